@@ -1,0 +1,74 @@
+package providers
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind classes an Error by what a caller can do about it.
+type Kind string
+
+// The kinds of failure.
+const (
+	Unreachable  Kind = "unreachable"   // nobody listens at the address, or the name does not resolve
+	ModelMissing Kind = "model_missing" // the backend does not have the model
+	CannotChat   Kind = "cannot_chat"   // the model exists but does not converse (an embedding model)
+	Auth         Kind = "auth"          // the key is missing, wrong or not allowed
+	RateLimited  Kind = "rate_limited"  // too many requests or no quota left; RetryAfter may say when
+	Overflow     Kind = "overflow"      // the prompt does not fit the context window
+	Filtered     Kind = "filtered"      // refused by the backend's content rules
+	BadRequest   Kind = "bad_request"   // the backend rejects the request; the same again fails again
+	ServerFault  Kind = "server_fault"  // the backend failed and may succeed on another try
+	Interrupted  Kind = "interrupted"   // the reply broke off before its end
+	Stalled      Kind = "stalled"       // nothing arrived for longer than the caller waits
+)
+
+// Error is a failure of a backend, told apart by Kind.
+type Error struct {
+	Kind    Kind
+	Message string // what happened, in one line, as the user should read it
+	Hint    string // what to do next; may hold several lines; may be empty
+
+	Status       int           // HTTP status; 0: there was none
+	RetryAfter   time.Duration // how long the backend asks to wait; 0: it did not say
+	PromptTokens int           // Overflow: the size of the prompt; 0: unknown
+	Window       int           // Overflow: the size of the window; 0: unknown
+	Permanent    bool          // ServerFault: the same request fails again
+
+	Err error // the cause, for errors.Is and errors.As
+}
+
+// Error returns the message. The hint is not part of it: whoever prints the
+// error decides where the hint goes.
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("model backend: %s", e.Kind)
+	}
+	return e.Message
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Temporary reports whether the same request may succeed on another try.
+// A refused connection is temporary (a server may be starting); a missing
+// model is not.
+func (e *Error) Temporary() bool {
+	switch e.Kind {
+	case Unreachable, RateLimited, Interrupted:
+		return true
+	case ServerFault:
+		return !e.Permanent
+	}
+	return false
+}
+
+// KindOf returns the kind of the first *Error in err's chain, "" if there is none.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}

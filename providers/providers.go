@@ -1,0 +1,133 @@
+package providers
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Role says who speaks in a Message.
+type Role string
+
+// The roles that every backend understands.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// Message is one entry of a conversation.
+type Message struct {
+	Role Role   `json:"role"`
+	Text string `json:"text"`
+}
+
+// Thinking asks a reasoning model to think, or not to.
+type Thinking string
+
+// ThinkAuto, the zero value, lets a model think if it can. ThinkOn is an error
+// on a model that cannot; ThinkOff is a wish that some models ignore.
+const (
+	ThinkAuto Thinking = ""
+	ThinkOn   Thinking = "on"
+	ThinkOff  Thinking = "off"
+)
+
+// Request is one call of a model. What is nil or zero is not sent: the
+// backend's own default holds.
+type Request struct {
+	Messages []Message `json:"messages"`
+
+	Temperature *float64 `json:"temperature,omitempty"`
+	Seed        *int     `json:"seed,omitempty"`
+	MaxTokens   int      `json:"max_tokens,omitempty"` // of the reply; 0: the backend's own limit
+	Think       Thinking `json:"think,omitempty"`
+
+	// Status, if set, is told in a few words what the backend is doing while
+	// nothing arrives ("loading the model"). It is called from the goroutine
+	// that ranges over Generate.
+	Status func(string) `json:"-"`
+}
+
+// Model is one language model at one backend.
+//
+// Generate sends the request when the sequence is ranged over, and yields the
+// reply as it arrives. The last chunk, and no other, carries a StopReason. A
+// failure is yielded once, as the last element, and is an *Error or the
+// context's error. Breaking out of the loop or cancelling ctx ends the call at
+// once: the connection is closed and no goroutine is left.
+//
+// A Model may be used by several goroutines at once.
+type Model interface {
+	Generate(ctx context.Context, r Request) iter.Seq2[Chunk, error]
+}
+
+// StopReason says why a reply ended. A backend's other words are passed on as
+// they are ("content_filter").
+type StopReason string
+
+// The reasons that mean something to the engine.
+const (
+	StopEnd    StopReason = "stop"   // the model was done, or met a stop sequence
+	StopLength StopReason = "length" // a limit cut the reply
+)
+
+// Chunk is a piece of a reply.
+type Chunk struct {
+	Text    string
+	Thought string     // reasoning that the backend tells apart from the text
+	Stop    StopReason // on the last chunk only
+	Usage   Usage      // on the last chunk only
+}
+
+// Usage is what one reply cost. A backend that does not tell leaves zeros.
+type Usage struct {
+	Prompt    int `json:"prompt_tokens"`              // tokens of the whole prompt
+	Output    int `json:"output_tokens"`              // tokens generated, thought included
+	Evaluated int `json:"evaluated_tokens,omitempty"` // prompt tokens not served from a cache
+
+	Load       time.Duration `json:"load_ns,omitempty"`        // loading the model
+	PromptTime time.Duration `json:"prompt_time_ns,omitempty"` // evaluating the prompt
+	OutputTime time.Duration `json:"output_time_ns,omitempty"` // generating
+}
+
+// Add sums u and v field by field.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Prompt:     u.Prompt + v.Prompt,
+		Output:     u.Output + v.Output,
+		Evaluated:  u.Evaluated + v.Evaluated,
+		Load:       u.Load + v.Load,
+		PromptTime: u.PromptTime + v.PromptTime,
+		OutputTime: u.OutputTime + v.OutputTime,
+	}
+}
+
+// Info is what a backend tells about a model.
+type Info struct {
+	Window  int  // tokens of prompt and reply together that will be in force; 0: unknown
+	Trained int  // the most the model was trained for; 0: unknown
+	Loaded  bool // in memory now
+	Chats   bool // takes part in conversations
+	Thinks  bool // reasons before it answers
+	Embeds  bool // turns text into vectors
+}
+
+// Informer is implemented by models whose backend can tell about them.
+// Info does not load the model.
+type Informer interface {
+	Info(ctx context.Context) (Info, error)
+}
+
+// ModelInfo is one line of a backend's list of models.
+type ModelInfo struct {
+	Name     string    `json:"name"`
+	Size     int64     `json:"size,omitempty"` // bytes on disk; 0: unknown
+	Modified time.Time `json:"modified,omitzero"`
+	Info     `json:"info"`
+}
+
+// Lister is implemented by backends that can list their models.
+type Lister interface {
+	Models(ctx context.Context) ([]ModelInfo, error)
+}

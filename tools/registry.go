@@ -1,0 +1,193 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Registry is a set of tools in the order in which they were added. It is
+// not changed while agents use it: Only makes another one.
+type Registry struct {
+	order  []string
+	byName map[string]*Tool
+}
+
+// NewRegistry makes a registry of the given tools. It is an error if one has a
+// bad name, no schema or no Run, or if two share a name.
+func NewRegistry(tools ...*Tool) (*Registry, error) {
+	r := &Registry{byName: map[string]*Tool{}}
+	for _, t := range tools {
+		if err := t.check(); err != nil {
+			return nil, err
+		}
+		if r.byName[t.Name] != nil {
+			return nil, fmt.Errorf("two tools are called %q", t.Name)
+		}
+		r.byName[t.Name] = t
+		r.order = append(r.order, t.Name)
+	}
+	return r, nil
+}
+
+// Names lists the tools in order.
+func (r *Registry) Names() []string {
+	if r == nil {
+		return nil
+	}
+	return slices.Clone(r.order)
+}
+
+// Tools lists the tools in order.
+func (r *Registry) Tools() []*Tool {
+	if r == nil {
+		return nil
+	}
+	out := make([]*Tool, len(r.order))
+	for i, name := range r.order {
+		out[i] = r.byName[name]
+	}
+	return out
+}
+
+// Lookup returns the tool of that exact name, or nil.
+func (r *Registry) Lookup(name string) *Tool {
+	if r == nil {
+		return nil
+	}
+	return r.byName[name]
+}
+
+// Schema returns the schema of the tool of that exact name.
+func (r *Registry) Schema(name string) (*jsonschema.Schema, bool) {
+	t := r.Lookup(name)
+	if t == nil {
+		return nil, false
+	}
+	return t.Schema, true
+}
+
+// Only returns a registry of the named tools, in the registry's own order. An
+// unknown name is an error that lists the known ones.
+func (r *Registry) Only(names ...string) (*Registry, error) {
+	for _, name := range names {
+		if r.Lookup(name) == nil {
+			return nil, fmt.Errorf("there is no tool %q; there are: %s", name, strings.Join(r.Names(), ", "))
+		}
+	}
+	sub := &Registry{byName: map[string]*Tool{}}
+	for _, t := range r.Tools() {
+		if slices.Contains(names, t.Name) {
+			sub.byName[t.Name] = t
+			sub.order = append(sub.order, t.Name)
+		}
+	}
+	return sub, nil
+}
+
+// UnknownToolError is a call of a tool that does not exist.
+type UnknownToolError struct {
+	Name  string
+	Near  []string // names it may have meant, nearest first
+	Known []string
+}
+
+// Error says what is wrong and which tools there are.
+func (e *UnknownToolError) Error() string {
+	switch {
+	case len(e.Known) == 0:
+		return fmt.Sprintf("unknown tool %q: no tools are available, answer directly", e.Name)
+	case len(e.Near) > 0:
+		return fmt.Sprintf("unknown tool %q: did you mean %s?", e.Name, strings.Join(e.Near, " or "))
+	}
+	return fmt.Sprintf("unknown tool %q: the tools are %s", e.Name, strings.Join(e.Known, ", "))
+}
+
+// Invocation is a call that is ready to run.
+type Invocation struct {
+	Tool    *Tool
+	Args    json.RawMessage // after Fit
+	Repairs []Repair
+	Effect  Effect
+	Preview string // what the call would do, for a person
+}
+
+// Prepare looks the tool up and fits the arguments to its schema. Its errors,
+// *UnknownToolError and *ArgError, are for the model to read.
+func (r *Registry) Prepare(name string, args json.RawMessage) (*Invocation, error) {
+	t := r.Lookup(name)
+	if t == nil {
+		return nil, &UnknownToolError{Name: name, Near: nearest(name, r.Names()), Known: r.Names()}
+	}
+	fitted, repairs, argErr := Fit(t.Schema, args)
+	if argErr != nil {
+		argErr.Tool = name
+		return nil, argErr
+	}
+	inv := &Invocation{Tool: t, Args: fitted, Repairs: repairs, Effect: t.effect(fitted), Preview: string(fitted)}
+	if t.Preview != nil {
+		inv.Preview = t.Preview(fitted)
+	}
+	return inv, nil
+}
+
+// Outcome is a finished call: the result, and whether it is a success.
+type Outcome struct {
+	Result
+	Error    string // what went wrong; "" is success
+	Stack    string // where the tool panicked; "" if it did not
+	Duration time.Duration
+}
+
+// Success reports whether the call did what it was asked.
+func (o Outcome) Success() bool { return o.Error == "" }
+
+// Body is what the model is told: the error, the text, or both.
+func (o Outcome) Body() string {
+	if o.Success() {
+		return o.Text
+	}
+	if o.Text == "" {
+		return o.Error
+	}
+	return o.Error + "\n" + o.Text
+}
+
+// Run runs the call. Errors and panics of the tool become a failed Outcome. A
+// call that is over its tool's timeout, or else over timeout (0: none), fails
+// with a message that says so.
+func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcome) {
+	if inv.Tool.Timeout > 0 {
+		timeout = inv.Tool.Timeout
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	start := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			o = Outcome{Error: fmt.Sprintf("the tool crashed: %v", p), Stack: string(debug.Stack())}
+		}
+		o.Duration = time.Since(start)
+	}()
+	var err error
+	o.Result, err = inv.Tool.Run(ctx, inv.Args)
+	switch {
+	case err == nil:
+	case ctx.Err() == context.DeadlineExceeded:
+		o.Error = fmt.Sprintf("timed out after %v", timeout)
+	case err.Error() == "":
+		o.Error = "failed without saying why"
+	default:
+		o.Error = err.Error()
+	}
+	return o
+}

@@ -1,0 +1,182 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Effect is a set of things that a call may do.
+type Effect uint8
+
+// What a call may do. None is a call that only computes.
+const (
+	Reads   Effect = 1 << iota // reads files or state
+	Writes                     // changes files or state
+	Runs                       // starts a program, which may do anything
+	Network                    // talks to other machines
+	None    Effect = 0
+)
+
+// OnlyReads reports whether the call changes nothing and talks to nobody.
+func (e Effect) OnlyReads() bool { return e&^Reads == 0 }
+
+// Sensitive reports whether the call writes or runs something.
+func (e Effect) Sensitive() bool { return e&(Writes|Runs) != 0 }
+
+// String lists the effects: "writes, runs".
+func (e Effect) String() string {
+	var names []string
+	for i, name := range []string{"reads", "writes", "runs", "network"} {
+		if e&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// MarshalText writes the effects as String does.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote.
+func (e *Effect) UnmarshalText(b []byte) error {
+	*e = None
+	for name := range strings.SplitSeq(string(b), ", ") {
+		switch name {
+		case "reads":
+			*e |= Reads
+		case "writes":
+			*e |= Writes
+		case "runs":
+			*e |= Runs
+		case "network":
+			*e |= Network
+		case "none":
+		default:
+			return fmt.Errorf("unknown effect %q", name)
+		}
+	}
+	return nil
+}
+
+// Origins of a Result.
+const (
+	Workspace = "workspace" // files of the workspace and commands run in it
+	Outside   = "outside"   // files outside the workspace
+	Web       = "web"       // pages fetched from elsewhere
+	Memory    = "memory"    // what was said and done before
+)
+
+// Result is what a call gives back.
+type Result struct {
+	Text      string // for the model
+	Origin    string // whose words Text is: Workspace, Outside, Web, Memory; "" is the tool's own
+	ExitCode  *int   // of a program that was run
+	Truncated bool   // Text is not all there was
+}
+
+// Tool is one thing a model can ask for.
+type Tool struct {
+	Name        string // letters, digits, _ and -, at most 64, starting with a letter
+	Description string // one or two sentences; the model reads it
+	Schema      *jsonschema.Schema
+
+	// Timeout bounds one call. Zero is the engine's default.
+	Timeout time.Duration
+
+	// Effect tells what a call with these arguments may do. Nil means Runs:
+	// the most dangerous thing a tool can be.
+	Effect func(args json.RawMessage) Effect
+
+	// Preview describes a call to the person who is asked about it, for
+	// instance the command or a diff. Nil shows the arguments.
+	Preview func(args json.RawMessage) string
+
+	// Run does the work. It must return soon after ctx is done. A Result
+	// returned with an error is told to the model below the error.
+	// It may be called from several goroutines at once.
+	Run func(ctx context.Context, args json.RawMessage) (Result, error)
+}
+
+// New makes a Tool whose schema is inferred from the struct In: `json` tags name
+// the arguments, a `jsonschema` tag describes one, omitempty makes it optional.
+// Its calls have the effect e. It is an error if In has no JSON Schema.
+func New[In any](name, description string, e Effect, f func(context.Context, In) (Result, error)) (*Tool, error) {
+	schema, err := jsonschema.For[In](nil)
+	if err != nil {
+		return nil, fmt.Errorf("tool %q: no schema for its arguments: %w", name, err)
+	}
+	return &Tool{
+		Name:        name,
+		Description: description,
+		Schema:      schema,
+		Effect:      func(json.RawMessage) Effect { return e },
+		Run: func(ctx context.Context, args json.RawMessage) (Result, error) {
+			in, err := Decode[In](args)
+			if err != nil {
+				return Result{}, err
+			}
+			return f(ctx, in)
+		},
+	}, nil
+}
+
+// Decode reads arguments that fit In's schema into an In.
+func Decode[In any](args json.RawMessage) (In, error) {
+	var in In
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	if err := d.Decode(&in); err != nil {
+		return in, fmt.Errorf("arguments: %w", err)
+	}
+	return in, nil
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+
+func (t *Tool) check() error {
+	switch {
+	case t == nil:
+		return fmt.Errorf("nil tool")
+	case !validName.MatchString(t.Name):
+		return fmt.Errorf("tool name %q: want a letter, then letters, digits, _ or -, at most 64 in all", t.Name)
+	case t.Run == nil:
+		return fmt.Errorf("tool %q has no Run function", t.Name)
+	case t.Schema == nil:
+		return fmt.Errorf("tool %q has no schema (use an empty object schema for a tool without arguments)", t.Name)
+	}
+	return nil
+}
+
+func (t *Tool) effect(args json.RawMessage) Effect {
+	if t.Effect == nil {
+		return Runs
+	}
+	return t.Effect(args)
+}
+
+type progressKey struct{}
+
+// WithProgress gives tools that run under the context a function to report
+// output as it comes.
+func WithProgress(ctx context.Context, report func(text string)) context.Context {
+	return context.WithValue(ctx, progressKey{}, report)
+}
+
+// Progress passes on output of a running tool, if anybody listens. It may be
+// called from any goroutine until the tool's Run returns, and does not block
+// for long.
+func Progress(ctx context.Context, text string) {
+	if report, ok := ctx.Value(progressKey{}).(func(string)); ok {
+		report(text)
+	}
+}
