@@ -1,0 +1,96 @@
+package protocol
+
+// line knows where in its line, and inside which code, running text stands. It
+// follows CommonMark as far as a stream allows: a fence opens with three or
+// more backticks or tildes at the start of a line and closes with as many; an
+// inline code span ends with its line, so that one stray backtick hides nothing
+// for long.
+type line struct {
+	filled bool // something other than white space stands on this line
+	quote  bool // it begins with >
+	seen   bool // something other than white space came before this line or on it
+
+	run      int  // length of the run of backticks or tildes being read
+	runChar  byte // which
+	runStart bool // the run begins its line
+	runSeen  bool // seen before the run
+
+	inline int // length of the run that opened a code span; 0: outside
+
+	fence     int  // length of the run that opened a fence; 0: outside
+	fenceChar byte // which
+	fenceLead bool // prose came before the fence
+	fenceFull bool // a line of the fence holds something already
+	fenceHead bool // still on the line that opens it
+	closing   bool // a closing run was read, and nothing after it
+}
+
+// step moves past one byte of text.
+func (l *line) step(c byte) {
+	if c == '`' || c == '~' {
+		l.tick(c)
+		return
+	}
+	if l.run > 0 {
+		l.settle()
+	}
+	switch {
+	case c == '\n':
+		l.newline()
+	case isSpace(c):
+	default:
+		l.quote = l.quote || c == '>' && !l.filled
+		l.mark()
+	}
+}
+
+func (l *line) mark() {
+	l.filled, l.seen, l.closing = true, true, false
+	if l.fence > 0 && !l.fenceHead {
+		l.fenceFull = true
+	}
+}
+
+func (l *line) tick(c byte) {
+	if l.run > 0 && l.runChar != c {
+		l.settle()
+	}
+	if l.run == 0 {
+		l.runChar, l.runStart, l.runSeen = c, !l.filled, l.seen
+	}
+	l.run++
+	l.filled, l.seen = true, true
+}
+
+// settle decides what a finished run of backticks or tildes was.
+func (l *line) settle() {
+	n := l.run
+	l.run = 0
+	switch {
+	case n == 0:
+	case l.fence > 0:
+		if l.runStart && l.runChar == l.fenceChar && n >= l.fence {
+			l.closing = true
+		} else {
+			l.mark()
+		}
+	case l.runStart && n >= 3:
+		l.fence, l.fenceChar, l.fenceLead = n, l.runChar, l.runSeen
+		l.fenceHead, l.fenceFull, l.closing = true, false, false
+	case l.runChar != '`':
+	case l.inline == 0:
+		l.inline = n
+	case l.inline == n:
+		l.inline = 0
+	}
+}
+
+func (l *line) newline() {
+	if l.closing {
+		l.fence = 0
+	}
+	l.filled, l.quote, l.inline, l.closing, l.fenceHead = false, false, 0, false, false
+}
+
+// literal reports whether a tag here is a mention: inline code or a block quote.
+func (l *line) literal() bool { return l.inline > 0 || l.quote }

@@ -1,0 +1,129 @@
+package protocol
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Kind says what a Part is.
+type Kind uint8
+
+// The kinds of Part.
+const (
+	// Text may be shown as it comes.
+	Text Kind = iota + 1
+	// Thought is reasoning inside <think> and the like.
+	Thought
+	// Answer begins the answer: text passed on before was narration.
+	Answer
+	// Call is a complete call; nothing comes after it.
+	Call
+	// Malformed is a call, or a reply, that cannot be read; nothing comes after it.
+	Malformed
+	// Retract takes back all text of this reply: it was thought.
+	Retract
+)
+
+// String names the kind in lower case.
+func (k Kind) String() string {
+	names := [...]string{"", "text", "thought", "answer", "call", "malformed", "retract"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return fmt.Sprintf("kind %d", k)
+}
+
+// Part is a piece of a reply of which the decoder is certain.
+type Part struct {
+	Kind Kind
+	Text string       // Text and Thought
+	Call *ToolCall    // Call
+	Err  *FormatError // Malformed
+}
+
+// ToolCall is a call that was read whole. Whether the tool exists and the
+// arguments fit its schema is for the caller to check.
+type ToolCall struct {
+	Name    string
+	Args    json.RawMessage // a JSON object; numbers as they were written
+	Raw     string          // the block as the model wrote it
+	Dialect string          // the form it was written in; "mylm" is the house form
+	Repairs []Repair        // what was mended to read it
+}
+
+// Repair is one thing that was mended.
+type Repair struct {
+	Code   string // what kind of repair, for instance "duplicate_key"
+	Offset int64  // byte offset in the reply
+}
+
+// Reason is a code for what is wrong with a reply.
+type Reason string
+
+// The reasons for a Malformed part.
+const (
+	Empty               Reason = "empty"                // no text at all
+	OnlyThought         Reason = "only_thought"         // the model thought and then said nothing
+	Truncated           Reason = "truncated"            // the reply ended inside a call
+	NoName              Reason = "no_name"              // a block without a tool's name
+	BadJSON             Reason = "bad_json"             // arguments that are not JSON
+	NotObject           Reason = "not_object"           // arguments that are JSON but not an object
+	DuplicateKey        Reason = "duplicate_key"        // one argument twice with different values
+	TooDeep             Reason = "too_deep"             // arguments nested beyond Options.MaxDepth
+	TooLarge            Reason = "too_large"            // arguments beyond Options.MaxArgs
+	FencedCall          Reason = "fenced_call"          // a call in a code fence after prose: example or request?
+	CallAfterAnswer     Reason = "call_after_answer"    // a call after a closed <final_answer>
+	InventedObservation Reason = "invented_observation" // an <observation> without a call
+)
+
+// FormatError says, in facts, why a reply could not be read. The words for the
+// model are the engine's business.
+type FormatError struct {
+	Reason Reason
+	Offset int64  // byte offset in the reply
+	Detail string // what is wrong there, for instance the JSON error
+	Tool   string // the tool it tried to call, as far as that was readable
+}
+
+// Error describes the fault for a person.
+func (e *FormatError) Error() string {
+	msg := fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
+	if e.Tool != "" {
+		msg += fmt.Sprintf(" in a call of %q", e.Tool)
+	}
+	if e.Detail != "" {
+		msg += ": " + e.Detail
+	}
+	return msg
+}
+
+// Lookup tells the decoder which tools there are.
+type Lookup interface {
+	// Names lists the tools.
+	Names() []string
+	// Schema returns the schema of the arguments of the tool of that name.
+	Schema(name string) (*jsonschema.Schema, bool)
+}
+
+// Options of a Decoder. The zero value is usable.
+type Options struct {
+	// Tools is used where only the name tells whether something is a call: a
+	// block in the middle of a line, or in a fence, counts only if it names a
+	// known tool. Nil: every name counts.
+	Tools Lookup
+	// MaxArgs bounds a call in bytes. Zero: 16 MiB.
+	MaxArgs int
+	// MaxDepth bounds the nesting of arguments. Zero: 200.
+	MaxDepth int
+}
+
+// Stop says how the reply ended, for Close.
+type Stop uint8
+
+// The ways a reply can end.
+const (
+	End    Stop = iota // the model was done, or a stop sequence cut it
+	Length             // a limit, or something other than the model, cut it
+)
