@@ -1,0 +1,25 @@
+// Package prompts holds every word that mylm says to a model, as text/template
+// files that a user can replace.
+//
+// # Smallest use
+//
+//	system, err := prompts.Default().System(prompts.SystemData{Tools: definitions})
+//
+// # Words
+//
+// A Set is the built-in templates, some of them replaced by the user's. The
+// system prompt is what every conversation starts with; a correction is what
+// the model is told about a reply that could not be read.
+//
+// # Replacing a template
+//
+// Load reads NAME.tmpl files from a directory; `mylm prompts eject` writes the
+// built-in ones there. A template sees the fields of its data type (SystemData,
+// CorrectionData). A file that is no template, or that uses a field that does
+// not exist, is an error with its line, never a silent fallback.
+//
+// # Limits
+//
+// Templates are trusted: they are the user's own files. Data that they insert
+// is neutralised by whoever passes it in.
+package prompts

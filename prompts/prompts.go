@@ -1,0 +1,165 @@
+package prompts
+
+import (
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"text/template"
+)
+
+//go:embed templates/*.tmpl
+var builtin embed.FS
+
+// The names of the templates.
+const (
+	SystemPrompt = "system"     // SystemData
+	Correction   = "correction" // CorrectionData
+	Continue     = "continue"   // no data
+	OnlyFirst    = "only_first" // no data
+)
+
+// DefaultIdentity is how the system prompt begins unless it is told otherwise.
+const DefaultIdentity = "You are mylm, an assistant that answers questions and gets work done on this computer with tools."
+
+// Names lists the templates there are.
+func Names() []string { return []string{SystemPrompt, Correction, Continue, OnlyFirst} }
+
+// Environment tells the model where it is. It holds no time of day, so that
+// the system prompt stays the same and a backend's prefix cache keeps hitting.
+type Environment struct {
+	OS, Shell, Directory string
+	Date                 string // 2006-01-02
+}
+
+// Section is a part of the system prompt given as data, for instance a
+// project's notes for agents. Whoever makes it neutralises foreign text.
+type Section struct{ Title, Text string }
+
+// SystemData is what the system template sees.
+type SystemData struct {
+	Identity    string // who the model is; DefaultIdentity if empty
+	Tools       string // the <tool_definitions> block; "" if there are no tools
+	Sections    []Section
+	Environment *Environment // nil leaves the block out
+}
+
+// CorrectionData is what the correction template sees.
+type CorrectionData struct {
+	Reason  string // the code of the fault
+	Detail  string // what is wrong, in words
+	Tool    string // the tool it tried to call; may be empty
+	Example string // parameters for that tool as JSON; may be empty
+}
+
+// Set is a set of templates. It may be used by several goroutines at once.
+type Set struct {
+	files map[string]string // path of the user's template by name
+
+	mu     sync.Mutex
+	parsed map[string]*template.Template
+}
+
+var defaults = sync.OnceValue(func() *Set { return &Set{parsed: map[string]*template.Template{}} })
+
+// Default returns the built-in templates.
+func Default() *Set { return defaults() }
+
+// Load returns the built-in templates with those replaced that dir holds as
+// NAME.tmpl. A missing directory replaces none. A .tmpl file of an unknown name
+// is an error, since it would otherwise do nothing.
+func Load(dir string) (*Set, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	s := &Set{files: map[string]string{}, parsed: map[string]*template.Template{}}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".tmpl")
+		if !ok {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		if !slices.Contains(Names(), name) {
+			return nil, fmt.Errorf("%s: there is no prompt of that name; there are: %s", path, strings.Join(Names(), ", "))
+		}
+		s.files[name] = path
+	}
+	return s, nil
+}
+
+// Path returns the file of the user's own template, "" if the built-in one holds.
+func (s *Set) Path(name string) string { return s.files[name] }
+
+// Source returns the text of a template.
+func (s *Set) Source(name string) (string, error) {
+	if path := s.files[name]; path != "" {
+		b, err := os.ReadFile(path)
+		return string(b), err
+	}
+	return Builtin(name)
+}
+
+// Builtin returns the text of a built-in template.
+func Builtin(name string) (string, error) {
+	b, err := builtin.ReadFile("templates/" + name + ".tmpl")
+	if err != nil {
+		return "", fmt.Errorf("there is no prompt %q; there are: %s", name, strings.Join(Names(), ", "))
+	}
+	return string(b), nil
+}
+
+// System renders the system prompt.
+func (s *Set) System(d SystemData) (string, error) {
+	d.Identity = cmp.Or(strings.TrimSpace(d.Identity), DefaultIdentity)
+	return s.render(SystemPrompt, d)
+}
+
+// Correction renders what the model is told about a reply that could not be read.
+func (s *Set) Correction(d CorrectionData) (string, error) { return s.render(Correction, d) }
+
+// Text renders a template that takes no data.
+func (s *Set) Text(name string) (string, error) { return s.render(name, nil) }
+
+func (s *Set) render(name string, data any) (string, error) {
+	t, err := s.template(name)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
+		return "", fmt.Errorf("prompt template: %w%s", err, s.remedy(name))
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+func (s *Set) template(name string) (*template.Template, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.parsed[name]; t != nil {
+		return t, nil
+	}
+	source, err := s.Source(name)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template.New(cmp.Or(s.files[name], name)).Option("missingkey=error").Parse(source)
+	if err != nil {
+		return nil, fmt.Errorf("prompt template: %w%s", err, s.remedy(name))
+	}
+	s.parsed[name] = t
+	return t, nil
+}
+
+func (s *Set) remedy(name string) string {
+	if s.files[name] == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (mend %s, or delete it to get the built-in one back)", s.files[name])
+}

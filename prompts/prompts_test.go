@@ -1,0 +1,156 @@
+package prompts_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mylm/prompts"
+)
+
+var environment = &prompts.Environment{OS: "linux", Shell: "sh", Directory: "/work", Date: "2026-01-02"}
+
+func definitions(n int) string {
+	if n == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("<tool_definitions>\n")
+	for i := range n {
+		fmt.Fprintf(&b, "<tool><name>tool%d</name><description>does %d</description><parameters>{}</parameters></tool>\n", i, i)
+	}
+	b.WriteString("</tool_definitions>")
+	return b.String()
+}
+
+func TestSystemSections(t *testing.T) {
+	for _, n := range []int{0, 1, 12} {
+		tools := definitions(n)
+		text, err := prompts.Default().System(prompts.SystemData{Tools: tools, Environment: environment})
+		if err != nil {
+			t.Fatal(err)
+		}
+		order := []string{prompts.DefaultIdentity, "# TOOLS", "# PROTOCOL", "# OUTPUT FORMAT", "# CONSTRAINTS", "OS: linux\nShell: sh\nDirectory: /work\nDate: 2026-01-02"}
+		if n == 0 {
+			order = []string{prompts.DefaultIdentity, "# TOOLS", "# CONSTRAINTS", "Date: 2026-01-02"}
+		}
+		rest := text
+		for _, s := range order {
+			_, after, ok := strings.Cut(rest, s)
+			if !ok {
+				t.Fatalf("%d tools: %q is missing or out of order in\n%s", n, s, text)
+			}
+			rest = after
+		}
+		if strings.TrimSpace(rest) != "" {
+			t.Errorf("the environment is not last: %q follows", rest)
+		}
+		if n > 0 && !strings.Contains(text, tools) {
+			t.Errorf("the definitions are not in\n%s", text)
+		}
+		if strings.Contains(text, "\n\n\n") {
+			t.Errorf("%d tools: empty lines that the model pays for in\n%s", n, text)
+		}
+		// One token is about four bytes of English.
+		if fixed := (len(text) - len(tools)) / 4; fixed >= 450 {
+			t.Errorf("the fixed part is %d tokens with %d tools", fixed, n)
+		} else {
+			t.Logf("%d tools: the fixed part is about %d tokens", n, fixed)
+		}
+	}
+}
+
+func TestSystemData(t *testing.T) {
+	text, err := prompts.Default().System(prompts.SystemData{
+		Identity:    "  You are a pirate.\n",
+		Sections:    []prompts.Section{{Title: "PROJECT NOTES", Text: "Use tabs."}},
+		Environment: environment,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(text, "You are a pirate.\n\n# TOOLS") {
+		t.Errorf("identity:\n%s", text)
+	}
+	notes, env := strings.Index(text, "# PROJECT NOTES\nUse tabs."), strings.Index(text, "OS: ")
+	if notes < 0 || env < notes {
+		t.Errorf("section at %d, environment at %d in\n%s", notes, env, text)
+	}
+}
+
+func TestCorrections(t *testing.T) {
+	for _, reason := range []string{
+		"empty", "only_thought", "truncated", "no_name", "bad_json", "not_object", "duplicate_key", "too_deep", "too_large",
+		"fenced_call", "call_after_answer", "invented_observation",
+	} {
+		text, err := prompts.Default().Correction(prompts.CorrectionData{Reason: reason, Detail: "unexpected end", Tool: "read_file", Example: `{"path": "…"}`})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(strings.Fields(text)); n > 60 || n < 12 {
+			t.Errorf("%s: %d words:\n%s", reason, n, text)
+		}
+	}
+	text, err := prompts.Default().Correction(prompts.CorrectionData{Reason: "bad_json", Detail: "unexpected end", Tool: "read_file", Example: `{"path": "…"}`})
+	if err != nil || !strings.Contains(text, "<name>read_file</name>\n<parameters>{\"path\": \"…\"}</parameters>") || !strings.Contains(text, "unexpected end") {
+		t.Errorf("the right form is not filled in (%v):\n%s", err, text)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	write := func(t *testing.T, name, text string) string {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	t.Run("replaces", func(t *testing.T) {
+		dir := write(t, "system.tmpl", "I am {{.Identity}}\n{{.Tools}}")
+		s, err := prompts.Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.System(prompts.SystemData{Identity: "x", Tools: "T"}); got != "I am x\nT" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+		if s.Path(prompts.SystemPrompt) == "" || s.Path(prompts.Correction) != "" {
+			t.Error("it is not told which template is the user's")
+		}
+		if _, err := s.Correction(prompts.CorrectionData{Reason: "empty"}); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, tt := range map[string]struct{ file, text, want string }{
+		"unknown name":  {"sistem.tmpl", "x", "there are: system"},
+		"no template":   {"system.tmpl", "a\n{{if}}", "system.tmpl:2"},
+		"unknown field": {"system.tmpl", "a\n{{.Toolz}}", "system.tmpl:2"},
+		"remedy":        {"system.tmpl", "{{.Toolz}}", "delete it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := prompts.Load(write(t, tt.file, tt.text))
+			if err == nil {
+				_, err = s.System(prompts.SystemData{})
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q in it", err, tt.want)
+			}
+		})
+	}
+	t.Run("no directory", func(t *testing.T) {
+		if _, err := prompts.Load(filepath.Join(t.TempDir(), "none")); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := prompts.Builtin("nope"); err == nil || !strings.Contains(err.Error(), "system") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func ExampleSet_Text() {
+	text, _ := prompts.Default().Text(prompts.Continue)
+	fmt.Println(text)
+	// Output: Your reply was cut off by the length limit. Go on exactly where it stopped, without repeating anything.
+}
