@@ -37,9 +37,9 @@ type Decoder struct {
 	begun    bool // held: what follows the opening tag can be a call
 	tail     tail // what follows a held block
 
-	thought bool // some thought was seen
-	text    bool // some text other than white space was passed on and stands
-	dropped int64
+	thought     bool // some thought was seen
+	text        bool // some text other than white space was passed on and stands
+	droppedCall bool
 }
 
 // NewDecoder returns a decoder for one reply.
@@ -53,8 +53,9 @@ func NewDecoder(o Options) *Decoder {
 // model may be stopped.
 func (d *Decoder) Done() bool { return d.mode == done }
 
-// Dropped is the number of bytes that came after the reply was decided.
-func (d *Decoder) Dropped() int64 { return d.dropped }
+// DroppedCall reports whether what came after the first call, and was dropped,
+// began another one. A backend that is stopped in time never gets there.
+func (d *Decoder) DroppedCall() bool { return d.droppedCall }
 
 // Push takes the next piece of the reply, of any size, and returns what is
 // certain now. The slice is valid until the next call of Push or Close.
@@ -69,7 +70,7 @@ func (d *Decoder) Push(text string) []Part {
 		case inBlock, inHeld:
 			text = d.pushBlock(text)
 		case done:
-			d.dropped += int64(len(text))
+			d.drop(text)
 			text = ""
 		}
 	}
@@ -100,6 +101,16 @@ func (d *Decoder) Close(stop Stop) []Part {
 	}
 	d.mode = done
 	return d.parts
+}
+
+// drop looks at what comes after the verdict.
+func (d *Decoder) drop(s string) {
+	for i := 0; i < len(s) && !d.droppedCall; i++ {
+		if s[i] == '<' {
+			t, _, _ := matchTag(s[i:])
+			d.droppedCall = t == toolOpen
+		}
+	}
 }
 
 // emit passes text on.

@@ -150,8 +150,14 @@ func TestDecoderSaysWhenToStop(t *testing.T) {
 	if !d.Done() || len(parts) != 1 || parts[0].Kind != protocol.Call {
 		t.Fatalf("parts %+v, done %v", parts, d.Done())
 	}
-	if want := int64(len("\n<observation>fake</observation>")); d.Dropped() != want {
-		t.Errorf("dropped %d bytes, want %d", d.Dropped(), want)
+	if d.DroppedCall() {
+		t.Error("an observation is taken for a call")
+	}
+	for _, reply := range []string{list + list, "See: " + list + "\n" + list} {
+		d = protocol.NewDecoder(protocol.Options{})
+		if d.Push(reply); !d.Done() || !d.DroppedCall() {
+			t.Errorf("%q: done %v, dropped call %v", reply, d.Done(), d.DroppedCall())
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func (d *Decoder) pushBlock(s string) (rest string) {
 		end, state := d.block.scan(d.buf)
 		if state == blockOpen {
 			if len(d.buf) > d.opts.MaxArgs {
-				d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit"})
+				d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Raw: string(d.buf)})
 			}
 			return ""
 		}
@@ -48,7 +48,7 @@ func (d *Decoder) pushBlock(s string) (rest string) {
 		return d.release(d.blockEnd)
 	case tailEnds:
 		d.decide(End)
-		d.dropped += int64(len(d.buf) - d.blockEnd)
+		d.drop(string(d.buf[d.blockEnd:]))
 	}
 	return ""
 }
@@ -113,7 +113,7 @@ func (d *Decoder) decide(stop Stop) {
 		d.release(len(d.buf))
 		return
 	case err == nil && d.fenced && d.tail.state == tailFence && (d.line.fenceLead || d.line.fenceFull):
-		err = &FormatError{Reason: FencedCall, Offset: d.off, Tool: name}
+		err = &FormatError{Reason: FencedCall, Offset: d.off, Tool: name, Raw: call.Raw}
 	}
 	d.off += int64(d.blockEnd)
 	if err != nil {

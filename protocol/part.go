@@ -85,6 +85,7 @@ type FormatError struct {
 	Offset int64  // byte offset in the reply
 	Detail string // what is wrong there, for instance the JSON error
 	Tool   string // the tool it tried to call, as far as that was readable
+	Raw    string // the block that could not be read, as the model wrote it; "" if there is none
 }
 
 // Error describes the fault for a person.

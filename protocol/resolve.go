@@ -13,7 +13,7 @@ import (
 // reply; whole says that the reply ended of itself.
 func (d *Decoder) resolve(block []byte, b blockScan, at int64, closed, whole bool) (*ToolCall, *FormatError) {
 	fail := func(r Reason, pos int, tool, detail string) (*ToolCall, *FormatError) {
-		return nil, &FormatError{Reason: r, Offset: at + int64(pos), Detail: detail, Tool: tool}
+		return nil, &FormatError{Reason: r, Offset: at + int64(pos), Detail: detail, Tool: tool, Raw: string(block)}
 	}
 	head := string(block)
 	if b.start > 0 {

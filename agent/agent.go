@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// Options of an Agent. Model is required; the zero value of everything else is
+// its default.
+type Options struct {
+	Model   providers.Model
+	Tools   *tools.Registry // nil: no tools
+	Prompts *prompts.Set    // nil: the built-in ones
+	Approve Approve         // nil: AllowReads
+	// Recorder keeps the session's entries. Nil: they live with the Session.
+	Recorder Recorder
+
+	Identity    string               // how the system prompt begins; "": prompts.DefaultIdentity
+	Sections    []prompts.Section    // further parts of the system prompt
+	Environment *prompts.Environment // nil: none. An empty Date is filled in.
+
+	MaxTurns             int // replies of the model in one run; 10
+	MaxRepeatedCalls     int // this many identical calls in a row end the run; 2
+	MaxConsecutiveErrors int // this many failed, or denied, calls in a row end the run; 3
+	MaxMalformed         int // this many unreadable replies in a row end the run; 3
+
+	ToolTimeout       time.Duration // of a call whose tool does not set its own; 30 s
+	StopGrace         time.Duration // for a tool to return once it was told to stop; 5 s
+	FirstTokenTimeout time.Duration // until a reply begins, loading included; 10 min
+	TokenTimeout      time.Duration // between two pieces of a reply; 60 s
+
+	Tries     int           // calls of the model for one reply, when the fault may pass; 3
+	RetryWait time.Duration // before the second try; grows by half each time; 500 ms
+
+	Temperature *float64
+	Seed        *int
+	MaxTokens   int // of one reply; 0: the backend's own limit
+	Think       providers.Thinking
+
+	// Effects replaces the real world, for replay and for durable execution.
+	Effects func(*Session) Effects
+}
+
+// Agent answers prompts with a model and its tools. It may be used by several
+// goroutines at once: nothing of a run is kept in it.
+type Agent struct {
+	opts  Options
+	tools string // the <tool_definitions> block
+}
+
+// New makes an agent. It is an error if there is no model, if a limit is
+// negative, or if a tool's schema cannot be written as JSON.
+func New(o Options) (*Agent, error) {
+	if o.Model == nil {
+		return nil, errors.New("agent: no model")
+	}
+	for name, n := range map[string]int{
+		"MaxTurns": o.MaxTurns, "MaxRepeatedCalls": o.MaxRepeatedCalls, "MaxConsecutiveErrors": o.MaxConsecutiveErrors,
+		"MaxMalformed": o.MaxMalformed, "Tries": o.Tries, "MaxTokens": o.MaxTokens,
+	} {
+		if n < 0 {
+			return nil, fmt.Errorf("agent: %s is negative", name)
+		}
+	}
+	o.MaxTurns = cmp.Or(o.MaxTurns, 10)
+	o.MaxRepeatedCalls = cmp.Or(o.MaxRepeatedCalls, 2)
+	o.MaxConsecutiveErrors = cmp.Or(o.MaxConsecutiveErrors, 3)
+	o.MaxMalformed = cmp.Or(o.MaxMalformed, 3)
+	o.ToolTimeout = cmp.Or(o.ToolTimeout, 30*time.Second)
+	o.StopGrace = cmp.Or(o.StopGrace, 5*time.Second)
+	o.FirstTokenTimeout = cmp.Or(o.FirstTokenTimeout, 10*time.Minute)
+	o.TokenTimeout = cmp.Or(o.TokenTimeout, time.Minute)
+	o.Tries = cmp.Or(o.Tries, 3)
+	o.RetryWait = cmp.Or(o.RetryWait, 500*time.Millisecond)
+	if o.Prompts == nil {
+		o.Prompts = prompts.Default()
+	}
+	if o.Approve == nil {
+		o.Approve = AllowReads
+	}
+	a := &Agent{opts: o}
+	if o.Effects == nil {
+		a.opts.Effects = func(s *Session) Effects { return &world{agent: a, session: s} }
+	}
+	defs := []protocol.Definition{}
+	for _, t := range o.Tools.Tools() {
+		defs = append(defs, protocol.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
+	}
+	if len(defs) > 0 {
+		var err error
+		if a.tools, err = protocol.EncodeTools(defs); err != nil {
+			return nil, fmt.Errorf("agent: %w", err)
+		}
+	}
+	return a, nil
+}
+
+// Ask answers a prompt in a session of its own. The error is what Run's is; the
+// Result is complete in either case.
+func (a *Agent) Ask(ctx context.Context, prompt string) (Result, error) {
+	return Collect(a.Run(ctx, NewSession(), prompt))
+}
+
+// Collect ranges over a run and returns its result.
+func Collect(events iter.Seq2[Event, error]) (result Result, err error) {
+	for ev, e := range events {
+		if e != nil {
+			err = e
+		}
+		if f, ok := ev.Payload.(FinalResponse); ok {
+			result = f.Result
+		}
+	}
+	return result, err
+}
+
+// Run answers a prompt as part of a session. The last event is a
+// FinalResponse, which holds the result of every run that began, whatever its
+// end. After it an error is yielded if the backend failed, the context was
+// cancelled, or the record could not be written; a run that ends at a limit has
+// no error but a StopReason.
+//
+// Breaking out of the loop cancels the model call or the tool that is running.
+// What was done until then is in the session.
+func (a *Agent) Run(ctx context.Context, s *Session, prompt string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if s == nil {
+			s = NewSession()
+		}
+		if !s.busy.CompareAndSwap(false, true) {
+			yield(Event{}, ErrSessionBusy)
+			return
+		}
+		defer s.busy.Store(false)
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		r := &run{agent: a, session: s, effects: a.opts.Effects(s), yield: yield, cancel: cancel}
+		r.loop(ctx, prompt)
+	}
+}
+
+// SystemPrompt renders what a run of the agent begins with today.
+func (a *Agent) SystemPrompt(now time.Time) (string, error) {
+	data := prompts.SystemData{Identity: a.opts.Identity, Tools: a.tools, Sections: a.opts.Sections}
+	if a.opts.Environment != nil {
+		env := *a.opts.Environment
+		env.Date = cmp.Or(env.Date, now.Format(time.DateOnly))
+		data.Environment = &env
+	}
+	return a.opts.Prompts.System(data)
+}
+
+// Request returns what the model would be sent first for a prompt in the
+// session, and sends nothing.
+func (a *Agent) Request(s *Session, prompt string) (providers.Request, error) {
+	system, err := a.SystemPrompt(time.Now())
+	if err != nil {
+		return providers.Request{}, err
+	}
+	messages := []providers.Message{{Role: providers.System, Text: system}}
+	if s != nil {
+		messages = append(messages, s.Messages()...)
+	}
+	return a.request(append(messages, providers.Message{Role: providers.User, Text: protocol.Neutralise(prompt)})), nil
+}
+
+func (a *Agent) request(messages []providers.Message) providers.Request {
+	return providers.Request{
+		Messages:    messages,
+		Temperature: a.opts.Temperature,
+		Seed:        a.opts.Seed,
+		MaxTokens:   a.opts.MaxTokens,
+		Think:       a.opts.Think,
+	}
+}

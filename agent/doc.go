@@ -1,0 +1,44 @@
+// Package agent is the loop between a model and its tools: a question goes in,
+// the model's text is read as it streams, one tool at a time runs, what it gave
+// back goes to the model, and an answer comes out.
+//
+// # Smallest use
+//
+//	a, err := agent.New(agent.Options{Model: model, Tools: registry, Approve: agent.AllowAll})
+//	result, err := a.Ask(ctx, "What is in this directory?")
+//	fmt.Println(result.Response)
+//
+// To watch it, range over the events:
+//
+//	for ev, err := range a.Run(ctx, session, prompt) {
+//		switch p := ev.Payload.(type) {
+//		case agent.TextDelta:
+//			fmt.Print(p.Text)
+//		case agent.FinalResponse:
+//			result = p.Result
+//		}
+//	}
+//
+// # Words
+//
+// A run answers one prompt. A turn is one reply of the model and the tool call
+// in it. A Session is the record of one or more runs, which only grows; what
+// the model is shown is a view of it. A run ends with a StopReason, and a
+// Result that holds everything up to there, however it ended.
+//
+// A State is what a run needs between two turns, and Effects is everything it
+// does that is not a function of its record: the model, the tools, the person
+// who approves, the clock, new names. Both can be written down, which is what
+// makes a run repeatable.
+//
+// # What it never does
+//
+// It never prompts and never prints: approval is a function passed in, and
+// without one only calls that read are allowed. It never runs a call that was
+// not complete, and never retries a tool.
+//
+// # Limits
+//
+// An Agent may be used for any number of runs at once, a Session for one run
+// at a time.
+package agent

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"mylm/tools"
+)
+
+// Event is one thing that happened in a run.
+type Event struct {
+	Run     string    `json:"run"`
+	Task    string    `json:"task,omitempty"` // set by a plan that runs several tasks
+	Seq     int       `json:"seq"`            // counts the events of a run from 1
+	Turn    int       `json:"turn"`           // 0 before the first turn
+	Time    time.Time `json:"time"`
+	Payload Payload   `json:"payload"`
+}
+
+// Payload says what happened. It is one of the types below.
+type Payload interface {
+	// Type is the snake_case name of the event.
+	Type() string
+}
+
+// TurnStart begins a turn: the model is about to be asked.
+type TurnStart struct{}
+
+// TextDelta is text of the model that a person may read as it comes.
+type TextDelta struct {
+	Text string `json:"text"`
+}
+
+// AnswerStart says that the text before was narration and the answer begins.
+type AnswerStart struct{}
+
+// Thought is reasoning of the model.
+type Thought struct {
+	Text string `json:"text"`
+}
+
+// Waiting tells what the backend is doing while nothing arrives.
+type Waiting struct {
+	Text string `json:"text"`
+}
+
+// ToolCall says that a tool is about to run.
+type ToolCall struct {
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Args    json.RawMessage `json:"args"`
+	Effect  tools.Effect    `json:"effect"`
+	Preview string          `json:"preview,omitempty"`
+	Repairs []string        `json:"repairs,omitempty"` // codes of what was mended to read the call
+}
+
+// ToolProgress is output of a running tool as it comes.
+type ToolProgress struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+}
+
+// ToolOutput says that a tool has run, or why it did not. A call that was
+// refused has no ToolCall before it.
+type ToolOutput struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Args      json.RawMessage `json:"args"`
+	Success   bool            `json:"success"`
+	Output    string          `json:"output,omitempty"`
+	Error     string          `json:"error,omitempty"`
+	Denied    bool            `json:"denied,omitempty"`
+	Skipped   bool            `json:"skipped,omitempty"` // not run: it repeats the call before it
+	ExitCode  *int            `json:"exit_code,omitempty"`
+	Truncated bool            `json:"truncated,omitempty"`
+	Origin    string          `json:"origin,omitempty"`
+	Duration  time.Duration   `json:"duration_ns"`
+}
+
+// TurnEnd ends a turn.
+type TurnEnd struct {
+	HasToolCalls bool `json:"has_tool_calls"`
+}
+
+// Notice is something a person should know that is no error.
+type Notice struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// NoticeContinued is the code of the notice that the length limit cut a reply
+// and the next one goes on where it stopped.
+const NoticeContinued = "continued"
+
+// Error is a failure that the run goes on after, or ends with.
+type Error struct {
+	Source  string `json:"source"` // "model", "format", "tool" or "engine"
+	Message string `json:"message"`
+}
+
+// Retry says that the model is asked again after a passing fault.
+type Retry struct {
+	Attempt int           `json:"attempt"` // the attempt to come, from 2
+	Wait    time.Duration `json:"wait_ns"`
+	Reason  string        `json:"reason"`
+}
+
+// Retract takes back the text shown in this turn.
+type Retract struct{}
+
+// Compaction says that older parts of the session are no longer shown to the
+// model, or only as a summary.
+type Compaction struct {
+	Dropped int `json:"dropped"` // entries
+}
+
+// FinalResponse ends the run. It is the last event.
+type FinalResponse struct {
+	Result Result `json:"result"`
+}
+
+// The names of the events.
+func (TurnStart) Type() string     { return "turn_start" }
+func (TextDelta) Type() string     { return "text_delta" }
+func (AnswerStart) Type() string   { return "answer_start" }
+func (Thought) Type() string       { return "thought" }
+func (Waiting) Type() string       { return "waiting" }
+func (ToolCall) Type() string      { return "tool_call" }
+func (ToolProgress) Type() string  { return "tool_progress" }
+func (ToolOutput) Type() string    { return "tool_output" }
+func (TurnEnd) Type() string       { return "turn_end" }
+func (Notice) Type() string        { return "notice" }
+func (Error) Type() string         { return "error" }
+func (Retry) Type() string         { return "retry" }
+func (Retract) Type() string       { return "retract" }
+func (Compaction) Type() string    { return "compaction" }
+func (FinalResponse) Type() string { return "agent_end" }

@@ -1,0 +1,276 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mylm/protocol"
+	"mylm/providers"
+)
+
+// run is one run while it lasts. Only the goroutine that ranges over the events
+// touches it.
+type run struct {
+	agent   *Agent
+	session *Session
+	effects Effects
+	state   State
+	yield   func(Event, error) bool
+	cancel  context.CancelFunc // ends what is under way when the consumer leaves
+	gone    bool               // the consumer left
+	events  int
+	message string // the last text of the model, for a run without an answer
+	err     error  // why the run did not complete
+}
+
+// loop runs turns until one of them, or a limit, ends the run.
+func (r *run) loop(ctx context.Context, prompt string) {
+	s := &r.state
+	*s = State{Run: r.effects.NewID(), Started: r.effects.Now(), First: r.session.last() + 1}
+	if err := r.begin(ctx, prompt); err != nil {
+		r.stop(StopInternal, err)
+	}
+	for s.Stop == "" {
+		switch {
+		case ctx.Err() != nil:
+			r.stop(StopInterrupted, context.Cause(ctx))
+		case s.Turn >= r.agent.opts.MaxTurns:
+			r.stop(StopMaxTurns, nil)
+		default:
+			r.step(ctx)
+		}
+	}
+	r.end(ctx)
+}
+
+func (r *run) begin(ctx context.Context, prompt string) error {
+	system, err := r.agent.SystemPrompt(r.state.Started)
+	if err != nil {
+		return err
+	}
+	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system}); err != nil {
+		return err
+	}
+	return r.record(ctx, Entry{Kind: EntryPrompt, Text: protocol.Neutralise(prompt)})
+}
+
+// step is one turn: think, then answer or act and observe. What ends the run
+// calls stop.
+func (r *run) step(ctx context.Context) {
+	s := &r.state
+	s.Turn++
+	r.emit(TurnStart{})
+	reply, err := r.think(ctx)
+	if err == nil {
+		err = r.keep(ctx, reply)
+	}
+	acted := false
+	switch {
+	case err != nil:
+		r.fail(ctx, err)
+	case reply.fault != nil:
+		r.correct(ctx, reply)
+	case reply.call != nil:
+		acted = true
+		r.act(ctx, reply)
+	case reply.stop == providers.StopLength:
+		r.goOn(ctx)
+	case reply.stop != providers.StopEnd:
+		r.stop(StopFinishOther, fmt.Errorf("the backend ended the reply with %q", reply.stop))
+	case s.Denied:
+		r.stop(StopDenied, nil)
+	default:
+		r.stop(StopComplete, nil)
+	}
+	r.emit(TurnEnd{HasToolCalls: acted})
+}
+
+// keep records a reply. A call is kept in mylm's own form whatever the model
+// wrote, and nothing that came after it is kept.
+func (r *run) keep(ctx context.Context, reply *reply) error {
+	s := &r.state
+	s.Usage = s.Usage.Add(reply.usage)
+	s.Partial = s.Partial || reply.partial
+	text := reply.text
+	switch {
+	case reply.call != nil:
+		if text = strings.TrimRight(text, " \t\r\n"); text != "" {
+			text += "\n"
+		}
+		text += protocol.EncodeCall(reply.call.Name, reply.call.Args)
+		s.Continued = nil
+	case reply.fault != nil:
+		text += bounded(reply.fault.Raw)
+		s.Continued = nil
+	default:
+		s.Malformed = 0
+	}
+	if shown := strings.TrimSpace(reply.text); shown != "" {
+		r.message = shown
+	}
+	return r.record(ctx, Entry{
+		Kind: EntryReply, Text: text, Thought: reply.thought, Answer: reply.answer, Stop: reply.stop, Usage: &reply.usage,
+	})
+}
+
+// bounded keeps the ends of an unreadable call: enough for the model to see what
+// it wrote, not so much that it fills the window.
+func bounded(s string) string {
+	const limit = 2000
+	if len(s) <= limit {
+		return s
+	}
+	head, tail := s[:limit*2/3], s[len(s)-limit/3:]
+	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d bytes left out]\n", len(s)-limit) + strings.ToValidUTF8(tail, "")
+}
+
+// goOn asks for the rest of a reply that a length limit cut. The answer is then
+// made of both.
+func (r *run) goOn(ctx context.Context) {
+	r.state.Continued = append(r.state.Continued, r.session.last())
+	text, err := r.agent.opts.Prompts.Text("continue")
+	if err == nil {
+		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
+	}
+	if err != nil {
+		r.fail(ctx, err)
+		return
+	}
+	r.emit(Notice{Code: NoticeContinued, Text: "the length limit cut the reply: asking for the rest"})
+}
+
+// fail ends the run with an error, by its kind.
+func (r *run) fail(ctx context.Context, err error) {
+	var provider *providers.Error
+	reason := StopInternal
+	switch {
+	case ctx.Err() != nil:
+		reason, err = StopInterrupted, context.Cause(ctx)
+	case errors.As(err, &provider) && provider.Kind == providers.Overflow:
+		reason = StopContextFull
+	case errors.As(err, &provider) && provider.Kind == providers.Stalled:
+		reason = StopTimeout
+	case errors.As(err, new(*recordError)):
+	default:
+		reason = StopModelError
+	}
+	if reason.Status() == Failed {
+		source := "model"
+		if reason == StopInternal {
+			source = "engine"
+		}
+		r.emit(Error{Source: source, Message: err.Error()})
+	}
+	r.stop(reason, err)
+}
+
+// stop ends the run after this turn. The first reason counts.
+func (r *run) stop(reason StopReason, err error) {
+	if r.state.Stop == "" {
+		r.state.Stop, r.err = reason, err
+	}
+}
+
+// end closes the record and hands over the result.
+func (r *run) end(ctx context.Context) {
+	s := &r.state
+	// The end is recorded even if the context is done: a reader should see why
+	// the run stopped.
+	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop})
+	if recorded != nil && s.Stop.Status() != Failed {
+		s.Stop, r.err = StopInternal, recorded
+	}
+	result := r.result()
+	r.emit(FinalResponse{Result: result})
+	if r.gone {
+		return
+	}
+	switch {
+	case result.Status == Failed, s.Stop == StopInterrupted:
+		r.yield(Event{}, result.Err)
+	}
+}
+
+func (r *run) result() Result {
+	s := &r.state
+	result := Result{
+		Run: s.Run, Session: r.session.ID, Status: s.Stop.Status(), StopReason: s.Stop, Turns: s.Turn,
+		Response: r.message, Calls: []CallRecord{}, Usage: s.Usage, Partial: s.Partial,
+		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err,
+	}
+	entries := r.session.Entries()
+	var last Entry
+	for _, e := range entries[min(s.First-1, len(entries)):] {
+		switch e.Kind {
+		case EntryResult:
+			result.Calls = append(result.Calls, CallRecord{Name: e.Name, Args: e.Args, Success: e.Success, Denied: e.Denied, Skipped: e.Skipped})
+		case EntryReply:
+			last = e
+		}
+	}
+	switch s.Stop {
+	case StopComplete, StopDenied, StopFinishOther:
+		result.Response = strings.TrimSpace(s.joined(entries) + last.Answer)
+	default:
+		if text := strings.TrimSpace(s.joined(entries)); text != "" {
+			result.Response = text
+		}
+	}
+	return result
+}
+
+// joined is the text of the replies that were cut by the length limit.
+func (s *State) joined(entries []Entry) string {
+	var text strings.Builder
+	for _, seq := range s.Continued {
+		text.WriteString(entries[seq-1].Answer)
+	}
+	return text.String()
+}
+
+// recordError is a record that could not be written.
+type recordError struct{ err error }
+
+func (e *recordError) Error() string { return "the session could not be recorded: " + e.err.Error() }
+func (e *recordError) Unwrap() error { return e.err }
+
+// record writes an entry down and adds it to the session.
+func (r *run) record(ctx context.Context, e Entry) error {
+	e.Run, e.Turn, e.Time = r.state.Run, r.state.Turn, r.effects.Now()
+	e.Seq = r.session.last() + 1
+	if rec := r.agent.opts.Recorder; rec != nil {
+		if err := rec.Append(ctx, e); err != nil {
+			return &recordError{err}
+		}
+	}
+	r.session.add(e)
+	return nil
+}
+
+// emit hands an event to the consumer, unless it has left.
+func (r *run) emit(p Payload) {
+	if r.gone {
+		return
+	}
+	r.events++
+	ev := Event{Run: r.state.Run, Seq: r.events, Turn: r.state.Turn, Time: r.effects.Now(), Payload: p}
+	if !r.yield(ev, nil) {
+		r.gone = true
+		r.cancel()
+	}
+}
+
+// wait sleeps, or returns the context's error.
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"mylm/providers"
+)
+
+// Status sums up how a run went.
+type Status string
+
+// The statuses. Only a complete run is a success; only a failure of the model
+// or of the engine is failed; every other end is partial.
+const (
+	Success Status = "success"
+	Partial Status = "partial"
+	Failed  Status = "failed"
+)
+
+// StopReason says why a run ended.
+type StopReason string
+
+// The reasons.
+const (
+	StopComplete          StopReason = "complete"           // the model answered
+	StopMaxTurns          StopReason = "max_turns"          // no answer within the turns allowed
+	StopRepeatedCall      StopReason = "repeated_call"      // the same call again, not run
+	StopStuck             StopReason = "stuck"              // calls and results go in circles
+	StopConsecutiveErrors StopReason = "consecutive_errors" // several tool calls in a row failed
+	StopMalformed         StopReason = "malformed"          // several replies in a row could not be read
+	StopTimeout           StopReason = "timeout"            // the model said nothing for too long
+	StopInterrupted       StopReason = "interrupted"        // the context was cancelled
+	StopDenied            StopReason = "denied"             // a call was not allowed, and nothing made up for it
+	StopContextFull       StopReason = "context_full"       // the conversation does not fit the model's window
+	StopFinishOther       StopReason = "finish_other"       // the reply ended for a reason of the backend's own
+	StopNotVerified       StopReason = "not_verified"       // the answer did not pass its check
+	StopIncomplete        StopReason = "incomplete"         // a plan has tasks left
+	StopModelError        StopReason = "model_error"        // the backend failed
+	StopInternal          StopReason = "internal_error"     // the record could not be written, or a template is broken
+)
+
+// Status returns the status that goes with the reason.
+func (r StopReason) Status() Status {
+	switch r {
+	case StopComplete:
+		return Success
+	case StopModelError, StopInternal:
+		return Failed
+	}
+	return Partial
+}
+
+// CallRecord is one call in the log of a run.
+type CallRecord struct {
+	Name    string          `json:"name"`
+	Args    json.RawMessage `json:"args"`
+	Success bool            `json:"success"`
+	Denied  bool            `json:"denied,omitempty"`
+	Skipped bool            `json:"skipped,omitempty"` // logged but not run: it repeated the call before it
+}
+
+// Result is everything a run has to show, however it ended.
+type Result struct {
+	Run        string              `json:"run"`
+	Session    string              `json:"session"`
+	Response   string              `json:"response"` // the answer; if there is none, the last text of the model
+	Status     Status              `json:"status"`
+	StopReason StopReason          `json:"stop_reason"`
+	Turns      int                 `json:"turns"`
+	Calls      []CallRecord        `json:"calls"`
+	Usage      providers.Usage     `json:"usage"`
+	Partial    bool                `json:"usage_partial,omitempty"` // some replies were stopped before the backend counted them
+	Duration   time.Duration       `json:"duration_ns"`
+	Messages   []providers.Message `json:"-"` // the conversation, without the system prompt
+	Err        error               `json:"-"` // what went wrong, for a run that did not complete; may be nil
+}

@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"mylm/protocol"
+	"mylm/providers"
+)
+
+// reply is what the model wrote in a turn, as the decoder understood it.
+type reply struct {
+	text    string // for the conversation: everything but thought and calls
+	answer  string // the part of text that would be the answer
+	thought string
+	call    *protocol.ToolCall
+	fault   *protocol.FormatError
+	stop    providers.StopReason
+	usage   providers.Usage
+	partial bool // stopped before the backend told its usage
+	dropped bool // another call came after it, for the backend could not be stopped in time
+}
+
+// think asks the model for a reply, again if the fault may pass.
+func (r *run) think(ctx context.Context) (*reply, error) {
+	intervals := backoff.ExponentialBackOff{
+		InitialInterval: r.agent.opts.RetryWait, Multiplier: 1.5, RandomizationFactor: 0.5, MaxInterval: 30 * time.Second,
+	}
+	intervals.Reset()
+	for attempt := 1; ; attempt++ {
+		l := &listener{run: r, decoder: protocol.NewDecoder(protocol.Options{Tools: r.agent.lookup()})}
+		reply, err := l.listen(ctx, attempt)
+		if err == nil || ctx.Err() != nil || attempt == r.agent.opts.Tries || !passing(err) {
+			return reply, err
+		}
+		pause := intervals.NextBackOff()
+		var provider *providers.Error
+		if errors.As(err, &provider) && provider.RetryAfter > 0 {
+			if pause = provider.RetryAfter; pause > maxRetryAfter {
+				return nil, err
+			}
+		}
+		if l.shown {
+			r.emit(Retract{})
+		}
+		r.emit(Retry{Attempt: attempt + 1, Wait: pause, Reason: err.Error()})
+		if err := wait(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// maxRetryAfter is the longest a backend may make a run wait: beyond it a person
+// would rather know.
+const maxRetryAfter = time.Minute
+
+// passing reports whether the same request may succeed later.
+func passing(err error) bool {
+	var e *providers.Error
+	return errors.As(err, &e) && e.Temporary()
+}
+
+// lookup is a decoder's view of the registry; a nil registry has no tools.
+func (a *Agent) lookup() protocol.Lookup { return a.opts.Tools }
+
+// listener takes in one reply.
+type listener struct {
+	run      *run
+	decoder  *protocol.Decoder
+	reply    reply
+	shown    bool
+	chunks   int
+	text     strings.Builder
+	answer   strings.Builder
+	thoughts strings.Builder
+}
+
+// listen makes one call of the model and returns its reply. The call is ended
+// as soon as the decoder is certain.
+func (l *listener) listen(ctx context.Context, attempt int) (*reply, error) {
+	r := l.run
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	alarm := newAlarm(cancel, r.agent.opts.FirstTokenTimeout, r.agent.opts.TokenTimeout)
+	defer alarm.stop()
+	ctx = withStatus(ctx, func(text string) { r.emit(Waiting{Text: text}) })
+
+	request := ModelRequest{Run: r.state.Run, Turn: r.state.Turn, Attempt: attempt, Through: r.session.last()}
+	for chunk, err := range r.effects.Model(ctx, request) {
+		if err != nil {
+			return nil, alarm.cause(ctx, err)
+		}
+		alarm.reset()
+		l.take(chunk)
+		if l.decoder.Done() || r.gone {
+			break
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, alarm.cause(ctx, err)
+	}
+	if l.reply.stop == "" && !l.decoder.Done() {
+		return nil, &providers.Error{Kind: providers.Interrupted, Message: "the reply broke off before its end"}
+	}
+	return l.close(), nil
+}
+
+// take handles one chunk.
+func (l *listener) take(c providers.Chunk) {
+	if c.Thought != "" {
+		l.thought(c.Thought)
+	}
+	if c.Text != "" {
+		l.chunks++
+		l.parts(l.decoder.Push(c.Text))
+	}
+	if c.Stop != "" {
+		l.reply.stop, l.reply.usage = c.Stop, c.Usage
+	}
+}
+
+func (l *listener) parts(parts []protocol.Part) {
+	for _, p := range parts {
+		switch p.Kind {
+		case protocol.Text:
+			l.text.WriteString(p.Text)
+			l.answer.WriteString(p.Text)
+			l.shown = true
+			l.run.emit(TextDelta{Text: p.Text})
+		case protocol.Thought:
+			l.thought(p.Text)
+		case protocol.Answer:
+			l.answer.Reset()
+			l.run.emit(AnswerStart{})
+		case protocol.Retract:
+			l.thoughts.WriteString(l.text.String())
+			l.text.Reset()
+			l.answer.Reset()
+			if l.shown {
+				l.run.emit(Retract{})
+			}
+			l.shown = false
+		case protocol.Call:
+			l.reply.call = p.Call
+		case protocol.Malformed:
+			l.reply.fault = p.Err
+		}
+	}
+}
+
+func (l *listener) thought(text string) {
+	l.thoughts.WriteString(text)
+	l.run.emit(Thought{Text: text})
+}
+
+// close gets the decoder's verdict and puts the reply together.
+func (l *listener) close() *reply {
+	end := protocol.Length
+	if l.reply.stop == providers.StopEnd {
+		end = protocol.End
+	}
+	l.parts(l.decoder.Close(end))
+	rep := &l.reply
+	rep.text, rep.answer, rep.thought = l.text.String(), l.answer.String(), l.thoughts.String()
+	rep.dropped = l.decoder.DroppedCall()
+	if rep.stop == "" { // stopped by us: at least one token a piece
+		rep.partial = true
+		rep.usage.Output = l.chunks
+	}
+	if f := rep.fault; f != nil && f.Reason == protocol.Empty {
+		switch {
+		case rep.stop != providers.StopEnd && rep.stop != providers.StopLength && rep.stop != "":
+			rep.fault = nil // the backend's own reason says more than "empty"
+		case rep.thought != "":
+			f.Reason = protocol.OnlyThought
+		}
+	}
+	return rep
+}
+
+// alarm cancels a call in which nothing arrives for too long.
+type alarm struct {
+	cancel  context.CancelCauseFunc
+	next    time.Duration
+	timer   *time.Timer
+	between bool // the timer is the one between two pieces
+}
+
+func newAlarm(cancel context.CancelCauseFunc, first, next time.Duration) *alarm {
+	a := &alarm{cancel: cancel, next: next}
+	a.arm(first, "the model sent nothing for %v")
+	return a
+}
+
+func (a *alarm) arm(d time.Duration, format string) {
+	a.timer = time.AfterFunc(d, func() {
+		a.cancel(&providers.Error{
+			Kind: providers.Stalled, Message: fmt.Sprintf(format, d),
+			Hint: "The backend may be overloaded or hung: look at its log, try a smaller model, or allow more time.",
+		})
+	})
+}
+
+func (a *alarm) reset() {
+	if a.between {
+		a.timer.Reset(a.next)
+		return
+	}
+	a.timer.Stop()
+	a.arm(a.next, "the model fell silent for %v in the middle of its reply")
+	a.between = true
+}
+
+func (a *alarm) stop() { a.timer.Stop() }
+
+// cause is why a call ended: a stall rather than the cancellation it led to.
+func (a *alarm) cause(ctx context.Context, err error) error {
+	var stall *providers.Error
+	if errors.As(context.Cause(ctx), &stall) {
+		return stall
+	}
+	return err
+}

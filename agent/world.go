@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"iter"
+	"strings"
+	"time"
+
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// world is the Effects of a run that really happens.
+type world struct {
+	agent   *Agent
+	session *Session
+}
+
+func (w *world) Model(ctx context.Context, _ ModelRequest) iter.Seq2[providers.Chunk, error] {
+	request := w.agent.request(w.session.view())
+	request.Status = statusOf(ctx)
+	return w.agent.opts.Model.Generate(ctx, request)
+}
+
+func (w *world) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
+	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args}
+	return inv.Run(ctx, w.agent.opts.ToolTimeout)
+}
+
+func (w *world) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {
+	return w.agent.opts.Approve(ctx, r)
+}
+
+func (w *world) Now() time.Time { return time.Now() }
+
+func (w *world) NewID() string { return newID() }
+
+// newID is short enough to type and long enough (65 bits) that two never meet.
+func newID() string { return strings.ToLower(rand.Text()[:13]) }
+
+type statusKey struct{}
+
+// withStatus hands a function that reports what the backend is doing down to
+// the model call: a request that can be written down cannot hold one.
+func withStatus(ctx context.Context, report func(string)) context.Context {
+	return context.WithValue(ctx, statusKey{}, report)
+}
+
+func statusOf(ctx context.Context) func(string) {
+	report, _ := ctx.Value(statusKey{}).(func(string))
+	return report
+}
