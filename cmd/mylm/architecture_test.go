@@ -1,0 +1,300 @@
+package main_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rule says what the packages at and below a path may import of this module,
+// beside packages of their own folder. The longest matching path holds.
+type rule struct {
+	path   string
+	may    []string // exact import paths below the module; "*" is everything
+	reason string
+}
+
+var rules = []rule{
+	{"protocol", nil, "protocol turns text into meaning and back; it is given names and schemas, so that every consumer can use it alone"},
+	{"providers", nil, "a backend knows models and errors; how tools are called is none of its business"},
+	{"providers/demo", []string{"providers", "protocol", "providers/*"}, "the demo model writes the protocol, and that is all it needs"},
+	{"providers/scripted", []string{"providers", "protocol", "providers/*"}, "a script may hold calls in the protocol, and that is all it needs"},
+	{"tools", nil, "a tool is a name, a schema and a function; it does not know who calls it"},
+	{"tools/recall", []string{"tools", "tools/*", "memory"}, "recall is the tool of the memory"},
+	{"memory", nil, "the store takes an embedding function, so that it knows no backend"},
+	{"prompts", nil, "prompts are templates over plain values"},
+	{"agent", []string{"protocol", "providers", "tools", "prompts"}, "the loop works with interfaces: a concrete backend, tool, store or recorder is passed in"},
+	{"agent/journal", []string{"agent", "protocol", "providers", "tools", "prompts"}, "the journal records what the agent does; the agent knows only its Recorder"},
+	{"agent/plan", []string{"agent", "protocol", "providers", "tools", "prompts"}, "plans are made of runs; a run knows no plan"},
+	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
+	{"scripts", nil, "scripts measure and fetch from outside"},
+}
+
+// topLevel are the folders that may hold Go packages.
+var topLevel = []string{"agent", "cmd", "memory", "prompts", "protocol", "providers", "scripts", "tools"}
+
+// maxLines is where a file stops being readable in one go.
+const maxLines = 400
+
+// source is one Go file of the module that is no test.
+type source struct {
+	path, dir string // below the module root, with slashes
+	lines     int
+	*ast.File
+}
+
+// sources parses every Go file of the module, for all systems.
+func sources(t *testing.T) (*token.FileSet, []source) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatalf("this test reads the module's source: %v", err)
+	}
+	set := token.NewFileSet()
+	var all []source
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && p != root && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(set, p, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		all = append(all, source{rel, path.Dir(rel), set.File(f.Pos()).LineCount(), f})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) == 0 {
+		t.Fatal("no source found")
+	}
+	return set, all
+}
+
+func TestImports(t *testing.T) {
+	_, all := sources(t)
+	for _, f := range all {
+		r := ruleFor(f.dir)
+		for _, spec := range f.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value) // the parser has read it
+			target, ours := strings.CutPrefix(imported, "mylm/")
+			if ours && !allowed(r, f.dir, target) {
+				t.Errorf("%s imports mylm/%s, but may import %v: %s", f.path, target, r.may, r.reason)
+			}
+		}
+	}
+}
+
+func ruleFor(dir string) rule {
+	var best rule
+	for _, r := range rules {
+		if (dir == r.path || strings.HasPrefix(dir, r.path+"/")) && len(r.path) > len(best.path) {
+			best = r
+		}
+	}
+	return best
+}
+
+// allowed lets a package import its own family: the folder its rule names, and
+// what lies below, as long as no narrower rule separates them.
+func allowed(r rule, dir, target string) bool {
+	switch {
+	case strings.HasPrefix(target, "cmd/"):
+		return dir == "cmd/mylm" || strings.HasPrefix(dir, "cmd/mylm/")
+	case slices.Contains(r.may, "*"), slices.Contains(r.may, target), slices.Contains(r.may, path.Dir(target)+"/*"):
+		return true
+	}
+	return r.path != "" && ruleFor(target).path == r.path
+}
+
+// TestImportRules holds the rules themselves to cases, since a rule that
+// allows everything finds nothing.
+func TestImportRules(t *testing.T) {
+	tests := []struct {
+		dir, target string
+		want        bool
+	}{
+		{"tools/shell", "tools", true},
+		{"providers/ollama", "providers/ollama/internal/gguf", true},
+		{"agent", "tools", true},
+		{"agent/plan", "agent", true},
+		{"tools/recall", "memory", true},
+		{"providers/demo", "protocol", true},
+		{"cmd/mylm", "providers/ollama", true},
+		{"agent", "agent/plan", false},
+		{"agent", "agent/journal", false},
+		{"agent/plan", "agent/journal", false},
+		{"agent", "providers/ollama", false},
+		{"agent", "tools/shell", false},
+		{"agent", "memory", false},
+		{"agent", "cmd/mylm", false},
+		{"protocol", "tools", false},
+		{"providers/ollama", "protocol", false},
+		{"tools", "providers", false},
+		{"tools/shell", "memory", false},
+		{"memory", "providers", false},
+		{"utils", "tools", false},
+	}
+	for _, tt := range tests {
+		if got := allowed(ruleFor(tt.dir), tt.dir, tt.target); got != tt.want {
+			t.Errorf("%s may import %s: %v, want %v", tt.dir, tt.target, got, tt.want)
+		}
+	}
+}
+
+func TestPackagesAndFiles(t *testing.T) {
+	_, all := sources(t)
+	documented, packages := map[string]bool{}, map[string]bool{}
+	for _, f := range all {
+		top, _, _ := strings.Cut(f.path, "/")
+		if !slices.Contains(topLevel, top) {
+			t.Errorf("%s: Go packages live in %v; a package for one of them goes below it, in internal/ if nobody else needs it", f.path, topLevel)
+		}
+		if top == "cmd" && !strings.HasPrefix(f.dir, "cmd/mylm") {
+			t.Errorf("%s: there is one command, cmd/mylm", f.path)
+		}
+		if f.lines > maxLines {
+			t.Errorf("%s has %d lines, more than %d: split it by what its parts do", f.path, f.lines, maxLines)
+		}
+		packages[f.dir] = true
+		inPlace := path.Base(f.path) == "doc.go" || top == "scripts" // a script is one file
+		if inPlace && f.Doc != nil && strings.TrimSpace(f.Doc.Text()) != "" {
+			documented[f.dir] = true
+		}
+	}
+	for dir := range packages {
+		if !documented[dir] {
+			t.Errorf("%s has no doc.go with a package comment: say what it is, its smallest use, its words and its limits", dir)
+		}
+	}
+}
+
+func TestExportedNamesAreDocumented(t *testing.T) {
+	set, all := sources(t)
+	for _, f := range all {
+		if f.Name.Name == "main" {
+			continue
+		}
+		for _, decl := range f.Decls {
+			for _, name := range undocumented(decl) {
+				t.Errorf("%s: exported %s has no doc comment", set.Position(name.Pos()), name.Name)
+			}
+		}
+	}
+}
+
+// undocumented lists exported names of a declaration that no comment explains:
+// their own, or in a group the group's or one at the line's end.
+func undocumented(decl ast.Decl) (names []*ast.Ident) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Name.IsExported() && exportedReceiver(d) && d.Doc == nil {
+			names = append(names, d.Name)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
+					names = append(names, s.Name)
+				}
+			case *ast.ValueSpec:
+				for _, name := range s.Names {
+					if name.IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil {
+						names = append(names, name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return true
+	}
+	typ := d.Recv.List[0].Type
+	for {
+		switch x := typ.(type) {
+		case *ast.StarExpr:
+			typ = x.X
+		case *ast.IndexExpr:
+			typ = x.X
+		case *ast.IndexListExpr:
+			typ = x.X
+		case *ast.Ident:
+			return x.IsExported()
+		default:
+			return true
+		}
+	}
+}
+
+// onlyCommand are the names that only cmd/mylm may use: a library that prints,
+// exits or reads the environment does so behind its caller's back.
+var onlyCommand = map[string][]string{
+	"os":  {"Exit", "Getenv", "LookupEnv", "Stdout", "Stderr", "Stdin"},
+	"fmt": {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
+	"log": {"Print", "Printf", "Println", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Panicln"},
+}
+
+func TestOnlyTheCommandTouchesTheProcess(t *testing.T) {
+	set, all := sources(t)
+	forTests := map[string]bool{} // packages that import testing serve tests only
+	for _, f := range all {
+		forTests[f.dir] = forTests[f.dir] || packageNames(f.File)["testing"] == "testing"
+	}
+	for _, f := range all {
+		if strings.HasPrefix(f.path, "cmd/mylm/") || strings.HasPrefix(f.path, "scripts/") || forTests[f.dir] {
+			continue
+		}
+		packages := packageNames(f.File)
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if ok && slices.Contains(onlyCommand[packages[x.Name]], sel.Sel.Name) {
+				t.Errorf("%s: %s.%s belongs in cmd/mylm; take a value, a function or an io.Writer instead", set.Position(sel.Pos()), x.Name, sel.Sel.Name)
+			}
+			return true
+		})
+	}
+}
+
+// packageNames maps the names by which f knows packages to their paths.
+func packageNames(f *ast.File) map[string]string {
+	names := map[string]string{}
+	for _, spec := range f.Imports {
+		imported, _ := strconv.Unquote(spec.Path.Value) // the parser has read it
+		name := path.Base(imported)
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = imported
+	}
+	return names
+}

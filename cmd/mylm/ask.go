@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/agent"
+	"mylm/prompts"
+	"mylm/providers"
+	"mylm/tools"
+	"mylm/tools/files"
+	"mylm/tools/shell"
+)
+
+func askCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "ask",
+		Usage:     "answer a question, with tools where they help",
+		ArgsUsage: "[QUESTION...] [-]",
+		Description: `The question is the arguments, or stdin, or both: then stdin is what it is about.
+"-" waits for stdin to end; without it a pipe that says nothing for 2 s is left alone.
+
+   mylm ask "which of these files is the largest?"
+   git diff | mylm ask "write a commit message"
+   mylm ask --file main.go "what does this do?"
+
+Calls that only read run at once. Before anything else runs you are asked on the
+terminal; without one it is denied, unless --yes is given.`,
+		Flags: append(modelFlags(),
+			&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
+			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
+			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model (default: 10)", EnvVars: []string{"MYLM_MAX_TURNS"}},
+			&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking"},
+			&cli.BoolFlag{Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+			&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
+			&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
+			&cli.BoolFlag{Name: "verbose", Usage: "show thought, tool output and statistics too"},
+			&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
+		),
+		Action: func(c *cli.Context) error {
+			if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
+				return usageError("--color is %q; it must be auto, always or never", c.String("color"))
+			}
+			a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s}
+			return a.finish(a.run(c.Context))
+		},
+	}
+}
+
+// asking is one run of mylm ask.
+type asking struct {
+	cli     *cli.Context
+	streams streams
+	screen  *screen
+	model   *opened
+	result  *agent.Result
+}
+
+// run answers the question. The answer stands in result; the error is what is
+// left to report.
+func (a *asking) run(ctx context.Context) error {
+	c := a.cli
+	s, err := gather(c)
+	if err != nil {
+		return err
+	}
+	registry, err := registryOf(s.Tools)
+	if err != nil {
+		return err
+	}
+	in, err := readInput(ctx, c, a.streams, a.screen)
+	if err != nil {
+		return err
+	}
+	set, err := loadPrompts()
+	if err != nil {
+		return configError(err)
+	}
+	p := &person{screen: a.screen}
+	options := agent.Options{
+		Tools: registry, Prompts: set, Identity: value(s.System), Environment: environment(), Approve: p.approve,
+		MaxTurns: value(s.MaxTurns), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
+	}
+	if c.Bool("yes") {
+		options.Approve = agent.AllowAll
+	}
+	if c.Bool("show-prompt") {
+		return a.showPrompt(options, in)
+	}
+	if a.model, err = openModel(ctx, s, p.choose); err != nil {
+		return err
+	}
+	if a.model.notice != "" && !c.Bool("quiet") {
+		a.screen.dim(a.model.notice)
+	}
+	options.Model = a.model.Model
+	ag, err := agent.New(options)
+	if err != nil {
+		return err
+	}
+	request := func(prompt string) (providers.Request, error) { return ag.Request(nil, prompt) }
+	if err := in.fit(ctx, a.model, request, c.Bool("clip"), a.screen); err != nil {
+		return err
+	}
+	return a.answer(ctx, ag, in.prompt(), p)
+}
+
+// answer runs the agent and shows what happens.
+func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *person) error {
+	c := a.cli
+	v := newView(a.screen, c.Bool("quiet"), c.Bool("verbose"), !c.Bool("no-stream") && !c.Bool("json"))
+	p.view = v
+	defer v.idle()
+	for ev, err := range ag.Run(ctx, agent.NewSession(), prompt) {
+		if err != nil {
+			continue // the result says it, with more
+		}
+		v.event(ev)
+		if f, ok := ev.Payload.(agent.FinalResponse); ok {
+			a.result = &f.Result
+		}
+	}
+	if a.result == nil {
+		return errors.New("the run ended without a result")
+	}
+	f := outcome(*a.result, limits{errors: 3, malformed: 3})
+	if !c.Bool("json") {
+		a.print(v, f)
+	}
+	a.statistics()
+	if providers.KindOf(a.result.Err) == providers.ModelMissing {
+		forgetModel(a.model.name)
+	}
+	if f == nil {
+		rememberModel(a.model)
+		return nil
+	}
+	return f
+}
+
+// print puts the answer on stdout, as far as it does not stand there already.
+func (a *asking) print(v *view, f *failure) {
+	switch {
+	case v.stream && v.streamed:
+		a.screen.endAnswer()
+	case f != nil && !holds(a.result.StopReason) || a.result.Response == "":
+	default:
+		a.screen.answer(a.result.Response + "\n")
+	}
+}
+
+// holds reports whether a run that ended so has something for stdout.
+func holds(r agent.StopReason) bool {
+	switch r {
+	case agent.StopModelError, agent.StopInternal, agent.StopInterrupted, agent.StopTimeout, agent.StopMalformed, agent.StopContextFull:
+		return false
+	}
+	return true
+}
+
+// statistics tells what the run cost, if that is wanted.
+func (a *asking) statistics() {
+	r := a.result
+	if !a.cli.Bool("verbose") || a.cli.Bool("quiet") {
+		return
+	}
+	least := ""
+	if r.Partial {
+		least = "at least "
+	}
+	a.screen.dim(fmt.Sprintf("%s, %s, %s%d tokens in, %s%d out, %.1f s", plural(r.Turns, "turn"), plural(len(r.Calls), "call"),
+		least, r.Usage.Prompt, least, r.Usage.Output, r.Duration.Seconds()))
+}
+
+// finish writes the JSON object, if asked for, and returns what is left to
+// report.
+func (a *asking) finish(err error) error {
+	var f *failure
+	if err != nil {
+		f = asFailure(err)
+	}
+	if a.cli.Bool("json") && !a.cli.Bool("show-prompt") {
+		a.printJSON(f)
+	}
+	if a.screen.failed != nil && f == nil {
+		return &failure{code: exitError, name: "internal", err: fmt.Errorf("the answer could not be written: %w", a.screen.failed)}
+	}
+	if f == nil {
+		return nil
+	}
+	f.report(a.screen)
+	return errors.Join(errReported, f)
+}
+
+func registryOf(only []string) (*tools.Registry, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("the working directory is gone: %w", err)
+	}
+	list, err1 := files.ListDir(files.Options{Root: dir})
+	read, err2 := files.ReadFile(files.Options{Root: dir})
+	execute, err3 := shell.New(shell.Options{Dir: dir})
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	registry, err := tools.NewRegistry(list, read, execute)
+	if err != nil || only == nil {
+		return registry, err
+	}
+	if len(only) == 1 && only[0] == "none" {
+		return tools.NewRegistry()
+	}
+	sub, err := registry.Only(only...)
+	if err != nil {
+		return nil, usageError("--tools: %v", err)
+	}
+	return sub, nil
+}
+
+func splitList(values []string) []string {
+	out := []string{}
+	for _, v := range values {
+		for name := range strings.SplitSeq(v, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+func environment() *prompts.Environment {
+	dir, _ := os.Getwd()
+	shellName := "sh"
+	if runtime.GOOS == "windows" {
+		shellName = "cmd"
+	}
+	return &prompts.Environment{OS: runtime.GOOS, Shell: shellName, Directory: dir}
+}
+
+func thinking(s *string) providers.Thinking {
+	if s == nil || *s == "auto" {
+		return providers.ThinkAuto
+	}
+	return providers.Thinking(*s)
+}
+
+// showPrompt prints the messages that would be sent.
+func (a *asking) showPrompt(o agent.Options, in input) error {
+	o.Model = unasked{}
+	ag, err := agent.New(o)
+	if err != nil {
+		return err
+	}
+	r, err := ag.Request(nil, in.prompt())
+	if err != nil {
+		return err
+	}
+	if a.cli.Bool("json") {
+		return a.writeJSON(r)
+	}
+	for i, m := range r.Messages {
+		if i > 0 {
+			a.screen.answer("\n")
+		}
+		a.screen.answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
+	}
+	return nil
+}
+
+func (a *asking) writeJSON(v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	a.screen.answer(string(b) + "\n")
+	return nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// settings is what can be set at the top of the configuration file and in each
+// of its profiles. What is absent stays nil.
+type settings struct {
+	Model       *string  `toml:"model"`
+	Host        *string  `toml:"host"`
+	System      *string  `toml:"system"`
+	Tools       []string `toml:"tools"`
+	MaxTurns    *int     `toml:"max_turns"`
+	Temperature *float64 `toml:"temperature"`
+	Seed        *int     `toml:"seed"`
+	MaxTokens   *int     `toml:"max_tokens"`
+	NumCtx      *int     `toml:"num_ctx"`
+	KeepAlive   *string  `toml:"keep_alive"`
+	Think       *string  `toml:"think"`
+}
+
+// config is the configuration file.
+type config struct {
+	settings
+	Profiles map[string]settings `toml:"profiles"`
+}
+
+// configTemplate is what a new configuration file holds.
+const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beats what stands here.
+
+# model = "qwen3:8b"              # as "mylm models" lists them, or demo
+# host = "http://localhost:11434" # of Ollama; beats OLLAMA_HOST
+# max_turns = 10
+# temperature = 0.2
+# num_ctx = 16384
+
+# [profiles.review]               # mylm ask --profile review "..."
+# system = "You review code. Be brief."
+# tools = ["read_file", "list_dir"]
+`
+
+// configDir is where the configuration and the user's prompts are.
+func configDir() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("no directory for the configuration: %w", err)
+	}
+	return filepath.Join(dir, "mylm"), nil
+}
+
+func configPath() (string, error) {
+	if path := os.Getenv("MYLM_CONFIG"); path != "" {
+		return path, nil
+	}
+	dir, err := configDir()
+	return filepath.Join(dir, "config.toml"), err
+}
+
+// dataDir is where mylm keeps what it writes of itself: by the XDG base
+// directory specification, and its equivalents elsewhere.
+func dataDir() (string, error) {
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "mylm"), nil
+	}
+	switch runtime.GOOS {
+	case "windows", "darwin":
+		dir, err := os.UserConfigDir()
+		return filepath.Join(dir, "mylm", "data"), err
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".local", "share", "mylm"), err
+}
+
+// loadConfig reads the configuration file. A missing file is an empty one.
+func loadConfig() (*config, error) {
+	path, err := configPath()
+	if err != nil {
+		return &config{}, nil // without a home there is no configuration
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &config{}, nil
+	}
+	if err != nil {
+		return nil, configError(err)
+	}
+	return parseConfig(path, string(text))
+}
+
+func parseConfig(path, text string) (*config, error) {
+	bad := func(format string, args ...any) error {
+		return configError(fmt.Errorf("%s: "+format, append([]any{path}, args...)...)).withHint("mylm config edit opens it")
+	}
+	var c config
+	meta, err := toml.Decode(text, &c)
+	var syntax toml.ParseError
+	if errors.As(err, &syntax) {
+		return nil, bad("line %d: %s", syntax.Position.Line, syntax.Message)
+	}
+	if err != nil {
+		return nil, bad("%v", err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return nil, bad("there is no setting %q; there are: %s", unknown[0].String(), strings.Join(settingNames(), ", "))
+	}
+	for name, s := range c.Profiles {
+		if err := s.check(); err != nil {
+			return nil, bad("profile %q: %v", name, err)
+		}
+	}
+	if err := c.check(); err != nil {
+		return nil, bad("%v", err)
+	}
+	return &c, nil
+}
+
+func settingNames() []string {
+	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "[profiles.NAME]"}
+}
+
+// check finds values that cannot be meant. The same rules hold for flags.
+func (s *settings) check() error {
+	atLeast := func(name string, v *int, least int) error {
+		if v != nil && *v < least {
+			return fmt.Errorf("%s is %d; it must be at least %d", name, *v, least)
+		}
+		return nil
+	}
+	err := errors.Join(
+		atLeast("max_turns", s.MaxTurns, 1),
+		atLeast("max_tokens", s.MaxTokens, 1),
+		atLeast("num_ctx", s.NumCtx, 256),
+	)
+	if s.Temperature != nil && (*s.Temperature < 0 || *s.Temperature > 10) {
+		err = errors.Join(err, fmt.Errorf("temperature is %v; it must be from 0 to 10", *s.Temperature))
+	}
+	if s.Think != nil && !slices.Contains([]string{"auto", "on", "off"}, *s.Think) {
+		err = errors.Join(err, fmt.Errorf("think is %q; it must be auto, on or off", *s.Think))
+	}
+	return err
+}
+
+// over lays s over t: what s sets counts, the rest is t's.
+func (s settings) over(t settings) settings {
+	pick := func(set bool, take func()) {
+		if set {
+			take()
+		}
+	}
+	pick(s.Model != nil, func() { t.Model = s.Model })
+	pick(s.Host != nil, func() { t.Host = s.Host })
+	pick(s.System != nil, func() { t.System = s.System })
+	pick(s.Tools != nil, func() { t.Tools = s.Tools })
+	pick(s.MaxTurns != nil, func() { t.MaxTurns = s.MaxTurns })
+	pick(s.Temperature != nil, func() { t.Temperature = s.Temperature })
+	pick(s.Seed != nil, func() { t.Seed = s.Seed })
+	pick(s.MaxTokens != nil, func() { t.MaxTokens = s.MaxTokens })
+	pick(s.NumCtx != nil, func() { t.NumCtx = s.NumCtx })
+	pick(s.KeepAlive != nil, func() { t.KeepAlive = s.KeepAlive })
+	pick(s.Think != nil, func() { t.Think = s.Think })
+	return t
+}
+
+// profile returns the settings of a profile over those of the file.
+func (c *config) profile(name string) (settings, error) {
+	if name == "" {
+		return c.settings, nil
+	}
+	p, ok := c.Profiles[name]
+	if !ok {
+		known := make([]string, 0, len(c.Profiles))
+		for n := range c.Profiles {
+			known = append(known, n)
+		}
+		slices.Sort(known)
+		f := configError(fmt.Errorf("there is no profile %q in the configuration", name))
+		if len(known) > 0 {
+			return settings{}, f.withHint("There are: " + strings.Join(known, ", "))
+		}
+		return settings{}, f.withHint("It has none. A profile is a table [profiles." + name + "]: mylm config edit")
+	}
+	return p.over(c.settings), nil
+}

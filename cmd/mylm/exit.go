@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mylm/agent"
+	"mylm/providers"
+)
+
+// Exit codes; io.go has the table.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitUnreachable = 3
+	exitDenied      = 4
+	exitPartial     = 5
+	exitMalformed   = 6
+	exitContextFull = 7
+	exitTimeout     = 124
+	exitInterrupted = 130
+)
+
+// failure is an error that knows its exit code, its name in --json, and what
+// to do about it.
+type failure struct {
+	code int
+	name string
+	err  error
+	hint string
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// usageError is a wrong command line.
+func usageError(format string, args ...any) *failure {
+	return &failure{code: exitUsage, name: "usage", err: fmt.Errorf(format, args...)}
+}
+
+// configError is a wrong configuration.
+func configError(err error) *failure {
+	return &failure{code: exitUsage, name: "config", err: err}
+}
+
+func (f *failure) withHint(hint string) *failure {
+	f.hint = hint
+	return f
+}
+
+// asFailure classes any error.
+func asFailure(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	if errors.Is(err, context.Canceled) {
+		return &failure{code: exitInterrupted, name: string(agent.StopInterrupted), err: errInterrupted}
+	}
+	var p *providers.Error
+	if !errors.As(err, &p) {
+		return &failure{code: exitError, name: "internal", err: err}
+	}
+	f = &failure{code: exitError, name: string(agent.StopModelError), err: err, hint: p.Hint}
+	switch p.Kind {
+	case providers.Unreachable, providers.ModelMissing:
+		f.code, f.name = exitUnreachable, string(p.Kind)
+	case providers.Overflow:
+		f.code, f.name = exitContextFull, string(agent.StopContextFull)
+	case providers.Stalled:
+		f.code, f.name = exitTimeout, string(agent.StopTimeout)
+	}
+	return f
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// outcome says how a finished run is reported: nil if it is complete.
+func outcome(r agent.Result, limits limits) *failure {
+	f := &failure{code: exitPartial, name: string(r.StopReason)}
+	say := func(hint, format string, args ...any) *failure {
+		f.err, f.hint = fmt.Errorf(format, args...), hint
+		return f
+	}
+	switch r.StopReason {
+	case agent.StopComplete:
+		return nil
+	case agent.StopMaxTurns:
+		return say("Allow more with --max-turns, or ask for less at once.", "stopped after %d turns without an answer", r.Turns)
+	case agent.StopRepeatedCall:
+		return say("The model goes in circles: put the question differently, or try a larger model.", "stopped: the model made the same call twice in a row (%s)", lastCall(r))
+	case agent.StopConsecutiveErrors:
+		return say("The log above says what failed.", "stopped: %d tool calls in a row failed", limits.errors)
+	case agent.StopDenied:
+		f.code = exitDenied
+		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", lastCall(r))
+	case agent.StopMalformed:
+		f.code = exitMalformed
+		return say("The model does not keep to the form for tool calls. Try a larger model, or --think off if it only thinks.",
+			"stopped: %d replies in a row could not be read (the last: %v)", limits.malformed, r.Err)
+	case agent.StopInterrupted:
+		f.code, f.err = exitInterrupted, errInterrupted
+		return f
+	case agent.StopFinishOther:
+		return say("", "the reply is not complete: %v", r.Err)
+	case agent.StopInternal:
+		return &failure{code: exitError, name: "internal", err: r.Err}
+	}
+	return asFailure(r.Err)
+}
+
+type limits struct{ errors, malformed int }
+
+func lastCall(r agent.Result) string {
+	if len(r.Calls) == 0 {
+		return "no call"
+	}
+	c := r.Calls[len(r.Calls)-1]
+	return oneLine(c.Name+" "+string(c.Args), 100)
+}
+
+// oneLine is the beginning of s without line breaks, at most n runes.
+func oneLine(s string, n int) string {
+	runes := []rune(strings.Join(strings.Fields(s), " "))
+	if len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return string(runes)
+}
+
+// report prints a failure on stderr.
+func (f *failure) report(s *screen) {
+	s.say("mylm: " + f.Error())
+	if f.hint != "" {
+		s.say("  " + strings.ReplaceAll(strings.TrimSpace(f.hint), "\n", "\n  "))
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+)
+
+// modelFlags choose a model and how it is run.
+func modelFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "`NAME` as mylm models lists it, provider/name, or demo", EnvVars: []string{"MYLM_MODEL"}},
+		&cli.StringFlag{Name: "profile", Usage: "use [profiles.`NAME`] of the configuration", EnvVars: []string{"MYLM_PROFILE"}},
+		hostFlag(),
+		&cli.Float64Flag{Name: "temperature", Usage: "0 is the most predictable (default: the model's own)", EnvVars: []string{"MYLM_TEMPERATURE"}},
+		&cli.IntFlag{Name: "seed", Usage: "make sampling repeatable", EnvVars: []string{"MYLM_SEED"}},
+		&cli.IntFlag{Name: "max-tokens", Usage: "the most `TOKENS` of one reply (default: the backend's own)", EnvVars: []string{"MYLM_MAX_TOKENS"}},
+		&cli.IntFlag{Name: "num-ctx", Usage: "context window in `TOKENS`, for Ollama (default: what is loaded, or the largest that fits)", EnvVars: []string{"MYLM_NUM_CTX"}},
+		&cli.StringFlag{Name: "keep-alive", Usage: "how `LONG` Ollama keeps the model in memory, like 10m; -1 for ever (default: the server's own)", EnvVars: []string{"MYLM_KEEP_ALIVE"}},
+		&cli.StringFlag{Name: "think", Usage: "auto, on or off (auto: if the model can)", EnvVars: []string{"MYLM_THINK"}},
+	}
+}
+
+func hostFlag() cli.Flag {
+	return &cli.StringFlag{Name: "host", Usage: "`ADDRESS` of Ollama (default: OLLAMA_HOST, or http://127.0.0.1:11434)", EnvVars: []string{"MYLM_HOST"}}
+}
+
+// gather lays the settings over each other: flag, MYLM_* variable, profile,
+// configuration file, OLLAMA_HOST.
+func gather(c *cli.Context) (settings, error) {
+	file, err := loadConfig()
+	if err != nil {
+		return settings{}, err
+	}
+	base, err := file.profile(c.String("profile"))
+	if err != nil {
+		return settings{}, err
+	}
+	var s settings
+	take(c, "model", c.String, &s.Model)
+	take(c, "host", c.String, &s.Host)
+	take(c, "system", c.String, &s.System)
+	take(c, "max-turns", c.Int, &s.MaxTurns)
+	take(c, "temperature", c.Float64, &s.Temperature)
+	take(c, "seed", c.Int, &s.Seed)
+	take(c, "max-tokens", c.Int, &s.MaxTokens)
+	take(c, "num-ctx", c.Int, &s.NumCtx)
+	take(c, "keep-alive", c.String, &s.KeepAlive)
+	take(c, "think", c.String, &s.Think)
+	if c.IsSet("tools") {
+		s.Tools = splitList(c.StringSlice("tools"))
+	}
+	if err := s.check(); err != nil {
+		return settings{}, usageError("%v", err)
+	}
+	s = s.over(base)
+	if s.Host == nil {
+		host := os.Getenv("OLLAMA_HOST")
+		s.Host = &host
+	}
+	return s, nil
+}
+
+func take[T any](c *cli.Context, name string, get func(string) T, to **T) {
+	if c.IsSet(name) {
+		v := get(name)
+		*to = &v
+	}
+}
+
+// value is what p points to, or the zero value.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// errNoArgs is for commands that take no arguments.
+func errNoArgs(c *cli.Context) error {
+	if c.Args().Present() {
+		return usageError("%s takes no arguments, but got %q", c.Command.FullName(), c.Args().First())
+	}
+	return nil
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s", thing)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

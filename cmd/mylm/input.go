@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/providers"
+)
+
+// stdinPatience is how long a pipe on stdin may be silent when there is a
+// question already. Programs that start mylm often leave a pipe open that they
+// never write to.
+const stdinPatience = 2 * time.Second
+
+// maxInput bounds what is read from stdin and files: more never fits a model.
+const maxInput = 64 << 20
+
+// attachment is text that goes to the model with the question.
+type attachment struct {
+	name string
+	text string
+}
+
+// input is what the user asks.
+type input struct {
+	question    string
+	attachments []attachment
+}
+
+// prompt writes the question and what goes with it as one message.
+func (in input) prompt() string {
+	var b strings.Builder
+	b.WriteString(in.question)
+	for _, a := range in.attachments {
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "--- %s ---\n%s\n--- end of %s ---", a.name, strings.TrimRight(a.text, "\n"), a.name)
+	}
+	return b.String()
+}
+
+// readInput puts the question together from the arguments, stdin and --file.
+func readInput(ctx context.Context, c *cli.Context, s streams, screen *screen) (input, error) {
+	var in input
+	var words []string
+	dash := false
+	for _, arg := range c.Args().Slice() {
+		if arg == "-" {
+			dash = true
+		} else {
+			words = append(words, arg)
+		}
+	}
+	in.question = strings.TrimSpace(strings.Join(words, " "))
+	for _, path := range c.StringSlice("file") {
+		text, err := readFile(path)
+		if err != nil {
+			return in, err
+		}
+		in.attachments = append(in.attachments, attachment{path, text})
+	}
+	patience := time.Duration(0) // until its end
+	if in.question != "" && !dash {
+		patience = stdinPatience
+	}
+	if dash || !isTerminal(s.in) {
+		text, err := readStdin(ctx, s.in, patience, screen)
+		if err != nil {
+			return in, err
+		}
+		switch text = strings.TrimSpace(text); {
+		case text == "":
+		case in.question == "":
+			in.question = text
+		default:
+			in.attachments = append(in.attachments, attachment{"stdin", text})
+		}
+	}
+	if in.question == "" {
+		f := usageError("there is no question")
+		return in, f.withHint("Ask one: mylm ask \"what is in this directory?\"")
+	}
+	return in, nil
+}
+
+func readFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", usageError("--file: %v", err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return "", usageError("--file %s: it is a directory", path).withHint("Name the files in it, or ask about the directory: the model can look itself.")
+	}
+	text, err := readText(f)
+	if err != nil {
+		return "", usageError("--file %s: %v", path, err)
+	}
+	return text, nil
+}
+
+// readText reads a text and refuses what is none.
+func readText(r io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(b) > maxInput:
+		return "", fmt.Errorf("it is longer than %s", bytesText(maxInput))
+	case bytes.IndexByte(b, 0) >= 0:
+		return "", errors.New("it is not text")
+	}
+	if !utf8.Valid(b) {
+		b = bytes.ToValidUTF8(b, []byte("�"))
+	}
+	return string(b), nil
+}
+
+// readStdin reads stdin to its end. With patience, a stdin that says nothing
+// for that long is left alone.
+func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *screen) (string, error) {
+	type piece struct {
+		text string
+		err  error
+	}
+	begun, whole := make(chan struct{}), make(chan piece, 1)
+	go func() {
+		first := make([]byte, 1)
+		n, err := f.Read(first)
+		close(begun)
+		if n == 0 {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			whole <- piece{"", err}
+			return
+		}
+		text, err := readText(io.MultiReader(bytes.NewReader(first[:n]), f))
+		whole <- piece{text, err}
+	}()
+	if patience > 0 {
+		t := time.NewTimer(patience)
+		defer t.Stop()
+		select {
+		case <-begun:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-t.C:
+			screen.dim(fmt.Sprintf("stdin is open but said nothing for %v: asking without it (to wait for it, add -)", patience))
+			return "", nil
+		}
+	}
+	select {
+	case p := <-whole:
+		if p.err != nil {
+			return "", usageError("stdin: %v", p.err)
+		}
+		return p.text, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// bytesPerToken is a cautious guess for English and code, where real
+// tokenizers take 3 to 4.5.
+const bytesPerToken = 3.5
+
+// replyRoom is kept free for the reply and for what tools will say.
+const replyRoom = 1024
+
+// fit makes sure that what was piped in or attached goes into the model's
+// window beside the rest of the request. Too much is refused, or with clip cut
+// where it is longest.
+func (in *input) fit(ctx context.Context, m *opened, request func(prompt string) (providers.Request, error), clip bool, screen *screen) error {
+	size := len(in.prompt())
+	if size < 4096 { // fits the smallest window there is, which is not asked about for nothing
+		return nil
+	}
+	window, err := windowOf(ctx, m.Model)
+	if err != nil || window == 0 {
+		return err
+	}
+	r, err := request("")
+	if err != nil {
+		return err
+	}
+	room := int(bytesPerToken * float64(window-min(replyRoom, window/4)))
+	for _, msg := range r.Messages {
+		room -= len(msg.Text)
+	}
+	if size <= room {
+		return nil
+	}
+	if !clip {
+		return (&failure{code: exitContextFull, name: "context_full",
+			err: fmt.Errorf("the input is too long for %s: %s is about %d tokens, and there is room for about %d of its %d",
+				m.name, bytesText(int64(size)), tokens(size), max(0, tokens(room)), window)}).
+			withHint("Cut it visibly with --clip, give a larger window with --num-ctx, or let the model read the file itself.")
+	}
+	return in.clip(size-room, screen)
+}
+
+func tokens(bytes int) int { return int(float64(bytes) / bytesPerToken) }
+
+// clip takes at least n bytes out of the longest part.
+func (in *input) clip(n int, screen *screen) error {
+	longest, name := &in.question, "the question"
+	for i := range in.attachments {
+		if a := &in.attachments[i]; len(a.text) > len(*longest) {
+			longest, name = &a.text, a.name
+		}
+	}
+	text := *longest
+	keep := len(text) - n - 100 // room for the marker
+	if keep < 200 {
+		return &failure{code: exitContextFull, name: "context_full", err: errors.New("the input is too long, and there is no single part that could be cut to make it fit")}
+	}
+	head, tail := text[:keep*2/3], text[len(text)-keep/3:]
+	cut := text[len(head) : len(text)-len(tail)]
+	*longest = fmt.Sprintf("%s\n[... %s left out here ...]\n%s", strings.ToValidUTF8(head, ""), bytesText(int64(len(cut))), strings.ToValidUTF8(tail, ""))
+	screen.say(fmt.Sprintf("mylm: %s is too long: %d bytes (%s) were cut out of its middle", name, len(cut), plural(strings.Count(cut, "\n"), "line")))
+	return nil
+}

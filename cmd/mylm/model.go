@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"mylm/providers"
+	"mylm/providers/demo"
+	"mylm/providers/ollama"
+	"mylm/providers/scripted"
+)
+
+// opened is a model that is ready to be asked.
+type opened struct {
+	providers.Model
+	name   string // as --model takes it
+	notice string // what the user should know about it
+	local  bool   // needs nothing but this program
+}
+
+// openModel finds the model that the settings, or the circumstances, name.
+func openModel(ctx context.Context, s settings, ask chooser) (*opened, error) {
+	provider, name := splitModel(value(s.Model))
+	switch provider {
+	case "demo":
+		return &opened{Model: demo.New(), name: "demo", local: true,
+			notice: "demo: answered by simple built-in rules, not by a language model"}, nil
+	case "scripted":
+		m, err := scripted.Load(name)
+		if err != nil {
+			return nil, usageError("model %s: %v", value(s.Model), err)
+		}
+		return &opened{Model: m, name: value(s.Model), local: true}, nil
+	}
+	client, err := ollama.New(ollama.Options{Host: value(s.Host)})
+	if err != nil {
+		return nil, configError(err).withHint("The address comes from --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
+	}
+	options := ollama.ModelOptions{NumCtx: value(s.NumCtx)}
+	if s.KeepAlive != nil {
+		d, err := ollama.ParseKeepAlive(*s.KeepAlive)
+		if err != nil {
+			return nil, usageError("%v", err)
+		}
+		options.KeepAlive = &d
+	}
+	o := &opened{}
+	if name == "" {
+		if name, o.notice, err = defaultModel(ctx, client, ask); err != nil {
+			return nil, err
+		}
+	}
+	o.Model, o.name = client.Model(name, options), name
+	return o, nil
+}
+
+// splitModel takes provider/name apart. What is not known as a provider is the
+// beginning of a name of Ollama's, where slashes are common too.
+func splitModel(s string) (provider, name string) {
+	switch before, after, slash := strings.Cut(s, "/"); {
+	case s == "demo":
+		return "demo", ""
+	case slash && (before == "ollama" || before == "scripted" || before == "demo"):
+		return before, after
+	}
+	return "ollama", s
+}
+
+// chooser asks a person to pick one of several lines. It returns -1 where there
+// is nobody to ask.
+type chooser func(ctx context.Context, title string, lines []string) (int, error)
+
+// defaultModel picks a model when none is configured: the last one used, else
+// the only one installed, else whichever the user chooses.
+func defaultModel(ctx context.Context, client *ollama.Client, ask chooser) (name, notice string, err error) {
+	if last := lastModel(); last != "" {
+		return last, "", nil
+	}
+	all, err := client.Models(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	models := slices.DeleteFunc(all, func(m providers.ModelInfo) bool { return !m.Chats })
+	// The largest context first: a conversation with tools needs room.
+	slices.SortStableFunc(models, func(a, b providers.ModelInfo) int { return cmp.Compare(b.Trained, a.Trained) })
+	switch len(models) {
+	case 0:
+		return "", "", &failure{code: exitUnreachable, name: string(providers.ModelMissing),
+			err:  fmt.Errorf("Ollama at %s has no model to talk to", client.Host()),
+			hint: "Get one:        ollama pull qwen3:8b\nWithout Ollama: mylm ask -m demo \"what files are here?\""}
+	case 1:
+		return models[0].Name, "using " + models[0].Name + ", the only model installed", nil
+	}
+	lines := make([]string, len(models))
+	for i, m := range models {
+		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s %8s  %s", m.Name, bytesText(m.Size), contextText(m.Trained)), " ")
+	}
+	i, err := ask(ctx, "Several models are installed. Which one?", lines)
+	if err != nil {
+		return "", "", err
+	}
+	if i < 0 {
+		return "", "", &failure{code: exitUnreachable, name: string(providers.ModelMissing),
+			err:  errors.New("several models are installed, and none is chosen"),
+			hint: "Name one: mylm ask -m " + models[0].Name + " \"...\", or set MYLM_MODEL, or model in the configuration.\n" + strings.Join(lines, "\n")}
+	}
+	return models[i].Name, "", nil
+}
+
+func contextText(tokens int) string {
+	if tokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf("context %d", tokens)
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n == 0:
+		return ""
+	case n < 1e6:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	case n < 1e9:
+		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
+
+// lastModel is the model that answered last, "" if there is none.
+func lastModel() string {
+	dir, err := dataDir()
+	if err != nil {
+		return ""
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "last_model"))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+// rememberModel keeps the name of the model that answered. Nothing depends on
+// its success.
+func rememberModel(o *opened) {
+	if o.local || lastModel() == o.name {
+		return
+	}
+	dir, err := dataDir()
+	if err != nil || os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	_ = renameio.WriteFile(filepath.Join(dir, "last_model"), []byte(o.name+"\n"), 0o600)
+}
+
+// forgetModel drops a remembered model that is gone, so that the next run
+// chooses anew.
+func forgetModel(name string) {
+	if dir, err := dataDir(); err == nil && lastModel() == name {
+		_ = os.Remove(filepath.Join(dir, "last_model"))
+	}
+}
+
+// windowOf is the model's context window in tokens; 0 where nobody knows it.
+func windowOf(ctx context.Context, m providers.Model) (int, error) {
+	informer, ok := m.(providers.Informer)
+	if !ok {
+		return 0, nil
+	}
+	info, err := informer.Info(ctx)
+	return info.Window, err
+}
+
+func modTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format(time.DateOnly)
+}
+
+// isMissing reports whether err says that a file does not exist.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package main
+
+const ttyIn, ttyOut = "/dev/tty", "/dev/tty"

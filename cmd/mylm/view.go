@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mylm/agent"
+	"mylm/tools/shell"
+)
+
+// view shows a run on the terminal as it goes.
+type view struct {
+	screen  *screen
+	quiet   bool
+	verbose bool
+	stream  bool // the answer goes to stdout as it comes
+
+	spinner   *spinner
+	start     bool   // nothing of this reply was shown yet: leading white space is left out
+	space     string // white space that is shown only if something follows it
+	streamed  bool   // text of the last reply was shown
+	continued bool   // the next reply goes on where this one was cut
+}
+
+func newView(s *screen, quiet, verbose, stream bool) *view {
+	v := &view{screen: s, quiet: quiet, verbose: verbose, stream: stream && s.outTTY && !quiet, start: true}
+	if s.errTTY && !quiet {
+		v.spinner = newSpinner(s)
+	}
+	return v
+}
+
+// event shows one event.
+func (v *view) event(ev agent.Event) {
+	switch p := ev.Payload.(type) {
+	case agent.TurnStart:
+		if !v.continued {
+			v.start, v.space, v.streamed = true, "", false
+		}
+		v.continued = false
+		v.spin("thinking")
+	case agent.Waiting:
+		v.spin(p.Text)
+	case agent.Thought:
+		v.thought(p.Text)
+	case agent.TextDelta:
+		v.text(p.Text)
+	case agent.AnswerStart:
+		if v.streamed {
+			v.screen.endAnswer()
+		}
+		v.start, v.space = true, ""
+	case agent.Retract:
+		v.retract()
+	case agent.Retry:
+		v.say(fmt.Sprintf("retry %d in %v: %s", p.Attempt, p.Wait.Round(100*time.Millisecond), p.Reason))
+	case agent.ToolCall:
+		v.call(p)
+	case agent.ToolOutput:
+		v.output(p)
+	case agent.Error:
+		if p.Source == "format" {
+			v.say("unreadable reply, asking again: " + oneLine(p.Message, 200))
+		}
+	case agent.Notice:
+		if p.Code == agent.NoticeContinued {
+			v.continued = true
+			return
+		}
+		v.say(p.Text)
+	case agent.FinalResponse:
+		v.idle()
+	}
+}
+
+func (v *view) spin(label string) {
+	if v.spinner != nil {
+		v.spinner.show(label)
+	}
+}
+
+// idle ends the spinner.
+func (v *view) idle() {
+	if v.spinner != nil {
+		v.spinner.hide()
+	}
+}
+
+// pause gets out of the way of a question.
+func (v *view) pause() { v.idle() }
+
+func (v *view) say(text string) {
+	if !v.quiet {
+		v.screen.dim(text)
+	}
+}
+
+// text streams text to the terminal without the white space around a reply.
+func (v *view) text(s string) {
+	if !v.stream {
+		return
+	}
+	if v.start {
+		if s = strings.TrimLeft(s, " \t\r\n"); s == "" {
+			return
+		}
+		v.start = false
+	}
+	s = v.space + s
+	kept := strings.TrimRight(s, " \t\r\n")
+	v.space = s[len(kept):]
+	if kept == "" {
+		return
+	}
+	v.idle()
+	v.streamed = true
+	v.screen.answer(kept)
+}
+
+func (v *view) thought(s string) {
+	if !v.verbose || v.quiet {
+		return
+	}
+	v.idle()
+	if s = strings.TrimSpace(s); s != "" {
+		v.screen.dim("~ " + strings.ReplaceAll(s, "\n", "\n~ "))
+	}
+}
+
+func (v *view) retract() {
+	if v.streamed {
+		v.screen.endAnswer()
+		v.say("(the text above is taken back)")
+	}
+	v.start, v.space, v.streamed = true, "", false
+}
+
+func (v *view) call(p agent.ToolCall) {
+	v.idle()
+	v.say(callLine(p.Name, p.Args))
+	if v.verbose && len(p.Repairs) > 0 {
+		v.say("  mended: " + strings.Join(p.Repairs, ", "))
+	}
+	v.spin("running " + p.Name)
+}
+
+// callLine is a call in one line: a command as in a shell, another tool by name.
+func callLine(name string, args json.RawMessage) string {
+	if name == shell.Name {
+		var in struct{ Command string }
+		if json.Unmarshal(args, &in) == nil && in.Command != "" {
+			return "$ " + strings.ReplaceAll(in.Command, "\n", "\n  ")
+		}
+	}
+	return "> " + name + " " + oneLine(string(args), 200)
+}
+
+func (v *view) output(p agent.ToolOutput) {
+	v.idle()
+	switch {
+	case p.Skipped:
+		v.say("repeated, not run: " + callLine(p.Name, p.Args))
+	case !p.Success && !p.Denied:
+		v.say("  " + p.Name + ": " + oneLine(p.Error, 200))
+	case v.verbose && p.Output != "":
+		v.say("  " + strings.ReplaceAll(strings.TrimRight(p.Output, "\n"), "\n", "\n  "))
+	}
+}
+
+// spinner shows that something is going on, on the current line of stderr.
+type spinner struct {
+	screen *screen
+	mu     sync.Mutex
+	stop   chan struct{} // closed to end the drawing; nil while hidden
+	done   chan struct{}
+	label  string
+}
+
+func newSpinner(s *screen) *spinner { return &spinner{screen: s} }
+
+func (sp *spinner) show(label string) {
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.label = label
+	if sp.stop != nil {
+		return
+	}
+	sp.stop, sp.done = make(chan struct{}), make(chan struct{})
+	go sp.run(sp.stop, sp.done)
+}
+
+func (sp *spinner) hide() {
+	sp.mu.Lock()
+	stop, done := sp.stop, sp.done
+	sp.stop = nil
+	sp.mu.Unlock()
+	if stop != nil {
+		close(stop)
+		<-done
+		sp.screen.erase()
+	}
+}
+
+func (sp *spinner) run(stop, done chan struct{}) {
+	defer close(done)
+	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	start := time.Now()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		sp.mu.Lock()
+		label := sp.label
+		sp.mu.Unlock()
+		line := fmt.Sprintf("%c %s", frames[i%len(frames)], oneLine(label, 60))
+		if d := time.Since(start); d >= time.Second {
+			line += fmt.Sprintf(" %ds", int(d.Seconds()))
+		}
+		sp.screen.draw(sp.screen.faint(line))
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+	}
+}
