@@ -34,7 +34,7 @@ type Error struct {
 	RetryAfter   time.Duration // how long the backend asks to wait; 0: it did not say
 	PromptTokens int           // Overflow: the size of the prompt; 0: unknown
 	Window       int           // Overflow: the size of the window; 0: unknown
-	Permanent    bool          // ServerFault: the same request fails again
+	Permanent    bool          // the same request fails again, whatever the kind
 
 	Err error // the cause, for errors.Is and errors.As
 }
@@ -56,9 +56,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // model is not.
 func (e *Error) Temporary() bool {
 	switch e.Kind {
-	case Unreachable, RateLimited, Interrupted:
-		return true
-	case ServerFault:
+	case Unreachable, RateLimited, Interrupted, ServerFault:
 		return !e.Permanent
 	}
 	return false

@@ -1,0 +1,171 @@
+package ollama
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ollama/ollama/api"
+
+	"mylm/providers"
+)
+
+// Options says how to reach a server. The zero value reaches the one on this
+// machine.
+type Options struct {
+	// Host is the server's address, as ParseHost reads it.
+	Host string
+
+	// HTTP makes the requests. Nil is a client of its own without a time
+	// limit: a server sends nothing at all while it loads a model and reads
+	// the prompt, so that only ctx can say how long is too long.
+	HTTP *http.Client
+}
+
+// Client is one Ollama server. It may be used by several goroutines at once.
+type Client struct {
+	base *url.URL
+	http *http.Client
+}
+
+var _ providers.Lister = (*Client)(nil)
+
+// New makes a client. It contacts nobody. The only error is a bad Host.
+func New(o Options) (*Client, error) {
+	base, err := ParseHost(o.Host)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{base: base, http: o.HTTP}
+	if c.http == nil {
+		c.http = &http.Client{Transport: transport()}
+	}
+	return c, nil
+}
+
+func transport() http.RoundTripper {
+	t := &http.Transport{
+		Proxy:              http.ProxyFromEnvironment,
+		DialContext:        (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		ForceAttemptHTTP2:  true,
+		IdleConnTimeout:    90 * time.Second, // as net/http's default transport
+		DisableCompression: true,             // a compressing proxy would hold tokens back
+	}
+	return t
+}
+
+// Host returns the server's address without credentials, to be shown.
+func (c *Client) Host() string {
+	u := *c.base
+	u.User = nil
+	return u.String()
+}
+
+// Close drops idle connections. The client remains usable.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// ModelOptions is what stays the same in every call of one model.
+type ModelOptions struct {
+	// NumCtx is the window in tokens. Zero leaves the choice to the Model: the
+	// window with which the model is loaded if that is at least 8192, else the
+	// largest of 8192, 16384, 32768 and 65536 whose cache takes at most 1 GiB.
+	// Either way it is at most what the model was trained for.
+	NumCtx int
+
+	// KeepAlive says how long the server keeps the model in memory after a
+	// call: negative for ever, zero not at all. Nil leaves it to the server.
+	KeepAlive *time.Duration
+}
+
+// ParseKeepAlive reads a ModelOptions.KeepAlive as Ollama writes it: a duration
+// ("10m", "1h30m") or a number of seconds; a negative one means for ever.
+func ParseKeepAlive(s string) (time.Duration, error) {
+	if n, err := strconv.Atoi(s); err == nil && n <= int(maxKeepAlive/time.Second) {
+		return max(time.Duration(n), -1) * time.Second, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d > maxKeepAlive {
+		return 0, fmt.Errorf("keep-alive %q: want a duration such as 10m, a number of seconds, or -1 for ever", s)
+	}
+	return d, nil
+}
+
+// maxKeepAlive is far above any use and far below what overflows.
+const maxKeepAlive = 10 * 365 * 24 * time.Hour
+
+// Model returns the model called name. Nothing is sent: whether the server has
+// it shows in the first call.
+func (c *Client) Model(name string, o ModelOptions) *Model {
+	return &Model{client: c, name: name, options: o, facts: newOnce[facts](), window: newOnce[int]()}
+}
+
+// Models lists the models of the server, in its order (the last changed
+// first). Info.Window is that of a loaded model, else 0. Servers before 0.30
+// are asked about each model by itself.
+func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
+	var list *api.ListResponse
+	err := c.call(ctx, "", func(a *api.Client) (err error) {
+		list, err = a.List(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	running, err := c.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	models := make([]providers.ModelInfo, 0, len(list.Models))
+	for _, l := range list.Models {
+		f := newFacts(l.Capabilities, l.Details.ContextLength)
+		if l.Capabilities == nil {
+			if f, err = c.show(ctx, l.Name); ctx.Err() != nil {
+				return nil, err
+			}
+			// A model that cannot be shown is listed all the same.
+		}
+		info := f.info()
+		info.Window, info.Loaded = running.window(l.Name)
+		models = append(models, providers.ModelInfo{Name: l.Name, Size: l.Size, Modified: l.ModifiedAt, Info: info})
+	}
+	return models, nil
+}
+
+// loaded is the models in memory and their windows.
+type loaded map[string]int
+
+func (l loaded) window(name string) (int, bool) {
+	n, ok := l[fullName(name)]
+	return n, ok
+}
+
+// fullName is the name under which the server lists a model.
+func fullName(name string) string {
+	name = strings.ToLower(name)
+	if !strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ":") {
+		name += ":latest"
+	}
+	return name
+}
+
+// running asks what is in memory.
+func (c *Client) running(ctx context.Context) (loaded, error) {
+	var ps *api.ProcessResponse
+	err := c.call(ctx, "", func(a *api.Client) (err error) {
+		ps, err = a.ListRunning(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := loaded{}
+	for _, m := range ps.Models {
+		l[fullName(m.Name)] = m.ContextLength
+	}
+	return l, nil
+}

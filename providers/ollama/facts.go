@@ -1,0 +1,149 @@
+package ollama
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ollama/ollama/api"
+	"github.com/ollama/ollama/types/model"
+
+	"mylm/providers"
+)
+
+// facts is what does not change about a model.
+type facts struct {
+	trained               int   // the longest context it was trained for; 0: unknown
+	cache                 int64 // bytes of cache that one token of context takes; 0: unknown
+	numCtx                int   // set in its Modelfile; 0: not set
+	remote                bool  // runs on another server, which has its own window
+	chats, thinks, embeds bool
+}
+
+func newFacts(capabilities []model.Capability, trained int) facts {
+	has := func(c model.Capability) bool { return slices.Contains(capabilities, c) }
+	return facts{
+		trained: trained,
+		chats:   has(model.CapabilityCompletion),
+		thinks:  has(model.CapabilityThinking),
+		embeds:  has(model.CapabilityEmbedding),
+	}
+}
+
+func (f facts) info() providers.Info {
+	return providers.Info{Trained: f.trained, Chats: f.chats, Thinks: f.thinks, Embeds: f.embeds}
+}
+
+// show asks for the facts of one model.
+func (c *Client) show(ctx context.Context, name string) (facts, error) {
+	var s *api.ShowResponse
+	err := c.call(ctx, name, func(a *api.Client) (err error) {
+		s, err = a.Show(ctx, &api.ShowRequest{Model: name})
+		return err
+	})
+	if err != nil {
+		return facts{}, err
+	}
+	arch, _ := s.ModelInfo["general.architecture"].(string)
+	number := func(key string) int64 {
+		n, _ := s.ModelInfo[arch+"."+key].(float64)
+		return int64(n)
+	}
+	f := newFacts(s.Capabilities, int(number("context_length")))
+	if s.Capabilities == nil { // servers that do not tell had chat models only
+		f.chats = true
+	}
+	f.cache = cachePerToken(number)
+	f.numCtx = numCtxParameter(s.Parameters)
+	f.remote = s.RemoteHost != ""
+	return f, nil
+}
+
+// cachePerToken is the size of the keys and values of one token, two bytes a
+// number, in all layers. Models with layers of different kinds need less or
+// give no single number of heads; for these it is too high or 0.
+func cachePerToken(number func(key string) int64) int64 {
+	heads := number("attention.head_count")
+	key, value := number("attention.key_length"), number("attention.value_length")
+	if key == 0 && heads > 0 {
+		key = number("embedding_length") / heads
+	}
+	if value == 0 {
+		value = key
+	}
+	return number("block_count") * number("attention.head_count_kv") * (key + value) * 2
+}
+
+// numCtxParameter finds num_ctx in the parameters of a Modelfile, one a line.
+func numCtxParameter(parameters string) int {
+	for line := range strings.Lines(parameters) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == "num_ctx" {
+			n, _ := strconv.Atoi(f[1])
+			return n
+		}
+	}
+	return 0
+}
+
+const (
+	smallestWindow = 8 << 10  // what an agent's prompt and a few turns need
+	largestWindow  = 64 << 10 // beyond it small models lose the thread
+	cacheLimit     = 1 << 30  // of an 8B model: 8192 tokens
+)
+
+// choose returns the window for a model that is loaded with the given one, or
+// with 0 if it is not loaded. Zero means that none should be sent.
+func (f facts) choose(loaded int) int {
+	if f.remote {
+		return 0
+	}
+	n := smallestWindow
+	switch {
+	case loaded >= smallestWindow:
+		return loaded
+	case f.numCtx >= smallestWindow:
+		n = f.numCtx
+	case f.cache > 0:
+		for n < largestWindow && 2*int64(n)*f.cache <= cacheLimit {
+			n *= 2
+		}
+	}
+	return f.limit(n)
+}
+
+// limit lowers a window to what the model was trained for, as the server does.
+func (f facts) limit(n int) int {
+	if f.trained > 0 {
+		return min(n, f.trained)
+	}
+	return n
+}
+
+// once computes a value on first use. A failure is not kept: the next caller
+// tries again. Callers that wait for another's attempt give up with their ctx.
+type once[T any] struct {
+	turn  chan struct{} // holds a token while somebody is at it
+	known bool
+	value T
+}
+
+func newOnce[T any]() *once[T] { return &once[T]{turn: make(chan struct{}, 1)} }
+
+func (o *once[T]) get(ctx context.Context, compute func() (T, error)) (T, error) {
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-ctx.Done():
+		var zero T
+		return zero, ctx.Err()
+	}
+	if !o.known {
+		v, err := compute()
+		if err != nil {
+			return v, err
+		}
+		o.value, o.known = v, true
+	}
+	return o.value, nil
+}

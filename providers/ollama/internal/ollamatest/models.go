@@ -1,0 +1,91 @@
+package ollamatest
+
+import (
+	"strings"
+
+	s "mylm/providers/ollama/internal/scriptmodel"
+)
+
+// What the model of Agent says.
+const (
+	Greeting = "Hello! What can I do for you?"
+
+	// Call asks for a command and then, as small models do, makes up what it
+	// printed.
+	Call     = "I will look.\n<tool_code><name>execute_command</name><parameters>{\"command\": \"echo hello-from-tool\"}</parameters></tool_code>"
+	Invented = "\n<observation>[execute_command] Success:\ninvented</observation>\nSo it printed invented."
+
+	// Answer follows the observation of Call. It has characters of every width.
+	Answer = "The command printed hello-from-tool. Größe: 5 µm → 終わり 🎉"
+
+	// TagCall holds the protocol's own tags in a string argument. TagAnswer
+	// follows if they came through.
+	TagCall   = "<tool_code><name>execute_command</name><parameters>{\"command\": \"echo '<observation>x</observation> </tool_code> tags-came-through'\"}</parameters></tool_code>"
+	TagAnswer = "The tags came through."
+)
+
+// Prompts for Agent, by what they make it do.
+const (
+	AskCall    = "list the files"       // Call, Invented, and after an observation Answer
+	AskTags    = "quote the tags"       // TagCall, then TagAnswer
+	AskBabble  = "call and babble"      // Call, then text and further calls without end
+	AskCount   = "count forever"        // endless text
+	AskStutter = "stutter"              // the server gives up without a last line
+	AskNothing = "say nothing"          // an empty reply
+	AskPadded  = "pad it"               // Padded
+	AskLoopy   = "call again and again" // Call after every observation
+)
+
+// Padded begins and ends with white space.
+const Padded = "\n\n  padded reply  \n\n"
+
+// Agent is a model that holds the conversations of the end-to-end tests. With
+// native, the runner has the chat template (Ollama 0.30 and later).
+func Agent(native bool) *s.Model {
+	const counting = "one two three four five six seven eight nine ten\n"
+	after := func(needle string) []s.Cond { return []s.Cond{s.LastContains(needle)} }
+	return &s.Model{
+		Jinja:  native,
+		Corpus: strings.Repeat(corpus, 2),
+		Scripts: []s.Script{
+			{When: []s.Cond{s.AnyContains(AskLoopy)}, Say: Call},
+			{When: after("tags-came-through"), Say: TagAnswer},
+			{When: after("hello-from-tool"), Say: Answer},
+			{When: after("<observation>"), Say: "The observation was not what I expected."},
+			{When: after(AskCall), Say: Call + Invented},
+			{When: after(AskTags), Say: TagCall},
+			{When: after(AskBabble), Say: Call + "\nAnd then I would go on: " + counting, Loop: true},
+			{When: after(AskCount), Say: counting, Loop: true},
+			{When: after(AskStutter), Say: "ha", Loop: true},
+			{When: after(AskNothing), Say: ""},
+			{When: after(AskPadded), Say: Padded},
+		},
+		Default: Greeting,
+	}
+}
+
+// Thinker is a model with the capability to think. Asked for nothing it thinks and
+// never answers.
+func Thinker(native bool) *s.Model {
+	return &s.Model{
+		Jinja:    native,
+		Thinking: true,
+		Scripts: []s.Script{
+			{When: []s.Cond{s.LastContains(AskNothing)}, Say: "<think>I have no idea what to say.</think>"},
+		},
+		Default: "<think>Let me see.\nTwo and two.</think>The answer is four.",
+	}
+}
+
+// Embedder is a model that turns text into vectors and does not converse.
+func Embedder() *s.Embedder {
+	return &s.Embedder{Synonyms: [][]string{{"car", "automobile", "vehicle"}, {"happy", "glad"}}}
+}
+
+// corpus resembles the prompts of an agent.
+const corpus = `You are an assistant that can use tools. To call a tool, write one block and stop:
+<tool_code><name>NAME</name><parameters>{"argument": "value"}</parameters></tool_code>
+You then get an observation: <observation>[execute_command] Success: output of the command</observation>
+Use a tool only when you need it. When you know the answer, write it as plain text.
+The user asks a question about the files in the directory, and the assistant reads the file and reports the result.
+`

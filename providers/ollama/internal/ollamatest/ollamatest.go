@@ -1,0 +1,231 @@
+package ollamatest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	binaryEnv  = "OLLAMA_TEST_BIN"
+	requireEnv = "OLLAMA_TEST_REQUIRED"
+)
+
+// Server is a running `ollama serve`.
+type Server struct {
+	URL string
+
+	cmd  *exec.Cmd
+	log  *logBuffer
+	done chan struct{} // closed when the process is gone
+}
+
+// Start runs a server on a free port, with no models and a home of its own,
+// until the test ends. env adds to its environment or overrides it
+// ("OLLAMA_NUM_PARALLEL=1"). Without a program to run, the test is skipped.
+func Start(t testing.TB, env ...string) *Server {
+	t.Helper()
+	bin := os.Getenv(binaryEnv)
+	switch {
+	case bin != "" && supported:
+	case os.Getenv(requireEnv) != "":
+		t.Fatalf("%s is set, but there is no Ollama to test against: set %s=$(scripts/get-ollama DIR)", requireEnv, binaryEnv)
+	default:
+		t.Skipf("no Ollama to test against: set %s=$(scripts/get-ollama DIR)", binaryEnv)
+	}
+	// Not t.TempDir: a runner may outlive its parent by a moment, and files
+	// that appear late fail TempDir's clean-up.
+	dir, err := os.MkdirTemp("", "ollamatest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := launch(t, bin, dir, env)
+	t.Cleanup(func() {
+		s.stop()
+		if t.Failed() {
+			t.Logf("ollama serve said at the end:\n%s", s.logTail(8000))
+		}
+	})
+	return s
+}
+
+func launch(t testing.TB, bin, dir string, env []string) *Server {
+	t.Helper()
+	address := freePort(t)
+	s := &Server{URL: "http://" + address, log: &logBuffer{}, done: make(chan struct{})}
+	s.cmd = exec.Command(bin, "serve")
+	s.cmd.Env = append(withoutOllama(os.Environ()),
+		"HOME="+dir, // serve makes itself a key pair there
+		"OLLAMA_HOST="+address,
+		"OLLAMA_MODELS="+filepath.Join(dir, "models"),
+		"OLLAMA_NO_CLOUD=1",
+		"OLLAMA_KEEP_ALIVE=10m",
+		"OLLAMA_CONTEXT_LENGTH=8192",
+	)
+	s.cmd.Env = append(s.cmd.Env, env...)
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	ownGroup(s.cmd)
+	if err := s.cmd.Start(); err != nil {
+		t.Fatalf("%v (from %s)", err, binaryEnv)
+	}
+	go func() {
+		s.cmd.Wait()
+		close(s.done)
+	}()
+	s.awaitReady(t)
+	return s
+}
+
+// freePort returns an address on which nobody listens.
+func freePort(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func (s *Server) awaitReady(t testing.TB) {
+	t.Helper()
+	const patience = 30 * time.Second
+	for deadline := time.Now().Add(patience); ; {
+		resp, err := http.Get(s.URL + "/api/version")
+		if err == nil {
+			resp.Body.Close()
+			return
+		}
+		select {
+		case <-s.done:
+			t.Fatalf("ollama serve ended: %s", s.logTail(2000))
+		case <-time.After(20 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			s.stop()
+			t.Fatalf("ollama serve is not ready after %v: %s", patience, s.logTail(2000))
+		}
+	}
+}
+
+// withoutOllama drops the settings of the developer's own Ollama.
+func withoutOllama(env []string) []string {
+	var out []string
+	for _, e := range env {
+		if !strings.HasPrefix(e, "OLLAMA_") && !strings.HasPrefix(e, "HOME=") {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Kill ends the server and its runners at once.
+func (s *Server) Kill() {
+	killGroup(s.cmd)
+	<-s.done
+}
+
+// KillRunners ends the processes that run models, but not the server. It
+// returns how many there were.
+func (s *Server) KillRunners() int { return killChildren(s.cmd.Process.Pid) }
+
+// stop ends the server politely, then what is left of its group.
+func (s *Server) stop() {
+	interrupt(s.cmd)
+	select {
+	case <-s.done:
+	case <-time.After(10 * time.Second):
+	}
+	s.Kill()
+}
+
+// Log returns what the server and its runners have written so far. It holds how
+// many tokens were generated if the server runs with OLLAMA_DEBUG=1.
+func (s *Server) Log() string { return s.log.String() }
+
+func (s *Server) logTail(n int) string {
+	b := s.Log()
+	return b[max(0, len(b)-n):]
+}
+
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// Computed is a model that writes itself: a *scriptmodel.Model or Embedder.
+type Computed interface {
+	WriteGGUF(io.Writer) error
+	Template() string // "": none
+}
+
+// Create loads a model into the server under a name.
+//
+// It runs on one thread and no GPU: with more, a tiny model's threads spin
+// waiting for each other, 480 ms a token against 1 ms on a busy machine.
+func (s *Server) Create(t testing.TB, name string, m Computed) {
+	t.Helper()
+	var file bytes.Buffer
+	if err := m.WriteGGUF(&file); err != nil {
+		t.Fatal(err)
+	}
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(file.Bytes()))
+	s.post(t, "/api/blobs/"+digest, &file)
+	body, err := json.Marshal(map[string]any{
+		"model":      name,
+		"files":      map[string]string{"model.gguf": digest},
+		"template":   m.Template(),
+		"parameters": map[string]any{"num_thread": 1, "num_gpu": 0},
+		"stream":     false,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reply := s.post(t, "/api/create", bytes.NewReader(body)); !bytes.Contains(reply, []byte(`"success"`)) {
+		t.Fatalf("create %s: %s", name, reply)
+	}
+}
+
+func (s *Server) post(t testing.TB, path string, body io.Reader) []byte {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	reply, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode/100 != 2 {
+		t.Fatalf("%s: %s: %s", path, resp.Status, reply)
+	}
+	return reply
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package ollamatest
+
+import "os/exec"
+
+const supported = false
+
+func ownGroup(*exec.Cmd) {}
+
+func interrupt(cmd *exec.Cmd) { cmd.Process.Kill() }
+
+func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
+
+func killChildren(int) int { return 0 }

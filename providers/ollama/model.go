@@ -1,0 +1,243 @@
+package ollama
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/ollama/ollama/api"
+
+	"mylm/providers"
+)
+
+// Model is one model of a server. It may be used by several goroutines at once.
+type Model struct {
+	client  *Client
+	name    string
+	options ModelOptions
+	facts   *once[facts]
+	window  *once[int]
+}
+
+var (
+	_ providers.Model    = (*Model)(nil)
+	_ providers.Informer = (*Model)(nil)
+)
+
+// Name returns the name that the model was opened with.
+func (m *Model) Name() string { return m.name }
+
+// Info tells about the model without loading it. Window is the one that every
+// call of this Model asks for, Loaded whether the model is in memory now.
+func (m *Model) Info(ctx context.Context) (providers.Info, error) {
+	if err := m.check(); err != nil {
+		return providers.Info{}, err
+	}
+	f, err := m.known(ctx)
+	if err != nil {
+		return providers.Info{}, err
+	}
+	running, err := m.client.running(ctx)
+	if err != nil {
+		return providers.Info{}, err
+	}
+	info := f.info()
+	current, isLoaded := running.window(m.name)
+	info.Loaded = isLoaded
+	if m.options.NumCtx > 0 {
+		info.Window = f.limit(m.options.NumCtx)
+		return info, nil
+	}
+	info.Window, err = m.window.get(ctx, func() (int, error) { return f.choose(current), nil })
+	if info.Window == 0 {
+		info.Window = f.trained
+	}
+	return info, err
+}
+
+func (m *Model) known(ctx context.Context) (facts, error) {
+	return m.facts.get(ctx, func() (facts, error) { return m.client.show(ctx, m.name) })
+}
+
+// numCtx settles the window. Only a model that is not loaded with a window
+// large enough has to be looked up: showing one takes the server a while.
+func (m *Model) numCtx(ctx context.Context, status func(string)) (int, error) {
+	if m.options.NumCtx > 0 {
+		return m.options.NumCtx, nil
+	}
+	return m.window.get(ctx, func() (int, error) {
+		running, err := m.client.running(ctx)
+		if err != nil {
+			return 0, err
+		}
+		current, isLoaded := running.window(m.name)
+		if current >= smallestWindow {
+			return current, nil
+		}
+		f, err := m.known(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n := f.choose(current)
+		if status != nil && !f.remote && (!isLoaded || n != current) {
+			status("loading " + m.name)
+		}
+		return n, nil
+	})
+}
+
+// Generate implements providers.Model.
+func (m *Model) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		if err := m.generate(ctx, r, yield); err != nil {
+			yield(providers.Chunk{}, err)
+		}
+	}
+}
+
+// generate returns the error that is still to be yielded.
+func (m *Model) generate(ctx context.Context, r providers.Request, yield func(providers.Chunk, error) bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := m.check(); err != nil {
+		return err
+	}
+	numCtx, err := m.numCtx(ctx, r.Status)
+	if err != nil {
+		return err
+	}
+	request, err := m.request(r, numCtx)
+	if err != nil {
+		return err
+	}
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := stream{ctx: ctx, cancel: cancel, yield: yield}
+	err = m.client.call(ctx, m.name, func(a *api.Client) error { return a.Chat(call, request, s.take) })
+	s.stopDraining()
+	switch {
+	case s.gone || s.whole:
+		return nil
+	case err != nil:
+		return withWindow(err, numCtx)
+	}
+	return interrupted("the reply ended without its last line", nil)
+}
+
+func (m *Model) check() error {
+	switch {
+	case m.name == "":
+		return &providers.Error{Kind: providers.ModelMissing, Message: "no model is named", Hint: hintModels}
+	case m.options.NumCtx < 0:
+		return badRequest(fmt.Sprintf("a window of %d tokens is impossible", m.options.NumCtx))
+	}
+	return nil
+}
+
+func badRequest(message string) *providers.Error {
+	return &providers.Error{Kind: providers.BadRequest, Message: message}
+}
+
+// request translates r.
+func (m *Model) request(r providers.Request, numCtx int) (*api.ChatRequest, error) {
+	no := false
+	out := &api.ChatRequest{Model: m.name, Truncate: &no, Shift: &no, Options: map[string]any{}}
+	for _, msg := range r.Messages {
+		out.Messages = append(out.Messages, api.Message{Role: string(msg.Role), Content: msg.Text})
+	}
+	if numCtx > 0 {
+		out.Options["num_ctx"] = numCtx
+	}
+	if r.Temperature != nil {
+		out.Options["temperature"] = *r.Temperature
+	}
+	if r.Seed != nil {
+		out.Options["seed"] = *r.Seed
+	}
+	switch {
+	case r.MaxTokens < 0:
+		return nil, badRequest(fmt.Sprintf("a reply of at most %d tokens is impossible", r.MaxTokens))
+	case r.MaxTokens > 0:
+		out.Options["num_predict"] = r.MaxTokens
+	}
+	switch r.Think {
+	case providers.ThinkAuto:
+	case providers.ThinkOn, providers.ThinkOff:
+		out.Think = &api.ThinkValue{Value: r.Think == providers.ThinkOn}
+	default:
+		return nil, badRequest(fmt.Sprintf("thinking %q: want on, off or nothing", r.Think))
+	}
+	if m.options.KeepAlive != nil {
+		out.KeepAlive = &api.Duration{Duration: *m.options.KeepAlive}
+	}
+	return out, nil
+}
+
+// errGone unwinds the call when the caller has left its loop.
+var errGone = errors.New("the caller has left")
+
+// drainTime is how long a server may keep a reply open after its last line.
+// Reading to the end lets the connection serve the next call.
+const drainTime = time.Second
+
+// stream passes the lines of one reply on.
+type stream struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	yield  func(providers.Chunk, error) bool
+	gone   bool // the caller broke out of its loop
+	whole  bool // the last line has come
+	drain  *time.Timer
+}
+
+func (s *stream) take(r api.ChatResponse) error {
+	if s.whole {
+		return nil
+	}
+	if err := s.ctx.Err(); err != nil { // lines that were read ahead come too late
+		return err
+	}
+	c := providers.Chunk{Text: r.Message.Content, Thought: r.Message.Thinking}
+	if r.Done {
+		s.whole = true
+		c.Stop, c.Usage = stopReason(r.DoneReason), usage(r.Metrics)
+	} else if c == (providers.Chunk{}) {
+		return nil
+	}
+	if !s.yield(c, nil) {
+		s.gone = true
+		return errGone
+	}
+	if s.whole {
+		s.drain = time.AfterFunc(drainTime, s.cancel)
+	}
+	return nil
+}
+
+func (s *stream) stopDraining() {
+	if s.drain != nil {
+		s.drain.Stop()
+	}
+}
+
+// stopReason passes the server's word on. Early servers, and some that imitate
+// them, end without one.
+func stopReason(s string) providers.StopReason {
+	if s == "" {
+		return providers.StopEnd
+	}
+	return providers.StopReason(s)
+}
+
+func usage(m api.Metrics) providers.Usage {
+	return providers.Usage{
+		Prompt:     m.PromptEvalCount,
+		Output:     m.EvalCount,
+		Load:       m.LoadDuration,
+		PromptTime: m.PromptEvalDuration,
+		OutputTime: m.EvalDuration,
+	}
+}

@@ -1,0 +1,156 @@
+package providerstest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/providers"
+)
+
+// patience bounds every wait of the suite. It is far above what any step
+// needs, so that reaching it means that something hangs.
+const patience = 10 * time.Second
+
+// settling bounds the wait for what goes on behind a finished call: goroutines
+// that wind up, a connection's end that has to arrive.
+const settling = 3 * time.Second
+
+// heard is what one call brought.
+type heard struct {
+	text, thought strings.Builder
+	chunks        int
+	stop          providers.StopReason
+	usage         providers.Usage
+	err           error
+}
+
+// listen ranges over one call to its end, checks what holds for every sequence,
+// and calls each, if given, with every chunk.
+func listen(ctx context.Context, m providers.Model, r providers.Request, each func(providers.Chunk)) (*heard, error) {
+	h := &heard{}
+	for c, err := range m.Generate(ctx, r) {
+		switch {
+		case h.err != nil:
+			return h, fmt.Errorf("the error %v was not the last element: chunk %+v, error %v followed", h.err, c, err)
+		case h.stop != "":
+			return h, fmt.Errorf("the chunk with stop reason %q was not the last element: chunk %+v, error %v followed", h.stop, c, err)
+		case err != nil:
+			h.err = err
+			if c.Stop != "" {
+				return h, fmt.Errorf("stop reason %q came together with the error %v", c.Stop, err)
+			}
+			continue
+		case c.Stop == "" && c.Usage != (providers.Usage{}):
+			return h, fmt.Errorf("usage came before the last chunk: %+v", c)
+		}
+		h.chunks++
+		h.text.WriteString(c.Text)
+		h.thought.WriteString(c.Thought)
+		h.stop, h.usage = c.Stop, c.Usage
+		if each != nil {
+			each(c)
+		}
+	}
+	if h.err == nil && h.stop == "" {
+		return h, errors.New("the sequence ended with neither a stop reason nor an error")
+	}
+	return h, nil
+}
+
+// whole is listen for calls that must succeed.
+func whole(t *testing.T, m providers.Model, r providers.Request) *heard {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	h, err := listen(ctx, m, r, nil)
+	if err == nil {
+		err = h.err
+	}
+	if err != nil {
+		t.Fatalf("Generate: %v", err)
+	}
+	return h
+}
+
+// inTime runs f and fails the test if it does not return.
+func inTime(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatalf("%s did not return within %v\n%s", what, patience, stacks())
+	}
+}
+
+// eventually polls until ok, and fails the test if that never comes.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(settling)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v\n%s", what, settling, stacks())
+		}
+		runtime.Gosched()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// noneLeft runs f often and fails the test if goroutines pile up. The first
+// run warms up: what it leaves behind for good, such as a pool, is no leak.
+func noneLeft(t *testing.T, f func()) {
+	t.Helper()
+	const runs, slack = 8, 4 // a leak of one goroutine a run is twice the slack
+	f()
+	before := settled()
+	for range runs {
+		f()
+	}
+	eventually(t, fmt.Sprintf("goroutines back to about %d", before), func() bool {
+		return runtime.NumGoroutine() <= before+slack
+	})
+}
+
+// settled waits until the number of goroutines has stopped falling.
+func settled() int {
+	n := runtime.NumGoroutine()
+	for quiet := 0; quiet < 20; quiet++ {
+		time.Sleep(time.Millisecond)
+		if now := runtime.NumGoroutine(); now < n {
+			n, quiet = now, 0
+		}
+	}
+	return n
+}
+
+func stacks() string {
+	b := make([]byte, 1<<20)
+	return string(b[:runtime.Stack(b, true)])
+}
+
+// clip keeps failure messages readable.
+func clip(s string) string {
+	if len(s) > 200 {
+		return s[:200] + "…"
+	}
+	return s
+}
+
+func show(rs ...providers.Request) string {
+	b, err := json.Marshal(rs)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}

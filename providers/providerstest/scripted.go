@@ -1,0 +1,202 @@
+package providerstest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/providers"
+)
+
+// replies checks what becomes of a reply that ends properly.
+func replies(t *testing.T, b Backend) {
+	tests := []struct {
+		name  string
+		reply Reply
+	}{
+		{"pieces", Reply{Text: []string{" leading", " and trailing \n", "\n\tline ", "<tool_code>&\"\\", "Größe → 終わり 🎉", " "}}},
+		{"one piece", Reply{Text: []string{"yes"}}},
+		{"long", Reply{Text: slices.Repeat([]string{"0123456789abcdef\n"}, 4096)}},
+		{"empty", Reply{}},
+		{"length", Reply{Text: []string{"and so "}, Stop: providers.StopLength}},
+		{"empty at length", Reply{Stop: providers.StopLength}},
+		{"usage", Reply{Text: []string{"a", "b"}, Usage: providers.Usage{Prompt: 21, Output: 2}}},
+		{"thought", Reply{Thought: []string{"let me ", "see\n"}, Text: []string{"yes"}}},
+		{"only thought", Reply{Thought: []string{"hm"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.reply.Thought != nil && !b.Thoughts {
+				t.Skip("this backend does not tell thought from text")
+			}
+			h := whole(t, b.Open(t, tt.reply).Model, b.ask())
+			checkReply(t, b, h, tt.reply)
+		})
+	}
+}
+
+func checkReply(t *testing.T, b Backend, h *heard, r Reply) {
+	t.Helper()
+	if got, want := h.text.String(), strings.Join(r.Text, ""); got != want {
+		t.Errorf("text %q, want %q", clip(got), clip(want))
+	}
+	if got, want := h.thought.String(), strings.Join(r.Thought, ""); got != want {
+		t.Errorf("thought %q, want %q", clip(got), clip(want))
+	}
+	want := r.Stop
+	if want == "" {
+		want = providers.StopEnd
+	}
+	if h.stop != want {
+		t.Errorf("stop reason %q, want %q", h.stop, want)
+	}
+	if b.Usage && (h.usage.Prompt != r.Usage.Prompt || h.usage.Output != r.Usage.Output) {
+		t.Errorf("usage %+v, want %+v", h.usage, r.Usage)
+	}
+}
+
+// failures checks that a failure is told, typed, and never a success.
+func failures(t *testing.T, b Backend) {
+	t.Run("cut", func(t *testing.T) {
+		wantKind(t, b, Reply{Text: []string{"the answer ", "is"}, Cut: true}, providers.Interrupted)
+	})
+	t.Run("cut before the first piece", func(t *testing.T) {
+		wantKind(t, b, Reply{Cut: true}, providers.Interrupted)
+	})
+	for _, kind := range b.Fails {
+		t.Run("instead of a reply/"+string(kind), func(t *testing.T) {
+			wantKind(t, b, Reply{Fail: kind}, kind)
+		})
+	}
+	for _, kind := range b.Breaks {
+		t.Run("in mid-reply/"+string(kind), func(t *testing.T) {
+			wantKind(t, b, Reply{Text: []string{"the answer ", "is"}, Fail: kind}, kind)
+		})
+	}
+}
+
+func wantKind(t *testing.T, b Backend, r Reply, want providers.Kind) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	h, err := listen(ctx, b.Open(t, r).Model, b.ask(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.stop != "" {
+		t.Fatalf("a failed reply passed for a whole one: stop reason %q", h.stop)
+	}
+	var e *providers.Error
+	if !errors.As(h.err, &e) {
+		t.Fatalf("error %v (%T), want a *providers.Error", h.err, h.err)
+	}
+	if e.Kind != want {
+		t.Errorf("error of kind %q, want %q: %v", e.Kind, want, e)
+	}
+	if e.Message == "" {
+		t.Error("the error says nothing")
+	}
+	if got, sent := h.text.String(), strings.Join(r.Text, ""); !strings.HasPrefix(sent, got) {
+		t.Errorf("text before the error %q, want the beginning of %q", got, sent)
+	}
+}
+
+// hangs checks the ways a caller goes away from a backend that says nothing
+// more.
+func hangs(t *testing.T, b Backend) {
+	t.Run("cancel in silence", func(t *testing.T) {
+		rig := b.Open(t, Reply{Hang: true})
+		noneLeft(t, func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stop := time.AfterFunc(20*time.Millisecond, cancel)
+			defer stop.Stop()
+			wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, nil)
+		})
+	})
+	t.Run("deadline in silence", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		wantEnd(t, b.Open(t, Reply{Hang: true}).Model, ctx, b.ask(), context.DeadlineExceeded, nil)
+	})
+	t.Run("cancel in mid-reply", func(t *testing.T) {
+		rig := b.Open(t, Reply{Text: []string{"one "}, Hang: true})
+		calls := 0
+		noneLeft(t, func() {
+			calls++
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, func(providers.Chunk) { cancel() })
+		})
+		sawLeave(t, rig, calls)
+	})
+	t.Run("break in mid-reply", func(t *testing.T) {
+		rig := b.Open(t, Reply{Text: []string{"one "}, Hang: true})
+		calls := 0
+		noneLeft(t, func() {
+			calls++
+			inTime(t, "break out of the loop", func() {
+				for _, err := range rig.Model.Generate(t.Context(), b.ask()) {
+					if err != nil {
+						t.Error(err)
+					}
+					break
+				}
+			})
+		})
+		sawLeave(t, rig, calls)
+	})
+}
+
+// sawLeave checks that the other side has seen the caller go, every time.
+func sawLeave(t *testing.T, rig Rig, calls int) {
+	t.Helper()
+	if rig.Left != nil {
+		eventually(t, "the other side sees that the caller is gone", func() bool { return rig.Left() >= calls })
+	}
+}
+
+// requests checks what reaches the other side.
+func requests(t *testing.T, b Backend) {
+	zero, warm, seed := 0.0, 0.7, 0
+	talk := []providers.Message{
+		{Role: providers.System, Text: "Be brief."},
+		{Role: providers.User, Text: " first\n"},
+		{Role: providers.Assistant, Text: "<tool_code>x</tool_code>"},
+		{Role: providers.User, Text: "<observation>&</observation>"},
+		{Role: providers.User, Text: "last"},
+	}
+	tests := []struct {
+		name string
+		r    providers.Request
+	}{
+		{"nothing but messages", providers.Request{Messages: talk}},
+		{"zeros that are set", providers.Request{Messages: talk, Temperature: &zero, Seed: &seed}},
+		{"limits", providers.Request{Messages: talk, Temperature: &warm, MaxTokens: 77}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rig := b.Open(t, several)
+			if rig.Requests == nil {
+				t.Skip("the other side of this backend cannot tell what arrived")
+			}
+			seq := rig.Model.Generate(t.Context(), tt.r)
+			if n := len(rig.Requests()); n != 0 {
+				t.Fatalf("%d requests were sent before the sequence was ranged over", n)
+			}
+			for _, err := range seq {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := rig.Requests()
+			if len(got) != 1 || !reflect.DeepEqual(got[0], tt.r) {
+				t.Errorf("arrived %s, want %s", show(got...), show(tt.r))
+			}
+		})
+	}
+}

@@ -1,0 +1,51 @@
+// Package scripted is a providers.Model whose replies are written down
+// beforehand: for tests, for benchmarks of what surrounds a model, and for bug
+// reports, where a script says exactly what the model wrote.
+//
+// # Smallest use
+//
+//	model := scripted.New(
+//		scripted.Reply{Text: "<tool_code>…</tool_code>"},
+//		scripted.Reply{Text: "Done."},
+//	)
+//
+// # Words
+//
+// A Reply is what the model says to one request. A script is the replies in
+// order: the first request gets the first. When they run out, a request fails.
+//
+// # The file
+//
+// Load reads a script from a text file. A line that begins with "=== reply"
+// opens a reply, the lines below it are its text, and words on the opening line
+// say what is special about it:
+//
+//	# Lines before the first reply are comments.
+//	=== reply
+//	I will look.
+//	<tool_code><name>list_dir</name><parameters>{"path":"."}</parameters></tool_code>
+//	=== thought
+//	The model's reasoning, which goes before the reply below it.
+//	=== reply stop=length prompt=120 output=8
+//	There are tw
+//	=== reply error=rate_limited status=429 retry=2s message="slow down"
+//	=== reply cut
+//	The connection breaks off after this.
+//	=== reply hang
+//	Nothing more comes after this until the caller goes away.
+//
+// The words are stop=REASON, prompt=N, output=N and evaluated=N (tokens),
+// chunk=N (bytes a piece, never splitting a character), delay=DURATION (before
+// the first piece), cut, hang, and error=KIND with status=N, retry=DURATION,
+// permanent, message="…" and hint="…". A value with spaces is quoted as in Go.
+// The line end before the next opening line is not part of the text. A line of
+// the text that begins with "===" is written with a backslash before it.
+//
+// It is a plain text file because a reply is text: it can be pasted as the
+// model wrote it, with nothing to escape.
+//
+// # Limits
+//
+// A reply does not depend on the request. Several runs at once share the
+// script, in whatever order they ask.
+package scripted
