@@ -115,6 +115,27 @@ func Builtin(name string) (string, error) {
 	return string(b), nil
 }
 
+// Check renders every template that was replaced, so that a broken one is found
+// before it is needed.
+func (s *Set) Check() error {
+	for _, name := range Names() {
+		if s.files[name] == "" {
+			continue
+		}
+		var data any
+		switch name {
+		case SystemPrompt:
+			data = SystemData{Tools: "x", Sections: []Section{{}}, Environment: &Environment{}}
+		case Correction:
+			data = CorrectionData{}
+		}
+		if _, err := s.render(name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // System renders the system prompt.
 func (s *Set) System(d SystemData) (string, error) {
 	d.Identity = cmp.Or(strings.TrimSpace(d.Identity), DefaultIdentity)

@@ -133,6 +133,9 @@ func TestLoad(t *testing.T) {
 			s, err := prompts.Load(write(t, tt.file, tt.text))
 			if err == nil {
 				_, err = s.System(prompts.SystemData{})
+				if check := s.Check(); (check == nil) != (err == nil) {
+					t.Errorf("Check says %v, rendering %v", check, err)
+				}
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q in it", err, tt.want)

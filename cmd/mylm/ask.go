@@ -37,16 +37,16 @@ terminal; without one it is denied, unless --yes is given.`,
 		Flags: append(modelFlags(),
 			&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
-			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model (default: 10)", EnvVars: []string{"MYLM_MAX_TURNS"}},
+			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
 			&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking"},
-			&cli.BoolFlag{Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer"},
-			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
-			&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print one JSON object instead of the answer"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
 			&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
-			&cli.BoolFlag{Name: "verbose", Usage: "show thought, tool output and statistics too"},
-			&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
 		),
 		Action: func(c *cli.Context) error {
 			if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
@@ -85,6 +85,9 @@ func (a *asking) run(ctx context.Context) error {
 	}
 	set, err := loadPrompts()
 	if err != nil {
+		return err
+	}
+	if err := set.Check(); err != nil {
 		return configError(err)
 	}
 	p := &person{screen: a.screen}

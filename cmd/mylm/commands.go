@@ -23,7 +23,7 @@ func toolsCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "list the tools that a model can call",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "with their schemas, as JSON"}},
+		Flags: []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "with their schemas, as JSON"}},
 		Action: func(c *cli.Context) error {
 			if err := errNoArgs(c); err != nil {
 				return err
@@ -59,7 +59,7 @@ func modelsCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "models",
 		Usage: "list the models that can be asked",
-		Flags: []cli.Flag{hostFlag(), &cli.BoolFlag{Name: "json", Usage: "as JSON"}},
+		Flags: []cli.Flag{hostFlag(), &cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "as JSON"}},
 		Action: func(c *cli.Context) error {
 			if err := errNoArgs(c); err != nil {
 				return err
@@ -103,7 +103,11 @@ func loadPrompts() (*prompts.Set, error) {
 	if err != nil {
 		return prompts.Default(), nil
 	}
-	return prompts.Load(filepath.Join(dir, "prompts"))
+	set, err := prompts.Load(filepath.Join(dir, "prompts"))
+	if err != nil {
+		return nil, configError(err)
+	}
+	return set, nil
 }
 
 func promptsCommand(s streams) *cli.Command {
@@ -116,7 +120,7 @@ func promptsCommand(s streams) *cli.Command {
 				Action: func(c *cli.Context) error {
 					set, err := loadPrompts()
 					if err != nil {
-						return configError(err)
+						return err
 					}
 					if name := c.Args().First(); name != "" {
 						text, err := set.Source(name)

@@ -13,17 +13,17 @@ func modelFlags() []cli.Flag {
 		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "`NAME` as mylm models lists it, provider/name, or demo", EnvVars: []string{"MYLM_MODEL"}},
 		&cli.StringFlag{Name: "profile", Usage: "use [profiles.`NAME`] of the configuration", EnvVars: []string{"MYLM_PROFILE"}},
 		hostFlag(),
-		&cli.Float64Flag{Name: "temperature", Usage: "0 is the most predictable (default: the model's own)", EnvVars: []string{"MYLM_TEMPERATURE"}},
-		&cli.IntFlag{Name: "seed", Usage: "make sampling repeatable", EnvVars: []string{"MYLM_SEED"}},
-		&cli.IntFlag{Name: "max-tokens", Usage: "the most `TOKENS` of one reply (default: the backend's own)", EnvVars: []string{"MYLM_MAX_TOKENS"}},
-		&cli.IntFlag{Name: "num-ctx", Usage: "context window in `TOKENS`, for Ollama (default: what is loaded, or the largest that fits)", EnvVars: []string{"MYLM_NUM_CTX"}},
-		&cli.StringFlag{Name: "keep-alive", Usage: "how `LONG` Ollama keeps the model in memory, like 10m; -1 for ever (default: the server's own)", EnvVars: []string{"MYLM_KEEP_ALIVE"}},
-		&cli.StringFlag{Name: "think", Usage: "auto, on or off (auto: if the model can)", EnvVars: []string{"MYLM_THINK"}},
+		&cli.Float64Flag{Name: "temperature", Usage: "0 is the most predictable", DefaultText: "the model's own", EnvVars: []string{"MYLM_TEMPERATURE"}},
+		&cli.IntFlag{Name: "seed", Usage: "make sampling repeatable", DefaultText: "none", EnvVars: []string{"MYLM_SEED"}},
+		&cli.IntFlag{Name: "max-tokens", Usage: "the most `TOKENS` of one reply", DefaultText: "the backend's own", EnvVars: []string{"MYLM_MAX_TOKENS"}},
+		&cli.IntFlag{Name: "num-ctx", Usage: "context window in `TOKENS`, for Ollama", DefaultText: "what is loaded, or a size that fits", EnvVars: []string{"MYLM_NUM_CTX"}},
+		&cli.StringFlag{Name: "keep-alive", Usage: "how `LONG` Ollama keeps the model in memory, like 10m; -1 for ever", DefaultText: "the server's own", EnvVars: []string{"MYLM_KEEP_ALIVE"}},
+		&cli.StringFlag{Name: "think", Usage: "auto, on or off", DefaultText: "auto: if the model can", EnvVars: []string{"MYLM_THINK"}},
 	}
 }
 
 func hostFlag() cli.Flag {
-	return &cli.StringFlag{Name: "host", Usage: "`ADDRESS` of Ollama (default: OLLAMA_HOST, or http://127.0.0.1:11434)", EnvVars: []string{"MYLM_HOST"}}
+	return &cli.StringFlag{Name: "host", Usage: "`ADDRESS` of Ollama", DefaultText: "OLLAMA_HOST, or http://127.0.0.1:11434", EnvVars: []string{"MYLM_HOST"}}
 }
 
 // gather lays the settings over each other: flag, MYLM_* variable, profile,

@@ -39,8 +39,9 @@ func hoist(app *cli.App, args []string) []string {
 		case len(arg) < 2 || arg[0] != '-':
 			words = append(words, arg)
 		default:
+			arg, valued := canonical(flags, arg)
 			out = append(out, arg)
-			if takesValue(flags, arg) && len(rest) > 0 {
+			if valued && len(rest) > 0 {
 				out, rest = append(out, rest[0]), rest[1:]
 			}
 		}
@@ -60,17 +61,20 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
-// takesValue reports whether the flag arg is followed by its value.
-func takesValue(flags []cli.Flag, arg string) bool {
-	if strings.Contains(arg, "=") {
-		return false
-	}
-	name := strings.TrimLeft(arg, "-")
+// canonical spells a flag by its full name, for the library refuses two
+// spellings of one flag in the same command line. valued says that its value is
+// the next argument.
+func canonical(flags []cli.Flag, arg string) (spelled string, valued bool) {
+	name, given, inline := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			d, ok := f.(cli.DocGenerationFlag)
-			return ok && d.TakesValue()
+		if !slices.Contains(f.Names(), name) {
+			continue
 		}
+		if inline {
+			return "--" + f.Names()[0] + "=" + given, false
+		}
+		d, ok := f.(cli.DocGenerationFlag)
+		return "--" + f.Names()[0], ok && d.TakesValue()
 	}
-	return false
+	return arg, false
 }

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"errors"
+	"os/exec"
+	"strconv"
+)
+
+// exitCode is the exit code in an error of exec's.
+func exitCode(err error) string {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return strconv.Itoa(exit.ExitCode())
+	}
+	return err.Error()
+}

@@ -1,0 +1,197 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// command is mylm in a directory of its own with files, home included.
+func command(t *testing.T, files map[string]string, args ...string) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("mylm", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir+"/config", "XDG_DATA_HOME="+dir+"/data",
+		"OLLAMA_HOST=127.0.0.1:1", "TERM=xterm", "NO_COLOR=", "CI=", "MYLM_MODEL=scripted/replies.txt")
+	return cmd
+}
+
+// onTerminal runs mylm with all three streams on a terminal and returns what
+// appears there.
+func onTerminal(t *testing.T, replies string, args ...string) string {
+	t.Helper()
+	cmd := command(t, map[string]string{"replies.txt": replies}, append([]string{"ask"}, args...)...)
+	tty, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	var out bytes.Buffer
+	_, _ = io.Copy(&out, tty) // ends with an error when the other side closes
+	_ = cmd.Wait()
+	return out.String()
+}
+
+func TestTerminalStreams(t *testing.T) {
+	out := onTerminal(t, "=== reply chunk=3\nI look.\n<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>\n=== reply chunk=3\n\nOnly replies.txt.\n", "q")
+	plain := strip(out)
+	for _, want := range []string{"I look.\r\n", "> list_dir {}\r\n", "Only replies.txt.\r\n"} {
+		_, rest, ok := strings.Cut(plain, want)
+		if !ok {
+			t.Fatalf("%q is missing or out of order in %q", want, plain)
+		}
+		plain = rest
+	}
+	if strings.TrimSpace(plain) != "" {
+		t.Errorf("%q follows the answer", plain)
+	}
+	if !strings.Contains(out, "thinking") {
+		t.Errorf("no spinner in %q", out)
+	}
+	if !strings.Contains(out, "\x1b[2m> list_dir {}\x1b[0m") {
+		t.Errorf("the call is not dim in %q", out)
+	}
+	if strings.Contains(out, "<tool") {
+		t.Errorf("a call flickered: %q", out)
+	}
+}
+
+// strip removes what is drawn in place, and colours.
+func strip(s string) string {
+	var b strings.Builder
+	for line := range strings.SplitAfterSeq(s, "\n") {
+		if i := strings.LastIndex(line, clearRow); i >= 0 {
+			line = line[i+len(clearRow):]
+		}
+		b.WriteString(strings.NewReplacer(faintOn, "", colorOff, "").Replace(line))
+	}
+	return b.String()
+}
+
+func TestTerminalIsSafe(t *testing.T) {
+	out := onTerminal(t, "=== reply chunk=2\n\x1b]0;owned\a\u202eabc\u202c plain\x1b[2J\n", "q", "--color", "never")
+	for _, bad := range []string{"\x1b]", "\a", "\u202e", "\x1b[2J"} {
+		if strings.Contains(out, bad) {
+			t.Errorf("%q reached the terminal: %q", bad, out)
+		}
+	}
+	if !strings.Contains(out, "plain") {
+		t.Errorf("the text is missing: %q", out)
+	}
+}
+
+func TestTerminalQuiet(t *testing.T) {
+	out := onTerminal(t, "=== reply\n<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>\n=== reply\nDone.\n", "q", "--quiet")
+	if out != "Done.\r\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestTerminalContinuesCutReply(t *testing.T) {
+	out := strip(onTerminal(t, "=== reply stop=length\nOne, two,\n=== reply\n three.\n", "q"))
+	if !strings.Contains(out, "One, two, three.\r\n") {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	for name, sig := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			cmd := command(t, map[string]string{"replies.txt": "=== reply\nWell,\n<tool_code><name>execute_command</name><parameters>{\"command\": \"echo started >&2; touch started; exec sleep 1000\"}</parameters></tool_code>\n"}, "ask", "q", "--yes")
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func() bool {
+				_, err := os.Stat(filepath.Join(cmd.Dir, "started"))
+				return err == nil
+			})
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if code := exitCode(cmd.Wait()); code != "130" {
+				t.Errorf("exit %s, stderr %s", code, errs.String())
+			}
+			if out.Len() > 0 || !strings.Contains(errs.String(), "mylm: interrupted") {
+				t.Errorf("stdout %q, stderr %q", out.String(), errs.String())
+			}
+		})
+	}
+}
+
+func eventually(t *testing.T, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not happen within 10 s")
+		}
+	}
+}
+
+// A pipe that stays open and says nothing must not keep a question waiting.
+func TestSilentPipe(t *testing.T) {
+	cmd := command(t, map[string]string{"replies.txt": "=== reply\nFine.\n"}, "ask", "q")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil || string(out) != "Fine.\n" || !strings.Contains(errs.String(), "stdin is open but said nothing") {
+		t.Errorf("%q, %v, stderr %q", out, err, errs.String())
+	}
+}
+
+// A pipe that speaks is read to its end, however slowly it goes on.
+func TestPipe(t *testing.T) {
+	cmd := command(t, nil, "ask", "explain", "--show-prompt")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for _, s := range []string{"one\n", "two\n"} {
+			_, _ = io.WriteString(in, s)
+		}
+		in.Close()
+	}()
+	out, err := cmd.Output()
+	if err != nil || !strings.HasSuffix(string(out), "explain\n\n--- stdin ---\none\ntwo\n--- end of stdin ---\n") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full on this system")
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"ask", "q"}, {"ask", "q", "--json"}} {
+		cmd := command(t, map[string]string{"replies.txt": "=== reply\nFine.\n"}, args...)
+		var errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &errs
+		if code := exitCode(cmd.Run()); code != "1" || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%v: exit %s, stderr %q", args, code, errs.String())
+		}
+	}
+}
