@@ -26,6 +26,7 @@ var (
 		`hi|hello|hey|hi there|hello there|good (?:morning|day|afternoon|evening)`,
 	}
 	readme   = regexp.MustCompile(`(?i)^readme(?:\.(?:md|markdown|txt|rst|org))?$`)
+	markup   = regexp.MustCompile("^(?:[!<`|=>~:.]|\\[!|[-*+] |-{3}|\\*{3})") // of a line that is no prose
 	moduleIs = regexp.MustCompile(`(?m)^module\s+(\S+)`)
 	goIs     = regexp.MustCompile(`(?m)^go\s+(\S+)`)
 )
@@ -33,12 +34,12 @@ var (
 const (
 	whoIAm = "I am mylm's demo responder, not a language model: a short list of rules that shows how mylm works. "
 
-	// realModel names a small model that follows instructions and fits into
-	// the memory of most machines.
+	// realModel names a model that follows instructions well and fits into the
+	// memory of most machines.
 	realModel = "For a real model, install Ollama and let it fetch one:\n\n" +
 		"    curl -fsSL https://ollama.com/install.sh | sh\n" +
-		"    ollama pull qwen3:4b\n" +
-		"    mylm ask --model qwen3:4b \"what is in this directory?\"\n"
+		"    ollama pull qwen3:8b\n" +
+		"    mylm ask --model qwen3:8b \"what is in this directory?\"\n"
 )
 
 func abilities() string {
@@ -146,7 +147,7 @@ func gist(text string) (title, says string) {
 		case len(paragraph) == 1 && title == "" && strings.Trim(line, "=") == "" && line != "":
 			title, paragraph = paragraph[0], nil // an underlined heading
 			continue
-		case line != "" && !strings.HasPrefix(line, "[!") && strings.IndexByte("!<`|-=*>~+:.", line[0]) < 0:
+		case line != "" && !markup.MatchString(line):
 			paragraph = append(paragraph, line)
 			continue
 		}

@@ -44,7 +44,7 @@ func (t *turn) day(s string) (time.Time, string) {
 	month, _ := strconv.Atoi(parts[1])
 	day, _ := strconv.Atoi(parts[2])
 	d := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
-	if d.Day() == day && int(d.Month()) == month {
+	if int(d.Month()) == month { // a day too many or too few is in another
 		return d, ""
 	}
 	if month < 1 || month > 12 {

@@ -130,7 +130,7 @@ func TestWithoutTools(t *testing.T) {
 func TestHonest(t *testing.T) {
 	for _, goal := range []string{
 		"write a poem about the sea", "what is the capital of France?", "who are you?", "Are you ChatGPT?", "hello",
-		"what can you do?", "which model is this?", "help", "what is love", "555", "list files " + strings.Repeat("x", 1<<20), "{\"tasks\": []}", strings.Repeat("(", 5000) + "1",
+		"what can you do?", "which model is this?", "help", "what is love", "555", "list files in " + strings.Repeat("x", 1<<20), "1" + strings.Repeat("+1", 700), "{\"tasks\": []}", strings.Repeat("(", 5000) + "1",
 	} {
 		text := play(t, all, goal)
 		for _, want := range []string{"demo responder, not a language model", "ollama pull"} {
@@ -208,8 +208,8 @@ func TestWithTools(t *testing.T) {
 		{"run false", []step{fails(run(`{"command":"false"}`, "exit status 1"))}, "`false` failed: exit status 1"},
 		{"run make", []step{fails(run(`{"command":"make"}`, "exit status 2\nno rule"))}, "`make` failed: exit status 2\n\n```\nno rule\n```\n\nThat is what it printed."},
 
-		{"what is this project about?", []step{ls(here, listing), cat(`{"path":"README.md"}`, "# x, a tool\n\n[![ci](b)](c)\n\nIt does one thing. It does\nit well. It is small.\n\nMore.")},
-			"This is x, a tool. According to README.md: It does one thing. It does it well."},
+		{"what is this project about?", []step{ls(here, listing), cat(`{"path":"README.md"}`, "# x, a tool\n\n[![ci](b)](c)\n<p>\n\n- a list\n\n**It** does one thing. It does\nit well. It is small.\n\nMore.")},
+			"This is x, a tool. According to README.md: **It** does one thing. It does it well."},
 		{"describe this repo", []step{ls(here, listing), cat(`{"path":"README.md"}`, "Thing\n=====\n\nOne sentence")}, "This is Thing. According to README.md: One sentence"},
 		{"what does this project do", []step{ls(here, "go.mod (9 bytes)"), cat(`{"path":"go.mod"}`, "module example.com/x\n\ngo 1.26")},
 			"There is no README; go.mod says that this is the Go module example.com/x, for Go 1.26. There is 1 entry here: 1 file (go.mod)."},
@@ -314,6 +314,21 @@ func TestBadRequests(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%s: %d elements, want the error alone", name, n)
 		}
+	}
+}
+
+func TestCancelledBetweenChunks(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	chunks := 0
+	var last error
+	for _, err := range demo.New().Generate(ctx, providers.Request{Messages: []providers.Message{user("who are you?")}}) {
+		chunks++
+		last = err
+		cancel()
+	}
+	if chunks != 2 || !errors.Is(last, context.Canceled) {
+		t.Errorf("%d elements, the last with error %v, want a chunk and the context's error", chunks, last)
 	}
 }
 

@@ -1,0 +1,141 @@
+// Command bench-startup measures how long mylm takes from exec to the first
+// byte that it sends to the model, against a Go program that makes the same
+// HTTP call and nothing else.
+//
+//	go run ./scripts/bench-startup [-n 100] [-limit 4ms]
+//
+// Both programs are built, then run in turns against a server on the loopback
+// interface that answers as Ollama does. The exit status is 1 if the median of
+// mylm is more than the limit above that of the other.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// oneRun bounds a single run, so that a program that waits for something ends.
+const oneRun = 30 * time.Second
+
+func main() {
+	runs := flag.Int("n", 100, "runs of each program")
+	limit := flag.Duration("limit", 4*time.Millisecond, "how much more mylm may take")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	over, err := bench(ctx, max(*runs, 1), *limit)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench-startup:", err)
+		os.Exit(1)
+	case over:
+		fmt.Fprintf(os.Stderr, "bench-startup: more than %v above the baseline\n", *limit)
+		os.Exit(1)
+	}
+}
+
+// program is one of the two that are compared.
+type program struct {
+	name  string
+	args  []string
+	times []time.Duration
+}
+
+func bench(ctx context.Context, runs int, limit time.Duration) (over bool, err error) {
+	dir, err := os.MkdirTemp("", "bench-startup-")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	baseline, err := build(ctx, dir, "baseline", "mylm/scripts/bench-startup/baseline")
+	if err != nil {
+		return false, err
+	}
+	mylm, err := build(ctx, dir, "mylm", "mylm/cmd/mylm")
+	if err != nil {
+		return false, err
+	}
+	server, err := listen()
+	if err != nil {
+		return false, err
+	}
+	defer server.Close()
+
+	programs := []*program{
+		{name: "baseline", args: []string{baseline}},
+		{name: "mylm", args: []string{mylm, "ask", "-m", "m", "q"}},
+	}
+	const warm = 5 // the first runs read the files into the page cache
+	for i := range runs + warm {
+		for _, p := range programs {
+			took, err := once(ctx, server, dir, p.args)
+			if err != nil {
+				return false, fmt.Errorf("%s: %w", strings.Join(p.args, " "), err)
+			}
+			if i >= warm {
+				p.times = append(p.times, took)
+			}
+		}
+	}
+	return report(programs, limit), nil
+}
+
+func build(ctx context.Context, dir, name, pkg string) (string, error) {
+	out := filepath.Join(dir, name)
+	if runtime.GOOS == "windows" {
+		out += ".exe"
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, pkg)
+	if b, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, b)
+	}
+	return out, nil
+}
+
+// once runs a program and returns the time from its start to the first byte of
+// its chat request.
+func once(ctx context.Context, server *ollama, home string, args []string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, oneRun)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = []string{"HOME=" + home, "USERPROFILE=" + home, "AppData=" + home, "LocalAppData=" + home, "PATH=" + os.Getenv("PATH"),
+		"SystemRoot=" + os.Getenv("SystemRoot"), "OLLAMA_HOST=" + server.url}
+	cmd.Dir = home
+	server.reset()
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("%w\n%s", err, out)
+	}
+	first, ok := server.first()
+	if !ok {
+		return 0, fmt.Errorf("it ended without a chat request\n%s", out)
+	}
+	return first.Sub(start), nil
+}
+
+func report(programs []*program, limit time.Duration) (over bool) {
+	fmt.Printf("from exec to the first byte of the chat request, %d runs each\n", len(programs[0].times))
+	fmt.Printf("%-10s %10s %10s %10s\n", "", "median", "10%", "90%")
+	for _, p := range programs {
+		slices.Sort(p.times)
+		fmt.Printf("%-10s %10v %10v %10v\n", p.name, p.at(50), p.at(10), p.at(90))
+	}
+	more := programs[1].at(50) - programs[0].at(50)
+	fmt.Printf("%-10s %10v (limit %v)\n", "more", more, limit)
+	return more > limit
+}
+
+// at returns the percentile of the sorted times.
+func (p *program) at(percent int) time.Duration {
+	return p.times[(len(p.times)-1)*percent/100].Round(10 * time.Microsecond)
+}

@@ -1,0 +1,171 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Names of the tools.
+const (
+	ReadFileName = "read_file"
+	ListDirName  = "list_dir"
+)
+
+// Defaults of Options. A page of 400 lines or 16 KiB is about 4,000 tokens of
+// English or code: half of a window of 8,192, the smallest in common use.
+const (
+	DefaultMaxLines   = 400
+	DefaultMaxBytes   = 16 << 10
+	DefaultMaxEntries = 200
+)
+
+// Options say what the tools see, and how much of it at once.
+type Options struct {
+	Root       string // the directory; "" is the working directory of the process
+	MaxLines   int    // lines shown by one read_file; 0: DefaultMaxLines
+	MaxBytes   int    // bytes shown by one read_file; 0: DefaultMaxBytes
+	MaxEntries int    // entries shown by one list_dir; 0: DefaultMaxEntries
+}
+
+// workspace is a checked Options.
+type workspace struct {
+	Options
+	real string // Root without symbolic links
+}
+
+func newWorkspace(o Options) (*workspace, error) {
+	for _, limit := range []struct {
+		name  string
+		value *int
+		usual int
+	}{
+		{"MaxLines", &o.MaxLines, DefaultMaxLines},
+		{"MaxBytes", &o.MaxBytes, DefaultMaxBytes},
+		{"MaxEntries", &o.MaxEntries, DefaultMaxEntries},
+	} {
+		if *limit.value < 0 {
+			return nil, fmt.Errorf("%s is %d; it must be 0 (for %d) or more", limit.name, *limit.value, limit.usual)
+		}
+		if *limit.value == 0 {
+			*limit.value = limit.usual
+		}
+	}
+	abs, err := filepath.Abs(o.Root)
+	if err != nil {
+		return nil, fmt.Errorf("the workspace %s: %w", o.Root, err)
+	}
+	o.Root = abs
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fmt.Errorf("the workspace cannot be used; choose a directory that exists: %w", err)
+	}
+	defer root.Close()
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return nil, fmt.Errorf("the workspace cannot be used: %w", err)
+	}
+	return &workspace{o, real}, nil
+}
+
+// open opens the root for one call: a tool has no end at which it could close one.
+func (w *workspace) open() (*os.Root, error) {
+	root, err := os.OpenRoot(w.Root)
+	if err != nil {
+		return nil, fmt.Errorf("the workspace cannot be read: %w", err)
+	}
+	return root, nil
+}
+
+// relative turns a path as the model writes it into one relative to the root.
+func (w *workspace) relative(path string) (string, error) {
+	if strings.ContainsRune(path, 0) {
+		return "", fmt.Errorf("the path %q holds a NUL byte; leave it out", path)
+	}
+	name := filepath.Clean(filepath.FromSlash(path))
+	if filepath.IsLocal(name) {
+		return name, nil
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(w.Root, name)
+	}
+	for _, root := range []string{w.Root, w.real} {
+		if rel, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(rel) {
+			return rel, nil
+		}
+	}
+	return "", w.outside(path)
+}
+
+func (w *workspace) outside(path string) error {
+	return fmt.Errorf("%s leads outside the workspace %s; only what is within it can be read", path, w.Root)
+}
+
+// within follows the links of name and returns the path that it leads to,
+// relative to the root. os.Root refuses absolute links, also those that lead
+// back into it; what this returns goes through os.Root again.
+func (w *workspace) within(name string) (string, bool) {
+	target, err := filepath.EvalSymlinks(filepath.Join(w.real, name))
+	if err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(w.real, target)
+	return rel, err == nil && rel != name && filepath.IsLocal(rel)
+}
+
+// stat finds what the path names. It returns the name by which the root knows
+// it, with links that lead outside refused.
+func (w *workspace) stat(root *os.Root, path string) (string, fs.FileInfo, error) {
+	name, err := w.relative(path)
+	if err != nil {
+		return "", nil, err
+	}
+	info, err := root.Stat(name)
+	if err == nil {
+		return name, info, nil
+	}
+	if rel, ok := w.within(name); ok && !errors.Is(err, fs.ErrNotExist) {
+		if info, err := root.Stat(rel); err == nil {
+			return rel, info, nil
+		}
+	}
+	return "", nil, w.explain(root, path, name, err)
+}
+
+// explain turns an error of os.Root into one that tells the model what to do.
+func (w *workspace) explain(root *os.Root, path, name string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return missing(root, path, name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s cannot be read: permission denied", path)
+	}
+	var p *fs.PathError
+	if !errors.As(err, &p) {
+		return fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	if escapes(p.Err) {
+		return w.outside(path)
+	}
+	return fmt.Errorf("%s cannot be read: %w", path, p.Err)
+}
+
+// escapes reports whether err is what os.Root says of a path that leads out of
+// it. Package os does not export that error.
+func escapes(err error) bool { return strings.Contains(err.Error(), "escapes") }
+
+// kind names what is neither a regular file nor a directory.
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
+}

@@ -1,0 +1,132 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"mylm/tools"
+)
+
+type listInput struct {
+	Path string `json:"path,omitempty" jsonschema:"directory, relative to the workspace; the workspace itself if left out"`
+}
+
+// ListDir makes the tool list_dir. It is an error if Root cannot be opened or
+// a limit is negative. The tool may be called from several goroutines at once.
+//
+// One entry a line, sorted by name, hidden ones included: "cmd/", "go.mod (58
+// bytes)", "latest -> v2/". At most MaxEntries are shown; a last line says how
+// many there are.
+func ListDir(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ListDirName, err)
+	}
+	return tools.New(ListDirName, "List a directory of the workspace: one entry a line, "+
+		"directories with a trailing slash, files with their size.", tools.Reads, w.list)
+}
+
+func (w *workspace) list(ctx context.Context, in listInput) (tools.Result, error) {
+	root, err := w.open()
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer root.Close()
+	path := in.Path
+	if strings.TrimSpace(path) == "" {
+		path = "."
+	}
+	name, info, err := w.stat(root, path)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if !info.IsDir() {
+		return tools.Result{}, fmt.Errorf("%s is a file, not a directory", path)
+	}
+	entries, total, err := w.entries(ctx, root, name)
+	if err != nil {
+		return tools.Result{}, w.explain(root, path, name, err)
+	}
+	if total == 0 {
+		return tools.Result{Text: fmt.Sprintf("(%s is empty)", path), Origin: tools.Workspace}, nil
+	}
+	lines := make([]string, 0, len(entries)+1)
+	for _, e := range entries {
+		lines = append(lines, describe(root, name, e))
+	}
+	if total > len(entries) {
+		lines = append(lines, fmt.Sprintf("[%d of %d entries; %d more are not shown]", len(entries), total, total-len(entries)))
+	}
+	return tools.Result{Text: strings.Join(lines, "\n"), Origin: tools.Workspace, Truncated: total > len(entries)}, nil
+}
+
+// entries returns the first MaxEntries of the directory by name, and how many
+// there are. It does not hold more than a batch beyond these in memory.
+func (w *workspace) entries(ctx context.Context, root *os.Root, name string) (first []fs.DirEntry, total int, err error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		batch, err := f.ReadDir(1024)
+		total += len(batch)
+		first = append(first, batch...)
+		slices.SortFunc(first, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+		first = first[:min(len(first), w.MaxEntries)]
+		if err == io.EOF {
+			return first, total, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+func describe(root *os.Root, dir string, e fs.DirEntry) string {
+	name := label(e.Name(), e.Type())
+	path := filepath.Join(dir, e.Name())
+	switch {
+	case e.IsDir():
+		return name
+	case e.Type()&fs.ModeSymlink != 0:
+		target, err := root.Readlink(path)
+		if err != nil {
+			return name + " -> (unreadable)"
+		}
+		mode := fs.FileMode(0)
+		if info, err := root.Stat(path); err == nil {
+			mode = info.Mode()
+		}
+		return name + " -> " + label(filepath.ToSlash(target), mode)
+	case !e.Type().IsRegular():
+		return fmt.Sprintf("%s (%s)", name, kind(e.Type()))
+	}
+	info, err := root.Lstat(path)
+	if err != nil {
+		return name + " (size unknown)"
+	}
+	return fmt.Sprintf("%s (%d bytes)", name, info.Size())
+}
+
+// printable returns a name that holds control characters or invalid UTF-8 in
+// quotes, so that every entry is one line.
+func printable(name string) string {
+	for _, r := range name {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			return strconv.Quote(name)
+		}
+	}
+	return name
+}

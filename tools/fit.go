@@ -1,0 +1,182 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Codes of a Repair.
+const (
+	Coerced = "coerced" // a value was written in the type that the schema wants
+	Renamed = "renamed" // an argument's name was written as the schema declares it
+)
+
+// Repair is one change that Fit made without losing anything.
+type Repair struct {
+	Path string `json:"path"` // where: "items[2].name"; "" is the whole
+	Code string `json:"code"` // Coerced or Renamed
+	From string `json:"from"` // what stood there, shortened if it is long
+	To   string `json:"to"`   // what stands there, shortened if it is long
+}
+
+// Fault is one thing about arguments that does not conform to the schema.
+type Fault struct {
+	Path   string `json:"path"`            // where: "items[2].name"; "" is the whole
+	Code   string `json:"code"`            // the schema's keyword, or json, depth, unknown, false, range, complex
+	Given  string `json:"given,omitempty"` // what stands there, shortened if it is long; "" is nothing
+	Wanted string `json:"wanted"`          // what should, in words
+}
+
+// maxDepth bounds the nesting of arguments. Schemas of real tools nest less
+// than ten deep; whatever is deeper came from a model that repeats itself.
+const maxDepth = 100
+
+// maxFaults bounds how many faults are kept: a long array of wrong elements
+// says nothing after the first hundred.
+const maxFaults = 100
+
+// Fit makes args conform to schema where that loses nothing: "5" becomes 5, a
+// string that holds an object becomes that object, an enum value in another
+// case the declared one, a lone value a list of one, an argument name in
+// another spelling the declared one. What does not conform after that is
+// reported whole in the *ArgError: every fault with its path.
+//
+// Empty or null args count as {}. Arguments that schema does not declare are a
+// fault unless its additionalProperties says otherwise, which is stricter than
+// JSON Schema: models invent arguments. Numbers keep their literal, so integers
+// are exact at any size, and arguments keep their order. If nothing changed
+// the result is args itself. A nil schema accepts everything.
+//
+// Fit does not change schema and may be called from several goroutines at once.
+func Fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, []Repair, *ArgError) {
+	f := &fitter{root: schema, steps: 100_000 + 16*len(args)}
+	v, empty, err := f.read(args)
+	if err != nil {
+		f.faults = append(f.faults, *err)
+		return nil, nil, f.argError()
+	}
+	out := f.value(schema, v, loc{})
+	if f.count == 0 && len(f.repairs) > 0 {
+		f.strict = true // a coercion for one keyword may break another
+		f.value(schema, out, loc{})
+	}
+	if f.steps < 0 {
+		f.faults = append(f.faults, Fault{Code: "complex", Given: clip(args), Wanted: "simpler arguments; checking these against the schema takes too long"})
+	}
+	if f.count > 0 || len(f.faults) > 0 {
+		return nil, nil, f.argError()
+	}
+	if out == v && !empty {
+		return args, f.repairs, nil
+	}
+	return out.bytes(), f.repairs, nil
+}
+
+// read parses args; empty tells that there were none and {} stands for them.
+func (f *fitter) read(args json.RawMessage) (v *node, empty bool, fault *Fault) {
+	trimmed := bytes.Trim(args, " \t\r\n") // JSON's white space is less than Unicode's
+	if len(trimmed) == 0 {
+		return emptyObject(), true, nil
+	}
+	if string(trimmed) == "null" && f.root != nil && !typesOf(f.root).has(&node{kind: isNull}) {
+		f.repaired(loc{}, Coerced, "null", "{}")
+		return emptyObject(), true, nil
+	}
+	v, err := parse(trimmed, maxDepth)
+	switch {
+	case err == errDeep:
+		return nil, false, &Fault{Code: "depth", Given: clip(trimmed), Wanted: fmt.Sprintf("values nested at most %d deep", maxDepth)}
+	case err != nil:
+		return nil, false, &Fault{Code: "json", Given: clip(trimmed), Wanted: fmt.Sprintf("a JSON object (%v)", err)}
+	}
+	return v, false, nil
+}
+
+// fitter is one Fit on its way through schema and value.
+type fitter struct {
+	root    *jsonschema.Schema
+	repairs []Repair
+	faults  []Fault
+	count   int  // faults, told or not
+	strict  bool // do not coerce
+	quiet   bool // only count faults and repairs
+	steps   int  // schema applications left: schemas can be built whose check takes exponential time
+}
+
+// loc is where the fitter is.
+type loc struct {
+	path  *step
+	refs  *hop // the $refs followed at this place, to notice a circle
+	depth int
+	inner bool // another schema at this place says which names are declared
+}
+
+type step struct {
+	up    *step
+	name  string
+	index int // of an array; -1: name counts
+}
+
+type hop struct {
+	up *hop
+	to *jsonschema.Schema
+}
+
+func (at loc) key(name string) loc {
+	return loc{path: &step{up: at.path, name: name, index: -1}, depth: at.depth + 1}
+}
+
+func (at loc) item(i int) loc {
+	return loc{path: &step{up: at.path, index: i}, depth: at.depth + 1}
+}
+
+func (at loc) within() loc {
+	at.inner = true
+	return at
+}
+
+func (at loc) String() string { return at.path.String() }
+
+func (s *step) String() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.index >= 0:
+		return fmt.Sprintf("%s[%d]", s.up, s.index)
+	case s.up == nil:
+		return s.name
+	}
+	return s.up.String() + "." + s.name
+}
+
+func (f *fitter) fail(at loc, code string, given *node, s *jsonschema.Schema) {
+	f.count++
+	if f.quiet || len(f.faults) >= maxFaults {
+		return
+	}
+	fault := Fault{Path: at.String(), Code: code, Wanted: f.wanted(code, s)}
+	if given != nil {
+		fault.Given = clip(given.bytes())
+	}
+	f.faults = append(f.faults, fault)
+}
+
+func (f *fitter) repaired(at loc, code, from, to string) {
+	f.repairs = append(f.repairs, Repair{Path: at.String(), Code: code, From: clip(from), To: clip(to)})
+}
+
+// try applies s and takes everything back: it returns the value, the repairs
+// made, and whether the value conforms.
+func (f *fitter) try(s *jsonschema.Schema, v *node, at loc, strict bool) (*node, []Repair, bool) {
+	g := &fitter{root: f.root, strict: strict || f.strict, quiet: true, steps: f.steps}
+	out := g.value(s, v, at)
+	f.steps = g.steps
+	return out, g.repairs, g.count == 0
+}
+
+func (f *fitter) argError() *ArgError {
+	return &ArgError{Faults: f.faults, Signature: Signature("", f.root)}
+}

@@ -1,0 +1,252 @@
+package tools
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// value applies s to v: it coerces unless the fitter is strict, notes every
+// fault, and returns the value as it is to be passed on.
+func (f *fitter) value(s *jsonschema.Schema, v *node, at loc) *node {
+	if f.steps--; s == nil || f.steps < 0 {
+		return v
+	}
+	if isFalse(s) {
+		f.fail(at, "false", v, s)
+		return v
+	}
+	v = f.ref(s, v, at)
+	allowed := typesOf(s)
+	if !f.strict {
+		v = f.coerce(s, allowed, v, at)
+	}
+	if !allowed.has(v) {
+		f.fail(at, "type", v, s)
+		return v
+	}
+	f.fixed(s, v, at)
+	switch v.kind {
+	case isNumber:
+		if allowed.integer && integer(v) == nil {
+			f.fail(at, "range", v, s)
+		}
+		f.number(s, v, at)
+	case isString:
+		f.text(s, v, at)
+	case isArray:
+		v = f.array(s, v, at)
+	case isObject:
+		v = f.object(s, v, at)
+	}
+	return f.combined(s, v, at)
+}
+
+// ref applies what s refers to. A reference that cannot be followed is not
+// enforced, nor is one that leads back to itself without descending.
+func (f *fitter) ref(s *jsonschema.Schema, v *node, at loc) *node {
+	target := f.resolve(s)
+	if target == nil {
+		return v
+	}
+	for h := at.refs; h != nil; h = h.up {
+		if h.to == target {
+			return v
+		}
+	}
+	at.refs = &hop{up: at.refs, to: target}
+	at.inner = at.inner || declares(s)
+	return f.value(target, v, at)
+}
+
+func (f *fitter) resolve(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Ref == "#" {
+		return f.root
+	}
+	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
+		return f.root.Defs[unescape(name)]
+	}
+	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
+		return f.root.Definitions[unescape(name)]
+	}
+	return nil
+}
+
+// unescape reads a step of a JSON pointer (RFC 6901).
+func unescape(s string) string {
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+}
+
+func (f *fitter) fixed(s *jsonschema.Schema, v *node, at loc) {
+	if s.Enum != nil && !inEnum(s.Enum, v) {
+		f.fail(at, "enum", v, s)
+	}
+	if s.Const != nil && !equal(v, *s.Const) {
+		f.fail(at, "const", v, s)
+	}
+}
+
+func inEnum(enum []any, v *node) bool {
+	for _, e := range enum {
+		if equal(v, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fitter) number(s *jsonschema.Schema, v *node, at loc) {
+	if s.Minimum == nil && s.Maximum == nil && s.ExclusiveMinimum == nil && s.ExclusiveMaximum == nil {
+		return
+	}
+	d := parseDecimal(string(v.raw))
+	if s.Minimum != nil && d.compare(float(*s.Minimum)) < 0 {
+		f.fail(at, "minimum", v, s)
+	}
+	if s.Maximum != nil && d.compare(float(*s.Maximum)) > 0 {
+		f.fail(at, "maximum", v, s)
+	}
+	if s.ExclusiveMinimum != nil && d.compare(float(*s.ExclusiveMinimum)) <= 0 {
+		f.fail(at, "exclusiveMinimum", v, s)
+	}
+	if s.ExclusiveMaximum != nil && d.compare(float(*s.ExclusiveMaximum)) >= 0 {
+		f.fail(at, "exclusiveMaximum", v, s)
+	}
+}
+
+func (f *fitter) text(s *jsonschema.Schema, v *node, at loc) {
+	if s.MinLength != nil && utf8.RuneCountInString(v.text) < *s.MinLength {
+		f.fail(at, "minLength", v, s)
+	}
+	if s.MaxLength != nil && utf8.RuneCountInString(v.text) > *s.MaxLength {
+		f.fail(at, "maxLength", v, s)
+	}
+	if s.Pattern != "" && !matches(s.Pattern, v.text) {
+		f.fail(at, "pattern", v, s)
+	}
+}
+
+func (f *fitter) array(s *jsonschema.Schema, v *node, at loc) *node {
+	if s.MinItems != nil && len(v.items) < *s.MinItems {
+		f.fail(at, "minItems", v, s)
+	}
+	if s.MaxItems != nil && len(v.items) > *s.MaxItems {
+		f.fail(at, "maxItems", v, s)
+	}
+	first, rest := s.PrefixItems, s.Items
+	if s.ItemsArray != nil {
+		first, rest = s.ItemsArray, s.AdditionalItems
+	}
+	if len(first) == 0 && rest == nil {
+		return v
+	}
+	out := v
+	for i, item := range v.items {
+		sub := rest
+		if i < len(first) {
+			sub = first[i]
+		}
+		if fitted := f.value(sub, item, at.item(i)); fitted != item {
+			if out == v {
+				out = &node{kind: isArray, items: append([]*node(nil), v.items...)}
+			}
+			out.items[i] = fitted
+		}
+	}
+	return out
+}
+
+// combined applies allOf, anyOf, oneOf and not.
+func (f *fitter) combined(s *jsonschema.Schema, v *node, at loc) *node {
+	for _, sub := range s.AllOf {
+		v = f.value(sub, v, at.within())
+	}
+	branch := at
+	branch.inner = at.inner || len(s.Properties) > 0 || len(s.AllOf) > 0
+	if s.AnyOf != nil {
+		v = f.choose("anyOf", s.AnyOf, s, v, branch)
+	}
+	if s.OneOf != nil {
+		v = f.choose("oneOf", s.OneOf, s, v, branch)
+	}
+	if s.Not != nil {
+		if _, _, ok := f.try(s.Not, v, at.within(), true); ok {
+			f.fail(at, "not", v, s)
+		}
+	}
+	return v
+}
+
+// choose applies the alternative that v conforms to as it is, or else the one
+// way of coercing it. Two ways that give different values are no way.
+func (f *fitter) choose(code string, subs []*jsonschema.Schema, s *jsonschema.Schema, v *node, at loc) *node {
+	var hits []*jsonschema.Schema
+	for _, sub := range subs {
+		if _, _, ok := f.try(sub, v, at, true); ok {
+			hits = append(hits, sub)
+		}
+	}
+	switch {
+	case len(hits) == 1, len(hits) > 1 && code == "anyOf":
+		if f.strict {
+			return v
+		}
+		return f.value(hits[0], v, at) // writes 1e2 as 100 where an integer is wanted
+	case len(hits) == 0 && !f.strict:
+		if out, ok := f.coerceTo(code, subs, v, at); ok {
+			return out
+		}
+	}
+	f.explain(code, len(hits), subs, s, v, at)
+	return v
+}
+
+func (f *fitter) coerceTo(code string, subs []*jsonschema.Schema, v *node, at loc) (*node, bool) {
+	var out *node
+	var repairs []Repair
+	for _, sub := range subs {
+		w, made, ok := f.try(sub, v, at, false)
+		switch {
+		case !ok:
+		case out == nil:
+			out, repairs = w, made
+		case code == "oneOf" || !bytes.Equal(out.bytes(), w.bytes()):
+			return nil, false
+		}
+	}
+	f.repairs = append(f.repairs, repairs...)
+	return out, out != nil
+}
+
+// explain tells why no alternative fits: with the faults of the only one that
+// has the right type, otherwise with the alternatives.
+func (f *fitter) explain(code string, hits int, subs []*jsonschema.Schema, s *jsonschema.Schema, v *node, at loc) {
+	if hits == 0 && !f.quiet {
+		if sub := f.onlyOfType(subs, v); sub != nil {
+			before := f.count
+			if f.value(sub, v, at); f.count > before {
+				return
+			}
+		}
+	}
+	f.fail(at, code, v, s)
+}
+
+func (f *fitter) onlyOfType(subs []*jsonschema.Schema, v *node) *jsonschema.Schema {
+	var only *jsonschema.Schema
+	for _, sub := range subs {
+		if target := f.resolve(sub); target != nil {
+			sub = target
+		}
+		if !typesOf(sub).has(v) {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = sub
+	}
+	return only
+}

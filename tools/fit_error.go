@@ -1,0 +1,231 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// ArgError says that arguments do not conform to a tool's schema, in words that
+// a small model can act on.
+type ArgError struct {
+	Tool      string  // the tool's name; "" if only a schema was given
+	Faults    []Fault // every fault, up to a hundred
+	Signature string  // the tool's parameters: "(path: string, start_line?: integer)"
+}
+
+// maxTold is how many faults Error tells. Most calls have one; a model that
+// gets a long list corrects the last of it and forgets the first.
+const maxTold = 5
+
+// Error tells the first faults, each with the argument, what was given and what
+// is wanted, and below them how the tool is called.
+func (e *ArgError) Error() string {
+	told := make([]string, 0, maxTold+1)
+	for _, f := range e.Faults[:min(len(e.Faults), maxTold)] {
+		told = append(told, f.String())
+	}
+	if more := len(e.Faults) - maxTold; more > 0 {
+		told = append(told, fmt.Sprintf("and %d more", more))
+	}
+	return "invalid arguments: " + strings.Join(told, "; ") + "\nUsage: " + e.Tool + e.Signature
+}
+
+// String tells the fault in one line.
+func (f Fault) String() string {
+	path := f.Path
+	if path == "" {
+		path = "the arguments"
+	}
+	switch {
+	case f.Code == "unknown":
+		return fmt.Sprintf("%s: no such argument, %s", path, f.Wanted)
+	case f.Given == "":
+		return fmt.Sprintf("%s: missing, want %s", path, f.Wanted)
+	}
+	return fmt.Sprintf("%s: got %s, want %s", path, f.Given, f.Wanted)
+}
+
+// wanted says what the keyword called code wants.
+func (f *fitter) wanted(code string, s *jsonschema.Schema) string {
+	switch code {
+	case "enum":
+		return "one of " + list(s.Enum, ", ")
+	case "const":
+		return show(*s.Const)
+	case "minimum":
+		return "at least " + formatFloat(*s.Minimum)
+	case "maximum":
+		return "at most " + formatFloat(*s.Maximum)
+	case "exclusiveMinimum":
+		return "more than " + formatFloat(*s.ExclusiveMinimum)
+	case "exclusiveMaximum":
+		return "less than " + formatFloat(*s.ExclusiveMaximum)
+	case "minLength":
+		return fmt.Sprintf("at least %d characters", *s.MinLength)
+	case "maxLength":
+		return fmt.Sprintf("at most %d characters", *s.MaxLength)
+	case "minItems":
+		return fmt.Sprintf("at least %d items", *s.MinItems)
+	case "maxItems":
+		return fmt.Sprintf("at most %d items", *s.MaxItems)
+	case "pattern":
+		return "text that matches " + s.Pattern
+	case "range":
+		return fmt.Sprintf("an integer of at most %d digits", maxInteger)
+	case "false":
+		return "nothing here"
+	case "not":
+		return "another value"
+	case "oneOf":
+		return "exactly one of " + describe(f.root, s, 0)
+	}
+	return describe(f.root, s, 0)
+}
+
+// maxKnown is how many argument names a fault lists; the signature below has
+// them all.
+const maxKnown = 12
+
+// otherwise tells which argument to use instead of an unknown one.
+func otherwise(near, known []string) string {
+	if len(near) > 0 {
+		return "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	if len(known) == 0 || len(known) > maxKnown {
+		return "leave it out"
+	}
+	return "there are " + strings.Join(known, ", ")
+}
+
+// Signature writes a tool as a function: read_file(path: string, limit?:
+// integer). A question mark marks what may be left out. The parameters stand
+// in the schema's own order if it has one, otherwise the required ones first.
+func Signature(name string, s *jsonschema.Schema) string {
+	if s == nil {
+		return name + "()"
+	}
+	top := s
+	if target := (&fitter{root: s}).resolve(s); target != nil && len(s.Properties) == 0 {
+		top = target
+	}
+	var params []string
+	for _, p := range order(top) {
+		mark := "?"
+		if slices.Contains(top.Required, p) {
+			mark = ""
+		}
+		params = append(params, p+mark+": "+describe(s, top.Properties[p], 0))
+	}
+	return name + "(" + strings.Join(params, ", ") + ")"
+}
+
+// order lists the properties of s: its own order, the required, the rest.
+func order(s *jsonschema.Schema) []string {
+	var names []string
+	for _, group := range [][]string{s.PropertyOrder, s.Required, slices.Sorted(maps.Keys(s.Properties))} {
+		for _, name := range group {
+			if _, ok := s.Properties[name]; ok && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// maxEnum is how many values of an enum a signature shows.
+const maxEnum = 8
+
+// describe names the type of s: string, integer[], "a"|"b", string|null.
+func describe(root, s *jsonschema.Schema, depth int) string {
+	if s == nil || depth > 4 {
+		return "any"
+	}
+	switch {
+	case s.Const != nil:
+		return show(*s.Const)
+	case len(s.Enum) > 0 && len(s.Enum) <= maxEnum:
+		return list(s.Enum, "|")
+	case s.Type != "":
+		return typeText(root, s, s.Type, depth)
+	case len(s.Types) > 0:
+		names := make([]string, len(s.Types))
+		for i, t := range s.Types {
+			names[i] = typeText(root, s, t, depth)
+		}
+		return strings.Join(names, "|")
+	case s.Ref != "":
+		return describe(root, (&fitter{root: root}).resolve(s), depth+1)
+	}
+	for _, subs := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf, s.AllOf} {
+		if len(subs) > 0 {
+			return alternatives(root, subs, depth)
+		}
+	}
+	if len(s.Properties) > 0 {
+		return "object"
+	}
+	return "any"
+}
+
+func alternatives(root *jsonschema.Schema, subs []*jsonschema.Schema, depth int) string {
+	var names []string
+	for _, sub := range subs {
+		if name := describe(root, sub, depth+1); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, "|")
+}
+
+func typeText(root, s *jsonschema.Schema, word string, depth int) string {
+	switch name := typeName(word); name {
+	case "":
+		return "any"
+	case "array":
+		if item := describe(root, s.Items, depth+1); item != "any" && !strings.Contains(item, "|") {
+			return item + "[]"
+		}
+		return name
+	default:
+		return name
+	}
+}
+
+func list(values []any, separator string) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = show(v)
+	}
+	return strings.Join(texts, separator)
+}
+
+func show(v any) string {
+	if s, ok := v.(string); ok {
+		return string(quote(s))
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// maxShown is how many bytes of a value a fault or a repair shows.
+const maxShown = 120
+
+func clip[T string | []byte | json.RawMessage](v T) string {
+	if len(v) <= maxShown {
+		return string(v)
+	}
+	cut := maxShown
+	for cut > 0 && !utf8.RuneStart(v[cut]) {
+		cut--
+	}
+	return string(v[:cut]) + "…"
+}

@@ -1,0 +1,144 @@
+package tools
+
+import (
+	"encoding/json"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// types is what a schema's type keyword allows.
+type types struct {
+	kinds   kind
+	integer bool // numbers must be integers
+	any     bool // nothing is ruled out
+}
+
+// typeNames maps the words that schemas use for types. Beyond JSON Schema's
+// own there are those of Python, which schemas made for function calling carry
+// (the Berkeley Function Calling Leaderboard's do).
+var typeNames = map[string]string{
+	"null": "null", "boolean": "boolean", "integer": "integer", "number": "number", "string": "string", "array": "array", "object": "object",
+	"none": "null", "bool": "boolean", "int": "integer", "float": "number", "double": "number", "str": "string",
+	"list": "array", "tuple": "array", "dict": "object",
+}
+
+var kindOf = map[string]kind{
+	"null": isNull, "boolean": isBool, "integer": isNumber, "number": isNumber, "string": isString, "array": isArray, "object": isObject,
+}
+
+// typeName is the JSON Schema word for a type; "" for one that rules nothing out.
+func typeName(s string) string {
+	if name, ok := typeNames[s]; ok {
+		return name
+	}
+	return typeNames[strings.ToLower(s)]
+}
+
+func typesOf(s *jsonschema.Schema) types {
+	if s.Type != "" {
+		return types{}.with(s.Type)
+	}
+	if len(s.Types) == 0 {
+		return types{any: true}
+	}
+	var t types
+	for _, name := range s.Types {
+		t = t.with(name)
+	}
+	return t
+}
+
+func (t types) with(word string) types {
+	name := typeName(word)
+	switch name {
+	case "":
+		t.any = true
+	case "integer":
+		t.integer = t.integer || t.kinds&isNumber == 0
+	case "number":
+		t.integer = false
+	}
+	t.kinds |= kindOf[name]
+	return t
+}
+
+func (t types) has(v *node) bool {
+	switch {
+	case t.any:
+		return true
+	case t.kinds&v.kind == 0:
+		return false
+	}
+	return v.kind != isNumber || !t.integer || parseDecimal(string(v.raw)).isInteger()
+}
+
+// isFalse reports whether s is the schema that nothing conforms to.
+func isFalse(s *jsonschema.Schema) bool {
+	return s != nil && s.Not != nil && reflect.ValueOf(s.Not).Elem().IsZero()
+}
+
+// equal reports whether v is the value that a schema holds as want.
+func equal(v *node, want any) bool {
+	switch w := want.(type) {
+	case nil:
+		return v.kind == isNull
+	case string:
+		return v.kind == isString && v.text == w
+	case bool:
+		return v.kind == isBool && (v.raw[0] == 't') == w
+	case float64:
+		return v.kind == isNumber && parseDecimal(string(v.raw)).compare(float(w)) == 0
+	}
+	b, err := json.Marshal(want)
+	if err != nil {
+		return false
+	}
+	w, err := parse(b, maxDepth)
+	return err == nil && same(v, w)
+}
+
+// same reports whether two values are equal as JSON.
+func same(v, w *node) bool {
+	if v.kind != w.kind || len(v.items) != len(w.items) || len(v.members) != len(w.members) {
+		return false
+	}
+	switch v.kind {
+	case isNumber:
+		return parseDecimal(string(v.raw)).compare(parseDecimal(string(w.raw))) == 0
+	case isBool:
+		return v.raw[0] == w.raw[0]
+	}
+	for i := range v.items {
+		if !same(v.items[i], w.items[i]) {
+			return false
+		}
+	}
+	for _, m := range v.members {
+		if other := w.get(m.name); other == nil || !same(m.node, other) {
+			return false
+		}
+	}
+	return v.text == w.text
+}
+
+// patterns holds compiled patterns, nil for those that Go cannot read.
+var patterns sync.Map
+
+// matches reports whether s matches the pattern. A pattern that Go's regexp
+// cannot read (look-ahead, back references) matches everything.
+func matches(pattern, s string) bool {
+	v, ok := patterns.Load(pattern)
+	if !ok {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			re = nil
+		}
+		v, _ = patterns.LoadOrStore(pattern, re)
+	}
+	re := v.(*regexp.Regexp)
+	return re == nil || re.MatchString(s)
+}

@@ -1,0 +1,32 @@
+// Package shell is the tool execute_command: it runs one command line in a
+// shell and tells the model what it printed and how it ended.
+//
+// # Smallest use
+//
+//	execute, err := shell.New(shell.Options{Dir: workspace})
+//	registry, err := tools.NewRegistry(execute)
+//
+// # Words
+//
+// The command line is run by sh -c, on Windows by cmd /C. It and all that it
+// starts are a group: a session of its own on Unix, a job object on Windows.
+// The group is killed when the context ends and when the command line is done,
+// so nothing that it left in the background goes on.
+//
+// Output is standard output and standard error as one stream, in the order in
+// which they were written. The model sees it without ANSI escapes and other
+// control characters. Of long output the beginning and the end are kept.
+// Binary output is described.
+//
+// # Limits
+//
+// A command cannot ask: its standard input is empty and it has no terminal. It
+// inherits the environment, with pagers, colours and git's password prompt
+// turned off.
+//
+// A command may do whatever the user of this process may do. Whether it should
+// run is the caller's decision, before Run: the tool has the effect Runs.
+//
+// A program that leaves its group on purpose (a daemon, setsid) is not killed.
+// Its output is no longer read once the command line is done.
+package shell

@@ -1,0 +1,56 @@
+//go:build unix
+
+package shell
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const shellName = "sh -c"
+
+func shellCommand(ctx context.Context, line string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	// A session and not only a group: without a terminal of its own a program
+	// that wants a password from /dev/tty fails, where in a background group it
+	// would be stopped by SIGTTIN and hang.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
+// group is the process group that the shell leads.
+type group struct{ leader *os.Process }
+
+// start starts cmd as the leader of a group that its context kills.
+func start(cmd *exec.Cmd) (*group, error) {
+	cmd.Cancel = func() error {
+		if !(&group{cmd.Process}).kill() {
+			return os.ErrProcessDone
+		}
+		return nil
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return &group{cmd.Process}, nil
+}
+
+// kill kills all processes of the group and reports whether there were any.
+func (g *group) kill() bool {
+	return syscall.Kill(-g.leader.Pid, syscall.SIGKILL) == nil
+}
+
+// exitCode is the exit status, or what a shell makes of a signal: 128 and its number.
+func exitCode(s *os.ProcessState) (code int, signal string) {
+	status, ok := s.Sys().(syscall.WaitStatus)
+	if !ok || !status.Signaled() {
+		return s.ExitCode(), ""
+	}
+	n := status.Signal()
+	return 128 + int(n), fmt.Sprintf("%s (%v)", unix.SignalName(n), n)
+}
