@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -141,13 +140,22 @@ func Decode[In any](args json.RawMessage) (In, error) {
 	return in, nil
 }
 
-var validName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+// validName reports whether every backend and dialect can write the name.
+func validName(s string) bool {
+	for i, r := range s {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || (r < '0' || r > '9') && r != '_' && r != '-') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
 
 func (t *Tool) check() error {
 	switch {
 	case t == nil:
 		return fmt.Errorf("nil tool")
-	case !validName.MatchString(t.Name):
+	case !validName(t.Name):
 		return fmt.Errorf("tool name %q: want a letter, then letters, digits, _ or -, at most 64 in all", t.Name)
 	case t.Run == nil:
 		return fmt.Errorf("tool %q has no Run function", t.Name)

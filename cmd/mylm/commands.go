@@ -12,7 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 	"github.com/urfave/cli/v2"
 
 	"mylm/prompts"
@@ -80,7 +80,7 @@ func modelsCommand(s streams) *cli.Command {
 				return printJSON(s.out, models)
 			}
 			if len(models) == 0 {
-				return &failure{code: exitUnreachable, name: "model_missing", err: fmt.Errorf("Ollama at %s has no models", client.Host()), hint: "Get one: ollama pull qwen3:8b"}
+				return &failure{code: exitUnreachable, name: "model_missing", err: fmt.Errorf("no models at %s", client.Host()), hint: "Get one: ollama pull qwen3:8b"}
 			}
 			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
@@ -236,7 +236,7 @@ func newConfigFile(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, []byte(configTemplate), 0o600)
+	return maybe.WriteFile(path, []byte(configTemplate), 0o600)
 }
 
 func versionCommand(s streams) *cli.Command {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 
 	"mylm/providers"
 	"mylm/providers/demo"
@@ -96,7 +96,7 @@ func defaultModel(ctx context.Context, client *ollama.Client, ask chooser) (name
 	switch len(models) {
 	case 0:
 		return "", "", &failure{code: exitUnreachable, name: string(providers.ModelMissing),
-			err:  fmt.Errorf("Ollama at %s has no model to talk to", client.Host()),
+			err:  fmt.Errorf("no model to talk to is installed at %s", client.Host()),
 			hint: "Get one:        ollama pull qwen3:8b\nWithout Ollama: mylm ask -m demo \"what files are here?\""}
 	case 1:
 		return models[0].Name, "using " + models[0].Name + ", the only model installed", nil
@@ -159,7 +159,7 @@ func rememberModel(o *opened) {
 	if err != nil || os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	_ = renameio.WriteFile(filepath.Join(dir, "last_model"), []byte(o.name+"\n"), 0o600)
+	_ = maybe.WriteFile(filepath.Join(dir, "last_model"), []byte(o.name+"\n"), 0o600)
 }
 
 // forgetModel drops a remembered model that is gone, so that the next run

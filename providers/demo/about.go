@@ -2,7 +2,6 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -25,10 +24,10 @@ var (
 		`help(?: me)?|usage|commands|what (?:can|do) you (?:do|know)|how can you help(?: me)?|what are you (?:able to do|good for|capable of)|what can i ask(?: you)?`,
 		`hi|hello|hey|hi there|hello there|good (?:morning|day|afternoon|evening)`,
 	}
-	readme   = regexp.MustCompile(`(?i)^readme(?:\.(?:md|markdown|txt|rst|org))?$`)
-	markup   = regexp.MustCompile("^(?:[!<`|=>~:.]|\\[!|[-*+] |-{3}|\\*{3})") // of a line that is no prose
-	moduleIs = regexp.MustCompile(`(?m)^module\s+(\S+)`)
-	goIs     = regexp.MustCompile(`(?m)^go\s+(\S+)`)
+	readme   = lazy(`(?i)^readme(?:\.(?:md|markdown|txt|rst|org))?$`)
+	markup   = lazy("^(?:[!<`|=>~:.]|\\[!|[-*+] |-{3}|\\*{3})") // of a line that is no prose
+	moduleIs = lazy(`(?m)^module\s+(\S+)`)
+	goIs     = lazy(`(?m)^go\s+(\S+)`)
 )
 
 const (
@@ -111,7 +110,7 @@ func tellAbout(t *turn, _ []string) string {
 func (l listing) describer() string {
 	found := ""
 	for _, f := range l.files {
-		if readme.MatchString(f) {
+		if readme().MatchString(f) {
 			return f
 		}
 		if f == "go.mod" {
@@ -122,12 +121,12 @@ func (l listing) describer() string {
 }
 
 func aboutModule(text string) string {
-	m := moduleIs.FindStringSubmatch(text)
+	m := moduleIs().FindStringSubmatch(text)
 	if m == nil {
 		return "There is a go.mod, but it names no module."
 	}
 	about := "There is no README; go.mod says that this is the Go module " + m[1]
-	if g := goIs.FindStringSubmatch(text); g != nil {
+	if g := goIs().FindStringSubmatch(text); g != nil {
 		about += ", for Go " + g[1]
 	}
 	return about + "."
@@ -147,7 +146,7 @@ func gist(text string) (title, says string) {
 		case len(paragraph) == 1 && title == "" && strings.Trim(line, "=") == "" && line != "":
 			title, paragraph = paragraph[0], nil // an underlined heading
 			continue
-		case line != "" && !markup.MatchString(line):
+		case line != "" && !markup().MatchString(line):
 			paragraph = append(paragraph, line)
 			continue
 		}

@@ -3,6 +3,7 @@ package demo
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // intent is one kind of goal.
@@ -34,17 +35,23 @@ func init() { // not a literal: help lists the table that it is part of
 	}
 }
 
+// lazy compiles an expression when it is first used: whoever asks another model
+// does not wait for the demo's rules.
+func lazy(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 // patterns matches a goal that one of the patterns fits. What answer gets are
 // the groups that took part, quotes removed, without the whole match.
 func patterns(forms []string) func(string) []string {
-	compiled := make([]*regexp.Regexp, len(forms))
+	compiled := make([]func() *regexp.Regexp, len(forms))
 	for i, f := range forms {
-		compiled[i] = regexp.MustCompile(`(?is)^(?:` + f + `)$`)
+		compiled[i] = lazy(`(?is)^(?:` + f + `)$`)
 	}
 	return func(goal string) []string {
 		goal = strings.Join(strings.Fields(goal), " ")
 		for _, re := range compiled {
-			if m := re.FindStringSubmatch(goal); m != nil {
+			if m := re().FindStringSubmatch(goal); m != nil {
 				return groups(m)
 			}
 		}
@@ -70,20 +77,20 @@ func unquote(s string) string {
 }
 
 var (
-	courtesy = regexp.MustCompile(`(?i)^(?:(?:please|hey|hi|hello|okay|ok|now|then|so|and|could you|can you|would you|will you|` +
+	courtesy = lazy(`(?i)^(?:(?:please|hey|hi|hello|okay|ok|now|then|so|and|could you|can you|would you|will you|` +
 		`i want you to|i'd like you to|i want to know|i would like to know|do you know|tell me|just|mylm)\b[,!.:]?\s+)+`)
-	thanks  = regexp.MustCompile(`(?i)(?:[\s,]+(?:please|thanks|thank you|for me))+[\s?!.]*$`)
-	asking  = regexp.MustCompile(`\s*[?!]+$`)
-	fullEnd = regexp.MustCompile("([\\w)`\"'])\\.$")
+	thanks  = lazy(`(?i)(?:[\s,]+(?:please|thanks|thank you|for me))+[\s?!.]*$`)
+	asking  = lazy(`\s*[?!]+$`)
+	fullEnd = lazy("([\\w)`\"'])\\.$")
 )
 
 // tidy takes from what the user said what does not change its meaning. A full
 // stop after a space or another one is a path.
 func tidy(text string) string {
-	text = courtesy.ReplaceAllString(strings.TrimSpace(text), "")
-	text = thanks.ReplaceAllString(text, "")
-	text = asking.ReplaceAllString(text, "")
-	text = fullEnd.ReplaceAllString(text, "$1")
+	text = courtesy().ReplaceAllString(strings.TrimSpace(text), "")
+	text = thanks().ReplaceAllString(text, "")
+	text = asking().ReplaceAllString(text, "")
+	text = fullEnd().ReplaceAllString(text, "$1")
 	if text = strings.TrimSpace(text); text == "" {
 		return ""
 	}

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -19,9 +18,9 @@ var (
 	countForms = []string{
 		`(?:how many|count)(?: the| all| of)*(?: files| directories| folders| entries)(?: and (?:folders|directories))?(?: are| do| does| is| we| i| you| have| see| exist)*(?: there)?` + where,
 	}
-	partial  = regexp.MustCompile(`^\[(\d+) of (\d+) entries;.*\]$`)
-	withSize = regexp.MustCompile(`^(.+) \((\d+) bytes\)$`)
-	emptyDir = regexp.MustCompile(`^\(.* is empty\)$`)
+	partial  = lazy(`^\[(\d+) of (\d+) entries;.*\]$`)
+	withSize = lazy(`^(.+) \((\d+) bytes\)$`)
+	emptyDir = lazy(`^\(.* is empty\)$`)
 )
 
 // listing is what list_dir told of a directory.
@@ -33,12 +32,12 @@ type listing struct {
 func readListing(body string) listing {
 	var l listing
 	for line := range strings.SplitSeq(strings.TrimSpace(body), "\n") {
-		if m := partial.FindStringSubmatch(line); m != nil {
+		if m := partial().FindStringSubmatch(line); m != nil {
 			l.total, _ = strconv.Atoi(m[2])
 			continue
 		}
-		switch m := withSize.FindStringSubmatch(line); {
-		case line == "" || line[0] == '[' || emptyDir.MatchString(line):
+		switch m := withSize().FindStringSubmatch(line); {
+		case line == "" || line[0] == '[' || emptyDir().MatchString(line):
 		case m != nil:
 			l.files = append(l.files, m[1])
 		case strings.HasSuffix(line, "/") && !strings.Contains(line, " -> "):

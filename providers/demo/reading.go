@@ -2,7 +2,6 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +21,9 @@ var (
 		`(head|tail)(?: -n ?| -| )(\d+) ` + path,
 		`(head|tail) ` + path,
 	}
-	pageNote  = regexp.MustCompile(`\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`)
-	described = regexp.MustCompile(`^\(.+ (?:is empty|is a binary file, .*|holds nothing but .*)\)$`)
-	fileLike  = regexp.MustCompile(`[./\\]|^[A-Z]{3,}|file$`)
+	pageNote  = lazy(`\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`)
+	described = lazy(`^\(.+ (?:is empty|is a binary file, .*|holds nothing but .*)\)$`)
+	fileLike  = lazy(`[./\\]|^[A-Z]{3,}|file$`)
 )
 
 // matchRead gives the path of a goal about a file. "show me" and the like are
@@ -37,7 +36,7 @@ func matchRead(goal string) []string {
 		}
 		saidFile := slices.ContainsFunc(m, func(g string) bool { return strings.EqualFold(g, " file") })
 		m = slices.DeleteFunc(m, func(g string) bool { return strings.EqualFold(g, " file") })
-		if saidFile || i > 0 || fileLike.MatchString(m[0]) {
+		if saidFile || i > 0 || fileLike().MatchString(m[0]) {
 			return m
 		}
 	}
@@ -54,10 +53,10 @@ type content struct {
 
 func readContent(body string) content {
 	body = strings.TrimRight(body, "\n")
-	m := pageNote.FindStringSubmatchIndex(body)
+	m := pageNote().FindStringSubmatchIndex(body)
 	if m == nil {
 		c := content{text: body, total: lineCount(body)}
-		if described.MatchString(body) {
+		if described().MatchString(body) {
 			c.total = 0
 		}
 		return c
@@ -66,7 +65,7 @@ func readContent(body string) content {
 	return content{text: body[:m[0]], total: total, atLeast: m[4] >= 0, cut: true}
 }
 
-func (c content) described() bool { return described.MatchString(c.text) }
+func (c content) described() bool { return described().MatchString(c.text) }
 
 // description is the description as a sentence.
 func (c content) description() string {

@@ -2,35 +2,34 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
 var (
-	runForm   = regexp.MustCompile(`(?is)^(?:(?:run|execute|exec)\s+(?:(?:the\s+)?(?:shell\s+)?command\b\s*:?\s*)?|\$\s+)(\S.*)$`)
-	printForm = regexp.MustCompile("(?is)^what\\s+does\\s+(?:the\\s+command\\s+)?(`[^`]+`)\\s+(?:print|say|output|give|do|return)$")
-	quoted    = regexp.MustCompile("`([^`]+)`")
-	afterward = regexp.MustCompile(`(?is)[\s,]+(?:and|then)\s+(?:then\s+)?(?:tell|show|give|explain|summari[sz]e|report|say)\b.*$`)
-	noCommand = regexp.MustCompile(`(?i)^(?:the|a|an|my|all|some|it|this|that|these|your)\b`)
+	runForm   = lazy(`(?is)^(?:(?:run|execute|exec)\s+(?:(?:the\s+)?(?:shell\s+)?command\b\s*:?\s*)?|\$\s+)(\S.*)$`)
+	printForm = lazy("(?is)^what\\s+does\\s+(?:the\\s+command\\s+)?(`[^`]+`)\\s+(?:print|say|output|give|do|return)$")
+	quoted    = lazy("`([^`]+)`")
+	afterward = lazy(`(?is)[\s,]+(?:and|then)\s+(?:then\s+)?(?:tell|show|give|explain|summari[sz]e|report|say)\b.*$`)
+	noCommand = lazy(`(?i)^(?:the|a|an|my|all|some|it|this|that|these|your)\b`)
 )
 
 // matchCommand gives the command line of "run …", "" if it is only spoken of
 // ("run the tests").
 func matchCommand(goal string) []string {
-	m := runForm.FindStringSubmatch(goal)
+	m := runForm().FindStringSubmatch(goal)
 	if m == nil {
-		m = printForm.FindStringSubmatch(goal)
+		m = printForm().FindStringSubmatch(goal)
 	}
 	if m == nil {
 		return nil
 	}
-	if q := quoted.FindStringSubmatch(m[1]); q != nil && !strings.HasPrefix(goal, "$") {
+	if q := quoted().FindStringSubmatch(m[1]); q != nil && !strings.HasPrefix(goal, "$") {
 		return q[1:]
 	}
-	if noCommand.MatchString(m[1]) {
+	if noCommand().MatchString(m[1]) {
 		return []string{""}
 	}
-	return []string{unquote(strings.TrimSpace(afterward.ReplaceAllString(m[1], "")))}
+	return []string{unquote(strings.TrimSpace(afterward().ReplaceAllString(m[1], "")))}
 }
 
 func runCommand(t *turn, m []string) string {

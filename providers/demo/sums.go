@@ -4,18 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
 )
 
 var (
-	sumStart = regexp.MustCompile(`(?i)^(?:(?:what(?:'s| is)|calculate|compute|evaluate|how much is|work out|solve)\s+)?(.+?)\s*=?$`)
-	sumShape = regexp.MustCompile(`\d[\s).]*[-+*/]`)
-	sumChars = regexp.MustCompile(`^[-+*/().,\d\s]+$`)
-	between  = regexp.MustCompile(`(\d\s*)[x×](\s*[\d(.-])`)
+	sumStart = lazy(`(?i)^(?:(?:what(?:'s| is)|calculate|compute|evaluate|how much is|work out|solve)\s+)?(.+?)\s*=?$`)
+	sumShape = lazy(`\d[\s).]*[-+*/]`)
+	sumChars = lazy(`^[-+*/().,\d\s]+$`)
+	between  = lazy(`(\d\s*)[x×](\s*[\d(.-])`)
 	inWords  = strings.NewReplacer(" plus ", " + ", " minus ", " - ", " times ", " * ", " multiplied by ", " * ",
 		" divided by ", " / ", " over ", " / ", "÷", "/", "×", "*", "−", "-", "·", "*")
-	thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
+	thousands = lazy(`(\d),(\d{3})\b`)
 )
 
 // longestSum bounds a sum in bytes, and with it the digits of its result.
@@ -23,15 +22,15 @@ const longestSum = 1000
 
 // matchSum gives the sum in the goal with its operators as + - * /.
 func matchSum(goal string) []string {
-	m := sumStart.FindStringSubmatch(goal)
+	m := sumStart().FindStringSubmatch(goal)
 	if m == nil || len(m[1]) > longestSum {
 		return nil
 	}
-	sum := inWords.Replace(between.ReplaceAllString(m[1], "$1*$2"))
-	for thousands.MatchString(sum) {
-		sum = thousands.ReplaceAllString(sum, "$1$2")
+	sum := inWords.Replace(between().ReplaceAllString(m[1], "$1*$2"))
+	for thousands().MatchString(sum) {
+		sum = thousands().ReplaceAllString(sum, "$1$2")
 	}
-	if !sumChars.MatchString(sum) || !sumShape.MatchString(sum) {
+	if !sumChars().MatchString(sum) || !sumShape().MatchString(sum) {
 		return nil
 	}
 	return []string{sum}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -30,10 +29,10 @@ type observation struct {
 }
 
 var (
-	toolBlock       = regexp.MustCompile(`(?s)<tool_definitions>(.*?)</tool_definitions>`)
-	toolName        = regexp.MustCompile(`<tool>\s*<name>([^<]+)</name>`)
-	dateLine        = regexp.MustCompile(`(?m)^\W*Date: *(\d{4}-\d{2}-\d{2})`)
-	observationHead = regexp.MustCompile(`^\[([^\]]*)\] (Success|Error):\s*`)
+	toolBlock       = lazy(`(?s)<tool_definitions>(.*?)</tool_definitions>`)
+	toolName        = lazy(`<tool>\s*<name>([^<]+)</name>`)
+	dateLine        = lazy(`(?m)^\W*Date: *(\d{4}-\d{2}-\d{2})`)
+	observationHead = lazy(`^\[([^\]]*)\] (Success|Error):\s*`)
 )
 
 func readTurn(messages []providers.Message) *turn {
@@ -56,12 +55,12 @@ func readTurn(messages []providers.Message) *turn {
 // from the last line that has one: the prompt ends with its environment block,
 // and what stands before may quote anything.
 func (t *turn) readPrompt(text string) {
-	if block := toolBlock.FindStringSubmatch(text); block != nil {
-		for _, m := range toolName.FindAllStringSubmatch(block[1], -1) {
+	if block := toolBlock().FindStringSubmatch(text); block != nil {
+		for _, m := range toolName().FindAllStringSubmatch(block[1], -1) {
 			t.tools = append(t.tools, strings.TrimSpace(m[1]))
 		}
 	}
-	if all := dateLine.FindAllStringSubmatch(text, -1); all != nil {
+	if all := dateLine().FindAllStringSubmatch(text, -1); all != nil {
 		t.today, _ = time.Parse(time.DateOnly, all[len(all)-1][1])
 	}
 }
@@ -75,7 +74,7 @@ func readObservation(m providers.Message) (observation, bool) {
 		text = text[:i]
 	}
 	text = strings.Trim(text, "\n")
-	head := observationHead.FindStringSubmatch(text)
+	head := observationHead().FindStringSubmatch(text)
 	if head == nil {
 		return observation{body: text}, true
 	}
