@@ -49,8 +49,8 @@ func (p *person) ask(ctx context.Context, question string) (string, error) {
 	if p.screen.outTTY {
 		p.screen.endAnswer()
 	}
-	_, err = fmt.Fprint(out, printable(question))
-	if err = errors.Join(err, out.Close()); err != nil {
+	defer out.Close()
+	if _, err := fmt.Fprint(out, printable(question)); err != nil {
 		in.Close()
 		return "", errNobody
 	}
@@ -72,6 +72,7 @@ func (p *person) ask(ctx context.Context, question string) (string, error) {
 		return l.text, nil
 	case <-ctx.Done():
 		// The read ends with the process, which is about to.
+		fmt.Fprintln(out)
 		return "", ctx.Err()
 	}
 }
