@@ -328,7 +328,7 @@ func TestMalformed(t *testing.T) {
 		m := newModel(bad, "", say{thought: "hm", text: " "}, "never")
 		r := ask(t, agent.Options{Model: m}, "go")
 		wantEnd(t, r, agent.Partial, agent.StopMalformed, 3)
-		if r.Err == nil || !strings.Contains(r.Err.Error(), "only_thought") {
+		if r.Err == nil || !strings.Contains(r.Err.Error(), "only thought") {
 			t.Errorf("error %v", r.Err)
 		}
 	})

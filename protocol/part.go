@@ -88,14 +88,34 @@ type FormatError struct {
 	Raw    string // the block that could not be read, as the model wrote it; "" if there is none
 }
 
-// Error describes the fault for a person.
+// faults says in words what the reasons mean.
+var faults = map[Reason]string{
+	Empty:               "it is empty",
+	OnlyThought:         "it holds only thought",
+	Truncated:           "the tool call is cut off",
+	NoName:              "the tool call names no tool",
+	BadJSON:             "the arguments are not JSON",
+	NotObject:           "the arguments are not a JSON object",
+	DuplicateKey:        "an argument is given twice",
+	TooDeep:             "the arguments are nested too deep",
+	TooLarge:            "the tool call is too long",
+	FencedCall:          "the tool call stands in a code fence",
+	CallAfterAnswer:     "a tool call follows the answer",
+	InventedObservation: "it makes up an observation",
+}
+
+// Error describes the fault for a person: what is wrong, in a call of which
+// tool, and where.
 func (e *FormatError) Error() string {
-	msg := fmt.Sprintf("%s at byte %d", e.Reason, e.Offset)
+	msg := faults[e.Reason]
+	if msg == "" {
+		msg = string(e.Reason)
+	}
 	if e.Tool != "" {
-		msg += fmt.Sprintf(" in a call of %q", e.Tool)
+		msg += fmt.Sprintf(" (%s)", e.Tool)
 	}
 	if e.Detail != "" {
-		msg += ": " + e.Detail
+		msg += fmt.Sprintf(": %s, at byte %d", e.Detail, e.Offset)
 	}
 	return msg
 }

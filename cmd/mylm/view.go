@@ -21,6 +21,7 @@ type view struct {
 	spinner   *spinner
 	start     bool   // nothing of this reply was shown yet: leading white space is left out
 	space     string // white space that is shown only if something follows it
+	thoughts  string // the line of thought that is not ended yet
 	streamed  bool   // text of the last reply was shown
 	continued bool   // the next reply goes on where this one was cut
 }
@@ -35,6 +36,9 @@ func newView(s *screen, quiet, verbose, stream bool) *view {
 
 // event shows one event.
 func (v *view) event(ev agent.Event) {
+	if _, ok := ev.Payload.(agent.Thought); !ok {
+		v.endThought()
+	}
 	switch p := ev.Payload.(type) {
 	case agent.TurnStart:
 		if !v.continued {
@@ -63,7 +67,7 @@ func (v *view) event(ev agent.Event) {
 		v.output(p)
 	case agent.Error:
 		if p.Source == "format" {
-			v.say("unreadable reply, asking again: " + oneLine(p.Message, 200))
+			v.say("the reply cannot be used, asking again: " + oneLine(p.Message, 200))
 		}
 	case agent.Notice:
 		if p.Code == agent.NoticeContinued {
@@ -124,8 +128,22 @@ func (v *view) thought(s string) {
 	if !v.verbose || v.quiet {
 		return
 	}
-	v.idle()
+	v.thoughts += s
+	if i := strings.LastIndexByte(v.thoughts, '\n'); i >= 0 {
+		v.showThought(v.thoughts[:i])
+		v.thoughts = v.thoughts[i+1:]
+	}
+}
+
+// endThought shows the line of thought that is not ended yet.
+func (v *view) endThought() {
+	v.showThought(v.thoughts)
+	v.thoughts = ""
+}
+
+func (v *view) showThought(s string) {
 	if s = strings.TrimSpace(s); s != "" {
+		v.idle()
 		v.screen.dim("~ " + strings.ReplaceAll(s, "\n", "\n~ "))
 	}
 }

@@ -16,6 +16,14 @@ import (
 // The tests of this file talk to a real server; package ollamatest says how to
 // give them one.
 
+// deadline is the test's context, with an end: a server that hangs fails the
+// test that it hangs in.
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 func user(text string) providers.Request {
 	return providers.Request{Messages: []providers.Message{{Role: providers.User, Text: text}}}
 }
@@ -109,11 +117,11 @@ func TestRealWindow(t *testing.T) {
 		if _, _, _, err := hear(t, m, providers.Request{}); err != nil {
 			t.Fatal(err)
 		}
-		info, err := m.Info(t.Context())
+		info, err := m.Info(deadline(t))
 		if err != nil || info.Window != tt.want || !info.Loaded || !info.Chats {
 			t.Errorf("%s %+v: Info = %+v, %v, want window %d", tt.name, tt.options, info, err, tt.want)
 		}
-		models, err := c.Models(t.Context())
+		models, err := c.Models(deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +155,7 @@ func TestRealThinking(t *testing.T) {
 			if err != nil || text != "" || !strings.Contains(thought, "no idea") || last.Stop != providers.StopEnd {
 				t.Errorf("only thought: text %q, thought %q, %+v, %v", text, thought, last, err)
 			}
-			if info, err := m.Info(t.Context()); err != nil || !info.Thinks {
+			if info, err := m.Info(deadline(t)); err != nil || !info.Thinks {
 				t.Errorf("Info = %+v, %v, want one that thinks", info, err)
 			}
 		})
@@ -225,7 +233,7 @@ func TestRealRunnerDies(t *testing.T) {
 			m := c.Model(name, ollama.ModelOptions{})
 			var end error
 			chunks := 0
-			for _, err := range m.Generate(t.Context(), user(ollamatest.AskCount)) {
+			for _, err := range m.Generate(deadline(t), user(ollamatest.AskCount)) {
 				if end = err; err != nil {
 					break
 				}
@@ -249,7 +257,7 @@ func TestRealServerDies(t *testing.T) {
 	m := c.Model("native", ollama.ModelOptions{})
 	var end error
 	chunks := 0
-	for _, err := range m.Generate(t.Context(), user(ollamatest.AskCount)) {
+	for _, err := range m.Generate(deadline(t), user(ollamatest.AskCount)) {
 		if end = err; err != nil {
 			break
 		}
@@ -270,7 +278,7 @@ func TestRealCancelFreesTheSlot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := c.Model(name, ollama.ModelOptions{})
 			for _, how := range []string{"break", "cancel"} {
-				ctx, cancel := context.WithCancel(t.Context())
+				ctx, cancel := context.WithCancel(deadline(t))
 				defer cancel()
 				chunks := 0
 				var end error

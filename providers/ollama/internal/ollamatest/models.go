@@ -34,6 +34,21 @@ const (
 	AskNothing = "say nothing"          // an empty reply
 	AskPadded  = "pad it"               // Padded
 	AskLoopy   = "call again and again" // Call after every observation
+	AskNote    = "read the note"        // NoteCall, then NoteAnswer if the note holds NoteText
+)
+
+// AskBrood makes Thinker think and not answer, however often it is corrected,
+// unless thinking is off: then it says OffHand.
+const (
+	AskBrood = "brood over it"
+	OffHand  = "Without thought: four."
+)
+
+// A call of a tool that only reads, and what follows it.
+const (
+	NoteCall   = "<tool_code><name>read_file</name><parameters>{\"path\": \"note.txt\"}</parameters></tool_code>"
+	NoteText   = "meet at noon"
+	NoteAnswer = "The note says when to meet."
 )
 
 // Padded begins and ends with white space.
@@ -51,6 +66,7 @@ func Agent(native bool) *s.Model {
 			{When: []s.Cond{s.AnyContains(AskLoopy)}, Say: Call},
 			{When: after("tags-came-through"), Say: TagAnswer},
 			{When: after("hello-from-tool"), Say: Answer},
+			{When: after(NoteText), Say: NoteAnswer},
 			{When: after("<observation>"), Say: "The observation was not what I expected."},
 			{When: after(AskCall), Say: Call + Invented},
 			{When: after(AskTags), Say: TagCall},
@@ -59,6 +75,7 @@ func Agent(native bool) *s.Model {
 			{When: after(AskStutter), Say: "ha", Loop: true},
 			{When: after(AskNothing), Say: ""},
 			{When: after(AskPadded), Say: Padded},
+			{When: after(AskNote), Say: NoteCall},
 		},
 		Default: Greeting,
 	}
@@ -72,6 +89,8 @@ func Thinker(native bool) *s.Model {
 		Thinking: true,
 		Scripts: []s.Script{
 			{When: []s.Cond{s.LastContains(AskNothing)}, Say: "<think>I have no idea what to say.</think>"},
+			{When: []s.Cond{s.AnyContains(AskBrood), s.Thinks()}, Say: "<think>On and on.</think>"},
+			{When: []s.Cond{s.AnyContains(AskBrood)}, Say: OffHand},
 		},
 		Default: "<think>Let me see.\nTwo and two.</think>The answer is four.",
 	}
