@@ -3,8 +3,10 @@ package agent
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
-	"strings"
+	"fmt"
 	"time"
 
 	"mylm/prompts"
@@ -12,94 +14,107 @@ import (
 	"mylm/tools"
 )
 
+// attempt is one call of the model on its way: looked up, perhaps refused,
+// perhaps run.
+type attempt struct {
+	id      string
+	call    *protocol.ToolCall
+	inv     *tools.Invocation // nil: it could not be looked up
+	outcome tools.Outcome
+	denied  bool
+	skipped bool
+	note    string // what the model is told below the result
+}
+
+// args are those that ran, or would have run.
+func (a *attempt) args() json.RawMessage {
+	if a.inv != nil {
+		return a.inv.Args
+	}
+	return a.call.Args
+}
+
 // act runs the call of a reply, if it may, and records what came of it.
 func (r *run) act(ctx context.Context, reply *reply) {
-	s := &r.state
-	s.Malformed = 0
-	call := reply.call
-	id := r.effects.NewID()
-	result := Entry{Kind: EntryResult, Call: id, Name: call.Name, Args: call.Args}
-	if r.repeated(call) {
-		result.Skipped, result.Text = true, "not run: the same call was just made"
-		if r.finish(ctx, result) {
-			r.emit(ToolOutput{ID: id, Name: call.Name, Args: call.Args, Error: result.Text, Skipped: true})
-			r.stop(StopRepeatedCall, nil)
-		}
-		return
-	}
-	outcome, denied, err := r.attempt(ctx, id, call)
-	if err != nil {
-		r.fail(ctx, err)
-		return
-	}
-	result.Success, result.Denied, result.Origin, result.Text = outcome.Success(), denied, outcome.Origin, outcome.Body()
+	r.state.Malformed = 0
+	a := &attempt{id: r.effects.NewID(), call: reply.call}
 	if reply.dropped {
-		result.Note, err = r.agent.opts.Prompts.Text(prompts.OnlyFirst)
-		if err != nil {
+		var err error
+		if a.note, err = r.agent.opts.Prompts.Text(prompts.OnlyFirst); err != nil {
 			r.fail(ctx, err)
 			return
 		}
 	}
-	if !r.finish(ctx, result) {
+	inv, bad := r.agent.opts.Tools.Prepare(a.call.Name, a.call.Args)
+	a.inv = inv
+	switch {
+	case r.repeated(a):
+		a.skipped = true
+		a.outcome.Error = "not run: the same call was just made"
+	case bad != nil:
+		a.outcome.Error = bad.Error()
+	default:
+		if err := r.attempt(ctx, a); err != nil {
+			r.fail(ctx, err)
+			return
+		}
+	}
+	if err := r.observe(ctx, a); err != nil {
+		r.fail(ctx, err)
 		return
 	}
-	r.emit(ToolOutput{
-		ID: id, Name: call.Name, Args: call.Args, Success: outcome.Success(), Output: outcome.Text, Error: outcome.Error, Denied: denied,
-		ExitCode: outcome.ExitCode, Truncated: outcome.Truncated, Origin: outcome.Origin, Duration: outcome.Duration,
-	})
-	r.count(outcome, denied)
+	r.count(a)
 }
 
-// finish records a result, even if the context is done by then: the call was
-// made.
-func (r *run) finish(ctx context.Context, result Entry) bool {
-	if err := r.record(context.WithoutCancel(ctx), result); err != nil {
-		r.fail(ctx, err)
-		return false
-	}
-	return true
-}
-
-// attempt looks the call up, has it approved and runs it. What stands in its
-// way becomes a failed outcome that the model is told; an error is the engine's.
-func (r *run) attempt(ctx context.Context, id string, call *protocol.ToolCall) (o tools.Outcome, denied bool, err error) {
-	inv, bad := r.agent.opts.Tools.Prepare(call.Name, call.Args)
-	if bad != nil {
-		return tools.Outcome{Error: bad.Error()}, false, nil
-	}
+// attempt has the call approved and runs it. A refusal becomes a failed
+// outcome that the model is told; an error is the engine's.
+func (r *run) attempt(ctx context.Context, a *attempt) error {
 	decision, err := r.effects.Ask(ctx, ApprovalRequest{
-		Run: r.state.Run, Call: id, Name: call.Name, Args: inv.Args, Effect: inv.Effect, Preview: inv.Preview, Tainted: r.state.Tainted,
+		Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect, Preview: a.inv.Preview, Tainted: r.state.Tainted,
 	})
 	if err != nil {
-		return o, false, err
+		return err
 	}
 	if decision.Verdict != Allow {
-		if inv.Effect.Sensitive() {
-			r.state.Denied = true
-		}
+		a.refuse(decision)
 		if decision.Verdict == Stop {
 			r.stop(StopDenied, nil)
 		}
-		reason := "not allowed"
-		if decision.Reason != "" {
-			reason += ": " + decision.Reason
-		}
-		return tools.Outcome{Error: reason}, true, nil
+		return nil
 	}
 	if decision.Args != nil {
-		if inv, bad = r.agent.opts.Tools.Prepare(call.Name, decision.Args); bad != nil {
-			return tools.Outcome{Error: bad.Error()}, false, nil
+		inv, bad := r.agent.opts.Tools.Prepare(a.call.Name, decision.Args)
+		if bad != nil {
+			a.outcome.Error = bad.Error()
+			return nil
 		}
+		a.inv = inv
+		a.note = joinLines(a.note, "The call was run with other arguments than yours: "+protocol.Neutralise(string(inv.Args)))
 	}
-	if err := r.record(ctx, Entry{Kind: EntryCall, Call: id, Name: call.Name, Args: inv.Args, Effect: &inv.Effect}); err != nil {
-		return o, false, err
+	codes := repairs(a.call, a.inv)
+	if err := r.record(ctx, Entry{
+		Kind: EntryCall, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: &a.inv.Effect, Repairs: codes,
+	}); err != nil {
+		return err
 	}
-	r.emit(ToolCall{ID: id, Name: call.Name, Args: inv.Args, Effect: inv.Effect, Preview: inv.Preview, Repairs: repairs(call, inv)})
-	o = r.runTool(ctx, ToolRequest{Run: r.state.Run, Call: id, Name: call.Name, Args: inv.Args})
-	if o.Success() && inv.Effect.Sensitive() {
-		r.state.Denied = false
+	r.emit(ToolCall{ID: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect, Preview: a.inv.Preview, Repairs: codes})
+	a.outcome = r.runTool(ctx, a.inv, ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args})
+	return nil
+}
+
+func (a *attempt) refuse(d Decision) {
+	a.denied = true
+	a.outcome.Error = "not allowed"
+	if d.Reason != "" {
+		a.outcome.Error += ": " + d.Reason
 	}
-	return o, false, nil
+}
+
+func joinLines(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "\n" + b
 }
 
 func repairs(call *protocol.ToolCall, inv *tools.Invocation) []string {
@@ -113,44 +128,93 @@ func repairs(call *protocol.ToolCall, inv *tools.Invocation) []string {
 	return codes
 }
 
+// observe records what came of a call, even if the context is done by then: the
+// call was made.
+func (r *run) observe(ctx context.Context, a *attempt) error {
+	o := a.outcome
+	if err := r.record(context.WithoutCancel(ctx), Entry{
+		Kind: EntryResult, Call: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
+		Denied: a.denied, Skipped: a.skipped, Origin: o.Origin, Note: a.note, ExitCode: o.ExitCode, Truncated: o.Truncated, Duration: o.Duration,
+	}); err != nil {
+		return err
+	}
+	if o.Stack != "" {
+		r.emit(Error{Source: "tool", Message: o.Error + "\n" + o.Stack})
+	}
+	r.emit(ToolOutput{
+		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Output: o.Text, Error: o.Error, Denied: a.denied, Skipped: a.skipped,
+		ExitCode: o.ExitCode, Truncated: o.Truncated, Origin: o.Origin, Duration: o.Duration,
+	})
+	return nil
+}
+
 // runTool runs a tool in a goroutine of its own, since only the loop's may
 // yield: it passes the tool's progress on, and lets go of a tool that does not
-// heed its context.
-func (r *run) runTool(ctx context.Context, request ToolRequest) tools.Outcome {
+// heed its context. A panic that is not the tool's own surfaces here.
+func (r *run) runTool(ctx context.Context, inv *tools.Invocation, request ToolRequest) tools.Outcome {
+	type end struct {
+		outcome  tools.Outcome
+		panicked any
+	}
 	progress := make(chan string, 64)
-	done := make(chan tools.Outcome, 1)
+	done := make(chan end, 1)
 	toolCtx := tools.WithProgress(ctx, func(text string) {
 		select {
 		case progress <- text:
 		default: // a slow consumer loses live output, never the result
 		}
 	})
-	go func() { done <- r.effects.Tool(toolCtx, request) }()
+	go func() {
+		e := end{outcome: tools.Outcome{Error: "the tool ended without a result"}} // as by runtime.Goexit
+		defer func() {
+			e.panicked = recover()
+			done <- e
+		}()
+		e.outcome = r.effects.Tool(toolCtx, request)
+	}()
+	report := func(text string) { r.emit(ToolProgress{ID: request.Call, Text: text}) }
 
+	timeout := r.agent.timeout(inv)
+	grace := time.NewTimer(timeout + r.agent.opts.StopGrace)
+	defer grace.Stop()
+	unheeded := fmt.Sprintf("timed out after %v", timeout)
 	cancelled := ctx.Done()
-	var grace <-chan time.Time
 	for {
 		select {
 		case text := <-progress:
-			r.emit(ToolProgress{ID: request.Call, Text: text})
-		case o := <-done:
-			return o
+			report(text)
+		case e := <-done:
+			for len(progress) > 0 {
+				report(<-progress)
+			}
+			if e.panicked != nil {
+				panic(e.panicked)
+			}
+			return e.outcome
 		case <-cancelled:
 			cancelled = nil
-			t := time.NewTimer(r.agent.opts.StopGrace)
-			defer t.Stop()
-			grace = t.C
-		case <-grace:
-			return tools.Outcome{Error: "cancelled, but the tool did not stop: its outcome is unknown"}
+			unheeded = "cancelled"
+			grace.Reset(r.agent.opts.StopGrace)
+		case <-grace.C:
+			return tools.Outcome{Error: unheeded + ", but the tool did not stop: its outcome is unknown"}
 		}
 	}
 }
 
+// timeout is how long a call may take.
+func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
+	if inv.Tool.Timeout > 0 {
+		return inv.Tool.Timeout
+	}
+	return a.opts.ToolTimeout
+}
+
 // repeated counts identical calls in a row, and reports whether there are too
-// many.
-func (r *run) repeated(call *protocol.ToolCall) bool {
+// many. Calls are identical if their arguments are, once they fit the schema.
+func (r *run) repeated(a *attempt) bool {
 	s := &r.state
-	key := call.Name + " " + canonical(call.Args)
+	digest := sha256.Sum256([]byte(a.call.Name + " " + canonical(a.args())))
+	key := hex.EncodeToString(digest[:16])
 	if key != s.LastCall {
 		s.LastCall, s.Repeats = key, 0
 	}
@@ -174,27 +238,34 @@ func canonical(args json.RawMessage) string {
 	return string(b)
 }
 
+// foreign reports whether the words of a result may be a stranger's.
+func foreign(origin string) bool { return origin != "" && origin != tools.Workspace }
+
 // count keeps the breakers up to date and trips them.
-func (r *run) count(o tools.Outcome, denied bool) {
+func (r *run) count(a *attempt) {
 	s, limit := &r.state, r.agent.opts.MaxConsecutiveErrors
-	switch o.Origin {
-	case tools.Outside, tools.Web, tools.Memory:
-		s.Tainted = true
+	s.Tainted = s.Tainted || foreign(a.outcome.Origin)
+	sensitive := a.inv != nil && a.inv.Effect.Sensitive()
+	if a.skipped {
+		r.limit(StopRepeatedCall)
+		return
 	}
-	switch {
-	case denied:
+	if a.denied {
+		s.Denied = s.Denied || sensitive
 		if s.Denials++; s.Denials >= limit {
 			r.stop(StopDenied, nil)
 		}
 		return
-	case o.Success():
-		s.Errors = 0
-	default:
-		if s.Errors++; s.Errors >= limit {
-			r.stop(StopConsecutiveErrors, nil)
-		}
 	}
 	s.Denials = 0
+	if a.outcome.Success() {
+		s.Errors = 0
+		s.Denied = s.Denied && !sensitive
+		return
+	}
+	if s.Errors++; s.Errors >= limit {
+		r.limit(StopConsecutiveErrors)
+	}
 }
 
 // correct tells the model what is wrong with its reply, and ends the run when
@@ -202,7 +273,11 @@ func (r *run) count(o tools.Outcome, denied bool) {
 func (r *run) correct(ctx context.Context, reply *reply) {
 	f := reply.fault
 	r.emit(Error{Source: "format", Message: f.Error()})
-	data := prompts.CorrectionData{Reason: string(f.Reason), Detail: f.Detail, Tool: strings.TrimSpace(protocol.Neutralise(f.Tool))}
+	if r.state.Malformed++; r.state.Malformed >= r.agent.opts.MaxMalformed {
+		r.stop(StopMalformed, f)
+		return
+	}
+	data := prompts.CorrectionData{Reason: string(f.Reason), Detail: protocol.Neutralise(f.Detail), Tool: protocol.Neutralise(f.Tool)}
 	if t := r.agent.opts.Tools.Lookup(f.Tool); t != nil {
 		data.Example = tools.Example(t.Schema)
 	}
@@ -212,9 +287,5 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 	}
 	if err != nil {
 		r.fail(ctx, err)
-		return
-	}
-	if r.state.Malformed++; r.state.Malformed >= r.agent.opts.MaxMalformed {
-		r.stop(StopMalformed, f)
 	}
 }

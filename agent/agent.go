@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
+	"unicode"
 
 	"mylm/prompts"
 	"mylm/protocol"
@@ -29,7 +31,7 @@ type Options struct {
 	Environment *prompts.Environment // nil: none. An empty Date is filled in.
 
 	MaxTurns             int // replies of the model in one run; 10
-	MaxRepeatedCalls     int // this many identical calls in a row end the run; 2
+	MaxRepeatedCalls     int // this many identical calls in a row end the run, the last not run; 2, and no less
 	MaxConsecutiveErrors int // this many failed, or denied, calls in a row end the run; 3
 	MaxMalformed         int // this many unreadable replies in a row end the run; 3
 
@@ -46,8 +48,9 @@ type Options struct {
 	MaxTokens   int // of one reply; 0: the backend's own limit
 	Think       providers.Thinking
 
-	// Effects replaces the real world, for replay and for durable execution.
-	Effects func(*Session) Effects
+	// Effects wraps what a run in the session does in the real world, for
+	// replay and for durable execution. Nil: nothing is wrapped.
+	Effects func(s *Session, real Effects) Effects
 }
 
 // Agent answers prompts with a model and its tools. It may be used by several
@@ -57,8 +60,8 @@ type Agent struct {
 	tools string // the <tool_definitions> block
 }
 
-// New makes an agent. It is an error if there is no model, if a limit is
-// negative, or if a tool's schema cannot be written as JSON.
+// New makes an agent. It is an error if there is no model, if a limit or a time
+// is negative, or if a tool's schema cannot be written as JSON.
 func New(o Options) (*Agent, error) {
 	if o.Model == nil {
 		return nil, errors.New("agent: no model")
@@ -70,6 +73,17 @@ func New(o Options) (*Agent, error) {
 		if n < 0 {
 			return nil, fmt.Errorf("agent: %s is negative", name)
 		}
+	}
+	for name, d := range map[string]time.Duration{
+		"ToolTimeout": o.ToolTimeout, "StopGrace": o.StopGrace, "FirstTokenTimeout": o.FirstTokenTimeout,
+		"TokenTimeout": o.TokenTimeout, "RetryWait": o.RetryWait,
+	} {
+		if d < 0 {
+			return nil, fmt.Errorf("agent: %s is negative", name)
+		}
+	}
+	if o.MaxRepeatedCalls == 1 {
+		return nil, errors.New("agent: MaxRepeatedCalls is 1, which would refuse every call; the least is 2")
 	}
 	o.MaxTurns = cmp.Or(o.MaxTurns, 10)
 	o.MaxRepeatedCalls = cmp.Or(o.MaxRepeatedCalls, 2)
@@ -88,9 +102,6 @@ func New(o Options) (*Agent, error) {
 		o.Approve = AllowReads
 	}
 	a := &Agent{opts: o}
-	if o.Effects == nil {
-		a.opts.Effects = func(s *Session) Effects { return &world{agent: a, session: s} }
-	}
 	defs := []protocol.Definition{}
 	for _, t := range o.Tools.Tools() {
 		defs = append(defs, protocol.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
@@ -125,9 +136,9 @@ func Collect(events iter.Seq2[Event, error]) (result Result, err error) {
 
 // Run answers a prompt as part of a session. The last event is a
 // FinalResponse, which holds the result of every run that began, whatever its
-// end. After it an error is yielded if the backend failed, the context was
-// cancelled, or the record could not be written; a run that ends at a limit has
-// no error but a StopReason.
+// end. After it an error is yielded if the run failed or its context was done.
+// A run that ends at a limit, at a full context or because the model fell silent
+// has no error but a StopReason, and says more in Result.Err.
 //
 // Breaking out of the loop cancels the model call or the tool that is running.
 // What was done until then is in the session.
@@ -143,7 +154,10 @@ func (a *Agent) Run(ctx context.Context, s *Session, prompt string) iter.Seq2[Ev
 		defer s.busy.Store(false)
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		r := &run{agent: a, session: s, effects: a.opts.Effects(s), yield: yield, cancel: cancel}
+		r := &run{agent: a, session: s, effects: &world{agent: a, session: s}, yield: yield, cancel: cancel}
+		if a.opts.Effects != nil {
+			r.effects = a.opts.Effects(s, r.effects)
+		}
 		r.loop(ctx, prompt)
 	}
 }
@@ -154,6 +168,7 @@ func (a *Agent) SystemPrompt(now time.Time) (string, error) {
 	if a.opts.Environment != nil {
 		env := *a.opts.Environment
 		env.Date = cmp.Or(env.Date, now.Format(time.DateOnly))
+		env.Directory = protocol.Neutralise(strings.Join(strings.FieldsFunc(env.Directory, unicode.IsControl), "?"))
 		data.Environment = &env
 	}
 	return a.opts.Prompts.System(data)

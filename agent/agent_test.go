@@ -80,8 +80,8 @@ func TestMaxTurns(t *testing.T) {
 		if len(r.Calls) != want || r.Response != fmt.Sprintf("Step %d.", want) {
 			t.Errorf("%d calls, response %q", len(r.Calls), r.Response)
 		}
-		if r.Usage.Prompt != 0 || !r.Partial || r.Usage.Output < want {
-			t.Errorf("usage of stopped replies: %+v, partial %v", r.Usage, r.Partial)
+		if r.Usage.Prompt != 0 || !r.UsagePartial || r.Usage.Output < want {
+			t.Errorf("usage of stopped replies: %+v, partial %v", r.Usage, r.UsagePartial)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 
 // Channel turns a run's events into a channel, for a consumer that selects. The
 // channel is closed when the run is over; the function waits for that and
-// returns the run's error. Cancelling ctx, which must be the run's own context
-// or an ancestor of it, ends both: events that nobody takes are then dropped.
-func Channel(ctx context.Context, events iter.Seq2[Event, error]) (<-chan Event, func() error) {
+// returns what Collect would. Cancelling ctx, which must be the run's own
+// context or an ancestor of it, ends both: events that nobody takes are then
+// dropped, but the result is not.
+func Channel(ctx context.Context, events iter.Seq2[Event, error]) (<-chan Event, func() (Result, error)) {
 	ch := make(chan Event)
 	done := make(chan struct{})
+	var result Result
 	var failed error
 	go func() {
 		defer close(done)
@@ -21,17 +23,17 @@ func Channel(ctx context.Context, events iter.Seq2[Event, error]) (<-chan Event,
 				failed = err
 				continue
 			}
+			if f, ok := ev.Payload.(FinalResponse); ok {
+				result = f.Result
+			}
 			select {
 			case ch <- ev:
 			case <-ctx.Done():
-				if failed == nil {
-					failed = context.Cause(ctx)
-				}
 			}
 		}
 	}()
-	return ch, func() error {
+	return ch, func() (Result, error) {
 		<-done
-		return failed
+		return result, failed
 	}
 }

@@ -22,6 +22,9 @@ type Effects interface {
 	Ask(context.Context, ApprovalRequest) (Decision, error)
 	// Now is the time.
 	Now() time.Time
+	// Sleep waits before another try. It returns the context's error if that is
+	// done first.
+	Sleep(context.Context, time.Duration) error
 	// NewID is a name that no other run or call has.
 	NewID() string
 }

@@ -9,12 +9,33 @@ import (
 
 // Event is one thing that happened in a run.
 type Event struct {
-	Run     string    `json:"run"`
-	Task    string    `json:"task,omitempty"` // set by a plan that runs several tasks
-	Seq     int       `json:"seq"`            // counts the events of a run from 1
-	Turn    int       `json:"turn"`           // 0 before the first turn
-	Time    time.Time `json:"time"`
-	Payload Payload   `json:"payload"`
+	Run     string
+	Task    string // set by a plan that runs several tasks
+	Seq     int    // counts the events of a run from 1
+	Turn    int    // 0 before the first turn
+	Time    time.Time
+	Payload Payload
+}
+
+// MarshalJSON writes the event as one flat object: its type, where it belongs,
+// and the fields of its payload.
+func (e Event) MarshalJSON() ([]byte, error) {
+	head, err := json.Marshal(struct {
+		Type string    `json:"type"`
+		Run  string    `json:"run"`
+		Task string    `json:"task,omitempty"`
+		Seq  int       `json:"seq"`
+		Turn int       `json:"turn"`
+		Time time.Time `json:"time"`
+	}{e.Payload.Type(), e.Run, e.Task, e.Seq, e.Turn, e.Time})
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(e.Payload)
+	if err != nil || len(body) <= len("{}") {
+		return head, err
+	}
+	return append(append(head[:len(head)-1], ','), body[1:]...), nil
 }
 
 // Payload says what happened. It is one of the types below.
@@ -94,7 +115,7 @@ const NoticeContinued = "continued"
 
 // Error is a failure that the run goes on after, or ends with.
 type Error struct {
-	Source  string `json:"source"` // "model", "format", "tool" or "engine"
+	Source  string `json:"source"` // "model", "format" (a reply), "tool" (it crashed) or "engine"
 	Message string `json:"message"`
 }
 

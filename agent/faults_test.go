@@ -183,7 +183,7 @@ func TestChannel(t *testing.T) {
 	for ev := range events {
 		got = append(got, ev)
 	}
-	if err := wait(); err != nil || !strings.HasPrefix(types(got), "turn_start tool_call") || !strings.HasSuffix(types(got), "agent_end") {
+	if r, err := wait(); err != nil || r.Response != "done" || !strings.HasPrefix(types(got), "turn_start tool_call") || !strings.HasSuffix(types(got), "agent_end") {
 		t.Errorf("%s, %v", types(got), err)
 	}
 
@@ -194,8 +194,8 @@ func TestChannel(t *testing.T) {
 		events, wait := agent.Channel(ctx, a.Run(ctx, nil, "go"))
 		<-events
 		cancel()
-		if err := wait(); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
+		if r, err := wait(); !errors.Is(err, context.Canceled) || r.StopReason != agent.StopInterrupted {
+			t.Errorf("%s, %v", r.StopReason, err)
 		}
 		noGoroutineLeft(t, before)
 	})
@@ -242,7 +242,9 @@ func TestRecordThatCannotBeWritten(t *testing.T) {
 
 func TestInvalidOptions(t *testing.T) {
 	var b bench
-	for _, o := range []agent.Options{{}, {Model: echoModel{}, MaxTurns: -1}, {Model: echoModel{}, Tries: -1}} {
+	for _, o := range []agent.Options{
+		{}, {Model: echoModel{}, MaxTurns: -1}, {Model: echoModel{}, Tries: -1}, {Model: echoModel{}, TokenTimeout: -1}, {Model: echoModel{}, MaxRepeatedCalls: 1},
+	} {
 		if _, err := agent.New(o); err == nil {
 			t.Errorf("accepted %+v", o)
 		}
@@ -279,8 +281,8 @@ func TestApprovalErrorEndsTheRun(t *testing.T) {
 			return agent.Decision{}, errors.New("the policy file is broken")
 		}})
 	r, err := a.Ask(t.Context(), "go")
-	if err == nil || r.Status != agent.Failed || b.String() != "" {
-		t.Errorf("%s, ran %q, %v", r.Status, b.String(), err)
+	if err == nil || r.StopReason != agent.StopInternal || b.String() != "" {
+		t.Errorf("%s, ran %q, %v", r.StopReason, b.String(), err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -230,6 +231,13 @@ func collect(t *testing.T, events iter.Seq2[agent.Event, error]) (out []agent.Ev
 		}
 	}
 	return out, result
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // recorder keeps entries as a journal would.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"mylm/protocol"
 	"mylm/providers"
@@ -21,9 +20,7 @@ type run struct {
 	yield   func(Event, error) bool
 	cancel  context.CancelFunc // ends what is under way when the consumer leaves
 	gone    bool               // the consumer left
-	events  int
-	message string // the last text of the model, for a run without an answer
-	err     error  // why the run did not complete
+	err     error              // why the run did not complete
 }
 
 // loop runs turns until one of them, or a limit, ends the run.
@@ -37,8 +34,8 @@ func (r *run) loop(ctx context.Context, prompt string) {
 		switch {
 		case ctx.Err() != nil:
 			r.stop(StopInterrupted, context.Cause(ctx))
-		case s.Turn >= r.agent.opts.MaxTurns:
-			r.stop(StopMaxTurns, nil)
+		case !r.turnsLeft():
+			r.limit(StopMaxTurns)
 		default:
 			r.step(ctx)
 		}
@@ -46,7 +43,28 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	r.end(ctx)
 }
 
+func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
+
+// limit ends the run at a limit, or as denied if it is a denial that led there.
+func (r *run) limit(reason StopReason) {
+	if r.state.Denied {
+		reason = StopDenied
+	}
+	r.stop(reason, nil)
+}
+
 func (r *run) begin(ctx context.Context, prompt string) error {
+	if r.session.ID == "" {
+		r.session.ID = newID()
+	}
+	for _, e := range r.session.unrecorded() {
+		if err := r.write(ctx, e); err != nil {
+			return err
+		}
+	}
+	for _, e := range r.session.all() {
+		r.state.Tainted = r.state.Tainted || e.Kind == EntryResult && foreign(e.Origin)
+	}
 	system, err := r.agent.SystemPrompt(r.state.Started)
 	if err != nil {
 		return err
@@ -54,7 +72,7 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system}); err != nil {
 		return err
 	}
-	return r.record(ctx, Entry{Kind: EntryPrompt, Text: protocol.Neutralise(prompt)})
+	return r.record(ctx, Entry{Kind: EntryPrompt, Text: prompt})
 }
 
 // step is one turn: think, then answer or act and observe. What ends the run
@@ -63,14 +81,15 @@ func (r *run) step(ctx context.Context) {
 	s := &r.state
 	s.Turn++
 	r.emit(TurnStart{})
-	reply, err := r.think(ctx)
-	if err == nil {
-		err = r.keep(ctx, reply)
-	}
 	acted := false
+	reply, err := r.think(ctx)
+	if err != nil {
+		r.failModel(ctx, err)
+	} else if err = r.keep(ctx, reply); err != nil {
+		r.fail(ctx, err)
+	}
 	switch {
 	case err != nil:
-		r.fail(ctx, err)
 	case reply.fault != nil:
 		r.correct(ctx, reply)
 	case reply.call != nil:
@@ -93,7 +112,7 @@ func (r *run) step(ctx context.Context) {
 func (r *run) keep(ctx context.Context, reply *reply) error {
 	s := &r.state
 	s.Usage = s.Usage.Add(reply.usage)
-	s.Partial = s.Partial || reply.partial
+	s.UsagePartial = s.UsagePartial || reply.partial
 	text := reply.text
 	switch {
 	case reply.call != nil:
@@ -109,10 +128,10 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 		s.Malformed = 0
 	}
 	if shown := strings.TrimSpace(reply.text); shown != "" {
-		r.message = shown
+		s.Message = shown
 	}
 	return r.record(ctx, Entry{
-		Kind: EntryReply, Text: text, Thought: reply.thought, Answer: reply.answer, Stop: reply.stop, Usage: &reply.usage,
+		Kind: EntryReply, Text: text, Raw: reply.raw, Thought: reply.thought, Answer: reply.answer, Stop: reply.stop, Usage: &reply.usage,
 	})
 }
 
@@ -131,6 +150,9 @@ func bounded(s string) string {
 // made of both.
 func (r *run) goOn(ctx context.Context) {
 	r.state.Continued = append(r.state.Continued, r.session.last())
+	if !r.turnsLeft() {
+		return
+	}
 	text, err := r.agent.opts.Prompts.Text("continue")
 	if err == nil {
 		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
@@ -142,29 +164,31 @@ func (r *run) goOn(ctx context.Context) {
 	r.emit(Notice{Code: NoticeContinued, Text: "the length limit cut the reply: asking for the rest"})
 }
 
-// fail ends the run with an error, by its kind.
-func (r *run) fail(ctx context.Context, err error) {
-	var provider *providers.Error
-	reason := StopInternal
-	switch {
+// failModel ends the run with an error of the backend, by its kind.
+func (r *run) failModel(ctx context.Context, err error) {
+	reason := StopModelError
+	switch kind := providers.KindOf(err); {
 	case ctx.Err() != nil:
 		reason, err = StopInterrupted, context.Cause(ctx)
-	case errors.As(err, &provider) && provider.Kind == providers.Overflow:
+	case kind == providers.Overflow:
 		reason = StopContextFull
-	case errors.As(err, &provider) && provider.Kind == providers.Stalled:
+	case kind == providers.Stalled:
 		reason = StopTimeout
-	case errors.As(err, new(*recordError)):
 	default:
-		reason = StopModelError
-	}
-	if reason.Status() == Failed {
-		source := "model"
-		if reason == StopInternal {
-			source = "engine"
-		}
-		r.emit(Error{Source: source, Message: err.Error()})
+		r.emit(Error{Source: "model", Message: err.Error()})
 	}
 	r.stop(reason, err)
+}
+
+// fail ends the run with an error of the engine's own: of its record, its
+// templates, or the function that approves.
+func (r *run) fail(ctx context.Context, err error) {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		r.stop(StopInterrupted, context.Cause(ctx))
+		return
+	}
+	r.emit(Error{Source: "engine", Message: err.Error()})
+	r.stop(StopInternal, err)
 }
 
 // stop ends the run after this turn. The first reason counts.
@@ -198,10 +222,10 @@ func (r *run) result() Result {
 	s := &r.state
 	result := Result{
 		Run: s.Run, Session: r.session.ID, Status: s.Stop.Status(), StopReason: s.Stop, Turns: s.Turn,
-		Response: r.message, Calls: []CallRecord{}, Usage: s.Usage, Partial: s.Partial,
+		Response: s.Message, Calls: []CallRecord{}, Usage: s.Usage, UsagePartial: s.UsagePartial,
 		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err,
 	}
-	entries := r.session.Entries()
+	entries := r.session.all()
 	var last Entry
 	for _, e := range entries[min(s.First-1, len(entries)):] {
 		switch e.Kind {
@@ -240,13 +264,23 @@ func (e *recordError) Unwrap() error { return e.err }
 // record writes an entry down and adds it to the session.
 func (r *run) record(ctx context.Context, e Entry) error {
 	e.Run, e.Turn, e.Time = r.state.Run, r.state.Turn, r.effects.Now()
-	e.Seq = r.session.last() + 1
+	e.Session, e.Seq = r.session.ID, r.session.last()+1
+	if err := r.write(ctx, e); err != nil {
+		return err
+	}
+	r.session.add(e)
+	r.session.unrecorded() // it is recorded
+	return nil
+}
+
+// write hands an entry to the recorder.
+func (r *run) write(ctx context.Context, e Entry) error {
+	e.Session = r.session.ID
 	if rec := r.agent.opts.Recorder; rec != nil {
 		if err := rec.Append(ctx, e); err != nil {
 			return &recordError{err}
 		}
 	}
-	r.session.add(e)
 	return nil
 }
 
@@ -255,22 +289,10 @@ func (r *run) emit(p Payload) {
 	if r.gone {
 		return
 	}
-	r.events++
-	ev := Event{Run: r.state.Run, Seq: r.events, Turn: r.state.Turn, Time: r.effects.Now(), Payload: p}
+	r.state.Events++
+	ev := Event{Run: r.state.Run, Seq: r.state.Events, Turn: r.state.Turn, Time: r.effects.Now(), Payload: p}
 	if !r.yield(ev, nil) {
 		r.gone = true
 		r.cancel()
-	}
-}
-
-// wait sleeps, or returns the context's error.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
 }

@@ -54,7 +54,7 @@ func (r StopReason) Status() Status {
 // CallRecord is one call in the log of a run.
 type CallRecord struct {
 	Name    string          `json:"name"`
-	Args    json.RawMessage `json:"args"`
+	Args    json.RawMessage `json:"args"` // those that ran, or were to run
 	Success bool            `json:"success"`
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"` // logged but not run: it repeated the call before it
@@ -62,16 +62,20 @@ type CallRecord struct {
 
 // Result is everything a run has to show, however it ended.
 type Result struct {
-	Run        string              `json:"run"`
-	Session    string              `json:"session"`
-	Response   string              `json:"response"` // the answer; if there is none, the last text of the model
-	Status     Status              `json:"status"`
-	StopReason StopReason          `json:"stop_reason"`
-	Turns      int                 `json:"turns"`
-	Calls      []CallRecord        `json:"calls"`
-	Usage      providers.Usage     `json:"usage"`
-	Partial    bool                `json:"usage_partial,omitempty"` // some replies were stopped before the backend counted them
-	Duration   time.Duration       `json:"duration_ns"`
-	Messages   []providers.Message `json:"-"` // the conversation, without the system prompt
-	Err        error               `json:"-"` // what went wrong, for a run that did not complete; may be nil
+	Run        string          `json:"run"`
+	Session    string          `json:"session"`
+	Response   string          `json:"response"` // the answer; if there is none, the last text of the model
+	Status     Status          `json:"status"`
+	StopReason StopReason      `json:"stop_reason"`
+	Turns      int             `json:"turns"`
+	Calls      []CallRecord    `json:"calls"`
+	Usage      providers.Usage `json:"usage"`
+	Duration   time.Duration   `json:"duration_ns"`
+
+	// UsagePartial: some replies were stopped before the backend counted them,
+	// so that Usage is a lower bound.
+	UsagePartial bool `json:"usage_partial,omitempty"`
+
+	Messages []providers.Message `json:"-"` // the conversation, without the system prompt
+	Err      error               `json:"-"` // what went wrong, for a run that did not complete; may be nil
 }

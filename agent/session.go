@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,14 +32,16 @@ const (
 
 // Entry is one line of a session's record. Entries are never changed.
 type Entry struct {
-	Seq  int       `json:"seq"` // from 1
-	Time time.Time `json:"time"`
-	Run  string    `json:"run,omitempty"`
-	Turn int       `json:"turn,omitempty"`
-	Kind EntryKind `json:"kind"`
+	Session string    `json:"session"`
+	Seq     int       `json:"seq"` // from 1
+	Time    time.Time `json:"time"`
+	Run     string    `json:"run,omitempty"`
+	Turn    int       `json:"turn,omitempty"`
+	Kind    EntryKind `json:"kind"`
 
 	Role    providers.Role       `json:"role,omitempty"`    // history
-	Text    string               `json:"text,omitempty"`    // the message, or the body of a result
+	Text    string               `json:"text,omitempty"`    // the message as it came; the output of a result
+	Raw     string               `json:"raw,omitempty"`     // reply: what the model wrote, calls and all
 	Thought string               `json:"thought,omitempty"` // reply
 	Answer  string               `json:"answer,omitempty"`  // reply: the part of Text that answers
 	Stop    providers.StopReason `json:"stop,omitempty"`    // reply
@@ -49,10 +52,16 @@ type Entry struct {
 	Args    json.RawMessage `json:"args,omitempty"`
 	Effect  *tools.Effect   `json:"effect,omitempty"`
 	Success bool            `json:"success,omitempty"`
+	Repairs []string        `json:"repairs,omitempty"` // call: what was mended to read it
+	Error   string          `json:"error,omitempty"`   // result: why it failed
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"`
 	Origin  string          `json:"origin,omitempty"`
 	Note    string          `json:"note,omitempty"` // result: what the engine adds below it
+
+	ExitCode  *int          `json:"exit_code,omitempty"` // result
+	Truncated bool          `json:"truncated,omitempty"` // result
+	Duration  time.Duration `json:"duration_ns,omitempty"`
 
 	StopReason StopReason `json:"stop_reason,omitempty"` // end
 }
@@ -63,12 +72,14 @@ func (e *Entry) message() (m providers.Message, ok bool) {
 	switch e.Kind {
 	case EntryHistory:
 		return providers.Message{Role: e.Role, Text: e.Text}, true
-	case EntryPrompt, EntryUser:
+	case EntryPrompt:
+		return providers.Message{Role: providers.User, Text: protocol.Neutralise(e.Text)}, true
+	case EntryUser:
 		return providers.Message{Role: providers.User, Text: e.Text}, true
-	case EntryReply:
-		return providers.Message{Role: providers.Assistant, Text: e.Text}, true
+	case EntryReply: // some backends refuse an empty message
+		return providers.Message{Role: providers.Assistant, Text: e.Text}, strings.TrimSpace(e.Text) != ""
 	case EntryResult:
-		text := protocol.EncodeObservation(e.Name, e.Success, e.Text)
+		text := protocol.EncodeObservation(e.Name, e.Success, tools.Outcome{Result: tools.Result{Text: e.Text}, Error: e.Error}.Body())
 		if e.Note != "" {
 			text += "\n" + e.Note
 		}
@@ -77,22 +88,24 @@ func (e *Entry) message() (m providers.Message, ok bool) {
 	return m, false
 }
 
-// Recorder keeps the entries of a session as they are made. Append returns
-// when the entry is safe; a call's entry is appended before the call runs. An
-// error ends the run.
+// Recorder keeps the entries of sessions as they are made; Entry.Session tells
+// them apart. Append returns when the entry is safe; a call's entry is appended
+// before the call runs. An error ends the run. It may be called by several runs
+// at once.
 type Recorder interface {
 	Append(context.Context, Entry) error
 }
 
 // Session is the record of a conversation: it only grows. It may be read at
-// any time and is used by one run at a time.
+// any time and is used by one run at a time. The zero value is an empty one.
 type Session struct {
-	// ID names the session. It is set by NewSession and may be replaced before
-	// the first run.
+	// ID names the session. NewSession, or else the first run, sets it; it may
+	// be replaced before that run.
 	ID string
 
 	busy     atomic.Bool
 	mu       sync.Mutex
+	recorded int // entries that a recorder has, or that need none
 	entries  []Entry
 	messages []providers.Message // what the model is shown, one slot kept for the system prompt
 }
@@ -103,7 +116,7 @@ var ErrSessionBusy = errors.New("the session is in use by another run")
 // NewSession starts a session with the messages of an earlier conversation, in
 // their order. They come between the system prompt and the first prompt.
 func NewSession(history ...providers.Message) *Session {
-	s := &Session{ID: newID(), messages: make([]providers.Message, 1, 16)}
+	s := &Session{ID: newID()}
 	now := time.Now()
 	for _, m := range history {
 		s.add(Entry{Kind: EntryHistory, Time: now, Role: m.Role, Text: m.Text})
@@ -115,25 +128,49 @@ func NewSession(history ...providers.Message) *Session {
 func (s *Session) Entries() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return slices.Clone(s.entries)
+}
+
+// all is Entries without a copy, for those who only look.
+func (s *Session) all() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return slices.Clip(s.entries)
 }
 
 // Messages returns the conversation as the model is shown it, without the
 // system prompt.
-func (s *Session) Messages() []providers.Message { return s.view()[1:] }
+func (s *Session) Messages() []providers.Message {
+	if view := s.view(); len(view) > 0 {
+		return slices.Clone(view[1:])
+	}
+	return nil
+}
 
-// view is the conversation behind the system prompt. It shares memory with the
-// session, which never changes what it has handed out.
+// view is the conversation with the system prompt in front. It shares memory
+// with the session, which never changes what it has handed out.
 func (s *Session) view() []providers.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clip(s.messages)
 }
 
+// unrecorded returns the entries that were there before there was a recorder.
+func (s *Session) unrecorded() []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entries := s.entries[s.recorded:]
+	s.recorded = len(s.entries)
+	return slices.Clip(entries)
+}
+
 func (s *Session) add(e Entry) Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.Seq = len(s.entries) + 1
+	if len(s.messages) == 0 {
+		s.messages = make([]providers.Message, 1, 16) // a slot for the system prompt
+	}
+	e.Session, e.Seq = s.ID, len(s.entries)+1
 	s.entries = append(s.entries, e)
 	if m, ok := e.message(); ok {
 		s.messages = append(s.messages, m)

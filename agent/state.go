@@ -15,7 +15,7 @@ type State struct {
 	First   int       `json:"first"` // the run's first session entry
 	Turn    int       `json:"turn"`
 
-	LastCall  string `json:"last_call,omitempty"` // name and canonical arguments
+	LastCall  string `json:"last_call,omitempty"` // a digest of name and canonical arguments
 	Repeats   int    `json:"repeats,omitempty"`   // how often in a row
 	Errors    int    `json:"errors,omitempty"`    // failed calls in a row
 	Denials   int    `json:"denials,omitempty"`   // denied calls in a row
@@ -25,8 +25,11 @@ type State struct {
 
 	Continued []int `json:"continued,omitempty"` // replies that were cut by the length limit and belong together
 
-	Usage   providers.Usage `json:"usage"`
-	Partial bool            `json:"usage_partial,omitempty"`
+	Usage        providers.Usage `json:"usage"`
+	UsagePartial bool            `json:"usage_partial,omitempty"`
+
+	Events  int    `json:"events"`            // how many were emitted
+	Message string `json:"message,omitempty"` // the last text of the model, for a run without an answer
 
 	Stop StopReason `json:"stop,omitempty"` // set when the run is over
 }

@@ -15,6 +15,7 @@ import (
 
 // reply is what the model wrote in a turn, as the decoder understood it.
 type reply struct {
+	raw     string // as it was written
 	text    string // for the conversation: everything but thought and calls
 	answer  string // the part of text that would be the answer
 	thought string
@@ -33,7 +34,7 @@ func (r *run) think(ctx context.Context) (*reply, error) {
 	}
 	intervals.Reset()
 	for attempt := 1; ; attempt++ {
-		l := &listener{run: r, decoder: protocol.NewDecoder(protocol.Options{Tools: r.agent.lookup()})}
+		l := &listener{run: r, decoder: r.decoder()}
 		reply, err := l.listen(ctx, attempt)
 		if err == nil || ctx.Err() != nil || attempt == r.agent.opts.Tries || !passing(err) {
 			return reply, err
@@ -49,24 +50,38 @@ func (r *run) think(ctx context.Context) (*reply, error) {
 			r.emit(Retract{})
 		}
 		r.emit(Retry{Attempt: attempt + 1, Wait: pause, Reason: err.Error()})
-		if err := wait(ctx, pause); err != nil {
+		if err := r.effects.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// decoder returns a decoder for the next reply. One that continues a reply
+// which the length limit cut goes on inside whatever that reply had opened.
+func (r *run) decoder() *protocol.Decoder {
+	d := protocol.NewDecoder(protocol.Options{Tools: r.agent.opts.Tools})
+	if len(r.state.Continued) > 0 {
+		entries := r.session.all()
+		for _, seq := range r.state.Continued {
+			d.Push(entries[seq-1].Raw)
+		}
+	}
+	return d
 }
 
 // maxRetryAfter is the longest a backend may make a run wait: beyond it a person
 // would rather know.
 const maxRetryAfter = time.Minute
 
+// maxReply bounds one reply in bytes, so that a backend that never stops does
+// not fill the memory. It is twice what a call may hold.
+const maxReply = 32 << 20
+
 // passing reports whether the same request may succeed later.
 func passing(err error) bool {
 	var e *providers.Error
 	return errors.As(err, &e) && e.Temporary()
 }
-
-// lookup is a decoder's view of the registry; a nil registry has no tools.
-func (a *Agent) lookup() protocol.Lookup { return a.opts.Tools }
 
 // listener takes in one reply.
 type listener struct {
@@ -75,6 +90,8 @@ type listener struct {
 	reply    reply
 	shown    bool
 	chunks   int
+	size     int // bytes that came
+	raw      strings.Builder
 	text     strings.Builder
 	answer   strings.Builder
 	thoughts strings.Builder
@@ -88,18 +105,29 @@ func (l *listener) listen(ctx context.Context, attempt int) (*reply, error) {
 	defer cancel(nil)
 	alarm := newAlarm(cancel, r.agent.opts.FirstTokenTimeout, r.agent.opts.TokenTimeout)
 	defer alarm.stop()
-	ctx = withStatus(ctx, func(text string) { r.emit(Waiting{Text: text}) })
+	ctx = withStatus(ctx, func(text string) {
+		alarm.stop() // what the consumer takes is not the model's time
+		r.emit(Waiting{Text: text})
+		alarm.reset()
+	})
 
 	request := ModelRequest{Run: r.state.Run, Turn: r.state.Turn, Attempt: attempt, Through: r.session.last()}
 	for chunk, err := range r.effects.Model(ctx, request) {
 		if err != nil {
 			return nil, alarm.cause(ctx, err)
 		}
-		alarm.reset()
+		alarm.stop() // what the consumer takes is not the model's time
 		l.take(chunk)
 		if l.decoder.Done() || r.gone {
 			break
 		}
+		if l.size > maxReply {
+			return nil, &providers.Error{
+				Kind: providers.ServerFault, Permanent: true, Message: fmt.Sprintf("the reply does not end: stopped after %d MiB", maxReply>>20),
+				Hint: "Limit the length of a reply with --max-tokens.",
+			}
+		}
+		alarm.begin()
 	}
 	if err := context.Cause(ctx); err != nil {
 		return nil, alarm.cause(ctx, err)
@@ -112,11 +140,13 @@ func (l *listener) listen(ctx context.Context, attempt int) (*reply, error) {
 
 // take handles one chunk.
 func (l *listener) take(c providers.Chunk) {
+	l.size += len(c.Text) + len(c.Thought)
 	if c.Thought != "" {
 		l.thought(c.Thought)
 	}
 	if c.Text != "" {
 		l.chunks++
+		l.raw.WriteString(c.Text)
 		l.parts(l.decoder.Push(c.Text))
 	}
 	if c.Stop != "" {
@@ -166,6 +196,7 @@ func (l *listener) close() *reply {
 	}
 	l.parts(l.decoder.Close(end))
 	rep := &l.reply
+	rep.raw = l.raw.String()
 	rep.text, rep.answer, rep.thought = l.text.String(), l.answer.String(), l.thoughts.String()
 	rep.dropped = l.decoder.DroppedCall()
 	if rep.stop == "" { // stopped by us: at least one token a piece
@@ -185,14 +216,14 @@ func (l *listener) close() *reply {
 
 // alarm cancels a call in which nothing arrives for too long.
 type alarm struct {
-	cancel  context.CancelCauseFunc
-	next    time.Duration
-	timer   *time.Timer
-	between bool // the timer is the one between two pieces
+	cancel      context.CancelCauseFunc
+	first, next time.Duration
+	begun       bool // something has arrived
+	timer       *time.Timer
 }
 
 func newAlarm(cancel context.CancelCauseFunc, first, next time.Duration) *alarm {
-	a := &alarm{cancel: cancel, next: next}
+	a := &alarm{cancel: cancel, first: first, next: next}
 	a.arm(first, "the model sent nothing for %v")
 	return a
 }
@@ -206,14 +237,23 @@ func (a *alarm) arm(d time.Duration, format string) {
 	})
 }
 
-func (a *alarm) reset() {
-	if a.between {
-		a.timer.Reset(a.next)
+// begin waits for the next piece of a reply that has begun.
+func (a *alarm) begin() {
+	if !a.begun {
+		a.begun = true
+		a.arm(a.next, "the model fell silent for %v in the middle of its reply")
 		return
 	}
-	a.timer.Stop()
-	a.arm(a.next, "the model fell silent for %v in the middle of its reply")
-	a.between = true
+	a.reset()
+}
+
+// reset waits for the whole time again.
+func (a *alarm) reset() {
+	if a.begun {
+		a.timer.Reset(a.next)
+	} else {
+		a.timer.Reset(a.first)
+	}
 }
 
 func (a *alarm) stop() { a.timer.Stop() }

@@ -25,7 +25,7 @@ func (w *world) Model(ctx context.Context, _ ModelRequest) iter.Seq2[providers.C
 
 func (w *world) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
 	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args}
-	return inv.Run(ctx, w.agent.opts.ToolTimeout)
+	return inv.Run(ctx, w.agent.timeout(&inv))
 }
 
 func (w *world) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {
@@ -33,6 +33,17 @@ func (w *world) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {
 }
 
 func (w *world) Now() time.Time { return time.Now() }
+
+func (w *world) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
 
 func (w *world) NewID() string { return newID() }
 
