@@ -105,12 +105,12 @@ func (u Usage) Add(v Usage) Usage {
 
 // Info is what a backend tells about a model.
 type Info struct {
-	Window  int  // tokens of prompt and reply together that will be in force; 0: unknown
-	Trained int  // the most the model was trained for; 0: unknown
-	Loaded  bool // in memory now
-	Chats   bool // takes part in conversations
-	Thinks  bool // reasons before it answers
-	Embeds  bool // turns text into vectors
+	Window  int  `json:"window,omitempty"`  // tokens of prompt and reply together that will be in force; 0: unknown
+	Trained int  `json:"trained,omitempty"` // the most the model was trained for; 0: unknown
+	Loaded  bool `json:"loaded"`            // in memory now
+	Chats   bool `json:"chats"`             // takes part in conversations
+	Thinks  bool `json:"thinks"`            // reasons before it answers
+	Embeds  bool `json:"embeds"`            // turns text into vectors
 }
 
 // Informer is implemented by models whose backend can tell about them.
@@ -119,12 +119,13 @@ type Informer interface {
 	Info(ctx context.Context) (Info, error)
 }
 
-// ModelInfo is one line of a backend's list of models.
+// ModelInfo is one line of a backend's list of models. In JSON the fields of
+// Info stand beside the others.
 type ModelInfo struct {
 	Name     string    `json:"name"`
 	Size     int64     `json:"size,omitempty"` // bytes on disk; 0: unknown
 	Modified time.Time `json:"modified,omitzero"`
-	Info     `json:"info"`
+	Info
 }
 
 // Lister is implemented by backends that can list their models.

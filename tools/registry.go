@@ -98,15 +98,35 @@ type UnknownToolError struct {
 	Known []string
 }
 
-// Error says what is wrong and which tools there are.
+// Unknown is the error for a tool that is not among the known ones.
+func Unknown(name string, known []string) *UnknownToolError {
+	return &UnknownToolError{Name: name, Near: nearest(name, known), Known: known}
+}
+
+// Error says what is wrong and which tools there are. A long name is cut.
 func (e *UnknownToolError) Error() string {
+	name := cut(e.Name)
 	switch {
 	case len(e.Known) == 0:
-		return fmt.Sprintf("unknown tool %q: no tools are available, answer directly", e.Name)
+		return fmt.Sprintf("unknown tool %q: no tools are available, answer directly", name)
 	case len(e.Near) > 0:
-		return fmt.Sprintf("unknown tool %q: did you mean %s?", e.Name, strings.Join(e.Near, " or "))
+		return fmt.Sprintf("unknown tool %q: did you mean %s?", name, strings.Join(e.Near, " or "))
 	}
-	return fmt.Sprintf("unknown tool %q: the tools are %s", e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("unknown tool %q: the tools are %s", name, strings.Join(e.Known, ", "))
+}
+
+// maxName is how many characters of a name or a value an error shows: more
+// than the longest name of a tool, and few enough for one line.
+const maxName = 80
+
+func cut(s string) string {
+	n := 0
+	for i := range s {
+		if n++; n > maxName {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }
 
 // Invocation is a call that is ready to run.
@@ -118,23 +138,42 @@ type Invocation struct {
 	Preview string // what the call would do, for a person
 }
 
-// Prepare looks the tool up and fits the arguments to its schema. Its errors,
-// *UnknownToolError and *ArgError, are for the model to read.
+// Prepare looks the tool up, fits the arguments to its schema, and asks the
+// tool for the effect and the preview of the call. Its errors are for the model
+// to read: *UnknownToolError, *ArgError, and another one if the tool panics.
 func (r *Registry) Prepare(name string, args json.RawMessage) (*Invocation, error) {
 	t := r.Lookup(name)
 	if t == nil {
-		return nil, &UnknownToolError{Name: name, Near: nearest(name, r.Names()), Known: r.Names()}
+		return nil, Unknown(name, r.Names())
 	}
 	fitted, repairs, argErr := Fit(t.Schema, args)
 	if argErr != nil {
 		argErr.Tool = name
+		for i := range argErr.Faults {
+			fault := &argErr.Faults[i]
+			fault.Path, fault.Given = cut(fault.Path), cut(fault.Given)
+		}
 		return nil, argErr
 	}
-	inv := &Invocation{Tool: t, Args: fitted, Repairs: repairs, Effect: t.effect(fitted), Preview: string(fitted)}
-	if t.Preview != nil {
-		inv.Preview = t.Preview(fitted)
+	inv := &Invocation{Tool: t, Args: fitted, Repairs: repairs, Preview: string(fitted)}
+	if err := inv.describe(); err != nil {
+		return nil, err
 	}
 	return inv, nil
+}
+
+// describe asks the tool what the call may do.
+func (inv *Invocation) describe() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the tool %s is broken: %v", inv.Tool.Name, p)
+		}
+	}()
+	inv.Effect = inv.Tool.effect(inv.Args)
+	if inv.Tool.Preview != nil {
+		inv.Preview = inv.Tool.Preview(inv.Args)
+	}
+	return nil
 }
 
 // Outcome is a finished call: the result, and whether it is a success.
@@ -161,14 +200,17 @@ func (o Outcome) Body() string {
 
 // Run runs the call. Errors and panics of the tool become a failed Outcome. A
 // call that is over its tool's timeout, or else over timeout (0: none), fails
-// with a message that says so.
+// with a message that says so; one that ends because ctx is done, also by a
+// deadline of ctx, is cancelled.
 func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcome) {
 	if inv.Tool.Timeout > 0 {
 		timeout = inv.Tool.Timeout
 	}
+	// The cause tells this timeout from a deadline of the caller's.
+	timedOut := fmt.Errorf("timed out after %v", timeout)
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, timedOut)
 		defer cancel()
 	}
 	start := time.Now()
@@ -182,8 +224,10 @@ func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcom
 	o.Result, err = inv.Tool.Run(ctx, inv.Args)
 	switch {
 	case err == nil:
-	case ctx.Err() == context.DeadlineExceeded:
-		o.Error = fmt.Sprintf("timed out after %v", timeout)
+	case context.Cause(ctx) == timedOut:
+		o.Error = timedOut.Error()
+	case ctx.Err() != nil:
+		o.Error = "cancelled: " + err.Error()
 	case err.Error() == "":
 		o.Error = "failed without saying why"
 	default:

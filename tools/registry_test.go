@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -113,12 +114,37 @@ func TestPrepareUnknownTool(t *testing.T) {
 			if !slices.Equal(unknown.Near, tt.near) {
 				t.Errorf("near %q, want %q", unknown.Near, tt.near)
 			}
-			for _, name := range append(tt.near, tt.name) {
+			for _, name := range append(tt.near, tt.name[:min(80, len(tt.name))]) {
 				if !strings.Contains(err.Error(), name) {
 					t.Errorf("%q does not name %s", err, name)
 				}
 			}
 		})
+	}
+}
+
+// What a model made up may be long; what it is told of it is not.
+func TestErrorsCutLongNamesAndValues(t *testing.T) {
+	r := registry(t, tool(t, "weather", tools.Network))
+	long := strings.Repeat("ä", 10_000)
+	for name, c := range map[string]struct{ tool, args string }{
+		"name of the tool":     {long, `{}`},
+		"name of the argument": {"weather", `{"city":"x","` + long + `":1}`},
+		"value":                {"weather", `{"city":"x","days":"` + long + `"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := r.Prepare(c.tool, json.RawMessage(c.args))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			n := strings.Count(err.Error(), "ä")
+			if n < 50 || n > 80 || !strings.Contains(err.Error(), "ä…") {
+				t.Errorf("%d characters of the long text are told: %v", n, err)
+			}
+		})
+	}
+	if got := tools.Unknown("wether", r.Names()); !slices.Equal(got.Near, []string{"weather"}) || !slices.Equal(got.Known, r.Names()) {
+		t.Errorf("Unknown = %+v", got)
 	}
 }
 
@@ -176,6 +202,35 @@ func TestPrepareEffectAndPreview(t *testing.T) {
 	}
 }
 
+func TestPrepareOfABrokenTool(t *testing.T) {
+	broken := tool(t, "weather", tools.None)
+	args := json.RawMessage(`{"city":"x"}`)
+	for name, set := range map[string]func(){
+		"effect":  func() { broken.Effect = func(json.RawMessage) tools.Effect { panic("no such key") } },
+		"preview": func() { broken.Preview = func(json.RawMessage) string { panic("no such key") } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			broken.Effect, broken.Preview = nil, nil
+			set()
+			inv, err := registry(t, broken).Prepare("weather", args)
+			if inv != nil || err == nil || err.Error() != "the tool weather is broken: no such key" {
+				t.Errorf("Prepare = %+v, %v", inv, err)
+			}
+		})
+	}
+}
+
+func TestDecodeNumberOutOfRange(t *testing.T) {
+	_, err := tools.Decode[cityArgs](json.RawMessage(`{"city":"x","days":99999999999999999999999}`))
+	if err == nil || err.Error() != "days: the number 99999999999999999999999 is out of range" {
+		t.Errorf("err = %v", err)
+	}
+	_, err = tools.Decode[cityArgs](json.RawMessage(`{"city":true}`))
+	if err == nil || err.Error() != "city: got bool, which does not fit" {
+		t.Errorf("err = %v", err)
+	}
+}
+
 func TestInvocationRun(t *testing.T) {
 	type run = func(context.Context, json.RawMessage) (tools.Result, error)
 	code := 3
@@ -228,10 +283,43 @@ func TestInvocationRunCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if o := inv.Run(ctx, time.Hour); o.Success() || strings.Contains(o.Error, "timed out") {
-		t.Errorf("outcome %+v, want a failure that is no timeout", o)
+	late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	for want, ctx := range map[string]context.Context{
+		"cancelled: context canceled":          cancelled,
+		"cancelled: context deadline exceeded": late,
+	} {
+		for _, timeout := range []time.Duration{0, time.Hour} {
+			if o := inv.Run(ctx, timeout); o.Error != want {
+				t.Errorf("error %q, want %q", o.Error, want)
+			}
+		}
+	}
+}
+
+// A tool may end its goroutine, for instance with a test's FailNow.
+func TestInvocationRunGoexit(t *testing.T) {
+	var toolCtx context.Context
+	r := registry(t, &tools.Tool{Name: "x", Schema: schema(t, `{}`), Run: func(ctx context.Context, _ json.RawMessage) (tools.Result, error) {
+		toolCtx = ctx
+		runtime.Goexit()
+		return tools.Result{}, nil
+	}})
+	inv, err := r.Prepare("x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, returned := make(chan struct{}), false
+	go func() {
+		defer close(ended)
+		inv.Run(t.Context(), time.Hour)
+		returned = true
+	}()
+	<-ended
+	if returned || toolCtx.Err() == nil {
+		t.Errorf("returned %v, context %v; want the goroutine ended and its timer stopped", returned, toolCtx.Err())
 	}
 }
 

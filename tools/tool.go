@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -129,15 +130,28 @@ func New[In any](name, description string, e Effect, f func(context.Context, In)
 	}, nil
 }
 
-// Decode reads arguments that fit In's schema into an In.
+// Decode reads arguments that fit In's schema into an In. Its error, for
+// instance about a number that In's field cannot hold, is for the model to read.
 func Decode[In any](args json.RawMessage) (In, error) {
 	var in In
 	d := json.NewDecoder(bytes.NewReader(args))
 	d.UseNumber()
-	if err := d.Decode(&in); err != nil {
+	err := d.Decode(&in)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return in, nil
+	case !errors.As(err, &wrong):
 		return in, fmt.Errorf("arguments: %w", err)
 	}
-	return in, nil
+	where := wrong.Field
+	if where == "" {
+		where = "the arguments"
+	}
+	if number, ok := strings.CutPrefix(wrong.Value, "number "); ok {
+		return in, fmt.Errorf("%s: the number %s is out of range", cut(where), cut(number))
+	}
+	return in, fmt.Errorf("%s: got %s, which does not fit", cut(where), wrong.Value)
 }
 
 // validName reports whether every backend and dialect can write the name.

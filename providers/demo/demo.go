@@ -66,13 +66,13 @@ func check(ctx context.Context, r providers.Request, t *turn) error {
 		return &providers.Error{
 			Kind:    providers.BadRequest,
 			Message: "the demo responder cannot think",
-			Hint:    "leave thinking at auto, or use a reasoning model",
+			Hint:    "Leave thinking at auto, or use a reasoning model",
 		}
 	case t.goal == "":
 		return &providers.Error{
 			Kind:    providers.BadRequest,
 			Message: "the demo responder was asked nothing: no message of the user has text",
-			Hint:    "say what you want, for instance: what is in this directory?",
+			Hint:    "Say what you want, for instance: what is in this directory?",
 		}
 	}
 	return nil

@@ -256,6 +256,24 @@ func TestToolsThatAreNotOffered(t *testing.T) {
 }
 
 // Only the last goal counts, and of the observations those that came after it.
+// What goes with a question does not change what is asked.
+func TestAttachments(t *testing.T) {
+	const attached = "\n\n--- a.log ---\nwho are you?\n--- end of a.log ---\n\n--- stdin ---\nlist files\n--- end of stdin ---"
+	for name, c := range map[string]struct{ message, want string }{
+		"question first":  {"what is 6 * 7?" + attached, "42"},
+		"long attachment": {"what is 6 * 7?\n\n--- stdin ---\n" + strings.Repeat("x\n", 1<<16) + "--- end of stdin ---", "42"},
+		"attachment only": {strings.TrimSpace(attached), "not a language model"},
+		"no end":          {"what is 6 * 7?\n\n--- stdin ---\nx", "not a language model"},
+		"a rule":          {"what is 6 * 7?\n---\n", "not a language model"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := say(t, prompt(all...), user(c.message)); !strings.Contains(got, c.want) {
+				t.Errorf("got %s, want %q in it", got, c.want)
+			}
+		})
+	}
+}
+
 func TestLaterGoal(t *testing.T) {
 	text := say(t, prompt(all...), user("list files"), user("<observation>\n[list_dir] Success:\na/\n</observation>"),
 		providers.Message{Role: providers.Assistant, Text: "There is 1 entry."}, user("list files in cmd"))

@@ -44,11 +44,29 @@ func readTurn(messages []providers.Message) *turn {
 		case ok:
 			t.seen = append(t.seen, o)
 		case m.Role == providers.User && strings.TrimSpace(m.Text) != "":
-			t.goal, t.seen = m.Text, nil
+			t.goal, t.seen = question(m.Text), nil
 		}
 	}
 	t.goal = tidy(t.goal)
 	return t
+}
+
+// attachmentHead is the line above an attachment; the line below it is
+// "--- end of NAME ---".
+var attachmentHead = lazy(`(?m)^--- (.+) ---\r?$`)
+
+// question is what stands before the attachments of a message. If nothing does,
+// it is the whole message.
+func question(text string) string {
+	at := attachmentHead().FindStringSubmatchIndex(text)
+	if at == nil {
+		return text
+	}
+	before, name, rest := text[:at[0]], text[at[2]:at[3]], text[at[1]:]
+	if strings.TrimSpace(before) == "" || !strings.Contains(rest, "\n--- end of "+name+" ---") {
+		return text
+	}
+	return before
 }
 
 // readPrompt takes the tools from the first block of definitions and the date

@@ -105,8 +105,12 @@ func (c *Client) Model(name string, o ModelOptions) *Model {
 }
 
 // Models lists the models of the server, in its order (the last changed
-// first). Info.Window is that of a loaded model, else 0. Servers before 0.30
-// are asked about each model by itself.
+// first). Info.Window is that of a loaded model, else 0.
+//
+// The server's list does not say of every model that it thinks, and before 0.30
+// it tells no capabilities at all. What is missing is asked of each model by
+// itself, a few at a time; whether models think only if at most 20 would have
+// to be asked.
 func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	var list *api.ListResponse
 	err := c.call(ctx, "", func(a *api.Client) (err error) {
@@ -120,18 +124,15 @@ func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	models := make([]providers.ModelInfo, 0, len(list.Models))
-	for _, l := range list.Models {
-		f := newFacts(l.Capabilities, l.Details.ContextLength)
-		if l.Capabilities == nil {
-			if f, err = c.show(ctx, l.Name); ctx.Err() != nil {
-				return nil, err
-			}
-			// A model that cannot be shown is listed all the same.
-		}
-		info := f.info()
+	all := c.factsOf(ctx, list.Models)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	models := make([]providers.ModelInfo, len(list.Models))
+	for i, l := range list.Models {
+		info := all[i].info()
 		info.Window, info.Loaded = running.window(l.Name)
-		models = append(models, providers.ModelInfo{Name: l.Name, Size: l.Size, Modified: l.ModifiedAt, Info: info})
+		models[i] = providers.ModelInfo{Name: l.Name, Size: l.Size, Modified: l.ModifiedAt, Info: info}
 	}
 	return models, nil
 }

@@ -2,12 +2,14 @@ package ollama
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -26,11 +28,14 @@ func (c *Client) fault(x *exchange, err error) fault {
 	switch {
 	case !x.sent:
 		return fault{Error: &providers.Error{Kind: providers.Auth, Err: err,
-			Message: fmt.Sprintf("the request to %s cannot be signed: %v", c.Host(), err),
+			Message: fmt.Sprintf("the request to %s cannot be signed: %s", c.Host(), oneLine(err.Error())),
 			Hint:    "Sign in with `ollama signin`, or unset OLLAMA_AUTH."}}
 	case x.status == 0:
 		return fault{Error: c.unanswered(x.noReply, err)}
-	case x.readErr != nil:
+	case errors.Is(x.readErr, errTooLong) && !x.foreign():
+		return fault{Error: &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: errTooLong,
+			Message: fmt.Sprintf("%s sent %v", c.Host(), errTooLong), Hint: "This is no answer of Ollama's. " + hintLog}}
+	case x.readErr != nil && !errors.Is(x.readErr, errTooLong):
 		return fault{Error: interrupted("the connection broke off in mid-reply: "+reason(x.readErr), x.readErr)}
 	case x.status >= http.StatusBadRequest:
 		return c.refused(x)
@@ -38,7 +43,7 @@ func (c *Client) fault(x *exchange, err error) fault {
 		return fault{Error: c.redirected(x)}
 	case errors.Is(err, bufio.ErrTooLong):
 		return fault{Error: &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
-			Message: "Ollama sent a line of more than 8 MB", Hint: "This is no reply of a model; " + hintLog}}
+			Message: "Ollama sent a line of more than 8 MB", Hint: "This is no reply of a model: look" + log}}
 	case x.foreign():
 		return fault{Error: c.notOllama(x)}
 	case garbled(err):
@@ -61,7 +66,7 @@ func garbled(err error) bool {
 
 func interrupted(message string, err error) *providers.Error {
 	return &providers.Error{Kind: providers.Interrupted, Message: message, Err: err,
-		Hint: "Ask again. If it happens each time, " + hintLog}
+		Hint: "Ask again. If it happens each time, look" + log}
 }
 
 // unanswered tells why no response came.
@@ -114,11 +119,17 @@ func reason(err error) string {
 	}
 }
 
+// canReach reports whether the address is one for HTTP.
+func canReach(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && reachable(u)
+}
+
 func (c *Client) redirected(x *exchange) *providers.Error {
 	e := c.notOllama(x)
 	to := oneLine(x.header.Get("Location"))
 	e.Message = fmt.Sprintf("%s sends the request on to %q", c.Host(), to)
-	if i := strings.Index(to, "/api/"); i > 0 {
+	if i := strings.Index(to, "/api/"); i > 0 && canReach(x.header.Get("Location")) {
 		e.Hint = fmt.Sprintf("Set OLLAMA_HOST=%s", to[:i])
 	}
 	return e
@@ -127,7 +138,7 @@ func (c *Client) redirected(x *exchange) *providers.Error {
 // refused tells about a response that is an error.
 func (c *Client) refused(x *exchange) fault {
 	text, signin, ours := serverText(x.body)
-	e := &providers.Error{Status: x.status, RetryAfter: retryAfter(x.header), Message: "Ollama: " + text}
+	e := &providers.Error{Status: x.status, RetryAfter: retryAfter(x.header), Message: "Ollama: " + oneLine(innerMessage(text))}
 	if !ours {
 		e.Message = fmt.Sprintf("%s answers %d %s", c.Host(), x.status, http.StatusText(x.status))
 	}
@@ -170,7 +181,7 @@ func serverText(body []byte) (text, signin string, ours bool) {
 		Error     json.RawMessage `json:"error"`
 		SigninURL string          `json:"signin_url"`
 	}
-	if json.Unmarshal(body, &b) != nil || len(b.Error) == 0 {
+	if json.Unmarshal(bytes.TrimLeft(body, beforeJSON), &b) != nil || len(b.Error) == 0 {
 		return oneLine(string(body)), "", false
 	}
 	var nested struct {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"mylm/providers"
 	"mylm/providers/ollama"
@@ -100,6 +102,16 @@ func TestErrors(t *testing.T) {
 			providers.Error{Kind: providers.ServerFault, Permanent: true}, "8 MB", "log"},
 		{"control characters", refuses(500, "{\"error\":\"\\u001b[31mred\\nline\"}"),
 			providers.Error{Kind: providers.ServerFault, Status: 500}, "[31mred line", "log"},
+		{"control characters in a refusal", refuses(401, "{\"error\":\"\\u001b[31mno\\n\\u009bentry\\u202e\"}"),
+			providers.Error{Kind: providers.Auth, Status: 401}, "Ollama: [31mno entry", "user:password@"},
+		{"long text", refuses(500, `{"error":"`+strings.Repeat("ä", 10_000)+`"}`),
+			providers.Error{Kind: providers.ServerFault, Status: 500}, "Ollama: " + strings.Repeat("ä", 500) + "…", "log"},
+		{"long text in mid-stream", lines(piece("a"), `{"error":"`+strings.Repeat("ä", 10_000)+`"}`),
+			providers.Error{Kind: providers.ServerFault}, "Ollama: " + strings.Repeat("ä", 500) + "…", "log"},
+		{"error behind a byte order mark", refuses(400, "\ufeff{\"error\":\"bad thing\"}"),
+			providers.Error{Kind: providers.BadRequest, Status: 400}, "bad thing", ""},
+		{"full name", refuses(404, `{"error":"model 'm:latest' not found"}`),
+			providers.Error{Kind: providers.ModelMissing, Status: 404}, `model "m" not found`, "ollama pull m"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,11 +133,17 @@ func check(t *testing.T, err error, want providers.Error, says, hints string) {
 	if got != want {
 		t.Errorf("error %+v, want %+v", got, want)
 	}
-	if !strings.Contains(e.Message, says) || strings.ContainsAny(e.Message, "\n\x1b") {
+	if !strings.Contains(e.Message, says) || strings.ContainsFunc(e.Message, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		t.Errorf("message %q, want one line with %q", e.Message, says)
+	}
+	if utf8.RuneCountInString(e.Message) > 600 {
+		t.Errorf("the message has %d bytes: %.100s", len(e.Message), e.Message)
 	}
 	if !strings.Contains(e.Hint, hints) {
 		t.Errorf("hint %q, want %q in it", e.Hint, hints)
+	}
+	if first, _ := utf8.DecodeRuneInString(e.Hint); unicode.IsLower(first) {
+		t.Errorf("hint %q, want a sentence", e.Hint)
 	}
 }
 
@@ -250,6 +268,64 @@ func TestAPIPathInAddress(t *testing.T) {
 	f := newFake(t, nil)
 	_, err := client(t, f.URL+"/v1").Models(t.Context())
 	check(t, err, providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "not Ollama", "Leave /v1 out of the address: OLLAMA_HOST="+f.URL)
+}
+
+// What is no stream is read up to a limit.
+func TestEndlessAnswers(t *testing.T) {
+	endless := func(begin string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, begin)
+			block := strings.Repeat("x", 1<<20)
+			for {
+				if _, err := io.WriteString(w, block); err != nil {
+					return
+				}
+			}
+		}
+	}
+	tooLong := providers.Error{Kind: providers.ServerFault, Permanent: true}
+	tests := []struct {
+		name string
+		set  func(*fake)
+		want providers.Error
+		says string
+	}{
+		{"list", func(f *fake) { f.tags = endless(`{"models":[{"name":"`) }, tooLong, "8 MiB"},
+		{"loaded models", func(f *fake) { f.ps = endless(`{"models":[{"name":"`) }, tooLong, "8 MiB"},
+		{"page", func(f *fake) { f.tags = endless(`<html>`) }, providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not Ollama"},
+		{"error", func(f *fake) {
+			f.tags = func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(500); endless(`{"error":"`)(w, r) }
+		}, providers.Error{Kind: providers.ServerFault, Status: 500}, "500"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFake(t, nil)
+			tt.set(f)
+			_, err := client(t, f.URL).Models(t.Context())
+			check(t, err, tt.want, tt.says, "")
+		})
+	}
+	f := newFake(t, nil)
+	f.show = endless(`{"license":"`)
+	_, err := f.model(t, ollama.ModelOptions{}).Info(t.Context())
+	check(t, err, tooLong, "8 MiB", "log")
+}
+
+func TestRedirectsNowhere(t *testing.T) {
+	for _, to := range []string{"ftp://box.test/api/tags", "file:///etc/passwd", "mailto:x@box.test", "http:///api/tags"} {
+		t.Run(to, func(t *testing.T) {
+			f := newFake(t, nil)
+			f.tags = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", to)
+				w.WriteHeader(http.StatusTemporaryRedirect)
+			}
+			_, err := client(t, f.URL).Models(t.Context())
+			check(t, err, providers.Error{Kind: providers.Unreachable, Status: 307, Permanent: true}, `"`+to+`"`, "OLLAMA_HOST")
+			if strings.Contains(err.(*providers.Error).Hint, "OLLAMA_HOST=") {
+				t.Errorf("hint %q recommends the address", err.(*providers.Error).Hint)
+			}
+		})
+	}
 }
 
 func TestClientTimeout(t *testing.T) {

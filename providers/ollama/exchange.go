@@ -4,15 +4,27 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/ollama/ollama/api"
 )
 
-// errorBody bounds what is read of an error's body.
-const errorBody = 64 << 10
+// longestBody bounds what is read of a response that is not a stream. The
+// longest are lists of models and licence texts, and these take far less.
+const longestBody = 8 << 20
+
+var errTooLong = errors.New("more than 8 MiB in answer to a short question")
+
+// streamType is what api.Client accepts where it reads line by line.
+const streamType = "application/x-ndjson"
+
+// beforeJSON is what may stand before a JSON value without a meaning: white
+// space and a byte order mark.
+const beforeJSON = " \t\r\n\ufeff"
 
 // exchange watches one request, for api.Client keeps back what tells failures
 // apart: headers, whole error bodies, and whether a stream ended or broke. It
@@ -37,23 +49,48 @@ func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	x.status, x.header = resp.StatusCode, resp.Header
 	if resp.StatusCode >= http.StatusMultipleChoices {
-		x.body, x.readErr = io.ReadAll(io.LimitReader(resp.Body, errorBody))
+		x.body, x.readErr = io.ReadAll(io.LimitReader(resp.Body, longestBody))
 		resp.Body.Close()
 		resp.Body = io.NopCloser(bytes.NewReader(x.body))
 		return resp, nil
 	}
-	resp.Body = &watched{ReadCloser: resp.Body, x: x}
+	resp.Body = &watched{ReadCloser: resp.Body, x: x, stream: req.Header.Get("Accept") == streamType}
 	return resp, nil
 }
 
-// watched notes how a body begins and why it breaks off.
+// watched notes how a body begins and why it breaks off, and leaves out what
+// api.Client would take for a line: empty ones and a byte order mark.
 type watched struct {
 	io.ReadCloser
-	x *exchange
+	x      *exchange
+	stream bool
+	size   int  // bytes so far
+	inLine bool // the line has begun
 }
 
 func (w *watched) Read(p []byte) (int, error) {
+	for {
+		n, err := w.read(p)
+		kept := 0
+		for _, b := range p[:n] {
+			if !w.inLine && strings.IndexByte(beforeJSON, b) >= 0 {
+				continue
+			}
+			w.inLine = b != '\n'
+			p[kept] = b
+			kept++
+		}
+		if kept > 0 || n == 0 || err != nil {
+			return kept, err
+		}
+	}
+}
+
+func (w *watched) read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
+	if w.size += n; w.size > longestBody && !w.stream {
+		n, err = 0, errTooLong
+	}
 	const beginning = 512
 	if have := len(w.x.body); have < beginning {
 		w.x.body = append(w.x.body, p[:min(n, beginning-have)]...)
@@ -72,6 +109,21 @@ func sameMethod(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
+func reachable(u *url.URL) bool {
+	return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// onlyHTTP stops before a redirect to what no HTTP client can reach, so that
+// the redirect is told and not that the next request failed.
+func onlyHTTP(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if !reachable(req.URL) {
+			return http.ErrUseLastResponse
+		}
+		return next(req, via)
+	}
+}
+
 // call runs one request of Ollama's client and tells what went wrong with it.
 // model is the one that the request is about, if any.
 func (c *Client) call(ctx context.Context, model string, f func(*api.Client) error) error {
@@ -84,6 +136,7 @@ func (c *Client) call(ctx context.Context, model string, f func(*api.Client) err
 	if h.CheckRedirect == nil {
 		h.CheckRedirect = sameMethod
 	}
+	h.CheckRedirect = onlyHTTP(h.CheckRedirect)
 	err := f(api.NewClient(c.base, &h))
 	switch {
 	case err == nil && x.status < http.StatusMultipleChoices: // an error without a body is none to api.Client
@@ -95,6 +148,9 @@ func (c *Client) call(ctx context.Context, model string, f func(*api.Client) err
 	}
 	fault := c.fault(x, err)
 	if fault.missing && model != "" {
+		if strings.Contains(fault.Message, "not found") { // the server says m:latest of m
+			fault.Message = fmt.Sprintf("Ollama: model %q not found", oneLine(model))
+		}
 		fault.Hint = c.pullHint(ctx, model)
 		if err := ctx.Err(); err != nil {
 			return err
@@ -105,6 +161,6 @@ func (c *Client) call(ctx context.Context, model string, f func(*api.Client) err
 
 // foreign reports whether what came back is no reply of an Ollama server.
 func (x *exchange) foreign() bool {
-	b := bytes.TrimLeft(x.body, " \t\r\n\ufeff")
+	b := bytes.TrimLeft(x.body, beforeJSON)
 	return len(b) > 0 && b[0] != '{' || strings.Contains(x.header.Get("Content-Type"), "text/html")
 }

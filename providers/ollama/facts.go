@@ -1,10 +1,12 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ollama/ollama/api"
 	"github.com/ollama/ollama/types/model"
@@ -58,6 +60,44 @@ func (c *Client) show(ctx context.Context, name string) (facts, error) {
 	f.numCtx = numCtxParameter(s.Parameters)
 	f.remote = s.RemoteHost != ""
 	return f, nil
+}
+
+const (
+	maxAsked   = 20 // models that are asked whether they think: showing one takes the server a while
+	maxAskedAt = 4  // models asked at once
+)
+
+// factsOf returns what the list tells, completed by showing the models that it
+// tells too little of. One that cannot be shown keeps what the list tells.
+func (c *Client) factsOf(ctx context.Context, list []api.ListModelResponse) []facts {
+	all := make([]facts, len(list))
+	var silent, unsure []int
+	for i, l := range list {
+		all[i] = newFacts(l.Capabilities, l.Details.ContextLength)
+		switch {
+		case l.Capabilities == nil:
+			silent = append(silent, i)
+		case all[i].chats && !all[i].thinks:
+			unsure = append(unsure, i)
+		}
+	}
+	if len(unsure) <= maxAsked {
+		silent = append(silent, unsure...)
+	}
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, maxAskedAt)
+	for _, i := range silent {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if f, err := c.show(ctx, list[i].Name); err == nil {
+				f.trained = cmp.Or(f.trained, all[i].trained)
+				all[i] = f
+			}
+		})
+	}
+	wg.Wait()
+	return all
 }
 
 // cachePerToken is the size of the keys and values of one token, two bytes a

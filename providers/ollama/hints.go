@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 
 	"github.com/ollama/ollama/api"
 
@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	hintLog    = "look into the server's log (on Linux: journalctl -u ollama)."
+	log        = " into the server's log (on Linux: journalctl -u ollama)."
+	hintLog    = "Look" + log
 	hintDemo   = "Without a server, `mylm ask -m demo \"question\"` works with the built-in demo."
 	hintModels = "`mylm models` lists the installed models; `ollama pull NAME` installs one."
 	hintMemory = "If memory is short, take a smaller model or a smaller --num-ctx."
-	hintReload = "The model's files may be damaged: `ollama pull NAME` repairs them. Otherwise " + hintLog
+	hintReload = "The model's files may be damaged: `ollama pull NAME` repairs them. Otherwise look" + log
 	hintAuth   = "Put the credentials into the address: OLLAMA_HOST=https://user:password@host"
 )
 
@@ -65,7 +66,7 @@ func (c *Client) pullHint(ctx context.Context, name string) string {
 	}
 	names := make([]string, 0, len(list.Models))
 	for _, m := range list.Models {
-		names = append(names, m.Name)
+		names = append(names, oneLine(m.Name))
 	}
 	if close := near(name, names); len(close) > 0 {
 		return fmt.Sprintf("Did you mean %s? Otherwise: %s", strings.Join(close, " or "), hint)
@@ -148,22 +149,24 @@ func describeOverflow(e *providers.Error) {
 	e.Hint = "Give it less text, or a larger window with --num-ctx, as far as the model and the memory allow."
 }
 
-// oneLine makes a foreign text fit a message.
+// longestText is how many characters of a foreign text a message shows.
+const longestText = 500
+
+// oneLine makes a foreign text fit a message: one line, no control or other
+// invisible characters, not too long.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
 	s = strings.Map(func(r rune) rune {
-		if isControl(r) {
+		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
 	}, s)
-	const limit = 300
-	if len(s) <= limit {
-		return s
+	n := 0
+	for i := range s {
+		if n++; n > longestText {
+			return s[:i] + "…"
+		}
 	}
-	cut := limit
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return s
 }

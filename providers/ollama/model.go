@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"github.com/ollama/ollama/api"
@@ -152,6 +153,9 @@ func (m *Model) request(r providers.Request, numCtx int) (*api.ChatRequest, erro
 		out.Options["num_ctx"] = numCtx
 	}
 	if r.Temperature != nil {
+		if math.IsNaN(*r.Temperature) || math.IsInf(*r.Temperature, 0) {
+			return nil, badRequest(fmt.Sprintf("a temperature of %v is impossible; give a number such as 0.7, or none", *r.Temperature))
+		}
 		out.Options["temperature"] = *r.Temperature
 	}
 	if r.Seed != nil {

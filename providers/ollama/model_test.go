@@ -3,6 +3,7 @@ package ollama_test
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"reflect"
 	"strings"
@@ -103,6 +104,24 @@ func TestFewRequests(t *testing.T) {
 				t.Errorf("four calls looked at ps %d and show %d times, want %d and %d", ps, sh, tt.ps1, tt.sh1)
 			}
 		})
+	}
+}
+
+func TestImpossibleTemperature(t *testing.T) {
+	f := newFake(t, lines(lastLine))
+	for _, temperature := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		_, _, _, err := hear(t, f.model(t, ollama.ModelOptions{}), providers.Request{Temperature: &temperature})
+		check(t, err, providers.Error{Kind: providers.BadRequest}, "temperature", "")
+	}
+}
+
+// Servers that imitate Ollama begin with a byte order mark, or keep a
+// connection alive with empty lines.
+func TestStreamWithEmptyLines(t *testing.T) {
+	f := newFake(t, lines("\ufeff"+piece("a"), "", "  \t", "\r", " "+piece(" b"), strings.Repeat("\n", 1000), lastLine, ""))
+	text, _, last, err := hear(t, f.model(t, ollama.ModelOptions{}), providers.Request{})
+	if text != "a b" || last.Stop != providers.StopEnd || err != nil {
+		t.Errorf("%q, %+v, %v", text, last, err)
 	}
 }
 

@@ -1,6 +1,8 @@
 package ollama_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"reflect"
@@ -46,6 +48,44 @@ func TestModels(t *testing.T) {
 				t.Errorf("Models = %+v, %v\nwant %+v", got, err, want)
 			}
 		})
+	}
+}
+
+// The list of a server need not tell which models think.
+func TestModelsAsksWhoThinks(t *testing.T) {
+	for n, thinks := range map[int]bool{1: true, 20: true, 21: false} {
+		f := newFake(t, nil)
+		f.show = says(`{"capabilities":["completion","thinking"],"model_info":{}}`)
+		entry := `{"name":"m","capabilities":["completion"],"details":{"context_length":512}}`
+		f.tags = says(`{"models":[` + strings.Repeat(entry+",", n) + `{"name":"e","capabilities":["embedding"]}]}`)
+		got, err := client(t, f.URL).Models(t.Context())
+		if err != nil || len(got) != n+1 {
+			t.Fatalf("%d models: %+v, %v", n, got, err)
+		}
+		for _, m := range got[:n] {
+			if m.Thinks != thinks || !m.Chats || m.Trained != 512 {
+				t.Errorf("%d models: %+v, want thinks %v", n, m, thinks)
+			}
+		}
+		if got[n].Thinks || f.count("/api/show") != map[bool]int{true: n}[thinks] {
+			t.Errorf("%d models: %d were shown", n, f.count("/api/show"))
+		}
+	}
+	f := newFake(t, nil)
+	f.tags = says(`{"models":[{"name":"m","capabilities":["completion"]}]}`)
+	f.show = refuses(500, `{"error":"damaged"}`)
+	if got, err := client(t, f.URL).Models(t.Context()); err != nil || len(got) != 1 || !got[0].Chats {
+		t.Errorf("a model that cannot be shown: %+v, %v", got, err)
+	}
+}
+
+func TestModelsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := newFake(t, nil)
+	f.tags = says(`{"models":[` + strings.Repeat(`{"name":"m","capabilities":["completion"]},`, 9) + `{"name":"m"}]}`)
+	f.show = func(_ http.ResponseWriter, r *http.Request) { cancel(); f.hang(r) }
+	if got, err := client(t, f.URL).Models(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Models = %+v, %v", got, err)
 	}
 }
 

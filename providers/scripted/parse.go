@@ -17,10 +17,13 @@ const (
 )
 
 // Load reads the script in the file at path, in the format of the package
-// documentation.
+// documentation. A named pipe is read to its end, however long that takes.
 func Load(path string) (*Model, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
+		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+			return nil, fmt.Errorf("the script %s is a directory; name a file in it", path)
+		}
 		return nil, fmt.Errorf("cannot read the script: %w", err)
 	}
 	m, err := Parse(string(b))

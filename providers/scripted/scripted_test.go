@@ -215,6 +215,10 @@ func TestLoad(t *testing.T) {
 	if _, err := scripted.Load(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("err = %v", err)
 	}
+	dir := t.TempDir()
+	if _, err := scripted.Load(dir); err == nil || err.Error() != "the script "+dir+" is a directory; name a file in it" {
+		t.Errorf("err = %v", err)
+	}
 }
 
 func TestParseErrors(t *testing.T) {

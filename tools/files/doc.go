@@ -21,6 +21,10 @@
 // # Limits
 //
 // Mounts are followed: a file system mounted below the root belongs to it.
+// A call returns when its context is done, also if the file system does not
+// answer (a network server that is gone). One goroutine then still waits for
+// it, and closes what it has opened when the answer comes.
+//
 // Lines are counted in the first 64 MiB of a file only; beyond, the total is
 // "more than". Text in UTF-16 counts as binary.
 package files

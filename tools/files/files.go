@@ -80,8 +80,14 @@ func (w *workspace) open() (*os.Root, error) {
 	return root, nil
 }
 
+// longestPath is PATH_MAX of Linux, the largest of the systems' usual limits.
+const longestPath = 4096
+
 // relative turns a path as the model writes it into one relative to the root.
 func (w *workspace) relative(path string) (string, error) {
+	if len(path) > longestPath {
+		return "", fmt.Errorf("the path is %d bytes long, and no file has one of more than %d; give a shorter one", len(path), longestPath)
+	}
 	if strings.ContainsRune(path, 0) {
 		return "", fmt.Errorf("the path %q holds a NUL byte; leave it out", path)
 	}

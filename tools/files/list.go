@@ -35,15 +35,19 @@ func ListDir(o Options) (*tools.Tool, error) {
 }
 
 func (w *workspace) list(ctx context.Context, in listInput) (tools.Result, error) {
+	path := in.Path
+	if strings.TrimSpace(path) == "" {
+		path = "."
+	}
+	return patiently(ctx, path, func() (tools.Result, error) { return w.listing(ctx, path) })
+}
+
+func (w *workspace) listing(ctx context.Context, path string) (tools.Result, error) {
 	root, err := w.open()
 	if err != nil {
 		return tools.Result{}, err
 	}
 	defer root.Close()
-	path := in.Path
-	if strings.TrimSpace(path) == "" {
-		path = "."
-	}
 	name, info, err := w.stat(root, path)
 	if err != nil {
 		return tools.Result{}, err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"mylm/tools"
@@ -50,6 +51,10 @@ func (w *workspace) read(ctx context.Context, in readInput) (tools.Result, error
 	if err := in.check(); err != nil {
 		return tools.Result{}, err
 	}
+	return patiently(ctx, in.Path, func() (tools.Result, error) { return w.show(ctx, in) })
+}
+
+func (w *workspace) show(ctx context.Context, in readInput) (tools.Result, error) {
 	root, err := w.open()
 	if err != nil {
 		return tools.Result{}, err
@@ -60,6 +65,9 @@ func (w *workspace) read(ctx context.Context, in readInput) (tools.Result, error
 		return tools.Result{}, err
 	}
 	defer f.Close()
+	// Only some files have deadlines, for instance /proc/kmsg; patiently is for the others.
+	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
 
 	sample := make([]byte, sampled)
 	n, err := f.ReadAt(sample, 0)

@@ -11,7 +11,7 @@
 // The command line is run by sh -c, on Windows by cmd /C. It and all that it
 // starts are a group: a session of its own on Unix, a job object on Windows.
 // The group is killed when the context ends and when the command line is done,
-// so nothing that it left in the background goes on.
+// so nothing goes on that it left in the background and that stayed in its group.
 //
 // Output is standard output and standard error as one stream, in the order in
 // which they were written. The model sees it without ANSI escapes and other

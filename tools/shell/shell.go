@@ -58,7 +58,7 @@ func New(o Options) (*tools.Tool, error) {
 		return nil, err
 	}
 	t, err := tools.New(Name, "Run a command line with "+shellName+" and return what it prints and its exit status. "+
-		"It cannot ask for input, and what it leaves in the background is stopped when it ends.", tools.Runs, o.run)
+		"It cannot ask for input, and what it leaves in the background is stopped when it ends, unless that has detached itself.", tools.Runs, o.run)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func TestStopped(t *testing.T) {
 		timeout time.Duration
 		want    string
 	}{
-		{"cancelled", 0, "the command was stopped before it ended: context canceled"},
+		{"cancelled", 0, "cancelled: the command was stopped before it ended: context canceled"},
 		{"timed out", 300 * time.Millisecond, "timed out after 300ms"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
