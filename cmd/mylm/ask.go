@@ -179,7 +179,7 @@ func (a *asking) statistics() {
 		return
 	}
 	least := ""
-	if r.Partial {
+	if r.UsagePartial {
 		least = "at least "
 	}
 	a.screen.dim(fmt.Sprintf("%s, %s, %s%d tokens in, %s%d out, %.1f s", plural(r.Turns, "turn"), plural(len(r.Calls), "call"),

@@ -56,7 +56,7 @@ func (a *asking) printJSON(f *failure) {
 	if r := a.result; r != nil {
 		report.Status, report.StopReason, report.Turns = r.Status, r.StopReason, r.Turns
 		report.ToolCalls, report.DurationMS, report.Session = r.Calls, r.Duration.Milliseconds(), r.Session
-		report.Usage = jsonUsage{Prompt: r.Usage.Prompt, Output: r.Usage.Output, Partial: r.Partial}
+		report.Usage = jsonUsage{Prompt: r.Usage.Prompt, Output: r.Usage.Output, Partial: r.UsagePartial}
 		if holds(r.StopReason) {
 			report.Output = r.Response
 		}
