@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -26,7 +25,7 @@ func askCommand(s streams) *cli.Command {
 		Usage:     "answer a question, with tools where they help",
 		ArgsUsage: "[QUESTION...] [-]",
 		Description: `The question is the arguments, or stdin, or both: then stdin is what it is about.
-"-" waits for stdin to end; without it a pipe that says nothing for 2 s is left alone.
+"-", first or last, waits for stdin to end; without it a pipe that says nothing for 2 s is left alone.
 
    mylm ask "which of these files is the largest?"
    git diff | mylm ask "write a commit message"
@@ -50,9 +49,10 @@ terminal; without one it is denied, unless --yes is given.`,
 		),
 		Action: func(c *cli.Context) error {
 			if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
-				return usageError("--color is %q; it must be auto, always or never", c.String("color"))
+				return usageError("--color is %q; it must be auto, always or never", echoed(c.String("color")))
 			}
 			a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s}
+			a.screen.still = a.screen.still || c.Bool("quiet")
 			return a.finish(a.run(c.Context))
 		},
 	}
@@ -77,7 +77,7 @@ func (a *asking) run(ctx context.Context) error {
 	}
 	registry, err := registryOf(s.Tools)
 	if err != nil {
-		return err
+		return wrongTools(c, err)
 	}
 	in, err := readInput(ctx, c, a.streams, a.screen)
 	if err != nil {
@@ -87,8 +87,8 @@ func (a *asking) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := set.Check(); err != nil {
-		return configError(err)
+	if err := checkPrompts(set); err != nil {
+		return err
 	}
 	p := &person{screen: a.screen}
 	options := agent.Options{
@@ -101,7 +101,7 @@ func (a *asking) run(ctx context.Context) error {
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}
-	if a.model, err = openModel(ctx, s, p.choose); err != nil {
+	if a.model, err = openModel(ctx, s, a.screen, p.choose); err != nil {
 		return err
 	}
 	if a.model.notice != "" && !c.Bool("quiet") {
@@ -137,7 +137,7 @@ func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *
 	if a.result == nil {
 		return errors.New("the run ended without a result")
 	}
-	f := outcome(*a.result, limits{errors: 3, malformed: 3})
+	f := outcome(*a.result, limits{errors: 3, malformed: 3, stopped: p.stopped})
 	if !c.Bool("json") {
 		a.print(v, f)
 	}
@@ -193,8 +193,11 @@ func (a *asking) finish(err error) error {
 	if err != nil {
 		f = asFailure(err)
 	}
-	if a.cli.Bool("json") && !a.cli.Bool("show-prompt") {
+	switch {
+	case a.cli.Bool("json") && !a.cli.Bool("show-prompt"):
 		a.printJSON(f)
+	case a.cli.Bool("json"):
+		return err
 	}
 	if a.screen.failed != nil && f == nil {
 		return &failure{code: exitError, name: "internal", err: fmt.Errorf("the answer could not be written: %w", a.screen.failed)}
@@ -224,11 +227,23 @@ func registryOf(only []string) (*tools.Registry, error) {
 	if len(only) == 1 && only[0] == "none" {
 		return tools.NewRegistry()
 	}
-	sub, err := registry.Only(only...)
-	if err != nil {
-		return nil, usageError("--tools: %v", err)
+	return registry.Only(only...)
+}
+
+// wrongTools says where the list of tools that is wrong stands.
+func wrongTools(c *cli.Context, err error) error {
+	if !c.IsSet("tools") {
+		return configError(fmt.Errorf("tools in the configuration: %w", err)).withHint("mylm config edit opens it")
 	}
-	return sub, nil
+	source := "--tools"
+	if slices.Equal(splitList(c.StringSlice("tools")), splitList([]string{os.Getenv("MYLM_TOOLS")})) {
+		source = "MYLM_TOOLS"
+	}
+	msg := err.Error()
+	for _, name := range splitList(c.StringSlice("tools")) {
+		msg = strings.ReplaceAll(msg, name, echoed(name))
+	}
+	return usageError("%s: %s", source, msg)
 }
 
 func splitList(values []string) []string {
@@ -271,7 +286,7 @@ func (a *asking) showPrompt(o agent.Options, in input) error {
 		return err
 	}
 	if a.cli.Bool("json") {
-		return a.writeJSON(r)
+		return printJSON(a.screen.out, r)
 	}
 	for i, m := range r.Messages {
 		if i > 0 {
@@ -279,14 +294,5 @@ func (a *asking) showPrompt(o agent.Options, in input) error {
 		}
 		a.screen.answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
 	}
-	return nil
-}
-
-func (a *asking) writeJSON(v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	a.screen.answer(string(b) + "\n")
 	return nil
 }

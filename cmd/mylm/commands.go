@@ -1,22 +1,15 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/google/renameio/v2/maybe"
 	"github.com/urfave/cli/v2"
-
-	"mylm/prompts"
-	"mylm/providers/ollama"
 )
 
 func toolsCommand(s streams) *cli.Command {
@@ -55,133 +48,6 @@ func toolsCommand(s streams) *cli.Command {
 	}
 }
 
-func modelsCommand(s streams) *cli.Command {
-	return &cli.Command{
-		Name:  "models",
-		Usage: "list the models that can be asked",
-		Flags: []cli.Flag{hostFlag(), &cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "as JSON"}},
-		Action: func(c *cli.Context) error {
-			if err := errNoArgs(c); err != nil {
-				return err
-			}
-			set, err := gather(c)
-			if err != nil {
-				return err
-			}
-			client, err := ollama.New(ollama.Options{Host: value(set.Host)})
-			if err != nil {
-				return configError(err)
-			}
-			models, err := client.Models(c.Context)
-			if err != nil {
-				return err
-			}
-			if c.Bool("json") {
-				return printJSON(s.out, models)
-			}
-			if len(models) == 0 {
-				return &failure{code: exitUnreachable, name: "model_missing", err: fmt.Errorf("no models at %s", client.Host()), hint: "Get one: ollama pull qwen3:8b"}
-			}
-			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
-			for _, m := range models {
-				var can []string
-				for what, does := range map[string]bool{"chat": m.Chats, "thinking": m.Thinks, "embedding": m.Embeds} {
-					if does {
-						can = append(can, what)
-					}
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", m.Name, bytesText(m.Size), strings.TrimPrefix(contextText(m.Trained), "context "), modTime(m.Modified), strings.Join(sorted(can), ", "))
-			}
-			return w.Flush()
-		},
-	}
-}
-
-func loadPrompts() (*prompts.Set, error) {
-	dir, err := configDir()
-	if err != nil {
-		return prompts.Default(), nil
-	}
-	set, err := prompts.Load(filepath.Join(dir, "prompts"))
-	if err != nil {
-		return nil, configError(err)
-	}
-	return set, nil
-}
-
-func promptsCommand(s streams) *cli.Command {
-	return &cli.Command{
-		Name:  "prompts",
-		Usage: "show or replace the words that mylm says to models",
-		Subcommands: []*cli.Command{
-			{
-				Name: "show", Usage: "print a template, or list them", ArgsUsage: "[NAME]",
-				Action: func(c *cli.Context) error {
-					set, err := loadPrompts()
-					if err != nil {
-						return err
-					}
-					if name := c.Args().First(); name != "" {
-						text, err := set.Source(name)
-						if err != nil {
-							return usageError("%v", err)
-						}
-						_, err = io.WriteString(s.out, text)
-						return err
-					}
-					for _, name := range prompts.Names() {
-						where := "built in"
-						if path := set.Path(name); path != "" {
-							where = path
-						}
-						fmt.Fprintf(s.out, "%-12s %s\n", name, where)
-					}
-					return nil
-				},
-			},
-			{
-				Name: "eject", Usage: "write a built-in template to where you can change it", ArgsUsage: "NAME",
-				Action: func(c *cli.Context) error {
-					if c.NArg() != 1 {
-						return usageError("prompts eject takes one name: %s", strings.Join(prompts.Names(), ", "))
-					}
-					path, err := ejectPrompt(c.Args().First())
-					if err != nil {
-						return err
-					}
-					_, err = fmt.Fprintln(s.out, path)
-					return err
-				},
-			},
-		},
-	}
-}
-
-func ejectPrompt(name string) (path string, err error) {
-	text, err := prompts.Builtin(name)
-	if err != nil {
-		return "", usageError("%v", err)
-	}
-	dir, err := configDir()
-	if err != nil {
-		return "", err
-	}
-	path = filepath.Join(dir, "prompts", name+".tmpl")
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return "", usageError("%s is there already", path).withHint("Change it, or delete it to get the built-in one back.")
-	}
-	if err != nil {
-		return "", err
-	}
-	_, err = io.WriteString(f, text)
-	return path, errors.Join(err, f.Close())
-}
-
 func configCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "config",
@@ -189,7 +55,10 @@ func configCommand(s streams) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "path", Usage: "print where the file is",
-				Action: func(*cli.Context) error {
+				Action: func(c *cli.Context) error {
+					if err := errNoArgs(c); err != nil {
+						return err
+					}
 					path, err := configPath()
 					if err != nil {
 						return err
@@ -200,12 +69,15 @@ func configCommand(s streams) *cli.Command {
 			},
 			{
 				Name: "show", Usage: "print the file, checked",
-				Action: func(*cli.Context) error {
+				Action: func(c *cli.Context) error {
+					if err := errNoArgs(c); err != nil {
+						return err
+					}
 					path, err := configPath()
 					if err != nil {
 						return err
 					}
-					text, err := os.ReadFile(path)
+					text, err := interruptibly(c.Context, func() ([]byte, error) { return os.ReadFile(path) })
 					if isMissing(err) {
 						fmt.Fprintf(s.err, "mylm: there is no %s yet; this is what mylm config edit starts with:\n", path)
 						text, err = []byte(configTemplate), nil
@@ -222,7 +94,12 @@ func configCommand(s streams) *cli.Command {
 			},
 			{
 				Name: "edit", Usage: "open the file in $VISUAL or $EDITOR, then check it",
-				Action: func(c *cli.Context) error { return editConfig(c.Context, s) },
+				Action: func(c *cli.Context) error {
+					if err := errNoArgs(c); err != nil {
+						return err
+					}
+					return editConfig(s)
+				},
 			},
 		},
 	}
@@ -243,11 +120,18 @@ func versionCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version",
-		Action: func(*cli.Context) error {
-			_, err := fmt.Fprintf(s.out, "mylm %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+		Action: func(c *cli.Context) error {
+			if err := errNoArgs(c); err != nil {
+				return err
+			}
+			return printVersion(s)
 		},
 	}
+}
+
+func printVersion(s streams) error {
+	_, err := fmt.Fprintf(s.out, "mylm %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 // version is the module's version, or the commit it was built from.
@@ -265,10 +149,4 @@ func version() string {
 		}
 	}
 	return "devel"
-}
-
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

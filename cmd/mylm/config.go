@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -53,7 +52,7 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 func configDir() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("no directory for the configuration: %w", err)
+		return "", configError(fmt.Errorf("no directory for the configuration: %w", err)).withHint("Set HOME, or MYLM_CONFIG to the path of the file.")
 	}
 	return filepath.Join(dir, "mylm"), nil
 }
@@ -81,15 +80,19 @@ func dataDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "mylm"), err
 }
 
-// loadConfig reads the configuration file. A missing file is an empty one.
+// loadConfig reads the configuration file. A missing file is an empty one,
+// unless the user has named it.
 func loadConfig() (*config, error) {
 	path, err := configPath()
 	if err != nil {
 		return &config{}, nil // without a home there is no configuration
 	}
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if isMissing(err) && os.Getenv("MYLM_CONFIG") == "" {
 		return &config{}, nil
+	}
+	if isMissing(err) {
+		return nil, configError(fmt.Errorf("MYLM_CONFIG names %s, which does not exist", path)).withHint("mylm config edit makes it; without MYLM_CONFIG the usual file is read")
 	}
 	if err != nil {
 		return nil, configError(err)
@@ -141,11 +144,11 @@ func (s *settings) check() error {
 		atLeast("max_tokens", s.MaxTokens, 1),
 		atLeast("num_ctx", s.NumCtx, 256),
 	)
-	if s.Temperature != nil && (*s.Temperature < 0 || *s.Temperature > 10) {
+	if s.Temperature != nil && !(*s.Temperature >= 0 && *s.Temperature <= 10) { // so that NaN fails too
 		err = errors.Join(err, fmt.Errorf("temperature is %v; it must be from 0 to 10", *s.Temperature))
 	}
 	if s.Think != nil && !slices.Contains([]string{"auto", "on", "off"}, *s.Think) {
-		err = errors.Join(err, fmt.Errorf("think is %q; it must be auto, on or off", *s.Think))
+		err = errors.Join(err, fmt.Errorf("think is %q; it must be auto, on or off", echoed(*s.Think)))
 	}
 	return err
 }
@@ -183,11 +186,11 @@ func (c *config) profile(name string) (settings, error) {
 			known = append(known, n)
 		}
 		slices.Sort(known)
-		f := configError(fmt.Errorf("there is no profile %q in the configuration", name))
+		f := configError(fmt.Errorf("there is no profile %q in the configuration", echoed(name)))
 		if len(known) > 0 {
 			return settings{}, f.withHint("There are: " + strings.Join(known, ", "))
 		}
-		return settings{}, f.withHint("It has none. A profile is a table [profiles." + name + "]: mylm config edit")
+		return settings{}, f.withHint("It has none. A profile is a table [profiles." + echoed(name) + "]: mylm config edit")
 	}
 	return p.over(c.settings), nil
 }

@@ -2,10 +2,9 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 
 // editConfig opens the configuration file in the user's editor and checks what
 // was saved.
-func editConfig(ctx context.Context, s streams) error {
+func editConfig(s streams) error {
 	path, err := configPath()
 	if err != nil {
 		return err
@@ -25,12 +24,20 @@ func editConfig(ctx context.Context, s streams) error {
 	if runtime.GOOS == "windows" {
 		fallback = "notepad"
 	}
-	// An editor is often set with arguments: "code --wait".
-	editor := strings.Fields(cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"), fallback))
-	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...)
+	editor := cmp.Or(strings.TrimSpace(os.Getenv("VISUAL")), strings.TrimSpace(os.Getenv("EDITOR")), fallback)
+	cmd := editorCommand(editor, path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
-	if err := cmd.Run(); err != nil {
-		return configError(fmt.Errorf("the editor %q: %w", strings.Join(editor, " "), err)).withHint("Set VISUAL or EDITOR, or open " + path + " yourself.")
+	err = cmd.Start()
+	if err == nil {
+		// In an editor an interrupt is a key like others, and the terminal sends
+		// it to us as well. Ignored from here on, for a program inherits at its
+		// start what is ignored.
+		signal.Ignore(os.Interrupt)
+		err = cmd.Wait()
+		signal.Reset(os.Interrupt)
+	}
+	if err != nil {
+		return configError(fmt.Errorf("the editor %q: %w", shorten(editor, 100), err)).withHint("Set VISUAL or EDITOR, or open " + path + " yourself.")
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -96,6 +96,9 @@ func outcome(r agent.Result, limits limits) *failure {
 		return say("The log above says what failed.", "stopped: %d tool calls in a row failed", limits.errors)
 	case agent.StopDenied:
 		f.code = exitDenied
+		if limits.stopped {
+			return say("", "stopped by you (%s)", lastCall(r))
+		}
 		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", lastCall(r))
 	case agent.StopMalformed:
 		f.code = exitMalformed
@@ -112,7 +115,11 @@ func outcome(r agent.Result, limits limits) *failure {
 	return asFailure(r.Err)
 }
 
-type limits struct{ errors, malformed int }
+// limits is what a result does not say about its own end.
+type limits struct {
+	errors, malformed int
+	stopped           bool // a person said stop
+}
 
 func lastCall(r agent.Result) string {
 	if len(r.Calls) == 0 {
@@ -120,15 +127,6 @@ func lastCall(r agent.Result) string {
 	}
 	c := r.Calls[len(r.Calls)-1]
 	return oneLine(c.Name+" "+string(c.Args), 100)
-}
-
-// oneLine is the beginning of s without line breaks, at most n runes.
-func oneLine(s string, n int) string {
-	runes := []rune(strings.Join(strings.Fields(s), " "))
-	if len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return string(runes)
 }
 
 // report prints a failure on stderr.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -29,7 +28,7 @@ func hostFlag() cli.Flag {
 // gather lays the settings over each other: flag, MYLM_* variable, profile,
 // configuration file, OLLAMA_HOST.
 func gather(c *cli.Context) (settings, error) {
-	file, err := loadConfig()
+	file, err := interruptibly(c.Context, loadConfig)
 	if err != nil {
 		return settings{}, err
 	}
@@ -75,19 +74,4 @@ func value[T any](p *T) (v T) {
 		v = *p
 	}
 	return v
-}
-
-// errNoArgs is for commands that take no arguments.
-func errNoArgs(c *cli.Context) error {
-	if c.Args().Present() {
-		return usageError("%s takes no arguments, but got %q", c.Command.FullName(), c.Args().First())
-	}
-	return nil
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return fmt.Sprintf("1 %s", thing)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

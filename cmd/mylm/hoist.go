@@ -41,7 +41,10 @@ func hoist(app *cli.App, args []string) []string {
 		default:
 			arg, valued := canonical(flags, arg)
 			out = append(out, arg)
-			if valued && len(rest) > 0 {
+			if valued && len(rest) == 0 {
+				return out // its value is missing: nothing of ours may stand in for it
+			}
+			if valued {
 				out, rest = append(out, rest[0]), rest[1:]
 			}
 		}

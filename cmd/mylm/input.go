@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -40,30 +42,51 @@ type input struct {
 func (in input) prompt() string {
 	var b strings.Builder
 	b.WriteString(in.question)
+	tag := in.tag()
 	for _, a := range in.attachments {
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		fmt.Fprintf(&b, "--- %s ---\n%s\n--- end of %s ---", a.name, strings.TrimRight(a.text, "\n"), a.name)
+		name := oneLine(printable(a.name), 200) + tag
+		fmt.Fprintf(&b, "--- %s ---\n%s\n--- end of %s ---", name, strings.TrimRight(a.text, "\n"), name)
 	}
 	return b.String()
+}
+
+// tag goes into the lines around attachments when one of them holds such a line
+// itself. It stands in none of them, so that no text can end before its end.
+func (in input) tag() string {
+	var all strings.Builder
+	for _, a := range in.attachments {
+		all.WriteString(a.text)
+		all.WriteByte('\n')
+	}
+	text := all.String()
+	if !strings.Contains(text, "--- end of ") {
+		return ""
+	}
+	// Derived from the text, so that the same question is the same prompt.
+	for sum := sha256.Sum256([]byte(text)); ; sum = sha256.Sum256(sum[:]) {
+		if tag := hex.EncodeToString(sum[:4]); !strings.Contains(text, tag) {
+			return " " + tag
+		}
+	}
 }
 
 // readInput puts the question together from the arguments, stdin and --file.
 func readInput(ctx context.Context, c *cli.Context, s streams, screen *screen) (input, error) {
 	var in input
-	var words []string
+	words := c.Args().Slice()
 	dash := false
-	for _, arg := range c.Args().Slice() {
-		if arg == "-" {
-			dash = true
-		} else {
-			words = append(words, arg)
-		}
+	// In the middle it is a minus.
+	if n := len(words); n > 0 && words[0] == "-" {
+		dash, words = true, words[1:]
+	} else if n > 0 && words[n-1] == "-" {
+		dash, words = true, words[:n-1]
 	}
 	in.question = strings.TrimSpace(strings.Join(words, " "))
 	for _, path := range c.StringSlice("file") {
-		text, err := readFile(path)
+		text, err := interruptibly(ctx, func() (string, error) { return readFile(path) })
 		if err != nil {
 			return in, err
 		}
@@ -96,15 +119,19 @@ func readInput(ctx context.Context, c *cli.Context, s streams, screen *screen) (
 func readFile(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return "", usageError("--file: %v", err)
+		var where *os.PathError
+		if errors.As(err, &where) {
+			err = fmt.Errorf("%s %s: %w", where.Op, echoed(path), where.Err)
+		}
+		return "", usageError("--file: %w", err)
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return "", usageError("--file %s: it is a directory", path).withHint("Name the files in it, or ask about the directory: the model can look itself.")
+		return "", usageError("--file %s: it is a directory", echoed(path)).withHint("Name the files in it, or ask about the directory: the model can look itself.")
 	}
 	text, err := readText(f)
 	if err != nil {
-		return "", usageError("--file %s: %v", path, err)
+		return "", usageError("--file %s: %v", echoed(path), err)
 	}
 	return text, nil
 }
@@ -186,7 +213,7 @@ func (in *input) fit(ctx context.Context, m *opened, request func(prompt string)
 	if size < 4096 { // fits the smallest window there is, which is not asked about for nothing
 		return nil
 	}
-	window, err := windowOf(ctx, m.Model)
+	window, err := windowOf(ctx, screen, m)
 	if err != nil || window == 0 {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"unicode"
 
 	"golang.org/x/term"
 )
@@ -18,7 +17,7 @@ import (
 //	--json object               stdout   at the end, instead of the answer
 //	tool calls, notices         stderr   always, but not with --quiet
 //	thought, statistics         stderr   with --verbose
-//	spinner                     stderr   if stderr is a terminal, not with --quiet
+//	spinner                     stderr   if stderr is a terminal that can, not with --quiet
 //	errors and what to do       stderr   always
 //	questions (allow? which?)   /dev/tty if there is one and CI is not set; else the answer is no
 //
@@ -57,6 +56,7 @@ type screen struct {
 	streams
 	outTTY, errTTY bool
 	color          bool
+	still          bool // nothing is drawn in place
 
 	mu     sync.Mutex
 	drawn  bool  // something stands on the current line of stderr, to be cleared
@@ -66,8 +66,9 @@ type screen struct {
 
 func newScreen(s streams, color string) *screen {
 	sc := &screen{streams: s, outTTY: isTerminal(s.out), errTTY: isTerminal(s.err)}
-	dumb := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"
-	sc.color = color == "always" || color == "auto" && sc.errTTY && !dumb
+	dumb := os.Getenv("TERM") == "dumb"
+	sc.color = color == "always" || color == "auto" && sc.errTTY && !dumb && os.Getenv("NO_COLOR") == ""
+	sc.still = !sc.errTTY || dumb
 	return sc
 }
 
@@ -88,17 +89,20 @@ func (s *screen) answer(text string) {
 }
 
 // say writes whole lines to stderr.
-func (s *screen) say(text string) {
+func (s *screen) say(text string) { s.write(s.foreign(text)) }
+
+// dim writes whole lines to stderr, faintly where colours are wanted.
+func (s *screen) dim(text string) { s.write(s.faint(s.foreign(text))) }
+
+func (s *screen) write(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
 	s.freshLine()
-	_, _ = io.WriteString(s.err, s.foreign(strings.TrimRight(text, "\n"))+"\n")
+	_, _ = io.WriteString(s.err, strings.TrimRight(text, "\n")+"\n")
 }
 
-// dim writes whole lines to stderr, faintly where colours are wanted.
-func (s *screen) dim(text string) { s.say(s.faint(text)) }
-
+// faint adds colour to text that is clean already.
 func (s *screen) faint(text string) string {
 	if !s.color {
 		return text
@@ -117,25 +121,28 @@ const (
 	clearRow = "\r\x1b[K"
 )
 
-// foreign removes control characters from what goes to a terminal, but keeps
-// our own colours.
+// foreign removes control characters from what goes to a terminal.
 func (s *screen) foreign(text string) string {
 	if !s.errTTY {
 		return text
 	}
-	const on, off = "\ue000", "\ue001" // private use: stand for our own codes
-	text = strings.NewReplacer(faintOn, on, colorOff, off).Replace(text)
-	return strings.NewReplacer(on, faintOn, off, colorOff).Replace(printable(text))
+	return printable(text)
 }
 
-// draw shows text in place on stderr, until something else is written.
+// draw shows a line faintly and in place on stderr, until something else is
+// written. It never fills the last column: a terminal would go on to the next
+// row, which clearing leaves behind.
 func (s *screen) draw(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.column {
+	if s.column || s.still {
 		return // stdout is in the middle of a line of the same terminal
 	}
-	_, _ = io.WriteString(s.err, clearRow+s.foreign(text))
+	columns, _, err := term.GetSize(int(s.err.Fd()))
+	if err != nil || columns <= 0 {
+		columns = 80
+	}
+	_, _ = io.WriteString(s.err, clearRow+s.faint(cut(s.foreign(text), columns-1)))
 	s.drawn = true
 }
 
@@ -170,19 +177,4 @@ func (s *screen) endAnswer() {
 		_, _ = io.WriteString(s.out, "\n")
 		s.column = false
 	}
-}
-
-// printable removes what could make a terminal do things: control characters
-// other than newline and tab, and the direction marks that make text read as
-// something else.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"iter"
+	"strconv"
+	"strings"
 
 	"mylm/agent"
 	"mylm/providers"
@@ -47,9 +52,56 @@ type jsonError struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
+// failureJSON is the object for a failure before any run.
+func failureJSON(f *failure) jsonReport {
+	return jsonReport{Status: agent.Failed, ToolCalls: []agent.CallRecord{}, Error: &jsonError{Code: f.name, Message: f.Error(), Hint: f.hint}}
+}
+
+// wantsJSON reports whether --json stands on the command line, right or wrong
+// as the rest of it may be.
+func wantsJSON(args []string) bool {
+	for _, arg := range args[min(1, len(args)):] {
+		if arg == "--" {
+			return false
+		}
+		name, given, inline := strings.Cut(arg, "=")
+		if name != "--json" && name != "-json" {
+			continue
+		}
+		on, err := strconv.ParseBool(given)
+		if !inline || err == nil && on {
+			return true
+		}
+	}
+	return false
+}
+
+// printJSON writes v as indented JSON. Control characters of any kind are
+// escaped, for stdout may be a terminal.
+func printJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, r := range string(b) {
+		if r < 0x80 || printable(string(r)) != "" {
+			text.WriteRune(r)
+		} else {
+			fmt.Fprintf(&text, `\u%04x`, r) // all of them are below U+10000
+		}
+	}
+	text.WriteByte('\n')
+	_, err = io.WriteString(w, text.String())
+	return err
+}
+
 // printJSON writes the object for a run, or for the failure before it.
 func (a *asking) printJSON(f *failure) {
 	report := jsonReport{Status: agent.Failed, ToolCalls: []agent.CallRecord{}}
+	if f != nil {
+		report = failureJSON(f)
+	}
 	if a.model != nil {
 		report.Model = a.model.name
 	}
@@ -61,10 +113,7 @@ func (a *asking) printJSON(f *failure) {
 			report.Output = r.Response
 		}
 	}
-	if f != nil {
-		report.Error = &jsonError{Code: f.name, Message: f.Error(), Hint: f.hint}
-	}
-	if err := a.writeJSON(report); err != nil && a.screen.failed == nil {
+	if err := printJSON(a.screen.out, report); err != nil && a.screen.failed == nil {
 		a.screen.failed = err
 	}
 }

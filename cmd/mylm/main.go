@@ -8,9 +8,6 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
-
-	"github.com/urfave/cli/v2"
 )
 
 func main() { os.Exit(run(os.Args, streams{os.Stdin, os.Stdout, os.Stderr})) }
@@ -25,17 +22,26 @@ func run(args []string, s streams) (code int) {
 			code = exitError
 		}
 	}()
+	dropEmptyVariables()
 	ctx, stop := interruptible(screen)
 	defer stop()
 
-	app := newApp(s)
-	err := app.RunContext(ctx, hoist(app, args))
+	help := &sink{Writer: s.out}
+	app := newApp(s, help)
+	args = hoist(app, args)
+	err := app.RunContext(ctx, args)
+	if err == nil && help.failed != nil {
+		err = fmt.Errorf("the text could not be written: %w", help.failed)
+	}
 	if err == nil {
 		return exitOK
 	}
 	f := asFailure(err)
 	if !errors.Is(err, errReported) {
 		f.report(screen)
+		if wantsJSON(args) {
+			_ = printJSON(s.out, failureJSON(f)) // stderr has it as well
+		}
 	}
 	return f.code
 }
@@ -43,12 +49,21 @@ func run(args []string, s streams) (code int) {
 // errReported marks an error that the user has been told about.
 var errReported = errors.New("reported")
 
-// interruptible returns a context that the first interrupt cancels. The second
-// one ends the process at once.
+// dropEmptyVariables makes an empty variable of ours count as none.
+func dropEmptyVariables() {
+	for _, kv := range os.Environ() {
+		if name, value, _ := strings.Cut(kv, "="); value == "" && strings.HasPrefix(name, "MYLM_") {
+			_ = os.Unsetenv(name)
+		}
+	}
+}
+
+// interruptible returns a context that the first signal to end cancels. The
+// second one ends the process at once.
 func interruptible(s *screen) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, endSignals()...)
 	done := make(chan struct{})
 	go func() {
 		for range 2 {
@@ -71,59 +86,24 @@ func interruptible(s *screen) (context.Context, func()) {
 	}
 }
 
-func newApp(s streams) *cli.App {
-	app := &cli.App{
-		Name:        "mylm",
-		Usage:       "give a language model that cannot call functions hands",
-		Description: "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
-		Commands: []*cli.Command{
-			askCommand(s), toolsCommand(s), modelsCommand(s), promptsCommand(s), configCommand(s), versionCommand(s),
-		},
-		HideVersion:     true,
-		Reader:          s.in,
-		Writer:          s.out,
-		ErrWriter:       s.err,
-		ExitErrHandler:  func(*cli.Context, error) {}, // run decides about exit codes
-		OnUsageError:    onUsageError,
-		CommandNotFound: func(*cli.Context, string) {},
-		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name != "" {
-				return usageError("there is no command %q", name).withHint("mylm help lists the commands; to ask a question: mylm ask \"" + strings.Join(c.Args().Slice(), " ") + "\"")
-			}
-			return cli.ShowAppHelp(c)
-		},
+// interruptibly waits for f until ctx is done. A read of a pipe that nobody
+// writes to cannot be ended from here: it ends with the process, which is about
+// to.
+func interruptibly[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
 	}
-	for _, c := range app.Commands {
-		prepare(c)
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
 	}
-	return app
-}
-
-// prepare gives a command and its subcommands what all have in common.
-func prepare(c *cli.Command) {
-	c.OnUsageError = onUsageError
-	c.HideHelpCommand = true
-	for _, sub := range c.Subcommands {
-		prepare(sub)
-	}
-	if len(c.Subcommands) > 0 && c.Action == nil {
-		c.Action = func(ctx *cli.Context) error {
-			if ctx.Args().Present() {
-				return usageError("mylm %s: there is no %q", c.Name, ctx.Args().First()).withHint("mylm help " + c.Name + " lists what there is")
-			}
-			return cli.ShowSubcommandHelp(ctx)
-		}
-	}
-}
-
-func onUsageError(c *cli.Context, err error, _ bool) error {
-	name := "help"
-	if c.Command != nil && c.Command.Name != "" && c.Command.Name != "mylm" {
-		name = "help " + c.Command.Name
-	}
-	msg := err.Error()
-	if flag, ok := strings.CutPrefix(msg, "flag provided but not defined: "); ok {
-		msg = "there is no flag " + flag
-	}
-	return usageError("%s", msg).withHint("mylm " + name + " lists the flags; a question that begins with - goes behind --")
 }

@@ -1,16 +1,36 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"os/signal"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
+	// A program built with -race sleeps for a second at its end otherwise, and
+	// the scripts run it a hundred times.
+	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	testscript.Main(m, map[string]func(){
-		"mylm": main,
+		"mylm":               main,
+		"interrupted-editor": interruptedEditor,
 	})
+}
+
+// interruptedEditor is an editor that takes an interrupt for a key.
+func interruptedEditor() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	fmt.Println("editing")
+	for range 2 {
+		<-signals
+		fmt.Println("interrupted")
+	}
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	fmt.Println("saved")
 }
 
 // TestScripts runs every script in testdata/script with the real command.
@@ -27,6 +47,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_COLOR", "")
 			env.Setenv("TERM", "xterm")
 			env.Setenv("CI", "")
+			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv("LONG", strings.Repeat("x", 150))
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -41,11 +63,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: exits CODE [ARGS...]")
 	}
 	err := ts.Exec("mylm", args[1:]...)
-	code := "0"
-	if err != nil {
-		code = exitCode(err)
-	}
-	if code != args[0] {
+	if code := exitCode(err); code != args[0] {
 		ts.Fatalf("mylm exited %s, want %s", code, args[0])
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
@@ -29,39 +30,53 @@ type opened struct {
 }
 
 // openModel finds the model that the settings, or the circumstances, name.
-func openModel(ctx context.Context, s settings, ask chooser) (*opened, error) {
+func openModel(ctx context.Context, s settings, sc *screen, ask chooser) (*opened, error) {
 	provider, name := splitModel(value(s.Model))
 	switch provider {
 	case "demo":
+		if name != "" {
+			return nil, usageError("there is no model %q: the demo model is just demo", echoed(value(s.Model)))
+		}
 		return &opened{Model: demo.New(), name: "demo", local: true,
 			notice: "demo: answered by simple built-in rules, not by a language model"}, nil
 	case "scripted":
-		m, err := scripted.Load(name)
+		m, err := interruptibly(ctx, func() (*scripted.Model, error) { return scripted.Load(name) })
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
-			return nil, usageError("model %s: %v", value(s.Model), err)
+			return nil, usageError("model %s: %s", echoed(value(s.Model)), echoing(err, name))
 		}
 		return &opened{Model: m, name: value(s.Model), local: true}, nil
 	}
 	client, err := ollama.New(ollama.Options{Host: value(s.Host)})
 	if err != nil {
-		return nil, configError(err).withHint("The address comes from --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
+		return nil, wrongHost(err, value(s.Host))
 	}
 	options := ollama.ModelOptions{NumCtx: value(s.NumCtx)}
 	if s.KeepAlive != nil {
 		d, err := ollama.ParseKeepAlive(*s.KeepAlive)
 		if err != nil {
-			return nil, usageError("%v", err)
+			return nil, usageError("%s", echoing(err, *s.KeepAlive))
 		}
 		options.KeepAlive = &d
 	}
 	o := &opened{}
 	if name == "" {
-		if name, o.notice, err = defaultModel(ctx, client, ask); err != nil {
+		if name, o.notice, err = defaultModel(ctx, sc, client, ask); err != nil {
 			return nil, err
 		}
 	}
 	o.Model, o.name = client.Model(name, options), name
 	return o, nil
+}
+
+// wrongHost says where an address that cannot be used comes from.
+func wrongHost(err error, host string) error {
+	if echoed(host) != host { // the error repeats parts of it too
+		err = fmt.Errorf("the Ollama address %q is none", echoed(host))
+	}
+	return configError(err).withHint("The address comes from --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
 }
 
 // splitModel takes provider/name apart. What is not known as a provider is the
@@ -82,11 +97,11 @@ type chooser func(ctx context.Context, title string, lines []string) (int, error
 
 // defaultModel picks a model when none is configured: the last one used, else
 // the only one installed, else whichever the user chooses.
-func defaultModel(ctx context.Context, client *ollama.Client, ask chooser) (name, notice string, err error) {
+func defaultModel(ctx context.Context, sc *screen, client *ollama.Client, ask chooser) (name, notice string, err error) {
 	if last := lastModel(); last != "" {
 		return last, "", nil
 	}
-	all, err := client.Models(ctx)
+	all, err := listModels(ctx, sc, client)
 	if err != nil {
 		return "", "", err
 	}
@@ -99,11 +114,11 @@ func defaultModel(ctx context.Context, client *ollama.Client, ask chooser) (name
 			err:  fmt.Errorf("no model to talk to is installed at %s", client.Host()),
 			hint: "Get one:        ollama pull qwen3:8b\nWithout Ollama: mylm ask -m demo \"what files are here?\""}
 	case 1:
-		return models[0].Name, "using " + models[0].Name + ", the only model installed", nil
+		return models[0].Name, "using " + serverText(models[0].Name) + ", the only model installed", nil
 	}
 	lines := make([]string, len(models))
 	for i, m := range models {
-		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s %8s  %s", m.Name, bytesText(m.Size), contextText(m.Trained)), " ")
+		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s %8s  %s", serverText(m.Name), bytesText(m.Size), contextText(m.Trained)), " ")
 	}
 	i, err := ask(ctx, "Several models are installed. Which one?", lines)
 	if err != nil {
@@ -112,7 +127,7 @@ func defaultModel(ctx context.Context, client *ollama.Client, ask chooser) (name
 	if i < 0 {
 		return "", "", &failure{code: exitUnreachable, name: string(providers.ModelMissing),
 			err:  errors.New("several models are installed, and none is chosen"),
-			hint: "Name one: mylm ask -m " + models[0].Name + " \"...\", or set MYLM_MODEL, or model in the configuration.\n" + strings.Join(lines, "\n")}
+			hint: "Name one: mylm ask -m " + serverText(models[0].Name) + " \"...\", or set MYLM_MODEL, or model in the configuration.\n" + strings.Join(lines, "\n")}
 	}
 	return models[i].Name, "", nil
 }
@@ -171,13 +186,17 @@ func forgetModel(name string) {
 }
 
 // windowOf is the model's context window in tokens; 0 where nobody knows it.
-func windowOf(ctx context.Context, m providers.Model) (int, error) {
-	informer, ok := m.(providers.Informer)
+func windowOf(ctx context.Context, sc *screen, m *opened) (window int, err error) {
+	informer, ok := m.Model.(providers.Informer)
 	if !ok {
 		return 0, nil
 	}
-	info, err := informer.Info(ctx)
-	return info.Window, err
+	err = patiently(ctx, sc, "asking about "+serverText(m.name), func(ctx context.Context) error {
+		info, err := informer.Info(ctx)
+		window = info.Window
+		return err
+	})
+	return window, err
 }
 
 func modTime(t time.Time) string {
@@ -187,5 +206,8 @@ func modTime(t time.Time) string {
 	return t.Local().Format(time.DateOnly)
 }
 
-// isMissing reports whether err says that a file does not exist.
-func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+// isMissing reports whether err says that a file does not exist, or cannot: a
+// home of /dev/null is common for services.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -111,8 +112,11 @@ func TestTerminalContinuesCutReply(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	for name, sig := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+	for name, sig := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP, "SIGQUIT": syscall.SIGQUIT} {
 		t.Run(name, func(t *testing.T) {
+			if signal.Ignored(sig) {
+				t.Skip("whoever runs the tests ignores it")
+			}
 			cmd := command(t, map[string]string{"replies.txt": "=== reply\nWell,\n<tool_code><name>execute_command</name><parameters>{\"command\": \"echo started >&2; touch started; exec sleep 1000\"}</parameters></tool_code>\n"}, "ask", "q", "--yes")
 			var out, errs bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errs
@@ -186,7 +190,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no /dev/full on this system")
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"ask", "q"}, {"ask", "q", "--json"}} {
+	for _, args := range [][]string{{"ask", "q"}, {"ask", "q", "--json"}, {"help"}, {"help", "ask"}, {"prompts", "show"}, {"prompts", "show", "system"}, {"version"}} {
 		cmd := command(t, map[string]string{"replies.txt": "=== reply\nFine.\n"}, args...)
 		var errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = full, &errs

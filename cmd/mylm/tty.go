@@ -9,15 +9,27 @@ import (
 	"strconv"
 	"strings"
 
-	"mylm/agent"
+	"golang.org/x/term"
 )
 
 // person asks questions on the terminal, whatever stdin and stdout are
 // connected to. Where there is no terminal, or CI is set, there is nobody.
 type person struct {
-	screen *screen
-	view   *view // paused while a question stands; may be nil
+	screen  *screen
+	view    *view // paused while a question stands; may be nil
+	stopped bool  // the answer to a question was to stop
 }
+
+// nobody is the reason why a question was not answered, as a sentence.
+type nobody string
+
+func (n nobody) Error() string { return string(n) }
+
+const (
+	noTerminal = nobody("There is no terminal to ask on")
+	inCI       = nobody("CI is set: nobody is asked")
+	noAnswer   = nobody("There was no answer")
+)
 
 // openTTY opens the terminal of the process for reading and for writing.
 func openTTY() (in, out *os.File, err error) {
@@ -31,28 +43,45 @@ func openTTY() (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// errNobody says that there is nobody to ask.
-var errNobody = errors.New("no terminal to ask on")
+// ttySize is the size of the terminal that questions are asked on: 80 by 24,
+// the size of the DEC VT100, where it does not say.
+func ttySize() (columns, rows int) {
+	columns, rows = 80, 24
+	f, err := os.OpenFile(ttyOut, os.O_WRONLY, 0)
+	if err != nil {
+		return columns, rows
+	}
+	defer f.Close()
+	if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
+		columns, rows = w, h
+	}
+	return columns, rows
+}
 
-// ask shows a question on the terminal and returns the line that is typed.
+// ask shows a question on the terminal and returns the line that is typed. What
+// was typed before the question stood there is no answer to it.
 func (p *person) ask(ctx context.Context, question string) (string, error) {
 	if os.Getenv("CI") != "" {
-		return "", errNobody
+		return "", inCI
 	}
 	in, out, err := openTTY()
 	if err != nil {
-		return "", errNobody
+		return "", noTerminal
 	}
+	defer out.Close()
 	if p.view != nil {
 		p.view.pause()
 	}
 	if p.screen.outTTY {
 		p.screen.endAnswer()
 	}
-	defer out.Close()
+	if err := flushInput(in); err != nil {
+		in.Close()
+		return "", fmt.Errorf("the terminal does not drop what was typed ahead, so nothing is asked on it: %w", err)
+	}
 	if _, err := fmt.Fprint(out, printable(question)); err != nil {
 		in.Close()
-		return "", errNobody
+		return "", noTerminal
 	}
 	type line struct {
 		text string
@@ -66,8 +95,9 @@ func (p *person) ask(ctx context.Context, question string) (string, error) {
 	}()
 	select {
 	case l := <-typed:
-		if l.err != nil && l.text == "" {
-			return "", errNobody
+		if l.err != nil {
+			fmt.Fprintln(out)
+			return "", noAnswer
 		}
 		return l.text, nil
 	case <-ctx.Done():
@@ -75,43 +105,6 @@ func (p *person) ask(ctx context.Context, question string) (string, error) {
 		fmt.Fprintln(out)
 		return "", ctx.Err()
 	}
-}
-
-// approve allows what only reads and asks about everything else.
-func (p *person) approve(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
-	if r.Effect.OnlyReads() {
-		return agent.Decision{Verdict: agent.Allow}, nil
-	}
-	preview := "    " + strings.ReplaceAll(visible(r.Preview), "\n", "\n    ")
-	answer, err := p.ask(ctx, fmt.Sprintf("\nThe model wants to use %s (%s):\n\n%s\n\nAllow it? [y]es, [n]o, [s]top: ", r.Name, r.Effect, preview))
-	if errors.Is(err, errNobody) {
-		p.screen.say(fmt.Sprintf("mylm: denied: %s %s\n  There is no terminal to ask on; --yes allows everything.", r.Name, oneLine(r.Preview, 200)))
-		return agent.Decision{Reason: "nobody is there to allow it"}, nil
-	}
-	if err != nil {
-		return agent.Decision{}, err
-	}
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return agent.Decision{Verdict: agent.Allow}, nil
-	case "s", "stop":
-		return agent.Decision{Verdict: agent.Stop, Reason: "the user said no and stopped the run"}, nil
-	}
-	return agent.Decision{Reason: "the user said no"}, nil
-}
-
-// visible shows control characters as their escapes, so that a command cannot
-// hide behind them.
-func visible(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r == '\n' || r == '\t' || printable(string(r)) != "" {
-			b.WriteRune(r)
-			continue
-		}
-		b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-	}
-	return b.String()
 }
 
 // choose lets the user pick one of several lines by number.
@@ -124,7 +117,8 @@ func (p *person) choose(ctx context.Context, title string, lines []string) (int,
 	fmt.Fprintf(&b, "\nNumber [1]: ")
 	for {
 		answer, err := p.ask(ctx, b.String())
-		if errors.Is(err, errNobody) {
+		var no nobody
+		if errors.As(err, &no) {
 			return -1, nil
 		}
 		if err != nil {

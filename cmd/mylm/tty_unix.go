@@ -2,4 +2,28 @@
 
 package main
 
+import (
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
 const ttyIn, ttyOut = "/dev/tty", "/dev/tty"
+
+// endSignals are the signals that end a run. A hangup that is ignored already,
+// as below nohup, stays so.
+func endSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
+// editorCommand runs an editor as the shell reads it: "code --wait" and paths
+// in quotes are both common. The trap keeps the shell alive until the editor,
+// which has the signal to itself, has ended.
+func editorCommand(editor, path string) *exec.Cmd {
+	return exec.Command("sh", "-c", "trap : INT QUIT; "+editor+` "$1"`, "sh", path)
+}

@@ -1,3 +1,26 @@
 package main
 
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/windows"
+)
+
 const ttyIn, ttyOut = "CONIN$", "CONOUT$"
+
+// endSignals are the signals that end a run.
+func endSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
+
+// flushInput drops what was typed and not read yet.
+func flushInput(tty *os.File) error {
+	return windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd()))
+}
+
+// editorCommand runs an editor, which may be set with arguments: "code --wait".
+func editorCommand(editor, path string) *exec.Cmd {
+	words := strings.Fields(editor)
+	return exec.Command(words[0], append(words[1:], path)...)
+}

@@ -28,7 +28,7 @@ type view struct {
 
 func newView(s *screen, quiet, verbose, stream bool) *view {
 	v := &view{screen: s, quiet: quiet, verbose: verbose, stream: stream && s.outTTY && !quiet, start: true}
-	if s.errTTY && !quiet {
+	if !s.still {
 		v.spinner = newSpinner(s)
 	}
 	return v
@@ -113,22 +113,39 @@ func (v *view) text(s string) {
 		}
 		v.start = false
 	}
-	s = v.space + s
 	kept := strings.TrimRight(s, " \t\r\n")
-	v.space = s[len(kept):]
 	if kept == "" {
+		v.space = held(v.space + s)
 		return
 	}
 	v.idle()
 	v.streamed = true
-	v.screen.answer(kept)
+	v.screen.answer(v.space + kept)
+	v.space = held(s[len(kept):])
 }
+
+// held bounds white space that waits for what follows it, of which some models
+// write without end: three newlines, and 200 bytes behind the last of them.
+func held(space string) string {
+	if len(space) < 200 {
+		return space
+	}
+	last := space[strings.LastIndexByte(space, '\n')+1:]
+	return strings.Repeat("\n", min(3, strings.Count(space, "\n"))) + last[:min(200, len(last))]
+}
+
+// thoughtLine is how much of a line of thought is kept back for its end.
+const thoughtLine = 4096
 
 func (v *view) thought(s string) {
 	if !v.verbose || v.quiet {
 		return
 	}
 	v.thoughts += s
+	if len(v.thoughts) > thoughtLine {
+		v.endThought()
+		return
+	}
 	if i := strings.LastIndexByte(v.thoughts, '\n'); i >= 0 {
 		v.showThought(v.thoughts[:i])
 		v.thoughts = v.thoughts[i+1:]
@@ -162,18 +179,33 @@ func (v *view) call(p agent.ToolCall) {
 	if v.verbose && len(p.Repairs) > 0 {
 		v.say("  mended: " + strings.Join(p.Repairs, ", "))
 	}
-	v.spin("running " + p.Name)
+	v.spin("running " + oneLine(p.Name, 60))
 }
 
-// callLine is a call in one line: a command as in a shell, another tool by name.
+// commandLines is how much of a command is shown while it runs.
+const commandLines = 5
+
+// callLine is a call in a line or few: a command as in a shell, another tool by
+// name.
 func callLine(name string, args json.RawMessage) string {
 	if name == shell.Name {
 		var in struct{ Command string }
 		if json.Unmarshal(args, &in) == nil && in.Command != "" {
-			return "$ " + strings.ReplaceAll(in.Command, "\n", "\n  ")
+			lines := strings.Split(strings.TrimSpace(in.Command), "\n")
+			more := len(lines) - commandLines
+			if more > 1 {
+				lines = lines[:commandLines]
+			}
+			for i, l := range lines {
+				lines[i] = shorten(l, 200)
+			}
+			if more > 1 {
+				lines = append(lines, fmt.Sprintf("… %d more lines", more))
+			}
+			return "$ " + strings.Join(lines, "\n  ")
 		}
 	}
-	return "> " + name + " " + oneLine(string(args), 200)
+	return "> " + oneLine(name, 60) + " " + oneLine(string(args), 200)
 }
 
 func (v *view) output(p agent.ToolOutput) {
@@ -182,8 +214,9 @@ func (v *view) output(p agent.ToolOutput) {
 	case p.Skipped:
 		v.say("repeated, not run: " + callLine(p.Name, p.Args))
 	case !p.Success && !p.Denied:
-		v.say("  " + p.Name + ": " + oneLine(p.Error, 200))
-	case v.verbose && p.Output != "":
+		v.say("  " + oneLine(p.Name, 60) + ": " + oneLine(p.Error, 200))
+	}
+	if v.verbose && !p.Skipped && p.Output != "" {
 		v.say("  " + strings.ReplaceAll(strings.TrimRight(p.Output, "\n"), "\n", "\n  "))
 	}
 }
@@ -236,7 +269,7 @@ func (sp *spinner) run(stop, done chan struct{}) {
 		if d := time.Since(start); d >= time.Second {
 			line += fmt.Sprintf(" %ds", int(d.Seconds()))
 		}
-		sp.screen.draw(sp.screen.faint(line))
+		sp.screen.draw(line)
 		select {
 		case <-stop:
 			return

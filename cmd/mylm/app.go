@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// newApp is the command line. Help goes to the writer.
+func newApp(s streams, help io.Writer) *cli.App {
+	app := &cli.App{
+		Name:        "mylm",
+		Usage:       "give a language model that cannot call functions hands",
+		Description: "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
+		Commands: []*cli.Command{
+			askCommand(s), toolsCommand(s), modelsCommand(s), promptsCommand(s), configCommand(s), versionCommand(s), helpCommand(),
+		},
+		Flags:                     []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "version", Usage: "print the version"}, cli.HelpFlag},
+		HideVersion:               true, // the library's own takes -v
+		HideHelpCommand:           true, // the library's own takes any name
+		DisableSliceFlagSeparator: true, // a path may hold a comma
+		Reader:                    s.in,
+		Writer:                    help,
+		ErrWriter:                 s.err,
+		ExitErrHandler:            func(*cli.Context, error) {}, // run decides about exit codes
+		OnUsageError:              onUsageError,
+		Action: func(c *cli.Context) error {
+			if name := c.Args().First(); name != "" {
+				question := echoed(strings.Join(c.Args().Slice(), " "))
+				return usageError("there is no command %q", echoed(name)).withHint("mylm help lists the commands; to ask a question: mylm ask \"" + question + "\"")
+			}
+			if c.Bool("version") {
+				return printVersion(s)
+			}
+			return cli.ShowAppHelp(c)
+		},
+	}
+	for _, c := range app.Commands {
+		prepare(c, app.Name+" "+c.Name)
+	}
+	return app
+}
+
+// prepare gives a command and its subcommands what all have in common.
+func prepare(c *cli.Command, path string) {
+	c.OnUsageError = onUsageError
+	c.HideHelpCommand = true
+	for _, sub := range c.Subcommands {
+		sub.HelpName = path + " " + sub.Name
+		prepare(sub, sub.HelpName)
+	}
+	if len(c.Subcommands) > 0 && c.Action == nil {
+		c.Action = func(ctx *cli.Context) error {
+			if ctx.Args().Present() {
+				return usageError("%s: there is no %q", path, echoed(ctx.Args().First())).withHint("mylm help " + c.Name + " lists what there is")
+			}
+			return cli.ShowSubcommandHelp(ctx)
+		}
+	}
+}
+
+// longQuote is a long value in a message of the library's.
+var longQuote = regexp.MustCompile(`"(?:[^"\\]|\\.){99,}"`)
+
+func onUsageError(c *cli.Context, err error, _ bool) error {
+	name := "help"
+	if c.Command != nil && c.Command.Name != "" && c.Command.Name != "mylm" {
+		name = "help " + c.Command.Name
+	}
+	msg := err.Error()
+	if flag, ok := strings.CutPrefix(msg, "flag provided but not defined: "); ok {
+		msg = "there is no flag " + echoed(flag)
+	}
+	if flag, ok := strings.CutPrefix(msg, "flag needs an argument: -"); ok {
+		msg = "flag needs an argument: --" + strings.TrimLeft(flag, "-")
+	}
+	return usageError("%s", longQuote.ReplaceAllStringFunc(msg, echoed)).withHint("mylm " + name + " lists the flags; a question that begins with - goes behind --")
+}
+
+func helpCommand() *cli.Command {
+	return &cli.Command{
+		Name: "help", Aliases: []string{"h"}, Usage: "list the commands, or the flags of one", ArgsUsage: "[COMMAND...]",
+		Action: func(c *cli.Context) error {
+			commands, path := c.App.Commands, ""
+			var of *cli.Command
+			for _, name := range c.Args().Slice() {
+				next := find(commands, name)
+				if next == nil {
+					return usageError("there is no command %q", echoed(strings.TrimSpace(path+" "+name))).withHint("mylm help lists the commands")
+				}
+				of, commands, path = next, next.Subcommands, strings.TrimSpace(path+" "+name)
+			}
+			if of == nil {
+				return cli.ShowAppHelp(c)
+			}
+			template := cli.CommandHelpTemplate
+			if len(of.Subcommands) > 0 {
+				template = cli.SubcommandHelpTemplate
+			}
+			if !slices.Contains(of.Flags, cli.HelpFlag) {
+				of.Flags = append(of.Flags, cli.HelpFlag)
+			}
+			cli.HelpPrinter(c.App.Writer, template, of)
+			return nil
+		},
+	}
+}
+
+// sink remembers that a write failed: the library does not say so.
+type sink struct {
+	io.Writer
+	failed error
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if err != nil && s.failed == nil {
+		s.failed = err
+	}
+	return n, err
+}
+
+// errNoArgs is for commands that take no arguments.
+func errNoArgs(c *cli.Context) error { return errMoreArgs(c, 0) }
+
+// errMoreArgs is for commands that take at most n arguments.
+func errMoreArgs(c *cli.Context, n int) error {
+	if c.NArg() <= n {
+		return nil
+	}
+	takes := "no arguments"
+	if n > 0 {
+		takes = "at most " + plural(n, "argument")
+	}
+	return usageError("%s takes %s, but got %q", strings.TrimPrefix(c.Command.HelpName, "mylm "), takes, echoed(c.Args().Get(n)))
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s", thing)
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// printable removes what could make a terminal do things: control characters
+// other than newline and tab, and the direction marks that make text read as
+// something else.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// visible shows what cannot be seen, or passes for something else, as escapes:
+// \x1b, \u200b, \U000e0041. Backslashes in front of what would read as such an
+// escape, or of one, are doubled: an odd number of them begins an escape, an
+// even number is text.
+func visible(s string) string {
+	var b strings.Builder
+	slashes, based := 0, false // based: a combining mark has something to stand on
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		escape := ""
+		switch {
+		case r == utf8.RuneError && size == 1:
+			escape = fmt.Sprintf(`\x%02x`, s[0])
+		case hides(r) || unicode.IsMark(r) && !based:
+			escape = escaped(r)
+		}
+		s = s[size:]
+		if r == '\\' {
+			slashes++
+			based = true
+			continue
+		}
+		if escape != "" || r == 'x' || r == 'u' || r == 'U' {
+			slashes *= 2
+		}
+		b.WriteString(strings.Repeat(`\`, slashes))
+		slashes = 0
+		if escape != "" {
+			b.WriteString(escape)
+		} else {
+			b.WriteRune(r)
+		}
+		based = escape == "" && !unicode.IsSpace(r)
+	}
+	b.WriteString(strings.Repeat(`\`, slashes))
+	return b.String()
+}
+
+// hides reports whether r shows nothing of its own, or a blank that is no
+// space. The tables are those of the Unicode Character Database; U+2800 is the
+// Braille pattern without dots.
+func hides(r rune) bool {
+	if r == '\n' || r == '\t' {
+		return false
+	}
+	return !unicode.IsPrint(r) || r == 0x2800 || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+func escaped(r rune) string {
+	switch {
+	case r < 0x100:
+		return fmt.Sprintf(`\x%02x`, r)
+	case r < 0x10000:
+		return fmt.Sprintf(`\u%04x`, r)
+	}
+	return fmt.Sprintf(`\U%08x`, r)
+}
+
+// oneLine is the beginning of s without line breaks, at most n runes.
+func oneLine(s string, n int) string {
+	// Four bytes a rune, and as much again for the white space that is folded:
+	// what is behind that does not show, however long it is.
+	if len(s) > 8*n {
+		s = strings.ToValidUTF8(s[:8*n], "") + "…"
+	}
+	runes := []rune(strings.Join(strings.Fields(s), " "))
+	if len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return string(runes)
+}
+
+// echoed is what the user typed as an error message repeats it: at most 100
+// characters of it, the beginning and the end.
+func echoed(s string) string { return shorten(s, 100) }
+
+// echoing is the message of err with what was typed in it shortened.
+func echoing(err error, typed string) string {
+	return strings.ReplaceAll(err.Error(), typed, echoed(typed))
+}
+
+// shorten keeps n runes of s, two thirds of them from its beginning.
+func shorten(s string, n int) string {
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
+	}
+	head := n * 2 / 3
+	return string(runes[:head]) + "…" + string(runes[len(runes)-(n-head):])
+}
+
+// cut is the beginning of s that fits into so many columns of a terminal.
+func cut(s string, columns int) string {
+	for i, r := range s {
+		if columns -= runeWidth(r); columns < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// runeWidth is how many columns a rune takes at most: from the Hangul Jamo
+// (U+1100) on, characters may be two wide.
+func runeWidth(r rune) int {
+	if r >= 0x1100 {
+		return 2
+	}
+	return 1
+}
