@@ -9,7 +9,8 @@
 //
 // A Set is the built-in templates, some of them replaced by the user's. The
 // system prompt is what every conversation starts with; a correction is what
-// the model is told about a reply that could not be read.
+// the model is told about a reply that could not be read, a refusal about a call
+// that cannot run.
 //
 // # Replacing a template
 //

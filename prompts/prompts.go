@@ -23,13 +23,14 @@ const (
 	Correction   = "correction" // CorrectionData
 	Continue     = "continue"   // no data
 	OnlyFirst    = "only_first" // no data
+	Refusal      = "refusal"    // CorrectionData
 )
 
 // DefaultIdentity is how the system prompt begins unless it is told otherwise.
 const DefaultIdentity = "You are mylm, an assistant that answers questions and gets work done on this computer with tools."
 
 // Names lists the templates there are.
-func Names() []string { return []string{SystemPrompt, Correction, Continue, OnlyFirst} }
+func Names() []string { return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst} }
 
 // Environment tells the model where it is. It holds no time of day, so that
 // the system prompt stays the same and a backend's prefix cache keeps hitting.
@@ -50,7 +51,7 @@ type SystemData struct {
 	Environment *Environment // nil leaves the block out
 }
 
-// CorrectionData is what the correction template sees.
+// CorrectionData is what the correction and refusal templates see.
 type CorrectionData struct {
 	Reason  string // the code of the fault
 	Detail  string // what is wrong, in words
@@ -126,7 +127,7 @@ func (s *Set) Check() error {
 		switch name {
 		case SystemPrompt:
 			data = SystemData{Tools: "x", Sections: []Section{{}}, Environment: &Environment{}}
-		case Correction:
+		case Correction, Refusal:
 			data = CorrectionData{}
 		}
 		if _, err := s.render(name, data); err != nil {
@@ -144,6 +145,10 @@ func (s *Set) System(d SystemData) (string, error) {
 
 // Correction renders what the model is told about a reply that could not be read.
 func (s *Set) Correction(d CorrectionData) (string, error) { return s.render(Correction, d) }
+
+// Refusal renders what the model is told about a call that was read but cannot
+// run: its tool does not exist, or its arguments do not fit.
+func (s *Set) Refusal(d CorrectionData) (string, error) { return s.render(Refusal, d) }
 
 // Text renders a template that takes no data.
 func (s *Set) Text(name string) (string, error) { return s.render(name, nil) }

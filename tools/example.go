@@ -19,11 +19,11 @@ func Example(s *jsonschema.Schema) string {
 	b.WriteByte('{')
 	for i, name := range names {
 		if i > 0 {
-			b.WriteString(", ")
+			b.WriteByte(',')
 		}
 		key, _ := json.Marshal(name) // a string always can be
 		b.Write(key)
-		b.WriteString(": ")
+		b.WriteByte(':')
 		b.WriteString(placeholder(s.Properties[name]))
 	}
 	b.WriteByte('}')

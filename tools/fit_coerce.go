@@ -21,9 +21,6 @@ func (f *fitter) coerce(s *jsonschema.Schema, allowed types, v *node, at loc) *n
 	case v.kind == isString && allowed.kinds&isString == 0:
 		out = fromText(v, allowed, maxDepth-at.depth)
 	}
-	if out == v {
-		out = f.wrap(s, allowed, v, at)
-	}
 	if s.Enum != nil {
 		out = enumCase(s.Enum, out)
 	}
@@ -70,34 +67,6 @@ func fromText(v *node, allowed types, depth int) *node {
 		return cmp.Or(integer(w), v)
 	}
 	return w
-}
-
-// wrap makes a list of a lone value that was given for an argument; an element
-// of a list that should be a list itself may belong to its neighbours. Text that may stand for nothing or for
-// several values ("None", "a, b") stays as it is, and is a fault.
-func (f *fitter) wrap(s *jsonschema.Schema, allowed types, v *node, at loc) *node {
-	if at.path == nil || at.path.index >= 0 {
-		return v
-	}
-	if allowed.any || allowed.kinds&^isNull != isArray || v.kind&(isBool|isNumber|isString) == 0 {
-		return v
-	}
-	if v.kind == isString && !oneValue(v.text) {
-		return v
-	}
-	item, _, ok := f.try(s.Items, v, at.item(0), false)
-	if !ok {
-		return v
-	}
-	return &node{kind: isArray, items: []*node{item}}
-}
-
-func oneValue(text string) bool {
-	switch strings.ToLower(strings.TrimSpace(text)) {
-	case "", "none", "null", "nil", "undefined":
-		return false
-	}
-	return !strings.ContainsAny(text, ",;|\n[{")
 }
 
 // enumCase returns the only string of enum that is v in another case, else v.
