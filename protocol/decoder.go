@@ -1,12 +1,26 @@
 package protocol
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // The decoder is a small machine over a reply. In text it passes everything on
-// but a tag that may still be in the making (pend). A block is collected in
-// buf while block looks for its end; a block that the rest of the reply has to
-// decide (held) goes on collecting until that is known. Every byte is looked at
-// a bounded number of times.
+// but a tag or a word that may still be in the making (pend). A block is
+// collected in buf while block looks for its end; one that the rest of the reply
+// has to decide (held) goes on collecting until that is known, and so does a
+// call without tags (whole). Every byte is looked at a bounded number of times.
+//
+//	decoder.go  text and thought: what is passed on, and what begins
+//	line.go     where in its line, and in which code, text stands
+//	tag.go      the tags that mean something in text
+//	block.go    where a block ends, found as it arrives
+//	held.go     blocks that what follows decides
+//	whole.go    calls without tags: JSON, Python, Action
+//	resolve.go  what a block says: the one reader of calls, in whole or in pieces
+//	  elements.go, envelope.go, python.go   the forms it takes
+//	  value.go, quote.go                    JSON as models write it
+//	names.go    which tool a name stands for
 
 type mode uint8
 
@@ -17,6 +31,7 @@ const (
 	afterward      // after </final_answer>
 	inBlock        // in a call that is final at its close
 	inHeld         // in a block that the rest of the reply decides
+	inWhole        // in what may be a call without tags
 	done
 )
 
@@ -25,17 +40,20 @@ type Decoder struct {
 	opts  Options
 	mode  mode
 	off   int64  // bytes of the reply that are dealt with, pend and buf not counted
-	pend  string // a tag in the making
+	pend  string // a tag or word in the making
 	line  line
 	parts []Part
 
-	buf      []byte // the block, from its opening tag
+	held     strings.Builder // what is held back
+	buf      string          // the same: a block from its opening tag
+	open     mark            // that tag
 	block    blockScan
 	blockEnd int  // where the block in buf ends; 0: not known
 	closed   bool // by its tag
 	fenced   bool // it stands in a fence
-	begun    bool // held: what follows the opening tag can be a call
+	begun    bool // what follows the opening tag can be a call
 	tail     tail // what follows a held block
+	form     form // of a call without tags
 
 	thought     bool // some thought was seen
 	text        bool // some text other than white space was passed on and stands
@@ -61,37 +79,56 @@ func (d *Decoder) DroppedCall() bool { return d.droppedCall }
 // certain now. The slice is valid until the next call of Push or Close.
 func (d *Decoder) Push(text string) []Part {
 	d.parts = d.parts[:0]
+	d.push(text)
+	return d.parts
+}
+
+func (d *Decoder) push(text string) {
 	for text != "" {
 		switch d.mode {
 		case inText, inAnswer, afterward:
 			text = d.pushText(text)
 		case inThought:
 			text = d.pushThought(text)
-		case inBlock, inHeld:
-			text = d.pushBlock(text)
+		case inBlock, inHeld, inWhole:
+			text = d.pushHeld(text)
 		case done:
 			d.drop(text)
 			text = ""
 		}
 	}
-	return d.parts
 }
 
 // Close ends the reply and returns the rest: what was held back, and the
 // verdict if the reply is neither text nor a call.
 func (d *Decoder) Close(stop Stop) []Part {
 	d.parts = d.parts[:0]
-	switch d.mode {
-	case inBlock:
-		d.finish(len(d.buf), false, stop == End)
-	case inHeld:
-		d.closeHeld(stop)
-	case inThought:
-		d.emitThought(d.pend)
-	case inText, inAnswer:
-		d.emit(d.pend)
+	for d.mode != done {
+		switch d.mode {
+		case inBlock:
+			d.finish(len(d.buf), false, stop)
+			continue
+		case inHeld:
+			if rest := d.closeHeld(stop); rest != "" {
+				d.push(rest)
+				continue
+			}
+		case inWhole:
+			if rest := d.closeWhole(stop); rest != "" {
+				d.push(rest)
+				continue
+			}
+		}
+		if d.mode == inThought {
+			d.emitThought(d.pend)
+		} else if d.mode == inAnswer && strings.HasPrefix(d.pend, "</f") { // the wrapping, cut
+			d.off += int64(len(d.pend))
+		} else if d.mode != done {
+			d.emit(d.pend)
+		}
+		d.pend = ""
+		break
 	}
-	d.pend = ""
 	if d.mode != done && !d.text {
 		reason := Empty
 		if d.thought {
@@ -107,8 +144,8 @@ func (d *Decoder) Close(stop Stop) []Part {
 func (d *Decoder) drop(s string) {
 	for i := 0; i < len(s) && !d.droppedCall; i++ {
 		if s[i] == '<' {
-			t, _, _ := matchTag(s[i:])
-			d.droppedCall = t == toolOpen
+			m, _ := matchTag(s[i:])
+			d.droppedCall = m.tag == toolOpen
 		}
 	}
 }
@@ -123,10 +160,6 @@ func (d *Decoder) emit(s string) {
 		return // what follows a closed answer is no part of it
 	}
 	d.text = d.text || !blank(s)
-	if n := len(d.parts); n > 0 && d.parts[n-1].Kind == Text {
-		d.parts[n-1].Text += s
-		return
-	}
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
 }
 
@@ -144,90 +177,164 @@ func (d *Decoder) fail(err *FormatError) {
 	d.mode = done
 }
 
-// pushText passes on text up to a tag that changes the mode, and returns what
-// comes after it.
+// shortText is where searching for each byte by itself begins to pay.
+const shortText = 64
+
+// matters marks the bytes that next finds.
+var matters = [256]bool{'<': true, '\n': true, '`': true}
+
+// next finds the bytes that matter in the middle of a line. It searches for
+// each by itself, which is faster than looking at every byte.
+type next struct {
+	s                  string
+	tag, newline, tick int
+}
+
+// window bounds how far next looks ahead, so that text which is taken up again
+// and again is not searched to its end each time.
+const window = 4096
+
+func (n *next) find(at *int, i int, c byte) int {
+	if *at < i {
+		end := min(len(n.s), i+window)
+		if k := strings.IndexByte(n.s[i:end], c); k >= 0 {
+			*at = i + k
+		} else {
+			*at = end
+		}
+	}
+	return *at
+}
+
+func (n *next) from(i int) int {
+	if len(n.s)-i < shortText {
+		for i < len(n.s) && !matters[n.s[i]] {
+			i++
+		}
+		return i
+	}
+	return min(n.find(&n.tag, i, '<'), n.find(&n.newline, i, '\n'), n.find(&n.tick, i, '`'))
+}
+
+// pushText passes on text up to what changes the mode, and returns what comes
+// after it.
 func (d *Decoder) pushText(s string) (rest string) {
 	if d.pend != "" {
 		s, d.pend = d.pend+s, ""
 	}
-	start := 0
-	for i := 0; i < len(s); {
-		if s[i] != '<' {
-			d.line.step(s[i])
-			i++
-			continue
-		}
-		t, n, more := matchTag(s[i:])
-		if more {
-			d.emit(s[start:i])
-			d.pend = s[i:]
+	if d.off == 0 && !d.line.seen {
+		const bom = "\ufeff"
+		if strings.HasPrefix(bom, s) && s != bom {
+			d.pend = s
 			return ""
 		}
-		d.line.settle()
-		if taken := d.onTag(t, n, s[start:i]); taken >= 0 {
-			return s[i+taken:]
+		if after, ok := strings.CutPrefix(s, bom); ok {
+			d.off += int64(len(bom))
+			return after
 		}
-		d.line.step('<')
+	}
+	seek := next{s: s, tag: -1, newline: -1, tick: -1}
+	start := 0
+	for i := 0; i < len(s); {
+		if d.line.filled && d.line.run == 0 && !d.line.comment {
+			from := i
+			i = seek.from(i)
+			d.line.skip(s[from:i])
+			if i == len(s) {
+				break
+			}
+		}
+		c := s[i]
+		switch {
+		case c == '<':
+			m, more := matchTag(s[i:])
+			if more {
+				d.emit(s[start:i])
+				d.pend = s[i:]
+				return ""
+			}
+			d.line.settle()
+			if taken := d.onTag(m, s[start:i]); taken >= 0 {
+				return s[i+taken:]
+			}
+		case !d.line.filled && d.mode == inText && mayBegin[c]:
+			d.line.settle()
+			form, more := d.begins(s[i:])
+			if more {
+				d.emit(s[start:i])
+				d.pend = s[i:]
+				return ""
+			}
+			if form != noForm {
+				d.emit(s[start:i])
+				d.startWhole(form)
+				return s[i:]
+			}
+		}
+		d.line.step(c)
 		i++
 	}
 	d.emit(s[start:])
 	return ""
 }
 
-// onTag decides what a tag of n bytes does, where before is the text in front
-// of it that was not yet passed on. It returns how much of the tag it took, or
-// -1 if the tag is only text.
-func (d *Decoder) onTag(t tag, n int, before string) (taken int) {
+// onTag decides what a tag does, where before is the text in front of it that
+// was not yet passed on. It returns how much of the tag it took, or -1 if the
+// tag is only text.
+func (d *Decoder) onTag(m mark, before string) (taken int) {
 	const literal = -1
-	enter := func(m mode) int {
+	enter := func(to mode) int {
 		d.emit(before)
-		d.mode = m
+		d.mode = to
 		return 0
 	}
-	skip := func(m mode) int {
-		enter(m)
-		d.off += int64(n)
-		return n
+	skip := func(to mode) int {
+		enter(to)
+		d.off += int64(m.n)
+		return m.n
 	}
 	fenced := d.line.fence > 0
 	switch {
-	case t == noTag || d.line.literal():
+	case m.tag == noTag || d.line.literal():
+		return literal
+	case m.tag == comment:
+		d.line.comment, d.line.dashes = !fenced && d.mode == inText, 0
 		return literal
 	case d.mode == inAnswer:
-		if t == answerClose {
+		if m.tag == answerClose {
 			return skip(afterward)
 		}
 	case d.mode == afterward:
-		if t == toolOpen && !fenced {
+		if m.tag == toolOpen && !fenced {
 			enter(done)
 			d.fail(&FormatError{Reason: CallAfterAnswer, Offset: d.off})
-			return n
+			return m.n
 		}
-	case t == toolOpen:
-		d.startBlock(fenced)
+	case m.tag == toolOpen, m.tag == delimiter && !d.line.filled && !fenced:
+		d.startBlock(m, fenced)
 		if fenced || d.line.filled {
 			return enter(inHeld)
 		}
 		return enter(inBlock)
 	case fenced:
-	case t == thinkClose:
+	case m.tag == thinkClose:
 		skip(inText)
 		d.parts = append(d.parts, Part{Kind: Retract})
 		d.thought = d.thought || d.text
 		d.text, d.line = false, line{}
-		return n
-	case d.line.filled:
-	case t == thinkOpen:
+		return m.n
+	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // "The answer: <final_answer>"
+	case m.tag == thinkOpen:
 		return skip(inThought)
-	case t == observationOpen:
+	case m.tag == observationOpen:
 		enter(done)
 		d.fail(&FormatError{Reason: InventedObservation, Offset: d.off})
-		return n
-	case t == answerOpen:
+		return m.n
+	case m.tag == answerOpen:
 		skip(inAnswer)
 		d.parts = append(d.parts, Part{Kind: Answer})
 		d.text, d.line = false, line{}
-		return n
+		return m.n
 	}
 	return literal
 }
@@ -237,25 +344,26 @@ func (d *Decoder) pushThought(s string) (rest string) {
 	if d.pend != "" {
 		s, d.pend = d.pend+s, ""
 	}
-	for i := 0; i < len(s); i++ {
-		if s[i] != '<' {
-			continue
+	for i := 0; ; i++ {
+		k := strings.IndexByte(s[i:], '<')
+		if k < 0 {
+			d.emitThought(s)
+			return ""
 		}
-		t, n, more := matchTag(s[i:])
+		i += k
+		m, more := matchTag(s[i:])
 		if more {
 			d.emitThought(s[:i])
 			d.pend = s[i:]
 			return ""
 		}
-		if t == thinkClose {
+		if m.tag == thinkClose {
 			d.emitThought(s[:i])
-			d.off += int64(n)
+			d.off += int64(m.n)
 			d.mode, d.line = inText, line{seen: d.line.seen}
-			return s[i+n:]
+			return s[i+m.n:]
 		}
 	}
-	d.emitThought(s)
-	return ""
 }
 
 func blank(s string) bool {

@@ -24,7 +24,7 @@ func (t tools) Schema(name string) (*jsonschema.Schema, bool) {
 	return nil, false
 }
 
-var known = tools{"list", "write"}
+var known = tools{"list", "write", "zap"}
 
 // decode reads a reply in chunks of n bytes (0: whole) and writes down what the
 // decoder made of it, one line a kind: text (what stands at the end), thought,
@@ -98,6 +98,9 @@ var replies = []struct {
 	{"20,000 levels deep", `<tool_code><name>write</name><parameters>` + strings.Repeat(`{"a":`, 20000) + "1" + strings.Repeat("}", 20000) + `</parameters></tool_code>`, 0, `text "" thought "" malformed too_deep write`},
 	{"big integers", `<tool_code><name>write</name><parameters>{"id": 123456789012345678901234567890}</parameters></tool_code>`, 0, `text "" thought "" call write {"id":123456789012345678901234567890}`},
 
+	{"a mention, then a real call", "Like <tool_code><name>N</name><parameters>{}</parameters></tool_code>\n" + list + "\n" + list, 0, `text "Like <tool_code><name>N</name><parameters>{}</parameters></tool_code>\n" thought "" call list {}`},
+	{"two values", "<tool_code><name>write</name><parameters>{\"a\":1}\n{\"a\":2}</parameters></tool_code>", 0, `text "" thought "" malformed ambiguous write`},
+	{"arguments before the name", "<tool_code><parameters>{\"a\":1}</parameters><name>write</name></tool_code>", 0, `text "" thought "" call write {"a":1}`},
 	{"end of line, end of reply", "Checking. " + list, 0, `text "Checking. " thought "" call list {}`},
 	{"mentioned in a line", "Write " + list + " to list.", 0, `text "Write <tool_code>\n<name>list</name>\n<parameters>{}</parameters>\n</tool_code> to list." thought ""`},
 	{"tag mentioned in a line", "The <tool_code> tag opens a call.", 0, `text "The <tool_code> tag opens a call." thought ""`},
@@ -178,7 +181,7 @@ func TestDecoderOffsets(t *testing.T) {
 	d := protocol.NewDecoder(protocol.Options{})
 	parts := d.Push(reply)
 	err := parts[len(parts)-1].Err
-	if err == nil || reply[err.Offset-1] != 'x' {
+	if err == nil || reply[err.Offset] != 'x' {
 		t.Errorf("error %v does not point at the x", err)
 	}
 	if !strings.Contains(err.Error(), "write") {
@@ -193,11 +196,33 @@ func TestDecoderLimits(t *testing.T) {
 	if len(parts) != 1 || parts[0].Kind != protocol.Malformed || parts[0].Err.Reason != protocol.TooLarge || !d.Done() {
 		t.Errorf("got %+v", parts)
 	}
-	args, _ := json.Marshal(map[string]string{"a": strings.Repeat("ü<", 5<<20)})
+	args, _ := json.Marshal(map[string]string{"a": strings.Repeat("ü<", 10<<20/8)})
 	d = protocol.NewDecoder(protocol.Options{})
 	parts = d.Push(protocol.EncodeCall("write", args))
 	if len(parts) != 1 || parts[0].Kind != protocol.Call || string(parts[0].Call.Args) != string(args) {
 		t.Error("a 10 MB argument does not arrive whole")
+	}
+}
+
+// A mention is given back without looking at the rest of the reply again.
+func BenchmarkMentions(b *testing.B) {
+	for name, s := range map[string]string{
+		"mentions": strings.Repeat("a <tool_code> b ", 1<<16),
+		"spaces":   "a <tool_code>" + strings.Repeat(" ", 1<<20),
+		"newlines": "{" + strings.Repeat("\n", 1<<20),
+	} {
+		for _, n := range []int{1, 1 << 20} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				b.SetBytes(int64(len(s)))
+				for b.Loop() {
+					d := protocol.NewDecoder(protocol.Options{Tools: known})
+					for i := 0; i < len(s); i += n {
+						d.Push(s[i:min(len(s), i+n)])
+					}
+					d.Close(protocol.End)
+				}
+			})
+		}
 	}
 }
 
@@ -206,6 +231,9 @@ func FuzzChunks(f *testing.F) {
 		if len(tt.reply) < 4096 {
 			f.Add(tt.reply, uint8(3), tt.stop == protocol.End)
 		}
+	}
+	for _, reply := range dialectReplies {
+		f.Add(reply, uint8(0), true)
 	}
 	f.Fuzz(func(t *testing.T, reply string, n uint8, end bool) {
 		stop := protocol.Length
@@ -217,4 +245,24 @@ func FuzzChunks(f *testing.F) {
 			t.Errorf("chunks of %d:\n got %s\nwant %s", int(n)+1, got, whole)
 		}
 	})
+}
+
+// dialectReplies are calls in the forms that other models were taught.
+var dialectReplies = []string{
+	"<tool_call>\n{\"name\": \"write\", \"arguments\": {'a': 'it''s', \"b\": True,}}\n</tool_call>",
+	"<tool_call>\n{\"arguments\": {\"a\": {\"b\": 1}, \"name\": \"write\"}\n</tool_call>",
+	"<function_call>{\"name\": \"list\"}</function_call>",
+	"<function=write>\n<parameter=a>\nx < y\n</parameter>\n</function>",
+	"<invoke name=\"write\"><parameter name=\"a\">1</parameter></invoke>",
+	"<|im_start|>\n{\"arguments\": {}, \"name\": \"list\"}\n<|im_start|>\nprose",
+	"{\"name\": \"list\", \"arguments\": {}}",
+	"[{\"name\": \"list\", \"arguments\": {}}] x",
+	"```json\n{\"name\": \"list\", \"arguments\": {}}\n```",
+	"{\"tool_calls\": [{\"name\": \"list\", \"arguments\": \"{}\"}]}",
+	"Thought: x\nAction: write\nAction Input: {\"a\": 1}\nObservation: 3",
+	"[write(a=\"x\", b=(1, 2))]", "list()", "list\n{}", "write({'a': 1})",
+	"<tool_code>\nprint(write(a='x'))\n</tool_code>",
+	"<tool_code><name>write</name><parameters><a>1</a><a><![CDATA[</a>]]></a></parameters></tool_code>",
+	"<tool_code name='list'/>", "&lt;tool_code&gt;",
+	"<tool_code><name>write</name><parameters>{\"a\": \"<b c=\"d\">\", // x\n \"e\": 1}</parameters></tool_code>",
 }

@@ -1,61 +1,158 @@
 package protocol
 
-import "slices"
-
-func (d *Decoder) startBlock(fenced bool) {
-	d.buf, d.block, d.blockEnd, d.closed = d.buf[:0], blockScan{}, 0, false
-	d.fenced, d.tail, d.begun = fenced, tail{}, false
+func (d *Decoder) startBlock(m mark, fenced bool) {
+	d.held.Reset()
+	d.buf, d.open, d.block, d.blockEnd, d.closed = "", m, blockScan{pos: m.n}, 0, false
+	d.fenced, d.tail, d.begun = fenced, tail{}, d.mode == inText && !fenced && !d.line.filled && m.tag == toolOpen
 }
 
-// pushBlock collects a block and returns what comes after it, once that is
+// pushHeld takes some of s into what is held back and returns the rest: of s,
+// and of what turned out not to belong there. It takes little at first and then
+// as much as it has, so that what is given back is never much more than what
+// was looked at.
+func (d *Decoder) pushHeld(s string) (rest string) {
+	n := min(len(s), max(minPiece, len(d.buf)))
+	d.held.WriteString(s[:n])
+	d.buf = d.held.String()
+	if d.mode == inWhole {
+		rest = d.pushWhole()
+	} else {
+		rest = d.pushBlock()
+	}
+	if len(rest) <= n {
+		return s[n-len(rest):]
+	}
+	return rest + s[n:]
+}
+
+// minPiece is how much is taken into an empty buffer.
+const minPiece = 64
+
+// maxBlank is how much white space is waited through for what decides.
+const maxBlank = 4096
+
+// pushBlock goes on with a block and returns what comes after it, once that is
 // known to be something else.
-func (d *Decoder) pushBlock(s string) (rest string) {
-	d.buf = append(d.buf, s...)
-	if d.block.pos == 0 {
-		_, n, more := matchTag(string(d.buf[:min(len(d.buf), maxTag+1)]))
-		if more {
+func (d *Decoder) pushBlock() (rest string) {
+	if d.open.empty { // all there is of it
+		if len(d.buf) < d.open.n {
 			return ""
 		}
-		d.block.pos = n
+		d.begun, d.blockEnd = true, d.open.n
 	}
-	if d.mode == inHeld && !d.begun {
-		switch i := firstFilled(d.buf, d.block.pos); {
-		case i == len(d.buf):
-			return ""
-		case d.buf[i] != '<' && d.buf[i] != '{': // neither an element nor a value
-			return d.release(d.block.pos)
+	if !d.begun {
+		decided, rest := d.begin()
+		if !decided || d.mode == inText {
+			return rest
 		}
-		d.begun = true
 	}
-	if d.blockEnd == 0 {
+	for d.blockEnd == 0 {
 		end, state := d.block.scan(d.buf)
 		if state == blockOpen {
-			if len(d.buf) > d.opts.MaxArgs {
-				d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Raw: string(d.buf)})
-			}
+			end = len(d.buf)
+		}
+		switch {
+		case end > d.opts.MaxArgs:
+			return d.tooLarge()
+		case state == blockOpen:
 			return ""
 		}
-		d.blockEnd, d.closed = end, state == blockClosed
+		if state == blockMaybe && !d.endsHere(end) {
+			continue
+		}
+		d.blockEnd, d.closed = end, d.block.byTag
 	}
 	if d.mode == inBlock {
 		end := d.blockEnd
-		rest = string(d.buf[end:])
-		d.finish(end, true, true)
+		rest = d.buf[end:]
+		d.finish(end, true, End)
 		return rest
 	}
 	switch d.tail.scan(d.buf[d.blockEnd:], d.fenced) {
 	case tailText:
 		return d.release(d.blockEnd)
 	case tailEnds:
-		d.decide(End)
-		d.drop(string(d.buf[d.blockEnd:]))
+		tail := d.buf[d.blockEnd:]
+		if rest := d.decide(End); rest != "" {
+			return rest
+		}
+		d.drop(tail)
 	}
 	return ""
 }
 
+func (d *Decoder) tooLarge() (rest string) {
+	x := d.resolver(d.buf[:min(len(d.buf), maxBlank)], false)
+	_, _ = x.call() // for the name
+	d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(x.name), Raw: d.buf[:min(len(d.buf), d.opts.MaxArgs)]})
+	return ""
+}
+
+// begin looks at what follows the opening tag of a block that need not be one:
+// an element or a value makes it one, another opening tag takes its place.
+func (d *Decoder) begin() (decided bool, rest string) {
+	i := max(d.open.n, d.block.pos)
+	for {
+		if i = firstFilled(d.buf, i); i-d.open.n > maxBlank {
+			return true, d.release(d.open.n)
+		}
+		d.block.pos = i
+		if i == len(d.buf) {
+			return false, ""
+		}
+		if d.buf[i] != '<' {
+			break
+		}
+		m, more := matchTag(d.buf[i:min(len(d.buf), i+maxTag+1)])
+		switch {
+		case more:
+			return false, ""
+		case m.tag == delimiter && d.open.tag == delimiter:
+			i += m.n
+			continue
+		case m.tag == toolOpen && d.open.tag != toolOpen, m.tag == toolOpen && m.name == "", m.tag == delimiter:
+			rest = d.buf[i:]
+			d.off += int64(i)
+			d.mode, d.line = inText, line{seen: true}
+			return true, rest
+		}
+		break
+	}
+	if c := d.buf[i]; c != '{' && c != '[' && (c != '<' || d.open.tag == delimiter) {
+		return true, d.release(d.open.n)
+	}
+	d.begun = true
+	d.block.pos = max(d.block.pos, i)
+	return true, ""
+}
+
+// endsHere reports whether a tag inside what looks like a string ends the block
+// after all: the block reads as a call up to there.
+func (d *Decoder) endsHere(end int) bool {
+	block := d.buf[:end]
+	if d.block.byTag {
+		block = closing(block)
+	}
+	_, err := d.resolver(block, true).call()
+	return err == nil
+}
+
+func (d *Decoder) resolver(block string, closed bool) *resolver {
+	x := &resolver{d: d, src: block, pos: d.open.n, name: d.open.name, closed: closed}
+	for x.pos < len(x.src) && d.open.tag == delimiter { // several in a row
+		x.space()
+		if m, _ := matchTag(x.rest() + " "); m.tag != delimiter {
+			break
+		} else {
+			x.pos += m.n
+		}
+	}
+	return x
+}
+
 // finish reads the block buf[:end] and passes the verdict on.
-func (d *Decoder) finish(end int, closed, whole bool) {
-	call, err := d.resolve(d.buf[:end], d.block, d.off, closed, whole)
+func (d *Decoder) finish(end int, closed bool, stop Stop) {
+	call, err := d.read(end, closed, stop)
 	d.off += int64(end)
 	if err != nil {
 		d.fail(err)
@@ -65,71 +162,93 @@ func (d *Decoder) finish(end int, closed, whole bool) {
 	d.mode = done
 }
 
+// read resolves the block buf[:end]. closed says that the block ended, not the
+// reply.
+func (d *Decoder) read(end int, closed bool, stop Stop) (*ToolCall, *FormatError) {
+	block := d.buf[:end]
+	inner := block
+	if d.closed {
+		inner = closing(block)
+	}
+	x := d.resolver(inner, closed)
+	call, err := x.call()
+	if err == nil && !closed && stop != End {
+		err = x.cut()
+	}
+	if err != nil {
+		return nil, &FormatError{Reason: err.reason, Offset: d.off + int64(err.pos), Detail: err.detail, Tool: tidyName(x.name), Raw: block}
+	}
+	call.Raw, call.Dialect = block, dialects[d.open.kind]
+	for i := range call.Repairs {
+		call.Repairs[i].Offset += d.off
+	}
+	return call, nil
+}
+
+// dialects names the forms of a block after the tags that they open with.
+var dialects = map[string]string{
+	"toolcode": "mylm", "toolcall": "tool_call", "toolcalls": "tool_calls",
+	"functioncall": "function_call", "functioncalls": "function_calls", "function": "function", "invoke": "invoke", "|imstart|": "delimiter",
+}
+
 // firstFilled returns the index of the first byte from i on that is not white
 // space.
-func firstFilled(s []byte, i int) int {
+func firstFilled(s string, i int) int {
 	for i < len(s) && isSpace(s[i]) {
 		i++
 	}
 	return i
 }
 
-// release makes text of the held bytes up to end and returns the rest. The
-// closing tag of a mentioned block is part of the mention.
+// release makes text of the held bytes up to end and returns the rest.
 func (d *Decoder) release(end int) (rest string) {
-	held := slices.Clone(d.buf)
+	held := d.buf
 	d.mode = inText
-	for _, c := range held[:end] {
-		d.line.step(c)
+	for i := range end {
+		d.line.step(held[i])
 	}
-	d.emit(string(held[:end]))
-	return string(held[end:])
+	d.emit(held[:end])
+	return held[end:]
 }
 
-// closeHeld decides a held block at the end of the reply.
-func (d *Decoder) closeHeld(stop Stop) {
+// closeHeld decides a held block at the end of the reply. What it returns is
+// text that was held back behind it.
+func (d *Decoder) closeHeld(stop Stop) (rest string) {
 	if !d.begun {
-		d.release(len(d.buf)) // a tag that was only mentioned
-		return
+		return d.release(d.open.n) // a tag that was only mentioned
 	}
 	if d.blockEnd == 0 {
 		d.blockEnd = len(d.buf)
 	}
-	d.decide(stop)
+	return d.decide(stop)
 }
 
 // decide settles a held block: nothing that follows makes it a mention.
-func (d *Decoder) decide(stop Stop) {
+func (d *Decoder) decide(stop Stop) (rest string) {
 	ended := d.closed || d.blockEnd < len(d.buf)
-	call, err := d.resolve(d.buf[:d.blockEnd], d.block, d.off, ended, stop == End)
+	call, err := d.read(d.blockEnd, ended, stop)
 	name := ""
 	if err != nil {
 		name = err.Tool
 	} else {
 		name = call.Name
 	}
-	switch {
-	case name != "" && !d.known(name):
-		d.release(len(d.buf))
-		return
-	case err == nil && d.fenced && d.tail.state == tailFence && (d.line.fenceLead || d.line.fenceFull):
+	if name != "" {
+		if _, known := d.declared(name); !known {
+			return d.release(d.blockEnd)
+		}
+	}
+	if err == nil && d.fenced && d.tail.state == tailFence && (d.line.fenceLead || d.line.fenceFull) {
 		err = &FormatError{Reason: FencedCall, Offset: d.off, Tool: name, Raw: call.Raw}
 	}
 	d.off += int64(d.blockEnd)
 	if err != nil {
 		d.fail(err)
-		return
+		return ""
 	}
 	d.parts = append(d.parts, Part{Kind: Call, Call: call})
 	d.mode = done
-}
-
-func (d *Decoder) known(name string) bool {
-	if d.opts.Tools == nil {
-		return true
-	}
-	_, ok := d.opts.Tools.Schema(name)
-	return ok
+	return ""
 }
 
 // tail reads what follows a held block.
@@ -137,6 +256,9 @@ type tail struct {
 	pos   int
 	ticks int
 	state tailState
+	call  bool // it ends at another call
+
+	newline bool // a line end was seen
 }
 
 type tailState uint8
@@ -149,8 +271,11 @@ const (
 )
 
 // scan goes on in s, which starts after the block.
-func (t *tail) scan(s []byte, fenced bool) tailState {
+func (t *tail) scan(s string, fenced bool) tailState {
 	for ; t.pos < len(s); t.pos++ {
+		if t.pos > maxBlank {
+			return tailEnds
+		}
 		c := s[t.pos]
 		switch {
 		case isSpace(c):
@@ -159,17 +284,24 @@ func (t *tail) scan(s []byte, fenced bool) tailState {
 				t.state = tailFence
 			}
 		case c == '<':
-			tag, _, more := matchTag(string(s[t.pos:min(len(s), t.pos+maxTag+1)]))
-			if more {
+			m, more := matchTag(s[t.pos:min(len(s), t.pos+maxTag+1)])
+			switch {
+			case more:
 				return t.state
-			}
-			if tag == observationOpen || tag == toolOpen {
+			case m.tag == toolClose: // one too many
+				t.pos += m.n - 1
+			case m.tag == observationOpen, m.tag == toolOpen, m.tag == delimiter, m.tag == control:
+				t.call = m.tag == toolOpen
 				return tailEnds
+			default:
+				return tailText
 			}
-			return tailText
+		case c == '{' && t.newline: // the next of several
+			return tailEnds
 		default:
 			return tailText
 		}
+		t.newline = t.newline || c == '\n'
 	}
 	return t.state
 }

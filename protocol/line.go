@@ -15,6 +15,10 @@ type line struct {
 	runStart bool // the run begins its line
 	runSeen  bool // seen before the run
 
+	comment bool // inside <!-- -->
+	dashes  int  // of the comment's end that were read
+	last    byte // what was read last, white space aside
+
 	inline int // length of the run that opened a code span; 0: outside
 
 	fence     int  // length of the run that opened a fence; 0: outside
@@ -27,6 +31,10 @@ type line struct {
 
 // step moves past one byte of text.
 func (l *line) step(c byte) {
+	if l.comment {
+		l.inComment(c)
+		return
+	}
 	if c == '`' || c == '~' {
 		l.tick(c)
 		return
@@ -40,7 +48,35 @@ func (l *line) step(c byte) {
 	case isSpace(c):
 	default:
 		l.quote = l.quote || c == '>' && !l.filled
+		l.last = c
 		l.mark()
+	}
+}
+
+// inComment looks for the end of an HTML comment.
+func (l *line) inComment(c byte) {
+	switch {
+	case c == '-':
+		l.dashes++
+	case c == '>' && l.dashes >= 2:
+		l.comment = false
+	default:
+		l.dashes = 0
+	}
+	if !isSpace(c) {
+		l.mark()
+	} else if c == '\n' {
+		l.newline()
+	}
+}
+
+// skip moves past text in the middle of a line that holds nothing of note.
+func (l *line) skip(s string) {
+	for i := len(s) - 1; i >= 0; i-- {
+		if !isSpace(s[i]) {
+			l.last = s[i]
+			return
+		}
 	}
 }
 
@@ -92,5 +128,6 @@ func (l *line) newline() {
 	l.filled, l.quote, l.inline, l.closing, l.fenceHead = false, false, 0, false, false
 }
 
-// literal reports whether a tag here is a mention: inline code or a block quote.
-func (l *line) literal() bool { return l.inline > 0 || l.quote }
+// literal reports whether a tag here is a mention: inline code, a block quote or
+// an HTML comment.
+func (l *line) literal() bool { return l.inline > 0 || l.quote || l.comment }

@@ -6,47 +6,65 @@ import (
 	"unicode/utf8"
 )
 
-// guarded lists the tags that mean something to a decoder, folded: letters and
-// digits only, in lower case.
-var guarded = map[string]bool{
-	"toolcode": true, "toolcall": true, "toolcalls": true, "functioncall": true, "functioncalls": true,
-	"function": true, "invoke": true, "observation": true, "finalanswer": true,
-	"think": true, "thinking": true, "reasoning": true, "tooldefinitions": true,
-}
+// guarded lists the tags that mean something to a decoder or to a chat
+// template, folded: letters and digits only, in lower case.
+var guarded = func() map[string]bool {
+	m := map[string]bool{"tooldefinitions": true, "startofturn": true, "endofturn": true, "s": true, "inst": true, "sys": true}
+	for name, t := range tagNames {
+		if t != paramsClose {
+			m[strings.Trim(name, "/|")] = true
+		}
+	}
+	return m
+}()
 
 // maxGuarded is more than the longest guarded name, with room for a disguise
 // of invisible characters.
 const maxGuarded = 64
 
 // Neutralise makes text safe to show to a model as data: every tag in it that
-// a decoder would act on gets a backslash behind its <, and with it every
-// control token of the form <|name|>. Case, spacing, character references for
-// < and invisible characters make no difference. The text stays readable, and
-// what holds no such tag comes back unchanged.
+// a decoder or a chat template would act on gets a backslash behind its <, with
+// it every control token of the form <|name|> or [INST], and every line that
+// begins a call without tags. Case, spacing, character references for < and
+// invisible characters make no difference. The text stays readable, and what
+// holds nothing of the kind comes back unchanged.
 func Neutralise(s string) string {
-	if !strings.ContainsAny(s, "<&＜") {
+	if !strings.ContainsAny(s, "<&＜[") && !strings.Contains(s, action) {
 		return s
 	}
 	var b strings.Builder
 	last := 0
 	for i := 0; i < len(s); {
 		n := opener(s[i:])
-		if n == 0 {
+		switch {
+		case n > 0 && isGuarded(s[i+n:]):
+			i += n
+		case s[i] == '[' && (strings.HasPrefix(s[i:], "[INST]") || strings.HasPrefix(s[i:], "[/INST]")):
 			i++
+		case s[i] == 'A' && strings.HasPrefix(s[i:], action) && startsLine(s[:i]):
+		default:
+			i += max(n, 1)
 			continue
 		}
-		i += n
-		if isGuarded(s[i:]) {
-			b.WriteString(s[last:i])
-			b.WriteByte('\\')
-			last = i
-		}
+		b.WriteString(s[last:i])
+		b.WriteByte('\\')
+		last = i
+		i++
 	}
-	if last == 0 {
+	if last == 0 && b.Len() == 0 {
 		return s
 	}
 	b.WriteString(s[last:])
 	return b.String()
+}
+
+// action begins a call without tags, on a line of its own.
+const action = "Action:"
+
+// startsLine reports whether nothing but white space stands behind the last
+// line end of s.
+func startsLine(s string) bool {
+	return strings.TrimRight(s[strings.LastIndexByte(s, '\n')+1:], " \t\r") == ""
 }
 
 // opener returns the length of the < that s starts with, in any spelling.

@@ -72,8 +72,10 @@ const (
 	NotObject           Reason = "not_object"           // arguments that are JSON but not an object
 	DuplicateKey        Reason = "duplicate_key"        // one argument twice with different values
 	TooDeep             Reason = "too_deep"             // arguments nested beyond Options.MaxDepth
+	Ambiguous           Reason = "ambiguous"            // a call with more than one reading
 	TooLarge            Reason = "too_large"            // arguments beyond Options.MaxArgs
 	FencedCall          Reason = "fenced_call"          // a call in a code fence after prose: example or request?
+	EscapedCall         Reason = "escaped_call"         // a call whose tags are escaped: &lt;tool_code&gt;
 	CallAfterAnswer     Reason = "call_after_answer"    // a call after a closed <final_answer>
 	InventedObservation Reason = "invented_observation" // an <observation> without a call
 )

@@ -1,194 +1,221 @@
 package protocol
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 )
 
-// resolve reads a whole block. at is its offset in the reply; closed says that
-// it ended by its tag or by what can only come after it, not by the end of the
-// reply; whole says that the reply ended of itself.
-func (d *Decoder) resolve(block []byte, b blockScan, at int64, closed, whole bool) (*ToolCall, *FormatError) {
-	fail := func(r Reason, pos int, tool, detail string) (*ToolCall, *FormatError) {
-		return nil, &FormatError{Reason: r, Offset: at + int64(pos), Detail: detail, Tool: tool, Raw: string(block)}
+// resolver reads the inside of a block, in whatever form a model gave it, and
+// finds one call there. It is the only place that does: a block that came in
+// pieces and one that came whole are read alike.
+type resolver struct {
+	d      *Decoder
+	src    string
+	pos    int
+	closed bool // src ends where the block ends
+
+	name     string
+	args     json.RawMessage // nil: none yet
+	children []child
+	key      string // the key that an <arg_value> belongs to
+	repairs  []Repair
+}
+
+// child is one argument that has an element of its own.
+type child struct{ name, value string }
+
+// mend notes a repair at pos.
+func (x *resolver) mend(code string) {
+	x.repairs = append(x.repairs, Repair{Code: code, Offset: int64(x.pos)})
+}
+
+func (x *resolver) fail(reason Reason, detail string) *readError {
+	return &readError{reason: reason, pos: x.pos, detail: detail}
+}
+
+func (x *resolver) space() {
+	for x.pos < len(x.src) && (isSpace(x.src[x.pos]) || strings.HasPrefix(x.src[x.pos:], "\ufeff")) {
+		x.pos++
+		for x.pos < len(x.src) && x.src[x.pos]&0xc0 == 0x80 {
+			x.pos++
+		}
 	}
-	head := string(block)
-	if b.start > 0 {
-		head = head[:b.start]
+}
+
+func (x *resolver) rest() string { return x.src[x.pos:] }
+
+// call reads the block and returns its call.
+func (x *resolver) call() (*ToolCall, *readError) {
+	if err := x.content(); err != nil {
+		return nil, err
 	}
-	name, _ := element(head, "name")
+	if x.name == "" {
+		x.pos = 0
+		return nil, x.fail(NoName, "the call names no tool")
+	}
+	raw := x.name
+	tool, known := x.d.declared(tidyName(raw))
+	if known && tool != raw {
+		x.mend("name")
+	}
+	x.name = tool
+	if x.args == nil {
+		var err *readError
+		if x.args, err = x.fromChildren(); err != nil {
+			return nil, err
+		}
+	}
+	x.dropOwnName()
+	return &ToolCall{Name: x.name, Args: x.args, Repairs: x.repairs}, nil
+}
+
+// content reads whatever stands in a block.
+func (x *resolver) content() *readError {
+	x.unwrap()
+	x.space()
+	rest := x.rest()
 	switch {
-	case !closed && (!whole || b.end == 0):
-		return fail(Truncated, len(block), name, "the reply ended inside the call")
-	case name == "":
-		return fail(NoName, 0, "", "")
-	}
-	call := &ToolCall{Name: name, Raw: string(block), Dialect: "mylm", Args: json.RawMessage("{}")}
-	if b.start == 0 {
-		if text, _ := element(head, "parameters"); text != "" {
-			return fail(BadJSON, strings.Index(head, text), name, "the parameters are not a JSON object")
+	case rest == "":
+		if x.name != "" && x.closed {
+			return nil
 		}
-		return call, nil
+		if !x.closed {
+			return x.cut()
+		}
+		return x.fail(NoName, "the call is empty")
+	case rest[0] == '<':
+		return x.elements()
+	case x.name != "" && rest[0] == '{':
+		return x.object()
+	case rest[0] == '{', rest[0] == '[' && !pythonList(rest):
+		return x.envelope()
 	}
-	value, end := block[b.start:], b.end
-	if end > 0 {
-		value = block[b.start:end]
+	if line, object, ok := strings.Cut(rest, "\n"); ok && x.name == "" && isPath(strings.TrimSpace(line)) {
+		if object = strings.TrimLeft(object, " \t\r\n"); object != "" && (object[0] == '{' || object[0] == '<') {
+			x.mend("bare_name")
+			x.name = strings.TrimSpace(line)
+			x.pos = len(x.src) - len(object)
+			return x.content()
+		}
 	}
-	args, repairs, err := readObject(value, d.opts.MaxDepth)
+	return x.python()
+}
+
+func (x *resolver) cut() *readError {
+	return &readError{reason: Truncated, pos: len(x.src), detail: "the reply ended inside the call", cut: true}
+}
+
+// unwrap takes off what models put around a value: CDATA, code fences and
+// backticks.
+func (x *resolver) unwrap() {
+	x.space()
+	if after, ok := strings.CutPrefix(x.rest(), "<![CDATA["); ok {
+		x.mend("cdata")
+		x.pos = len(x.src) - len(after)
+		if end := strings.LastIndex(after, "]]>"); end >= 0 {
+			x.src, x.closed = x.src[:x.pos+end], true
+		}
+		x.space()
+	}
+	if after, ok := strings.CutPrefix(x.rest(), "```"); ok {
+		x.mend("fence")
+		line, _, _ := strings.Cut(after, "\n")
+		if strings.TrimSpace(line) == line && !strings.ContainsAny(line, "{[<(") {
+			x.pos += 3 + len(line)
+		} else {
+			x.pos += 3
+		}
+		if end := strings.LastIndex(x.rest(), "```"); end >= 0 {
+			x.src, x.closed = x.src[:x.pos+end], true
+		}
+	} else if strings.HasPrefix(x.rest(), "`") {
+		x.mend("backticks")
+		x.pos++
+		if end := strings.LastIndexByte(x.rest(), '`'); end >= 0 {
+			x.src, x.closed = x.src[:x.pos+end], true
+		}
+	}
+}
+
+// read reads one value at pos and moves behind it: strict JSON first, and what
+// models make of it only if that fails.
+func (x *resolver) read() (json.RawMessage, int, *readError) {
+	r := newReader(x.src, x.pos, x.d.opts.MaxDepth)
+	r.strict = true
+	err := r.value(atTop)
+	if err != nil && (!err.cut || x.closed || r.mendedAtAll()) || err == nil && r.mendedAtAll() {
+		r = newReader(x.src, x.pos, x.d.opts.MaxDepth)
+		r.closed = x.closed
+		err = r.value(atTop)
+	}
 	if err != nil {
-		return fail(err.Reason, b.start+int(err.Offset), name, err.Detail)
+		return nil, 0, err
 	}
-	for i := range repairs {
-		repairs[i].Offset += at + int64(b.start)
-	}
-	call.Args, call.Repairs = args, repairs
-	return call, nil
+	x.repairs = append(x.repairs, r.repairs...)
+	x.pos = r.pos
+	return r.out, r.missing, nil
 }
 
-// element returns the trimmed content of the first <name>…</name> in s.
-func element(s, name string) (string, bool) {
-	_, rest, ok := strings.Cut(s, "<"+name+">")
-	if !ok {
-		return "", false
+// object reads the arguments as one object.
+func (x *resolver) object() *readError {
+	start := x.pos
+	args, missing, err := x.read()
+	if err != nil {
+		return err
 	}
-	text, _, ok := strings.Cut(rest, "</"+name+">")
-	return strings.TrimSpace(text), ok
+	if missing > 0 {
+		x.pos = start
+		return x.fail(BadJSON, "a closing brace is missing")
+	}
+	if args[0] != '{' {
+		x.pos = start
+		return x.fail(NotObject, "the parameters must be one JSON object")
+	}
+	if string(args) != "{}" && x.args != nil && string(x.args) != string(args) {
+		return x.fail(Ambiguous, "the parameters are given twice")
+	}
+	x.args = args
+	if x.space(); strings.HasPrefix(x.rest(), "{") || strings.HasPrefix(x.rest(), "[") {
+		return x.fail(Ambiguous, "a second value follows the first")
+	}
+	return x.after()
 }
 
-// readObject checks that value is one JSON object, not nested too deep and
-// without contradicting keys, and returns it with repeated keys collapsed.
-// Offsets are relative to value.
-func readObject(value []byte, maxDepth int) (json.RawMessage, []Repair, *FormatError) {
-	if pos := tooDeep(value, maxDepth); pos >= 0 {
-		return nil, nil, &FormatError{Reason: TooDeep, Offset: int64(pos), Detail: fmt.Sprintf("nested deeper than %d", maxDepth)}
+// after looks at what stands behind a value: nothing, a tag, or a remark on
+// lines of its own. Closing braces too many are mended.
+func (x *resolver) after() *readError {
+	x.space()
+	for strings.HasPrefix(x.rest(), "}") {
+		x.mend("extra_brace")
+		x.pos++
+		x.space()
 	}
-	var probe json.RawMessage
-	if err := json.Unmarshal(value, &probe); err != nil {
-		var syntax *json.SyntaxError
-		pos := int64(0)
-		if errors.As(err, &syntax) {
-			pos = syntax.Offset
-		}
-		return nil, nil, &FormatError{Reason: BadJSON, Offset: pos, Detail: err.Error()}
+	rest := x.rest()
+	if rest == "" || rest[0] == '<' || rest[0] == '`' || strings.HasPrefix(rest, "]]>") || strings.ContainsRune(x.src[:x.pos][max(0, x.pos-8):], '\n') {
+		return nil
 	}
-	if value[0] != '{' {
-		return nil, nil, &FormatError{Reason: NotObject, Detail: "the parameters must be one JSON object"}
-	}
-	c := collapser{in: value, out: make([]byte, 0, len(value))}
-	c.value()
-	if c.err != nil {
-		return nil, nil, c.err
-	}
-	return c.out, c.repairs, nil
+	return x.fail(BadJSON, fmt.Sprintf("%q follows the value", clip(rest)))
 }
 
-func tooDeep(value []byte, maxDepth int) int {
-	var b blockScan
-	for i, c := range value {
-		if b.str {
-			b.inString(c)
-		} else if b.inJSON(c); b.depth > maxDepth {
-			return i
-		}
+// dropOwnName takes the tool's own name out of the arguments, where some models
+// repeat it, unless the tool has an argument of that name.
+func (x *resolver) dropOwnName() {
+	if x.d.opts.Tools == nil || !strings.Contains(string(x.args), `"name"`) {
+		return
 	}
-	return -1
-}
-
-// collapser copies valid JSON in compact form, leaving out members that repeat
-// an earlier one of the same object with the same value.
-type collapser struct {
-	in      []byte
-	pos     int
-	out     []byte
-	repairs []Repair
-	err     *FormatError
-}
-
-func (c *collapser) space() {
-	for c.pos < len(c.in) && isSpace(c.in[c.pos]) {
-		c.pos++
+	schema, ok := x.d.opts.Tools.Schema(x.name)
+	if !ok || schema == nil || schema.Properties["name"] != nil || len(schema.Properties) == 0 {
+		return
 	}
-}
-
-// copyTo copies the input up to end.
-func (c *collapser) copyTo(end int) {
-	c.out = append(c.out, c.in[c.pos:end]...)
-	c.pos = end
-}
-
-func (c *collapser) value() {
-	c.space()
-	switch c.in[c.pos] {
-	case '{':
-		c.object()
-	case '[':
-		c.array()
-	case '"':
-		c.str()
-	default:
-		end := c.pos
-		for end < len(c.in) && !isSpace(c.in[end]) && !bytes.ContainsRune([]byte(",]}"), rune(c.in[end])) {
-			end++
-		}
-		c.copyTo(end)
-	}
-}
-
-func (c *collapser) str() {
-	end := c.pos + 1
-	for ; c.in[end] != '"'; end++ {
-		if c.in[end] == '\\' {
-			end++
+	ms := members(x.args)
+	for i, m := range ms {
+		if m.key == "name" {
+			if tool, _ := x.d.declared(tidyName(text(m.value))); tool == x.name {
+				x.mend("name_in_arguments")
+				x.args = join(append(ms[:i:i], ms[i+1:]...))
+			}
+			return
 		}
 	}
-	c.copyTo(end + 1)
-}
-
-func (c *collapser) array() {
-	c.copyTo(c.pos + 1)
-	for c.space(); c.in[c.pos] != ']'; c.space() {
-		if c.in[c.pos] == ',' {
-			c.copyTo(c.pos + 1)
-		}
-		c.value()
-	}
-	c.copyTo(c.pos + 1)
-}
-
-func (c *collapser) object() {
-	c.copyTo(c.pos + 1)
-	seen := map[string][2]int{} // where in out the value of a key stands
-	for c.space(); c.in[c.pos] != '}'; c.space() {
-		if c.in[c.pos] == ',' {
-			c.pos++
-			c.space()
-		}
-		at, before := c.pos, len(c.out)
-		if len(seen) > 0 {
-			c.out = append(c.out, ',')
-		}
-		keyAt := len(c.out)
-		c.str()
-		var key string
-		_ = json.Unmarshal(c.out[keyAt:], &key) // valid: the whole value was checked
-		c.space()
-		c.copyTo(c.pos + 1) // the colon
-		valueAt := len(c.out)
-		c.value()
-		old, dup := seen[key]
-		if !dup {
-			seen[key] = [2]int{valueAt, len(c.out)}
-			continue
-		}
-		if bytes.Equal(c.out[old[0]:old[1]], c.out[valueAt:]) {
-			c.repairs = append(c.repairs, Repair{Code: "duplicate_key", Offset: int64(at)})
-		} else if c.err == nil {
-			c.err = &FormatError{Reason: DuplicateKey, Offset: int64(at), Detail: fmt.Sprintf("%q is given twice with different values", key)}
-		}
-		c.out = c.out[:before]
-	}
-	c.copyTo(c.pos + 1)
 }

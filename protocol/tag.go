@@ -15,83 +15,174 @@ const (
 	thinkOpen
 	thinkClose
 	paramsClose
+	comment   // <!--
+	delimiter // <|im_start|>, which some models put around calls
+	control   // another control token of a chat template, which ends a call
 )
 
-// tagNames lists every tag by what stands between < and >.
-var tagNames = []struct {
-	name string
+// tagNames gives the meaning of a tag by its folded name: lower case, without
+// - and _. A closing tag's name begins with a slash.
+var tagNames = map[string]tag{
+	"toolcode": toolOpen, "/toolcode": toolClose,
+	"toolcall": toolOpen, "/toolcall": toolClose,
+	"toolcalls": toolOpen, "/toolcalls": toolClose,
+	"functioncall": toolOpen, "/functioncall": toolClose,
+	"functioncalls": toolOpen, "/functioncalls": toolClose,
+	"function": toolOpen, "/function": toolClose,
+	"invoke": toolOpen, "/invoke": toolClose,
+	"observation": observationOpen, "toolresponse": observationOpen, "toolresult": observationOpen,
+	"functionresponse": observationOpen, "functionresults": observationOpen,
+	"finalanswer": answerOpen, "/finalanswer": answerClose,
+	"think": thinkOpen, "/think": thinkClose,
+	"thinking": thinkOpen, "/thinking": thinkClose,
+	"reasoning": thinkOpen, "/reasoning": thinkClose,
+	"/parameters": paramsClose, "/arguments": paramsClose, "/args": paramsClose, "/parameter": paramsClose, "/params": paramsClose,
+	"|imstart|": delimiter, "|imend|": control, "|startheaderid|": control, "|endheaderid|": control, "|eotid|": control,
+}
+
+// trie finds a tag's name letter by letter, so that a < in text that begins no
+// tag is recognised at once.
+type trie struct {
+	next [28]uint8 // a to z, slash, bar; 0: no such name
+	kind string    // the name that ends here; "": none
+}
+
+var tries = func() []trie {
+	t := make([]trie, 1, 160)
+	for name := range tagNames {
+		at := uint8(0)
+		for i := range len(name) {
+			k := letter(name[i])
+			if t[at].next[k] == 0 {
+				t = append(t, trie{})
+				t[at].next[k] = uint8(len(t) - 1)
+			}
+			at = t[at].next[k]
+		}
+		t[at].kind = name
+	}
+	return t
+}()
+
+// letter is the place of c in a trie's node, -1 if it has none.
+func letter(c byte) int {
+	switch {
+	case 'a' <= c && c <= 'z':
+		return int(c - 'a')
+	case 'A' <= c && c <= 'Z':
+		return int(c - 'A')
+	case c == '/':
+		return 26
+	case c == '|':
+		return 27
+	}
+	return -1
+}
+
+// maxTag bounds a tag with its attributes and the white space inside it, so
+// that what is held back stays small.
+const maxTag = 160
+
+// mark is a tag that was read.
+type mark struct {
 	tag  tag
-}{
-	{"tool_code", toolOpen},
-	{"/tool_code", toolClose},
-	{"observation", observationOpen},
-	{"final_answer", answerOpen},
-	{"/final_answer", answerClose},
-	{"think", thinkOpen},
-	{"thinking", thinkOpen},
-	{"reasoning", thinkOpen},
-	{"/think", thinkClose},
-	{"/thinking", thinkClose},
-	{"/reasoning", thinkClose},
-	{"/parameters", paramsClose},
+	kind string // the folded name
+	name string // what follows =, or the name attribute
+	n    int    // length
+
+	empty bool // <x/>
 }
 
-// maxTag bounds a tag with the white space inside it, so that what is held
-// back stays small.
-const maxTag = 40
-
-// matchTag reads the tag that s, which starts with '<', begins with. n is its
-// length. more means that the next bytes decide.
-func matchTag(s string) (t tag, n int, more bool) {
-	const (
-		before = iota // white space after <
-		inside        // the name
-		after         // white space after the name
-	)
-	var name [16]byte
-	k, state := 0, before
-	for i := 1; i < len(s); i++ {
-		if i == maxTag {
-			return noTag, 0, false
+// matchTag reads the tag that s, which starts with '<', begins with. more means
+// that the next bytes decide.
+func matchTag(s string) (m mark, more bool) {
+	if len(s) > 1 && s[1] == '!' {
+		const open = "<!--"
+		if strings.HasPrefix(s, open) {
+			return mark{tag: comment, n: len(open)}, false
 		}
+		return mark{}, strings.HasPrefix(open, s)
+	}
+	at, i := uint8(0), 1
+	for i < len(s) && isSpace(s[i]) {
+		i++
+	}
+	first := i
+	for ; i < len(s); i++ {
 		c := s[i]
-		switch {
-		case c == '>':
-			return tagOf(string(name[:k])), i + 1, false
-		case isSpace(c):
-			if state == inside {
-				state = after
+		if c == '_' || c == '-' || isSpace(c) && i > first && s[i-1] == '/' {
+			continue
+		}
+		k := letter(c)
+		if k < 0 || k == 26 && at != 0 {
+			if tries[at].kind == "" {
+				return mark{}, false
 			}
-		case state == after || k == len(name):
-			return noTag, 0, false
-		default:
-			state = inside
-			name[k] = lower(c)
-			k++
-			if !isTagPrefix(name[:k]) {
-				return noTag, 0, false
-			}
+			return endTag(tries[at].kind, s[:min(len(s), maxTag)], i)
+		}
+		if at = tries[at].next[k]; at == 0 {
+			return mark{}, false
 		}
 	}
-	return noTag, 0, true
+	return mark{}, len(s) <= maxTag
 }
 
-func tagOf(name string) tag {
-	for _, t := range tagNames {
-		if t.name == name {
-			return t.tag
-		}
+// endTag reads what follows the name of a tag up to its >.
+func endTag(kind, s string, i int) (mark, bool) {
+	if i >= len(s) {
+		return mark{}, false
 	}
-	return noTag
+	m := mark{tag: tagNames[kind], kind: kind}
+	switch c := s[i]; {
+	case c == '>':
+	case isSpace(c), c == '=' && (kind == "function" || kind == "invoke"), c == '/' && m.tag == toolOpen:
+		end := strings.IndexByte(s[i:min(len(s), maxTag)], '>')
+		if end < 0 {
+			return mark{}, len(s) < maxTag
+		}
+		attrs := s[i : i+end]
+		i += end
+		if m.tag == toolOpen {
+			m.name = nameAttr(attrs)
+			m.empty = strings.HasSuffix(attrs, "/")
+		}
+		if strings.TrimSpace(attrs) != "" && m.name == "" && m.tag != observationOpen {
+			return mark{}, false // <think harder> is no tag
+		}
+	default:
+		return mark{}, false
+	}
+	if (kind == "function" || kind == "invoke") && m.name == "" {
+		return mark{}, false // HTML and prose have such words too
+	}
+	m.n = i + 1
+	return m, false
 }
 
-func isTagPrefix(name []byte) bool {
-	for _, t := range tagNames {
-		if strings.HasPrefix(t.name, string(name)) {
-			return true
+// nameAttr is the NAME of =NAME, or of name="NAME".
+func nameAttr(attrs string) string {
+	attrs = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(attrs), "/"))
+	for {
+		key, rest, ok := strings.Cut(attrs, "=")
+		if !ok {
+			return ""
+		}
+		var value string
+		value, attrs = attrValue(strings.TrimSpace(rest))
+		if key = strings.TrimSpace(key); key == "" || strings.EqualFold(key, "name") {
+			return value
 		}
 	}
-	return false
+}
+
+// attrValue reads the value that s begins with, in quotes or up to a space.
+func attrValue(s string) (value, rest string) {
+	if s != "" && (s[0] == '"' || s[0] == '\'') {
+		value, rest, _ = strings.Cut(s[1:], s[:1])
+		return value, rest
+	}
+	value, rest, _ = strings.Cut(s, " ")
+	return value, rest
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

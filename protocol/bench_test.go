@@ -1,0 +1,58 @@
+package protocol_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"mylm/protocol"
+)
+
+const prose = "The quick brown agent reads the file, runs the command and reports the result to the user, who is content with it.\n"
+
+// markdown is full of what begins tags and code.
+const markdown = "Use `a < b` or `<b>`; a <i>word</i>, 1 << 2, `x`, <https://example.com> and ``code`` or a < b > c.\n"
+
+// text runs a megabyte of text through a decoder in chunks.
+func text(b *testing.B, line string, chunk int) {
+	s := strings.Repeat(line, 1<<20/len(line))
+	d := protocol.NewDecoder(protocol.Options{Tools: known})
+	d.Push("So: ")
+	b.SetBytes(int64(len(s)))
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := 0; i < len(s); i += chunk {
+			d.Push(s[i:min(len(s), i+chunk)])
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(s)/chunk), "ns/chunk")
+}
+
+func BenchmarkProse4K(b *testing.B)    { text(b, prose, 4096) }
+func BenchmarkMarkdown4K(b *testing.B) { text(b, markdown, 4096) }
+func BenchmarkProse8(b *testing.B)     { text(b, prose, 8) }
+
+// BenchmarkArgument reads a call with one long argument in pieces. The time a
+// byte must not grow with the length.
+func BenchmarkArgument(b *testing.B) {
+	for _, size := range []int{128 << 10, 10 << 20} {
+		b.Run(fmt.Sprintf("%dKB", size>>10), func(b *testing.B) {
+			args, err := json.Marshal(map[string]string{"content": strings.Repeat("if (a < b) { say(\"</tool_code>\"); }\n", size/40)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			reply := protocol.EncodeCall("write", args)
+			b.SetBytes(int64(len(reply)))
+			for b.Loop() {
+				d := protocol.NewDecoder(protocol.Options{Tools: known})
+				for i := 0; i < len(reply); i += 16 {
+					d.Push(reply[i:min(len(reply), i+16)])
+				}
+				if !d.Done() {
+					b.Fatal("the call is not read")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,132 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// The names under which models write the parts of a call in JSON, folded.
+var (
+	nameKeys  = map[string]bool{"name": true, "tool": true, "toolname": true, "functionname": true, "function": true, "action": true}
+	argsKeys  = map[string]bool{"arguments": true, "parameters": true, "args": true, "params": true, "kwargs": true, "input": true, "actioninput": true, "toolinput": true, "functionargs": true}
+	callKeys  = map[string]bool{"toolcalls": true, "toolcall": true, "functioncall": true, "functioncalls": true, "calls": true}
+	otherKeys = map[string]bool{"type": true, "id": true, "callid": true, "toolcallid": true, "thought": true, "thoughts": true, "reason": true, "reasoning": true, "explanation": true, "index": true}
+)
+
+// envelope reads a call that is one JSON value, or the first of a list of them.
+func (x *resolver) envelope() *readError {
+	start := x.pos
+	value, missing, err := x.read()
+	if err != nil {
+		return err
+	}
+	end := x.pos
+	x.pos = start
+	if err := x.fromJSON(value, missing, 0); err != nil {
+		return err
+	}
+	x.pos = end
+	return x.after()
+}
+
+// fromJSON finds name and arguments in a value.
+func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readError {
+	if depth > 4 {
+		return x.fail(NoName, "the call names no tool")
+	}
+	if value[0] == '[' {
+		list := elementsOf(value)
+		if len(list) == 0 {
+			return x.fail(NoName, "the list of calls is empty")
+		}
+		return x.fromJSON(list[0], missing, depth+1)
+	}
+	if value[0] != '{' {
+		return x.fail(NoName, "the call is not a JSON object")
+	}
+	var name, args json.RawMessage
+	var rest []member
+	for _, m := range members(value) {
+		switch key := fold(m.key); {
+		case callKeys[key], key == "function" && m.value[0] == '{':
+			return x.fromJSON(m.value, missing, depth+1)
+		case nameKeys[key] && m.value[0] == '"' && name == nil:
+			name = m.value
+		case argsKeys[key] && args == nil:
+			args = m.value
+		case otherKeys[key]:
+		default:
+			rest = append(rest, m)
+		}
+	}
+	switch {
+	case name == nil && args != nil && args[0] == '{' && missing == 1:
+		return x.swallowed(args, rest)
+	case missing > 0:
+		return x.fail(BadJSON, "a closing brace is missing")
+	case name == nil:
+		return x.fail(NoName, "the call names no tool")
+	}
+	x.name = text(name)
+	switch {
+	case args == nil:
+		args = join(rest)
+	case len(rest) > 0:
+		return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", rest[0].key))
+	}
+	return x.take(args)
+}
+
+// take sets the arguments: an object, nothing, or a string that holds an object.
+func (x *resolver) take(args json.RawMessage) *readError {
+	switch args[0] {
+	case '{':
+		x.args = args
+		return nil
+	case 'n':
+		x.args = json.RawMessage("{}")
+		return nil
+	case '"':
+		inner := strings.TrimSpace(text(args))
+		if inner == "" {
+			x.args = json.RawMessage("{}")
+			return nil
+		}
+		y := &resolver{d: x.d, src: inner}
+		if value, _, err := y.read(); err == nil && value[0] == '{' && strings.TrimSpace(y.rest()) == "" {
+			x.mend("stringified_arguments")
+			x.repairs = append(x.repairs, y.repairs...)
+			x.args = value
+			return nil
+		}
+	}
+	return x.fail(NotObject, "the arguments must be one JSON object")
+}
+
+// swallowed reads {"arguments": {…, "name": "tool"} with the brace between
+// missing: the last member is the name, if it is that of a tool.
+func (x *resolver) swallowed(args json.RawMessage, rest []member) *readError {
+	ms := members(args)
+	n := len(ms) - 1
+	if n < 0 || ms[n].key != "name" || len(rest) > 0 || x.d.opts.Tools == nil {
+		return x.fail(BadJSON, "a closing brace is missing")
+	}
+	tool, known := x.d.declared(tidyName(text(ms[n].value)))
+	if schema, _ := x.d.opts.Tools.Schema(tool); !known || schema == nil || schema.Properties["name"] != nil {
+		return x.fail(Ambiguous, "a closing brace is missing")
+	}
+	x.mend("missing_brace")
+	x.name, x.args = tool, join(ms[:n])
+	return nil
+}
+
+// quoteJSON writes s as JSON. Tags stay readable.
+func quoteJSON(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always can be
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

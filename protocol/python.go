@@ -1,0 +1,105 @@
+package protocol
+
+import "strings"
+
+// pythonList reports whether s begins with a list of calls as Python writes
+// them: a bracket, a name, a parenthesis.
+func pythonList(s string) bool {
+	s = strings.TrimLeft(s[1:], " \t\r\n")
+	name, _, ok := strings.Cut(s, "(")
+	return ok && isPath(name)
+}
+
+// isPath reports whether s is a name as code writes one, with dots and with
+// underscores that Markdown escaped.
+func isPath(s string) bool {
+	s = strings.ReplaceAll(s, `\_`, "_")
+	for i := range len(s) {
+		if c := s[i]; !isWord(c) && (i == 0 || c != '.' && c != '-') {
+			return false
+		}
+	}
+	return s != "" && !isDigit(s[0])
+}
+
+// python reads one call as Python writes it: name(key=value, …) with literal
+// values. It is read as data; nothing is run or looked up.
+func (x *resolver) python() *readError {
+	if x.rest()[0] == '[' {
+		x.pos++
+		x.space()
+	}
+	head, _, ok := strings.Cut(x.rest(), "(")
+	name := strings.TrimSpace(head)
+	switch {
+	case !ok && !x.closed && isPath(name):
+		return x.cut()
+	case ok && name == "print":
+		x.pos += len(head) + 1
+		x.space()
+		return x.python()
+	case !ok || !isPath(name):
+		return x.fail(NoName, "the call names no tool")
+	}
+	x.mend("python_call")
+	x.name = name
+	x.pos += len(head) + 1
+	return x.arguments()
+}
+
+// arguments reads keyword arguments up to the closing parenthesis. One object
+// in their place is taken for them.
+func (x *resolver) arguments() *readError {
+	r := newReader(x.src, x.pos, x.d.opts.MaxDepth)
+	r.python, r.depth = true, 1
+	more, err := r.begin(')')
+	if err != nil {
+		return err
+	}
+	if more && r.peek() == '{' {
+		if err := r.value(inTuple); err != nil {
+			return err
+		}
+		if more, _, err = r.more(')'); err != nil || more {
+			return r.fail("the arguments are given twice")
+		}
+		x.args, x.pos = r.out, r.pos
+		x.repairs = append(x.repairs, r.repairs...)
+		return nil
+	}
+	var ms []member
+	for more {
+		start := r.pos
+		for !r.end() && (isWord(r.peek()) || r.peek() == '\\') {
+			r.pos++
+		}
+		key := strings.ReplaceAll(r.src[start:r.pos], `\_`, "_")
+		if err := r.space(); err != nil {
+			return err
+		}
+		switch {
+		case r.end():
+			return r.cut()
+		case r.peek() != '=' || key == "":
+			r.pos = start
+			return r.fail("the arguments need their names: name(key=value)")
+		}
+		r.pos++
+		r.out = nil
+		if err := r.value(inTuple); err != nil {
+			return err
+		}
+		for _, m := range ms {
+			if m.key == key {
+				return &readError{reason: DuplicateKey, pos: start, detail: "an argument is given twice"}
+			}
+		}
+		ms = append(ms, member{key, r.out})
+		if more, _, err = r.more(')'); err != nil {
+			return err
+		}
+	}
+	x.args, x.pos = join(ms), r.pos
+	x.repairs = append(x.repairs, r.repairs...)
+	return nil
+}

@@ -1,0 +1,389 @@
+package protocol_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"mylm/protocol"
+)
+
+var update = flag.Bool("update", false, "rewrite the want section of the vectors")
+
+// toolset is a lookup of tools with schemas.
+type toolset struct {
+	names       []string
+	schemas     map[string]*jsonschema.Schema
+	definitions []protocol.Definition
+}
+
+func (s *toolset) Names() []string { return s.names }
+func (s *toolset) Schema(name string) (*jsonschema.Schema, bool) {
+	schema, ok := s.schemas[name]
+	return schema, ok
+}
+
+// definition is a tool as the vectors and the corpus write it.
+type definition struct {
+	Name        string             `json:"name"`
+	Description string             `json:"description"`
+	Parameters  *jsonschema.Schema `json:"parameters"`
+}
+
+func newToolset(defs ...definition) *toolset {
+	s := &toolset{schemas: map[string]*jsonschema.Schema{}}
+	for _, d := range defs {
+		s.names = append(s.names, d.Name)
+		s.schemas[d.Name] = cmp.Or(d.Parameters, &jsonschema.Schema{})
+		def := protocol.Definition{Name: d.Name, Description: d.Description}
+		if d.Parameters != nil {
+			def.Schema = d.Parameters
+		}
+		s.definitions = append(s.definitions, def)
+	}
+	return s
+}
+
+func parseToolset(t *testing.T, text string) *toolset {
+	t.Helper()
+	var defs []definition
+	if err := json.Unmarshal([]byte(text), &defs); err != nil {
+		t.Fatalf("tools: %v", err)
+	}
+	return newToolset(defs...)
+}
+
+// outcome is what a decoder made of a reply.
+type outcome struct {
+	thought, text, answer string
+	retracted, answered   bool
+	call                  *protocol.ToolCall
+	fault                 *protocol.FormatError
+	decided               int    // bytes that were read when the verdict was known; -1: at the end of the reply
+	broken                string // a promise to callers that does not hold
+}
+
+// read decodes a reply that arrives in pieces.
+func read(o protocol.Options, stop protocol.Stop, pieces ...string) outcome {
+	d := protocol.NewDecoder(o)
+	out := outcome{decided: -1}
+	n := 0
+	for _, piece := range pieces {
+		n += len(piece)
+		if out.take(d.Push(piece)); d.Done() {
+			out.decided = n
+			break
+		}
+	}
+	out.take(d.Close(stop))
+	if !d.Done() {
+		out.broken = "the decoder is closed and not done"
+	}
+	return out
+}
+
+func (o *outcome) take(parts []protocol.Part) {
+	for _, p := range parts {
+		if o.call != nil || o.fault != nil {
+			o.broken = "something follows the verdict: " + p.Kind.String()
+		}
+		switch p.Kind {
+		case protocol.Text:
+			if o.answered {
+				o.answer += p.Text
+			} else {
+				o.text += p.Text
+			}
+		case protocol.Thought:
+			o.thought += p.Text
+		case protocol.Answer:
+			o.answered = true
+		case protocol.Retract:
+			o.thought += o.text + o.answer
+			o.text, o.answer, o.retracted, o.answered = "", "", true, false
+		case protocol.Call:
+			o.call = p.Call
+		case protocol.Malformed:
+			o.fault = p.Err
+		}
+	}
+}
+
+// String writes an outcome as the want section of a vector has it.
+func (o *outcome) String() string {
+	var b strings.Builder
+	quoted := func(word, s string, given bool) {
+		if s != "" || given {
+			fmt.Fprintf(&b, "%s %s\n", word, strconv.Quote(s))
+		}
+	}
+	quoted("thought", o.thought, false)
+	if o.retracted {
+		b.WriteString("retract\n")
+	}
+	quoted("text", o.text, false)
+	quoted("answer", o.answer, o.answered)
+	switch {
+	case o.call != nil:
+		fmt.Fprintf(&b, "call %s %s\ndialect %s\n", o.call.Name, o.call.Args, o.call.Dialect)
+		var codes []string
+		for _, r := range o.call.Repairs {
+			codes = append(codes, r.Code)
+		}
+		if codes != nil {
+			fmt.Fprintf(&b, "repairs %s\n", strings.Join(codes, ", "))
+		}
+	case o.fault != nil:
+		b.WriteString(strings.TrimSpace(fmt.Sprintf("malformed %s %s", o.fault.Reason, o.fault.Tool)) + "\n")
+	default:
+		b.WriteString("final\n")
+	}
+	return b.String()
+}
+
+// whole is all of an outcome that must not depend on how the reply was cut.
+func (o *outcome) whole() string {
+	s := o.String() + o.broken
+	if o.call != nil {
+		s += fmt.Sprintf("%+v\n%s", o.call.Repairs, o.call.Raw)
+	}
+	if o.fault != nil {
+		fault := *o.fault
+		if fault.Reason == protocol.TooLarge {
+			fault.Raw = "" // as much as had arrived when the limit was passed
+		}
+		s += fmt.Sprintf("%+v", fault)
+	}
+	return s
+}
+
+// everyCut is up to which length a reply is cut in two at every byte; above, at
+// someCuts seeded places.
+const everyCut, someCuts = 4 << 10, 500
+
+func cuts(reply string) []int {
+	var at []int
+	if len(reply) <= everyCut {
+		for i := 1; i < len(reply); i++ {
+			at = append(at, i)
+		}
+		return at
+	}
+	r := rand.New(rand.NewPCG(1, uint64(len(reply))))
+	for range someCuts {
+		at = append(at, 1+r.IntN(len(reply)-1))
+	}
+	return at
+}
+
+func bytesOf(reply string) []string {
+	pieces := make([]string, len(reply))
+	for i := range pieces {
+		pieces[i] = reply[i : i+1]
+	}
+	return pieces
+}
+
+// checkCuts reports the first place at which cutting the reply in two changes
+// what is made of it.
+func checkCuts(t *testing.T, reply string, o protocol.Options, stop protocol.Stop) outcome {
+	t.Helper()
+	out := read(o, stop, reply)
+	if out.broken != "" {
+		t.Error(out.broken)
+	}
+	want := out.whole()
+	for _, at := range cuts(reply) {
+		got := read(o, stop, reply[:at], reply[at:])
+		if got.whole() != want {
+			t.Errorf("cut at byte %d:\n got %s\nwant %s", at, got.whole(), want)
+			return out
+		}
+	}
+	bytewise := read(o, stop, bytesOf(reply)...)
+	if bytewise.whole() != want {
+		t.Errorf("byte by byte:\n got %s\nwant %s", bytewise.whole(), want)
+	}
+	return bytewise
+}
+
+// section is the text of a section of a vector; the line end before the next
+// section is no part of it.
+func section(a *txtar.Archive, name string) (text string, ok bool) {
+	for _, f := range a.Files {
+		switch f.Name {
+		case name:
+			return strings.TrimSuffix(string(f.Data), "\n"), true
+		case name + " quoted":
+			text, err := strconv.Unquote(strings.TrimSpace(string(f.Data)))
+			return text, err == nil
+		}
+	}
+	return "", false
+}
+
+// run makes the want section of a vector.
+func run(t *testing.T, a *txtar.Archive, defaults *toolset) string {
+	t.Helper()
+	set := defaults
+	defs, hasTools := section(a, "tools")
+	if hasTools {
+		set = parseToolset(t, defs)
+	}
+	if data, ok := section(a, "data"); ok {
+		return fmt.Sprintf("data %s\n", strconv.Quote(protocol.Neutralise(data)))
+	}
+	if result, ok := section(a, "result"); ok {
+		head, body, _ := strings.Cut(result, "\n")
+		kind, name, _ := strings.Cut(head, " ")
+		return fmt.Sprintf("observation %s\n", strconv.Quote(protocol.EncodeObservation(name, kind == "success", body)))
+	}
+	if call, ok := section(a, "call"); ok {
+		name, args, _ := strings.Cut(call, " ")
+		return fmt.Sprintf("block %s\n", strconv.Quote(protocol.EncodeCall(name, json.RawMessage(args))))
+	}
+	reply, ok := section(a, "reply")
+	switch {
+	case !ok && hasTools:
+		text, err := protocol.EncodeTools(set.definitions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("definitions %s\n", strconv.Quote(text))
+	case !ok:
+		t.Fatal("the vector has no reply, or one that cannot be unquoted")
+	}
+	o, stop := options(t, a, set)
+	out := checkCuts(t, reply, o, stop)
+	want := out.String()
+	if out.decided >= 0 {
+		want += fmt.Sprintf("decided %d\n", out.decided)
+	}
+	return want
+}
+
+// options reads the sections stop and limits.
+func options(t *testing.T, a *txtar.Archive, set *toolset) (protocol.Options, protocol.Stop) {
+	t.Helper()
+	o, stop := protocol.Options{Tools: set}, protocol.End
+	switch s, _ := section(a, "stop"); s {
+	case "", "end":
+	case "length":
+		stop = protocol.Length
+	default:
+		t.Fatalf("stop %q is neither end nor length", s)
+	}
+	if s, ok := section(a, "limits"); ok {
+		if _, err := fmt.Sscanf(s, "bytes %d depth %d", &o.MaxArgs, &o.MaxDepth); err != nil {
+			t.Fatalf("limits %q: %v", s, err)
+		}
+	}
+	return o, stop
+}
+
+func vectors(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "vectors", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no vectors: %v", err)
+	}
+	return files
+}
+
+func TestVectors(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "vectors", "tools.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defaults := parseToolset(t, string(text))
+	for _, file := range vectors(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			a, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := run(t, a, defaults)
+			if *update {
+				rewrite(t, file, a, got)
+			}
+			if want, _ := section(a, "want"); got != want+"\n" {
+				t.Errorf("\n got %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+func rewrite(t *testing.T, file string, a *txtar.Archive, want string) {
+	t.Helper()
+	a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "want" })
+	a.Files = append(a.Files, txtar.File{Name: "want", Data: []byte(want)})
+	if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rules finds the rules that a text states or names.
+func rules(text, pattern string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// TestRules holds the specification and the vectors together.
+func TestRules(t *testing.T) {
+	spec, err := os.ReadFile("SPEC.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stated := rules(string(spec), `(?m)^- \*\*([A-Z]\d+)\*\*`)
+	if len(stated) == 0 {
+		t.Fatal("SPEC.md states no rules")
+	}
+	for i, rule := range stated {
+		if slices.Contains(stated[:i], rule) {
+			t.Errorf("SPEC.md states %s twice", rule)
+		}
+	}
+	covered := map[string]bool{}
+	for _, file := range vectors(t) {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head, about, _ := strings.Cut(string(a.Comment), ":")
+		named := rules(head, `([A-Z]\d+)`)
+		if len(named) == 0 || strings.TrimSpace(about) == "" {
+			t.Errorf("%s: the comment must begin with its rules and say what it covers, as in \"B1: the house form\"", file)
+		}
+		for _, rule := range named {
+			covered[rule] = true
+			if !slices.Contains(stated, rule) {
+				t.Errorf("%s: SPEC.md has no rule %s", file, rule)
+			}
+		}
+	}
+	for _, rule := range stated {
+		if !covered[rule] {
+			t.Errorf("no vector covers rule %s", rule)
+		}
+	}
+	for _, rule := range rules(string(spec), `\b([A-Z]\d+)\b`) {
+		if !slices.Contains(stated, rule) {
+			t.Errorf("SPEC.md refers to a rule %s that it does not state", rule)
+		}
+	}
+}

@@ -1,0 +1,321 @@
+package protocol
+
+import "strings"
+
+// form is a call without tags.
+type form uint8
+
+const (
+	noForm      form = iota
+	jsonForm         // an object or a list of objects
+	pythonForm       // name(key=value), in brackets or not
+	namedForm        // a name, and an object on the next line
+	actionForm       // Action: name, Action Input: object
+	escapedForm      // a block whose tags are escaped as in HTML: a call gone wrong
+)
+
+// mayBegin marks the bytes that a call without tags can begin with.
+var mayBegin = func() (m [256]bool) {
+	for c := range 256 {
+		m[c] = c == '{' || c == '[' || c == '&' || isWord(byte(c)) && !isDigit(byte(c)) && c < 0x80
+	}
+	return m
+}()
+
+// begins reports whether s, which starts a line, begins a call without tags:
+// at the start of the reply, or of a fence that starts the reply, one of any
+// form; elsewhere only Action. more means that the next bytes decide.
+func (d *Decoder) begins(s string) (f form, more bool) {
+	first := !d.line.seen || d.line.fence > 0 && !d.line.fenceLead && !d.line.fenceFull && !d.line.fenceHead
+	if d.line.literal() || d.opts.Tools == nil || d.line.fence > 0 && !first {
+		return noForm, false
+	}
+	if strings.HasPrefix(s, action) {
+		return actionForm, false
+	}
+	if strings.HasPrefix(action, s) {
+		return noForm, true
+	}
+	if !first {
+		return noForm, false
+	}
+	switch s[0] {
+	case '{':
+		return jsonForm, false
+	case '&':
+		return escapedTag(s)
+	}
+	i := 0
+	if s[0] == '[' {
+		if i = len(s) - len(strings.TrimLeft(s[1:], " \t\r\n")); i == len(s) {
+			return noForm, len(s) < maxTag
+		}
+		if s[i] == '{' {
+			return jsonForm, false
+		}
+	}
+	return d.nameBegins(s[i:], i > 0)
+}
+
+// escapedTag reports whether s begins with the opening tag of a block, escaped.
+func escapedTag(s string) (f form, more bool) {
+	const lt, gt = "&lt;", "&gt;"
+	if strings.HasPrefix(lt, s) {
+		return noForm, true
+	}
+	name, ok := strings.CutPrefix(s, lt)
+	if !ok {
+		return noForm, false
+	}
+	name, _, ok = strings.Cut(name[:min(len(name), 24)], gt)
+	switch {
+	case ok && tagNames[fold(name)] == toolOpen:
+		return escapedForm, false
+	case !ok && len(name) < 24:
+		return noForm, true
+	}
+	return noForm, false
+}
+
+// nameBegins reports whether s begins with the name of a tool and what makes it
+// a call.
+func (d *Decoder) nameBegins(s string, bracket bool) (f form, more bool) {
+	end := 0
+	for end < len(s) && (isWord(s[end]) || s[end] == '.' || s[end] == '\\' || s[end] == '-') {
+		end++
+	}
+	if end == len(s) {
+		return noForm, end < maxTag && d.namePrefix(s)
+	}
+	if _, known := d.declared(tidyName(s[:end])); !known {
+		return noForm, false
+	}
+	rest := strings.TrimLeft(s[end:], " \t\r\n")
+	switch {
+	case s[end] == '(':
+		return pythonForm, false
+	case bracket:
+	case rest == "":
+		return noForm, len(s) < maxTag
+	case rest[0] == '{' && strings.Contains(s[end:len(s)-len(rest)], "\n"):
+		return namedForm, false
+	}
+	return noForm, false
+}
+
+// namePrefix reports whether s may become the name of a tool.
+func (d *Decoder) namePrefix(s string) bool {
+	want := fold(s)
+	for _, tool := range d.opts.Tools.Names() {
+		if strings.HasPrefix(fold(tool), want) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Decoder) startWhole(f form) {
+	d.startBlock(mark{}, d.line.fence > 0)
+	d.mode, d.form = inWhole, f
+}
+
+// pushWhole goes on with what may be a call without tags, and gives it up as
+// soon as it can be none.
+func (d *Decoder) pushWhole() (rest string) {
+	switch d.form {
+	case jsonForm:
+		return d.pushJSON()
+	case actionForm:
+		return d.pushAction()
+	}
+	if len(d.buf) > d.opts.MaxArgs {
+		return d.release(len(d.buf))
+	}
+	return ""
+}
+
+// pushJSON follows a value that begins the reply. When it is whole, it is either
+// a call of a known tool or text; as long as only tags and white space follow,
+// the end of the reply decides.
+func (d *Decoder) pushJSON() (rest string) {
+	b := &d.block
+	for d.blockEnd == 0 && b.pos < len(d.buf) {
+		b.step(d.buf[b.pos])
+		b.pos++
+		if b.depth == 0 && b.tries < maxTries {
+			b.tries++
+			x := d.resolver(d.buf[:b.pos], true)
+			call, err := x.call()
+			if err != nil && err.reason == BadJSON && strings.ContainsRune(d.buf[:b.pos], '\'') {
+				continue // quotes of another kind put the scan off
+			}
+			if err == nil {
+				if _, known := d.declared(call.Name); !known {
+					err = x.fail(NoName, "")
+				}
+			}
+			if err != nil && err.reason == NoName {
+				return d.release(b.pos)
+			}
+			d.blockEnd = b.pos
+		}
+	}
+	if d.blockEnd == 0 {
+		if len(d.buf) > d.opts.MaxArgs {
+			return d.release(len(d.buf))
+		}
+		return ""
+	}
+	switch d.tail.scan(d.buf[d.blockEnd:], d.fenced) {
+	case tailText:
+		return d.release(d.blockEnd)
+	case tailEnds:
+		if d.tail.call { // the one with tags is meant
+			return d.release(d.blockEnd)
+		}
+		return d.decideWhole(d.blockEnd, End)
+	}
+	return ""
+}
+
+// pushAction follows Action: up to an observation, if it names a tool.
+func (d *Decoder) pushAction() (rest string) {
+	const after = "\nObservation:"
+	if !d.begun {
+		line := strings.IndexByte(d.buf, '\n')
+		if line < 0 && len(d.buf) <= maxTag {
+			return ""
+		}
+		if line < 0 {
+			return d.release(len(d.buf))
+		}
+		head := strings.TrimLeft(d.buf[len(action):line], " \t")
+		name, _, _ := strings.Cut(head, "(")
+		if _, known := d.declared(tidyName(name)); !known && !strings.HasPrefix(head, "{") {
+			return d.release(line)
+		}
+		d.begun, d.block.pos = true, line
+	}
+	if i := strings.Index(d.buf[d.block.pos:], after); i >= 0 {
+		return d.decideWhole(d.block.pos+i, End)
+	}
+	d.block.pos = max(d.block.pos, len(d.buf)-len(after))
+	if len(d.buf) > d.opts.MaxArgs {
+		return d.release(len(d.buf))
+	}
+	return ""
+}
+
+// closeWhole decides at the end of the reply.
+func (d *Decoder) closeWhole(stop Stop) (rest string) {
+	end := len(d.buf)
+	if d.blockEnd > 0 {
+		end = d.blockEnd
+	} else if d.fenced {
+		if i := strings.LastIndex(d.buf, "\n```"); i >= 0 && blank(strings.Trim(d.buf[i:], "`\n\r\t ")) {
+			end = i
+		}
+	}
+	return d.decideWhole(end, stop)
+}
+
+// decideWhole makes a call of buf[:end], or text.
+func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
+	if d.form == escapedForm {
+		d.fail(&FormatError{Reason: EscapedCall, Offset: d.off, Raw: d.buf})
+		return ""
+	}
+	x := d.resolver(d.buf[:end], false)
+	var call *ToolCall
+	var err *readError
+	switch d.form {
+	case actionForm:
+		call, err = x.action()
+	case namedForm:
+		name, object, _ := strings.Cut(d.buf[:end], "{")
+		x.name, x.pos = strings.TrimSpace(name), end-len(object)-1
+		call, err = x.call()
+	default:
+		call, err = x.call()
+	}
+	if err == nil && stop != End && end == len(d.buf) {
+		err = x.cut()
+	}
+	tool, known := d.declared(tidyName(x.name))
+	if err != nil && x.name == "" && (err.cut || err.reason == BadJSON) {
+		x.name = d.namesTool()
+		known = x.name != ""
+	}
+	switch {
+	case err == nil && known && d.form != actionForm && d.form != jsonForm && !d.endsCall(x):
+	case err == nil && known:
+		call.Name, call.Raw, call.Dialect = tool, d.buf[:end], d.form.String()
+		for i := range call.Repairs {
+			call.Repairs[i].Offset += d.off
+		}
+		d.off += int64(end)
+		d.parts = append(d.parts, Part{Kind: Call, Call: call})
+		d.mode = done
+		return ""
+	case err != nil && known && x.name != "":
+		d.fail(&FormatError{Reason: err.reason, Offset: d.off + int64(err.pos), Detail: err.detail, Tool: tidyName(x.name), Raw: d.buf[:end]})
+		return ""
+	}
+	return d.release(len(d.buf))
+}
+
+// endsCall reports whether what follows a call in Python's form, or under a bare
+// name, may follow it: nothing, or more of the kind. With prose it was a mention.
+func (d *Decoder) endsCall(x *resolver) bool {
+	rest := strings.TrimLeft(x.rest(), " \t\r\n")
+	if rest == "" {
+		return true
+	}
+	if strings.HasPrefix(strings.TrimSpace(x.src), "[") { // the others of a list
+		i := strings.LastIndexByte(rest, ']')
+		return i >= 0 && (rest[0] == ',' || i == 0) && blank(rest[i+1:])
+	}
+	end := strings.IndexFunc(rest, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) && r != '.' })
+	_, known := d.declared(rest[:max(end, 0)])
+	return known && end > 0 && strings.Contains(x.rest()[:len(x.rest())-len(rest)], "\n") && (rest[end] == '(' || d.form == namedForm)
+}
+
+// namesTool returns a tool that is named in quotes in what was held back: it was
+// going to be a call.
+func (d *Decoder) namesTool() string {
+	for _, tool := range d.opts.Tools.Names() {
+		if strings.Contains(d.buf, `"`+tool+`"`) || strings.Contains(d.buf, `'`+tool+`'`) {
+			return tool
+		}
+	}
+	return ""
+}
+
+// String names the form as a dialect.
+func (f form) String() string {
+	return [...]string{"", "json", "python", "named", "action", "escaped"}[f]
+}
+
+// action reads Action: name and Action Input: object.
+func (x *resolver) action() (*ToolCall, *readError) {
+	head, tail, _ := strings.Cut(x.src[len(action):], "\n")
+	if lead := strings.TrimLeft(head, " \t"); strings.HasPrefix(lead, "{") || strings.HasSuffix(strings.TrimSpace(lead), ")") {
+		x.pos = len(action)
+		return x.call()
+	}
+	x.name = strings.TrimSpace(head)
+	at := strings.Index(tail, "Action Input:")
+	if at < 0 || !blank(tail[:at]) {
+		if blank(tail) {
+			return nil, x.cut()
+		}
+		return nil, x.fail(BadJSON, "there is no Action Input")
+	}
+	x.pos = len(x.src) - len(tail) + at + len("Action Input:")
+	x.space()
+	if strings.HasPrefix(x.rest(), "{") || x.rest() == "" {
+		return x.call()
+	}
+	x.closed = true
+	return nil, x.fail(BadJSON, "the Action Input is not a JSON object")
+}
