@@ -52,7 +52,11 @@ func (r *run) act(ctx context.Context, reply *reply) {
 		a.skipped = true
 		a.outcome.Error = "not run: the same call was just made"
 	case bad != nil:
-		a.outcome.Error = bad.Error()
+		var err error
+		if a.outcome.Error, err = r.words().Refused(bad); err != nil {
+			r.fail(ctx, err)
+			return
+		}
 	default:
 		if err := r.attempt(ctx, a); err != nil {
 			r.fail(ctx, err)
@@ -277,11 +281,7 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 		r.stop(StopMalformed, f)
 		return
 	}
-	data := prompts.CorrectionData{Reason: string(f.Reason), Detail: protocol.Neutralise(f.Detail), Tool: protocol.Neutralise(f.Tool)}
-	if t := r.agent.opts.Tools.Lookup(f.Tool); t != nil {
-		data.Example = tools.Example(t.Schema)
-	}
-	text, err := r.agent.opts.Prompts.Correction(data)
+	text, err := r.words().Malformed(f)
 	if err == nil {
 		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
 	}
@@ -289,3 +289,5 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 		r.fail(ctx, err)
 	}
 }
+
+func (r *run) words() Words { return Words{Prompts: r.agent.opts.Prompts, Tools: r.agent.opts.Tools} }

@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/tools"
+)
+
+// Words puts what is wrong with a reply into the words that the model is told.
+// What they are in detail is for the templates to say; each stays within 60
+// words, since a small model loses the thread of more.
+type Words struct {
+	Prompts *prompts.Set
+	Tools   protocol.Lookup
+}
+
+// The words that are left to the parts that come from outside.
+const (
+	maxDetail    = 20
+	maxSignature = 20
+)
+
+// Malformed says why a reply could not be read, with the right form of the call
+// that it tried.
+func (w Words) Malformed(f *protocol.FormatError) (string, error) {
+	return w.Prompts.Correction(prompts.CorrectionData{
+		Reason: string(f.Reason), Detail: protocol.Neutralise(firstWords(f.Detail, maxDetail)),
+		Tool: protocol.Neutralise(firstWords(f.Tool, 3)), Example: w.example(f.Tool),
+	})
+}
+
+// Refused says why a call cannot run, for an error of tools.Registry.Prepare.
+func (w Words) Refused(err error) (string, error) {
+	data := prompts.CorrectionData{Detail: firstWords(err.Error(), maxDetail+maxSignature)}
+	var bad *tools.ArgError
+	var unknown *tools.UnknownToolError
+	switch {
+	case errors.As(err, &bad):
+		faults, usage, _ := strings.Cut(bad.Error(), "\n")
+		data.Detail = firstWords(faults, maxDetail) + "\n" + firstWords(usage, maxSignature)
+		data.Tool = bad.Tool
+	case errors.As(err, &unknown) && len(unknown.Near) > 0:
+		data.Tool = unknown.Near[0]
+	case errors.As(err, &unknown) && len(unknown.Known) == 1:
+		data.Tool = unknown.Known[0]
+	}
+	data.Example = w.example(data.Tool)
+	return w.Prompts.Refusal(data)
+}
+
+// example is a filled-in form of a tool's parameters, "" if there is no such tool.
+func (w Words) example(tool string) string {
+	if schema, ok := w.Tools.Schema(tool); ok {
+		return tools.Example(schema)
+	}
+	return ""
+}
+
+// firstWords cuts s behind its n-th word.
+func firstWords(s string, n int) string {
+	inWord := false
+	for i, r := range s {
+		space := r == ' ' || r == '\n' || r == '\t'
+		if inWord && space {
+			if n--; n == 0 {
+				return s[:i] + " …"
+			}
+		}
+		inWord = !space
+	}
+	return s
+}
