@@ -72,7 +72,7 @@ func (e *endToEnd) longInput(t *testing.T, model string) {
 
 func (e *endToEnd) misspelt(t *testing.T) {
 	o := e.user(t, e.server.URL).ask(t, "natife", "hello")
-	o.want(t, 3, "", "mylm: Ollama: model 'natife", "Did you mean native?", "ollama pull natife")
+	o.want(t, 3, "", "mylm: Ollama: model \"natife\" not found", "Did you mean native?", "ollama pull natife")
 }
 
 // Nobody can choose without a terminal. Who named a model once is not asked.
@@ -103,7 +103,7 @@ func (e *endToEnd) firstRun(t *testing.T) {
 	p := e.user(t, s.URL)
 	p.run(t, "ask", "hello").want(t, 3, "", "no model to talk to", "ollama pull ", "mylm ask -m demo")
 	p.run(t, "models").want(t, 3, "", "mylm: no models at "+s.URL, "ollama pull ")
-	p.ask(t, "x", "hello").want(t, 3, "", "mylm: Ollama: model 'x", "ollama pull x", "No model is installed yet.")
+	p.ask(t, "x", "hello").want(t, 3, "", "mylm: Ollama: model \"x\" not found", "ollama pull x", "No model is installed yet.")
 
 	s.Create(t, "embed", ollamatest.Embedder())
 	p.run(t, "ask", "hello").want(t, 3, "", "no model to talk to", "ollama pull ")

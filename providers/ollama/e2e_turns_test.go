@@ -117,8 +117,7 @@ func generated(t *testing.T, log string) (tokens []int) {
 
 // A model that goes on after its call, without end, is stopped there.
 func (e *endToEnd) stoppedAtCall(t *testing.T, model string) {
-	// With one slot, replies stand in the log in their order.
-	s := ollamatest.Start(t, "OLLAMA_NUM_PARALLEL=1", "OLLAMA_DEBUG=1")
+	s := ollamatest.Start(t, slots, "OLLAMA_DEBUG=1")
 	s.Create(t, model, ollamatest.Agent(templates[model]))
 	r := record(t, s.URL)
 	p := e.user(t, r.URL)

@@ -88,7 +88,8 @@ func Thinker(native bool) *s.Model {
 		Jinja:    native,
 		Thinking: true,
 		Scripts: []s.Script{
-			{When: []s.Cond{s.LastContains(AskNothing)}, Say: "<think>I have no idea what to say.</think>"},
+			// Not again when it is corrected: servers join messages of one role, so that the question stands there too.
+			{When: []s.Cond{s.LastContains(AskNothing), s.Not(s.LastContains("only thought"))}, Say: "<think>I have no idea what to say.</think>"},
 			{When: []s.Cond{s.AnyContains(AskBrood), s.Thinks()}, Say: "<think>On and on.</think>"},
 			{When: []s.Cond{s.AnyContains(AskBrood)}, Say: OffHand},
 		},
