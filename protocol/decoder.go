@@ -220,7 +220,7 @@ func (n *next) from(i int) int {
 // after it.
 func (d *Decoder) pushText(s string) (rest string) {
 	if d.pend != "" {
-		s, d.pend = d.pend+s, ""
+		return d.resume(s)
 	}
 	if d.off == 0 && !d.line.seen {
 		const bom = "\ufeff"
@@ -276,6 +276,18 @@ func (d *Decoder) pushText(s string) (rest string) {
 	}
 	d.emit(s[start:])
 	return ""
+}
+
+// resume goes on behind a tag or word in the making, with no more of s than it
+// can take to decide.
+func (d *Decoder) resume(s string) (rest string) {
+	n := min(len(s), maxTag)
+	joined := d.pend + s[:n]
+	d.pend = ""
+	if rest = d.pushText(joined); len(rest) <= n {
+		return s[n-len(rest):]
+	}
+	return rest + s[n:]
 }
 
 // onTag decides what a tag does, where before is the text in front of it that

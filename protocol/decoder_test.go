@@ -3,10 +3,12 @@ package protocol_test
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"mylm/protocol"
 )
@@ -232,8 +234,18 @@ func FuzzChunks(f *testing.F) {
 			f.Add(tt.reply, uint8(3), tt.stop == protocol.End)
 		}
 	}
-	for _, reply := range dialectReplies {
-		f.Add(reply, uint8(0), true)
+	files, err := filepath.Glob("testdata/vectors/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no vectors: %v", err)
+	}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if reply, ok := section(a, "reply"); ok {
+			f.Add(reply, uint8(0), true)
+		}
 	}
 	f.Fuzz(func(t *testing.T, reply string, n uint8, end bool) {
 		stop := protocol.Length
@@ -245,24 +257,4 @@ func FuzzChunks(f *testing.F) {
 			t.Errorf("chunks of %d:\n got %s\nwant %s", int(n)+1, got, whole)
 		}
 	})
-}
-
-// dialectReplies are calls in the forms that other models were taught.
-var dialectReplies = []string{
-	"<tool_call>\n{\"name\": \"write\", \"arguments\": {'a': 'it''s', \"b\": True,}}\n</tool_call>",
-	"<tool_call>\n{\"arguments\": {\"a\": {\"b\": 1}, \"name\": \"write\"}\n</tool_call>",
-	"<function_call>{\"name\": \"list\"}</function_call>",
-	"<function=write>\n<parameter=a>\nx < y\n</parameter>\n</function>",
-	"<invoke name=\"write\"><parameter name=\"a\">1</parameter></invoke>",
-	"<|im_start|>\n{\"arguments\": {}, \"name\": \"list\"}\n<|im_start|>\nprose",
-	"{\"name\": \"list\", \"arguments\": {}}",
-	"[{\"name\": \"list\", \"arguments\": {}}] x",
-	"```json\n{\"name\": \"list\", \"arguments\": {}}\n```",
-	"{\"tool_calls\": [{\"name\": \"list\", \"arguments\": \"{}\"}]}",
-	"Thought: x\nAction: write\nAction Input: {\"a\": 1}\nObservation: 3",
-	"[write(a=\"x\", b=(1, 2))]", "list()", "list\n{}", "write({'a': 1})",
-	"<tool_code>\nprint(write(a='x'))\n</tool_code>",
-	"<tool_code><name>write</name><parameters><a>1</a><a><![CDATA[</a>]]></a></parameters></tool_code>",
-	"<tool_code name='list'/>", "&lt;tool_code&gt;",
-	"<tool_code><name>write</name><parameters>{\"a\": \"<b c=\"d\">\", // x\n \"e\": 1}</parameters></tool_code>",
 }
