@@ -31,6 +31,15 @@ func text(b *testing.B, line string, chunk int) {
 	}
 }
 
+// BenchmarkNeutralise neutralises a line that is full of what might be guarded.
+func BenchmarkNeutralise(b *testing.B) {
+	s := strings.Repeat("Action: < ", 1<<17)
+	b.SetBytes(int64(len(s)))
+	for b.Loop() {
+		protocol.Neutralise(s)
+	}
+}
+
 func BenchmarkProse4K(b *testing.B)    { text(b, prose, 4096) }
 func BenchmarkMarkdown4K(b *testing.B) { text(b, markdown, 4096) }
 func BenchmarkProse8(b *testing.B)     { text(b, prose, 8) }

@@ -1,7 +1,5 @@
 package protocol
 
-import "strings"
-
 // blockScan looks for the end of a block as it arrives. It takes what stands in
 // the block for strict JSON and notes every tag that may end it: outside a
 // value for certain, inside a string perhaps, since quotes that a model did not
@@ -13,6 +11,8 @@ type blockScan struct {
 	esc     bool
 	any     bool // a value or an element was seen
 	byTag   bool // the end that was found is a closing tag
+	inside  int  // where that tag begins: the end of what stands in the block
+	held    bool // what follows decides: the end of a thought ends the block too
 	tries   int  // places inside a string where an end was tried
 	lastTry int
 }
@@ -98,7 +98,7 @@ func (b *blockScan) tag(buf string) (end int, state blockState, more bool) {
 	switch {
 	case m.tag == toolClose:
 		end, state = b.pos, blockClosed
-	case m.tag == toolOpen && b.any, m.tag == observationOpen, m.tag == delimiter, m.tag == control:
+	case m.tag == toolOpen && b.any, m.tag == thinkClose && b.held && !b.str, m.tag == observationOpen, m.tag == delimiter, m.tag == control:
 		end, state = at, blockEnded
 	case m.tag == paramsClose && !b.str:
 		b.depth = 0 // a value that is still open here is broken
@@ -107,7 +107,7 @@ func (b *blockScan) tag(buf string) (end int, state blockState, more bool) {
 		b.any = b.any || m.tag == toolOpen || m.tag == noTag
 		return 0, blockOpen, false
 	}
-	b.byTag = m.tag == toolClose
+	b.byTag, b.inside = m.tag == toolClose, at
 	if b.str {
 		if b.tries >= maxTries && at < 4*b.lastTry {
 			return 0, blockOpen, false
@@ -116,15 +116,4 @@ func (b *blockScan) tag(buf string) (end int, state blockState, more bool) {
 		state = blockMaybe
 	}
 	return end, state, false
-}
-
-// closing takes the closing tag off a block.
-func closing(block string) string {
-	if i := strings.LastIndex(block, "</"); i >= 0 {
-		return block[:i]
-	}
-	if i := strings.LastIndexByte(block, '<'); i >= 0 {
-		return block[:i]
-	}
-	return block
 }

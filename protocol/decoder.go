@@ -325,6 +325,7 @@ func (d *Decoder) onTag(m mark, before string) (taken int) {
 	case m.tag == toolOpen, m.tag == delimiter && !d.line.filled && !fenced:
 		d.startBlock(m, fenced)
 		if fenced || d.line.filled {
+			d.block.held = true
 			return enter(inHeld)
 		}
 		return enter(inBlock)

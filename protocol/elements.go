@@ -24,9 +24,12 @@ type elem struct {
 	n       int  // length
 }
 
+// maxElem bounds a tag inside a block, attributes included.
+const maxElem = 4096
+
 // elemAt reads the tag at the beginning of s; ok is false if there is none.
 func elemAt(s string) (e elem, ok bool) {
-	end := strings.IndexByte(s, '>')
+	end := strings.IndexByte(s[:min(len(s), maxElem)], '>')
 	if len(s) < 3 || s[0] != '<' || end < 0 {
 		return e, false
 	}
@@ -58,6 +61,12 @@ func (x *resolver) elements() *readError {
 		}
 		e, ok := elemAt(rest)
 		switch {
+		case strings.HasPrefix(rest, "<!--"):
+			_, after, ok := strings.Cut(rest, "-->")
+			if !ok {
+				return x.cut()
+			}
+			x.pos = len(x.src) - len(after)
 		case !ok && rest[0] == '<' && !x.closed && !strings.Contains(rest, ">"):
 			return x.unfinished()
 		case !ok && len(x.children) > 0:
@@ -75,16 +84,22 @@ func (x *resolver) elements() *readError {
 		case e.closing:
 			x.pos += e.n
 		case nameElements[e.fold] && e.attrs != "" && nameAttr(e.attrs) != "":
-			x.name = nameAttr(e.attrs)
+			if err := x.setName(nameAttr(e.attrs)); err != nil {
+				return err
+			}
 			x.pos += e.n
 		case nameElements[e.fold] && (e.fold != "tool" || x.name == ""):
 			if err := x.nameElement(e); err != nil {
 				return err
 			}
 		case paramElements[e.fold], e.fold == "parameter" && nameAttr(e.attrs) == "":
-			return x.params(e)
+			if err := x.params(e); err != nil || x.name != "" {
+				return err
+			}
 		case noiseElements[e.fold]:
-			x.elementText(e)
+			if _, ok := x.elementText(e); !ok {
+				return x.cut()
+			}
 		default:
 			nested, err := x.otherElement(e)
 			if nested || err != nil {
@@ -97,12 +112,21 @@ func (x *resolver) elements() *readError {
 
 // unfinished decides a block that ended without parameters.
 func (x *resolver) unfinished() *readError {
-	if !x.closed {
+	if !x.tagged {
 		return x.cut()
 	}
 	if x.name == "" {
 		return x.fail(NoName, "the call names no tool")
 	}
+	return nil
+}
+
+// setName sets the tool's name, which must not contradict another.
+func (x *resolver) setName(name string) *readError {
+	if x.name != "" && name != x.name {
+		return x.fail(Ambiguous, "two tools are named in one call")
+	}
+	x.name = name
 	return nil
 }
 
@@ -112,7 +136,9 @@ func (x *resolver) otherElement(e elem) (nested bool, err *readError) {
 	if m, _ := matchTag(x.rest()); m.tag == toolOpen {
 		x.pos += m.n
 		if m.name != "" {
-			x.name = m.name
+			if err := x.setName(m.name); err != nil {
+				return false, err
+			}
 		}
 		x.space()
 		if rest := x.rest(); rest != "" && rest[0] != '<' {
@@ -161,11 +187,10 @@ func (x *resolver) nameElement(e elem) *readError {
 		name = strings.TrimSpace(rest[:end])
 	}
 	x.pos += end
-	if x.name != "" && name != x.name {
-		x.pos = start
-		return x.fail(Ambiguous, "two tools are named in one call")
+	if err := x.setName(name); err != nil {
+		err.pos = start
+		return err
 	}
-	x.name = name
 	return nil
 }
 
@@ -220,14 +245,10 @@ func plain(s string) string {
 func (x *resolver) params(e elem) *readError {
 	start := x.pos
 	x.pos += e.n
-	if x.name == "" && !x.hasName() {
-		return x.fail(NoName, "the call names no tool")
-	}
 	if e.empty {
 		return x.attributes(e.attrs)
 	}
-	outer, wasClosed := x.src, x.closed
-	_ = outer
+	wasClosed := x.closed
 	x.unwrap()
 	x.space()
 	rest := x.rest()
@@ -276,17 +297,6 @@ func (x *resolver) params(e elem) *readError {
 	return x.fail(BadJSON, "the parameters are not a JSON object")
 }
 
-// hasName looks for a name behind the parameters.
-func (x *resolver) hasName() bool {
-	at := strings.Index(x.rest(), "<name>")
-	if at < 0 {
-		return false
-	}
-	name, _, ok := strings.Cut(x.rest()[at+len("<name>"):], "<")
-	x.name = strings.TrimSpace(name)
-	return ok && x.name != ""
-}
-
 // paramElements reads arguments that have elements of their own, up to the end
 // of the parameters.
 func (x *resolver) paramElements() *readError {
@@ -331,12 +341,11 @@ func (x *resolver) fromChildren() (json.RawMessage, *readError) {
 	}
 	x.mend("elements")
 	var ms []member
+	index := map[string]int{}
 	for _, c := range x.children {
-		at := -1
-		for i := range ms {
-			if ms[i].key == c.name {
-				at = i
-			}
+		at, ok := index[c.name]
+		if !ok {
+			at, index[c.name] = -1, len(ms)
 		}
 		value := quoteJSON(c.value)
 		list := x.wantsList(c.name)

@@ -90,6 +90,7 @@ func TestNeutralise(t *testing.T) {
 		"<tool_code>", "</tool_code>", "<TOOL_CODE>", "< tool_code >", "<\n/ observation>", "<tool-code>", "<toolcode>",
 		"<tool\u200b_code>", "<\u200btool_code>", "&lt;tool_code&gt;", "&#60;tool_code>", "&#x003C;tool_code>", "&LT;tool_code>", "＜tool_code＞",
 		"<think>", "</think>", "<final_answer>", "<tool_call>", "<function=ls>", "<invoke name=\"x\">", "<|im_start|>", "<｜end｜>", "<tool_code", "<observation attr='x'>",
+		"<" + strings.Repeat(" ", 70) + "tool_code>", "<tool" + strings.Repeat("_", 70) + "code>", "\n\ufeffAction: x",
 		"<start_of_turn>", "</s>", "[INST]", "[/INST]", "\n  Action: x", "<tool_response>",
 	} {
 		got := protocol.Neutralise("a " + s + " b")

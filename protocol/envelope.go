@@ -50,6 +50,8 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 	var rest []member
 	for _, m := range members(value) {
 		switch key := fold(m.key); {
+		case (callKeys[key] || key == "function" && m.value[0] == '{') && name != nil:
+			return x.fail(Ambiguous, "two tools are named in one call")
 		case callKeys[key], key == "function" && m.value[0] == '{':
 			return x.fromJSON(m.value, missing, depth+1)
 		case nameKeys[key] && m.value[0] == '"' && name == nil:

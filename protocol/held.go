@@ -1,5 +1,7 @@
 package protocol
 
+import "strings"
+
 func (d *Decoder) startBlock(m mark, fenced bool) {
 	d.held.Reset()
 	d.buf, d.open, d.block, d.blockEnd, d.closed = "", m, blockScan{pos: m.n}, 0, false
@@ -129,11 +131,9 @@ func (d *Decoder) begin() (decided bool, rest string) {
 // endsHere reports whether a tag inside what looks like a string ends the block
 // after all: the block reads as a call up to there.
 func (d *Decoder) endsHere(end int) bool {
-	block := d.buf[:end]
-	if d.block.byTag {
-		block = closing(block)
-	}
-	_, err := d.resolver(block, true).call()
+	x := d.resolver(d.buf[:d.block.inside], true)
+	x.tagged = d.block.byTag
+	_, err := x.call()
 	return err == nil
 }
 
@@ -168,9 +168,10 @@ func (d *Decoder) read(end int, closed bool, stop Stop) (*ToolCall, *FormatError
 	block := d.buf[:end]
 	inner := block
 	if d.closed {
-		inner = closing(block)
+		inner = block[:d.block.inside]
 	}
 	x := d.resolver(inner, closed)
+	x.tagged = d.closed || d.open.empty
 	call, err := x.call()
 	if err == nil && !closed && stop != End {
 		err = x.cut()
@@ -226,6 +227,9 @@ func (d *Decoder) closeHeld(stop Stop) (rest string) {
 // decide settles a held block: nothing that follows makes it a mention.
 func (d *Decoder) decide(stop Stop) (rest string) {
 	ended := d.closed || d.blockEnd < len(d.buf)
+	if d.fenced && !ended && strings.Contains(d.buf, "\n```") {
+		return d.release(len(d.buf)) // an example that lacks its closing tag
+	}
 	call, err := d.read(d.blockEnd, ended, stop)
 	name := ""
 	if err != nil {
@@ -257,8 +261,6 @@ type tail struct {
 	ticks int
 	state tailState
 	call  bool // it ends at another call
-
-	newline bool // a line end was seen
 }
 
 type tailState uint8
@@ -290,18 +292,15 @@ func (t *tail) scan(s string, fenced bool) tailState {
 				return t.state
 			case m.tag == toolClose: // one too many
 				t.pos += m.n - 1
-			case m.tag == observationOpen, m.tag == toolOpen, m.tag == delimiter, m.tag == control:
+			case !fenced && (m.tag == observationOpen || m.tag == toolOpen || m.tag == delimiter || m.tag == control):
 				t.call = m.tag == toolOpen
 				return tailEnds
 			default:
 				return tailText
 			}
-		case c == '{' && t.newline: // the next of several
-			return tailEnds
 		default:
 			return tailText
 		}
-		t.newline = t.newline || c == '\n'
 	}
 	return t.state
 }

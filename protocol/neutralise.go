@@ -18,9 +18,9 @@ var guarded = func() map[string]bool {
 	return m
 }()
 
-// maxGuarded is more than the longest guarded name, with room for a disguise
-// of invisible characters.
-const maxGuarded = 64
+// maxGuarded is more than the longest guarded name. White space, - and _ and
+// invisible characters do not count.
+const maxGuarded = 32
 
 // Neutralise makes text safe to show to a model as data: every tag in it that
 // a decoder or a chat template would act on gets a backslash behind its <, with
@@ -33,17 +33,26 @@ func Neutralise(s string) string {
 		return s
 	}
 	var b strings.Builder
-	last := 0
+	last, lineStart := 0, true
 	for i := 0; i < len(s); {
 		n := opener(s[i:])
+		wasStart := lineStart
+		if r, _ := utf8.DecodeRuneInString(s[i:]); r == '\n' {
+			lineStart = true
+		} else if !unicode.IsSpace(r) && !invisible(r) {
+			lineStart = false
+		}
 		switch {
 		case n > 0 && isGuarded(s[i+n:]):
 			i += n
 		case s[i] == '[' && (strings.HasPrefix(s[i:], "[INST]") || strings.HasPrefix(s[i:], "[/INST]")):
 			i++
-		case s[i] == 'A' && strings.HasPrefix(s[i:], action) && startsLine(s[:i]):
+		case s[i] == 'A' && strings.HasPrefix(s[i:], action) && wasStart:
 		default:
-			i += max(n, 1)
+			if n == 0 {
+				_, n = utf8.DecodeRuneInString(s[i:])
+			}
+			i += n
 			continue
 		}
 		b.WriteString(s[last:i])
@@ -60,12 +69,6 @@ func Neutralise(s string) string {
 
 // action begins a call without tags, on a line of its own.
 const action = "Action:"
-
-// startsLine reports whether nothing but white space stands behind the last
-// line end of s.
-func startsLine(s string) bool {
-	return strings.TrimRight(s[strings.LastIndexByte(s, '\n')+1:], " \t\r") == ""
-}
 
 // opener returns the length of the < that s starts with, in any spelling.
 func opener(s string) int {
@@ -101,8 +104,8 @@ func isGuarded(s string) bool {
 	}
 	var name [maxGuarded]byte
 	k := 0
-	for i, r := range s {
-		if i >= maxGuarded {
+	for _, r := range s {
+		if k == maxGuarded {
 			return false
 		}
 		switch {
@@ -130,7 +133,7 @@ func controlToken(s string) bool {
 		if !ok {
 			continue
 		}
-		name, _, ok := strings.Cut(rest[:min(len(rest), maxGuarded)], bar+">")
+		name, _, ok := strings.Cut(rest[:min(len(rest), 2*maxGuarded)], bar+">")
 		return ok && !strings.ContainsFunc(name, unicode.IsSpace)
 	}
 	return false

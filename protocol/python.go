@@ -23,28 +23,57 @@ func isPath(s string) bool {
 }
 
 // python reads one call as Python writes it: name(key=value, …) with literal
-// values. It is read as data; nothing is run or looked up.
+// values, perhaps the first of a list, perhaps inside print(). It is read as
+// data; nothing is run or looked up, and code around it is refused.
 func (x *resolver) python() *readError {
-	if x.rest()[0] == '[' {
+	list := strings.HasPrefix(x.rest(), "[")
+	if list {
 		x.pos++
+		x.space()
+	}
+	printed := strings.HasPrefix(x.rest(), "print(")
+	if printed {
+		x.pos += len("print(")
 		x.space()
 	}
 	head, _, ok := strings.Cut(x.rest(), "(")
 	name := strings.TrimSpace(head)
 	switch {
-	case !ok && !x.closed && isPath(name):
+	case !ok && !x.closed && (name == "" || isPath(name)):
 		return x.cut()
-	case ok && name == "print":
-		x.pos += len(head) + 1
-		x.space()
-		return x.python()
 	case !ok || !isPath(name):
 		return x.fail(NoName, "the call names no tool")
 	}
 	x.mend("python_call")
 	x.name = name
 	x.pos += len(head) + 1
-	return x.arguments()
+	if err := x.arguments(); err != nil {
+		return err
+	}
+	if x.space(); printed && strings.HasPrefix(x.rest(), ")") {
+		x.pos++
+	} else if printed {
+		return x.fail(BadJSON, "code around the call is not run")
+	}
+	if x.bare {
+		return nil
+	}
+	return x.afterPython(list)
+}
+
+// afterPython looks at what stands behind a call: nothing, a tag, the next one.
+func (x *resolver) afterPython(list bool) *readError {
+	start := x.pos
+	x.space()
+	rest := x.rest()
+	switch {
+	case rest == "", rest[0] == '<', rest[0] == '`':
+	case list && (rest[0] == ',' || rest[0] == ']'):
+	case !list && strings.IndexByte(x.src[start:x.pos], '\n') >= 0:
+	default:
+		return x.fail(BadJSON, "code around the call is not run")
+	}
+	return nil
 }
 
 // arguments reads keyword arguments up to the closing parenthesis. One object
@@ -68,6 +97,7 @@ func (x *resolver) arguments() *readError {
 		return nil
 	}
 	var ms []member
+	seen := map[string]bool{}
 	for more {
 		start := r.pos
 		for !r.end() && (isWord(r.peek()) || r.peek() == '\\') {
@@ -89,11 +119,10 @@ func (x *resolver) arguments() *readError {
 		if err := r.value(inTuple); err != nil {
 			return err
 		}
-		for _, m := range ms {
-			if m.key == key {
-				return &readError{reason: DuplicateKey, pos: start, detail: "an argument is given twice"}
-			}
+		if seen[key] {
+			return &readError{reason: DuplicateKey, pos: start, detail: "an argument is given twice"}
 		}
+		seen[key] = true
 		ms = append(ms, member{key, r.out})
 		if more, _, err = r.more(')'); err != nil {
 			return err

@@ -14,6 +14,8 @@ type resolver struct {
 	src    string
 	pos    int
 	closed bool // src ends where the block ends
+	bare   bool // a call without tags: what follows it is for others to judge
+	tagged bool // with a closing tag, so that what is not there was left out
 
 	name     string
 	args     json.RawMessage // nil: none yet
@@ -77,10 +79,10 @@ func (x *resolver) content() *readError {
 	rest := x.rest()
 	switch {
 	case rest == "":
-		if x.name != "" && x.closed {
+		if x.name != "" && x.tagged {
 			return nil
 		}
-		if !x.closed {
+		if !x.tagged {
 			return x.cut()
 		}
 		return x.fail(NoName, "the call is empty")

@@ -47,8 +47,12 @@ func (d *Decoder) begins(s string) (f form, more bool) {
 	}
 	i := 0
 	if s[0] == '[' {
-		if i = len(s) - len(strings.TrimLeft(s[1:], " \t\r\n")); i == len(s) {
-			return noForm, len(s) < maxTag
+		i = len(s) - len(strings.TrimLeft(s[1:], " \t\r\n"))
+		if i >= maxTag {
+			return noForm, false
+		}
+		if i == len(s) {
+			return noForm, true
 		}
 		if s[i] == '{' {
 			return jsonForm, false
@@ -84,8 +88,11 @@ func (d *Decoder) nameBegins(s string, bracket bool) (f form, more bool) {
 	for end < len(s) && (isWord(s[end]) || s[end] == '.' || s[end] == '\\' || s[end] == '-') {
 		end++
 	}
-	if end == len(s) {
-		return noForm, end < maxTag && d.namePrefix(s)
+	switch {
+	case end >= maxTag:
+		return noForm, false
+	case end == len(s): // any word may be a namespace
+		return noForm, true
 	}
 	if _, known := d.declared(tidyName(s[:end])); !known {
 		return noForm, false
@@ -94,24 +101,13 @@ func (d *Decoder) nameBegins(s string, bracket bool) (f form, more bool) {
 	switch {
 	case s[end] == '(':
 		return pythonForm, false
-	case bracket:
+	case bracket, len(s)-len(rest) >= maxTag:
 	case rest == "":
-		return noForm, len(s) < maxTag
+		return noForm, true
 	case rest[0] == '{' && strings.Contains(s[end:len(s)-len(rest)], "\n"):
 		return namedForm, false
 	}
 	return noForm, false
-}
-
-// namePrefix reports whether s may become the name of a tool.
-func (d *Decoder) namePrefix(s string) bool {
-	want := fold(s)
-	for _, tool := range d.opts.Tools.Names() {
-		if strings.HasPrefix(fold(tool), want) {
-			return true
-		}
-	}
-	return false
 }
 
 func (d *Decoder) startWhole(f form) {
@@ -225,7 +221,11 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 		d.fail(&FormatError{Reason: EscapedCall, Offset: d.off, Raw: d.buf})
 		return ""
 	}
+	if strings.Contains(d.buf, "</think") || strings.Contains(d.buf, "</reasoning") {
+		return d.releaseLine() // it was thought
+	}
 	x := d.resolver(d.buf[:end], false)
+	x.bare = true
 	var call *ToolCall
 	var err *readError
 	switch d.form {
@@ -261,23 +261,40 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 		d.fail(&FormatError{Reason: err.reason, Offset: d.off + int64(err.pos), Detail: err.detail, Tool: tidyName(x.name), Raw: d.buf[:end]})
 		return ""
 	}
-	return d.release(len(d.buf))
+	return d.releaseLine()
+}
+
+// releaseLine makes text of the first line and returns the rest, which may hold
+// tags.
+func (d *Decoder) releaseLine() (rest string) {
+	end := strings.IndexByte(d.buf, '\n') + 1
+	if end == 0 {
+		end = len(d.buf)
+	}
+	return d.release(end)
 }
 
 // endsCall reports whether what follows a call in Python's form, or under a bare
-// name, may follow it: nothing, or more of the kind. With prose it was a mention.
+// name, may follow it: nothing, or nothing but calls. With prose it was a mention.
 func (d *Decoder) endsCall(x *resolver) bool {
 	rest := strings.TrimLeft(x.rest(), " \t\r\n")
 	if rest == "" {
 		return true
 	}
+	if d.form == namedForm {
+		return false
+	}
 	if strings.HasPrefix(strings.TrimSpace(x.src), "[") { // the others of a list
 		i := strings.LastIndexByte(rest, ']')
 		return i >= 0 && (rest[0] == ',' || i == 0) && blank(rest[i+1:])
 	}
-	end := strings.IndexFunc(rest, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) && r != '.' })
-	_, known := d.declared(rest[:max(end, 0)])
-	return known && end > 0 && strings.Contains(x.rest()[:len(x.rest())-len(rest)], "\n") && (rest[end] == '(' || d.form == namedForm)
+	y := &resolver{d: d, src: x.src, pos: x.pos, bare: true}
+	for y.space(); y.rest() != ""; y.space() {
+		if y.python() != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // namesTool returns a tool that is named in quotes in what was held back: it was

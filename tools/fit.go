@@ -40,7 +40,7 @@ const maxFaults = 100
 
 // Fit makes args conform to schema where that loses nothing: "5" becomes 5, a
 // string that holds an object becomes that object, an enum value in another
-// case the declared one, a lone value a list of one, an argument name in
+// case the declared one, an argument name in
 // another spelling the declared one. What does not conform after that is
 // reported whole in the *ArgError: every fault with its path.
 //
