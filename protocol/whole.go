@@ -221,7 +221,8 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 		d.fail(&FormatError{Reason: EscapedCall, Offset: d.off, Raw: d.buf})
 		return ""
 	}
-	if strings.Contains(d.buf, "</think") || strings.Contains(d.buf, "</reasoning") {
+	// At the start of a line, since in a string it is data.
+	if strings.Contains(d.buf, "\n</think") || strings.Contains(d.buf, "\n</reasoning") {
 		return d.releaseLine() // it was thought
 	}
 	x := d.resolver(d.buf[:end], false)
