@@ -105,7 +105,7 @@ func TestStall(t *testing.T) {
 func TestCancel(t *testing.T) {
 	for name, says := range map[string][]any{
 		"while the model is silent": {say{hang: true}},
-		"in the middle of a reply":  {say{text: "Well", hang: true}},
+		"in the middle of a reply":  {say{text: "Well, well", hang: true}},
 		"while a tool runs":         {call("wait", `{}`), "never"},
 	} {
 		t.Run(name, func(t *testing.T) {
