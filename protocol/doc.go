@@ -32,6 +32,10 @@
 //
 // # Rules
 //
+// SPEC.md is the normative text. In short: the block above is the house form;
+// the forms that other models were taught, and broken JSON, are read too where
+// they have one reading, and ToolCall says what was mended.
+//
 // The JSON value ends the arguments, not the closing tag: tags inside a string
 // argument are data. The first complete call ends the reply; an invented
 // observation after it is never seen. A block that starts its line outside a

@@ -149,7 +149,7 @@ func (r *reader) escape() *readError {
 	return nil
 }
 
-// unicodeEscape reads \uXXXX. One half of a surrogate pair stands for nothing.
+// unicodeEscape reads \u and four hexadecimal digits. One half of a surrogate pair stands for nothing.
 func (r *reader) unicodeEscape() *readError {
 	unit := func(at int) (n rune, cut, ok bool) {
 		if at+6 > len(r.src) {
