@@ -26,8 +26,9 @@ const (
 	blockMaybe                    // a tag that ends it stands inside what looks like a string
 )
 
-// maxTries bounds how often an end inside a string is tried, beside every time
-// the block has grown fourfold: the work stays linear.
+// maxTries bounds how often an end inside a string is tried, or an action, beside
+// every time that what is held back, or the reply, has grown fourfold: the work
+// stays linear.
 const maxTries = 8
 
 // scan goes on in buf and returns the next place where the block ends, or may

@@ -303,13 +303,9 @@ func python(d definition, args []argument) (string, bool) {
 	return "[" + d.Name + "(" + strings.Join(keywords, ", ") + ")]", true
 }
 
-// tags are what an argument that has an element of its own cannot hold: nothing
-// tells it from a tag of the call.
-var tags = regexp.MustCompile(`(?i)</?(tool_code|parameters?|observation|think|final_answer)`)
-
-// openQuote finds a quote that stays open behind an opening brace or bracket: it
-// hides the closing tags of an element.
-var openQuote = regexp.MustCompile(`^[^"]*(?:"[^"]*"[^"]*)*"?[^"]*[{\[][^"]*"[^"]*$`)
+// tags are what an argument that has an element of its own can only hold
+// escaped: nothing tells it from a tag of the call.
+var tags = regexp.MustCompile(`(?i)</?(tool_code|observation)`)
 
 // elements writes each argument as text in an element.
 func elements(open, openArg, closeArg, closer string) func(definition, []argument) (string, bool) {
@@ -320,10 +316,8 @@ func elements(open, openArg, closeArg, closer string) func(definition, []argumen
 			var text string
 			if json.Unmarshal(a.value, &text) != nil {
 				text = string(a.value)
-			} else if a.schema.Type != "string" {
-				return "", false // text that no type tells from another value
 			}
-			if tags.MatchString(text) || openQuote.MatchString(text) || strings.ContainsAny(a.key, `<>"' `) {
+			if strings.ContainsAny(a.key, `<>"' `) {
 				return "", false
 			}
 			text, ok := elementText(text)
@@ -338,7 +332,7 @@ func elements(open, openArg, closeArg, closer string) func(definition, []argumen
 
 // elementText writes a text so that P4 and P5 of SPEC.md give it back.
 func elementText(text string) (string, bool) {
-	if !strings.Contains(text, "<") {
+	if !strings.Contains(text, "<") || tags.MatchString(text) {
 		text = strings.ReplaceAll(html.EscapeString(text), "&#34;", `"`)
 		return "\n" + strings.ReplaceAll(text, "\n", "&#10;"), true
 	}

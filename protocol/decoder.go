@@ -18,7 +18,7 @@ import (
 //	held.go     blocks that what follows decides
 //	whole.go    calls without tags: JSON, Python, Action
 //	resolve.go  what a block says: the one reader of calls, in whole or in pieces
-//	  elements.go, envelope.go, python.go   the forms it takes
+//	  elements.go, elem.go, envelope.go, python.go   the forms it takes
 //	  value.go, quote.go                    JSON as models write it
 //	names.go    which tool a name stands for
 
@@ -54,6 +54,10 @@ type Decoder struct {
 	begun    bool // what follows the opening tag can be a call
 	tail     tail // what follows a held block
 	form     form // of a call without tags
+
+	searched int   // how far buf was searched for the end of a thought
+	tries    int   // calls without tags that were looked for
+	lastTry  int64 // where the last of them began
 
 	thought     bool // some thought was seen
 	text        bool // some text other than white space was passed on and stands
@@ -265,7 +269,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 				d.pend = s[i:]
 				return ""
 			}
-			if form != noForm {
+			if form == actionForm || form != noForm && d.tryAgain(d.off+int64(i-start)) {
 				d.emit(s[start:i])
 				d.startWhole(form)
 				return s[i:]
@@ -284,10 +288,7 @@ func (d *Decoder) resume(s string) (rest string) {
 	n := min(len(s), maxTag)
 	joined := d.pend + s[:n]
 	d.pend = ""
-	if rest = d.pushText(joined); len(rest) <= n {
-		return s[n-len(rest):]
-	}
-	return rest + s[n:]
+	return d.again(d.pushText(joined), s, n)
 }
 
 // onTag decides what a tag does, where before is the text in front of it that

@@ -206,12 +206,20 @@ func TestDecoderLimits(t *testing.T) {
 	}
 }
 
-// A mention is given back without looking at the rest of the reply again.
+// BenchmarkMentions reads what is no call but begins like one, again and again.
+// What is given back is not looked at from its beginning each time: the time is
+// that of a few looks at each byte.
 func BenchmarkMentions(b *testing.B) {
 	for name, s := range map[string]string{
 		"mentions": strings.Repeat("a <tool_code> b ", 1<<16),
 		"spaces":   "a <tool_code>" + strings.Repeat(" ", 1<<20),
 		"newlines": "{" + strings.Repeat("\n", 1<<20),
+		"actions":  strings.Repeat("x\nAction: {\n", 1<<16),
+		"thoughts": strings.Repeat("{ <tool_code>\n</think>", 1<<16),
+		"closers":  "<tool_code><name>read_file</name><path>" + strings.Repeat("</", 1<<19),
+		"lists":    "<tool_code><name>search_memory</name>" + strings.Repeat("<tags>x</tags>", 1<<16) + "</tool_code>",
+		"calls":    strings.Repeat("read_file(path=1)\n", 1<<16),
+		"tokens":   strings.Repeat("\n<|im_start|>", 1<<16),
 	} {
 		for _, n := range []int{1, 1 << 20} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {

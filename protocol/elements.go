@@ -14,42 +14,10 @@ var (
 	noiseElements = map[string]bool{"thought": true, "thinking": true, "think": true, "reason": true, "reasoning": true, "explanation": true, "comment": true}
 )
 
-// elem is one opening or closing tag inside a block.
-type elem struct {
-	name    string // as written
-	fold    string
-	attrs   string
-	closing bool
-	empty   bool // <x/>
-	n       int  // length
-}
-
-// maxElem bounds a tag inside a block, attributes included.
-const maxElem = 4096
-
-// elemAt reads the tag at the beginning of s; ok is false if there is none.
-func elemAt(s string) (e elem, ok bool) {
-	end := strings.IndexByte(s[:min(len(s), maxElem)], '>')
-	if len(s) < 3 || s[0] != '<' || end < 0 {
-		return e, false
-	}
-	inner := strings.TrimSpace(s[1:end])
-	e.n = end + 1
-	inner, e.closing = strings.CutPrefix(inner, "/")
-	inner, e.empty = strings.CutSuffix(inner, "/")
-	inner = strings.TrimSpace(inner)
-	k := strings.IndexFunc(inner, func(r rune) bool { return r == '=' || r <= ' ' })
-	if k < 0 {
-		k = len(inner)
-	}
-	e.name, e.attrs = inner[:k], strings.TrimSpace(inner[k:])
-	e.fold = fold(e.name)
-	return e, e.name != "" && e.fold != "" && !strings.ContainsAny(e.name, "<\"'{}")
-}
-
 // elements reads a block of elements: a name, and parameters as JSON or as
 // elements of their own. The first name and parameters count.
 func (x *resolver) elements() *readError {
+	lastTag := strings.LastIndexByte(x.src, '>')
 	for {
 		x.space()
 		rest := x.rest()
@@ -67,20 +35,15 @@ func (x *resolver) elements() *readError {
 				return x.cut()
 			}
 			x.pos = len(x.src) - len(after)
-		case !ok && rest[0] == '<' && !x.closed && !strings.Contains(rest, ">"):
+		case !ok && rest[0] == '<' && !x.closed && lastTag < x.pos:
 			return x.unfinished()
 		case !ok && len(x.children) > 0:
+			x.stray = true
 			return x.fail(BadJSON, fmt.Sprintf("%q stands between the parameters", clip(rest)))
 		case !ok:
-			next := strings.IndexByte(rest[1:], '<')
-			if rest[0] == '{' || next < 0 {
-				next = max(next, strings.IndexByte(rest[1:], '{'))
+			if err := x.words(); err != nil {
+				return err
 			}
-			if next < 0 {
-				x.pos = len(x.src)
-				continue
-			}
-			x.pos += next + 1
 		case e.closing:
 			x.pos += e.n
 		case nameElements[e.fold] && e.attrs != "" && nameAttr(e.attrs) != "":
@@ -93,12 +56,18 @@ func (x *resolver) elements() *readError {
 				return err
 			}
 		case paramElements[e.fold], e.fold == "parameter" && nameAttr(e.attrs) == "":
-			if err := x.params(e); err != nil || x.name != "" {
+			if x.args != nil {
+				return x.fail(Ambiguous, "the parameters are given twice")
+			}
+			if err := x.params(e); err != nil {
 				return err
 			}
-		case noiseElements[e.fold]:
-			if _, ok := x.elementText(e); !ok {
-				return x.cut()
+			if x.name != "" {
+				return x.behind()
+			}
+		case noiseElements[e.fold] && x.property(e.name) == nil:
+			if _, err := x.elementText(e); err != nil {
+				return err
 			}
 		default:
 			nested, err := x.otherElement(e)
@@ -108,6 +77,40 @@ func (x *resolver) elements() *readError {
 		}
 	}
 	return x.unfinished()
+}
+
+// words skips words between the elements. Words may announce the object.
+func (x *resolver) words() *readError {
+	rest := x.rest()
+	next := strings.IndexAny(rest[1:], "<{") + 1
+	switch {
+	case rest[0] == '{': // before a name
+		return x.fail(BadJSON, "a value stands before the name of the tool")
+	case next == 0:
+		x.pos = len(x.src)
+		return nil
+	case rest[next] == '{' && !announces(rest[:next]):
+		return x.fail(BadJSON, fmt.Sprintf("%q stands before the value", clip(rest)))
+	case rest[next] == '{':
+		x.mend("prose")
+	}
+	x.pos += next
+	return nil
+}
+
+// announces reports whether words that stand before an object lead in to it.
+func announces(words string) bool {
+	words = strings.ToLower(strings.TrimSpace(words))
+	if !strings.HasSuffix(words, ":") || strings.ContainsAny(words, `"'=`) {
+		return false
+	}
+	for w := range strings.FieldsFuncSeq(words, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		switch w {
+		case "not", "no", "never", "avoid", "wrong", "instead", "example":
+			return false
+		}
+	}
+	return true
 }
 
 // unfinished decides a block that ended without parameters.
@@ -146,15 +149,13 @@ func (x *resolver) otherElement(e elem) (nested bool, err *readError) {
 		}
 		return false, nil
 	}
-	name := e.name
-	if e.fold == "parameter" || e.fold == "arg" || e.fold == "param" {
-		if name = nameAttr(e.attrs); name == "" {
-			return false, x.fail(BadJSON, "a parameter without a name")
-		}
+	name := e.argument()
+	if name == "" {
+		return false, x.fail(BadJSON, "a parameter without a name")
 	}
-	value, ok := x.elementText(e)
-	if !ok {
-		return false, x.cut()
+	value, err := x.elementText(e)
+	if err != nil {
+		return false, err
 	}
 	switch e.fold {
 	case "argkey":
@@ -194,53 +195,6 @@ func (x *resolver) nameElement(e elem) *readError {
 	return nil
 }
 
-// elementText reads the text of an element up to its closing tag. ok is false
-// if that is not there.
-func (x *resolver) elementText(e elem) (value string, ok bool) {
-	x.pos += e.n
-	if e.empty {
-		return "", true
-	}
-	rest := x.rest()
-	if after, ok := strings.CutPrefix(strings.TrimLeft(rest, " \t\r\n"), "<![CDATA["); ok {
-		if value, tail, ok := strings.Cut(after, "]]>"); ok {
-			x.mend("cdata")
-			x.pos = len(x.src) - len(tail)
-			if c, ok := elemAt(strings.TrimLeft(tail, " \t\r\n")); ok && c.closing {
-				x.pos = len(x.src) - len(strings.TrimLeft(tail, " \t\r\n")) + c.n
-			}
-			return value, true
-		}
-		return "", false
-	}
-	for at := 0; ; {
-		k := strings.Index(rest[at:], "</")
-		if k < 0 {
-			return "", false
-		}
-		at += k
-		if c, ok := elemAt(rest[at:]); ok && c.closing && c.fold == e.fold {
-			x.pos += at + c.n
-			return plain(rest[:at]), true
-		}
-		at += 2
-	}
-}
-
-// plain takes the line ends away that set a text off from its tags; a text of
-// several lines keeps its last, as a file does. It decodes character references
-// if the text is escaped as XML is: without a bare <.
-func plain(s string) string {
-	s = strings.TrimPrefix(strings.TrimPrefix(s, "\r"), "\n")
-	if line := strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r"); strings.IndexByte(line, '\n') < 0 {
-		s = line
-	}
-	if strings.IndexByte(s, '<') < 0 && strings.Contains(s, "&") {
-		return html.UnescapeString(s)
-	}
-	return s
-}
-
 // params reads the parameters: JSON, elements, attributes, or nothing.
 func (x *resolver) params(e elem) *readError {
 	start := x.pos
@@ -266,7 +220,7 @@ func (x *resolver) params(e elem) *readError {
 		if err := x.take(value); err != nil {
 			return err
 		}
-		return x.after()
+		return x.after(false)
 	case rest[0] == '[':
 		x.pos = start
 		return x.fail(NotObject, "the parameters must be one JSON object")
@@ -288,7 +242,7 @@ func (x *resolver) params(e elem) *readError {
 		return nil
 	case strings.Contains(text, "{"):
 		brace := strings.IndexByte(rest, '{')
-		if before := strings.TrimSpace(rest[:brace]); strings.HasSuffix(before, ":") && !strings.ContainsAny(before, `"'=`) {
+		if announces(rest[:brace]) {
 			x.mend("prose")
 			x.pos += brace
 			return x.object()
@@ -356,7 +310,7 @@ func (x *resolver) fromChildren() (json.RawMessage, *readError) {
 			ms = append(ms, member{c.name, value})
 		case list:
 			old := ms[at].value
-			ms[at].value = json.RawMessage(string(old[:len(old)-1]) + "," + string(value) + "]")
+			ms[at].value = append(append(append(old[:len(old)-1], ','), value...), ']')
 		case string(ms[at].value) != string(value):
 			return nil, x.fail(DuplicateKey, fmt.Sprintf("%q is given twice with different values", c.name))
 		}
@@ -365,13 +319,6 @@ func (x *resolver) fromChildren() (json.RawMessage, *readError) {
 }
 
 func (x *resolver) wantsList(name string) bool {
-	if x.d.opts.Tools == nil {
-		return false
-	}
-	schema, _ := x.d.opts.Tools.Schema(x.name)
-	if schema == nil {
-		return false
-	}
-	p := schema.Properties[name]
+	p := x.property(name)
 	return p != nil && (p.Type == "array" || p.Type == "tuple")
 }

@@ -28,7 +28,7 @@ func (x *resolver) envelope() *readError {
 		return err
 	}
 	x.pos = end
-	return x.after()
+	return x.after(true)
 }
 
 // fromJSON finds name and arguments in a value.
@@ -47,7 +47,7 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 		return x.fail(NoName, "the call is not a JSON object")
 	}
 	var name, args json.RawMessage
-	var rest []member
+	var rest, aside []member
 	for _, m := range members(value) {
 		switch key := fold(m.key); {
 		case (callKeys[key] || key == "function" && m.value[0] == '{') && name != nil:
@@ -59,6 +59,7 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 		case argsKeys[key] && args == nil:
 			args = m.value
 		case otherKeys[key]:
+			aside = append(aside, m)
 		default:
 			rest = append(rest, m)
 		}
@@ -74,6 +75,11 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 	x.name = text(name)
 	switch {
 	case args == nil:
+		for _, m := range aside {
+			if x.property(m.key) != nil {
+				rest = append(rest, m)
+			}
+		}
 		args = join(rest)
 	case len(rest) > 0:
 		return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", rest[0].key))

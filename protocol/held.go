@@ -8,10 +8,9 @@ func (d *Decoder) startBlock(m mark, fenced bool) {
 	d.fenced, d.tail, d.begun = fenced, tail{}, d.mode == inText && !fenced && !d.line.filled && m.tag == toolOpen
 }
 
-// pushHeld takes some of s into what is held back and returns the rest: of s,
-// and of what turned out not to belong there. It takes little at first and then
-// as much as it has, so that what is given back is never much more than what
-// was looked at.
+// pushHeld takes some of s into what is held back and returns what is still to
+// be pushed. It takes little at first and then as much as it has, so that what
+// turns out not to belong there is never much more than what was looked at.
 func (d *Decoder) pushHeld(s string) (rest string) {
 	n := min(len(s), max(minPiece, len(d.buf)))
 	d.held.WriteString(s[:n])
@@ -21,10 +20,21 @@ func (d *Decoder) pushHeld(s string) (rest string) {
 	} else {
 		rest = d.pushBlock()
 	}
-	if len(rest) <= n {
+	return d.again(rest, s, n)
+}
+
+// again returns what is to be pushed after the first n bytes of s were taken and
+// rest, which ends with them, was given back. The end of s is not copied: it may
+// be long, and this happen often.
+func (d *Decoder) again(rest, s string, n int) string {
+	switch {
+	case len(rest) <= n:
 		return s[n-len(rest):]
+	case n == len(s):
+		return rest
 	}
-	return rest + s[n:]
+	d.push(rest)
+	return s[n:]
 }
 
 // minPiece is how much is taken into an empty buffer.
@@ -96,7 +106,7 @@ func (d *Decoder) begin() (decided bool, rest string) {
 	i := max(d.open.n, d.block.pos)
 	for {
 		if i = firstFilled(d.buf, i); i-d.open.n > maxBlank {
-			return true, d.release(d.open.n)
+			return true, d.release(i)
 		}
 		d.block.pos = i
 		if i == len(d.buf) {
@@ -152,7 +162,7 @@ func (d *Decoder) resolver(block string, closed bool) *resolver {
 
 // finish reads the block buf[:end] and passes the verdict on.
 func (d *Decoder) finish(end int, closed bool, stop Stop) {
-	call, err := d.read(end, closed, stop)
+	call, _, err := d.read(end, closed, stop)
 	d.off += int64(end)
 	if err != nil {
 		d.fail(err)
@@ -163,8 +173,8 @@ func (d *Decoder) finish(end int, closed bool, stop Stop) {
 }
 
 // read resolves the block buf[:end]. closed says that the block ended, not the
-// reply.
-func (d *Decoder) read(end int, closed bool, stop Stop) (*ToolCall, *FormatError) {
+// reply; stray is told of words behind the call, where a block is not closed.
+func (d *Decoder) read(end int, closed bool, stop Stop) (_ *ToolCall, stray bool, _ *FormatError) {
 	block := d.buf[:end]
 	inner := block
 	if d.closed {
@@ -177,13 +187,25 @@ func (d *Decoder) read(end int, closed bool, stop Stop) (*ToolCall, *FormatError
 		err = x.cut()
 	}
 	if err != nil {
-		return nil, &FormatError{Reason: err.reason, Offset: d.off + int64(err.pos), Detail: err.detail, Tool: tidyName(x.name), Raw: block}
+		return nil, x.stray, &FormatError{Reason: err.reason, Offset: d.off + int64(err.pos), Detail: err.detail, Tool: tidyName(x.name), Raw: block}
 	}
 	call.Raw, call.Dialect = block, dialects[d.open.kind]
 	for i := range call.Repairs {
 		call.Repairs[i].Offset += d.off
 	}
-	return call, nil
+	return call, !closed && !onlyCloses(x.rest()), nil
+}
+
+// onlyCloses reports whether s holds nothing but closing tags.
+func onlyCloses(s string) bool {
+	for {
+		s = strings.TrimLeft(s, " \t\r\n")
+		e, ok := elemAt(s)
+		if !ok || !e.closing {
+			return s == ""
+		}
+		s = s[e.n:]
+	}
 }
 
 // dialects names the forms of a block after the tags that they open with.
@@ -230,7 +252,10 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 	if d.fenced && !ended && strings.Contains(d.buf, "\n```") {
 		return d.release(len(d.buf)) // an example that lacks its closing tag
 	}
-	call, err := d.read(d.blockEnd, ended, stop)
+	call, stray, err := d.read(d.blockEnd, ended, stop)
+	if stray && !ended {
+		return d.release(d.blockEnd)
+	}
 	name := ""
 	if err != nil {
 		name = err.Tool

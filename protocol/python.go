@@ -79,7 +79,7 @@ func (x *resolver) afterPython(list bool) *readError {
 // arguments reads keyword arguments up to the closing parenthesis. One object
 // in their place is taken for them.
 func (x *resolver) arguments() *readError {
-	r := newReader(x.src, x.pos, x.d.opts.MaxDepth)
+	r := x.reader()
 	r.python, r.depth = true, 1
 	more, err := r.begin(')')
 	if err != nil {

@@ -79,14 +79,33 @@ func (r *reader) curly() *readError {
 	if strings.HasPrefix(r.src[r.pos:], "‘") {
 		closer = single
 	}
-	text, _, ok := strings.Cut(r.src[r.pos+open:], closer)
-	if !ok {
-		return r.cut()
-	}
 	r.mend("curly_quotes")
-	r.out = append(r.out, quoteJSON(text)...)
-	r.pos += open + len(text) + len(closer)
-	return nil
+	r.pos += open
+	r.out = append(r.out, '"')
+	for start := r.pos; !r.end(); {
+		switch {
+		case r.peek() == '\\':
+			r.plain(start)
+			if err := r.escape(); err != nil {
+				return err
+			}
+			start = r.pos
+		case strings.HasPrefix(r.src[r.pos:], closer):
+			r.plain(start)
+			r.out = append(r.out, '"')
+			r.pos += len(closer)
+			return nil
+		default:
+			r.pos++
+		}
+	}
+	return r.cut()
+}
+
+// plain writes the text from start up to pos, in which nothing is escaped.
+func (r *reader) plain(start int) {
+	quoted := quoteJSON(r.src[start:r.pos])
+	r.out = append(r.out, quoted[1:len(quoted)-1]...)
 }
 
 // control writes a control character that stands in a string as it is.

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // resolver reads the inside of a block, in whatever form a model gave it, and
@@ -16,6 +19,10 @@ type resolver struct {
 	closed bool // src ends where the block ends
 	bare   bool // a call without tags: what follows it is for others to judge
 	tagged bool // with a closing tag, so that what is not there was left out
+	stray  bool // words stand where nothing but the end of the call belongs
+
+	utf8    bool // src is UTF-8 throughout
+	checked bool // that was looked at
 
 	name     string
 	args     json.RawMessage // nil: none yet
@@ -62,6 +69,9 @@ func (x *resolver) call() (*ToolCall, *readError) {
 		x.mend("name")
 	}
 	x.name = tool
+	if x.args != nil && len(x.children) > 0 {
+		return nil, x.fail(Ambiguous, fmt.Sprintf("<%s> stands beside the parameters", clip(x.children[0].name)))
+	}
 	if x.args == nil {
 		var err *readError
 		if x.args, err = x.fromChildren(); err != nil {
@@ -140,14 +150,22 @@ func (x *resolver) unwrap() {
 	}
 }
 
+// reader returns a reader of the value at pos.
+func (x *resolver) reader() *reader {
+	if !x.checked {
+		x.checked, x.utf8 = true, utf8.ValidString(x.src)
+	}
+	return &reader{src: x.src, pos: x.pos, maxDepth: x.d.opts.MaxDepth, utf8: x.utf8}
+}
+
 // read reads one value at pos and moves behind it: strict JSON first, and what
 // models make of it only if that fails.
 func (x *resolver) read() (json.RawMessage, int, *readError) {
-	r := newReader(x.src, x.pos, x.d.opts.MaxDepth)
-	r.strict = true
+	r := x.reader()
+	r.strict, r.out = true, make([]byte, 0, len(x.rest()))
 	err := r.value(atTop)
 	if err != nil && (!err.cut || x.closed || r.mendedAtAll()) || err == nil && r.mendedAtAll() {
-		r = newReader(x.src, x.pos, x.d.opts.MaxDepth)
+		r = x.reader()
 		r.closed = x.closed
 		err = r.value(atTop)
 	}
@@ -178,26 +196,71 @@ func (x *resolver) object() *readError {
 		return x.fail(Ambiguous, "the parameters are given twice")
 	}
 	x.args = args
-	if x.space(); strings.HasPrefix(x.rest(), "{") || strings.HasPrefix(x.rest(), "[") {
-		return x.fail(Ambiguous, "a second value follows the first")
-	}
-	return x.after()
+	return x.after(false)
 }
 
 // after looks at what stands behind a value: nothing, a tag, or a remark on
-// lines of its own. Closing braces too many are mended.
-func (x *resolver) after() *readError {
+// lines of its own. Closing braces too many are mended. Another value there
+// makes arguments ambiguous, while several calls are no harm.
+func (x *resolver) after(several bool) *readError {
+	end := x.pos
 	x.space()
 	for strings.HasPrefix(x.rest(), "}") {
 		x.mend("extra_brace")
 		x.pos++
+		end = x.pos
 		x.space()
 	}
 	rest := x.rest()
-	if rest == "" || rest[0] == '<' || rest[0] == '`' || strings.HasPrefix(rest, "]]>") || strings.ContainsRune(x.src[:x.pos][max(0, x.pos-8):], '\n') {
+	if x.bare || rest == "" || rest[0] == '<' || strings.HasPrefix(rest, "]]>") {
+		return nil
+	}
+	remark, _, _ := strings.Cut(rest, "</")
+	switch {
+	case !several && (rest[0] == '[' || strings.Contains(remark, "{")):
+		return x.fail(Ambiguous, "a second value follows the first")
+	case blank(strings.TrimLeft(remark, "`")), strings.Contains(x.src[end:x.pos], "\n"):
 		return nil
 	}
 	return x.fail(BadJSON, fmt.Sprintf("%q follows the value", clip(rest)))
+}
+
+// behind looks at the elements behind the parameters. What another call or
+// remark is does not matter, but an argument there would be lost.
+func (x *resolver) behind() *readError {
+	rest := x.rest()
+	for {
+		_, after, ok := strings.Cut(rest, "<")
+		if !ok {
+			return nil
+		}
+		tag := rest[len(rest)-len(after)-1:]
+		rest = after
+		e, ok := elemAt(tag[:min(len(tag), maxTag)])
+		if !ok || e.closing {
+			continue
+		}
+		if m, _ := matchTag(tag[:e.n]); m.tag == toolOpen || nameElements[e.fold] {
+			return nil
+		}
+		if paramElements[e.fold] || x.property(e.argument()) != nil {
+			return x.fail(Ambiguous, fmt.Sprintf("<%s> stands behind the parameters", clip(e.name)))
+		}
+	}
+}
+
+// property is the schema of an argument of the tool, nil if it declares none of
+// that name.
+func (x *resolver) property(name string) *jsonschema.Schema {
+	if x.d.opts.Tools == nil {
+		return nil
+	}
+	tool, _ := x.d.declared(tidyName(x.name))
+	schema, _ := x.d.opts.Tools.Schema(tool)
+	if schema == nil {
+		return nil
+	}
+	return schema.Properties[name]
 }
 
 // dropOwnName takes the tool's own name out of the arguments, where some models

@@ -27,10 +27,6 @@ type reader struct {
 	missing int // closing brackets that were missing at the end
 }
 
-func newReader(src string, pos, maxDepth int) *reader {
-	return &reader{src: src, pos: pos, maxDepth: maxDepth, utf8: utf8.ValidString(src[pos:]), out: make([]byte, 0, len(src)-pos)}
-}
-
 // mendedAtAll reports whether src is not strict JSON. What JSON leaves open, a
 // key given twice or half a surrogate pair, does not count.
 func (r *reader) mendedAtAll() bool {
@@ -275,7 +271,9 @@ func (r *reader) more(closer byte) (more, comma bool, err *readError) {
 		case r.end():
 			return false, true, r.cut()
 		case r.peek() == closer:
-			r.mendUnlessPython("trailing_comma")
+			if closer != ')' { // it makes a tuple of one value
+				r.mendUnlessPython("trailing_comma")
+			}
 			r.pos++
 			return false, true, nil
 		}

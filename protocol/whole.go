@@ -112,12 +112,62 @@ func (d *Decoder) nameBegins(s string, bracket bool) (f form, more bool) {
 
 func (d *Decoder) startWhole(f form) {
 	d.startBlock(mark{}, d.line.fence > 0)
-	d.mode, d.form = inWhole, f
+	d.mode, d.form, d.searched = inWhole, f, 0
 }
 
-// pushWhole goes on with what may be a call without tags, and gives it up as
-// soon as it can be none.
+// tryAgain reports whether one more call without tags may be looked for, at an
+// offset of the reply.
+func (d *Decoder) tryAgain(at int64) bool {
+	if d.tries >= maxTries && at < 4*d.lastTry {
+		return false
+	}
+	d.tries, d.lastTry = d.tries+1, at
+	return true
+}
+
+// pushWhole goes on with what may be a call without tags up to the end of a
+// thought that was not opened: then it was thought.
 func (d *Decoder) pushWhole() (rest string) {
+	buf := d.buf
+	end := d.endOfThought()
+	if end >= 0 {
+		d.buf = buf[:end]
+	}
+	rest = d.pushForm()
+	switch {
+	case end < 0:
+		return rest
+	case d.mode == inWhole:
+		d.buf = buf
+		return d.releaseLine()
+	}
+	return rest + buf[end:]
+}
+
+// endOfThought returns where a closing tag of thought stands in buf, at the
+// start of a line since in a string it is data, and -1 if there is none.
+func (d *Decoder) endOfThought() int {
+	for {
+		i := strings.Index(d.buf[d.searched:], "\n</")
+		if i < 0 {
+			d.searched = max(d.searched, len(d.buf)-len("\n<"))
+			return -1
+		}
+		d.searched += i
+		m, more := matchTag(d.buf[d.searched+1 : min(len(d.buf), d.searched+1+maxTag)])
+		if more {
+			return -1
+		}
+		if m.tag == thinkClose {
+			return d.searched
+		}
+		d.searched++
+	}
+}
+
+// pushForm goes on with what may be a call without tags, and gives it up as soon
+// as it can be none.
+func (d *Decoder) pushForm() (rest string) {
 	switch d.form {
 	case jsonForm:
 		return d.pushJSON()
@@ -190,6 +240,9 @@ func (d *Decoder) pushAction() (rest string) {
 		if _, known := d.declared(tidyName(name)); !known && !strings.HasPrefix(head, "{") {
 			return d.release(line)
 		}
+		if !d.tryAgain(d.off) {
+			return d.release(line)
+		}
 		d.begun, d.block.pos = true, line
 	}
 	if i := strings.Index(d.buf[d.block.pos:], after); i >= 0 {
@@ -221,10 +274,6 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 		d.fail(&FormatError{Reason: EscapedCall, Offset: d.off, Raw: d.buf})
 		return ""
 	}
-	// At the start of a line, since in a string it is data.
-	if strings.Contains(d.buf, "\n</think") || strings.Contains(d.buf, "\n</reasoning") {
-		return d.releaseLine() // it was thought
-	}
 	x := d.resolver(d.buf[:end], false)
 	x.bare = true
 	var call *ToolCall
@@ -248,7 +297,13 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 		known = x.name != ""
 	}
 	switch {
-	case err == nil && known && d.form != actionForm && d.form != jsonForm && !d.endsCall(x):
+	case err == nil && known && d.form == actionForm && !endsStep(x.rest()):
+		err = x.fail(Ambiguous, "words follow the action")
+		fallthrough
+	case err != nil && known && x.name != "":
+		d.fail(&FormatError{Reason: err.reason, Offset: d.off + int64(err.pos), Detail: err.detail, Tool: tidyName(x.name), Raw: d.buf[:end]})
+		return ""
+	case err == nil && known && (d.form == pythonForm || d.form == namedForm) && !d.endsCall(x):
 	case err == nil && known:
 		call.Name, call.Raw, call.Dialect = tool, d.buf[:end], d.form.String()
 		for i := range call.Repairs {
@@ -258,11 +313,20 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 		d.parts = append(d.parts, Part{Kind: Call, Call: call})
 		d.mode = done
 		return ""
-	case err != nil && known && x.name != "":
-		d.fail(&FormatError{Reason: err.reason, Offset: d.off + int64(err.pos), Detail: err.detail, Tool: tidyName(x.name), Raw: d.buf[:end]})
-		return ""
 	}
 	return d.releaseLine()
+}
+
+// endsStep reports whether what follows an action may follow it: nothing, a
+// tag, or the next word of the ReAct format.
+func endsStep(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r\n`")
+	for _, word := range []string{"<", "Observation:", "Thought:", action, "Final Answer:"} {
+		if strings.HasPrefix(rest, word) {
+			return true
+		}
+	}
+	return rest == ""
 }
 
 // releaseLine makes text of the first line and returns the rest, which may hold
