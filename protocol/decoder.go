@@ -16,7 +16,8 @@ import (
 //	tag.go      the tags that mean something in text
 //	block.go    where a block ends, found as it arrives
 //	held.go     blocks that what follows decides
-//	whole.go    calls without tags: JSON, Python, Action
+//	whole.go    calls without tags: JSON, Python, a name and an object
+//	action.go   and those of ReAct, Action:
 //	resolve.go  what a block says: the one reader of calls, in whole or in pieces
 //	  elements.go, elem.go, envelope.go, python.go   the forms it takes
 //	  value.go, quote.go                    JSON as models write it
