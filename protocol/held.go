@@ -109,7 +109,7 @@ func (d *Decoder) begin() (decided bool, rest string) {
 			return true, d.release(i)
 		}
 		d.block.pos = i
-		if i == len(d.buf) {
+		if i >= len(d.buf) { // not even the whole tag
 			return false, ""
 		}
 		if d.buf[i] != '<' {
