@@ -6,31 +6,38 @@ import "strings"
 func (d *Decoder) pushAction() (rest string) {
 	const after = "\nObservation:"
 	if !d.begun {
-		line := strings.IndexByte(d.buf, '\n')
-		if line < 0 && len(d.buf) <= maxTag {
+		called, more := d.actionBegins()
+		if more {
 			return ""
 		}
-		if line < 0 {
-			return d.release(len(d.buf))
+		if !called || !d.tryAgain(d.off) {
+			return d.release(1)
 		}
-		head := strings.TrimLeft(d.buf[len(action):line], " \t")
-		name, _, _ := strings.Cut(head, "(")
-		if _, known := d.declared(tidyName(name)); !known && !strings.HasPrefix(head, "{") {
-			return d.release(line)
-		}
-		if !d.tryAgain(d.off) {
-			return d.release(line)
-		}
-		d.begun, d.block.pos = true, line
+		d.begun = true
 	}
 	if i := strings.Index(d.buf[d.block.pos:], after); i >= 0 {
 		return d.decideWhole(d.block.pos+i, End)
 	}
 	d.block.pos = max(d.block.pos, len(d.buf)-len(after))
 	if len(d.buf) > d.opts.MaxArgs {
-		return d.release(len(d.buf))
+		return d.release(1)
 	}
 	return ""
+}
+
+// actionBegins reports whether an object or the name of a tool follows Action:.
+func (d *Decoder) actionBegins() (called, more bool) {
+	head := d.buf[:min(len(d.buf), maxTag)][len(action):]
+	head = strings.TrimLeft(head, " \t")
+	if strings.HasPrefix(head, "{") {
+		return true, false
+	}
+	end := strings.IndexAny(head, "(\n")
+	if end < 0 {
+		return false, len(d.buf) < maxTag
+	}
+	_, known := d.declared(tidyName(head[:end]))
+	return known, false
 }
 
 // endsStep reports whether what follows an action may follow it: nothing, a
@@ -45,6 +52,16 @@ func endsStep(rest string) bool {
 	return rest == ""
 }
 
+// endsThought reports whether the end of a thought follows.
+func endsThought(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	if rest == "" || rest[0] != '<' {
+		return false
+	}
+	m, _ := matchTag(rest[:min(len(rest), maxTag+1)])
+	return m.tag == thinkClose
+}
+
 // action reads Action: name and Action Input: object.
 func (x *resolver) action() (*ToolCall, *readError) {
 	head, tail, _ := strings.Cut(x.src[len(action):], "\n")
@@ -53,14 +70,16 @@ func (x *resolver) action() (*ToolCall, *readError) {
 		return x.call()
 	}
 	x.name = strings.TrimSpace(head)
-	at := strings.Index(tail, "Action Input:")
-	if at < 0 || !blank(tail[:at]) {
-		if blank(tail) {
-			return nil, x.cut()
-		}
+	const input = "Action Input:"
+	after := strings.TrimLeft(tail, " \t\r\n")
+	switch {
+	case after == "":
+		return nil, x.cut()
+	case len(after) < len(input) || !strings.EqualFold(after[:len(input)], input):
 		return nil, x.fail(BadJSON, "there is no Action Input")
 	}
-	x.pos = len(x.src) - len(tail) + at + len("Action Input:")
+	x.pos = len(x.src) - len(after) + len(input)
+	x.unwrap()
 	x.space()
 	if strings.HasPrefix(x.rest(), "{") || x.rest() == "" {
 		return x.call()

@@ -36,7 +36,11 @@ func elemAt(s string) (e elem, ok bool) {
 	}
 	e.name, e.attrs = inner[:k], strings.TrimSpace(inner[k:])
 	e.fold = fold(e.name)
-	return e, e.name != "" && e.fold != "" && !strings.ContainsAny(e.name, "<\"'{}")
+	switch {
+	case e.closing && e.attrs != "", strings.Contains(e.attrs, "<") && !strings.ContainsAny(e.attrs, `"'`):
+		return e, false
+	}
+	return e, e.fold != "" && !strings.ContainsAny(e.name, "<\"'{}")
 }
 
 // argument is the name of the argument that the element gives.
@@ -107,7 +111,37 @@ func plain(s string) string {
 		s = line
 	}
 	if strings.IndexByte(s, '<') < 0 && strings.Contains(s, "&") {
-		return html.UnescapeString(s)
+		return unescape(s)
 	}
 	return s
 }
+
+// unescape decodes the character references that end in a semicolon; others are
+// parts of addresses: ?a=1&copy=2.
+func unescape(s string) string {
+	var b strings.Builder
+	for {
+		amp := strings.IndexByte(s, '&')
+		if amp < 0 {
+			break
+		}
+		b.WriteString(s[:amp])
+		s = s[amp:]
+		n := 1
+		for n < min(len(s), maxReference) && (s[n] == '#' || isDigit(s[n]) || 'a' <= lower(s[n]) && lower(s[n]) <= 'z') {
+			n++
+		}
+		if n < len(s) && s[n] == ';' {
+			n++
+			b.WriteString(html.UnescapeString(s[:n]))
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	b.WriteString(s)
+	return b.String()
+}
+
+// maxReference is more than the longest name of a character.
+const maxReference = 40

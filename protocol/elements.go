@@ -3,7 +3,6 @@ package protocol
 import (
 	"encoding/json"
 	"fmt"
-	"html"
 	"strings"
 )
 
@@ -19,7 +18,7 @@ var (
 func (x *resolver) elements() *readError {
 	lastTag := strings.LastIndexByte(x.src, '>')
 	for {
-		x.space()
+		x.blank()
 		rest := x.rest()
 		if rest == "" {
 			break
@@ -30,11 +29,11 @@ func (x *resolver) elements() *readError {
 		e, ok := elemAt(rest)
 		switch {
 		case strings.HasPrefix(rest, "<!--"):
-			_, after, ok := strings.Cut(rest, "-->")
-			if !ok {
-				return x.cut()
+			return x.cut()
+		case strings.HasPrefix(rest, "```") && x.name != "" && x.args == nil:
+			if x.unwrap(); !strings.HasPrefix(strings.TrimLeft(x.rest(), " \t\r\n"), "{") {
+				return x.fail(BadJSON, "the fence does not hold a JSON object")
 			}
-			x.pos = len(x.src) - len(after)
 		case !ok && rest[0] == '<' && !x.closed && lastTag < x.pos:
 			return x.unfinished()
 		case !ok && len(x.children) > 0:
@@ -63,12 +62,15 @@ func (x *resolver) elements() *readError {
 				return err
 			}
 			if x.name != "" {
-				return x.behind()
+				return x.behind(false)
 			}
-		case noiseElements[e.fold] && x.property(e.name) == nil:
-			if _, err := x.elementText(e); err != nil {
+			x.skipped = ""
+		case noiseElements[e.fold]:
+			text, err := x.elementText(e)
+			if err != nil {
 				return err
 			}
+			x.noise = append(x.noise, child{e.name, text})
 		default:
 			nested, err := x.otherElement(e)
 			if nested || err != nil {
@@ -83,6 +85,9 @@ func (x *resolver) elements() *readError {
 func (x *resolver) words() *readError {
 	rest := x.rest()
 	next := strings.IndexAny(rest[1:], "<{") + 1
+	if x.skipped == "" {
+		x.skipped = rest
+	}
 	switch {
 	case rest[0] == '{': // before a name
 		return x.fail(BadJSON, "a value stands before the name of the tool")
@@ -115,11 +120,17 @@ func announces(words string) bool {
 
 // unfinished decides a block that ended without parameters.
 func (x *resolver) unfinished() *readError {
-	if !x.tagged {
+	if !x.tagged && len(x.children) == 0 {
 		return x.cut()
 	}
 	if x.name == "" {
 		return x.fail(NoName, "the call names no tool")
+	}
+	if x.key != "" {
+		return x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
+	}
+	if x.skipped != "" && x.args == nil && len(x.children) == 0 {
+		return x.fail(BadJSON, fmt.Sprintf("%q stands where the parameters belong", clip(x.skipped)))
 	}
 	return nil
 }
@@ -157,12 +168,25 @@ func (x *resolver) otherElement(e elem) (nested bool, err *readError) {
 	if err != nil {
 		return false, err
 	}
-	switch e.fold {
-	case "argkey":
+	if value == "" {
+		for key, v := range attributes(e.attrs) {
+			switch key {
+			case "value":
+				value = unescape(v)
+			case "", "name", "type", "string":
+			default:
+				return false, x.fail(BadJSON, fmt.Sprintf("<%s> has its value in an attribute", clip(e.name)))
+			}
+		}
+	}
+	switch {
+	case e.fold == "argkey" && x.key != "", e.fold == "argvalue" && x.key == "":
+		return false, x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
+	case e.fold == "argkey":
 		x.key = strings.TrimSpace(value)
 		return false, nil
-	case "argvalue":
-		name = x.key
+	case e.fold == "argvalue":
+		name, x.key = x.key, ""
 	}
 	x.children = append(x.children, child{name, value})
 	return false, nil
@@ -200,11 +224,17 @@ func (x *resolver) params(e elem) *readError {
 	start := x.pos
 	x.pos += e.n
 	if e.empty {
-		return x.attributes(e.attrs)
+		return x.fromAttributes(e.attrs)
+	}
+	for key, value := range attributes(e.attrs) {
+		if x.property(key) != nil {
+			x.children = append(x.children, child{key, unescape(value)})
+		}
 	}
 	wasClosed := x.closed
+	x.blank()
 	x.unwrap()
-	x.space()
+	x.blank()
 	rest := x.rest()
 	switch {
 	case rest == "":
@@ -226,6 +256,9 @@ func (x *resolver) params(e elem) *readError {
 		return x.fail(NotObject, "the parameters must be one JSON object")
 	}
 	if c, ok := elemAt(rest); ok {
+		if c.closing && len(x.children) > 0 {
+			return nil
+		}
 		if c.closing {
 			x.args = json.RawMessage("{}")
 			return nil
@@ -234,7 +267,7 @@ func (x *resolver) params(e elem) *readError {
 	}
 	text, _, found := strings.Cut(rest, "<")
 	switch word := strings.TrimSpace(text); {
-	case word == "null" || word == "None" || word == "":
+	case word == "null" || word == "None":
 		if !found && !x.closed {
 			return x.cut()
 		}
@@ -255,13 +288,17 @@ func (x *resolver) params(e elem) *readError {
 // of the parameters.
 func (x *resolver) paramElements() *readError {
 	for {
-		x.space()
-		e, ok := elemAt(x.rest())
+		x.blank()
+		rest := x.rest()
+		e, ok := elemAt(rest)
 		switch {
-		case !ok && x.closed, ok && e.closing:
+		case ok && e.closing && (paramElements[e.fold] || e.fold == "parameter"), rest == "":
 			return nil
-		case !ok:
+		case !ok && !x.closed && !strings.Contains(rest, ">"):
 			return x.cut()
+		case !ok || e.closing:
+			x.stray = true
+			return x.fail(BadJSON, fmt.Sprintf("%q stands between the parameters", clip(rest)))
 		}
 		if _, err := x.otherElement(e); err != nil {
 			return err
@@ -269,8 +306,8 @@ func (x *resolver) paramElements() *readError {
 	}
 }
 
-// attributes reads arguments that are attributes of the tag.
-func (x *resolver) attributes(attrs string) *readError {
+// fromAttributes reads arguments that are attributes of the tag.
+func (x *resolver) fromAttributes(attrs string) *readError {
 	for attrs != "" {
 		name, rest, ok := strings.Cut(attrs, "=")
 		rest = strings.TrimSpace(rest)
@@ -281,7 +318,7 @@ func (x *resolver) attributes(attrs string) *readError {
 		if !ok {
 			return x.fail(BadJSON, "an attribute is not closed")
 		}
-		x.children = append(x.children, child{strings.TrimSpace(name), html.UnescapeString(value)})
+		x.children = append(x.children, child{strings.TrimSpace(name), unescape(value)})
 		attrs = strings.TrimSpace(after)
 	}
 	return nil

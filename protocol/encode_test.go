@@ -126,6 +126,9 @@ func FuzzObservation(f *testing.F) {
 		if got := decode(before+text, 0, protocol.End); strings.Contains(got, " call zap") {
 			t.Errorf("data makes a call: %s", got)
 		}
+		if got := decode("ok\n"+protocol.Neutralise(body), 0, protocol.End); strings.Contains(got, " call zap") {
+			t.Errorf("data without an observation makes a call: %s", got)
+		}
 	})
 }
 

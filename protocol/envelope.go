@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,7 +13,8 @@ var (
 	nameKeys  = map[string]bool{"name": true, "tool": true, "toolname": true, "functionname": true, "function": true, "action": true}
 	argsKeys  = map[string]bool{"arguments": true, "parameters": true, "args": true, "params": true, "kwargs": true, "input": true, "actioninput": true, "toolinput": true, "functionargs": true}
 	callKeys  = map[string]bool{"toolcalls": true, "toolcall": true, "functioncall": true, "functioncalls": true, "calls": true}
-	otherKeys = map[string]bool{"type": true, "id": true, "callid": true, "toolcallid": true, "thought": true, "thoughts": true, "reason": true, "reasoning": true, "explanation": true, "index": true}
+	otherKeys = map[string]bool{"type": true, "id": true, "callid": true, "toolcallid": true, "index": true}
+	noiseKeys = map[string]bool{"thought": true, "thoughts": true, "reason": true, "reasoning": true, "explanation": true}
 )
 
 // envelope reads a call that is one JSON value, or the first of a list of them.
@@ -28,7 +30,27 @@ func (x *resolver) envelope() *readError {
 		return err
 	}
 	x.pos = end
-	return x.after(true)
+	if err := x.after(true); err != nil {
+		return err
+	}
+	if string(x.args) == "{}" && x.restNamesNone() {
+		return x.fail(Ambiguous, "a second value without a name follows the first")
+	}
+	return x.behind(true)
+}
+
+// restNamesNone reports whether the value that follows is no call of its own.
+func (x *resolver) restNamesNone() bool {
+	y := &resolver{d: x.d, src: x.src, pos: x.pos, closed: x.closed}
+	y.space()
+	if !strings.HasPrefix(y.rest(), "{") {
+		return false
+	}
+	value, missing, err := y.read()
+	if err == nil {
+		err = y.fromJSON(value, missing, 0)
+	}
+	return err != nil && err.reason == NoName
 }
 
 // fromJSON finds name and arguments in a value.
@@ -41,30 +63,41 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 		if len(list) == 0 {
 			return x.fail(NoName, "the list of calls is empty")
 		}
-		return x.fromJSON(list[0], missing, depth+1)
+		if err := x.fromJSON(list[0], missing, depth+1); err != nil {
+			return err
+		}
+		y := &resolver{d: x.d}
+		if len(list) > 1 && string(x.args) == "{}" && y.fromJSON(list[1], 0, depth+1) != nil {
+			return x.fail(Ambiguous, "a second value without a name follows the first")
+		}
+		return nil
 	}
 	if value[0] != '{' {
 		return x.fail(NoName, "the call is not a JSON object")
 	}
-	var name, args json.RawMessage
+	var name, args, inner json.RawMessage
 	var rest, aside []member
 	for _, m := range members(value) {
 		switch key := fold(m.key); {
-		case (callKeys[key] || key == "function" && m.value[0] == '{') && name != nil:
-			return x.fail(Ambiguous, "two tools are named in one call")
-		case callKeys[key], key == "function" && m.value[0] == '{':
-			return x.fromJSON(m.value, missing, depth+1)
+		case (callKeys[key] || key == "function" && m.value[0] == '{') && inner == nil:
+			inner = m.value
 		case nameKeys[key] && m.value[0] == '"' && name == nil:
 			name = m.value
 		case argsKeys[key] && args == nil:
 			args = m.value
-		case otherKeys[key]:
+		case otherKeys[key] || noiseKeys[key]:
 			aside = append(aside, m)
 		default:
 			rest = append(rest, m)
 		}
 	}
 	switch {
+	case inner != nil && name != nil:
+		return x.fail(Ambiguous, "two tools are named in one call")
+	case inner != nil && args != nil:
+		return x.fail(Ambiguous, "the arguments stand beside the call")
+	case inner != nil:
+		return x.fromJSON(inner, missing, depth+1)
 	case name == nil && args != nil && args[0] == '{' && missing == 1:
 		return x.swallowed(args, rest)
 	case missing > 0:
@@ -73,18 +106,34 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 		return x.fail(NoName, "the call names no tool")
 	}
 	x.name = text(name)
+	for _, m := range aside {
+		if (args == nil || noiseKeys[fold(m.key)]) && x.property(m.key) != nil {
+			rest = append(rest, m)
+		}
+	}
 	switch {
 	case args == nil:
-		for _, m := range aside {
-			if x.property(m.key) != nil {
-				rest = append(rest, m)
-			}
-		}
 		args = join(rest)
+	case slices.ContainsFunc(rest, func(m member) bool { return m.key == "description" }), x.isSchema(args):
+		x.name = ""
+		return x.fail(NoName, "it is the definition of a tool")
 	case len(rest) > 0:
 		return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", rest[0].key))
 	}
 	return x.take(args)
+}
+
+// isSchema reports whether value is a JSON Schema where the tool wants none.
+func (x *resolver) isSchema(value json.RawMessage) bool {
+	if value[0] != '{' || x.property("properties") != nil {
+		return false
+	}
+	object, properties := false, false
+	for _, m := range members(value) {
+		object = object || m.key == "type" && text(m.value) == "object"
+		properties = properties || m.key == "properties" && m.value[0] == '{'
+	}
+	return object && properties
 }
 
 // take sets the arguments: an object, nothing, or a string that holds an object.

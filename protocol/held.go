@@ -80,7 +80,7 @@ func (d *Decoder) pushBlock() (rest string) {
 		d.finish(end, true, End)
 		return rest
 	}
-	switch d.tail.scan(d.buf[d.blockEnd:], d.fenced) {
+	switch d.tail.scan(d.buf[d.blockEnd:], d.fence()) {
 	case tailText:
 		return d.release(d.blockEnd)
 	case tailEnds:
@@ -211,7 +211,7 @@ func onlyCloses(s string) bool {
 // dialects names the forms of a block after the tags that they open with.
 var dialects = map[string]string{
 	"toolcode": "mylm", "toolcall": "tool_call", "toolcalls": "tool_calls",
-	"functioncall": "function_call", "functioncalls": "function_calls", "function": "function", "invoke": "invoke", "|imstart|": "delimiter",
+	"functioncall": "function_call", "functioncalls": "function_calls", "function": "function", "invoke": "invoke", "|imstart|": "delimiter", "|pythontag|": "delimiter", "|toolcall|": "delimiter",
 }
 
 // firstFilled returns the index of the first byte from i on that is not white
@@ -253,6 +253,9 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 		return d.release(len(d.buf)) // an example that lacks its closing tag
 	}
 	call, stray, err := d.read(d.blockEnd, ended, stop)
+	if err == nil && stop != End { // what follows would have decided
+		err = &FormatError{Reason: Truncated, Offset: d.off + int64(d.blockEnd), Detail: "the reply ended before what follows the call", Tool: call.Name, Raw: call.Raw}
+	}
 	if stray && !ended {
 		return d.release(d.blockEnd)
 	}
@@ -280,12 +283,38 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 	return ""
 }
 
+// maxTicks bounds a closing fence.
+const maxTicks = 64
+
+// fence is the fence that what is held stands in.
+func (d *Decoder) fence() line {
+	if d.fenced {
+		return d.line
+	}
+	return line{}
+}
+
 // tail reads what follows a held block.
 type tail struct {
 	pos   int
 	ticks int
 	state tailState
 	call  bool // it ends at another call
+}
+
+// endTokens end a reply where a server lets them through.
+var endTokens = []string{"</s>", "<end_of_turn>", "<｜end▁of▁sentence｜>"}
+
+// endToken returns the length of the token that s begins with. part says that s
+// may go on to be one.
+func endToken(s string) (n int, part bool) {
+	for _, token := range endTokens {
+		if strings.HasPrefix(s, token) {
+			return len(token), false
+		}
+		part = part || strings.HasPrefix(token, s)
+	}
+	return 0, part
 }
 
 type tailState uint8
@@ -298,7 +327,7 @@ const (
 )
 
 // scan goes on in s, which starts after the block.
-func (t *tail) scan(s string, fenced bool) tailState {
+func (t *tail) scan(s string, fence line) tailState {
 	for ; t.pos < len(s); t.pos++ {
 		if t.pos > maxBlank {
 			return tailEnds
@@ -306,18 +335,24 @@ func (t *tail) scan(s string, fenced bool) tailState {
 		c := s[t.pos]
 		switch {
 		case isSpace(c):
-		case fenced && (c == '`' || c == '~') && t.ticks < 8:
-			if t.ticks++; t.ticks >= 3 {
+		case fence.fence > 0 && c == fence.fenceChar && t.ticks < maxTicks:
+			if t.ticks++; t.ticks >= fence.fence {
 				t.state = tailFence
 			}
 		case c == '<':
 			m, more := matchTag(s[t.pos:min(len(s), t.pos+maxTag+1)])
+			if n, part := endToken(s[t.pos:]); n > 0 {
+				t.pos += n - 1
+				continue
+			} else if part {
+				return t.state
+			}
 			switch {
 			case more:
 				return t.state
 			case m.tag == toolClose: // one too many
 				t.pos += m.n - 1
-			case !fenced && (m.tag == observationOpen || m.tag == toolOpen || m.tag == delimiter || m.tag == control):
+			case fence.fence == 0 && (m.tag == observationOpen || m.tag == toolOpen || m.tag == delimiter || m.tag == control):
 				t.call = m.tag == toolOpen
 				return tailEnds
 			default:

@@ -35,6 +35,8 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 		}
 		if n == 1 {
 			return hit, true
+		} else if n > 1 {
+			break
 		}
 	}
 	return name, false

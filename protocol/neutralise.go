@@ -45,7 +45,7 @@ func Neutralise(s string) string {
 		switch {
 		case n > 0 && isGuarded(s[i+n:]):
 			i += n
-		case s[i] == '[' && (strings.HasPrefix(s[i:], "[INST]") || strings.HasPrefix(s[i:], "[/INST]")):
+		case s[i] == '[' && (strings.HasPrefix(s[i:], "[INST]") || strings.HasPrefix(s[i:], "[/INST]") || strings.HasPrefix(s[i:], toolCalls)):
 			i++
 		case s[i] == 'A' && strings.HasPrefix(s[i:], action) && wasStart:
 		default:

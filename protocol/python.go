@@ -50,10 +50,11 @@ func (x *resolver) python() *readError {
 	if err := x.arguments(); err != nil {
 		return err
 	}
-	if x.space(); printed && strings.HasPrefix(x.rest(), ")") {
+	if printed {
+		if x.space(); !strings.HasPrefix(x.rest(), ")") {
+			return x.fail(BadJSON, "code around the call is not run")
+		}
 		x.pos++
-	} else if printed {
-		return x.fail(BadJSON, "code around the call is not run")
 	}
 	if x.bare {
 		return nil

@@ -224,11 +224,14 @@ func (r *reader) endsString(c context) (bool, *readError) {
 		}
 		return true, nil
 	}
+	if len(trimmed) < len(rest) && c != asKey && c != atTop {
+		if trimmed = skipComments(trimmed); trimmed == "" {
+			return true, nil
+		}
+	}
 	newline := strings.IndexByte(rest[:len(rest)-len(trimmed)], '\n') >= 0
 	next, after := trimmed[0], strings.TrimLeft(trimmed[1:], " \t\r\n")
 	switch {
-	case next == '#' || next == '/' && len(trimmed) > 1 && (trimmed[1] == '/' || trimmed[1] == '*'):
-		return c != asKey, nil // a comment
 	case c == atTop:
 		return true, nil
 	case c == asKey:
@@ -239,6 +242,29 @@ func (r *reader) endsString(c context) (bool, *readError) {
 		return next == ']' || next == ',' && (after == "" || startsValue(after[0]) || after[0] == ']') || newline && startsValue(next), nil
 	}
 	return next == ')' || next == ',', nil
+}
+
+// maxComment is how far skipComments looks.
+const maxComment = 1000
+
+// skipComments skips the comments that s begins with, and white space.
+func skipComments(s string) string {
+	head := s[:min(len(s), maxComment)]
+	for {
+		closer := "\n"
+		switch {
+		case strings.HasPrefix(head, "#"), strings.HasPrefix(head, "//"):
+		case strings.HasPrefix(head, "/*"):
+			closer = "*/"
+		default:
+			return s[min(len(s), maxComment)-len(head):]
+		}
+		_, after, ok := strings.Cut(head, closer)
+		if !ok {
+			return s
+		}
+		head = strings.TrimLeft(after, " \t\r\n")
+	}
 }
 
 // maxKey is how far looksLikeKey looks for the end of a key.

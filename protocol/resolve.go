@@ -24,10 +24,13 @@ type resolver struct {
 	utf8    bool // src is UTF-8 throughout
 	checked bool // that was looked at
 
+	skipped string // words that were skipped, from their beginning
+
 	name     string
 	args     json.RawMessage // nil: none yet
 	children []child
-	key      string // the key that an <arg_value> belongs to
+	noise    []child // what is thought, unless the tool has an argument of that name
+	key      string  // the key that an <arg_value> belongs to
 	repairs  []Repair
 }
 
@@ -52,6 +55,17 @@ func (x *resolver) space() {
 	}
 }
 
+// blank moves past white space and HTML comments.
+func (x *resolver) blank() {
+	for x.space(); strings.HasPrefix(x.rest(), "<!--"); x.space() {
+		_, after, ok := strings.Cut(x.rest(), "-->")
+		if !ok {
+			return
+		}
+		x.pos = len(x.src) - len(after)
+	}
+}
+
 func (x *resolver) rest() string { return x.src[x.pos:] }
 
 // call reads the block and returns its call.
@@ -69,6 +83,11 @@ func (x *resolver) call() (*ToolCall, *readError) {
 		x.mend("name")
 	}
 	x.name = tool
+	for _, n := range x.noise {
+		if x.property(n.name) != nil {
+			x.children = append(x.children, n)
+		}
+	}
 	if x.args != nil && len(x.children) > 0 {
 		return nil, x.fail(Ambiguous, fmt.Sprintf("<%s> stands beside the parameters", clip(x.children[0].name)))
 	}
@@ -103,11 +122,11 @@ func (x *resolver) content() *readError {
 	case rest[0] == '{', rest[0] == '[' && !pythonList(rest):
 		return x.envelope()
 	}
-	if line, object, ok := strings.Cut(rest, "\n"); ok && x.name == "" && isPath(strings.TrimSpace(line)) {
-		if object = strings.TrimLeft(object, " \t\r\n"); object != "" && (object[0] == '{' || object[0] == '<') {
+	if end := strings.IndexAny(rest, "\n<"); end > 0 && x.name == "" && isPath(strings.TrimSpace(rest[:end])) {
+		if args := strings.TrimLeft(rest[end:], " \t\r\n"); args != "" && (args[0] == '{' || args[0] == '<') {
 			x.mend("bare_name")
-			x.name = strings.TrimSpace(line)
-			x.pos = len(x.src) - len(object)
+			x.name = strings.TrimSpace(rest[:end])
+			x.pos = len(x.src) - len(args)
 			return x.content()
 		}
 	}
@@ -133,7 +152,7 @@ func (x *resolver) unwrap() {
 	if after, ok := strings.CutPrefix(x.rest(), "```"); ok {
 		x.mend("fence")
 		line, _, _ := strings.Cut(after, "\n")
-		if strings.TrimSpace(line) == line && !strings.ContainsAny(line, "{[<(") {
+		if strings.TrimLeft(line, " \t") == line && !strings.ContainsAny(line, "{[<(") {
 			x.pos += 3 + len(line)
 		} else {
 			x.pos += 3
@@ -196,7 +215,10 @@ func (x *resolver) object() *readError {
 		return x.fail(Ambiguous, "the parameters are given twice")
 	}
 	x.args = args
-	return x.after(false)
+	if err := x.after(false); err != nil {
+		return err
+	}
+	return x.behind(false)
 }
 
 // after looks at what stands behind a value: nothing, a tag, or a remark on
@@ -219,6 +241,7 @@ func (x *resolver) after(several bool) *readError {
 	switch {
 	case !several && (rest[0] == '[' || strings.Contains(remark, "{")):
 		return x.fail(Ambiguous, "a second value follows the first")
+	case rest[0] == ',' || rest[0] == '"':
 	case blank(strings.TrimLeft(remark, "`")), strings.Contains(x.src[end:x.pos], "\n"):
 		return nil
 	}
@@ -226,9 +249,19 @@ func (x *resolver) after(several bool) *readError {
 }
 
 // behind looks at the elements behind the parameters. What another call or
-// remark is does not matter, but an argument there would be lost.
-func (x *resolver) behind() *readError {
+// remark is does not matter, but an argument there would be lost. several says
+// that a value there is another call.
+func (x *resolver) behind(several bool) *readError {
+	if x.bare || x.name == "" {
+		return nil
+	}
 	rest := x.rest()
+	for e, ok := elemAt(rest); ok && e.closing; e, ok = elemAt(rest) {
+		rest = strings.TrimLeft(rest[e.n:], " \t\r\n")
+	}
+	if !several && strings.HasPrefix(rest, "{") {
+		return x.fail(Ambiguous, "a second value follows the first")
+	}
 	for {
 		_, after, ok := strings.Cut(rest, "<")
 		if !ok {
@@ -260,7 +293,15 @@ func (x *resolver) property(name string) *jsonschema.Schema {
 	if schema == nil {
 		return nil
 	}
-	return schema.Properties[name]
+	if p := schema.Properties[name]; p != nil {
+		return p
+	}
+	for key, p := range schema.Properties {
+		if fold(key) == fold(name) && fold(name) != "" {
+			return p
+		}
+	}
+	return nil
 }
 
 // dropOwnName takes the tool's own name out of the arguments, where some models

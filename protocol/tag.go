@@ -1,6 +1,9 @@
 package protocol
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // tag is a mark-up tag that means something in running text.
 type tag uint8
@@ -37,7 +40,15 @@ var tagNames = map[string]tag{
 	"thinking": thinkOpen, "/thinking": thinkClose,
 	"reasoning": thinkOpen, "/reasoning": thinkClose,
 	"/parameters": paramsClose, "/arguments": paramsClose, "/args": paramsClose, "/parameter": paramsClose, "/params": paramsClose,
-	"|imstart|": delimiter, "|imend|": control, "|startheaderid|": control, "|endheaderid|": control, "|eotid|": control,
+	"|imstart|": delimiter, "|pythontag|": delimiter, "|toolcall|": delimiter,
+	"|imend|": control, "|startheaderid|": control, "|endheaderid|": control, "|eotid|": control, "|eomid|": control, "|endoftext|": control, "|end|": control,
+}
+
+// tokens are the control tokens among the tags: what is not written just so is
+// none.
+var tokens = map[string]bool{
+	"<|im_start|>": true, "<|python_tag|>": true, "<|tool_call|>": true, "<|im_end|>": true, "<|start_header_id|>": true, "<|end_header_id|>": true,
+	"<|eot_id|>": true, "<|eom_id|>": true, "<|endoftext|>": true, "<|end_of_text|>": true, "<|end|>": true,
 }
 
 // trie finds a tag's name letter by letter, so that a < in text that begins no
@@ -156,21 +167,37 @@ func endTag(kind, s string, i int) (mark, bool) {
 		return mark{}, false // HTML and prose have such words too
 	}
 	m.n = i + 1
+	if kind[0] == '|' && !tokens[strings.ToLower(s[:m.n])] {
+		return mark{}, false
+	}
 	return m, false
 }
 
 // nameAttr is the NAME of =NAME, or of name="NAME".
 func nameAttr(attrs string) string {
-	attrs = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(attrs), "/"))
-	for {
-		key, rest, ok := strings.Cut(attrs, "=")
-		if !ok {
-			return ""
-		}
-		var value string
-		value, attrs = attrValue(strings.TrimSpace(rest))
-		if key = strings.TrimSpace(key); key == "" || strings.EqualFold(key, "name") {
+	for key, value := range attributes(attrs) {
+		if key == "" || strings.EqualFold(key, "name") {
 			return value
+		}
+	}
+	return ""
+}
+
+// attributes yields the attributes of a tag. One without a key is that of
+// =NAME.
+func attributes(attrs string) iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		rest := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(attrs), "/"))
+		for {
+			key, after, ok := strings.Cut(rest, "=")
+			if !ok {
+				return
+			}
+			var value string
+			value, rest = attrValue(strings.TrimSpace(after))
+			if !yield(strings.TrimSpace(key), value) {
+				return
+			}
 		}
 	}
 }

@@ -95,12 +95,15 @@ func (r *reader) space() *readError {
 			r.mend("invisible_character")
 			r.pos += n
 		case strings.HasPrefix(rest, "//"), rest[0] == '#':
-			r.mend("comment")
-			if end := strings.IndexByte(rest, '\n'); end >= 0 {
-				r.pos += end
-			} else {
-				r.pos = len(r.src)
+			end := strings.IndexByte(rest, '\n')
+			if end < 0 {
+				end = len(rest)
 			}
+			if strings.Count(rest[:end], `"`)%2 == 1 { // it may as well be text behind an odd quote
+				return r.fail("a quote inside the comment, or the string, has no other")
+			}
+			r.mend("comment")
+			r.pos += end
 		case strings.HasPrefix(rest, "/*"):
 			end := strings.Index(rest[2:], "*/")
 			if end < 0 {
@@ -344,7 +347,7 @@ func (r *reader) number() *readError {
 		fixed += "0"
 	}
 	fixed = sign + fixed
-	if !json.Valid([]byte(fixed)) {
+	if !json.Valid([]byte(fixed)) || !strings.ContainsAny(text, "0123456789") || strings.HasPrefix(text, "+-") {
 		r.pos = start
 		return r.fail(fmt.Sprintf("%q is no number", clip(text)))
 	}

@@ -12,7 +12,11 @@ const (
 	namedForm        // a name, and an object on the next line
 	actionForm       // Action: name, Action Input: object
 	escapedForm      // a block whose tags are escaped as in HTML: a call gone wrong
+	tokenForm        // Mistral's token before a list of calls: a block
 )
+
+// toolCalls is how Mistral's token for calls reads where a server writes it out.
+const toolCalls = "[TOOL_CALLS]"
 
 // mayBegin marks the bytes that a call without tags can begin with.
 var mayBegin = func() (m [256]bool) {
@@ -47,6 +51,12 @@ func (d *Decoder) begins(s string) (f form, more bool) {
 	}
 	i := 0
 	if s[0] == '[' {
+		if strings.HasPrefix(s, toolCalls) {
+			return tokenForm, false
+		}
+		if strings.HasPrefix(toolCalls, s) {
+			return noForm, true
+		}
 		i = len(s) - len(strings.TrimLeft(s[1:], " \t\r\n"))
 		if i >= maxTag {
 			return noForm, false
@@ -71,11 +81,14 @@ func escapedTag(s string) (f form, more bool) {
 	if !ok {
 		return noForm, false
 	}
-	name, _, ok = strings.Cut(name[:min(len(name), 24)], gt)
+	name, _, ok = strings.Cut(name[:min(len(name), maxTag)], gt)
 	switch {
-	case ok && tagNames[fold(name)] == toolOpen:
-		return escapedForm, false
-	case !ok && len(name) < 24:
+	case ok:
+		m, _ := matchTag("<" + name + ">")
+		if m.tag == toolOpen {
+			return escapedForm, false
+		}
+	case len(name) < maxTag:
 		return noForm, true
 	}
 	return noForm, false
@@ -93,6 +106,9 @@ func (d *Decoder) nameBegins(s string, bracket bool) (f form, more bool) {
 		return noForm, false
 	case end == len(s): // any word may be a namespace
 		return noForm, true
+	}
+	if s[:end] == "print" && s[end] == '(' && !bracket {
+		return d.nameBegins(s[end+1:], true)
 	}
 	if _, known := d.declared(tidyName(s[:end])); !known {
 		return noForm, false
@@ -112,6 +128,11 @@ func (d *Decoder) nameBegins(s string, bracket bool) (f form, more bool) {
 
 func (d *Decoder) startWhole(f form) {
 	d.startBlock(mark{}, d.line.fence > 0)
+	if f == tokenForm {
+		d.startBlock(mark{tag: delimiter, kind: "|imstart|", n: len(toolCalls)}, d.line.fence > 0)
+		d.mode = inBlock
+		return
+	}
 	d.mode, d.form, d.searched = inWhole, f, 0
 }
 
@@ -139,7 +160,7 @@ func (d *Decoder) pushWhole() (rest string) {
 		return rest
 	case d.mode == inWhole:
 		d.buf = buf
-		return d.releaseLine()
+		return d.release(1)
 	}
 	return rest + buf[end:]
 }
@@ -212,7 +233,7 @@ func (d *Decoder) pushJSON() (rest string) {
 		}
 		return ""
 	}
-	switch d.tail.scan(d.buf[d.blockEnd:], d.fenced) {
+	switch d.tail.scan(d.buf[d.blockEnd:], d.fence()) {
 	case tailText:
 		return d.release(d.blockEnd)
 	case tailEnds:
@@ -257,15 +278,16 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 	default:
 		call, err = x.call()
 	}
-	if err == nil && stop != End && end == len(d.buf) {
+	if err == nil && stop != End { // what follows would have decided
 		err = x.cut()
 	}
 	tool, known := d.declared(tidyName(x.name))
 	if err != nil && x.name == "" && (err.cut || err.reason == BadJSON) {
-		x.name = d.namesTool()
+		x.name = d.namesTool(d.buf[:end])
 		known = x.name != ""
 	}
 	switch {
+	case err == nil && d.form == actionForm && endsThought(x.rest()):
 	case err == nil && known && d.form == actionForm && !endsStep(x.rest()):
 		err = x.fail(Ambiguous, "words follow the action")
 		fallthrough
@@ -283,17 +305,7 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 		d.mode = done
 		return ""
 	}
-	return d.releaseLine()
-}
-
-// releaseLine makes text of the first line and returns the rest, which may hold
-// tags.
-func (d *Decoder) releaseLine() (rest string) {
-	end := strings.IndexByte(d.buf, '\n') + 1
-	if end == 0 {
-		end = len(d.buf)
-	}
-	return d.release(end)
+	return d.release(1)
 }
 
 // endsCall reports whether what follows a call in Python's form, or under a bare
@@ -302,6 +314,11 @@ func (d *Decoder) endsCall(x *resolver) bool {
 	rest := strings.TrimLeft(x.rest(), " \t\r\n")
 	if rest == "" {
 		return true
+	}
+	if rest[0] == '<' {
+		n, _ := endToken(rest)
+		m, _ := matchTag(rest[:min(len(rest), maxTag+1)])
+		return n > 0 && blank(rest[n:]) || m.tag == control || m.tag == delimiter || m.tag == observationOpen
 	}
 	if d.form == namedForm {
 		return false
@@ -321,9 +338,9 @@ func (d *Decoder) endsCall(x *resolver) bool {
 
 // namesTool returns a tool that is named in quotes in what was held back: it was
 // going to be a call.
-func (d *Decoder) namesTool() string {
+func (d *Decoder) namesTool(held string) string {
 	for _, tool := range d.opts.Tools.Names() {
-		if strings.Contains(d.buf, `"`+tool+`"`) || strings.Contains(d.buf, `'`+tool+`'`) {
+		if strings.Contains(held, `"`+tool+`"`) || strings.Contains(held, `'`+tool+`'`) {
 			return tool
 		}
 	}
@@ -332,5 +349,5 @@ func (d *Decoder) namesTool() string {
 
 // String names the form as a dialect.
 func (f form) String() string {
-	return [...]string{"", "json", "python", "named", "action", "escaped"}[f]
+	return [...]string{"", "json", "python", "named", "action", "escaped", "delimiter"}[f]
 }
