@@ -3,18 +3,16 @@ package ollama
 import (
 	"bufio"
 	"bytes"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"time"
 
 	"mylm/providers"
+	"mylm/providers/internal/httpfault"
 )
 
 // fault is an error on its way to the caller.
@@ -28,7 +26,7 @@ func (c *Client) fault(x *exchange, err error) fault {
 	switch {
 	case !x.sent:
 		return fault{Error: &providers.Error{Kind: providers.Auth, Err: err,
-			Message: fmt.Sprintf("the request to %s cannot be signed: %s", c.Host(), oneLine(err.Error())),
+			Message: fmt.Sprintf("the request to %s cannot be signed: %s", c.Host(), httpfault.OneLine(err.Error())),
 			Hint:    "Sign in with `ollama signin`, or unset OLLAMA_AUTH."}}
 	case x.status == 0:
 		return fault{Error: c.unanswered(x.noReply, err)}
@@ -36,7 +34,7 @@ func (c *Client) fault(x *exchange, err error) fault {
 		return fault{Error: &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: errTooLong,
 			Message: fmt.Sprintf("%s sent %v", c.Host(), errTooLong), Hint: "This is no answer of Ollama's. " + hintLog}}
 	case x.readErr != nil && !errors.Is(x.readErr, errTooLong):
-		return fault{Error: interrupted("the connection broke off in mid-reply: "+reason(x.readErr), x.readErr)}
+		return fault{Error: interrupted("the connection broke off in mid-reply: "+httpfault.Reason(x.readErr), x.readErr)}
 	case x.status >= http.StatusBadRequest:
 		return c.refused(x)
 	case x.status >= http.StatusMultipleChoices:
@@ -83,11 +81,11 @@ func (c *Client) unanswered(err, outer error) *providers.Error {
 		e.Message = fmt.Sprintf("the name %q of the Ollama server does not resolve", dns.Name)
 		e.Permanent = dns.IsNotFound
 		e.Hint = "Check OLLAMA_HOST for a typing error.\n" + hintDemo
-	case isTLS(err):
-		e.Message, e.Permanent = fmt.Sprintf("no secure connection to %s: %s", c.Host(), reason(err)), true
+	case httpfault.IsTLS(err):
+		e.Message, e.Permanent = fmt.Sprintf("no secure connection to %s: %s", c.Host(), httpfault.Reason(err)), true
 		e.Hint = c.hintScheme()
 	case errors.As(err, &op) && op.Op != "read" && op.Op != "write":
-		e.Message = fmt.Sprintf("no Ollama server answers at %s: %s", c.Host(), reason(err))
+		e.Message = fmt.Sprintf("no Ollama server answers at %s: %s", c.Host(), httpfault.Reason(err))
 	case errors.As(outer, &timeout) && timeout.Timeout():
 		e.Kind, e.Message = providers.Stalled, fmt.Sprintf("nothing came from %s within the HTTP client's time limit", c.Host())
 		e.Hint = hintLog
@@ -95,28 +93,9 @@ func (c *Client) unanswered(err, outer error) *providers.Error {
 		e.Message, e.Permanent = fmt.Sprintf("what answers at %s does not speak HTTP", c.Host()), true
 		e.Hint = c.hintScheme()
 	default:
-		return interrupted(fmt.Sprintf("the server at %s closed the connection without a reply: %s", c.Host(), reason(err)), err)
+		return interrupted(fmt.Sprintf("the server at %s closed the connection without a reply: %s", c.Host(), httpfault.Reason(err)), err)
 	}
 	return e
-}
-
-func isTLS(err error) bool {
-	var record tls.RecordHeaderError
-	var certificate *tls.CertificateVerificationError
-	var alert tls.AlertError
-	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &certificate) ||
-		errors.As(err, &alert) || strings.Contains(err.Error(), "tls: ")
-}
-
-// reason is the innermost cause: the outer ones repeat the address.
-func reason(err error) string {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return oneLine(err.Error())
-		}
-		err = inner
-	}
 }
 
 // canReach reports whether the address is one for HTTP.
@@ -127,7 +106,7 @@ func canReach(address string) bool {
 
 func (c *Client) redirected(x *exchange) *providers.Error {
 	e := c.notOllama(x)
-	to := oneLine(x.header.Get("Location"))
+	to := httpfault.OneLine(x.header.Get("Location"))
 	e.Message = fmt.Sprintf("%s sends the request on to %q", c.Host(), to)
 	if i := strings.Index(to, "/api/"); i > 0 && canReach(x.header.Get("Location")) {
 		e.Hint = fmt.Sprintf("Set OLLAMA_HOST=%s", to[:i])
@@ -138,7 +117,7 @@ func (c *Client) redirected(x *exchange) *providers.Error {
 // refused tells about a response that is an error.
 func (c *Client) refused(x *exchange) fault {
 	text, signin, ours := serverText(x.body)
-	e := &providers.Error{Status: x.status, RetryAfter: retryAfter(x.header), Message: "Ollama: " + oneLine(innerMessage(text))}
+	e := &providers.Error{Status: x.status, RetryAfter: httpfault.RetryAfter(x.header), Message: "Ollama: " + httpfault.OneLine(innerMessage(text))}
 	if !ours {
 		e.Message = fmt.Sprintf("%s answers %d %s", c.Host(), x.status, http.StatusText(x.status))
 	}
@@ -146,7 +125,7 @@ func (c *Client) refused(x *exchange) fault {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 		e.Kind, e.Hint = providers.Auth, hintAuth
 		if signin != "" {
-			e.Hint = "Run `ollama signin`, or open " + oneLine(signin)
+			e.Hint = "Run `ollama signin`, or open " + httpfault.OneLine(signin)
 		}
 	case http.StatusTooManyRequests:
 		e.Kind, e.Hint = providers.RateLimited, "Wait a moment and ask again."
@@ -182,7 +161,7 @@ func serverText(body []byte) (text, signin string, ours bool) {
 		SigninURL string          `json:"signin_url"`
 	}
 	if json.Unmarshal(bytes.TrimLeft(body, beforeJSON), &b) != nil || len(b.Error) == 0 {
-		return oneLine(string(body)), "", false
+		return httpfault.OneLine(string(body)), "", false
 	}
 	var nested struct {
 		Message string `json:"message"`
@@ -196,18 +175,6 @@ func serverText(body []byte) (text, signin string, ours bool) {
 		text = string(b.Error)
 	}
 	return text, b.SigninURL, true
-}
-
-// retryAfter reads the header's two forms: seconds or a date.
-func retryAfter(h http.Header) time.Duration {
-	s := h.Get("Retry-After")
-	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
-		return time.Duration(n) * time.Second
-	}
-	if at, err := http.ParseTime(s); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
 }
 
 func (c *Client) notOllama(x *exchange) *providers.Error {

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/ollama/ollama/api"
+
+	"mylm/providers/internal/httpfault"
 )
 
 // longestBody bounds what is read of a response that is not a stream. The
@@ -149,7 +151,7 @@ func (c *Client) call(ctx context.Context, model string, f func(*api.Client) err
 	fault := c.fault(x, err)
 	if fault.missing && model != "" {
 		if strings.Contains(fault.Message, "not found") { // the server says m:latest of m
-			fault.Message = fmt.Sprintf("Ollama: model %q not found", oneLine(model))
+			fault.Message = fmt.Sprintf("Ollama: model %q not found", httpfault.OneLine(model))
 		}
 		fault.Hint = c.pullHint(ctx, model)
 		if err := ctx.Err(); err != nil {

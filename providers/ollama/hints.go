@@ -1,17 +1,15 @@
 package ollama
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/ollama/ollama/api"
 
 	"mylm/providers"
+	"mylm/providers/internal/httpfault"
 )
 
 const (
@@ -66,66 +64,12 @@ func (c *Client) pullHint(ctx context.Context, name string) string {
 	}
 	names := make([]string, 0, len(list.Models))
 	for _, m := range list.Models {
-		names = append(names, oneLine(m.Name))
+		names = append(names, httpfault.OneLine(m.Name))
 	}
-	if close := near(name, names); len(close) > 0 {
+	if close := httpfault.Near(name, names); len(close) > 0 {
 		return fmt.Sprintf("Did you mean %s? Otherwise: %s", strings.Join(close, " or "), hint)
 	}
 	return hint + "\nInstalled: " + strings.Join(names[:min(len(names), 5)], ", ")
-}
-
-// near returns the up to three names that look most like the wanted one.
-func near(want string, names []string) []string {
-	type candidate struct {
-		name     string
-		distance int
-	}
-	base := func(s string) string {
-		s, _, _ = strings.Cut(strings.ToLower(s[strings.LastIndexByte(s, '/')+1:]), ":")
-		return s
-	}
-	var found []candidate
-	w := base(want)
-	for _, name := range names {
-		b := base(name)
-		d := distance(w, b)
-		if w != "" && (strings.HasPrefix(b, w) || strings.HasPrefix(w, b)) {
-			d = min(d, 1)
-		}
-		if d <= max(1, len(w)/3) {
-			found = append(found, candidate{name, d})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
-	var out []string
-	for _, f := range found[:min(len(found), 3)] {
-		out = append(out, strings.TrimSuffix(f.name, ":latest"))
-	}
-	return out
-}
-
-// distance counts the letters to insert, delete or replace between a and b.
-func distance(a, b string) int {
-	const long = 200 // no model is called so; the work is quadratic
-	if len(a) > long || len(b) > long {
-		return long
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diagonal
-			if a[i] != b[j] {
-				d = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], d
-		}
-	}
-	return row[len(b)]
 }
 
 // withWindow completes an overflow error of a server that gives no numbers.
@@ -147,26 +91,4 @@ func describeOverflow(e *providers.Error) {
 		e.Message = fmt.Sprintf("the conversation does not fit the model's context window (%d tokens)", e.Window)
 	}
 	e.Hint = "Give it less text, or a larger window with --num-ctx, as far as the model and the memory allow."
-}
-
-// longestText is how many characters of a foreign text a message shows.
-const longestText = 500
-
-// oneLine makes a foreign text fit a message: one line, no control or other
-// invisible characters, not too long.
-func oneLine(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
-	s = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, s)
-	n := 0
-	for i := range s {
-		if n++; n > longestText {
-			return s[:i] + "…"
-		}
-	}
-	return s
 }

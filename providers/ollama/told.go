@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mylm/providers"
+	"mylm/providers/internal/httpfault"
 )
 
 // told classes what the server itself says: as the whole answer, with its
@@ -19,7 +20,7 @@ func (c *Client) told(text string, status int) fault {
 	if overflow(e, text) {
 		return fault{Error: e}
 	}
-	e.Message = "Ollama: " + oneLine(innerMessage(text))
+	e.Message = "Ollama: " + httpfault.OneLine(innerMessage(text))
 	for _, k := range known {
 		if containsAll(text, k.words) && (k.status == 0 || k.status == status) {
 			e.Kind, e.Permanent, e.Hint = k.kind, k.permanent, k.hint

@@ -1,0 +1,67 @@
+package httpfault
+
+import (
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// IsTLS reports whether err is about the secure connection.
+func IsTLS(err error) bool {
+	var record tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	var alert tls.AlertError
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &certificate) ||
+		errors.As(err, &alert) || strings.Contains(err.Error(), "tls: ")
+}
+
+// Reason is the innermost cause of err, in one line: the outer ones repeat the
+// address.
+func Reason(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return OneLine(err.Error())
+		}
+		err = inner
+	}
+}
+
+// RetryAfter reads the header Retry-After in its two forms, seconds or a date.
+// It is 0 where there is none.
+func RetryAfter(h http.Header) time.Duration {
+	s := h.Get("Retry-After")
+	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
+		return time.Duration(n) * time.Second
+	}
+	if at, err := http.ParseTime(s); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// longestText is how many characters of a foreign text a message shows.
+const longestText = 500
+
+// OneLine makes a foreign text fit a message: one line, no control or other
+// invisible characters, not too long.
+func OneLine(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
+	s = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, s)
+	n := 0
+	for i := range s {
+		if n++; n > longestText {
+			return s[:i] + "…"
+		}
+	}
+	return s
+}
