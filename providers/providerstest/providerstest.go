@@ -49,6 +49,8 @@ type Backend struct {
 
 	Thoughts bool             // tells thought from text
 	Usage    bool             // reports Usage.Prompt and Usage.Output
+	OnePiece bool             // the reply comes as one chunk: nobody can leave in the middle of it
+	NoSeed   bool             // takes no seed: a request with one is a BadRequest and is not sent
 	Fails    []providers.Kind // the failures it can show before a reply begins
 	Breaks   []providers.Kind // the failures it can show in the middle of one
 }

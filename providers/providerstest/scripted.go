@@ -123,6 +123,9 @@ func hangs(t *testing.T, b Backend) {
 		defer cancel()
 		wantEnd(t, b.Open(t, Reply{Hang: true}).Model, ctx, b.ask(), context.DeadlineExceeded, nil)
 	})
+	if b.OnePiece {
+		return
+	}
 	t.Run("cancel in mid-reply", func(t *testing.T) {
 		rig := b.Open(t, Reply{Text: []string{"one "}, Hang: true})
 		calls := 0
@@ -184,6 +187,10 @@ func requests(t *testing.T, b Backend) {
 			if rig.Requests == nil {
 				t.Skip("the other side of this backend cannot tell what arrived")
 			}
+			if b.NoSeed && tt.r.Seed != nil {
+				noSeed(t, rig, tt.r)
+				tt.r.Seed = nil
+			}
 			seq := rig.Model.Generate(t.Context(), tt.r)
 			if n := len(rig.Requests()); n != 0 {
 				t.Fatalf("%d requests were sent before the sequence was ranged over", n)
@@ -198,5 +205,19 @@ func requests(t *testing.T, b Backend) {
 				t.Errorf("arrived %s, want %s", show(got...), show(tt.r))
 			}
 		})
+	}
+}
+
+// noSeed checks that a wish that cannot be granted is not passed over.
+func noSeed(t *testing.T, rig Rig, r providers.Request) {
+	t.Helper()
+	var e *providers.Error
+	for _, err := range rig.Model.Generate(t.Context(), r) {
+		if !errors.As(err, &e) || e.Kind != providers.BadRequest {
+			t.Fatalf("a request with a seed gives the error %v, want one of kind %q", err, providers.BadRequest)
+		}
+	}
+	if n := len(rig.Requests()); n != 0 {
+		t.Fatalf("%d requests with a seed were sent", n)
 	}
 }

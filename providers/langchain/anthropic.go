@@ -1,0 +1,259 @@
+package langchain
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/anthropic"
+
+	"mylm/providers"
+)
+
+var anthropicBackend = backend{
+	Provider: Provider{
+		Name: "anthropic", Title: "Anthropic", BaseURL: "https://api.anthropic.com/v1", NeedsKey: true,
+		KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseVars: []string{"ANTHROPIC_BASE_URL"},
+		Streams: true, Lists: true,
+	},
+	open: func(c Config, client *http.Client) (llms.Model, error) {
+		return anthropic.New(anthropic.WithToken(c.Key), anthropic.WithBaseURL(c.BaseURL), anthropic.WithModel(c.Model), anthropic.WithHTTPClient(client))
+	},
+	wire: wire{
+		edit:   editAnthropic,
+		reader: func() reader { return &anthropicReader{} },
+		think:  thinkAnthropic,
+		noSeed: true,
+	},
+	list: lister{
+		path: "/models?limit=1000",
+		authorize: func(h http.Header, c Config) {
+			h.Set("X-Api-Key", c.Key)
+			h.Set("Anthropic-Version", "2023-06-01")
+		},
+		read: anthropicModels,
+	},
+	oneSystem: true,
+	noEmpty:   true,
+}
+
+func editAnthropic(f fields, a asked) {
+	f.keep("model", "messages", "system", "stream")
+	f.sampling(a, "", "max_tokens")
+	if a.MaxTokens == 0 { // the API refuses a request without
+		f.set("max_tokens", anthropicLimit(a))
+	}
+	f.thinking(a, thinkAnthropic)
+}
+
+// anthropicLimit is the longest reply that every model of a generation allows:
+// 4096 tokens for Claude 3, 8192 for 3.5, 32000 from then on (Opus 4's limit,
+// the lowest of the later ones). A quarter of the window is enough where that
+// is small, since prompt and limit have to fit together.
+func anthropicLimit(a asked) int {
+	limit := 32000
+	switch {
+	case strings.Contains(a.model, "claude-3-7"):
+	case strings.Contains(a.model, "claude-3-5"):
+		limit = 8192
+	case strings.Contains(a.model, "claude-3"), strings.Contains(a.model, "claude-2"):
+		limit = 4096
+	}
+	if a.window > 0 {
+		limit = min(limit, max(1, a.window/4))
+	}
+	return limit
+}
+
+// thinkAnthropic gives half of the reply to thinking, at least the 1024 tokens
+// that the API demands. Without it, models do not think.
+func thinkAnthropic(on bool, a asked) map[string]any {
+	if !on {
+		return nil
+	}
+	limit := a.MaxTokens
+	if limit == 0 {
+		limit = anthropicLimit(a)
+	}
+	return map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": max(1024, limit/2)}}
+}
+
+// anthropicReader reads the replies of Anthropic's messages. It numbers the
+// blocks itself: langchaingo's stream is indexed by numbers from the server,
+// ends with an error at a kind of block or event that it does not know, and
+// has a goroutine wait for ever after an error event.
+type anthropicReader struct {
+	began bool
+	block string // the kind that is open
+	index int    // of the next block
+}
+
+type anthropicEvent struct {
+	Type    string        `json:"type"`
+	Message anthropicBody `json:"message"`
+	Block   anthropicPart `json:"content_block"`
+	Delta   struct {
+		anthropicPart
+		StopReason string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage anthropicUsage `json:"usage"`
+}
+
+type anthropicBody struct {
+	Type       string          `json:"type"`
+	Content    []anthropicPart `json:"content"`
+	StopReason string          `json:"stop_reason"`
+	Usage      anthropicUsage  `json:"usage"`
+}
+
+type anthropicPart struct {
+	Text     string `json:"text"`
+	Thinking string `json:"thinking"`
+}
+
+type anthropicUsage struct {
+	Input   int `json:"input_tokens"` // without those of the cache
+	Output  int `json:"output_tokens"`
+	Written int `json:"cache_creation_input_tokens"`
+	Cached  int `json:"cache_read_input_tokens"`
+}
+
+// count notes the cost: the prompt's comes first, the reply's with the end.
+func (n anthropicUsage) count(u *providers.Usage) {
+	if prompt := n.Input + n.Written + n.Cached; prompt > 0 {
+		u.Prompt = prompt
+		if n.Cached > 0 {
+			u.Evaluated = n.Input + n.Written
+		}
+	}
+	if n.Output > 0 {
+		u.Output = n.Output
+	}
+}
+
+func (a *anthropicReader) event(r *reply, data []byte) ([]byte, error) {
+	var e anthropicEvent
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, errGarbled
+	}
+	switch e.Type {
+	case "message_start":
+		e.Message.Usage.Output = 0 // a first guess; the end brings the number
+		e.Message.Usage.count(&r.usage)
+	case "content_block_start":
+		return a.say(r, nil, e.Block), nil
+	case "content_block_delta":
+		return a.say(r, nil, e.Delta.anthropicPart), nil
+	case "message_delta":
+		e.Usage.count(&r.usage)
+		if e.Delta.StopReason != "" {
+			r.stop = e.Delta.StopReason
+		}
+	case "message_stop":
+		r.ended, r.over = true, true
+		return a.end(r, nil), nil
+	case "error":
+		c, _ := complain(data)
+		r.fault = &c
+	}
+	return nil, nil
+}
+
+func (a *anthropicReader) whole(r *reply, body []byte) ([]byte, error) {
+	var m anthropicBody
+	if err := decode(body, &m); err != nil {
+		return nil, errGarbled
+	}
+	if m.Type != "message" {
+		if c, ok := complain(body); ok {
+			r.fault = &c
+		}
+		return nil, nil
+	}
+	m.Usage.count(&r.usage)
+	r.ended, r.over, r.stop = true, true, m.StopReason
+	var out []byte
+	for _, part := range m.Content {
+		out = a.say(r, out, part)
+	}
+	return a.end(r, out), nil
+}
+
+// say writes what part holds.
+func (a *anthropicReader) say(r *reply, out []byte, part anthropicPart) []byte {
+	r.passed += len(part.Text)
+	for _, piece := range split(part.Thinking) {
+		out = a.piece(out, "thinking", "thinking_delta", piece)
+	}
+	for _, piece := range split(part.Text) {
+		out = a.piece(out, "text", "text_delta", piece)
+	}
+	return out
+}
+
+func (a *anthropicReader) piece(out []byte, block, delta, text string) []byte {
+	out = a.begin(out)
+	if a.block != block {
+		out = a.close(out)
+		out = a.write(out, "content_block_start", map[string]any{"index": a.index, "content_block": map[string]string{"type": block, block: ""}})
+		a.block = block
+	}
+	return a.write(out, "content_block_delta", map[string]any{"index": a.index, "delta": map[string]string{"type": delta, block: text}})
+}
+
+// begin writes what langchaingo wants to see first.
+func (a *anthropicReader) begin(out []byte) []byte {
+	if a.began {
+		return out
+	}
+	a.began = true
+	return a.write(out, "message_start", map[string]any{"message": map[string]any{"usage": map[string]int{"input_tokens": 0}}})
+}
+
+func (a *anthropicReader) close(out []byte) []byte {
+	if a.block == "" {
+		return out
+	}
+	out = a.write(out, "content_block_stop", map[string]any{"index": a.index})
+	a.block = ""
+	a.index++
+	return out
+}
+
+func (a *anthropicReader) end(r *reply, out []byte) []byte {
+	out = a.close(a.begin(out))
+	out = a.write(out, "message_delta", map[string]any{"delta": map[string]string{"stop_reason": r.stop}, "usage": map[string]int{"output_tokens": r.usage.Output}})
+	return a.write(out, "message_stop", map[string]any{})
+}
+
+func (a *anthropicReader) write(out []byte, kind string, v map[string]any) []byte {
+	v["type"] = kind
+	return appendEvent(out, kind, v)
+}
+
+func anthropicModels(body []byte) ([]providers.ModelInfo, string, error) {
+	var list struct {
+		Data *[]struct {
+			ID      string    `json:"id"`
+			Created time.Time `json:"created_at"`
+			Input   int       `json:"max_input_tokens"`
+		} `json:"data"`
+		More bool   `json:"has_more"`
+		Last string `json:"last_id"`
+	}
+	if err := decode(body, &list); err != nil || list.Data == nil {
+		return nil, "", errGarbled
+	}
+	out := make([]providers.ModelInfo, 0, len(*list.Data))
+	for _, m := range *list.Data {
+		out = append(out, providers.ModelInfo{Name: m.ID, Modified: m.Created, Info: providers.Info{Trained: m.Input, Chats: true}})
+	}
+	next := ""
+	if list.More && list.Last != "" {
+		next = "/models?limit=1000&after_id=" + url.QueryEscape(list.Last)
+	}
+	return out, next, nil
+}

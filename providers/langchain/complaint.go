@@ -1,0 +1,202 @@
+package langchain
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// complaint is what a provider says went wrong.
+type complaint struct {
+	text   string // its words
+	names  string // codes and types, in small letters, each between spaces
+	status int    // an HTTP status given in the text of an event; 0: none
+	prompt int    // tokens of the prompt; 0: unknown
+	window int    // tokens of the window; 0: unknown
+	retry  time.Duration
+}
+
+// complain reads an error in any of the forms that providers give it: an
+// object, a list of them or a string, below "error", "errors", "message",
+// "detail" and the like, or the top itself. ok says that there was one.
+func complain(body []byte) (c complaint, ok bool) {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimLeft(body, beforeJSON)))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return c, false
+	}
+	c.read(v, 0)
+	c.names += " "
+	c.learn()
+	return c, c.text != ""
+}
+
+// deepest bounds how far an error is looked for. OpenRouter wraps the error of
+// the provider behind it three deep.
+const deepest = 6
+
+func (c *complaint) read(v any, depth int) {
+	if depth > deepest {
+		return
+	}
+	switch v := v.(type) {
+	case string:
+		c.say(v, depth)
+	case []any:
+		if len(v) > 0 {
+			c.read(v[0], depth+1)
+		}
+	case map[string]any:
+		c.facts(v)
+		for _, name := range []string{"error", "errors", "message", "detail", "msg", "error_msg", "errorMessage", "fault"} {
+			if inner, ok := v[name]; ok && inner != nil {
+				c.read(inner, depth+1)
+			}
+		}
+		if m, ok := v["metadata"].(map[string]any); ok {
+			c.read(m["raw"], depth+1)
+		}
+		if details, ok := v["details"].([]any); ok {
+			for _, d := range details {
+				if m, ok := d.(map[string]any); ok {
+					c.facts(m)
+				}
+			}
+		}
+	}
+}
+
+// say notes a text. One may hold the error of a server behind as JSON.
+func (c *complaint) say(s string, depth int) {
+	if i := strings.IndexByte(s, '{'); i >= 0 {
+		var v map[string]any
+		d := json.NewDecoder(strings.NewReader(s[i:]))
+		d.UseNumber()
+		if d.Decode(&v) == nil {
+			c.text, s = "", s[:i]
+			c.read(v, depth+1)
+		}
+	}
+	switch s = strings.TrimSpace(s); {
+	case c.text == "":
+		c.text = s
+	case s != "" && !strings.Contains(c.text, s):
+		c.text += ": " + s
+	}
+}
+
+// facts notes codes, types and numbers of an object.
+func (c *complaint) facts(m map[string]any) {
+	for _, name := range []string{"code", "type", "status", "reason", "error_code", "statusCode"} {
+		switch v := m[name].(type) {
+		case string:
+			if v != "error" {
+				c.names += " " + strings.ToLower(v)
+			}
+		case json.Number:
+			if n, err := strconv.Atoi(v.String()); err == nil && n >= 400 && n < 600 {
+				c.status = n
+			}
+		}
+	}
+	whole := func(name string) int {
+		v, _ := m[name].(json.Number)
+		n, _ := strconv.Atoi(v.String()) // 0 where it is none
+		return n
+	}
+	if n := whole("n_prompt_tokens"); n > 0 { // llama.cpp
+		c.prompt, c.window = n, whole("n_ctx")
+	}
+	if s, ok := m["retryDelay"].(string); ok { // Google
+		c.retry, _ = time.ParseDuration(s)
+	}
+}
+
+// is reports whether one of the names is among the codes and types.
+func (c *complaint) is(names ...string) bool {
+	for _, name := range names {
+		if strings.Contains(c.names, " "+name+" ") {
+			return true
+		}
+	}
+	return false
+}
+
+// says reports whether the text has one of the phrases, which are in small
+// letters. A * stands for anything.
+func (c *complaint) says(phrases ...string) bool {
+	text := strings.ToLower(c.text)
+	for _, phrase := range phrases {
+		rest, found := text, true
+		for part := range strings.SplitSeq(phrase, "*") {
+			i := strings.Index(rest, part)
+			if found = i >= 0; !found {
+				break
+			}
+			rest = rest[i+len(part):]
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// overflows are what providers say of a prompt that is too long; the groups
+// p and w are its size and the window's.
+var overflows = []*regexp.Regexp{
+	// OpenAI, vLLM, DeepSeek, Groq, OpenRouter.
+	regexp.MustCompile(`maximum context length (?:is|of) (?P<w>\d+)(?: tokens)?.*?(?:resulted in|requested(?: about)?|contains at least|prompt contains|your prompt contains) (?P<p>\d+)`),
+	regexp.MustCompile(`maximum context length (?:is|of) (?P<w>\d+)`),
+	// Anthropic.
+	regexp.MustCompile(`prompt is too long: (?P<p>\d+) tokens > (?P<w>\d+)`),
+	regexp.MustCompile("input length and `?max_tokens`? exceed context limit: (?P<p>\\d+) \\+ \\d+ > (?P<w>\\d+)"),
+	// llama.cpp.
+	regexp.MustCompile(`request \((?P<p>\d+) tokens\) exceeds the available context size \((?P<w>\d+)`),
+	regexp.MustCompile(`exceeds? the available context size`),
+	// Mistral.
+	regexp.MustCompile(`prompt contains (?P<p>\d+) tokens.*too large for model with (?P<w>\d+)`),
+	// Google.
+	regexp.MustCompile(`input token count(?: is)? \(?(?P<p>\d+)\)? (?:but model only supports up to|exceeds the maximum number of tokens allowed) \(?(?P<w>\d+)`),
+	// LM Studio.
+	regexp.MustCompile(`n_keep: (?P<p>\d+) ?>= n_ctx: (?P<w>\d+)`),
+	regexp.MustCompile(`context length of only (?P<w>\d+) tokens`),
+	// Others, without numbers.
+	regexp.MustCompile(`context[_ ]length[_ ]exceeded|context window (?:is )?exceeded|exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:length|window|size|limit)|input is too long|please reduce the length of the (?:messages|prompt|input)|prompt is too long|too many (?:input )?tokens`),
+}
+
+// overflow reports whether the prompt was too long, and notes the numbers.
+func (c *complaint) overflow() bool {
+	text := strings.ToLower(c.text)
+	for _, r := range overflows {
+		m := r.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		for i, name := range r.SubexpNames() {
+			n, _ := strconv.Atoi(m[i]) // a group of digits
+			switch {
+			case name == "p" && c.prompt == 0:
+				c.prompt = n
+			case name == "w" && c.window == 0:
+				c.window = n
+			}
+		}
+		return true
+	}
+	return c.is("context_length_exceeded", "exceed_context_size_error", "string_above_max_length")
+}
+
+// again finds how long to wait where no header says it: OpenAI and Groq write
+// "Please try again in 7.66s".
+var again = regexp.MustCompile(`(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
+
+func (c *complaint) learn() {
+	if m := again.FindStringSubmatch(strings.ToLower(c.text)); m != nil && c.retry == 0 {
+		c.retry, _ = time.ParseDuration(m[1])
+	}
+}

@@ -1,0 +1,34 @@
+package langchain_test
+
+import (
+	"testing"
+
+	"mylm/providers"
+	"mylm/providers/providerstest"
+)
+
+func TestConformance(t *testing.T) {
+	for _, s := range speeches {
+		t.Run(s.provider+"/streaming", func(t *testing.T) { conform(t, s, true) })
+		if s.whole != nil {
+			t.Run(s.provider+"/in one piece", func(t *testing.T) { conform(t, s, false) })
+		}
+	}
+}
+
+func conform(t *testing.T, s speech, streams bool) {
+	b := providerstest.Backend{
+		Open:     func(t *testing.T, r providerstest.Reply) providerstest.Rig { return s.rig(t, r, streams) },
+		Thoughts: s.thought != nil,
+		Usage:    true,
+		NoSeed:   s.noSeed,
+		OnePiece: !streams,
+		Fails: []providers.Kind{providers.ModelMissing, providers.CannotChat, providers.Auth, providers.RateLimited, providers.Overflow,
+			providers.Filtered, providers.BadRequest, providers.ServerFault, providers.Unreachable, providers.Interrupted},
+		Breaks: []providers.Kind{providers.Interrupted},
+	}
+	if streams {
+		b.Breaks = append(b.Breaks, providers.ServerFault, providers.Overflow, providers.RateLimited)
+	}
+	providerstest.Run(t, b)
+}

@@ -1,0 +1,101 @@
+package langchain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mylm/providers"
+)
+
+// lister is how a provider's models are listed. langchaingo cannot.
+type lister struct {
+	path string // below the base URL
+
+	// authorize puts the key into the headers.
+	authorize func(h http.Header, c Config)
+
+	// read reads a page; next is the path of the one that follows, "" at the
+	// end.
+	read func(body []byte) (models []providers.ModelInfo, next string, err error)
+}
+
+// mostPages bounds a list that never ends.
+const mostPages = 50
+
+// Models lists the models of the provider.
+func (m *Model) Models(ctx context.Context) ([]providers.ModelInfo, error) {
+	if !m.back.Lists {
+		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Message: m.back.Title + " cannot list its models", Hint: m.hintModels()}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return m.models(ctx)
+}
+
+func (m *Model) models(ctx context.Context) (all []providers.ModelInfo, err error) {
+	path := m.back.list.path
+	for range mostPages {
+		models, next, err := m.page(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, models...)
+		if path = next; path == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b providers.ModelInfo) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+func (m *Model) page(ctx context.Context, path string) ([]providers.ModelInfo, string, error) {
+	x := m.exchange(ctx, asked{})
+	x.wire = wire{}
+	body, err := m.get(context.WithValue(ctx, exchangeKey{}, x), path)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
+	if e := m.failure(x, err); e != nil {
+		return nil, "", e
+	}
+	models, next, err := m.back.list.read(body)
+	if err != nil {
+		return nil, "", m.elsewhere(x, fmt.Sprintf("what %s sends is no list of models", m.host(x)))
+	}
+	return models, next, nil
+}
+
+func (m *Model) get(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.base()+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if m.config.Key != "" {
+		m.back.list.authorize(req.Header, m.config)
+	}
+	resp, err := m.link.client().Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, longestBody+1))
+	if len(body) > longestBody {
+		return nil, errLongBody
+	}
+	return body, err
+}
+
+// bearer is the usual way to send a key.
+func bearer(h http.Header, c Config) { h.Set("Authorization", "Bearer "+c.Key) }
+
+// decode reads JSON behind what may stand before it.
+func decode(body []byte, v any) error { return json.Unmarshal(bytes.TrimLeft(body, beforeJSON), v) }

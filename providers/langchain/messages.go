@@ -1,0 +1,77 @@
+package langchain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"mylm/providers"
+)
+
+var roles = map[providers.Role]llms.ChatMessageType{
+	providers.System:    llms.ChatMessageTypeSystem,
+	providers.User:      llms.ChatMessageTypeHuman,
+	providers.Assistant: llms.ChatMessageTypeAI,
+}
+
+// messages translates a conversation for langchaingo: one part per message,
+// since several backends read the first part only.
+func (b *backend) messages(conversation []providers.Message) ([]llms.MessageContent, error) {
+	for _, m := range conversation {
+		if roles[m.Role] == "" {
+			return nil, badRequest(fmt.Sprintf("nobody speaks in the role %q: want system, user or assistant", m.Role))
+		}
+	}
+	switch {
+	case b.oneMessage:
+		conversation = []providers.Message{{Role: providers.User, Text: flatten(conversation)}}
+	case b.oneSystem:
+		conversation = oneSystem(conversation)
+	}
+	var out []llms.MessageContent
+	for _, m := range conversation {
+		if m.Text == "" && b.noEmpty {
+			continue
+		}
+		out = append(out, llms.TextParts(roles[m.Role], m.Text))
+	}
+	if len(out) == 0 {
+		return nil, badRequest("the conversation has no text")
+	}
+	return out, nil
+}
+
+// oneSystem moves all that the system says into one first message.
+func oneSystem(conversation []providers.Message) []providers.Message {
+	var said []string
+	var rest []providers.Message
+	for _, m := range conversation {
+		switch {
+		case m.Role != providers.System:
+			rest = append(rest, m)
+		case m.Text != "":
+			said = append(said, m.Text)
+		}
+	}
+	if len(said) == 0 {
+		return rest
+	}
+	return slices.Insert(rest, 0, providers.Message{Role: providers.System, Text: strings.Join(said, "\n\n")})
+}
+
+// flatten writes a conversation as one text that ends where the model is to
+// speak. A single message stays as it is.
+func flatten(conversation []providers.Message) string {
+	if len(conversation) == 1 {
+		return conversation[0].Text
+	}
+	names := map[providers.Role]string{providers.User: "User: ", providers.Assistant: "Assistant: "}
+	var b strings.Builder
+	for _, m := range conversation {
+		b.WriteString(names[m.Role] + m.Text + "\n\n")
+	}
+	b.WriteString("Assistant:")
+	return b.String()
+}

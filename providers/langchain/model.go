@@ -1,0 +1,164 @@
+package langchain
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"mylm/providers"
+)
+
+// Options says what an llms.Model cannot tell of itself.
+type Options struct {
+	// Name is the model's name, for messages. "" is "the model".
+	Name string
+
+	// Window is the number of tokens that prompt and reply share; 0: unknown.
+	Window int
+
+	// OneMessage says that the backend reads one message and leaves the others
+	// aside: the conversation is then sent as one text.
+	OneMessage bool
+
+	// OneSystem says that the backend reads one system message: several are
+	// then sent as one, and a system message later in the conversation moves
+	// to its beginning.
+	OneSystem bool
+}
+
+// Model is one model behind langchaingo. It may be used by several goroutines
+// at once.
+type Model struct {
+	llm    llms.Model
+	back   backend
+	config Config
+	link   *link
+	turn   chan struct{} // holds one token; nil where calls need not wait for each other
+}
+
+var (
+	_ providers.Model    = (*Model)(nil)
+	_ providers.Informer = (*Model)(nil)
+	_ providers.Lister   = (*Model)(nil)
+)
+
+// New makes a providers.Model of any llms.Model.
+//
+// What goes over the network is out of sight here: a request carries whatever
+// llm adds on its own, and failures are told apart by llm's words only. A reply
+// that is streamed counts as whole if llm gives a stop reason, one in one piece
+// if llm returns no error. Open knows more of the providers it has.
+func New(llm llms.Model, o Options) *Model {
+	return &Model{
+		llm:    llm,
+		config: Config{Model: cmp.Or(o.Name, "the model"), Window: o.Window},
+		back:   backend{Provider: Provider{Title: "langchaingo", Streams: true}, oneMessage: o.OneMessage, oneSystem: o.OneSystem},
+	}
+}
+
+// Name returns the name that the model was opened with.
+func (m *Model) Name() string { return m.config.Model }
+
+// Provider tells about the provider of the model.
+func (m *Model) Provider() Provider { return m.back.Provider }
+
+// Info returns the window that the model was opened with. Nobody is asked.
+func (m *Model) Info(context.Context) (providers.Info, error) {
+	return providers.Info{Window: m.config.Window, Chats: true}, nil
+}
+
+// Close drops idle connections. The model remains usable.
+func (m *Model) Close() {
+	if m.link != nil {
+		m.link.closeIdle()
+	}
+}
+
+// Generate implements providers.Model.
+func (m *Model) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		if err := m.generate(ctx, r, yield); err != nil {
+			yield(providers.Chunk{}, err)
+		}
+	}
+}
+
+// generate returns the error that is still to be yielded.
+func (m *Model) generate(ctx context.Context, r providers.Request, yield func(providers.Chunk, error) bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := m.check(r); err != nil {
+		return err
+	}
+	messages, err := m.back.messages(r.Messages)
+	if err != nil {
+		return err
+	}
+	if m.turn != nil {
+		select {
+		case m.turn <- struct{}{}:
+			defer func() {
+				m.link.current.Store(nil)
+				<-m.turn
+			}()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return m.talk(ctx, r, messages, yield)
+}
+
+// check refuses what no backend could answer.
+func (m *Model) check(r providers.Request) error {
+	switch {
+	case m.config.Model == "":
+		return &providers.Error{Kind: providers.ModelMissing, Message: "no model is named", Hint: m.hintModels()}
+	case len(r.Messages) == 0:
+		return badRequest("the conversation is empty")
+	case r.Temperature != nil && (math.IsNaN(*r.Temperature) || math.IsInf(*r.Temperature, 0)):
+		return badRequest(fmt.Sprintf("a temperature of %v is impossible; give a number such as 0.7, or none", *r.Temperature))
+	case r.MaxTokens < 0:
+		return badRequest(fmt.Sprintf("a reply of at most %d tokens is impossible", r.MaxTokens))
+	}
+	switch r.Think {
+	case providers.ThinkAuto, providers.ThinkOff:
+	case providers.ThinkOn:
+		if m.back.wire.think == nil {
+			return &providers.Error{Kind: providers.BadRequest, Message: m.back.Title + " has no switch for thinking", Hint: "Ask without --think on: a model that thinks does so by itself."}
+		}
+	default:
+		return badRequest(fmt.Sprintf("thinking %q: want on, off or nothing", r.Think))
+	}
+	if r.Seed != nil && m.back.wire.noSeed {
+		return &providers.Error{Kind: providers.BadRequest, Message: m.back.Title + " takes no seed", Hint: "Ask without --seed."}
+	}
+	return nil
+}
+
+func badRequest(message string) *providers.Error {
+	return &providers.Error{Kind: providers.BadRequest, Message: message}
+}
+
+// options are for backends whose requests are not edited; the others have
+// what they set replaced.
+func (m *Model) options(r providers.Request, t *talk) []llms.CallOption {
+	var out []llms.CallOption
+	if m.back.Streams {
+		out = append(out, llms.WithStreamingFunc(t.text), llms.WithStreamingReasoningFunc(t.thought))
+	}
+	if r.Temperature != nil {
+		out = append(out, llms.WithTemperature(*r.Temperature))
+	}
+	if r.Seed != nil {
+		out = append(out, llms.WithSeed(*r.Seed))
+	}
+	if r.MaxTokens > 0 {
+		out = append(out, llms.WithMaxTokens(r.MaxTokens))
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package langchain
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"mylm/providers"
+)
+
+// openAIReader reads the replies of OpenAI's chat completions, in all the
+// shades that servers give them.
+type openAIReader struct{}
+
+// openAIReply is an event of a stream, or a reply in one piece.
+type openAIReply struct {
+	Object  string          `json:"object"`
+	Error   json.RawMessage `json:"error"`
+	Choices []struct {
+		Index        int           `json:"index"`
+		Delta        openAIMessage `json:"delta"`
+		Message      openAIMessage `json:"message"`
+		FinishReason string        `json:"finish_reason"`
+	} `json:"choices"`
+	Usage   *openAIUsage   `json:"usage"`
+	Timings *openAITimings `json:"timings"`
+}
+
+// openAIMessage is what is said. Content is a string, or with Mistral's
+// reasoning models a list of parts; reasoning has two names.
+type openAIMessage struct {
+	Content          json.RawMessage `json:"content"`
+	ReasoningContent string          `json:"reasoning_content"`
+	Reasoning        json.RawMessage `json:"reasoning"`
+	Refusal          string          `json:"refusal"`
+}
+
+type openAIUsage struct {
+	Prompt  int `json:"prompt_tokens"`
+	Output  int `json:"completion_tokens"`
+	Details struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CacheHit int `json:"prompt_cache_hit_tokens"` // DeepSeek
+}
+
+// openAITimings are llama.cpp's.
+type openAITimings struct {
+	PromptN     int     `json:"prompt_n"`
+	PromptMS    float64 `json:"prompt_ms"`
+	PredictedMS float64 `json:"predicted_ms"`
+}
+
+func (openAIReader) event(r *reply, data []byte) ([]byte, error) {
+	if string(data) == "[DONE]" {
+		r.ended, r.over = true, true
+		return []byte("data: [DONE]\n\n"), nil
+	}
+	if data[0] != '{' { // servers send marks of their own, which langchaingo leaves out too
+		return nil, nil
+	}
+	var e openAIReply
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, errGarbled
+	}
+	return e.read(r, data), nil
+}
+
+func (openAIReader) whole(r *reply, body []byte) ([]byte, error) {
+	var e openAIReply
+	if err := decode(body, &e); err != nil {
+		if c, ok := complain(body); ok { // Google wraps errors in a list
+			r.fault = &c
+			return nil, nil
+		}
+		return nil, errGarbled
+	}
+	out := e.read(r, body)
+	r.ended = r.ended || len(e.Choices) > 0
+	return append(out, "data: [DONE]\n\n"...), nil
+}
+
+// read notes what e tells and writes it for langchaingo.
+func (e *openAIReply) read(r *reply, data []byte) (out []byte) {
+	if e.failed() {
+		c, ok := complain(data)
+		if !ok {
+			c.text = "the reply ended with an error"
+		}
+		r.fault = &c
+		return nil
+	}
+	for _, c := range e.Choices {
+		if c.Index != 0 {
+			continue
+		}
+		for _, m := range []openAIMessage{c.Delta, c.Message} {
+			text, thought := m.said()
+			r.passed += len(text)
+			out = openAIPieces(out, "reasoning_content", thought)
+			out = openAIPieces(out, "content", text)
+		}
+		if c.FinishReason != "" {
+			r.ended, r.stop = true, c.FinishReason
+		}
+	}
+	e.count(&r.usage)
+	return out
+}
+
+func (e *openAIReply) failed() bool {
+	if e.Object == "error" || len(e.Error) > 0 && string(e.Error) != "null" {
+		return true
+	}
+	return len(e.Choices) > 0 && e.Choices[0].FinishReason == "error" // OpenRouter
+}
+
+// said tells text from thought.
+func (m openAIMessage) said() (text, thought string) {
+	thought = m.ReasoningContent
+	if thought == "" && len(m.Reasoning) > 0 {
+		thought = textOf(m.Reasoning)
+	}
+	var parts []struct {
+		Type     string          `json:"type"`
+		Text     string          `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	switch {
+	case len(m.Content) == 0:
+	case m.Content[0] != '[':
+		text = textOf(m.Content)
+	case json.Unmarshal(m.Content, &parts) == nil:
+		for _, p := range parts {
+			text += p.Text
+			thought += textOf(p.Thinking)
+		}
+	}
+	return text + m.Refusal, thought
+}
+
+// textOf reads a string, or a list of parts that have a text.
+func textOf(raw json.RawMessage) string {
+	var s string
+	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var parts []struct {
+		Text string `json:"text"`
+	}
+	if json.Unmarshal(raw, &parts) == nil {
+		for _, p := range parts {
+			s += p.Text
+		}
+	}
+	return s
+}
+
+func openAIPieces(out []byte, field, s string) []byte {
+	for _, piece := range split(s) {
+		out = appendEvent(out, "", map[string]any{"choices": []any{
+			map[string]any{"index": 0, "delta": map[string]string{field: piece}},
+		}})
+	}
+	return out
+}
+
+// count notes the cost, which may come in several events.
+func (e *openAIReply) count(u *providers.Usage) {
+	if e.Usage != nil && e.Usage.Prompt+e.Usage.Output > 0 {
+		u.Prompt, u.Output = e.Usage.Prompt, e.Usage.Output
+		if cached := cmp.Or(e.Usage.Details.Cached, e.Usage.CacheHit); cached > 0 {
+			u.Evaluated = max(0, u.Prompt-cached)
+		}
+	}
+	if t := e.Timings; t != nil {
+		u.Evaluated = t.PromptN
+		u.PromptTime = time.Duration(t.PromptMS * float64(time.Millisecond))
+		u.OutputTime = time.Duration(t.PredictedMS * float64(time.Millisecond))
+	}
+}
+
+// openAIModels reads GET /models. Servers add what they like: the window has a
+// name of its own at each.
+func openAIModels(body []byte) ([]providers.ModelInfo, string, error) {
+	type model struct {
+		ID            string  `json:"id"`
+		Created       float64 `json:"created"`
+		ContextLength int     `json:"context_length"`     // OpenRouter
+		ContextWindow int     `json:"context_window"`     // Groq
+		MaxContext    int     `json:"max_context_length"` // Mistral
+		MaxModelLen   int     `json:"max_model_len"`      // vLLM
+		Meta          struct {
+			Trained int   `json:"n_ctx_train"`
+			Size    int64 `json:"size"`
+		} `json:"meta"` // llama.cpp
+		Capabilities struct {
+			Chat *bool `json:"completion_chat"`
+		} `json:"capabilities"` // Mistral
+	}
+	var list struct {
+		Data *[]model `json:"data"`
+	}
+	if err := decode(body, &list); err != nil || list.Data == nil {
+		return nil, "", errGarbled
+	}
+	out := make([]providers.ModelInfo, 0, len(*list.Data))
+	for _, m := range *list.Data {
+		info := providers.ModelInfo{Name: m.ID, Size: m.Meta.Size}
+		info.Trained = cmp.Or(m.ContextLength, m.ContextWindow, m.MaxContext, m.Meta.Trained, m.MaxModelLen)
+		info.Window = m.MaxModelLen
+		if m.Created > 0 {
+			info.Modified = time.Unix(int64(m.Created), 0).UTC()
+		}
+		info.Chats, info.Embeds = purpose(m.ID)
+		if m.Capabilities.Chat != nil {
+			info.Chats = *m.Capabilities.Chat
+		}
+		out = append(out, info)
+	}
+	return out, "", nil
+}
+
+// purpose guesses from a name what a model is for, where the list does not
+// tell.
+func purpose(name string) (chats, embeds bool) {
+	name = strings.ToLower(name)
+	if strings.Contains(name, "embed") {
+		return false, true
+	}
+	for _, other := range []string{"whisper", "tts", "dall-e", "image", "moderation", "transcribe", "realtime", "rerank", "sora", "davinci-002", "babbage-002"} {
+		if strings.Contains(name, other) {
+			return false, false
+		}
+	}
+	return true, false
+}

@@ -1,0 +1,141 @@
+package langchain
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+	"github.com/tmc/langchaingo/llms/openai"
+)
+
+// openAILike are the providers that speak OpenAI's chat completions.
+var openAILike = []backend{
+	speaksOpenAI(dialect{think: effort(true)}, Provider{
+		Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1", NeedsKey: true,
+		KeyVars: []string{"OPENAI_API_KEY"}, BaseVars: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"},
+		Settings: []Setting{{Name: "organization", Vars: []string{"OPENAI_ORG_ID", "OPENAI_ORGANIZATION"}, Help: "the organization that pays"}},
+	}),
+	speaksOpenAI(dialect{think: openRouterThink}, Provider{
+		Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", NeedsKey: true,
+		KeyVars: []string{"OPENROUTER_API_KEY"},
+	}),
+	speaksOpenAI(dialect{}, Provider{
+		Name: "groq", Title: "Groq", BaseURL: "https://api.groq.com/openai/v1", NeedsKey: true,
+		KeyVars: []string{"GROQ_API_KEY"}, BaseVars: []string{"GROQ_BASE_URL"},
+	}),
+	speaksOpenAI(dialect{think: deepSeekThink}, Provider{
+		Name: "deepseek", Title: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", NeedsKey: true,
+		KeyVars: []string{"DEEPSEEK_API_KEY"},
+	}),
+	speaksOpenAI(dialect{seed: "random_seed", plain: true}, Provider{
+		Name: "mistral", Title: "Mistral", BaseURL: "https://api.mistral.ai/v1", NeedsKey: true,
+		KeyVars: []string{"MISTRAL_API_KEY"},
+	}),
+	speaksOpenAI(dialect{think: effort(false)}, Provider{
+		Name: "gemini-openai", Title: "Gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", NeedsKey: true,
+		KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+	}),
+	speaksOpenAI(dialect{think: templateThink, anyModel: true}, Provider{
+		Name: "llamacpp", Title: "llama.cpp", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LLAMA_API_KEY"},
+	}),
+	speaksOpenAI(dialect{think: templateThink}, Provider{
+		Name: "vllm", Title: "vLLM", BaseURL: "http://localhost:8000/v1", KeyVars: []string{"VLLM_API_KEY"},
+	}),
+	speaksOpenAI(dialect{}, Provider{
+		Name: "lmstudio", Title: "LM Studio", BaseURL: "http://localhost:1234/v1",
+	}),
+	speaksOpenAI(dialect{}, Provider{
+		Name: "localai", Title: "LocalAI", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LOCALAI_API_KEY"},
+	}),
+}
+
+// dialect is what differs between providers that speak OpenAI's wire.
+type dialect struct {
+	seed     string                                // the name of the seed; "" is seed
+	plain    bool                                  // stream_options is refused as unknown; usage comes anyway
+	anyModel bool                                  // the server has one model, whatever it is called
+	think    func(on bool, a asked) map[string]any // nil: no switch
+}
+
+// speaksOpenAI makes a backend of a provider.
+func speaksOpenAI(d dialect, p Provider) backend {
+	p.Streams, p.Lists = true, true
+	return backend{
+		Provider: p,
+		open:     openOpenAI,
+		anyModel: d.anyModel,
+		list:     lister{path: "/models", authorize: bearer, read: openAIModels},
+		wire: wire{
+			edit:   func(f fields, a asked) { d.edit(f, a) },
+			reader: func() reader { return openAIReader{} },
+			think:  d.think,
+		},
+	}
+}
+
+func openOpenAI(c Config, client *http.Client) (llms.Model, error) {
+	key := c.Key
+	if key == "" {
+		key = "none" // langchaingo insists; the header does not go out
+	}
+	// All that langchaingo would look up in the environment is given here.
+	return openai.New(openai.WithToken(key), openai.WithBaseURL(c.BaseURL), openai.WithModel(c.Model),
+		openai.WithOrganization(c.Settings["organization"]), openai.WithAPIType(openai.APITypeOpenAI), openai.WithHTTPClient(client))
+}
+
+func (d dialect) edit(f fields, a asked) {
+	f.keep("model", "messages", "stream", "stream_options")
+	if d.plain {
+		f.keep("model", "messages", "stream")
+	}
+	seed := "seed"
+	if d.seed != "" {
+		seed = d.seed
+	}
+	f.sampling(a, seed, limitName(a.base))
+	f.thinking(a, d.think)
+}
+
+// limitName is what the limit of a reply is called: OpenAI's reasoning models
+// take the later name only, other servers know the earlier one.
+func limitName(base string) string {
+	u, err := url.Parse(base)
+	if err == nil && (u.Hostname() == "openai.com" || strings.HasSuffix(u.Hostname(), ".openai.com")) {
+		return "max_completion_tokens"
+	}
+	return "max_tokens"
+}
+
+// effort is OpenAI's way, where off is not known to all models. off says that
+// it is.
+func effort(onlyOn bool) func(bool, asked) map[string]any {
+	return func(on bool, _ asked) map[string]any {
+		switch {
+		case on:
+			return map[string]any{"reasoning_effort": "medium"}
+		case onlyOn:
+			return nil
+		}
+		return map[string]any{"reasoning_effort": "none"}
+	}
+}
+
+func openRouterThink(on bool, _ asked) map[string]any {
+	if on {
+		return map[string]any{"reasoning": map[string]any{"enabled": true}}
+	}
+	return map[string]any{"reasoning": map[string]any{"effort": "none"}}
+}
+
+func deepSeekThink(on bool, _ asked) map[string]any {
+	if on {
+		return map[string]any{"thinking": map[string]string{"type": "enabled"}}
+	}
+	return map[string]any{"thinking": map[string]string{"type": "disabled"}}
+}
+
+// templateThink is a variable that the chat templates of open models share.
+func templateThink(on bool, _ asked) map[string]any {
+	return map[string]any{"chat_template_kwargs": map[string]bool{"enable_thinking": on}}
+}

@@ -1,0 +1,266 @@
+package langchain
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"mylm/providers"
+)
+
+// Config says which model to open, and how.
+type Config struct {
+	Model     string            // the model's name at the provider
+	BaseURL   string            // "": the provider's own
+	Key       string            // the secret; "" where none is needed
+	KeyFrom   string            // where Key came from or is looked for, for messages; "": the first of the provider's KeyVars
+	Headers   map[string]string // sent with each request, and instead of langchaingo's own
+	Window    int               // tokens of prompt and reply together; 0: unknown
+	Settings  map[string]string // what only this provider has, by Setting.Name
+	Transport http.RoundTripper // makes the requests; nil: one like net/http's default, of the model's own
+}
+
+// Provider is what a provider needs and can.
+type Provider struct {
+	Name     string    // as it is typed
+	Title    string    // as it is shown
+	KeyVars  []string  // environment variables that usually hold the key; the first that is set counts. Nothing here reads them.
+	BaseVars []string  // the same for the address
+	BaseURL  string    // its own address; "": it has none
+	NeedsKey bool      // does not answer without a key
+	Settings []Setting // what else it takes
+	Streams  bool      // the reply comes as it is made
+	Lists    bool      // Model.Models works
+	Missing  string    // not in this build: how to get it; "": it is here
+}
+
+// Setting is a value that only one provider knows.
+type Setting struct {
+	Name     string   // in Config.Settings
+	Vars     []string // environment variables that usually hold it
+	Required bool
+	Help     string // what it is, in a few words
+}
+
+// backend is a provider and how it is talked to.
+type backend struct {
+	Provider
+
+	// open makes the model of langchaingo. c is checked, and its BaseURL and
+	// Model are set; every request must go through the client.
+	open func(c Config, client *http.Client) (llms.Model, error)
+
+	wire wire
+
+	// chunk finds the text in what langchaingo gives its callback. Nil: it is
+	// the text.
+	chunk func([]byte) []byte
+
+	// list is how models are listed, where Lists.
+	list lister
+
+	// check looks at what is particular to the provider. May be nil.
+	check func(c Config) error
+
+	anyModel   bool // the model needs no name: the server has one
+	oneMessage bool // langchaingo reads the first message only
+	oneSystem  bool // one system message only
+	noEmpty    bool // a message without text is refused: leave it out
+	needsBase  bool // has no address of its own
+	serial     bool // langchaingo drops the context: one call at a time, found by that
+}
+
+// backends are the providers of this build.
+var backends = byName(openAILike, []backend{anthropicBackend})
+
+func byName(lists ...[]backend) map[string]backend {
+	all := map[string]backend{}
+	for _, b := range slices.Concat(lists...) {
+		all[b.Name] = b
+	}
+	return all
+}
+
+// Providers returns all providers, sorted by name.
+func Providers() []Provider {
+	var out []Provider
+	for _, name := range slices.Sorted(maps.Keys(backends)) {
+		out = append(out, backends[name].Provider)
+	}
+	return out
+}
+
+// Lookup returns the provider of that name.
+func Lookup(name string) (Provider, bool) {
+	b, ok := backends[name]
+	return b.Provider, ok
+}
+
+// Open makes a model of a provider. It contacts nobody and reads neither
+// environment nor files. A model without a name can list others, but not talk.
+func Open(provider string, c Config) (*Model, error) {
+	b, ok := backends[provider]
+	if !ok {
+		return nil, badConfig(fmt.Sprintf("there is no provider %q", provider), "Providers: "+strings.Join(slices.Sorted(maps.Keys(backends)), ", "))
+	}
+	if b.Missing != "" {
+		return nil, badConfig(b.Title+" is not in this build of mylm", b.Missing)
+	}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if err := checkConfig(b, c); err != nil {
+		return nil, err
+	}
+	c.BaseURL = withPath(c.BaseURL, b.BaseURL)
+	m := &Model{back: b, config: c}
+	m.link = &link{next: c.Transport, noKey: c.Key == "", headers: http.Header{}, serial: b.serial}
+	if m.link.next == nil {
+		m.link.next = transport()
+	}
+	for name, value := range c.Headers {
+		m.link.headers.Set(name, value)
+	}
+	if b.serial {
+		m.turn = make(chan struct{}, 1)
+	}
+	c.BaseURL = m.base()
+	if b.anyModel && c.Model == "" {
+		c.Model = "default"
+		m.config.Model = c.Model
+	}
+	llm, err := open(b, c, m.link.client())
+	if err != nil {
+		return nil, badConfig(m.shown(err.Error()), "")
+	}
+	m.llm = llm
+	return m, nil
+}
+
+// open calls langchaingo's constructor, which must not end the program.
+func open(b backend, c Config, client *http.Client) (llm llms.Model, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("langchaingo does not take these settings: %v", p)
+		}
+	}()
+	return b.open(c, client)
+}
+
+// base is where the provider is reached.
+func (m *Model) base() string { return cmp.Or(m.config.BaseURL, m.back.BaseURL) }
+
+func badConfig(message, hint string) error {
+	return &providers.Error{Kind: providers.BadRequest, Message: message, Hint: hint, Permanent: true}
+}
+
+// checkConfig finds every fault before a constructor of langchaingo's sees it:
+// some of them end the program.
+func checkConfig(b backend, c Config) error {
+	if err := checkBase(b, c.BaseURL); err != nil {
+		return err
+	}
+	if b.NeedsKey && c.Key == "" && (c.BaseURL == "" || c.BaseURL == b.BaseURL) { // elsewhere may be a server without
+		from := cmp.Or(c.KeyFrom, strings.Join(b.KeyVars, " or "))
+		return &providers.Error{Kind: providers.Auth, Permanent: true, Message: b.Title + " needs a key", Hint: fmt.Sprintf("Put it into %s.", from)}
+	}
+	if !printable(c.Key) || strings.Contains(c.Key, " ") {
+		return badConfig(fmt.Sprintf("the key for %s holds a space, a line break or another character that no key has", b.Title), "Copy it again, without quotes.")
+	}
+	for name, value := range c.Headers {
+		if !token(name) {
+			return badConfig(fmt.Sprintf("%q cannot be the name of a header", name), "")
+		}
+		if !printable(value) {
+			return badConfig(fmt.Sprintf("the value of the header %q holds a line break or another control character", name), "")
+		}
+	}
+	if c.Window < 0 {
+		return badConfig(fmt.Sprintf("a window of %d tokens is impossible", c.Window), "")
+	}
+	if err := checkSettings(b, c.Settings); err != nil || b.check == nil {
+		return err
+	}
+	return b.check(c)
+}
+
+func checkSettings(b backend, given map[string]string) error {
+	var known []string
+	for _, s := range b.Settings {
+		known = append(known, s.Name)
+		if s.Required && given[s.Name] == "" {
+			return badConfig(fmt.Sprintf("%s needs %s: %s", b.Title, s.Name, s.Help), strings.TrimSpace("Set it in the configuration. "+variables(s.Vars)))
+		}
+	}
+	for name, value := range given {
+		if !slices.Contains(known, name) {
+			return badConfig(fmt.Sprintf("%s has no setting %q", b.Title, name), "It has: "+cmp.Or(strings.Join(known, ", "), "none"))
+		}
+		if !printable(value) {
+			return badConfig(fmt.Sprintf("the setting %s holds a line break or another control character", name), "")
+		}
+	}
+	return nil
+}
+
+func variables(vars []string) string {
+	if len(vars) == 0 {
+		return ""
+	}
+	return "Usual variables: " + strings.Join(vars, ", ")
+}
+
+// checkBase refuses an address that would not work, or would carry a secret
+// into messages.
+func checkBase(b backend, base string) error {
+	if base == "" {
+		if b.needsBase {
+			return badConfig(b.Title+" has no address of its own", strings.TrimSpace("Set the base URL. "+variables(b.BaseVars)))
+		}
+		return nil
+	}
+	u, err := url.Parse(base)
+	switch {
+	case err != nil || !printable(base):
+		return badConfig(fmt.Sprintf("the address of %s is none", b.Title), "Write it like http://localhost:8080/v1.")
+	case u.User != nil:
+		return badConfig(fmt.Sprintf("the address of %s holds a user or password", b.Title), "Take it out of the address; a header can carry it: Authorization.")
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return badConfig(fmt.Sprintf("the address %q is not one of HTTP", base), "Write it like http://localhost:8080/v1.")
+	case u.RawQuery != "" || u.Fragment != "" || strings.HasSuffix(base, "?") || strings.HasSuffix(base, "#"):
+		return badConfig(fmt.Sprintf("the address of %s holds a query or fragment", b.Title), "Leave out what follows ? or #.")
+	}
+	for _, end := range []string{"/chat/completions", "/completions", "/messages", "/models"} {
+		if short, ok := strings.CutSuffix(base, end); ok {
+			return badConfig(fmt.Sprintf("the address of %s names one function of it", b.Title), "Leave out its end: "+short)
+		}
+	}
+	return nil
+}
+
+// withPath gives an address without a path that of the provider's own: servers
+// are known by their host and port, and what follows is always the same.
+func withPath(base, own string) string {
+	if u, err := url.Parse(base); err == nil && base != "" && u.Path == "" {
+		if o, err := url.Parse(own); err == nil {
+			return base + o.Path
+		}
+	}
+	return base
+}
+
+// printable reports whether s can stand in a header.
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// token reports whether s can name a header.
+func token(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+}

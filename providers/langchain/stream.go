@@ -1,0 +1,222 @@
+package langchain
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+var (
+	errLongLine = fmt.Errorf("a line of more than %d MiB", longestLine>>20)
+	errLongBody = fmt.Errorf("a reply of more than %d MiB in one piece", longestBody>>20)
+	errGarbled  = errors.New("a line that is no JSON")
+)
+
+// headLength is how much is kept of a body that is no reply of a model.
+const headLength = 512
+
+// beforeJSON is what may stand before a JSON value without a meaning: white
+// space and a byte order mark.
+const beforeJSON = " \t\r\n\ufeff"
+
+// drainTime is how long a server may keep a reply open after its end. Reading
+// so far lets the connection serve the next call.
+const drainTime = 200 * time.Millisecond
+
+// rewritten is the body of a reply as langchaingo gets it: what a reader makes
+// of what comes. It is read by one goroutine.
+type rewritten struct {
+	x       *exchange
+	body    io.ReadCloser
+	in      *bufio.Reader
+	reader  reader
+	kind    string // Content-Type
+	started bool
+	step    func() error // reads on, until an error ends the body
+	data    []byte       // of the event in the making
+	out     []byte
+	err     error
+}
+
+func newRewritten(x *exchange, body io.ReadCloser, kind string) *rewritten {
+	r := &rewritten{x: x, body: body, in: bufio.NewReader(body), reader: x.wire.reader(), kind: kind}
+	r.step = r.begin
+	return r
+}
+
+func (r *rewritten) Read(p []byte) (int, error) {
+	for len(r.out) == 0 {
+		if r.err != nil {
+			return 0, r.err
+		}
+		if r.err = r.step(); r.err != nil && r.err != io.EOF {
+			r.x.mu.Lock()
+			r.x.readErr = r.err
+			r.x.mu.Unlock()
+		}
+	}
+	n := copy(p, r.out)
+	r.out = r.out[n:]
+	return n, nil
+}
+
+// Close ends the exchange. A reply that is whole is read to its last byte, so
+// that the connection remains.
+func (r *rewritten) Close() error {
+	r.x.mu.Lock()
+	whole := r.x.reply.over
+	r.x.mu.Unlock()
+	if whole && r.x.ctx.Err() == nil {
+		limit := time.AfterFunc(drainTime, func() { r.body.Close() })
+		defer limit.Stop()
+		_, _ = io.Copy(io.Discard, io.LimitReader(r.body, longestFault)) // what follows the end means nothing
+	}
+	return r.body.Close()
+}
+
+// begin finds out how the reply is written: servers that cannot stream, or do
+// not know how to fail in a stream, answer with one JSON value, and what is no
+// API at all with a page.
+func (r *rewritten) begin() error {
+	if strings.Contains(r.kind, "event-stream") {
+		r.step = r.line
+		return nil
+	}
+	for {
+		b, err := r.in.ReadByte()
+		if err != nil {
+			return err
+		}
+		if strings.IndexByte(beforeJSON, b) >= 0 {
+			continue
+		}
+		if err := r.in.UnreadByte(); err != nil {
+			return err
+		}
+		switch {
+		case b == '<':
+			return r.page()
+		case b == '{' && !r.x.wire.lines, b == '[':
+			r.step = r.all
+		default:
+			r.step = r.line
+		}
+		return nil
+	}
+}
+
+// page keeps the beginning of what is no reply.
+func (r *rewritten) page() error {
+	head, err := io.ReadAll(io.LimitReader(r.in, headLength))
+	r.x.mu.Lock()
+	r.x.foreign, r.x.body = true, head
+	r.x.mu.Unlock()
+	if err == nil {
+		err = io.EOF
+	}
+	return err
+}
+
+// all reads a reply in one piece.
+func (r *rewritten) all() error {
+	body, err := io.ReadAll(io.LimitReader(r.in, longestBody+1))
+	switch {
+	case err != nil:
+		return err
+	case len(body) > longestBody:
+		return errLongBody
+	}
+	r.x.mu.Lock()
+	defer r.x.mu.Unlock()
+	r.out, err = r.reader.whole(&r.x.reply, body)
+	if err == nil {
+		err = io.EOF
+	}
+	return err
+}
+
+// line reads one line of a stream.
+func (r *rewritten) line() error {
+	line, err := r.readLine()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if failed := r.take(line); failed != nil {
+		return failed
+	}
+	if err == io.EOF { // the last event may lack its empty line
+		if failed := r.dispatch(r.data); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+// take handles a line: of JSON, or of a server-sent event. The value of the
+// field "error" is what llama.cpp before 2025 wrote in the place of data.
+func (r *rewritten) take(line []byte) error {
+	if r.x.wire.lines {
+		return r.dispatch(line)
+	}
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch {
+	case len(line) == 0:
+		data := r.data
+		r.data = nil
+		return r.dispatch(data)
+	case string(name) == "data":
+		value = bytes.TrimPrefix(value, []byte(" "))
+		if len(r.data) == 0 && (json.Valid(value) || isMark(value)) { // some servers send no empty lines
+			return r.dispatch(value)
+		}
+		if len(r.data)+len(value) > longestLine {
+			return errLongLine
+		}
+		r.data = append(append(r.data, value...), '\n')
+	case string(name) == "error" && json.Valid(value):
+		return r.dispatch(fmt.Appendf(nil, `{"error":%s}`, value))
+	case line[0] == '{':
+		return r.dispatch(line)
+	}
+	return nil
+}
+
+// isMark reports whether data is a word in brackets, such as [DONE].
+func isMark(data []byte) bool {
+	return len(data) > 2 && data[0] == '[' && data[len(data)-1] == ']'
+}
+
+func (r *rewritten) dispatch(data []byte) error {
+	data = bytes.Trim(data, beforeJSON)
+	if len(data) == 0 {
+		return nil
+	}
+	r.x.mu.Lock()
+	defer r.x.mu.Unlock()
+	out, err := r.reader.event(&r.x.reply, data)
+	r.out = append(r.out, out...)
+	if err == nil && (r.x.reply.over || r.x.reply.fault != nil) {
+		err = io.EOF
+	}
+	return err
+}
+
+// readLine returns the next line without its end.
+func (r *rewritten) readLine() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if len(line)+len(part) > longestLine {
+			return nil, errLongLine
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimRight(line, "\r\n"), err
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package langchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"mylm/providers"
+)
+
+// errGone unwinds langchaingo when the caller has left.
+var errGone = errors.New("the caller has left")
+
+// settling is how long a call that was given up is waited for. With its
+// connection closed, langchaingo returns at once; a model of New that heeds
+// neither its context nor its callback's error is left to itself after that.
+const settling = time.Second
+
+// talk is one call under way. langchaingo runs in a goroutine of its own, and
+// may call back from yet another one, while only the goroutine of the caller
+// may yield: pieces go through a channel.
+type talk struct {
+	ctx    context.Context // ends with the call
+	decode func([]byte) []byte
+	pieces chan providers.Chunk
+	done   chan outcome
+
+	passed, thoughts int // bytes handed on, counted by the caller's goroutine
+}
+
+// outcome is what langchaingo returns.
+type outcome struct {
+	resp *llms.ContentResponse
+	err  error
+}
+
+// panicked is a panic of langchaingo's.
+type panicked struct {
+	value any
+	stack []byte
+}
+
+func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
+
+// talk makes the call and passes the reply on.
+func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.MessageContent, yield func(providers.Chunk, error) bool) error {
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	x := m.exchange(call, asked{Request: r, model: m.config.Model, base: m.base(), window: m.config.Window})
+	t := &talk{ctx: call, decode: m.back.chunk, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
+	go t.run(m.llm, x, messages, m.options(r, t))
+	for {
+		select {
+		case c := <-t.pieces:
+			if ctx.Err() != nil {
+				t.settle(cancel)
+				return ctx.Err()
+			}
+			t.passed += len(c.Text)
+			t.thoughts += len(c.Thought)
+			if !yield(c, nil) {
+				t.settle(cancel)
+				return nil
+			}
+		case o := <-t.done:
+			return m.finish(ctx, t, x, o, yield)
+		case <-ctx.Done():
+			t.settle(cancel)
+			return ctx.Err()
+		}
+	}
+}
+
+// run is the goroutine of the call.
+func (t *talk) run(llm llms.Model, x *exchange, messages []llms.MessageContent, options []llms.CallOption) {
+	var o outcome
+	defer func() {
+		if p := recover(); p != nil {
+			o = outcome{err: &panicked{p, debug.Stack()}}
+		}
+		t.done <- o
+	}()
+	o.resp, o.err = llm.GenerateContent(x.bind(t.ctx), messages, options...)
+}
+
+// settle ends the call and waits until langchaingo has returned.
+func (t *talk) settle(cancel context.CancelFunc) {
+	cancel()
+	patience := time.NewTimer(settling)
+	defer patience.Stop()
+	select {
+	case <-t.done:
+	case <-patience.C:
+	}
+}
+
+// text is the streaming callback.
+func (t *talk) text(_ context.Context, chunk []byte) error {
+	if t.decode != nil {
+		chunk = t.decode(chunk)
+	}
+	return t.pass(providers.Chunk{Text: string(chunk)})
+}
+
+// thought is the callback for reasoning. The text that comes with it comes to
+// the other callback too.
+func (t *talk) thought(_ context.Context, reasoning, _ []byte) error {
+	return t.pass(providers.Chunk{Thought: string(reasoning)})
+}
+
+func (t *talk) pass(c providers.Chunk) error {
+	if c == (providers.Chunk{}) {
+		return nil
+	}
+	select {
+	case t.pieces <- c:
+		return nil
+	case <-t.ctx.Done():
+		return errGone
+	}
+}
+
+// finish judges a call that has returned and yields what is left of the reply.
+func (m *Model) finish(ctx context.Context, t *talk, x *exchange, o outcome, yield func(providers.Chunk, error) bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	last, err := m.verdict(ctx, t, x, o)
+	if err != nil {
+		return err
+	}
+	content, reasoning := said(o.resp)
+	if t.thoughts == 0 && reasoning != "" && !yield(providers.Chunk{Thought: reasoning}, nil) {
+		return nil
+	}
+	if t.passed == 0 && content != "" && !yield(providers.Chunk{Text: content}, nil) {
+		return nil
+	}
+	yield(last, nil)
+	return nil
+}

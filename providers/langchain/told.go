@@ -1,0 +1,110 @@
+package langchain
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"mylm/providers"
+	"mylm/providers/internal/httpfault"
+)
+
+// told classes what a provider says: as the whole answer with its status, or
+// in mid-reply, where the status is 0 or stands in the text.
+func (m *Model) told(c complaint, status int, h http.Header) *providers.Error {
+	e := &providers.Error{Status: status, Message: m.shown(c.text)}
+	switch {
+	case c.overflow():
+		e.Kind, e.PromptTokens, e.Window = providers.Overflow, c.prompt, c.window
+		m.describeOverflow(e)
+	case c.is("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") ||
+		c.says("content management policy", "content policy", "flagged by*moderation", "requires moderation", "prohibited_content"):
+		e.Kind, e.Permanent, e.Hint = providers.Filtered, true, hintFiltered
+	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota") || status == http.StatusPaymentRequired ||
+		c.says("exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits"):
+		e.Kind, e.Permanent, e.Hint = providers.RateLimited, true, fmt.Sprintf("No quota or credit is left at %s: look into the account's billing.", m.back.Title)
+	case c.noModel(status):
+		e.Kind = providers.ModelMissing
+		e.Hint = m.hintModels()
+	case c.says("not a chat model", "does not support chat", "does not support completions", "only supports embeddings", "does not support this task*embed"):
+		e.Kind, e.Hint = providers.CannotChat, "Choose a model that converses. "+m.hintModels()
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
+		c.is("authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied", "api_key_invalid"),
+		c.says("api key not valid", "invalid api key", "incorrect api key"):
+		e.Kind, e.Hint = providers.Auth, m.hintKey(status)
+	case status == http.StatusTooManyRequests, c.is("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
+		e.Kind, e.Hint = providers.RateLimited, "Wait a moment and ask again."
+	case c.says("loading model"):
+		e.Kind, e.Hint = providers.ServerFault, "The server is loading the model: wait a moment and ask again."
+	case c.is("overloaded_error") || status == 529:
+		e.Kind, e.Hint = providers.ServerFault, m.back.Title+" is overloaded: wait a moment and ask again."
+	case status == http.StatusNotImplemented, badStatus(status), c.is("invalid_request_error", "bad_request") && status < 500:
+		e.Kind, e.Hint = providers.BadRequest, hintRequest(c)
+	default:
+		e.Kind, e.Hint = providers.ServerFault, m.hintFault()
+	}
+	e.RetryAfter = retryAfter(c, h)
+	return e
+}
+
+// badStatus reports whether the same request fails again.
+func badStatus(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooEarly, 499: // 499: the server gave up itself
+		return false
+	}
+	return status >= 400 && status < 500
+}
+
+// noModel reports whether the model is what is missing.
+func (c *complaint) noModel(status int) bool {
+	switch {
+	case c.is("model_not_found", "invalid_model", "model_decommissioned", "model_not_available", "model_not_supported"),
+		c.says("model*does not exist", "model*not found", "model not exist", "is not a valid model id", "no endpoints found for",
+			"invalid model", "unknown model", "no models loaded", "is not supported by any provider"):
+		return status < 500
+	}
+	return status == http.StatusNotFound && (c.is("not_found_error") || c.says("model"))
+}
+
+// shown is the text of a message: who says it, and never the key.
+func (m *Model) shown(text string) string {
+	if key := m.config.Key; len(key) >= 4 {
+		text = strings.ReplaceAll(text, key, "[the key]")
+	}
+	if text = httpfault.OneLine(text); text == "" {
+		text = "an error without words"
+	}
+	return m.back.Title + ": " + text
+}
+
+func (m *Model) describeOverflow(e *providers.Error) {
+	e.Message = "the conversation does not fit the model's context window"
+	switch {
+	case e.PromptTokens > 0 && e.Window > 0:
+		e.Message = fmt.Sprintf("the conversation (%d tokens) does not fit the model's context window (%d tokens)", e.PromptTokens, e.Window)
+	case e.Window > 0:
+		e.Message = fmt.Sprintf("the conversation does not fit the model's context window (%d tokens)", e.Window)
+	}
+	e.Hint = "Give it less text, or choose a model with a larger window."
+	if m.back.BaseURL != "" && !m.back.NeedsKey {
+		e.Hint = "Give it less text, or start the server with a larger window."
+	}
+}
+
+const hintFiltered = "Put it in other words, or choose another model."
+
+// hintRequest helps with what is commonly not accepted.
+func hintRequest(c complaint) string {
+	switch {
+	case c.says("max_tokens", "max_completion_tokens"):
+		return "Set a smaller --max-tokens."
+	case c.says("temperature"):
+		return "Ask without --temperature: this model does not take it."
+	case c.says("reasoning", "thinking"):
+		return "Ask without --think: this model does not take it."
+	case c.says("seed"):
+		return "Ask without --seed: this model does not take it."
+	}
+	return ""
+}

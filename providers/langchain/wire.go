@@ -1,0 +1,143 @@
+package langchain
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"mylm/providers"
+)
+
+// wire is how a family of providers writes requests and replies. The zero wire
+// leaves both alone.
+type wire struct {
+	// edit makes the body of a request that langchaingo wrote say what was
+	// asked for and nothing else: what langchaingo adds goes, what it leaves
+	// out comes. Nil: the body goes out as it is.
+	edit func(body fields, a asked)
+
+	// reader returns a reader of one reply. Nil: langchaingo reads the reply
+	// itself.
+	reader func() reader
+
+	// lines says that a stream is one JSON value a line, not server-sent
+	// events.
+	lines bool
+
+	// think is what thinking on or off adds to a request. Nil: the provider
+	// has no switch.
+	think func(on bool, a asked) map[string]any
+
+	noSeed bool // the provider takes no seed
+}
+
+// asked is what a request is made for.
+type asked struct {
+	providers.Request
+	model  string
+	base   string // where it goes
+	window int    // tokens; 0: unknown
+}
+
+// reader reads a reply as it comes, notes in r what it tells, and returns what
+// langchaingo is to read in its place: the same, in the one form that
+// langchaingo reads right. An error says that the reply makes no sense.
+type reader interface {
+	// event takes one event of a stream: the data of a server-sent event, or a
+	// line of JSON.
+	event(r *reply, data []byte) ([]byte, error)
+
+	// whole takes a reply that came in one piece.
+	whole(r *reply, body []byte) ([]byte, error)
+}
+
+// reply is what was read of a reply.
+type reply struct {
+	ended  bool   // the sign that the reply is whole has come
+	over   bool   // nothing follows
+	stop   string // why it ended, in the provider's word
+	usage  providers.Usage
+	fault  *complaint // an error in the place of the rest
+	passed int        // bytes of text handed to langchaingo; counted to find out if it loses some
+}
+
+// fields is a JSON object that is edited.
+type fields map[string]json.RawMessage
+
+// keep drops all fields but the named ones.
+func (f fields) keep(names ...string) {
+	kept := fields{}
+	for _, name := range names {
+		if v, ok := f[name]; ok {
+			kept[name] = v
+		}
+	}
+	clear(f)
+	for name, v := range kept {
+		f[name] = v
+	}
+}
+
+// set adds or replaces a field. v is made of strings, numbers, bools, maps and
+// lists of them.
+func (f fields) set(name string, v any) {
+	b, err := json.Marshal(v)
+	if err != nil { // NaN and the like: refused before any call
+		return
+	}
+	f[name] = b
+}
+
+// sampling sets what was asked for under the names that most providers share.
+func (f fields) sampling(a asked, seed, maxTokens string) {
+	if a.Temperature != nil {
+		f.set("temperature", *a.Temperature)
+	}
+	if a.Seed != nil {
+		f.set(seed, *a.Seed)
+	}
+	if a.MaxTokens > 0 {
+		f.set(maxTokens, a.MaxTokens)
+	}
+}
+
+// thinking sets what the request says of thinking.
+func (f fields) thinking(a asked, think func(bool, asked) map[string]any) {
+	if think == nil || a.Think == providers.ThinkAuto {
+		return
+	}
+	for name, v := range think(a.Think == providers.ThinkOn, a) {
+		f.set(name, v)
+	}
+}
+
+// longestPiece is how much text one event for langchaingo holds. Its scanners
+// take lines of 64 KiB, and JSON writes a byte in up to six.
+const longestPiece = 8 << 10
+
+// split cuts s into pieces that langchaingo can read, never within a character.
+func split(s string) (pieces []string) {
+	for len(s) > longestPiece {
+		n := longestPiece
+		for n > longestPiece-utf8.UTFMax && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		pieces, s = append(pieces, s[:n]), s[n:]
+	}
+	if s != "" {
+		pieces = append(pieces, s)
+	}
+	return pieces
+}
+
+// appendEvent appends v as the data of a server-sent event.
+func appendEvent(out []byte, name string, v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil { // nothing here fails to be written
+		return out
+	}
+	if name != "" {
+		out = append(append(append(out, "event: "...), name...), '\n')
+	}
+	out = append(append(out, "data: "...), b...)
+	return append(out, "\n\n"...)
+}
