@@ -150,8 +150,10 @@ func (c *complaint) says(phrases ...string) bool {
 // p and w are its size and the window's.
 var overflows = []*regexp.Regexp{
 	// OpenAI, vLLM, DeepSeek, Groq, OpenRouter.
-	regexp.MustCompile(`maximum context length (?:is|of) (?P<w>\d+)(?: tokens)?.*?(?:resulted in|requested(?: about)?|contains at least|prompt contains|your prompt contains) (?P<p>\d+)`),
+	regexp.MustCompile(`maximum context length (?:is|of) (?P<w>\d+)(?: tokens)?.*?(?:resulted in|requested(?: about)?|contains at least|prompt contains|your request has) (?P<p>\d+)`),
 	regexp.MustCompile(`maximum context length (?:is|of) (?P<w>\d+)`),
+	// OpenAI and Groq, of a request that no minute's allowance holds.
+	regexp.MustCompile(`request too large.*limit (?P<w>\d+), requested (?P<p>\d+)`),
 	// Anthropic.
 	regexp.MustCompile(`prompt is too long: (?P<p>\d+) tokens > (?P<w>\d+)`),
 	regexp.MustCompile("input length and `?max_tokens`? exceed context limit: (?P<p>\\d+) \\+ \\d+ > (?P<w>\\d+)"),
@@ -166,7 +168,7 @@ var overflows = []*regexp.Regexp{
 	regexp.MustCompile(`n_keep: (?P<p>\d+) ?>= n_ctx: (?P<w>\d+)`),
 	regexp.MustCompile(`context length of only (?P<w>\d+) tokens`),
 	// Others, without numbers.
-	regexp.MustCompile(`context[_ ]length[_ ]exceeded|context window (?:is )?exceeded|exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:length|window|size|limit)|input is too long|please reduce the length of the (?:messages|prompt|input)|prompt is too long|too many (?:input )?tokens`),
+	regexp.MustCompile(`context[_ ]length[_ ]exceeded|context window (?:is )?exceeded|exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:length|window|size|limit)|input is too long|please reduce the length of the (?:messages|prompt|input)|prompt is too long|too many input tokens|too many tokens: total|greater than the context length`),
 }
 
 // overflow reports whether the prompt was too long, and notes the numbers.

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +45,7 @@ func (m *Model) verdict(ctx context.Context, t *talk, x *exchange, o outcome) (p
 	case x.wire.reader != nil && t.passed < x.reply.passed && (t.passed > 0 || len(content) < x.reply.passed):
 		return last, m.interrupted(fmt.Sprintf("langchaingo lost part of the reply: %d of %d bytes came through", t.passed, x.reply.passed), o.err)
 	case x.wire.reader == nil && last.Stop == "" && t.passed+t.thoughts > 0:
-		return last, m.interrupted("the reply ended without a sign that it is whole", nil)
+		return last, m.interrupted(noEnd, nil)
 	case refused(last.Stop) && t.passed == 0 && content == "":
 		return last, &providers.Error{Kind: providers.Filtered, Permanent: true,
 			Message: fmt.Sprintf("%s refused to answer (%s)", m.back.Title, httpfault.OneLine(string(last.Stop))), Hint: hintFiltered}
@@ -61,7 +63,7 @@ func (m *Model) failure(x *exchange, err error) *providers.Error {
 	case x.status >= http.StatusBadRequest:
 		return m.refusal(x)
 	case x.status >= http.StatusMultipleChoices:
-		return m.elsewhere(x, fmt.Sprintf("%s sends the request on to %q", m.host(x), httpfault.OneLine(x.header.Get("Location"))))
+		return m.redirected(x)
 	case x.noReply != nil:
 		return m.unanswered(x, err)
 	case x.readErr != nil:
@@ -71,18 +73,23 @@ func (m *Model) failure(x *exchange, err error) *providers.Error {
 	case errors.As(err, &p):
 		return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
 			Message: fmt.Sprintf("langchaingo cannot handle the reply of %s (%v)", m.back.Title, httpfault.OneLine(p.Error()))}
-	case x.wire.reader != nil && x.status != 0 && !x.reply.ended:
-		return m.interrupted("the reply ended without a sign that it is whole", err)
-	case x.wire.reader != nil && x.reply.ended:
+	case x.reply.ended:
 		return nil // langchaingo calls a reply without text an error
-	case err != nil:
+	case err != nil && (x.status == 0 || x.wire.reader == nil):
 		return m.worded(err)
+	case x.wire.reader != nil:
+		return m.interrupted(noEnd, err)
 	}
 	return nil
 }
 
+const noEnd = "the reply ended without a sign that it is whole"
+
 // worded judges by langchaingo's words, where nothing else is known.
 func (m *Model) worded(err error) *providers.Error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || strings.Contains(err.Error(), "unexpected end of JSON") {
+		return m.interrupted("the reply broke off: "+httpfault.Reason(err), err)
+	}
 	c, ok := complain([]byte(err.Error()))
 	if !ok {
 		c = complaint{text: err.Error(), names: " "}
@@ -169,12 +176,29 @@ func (m *Model) elsewhere(x *exchange, message string) *providers.Error {
 	return e
 }
 
+// redirected tells where the server wants the request to go: what would change
+// its method or carry the key to another host is not followed.
+func (m *Model) redirected(x *exchange) *providers.Error {
+	to, err := url.Parse(x.header.Get("Location"))
+	if err != nil || x.request == nil {
+		return m.elsewhere(x, "")
+	}
+	to = x.request.ResolveReference(to)
+	to.User, to.RawQuery, to.Fragment = nil, "", ""
+	e := m.elsewhere(x, fmt.Sprintf("%s sends the request on to %q", m.host(x), httpfault.OneLine(to.String())))
+	own := strings.TrimPrefix(x.request.String(), m.base())
+	if base, ok := strings.CutSuffix(to.String(), own); ok && own != "" {
+		e.Hint = fmt.Sprintf("If that is right, make %s the address.", httpfault.OneLine(base))
+	}
+	return e
+}
+
 // refusal tells about a response that is an error.
 func (m *Model) refusal(x *exchange) *providers.Error {
 	c, ok := complain(x.body)
 	if !ok {
 		switch {
-		case x.status == http.StatusNotFound, x.status == http.StatusMethodNotAllowed, strings.Contains(string(x.body), "HTTPS"):
+		case x.status == http.StatusNotFound, x.status == http.StatusMethodNotAllowed, x.status < 500 && strings.Contains(string(x.body), "HTTPS"):
 			return m.elsewhere(x, "")
 		}
 		c = complaint{text: fmt.Sprintf("%s answers %d %s", m.host(x), x.status, http.StatusText(x.status)), names: " "}
@@ -182,7 +206,13 @@ func (m *Model) refusal(x *exchange) *providers.Error {
 			c.text += ": " + s
 		}
 	}
-	return m.told(c, x.status, x.header)
+	e := m.told(c, x.status, x.header)
+	if x.status == http.StatusNotFound && e.Kind == providers.BadRequest { // the path, not the model
+		message := e.Message
+		e = m.elsewhere(x, "")
+		e.Message += ": " + strings.TrimPrefix(message, m.back.Title+": ")
+	}
+	return e
 }
 
 // retryAfter is how long the provider asks to wait.

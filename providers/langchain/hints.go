@@ -3,6 +3,7 @@ package langchain
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -48,11 +49,13 @@ func (m *Model) hintKey(status int) string {
 		from = m.back.KeyVars[0]
 	}
 	switch {
+	case status == http.StatusProxyAuthRequired:
+		return "The proxy wants credentials: HTTPS_PROXY=http://user:password@host"
 	case from == "":
 		return "The server wants a key: give one in the configuration."
 	case m.config.Key == "":
 		return fmt.Sprintf("Put a key into %s.", from)
-	case status == 403:
+	case status == http.StatusForbidden:
 		return fmt.Sprintf("The key in %s is not allowed to do this.", from)
 	}
 	return fmt.Sprintf("Check the key in %s.", from)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tmc/langchaingo/httputil"
 )
 
 // longestBody bounds an error's body and a reply in one piece, longestLine one
@@ -81,6 +83,28 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 
 type exchangeKey struct{}
 
+// adopt leads requests of langchaingo's own client through the call that their
+// context names; all others pass untouched. Some backends have no option for
+// another client.
+var adopt = sync.OnceFunc(func() {
+	httputil.DefaultClient.Transport = adopting{httputil.DefaultClient.Transport}
+})
+
+type adopting struct{ next http.RoundTripper }
+
+func (a adopting) RoundTrip(req *http.Request) (*http.Response, error) {
+	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return a.next.RoundTrip(req)
+	}
+	resp, err := x.roundTrip(req)
+	if err == nil && resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode < http.StatusBadRequest {
+		resp.Header = resp.Header.Clone()
+		resp.Header.Del("Location") // that client would follow anywhere
+	}
+	return resp, err
+}
+
 // exchange watches the requests of one call, for langchaingo keeps back what
 // tells failures apart: headers, whole error bodies, whether a stream ended or
 // broke. The last request counts.
@@ -139,9 +163,9 @@ func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		resp.Body = io.NopCloser(bytes.NewReader(x.body))
 	case x.wire.reader == nil:
-		resp.Body = &watched{ReadCloser: resp.Body, x: x}
+		resp.Body = &watched{ReadCloser: x.abortable(resp.Body), x: x}
 	default:
-		resp.Body = newRewritten(x, resp.Body, resp.Header.Get("Content-Type"))
+		resp.Body = newRewritten(x, x.abortable(resp.Body), resp.Header.Get("Content-Type"))
 		resp.ContentLength = -1
 		resp.Header = resp.Header.Clone()
 		resp.Header.Del("Content-Length")
@@ -149,11 +173,31 @@ func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// abortable closes the body when the call ends, for a transport that does not
+// heed the context.
+func (x *exchange) abortable(body io.ReadCloser) io.ReadCloser {
+	stop := context.AfterFunc(x.ctx, func() { body.Close() })
+	return &abortable{body, stop}
+}
+
+type abortable struct {
+	io.ReadCloser
+	stop func() bool
+}
+
+func (a *abortable) Close() error {
+	a.stop()
+	return a.ReadCloser.Close()
+}
+
 // outgoing is the request as it goes out.
 func (x *exchange) outgoing(req *http.Request) (*http.Request, error) {
 	req = req.Clone(req.Context())
 	if x.link.noKey {
 		req.Header.Del("Authorization")
+	}
+	if x.wire.head != nil {
+		x.wire.head(req, x.asked)
 	}
 	for name, values := range x.link.headers {
 		req.Header[name] = values

@@ -32,7 +32,7 @@ func (b *backend) messages(conversation []providers.Message) ([]llms.MessageCont
 	}
 	var out []llms.MessageContent
 	for _, m := range conversation {
-		if m.Text == "" && b.noEmpty {
+		if b.noEmpty && strings.TrimSpace(m.Text) == "" {
 			continue
 		}
 		out = append(out, llms.TextParts(roles[m.Role], m.Text))

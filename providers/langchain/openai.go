@@ -23,8 +23,8 @@ type openAIReply struct {
 		Message      openAIMessage `json:"message"`
 		FinishReason string        `json:"finish_reason"`
 	} `json:"choices"`
-	Usage   *openAIUsage   `json:"usage"`
-	Timings *openAITimings `json:"timings"`
+	Usage   json.RawMessage `json:"usage"` // read apart: a number of an odd type is no reason to lose a reply
+	Timings json.RawMessage `json:"timings"`
 }
 
 // openAIMessage is what is said. Content is a string, or with Mistral's
@@ -168,13 +168,15 @@ func openAIPieces(out []byte, field, s string) []byte {
 
 // count notes the cost, which may come in several events.
 func (e *openAIReply) count(u *providers.Usage) {
-	if e.Usage != nil && e.Usage.Prompt+e.Usage.Output > 0 {
-		u.Prompt, u.Output = e.Usage.Prompt, e.Usage.Output
-		if cached := cmp.Or(e.Usage.Details.Cached, e.Usage.CacheHit); cached > 0 {
+	var n openAIUsage
+	if json.Unmarshal(e.Usage, &n) == nil && n.Prompt+n.Output > 0 {
+		u.Prompt, u.Output = n.Prompt, n.Output
+		if cached := cmp.Or(n.Details.Cached, n.CacheHit); cached > 0 {
 			u.Evaluated = max(0, u.Prompt-cached)
 		}
 	}
-	if t := e.Timings; t != nil {
+	var t openAITimings
+	if json.Unmarshal(e.Timings, &t) == nil && t.PromptN > 0 {
 		u.Evaluated = t.PromptN
 		u.PromptTime = time.Duration(t.PromptMS * float64(time.Millisecond))
 		u.OutputTime = time.Duration(t.PredictedMS * float64(time.Millisecond))

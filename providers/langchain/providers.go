@@ -73,6 +73,7 @@ type backend struct {
 	oneSystem  bool // one system message only
 	noEmpty    bool // a message without text is refused: leave it out
 	needsBase  bool // has no address of its own
+	ownClient  bool // langchaingo takes no client
 	serial     bool // langchaingo drops the context: one call at a time, found by that
 }
 
@@ -132,6 +133,9 @@ func Open(provider string, c Config) (*Model, error) {
 	if b.anyModel && c.Model == "" {
 		c.Model = "default"
 		m.config.Model = c.Model
+	}
+	if b.ownClient {
+		adopt()
 	}
 	llm, err := open(b, c, m.link.client())
 	if err != nil {

@@ -52,7 +52,7 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 	defer cancel()
 	x := m.exchange(call, asked{Request: r, model: m.config.Model, base: m.base(), window: m.config.Window})
 	t := &talk{ctx: call, decode: m.back.chunk, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
-	go t.run(m.llm, x, messages, m.options(r, t))
+	go t.run(x.bind(call), m.llm, messages, m.options(r, t))
 	for {
 		select {
 		case c := <-t.pieces:
@@ -76,7 +76,7 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 }
 
 // run is the goroutine of the call.
-func (t *talk) run(llm llms.Model, x *exchange, messages []llms.MessageContent, options []llms.CallOption) {
+func (t *talk) run(ctx context.Context, llm llms.Model, messages []llms.MessageContent, options []llms.CallOption) {
 	var o outcome
 	defer func() {
 		if p := recover(); p != nil {
@@ -84,7 +84,7 @@ func (t *talk) run(llm llms.Model, x *exchange, messages []llms.MessageContent, 
 		}
 		t.done <- o
 	}()
-	o.resp, o.err = llm.GenerateContent(x.bind(t.ctx), messages, options...)
+	o.resp, o.err = llm.GenerateContent(ctx, messages, options...)
 }
 
 // settle ends the call and waits until langchaingo has returned.

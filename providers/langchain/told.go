@@ -14,6 +14,8 @@ import (
 func (m *Model) told(c complaint, status int, h http.Header) *providers.Error {
 	e := &providers.Error{Status: status, Message: m.shown(c.text)}
 	switch {
+	case c.says("max_tokens*is too large", "max_tokens*greater than*budget_tokens"): // vLLM and Anthropic name the window here too
+		e.Kind, e.Hint = providers.BadRequest, hintRequest(c)
 	case c.overflow():
 		e.Kind, e.PromptTokens, e.Window = providers.Overflow, c.prompt, c.window
 		m.describeOverflow(e)
@@ -22,12 +24,13 @@ func (m *Model) told(c complaint, status int, h http.Header) *providers.Error {
 		e.Kind, e.Permanent, e.Hint = providers.Filtered, true, hintFiltered
 	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota") || status == http.StatusPaymentRequired ||
 		c.says("exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits"):
-		e.Kind, e.Permanent, e.Hint = providers.RateLimited, true, fmt.Sprintf("No quota or credit is left at %s: look into the account's billing.", m.back.Title)
+		e.Kind, e.Hint = providers.RateLimited, fmt.Sprintf("No quota or credit is left at %s: look into the account's billing.", m.back.Title)
+		e.Permanent = retryAfter(c, h) == 0 // Google says the same of a minute's quota, and how long to wait
+	case c.says("not a chat model", "does not support chat", "does not support completions", "only supports embeddings", "does not support this task*embed"):
+		e.Kind, e.Hint = providers.CannotChat, "Choose a model that converses. "+m.hintModels()
 	case c.noModel(status):
 		e.Kind = providers.ModelMissing
 		e.Hint = m.hintModels()
-	case c.says("not a chat model", "does not support chat", "does not support completions", "only supports embeddings", "does not support this task*embed"):
-		e.Kind, e.Hint = providers.CannotChat, "Choose a model that converses. "+m.hintModels()
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
 		c.is("authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied", "api_key_invalid"),
 		c.says("api key not valid", "invalid api key", "incorrect api key"):
@@ -64,7 +67,7 @@ func (c *complaint) noModel(status int) bool {
 			"invalid model", "unknown model", "no models loaded", "is not supported by any provider"):
 		return status < 500
 	}
-	return status == http.StatusNotFound && (c.is("not_found_error") || c.says("model"))
+	return status == http.StatusNotFound && c.says("model")
 }
 
 // shown is the text of a message: who says it, and never the key.
@@ -97,6 +100,8 @@ const hintFiltered = "Put it in other words, or choose another model."
 // hintRequest helps with what is commonly not accepted.
 func hintRequest(c complaint) string {
 	switch {
+	case c.says("budget_tokens"):
+		return "Set a larger --max-tokens, or ask without --think."
 	case c.says("max_tokens", "max_completion_tokens"):
 		return "Set a smaller --max-tokens."
 	case c.says("temperature"):

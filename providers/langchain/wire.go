@@ -2,6 +2,7 @@ package langchain
 
 import (
 	"encoding/json"
+	"net/http"
 	"unicode/utf8"
 
 	"mylm/providers"
@@ -14,6 +15,10 @@ type wire struct {
 	// asked for and nothing else: what langchaingo adds goes, what it leaves
 	// out comes. Nil: the body goes out as it is.
 	edit func(body fields, a asked)
+
+	// head changes the address or the headers of a request, such as to take a
+	// key out of the address. May be nil.
+	head func(req *http.Request, a asked)
 
 	// reader returns a reader of one reply. Nil: langchaingo reads the reply
 	// itself.

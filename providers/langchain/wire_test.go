@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -322,3 +323,5 @@ func sampling(body map[string]any, expected ...string) (r providers.Request) {
 	}
 	return r
 }
+
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

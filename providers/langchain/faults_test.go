@@ -1,0 +1,366 @@
+package langchain_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/providers"
+	"mylm/providers/langchain"
+)
+
+// fault is one way in which a provider fails, on any wire.
+type fault struct {
+	name   string
+	answer func(speech) http.HandlerFunc
+	want   providers.Error // Kind, Status, Permanent, RetryAfter, PromptTokens, Window are compared
+	says   string          // in the message
+	hints  string          // in the hint
+}
+
+// faults are what each speech goes through.
+var faults = []fault{
+	{"key refused", refusal(401, "authentication_error", "invalid key"),
+		providers.Error{Kind: providers.Auth, Status: 401}, "invalid key", "_API_KEY"},
+	{"key not allowed", refusal(403, "permission_error", "not for you"),
+		providers.Error{Kind: providers.Auth, Status: 403}, "not for you", "not allowed"},
+	{"proxy", page(407),
+		providers.Error{Kind: providers.Auth, Status: 407}, "407", "HTTPS_PROXY"},
+	{"model missing", refusal(404, "not_found_error", "model: m"),
+		providers.Error{Kind: providers.ModelMissing, Status: 404}, "model: m", "mylm models"},
+	{"model does not exist", refusal(400, "model_not_found", "The model `m` does not exist or you do not have access to it."),
+		providers.Error{Kind: providers.ModelMissing, Status: 400}, "does not exist", "mylm models"},
+	{"wrong path", refusal(404, "not_found_error", "File Not Found"),
+		providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "File Not Found", "The address is http"},
+	{"404 page", page(404),
+		providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "no API", "The address is http"},
+	{"friendly page", page(200),
+		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API", "The address is http"},
+	{"too many", after("Retry-After", "7", refusal(429, "rate_limit_error", "slow down")),
+		providers.Error{Kind: providers.RateLimited, Status: 429, RetryAfter: 7 * time.Second}, "slow down", "again"},
+	{"too many, in milliseconds", after("Retry-After-Ms", "1500", refusal(429, "rate_limit_error", "slow down")),
+		providers.Error{Kind: providers.RateLimited, Status: 429, RetryAfter: 1500 * time.Millisecond}, "slow down", "again"},
+	{"too many, in words", refusal(429, "rate_limit_exceeded", "Rate limit reached. Please try again in 1m7.5s."),
+		providers.Error{Kind: providers.RateLimited, Status: 429, RetryAfter: 67500 * time.Millisecond}, "Rate limit", "again"},
+	{"quota", refusal(429, "insufficient_quota", "You exceeded your current quota, please check your plan and billing details."),
+		providers.Error{Kind: providers.RateLimited, Status: 429, Permanent: true}, "quota", "billing"},
+	{"credit", refusal(400, "invalid_request_error", "Your credit balance is too low to access the API."),
+		providers.Error{Kind: providers.RateLimited, Status: 400, Permanent: true}, "credit", "billing"},
+	{"payment", refusal(402, "", "Insufficient Balance"),
+		providers.Error{Kind: providers.RateLimited, Status: 402, Permanent: true}, "Balance", "billing"},
+	{"overflow", refusal(400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+		providers.Error{Kind: providers.Overflow, Status: 400, PromptTokens: 210000, Window: 200000}, "210000 tokens", "less text"},
+	{"filtered", refusal(400, "content_filter", "triggered our content management policy"),
+		providers.Error{Kind: providers.Filtered, Status: 400, Permanent: true}, "policy", "other words"},
+	{"bad request", refusal(400, "invalid_request_error", "temperature: range 0..1"),
+		providers.Error{Kind: providers.BadRequest, Status: 400}, "range", "--temperature"},
+	{"not implemented", refusal(501, "", "not here"),
+		providers.Error{Kind: providers.BadRequest, Status: 501}, "not here", ""},
+	{"500", refusal(500, "api_error", "something happened"),
+		providers.Error{Kind: providers.ServerFault, Status: 500}, "something happened", "gain"},
+	{"empty 500", bare(500, ""),
+		providers.Error{Kind: providers.ServerFault, Status: 500}, "500", "gain"},
+	{"502 page", page(502),
+		providers.Error{Kind: providers.ServerFault, Status: 502}, "502", "gain"},
+	{"503 with a wait", after("Retry-After", "3", bare(503, "upstream down")),
+		providers.Error{Kind: providers.ServerFault, Status: 503, RetryAfter: 3 * time.Second}, "upstream down", "gain"},
+	{"529", refusal(529, "overloaded_error", "Overloaded"),
+		providers.Error{Kind: providers.ServerFault, Status: 529}, "Overloaded", "wait"},
+	{"redirect elsewhere", redirect(302, "https://example.com/login?token=x"),
+		providers.Error{Kind: providers.Unreachable, Status: 302, Permanent: true}, `"https://example.com/login"`, "address"},
+	{"redirect of the key", redirect(307, "http://elsewhere.example/v1"),
+		providers.Error{Kind: providers.Unreachable, Status: 307, Permanent: true}, "elsewhere.example", "address"},
+	{"wants TLS", bare(400, "Client sent an HTTP request to an HTTPS server.\n"),
+		providers.Error{Kind: providers.Unreachable, Status: 400, Permanent: true}, "wants HTTPS", "https://"},
+	{"closed without a reply", func(speech) http.HandlerFunc { return func(http.ResponseWriter, *http.Request) { abort() } },
+		providers.Error{Kind: providers.Interrupted}, "without a reply", "again"},
+	{"reset in mid-stream", midway(func(http.ResponseWriter, speech) { abort() }),
+		providers.Error{Kind: providers.Interrupted}, "broke off", "again"},
+	{"clean end without the terminal event", midway(func(http.ResponseWriter, speech) {}),
+		providers.Error{Kind: providers.Interrupted}, "without a sign", "again"},
+	{"empty body", bare(200, ""),
+		providers.Error{Kind: providers.Interrupted}, "without a sign", "again"},
+	{"overload in mid-stream", midway(func(w http.ResponseWriter, s speech) { s.stream(w, s.error(529, "overloaded_error", "Overloaded")) }),
+		providers.Error{Kind: providers.ServerFault}, "Overloaded", "wait"},
+	{"overflow in mid-stream", midway(func(w http.ResponseWriter, s speech) {
+		s.stream(w, s.error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"))
+	}), providers.Error{Kind: providers.Overflow, PromptTokens: 9, Window: 8}, "8 tokens", "less text"},
+	{"error, then the end", midway(func(w http.ResponseWriter, s speech) {
+		s.stream(w, s.error(500, "api_error", "lost"))
+		s.stream(w, s.end(s.stop(providers.StopEnd), providers.Usage{})...)
+	}), providers.Error{Kind: providers.ServerFault}, "lost", "gain"},
+	{"half an event", midway(func(w http.ResponseWriter, s speech) { s.stream(w, s.text("lost")[:40]) }),
+		providers.Error{Kind: providers.Interrupted}, "", "again"},
+	{"no JSON", midway(func(w http.ResponseWriter, s speech) { s.stream(w, "data: {\"oh\n\n") }),
+		providers.Error{Kind: providers.Interrupted}, "no JSON", "again"},
+	{"a line without end", midway(func(w http.ResponseWriter, s speech) {
+		s.stream(w, "data: ")
+		for range 10 {
+			s.stream(w, strings.Repeat("x", 1<<20))
+		}
+	}), providers.Error{Kind: providers.ServerFault, Permanent: true}, "8 MiB", "no reply"},
+	{"refused without a word", func(s speech) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			s.stream(w, s.begin...)
+			s.stream(w, s.end("refusal", providers.Usage{})...)
+		}
+	}, providers.Error{Kind: providers.Filtered, Permanent: true}, "refus", "other words"},
+}
+
+func refusal(status int, code, message string) func(speech) http.HandlerFunc {
+	return func(s speech) http.HandlerFunc { return s.refuses(status, code, message) }
+}
+
+func page(status int) func(speech) http.HandlerFunc {
+	return func(speech) http.HandlerFunc {
+		return answers(status, "text/html", "<!doctype html>\n<title>Hello</title>")
+	}
+}
+
+func bare(status int, body string) func(speech) http.HandlerFunc {
+	return func(speech) http.HandlerFunc { return answers(status, "text/plain", body) }
+}
+
+func after(header, value string, then func(speech) http.HandlerFunc) func(speech) http.HandlerFunc {
+	return func(s speech) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set(header, value)
+			then(s)(w, r)
+		}
+	}
+}
+
+func redirect(status int, to string) func(speech) http.HandlerFunc {
+	return func(speech) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", to)
+			w.WriteHeader(status)
+		}
+	}
+}
+
+// midway says half an answer before then.
+func midway(then func(http.ResponseWriter, speech)) func(speech) http.HandlerFunc {
+	return func(s speech) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			s.stream(w, s.begin...)
+			s.stream(w, s.text("the answer "), s.text("is"))
+			then(w, s)
+		}
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, s := range speeches {
+		for _, tt := range faults {
+			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
+				f := newFake(t, s, tt.answer(s))
+				_, _, last, err := hear(t, f.model(t), providers.Request{})
+				if last.Stop != "" {
+					t.Errorf("a failed reply passed for a whole one: %+v", last)
+				}
+				checkError(t, err, tt.want, tt.says, tt.hints)
+			})
+		}
+	}
+}
+
+func checkError(t *testing.T, err error, want providers.Error, says, hints string) {
+	t.Helper()
+	var e *providers.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %v (%T), want a *providers.Error", err, err)
+	}
+	got := providers.Error{Kind: e.Kind, Status: e.Status, Permanent: e.Permanent, RetryAfter: e.RetryAfter, PromptTokens: e.PromptTokens, Window: e.Window}
+	if got != want {
+		t.Errorf("%+v\nwant %+v\nit says %q", got, want, e.Message)
+	}
+	if !strings.Contains(e.Message, says) || e.Message == "" {
+		t.Errorf("message %q, want %q in it", e.Message, says)
+	}
+	if !strings.Contains(e.Hint, hints) {
+		t.Errorf("hint %q, want %q in it", e.Hint, hints)
+	}
+	if strings.Contains(e.Message+e.Hint, testKey) || strings.Contains(e.Message+e.Hint, "token=") {
+		t.Errorf("a secret is shown: %q, %q", e.Message, e.Hint)
+	}
+}
+
+// TestUnreachable is for what never answers.
+func TestUnreachable(t *testing.T) {
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = quiet()
+	defer secure.Close()
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	tests := []struct {
+		name, base  string
+		permanent   bool
+		says, hints string
+	}{
+		{"refused", closed.URL, false, "nobody answers", "Is the server running?"},
+		{"no such name", "http://no-such-host.invalid", true, "no-such-host.invalid", "typing error"},
+		{"unknown certificate", secure.URL, true, "no secure connection", "certificate"},
+		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), true, "no secure connection", "http://"},
+	}
+	for _, s := range speeches {
+		for _, tt := range tests {
+			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
+				c := s.config
+				c.Model, c.BaseURL, c.Key = "m", tt.base, testKey
+				_, _, _, err := hear(t, open(t, s.provider, c), providers.Request{})
+				checkError(t, err, providers.Error{Kind: providers.Unreachable, Permanent: tt.permanent}, tt.says, tt.hints)
+			})
+		}
+	}
+}
+
+// TestReplies are replies that are odd but whole.
+func TestReplies(t *testing.T) {
+	long := strings.Repeat("größe\x00\" ", 1<<20/10)
+	for _, s := range speeches {
+		tests := []struct {
+			name          string
+			events        []string
+			text, thought string
+		}{
+			{"a line of a megabyte", []string{s.text(long)}, long, ""},
+			{"empty", nil, "", ""},
+		}
+		if s.thought != nil {
+			tests = append(tests, struct {
+				name          string
+				events        []string
+				text, thought string
+			}{"only thought", []string{s.thought("hm"), s.thought(long)}, "", "hm" + long})
+		}
+		for _, tt := range tests {
+			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
+				f := newFake(t, s, func(w http.ResponseWriter, _ *http.Request) {
+					s.stream(w, s.begin...)
+					s.stream(w, tt.events...)
+					s.stream(w, s.end(s.stop(providers.StopEnd), providers.Usage{})...)
+				})
+				text, thought, last, err := hear(t, f.model(t), providers.Request{})
+				if err != nil || last.Stop != providers.StopEnd {
+					t.Fatalf("ended with %q, %v", last.Stop, err)
+				}
+				if text != tt.text || thought != tt.thought {
+					t.Errorf("%d bytes of text, %d of thought; want %d and %d", len(text), len(thought), len(tt.text), len(tt.thought))
+				}
+			})
+		}
+	}
+}
+
+// TestLeaving measures how soon the server sees that the caller has gone, and
+// counts goroutines.
+func TestLeaving(t *testing.T) {
+	leave := map[string]func(m *langchain.Model, arrived <-chan struct{}){
+		"cancel before the first event": func(m *langchain.Model, arrived <-chan struct{}) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() {
+				<-arrived
+				cancel()
+			}()
+			for _, err := range m.Generate(ctx, hello) {
+				if !errors.Is(err, context.Canceled) {
+					panic(err)
+				}
+			}
+		},
+		"cancel in the stream": func(m *langchain.Model, arrived <-chan struct{}) {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			for c, err := range m.Generate(ctx, hello) {
+				<-arrived
+				cancel()
+				if err != nil && !errors.Is(err, context.Canceled) || c.Stop != "" {
+					panic(err)
+				}
+			}
+		},
+		"break": func(m *langchain.Model, arrived <-chan struct{}) {
+			for range m.Generate(context.Background(), hello) {
+				break
+			}
+			<-arrived
+		},
+	}
+	for _, s := range speeches {
+		for name, leaves := range leave {
+			t.Run(s.provider+"/"+name, func(t *testing.T) {
+				arrived := make(chan struct{})
+				var f *fake
+				f = newFake(t, s, func(w http.ResponseWriter, r *http.Request) {
+					if !strings.Contains(name, "before") {
+						s.stream(w, s.begin...)
+						s.stream(w, s.text("one "))
+					}
+					close(arrived)
+					f.hang(r)
+				})
+				m := f.model(t)
+				before := runtime.NumGoroutine()
+				leaves(m, arrived)
+				select {
+				case <-f.gone:
+				case <-time.After(200 * time.Millisecond):
+					t.Error("the server does not see within 200 ms that the caller has gone")
+				}
+				m.Close()
+				f.CloseClientConnections()
+				eventually(t, func() bool { return runtime.NumGoroutine() <= before })
+			})
+		}
+	}
+}
+
+var hello = providers.Request{Messages: []providers.Message{{Role: providers.User, Text: "hello"}}}
+
+// eventually waits for what winds up behind a finished call.
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(3 * time.Second)
+	for !ok() {
+		if time.Now().After(deadline) {
+			b := make([]byte, 1<<16)
+			t.Fatalf("not within 3 s:\n%s", b[:runtime.Stack(b, true)])
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestConnectionIsKept proves that a whole reply leaves its connection to the
+// next call.
+func TestConnectionIsKept(t *testing.T) {
+	for _, s := range speeches {
+		t.Run(s.provider, func(t *testing.T) {
+			from := map[string]bool{}
+			f := newFake(t, s, nil)
+			f.answer = func(w http.ResponseWriter, r *http.Request) {
+				from[r.RemoteAddr] = true
+				s.says("yes")(w, r)
+				io.WriteString(w, "\n")
+			}
+			m := f.model(t)
+			for range 3 {
+				if _, _, _, err := hear(t, m, providers.Request{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(from) != 1 {
+				t.Errorf("%d connections for three calls in a row", len(from))
+			}
+		})
+	}
+}
