@@ -31,16 +31,15 @@ const drainTime = 200 * time.Millisecond
 // rewritten is the body of a reply as langchaingo gets it: what a reader makes
 // of what comes. It is read by one goroutine.
 type rewritten struct {
-	x       *exchange
-	body    io.ReadCloser
-	in      *bufio.Reader
-	reader  reader
-	kind    string // Content-Type
-	started bool
-	step    func() error // reads on, until an error ends the body
-	data    []byte       // of the event in the making
-	out     []byte
-	err     error
+	x      *exchange
+	body   io.ReadCloser
+	in     *bufio.Reader
+	reader reader
+	kind   string       // Content-Type
+	step   func() error // reads on, until an error ends the body
+	data   []byte       // of the event in the making
+	out    []byte
+	err    error
 }
 
 func newRewritten(x *exchange, body io.ReadCloser, kind string) *rewritten {
