@@ -110,6 +110,10 @@ func Open(provider string, c Config) (*Model, error) {
 	if !ok {
 		return nil, badConfig(fmt.Sprintf("there is no provider %q", provider), "Providers: "+strings.Join(slices.Sorted(maps.Keys(backends)), ", "))
 	}
+	return openBackend(b, c)
+}
+
+func openBackend(b backend, c Config) (*Model, error) {
 	if b.Missing != "" {
 		return nil, badConfig(b.Title+" is not in this build of mylm", b.Missing)
 	}
