@@ -1,0 +1,104 @@
+package langchain_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/providers"
+)
+
+// quirk is a stream as some server writes it.
+type quirk struct {
+	name   string
+	stream string
+	kind   string // Content-Type; "" is that of the wire
+	text   string
+	think  string
+	last   providers.Chunk
+	fault  providers.Kind
+}
+
+const stopped = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+
+var ended = providers.Chunk{Stop: providers.StopEnd}
+
+var openAIQuirks = []quirk{
+	{name: "finish_reason without [DONE]", stream: say("yes") + stopped, text: "yes", last: ended},
+	{name: "[DONE] without finish_reason", stream: say("yes") + "data: [DONE]\n\n", text: "yes", last: ended},
+	{name: "no space, no empty lines, CRLF", stream: `data:{"choices":[{"delta":{"content":"yes"}}]}` + "\r\n" + `data:{"choices":[{"delta":{},"finish_reason":"length"}]}` + "\r\ndata:[DONE]\r\n",
+		text: "yes", last: providers.Chunk{Stop: providers.StopLength}},
+	{name: "no Content-Type", kind: "application/octet-stream", stream: "\n" + say("yes") + stopped, text: "yes", last: ended},
+	{name: "comments, marks and other fields", stream: ": hi\n\nid: 1\nretry: 5\n" + say("yes") + "data: [PING]\n\n" + stopped, text: "yes", last: ended},
+	{name: "data in several lines", stream: "data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"yes\"}}]}\n\n" + stopped, text: "yes", last: ended},
+	{name: "last event without its empty line", stream: say("yes") + strings.TrimRight(stopped, "\n"), text: "yes", last: ended},
+	{name: "reasoning by its other name", stream: `data: {"choices":[{"delta":{"content":"","reasoning":"hm"}}]}` + "\n\n" + say("yes") + stopped, text: "yes", think: "hm", last: ended},
+	{name: "reasoning by both names", stream: `data: {"choices":[{"delta":{"reasoning_content":"hm","reasoning":"hm"}}]}` + "\n\n" + stopped, think: "hm", last: ended},
+	{name: "content in parts", stream: `data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"yes"}]}}]}` + "\n\n" + stopped,
+		text: "yes", think: "hm", last: ended},
+	{name: "nulls", stream: `data: {"error":null,"choices":[{"index":0,"delta":{"role":null,"content":null,"tool_calls":null},"finish_reason":null}],"usage":null}` + "\n\n" + say("yes") + stopped, text: "yes", last: ended},
+	{name: "refusal in words", stream: `data: {"choices":[{"delta":{"refusal":"I cannot."}}]}` + "\n\n" + stopped, text: "I cannot.", last: ended},
+	{name: "another choice", stream: say("yes") + `data: {"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}` + "\n\n" + stopped, text: "yes", last: ended},
+	{name: "a call that nobody offered", stream: `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"ls","arguments":"{}"}}]}}]}` + "\n\n" +
+		`data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}` + "\n\n", last: providers.Chunk{Stop: "tool_calls"}},
+	{name: "a filter cuts", stream: say("ye") + `data: {"choices":[{"delta":{},"finish_reason":"content_filter"}]}` + "\n\n", text: "ye", last: providers.Chunk{Stop: "content_filter"}},
+	{name: "cached tokens", stream: say("yes") + stopped + `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}}` + "\n\n",
+		text: "yes", last: providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2, Evaluated: 6}}},
+	{name: "llama.cpp's timings", stream: say("yes") + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2},"timings":{"prompt_n":3,"prompt_ms":1.5,"predicted_ms":20}}` + "\n\n",
+		text: "yes", last: providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2, Evaluated: 3, PromptTime: 1500 * time.Microsecond, OutputTime: 20 * time.Millisecond}}},
+	{name: "usage of another shape", stream: say("yes") + stopped + `data: {"choices":[],"usage":{"prompt_tokens":"many"}}` + "\n\n", text: "yes", last: ended},
+	{name: "error in the field error", stream: say("ye") + `error: {"code":500,"message":"lost","type":"server_error"}` + "\n\n", text: "ye", fault: providers.ServerFault},
+	{name: "error in a bare line", stream: say("ye") + `{"error":{"code":500,"message":"lost"}}` + "\n\n", text: "ye", fault: providers.ServerFault},
+	{name: "error beside a choice", stream: say("ye") + `data: {"error":{"code":429,"message":"slow"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}` + "\n\ndata: [DONE]\n\n", text: "ye", fault: providers.RateLimited},
+	{name: "error for a reason", stream: say("ye") + `data: {"choices":[{"delta":{},"finish_reason":"error"}]}` + "\n\ndata: [DONE]\n\n", text: "ye", fault: providers.ServerFault},
+	{name: "error, then [DONE]", stream: say("ye") + `data: {"object":"error","message":"lost","code":400}` + "\n\ndata: [DONE]\n\n", text: "ye", fault: providers.BadRequest},
+}
+
+func say(s string) string { return openAIDelta("content", s) }
+
+const claudeEnd = `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"
+
+var claudeEnded = providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Output: 2}}
+
+func claude(s string) string { return anthropicSpeech.text(s) }
+
+var anthropicQuirks = []quirk{
+	{name: "other events and blocks", stream: `data: {"type":"novelty","x":1}` + "\n\n" + `data: {"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"x"}}` + "\n\n" +
+		`data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"x"}}` + "\n\n" + claude("yes") + claudeEnd, text: "yes", last: claudeEnded},
+	{name: "an index below zero", stream: `data: {"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":"yes"}}` + "\n\n" + claudeEnd, text: "yes", last: claudeEnded},
+	{name: "text in the block's start", stream: `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"y"}}` + "\n\n" + claude("es") + claudeEnd, text: "yes", last: claudeEnded},
+	{name: "text between thoughts", stream: anthropicSpeech.thought("a") + claude("y") + anthropicSpeech.thought("b") + claude("es") + claudeEnd, text: "yes", think: "ab", last: claudeEnded},
+	{name: "cached tokens", stream: `data: {"type":"message_start","message":{"usage":{"input_tokens":3,"cache_creation_input_tokens":2,"cache_read_input_tokens":5,"output_tokens":1}}}` + "\n\n" + claude("yes") + claudeEnd,
+		text: "yes", last: providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2, Evaluated: 5}}},
+	{name: "the window is full", stream: claude("and") + `data: {"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n",
+		text: "and", last: providers.Chunk{Stop: providers.StopLength}},
+	{name: "a tag of thought in the text", stream: claude("<thinking>a</thinking>b") + claudeEnd, text: "<thinking>a</thinking>b", last: claudeEnded},
+}
+
+func TestQuirks(t *testing.T) {
+	for _, s := range []struct {
+		speech
+		quirks []quirk
+	}{{openAISpeech, openAIQuirks}, {anthropicSpeech, anthropicQuirks}} {
+		for _, tt := range s.quirks {
+			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
+				kind := tt.kind
+				if kind == "" {
+					kind = s.kind
+				}
+				f := newFake(t, s.speech, answers(http.StatusOK, kind, tt.stream))
+				text, thought, last, err := hear(t, f.model(t), providers.Request{})
+				if text != tt.text || thought != tt.think {
+					t.Errorf("text %q, thought %q; want %q, %q", text, thought, tt.text, tt.think)
+				}
+				if providers.KindOf(err) != tt.fault {
+					t.Errorf("error %v, want kind %q", err, tt.fault)
+				}
+				if err == nil && last != tt.last {
+					t.Errorf("ended with %+v, want %+v", last, tt.last)
+				}
+			})
+		}
+	}
+}
