@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -147,34 +148,41 @@ func (c *complaint) says(phrases ...string) bool {
 }
 
 // overflows are what providers say of a prompt that is too long; the groups
-// p and w are its size and the window's.
-var overflows = []*regexp.Regexp{
-	// OpenAI, vLLM, DeepSeek, Groq, OpenRouter.
-	regexp.MustCompile(`maximum context length (?:is|of) (?P<w>\d+)(?: tokens)?.*?(?:resulted in|requested(?: about)?|contains at least|prompt contains|your request has) (?P<p>\d+)`),
-	regexp.MustCompile(`maximum context length (?:is|of) (?P<w>\d+)`),
-	// OpenAI and Groq, of a request that no minute's allowance holds.
-	regexp.MustCompile(`request too large.*limit (?P<w>\d+), requested (?P<p>\d+)`),
-	// Anthropic.
-	regexp.MustCompile(`prompt is too long: (?P<p>\d+) tokens > (?P<w>\d+)`),
-	regexp.MustCompile("input length and `?max_tokens`? exceed context limit: (?P<p>\\d+) \\+ \\d+ > (?P<w>\\d+)"),
-	// llama.cpp.
-	regexp.MustCompile(`request \((?P<p>\d+) tokens\) exceeds the available context size \((?P<w>\d+)`),
-	regexp.MustCompile(`exceeds? the available context size`),
-	// Mistral.
-	regexp.MustCompile(`prompt contains (?P<p>\d+) tokens.*too large for model with (?P<w>\d+)`),
-	// Google.
-	regexp.MustCompile(`input token count(?: is)? \(?(?P<p>\d+)\)? (?:but model only supports up to|exceeds the maximum number of tokens allowed) \(?(?P<w>\d+)`),
-	// LM Studio.
-	regexp.MustCompile(`n_keep: (?P<p>\d+) ?>= n_ctx: (?P<w>\d+)`),
-	regexp.MustCompile(`context length of only (?P<w>\d+) tokens`),
-	// Others, without numbers.
-	regexp.MustCompile(`context[_ ]length[_ ]exceeded|context window (?:is )?exceeded|exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:length|window|size|limit)|input is too long|please reduce the length of the (?:messages|prompt|input)|prompt is too long|too many input tokens|too many tokens: total|greater than the context length`),
-}
+// p and w are its size and the window's. They are compiled when an error comes,
+// not at every start.
+var overflows = sync.OnceValue(func() []*regexp.Regexp {
+	var all []*regexp.Regexp
+	for _, s := range []string{
+		// OpenAI, vLLM, DeepSeek, Groq, OpenRouter.
+		`maximum context length (?:is|of) (?P<w>\d+)(?: tokens)?.*?(?:resulted in|requested(?: about)?|contains at least|prompt contains|your request has) (?P<p>\d+)`,
+		`maximum context length (?:is|of) (?P<w>\d+)`,
+		// OpenAI and Groq, of a request that no minute's allowance holds.
+		`request too large.*limit (?P<w>\d+), requested (?P<p>\d+)`,
+		// Anthropic.
+		`prompt is too long: (?P<p>\d+) tokens > (?P<w>\d+)`,
+		"input length and `?max_tokens`? exceed context limit: (?P<p>\\d+) \\+ \\d+ > (?P<w>\\d+)",
+		// llama.cpp.
+		`request \((?P<p>\d+) tokens\) exceeds the available context size \((?P<w>\d+)`,
+		`exceeds? the available context size`,
+		// Mistral.
+		`prompt contains (?P<p>\d+) tokens.*too large for model with (?P<w>\d+)`,
+		// Google.
+		`input token count(?: is)? \(?(?P<p>\d+)\)? (?:but model only supports up to|exceeds the maximum number of tokens allowed) \(?(?P<w>\d+)`,
+		// LM Studio.
+		`n_keep: (?P<p>\d+) ?>= n_ctx: (?P<w>\d+)`,
+		`context length of only (?P<w>\d+) tokens`,
+		// Others, without numbers.
+		`context[_ ]length[_ ]exceeded|context window (?:is )?exceeded|exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:length|window|size|limit)|input is too long|please reduce the length of the (?:messages|prompt|input)|prompt is too long|too many input tokens|too many tokens: total|greater than the context length`,
+	} {
+		all = append(all, regexp.MustCompile(s))
+	}
+	return all
+})
 
 // overflow reports whether the prompt was too long, and notes the numbers.
 func (c *complaint) overflow() bool {
 	text := strings.ToLower(c.text)
-	for _, r := range overflows {
+	for _, r := range overflows() {
 		m := r.FindStringSubmatch(text)
 		if m == nil {
 			continue
@@ -195,10 +203,12 @@ func (c *complaint) overflow() bool {
 
 // again finds how long to wait where no header says it: OpenAI and Groq write
 // "Please try again in 7.66s".
-var again = regexp.MustCompile(`(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
+var again = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
+})
 
 func (c *complaint) learn() {
-	if m := again.FindStringSubmatch(strings.ToLower(c.text)); m != nil && c.retry == 0 {
+	if m := again().FindStringSubmatch(strings.ToLower(c.text)); m != nil && c.retry == 0 {
 		c.retry, _ = time.ParseDuration(m[1])
 	}
 }
