@@ -225,7 +225,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestReplies are replies that are odd but whole.
 func TestReplies(t *testing.T) {
-	long := strings.Repeat("größe\x00\" ", 1<<20/10)
+	long := "x" + strings.Repeat("größe\x00\" ", 1<<20/10)
 	for _, s := range speeches {
 		tests := []struct {
 			name          string

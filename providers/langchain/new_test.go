@@ -1,20 +1,13 @@
 package langchain_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/tmc/langchaingo/httputil"
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
@@ -171,86 +164,6 @@ func TestFlatten(t *testing.T) {
 			}
 			if s := strings.Join(got, "|"); s != tt.want {
 				t.Errorf("got %q, want %q", s, tt.want)
-			}
-		})
-	}
-}
-
-// odd asks the way that langchaingo's odder backends do.
-func odd(base string, client *http.Client, dropsContext bool) llms.Model {
-	return model(func(ctx context.Context, messages []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
-		if dropsContext {
-			ctx = context.Background()
-		}
-		body, _ := json.Marshal(messages[0].Parts[0].(llms.TextContent).Text)
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/ask?key="+testKey, bytes.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return nil, err
-		}
-		defer resp.Body.Close()
-		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-			if err := o.StreamingFunc(ctx, lines.Bytes()); err != nil {
-				return nil, err
-			}
-		}
-		return response(llms.ContentChoice{}), nil
-	})
-}
-
-func TestOddBackends(t *testing.T) {
-	for _, own := range []bool{true, false} {
-		t.Run(map[bool]string{true: "own client", false: "no context"}[own], func(t *testing.T) {
-			heard := make(chan string, 10)
-			hang, gone := make(chan bool, 1), make(chan struct{})
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				b, _ := io.ReadAll(r.Body)
-				heard <- r.URL.RawQuery + r.Header.Get("Authorization") + string(b)
-				io.WriteString(w, "{\"say\":\"y\"}\n")
-				w.(http.Flusher).Flush()
-				select {
-				case <-hang:
-					<-r.Context().Done()
-					close(gone)
-				default:
-					io.WriteString(w, "{\"say\":\"es\"}\n{\"done\":true}\n")
-				}
-			}))
-			defer server.Close()
-			m, err := langchain.OpenOdd(langchain.Config{Model: "m", BaseURL: server.URL, Key: testKey}, own, !own, func(base string, client *http.Client) llms.Model {
-				if own {
-					client = httputil.DefaultClient
-				}
-				return odd(base, client, !own)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer m.Close()
-			var all sync.WaitGroup
-			for range 4 {
-				all.Go(func() {
-					text, _, last, err := hear(t, m, hello)
-					if text != "yes" || last.Stop != providers.StopEnd || err != nil {
-						t.Errorf("%q, %+v, %v", text, last, err)
-					}
-				})
-			}
-			all.Wait()
-			if got, want := <-heard, "Bearer "+testKey+`"hello"`; got != want {
-				t.Errorf("the server hears %q, want %q", got, want)
-			}
-			hang <- true
-			for range m.Generate(t.Context(), hello) {
-				break
-			}
-			select {
-			case <-gone:
-			case <-time.After(5 * time.Second):
-				t.Error("the server does not see that the caller has gone")
 			}
 		})
 	}

@@ -33,6 +33,7 @@ var openAIQuirks = []quirk{
 	{name: "comments, marks and other fields", stream: ": hi\n\nid: 1\nretry: 5\n" + say("yes") + "data: [PING]\n\n" + stopped, text: "yes", last: ended},
 	{name: "data in several lines", stream: "data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"yes\"}}]}\n\n" + stopped, text: "yes", last: ended},
 	{name: "last event without its empty line", stream: say("yes") + strings.TrimRight(stopped, "\n"), text: "yes", last: ended},
+	{name: "last event in several lines, without its empty line", stream: say("yes") + "data: {\"choices\":\ndata: [{\"finish_reason\":\"stop\"}]}", text: "yes", last: ended},
 	{name: "reasoning by its other name", stream: `data: {"choices":[{"delta":{"content":"","reasoning":"hm"}}]}` + "\n\n" + say("yes") + stopped, text: "yes", think: "hm", last: ended},
 	{name: "reasoning by both names", stream: `data: {"choices":[{"delta":{"reasoning_content":"hm","reasoning":"hm"}}]}` + "\n\n" + stopped, think: "hm", last: ended},
 	{name: "content in parts", stream: `data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"yes"}]}}]}` + "\n\n" + stopped,

@@ -1,6 +1,9 @@
 package langchain_test
 
 import (
+	"context"
+	"errors"
+	"net/http"
 	"testing"
 	"time"
 
@@ -107,6 +110,22 @@ func TestTold(t *testing.T) {
 			_, _, _, err := hear(t, f.model(t), providers.Request{})
 			checkError(t, err, tt.want, tt.says, tt.hints)
 		})
+	}
+}
+
+// TestCancelWhileHinting is for a caller who leaves while a hint is made.
+func TestCancelWhileHinting(t *testing.T) {
+	f := newFake(t, openAISpeech, openAISpeech.refuses(404, "model_not_found", "The model does not exist"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	f.list = func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}
+	for _, err := range f.model(t).Generate(ctx, hello) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("ended with %v", err)
+		}
 	}
 }
 

@@ -165,6 +165,7 @@ func backend(fault string) providerstest.Backend {
 		Open:     open(fault),
 		Thoughts: true,
 		Usage:    true,
+		NoSeed:   fault == "passes over a seed",
 		Fails:    []providers.Kind{providers.ServerFault},
 		Breaks:   []providers.Kind{providers.Overflow},
 	}
@@ -195,7 +196,7 @@ func TestPlanted(t *testing.T) {
 func TestSuiteFindsFaults(t *testing.T) {
 	faults := []string{"reorders", "sends defaults", "drops zeros", "eager", "leaks", "loses text", "trims",
 		"length is stop", "cut is whole", "untyped", "goes on after an error", "no end", "usage early", "no usage",
-		"two ends", "ignores cancel", "nobody notices"}
+		"two ends", "ignores cancel", "nobody notices", "passes over a seed"}
 	for _, fault := range faults {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel() // each has a process of its own
