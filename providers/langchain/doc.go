@@ -65,7 +65,8 @@
 // # Limits
 //
 // Text only. A provider's own way to cache prompts is not used. A window is
-// known if Config gives it, or from the error of a prompt that is too long.
+// known if Config gives it or the provider's list of models tells it, else from
+// the error of a prompt that is too long.
 //
 // Nothing here reads the environment or a file; net/http reads the proxy
 // variables. langchaingo's constructors look up keys by themselves, and are

@@ -17,6 +17,8 @@ import (
 type lister struct {
 	path string // below the base URL
 
+	windows bool // the list tells the windows
+
 	// authorize puts the key into the headers.
 	authorize func(h http.Header, c Config)
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"sync/atomic"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -38,6 +39,7 @@ type Model struct {
 	config Config
 	link   *link
 	turn   chan struct{} // holds one token; nil where calls need not wait for each other
+	known  atomic.Pointer[providers.Info]
 }
 
 var (
@@ -66,9 +68,28 @@ func (m *Model) Name() string { return m.config.Model }
 // Provider tells about the provider of the model.
 func (m *Model) Provider() Provider { return m.back.Provider }
 
-// Info returns the window that the model was opened with. Nobody is asked.
-func (m *Model) Info(context.Context) (providers.Info, error) {
-	return providers.Info{Window: m.config.Window, Chats: true}, nil
+// Info returns the window that the model was opened with. Without one, a
+// provider whose list of models tells the windows is asked, once.
+func (m *Model) Info(ctx context.Context) (providers.Info, error) {
+	info := providers.Info{Window: m.config.Window, Chats: true}
+	if info.Window > 0 || !m.back.list.windows {
+		return info, nil
+	}
+	if known := m.known.Load(); known != nil {
+		return *known, nil
+	}
+	list, err := m.Models(ctx)
+	if err != nil {
+		return providers.Info{}, err
+	}
+	for _, l := range list {
+		if l.Name == m.config.Model || m.back.anyModel && len(list) == 1 {
+			info = l.Info
+			info.Window = cmp.Or(info.Window, info.Trained)
+		}
+	}
+	m.known.Store(&info)
+	return info, nil
 }
 
 // Close drops idle connections. The model remains usable.

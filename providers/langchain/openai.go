@@ -194,6 +194,7 @@ func openAIModels(body []byte) ([]providers.ModelInfo, string, error) {
 		MaxContext    int     `json:"max_context_length"` // Mistral
 		MaxModelLen   int     `json:"max_model_len"`      // vLLM
 		Meta          struct {
+			Window  int   `json:"n_ctx"`
 			Trained int   `json:"n_ctx_train"`
 			Size    int64 `json:"size"`
 		} `json:"meta"` // llama.cpp
@@ -211,7 +212,7 @@ func openAIModels(body []byte) ([]providers.ModelInfo, string, error) {
 	for _, m := range *list.Data {
 		info := providers.ModelInfo{Name: m.ID, Size: m.Meta.Size}
 		info.Trained = cmp.Or(m.ContextLength, m.ContextWindow, m.MaxContext, m.Meta.Trained, m.MaxModelLen)
-		info.Window = m.MaxModelLen
+		info.Window = cmp.Or(m.MaxModelLen, m.Meta.Window)
 		if m.Created > 0 {
 			info.Modified = time.Unix(int64(m.Created), 0).UTC()
 		}

@@ -16,11 +16,11 @@ var openAILike = []backend{
 		KeyVars: []string{"OPENAI_API_KEY"}, BaseVars: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"},
 		Settings: []Setting{{Name: "organization", Vars: []string{"OPENAI_ORG_ID", "OPENAI_ORGANIZATION"}, Help: "the organization that pays"}},
 	}),
-	speaksOpenAI(dialect{think: openRouterThink}, Provider{
+	speaksOpenAI(dialect{think: openRouterThink, windows: true}, Provider{
 		Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", NeedsKey: true,
 		KeyVars: []string{"OPENROUTER_API_KEY"},
 	}),
-	speaksOpenAI(dialect{}, Provider{
+	speaksOpenAI(dialect{windows: true}, Provider{
 		Name: "groq", Title: "Groq", BaseURL: "https://api.groq.com/openai/v1", NeedsKey: true,
 		KeyVars: []string{"GROQ_API_KEY"}, BaseVars: []string{"GROQ_BASE_URL"},
 	}),
@@ -28,7 +28,7 @@ var openAILike = []backend{
 		Name: "deepseek", Title: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", NeedsKey: true,
 		KeyVars: []string{"DEEPSEEK_API_KEY"},
 	}),
-	speaksOpenAI(dialect{seed: "random_seed", plain: true}, Provider{
+	speaksOpenAI(dialect{seed: "random_seed", plain: true, windows: true}, Provider{
 		Name: "mistral", Title: "Mistral", BaseURL: "https://api.mistral.ai/v1", NeedsKey: true,
 		KeyVars: []string{"MISTRAL_API_KEY"},
 	}),
@@ -36,10 +36,10 @@ var openAILike = []backend{
 		Name: "gemini-openai", Title: "Gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", NeedsKey: true,
 		KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 	}),
-	speaksOpenAI(dialect{think: templateThink, anyModel: true}, Provider{
+	speaksOpenAI(dialect{think: templateThink, anyModel: true, windows: true}, Provider{
 		Name: "llamacpp", Title: "llama.cpp", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LLAMA_API_KEY"},
 	}),
-	speaksOpenAI(dialect{think: templateThink}, Provider{
+	speaksOpenAI(dialect{think: templateThink, windows: true}, Provider{
 		Name: "vllm", Title: "vLLM", BaseURL: "http://localhost:8000/v1", KeyVars: []string{"VLLM_API_KEY"},
 	}),
 	speaksOpenAI(dialect{}, Provider{
@@ -54,6 +54,7 @@ var openAILike = []backend{
 type dialect struct {
 	seed     string                                // the name of the seed; "" is seed
 	plain    bool                                  // stream_options is refused as unknown; usage comes anyway
+	windows  bool                                  // GET /models tells the windows
 	anyModel bool                                  // the server has one model, whatever it is called
 	think    func(on bool, a asked) map[string]any // nil: no switch
 }
@@ -65,7 +66,7 @@ func speaksOpenAI(d dialect, p Provider) backend {
 		Provider: p,
 		open:     openOpenAI,
 		anyModel: d.anyModel,
-		list:     lister{path: "/models", authorize: bearer, read: openAIModels},
+		list:     lister{path: "/models", windows: d.windows, authorize: bearer, read: openAIModels},
 		wire: wire{
 			edit:   func(f fields, a asked) { d.edit(f, a) },
 			reader: func() reader { return openAIReader{} },

@@ -102,6 +102,41 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+func TestInfoAsks(t *testing.T) {
+	asked := 0
+	f := newFake(t, openAISpeech, nil)
+	f.list = func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		answers(200, "application/json", `{"data":[{"id":"a","context_length":1},{"id":"m","context_length":4096}]}`)(w, r)
+	}
+	tests := []struct {
+		provider, model string
+		window          int
+		want, asked     int
+	}{
+		{"openrouter", "m", 0, 4096, 1},
+		{"openrouter", "m", 2048, 2048, 0},
+		{"openrouter", "unknown", 0, 0, 1},
+		{"openai", "m", 0, 0, 0},
+	}
+	for _, tt := range tests {
+		asked = 0
+		m := open(t, tt.provider, langchain.Config{Model: tt.model, BaseURL: f.URL, Key: testKey, Window: tt.window})
+		for range 2 {
+			info, err := m.Info(t.Context())
+			if err != nil || info.Window != tt.want || !info.Chats {
+				t.Errorf("%s %s: %+v, %v, want a window of %d", tt.provider, tt.model, info, err, tt.want)
+			}
+		}
+		if asked != tt.asked {
+			t.Errorf("%s %s: asked %d times, want %d", tt.provider, tt.model, asked, tt.asked)
+		}
+	}
+	f.list = answers(401, "application/json", `{"error":"no"}`)
+	_, err := open(t, "openrouter", langchain.Config{Model: "m", BaseURL: f.URL, Key: testKey}).Info(t.Context())
+	checkError(t, err, providers.Error{Kind: providers.Auth, Status: 401}, "no", "OPENROUTER_API_KEY")
+}
+
 func TestInfo(t *testing.T) {
 	m := open(t, "llamacpp", langchain.Config{Window: 8192})
 	info, err := m.Info(t.Context())
@@ -125,8 +160,8 @@ func TestModels(t *testing.T) {
 				{Name: "text-embedding-3-small", Modified: time.Unix(1705948997, 0).UTC(), Info: providers.Info{Embeds: true}},
 				{Name: "whisper-1"},
 			}},
-		{"llama.cpp", "llamacpp", map[string]string{"": `{"data":[{"id":"m.gguf","meta":{"n_ctx_train":32768,"size":4683073536}}]}`},
-			[]providers.ModelInfo{{Name: "m.gguf", Size: 4683073536, Info: providers.Info{Trained: 32768, Chats: true}}}},
+		{"llama.cpp", "llamacpp", map[string]string{"": `{"data":[{"id":"m.gguf","meta":{"n_ctx":8192,"n_ctx_train":32768,"size":4683073536}}]}`},
+			[]providers.ModelInfo{{Name: "m.gguf", Size: 4683073536, Info: providers.Info{Trained: 32768, Window: 8192, Chats: true}}}},
 		{"vLLM", "vllm", map[string]string{"": `{"data":[{"id":"m","max_model_len":4096}]}`},
 			[]providers.ModelInfo{{Name: "m", Info: providers.Info{Trained: 4096, Window: 4096, Chats: true}}}},
 		{"Mistral", "mistral", map[string]string{"": `{"data":[{"id":"mistral-ocr","max_context_length":16384,"capabilities":{"completion_chat":false}}]}`},
