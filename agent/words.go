@@ -26,10 +26,29 @@ const (
 // Malformed says why a reply could not be read, with the right form of the call
 // that it tried.
 func (w Words) Malformed(f *protocol.FormatError) (string, error) {
+	tool := w.meant(f)
 	return w.Prompts.Correction(prompts.CorrectionData{
 		Reason: string(f.Reason), Detail: protocol.Neutralise(firstWords(f.Detail, maxDetail)),
-		Tool: protocol.Neutralise(firstWords(f.Tool, 3)), Example: w.example(f.Tool),
+		Tool: protocol.Neutralise(firstWords(tool, 3)), Example: w.example(tool), Cut: f.Cut,
 	})
+}
+
+// meant is the tool whose right form helps: the one that was read, or the only
+// one that the unreadable call mentions.
+func (w Words) meant(f *protocol.FormatError) string {
+	if _, known := w.Tools.Schema(f.Tool); known {
+		return f.Tool
+	}
+	found := ""
+	for _, tool := range w.Tools.Names() {
+		if strings.Contains(f.Raw, tool) {
+			if found != "" {
+				return ""
+			}
+			found = tool
+		}
+	}
+	return found
 }
 
 // Refused says why a call cannot run, for an error of tools.Registry.Prepare.

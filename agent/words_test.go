@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,4 +52,26 @@ func TestWordsAreShort(t *testing.T) {
 	check("unknown tool", text, `"bigtool"`, err)
 	text, err = words.Malformed(&protocol.FormatError{Reason: protocol.BadJSON, Tool: "big_tool", Detail: strings.Repeat("very wrong ", 50)})
 	check("malformed", text, "very wrong", err)
+
+	// What the decoder says of a reply, and the tool that an unreadable call mentions.
+	for _, tt := range []struct {
+		name, reply string
+		stop        protocol.Stop
+		want        string
+	}{
+		{"cut by a limit", `<tool_code><name>big_tool</name><parameters>{"argument_00": 1`, protocol.Length, "shorter"},
+		{"ended by the model", `<tool_code><name>big_tool</name><parameters>{"argument_00": 1`, protocol.End, "Write it again, whole."},
+		{"no name", `<tool_code><big_tool><argument_00>1</argument_00></big_tool></tool_code>`, protocol.End, "no <name>"},
+		{"name and object in one tag", `<function=big_tool{"argument_00": 1}</function>`, protocol.End, "not finished"},
+	} {
+		d := protocol.NewDecoder(protocol.Options{Tools: registry})
+		parts := append(slices.Clone(d.Push(tt.reply)), d.Close(tt.stop)...)
+		last := parts[len(parts)-1]
+		if last.Kind != protocol.Malformed {
+			t.Errorf("%s: %v", tt.name, last)
+			continue
+		}
+		text, err := words.Malformed(last.Err)
+		check(tt.name, text, tt.want, err)
+	}
 }

@@ -57,6 +57,7 @@ type CorrectionData struct {
 	Detail  string // what is wrong, in words
 	Tool    string // the tool it tried to call; may be empty
 	Example string // parameters for that tool as JSON; may be empty
+	Cut     bool   // the reply was cut by a limit on its length
 }
 
 // Set is a set of templates. It may be used by several goroutines at once.

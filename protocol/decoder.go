@@ -134,6 +134,11 @@ func (d *Decoder) Close(stop Stop) []Part {
 		d.pend = ""
 		break
 	}
+	for _, p := range d.parts {
+		if p.Kind == Malformed {
+			p.Err.Cut = stop == Length
+		}
+	}
 	if d.mode != done && !d.text {
 		reason := Empty
 		if d.thought {

@@ -88,6 +88,7 @@ type FormatError struct {
 	Detail string // what is wrong there, for instance the JSON error
 	Tool   string // the tool it tried to call, as far as that was readable
 	Raw    string // the block that could not be read, as the model wrote it; "" if there is none
+	Cut    bool   // the reply was cut, by something other than the model (Length)
 }
 
 // faults says in words what the reasons mean.

@@ -2,6 +2,8 @@ package tools
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -14,6 +16,9 @@ func Example(s *jsonschema.Schema) string {
 	names := s.Required
 	if len(names) == 0 {
 		names = s.PropertyOrder
+	}
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(s.Properties))
 	}
 	var b strings.Builder
 	b.WriteByte('{')
