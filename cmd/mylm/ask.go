@@ -71,7 +71,7 @@ type asking struct {
 // left to report.
 func (a *asking) run(ctx context.Context) error {
 	c := a.cli
-	s, err := gather(c)
+	s, entries, err := gather(c)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (a *asking) run(ctx context.Context) error {
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}
-	if a.model, err = openModel(ctx, s, a.screen, p.choose); err != nil {
+	if a.model, err = openModel(ctx, s, entries, a.screen, p.choose); err != nil {
 		return err
 	}
 	if a.model.notice != "" && !c.Bool("quiet") {
@@ -138,6 +138,7 @@ func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *
 		return errors.New("the run ended without a result")
 	}
 	f := outcome(*a.result, limits{errors: 3, malformed: 3, stopped: p.stopped})
+	a.model.advise(f)
 	if !c.Bool("json") {
 		a.print(v, f)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -68,7 +69,7 @@ func configCommand(s streams) *cli.Command {
 				},
 			},
 			{
-				Name: "show", Usage: "print the file, checked",
+				Name: "show", Usage: "print the file, checked and without its secrets",
 				Action: func(c *cli.Context) error {
 					if err := errNoArgs(c); err != nil {
 						return err
@@ -85,10 +86,15 @@ func configCommand(s streams) *cli.Command {
 					if err != nil {
 						return configError(err)
 					}
-					if _, err := parseConfig(path, string(text)); err != nil {
+					parsed, err := parseConfig(path, string(text))
+					if err != nil {
 						return err
 					}
-					_, err = s.out.Write(text)
+					shown, err := masked(string(text), parsed)
+					if err != nil {
+						return configError(fmt.Errorf("%s: %w", path, err))
+					}
+					_, err = io.WriteString(s.out, shown)
 					return err
 				},
 			},

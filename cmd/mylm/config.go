@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -32,12 +33,13 @@ type settings struct {
 type config struct {
 	settings
 	Profiles map[string]settings `toml:"profiles"`
+	Models   map[string]entry    `toml:"models"`
 }
 
 // configTemplate is what a new configuration file holds.
 const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beats what stands here.
 
-# model = "qwen3:8b"              # as "mylm models" lists them, or demo
+# model = "qwen3:8b"              # as "mylm models" lists them, provider/name, or demo
 # host = "http://localhost:11434" # of Ollama; beats OLLAMA_HOST
 # max_turns = 10
 # temperature = 0.2
@@ -46,6 +48,15 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 # [profiles.review]               # mylm ask --profile review "..."
 # system = "You review code. Be brief."
 # tools = ["read_file", "list_dir"]
+
+# [models.work]                   # mylm ask -m work "..."
+# provider = "openai"             # "mylm models --providers" lists them
+# model = "gpt-4o-mini"
+# base_url = "https://llm.example.com/v1"
+# key_env = "WORK_API_KEY"        # the variable that holds the key
+# context = 128000                # tokens, where the server does not tell
+# temperature = 0.2
+# headers = { X-Team = "blue" }
 `
 
 // configDir is where the configuration and the user's prompts are.
@@ -108,13 +119,28 @@ func parseConfig(path, text string) (*config, error) {
 	meta, err := toml.Decode(text, &c)
 	var syntax toml.ParseError
 	if errors.As(err, &syntax) {
-		return nil, bad("line %d: %s", syntax.Position.Line, syntax.Message)
+		return nil, bad("line %d: %s", syntax.Position.Line, syntaxMessage(syntax))
 	}
 	if err != nil {
 		return nil, bad("%v", err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, bad("there is no setting %q; there are: %s", unknown[0].String(), strings.Join(settingNames(), ", "))
+		names := settingNames()
+		if unknown[0][0] == "models" {
+			names = entryNames
+		}
+		return nil, bad("there is no setting %q; there are: %s", unknown[0].String(), strings.Join(names, ", "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		e := c.Models[name]
+		e.name = name
+		if f := checkPrivate(path, e); f != nil {
+			return nil, f
+		}
+		if err := e.check(); err != nil {
+			return nil, bad("%s: %v", e.where(), err)
+		}
+		c.Models[name] = e
 	}
 	for name, s := range c.Profiles {
 		if err := s.check(); err != nil {
@@ -127,8 +153,17 @@ func parseConfig(path, text string) (*config, error) {
 	return &c, nil
 }
 
+// syntaxMessage is what is wrong with a line. The library quotes what stands
+// there, which may be a key without quotes.
+func syntaxMessage(e toml.ParseError) string {
+	if strings.HasPrefix(e.LastKey, "models.") || secretName.MatchString(e.LastKey) {
+		return "this cannot be read; a setting is written name = \"value\""
+	}
+	return e.Message
+}
+
 func settingNames() []string {
-	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "[profiles.NAME]"}
+	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "[profiles.NAME]", "[models.NAME]"}
 }
 
 // check finds values that cannot be meant. The same rules hold for flags.
@@ -174,10 +209,10 @@ func (s settings) over(t settings) settings {
 	return t
 }
 
-// profile returns the settings of a profile over those of the file.
+// profile returns the settings of a profile, none for "".
 func (c *config) profile(name string) (settings, error) {
 	if name == "" {
-		return c.settings, nil
+		return settings{}, nil
 	}
 	p, ok := c.Profiles[name]
 	if !ok {
@@ -192,5 +227,5 @@ func (c *config) profile(name string) (settings, error) {
 		}
 		return settings{}, f.withHint("It has none. A profile is a table [profiles." + echoed(name) + "]: mylm config edit")
 	}
-	return p.over(c.settings), nil
+	return p, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -25,16 +26,17 @@ func hostFlag() cli.Flag {
 	return &cli.StringFlag{Name: "host", Usage: "`ADDRESS` of Ollama", DefaultText: "OLLAMA_HOST, or http://127.0.0.1:11434", EnvVars: []string{"MYLM_HOST"}}
 }
 
-// gather lays the settings over each other: flag, MYLM_* variable, profile,
-// configuration file, OLLAMA_HOST.
-func gather(c *cli.Context) (settings, error) {
+// gather lays the settings over each other: flag, MYLM_* variable, profile, the
+// entry of the model, configuration file, OLLAMA_HOST. It returns the entries
+// too. The last model used stands in for one that nothing names.
+func gather(c *cli.Context) (settings, map[string]entry, error) {
 	file, err := interruptibly(c.Context, loadConfig)
 	if err != nil {
-		return settings{}, err
+		return settings{}, nil, err
 	}
-	base, err := file.profile(c.String("profile"))
+	profile, err := file.profile(c.String("profile"))
 	if err != nil {
-		return settings{}, err
+		return settings{}, nil, err
 	}
 	var s settings
 	take(c, "model", c.String, &s.Model)
@@ -51,14 +53,17 @@ func gather(c *cli.Context) (settings, error) {
 		s.Tools = splitList(c.StringSlice("tools"))
 	}
 	if err := s.check(); err != nil {
-		return settings{}, usageError("%v", err)
+		return settings{}, nil, usageError("%v", err)
 	}
-	s = s.over(base)
+	s = s.over(profile)
+	model := cmp.Or(value(s.Model), value(file.Model), lastModel())
+	s.Model = &model
+	s = s.over(file.Models[model].settings()).over(file.settings)
 	if s.Host == nil {
 		host := os.Getenv("OLLAMA_HOST")
 		s.Host = &host
 	}
-	return s, nil
+	return s, file.Models, nil
 }
 
 func take[T any](c *cli.Context, name string, get func(string) T, to **T) {

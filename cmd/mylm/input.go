@@ -205,6 +205,11 @@ const bytesPerToken = 3.5
 // replyRoom is kept free for the reply and for what tools will say.
 const replyRoom = 1024
 
+// usualWindow is what --clip takes a window for that neither the backend nor
+// the configuration tells: the hosted models of today have more, and few
+// servers at home are given less.
+const usualWindow = 32768
+
 // fit makes sure that what was piped in or attached goes into the model's
 // window beside the rest of the request. Too much is refused, or with clip cut
 // where it is longest.
@@ -214,8 +219,15 @@ func (in *input) fit(ctx context.Context, m *opened, request func(prompt string)
 		return nil
 	}
 	window, err := windowOf(ctx, screen, m)
-	if err != nil || window == 0 {
+	if err != nil || window == 0 && m.local {
 		return err
+	}
+	guessed := window == 0
+	if guessed {
+		if !clip {
+			return nil // the server knows, and says so
+		}
+		window = usualWindow
 	}
 	r, err := request("")
 	if err != nil {
@@ -229,10 +241,17 @@ func (in *input) fit(ctx context.Context, m *opened, request func(prompt string)
 		return nil
 	}
 	if !clip {
+		larger := "give a larger window with --num-ctx"
+		if m.provider != nativeProvider {
+			larger = "say in context of the model's entry that its window is larger"
+		}
 		return (&failure{code: exitContextFull, name: "context_full",
 			err: fmt.Errorf("the input is too long for %s: %s is about %d tokens, and there is room for about %d of its %d",
 				m.name, bytesText(int64(size)), tokens(size), max(0, tokens(room)), window)}).
-			withHint("Cut it visibly with --clip, give a larger window with --num-ctx, or let the model read the file itself.")
+			withHint("Cut it visibly with --clip, " + larger + ", or let the model read the file itself.")
+	}
+	if guessed {
+		screen.say(fmt.Sprintf("mylm: nobody tells the context window of %s, so it is taken for %d tokens; context in a [models.NAME] entry says what it is", serverText(m.name), window))
 	}
 	return in.clip(size-room, screen)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"mylm/providers/langchain"
 )
 
 func TestMain(m *testing.M) {
@@ -48,13 +50,31 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TERM", "xterm")
 			env.Setenv("CI", "")
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			for _, p := range langchain.Providers() { // and nobody's key
+				for _, name := range append(p.KeyVars, p.BaseVars...) {
+					env.Setenv(name, "")
+				}
+			}
 			env.Setenv("LONG", strings.Repeat("x", 150))
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
+			"speak": speak,
+			"subst": subst,
 		},
 	})
+}
+
+// subst FROM TO copies a file, for its owner alone, and puts variables of the
+// script in.
+func subst(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: subst FROM TO")
+	}
+	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+	ts.Check(os.Chmod(ts.MkAbs(args[1]), 0o600)) // of one that was there
 }
 
 // exits CODE ARGS... runs mylm and checks its exit code, which "! exec" cannot.

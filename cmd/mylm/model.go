@@ -17,6 +17,7 @@ import (
 
 	"mylm/providers"
 	"mylm/providers/demo"
+	"mylm/providers/langchain"
 	"mylm/providers/ollama"
 	"mylm/providers/scripted"
 )
@@ -24,14 +25,22 @@ import (
 // opened is a model that is ready to be asked.
 type opened struct {
 	providers.Model
-	name   string // as --model takes it
-	notice string // what the user should know about it
-	local  bool   // needs nothing but this program
+	name     string // as --model takes it
+	provider string // "" where it is local
+	entry    string // the name of its entry in the configuration, if it has one
+	notice   string // what the user should know about it
+	local    bool   // needs nothing but this program
 }
 
 // openModel finds the model that the settings, or the circumstances, name.
-func openModel(ctx context.Context, s settings, sc *screen, ask chooser) (*opened, error) {
+func openModel(ctx context.Context, s settings, entries map[string]entry, sc *screen, ask chooser) (*opened, error) {
 	provider, name := splitModel(value(s.Model))
+	if e, ok := entries[value(s.Model)]; ok {
+		if e.Provider != nativeProvider {
+			return openProvider(e)
+		}
+		return openOllama(e, s)
+	}
 	switch provider {
 	case "demo":
 		if name != "" {
@@ -49,6 +58,34 @@ func openModel(ctx context.Context, s settings, sc *screen, ask chooser) (*opene
 		}
 		return &opened{Model: m, name: value(s.Model), local: true}, nil
 	}
+	if provider != nativeProvider {
+		return openProvider(entry{Provider: provider, Model: name})
+	}
+	notice := ""
+	if name == "" {
+		client, err := ollama.New(ollama.Options{Host: value(s.Host)})
+		if err != nil {
+			return nil, wrongHost(err, value(s.Host))
+		}
+		if name, notice, err = defaultModel(ctx, sc, client, ask); err != nil {
+			return nil, err
+		}
+	}
+	o, err := openOllama(entry{Model: name}, s)
+	if err != nil {
+		return nil, err
+	}
+	o.notice = notice
+	// A name that would mean something else when it is typed again.
+	if p, _ := splitModel(name); p != nativeProvider || entries[name].Provider != "" {
+		o.name = nativeProvider + "/" + name
+	}
+	return o, nil
+}
+
+// openOllama opens a model of Ollama's. Where the server is, and the like, an
+// entry has told s already.
+func openOllama(e entry, s settings) (*opened, error) {
 	client, err := ollama.New(ollama.Options{Host: value(s.Host)})
 	if err != nil {
 		return nil, wrongHost(err, value(s.Host))
@@ -61,14 +98,7 @@ func openModel(ctx context.Context, s settings, sc *screen, ask chooser) (*opene
 		}
 		options.KeepAlive = &d
 	}
-	o := &opened{}
-	if name == "" {
-		if name, o.notice, err = defaultModel(ctx, sc, client, ask); err != nil {
-			return nil, err
-		}
-	}
-	o.Model, o.name = client.Model(name, options), name
-	return o, nil
+	return &opened{Model: client.Model(e.Model, options), name: cmp.Or(e.name, e.Model), provider: nativeProvider, entry: e.name}, nil
 }
 
 // wrongHost says where an address that cannot be used comes from.
@@ -76,7 +106,7 @@ func wrongHost(err error, host string) error {
 	if echoed(host) != host { // the error repeats parts of it too
 		err = fmt.Errorf("the Ollama address %q is none", echoed(host))
 	}
-	return configError(err).withHint("The address comes from --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
+	return configError(err).withHint("The address comes from base_url of the model's entry, --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
 }
 
 // splitModel takes provider/name apart. What is not known as a provider is the
@@ -85,22 +115,23 @@ func splitModel(s string) (provider, name string) {
 	switch before, after, slash := strings.Cut(s, "/"); {
 	case s == "demo":
 		return "demo", ""
-	case slash && (before == "ollama" || before == "scripted" || before == "demo"):
+	case slash && (before == nativeProvider || before == "scripted" || before == "demo"):
 		return before, after
+	case slash:
+		if _, known := langchain.Lookup(before); known {
+			return before, after
+		}
 	}
-	return "ollama", s
+	return nativeProvider, s
 }
 
 // chooser asks a person to pick one of several lines. It returns -1 where there
 // is nobody to ask.
 type chooser func(ctx context.Context, title string, lines []string) (int, error)
 
-// defaultModel picks a model when none is configured: the last one used, else
-// the only one installed, else whichever the user chooses.
+// defaultModel picks a model when nothing names one: the only one installed,
+// else whichever the user chooses.
 func defaultModel(ctx context.Context, sc *screen, client *ollama.Client, ask chooser) (name, notice string, err error) {
-	if last := lastModel(); last != "" {
-		return last, "", nil
-	}
 	all, err := listModels(ctx, sc, client)
 	if err != nil {
 		return "", "", err
@@ -191,7 +222,7 @@ func windowOf(ctx context.Context, sc *screen, m *opened) (window int, err error
 	if !ok {
 		return 0, nil
 	}
-	err = patiently(ctx, sc, "asking about "+serverText(m.name), func(ctx context.Context) error {
+	err = patiently(ctx, sc, "asking about "+serverText(m.name), hintOllama, func(ctx context.Context) error {
 		info, err := informer.Info(ctx)
 		window = info.Window
 		return err

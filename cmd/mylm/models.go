@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,35 +18,43 @@ func modelsCommand(s streams) *cli.Command {
 	return &cli.Command{
 		Name:  "models",
 		Usage: "list the models that can be asked",
-		Flags: []cli.Flag{hostFlag(), &cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "as JSON"}},
+		Description: `Without flags: those of Ollama, and the entries [models.NAME] of the configuration.
+What stands under NAME is what "mylm ask -m" takes.
+
+   mylm models --providers            # who else can be asked, and the keys they need
+   mylm models --provider openai      # what one of them has, where it tells`,
+		Flags: []cli.Flag{
+			hostFlag(),
+			&cli.StringFlag{Name: "provider", Usage: "list the models of provider or entry `NAME`"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "providers", Usage: "list the providers instead"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "as JSON"},
+		},
 		Action: func(c *cli.Context) error {
 			if err := errNoArgs(c); err != nil {
 				return err
 			}
-			set, err := gather(c)
+			if c.Bool("providers") && c.IsSet("provider") {
+				return usageError("--providers and --provider are two questions; ask one")
+			}
+			set, entries, err := gather(c)
 			if err != nil {
 				return err
 			}
-			client, err := ollama.New(ollama.Options{Host: value(set.Host)})
-			if err != nil {
-				return wrongHost(err, value(set.Host))
+			l := &listing{cli: c, streams: s, screen: newScreen(s, "auto"), settings: set, entries: entries}
+			name := c.String("provider")
+			switch e, ok := entries[name]; {
+			case c.Bool("providers"):
+				return l.providers()
+			case !c.IsSet("provider"):
+				return l.all()
+			case ok && e.Provider != nativeProvider:
+				return l.ofProvider(e)
+			case ok:
+				return l.ofOllama(e.settings().over(set))
+			case name == nativeProvider:
+				return l.ofOllama(set)
 			}
-			models, err := listModels(c.Context, newScreen(s, "auto"), client)
-			if err != nil {
-				return err
-			}
-			if c.Bool("json") {
-				return printJSON(s.out, models)
-			}
-			if len(models) == 0 {
-				return &failure{code: exitUnreachable, name: "model_missing", err: fmt.Errorf("no models at %s", client.Host()), hint: "Get one: ollama pull qwen3:8b"}
-			}
-			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
-			for _, m := range models {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", serverText(m.Name), bytesText(m.Size), strings.TrimPrefix(contextText(m.Trained), "context "), modTime(m.Modified), uses(m))
-			}
-			return w.Flush()
+			return l.ofProvider(entry{Provider: name})
 		},
 	}
 }
@@ -72,15 +79,17 @@ const askPatience = 30 * time.Second
 
 // listModels asks a server for its models.
 func listModels(ctx context.Context, sc *screen, client *ollama.Client) (models []providers.ModelInfo, err error) {
-	err = patiently(ctx, sc, "asking "+client.Host(), func(ctx context.Context) error {
+	err = patiently(ctx, sc, "asking "+client.Host(), hintOllama, func(ctx context.Context) error {
 		models, err = client.Models(ctx)
 		return err
 	})
 	return models, err
 }
 
+const hintOllama = "Is it Ollama that listens there, and is it well? mylm models asks it again; --host names another."
+
 // patiently does something that has to be done soon, with a spinner.
-func patiently(ctx context.Context, sc *screen, what string, do func(context.Context) error) error {
+func patiently(ctx context.Context, sc *screen, what, hint string, do func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
 	if !sc.still {
@@ -91,7 +100,7 @@ func patiently(ctx context.Context, sc *screen, what string, do func(context.Con
 	err := do(limited)
 	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
 		return &failure{code: exitTimeout, name: string(agent.StopTimeout), err: fmt.Errorf("%s: no answer within %v", what, askPatience),
-			hint: "Is it Ollama that listens there, and is it well? mylm models asks it again; --host names another."}
+			hint: hint}
 	}
 	return err
 }

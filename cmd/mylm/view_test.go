@@ -92,7 +92,7 @@ func TestInterruptWhileReading(t *testing.T) {
 
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err := patiently(t.Context(), &screen{still: true}, "asking x", func(ctx context.Context) error {
+		err := patiently(t.Context(), &screen{still: true}, "asking x", "try again", func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})
@@ -102,7 +102,7 @@ func TestPatience(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := patiently(ctx, &screen{still: true}, "x", func(ctx context.Context) error { return ctx.Err() }); !errors.Is(err, context.Canceled) {
+	if err := patiently(ctx, &screen{still: true}, "x", "", func(ctx context.Context) error { return ctx.Err() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

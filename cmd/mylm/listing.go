@@ -1,0 +1,229 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/providers"
+	"mylm/providers/langchain"
+	"mylm/providers/ollama"
+)
+
+// listing is one run of mylm models.
+type listing struct {
+	cli      *cli.Context
+	streams  streams
+	screen   *screen
+	settings settings
+	entries  map[string]entry
+}
+
+// listed is a model in --json. Provider and Model are those of an entry.
+type listed struct {
+	providers.ModelInfo
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+}
+
+// all lists what Ollama has, and the entries. Entries need no Ollama: without
+// it they are listed all the same, and stderr says what is wrong.
+func (l *listing) all() error {
+	models, host, err := l.installed(l.settings)
+	if err != nil {
+		if len(l.entries) == 0 || l.cli.IsSet("host") || l.cli.Context.Err() != nil {
+			return err
+		}
+		asFailure(err).report(l.screen)
+	}
+	if l.cli.Bool("json") {
+		return printJSON(l.streams.out, append(plain(models), l.configured()...))
+	}
+	if len(models) > 0 {
+		if err := l.table(models); err != nil || len(l.entries) == 0 {
+			return err
+		}
+		if _, err := io.WriteString(l.streams.out, "\n"); err != nil {
+			return err
+		}
+	}
+	if len(l.entries) == 0 {
+		return nothingAt(host).withHint(hintPull)
+	}
+	w := l.writer("NAME\tPROVIDER\tMODEL\tKEY")
+	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
+		e := l.entries[name]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, e.Provider, serverText(e.Model), e.keyText())
+	}
+	return w.Flush()
+}
+
+const hintPull = "Get one: ollama pull qwen3:8b"
+
+// installed are the models of Ollama's, and where it is.
+func (l *listing) installed(s settings) (models []providers.ModelInfo, host string, err error) {
+	client, err := ollama.New(ollama.Options{Host: value(s.Host)})
+	if err != nil {
+		return nil, "", wrongHost(err, value(s.Host))
+	}
+	models, err = listModels(l.cli.Context, l.screen, client)
+	return models, client.Host(), err
+}
+
+// configured are the entries as models.
+func (l *listing) configured() (out []listed) {
+	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
+		e := l.entries[name]
+		info := providers.ModelInfo{Name: name, Info: providers.Info{Window: value(e.Context), Chats: true}}
+		out = append(out, listed{info, e.Provider, e.Model})
+	}
+	return out
+}
+
+// ofOllama lists what one server of Ollama's has.
+func (l *listing) ofOllama(s settings) error {
+	models, host, err := l.installed(s)
+	if err != nil {
+		return err
+	}
+	return l.print(models, nothingAt(host).withHint(hintPull))
+}
+
+// ofProvider lists what a provider says it has, by the names that --model
+// takes. The models of an entry go by their own: the entry has but one.
+func (l *listing) ofProvider(e entry) error {
+	p, ok := langchain.Lookup(e.Provider)
+	if !ok {
+		return noProvider(e.Provider)
+	}
+	m, err := openLangchain(e)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	var models []providers.ModelInfo
+	err = patiently(l.cli.Context, l.screen, "asking "+p.Title, "Try again in a moment.", func(ctx context.Context) error {
+		models, err = m.Models(ctx)
+		return err
+	})
+	if err != nil {
+		f := asFailure(err)
+		(&opened{provider: e.Provider, entry: e.name}).advise(f)
+		return f
+	}
+	if e.name == "" {
+		for i := range models {
+			models[i].Name = e.Provider + "/" + models[i].Name
+		}
+	}
+	return l.print(models, nothingAt(p.Title))
+}
+
+func (l *listing) print(models []providers.ModelInfo, none *failure) error {
+	switch {
+	case l.cli.Bool("json"):
+		return printJSON(l.streams.out, plain(models))
+	case len(models) == 0:
+		return none
+	}
+	return l.table(models)
+}
+
+func nothingAt(where string) *failure {
+	return &failure{code: exitUnreachable, name: string(providers.ModelMissing), err: fmt.Errorf("no models at %s", where)}
+}
+
+// plain is models for JSON, never null.
+func plain(models []providers.ModelInfo) []listed {
+	out := make([]listed, len(models))
+	for i, m := range models {
+		out[i].ModelInfo = m
+	}
+	return out
+}
+
+func (l *listing) writer(head string) *tabwriter.Writer {
+	w := tabwriter.NewWriter(l.streams.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, head)
+	return w
+}
+
+func (l *listing) table(models []providers.ModelInfo) error {
+	w := l.writer("NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
+	for _, m := range models {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", serverText(m.Name), bytesText(m.Size), strings.TrimPrefix(contextText(m.Trained), "context "), modTime(m.Modified), uses(m))
+	}
+	return w.Flush()
+}
+
+// providerListed is a provider in --json. The key itself is never shown.
+type providerListed struct {
+	Name     string   `json:"name"`
+	Title    string   `json:"title"`
+	NeedsKey bool     `json:"needs_key"`
+	KeyVars  []string `json:"key_vars"`
+	KeySet   bool     `json:"key_set"`
+	BaseURL  string   `json:"base_url,omitempty"`
+	Lists    bool     `json:"lists"`
+	Missing  string   `json:"missing,omitempty"`
+}
+
+// native is Ollama through its own client, as a provider.
+var native = langchain.Provider{Name: nativeProvider, Title: "Ollama", BaseVars: []string{"OLLAMA_HOST"}, BaseURL: "http://127.0.0.1:11434", Streams: true, Lists: true}
+
+// providers lists who can be asked.
+func (l *listing) providers() error {
+	all := append([]langchain.Provider{native}, langchain.Providers()...)
+	if l.cli.Bool("json") {
+		out := []providerListed{}
+		for _, p := range all {
+			held, _ := variable(p.KeyVars)
+			out = append(out, providerListed{p.Name, p.Title, p.NeedsKey, append([]string{}, p.KeyVars...), held != "", p.BaseURL, p.Lists, p.Missing})
+		}
+		return printJSON(l.streams.out, out)
+	}
+	w := l.writer("PROVIDER\tTITLE\tKEY\tADDRESS")
+	for _, p := range all {
+		where := cmp.Or(p.BaseURL, "in the configuration")
+		if p.Missing != "" {
+			where = "not in this build: " + oneLine(p.Missing, 200)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.Title, keyText(p), where)
+	}
+	return w.Flush()
+}
+
+// keyText says where a provider's key is looked for, and whether it is there.
+func keyText(p langchain.Provider) string {
+	if len(p.KeyVars) == 0 {
+		return "none"
+	}
+	switch _, name := variable(p.KeyVars); {
+	case name != "":
+		return name + " (set)"
+	case p.NeedsKey:
+		return strings.Join(p.KeyVars, " or ") + " (not set)"
+	}
+	return strings.Join(p.KeyVars, " or ") + " (not set, not needed)"
+}
+
+// keyText says the same for an entry.
+func (e entry) keyText() string {
+	p, _ := langchain.Lookup(e.Provider)
+	switch {
+	case e.Key != "":
+		return "in the configuration"
+	case e.KeyEnv != "":
+		p.KeyVars, p.NeedsKey = []string{e.KeyEnv}, true
+	case e.elsewhere(p):
+		return "none"
+	}
+	return keyText(p)
+}

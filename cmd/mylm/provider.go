@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"mylm/providers"
+	"mylm/providers/langchain"
+)
+
+// openProvider opens a model that is not Ollama's. e stands for what was typed
+// if it has no name.
+func openProvider(e entry) (*opened, error) {
+	m, err := openLangchain(e)
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{Model: m, name: e.name, provider: e.Provider, entry: e.name}
+	if e.name == "" {
+		o.name = e.Provider + "/" + m.Name()
+	}
+	if m.Name() == "" {
+		return nil, usageError("%s: there is no model behind the slash", e.Provider+"/").
+			withHint("mylm models --provider " + e.Provider + " lists the models there are.")
+	}
+	return o, nil
+}
+
+// openLangchain opens a model, whose name may be empty.
+func openLangchain(e entry) (*langchain.Model, error) {
+	p, ok := langchain.Lookup(e.Provider)
+	if !ok {
+		return nil, noProvider(e.Provider)
+	}
+	c, err := e.config(p)
+	if err != nil {
+		return nil, err
+	}
+	m, err := langchain.Open(e.Provider, c)
+	var fault *providers.Error
+	if errors.As(err, &fault) && fault.Kind == providers.BadRequest {
+		if e.name != "" {
+			err = fmt.Errorf("%s: %w", e.where(), err)
+		}
+		return nil, configError(err).withHint(fault.Hint)
+	}
+	return m, err
+}
+
+func noProvider(name string) error {
+	return usageError("there is no provider %q", echoed(name)).withHint("Providers: " + strings.Join(providerNames(), ", "))
+}
+
+// advise makes the hint of a failure fit how the model was named.
+func (o *opened) advise(f *failure) {
+	if f == nil {
+		return
+	}
+	if o.entry != "" && o.provider != "" { // the list is that of the entry's server
+		f.hint = strings.ReplaceAll(f.hint, "--provider "+o.provider+"`", "--provider "+o.entry+"`")
+	}
+	if o.provider != nativeProvider || f.code != exitUnreachable {
+		return
+	}
+	if p, ok := langchain.Lookup(o.name); ok {
+		f.hint += fmt.Sprintf("\n%s is also a provider: mylm ask -m %s/MODEL asks it.", p.Name, p.Name)
+	} else if strings.Contains(o.name, "/") {
+		f.hint += "\nIf its beginning should be a provider: mylm models --providers lists them."
+	}
+}
