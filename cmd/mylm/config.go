@@ -121,6 +121,9 @@ func parseConfig(path, text string) (*config, error) {
 	if errors.As(err, &syntax) {
 		return nil, bad("line %d: %s", syntax.Position.Line, syntaxMessage(syntax))
 	}
+	if key := notTable(meta); key != "" {
+		return nil, bad("%s must be a table: [%s], or name = value in braces", key, key)
+	}
 	if err != nil {
 		return nil, bad("%v", err)
 	}
@@ -151,6 +154,25 @@ func parseConfig(path, text string) (*config, error) {
 		return nil, bad("%v", err)
 	}
 	return &c, nil
+}
+
+// notTable is the first key that should be a table and is none, "" if there is
+// none: the library passes over such a value in silence.
+func notTable(meta toml.MetaData) string {
+	for _, key := range meta.Keys() {
+		tables := key[0] == "models" || key[0] == "profiles"
+		switch len(key) {
+		case 1, 2:
+		case 3:
+			tables = key[0] == "models" && (key[2] == "headers" || key[2] == "settings")
+		default:
+			tables = false
+		}
+		if tables && meta.Type(key...) != "Hash" {
+			return key.String()
+		}
+	}
+	return ""
 }
 
 // syntaxMessage is what is wrong with a line. The library quotes what stands

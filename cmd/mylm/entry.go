@@ -136,7 +136,7 @@ func (e entry) secrets() []string {
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
-var secretName = regexp.MustCompile(`(?i)key|token|secret|password|auth|cookie|credential`)
+var secretName = regexp.MustCompile(`(?i)key|token($|[^s])|secret|password|auth|cookie|credential`)
 
 // private reports whether the entry holds what others must not read. A header
 // such as X-Title is masked, but no reason to refuse a file.

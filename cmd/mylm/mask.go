@@ -14,8 +14,19 @@ import (
 // mask stands for what is secret.
 const mask = "********"
 
-// commentedKey is a key that was taken out of use, but not out of the file.
-var commentedKey = regexp.MustCompile(`(?m)^([^\n"']*#.*\b["']?key["']?[ \t]*=[ \t]*)\S.*$`)
+// commented is a setting that was taken out of use, but not out of the file.
+var commented = regexp.MustCompile(`(#.*?\b)([\w-]+)(["']?[ \t]*=[ \t]*)(\S.*)`)
+
+// maskComment masks the value of a secret in a comment.
+func maskComment(line string) string {
+	m := commented.FindStringSubmatch(line)
+	name, value := m[2], m[4]
+	secret := name != "key_env" && secretName.MatchString(name) || (name == "headers" || name == "settings") && secretName.MatchString(value)
+	if !secret {
+		return line
+	}
+	return m[1] + m[2] + m[3] + mask
+}
 
 // leastPlain is how long a secret has to be to be looked for without quotes: a
 // short one would be found in the middle of words.
@@ -38,7 +49,7 @@ func masked(text string, c *config) (string, error) {
 			text = strings.ReplaceAll(text, s, mask)
 		}
 	}
-	text = commentedKey.ReplaceAllString(text, "${1}"+mask)
+	text = commented.ReplaceAllStringFunc(text, maskComment)
 	// Escapes and line ends within strings are spelled in many ways: whether
 	// something is left shows in what the text now says.
 	var after config
