@@ -52,6 +52,29 @@ func (e entry) settings() settings {
 	return s
 }
 
+// entryFor finds the entry that a name means: its own, or NAME/MODEL for another
+// model at the same place.
+func entryFor(entries map[string]entry, name string) (e entry, ok bool) {
+	if e, ok = entries[name]; ok {
+		return e, true
+	}
+	name, model, _ := strings.Cut(name, "/")
+	if e, ok = entries[name]; !ok || model == "" {
+		return entry{}, false
+	}
+	if e.Model != "" && e.Model != model {
+		e.Context = nil // of the other one
+	}
+	e.Model = model
+	return e, true
+}
+
+// noModel is for an entry that says where, but not whom to ask.
+func (e entry) noModel() error {
+	return configError(fmt.Errorf("%s names no model", e.where())).
+		withHint(fmt.Sprintf("Set model there, or ask with -m %s/MODEL; mylm models --provider %s lists what there is.", e.name, e.name))
+}
+
 // where names the entry in messages.
 func (e entry) where() string { return "[models." + e.name + "]" }
 
@@ -92,9 +115,6 @@ func (e entry) checkNative() error {
 	if e.Key+e.KeyEnv != "" || e.Headers != nil || e.Settings != nil {
 		return errors.New("Ollama takes no key, key_env, headers or settings; a password goes into base_url")
 	}
-	if e.Model == "" {
-		return errors.New("model is missing")
-	}
 	return nil
 }
 
@@ -106,19 +126,14 @@ func (e entry) checkOpen(p langchain.Provider) error {
 	if p.Missing != "" || incomplete || e.BaseURL == "" && p.BaseURL == "" {
 		return nil
 	}
-	m, err := langchain.Open(e.Provider, langchain.Config{
+	_, err := langchain.Open(e.Provider, langchain.Config{
 		Model: e.Model, BaseURL: e.BaseURL, Key: cmp.Or(e.Key, "none"), Headers: e.Headers, Window: value(e.Context), Settings: e.Settings,
 	})
 	var fault *providers.Error
-	switch {
-	case errors.As(err, &fault) && fault.Hint != "":
+	if errors.As(err, &fault) && fault.Hint != "" {
 		return fmt.Errorf("%s. %s", fault.Message, strings.TrimSuffix(fault.Hint, "."))
-	case err != nil:
-		return err
-	case m.Name() == "":
-		return errors.New("model is missing")
 	}
-	return nil
+	return err
 }
 
 // secrets are the values that are shown to nobody: the key, every header, and

@@ -10,7 +10,7 @@ import (
 // modelFlags choose a model and how it is run.
 func modelFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "`NAME` as mylm models lists it, provider/name, or demo", EnvVars: []string{"MYLM_MODEL"}},
+		&cli.StringFlag{Name: "model", Aliases: []string{"m"}, Usage: "`NAME` as mylm models lists it, PROVIDER/NAME, or demo", EnvVars: []string{"MYLM_MODEL"}},
 		&cli.StringFlag{Name: "profile", Usage: "use [profiles.`NAME`] of the configuration", EnvVars: []string{"MYLM_PROFILE"}},
 		hostFlag(),
 		&cli.Float64Flag{Name: "temperature", Usage: "0 is the most predictable", DefaultText: "the model's own", EnvVars: []string{"MYLM_TEMPERATURE"}},
@@ -58,7 +58,8 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	s = s.over(profile)
 	model := cmp.Or(value(s.Model), value(file.Model), lastModel())
 	s.Model = &model
-	s = s.over(file.Models[model].settings()).over(file.settings)
+	e, _ := entryFor(file.Models, model)
+	s = s.over(e.settings()).over(file.settings)
 	if s.Host == nil {
 		host := os.Getenv("OLLAMA_HOST")
 		s.Host = &host

@@ -97,7 +97,7 @@ func (l *listing) ofOllama(s settings) error {
 }
 
 // ofProvider lists what a provider says it has, by the names that --model
-// takes. The models of an entry go by their own: the entry has but one.
+// takes.
 func (l *listing) ofProvider(e entry) error {
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
@@ -118,10 +118,8 @@ func (l *listing) ofProvider(e entry) error {
 		(&opened{provider: e.Provider, entry: e.name}).advise(f)
 		return f
 	}
-	if e.name == "" {
-		for i := range models {
-			models[i].Name = e.Provider + "/" + models[i].Name
-		}
+	for i := range models {
+		models[i].Name = cmp.Or(e.name, e.Provider) + "/" + models[i].Name
 	}
 	return l.print(models, nothingAt(p.Title))
 }

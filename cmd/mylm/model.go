@@ -34,13 +34,14 @@ type opened struct {
 
 // openModel finds the model that the settings, or the circumstances, name.
 func openModel(ctx context.Context, s settings, entries map[string]entry, sc *screen, ask chooser) (*opened, error) {
-	provider, name := splitModel(value(s.Model))
-	if e, ok := entries[value(s.Model)]; ok {
+	typed := value(s.Model)
+	if e, ok := entryFor(entries, typed); ok {
 		if e.Provider != nativeProvider {
-			return openProvider(e)
+			return openProvider(e, typed)
 		}
-		return openOllama(e, s)
+		return openOllama(e, typed, s)
 	}
+	provider, name := splitModel(typed)
 	switch provider {
 	case "demo":
 		if name != "" {
@@ -54,12 +55,12 @@ func openModel(ctx context.Context, s settings, entries map[string]entry, sc *sc
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			return nil, usageError("model %s: %s", echoed(value(s.Model)), echoing(err, name))
+			return nil, usageError("model %s: %s", echoed(typed), echoing(err, name))
 		}
 		return &opened{Model: m, name: value(s.Model), local: true}, nil
 	}
 	if provider != nativeProvider {
-		return openProvider(entry{Provider: provider, Model: name})
+		return openProvider(entry{Provider: provider, Model: name}, typed)
 	}
 	notice := ""
 	if name == "" {
@@ -71,21 +72,26 @@ func openModel(ctx context.Context, s settings, entries map[string]entry, sc *sc
 			return nil, err
 		}
 	}
-	o, err := openOllama(entry{Model: name}, s)
-	if err != nil {
-		return nil, err
+	// A name that would mean something else when it is typed again keeps its
+	// provider.
+	typed = name
+	_, taken := entryFor(entries, name)
+	if p, _ := splitModel(name); p != nativeProvider || taken {
+		typed = nativeProvider + "/" + name
 	}
-	o.notice = notice
-	// A name that would mean something else when it is typed again.
-	if p, _ := splitModel(name); p != nativeProvider || entries[name].Provider != "" {
-		o.name = nativeProvider + "/" + name
+	o, err := openOllama(entry{Model: name}, typed, s)
+	if err == nil {
+		o.notice = notice
 	}
-	return o, nil
+	return o, err
 }
 
 // openOllama opens a model of Ollama's. Where the server is, and the like, an
 // entry has told s already.
-func openOllama(e entry, s settings) (*opened, error) {
+func openOllama(e entry, typed string, s settings) (*opened, error) {
+	if e.Model == "" {
+		return nil, e.noModel()
+	}
 	client, err := ollama.New(ollama.Options{Host: value(s.Host)})
 	if err != nil {
 		return nil, wrongHost(err, value(s.Host))
@@ -98,7 +104,7 @@ func openOllama(e entry, s settings) (*opened, error) {
 		}
 		options.KeepAlive = &d
 	}
-	return &opened{Model: client.Model(e.Model, options), name: cmp.Or(e.name, e.Model), provider: nativeProvider, entry: e.name}, nil
+	return &opened{Model: client.Model(e.Model, options), name: typed, provider: nativeProvider, entry: e.name}, nil
 }
 
 // wrongHost says where an address that cannot be used comes from.

@@ -11,20 +11,17 @@ import (
 
 // openProvider opens a model that is not Ollama's. e stands for what was typed
 // if it has no name.
-func openProvider(e entry) (*opened, error) {
+func openProvider(e entry, typed string) (*opened, error) {
 	m, err := openLangchain(e)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case m.Name() == "" && e.name != "":
+		return nil, e.noModel()
+	case m.Name() == "":
+		return nil, usageError("%s: there is no model behind the slash", typed).withHint("mylm models --provider " + e.Provider + " lists the models there are.")
 	}
-	o := &opened{Model: m, name: e.name, provider: e.Provider, entry: e.name}
-	if e.name == "" {
-		o.name = e.Provider + "/" + m.Name()
-	}
-	if m.Name() == "" {
-		return nil, usageError("%s: there is no model behind the slash", e.Provider+"/").
-			withHint("mylm models --provider " + e.Provider + " lists the models there are.")
-	}
-	return o, nil
+	return &opened{Model: m, name: typed, provider: e.Provider, entry: e.name}, nil
 }
 
 // openLangchain opens a model, whose name may be empty.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"mylm/providers/ollama/internal/ollamatest"
+	"mylm/providers/internal/ollamatest"
 )
 
 // The prompt does not fit: the message has the numbers, with servers before

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"mylm/providers/ollama/internal/ollamatest"
+	"mylm/providers/internal/ollamatest"
 )
 
 // What is set arrives, and nothing else is sent.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"mylm/providers/ollama/internal/ollamatest"
+	"mylm/providers/internal/ollamatest"
 )
 
 // TestEndToEnd asks real servers through the mylm command. Package ollamatest

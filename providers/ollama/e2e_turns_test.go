@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"mylm/providers/ollama/internal/ollamatest"
+	"mylm/providers/internal/ollamatest"
 )
 
 // kept is how a call of execute_command stands in the conversation.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"mylm/providers"
+	"mylm/providers/internal/ollamatest"
+	"mylm/providers/internal/scriptmodel"
 	"mylm/providers/ollama"
-	"mylm/providers/ollama/internal/ollamatest"
-	"mylm/providers/ollama/internal/scriptmodel"
 )
 
 // The tests of this file talk to a real server; package ollamatest says how to

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mylm/providers/ollama/internal/gguf"
+	"mylm/providers/internal/gguf"
 )
 
 // That files are right shows where models are read back: in scriptmodel.

@@ -22,7 +22,7 @@ const (
 	requireEnv = "OLLAMA_TEST_REQUIRED"
 )
 
-// Server is a running `ollama serve`.
+// Server is a running `ollama serve`, or llama.cpp's server.
 type Server struct {
 	URL string
 
@@ -36,6 +36,24 @@ type Server struct {
 // ("OLLAMA_NUM_PARALLEL=1"). Without a program to run, the test is skipped.
 func Start(t testing.TB, env ...string) *Server {
 	t.Helper()
+	bin, dir := binary(t), tempDir(t)
+	address := freePort(t)
+	cmd := exec.Command(bin, "serve")
+	cmd.Env = append(withoutOllama(os.Environ()),
+		"HOME="+dir, // serve makes itself a key pair there
+		"OLLAMA_HOST="+address,
+		"OLLAMA_MODELS="+filepath.Join(dir, "models"),
+		"OLLAMA_NO_CLOUD=1",
+		"OLLAMA_KEEP_ALIVE=10m",
+		"OLLAMA_CONTEXT_LENGTH=8192",
+	)
+	cmd.Env = append(cmd.Env, env...)
+	return launch(t, cmd, address, "/api/version")
+}
+
+// binary is the ollama program to test with.
+func binary(t testing.TB) string {
+	t.Helper()
 	bin := os.Getenv(binaryEnv)
 	switch {
 	case bin != "" && supported:
@@ -44,37 +62,26 @@ func Start(t testing.TB, env ...string) *Server {
 	default:
 		t.Skipf("no Ollama to test against: set %s=$(scripts/get-ollama DIR)", binaryEnv)
 	}
-	// Not t.TempDir: a runner may outlive its parent by a moment, and files
-	// that appear late fail TempDir's clean-up.
+	return bin
+}
+
+// tempDir is not t.TempDir: a runner may outlive its parent by a moment, and
+// files that appear late fail TempDir's clean-up.
+func tempDir(t testing.TB) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "ollamatest")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := launch(t, bin, dir, env)
-	t.Cleanup(func() {
-		s.stop()
-		if t.Failed() {
-			t.Logf("ollama serve said at the end:\n%s", s.logTail(8000))
-		}
-	})
-	return s
+	return dir
 }
 
-func launch(t testing.TB, bin, dir string, env []string) *Server {
+// launch runs a server until the test ends, and returns when it answers at the
+// path.
+func launch(t testing.TB, cmd *exec.Cmd, address, path string) *Server {
 	t.Helper()
-	address := freePort(t)
-	s := &Server{URL: "http://" + address, log: &logBuffer{}, done: make(chan struct{})}
-	s.cmd = exec.Command(bin, "serve")
-	s.cmd.Env = append(withoutOllama(os.Environ()),
-		"HOME="+dir, // serve makes itself a key pair there
-		"OLLAMA_HOST="+address,
-		"OLLAMA_MODELS="+filepath.Join(dir, "models"),
-		"OLLAMA_NO_CLOUD=1",
-		"OLLAMA_KEEP_ALIVE=10m",
-		"OLLAMA_CONTEXT_LENGTH=8192",
-	)
-	s.cmd.Env = append(s.cmd.Env, env...)
+	s := &Server{URL: "http://" + address, cmd: cmd, log: &logBuffer{}, done: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	ownGroup(s.cmd)
 	if err := s.cmd.Start(); err != nil {
@@ -84,7 +91,13 @@ func launch(t testing.TB, bin, dir string, env []string) *Server {
 		s.cmd.Wait()
 		close(s.done)
 	}()
-	s.awaitReady(t)
+	t.Cleanup(func() {
+		s.stop()
+		if t.Failed() {
+			t.Logf("%s said at the end:\n%s", cmd.Args, s.logTail(8000))
+		}
+	})
+	s.awaitReady(t, path)
 	return s
 }
 
@@ -98,23 +111,24 @@ func freePort(t testing.TB) string {
 	return l.Addr().String()
 }
 
-func (s *Server) awaitReady(t testing.TB) {
+func (s *Server) awaitReady(t testing.TB, path string) {
 	t.Helper()
 	const patience = 30 * time.Second
 	for deadline := time.Now().Add(patience); ; {
-		resp, err := http.Get(s.URL + "/api/version")
+		resp, err := http.Get(s.URL + path)
 		if err == nil {
 			resp.Body.Close()
-			return
+			if resp.StatusCode == http.StatusOK {
+				return
+			}
 		}
 		select {
 		case <-s.done:
-			t.Fatalf("ollama serve ended: %s", s.logTail(2000))
+			t.Fatalf("%s ended: %s", s.cmd.Args, s.logTail(2000))
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			s.stop()
-			t.Fatalf("ollama serve is not ready after %v: %s", patience, s.logTail(2000))
+			t.Fatalf("%s is not ready after %v: %s", s.cmd.Args, patience, s.logTail(2000))
 		}
 	}
 }

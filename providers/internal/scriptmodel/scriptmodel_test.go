@@ -11,7 +11,7 @@ import (
 	"testing"
 	"text/template"
 
-	. "mylm/providers/ollama/internal/scriptmodel"
+	. "mylm/providers/internal/scriptmodel"
 )
 
 type message struct{ Role, Content, Thinking string }

@@ -1,11 +1,14 @@
 // Package ollamatest runs a private Ollama server for a test and loads computed
-// models into it.
+// models into it, or llama.cpp's own server, which Ollama brings along, with
+// one of them.
 //
 // # Smallest use
 //
 //	s := ollamatest.Start(t)
 //	s.Create(t, "m", &scriptmodel.Model{Default: "Hello."})
 //	client, err := ollama.New(ollama.Options{Host: s.URL})
+//
+//	l := ollamatest.StartLlama(t, &scriptmodel.Model{Default: "Hello.", Jinja: true})
 //
 // # Words
 //

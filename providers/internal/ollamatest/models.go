@@ -3,7 +3,7 @@ package ollamatest
 import (
 	"strings"
 
-	s "mylm/providers/ollama/internal/scriptmodel"
+	s "mylm/providers/internal/scriptmodel"
 )
 
 // What the model of Agent says.

@@ -3,7 +3,7 @@ package scriptmodel
 import (
 	"io"
 
-	"mylm/providers/ollama/internal/gguf"
+	"mylm/providers/internal/gguf"
 )
 
 // Script is one canned reply.

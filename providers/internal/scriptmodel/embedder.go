@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"mylm/providers/ollama/internal/gguf"
+	"mylm/providers/internal/gguf"
 )
 
 // Embedder is a computed embedding model: one BERT layer whose weights are
