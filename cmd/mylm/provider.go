@@ -25,7 +25,7 @@ func openProvider(e entry, typed string) (*opened, error) {
 }
 
 // openLangchain opens a model, whose name may be empty.
-func openLangchain(e entry) (*langchain.Model, error) {
+func openLangchain(e entry) (*discreet, error) {
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
 		return nil, noProvider(e.Provider)
@@ -42,7 +42,10 @@ func openLangchain(e entry) (*langchain.Model, error) {
 		}
 		return nil, configError(err).withHint(fault.Hint)
 	}
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	return newDiscreet(m, c), nil
 }
 
 func noProvider(name string) error {

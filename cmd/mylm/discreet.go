@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+
+	"mylm/providers"
+	"mylm/providers/langchain"
+)
+
+// discreet is a model whose errors hold no secrets: servers repeat what they
+// were sent, and a key may also stand in a header.
+type discreet struct {
+	*langchain.Model
+	secrets []string
+}
+
+// newDiscreet keeps the secrets of the configuration that m was opened with.
+func newDiscreet(m *langchain.Model, c langchain.Config) *discreet {
+	d := &discreet{Model: m}
+	for _, s := range (entry{Key: c.Key, Headers: c.Headers, Settings: c.Settings}).secrets() {
+		words := append(strings.Fields(s), s) // "Bearer KEY" may come back without its first word
+		for _, w := range words {
+			if len(w) >= leastPlain {
+				d.secrets = append(d.secrets, w, mask)
+			}
+		}
+	}
+	return d
+}
+
+// Generate implements providers.Model.
+func (d *discreet) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		for c, err := range d.Model.Generate(ctx, r) {
+			if !yield(c, d.hide(err)) {
+				return
+			}
+		}
+	}
+}
+
+// Models implements providers.Lister.
+func (d *discreet) Models(ctx context.Context) ([]providers.ModelInfo, error) {
+	models, err := d.Model.Models(ctx)
+	return models, d.hide(err)
+}
+
+func (d *discreet) hide(err error) error {
+	var e *providers.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	hidden := *e
+	r := strings.NewReplacer(d.secrets...)
+	hidden.Message, hidden.Hint = r.Replace(e.Message), r.Replace(e.Hint)
+	return &hidden
+}
