@@ -113,7 +113,7 @@ func (e entry) check() error {
 // checkNative refuses what Ollama's own client has no use for.
 func (e entry) checkNative() error {
 	if e.Key+e.KeyEnv != "" || e.Headers != nil || e.Settings != nil {
-		return errors.New("Ollama takes no key, key_env, headers or settings; a password goes into base_url")
+		return errors.New("key, key_env, headers and settings are not for Ollama; a password goes into base_url")
 	}
 	return nil
 }
