@@ -69,7 +69,7 @@ func openModel(ctx context.Context, s settings, entries map[string]entry, sc *sc
 			return nil, wrongHost(err, value(s.Host))
 		}
 		if name, notice, err = defaultModel(ctx, sc, client, ask); err != nil {
-			return nil, err
+			return nil, alsoThere(err, entries)
 		}
 	}
 	// A name that would mean something else when it is typed again keeps its

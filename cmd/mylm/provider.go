@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"mylm/providers"
@@ -68,4 +70,22 @@ func (o *opened) advise(f *failure) {
 	} else if strings.Contains(o.name, "/") {
 		f.hint += "\nIf its beginning should be a provider: mylm models --providers lists them."
 	}
+}
+
+// alsoThere adds to a failure of Ollama's who else could be asked.
+func alsoThere(err error, entries map[string]entry) error {
+	f := asFailure(err)
+	if f.code != exitUnreachable {
+		return err
+	}
+	if names := slices.Sorted(maps.Keys(entries)); len(names) > 0 {
+		f.hint += fmt.Sprintf("\nOr name an entry of the configuration: mylm ask -m %s \"...\"", names[0])
+		return f
+	}
+	for _, p := range langchain.Providers() {
+		if _, name := variable(p.KeyVars); name != "" && p.Missing == "" {
+			f.hint += fmt.Sprintf("\n%s is set: mylm ask -m %s/MODEL asks %s.", name, p.Name, p.Title)
+		}
+	}
+	return f
 }
