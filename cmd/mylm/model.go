@@ -233,6 +233,9 @@ func windowOf(ctx context.Context, sc *screen, m *opened) (window int, err error
 		window = info.Window
 		return err
 	})
+	if err != nil && m.provider != nativeProvider && ctx.Err() == nil {
+		return 0, nil // not every server has a list; what is wrong shows when the model is asked
+	}
 	return window, err
 }
 

@@ -91,18 +91,26 @@ func event(kind string, v map[string]any) string {
 	return "event: " + kind + "\ndata: " + object(v) + "\n\n"
 }
 
-// speak WIRE FILE starts a server for the rest of the script that speaks WIRE
+// speak [-nolist] WIRE FILE starts a server for the rest of the script that speaks WIRE
 // and says the replies of FILE (as for the model scripted/FILE). $URL is where
 // it is; what it was sent is in the file requests: for each request a line with
 // method and path, the headers, and the body. It knows the models good and
-// better, and wants speakKey; a wrong key it repeats in the error.
+// better, and wants speakKey; a wrong key it repeats in the error. With -nolist
+// it does not list its models.
 func speak(ts *testscript.TestScript, neg bool, args []string) {
 	wire, ok := spoken{}, false
+	noList := len(args) == 3 && args[0] == "-nolist"
+	if noList {
+		args = args[1:]
+	}
 	if len(args) == 2 {
 		wire, ok = wires[args[0]]
 	}
+	if noList {
+		wire.list = ""
+	}
 	if neg || !ok {
-		ts.Fatalf("usage: speak WIRE FILE, with a wire of %v", slices.Sorted(maps.Keys(wires)))
+		ts.Fatalf("usage: speak [-nolist] WIRE FILE, with a wire of %v", slices.Sorted(maps.Keys(wires)))
 	}
 	model, err := scripted.Parse(ts.ReadFile(args[1]))
 	ts.Check(err)
