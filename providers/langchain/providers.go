@@ -78,7 +78,7 @@ type backend struct {
 }
 
 // backends are the providers of this build.
-var backends = byName(openAILike, []backend{anthropicBackend})
+var backends = byName(openAILike, []backend{anthropicBackend, cohereBackend, googleBackend})
 
 func byName(lists ...[]backend) map[string]backend {
 	all := map[string]backend{}

@@ -179,6 +179,9 @@ func (r *rewritten) take(line []byte) error {
 		r.data = append(append(r.data, value...), '\n')
 	case string(name) == "error" && json.Valid(value):
 		return r.dispatch(fmt.Appendf(nil, `{"error":%s}`, value))
+	case string(line) == "{": // Google writes errors over several lines
+		r.in = bufio.NewReader(io.MultiReader(strings.NewReader("{"), r.in))
+		r.step = r.all
 	case line[0] == '{':
 		return r.dispatch(line)
 	}

@@ -19,7 +19,7 @@ func (m *Model) told(c complaint, status int, h http.Header) *providers.Error {
 	case c.overflow():
 		e.Kind, e.PromptTokens, e.Window = providers.Overflow, c.prompt, c.window
 		m.describeOverflow(e)
-	case c.is("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") ||
+	case c.is("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") || status == 498 || // Cohere's
 		c.says("content management policy", "content policy", "flagged by*moderation", "requires moderation", "prohibited_content"):
 		e.Kind, e.Permanent, e.Hint = providers.Filtered, true, hintFiltered
 	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota") || status == http.StatusPaymentRequired ||

@@ -51,7 +51,7 @@ type speech struct {
 }
 
 // speeches are the wires that every test below goes over.
-var speeches = []speech{openAISpeech, anthropicSpeech}
+var speeches = []speech{openAISpeech, anthropicSpeech, cohereSpeech, googleSpeech}
 
 const testKey = "sk-test-0123456789"
 

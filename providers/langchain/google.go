@@ -1,0 +1,226 @@
+package langchain
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"mylm/providers"
+)
+
+// googleBackend speaks Gemini's own API. langchaingo's model for OpenAI carries
+// it: the request is written anew on its way out, and the reply is read into
+// OpenAI's form. langchaingo's backend for Google stands on a client library
+// that Google has given up, which would double the size of the program.
+var googleBackend = backend{
+	Provider: Provider{
+		Name: "googleai", Title: "Google", BaseURL: "https://generativelanguage.googleapis.com/v1beta", NeedsKey: true,
+		KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseVars: []string{"GOOGLE_GEMINI_BASE_URL"},
+		Streams: true, Lists: true,
+	},
+	open: openGoogle,
+	wire: wire{
+		edit:   editGoogle,
+		reader: func() reader { return googleReader{} },
+		think:  thinkGoogle,
+	},
+	list: lister{
+		path:      googleModelsPath,
+		authorize: func(h http.Header, c Config) { h.Set(googleKey, c.Key) },
+		read:      googleModels,
+	},
+	noEmpty: true,
+}
+
+const (
+	googleKey        = "X-Goog-Api-Key"
+	googleModelsPath = "/models?pageSize=1000"
+)
+
+// transportFunc is a RoundTripper that changes requests on their way.
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func openGoogle(c Config, client *http.Client) (llms.Model, error) {
+	kind, name, ok := strings.Cut(c.Model, "/") // tunedModels/x
+	if !ok {
+		kind, name = "models", c.Model
+	}
+	to, err := url.Parse(c.BaseURL + "/" + url.PathEscape(kind) + "/" + url.PathEscape(name) + ":streamGenerateContent?alt=sse")
+	if err != nil {
+		return nil, err
+	}
+	next := client.Transport
+	return openOpenAI(c, &http.Client{CheckRedirect: client.CheckRedirect, Transport: transportFunc(func(req *http.Request) (*http.Response, error) {
+		req = req.Clone(req.Context())
+		req.URL = to
+		req.Header.Del("Authorization")
+		if c.Key != "" {
+			req.Header.Set(googleKey, c.Key)
+		}
+		return next.RoundTrip(req)
+	})})
+}
+
+// editGoogle writes the request from what was asked.
+func editGoogle(f fields, a asked) {
+	f.keep()
+	conversation := slices.DeleteFunc(oneSystem(a.Messages), func(m providers.Message) bool { return m.Text == "" })
+	contents := make([]any, 0, len(conversation))
+	for _, m := range conversation {
+		parts := []any{map[string]string{"text": m.Text}}
+		switch m.Role {
+		case providers.System:
+			f.set("systemInstruction", map[string]any{"parts": parts})
+		case providers.Assistant:
+			contents = append(contents, map[string]any{"role": "model", "parts": parts})
+		default:
+			contents = append(contents, map[string]any{"role": "user", "parts": parts})
+		}
+	}
+	f.set("contents", contents)
+	config := fields{}
+	config.sampling(a, "seed", "maxOutputTokens")
+	config.thinking(a, thinkGoogle)
+	if len(config) > 0 {
+		f.set("generationConfig", config)
+	}
+}
+
+// thinkGoogle leaves it to the model how much it thinks: that is what a budget
+// of -1 means.
+func thinkGoogle(on bool, _ asked) map[string]any {
+	if !on {
+		return map[string]any{"thinkingConfig": map[string]any{"thinkingBudget": 0}}
+	}
+	return map[string]any{"thinkingConfig": map[string]any{"thinkingBudget": -1, "includeThoughts": true}}
+}
+
+// googleReader reads the replies of Gemini's API.
+type googleReader struct{}
+
+// googleReply is an event of a stream, or a reply in one piece.
+type googleReply struct {
+	Error      json.RawMessage `json:"error"`
+	Candidates []struct {
+		Index   int `json:"index"`
+		Content struct {
+			Parts []struct {
+				Text    string `json:"text"`
+				Thought bool   `json:"thought"`
+			} `json:"parts"`
+		} `json:"content"`
+		FinishReason  string `json:"finishReason"`
+		FinishMessage string `json:"finishMessage"`
+	} `json:"candidates"`
+	Feedback struct {
+		BlockReason string `json:"blockReason"`
+	} `json:"promptFeedback"`
+	Usage struct {
+		Prompt   int `json:"promptTokenCount"`
+		Output   int `json:"candidatesTokenCount"`
+		Thoughts int `json:"thoughtsTokenCount"`
+		Cached   int `json:"cachedContentTokenCount"`
+	} `json:"usageMetadata"`
+}
+
+func (googleReader) event(r *reply, data []byte) ([]byte, error) {
+	var e googleReply
+	if err := json.Unmarshal(data, &e); err != nil {
+		return nil, errGarbled
+	}
+	return e.read(r, data), nil
+}
+
+// whole reads one reply, or a stream that came as a list of events.
+func (googleReader) whole(r *reply, body []byte) (out []byte, err error) {
+	var events []json.RawMessage
+	if decode(body, &events) != nil {
+		events = []json.RawMessage{body}
+	}
+	for _, data := range events {
+		var e googleReply
+		if err := decode(data, &e); err != nil {
+			return nil, errGarbled
+		}
+		out = append(out, e.read(r, data)...)
+	}
+	return out, nil
+}
+
+// read notes what e tells and writes it as OpenAI would. More than one event
+// may give a reason to finish.
+func (e *googleReply) read(r *reply, data []byte) (out []byte) {
+	if len(e.Error) > 0 {
+		c, ok := complain(data)
+		if !ok {
+			c.text = "the reply ended with an error"
+		}
+		r.fault = &c
+		return nil
+	}
+	if reason := e.Feedback.BlockReason; reason != "" {
+		r.fault = &complaint{text: fmt.Sprintf("the prompt was blocked (%s)", reason), names: " content_filter "}
+		return nil
+	}
+	for _, c := range e.Candidates {
+		if c.Index != 0 {
+			continue
+		}
+		for _, p := range c.Content.Parts {
+			if p.Thought {
+				out = openAIPieces(out, "reasoning_content", p.Text)
+				continue
+			}
+			r.passed += len(p.Text)
+			out = openAIPieces(out, "content", p.Text)
+		}
+		if c.FinishReason != "" {
+			r.ended, r.stop = true, c.FinishReason
+		}
+	}
+	e.count(&r.usage)
+	return out
+}
+
+// count notes the cost, which each event tells as it stands.
+func (e *googleReply) count(u *providers.Usage) {
+	if e.Usage.Prompt == 0 && e.Usage.Output == 0 {
+		return
+	}
+	u.Prompt, u.Output = e.Usage.Prompt, e.Usage.Output+e.Usage.Thoughts
+	if e.Usage.Cached > 0 {
+		u.Evaluated = max(0, u.Prompt-e.Usage.Cached)
+	}
+}
+
+func googleModels(body []byte) ([]providers.ModelInfo, string, error) {
+	var list struct {
+		Models *[]struct {
+			Name    string   `json:"name"`
+			Input   int      `json:"inputTokenLimit"`
+			Methods []string `json:"supportedGenerationMethods"`
+		} `json:"models"`
+		Next string `json:"nextPageToken"`
+	}
+	if err := decode(body, &list); err != nil || list.Models == nil {
+		return nil, "", errGarbled
+	}
+	out := make([]providers.ModelInfo, 0, len(*list.Models))
+	for _, m := range *list.Models {
+		out = append(out, providers.ModelInfo{Name: strings.TrimPrefix(m.Name, "models/"), Info: providers.Info{
+			Trained: m.Input, Chats: slices.Contains(m.Methods, "generateContent"), Embeds: slices.Contains(m.Methods, "embedContent"),
+		}})
+	}
+	next := ""
+	if list.Next != "" {
+		next = googleModelsPath + "&pageToken=" + url.QueryEscape(list.Next)
+	}
+	return out, next, nil
+}
