@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,12 @@ func TestFaults(t *testing.T) {
 	for _, s := range speeches {
 		for _, tt := range faults {
 			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
+				if slices.Contains(s.cannot, tt.name) {
+					t.Skip("this wire cannot fail so")
+				}
+				if other, ok := s.hints[tt.hints]; ok {
+					tt.hints = other
+				}
 				f := newFake(t, s, tt.answer(s))
 				_, _, last, err := hear(t, f.model(t), providers.Request{})
 				if last.Stop != "" {
@@ -178,6 +185,9 @@ func checkError(t *testing.T, err error, want providers.Error, says, hints strin
 		t.Fatalf("error %v (%T), want a *providers.Error", err, err)
 	}
 	got := providers.Error{Kind: e.Kind, Status: e.Status, Permanent: e.Permanent, RetryAfter: e.RetryAfter, PromptTokens: e.PromptTokens, Window: e.Window}
+	if want.Status == 0 { // some providers write one into the events of a stream
+		got.Status = 0
+	}
 	if got != want {
 		t.Errorf("%+v\nwant %+v\nit says %q", got, want, e.Message)
 	}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tmc/langchaingo/llms"
-
 	"mylm/providers"
 )
 
@@ -23,8 +21,9 @@ var googleBackend = backend{
 		KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseVars: []string{"GOOGLE_GEMINI_BASE_URL"},
 		Streams: true, Lists: true,
 	},
-	open: openGoogle,
+	open: openOpenAI,
 	wire: wire{
+		head:   headGoogle,
 		edit:   editGoogle,
 		reader: func() reader { return googleReader{} },
 		think:  thinkGoogle,
@@ -42,30 +41,21 @@ const (
 	googleModelsPath = "/models?pageSize=1000"
 )
 
-// transportFunc is a RoundTripper that changes requests on their way.
-type transportFunc func(*http.Request) (*http.Response, error)
-
-func (f transportFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-func openGoogle(c Config, client *http.Client) (llms.Model, error) {
-	kind, name, ok := strings.Cut(c.Model, "/") // tunedModels/x
+// headGoogle turns to Gemini's address, and moves the key to its own header.
+func headGoogle(req *http.Request, a asked) {
+	kind, name, ok := strings.Cut(a.model, "/") // tunedModels/x
 	if !ok {
-		kind, name = "models", c.Model
+		kind, name = "models", a.model
 	}
-	to, err := url.Parse(c.BaseURL + "/" + url.PathEscape(kind) + "/" + url.PathEscape(name) + ":streamGenerateContent?alt=sse")
-	if err != nil {
-		return nil, err
+	to, err := url.Parse(a.base + "/" + url.PathEscape(kind) + "/" + url.PathEscape(name) + ":streamGenerateContent?alt=sse")
+	if err != nil { // the base was checked, and the rest is escaped
+		return
 	}
-	next := client.Transport
-	return openOpenAI(c, &http.Client{CheckRedirect: client.CheckRedirect, Transport: transportFunc(func(req *http.Request) (*http.Response, error) {
-		req = req.Clone(req.Context())
-		req.URL = to
+	req.URL = to
+	if key, ok := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer "); ok {
 		req.Header.Del("Authorization")
-		if c.Key != "" {
-			req.Header.Set(googleKey, c.Key)
-		}
-		return next.RoundTrip(req)
-	})})
+		req.Header.Set(googleKey, key)
+	}
 }
 
 // editGoogle writes the request from what was asked.

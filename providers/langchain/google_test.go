@@ -128,24 +128,6 @@ func TestGoogleModelNames(t *testing.T) {
 	}
 }
 
-func TestGoogleThinking(t *testing.T) {
-	for think, want := range map[providers.Thinking]any{
-		providers.ThinkAuto: nil,
-		providers.ThinkOff:  map[string]any{"thinkingConfig": map[string]any{"thinkingBudget": 0.0}},
-		providers.ThinkOn:   map[string]any{"thinkingConfig": map[string]any{"thinkingBudget": -1.0, "includeThoughts": true}},
-	} {
-		t.Run(string(think), func(t *testing.T) {
-			f := newFake(t, googleSpeech, googleSpeech.says("yes"))
-			if _, _, _, err := hear(t, f.model(t), providers.Request{Think: think}); err != nil {
-				t.Fatal(err)
-			}
-			if got := f.sent()[0]["generationConfig"]; !reflect.DeepEqual(got, want) {
-				t.Errorf("sent %v, want %v", got, want)
-			}
-		})
-	}
-}
-
 func TestGoogleReplies(t *testing.T) {
 	tests := []struct {
 		name, body    string

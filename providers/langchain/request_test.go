@@ -31,6 +31,7 @@ func TestBodies(t *testing.T) {
 	openAI := `"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"List the files."},{"role":"assistant","content":"<tool_code><name>ls</name></tool_code>"},{"role":"user","content":"<observation>[ls] Success:\na & b</observation>"}],"model":"m","stream":true`
 	usage := openAI + `,"stream_options":{"include_usage":true}`
 	claude := `"system":"Be brief.","messages":[{"role":"user","content":[{"type":"text","text":"List the files."}]},{"role":"assistant","content":[{"type":"text","text":"<tool_code><name>ls</name></tool_code>"}]},{"role":"user","content":[{"type":"text","text":"<observation>[ls] Success:\na & b</observation>"}]}],"model":"m","stream":true`
+	gemini := `"systemInstruction":{"parts":[{"text":"Be brief."}]},"contents":[{"role":"user","parts":[{"text":"List the files."}]},{"role":"model","parts":[{"text":"<tool_code><name>ls</name></tool_code>"}]},{"role":"user","parts":[{"text":"<observation>[ls] Success:\na & b</observation>"}]}]`
 	tests := []struct {
 		name, provider string
 		request        providers.Request
@@ -53,6 +54,14 @@ func TestBodies(t *testing.T) {
 		{"bare", "lmstudio", bare, usage},
 		{"bare", "localai", bare, usage},
 		{"zeros", "mistral", withSeed, openAI + `,"temperature":0,"random_seed":0`},
+		{"bare", "cohere", bare, openAI},
+		{"zeros", "cohere", withSeed, openAI + `,"temperature":0,"seed":0`},
+		{"limits", "cohere", full, openAI + `,"temperature":0.7,"max_tokens":77`},
+		{"bare", "googleai", bare, gemini},
+		{"zeros", "googleai", withSeed, gemini + `,"generationConfig":{"temperature":0,"seed":0}`},
+		{"limits", "googleai", full, gemini + `,"generationConfig":{"temperature":0.7,"maxOutputTokens":77}`},
+		{"think", "googleai", on, gemini + `,"generationConfig":{"thinkingConfig":{"thinkingBudget":-1,"includeThoughts":true}}`},
+		{"do not think", "googleai", off, gemini + `,"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}`},
 		{"bare", "anthropic", bare, claude + `,"max_tokens":32000`},
 		{"limits", "anthropic", full, claude + `,"max_tokens":77,"temperature":0.7`},
 		{"think", "anthropic", on, claude + `,"max_tokens":32000,"thinking":{"type":"enabled","budget_tokens":16000}`},
@@ -61,8 +70,10 @@ func TestBodies(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.provider+"/"+tt.name, func(t *testing.T) {
 			s := openAISpeech
-			if tt.provider == "anthropic" {
-				s = anthropicSpeech
+			for _, other := range speeches {
+				if other.provider == tt.provider {
+					s = other
+				}
 			}
 			f := newFake(t, s, s.says("yes"))
 			m := open(t, tt.provider, langchain.Config{Model: "m", BaseURL: f.URL + "/v1", Key: testKey})
