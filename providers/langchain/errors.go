@@ -57,6 +57,7 @@ func (m *Model) verdict(ctx context.Context, t *talk, x *exchange, o outcome) (p
 // failure is nil if the reply came and is whole.
 func (m *Model) failure(x *exchange, err error) *providers.Error {
 	var p *panicked
+	var own *providers.Error
 	switch {
 	case x.reply.fault != nil:
 		return m.told(*x.reply.fault, x.reply.fault.status, x.header)
@@ -73,6 +74,8 @@ func (m *Model) failure(x *exchange, err error) *providers.Error {
 	case errors.As(err, &p):
 		return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
 			Message: fmt.Sprintf("langchaingo cannot handle the reply of %s (%v)", m.back.Title, httpfault.OneLine(p.Error()))}
+	case errors.As(err, &own): // a backend that is not langchaingo's
+		return own
 	case x.reply.ended:
 		return nil // langchaingo calls a reply without text an error
 	case err != nil && (x.status == 0 || x.wire.reader == nil):

@@ -51,6 +51,8 @@ func (m *Model) hintKey(status int) string {
 	switch {
 	case status == http.StatusProxyAuthRequired:
 		return "The proxy wants credentials: HTTPS_PROXY=http://user:password@host"
+	case m.config.Key == "" && m.back.ownKeys != "":
+		return m.back.ownKeys
 	case from == "":
 		return "The server wants a key: give one in the configuration."
 	case m.config.Key == "":
@@ -63,7 +65,7 @@ func (m *Model) hintKey(status int) string {
 
 // hintServe is for a server that cannot be reached.
 func (m *Model) hintServe() string {
-	if m.config.BaseURL == "" && m.back.NeedsKey {
+	if m.config.BaseURL == "" && (m.back.NeedsKey || m.back.ownKeys != "") {
 		return "Check the network."
 	}
 	return "Is the server running? " + m.hintBase()
@@ -97,7 +99,7 @@ func (m *Model) hintScheme(x *exchange) string {
 }
 
 func (m *Model) hintFault() string {
-	if m.back.NeedsKey {
+	if m.back.NeedsKey || m.back.ownKeys != "" {
 		return "Ask again in a moment."
 	}
 	return "Look into the server's output."

@@ -68,17 +68,18 @@ type backend struct {
 	// check looks at what is particular to the provider. May be nil.
 	check func(c Config) error
 
-	anyModel   bool // the model needs no name: the server has one
-	oneMessage bool // langchaingo reads the first message only
-	oneSystem  bool // one system message only
-	noEmpty    bool // a message without text is refused: leave it out
-	needsBase  bool // has no address of its own
-	ownClient  bool // langchaingo takes no client
-	serial     bool // langchaingo drops the context: one call at a time, found by that
+	anyModel   bool   // the model needs no name: the server has one
+	oneMessage bool   // langchaingo reads the first message only
+	oneSystem  bool   // one system message only
+	noEmpty    bool   // a message without text is refused: leave it out
+	needsBase  bool   // has no address of its own
+	ownClient  bool   // langchaingo takes no client
+	ownKeys    string // how the provider signs requests where no key is given, as a hint; "": it does not
+	serial     bool   // langchaingo drops the context: one call at a time, found by that
 }
 
 // backends are the providers of this build.
-var backends = byName(openAILike, []backend{anthropicBackend, cohereBackend, googleBackend})
+var backends = byName(openAILike, []backend{anthropicBackend, bedrockBackend, cohereBackend, googleBackend})
 
 func byName(lists ...[]backend) map[string]backend {
 	all := map[string]backend{}
@@ -123,7 +124,7 @@ func openBackend(b backend, c Config) (*Model, error) {
 	}
 	c.BaseURL = withPath(c.BaseURL, b.BaseURL)
 	m := &Model{back: b, config: c}
-	m.link = &link{next: c.Transport, noKey: c.Key == "", headers: http.Header{}, serial: b.serial}
+	m.link = &link{next: c.Transport, noKey: c.Key == "" && b.ownKeys == "", headers: http.Header{}, serial: b.serial}
 	if m.link.next == nil {
 		m.link.next = transport()
 	}

@@ -45,6 +45,9 @@ type speech struct {
 	key    string // the header that holds the key
 	noSeed bool   // takes none
 
+	cannot []string          // faults that the wire does not have
+	hints  map[string]string // what hints say in the place of what they usually say
+
 	// read translates a request back; what no test expects becomes a message
 	// of the role "unexpected".
 	read func(body map[string]any) providers.Request

@@ -1,0 +1,262 @@
+//go:build bedrock
+
+package langchain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime/types"
+	"github.com/aws/smithy-go"
+	"github.com/tmc/langchaingo/llms"
+
+	"mylm/providers"
+	"mylm/providers/internal/httpfault"
+)
+
+const bedrockMissing = ""
+
+// bedrockModel is an llms.Model of Bedrock's.
+type bedrockModel struct {
+	config Config
+	client *http.Client
+
+	mu     sync.Mutex
+	loaded *aws.Config
+}
+
+// transportFunc is a RoundTripper that changes requests on their way.
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func openBedrock(c Config, client *http.Client) (llms.Model, error) {
+	next := client.Transport
+	return &bedrockModel{config: c, client: &http.Client{CheckRedirect: client.CheckRedirect, Transport: transportFunc(func(req *http.Request) (*http.Response, error) {
+		req = req.Clone(req.Context())
+		if err := keepBody(req); err != nil {
+			return nil, err
+		}
+		if c.Key != "" { // the SDK sends a key over HTTPS only, which a proxy of one's own may not speak
+			bearer(req.Header, c)
+		}
+		return next.RoundTrip(req)
+	})}}, nil
+}
+
+// keepBody gives a request a body of its own: the SDK closes that which it made
+// when a response begins, and where net/http has not seen its end by then, it
+// gives up the connection in the middle of the reply.
+func keepBody(req *http.Request) error {
+	if req.Body == nil {
+		return nil
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
+}
+
+// aws is the configuration of AWS. It is read at the first call, since Open
+// looks at neither environment nor files.
+func (m *bedrockModel) aws(ctx context.Context) (*aws.Config, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.loaded != nil {
+		return m.loaded, nil
+	}
+	set := m.config.Settings
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(set["region"]), config.WithSharedConfigProfile(set["profile"]))
+	if err != nil {
+		return nil, err
+	}
+	if loaded.Region == "" {
+		return nil, errNoRegion
+	}
+	m.loaded = &loaded
+	return m.loaded, nil
+}
+
+// runtime is the SDK's client for one call: the streams of one client share a
+// buffer that they read into. The credentials are kept.
+func (m *bedrockModel) runtime(ctx context.Context) (*bedrockruntime.Client, error) {
+	loaded, err := m.aws(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return bedrockruntime.NewFromConfig(*loaded, func(o *bedrockruntime.Options) {
+		o.HTTPClient = m.client // credentials are fetched by another one
+		o.Retryer = aws.NopRetryer{}
+		if m.config.Key != "" {
+			o.AuthSchemePreference = []string{"noAuth"} // the transport adds it
+		}
+		if m.config.BaseURL != "" {
+			o.BaseEndpoint = &m.config.BaseURL
+		}
+	}), nil
+}
+
+// Call implements llms.Model.
+func (m *bedrockModel) Call(ctx context.Context, prompt string, options ...llms.CallOption) (string, error) {
+	return llms.GenerateFromSinglePrompt(ctx, m, prompt, options...)
+}
+
+// GenerateContent implements llms.Model. What it finds out goes into the
+// exchange, as it does with a wire's reader.
+func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+	x, ok := ctx.Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return nil, errors.New("a request outside of any call")
+	}
+	var o llms.CallOptions
+	for _, set := range options {
+		set(&o)
+	}
+	api, err := m.runtime(ctx)
+	if err != nil {
+		return nil, unsent(x, err)
+	}
+	out, err := api.ConverseStream(ctx, converse(m.config.Model, messages, x.asked.Request))
+	if err != nil {
+		return nil, unsent(x, err)
+	}
+	stream := out.GetStream()
+	defer stream.Close()
+	for event := range stream.Events() {
+		if err := heard(ctx, x, event, o); err != nil {
+			return nil, err
+		}
+	}
+	return &llms.ContentResponse{}, ended(x, stream.Err())
+}
+
+// converse writes the request. Messages of one role in a row become one with
+// several blocks, since the roles have to alternate.
+func converse(model string, messages []llms.MessageContent, r providers.Request) *bedrockruntime.ConverseStreamInput {
+	in := &bedrockruntime.ConverseStreamInput{ModelId: &model}
+	for _, m := range messages {
+		text := m.Parts[0].(llms.TextContent).Text
+		role := types.ConversationRoleUser
+		switch m.Role {
+		case llms.ChatMessageTypeSystem:
+			in.System = append(in.System, &types.SystemContentBlockMemberText{Value: text})
+			continue
+		case llms.ChatMessageTypeAI:
+			role = types.ConversationRoleAssistant
+		}
+		block := &types.ContentBlockMemberText{Value: text}
+		if n := len(in.Messages); n > 0 && in.Messages[n-1].Role == role {
+			in.Messages[n-1].Content = append(in.Messages[n-1].Content, block)
+			continue
+		}
+		in.Messages = append(in.Messages, types.Message{Role: role, Content: []types.ContentBlock{block}})
+	}
+	if r.Temperature != nil || r.MaxTokens > 0 {
+		in.InferenceConfig = &types.InferenceConfiguration{}
+	}
+	if r.Temperature != nil {
+		in.InferenceConfig.Temperature = aws.Float32(float32(*r.Temperature))
+	}
+	if r.MaxTokens > 0 {
+		in.InferenceConfig.MaxTokens = aws.Int32(int32(min(r.MaxTokens, 1<<31-1)))
+	}
+	return in
+}
+
+// heard passes one event on.
+func heard(ctx context.Context, x *exchange, event types.ConverseStreamOutput, o llms.CallOptions) error {
+	switch e := event.(type) {
+	case *types.ConverseStreamOutputMemberContentBlockDelta:
+		switch d := e.Value.Delta.(type) {
+		case *types.ContentBlockDeltaMemberText:
+			return o.StreamingFunc(ctx, []byte(d.Value))
+		case *types.ContentBlockDeltaMemberReasoningContent:
+			if t, ok := d.Value.(*types.ReasoningContentBlockDeltaMemberText); ok {
+				return o.StreamingReasoningFunc(ctx, []byte(t.Value), nil)
+			}
+		}
+	case *types.ConverseStreamOutputMemberMessageStop:
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.reply.ended, x.reply.stop = true, string(e.Value.StopReason)
+	case *types.ConverseStreamOutputMemberMetadata:
+		if u := e.Value.Usage; u != nil {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			fresh := int(aws.ToInt32(u.InputTokens) + aws.ToInt32(u.CacheWriteInputTokens))
+			cached := int(aws.ToInt32(u.CacheReadInputTokens))
+			x.reply.usage = providers.Usage{Prompt: fresh + cached, Output: int(aws.ToInt32(u.OutputTokens))}
+			if cached > 0 {
+				x.reply.usage.Evaluated = fresh
+			}
+		}
+	}
+	return nil
+}
+
+// ended finds out how a stream ended.
+func ended(x *exchange, err error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var told smithy.APIError
+	switch {
+	case x.foreign, x.readErr != nil:
+		return err
+	case errors.As(err, &told):
+		x.reply.fault = exception(told)
+	case err != nil: // a frame that is damaged
+		x.readErr = err
+	case !x.reply.ended:
+		return &providers.Error{Kind: providers.Interrupted, Message: noEnd, Hint: "Ask again."}
+	}
+	return err
+}
+
+// exceptions are the statuses that the errors in a stream stand for.
+var exceptions = map[string]int{
+	"validationexception": http.StatusBadRequest, "throttlingexception": http.StatusTooManyRequests,
+	"serviceunavailableexception": http.StatusServiceUnavailable,
+}
+
+func exception(e smithy.APIError) *complaint {
+	code := strings.ToLower(e.ErrorCode())
+	status := exceptions[code]
+	if status == 0 {
+		status = http.StatusInternalServerError
+	}
+	b, err := json.Marshal(map[string]any{"code": code, "statusCode": status, "message": e.ErrorMessage()})
+	if err != nil { // strings and a number
+		return &complaint{text: e.ErrorMessage(), names: " ", status: status}
+	}
+	c, _ := complain(b)
+	return &c
+}
+
+// unsent tells why a request did not go out for want of a region or of
+// credentials. The link knows what became of one that did.
+func unsent(x *exchange, err error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.request != nil || x.ctx.Err() != nil:
+		return err
+	case errors.Is(err, errNoRegion):
+		return &providers.Error{Kind: providers.BadRequest, Permanent: true, Err: err, Message: "Amazon Bedrock: " + err.Error(),
+			Hint: "Set it in the configuration. " + variables(bedrockBackend.Settings[0].Vars)}
+	}
+	return &providers.Error{Kind: providers.Auth, Permanent: true, Err: err,
+		Message: "Amazon Bedrock: no usable AWS credentials: " + httpfault.OneLine(err.Error()), Hint: bedrockBackend.ownKeys}
+}
+
+var errNoRegion = errors.New("no region is set")
