@@ -215,10 +215,8 @@ func ended(x *exchange, err error) error {
 		return err
 	case errors.As(err, &told):
 		x.reply.fault = exception(told)
-	case err != nil: // a frame that is damaged
-		x.readErr = err
-	case !x.reply.ended:
-		return &providers.Error{Kind: providers.Interrupted, Message: noEnd, Hint: "Ask again."}
+	case !x.reply.ended: // cut, or with a frame that is damaged
+		return &providers.Error{Kind: providers.Interrupted, Message: noEnd, Hint: "Ask again.", Err: err}
 	}
 	return err
 }

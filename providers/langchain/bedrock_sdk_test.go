@@ -181,11 +181,12 @@ func TestBedrockWithoutWhatItNeeds(t *testing.T) {
 		settings map[string]string
 		set      map[string]string
 		kind     providers.Kind
+		says     string
 		hint     string
 	}{
-		{"region", nil, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}, providers.BadRequest, "AWS_REGION"},
-		{"credentials", map[string]string{"region": "eu-west-3"}, nil, providers.Auth, "AWS_ACCESS_KEY_ID"},
-		{"profile", map[string]string{"region": "eu-west-3", "profile": "absent"}, nil, providers.Auth, "AWS_PROFILE"},
+		{"region", nil, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}, providers.BadRequest, "no region", "AWS_REGION"},
+		{"credentials", map[string]string{"region": "eu-west-3"}, nil, providers.Auth, "no usable", "AWS_ACCESS_KEY_ID"},
+		{"profile", map[string]string{"region": "eu-west-3", "profile": "absent"}, nil, providers.Auth, "absent", "AWS_PROFILE"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -193,7 +194,7 @@ func TestBedrockWithoutWhatItNeeds(t *testing.T) {
 			f := newFake(t, bedrockSpeech, bedrockSpeech.says("yes"))
 			m := open(t, "bedrock", langchain.Config{Model: "m", BaseURL: f.URL + "/v1", Settings: tt.settings})
 			_, _, _, err := hear(t, m, providers.Request{})
-			wantError(t, err, tt.kind, tt.hint)
+			checkError(t, err, providers.Error{Kind: tt.kind, Permanent: true}, tt.says, tt.hint)
 			if n := len(f.sent()); n != 0 {
 				t.Errorf("%d requests were sent", n)
 			}
@@ -212,6 +213,7 @@ func TestBedrockRefusals(t *testing.T) {
 		{"expired", "The security token included in the request is expired", 403, providers.Auth, "aws sso login"},
 		{"no such model", "The provided model identifier is invalid.", 400, providers.ModelMissing, "documentation"},
 		{"too long", "Input is too long for requested model.", 400, providers.Overflow, "less text"},
+		{"not there", "The service is unavailable.", 503, providers.ServerFault, "in a moment"},
 		{"throttled", "Too many requests, please wait before trying again.", 429, providers.RateLimited, "Wait"},
 	}
 	for _, tt := range tests {

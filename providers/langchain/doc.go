@@ -69,6 +69,7 @@
 // the error of a prompt that is too long.
 //
 // Nothing here reads the environment or a file; net/http reads the proxy
-// variables. langchaingo's constructors look up keys by themselves, and are
+// variables. Bedrock alone, in builds that have it, looks up the configuration
+// of AWS at its first call. langchaingo's constructors look up keys by themselves, and are
 // therefore always given one.
 package langchain

@@ -128,6 +128,21 @@ func TestGoogleModelNames(t *testing.T) {
 	}
 }
 
+func TestGoogleSystem(t *testing.T) {
+	f := newFake(t, googleSpeech, googleSpeech.says("yes"))
+	_, _, _, err := hear(t, f.model(t), providers.Request{Messages: []providers.Message{
+		{Role: providers.System, Text: "a"}, {Role: providers.User, Text: "b"}, {Role: providers.System, Text: "c"}, {Role: providers.Assistant, Text: "d"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := readGoogle(f.sent()[0]).Messages
+	want := []providers.Message{{Role: providers.System, Text: "a\n\nc"}, {Role: providers.User, Text: "b"}, {Role: providers.Assistant, Text: "d"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("sent %+v, want %+v: one system instruction, and the last word the model's", got, want)
+	}
+}
+
 func TestGoogleReplies(t *testing.T) {
 	tests := []struct {
 		name, body    string
