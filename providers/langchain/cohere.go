@@ -13,7 +13,7 @@ import (
 
 // coherePath is where Cohere answers in OpenAI's form. langchaingo's own
 // backend for Cohere reads the first message only, streams nothing and asks
-// /v1/generate, which Cohere has given up.
+// /v1/generate, which Cohere has deprecated.
 const coherePath = "/compatibility/v1"
 
 var cohereBackend = cohere()
@@ -28,7 +28,7 @@ func cohere() backend {
 		c.BaseURL += coherePath
 		return openOpenAI(c, client)
 	}
-	b.list = lister{path: cohereModelsPath, authorize: bearer, read: cohereModels}
+	b.list = lister{path: cohereModelsPath, windows: true, authorize: bearer, read: cohereModels}
 	b.check = func(c Config) error {
 		if short, ok := strings.CutSuffix(c.BaseURL, coherePath); ok {
 			return badConfig("the address of Cohere names one part of it", "Leave out its end: "+short)

@@ -61,6 +61,10 @@ func TestCohereModels(t *testing.T) {
 		{Name: "embed-v4.0", Info: providers.Info{Trained: 128000, Embeds: true}},
 	}
 	wantModels(t, got, want)
+	m := open(t, "cohere", langchain.Config{Model: "command-a-03-2025", BaseURL: f.URL + "/v1", Key: testKey})
+	if info, err := m.Info(t.Context()); err != nil || info.Window != 288000 {
+		t.Errorf("%+v, %v, want the window of the list", info, err)
+	}
 }
 
 func TestCohereAddress(t *testing.T) {

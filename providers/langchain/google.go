@@ -30,6 +30,7 @@ var googleBackend = backend{
 	},
 	list: lister{
 		path:      googleModelsPath,
+		windows:   true,
 		authorize: func(h http.Header, c Config) { h.Set(googleKey, c.Key) },
 		read:      googleModels,
 	},

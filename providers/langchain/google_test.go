@@ -256,6 +256,10 @@ func TestGoogleModels(t *testing.T) {
 		{Name: "gemini-2.5-pro", Info: providers.Info{Trained: 1048576, Chats: true}},
 		{Name: "gemini-embedding-001", Info: providers.Info{Trained: 2048, Embeds: true}},
 	})
+	m := open(t, "googleai", langchain.Config{Model: "gemini-2.5-pro", BaseURL: f.URL + "/v1", Key: testKey})
+	if info, err := m.Info(t.Context()); err != nil || info.Window != 1048576 {
+		t.Errorf("%+v, %v, want the window of the list", info, err)
+	}
 }
 
 // wantModels compares lists of models.
