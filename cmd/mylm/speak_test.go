@@ -23,7 +23,7 @@ const speakKey = "sk-test-0123456789"
 
 // spoken is how a provider puts a reply on the wire.
 type spoken struct {
-	path   string              // where a question arrives
+	path   string              // where a question arrives; MODEL in it is the model, else that is in the body
 	key    string              // the header that holds the key
 	begin  []string            // events before the text
 	text   func(string) string // an event with a piece of text
@@ -33,10 +33,10 @@ type spoken struct {
 	models func(...string) any // the list itself
 }
 
-// wires are the providers that speak can be, by the name of one that uses it.
-var wires = map[string]spoken{
-	"openai": {
-		path: "/v1/chat/completions", key: "Authorization", list: "/v1/models",
+// openAIWire is spoken below an address by OpenAI and those who follow it.
+func openAIWire(base string) spoken {
+	return spoken{
+		path: base + "/chat/completions", key: "Authorization", list: base + "/models",
 		text: func(s string) string {
 			return event("", map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]string{"content": s}}}})
 		},
@@ -48,6 +48,27 @@ var wires = map[string]spoken{
 			return object(map[string]any{"error": map[string]any{"message": message}})
 		},
 		models: func(names ...string) any { return map[string]any{"object": "list", "data": ids(names)} },
+	}
+}
+
+// wires are the providers that speak can be, by the name of one that uses it.
+var wires = map[string]spoken{
+	"openai": openAIWire("/v1"),
+	"cohere": openAIWire("/compatibility/v1"),
+	"googleai": {
+		path: "/v1beta/models/MODEL:streamGenerateContent", key: "X-Goog-Api-Key", list: "/v1beta/models",
+		text: func(s string) string { return event("", gemini(s, "")) },
+		end:  []string{event("", gemini("", "STOP"))},
+		refuse: func(message string) string {
+			return object(map[string]any{"error": map[string]any{"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+		},
+		models: func(names ...string) any {
+			all := []any{}
+			for _, n := range names {
+				all = append(all, map[string]any{"name": "models/" + n, "supportedGenerationMethods": []string{"generateContent"}})
+			}
+			return map[string]any{"models": all}
+		},
 	},
 	"anthropic": {
 		path: "/v1/messages", key: "X-Api-Key", list: "/v1/models",
@@ -64,6 +85,15 @@ var wires = map[string]spoken{
 		},
 		models: func(names ...string) any { return map[string]any{"data": ids(names), "has_more": false} },
 	},
+}
+
+// gemini is a piece of a reply of Google's.
+func gemini(text, finish string) map[string]any {
+	candidate := map[string]any{"index": 0, "content": map[string]any{"role": "model", "parts": []any{map[string]string{"text": text}}}}
+	if finish != "" {
+		candidate["finishReason"] = finish
+	}
+	return map[string]any{"candidates": []any{candidate}}
 }
 
 func ids(names []string) []any {
@@ -136,12 +166,18 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var asked struct{ Model string }
 	_ = json.Unmarshal(body, &asked) // what is no object asks for no model
+	path := s.path
+	for _, model := range []string{"good", "better"} {
+		if named := strings.ReplaceAll(path, "MODEL", model); named == r.URL.Path && named != path {
+			path, asked.Model = named, model
+		}
+	}
 	switch key := strings.TrimPrefix(r.Header.Get(s.key), "Bearer "); {
 	case key != speakKey:
 		s.fail(w, http.StatusUnauthorized, "this key is wrong: "+key)
 	case r.URL.Path == s.list:
 		io.WriteString(w, object(s.models("good", "better")))
-	case r.URL.Path != s.path:
+	case r.URL.Path != path:
 		http.NotFound(w, r)
 	case asked.Model != "good" && asked.Model != "better":
 		s.fail(w, http.StatusNotFound, "The model `"+asked.Model+"` does not exist")
