@@ -171,6 +171,8 @@ var overflows = sync.OnceValue(func() []*regexp.Regexp {
 		// LM Studio.
 		`n_keep: (?P<p>\d+) ?>= n_ctx: (?P<w>\d+)`,
 		`context length of only (?P<w>\d+) tokens`,
+		// IBM.
+		`number of input tokens (?P<p>\d+) cannot exceed the total tokens limit (?P<w>\d+)`,
 		// Others, without numbers.
 		`context[_ ]length[_ ]exceeded|context window (?:is )?exceeded|exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:length|window|size|limit)|input is too long|please reduce the length of the (?:messages|prompt|input)|prompt is too long|too many input tokens|too many tokens: total|greater than the context length`,
 	} {

@@ -57,10 +57,12 @@ func (m *Model) verdict(ctx context.Context, t *talk, x *exchange, o outcome) (p
 // failure is nil if the reply came and is whole.
 func (m *Model) failure(x *exchange, err error) *providers.Error {
 	var p *panicked
-	var own *providers.Error
+	var typed *providers.Error
 	switch {
 	case x.reply.fault != nil:
 		return m.told(*x.reply.fault, x.reply.fault.status, x.header)
+	case errors.As(x.noReply, &typed), errors.As(err, &typed): // whoever made it knows more
+		return typed
 	case x.status >= http.StatusBadRequest:
 		return m.refusal(x)
 	case x.status >= http.StatusMultipleChoices:
@@ -74,8 +76,6 @@ func (m *Model) failure(x *exchange, err error) *providers.Error {
 	case errors.As(err, &p):
 		return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
 			Message: fmt.Sprintf("langchaingo cannot handle the reply of %s (%v)", m.back.Title, httpfault.OneLine(p.Error()))}
-	case errors.As(err, &own): // a backend that is not langchaingo's
-		return own
 	case x.reply.ended:
 		return nil // langchaingo calls a reply without text an error
 	case err != nil && (x.status == 0 || x.wire.reader == nil):

@@ -28,7 +28,7 @@ type fault struct {
 // faults are what each speech goes through.
 var faults = []fault{
 	{"key refused", refusal(401, "authentication_error", "invalid key"),
-		providers.Error{Kind: providers.Auth, Status: 401}, "invalid key", "_API_KEY"},
+		providers.Error{Kind: providers.Auth, Status: 401}, "invalid key", "Check the key in"},
 	{"key not allowed", refusal(403, "permission_error", "not for you"),
 		providers.Error{Kind: providers.Auth, Status: 403}, "not for you", "not allowed"},
 	{"proxy", page(407),
@@ -160,10 +160,13 @@ func midway(then func(http.ResponseWriter, speech)) func(speech) http.HandlerFun
 func TestFaults(t *testing.T) {
 	for _, s := range speeches {
 		for _, tt := range faults {
+			if slices.Contains(s.cannot, tt.name) || s.shown && tt.name == "a line without end" {
+				continue
+			}
+			if p, _ := langchain.Lookup(s.provider); !p.NeedsKey && tt.hints == "gain" {
+				tt.hints = "server's output" // it is the user's own
+			}
 			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
-				if slices.Contains(s.cannot, tt.name) {
-					t.Skip("this wire cannot fail so")
-				}
 				if other, ok := s.hints[tt.hints]; ok {
 					tt.hints = other
 				}
@@ -224,9 +227,7 @@ func TestUnreachable(t *testing.T) {
 	for _, s := range speeches {
 		for _, tt := range tests {
 			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
-				c := s.config
-				c.Model, c.BaseURL, c.Key = "m", tt.base, testKey
-				_, _, _, err := hear(t, open(t, s.provider, c), providers.Request{})
+				_, _, _, err := hear(t, s.model(t, tt.base), providers.Request{})
 				checkError(t, err, providers.Error{Kind: providers.Unreachable, Permanent: tt.permanent}, tt.says, tt.hints)
 			})
 		}
@@ -237,6 +238,9 @@ func TestUnreachable(t *testing.T) {
 func TestReplies(t *testing.T) {
 	long := "x" + strings.Repeat("größe\x00\" ", 1<<20/10)
 	for _, s := range speeches {
+		if s.shown {
+			continue
+		}
 		tests := []struct {
 			name          string
 			events        []string

@@ -17,6 +17,7 @@ type openAIReader struct{}
 type openAIReply struct {
 	Object  string          `json:"object"`
 	Error   json.RawMessage `json:"error"`
+	Errors  []any           `json:"errors"` // Cloudflare's and IBM's
 	Choices []struct {
 		Index        int           `json:"index"`
 		Delta        openAIMessage `json:"delta"`
@@ -110,7 +111,7 @@ func (e *openAIReply) read(r *reply, data []byte) (out []byte) {
 }
 
 func (e *openAIReply) failed() bool {
-	if e.Object == "error" || len(e.Error) > 0 && string(e.Error) != "null" {
+	if e.Object == "error" || len(e.Errors) > 0 || len(e.Error) > 0 && string(e.Error) != "null" {
 		return true
 	}
 	return len(e.Choices) > 0 && e.Choices[0].FinishReason == "error" // OpenRouter

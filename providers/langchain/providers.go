@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tmc/langchaingo/llms"
 
@@ -79,7 +80,7 @@ type backend struct {
 }
 
 // backends are the providers of this build.
-var backends = byName(openAILike, []backend{anthropicBackend, bedrockBackend, cohereBackend, googleBackend})
+var backends = byName(openAILike, openAIHosts, []backend{anthropicBackend, bedrockBackend, cohereBackend, googleBackend, langchainOllama, watsonx, local})
 
 func byName(lists ...[]backend) map[string]backend {
 	all := map[string]backend{}
@@ -122,7 +123,8 @@ func openBackend(b backend, c Config) (*Model, error) {
 	if err := checkConfig(b, c); err != nil {
 		return nil, err
 	}
-	c.BaseURL = withPath(c.BaseURL, b.BaseURL)
+	c.BaseURL = filled(withPath(c.BaseURL, b.BaseURL), c.Settings)
+	b.BaseURL = filled(b.BaseURL, c.Settings)
 	m := &Model{back: b, config: c}
 	m.link = &link{next: c.Transport, noKey: c.Key == "" && b.ownKeys == "", headers: http.Header{}, serial: b.serial}
 	if m.link.next == nil {
@@ -209,7 +211,7 @@ func checkSettings(b backend, given map[string]string) error {
 		if !slices.Contains(known, name) {
 			return badConfig(fmt.Sprintf("%s has no setting %q", b.Title, name), "It has: "+cmp.Or(strings.Join(known, ", "), "none"))
 		}
-		if !printable(value) {
+		if strings.ContainsFunc(value, unicode.IsControl) {
 			return badConfig(fmt.Sprintf("the setting %s holds a line break or another control character", name), "")
 		}
 	}
@@ -249,6 +251,15 @@ func checkBase(b backend, base string) error {
 		}
 	}
 	return nil
+}
+
+// filled puts settings into the address of a provider, where their names stand
+// in braces.
+func filled(base string, settings map[string]string) string {
+	for name, value := range settings {
+		base = strings.ReplaceAll(base, "{"+name+"}", url.PathEscape(value))
+	}
+	return base
 }
 
 // withPath gives an address without a path that of the provider's own: servers

@@ -27,16 +27,22 @@ func TestProviders(t *testing.T) {
 		if p.Missing != "" {
 			continue
 		}
-		c := langchain.Config{Model: "m", Key: testKey, BaseURL: p.BaseURL, Settings: map[string]string{}}
+		c := langchain.Config{Model: "m", BaseURL: p.BaseURL, Settings: map[string]string{}}
+		if len(p.KeyVars) > 0 {
+			c.Key = testKey
+		}
 		for _, s := range p.Settings {
-			c.Settings[s.Name] = "x"
+			if s.Required {
+				c.Settings[s.Name] = "x"
+			}
 		}
 		open(t, p.Name, c)
 	}
 	if !slices.IsSorted(names) {
 		t.Errorf("not sorted: %q", names)
 	}
-	for _, want := range []string{"openai", "openrouter", "groq", "deepseek", "mistral", "gemini-openai", "llamacpp", "vllm", "lmstudio", "localai", "anthropic"} {
+	for _, want := range []string{"openai", "openrouter", "groq", "deepseek", "mistral", "gemini-openai", "llamacpp", "vllm", "lmstudio", "localai", "anthropic",
+		"llamafile", "langchain-ollama", "huggingface", "cloudflare", "maritaca", "ernie", "watsonx", "local"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is missing among %q", want, names)
 		}

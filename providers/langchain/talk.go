@@ -50,7 +50,7 @@ func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.MessageContent, yield func(providers.Chunk, error) bool) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := m.exchange(call, asked{Request: r, model: m.config.Model, base: m.base(), window: m.config.Window})
+	x := m.exchange(call, asked{Request: r, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings})
 	t := &talk{ctx: call, decode: m.back.chunk, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
 	go t.run(x.bind(call), m.llm, messages, m.options(r, t))
 	for {

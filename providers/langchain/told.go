@@ -22,8 +22,8 @@ func (m *Model) told(c complaint, status int, h http.Header) *providers.Error {
 	case c.is("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") || status == 498 || // Cohere's
 		c.says("content management policy", "content policy", "content filtering policy", "flagged by*moderation", "requires moderation", "prohibited_content"):
 		e.Kind, e.Permanent, e.Hint = providers.Filtered, true, hintFiltered
-	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota") || status == http.StatusPaymentRequired ||
-		c.says("exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits"):
+	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota", "token_quota_reached") || status == http.StatusPaymentRequired ||
+		c.says("exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits", "daily free allocation"):
 		e.Kind, e.Hint = providers.RateLimited, fmt.Sprintf("No quota or credit is left at %s: look into the account's billing.", m.back.Title)
 		e.Permanent = retryAfter(c, h) == 0 // Google says the same of a minute's quota, and how long to wait
 	case c.says("not a chat model", "does not support chat", "does not support completions", "only supports embeddings", "does not support this task*embed"):
@@ -64,7 +64,7 @@ func (c *complaint) noModel(status int) bool {
 	switch {
 	case c.is("model_not_found", "invalid_model", "model_decommissioned", "model_not_available", "model_not_supported"),
 		c.says("model*does not exist", "model*not found", "model not exist", "is not a valid model id", "no endpoints found for",
-			"invalid model", "model identifier is invalid", "unknown model", "no models loaded", "is not supported by any provider"):
+			"invalid model", "model identifier is invalid", "no such model", "unknown model", "no models loaded", "is not supported by any provider"):
 		return status < 500
 	}
 	return status == http.StatusNotFound && c.says("model")

@@ -38,9 +38,11 @@ type wire struct {
 // asked is what a request is made for.
 type asked struct {
 	providers.Request
-	model  string
-	base   string // where it goes
-	window int    // tokens; 0: unknown
+	model    string
+	base     string // where it goes
+	window   int    // tokens; 0: unknown
+	key      string
+	settings map[string]string
 }
 
 // reader reads a reply as it comes, notes in r what it tells, and returns what

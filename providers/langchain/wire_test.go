@@ -45,8 +45,10 @@ type speech struct {
 	key    string // the header that holds the key
 	noSeed bool   // takes none
 
-	cannot []string          // faults that the wire does not have
-	hints  map[string]string // what hints say in the place of what they usually say
+	shown  bool                                    // another speech shows this wire: what is large or slow need not be said again
+	cannot []string                                // kinds of failure, and names of faults, that the server has no words for
+	tune   func(t *testing.T, c *langchain.Config) // completes what the model is opened with; may be nil
+	hints  map[string]string                       // what hints say in the place of what they usually say
 
 	// read translates a request back; what no test expects becomes a message
 	// of the role "unexpected".
@@ -54,7 +56,7 @@ type speech struct {
 }
 
 // speeches are the wires that every test below goes over.
-var speeches = []speech{openAISpeech, anthropicSpeech, cohereSpeech, googleSpeech}
+var speeches = slices.Concat([]speech{openAISpeech, anthropicSpeech, cohereSpeech, googleSpeech, ollamaSpeech, watsonxSpeech}, hostSpeeches)
 
 const testKey = "sk-test-0123456789"
 
@@ -105,9 +107,18 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // model opens the provider's model "m" at the server.
 func (f *fake) model(t *testing.T) *langchain.Model {
 	t.Helper()
-	c := f.speech.config
-	c.Model, c.BaseURL, c.Key = "m", f.URL+"/v1", testKey
-	return open(t, f.speech.provider, c)
+	return f.speech.model(t, f.URL+"/v1")
+}
+
+// model opens the provider's model "m" at an address.
+func (s speech) model(t *testing.T, base string) *langchain.Model {
+	t.Helper()
+	c := s.config
+	c.Model, c.BaseURL, c.Key = "m", base, testKey
+	if s.tune != nil {
+		s.tune(t, &c)
+	}
+	return open(t, s.provider, c)
 }
 
 func open(t *testing.T, provider string, c langchain.Config) *langchain.Model {

@@ -1,0 +1,195 @@
+package langchain
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tmc/langchaingo/llms"
+
+	"mylm/providers"
+	"mylm/providers/internal/httpfault"
+)
+
+// watsonx is IBM's. Its chat is OpenAI's under other names, at another path,
+// behind a token that is traded for the key.
+var watsonx = backend{
+	Provider: Provider{
+		Name: "watsonx", Title: "IBM watsonx", BaseURL: "https://us-south.ml.cloud.ibm.com/ml/v1", NeedsKey: true,
+		KeyVars: []string{"WATSONX_API_KEY", "WATSONX_APIKEY"}, BaseVars: []string{"WATSONX_URL"},
+		Settings: []Setting{
+			{Name: "project", Vars: []string{"WATSONX_PROJECT_ID"}, Required: true, Help: "the ID of the project that pays"},
+			{Name: "auth_url", Vars: []string{"WATSONX_AUTH_URL"}, Help: "where the key is traded for a token, if not at " + ibmTokens},
+		},
+		Streams: true, Lists: true,
+	},
+	open: func(c Config, client *http.Client) (llms.Model, error) {
+		client.Transport = &ibmTransport{next: client.Transport.(*link), key: c.Key, tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
+		return openOpenAI(c, client)
+	},
+	wire: wire{
+		edit:   editWatsonx,
+		reader: func() reader { return openAIReader{} },
+	},
+	list: lister{
+		path:      "/foundation_model_specs?limit=200&filters=function_text_chat&version=" + watsonxVersion,
+		windows:   true,
+		authorize: func(http.Header, Config) {}, // the list is public
+		read:      watsonxModels,
+	},
+	check: func(c Config) error { return checkAuthURL(c.Settings["auth_url"]) },
+}
+
+// ibmTokens is where IBM Cloud trades keys for tokens.
+const ibmTokens = "https://iam.cloud.ibm.com/identity/token"
+
+// watsonxVersion is the version of the API: the day that text/chat was
+// released with the fields used here.
+const watsonxVersion = "2024-10-08"
+
+func checkAuthURL(s string) error {
+	u, err := url.Parse(s)
+	if s == "" || err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http") {
+		return nil
+	}
+	return badConfig("the setting auth_url of IBM watsonx is no address", "Write it like "+ibmTokens)
+}
+
+func editWatsonx(f fields, a asked) {
+	f.keep("messages")
+	f.set("model_id", a.model)
+	f.set("project_id", a.settings["project"])
+	f.sampling(a, "seed", "max_tokens")
+}
+
+// ibmTransport sends what langchaingo writes for OpenAI to where IBM reads it.
+type ibmTransport struct {
+	next   *link
+	key    string
+	tokens string // the address
+
+	mu    sync.Mutex
+	token string
+	until time.Time
+}
+
+func (t *ibmTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	token, err := t.authorize(req.Context())
+	if err != nil {
+		if x, ok := req.Context().Value(exchangeKey{}).(*exchange); ok { // langchaingo hides why a request failed
+			x.mu.Lock()
+			x.noReply = err
+			x.mu.Unlock()
+		}
+		return nil, err
+	}
+	req = req.Clone(req.Context())
+	req.URL.Path = strings.TrimSuffix(req.URL.Path, "/chat/completions") + "/text/chat_stream"
+	req.URL.RawQuery = "version=" + watsonxVersion
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := t.next.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusUnauthorized {
+		t.forget(token)
+	}
+	return resp, err
+}
+
+// forget drops a token that is refused before its time.
+func (t *ibmTransport) forget(token string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.token == token {
+		t.token = ""
+	}
+}
+
+// authorize returns a token. Calls at once may each fetch one: none waits for
+// the request of another, which may be cancelled.
+func (t *ibmTransport) authorize(ctx context.Context) (string, error) {
+	t.mu.Lock()
+	token, until := t.token, t.until
+	t.mu.Unlock()
+	if token != "" && time.Now().Before(until) {
+		return token, nil
+	}
+	token, life, err := t.trade(ctx)
+	if err != nil {
+		return "", err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.token, t.until = token, time.Now().Add(life*9/10) // a call begun with it is to reach the server in time
+	return token, nil
+}
+
+// trade gives the key for a token. IBM takes the key in the body of a form.
+func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Duration, err error) {
+	form := url.Values{"grant_type": {"urn:ibm:params:oauth:grant-type:apikey"}, "apikey": {t.key}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.tokens, strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", 0, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	resp, err := t.next.next.RoundTrip(req)
+	if err != nil {
+		return "", 0, &providers.Error{Kind: providers.Unreachable, Err: err, Hint: "Check the network.",
+			Message: fmt.Sprintf("no token came from %s: %s", req.URL.Host, httpfault.Reason(err))}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, longestFault))
+	var answer struct {
+		Token   string `json:"access_token"`
+		Seconds int    `json:"expires_in"`
+	}
+	if resp.StatusCode == http.StatusOK {
+		err = errors.Join(err, json.Unmarshal(body, &answer))
+		if err == nil && answer.Token != "" && printable(answer.Token) {
+			return answer.Token, time.Duration(answer.Seconds) * time.Second, nil
+		}
+	}
+	return "", 0, t.untraded(req.URL.Host, resp, body, err)
+}
+
+// untraded tells why no token came.
+func (t *ibmTransport) untraded(host string, resp *http.Response, body []byte, err error) error {
+	e := &providers.Error{Kind: providers.ServerFault, Status: resp.StatusCode, Err: err, RetryAfter: httpfault.RetryAfter(resp.Header),
+		Message: fmt.Sprintf("no token came from %s (HTTP status %d)", host, resp.StatusCode), Hint: "Ask again in a moment."}
+	if c, ok := complain(body); ok {
+		e.Message += ": " + httpfault.OneLine(strings.ReplaceAll(c.text, t.key, "[the key]"))
+	}
+	switch {
+	case resp.StatusCode == http.StatusTooManyRequests:
+		e.Kind = providers.RateLimited
+	case resp.StatusCode >= 400 && resp.StatusCode < 500: // IBM's word for an unknown key is 400
+		e.Kind, e.Permanent, e.Hint = providers.Auth, true, "Check the key in "+watsonx.KeyVars[0]+": it is one of IBM Cloud, made under Manage, Access (IAM), API keys."
+	}
+	return e
+}
+
+func watsonxModels(body []byte) ([]providers.ModelInfo, string, error) {
+	var list struct {
+		Resources *[]struct {
+			ID     string `json:"model_id"`
+			Limits struct {
+				Window int `json:"max_sequence_length"`
+			} `json:"model_limits"`
+		} `json:"resources"`
+	}
+	if err := decode(body, &list); err != nil || list.Resources == nil {
+		return nil, "", errGarbled
+	}
+	out := make([]providers.ModelInfo, 0, len(*list.Resources))
+	for _, m := range *list.Resources {
+		out = append(out, providers.ModelInfo{Name: m.ID, Info: providers.Info{Trained: m.Limits.Window, Chats: true}})
+	}
+	return out, "", nil
+}
