@@ -65,7 +65,7 @@ func (o *opened) advise(f *failure) {
 	if o.provider != nativeProvider || f.code != exitUnreachable {
 		return
 	}
-	if p, ok := langchain.Lookup(o.name); ok {
+	if p, ok := langchain.Lookup(o.name); ok && o.entry == "" {
 		f.hint += fmt.Sprintf("\n%s is also a provider: mylm ask -m %s/MODEL asks it.", p.Name, p.Name)
 	} else if strings.Contains(o.name, "/") {
 		f.hint += "\nIf its beginning should be a provider: mylm models --providers lists them."
