@@ -1,6 +1,9 @@
 package protocol
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // pushAction follows Action: up to an observation, if it names a tool.
 func (d *Decoder) pushAction() (rest string) {
@@ -15,13 +18,14 @@ func (d *Decoder) pushAction() (rest string) {
 		}
 		d.begun = true
 	}
-	if i := strings.Index(d.buf[d.block.pos:], after); i >= 0 {
+	i := strings.Index(d.buf[d.block.pos:], after)
+	switch {
+	case i >= 0 && d.block.pos+i <= d.opts.MaxArgs:
 		return d.decideWhole(d.block.pos+i, End)
-	}
-	d.block.pos = max(d.block.pos, len(d.buf)-len(after))
-	if len(d.buf) > d.opts.MaxArgs {
+	case len(d.buf) > d.opts.MaxArgs+len(after):
 		return d.release(1)
 	}
+	d.block.pos = max(d.block.pos, len(d.buf)-len(after))
 	return ""
 }
 
@@ -44,10 +48,15 @@ func (d *Decoder) actionBegins() (called, more bool) {
 // tag, or the next word of the ReAct format.
 func endsStep(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t\r\n`")
-	for _, word := range []string{"<", "Observation:", "Thought:", action, "Final Answer:"} {
+	for _, word := range []string{"Observation:", "Thought:", action, "Final Answer:", "PAUSE"} {
 		if strings.HasPrefix(rest, word) {
 			return true
 		}
+	}
+	if strings.HasPrefix(rest, "<") {
+		n, _ := endToken(rest)
+		m, _ := matchTag(rest[:min(len(rest), maxTag+1)])
+		return n > 0 || m.tag != noTag && m.tag != comment
 	}
 	return rest == ""
 }
@@ -83,6 +92,13 @@ func (x *resolver) action() (*ToolCall, *readError) {
 	x.space()
 	if strings.HasPrefix(x.rest(), "{") || x.rest() == "" {
 		return x.call()
+	}
+	for _, none := range []string{"None", "null"} {
+		if after, ok := strings.CutPrefix(x.rest(), none); ok && (after == "" || isSpace(after[0])) {
+			x.pos += len(none)
+			x.args, x.bare = json.RawMessage("{}"), true
+			return &ToolCall{Name: x.name, Args: x.args, Repairs: x.repairs}, nil
+		}
 	}
 	x.closed = true
 	return nil, x.fail(BadJSON, "the Action Input is not a JSON object")

@@ -126,7 +126,7 @@ func (d *Decoder) Close(stop Stop) []Part {
 		}
 		if d.mode == inThought {
 			d.emitThought(d.pend)
-		} else if d.mode == inAnswer && strings.HasPrefix(d.pend, "</f") { // the wrapping, cut
+		} else if d.mode == inAnswer && cutAnswer(d.pend) {
 			d.off += int64(len(d.pend))
 		} else if d.mode != done {
 			d.emit(d.pend)

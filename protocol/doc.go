@@ -4,7 +4,7 @@
 //
 // # Smallest use
 //
-//	d := protocol.NewDecoder(protocol.Options{})
+//	d := protocol.NewDecoder(protocol.Options{Tools: registry})
 //	for chunk := range reply {
 //		for _, p := range d.Push(chunk) {
 //			handle(p)

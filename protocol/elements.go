@@ -10,7 +10,9 @@ import (
 var (
 	nameElements  = map[string]bool{"name": true, "toolname": true, "tool": true, "functionname": true}
 	paramElements = map[string]bool{"parameters": true, "arguments": true, "args": true, "params": true, "input": true, "toolinput": true}
-	noiseElements = map[string]bool{"thought": true, "thinking": true, "think": true, "reason": true, "reasoning": true, "explanation": true, "comment": true}
+
+	// noise is what models say of a call, in elements or in members.
+	noise = map[string]bool{"thought": true, "thoughts": true, "thinking": true, "think": true, "reason": true, "reasoning": true, "explanation": true, "comment": true}
 )
 
 // elements reads a block of elements: a name, and parameters as JSON or as
@@ -40,7 +42,7 @@ func (x *resolver) elements() *readError {
 			x.stray = true
 			return x.fail(BadJSON, fmt.Sprintf("%q stands between the parameters", clip(rest)))
 		case !ok:
-			if err := x.words(); err != nil {
+			if err := x.between(); err != nil {
 				return err
 			}
 		case e.closing:
@@ -49,12 +51,13 @@ func (x *resolver) elements() *readError {
 			if err := x.setName(nameAttr(e.attrs)); err != nil {
 				return err
 			}
+			x.attrs = append(x.attrs, e.attrs)
 			x.pos += e.n
 		case nameElements[e.fold] && (e.fold != "tool" || x.name == ""):
 			if err := x.nameElement(e); err != nil {
 				return err
 			}
-		case paramElements[e.fold], e.fold == "parameter" && nameAttr(e.attrs) == "":
+		case paramElements[e.fold] && !x.ownArgument(e), e.fold == "parameter" && nameAttr(e.attrs) == "":
 			if x.args != nil {
 				return x.fail(Ambiguous, "the parameters are given twice")
 			}
@@ -62,10 +65,9 @@ func (x *resolver) elements() *readError {
 				return err
 			}
 			if x.name != "" {
-				return x.behind(false)
+				return x.around(x.rest(), false)
 			}
-			x.skipped = ""
-		case noiseElements[e.fold]:
+		case noise[e.fold]:
 			text, err := x.elementText(e)
 			if err != nil {
 				return err
@@ -81,41 +83,33 @@ func (x *resolver) elements() *readError {
 	return x.unfinished()
 }
 
-// words skips words between the elements. Words may announce the object.
-func (x *resolver) words() *readError {
+// between skips words between the elements. Words may announce the object.
+func (x *resolver) between() *readError {
 	rest := x.rest()
 	next := strings.IndexAny(rest[1:], "<{") + 1
-	if x.skipped == "" {
-		x.skipped = rest
-	}
 	switch {
 	case rest[0] == '{': // before a name
 		return x.fail(BadJSON, "a value stands before the name of the tool")
 	case next == 0:
-		x.pos = len(x.src)
-		return nil
+		next = len(rest)
 	case rest[next] == '{' && !announces(rest[:next]):
 		return x.fail(BadJSON, fmt.Sprintf("%q stands before the value", clip(rest)))
 	case rest[next] == '{':
 		x.mend("prose")
 	}
+	x.words = append(x.words, rest[:next])
 	x.pos += next
 	return nil
 }
 
-// announces reports whether words that stand before an object lead in to it.
-func announces(words string) bool {
-	words = strings.ToLower(strings.TrimSpace(words))
-	if !strings.HasSuffix(words, ":") || strings.ContainsAny(words, `"'=`) {
+// ownArgument reports whether an element that is named like the parameters is an
+// argument of the tool.
+func (x *resolver) ownArgument(e elem) bool {
+	if x.property(e.name) == nil || e.empty {
 		return false
 	}
-	for w := range strings.FieldsFuncSeq(words, func(r rune) bool { return r < 'a' || r > 'z' }) {
-		switch w {
-		case "not", "no", "never", "avoid", "wrong", "instead", "example":
-			return false
-		}
-	}
-	return true
+	inside := strings.TrimLeft(x.rest()[e.n:], " \t\r\n")
+	return inside != "" && inside[0] != '{'
 }
 
 // unfinished decides a block that ended without parameters.
@@ -129,8 +123,8 @@ func (x *resolver) unfinished() *readError {
 	if x.key != "" {
 		return x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
 	}
-	if x.skipped != "" && x.args == nil && len(x.children) == 0 {
-		return x.fail(BadJSON, fmt.Sprintf("%q stands where the parameters belong", clip(x.skipped)))
+	if len(x.words) > 0 && x.args == nil && len(x.children) == 0 {
+		return x.fail(BadJSON, fmt.Sprintf("%q stands where the parameters belong", clip(strings.TrimSpace(x.words[0]))))
 	}
 	return nil
 }
@@ -149,6 +143,7 @@ func (x *resolver) setName(name string) *readError {
 func (x *resolver) otherElement(e elem) (nested bool, err *readError) {
 	if m, _ := matchTag(x.rest()); m.tag == toolOpen {
 		x.pos += m.n
+		x.attrs = append(x.attrs, m.attrs)
 		if m.name != "" {
 			if err := x.setName(m.name); err != nil {
 				return false, err
@@ -168,7 +163,9 @@ func (x *resolver) otherElement(e elem) (nested bool, err *readError) {
 	if err != nil {
 		return false, err
 	}
-	if value == "" {
+	if value != "" {
+		x.attrs = append(x.attrs, e.attrs)
+	} else {
 		for key, v := range attributes(e.attrs) {
 			switch key {
 			case "value":
@@ -226,11 +223,6 @@ func (x *resolver) params(e elem) *readError {
 	if e.empty {
 		return x.fromAttributes(e.attrs)
 	}
-	for key, value := range attributes(e.attrs) {
-		if x.property(key) != nil {
-			x.children = append(x.children, child{key, unescape(value)})
-		}
-	}
 	wasClosed := x.closed
 	x.blank()
 	x.unwrap()
@@ -241,6 +233,7 @@ func (x *resolver) params(e elem) *readError {
 		x.closed = x.closed && wasClosed
 		return x.unfinished()
 	case rest[0] == '{':
+		x.attrs = append(x.attrs, e.attrs)
 		return x.object()
 	case rest[0] == '"':
 		value, _, err := x.read()
@@ -256,9 +249,10 @@ func (x *resolver) params(e elem) *readError {
 		return x.fail(NotObject, "the parameters must be one JSON object")
 	}
 	if c, ok := elemAt(rest); ok {
-		if c.closing && len(x.children) > 0 {
-			return nil
+		if c.closing && strings.Contains(e.attrs, "=") {
+			return x.fromAttributes(e.attrs)
 		}
+		x.attrs = append(x.attrs, e.attrs)
 		if c.closing {
 			x.args = json.RawMessage("{}")
 			return nil
@@ -273,6 +267,8 @@ func (x *resolver) params(e elem) *readError {
 		}
 		x.args = json.RawMessage("{}")
 		return nil
+	case json.Valid([]byte(word)):
+		return x.fail(NotObject, "the parameters must be one JSON object")
 	case strings.Contains(text, "{"):
 		brace := strings.IndexByte(rest, '{')
 		if announces(rest[:brace]) {
@@ -292,9 +288,9 @@ func (x *resolver) paramElements() *readError {
 		rest := x.rest()
 		e, ok := elemAt(rest)
 		switch {
-		case ok && e.closing && (paramElements[e.fold] || e.fold == "parameter"), rest == "":
+		case ok && e.closing && (paramElements[e.fold] || e.fold == "parameter"), rest == "" && (x.tagged || !x.closed):
 			return nil
-		case !ok && !x.closed && !strings.Contains(rest, ">"):
+		case rest == "", !ok && !x.closed && !strings.Contains(rest, ">"):
 			return x.cut()
 		case !ok || e.closing:
 			x.stray = true
@@ -345,6 +341,8 @@ func (x *resolver) fromChildren() (json.RawMessage, *readError) {
 			ms = append(ms, member{c.name, json.RawMessage("[" + string(value) + "]")})
 		case at < 0:
 			ms = append(ms, member{c.name, value})
+		case list && (ms[at].value[0] != '[' || strings.HasPrefix(strings.TrimSpace(c.value), "[")):
+			return nil, x.fail(DuplicateKey, fmt.Sprintf("%q is given twice, once as a list", c.name))
 		case list:
 			old := ms[at].value
 			ms[at].value = append(append(append(old[:len(old)-1], ','), value...), ']')

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/beevik/etree"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Definition is a tool as the model is shown it.
 type Definition struct {
 	Name        string
 	Description string
-	Schema      json.Marshaler // of the parameters; nil: none
+	Schema      *jsonschema.Schema // of the parameters; nil: none
 }
 
 // EncodeTools writes the <tool_definitions> block: one <tool> element a tool,

@@ -14,7 +14,6 @@ var (
 	argsKeys  = map[string]bool{"arguments": true, "parameters": true, "args": true, "params": true, "kwargs": true, "input": true, "actioninput": true, "toolinput": true, "functionargs": true}
 	callKeys  = map[string]bool{"toolcalls": true, "toolcall": true, "functioncall": true, "functioncalls": true, "calls": true}
 	otherKeys = map[string]bool{"type": true, "id": true, "callid": true, "toolcallid": true, "index": true}
-	noiseKeys = map[string]bool{"thought": true, "thoughts": true, "reason": true, "reasoning": true, "explanation": true}
 )
 
 // envelope reads a call that is one JSON value, or the first of a list of them.
@@ -33,10 +32,10 @@ func (x *resolver) envelope() *readError {
 	if err := x.after(true); err != nil {
 		return err
 	}
-	if string(x.args) == "{}" && x.restNamesNone() {
+	if x.restNamesNone() {
 		return x.fail(Ambiguous, "a second value without a name follows the first")
 	}
-	return x.behind(true)
+	return x.around(x.rest(), true)
 }
 
 // restNamesNone reports whether the value that follows is no call of its own.
@@ -66,9 +65,11 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 		if err := x.fromJSON(list[0], missing, depth+1); err != nil {
 			return err
 		}
-		y := &resolver{d: x.d}
-		if len(list) > 1 && string(x.args) == "{}" && y.fromJSON(list[1], 0, depth+1) != nil {
-			return x.fail(Ambiguous, "a second value without a name follows the first")
+		if len(list) > 1 {
+			y := &resolver{d: x.d}
+			if err := y.fromJSON(list[1], 0, depth+1); err != nil && err.reason == NoName {
+				return x.fail(Ambiguous, "a second value without a name follows the first")
+			}
 		}
 		return nil
 	}
@@ -77,15 +78,18 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 	}
 	var name, args, inner json.RawMessage
 	var rest, aside []member
+	argsKey := ""
 	for _, m := range members(value) {
 		switch key := fold(m.key); {
 		case (callKeys[key] || key == "function" && m.value[0] == '{') && inner == nil:
 			inner = m.value
+		case callKeys[key]:
+			return x.fail(Ambiguous, "two calls stand in one object")
 		case nameKeys[key] && m.value[0] == '"' && name == nil:
 			name = m.value
 		case argsKeys[key] && args == nil:
-			args = m.value
-		case otherKeys[key] || noiseKeys[key]:
+			args, argsKey = m.value, m.key
+		case otherKeys[key] || noise[key]:
 			aside = append(aside, m)
 		default:
 			rest = append(rest, m)
@@ -97,7 +101,15 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 	case inner != nil && args != nil:
 		return x.fail(Ambiguous, "the arguments stand beside the call")
 	case inner != nil:
-		return x.fromJSON(inner, missing, depth+1)
+		if err := x.fromJSON(inner, missing, depth+1); err != nil {
+			return err
+		}
+		for _, m := range append(rest, aside...) {
+			if !otherKeys[fold(m.key)] && x.property(m.key) != nil {
+				return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the call", clip(m.key)))
+			}
+		}
+		return nil
 	case name == nil && args != nil && args[0] == '{' && missing == 1:
 		return x.swallowed(args, rest)
 	case missing > 0:
@@ -106,21 +118,34 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 		return x.fail(NoName, "the call names no tool")
 	}
 	x.name = text(name)
+	if args != nil && args[0] != '{' && x.property(argsKey) != nil { // an argument of that name
+		rest, args = append(rest, member{argsKey, args}), nil
+	}
 	for _, m := range aside {
-		if (args == nil || noiseKeys[fold(m.key)]) && x.property(m.key) != nil {
+		if (args == nil || string(args) == "{}" || noise[fold(m.key)]) && x.property(m.key) != nil && !hasMember(args, m.key) {
 			rest = append(rest, m)
 		}
 	}
+	describes := func(m member) bool { return m.key == "description" && x.property(m.key) == nil }
+	defines := slices.ContainsFunc(rest, describes) && (args == nil || args[0] != '{')
+	if args != nil {
+		rest = slices.DeleteFunc(rest, describes)
+	}
 	switch {
-	case args == nil:
+	case args == nil && !defines:
 		args = join(rest)
-	case slices.ContainsFunc(rest, func(m member) bool { return m.key == "description" }), x.isSchema(args):
+	case defines, x.isSchema(args):
 		x.name = ""
 		return x.fail(NoName, "it is the definition of a tool")
 	case len(rest) > 0:
 		return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", rest[0].key))
 	}
 	return x.take(args)
+}
+
+// hasMember reports whether value is an object with a member of that name.
+func hasMember(value json.RawMessage, name string) bool {
+	return len(value) > 0 && value[0] == '{' && slices.ContainsFunc(members(value), func(m member) bool { return fold(m.key) == fold(name) })
 }
 
 // isSchema reports whether value is a JSON Schema where the tool wants none.

@@ -94,7 +94,7 @@ func (d *Decoder) pushBlock() (rest string) {
 }
 
 func (d *Decoder) tooLarge() (rest string) {
-	x := d.resolver(d.buf[:min(len(d.buf), maxBlank)], false)
+	x := d.resolver(d.buf[:min(len(d.buf), d.opts.MaxArgs, maxElem)], false)
 	_, _ = x.call() // for the name
 	d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(x.name), Raw: d.buf[:min(len(d.buf), d.opts.MaxArgs)]})
 	return ""
@@ -148,7 +148,7 @@ func (d *Decoder) endsHere(end int) bool {
 }
 
 func (d *Decoder) resolver(block string, closed bool) *resolver {
-	x := &resolver{d: d, src: block, pos: d.open.n, name: d.open.name, closed: closed}
+	x := &resolver{d: d, src: block, pos: d.open.n, name: d.open.name, closed: closed, attrs: []string{d.open.attrs}}
 	for x.pos < len(x.src) && d.open.tag == delimiter { // several in a row
 		x.space()
 		if m, _ := matchTag(x.rest() + " "); m.tag != delimiter {
@@ -265,10 +265,8 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 	} else {
 		name = call.Name
 	}
-	if name != "" {
-		if _, known := d.declared(name); !known {
-			return d.release(d.blockEnd)
-		}
+	if _, known := d.declared(name); !known || name == "" && (stop == End || ended) {
+		return d.release(d.blockEnd)
 	}
 	if err == nil && d.fenced && d.tail.state == tailFence && (d.line.fenceLead || d.line.fenceFull) {
 		err = &FormatError{Reason: FencedCall, Offset: d.off, Tool: name, Raw: call.Raw}

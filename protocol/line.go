@@ -104,6 +104,11 @@ func (l *line) settle() {
 	l.run = 0
 	switch {
 	case n == 0:
+	case l.fenceHead && l.runChar == '`' && l.fenceChar == '`': // an opening line holds no other backtick: inline code
+		if l.inline = l.fence; l.inline == n {
+			l.inline = 0
+		}
+		l.fence, l.fenceHead = 0, false
 	case l.fence > 0:
 		if l.runStart && l.runChar == l.fenceChar && n >= l.fence {
 			l.closing = true

@@ -102,7 +102,9 @@ var faults = map[Reason]string{
 	DuplicateKey:        "an argument is given twice",
 	TooDeep:             "the arguments are nested too deep",
 	TooLarge:            "the tool call is too long",
+	Ambiguous:           "the tool call can be read in two ways",
 	FencedCall:          "the tool call stands in a code fence",
+	EscapedCall:         "the tags of the tool call are escaped",
 	CallAfterAnswer:     "a tool call follows the answer",
 	InventedObservation: "it makes up an observation",
 }
@@ -135,7 +137,9 @@ type Lookup interface {
 type Options struct {
 	// Tools is used where only the name tells whether something is a call: a
 	// block in the middle of a line, or in a fence, counts only if it names a
-	// known tool. Nil: every name counts.
+	// known tool. Nil: every name counts in a block, nothing is known of
+	// arguments, and what needs a known name is text: bare JSON, calls as Python
+	// writes them, a name and an object, Action.
 	Tools Lookup
 	// MaxArgs bounds a call in bytes. Zero: 16 MiB.
 	MaxArgs int

@@ -59,18 +59,46 @@ func (x *resolver) python() *readError {
 	if x.bare {
 		return nil
 	}
-	return x.afterPython(list)
+	if err := x.afterPython(list); err != nil {
+		return err
+	}
+	return x.around(x.rest(), false)
+}
+
+// otherCalls moves past the calls that follow one, as of a list or on lines of
+// their own.
+func (x *resolver) otherCalls(list bool) {
+	for {
+		start := x.pos
+		x.space()
+		switch rest := x.rest(); {
+		case list && strings.HasPrefix(rest, ","):
+			x.pos++
+			x.space()
+		case list && strings.HasPrefix(rest, "]"):
+			x.pos++
+			return
+		case list:
+			return
+		}
+		y := &resolver{d: x.d, src: x.src, pos: x.pos, bare: true}
+		if y.python() != nil {
+			x.pos = start
+			return
+		}
+		x.pos = y.pos
+	}
 }
 
 // afterPython looks at what stands behind a call: nothing, a tag, the next one.
 func (x *resolver) afterPython(list bool) *readError {
+	x.otherCalls(list)
 	start := x.pos
 	x.space()
 	rest := x.rest()
 	switch {
 	case rest == "", rest[0] == '<', rest[0] == '`':
-	case list && (rest[0] == ',' || rest[0] == ']'):
-	case !list && strings.IndexByte(x.src[start:x.pos], '\n') >= 0:
+	case strings.IndexByte(x.src[start:x.pos], '\n') >= 0:
 	default:
 		return x.fail(BadJSON, "code around the call is not run")
 	}

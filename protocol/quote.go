@@ -24,6 +24,9 @@ func (r *reader) str(c context) *readError {
 	if quote == '\'' {
 		r.mendUnlessPython("single_quotes")
 	}
+	if triple := strings.Repeat(string(quote), 3); !r.strict && c != asKey && strings.HasPrefix(r.src[r.pos:], triple) {
+		return r.triple(triple)
+	}
 	r.pos++
 	r.out = append(r.out, '"')
 	paired := false // inside a pair of unescaped quotes
@@ -72,6 +75,14 @@ func (r *reader) str(c context) *readError {
 	}
 }
 
+// triple reads a string in three quotes, which holds line ends and quotes as
+// they are.
+func (r *reader) triple(quotes string) *readError {
+	r.mendUnlessPython("triple_quotes")
+	r.pos += len(quotes)
+	return r.upTo(quotes)
+}
+
 // curly reads a string in typographic quotes. It has none inside.
 func (r *reader) curly() *readError {
 	const open, double, single = len("“"), "”", "’"
@@ -81,6 +92,11 @@ func (r *reader) curly() *readError {
 	}
 	r.mend("curly_quotes")
 	r.pos += open
+	return r.upTo(closer)
+}
+
+// upTo reads the rest of a string up to what closes it.
+func (r *reader) upTo(closer string) *readError {
 	r.out = append(r.out, '"')
 	for start := r.pos; !r.end(); {
 		switch {
@@ -304,7 +320,7 @@ func startsValue(c byte) bool {
 // no one reading.
 func (r *reader) innerQuote(start int, paired bool) (bool, *readError) {
 	quote, prev, next := r.src[r.pos], r.src[r.pos-1], r.src[r.pos+1]
-	ambiguous := r.fail("a quote inside the string is not escaped")
+	ambiguous := r.fail("a comma or a brace is missing behind a string, or a quote inside it is not escaped")
 	switch {
 	case quote == '\'' && isWord(prev) && isWord(next) && r.pos-1 > start:
 	case !paired && (r.pos-1 == start || strings.IndexByte(" \t\n=([{>,:", prev) >= 0) && !isSpace(next) && strings.IndexByte(",}]):", next) < 0:

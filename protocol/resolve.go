@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // resolver reads the inside of a block, in whatever form a model gave it, and
@@ -24,7 +22,9 @@ type resolver struct {
 	utf8    bool // src is UTF-8 throughout
 	checked bool // that was looked at
 
-	skipped string // words that were skipped, from their beginning
+	words []string // that were skipped
+	attrs []string // of tags that may have attributes beside a name
+	tail  string   // what stands behind a fence, backticks or CDATA that were taken off
 
 	name     string
 	args     json.RawMessage // nil: none yet
@@ -37,8 +37,14 @@ type resolver struct {
 // child is one argument that has an element of its own.
 type child struct{ name, value string }
 
+// maxRepairs bounds how many repairs are noted.
+const maxRepairs = 1000
+
 // mend notes a repair at pos.
 func (x *resolver) mend(code string) {
+	if len(x.repairs) >= maxRepairs {
+		return
+	}
 	x.repairs = append(x.repairs, Repair{Code: code, Offset: int64(x.pos)})
 }
 
@@ -83,13 +89,8 @@ func (x *resolver) call() (*ToolCall, *readError) {
 		x.mend("name")
 	}
 	x.name = tool
-	for _, n := range x.noise {
-		if x.property(n.name) != nil {
-			x.children = append(x.children, n)
-		}
-	}
-	if x.args != nil && len(x.children) > 0 {
-		return nil, x.fail(Ambiguous, fmt.Sprintf("<%s> stands beside the parameters", clip(x.children[0].name)))
+	if err := x.settle(); err != nil {
+		return nil, err
 	}
 	if x.args == nil {
 		var err *readError
@@ -122,6 +123,13 @@ func (x *resolver) content() *readError {
 	case rest[0] == '{', rest[0] == '[' && !pythonList(rest):
 		return x.envelope()
 	}
+	if at := strings.IndexAny(rest, "<{"); at > 0 && rest[at] == '<' {
+		if e, ok := elemAt(rest[at:]); ok && !e.closing && nameElements[e.fold] { // words before the name
+			x.words = append(x.words, rest[:at])
+			x.pos += at
+			return x.elements()
+		}
+	}
 	if end := strings.IndexAny(rest, "\n<"); end > 0 && x.name == "" && isPath(strings.TrimSpace(rest[:end])) {
 		if args := strings.TrimLeft(rest[end:], " \t\r\n"); args != "" && (args[0] == '{' || args[0] == '<') {
 			x.mend("bare_name")
@@ -145,7 +153,7 @@ func (x *resolver) unwrap() {
 		x.mend("cdata")
 		x.pos = len(x.src) - len(after)
 		if end := strings.LastIndex(after, "]]>"); end >= 0 {
-			x.src, x.closed = x.src[:x.pos+end], true
+			x.unwrapped(x.pos+end, len("]]>"))
 		}
 		x.space()
 	}
@@ -158,15 +166,21 @@ func (x *resolver) unwrap() {
 			x.pos += 3
 		}
 		if end := strings.LastIndex(x.rest(), "```"); end >= 0 {
-			x.src, x.closed = x.src[:x.pos+end], true
+			x.unwrapped(x.pos+end, len("```"))
 		}
 	} else if strings.HasPrefix(x.rest(), "`") {
 		x.mend("backticks")
 		x.pos++
 		if end := strings.LastIndexByte(x.rest(), '`'); end >= 0 {
-			x.src, x.closed = x.src[:x.pos+end], true
+			x.unwrapped(x.pos+end, len("`"))
 		}
 	}
+}
+
+// unwrapped ends the source where what was put around it closes.
+func (x *resolver) unwrapped(end, closer int) {
+	x.tail = x.src[end+closer:] + x.tail
+	x.src, x.closed = x.src[:end], true
 }
 
 // reader returns a reader of the value at pos.
@@ -207,18 +221,14 @@ func (x *resolver) object() *readError {
 		x.pos = start
 		return x.fail(BadJSON, "a closing brace is missing")
 	}
-	if args[0] != '{' {
-		x.pos = start
-		return x.fail(NotObject, "the parameters must be one JSON object")
-	}
-	if string(args) != "{}" && x.args != nil && string(x.args) != string(args) {
+	if x.args != nil {
 		return x.fail(Ambiguous, "the parameters are given twice")
 	}
 	x.args = args
 	if err := x.after(false); err != nil {
 		return err
 	}
-	return x.behind(false)
+	return x.around(x.rest(), false)
 }
 
 // after looks at what stands behind a value: nothing, a tag, or a remark on
@@ -237,71 +247,16 @@ func (x *resolver) after(several bool) *readError {
 	if x.bare || rest == "" || rest[0] == '<' || strings.HasPrefix(rest, "]]>") {
 		return nil
 	}
-	remark, _, _ := strings.Cut(rest, "</")
+	remark, _, _ := strings.Cut(rest, "<")
+	comment := rest[0] == '#' || strings.HasPrefix(rest, "//")
 	switch {
 	case !several && (rest[0] == '[' || strings.Contains(remark, "{")):
 		return x.fail(Ambiguous, "a second value follows the first")
-	case rest[0] == ',' || rest[0] == '"':
-	case blank(strings.TrimLeft(remark, "`")), strings.Contains(x.src[end:x.pos], "\n"):
+	case rest[0] == ',' || rest[0] == '"' || rest[0] == '\'':
+	case blank(strings.TrimLeft(remark, "`")), comment, strings.Contains(x.src[end:x.pos], "\n"):
 		return nil
 	}
 	return x.fail(BadJSON, fmt.Sprintf("%q follows the value", clip(rest)))
-}
-
-// behind looks at the elements behind the parameters. What another call or
-// remark is does not matter, but an argument there would be lost. several says
-// that a value there is another call.
-func (x *resolver) behind(several bool) *readError {
-	if x.bare || x.name == "" {
-		return nil
-	}
-	rest := x.rest()
-	for e, ok := elemAt(rest); ok && e.closing; e, ok = elemAt(rest) {
-		rest = strings.TrimLeft(rest[e.n:], " \t\r\n")
-	}
-	if !several && strings.HasPrefix(rest, "{") {
-		return x.fail(Ambiguous, "a second value follows the first")
-	}
-	for {
-		_, after, ok := strings.Cut(rest, "<")
-		if !ok {
-			return nil
-		}
-		tag := rest[len(rest)-len(after)-1:]
-		rest = after
-		e, ok := elemAt(tag[:min(len(tag), maxTag)])
-		if !ok || e.closing {
-			continue
-		}
-		if m, _ := matchTag(tag[:e.n]); m.tag == toolOpen || nameElements[e.fold] {
-			return nil
-		}
-		if paramElements[e.fold] || x.property(e.argument()) != nil {
-			return x.fail(Ambiguous, fmt.Sprintf("<%s> stands behind the parameters", clip(e.name)))
-		}
-	}
-}
-
-// property is the schema of an argument of the tool, nil if it declares none of
-// that name.
-func (x *resolver) property(name string) *jsonschema.Schema {
-	if x.d.opts.Tools == nil {
-		return nil
-	}
-	tool, _ := x.d.declared(tidyName(x.name))
-	schema, _ := x.d.opts.Tools.Schema(tool)
-	if schema == nil {
-		return nil
-	}
-	if p := schema.Properties[name]; p != nil {
-		return p
-	}
-	for key, p := range schema.Properties {
-		if fold(key) == fold(name) && fold(name) != "" {
-			return p
-		}
-	}
-	return nil
 }
 
 // dropOwnName takes the tool's own name out of the arguments, where some models

@@ -96,10 +96,11 @@ const maxTag = 160
 
 // mark is a tag that was read.
 type mark struct {
-	tag  tag
-	kind string // the folded name
-	name string // what follows =, or the name attribute
-	n    int    // length
+	tag   tag
+	kind  string // the folded name
+	name  string // what follows =, or the name attribute
+	attrs string // all there are
+	n     int    // length
 
 	empty bool // <x/>
 }
@@ -154,7 +155,7 @@ func endTag(kind, s string, i int) (mark, bool) {
 		attrs := s[i : i+end]
 		i += end
 		if m.tag == toolOpen {
-			m.name = nameAttr(attrs)
+			m.name, m.attrs = nameAttr(attrs), attrs
 			m.empty = strings.HasSuffix(attrs, "/")
 		}
 		if strings.TrimSpace(attrs) != "" && m.name == "" && m.tag != observationOpen {
@@ -219,4 +220,10 @@ func lower(c byte) byte {
 		return c + 'a' - 'A'
 	}
 	return c
+}
+
+// cutAnswer reports whether a tag in the making may be the end of the wrapping.
+func cutAnswer(tag string) bool {
+	name, ok := strings.CutPrefix(strings.TrimLeft(tag, "< \t\r\n"), "/")
+	return ok && strings.HasPrefix("finalanswer", fold(name))
 }

@@ -67,6 +67,9 @@ func (r *reader) cut() *readError {
 }
 
 func (r *reader) mend(code string) {
+	if len(r.repairs) >= maxRepairs {
+		return
+	}
 	r.repairs = append(r.repairs, Repair{Code: code, Offset: int64(r.pos)})
 }
 
@@ -380,13 +383,6 @@ func (r *reader) word() *readError {
 		return r.fail(fmt.Sprintf("%q is no value", clip(r.src[start:min(len(r.src), start+max(len(text), 1))])))
 	}
 	return nil
-}
-
-func clip(s string) string {
-	if len(s) > 20 {
-		s = strings.ToValidUTF8(s[:20], "") + "…"
-	}
-	return s
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -160,11 +160,7 @@ func (o *outcome) whole() string {
 		s += fmt.Sprintf("%+v\n%s", o.call.Repairs, o.call.Raw)
 	}
 	if o.fault != nil {
-		fault := *o.fault
-		if fault.Reason == protocol.TooLarge {
-			fault.Raw = "" // as much as had arrived when the limit was passed
-		}
-		s += fmt.Sprintf("%+v", fault)
+		s += fmt.Sprintf("%+v", *o.fault)
 	}
 	return s
 }

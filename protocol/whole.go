@@ -31,7 +31,16 @@ var mayBegin = func() (m [256]bool) {
 // form; elsewhere only Action. more means that the next bytes decide.
 func (d *Decoder) begins(s string) (f form, more bool) {
 	first := !d.line.seen || d.line.fence > 0 && !d.line.fenceLead && !d.line.fenceFull && !d.line.fenceHead
-	if d.line.literal() || d.opts.Tools == nil || d.line.fence > 0 && !first {
+	if d.line.literal() || d.line.fence > 0 && !first {
+		return noForm, false
+	}
+	if first && s[0] == '&' {
+		return escapedTag(s)
+	}
+	if first && s[0] == '[' && (strings.HasPrefix(s, toolCalls) || strings.HasPrefix(toolCalls, s)) {
+		return tokenForm, len(s) < len(toolCalls)
+	}
+	if d.opts.Tools == nil {
 		return noForm, false
 	}
 	if strings.HasPrefix(s, action) {
@@ -43,20 +52,11 @@ func (d *Decoder) begins(s string) (f form, more bool) {
 	if !first {
 		return noForm, false
 	}
-	switch s[0] {
-	case '{':
+	if s[0] == '{' {
 		return jsonForm, false
-	case '&':
-		return escapedTag(s)
 	}
 	i := 0
 	if s[0] == '[' {
-		if strings.HasPrefix(s, toolCalls) {
-			return tokenForm, false
-		}
-		if strings.HasPrefix(toolCalls, s) {
-			return noForm, true
-		}
 		i = len(s) - len(strings.TrimLeft(s[1:], " \t\r\n"))
 		if i >= maxTag {
 			return noForm, false
@@ -196,7 +196,7 @@ func (d *Decoder) pushForm() (rest string) {
 		return d.pushAction()
 	}
 	if len(d.buf) > d.opts.MaxArgs {
-		return d.release(len(d.buf))
+		return d.release(1)
 	}
 	return ""
 }
@@ -206,7 +206,7 @@ func (d *Decoder) pushForm() (rest string) {
 // the end of the reply decides.
 func (d *Decoder) pushJSON() (rest string) {
 	b := &d.block
-	for d.blockEnd == 0 && b.pos < len(d.buf) {
+	for d.blockEnd == 0 && b.pos < min(len(d.buf), d.opts.MaxArgs) {
 		b.step(d.buf[b.pos])
 		b.pos++
 		if b.depth == 0 && b.tries < maxTries {
@@ -229,7 +229,7 @@ func (d *Decoder) pushJSON() (rest string) {
 	}
 	if d.blockEnd == 0 {
 		if len(d.buf) > d.opts.MaxArgs {
-			return d.release(len(d.buf))
+			return d.release(1)
 		}
 		return ""
 	}
@@ -287,8 +287,8 @@ func (d *Decoder) decideWhole(end int, stop Stop) (rest string) {
 		known = x.name != ""
 	}
 	switch {
-	case err == nil && d.form == actionForm && endsThought(x.rest()):
-	case err == nil && known && d.form == actionForm && !endsStep(x.rest()):
+	case err == nil && d.form == actionForm && endsThought(x.rest()+x.tail):
+	case err == nil && known && d.form == actionForm && !endsStep(x.rest()+x.tail):
 		err = x.fail(Ambiguous, "words follow the action")
 		fallthrough
 	case err != nil && known && x.name != "":
@@ -323,17 +323,9 @@ func (d *Decoder) endsCall(x *resolver) bool {
 	if d.form == namedForm {
 		return false
 	}
-	if strings.HasPrefix(strings.TrimSpace(x.src), "[") { // the others of a list
-		i := strings.LastIndexByte(rest, ']')
-		return i >= 0 && (rest[0] == ',' || i == 0) && blank(rest[i+1:])
-	}
 	y := &resolver{d: d, src: x.src, pos: x.pos, bare: true}
-	for y.space(); y.rest() != ""; y.space() {
-		if y.python() != nil {
-			return false
-		}
-	}
-	return true
+	y.otherCalls(strings.HasPrefix(strings.TrimSpace(x.src), "["))
+	return blank(y.rest())
 }
 
 // namesTool returns a tool that is named in quotes in what was held back: it was

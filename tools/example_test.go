@@ -43,7 +43,7 @@ func Example() {
 	// Output:
 	// network
 	// rain in Quito for 3 days
-	// invalid arguments: days: got "a few", want integer; city: missing, want string
+	// invalid arguments: city: missing, want string; days: got "a few", want integer
 	// Usage: weather(city: string, days?: integer)
 }
 

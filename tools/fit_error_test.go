@@ -18,7 +18,7 @@ func TestArgErrorText(t *testing.T) {
 		{"bound", `{"path":"x","limit":0}`, `limit: got 0, want at least 1`},
 		{"near name", `{"path":"x","limits":1}`, `limits: no such argument, did you mean limit?`},
 		{"strange name", `{"path":"x","colour":1}`, `colour: no such argument, there are limit, mode, path`},
-		{"two", `{"limit":[]}`, `limit: got [], want integer; path: missing, want string`},
+		{"two", `{"limit":[]}`, `path: missing, want string; limit: got [], want integer`},
 		{"not an object", `5`, `the arguments: got 5, want object`},
 	}
 	for _, tt := range tests {

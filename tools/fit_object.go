@@ -20,6 +20,11 @@ func (f *fitter) object(s *jsonschema.Schema, v *node, at loc) *node {
 	if closed && !f.strict {
 		v = f.rename(known, v, at)
 	}
+	for _, name := range s.Required { // first, since it is what helps most
+		if v.get(name) == nil {
+			f.fail(at.key(name), "required", nil, s.Properties[name])
+		}
+	}
 	out := v
 	for i, m := range v.members {
 		fitted := f.member(s, m, closed, known, at)
@@ -30,11 +35,6 @@ func (f *fitter) object(s *jsonschema.Schema, v *node, at loc) *node {
 			out = &node{kind: isObject, members: slices.Clone(v.members)}
 		}
 		out.members[i].node = fitted
-	}
-	for _, name := range s.Required {
-		if v.get(name) == nil {
-			f.fail(at.key(name), "required", nil, s.Properties[name])
-		}
 	}
 	return out
 }

@@ -176,7 +176,7 @@ func TestPrepareFits(t *testing.T) {
 	if !errors.As(err, &argErr) || argErr.Tool != "weather" || len(argErr.Faults) != 2 {
 		t.Fatalf("err = %#v", err)
 	}
-	want := "invalid arguments: days: got \"soon\", want integer; city: missing, want string\nUsage: weather(city: string, days?: integer)"
+	want := "invalid arguments: city: missing, want string; days: got \"soon\", want integer\nUsage: weather(city: string, days?: integer)"
 	if err.Error() != want {
 		t.Errorf("got  %s\nwant %s", err, want)
 	}

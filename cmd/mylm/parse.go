@@ -30,6 +30,8 @@ type verdict struct {
 	Dialect string          `json:"dialect,omitempty"`
 	Repairs []string        `json:"repairs"`
 	Reason  string          `json:"reason,omitempty"`
+	Detail  string          `json:"detail,omitempty"` // what is wrong, where it could not be read
+	Offset  *int64          `json:"offset,omitempty"` // and at which byte of the reply
 	Hint    string          `json:"hint,omitempty"`
 	Thought string          `json:"thought,omitempty"`
 }
@@ -86,6 +88,7 @@ func judge(pieces []string, stop protocol.Stop, l *lookup, set *prompts.Set) (ve
 	switch {
 	case fault != nil:
 		v.Kind, v.Reason, v.Name = "malformed", string(fault.Reason), fault.Tool
+		v.Detail, v.Offset = fault.Detail, &fault.Offset
 		v.Hint, err = words.Malformed(fault)
 	case call != nil:
 		err = v.called(call, l, words)
@@ -133,17 +136,20 @@ func parseCommand(s streams) *cli.Command {
 		ArgsUsage: "[FILE]",
 		Description: `Reads a reply from FILE or stdin and says what is text, thought and call in it, what
 was mended to read the call, and what the model would be told if it cannot be read.
-Nothing runs. The tools are those of mylm ask.
+Nothing runs, and a reply that cannot be read is no failure. The tools are those of mylm ask.
 
 With --jsonl every line of the input is an object
    {"id", "input", "tools": [{"name", "description", "parameters"}], "stop": "stop"|"length", "chunk": N, "splits": [N...]}
-and every line of the output is what was made of it.`,
+and every line of the output is what was made of it; without "tools" they are those of mylm ask.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "jsonl", DisableDefaultText: true, Usage: "read and write one JSON object a line"},
 			&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print one JSON object"},
 			&cli.BoolFlag{Name: "cut", DisableDefaultText: true, Usage: "the reply was cut by a length limit"},
 		},
 		Action: func(c *cli.Context) error {
+			if c.Bool("jsonl") && (c.Bool("json") || c.Bool("cut")) {
+				return usageError("--jsonl goes without --json and --cut: each line says \"stop\" for itself")
+			}
 			set, err := loadPrompts()
 			if err != nil {
 				return err
@@ -168,7 +174,7 @@ and every line of the output is what was made of it.`,
 type parseQuery struct {
 	ID    json.RawMessage `json:"id"`
 	Input string          `json:"input"`
-	Tools []struct {
+	Tools *[]struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parameters"`
@@ -210,24 +216,40 @@ func parseLine(line []byte, set *prompts.Set) (verdict, error) {
 	if err := json.Unmarshal(line, &q); err != nil {
 		return verdict{}, err
 	}
+	l, err := q.lookup()
+	if err != nil {
+		return verdict{}, err
+	}
+	stop := protocol.End
+	switch q.Stop {
+	case "", "stop":
+	case "length":
+		stop = protocol.Length
+	default:
+		return verdict{}, fmt.Errorf("stop is %q; it must be \"stop\" or \"length\"", echoed(q.Stop))
+	}
+	v, err := judge(q.pieces(), stop, l, set)
+	v.ID = q.ID
+	return v, err
+}
+
+// lookup is the set of tools of the query.
+func (q *parseQuery) lookup() (*lookup, error) {
+	if q.Tools == nil {
+		return askTools()
+	}
 	l := &lookup{schemas: map[string]*jsonschema.Schema{}}
-	for _, t := range q.Tools {
+	for _, t := range *q.Tools {
 		schema := &jsonschema.Schema{}
 		if p := bytes.TrimSpace(t.Parameters); len(p) > 0 && !bytes.Equal(p, []byte("null")) {
 			if err := json.Unmarshal(p, schema); err != nil {
-				return verdict{}, fmt.Errorf("the schema of tool %q: %w", t.Name, err)
+				return nil, fmt.Errorf("the schema of tool %q: %w", t.Name, err)
 			}
 		}
 		l.names = append(l.names, t.Name)
 		l.schemas[t.Name] = schema
 	}
-	stop := protocol.End
-	if q.Stop == "length" {
-		stop = protocol.Length
-	}
-	v, err := judge(q.pieces(), stop, l, set)
-	v.ID = q.ID
-	return v, err
+	return l, nil
 }
 
 // pieces cuts the input as the query wants it.

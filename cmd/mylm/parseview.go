@@ -29,25 +29,40 @@ func parseInput(c *cli.Context, s streams) (io.ReadCloser, error) {
 	}
 }
 
-// parseOne shows what is made of one reply.
-func parseOne(c *cli.Context, in io.Reader, s streams, set *prompts.Set) error {
-	reply, err := readText(in)
-	if err != nil {
-		return usageError("the reply: %v", err)
-	}
+// askTools are the tools of mylm ask, to be looked up.
+func askTools() (*lookup, error) {
 	registry, err := registryOf(nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l := &lookup{names: registry.Names(), schemas: map[string]*jsonschema.Schema{}}
 	for _, t := range registry.Tools() {
 		l.schemas[t.Name] = t.Schema
 	}
+	return l, nil
+}
+
+// parseOne shows what is made of one reply.
+func parseOne(c *cli.Context, in io.Reader, s streams, set *prompts.Set) error {
+	if c.NArg() == 0 && isTerminal(s.in) {
+		fmt.Fprintln(s.err, "reading a reply from the terminal: end it with Ctrl-D on a line of its own")
+	}
+	reply, err := io.ReadAll(io.LimitReader(in, maxInput+1)) // every byte counts, valid or not
+	switch {
+	case err != nil:
+		return usageError("the reply: %v", err)
+	case len(reply) > maxInput:
+		return usageError("the reply is longer than %s", bytesText(maxInput))
+	}
+	l, err := askTools()
+	if err != nil {
+		return err
+	}
 	stop := protocol.End
 	if c.Bool("cut") {
 		stop = protocol.Length
 	}
-	v, err := judge([]string{reply}, stop, l, set)
+	v, err := judge([]string{string(reply)}, stop, l, set)
 	if err != nil {
 		return err
 	}
@@ -63,7 +78,7 @@ func (v verdict) String() string {
 	var b strings.Builder
 	section := func(title, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%s\n    %s\n", title, strings.ReplaceAll(printable(text), "\n", "\n    "))
+			fmt.Fprintf(&b, "%s\n    %s\n", title, strings.ReplaceAll(visible(text), "\n", "\n    "))
 		}
 	}
 	section("thought", v.Thought)
@@ -75,6 +90,9 @@ func (v verdict) String() string {
 		section("call ("+v.Dialect+")", v.Name+" "+string(v.Args))
 	case "malformed":
 		section("text before it", v.Text)
+		if v.Detail != "" {
+			section("what is wrong", fmt.Sprintf("%s, at byte %d", v.Detail, *v.Offset))
+		}
 		section("cannot be used ("+v.Reason+"); the model would be told", v.Hint)
 	}
 	section("mended", strings.Join(v.Repairs, ", "))
