@@ -1,0 +1,158 @@
+package lexical
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Bounds on what one text may cost, however it is made.
+const (
+	// maxTerms is how many distinct terms of a document are indexed. Prose of
+	// 1 MB has about 20,000.
+	maxTerms = 1 << 16
+	// maxWord is the longest term in bytes. What is longer is data, which
+	// nobody types; it is known by its beginning.
+	maxWord = 64
+	// maxStems is how many words an analyser remembers before it starts afresh.
+	maxStems = 1 << 14
+)
+
+// Document is what the index knows of a text.
+type Document struct {
+	// Terms are the distinct index terms in ascending order, at most 65,536 of
+	// at most 64 bytes each.
+	Terms []TermCount
+	// Length is the number of words that the terms were made of.
+	Length int
+	// Flags says whether the text holds TimeWords and whether it Asks.
+	Flags Flags
+}
+
+// TermCount is a term and how often a text holds it, 65,535 standing for more.
+type TermCount struct {
+	Term  string
+	Count uint16
+}
+
+// Flags are properties of a document that the ranking looks at.
+type Flags uint8
+
+// The first two are found by Analyse, the others are set by whoever keeps the
+// documents.
+const (
+	TimeWords  Flags = 1 << iota // it says when something was
+	Asks                         // more of it is in questions than in statements
+	Deleted                      // it is never found and no neighbour of anything
+	Superseded                   // a later document corrects it: found with Query.History only
+)
+
+// Analyse reads a text. Every text is one: NUL and bytes that are no UTF-8
+// separate words. It is safe for concurrent use.
+func Analyse(text string) Document {
+	a := analysers.Get().(*analyser)
+	a.scan(text)
+	d := Document{Terms: slices.Clone(a.found), Length: a.length, Flags: a.flags(text)}
+	slices.SortFunc(d.Terms, func(x, y TermCount) int { return strings.Compare(x.Term, y.Term) })
+	a.release()
+	return d
+}
+
+// analysers are kept because most words of a text were in the one before.
+var analysers = sync.Pool{New: func() any {
+	return &analyser{stems: map[string]string{}, at: map[string]int{}, limit: maxTerms}
+}}
+
+// analyser turns text into terms.
+type analyser struct {
+	stems  map[string]string // folded word to term, "" for a stop word
+	at     map[string]int    // term to its place in found
+	found  []TermCount       // in the order of their first appearance
+	length int
+	times  bool // a time word was seen
+	buf    []byte
+	marks  []int // where the characters of a run begin
+
+	// A query is read in the same way with three differences: few terms are
+	// kept, single characters only where they stand alone, and each term
+	// remembers the word it was made of.
+	query bool
+	limit int
+	word  string
+	words []string // of found
+}
+
+func (a *analyser) release() {
+	if len(a.at) > 1024 { // a large map is slow to clear for ever after
+		a.at, a.found = map[string]int{}, nil
+	}
+	clear(a.at)
+	a.found, a.words, a.length, a.times = a.found[:0], a.words[:0], 0, false
+	a.query, a.limit, a.word = false, maxTerms, ""
+	analysers.Put(a)
+}
+
+// add counts the term in buf.
+func (a *analyser) add(term []byte) {
+	if i, ok := a.at[string(term)]; ok {
+		a.count(i)
+		return
+	}
+	if len(a.found) < a.limit {
+		a.insert(string(term))
+	}
+}
+
+// addString is add for a term that exists already: nothing is copied.
+func (a *analyser) addString(term string) {
+	if i, ok := a.at[term]; ok {
+		a.count(i)
+		return
+	}
+	if len(a.found) < a.limit {
+		a.insert(term)
+	}
+}
+
+func (a *analyser) count(i int) {
+	if c := &a.found[i].Count; *c < math.MaxUint16 {
+		*c++
+	}
+}
+
+func (a *analyser) insert(term string) {
+	a.at[term] = len(a.found)
+	a.found = append(a.found, TermCount{term, 1})
+	if a.query {
+		a.words = append(a.words, a.word)
+	}
+}
+
+// flags is called when the text was scanned.
+func (a *analyser) flags(text string) Flags {
+	var f Flags
+	if a.times {
+		f |= TimeWords
+	}
+	if mostlyAsks(text) {
+		f |= Asks
+	}
+	return f
+}
+
+// mostlyAsks tells whether more of a text is in questions than in statements.
+func mostlyAsks(text string) bool {
+	var ask, state, start int
+	for i, r := range text {
+		switch r {
+		case '?', '？':
+			ask += i - start
+			start = i
+		case '.', '!', '。', '！':
+			state += i - start
+			start = i
+		}
+	}
+	return ask > state+len(text)-start
+}

@@ -1,0 +1,152 @@
+package lexical
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+)
+
+// Index is where the documents are. Documents are numbered from 0 in the order
+// in which they were added. An implementation is safe for concurrent use, and
+// what it gives out does not change.
+type Index interface {
+	// Postings gives the documents that hold a term, of all scopes, ascending;
+	// none for an unknown term.
+	Postings(ctx context.Context, term string) ([]Posting, error)
+	// Facts gives what the ranking knows of every document. It may cover fewer
+	// documents than Postings, if one was added in between.
+	Facts(ctx context.Context) (*Facts, error)
+	// Terms gives the indexed terms that begin with first and have minLen to
+	// maxLen characters, in any order.
+	Terms(ctx context.Context, first string, minLen, maxLen int) iter.Seq2[string, error]
+}
+
+// Posting says that a document holds a term, and how often.
+type Posting struct {
+	Doc   uint32
+	Count uint16
+}
+
+// Facts are arrays with one element for each document, of equal length. They
+// take 24 bytes a document, and 12 more once they are used. They must not be
+// changed after that.
+type Facts struct {
+	Project []uint32 // numbers of the caller's choice, like the next three
+	Session []uint32
+	Kind    []uint8
+	Speaker []uint16 // an index into Speakers
+	Time    []int64  // Unix seconds
+	Length  []uint32 // Document.Length
+	Flags   []Flags
+
+	// Speakers are names as they are written. A number without a name, or with
+	// an empty one, speaks for nobody. Roles such as user and assistant are no
+	// names: a question about a user is not about who wrote.
+	Speakers []string
+
+	once    sync.Once
+	order   []uint32 // the documents, session by session; those deleted are left out
+	place   []uint32 // of a document in order
+	session []uint32 // of a place
+	spoken  [][]string
+}
+
+// gone is the place of a document that was deleted.
+const gone = ^uint32(0)
+
+// check tells whether the arrays fit together: a store that is damaged must
+// not end in a panic.
+func (f *Facts) check() error {
+	if f == nil {
+		return errors.New("the index gave no facts")
+	}
+	n := len(f.Time)
+	for _, a := range []struct {
+		name string
+		len  int
+	}{
+		{"Project", len(f.Project)}, {"Session", len(f.Session)}, {"Kind", len(f.Kind)},
+		{"Speaker", len(f.Speaker)}, {"Length", len(f.Length)}, {"Flags", len(f.Flags)},
+	} {
+		if a.len != n {
+			return fmt.Errorf("the facts of the index do not fit together: %s has %d documents, Time has %d", a.name, a.len, n)
+		}
+	}
+	return nil
+}
+
+// link finds out what follows from the arrays. Sessions may be interleaved,
+// since several processes may write at once: documents are put in the order of
+// sessions, so that neighbours are next to each other.
+func (f *Facts) link() {
+	f.once.Do(func() {
+		next := map[uint32]uint32{} // where the next document of a session goes
+		var sessions []uint32       // in the order of their first document
+		for d, s := range f.Session {
+			if f.Flags[d]&Deleted == 0 {
+				if next[s] == 0 {
+					sessions = append(sessions, s)
+				}
+				next[s]++
+			}
+		}
+		var total uint32
+		for _, s := range sessions {
+			total, next[s] = total+next[s], total
+		}
+		f.order, f.session = make([]uint32, total), make([]uint32, total)
+		f.place = make([]uint32, len(f.Session))
+		for d, s := range f.Session {
+			if f.Flags[d]&Deleted != 0 {
+				f.place[d] = gone
+				continue
+			}
+			p := next[s]
+			next[s]++
+			f.order[p], f.session[p], f.place[d] = uint32(d), s, p
+		}
+		f.spoken = make([][]string, len(f.Speakers))
+		for i, name := range f.Speakers {
+			for _, t := range Analyse(name).Terms {
+				f.spoken[i] = append(f.spoken[i], t.Term)
+			}
+		}
+	})
+}
+
+// Query is a question and where its answer may be. The zero value of a field
+// does not narrow it down.
+type Query struct {
+	// Text is the question in any words. Its first 128 terms count.
+	Text string
+	// Projects and Sessions are the scope: nothing else takes part, not even
+	// in what counts as a rare word.
+	Projects, Sessions []uint32
+	// Kinds, After and Before (exclusive) are what is wanted within the scope.
+	Kinds         []uint8
+	After, Before time.Time
+	// History finds documents that were superseded, too.
+	History bool
+}
+
+// Hit is a document that was found, and why.
+type Hit struct {
+	Doc   uint32
+	Score float64
+	// Terms are words of the query that the document holds; Nearby are those
+	// that only its neighbours in the session hold. Both are written as in the query.
+	Terms, Nearby []string
+	// Speaker is who said it, if the query names them.
+	Speaker string
+	// Date is the date in the query that the document is near, as written there.
+	Date string
+	// Corrected are the words of the query that were taken for others.
+	Corrected []Correction
+}
+
+// Correction is a word of the query that no document in scope holds, and a
+// term of the index that was looked for instead.
+type Correction struct{ Word, Term string }

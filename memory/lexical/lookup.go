@@ -1,0 +1,125 @@
+package lexical
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// maxQueryTerms is how many terms of a query are looked for: a question has
+// about ten, a page that was pasted is known by its beginning.
+const maxQueryTerms = 128
+
+// read takes the query apart.
+func (s *search) read() {
+	text := s.query.Text
+	if s.Date > 0 {
+		s.date = findDate(text)
+	}
+	a := analysers.Get().(*analyser)
+	a.query, a.limit = true, maxQueryTerms
+	a.scan(text)
+	for i, t := range a.found {
+		s.terms = append(s.terms, term{text: t.Term, word: strings.Clone(a.words[i])})
+	}
+	a.release()
+	s.when = s.When > 0 && asksWhen(text)
+	if s.Speaker > 0 || s.Name > 0 {
+		s.readNames()
+	}
+}
+
+// readNames finds the speakers that the query names.
+func (s *search) readNames() {
+	for i := range s.terms {
+		s.nameSpeakers(&s.terms[i])
+	}
+}
+
+// nameSpeakers finds the speakers whose name has the term.
+func (s *search) nameSpeakers(t *term) {
+	for v, name := range s.facts.spoken {
+		if !slices.Contains(name, t.text) {
+			continue
+		}
+		if t.speakers == nil {
+			t.speakers = make([]bool, len(s.facts.spoken))
+		}
+		if s.named == nil {
+			s.named = make([]bool, len(s.facts.spoken))
+		}
+		t.speakers[v], s.named[v] = s.Name > 0, s.Speaker > 0
+	}
+}
+
+// lookUp gets the postings of the terms, and of others for those that the
+// scope does not hold.
+func (s *search) lookUp(ctx context.Context) error {
+	var unknown []term
+	known := s.terms[:0]
+	for _, t := range s.terms {
+		if err := s.fetch(ctx, &t); err != nil {
+			return err
+		}
+		if len(t.postings) > 0 || t.speakers != nil {
+			known = append(known, t)
+		} else {
+			unknown = append(unknown, t)
+		}
+	}
+	s.terms = known
+	for _, t := range unknown {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		instead, err := s.instead(ctx, t)
+		if err != nil {
+			return err
+		}
+		for _, i := range instead {
+			if !slices.ContainsFunc(s.terms, func(t term) bool { return t.text == i.text }) {
+				s.terms = append(s.terms, i)
+			}
+		}
+	}
+	return nil
+}
+
+// fetch gets the postings of a term that are in scope.
+func (s *search) fetch(ctx context.Context, t *term) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	all, err := s.index.Postings(ctx, t.text)
+	if err != nil {
+		return fmt.Errorf("looking for %q in the memory: %w", t.text, err)
+	}
+	within := 0
+	for _, p := range all {
+		if s.has(p) {
+			within++
+		}
+	}
+	if within == len(all) { // the usual case: nothing is copied
+		t.postings = all
+		return nil
+	}
+	t.postings = make([]Posting, 0, within)
+	for _, p := range all {
+		if s.has(p) {
+			t.postings = append(t.postings, p)
+		}
+	}
+	return nil
+}
+
+// has tells whether a posting is in scope. Its document may have been added
+// since the facts were read, and is then not.
+func (s *search) has(p Posting) bool {
+	if p.Count == 0 || int(p.Doc) >= len(s.facts.place) {
+		return false
+	}
+	place := s.facts.place[p.Doc]
+	return place != gone && s.in[place]
+}

@@ -1,0 +1,93 @@
+package lexical
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	minCorrected = 4  // letters: shorter words are one slip from too many others
+	longWord     = 8  // letters from which two slips are corrected
+	maxNearest   = 16 // terms at the same distance that are looked at
+	maxInstead   = 3  // of which this many are looked for: those that most documents hold
+)
+
+// instead gives what to look for in place of a term that the scope does not
+// hold: the terms nearest to it in spelling, or the characters of a pair.
+func (s *search) instead(ctx context.Context, t term) ([]term, error) {
+	first, size := utf8.DecodeRuneInString(t.text)
+	if kindOf(first) == han && len(t.text) > size {
+		return s.characters(ctx, t)
+	}
+	sp := newSpelling(t, s.Slips)
+	if sp == nil {
+		return nil, nil
+	}
+	near := sp.forms()
+	if near == nil {
+		var err error
+		if near, err = s.nearest(ctx, sp); err != nil {
+			return nil, err
+		}
+	}
+	var found []term
+	for _, text := range near {
+		c := term{text: text, word: t.word}
+		if err := s.fetch(ctx, &c); err != nil {
+			return nil, err
+		}
+		s.nameSpeakers(&c)
+		if len(c.postings) > 0 || c.speakers != nil {
+			found = append(found, c)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b term) int { return cmp.Compare(len(b.postings), len(a.postings)) })
+	found = found[:min(len(found), maxInstead)]
+	for _, c := range found {
+		s.corrected = append(s.corrected, Correction{t.word, c.text})
+	}
+	return found, nil
+}
+
+// characters gives the characters of a pair that the scope does not hold.
+func (s *search) characters(ctx context.Context, t term) ([]term, error) {
+	var found []term
+	for _, r := range t.text {
+		c := term{text: string(r), word: string(r)}
+		if err := s.fetch(ctx, &c); err != nil {
+			return nil, err
+		}
+		if len(c.postings) > 0 {
+			found = append(found, c)
+		}
+	}
+	return found, nil
+}
+
+// nearest gives the terms of the index with the fewest slips to a word.
+func (s *search) nearest(ctx context.Context, sp *spelling) ([]string, error) {
+	for _, name := range s.facts.spoken {
+		for _, t := range name {
+			if strings.HasPrefix(t, sp.first) {
+				sp.look(t)
+			}
+		}
+	}
+	most := max(len(sp.raw.word), len(sp.stem.word)) + sp.limit
+	for t, err := range s.index.Terms(ctx, sp.first, minCorrected-1, most) {
+		if err != nil {
+			return nil, fmt.Errorf("looking for words like %q in the memory: %w", sp.word, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		sp.look(t)
+	}
+	slices.Sort(sp.near)
+	near := slices.Compact(sp.near)
+	return near[:min(len(near), maxNearest)], nil
+}
