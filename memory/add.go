@@ -1,0 +1,139 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Add records documents, all or none, and returns them as they are stored:
+// with an ID, in valid UTF-8, without secrets (see Redact). When it returns
+// without an error they are on the disk.
+//
+// A text without an ID that was recorded before, with the same kind, role,
+// speaker and project, and that no other corrects, is that document once more:
+// its Count goes up and its Last is set. A document with an ID that exists is
+// the same document, and what is stored stays as it is.
+func (s *Store) Add(ctx context.Context, documents ...Document) ([]Document, error) {
+	if len(documents) == 0 {
+		return nil, nil
+	}
+	now := s.now()
+	stored := make([]Document, len(documents))
+	size := 0
+	for i, d := range documents {
+		if d.SupersededBy != "" {
+			return nil, fmt.Errorf("document %d: SupersededBy is set with Supersede", i+1)
+		}
+		var err error
+		if stored[i], err = d.clean(now); err != nil {
+			return nil, nth(i, len(documents), err)
+		}
+		size += len(stored[i].Text)
+	}
+	var last int64
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		in, err := newInserter(ctx, tx)
+		if err != nil {
+			return err
+		}
+		defer in.close()
+		for i := range stored {
+			if _, err := in.record(ctx, &stored[i], now); err != nil {
+				return err
+			}
+		}
+		last = in.num
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.foldIfDue(ctx, last, size)
+	return stored, nil
+}
+
+// nth says which of several documents an error is about.
+func nth(i, of int, err error) error {
+	if of == 1 {
+		return err
+	}
+	return fmt.Errorf("document %d: %w", i+1, err)
+}
+
+// inserter adds documents within one transaction.
+type inserter struct {
+	tx     *sql.Tx
+	insert *sql.Stmt
+	num    int64  // of the last document
+	lastID string // of the last document
+}
+
+func newInserter(ctx context.Context, tx *sql.Tx) (*inserter, error) {
+	in := &inserter{tx: tx}
+	err := tx.QueryRowContext(ctx, "SELECT num, id FROM documents ORDER BY num DESC LIMIT 1").Scan(&in.num, &in.lastID)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	var indexed int64 // numbers in the index are not used again
+	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM segments").Scan(&indexed); err != nil {
+		return nil, err
+	}
+	in.num = max(in.num, indexed)
+	in.insert, err = tx.PrepareContext(ctx, `INSERT INTO documents
+		(num, id, hash, kind, role, speaker, session, project, source, tags, time, last, count, superseded_by, text)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	return in, err
+}
+
+func (in *inserter) close() { in.insert.Close() }
+
+// record adds a document, or counts it if it is there.
+func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (added bool, err error) {
+	if d.ID != "" {
+		there, err := one(ctx, in.tx, "id = ?", d.ID)
+		if err == nil {
+			*d = there
+			return false, nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			return false, err
+		}
+		return true, in.put(ctx, in.num+1, d, nil)
+	}
+	there, err := one(ctx, in.tx, "hash = ? AND superseded_by IS NULL ORDER BY num", d.hash())
+	switch {
+	case errors.Is(err, ErrNotFound):
+		d.ID = nextID(now, in.lastID)
+		return true, in.put(ctx, in.num+1, d, nil)
+	case err != nil:
+		return false, err
+	}
+	there.Count += d.Count
+	if d.Last.After(there.Last) {
+		there.Last = d.Last
+	}
+	*d = there
+	_, err = in.tx.ExecContext(ctx, "UPDATE documents SET count = ?, last = ? WHERE id = ?", d.Count, d.Last.UnixMicro(), d.ID)
+	return false, err
+}
+
+// put writes a row.
+func (in *inserter) put(ctx context.Context, num int64, d *Document, supersededBy any) error {
+	tags := []byte("[]")
+	if len(d.Tags) > 0 {
+		var err error
+		if tags, err = json.Marshal(d.Tags); err != nil {
+			return err
+		}
+	}
+	_, err := in.insert.ExecContext(ctx, num, d.ID, d.hash(), string(d.Kind), d.Role, d.Speaker, d.Session, d.Project, d.Source,
+		string(tags), d.Time.UnixMicro(), d.Last.UnixMicro(), d.Count, supersededBy, d.Text)
+	if err == nil {
+		in.num, in.lastID = max(in.num, num), d.ID
+	}
+	return err
+}

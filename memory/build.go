@@ -1,0 +1,276 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"mylm/memory/lexical"
+)
+
+// builder makes segments of documents that come in order.
+type builder struct {
+	tx       *sql.Tx
+	scopes   map[scope]uint32
+	speakers map[string]uint32
+
+	segment // in the making
+	size    int64
+	index   map[string]*postings
+	facts   []byte
+}
+
+// scope is a session, or a project if the session is empty.
+type scope struct{ session, project string }
+
+// newBuilder makes a builder that begins with a document.
+func newBuilder(tx *sql.Tx, first int64) *builder {
+	b := &builder{tx: tx, scopes: map[scope]uint32{}, speakers: map[string]uint32{}}
+	b.begin(first)
+	return b
+}
+
+func (b *builder) begin(first int64) {
+	b.segment = segment{first: first, last: first - 1}
+	b.size, b.index, b.facts = 0, map[string]*postings{}, b.facts[:0]
+}
+
+// indexed is what the index takes of a document.
+type indexed struct {
+	num                       int64
+	session, project, speaker string
+	kind                      Kind
+	micro                     int64
+	text                      string
+}
+
+// read adds a range of documents from their texts. A segment that is full is
+// written.
+func (b *builder) read(ctx context.Context, first, last int64) error {
+	for first <= last {
+		b.last = last
+		for d, err := range texts(ctx, b.tx, first, last) {
+			if err != nil {
+				return err
+			}
+			if err := b.add(ctx, d); err != nil {
+				return err
+			}
+			b.size += int64(len(d.text))
+			if b.weight++; b.weight+b.size/textWeight >= full {
+				b.last = d.num
+				break
+			}
+		}
+		if first = b.last + 1; first <= last {
+			if err := b.write(ctx); err != nil {
+				return err
+			}
+			b.begin(first)
+		}
+	}
+	return nil
+}
+
+// move takes a segment into the one in the making, without some documents, and
+// removes it.
+func (b *builder) move(ctx context.Context, g segment, drop map[int64]bool) error {
+	var facts []byte
+	if err := b.tx.QueryRowContext(ctx, "SELECT facts FROM segments WHERE num = ?", g.num).Scan(&facts); err != nil {
+		return err
+	}
+	if len(facts)%factSize != 0 {
+		return fmt.Errorf("%w: %w", ErrDamaged, errChunk)
+	}
+	b.pad(g.first)
+	for i := 0; i < len(facts); i += factSize {
+		f := readFact(facts[i:])
+		if drop[g.first+int64(i/factSize)] {
+			f = fact{flags: lexical.Deleted}
+		}
+		b.facts = f.append(b.facts)
+	}
+	found, err := b.tx.QueryContext(ctx, "SELECT data FROM chunks WHERE segment = ? ORDER BY term", g.num)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	var data sql.RawBytes
+	var list []lexical.Posting
+	for found.Next() {
+		err := found.Scan(&data)
+		for term, stored := range entries(data, &err) {
+			if list, err = decode(list[:0], stored, uint32(g.first)); err != nil {
+				break
+			}
+			p := b.index[string(term)]
+			for _, posting := range list {
+				if drop[int64(posting.Doc)] {
+					continue
+				}
+				if p == nil {
+					p = &postings{last: uint32(b.first)}
+					b.index[string(term)] = p
+				}
+				p.add(posting.Doc, posting.Count)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+	}
+	if err := found.Err(); err != nil {
+		return err
+	}
+	if len(drop) > 0 {
+		if err := b.tx.QueryRowContext(ctx, "SELECT "+weightOf+" FROM documents WHERE num BETWEEN ? AND ?", g.first, g.last).Scan(&g.weight); err != nil {
+			return err
+		}
+	}
+	b.weight += g.weight
+	b.last = g.last
+	return b.remove(ctx, g)
+}
+
+func (b *builder) remove(ctx context.Context, g segment) error {
+	_, err := b.tx.ExecContext(ctx, "DELETE FROM segments WHERE num = ?", g.num)
+	return err
+}
+
+// add adds a document to the segment in the making.
+func (b *builder) add(ctx context.Context, d indexed) error {
+	a := lexical.Analyse(d.text)
+	addTerms(b.index, a, uint32(d.num), uint32(b.first))
+	f := fact{kind: d.kind.number(), time: d.micro / 1e6, length: uint32(a.Length), flags: a.Flags}
+	var err error
+	if f.project, err = b.scope(ctx, scope{"", d.project}); err != nil {
+		return err
+	}
+	if d.session != "" {
+		if f.session, err = b.scope(ctx, scope{d.session, d.project}); err != nil {
+			return err
+		}
+	}
+	if f.speaker, err = b.speaker(ctx, d.speaker); err != nil {
+		return err
+	}
+	b.pad(d.num)
+	b.facts = f.append(b.facts)
+	return nil
+}
+
+// pad fills the facts up to a document with ones that were deleted.
+func (b *builder) pad(num int64) {
+	for int64(len(b.facts)) < (num-b.first)*factSize {
+		b.facts = fact{flags: lexical.Deleted}.append(b.facts)
+	}
+}
+
+// addTerms adds the terms of a document to an index that begins at first.
+func addTerms(index map[string]*postings, a lexical.Document, doc, first uint32) {
+	for _, t := range a.Terms {
+		p := index[t.Term]
+		if p == nil {
+			p = &postings{last: first}
+			index[t.Term] = p
+		}
+		p.add(doc, t.Count)
+	}
+}
+
+func (b *builder) scope(ctx context.Context, s scope) (uint32, error) {
+	if n, ok := b.scopes[s]; ok {
+		return n, nil
+	}
+	n, err := b.number(ctx, "SELECT num FROM scopes WHERE session = ? AND project = ?", "INSERT INTO scopes (session, project) VALUES (?, ?)", s.session, s.project)
+	b.scopes[s] = n
+	return n, err
+}
+
+// speaker numbers a name. Nobody is 0, and so is everybody behind the 65,535th.
+func (b *builder) speaker(ctx context.Context, name string) (uint16, error) {
+	if name == "" {
+		return 0, nil
+	}
+	n, ok := b.speakers[name]
+	if !ok {
+		var err error
+		if n, err = b.number(ctx, "SELECT num FROM speakers WHERE name = ?", "INSERT INTO speakers (name) VALUES (?)", name); err != nil {
+			return 0, err
+		}
+		b.speakers[name] = n
+	}
+	if n > 1<<16-1 {
+		return 0, nil
+	}
+	return uint16(n), nil
+}
+
+// number finds the number of a name, or gives it one.
+func (b *builder) number(ctx context.Context, find, add string, args ...any) (n uint32, err error) {
+	err = b.tx.QueryRowContext(ctx, find, args...).Scan(&n)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return n, err
+	}
+	result, err := b.tx.ExecContext(ctx, add, args...)
+	if err != nil {
+		return 0, err
+	}
+	id, err := result.LastInsertId()
+	return uint32(id), err
+}
+
+// write stores the segment in the making, if it holds anything.
+func (b *builder) write(ctx context.Context) error {
+	if b.weight == 0 {
+		return nil
+	}
+	result, err := b.tx.ExecContext(ctx, "INSERT INTO segments (first, last, weight, facts) VALUES (?, ?, ?, ?)", b.first, b.last, b.weight+b.size/textWeight, b.facts)
+	if err != nil {
+		return err
+	}
+	num, err := result.LastInsertId()
+	if err != nil {
+		return err
+	}
+	insert, err := b.tx.PrepareContext(ctx, "INSERT INTO chunks VALUES (?, ?, ?)")
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for _, c := range chunks(b.index) {
+		if _, err := insert.ExecContext(ctx, num, c.first, c.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fact is what the ranking knows of a document, and factSize its bytes.
+type fact struct {
+	project, session uint32
+	kind             uint8
+	speaker          uint16
+	time             int64 // seconds
+	length           uint32
+	flags            lexical.Flags
+}
+
+const factSize = 24
+
+func (f fact) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, f.project)
+	b = binary.LittleEndian.AppendUint32(b, f.session)
+	b = append(b, f.kind, uint8(f.flags))
+	b = binary.LittleEndian.AppendUint16(b, f.speaker)
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.time))
+	return binary.LittleEndian.AppendUint32(b, f.length)
+}
+
+func readFact(b []byte) fact {
+	le := binary.LittleEndian
+	return fact{project: le.Uint32(b), session: le.Uint32(b[4:]), kind: b[8], flags: lexical.Flags(b[9]), speaker: le.Uint16(b[10:]),
+		time: int64(le.Uint64(b[12:])), length: le.Uint32(b[20:])}
+}

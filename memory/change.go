@@ -1,0 +1,161 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Edit replaces the text of a document. Its ID, its place in its session and
+// everything else stay; the old text is gone, and so are the vectors made of it.
+// To keep the old text, add a document and Supersede.
+func (s *Store) Edit(ctx context.Context, id, text string) (Document, error) {
+	var d Document
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		old, err := byID(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		d = old.Document
+		d.Text = text
+		if d, err = d.clean(s.now()); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE documents SET text = ?, hash = ? WHERE num = ?", d.Text, d.hash(), old.num); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE num = ?", old.num); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE embedders SET through = min(through, ?)", old.num-1); err != nil {
+			return err
+		}
+		return rebuild(ctx, tx, []int64{old.num}, false)
+	})
+	if err != nil {
+		return Document{}, err
+	}
+	s.erase()
+	return d, nil
+}
+
+// All is the filter that Forget takes for everything.
+var All = Filter{Before: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+
+// Forget deletes what a filter selects, with every trace in the index, and
+// says how many that were. A document that one of them superseded counts
+// again. A filter that selects everything is ErrEverything: All is the one
+// that may.
+func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
+	if f.empty() {
+		return 0, ErrEverything
+	}
+	var nums []int64
+	err := s.update(ctx, func(tx *sql.Tx) error {
+		where, args := f.where()
+		found, err := tx.QueryContext(ctx, "SELECT num FROM documents WHERE "+where+" ORDER BY num", args...)
+		if err != nil {
+			return err
+		}
+		if nums, err = integers(found); err != nil || len(nums) == 0 {
+			return err
+		}
+		for _, num := range nums {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM documents WHERE num = ?", num); err != nil {
+				return err
+			}
+		}
+		if err := rebuild(ctx, tx, nums, true); err != nil {
+			return err
+		}
+		return dropNames(ctx, tx)
+	})
+	if err != nil || len(nums) == 0 {
+		return 0, err
+	}
+	s.erase()
+	return len(nums), nil
+}
+
+// dropNames deletes the names of scopes and speakers that nothing has any more.
+func dropNames(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `
+		DELETE FROM scopes WHERE session != '' AND NOT EXISTS
+			(SELECT 1 FROM documents d WHERE d.session = scopes.session AND d.project = scopes.project);
+		DELETE FROM scopes WHERE session = '' AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.project = scopes.project);
+		DELETE FROM speakers WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.speaker = speakers.name);`)
+	return err
+}
+
+// erase takes what was deleted out of the log, too. If somebody reads just now
+// it stays until the log is written over.
+func (s *Store) erase() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, _ = s.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
+// integers reads rows of one number, and closes them.
+func integers(found *sql.Rows) (all []int64, err error) {
+	defer found.Close()
+	for found.Next() {
+		var n int64
+		if err := found.Scan(&n); err != nil {
+			return nil, err
+		}
+		all = append(all, n)
+	}
+	return all, found.Err()
+}
+
+// Supersede says that one document corrects another, which is then found with
+// its history only. An empty replacement takes it back.
+func (s *Store) Supersede(ctx context.Context, old, replacement string) error {
+	return s.update(ctx, func(tx *sql.Tx) error {
+		was, err := byID(ctx, tx, old)
+		if err != nil {
+			return err
+		}
+		var by any
+		if replacement != "" {
+			is, err := byID(ctx, tx, replacement)
+			if err != nil {
+				return err
+			}
+			if err := noCircle(ctx, tx, was, is); err != nil {
+				return err
+			}
+			by = is.num
+		}
+		if _, err := tx.ExecContext(ctx, "UPDATE documents SET superseded_by = ? WHERE num = ?", by, was.num); err != nil {
+			return err
+		}
+		return changed(ctx, tx)
+	})
+}
+
+// noCircle follows the corrections of a document: if they led back to the one
+// that it is to correct, neither would be found.
+func noCircle(ctx context.Context, tx *sql.Tx, was, is row) error {
+	for at := is; ; {
+		if at.num == was.num {
+			return fmt.Errorf("%s cannot correct %s, which corrects it already", is.ID, was.ID)
+		}
+		next, err := oneRow(ctx, tx, "num = (SELECT superseded_by FROM documents WHERE num = ?)", at.num)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		at = next
+	}
+}
+
+// changed tells all caches that more than the number of documents changed.
+func changed(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, "UPDATE state SET changes = changes + 1")
+	return err
+}

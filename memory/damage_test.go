@@ -1,0 +1,314 @@
+package memory_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/memory"
+
+	_ "modernc.org/sqlite"
+)
+
+// rounds is how often a fault is tried: few times with every test run, as
+// often as it takes to believe it with MYLM_SLOW=1.
+func rounds(few, many int) int {
+	if os.Getenv("MYLM_SLOW") != "" {
+		return many
+	}
+	return few
+}
+
+// sample makes a closed memory of documents and returns their texts by ID.
+func sample(t *testing.T, path string, n int) map[string]string {
+	t.Helper()
+	s := open(t, path)
+	fill(t, s, n)
+	all := contents(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func contents(t *testing.T, s *memory.Store) map[string]string {
+	t.Helper()
+	all, err := s.List(t.Context(), memory.Filter{History: true}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, d := range all {
+		texts[d.ID] = d.Text
+	}
+	return texts
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func write(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// healthy fails the test unless Verify has nothing to say.
+func healthy(t *testing.T, s *memory.Store) {
+	t.Helper()
+	r, err := s.Verify(t.Context())
+	if err != nil || len(r.Problems) > 0 {
+		t.Fatalf("Verify: %v, %q", err, r.Problems)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	sample(t, path, 500)
+	s := open(t, path)
+	healthy(t, s)
+	if err := s.Reindex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	healthy(t, s)
+	s.Close()
+	for _, tt := range []struct{ name, sql, want string }{
+		{"a text", "UPDATE documents SET text = 'nobody said this' WHERE num = 7", "the text is not what was written"},
+		{"an index of words", "DELETE FROM chunks WHERE term = (SELECT term FROM chunks LIMIT 1)", "the index"},
+		{"a missing entry", "PRAGMA writable_schema=1; DELETE FROM sqlite_schema WHERE name = 'documents_hash'", ""},
+		{"a segment", "UPDATE segments SET last = first - 1", "segment"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			copied := filepath.Join(t.TempDir(), "memory.db")
+			write(t, copied, read(t, path))
+			execute(t, copied, tt.sql)
+			s := open(t, copied)
+			r, err := s.Verify(t.Context())
+			if err != nil || len(r.Problems) == 0 || !strings.Contains(strings.Join(r.Problems, "\n"), tt.want) {
+				t.Errorf("Verify = %+v, %v, want %q", r, err, tt.want)
+			}
+			s.Close()
+			s = open(t, copied)
+			defer s.Close()
+			if s.Salvaged() == nil {
+				t.Error("what Verify found was not repaired")
+			}
+			healthy(t, s)
+		})
+	}
+}
+
+// execute changes a memory behind its back.
+func execute(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOverwritten and TestTruncated damage a file in many places. Whatever is
+// still given out must be what was written, and as much as is readable.
+func TestOverwritten(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, uint64(time.Now().UnixNano())))
+	damage(t, func(t *testing.T, whole []byte) ([]byte, int) {
+		at, n := r.IntN(len(whole)), 1+r.IntN(4096)
+		t.Logf("%d bytes at %d", n, at)
+		for i := at; i < min(at+n, len(whole)); i++ {
+			whole[i] = byte(r.Uint32())
+		}
+		return whole, 2 * 4096 / 100 // two pages of the shortest documents
+	})
+}
+
+func TestTruncated(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, uint64(time.Now().UnixNano())))
+	damage(t, func(t *testing.T, whole []byte) ([]byte, int) {
+		at := r.IntN(len(whole))
+		t.Logf("cut at %d of %d", at, len(whole))
+		return whole[:at], (len(whole) - at) / 100
+	})
+}
+
+func damage(t *testing.T, spoil func(*testing.T, []byte) (spoilt []byte, mayLose int)) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	want := sample(t, path, rounds(500, 1000))
+	whole := read(t, path)
+	for i := range rounds(4, 200) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			copied := filepath.Join(t.TempDir(), "memory.db")
+			spoilt, mayLose := spoil(t, slices.Clone(whole))
+			write(t, copied, spoilt)
+			s, err := memory.Open(t.Context(), copied, memory.Options{})
+			if errors.Is(err, memory.ErrNewer) {
+				return // that is what the file says
+			}
+			if err != nil {
+				t.Fatalf("Open: %v", err)
+			}
+			_, err = s.Search(t.Context(), memory.Query{Text: question})
+			if err != nil && !errors.Is(err, memory.ErrDamaged) {
+				t.Errorf("Search: %v", err)
+			}
+			report, err := s.Verify(t.Context())
+			if err != nil {
+				t.Errorf("Verify: %v", err)
+			}
+			first := s.Salvaged()
+			if err := s.Close(); err != nil && !errors.Is(err, memory.ErrDamaged) {
+				t.Errorf("Close: %v", err)
+			}
+			s = open(t, copied)
+			defer s.Close()
+			salvaged := s.Salvaged()
+			if (len(report.Problems) > 0) != (salvaged != nil) {
+				t.Errorf("Verify found %q, and then Open salvaged %v", report.Problems, salvaged)
+			}
+			if salvaged == nil {
+				salvaged = first
+			}
+			healthy(t, s)
+			got := contents(t, s)
+			for id, text := range got {
+				if want[id] != text {
+					t.Errorf("%s says %.60q, was %.60q", id, text, want[id])
+				}
+			}
+			lost := len(want) - len(got)
+			if lost > 0 && salvaged == nil {
+				t.Errorf("%d documents are lost without a word", lost)
+			}
+			if lost > mayLose {
+				t.Errorf("%d documents are lost, at most %d should be: %v", lost, mayLose, salvaged)
+			}
+			if salvaged != nil {
+				t.Log(salvaged)
+				if salvaged.Saved != len(got) || salvaged.Lost > lost+1 || len(read(t, salvaged.Aside)) == 0 && len(spoilt) > 0 {
+					t.Errorf("%+v, but %d of %d are there", salvaged, len(got), len(want))
+				}
+			}
+		})
+	}
+}
+
+// TestSalvage looks at one repair closely: what was in the log counts, what
+// corrects what is kept, and what was forgotten stays forgotten.
+func TestSalvage(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "memory.db")
+	s := open(t, path)
+	fill(t, s, 600)
+	long := strings.Repeat("a long text goes on other pages ", 2000)
+	stored, err := s.Add(t.Context(), memory.Document{Text: "the host is heron"}, memory.Document{Text: "the host is kestrel"},
+		memory.Document{Text: "zzyzx must go"}, memory.Document{Text: long, Tags: []string{"a", "b"}, Session: "s", Speaker: "Ada", Time: day})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Supersede(t.Context(), stored[0].ID, stored[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Forget(t.Context(), memory.Filter{IDs: []string{stored[2].ID}}); err != nil {
+		t.Fatal(err)
+	}
+	late, err := s.Add(t.Context(), memory.Document{Text: "only in the log"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := contents(t, s)
+	db, log := read(t, path), read(t, path+"-wal")
+	s.Close()
+
+	copied := filepath.Join(t.TempDir(), "memory.db")
+	copy(db, make([]byte, 100)) // no database any more
+	write(t, copied, db)
+	write(t, copied+"-wal", log)
+	write(t, copied+".damaged", nil) // else SQLite would read the log first
+	s = open(t, copied)
+	defer s.Close()
+	got := s.Salvaged()
+	if got == nil || got.Saved != len(want) || got.Lost != 0 {
+		t.Fatalf("Salvaged = %+v, want %d saved, none lost", got, len(want))
+	}
+	if message := got.String(); !strings.Contains(message, copied) || !strings.Contains(message, got.Aside) || !strings.Contains(message, fmt.Sprintf("%d documents", len(want))) {
+		t.Errorf("the message does not say it: %s", message)
+	}
+	if first, err := s.Get(t.Context(), stored[0].ID); err != nil || first.SupersededBy != stored[1].ID {
+		t.Errorf("%+v, %v: want superseded by %s", first, err, stored[1].ID)
+	}
+	if d, err := s.Get(t.Context(), stored[3].ID); err != nil || fmt.Sprint(d) != fmt.Sprint(stored[3]) {
+		t.Errorf("the long text came back as %.200v, %v", d, err)
+	}
+	if d, err := s.Get(t.Context(), late[0].ID); err != nil || d.Text != late[0].Text {
+		t.Errorf("what was in the log: %+v, %v", d, err)
+	}
+	if hits, err := s.Search(t.Context(), memory.Query{Text: "zzyzx"}); err != nil || len(hits) > 0 {
+		t.Errorf("what was forgotten is back: %v, %v", hits, err)
+	}
+	healthy(t, s)
+	if _, err := os.Stat(copied + ".damaged"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the mark of damage stands: %v", err)
+	}
+}
+
+// TestSalvageGoesOn is about a repair that was killed when the files were
+// moved: what is left is the mark that names them.
+func TestSalvageGoesOn(t *testing.T) {
+	for _, moved := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "memory.db")
+		want := sample(t, path, 100)
+		aside := path + ".damaged-earlier"
+		write(t, path+".damaged", []byte(aside))
+		write(t, path+".new", []byte("half a database"))
+		if moved {
+			if err := os.Rename(path, aside); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := open(t, path)
+		if got := s.Salvaged(); got == nil || got.Saved != len(want) || got.Aside != aside {
+			t.Errorf("moved %v: %+v, want %d saved from %s", moved, got, len(want), aside)
+		}
+		s.Close()
+	}
+}
+
+// TestReadingChecks has a text changed behind the memory's back: nobody may
+// be told what was never said.
+func TestReadingChecks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	sample(t, path, 10)
+	execute(t, path, "UPDATE documents SET text = 'nobody said this' WHERE num = 7")
+	s := open(t, path)
+	_, err := s.List(t.Context(), memory.Filter{}, 0)
+	if !errors.Is(err, memory.ErrDamaged) || !strings.Contains(err.Error(), "next time it is opened") {
+		t.Errorf("List: %v, want ErrDamaged with what happens next", err)
+	}
+	s.Close()
+	s = open(t, path)
+	defer s.Close()
+	if got := s.Salvaged(); got == nil || got.Saved != 9 || got.Lost != 1 {
+		t.Errorf("Salvaged = %+v, want 9 saved and 1 lost", got)
+	}
+}

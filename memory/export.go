@@ -1,0 +1,46 @@
+package memory
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"io"
+)
+
+// batch is how many documents are read or written at a time where there may
+// be very many.
+const batch = 1000
+
+// Export writes what a filter selects, with what was superseded, as JSON
+// Lines: one Document a line, in the order in which they were added. It shows
+// one state of the memory. Import reads it.
+func (s *Store) Export(ctx context.Context, w io.Writer, f Filter) (n int, err error) {
+	out := bufio.NewWriter(w)
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	var failed error // of w: not the memory's
+	err = s.read(ctx, func(tx *sql.Tx) error {
+		where, args := f.where()
+		for after := int64(0); ; {
+			all, err := rows(ctx, tx, where+" AND num > ? ORDER BY num LIMIT ?", append(args[:len(args):len(args)], after, batch)...)
+			if err != nil || len(all) == 0 {
+				return err
+			}
+			for _, r := range all {
+				if failed = encoder.Encode(r.Document); failed != nil {
+					return nil
+				}
+				n++
+			}
+			after = all[len(all)-1].num
+		}
+	})
+	if err == nil {
+		err = failed
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	return n, err
+}

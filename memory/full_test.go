@@ -1,0 +1,151 @@
+//go:build linux
+
+package memory_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"mylm/memory"
+)
+
+// disk mounts a small file system, if the system lets the test do so.
+func disk(t *testing.T, bytes int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
+		t.Skipf("a small disk cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func remount(t *testing.T, dir string, flags uintptr, options string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, options); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	dir := disk(t, 1<<20)
+	path := filepath.Join(dir, "memory.db")
+	s := open(t, path)
+	text, told := texts(3), []string{}
+	var err error
+	for range 5000 {
+		var d []memory.Document
+		if d, err = s.Add(t.Context(), memory.Document{Text: text()}); err != nil {
+			break
+		}
+		told = append(told, d[0].ID)
+	}
+	if !errors.Is(err, memory.ErrFull) {
+		t.Fatalf("after %d documents: %v, want ErrFull", len(told), err)
+	}
+	if _, err := s.Search(t.Context(), memory.Query{Text: question}); err != nil {
+		t.Errorf("Search on a full disk: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("Close on a full disk: %v", err)
+	}
+	s = open(t, path)
+	if got := contents(t, s); len(got) != len(told) || s.Salvaged() != nil {
+		t.Errorf("%d documents are there, %v; %d were acknowledged", len(got), s.Salvaged(), len(told))
+	}
+	remount(t, dir, 0, "size=16m")
+	if _, err := s.Add(t.Context(), memory.Document{Text: "there is space again"}); err != nil {
+		t.Errorf("Add after space was made: %v", err)
+	}
+	healthy(t, s)
+	s.Close()
+}
+
+func TestFullDiskFromTheStart(t *testing.T) {
+	dir := disk(t, 32<<10)
+	path := filepath.Join(dir, "memory.db")
+	if s, err := memory.Open(t.Context(), path, memory.Options{}); !errors.Is(err, memory.ErrFull) {
+		if err == nil {
+			s.Close()
+		}
+		t.Fatalf("Open: %v, want ErrFull", err)
+	}
+	remount(t, dir, 0, "size=4m")
+	s := open(t, path)
+	healthy(t, s)
+	s.Close()
+}
+
+func TestReadOnly(t *testing.T) {
+	dir := disk(t, 4<<20)
+	path := filepath.Join(dir, "memory.db")
+	sample(t, path, 10)
+	remount(t, dir, syscall.MS_RDONLY, "")
+	refused(t, path)
+	refused(t, filepath.Join(dir, "folder", "memory.db"))
+	remount(t, dir, 0, "")
+	s := open(t, path)
+	defer s.Close()
+	if got := contents(t, s); len(got) != 10 || s.Salvaged() != nil {
+		t.Errorf("%d documents are there, %v", len(got), s.Salvaged())
+	}
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("to root no folder is closed; see TestReadOnly")
+	}
+	path := filepath.Join(t.TempDir(), "memory", "memory.db")
+	sample(t, path, 10)
+	if err := os.Chmod(filepath.Dir(path), 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(filepath.Dir(path), 0o700)
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, path)
+}
+
+func refused(t *testing.T, path string) {
+	t.Helper()
+	s, err := memory.Open(t.Context(), path, memory.Options{})
+	if err == nil {
+		s.Close()
+	}
+	if !errors.Is(err, memory.ErrReadOnly) {
+		t.Errorf("Open of %s: %v, want ErrReadOnly", path, err)
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "memory.db")
+	s := open(t, path)
+	defer s.Close()
+	if _, err := s.Add(t.Context(), memory.Document{Text: "private"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{filepath.Dir(path): 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, path + ".lock": 0o600} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %o", name, info.Mode(), err, want)
+		}
+	}
+	loose := filepath.Join(t.TempDir(), "memory.db")
+	sample(t, loose, 1)
+	if err := os.Chmod(loose, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tight := open(t, loose)
+	defer tight.Close()
+	if info, err := os.Stat(loose); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a file that all may read stays %v, %v", info.Mode(), err)
+	}
+}

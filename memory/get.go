@@ -1,0 +1,211 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Filter selects documents. The zero value of a field selects all; a field
+// with several values selects what has one of them.
+type Filter struct {
+	IDs      []string
+	Projects []string
+	Sessions []string
+	Kinds    []Kind
+	Tags     []string
+	Source   string
+	// After and Before (exclusive) bound Document.Time.
+	After, Before time.Time
+	// History selects documents that were superseded, too. List leaves them out
+	// without it; Forget never does.
+	History bool
+}
+
+// columns are what scan reads.
+const columns = `d.num, d.id, d.kind, d.role, d.speaker, d.session, d.project, d.source, d.tags, d.time, d.last, d.count,
+	coalesce((SELECT id FROM documents WHERE num = d.superseded_by), ''), d.text, d.hash`
+
+// querier is a transaction or the database itself.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// row is a document and its number.
+type row struct {
+	num int64
+	Document
+}
+
+// rows reads what a condition on documents d selects. A text that is not what
+// was written is damage: what nobody said must not be remembered.
+func rows(ctx context.Context, q querier, where string, args ...any) ([]row, error) {
+	found, err := q.QueryContext(ctx, "SELECT "+columns+" FROM documents d WHERE "+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	var all []row
+	for found.Next() {
+		var r row
+		var tags string
+		var hash sql.RawBytes
+		var at, last int64
+		if err := found.Scan(&r.num, &r.ID, &r.Kind, &r.Role, &r.Speaker, &r.Session, &r.Project, &r.Source, &tags,
+			&at, &last, &r.Count, &r.SupersededBy, &r.Text, &hash); err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(hash, r.Document.hash()) {
+			return nil, fmt.Errorf("%w: the text of %.80q is not what was written", ErrDamaged, r.ID)
+		}
+		if tags != "[]" {
+			if err := json.Unmarshal([]byte(tags), &r.Tags); err != nil {
+				return nil, fmt.Errorf("%w: the tags of %s are %.40q", ErrDamaged, r.ID, tags)
+			}
+		}
+		r.Time, r.Last = instant(at), instant(last)
+		all = append(all, r)
+	}
+	return all, found.Err()
+}
+
+// one reads the first document that a condition selects.
+func one(ctx context.Context, q querier, where string, args ...any) (Document, error) {
+	found, err := oneRow(ctx, q, where, args...)
+	return found.Document, err
+}
+
+func oneRow(ctx context.Context, q querier, where string, args ...any) (row, error) {
+	found, err := rows(ctx, q, where+" LIMIT 1", args...)
+	if err != nil {
+		return row{}, err
+	}
+	if len(found) == 0 {
+		return row{}, ErrNotFound
+	}
+	return found[0], nil
+}
+
+// byID reads a document, and names it if it is not there.
+func byID(ctx context.Context, q querier, id string) (row, error) {
+	found, err := oneRow(ctx, q, "id = ?", id)
+	if err == ErrNotFound {
+		err = fmt.Errorf("%w: %.80q", ErrNotFound, id)
+	}
+	return found, err
+}
+
+// Get reads one document. An unknown ID is ErrNotFound.
+func (s *Store) Get(ctx context.Context, id string) (Document, error) {
+	var found row
+	err := s.read(ctx, func(tx *sql.Tx) (err error) {
+		found, err = byID(ctx, tx, id)
+		return err
+	})
+	return found.Document, err
+}
+
+// Around reads a document with up to n before and n after it in its session,
+// in the order in which they were added. One without a session has no neighbours.
+func (s *Store) Around(ctx context.Context, id string, n int) ([]Document, error) {
+	var all []row
+	err := s.read(ctx, func(tx *sql.Tx) error {
+		middle, err := byID(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if middle.Session == "" || n <= 0 {
+			all = []row{middle}
+			return nil
+		}
+		before, err := rows(ctx, tx, "session = ? AND project = ? AND num < ? ORDER BY num DESC LIMIT ?", middle.Session, middle.Project, middle.num, n)
+		if err != nil {
+			return err
+		}
+		after, err := rows(ctx, tx, "session = ? AND project = ? AND num > ? ORDER BY num LIMIT ?", middle.Session, middle.Project, middle.num, n)
+		slices.Reverse(before)
+		all = append(append(before, middle), after...)
+		return err
+	})
+	return documents(all), err
+}
+
+// List reads what a filter selects, the newest first, at most limit of them; 0
+// is all.
+func (s *Store) List(ctx context.Context, f Filter, limit int) ([]Document, error) {
+	where, args := f.where()
+	if !f.History {
+		where += " AND superseded_by IS NULL"
+	}
+	if limit <= 0 {
+		limit = -1 // SQLite's for all
+	}
+	return s.list(ctx, where+" ORDER BY num DESC LIMIT ?", append(args, limit)...)
+}
+
+func (s *Store) list(ctx context.Context, where string, args ...any) (all []Document, err error) {
+	err = s.read(ctx, func(tx *sql.Tx) error {
+		found, err := rows(ctx, tx, where, args...)
+		all = documents(found)
+		return err
+	})
+	return all, err
+}
+
+func documents(all []row) []Document {
+	var out []Document
+	for _, r := range all {
+		out = append(out, r.Document)
+	}
+	return out
+}
+
+// where is the condition of a filter, without History.
+func (f Filter) where() (where string, args []any) {
+	where = "true"
+	in := func(column string, values ...string) {
+		if len(values) > 0 {
+			where += " AND " + column + " IN (?" + strings.Repeat(", ?", len(values)-1) + ")"
+			for _, v := range values {
+				args = append(args, v)
+			}
+		}
+	}
+	in("id", f.IDs...)
+	in("project", f.Projects...)
+	in("session", f.Sessions...)
+	for i, k := range f.Kinds {
+		if i == 0 {
+			where += " AND kind IN (?" + strings.Repeat(", ?", len(f.Kinds)-1) + ")"
+		}
+		args = append(args, string(k))
+	}
+	if len(f.Tags) > 0 {
+		where += " AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (?" + strings.Repeat(", ?", len(f.Tags)-1) + "))"
+		for _, t := range f.Tags {
+			args = append(args, t)
+		}
+	}
+	if f.Source != "" {
+		in("source", f.Source)
+	}
+	if !f.After.IsZero() {
+		where += " AND time >= ?"
+		args = append(args, f.After.UnixMicro())
+	}
+	if !f.Before.IsZero() {
+		where += " AND time < ?"
+		args = append(args, f.Before.UnixMicro())
+	}
+	return where, args
+}
+
+func (f Filter) empty() bool {
+	where, _ := f.where()
+	return where == "true"
+}

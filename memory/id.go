@@ -1,0 +1,59 @@
+package memory
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"time"
+)
+
+// An ID is short, because models copy it: nine characters for the milliseconds
+// since 1970, which last until the year 2527, and four at random. The alphabet
+// is Crockford's, without letters that are mistaken for digits, and in
+// ascending order, so that IDs sort as they were made.
+const (
+	alphabet   = "0123456789abcdefghjkmnpqrstvwxyz"
+	timeChars  = 9
+	randChars  = 4
+	randomBits = 5 * randChars
+)
+
+// nextID makes an ID that sorts after last, also where the clock went back. A
+// last that is none of ours is not looked at.
+func nextID(now time.Time, last string) string {
+	var random [4]byte
+	rand.Read(random[:]) // never fails
+	n := uint64(max(0, now.UnixMilli()))<<randomBits | uint64(binary.LittleEndian.Uint32(random[:])>>(32-randomBits))
+	if before, ok := parseID(last); ok && before >= n {
+		n = before + 1
+	}
+	var id [timeChars + randChars]byte
+	for i := len(id) - 1; i >= 0; i-- {
+		id[i] = alphabet[n&31]
+		n >>= 5
+	}
+	return string(id[:])
+}
+
+func parseID(id string) (n uint64, ok bool) {
+	if len(id) != timeChars+randChars {
+		return 0, false
+	}
+	for i := range len(id) {
+		digit := digits[id[i]]
+		if digit < 0 || i == 0 && digit > 15 { // 13 characters could hold 65 bits
+			return 0, false
+		}
+		n = n<<5 | uint64(digit)
+	}
+	return n, true
+}
+
+var digits = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	for i := range len(alphabet) {
+		t[alphabet[i]] = int8(i)
+	}
+	return t
+}()

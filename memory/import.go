@@ -1,0 +1,197 @@
+package memory
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Mapping makes documents of one record of a file. Numbers in the record are
+// json.Number. An error ends the import; no documents leave the record out.
+type Mapping func(record map[string]any) ([]Document, error)
+
+// Imported says what an import did.
+type Imported struct {
+	Records int // in the file
+	Added   int // documents that were not there
+	Known   int // documents that were there
+	Skipped int // records without a text
+}
+
+// Import reads JSON Lines, or one JSON array, and adds what m makes of each
+// record. Without m it reads what Export wrote. Documents are added as by Add:
+// secrets are taken out, and one whose ID is there stays as it is, so that an
+// import that ended early can be made again.
+//
+// Records without a text are left out; if all are, that is ErrEmpty. Import
+// works in portions: after an error those that came before are stored.
+func (s *Store) Import(ctx context.Context, r io.Reader, m Mapping) (Imported, error) {
+	in := importer{store: s, mapping: m, corrections: map[string]string{}}
+	if m == nil {
+		in.mapping = own
+	}
+	err := in.readAll(ctx, r)
+	if stored := in.flush(ctx); err == nil {
+		err = stored
+	}
+	if err == nil {
+		err = in.supersede(ctx)
+	}
+	if err == nil && in.done.Skipped > 0 && in.done.Skipped == in.done.Records {
+		err = fmt.Errorf("%w, in each of %d records: do their fields have other names?", ErrEmpty, in.done.Records)
+	}
+	return in.done, err
+}
+
+type importer struct {
+	store       *Store
+	mapping     Mapping
+	pending     []Document
+	corrections map[string]string
+	done        Imported
+}
+
+func (in *importer) readAll(ctx context.Context, r io.Reader) error {
+	buffered := bufio.NewReader(r)
+	decoder := json.NewDecoder(buffered)
+	decoder.UseNumber()
+	array, err := startsArray(buffered)
+	if err != nil {
+		return fmt.Errorf("reading what is to be imported: %w", err)
+	}
+	if array {
+		_, _ = decoder.Token() // the bracket that was seen
+	}
+	for decoder.More() {
+		var record map[string]any
+		if err := decoder.Decode(&record); err != nil {
+			return fmt.Errorf("record %d, at byte %d: %w", in.done.Records+1, decoder.InputOffset(), err)
+		}
+		if err := in.add(ctx, record); err != nil {
+			return fmt.Errorf("record %d: %w", in.done.Records+1, err)
+		}
+		in.done.Records++
+	}
+	_, err = decoder.Token() // the other bracket, the end, or what stopped the reader
+	if array && errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("after record %d, at byte %d: %w", in.done.Records, decoder.InputOffset(), err)
+	}
+	return nil
+}
+
+func startsArray(r *bufio.Reader) (bool, error) {
+	for {
+		c, err := r.ReadByte()
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return c == '[', r.UnreadByte()
+		}
+	}
+}
+
+func (in *importer) add(ctx context.Context, record map[string]any) error {
+	made, err := in.mapping(record)
+	if err != nil && !errors.Is(err, ErrEmpty) {
+		return err
+	}
+	taken := 0
+	for _, d := range made {
+		d, err := d.clean(in.store.now())
+		if errors.Is(err, ErrEmpty) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		taken++
+		if d.SupersededBy != "" && d.ID != "" {
+			in.corrections[d.ID], d.SupersededBy = d.SupersededBy, ""
+		}
+		in.pending = append(in.pending, d)
+	}
+	if taken == 0 {
+		in.done.Skipped++
+	}
+	if len(in.pending) < batch {
+		return nil
+	}
+	return in.flush(ctx)
+}
+
+// flush stores what is pending.
+func (in *importer) flush(ctx context.Context) error {
+	pending := in.pending
+	in.pending = nil
+	if len(pending) == 0 {
+		return nil
+	}
+	added, last := 0, int64(0)
+	err := in.store.update(ctx, func(tx *sql.Tx) error {
+		inserter, err := newInserter(ctx, tx)
+		if err != nil {
+			return err
+		}
+		defer inserter.close()
+		now := in.store.now()
+		for i := range pending {
+			isNew, err := inserter.record(ctx, &pending[i], now)
+			if err != nil {
+				return err
+			}
+			if isNew {
+				added++
+			}
+		}
+		last = inserter.num
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	in.done.Added += added
+	in.done.Known += len(pending) - added
+	in.store.foldIfDue(ctx, last, 0)
+	return nil
+}
+
+// supersede repeats what corrected what, where both are there and nothing is
+// said about it already.
+func (in *importer) supersede(ctx context.Context) error {
+	if len(in.corrections) == 0 {
+		return nil
+	}
+	return in.store.update(ctx, func(tx *sql.Tx) error {
+		for old, by := range in.corrections {
+			if _, err := tx.ExecContext(ctx, `UPDATE documents SET superseded_by = (SELECT num FROM documents WHERE id = ?)
+				WHERE id = ? AND superseded_by IS NULL AND id != ?`, by, old, by); err != nil {
+				return err
+			}
+		}
+		return changed(ctx, tx)
+	})
+}
+
+// own is the mapping of what Export writes.
+func own(record map[string]any) ([]Document, error) {
+	data, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	var d Document
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, fmt.Errorf("this is no record that mylm exported: %w", err)
+	}
+	return []Document{d}, nil
+}

@@ -1,0 +1,109 @@
+package memory
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Fields names the fields of a record that hold the parts of a document. An
+// empty name, and a field that a record lacks, leaves the part out.
+type Fields struct {
+	ID, Kind, Role, Speaker, Session, Project, Time, Source, Tags string
+	// Text are fields whose texts are put together, each on lines of its own.
+	// At least one of them must be there.
+	Text []string
+	// Default is what a document has where its record says nothing.
+	Default Document
+}
+
+// Mapping makes a document of each record. Numbers are taken as they are
+// written; a time is in RFC 3339, with or without a zone, or Unix seconds.
+func (f Fields) Mapping() Mapping {
+	return func(record map[string]any) ([]Document, error) {
+		d := f.Default
+		for _, part := range []struct {
+			field string
+			to    *string
+		}{{f.ID, &d.ID}, {f.Role, &d.Role}, {f.Speaker, &d.Speaker}, {f.Session, &d.Session}, {f.Project, &d.Project}, {f.Source, &d.Source}} {
+			if s := str(record, part.field); s != "" {
+				*part.to = s
+			}
+		}
+		if kind := str(record, f.Kind); kind != "" {
+			d.Kind = Kind(kind)
+		}
+		var texts []string
+		for _, field := range f.Text {
+			if s := str(record, field); strings.TrimSpace(s) != "" {
+				texts = append(texts, s)
+			}
+		}
+		if d.Text = strings.Join(texts, "\n"); d.Text == "" {
+			return nil, fmt.Errorf("%w: none of its fields %s holds one", ErrEmpty, strings.Join(f.Text, ", "))
+		}
+		if list, ok := record[f.Tags].([]any); ok {
+			for _, tag := range list {
+				d.Tags = append(d.Tags[:len(d.Tags):len(d.Tags)], fmt.Sprint(tag))
+			}
+		}
+		var err error
+		if at := str(record, f.Time); at != "" {
+			d.Time, err = parseTime(at)
+		}
+		return []Document{d}, err
+	}
+}
+
+// str reads a field as text; a number is taken as it is written.
+func str(record map[string]any, field string) string {
+	switch v := record[field].(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+// parseTime reads the forms of time that are found in files.
+func parseTime(s string) (time.Time, error) {
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t, nil
+		}
+	}
+	if seconds, err := json.Number(s).Float64(); err == nil {
+		return time.UnixMicro(int64(seconds * 1e6)), nil
+	}
+	return time.Time{}, fmt.Errorf("%.40q is no time: write it as 2006-01-02T15:04:05Z", s)
+}
+
+// LLMLogs is the mapping of what the command "llm logs --json" prints: each
+// record is a prompt and its response, which become two documents.
+func LLMLogs(record map[string]any) ([]Document, error) {
+	base := Document{Kind: Exchange, Session: str(record, "conversation_id"), Source: "llm"}
+	if model := str(record, "model"); model != "" {
+		base.Source = "llm " + model
+	}
+	if at := str(record, "datetime_utc"); at != "" {
+		var err error
+		if base.Time, err = parseTime(at); err != nil {
+			return nil, err
+		}
+	}
+	var made []Document
+	for _, turn := range []struct{ field, role string }{{"prompt", "user"}, {"response", "assistant"}} {
+		d := base
+		d.Role = turn.role
+		if d.Text = str(record, turn.field); strings.TrimSpace(d.Text) == "" {
+			continue
+		}
+		if id := str(record, "id"); id != "" {
+			d.ID = id + "/" + turn.field
+		}
+		made = append(made, d)
+	}
+	return made, nil
+}

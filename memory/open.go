@@ -1,0 +1,255 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// Files beside the database.
+const (
+	lockSuffix    = ".lock"    // held shared by all who use it, exclusively by who replaces it
+	damagedSuffix = ".damaged" // stands while a repair is due or under way
+	newSuffix     = ".new"     // a database in the making
+)
+
+// applicationID is in the header of every memory: "mylm".
+const applicationID = 0x6d796c6d
+
+// Open opens the memory in the file at path, and makes it, with its folder, if
+// there is none. What it costs does not depend on how much the memory holds.
+//
+// A file that is damaged is moved aside, and what can be read of it goes into
+// a new one; Store.Salvaged then says what became of it.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	if o.Wait <= 0 {
+		o.Wait = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, notWritable(path, err)
+	}
+	s := &Store{path: path, now: o.Now, wait: o.Wait, write: make(chan struct{}, 1),
+		lock: flock.New(path+lockSuffix, flock.SetPermissions(0o600))}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.disconnect(), s.lock.Close())
+	}
+	return s, nil
+}
+
+// open tries what is usual first: a file that is there, whole and up to date.
+// Everything else is done alone.
+func (s *Store) open(ctx context.Context) error {
+	if err := s.acquire(ctx, s.lock.TryRLockContext); err != nil {
+		return err
+	}
+	version, err := s.connect(ctx)
+	if err == nil && version == len(migrations) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := errors.Join(s.disconnect(), s.lock.Unlock()); err != nil {
+		return err
+	}
+	if err := s.acquire(ctx, s.lock.TryLockContext); err != nil {
+		return err
+	}
+	version, err = s.connect(ctx) // somebody else may have done it
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = create(ctx, s.path, nil)
+	case errors.Is(err, ErrDamaged):
+		if err = s.disconnect(); err == nil {
+			s.saved, err = salvage(ctx, s.path, s.now())
+		}
+	case err == nil:
+		err = explain(s.path, migrate(ctx, s.db, version))
+	}
+	if err = errors.Join(err, s.disconnect(), s.lock.Unlock()); err != nil {
+		return err
+	}
+	if err := s.acquire(ctx, s.lock.TryRLockContext); err != nil {
+		return err
+	}
+	_, err = s.connect(ctx)
+	return err
+}
+
+func (s *Store) disconnect() error {
+	if s.db == nil {
+		return nil
+	}
+	err := s.db.Close()
+	s.db = nil
+	return err
+}
+
+// acquire gets the lock in one of its two ways.
+func (s *Store) acquire(ctx context.Context, try func(context.Context, time.Duration) (bool, error)) error {
+	limited, cancel := context.WithTimeout(ctx, s.wait)
+	defer cancel()
+	switch ok, err := try(limited, 20*time.Millisecond); {
+	case ok:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case limited.Err() != nil:
+		return fmt.Errorf("%w: %s has to be repaired or brought up to date, but other processes use it: end them, or wait, and try again", ErrBusy, s.path)
+	default:
+		return notWritable(s.path, err)
+	}
+}
+
+// connect opens the file if it is there, whole as far as can be seen at once,
+// and not from the future; it returns the version of its schema.
+func (s *Store) connect(ctx context.Context) (version int, err error) {
+	if _, err := os.Lstat(s.path + damagedSuffix); err == nil {
+		return 0, ErrDamaged
+	}
+	info, err := os.Stat(s.path)
+	if err != nil {
+		return 0, err
+	}
+	if info.IsDir() {
+		return 0, fmt.Errorf("%s is a folder: the memory is a file", s.path)
+	}
+	if info.Mode().Perm()&0o077 != 0 { // on Windows this changes nothing
+		if err := os.Chmod(s.path, 0o600); err != nil {
+			return 0, notWritable(s.path, err)
+		}
+	}
+	if s.db, err = sql.Open("sqlite", dsn(s.path)); err != nil {
+		return 0, err
+	}
+	s.db.SetMaxIdleConns(4)
+	err = patiently(ctx, s.wait, func() (err error) {
+		version, err = s.version(ctx)
+		return err
+	})
+	return version, explain(s.path, err)
+}
+
+// version reads the version of the schema.
+func (s *Store) version(ctx context.Context) (version int, err error) {
+	var application int
+	if err := s.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
+		return 0, err
+	}
+	if err := s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return 0, err
+	}
+	switch {
+	case application == applicationID && version > len(migrations):
+		return 0, fmt.Errorf("%w: %s has version %d, this mylm knows %d: install the newer one again", ErrNewer, s.path, version, len(migrations))
+	case application == applicationID && version > 0:
+		return version, nil
+	}
+	var ours, tables int
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FILTER (WHERE name = 'documents'), count(*) FROM sqlite_schema").Scan(&ours, &tables)
+	if err == nil && ours == 0 && tables > 0 {
+		return 0, fmt.Errorf("%s is a database of another program: name another file for the memory", s.path)
+	}
+	return 0, cmp.Or(err, ErrDamaged) // a memory always has its version: see create
+}
+
+// dsn says how each connection is set up. Deleted content is overwritten,
+// because what was forgotten must not be found in the file.
+func dsn(path string) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") { // C:/…
+		slashed = "/" + slashed
+	}
+	q := url.Values{"_txlock": {"immediate"}, "mode": {"rw"}, "_error_rc": {"1"}, "_pragma": {
+		"busy_timeout(50)", // patiently waits for longer
+		"journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "secure_delete(1)", "journal_size_limit(4194304)",
+	}}
+	return "file:" + (&url.URL{Path: slashed}).EscapedPath() + "?" + q.Encode()
+}
+
+// create makes a memory at path, with what fill puts into it. The file is there
+// whole or not at all.
+func create(ctx context.Context, path string, fill func(*sql.DB) error) (err error) {
+	made := path + newSuffix
+	for _, suffix := range []string{"", "-wal", "-shm"} { // of an attempt that was killed
+		if err := os.Remove(made + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return notWritable(path, err)
+		}
+	}
+	// SQLite gives the files that it puts beside it the same permissions.
+	f, err := os.OpenFile(made, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return notWritable(path, err)
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(explain(path, err), os.Remove(made))
+		}
+	}()
+	db, err := sql.Open("sqlite", dsn(made))
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	if _, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err == nil {
+		err = migrate(ctx, db, 0)
+	}
+	if err == nil && fill != nil {
+		err = fill(db)
+	}
+	if err == nil { // else what was written would stay in the log
+		_, err = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(made, path); err != nil {
+		return err
+	}
+	syncFolder(filepath.Dir(path))
+	return nil
+}
+
+// syncFolder makes a rename last. Systems that cannot do it need not.
+func syncFolder(path string) {
+	if d, err := os.Open(path); err == nil {
+		_ = d.Sync()
+		d.Close()
+	}
+}
+
+func notWritable(path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist) || errReadOnly(err) {
+		return fmt.Errorf("%w: %s: see who owns the folder, or name another one (%w)", ErrReadOnly, path, err)
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%w: %s: free some space and try again (%w)", ErrFull, path, err)
+	}
+	return fmt.Errorf("memory %s: %w", path, err)
+}
+
+// errReadOnly tells whether a file system takes no changes. The text is the
+// same on all Unix systems, and the error has no name that all systems share.
+func errReadOnly(err error) bool { return err != nil && strings.Contains(err.Error(), "read-only") }

@@ -1,0 +1,163 @@
+package memory_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/memory"
+)
+
+func TestForgottenIsNowhere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := open(t, path)
+	defer s.Close()
+	fill(t, s, 700) // some in segments, some pending
+	stored, err := s.Add(t.Context(), memory.Document{Text: "a quetzalcoatlus", Session: "quetzalcoatlus", Speaker: "quetzalcoatlus"},
+		memory.Document{Text: "a pteranodon"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, 700)
+	if err := s.Reindex(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Forget(t.Context(), memory.Filter{IDs: []string{stored[0].ID}}); err != nil {
+		t.Fatal(err)
+	}
+	nowhere := func(word string) {
+		t.Helper()
+		files, err := filepath.Glob(path + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.Contains(string(read(t, file)), word) {
+				t.Errorf("%s still holds what was forgotten", filepath.Base(file))
+			}
+		}
+	}
+	nowhere("quetzal")
+	if _, err := s.Edit(t.Context(), stored[1].ID, "edited"); err != nil {
+		t.Fatal(err)
+	}
+	nowhere("pterano")
+	healthy(t, s)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	newer := filepath.Join(dir, "newer.db")
+	sample(t, newer, 1)
+	execute(t, newer, "PRAGMA user_version = 99")
+	foreign := filepath.Join(dir, "foreign.db")
+	execute(t, foreign, "CREATE TABLE bookmarks (url TEXT)")
+	busy := filepath.Join(dir, "busy.db")
+	other := open(t, busy)
+	defer other.Close()
+	write(t, busy+".damaged", nil)
+	file := filepath.Join(dir, "file")
+	write(t, file, nil)
+	for _, tt := range []struct {
+		name, path string
+		is         error
+		says       string
+	}{
+		{"a newer version", newer, memory.ErrNewer, "99"},
+		{"another program's", foreign, nil, "another program"},
+		{"a repair while others use it", busy, memory.ErrBusy, "end them"},
+		{"a folder", dir, nil, "is a folder"},
+		{"below a file", filepath.Join(file, "memory.db"), nil, file},
+	} {
+		s, err := memory.Open(t.Context(), tt.path, memory.Options{Wait: 50 * time.Millisecond})
+		if err == nil {
+			s.Close()
+		}
+		if err == nil || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %v and %q", tt.name, err, tt.is, tt.says)
+		}
+	}
+	if !slices.Equal(read(t, file), nil) || len(read(t, foreign)) == 0 {
+		t.Error("a file of somebody else was touched")
+	}
+}
+
+func TestClockGoesBack(t *testing.T) {
+	now := day
+	s, err := memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	last := ""
+	for i := range 50 {
+		now = now.Add(-time.Hour)
+		d, err := s.Add(t.Context(), memory.Document{Text: fmt.Sprint("text ", i), Session: "s"})
+		if err != nil || d[0].ID <= last || !d[0].Time.Equal(now) {
+			t.Fatalf("%+v, %v after %s", d, err, last)
+		}
+		last = d[0].ID
+	}
+	around, err := s.Around(t.Context(), last, 1)
+	if err != nil || len(around) != 2 || around[0].Text != "text 48" {
+		t.Errorf("before the last comes %v, %v", around, err)
+	}
+}
+
+// TestMigration opens a memory that is older than the index.
+func TestMigration(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	want := sample(t, path, 700)
+	older(t, path)
+	s := open(t, path)
+	defer s.Close()
+	if got := contents(t, s); len(got) != len(want) || s.Salvaged() != nil {
+		t.Errorf("%d documents, %v, want %d", len(got), s.Salvaged(), len(want))
+	}
+	if hits, err := s.Search(t.Context(), memory.Query{Text: question}); err != nil || len(hits) == 0 {
+		t.Errorf("Search after a migration: %v, %v", hits, err)
+	}
+	healthy(t, s)
+}
+
+// older takes a memory back to the first version of its schema.
+func older(t *testing.T, path string) {
+	t.Helper()
+	execute(t, path, `DROP TABLE chunks; DROP TABLE segments; DROP TABLE state; DROP TABLE scopes; DROP TABLE speakers;
+		DROP TABLE vectors; DROP TABLE embedders; PRAGMA user_version = 1`)
+}
+
+// TestAnalyserChanged opens a memory whose index another version made.
+func TestAnalyserChanged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	sample(t, path, 700)
+	execute(t, path, "UPDATE state SET analyser = 99; UPDATE chunks SET data = x'00'")
+	s := open(t, path)
+	defer s.Close()
+	if hits, err := s.Search(t.Context(), memory.Query{Text: question}); err != nil || len(hits) == 0 {
+		t.Errorf("Search: %v, %v", hits, err)
+	}
+	healthy(t, s)
+}
+
+// hold takes the write lock of a memory until it is released.
+func hold(t *testing.T, path string) (release func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		_ = tx.Rollback() // the second time it is done
+		db.Close()
+	}
+}

@@ -1,0 +1,236 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"mylm/memory/internal/pages"
+)
+
+// Salvage tells what became of a memory that was damaged.
+type Salvage struct {
+	Path  string // of the memory
+	Aside string // where the damaged file is
+	Saved int    // documents that are in the new one
+	// Lost is how many documents seem to be lost: their text is not what was
+	// written, or only an index speaks of them. There may be more, if what
+	// spoke of them is lost, too, and one less for a number that was damaged.
+	Lost int
+}
+
+// String says it to a person.
+func (s *Salvage) String() string {
+	lost := "none is known to be lost"
+	switch {
+	case s.Lost == 1:
+		lost = "1 document is lost"
+	case s.Lost > 1:
+		lost = fmt.Sprintf("%d documents are lost", s.Lost)
+	}
+	return fmt.Sprintf("The memory %s was damaged. %d documents were saved into a new one; %s. The damaged file is kept as %s.",
+		s.Path, s.Saved, lost, s.Aside)
+}
+
+// salvage moves a damaged memory aside and puts what can be read of it into a
+// new one. Whoever calls it has the file for itself. It can be killed at any
+// time and goes on when it is called again: until the new file is there the
+// mark of damage stands, and says where the old one went.
+func salvage(ctx context.Context, path string, now time.Time) (*Salvage, error) {
+	aside, err := moveAside(path, now)
+	if err != nil {
+		return nil, notWritable(path, err)
+	}
+	s := &Salvage{Path: path, Aside: aside}
+	found, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = create(ctx, path, func(db *sql.DB) error { return refill(ctx, db, found) })
+	if err != nil {
+		return nil, fmt.Errorf("saving what can be read of %s, which stays where it is: %w", aside, err)
+	}
+	s.Saved = len(found)
+	return s, os.Remove(path + damagedSuffix)
+}
+
+// moveAside renames the file and its log, and writes down the name first.
+func moveAside(path string, now time.Time) (aside string, err error) {
+	mark := path + damagedSuffix
+	name, err := os.ReadFile(mark)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if aside = string(name); filepath.Dir(aside) != filepath.Dir(path) { // none, or cut
+		base := fmt.Sprintf("%s-%s", mark, now.UTC().Format("20060102T150405Z"))
+		aside = base
+		for i := 2; exists(aside) || exists(aside+"-wal"); i++ {
+			aside = fmt.Sprintf("%s-%d", base, i)
+		}
+		if err := os.WriteFile(mark+newSuffix, []byte(aside), 0o600); err != nil {
+			return "", err
+		}
+		if err := os.Rename(mark+newSuffix, mark); err != nil {
+			return "", err
+		}
+		syncFolder(filepath.Dir(path))
+	}
+	if exists(aside) {
+		return aside, nil // an attempt that was killed got further
+	}
+	for _, suffix := range []string{"-shm", "-wal", ""} { // the file last: it says that all is moved
+		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return aside, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Columns of a document in the file, and of the index of hashes. See schema.go.
+const (
+	documentColumns = 15
+	hashColumns     = 2
+)
+
+// read gives the documents whose text is what was written.
+func (s *Salvage) read(ctx context.Context) ([]kept, error) {
+	db, err := os.Open(s.Aside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // only the mark was there
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var log io.ReaderAt
+	if wal, err := os.Open(s.Aside + "-wal"); err == nil {
+		defer wal.Close()
+		log = wal
+	}
+	file := pages.Open(db, log)
+	found, ids, known := map[int64]kept{}, map[string]bool{}, map[int64]string{} // known by number: the hash
+	err = file.Tables(ctx, documentColumns, func(r pages.Row) {
+		d, ok := fromRow(r)
+		if !ok {
+			return
+		}
+		known[r.Num] = string(d.hash)
+		if d.valid() && !ids[d.ID] {
+			found[r.Num], ids[d.ID] = d, true
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = file.Indexes(ctx, hashColumns, func(r pages.Row) {
+		hash, isHash := r.Values[0].([]byte)
+		if num, ok := r.Values[1].(int64); ok && isHash && len(hash) == 16 {
+			known[num] = string(hash)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	all, saved := make([]kept, 0, len(found)), map[string]bool{}
+	for _, d := range found {
+		all = append(all, d)
+		saved[string(d.hash)] = true
+	}
+	for num, hash := range known {
+		if _, ok := found[num]; !ok && !saved[hash] {
+			s.Lost++
+		}
+	}
+	slices.SortFunc(all, func(a, b kept) int { return cmp.Compare(a.num, b.num) })
+	return all, nil
+}
+
+// kept is a document as it was found.
+type kept struct {
+	row
+	hash         []byte
+	supersededBy any
+}
+
+// fromRow takes a row for a document if its columns have the right types.
+func fromRow(r pages.Row) (d kept, ok bool) {
+	d.num = r.Num
+	ok = r.Num > 0 && r.Values[0] == nil
+	text := func(column int) string {
+		s, is := r.Values[column].(string)
+		ok = ok && is
+		return s
+	}
+	number := func(column int) int64 {
+		n, is := r.Values[column].(int64)
+		ok = ok && is
+		return n
+	}
+	d.ID = text(1)
+	var is bool
+	d.hash, is = r.Values[2].([]byte)
+	ok = ok && is && len(d.hash) == 16
+	d.Kind, d.Role, d.Speaker, d.Session = Kind(text(3)), text(4), text(5), text(6)
+	d.Project, d.Source = text(7), text(8)
+	tags := text(9)
+	d.Time, d.Last, d.Count = instant(number(10)), instant(number(11)), int(number(12))
+	d.Text = text(14)
+	if by, is := r.Values[13].(int64); is {
+		d.supersededBy = by
+	}
+	if ok && json.Unmarshal([]byte(tags), &d.Tags) != nil {
+		d.Tags = nil // the words are worth more than their tags
+	}
+	return d, ok
+}
+
+// valid tells whether the text is what was written.
+func (d kept) valid() bool {
+	return d.ID != "" && d.Kind.number() > 0 && string(d.Document.hash()) == string(d.hash) && strings.TrimSpace(d.Text) != ""
+}
+
+// refill puts documents into a new file in their order. They are numbered
+// again: a number that was damaged might be anything.
+func refill(ctx context.Context, db *sql.DB, all []kept) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after a commit
+	in, err := newInserter(ctx, tx)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	nums := map[any]any{} // old to new
+	for i, d := range all {
+		nums[d.num] = int64(i + 1)
+	}
+	if _, err := tx.ExecContext(ctx, "PRAGMA defer_foreign_keys = 1"); err != nil { // a correction comes later
+		return err
+	}
+	for i, d := range all {
+		if err := in.put(ctx, int64(i+1), &d.Document, nums[d.supersededBy]); err != nil {
+			return err
+		}
+	}
+	if err := reindex(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

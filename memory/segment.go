@@ -1,0 +1,183 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+)
+
+// analyser is the version of what lexical.Analyse gives. It goes up when the
+// terms of a text change; the index is then made again.
+const analyser = 1
+
+// The index is a row of segments, each of which covers a range of documents
+// and is written in one go; there is no other way to change it. Documents
+// behind the last segment are pending: a search reads them itself.
+//
+// A document weighs one, and one more for each 512 bytes. Pending documents
+// become a segment at the first of these weights; segments that are lighter
+// than one of the others become one when together they reach it. So the index
+// of a document is written three times, and there are few segments.
+const (
+	textWeight   = 512
+	pendingLimit = 512
+	middle       = 4096
+	full         = 16384
+)
+
+const weightOf = "count(*) + coalesce(sum(octet_length(text)), 0) / 512"
+
+// segment is a segment, or one that is to be.
+type segment struct {
+	num, first, last, weight int64
+}
+
+func segments(ctx context.Context, tx *sql.Tx) (all []segment, err error) {
+	found, err := tx.QueryContext(ctx, "SELECT num, first, last, weight FROM segments ORDER BY first")
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var g segment
+		if err := found.Scan(&g.num, &g.first, &g.last, &g.weight); err != nil {
+			return nil, err
+		}
+		all = append(all, g)
+	}
+	return all, found.Err()
+}
+
+// foldIfDue makes a segment when the documents that wait for it weigh enough.
+// The documents are recorded already. If this fails they wait for the next
+// time, and searches read them meanwhile.
+func (s *Store) foldIfDue(ctx context.Context, last int64, size int) {
+	var indexed, weight int64
+	if s.db.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM segments").Scan(&indexed) != nil {
+		return
+	}
+	if waiting := last - indexed; waiting < pendingLimit {
+		if waiting%16 != 0 && size < textWeight*64 {
+			return // to weigh them each time would take longer than to record one
+		}
+		err := s.db.QueryRowContext(ctx, "SELECT "+weightOf+" FROM documents WHERE num > ?", indexed).Scan(&weight)
+		if err != nil || weight < pendingLimit {
+			return
+		}
+	}
+	_ = s.update(ctx, func(tx *sql.Tx) error { return fold(ctx, tx) })
+}
+
+// fold makes a segment of what is pending, and of lighter ones before it.
+func fold(ctx context.Context, tx *sql.Tx) error {
+	if _, err := renew(ctx, tx); err != nil {
+		return err
+	}
+	all, err := segments(ctx, tx)
+	if err != nil {
+		return err
+	}
+	pending := segment{first: 1}
+	if len(all) > 0 {
+		pending.first = all[len(all)-1].last + 1
+	}
+	err = tx.QueryRowContext(ctx, "SELECT coalesce(max(num), 0), "+weightOf+" FROM documents WHERE num >= ?", pending.first).
+		Scan(&pending.last, &pending.weight)
+	if err != nil || pending.last == 0 {
+		return err
+	}
+	from := merged(append(all, pending))
+	b := newBuilder(tx, pending.first)
+	for i, g := range all[from:] {
+		if i == 0 {
+			b.begin(g.first)
+		}
+		if err := b.move(ctx, g, nil); err != nil {
+			return err
+		}
+	}
+	if err := b.read(ctx, pending.first, pending.last); err != nil {
+		return err
+	}
+	if err := b.write(ctx); err != nil {
+		return err
+	}
+	return changed(ctx, tx)
+}
+
+// merged tells from which segment on all are to become one with the last.
+func merged(all []segment) (from int) {
+	from = len(all) - 1
+	for _, limit := range []int64{middle, full} {
+		start, sum := from, int64(0)
+		for _, g := range all[from:] {
+			sum += g.weight
+		}
+		for start > 0 && all[start-1].weight < limit {
+			start--
+			sum += all[start].weight
+		}
+		if sum >= limit {
+			from = start
+		}
+	}
+	return from
+}
+
+// renew drops an index that another version of the analysis made.
+func renew(ctx context.Context, tx *sql.Tx) (dropped bool, err error) {
+	result, err := tx.ExecContext(ctx, "UPDATE state SET analyser = ? WHERE analyser != ?", analyser, analyser)
+	if err != nil {
+		return false, err
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return false, err
+	}
+	_, err = tx.ExecContext(ctx, "DELETE FROM segments")
+	return true, err
+}
+
+// rebuild makes the segments again that hold one of the documents, which are
+// in ascending order, without what they said before: they are gone, or have
+// another text.
+func rebuild(ctx context.Context, tx *sql.Tx, nums []int64, gone bool) error {
+	if dropped, err := renew(ctx, tx); err != nil || dropped {
+		return cmp.Or(err, fold(ctx, tx))
+	}
+	all, err := segments(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		drop := map[int64]bool{}
+		for ; len(nums) > 0 && nums[0] <= g.last; nums = nums[1:] {
+			if nums[0] >= g.first {
+				drop[nums[0]] = true
+			}
+		}
+		if len(drop) == 0 {
+			continue
+		}
+		b := newBuilder(tx, g.first)
+		if gone {
+			err = b.move(ctx, g, drop)
+		} else if err = b.remove(ctx, g); err == nil {
+			err = b.read(ctx, g.first, g.last)
+		}
+		if err == nil {
+			err = b.write(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return changed(ctx, tx)
+}
+
+// reindex makes the whole index again.
+func reindex(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM segments"); err != nil {
+		return err
+	}
+	return fold(ctx, tx)
+}

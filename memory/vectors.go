@@ -1,0 +1,116 @@
+package memory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+)
+
+// Vector is what an embedder made of a document's text.
+type Vector struct {
+	ID     string // of the document
+	Values []float32
+}
+
+// ErrDimension is returned for a vector that is not as long as the others of
+// its embedder: the model behind the name has changed.
+var ErrDimension = errors.New("the vector has another length than those before it")
+
+// PutVectors stores vectors that an embedder made. All vectors of an embedder
+// have the length of the first. A vector of a document that is gone is left
+// out, one that is there is replaced.
+func (s *Store) PutVectors(ctx context.Context, embedder string, vectors ...Vector) error {
+	if len(vectors) == 0 {
+		return nil
+	}
+	return s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO embedders (name, dimension, through) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
+			embedder, len(vectors[0].Values))
+		if err != nil {
+			return err
+		}
+		var num, dimension int
+		if err := tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", embedder).Scan(&num, &dimension); err != nil {
+			return err
+		}
+		for _, v := range vectors {
+			if len(v.Values) != dimension || dimension == 0 {
+				return fmt.Errorf("%w: %d instead of %d from %s; drop its vectors to begin anew", ErrDimension, len(v.Values), dimension, embedder)
+			}
+			data := make([]byte, 0, 4*dimension)
+			for _, x := range v.Values {
+				if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
+					return fmt.Errorf("%s gave a vector for %s that is none: it holds %v", embedder, v.ID, x)
+				}
+				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
+				SELECT num, ?, ? FROM documents WHERE id = ?`, num, data, v.ID); err != nil {
+				return err
+			}
+		}
+		// Up to the document before the first that still has none.
+		_, err = tx.ExecContext(ctx, `UPDATE embedders SET through = coalesce(
+			(SELECT d.num - 1 FROM documents d WHERE d.num > embedders.through
+				AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.num = d.num AND v.embedder = embedders.num) ORDER BY d.num LIMIT 1),
+			(SELECT max(num) FROM documents), through) WHERE num = ?`, num)
+		return err
+	})
+}
+
+// Vectors gives the vectors of an embedder in the order of their documents. An
+// error is the last element. The store can be used meanwhile, and what is
+// written then is not given.
+func (s *Store) Vectors(ctx context.Context, embedder string) iter.Seq2[Vector, error] {
+	return func(yield func(Vector, error) bool) {
+		found, err := s.db.QueryContext(ctx, `SELECT d.id, v.data, e.dimension FROM embedders e JOIN vectors v ON v.embedder = e.num
+			JOIN documents d ON d.num = v.num WHERE e.name = ? ORDER BY v.num`, embedder)
+		if err != nil {
+			yield(Vector{}, s.explain(err))
+			return
+		}
+		defer found.Close()
+		var data sql.RawBytes
+		for found.Next() {
+			var v Vector
+			var dimension int
+			err := found.Scan(&v.ID, &data, &dimension)
+			if err == nil && len(data) != 4*dimension {
+				err = fmt.Errorf("%w: the vector of %s has %d bytes instead of %d", ErrDamaged, v.ID, len(data), 4*dimension)
+			}
+			if err != nil {
+				yield(Vector{}, s.explain(err))
+				return
+			}
+			v.Values = make([]float32, dimension)
+			for i := range v.Values {
+				v.Values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+		if err := found.Err(); err != nil {
+			yield(Vector{}, s.explain(err))
+		}
+	}
+}
+
+// Missing reads documents that have no vector of an embedder, the oldest
+// first, at most limit of them.
+func (s *Store) Missing(ctx context.Context, embedder string, limit int) ([]Document, error) {
+	return s.list(ctx, `num > coalesce((SELECT through FROM embedders WHERE name = ?1), 0) AND NOT EXISTS
+		(SELECT 1 FROM vectors v JOIN embedders e ON e.num = v.embedder WHERE v.num = d.num AND e.name = ?1) ORDER BY num LIMIT ?2`, embedder, limit)
+}
+
+// DropVectors deletes the vectors of an embedder.
+func (s *Store) DropVectors(ctx context.Context, embedder string) error {
+	return s.update(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM embedders WHERE name = ?", embedder)
+		return err
+	})
+}

@@ -1,0 +1,170 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+
+	"mylm/memory/lexical"
+)
+
+// Report is what Verify found.
+type Report struct {
+	Documents int
+	// Problems are empty if all is well.
+	Problems []string
+}
+
+// maxProblems is where a list of problems says nothing more.
+const maxProblems = 20
+
+// Verify reads the whole file: whether its pages hang together, whether each
+// text is the one that was written, and whether the index is what the texts
+// make of it. It changes nothing but this: if it finds damage, the next Open
+// repairs the file. The error is for a check that could not be made.
+func (s *Store) Verify(ctx context.Context) (Report, error) {
+	var r Report
+	err := s.read(ctx, func(tx *sql.Tx) error {
+		for _, check := range []func(context.Context, *sql.Tx) error{r.pages, r.texts, r.index} {
+			if err := check(ctx, tx); err != nil {
+				if len(r.Problems) > 0 { // it stumbled over what it found
+					return nil
+				}
+				return err
+			}
+		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return r, ctx.Err()
+	}
+	err = explain(s.path, err)
+	if isDamage(err) {
+		r.problem("%v", err)
+		err = nil
+	}
+	if len(r.Problems) > 0 {
+		err = s.mark()
+	}
+	return r, err
+}
+
+// mark has the next Open repair the file.
+func (s *Store) mark() error {
+	f, err := os.OpenFile(s.path+damagedSuffix, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return notWritable(s.path, err)
+	}
+	return f.Close()
+}
+
+func (r *Report) problem(format string, args ...any) {
+	if len(r.Problems) < maxProblems {
+		r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+	}
+}
+
+func (r *Report) pages(ctx context.Context, tx *sql.Tx) error {
+	for _, pragma := range []string{"integrity_check", "foreign_key_check"} {
+		found, err := tx.QueryContext(ctx, "SELECT * FROM pragma_"+pragma)
+		if err != nil {
+			return err
+		}
+		columns, err := found.Columns()
+		values, targets := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range values {
+			targets[i] = &values[i]
+		}
+		for err == nil && found.Next() {
+			if err = found.Scan(targets...); err == nil && values[0].String != "ok" {
+				r.problem("the file: %s", values[0].String)
+			}
+		}
+		if closed := found.Close(); err == nil {
+			err = closed
+		}
+		if err == nil {
+			err = found.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Report) texts(ctx context.Context, tx *sql.Tx) error {
+	hashes, err := tx.QueryContext(ctx, "SELECT id, kind, role, speaker, project, text, hash FROM documents ORDER BY num")
+	if err != nil {
+		return err
+	}
+	defer hashes.Close()
+	for hashes.Next() {
+		var d Document
+		var hash sql.RawBytes
+		if err := hashes.Scan(&d.ID, &d.Kind, &d.Role, &d.Speaker, &d.Project, &d.Text, &hash); err != nil {
+			return err
+		}
+		r.Documents++
+		if !bytes.Equal(hash, d.hash()) {
+			r.problem("document %s: the text is not what was written", d.ID)
+		}
+	}
+	return hashes.Err()
+}
+
+// index analyses the documents of each segment again and compares.
+func (r *Report) index(ctx context.Context, tx *sql.Tx) error {
+	var version int
+	if err := tx.QueryRowContext(ctx, "SELECT analyser FROM state").Scan(&version); err != nil {
+		return err
+	}
+	all, err := segments(ctx, tx)
+	if err != nil || version != analyser {
+		return err // the next search makes it again
+	}
+	var before int64
+	for _, g := range all {
+		if g.first <= before || g.last < g.first {
+			r.problem("the index: a segment of %d to %d follows one that ends at %d", g.first, g.last, before)
+		}
+		before = g.last
+		if err := r.segment(ctx, tx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Report) segment(ctx context.Context, tx *sql.Tx, g segment) error {
+	index := map[string]*postings{}
+	for d, err := range texts(ctx, tx, g.first, g.last) {
+		if err != nil {
+			return err
+		}
+		addTerms(index, lexical.Analyse(d.text), uint32(d.num), uint32(g.first))
+	}
+	want := chunks(index)
+	found, err := tx.QueryContext(ctx, "SELECT term, data FROM chunks WHERE segment = ? ORDER BY term", g.num)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	n := 0
+	for ; found.Next(); n++ {
+		var term, data sql.RawBytes
+		if err := found.Scan(&term, &data); err != nil {
+			return err
+		}
+		if n < len(want) && (string(term) != want[n].first || !bytes.Equal(data, want[n].data)) {
+			r.problem("the index of documents %d to %d is not what their texts make of it, from %q on", g.first, g.last, want[n].first)
+			return nil
+		}
+	}
+	if n != len(want) {
+		r.problem("the index of documents %d to %d has %d parts instead of %d", g.first, g.last, n, len(want))
+	}
+	return found.Err()
+}

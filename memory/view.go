@@ -1,0 +1,331 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mylm/memory/lexical"
+)
+
+// texts reads what the index is made of, for a range of documents in order.
+func texts(ctx context.Context, q querier, first, last int64) iter.Seq2[indexed, error] {
+	return func(yield func(indexed, error) bool) {
+		found, err := q.QueryContext(ctx, `SELECT num, session, project, speaker, kind, time, text FROM documents
+			WHERE num BETWEEN ? AND ? ORDER BY num`, first, last)
+		if err != nil {
+			yield(indexed{}, err)
+			return
+		}
+		defer found.Close()
+		for found.Next() {
+			var d indexed
+			if err := found.Scan(&d.num, &d.session, &d.project, &d.speaker, &d.kind, &d.micro, &d.text); err != nil {
+				yield(indexed{}, err)
+				return
+			}
+			if !yield(d, nil) {
+				return
+			}
+		}
+		if err := found.Err(); err != nil {
+			yield(indexed{}, err)
+		}
+	}
+}
+
+// cache is what searches share: the facts of all documents, and the postings
+// of those that are pending. It holds for one state of the file, whoever
+// changes it, and is not changed itself.
+type cache struct {
+	changes, last int64 // of the state; the number of its last document
+	segments      []segment
+	facts         *lexical.Facts
+	pending       map[string][]lexical.Posting
+	scopes        map[scope]uint32 // of pending documents that the file has no number for
+}
+
+// errAnalyser says that the index was made by another version of the analysis.
+var errAnalyser = errors.New("the index is of another version")
+
+// view is the index in one state of the file. It implements lexical.Index.
+type view struct {
+	tx *sql.Tx
+	*cache
+}
+
+// view gives the index as tx sees it. Most of the time that is the one that
+// was loaded before.
+func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
+	c := &cache{pending: map[string][]lexical.Posting{}, scopes: map[scope]uint32{}}
+	var version int
+	err := tx.QueryRowContext(ctx, "SELECT changes, analyser, (SELECT coalesce(max(num), 0) FROM documents) FROM state").
+		Scan(&c.changes, &version, &c.last)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	known := s.cache
+	s.mu.Unlock()
+	if known != nil && known.changes == c.changes && known.last == c.last {
+		return &view{tx, known}, nil
+	}
+	if c.segments, err = segments(ctx, tx); err != nil {
+		return nil, err
+	}
+	if version != analyser && len(c.segments) > 0 {
+		return nil, errAnalyser
+	}
+	if err := c.load(ctx, tx); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.cache = c
+	s.mu.Unlock()
+	return &view{tx, c}, nil
+}
+
+// load reads the facts of segments, and makes those of pending documents.
+func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
+	size := c.last + 1
+	if n := len(c.segments); n > 0 {
+		size = max(size, c.segments[n-1].last+1)
+	}
+	f := &lexical.Facts{
+		Project: make([]uint32, size), Session: make([]uint32, size), Kind: make([]uint8, size), Speaker: make([]uint16, size),
+		Time: make([]int64, size), Length: make([]uint32, size), Flags: make([]lexical.Flags, size),
+	}
+	c.facts = f
+	for i := range f.Flags {
+		f.Flags[i] = lexical.Deleted // until a document is there
+	}
+	found, err := tx.QueryContext(ctx, "SELECT first, facts FROM segments")
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	var facts sql.RawBytes
+	for found.Next() {
+		var first int64
+		if err := found.Scan(&first, &facts); err != nil {
+			return err
+		}
+		if len(facts)%factSize != 0 || first < 1 || first+int64(len(facts)/factSize) > size {
+			return fmt.Errorf("%w: %w", ErrDamaged, errChunk)
+		}
+		for ; len(facts) > 0; facts = facts[factSize:] {
+			c.set(first, readFact(facts))
+			first++
+		}
+	}
+	if err := found.Err(); err != nil {
+		return err
+	}
+	if f.Speakers, err = speakers(ctx, tx); err != nil {
+		return err
+	}
+	if err := c.loadPending(ctx, tx); err != nil {
+		return err
+	}
+	old, err := tx.QueryContext(ctx, "SELECT num FROM documents WHERE superseded_by IS NOT NULL")
+	if err != nil {
+		return err
+	}
+	nums, err := integers(old)
+	for _, n := range nums {
+		if n < size {
+			f.Flags[n] |= lexical.Superseded
+		}
+	}
+	return err
+}
+
+// set puts the facts of a document in place. One without a session gets a
+// session for itself, since it has no neighbours.
+func (c *cache) set(num int64, v fact) {
+	if v.session == 0 {
+		v.session = 1<<31 | uint32(num)
+	}
+	f := c.facts
+	f.Project[num], f.Session[num], f.Kind[num], f.Speaker[num] = v.project, v.session, v.kind, v.speaker
+	f.Time[num], f.Length[num], f.Flags[num] = v.time, v.length, v.flags
+}
+
+func speakers(ctx context.Context, tx *sql.Tx) ([]string, error) {
+	found, err := tx.QueryContext(ctx, "SELECT num, name FROM speakers WHERE num < 65536 ORDER BY num")
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	names := []string{""} // nobody
+	for found.Next() {
+		var num int
+		var name string
+		if err := found.Scan(&num, &name); err != nil {
+			return nil, err
+		}
+		for len(names) < num {
+			names = append(names, "")
+		}
+		names = append(names, name)
+	}
+	return names, found.Err()
+}
+
+// loadPending analyses the documents that no segment covers.
+func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
+	first := int64(1)
+	if n := len(c.segments); n > 0 {
+		first = c.segments[n-1].last + 1
+	}
+	numbers := map[string]uint16{}
+	for i, name := range c.facts.Speakers {
+		numbers[name] = uint16(i)
+	}
+	var pending []indexed
+	for d, err := range texts(ctx, tx, first, c.last) {
+		if err != nil {
+			return err
+		}
+		pending = append(pending, d)
+	}
+	for _, d := range pending {
+		a := lexical.Analyse(d.text)
+		for _, t := range a.Terms {
+			c.pending[t.Term] = append(c.pending[t.Term], lexical.Posting{Doc: uint32(d.num), Count: t.Count})
+		}
+		speaker, ok := numbers[d.speaker]
+		if !ok && len(c.facts.Speakers) < 1<<16 {
+			speaker = uint16(len(c.facts.Speakers))
+			numbers[d.speaker] = speaker
+			c.facts.Speakers = append(c.facts.Speakers, d.speaker)
+		}
+		v := fact{kind: d.kind.number(), speaker: speaker, time: d.micro / 1e6, length: uint32(a.Length), flags: a.Flags}
+		var err error
+		if v.project, err = c.number(ctx, tx, scope{"", d.project}); err != nil {
+			return err
+		}
+		if d.session != "" {
+			if v.session, err = c.number(ctx, tx, scope{d.session, d.project}); err != nil {
+				return err
+			}
+		}
+		c.set(d.num, v)
+	}
+	return nil
+}
+
+// number finds the number of a scope. One that has none yet gets one that
+// holds for this cache.
+func (c *cache) number(ctx context.Context, tx *sql.Tx, s scope) (n uint32, err error) {
+	if n, ok := c.scopes[s]; ok {
+		return n, nil
+	}
+	err = tx.QueryRowContext(ctx, "SELECT num FROM scopes WHERE session = ? AND project = ?", s.session, s.project).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		n, err = 1<<30|uint32(len(c.scopes)), nil
+	}
+	c.scopes[s] = n
+	return n, err
+}
+
+// numbers finds the scopes that a condition selects.
+func (v *view) numbers(ctx context.Context, match func(scope) bool, where string, args ...any) (all []uint32, err error) {
+	found, err := v.tx.QueryContext(ctx, "SELECT num FROM scopes WHERE "+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	nums, err := integers(found)
+	for _, n := range nums {
+		all = append(all, uint32(n))
+	}
+	for s, n := range v.scopes {
+		if match(s) && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all, err
+}
+
+// Facts implements lexical.Index.
+func (v *view) Facts(context.Context) (*lexical.Facts, error) { return v.facts, nil }
+
+// Postings implements lexical.Index.
+func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, error) {
+	found, err := v.tx.QueryContext(ctx, `SELECT first, (SELECT data FROM chunks WHERE segment = segments.num AND term <= ?
+		ORDER BY term DESC LIMIT 1) FROM segments ORDER BY first`, term)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	var all []lexical.Posting
+	var data sql.RawBytes
+	for found.Next() {
+		var first uint32
+		if err := found.Scan(&first, &data); err != nil {
+			return nil, err
+		}
+		stored, err := find(data, term)
+		if err == nil {
+			all, err = decode(all, stored, first)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+	}
+	if n := len(all); n > 0 && int64(all[n-1].Doc) >= int64(len(v.facts.Flags)) {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, errChunk)
+	}
+	return append(all, v.pending[term]...), found.Err()
+}
+
+// Terms implements lexical.Index.
+func (v *view) Terms(ctx context.Context, first string, minLen, maxLen int) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		given := map[string]bool{}
+		fits := func(t string) bool {
+			n := utf8.RuneCountInString(t)
+			return n >= minLen && n <= maxLen && strings.HasPrefix(t, first) && !given[t]
+		}
+		for t := range v.pending {
+			if fits(t) {
+				given[t] = true
+				if !yield(t, nil) {
+					return
+				}
+			}
+		}
+		found, err := v.tx.QueryContext(ctx, `SELECT data FROM segments JOIN chunks ON segment = segments.num WHERE term < ?2 AND
+			term >= coalesce((SELECT max(term) FROM chunks WHERE segment = segments.num AND term <= ?1), '')`, first, first+"\U0010FFFF")
+		if err != nil {
+			yield("", err)
+			return
+		}
+		defer found.Close()
+		var data sql.RawBytes
+		for found.Next() {
+			err := found.Scan(&data)
+			for t := range entries(data, &err) {
+				if fits(string(t)) {
+					given[string(t)] = true
+					if !yield(string(t), nil) {
+						return
+					}
+				}
+			}
+			if err != nil {
+				yield("", fmt.Errorf("%w: %w", ErrDamaged, err))
+				return
+			}
+		}
+		if err := cmp.Or(found.Err(), ctx.Err()); err != nil {
+			yield("", err)
+		}
+	}
+}
