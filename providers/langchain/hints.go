@@ -1,6 +1,7 @@
 package langchain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -12,7 +13,7 @@ import (
 
 func (m *Model) hintModels() string {
 	if m.back.Lists {
-		return fmt.Sprintf("`mylm models --provider %s` lists the models there are.", m.back.Name)
+		return fmt.Sprintf("`mylm models --provider %s` lists the models there are.", cmp.Or(m.config.Name, m.back.Name))
 	}
 	return fmt.Sprintf("Look for the model's name in the documentation of %s.", m.back.Title)
 }
@@ -76,6 +77,8 @@ func (m *Model) hintBase() string {
 	switch {
 	case base == "":
 		return ""
+	case m.config.BaseFrom != "":
+		return fmt.Sprintf("The address is %s: check it in %s.", base, m.config.BaseFrom)
 	case len(m.back.BaseVars) > 0:
 		return fmt.Sprintf("The address is %s: check it in %s or the configuration.", base, m.back.BaseVars[0])
 	}

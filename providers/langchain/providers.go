@@ -18,7 +18,9 @@ import (
 // Config says which model to open, and how.
 type Config struct {
 	Model     string            // the model's name at the provider
+	Name      string            // what the user calls who answers, for hints; "": the provider's name
 	BaseURL   string            // "": the provider's own
+	BaseFrom  string            // where BaseURL came from, for messages; "": the first of the provider's BaseVars, or the configuration
 	Key       string            // the secret; "" where none is needed
 	KeyFrom   string            // where Key came from or is looked for, for messages; "": the first of the provider's KeyVars
 	Headers   map[string]string // sent with each request, and instead of langchaingo's own

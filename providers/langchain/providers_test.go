@@ -224,3 +224,14 @@ func TestModelsFail(t *testing.T) {
 	_, err := langchain.New(nil, langchain.Options{}).Models(t.Context())
 	checkError(t, err, providers.Error{Kind: providers.BadRequest, Permanent: true}, "cannot list", "")
 }
+
+// TestOrigins proves that hints speak of what the user wrote, and where.
+func TestOrigins(t *testing.T) {
+	f := newFake(t, openAISpeech, openAISpeech.refuses(404, "model_not_found", "The model does not exist"))
+	c := langchain.Config{Model: "m", Name: "work", BaseURL: f.URL, BaseFrom: "base_url of [models.work]", Key: testKey, KeyFrom: "key of [models.work]"}
+	_, _, _, err := hear(t, open(t, "openai", c), providers.Request{})
+	checkError(t, err, providers.Error{Kind: providers.ModelMissing, Status: 404}, "", "mylm models --provider work`")
+	f.answer = answers(404, "text/html", "<html>")
+	_, _, _, err = hear(t, open(t, "openai", c), providers.Request{})
+	checkError(t, err, providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "", "check it in base_url of [models.work].")
+}
