@@ -24,7 +24,8 @@ var anthropicBackend = backend{
 	},
 	wire: wire{
 		edit:   editAnthropic,
-		reader: func() reader { return &anthropicReader{} },
+		reader: func() reader { return anthropicReader{} },
+		end:    anthropicEnd,
 		think:  thinkAnthropic,
 		noSeed: true,
 	},
@@ -81,15 +82,14 @@ func thinkAnthropic(on bool, a asked) map[string]any {
 	return map[string]any{"thinking": map[string]any{"type": "enabled", "budget_tokens": max(1024, limit/2)}}
 }
 
-// anthropicReader reads the replies of Anthropic's messages. It numbers the
-// blocks itself: langchaingo's stream is indexed by numbers from the server,
-// ends with an error at a kind of block or event that it does not know, and
-// has a goroutine wait for ever after an error event.
-type anthropicReader struct {
-	began bool
-	block string // the kind that is open
-	index int    // of the next block
-}
+// anthropicReader reads the replies of Anthropic's messages.
+type anthropicReader struct{}
+
+// anthropicEnd is a stream without text. langchaingo fails at one without any
+// of these events.
+const anthropicEnd = `data: {"type":"message_start","message":{"usage":{"input_tokens":0}}}` + "\n\n" +
+	`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":0}}` + "\n\n" +
+	`data: {"type":"message_stop"}` + "\n\n"
 
 type anthropicEvent struct {
 	Type    string        `json:"type"`
@@ -134,19 +134,19 @@ func (n anthropicUsage) count(u *providers.Usage) {
 	}
 }
 
-func (a *anthropicReader) event(r *reply, data []byte) ([]byte, error) {
+func (anthropicReader) event(r *reply, data []byte) error {
 	var e anthropicEvent
 	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, errGarbled
+		return errGarbled
 	}
 	switch e.Type {
 	case "message_start":
 		e.Message.Usage.Output = 0 // a first guess; the end brings the number
 		e.Message.Usage.count(&r.usage)
 	case "content_block_start":
-		return a.say(r, nil, e.Block), nil
+		e.Block.read(r)
 	case "content_block_delta":
-		return a.say(r, nil, e.Delta.anthropicPart), nil
+		e.Delta.read(r)
 	case "message_delta":
 		e.Usage.count(&r.usage)
 		if e.Delta.StopReason != "" {
@@ -154,84 +154,35 @@ func (a *anthropicReader) event(r *reply, data []byte) ([]byte, error) {
 		}
 	case "message_stop":
 		r.ended, r.over = true, true
-		return a.end(r, nil), nil
 	case "error":
 		c, _ := complain(data)
 		r.fault = &c
 	}
-	return nil, nil
+	return nil
 }
 
-func (a *anthropicReader) whole(r *reply, body []byte) ([]byte, error) {
+func (anthropicReader) whole(r *reply, body []byte) error {
 	var m anthropicBody
 	if err := decode(body, &m); err != nil {
-		return nil, errGarbled
+		return errGarbled
 	}
 	if m.Type != "message" {
 		if c, ok := complain(body); ok {
 			r.fault = &c
 		}
-		return nil, nil
+		return nil
 	}
 	m.Usage.count(&r.usage)
 	r.ended, r.over, r.stop = true, true, m.StopReason
-	var out []byte
 	for _, part := range m.Content {
-		out = a.say(r, out, part)
+		part.read(r)
 	}
-	return a.end(r, out), nil
+	return nil
 }
 
-// say writes what part holds.
-func (a *anthropicReader) say(r *reply, out []byte, part anthropicPart) []byte {
-	r.passed += len(part.Text)
-	for _, piece := range split(part.Thinking) {
-		out = a.piece(out, "thinking", "thinking_delta", piece)
-	}
-	for _, piece := range split(part.Text) {
-		out = a.piece(out, "text", "text_delta", piece)
-	}
-	return out
-}
-
-func (a *anthropicReader) piece(out []byte, block, delta, text string) []byte {
-	out = a.begin(out)
-	if a.block != block {
-		out = a.close(out)
-		out = a.write(out, "content_block_start", map[string]any{"index": a.index, "content_block": map[string]string{"type": block, block: ""}})
-		a.block = block
-	}
-	return a.write(out, "content_block_delta", map[string]any{"index": a.index, "delta": map[string]string{"type": delta, block: text}})
-}
-
-// begin writes what langchaingo wants to see first.
-func (a *anthropicReader) begin(out []byte) []byte {
-	if a.began {
-		return out
-	}
-	a.began = true
-	return a.write(out, "message_start", map[string]any{"message": map[string]any{"usage": map[string]int{"input_tokens": 0}}})
-}
-
-func (a *anthropicReader) close(out []byte) []byte {
-	if a.block == "" {
-		return out
-	}
-	out = a.write(out, "content_block_stop", map[string]any{"index": a.index})
-	a.block = ""
-	a.index++
-	return out
-}
-
-func (a *anthropicReader) end(r *reply, out []byte) []byte {
-	out = a.close(a.begin(out))
-	out = a.write(out, "message_delta", map[string]any{"delta": map[string]string{"stop_reason": r.stop}, "usage": map[string]int{"output_tokens": r.usage.Output}})
-	return a.write(out, "message_stop", map[string]any{})
-}
-
-func (a *anthropicReader) write(out []byte, kind string, v map[string]any) []byte {
-	v["type"] = kind
-	return appendEvent(out, kind, v)
+func (p anthropicPart) read(r *reply) {
+	r.think(p.Thinking)
+	r.say(p.Text)
 }
 
 func anthropicModels(body []byte) ([]providers.ModelInfo, string, error) {

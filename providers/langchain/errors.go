@@ -42,8 +42,6 @@ func (m *Model) verdict(ctx context.Context, t *talk, x *exchange, o outcome) (p
 		last.Usage = x.reply.usage
 	}
 	switch {
-	case x.wire.reader != nil && t.passed < x.reply.passed && (t.passed > 0 || len(content) < x.reply.passed):
-		return last, m.interrupted(fmt.Sprintf("langchaingo lost part of the reply: %d of %d bytes came through", t.passed, x.reply.passed), o.err)
 	case x.wire.reader == nil && last.Stop == "" && t.passed+t.thoughts > 0:
 		return last, m.interrupted(noEnd, nil)
 	case refused(last.Stop) && t.passed == 0 && content == "":

@@ -26,6 +26,7 @@ var googleBackend = backend{
 		head:   headGoogle,
 		edit:   editGoogle,
 		reader: func() reader { return googleReader{} },
+		end:    openAIEnd,
 		think:  thinkGoogle,
 	},
 	list: lister{
@@ -121,16 +122,17 @@ type googleReply struct {
 	} `json:"usageMetadata"`
 }
 
-func (googleReader) event(r *reply, data []byte) ([]byte, error) {
+func (googleReader) event(r *reply, data []byte) error {
 	var e googleReply
 	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, errGarbled
+		return errGarbled
 	}
-	return e.read(r, data), nil
+	e.read(r, data)
+	return nil
 }
 
 // whole reads one reply, or a stream that came as a list of events.
-func (googleReader) whole(r *reply, body []byte) (out []byte, err error) {
+func (googleReader) whole(r *reply, body []byte) error {
 	var events []json.RawMessage
 	if decode(body, &events) != nil {
 		events = []json.RawMessage{body}
@@ -138,27 +140,27 @@ func (googleReader) whole(r *reply, body []byte) (out []byte, err error) {
 	for _, data := range events {
 		var e googleReply
 		if err := decode(data, &e); err != nil {
-			return nil, errGarbled
+			return errGarbled
 		}
-		out = append(out, e.read(r, data)...)
+		e.read(r, data)
 	}
-	return out, nil
+	return nil
 }
 
-// read notes what e tells and writes it as OpenAI would. More than one event
+// read notes what e tells. More than one event
 // may give a reason to finish.
-func (e *googleReply) read(r *reply, data []byte) (out []byte) {
+func (e *googleReply) read(r *reply, data []byte) {
 	if len(e.Error) > 0 {
 		c, ok := complain(data)
 		if !ok {
 			c.text = "the reply ended with an error"
 		}
 		r.fault = &c
-		return nil
+		return
 	}
 	if reason := e.Feedback.BlockReason; reason != "" {
 		r.fault = &complaint{text: fmt.Sprintf("the prompt was blocked (%s)", reason), names: " content_filter "}
-		return nil
+		return
 	}
 	for _, c := range e.Candidates {
 		if c.Index != 0 {
@@ -166,18 +168,16 @@ func (e *googleReply) read(r *reply, data []byte) (out []byte) {
 		}
 		for _, p := range c.Content.Parts {
 			if p.Thought {
-				out = openAIPieces(out, "reasoning_content", p.Text)
+				r.think(p.Text)
 				continue
 			}
-			r.passed += len(p.Text)
-			out = openAIPieces(out, "content", p.Text)
+			r.say(p.Text)
 		}
 		if c.FinishReason != "" {
 			r.ended, r.stop = true, c.FinishReason
 		}
 	}
 	e.count(&r.usage)
-	return out
 }
 
 // count notes the cost, which each event tells as it stands.

@@ -12,10 +12,9 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/tmc/langchaingo/httputil"
+	"mylm/providers"
 )
 
 // longestBody bounds an error's body and a reply in one piece, longestLine one
@@ -30,9 +29,7 @@ const (
 type link struct {
 	next    http.RoundTripper
 	headers http.Header
-	noKey   bool                     // langchaingo wants a key where there is none
-	serial  bool                     // langchaingo drops the call's context: one call at a time
-	current atomic.Pointer[exchange] // that call
+	noKey   bool // langchaingo wants a key where there is none
 }
 
 // client is what langchaingo gets to make its requests with. It has no time
@@ -70,40 +67,13 @@ func staysHere(req *http.Request, via []*http.Request) error {
 // RoundTrip implements http.RoundTripper.
 func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
-	switch {
-	case ok:
-	case l.current.Load() != nil:
-		x = l.current.Load()
-		req = req.WithContext(x.ctx)
-	default:
+	if !ok {
 		return nil, errors.New("a request outside of any call")
 	}
 	return x.roundTrip(req)
 }
 
 type exchangeKey struct{}
-
-// adopt leads requests of langchaingo's own client through the call that their
-// context names; all others pass untouched. Some backends have no option for
-// another client.
-var adopt = sync.OnceFunc(func() {
-	httputil.DefaultClient.Transport = adopting{httputil.DefaultClient.Transport}
-})
-
-type adopting struct{ next http.RoundTripper }
-
-func (a adopting) RoundTrip(req *http.Request) (*http.Response, error) {
-	x, ok := req.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
-		return a.next.RoundTrip(req)
-	}
-	resp, err := x.roundTrip(req)
-	if err == nil && resp.StatusCode >= http.StatusMultipleChoices && resp.StatusCode < http.StatusBadRequest {
-		resp.Header = resp.Header.Clone()
-		resp.Header.Del("Location") // that client would follow anywhere
-	}
-	return resp, err
-}
 
 // exchange watches the requests of one call, for langchaingo keeps back what
 // tells failures apart: headers, whole error bodies, whether a stream ended or
@@ -113,6 +83,7 @@ type exchange struct {
 	ctx   context.Context
 	asked asked
 	wire  wire
+	pass  func(providers.Chunk) error // to the caller
 
 	mu      sync.Mutex
 	request *url.URL
@@ -135,9 +106,6 @@ func (x *exchange) bind(ctx context.Context) context.Context {
 		return ctx
 	}
 	x.ctx = context.WithValue(ctx, exchangeKey{}, x)
-	if x.link.serial {
-		x.link.current.Store(x)
-	}
 	return x.ctx
 }
 
@@ -165,7 +133,7 @@ func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
 	case x.wire.reader == nil:
 		resp.Body = &watched{ReadCloser: x.abortable(resp.Body), x: x}
 	default:
-		resp.Body = newRewritten(x, x.abortable(resp.Body), resp.Header.Get("Content-Type"))
+		resp.Body = newReplyBody(x, x.abortable(resp.Body), resp.Header.Get("Content-Type"))
 		resp.ContentLength = -1
 		resp.Header = resp.Header.Clone()
 		resp.Header.Del("Content-Length")

@@ -38,7 +38,6 @@ type Model struct {
 	back   backend
 	config Config
 	link   *link
-	turn   chan struct{} // holds one token; nil where calls need not wait for each other
 	known  atomic.Pointer[providers.Info]
 }
 
@@ -64,9 +63,6 @@ func New(llm llms.Model, o Options) *Model {
 
 // Name returns the name that the model was opened with.
 func (m *Model) Name() string { return m.config.Model }
-
-// Provider tells about the provider of the model.
-func (m *Model) Provider() Provider { return m.back.Provider }
 
 // Info returns the window that the model was opened with. Without one, a
 // provider whose list of models tells the windows is asked, once.
@@ -120,17 +116,6 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	if err != nil {
 		return err
 	}
-	if m.turn != nil {
-		select {
-		case m.turn <- struct{}{}:
-			defer func() {
-				m.link.current.Store(nil)
-				<-m.turn
-			}()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 	return m.talk(ctx, r, messages, yield)
 }
 
@@ -168,10 +153,7 @@ func badRequest(message string) *providers.Error {
 // options are for backends whose requests are not edited; the others have
 // what they set replaced.
 func (m *Model) options(r providers.Request, t *talk) []llms.CallOption {
-	var out []llms.CallOption
-	if m.back.Streams {
-		out = append(out, llms.WithStreamingFunc(t.text), llms.WithStreamingReasoningFunc(t.thought))
-	}
+	out := []llms.CallOption{llms.WithStreamingFunc(t.text), llms.WithStreamingReasoningFunc(t.thought)}
 	if r.Temperature != nil {
 		out = append(out, llms.WithTemperature(*r.Temperature))
 	}

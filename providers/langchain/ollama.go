@@ -1,10 +1,8 @@
 package langchain
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
@@ -26,6 +24,7 @@ var langchainOllama = backend{
 		edit:   editOllama,
 		head:   keyOllama,
 		reader: func() reader { return ollamaReader{} },
+		end:    `{"done":true}` + "\n",
 		lines:  true,
 		think:  ollamaThink,
 	},
@@ -33,11 +32,7 @@ var langchainOllama = backend{
 }
 
 func openOllama(c Config, client *http.Client) (llms.Model, error) {
-	llm, err := ollama.New(ollama.WithServerURL(c.BaseURL), ollama.WithModel(c.Model), ollama.WithHTTPClient(client))
-	if err != nil {
-		return nil, err
-	}
-	return thoughtful{llm}, nil
+	return ollama.New(ollama.WithServerURL(c.BaseURL), ollama.WithModel(c.Model), ollama.WithHTTPClient(client))
 }
 
 // keyOllama sends the key, which langchaingo does not.
@@ -84,67 +79,27 @@ type ollamaReply struct {
 	OutputTime time.Duration `json:"eval_duration"`
 }
 
-func (ollamaReader) event(r *reply, data []byte) ([]byte, error) {
+func (ollamaReader) event(r *reply, data []byte) error {
 	var e ollamaReply
 	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, errGarbled
+		return errGarbled
 	}
 	if len(e.Error) > 0 {
 		c, _ := complain(data)
 		r.fault = &c
-		return nil, nil
+		return nil
 	}
-	r.passed += len(e.Message.Content)
-	out := ollamaPieces(nil, thoughtMark, e.Message.Thinking)
-	out = ollamaPieces(out, textMark, e.Message.Content)
+	r.think(e.Message.Thinking)
+	r.say(e.Message.Content)
 	if !e.Done {
-		return out, nil
+		return nil
 	}
 	r.ended, r.over, r.stop = true, true, e.Reason
 	r.usage = providers.Usage{Prompt: e.Prompt, Output: e.Output, Load: e.Load, PromptTime: e.PromptTime, OutputTime: e.OutputTime}
-	return append(out, `{"done":true}`+"\n"...), nil
+	return nil
 }
 
-func (o ollamaReader) whole(r *reply, body []byte) ([]byte, error) { return o.event(r, body) }
-
-func ollamaPieces(out []byte, mark, s string) []byte {
-	for _, piece := range split(s) {
-		b, err := json.Marshal(map[string]any{"message": map[string]string{"content": mark + piece}})
-		if err != nil { // nothing here fails to be written
-			return out
-		}
-		out = append(append(out, b...), '\n')
-	}
-	return out
-}
-
-// Marks tell langchaingo's text from thought, which it does not know: each
-// piece begins with one.
-const (
-	textMark    = "x"
-	thoughtMark = "t"
-)
-
-// thoughtful takes the marks off again.
-type thoughtful struct{ llms.Model }
-
-func (t thoughtful) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
-	var o llms.CallOptions
-	for _, set := range options {
-		set(&o)
-	}
-	unmark := func(ctx context.Context, piece []byte) error {
-		switch {
-		case len(piece) == 0:
-			return nil
-		case string(piece[:1]) == thoughtMark:
-			return o.StreamingReasoningFunc(ctx, piece[1:], nil)
-		}
-		return o.StreamingFunc(ctx, piece[1:])
-	}
-	_, err := t.Model.GenerateContent(ctx, messages, append(slices.Clip(options), llms.WithStreamingFunc(unmark))...)
-	return &llms.ContentResponse{}, err // all of it has come in pieces
-}
+func (o ollamaReader) whole(r *reply, body []byte) error { return o.event(r, body) }
 
 func ollamaModels(body []byte) ([]providers.ModelInfo, string, error) {
 	var list struct {

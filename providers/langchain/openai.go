@@ -53,44 +53,48 @@ type openAITimings struct {
 	PredictedMS float64 `json:"predicted_ms"`
 }
 
-func (openAIReader) event(r *reply, data []byte) ([]byte, error) {
+// openAIEnd is a stream without text.
+const openAIEnd = "data: [DONE]\n\n"
+
+func (openAIReader) event(r *reply, data []byte) error {
 	if string(data) == "[DONE]" {
 		r.ended, r.over = true, true
-		return []byte("data: [DONE]\n\n"), nil
+		return nil
 	}
 	if data[0] != '{' { // servers send marks of their own, which langchaingo leaves out too
-		return nil, nil
+		return nil
 	}
 	var e openAIReply
 	if err := json.Unmarshal(data, &e); err != nil {
-		return nil, errGarbled
+		return errGarbled
 	}
-	return e.read(r, data), nil
+	e.read(r, data)
+	return nil
 }
 
-func (openAIReader) whole(r *reply, body []byte) ([]byte, error) {
+func (openAIReader) whole(r *reply, body []byte) error {
 	var e openAIReply
 	if err := decode(body, &e); err != nil {
 		if c, ok := complain(body); ok { // Google wraps errors in a list
 			r.fault = &c
-			return nil, nil
+			return nil
 		}
-		return nil, errGarbled
+		return errGarbled
 	}
-	out := e.read(r, body)
+	e.read(r, body)
 	r.ended = r.ended || len(e.Choices) > 0
-	return append(out, "data: [DONE]\n\n"...), nil
+	return nil
 }
 
-// read notes what e tells and writes it for langchaingo.
-func (e *openAIReply) read(r *reply, data []byte) (out []byte) {
+// read notes what e tells.
+func (e *openAIReply) read(r *reply, data []byte) {
 	if e.failed() {
 		c, ok := complain(data)
 		if !ok {
 			c.text = "the reply ended with an error"
 		}
 		r.fault = &c
-		return nil
+		return
 	}
 	for _, c := range e.Choices {
 		if c.Index != 0 {
@@ -98,16 +102,14 @@ func (e *openAIReply) read(r *reply, data []byte) (out []byte) {
 		}
 		for _, m := range []openAIMessage{c.Delta, c.Message} {
 			text, thought := m.said()
-			r.passed += len(text)
-			out = openAIPieces(out, "reasoning_content", thought)
-			out = openAIPieces(out, "content", text)
+			r.think(thought)
+			r.say(text)
 		}
 		if c.FinishReason != "" {
 			r.ended, r.stop = true, c.FinishReason
 		}
 	}
 	e.count(&r.usage)
-	return out
 }
 
 func (e *openAIReply) failed() bool {
@@ -156,15 +158,6 @@ func textOf(raw json.RawMessage) string {
 		}
 	}
 	return s
-}
-
-func openAIPieces(out []byte, field, s string) []byte {
-	for _, piece := range split(s) {
-		out = appendEvent(out, "", map[string]any{"choices": []any{
-			map[string]any{"index": 0, "delta": map[string]string{field: piece}},
-		}})
-	}
-	return out
 }
 
 // count notes the cost, which may come in several events.

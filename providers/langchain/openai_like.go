@@ -70,6 +70,7 @@ func speaksOpenAI(d dialect, p Provider) backend {
 		wire: wire{
 			edit:   func(f fields, a asked) { d.edit(f, a) },
 			reader: func() reader { return openAIReader{} },
+			end:    openAIEnd,
 			think:  d.think,
 		},
 	}

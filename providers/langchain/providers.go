@@ -61,10 +61,6 @@ type backend struct {
 
 	wire wire
 
-	// chunk finds the text in what langchaingo gives its callback. Nil: it is
-	// the text.
-	chunk func([]byte) []byte
-
 	// list is how models are listed, where Lists.
 	list lister
 
@@ -75,10 +71,7 @@ type backend struct {
 	oneMessage bool   // langchaingo reads the first message only
 	oneSystem  bool   // one system message only
 	noEmpty    bool   // a message without text is refused: leave it out
-	needsBase  bool   // has no address of its own
-	ownClient  bool   // langchaingo takes no client
 	ownKeys    string // how the provider signs requests where no key is given, as a hint; "": it does not
-	serial     bool   // langchaingo drops the context: one call at a time, found by that
 }
 
 // backends are the providers of this build.
@@ -128,23 +121,17 @@ func openBackend(b backend, c Config) (*Model, error) {
 	c.BaseURL = filled(withPath(c.BaseURL, b.BaseURL), c.Settings)
 	b.BaseURL = filled(b.BaseURL, c.Settings)
 	m := &Model{back: b, config: c}
-	m.link = &link{next: c.Transport, noKey: c.Key == "" && b.ownKeys == "", headers: http.Header{}, serial: b.serial}
+	m.link = &link{next: c.Transport, noKey: c.Key == "" && b.ownKeys == "", headers: http.Header{}}
 	if m.link.next == nil {
 		m.link.next = transport()
 	}
 	for name, value := range c.Headers {
 		m.link.headers.Set(name, value)
 	}
-	if b.serial {
-		m.turn = make(chan struct{}, 1)
-	}
 	c.BaseURL = m.base()
 	if b.anyModel && c.Model == "" {
 		c.Model = "default"
 		m.config.Model = c.Model
-	}
-	if b.ownClient {
-		adopt()
 	}
 	llm, err := open(b, c, m.link.client())
 	if err != nil {
@@ -231,9 +218,6 @@ func variables(vars []string) string {
 // into messages.
 func checkBase(b backend, base string) error {
 	if base == "" {
-		if b.needsBase {
-			return badConfig(b.Title+" has no address of its own", strings.TrimSpace("Set the base URL. "+variables(b.BaseVars)))
-		}
 		return nil
 	}
 	u, err := url.Parse(base)

@@ -28,9 +28,10 @@ const beforeJSON = " \t\r\n\ufeff"
 // so far lets the connection serve the next call.
 const drainTime = 200 * time.Millisecond
 
-// rewritten is the body of a reply as langchaingo gets it: what a reader makes
-// of what comes. It is read by one goroutine.
-type rewritten struct {
+// replyBody is the body of a reply whose text goes straight to the caller.
+// langchaingo adds each piece of a stream to one string, so that the cost of a
+// long reply is quadratic; it gets the end alone. One goroutine reads.
+type replyBody struct {
 	x      *exchange
 	body   io.ReadCloser
 	in     *bufio.Reader
@@ -42,21 +43,23 @@ type rewritten struct {
 	err    error
 }
 
-func newRewritten(x *exchange, body io.ReadCloser, kind string) *rewritten {
-	r := &rewritten{x: x, body: body, in: bufio.NewReader(body), reader: x.wire.reader(), kind: kind}
+func newReplyBody(x *exchange, body io.ReadCloser, kind string) *replyBody {
+	r := &replyBody{x: x, body: body, in: bufio.NewReader(body), reader: x.wire.reader(), kind: kind}
 	r.step = r.begin
 	return r
 }
 
-func (r *rewritten) Read(p []byte) (int, error) {
+func (r *replyBody) Read(p []byte) (int, error) {
 	for len(r.out) == 0 {
 		if r.err != nil {
 			return 0, r.err
 		}
-		if r.err = r.step(); r.err != nil && r.err != io.EOF {
-			r.x.mu.Lock()
-			r.x.readErr = r.err
-			r.x.mu.Unlock()
+		r.err = r.step()
+		if err := r.pass(); err != nil {
+			r.err = err
+		}
+		if r.err != nil {
+			r.finish()
 		}
 	}
 	n := copy(p, r.out)
@@ -64,9 +67,35 @@ func (r *rewritten) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// pass hands on what was said. It blocks while the caller is busy.
+func (r *replyBody) pass() error {
+	r.x.mu.Lock()
+	pieces := r.x.reply.pieces
+	r.x.reply.pieces = nil
+	r.x.mu.Unlock()
+	for _, c := range pieces {
+		if err := r.x.pass(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish notes why nothing more comes.
+func (r *replyBody) finish() {
+	r.x.mu.Lock()
+	defer r.x.mu.Unlock()
+	switch {
+	case r.err != io.EOF:
+		r.x.readErr = r.err
+	case r.x.reply.ended:
+		r.out = []byte(r.x.wire.end)
+	}
+}
+
 // Close ends the exchange. A reply that is whole is read to its last byte, so
 // that the connection remains.
-func (r *rewritten) Close() error {
+func (r *replyBody) Close() error {
 	r.x.mu.Lock()
 	whole := r.x.reply.over
 	r.x.mu.Unlock()
@@ -81,7 +110,7 @@ func (r *rewritten) Close() error {
 // begin finds out how the reply is written: servers that cannot stream, or do
 // not know how to fail in a stream, answer with one JSON value, and what is no
 // API at all with a page.
-func (r *rewritten) begin() error {
+func (r *replyBody) begin() error {
 	if strings.Contains(r.kind, "event-stream") {
 		r.step = r.line
 		return nil
@@ -110,7 +139,7 @@ func (r *rewritten) begin() error {
 }
 
 // page keeps the beginning of what is no reply.
-func (r *rewritten) page() error {
+func (r *replyBody) page() error {
 	head, err := io.ReadAll(io.LimitReader(r.in, headLength))
 	r.x.mu.Lock()
 	r.x.foreign, r.x.body = true, head
@@ -122,7 +151,7 @@ func (r *rewritten) page() error {
 }
 
 // all reads a reply in one piece.
-func (r *rewritten) all() error {
+func (r *replyBody) all() error {
 	body, err := io.ReadAll(io.LimitReader(r.in, longestBody+1))
 	switch {
 	case err != nil:
@@ -132,15 +161,14 @@ func (r *rewritten) all() error {
 	}
 	r.x.mu.Lock()
 	defer r.x.mu.Unlock()
-	r.out, err = r.reader.whole(&r.x.reply, body)
-	if err == nil {
-		err = io.EOF
+	if err := r.reader.whole(&r.x.reply, body); err != nil {
+		return err
 	}
-	return err
+	return io.EOF
 }
 
 // line reads one line of a stream.
-func (r *rewritten) line() error {
+func (r *replyBody) line() error {
 	line, err := r.readLine()
 	if err != nil && err != io.EOF {
 		return err
@@ -158,7 +186,7 @@ func (r *rewritten) line() error {
 
 // take handles a line: of JSON, or of a server-sent event. The value of the
 // field "error" is what llama.cpp before 2025 wrote in the place of data.
-func (r *rewritten) take(line []byte) error {
+func (r *replyBody) take(line []byte) error {
 	if r.x.wire.lines {
 		return r.dispatch(line)
 	}
@@ -193,15 +221,14 @@ func isMark(data []byte) bool {
 	return len(data) > 2 && data[0] == '[' && data[len(data)-1] == ']'
 }
 
-func (r *rewritten) dispatch(data []byte) error {
+func (r *replyBody) dispatch(data []byte) error {
 	data = bytes.Trim(data, beforeJSON)
 	if len(data) == 0 {
 		return nil
 	}
 	r.x.mu.Lock()
 	defer r.x.mu.Unlock()
-	out, err := r.reader.event(&r.x.reply, data)
-	r.out = append(r.out, out...)
+	err := r.reader.event(&r.x.reply, data)
 	if err == nil && (r.x.reply.over || r.x.reply.fault != nil) {
 		err = io.EOF
 	}
@@ -209,7 +236,7 @@ func (r *rewritten) dispatch(data []byte) error {
 }
 
 // readLine returns the next line without its end.
-func (r *rewritten) readLine() ([]byte, error) {
+func (r *replyBody) readLine() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.in.ReadSlice('\n')

@@ -25,7 +25,6 @@ const settling = time.Second
 // may yield: pieces go through a channel.
 type talk struct {
 	ctx    context.Context // ends with the call
-	decode func([]byte) []byte
 	pieces chan providers.Chunk
 	done   chan outcome
 
@@ -51,7 +50,8 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x := m.exchange(call, asked{Request: r, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings})
-	t := &talk{ctx: call, decode: m.back.chunk, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
+	t := &talk{ctx: call, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
+	x.pass = t.pass
 	go t.run(x.bind(call), m.llm, messages, m.options(r, t))
 	for {
 		select {
@@ -100,9 +100,6 @@ func (t *talk) settle(cancel context.CancelFunc) {
 
 // text is the streaming callback.
 func (t *talk) text(_ context.Context, chunk []byte) error {
-	if t.decode != nil {
-		chunk = t.decode(chunk)
-	}
 	return t.pass(providers.Chunk{Text: string(chunk)})
 }
 

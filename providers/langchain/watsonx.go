@@ -38,6 +38,7 @@ var watsonx = backend{
 	wire: wire{
 		edit:   editWatsonx,
 		reader: func() reader { return openAIReader{} },
+		end:    openAIEnd,
 	},
 	list: lister{
 		path:      "/foundation_model_specs?limit=200&filters=function_text_chat&version=" + watsonxVersion,

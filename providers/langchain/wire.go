@@ -3,7 +3,6 @@ package langchain
 import (
 	"encoding/json"
 	"net/http"
-	"unicode/utf8"
 
 	"mylm/providers"
 )
@@ -23,6 +22,10 @@ type wire struct {
 	// reader returns a reader of one reply. Nil: langchaingo reads the reply
 	// itself.
 	reader func() reader
+
+	// end is how a stream without text ends: all that langchaingo gets of a
+	// reply that a reader reads.
+	end string
 
 	// lines says that a stream is one JSON value a line, not server-sent
 	// events.
@@ -45,26 +48,38 @@ type asked struct {
 	settings map[string]string
 }
 
-// reader reads a reply as it comes, notes in r what it tells, and returns what
-// langchaingo is to read in its place: the same, in the one form that
-// langchaingo reads right. An error says that the reply makes no sense.
+// reader reads a reply as it comes and notes in r what it tells. An error says
+// that the reply makes no sense.
 type reader interface {
 	// event takes one event of a stream: the data of a server-sent event, or a
 	// line of JSON.
-	event(r *reply, data []byte) ([]byte, error)
+	event(r *reply, data []byte) error
 
 	// whole takes a reply that came in one piece.
-	whole(r *reply, body []byte) ([]byte, error)
+	whole(r *reply, body []byte) error
 }
 
 // reply is what was read of a reply.
 type reply struct {
-	ended  bool   // the sign that the reply is whole has come
-	over   bool   // nothing follows
-	stop   string // why it ended, in the provider's word
+	pieces []providers.Chunk // said, and not yet passed on
+	said   bool              // something was
+	ended  bool              // the sign that the reply is whole has come
+	over   bool              // nothing follows
+	stop   string            // why it ended, in the provider's word
 	usage  providers.Usage
 	fault  *complaint // an error in the place of the rest
-	passed int        // bytes of text handed to langchaingo; counted to find out if it loses some
+}
+
+func (r *reply) say(text string) {
+	if text != "" {
+		r.pieces, r.said = append(r.pieces, providers.Chunk{Text: text}), true
+	}
+}
+
+func (r *reply) think(thought string) {
+	if thought != "" {
+		r.pieces, r.said = append(r.pieces, providers.Chunk{Thought: thought}), true
+	}
 }
 
 // fields is a JSON object that is edited.
@@ -115,36 +130,4 @@ func (f fields) thinking(a asked, think func(bool, asked) map[string]any) {
 	for name, v := range think(a.Think == providers.ThinkOn, a) {
 		f.set(name, v)
 	}
-}
-
-// longestPiece is how much text one event for langchaingo holds. Its scanners
-// take lines of 64 KiB, and JSON writes a byte in up to six.
-const longestPiece = 8 << 10
-
-// split cuts s into pieces that langchaingo can read, never within a character.
-func split(s string) (pieces []string) {
-	for len(s) > longestPiece {
-		n := longestPiece
-		for n > longestPiece-utf8.UTFMax && !utf8.RuneStart(s[n]) {
-			n--
-		}
-		pieces, s = append(pieces, s[:n]), s[n:]
-	}
-	if s != "" {
-		pieces = append(pieces, s)
-	}
-	return pieces
-}
-
-// appendEvent appends v as the data of a server-sent event.
-func appendEvent(out []byte, name string, v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil { // nothing here fails to be written
-		return out
-	}
-	if name != "" {
-		out = append(append(append(out, "event: "...), name...), '\n')
-	}
-	out = append(append(out, "data: "...), b...)
-	return append(out, "\n\n"...)
 }

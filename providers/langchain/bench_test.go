@@ -1,0 +1,49 @@
+package langchain_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"mylm/providers"
+	"mylm/providers/langchain"
+)
+
+// BenchmarkLongReply is the cost of a reply by its length. It has to grow with
+// the length, not with its square.
+func BenchmarkLongReply(b *testing.B) {
+	for _, s := range []speech{openAISpeech, anthropicSpeech} {
+		for _, tokens := range []int{16 << 10, 64 << 10, 128 << 10} {
+			b.Run(fmt.Sprintf("%s/%dk", s.provider, tokens>>10), func(b *testing.B) {
+				event := s.text("word")
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					s.stream(w, s.begin...)
+					for range tokens {
+						io.WriteString(w, event)
+					}
+					s.stream(w, s.end("stop", providers.Usage{})...)
+				}))
+				defer server.Close()
+				m, err := langchain.Open(s.provider, langchain.Config{Model: "m", BaseURL: server.URL, Key: testKey})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer m.Close()
+				for b.Loop() {
+					n := 0
+					for c, err := range m.Generate(b.Context(), hello) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						n += len(c.Text)
+					}
+					if n != 4*tokens {
+						b.Fatalf("%d bytes came", n)
+					}
+				}
+			})
+		}
+	}
+}
