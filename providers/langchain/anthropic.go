@@ -139,6 +139,7 @@ func (anthropicReader) event(r *reply, data []byte) error {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return errGarbled
 	}
+	r.known = r.known || e.Type != ""
 	switch e.Type {
 	case "message_start":
 		e.Message.Usage.Output = 0 // a first guess; the end brings the number

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"mylm/providers"
@@ -44,6 +45,26 @@ func BenchmarkLongReply(b *testing.B) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// BenchmarkManyChoices is the memory that a reply of empty choices takes.
+func BenchmarkManyChoices(b *testing.B) {
+	body := `{"choices":[{}` + strings.Repeat(",{}", 2<<20) + "]}"
+	server := httptest.NewServer(answers(http.StatusOK, "application/json", body))
+	defer server.Close()
+	m, err := langchain.Open("openai", langchain.Config{Model: "m", BaseURL: server.URL, Key: testKey})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range m.Generate(b.Context(), hello) {
+			if err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 }

@@ -24,6 +24,9 @@ type complaint struct {
 // object, a list of them or a string, below "error", "errors", "message",
 // "detail" and the like, or the top itself. ok says that there was one.
 func complain(body []byte) (c complaint, ok bool) {
+	if len(body) > longestFault { // no error is so long, and decoding it into anything costs much
+		return c, false
+	}
 	var v any
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimLeft(body, beforeJSON)))
 	d.UseNumber()

@@ -43,19 +43,18 @@
 // langchaingo takes a cut stream for a reply, so that its word comes last. In
 // this order: the context, an error in the stream, the HTTP status, what broke
 // the connection, the missing end, success. The stream is read here as it
-// comes and written again for langchaingo in the one form that it reads right.
+// comes, and what it says goes straight to the caller: langchaingo makes the
+// request and gets the end of an empty stream.
 //
 // # Adding a backend
 //
 // One file holds a backend value, and the list in providers.go names it.
 // Copy openai_like.go for a provider that speaks OpenAI's wire: it is one
 // entry. For another wire copy anthropic.go: edit cuts the request down, a
-// reader reads the reply and writes it for langchaingo, open calls the
-// constructor with the client it is given, so that every request is seen.
-// Where langchaingo answers in one piece, leave Streams false and the reader
-// nil: a reply that it could decode was whole. The fields of backend cover
-// what is odd about some: no option for a client, a dropped context, one
-// message only.
+// reader reads the reply, end is the shortest stream that langchaingo's package
+// takes for whole, and open calls the constructor with the client it is given,
+// so that every request is seen. What is no client of HTTP at all is an
+// llms.Model of our own without a reader, as local.go has it.
 //
 // The tests go over all wires: describe the new one as a speech, as
 // openai_test.go does, and add it to speeches in wire_test.go. The suite of

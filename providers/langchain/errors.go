@@ -42,8 +42,10 @@ func (m *Model) verdict(ctx context.Context, t *talk, x *exchange, o outcome) (p
 		last.Usage = x.reply.usage
 	}
 	switch {
-	case x.wire.reader == nil && last.Stop == "" && t.passed+t.thoughts > 0:
+	case x.wire.reader == nil && last.Stop == "" && !x.reply.ended && (t.passed+t.thoughts > 0 || content == ""):
 		return last, m.interrupted(noEnd, nil)
+	case len(content) > t.passed && !strings.HasPrefix(content, t.heard.String()):
+		return last, m.interrupted("what the model returned is another text than it streamed", nil)
 	case refused(last.Stop) && t.passed == 0 && content == "":
 		return last, &providers.Error{Kind: providers.Filtered, Permanent: true,
 			Message: fmt.Sprintf("%s refused to answer (%s)", m.back.Title, httpfault.OneLine(string(last.Stop))), Hint: hintFiltered}
@@ -70,6 +72,9 @@ func (m *Model) failure(x *exchange, err error) *providers.Error {
 	case x.readErr != nil:
 		return m.broken(x.readErr)
 	case x.foreign:
+		if c, ok := complain(x.body); ok {
+			return m.told(c, c.status, x.header)
+		}
 		return m.elsewhere(x, "")
 	case errors.As(err, &p):
 		return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
@@ -123,7 +128,7 @@ func (m *Model) broken(err error) *providers.Error {
 	case errors.Is(err, errLongLine), errors.Is(err, errLongBody):
 		return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
 			Message: fmt.Sprintf("%s sent %v", m.back.Title, err), Hint: "This is no reply of a model. " + m.hintBase()}
-	case errors.Is(err, errGarbled):
+	case errors.Is(err, errGarbled), errors.Is(err, errNoField), errors.Is(err, errOddContent):
 		return m.interrupted(fmt.Sprintf("%s sent %v in mid-reply", m.back.Title, err), err)
 	}
 	return m.interrupted("the connection broke off in mid-reply: "+httpfault.Reason(err), err)

@@ -12,8 +12,8 @@ import (
 )
 
 // googleBackend speaks Gemini's own API. langchaingo's model for OpenAI carries
-// it: the request is written anew on its way out, and the reply is read into
-// OpenAI's form. langchaingo's backend for Google stands on a client library
+// it: the request is written anew on its way out, and the reply is read here.
+// langchaingo's backend for Google stands on a client library
 // that Google has given up, which would double the size of the program.
 var googleBackend = backend{
 	Provider: Provider{
@@ -108,8 +108,7 @@ type googleReply struct {
 				Thought bool   `json:"thought"`
 			} `json:"parts"`
 		} `json:"content"`
-		FinishReason  string `json:"finishReason"`
-		FinishMessage string `json:"finishMessage"`
+		FinishReason string `json:"finishReason"`
 	} `json:"candidates"`
 	Feedback struct {
 		BlockReason string `json:"blockReason"`
@@ -150,7 +149,8 @@ func (googleReader) whole(r *reply, body []byte) error {
 // read notes what e tells. More than one event
 // may give a reason to finish.
 func (e *googleReply) read(r *reply, data []byte) {
-	if len(e.Error) > 0 {
+	r.known = r.known || len(e.Candidates) > 0 || e.Usage.Prompt > 0
+	if present(e.Error) {
 		c, ok := complain(data)
 		if !ok {
 			c.text = "the reply ended with an error"

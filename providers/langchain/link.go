@@ -21,7 +21,7 @@ import (
 // event of a stream. No reply of a model comes near.
 const (
 	longestFault = 64 << 10
-	longestBody  = 32 << 20
+	longestBody  = 8 << 20
 	longestLine  = 8 << 20
 )
 

@@ -169,7 +169,7 @@ func TestLocalFlood(t *testing.T) {
 	defer cancel()
 	for _, err := range openLocal(t, "local-flood").Generate(ctx, hello) {
 		if err != nil {
-			checkError(t, err, providers.Error{Kind: providers.ServerFault, Permanent: true}, "32 MiB", "by hand")
+			checkError(t, err, providers.Error{Kind: providers.ServerFault, Permanent: true}, "8 MiB", "by hand")
 			return
 		}
 	}

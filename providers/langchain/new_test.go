@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -59,8 +60,12 @@ func TestNew(t *testing.T) {
 				{Content: "yes", StopReason: "end_turn", GenerationInfo: usage},
 			}}, nil
 		}, "yes", "hm", providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 7, Output: 2}}},
-		{"nothing", func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
-			return &llms.ContentResponse{}, nil
+		{"streamed in part", func(_ context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
+			say(o, "The answer")
+			return response(llms.ContentChoice{Content: "The answer is 42", StopReason: "stop"}), nil
+		}, "The answer is 42", "", providers.Chunk{Stop: providers.StopEnd}},
+		{"nothing, and a reason", func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+			return response(llms.ContentChoice{StopReason: "stop"}), nil
 		}, "", "", providers.Chunk{Stop: providers.StopEnd}},
 		{"another reason", func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
 			return response(llms.ContentChoice{Content: "and", StopReason: "tool_calls"}), nil
@@ -91,6 +96,20 @@ func TestNewFails(t *testing.T) {
 		{"streamed, no end", func(_ context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
 			return response(llms.ContentChoice{Content: "and"}), o.StreamingFunc(context.Background(), []byte("and"))
 		}, providers.Error{Kind: providers.Interrupted}, "without a sign"},
+		{"another text streamed", func(_ context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
+			return response(llms.ContentChoice{Content: "The answer is 42", StopReason: "stop"}), o.StreamingFunc(context.Background(), []byte("Well, "))
+		}, providers.Error{Kind: providers.Interrupted}, "another text"},
+		{"nothing", fails(nil), providers.Error{Kind: providers.Interrupted}, "without a sign"},
+		{"no choice", func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+			return &llms.ContentResponse{}, nil
+		}, providers.Error{Kind: providers.Interrupted}, "without a sign"},
+		{"a choice that is none", func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+			return &llms.ContentResponse{Choices: []*llms.ContentChoice{nil}}, nil
+		}, providers.Error{Kind: providers.Interrupted}, "without a sign"},
+		{"its goroutine ended", func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+			runtime.Goexit()
+			return nil, nil
+		}, providers.Error{Kind: providers.ServerFault, Permanent: true}, "goroutine"},
 		{"panic", func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
 			var none []int
 			return nil, errors.New(strings.Repeat("x", none[0]))
@@ -157,7 +176,7 @@ func TestFlatten(t *testing.T) {
 				for _, m := range messages {
 					got = append(got, string(m.Role)+": "+m.Parts[0].(llms.TextContent).Text)
 				}
-				return response(llms.ContentChoice{}), nil
+				return response(llms.ContentChoice{Content: "yes"}), nil
 			})
 			if _, _, _, err := hear(t, langchain.New(m, tt.o), providers.Request{Messages: tt.given}); err != nil {
 				t.Fatal(err)

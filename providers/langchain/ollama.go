@@ -66,7 +66,7 @@ type ollamaReader struct{}
 
 type ollamaReply struct {
 	Error   json.RawMessage `json:"error"`
-	Message struct {
+	Message *struct {
 		Content  string `json:"content"`
 		Thinking string `json:"thinking"`
 	} `json:"message"`
@@ -84,13 +84,16 @@ func (ollamaReader) event(r *reply, data []byte) error {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return errGarbled
 	}
-	if len(e.Error) > 0 {
+	r.known = r.known || e.Message != nil || e.Done
+	if present(e.Error) {
 		c, _ := complain(data)
 		r.fault = &c
 		return nil
 	}
-	r.think(e.Message.Thinking)
-	r.say(e.Message.Content)
+	if e.Message != nil {
+		r.think(e.Message.Thinking)
+		r.say(e.Message.Content)
+	}
 	if !e.Done {
 		return nil
 	}

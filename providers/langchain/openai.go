@@ -1,6 +1,7 @@
 package langchain
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"strings"
@@ -18,14 +19,44 @@ type openAIReply struct {
 	Object  string          `json:"object"`
 	Error   json.RawMessage `json:"error"`
 	Errors  []any           `json:"errors"` // Cloudflare's and IBM's
-	Choices []struct {
-		Index        int           `json:"index"`
-		Delta        openAIMessage `json:"delta"`
-		Message      openAIMessage `json:"message"`
-		FinishReason string        `json:"finish_reason"`
-	} `json:"choices"`
+	Choice  openAIChoice    `json:"choices"`
 	Usage   json.RawMessage `json:"usage"` // read apart: a number of an odd type is no reason to lose a reply
 	Timings json.RawMessage `json:"timings"`
+}
+
+// openAIChoice is the first of the choices with the index 0: one is asked for.
+// The others are not decoded, since a list of empty ones would take 200 times
+// the memory of its text.
+type openAIChoice struct {
+	Index        int           `json:"index"`
+	Delta        openAIMessage `json:"delta"`
+	Message      openAIMessage `json:"message"`
+	FinishReason string        `json:"finish_reason"`
+
+	given bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *openAIChoice) UnmarshalJSON(list []byte) error {
+	type choice openAIChoice
+	d := json.NewDecoder(bytes.NewReader(list))
+	if start, err := d.Token(); err != nil || start == nil { // null
+		return err
+	} else if start != json.Delim('[') {
+		return errGarbled
+	}
+	for d.More() {
+		var each choice
+		if err := d.Decode(&each); err != nil {
+			return err
+		}
+		if each.Index == 0 {
+			*c = openAIChoice(each)
+			c.given = true
+			return nil
+		}
+	}
+	return nil
 }
 
 // openAIMessage is what is said. Content is a string, or with Mistral's
@@ -61,15 +92,14 @@ func (openAIReader) event(r *reply, data []byte) error {
 		r.ended, r.over = true, true
 		return nil
 	}
-	if data[0] != '{' { // servers send marks of their own, which langchaingo leaves out too
+	if isMark(data) { // servers send others of their own
 		return nil
 	}
 	var e openAIReply
 	if err := json.Unmarshal(data, &e); err != nil {
 		return errGarbled
 	}
-	e.read(r, data)
-	return nil
+	return e.read(r, data)
 }
 
 func (openAIReader) whole(r *reply, body []byte) error {
@@ -81,46 +111,54 @@ func (openAIReader) whole(r *reply, body []byte) error {
 		}
 		return errGarbled
 	}
-	e.read(r, body)
-	r.ended = r.ended || len(e.Choices) > 0
-	return nil
+	err := e.read(r, body)
+	r.ended = r.ended || e.Choice.given
+	return err
 }
 
 // read notes what e tells.
-func (e *openAIReply) read(r *reply, data []byte) {
+func (e *openAIReply) read(r *reply, data []byte) error {
+	r.known = r.known || e.Choice.given || strings.HasPrefix(e.Object, "chat.completion") || present(e.Usage)
 	if e.failed() {
 		c, ok := complain(data)
 		if !ok {
 			c.text = "the reply ended with an error"
 		}
 		r.fault = &c
-		return
-	}
-	for _, c := range e.Choices {
-		if c.Index != 0 {
-			continue
-		}
-		for _, m := range []openAIMessage{c.Delta, c.Message} {
-			text, thought := m.said()
-			r.think(thought)
-			r.say(text)
-		}
-		if c.FinishReason != "" {
-			r.ended, r.stop = true, c.FinishReason
-		}
+		return nil
 	}
 	e.count(&r.usage)
+	messages := []openAIMessage{e.Choice.Delta, e.Choice.Message}
+	if r.said { // some servers end a stream with all of it once more
+		messages = messages[:1]
+	}
+	for _, m := range messages {
+		text, thought, err := m.read()
+		if err != nil {
+			return err
+		}
+		r.think(thought)
+		r.say(text)
+		if r.said {
+			break
+		}
+	}
+	if e.Choice.FinishReason != "" {
+		r.ended, r.stop = true, e.Choice.FinishReason
+	}
+	return nil
 }
 
 func (e *openAIReply) failed() bool {
-	if e.Object == "error" || len(e.Errors) > 0 || len(e.Error) > 0 && string(e.Error) != "null" {
+	if e.Object == "error" || len(e.Errors) > 0 || present(e.Error) {
 		return true
 	}
-	return len(e.Choices) > 0 && e.Choices[0].FinishReason == "error" // OpenRouter
+	return e.Choice.FinishReason == "error" // OpenRouter
 }
 
-// said tells text from thought.
-func (m openAIMessage) said() (text, thought string) {
+// read tells text from thought. A content of another shape would be lost, and
+// is an error.
+func (m openAIMessage) read() (text, thought string, err error) {
 	thought = m.ReasoningContent
 	if thought == "" && len(m.Reasoning) > 0 {
 		thought = textOf(m.Reasoning)
@@ -131,17 +169,25 @@ func (m openAIMessage) said() (text, thought string) {
 		Thinking json.RawMessage `json:"thinking"`
 	}
 	switch {
-	case len(m.Content) == 0:
+	case !present(m.Content):
 	case m.Content[0] != '[':
-		text = textOf(m.Content)
-	case json.Unmarshal(m.Content, &parts) == nil:
-		for _, p := range parts {
-			text += p.Text
-			thought += textOf(p.Thinking)
-		}
+		err = json.Unmarshal(m.Content, &text)
+	default:
+		err = json.Unmarshal(m.Content, &parts)
 	}
-	return text + m.Refusal, thought
+	if err != nil {
+		return "", "", errOddContent
+	}
+	for _, p := range parts {
+		text += p.Text
+		thought += textOf(p.Thinking)
+	}
+	return text + m.Refusal, thought, nil
 }
+
+// present reports whether a field has a value: some servers write out what
+// they leave empty.
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // textOf reads a string, or a list of parts that have a text.
 func textOf(raw json.RawMessage) string {

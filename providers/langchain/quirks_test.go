@@ -49,6 +49,16 @@ var openAIQuirks = []quirk{
 	{name: "llama.cpp's timings", stream: say("yes") + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":2},"timings":{"prompt_n":3,"prompt_ms":1.5,"predicted_ms":20}}` + "\n\n",
 		text: "yes", last: providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2, Evaluated: 3, PromptTime: 1500 * time.Microsecond, OutputTime: 20 * time.Millisecond}}},
 	{name: "usage of another shape", stream: say("yes") + stopped + `data: {"choices":[],"usage":{"prompt_tokens":"many"}}` + "\n\n", text: "yes", last: ended},
+	{name: "damaged data", stream: say("one ") + "data: oops two\n\n" + say("three") + stopped, text: "one ", fault: providers.Interrupted},
+	{name: "a damaged field", stream: say("one ") + `dat: {"choices":[{"delta":{"content":"two "}}]}` + "\n\n" + say("three") + stopped, text: "one ", fault: providers.Interrupted},
+	{name: "a byte order mark", stream: "\ufeff" + say("yes") + stopped, text: "yes", last: ended},
+	{name: "all of it once more in a message", stream: say("y") + say("es") + `data: {"choices":[{"delta":{},"message":{"content":"yes"},"finish_reason":"stop"}]}` + "\n\n", text: "yes", last: ended},
+	{name: "a message for a delta", stream: `data: {"choices":[{"message":{"content":"yes"},"finish_reason":"stop"}]}` + "\n\n", text: "yes", last: ended},
+	{name: "content of no known shape", stream: say("y") + `data: {"choices":[{"delta":{"content":{"text":"lost"}}}]}` + "\n\n" + stopped, text: "y", fault: providers.Interrupted},
+	{name: "content in parts of no known shape", stream: say("y") + `data: {"choices":[{"delta":{"content":["lost"]}}]}` + "\n\n" + stopped, text: "y", fault: providers.Interrupted},
+	{name: "a bare error under its event", stream: say("ye") + "event: error\ndata: {\"message\":\"slow\",\"code\":429}\n\n", text: "ye", fault: providers.RateLimited},
+	{name: "an error in words under its event", stream: say("ye") + "event: error\ndata: lost\n\n" + stopped, text: "ye", fault: providers.ServerFault},
+	{name: "an event of another name behind an error's", stream: "event: error\n\nevent: chunk\n" + say("yes") + stopped, text: "yes", last: ended},
 	{name: "error in the field error", stream: say("ye") + `error: {"code":500,"message":"lost","type":"server_error"}` + "\n\n", text: "ye", fault: providers.ServerFault},
 	{name: "error in a bare line", stream: say("ye") + `{"error":{"code":500,"message":"lost"}}` + "\n\n", text: "ye", fault: providers.ServerFault},
 	{name: "error beside a choice", stream: say("ye") + `data: {"error":{"code":429,"message":"slow"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}` + "\n\ndata: [DONE]\n\n", text: "ye", fault: providers.RateLimited},
@@ -77,11 +87,20 @@ var anthropicQuirks = []quirk{
 	{name: "a tag of thought in the text", stream: claude("<thinking>a</thinking>b") + claudeEnd, text: "<thinking>a</thinking>b", last: claudeEnded},
 }
 
+var googleQuirks = []quirk{
+	{name: "no error", stream: `data: {"error":null,"candidates":[{"content":{"parts":[{"text":"yes"}]},"finishReason":"STOP"}]}` + "\n\n", text: "yes", last: ended},
+}
+
+var ollamaQuirks = []quirk{
+	{name: "no error", stream: `{"error":null,"message":{"content":"yes"},"done":true,"done_reason":"stop"}` + "\n", text: "yes", last: ended},
+	{name: "damaged line", stream: `{"message":{"content":"one "}}` + "\noops\n" + `{"done":true}` + "\n", text: "one ", fault: providers.Interrupted},
+}
+
 func TestQuirks(t *testing.T) {
 	for _, s := range []struct {
 		speech
 		quirks []quirk
-	}{{openAISpeech, openAIQuirks}, {anthropicSpeech, anthropicQuirks}} {
+	}{{openAISpeech, openAIQuirks}, {anthropicSpeech, anthropicQuirks}, {googleSpeech, googleQuirks}, {ollamaSpeech, ollamaQuirks}} {
 		for _, tt := range s.quirks {
 			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
 				kind := tt.kind

@@ -3,6 +3,7 @@ package langchain
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,9 @@ var (
 	errLongLine = fmt.Errorf("a line of more than %d MiB", longestLine>>20)
 	errLongBody = fmt.Errorf("a reply of more than %d MiB in one piece", longestBody>>20)
 	errGarbled  = errors.New("a line that is no JSON")
+	errNoField  = errors.New("a line that belongs to no stream")
+
+	errOddContent = errors.New("text in an unknown form")
 )
 
 // headLength is how much is kept of a body that is no reply of a model.
@@ -38,7 +42,9 @@ type replyBody struct {
 	reader reader
 	kind   string       // Content-Type
 	step   func() error // reads on, until an error ends the body
-	data   []byte       // of the event in the making
+	begun  bool         // a line was read
+	name   string       // of the event in the making
+	data   []byte       // of the same
 	out    []byte
 	err    error
 }
@@ -88,6 +94,8 @@ func (r *replyBody) finish() {
 	switch {
 	case r.err != io.EOF:
 		r.x.readErr = r.err
+	case !r.x.reply.understood() && !strings.Contains(r.kind, "event-stream") && !strings.Contains(r.kind, "ndjson"):
+		r.x.foreign = true
 	case r.x.reply.ended:
 		r.out = []byte(r.x.wire.end)
 	}
@@ -142,12 +150,14 @@ func (r *replyBody) begin() error {
 func (r *replyBody) page() error {
 	head, err := io.ReadAll(io.LimitReader(r.in, headLength))
 	r.x.mu.Lock()
-	r.x.foreign, r.x.body = true, head
-	r.x.mu.Unlock()
-	if err == nil {
-		err = io.EOF
-	}
-	return err
+	defer r.x.mu.Unlock()
+	return cmp.Or(err, r.foreign(head))
+}
+
+// foreign notes that the body is no reply. The lock is held.
+func (r *replyBody) foreign(body []byte) error {
+	r.x.foreign, r.x.body = true, body
+	return io.EOF
 }
 
 // all reads a reply in one piece.
@@ -161,7 +171,11 @@ func (r *replyBody) all() error {
 	}
 	r.x.mu.Lock()
 	defer r.x.mu.Unlock()
-	if err := r.reader.whole(&r.x.reply, body); err != nil {
+	err = r.reader.whole(&r.x.reply, body)
+	switch {
+	case !r.x.reply.understood() && json.Valid(bytes.TrimLeft(body, beforeJSON)): // what is half JSON may be half a reply
+		return r.foreign(body)
+	case err != nil:
 		return err
 	}
 	return io.EOF
@@ -184,9 +198,12 @@ func (r *replyBody) line() error {
 	return err
 }
 
-// take handles a line: of JSON, or of a server-sent event. The value of the
-// field "error" is what llama.cpp before 2025 wrote in the place of data.
+// take handles a line: of JSON, or of a server-sent event.
 func (r *replyBody) take(line []byte) error {
+	if !r.begun {
+		r.begun = true
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	}
 	if r.x.wire.lines {
 		return r.dispatch(line)
 	}
@@ -195,9 +212,32 @@ func (r *replyBody) take(line []byte) error {
 	case len(line) == 0:
 		data := r.data
 		r.data = nil
-		return r.dispatch(data)
-	case string(name) == "data":
-		value = bytes.TrimPrefix(value, []byte(" "))
+		err := r.dispatch(data)
+		r.name = ""
+		return err
+	case string(line) == "{": // Google writes errors over several lines
+		r.in = bufio.NewReader(io.MultiReader(strings.NewReader("{"), r.in))
+		r.step = r.all
+		return nil
+	case line[0] == '{':
+		return r.dispatch(line)
+	}
+	return r.field(string(name), bytes.TrimPrefix(value, []byte(" ")), line)
+}
+
+// field handles a field of a server-sent event. The value of "error" is what
+// llama.cpp before 2025 wrote in the place of data. What is none at all may
+// have been a piece of the reply.
+func (r *replyBody) field(name string, value, line []byte) error {
+	r.x.mu.Lock()
+	before := r.x.reply.known
+	r.x.reply.known = true
+	r.x.mu.Unlock()
+	switch name {
+	case "", "id", "retry": // "" begins a comment
+	case "event":
+		r.name = string(value)
+	case "data":
 		if len(r.data) == 0 && (json.Valid(value) || isMark(value)) { // some servers send no empty lines
 			return r.dispatch(value)
 		}
@@ -205,13 +245,16 @@ func (r *replyBody) take(line []byte) error {
 			return errLongLine
 		}
 		r.data = append(append(r.data, value...), '\n')
-	case string(name) == "error" && json.Valid(value):
+	case "error":
 		return r.dispatch(fmt.Appendf(nil, `{"error":%s}`, value))
-	case string(line) == "{": // Google writes errors over several lines
-		r.in = bufio.NewReader(io.MultiReader(strings.NewReader("{"), r.in))
-		r.step = r.all
-	case line[0] == '{':
-		return r.dispatch(line)
+	default:
+		if before {
+			return errNoField
+		}
+		r.x.mu.Lock()
+		defer r.x.mu.Unlock()
+		r.x.reply.known = false
+		return r.foreign(line)
 	}
 	return nil
 }
@@ -228,7 +271,18 @@ func (r *replyBody) dispatch(data []byte) error {
 	}
 	r.x.mu.Lock()
 	defer r.x.mu.Unlock()
+	if r.name == "error" {
+		c, ok := complain(data)
+		if !ok {
+			c.text = string(data)
+		}
+		r.x.reply.fault = &c
+		return io.EOF
+	}
 	err := r.reader.event(&r.x.reply, data)
+	if r.x.wire.lines && !r.x.reply.understood() && (json.Valid(data) || data[0] != '{') {
+		return r.foreign(data)
+	}
 	if err == nil && (r.x.reply.over || r.x.reply.fault != nil) {
 		err = io.EOF
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/tmc/langchaingo/llms"
@@ -28,7 +29,8 @@ type talk struct {
 	pieces chan providers.Chunk
 	done   chan outcome
 
-	passed, thoughts int // bytes handed on, counted by the caller's goroutine
+	passed, thoughts int             // bytes handed on, counted by the caller's goroutine
+	heard            strings.Builder // the text of them, where the model also returns it
 }
 
 // outcome is what langchaingo returns.
@@ -62,6 +64,9 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 			}
 			t.passed += len(c.Text)
 			t.thoughts += len(c.Thought)
+			if x.wire.reader == nil {
+				t.heard.WriteString(c.Text)
+			}
 			if !yield(c, nil) {
 				t.settle(cancel)
 				return nil
@@ -77,7 +82,7 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 
 // run is the goroutine of the call.
 func (t *talk) run(ctx context.Context, llm llms.Model, messages []llms.MessageContent, options []llms.CallOption) {
-	var o outcome
+	o := outcome{err: &panicked{value: "the goroutine ended without returning"}} // as runtime.Goexit does
 	defer func() {
 		if p := recover(); p != nil {
 			o = outcome{err: &panicked{p, debug.Stack()}}
@@ -134,7 +139,7 @@ func (m *Model) finish(ctx context.Context, t *talk, x *exchange, o outcome, yie
 	if t.thoughts == 0 && reasoning != "" && !yield(providers.Chunk{Thought: reasoning}, nil) {
 		return nil
 	}
-	if t.passed == 0 && content != "" && !yield(providers.Chunk{Text: content}, nil) {
+	if len(content) > t.passed && !yield(providers.Chunk{Text: content[t.passed:]}, nil) { // verdict has compared the beginning
 		return nil
 	}
 	yield(last, nil)

@@ -102,7 +102,7 @@ func TestTold(t *testing.T) {
 		{"an error in the place of a reply", 200, `{"error":{"message":"The model ` + "`m`" + ` does not exist","code":"model_not_found"}}`,
 			providers.Error{Kind: providers.ModelMissing}, "does not exist", "mylm models"},
 		{"another API's reply", 200, `{"status":"ok"}`,
-			providers.Error{Kind: providers.Interrupted}, "without a sign", "again"},
+			providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API", "OPENAI_BASE_URL"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -63,12 +63,16 @@ type reader interface {
 type reply struct {
 	pieces []providers.Chunk // said, and not yet passed on
 	said   bool              // something was
+	known  bool              // something came that a model's API sends
 	ended  bool              // the sign that the reply is whole has come
 	over   bool              // nothing follows
 	stop   string            // why it ended, in the provider's word
 	usage  providers.Usage
 	fault  *complaint // an error in the place of the rest
 }
+
+// understood reports whether the body is that of a model's API at all.
+func (r *reply) understood() bool { return r.known || r.said || r.ended || r.fault != nil }
 
 func (r *reply) say(text string) {
 	if text != "" {
