@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"mylm/providers"
 	"mylm/providers/internal/httpfault"
@@ -145,6 +147,9 @@ func (m *Model) host(x *exchange) string {
 // unanswered tells why no response came.
 func (m *Model) unanswered(x *exchange, outer error) *providers.Error {
 	err := x.noReply
+	if e := m.proxyFault(x); e != nil {
+		return e
+	}
 	e := &providers.Error{Kind: providers.Unreachable, Err: err, Hint: m.hintServe()}
 	var dns *net.DNSError
 	var op *net.OpError
@@ -193,7 +198,10 @@ func (m *Model) redirected(x *exchange) *providers.Error {
 	to.User, to.RawQuery, to.Fragment = nil, "", ""
 	e := m.elsewhere(x, fmt.Sprintf("%s sends the request on to %q", m.host(x), httpfault.OneLine(to.String())))
 	own := strings.TrimPrefix(x.request.String(), m.base())
-	if base, ok := strings.CutSuffix(to.String(), own); ok && own != "" {
+	switch base, ok := strings.CutSuffix(to.String(), own); {
+	case to.String() == x.request.String():
+		e.Message = fmt.Sprintf("%s sends the request on in a circle", m.host(x))
+	case ok && own != "":
 		e.Hint = fmt.Sprintf("If that is right, make %s the address.", httpfault.OneLine(base))
 	}
 	return e
@@ -208,7 +216,7 @@ func (m *Model) refusal(x *exchange) *providers.Error {
 			return m.elsewhere(x, "")
 		}
 		c = complaint{text: fmt.Sprintf("%s answers %d %s", m.host(x), x.status, http.StatusText(x.status)), names: " "}
-		if s := strings.TrimSpace(string(x.body)); s != "" && !strings.HasPrefix(s, "<") && len(s) < 300 {
+		if s := strings.TrimSpace(string(x.body)); s != "" && !strings.HasPrefix(s, "<") && len(s) < 300 && isText(s) {
 			c.text += ": " + s
 		}
 	}
@@ -219,6 +227,11 @@ func (m *Model) refusal(x *exchange) *providers.Error {
 		e.Message += ": " + strings.TrimPrefix(message, m.back.Title+": ")
 	}
 	return e
+}
+
+// isText reports whether s can be shown.
+func isText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) })
 }
 
 // retryAfter is how long the provider asks to wait.

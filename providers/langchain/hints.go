@@ -49,9 +49,12 @@ func (m *Model) hintKey(status int) string {
 	if from == "" && len(m.back.KeyVars) > 0 {
 		from = m.back.KeyVars[0]
 	}
+	header := m.keyHeader()
 	switch {
 	case status == http.StatusProxyAuthRequired:
-		return "The proxy wants credentials: HTTPS_PROXY=http://user:password@host"
+		return hintProxyKey
+	case header != "":
+		return fmt.Sprintf("Check the header %s of the configuration: it goes out in the place of a key.", header)
 	case m.config.Key == "" && m.back.ownKeys != "":
 		return m.back.ownKeys
 	case from == "":
@@ -62,6 +65,18 @@ func (m *Model) hintKey(status int) string {
 		return fmt.Sprintf("The key in %s is not allowed to do this.", from)
 	}
 	return fmt.Sprintf("Check the key in %s.", from)
+}
+
+const hintProxyKey = "The proxy wants credentials: HTTPS_PROXY=http://user:password@host"
+
+// keyHeader is the header of the configuration that takes the key's place.
+func (m *Model) keyHeader() string {
+	for _, name := range []string{"Authorization", "X-Api-Key", googleKey} {
+		if m.link != nil && m.link.headers.Get(name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // hintServe is for a server that cannot be reached.

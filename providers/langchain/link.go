@@ -125,6 +125,13 @@ func (x *exchange) roundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x.status, x.header = resp.StatusCode, resp.Header
+	body, err := decoded(resp)
+	if err != nil {
+		resp.Body.Close()
+		x.noReply = err
+		return nil, err
+	}
+	resp.Body = body
 	switch {
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		x.body, x.readErr = io.ReadAll(io.LimitReader(resp.Body, longestFault))

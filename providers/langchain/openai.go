@@ -144,7 +144,7 @@ func (e *openAIReply) read(r *reply, data []byte) error {
 		}
 	}
 	if e.Choice.FinishReason != "" {
-		r.ended, r.stop = true, e.Choice.FinishReason
+		r.ended, r.settled, r.stop = true, true, e.Choice.FinishReason
 	}
 	return nil
 }

@@ -32,6 +32,10 @@ const beforeJSON = " \t\r\n\ufeff"
 // so far lets the connection serve the next call.
 const drainTime = 200 * time.Millisecond
 
+// lingerTime is how long the cost of a reply is waited for behind its reason to
+// end. Servers send both at once.
+const lingerTime = 2 * time.Second
+
 // replyBody is the body of a reply whose text goes straight to the caller.
 // langchaingo adds each piece of a stream to one string, so that the cost of a
 // long reply is quadratic; it gets the end alone. One goroutine reads.
@@ -47,6 +51,7 @@ type replyBody struct {
 	data   []byte       // of the same
 	out    []byte
 	err    error
+	linger *time.Timer // ends the wait for what may follow the reason to end; the exchange's lock guards it
 }
 
 func newReplyBody(x *exchange, body io.ReadCloser, kind string) *replyBody {
@@ -106,6 +111,9 @@ func (r *replyBody) finish() {
 func (r *replyBody) Close() error {
 	r.x.mu.Lock()
 	whole := r.x.reply.over
+	if r.linger != nil {
+		r.linger.Stop()
+	}
 	r.x.mu.Unlock()
 	if whole && r.x.ctx.Err() == nil {
 		limit := time.AfterFunc(drainTime, func() { r.body.Close() })
@@ -184,7 +192,11 @@ func (r *replyBody) all() error {
 // line reads one line of a stream.
 func (r *replyBody) line() error {
 	line, err := r.readLine()
-	if err != nil && err != io.EOF {
+	switch {
+	case err == nil, err == io.EOF:
+	case err != errLongLine && r.settled():
+		return io.EOF
+	default:
 		return err
 	}
 	if failed := r.take(line); failed != nil {
@@ -196,6 +208,13 @@ func (r *replyBody) line() error {
 		}
 	}
 	return err
+}
+
+// settled reports whether nothing but the cost of the reply can be missing.
+func (r *replyBody) settled() bool {
+	r.x.mu.Lock()
+	defer r.x.mu.Unlock()
+	return r.x.reply.settled
 }
 
 // take handles a line: of JSON, or of a server-sent event.
@@ -282,6 +301,13 @@ func (r *replyBody) dispatch(data []byte) error {
 	err := r.reader.event(&r.x.reply, data)
 	if r.x.wire.lines && !r.x.reply.understood() && (json.Valid(data) || data[0] != '{') {
 		return r.foreign(data)
+	}
+	switch {
+	case !r.x.reply.settled:
+	case r.linger == nil:
+		r.linger = time.AfterFunc(lingerTime, func() { r.body.Close() })
+	default:
+		r.linger.Reset(lingerTime)
 	}
 	if err == nil && (r.x.reply.over || r.x.reply.fault != nil) {
 		err = io.EOF

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"mylm/providers"
 	"mylm/providers/internal/httpfault"
@@ -12,7 +13,11 @@ import (
 // told classes what a provider says: as the whole answer with its status, or
 // in mid-reply, where the status is 0 or stands in the text.
 func (m *Model) told(c complaint, status int, h http.Header) *providers.Error {
-	e := &providers.Error{Status: status, Message: m.shown(c.text)}
+	e := &providers.Error{Status: status, Message: m.shown(c.text), RetryAfter: retryAfter(c, h)}
+	wait := "wait a moment and ask again."
+	if e.RetryAfter > 0 {
+		wait = fmt.Sprintf("the server asks to wait %v, then ask again.", e.RetryAfter.Round(time.Millisecond))
+	}
 	switch {
 	case c.says("max_tokens*is too large", "max_tokens*greater than*budget_tokens"): // vLLM and Anthropic name the window here too
 		e.Kind, e.Hint = providers.BadRequest, hintRequest(c)
@@ -25,7 +30,7 @@ func (m *Model) told(c complaint, status int, h http.Header) *providers.Error {
 	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota", "token_quota_reached") || status == http.StatusPaymentRequired ||
 		c.says("exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits", "daily free allocation"):
 		e.Kind, e.Hint = providers.RateLimited, fmt.Sprintf("No quota or credit is left at %s: look into the account's billing.", m.back.Title)
-		e.Permanent = retryAfter(c, h) == 0 // Google says the same of a minute's quota, and how long to wait
+		e.Permanent = e.RetryAfter == 0 // Google says the same of a minute's quota, and how long to wait
 	case c.says("not a chat model", "does not support chat", "does not support completions", "only supports embeddings", "does not support this task*embed"):
 		e.Kind, e.Hint = providers.CannotChat, "Choose a model that converses. "+m.hintModels()
 	case c.noModel(status):
@@ -36,19 +41,24 @@ func (m *Model) told(c complaint, status int, h http.Header) *providers.Error {
 		c.says("api key not valid", "invalid api key", "incorrect api key"):
 		e.Kind, e.Hint = providers.Auth, m.hintKey(status)
 	case status == http.StatusTooManyRequests, c.is("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
-		e.Kind, e.Hint = providers.RateLimited, "Wait a moment and ask again."
+		e.Kind, e.Hint = providers.RateLimited, upper(wait)
 	case c.says("loading model"):
-		e.Kind, e.Hint = providers.ServerFault, "The server is loading the model: wait a moment and ask again."
+		e.Kind, e.Hint = providers.ServerFault, "The server is loading the model: "+wait
 	case c.is("overloaded_error") || status == 529:
-		e.Kind, e.Hint = providers.ServerFault, m.back.Title+" is overloaded: wait a moment and ask again."
+		e.Kind, e.Hint = providers.ServerFault, m.back.Title+" is overloaded: "+wait
 	case status == http.StatusNotImplemented, badStatus(status), c.is("invalid_request_error", "bad_request") && status < 500:
 		e.Kind, e.Hint = providers.BadRequest, hintRequest(c)
 	default:
 		e.Kind, e.Hint = providers.ServerFault, m.hintFault()
+		if e.RetryAfter > 0 {
+			e.Hint = upper(wait)
+		}
 	}
-	e.RetryAfter = retryAfter(c, h)
 	return e
 }
+
+// upper makes the beginning of a sentence of s.
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // badStatus reports whether the same request fails again.
 func badStatus(status int) bool {
@@ -72,13 +82,19 @@ func (c *complaint) noModel(status int) bool {
 
 // shown is the text of a message: who says it, and never the key.
 func (m *Model) shown(text string) string {
-	if key := m.config.Key; len(key) >= 4 {
-		text = strings.ReplaceAll(text, key, "[the key]")
-	}
-	if text = httpfault.OneLine(text); text == "" {
+	if text = httpfault.OneLine(withoutKey(text, m.config.Key)); text == "" {
 		text = "an error without words"
 	}
 	return m.back.Title + ": " + text
+}
+
+// withoutKey is text without the key, which servers repeat. What is shorter
+// than any key would be found in words.
+func withoutKey(text, key string) string {
+	if len(key) < 4 {
+		return text
+	}
+	return strings.ReplaceAll(text, key, "[the key]")
 }
 
 func (m *Model) describeOverflow(e *providers.Error) {

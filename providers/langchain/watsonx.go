@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,7 +33,7 @@ var watsonx = backend{
 		Streams: true, Lists: true,
 	},
 	open: func(c Config, client *http.Client) (llms.Model, error) {
-		client.Transport = &ibmTransport{next: client.Transport.(*link), key: c.Key, tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
+		client.Transport = &ibmTransport{next: client.Transport.(*link), key: c.Key, from: cmp.Or(c.KeyFrom, "WATSONX_API_KEY"), tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
 		return openOpenAI(c, client)
 	},
 	wire: wire{
@@ -43,7 +44,7 @@ var watsonx = backend{
 	list: lister{
 		path:      "/foundation_model_specs?limit=200&filters=function_text_chat&version=" + watsonxVersion,
 		windows:   true,
-		authorize: func(http.Header, Config) {}, // the list is public
+		authorize: func(http.Header, Config) {}, // the list asks for none
 		read:      watsonxModels,
 	},
 	check: func(c Config) error { return checkAuthURL(c.Settings["auth_url"]) },
@@ -58,10 +59,21 @@ const watsonxVersion = "2024-10-08"
 
 func checkAuthURL(s string) error {
 	u, err := url.Parse(s)
-	if s == "" || err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http") {
+	switch {
+	case s == "":
+		return nil
+	case err == nil && u.Host != "" && u.User == nil && u.Scheme == "http" && !loopback(u.Hostname()):
+		return badConfig("the setting auth_url of IBM watsonx would carry the key unprotected", "Write it with https://.")
+	case err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http"):
 		return nil
 	}
 	return badConfig("the setting auth_url of IBM watsonx is no address", "Write it like "+ibmTokens)
+}
+
+// loopback reports whether a host is this machine.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func editWatsonx(f fields, a asked) {
@@ -75,6 +87,7 @@ func editWatsonx(f fields, a asked) {
 type ibmTransport struct {
 	next   *link
 	key    string
+	from   string // where the key is from, for messages
 	tokens string // the address
 
 	mu    sync.Mutex
@@ -133,6 +146,9 @@ func (t *ibmTransport) authorize(ctx context.Context) (string, error) {
 
 // trade gives the key for a token. IBM takes the key in the body of a form.
 func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Duration, err error) {
+	if t.key == "" {
+		return "", 0, &providers.Error{Kind: providers.Auth, Permanent: true, Message: "IBM watsonx needs a key", Hint: fmt.Sprintf("Put it into %s.", t.from)}
+	}
 	form := url.Values{"grant_type": {"urn:ibm:params:oauth:grant-type:apikey"}, "apikey": {t.key}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.tokens, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -165,13 +181,13 @@ func (t *ibmTransport) untraded(host string, resp *http.Response, body []byte, e
 	e := &providers.Error{Kind: providers.ServerFault, Status: resp.StatusCode, Err: err, RetryAfter: httpfault.RetryAfter(resp.Header),
 		Message: fmt.Sprintf("no token came from %s (HTTP status %d)", host, resp.StatusCode), Hint: "Ask again in a moment."}
 	if c, ok := complain(body); ok {
-		e.Message += ": " + httpfault.OneLine(strings.ReplaceAll(c.text, t.key, "[the key]"))
+		e.Message += ": " + httpfault.OneLine(withoutKey(c.text, t.key))
 	}
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
 		e.Kind = providers.RateLimited
 	case resp.StatusCode >= 400 && resp.StatusCode < 500: // IBM's word for an unknown key is 400
-		e.Kind, e.Permanent, e.Hint = providers.Auth, true, "Check the key in "+watsonx.KeyVars[0]+": it is one of IBM Cloud, made under Manage, Access (IAM), API keys."
+		e.Kind, e.Permanent, e.Hint = providers.Auth, true, "Check the key in "+t.from+": it is one of IBM Cloud, made under Manage, Access (IAM), API keys."
 	}
 	return e
 }

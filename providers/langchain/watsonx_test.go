@@ -157,10 +157,21 @@ func TestWatsonxModels(t *testing.T) {
 	if info, err := m.Info(t.Context()); err != nil || info.Window != 131072 {
 		t.Errorf("Info = %+v, %v, want the window of the list", info, err)
 	}
-	for _, bad := range []string{"x", "ftp://h", "http://u:p@h", "http://%zz"} {
+	for _, bad := range []string{"x", "ftp://h", "http://u:p@h", "http://%zz", "http://elsewhere.example/x", "http://localhost.example/x"} {
 		_, err := langchain.Open("watsonx", langchain.Config{Model: "m", Key: testKey, Settings: map[string]string{"project": "p", "auth_url": bad}})
 		if providers.KindOf(err) != providers.BadRequest {
 			t.Errorf("auth_url %q: %v, want it refused", bad, err)
 		}
 	}
+}
+
+// TestWatsonxEmptyKey proves that no empty key is traded, and that an echo of
+// nothing is not marked as one.
+func TestWatsonxEmptyKey(t *testing.T) {
+	iam := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an empty key is traded") }))
+	defer iam.Close()
+	f := newFake(t, watsonxSpeech, watsonxSpeech.says("yes"))
+	m := open(t, "watsonx", langchain.Config{Model: "m", BaseURL: f.URL, KeyFrom: "key of [models.ibm]", Settings: map[string]string{"project": "p", "auth_url": iam.URL}})
+	_, _, _, err := hear(t, m, providers.Request{})
+	checkError(t, err, providers.Error{Kind: providers.Auth, Permanent: true}, "needs a key", "key of [models.ibm]")
 }

@@ -61,14 +61,15 @@ type reader interface {
 
 // reply is what was read of a reply.
 type reply struct {
-	pieces []providers.Chunk // said, and not yet passed on
-	said   bool              // something was
-	known  bool              // something came that a model's API sends
-	ended  bool              // the sign that the reply is whole has come
-	over   bool              // nothing follows
-	stop   string            // why it ended, in the provider's word
-	usage  providers.Usage
-	fault  *complaint // an error in the place of the rest
+	pieces  []providers.Chunk // said, and not yet passed on
+	said    bool              // something was
+	known   bool              // something came that a model's API sends
+	ended   bool              // the sign that the reply is whole has come
+	settled bool              // only the cost may follow; a connection that ends then does no harm
+	over    bool              // nothing follows
+	stop    string            // why it ended, in the provider's word
+	usage   providers.Usage
+	fault   *complaint // an error in the place of the rest
 }
 
 // understood reports whether the body is that of a model's API at all.
