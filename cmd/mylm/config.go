@@ -134,12 +134,14 @@ func parseConfig(path, text string) (*config, error) {
 		}
 		return nil, bad("there is no setting %q; there are: %s", unknown[0].String(), strings.Join(names, ", "))
 	}
+	for _, h := range c.holders() {
+		if f := checkPrivate(path, h); f != nil {
+			return nil, f
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		e := c.Models[name]
 		e.name = name
-		if f := checkPrivate(path, e); f != nil {
-			return nil, f
-		}
 		if err := e.check(); err != nil {
 			return nil, bad("%s: %v", e.where(), err)
 		}

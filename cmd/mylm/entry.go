@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -134,111 +131,6 @@ func (e entry) checkOpen(p langchain.Provider) error {
 		return fmt.Errorf("%s. %s", fault.Message, strings.TrimSuffix(fault.Hint, "."))
 	}
 	return err
-}
-
-// secrets are the values that are shown to nobody: the key, every header, and
-// the settings whose name says so.
-func (e entry) secrets() []string {
-	out := []string{e.Key}
-	for _, v := range e.Headers {
-		out = append(out, v)
-	}
-	for name, v := range e.Settings {
-		if secretName.MatchString(name) {
-			out = append(out, v)
-		}
-	}
-	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
-}
-
-var secretName = regexp.MustCompile(`(?i)key|token($|[^s])|secret|password|auth|cookie|credential`)
-
-// private reports whether the entry holds what others must not read. A header
-// such as X-Title is masked, but no reason to refuse a file.
-func (e entry) private() bool {
-	if e.Key != "" {
-		return true
-	}
-	for _, values := range []map[string]string{e.Headers, e.Settings} {
-		for name := range values {
-			if secretName.MatchString(name) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// checkPrivate refuses secrets in a file that others can read.
-func checkPrivate(path string, e entry) *failure {
-	if !e.private() || runtime.GOOS == "windows" { // where the mode says nothing
-		return nil
-	}
-	st, err := os.Stat(path)
-	if err != nil || st.Mode().Perm()&0o077 == 0 {
-		return nil
-	}
-	return configError(fmt.Errorf("%s: %s holds a key, and others can read the file (its mode is %04o)", path, e.where(), st.Mode().Perm())).
-		withHint("chmod 600 " + path + "\nIf somebody may have read it, get another key. key_env names a variable instead.")
-}
-
-// key finds the secret for a provider, and where it came from or is missed.
-func (e entry) key(p langchain.Provider) (key, from string, err error) {
-	switch {
-	case e.Key != "":
-		return e.Key, e.where(), nil
-	case e.KeyEnv != "":
-		if key = os.Getenv(e.KeyEnv); key == "" {
-			return "", "", &providers.Error{Kind: providers.Auth, Permanent: true, Message: fmt.Sprintf("the variable %s is not set", e.KeyEnv),
-				Hint: fmt.Sprintf("key_env of %s names it: put the key for %s into it.", e.where(), p.Title)}
-		}
-		return key, e.KeyEnv, nil
-	case e.elsewhere(p):
-		return "", "a variable that key_env of " + e.where() + " names", nil
-	}
-	key, from = variable(p.KeyVars)
-	return key, from, nil
-}
-
-// elsewhere reports whether the entry leads to somebody else than the provider
-// whose usual variable holds the key: that key is not theirs to see.
-func (e entry) elsewhere(p langchain.Provider) bool {
-	if e.BaseURL == "" || p.BaseURL == "" || !p.NeedsKey {
-		return false
-	}
-	own, err1 := url.Parse(p.BaseURL)
-	base, err2 := url.Parse(e.BaseURL)
-	return err1 != nil || err2 != nil || base.Scheme != own.Scheme || base.Host != own.Host
-}
-
-// variable is the first of these environment variables that holds something.
-func variable(names []string) (held, name string) {
-	for _, name := range names {
-		if v := os.Getenv(name); v != "" {
-			return v, name
-		}
-	}
-	return "", ""
-}
-
-// config is what the entry and the environment say about a model.
-func (e entry) config(p langchain.Provider) (c langchain.Config, err error) {
-	c = langchain.Config{Model: e.Model, BaseURL: e.BaseURL, Headers: e.Headers, Window: value(e.Context), Settings: map[string]string{}}
-	if c.Key, c.KeyFrom, err = e.key(p); err != nil {
-		return c, err
-	}
-	if c.BaseURL == "" {
-		c.BaseURL, _ = variable(p.BaseVars)
-	}
-	for _, s := range p.Settings {
-		if v, _ := variable(s.Vars); v != "" {
-			c.Settings[s.Name] = v
-		}
-	}
-	for name, v := range e.Settings {
-		c.Settings[name] = v
-	}
-	return c, nil
 }
 
 func providerNames() []string {

@@ -21,7 +21,8 @@ var commented = regexp.MustCompile(`(#.*?\b)([\w-]+)(["']?[ \t]*=[ \t]*)(\S.*)`)
 func maskComment(line string) string {
 	m := commented.FindStringSubmatch(line)
 	name, value := m[2], m[4]
-	secret := name != "key_env" && secretName.MatchString(name) || (name == "headers" || name == "settings") && secretName.MatchString(value)
+	secret := name != "key_env" && secretName.MatchString(name) || (name == "headers" || name == "settings") && secretName.MatchString(value) ||
+		len(password(value)) > 0 || len(secretArgs(value)) > 0
 	if !secret {
 		return line
 	}
@@ -36,8 +37,11 @@ const leastPlain = 8
 // they cannot be told from the rest.
 func masked(text string, c *config) (string, error) {
 	var secrets []string
-	for _, e := range c.Models {
-		secrets = append(secrets, e.secrets()...)
+	for _, h := range c.holders() {
+		secrets = append(secrets, h.secrets...)
+		for whole, shown := range h.shown {
+			text = strings.ReplaceAll(text, whole, shown)
+		}
 	}
 	// The longest first: a header may hold a key.
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -56,10 +60,10 @@ func masked(text string, c *config) (string, error) {
 	if _, err := toml.Decode(text, &after); err != nil {
 		return "", errors.New("the secrets in it cannot be masked: write them as plain strings, in quotes")
 	}
-	for name, e := range after.Models {
-		for _, s := range e.secrets() {
+	for _, h := range after.holders() {
+		for _, s := range h.secrets {
 			if s != mask {
-				return "", fmt.Errorf("the secrets in [models.%s] cannot be masked: write them as plain strings, without escapes", name)
+				return "", fmt.Errorf("the secrets in %s cannot be masked: write them as plain strings, without escapes", h.where)
 			}
 		}
 	}
