@@ -2,8 +2,12 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 
 	"mylm/providers"
 	"mylm/providers/langchain"
@@ -27,15 +31,59 @@ func (e entry) key(p langchain.Provider) (key, from string, err error) {
 	return key, from, nil
 }
 
-// elsewhere reports whether the entry leads to somebody else than the provider
-// whose usual variable holds the key: that key is not theirs to see.
+// elsewhere reports whether the entry leads to somebody else than the owner of
+// the provider's usual variable: that key is not theirs to see. What a variable
+// says of an address was set beside the key.
 func (e entry) elsewhere(p langchain.Provider) bool {
-	if e.BaseURL == "" || p.BaseURL == "" || !p.NeedsKey {
+	if len(p.KeyVars) == 0 {
 		return false
 	}
-	own, err1 := url.Parse(p.BaseURL)
-	base, err2 := url.Parse(e.BaseURL)
-	return err1 != nil || err2 != nil || base.Scheme != own.Scheme || base.Host != own.Host
+	addresses := []string{e.BaseURL}
+	for name, v := range e.Settings {
+		if isAddress(name) { // IBM's key goes to auth_url
+			addresses = append(addresses, v)
+		}
+	}
+	return slices.ContainsFunc(addresses, func(a string) bool { return a != "" && !owns(p, a) })
+}
+
+// kin are hosts that belong to a provider beside the one of its address. Those
+// of AWS and IBM are named after regions; what a customer of theirs can call as
+// he likes, such as a bucket, must not match.
+var kin = map[string]*regexp.Regexp{
+	"bedrock":          regexp.MustCompile(`^bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]+\.amazonaws\.com(\.cn)?$`),
+	"langchain-ollama": regexp.MustCompile(`^ollama\.com$`),
+	"watsonx":          regexp.MustCompile(`^(([a-z0-9-]+\.)+ml|(private\.)?iam)\.cloud\.ibm\.com$`),
+}
+
+// owns reports whether an address is the provider's own. One that runs at home
+// owns all of this machine.
+func owns(p langchain.Provider, address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	own, err := url.Parse(p.BaseURL)
+	switch host := strings.ToLower(u.Hostname()); {
+	case err == nil && p.BaseURL != "" && site(u) == site(own):
+		return true
+	case loopback(host):
+		return err == nil && loopback(own.Hostname())
+	case u.Scheme != "https" || !strings.HasSuffix(site(u), "//"+host): // on another port is another program
+		return false
+	default:
+		return kin[p.Name] != nil && kin[p.Name].MatchString(host)
+	}
+}
+
+// site is the scheme, the host and the port, if that is not the usual one.
+func site(u *url.URL) string {
+	s := u.Scheme + "://" + strings.ToLower(u.Host)
+	return strings.TrimSuffix(s, map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
+}
+
+func loopback(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 // variable is the first of these environment variables that holds something.

@@ -55,8 +55,12 @@ func (e entry) holder() holder {
 	}
 	h := holder{where: e.where(), secrets: e.secrets(), private: e.private(), what: "a key", instead: "key_env names a variable instead.", shown: map[string]string{}}
 	h.add(e.BaseURL, password(e.BaseURL)...)
-	for _, v := range e.Settings {
-		h.add(v, secretArgs(v)...)
+	for name, v := range e.Settings {
+		if isAddress(name) {
+			h.add(v, password(v)...)
+		} else {
+			h.add(v, secretArgs(v)...)
+		}
 	}
 	return h
 }
@@ -75,6 +79,10 @@ func (h *holder) add(text string, parts ...[2]int) {
 	}
 }
 
+// isAddress tells a setting such as auth_url, which says where a key goes, from
+// a secret.
+func isAddress(setting string) bool { return strings.HasSuffix(setting, "_url") }
+
 // secrets are the key, every header, and the settings whose name says so.
 func (e entry) secrets() []string {
 	out := []string{e.Key}
@@ -82,7 +90,7 @@ func (e entry) secrets() []string {
 		out = append(out, v)
 	}
 	for name, v := range e.Settings {
-		if secretName.MatchString(name) {
+		if secretName.MatchString(name) && !isAddress(name) {
 			out = append(out, v)
 		}
 	}
@@ -97,7 +105,7 @@ func (e entry) private() bool {
 	}
 	for _, values := range []map[string]string{e.Headers, e.Settings} {
 		for name := range values {
-			if secretName.MatchString(name) {
+			if secretName.MatchString(name) && !isAddress(name) {
 				return true
 			}
 		}
