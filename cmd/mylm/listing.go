@@ -109,7 +109,7 @@ func (l *listing) ofProvider(e entry) error {
 	}
 	defer m.Close()
 	var models []providers.ModelInfo
-	err = patiently(l.cli.Context, l.screen, "asking "+p.Title, "Try again in a moment.", func(ctx context.Context) error {
+	err = patiently(l.cli.Context, l.screen, "asking "+p.Title, "Try again in a moment.", askPatience, func(ctx context.Context) error {
 		models, err = m.Models(ctx)
 		return err
 	})

@@ -222,13 +222,21 @@ func forgetModel(name string) {
 	}
 }
 
+// windowPatience is how long a question waits for a window that it can do
+// without: the server itself says what is too long.
+const windowPatience = 3 * time.Second
+
 // windowOf is the model's context window in tokens; 0 where nobody knows it.
 func windowOf(ctx context.Context, sc *screen, m *opened) (window int, err error) {
 	informer, ok := m.Model.(providers.Informer)
 	if !ok {
 		return 0, nil
 	}
-	err = patiently(ctx, sc, "asking about "+serverText(m.name), hintOllama, func(ctx context.Context) error {
+	patience := askPatience
+	if m.provider != nativeProvider {
+		patience = windowPatience
+	}
+	err = patiently(ctx, sc, "asking about "+serverText(m.name), hintOllama, patience, func(ctx context.Context) error {
 		info, err := informer.Info(ctx)
 		window = info.Window
 		return err

@@ -79,7 +79,7 @@ const askPatience = 30 * time.Second
 
 // listModels asks a server for its models.
 func listModels(ctx context.Context, sc *screen, client *ollama.Client) (models []providers.ModelInfo, err error) {
-	err = patiently(ctx, sc, "asking "+client.Host(), hintOllama, func(ctx context.Context) error {
+	err = patiently(ctx, sc, "asking "+client.Host(), hintOllama, askPatience, func(ctx context.Context) error {
 		models, err = client.Models(ctx)
 		return err
 	})
@@ -89,8 +89,8 @@ func listModels(ctx context.Context, sc *screen, client *ollama.Client) (models 
 const hintOllama = "Is it Ollama that listens there, and is it well? mylm models asks it again; --host names another."
 
 // patiently does something that has to be done soon, with a spinner.
-func patiently(ctx context.Context, sc *screen, what, hint string, do func(context.Context) error) error {
-	limited, cancel := context.WithTimeout(ctx, askPatience)
+func patiently(ctx context.Context, sc *screen, what, hint string, patience time.Duration, do func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if !sc.still {
 		s := newSpinner(sc)
@@ -99,7 +99,7 @@ func patiently(ctx context.Context, sc *screen, what, hint string, do func(conte
 	}
 	err := do(limited)
 	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
-		return &failure{code: exitTimeout, name: string(agent.StopTimeout), err: fmt.Errorf("%s: no answer within %v", what, askPatience),
+		return &failure{code: exitTimeout, name: string(agent.StopTimeout), err: fmt.Errorf("%s: no answer within %v", what, patience),
 			hint: hint}
 	}
 	return err

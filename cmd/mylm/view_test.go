@@ -11,9 +11,12 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/creack/pty"
+
+	"mylm/providers"
 )
 
 func TestSpinnerFits(t *testing.T) {
@@ -92,7 +95,7 @@ func TestInterruptWhileReading(t *testing.T) {
 
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err := patiently(t.Context(), &screen{still: true}, "asking x", "try again", func(ctx context.Context) error {
+		err := patiently(t.Context(), &screen{still: true}, "asking x", "try again", askPatience, func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})
@@ -102,8 +105,30 @@ func TestPatience(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := patiently(ctx, &screen{still: true}, "x", "", func(ctx context.Context) error { return ctx.Err() }); !errors.Is(err, context.Canceled) {
+	if err := patiently(ctx, &screen{still: true}, "x", "", askPatience, func(ctx context.Context) error { return ctx.Err() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// mute is a model whose server never tells its window.
+type mute struct{ providers.Model }
+
+func (mute) Info(ctx context.Context) (providers.Info, error) {
+	<-ctx.Done()
+	return providers.Info{}, ctx.Err()
+}
+
+// The window helps, but is not worth a wait where the server's own word on what
+// is too long is as good.
+func TestMuteWindow(t *testing.T) {
+	for provider, want := range map[string]time.Duration{"openai": 3 * time.Second, nativeProvider: 30 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			begin := time.Now()
+			window, err := windowOf(t.Context(), &screen{still: true}, &opened{Model: mute{}, provider: provider})
+			if took := time.Since(begin); window != 0 || (err == nil) != (provider != nativeProvider) || took != want {
+				t.Errorf("%s: %d, %v after %v, want to go on after %v", provider, window, err, took, want)
+			}
+		})
 	}
 }
 
