@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -125,7 +126,7 @@ func parseConfig(path, text string) (*config, error) {
 		return nil, bad("%s must be a table: [%s], or name = value in braces", key, key)
 	}
 	if err != nil {
-		return nil, bad("%v", err)
+		return nil, bad("%s", typeMessage(err))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		names := settingNames()
@@ -184,6 +185,30 @@ func syntaxMessage(e toml.ParseError) string {
 		return "this cannot be read; a setting is written name = \"value\""
 	}
 	return e.Message
+}
+
+// wrongType is how the library tells of a value that is of another type than
+// its setting.
+var wrongType = regexp.MustCompile(`^toml: (line \d+ )?\(last key "(.*)"\): incompatible types: .*; destination has type (\w+)$`)
+
+var typeWords = map[string]string{
+	"integer": "a whole number without quotes, such as 4096",
+	"float":   "a number without quotes, such as 0.5",
+	"string":  "text in quotes",
+	"slice":   `a list, such as ["read_file"]`,
+}
+
+// typeMessage says what a value should be.
+func typeMessage(err error) string {
+	m := wrongType.FindStringSubmatch(err.Error())
+	if m == nil || typeWords[m[3]] == "" {
+		return err.Error()
+	}
+	where := ""
+	if m[1] != "" {
+		where = strings.TrimSpace(m[1]) + ": "
+	}
+	return where + m[2] + " must be " + typeWords[m[3]]
 }
 
 func settingNames() []string {
