@@ -19,13 +19,16 @@ type discreet struct {
 
 // newDiscreet keeps the secrets of the configuration that m was opened with.
 func newDiscreet(m *langchain.Model, c langchain.Config) *discreet {
+	secrets := entry{Key: c.Key, Headers: c.Headers, Settings: c.Settings}.holder().secrets
+	for name, v := range c.Headers {
+		if secretName.MatchString(name) { // "Bearer KEY" may come back without its first word
+			secrets = append(secrets, strings.Fields(v)...)
+		}
+	}
 	d := &discreet{Model: m}
-	for _, s := range (entry{Key: c.Key, Headers: c.Headers, Settings: c.Settings}).secrets() {
-		words := append(strings.Fields(s), s) // "Bearer KEY" may come back without its first word
-		for _, w := range words {
-			if len(w) >= leastPlain {
-				d.secrets = append(d.secrets, w, mask)
-			}
+	for _, s := range longestFirst(secrets) {
+		if len(s) >= leastPlain {
+			d.secrets = append(d.secrets, s, mask)
 		}
 	}
 	return d

@@ -98,12 +98,12 @@ func variable(names []string) (held, name string) {
 
 // config is what the entry and the environment say about a model.
 func (e entry) config(p langchain.Provider) (c langchain.Config, err error) {
-	c = langchain.Config{Model: e.Model, BaseURL: e.BaseURL, Headers: e.Headers, Window: value(e.Context), Settings: map[string]string{}}
+	c = langchain.Config{Model: e.Model, Name: e.name, BaseURL: e.BaseURL, Headers: e.Headers, Window: value(e.Context), Settings: map[string]string{}}
 	if c.Key, c.KeyFrom, err = e.key(p); err != nil {
 		return c, err
 	}
-	if c.BaseURL == "" {
-		c.BaseURL, _ = variable(p.BaseVars)
+	if c.BaseFrom = "base_url of " + e.where(); c.BaseURL == "" {
+		c.BaseURL, c.BaseFrom = variable(p.BaseVars)
 	}
 	for _, s := range p.Settings {
 		if v, _ := variable(s.Vars); v != "" {

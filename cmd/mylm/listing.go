@@ -103,6 +103,10 @@ func (l *listing) ofProvider(e entry) error {
 	if !ok {
 		return noProvider(e.Provider)
 	}
+	if !p.Lists { // no key would change that
+		return &providers.Error{Kind: providers.BadRequest, Permanent: true, Message: p.Title + " cannot list its models",
+			Hint: "Look for their names in the documentation of " + p.Title + "."}
+	}
 	m, err := openLangchain(e)
 	if err != nil {
 		return err
@@ -114,9 +118,7 @@ func (l *listing) ofProvider(e entry) error {
 		return err
 	})
 	if err != nil {
-		f := asFailure(err)
-		(&opened{provider: e.Provider, entry: e.name}).advise(f)
-		return f
+		return err
 	}
 	for i := range models {
 		models[i].Name = cmp.Or(e.name, e.Provider) + "/" + models[i].Name

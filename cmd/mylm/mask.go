@@ -33,6 +33,13 @@ func maskComment(line string) string {
 // short one would be found in the middle of words.
 const leastPlain = 8
 
+// longestFirst sorts secrets as they have to be looked for: one may hold
+// another, as a header does a key.
+func longestFirst(secrets []string) []string {
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return secrets
+}
+
 // masked is the text of a configuration without its secrets. It fails where
 // they cannot be told from the rest.
 func masked(text string, c *config) (string, error) {
@@ -43,9 +50,7 @@ func masked(text string, c *config) (string, error) {
 			text = strings.ReplaceAll(text, whole, shown)
 		}
 	}
-	// The longest first: a header may hold a key.
-	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for _, s := range secrets {
+	for _, s := range longestFirst(secrets) {
 		for _, quote := range []string{`"`, `'`} {
 			text = strings.ReplaceAll(text, quote+s+quote, quote+mask+quote)
 		}

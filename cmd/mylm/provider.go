@@ -56,13 +56,7 @@ func noProvider(name string) error {
 
 // advise makes the hint of a failure fit how the model was named.
 func (o *opened) advise(f *failure) {
-	if f == nil {
-		return
-	}
-	if o.entry != "" && o.provider != "" { // the list is that of the entry's server
-		f.hint = strings.ReplaceAll(f.hint, "--provider "+o.provider+"`", "--provider "+o.entry+"`")
-	}
-	if o.provider != nativeProvider || f.code != exitUnreachable {
+	if f == nil || o.provider != nativeProvider || f.code != exitUnreachable {
 		return
 	}
 	if p, ok := langchain.Lookup(o.name); ok && o.entry == "" {
