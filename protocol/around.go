@@ -39,6 +39,10 @@ func (x *resolver) around(s string, several bool) *readError {
 			return nil
 		}
 		s = s[i:]
+		if _, after, ok := strings.Cut(s[:min(len(s), maxElem)], "-->"); ok && strings.HasPrefix(s, "<!--") {
+			s = s[min(len(s), maxElem)-len(after):]
+			continue
+		}
 		e, ok := elemAt(s[:min(len(s), maxTag)])
 		if !ok {
 			s = s[1:]
@@ -47,16 +51,45 @@ func (x *resolver) around(s string, several bool) *readError {
 		m, _ := matchTag(s[:e.n])
 		s = s[e.n:]
 		switch {
-		case e.closing:
+		case e.closing, e.empty && x.property(e.argument()) == nil:
 		case m.tag == toolOpen, other && paramElements[e.fold]:
 			return nil
 		case nameElements[e.fold]:
 			other = true
 		case paramElements[e.fold], e.fold == "argkey", e.fold == "argvalue", x.property(e.argument()) != nil:
 			return x.fail(Ambiguous, fmt.Sprintf("<%s> stands behind the parameters", clip(e.name)))
+		default:
+			inside, n := insideOf(e, s)
+			if err := x.aside(child{e.name, inside}); err != nil {
+				return err
+			}
+			s = s[n:]
 		}
 	}
 	return nil
+}
+
+// insideOf is the text of an element that begins s, up to its closing tag, and
+// the length of both; nothing if that is not near.
+func insideOf(e elem, s string) (inside string, n int) {
+	for at := 0; at < min(len(s), maxElem); at++ {
+		if s[at] != '<' {
+			continue
+		}
+		if c, ok := elemAt(s[at:min(len(s), at+maxTag)]); ok && c.closing && c.fold == e.fold {
+			return s[:at], at + c.n
+		}
+	}
+	return "", 0
+}
+
+// aside looks at an element that is no argument: a thought is left out, a remark
+// looked at. One word is a value, such as that of <approved>.
+func (x *resolver) aside(c child) *readError {
+	if noise[fold(c.name)] || !strings.ContainsAny(strings.TrimSpace(c.value), " \n") {
+		return nil
+	}
+	return x.remark(c.value)
 }
 
 // remark looks at words beside the arguments.
@@ -67,30 +100,31 @@ func (x *resolver) remark(words string) *readError {
 	if denies(words) {
 		return x.fail(Ambiguous, fmt.Sprintf("%q beside the call speaks against it", clip(strings.TrimSpace(words))))
 	}
-	if schema := x.schema(); schema != nil {
-		for name := range schema.Properties {
-			if gives(words, name) {
-				return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", clip(name)))
-			}
+	for rest := words; ; {
+		i := strings.IndexAny(rest, ":=")
+		if i < 0 {
+			return nil
 		}
+		if name := lastWord(rest[:i]); x.property(name) != nil {
+			return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", clip(name)))
+		}
+		rest = rest[i+1:]
 	}
-	return nil
 }
 
-// gives reports whether words hold name: or name=, perhaps in quotes.
-func gives(words, name string) bool {
-	for {
-		i := strings.Index(words, name)
-		if i < 0 || name == "" {
-			return false
-		}
-		before := i > 0 && isWord(words[i-1])
-		words = words[i+len(name):]
-		after := strings.TrimLeft(words, "\"'` \t")
-		if !before && after != "" && (after[0] == ':' || after[0] == '=') {
-			return true
-		}
+// lastWord is the word that words end with, without what may be put around it
+// or, in parentheses, behind it.
+func lastWord(words string) string {
+	const around = " \t\"'`*"
+	words = strings.TrimRight(words, around)
+	if strings.HasSuffix(words, ")") {
+		words = strings.TrimRight(words[:max(0, strings.LastIndexByte(words, '('))], around)
 	}
+	i := len(words)
+	for i > 0 && (isWord(words[i-1]) || words[i-1] == '-') {
+		i--
+	}
+	return words[i:]
 }
 
 // denies reports whether words may say that a call is not meant.
@@ -171,6 +205,9 @@ func (x *resolver) settle() *readError {
 		for _, c := range x.children {
 			if x.d.opts.Tools == nil || x.property(c.name) != nil {
 				return x.fail(Ambiguous, fmt.Sprintf("<%s> stands beside the parameters", clip(c.name)))
+			}
+			if err := x.aside(c); err != nil {
+				return err
 			}
 		}
 		x.children = nil

@@ -255,10 +255,20 @@ func FuzzChunks(f *testing.F) {
 			f.Add(reply, uint8(0), true)
 		}
 	}
+	o := protocol.Options{Tools: vectorTools(f)} // with arguments to be confused about
 	f.Fuzz(func(t *testing.T, reply string, n uint8, end bool) {
 		stop := protocol.Length
 		if end {
 			stop = protocol.End
+		}
+		once := read(o, stop, reply)
+		if once.call != nil && !json.Valid(once.call.Args) {
+			t.Errorf("the arguments are no JSON: %s", once.call.Args)
+		}
+		at := int(n) % (len(reply) + 1)
+		twice := read(o, stop, reply[:at], reply[at:])
+		if twice.whole() != once.whole() {
+			t.Errorf("cut at byte %d:\n got %s\nwant %s", at, twice.whole(), once.whole())
 		}
 		whole := decode(reply, 0, stop)
 		if got := decode(reply, int(n)+1, stop); got != whole {

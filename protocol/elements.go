@@ -273,6 +273,7 @@ func (x *resolver) params(e elem) *readError {
 		brace := strings.IndexByte(rest, '{')
 		if announces(rest[:brace]) {
 			x.mend("prose")
+			x.words = append(x.words, rest[:brace])
 			x.pos += brace
 			return x.object()
 		}
@@ -337,7 +338,9 @@ func (x *resolver) fromChildren() (json.RawMessage, *readError) {
 		value := quoteJSON(c.value)
 		list := x.wantsList(c.name)
 		switch {
-		case at < 0 && list && !strings.HasPrefix(strings.TrimSpace(c.value), "["):
+		case at < 0 && list && blank(c.value):
+			ms = append(ms, member{c.name, json.RawMessage("[]")})
+		case at < 0 && list && isItem(c.value):
 			ms = append(ms, member{c.name, json.RawMessage("[" + string(value) + "]")})
 		case at < 0:
 			ms = append(ms, member{c.name, value})
@@ -351,6 +354,13 @@ func (x *resolver) fromChildren() (json.RawMessage, *readError) {
 		}
 	}
 	return join(ms), nil
+}
+
+// isItem reports whether a text where a list is wanted is one item of it: not a
+// list in another form, nor nothing.
+func isItem(text string) bool {
+	text = strings.TrimSpace(text)
+	return !strings.ContainsAny(text[:1], `["'<-`) && !strings.Contains(text, "\n") && text != "null" && text != "None"
 }
 
 func (x *resolver) wantsList(name string) bool {

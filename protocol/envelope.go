@@ -122,7 +122,7 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 		rest, args = append(rest, member{argsKey, args}), nil
 	}
 	for _, m := range aside {
-		if (args == nil || string(args) == "{}" || noise[fold(m.key)]) && x.property(m.key) != nil && !hasMember(args, m.key) {
+		if x.property(m.key) != nil && !hasMember(args, m.key) && (args == nil || !isMeta(m)) {
 			rest = append(rest, m)
 		}
 	}
@@ -141,6 +141,19 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 		return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", rest[0].key))
 	}
 	return x.take(args)
+}
+
+// isMeta reports whether a member is what APIs write beside the arguments of
+// every call: "type": "function", "id": "call_…".
+func isMeta(m member) bool {
+	value := text(m.value)
+	switch key := fold(m.key); {
+	case !otherKeys[key]:
+		return false
+	case key == "type":
+		return value == "function" || strings.HasPrefix(value, "tool") || strings.HasPrefix(value, "function_")
+	}
+	return strings.HasPrefix(value, "call") || strings.HasPrefix(value, "tool") || strings.HasPrefix(value, "chatcmpl")
 }
 
 // hasMember reports whether value is an object with a member of that name.

@@ -81,12 +81,12 @@ func (x *resolver) otherCalls(list bool) {
 		case list:
 			return
 		}
-		y := &resolver{d: x.d, src: x.src, pos: x.pos, bare: true}
+		y := &resolver{d: x.d, src: x.src, pos: x.pos, bare: true, utf8: x.utf8, checked: x.checked}
 		if y.python() != nil {
 			x.pos = start
 			return
 		}
-		x.pos = y.pos
+		x.pos, x.utf8, x.checked = y.pos, y.utf8, y.checked
 	}
 }
 

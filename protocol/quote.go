@@ -165,6 +165,8 @@ func (r *reader) escape() *readError {
 		return r.cut()
 	}
 	switch b := r.src[r.pos+1]; {
+	case b == '/' && r.python:
+		return r.backslash()
 	case strings.IndexByte(`"\/bfnrt`, b) >= 0:
 		r.out = append(r.out, '\\', b)
 		r.pos += 2
@@ -174,13 +176,22 @@ func (r *reader) escape() *readError {
 		r.mendUnlessPython("escape")
 		r.out = append(r.out, '\'')
 		r.pos += 2
-	case b == '_' || b == '*' || b == '[' || b == ']' || b == '#': // as Markdown escapes them
+	case b == '_': // as Markdown escapes it; *, [ and # are escaped in commands and patterns
 		r.mend("markdown_escape")
 		r.out = append(r.out, b)
 		r.pos += 2
+	case r.python && strings.IndexByte("xNUav01234567\r\n", b) < 0 && b < utf8.RuneSelf:
+		return r.backslash()
 	default:
 		return r.fail(fmt.Sprintf(`\%s is no escape: write \\ for a backslash`, clip(r.src[r.pos+1:min(len(r.src), r.pos+2)])))
 	}
+	return nil
+}
+
+// backslash writes a backslash that Python takes for itself.
+func (r *reader) backslash() *readError {
+	r.out = append(r.out, '\\', '\\')
+	r.pos++
 	return nil
 }
 

@@ -104,8 +104,9 @@ func (x *resolver) call() (*ToolCall, *readError) {
 
 // content reads whatever stands in a block.
 func (x *resolver) content() *readError {
+	x.blank()
 	x.unwrap()
-	x.space()
+	x.blank()
 	rest := x.rest()
 	switch {
 	case rest == "":
@@ -122,6 +123,8 @@ func (x *resolver) content() *readError {
 		return x.object()
 	case rest[0] == '{', rest[0] == '[' && !pythonList(rest):
 		return x.envelope()
+	case x.name != "" && !strings.Contains(rest, "("):
+		return x.elements()
 	}
 	if at := strings.IndexAny(rest, "<{"); at > 0 && rest[at] == '<' {
 		if e, ok := elemAt(rest[at:]); ok && !e.closing && nameElements[e.fold] { // words before the name
@@ -138,7 +141,27 @@ func (x *resolver) content() *readError {
 			return x.content()
 		}
 	}
+	if x.bareName(rest) {
+		return x.elements()
+	}
 	return x.python()
+}
+
+// bareName takes the name of a tool off that stands on a line of its own, before
+// words, a fence or nothing.
+func (x *resolver) bareName(rest string) bool {
+	line, _, _ := strings.Cut(rest, "\n")
+	name := strings.TrimSpace(line)
+	if x.d.opts.Tools == nil || x.name != "" || !isPath(name) {
+		return false
+	}
+	if _, known := x.d.declared(tidyName(name)); !known || !x.tagged && name == strings.TrimSpace(rest) {
+		return false
+	}
+	x.mend("bare_name")
+	x.name = name
+	x.pos += len(line)
+	return true
 }
 
 func (x *resolver) cut() *readError {

@@ -56,7 +56,7 @@ func newToolset(defs ...definition) *toolset {
 	return s
 }
 
-func parseToolset(t *testing.T, text string) *toolset {
+func parseToolset(t testing.TB, text string) *toolset {
 	t.Helper()
 	var defs []definition
 	if err := json.Unmarshal([]byte(text), &defs); err != nil {
@@ -298,12 +298,18 @@ func vectors(t *testing.T) []string {
 	return files
 }
 
-func TestVectors(t *testing.T) {
+// vectorTools are the tools that a vector without its own has.
+func vectorTools(t testing.TB) *toolset {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "vectors", "tools.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defaults := parseToolset(t, string(text))
+	return parseToolset(t, string(text))
+}
+
+func TestVectors(t *testing.T) {
+	defaults := vectorTools(t)
 	for _, file := range vectors(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			a, err := txtar.ParseFile(file)
