@@ -49,6 +49,9 @@ func (m *Model) hintKey(status int) string {
 	if from == "" && len(m.back.KeyVars) > 0 {
 		from = m.back.KeyVars[0]
 	}
+	if from == "" && m.config.Key != "" {
+		from = "the configuration"
+	}
 	header := m.keyHeader()
 	switch {
 	case status == http.StatusProxyAuthRequired:

@@ -3,6 +3,7 @@ package langchain_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +16,25 @@ import (
 // hostSpeeches are the wires of providers that speak OpenAI's, in their own
 // words where something fails.
 var hostSpeeches = []speech{
+	host("mistral", func(s *speech) {
+		s.shown = false // the one that gets no stream_options
+		s.read = func(body map[string]any) providers.Request {
+			if seed, ok := body["random_seed"]; ok {
+				body = maps.Clone(body)
+				delete(body, "random_seed")
+				body["seed"] = seed
+			}
+			return readOpenAI(body)
+		}
+	}),
+	host("groq", func(*speech) {}),
+	host("deepseek", func(*speech) {}),
+	host("openrouter", func(*speech) {}),
+	host("gemini-openai", func(*speech) {}),
+	host("llamacpp", func(*speech) {}),
+	host("vllm", func(*speech) {}),
+	host("lmstudio", func(*speech) {}),
+	host("localai", func(*speech) {}),
 	host("llamafile", func(*speech) {}),
 	host("huggingface", func(*speech) {}),
 	host("cloudflare", func(s *speech) {

@@ -109,8 +109,8 @@ func limitName(base string) string {
 	return "max_tokens"
 }
 
-// effort is OpenAI's way, where off is not known to all models. off says that
-// it is.
+// effort is OpenAI's way. onlyOn says that off is not known to all models, and
+// is left out.
 func effort(onlyOn bool) func(bool, asked) map[string]any {
 	return func(on bool, _ asked) map[string]any {
 		switch {

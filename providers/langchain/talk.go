@@ -17,15 +17,20 @@ import (
 var errGone = errors.New("the caller has left")
 
 // settling is how long a call that was given up is waited for. With its
-// connection closed, langchaingo returns at once; a model of New that heeds
-// neither its context nor its callback's error is left to itself after that.
-const settling = time.Second
+// connection closed, langchaingo returns at once. A model of New that heeds
+// neither its context nor its callback's error is left to itself after
+// settlingAlone, within which a program seems to stop at once.
+const (
+	settling      = time.Second
+	settlingAlone = 150 * time.Millisecond
+)
 
 // talk is one call under way. langchaingo runs in a goroutine of its own, and
 // may call back from yet another one, while only the goroutine of the caller
 // may yield: pieces go through a channel.
 type talk struct {
 	ctx    context.Context // ends with the call
+	wait   time.Duration   // for a call that was given up
 	pieces chan providers.Chunk
 	done   chan outcome
 
@@ -52,7 +57,10 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x := m.exchange(call, asked{Request: r, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings})
-	t := &talk{ctx: call, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
+	t := &talk{ctx: call, wait: settling, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
+	if m.link == nil {
+		t.wait = settlingAlone
+	}
 	x.pass = t.pass
 	go t.run(x.bind(call), m.llm, messages, m.options(r, t))
 	for {
@@ -95,7 +103,7 @@ func (t *talk) run(ctx context.Context, llm llms.Model, messages []llms.MessageC
 // settle ends the call and waits until langchaingo has returned.
 func (t *talk) settle(cancel context.CancelFunc) {
 	cancel()
-	patience := time.NewTimer(settling)
+	patience := time.NewTimer(t.wait)
 	defer patience.Stop()
 	select {
 	case <-t.done:
