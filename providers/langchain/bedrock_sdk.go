@@ -215,6 +215,8 @@ func ended(x *exchange, err error) error {
 		return err
 	case errors.As(err, &told):
 		x.reply.fault = exception(told)
+	case !x.reply.ended && !strings.Contains(x.header.Get("Content-Type"), "eventstream"):
+		x.foreign = true
 	case !x.reply.ended: // cut, or with a frame that is damaged
 		return &providers.Error{Kind: providers.Interrupted, Message: noEnd, Hint: "Ask again.", Err: err}
 	}

@@ -58,8 +58,8 @@ var bedrockSpeech = speech{
 	stops:  map[providers.StopReason]string{providers.StopEnd: "end_turn", providers.StopLength: "max_tokens"},
 	key:    "Authorization",
 	noSeed: true,
-	cannot: []string{"no JSON", "a line without end"},                                                                                            // frames, no lines
-	hints:  map[string]string{"_API_KEY": "AWS_BEARER_TOKEN_BEDROCK", "mylm models": "documentation", "wait": "gain", "server's output": "gain"}, // AWS's own server
+	cannot: []string{"no JSON", "a line without end", "an error with success"}, // frames, no lines; the SDK reads no JSON
+	hints:  map[string]string{"_API_KEY": "AWS_BEARER_TOKEN_BEDROCK", "mylm models": "documentation", "wait": "gain", "server's output": "gain"},
 	read:   readBedrock,
 }
 
