@@ -1,7 +1,9 @@
 package memory_test
 
 import (
+	"context"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -179,5 +181,79 @@ func BenchmarkRedact(b *testing.B) {
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		memory.Redact(text)
+	}
+}
+
+// noise is an embedder as wide as the small ones that people have. What it
+// says means nothing.
+type noise struct{}
+
+func (noise) Name() string { return "noise" }
+
+func (noise) EmbedDocuments(_ context.Context, texts []string) (vectors [][]float32, _ error) {
+	for _, text := range texts {
+		h := fnv.New64a()
+		h.Write([]byte(text))
+		r := rand.New(rand.NewPCG(h.Sum64(), 1))
+		v := make([]float32, 384)
+		for i := range v {
+			v[i] = float32(r.NormFloat64())
+		}
+		vectors = append(vectors, v)
+	}
+	return vectors, nil
+}
+
+func (n noise) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	v, err := n.EmbedDocuments(ctx, []string{text})
+	return v[0], err
+}
+
+func use(b *testing.B, s *memory.Store) *memory.Store {
+	s.Use(noise{}, func(err error) { b.Error(err) })
+	return s
+}
+
+// embedded is the large memory with a vector for each document.
+func embedded(b *testing.B) string {
+	path := largeStore(b)
+	s := open(b, path)
+	defer s.Close()
+	if err := s.Embed(b.Context(), noise{}, nil); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+// BenchmarkVectorsCold is what a command pays that searches once. Its peak of
+// memory is that of the whole process: run it alone.
+func BenchmarkVectorsCold(b *testing.B) {
+	path := embedded(b)
+	for b.Loop() {
+		s := use(b, open(b, path))
+		if _, err := s.Search(b.Context(), memory.Query{Text: question}); err != nil {
+			b.Fatal(err)
+		}
+		s.Close()
+	}
+}
+
+func BenchmarkVectorsWarm(b *testing.B) {
+	s := use(b, open(b, embedded(b)))
+	defer s.Close()
+	for name, q := range map[string]memory.Query{
+		"everything": {}, "one project of seven": {Projects: []string{"p3"}}, "a session": {Sessions: []string{"s4000"}},
+	} {
+		q.Text = question
+		b.Run(name, func(b *testing.B) {
+			if _, err := s.Search(b.Context(), q); err != nil { // loads what the others have not
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := s.Search(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -73,6 +73,7 @@ var migrations = []string{
 		through   INTEGER NOT NULL -- every document up to here has its vector
 	);
 	CREATE TABLE vectors (
+		seq      INTEGER PRIMARY KEY AUTOINCREMENT, -- never used again, so that a reader sees what changed
 		num      INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
 		embedder INTEGER NOT NULL REFERENCES embedders ON DELETE CASCADE,
 		data     BLOB    NOT NULL,

@@ -33,12 +33,18 @@ type Query struct {
 // Hit is a document that was found.
 type Hit struct {
 	Document
-	// Found says why, and how well.
+	// Found says which words, dates and speakers it was found by, and how well.
+	// It is empty for one that only its vector found.
 	Found lexical.Hit `json:"-"`
+	// Similarity is how near its vector is to the question's, at most 1. It is
+	// 0 if it is not among the nearest, or if there is no embedder.
+	Similarity float32 `json:"-"`
 }
 
 // Search finds the documents that answer a question best, best first. A
-// question without a word that can be looked for finds nothing.
+// question without a word that can be looked for finds nothing by words. With
+// an embedder, see Use, the nearest document is always among the hits, and where
+// words find less than Limit, what is near comes after them.
 func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
 	hits, err := s.search(ctx, q)
 	if errors.Is(err, errAnalyser) {
@@ -59,6 +65,7 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 	if q.Limit <= 0 {
 		q.Limit = 5
 	}
+	d, vector := s.prepare(ctx, q)
 	ranking := lexical.Default()
 	if q.Ranking != nil {
 		ranking = *q.Ranking
@@ -76,7 +83,14 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		if err != nil {
 			return err
 		}
-		hits, err = fetch(ctx, tx, found)
+		near, err := s.near(ctx, d, v, query, vector, q.Limit)
+		if err != nil {
+			return err
+		}
+		hits, err = fetch(ctx, tx, join(found, near, q.Limit))
+		for i := range hits {
+			hits[i].Similarity = similarity(near, hits[i].Found.Doc)
+		}
 		return err
 	})
 	return hits, err

@@ -18,7 +18,8 @@ type Options struct {
 	// Wait is how long to wait for other processes that write, or that repair
 	// the file. Zero is 10 seconds.
 	Wait time.Duration
-	// Now is the clock for documents without a time, time.Now if nil.
+	// Now is the clock for documents without a time, and for how long a search
+	// embeds. It is time.Now if nil.
 	Now func() time.Time
 }
 
@@ -53,6 +54,7 @@ type Store struct {
 
 	mu    sync.Mutex
 	cache *cache
+	dense *dense // nil without an embedder
 }
 
 // Close releases the file. What was recorded is safe without it.

@@ -14,6 +14,9 @@ import (
 type Vector struct {
 	ID     string // of the document
 	Values []float32
+	// Text is what the vector was made of. If the document has another text by
+	// now, PutVectors leaves the vector out. Empty is not compared.
+	Text string
 }
 
 // ErrDimension is returned for a vector that is not as long as the others of
@@ -49,7 +52,7 @@ func (s *Store) PutVectors(ctx context.Context, embedder string, vectors ...Vect
 				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
-				SELECT num, ?, ? FROM documents WHERE id = ?`, num, data, v.ID); err != nil {
+				SELECT num, ?, ? FROM documents WHERE id = ? AND (? = '' OR text = ?)`, num, data, v.ID, v.Text, v.Text); err != nil {
 				return err
 			}
 		}

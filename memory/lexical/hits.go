@@ -10,7 +10,7 @@ import (
 func (s *search) hits(k int) []Hit {
 	best := top{k: k, time: s.facts.Time}
 	for _, p := range s.reached {
-		if d := s.facts.order[p]; s.wanted(d) {
+		if d := s.facts.order[p]; s.query.wants(s.facts, d) {
 			best.offer(found{d, s.cues(p)})
 		}
 	}

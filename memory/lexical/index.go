@@ -132,6 +132,27 @@ type Query struct {
 	History bool
 }
 
+// Selects tells whether a document may be a hit of the query, whatever its
+// text. It is for other ways to rank the same documents.
+func (q *Query) Selects(f *Facts, doc uint32) bool { return q.covers(f, doc) && q.wants(f, doc) }
+
+// covers tells whether a document is in scope.
+func (q *Query) covers(f *Facts, doc uint32) bool {
+	hidden := Deleted | Superseded
+	if q.History {
+		hidden = Deleted
+	}
+	return f.Flags[doc]&hidden == 0 && member(q.Projects, f.Project[doc]) && member(q.Sessions, f.Session[doc])
+}
+
+// wants tells whether a document of the scope may be a hit.
+func (q *Query) wants(f *Facts, doc uint32) bool {
+	t := f.Time[doc]
+	return member(q.Kinds, f.Kind[doc]) &&
+		(q.After.IsZero() || t >= q.After.Unix()) &&
+		(q.Before.IsZero() || t < q.Before.Unix())
+}
+
 // Hit is a document that was found, and why.
 type Hit struct {
 	Doc   uint32

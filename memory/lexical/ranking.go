@@ -119,12 +119,8 @@ func (s *search) narrow() {
 	f := s.facts
 	s.in = make([]bool, len(f.order))
 	var total uint64
-	hidden := Deleted | Superseded
-	if s.query.History {
-		hidden = Deleted
-	}
 	for p, d := range f.order {
-		if f.Flags[d]&hidden == 0 && member(s.query.Projects, f.Project[d]) && member(s.query.Sessions, f.Session[d]) {
+		if s.query.covers(f, d) {
 			s.in[p] = true
 			s.count++
 			total += uint64(f.Length[d])
@@ -236,12 +232,4 @@ func (s *search) cues(p uint32) float64 {
 func (s *search) speaks(d uint32) bool {
 	v := s.facts.Speaker[d]
 	return s.named != nil && int(v) < len(s.named) && s.named[v]
-}
-
-// wanted tells whether a document of the scope may be a hit.
-func (s *search) wanted(d uint32) bool {
-	t := s.facts.Time[d]
-	return member(s.query.Kinds, s.facts.Kind[d]) &&
-		(s.query.After.IsZero() || t >= s.query.After.Unix()) &&
-		(s.query.Before.IsZero() || t < s.query.Before.Unix())
 }

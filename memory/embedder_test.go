@@ -1,0 +1,143 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/memory"
+)
+
+func TestEmbedderFails(t *testing.T) {
+	s, m := fresh(t), newMeaning()
+	var told []string
+	s.Use(m, func(err error) { told = append(told, err.Error()) })
+	add(t, s, memory.Document{Text: "an automobile"})
+	m.fails = errors.New("no server")
+	if got := textsOf(search(t, s, memory.Query{Text: "automobile"})); len(got) != 1 {
+		t.Errorf("words were not looked for: %q", got)
+	}
+	if len(told) != 2 || !strings.Contains(told[1], "by words alone") || !strings.Contains(told[1], "meaning/1: no server") {
+		t.Errorf("told %q", told)
+	}
+	m.fails, told = nil, nil
+	add(t, s, memory.Document{Text: "a nan text"}) // one bad vector keeps nobody else out
+	if got := textsOf(search(t, s, memory.Query{Text: "car"})); !slices.Equal(got, []string{"an automobile"}) {
+		t.Errorf("%q", got)
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Vectors[m.name] != 2 {
+		t.Errorf("it would be tried for ever: %+v, %v", st, err)
+	}
+	if search(t, s, memory.Query{Text: "nan"}); len(told) != 1 {
+		t.Errorf("a question's vector that is none: told %q", told)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	told = nil
+	if _, err := s.Search(ctx, memory.Query{Text: "car"}); !errors.Is(err, context.Canceled) || len(told) > 0 {
+		t.Errorf("cancelled: %v, told %q", err, told)
+	}
+	// The model behind the name was replaced.
+	m.width, told = 9, nil
+	add(t, s, memory.Document{Text: "a bird"})
+	if got := search(t, s, memory.Query{Text: "automobile"}); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if len(told) != 2 || !strings.Contains(told[0], "memory reindex") || !strings.Contains(told[1], "memory reindex") {
+		t.Errorf("told %q", told)
+	}
+	if err := s.Embed(t.Context(), m, nil); err != nil {
+		t.Fatal(err)
+	}
+	told = nil
+	if got := textsOf(search(t, s, memory.Query{Text: "heron"})); !slices.Equal(got, []string{"a bird"}) || len(told) > 0 {
+		t.Errorf("made anew: %q, told %q", got, told)
+	}
+}
+
+func TestEmbed(t *testing.T) {
+	s, m := fresh(t), newMeaning()
+	const all = 600
+	var documents []memory.Document
+	for i := range all {
+		documents = append(documents, memory.Document{Text: fmt.Sprint("automobile ", i)})
+	}
+	add(t, s, documents...)
+	// It stops when it is told to, and goes on where it was.
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Embed(ctx, m, func(done, total int) {
+		if done >= all/3 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	stopped := len(m.texts)
+	if stopped < all/3 || stopped >= all {
+		t.Fatalf("stopped after %d", stopped)
+	}
+	var done, total int
+	if err := s.Embed(t.Context(), m, func(d, n int) { done, total = d, n }); err != nil || done != all || total != all {
+		t.Fatal(done, total, err)
+	}
+	if slices.Sort(m.texts); len(m.texts) != all || len(slices.Compact(m.texts)) != all {
+		t.Errorf("%d texts were embedded", len(m.texts))
+	}
+	// Another embedder is noticed, and searches get there by themselves.
+	other := newMeaning()
+	other.name, other.idle = "meaning/2", errors.New("slow")
+	s.Use(other, func(error) {})
+	search(t, s, memory.Query{Text: "car"})
+	other.idle = nil
+	for range all {
+		if search(t, s, memory.Query{Text: "car"}); len(other.texts) == all {
+			break
+		}
+	}
+	if st, _ := s.Stats(t.Context()); st.Vectors["meaning/2"] != all || st.Vectors["meaning/1"] != all {
+		t.Errorf("%+v", st.Vectors)
+	}
+	if err := s.Embed(t.Context(), other, nil); err != nil {
+		t.Fatal(err)
+	}
+	if st, _ := s.Stats(t.Context()); len(st.Vectors) != 1 {
+		t.Errorf("the old vectors are still there: %+v", st.Vectors)
+	}
+}
+
+func TestChangedEmbedderIsTold(t *testing.T) {
+	m, now := newMeaning(), day
+	s, err := memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{Now: func() time.Time {
+		now = now.Add(time.Second) // longer than a search has patience for
+		return now
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := range 200 {
+		add(t, s, memory.Document{Text: fmt.Sprint("automobile ", i)})
+	}
+	if err := s.Embed(t.Context(), m, nil); err != nil {
+		t.Fatal(err)
+	}
+	other := newMeaning()
+	other.name = "meaning/2"
+	var told []string
+	s.Use(other, func(err error) { told = append(told, err.Error()) })
+	for n := 1; n <= 2; n++ {
+		search(t, s, memory.Query{Text: "car"})
+		if len(other.texts) != 32*n {
+			t.Errorf("%d searches embedded %d", n, len(other.texts))
+		}
+	}
+	if len(told) != 1 || !strings.Contains(told[0], "32 of 200") || !strings.Contains(told[0], "it was meaning/1") {
+		t.Errorf("told %q", told)
+	}
+}
