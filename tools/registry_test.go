@@ -334,6 +334,7 @@ func TestEffect(t *testing.T) {
 		{tools.Reads | tools.Writes, "reads, writes", false, true},
 		{tools.Runs, "runs", false, true},
 		{tools.Network, "network", false, false},
+		{tools.Remembers, "remembers", true, false},
 	}
 	for _, tt := range tests {
 		if tt.e.String() != tt.text || tt.e.OnlyReads() != tt.onlyReads || tt.e.Sensitive() != tt.sensitive {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,23 +18,28 @@ type Effect uint8
 
 // What a call may do. None is a call that only computes.
 const (
-	Reads   Effect = 1 << iota // reads files or state
-	Writes                     // changes files or state
-	Runs                       // starts a program, which may do anything
-	Network                    // talks to other machines
-	None    Effect = 0
+	Reads     Effect = 1 << iota // reads files or state
+	Writes                       // changes files or state
+	Runs                         // starts a program, which may do anything
+	Network                      // talks to other machines
+	Remembers                    // adds to mylm's own memory, where it can be looked at and deleted
+	None      Effect = 0
 )
 
-// OnlyReads reports whether the call changes nothing and talks to nobody.
-func (e Effect) OnlyReads() bool { return e&^Reads == 0 }
+// OnlyReads reports whether the call talks to nobody and changes nothing,
+// unless it be mylm's own memory.
+func (e Effect) OnlyReads() bool { return e&^(Reads|Remembers) == 0 }
 
 // Sensitive reports whether the call writes or runs something.
 func (e Effect) Sensitive() bool { return e&(Writes|Runs) != 0 }
 
+// effectNames are the effects in the order of their bits.
+var effectNames = []string{"reads", "writes", "runs", "network", "remembers"}
+
 // String lists the effects: "writes, runs".
 func (e Effect) String() string {
 	var names []string
-	for i, name := range []string{"reads", "writes", "runs", "network"} {
+	for i, name := range effectNames {
 		if e&(1<<i) != 0 {
 			names = append(names, name)
 		}
@@ -51,17 +57,11 @@ func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 func (e *Effect) UnmarshalText(b []byte) error {
 	*e = None
 	for name := range strings.SplitSeq(string(b), ", ") {
-		switch name {
-		case "reads":
-			*e |= Reads
-		case "writes":
-			*e |= Writes
-		case "runs":
-			*e |= Runs
-		case "network":
-			*e |= Network
-		case "none":
-		default:
+		i := slices.Index(effectNames, name)
+		switch {
+		case i >= 0:
+			*e |= 1 << i
+		case name != "none":
 			return fmt.Errorf("unknown effect %q", name)
 		}
 	}
