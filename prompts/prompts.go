@@ -24,13 +24,14 @@ const (
 	Continue     = "continue"   // no data
 	OnlyFirst    = "only_first" // no data
 	Refusal      = "refusal"    // CorrectionData
+	Memory       = "memory"     // MemoryData
 )
 
 // DefaultIdentity is how the system prompt begins unless it is told otherwise.
 const DefaultIdentity = "You are mylm, an assistant that answers questions and gets work done on this computer with tools."
 
 // Names lists the templates there are.
-func Names() []string { return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst} }
+func Names() []string { return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory} }
 
 // Environment tells the model where it is. It holds no time of day, so that
 // the system prompt stays the same and a backend's prefix cache keeps hitting.
@@ -58,6 +59,11 @@ type CorrectionData struct {
 	Tool    string // the tool it tried to call; may be empty
 	Example string // parameters for that tool as JSON; may be empty
 	Cut     bool   // the reply was cut by a limit on its length
+}
+
+// MemoryData is what the memory template sees.
+type MemoryData struct {
+	Save bool // notes can be kept
 }
 
 // Set is a set of templates. It may be used by several goroutines at once.
@@ -130,6 +136,8 @@ func (s *Set) Check() error {
 			data = SystemData{Tools: "x", Sections: []Section{{}}, Environment: &Environment{}}
 		case Correction, Refusal:
 			data = CorrectionData{}
+		case Memory:
+			data = MemoryData{}
 		}
 		if _, err := s.render(name, data); err != nil {
 			return err
@@ -150,6 +158,9 @@ func (s *Set) Correction(d CorrectionData) (string, error) { return s.render(Cor
 // Refusal renders what the model is told about a call that was read but cannot
 // run: its tool does not exist, or its arguments do not fit.
 func (s *Set) Refusal(d CorrectionData) (string, error) { return s.render(Refusal, d) }
+
+// Remembering renders when to use the tools of the memory: the text of a Section.
+func (s *Set) Remembering(d MemoryData) (string, error) { return s.render(Memory, d) }
 
 // Text renders a template that takes no data.
 func (s *Set) Text(name string) (string, error) { return s.render(name, nil) }

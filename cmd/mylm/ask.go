@@ -7,16 +7,12 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"mylm/agent"
 	"mylm/prompts"
 	"mylm/providers"
-	"mylm/tools"
-	"mylm/tools/files"
-	"mylm/tools/shell"
 )
 
 func askCommand(s streams) *cli.Command {
@@ -45,26 +41,35 @@ terminal; without one it is denied, unless --yes is given.`,
 			&cli.BoolFlag{DisableDefaultText: true, Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
 			&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "no-memory", Usage: "the model cannot look at what was remembered", EnvVars: []string{"MYLM_NO_MEMORY"}},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "no-save", Usage: "remember nothing of this", EnvVars: []string{"MYLM_NO_SAVE"}},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
 		),
 		Action: func(c *cli.Context) error {
 			if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
 				return usageError("--color is %q; it must be auto, always or never", echoed(c.String("color")))
 			}
-			a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s}
+			a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s, session: agent.NewSession()}
+			a.memories = newMemories(a.screen)
 			a.screen.still = a.screen.still || c.Bool("quiet")
-			return a.finish(a.run(c.Context))
+			defer a.memories.close()
+			err := a.finish(a.run(c.Context))
+			a.record(c.Context)
+			return err
 		},
 	}
 }
 
 // asking is one run of mylm ask.
 type asking struct {
-	cli     *cli.Context
-	streams streams
-	screen  *screen
-	model   *opened
-	result  *agent.Result
+	cli      *cli.Context
+	streams  streams
+	screen   *screen
+	model    *opened
+	question string // as it is remembered
+	session  *agent.Session
+	memories *memories
+	result   *agent.Result
 }
 
 // run answers the question. The answer stands in result; the error is what is
@@ -75,7 +80,10 @@ func (a *asking) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	registry, err := registryOf(s.Tools)
+	if err := a.memories.permit(ctx, s); err != nil {
+		return err
+	}
+	registry, err := registryOf(s.Tools, a.memories, a.session)
 	if err != nil {
 		return wrongTools(c, err)
 	}
@@ -90,9 +98,14 @@ func (a *asking) run(ctx context.Context) error {
 	if err := checkPrompts(set); err != nil {
 		return err
 	}
+	a.question = in.remembered()
+	sections, err := a.memories.sections(set, registry)
+	if err != nil {
+		return configError(err)
+	}
 	p := &person{screen: a.screen}
 	options := agent.Options{
-		Tools: registry, Prompts: set, Identity: value(s.System), Environment: environment(), Approve: p.approve,
+		Tools: registry, Prompts: set, Identity: value(s.System), Sections: sections, Environment: environment(), Approve: p.approve,
 		MaxTurns: value(s.MaxTurns), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
 	if c.Bool("yes") {
@@ -125,7 +138,7 @@ func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *
 	v := newView(a.screen, c.Bool("quiet"), c.Bool("verbose"), !c.Bool("no-stream") && !c.Bool("json"))
 	p.view = v
 	defer v.idle()
-	for ev, err := range ag.Run(ctx, agent.NewSession(), prompt) {
+	for ev, err := range ag.Run(ctx, a.session, prompt) {
 		if err != nil {
 			continue // the result says it, with more
 		}
@@ -208,55 +221,6 @@ func (a *asking) finish(err error) error {
 	}
 	f.report(a.screen)
 	return errors.Join(errReported, f)
-}
-
-func registryOf(only []string) (*tools.Registry, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("the working directory is gone: %w", err)
-	}
-	list, err1 := files.ListDir(files.Options{Root: dir})
-	read, err2 := files.ReadFile(files.Options{Root: dir})
-	execute, err3 := shell.New(shell.Options{Dir: dir})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	registry, err := tools.NewRegistry(list, read, execute)
-	if err != nil || only == nil {
-		return registry, err
-	}
-	if len(only) == 1 && only[0] == "none" {
-		return tools.NewRegistry()
-	}
-	return registry.Only(only...)
-}
-
-// wrongTools says where the list of tools that is wrong stands.
-func wrongTools(c *cli.Context, err error) error {
-	if !c.IsSet("tools") {
-		return configError(fmt.Errorf("tools in the configuration: %w", err)).withHint("mylm config edit opens it")
-	}
-	source := "--tools"
-	if slices.Equal(splitList(c.StringSlice("tools")), splitList([]string{os.Getenv("MYLM_TOOLS")})) {
-		source = "MYLM_TOOLS"
-	}
-	msg := err.Error()
-	for _, name := range splitList(c.StringSlice("tools")) {
-		msg = strings.ReplaceAll(msg, name, echoed(name))
-	}
-	return usageError("%s: %s", source, msg)
-}
-
-func splitList(values []string) []string {
-	out := []string{}
-	for _, v := range values {
-		for name := range strings.SplitSeq(v, ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				out = append(out, name)
-			}
-		}
-	}
-	return out
 }
 
 func environment() *prompts.Environment {

@@ -22,7 +22,7 @@ func toolsCommand(s streams) *cli.Command {
 			if err := errNoArgs(c); err != nil {
 				return err
 			}
-			registry, err := registryOf(nil)
+			registry, err := allTools()
 			if err != nil {
 				return err
 			}

@@ -28,6 +28,8 @@ type settings struct {
 	NumCtx      *int     `toml:"num_ctx"`
 	KeepAlive   *string  `toml:"keep_alive"`
 	Think       *string  `toml:"think"`
+	Memory      *bool    `toml:"memory"` // the model may look at what was remembered
+	Save        *bool    `toml:"save"`   // what is said and done is remembered
 }
 
 // config is the configuration file.
@@ -45,6 +47,8 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 # max_turns = 10
 # temperature = 0.2
 # num_ctx = 16384
+# memory = false                  # the model gets no tools to search what was said before
+# save = false                    # nothing of what is asked and answered is kept
 
 # [profiles.review]               # mylm ask --profile review "..."
 # system = "You review code. Be brief."
@@ -212,7 +216,7 @@ func typeMessage(err error) string {
 }
 
 func settingNames() []string {
-	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "[profiles.NAME]", "[models.NAME]"}
+	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "memory", "save", "[profiles.NAME]", "[models.NAME]"}
 }
 
 // check finds values that cannot be meant. The same rules hold for flags.
@@ -255,6 +259,8 @@ func (s settings) over(t settings) settings {
 	pick(s.NumCtx != nil, func() { t.NumCtx = s.NumCtx })
 	pick(s.KeepAlive != nil, func() { t.KeepAlive = s.KeepAlive })
 	pick(s.Think != nil, func() { t.Think = s.Think })
+	pick(s.Memory != nil, func() { t.Memory = s.Memory })
+	pick(s.Save != nil, func() { t.Save = s.Save })
 	return t
 }
 

@@ -49,6 +49,8 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	take(c, "num-ctx", c.Int, &s.NumCtx)
 	take(c, "keep-alive", c.String, &s.KeepAlive)
 	take(c, "think", c.String, &s.Think)
+	takeNot(c, "no-memory", &s.Memory)
+	takeNot(c, "no-save", &s.Save)
 	if c.IsSet("tools") {
 		s.Tools = splitList(c.StringSlice("tools"))
 	}
@@ -71,6 +73,14 @@ func take[T any](c *cli.Context, name string, get func(string) T, to **T) {
 	if c.IsSet(name) {
 		v := get(name)
 		*to = &v
+	}
+}
+
+// takeNot reads a flag that turns something off.
+func takeNot(c *cli.Context, name string, to **bool) {
+	if c.IsSet(name) {
+		on := !c.Bool(name)
+		*to = &on
 	}
 }
 

@@ -53,6 +53,16 @@ func (in input) prompt() string {
 	return b.String()
 }
 
+// remembered is the question as it is kept: of what went along, the name and
+// the size.
+func (in input) remembered() string {
+	text := in.question
+	for _, a := range in.attachments {
+		text += fmt.Sprintf("\n(with %s, %d bytes)", oneLine(printable(a.name), 200), len(a.text))
+	}
+	return text
+}
+
 // tag goes into the lines around attachments when one of them holds such a line
 // itself. It stands in none of them, so that no text can end before its end.
 func (in input) tag() string {

@@ -31,7 +31,7 @@ func parseInput(c *cli.Context, s streams) (io.ReadCloser, error) {
 
 // askTools are the tools of mylm ask, to be looked up.
 func askTools() (*lookup, error) {
-	registry, err := registryOf(nil)
+	registry, err := allTools()
 	if err != nil {
 		return nil, err
 	}

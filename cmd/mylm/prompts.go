@@ -104,6 +104,8 @@ func checkPrompts(set *prompts.Set) error {
 			text, err = set.System(prompts.SystemData{Tools: "x", Environment: &prompts.Environment{}})
 		case prompts.Correction:
 			text, err = set.Correction(prompts.CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}"})
+		case prompts.Memory:
+			text, err = set.Remembering(prompts.MemoryData{Save: true})
 		default:
 			text, err = set.Text(name)
 		}

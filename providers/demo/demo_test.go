@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,7 +151,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		examples++
-		if text := say(t, prompt(all...), user(example)); strings.Contains(text, "no rule") {
+		if text := say(t, prompt(append(slices.Clone(all), "search_memory", "remember")...), user(example)); strings.Contains(text, "no rule") {
 			t.Errorf("%q is offered and not understood", example)
 		}
 	}

@@ -31,7 +31,9 @@ func init() { // not a literal: help lists the table that it is part of
 		{"how many files are here?", patterns(countForms), countFiles},
 		{"list files in cmd", patterns(listForms), listFiles},
 		{"what is this project about?", patterns(aboutForms), tellAbout},
+		{"remember that the staging host is called heron", patterns(rememberForms), keepNote},
 		{"what is in README.md?", matchRead, readFile},
+		{"which host is staging?", patterns(recallForms), lookBack},
 	}
 }
 

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"mylm/agent"
+	"mylm/memory"
+	"mylm/prompts"
+	"mylm/tools"
+	"mylm/tools/recall"
+)
+
+// memories is the memory as one run of the command uses it. It is opened when
+// something needs it, and once. It may be used by several goroutines at once.
+type memories struct {
+	screen  *screen
+	project string
+	read    bool   // the model may search it
+	noSave  string // why nothing is kept; "" if it is
+
+	mu    sync.Mutex
+	store *memory.Store
+}
+
+func newMemories(s *screen) *memories { return &memories{screen: s, read: true} }
+
+// memoryPath is the file of the memory.
+func memoryPath() (string, error) {
+	dir, err := dataDir()
+	if err != nil {
+		return "", fmt.Errorf("no directory for the memory (set HOME or XDG_DATA_HOME): %w", err)
+	}
+	return filepath.Join(dir, "memory.db"), nil
+}
+
+// permit finds the project, and what the settings and the project allow.
+func (m *memories) permit(ctx context.Context, s settings) (err error) {
+	if m.project, err = currentProject(); err != nil {
+		return err
+	}
+	off, err := interruptibly(ctx, func() (restrictions, error) { return loadRestrictions(m.project) })
+	if err != nil {
+		return err
+	}
+	m.read = (s.Memory == nil || *s.Memory) && off.Memory == nil
+	const tell = " Say so to the user."
+	switch {
+	case off.Save != nil:
+		m.noSave = "Nothing can be remembered: save = false stands in " + projectFile + " of this project." + tell
+	case s.Save != nil && !*s.Save:
+		m.noSave = "Nothing can be remembered: saving is turned off, by --no-save or save = false in the configuration." + tell
+	}
+	return nil
+}
+
+// open opens the memory, or returns it where it is open.
+func (m *memories) open(ctx context.Context) (*memory.Store, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.store != nil {
+		return m.store, nil
+	}
+	path, err := memoryPath()
+	if err != nil {
+		return nil, err
+	}
+	store, err := memory.Open(ctx, path, memory.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if saved := store.Salvaged(); saved != nil {
+		m.screen.say("mylm: " + saved.String())
+	}
+	m.store = store
+	return store, nil
+}
+
+// close lets the memory go. A nil or unopened one has nothing to close.
+func (m *memories) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.store != nil {
+		_ = m.store.Close() // what was recorded is on the disk
+		m.store = nil
+	}
+}
+
+// tools are those of the memory, none if the model may not search it.
+func (m *memories) tools(session *agent.Session) ([]*tools.Tool, error) {
+	if !m.read {
+		return nil, nil
+	}
+	o := recall.Options{Open: m.open, Project: m.project, NoSave: m.noSave, Session: func() string { return session.ID }}
+	var all []*tools.Tool
+	for _, make := range []func(recall.Options) (*tools.Tool, error){recall.SearchMemory, recall.ReadMemory, recall.Remember} {
+		t, err := make(o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// sections tell the model when to use the tools of the memory, if it has them.
+func (m *memories) sections(set *prompts.Set, registry *tools.Registry) ([]prompts.Section, error) {
+	if registry.Lookup(recall.SearchMemoryName) == nil {
+		return nil, nil
+	}
+	text, err := set.Remembering(prompts.MemoryData{Save: m.noSave == "" && registry.Lookup(recall.RememberName) != nil})
+	if err != nil {
+		return nil, err
+	}
+	return []prompts.Section{{Title: "MEMORY", Text: text}}, nil
+}
+
+// recordPatience is how long the end of a run may wait for another process that
+// writes to the memory.
+const recordPatience = 5 * time.Second
+
+// record keeps what was asked, found out and answered. That it fails does not
+// make the run fail.
+func (a *asking) record(ctx context.Context) {
+	if a.result == nil || a.memories.noSave != "" || ctx.Err() != nil {
+		return
+	}
+	documents := a.documents()
+	if len(documents) == 0 {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, recordPatience)
+	defer cancel()
+	store, err := a.memories.open(limited)
+	if err == nil {
+		_, err = store.Add(limited, documents...)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		a.screen.say("mylm: this conversation was not remembered: " + oneLine(err.Error(), 500))
+	case !a.cli.Bool("quiet"):
+		a.tellOnce(store.Path())
+	}
+}
+
+// tellOnce says that conversations are kept, the first time one is. Without a
+// place to write that down it would be said each time, which is no harm.
+func (a *asking) tellOnce(path string) {
+	marker := filepath.Join(filepath.Dir(path), "memory_told")
+	if _, err := os.Lstat(marker); err == nil {
+		return
+	}
+	if errors.Is(createFile(marker, "The user was told that conversations are remembered.\n"), os.ErrExist) {
+		return // by another process, just now
+	}
+	a.screen.say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + path + "\n" +
+		"  mylm memory list shows it, mylm memory forget deletes it; --no-save, or save = false in the configuration, turns it off.")
+}
+
+// Bounds of what is kept of one run, in bytes: an answer of any length that
+// somebody reads, and the head of what a tool said.
+const (
+	maxKeptText = 64 << 10
+	maxKeptHead = 600
+	maxKeptArgs = 300
+)
+
+// documents are what is kept of a run: the question, a short document for each
+// call, and the answer. A run that came to nothing leaves none.
+func (a *asking) documents() []memory.Document {
+	base := memory.Document{Session: a.session.ID, Project: a.memories.project, Source: "ask", Kind: memory.Exchange}
+	var all []memory.Document
+	add := func(at time.Time, role string, kind memory.Kind, text string) {
+		d := base
+		d.Time, d.Role, d.Kind, d.Text = at, role, kind, text
+		all = append(all, d)
+	}
+	outcome := false
+	for _, e := range a.session.Entries() {
+		switch e.Kind {
+		case agent.EntryPrompt:
+			add(e.Time, "user", memory.Exchange, head(a.question, maxKeptText))
+		case agent.EntryResult:
+			if e.Denied || e.Skipped || ofMemory(e.Name) {
+				continue
+			}
+			add(e.Time, "tool", memory.Tool, callDocument(e))
+			outcome = true
+		case agent.EntryEnd:
+			if text := strings.TrimSpace(a.result.Response); text != "" && holds(a.result.StopReason) {
+				add(e.Time, "assistant", memory.Exchange, head(text, maxKeptText))
+				outcome = true
+			}
+		}
+	}
+	if !outcome {
+		return nil
+	}
+	return all
+}
+
+// ofMemory tells the tools whose results come from the memory: kept, they would
+// be remembered again and again.
+func ofMemory(tool string) bool {
+	return tool == recall.SearchMemoryName || tool == recall.ReadMemoryName || tool == recall.RememberName
+}
+
+// callDocument is a call and the head of what it gave back.
+func callDocument(e agent.Entry) string {
+	said := tools.Outcome{Result: tools.Result{Text: e.Text}, Error: e.Error}.Body()
+	if !e.Success {
+		said = "Error: " + said
+	}
+	return e.Name + " " + head(string(e.Args), maxKeptArgs) + "\n" + head(said, maxKeptHead)
+}
+
+// head is the beginning of a text, at most n bytes. Secrets are taken out
+// before it is cut: a part of one would not be known for what it is.
+func head(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const margin = 16 << 10 // longer than any key
+	text, _ = memory.Redact(text[:min(len(text), n+margin)])
+	if len(text) <= n {
+		return text + " …"
+	}
+	return strings.ToValidUTF8(text[:n], "") + " …"
+}

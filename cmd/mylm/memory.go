@@ -1,0 +1,265 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/memory"
+)
+
+// remembering is one run of mylm memory.
+type remembering struct {
+	cli      *cli.Context
+	streams  streams
+	screen   *screen
+	memories *memories
+	store    *memory.Store
+}
+
+func memoryCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:  "memory",
+		Usage: "look at, search and change what is remembered",
+		Description: `What is asked, found out and answered is kept on this machine, and found again by
+the model or by you. list and search look at this project; --global at all of them.
+
+   mylm memory search "which host is staging?"
+   mylm memory list --limit 50
+   mylm memory forget --project . --before 2026-01-01
+   mylm memory export backup.jsonl`,
+		Subcommands: []*cli.Command{
+			addCommand(s), searchCommand(s), listCommand(s), showCommand(s), editMemoryCommand(s), forgetCommand(s),
+			supersedeCommand(s), statsCommand(s), exportCommand(s), importCommand(s), verifyCommand(s),
+		},
+	}
+}
+
+// withMemory makes the action of a subcommand: f is run with the memory open.
+func withMemory(s streams, f func(*remembering, context.Context) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		r := &remembering{cli: c, streams: s, screen: newScreen(s, "auto")}
+		r.memories = newMemories(r.screen)
+		defer r.memories.close()
+		var err error
+		if r.store, err = r.memories.open(c.Context); err == nil {
+			err = f(r, c.Context)
+		}
+		return explainMemory(err)
+	}
+}
+
+// explainMemory gives an error of the memory its exit code and what to do.
+func explainMemory(err error) error {
+	var f *failure
+	switch {
+	case err == nil, errors.As(err, &f):
+		return err
+	case errors.Is(err, memory.ErrNotFound):
+		return usageError("%v", err).withHint("mylm memory list and search show ids; they look at this project unless --global is given.")
+	case errors.Is(err, memory.ErrEmpty):
+		return usageError("%v", err)
+	case errors.Is(err, memory.ErrEverything):
+		return usageError("%v", err)
+	case errors.Is(err, memory.ErrDamaged):
+		return (&failure{code: exitError, name: "damaged", err: err}).withHint("Run the command again: the memory is repaired first.")
+	}
+	return err
+}
+
+// busily shows a spinner while f runs, for what may take long.
+func (r *remembering) busily(label string, f func() error) error {
+	if !r.screen.still {
+		sp := newSpinner(r.screen)
+		sp.show(label)
+		defer sp.hide()
+	}
+	return f()
+}
+
+// scopeFlags say which part of the memory is meant.
+func scopeFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "project", Usage: "only this `PROJECT`: a directory of it, or its name (repeatable)"},
+		&cli.StringSliceFlag{Name: "session", Usage: "only the conversation `ID` (repeatable)"},
+		&cli.StringSliceFlag{Name: "kind", Usage: "only this `KIND`: exchange, note, tool or summary (repeatable)"},
+		&cli.StringFlag{Name: "after", Usage: "only from this `DATE` on, like 2026-01-31"},
+		&cli.StringFlag{Name: "before", Usage: "only before this `DATE`"},
+	}
+}
+
+func globalFlag() cli.Flag {
+	return &cli.BoolFlag{DisableDefaultText: true, Name: "global", Aliases: []string{"g"}, Usage: "all projects, not only this one"}
+}
+
+func tagFlag(usage string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "tag", Usage: usage}
+}
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print JSON"}
+}
+
+func historyFlag() cli.Flag {
+	return &cli.BoolFlag{DisableDefaultText: true, Name: "history", Usage: "also what was corrected since"}
+}
+
+// filter reads the flags of scopeFlags. Here is the project that is meant where
+// none of them says which; "" is all.
+func (r *remembering) filter(here string) (f memory.Filter, err error) {
+	c := r.cli
+	for _, name := range c.StringSlice("project") {
+		f.Projects = append(f.Projects, projectNamed(name))
+	}
+	f.Sessions, f.Tags = c.StringSlice("session"), c.StringSlice("tag")
+	if here != "" && !c.Bool("global") && len(f.Projects) == 0 && len(f.Sessions) == 0 {
+		f.Projects = []string{here}
+	}
+	for _, k := range c.StringSlice("kind") {
+		switch kind := memory.Kind(k); kind {
+		case memory.Exchange, memory.Note, memory.Tool, memory.Summary:
+			f.Kinds = append(f.Kinds, kind)
+		default:
+			return f, usageError("--kind is %q; it is one of exchange, note, tool, summary", echoed(k))
+		}
+	}
+	if f.After, err = day(c, "after"); err == nil {
+		f.Before, err = day(c, "before")
+	}
+	f.Source, f.History = c.String("source"), c.Bool("history")
+	return f, err
+}
+
+// projectNamed is the project that a user names: by a directory in it, else by
+// the name itself, for what is imported may have any.
+func projectNamed(name string) string {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		if abs, err := filepath.Abs(name); err == nil {
+			return projectOf(abs)
+		}
+	}
+	return name
+}
+
+// day reads a flag that holds a date or a time in the zone of this machine.
+func day(c *cli.Context, flag string) (time.Time, error) {
+	s := c.String(flag)
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(form, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usageError("--%s is %q; write a date like 2026-01-31, or a time like \"2026-01-31 14:00\"", flag, echoed(s))
+}
+
+// words are the arguments as one text; a lone - is stdin.
+func (r *remembering) words(ctx context.Context, args []string) (string, error) {
+	if len(args) == 1 && args[0] == "-" {
+		text, err := readStdin(ctx, r.streams.in, 0, r.screen)
+		return strings.TrimSpace(text), err
+	}
+	return strings.TrimSpace(strings.Join(args, " ")), nil
+}
+
+// line is a document in one line of a list.
+func (r *remembering) line(d memory.Document, width int) string {
+	who := cmp.Or(d.Speaker, d.Role)
+	if d.Kind != memory.Exchange {
+		who = string(d.Kind)
+	}
+	text := oneLine(printable(d.Text), width)
+	if d.Count > 1 {
+		text += fmt.Sprintf(" (%d times)", d.Count)
+	}
+	if d.SupersededBy != "" {
+		text += " (corrected by " + d.SupersededBy + ")"
+	}
+	return fmt.Sprintf("%s  %s  %-9s  %s", oneLine(printable(d.ID), 40), d.Time.Local().Format("2006-01-02 15:04"), oneLine(printable(who), 20), text)
+}
+
+// lineText is how much of a text a list shows.
+const lineText = 160
+
+func statsCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "stats", Usage: "say how much is remembered, and where", Flags: []cli.Flag{jsonFlag()},
+		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+			if err := errNoArgs(r.cli); err != nil {
+				return err
+			}
+			st, err := r.store.Stats(ctx)
+			if err != nil {
+				return err
+			}
+			if r.cli.Bool("json") {
+				return printJSON(s.out, struct {
+					Path       string              `json:"path"`
+					Bytes      int64               `json:"bytes"`
+					Documents  int                 `json:"documents"`
+					Superseded int                 `json:"superseded"`
+					Projects   int                 `json:"projects"`
+					Sessions   int                 `json:"sessions"`
+					Kinds      map[memory.Kind]int `json:"kinds"`
+					Oldest     time.Time           `json:"oldest,omitzero"`
+					Newest     time.Time           `json:"newest,omitzero"`
+					Vectors    map[string]int      `json:"vectors"`
+				}{r.store.Path(), st.Bytes, st.Documents, st.Superseded, st.Projects, st.Sessions, st.Kinds, st.Oldest, st.Newest, st.Vectors})
+			}
+			text := fmt.Sprintf("%s, %s\n%s in %s and %s", r.store.Path(), bytesText(st.Bytes),
+				plural(st.Documents, "document"), plural(st.Projects, "project"), plural(st.Sessions, "session"))
+			for _, k := range []memory.Kind{memory.Exchange, memory.Note, memory.Tool, memory.Summary} {
+				if n := st.Kinds[k]; n > 0 {
+					text += fmt.Sprintf("\n  %-9s %d", k, n)
+				}
+			}
+			if st.Superseded > 0 {
+				text += fmt.Sprintf("\n%d of them are corrected by others", st.Superseded)
+			}
+			if st.Documents > 0 {
+				text += fmt.Sprintf("\nfrom %s to %s", modTime(st.Oldest), modTime(st.Newest))
+			}
+			r.screen.answer(text + "\n")
+			return r.screen.failed
+		}),
+	}
+}
+
+func verifyCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "verify", Usage: "read the whole memory and say whether it is what was written", Flags: []cli.Flag{jsonFlag()},
+		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+			if err := errNoArgs(r.cli); err != nil {
+				return err
+			}
+			var report memory.Report
+			err := r.busily("checking", func() (err error) { report, err = r.store.Verify(ctx); return err })
+			if err != nil {
+				return err
+			}
+			if r.cli.Bool("json") {
+				err = printJSON(s.out, struct {
+					Documents int      `json:"documents"`
+					Problems  []string `json:"problems"`
+				}{report.Documents, append([]string{}, report.Problems...)})
+			} else if len(report.Problems) == 0 {
+				r.screen.answer(plural(report.Documents, "document") + ", and all is well\n")
+				err = r.screen.failed
+			}
+			if err != nil || len(report.Problems) == 0 {
+				return err
+			}
+			return (&failure{code: exitError, name: "damaged", err: fmt.Errorf("the memory is damaged:\n  %s", strings.Join(report.Problems, "\n  "))}).
+				withHint("The next command that opens it moves the file aside and saves what can be read: mylm memory stats")
+		}),
+	}
+}

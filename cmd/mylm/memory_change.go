@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/memory"
+)
+
+func addCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "add", Usage: "remember a note", ArgsUsage: "TEXT... | -",
+		Flags: []cli.Flag{
+			tagFlag("a `WORD` to find it by (repeatable)"), jsonFlag(),
+			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT`: a directory of it, or its name", DefaultText: "this one"},
+		},
+		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+			text, err := r.words(ctx, r.cli.Args().Slice())
+			if err != nil {
+				return err
+			}
+			if text == "" {
+				return usageError("there is nothing to remember").withHint("mylm memory add \"the staging host is called heron\"; - reads stdin")
+			}
+			d, err := r.note(ctx, text)
+			if err != nil {
+				return err
+			}
+			return r.changed(d, "")
+		}),
+	}
+}
+
+// note adds a note of the user's.
+func (r *remembering) note(ctx context.Context, text string) (memory.Document, error) {
+	project, err := currentProject()
+	if err != nil {
+		return memory.Document{}, err
+	}
+	if name := r.cli.String("project"); name != "" {
+		project = projectNamed(name)
+	}
+	kept, err := r.store.Add(ctx, memory.Document{
+		Text: text, Kind: memory.Note, Role: "user", Project: project, Source: "memory add", Tags: r.cli.StringSlice("tag"),
+	})
+	if err != nil {
+		return memory.Document{}, err
+	}
+	r.tellRedacted(text)
+	return kept[0], nil
+}
+
+// tellRedacted says what was not kept of a text.
+func (r *remembering) tellRedacted(text string) {
+	if _, found := memory.Redact(text); len(found) > 0 {
+		r.screen.say("mylm: secrets are not kept; left out: " + strings.Join(found, ", "))
+	}
+}
+
+// changed prints the document that a command made or changed: its id.
+func (r *remembering) changed(d memory.Document, what string) error {
+	if r.cli.Bool("json") {
+		return printJSON(r.streams.out, d)
+	}
+	r.screen.answer(d.ID + what + "\n")
+	return r.screen.failed
+}
+
+func editMemoryCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "edit", Usage: "change the text of a memory; the old one is gone", ArgsUsage: "ID [TEXT... | -]",
+		Description: "Without a text, $VISUAL or $EDITOR opens it. To keep the old text as well: mylm memory supersede",
+		Flags:       []cli.Flag{jsonFlag()},
+		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+			if !r.cli.Args().Present() {
+				return usageError("memory edit takes an id").withHint("mylm memory list and search show ids.")
+			}
+			old, err := r.store.Get(ctx, r.cli.Args().First())
+			if err != nil {
+				return err
+			}
+			text, err := r.words(ctx, r.cli.Args().Tail())
+			if err == nil && r.cli.NArg() == 1 {
+				text, err = r.editor(old.Text)
+			}
+			switch {
+			case err != nil:
+				return err
+			case text == "":
+				return usageError("the text is empty, and nothing was changed").withHint("mylm memory forget " + old.ID + " deletes it.")
+			case text == strings.TrimSpace(old.Text):
+				r.screen.say("mylm: nothing was changed")
+				return nil
+			}
+			d, err := r.store.Edit(ctx, old.ID, text)
+			if err != nil {
+				return err
+			}
+			r.tellRedacted(text)
+			return r.changed(d, "")
+		}),
+	}
+}
+
+// editor has the user change a text in a file that nobody else can read.
+func (r *remembering) editor(text string) (string, error) {
+	f, err := os.CreateTemp("", "mylm-memory-*.txt") // 0600
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text + "\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		return "", err
+	}
+	if err := openEditor(r.streams, f.Name()); err != nil {
+		return "", usageError("%v", err).withHint("Set VISUAL or EDITOR, or give the text: mylm memory edit ID \"...\"")
+	}
+	changed, err := readFile(f.Name())
+	return strings.TrimSpace(changed), err
+}
+
+func supersedeCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "supersede", Usage: "correct a memory: the old text is found with --history only", ArgsUsage: "OLD-ID NEW TEXT... | -",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "by", Usage: "corrected by the memory `ID`, which is there already"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "undo", Usage: "take the correction back"},
+			jsonFlag(),
+		},
+		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+			if !r.cli.Args().Present() {
+				return usageError("memory supersede takes the id of what is wrong").withHint("mylm memory supersede ID \"what is right\"")
+			}
+			old, err := r.store.Get(ctx, r.cli.Args().First())
+			if err != nil {
+				return err
+			}
+			text, err := r.words(ctx, r.cli.Args().Tail())
+			if err != nil {
+				return err
+			}
+			by := r.cli.String("by")
+			given := 0
+			for _, is := range []bool{text != "", by != "", r.cli.Bool("undo")} {
+				if is {
+					given++
+				}
+			}
+			if given != 1 {
+				return usageError("memory supersede takes one of: what is right, --by ID, --undo").withHint("mylm memory supersede " + old.ID + " \"what is right\"")
+			}
+			switch {
+			case r.cli.Bool("undo"):
+				if err := r.store.Supersede(ctx, old.ID, ""); err != nil {
+					return err
+				}
+				return r.changed(old, " counts again")
+			case text != "":
+				kept, err := r.store.Add(ctx, memory.Document{
+					Text: text, Kind: old.Kind, Role: "user", Project: old.Project, Session: old.Session, Source: "memory supersede", Tags: old.Tags,
+				})
+				if err != nil {
+					return err
+				}
+				r.tellRedacted(text)
+				by = kept[0].ID
+			}
+			if err := r.store.Supersede(ctx, old.ID, by); err != nil {
+				return err
+			}
+			d, err := r.store.Get(ctx, by)
+			if err != nil {
+				return err
+			}
+			return r.changed(d, " corrects "+old.ID)
+		}),
+	}
+}
+
+func forgetCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "forget", Usage: "delete memories, in every part of the file", ArgsUsage: "[ID...]",
+		Description: "Without ids, the flags say which. You are asked first, unless --yes is given.",
+		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"), jsonFlag(),
+			&cli.StringFlag{Name: "source", Usage: "only what came from `SOURCE`, as show prints it"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "everything there is"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+		),
+		Action: withMemory(s, (*remembering).forget),
+	}
+}
+
+func (r *remembering) forget(ctx context.Context) error {
+	f, err := r.filter("")
+	if err != nil {
+		return err
+	}
+	f.IDs, f.History = r.cli.Args().Slice(), true
+	narrowed := len(f.IDs)+len(f.Projects)+len(f.Sessions)+len(f.Kinds)+len(f.Tags) > 0 || f.Source != "" || !f.After.IsZero() || !f.Before.IsZero()
+	switch {
+	case r.cli.Bool("all") && narrowed:
+		return usageError("--all is everything, so nothing else can be said beside it")
+	case r.cli.Bool("all"):
+		f = memory.All
+		f.History = true
+	case !narrowed:
+		return usageError("say what to forget: ids, or flags like --project . or --before 2026-01-01").withHint("--all forgets everything.")
+	}
+	for _, id := range f.IDs { // a slip in one of them would go unnoticed
+		if _, err := r.store.Get(ctx, id); err != nil {
+			return err
+		}
+	}
+	doomed, err := r.store.List(ctx, f, 0)
+	if err != nil {
+		return err
+	}
+	if len(doomed) == 0 {
+		r.screen.say("mylm: nothing of the kind is remembered")
+	} else if err := r.confirm(ctx, doomed); err != nil {
+		return err
+	}
+	n := 0
+	if len(doomed) > 0 {
+		err := r.busily("forgetting", func() (err error) { n, err = r.store.Forget(ctx, f); return err })
+		if err != nil {
+			return err
+		}
+	}
+	if r.cli.Bool("json") {
+		return printJSON(r.streams.out, map[string]int{"forgotten": n})
+	}
+	r.screen.say("mylm: forgot " + plural(n, "document"))
+	return nil
+}
+
+// confirm asks before anything is deleted.
+func (r *remembering) confirm(ctx context.Context, doomed []memory.Document) error {
+	if r.cli.Bool("yes") {
+		return nil
+	}
+	const most = 5
+	question := "\nForget " + plural(len(doomed), "document") + "? They cannot be brought back.\n\n"
+	for i, d := range doomed {
+		if i == most {
+			question += fmt.Sprintf("  … and %d more\n", len(doomed)-most)
+			break
+		}
+		question += "  " + r.line(d, 60) + "\n"
+	}
+	answer, err := (&person{screen: r.screen}).ask(ctx, question+"\n[y]es, [n]o: ")
+	var no nobody
+	switch {
+	case errors.As(err, &no):
+		return usageError("nothing was forgotten: %s", strings.ToLower(no.Error()[:1])+no.Error()[1:]).withHint("--yes forgets without asking.")
+	case err != nil:
+		return err
+	case !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes"):
+		return &failure{code: exitDenied, name: "denied", err: errors.New("nothing was forgotten")}
+	}
+	return nil
+}

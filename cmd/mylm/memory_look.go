@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/memory"
+)
+
+// hitJSON is a hit as --json prints it.
+type hitJSON struct {
+	memory.Document
+	Score     float64           `json:"score"`
+	Terms     []string          `json:"terms"`
+	Nearby    []string          `json:"nearby,omitempty"`
+	Speaker   string            `json:"found_by_speaker,omitempty"`
+	Date      string            `json:"found_by_date,omitempty"`
+	Corrected map[string]string `json:"corrected,omitempty"`
+}
+
+func searchCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "search", Usage: "find what was said about something", ArgsUsage: "WORDS...",
+		Description: `With --jsonl questions are read from stdin, one {"id","scope","text"} a line, where
+scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
+		Flags: append(scopeFlags(), globalFlag(), historyFlag(), jsonFlag(),
+			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is shown", Value: 5},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "jsonl", Usage: "read questions from stdin, one JSON object a line"},
+		),
+		Action: withMemory(s, (*remembering).search),
+	}
+}
+
+func (r *remembering) search(ctx context.Context) error {
+	here, err := currentProject()
+	if err != nil {
+		return err
+	}
+	f, err := r.filter(here)
+	if err != nil {
+		return err
+	}
+	if r.cli.Int("limit") < 1 {
+		return usageError("--limit is %d; it must be at least 1", r.cli.Int("limit"))
+	}
+	q := memory.Query{
+		Limit: r.cli.Int("limit"), Projects: f.Projects, Sessions: f.Sessions, Kinds: f.Kinds, After: f.After, Before: f.Before, History: f.History,
+	}
+	if r.cli.Bool("jsonl") {
+		if err := errNoArgs(r.cli); err != nil {
+			return err
+		}
+		return r.searchAll(ctx, q)
+	}
+	if q.Text, err = r.words(ctx, r.cli.Args().Slice()); err != nil {
+		return err
+	}
+	if q.Text == "" {
+		return usageError("there is nothing to search for").withHint("mylm memory search \"which host is staging?\"")
+	}
+	var hits []memory.Hit
+	err = r.busily("searching", func() (err error) { hits, err = r.store.Search(ctx, q); return err })
+	if err != nil {
+		return err
+	}
+	if r.cli.Bool("json") {
+		return printJSON(r.streams.out, hitsJSON(hits))
+	}
+	if len(hits) == 0 {
+		hint := ""
+		if len(q.Projects) > 0 && len(r.cli.StringSlice("project")) == 0 {
+			hint = " in this project; --global searches all"
+		}
+		r.screen.say("mylm: nothing that matches is remembered" + hint)
+	}
+	for _, h := range hits {
+		r.screen.answer(r.line(h.Document, lineText) + "\n  found by " + why(h) + "\n")
+	}
+	return r.screen.failed
+}
+
+// why says what a document was found by.
+func why(h memory.Hit) string {
+	var parts []string
+	if len(h.Found.Terms) > 0 {
+		parts = append(parts, strings.Join(h.Found.Terms, ", "))
+	}
+	if len(h.Found.Nearby) > 0 {
+		parts = append(parts, strings.Join(h.Found.Nearby, ", ")+" close by")
+	}
+	if h.Found.Speaker != "" {
+		parts = append(parts, "the speaker "+h.Found.Speaker)
+	}
+	if h.Found.Date != "" {
+		parts = append(parts, "the date "+h.Found.Date)
+	}
+	for _, c := range h.Found.Corrected {
+		parts = append(parts, c.Word+" read as "+c.Term)
+	}
+	return printable(strings.Join(parts, "; "))
+}
+
+func hitsJSON(hits []memory.Hit) []hitJSON {
+	out := []hitJSON{}
+	for _, h := range hits {
+		j := hitJSON{Document: h.Document, Score: h.Found.Score, Terms: append([]string{}, h.Found.Terms...), Nearby: h.Found.Nearby,
+			Speaker: h.Found.Speaker, Date: h.Found.Date}
+		for _, c := range h.Found.Corrected {
+			if j.Corrected == nil {
+				j.Corrected = map[string]string{}
+			}
+			j.Corrected[c.Word] = c.Term
+		}
+		out = append(out, j)
+	}
+	return out
+}
+
+// searchAll answers a batch of questions, one after the other, each as soon as
+// it is there.
+func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
+	type question struct {
+		ID    string  `json:"id"`
+		Scope *string `json:"scope"`
+		Text  string  `json:"text"`
+	}
+	type answer struct {
+		ID      string   `json:"query_id"`
+		IDs     []string `json:"ids"`
+		Latency int64    `json:"latency_us"`
+	}
+	in := json.NewDecoder(bufio.NewReader(r.streams.in))
+	out := json.NewEncoder(r.streams.out)
+	for n := 1; ; n++ {
+		q, err := interruptibly(ctx, func() (q question, err error) { err = in.Decode(&q); return q, err })
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return usageError("question %d: %v", n, err).withHint(`Each line is an object: {"id": "1", "scope": "PROJECT", "text": "..."}`)
+		}
+		query := base
+		query.Text = q.Text
+		if q.Scope != nil {
+			query.Projects = []string{*q.Scope}
+		}
+		start := time.Now()
+		hits, err := r.store.Search(ctx, query)
+		if err != nil {
+			return fmt.Errorf("question %d: %w", n, err)
+		}
+		a := answer{ID: q.ID, IDs: []string{}, Latency: time.Since(start).Microseconds()}
+		for _, h := range hits {
+			a.IDs = append(a.IDs, h.ID)
+		}
+		if err := out.Encode(a); err != nil {
+			return err
+		}
+	}
+}
+
+func listCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list what is remembered, the newest first",
+		Flags: append(scopeFlags(), globalFlag(), tagFlag("only what has this `TAG` (repeatable)"), historyFlag(), jsonFlag(),
+			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is listed; 0 is all", Value: 20}),
+		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+			if err := errNoArgs(r.cli); err != nil {
+				return err
+			}
+			here, err := currentProject()
+			if err != nil {
+				return err
+			}
+			f, err := r.filter(here)
+			if err != nil {
+				return err
+			}
+			limit := max(r.cli.Int("limit"), 0)
+			ask := limit
+			if limit > 0 {
+				ask++ // to see whether there is more
+			}
+			all, err := r.store.List(ctx, f, ask)
+			if err != nil {
+				return err
+			}
+			more := limit > 0 && len(all) > limit
+			if more {
+				all = all[:limit]
+			}
+			if r.cli.Bool("json") {
+				return printJSON(s.out, append([]memory.Document{}, all...))
+			}
+			for _, d := range all {
+				r.screen.answer(r.line(d, lineText) + "\n")
+			}
+			switch {
+			case len(all) == 0:
+				r.screen.say("mylm: nothing of the kind is remembered; --global lists all projects")
+			case more:
+				r.screen.dim(fmt.Sprintf("there is more than these %d: --limit 0 lists all", limit))
+			}
+			return r.screen.failed
+		}),
+	}
+}
+
+func showCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
+		Flags: []cli.Flag{jsonFlag(), &cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}},
+		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+			if r.cli.NArg() != 1 {
+				return usageError("memory show takes one id").withHint("mylm memory list and search show ids.")
+			}
+			found, err := r.store.Around(ctx, r.cli.Args().First(), max(r.cli.Int("around"), 0))
+			if err != nil {
+				return err
+			}
+			if r.cli.Bool("json") {
+				return printJSON(s.out, found)
+			}
+			for i, d := range found {
+				if i > 0 {
+					r.screen.answer("\n")
+				}
+				r.screen.answer(whole(d))
+			}
+			return r.screen.failed
+		}),
+	}
+}
+
+// whole is a document with all that is known of it.
+func whole(d memory.Document) string {
+	var b strings.Builder
+	field := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "%-10s %s\n", name, oneLine(printable(text), 400))
+		}
+	}
+	field("id", d.ID)
+	field("time", d.Time.Local().Format("2006-01-02 15:04:05"))
+	if d.Count > 1 {
+		field("count", fmt.Sprintf("%d, the last on %s", d.Count, d.Last.Local().Format("2006-01-02 15:04:05")))
+	}
+	field("kind", string(d.Kind))
+	field("role", d.Role)
+	field("speaker", d.Speaker)
+	field("session", d.Session)
+	field("project", d.Project)
+	field("source", d.Source)
+	field("tags", strings.Join(d.Tags, ", "))
+	field("corrected", d.SupersededBy)
+	fmt.Fprintf(&b, "\n%s\n", d.Text)
+	return b.String()
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// projectFile is what a project says about itself. It comes with the project,
+// perhaps from strangers, so it can only turn things off.
+const projectFile = ".mylm.toml"
+
+// projectOf is the project that a directory belongs to: the nearest one at or
+// above it that holds .git, else the directory itself. Links are followed, so
+// that a project has one name.
+func projectOf(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}
+
+// currentProject is the project of the working directory.
+func currentProject() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("the working directory is gone: %w", err)
+	}
+	return projectOf(dir), nil
+}
+
+// restrictions are what a project turns off.
+type restrictions struct {
+	Memory *bool `toml:"memory"`
+	Save   *bool `toml:"save"`
+}
+
+// maxProjectFile is far more than all that can be said.
+const maxProjectFile = 64 << 10
+
+// loadRestrictions reads the project's file; without one nothing is turned off.
+func loadRestrictions(project string) (r restrictions, err error) {
+	path := filepath.Join(project, projectFile)
+	bad := func(err error) error {
+		return configError(fmt.Errorf("%s: %w", path, err)).withHint("Mend the file or delete it: it is the project's, and can only turn memory and save off.")
+	}
+	info, err := os.Stat(path)
+	if isMissing(err) {
+		return r, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no file")
+	}
+	if err != nil {
+		return r, bad(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return r, bad(err)
+	}
+	defer f.Close()
+	meta, err := toml.NewDecoder(io.LimitReader(f, maxProjectFile)).Decode(&r)
+	if err != nil {
+		return r, bad(err)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return r, bad(fmt.Errorf("there is no setting %q; a project can set: memory, save", echoed(unknown[0].String())))
+	}
+	var on []string
+	for name, set := range map[string]*bool{"memory": r.Memory, "save": r.Save} {
+		if value(set) {
+			on = append(on, name+" = true")
+		}
+	}
+	if slices.Sort(on); len(on) > 0 {
+		return r, bad(fmt.Errorf("%s: a project can turn things off, not on", strings.Join(on, ", ")))
+	}
+	return r, nil
+}
