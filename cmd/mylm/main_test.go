@@ -62,6 +62,10 @@ func TestScripts(t *testing.T) {
 			"exits": exits,
 			"speak": speak,
 			"subst": subst,
+			// of the memory
+			"damage": damage,
+			"id":     id,
+			"many":   many,
 		},
 	})
 }

@@ -258,7 +258,7 @@ func (r *remembering) confirm(ctx context.Context, doomed []memory.Document) err
 	var no nobody
 	switch {
 	case errors.As(err, &no):
-		return usageError("nothing was forgotten: %s", strings.ToLower(no.Error()[:1])+no.Error()[1:]).withHint("--yes forgets without asking.")
+		return usageError("nothing was forgotten (%s)", no).withHint("--yes forgets without asking.")
 	case err != nil:
 		return err
 	case !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes"):

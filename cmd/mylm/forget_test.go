@@ -1,0 +1,48 @@
+//go:build unix
+
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// Forgetting asks on the terminal, shows what is meant, and takes only a yes.
+func TestForgetAsks(t *testing.T) {
+	first := command(t, nil, "memory", "add", "the staging host is called heron")
+	again := func(args ...string) *exec.Cmd {
+		cmd := exec.Command("mylm", args...)
+		cmd.Dir, cmd.Env = first.Dir, first.Env
+		return cmd
+	}
+	if out, err := first.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	size := &pty.Winsize{Rows: 24, Cols: 80}
+	for _, tt := range []struct {
+		answer string
+		code   string
+		says   string
+	}{
+		{"\n", "4", "nothing was forgotten"},
+		{"n\n", "4", "nothing was forgotten"},
+		{"y\n", "0", "forgot 1 document"},
+	} {
+		c := converse(t, again("memory", "forget", "--all"), "y\n", size)
+		c.expect("Forget 1 document? They cannot be brought back.")
+		c.expect("the staging host is called heron")
+		c.expect("[y]es, [n]o: ")
+		c.types(tt.answer)
+		c.expect(tt.says)
+		if code := c.exit(); code != tt.code {
+			t.Errorf("%q: exit code %s, want %s", tt.answer, code, tt.code)
+		}
+	}
+	out, err := again("memory", "list", "--global", "--json").Output()
+	if err != nil || strings.TrimSpace(string(out)) != "[]" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
