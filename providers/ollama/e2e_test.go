@@ -37,6 +37,7 @@ func TestEndToEnd(t *testing.T) {
 		{"TagsInArguments", e.tagsInArguments},
 		{"StoppedAtCall", e.stoppedAtCall},
 		{"Overflow", e.overflow},
+		{"Memory", e.memory},
 		{"Flags", e.flags},
 		{"Thought", e.thought},
 		{"VerboseThought", e.verboseThought},

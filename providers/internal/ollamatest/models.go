@@ -51,6 +51,16 @@ const (
 	NoteAnswer = "The note says when to meet."
 )
 
+// What is remembered in one conversation and found in another.
+const (
+	AskRemember    = "remember that the staging host is called heron"
+	RememberCall   = "<tool_code><name>remember</name><parameters>{\"text\": \"The staging host is called heron.\"}</parameters></tool_code>"
+	RememberAnswer = "I will remember it."
+	AskRecall      = "which host is staging?"
+	RecallCall     = "<tool_code><name>search_memory</name><parameters>{\"query\": \"staging host\"}</parameters></tool_code>"
+	RecallAnswer   = "The staging host is heron." // if the memory says so
+)
+
 // Padded begins and ends with white space.
 const Padded = "\n\n  padded reply  \n\n"
 
@@ -67,6 +77,8 @@ func Agent(native bool) *s.Model {
 			{When: after("tags-came-through"), Say: TagAnswer},
 			{When: after("hello-from-tool"), Say: Answer},
 			{When: after(NoteText), Say: NoteAnswer},
+			{When: after("[remember] Success"), Say: RememberAnswer},
+			{When: []s.Cond{s.LastContains("[search_memory] Success"), s.LastContains("The staging host is called heron.")}, Say: RecallAnswer},
 			{When: after("<observation>"), Say: "The observation was not what I expected."},
 			{When: after(AskCall), Say: Call + Invented},
 			{When: after(AskTags), Say: TagCall},
@@ -76,6 +88,8 @@ func Agent(native bool) *s.Model {
 			{When: after(AskNothing), Say: ""},
 			{When: after(AskPadded), Say: Padded},
 			{When: after(AskNote), Say: NoteCall},
+			{When: after(AskRemember), Say: RememberCall},
+			{When: after(AskRecall), Say: RecallCall},
 		},
 		Default: Greeting,
 	}
