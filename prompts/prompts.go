@@ -31,7 +31,9 @@ const (
 const DefaultIdentity = "You are mylm, an assistant that answers questions and gets work done on this computer with tools."
 
 // Names lists the templates there are.
-func Names() []string { return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory} }
+func Names() []string {
+	return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory}
+}
 
 // Environment tells the model where it is. It holds no time of day, so that
 // the system prompt stays the same and a backend's prefix cache keeps hitting.
