@@ -36,8 +36,9 @@ func (e *endToEnd) flags(t *testing.T, model string) {
 				"keep_alive": "10m0s", "think": false,
 			},
 		},
-		{"thinker-" + model, []string{"--num-ctx", "4096", "--keep-alive=-1", "--think", "on"}, map[string]any{
-			"options": map[string]any{"num_ctx": 4096.0}, "keep_alive": -1.0, "think": true,
+		// It takes a byte for a token.
+		{"thinker-" + model, []string{"--num-ctx", "8192", "--keep-alive=-1", "--think", "on"}, map[string]any{
+			"options": map[string]any{"num_ctx": 8192.0}, "keep_alive": -1.0, "think": true,
 		}},
 	}
 	for i, tt := range tests {

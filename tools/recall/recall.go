@@ -71,15 +71,21 @@ func newTool[In any](o Options, name, description string, e tools.Effect, run fu
 }
 
 type rememberInput struct {
-	Text string   `json:"text" jsonschema:"one fact, decision or wish in a sentence that can be understood without this conversation"`
-	Tags []string `json:"tags,omitempty" jsonschema:"a few words to find it by"`
+	Text string   `json:"text" jsonschema:"one fact in a sentence that makes sense by itself"`
+	Tags []string `json:"tags,omitempty" jsonschema:"words to find it by"`
 }
 
 // Remember makes the tool remember. Its effect is tools.Remembers: a call adds
 // to the store and touches nothing else. With Options.NoSave every call fails
 // with that reason.
 func Remember(o Options) (*tools.Tool, error) {
-	return newTool(o, RememberName, "Keep a note for later conversations.", tools.Remembers, (*recaller).remember)
+	t, err := newTool(o, RememberName, "Keep a note for later conversations.", tools.Remembers, (*recaller).remember)
+	if err != nil {
+		return nil, err
+	}
+	tags := t.Schema.Properties["tags"]
+	tags.Type, tags.Types = "array", nil // a slice may be nil in Go; the model need not know
+	return t, nil
 }
 
 func (r *recaller) remember(ctx context.Context, in rememberInput) (tools.Result, error) {

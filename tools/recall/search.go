@@ -24,10 +24,10 @@ const (
 )
 
 type searchInput struct {
-	Query  string `json:"query" jsonschema:"what to look for, in the words that were probably used; dates and names help"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"how many to show, 5 unless given, at most 20"`
-	Scope  string `json:"scope,omitempty" jsonschema:"project (unless given), session or all"`
-	After  string `json:"after,omitempty" jsonschema:"only from this date on, like 2026-01-31"`
+	Query  string `json:"query" jsonschema:"words that were probably used; names and dates help"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"5 unless given, at most 20"`
+	Scope  string `json:"scope,omitempty" jsonschema:"project unless given"`
+	After  string `json:"after,omitempty" jsonschema:"only from this date on: 2026-01-31"`
 	Before string `json:"before,omitempty" jsonschema:"only before this date"`
 }
 
@@ -96,7 +96,7 @@ func nothing(scope string) string {
 
 type readInput struct {
 	ID     string `json:"id" jsonschema:"as search_memory shows it"`
-	Around int    `json:"around,omitempty" jsonschema:"how many before and after it in the same conversation, at most 10"`
+	Around int    `json:"around,omitempty" jsonschema:"how many before and after it, at most 10"`
 }
 
 // maxAround bounds read_memory: twice ten and one fill the budget.
