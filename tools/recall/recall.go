@@ -46,9 +46,9 @@ type recaller struct{ Options }
 func newRecaller(o Options) (*recaller, error) {
 	switch {
 	case o.Open == nil:
-		return nil, errors.New("no memory: Open is nil")
+		return nil, errors.New("there is no memory: Open is nil")
 	case o.MaxBytes < 0:
-		return nil, fmt.Errorf("a budget (MaxBytes) of %d bytes; it must be 0 (for %d) or more", o.MaxBytes, DefaultMaxBytes)
+		return nil, fmt.Errorf("MaxBytes is %d; it must be 0 (for %d) or more", o.MaxBytes, DefaultMaxBytes)
 	case o.MaxBytes == 0:
 		o.MaxBytes = DefaultMaxBytes
 	}
