@@ -127,6 +127,9 @@ func (r *remembering) importFile(ctx context.Context) error {
 	in, size := io.Reader(r.streams.in), int64(0)
 	if path := c.Args().First(); path != "-" {
 		f, err := interruptibly(ctx, func() (*os.File, error) { return os.Open(path) })
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
 			return usageError("the file cannot be read: %v", err)
 		}

@@ -63,6 +63,7 @@ func TestInterruptWhileReading(t *testing.T) {
 		"file":   {"ask", "q", "--file", "fifo"},
 		"script": {"ask", "q", "-m", "scripted/fifo"},
 		"config": {"models"},
+		"import": {"memory", "import", "fifo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := command(t, nil, args...)
