@@ -11,62 +11,66 @@ import (
 // of its own. None of it may be an argument that would be lost, or a word that
 // speaks against the call.
 
-// around looks at what stands behind the arguments, or what was taken off
+// around looks at what stands behind the arguments, or behind what was taken off
 // around them. several says that a value there is another call.
 func (x *resolver) around(s string, several bool) *readError {
 	if x.bare || x.name == "" {
 		return nil
 	}
-	other := false // another name came
+	other := false // another name came: what follows is of its call
 	for s != "" {
-		i := strings.IndexByte(s, '<')
-		words := s
-		if i >= 0 {
-			words = s[:i]
+		words, tag := s, ""
+		if i := strings.IndexByte(s, '<'); i >= 0 {
+			words, tag = s[:i], s[i:]
 		}
 		words, _, value := strings.Cut(words, "{")
-		if !other && x.tagged {
+		if x.tagged && !other {
 			if err := x.remark(words); err != nil {
 				return err
 			}
-		}
-		switch {
-		case value && several, i < 0 && !value:
-			return nil
-		case value && !other && x.tagged:
-			return x.fail(Ambiguous, "a second value stands beside the arguments")
-		case i < 0:
-			return nil
-		}
-		s = s[i:]
-		if _, after, ok := strings.Cut(s[:min(len(s), maxElem)], "-->"); ok && strings.HasPrefix(s, "<!--") {
-			s = s[min(len(s), maxElem)-len(after):]
-			continue
-		}
-		e, ok := elemAt(s[:min(len(s), maxTag)])
-		if !ok {
-			s = s[1:]
-			continue
-		}
-		m, _ := matchTag(s[:e.n])
-		s = s[e.n:]
-		switch {
-		case e.closing, e.empty && x.property(e.argument()) == nil:
-		case m.tag == toolOpen, other && paramElements[e.fold]:
-			return nil
-		case nameElements[e.fold]:
-			other = true
-		case paramElements[e.fold], e.fold == "argkey", e.fold == "argvalue", x.property(e.argument()) != nil:
-			return x.fail(Ambiguous, fmt.Sprintf("<%s> stands behind the parameters", clip(e.name)))
-		default:
-			inside, n := insideOf(e, s)
-			if err := x.aside(child{e.name, inside}); err != nil {
-				return err
+			if value && !several {
+				return x.fail(Ambiguous, "a second value stands beside the arguments")
 			}
-			s = s[n:]
+		}
+		if value && several || tag == "" {
+			return nil
+		}
+		var err *readError
+		if s, err = x.behind(tag, &other); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// behind looks at the tag that begins s, behind the arguments, and returns what
+// follows it: nothing if that is another call.
+func (x *resolver) behind(s string, other *bool) (rest string, err *readError) {
+	if head := s[:min(len(s), maxElem)]; strings.HasPrefix(s, "<!--") {
+		if end := strings.Index(head, "-->"); end >= 0 {
+			return s[end+len("-->"):], nil
+		}
+	}
+	e, ok := elemAt(s[:min(len(s), maxTag)])
+	if !ok {
+		return s[1:], nil
+	}
+	m, _ := matchTag(s[:e.n])
+	rest = s[e.n:]
+	declared := x.property(e.argument()) != nil
+	switch {
+	case e.closing, e.empty && !declared:
+		return rest, nil
+	case m.tag == toolOpen, *other && paramElements[e.fold]:
+		return "", nil
+	case nameElements[e.fold]:
+		*other = true
+		return rest, nil
+	case declared, paramElements[e.fold], e.fold == "argkey", e.fold == "argvalue":
+		return "", x.fail(Ambiguous, fmt.Sprintf("<%s> stands behind the parameters", clip(e.name)))
+	}
+	inside, n := insideOf(e, rest)
+	return rest[n:], x.aside(child{e.name, inside})
 }
 
 // insideOf is the text of an element that begins s, up to its closing tag, and
@@ -129,13 +133,14 @@ func lastWord(words string) string {
 
 // denies reports whether words may say that a call is not meant.
 func denies(words string) bool {
-	words = strings.ToLower(words)
-	if strings.Contains(words, "n't") || strings.Contains(words, "n’t") || strings.Contains(words, "e.g") {
-		return true
-	}
-	for w := range strings.FieldsFuncSeq(words, func(r rune) bool { return r < 'a' || r > 'z' }) {
-		switch w {
-		case "not", "no", "never", "avoid", "wrong", "incorrect", "instead", "rather", "example", "instance", "outdated":
+	words = strings.ReplaceAll(strings.ToLower(words), "’", "'")
+	inWord := func(r rune) bool { return 'a' <= r && r <= 'z' || r == '\'' || r == '.' }
+	for w := range strings.FieldsFuncSeq(words, func(r rune) bool { return !inWord(r) }) {
+		switch w = strings.Trim(w, ".'"); w {
+		case "not", "no", "never", "avoid", "wrong", "incorrect", "instead", "rather", "example", "instance", "outdated", "e.g":
+			return true
+		}
+		if strings.HasSuffix(w, "n't") {
 			return true
 		}
 	}
@@ -190,14 +195,8 @@ func (x *resolver) settle() *readError {
 			}
 		}
 	}
-	given := map[string]bool{}
-	if x.args != nil && len(x.noise)+len(x.children) > 0 {
-		for _, m := range members(x.args) {
-			given[fold(m.key)] = true
-		}
-	}
 	for _, n := range x.noise {
-		if x.property(n.name) != nil && !given[fold(n.name)] {
+		if x.property(n.name) != nil && !hasMember(x.args, n.name) {
 			x.children = append(x.children, n)
 		}
 	}
@@ -212,10 +211,7 @@ func (x *resolver) settle() *readError {
 		}
 		x.children = nil
 	}
-	if x.tail != "" {
-		return x.around(x.tail, false)
-	}
-	return nil
+	return x.around(x.tail, false)
 }
 
 // clip shortens what is shown of a reply.

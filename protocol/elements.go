@@ -228,12 +228,16 @@ func (x *resolver) params(e elem) *readError {
 	x.unwrap()
 	x.blank()
 	rest := x.rest()
+	c, ok := elemAt(rest)
+	if ok && c.closing && strings.Contains(e.attrs, "=") {
+		return x.fromAttributes(e.attrs)
+	}
+	x.attrs = append(x.attrs, e.attrs)
 	switch {
 	case rest == "":
 		x.closed = x.closed && wasClosed
 		return x.unfinished()
 	case rest[0] == '{':
-		x.attrs = append(x.attrs, e.attrs)
 		return x.object()
 	case rest[0] == '"':
 		value, _, err := x.read()
@@ -248,15 +252,11 @@ func (x *resolver) params(e elem) *readError {
 		x.pos = start
 		return x.fail(NotObject, "the parameters must be one JSON object")
 	}
-	if c, ok := elemAt(rest); ok {
-		if c.closing && strings.Contains(e.attrs, "=") {
-			return x.fromAttributes(e.attrs)
-		}
-		x.attrs = append(x.attrs, e.attrs)
-		if c.closing {
-			x.args = json.RawMessage("{}")
-			return nil
-		}
+	if ok && c.closing {
+		x.args = json.RawMessage("{}")
+		return nil
+	}
+	if ok {
 		return x.paramElements()
 	}
 	text, _, found := strings.Cut(rest, "<")
@@ -338,7 +338,7 @@ func (x *resolver) fromChildren() (json.RawMessage, *readError) {
 		value := quoteJSON(c.value)
 		list := x.wantsList(c.name)
 		switch {
-		case at < 0 && list && blank(c.value):
+		case at < 0 && list && strings.TrimSpace(c.value) == "":
 			ms = append(ms, member{c.name, json.RawMessage("[]")})
 		case at < 0 && list && isItem(c.value):
 			ms = append(ms, member{c.name, json.RawMessage("[" + string(value) + "]")})
@@ -356,11 +356,11 @@ func (x *resolver) fromChildren() (json.RawMessage, *readError) {
 	return join(ms), nil
 }
 
-// isItem reports whether a text where a list is wanted is one item of it: not a
-// list in another form, nor nothing.
+// isItem reports whether a text where a list is wanted is one item of it, and not
+// a list in another form.
 func isItem(text string) bool {
 	text = strings.TrimSpace(text)
-	return !strings.ContainsAny(text[:1], `["'<-`) && !strings.Contains(text, "\n") && text != "null" && text != "None"
+	return strings.IndexAny(text, `["'<-`) != 0 && !strings.Contains(text, "\n") && text != "null" && text != "None"
 }
 
 func (x *resolver) wantsList(name string) bool {

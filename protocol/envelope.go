@@ -57,88 +57,115 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readErro
 	if depth > 4 {
 		return x.fail(NoName, "the call names no tool")
 	}
-	if value[0] == '[' {
-		list := elementsOf(value)
-		if len(list) == 0 {
-			return x.fail(NoName, "the list of calls is empty")
-		}
-		if err := x.fromJSON(list[0], missing, depth+1); err != nil {
-			return err
-		}
-		if len(list) > 1 {
-			y := &resolver{d: x.d}
-			if err := y.fromJSON(list[1], 0, depth+1); err != nil && err.reason == NoName {
-				return x.fail(Ambiguous, "a second value without a name follows the first")
-			}
-		}
-		return nil
-	}
-	if value[0] != '{' {
+	switch value[0] {
+	case '[':
+		return x.fromList(elementsOf(value), missing, depth)
+	case '{':
+	default:
 		return x.fail(NoName, "the call is not a JSON object")
 	}
-	var name, args, inner json.RawMessage
-	var rest, aside []member
-	argsKey := ""
-	for _, m := range members(value) {
-		switch key := fold(m.key); {
-		case (callKeys[key] || key == "function" && m.value[0] == '{') && inner == nil:
-			inner = m.value
-		case callKeys[key]:
-			return x.fail(Ambiguous, "two calls stand in one object")
-		case nameKeys[key] && m.value[0] == '"' && name == nil:
-			name = m.value
-		case argsKeys[key] && args == nil:
-			args, argsKey = m.value, m.key
-		case otherKeys[key] || noise[key]:
-			aside = append(aside, m)
-		default:
-			rest = append(rest, m)
-		}
-	}
+	p, err := x.partsOf(value)
 	switch {
-	case inner != nil && name != nil:
-		return x.fail(Ambiguous, "two tools are named in one call")
-	case inner != nil && args != nil:
-		return x.fail(Ambiguous, "the arguments stand beside the call")
-	case inner != nil:
-		if err := x.fromJSON(inner, missing, depth+1); err != nil {
-			return err
-		}
-		for _, m := range append(rest, aside...) {
-			if !otherKeys[fold(m.key)] && x.property(m.key) != nil {
-				return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the call", clip(m.key)))
-			}
-		}
-		return nil
-	case name == nil && args != nil && args[0] == '{' && missing == 1:
-		return x.swallowed(args, rest)
+	case err != nil:
+		return err
+	case p.inner != nil:
+		return x.fromInner(p, missing, depth)
+	case p.name == nil && p.args != nil && p.args[0] == '{' && missing == 1:
+		return x.swallowed(p.args, p.rest)
 	case missing > 0:
 		return x.fail(BadJSON, "a closing brace is missing")
-	case name == nil:
+	case p.name == nil:
 		return x.fail(NoName, "the call names no tool")
 	}
-	x.name = text(name)
-	if args != nil && args[0] != '{' && x.property(argsKey) != nil { // an argument of that name
-		rest, args = append(rest, member{argsKey, args}), nil
+	return x.fromParts(p)
+}
+
+// fromList takes the first of a list of calls.
+func (x *resolver) fromList(list []json.RawMessage, missing, depth int) *readError {
+	if len(list) == 0 {
+		return x.fail(NoName, "the list of calls is empty")
 	}
-	for _, m := range aside {
+	if err := x.fromJSON(list[0], missing, depth+1); err != nil || len(list) == 1 {
+		return err
+	}
+	y := &resolver{d: x.d}
+	if err := y.fromJSON(list[1], 0, depth+1); err != nil && err.reason == NoName {
+		return x.fail(Ambiguous, "a second value without a name follows the first")
+	}
+	return nil
+}
+
+// parts are the members of an object that may be a call.
+type parts struct {
+	name, args json.RawMessage
+	argsKey    string          // under which args stands
+	inner      json.RawMessage // a call, or a list of calls
+	aside      []member        // what stands beside every call, and thoughts
+	rest       []member
+}
+
+func (x *resolver) partsOf(object json.RawMessage) (p parts, err *readError) {
+	for _, m := range members(object) {
+		switch key := fold(m.key); {
+		case (callKeys[key] || key == "function" && m.value[0] == '{') && p.inner == nil:
+			p.inner = m.value
+		case callKeys[key]:
+			return p, x.fail(Ambiguous, "two calls stand in one object")
+		case nameKeys[key] && m.value[0] == '"' && p.name == nil:
+			p.name = m.value
+		case argsKeys[key] && p.args == nil:
+			p.args, p.argsKey = m.value, m.key
+		case otherKeys[key] || noise[key]:
+			p.aside = append(p.aside, m)
+		default:
+			p.rest = append(p.rest, m)
+		}
+	}
+	return p, nil
+}
+
+// fromInner reads a call that stands in a member of its own.
+func (x *resolver) fromInner(p parts, missing, depth int) *readError {
+	switch {
+	case p.name != nil:
+		return x.fail(Ambiguous, "two tools are named in one call")
+	case p.args != nil:
+		return x.fail(Ambiguous, "the arguments stand beside the call")
+	}
+	if err := x.fromJSON(p.inner, missing, depth+1); err != nil {
+		return err
+	}
+	for _, m := range slices.Concat(p.rest, p.aside) {
+		if !otherKeys[fold(m.key)] && x.property(m.key) != nil {
+			return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the call", clip(m.key)))
+		}
+	}
+	return nil
+}
+
+// fromParts reads a call whose name stands in the object.
+func (x *resolver) fromParts(p parts) *readError {
+	x.name = text(p.name)
+	args, rest := p.args, p.rest
+	if args != nil && args[0] != '{' && x.property(p.argsKey) != nil { // an argument of that name
+		rest, args = append(rest, member{p.argsKey, args}), nil
+	}
+	for _, m := range p.aside {
 		if x.property(m.key) != nil && !hasMember(args, m.key) && (args == nil || !isMeta(m)) {
 			rest = append(rest, m)
 		}
 	}
 	describes := func(m member) bool { return m.key == "description" && x.property(m.key) == nil }
-	defines := slices.ContainsFunc(rest, describes) && (args == nil || args[0] != '{')
-	if args != nil {
-		rest = slices.DeleteFunc(rest, describes)
-	}
+	described := slices.ContainsFunc(rest, describes)
 	switch {
-	case args == nil && !defines:
-		args = join(rest)
-	case defines, x.isSchema(args):
+	case described && (args == nil || args[0] != '{'), args != nil && x.isSchema(args):
 		x.name = ""
 		return x.fail(NoName, "it is the definition of a tool")
-	case len(rest) > 0:
-		return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", rest[0].key))
+	case args == nil:
+		return x.take(join(rest))
+	}
+	if rest = slices.DeleteFunc(rest, describes); len(rest) > 0 {
+		return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", clip(rest[0].key)))
 	}
 	return x.take(args)
 }
