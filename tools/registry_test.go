@@ -335,6 +335,7 @@ func TestEffect(t *testing.T) {
 		{tools.Runs, "runs", false, true},
 		{tools.Network, "network", false, false},
 		{tools.Remembers, "remembers", true, false},
+		{tools.Reads | tools.Leaves, "reads, outside", false, false},
 	}
 	for _, tt := range tests {
 		if tt.e.String() != tt.text || tt.e.OnlyReads() != tt.onlyReads || tt.e.Sensitive() != tt.sensitive {

@@ -23,18 +23,19 @@ const (
 	Runs                         // starts a program, which may do anything
 	Network                      // talks to other machines
 	Remembers                    // adds to mylm's own memory, where it can be looked at and deleted
+	Leaves                       // reaches files outside the workspace
 	None      Effect = 0
 )
 
-// OnlyReads reports whether the call talks to nobody and changes nothing,
-// unless it be mylm's own memory.
+// OnlyReads reports whether the call talks to nobody, stays in the workspace and
+// changes nothing, unless it be mylm's own memory.
 func (e Effect) OnlyReads() bool { return e&^(Reads|Remembers) == 0 }
 
 // Sensitive reports whether the call writes or runs something.
 func (e Effect) Sensitive() bool { return e&(Writes|Runs) != 0 }
 
 // effectNames are the effects in the order of their bits.
-var effectNames = []string{"reads", "writes", "runs", "network", "remembers"}
+var effectNames = []string{"reads", "writes", "runs", "network", "remembers", "outside"}
 
 // String lists the effects: "writes, runs".
 func (e Effect) String() string {
