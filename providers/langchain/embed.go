@@ -10,42 +10,80 @@ import (
 	"github.com/tmc/langchaingo/embeddings"
 
 	"mylm/providers"
+	"mylm/providers/internal/pieces"
 )
 
 // Embedder makes vectors with one of langchaingo's embedders. It may be used
 // by several goroutines at once if the one that it was made of may.
 type Embedder struct {
-	name  string
-	inner embeddings.Embedder
+	name   string
+	inner  embeddings.Embedder
+	model  *Model // knows how failures are told apart
+	pieces *pieces.Splitter
 }
+
+// pieceSize is how many bytes of a text are sent as one, to begin with: 8,192
+// tokens is what OpenAI's models take, and 3 bytes of English are at least one.
+const pieceSize = 8192 * 3
 
 // NewEmbedder makes an Embedder of any of langchaingo's. The name tells its
 // vectors from those of others; whoever changes the model changes it, too:
 // langchaingo cannot say which model it asks.
 func NewEmbedder(name string, e embeddings.Embedder) *Embedder {
-	return &Embedder{name: "langchain/" + name, inner: e}
+	return newEmbedder("langchain/"+name, e, New(nil, Options{Name: name}))
+}
+
+func newEmbedder(name string, e embeddings.Embedder, m *Model) *Embedder {
+	return &Embedder{name: name, inner: e, model: m, pieces: pieces.New(pieceSize)}
+}
+
+// OpenEmbedder makes an Embedder of a provider that speaks OpenAI's wire. Like
+// Open, it contacts nobody and reads neither environment nor files.
+func OpenEmbedder(provider string, c Config) (*Embedder, error) {
+	m, err := Open(provider, c)
+	if err != nil {
+		return nil, err
+	}
+	client, ok := m.llm.(embeddings.EmbedderClient)
+	switch {
+	case !ok || !m.back.embeds:
+		return nil, badConfig(m.back.Title+" makes no vectors here", "Name an embedding model of Ollama's, or of a provider that speaks OpenAI's wire.")
+	case m.config.Model == "":
+		return nil, badConfig("no embedding model is named", m.hintModels())
+	}
+	inner, err := embeddings.NewEmbedder(client, embeddings.WithStripNewLines(false))
+	if err != nil {
+		return nil, badConfig(m.shown(err.Error()), "")
+	}
+	return newEmbedder(provider+"/"+m.config.Model, inner, m), nil
 }
 
 // Name tells the vectors of this embedder from all others.
 func (e *Embedder) Name() string { return e.name }
 
-// EmbedDocuments gives a vector for each text. Errors are *providers.Error or
-// those of ctx.
+// Close drops idle connections. The embedder remains usable.
+func (e *Embedder) Close() { e.model.Close() }
+
+// EmbedDocuments gives a vector for each text. A text that is longer than the
+// model takes is split; its vector is the mean of those of its parts, of which
+// the first 16 count. Errors are *providers.Error or those of ctx.
 func (e *Embedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	if len(texts) == 0 {
-		return nil, ctx.Err()
-	}
-	return e.call(ctx, len(texts), func(ctx context.Context) ([][]float32, error) {
-		return e.inner.EmbedDocuments(ctx, texts)
-	})
+	return e.embed(ctx, texts, e.inner.EmbedDocuments)
 }
 
 // EmbedQuery gives the vector of a question. Its errors are those of
 // EmbedDocuments.
 func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
-	v, err := e.call(ctx, 1, func(ctx context.Context) ([][]float32, error) {
-		v, err := e.inner.EmbedQuery(ctx, text)
-		return [][]float32{v}, err
+	v, err := e.embed(ctx, []string{text}, func(ctx context.Context, texts []string) ([][]float32, error) {
+		vectors := make([][]float32, len(texts))
+		for i, text := range texts { // one, unless the question is very long
+			v, err := e.inner.EmbedQuery(ctx, text)
+			if err != nil {
+				return nil, err
+			}
+			vectors[i] = v
+		}
+		return vectors, nil
 	})
 	if err != nil {
 		return nil, err
@@ -53,10 +91,19 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 	return v[0], nil
 }
 
+func (e *Embedder) embed(ctx context.Context, texts []string, ask pieces.Ask) ([][]float32, error) {
+	v, err := e.pieces.Embed(ctx, "", texts, func(ctx context.Context, texts []string) ([][]float32, error) { return e.call(ctx, texts, ask) })
+	if errors.Is(err, pieces.ErrUnusable) {
+		return nil, &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err, Message: fmt.Sprintf("%s: %v", e.name, err),
+			Hint: "Check the embedder's address and model; searching by words works without it."}
+	}
+	return v, err
+}
+
 // call asks in a goroutine of its own: a client that does not heed its context
 // must not hold up the caller, and one that panics over an empty answer must
 // not end the process.
-func (e *Embedder) call(ctx context.Context, want int, ask func(context.Context) ([][]float32, error)) ([][]float32, error) {
+func (e *Embedder) call(ctx context.Context, texts []string, ask pieces.Ask) ([][]float32, error) {
 	type answer struct {
 		vectors [][]float32
 		err     error
@@ -66,6 +113,9 @@ func (e *Embedder) call(ctx context.Context, want int, ask func(context.Context)
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
+	x := e.model.exchange(call, asked{})
+	x.wire = wire{}
+	bound := x.bind(call)
 	done := make(chan answer, 1)
 	go func() {
 		var a answer
@@ -75,7 +125,7 @@ func (e *Embedder) call(ctx context.Context, want int, ask func(context.Context)
 			}
 			done <- a
 		}()
-		a.vectors, a.err = ask(call)
+		a.vectors, a.err = ask(bound, texts)
 	}()
 	var a answer
 	select {
@@ -88,34 +138,15 @@ func (e *Embedder) call(ctx context.Context, want int, ask func(context.Context)
 		case <-done:
 		case <-patience.C:
 		}
-		return nil, ctx.Err()
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if a.err == nil {
-		a.err = fits(a.vectors, want)
-	}
-	if a.err != nil {
-		return nil, &providers.Error{Kind: providers.ServerFault, Err: a.err,
-			Message: fmt.Sprintf("no vectors from %s: %v", e.name, a.err),
-			Hint:    "Check the embedder's key, address and model; searching by words works without it."}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if fault := e.model.failure(x, a.err); fault != nil {
+		fault.Message = "no vectors from " + e.name + ": " + fault.Message
+		return nil, fault
 	}
 	return a.vectors, nil
-}
-
-// fits tells whether an answer has a vector for each text.
-func fits(vectors [][]float32, want int) error {
-	if len(vectors) != want {
-		return fmt.Errorf("%d for %d texts", len(vectors), want)
-	}
-	for _, v := range vectors {
-		if len(v) == 0 {
-			return errors.New("one is empty")
-		}
-		if len(v) != len(vectors[0]) {
-			return fmt.Errorf("one has %d numbers, another %d", len(vectors[0]), len(v))
-		}
-	}
-	return nil
 }

@@ -2,14 +2,13 @@ package langchain_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/tmc/langchaingo/embeddings"
-	"github.com/tmc/langchaingo/llms/openai"
 
 	"mylm/providers"
 	"mylm/providers/langchain"
@@ -60,7 +59,7 @@ func TestEmbedderFaults(t *testing.T) {
 	}{
 		"refused": {nil, refused, "no such key"},
 		"nothing": {nil, nil, ""},
-		"few":     {[][]float32{{1}}, nil, "1 for 2 texts"},
+		"few":     {[][]float32{{1}}, nil, "1 vectors for 2 texts"},
 		"empty":   {[][]float32{{}, {}}, nil, "empty"},
 		"uneven":  {[][]float32{{1}, {1, 2}}, nil, "2"},
 	} {
@@ -98,27 +97,95 @@ func TestEmbedderCancelled(t *testing.T) {
 	}
 }
 
-// One that langchaingo makes itself, over the wire.
-func TestEmbedderOfOpenAI(t *testing.T) {
+// vectorsOf is a server of OpenAI's wire that refuses long texts and answers
+// with a text's length.
+func vectorsOf(t *testing.T, limit int, refuse http.HandlerFunc) (*httptest.Server, *[]string) {
+	t.Helper()
+	var bodies []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/embeddings" {
-			http.NotFound(w, r)
+		body, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, r.Header.Get("Authorization")+" "+r.URL.Path+" "+string(body))
+		if refuse != nil {
+			refuse(w, r)
 			return
 		}
+		var in struct{ Input []string }
+		json.Unmarshal(body, &in)
+		type vector struct {
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		}
+		var out []vector
+		for i, text := range in.Input {
+			if len(text) > limit {
+				w.WriteHeader(http.StatusBadRequest)
+				io.WriteString(w, `{"error":{"message":"This model's maximum context length is 8192 tokens, however you requested 9000 tokens (9000 in your prompt; 0 for the completion). Please reduce your prompt.","type":"invalid_request_error","param":null,"code":null}}`)
+				return
+			}
+			out = append(out, vector{i, []float32{float32(len(text)), 1}})
+		}
 		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(`{"data":[{"index":0,"embedding":[0.5,0.5]},{"index":1,"embedding":[1,0]}]}`))
+		json.NewEncoder(w).Encode(map[string]any{"data": out})
 	}))
-	defer s.Close()
-	llm, err := openai.New(openai.WithBaseURL(s.URL+"/v1"), openai.WithToken("k"), openai.WithEmbeddingModel("m"), openai.WithHTTPClient(s.Client()))
+	t.Cleanup(s.Close)
+	return s, &bodies
+}
+
+func TestOpenEmbedder(t *testing.T) {
+	s, bodies := vectorsOf(t, 1000, nil)
+	e, err := langchain.OpenEmbedder("openai", langchain.Config{Model: "text-embedding-3-small", Key: "sk-key", BaseURL: s.URL + "/v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner, err := embeddings.NewEmbedder(llm)
-	if err != nil {
-		t.Fatal(err)
+	defer e.Close()
+	if e.Name() != "openai/text-embedding-3-small" {
+		t.Error(e.Name())
 	}
-	v, err := langchain.NewEmbedder("openai/m", inner).EmbedDocuments(t.Context(), []string{"a", "b"})
-	if err != nil || len(v) != 2 || v[1][0] != 1 {
+	v, err := e.EmbedDocuments(t.Context(), []string{"a\nb", "long " + strings.Repeat("word ", 2000)})
+	if err != nil || len(v) != 2 || v[0][0] <= v[0][1] || v[1][0] <= v[1][1] {
 		t.Error(v, err)
+	}
+	if v, err := e.EmbedQuery(t.Context(), "ab"); err != nil || v[0] != 2 {
+		t.Error(v, err)
+	}
+	if first := (*bodies)[0]; !strings.HasPrefix(first, "Bearer sk-key /v1/embeddings ") || !strings.Contains(first, `"model":"text-embedding-3-small"`) || !strings.Contains(first, `a\nb`) {
+		t.Error(first)
+	}
+}
+
+func TestOpenEmbedderFaults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		refuse http.HandlerFunc
+		kind   providers.Kind
+	}{
+		"key": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`, 401)
+		}, providers.Auth},
+		"limit": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"error":{"message":"Rate limit reached"}}`, 429)
+		}, providers.RateLimited},
+		"nothing": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"data":[]}`) }, providers.ServerFault},
+		"page":    {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `<html>hello</html>`) }, providers.Unreachable},
+		"cut": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			io.WriteString(w, `{"data":[{"ind`)
+		}, providers.Interrupted},
+	} {
+		s, _ := vectorsOf(t, 0, tt.refuse)
+		e, err := langchain.OpenEmbedder("llamacpp", langchain.Config{Model: "m", BaseURL: s.URL + "/v1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.EmbedDocuments(t.Context(), []string{"a", "b"})
+		var fault *providers.Error
+		if !errors.As(err, &fault) || fault.Kind != tt.kind || !strings.Contains(err.Error(), "llamacpp/m") {
+			t.Errorf("%s: %s %v", name, providers.KindOf(err), err)
+		}
+		e.Close()
+	}
+	for provider, c := range map[string]langchain.Config{"anthropic": {Model: "m", Key: "k"}, "openai": {Key: "k"}, "nobody": {}} {
+		if _, err := langchain.OpenEmbedder(provider, c); providers.KindOf(err) != providers.BadRequest {
+			t.Errorf("%s: %v", provider, err)
+		}
 	}
 }

@@ -65,6 +65,7 @@ func speaksOpenAI(d dialect, p Provider) backend {
 	return backend{
 		Provider: p,
 		open:     openOpenAI,
+		embeds:   true,
 		anyModel: d.anyModel,
 		list:     lister{path: "/models", windows: d.windows, authorize: bearer, read: openAIModels},
 		wire: wire{
@@ -82,7 +83,7 @@ func openOpenAI(c Config, client *http.Client) (llms.Model, error) {
 		key = "none" // langchaingo insists; the header does not go out
 	}
 	// All that langchaingo would look up in the environment is given here.
-	return openai.New(openai.WithToken(key), openai.WithBaseURL(c.BaseURL), openai.WithModel(c.Model),
+	return openai.New(openai.WithToken(key), openai.WithBaseURL(c.BaseURL), openai.WithModel(c.Model), openai.WithEmbeddingModel(c.Model),
 		openai.WithOrganization(c.Settings["organization"]), openai.WithAPIType(openai.APITypeOpenAI), openai.WithHTTPClient(client))
 }
 

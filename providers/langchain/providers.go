@@ -67,6 +67,7 @@ type backend struct {
 	// check looks at what is particular to the provider. May be nil.
 	check func(c Config) error
 
+	embeds     bool   // it also makes vectors: open gives an embeddings.EmbedderClient
 	anyModel   bool   // the model needs no name: the server has one
 	oneMessage bool   // langchaingo reads the first message only
 	oneSystem  bool   // one system message only

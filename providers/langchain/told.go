@@ -98,13 +98,7 @@ func withoutKey(text, key string) string {
 }
 
 func (m *Model) describeOverflow(e *providers.Error) {
-	e.Message = "the conversation does not fit the model's context window"
-	switch {
-	case e.PromptTokens > 0 && e.Window > 0:
-		e.Message = fmt.Sprintf("the conversation (%d tokens) does not fit the model's context window (%d tokens)", e.PromptTokens, e.Window)
-	case e.Window > 0:
-		e.Message = fmt.Sprintf("the conversation does not fit the model's context window (%d tokens)", e.Window)
-	}
+	httpfault.DescribeOverflow(e)
 	e.Hint = "Give it less text, or choose a model with a larger window."
 	if m.back.BaseURL != "" && !m.back.NeedsKey {
 		e.Hint = "Give it less text, or start the server with a larger window."

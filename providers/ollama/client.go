@@ -112,6 +112,29 @@ func (c *Client) Model(name string, o ModelOptions) *Model {
 // itself, a few at a time; whether models think only if at most 20 would have
 // to be asked.
 func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
+	list, err := c.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, err := c.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := c.factsOf(ctx, list, true)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	models := make([]providers.ModelInfo, len(list))
+	for i, l := range list {
+		info := all[i].info()
+		info.Window, info.Loaded = running.window(l.Name)
+		models[i] = providers.ModelInfo{Name: l.Name, Size: l.Size, Modified: l.ModifiedAt, Info: info}
+	}
+	return models, nil
+}
+
+// list is what the server says of the models that it has.
+func (c *Client) list(ctx context.Context) ([]api.ListModelResponse, error) {
 	var list *api.ListResponse
 	err := c.call(ctx, "", func(a *api.Client) (err error) {
 		list, err = a.List(ctx)
@@ -120,21 +143,7 @@ func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	running, err := c.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	all := c.factsOf(ctx, list.Models)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	models := make([]providers.ModelInfo, len(list.Models))
-	for i, l := range list.Models {
-		info := all[i].info()
-		info.Window, info.Loaded = running.window(l.Name)
-		models[i] = providers.ModelInfo{Name: l.Name, Size: l.Size, Modified: l.ModifiedAt, Info: info}
-	}
-	return models, nil
+	return list.Models, nil
 }
 
 // loaded is the models in memory and their windows.

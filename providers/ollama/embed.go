@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/ollama/ollama/api"
 	"github.com/ollama/ollama/types/model"
 
 	"mylm/providers"
 	"mylm/providers/internal/httpfault"
+	"mylm/providers/internal/pieces"
 )
 
 // Embedder turns texts into vectors with a model of an Ollama server. It may be
@@ -24,15 +22,12 @@ type Embedder struct {
 	model   string
 	name    string
 	prompts prompts
-	piece   atomic.Int64 // bytes of a text that are sent as one
+	pieces  *pieces.Splitter
 }
 
 const (
-	batchSize   = 32   // texts in a request: enough to keep a server busy, few enough to cancel
-	maxPieces   = 16   // of a text; what is behind them does not count
 	tokenBytes  = 3    // of English are at least one token, by and large
 	usualWindow = 2048 // tokens; servers may load a model with no more
-	leastPiece  = 32   // bytes; a model that takes less takes nothing
 )
 
 // Embedder finds an embedding model among those that are installed; nothing is
@@ -40,18 +35,14 @@ const (
 // that installing another one changes nothing; an error of the kind
 // providers.ModelMissing says that there is none.
 func (c *Client) Embedder(ctx context.Context, name string) (*Embedder, error) {
-	var list *api.ListResponse
-	err := c.call(ctx, "", func(a *api.Client) (err error) {
-		list, err = a.List(ctx)
-		return err
-	})
+	list, err := c.list(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if name == "" {
-		return c.firstEmbedder(ctx, list.Models)
+		return c.firstEmbedder(ctx, list)
 	}
-	i := slices.IndexFunc(list.Models, func(l api.ListModelResponse) bool { return fullName(l.Name) == fullName(name) })
+	i := slices.IndexFunc(list, func(l api.ListModelResponse) bool { return fullName(l.Name) == fullName(name) })
 	if i < 0 {
 		return nil, &providers.Error{Kind: providers.ModelMissing, Hint: c.pullHint(ctx, name),
 			Message: fmt.Sprintf("Ollama: model %q not found", httpfault.OneLine(name))}
@@ -71,11 +62,11 @@ func (c *Client) Embedder(ctx context.Context, name string) (*Embedder, error) {
 	}
 	arch, _ := s.ModelInfo["general.architecture"].(string)
 	trained, _ := s.ModelInfo[arch+".context_length"].(float64)
-	return c.newEmbedder(list.Models[i], int(trained)), nil
+	return c.newEmbedder(list[i], int(trained)), nil
 }
 
 func (c *Client) firstEmbedder(ctx context.Context, list []api.ListModelResponse) (*Embedder, error) {
-	first, all := -1, c.factsOf(ctx, list)
+	first, all := -1, c.factsOf(ctx, list, false)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -101,7 +92,7 @@ func (c *Client) newEmbedder(l api.ListModelResponse, trained int) *Embedder {
 	if trained > 0 {
 		window = min(window, trained)
 	}
-	e.piece.Store(int64(max(leastPiece, window*tokenBytes)))
+	e.pieces = pieces.New(window * tokenBytes)
 	return e
 }
 
@@ -114,15 +105,7 @@ func (e *Embedder) Name() string { return e.name }
 // the first 16 count. Nothing is cut off in silence by the server. Errors are
 // *providers.Error or those of ctx.
 func (e *Embedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	vectors := make([][]float32, 0, len(texts))
-	for some := range slices.Chunk(texts, batchSize) {
-		v, err := e.embed(ctx, e.prompts.document, some)
-		if err != nil {
-			return nil, err
-		}
-		vectors = append(vectors, v...)
-	}
-	return vectors, nil
+	return e.embed(ctx, e.prompts.document, texts)
 }
 
 // EmbedQuery gives the vector of a question, to be compared with those of
@@ -135,44 +118,13 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 	return v[0], nil
 }
 
-// embed gives a vector for each text. How many bytes a model takes depends on
-// the text, so that the length of a piece is found out by trying.
 func (e *Embedder) embed(ctx context.Context, prompt string, texts []string) ([][]float32, error) {
-	for {
-		size := e.piece.Load()
-		v, err := e.try(ctx, prompt, texts, int(size))
-		var fault *providers.Error
-		if !errors.As(err, &fault) || fault.Kind != providers.Overflow || size <= leastPiece {
-			return v, err
-		}
-		e.piece.CompareAndSwap(size, max(leastPiece, size/2))
+	v, err := e.pieces.Embed(ctx, prompt, texts, e.request)
+	if errors.Is(err, pieces.ErrUnusable) {
+		return nil, &providers.Error{Kind: providers.ServerFault, Hint: hintReload, Permanent: true, Err: err,
+			Message: fmt.Sprintf("Ollama: %q: %v", httpfault.OneLine(e.model), err)}
 	}
-}
-
-func (e *Embedder) try(ctx context.Context, prompt string, texts []string, size int) ([][]float32, error) {
-	var pieces []string
-	var of []int // the text of each piece
-	for i, text := range texts {
-		for _, p := range split(text, size, maxPieces) {
-			pieces, of = append(pieces, prompt+p), append(of, i)
-		}
-	}
-	vectors := make([][]float32, len(texts))
-	at := 0
-	for some := range slices.Chunk(pieces, batchSize) {
-		got, err := e.request(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		for i, v := range got {
-			t := of[at]
-			if err := sum(&vectors[t], v, len(some[i])); err != nil {
-				return nil, e.unusable(err.Error())
-			}
-			at++
-		}
-	}
-	return vectors, nil
+	return v, err
 }
 
 func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, error) {
@@ -185,61 +137,7 @@ func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, er
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Embeddings) != len(texts) {
-		return nil, e.unusable(fmt.Sprintf("%d vectors for %d texts", len(r.Embeddings), len(texts)))
-	}
 	return r.Embeddings, nil
-}
-
-func (e *Embedder) unusable(what string) error {
-	return &providers.Error{Kind: providers.ServerFault, Hint: hintReload, Permanent: true,
-		Message: fmt.Sprintf("Ollama: the vectors of %q cannot be used: %s", httpfault.OneLine(e.model), what)}
-}
-
-// sum adds a vector to the others of its text: each counts by the length of its
-// piece, whatever its own.
-func sum(to *[]float32, v []float32, weight int) error {
-	if len(v) == 0 {
-		return errors.New("one is empty")
-	}
-	if *to == nil {
-		*to = make([]float32, len(v))
-	}
-	if len(*to) != len(v) {
-		return fmt.Errorf("one has %d numbers, another %d", len(*to), len(v))
-	}
-	var square float64
-	for _, x := range v {
-		square += float64(x) * float64(x)
-	}
-	if square == 0 {
-		return nil
-	}
-	scale := float64(weight) / math.Sqrt(square)
-	for i, x := range v {
-		(*to)[i] += float32(float64(x) * scale)
-	}
-	return nil
-}
-
-// split cuts a text into at most n pieces of at most size bytes, at white space
-// if there is some in the second half of a piece.
-func split(text string, size, n int) []string {
-	var pieces []string
-	for len(text) > size && len(pieces) < n-1 {
-		end := size
-		for end > 0 && !utf8.RuneStart(text[end]) {
-			end--
-		}
-		if space := strings.LastIndexAny(text[:end], " \t\r\n"); space > size/2 {
-			end = space + 1
-		}
-		pieces, text = append(pieces, text[:end]), text[end:]
-	}
-	if len(text) > size {
-		text = strings.ToValidUTF8(text[:size], "")
-	}
-	return append(pieces, text)
 }
 
 // prompts are what a model was trained to find before a text.

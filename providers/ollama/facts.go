@@ -68,8 +68,9 @@ const (
 )
 
 // factsOf returns what the list tells, completed by showing the models that it
-// tells too little of. One that cannot be shown keeps what the list tells.
-func (c *Client) factsOf(ctx context.Context, list []api.ListModelResponse) []facts {
+// tells too little of; thinking says whether it matters which models think. One
+// that cannot be shown keeps what the list tells.
+func (c *Client) factsOf(ctx context.Context, list []api.ListModelResponse, thinking bool) []facts {
 	all := make([]facts, len(list))
 	var silent, unsure []int
 	for i, l := range list {
@@ -77,7 +78,7 @@ func (c *Client) factsOf(ctx context.Context, list []api.ListModelResponse) []fa
 		switch {
 		case l.Capabilities == nil:
 			silent = append(silent, i)
-		case all[i].chats && !all[i].thinks:
+		case thinking && all[i].chats && !all[i].thinks:
 			unsure = append(unsure, i)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ollama/ollama/api"
-
 	"mylm/providers"
 	"mylm/providers/internal/httpfault"
 )
@@ -51,19 +49,15 @@ func (c *Client) hintScheme() string {
 // If the list does not come either, the hint goes without.
 func (c *Client) pullHint(ctx context.Context, name string) string {
 	hint := fmt.Sprintf("Install it with `ollama pull %s`.", name)
-	var list *api.ListResponse
-	err := c.call(ctx, "", func(a *api.Client) (err error) {
-		list, err = a.List(ctx)
-		return err
-	})
+	list, err := c.list(ctx)
 	if err != nil {
 		return hint
 	}
-	if len(list.Models) == 0 {
+	if len(list) == 0 {
 		return hint + "\nNo model is installed yet."
 	}
-	names := make([]string, 0, len(list.Models))
-	for _, m := range list.Models {
+	names := make([]string, 0, len(list))
+	for _, m := range list {
 		names = append(names, httpfault.OneLine(m.Name))
 	}
 	if close := httpfault.Near(name, names); len(close) > 0 {
@@ -83,12 +77,6 @@ func withWindow(err error, numCtx int) error {
 }
 
 func describeOverflow(e *providers.Error) {
-	e.Message = "the conversation does not fit the model's context window"
-	switch {
-	case e.PromptTokens > 0 && e.Window > 0:
-		e.Message = fmt.Sprintf("the conversation (%d tokens) does not fit the model's context window (%d tokens)", e.PromptTokens, e.Window)
-	case e.Window > 0:
-		e.Message = fmt.Sprintf("the conversation does not fit the model's context window (%d tokens)", e.Window)
-	}
+	httpfault.DescribeOverflow(e)
 	e.Hint = "Give it less text, or a larger window with --num-ctx, as far as the model and the memory allow."
 }

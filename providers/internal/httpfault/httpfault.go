@@ -3,11 +3,14 @@ package httpfault
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"mylm/providers"
 )
 
 // IsTLS reports whether err is about the secure connection.
@@ -64,4 +67,16 @@ func OneLine(s string) string {
 		}
 	}
 	return s
+}
+
+// DescribeOverflow says in the message of an error of the kind
+// providers.Overflow what does not fit into what, as far as it is known.
+func DescribeOverflow(e *providers.Error) {
+	e.Message = "the conversation does not fit the model's context window"
+	switch {
+	case e.PromptTokens > 0 && e.Window > 0:
+		e.Message = fmt.Sprintf("the conversation (%d tokens) does not fit the model's context window (%d tokens)", e.PromptTokens, e.Window)
+	case e.Window > 0:
+		e.Message = fmt.Sprintf("the conversation does not fit the model's context window (%d tokens)", e.Window)
+	}
 }
