@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mylm/memory"
+	"mylm/memory/hashed"
 )
 
 // childEnv makes the test binary a process that uses a memory: its value is
@@ -38,6 +39,11 @@ func child() {
 		s.Close()
 	case "search":
 		if _, err := s.Search(ctx, memory.Query{Text: question}); err != nil {
+			fail(err)
+		}
+		s.Close()
+	case "embed":
+		if err := s.Embed(ctx, hashed.Embedder{}, func(done, _ int) { fmt.Println(done) }); err != nil {
 			fail(err)
 		}
 		s.Close()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mylm/memory"
+	"mylm/memory/hashed"
 )
 
 // TestKilledWriters kills two processes that write, again and again, in the
@@ -118,6 +119,61 @@ func TestKilledOpening(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestKilledEmbedding kills a process that changes the embedder of a memory. It
+// always opens, goes on where it was, and searches work meanwhile.
+func TestKilledEmbedding(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	want := sample(t, path, 3000)
+	first := open(t, path)
+	if err := first.Embed(t.Context(), newMeaning(), nil); err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+	prepared, stopped := read(t, path), 0
+	for range rounds(2, 40) {
+		write(t, path, prepared)
+		for range 5 {
+			cmd, out := start(t, "embed", path)
+			timer := time.AfterFunc(time.Duration(rand.IntN(150_000))*time.Microsecond, func() { cmd.Process.Kill() })
+			told := 0
+			for out.Scan() {
+				fmt.Sscan(out.Text(), &told)
+			}
+			cmd.Wait() // killed or done
+			timer.Stop()
+			s := open(t, path)
+			if got := contents(t, s); len(got) != len(want) {
+				t.Fatalf("%d documents are there, want %d", len(got), len(want))
+			}
+			st, err := s.Stats(t.Context())
+			if err != nil || st.Vectors["hashed/1"] < told {
+				t.Fatalf("%d vectors of %d that were told, %v", st.Vectors["hashed/1"], told, err)
+			}
+			if 0 < st.Vectors["hashed/1"] && st.Vectors["hashed/1"] < len(want) {
+				stopped++
+			}
+			if st.Vectors["hashed/1"]+st.Vectors["meaning/1"] < len(want) {
+				t.Fatalf("the old vectors went before the new ones were there: %v", st.Vectors)
+			}
+			search(t, s, memory.Query{Text: "words of number 7"})
+			healthy(t, s)
+			s.Close()
+		}
+		s := open(t, path)
+		if err := s.Embed(t.Context(), hashed.Embedder{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if st, err := s.Stats(t.Context()); err != nil || len(st.Vectors) != 1 || st.Vectors["hashed/1"] != len(want) {
+			t.Fatalf("%v, %v", st.Vectors, err)
+		}
+		s.Close()
+	}
+	if stopped == 0 {
+		t.Error("no process was killed in the middle")
+	}
+	t.Logf("%d were killed in the middle", stopped)
 }
 
 // TestTogetherProcesses has two processes write the same at once.

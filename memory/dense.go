@@ -30,6 +30,7 @@ import (
 // called without names, for which it deletes everything.
 type dense struct {
 	embedder Embedder
+	floor    func(document []float32) float32 // what is not nearer is not near
 	tell     func(error)
 	behind   sync.Once
 
@@ -57,7 +58,11 @@ type similar struct {
 }
 
 func newDense(e Embedder, warn func(error)) *dense {
-	return &dense{embedder: e, tell: warn, turn: make(chan struct{}, 1)}
+	d := &dense{embedder: e, tell: warn, turn: make(chan struct{}, 1), floor: func([]float32) float32 { return 0 }}
+	if f, ok := e.(interface{ Floor([]float32) float32 }); ok {
+		d.floor = f.Floor
+	}
+	return d
 }
 
 func (d *dense) warn(err error) {
@@ -66,22 +71,27 @@ func (d *dense) warn(err error) {
 	}
 }
 
-// sayBehind tells once that most documents still have no vector, and why if
-// another embedder was used before.
-func (d *dense) sayBehind(ctx context.Context, s *Store) error {
+// many is how many searches like the last one may be needed to catch up before
+// the user hears of it.
+const many = 10
+
+// sayBehind tells once that most documents still have no vector, if that will
+// take a while or is because another embedder was used before. Made is how many
+// this search has embedded.
+func (d *dense) sayBehind(ctx context.Context, s *Store, made int) error {
 	st, err := s.Stats(ctx)
 	if err != nil {
 		return err
 	}
 	done := st.Vectors[d.embedder.Name()]
-	if 2*done > st.Documents {
-		return nil
-	}
 	was := ""
 	for name, n := range st.Vectors {
 		if name != d.embedder.Name() && n > 0 {
 			was = fmt.Sprintf("; before, it was %s", name)
 		}
+	}
+	if 2*done > st.Documents || was == "" && st.Documents-done <= many*made {
+		return nil
 	}
 	d.behind.Do(func() {
 		d.warn(fmt.Errorf("%d of %d memories have a vector of %s%s: `mylm memory reindex` makes the others at once, searching makes some each time",
@@ -303,7 +313,7 @@ func (d *dense) query(ctx context.Context, wanted []uint32, vector []float32, k 
 			if err != nil {
 				return nil, err
 			}
-			if r.Similarity > 0 && (others == 0 || is[uint32(doc)]) {
+			if r.Similarity > max(0, d.floor(r.Embedding)) && (others == 0 || is[uint32(doc)]) {
 				found = append(found, similar{uint32(doc), r.Similarity})
 			}
 		}

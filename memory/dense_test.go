@@ -204,6 +204,27 @@ func TestVectorsStayInScope(t *testing.T) {
 	}
 }
 
+// floored has a floor.
+type floored struct {
+	*meaning
+	floor float32
+}
+
+func (f floored) Floor([]float32) float32 { return f.floor }
+
+func TestWhatIsNotNearIsNotFound(t *testing.T) {
+	s := fresh(t)
+	add(t, s, memory.Document{Text: "an automobile, tea and a drink and tea"}, memory.Document{Text: "an automobile"})
+	for floor, want := range map[float32][]string{
+		0: {"an automobile", "an automobile, tea and a drink and tea"}, 0.9: {"an automobile"}, 1: nil,
+	} {
+		s.Use(floored{newMeaning(), floor}, unexpected(t))
+		if got := textsOf(search(t, s, memory.Query{Text: "car"})); !slices.Equal(got, want) {
+			t.Errorf("floor %v: %q, want %q", floor, got, want)
+		}
+	}
+}
+
 // The order of equally near documents, and which of them are left out, must
 // not depend on chance.
 func TestVectorsTie(t *testing.T) {

@@ -20,8 +20,13 @@
 // is recorded again is the same document with a higher count.
 //
 // The store is one SQLite file. The texts in it are the truth. The index of
-// words is made from them and can be made again; so are the vectors, which
-// whoever has an embedder puts in and takes out.
+// words is made from them and can be made again; so are the vectors.
+//
+// An embedder makes vectors of texts, and what is near to a question is found
+// though it shares no word with it. Use names the one that searches have;
+// memory/hashed needs nothing installed, providers/ollama and
+// providers/langchain have those of models. A search embeds some of what has no
+// vector yet, Embed all of it.
 //
 // # What can be relied on
 //

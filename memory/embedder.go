@@ -12,6 +12,10 @@ import (
 
 // Embedder turns texts into vectors, so that texts which mean much the same are
 // near to each other. It is safe for concurrent use.
+//
+// It may also have the method Floor(document []float32) float32: a document that
+// is not nearer to a question than that is not found by its vector. Nearness is
+// the cosine of the angle between the two. Without the method the floor is 0.
 type Embedder interface {
 	// Name tells the embedder's vectors from all others. It changes with
 	// whatever changes them: the model, its version, what is put before a text.
@@ -151,16 +155,17 @@ func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 // catchUp embeds for a while, so that whoever only ever searches gets there,
 // too.
 func (s *Store) catchUp(ctx context.Context, d *dense) error {
+	made := 0
 	for end := s.now().Add(patience); ; {
 		n, err := s.embedBatch(ctx, d.embedder, portion)
 		if errors.Is(err, ErrDimension) {
 			err = fmt.Errorf("%w: `mylm memory reindex` does that", err)
 		}
-		if err != nil || n < portion {
+		if made += n; err != nil || n < portion {
 			return err
 		}
 		if s.now().After(end) {
-			return d.sayBehind(ctx, s)
+			return d.sayBehind(ctx, s, made)
 		}
 	}
 }

@@ -124,6 +124,8 @@ func TestChangedEmbedderIsTold(t *testing.T) {
 	for i := range 200 {
 		add(t, s, memory.Document{Text: fmt.Sprint("automobile ", i)})
 	}
+	s.Use(m, unexpected(t)) // soon done: nothing to speak of
+	search(t, s, memory.Query{Text: "car"})
 	if err := s.Embed(t.Context(), m, nil); err != nil {
 		t.Fatal(err)
 	}

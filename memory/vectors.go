@@ -110,6 +110,27 @@ func (s *Store) Missing(ctx context.Context, embedder string, limit int) ([]Docu
 		(SELECT 1 FROM vectors v JOIN embedders e ON e.num = v.embedder WHERE v.num = d.num AND e.name = ?1) ORDER BY num LIMIT ?2`, embedder, limit)
 }
 
+// Embedders are the names of those whose vectors the store has.
+func (s *Store) Embedders(ctx context.Context) (names []string, err error) {
+	err = s.read(ctx, func(tx *sql.Tx) error {
+		names = nil
+		found, err := tx.QueryContext(ctx, "SELECT name FROM embedders ORDER BY name")
+		if err != nil {
+			return err
+		}
+		defer found.Close()
+		for found.Next() {
+			var name string
+			if err := found.Scan(&name); err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		return found.Err()
+	})
+	return names, err
+}
+
 // DropVectors deletes the vectors of an embedder.
 func (s *Store) DropVectors(ctx context.Context, embedder string) error {
 	return s.update(ctx, func(tx *sql.Tx) error {

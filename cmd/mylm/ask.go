@@ -41,6 +41,7 @@ terminal; without one it is denied, unless --yes is given.`,
 			&cli.BoolFlag{DisableDefaultText: true, Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
 			&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
+			embedderFlag(),
 			&cli.BoolFlag{DisableDefaultText: true, Name: "no-memory", Usage: "the model cannot look at what was remembered", EnvVars: []string{"MYLM_NO_MEMORY"}},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "no-save", Usage: "remember nothing of this", EnvVars: []string{"MYLM_NO_SAVE"}},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
@@ -80,7 +81,7 @@ func (a *asking) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.memories.permit(ctx, s); err != nil {
+	if err := a.memories.permit(ctx, s, entries); err != nil {
 		return err
 	}
 	registry, err := registryOf(s.Tools, a.memories, a.session)

@@ -28,6 +28,7 @@ type settings struct {
 	NumCtx      *int     `toml:"num_ctx"`
 	KeepAlive   *string  `toml:"keep_alive"`
 	Think       *string  `toml:"think"`
+	Embedder    *string  `toml:"embedder"`
 	Memory      *bool    `toml:"memory"` // the model may look at what was remembered
 	Save        *bool    `toml:"save"`   // what is said and done is remembered
 }
@@ -47,6 +48,7 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 # max_turns = 10
 # temperature = 0.2
 # num_ctx = 16384
+# embedder = "built-in"           # of the memory: an embedding model, auto, built-in or none
 # memory = false                  # the model gets no tools to search what was said before
 # save = false                    # nothing of what is asked and answered is kept
 
@@ -216,7 +218,7 @@ func typeMessage(err error) string {
 }
 
 func settingNames() []string {
-	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "memory", "save", "[profiles.NAME]", "[models.NAME]"}
+	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "embedder", "memory", "save", "[profiles.NAME]", "[models.NAME]"}
 }
 
 // check finds values that cannot be meant. The same rules hold for flags.
@@ -234,6 +236,9 @@ func (s *settings) check() error {
 	)
 	if s.Temperature != nil && !(*s.Temperature >= 0 && *s.Temperature <= 10) { // so that NaN fails too
 		err = errors.Join(err, fmt.Errorf("temperature is %v; it must be from 0 to 10", *s.Temperature))
+	}
+	if s.Embedder != nil && strings.TrimSpace(*s.Embedder) == "" {
+		err = errors.Join(err, errors.New("embedder is empty; it must be auto, built-in, none, or an embedding model"))
 	}
 	if s.Think != nil && !slices.Contains([]string{"auto", "on", "off"}, *s.Think) {
 		err = errors.Join(err, fmt.Errorf("think is %q; it must be auto, on or off", echoed(*s.Think)))
@@ -259,6 +264,7 @@ func (s settings) over(t settings) settings {
 	pick(s.NumCtx != nil, func() { t.NumCtx = s.NumCtx })
 	pick(s.KeepAlive != nil, func() { t.KeepAlive = s.KeepAlive })
 	pick(s.Think != nil, func() { t.Think = s.Think })
+	pick(s.Embedder != nil, func() { t.Embedder = s.Embedder })
 	pick(s.Memory != nil, func() { t.Memory = s.Memory })
 	pick(s.Save != nil, func() { t.Save = s.Save })
 	return t

@@ -10,28 +10,32 @@ import (
 	"mylm/providers/langchain"
 )
 
-// discreet is a model whose errors hold no secrets: servers repeat what they
-// were sent, and a key may also stand in a header.
+// discreet is a model whose errors hold no secrets.
 type discreet struct {
 	*langchain.Model
-	secrets []string
+	hider
 }
 
 // newDiscreet keeps the secrets of the configuration that m was opened with.
-func newDiscreet(m *langchain.Model, c langchain.Config) *discreet {
+func newDiscreet(m *langchain.Model, c langchain.Config) *discreet { return &discreet{m, newHider(c)} }
+
+// hider takes the secrets of a configuration out of errors: servers repeat what
+// they were sent, and a key may also stand in a header.
+type hider struct{ secrets []string }
+
+func newHider(c langchain.Config) (h hider) {
 	secrets := entry{Key: c.Key, Headers: c.Headers, Settings: c.Settings}.holder().secrets
 	for name, v := range c.Headers {
 		if secretName.MatchString(name) { // "Bearer KEY" may come back without its first word
 			secrets = append(secrets, strings.Fields(v)...)
 		}
 	}
-	d := &discreet{Model: m}
 	for _, s := range longestFirst(secrets) {
 		if len(s) >= leastPlain {
-			d.secrets = append(d.secrets, s, mask)
+			h.secrets = append(h.secrets, s, mask)
 		}
 	}
-	return d
+	return h
 }
 
 // Generate implements providers.Model.
@@ -51,13 +55,13 @@ func (d *discreet) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	return models, d.hide(err)
 }
 
-func (d *discreet) hide(err error) error {
+func (h hider) hide(err error) error {
 	var e *providers.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	hidden := *e
-	r := strings.NewReplacer(d.secrets...)
+	r := strings.NewReplacer(h.secrets...)
 	hidden.Message, hidden.Hint = r.Replace(e.Message), r.Replace(e.Hint)
 	return &hidden
 }

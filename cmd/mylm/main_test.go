@@ -63,9 +63,10 @@ func TestScripts(t *testing.T) {
 			"speak": speak,
 			"subst": subst,
 			// of the memory
-			"damage": damage,
-			"id":     id,
-			"many":   many,
+			"damage":  damage,
+			"id":      id,
+			"many":    many,
+			"vectors": vectorServer,
 		},
 	})
 }

@@ -24,9 +24,12 @@ type memories struct {
 	project string
 	read    bool   // the model may search it
 	noSave  string // why nothing is kept; "" if it is
+	vectors vectors
 
-	mu    sync.Mutex
-	store *memory.Store
+	mu        sync.Mutex
+	store     *memory.Store
+	embedding bool            // the store has its embedder
+	warned    map[string]bool // each is said once
 }
 
 func newMemories(s *screen) *memories { return &memories{screen: s, read: true} }
@@ -41,7 +44,8 @@ func memoryPath() (string, error) {
 }
 
 // permit finds the project, and what the settings and the project allow.
-func (m *memories) permit(ctx context.Context, s settings) (err error) {
+func (m *memories) permit(ctx context.Context, s settings, entries map[string]entry) (err error) {
+	m.vectors = vectors{s, entries}
 	if m.project, err = currentProject(); err != nil {
 		return err
 	}
@@ -64,6 +68,11 @@ func (m *memories) permit(ctx context.Context, s settings) (err error) {
 func (m *memories) open(ctx context.Context) (*memory.Store, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.opened(ctx)
+}
+
+// opened is open for those who hold the lock.
+func (m *memories) opened(ctx context.Context) (*memory.Store, error) {
 	if m.store != nil {
 		return m.store, nil
 	}
@@ -82,6 +91,50 @@ func (m *memories) open(ctx context.Context) (*memory.Store, error) {
 	return store, nil
 }
 
+// searched opens the memory for searching it, which is when vectors count.
+// Words are searched where there is no embedder.
+func (m *memories) searched(ctx context.Context) (*memory.Store, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	store, err := m.opened(ctx)
+	if err != nil || m.embedding {
+		return store, err
+	}
+	e, fallback, err := m.vectors.open(ctx, store)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	m.embedding = true // or each search would wait for the same that does not answer
+	if err != nil {
+		m.tell(fmt.Errorf("searched by words alone: %w", err))
+		return store, nil
+	}
+	if fallback != nil {
+		m.tell(fallback)
+	}
+	store.Use(e, m.warn)
+	return store, nil
+}
+
+// warn says what is wrong with a search that goes on, once.
+func (m *memories) warn(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tell(err)
+}
+
+func (m *memories) tell(err error) {
+	text := "mylm: memory: " + oneLine(err.Error(), 500)
+	if m.warned[text] {
+		return
+	}
+	if m.warned == nil {
+		m.warned = map[string]bool{}
+	}
+	m.warned[text] = true
+	m.screen.say(text)
+}
+
 // close lets the memory go. A nil or unopened one has nothing to close.
 func (m *memories) close() {
 	m.mu.Lock()
@@ -98,15 +151,15 @@ func (m *memories) tools(session *agent.Session) ([]*tools.Tool, error) {
 		return nil, nil
 	}
 	o := recall.Options{Open: m.open, Project: m.project, NoSave: m.noSave, Session: func() string { return session.ID }}
-	var all []*tools.Tool
-	for _, make := range []func(recall.Options) (*tools.Tool, error){recall.SearchMemory, recall.ReadMemory, recall.Remember} {
-		t, err := make(o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
+	searching := o
+	searching.Open = m.searched
+	search, err1 := recall.SearchMemory(searching)
+	read, err2 := recall.ReadMemory(o)
+	remember, err3 := recall.Remember(o)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
 	}
-	return all, nil
+	return []*tools.Tool{search, read, remember}, nil
 }
 
 // sections tell the model when to use the tools of the memory, if it has them.

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +39,7 @@ the model or by you. list and search look at this project; --global at all of th
    mylm memory export backup.jsonl`,
 		Subcommands: []*cli.Command{
 			addCommand(s), searchCommand(s), listCommand(s), showCommand(s), editMemoryCommand(s), forgetCommand(s),
-			supersedeCommand(s), statsCommand(s), exportCommand(s), importCommand(s), verifyCommand(s),
+			supersedeCommand(s), statsCommand(s), exportCommand(s), importCommand(s), reindexCommand(s), verifyCommand(s),
 		},
 	}
 }
@@ -81,6 +83,33 @@ func (r *remembering) busily(label string, f func() error) error {
 		sp.show(label)
 		defer sp.hide()
 	}
+	return f()
+}
+
+// showing is busily with a label that changes. It may be asked for at any time.
+func (r *remembering) showing(label func() string, f func() error) error {
+	if r.screen.still {
+		return f()
+	}
+	sp := newSpinner(r.screen)
+	sp.show(label())
+	defer sp.hide()
+	stop := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				sp.show(label())
+			}
+		}
+	}()
+	defer func() { close(stop); <-ended }()
 	return f()
 }
 
@@ -224,6 +253,9 @@ func statsCommand(s streams) *cli.Command {
 			}
 			if st.Superseded > 0 {
 				text += fmt.Sprintf("\n%d of them are corrected by others", st.Superseded)
+			}
+			for _, name := range slices.Sorted(maps.Keys(st.Vectors)) {
+				text += fmt.Sprintf("\n%s of %s", plural(st.Vectors[name], "vector"), name)
 			}
 			if st.Documents > 0 {
 				text += fmt.Sprintf("\nfrom %s to %s", modTime(st.Oldest), modTime(st.Newest))

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -238,31 +237,11 @@ func (p *progressReader) Read(b []byte) (int, error) {
 
 // importing shows how far an import is.
 func (r *remembering) importing(in *progressReader, size int64, f func() error) error {
-	if r.screen.still {
-		return f()
-	}
-	sp := newSpinner(r.screen)
-	sp.show("importing")
-	defer sp.hide()
-	stop := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-			}
-			label := "importing, " + bytesText(in.n.Load())
-			if size > 0 {
-				label += fmt.Sprintf(", %d %%", 100*in.n.Load()/size)
-			}
-			sp.show(label)
+	return r.showing(func() string {
+		label := "importing, " + bytesText(in.n.Load())
+		if size > 0 {
+			label += fmt.Sprintf(", %d %%", 100*in.n.Load()/size)
 		}
-	}()
-	defer func() { close(stop); <-ended }()
-	return f()
+		return label
+	}, f)
 }

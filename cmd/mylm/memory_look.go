@@ -19,6 +19,7 @@ import (
 type hitJSON struct {
 	memory.Document
 	Score     float64           `json:"score"`
+	Similar   float32           `json:"similarity,omitempty"` // of the vectors
 	Terms     []string          `json:"terms"`
 	Nearby    []string          `json:"nearby,omitempty"`
 	Speaker   string            `json:"found_by_speaker,omitempty"`
@@ -33,6 +34,7 @@ func searchCommand(s streams) *cli.Command {
 scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
 		Flags: append(scopeFlags(), globalFlag(), historyFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is shown", Value: 5},
+			embedderFlag(), hostFlag(),
 			&cli.BoolFlag{DisableDefaultText: true, Name: "jsonl", Usage: "read questions from stdin, one JSON object a line"},
 		),
 		Action: withMemory(s, (*remembering).search),
@@ -51,6 +53,9 @@ func (r *remembering) search(ctx context.Context) error {
 	if r.cli.Int("limit") < 1 {
 		return usageError("--limit is %d; it must be at least 1", r.cli.Int("limit"))
 	}
+	if r.memories.vectors, err = r.vectors(); err != nil {
+		return err
+	}
 	q := memory.Query{
 		Limit: r.cli.Int("limit"), Projects: f.Projects, Sessions: f.Sessions, Kinds: f.Kinds, After: f.After, Before: f.Before, History: f.History,
 	}
@@ -67,7 +72,13 @@ func (r *remembering) search(ctx context.Context) error {
 		return usageError("there is nothing to search for").withHint("mylm memory search \"which host is staging?\"")
 	}
 	var hits []memory.Hit
-	err = r.busily("searching", func() (err error) { hits, err = r.store.Search(ctx, q); return err })
+	err = r.busily("searching", func() error {
+		store, err := r.memories.searched(ctx)
+		if err == nil {
+			hits, err = store.Search(ctx, q)
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -82,36 +93,15 @@ func (r *remembering) search(ctx context.Context) error {
 		r.screen.say("mylm: nothing that matches is remembered" + hint)
 	}
 	for _, h := range hits {
-		r.screen.answer(r.line(h.Document, lineText) + "\n  found by " + why(h) + "\n")
+		r.screen.answer(r.line(h.Document, lineText) + "\n  found by " + printable(h.Why()) + "\n")
 	}
 	return r.screen.failed
-}
-
-// why says what a document was found by.
-func why(h memory.Hit) string {
-	var parts []string
-	if len(h.Found.Terms) > 0 {
-		parts = append(parts, strings.Join(h.Found.Terms, ", "))
-	}
-	if len(h.Found.Nearby) > 0 {
-		parts = append(parts, strings.Join(h.Found.Nearby, ", ")+" close by")
-	}
-	if h.Found.Speaker != "" {
-		parts = append(parts, "the speaker "+h.Found.Speaker)
-	}
-	if h.Found.Date != "" {
-		parts = append(parts, "the date "+h.Found.Date)
-	}
-	for _, c := range h.Found.Corrected {
-		parts = append(parts, c.Word+" read as "+c.Term)
-	}
-	return printable(strings.Join(parts, "; "))
 }
 
 func hitsJSON(hits []memory.Hit) []hitJSON {
 	out := []hitJSON{}
 	for _, h := range hits {
-		j := hitJSON{Document: h.Document, Score: h.Found.Score, Terms: append([]string{}, h.Found.Terms...), Nearby: h.Found.Nearby,
+		j := hitJSON{Document: h.Document, Score: h.Found.Score, Similar: h.Similarity, Terms: append([]string{}, h.Found.Terms...), Nearby: h.Found.Nearby,
 			Speaker: h.Found.Speaker, Date: h.Found.Date}
 		for _, c := range h.Found.Corrected {
 			if j.Corrected == nil {
@@ -137,6 +127,10 @@ func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 		IDs     []string `json:"ids"`
 		Latency int64    `json:"latency_us"`
 	}
+	store, err := r.memories.searched(ctx)
+	if err != nil {
+		return err
+	}
 	in := json.NewDecoder(bufio.NewReader(r.streams.in))
 	out := json.NewEncoder(r.streams.out)
 	for n := 1; ; n++ {
@@ -156,7 +150,7 @@ func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 			query.Projects = []string{*q.Scope}
 		}
 		start := time.Now()
-		hits, err := r.store.Search(ctx, query)
+		hits, err := store.Search(ctx, query)
 		if err != nil {
 			return fmt.Errorf("question %d: %w", n, err)
 		}

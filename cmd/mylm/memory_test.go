@@ -4,7 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -38,6 +43,69 @@ func id(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("id: nothing is found for %q", args[1])
 	}
 	ts.Setenv(args[0], hits[0].ID)
+}
+
+// vectorServer starts a server for the rest of the script that makes vectors, as
+// Ollama with the model embed and as OpenAI with any model: in them a car and an
+// automobile are the same, and everything else is far away. $URL is where it
+// is, $HOSTPORT without the scheme; the texts that it was sent are in the file
+// embedded. With the argument stopped, it is gone at once.
+func vectorServer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 || len(args) == 1 && args[0] != "stopped" {
+		ts.Fatalf("usage: vectors [stopped]")
+	}
+	log := ts.MkAbs("embedded")
+	var mu sync.Mutex
+	vectors := func(r *http.Request) (all [][]float32) {
+		var asked struct{ Input []string }
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, text := range asked.Input {
+			v := []float32{0, 1}
+			if strings.Contains(text, "car") || strings.Contains(text, "automobile") {
+				v = []float32{1, 0}
+			}
+			all = append(all, v)
+			f, err := os.OpenFile(log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err != nil {
+				return nil
+			}
+			fmt.Fprintf(f, "%s %s %q\n", r.URL.Path, r.Header.Get("Authorization"), text)
+			f.Close()
+		}
+		return all
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/tags":
+			io.WriteString(w, `{"models":[{"name":"chat:latest","capabilities":["completion"]},{"name":"embed:latest","digest":"abcdef0123456789","capabilities":["embedding"]}]}`)
+		case "/api/show":
+			io.WriteString(w, `{"capabilities":["embedding"],"model_info":{"general.architecture":"bert","bert.context_length":512}}`)
+		case "/api/embed":
+			io.WriteString(w, object(map[string]any{"embeddings": vectors(r)}))
+		case "/v1/embeddings":
+			if r.Header.Get("Authorization") != "Bearer "+speakKey {
+				http.Error(w, `{"error":{"message":"this key is wrong: `+r.Header.Get("Authorization")+`"}}`, http.StatusUnauthorized)
+				return
+			}
+			data := []any{}
+			for i, v := range vectors(r) {
+				data = append(data, map[string]any{"index": i, "embedding": v})
+			}
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, object(map[string]any{"data": data}))
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	ts.Setenv("URL", s.URL)
+	ts.Setenv("HOSTPORT", strings.TrimPrefix(s.URL, "http://"))
+	if len(args) == 1 {
+		s.Close()
+		return
+	}
+	ts.Defer(s.Close)
 }
 
 // damage FILE overwrites a part of a file, and cuts its end off.

@@ -37,17 +37,26 @@ func openLangchain(e entry) (*discreet, error) {
 		return nil, err
 	}
 	m, err := langchain.Open(e.Provider, c)
-	var fault *providers.Error
-	if errors.As(err, &fault) && fault.Kind == providers.BadRequest {
-		if e.name != "" {
-			err = fmt.Errorf("%s: %w", e.where(), err)
-		}
-		return nil, configError(err).withHint(fault.Hint)
+	if fault := wrongEntry(e, err); fault != nil {
+		return nil, fault
 	}
 	if err != nil {
 		return nil, err
 	}
 	return newDiscreet(m, c), nil
+}
+
+// wrongEntry makes a fault of the configuration out of what langchain says of
+// an entry that cannot be meant, nil if err is something else.
+func wrongEntry(e entry, err error) error {
+	var fault *providers.Error
+	if !errors.As(err, &fault) || fault.Kind != providers.BadRequest {
+		return nil
+	}
+	if e.name != "" {
+		err = fmt.Errorf("%s: %w", e.where(), err)
+	}
+	return configError(err).withHint(fault.Hint)
 }
 
 func noProvider(name string) error {

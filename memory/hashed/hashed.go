@@ -16,6 +16,7 @@ const (
 	parts   = 0.5  // what all parts of a word weigh together, the word being 1
 	long    = 60.0 // the length of the vector of a long text: about 300 words
 	lengths = 0.7  // how much of the differences in length remains; 0 is none
+	chance  = 0.15 // three deviations of the cosine of texts that share nothing: 3/sqrt(width)
 )
 
 // Embedder makes vectors of 384 numbers. The zero value is ready. It is safe
@@ -24,6 +25,13 @@ type Embedder struct{}
 
 // Name tells the version: it changes whenever a text would get another vector.
 func (Embedder) Name() string { return "hashed/1" }
+
+// Floor is how near to a question a text comes by chance, if it shares nothing
+// with it: the less, the more of its vector is rest.
+func (Embedder) Floor(document []float32) float32 {
+	rest := float64(document[width-1])
+	return float32(chance * math.Sqrt(max(0, 1-rest*rest)))
+}
 
 // EmbedDocuments gives a vector of length 1 for each text, one of zeros for a
 // text without words. It fails only if ctx is done.

@@ -103,13 +103,16 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := s.Add(t.Context(), memory.Document{Text: "Der Hauptserver heißt Reiher."}, memory.Document{Text: "Zum Mittag gab es Nudeln."}); err != nil {
+	if _, err := s.Add(t.Context(), memory.Document{Text: "Die Datenbank heißt Reiher."}, memory.Document{Text: "Zum Mittag gab es Nudeln."}); err != nil {
 		t.Fatal(err)
 	}
 	s.Use(hashed.Embedder{}, func(err error) { t.Error(err) })
-	hits, err := s.Search(t.Context(), memory.Query{Text: "Server", Limit: 1})
-	if err != nil || len(hits) != 1 || !strings.Contains(hits[0].Text, "Hauptserver") || len(hits[0].Found.Terms) > 0 {
+	hits, err := s.Search(t.Context(), memory.Query{Text: "Datenbankserver", Limit: 1})
+	if err != nil || len(hits) != 1 || !strings.Contains(hits[0].Text, "Datenbank") || len(hits[0].Found.Terms) > 0 {
 		t.Errorf("%+v, %v", hits, err)
+	}
+	if hits, err := s.Search(t.Context(), memory.Query{Text: "zebra crossing"}); err != nil || len(hits) != 0 {
+		t.Errorf("what shares nothing: %+v, %v", hits, err)
 	}
 }
 

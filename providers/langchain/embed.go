@@ -40,15 +40,15 @@ func newEmbedder(name string, e embeddings.Embedder, m *Model) *Embedder {
 // OpenEmbedder makes an Embedder of a provider that speaks OpenAI's wire. Like
 // Open, it contacts nobody and reads neither environment nor files.
 func OpenEmbedder(provider string, c Config) (*Embedder, error) {
+	if b, ok := backends[provider]; ok && !b.embeds {
+		return nil, badConfig(b.Title+" makes no vectors here", "Name an embedding model of Ollama's, or of a provider that speaks OpenAI's wire.")
+	}
 	m, err := Open(provider, c)
 	if err != nil {
 		return nil, err
 	}
 	client, ok := m.llm.(embeddings.EmbedderClient)
-	switch {
-	case !ok || !m.back.embeds:
-		return nil, badConfig(m.back.Title+" makes no vectors here", "Name an embedding model of Ollama's, or of a provider that speaks OpenAI's wire.")
-	case m.config.Model == "":
+	if !ok || m.config.Model == "" {
 		return nil, badConfig("no embedding model is named", m.hintModels())
 	}
 	inner, err := embeddings.NewEmbedder(client, embeddings.WithStripNewLines(false))

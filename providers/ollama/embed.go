@@ -32,8 +32,8 @@ const (
 
 // Embedder finds an embedding model among those that are installed; nothing is
 // pulled. Without a name it is the one that was installed or changed first, so
-// that installing another one changes nothing; an error of the kind
-// providers.ModelMissing says that there is none.
+// that installing another one changes nothing, and never one that runs on another
+// server; an error of the kind providers.ModelMissing says that there is none.
 func (c *Client) Embedder(ctx context.Context, name string) (*Embedder, error) {
 	list, err := c.list(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *Client) firstEmbedder(ctx context.Context, list []api.ListModelResponse
 		return nil, err
 	}
 	for i, f := range all {
-		if f.embeds && (first < 0 || list[i].ModifiedAt.Before(list[first].ModifiedAt)) {
+		if f.embeds && list[i].RemoteHost == "" && (first < 0 || list[i].ModifiedAt.Before(list[first].ModifiedAt)) {
 			first = i
 		}
 	}

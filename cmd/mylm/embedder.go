@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/memory"
+	"mylm/memory/hashed"
+	"mylm/providers/langchain"
+	"mylm/providers/ollama"
+)
+
+// Embedders that are no name of a model.
+const (
+	autoEmbedder    = "auto"     // an embedding model of the Ollama on this machine, else the built-in one
+	builtInEmbedder = "built-in" // needs nothing
+	noEmbedder      = "none"     // memories are found by their words alone
+)
+
+func embedderFlag() cli.Flag {
+	return &cli.StringFlag{Name: "embedder", Usage: "find memories by vectors of this model, too: `NAME`, auto, built-in or none", DefaultText: autoEmbedder,
+		EnvVars: []string{"MYLM_EMBEDDER"}}
+}
+
+// embedderPatience is how long a search waits to hear which models Ollama has.
+// It runs on this machine, and has only to look.
+const embedderPatience = 2 * time.Second
+
+// vectors are the embedder that the settings name.
+type vectors struct {
+	settings settings
+	entries  map[string]entry
+}
+
+// open opens the embedder, nil for none. The store tells which one was used
+// before; fallback is what the user should know about it, or nil.
+func (v vectors) open(ctx context.Context, store *memory.Store) (e memory.Embedder, fallback, err error) {
+	name := value(v.settings.Embedder)
+	switch name {
+	case "", autoEmbedder:
+		return v.auto(ctx, store)
+	case builtInEmbedder:
+		return hashed.Embedder{}, nil, nil
+	case noEmbedder:
+		return nil, nil, nil
+	}
+	en, ok := entryFor(v.entries, name)
+	if !ok {
+		en.Provider, en.Model = splitModel(name)
+	}
+	switch en.Provider {
+	case "demo", "scripted":
+		return nil, nil, usageError("%s makes no vectors", echoed(name)).withHint("--embedder takes auto, built-in, none, or an embedding model.")
+	case nativeProvider:
+		e, err = v.ofOllama(ctx, en.Model, en.settings().over(v.settings))
+	default:
+		e, err = openEmbedder(en)
+	}
+	return e, nil, err
+}
+
+// auto is an embedding model that is installed on this machine, or else the
+// built-in one. Nobody else's machine is sent what is remembered unless the
+// user names it.
+func (v vectors) auto(ctx context.Context, store *memory.Store) (memory.Embedder, error, error) {
+	client, err := ollama.New(ollama.Options{Host: value(v.settings.Host)})
+	if err != nil {
+		return hashed.Embedder{}, nil, nil // what is wrong with the address is said when a model is asked
+	}
+	defer client.Close()
+	if at, err := url.Parse(client.Host()); err != nil || !loopback(at.Hostname()) {
+		return hashed.Embedder{}, nil, nil
+	}
+	e, err := v.ofOllama(ctx, "", v.settings)
+	if err == nil || ctx.Err() != nil {
+		return e, nil, ctx.Err()
+	}
+	used, storeErr := store.Embedders(ctx)
+	if storeErr != nil {
+		return nil, nil, storeErr
+	}
+	for _, name := range used {
+		if strings.HasPrefix(name, nativeProvider+"/") {
+			return hashed.Embedder{}, fmt.Errorf("searched without %s: %w", name, err), nil
+		}
+	}
+	return hashed.Embedder{}, nil, nil
+}
+
+func (v vectors) ofOllama(ctx context.Context, name string, s settings) (memory.Embedder, error) {
+	client, err := ollama.New(ollama.Options{Host: value(s.Host)})
+	if err != nil {
+		return nil, wrongHost(err, value(s.Host))
+	}
+	limited, cancel := context.WithTimeout(ctx, embedderPatience)
+	defer cancel()
+	e, err := client.Embedder(limited, name)
+	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return nil, fmt.Errorf("Ollama at %s did not answer within %v", client.Host(), embedderPatience)
+	}
+	if err != nil {
+		return nil, err // not e: an interface that holds a nil is none
+	}
+	return e, nil
+}
+
+// openEmbedder opens an embedder that is not Ollama's.
+func openEmbedder(e entry) (memory.Embedder, error) {
+	p, ok := langchain.Lookup(e.Provider)
+	if !ok {
+		return nil, noProvider(e.Provider)
+	}
+	c, err := e.config(p)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := langchain.OpenEmbedder(e.Provider, c)
+	if fault := wrongEntry(e, err); fault != nil {
+		return nil, fault
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &discreetEmbedder{inner, newHider(c)}, nil
+}
+
+// discreetEmbedder is an embedder whose errors hold no secrets.
+type discreetEmbedder struct {
+	*langchain.Embedder
+	hider
+}
+
+// EmbedDocuments implements memory.Embedder.
+func (d *discreetEmbedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	v, err := d.Embedder.EmbedDocuments(ctx, texts)
+	return v, d.hide(err)
+}
+
+// EmbedQuery implements memory.Embedder.
+func (d *discreetEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	v, err := d.Embedder.EmbedQuery(ctx, text)
+	return v, d.hide(err)
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/memory"
+)
+
+// vectors are those that the flags and the configuration name.
+func (r *remembering) vectors() (vectors, error) {
+	s, entries, err := gather(r.cli)
+	return vectors{s, entries}, err
+}
+
+func reindexCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "reindex", Usage: "make the index of words and all vectors anew, or go on where that was stopped",
+		Description: `Searches do this by themselves, a little each time. It is of use after a change of
+the embedder, or to have it done at once. Vectors of another embedder are deleted
+at the end; with --embedder none all are. The memory can be used meanwhile.`,
+		Flags:  []cli.Flag{embedderFlag(), hostFlag(), jsonFlag()},
+		Action: withMemory(s, (*remembering).reindex),
+	}
+}
+
+func (r *remembering) reindex(ctx context.Context) error {
+	if err := errNoArgs(r.cli); err != nil {
+		return err
+	}
+	v, err := r.vectors()
+	if err != nil {
+		return err
+	}
+	e, fallback, err := v.open(ctx, r.store)
+	if err != nil {
+		return err
+	}
+	if fallback != nil {
+		return fmt.Errorf("the vectors are left as they are: %w", fallback)
+	}
+	var done, total atomic.Int64
+	err = r.showing(func() string {
+		if total.Load() == 0 {
+			return "indexing words"
+		}
+		return fmt.Sprintf("making vectors, %d of %d", done.Load(), total.Load())
+	}, func() error {
+		if err := r.store.Reindex(ctx); err != nil {
+			return err
+		}
+		if e == nil {
+			return r.dropVectors(ctx)
+		}
+		return r.store.Embed(ctx, e, func(d, t int) { done.Store(int64(d)); total.Store(int64(t)) })
+	})
+	if ctx.Err() != nil && done.Load() > 0 {
+		r.screen.say(fmt.Sprintf("mylm: %d of %d memories have a vector; mylm memory reindex goes on from there", done.Load(), total.Load()))
+	}
+	if err != nil {
+		return err
+	}
+	return r.reindexed(ctx, e)
+}
+
+func (r *remembering) dropVectors(ctx context.Context) error {
+	names, err := r.store.Embedders(ctx)
+	for _, name := range names {
+		if err == nil {
+			err = r.store.DropVectors(ctx, name)
+		}
+	}
+	return err
+}
+
+// reindexed says what there is now.
+func (r *remembering) reindexed(ctx context.Context, e memory.Embedder) error {
+	st, err := r.store.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	name := ""
+	if e != nil {
+		name = e.Name()
+	}
+	if r.cli.Bool("json") {
+		return printJSON(r.streams.out, map[string]any{"documents": st.Documents, "embedder": name, "vectors": st.Vectors[name]})
+	}
+	text := "mylm: " + plural(st.Documents, "document") + " indexed"
+	if e != nil {
+		text += fmt.Sprintf(", %s of %s", plural(st.Vectors[name], "vector"), name)
+	}
+	if r.cli.IsSet("embedder") && os.Getenv("MYLM_EMBEDDER") == "" {
+		text += fmt.Sprintf("\n  For searches, too, put embedder = %q into the configuration, or set MYLM_EMBEDDER.", r.cli.String("embedder"))
+	}
+	r.screen.say(text)
+	return nil
+}
