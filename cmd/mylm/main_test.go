@@ -63,10 +63,12 @@ func TestScripts(t *testing.T) {
 			"speak": speak,
 			"subst": subst,
 			// of the memory
-			"damage":  damage,
-			"id":      id,
-			"many":    many,
-			"vectors": vectorServer,
+			"chromem":        makeChromem,
+			"damage":         damage,
+			"damagedocument": damageDocument,
+			"id":             id,
+			"many":           many,
+			"vectors":        vectorServer,
 		},
 	})
 }

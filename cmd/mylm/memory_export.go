@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/memory"
+)
+
+func exportCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "export", Usage: "write memories as JSON Lines, all of them unless told otherwise", ArgsUsage: "[FILE]",
+		Description: `Without a file, or with -, they go to stdout. What was corrected goes along. The
+file is readable for you alone. With --encrypt it can be read with a passphrase only.`,
+		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"),
+			&cli.BoolFlag{DisableDefaultText: true, Name: "encrypt", Usage: "encrypt it with a passphrase"}, passphraseFlag()),
+		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+			if err := errMoreArgs(r.cli, 1); err != nil {
+				return err
+			}
+			f, err := r.filter("")
+			if err != nil {
+				return err
+			}
+			export, err := r.exporter(ctx, f)
+			if err != nil {
+				return err
+			}
+			path := r.cli.Args().First()
+			n := 0
+			switch {
+			case path != "" && path != "-":
+				err = r.busily("exporting", func() (err error) { n, err = exportFile(ctx, path, export); return err })
+			case r.screen.outTTY && r.cli.Bool("encrypt"):
+				return usageError("an encrypted export is nothing for a terminal").withHint("Name a file: mylm memory export --encrypt memory.sealed")
+			default:
+				n, err = export(&stoppable{ctx: ctx, w: s.out, plain: r.screen.outTTY})
+			}
+			if err != nil {
+				return err
+			}
+			r.screen.dim("exported " + plural(n, "document"))
+			return nil
+		}),
+	}
+}
+
+// exporter is how memories are written: plain, or encrypted.
+func (r *remembering) exporter(ctx context.Context, f memory.Filter) (func(io.Writer) (int, error), error) {
+	if !r.cli.Bool("encrypt") {
+		if r.cli.IsSet("passphrase-file") {
+			return nil, usageError("--passphrase-file is for --encrypt")
+		}
+		return func(w io.Writer) (int, error) { return r.store.Export(ctx, w, f) }, nil
+	}
+	secret, err := passphrase(ctx, r.cli, r.screen, "Passphrase to encrypt with: ", true)
+	return func(w io.Writer) (int, error) { return r.store.ExportSealed(ctx, w, f, secret) }, err
+}
+
+// exportFile writes a file that is whole or not there. One that is there stays.
+func exportFile(ctx context.Context, path string, export func(io.Writer) (int, error)) (int, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return 0, usageError("%s is there already", echoed(path)).withHint("Name another file, or delete it first.")
+	}
+	part := path + ".part"
+	out, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return 0, usageError("the file cannot be written: %v", err)
+	}
+	defer os.Remove(part)
+	n, err := export(&stoppable{ctx: ctx, w: out})
+	if err == nil {
+		err = out.Sync()
+	}
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	return n, err
+}
+
+// stoppable is a writer that ends with a context. Plain takes out what could
+// make a terminal do things.
+type stoppable struct {
+	ctx   context.Context
+	w     io.Writer
+	plain bool
+}
+
+func (s *stoppable) Write(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if !s.plain {
+		return s.w.Write(p)
+	}
+	if _, err := io.WriteString(s.w, printable(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/memory"
+)
+
+// fieldNames are the parts of a document that --map can fill.
+var fieldNames = []string{"id", "kind", "role", "speaker", "session", "project", "time", "source", "tags", "text"}
+
+func importCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "import", Usage: "add memories from a file", ArgsUsage: "FILE | -",
+		Description: `The file is JSON Lines or a JSON array: what mylm memory export writes, what
+llm logs --json prints (--from llm), or records of any kind with --map. Or it is an
+encrypted export, or a database of chromem-go's, as a directory or exported:
+
+   llm logs --json -n 0 | mylm memory import --from llm -
+   mylm memory import --map text=body --map time=created_at chats.jsonl
+   mylm memory import --from chromem ./db
+
+A part of a memory is one of: ` + strings.Join(fieldNames, ", ") + `.
+text may be given more than once. What is there already stays as it is, so that an
+import can be repeated.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "mylm, llm or chromem", Value: "mylm"},
+			&cli.StringSliceFlag{Name: "map", Usage: "`PART=FIELD`: take a part of the memory from this field of a record (repeatable)"},
+			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT` where a record names none: a directory of it, or its name"},
+			passphraseFlag(), jsonFlag(),
+		},
+		Action: withMemory(s, (*remembering).importFile),
+	}
+}
+
+func (r *remembering) importFile(ctx context.Context) error {
+	c := r.cli
+	if c.NArg() != 1 {
+		return usageError("memory import takes one file, or - for stdin")
+	}
+	mapping, err := r.mapping()
+	if err != nil {
+		return err
+	}
+	in, err := r.source(ctx)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	counted := &progressReader{r: in.r}
+	done, err := interruptibly(ctx, func() (memory.Imported, error) {
+		var done memory.Imported
+		err := r.importing(counted, in.size, func() (err error) { done, err = r.store.Import(ctx, counted, mapping); return err })
+		return done, err
+	})
+	if err != nil && ctx.Err() == nil {
+		if done.Added > 0 {
+			r.screen.say(fmt.Sprintf("mylm: %s were added before that; the import can be repeated", plural(done.Added, "document")))
+		}
+		return usageError("importing: %w", err).withHint("mylm help memory import says what can be read.")
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(r.streams.out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped})
+	}
+	text := fmt.Sprintf("%s read, %s added", plural(done.Records, "record"), plural(done.Added, "document"))
+	if done.Known > 0 {
+		text += fmt.Sprintf(", %d were there already", done.Known)
+	}
+	if done.Skipped > 0 {
+		text += fmt.Sprintf(", %d without a text left out", done.Skipped)
+	}
+	if n := in.broken.Load(); n > 0 {
+		text += fmt.Sprintf("; %s of the database cannot be read", plural(int(n), "file"))
+	}
+	r.screen.say("mylm: " + text)
+	return nil
+}
+
+// mapping reads --from and --map.
+func (r *remembering) mapping() (memory.Mapping, error) {
+	c := r.cli
+	project := ""
+	if name := c.String("project"); name != "" {
+		project = projectNamed(name)
+	}
+	if pairs := c.StringSlice("map"); len(pairs) > 0 {
+		if c.IsSet("from") && c.String("from") != fromChromem {
+			return nil, usageError("--from and --map exclude each other, unless it is from chromem")
+		}
+		return fieldMapping(pairs, project)
+	}
+	switch c.String("from") {
+	case "mylm":
+		if project != "" {
+			return nil, usageError("--project does not go with a file of mylm's own: it says which project each memory is of")
+		}
+		return nil, nil
+	case "llm":
+		return ofProject(project, memory.LLMLogs), nil
+	case fromChromem:
+		return ofProject(project, memory.FromChromem), nil
+	}
+	return nil, usageError("--from is %q; it is mylm, llm or chromem", echoed(c.String("from")))
+}
+
+// ofProject is a mapping of documents that are of a project unless they name
+// one.
+func ofProject(project string, m memory.Mapping) memory.Mapping {
+	return func(record map[string]any) ([]memory.Document, error) {
+		made, err := m(record)
+		for i := range made {
+			made[i].Project = cmp.Or(made[i].Project, project)
+		}
+		return made, err
+	}
+}
+
+func fieldMapping(pairs []string, project string) (memory.Mapping, error) {
+	f := memory.Fields{Default: memory.Document{Kind: memory.Exchange, Project: project, Source: "import"}}
+	parts := map[string]*string{
+		"id": &f.ID, "kind": &f.Kind, "role": &f.Role, "speaker": &f.Speaker, "session": &f.Session, "project": &f.Project,
+		"time": &f.Time, "source": &f.Source, "tags": &f.Tags,
+	}
+	for _, pair := range pairs {
+		part, field, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok || field == "" || !slices.Contains(fieldNames, part):
+			return nil, usageError("--map is %q; write PART=FIELD, where PART is one of %s", echoed(pair), strings.Join(fieldNames, ", "))
+		case part == "text":
+			f.Text = append(f.Text, field)
+		case *parts[part] != "":
+			return nil, usageError("--map fills %s twice; only text can be made of several fields", part)
+		default:
+			*parts[part] = field
+		}
+	}
+	if len(f.Text) == 0 {
+		return nil, usageError("--map does not say where the text is").withHint("For instance: --map text=body")
+	}
+	return f.Mapping(), nil
+}
+
+// progressReader counts what was read.
+type progressReader struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (p *progressReader) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	p.n.Add(int64(n))
+	return n, err
+}
+
+// importing shows how far an import is.
+func (r *remembering) importing(in *progressReader, size int64, f func() error) error {
+	return r.showing(func() string {
+		label := "importing, " + bytesText(in.n.Load())
+		if size > 0 {
+			label += fmt.Sprintf(", %d %%", 100*in.n.Load()/size)
+		}
+		return label
+	}, f)
+}
+
+// fromChromem is the value of --from for a database of chromem-go's.
+const fromChromem = "chromem"
+
+// importSource is where records come from.
+type importSource struct {
+	r      io.Reader
+	size   int64        // in bytes; 0: unknown
+	broken atomic.Int64 // files that cannot be read
+	close  func()
+}
+
+// source opens what is to be imported: stdin, a file, plain or sealed, or a
+// database.
+func (r *remembering) source(ctx context.Context) (*importSource, error) {
+	path := r.cli.Args().First()
+	secret := r.cli.IsSet("passphrase-file")
+	if r.cli.String("from") == fromChromem {
+		if path == "-" {
+			return nil, usageError("a database is a file or a directory; it cannot be read from stdin")
+		}
+		return r.chromem(ctx, path, secret)
+	}
+	in := &importSource{r: r.streams.in, close: func() {}}
+	if path != "-" {
+		f, err := interruptibly(ctx, func() (*os.File, error) { return os.Open(path) })
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			return nil, usageError("the file cannot be read: %v", err)
+		}
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			in.size = info.Size()
+		}
+		in.r, in.close = f, func() { f.Close() }
+	}
+	head := bufio.NewReader(in.r)
+	in.r = head
+	sealed, err := interruptibly(ctx, func() (bool, error) { return memory.Sealed(head), nil })
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case sealed:
+		err = r.unsealed(ctx, in)
+	case secret:
+		err = usageError("--passphrase-file is given, and this is no encrypted export")
+	}
+	if err != nil {
+		in.close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// unsealed makes a source give what is in the sealed export that it is.
+func (r *remembering) unsealed(ctx context.Context, in *importSource) error {
+	if r.cli.IsSet("map") || r.cli.IsSet("from") && r.cli.String("from") != "mylm" {
+		return usageError("this is an encrypted export of mylm's: it needs neither --from nor --map")
+	}
+	secret, err := passphrase(ctx, r.cli, r.screen, "Passphrase: ", false)
+	if err != nil {
+		return err
+	}
+	sealed := in.r
+	in.size = 0 // what is counted is what comes out
+	in.pipe(func(w io.Writer) error { return memory.Unseal(ctx, sealed, w, secret) })
+	return nil
+}
+
+// chromem is the source that a database of chromem-go's is. The secret of an
+// encrypted one is its key.
+func (r *remembering) chromem(ctx context.Context, path string, secret bool) (*importSource, error) {
+	key := ""
+	if secret {
+		var err error
+		if key, err = passphrase(ctx, r.cli, r.screen, "", false); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, usageError("the database cannot be read: %v", err)
+	}
+	in := &importSource{close: func() {}}
+	in.pipe(func(w io.Writer) error {
+		n, err := memory.ReadChromem(ctx, path, key, w)
+		in.broken.Store(int64(n))
+		if err != nil && !secret && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%w; if it is encrypted, --passphrase-file names a file with its key", err)
+		}
+		return err
+	})
+	return in, nil
+}
+
+// pipe makes a source give what f writes.
+func (in *importSource) pipe(f func(io.Writer) error) {
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.CloseWithError(f(w))
+	}()
+	before := in.close
+	in.r, in.close = r, func() {
+		r.Close()
+		<-done
+		before()
+	}
+}
