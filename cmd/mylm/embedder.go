@@ -102,7 +102,7 @@ func (v vectors) ofOllama(ctx context.Context, name string, s settings) (memory.
 	defer cancel()
 	e, err := client.Embedder(limited, name)
 	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
-		return nil, fmt.Errorf("Ollama at %s did not answer within %v", client.Host(), embedderPatience)
+		return nil, fmt.Errorf("no answer from Ollama at %s within %v", client.Host(), embedderPatience)
 	}
 	if err != nil {
 		return nil, err // not e: an interface that holds a nil is none

@@ -159,10 +159,10 @@ func TestOpenEmbedderFaults(t *testing.T) {
 		kind   providers.Kind
 	}{
 		"key": {func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`, 401)
+			http.Error(w, `{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}`, http.StatusUnauthorized)
 		}, providers.Auth},
 		"limit": {func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, `{"error":{"message":"Rate limit reached"}}`, 429)
+			http.Error(w, `{"error":{"message":"Rate limit reached"}}`, http.StatusTooManyRequests)
 		}, providers.RateLimited},
 		"nothing": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"data":[]}`) }, providers.ServerFault},
 		"page":    {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `<html>hello</html>`) }, providers.Unreachable},
