@@ -22,6 +22,18 @@ func (e *endToEnd) memory(t *testing.T, model string) {
 		t.Errorf("the model was told, after %d messages: %q", len(told)-1, last)
 	}
 
+	// The embedding model of the server was found, and finds what shares no word
+	// with a question.
+	if o := p.run(t, "memory", "stats"); !matches(`[1-9] vectors? of ollama/embed:latest@`, o.stdout) {
+		t.Errorf("no vectors of the embedding model: %q", o.stdout)
+	}
+	if o := p.run(t, "memory", "add", "automobile"); o.code != 0 {
+		t.Fatalf("memory add: %+v", o)
+	}
+	if o := p.run(t, "memory", "search", "--limit", "1", "car"); !matches(`note +automobile\n +found by vector: [01]\.`, o.stdout) || o.code != 0 {
+		t.Errorf("car: exit code %d, stdout %q, stderr %q", o.code, o.stdout, o.stderr)
+	}
+
 	stranger := e.user(t, e.server.URL)
 	o = stranger.ask(t, model, ollamatest.AskRecall)
 	o.want(t, 0, "The observation was not what I expected.\n", "> search_memory ")
