@@ -30,7 +30,7 @@ import (
 // called without names, for which it deletes everything.
 type dense struct {
 	embedder Embedder
-	floor    func(document []float32) float32 // what is not nearer is not near
+	wordy    Wordy // nil if it knows more than words
 	tell     func(error)
 	behind   sync.Once
 
@@ -58,10 +58,8 @@ type similar struct {
 }
 
 func newDense(e Embedder, warn func(error)) *dense {
-	d := &dense{embedder: e, tell: warn, turn: make(chan struct{}, 1), floor: func([]float32) float32 { return 0 }}
-	if f, ok := e.(interface{ Floor([]float32) float32 }); ok {
-		d.floor = f.Floor
-	}
+	d := &dense{embedder: e, tell: warn, turn: make(chan struct{}, 1)}
+	d.wordy, _ = e.(Wordy)
 	return d
 }
 
@@ -313,7 +311,7 @@ func (d *dense) query(ctx context.Context, wanted []uint32, vector []float32, k 
 			if err != nil {
 				return nil, err
 			}
-			if r.Similarity > max(0, d.floor(r.Embedding)) && (others == 0 || is[uint32(doc)]) {
+			if d.isNear(r) && (others == 0 || is[uint32(doc)]) {
 				found = append(found, similar{uint32(doc), r.Similarity})
 			}
 		}
@@ -326,6 +324,10 @@ func (d *dense) query(ctx context.Context, wanted []uint32, vector []float32, k 
 		})
 		return found[:min(k, len(found))], nil
 	}
+}
+
+func (d *dense) isNear(r chromem.Result) bool {
+	return r.Similarity > 0 && (d.wordy == nil || r.Similarity > d.wordy.Floor(r.Embedding))
 }
 
 // normalise makes a vector's length 1, exactly enough that chromem-go does not

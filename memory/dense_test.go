@@ -204,7 +204,7 @@ func TestVectorsStayInScope(t *testing.T) {
 	}
 }
 
-// floored has a floor.
+// floored knows words only.
 type floored struct {
 	*meaning
 	floor float32
@@ -212,7 +212,7 @@ type floored struct {
 
 func (f floored) Floor([]float32) float32 { return f.floor }
 
-func TestWhatIsNotNearIsNotFound(t *testing.T) {
+func TestWordyEmbedder(t *testing.T) {
 	s := fresh(t)
 	add(t, s, memory.Document{Text: "an automobile, tea and a drink and tea"}, memory.Document{Text: "an automobile"})
 	for floor, want := range map[float32][]string{
@@ -222,6 +222,16 @@ func TestWhatIsNotNearIsNotFound(t *testing.T) {
 		if got := textsOf(search(t, s, memory.Query{Text: "car"})); !slices.Equal(got, want) {
 			t.Errorf("floor %v: %q, want %q", floor, got, want)
 		}
+	}
+	for i := range 20 { // words fill the list, and keep it
+		add(t, s, memory.Document{Text: fmt.Sprint("buy number ", i)})
+	}
+	s.Use(floored{newMeaning(), 0}, unexpected(t))
+	if got := textsOf(search(t, s, memory.Query{Text: "buy a car"})); slices.Contains(got, "an automobile") {
+		t.Errorf("it took a place: %q", got)
+	}
+	if got := textsOf(search(t, s, memory.Query{Text: "buy a car", Limit: 22})); !slices.Contains(got, "an automobile") {
+		t.Errorf("it did not fill up: %q", got)
 	}
 }
 

@@ -12,10 +12,6 @@ import (
 
 // Embedder turns texts into vectors, so that texts which mean much the same are
 // near to each other. It is safe for concurrent use.
-//
-// It may also have the method Floor(document []float32) float32: a document that
-// is not nearer to a question than that is not found by its vector. Nearness is
-// the cosine of the angle between the two. Without the method the floor is 0.
 type Embedder interface {
 	// Name tells the embedder's vectors from all others. It changes with
 	// whatever changes them: the model, its version, what is put before a text.
@@ -26,6 +22,15 @@ type Embedder interface {
 	// EmbedQuery gives the vector of a question, to be compared with those of
 	// documents.
 	EmbedQuery(ctx context.Context, text string) ([]float32, error)
+}
+
+// Wordy is what an Embedder is, too, that knows words and nothing of what they
+// mean. It adds nothing where words find enough, and so only fills up what they
+// leave free.
+type Wordy interface {
+	// Floor is how near to a question a document has to be, as the cosine of the
+	// angle between the two vectors: what is not nearer is so by chance.
+	Floor(document []float32) float32
 }
 
 const (

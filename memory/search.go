@@ -43,8 +43,9 @@ type Hit struct {
 
 // Search finds the documents that answer a question best, best first. A
 // question without a word that can be looked for finds nothing by words. With
-// an embedder, see Use, the nearest document is always among the hits, and where
-// words find less than Limit, what is near comes after them.
+// an embedder, see Use, the nearest document is always among the hits unless the
+// embedder is Wordy, and where words find less than Limit, what is near comes
+// after them.
 func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
 	hits, err := s.search(ctx, q)
 	if errors.Is(err, errAnalyser) {
@@ -87,7 +88,7 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		if err != nil {
 			return err
 		}
-		hits, err = fetch(ctx, tx, join(found, near, q.Limit))
+		hits, err = fetch(ctx, tx, join(found, near, q.Limit, d != nil && d.wordy != nil))
 		for i := range hits {
 			hits[i].Similarity = similarity(near, hits[i].Found.Doc)
 		}
