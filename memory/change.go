@@ -118,22 +118,63 @@ func (s *Store) Supersede(ctx context.Context, old, replacement string) error {
 		if err != nil {
 			return err
 		}
-		var by any
 		if replacement != "" {
-			is, err := byID(ctx, tx, replacement)
-			if err != nil {
-				return err
-			}
-			if err := noCircle(ctx, tx, was, is); err != nil {
-				return err
-			}
-			by = is.num
+			return supersede(ctx, tx, was, replacement)
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE documents SET superseded_by = ? WHERE num = ?", by, was.num); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE documents SET superseded_by = NULL WHERE num = ?", was.num); err != nil {
 			return err
 		}
 		return changed(ctx, tx)
 	})
+}
+
+// Correct adds a document that corrects another one, which is then found with its
+// history only: both or neither. It is an error if it says what the old one does.
+func (s *Store) Correct(ctx context.Context, old string, d Document) (Document, error) {
+	now := s.now()
+	d, err := d.clean(now)
+	if err != nil {
+		return Document{}, err
+	}
+	var last int64
+	err = s.update(ctx, func(tx *sql.Tx) error {
+		was, err := byID(ctx, tx, old)
+		if err != nil {
+			return err
+		}
+		if was.Text == d.Text {
+			return fmt.Errorf("%s says that already, word for word", was.ID)
+		}
+		in, err := newInserter(ctx, tx)
+		if err != nil {
+			return err
+		}
+		defer in.close()
+		if _, err := in.record(ctx, &d, now); err != nil {
+			return err
+		}
+		last = in.num
+		return supersede(ctx, tx, was, d.ID)
+	})
+	if err != nil {
+		return Document{}, err
+	}
+	s.foldIfDue(ctx, last, len(d.Text))
+	return d, nil
+}
+
+func supersede(ctx context.Context, tx *sql.Tx, was row, replacement string) error {
+	is, err := byID(ctx, tx, replacement)
+	if err != nil {
+		return err
+	}
+	if err := noCircle(ctx, tx, was, is); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE documents SET superseded_by = ? WHERE num = ?", is.num, was.num); err != nil {
+		return err
+	}
+	return changed(ctx, tx)
 }
 
 // noCircle follows the corrections of a document: if they led back to the one

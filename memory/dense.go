@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/philippgille/chromem-go"
 
@@ -33,6 +34,7 @@ type dense struct {
 	wordy    Wordy // nil if it knows more than words
 	tell     func(error)
 	behind   sync.Once
+	silent   atomic.Bool // it did not answer a question in time, and is not asked again
 
 	turn      chan struct{}       // one search at a time
 	num       int64               // of the embedder in the file

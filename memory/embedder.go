@@ -34,17 +34,19 @@ type Wordy interface {
 }
 
 const (
-	portion  = 32                     // texts that a search embeds, and writes, at once
+	portion  = 32                     // texts that a search embeds, and writes, at once; it begins with one
 	portions = 256                    // that Embed does: it waits for the disk less often
-	patience = 250 * time.Millisecond // how long a search goes on to embed before it searches
+	patience = 250 * time.Millisecond // how long a search goes on to embed
+	longest  = 2 * time.Second        // how long one portion of a search may take
 )
 
 // Use makes Search look at the vectors of an embedder, too, and embed a few of
 // the documents that have none each time, the oldest first. Nil goes back to
 // words alone.
 //
-// A search does not fail because its embedder does: it finds what words find,
-// and warn is told. Warn is called during Search, also by several at once.
+// A search does not fail because its embedder does, nor wait for one that does
+// not answer, see Options.EmbedWait: it finds what words find, and warn is told.
+// Warn is called during Search, also by several at once.
 func (s *Store) Use(e Embedder, warn func(error)) {
 	var d *dense
 	if e != nil {
@@ -61,18 +63,21 @@ func (s *Store) Use(e Embedder, warn func(error)) {
 // have a vector and of all. Everything else can be done with the store meanwhile.
 //
 // Vectors of another length under the same name are thrown away first: the
-// model behind it has changed.
+// model behind it has changed. Texts that the embedder refuses, and they alone,
+// are left to words: then the error is ErrRefused, after all others are done.
 func (s *Store) Embed(ctx context.Context, e Embedder, progress func(done, total int)) error {
 	st, err := s.Stats(ctx)
 	if err != nil {
 		return err
 	}
+	var refused []error
+	refuse := func(err error) { refused = append(refused, err) }
 	for done := st.Vectors[e.Name()]; ; {
-		n, err := s.embedBatch(ctx, e, portions)
+		n, err := s.embedBatch(ctx, e, portions, refuse)
 		if errors.Is(err, ErrDimension) {
 			done = 0
 			if err = s.DropVectors(ctx, e.Name()); err == nil {
-				n, err = s.embedBatch(ctx, e, portions)
+				n, err = s.embedBatch(ctx, e, portions, refuse)
 			}
 		}
 		if err != nil {
@@ -92,35 +97,80 @@ func (s *Store) Embed(ctx context.Context, e Embedder, progress func(done, total
 			}
 		}
 	}
+	if len(refused) > 0 {
+		return fmt.Errorf("%w: %d of them; the first: %w", ErrRefused, len(refused), refused[0])
+	}
 	return nil
 }
 
+// ErrRefused is returned by Embed for texts that an embedder takes none of, while
+// it takes others.
+var ErrRefused = errors.New("the embedder refuses texts, which only their words find")
+
 // embedBatch embeds the oldest documents without a vector, at most limit. It
-// tells how many.
-func (s *Store) embedBatch(ctx context.Context, e Embedder, limit int) (int, error) {
-	documents, err := s.Missing(ctx, e.Name(), limit)
+// tells how many. Refuse is told of texts that the embedder does not take.
+func (s *Store) embedBatch(ctx context.Context, e Embedder, limit int, refuse func(error)) (int, error) {
+	documents, err := s.missing(ctx, e.Name(), limit)
 	if err != nil || len(documents) == 0 {
 		return 0, err
 	}
+	vectors, err := embedAll(ctx, e, documents, refuse)
+	if err != nil {
+		return 0, err
+	}
+	return len(vectors), s.putVectors(ctx, e.Name(), vectors...)
+}
+
+// probe is a text that every embedder takes.
+const probe = "hello"
+
+// embedAll makes the vectors of documents. If they are not to be had together
+// they are tried in halves, down to the one that is refused: that gets a vector
+// of zeros, which is near to nothing, or it would be tried for ever.
+func embedAll(ctx context.Context, e Embedder, documents []Document, refuse func(error)) ([]vector, error) {
 	texts := make([]string, len(documents))
 	for i, d := range documents {
 		texts[i] = d.Text
 	}
+	values, err := embedTexts(ctx, e, texts)
+	switch half := len(documents) / 2; {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, err
+	case half > 0:
+		first, err := embedAll(ctx, e, documents[:half], refuse)
+		if err != nil {
+			return nil, err
+		}
+		second, err := embedAll(ctx, e, documents[half:], refuse)
+		return append(first, second...), err
+	default:
+		taken, probeErr := embedTexts(ctx, e, []string{probe})
+		if probeErr != nil {
+			return nil, err // it takes nothing at all
+		}
+		refuse(fmt.Errorf("%s: %w", documents[0].ID, err))
+		values = [][]float32{make([]float32, len(taken[0]))}
+	}
+	vectors := make([]vector, len(documents))
+	for i, d := range documents {
+		if !finite(values[i]) {
+			values[i] = make([]float32, len(values[i]))
+		}
+		vectors[i] = vector{id: d.ID, values: values[i], text: d.Text}
+	}
+	return vectors, nil
+}
+
+func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
 	values, err := e.EmbedDocuments(ctx, texts)
 	if err == nil && len(values) != len(texts) {
 		err = fmt.Errorf("%d vectors for %d texts", len(values), len(texts))
 	}
 	if err != nil {
-		return 0, embedding(e, err)
+		return nil, embedding(e, err)
 	}
-	vectors := make([]Vector, len(documents))
-	for i, d := range documents {
-		if !finite(values[i]) { // or this text would be tried for ever
-			values[i] = make([]float32, len(values[i]))
-		}
-		vectors[i] = Vector{ID: d.ID, Values: values[i], Text: d.Text}
-	}
-	return len(vectors), s.PutVectors(ctx, e.Name(), vectors...)
+	return values, nil
 }
 
 // embedding says whose error it is.
@@ -133,44 +183,62 @@ func finite(v []float32) bool {
 }
 
 // prepare does what a search needs from its embedder before the search begins:
-// some of the missing vectors, and that of the question.
+// the vector of the question, and some of those that are missing.
 func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 	s.mu.Lock()
 	d := s.dense
 	s.mu.Unlock()
-	if d == nil || strings.TrimSpace(q.Text) == "" {
+	if d == nil || d.silent.Load() || strings.TrimSpace(q.Text) == "" {
+		return nil, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, s.embedWait)
+	defer cancel()
+	values, err := d.embedder.EmbedQuery(limited, q.Text)
+	switch {
+	case ctx.Err() != nil:
+		return nil, nil
+	case limited.Err() != nil: // or each search would wait as long
+		d.silent.Store(true)
+		err = fmt.Errorf("no answer within %v", s.embedWait)
+	case err == nil && !finite(values):
+		err = errors.New("a vector that is none")
+	}
+	if err != nil {
+		d.warn(fmt.Errorf("searched by words alone: %w", embedding(d.embedder, err)))
 		return nil, nil
 	}
 	if err := s.catchUp(ctx, d); err != nil && ctx.Err() == nil {
 		d.warn(err)
 	}
-	vector, err := d.embedder.EmbedQuery(ctx, q.Text)
-	if err == nil && !finite(vector) {
-		err = errors.New("a vector that is none")
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			d.warn(fmt.Errorf("searched by words alone: %w", embedding(d.embedder, err)))
-		}
-		return nil, nil
-	}
-	return d, vector
+	return d, values
 }
 
 // catchUp embeds for a while, so that whoever only ever searches gets there,
-// too.
+// too. It begins with one text, since a slow machine may need seconds for 32.
 func (s *Store) catchUp(ctx context.Context, d *dense) error {
 	made := 0
-	for end := s.now().Add(patience); ; {
-		n, err := s.embedBatch(ctx, d.embedder, portion)
+	for end, n := s.now().Add(patience), 1; ; n = min(2*n, portion) {
+		done, err := s.portion(ctx, d, n)
 		if errors.Is(err, ErrDimension) {
 			err = fmt.Errorf("%w: `mylm memory reindex` does that", err)
 		}
-		if made += n; err != nil || n < portion {
+		if made += done; err != nil || done < n {
 			return err
 		}
 		if s.now().After(end) {
 			return d.sayBehind(ctx, s, made)
 		}
 	}
+}
+
+// portion embeds n texts. That it takes too long is no error: the search goes on
+// without them.
+func (s *Store) portion(ctx context.Context, d *dense, n int) (int, error) {
+	limited, cancel := context.WithTimeout(ctx, min(longest, s.embedWait))
+	defer cancel()
+	done, err := s.embedBatch(limited, d.embedder, n, func(err error) { d.warn(fmt.Errorf("%w: %w", ErrRefused, err)) })
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return 0, nil
+	}
+	return done, err
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func TestEmbedderFails(t *testing.T) {
 	if got := textsOf(search(t, s, memory.Query{Text: "automobile"})); len(got) != 1 {
 		t.Errorf("words were not looked for: %q", got)
 	}
-	if len(told) != 2 || !strings.Contains(told[1], "by words alone") || !strings.Contains(told[1], "meaning/1: no server") {
+	if len(told) != 1 || !strings.Contains(told[0], "by words alone") || !strings.Contains(told[0], "meaning/1: no server") {
 		t.Errorf("told %q", told)
 	}
 	m.fails, told = nil, nil
@@ -57,6 +58,117 @@ func TestEmbedderFails(t *testing.T) {
 	told = nil
 	if got := textsOf(search(t, s, memory.Query{Text: "heron"})); !slices.Equal(got, []string{"a bird"}) || len(told) > 0 {
 		t.Errorf("made anew: %q, told %q", got, told)
+	}
+}
+
+// slow is an embedder that needs longer for some texts than anybody waits. A
+// question is none of them unless deaf.
+type slow struct {
+	*meaning
+	most int // texts that it is quick with
+	deaf bool
+	asks atomic.Int64
+}
+
+func (s *slow) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	if len(texts) > s.most {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.meaning.EmbedDocuments(ctx, texts)
+}
+
+func (s *slow) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	s.asks.Add(1)
+	if s.deaf {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.meaning.EmbedQuery(ctx, text)
+}
+
+// A search waits a while for its embedder, once, and not longer.
+func TestEmbedderDoesNotAnswer(t *testing.T) {
+	s, err := memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{EmbedWait: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := range 40 {
+		add(t, s, memory.Document{Text: fmt.Sprint("automobile ", i)})
+	}
+	e := &slow{meaning: newMeaning(), most: 2}
+	s.Use(e, unexpected(t))
+	for range 3 { // what it is quick with is kept, and each search gets on
+		search(t, s, memory.Query{Text: "car"})
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Vectors[e.name] != 9 {
+		t.Errorf("%+v, %v, want 1 and 2 vectors of each search", st.Vectors, err)
+	}
+	e.deaf = true
+	var told []string
+	s.Use(e, func(err error) { told = append(told, err.Error()) })
+	for range 3 {
+		if got := search(t, s, memory.Query{Text: "automobile 7"}); len(got) != 5 || got[0].Text != "automobile 7" {
+			t.Errorf("%q", textsOf(got))
+		}
+	}
+	if e.asks.Load() != 4 || len(told) != 1 || !strings.Contains(told[0], "no answer within 20ms") {
+		t.Errorf("asked %d times, told %q", e.asks.Load(), told)
+	}
+}
+
+// picky refuses texts that hold a word, and all that come with them.
+type picky struct{ *meaning }
+
+func (p picky) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	if slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, "poison") }) {
+		return nil, errors.New("500: unsupported value: NaN")
+	}
+	return p.meaning.EmbedDocuments(ctx, texts)
+}
+
+// A text that an embedder does not take keeps no other one out.
+func TestEmbedderRefusesTexts(t *testing.T) {
+	for name, embed := range map[string]func(s *memory.Store, e memory.Embedder) (told []error){
+		"searching": func(s *memory.Store, e memory.Embedder) (told []error) {
+			s.Use(e, func(err error) { told = append(told, err) })
+			search(t, s, memory.Query{Text: "car"})
+			search(t, s, memory.Query{Text: "car"})
+			return told
+		},
+		"reindex": func(s *memory.Store, e memory.Embedder) []error { return []error{s.Embed(t.Context(), e, nil)} },
+	} {
+		s := fresh(t)
+		for i := range 20 {
+			text := fmt.Sprint("automobile ", i)
+			if i == 13 {
+				text = "poison"
+			}
+			add(t, s, memory.Document{Text: text})
+		}
+		e := picky{newMeaning()}
+		told := embed(s, e)
+		if len(told) != 1 || !errors.Is(told[0], memory.ErrRefused) || !strings.Contains(told[0].Error(), "NaN") {
+			t.Errorf("%s: told %v", name, told)
+		}
+		if st, err := s.Stats(t.Context()); err != nil || st.Vectors[e.name] != 20 {
+			t.Errorf("%s: it would be tried for ever: %+v, %v", name, st.Vectors, err)
+		}
+		s.Use(e, unexpected(t))
+		if got := search(t, s, memory.Query{Text: "car", Limit: 30}); len(got) != 19 {
+			t.Errorf("%s: %d are found", name, len(got))
+		}
+	}
+}
+
+// The one hit that is wanted is that of the words.
+func TestOneHit(t *testing.T) {
+	s := fresh(t)
+	s.Use(newMeaning(), unexpected(t))
+	add(t, s, memory.Document{Text: "Her automobile is red."}, memory.Document{Text: "She did buy the house."})
+	if got := textsOf(search(t, s, memory.Query{Text: "Which car did she buy?", Limit: 1})); !slices.Equal(got, []string{"She did buy the house."}) {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -114,14 +226,14 @@ func TestEmbed(t *testing.T) {
 func TestChangedEmbedderIsTold(t *testing.T) {
 	m, now := newMeaning(), day
 	s, err := memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{Now: func() time.Time {
-		now = now.Add(time.Second) // longer than a search has patience for
+		now = now.Add(100 * time.Millisecond) // a search has patience for three
 		return now
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for i := range 200 {
+	for i := range 60 {
 		add(t, s, memory.Document{Text: fmt.Sprint("automobile ", i)})
 	}
 	s.Use(m, unexpected(t)) // soon done: nothing to speak of
@@ -135,11 +247,11 @@ func TestChangedEmbedderIsTold(t *testing.T) {
 	s.Use(other, func(err error) { told = append(told, err.Error()) })
 	for n := 1; n <= 2; n++ {
 		search(t, s, memory.Query{Text: "car"})
-		if len(other.texts) != 32*n {
+		if len(other.texts) != (1+2+4)*n {
 			t.Errorf("%d searches embedded %d", n, len(other.texts))
 		}
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "32 of 200") || !strings.Contains(told[0], "it was meaning/1") {
+	if len(told) != 1 || !strings.Contains(told[0], "7 of 60") || !strings.Contains(told[0], "it was meaning/1") {
 		t.Errorf("told %q", told)
 	}
 }

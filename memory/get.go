@@ -176,7 +176,11 @@ func (f Filter) where() (where string, args []any) {
 			}
 		}
 	}
-	in("id", f.IDs...)
+	if len(f.IDs) > 0 { // more than there may be parameters
+		ids, _ := json.Marshal(f.IDs) // strings never fail
+		where += " AND id IN (SELECT value FROM json_each(?))"
+		args = append(args, string(ids))
+	}
 	in("project", f.Projects...)
 	in("session", f.Sessions...)
 	for i, k := range f.Kinds {

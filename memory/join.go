@@ -29,7 +29,7 @@ func (s *Store) near(ctx context.Context, d *dense, v *view, q lexical.Query, ve
 // follow. The nearest of all is always there, unless the embedder only fills up:
 // if words did not find it, it takes the last place. So a question finds an
 // answer that shares no word with it, and an embedder that is no good costs one
-// place. See docs/decisions/memory.md for what that was measured against.
+// place of several. See docs/decisions/memory.md for what that was measured against.
 func join(found []lexical.Hit, near []similar, k int, fills bool) []lexical.Hit {
 	if len(near) == 0 {
 		return found
@@ -37,7 +37,7 @@ func join(found []lexical.Hit, near []similar, k int, fills bool) []lexical.Hit 
 	has := func(doc uint32) bool {
 		return slices.ContainsFunc(found, func(h lexical.Hit) bool { return h.Doc == doc })
 	}
-	if len(found) >= k && !fills && !has(near[0].doc) {
+	if len(found) >= k && k > 1 && !fills && !has(near[0].doc) {
 		found = found[:k-1]
 	}
 	for _, n := range near {

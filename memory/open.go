@@ -37,6 +37,9 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Wait <= 0 {
 		o.Wait = 10 * time.Second
 	}
+	if o.EmbedWait <= 0 {
+		o.EmbedWait = 10 * time.Second
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -47,7 +50,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, notWritable(path, err)
 	}
-	s := &Store{path: path, now: o.Now, wait: o.Wait, write: make(chan struct{}, 1),
+	s := &Store{path: path, now: o.Now, wait: o.Wait, embedWait: o.EmbedWait, write: make(chan struct{}, 1),
 		lock: flock.New(path+lockSuffix, flock.SetPermissions(0o600))}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.disconnect(), s.lock.Close())
@@ -83,7 +86,7 @@ func (s *Store) open(ctx context.Context) error {
 			s.saved, err = salvage(ctx, s.path, s.now())
 		}
 	case err == nil:
-		err = explain(s.path, migrate(ctx, s.db, version))
+		err = explain(ctx, s.path, migrate(ctx, s.db, version))
 	}
 	if err = errors.Join(err, s.disconnect(), s.lock.Unlock()); err != nil {
 		return err
@@ -142,11 +145,11 @@ func (s *Store) connect(ctx context.Context) (version int, err error) {
 		return 0, err
 	}
 	s.db.SetMaxIdleConns(4)
-	err = patiently(ctx, s.wait, func() (err error) {
+	err = s.patiently(ctx, func() (err error) {
 		version, err = s.version(ctx)
 		return err
 	})
-	return version, explain(s.path, err)
+	return version, explain(ctx, s.path, err)
 }
 
 // version reads the version of the schema.
@@ -205,7 +208,7 @@ func create(ctx context.Context, path string, fill func(*sql.DB) error) (err err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(explain(path, err), os.Remove(made))
+			err = errors.Join(explain(ctx, path, err), os.Remove(made))
 		}
 	}()
 	db, err := sql.Open("sqlite", dsn(made))

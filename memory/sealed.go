@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
 	"encoding/gob"
 	"encoding/json"
@@ -154,26 +152,19 @@ func Unseal(ctx context.Context, r io.Reader, w io.Writer, passphrase string) er
 	return nil
 }
 
-// unseal decrypts an export of chromem-go's. chromem-go's own import would do
-// it, too, but gives documents only to those who know their names.
-func unseal(body, key []byte) (chromemDB, error) {
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return chromemDB{}, err
+// unseal opens an export of chromem-go's. chromem-go gives documents only to
+// those who know their names, or the length of their vectors; written once more,
+// without a key, they can be read.
+func unseal(body, key []byte) (db chromemDB, err error) {
+	opened := chromem.NewDB()
+	if err := opened.ImportFromReader(bytes.NewReader(body), string(key)); err != nil {
+		return db, fmt.Errorf("%w (%w)", ErrPassphrase, err)
 	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		return chromemDB{}, err
+	var plain bytes.Buffer
+	if err := opened.ExportToWriter(&plain, false, ""); err != nil {
+		return db, err
 	}
-	if len(body) < gcm.NonceSize() {
-		return chromemDB{}, ErrPassphrase
-	}
-	plain, err := gcm.Open(nil, body[:gcm.NonceSize()], body[gcm.NonceSize():], nil)
-	if err != nil {
-		return chromemDB{}, ErrPassphrase
-	}
-	var db chromemDB
-	return db, decodeGob(bytes.NewReader(plain), &db)
+	return db, decodeGob(&plain, &db)
 }
 
 // decodeGob reads one value, compressed or not.

@@ -3,6 +3,9 @@ package memory
 import (
 	"context"
 	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -41,6 +44,22 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 			func(name string, n int) { st.Vectors[name] = n })
 	})
 	return st, err
+}
+
+// Aside are the files beside the memory that were damaged once and moved aside by
+// Open: what they hold is forgotten by nobody but who deletes them.
+func (s *Store) Aside() ([]string, error) {
+	all, err := os.ReadDir(filepath.Dir(s.path))
+	if err != nil {
+		return nil, err
+	}
+	var aside []string
+	for _, f := range all {
+		if strings.HasPrefix(f.Name(), filepath.Base(s.path)+damagedSuffix+"-") {
+			aside = append(aside, filepath.Join(filepath.Dir(s.path), f.Name()))
+		}
+	}
+	return aside, nil
 }
 
 // counts gives the rows of a name and a number.

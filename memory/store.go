@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -18,6 +19,9 @@ type Options struct {
 	// Wait is how long to wait for other processes that write, or that repair
 	// the file. Zero is 10 seconds.
 	Wait time.Duration
+	// EmbedWait is how long a search waits for its embedder to answer; one that
+	// did not is not asked again. Zero is 10 seconds: it may have to be loaded.
+	EmbedWait time.Duration
 	// Now is the clock for documents without a time, and for how long a search
 	// embeds. It is time.Now if nil.
 	Now func() time.Time
@@ -44,13 +48,14 @@ var (
 // Store is a memory in a file. It is safe for concurrent use, and so is the
 // file: many processes may have it open.
 type Store struct {
-	path  string
-	db    *sql.DB
-	now   func() time.Time
-	wait  time.Duration
-	lock  *flock.Flock  // shared: whoever replaces the file waits for all
-	write chan struct{} // the writer of this process, so that waiting costs nothing
-	saved *Salvage
+	path      string
+	db        *sql.DB
+	now       func() time.Time
+	wait      time.Duration
+	embedWait time.Duration
+	lock      *flock.Flock  // shared: whoever replaces the file waits for all
+	write     chan struct{} // the writer of this process, so that waiting costs nothing
+	saved     *Salvage
 
 	mu    sync.Mutex
 	cache *cache
@@ -60,7 +65,7 @@ type Store struct {
 // Close releases the file. What was recorded is safe without it.
 func (s *Store) Close() error {
 	err := s.db.Close()
-	return errors.Join(s.explain(err), s.lock.Close())
+	return errors.Join(s.explain(context.Background(), err), s.lock.Close())
 }
 
 // Salvaged tells what Open had to do because the file was damaged, nil if it
@@ -77,27 +82,27 @@ func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
 	case s.write <- struct{}{}:
 		defer func() { <-s.write }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return s.waited(ctx)
 	}
 	var tx *sql.Tx
-	err := patiently(ctx, s.wait, func() (err error) {
+	err := s.patiently(ctx, func() (err error) {
 		tx, err = s.db.BeginTx(ctx, nil) // immediate, see dsn: nothing after it has to wait
 		return err
 	})
 	if err != nil {
-		return s.explain(err)
+		return s.explain(ctx, err)
 	}
 	defer tx.Rollback() // does nothing after a commit
 	if err := f(tx); err != nil {
-		return s.explain(err)
+		return s.explain(ctx, err)
 	}
-	return s.explain(tx.Commit())
+	return s.explain(ctx, tx.Commit())
 }
 
 // read runs f in a transaction that sees one state of the file. It may run f
 // again.
 func (s *Store) read(ctx context.Context, f func(*sql.Tx) error) error {
-	return s.explain(patiently(ctx, s.wait, func() error {
+	return s.explain(ctx, s.patiently(ctx, func() error {
 		tx, err := s.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 		if err != nil {
 			return err
@@ -109,8 +114,8 @@ func (s *Store) read(ctx context.Context, f func(*sql.Tx) error) error {
 
 // patiently tries again while another process has the file locked. SQLite
 // could wait by itself, but would not notice that ctx is done.
-func patiently(ctx context.Context, wait time.Duration, try func() error) error {
-	deadline := time.Now().Add(wait)
+func (s *Store) patiently(ctx context.Context, try func() error) error {
+	deadline := time.Now().Add(s.wait)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		err := try()
 		if !busy(err) || time.Now().After(deadline) {
@@ -118,10 +123,16 @@ func patiently(ctx context.Context, wait time.Duration, try func() error) error 
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return s.waited(ctx)
 		case <-time.After(pause):
 		}
 	}
+}
+
+// waited is the error for a context that was done before others let go of the
+// file.
+func (s *Store) waited(ctx context.Context) error {
+	return fmt.Errorf("%w: %s: another process is writing to it; try again in a moment (%w)", ErrBusy, s.path, ctx.Err())
 }
 
 func busy(err error) bool {
@@ -131,8 +142,8 @@ func busy(err error) bool {
 
 // explain says what an error of SQLite's means, and what to do. Damage is
 // written down, so that the next Open repairs it.
-func (s *Store) explain(err error) error {
-	err = explain(s.path, err)
+func (s *Store) explain(ctx context.Context, err error) error {
+	err = explain(ctx, s.path, err)
 	if isDamage(err) {
 		_ = s.mark() // the error says more
 		return fmt.Errorf("%w; %s: what can be read is saved the next time it is opened", err, s.path)
@@ -142,7 +153,7 @@ func (s *Store) explain(err error) error {
 
 func isDamage(err error) bool { return errors.Is(err, ErrDamaged) }
 
-func explain(path string, err error) error {
+func explain(ctx context.Context, path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
@@ -152,6 +163,8 @@ func explain(path string, err error) error {
 		code = sqlite3.SQLITE_FULL
 	}
 	switch code {
+	case sqlite3.SQLITE_INTERRUPT:
+		return cmp.Or(ctx.Err(), err)
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT:
 		return fmt.Errorf("%w (%w)", ErrDamaged, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
@@ -160,8 +173,6 @@ func explain(path string, err error) error {
 		return fmt.Errorf("%w: %s: free some space and try again (%w)", ErrFull, path, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
 		return fmt.Errorf("%w: %s: see who owns the file and its folder (%w)", ErrReadOnly, path, err)
-	case sqlite3.SQLITE_INTERRUPT:
-		return context.Canceled // by the context, which the caller knows
 	case sqlite3.SQLITE_IOERR:
 		return fmt.Errorf("the disk failed while mylm used its memory in %s: see whether it is full or gone (%w)", path, err)
 	}

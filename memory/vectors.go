@@ -6,33 +6,28 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 )
 
-// Vector is what an embedder made of a document's text.
-type Vector struct {
-	ID     string // of the document
-	Values []float32
-	// Text is what the vector was made of. If the document has another text by
-	// now, PutVectors leaves the vector out. Empty is not compared.
-	Text string
+// vector is what an embedder made of a document's text. If the document has
+// another text by now, it is of no use.
+type vector struct {
+	id     string // of the document
+	values []float32
+	text   string
 }
 
 // ErrDimension is returned for a vector that is not as long as the others of
 // its embedder: the model behind the name has changed.
 var ErrDimension = errors.New("the vector has another length than those before it")
 
-// PutVectors stores vectors that an embedder made. All vectors of an embedder
+// putVectors stores vectors that an embedder made. All vectors of an embedder
 // have the length of the first. A vector of a document that is gone is left
 // out, one that is there is replaced.
-func (s *Store) PutVectors(ctx context.Context, embedder string, vectors ...Vector) error {
-	if len(vectors) == 0 {
-		return nil
-	}
+func (s *Store) putVectors(ctx context.Context, embedder string, vectors ...vector) error {
 	return s.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO embedders (name, dimension, through) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
-			embedder, len(vectors[0].Values))
+			embedder, len(vectors[0].values))
 		if err != nil {
 			return err
 		}
@@ -41,18 +36,18 @@ func (s *Store) PutVectors(ctx context.Context, embedder string, vectors ...Vect
 			return err
 		}
 		for _, v := range vectors {
-			if len(v.Values) != dimension || dimension == 0 {
-				return fmt.Errorf("%w: %d instead of %d from %s; drop its vectors to begin anew", ErrDimension, len(v.Values), dimension, embedder)
+			if len(v.values) != dimension || dimension == 0 {
+				return fmt.Errorf("%w: %d instead of %d from %s; drop its vectors to begin anew", ErrDimension, len(v.values), dimension, embedder)
 			}
 			data := make([]byte, 0, 4*dimension)
-			for _, x := range v.Values {
+			for _, x := range v.values {
 				if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-					return fmt.Errorf("%s gave a vector for %s that is none: it holds %v", embedder, v.ID, x)
+					return fmt.Errorf("%s gave a vector for %s that is none: it holds %v", embedder, v.id, x)
 				}
 				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
-				SELECT num, ?, ? FROM documents WHERE id = ? AND (? = '' OR text = ?)`, num, data, v.ID, v.Text, v.Text); err != nil {
+				SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, num, data, v.id, v.text); err != nil {
 				return err
 			}
 		}
@@ -65,47 +60,9 @@ func (s *Store) PutVectors(ctx context.Context, embedder string, vectors ...Vect
 	})
 }
 
-// Vectors gives the vectors of an embedder in the order of their documents. An
-// error is the last element. The store can be used meanwhile, and what is
-// written then is not given.
-func (s *Store) Vectors(ctx context.Context, embedder string) iter.Seq2[Vector, error] {
-	return func(yield func(Vector, error) bool) {
-		found, err := s.db.QueryContext(ctx, `SELECT d.id, v.data, e.dimension FROM embedders e JOIN vectors v ON v.embedder = e.num
-			JOIN documents d ON d.num = v.num WHERE e.name = ? ORDER BY v.num`, embedder)
-		if err != nil {
-			yield(Vector{}, s.explain(err))
-			return
-		}
-		defer found.Close()
-		var data sql.RawBytes
-		for found.Next() {
-			var v Vector
-			var dimension int
-			err := found.Scan(&v.ID, &data, &dimension)
-			if err == nil && len(data) != 4*dimension {
-				err = fmt.Errorf("%w: the vector of %s has %d bytes instead of %d", ErrDamaged, v.ID, len(data), 4*dimension)
-			}
-			if err != nil {
-				yield(Vector{}, s.explain(err))
-				return
-			}
-			v.Values = make([]float32, dimension)
-			for i := range v.Values {
-				v.Values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
-			}
-			if !yield(v, nil) {
-				return
-			}
-		}
-		if err := found.Err(); err != nil {
-			yield(Vector{}, s.explain(err))
-		}
-	}
-}
-
-// Missing reads documents that have no vector of an embedder, the oldest
+// missing reads documents that have no vector of an embedder, the oldest
 // first, at most limit of them.
-func (s *Store) Missing(ctx context.Context, embedder string, limit int) ([]Document, error) {
+func (s *Store) missing(ctx context.Context, embedder string, limit int) ([]Document, error) {
 	return s.list(ctx, `num > coalesce((SELECT through FROM embedders WHERE name = ?1), 0) AND NOT EXISTS
 		(SELECT 1 FROM vectors v JOIN embedders e ON e.num = v.embedder WHERE v.num = d.num AND e.name = ?1) ORDER BY num LIMIT ?2`, embedder, limit)
 }

@@ -40,7 +40,7 @@ func (s *Store) Verify(ctx context.Context) (Report, error) {
 	if ctx.Err() != nil {
 		return r, ctx.Err()
 	}
-	err = explain(s.path, err)
+	err = explain(ctx, s.path, err)
 	if isDamage(err) {
 		r.problem("%v", err)
 		err = nil

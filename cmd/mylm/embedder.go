@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -58,7 +59,13 @@ func (v vectors) open(ctx context.Context, store *memory.Store) (e memory.Embedd
 	case "demo", "scripted":
 		return nil, nil, usageError("%s makes no vectors", echoed(name)).withHint("--embedder takes auto, built-in, none, or an embedding model.")
 	case nativeProvider:
-		e, err = v.ofOllama(ctx, en.Model, en.settings().over(v.settings))
+		host := value(en.settings().over(v.settings).Host)
+		client, err := ollama.New(ollama.Options{Host: host})
+		if err != nil {
+			return nil, nil, wrongHost(err, host)
+		}
+		e, err = ofOllama(ctx, client, en.Model)
+		return e, nil, err
 	default:
 		e, err = openEmbedder(en)
 	}
@@ -69,15 +76,14 @@ func (v vectors) open(ctx context.Context, store *memory.Store) (e memory.Embedd
 // built-in one. Nobody else's machine is sent what is remembered unless the
 // user names it.
 func (v vectors) auto(ctx context.Context, store *memory.Store) (memory.Embedder, error, error) {
-	client, err := ollama.New(ollama.Options{Host: value(v.settings.Host)})
+	client, err := ollama.New(ollama.Options{Host: value(v.settings.Host), HTTP: &http.Client{Transport: ollama.Transport(), CheckRedirect: staysOnThisMachine}})
 	if err != nil {
 		return hashed.Embedder{}, nil, nil // what is wrong with the address is said when a model is asked
 	}
-	defer client.Close()
 	if at, err := url.Parse(client.Host()); err != nil || !loopback(at.Hostname()) {
 		return hashed.Embedder{}, nil, nil
 	}
-	e, err := v.ofOllama(ctx, "", v.settings)
+	e, err := ofOllama(ctx, client, "")
 	if err == nil || ctx.Err() != nil {
 		return e, nil, ctx.Err()
 	}
@@ -93,11 +99,15 @@ func (v vectors) auto(ctx context.Context, store *memory.Store) (memory.Embedder
 	return hashed.Embedder{}, nil, nil
 }
 
-func (v vectors) ofOllama(ctx context.Context, name string, s settings) (memory.Embedder, error) {
-	client, err := ollama.New(ollama.Options{Host: value(s.Host)})
-	if err != nil {
-		return nil, wrongHost(err, value(s.Host))
+// staysOnThisMachine follows no redirect to another one.
+func staysOnThisMachine(req *http.Request, via []*http.Request) error {
+	if !loopback(req.URL.Hostname()) || req.Method != via[0].Method || len(via) > 5 {
+		return http.ErrUseLastResponse
 	}
+	return nil
+}
+
+func ofOllama(ctx context.Context, client *ollama.Client, name string) (memory.Embedder, error) {
 	limited, cancel := context.WithTimeout(ctx, embedderPatience)
 	defer cancel()
 	e, err := client.Embedder(limited, name)

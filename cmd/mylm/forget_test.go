@@ -35,6 +35,11 @@ func TestForgetAsks(t *testing.T) {
 		c.expect("Forget 1 document? They cannot be brought back.")
 		c.expect("the staging host is called heron")
 		c.expect("[y]es, [n]o: ")
+		if tt.code == "0" { // what comes in between was not shown, and stays
+			if out, err := again("memory", "add", "said meanwhile").CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
 		c.types(tt.answer)
 		c.expect(tt.says)
 		if code := c.exit(); code != tt.code {
@@ -42,7 +47,7 @@ func TestForgetAsks(t *testing.T) {
 		}
 	}
 	out, err := again("memory", "list", "--global", "--json").Output()
-	if err != nil || strings.TrimSpace(string(out)) != "[]" {
+	if err != nil || strings.Contains(string(out), "heron") || !strings.Contains(string(out), "said meanwhile") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -260,6 +260,13 @@ func statsCommand(s streams) *cli.Command {
 			if st.Documents > 0 {
 				text += fmt.Sprintf("\nfrom %s to %s", modTime(st.Oldest), modTime(st.Newest))
 			}
+			aside, err := r.store.Aside()
+			if err != nil {
+				return err
+			}
+			for _, path := range aside {
+				text += "\ndamaged once, and moved aside: " + path
+			}
 			r.screen.answer(text + "\n")
 			return r.screen.failed
 		}),

@@ -162,14 +162,14 @@ func supersedeCommand(s streams) *cli.Command {
 				}
 				return r.changed(old, " counts again")
 			case text != "":
-				kept, err := r.store.Add(ctx, memory.Document{
+				d, err := r.store.Correct(ctx, old.ID, memory.Document{
 					Text: text, Kind: old.Kind, Role: "user", Project: old.Project, Session: old.Session, Source: "memory supersede", Tags: old.Tags,
 				})
 				if err != nil {
 					return err
 				}
 				r.tellRedacted(text)
-				by = kept[0].ID
+				return r.changed(d, " corrects "+old.ID)
 			}
 			if err := r.store.Supersede(ctx, old.ID, by); err != nil {
 				return err
@@ -226,17 +226,43 @@ func (r *remembering) forget(ctx context.Context) error {
 	} else if err := r.confirm(ctx, doomed); err != nil {
 		return err
 	}
+	shown := memory.Filter{} // and nothing that was recorded while the question stood
+	for _, d := range doomed {
+		shown.IDs = append(shown.IDs, d.ID)
+	}
 	n := 0
 	if len(doomed) > 0 {
-		err := r.busily("forgetting", func() (err error) { n, err = r.store.Forget(ctx, f); return err })
+		err := r.busily("forgetting", func() (err error) { n, err = r.store.Forget(ctx, shown); return err })
 		if err != nil {
 			return err
 		}
+	}
+	if err := r.forgetAside(); err != nil {
+		return err
 	}
 	if r.cli.Bool("json") {
 		return printJSON(r.streams.out, map[string]int{"forgotten": n})
 	}
 	r.screen.say("mylm: forgot " + plural(n, "document"))
+	return nil
+}
+
+// forgetAside deletes damaged files that were moved aside, with everything else,
+// or says that they may still hold what was forgotten.
+func (r *remembering) forgetAside() error {
+	aside, err := r.store.Aside()
+	if err != nil || len(aside) == 0 {
+		return err
+	}
+	if !r.cli.Bool("all") {
+		r.screen.say("mylm: what was forgotten may still stand in files that were damaged once; delete them if nothing of them is needed:\n  " + strings.Join(aside, "\n  "))
+		return nil
+	}
+	for _, path := range aside {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -60,6 +61,10 @@ func (r *remembering) reindex(ctx context.Context) error {
 	})
 	if ctx.Err() != nil && done.Load() > 0 {
 		r.screen.say(fmt.Sprintf("mylm: %d of %d memories have a vector; mylm memory reindex goes on from there", done.Load(), total.Load()))
+	}
+	if errors.Is(err, memory.ErrRefused) {
+		r.screen.say("mylm: " + oneLine(err.Error(), 500))
+		err = nil
 	}
 	if err != nil {
 		return err

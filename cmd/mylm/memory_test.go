@@ -52,10 +52,11 @@ func id(ts *testscript.TestScript, neg bool, args []string) {
 // Ollama with the model embed and as OpenAI with any model: in them a car and an
 // automobile are the same, and everything else is far away. $URL is where it
 // is, $HOSTPORT without the scheme; the texts that it was sent are in the file
-// embedded. With the argument stopped, it is gone at once.
+// embedded. With the argument stopped, it is gone at once; with moved, it says
+// that all is to be found on another machine.
 func vectorServer(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) > 1 || len(args) == 1 && args[0] != "stopped" {
-		ts.Fatalf("usage: vectors [stopped]")
+	if neg || len(args) > 1 || len(args) == 1 && args[0] != "stopped" && args[0] != "moved" {
+		ts.Fatalf("usage: vectors [stopped | moved]")
 	}
 	log := ts.MkAbs("embedded")
 	var mu sync.Mutex
@@ -102,9 +103,12 @@ func vectorServer(ts *testscript.TestScript, neg bool, args []string) {
 			http.NotFound(w, r)
 		}
 	}))
+	if len(args) == 1 && args[0] == "moved" {
+		s.Config.Handler = http.RedirectHandler("http://192.0.2.1:11434/", http.StatusTemporaryRedirect)
+	}
 	ts.Setenv("URL", s.URL)
 	ts.Setenv("HOSTPORT", strings.TrimPrefix(s.URL, "http://"))
-	if len(args) == 1 {
+	if len(args) == 1 && args[0] == "stopped" {
 		s.Close()
 		return
 	}

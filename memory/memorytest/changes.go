@@ -105,6 +105,19 @@ func supersedes(t *testing.T, s *suite) {
 			t.Errorf("%s may correct %s, which is a circle", circle[1], circle[0])
 		}
 	}
+	if _, err := s.Correct(t.Context(), ids[2], memory.Document{Text: "the staging host is merlin"}); err == nil {
+		t.Error("a text corrects itself")
+	}
+	if got := s.get(t, ids[2]); got.SupersededBy != "" || got.Count != 1 {
+		t.Errorf("after a correction that was refused it is %+v", got)
+	}
+	by, err := s.Correct(t.Context(), ids[2], memory.Document{Text: "the staging host is lapwing"})
+	if got := s.get(t, ids[2]); err != nil || got.SupersededBy != by.ID || by.ID == "" {
+		t.Errorf("corrected, it is %+v (%v)", got, err)
+	}
+	if n, err := s.Forget(t.Context(), memory.Filter{IDs: []string{by.ID}}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
 	if err := s.Supersede(t.Context(), ids[2], "nothing"); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("Supersede by an unknown ID: %v", err)
 	}

@@ -19,6 +19,7 @@ type Store interface {
 	Edit(ctx context.Context, id, text string) (memory.Document, error)
 	Forget(ctx context.Context, f memory.Filter) (int, error)
 	Supersede(ctx context.Context, old, replacement string) error
+	Correct(ctx context.Context, old string, d memory.Document) (memory.Document, error)
 	Search(ctx context.Context, q memory.Query) ([]memory.Hit, error)
 	Stats(ctx context.Context) (memory.Stats, error)
 	Export(ctx context.Context, w io.Writer, f memory.Filter) (int, error)

@@ -43,12 +43,14 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{base: base, http: o.HTTP}
 	if c.http == nil {
-		c.http = &http.Client{Transport: transport()}
+		c.http = &http.Client{Transport: Transport()}
 	}
 	return c, nil
 }
 
-func transport() http.RoundTripper {
+// Transport makes requests as New's own client does, for one that differs in
+// something else.
+func Transport() http.RoundTripper {
 	t := &http.Transport{
 		Proxy:              http.ProxyFromEnvironment,
 		DialContext:        (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
