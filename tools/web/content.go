@@ -1,0 +1,170 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+)
+
+// read turns an answer into the text that the model sees, and reports whether
+// that is less than there is.
+func (f *fetcher) read(ctx context.Context, p *page) (text string, cut bool, err error) {
+	media := p.media()
+	if !textual(media) {
+		return p.describe(media), true, nil
+	}
+	decoded, ok := decode(p.body, p.mediaType)
+	if !ok {
+		return p.describe(media), true, nil
+	}
+	more := p.more
+	if media == "text/html" || media == "application/xhtml+xml" {
+		var whole bool
+		text, whole, err = markdown(ctx, decoded, p.final.url)
+		if err != nil {
+			return "", false, err
+		}
+		if !whole {
+			more = "the rest is nothing but structure, or too much of it"
+		}
+	} else {
+		text = decoded
+	}
+	text, cut = clip(clean(text), f.MaxOutput)
+	if text == "" {
+		text = "(the page has no text; if it is made by a program in the browser, this tool cannot see it)"
+	}
+	if more != "" {
+		text, cut = text+"\n[the page goes on: "+more+"]", true
+	}
+	return text, cut, nil
+}
+
+// media is the type of the body: the declared one, or where that says nothing
+// what the body looks like.
+func (p *page) media() string {
+	declared, _, err := mime.ParseMediaType(p.mediaType)
+	if declared == "" || err != nil && !strings.Contains(declared, "/") || declared == "application/octet-stream" {
+		declared, _, _ = mime.ParseMediaType(http.DetectContentType(p.body))
+	}
+	return declared
+}
+
+// textTypes are types of text whose names do not say so.
+var textTypes = []string{
+	"application/json", "application/xml", "application/javascript", "application/ecmascript", "application/x-javascript",
+	"application/yaml", "application/x-yaml", "application/toml", "application/sql", "application/graphql", "application/x-sh",
+	"application/x-ndjson", "application/jsonlines", "application/rtf", "application/x-tex", "application/typescript", "image/svg+xml",
+}
+
+func textual(media string) bool {
+	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+xml") ||
+		strings.HasSuffix(media, "+yaml") || slices.Contains(textTypes, media)
+}
+
+// describe stands for a body that is no text.
+func (p *page) describe(media string) string {
+	size := fmt.Sprintf("%d bytes", len(p.body))
+	switch {
+	case p.more != "" && p.length > int64(len(p.body)):
+		size = fmt.Sprintf("%d bytes", p.length)
+	case p.more != "":
+		size = "more than " + size
+	}
+	if textual(media) {
+		media = "said to be " + media
+	}
+	return fmt.Sprintf("(not text, not shown: %s, %s)", media, size)
+}
+
+// decode makes valid UTF-8 of a body, and reports whether that is text. The
+// encoding is the one of a byte order mark, of the declaration, of a meta
+// element; but what is UTF-8 all through is taken for that where nothing else
+// or Windows-1252 is declared, as servers do by default: text in Windows-1252
+// is hardly ever valid UTF-8.
+func decode(body []byte, contentType string) (string, bool) {
+	encoding, name, _ := charset.DetermineEncoding(body, contentType)
+	utf := trimPartial(body)
+	if name == "utf-8" || name == "windows-1252" && utf8.Valid(utf) {
+		text := strings.TrimPrefix(string(utf), "\uFEFF")
+		return strings.ToValidUTF8(text, "\uFFFD"), !binary(text)
+	}
+	decoded, err := encoding.NewDecoder().Bytes(body)
+	if err != nil {
+		return "", false
+	}
+	text := strings.TrimPrefix(string(decoded), "\uFEFF")
+	return strings.ToValidUTF8(text, "\uFFFD"), !binary(text)
+}
+
+// trimPartial takes away a character that the end of the body cuts.
+func trimPartial(b []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
+		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// sampled is how much of a text decides whether it is one; git looks at as
+// many bytes for a NUL (buffer_is_binary in xdiff-interface.c).
+const sampled = 8000
+
+// binary reports whether a decoded text holds a NUL near its beginning, or more
+// than a tenth of what is no character.
+func binary(text string) bool {
+	text = text[:min(sampled, len(text))]
+	if strings.IndexByte(text, 0) >= 0 {
+		return true
+	}
+	return 10*(strings.Count(text, "\uFFFD")*len("\uFFFD")+len(text)-len(strings.ToValidUTF8(text, ""))) > len(text)+10*utf8.UTFMax
+}
+
+// clean takes out what a reader would not see: control characters, and the tag
+// characters of Unicode (U+E0000 to U+E007F), which spell ASCII invisibly.
+func clean(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r':
+			return '\n'
+		case unicode.IsControl(r), r >= 0xE0000 && r <= 0xE007F:
+			return -1
+		}
+		return r
+	}, text))
+}
+
+// clip keeps the beginning and the end of a text that is longer than limit, two
+// thirds and one third, in whole lines if that costs at most half of either.
+func clip(text string, limit int) (string, bool) {
+	if len(text) <= limit {
+		return text, false
+	}
+	head, tail := []byte(text[:limit*2/3]), []byte(text[len(text)-(limit-limit*2/3):])
+	if i := bytes.LastIndexByte(head, '\n'); i >= len(head)/2 {
+		head = head[:i]
+	}
+	if i := bytes.IndexByte(tail, '\n'); i >= 0 && i <= len(tail)/2 {
+		tail = tail[i+1:]
+	}
+	head = trimPartial(head)
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return fmt.Sprintf("%s\n[... %d bytes cut here ...]\n%s", head, len(text)-len(head)-len(tail), tail), true
+}

@@ -1,0 +1,41 @@
+// Package web is the tool web_fetch: it gets one page of the web and shows it
+// to the model as Markdown or plain text.
+//
+// # Smallest use
+//
+//	fetch, err := web.New(web.Options{})
+//	registry, err := tools.NewRegistry(fetch)
+//
+// # Words
+//
+// A page is public if its address is http or https and its host resolves to
+// nothing but addresses of the public internet. The address that is connected
+// to is the one that was checked, so a name cannot change its mind between.
+// Only public pages are fetched, and those of hosts that Options.AllowHosts
+// names.
+//
+// A redirect is followed on the same host, at most five times and never from
+// https to http. One that leads to another host is told to the model instead
+// of being followed: whoever allowed the first host has not allowed the second.
+//
+// HTML becomes Markdown: the element main if there is one, and from the element
+// that the fragment of the address names. Left out is what a reader would not
+// see: comments, scripts, styles, templates, elements with the attribute hidden
+// or with display:none or visibility:hidden in their own style.
+// Other text is shown as it is. What is not text is described.
+//
+// # Limits
+//
+// At most MaxBytes of a page are read, after decompression, and at most
+// MaxOutput shown: its beginning and its end. One call takes at most Timeout.
+// Of a page that is too long or too slow, what came is shown.
+//
+// No cookie, credential or referrer is sent, and no proxy of the environment is
+// used. No script runs and no stylesheet is read: text that only these would
+// show or hide is taken as it stands. Nothing that a page says is to be
+// trusted: a Result has the origin tools.Web.
+//
+// A machine of the local network that has a public address, as is usual with
+// IPv6, counts as public. The request itself carries what its address says to
+// its host, so a call has the effect tools.Network and is somebody's decision.
+package web
