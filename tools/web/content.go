@@ -51,8 +51,8 @@ func (f *fetcher) read(ctx context.Context, p *page) (text string, cut bool, err
 // media is the type of the body: the declared one, or where that says nothing
 // what the body looks like.
 func (p *page) media() string {
-	declared, _, err := mime.ParseMediaType(p.mediaType)
-	if declared == "" || err != nil && !strings.Contains(declared, "/") || declared == "application/octet-stream" {
+	declared, _, _ := mime.ParseMediaType(p.mediaType)
+	if !strings.Contains(declared, "/") || declared == "application/octet-stream" {
 		declared, _, _ = mime.ParseMediaType(http.DetectContentType(p.body))
 	}
 	return declared

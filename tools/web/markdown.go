@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -218,7 +219,11 @@ var (
 func (c *converter) heading(n *html.Node, level int) {
 	c.w.block()
 	c.w.flat++
-	c.marked(n, strings.Repeat("#", level)+" ", "")
+	c.w.marks = slices.Insert(c.w.marks, 0, strings.Repeat("#", level)+" ") // in front of the link around it
+	c.children(n)
+	if len(c.w.marks) > 0 {
+		c.w.marks = c.w.marks[1:] // it is empty
+	}
 	c.w.flat--
 	c.w.block()
 }
