@@ -1,0 +1,26 @@
+// Package ask is the tool ask_user: the model asks the person it works for, and
+// gets the answer back.
+//
+// # Smallest use
+//
+//	question, err := ask.New(func(ctx context.Context, q ask.Question) (string, error) {
+//		return show(ctx, q.Text, q.Options)
+//	})
+//	registry, err := tools.NewRegistry(question)
+//
+// # Words
+//
+// A Question is what the model wants to know, with answers to choose from if it
+// named some. The function that New is given puts it to the person and returns
+// the answer. A person who does not want to answer is no failure: the model is
+// told, and goes on without.
+//
+// # Limits
+//
+// The tool belongs into a registry only where somebody can answer. Text and
+// Options are the model's words, perhaps repeated from a page or a file: whoever
+// shows them takes care that they cannot pass for something else.
+//
+// A question waits for an answer for a day at most, or until its context is
+// done. Questions are put one at a time.
+package ask
