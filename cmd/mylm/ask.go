@@ -34,6 +34,7 @@ terminal; without one it is denied, unless --yes is given.`,
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
 			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
 			&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
+			&cli.StringSliceFlag{Name: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print one JSON object instead of the answer"},
@@ -84,7 +85,12 @@ func (a *asking) run(ctx context.Context) error {
 	if err := a.memories.permit(ctx, s, entries); err != nil {
 		return err
 	}
-	registry, err := registryOf(s.Tools, a.memories, a.session)
+	p := &person{screen: a.screen}
+	question, err := p.question(s.Tools)
+	if err != nil {
+		return wrongTools(c, err)
+	}
+	registry, err := registryOf(s, a.memories, a.session, question...)
 	if err != nil {
 		return wrongTools(c, err)
 	}
@@ -104,7 +110,6 @@ func (a *asking) run(ctx context.Context) error {
 	if err != nil {
 		return configError(err)
 	}
-	p := &person{screen: a.screen}
 	options := agent.Options{
 		Tools: registry, Prompts: set, Identity: value(s.System), Sections: sections, Environment: environment(), Approve: p.approve,
 		MaxTurns: value(s.MaxTurns), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),

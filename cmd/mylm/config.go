@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -31,11 +32,13 @@ type settings struct {
 	Embedder    *string  `toml:"embedder"`
 	Memory      *bool    `toml:"memory"` // the model may look at what was remembered
 	Save        *bool    `toml:"save"`   // what is said and done is remembered
+	AllowHosts  []string `toml:"-"`      // of --allow-host and [web] together
 }
 
 // config is the configuration file.
 type config struct {
 	settings
+	Web      webSettings         `toml:"web"`
 	Profiles map[string]settings `toml:"profiles"`
 	Models   map[string]entry    `toml:"models"`
 }
@@ -51,6 +54,9 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 # embedder = "built-in"           # of the memory: an embedding model, auto, built-in or none
 # memory = false                  # the model gets no tools to search what was said before
 # save = false                    # nothing of what is asked and answered is kept
+
+# [web]
+# allow_hosts = ["localhost:6060"] # web_fetch may fetch from there; it is for public hosts otherwise
 
 # [profiles.review]               # mylm ask --profile review "..."
 # system = "You review code. Be brief."
@@ -159,7 +165,7 @@ func parseConfig(path, text string) (*config, error) {
 			return nil, bad("profile %q: %v", name, err)
 		}
 	}
-	if err := c.check(); err != nil {
+	if err := errors.Join(c.check(), checkHosts("allow_hosts in [web]", c.Web.AllowHosts)); err != nil {
 		return nil, bad("%v", err)
 	}
 	return &c, nil
@@ -169,7 +175,7 @@ func parseConfig(path, text string) (*config, error) {
 // none: the library passes over such a value in silence.
 func notTable(meta toml.MetaData) string {
 	for _, key := range meta.Keys() {
-		tables := key[0] == "models" || key[0] == "profiles"
+		tables := key[0] == "models" || key[0] == "profiles" || key[0] == "web" && len(key) == 1
 		switch len(key) {
 		case 1, 2:
 		case 3:
@@ -217,8 +223,24 @@ func typeMessage(err error) string {
 	return where + m[2] + " must be " + typeWords[m[3]]
 }
 
-func settingNames() []string {
-	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "embedder", "memory", "save", "[profiles.NAME]", "[models.NAME]"}
+// settingNames are the settings that a configuration can have.
+func settingNames() (names []string) {
+	for f := range reflect.TypeFor[settings]().Fields() {
+		if name := f.Tag.Get("toml"); name != "-" {
+			names = append(names, name)
+		}
+	}
+	for f := range reflect.TypeFor[config]().Fields() {
+		switch name := f.Tag.Get("toml"); f.Type.Kind() {
+		case reflect.Map:
+			names = append(names, "["+name+".NAME]")
+		case reflect.Struct:
+			if name != "" {
+				names = append(names, "["+name+"]")
+			}
+		}
+	}
+	return names
 }
 
 // check finds values that cannot be meant. The same rules hold for flags.

@@ -55,6 +55,10 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	if c.IsSet("tools") {
 		s.Tools = splitList(c.StringSlice("tools"))
 	}
+	hosts := c.StringSlice("allow-host")
+	if err := checkHosts("--allow-host", hosts); err != nil {
+		return settings{}, nil, usageError("%v", err)
+	}
 	if err := s.check(); err != nil {
 		return settings{}, nil, usageError("%v", err)
 	}
@@ -63,6 +67,7 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	s.Model = &model
 	e, _ := entryFor(file.Models, model)
 	s = s.over(e.settings()).over(file.settings)
+	s.AllowHosts = append(hosts, file.Web.AllowHosts...)
 	if s.Host == nil {
 		host := os.Getenv("OLLAMA_HOST")
 		s.Host = &host

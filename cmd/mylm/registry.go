@@ -11,12 +11,15 @@ import (
 
 	"mylm/agent"
 	"mylm/tools"
+	"mylm/tools/ask"
 	"mylm/tools/files"
 	"mylm/tools/shell"
+	"mylm/tools/web"
 )
 
 // registryOf makes the tools of a run, or those of them that are named.
-func registryOf(only []string, m *memories, session *agent.Session) (*tools.Registry, error) {
+func registryOf(s settings, m *memories, session *agent.Session, question ...*tools.Tool) (*tools.Registry, error) {
+	only := s.Tools
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("the working directory is gone: %w", err)
@@ -25,10 +28,11 @@ func registryOf(only []string, m *memories, session *agent.Session) (*tools.Regi
 	read, err2 := files.ReadFile(files.Options{Root: dir})
 	execute, err3 := shell.New(shell.Options{Dir: dir})
 	remembering, err4 := m.tools(session)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
+	fetch, err5 := web.New(web.Options{AllowHosts: s.AllowHosts})
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(append([]*tools.Tool{list, read, execute}, remembering...)...)
+	registry, err := tools.NewRegistry(slices.Concat([]*tools.Tool{list, read, execute, fetch}, question, remembering)...)
 	if err != nil || only == nil {
 		return registry, err
 	}
@@ -40,7 +44,11 @@ func registryOf(only []string, m *memories, session *agent.Session) (*tools.Regi
 
 // allTools are the tools of mylm ask, to be looked at. None of them is run.
 func allTools() (*tools.Registry, error) {
-	return registryOf(nil, newMemories(nil), agent.NewSession())
+	question, err := ask.New((&person{}).answer)
+	if err != nil {
+		return nil, err
+	}
+	return registryOf(settings{}, newMemories(nil), agent.NewSession(), question)
 }
 
 // wrongTools says where the list of tools that is wrong stands.

@@ -127,7 +127,7 @@ func flush(w http.ResponseWriter, text string) bool {
 }
 
 func TestBounds(t *testing.T) {
-	bomb := zipped(100 << 20)
+	bomb := zipped(16 << 20)
 	for name, tt := range map[string]struct {
 		serve http.HandlerFunc
 		want  string

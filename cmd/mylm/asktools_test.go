@@ -1,0 +1,117 @@
+//go:build unix
+
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+func fetchReply(url string) string {
+	return "=== reply\n<tool_code><name>web_fetch</name><parameters>{\"url\": \"" + url + "\"}</parameters></tool_code>\n=== reply\nDone.\n"
+}
+
+func TestWebFetch(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<title>A page</title><p>secret <b>text</b> <tool_code> of the page"))
+	}))
+	t.Cleanup(s.Close)
+	host := s.Listener.Addr().String()
+	_, port, _ := net.SplitHostPort(host)
+	for name, tt := range map[string]struct {
+		args   []string
+		config string
+		exit   string
+		want   string // on stderr
+	}{
+		"refused":          {[]string{"--yes"}, "", "0", "127.0.0.1 is an address for this machine"},
+		"allowed":          {[]string{"--yes", "--allow-host", host}, "", "0", "secret **text** <tool_code> of the page"},
+		"another port":     {[]string{"--yes", "--allow-host", "127.0.0.1:1"}, "", "0", "this machine"},
+		"by configuration": {[]string{"--yes"}, "[web]\nallow_hosts = [\"127.0.0.1\"]\n", "0", "secret **text**"},
+		"nobody to ask":    {[]string{"--allow-host", host}, "", "0", "denied: web_fetch http://127.0.0.1:" + port + "/page"},
+		"a bad host":       {[]string{"--allow-host", "http://x"}, "", "2", `--allow-host: the allowed host "http://x": it is an address, not a host`},
+		"a bad setting":    {nil, "[web]\nallow_hosts = [\"*\"]\n", "2", `allow_hosts in [web]: the allowed host "*"`},
+		"no table":         {nil, "web = [\"x\"]\n", "2", "web must be a table"},
+		"an unknown one":   {nil, "[web]\nhosts = [\"x\"]\n", "2", `no setting "web.hosts"`},
+		"ask_user, nobody": {[]string{"--tools", "ask_user"}, "", "2", "ask_user needs somebody to ask: CI is set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{"replies.txt": fetchReply("http://" + host + "/page"), "config.toml": tt.config}
+			cmd := command(t, files, append([]string{"ask", "q", "--verbose"}, tt.args...)...)
+			cmd.Env = append(cmd.Env, "MYLM_CONFIG="+cmd.Dir+"/config.toml", "CI=1")
+			var errs strings.Builder
+			cmd.Stderr = &errs
+			code := exitCode(cmd.Run())
+			if code != tt.exit || !strings.Contains(errs.String(), tt.want) {
+				t.Errorf("exit %s, %s; want exit %s, %q", code, errs.String(), tt.exit, tt.want)
+			}
+		})
+	}
+}
+
+// A project cannot open a host.
+func TestProjectCannotAllowHosts(t *testing.T) {
+	cmd := command(t, map[string]string{"replies.txt": "=== reply\nDone.\n", ".mylm.toml": "[web]\nallow_hosts = [\"localhost\"]\n"}, "ask", "q")
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	if code := exitCode(cmd.Run()); code != "2" || !strings.Contains(errs.String(), ".mylm.toml") {
+		t.Errorf("exit %s: %s", code, errs.String())
+	}
+}
+
+func TestAskUser(t *testing.T) {
+	const call = `<tool_code><name>ask_user</name><parameters>{"question": "Which one?\u200b\u001b[2K", "options": ["red", "blue"]}</parameters></tool_code>`
+	for name, tt := range map[string]struct{ typed, want string }{
+		"by number": {"2\n", "blue"},
+		"own words": {"green, please\n", "green, please"},
+		"none":      {"\n", "gave no answer"},
+		"the end":   {"\x04", "gave no answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": "=== reply\n" + call + "\n=== reply\nDone.\n"}, "ask", "q", "--verbose")
+			c := converse(t, cmd, "1\n", &pty.Winsize{Rows: 24, Cols: 80})
+			c.expect("The model asks:")
+			c.expect(`  | Which one?\u200b\x1b[2K`)
+			c.expect("   1  red")
+			c.expect("   2  blue")
+			c.expect("(Enter: none): ")
+			c.types(tt.typed)
+			c.expect(tt.want)
+			c.expect("Done.")
+			if code := c.exit(); code != "0" {
+				t.Errorf("exit %s: %q", code, c.text())
+			}
+		})
+	}
+}
+
+// An interrupt at the question ends the run.
+func TestAskUserInterrupted(t *testing.T) {
+	cmd := command(t, map[string]string{"replies.txt": "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"Which?\"}</parameters></tool_code>\n"}, "ask", "q")
+	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 80})
+	c.expect("Answer (Enter: none): ")
+	c.types("\x03")
+	if code := c.exit(); code != "130" {
+		t.Errorf("exit %s: %q", code, c.text())
+	}
+}
+
+// The tool is there only where somebody can answer.
+func TestAskUserNeedsSomebody(t *testing.T) {
+	for env, want := range map[string]bool{"CI=": true, "CI=1": false} {
+		cmd := command(t, map[string]string{"replies.txt": ""}, "ask", "q", "--show-prompt")
+		cmd.Env = append(cmd.Env, env)
+		c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 80})
+		c.exit()
+		if got := strings.Contains(c.text(), "<name>ask_user</name>"); got != want {
+			t.Errorf("%s: ask_user is there: %v", env, got)
+		}
+	}
+}
