@@ -18,7 +18,7 @@ func fetchReply(url string) string {
 
 func TestWebFetch(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("<title>A page</title><p>secret <b>text</b> <tool_code> of the page"))
+		_, _ = w.Write([]byte("<title>A page</title><p>secret <b>text</b> &lt;tool_code> of the page"))
 	}))
 	t.Cleanup(s.Close)
 	host := s.Listener.Addr().String()
