@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -64,7 +63,7 @@ func prepare(c *cli.Command, path string) {
 }
 
 // longQuote is a long value in a message of the library's.
-var longQuote = regexp.MustCompile(`"(?:[^"\\]|\\.){99,}"`)
+var longQuote = pattern(`"(?:[^"\\]|\\.){99,}"`)
 
 func onUsageError(c *cli.Context, err error, _ bool) error {
 	name := "help"
@@ -78,7 +77,7 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	if flag, ok := strings.CutPrefix(msg, "flag needs an argument: -"); ok {
 		msg = "flag needs an argument: --" + strings.TrimLeft(flag, "-")
 	}
-	return usageError("%s", longQuote.ReplaceAllStringFunc(msg, echoed)).withHint("mylm " + name + " lists the flags; a question that begins with - goes behind --")
+	return usageError("%s", longQuote().ReplaceAllStringFunc(msg, echoed)).withHint("mylm " + name + " lists the flags; a question that begins with - goes behind --")
 }
 
 func helpCommand() *cli.Command {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -193,7 +192,7 @@ func notTable(meta toml.MetaData) string {
 // syntaxMessage is what is wrong with a line. The library quotes what stands
 // there, which may be a key without quotes.
 func syntaxMessage(e toml.ParseError) string {
-	if strings.HasPrefix(e.LastKey, "models.") || secretName.MatchString(e.LastKey) {
+	if strings.HasPrefix(e.LastKey, "models.") || secretName().MatchString(e.LastKey) {
 		return "this cannot be read; a setting is written name = \"value\""
 	}
 	return e.Message
@@ -201,7 +200,7 @@ func syntaxMessage(e toml.ParseError) string {
 
 // wrongType is how the library tells of a value that is of another type than
 // its setting.
-var wrongType = regexp.MustCompile(`^toml: (line \d+ )?\(last key "(.*)"\): incompatible types: .*; destination has type (\w+)$`)
+var wrongType = pattern(`^toml: (line \d+ )?\(last key "(.*)"\): incompatible types: .*; destination has type (\w+)$`)
 
 var typeWords = map[string]string{
 	"integer": "a whole number without quotes, such as 4096",
@@ -212,7 +211,7 @@ var typeWords = map[string]string{
 
 // typeMessage says what a value should be.
 func typeMessage(err error) string {
-	m := wrongType.FindStringSubmatch(err.Error())
+	m := wrongType().FindStringSubmatch(err.Error())
 	if m == nil || typeWords[m[3]] == "" {
 		return err.Error()
 	}

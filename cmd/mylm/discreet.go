@@ -26,7 +26,7 @@ type hider struct{ secrets []string }
 func newHider(c langchain.Config) (h hider) {
 	secrets := entry{Key: c.Key, Headers: c.Headers, Settings: c.Settings}.holder().secrets
 	for name, v := range c.Headers {
-		if secretName.MatchString(name) { // "Bearer KEY" may come back without its first word
+		if secretName().MatchString(name) { // "Bearer KEY" may come back without its first word
 			secrets = append(secrets, strings.Fields(v)...)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -77,7 +76,7 @@ func (e entry) where() string { return "[models." + e.name + "]" }
 
 // variableName is narrower than the shell's: keys have small letters, and one
 // that is taken for a name would stand in messages.
-var variableName = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+var variableName = pattern(`^[A-Z_][A-Z0-9_]*$`)
 
 // check finds what cannot be meant. Nothing of a secret is in its errors.
 func (e entry) check() error {
@@ -87,7 +86,7 @@ func (e entry) check() error {
 		return errors.New("a name is one word without a slash, and not demo")
 	case e.Key != "" && e.KeyEnv != "":
 		return errors.New("key and key_env are both set; one is enough")
-	case e.KeyEnv != "" && !variableName.MatchString(e.KeyEnv):
+	case e.KeyEnv != "" && !variableName().MatchString(e.KeyEnv):
 		return errors.New("key_env must be the name of a variable in capitals, such as OPENAI_API_KEY; the key itself goes into that variable, or into key")
 	case e.Context != nil && *e.Context < 256:
 		return fmt.Errorf("context is %d; it must be at least 256", *e.Context)

@@ -50,10 +50,10 @@ func (e entry) elsewhere(p langchain.Provider) bool {
 // kin are hosts that belong to a provider beside the one of its address. Those
 // of AWS and IBM are named after regions; what a customer of theirs can call as
 // he likes, such as a bucket, must not match.
-var kin = map[string]*regexp.Regexp{
-	"bedrock":          regexp.MustCompile(`^bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]+\.amazonaws\.com(\.cn)?$`),
-	"langchain-ollama": regexp.MustCompile(`^ollama\.com$`),
-	"watsonx":          regexp.MustCompile(`^(([a-z0-9-]+\.)+ml|(private\.)?iam)\.cloud\.ibm\.com$`),
+var kin = map[string]func() *regexp.Regexp{
+	"bedrock":          pattern(`^bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]+\.amazonaws\.com(\.cn)?$`),
+	"langchain-ollama": pattern(`^ollama\.com$`),
+	"watsonx":          pattern(`^(([a-z0-9-]+\.)+ml|(private\.)?iam)\.cloud\.ibm\.com$`),
 }
 
 // owns reports whether an address is the provider's own. One that runs at home
@@ -72,7 +72,7 @@ func owns(p langchain.Provider, address string) bool {
 	case u.Scheme != "https" || !strings.HasSuffix(site(u), "//"+host): // on another port is another program
 		return false
 	default:
-		return kin[p.Name] != nil && kin[p.Name].MatchString(host)
+		return kin[p.Name] != nil && kin[p.Name]().MatchString(host)
 	}
 }
 

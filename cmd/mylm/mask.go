@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,13 +14,13 @@ import (
 const mask = "********"
 
 // commented is a setting that was taken out of use, but not out of the file.
-var commented = regexp.MustCompile(`(#.*?\b)([\w-]+)(["']?[ \t]*=[ \t]*)(\S.*)`)
+var commented = pattern(`(#.*?\b)([\w-]+)(["']?[ \t]*=[ \t]*)(\S.*)`)
 
 // maskComment masks the value of a secret in a comment.
 func maskComment(line string) string {
-	m := commented.FindStringSubmatch(line)
+	m := commented().FindStringSubmatch(line)
 	name, value := m[2], m[4]
-	secret := name != "key_env" && secretName.MatchString(name) || (name == "headers" || name == "settings") && secretName.MatchString(value) ||
+	secret := name != "key_env" && secretName().MatchString(name) || (name == "headers" || name == "settings") && secretName().MatchString(value) ||
 		len(password(value)) > 0 || len(secretArgs(value)) > 0
 	if !secret {
 		return line
@@ -58,7 +57,7 @@ func masked(text string, c *config) (string, error) {
 			text = strings.ReplaceAll(text, s, mask)
 		}
 	}
-	text = commented.ReplaceAllStringFunc(text, maskComment)
+	text = commented().ReplaceAllStringFunc(text, maskComment)
 	// Escapes and line ends within strings are spelled in many ways: whether
 	// something is left shows in what the text now says.
 	var after config

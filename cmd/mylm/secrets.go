@@ -3,19 +3,18 @@ package main
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 )
 
 // secretName is what values are called that are shown to nobody.
-var secretName = regexp.MustCompile(`(?i)key|token($|[^s])|secret|password|auth|cookie|credential`)
+var secretName = pattern(`(?i)key|token($|[^s])|secret|password|auth|cookie|credential`)
 
 // secretArg is an argument of a program whose name says that it may be secret:
 // --api-key VALUE, API_KEY=VALUE, Authorization: Bearer VALUE. secretName has
 // the last word.
-var secretArg = regexp.MustCompile(`(?i)(--?[\w-]*(?:key|token|secret|password|auth|credential)[\w-]*(?:=|\s+)|[\w-]*(?:key|token|secret|password|auth|cookie|credential)[\w-]*(?:=|:\s*))` +
+var secretArg = pattern(`(?i)(--?[\w-]*(?:key|token|secret|password|auth|credential)[\w-]*(?:=|\s+)|[\w-]*(?:key|token|secret|password|auth|cookie|credential)[\w-]*(?:=|:\s*))` +
 	`(?:(?:bearer|basic)\s+)?["']?([^\s"']+)`)
 
 // holder is something in the configuration that may hold secrets.
@@ -90,7 +89,7 @@ func (e entry) secrets() []string {
 		out = append(out, v)
 	}
 	for name, v := range e.Settings {
-		if secretName.MatchString(name) && !isAddress(name) {
+		if secretName().MatchString(name) && !isAddress(name) {
 			out = append(out, v)
 		}
 	}
@@ -105,7 +104,7 @@ func (e entry) private() bool {
 	}
 	for _, values := range []map[string]string{e.Headers, e.Settings} {
 		for name := range values {
-			if secretName.MatchString(name) && !isAddress(name) {
+			if secretName().MatchString(name) && !isAddress(name) {
 				return true
 			}
 		}
@@ -132,8 +131,8 @@ func password(address string) [][2]int {
 
 // secretArgs tells where secrets stand in the arguments of a program.
 func secretArgs(args string) (out [][2]int) {
-	for _, m := range secretArg.FindAllStringSubmatchIndex(args, -1) {
-		if secretName.MatchString(args[m[2]:m[3]]) {
+	for _, m := range secretArg().FindAllStringSubmatchIndex(args, -1) {
+		if secretName().MatchString(args[m[2]:m[3]]) {
 			out = append(out, [2]int{m[4], m[5]})
 		}
 	}
