@@ -185,7 +185,7 @@ func TestDialerRefuses(t *testing.T) {
 }
 
 func TestPublicAddresses(t *testing.T) {
-	for _, host := range []string{"93.184.215.14", "[2606:4700::1111]", "[64:ff9b::5db8:d70e]", "outside.test", "outside.test.", "Outside.Test:8080", "xn--mnchen-3ya.test", "münchen.test", "under_score.test"} {
+	for _, host := range []string{"93.184.215.14", "[2606:4700::1111]", "[::ffff:93.184.215.14]", "[64:ff9b::5db8:d70e]", "outside.test", "outside.test.", "Outside.Test:8080", "xn--mnchen-3ya.test", "münchen.test", "under_score.test"} {
 		world := newInternet(t, map[string][]string{"outside.test": {"93.184.215.14"}, "xn--mnchen-3ya.test": {"2606:4700::1111"}, "under_score.test": {"1.1.1.1"}},
 			func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) })
 		o := call(t, world.options(), "http://"+host+"/")

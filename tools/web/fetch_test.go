@@ -36,6 +36,9 @@ func TestRequest(t *testing.T) {
 				t.Errorf("%s was sent: %s", name, v)
 			}
 		}
+		if strings.Contains(r.RequestURI, "://") {
+			t.Errorf("a proxy was asked for %s", r.RequestURI)
+		}
 		if r.Method != http.MethodGet || !strings.Contains(r.UserAgent(), "mylm") {
 			t.Errorf("%s by %s", r.Method, r.UserAgent())
 		}
