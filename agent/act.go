@@ -102,7 +102,7 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 		return err
 	}
 	r.emit(ToolCall{ID: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect, Preview: a.inv.Preview, Repairs: codes})
-	a.outcome = r.runTool(ctx, a.inv, ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args})
+	a.outcome = r.runTool(ctx, a.inv, ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect})
 	return nil
 }
 

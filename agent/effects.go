@@ -43,6 +43,8 @@ type ToolRequest struct {
 	Call string          `json:"call"` // the call's id
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
+
+	Effect tools.Effect `json:"effect"` // with which it was allowed; see tools.Granted
 }
 
 // ApprovalRequest is a call that somebody has to allow.

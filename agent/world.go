@@ -24,7 +24,7 @@ func (w *world) Model(ctx context.Context, _ ModelRequest) iter.Seq2[providers.C
 }
 
 func (w *world) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
-	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args}
+	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect}
 	return inv.Run(ctx, w.agent.timeout(&inv))
 }
 

@@ -221,7 +221,7 @@ func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcom
 		o.Duration = time.Since(start)
 	}()
 	var err error
-	o.Result, err = inv.Tool.Run(ctx, inv.Args)
+	o.Result, err = inv.Tool.Run(context.WithValue(ctx, grantKey{}, inv.Effect), inv.Args)
 	switch {
 	case err == nil:
 	case context.Cause(ctx) == timedOut:

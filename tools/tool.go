@@ -187,6 +187,17 @@ func (t *Tool) effect(args json.RawMessage) Effect {
 	return t.Effect(args)
 }
 
+type grantKey struct{}
+
+// Granted returns the effect that the running call was checked and allowed
+// with. A tool whose effect depends on what changes meanwhile, like a file,
+// must not do more than that. Without a registry in between, as in a test that
+// calls Run itself, ok is false and nothing is bounded.
+func Granted(ctx context.Context) (e Effect, ok bool) {
+	e, ok = ctx.Value(grantKey{}).(Effect)
+	return e, ok
+}
+
 type progressKey struct{}
 
 // WithProgress gives tools that run under the context a function to report

@@ -90,7 +90,9 @@ func (a *asking) run(ctx context.Context) error {
 	if err != nil {
 		return wrongTools(c, err)
 	}
-	registry, err := registryOf(s, a.memories, a.session, question...)
+	journal := newJournal(a.session.ID)
+	defer journal.End()
+	registry, err := toolbox{settings: s, memories: a.memories, session: a.session, journal: journal, question: question}.registry()
 	if err != nil {
 		return wrongTools(c, err)
 	}

@@ -12,27 +12,35 @@ import (
 	"mylm/agent"
 	"mylm/tools"
 	"mylm/tools/ask"
-	"mylm/tools/files"
+	"mylm/tools/files/undo"
 	"mylm/tools/shell"
 	"mylm/tools/web"
 )
 
-// registryOf makes the tools of a run, or those of them that are named.
-func registryOf(s settings, m *memories, session *agent.Session, question ...*tools.Tool) (*tools.Registry, error) {
-	only := s.Tools
+// toolbox is what the tools of a run are made of.
+type toolbox struct {
+	settings settings
+	memories *memories
+	session  *agent.Session
+	journal  *undo.Journal // keeps what files were before they are written; nil: none is written
+	question []*tools.Tool // asks a person, where there is one
+}
+
+// registry makes the tools, or those of them that are named.
+func (b toolbox) registry() (*tools.Registry, error) {
+	only := b.settings.Tools
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, fmt.Errorf("the working directory is gone: %w", err)
 	}
-	list, err1 := files.ListDir(files.Options{Root: dir})
-	read, err2 := files.ReadFile(files.Options{Root: dir})
-	execute, err3 := shell.New(shell.Options{Dir: dir})
-	remembering, err4 := m.tools(session)
-	fetch, err5 := web.New(web.Options{AllowHosts: s.AllowHosts})
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	inFiles, err1 := fileTools(dir, b.journal)
+	execute, err2 := shell.New(shell.Options{Dir: dir})
+	fetch, err3 := web.New(web.Options{AllowHosts: b.settings.AllowHosts})
+	remembering, err4 := b.memories.tools(b.session)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(slices.Concat([]*tools.Tool{list, read, execute, fetch}, question, remembering)...)
+	registry, err := tools.NewRegistry(slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)...)
 	if err != nil || only == nil {
 		return registry, err
 	}
@@ -48,7 +56,7 @@ func allTools() (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return registryOf(settings{}, newMemories(nil), agent.NewSession(), question)
+	return toolbox{memories: newMemories(nil), session: agent.NewSession(), question: []*tools.Tool{question}}.registry()
 }
 
 // wrongTools says where the list of tools that is wrong stands.

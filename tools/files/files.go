@@ -1,18 +1,26 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"mylm/tools/files/undo"
 )
 
 // Names of the tools.
 const (
-	ReadFileName = "read_file"
-	ListDirName  = "list_dir"
+	ReadFileName    = "read_file"
+	ListDirName     = "list_dir"
+	FindFilesName   = "find_files"
+	SearchFilesName = "search_files"
+	WriteFileName   = "write_file"
+	EditFileName    = "edit_file"
 )
 
 // Defaults of Options. A page of 400 lines or 16 KiB is about 4,000 tokens of
@@ -21,20 +29,31 @@ const (
 	DefaultMaxLines   = 400
 	DefaultMaxBytes   = 16 << 10
 	DefaultMaxEntries = 200
+	DefaultMaxMatches = 100
+
+	// DefaultMaxTime is less than the half minute that a tool usually has, so
+	// that what was found by then can still be told.
+	DefaultMaxTime = 20 * time.Second
 )
 
 // Options say what the tools see, and how much of it at once.
 type Options struct {
 	Root       string // the directory; "" is the working directory of the process
 	MaxLines   int    // lines shown by one read_file; 0: DefaultMaxLines
-	MaxBytes   int    // bytes shown by one read_file; 0: DefaultMaxBytes
-	MaxEntries int    // entries shown by one list_dir; 0: DefaultMaxEntries
+	MaxBytes   int    // bytes shown by one read_file or search_files; 0: DefaultMaxBytes
+	MaxEntries int    // entries shown by one list_dir or find_files; 0: DefaultMaxEntries
+	MaxMatches int    // lines shown by one search_files; 0: DefaultMaxMatches
+
+	MaxTime time.Duration // after which find_files and search_files tell what they have; 0: DefaultMaxTime
+
+	Journal *undo.Journal // keeps what write_file and edit_file write over; nil: nothing is kept
 }
 
 // workspace is a checked Options.
 type workspace struct {
 	Options
-	real string // Root without symbolic links
+	real    string // Root without symbolic links
+	outside bool   // Root is where all files begin: see reach
 }
 
 func newWorkspace(o Options) (*workspace, error) {
@@ -46,6 +65,7 @@ func newWorkspace(o Options) (*workspace, error) {
 		{"MaxLines", &o.MaxLines, DefaultMaxLines},
 		{"MaxBytes", &o.MaxBytes, DefaultMaxBytes},
 		{"MaxEntries", &o.MaxEntries, DefaultMaxEntries},
+		{"MaxMatches", &o.MaxMatches, DefaultMaxMatches},
 	} {
 		if *limit.value < 0 {
 			return nil, fmt.Errorf("%s is %d; it must be 0 (for %d) or more", limit.name, *limit.value, limit.usual)
@@ -54,6 +74,10 @@ func newWorkspace(o Options) (*workspace, error) {
 			*limit.value = limit.usual
 		}
 	}
+	if o.MaxTime < 0 {
+		return nil, fmt.Errorf("MaxTime is %v; it must be 0 (for %v) or more", o.MaxTime, DefaultMaxTime)
+	}
+	o.MaxTime = cmp.Or(o.MaxTime, DefaultMaxTime)
 	abs, err := filepath.Abs(o.Root)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %s: %w", o.Root, err)
@@ -68,7 +92,7 @@ func newWorkspace(o Options) (*workspace, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the workspace cannot be used: %w", err)
 	}
-	return &workspace{o, real}, nil
+	return &workspace{Options: o, real: real}, nil
 }
 
 // open opens the root for one call: a tool has no end at which it could close one.
@@ -103,11 +127,14 @@ func (w *workspace) relative(path string) (string, error) {
 			return rel, nil
 		}
 	}
-	return "", w.outside(path)
+	return "", &outsideError{path, w.Root}
 }
 
-func (w *workspace) outside(path string) error {
-	return fmt.Errorf("%s leads outside the workspace %s; only what is within it can be read", path, w.Root)
+// outsideError is a path that leads out of the workspace.
+type outsideError struct{ path, root string }
+
+func (e *outsideError) Error() string {
+	return fmt.Sprintf("%s leads outside the workspace %s", e.path, e.root)
 }
 
 // within follows the links of name and returns the path that it leads to,
@@ -154,7 +181,7 @@ func (w *workspace) explain(root *os.Root, path, name string, err error) error {
 		return fmt.Errorf("%s cannot be read: %w", path, err)
 	}
 	if escapes(p.Err) {
-		return w.outside(path)
+		return &outsideError{path, w.Root}
 	}
 	return fmt.Errorf("%s cannot be read: %w", path, p.Err)
 }

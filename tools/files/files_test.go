@@ -19,19 +19,38 @@ const patience = 10 * time.Second
 
 func registry(t *testing.T, o files.Options) *tools.Registry {
 	t.Helper()
-	read, err := files.ReadFile(o)
-	if err != nil {
-		t.Fatal(err)
+	var all []*tools.Tool
+	for _, make := range makers {
+		tool, err := make(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, tool)
 	}
-	list, err := files.ListDir(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := tools.NewRegistry(read, list)
+	r, err := tools.NewRegistry(all...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// makers make all the tools.
+var makers = []func(files.Options) (*tools.Tool, error){
+	files.ReadFile, files.ListDir, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,
+}
+
+// effect is what a call may do.
+func effect(t *testing.T, o files.Options, name string, args map[string]any) tools.Effect {
+	t.Helper()
+	b, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv, err := registry(t, o).Prepare(name, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inv.Effect
 }
 
 func call(t *testing.T, ctx context.Context, o files.Options, name string, args map[string]any) tools.Outcome {
@@ -44,14 +63,23 @@ func call(t *testing.T, ctx context.Context, o files.Options, name string, args 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if inv.Effect != tools.Reads {
-		t.Errorf("effect is %v", inv.Effect)
-	}
 	out := inv.Run(ctx, patience)
 	if strings.HasPrefix(out.Error, "timed out") {
 		t.Fatalf("%s %s: %s", name, b, out.Error)
 	}
 	return out
+}
+
+// unasked runs a call as one that was allowed to read inside only: what it was
+// when it was checked may have changed.
+func unasked(t *testing.T, o files.Options, name string, args map[string]any) tools.Outcome {
+	t.Helper()
+	b, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv := tools.Invocation{Tool: registry(t, o).Lookup(name), Args: b, Effect: tools.Reads}
+	return inv.Run(t.Context(), patience)
 }
 
 func read(t *testing.T, o files.Options, path string, lines ...int) tools.Outcome {
@@ -270,9 +298,29 @@ func TestInsideOnly(t *testing.T) {
 		"out", "outabs", "up/secret.txt", "up",
 	} {
 		t.Run(path, func(t *testing.T) {
-			wantError(t, read(t, o, path), "leads outside the workspace "+root)
-			wantError(t, list(t, o, path), "leads outside the workspace "+root)
+			for name, args := range map[string]map[string]any{
+				files.ReadFileName: {"path": path}, files.ListDirName: {"path": path},
+			} {
+				if e := effect(t, o, name, args); e != tools.Reads|tools.Leaves {
+					t.Errorf("the effect of %s is %q", name, e)
+				}
+				out := unasked(t, o, name, args)
+				wantError(t, out, "leads outside the workspace "+root+", which was not allowed")
+			}
 		})
+	}
+	for _, path := range []string{"../secret.txt", secret, "out", "outabs", "up/secret.txt"} {
+		if out := read(t, o, path); out.Text != "secret" || out.Origin != tools.Outside {
+			t.Errorf("%s, allowed: %+v", path, out)
+		}
+	}
+	if out := list(t, o, "up"); out.Text != "secret.txt (6 bytes)\nworkspace/" || out.Origin != tools.Outside {
+		t.Errorf("up, allowed: %+v", out)
+	}
+	for _, path := range []string{"in.txt", "abs", "rel", "../workspace/in.txt", "loop", "nothing"} {
+		if e := effect(t, o, files.ReadFileName, map[string]any{"path": path}); e != tools.Reads {
+			t.Errorf("the effect of reading %s is %q", path, e)
+		}
 	}
 	wantError(t, read(t, o, "loop"), "loop cannot be read")
 }

@@ -30,8 +30,9 @@ func ListDir(o Options) (*tools.Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ListDirName, err)
 	}
-	return tools.New(ListDirName, "List a directory of the workspace: one entry a line, "+
+	t, err := tools.New(ListDirName, "List a directory of the workspace: one entry a line, "+
 		"directories with a trailing slash, files with their size.", tools.Reads, w.list)
+	return w.reader(t, err, pathOf)
 }
 
 func (w *workspace) list(ctx context.Context, in listInput) (tools.Result, error) {
@@ -39,7 +40,13 @@ func (w *workspace) list(ctx context.Context, in listInput) (tools.Result, error
 	if strings.TrimSpace(path) == "" {
 		path = "."
 	}
-	return patiently(ctx, path, func() (tools.Result, error) { return w.listing(ctx, path) })
+	return patiently(ctx, path, func() (tools.Result, error) {
+		seen, path, err := w.allowed(ctx, path)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		return seen.labelled(seen.listing(ctx, path))
+	})
 }
 
 func (w *workspace) listing(ctx context.Context, path string) (tools.Result, error) {

@@ -26,7 +26,10 @@ func missing(root *os.Root, path, name string) error {
 		return fmt.Errorf("%s does not exist: %s is a link to %s, which is not there", path, base, target)
 	}
 	where := "in " + filepath.ToSlash(dir)
-	if dir == "." {
+	switch top := root.Name(); {
+	case filepath.Dir(top) == top: // all files, not those of a workspace
+		where = "in " + filepath.ToSlash(filepath.Join(top, dir))
+	case dir == ".":
 		where = "in the workspace"
 	}
 	names := namesIn(root, dir)

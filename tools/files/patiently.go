@@ -3,19 +3,18 @@ package files
 import (
 	"context"
 	"fmt"
-
-	"mylm/tools"
 )
 
-// patiently runs f, which looks at path, and waits for it until ctx is done. A
+// patiently runs f, which works on path, and waits for it until ctx is done. A
 // file system may never answer (a network server that is gone), and nothing
 // can end such a wait: f is left to it, and closes what it opened afterwards.
-func patiently(ctx context.Context, path string, f func() (tools.Result, error)) (tools.Result, error) {
+func patiently[T any](ctx context.Context, path string, f func() (T, error)) (T, error) {
+	var none T
 	if err := ctx.Err(); err != nil {
-		return tools.Result{}, err
+		return none, err
 	}
 	type outcome struct {
-		result tools.Result
+		result T
 		err    error
 	}
 	done := make(chan outcome, 1)
@@ -33,6 +32,6 @@ func patiently(ctx context.Context, path string, f func() (tools.Result, error))
 	case o := <-done:
 		return o.result, o.err
 	case <-ctx.Done():
-		return tools.Result{}, fmt.Errorf("reading %s was given up: %w", path, ctx.Err())
+		return none, fmt.Errorf("%s does not answer, and was given up: %w", path, ctx.Err())
 	}
 }

@@ -31,8 +31,9 @@ func ReadFile(o Options) (*tools.Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ReadFileName, err)
 	}
-	return tools.New(ReadFileName, fmt.Sprintf("Read a text file of the workspace, at most %d lines at once; "+
+	t, err := tools.New(ReadFileName, fmt.Sprintf("Read a text file of the workspace, at most %d lines at once; "+
 		"start_line and end_line choose a part.", w.MaxLines), tools.Reads, w.read)
+	return w.reader(t, err, pathOf)
 }
 
 func (in readInput) check() error {
@@ -51,7 +52,14 @@ func (w *workspace) read(ctx context.Context, in readInput) (tools.Result, error
 	if err := in.check(); err != nil {
 		return tools.Result{}, err
 	}
-	return patiently(ctx, in.Path, func() (tools.Result, error) { return w.show(ctx, in) })
+	return patiently(ctx, in.Path, func() (tools.Result, error) {
+		seen, path, err := w.allowed(ctx, in.Path)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		in.Path = path
+		return seen.labelled(seen.show(ctx, in))
+	})
 }
 
 func (w *workspace) show(ctx context.Context, in readInput) (tools.Result, error) {

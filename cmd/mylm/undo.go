@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/tools"
+	"mylm/tools/files"
+	"mylm/tools/files/undo"
+)
+
+// fileTools are the tools for the files of a workspace.
+func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
+	o := files.Options{Root: dir, Journal: journal}
+	var all []*tools.Tool
+	for _, make := range []func(files.Options) (*tools.Tool, error){
+		files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,
+	} {
+		t, err := make(o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// undoStore is where earlier versions of files are kept.
+func undoStore() *undo.Store {
+	dir, err := dataDir()
+	if err != nil {
+		return undo.NewStore(undo.Options{}) // which says so when it is needed
+	}
+	return undo.NewStore(undo.Options{Dir: filepath.Join(dir, "undo")})
+}
+
+// newJournal is the journal of a run in the working directory.
+func newJournal(session string) *undo.Journal {
+	dir, err := workspaceDir()
+	if err != nil {
+		dir = "" // the tools say the same
+	}
+	return undoStore().Begin(dir, session)
+}
+
+// workspaceDir is the working directory without links: by it runs are found
+// again.
+func workspaceDir() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("the working directory is gone: %w", err)
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+func undoCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "undo", Usage: "bring back the files that the last run has changed here",
+		Description: `What write_file and edit_file write over is kept for the last 20 runs in a directory.
+This brings it back, as it was before the run; what commands did is not undone.
+A file that was changed since by somebody else is left, and nothing else is
+touched, unless --force is given. Undoing can be undone: --run with its own id.
+
+   mylm undo --dry-run
+   mylm undo
+   mylm undo --list
+   mylm undo --run 20260131-140000-abcd`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{DisableDefaultText: true, Name: "list", Usage: "list the runs that can be undone here"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "with --list: in all directories"},
+			&cli.StringFlag{Name: "run", Usage: "undo the run `ID`, or the last one of the session ID"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Aliases: []string{"n"}, Usage: "say what would be done, and do nothing"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "force", Usage: "also where somebody else has changed a file since"},
+			jsonFlag(),
+		},
+		Action: func(c *cli.Context) error {
+			if err := errNoArgs(c); err != nil {
+				return err
+			}
+			u := &undoing{cli: c, streams: s, screen: newScreen(s, "auto"), store: undoStore()}
+			if c.Bool("list") {
+				return u.list()
+			}
+			return u.undo(c.Context)
+		},
+	}
+}
+
+// undoing is one run of mylm undo.
+type undoing struct {
+	cli     *cli.Context
+	streams streams
+	screen  *screen
+	store   *undo.Store
+}
+
+// runJSON is a run as --json prints it.
+type runJSON struct {
+	undo.Run
+	Files  []string  `json:"files"`
+	Undone time.Time `json:"undone,omitzero"`
+	Active bool      `json:"active"`
+}
+
+// undoJSON is what undoing did, or would do.
+type undoJSON struct {
+	Run    *runJSON    `json:"run"`
+	Steps  []undo.Step `json:"steps"`
+	DryRun bool        `json:"dry_run"`
+	Done   bool        `json:"done"`
+	By     string      `json:"by,omitempty"`
+	Error  *jsonError  `json:"error,omitempty"`
+}
+
+func asRunJSON(r undo.Run) runJSON {
+	return runJSON{Run: r, Files: r.Files(), Undone: r.Undone, Active: r.Active}
+}
+
+func (u *undoing) list() error {
+	dir, err := workspaceDir()
+	if err != nil {
+		return err
+	}
+	if u.cli.Bool("all") {
+		dir = ""
+	}
+	runs, err := u.store.Runs(dir)
+	if err != nil {
+		return err
+	}
+	if u.cli.Bool("json") {
+		out := []runJSON{}
+		for _, r := range runs {
+			out = append(out, asRunJSON(r))
+		}
+		return printJSON(u.streams.out, out)
+	}
+	if len(runs) == 0 {
+		u.screen.say("mylm: no run has changed a file here" + map[bool]string{false: "; --all lists those of all directories"}[dir == ""])
+	}
+	for _, r := range runs {
+		u.screen.answer(u.line(r, dir == "") + "\n")
+	}
+	return u.screen.failed
+}
+
+// line is a run in one line of a list.
+func (u *undoing) line(r undo.Run, where bool) string {
+	names := r.Files()
+	text := fmt.Sprintf("%s  %s  %s: ", r.ID, r.Started.Local().Format("2006-01-02 15:04"), plural(len(names), "file"))
+	text += oneLine(printable(strings.Join(names, ", ")), 80)
+	if where {
+		text += "  in " + oneLine(printable(r.Workspace), 200)
+	}
+	switch {
+	case r.Active:
+		text += "  (goes on)"
+	case !r.Undone.IsZero():
+		text += "  (undone)"
+	case r.Undoes != "":
+		text += "  (undid " + r.Undoes + ")"
+	}
+	return text
+}
+
+// pick finds the run that is meant.
+func (u *undoing) pick() (undo.Run, error) {
+	id := u.cli.String("run")
+	dir, err := workspaceDir()
+	if err != nil && id == "" {
+		return undo.Run{}, err
+	}
+	if id != "" {
+		dir = ""
+	}
+	runs, err := u.store.Runs(dir)
+	if err != nil {
+		return undo.Run{}, err
+	}
+	for _, r := range runs {
+		if id != "" && (r.ID == id || r.Session == id && r.Undoes == "") || id == "" && r.Undoes == "" {
+			return r, nil
+		}
+	}
+	if id != "" {
+		return undo.Run{}, usageError("there is no run %q", echoed(id)).withHint("mylm undo --list --all lists them.")
+	}
+	f := usageError("no run has changed a file here")
+	if all, err := u.store.Runs(""); err == nil && len(all) > 0 {
+		return undo.Run{}, f.withHint("The last one that did was in " + all[0].Workspace + ": go there, or mylm undo --list --all")
+	}
+	return undo.Run{}, f
+}
+
+func (u *undoing) undo(ctx context.Context) error {
+	r, err := u.pick()
+	if err != nil {
+		return err
+	}
+	shown := asRunJSON(r)
+	out := undoJSON{Run: &shown, Steps: []undo.Step{}, DryRun: u.cli.Bool("dry-run")}
+	switch {
+	case !r.Undone.IsZero() && u.cli.String("run") == "":
+		u.screen.say(fmt.Sprintf("mylm: the last run here, %s, is undone already; --list shows earlier ones", r.ID))
+	case out.DryRun:
+		out.Steps, err = u.store.Plan(ctx, r)
+	default:
+		var report undo.Report
+		report, err = u.store.Undo(ctx, r, u.cli.Bool("force"))
+		out.Steps, out.By, out.Done = append(out.Steps, report.Steps...), report.By, err == nil
+	}
+	if err != nil {
+		return u.explain(r, err)
+	}
+	if u.cli.Bool("json") {
+		return printJSON(u.streams.out, out)
+	}
+	for _, step := range out.Steps {
+		u.screen.answer(u.step(step) + "\n")
+	}
+	if out.By != "" {
+		u.screen.dim("to take this back: mylm undo --run " + out.By)
+	}
+	return u.screen.failed
+}
+
+// step is what is done to a file, in one line.
+func (u *undoing) step(s undo.Step) string {
+	text := map[undo.Action]string{undo.Restore: "restore", undo.Remove: "remove ", undo.Nothing: "as it was"}[s.Action] + "  " + printable(s.Name)
+	if s.Conflict != "" {
+		text += "  (" + printable(s.Conflict) + ")"
+	}
+	return text
+}
+
+// explain gives an error its exit code and what to do.
+func (u *undoing) explain(r undo.Run, err error) error {
+	var in *undo.ConflictError
+	switch {
+	case errors.As(err, &in):
+		lines := []string{}
+		for _, step := range in.Steps {
+			lines = append(lines, printable(step.Name)+": "+printable(step.Conflict))
+		}
+		return (&failure{code: exitError, name: "conflict", err: fmt.Errorf("nothing was undone:\n  %s", strings.Join(lines, "\n  "))}).
+			withHint("--force brings the earlier versions back all the same; what is there now is kept, and can be had again.")
+	case errors.Is(err, undo.ErrActive):
+		return (&failure{code: exitError, name: "active", err: fmt.Errorf("run %s: %w", r.ID, err)})
+	case ctxDone(err):
+		return (&failure{code: exitInterrupted, name: "interrupted", err: errInterrupted}).withHint("mylm undo does the rest.")
+	}
+	return err
+}
+
+func ctxDone(err error) bool { return errors.Is(err, context.Canceled) }

@@ -1,0 +1,114 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"mylm/tools"
+)
+
+type editInput struct {
+	Path string `json:"path" jsonschema:"relative to the workspace"`
+	Old  string `json:"old" jsonschema:"the text as it stands in the file, with enough lines around it"`
+	New  string `json:"new" jsonschema:"the text in its place"`
+}
+
+// EditFile makes the tool edit_file. It is an error if Root cannot be opened or
+// a limit is negative. The tool may be called from several goroutines at once.
+//
+// Text that is not there, or there more than once, is an error that says where
+// the nearest is, and changes nothing. In a file whose lines end in CRLF, the
+// line ends of old and new are taken for CRLF, since read_file shows them as LF.
+func EditFile(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", EditFileName, err)
+	}
+	t, err := tools.New[editInput](EditFileName, "Replace a text in a file of the workspace. It must stand there exactly once.", tools.Writes, nil)
+	if err != nil {
+		return nil, err
+	}
+	return revises(w, t, w.planEdit), nil
+}
+
+// maxEdited bounds the files that are edited, which are held in memory: no text
+// that somebody wrote is larger.
+const maxEdited = 16 << 20
+
+func (w *workspace) planEdit(root *os.Root, in editInput) (*revision, error) {
+	switch {
+	case in.Old == "":
+		return nil, errors.New("old is empty; give the text to replace, or make a file with " + WriteFileName)
+	case in.Old == in.New:
+		return nil, errors.New("old and new are the same; nothing would change")
+	}
+	t, err := w.target(root, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	if t.info == nil {
+		return nil, missing(root, in.Path, t.name)
+	}
+	if t.info.Size() > maxEdited {
+		return nil, fmt.Errorf("%s has %d bytes, and files of more than %d are not edited; change it with a command", in.Path, t.info.Size(), maxEdited)
+	}
+	text, err := w.text(root, t)
+	if err != nil {
+		return nil, err
+	}
+	if binary([]byte(text[:min(len(text), sampled)])) {
+		return nil, fmt.Errorf("%s is a binary file; only text can be edited", in.Path)
+	}
+	old, new := in.ends(text)
+	at, err := once(in.Path, text, old)
+	if err != nil {
+		return nil, err
+	}
+	r := &revision{target: t, old: text, known: true, new: text[:at] + new + text[at+len(old):], exact: true}
+	r.said = fmt.Sprintf("edited %s%s:\n%s", in.Path, r.led(), head(r.diff(), saidLines, saidBytes))
+	return r, nil
+}
+
+// ends gives old and new the line ends of the text.
+func (in editInput) ends(text string) (old, new string) {
+	crlf := strings.Count(text, "\r\n")
+	mixed := crlf < strings.Count(text, "\n")
+	if crlf == 0 || mixed && strings.Contains(text, in.Old) {
+		return in.Old, in.New
+	}
+	return carriage(in.Old), carriage(in.New)
+}
+
+func carriage(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// once finds the only place where old stands in the text.
+func once(path, text, old string) (int, error) {
+	at := strings.Index(text, old)
+	if at < 0 {
+		return 0, notFound(path, text, old)
+	}
+	lines, n := []string{}, 0
+	for next := at; next >= 0; n++ {
+		if n < offered {
+			lines = append(lines, strconv.Itoa(1+strings.Count(text[:next], "\n")))
+		}
+		after := strings.Index(text[next+1:], old) // places may overlap: then which is meant is open too
+		if after < 0 {
+			break
+		}
+		next += 1 + after
+	}
+	if n == 0 {
+		return at, nil
+	}
+	where := strings.Join(lines, ", ")
+	if n+1 > len(lines) {
+		where += ", …"
+	}
+	return 0, fmt.Errorf("old stands %d times in %s (at lines %s); give more of the lines around the one you mean", n+1, path, where)
+}

@@ -1,0 +1,190 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"mylm/tools"
+)
+
+type findInput struct {
+	Pattern string `json:"pattern" jsonschema:"like *.go, docs/**/*.md or src/{a,b}*"`
+}
+
+// FindFiles makes the tool find_files. It is an error if Root cannot be opened
+// or a limit is negative. The tool may be called from several goroutines at
+// once.
+//
+// The pattern is a glob with ** for any directories and {a,b} for either; one
+// without a slash is looked for everywhere. Files are listed by path, one a
+// line, at most MaxEntries; a last line says how many there are. What git
+// ignores is left out, unless the pattern begins with an ignored directory.
+func FindFiles(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", FindFilesName, err)
+	}
+	t, err := tools.New(FindFilesName, "Find files of the workspace by a glob. What .gitignore names is left out.", tools.Reads, w.find)
+	return w.reader(t, err, func(args json.RawMessage) string {
+		var in findInput
+		_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
+		base, _ := splitGlob(in.Pattern)
+		return base
+	})
+}
+
+func (w *workspace) find(ctx context.Context, in findInput) (tools.Result, error) {
+	if strings.TrimSpace(in.Pattern) == "" {
+		return tools.Result{}, errors.New("the pattern is empty; give a glob like **/*.go")
+	}
+	base, pattern := splitGlob(in.Pattern)
+	if err := checkGlob(pattern); err != nil {
+		return tools.Result{}, err
+	}
+	return patiently(ctx, base, func() (tools.Result, error) {
+		seen, base, err := w.allowed(ctx, base)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		f := &finder{workspace: seen, pattern: pattern}
+		return seen.labelled(f.run(ctx, base))
+	})
+}
+
+// splitGlob cuts a glob into the directory that it begins with and the rest.
+func splitGlob(pattern string) (base, rest string) {
+	pattern = path.Clean(pattern)
+	if !strings.Contains(pattern, "/") {
+		return ".", "**/" + pattern
+	}
+	return doublestar.SplitPattern(pattern)
+}
+
+const (
+	maxGlob = 1000
+
+	// maxExpanded bounds what the braces of a glob multiply to: each way is
+	// tried on each name.
+	maxExpanded = 256
+)
+
+func checkGlob(pattern string) error {
+	ways, choices, depth := 1, 1, 0
+	for i := 0; i < len(pattern) && ways <= maxExpanded; i++ {
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case c == '{':
+			depth++
+		case c == ',' && depth > 0:
+			choices++
+		case c == '}' && depth > 0:
+			if depth--; depth == 0 {
+				ways, choices = ways*choices, 1
+			}
+		}
+	}
+	switch {
+	case len(pattern) > maxGlob:
+		return fmt.Errorf("the glob is %d bytes long, more than %d; give a shorter one", len(pattern), maxGlob)
+	case ways > maxExpanded:
+		return fmt.Errorf("the braces of the glob stand for more than %d patterns; use several calls", maxExpanded)
+	case !doublestar.ValidatePattern(pattern):
+		return fmt.Errorf("%q is no glob; a bracket or brace may not be closed (put a backslash before one that is meant as it is)", pattern)
+	case strings.Contains("/"+pattern+"/", "/../"):
+		return fmt.Errorf("%q goes up behind a wildcard; begin the pattern with the directory that is meant", pattern)
+	}
+	return nil
+}
+
+// finder is one run of find_files.
+type finder struct {
+	*workspace
+	pattern string
+	found   []string
+	total   int
+	dirs    []string // directories that match
+}
+
+func (f *finder) run(ctx context.Context, base string) (tools.Result, error) {
+	root, err := f.open()
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer root.Close()
+	name, info, err := f.stat(root, base)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	if !info.IsDir() {
+		return tools.Result{}, fmt.Errorf("%s is a file, not a directory", base)
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, f.MaxTime, errEnough)
+	defer cancel()
+	k, sets := f.newWalk(limited, root, name, func(at string, e fs.DirEntry) error {
+		rel, err := filepath.Rel(name, at)
+		if err != nil || !doublestar.MatchUnvalidated(f.pattern, filepath.ToSlash(rel)) {
+			return err
+		}
+		f.take(at, e)
+		return nil
+	})
+	late := false
+	if err := k.dir(name, sets); errors.Is(err, errEnough) {
+		late = true
+	} else if err != nil {
+		return tools.Result{}, err
+	}
+	return f.result(k, late), nil
+}
+
+func (f *finder) take(name string, e fs.DirEntry) {
+	shown := f.shown(name)
+	if e.IsDir() {
+		if len(f.dirs) < offered {
+			f.dirs = append(f.dirs, shown+"/")
+		}
+		return
+	}
+	if f.total++; len(f.found) < f.MaxEntries {
+		f.found = append(f.found, shown)
+	}
+}
+
+// shown is a name as the model can use it again.
+func (w *workspace) shown(name string) string {
+	if w.outside {
+		name = filepath.Join(w.Root, name)
+	}
+	return printable(filepath.ToSlash(name))
+}
+
+func (f *finder) result(k *walk, late bool) tools.Result {
+	lines := f.found
+	notes := k.notes("looked at")
+	if late {
+		notes = append(notes, fmt.Sprintf("stopped after %v; begin the pattern with a directory", f.MaxTime))
+	}
+	switch {
+	case f.total > len(f.found):
+		notes = append([]string{fmt.Sprintf("%d of %d files; %d more are not shown", len(f.found), f.total, f.total-len(f.found))}, notes...)
+	case f.total == 0 && len(f.dirs) > 0:
+		lines = []string{"(no file matches, but directories do: " + strings.Join(f.dirs, ", ") + ")"}
+	case f.total == 0 && k.ignored > 0:
+		lines = []string{"(no file matches; what .gitignore names was left out)"}
+	case f.total == 0:
+		lines = []string{"(no file matches)"}
+	}
+	if len(notes) > 0 {
+		lines = append(lines, "["+strings.Join(notes, "; ")+"]")
+	}
+	return tools.Result{Text: strings.Join(lines, "\n"), Origin: tools.Workspace, Truncated: f.total > len(f.found) || len(notes) > 0}
+}

@@ -1,0 +1,127 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"mylm/tools"
+)
+
+// reach finds through which root a path can be read, and its name there: the
+// workspace, or where all files begin, for what leads out of it.
+func (w *workspace) reach(path string) (*workspace, string, error) {
+	name, err := w.relative(path)
+	var out *outsideError
+	if errors.As(err, &out) {
+		abs := filepath.FromSlash(path)
+		if !filepath.IsAbs(abs) {
+			abs = filepath.Join(w.Root, abs)
+		}
+		return w.everything(abs), filepath.Clean(abs), nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	root, err := w.open()
+	if err != nil {
+		return nil, "", err
+	}
+	defer root.Close()
+	if _, err := root.Stat(name); err != nil && escapes(err) {
+		if _, in := w.within(name); !in {
+			abs := filepath.Join(w.real, name)
+			return w.everything(abs), abs, nil
+		}
+	}
+	return w, path, nil
+}
+
+// everything is a workspace of all that is on the volume of path.
+func (w *workspace) everything(path string) *workspace {
+	all := *w
+	all.Root = filepath.VolumeName(path) + string(filepath.Separator)
+	all.real, all.outside = all.Root, true
+	return &all
+}
+
+// allowed is reach for a call that runs. A path that led inside when the call
+// was checked, and outside since, is refused.
+func (w *workspace) allowed(ctx context.Context, path string) (*workspace, string, error) {
+	seen, name, err := w.reach(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if seen.outside && !granted(ctx, tools.Leaves) {
+		return nil, "", fmt.Errorf("%w, which was not allowed for this call", &outsideError{path, w.Root})
+	}
+	return seen, name, nil
+}
+
+func granted(ctx context.Context, e tools.Effect) bool {
+	given, bounded := tools.Granted(ctx)
+	return !bounded || given&e == e
+}
+
+// labelled says whose words a result is.
+func (w *workspace) labelled(r tools.Result, err error) (tools.Result, error) {
+	if w.outside && r.Origin != "" {
+		r.Origin = tools.Outside
+	}
+	return r, err
+}
+
+// lookTime is how long it may take to find out what a call would do. A file
+// system that does not answer by then is taken for the worst.
+const lookTime = 2 * time.Second
+
+// reader gives a tool that reads its effect and its preview: place is the path
+// that a call looks at.
+func (w *workspace) reader(t *tools.Tool, err error, place func(args json.RawMessage) string) (*tools.Tool, error) {
+	if err != nil {
+		return nil, err
+	}
+	where := func(args json.RawMessage) (real string, outside bool) {
+		path := place(args)
+		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+		defer cancel()
+		real, _ = patiently(ctx, path, func() (string, error) {
+			seen, name, err := w.reach(path)
+			if err != nil || !seen.outside {
+				return "", err
+			}
+			if followed, err := filepath.EvalSymlinks(name); err == nil {
+				return followed, nil
+			}
+			return name, nil
+		})
+		return real, real != "" || ctx.Err() != nil // an error is the call's to tell
+	}
+	t.Effect = func(args json.RawMessage) tools.Effect {
+		if _, outside := where(args); outside {
+			return tools.Reads | tools.Leaves
+		}
+		return tools.Reads
+	}
+	t.Preview = func(args json.RawMessage) string {
+		if real, outside := where(args); outside {
+			return fmt.Sprintf("%s\nreads %s, outside the workspace %s", args, printable(real), w.Root)
+		}
+		return string(args)
+	}
+	return t, nil
+}
+
+// pathOf is the argument path of a call.
+func pathOf(args json.RawMessage) string {
+	var in struct{ Path string }
+	_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
+	if strings.TrimSpace(in.Path) != "" {
+		return in.Path
+	}
+	return "."
+}

@@ -1,0 +1,297 @@
+package files
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"mylm/tools"
+)
+
+type searchInput struct {
+	Pattern string `json:"pattern" jsonschema:"RE2 syntax, line by line; (?i) ignores case"`
+	Path    string `json:"path,omitempty" jsonschema:"file or directory; all if left out"`
+	Glob    string `json:"glob,omitempty" jsonschema:"only such files, like *.go"`
+}
+
+// SearchFiles makes the tool search_files. It is an error if Root cannot be
+// opened or a limit is negative. The tool may be called from several goroutines
+// at once.
+//
+// Lines that match come as "path:line: text", by path, at most MaxMatches and
+// MaxBytes; a last line says what was left out. Binary files are not searched,
+// nor what git ignores, unless path leads there.
+func SearchFiles(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", SearchFilesName, err)
+	}
+	t, err := tools.New(SearchFilesName, "Search the text of the files of the workspace with a regular expression. "+
+		"What .gitignore names is left out.", tools.Reads, w.search)
+	return w.reader(t, err, pathOf)
+}
+
+func (w *workspace) search(ctx context.Context, in searchInput) (tools.Result, error) {
+	s := &searcher{glob: in.Glob}
+	if err := s.compile(in.Pattern); err != nil {
+		return tools.Result{}, err
+	}
+	if in.Glob != "" {
+		if err := checkGlob(in.Glob); err != nil {
+			return tools.Result{}, err
+		}
+	}
+	path := in.Path
+	if strings.TrimSpace(path) == "" {
+		path = "."
+	}
+	return patiently(ctx, path, func() (tools.Result, error) {
+		seen, path, err := w.allowed(ctx, path)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		s.workspace = seen
+		return seen.labelled(s.run(ctx, path))
+	})
+}
+
+// Bounds of a pattern. Matching takes as many steps as the line has bytes and
+// the program instructions, and nothing interrupts it: 2^28 take seconds.
+const (
+	maxInstructions = 5000
+	maxSteps        = 1 << 28
+	maxLine         = 1 << 20
+)
+
+func (s *searcher) compile(pattern string) error {
+	if pattern == "" {
+		return errors.New("the pattern is empty; give what to search for")
+	}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return fmt.Errorf("%w; to find such characters as they are, put a backslash before each", err)
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return err
+	}
+	if n := len(program.Inst); n > maxInstructions {
+		return fmt.Errorf("the pattern is too large (%d instructions, and %d are the most); use smaller repetitions", n, maxInstructions)
+	}
+	s.longest = min(maxLine, maxSteps/len(program.Inst))
+	s.re, err = regexp.Compile(pattern)
+	return err
+}
+
+// searcher is one run of search_files.
+type searcher struct {
+	*workspace
+	re      *regexp.Regexp
+	longest int // bytes of a line that are searched
+	glob    string
+
+	base  string // where the search began
+	in    *bufio.Reader
+	line  []byte
+	found []string
+	size  int
+
+	files  int // searched
+	binary int // not searched
+	unread int // could not be opened
+	long   int // lines that were searched in part
+	large  int // files that were searched in part
+}
+
+func (s *searcher) run(ctx context.Context, path string) (tools.Result, error) {
+	root, err := s.open()
+	if err != nil {
+		return tools.Result{}, err
+	}
+	defer root.Close()
+	name, info, err := s.stat(root, path)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, s.MaxTime, errLate)
+	defer cancel()
+	s.base, s.in = name, bufio.NewReaderSize(nil, 64<<10)
+	if !info.IsDir() {
+		f, _, err := s.openFile(root, path)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		return s.result(nil, s.file(limited, name, f))
+	}
+	k, sets := s.newWalk(limited, root, name, func(at string, e fs.DirEntry) error {
+		if !e.Type().IsRegular() || !s.wanted(at) {
+			return nil
+		}
+		f, err := root.OpenFile(at, os.O_RDONLY|nonblock, 0)
+		if err != nil {
+			s.unread++
+			return nil
+		}
+		return s.file(limited, at, f)
+	})
+	return s.result(k, k.dir(name, sets))
+}
+
+// errLate ends a search that takes too long.
+var errLate = errors.New("late")
+
+// wanted reports whether the glob matches: the name alone if it has no slash,
+// else the path from where the search began, or from the workspace.
+func (s *searcher) wanted(name string) bool {
+	if s.glob == "" {
+		return true
+	}
+	if !strings.Contains(s.glob, "/") {
+		return doublestar.MatchUnvalidated(s.glob, filepath.Base(name))
+	}
+	rel, err := filepath.Rel(s.base, name)
+	return err == nil && doublestar.MatchUnvalidated(s.glob, filepath.ToSlash(rel)) ||
+		doublestar.MatchUnvalidated(strings.TrimPrefix(s.glob, "/"), filepath.ToSlash(name))
+}
+
+// file searches one file, and closes it.
+func (s *searcher) file(ctx context.Context, name string, f *os.File) error {
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		s.unread++
+		return nil
+	}
+	s.in.Reset(f)
+	if sample, _ := s.in.Peek(sampled); binary(sample) {
+		s.binary++
+		return nil
+	}
+	s.files++
+	for n, read := 1, 0; ; n++ {
+		size, err := s.next(ctx)
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			return nil
+		}
+		if loc := s.re.FindIndex(s.line); loc != nil {
+			if !s.take(name, n, loc) {
+				return errEnough
+			}
+		}
+		if read += size; read > counted {
+			s.large++
+			return nil
+		}
+	}
+}
+
+// next reads a line, as far as it is searched, and returns how long it is with
+// its end; 0 is the end of the file. A file that cannot be read ends there.
+func (s *searcher) next(ctx context.Context) (size int, err error) {
+	s.line = s.line[:0]
+	for {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		piece, err := s.in.ReadSlice('\n')
+		size += len(piece)
+		s.line = append(s.line, piece[:min(len(piece), s.longest-len(s.line))]...)
+		if err == bufio.ErrBufferFull && size <= counted {
+			continue
+		}
+		if size > s.longest+1 {
+			s.long++
+		}
+		s.line = trimEnd(s.line)
+		return size, nil
+	}
+}
+
+func trimEnd(line []byte) []byte {
+	for _, end := range []byte{'\n', '\r'} {
+		if n := len(line); n > 0 && line[n-1] == end {
+			line = line[:n-1]
+		}
+	}
+	return line
+}
+
+// maxExcerpt is how much of a line a match shows; before it, at most a third.
+const maxExcerpt = 200
+
+// take adds the line to what was found, if it fits.
+func (s *searcher) take(name string, n int, loc []int) bool {
+	from := 0
+	if len(s.line) > maxExcerpt {
+		from = max(0, min(loc[0]-maxExcerpt/3, len(s.line)-maxExcerpt))
+	}
+	text := strings.ToValidUTF8(string(s.line[from:min(len(s.line), from+maxExcerpt)]), "")
+	if from > 0 {
+		text = "…" + text
+	}
+	if from+maxExcerpt < len(s.line) {
+		text += "…"
+	}
+	text = fmt.Sprintf("%s:%d: %s", s.shown(name), n, text)
+	if len(s.found) == s.MaxMatches || len(s.found) > 0 && s.size+len(text) > s.MaxBytes {
+		return false
+	}
+	s.found = append(s.found, text)
+	s.size += len(text) + 1
+	return true
+}
+
+// result is what was found by the time the search ended, for whatever reason.
+func (s *searcher) result(k *walk, err error) (tools.Result, error) {
+	var notes []string
+	switch {
+	case errors.Is(err, errEnough):
+		notes = append(notes, fmt.Sprintf("the first %d; there are more: narrow the pattern, the path or the glob", len(s.found)))
+	case errors.Is(err, errLate):
+		notes = append(notes, fmt.Sprintf("stopped after %v; narrow the path or the glob", s.MaxTime))
+	case err != nil:
+		return tools.Result{}, err
+	}
+	if k != nil {
+		notes = append(notes, k.notes("searched")...)
+	}
+	for _, left := range []struct {
+		n    int
+		what string
+	}{
+		{s.unread, "could not be read"}, {s.large, fmt.Sprintf("searched in the first %d MiB only", counted>>20)},
+	} {
+		if left.n > 0 {
+			notes = append(notes, count(left.n, "file")+" "+left.what)
+		}
+	}
+	if s.long > 0 {
+		notes = append(notes, fmt.Sprintf("%s searched in the first %d KiB only", count(s.long, "line"), s.longest>>10))
+	}
+	partial := len(notes) > 0
+	lines := s.found
+	if len(lines) == 0 {
+		lines = []string{fmt.Sprintf("(no line matches in %s)", count(s.files, "file"))}
+		if s.binary > 0 {
+			notes = append(notes, count(s.binary, "binary file")+" not searched")
+		}
+		if k != nil && k.ignored > 0 {
+			notes = append(notes, "what .gitignore names was left out")
+		}
+	}
+	if len(notes) > 0 {
+		lines = append(lines, "["+strings.Join(notes, "; ")+"]")
+	}
+	return tools.Result{Text: strings.Join(lines, "\n"), Origin: tools.Workspace, Truncated: partial}, nil
+}

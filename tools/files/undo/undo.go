@@ -1,0 +1,244 @@
+package undo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Action is what undoing does to a file.
+type Action string
+
+// The actions.
+const (
+	Restore Action = "restore" // the earlier version is written
+	Remove  Action = "remove"  // there was none: the file goes
+	Nothing Action = "nothing" // the file is as it was before the run
+)
+
+// Step is what undoing a run does to one file.
+type Step struct {
+	Name     string `json:"name"` // relative to the workspace
+	Action   Action `json:"action"`
+	Size     int64  `json:"size"`               // of the earlier version
+	Conflict string `json:"conflict,omitempty"` // why it must be forced: who else has changed the file
+
+	to   state
+	made []string
+}
+
+// Plan says what Undo would do, file by file, in the order of their first
+// change. It changes nothing.
+func (s *Store) Plan(ctx context.Context, r Run) ([]Step, error) {
+	root, err := os.OpenRoot(r.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("the workspace of the run is gone: %w", err)
+	}
+	defer root.Close()
+	var steps []Step
+	for _, name := range r.Files() {
+		step, err := s.step(ctx, root, r, name)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+func (s *Store) step(ctx context.Context, root *os.Root, r Run, name string) (Step, error) {
+	step := Step{Name: name}
+	var ours []state
+	for _, c := range r.changes {
+		if c.Name != name {
+			continue
+		}
+		if len(ours) == 0 {
+			step.to = c.Before
+		}
+		ours = append(ours, c.After)
+		step.made = append(step.made, c.Made...)
+	}
+	step.Size = step.to.Size
+	now, err := look(ctx, root, filepath.FromSlash(name))
+	if ctx.Err() != nil {
+		return step, ctx.Err()
+	}
+	switch {
+	case step.to.Exists:
+		step.Action = Restore
+	default:
+		step.Action = Remove
+	}
+	switch {
+	case err != nil:
+		step.Conflict = err.Error()
+	case now.same(step.to) && (now.Mode == step.to.Mode || !now.Exists):
+		step.Action = Nothing
+	case now.same(step.to) || slices.ContainsFunc(ours, now.same):
+	case !now.Exists:
+		step.Conflict = "it was deleted since"
+	default:
+		step.Conflict = "it was changed since" + s.by(r, name, now)
+	}
+	return step, nil
+}
+
+// by names the later run that left the file as it is, if one did.
+func (s *Store) by(r Run, name string, now state) string {
+	runs, err := s.Runs(r.Workspace)
+	if err != nil {
+		return ""
+	}
+	for _, later := range runs {
+		if later.ID == r.ID || later.Started.Before(r.Started) {
+			continue
+		}
+		for _, c := range later.changes {
+			if c.Name == name && c.After.same(now) {
+				return ", by run " + later.ID
+			}
+		}
+	}
+	return ""
+}
+
+// ErrActive is returned for a run that is still going on.
+var ErrActive = errors.New("the run is still going on; wait for its end, or stop it")
+
+// ConflictError lists what must be forced. Nothing was changed.
+type ConflictError struct{ Steps []Step }
+
+// Error names the first of the files.
+func (e *ConflictError) Error() string {
+	text := fmt.Sprintf("%s: %s", e.Steps[0].Name, e.Steps[0].Conflict)
+	if n := len(e.Steps) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}
+
+// Report says what Undo has done.
+type Report struct {
+	Steps []Step `json:"steps"`
+	By    string `json:"by,omitempty"` // the run that undoing was, which can be undone; "" if there was nothing to do
+}
+
+// Undo brings back what the files of a run were before it. If one was changed
+// since by somebody else it changes nothing and returns a *ConflictError,
+// unless force is set; a directory in a file's place cannot be forced. When it
+// is interrupted, calling it again does the rest.
+func (s *Store) Undo(ctx context.Context, r Run, force bool) (Report, error) {
+	lock := flock.New(filepath.Join(r.dir, lockName), flock.SetPermissions(0o600))
+	got, err := lock.TryLock()
+	if err != nil {
+		return Report{}, fmt.Errorf("the run cannot be undone: %w", err)
+	}
+	if !got {
+		return Report{}, ErrActive
+	}
+	defer lock.Close()
+	steps, err := s.Plan(ctx, r)
+	if err != nil {
+		return Report{}, err
+	}
+	if in := conflicts(steps); len(in) > 0 && !force {
+		return Report{Steps: steps}, &ConflictError{in}
+	}
+	root, err := os.OpenRoot(r.Workspace)
+	if err != nil {
+		return Report{}, err
+	}
+	defer root.Close()
+	if !r.Ended {
+		if err := r.sweep(root); err != nil {
+			return Report{}, err
+		}
+	}
+	j := s.Begin(r.Workspace, r.Session)
+	j.run.Undoes, j.bound = r.ID, 0
+	report := Report{Steps: steps}
+	for _, step := range steps {
+		if err = s.take(ctx, root, j, r, step); err != nil {
+			err = fmt.Errorf("%s: %w", step.Name, err)
+			break
+		}
+	}
+	report.By = j.ID()
+	err = errors.Join(err, j.End())
+	if err == nil {
+		err = s.mark(r)
+	}
+	return report, err
+}
+
+// mark writes down that r is undone. Where r undid a run, that one counts again.
+func (s *Store) mark(r Run) error {
+	now := time.Now()
+	if err := r.append(line{Undone: &now}); err != nil || r.Undoes == "" {
+		return err
+	}
+	first, err := load(filepath.Join(s.o.Dir, r.Undoes))
+	if err != nil {
+		return nil // it was pruned meanwhile
+	}
+	return first.append(line{Undone: &time.Time{}})
+}
+
+func conflicts(steps []Step) []Step {
+	var in []Step
+	for _, step := range steps {
+		if step.Conflict != "" {
+			in = append(in, step)
+		}
+	}
+	return in
+}
+
+// take makes one step.
+func (s *Store) take(ctx context.Context, root *os.Root, j *Journal, r Run, step Step) error {
+	name := filepath.FromSlash(step.Name)
+	if !step.to.Exists {
+		var err error
+		if step.Action == Remove {
+			err = j.Remove(ctx, root, name)
+		}
+		if err == nil { // also where an interrupted try has removed the file already
+			removeEmpty(root, step.made)
+		}
+		return err
+	}
+	if step.Action == Restore {
+		content, err := r.blob(step.to)
+		if err != nil {
+			return err
+		}
+		mode := step.to.Mode
+		return j.Write(ctx, root, Change{Name: name, Content: content, Parents: true, Mode: &mode})
+	}
+	return nil
+}
+
+// blob returns an earlier version, if it is whole.
+func (r *Run) blob(s state) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(r.dir, blobsName, s.Sum))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("its earlier version is gone from %s", r.dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != s.Sum {
+		return nil, fmt.Errorf("its earlier version in %s is damaged", r.dir)
+	}
+	return b, nil
+}
