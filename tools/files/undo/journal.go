@@ -232,18 +232,22 @@ func (j *Journal) keep(ctx context.Context, root *os.Root, name string) (state, 
 	}
 	defer f.Close()
 	s := state{Exists: true, Size: info.Size(), Mode: info.Mode() & replace.Permissions}
-	if j != nil && j.bound > 0 && info.Size() > j.bound-j.used {
-		// It may be a version that is kept already; only its sum can tell.
-		if s.Sum, _, err = copySum(ctx, io.Discard, f); err != nil || j.kept[s.Sum] {
-			return s, info, err
-		}
-		return s, info, fmt.Errorf("%s has %d bytes and is %w: a run keeps %d, of which %d are left", filepath.ToSlash(name), info.Size(), ErrTooLarge, j.bound, j.bound-j.used)
+	tooLarge := func(left int64) error {
+		return fmt.Errorf("%s has %d bytes and is %w: a run keeps %d, and %d are left", filepath.ToSlash(name), info.Size(), ErrTooLarge, j.bound, left)
 	}
-	if j == nil {
-		s.Sum, _, err = copySum(ctx, io.Discard, f)
+	if j != nil && j.bound > 0 && info.Size() > j.bound {
+		return s, info, tooLarge(j.bound - j.used)
+	}
+	s.Sum, _, err = copySum(ctx, io.Discard, f)
+	if err != nil || j == nil || j.kept[s.Sum] {
 		return s, info, err
 	}
-	s.Sum, err = j.blob(ctx, f)
+	if j.bound > 0 && info.Size() > j.bound-j.used {
+		return s, info, tooLarge(j.bound - j.used)
+	}
+	if _, err = f.Seek(0, io.SeekStart); err == nil {
+		s.Sum, err = j.blob(ctx, f)
+	}
 	if err != nil {
 		return s, info, fmt.Errorf("what %s was cannot be kept: %w", filepath.ToSlash(name), err)
 	}
@@ -262,12 +266,11 @@ func (j *Journal) blob(ctx context.Context, r io.Reader) (sum string, err error)
 		r = io.LimitReader(r, j.bound-j.used+1)
 	}
 	sum, n, err := copySum(ctx, f, r)
-	known := j.kept[sum]
-	if err == nil && !known {
+	if err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil || known {
-		return sum, err
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", err
 	}
 	if j.bound > 0 && n > j.bound-j.used {
 		return "", ErrTooLarge
