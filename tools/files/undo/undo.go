@@ -32,8 +32,7 @@ type Step struct {
 	Size     int64  `json:"size"`               // of the earlier version
 	Conflict string `json:"conflict,omitempty"` // why it must be forced: who else has changed the file
 
-	to   state
-	made []string
+	to state
 }
 
 // Plan says what Undo would do, file by file, in the order of their first
@@ -66,7 +65,6 @@ func (s *Store) step(ctx context.Context, root *os.Root, r Run, name string) (St
 			step.to = c.Before
 		}
 		ours = append(ours, c.After)
-		step.made = append(step.made, c.Made...)
 	}
 	step.Size = step.to.Size
 	now, err := look(ctx, root, filepath.FromSlash(name))
@@ -173,6 +171,11 @@ func (s *Store) Undo(ctx context.Context, r Run, force bool) (Report, error) {
 			break
 		}
 	}
+	if err == nil {
+		for _, c := range slices.Backward(r.changes) { // a directory may have been made for the first of several files
+			removeEmpty(root, c.Made)
+		}
+	}
 	report.By = j.ID()
 	err = errors.Join(err, j.End())
 	if err == nil {
@@ -207,17 +210,10 @@ func conflicts(steps []Step) []Step {
 // take makes one step.
 func (s *Store) take(ctx context.Context, root *os.Root, j *Journal, r Run, step Step) error {
 	name := filepath.FromSlash(step.Name)
-	if !step.to.Exists {
-		var err error
-		if step.Action == Remove {
-			err = j.Remove(ctx, root, name)
-		}
-		if err == nil { // also where an interrupted try has removed the file already
-			removeEmpty(root, step.made)
-		}
-		return err
-	}
-	if step.Action == Restore {
+	switch step.Action {
+	case Remove:
+		return j.Remove(ctx, root, name)
+	case Restore:
 		content, err := r.blob(step.to)
 		if err != nil {
 			return err
