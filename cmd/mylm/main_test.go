@@ -59,9 +59,11 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"speak": speak,
-			"subst": subst,
+			"exits":    exits,
+			"speak":    speak,
+			"subst":    subst,
+			"edits":    edits,
+			"restored": restored,
 			// of the memory
 			"chromem":        makeChromem,
 			"damage":         damage,
