@@ -24,7 +24,15 @@ const (
 // diff is the unified diff of a revision whose old text is known.
 func (r *revision) diff() string {
 	name := printable(filepath.ToSlash(r.name))
-	edits := udiff.Lines(r.old, r.new)
+	from, upto := 0, len(r.old)
+	if r.exact { // the rest is the same, and may be long
+		from, upto = r.from, r.upto
+	}
+	edits := udiff.Lines(r.old[from:upto], r.new[from:len(r.new)-(len(r.old)-upto)])
+	for i := range edits {
+		edits[i].Start += from
+		edits[i].End += from
+	}
 	text, err := udiff.ToUnified(name, name, r.old, edits, udiff.DefaultContextLines)
 	if err != nil { // only edits that are none could do this
 		return fmt.Sprintf("(no diff: %v)", err)

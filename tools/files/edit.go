@@ -68,8 +68,18 @@ func (w *workspace) planEdit(root *os.Root, in editInput) (*revision, error) {
 		return nil, err
 	}
 	r := &revision{target: t, old: text, known: true, new: text[:at] + new + text[at+len(old):], exact: true}
-	r.said = fmt.Sprintf("edited %s%s:\n%s", in.Path, r.led(), head(r.diff(), saidLines, saidBytes))
+	r.from, r.upto = wholeLines(text, at, at+len(old))
+	r.said = fmt.Sprintf("edited %s%s:\n", in.Path, r.led())
 	return r, nil
+}
+
+// wholeLines widens a range of the text to the lines that it touches.
+func wholeLines(text string, from, upto int) (int, int) {
+	from = strings.LastIndexByte(text[:from], '\n') + 1
+	if end := strings.IndexByte(text[upto:], '\n'); end >= 0 {
+		return from, upto + end + 1
+	}
+	return from, len(text)
 }
 
 // ends gives old and new the line ends of the text.

@@ -22,9 +22,11 @@ type revision struct {
 	known   bool
 	new     string
 	parents bool
-	exact   bool // new was made from old, which must still be there
 	said    string
 	note    string
+
+	exact      bool // new was made from old, which must still be there
+	from, upto int  // the lines of old that differ, then
 }
 
 // revises gives a tool that changes files what the two have in common. Plan
@@ -104,6 +106,9 @@ func (w *workspace) revise(ctx context.Context, r *revision) (tools.Result, erro
 		return tools.Result{}, w.unwritten(root, r, err)
 	}
 	text := r.said
+	if r.exact {
+		text += head(r.diff(), saidLines, saidBytes)
+	}
 	if r.note != "" {
 		text += "\n[" + r.note + "]"
 	}
