@@ -93,7 +93,7 @@ func TestIgnoreFilesTogether(t *testing.T) {
 	pieces := []string{"a", "b", "ab", "*", "**", "?", "a*", "*b", "[ab]", "[!a]"}
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(from []string) string { return from[random.IntN(len(from))] }
-	for range 40 {
+	for range often(12, 300) {
 		entries := map[string]string{}
 		dirs := []string{"", "a/", "b/", "a/b/", "ab/a/", "b/ab/b/"}
 		for _, d := range dirs {

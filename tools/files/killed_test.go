@@ -18,11 +18,7 @@ import (
 // TestKilledWriter kills a process that writes a file, at whatever point. The
 // file is whole, undo brings the first version back, and nothing is left.
 func TestKilledWriter(t *testing.T) {
-	rounds := 25
-	if os.Getenv("MYLM_SLOW") != "" {
-		rounds = 300
-	}
-	left := 0
+	rounds, left := often(20, 300), 0
 	for round := range rounds {
 		root, dir := tree(t, map[string]string{"deep/er/f": "the first\n"}), t.TempDir()
 		file := filepath.Join(root, "deep/er/f")

@@ -19,6 +19,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// often is how many times a test of chance is repeated: more with MYLM_SLOW.
+func often(quick, slow int) int {
+	if os.Getenv("MYLM_SLOW") != "" {
+		return slow
+	}
+	return quick
+}
+
 // long is a text that takes several writes: all of it is one letter.
 func long(letter byte) string { return strings.Repeat(string(letter), 1<<20) }
 
