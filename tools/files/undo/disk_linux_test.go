@@ -71,6 +71,9 @@ func TestPermissions(t *testing.T) {
 	p.put("a", "old", 0o666)
 	r := p.run("a", "1")
 	err := filepath.WalkDir(p.data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
 		info, err := d.Info()
 		want := fs.FileMode(0o600)
 		if d.IsDir() {
