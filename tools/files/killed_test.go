@@ -19,7 +19,7 @@ import (
 // TestKilledWriter kills a process that writes a file, at whatever point. The
 // file is whole, undo brings the first version back, and nothing is left.
 func TestKilledWriter(t *testing.T) {
-	rounds, left := often(20, 300), 0
+	rounds, left := often(12, 300), 0
 	for round := range rounds {
 		root, dir := tree(t, map[string]string{"deep/er/f": "the first\n"}), t.TempDir()
 		file := filepath.Join(root, "deep/er/f")
