@@ -13,8 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/philippgille/chromem-go"
 )
 
 var errNoDatabase = errors.New("this is no database of chromem-go's")
@@ -26,9 +24,23 @@ type chromemDB struct {
 
 type chromemCollection struct {
 	Name      string
-	Metadata  map[string]string
-	Documents map[string]*chromem.Document
+	Documents map[string]*gobDocument
 }
+
+// gobDocument is chromem-go's without the vector, which decoding then passes
+// over: it is made anew.
+type gobDocument struct {
+	ID       string
+	Metadata map[string]string
+	Content  string
+}
+
+// How much of a database is read into memory, unpacked: a few bytes may stand
+// for very many.
+const (
+	longestDocument = 2 * MaxText
+	longestDatabase = 2 << 30
+)
 
 // chromemName is the file, in the directory of a collection, that names it.
 const chromemName = "00000000"
@@ -47,6 +59,9 @@ func ReadChromem(ctx context.Context, path, key string, w io.Writer) (broken int
 		return 0, err
 	}
 	var db chromemDB
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s is neither a file nor a directory", path)
+	}
 	if info.IsDir() {
 		db, broken, err = readChromemDir(ctx, path)
 	} else {
@@ -95,7 +110,7 @@ func FromChromem(record map[string]any) ([]Document, error) {
 
 // chromemDocument is a document and where it stood.
 type chromemDocument struct {
-	chromem.Document
+	gobDocument
 	collection string
 }
 
@@ -127,7 +142,7 @@ func readChromemFile(path, key string) (db chromemDB, err error) {
 	}
 	switch len(key) {
 	case 0:
-		return db, decodeGob(bytes.NewReader(body), &db)
+		return db, decodeGob(bytes.NewReader(body), longestDatabase, &db)
 	case keyLength:
 		return unseal(body, []byte(key))
 	}
@@ -144,7 +159,7 @@ func readChromemDir(ctx context.Context, path string) (db chromemDB, broken int,
 		if !dir.IsDir() {
 			continue
 		}
-		c := &chromemCollection{Name: dir.Name(), Documents: map[string]*chromem.Document{}}
+		c := &chromemCollection{Name: dir.Name(), Documents: map[string]*gobDocument{}}
 		files, err := os.ReadDir(filepath.Join(path, dir.Name()))
 		if err != nil {
 			return db, broken, err
@@ -174,24 +189,24 @@ func readChromemDir(ctx context.Context, path string) (db chromemDB, broken int,
 
 // read reads one file of a collection's directory.
 func (c *chromemCollection) read(file string) (ok bool) {
+	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() { // a pipe would be waited for
+		return false
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
 	if strings.HasPrefix(filepath.Base(file), chromemName+".") {
-		var head struct {
-			Name     string
-			Metadata map[string]string
-		}
-		if decodeGob(f, &head) != nil {
+		var head struct{ Name string }
+		if decodeGob(f, longestDocument, &head) != nil {
 			return false
 		}
 		c.Name = head.Name
 		return true
 	}
-	var d chromem.Document
-	if decodeGob(f, &d) != nil || d.ID == "" {
+	var d gobDocument
+	if decodeGob(f, longestDocument, &d) != nil || d.ID == "" {
 		return false
 	}
 	c.Documents[d.ID] = &d

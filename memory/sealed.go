@@ -164,11 +164,11 @@ func unseal(body, key []byte) (db chromemDB, err error) {
 	if err := opened.ExportToWriter(&plain, false, ""); err != nil {
 		return db, err
 	}
-	return db, decodeGob(&plain, &db)
+	return db, decodeGob(&plain, longestDatabase, &db)
 }
 
-// decodeGob reads one value, compressed or not.
-func decodeGob(r io.Reader, v any) (err error) {
+// decodeGob reads one value, compressed or not, of at most so many bytes.
+func decodeGob(r io.Reader, most int64, v any) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // gob is made for data that is trusted
 			err = fmt.Errorf("%w: %v", errNoDatabase, p)
@@ -182,7 +182,10 @@ func decodeGob(r io.Reader, v any) (err error) {
 		}
 		in = bufio.NewReader(unzipped)
 	}
-	if err := gob.NewDecoder(in).Decode(v); err != nil {
+	limited := &io.LimitedReader{R: in, N: most}
+	if err := gob.NewDecoder(limited).Decode(v); err != nil && limited.N <= 0 {
+		return fmt.Errorf("%w: it would take more than %d MiB", errNoDatabase, most>>20)
+	} else if err != nil {
 		return fmt.Errorf("%w: %w", errNoDatabase, err)
 	}
 	return nil

@@ -154,6 +154,30 @@ func TestReadChromem(t *testing.T) {
 			t.Errorf("%s is read with the key %q", name, key)
 		}
 	}
+	// A few bytes that stand for very many.
+	large := chromem.NewDB()
+	c, err := large.CreateCollection("c", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AddDocument(t.Context(), chromem.Document{ID: "1", Content: strings.Repeat("x", 20<<20), Embedding: []float32{1}}); err != nil {
+		t.Fatal(err)
+	}
+	bomb := filepath.Join(t.TempDir(), "bomb")
+	db, err := chromem.NewPersistentDB(bomb, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	if err := large.ExportToWriter(&packed, true, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.ImportFromReader(bytes.NewReader(packed.Bytes()), ""); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := memory.ReadChromem(t.Context(), bomb, "", &records); n != 1 || err != nil {
+		t.Errorf("a bomb: %d broken, %v", n, err)
+	}
 	if _, err := memory.ReadChromem(t.Context(), t.TempDir(), "", &records); err == nil {
 		t.Error("an empty directory is a database")
 	}

@@ -26,6 +26,9 @@ type Embedder struct {
 // tokens is what OpenAI's models take, and 3 bytes of English are at least one.
 const pieceSize = 8192 * 3
 
+// longestVector is far more than a vector takes as JSON.
+const longestVector = 256 << 10
+
 // NewEmbedder makes an Embedder of any of langchaingo's. The name tells its
 // vectors from those of others; whoever changes the model changes it, too:
 // langchaingo cannot say which model it asks.
@@ -115,6 +118,7 @@ func (e *Embedder) call(ctx context.Context, texts []string, ask pieces.Ask) ([]
 	defer cancel()
 	x := e.model.exchange(call, asked{})
 	x.wire = wire{}
+	x.most = longestBody + int64(len(texts))*longestVector
 	bound := x.bind(call)
 	done := make(chan answer, 1)
 	go func() {

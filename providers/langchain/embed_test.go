@@ -164,6 +164,18 @@ func TestOpenEmbedderFaults(t *testing.T) {
 		"limit": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, `{"error":{"message":"Rate limit reached"}}`, http.StatusTooManyRequests)
 		}, providers.RateLimited},
+		"endless": {func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, `{"data":[{"index":0,"embedding":[`)
+			for numbers := strings.Repeat("0.1,", 1<<16); ; {
+				if _, err := io.WriteString(w, numbers); err != nil {
+					return
+				}
+			}
+		}, providers.ServerFault},
+		"huge": {func(w http.ResponseWriter, _ *http.Request) {
+			vector := `"embedding":[` + strings.Repeat("0.1,", 1<<17) + `1]}`
+			io.WriteString(w, `{"data":[{"index":0,`+vector+`,{"index":1,`+vector+`]}`)
+		}, providers.ServerFault},
 		"nothing": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"data":[]}`) }, providers.ServerFault},
 		"page":    {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `<html>hello</html>`) }, providers.Unreachable},
 		"cut": {func(w http.ResponseWriter, _ *http.Request) {

@@ -84,6 +84,7 @@ type exchange struct {
 	asked asked
 	wire  wire
 	pass  func(providers.Chunk) error // to the caller
+	most  int64                       // bytes of a body that langchaingo reads itself; 0: any number
 
 	mu      sync.Mutex
 	request *url.URL
@@ -201,11 +202,15 @@ func (x *exchange) outgoing(req *http.Request) (*http.Request, error) {
 // watched notes why a body that langchaingo reads itself breaks off.
 type watched struct {
 	io.ReadCloser
-	x *exchange
+	x    *exchange
+	size int64
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
+	if w.size += int64(n); w.x.most > 0 && w.size > w.x.most {
+		n, err = 0, errLongBody
+	}
 	w.x.mu.Lock()
 	defer w.x.mu.Unlock()
 	if have := len(w.x.body); have < headLength {

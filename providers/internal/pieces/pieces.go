@@ -17,6 +17,8 @@ const (
 	batch = 32 // texts in a request: enough to keep a server busy, few enough to cancel
 	most  = 16 // pieces of a text; what is behind them does not count
 	least = 32 // bytes; a model that takes less takes nothing
+
+	longest = 1 << 16 // numbers of a vector; models have a few thousand
 )
 
 // ErrUnusable is the error for vectors that a backend gave and that are none.
@@ -85,6 +87,9 @@ func try(ctx context.Context, prompt string, texts []string, size int, ask Ask) 
 	for _, v := range got {
 		if len(v) == 0 {
 			return nil, fmt.Errorf("%w: one is empty", ErrUnusable)
+		}
+		if len(v) > longest {
+			return nil, fmt.Errorf("%w: one has %d numbers", ErrUnusable, len(v))
 		}
 		if len(v) != len(got[0]) {
 			return nil, fmt.Errorf("%w: one has %d numbers, another %d", ErrUnusable, len(got[0]), len(v))
