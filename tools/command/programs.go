@@ -1,0 +1,262 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+)
+
+// operands are what the arguments of a program that are no flags mean.
+type operands int
+
+const (
+	paths   operands = iota // files and directories
+	files                   // files: directories would be entered and links in them followed
+	text                    // no files at all
+	pattern                 // the first one is a pattern, the rest are paths
+	nothing                 // there may be none
+)
+
+// program is how a program may be called to only read. A flag that is not listed
+// is not known to: most that are missing follow links, write, or run something.
+type program struct {
+	flags  string   // letters of flags without a value
+	valued string   // letters of flags with a value that is no file
+	long   []string // names of long flags; "name=" takes a value, "name?" may, behind =
+	number bool     // -5 is a flag
+	args   operands
+	most   int // operands; 0: any number. Where it counts, patterns stand for too many.
+	check  func(c *parsed, at Place) objection
+}
+
+// parsed are the arguments of a call, sorted.
+type parsed struct {
+	name     string
+	flags    []string // "-n", "--color"
+	operands []word
+}
+
+func (p *parsed) has(flag string) bool {
+	for _, f := range p.flags {
+		if f == flag {
+			return true
+		}
+	}
+	return false
+}
+
+var grepLong = []string{"color?", "colour?", "count", "ignore-case", "line-number", "files-with-matches", "files-without-match", "word-regexp",
+	"extended-regexp", "fixed-strings", "invert-match", "only-matching", "no-messages", "quiet", "recursive", "include=", "exclude=", "exclude-dir=",
+	"max-count=", "context=", "after-context=", "before-context=", "regexp=", "with-filename", "no-filename", "text"}
+
+var grep = program{flags: "nilLcwxvoEFGPsqHhraI", valued: "ABCme", long: grepLong, args: pattern, number: true}
+
+var digest = program{flags: "bt"}
+
+// programs are those that can only read. What is missing: whatever runs other
+// programs, follows what it finds (ps, printenv), waits (sleep, tail -f), or writes to a file
+// by an operand (uniq a b, which is limited to one).
+var programs = map[string]program{
+	"ls":   {flags: "aAbBcCdfFgGhiklmnNopqQrRsStuUvxXZ1", long: []string{"all", "almost-all", "color?", "human-readable", "group-directories-first", "sort=", "time=", "full-time", "recursive", "reverse", "directory", "size", "inode"}},
+	"cat":  {flags: "nbsAetvETu", long: []string{"number", "show-all"}},
+	"tac":  {},
+	"nl":   {valued: "bwsnv"},
+	"rev":  {},
+	"head": {flags: "qv", valued: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
+	"tail": {flags: "qv", valued: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
+	"wc":   {flags: "lwcmL", long: []string{"lines", "words", "bytes", "chars"}},
+	"stat": {valued: "c", long: []string{"format=", "printf="}},
+	"du":   {flags: "shackmbxS", valued: "d", long: []string{"max-depth=", "summarize", "human-readable", "all", "total", "apparent-size"}},
+	"file": {flags: "bi", long: []string{"brief", "mime", "mime-type", "mime-encoding"}},
+	"tree": {flags: "adfshpugDiCnF", valued: "LIP", long: []string{"dirsfirst", "noreport"}},
+
+	"grep": grep, "egrep": grep, "fgrep": grep,
+	"rg": {flags: "nNilcwvoFSsHhaUx.", valued: "ABCmegtT", args: pattern, check: ripgrep,
+		long: []string{"files", "hidden", "no-ignore", "glob=", "type=", "type-not=", "count", "color=", "heading", "no-heading", "line-number", "ignore-case", "smart-case", "files-with-matches", "fixed-strings", "word-regexp", "max-count=", "max-depth=", "context=", "after-context=", "before-context=", "regexp=", "multiline", "json", "sort=", "stats", "trim", "vimgrep", "no-config"}},
+
+	"diff": {flags: "uqywBbiacps", valued: "UC", long: []string{"color?", "unified?", "brief", "side-by-side", "ignore-all-space", "ignore-space-change", "ignore-blank-lines"}, number: true, args: files, most: 2},
+	"cmp":  {flags: "lsb", args: files, most: 2},
+	"comm": {flags: "123", args: files, most: 2},
+
+	"sort":   {flags: "nruhVbfdiMscCzg", valued: "kt", long: []string{"numeric-sort", "reverse", "unique", "human-numeric-sort", "version-sort", "key=", "field-separator=", "ignore-case", "check"}},
+	"uniq":   {flags: "cdui", valued: "fsw", long: []string{"count", "repeated", "unique", "ignore-case"}, most: 1},
+	"cut":    {flags: "sn", valued: "dfcb", long: []string{"delimiter=", "fields=", "characters=", "bytes=", "output-delimiter=", "complement", "only-delimited"}},
+	"paste":  {flags: "s", valued: "d"},
+	"fold":   {flags: "s", valued: "w"},
+	"expand": {valued: "t"},
+	"column": {flags: "t", valued: "s"},
+	"tr":     {flags: "dscC", args: text},
+	"od":     {flags: "cxbdov", valued: "AtNj"},
+	"xxd":    {flags: "pbiu", valued: "lscg", most: 1},
+
+	"md5sum": digest, "sha1sum": digest, "sha256sum": digest, "sha512sum": digest, "cksum": {},
+
+	"pwd":      {flags: "LP", args: nothing},
+	"echo":     {args: text},
+	"printf":   {args: text, check: format},
+	"true":     {args: nothing},
+	"false":    {args: nothing},
+	"test":     {args: paths, check: condition},
+	"[":        {args: paths, check: condition},
+	"basename": {args: text, valued: "s", flags: "a"},
+	"dirname":  {args: text},
+	"realpath": {flags: "e"},
+	"readlink": {flags: "efn"},
+	"seq":      {args: text, valued: "sf", flags: "w", number: true},
+	"date":     {args: text, flags: "uR", long: []string{"utc", "iso-8601?", "rfc-3339="}, check: clock},
+	"uname":    {args: nothing, flags: "asnrvmpoi"},
+	"whoami":   {args: nothing},
+	"id":       {args: nothing, flags: "ugnG"},
+	"nproc":    {args: nothing},
+	"arch":     {args: nothing},
+	"which":    {args: text, flags: "a"},
+	"type":     {args: text},
+
+	"jq":   {flags: "rcnesSMCaj", long: []string{"raw-output", "compact-output", "null-input", "slurp", "sort-keys", "tab", "exit-status"}, args: pattern, check: filter},
+	"sed":  {flags: "nE", args: pattern, check: selection},
+	"go":   {args: text, check: goVersion},
+	"find": {}, "git": {}, // these have functions of their own
+}
+
+// known tells whether a program with these arguments only reads.
+func known(name string, args []word, at Place) objection {
+	p, ok := programs[name]
+	switch {
+	case !ok:
+		return objection{why: fmt.Sprintf("%s is not among the programs that only read", quotedName(name))}
+	case name == "find":
+		return find(args, at)
+	case name == "git":
+		return git(args, at)
+	}
+	c, o := p.parse(name, args)
+	if o.why == "" && p.check != nil {
+		o = p.check(c, at)
+	}
+	if o.why != "" {
+		return o
+	}
+	return p.operands(c, at)
+}
+
+func quotedName(name string) string {
+	if len(name) > 40 {
+		name = name[:40] + "..."
+	}
+	return name
+}
+
+// parse sorts the arguments into flags and operands.
+func (p program) parse(name string, args []word) (*parsed, objection) {
+	c := &parsed{name: name}
+	if name == "echo" || name == "printf" || name == "test" || name == "[" {
+		c.operands = args // their arguments are words, whatever they look like
+		return c, objection{}
+	}
+	for i := 0; i < len(args); i++ {
+		switch t := args[i].text; {
+		case t == "--":
+			c.operands = append(c.operands, args[i+1:]...)
+			return c, objection{}
+		case strings.HasPrefix(t, "--"):
+			flag, _, has := strings.Cut(t, "=")
+			kind := p.longFlag(flag[2:])
+			switch {
+			case kind == 0 || kind == ' ' && has:
+				return nil, unknown(name, flag)
+			case kind == '=' && !has:
+				i++ // the next word is its value
+			}
+			c.flags = append(c.flags, flag)
+		case len(t) > 1 && t[0] == '-':
+			skip, o := p.letters(c, t)
+			if o.why != "" {
+				return nil, o
+			}
+			i += skip
+		default:
+			c.operands = append(c.operands, args[i])
+		}
+	}
+	return c, objection{}
+}
+
+// letters reads a word of short flags. skip is 1 if the next word is the value
+// of the last one.
+func (p program) letters(c *parsed, t string) (skip int, o objection) {
+	if p.number && strings.Trim(t[1:], "0123456789") == "" {
+		return 0, o
+	}
+	for i, r := range t[1:] {
+		flag := "-" + string(r)
+		switch {
+		case strings.ContainsRune(p.valued, r):
+			c.flags = append(c.flags, flag)
+			if i == len(t)-2 {
+				return 1, o
+			}
+			return 0, o
+		case !strings.ContainsRune(p.flags, r):
+			return 0, unknown(c.name, flag)
+		}
+		c.flags = append(c.flags, flag)
+	}
+	return 0, o
+}
+
+func unknown(name, flag string) objection {
+	return objection{why: fmt.Sprintf("%s %s is not known to only read", name, quotedName(flag))}
+}
+
+// longFlag is how a long flag takes a value: '=' always, '?' perhaps, ' ' never;
+// 0 if it is not known.
+func (p program) longFlag(name string) byte {
+	for _, l := range p.long {
+		base := strings.TrimRight(l, "=?")
+		if base == name {
+			if l == base {
+				return ' '
+			}
+			return l[len(l)-1]
+		}
+	}
+	return 0
+}
+
+// operands checks what is no flag.
+func (p program) operands(c *parsed, at Place) objection {
+	list := c.operands
+	if p.most > 0 {
+		for _, w := range list {
+			if w.glob {
+				return objection{why: fmt.Sprintf("%s may get more files than it only reads", c.name)}
+			}
+		}
+		if len(list) > p.most {
+			return objection{why: fmt.Sprintf("%s may write to the last of so many files", c.name)}
+		}
+	}
+	switch p.args {
+	case text:
+		return objection{}
+	case nothing:
+		if len(list) > 0 {
+			return objection{why: fmt.Sprintf("%s %s is not known to only read", c.name, quotedName(list[0].text))}
+		}
+	case pattern:
+		if !c.has("-e") && !c.has("--regexp") && !c.has("--files") && len(list) > 0 {
+			list = list[1:]
+		}
+	}
+	for _, w := range list {
+		if w.glob {
+			continue // judged by the names that it stands for
+		}
+		if o := at.path(w.text); o.why != "" {
+			return o
+		}
+		if p.args == files && at.isDir(w.text) {
+			return objection{why: fmt.Sprintf("%s follows links in a directory (%s)", c.name, w.text)}
+		}
+	}
+	return objection{}
+}

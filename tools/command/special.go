@@ -1,0 +1,162 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func (at Place) isDir(text string) bool {
+	if !filepath.IsAbs(text) {
+		text = filepath.Join(at.Dir, text)
+	}
+	info, err := os.Stat(text)
+	return err == nil && info.IsDir()
+}
+
+// ripgrep reads flags from a file that a variable names. One of the user's own is
+// his affair, one in the workspace is not.
+func ripgrep(c *parsed, at Place) objection {
+	if config, _ := at.variable("RIPGREP_CONFIG_PATH"); config != "" && !c.has("--no-config") {
+		if real, err := filepath.EvalSymlinks(config); !filepath.IsAbs(config) || err != nil || at.within(real) {
+			return objection{why: "rg reads its flags from " + config}
+		}
+	}
+	return objection{}
+}
+
+// verbs are the conversions of printf that only print. %n is none of them: Bash
+// evaluates what it names.
+var verbs = regexp.MustCompile(`%[-+ #0]*[0-9]*(\.[0-9]+)?[sdiuxXocbeEfgGq%]`)
+
+func format(c *parsed, _ Place) objection {
+	if len(c.operands) == 0 {
+		return objection{}
+	}
+	first := c.operands[0]
+	if strings.HasPrefix(first.text, "-") || first.glob {
+		return objection{why: "printf with a flag is not known to only read"}
+	}
+	if strings.Contains(verbs.ReplaceAllString(first.text, ""), "%") {
+		return objection{why: "printf with an unusual format is not known to only read"}
+	}
+	return objection{}
+}
+
+// tests are the operators of test that evaluate nothing. -v and -R are missing:
+// Bash evaluates the index of an array in them.
+var tests = strings.Fields("-e -f -d -r -w -x -s -L -h -p -S -b -c -z -n = != -eq -ne -gt -ge -lt -le -nt -ot -ef ! -a -o")
+
+func condition(c *parsed, _ Place) objection {
+	list := c.operands
+	if c.name == "[" {
+		if len(list) == 0 || list[len(list)-1].text != "]" {
+			return objection{why: "[ without ]"}
+		}
+		list = list[:len(list)-1]
+		c.operands = list
+	}
+	for _, w := range list {
+		operator := strings.HasPrefix(w.text, "-") && !slices.Contains(tests, w.text) && strings.Trim(w.text[1:], "0123456789") != ""
+		if operator || w.glob || strings.ContainsAny(w.text, "[$`") {
+			return objection{why: fmt.Sprintf("test %s is not known to only read", quotedName(w.text))}
+		}
+	}
+	return objection{}
+}
+
+// clock lets date print: an operand without + sets it.
+func clock(c *parsed, _ Place) objection {
+	for _, w := range c.operands {
+		if w.glob || !strings.HasPrefix(w.text, "+") {
+			return objection{why: "date sets the clock"}
+		}
+	}
+	return objection{}
+}
+
+// reaching are the functions of jq that read more than its input.
+var reaching = regexp.MustCompile(`env|ENV|import|include|modulemeta|get_search_list|input_filename|\$__`)
+
+func filter(c *parsed, _ Place) objection {
+	if len(c.operands) == 0 {
+		return objection{}
+	}
+	if w := c.operands[0]; w.glob || reaching.MatchString(w.text) {
+		return objection{why: "jq with this filter may read more than its input"}
+	}
+	return objection{}
+}
+
+// lines is the one kind of sed program that is known: print some lines.
+var lines = regexp.MustCompile(`^[0-9]+(,([0-9]+|\$))?[pd]$|^\$p$`)
+
+func selection(c *parsed, _ Place) objection {
+	if len(c.operands) == 0 || !lines.MatchString(c.operands[0].text) {
+		return objection{why: "sed is only known to read when it prints a range of lines"}
+	}
+	return objection{}
+}
+
+// goVersion lets go version print. In a module it may fetch and run another Go,
+// if go.mod or go.work names one.
+func goVersion(c *parsed, at Place) objection {
+	if len(c.operands) != 1 || c.operands[0].text != "version" {
+		return objection{why: "go is only known to read for go version"}
+	}
+	if chain, _ := at.variable("GOTOOLCHAIN"); chain == "local" {
+		return objection{}
+	}
+	for dir := at.Dir; ; dir = filepath.Dir(dir) {
+		for _, name := range []string{"go.mod", "go.work"} {
+			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+				return objection{why: fmt.Sprintf("go fetches and runs the version of Go that %s asks for", name)}
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return objection{}
+		}
+	}
+}
+
+// tests of find, by whether they take a value.
+var (
+	findAlone  = strings.Fields("-print -print0 -prune -depth -empty -true -false -not -a -and -o -or ! ( ) , -xdev -mount -quit -ls -readable -writable -executable -nouser -nogroup -daystart")
+	findValued = strings.Fields("-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -size -mtime -mmin -atime -amin -ctime -cmin -maxdepth -mindepth -perm -user -group -links -printf -newermt")
+	findFile   = strings.Fields("-newer -anewer -cnewer -samefile")
+)
+
+// find knows the tests that only look. -exec, -ok, -delete, -fprint, -fls and
+// -follow are not among them.
+func find(args []word, at Place) objection {
+	start := true // the directories come first
+	for i := 0; i < len(args); i++ {
+		t := args[i].text
+		if start && (t == "" || t[0] != '-' && t != "!" && t != "(" && t != ",") {
+			if o := at.path(t); o.why != "" && !args[i].glob {
+				return o
+			}
+			continue
+		}
+		start = false
+		switch {
+		case slices.Contains(findAlone, t):
+		case slices.Contains(findValued, t):
+			if i++; i < len(args) && args[i].glob {
+				return objection{why: fmt.Sprintf("find %s with a pattern that the shell may replace first; quote it", t)}
+			}
+		case slices.Contains(findFile, t):
+			if i++; i < len(args) {
+				if o := at.path(args[i].text); o.why != "" {
+					return o
+				}
+			}
+		default:
+			return unknown("find", t)
+		}
+	}
+	return objection{}
+}

@@ -1,0 +1,614 @@
+//go:build unix
+
+package command_test
+
+// One command on a line; %\n stands for a line end inside it, and so for %\t and others.
+
+const reads = `
+ls
+ls -la
+ls -la src
+ls *.txt
+ls src/*.go
+ls ./*.txt
+ls && pwd
+ls; pwd
+ls;pwd
+ls | wc -l
+ls || true
+! ls nothing
+ls # what is here
+ls%\npwd
+ls 2>/dev/null
+ls >/dev/null 2>&1
+ls nothing 2>&1 | head -1
+cat a.txt | head -3
+cat a.txt b.txt
+cat -n a.txt
+cat inner
+cat 'a.txt'
+cat "a.txt"
+cat a\.txt
+cat < a.txt
+cat none
+cat größe.txt
+cat отчет.txt
+cat -- a.txt
+head -5 a.txt
+head -n 20 a.txt
+head -c100 a.txt
+head a.txt
+tail -n +5 a.txt
+tail -20 a.txt
+tac a.txt
+wc -l *.txt
+wc -l src/*.go a.txt
+wc
+stat a.txt
+stat -c '%s' a.txt
+du -sh .
+du -sh *.txt
+file a.txt
+tree -L 2
+grep -rn foo .
+grep -rn "foo bar" src
+grep -rn '$(rm x)' src
+grep -n /etc/passwd a.txt
+grep -e '../x' a.txt
+grep --include=*.go -rn foo .
+grep -i -A 3 -B2 foo a.txt
+grep -E '^(a|b)>c' a.txt
+grep -c '' a.txt
+grep 'rm -rf /' a.txt
+grep "a;b" a.txt
+egrep 'a|b' a.txt
+rg foo
+rg -n foo src
+rg -g '*.go' 'func \w+' .
+rg --files
+rg -e foo -e bar
+find . -name '*.go'
+find . -type f -name "*.txt" -maxdepth 2
+find src -size +10k -print
+find . \( -name a -o -name b \) -print0
+find . ! -name a
+diff a.txt b.txt
+diff -u a.txt b.txt
+cmp a.txt b.txt
+sort a.txt
+sort -nr a.txt | uniq -c | head
+sort -k2,2n -t, a.txt
+uniq a.txt
+cut -d, -f1 a.txt
+cut -d: -f 1,2 a.txt
+tr -d '\n' < a.txt
+tr a-z A-Z
+jq . data.json
+jq -r '.a[] | select(.b > 1)' data.json
+sed -n '1,20p' a.txt
+sed -n 5p a.txt
+sed 3d a.txt
+nl a.txt
+od -c a.txt
+xxd a.txt
+sha256sum a.txt
+pwd
+echo hi
+echo "it's > here"
+echo '; rm -rf x'
+echo a \> b
+echo /etc/passwd
+echo -n x
+echo 100%
+echo hi!
+printf 'a %s %d\n' x 3
+printf '%q\n' x
+true
+false || echo no
+test -f a.txt && echo yes
+[ -d src ] && ls src
+[ a = b ] || echo different
+basename /etc/passwd
+dirname src/x.go
+date
+date +%Y-%m-%d
+date -u
+uname -a
+whoami
+id -u
+seq 1 10
+which go
+git status
+git status --short
+git status -sb
+git log --oneline -5
+git log -p -- a.txt
+git log main..feature
+git diff
+git diff HEAD~1 -- src
+git diff --stat
+git show HEAD
+git show HEAD:a.txt
+git branch
+git branch -a
+git branch --show-current
+git remote -v
+git rev-parse --abbrev-ref HEAD
+git ls-files
+git blame a.txt
+git grep -n foo
+git --version
+git status && ls
+`
+
+const leaves = `
+cat /etc/passwd
+cat ../outside/secret
+cat src/../../outside/secret
+cat ~/.ssh/id_rsa
+cat ~root/.bashrc
+cat link
+cat linkdir/secret
+cat dangling
+cat a.txt link
+cat < /etc/passwd
+cat < ~/x
+cat < link
+head -3 link
+ls /
+ls ..
+ls ~
+ls linkdir
+ls linkdir/*
+ls ../*
+ls /etc/*
+ls -la /root
+cat *
+wc -l l*
+cat /proc/self/environ
+cat /dev/sda
+cat /dev/stdin
+head -c 10 /dev/zero
+head /dev/tcp/example.com/80
+grep -rn foo /etc
+grep -e foo /etc/passwd
+grep foo ../x
+grep root /etc/passwd | head
+rg foo /
+rg --files /etc
+rg -e foo /etc
+find / -name x
+find .. -type f
+find ~ -name x
+find . -newer /etc/passwd
+diff a.txt /etc/passwd
+sort ../x
+wc -l < ../x
+jq . /etc/x.json
+du -sh /
+stat /root/.ssh
+test -f /root/.ssh/id_rsa
+sed -n 1p /etc/passwd
+git diff --stat -- ../x
+git show HEAD:../x
+git diff /etc/passwd a.txt
+echo ~
+echo a=~
+ls && cat /etc/passwd
+file /etc/shadow
+sha256sum ../outside/secret
+realpath ../x
+`
+
+const asks = `
+rm a.txt
+rm -rf x
+touch x
+mkdir x
+mv a b
+cp a b
+ln -s a b
+chmod 600 a.txt
+tee x
+ls | tee x
+dd if=a.txt of=b
+curl https://example.com
+wget https://example.com
+nc -l 1
+python -c 'print(1)'
+python3 x.py
+node x.js
+perl -e 'print 1'
+ruby x.rb
+awk '{print}' a.txt
+awk 'BEGIN{system("id")}'
+make
+go test ./...
+go run .
+go build
+go env
+npm test
+sh -c 'ls'
+bash -c ls
+sh x.sh
+source x
+. ./x
+./x
+/bin/ls
+src/x
+../x
+eval ls
+exec ls
+env ls
+env
+env X=1 ls
+printenv
+xargs ls
+ls | xargs rm
+ls | sh
+sudo ls
+nohup ls
+nice ls
+timeout 5 ls
+time ls
+command ls
+builtin echo hi
+busybox ls
+watch ls
+setsid ls
+stdbuf -o0 ls
+strace ls
+sleep 5
+yes
+tail -f a.txt
+tail -F a.txt
+tail --follow a.txt
+less a.txt
+man ls
+ps aux
+kill 1
+cd src
+cd src && ls
+export X=1
+set -x
+alias ls=rm
+unset x
+read x
+trap 'rm x' EXIT
+ulimit -n
+umask 0
+find . -exec rm {} ;
+find . -exec rm {} \;
+find . -exec rm {} +
+find . -execdir rm {} +
+find . -delete
+find . -ok rm {} \;
+find . -okdir rm {} \;
+find . -fprint x
+find . -fprintf x y
+find . -fls x
+find . -fprint0 x
+find -L . -name x
+find . -follow
+find . -name *.go
+find . '-delete'
+find . -"delete"
+find . -files0-from a.txt
+rg --pre ./x foo
+rg --pre=./x foo
+rg --hostname-bin ./x foo
+rg -z foo
+rg --search-zip foo
+rg -L foo
+rg --follow foo
+rg -f a.txt
+grep -R foo .
+grep -f a.txt b.txt
+grep --file=a.txt b.txt
+grep -rn foo --devices=read .
+sort -o x a.txt
+sort -ox a.txt
+sort --output=x a.txt
+sort --outp x a.txt
+sort --compress-program=./x a.txt
+sort -T src a.txt
+sort --files0-from=a.txt
+sort "-o" x a.txt
+sort -no x a.txt
+uniq a.txt b.txt
+uniq *.txt
+wc --files0-from=a.txt
+du --files0-from=a.txt
+xxd a.txt b.txt
+xxd -r a.txt
+diff -r src dir
+diff src dir
+diff -l a.txt b.txt
+diff --to-file=x a.txt
+tree -o x
+tree -l
+sed -i s/a/b/ a.txt
+sed -n -i 1p a.txt
+sed -n 'w x' a.txt
+sed '1e id' a.txt
+sed -n '1,2w x' a.txt
+sed s/a/b/w a.txt
+sed 's/a/b/e' a.txt
+sed -f a.txt
+sed --in-place 1p a.txt
+date -s 12:00
+date 010112002026
+date --set=x
+date -f a.txt
+file -C
+file -f a.txt
+file -m x a.txt
+hostname x
+sha256sum -c a.txt
+jq env
+jq -n '$ENV.PATH'
+jq -n 'env.HOME'
+jq -f a.txt data.json
+jq 'import "a" as $a; .' data.json
+jq -L src . data.json
+jq --rawfile x a.txt . data.json
+jq 'input_filename' data.json
+printf -v x y
+printf -v 'a[$(id)]' y
+printf '%n' 'a[$(id)]'
+printf '%(%s)T' 1
+test -v 'a[$(id)]'
+[ -v x ]
+[ -R x ]
+[ 'a[$(id)]' -eq 0 ]
+[ -f a.txt
+[[ -f a.txt ]]
+[[ -v a[$(id)] ]]
+(( x = 1 ))
+let x=1
+echo $(( x = 1 ))
+echo $((a[$(id)]))
+git
+git commit -m x
+git push
+git pull
+git fetch
+git checkout .
+git reset --hard
+git clean -fd
+git stash
+git add .
+git config --get user.name
+git config --list
+git -c core.pager=./x log
+git -C src status
+git --git-dir=x status
+git --exec-path=. status
+git -p log
+git --paginate log
+git log --output=x
+git log --output x
+git log --outp=x
+git diff --ext-diff
+git diff --textconv
+git diff --no-index a.txt b.txt
+git show --ext-diff
+git log --show-signature
+git grep -O foo
+git grep --open-files-in-pager=./x foo
+git branch new
+git branch -d x
+git branch -D x
+git branch -m a b
+git branch --edit-description
+git tag v1
+git tag -d v1
+git remote add x y
+git remote show origin
+git submodule status
+git cat-file --textconv HEAD:a.txt
+git cat-file --filters HEAD:a.txt
+git blame --contents x a.txt
+git rev-parse --parseopt
+git bisect run ./x
+git rebase --exec ./x
+git status --no-such
+git x
+git archive HEAD
+git status; git push
+ls > x
+ls >> x
+ls >| x
+ls 1> x
+ls 2> x
+ls &> x
+ls &>/dev/null
+ls >& x
+ls >&x
+ls <> x
+ls >&3
+ls 3>&1
+ls 10>/dev/null
+ls > /dev/tcp/example.com/80
+echo > /dev/tcp/1.2.3.4/80
+cat < /dev/tcp/1.2.3.4/80 > x
+ls > "a b"
+ls > $X
+ls > /dev/null > x
+ls > /dev/stdout
+ls > /dev/nullx
+ls > /dev/null/../../x
+ls {fd}> x
+> x
+echo x > a.txt
+ls & rm -rf x
+ls &
+ls & pwd
+ls; rm x
+ls;rm x
+ls && rm x
+ls || rm x
+ls | rm x
+ls |& cat
+ls%\nrm x
+ls%\rrm x
+ls%\r
+ls # x%\nrm x
+cat a.txt%\0
+git status && rm x
+git status | xargs rm
+echo $(rm x)
+echo "$(rm x)"
+echo ` + "`rm x`" + `
+echo "` + "`rm x`" + `"
+cat <(rm x)
+ls >(rm x)
+cat << EOF%\n$(rm x)%\nEOF
+cat << 'EOF'%\nx%\nEOF
+cat <<< $(rm x)
+cat <<< x
+ls $X
+ls "$X"
+ls ${X}
+ls ${X:-$(rm x)}
+ls ${X:=y}
+ls ${!X}
+ls $@
+ls $1
+ls $?
+$X
+$(echo rm) x
+"ls"
+'ls'
+l\s
+l''s
+l"s"
+\ls
+$'ls'
+ls $'\x2e'
+ls $"x"
+ls$IFS-la
+ls${IFS}x
+cat$IFS/etc/passwd
+{ls,-la}
+ls {a,b}
+ls {
+ls a}b
+git log HEAD@{1}
+cat {/etc/passwd,a.txt}
+cat a{1..3}
+{ ls; }
+(ls)
+(ls; rm x)
+if ls; then rm x; fi
+for x in *; do rm $x; done
+while true; do ls; done
+until ls; do ls; done
+case x in x) rm x;; esac
+f() { rm x; }; f
+function f { rm x; }
+ls() { rm x; }; ls
+ls() { rm x; }
+coproc ls
+coproc rm x
+time -p ls
+X=1
+X=1 ls
+PATH=. ls
+LD_PRELOAD=./x ls
+GIT_PAGER=./x git log
+GIT_EXTERNAL_DIFF=./x git diff
+IFS=x ls
+BASH_ENV=x ls
+a[$(rm x)]=1
+declare x=1
+local x
+readonly x=1
+typeset x
+select x in a; do ls; done
+ls @(a|b)
+ls !(a)
+ls +(a)
+ls [a-z]*
+ls **/*.go
+cat 'a'*
+cat */*/*/*
+cat dir/*
+cat dir/pipe
+cat < dir/pipe
+grep x dir/pipe
+mkfifo x
+ls \
+ls 'unclosed
+ls "unclosed
+ls |
+ls &&
+| ls
+;
+;;
+)
+ls )
+!
+#
+:
+: > x
+:(){ :|:& };:
+LS
+Ls
+ls --no-such
+ls -H linkdir
+ls --color=always --zero
+cat --no-such a.txt
+head --no-such
+rev -x
+echo hi > /dev/sda
+mkfs.ext4 /dev/sda
+shutdown now
+history
+fc -l
+!!
+!rm
+enable -f ./x x
+complete -C ./x
+bind -x x
+mapfile -C ./x
+readarray x
+compgen -C ./x
+hash -p ./x ls
+`
+
+// odd are commands that hold what a table of text would hide.
+var odd = []string{
+	"",
+	" ",
+	"\n",
+	"ls\u00a0-la",
+	"ls\u2003-la",
+	"ls \u2010la",
+	"ls \u2212la",
+	"ls\u037e rm x",        // the Greek question mark
+	"ls\uff1brm x",         // the full-width semicolon
+	"ls \uff5c rm x",       // the full-width bar
+	"l\u0455",              // Cyrillic
+	"саt a.txt",            // Cyrillic с and а
+	"c\u0430t a.txt",       // and one inside a word
+	"cat p\u0430ss.txt",    // also of an operand
+	"cat p\u03b1ss.txt",    // Greek
+	"\uff4c\uff53",         // full-width letters
+	"\U0001d4c1\U0001d4c8", // mathematical letters
+	"ls\u200b",
+	"ls \u202e",
+	"ls \u2028rm x",
+	"ls \u0085rm x",
+	"ls \x0brm x",
+	"ls \x0crm x",
+	"ls \x1b[2K",
+	"ls\x00rm x",
+	"\ufeffls",
+	"ls \xff",
+	"ls \\\n-la",
+	"l\\\ns",
+	"ls & \\\n rm x",
+	"echo \"`id`\"",
+	"ls \"\\`id\\`\" `id`",
+}
