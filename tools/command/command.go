@@ -43,6 +43,8 @@ type Call struct {
 	Leaves    bool   // it would only read, but outside the workspace
 	Outside   bool   // a word or a redirect names something outside the workspace
 	Why       string // why it does not only read
+
+	odd bool // which program it starts is not certain
 }
 
 // Analyse tells what a line would do at a place. It looks at files there, and
@@ -156,6 +158,7 @@ func judge(words []word, at Place) Call {
 		c.Words = append(c.Words, w.text)
 	}
 	c.object(at.program(words[0]))
+	c.odd = !c.OnlyReads
 	if c.OnlyReads {
 		c.object(known(words[0].text, words[1:], at))
 	}

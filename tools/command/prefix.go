@@ -67,12 +67,12 @@ func (c Call) Prefix() []string {
 
 // launching are flags of usual tools that name a program to start, or a file of
 // settings that may name one.
-var launching = strings.Fields("exec toolexec vettool exec-path pre upload-pack receive-pack ext-diff config config-file configfile config-env rcfile init-file command cmd eval shell run script-shell node-options output-hook use-compress-program pager open-files-in-pager gpg-program sshCommand hooksPath makefile file directory prefix C c o output overlay modfile")
+var launching = strings.Fields("exec toolexec vettool exec-path pre upload-pack receive-pack ext-diff config config-file configfile config-env rcfile init-file command cmd eval shell script-shell node-options use-compress-program pager open-files-in-pager gpg-program modfile overlay")
 
 // Covered reports whether the call is one that the prefix stands for: it begins with its words, stays
-// in the workspace, and has no flag that starts another program or leads to other files.
+// in the workspace, starts the program that PATH has outside of it, and has no flag that starts another program or leads to other files.
 func (c Call) Covered(prefix []string) bool {
-	if len(prefix) == 0 || len(c.Words) < len(prefix) || !slices.Equal(c.Words[:len(prefix)], prefix) || c.Outside || !slices.Equal(c.Prefix(), prefix) {
+	if len(prefix) == 0 || len(c.Words) < len(prefix) || !slices.Equal(c.Words[:len(prefix)], prefix) || c.Outside || c.odd || !slices.Equal(c.Prefix(), prefix) {
 		return false
 	}
 	for _, w := range c.Words[len(prefix):] {

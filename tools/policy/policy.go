@@ -1,0 +1,249 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"mylm/tools"
+	"mylm/tools/command"
+)
+
+// Mode says what is asked about.
+type Mode string
+
+// The modes, the strictest first.
+const (
+	ConfirmAll       Mode = "confirm-all"       // every call
+	ConfirmSensitive Mode = "confirm-sensitive" // what may do more than read in the workspace
+	Yolo             Mode = "yolo"              // nothing
+)
+
+// Modes are all modes, the strictest first.
+var Modes = []Mode{ConfirmAll, ConfirmSensitive, Yolo}
+
+// ParseMode reads a mode. "" is ConfirmSensitive.
+func ParseMode(s string) (Mode, error) {
+	if s == "" {
+		return ConfirmSensitive, nil
+	}
+	if !slices.Contains(Modes, Mode(s)) {
+		return "", fmt.Errorf("there is no mode %q; there are: confirm-all, confirm-sensitive, yolo", s)
+	}
+	return Mode(s), nil
+}
+
+// Stricter is the stricter of two modes.
+func (m Mode) Stricter(n Mode) Mode {
+	return Modes[min(slices.Index(Modes, m), slices.Index(Modes, n))]
+}
+
+// Options of a Policy. The zero value is useful.
+type Options struct {
+	Mode  Mode       // "": ConfirmSensitive
+	Deny  []string   // rules beside DefaultDeny
+	Allow [][]string // prefixes of command lines that are allowed in the project
+}
+
+// Policy decides. It may be used by several goroutines at once.
+type Policy struct {
+	mode Mode
+	deny []denyRule
+
+	mu       sync.Mutex
+	prefixes [][]string
+	calls    map[string]bool // exact calls of this session
+	hosts    map[string]bool
+	eased    bool // a person has allowed something although the run is tainted
+}
+
+// New makes a policy. It is an error if the mode is unknown or a rule cannot be
+// read.
+func New(o Options) (*Policy, error) {
+	mode, err := ParseMode(string(o.Mode))
+	if err != nil {
+		return nil, err
+	}
+	p := &Policy{mode: mode, prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
+	for _, text := range append(slices.Clone(DefaultDeny), o.Deny...) {
+		rule, err := parseDeny(text)
+		if err != nil {
+			return nil, err
+		}
+		p.deny = append(p.deny, rule)
+	}
+	return p, nil
+}
+
+// Mode is what is asked about.
+func (p *Policy) Mode() Mode { return p.mode }
+
+// Call is a call of a tool that is decided about.
+type Call struct {
+	Tool    string
+	Args    json.RawMessage
+	Effect  tools.Effect
+	Line    string        // the command line, of a tool that runs one
+	Place   command.Place // where Line would run
+	Host    string        // whom the call would talk to, if that is known
+	Tainted bool          // the run has read what strangers wrote
+}
+
+// Verdict is what becomes of a call.
+type Verdict string
+
+// The verdicts.
+const (
+	Allow Verdict = "allow"
+	Ask   Verdict = "ask"
+	Deny  Verdict = "deny"
+)
+
+// Decision is a verdict and what led to it.
+type Decision struct {
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why"`            // for a person
+	Rule    string  `json:"rule,omitempty"` // that decided; "" if none did
+	Offer   *Offer  `json:"offer,omitempty"`
+}
+
+// Offer are the rules by which somebody who is asked can spare himself the same
+// question. None is offered in ConfirmAll.
+type Offer struct {
+	Prefix []string `json:"prefix,omitempty"` // of command lines, in the project; nil: none may be made
+	Host   string   `json:"host,omitempty"`   // in the session
+}
+
+// Decide decides about a call. Deny rules come first, whatever the mode.
+func (p *Policy) Decide(c Call) Decision {
+	var a command.Analysis
+	if c.Line != "" {
+		a = command.Analyse(c.Line, c.Place)
+	}
+	if rule := p.forbids(c, a); rule != "" {
+		return Decision{Verdict: Deny, Why: "the rule " + rule + " forbids it", Rule: rule}
+	}
+	switch {
+	case p.mode == Yolo:
+		return Decision{Verdict: Allow, Why: "nothing is asked about in the mode yolo"}
+	case p.mode == ConfirmAll:
+		return Decision{Verdict: Ask, Why: "everything is asked about in the mode confirm-all"}
+	case c.Effect.OnlyReads():
+		return Decision{Verdict: Allow, Why: "it only reads in the workspace"}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rule := p.allows(c, a)
+	offer := &Offer{Host: c.Host, Prefix: p.prefix(a)}
+	switch {
+	case c.Tainted && !p.eased:
+		return Decision{Verdict: Ask, Why: "this run has read what strangers wrote, so no rule counts until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
+	case rule != "":
+		return Decision{Verdict: Allow, Why: rule, Rule: rule}
+	}
+	return Decision{Verdict: Ask, Why: why(c, a), Offer: offer}
+}
+
+// why is why a call is asked about.
+func why(c Call, a command.Analysis) string {
+	switch {
+	case a.Why != "":
+		return a.Why
+	case c.Effect&tools.Network != 0 && c.Host != "":
+		return "it talks to " + c.Host
+	case c.Effect&^tools.Reads == tools.Leaves:
+		return "it reads outside the workspace"
+	}
+	return "it does more than read in the workspace (" + c.Effect.String() + ")"
+}
+
+// allows is the allow rule that a call falls under, in words.
+func (p *Policy) allows(c Call, a command.Analysis) string {
+	if p.calls[c.key()] {
+		return "you allowed this very call in this session"
+	}
+	if c.Host != "" && p.hosts[c.Host] && c.Effect&(tools.Writes|tools.Runs|tools.Leaves) == 0 {
+		return "you allowed " + c.Host + " in this session"
+	}
+	if !a.Plain || a.OnlyReads {
+		return ""
+	}
+	var used []string
+	for _, call := range a.Calls {
+		if call.OnlyReads {
+			continue
+		}
+		i := slices.IndexFunc(p.prefixes, call.Covered)
+		if i < 0 {
+			return ""
+		}
+		used = append(used, strings.Join(p.prefixes[i], " "))
+	}
+	return "you allowed " + strings.Join(used, " and ") + " in this project"
+}
+
+// prefix is the one that would allow the line, if one alone does.
+func (p *Policy) prefix(a command.Analysis) (found []string) {
+	if !a.Plain {
+		return nil
+	}
+	for _, call := range a.Calls {
+		if call.OnlyReads || slices.ContainsFunc(p.prefixes, call.Covered) {
+			continue
+		}
+		prefix := call.Prefix()
+		if !call.Covered(prefix) || found != nil && !slices.Equal(found, prefix) {
+			return nil
+		}
+		found = prefix
+	}
+	return found
+}
+
+// key tells calls apart: two spellings of the same arguments are one.
+func (c Call) key() string {
+	d := json.NewDecoder(bytes.NewReader(c.Args))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return c.Tool + " " + string(c.Args)
+	}
+	args, err := json.Marshal(v)
+	if err != nil {
+		args = c.Args
+	}
+	return c.Tool + " " + c.Place.Dir + " " + string(args)
+}
+
+// Allowed notes that a person has allowed a call: in a tainted run, rules count
+// from then on.
+func (p *Policy) Allowed(c Call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.eased = p.eased || c.Tainted && !c.Effect.OnlyReads()
+}
+
+// AllowCall spares the question about the very same call from now on.
+func (p *Policy) AllowCall(c Call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls[c.key()] = true
+}
+
+// AllowHost spares the question about calls that only talk to this host.
+func (p *Policy) AllowHost(host string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hosts[host] = true
+}
+
+// AllowPrefix spares the question about command lines that the prefix covers.
+// What keeps it beyond the session is a Store.
+func (p *Policy) AllowPrefix(prefix []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.prefixes = append(p.prefixes, slices.Clone(prefix))
+}

@@ -1,0 +1,529 @@
+package policy_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"mylm/tools"
+	"mylm/tools/command"
+	"mylm/tools/policy"
+)
+
+func newPolicy(t *testing.T, o policy.Options) *policy.Policy {
+	t.Helper()
+	p, err := policy.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// run is a call of execute_command as its tool describes it.
+func run(t *testing.T, line string) policy.Call {
+	t.Helper()
+	at := command.Place{Root: t.TempDir(), Env: []string{"PATH=/usr/bin:/bin", "HOME=/home/ada"}}
+	effect := tools.Runs
+	if a := command.Analyse(line, at); a.OnlyReads {
+		effect = tools.Reads
+	} else if a.Leaves {
+		effect |= tools.Leaves
+	}
+	args, err := json.Marshal(map[string]string{"command": line})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return policy.Call{Tool: policy.CommandTool, Args: args, Effect: effect, Line: line, Place: at}
+}
+
+func TestDefaultDeny(t *testing.T) {
+	p := newPolicy(t, policy.Options{Mode: policy.Yolo})
+	for _, line := range strings.Split(forbidden, "\n") {
+		if line = strings.ReplaceAll(line, `%n`, "\n"); line == "" {
+			continue
+		}
+		if d := p.Decide(run(t, line)); d.Verdict != policy.Deny || d.Rule == "" {
+			t.Errorf("%q: %s (%s), want deny", line, d.Verdict, d.Why)
+		}
+	}
+	for _, line := range strings.Split(fine, "\n") {
+		if d := p.Decide(run(t, line)); line != "" && d.Verdict != policy.Allow {
+			t.Errorf("%q: %s (%s), want allow", line, d.Verdict, d.Why)
+		}
+	}
+}
+
+const forbidden = `
+rm -rf /
+rm -fr /
+rm -r -f /
+rm -Rf /
+rm --recursive --force /
+rm -rf --no-preserve-root /
+rm -r /
+rm -rf x y /
+rm -rf -- /
+rm -rf //
+rm -rf /./
+rm -rf /tmp/..
+rm -rf /*
+rm -rf ~
+rm -rf ~/
+rm -rf ~/*
+rm -rf $HOME
+rm -rf "$HOME"
+rm -rf "${HOME}"/*
+rm -rf /home/ada
+rm -rf /home/ada/
+rm -rf /etc
+rm -rf '/'
+r''m -rf /
+"rm" "-rf" "/"
+r\m -rf /
+/bin/rm -rf /
+rm$IFS-rf$IFS/
+rm${IFS}-rf${IFS}/
+{rm,-rf,/}
+$'rm' -rf $'\x2f'
+ls; rm -rf /
+ls && rm -rf /
+ls & rm -rf /
+ls | rm -rf /
+ls%nrm -rf /
+(rm -rf /)
+{ rm -rf /; }
+if true; then rm -rf /; fi
+f() { rm -rf /; }; f
+echo $(rm -rf /)
+echo "$(rm -rf /)"
+cat <(rm -rf /)
+sudo rm -rf /
+sudo -u root rm -rf /
+sudo -n -- rm -rf /
+sudo env X=1 rm -rf /
+env -i rm -rf /
+nohup rm -rf /
+nice -n 5 rm -rf /
+timeout 5 rm -rf /
+timeout -k 5 10 rm -rf /
+xargs rm -rf /
+exec rm -rf /
+command rm -rf /
+busybox rm -rf /
+X=1 rm -rf /
+sh -c 'rm -rf /'
+bash -lc "rm -rf /"
+bash -c 'ls; rm -rf ~'
+sudo sh -c 'rm -rf /'
+sudo bash -c "sh -c 'rm -rf /'"
+eval rm -rf /
+eval "rm -rf /"
+su -c 'rm -rf /'
+find . -exec rm -rf / \;
+find / -delete
+find / -type f -delete
+rm -rf / && (
+chmod -R 777 /
+chown -R me ~
+mkfs.ext4 /dev/sda1
+mkfs /dev/sda1
+sudo mkfs.xfs x
+dd if=/dev/zero of=/dev/sda
+dd of=/dev/nvme0n1 if=x bs=1M
+cat x > /dev/sda
+echo x >> /dev/sdb1
+tee /dev/sda
+cp x /dev/sda
+shred -n 1 /dev/sda
+shutdown now
+sudo reboot
+systemctl poweroff
+init 0
+:(){ :|:& };:
+bomb() { bomb | bomb & }; bomb
+f() { f & f & }; f
+`
+
+const fine = `
+rm -rf build
+rm -r ./x
+rm /tmp/x
+rm -rf /tmp/x
+rm -rf ~/x
+rm x
+echo rm -rf /
+grep 'rm -rf /' x
+grep -r shutdown .
+timeout 5 grep -r shutdown .
+sudo echo hi
+git commit -m reboot
+dd if=/dev/sda of=x
+cat /dev/sda
+ls /
+find / -name x
+chmod -R 755 x
+echo x > /dev/null
+f() { f; }
+`
+
+func TestDenyRules(t *testing.T) {
+	for name, test := range map[string]struct {
+		rule, line string
+		denied     bool
+	}{
+		"a command":                {"execute_command(git push)", "git push origin main", true},
+		"another subcommand":       {"execute_command(git push)", "git pull", false},
+		"not in the middle":        {"execute_command(git push)", "git commit -m push", false},
+		"flags in front":           {"execute_command(git push)", "git -v push", true},
+		"behind others":            {"execute_command(git push)", "ls; git push", true},
+		"as the issue has it":      {"execute_command(rm -rf *)", "rm -rf x", true},
+		"letters apart":            {"execute_command(rm -rf *)", "rm -f -r x", true},
+		"one letter missing":       {"execute_command(rm -rf *)", "rm -r x", false},
+		"a long flag":              {"execute_command(git push --force)", "git push --force", true},
+		"a long flag with a value": {"execute_command(git push --force-with-lease)", "git push --force-with-lease=x", true},
+		"a flag behind --":         {"execute_command(cat -n)", "cat -- -n", false},
+		"either":                   {"execute_command(npm|yarn publish)", "yarn publish", true},
+		"a star in a word":         {"execute_command(kubectl * prod-*)", "kubectl -n x delete prod-db", true},
+		"a star is no slash":       {`execute_command(cat \*)`, "cat x", false},
+		"a star itself":            {`execute_command(cat \*)`, "cat *", true},
+		"everything":               {"execute_command", "ls", true},
+		"every tool":               {"*", "ls", true},
+		"another tool":             {"write_file(*)", "ls", false},
+		"only reads":               {"execute_command(cat *.pem)", "cat x.pem", true},
+	} {
+		for _, mode := range policy.Modes {
+			p := newPolicy(t, policy.Options{Mode: mode, Deny: []string{test.rule}})
+			d := p.Decide(run(t, test.line))
+			if (d.Verdict == policy.Deny) != test.denied || test.denied && d.Rule != test.rule {
+				t.Errorf("%s (%s): %s by %q", name, mode, d.Verdict, d.Rule)
+			}
+		}
+	}
+	p := newPolicy(t, policy.Options{Mode: policy.Yolo, Deny: []string{"write_file(*.pem)", "web_fetch(*.example.com)"}})
+	for want, c := range map[policy.Verdict]policy.Call{
+		policy.Deny:  {Tool: "write_file", Args: json.RawMessage(`{"a":[{"path":"x.pem"}]}`), Effect: tools.Writes},
+		policy.Allow: {Tool: "write_file", Args: json.RawMessage(`{"path":"x.txt"}`), Effect: tools.Writes},
+	} {
+		if d := p.Decide(c); d.Verdict != want {
+			t.Errorf("%s: %s, want %s", c.Args, d.Verdict, want)
+		}
+	}
+	if d := p.Decide(policy.Call{Tool: "web_fetch", Args: json.RawMessage(`{"url":"x"}`), Host: "a.example.com", Effect: tools.Network}); d.Verdict != policy.Deny {
+		t.Errorf("a forbidden host: %s", d.Verdict)
+	}
+	for _, bad := range []string{"", "execute_command(", "execute_command()", "execute_command( )", "rm -rf", "(x)"} {
+		if _, err := policy.New(policy.Options{Deny: []string{bad}}); err == nil || !strings.Contains(err.Error(), "execute_command") && !strings.Contains(err.Error(), "TOOL") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestModes(t *testing.T) {
+	for name, test := range map[string]struct {
+		call policy.Call
+		want string // in the modes, the strictest first
+	}{
+		"reads":       {run(t, "ls"), "ask allow allow"},
+		"runs":        {run(t, "touch x"), "ask ask allow"},
+		"leaves":      {run(t, "cat /etc/passwd"), "ask ask allow"},
+		"forbidden":   {run(t, "rm -rf /"), "deny deny deny"},
+		"writes":      {policy.Call{Tool: "write_file", Effect: tools.Writes}, "ask ask allow"},
+		"network":     {policy.Call{Tool: "web_fetch", Effect: tools.Network, Host: "x"}, "ask ask allow"},
+		"remembers":   {policy.Call{Tool: "remember", Effect: tools.Remembers}, "ask allow allow"},
+		"nothing":     {policy.Call{Tool: "add"}, "ask allow allow"},
+		"read_file":   {policy.Call{Tool: "read_file", Effect: tools.Reads}, "ask allow allow"},
+		"outside":     {policy.Call{Tool: "read_file", Effect: tools.Reads | tools.Leaves}, "ask ask allow"},
+		"tainted":     {policy.Call{Tool: "read_file", Effect: tools.Reads, Tainted: true}, "ask allow allow"},
+		"empty line":  {policy.Call{Tool: policy.CommandTool, Effect: tools.Runs}, "ask ask allow"},
+		"broken line": {run(t, "ls 'x"), "ask ask allow"},
+	} {
+		var got []string
+		for _, mode := range policy.Modes {
+			d := newPolicy(t, policy.Options{Mode: mode}).Decide(test.call)
+			got = append(got, string(d.Verdict))
+			if d.Why == "" {
+				t.Errorf("%s: no reason in %s", name, mode)
+			}
+			if mode == policy.ConfirmAll && d.Offer != nil {
+				t.Errorf("%s: a rule is offered in %s", name, mode)
+			}
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %v, want %s", name, got, test.want)
+		}
+	}
+	if _, err := policy.New(policy.Options{Mode: "never"}); err == nil {
+		t.Error("a mode that there is not")
+	}
+	if m := policy.Yolo.Stricter(policy.ConfirmSensitive); m != policy.ConfirmSensitive {
+		t.Errorf("the stricter one is %s", m)
+	}
+	if newPolicy(t, policy.Options{}).Mode() != policy.ConfirmSensitive {
+		t.Error("the default is not confirm-sensitive")
+	}
+}
+
+// TestThisCommandIsNotEveryCommand: to allow one command for the session allows no
+// other.
+func TestThisCommandIsNotEveryCommand(t *testing.T) {
+	p := newPolicy(t, policy.Options{})
+	c := run(t, "touch x")
+	p.AllowCall(c)
+	again := c
+	again.Args = json.RawMessage(` {"command" : "touch x"}`)
+	if d := p.Decide(again); d.Verdict != policy.Allow {
+		t.Errorf("the same call: %s", d.Verdict)
+	}
+	for _, line := range []string{"touch y", "touch x y", "touch x; rm y", "touch  x", "rm x"} {
+		other := run(t, line)
+		other.Place = c.Place
+		if d := p.Decide(other); d.Verdict != policy.Ask {
+			t.Errorf("%q: %s", line, d.Verdict)
+		}
+	}
+	other := c
+	other.Tool = "other"
+	if d := p.Decide(other); d.Verdict != policy.Ask {
+		t.Errorf("another tool: %s", d.Verdict)
+	}
+}
+
+// TestPrefixes: a prefix covers a line only if it, or reading, is all that is in it.
+func TestPrefixes(t *testing.T) {
+	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"touch"}, {"npm", "run", "build"}, {"rm"}, {"sudo"}, {"git"}, {"sh"}}})
+	for line, want := range map[string]policy.Verdict{
+		"go test ./...":              policy.Allow,
+		"go test -run X ./a":         policy.Allow,
+		"ls && go test ./... | tail": policy.Allow,
+		"go test ./... 2>&1":         policy.Allow,
+		"touch x":                    policy.Allow,
+		"go test ./...; touch x":     policy.Allow,
+		"npm run build":              policy.Allow,
+		"npm run buildx":             policy.Ask,
+		"npm run":                    policy.Ask,
+		"go vet ./...":               policy.Ask,
+		"go testx":                   policy.Ask,
+		"go":                         policy.Ask,
+		"gotest":                     policy.Ask,
+		"./go test":                  policy.Ask,
+		"go test ./... & rm -rf x":   policy.Ask,
+		"go test ./...; rm x":        policy.Ask,
+		"go test ./...\nrm x":        policy.Ask,
+		"go test && rm x":            policy.Ask,
+		"go test | sh":               policy.Ask,
+		"go test > x":                policy.Ask,
+		"go test < /etc/passwd":      policy.Ask,
+		"go test $(rm x)":            policy.Ask,
+		"go test `rm x`":             policy.Ask,
+		"go test \"$X\"":             policy.Ask,
+		"X=1 go test":                policy.Ask,
+		"go test -exec 'rm -rf x'":   policy.Ask,
+		"go test -exec=./x":          policy.Ask,
+		"go test -toolexec ./x":      policy.Ask,
+		"go test /tmp/x":             policy.Ask,
+		"go test ../x":               policy.Ask,
+		"go test -coverprofile=/x":   policy.Ask,
+		"go test -coverprofile ../x": policy.Ask,
+		"touch ~/x":                  policy.Ask,
+		"(go test)":                  policy.Ask,
+		"if true; then go test; fi":  policy.Ask,
+		"f() { go test; }; f":        policy.Ask,
+		"rm x":                       policy.Ask, // however it came into the file
+		"sudo go test":               policy.Ask,
+		"env go test":                policy.Ask,
+		"git push":                   policy.Ask,
+		"sh x.sh":                    policy.Ask,
+		"xargs go test":              policy.Ask,
+		"\"go\" test":                policy.Ask,
+		"go test && cat /etc/passwd": policy.Ask,
+		"rm -rf / && go test":        policy.Deny,
+	} {
+		if d := p.Decide(run(t, line)); d.Verdict != want {
+			t.Errorf("%q: %s (%s), want %s", line, d.Verdict, d.Why, want)
+		}
+	}
+}
+
+func TestOfferedPrefix(t *testing.T) {
+	p := newPolicy(t, policy.Options{})
+	for line, want := range map[string]string{
+		"go test ./...":              "go test",
+		"ls && go test ./... | head": "go test",
+		"go test a; go test b":       "go test",
+		"touch x":                    "touch",
+		"make all":                   "make",
+		"npm run build -- --x":       "npm run build",
+		"git commit -m x":            "git commit",
+		"cargo build":                "cargo build",
+		"go test; touch x":           "",
+		"go test > x":                "",
+		"go test &":                  "",
+		"go test /etc":               "",
+		"go test -exec ./x":          "",
+		"rm x":                       "",
+		"sh x":                       "",
+		"python3 x.py":               "",
+		"python3.12 x.py":            "",
+		"sudo make":                  "",
+		"env make":                   "",
+		"xargs touch":                "",
+		"find . -delete":             "",
+		"git -c x=y log":             "",
+		"git push":                   "",
+		"go run .":                   "",
+		"npx x":                      "",
+		"curl http://x":              "",
+		"./x":                        "",
+		"awk 1 x":                    "",
+		"sed -i s/a/b/ x":            "",
+		"tee x":                      "",
+		"npm run":                    "",
+		"git":                        "",
+		"eval x":                     "",
+		"docker run x":               "",
+		"cat /etc/passwd":            "",
+		"nohup make":                 "",
+		"timeout 5 make":             "",
+	} {
+		d := p.Decide(run(t, line))
+		got := ""
+		if d.Offer != nil {
+			got = strings.Join(d.Offer.Prefix, " ")
+		}
+		if d.Verdict != policy.Ask || line != "cat /etc/passwd" && got != want {
+			t.Errorf("%q: %s, offered %q, want %q", line, d.Verdict, got, want)
+		}
+		if got != "" {
+			q := newPolicy(t, policy.Options{})
+			q.AllowPrefix(d.Offer.Prefix)
+			if d := q.Decide(run(t, line)); d.Verdict != policy.Allow {
+				t.Errorf("%q: its own prefix does not cover it", line)
+			}
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	p := newPolicy(t, policy.Options{})
+	fetch := func(host string, e tools.Effect) policy.Call {
+		return policy.Call{Tool: "web_fetch", Args: json.RawMessage(`{}`), Effect: e, Host: host}
+	}
+	if d := p.Decide(fetch("a.example", tools.Network)); d.Verdict != policy.Ask || d.Offer.Host != "a.example" || !strings.Contains(d.Why, "a.example") {
+		t.Errorf("%+v", d)
+	}
+	p.AllowHost("a.example")
+	for want, c := range map[policy.Verdict]policy.Call{
+		policy.Allow: fetch("a.example", tools.Network|tools.Reads),
+		policy.Ask:   fetch("b.example", tools.Network),
+	} {
+		if d := p.Decide(c); d.Verdict != want {
+			t.Errorf("%s: %s", c.Host, d.Verdict)
+		}
+	}
+	if d := p.Decide(fetch("a.example", tools.Network|tools.Writes)); d.Verdict != policy.Ask {
+		t.Errorf("a call that writes too: %s", d.Verdict)
+	}
+}
+
+// TestTaintedRunsAskAgain: rules do not count once strangers' words were read,
+// until a person allows something.
+func TestTaintedRunsAskAgain(t *testing.T) {
+	for _, tool := range []string{"line", "host", "call"} {
+		p := newPolicy(t, policy.Options{Allow: [][]string{{"touch"}}})
+		c := run(t, "touch x")
+		switch tool {
+		case "host":
+			c = policy.Call{Tool: "web_fetch", Host: "a.example", Effect: tools.Network}
+			p.AllowHost(c.Host)
+		case "call":
+			c = policy.Call{Tool: "write_file", Effect: tools.Writes}
+			p.AllowCall(c)
+		}
+		if d := p.Decide(c); d.Verdict != policy.Allow {
+			t.Errorf("%s, before: %s", tool, d.Verdict)
+		}
+		p.Allowed(c)
+		c.Tainted = true
+		if d := p.Decide(c); d.Verdict != policy.Ask || !strings.Contains(d.Why, "strangers") || len(d.Offer.Prefix) > 0 {
+			t.Errorf("%s, tainted: %+v", tool, d)
+		}
+		reading := c
+		reading.Effect = tools.Reads
+		p.Allowed(reading) // allows nothing that counts
+		if d := p.Decide(c); d.Verdict != policy.Ask {
+			t.Errorf("%s, after reading: %s", tool, d.Verdict)
+		}
+		p.Allowed(c)
+		if d := p.Decide(c); d.Verdict != policy.Allow {
+			t.Errorf("%s, after a yes: %s", tool, d.Verdict)
+		}
+	}
+	p := newPolicy(t, policy.Options{Mode: policy.Yolo})
+	if d := p.Decide(policy.Call{Effect: tools.Runs, Tainted: true}); d.Verdict != policy.Allow {
+		t.Errorf("yolo: %s", d.Verdict)
+	}
+}
+
+func TestStore(t *testing.T) {
+	ctx := context.Background()
+	s := policy.Store{Path: filepath.Join(t.TempDir(), "data", "policy.json")}
+	if all, err := s.List(); err != nil || len(all) > 0 {
+		t.Errorf("without a file: %v, %v", all, err)
+	}
+	var wg sync.WaitGroup
+	for _, word := range strings.Fields("a b c d e f g h") {
+		wg.Go(func() {
+			for range 2 {
+				if err := s.Add(ctx, "/p", []string{"make", word}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := s.Add(ctx, "/other", []string{"make", "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Project("/p"); err != nil || len(p) != 8 {
+		t.Errorf("%v, %v", p, err)
+	}
+	gone, err := s.Revoke(ctx, func(r policy.Stored) bool { return r.Project == "/p" && r.Prefix[1] == "a" })
+	if err != nil || len(gone) != 1 || gone[0].Added.IsZero() {
+		t.Errorf("%v, %v", gone, err)
+	}
+	if all, _ := s.List(); len(all) != 8 || slices.ContainsFunc(all, func(r policy.Stored) bool { return r.Project == "/p" && r.Prefix[1] == "a" }) {
+		t.Errorf("%v", all)
+	}
+	if info, err := os.Stat(s.Path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for text, want := range map[string]string{"{": "delete it", `{"version":2}`: "version 2"} {
+		if err := os.WriteFile(s.Path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Add(ctx, "/p", []string{"x"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if b, _ := os.ReadFile(s.Path); string(b) != text {
+			t.Errorf("%s became %s", text, b)
+		}
+	}
+}
+
+func FuzzDeny(f *testing.F) {
+	f.Add("execute_command(rm -rf *)", "rm -rf x")
+	f.Add(`execute_command(a\*|b* -x|--y * \)`, "a* -x")
+	f.Fuzz(func(t *testing.T, rule, line string) {
+		p, err := policy.New(policy.Options{Deny: []string{rule}})
+		if err != nil {
+			return
+		}
+		p.Decide(policy.Call{Tool: policy.CommandTool, Effect: tools.Runs, Line: line})
+	})
+}
