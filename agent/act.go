@@ -109,7 +109,11 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 func (a *attempt) refuse(d Decision) {
 	a.denied = true
 	a.outcome.Error = "not allowed"
-	if d.Reason != "" {
+	switch {
+	case d.Reason == "":
+	case d.Verdict == Forbid:
+		a.outcome.Error = d.Reason
+	default:
 		a.outcome.Error += ": " + d.Reason
 	}
 }

@@ -63,9 +63,10 @@ type Verdict string
 
 // The verdicts. The zero value denies.
 const (
-	Deny  Verdict = ""
-	Allow Verdict = "allow"
-	Stop  Verdict = "stop" // deny, and end the run
+	Deny   Verdict = ""
+	Allow  Verdict = "allow"
+	Stop   Verdict = "stop"   // deny, and end the run
+	Forbid Verdict = "forbid" // deny by a rule, not by a person: Reason is told as it stands
 )
 
 // Decision is an answer to an ApprovalRequest.

@@ -2,84 +2,108 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"mylm/agent"
+	"mylm/tools/policy"
 )
 
-// approve allows what only reads and asks about everything else.
-func (p *person) approve(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
-	if r.Effect.OnlyReads() {
-		return agent.Decision{Verdict: agent.Allow}, nil
-	}
-	verdict, err := p.decide(ctx, r)
-	var no nobody
-	switch {
-	case errors.As(err, &no):
-		p.screen.say(fmt.Sprintf("mylm: denied: %s %s\n  %s; --yes allows everything.", oneLine(r.Name, 60), oneLine(r.Preview, 200), no))
-		return agent.Decision{Reason: "nobody is there to allow it"}, nil
-	case err != nil:
-		return agent.Decision{}, err
-	case verdict == agent.Stop:
-		p.stopped = true
-		return agent.Decision{Verdict: agent.Stop, Reason: "the user said no and stopped the run"}, nil
-	case verdict == agent.Deny:
-		return agent.Decision{Reason: "the user said no"}, nil
-	}
-	return agent.Decision{Verdict: verdict}, nil
+// answer is what a person says to a question.
+type answer struct {
+	verdict agent.Verdict
+	reason  string // of a no, for the model
+	store   string // which of the offered rules is to be stored: storeCall, storePrefix, storeHost
 }
+
+const (
+	storeCall   = "call"
+	storePrefix = "prefix"
+	storeHost   = "host"
+)
 
 // questionRows is what the question takes besides the preview.
 const questionRows = 10
 
 // decide asks until it gets an answer. What does not fit on the terminal is
 // allowed with a whole yes, or when all of it was looked at.
-func (p *person) decide(ctx context.Context, r agent.ApprovalRequest) (agent.Verdict, error) {
+func (p *person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
 	columns, height := ttySize()
 	view := newPreview(r.Preview, columns, max(5, height-questionRows))
 	head := fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", oneLine(r.Name, 60), r.Effect)
 	if view.size != "" {
 		head += noteStart + view.size + "; this is how much of it fits here:\n\n"
 	}
-	head += strings.Join(view.shown, "\n") + "\n\n"
+	head += strings.Join(view.shown, "\n") + "\n\n" + cut("Why you are asked: "+oneLine(visible(d.Why), 200), columns-1) + "\n"
 	unseen := view.unseen
 	for {
-		answer, err := p.ask(ctx, head+choices(unseen))
+		typed, err := p.ask(ctx, head+choices(unseen, d.Offer, project, columns))
 		if err != nil {
-			return agent.Deny, err
+			return answer{}, err
 		}
 		head = ""
-		switch strings.ToLower(answer) {
+		word, reason, _ := strings.Cut(typed, " ")
+		if word = strings.ToLower(strings.TrimRight(word, ",:")); word == "n" || word == "no" {
+			return answer{reason: strings.TrimSpace(reason)}, nil
+		}
+		switch strings.ToLower(typed) {
 		case "yes":
-			return agent.Allow, nil
-		case "y":
-			if unseen == "" {
-				return agent.Allow, nil
-			}
-		case "n", "no":
-			return agent.Deny, nil
+			return answer{verdict: agent.Allow}, nil
 		case "s", "stop":
-			return agent.Stop, nil
+			return answer{verdict: agent.Stop}, nil
 		case "v", "view":
 			seen, err := p.page(ctx, texts(view.whole), max(5, height-2))
 			if err != nil {
-				return agent.Deny, err
+				return answer{}, err
 			}
 			if seen {
 				unseen = ""
 			}
 			head = "\n"
+		default:
+			if a, ok := allowing(strings.ToLower(typed), d.Offer); ok && unseen == "" {
+				return a, nil
+			}
 		}
 	}
 }
 
-func choices(unseen string) string {
-	if unseen == "" {
-		return "Allow it? [y]es, [n]o, [s]top: "
+// allowing reads the answers that only somebody may give who saw everything.
+func allowing(typed string, offer *policy.Offer) (a answer, ok bool) {
+	a.verdict = agent.Allow
+	switch {
+	case typed == "y":
+	case offer == nil:
+		return a, false
+	case typed == "e" || typed == "exactly":
+		a.store = storeCall
+	case (typed == "p" || typed == "prefix") && offer.Prefix != nil:
+		a.store = storePrefix
+	case (typed == "h" || typed == "host") && offer.Host != "":
+		a.store = storeHost
+	default:
+		return a, false
 	}
-	return unseen + ": not shown.\nAllow it? [v]iew all of it, [n]o, [s]top, or type yes to allow it unseen: "
+	return a, true
+}
+
+func choices(unseen string, offer *policy.Offer, project string, columns int) string {
+	if unseen != "" {
+		return unseen + ": not shown.\nAllow it? [v]iew all of it, [n]o, [s]top, or type yes to allow it unseen: "
+	}
+	if offer == nil {
+		return "Allow it? [y]es, [n]o (n REASON tells the model why), [s]top: "
+	}
+	rule, more := "", ""
+	if offer.Prefix != nil {
+		rule += cut(fmt.Sprintf("p stores the rule \"%s ...\" for %s", visible(strings.Join(offer.Prefix, " ")), oneLine(visible(project), 200)), columns-1) + "\n"
+		more += ", [p]refix"
+	}
+	if offer.Host != "" {
+		rule += cut(fmt.Sprintf("h allows %s in this session", oneLine(visible(offer.Host), 200)), columns-1) + "\n"
+		more += ", [h]ost"
+	}
+	return rule + "Allow it? [y]es, [e]xactly this in this session" + more + ", [n]o (n REASON tells the model why), [s]top: "
 }
 
 // page shows rows page by page, and reports whether the last one was reached.

@@ -27,15 +27,17 @@ func askCommand(s streams) *cli.Command {
    git diff | mylm ask "write a commit message"
    mylm ask --file main.go "what does this do?"
 
-Calls that only read run at once. Before anything else runs you are asked on the
-terminal; without one it is denied, unless --yes is given.`,
+What only reads in the working directory runs at once. Before anything else runs
+you are asked on the terminal; without one it is denied, unless --yes is given or
+mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 		Flags: append(modelFlags(),
 			&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
 			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
 			&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
 			&cli.StringSliceFlag{Name: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking"},
+			confirmModeFlag(),
+			&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print one JSON object instead of the answer"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
@@ -113,12 +115,14 @@ func (a *asking) run(ctx context.Context) error {
 		return configError(err)
 	}
 	options := agent.Options{
-		Tools: registry, Prompts: set, Identity: value(s.System), Sections: sections, Environment: environment(), Approve: p.approve,
+		Tools: registry, Prompts: set, Identity: value(s.System), Sections: sections, Environment: environment(),
 		MaxTurns: value(s.MaxTurns), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
-	if c.Bool("yes") {
-		options.Approve = agent.AllowAll
+	g, err := newGuard(s, a.memories.off, p)
+	if err != nil {
+		return err
 	}
+	options.Approve = g.approve
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}

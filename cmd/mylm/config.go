@@ -32,6 +32,9 @@ type settings struct {
 	Memory      *bool    `toml:"memory"` // the model may look at what was remembered
 	Save        *bool    `toml:"save"`   // what is said and done is remembered
 	AllowHosts  []string `toml:"-"`      // of --allow-host and [web] together
+	Confirm     *string  `toml:"confirm"`
+
+	deny []string // rules of the configuration, whatever the profile
 }
 
 // config is the configuration file.
@@ -40,6 +43,7 @@ type config struct {
 	Web      webSettings         `toml:"web"`
 	Profiles map[string]settings `toml:"profiles"`
 	Models   map[string]entry    `toml:"models"`
+	Policy   denials             `toml:"policy"`
 }
 
 // configTemplate is what a new configuration file holds.
@@ -53,6 +57,10 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 # embedder = "built-in"           # of the memory: an embedding model, auto, built-in or none
 # memory = false                  # the model gets no tools to search what was said before
 # save = false                    # nothing of what is asked and answered is kept
+# confirm = "confirm-all"         # ask about every call; or confirm-sensitive, or yolo
+
+# [policy]
+# deny = ["execute_command(git push)"] # never, whatever was allowed
 
 # [web]
 # allow_hosts = ["localhost:6060"] # web_fetch may fetch from there; it is for public hosts otherwise
@@ -164,7 +172,7 @@ func parseConfig(path, text string) (*config, error) {
 			return nil, bad("profile %q: %v", name, err)
 		}
 	}
-	if err := errors.Join(c.check(), checkHosts("allow_hosts in [web]", c.Web.AllowHosts)); err != nil {
+	if err := errors.Join(c.check(), checkHosts("allow_hosts in [web]", c.Web.AllowHosts), c.Policy.check()); err != nil {
 		return nil, bad("%v", err)
 	}
 	return &c, nil
@@ -174,7 +182,7 @@ func parseConfig(path, text string) (*config, error) {
 // none: the library passes over such a value in silence.
 func notTable(meta toml.MetaData) string {
 	for _, key := range meta.Keys() {
-		tables := key[0] == "models" || key[0] == "profiles" || key[0] == "web" && len(key) == 1
+		tables := key[0] == "models" || key[0] == "profiles" || (key[0] == "web" || key[0] == "policy") && len(key) == 1
 		switch len(key) {
 		case 1, 2:
 		case 3:
@@ -225,7 +233,7 @@ func typeMessage(err error) string {
 // settingNames are the settings that a configuration can have.
 func settingNames() (names []string) {
 	for f := range reflect.TypeFor[settings]().Fields() {
-		if name := f.Tag.Get("toml"); name != "-" {
+		if name := f.Tag.Get("toml"); name != "" && name != "-" {
 			names = append(names, name)
 		}
 	}
@@ -264,7 +272,7 @@ func (s *settings) check() error {
 	if s.Think != nil && !slices.Contains([]string{"auto", "on", "off"}, *s.Think) {
 		err = errors.Join(err, fmt.Errorf("think is %q; it must be auto, on or off", echoed(*s.Think)))
 	}
-	return err
+	return errors.Join(err, checkConfirm(s.Confirm))
 }
 
 // over lays s over t: what s sets counts, the rest is t's.
@@ -288,6 +296,7 @@ func (s settings) over(t settings) settings {
 	pick(s.Embedder != nil, func() { t.Embedder = s.Embedder })
 	pick(s.Memory != nil, func() { t.Memory = s.Memory })
 	pick(s.Save != nil, func() { t.Save = s.Save })
+	pick(s.Confirm != nil, func() { t.Confirm = s.Confirm })
 	return t
 }
 

@@ -52,6 +52,9 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	take(c, "embedder", c.String, &s.Embedder)
 	takeNot(c, "no-memory", &s.Memory)
 	takeNot(c, "no-save", &s.Save)
+	if s.Confirm, err = confirmFlag(c); err != nil {
+		return settings{}, nil, err
+	}
 	if c.IsSet("tools") {
 		s.Tools = splitList(c.StringSlice("tools"))
 	}
@@ -68,6 +71,7 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	e, _ := entryFor(file.Models, model)
 	s = s.over(e.settings()).over(file.settings)
 	s.AllowHosts = append(hosts, file.Web.AllowHosts...)
+	s.deny = file.Policy.Deny
 	if s.Host == nil {
 		host := os.Getenv("OLLAMA_HOST")
 		s.Host = &host

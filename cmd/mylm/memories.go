@@ -20,6 +20,7 @@ import (
 // memories is the memory as one run of the command uses it. It is opened when
 // something needs it, and once. It may be used by several goroutines at once.
 type memories struct {
+	off     restrictions // what the project's file turns off, or asks for
 	screen  *screen
 	project string
 	read    bool   // the model may search it
@@ -53,6 +54,7 @@ func (m *memories) permit(ctx context.Context, s settings, entries map[string]en
 	if err != nil {
 		return err
 	}
+	m.off = off
 	m.read = (s.Memory == nil || *s.Memory) && off.Memory == nil
 	const tell = " Say so to the user."
 	switch {

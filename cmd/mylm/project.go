@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"mylm/tools/policy"
 )
 
 // projectFile is what a project says about itself. It comes with the project,
@@ -46,6 +48,9 @@ func currentProject() (string, error) {
 type restrictions struct {
 	Memory *bool `toml:"memory"`
 	Save   *bool `toml:"save"`
+
+	Confirm *string `toml:"confirm"`
+	Policy  denials `toml:"policy"`
 }
 
 // maxProjectFile is far more than all that can be said.
@@ -55,7 +60,7 @@ const maxProjectFile = 64 << 10
 func loadRestrictions(project string) (r restrictions, err error) {
 	path := filepath.Join(project, projectFile)
 	bad := func(err error) error {
-		return configError(fmt.Errorf("%s: %w", path, err)).withHint("Mend the file or delete it: it is the project's, and can only turn memory and save off.")
+		return configError(fmt.Errorf("%s: %w", path, err)).withHint("Mend the file or delete it: it is the project's, and can only turn memory and save off, and ask or forbid more.")
 	}
 	info, err := os.Stat(path)
 	if isMissing(err) {
@@ -77,7 +82,13 @@ func loadRestrictions(project string) (r restrictions, err error) {
 		return r, bad(err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return r, bad(fmt.Errorf("there is no setting %q; a project can set: memory, save", echoed(unknown[0].String())))
+		return r, bad(fmt.Errorf("there is no setting %q; a project can set: memory, save, confirm, policy.deny", echoed(unknown[0].String())))
+	}
+	if err := errors.Join(checkConfirm(r.Confirm), r.Policy.check()); err != nil {
+		return r, bad(err)
+	}
+	if value(r.Confirm) == string(policy.Yolo) {
+		return r, bad(errors.New(`confirm = "yolo": a project can ask for more questions, not for fewer`))
 	}
 	var on []string
 	for name, set := range map[string]*bool{"memory": r.Memory, "save": r.Save} {

@@ -159,7 +159,10 @@ func judge(words []word, at Place) Call {
 	}
 	c.object(at.program(words[0]))
 	c.odd = !c.OnlyReads
-	if c.OnlyReads {
+	if !at.within(at.Dir) {
+		c.object(leaves("the working directory"))
+	}
+	if c.OnlyReads || c.Leaves {
 		c.object(known(words[0].text, words[1:], at))
 	}
 	for _, w := range words[1:] {

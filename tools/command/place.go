@@ -15,6 +15,7 @@ func (at Place) clean() Place {
 		at.Dir = at.Root
 	}
 	for _, dir := range []*string{&at.Root, &at.Dir} {
+		*dir = filepath.Clean(*dir)
 		if real, err := filepath.EvalSymlinks(*dir); err == nil {
 			*dir = real
 		}

@@ -25,7 +25,8 @@
 // turned off.
 //
 // A command may do whatever the user of this process may do. Whether it should
-// run is the caller's decision, before Run: the tool has the effect Runs.
+// run is the caller's decision, before Run: the tool has the effect Runs, unless
+// package command knows that the line only reads in the working directory.
 //
 // A program that leaves its group on purpose (a daemon, setsid) is not killed.
 // Its output is no longer read once the command line is done.

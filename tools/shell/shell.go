@@ -63,6 +63,7 @@ func New(o Options) (*tools.Tool, error) {
 		return nil, err
 	}
 	t.Preview = preview
+	t.Effect = o.effect
 	return t, nil
 }
 

@@ -154,7 +154,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestPreviewAndEffect(t *testing.T) {
-	const command = "echo one\necho \"two\" | sort"
+	const command = "echo one\necho \"two\" | tee three"
 	inv := invocation(t, shell.Options{}, command)
 	if inv.Preview != command {
 		t.Errorf("preview is %q", inv.Preview)

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/agent"
+	"mylm/tools"
+	would "mylm/tools/command" // do
+	"mylm/tools/policy"
+	"mylm/tools/shell"
+)
+
+// denials are the table [policy] of a configuration or of a project's file.
+type denials struct {
+	Deny []string `toml:"deny"`
+}
+
+func (d denials) check() error {
+	if _, err := policy.New(policy.Options{Deny: d.Deny}); err != nil {
+		return fmt.Errorf("policy.deny: %w", err)
+	}
+	return nil
+}
+
+func checkConfirm(mode *string) error {
+	if mode == nil {
+		return nil
+	}
+	if _, err := policy.ParseMode(*mode); err != nil || *mode == "" {
+		return fmt.Errorf("confirm is %q; it must be confirm-all, confirm-sensitive or yolo", echoed(*mode))
+	}
+	return nil
+}
+
+func confirmModeFlag() cli.Flag {
+	return &cli.StringFlag{Name: "confirm", Usage: "`MODE`: confirm-all asks about every call, confirm-sensitive about what may do more than read here, yolo about none",
+		DefaultText: "confirm-sensitive", EnvVars: []string{"MYLM_CONFIRM"}}
+}
+
+// confirmFlag is the mode that the command line asks for: --yes is --confirm
+// yolo, and beats a variable.
+func confirmFlag(c *cli.Context) (mode *string, err error) {
+	if !hasFlag(c, "confirm") {
+		return nil, nil
+	}
+	take(c, "confirm", c.String, &mode)
+	if err := checkConfirm(mode); err != nil {
+		return nil, usageError("%v", err)
+	}
+	if !c.Bool("yes") {
+		return mode, nil
+	}
+	yolo := string(policy.Yolo)
+	if mode != nil && *mode != yolo && *mode != os.Getenv("MYLM_CONFIRM") {
+		return nil, usageError("--yes and --confirm %s contradict each other", *mode).withHint("--yes is --confirm yolo")
+	}
+	return &yolo, nil
+}
+
+// hasFlag reports whether a command has a flag: --yes of mylm memory forget is
+// another.
+func hasFlag(c *cli.Context, name string) bool {
+	for _, f := range c.Command.Flags {
+		for _, n := range f.Names() {
+			if n == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// policyStore keeps what was allowed for good.
+func policyStore() (policy.Store, error) {
+	dir, err := dataDir()
+	return policy.Store{Path: filepath.Join(dir, "policy.json")}, err
+}
+
+// guard decides about the calls of a run, and asks the person where it is not
+// for it to say.
+type guard struct {
+	*policy.Policy
+	person  *person
+	store   policy.Store
+	project string
+	place   would.Place
+	over    bool // a project's file asks for more questions than the user
+}
+
+// newGuard makes the policy of the settings, with what the project adds.
+func newGuard(s settings, off restrictions, p *person) (*guard, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("the working directory is gone: %w", err)
+	}
+	mode, err := policy.ParseMode(value(s.Confirm))
+	if err != nil {
+		return nil, configError(err)
+	}
+	g := &guard{person: p, project: projectOf(dir), place: would.Place{Root: dir, Env: os.Environ()}}
+	o := policy.Options{Mode: mode, Deny: append(append([]string{}, s.deny...), off.Policy.Deny...)}
+	if off.Confirm != nil {
+		asked := policy.Mode(*off.Confirm)
+		o.Mode = mode.Stricter(asked)
+		g.over = o.Mode != mode
+	}
+	// A prefix compares words of a POSIX shell. Without a home there are none.
+	if g.store, err = policyStore(); err == nil && runtime.GOOS != "windows" {
+		if o.Allow, err = g.store.Project(g.project); err != nil && p != nil && !isMissing(err) {
+			p.screen.say(fmt.Sprintf("mylm: no rule counts that you stored: %v", err))
+		}
+	}
+	if g.Policy, err = policy.New(o); err != nil {
+		return nil, configError(err)
+	}
+	return g, nil
+}
+
+// call is a call as the policy sees it.
+func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) policy.Call {
+	c := policy.Call{Tool: name, Args: args, Effect: effect, Place: g.place}
+	var in struct{ Command, Cwd, URL string }
+	_ = json.Unmarshal(args, &in) // what is no text is no command
+	if name == shell.Name {
+		c.Line = in.Command
+		switch {
+		case filepath.IsAbs(in.Cwd):
+			c.Place.Dir = in.Cwd
+		case in.Cwd != "":
+			c.Place.Dir = filepath.Join(g.place.Root, in.Cwd)
+		}
+	}
+	if effect&tools.Network != 0 {
+		if u, err := url.Parse(in.URL); err == nil {
+			c.Host = strings.ToLower(u.Host)
+		}
+	}
+	return c
+}
+
+// decision is what the rules say.
+func (g *guard) decision(c policy.Call) policy.Decision {
+	d := g.Decide(c)
+	if d.Offer != nil && (runtime.GOOS == "windows" || g.store.Path == "") {
+		d.Offer.Prefix = nil
+	}
+	if d.Verdict == policy.Ask && g.over {
+		d.Why += " (" + projectFile + " of this project has it so)"
+	}
+	return d
+}
+
+// approve is asked by the engine about every call.
+func (g *guard) approve(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+	c := g.call(r.Name, r.Args, r.Effect)
+	c.Tainted = r.Tainted
+	d := g.decision(c)
+	switch d.Verdict {
+	case policy.Allow:
+		return agent.Decision{Verdict: agent.Allow}, nil
+	case policy.Deny:
+		what := "Call"
+		if c.Line != "" {
+			what = "Command"
+		}
+		return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}, nil
+	}
+	return g.question(ctx, r, c, d)
+}
+
+// question asks the person, and keeps the rule that he chose.
+func (g *guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.Call, d policy.Decision) (agent.Decision, error) {
+	p := g.person
+	a, err := p.decide(ctx, r, d, g.project)
+	var no nobody
+	switch {
+	case errors.As(err, &no):
+		remedy := "--yes allows everything."
+		if g.over {
+			remedy = projectFile + " of this project asks for questions, so that --yes does not count."
+		}
+		p.screen.say(fmt.Sprintf("mylm: denied: %s %s\n  %s; %s", oneLine(r.Name, 60), oneLine(r.Preview, 200), no, remedy))
+		return agent.Decision{Reason: "nobody is there to allow it"}, nil
+	case err != nil:
+		return agent.Decision{}, err
+	case a.verdict == agent.Stop:
+		p.stopped = true
+		return agent.Decision{Verdict: agent.Stop, Reason: "the user said no and stopped the run"}, nil
+	case a.verdict == agent.Deny && a.reason != "":
+		return agent.Decision{Reason: "the user said no: " + a.reason}, nil
+	case a.verdict == agent.Deny:
+		return agent.Decision{Reason: "the user said no"}, nil
+	}
+	g.Allowed(c)
+	g.keep(ctx, a.store, c, d.Offer)
+	return agent.Decision{Verdict: agent.Allow}, nil
+}
+
+// keep makes the rule that was chosen. Where it cannot be stored it holds for
+// this session.
+func (g *guard) keep(ctx context.Context, rule string, c policy.Call, offer *policy.Offer) {
+	switch rule {
+	case storeCall:
+		g.AllowCall(c)
+	case storeHost:
+		g.AllowHost(offer.Host)
+	case storePrefix:
+		g.AllowPrefix(offer.Prefix)
+		text := strings.Join(offer.Prefix, " ")
+		if err := g.store.Add(ctx, g.project, offer.Prefix); err != nil {
+			g.person.screen.say(fmt.Sprintf("mylm: the rule holds for this session only: %v", err))
+			return
+		}
+		g.person.screen.dim(fmt.Sprintf("stored: %s ... (mylm policy revoke %s takes it back)", text, text))
+	}
+}

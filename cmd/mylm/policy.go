@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/tools/policy"
+	"mylm/tools/shell"
+)
+
+func policyCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:  "policy",
+		Usage: "what runs without a question, what is asked about, what is forbidden",
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "list the rules that hold here",
+				Flags:  []cli.Flag{profileFlag(), globalFlag(), jsonFlag()},
+				Action: func(c *cli.Context) error { return listRules(c, s) },
+			},
+			{
+				Name: "revoke", Usage: "take back what you allowed in this project", ArgsUsage: "RULE... | --all",
+				Description: "RULE is what mylm policy list shows, with or without the dots:\n\n   mylm policy revoke go test",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "every rule of this project"},
+					globalFlag(), jsonFlag(),
+				},
+				Action: func(c *cli.Context) error { return revokeRules(c, s) },
+			},
+			{
+				Name: "check", Usage: "tell what would become of a command", ArgsUsage: "CMD",
+				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
+				Flags:       []cli.Flag{profileFlag(), confirmModeFlag(), jsonFlag()},
+				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
+			},
+		},
+	}
+}
+
+func profileFlag() cli.Flag {
+	return &cli.StringFlag{Name: "profile", Usage: "use [profiles.`NAME`] of the configuration", EnvVars: []string{"MYLM_PROFILE"}}
+}
+
+// guardOf is the guard of a run in this directory, for looking at.
+func guardOf(c *cli.Context) (*guard, settings, restrictions, error) {
+	s, _, err := gather(c)
+	if err != nil {
+		return nil, s, restrictions{}, err
+	}
+	project, err := currentProject()
+	if err != nil {
+		return nil, s, restrictions{}, err
+	}
+	off, err := interruptibly(c.Context, func() (restrictions, error) { return loadRestrictions(project) })
+	if err != nil {
+		return nil, s, off, err
+	}
+	g, err := newGuard(s, off, nil)
+	return g, s, off, err
+}
+
+func checkCommand(c *cli.Context, s streams) error {
+	line := strings.Join(c.Args().Slice(), " ")
+	if strings.TrimSpace(line) == "" {
+		return usageError("there is no command to check").withHint("mylm policy check 'ls | wc -l'")
+	}
+	g, _, _, err := guardOf(c)
+	if err != nil {
+		return err
+	}
+	registry, err := allTools()
+	if err != nil {
+		return err
+	}
+	args, err := json.Marshal(map[string]string{"command": line})
+	if err != nil {
+		return err
+	}
+	inv, err := registry.Prepare(shell.Name, args)
+	if err != nil {
+		return err
+	}
+	d := g.decision(g.call(shell.Name, inv.Args, inv.Effect))
+	if c.Bool("json") {
+		return printJSON(s.out, struct {
+			policy.Decision
+			Effect string      `json:"effect"`
+			Mode   policy.Mode `json:"mode"`
+		}{d, inv.Effect.String(), g.Mode()})
+	}
+	_, err = fmt.Fprintf(s.out, "%s  %s\n", d.Verdict, oneLine(visible(d.Why), 400))
+	return err
+}
+
+// listedRule is a rule as mylm policy list shows it.
+type listedRule struct {
+	Verdict policy.Verdict `json:"verdict"`
+	Rule    string         `json:"rule"`
+	From    string         `json:"from"`
+	Added   *time.Time     `json:"added,omitempty"`
+}
+
+func listRules(c *cli.Context, s streams) error {
+	if err := errNoArgs(c); err != nil {
+		return err
+	}
+	g, set, off, err := guardOf(c)
+	if err != nil {
+		return err
+	}
+	var rules []listedRule
+	for from, deny := range map[string][]string{"built in": policy.DefaultDeny, "configuration": set.deny, projectFile: off.Policy.Deny} {
+		for _, rule := range deny {
+			rules = append(rules, listedRule{policy.Deny, rule, from, nil})
+		}
+	}
+	slices.SortStableFunc(rules, func(a, b listedRule) int { return strings.Compare(a.From, b.From) })
+	stored, err := g.store.List()
+	if err != nil && !isMissing(err) {
+		return configError(err)
+	}
+	for _, r := range stored {
+		if r.Project == g.project || c.Bool("global") {
+			rules = append(rules, listedRule{policy.Allow, strings.Join(r.Prefix, " "), r.Project, &r.Added})
+		}
+	}
+	if c.Bool("json") {
+		return printJSON(s.out, map[string]any{"mode": g.Mode(), "project": g.project, "rules": rules})
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(w, "mode\t%s\n", g.Mode())
+	for _, r := range rules {
+		dots := ""
+		if r.Verdict == policy.Allow {
+			dots = " ..."
+		}
+		fmt.Fprintf(w, "%s\t%s%s\t%s\n", r.Verdict, oneLine(visible(r.Rule), 60), dots, oneLine(visible(r.From), 200))
+	}
+	return w.Flush()
+}
+
+func revokeRules(c *cli.Context, s streams) error {
+	words := strings.Fields(strings.Join(c.Args().Slice(), " "))
+	if len(words) > 0 && words[len(words)-1] == "..." {
+		words = words[:len(words)-1]
+	}
+	if (len(words) > 0) == c.Bool("all") {
+		return usageError("say which rule, or --all").withHint("mylm policy list shows them; mylm policy revoke go test takes one back")
+	}
+	project, err := currentProject()
+	if err != nil {
+		return err
+	}
+	store, err := policyStore()
+	if err != nil {
+		return err
+	}
+	gone, err := store.Revoke(c.Context, func(r policy.Stored) bool {
+		return (r.Project == project || c.Bool("global")) && (c.Bool("all") || slices.Equal(r.Prefix, words))
+	})
+	switch {
+	case err != nil:
+		return configError(err)
+	case len(gone) == 0 && !c.Bool("all"):
+		return usageError("there is no rule %q in %s", echoed(strings.Join(words, " ")), project).withHint("mylm policy list --global shows those of all projects")
+	case c.Bool("json"):
+		return printJSON(s.out, map[string]any{"revoked": append([]policy.Stored{}, gone...)})
+	}
+	var lines []error
+	for _, r := range gone {
+		_, err := fmt.Fprintf(s.out, "revoked  %s ...  %s\n", oneLine(visible(strings.Join(r.Prefix, " ")), 60), oneLine(visible(r.Project), 200))
+		lines = append(lines, err)
+	}
+	return errors.Join(lines...)
+}
