@@ -390,6 +390,18 @@ func TestApproval(t *testing.T) {
 			t.Errorf("the model was told %q", m.last())
 		}
 	})
+	t.Run("forbidden", func(t *testing.T) {
+		var b bench
+		forbid := func(context.Context, agent.ApprovalRequest) (agent.Decision, error) {
+			return agent.Decision{Verdict: agent.Forbid, Reason: "Command not allowed: a rule says so"}, nil
+		}
+		m := newModel(call("write", `{"text":"x"}`), "I may not.")
+		r := ask(t, agent.Options{Model: m, Tools: b.registry(t), Approve: forbid}, "go")
+		wantEnd(t, r, agent.Partial, agent.StopDenied, 2)
+		if b.String() != "" || !r.Calls[0].Denied || !strings.Contains(m.last(), "[write] Error: Command not allowed: a rule says so") {
+			t.Errorf("ran %q, the model was told %q", b.String(), m.last())
+		}
+	})
 	t.Run("denied, then another is allowed", func(t *testing.T) {
 		var b bench
 		n := 0

@@ -162,7 +162,7 @@ func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *
 	if a.result == nil {
 		return errors.New("the run ended without a result")
 	}
-	f := outcome(*a.result, limits{errors: 3, malformed: 3, stopped: p.stopped})
+	f := outcome(*a.result, limits{errors: 3, malformed: 3, stopped: p.stopped, forbidden: p.forbidden})
 	a.model.advise(f)
 	if !c.Bool("json") {
 		a.print(v, f)

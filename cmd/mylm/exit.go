@@ -99,6 +99,9 @@ func outcome(r agent.Result, limits limits) *failure {
 		if limits.stopped {
 			return say("", "stopped by you (%s)", lastCall(r))
 		}
+		if limits.forbidden {
+			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", lastCall(r))
+		}
 		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", lastCall(r))
 	case agent.StopMalformed:
 		f.code = exitMalformed
@@ -119,6 +122,7 @@ func outcome(r agent.Result, limits limits) *failure {
 type limits struct {
 	errors, malformed int
 	stopped           bool // a person said stop
+	forbidden         bool // a rule forbade a call
 }
 
 func lastCall(r agent.Result) string {

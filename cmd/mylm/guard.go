@@ -173,9 +173,20 @@ func (g *guard) approve(ctx context.Context, r agent.ApprovalRequest) (agent.Dec
 		if c.Line != "" {
 			what = "Command"
 		}
+		g.forbid(r, d.Why)
 		return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}, nil
 	}
 	return g.question(ctx, r, c, d)
+}
+
+// forbid tells the person what the model is told.
+func (g *guard) forbid(r agent.ApprovalRequest, why string) {
+	p := g.person
+	if p.view != nil {
+		p.view.pause()
+	}
+	p.forbidden = true
+	p.screen.say(fmt.Sprintf("mylm: forbidden: %s %s\n  %s", oneLine(r.Name, 60), oneLine(r.Preview, 200), oneLine(why, 200)))
 }
 
 // question asks the person, and keeps the rule that he chose.

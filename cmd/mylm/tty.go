@@ -18,6 +18,8 @@ type person struct {
 	screen  *screen
 	view    *view // paused while a question stands; may be nil
 	stopped bool  // the answer to a question was to stop
+
+	forbidden bool // a rule forbade a call
 }
 
 // nobody is the reason why a question was not answered, as a sentence.

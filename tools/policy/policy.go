@@ -144,11 +144,16 @@ func (p *Policy) Decide(c Call) Decision {
 	case rule != "":
 		return Decision{Verdict: Allow, Why: rule, Rule: rule}
 	}
-	return Decision{Verdict: Ask, Why: why(c, a), Offer: offer}
+	return Decision{Verdict: Ask, Why: p.why(c, a), Offer: offer}
 }
 
-// why is why a call is asked about.
-func why(c Call, a command.Analysis) string {
+// why is why a call is asked about. What a rule covers is no reason.
+func (p *Policy) why(c Call, a command.Analysis) string {
+	for _, call := range a.Calls {
+		if !call.OnlyReads && !slices.ContainsFunc(p.prefixes, call.Covered) {
+			return call.Why
+		}
+	}
 	switch {
 	case a.Why != "":
 		return a.Why

@@ -1,0 +1,190 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+// commandReplies calls execute_command with each line in turn, and then is done.
+func commandReplies(lines ...string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("=== reply\n<tool_code><name>execute_command</name><parameters>{\"command\": \"" + line + "\"}</parameters></tool_code>\n")
+	}
+	return b.String() + "=== reply\nDone.\n"
+}
+
+// TestStoredRules: what somebody chooses at the question is what is asked no
+// more, and nothing else.
+func TestStoredRules(t *testing.T) {
+	type step struct{ expect, answer string }
+	const question = "Allow it?"
+	for name, test := range map[string]struct {
+		replies string
+		args    []string
+		steps   []step
+		exit    string
+		stored  string // in the file of rules
+	}{
+		"exactly this": {commandReplies("touch one", "ls", "touch one", "touch two"), nil,
+			[]step{{question, "e\n"}, {"touch two", ""}, {question, "n\n"}}, "4", ""},
+		"a prefix": {commandReplies("touch one", "ls", "touch two", "touch three; mkdir four"), nil,
+			[]step{{"p stores the rule \"touch ...\" for /", ""}, {question, "p\n"}, {"stored: touch ... (mylm policy revoke touch takes it back)", ""}, {"mkdir four", ""}, {"mkdir is not among", ""}, {question, "n\n"}}, "4", `"touch"`},
+		"no prefix of an interpreter": {commandReplies("sh -c ls", "python3 -c 1"), nil,
+			[]step{{"[e]xactly this in this session, [n]o", "p\n"}, {"[e]xactly this in this session, [n]o", "y\n"}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},
+		"no prefix for a redirect":        {commandReplies("touch x > y"), nil, []step{{"Why you are asked: it writes to y", ""}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},
+		"a background is another command": {commandReplies("ls & rm -rf two"), nil, []step{{"in the background", ""}, {question, "n\n"}}, "4", ""},
+		"everything is asked":             {commandReplies("ls"), []string{"--confirm", "confirm-all"}, []step{{question, "e\n"}, {"Allow it? [y]es, [n]o", "y\n"}}, "0", ""},
+		"outside":                         {commandReplies("cat /etc/hostname"), nil, []step{{"(runs, outside)", ""}, {"lies outside the workspace", ""}, {question, "n\n"}}, "4", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": test.replies}, append([]string{"ask", "q"}, test.args...)...)
+			c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 200})
+			for _, s := range test.steps {
+				c.expect(s.expect)
+				if s.answer != "" {
+					c.expect(": ")
+					c.types(s.answer)
+				}
+			}
+			c.expect("")
+			if code := c.exit(); code != test.exit {
+				t.Errorf("exit %s, want %s: %q", code, test.exit, c.text())
+			}
+			b, _ := os.ReadFile(filepath.Join(cmd.Dir, "data", "mylm", "policy.json"))
+			if (len(b) > 0) != (test.stored != "") || !strings.Contains(string(b), test.stored) {
+				t.Errorf("stored is %q, want %q", b, test.stored)
+			}
+		})
+	}
+}
+
+// wired is mylm with a model behind a server, and what that was sent last.
+func wired(t *testing.T, args []string, replies ...string) (cmd *exec.Cmd, sent func() string) {
+	t.Helper()
+	wire := openAIWire("/v1")
+	var mu sync.Mutex
+	var last []byte
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path != wire.path || len(replies) == 0 {
+			http.NotFound(w, r)
+			return
+		}
+		last = body
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, wire.text(replies[0])+strings.Join(wire.end, ""))
+		replies = replies[1:]
+	}))
+	t.Cleanup(s.Close)
+	cmd = command(t, map[string]string{"config.toml": "[models.m]\nprovider = \"openai\"\nmodel = \"m\"\ncontext = 32768\nbase_url = \"" + s.URL + "\"\nkey_env = \"TEST_KEY\"\n"}, args...)
+	cmd.Env = append(cmd.Env, "MYLM_MODEL=m", "TEST_KEY=x", "MYLM_CONFIG="+filepath.Join(cmd.Dir, "config.toml"))
+	return cmd, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return string(last)
+	}
+}
+
+func commandCall(line string) string {
+	return "<tool_code><name>execute_command</name><parameters>{\"command\": \"" + line + "\"}</parameters></tool_code>"
+}
+
+// TestNoWithReason: the model is told why, to find another way.
+func TestNoWithReason(t *testing.T) {
+	cmd, sent := wired(t, []string{"ask", "q"}, commandCall("touch one"), "Done.")
+	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 200})
+	c.expect("Allow it?")
+	c.expect(": ")
+	c.types("n use the file that is there\n")
+	if code := c.exit(); code != "4" || !strings.Contains(sent(), "[execute_command] Error: not allowed: the user said no: use the file that is there") {
+		t.Errorf("exit %s: %q, sent %s", code, c.text(), sent())
+	}
+}
+
+// TestForbidden: a deny rule beats every mode, and the model is told so.
+func TestForbidden(t *testing.T) {
+	for _, mode := range []string{"confirm-all", "confirm-sensitive", "yolo"} {
+		cmd, sent := wired(t, []string{"ask", "q", "--confirm", mode}, commandCall("touch one; sudo rm -rf /nothing ~"), "Done.")
+		out, err := cmd.CombinedOutput()
+		if code := exitCode(err); code != "4" || !strings.Contains(sent(), "[execute_command] Error: Command not allowed: the rule execute_command(rm -r") {
+			t.Errorf("%s: exit %s: %s, sent %s", mode, code, out, sent())
+		}
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "one")); err == nil {
+			t.Errorf("%s: it ran", mode)
+		}
+	}
+}
+
+// TestTaintedRunAsks: once the memory was read, a stored rule does not spare the
+// question until something was allowed.
+func TestTaintedRunAsks(t *testing.T) {
+	replies := "=== reply\n<tool_code><name>search_memory</name><parameters>{\"query\": \"heron\"}</parameters></tool_code>\n" + commandReplies("touch one", "ls", "touch two")
+	cmd := command(t, map[string]string{"replies.txt": replies}, "ask", "q")
+	dir, err := filepath.EvalSymlinks(cmd.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(cmd.Dir, "data", "mylm")
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rules := `{"version":1,"allow":[{"project":"` + dir + `","prefix":["touch"],"added":"2026-01-02T03:04:05Z"}]}`
+	if err := os.WriteFile(filepath.Join(data, "policy.json"), []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	note := exec.Command("mylm", "memory", "add", "the staging host is called heron")
+	note.Dir, note.Env = cmd.Dir, cmd.Env
+	if out, err := note.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 200})
+	c.expect("has read what strangers wrote")
+	c.expect("Allow it?")
+	c.expect(": ")
+	c.types("y\n")
+	c.expect("Done.")
+	if code := c.exit(); code != "0" {
+		t.Errorf("exit %s: %q", code, c.text())
+	}
+	for _, name := range []string{"one", "two"} {
+		if _, err := os.Stat(filepath.Join(cmd.Dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNobodyToAsk: without a terminal a call that needs a yes is denied at once,
+// and one that only reads runs.
+func TestNobodyToAsk(t *testing.T) {
+	cmd := command(t, map[string]string{"replies.txt": commandReplies("ls; touch one")}, "ask", "q")
+	cmd.Env = append(cmd.Env, "CI=1")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitWithin(t, cmd); code != "4" || !strings.Contains(errs.String(), "mylm: denied: execute_command ls; touch one") {
+		t.Errorf("exit %s: %s", code, errs.String())
+	}
+	cmd = command(t, map[string]string{"replies.txt": commandReplies("ls -la | head -3")}, "ask", "q")
+	cmd.Env = append(cmd.Env, "CI=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "Done.") {
+		t.Errorf("%s, %v", out, err)
+	}
+}
