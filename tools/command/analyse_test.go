@@ -288,3 +288,16 @@ func BenchmarkAnalyse(b *testing.B) {
 		}
 	}
 }
+
+// TestDeep: a line that is nested as deep as it can be is no reason to fall over.
+func TestDeep(t *testing.T) {
+	at := workspace(t)
+	const long = 32 << 10
+	for _, opener := range []string{"(", "{ ", "$(", "\"$(", "`", "<(", "((", "$((", "${x:-", "if ", "case x in x) ", "f() ", "{", "[[ ( ", "a=(", "<<x\n", "sh -c ", "sudo -a ", "eval ", "{a,"} {
+		for _, line := range []string{strings.Repeat(opener, long/len(opener)), strings.Repeat(opener, long/len(opener)+1)} {
+			if a := command.Analyse(line, at); a.OnlyReads {
+				t.Errorf("%.20q... only reads", line)
+			}
+		}
+	}
+}

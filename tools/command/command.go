@@ -9,7 +9,7 @@ import (
 
 // maxLine is how long a line may be to be understood, in bytes. What somebody
 // would type is shorter, and the parser's stack is bounded by it.
-const maxLine = 64 << 10
+const maxLine = 32 << 10
 
 // Place is where a command line would run.
 type Place struct {

@@ -60,6 +60,11 @@ func git(args []word, at Place) objection {
 	if lists && len(c.operands) > 0 {
 		return objection{why: fmt.Sprintf("git %s %s may change something", name, quotedName(c.operands[0].text))}
 	}
+	for _, w := range args[1:] {
+		if strings.Contains(w.text, "%G") {
+			return objection{why: "git runs another program to check signatures (%G)"}
+		}
+	}
 	for _, w := range c.operands {
 		if filepath.IsAbs(w.text) || strings.Contains(w.text, "../") || strings.HasSuffix(w.text, "/..") || w.text == ".." || strings.HasSuffix(w.text, ":..") {
 			return leaves(w.text)

@@ -159,22 +159,37 @@ func (at Place) outside(w word) bool {
 	if w.tilde {
 		return true
 	}
-	for _, part := range append(strings.FieldsFunc(w.text, func(r rune) bool { return r == '=' || r == ':' || r == ',' }), shortValue(w.text)) {
-		if part == "" || part == "/dev/null" {
-			continue
-		}
-		path := part
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(at.Dir, part)
-		}
-		if !at.within(filepath.Clean(path)) {
-			return true
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil && !at.within(real) {
+	for _, part := range append(strings.FieldsFunc(w.text, func(r rune) bool { return r == '=' || r == ':' || r == ',' || r == '@' }), shortValue(w.text)) {
+		if part != "" && part != "/dev/null" && at.beyond(part) {
 			return true
 		}
 	}
 	return false
+}
+
+// beyond reports whether a file, there or not, would be outside the workspace.
+func (at Place) beyond(text string) bool {
+	for element := range strings.SplitSeq(text, "/") {
+		if element == ".." { // of a link it is elsewhere than it looks
+			return true
+		}
+	}
+	path := filepath.Clean(text)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(at.Dir, path)
+	}
+	if !at.within(path) {
+		return true
+	}
+	// What is not there would be made where its nearest directory is.
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			return !at.within(real)
+		}
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 || dir == filepath.Dir(dir) {
+			return true
+		}
+	}
 }
 
 // shortValue is what stands behind the letter of a flag: the path in -I/usr.
@@ -216,7 +231,7 @@ func (at Place) program(w word) objection {
 		if at.Root != "/" && at.within(real) {
 			return objection{why: fmt.Sprintf("PATH looks for programs in the workspace (%s)", dir)}
 		}
-		if info, err := os.Stat(filepath.Join(real, name)); err == nil && !info.IsDir() {
+		if info, err := os.Stat(filepath.Join(real, name)); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return objection{}
 		}
 	}

@@ -10,11 +10,12 @@ import (
 // interpreters run what their arguments or their input say. To allow one once
 // would be to allow everything.
 var interpreters = strings.Fields(`python pypy perl ruby node deno bun php lua tclsh wish awk gawk mawk nawk sed ed ex vi vim nvim emacs nano
-	jshell scala groovy julia R Rscript ghci erl elixir iex osascript pwsh powershell cmd sqlite3 psql mysql gdb lldb
+	java jshell scala groovy julia R Rscript ghci erl elixir iex osascript pwsh powershell cmd sqlite3 psql mysql gdb lldb
+	less more most man watchexec nodemon ts-node tsx coffee cmake open xdg-open gpg mylm
 	eval source . trap alias unalias set export declare readonly local typeset unset shopt enable hash fc bind complete printf test [ cd
 	ssh scp sftp rsync telnet nc ncat socat curl wget docker podman kubectl npx bunx pnpx uvx pipx rpm-ostree
 	su runuser script make-kpkg at batch crontab ssh-agent screen tmux git-shell tee dd
-	rm rmdir shred unlink mv ln install chmod chown chgrp kill killall pkill mount umount mkfs fdisk parted reboot shutdown halt poweroff systemctl service launchctl iptables tar zip unzip`)
+	rm rmdir shred unlink mv cp ln install chmod chown chgrp kill killall pkill mount umount mkfs fdisk parted reboot shutdown halt poweroff systemctl service launchctl iptables tar zip unzip`)
 
 // versioned is a name with a version behind it: python3.12.
 var versioned = regexp.MustCompile(`^([a-zA-Z]+)[0-9][0-9.]*$`)
@@ -37,7 +38,9 @@ var subcommands = strings.Fields("git go cargo npm yarn pnpm pip pip3 uv poetry 
 // runners are subcommands that run what the words behind them name.
 var runners = []string{"go run", "go tool", "go generate", "go env", "cargo run", "npm exec", "npm x", "yarn exec", "yarn dlx", "pnpm exec", "pnpm dlx", "uv run", "uv tool",
 	"poetry run", "bundle exec", "gem exec", "dotnet exec", "dotnet run", "hatch run", "conda run", "stack exec", "cabal exec", "git config", "git bisect", "git submodule", "git filter-branch", "git rebase",
-	"git clean", "git reset", "git push", "git clone", "gh alias", "gh api", "gh extension", "bazel run", "mix run", "mix eval", "swift run", "zig run", "npm config", "npm set", "cargo install", "go install", "pip install", "pip3 install"}
+	"git clean", "git grep", "uv pip", "uv add", "npm install", "npm i", "npm add", "npm update", "yarn add", "pnpm add", "pnpm install", "go get", "cargo add", "gem install", "bundle add", "bundle install",
+	"poetry add", "composer require", "brew install", "apt install", "apt-get install", "dnf install", "conda install", "helm install",
+	"git reset", "git push", "git clone", "gh alias", "gh api", "gh extension", "bazel run", "mix run", "mix eval", "swift run", "zig run", "npm config", "npm set", "cargo install", "go install", "pip install", "pip3 install"}
 
 // subcommand is a word that names what to do.
 var subcommand = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
@@ -67,7 +70,13 @@ func (c Call) Prefix() []string {
 
 // launching are flags of usual tools that name a program to start, or a file of
 // settings that may name one.
-var launching = strings.Fields("exec toolexec vettool exec-path pre upload-pack receive-pack ext-diff config config-file configfile config-env rcfile init-file command cmd eval shell script-shell node-options use-compress-program pager open-files-in-pager gpg-program modfile overlay")
+var launching = strings.Fields("exec toolexec vettool exec-path pre upload-pack receive-pack ext-diff config config-file configfile config-env rcfile init-file command cmd eval shell script-shell node-options use-compress-program pager open-files-in-pager gpg-program modfile overlay compress-program hostname-bin wrapper ldflags fplugin")
+
+// launches reports whether a flag is one of these, or short for one: many programs
+// take a flag by its first letters.
+func launches(flag string) bool {
+	return len(flag) > 2 && slices.ContainsFunc(launching, func(l string) bool { return strings.HasPrefix(l, flag) })
+}
 
 // Covered reports whether the call is one that the prefix stands for: it begins with its words, stays
 // in the workspace, starts the program that PATH has outside of it, and has no flag that starts another program or leads to other files.
@@ -77,7 +86,7 @@ func (c Call) Covered(prefix []string) bool {
 	}
 	for _, w := range c.Words[len(prefix):] {
 		flag, _, _ := strings.Cut(strings.TrimLeft(w, "-"), "=")
-		if strings.HasPrefix(w, "-") && slices.Contains(launching, flag) {
+		if assignment(w) || strings.HasPrefix(w, "-") && launches(flag) {
 			return false
 		}
 	}

@@ -13,10 +13,15 @@ import (
 // built that start each other in endless ways.
 const maxSeen = 500
 
+// maxFuncs bounds how many functions are looked at for a bomb, each as a whole:
+// they can be nested.
+const maxFuncs = 50
+
 // looker finds the commands of a line, wherever they stand.
 type looker struct {
-	seen []Call
-	bomb bool
+	seen  []Call
+	funcs int
+	bomb  bool
 }
 
 // look finds what can be seen in a line. What no parser reads is cut at what
@@ -52,7 +57,9 @@ func (l *looker) walk(file *syntax.File, depth int) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.FuncDecl:
-			l.bomb = l.bomb || bomb(n)
+			if l.funcs++; l.funcs <= maxFuncs {
+				l.bomb = l.bomb || bomb(n)
+			}
 		case *syntax.CallExpr:
 			var words []string
 			for _, w := range n.Args {

@@ -40,6 +40,11 @@ func format(c *parsed, _ Place) objection {
 	if strings.HasPrefix(first.text, "-") || first.glob {
 		return objection{why: "printf with a flag is not known to only read"}
 	}
+	for _, w := range c.operands[1:] { // some shells calculate where a number is wanted
+		if w.glob || strings.ContainsAny(w.text, "[$`") {
+			return objection{why: fmt.Sprintf("printf of %s is not known to only read", quotedName(w.text))}
+		}
+	}
 	if strings.Contains(verbs.ReplaceAllString(first.text, ""), "%") {
 		return objection{why: "printf with an unusual format is not known to only read"}
 	}

@@ -356,6 +356,10 @@ jq 'input_filename' data.json
 printf -v x y
 printf -v 'a[$(id)]' y
 printf '%n' 'a[$(id)]'
+printf '%d' 'a[$(id)]'
+printf '%s' *.txt
+git log --format=%G?
+git log --pretty=tformat:%h%GK
 printf '%(%s)T' 1
 test -v 'a[$(id)]'
 [ -v x ]
