@@ -109,8 +109,11 @@ func selection(c *parsed, _ Place) objection {
 // goVersion lets go version print. In a module it may fetch and run another Go,
 // if go.mod or go.work names one.
 func goVersion(c *parsed, at Place) objection {
-	if len(c.operands) != 1 || c.operands[0].text != "version" {
-		return objection{why: "go is only known to read for go version"}
+	if len(c.operands) == 0 {
+		return objection{why: "go without a subcommand"}
+	}
+	if name := c.operands[0].text; name != "version" || len(c.operands) > 1 {
+		return objection{why: fmt.Sprintf("go %s is not known to only read", quotedName(name))}
 	}
 	if chain, _ := at.variable("GOTOOLCHAIN"); chain == "local" {
 		return objection{}
