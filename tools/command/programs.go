@@ -161,7 +161,8 @@ func (p program) parse(name string, args []word) (*parsed, objection) {
 			flag, _, has := strings.Cut(t, "=")
 			kind := p.longFlag(flag[2:])
 			switch {
-			case kind == 0 || kind == ' ' && has:
+			case kind == 0 || kind == ' ' && has,
+				kind == '=' && !has && strings.HasPrefix(name, "git "): // which does not always take the next word
 				return nil, unknown(name, flag)
 			case kind == '=' && !has:
 				i++ // the next word is its value

@@ -359,6 +359,8 @@ printf '%n' 'a[$(id)]'
 printf '%d' 'a[$(id)]'
 printf '%s' *.txt
 git log --format=%G?
+git describe --abbrev /etc/passwd
+git log --since x
 git log --pretty=tformat:%h%GK
 printf '%(%s)T' 1
 test -v 'a[$(id)]'
