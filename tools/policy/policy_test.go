@@ -182,7 +182,7 @@ func TestDenyRules(t *testing.T) {
 		"not in the middle":        {"execute_command(git push)", "git commit -m push", false},
 		"flags in front":           {"execute_command(git push)", "git -v push", true},
 		"behind others":            {"execute_command(git push)", "ls; git push", true},
-		"as the issue has it":      {"execute_command(rm -rf *)", "rm -rf x", true},
+		"with a star at the end":   {"execute_command(rm -rf *)", "rm -rf x", true},
 		"letters apart":            {"execute_command(rm -rf *)", "rm -f -r x", true},
 		"one letter missing":       {"execute_command(rm -rf *)", "rm -r x", false},
 		"a long flag":              {"execute_command(git push --force)", "git push --force", true},
