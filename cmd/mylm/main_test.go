@@ -56,6 +56,9 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			env.Setenv("LONG", strings.Repeat("x", 150))
+			if err := os.WriteFile(env.WorkDir+"/padding", []byte(strings.Repeat("# padding\n", 7000)), 0o600); err != nil {
+				return err
+			}
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

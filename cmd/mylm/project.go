@@ -77,7 +77,14 @@ func loadRestrictions(project string) (r restrictions, err error) {
 		return r, bad(err)
 	}
 	defer f.Close()
-	meta, err := toml.NewDecoder(io.LimitReader(f, maxProjectFile)).Decode(&r)
+	text, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	if err == nil && len(text) > maxProjectFile { // what is cut off might turn something off
+		err = fmt.Errorf("it has more than %d bytes", maxProjectFile)
+	}
+	if err != nil {
+		return r, bad(err)
+	}
+	meta, err := toml.Decode(string(text), &r)
 	if err != nil {
 		return r, bad(err)
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // maxQueryTerms is how many terms of a query are looked for: a question has
-// about ten, a page that was pasted is known by its beginning.
+// about ten. Of a page that was pasted those at the beginning and at the end
+// count, where a question about it stands.
 const maxQueryTerms = 128
 
 // read takes the query apart.
@@ -18,9 +19,12 @@ func (s *search) read() {
 		s.date = findDate(text)
 	}
 	a := analysers.Get().(*analyser)
-	a.query, a.limit = true, maxQueryTerms
+	a.query = true
 	a.scan(text)
 	for i, t := range a.found {
+		if maxQueryTerms/2 <= i && i < len(a.found)-maxQueryTerms/2 {
+			continue
+		}
 		s.terms = append(s.terms, term{text: t.Term, word: strings.Clone(a.words[i])})
 	}
 	a.release()
