@@ -1,0 +1,6 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+// auditArch is how the kernel calls this processor's native system calls.
+const auditArch = unix.AUDIT_ARCH_AARCH64

@@ -1,0 +1,162 @@
+package sandbox
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// self is this program, also when its file was replaced or removed meanwhile.
+const self = "/proc/self/exe"
+
+// Names of the helpers: their first argument, as a list of processes shows it.
+// The file descriptors for being told and for telling follow, then the path of
+// the command and its arguments.
+const (
+	supervisor = "mylm-supervisor"
+	stage      = "mylm-sandbox"
+)
+
+// ready says that this program knows how to be a helper.
+var ready bool
+
+// Main turns this process into a helper if it was started as one, and then does
+// not return. Call it first of all in main, and in the TestMain of tests that
+// run commands. Otherwise it takes no time and does nothing else than to say
+// that helpers can be started.
+func Main() {
+	ready = true
+	args := os.Args
+	if len(args) < 5 || args[0] != supervisor && args[0] != stage {
+		return
+	}
+	// What is set on a thread, and the death signal of a child, need one thread.
+	runtime.LockOSThread()
+	in, err1 := strconv.Atoi(args[1])
+	out, err2 := strconv.Atoi(args[2])
+	if err := errors.Join(err1, err2); err != nil {
+		return // a program of another kind that happens to be called so
+	}
+	h := helper{control: os.NewFile(uintptr(in), "control"), notes: os.NewFile(uintptr(out), "notes"), path: args[3], args: args[4:]}
+	syscall.CloseOnExec(in)
+	syscall.CloseOnExec(out)
+	err := h.run(args[0])
+	h.tell(note{Failed: err.Error()})
+	syscall.Exit(failed)
+}
+
+// failed is the exit code of a helper that could not start the command, as of a
+// shell's.
+const failed = 126
+
+// helper is this process as one of the two.
+type helper struct {
+	control, notes *os.File
+	path           string // of the command
+	args           []string
+	job            job
+}
+
+// run returns only if the command could not be started.
+func (h *helper) run(role string) error {
+	line, err := bufio.NewReader(h.control).ReadBytes('\n')
+	if err != nil {
+		return fmt.Errorf("the sandbox was not told what to do: %w", err)
+	}
+	if err := json.Unmarshal(line, &h.job); err != nil {
+		return fmt.Errorf("the sandbox was told what it does not understand: %w", err)
+	}
+	if role == stage {
+		return h.becomeCommand()
+	}
+	return h.supervise(line)
+}
+
+func (h *helper) tell(n note) {
+	text, err := json.Marshal(n)
+	if err == nil {
+		_, _ = h.notes.Write(append(text, '\n'))
+	}
+}
+
+// Limits of resources. Memory has none: runtimes reserve far more than they use.
+const (
+	maxProcesses = 4096     // of the user, threads included; not for root
+	maxFile      = 16 << 30 // bytes
+)
+
+// becomeCommand applies the rules to this process and replaces it.
+func (h *helper) becomeCommand() error {
+	b := h.job.Bounds
+	if b == nil {
+		return errors.New("the sandbox was told no rules")
+	}
+	if err := checkKernel(); err != nil {
+		return err
+	}
+	for resource, limit := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_NPROC: maxProcesses, unix.RLIMIT_FSIZE: maxFile} {
+		if err := lower(resource, limit); err != nil {
+			return fmt.Errorf("a limit of resources cannot be set: %w", err)
+		}
+	}
+	if err := dropCapabilities(); err != nil {
+		return fmt.Errorf("capabilities cannot be given up: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("the way to other privileges cannot be closed: %w", err)
+	}
+	if err := restrictFiles(*b); err != nil {
+		return fmt.Errorf("files cannot be protected: %w", err)
+	}
+	// Whatever this process was given beside the three streams stays here.
+	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fmt.Errorf("open files cannot be kept from the command: %w", err)
+	}
+	if err := systemCalls(b.AllowNet).install(); err != nil {
+		return err
+	}
+	err := syscall.Exec(h.path, h.args, os.Environ())
+	if errors.Is(err, unix.EACCES) {
+		err = fmt.Errorf("%w: it may lie where the sandbox reads nothing; name its directory in reads", err)
+	}
+	return fmt.Errorf("%s cannot be started: %w", filepath.Clean(h.path), err)
+}
+
+// lower sets both values of a limit, unless they are lower already.
+func lower(resource int, limit uint64) error {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(resource, &now); err != nil {
+		return err
+	}
+	limit = min(limit, now.Max)
+	return unix.Setrlimit(resource, &unix.Rlimit{Cur: limit, Max: limit})
+}
+
+// dropCapabilities leaves root only the right to use files of other owners,
+// which Landlock bounds. Without it root could not work in a user's directory.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var now [2]unix.CapUserData
+	if err := unix.Capget(&header, &now[0]); err != nil {
+		return err
+	}
+	const kept = 1 << unix.CAP_DAC_OVERRIDE
+	if now[0].Effective&(1<<unix.CAP_SETPCAP) != 0 {
+		for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+			if c != unix.CAP_DAC_OVERRIDE {
+				_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // unknown to older kernels
+			}
+		}
+	}
+	keep := now[0].Permitted & kept
+	left := [2]unix.CapUserData{{Effective: keep, Permitted: keep}}
+	return unix.Capset(&header, &left[0])
+}

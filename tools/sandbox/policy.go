@@ -1,0 +1,122 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Mode is how much a command may do.
+type Mode string
+
+// The modes, strictest first. The zero Mode is Workspace.
+const (
+	ReadOnly  Mode = "read-only" // it can write only to its private directories
+	Workspace Mode = "workspace" // it can write to the workspace too
+	Off       Mode = "off"       // it can do what this process can, but nothing of it survives
+)
+
+// Modes are all modes, strictest first.
+func Modes() []Mode { return []Mode{ReadOnly, Workspace, Off} }
+
+// Stricter is the stricter one of two modes.
+func Stricter(a, b Mode) Mode {
+	modes := Modes()
+	return modes[min(slices.Index(modes, a.orDefault()), slices.Index(modes, b.orDefault()))]
+}
+
+func (m Mode) orDefault() Mode {
+	if m == "" {
+		return Workspace
+	}
+	return m
+}
+
+// Policy says what a command may do. All paths are absolute. A Policy may be
+// used for many commands at once.
+type Policy struct {
+	Mode Mode
+
+	// Workspace is the directory that the command works in. It cannot be, or
+	// hold, the home directory.
+	Workspace string
+
+	// Home is the user's home directory. It is closed, but for what Workspace
+	// and Reads name in it.
+	Home string
+
+	// Reads are files and directories that may be read and executed from, such
+	// as toolchains and caches of modules. Those that do not exist are ignored.
+	// What lies below Home is found at the same place below the command's own
+	// home.
+	Reads []string
+
+	// Private is a directory that is the command's home, and is kept: it is
+	// made if need be. It must not serve anything outside the sandbox. Without
+	// one every command gets an empty home, which is removed after it.
+	Private string
+
+	// AllowNet allows IPv4 and IPv6 sockets. Raw and UNIX sockets stay closed.
+	AllowNet bool
+
+	// Env are names of environment variables that are passed on although they
+	// look like secrets; see Environ.
+	Env []string
+}
+
+// confines reports whether there are rules to apply.
+func (p Policy) confines() bool { return p.Mode.orDefault() != Off }
+
+// check finds what cannot be meant, on any system.
+func (p Policy) check() error {
+	if !slices.Contains(Modes(), p.Mode.orDefault()) {
+		return fmt.Errorf("there is no sandbox %q; there are: read-only, workspace, off", p.Mode)
+	}
+	if !p.confines() {
+		return nil
+	}
+	if !filepath.IsAbs(p.Workspace) {
+		return fmt.Errorf("the workspace %q of the sandbox is not an absolute path", p.Workspace)
+	}
+	workspace, err := filepath.EvalSymlinks(p.Workspace)
+	if err != nil {
+		return fmt.Errorf("the workspace of the sandbox cannot be used: %w", err)
+	}
+	if info, err := os.Stat(workspace); err == nil && !info.IsDir() {
+		return fmt.Errorf("the workspace %s of the sandbox is not a directory", p.Workspace)
+	}
+	home := p.Home
+	if real, err := filepath.EvalSymlinks(home); home != "" && err == nil {
+		home = real
+	}
+	if workspace == string(filepath.Separator) || home != "" && within(home, workspace) {
+		return fmt.Errorf("the workspace %s holds your home directory or the whole system, so that a sandbox would protect nothing; change to the directory of a project", p.Workspace)
+	}
+	for _, path := range append(slices.Clone(p.Reads), p.Private) {
+		if path != "" && !filepath.IsAbs(path) {
+			return fmt.Errorf("%q in the sandbox's policy is not an absolute path", path)
+		}
+	}
+	return nil
+}
+
+// within reports whether path is dir or lies below it. Both are clean.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// Report says how a command ended.
+type Report struct {
+	// Failed is why the command was not started, nil if it was. Then the exit
+	// code of the exec.Cmd means nothing.
+	Failed error
+
+	// Leftovers says that processes outlived the command and were killed.
+	Leftovers bool
+}
+
+var errNoMain = errors.New("this program does not call sandbox.Main first in its main function, so it cannot supervise commands")

@@ -1,0 +1,139 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervise starts the command, sees to it that nothing outlives it, and ends
+// as it ended.
+func (h *helper) supervise(told []byte) error {
+	// Orphans become children of this process, even if they left their session.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("processes cannot be adopted: %w", err)
+	}
+	// Signals are for the command, which gets those of the terminal by itself.
+	signal.Notify(make(chan os.Signal, 1))
+	pid, err := h.start(told)
+	if err != nil {
+		return err
+	}
+	let(0, 1, 2)
+	end := make(chan struct{})
+	go func() {
+		var b [1]byte
+		_, _ = h.control.Read(b[:]) // nothing comes until the other end is closed
+		close(end)
+	}()
+	status, leftovers := reap(pid, end)
+	h.tell(note{Leftovers: leftovers})
+	die(status)
+	return nil
+}
+
+// start starts the command, or the stage that becomes it.
+func (h *helper) start(told []byte) (pid int, err error) {
+	attr := &syscall.ProcAttr{
+		Env:   os.Environ(),
+		Files: []uintptr{0, 1, 2},
+		// The command is killed with the supervisor. What it started by then
+		// is not, but nobody should kill a supervisor.
+		Sys: &syscall.SysProcAttr{Setsid: h.job.Session, Pdeathsig: syscall.SIGKILL},
+	}
+	if h.job.Bounds == nil {
+		if pid, err = syscall.ForkExec(h.path, h.args, attr); err != nil {
+			return 0, fmt.Errorf("%s cannot be started: %w", h.path, err)
+		}
+		return pid, nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	go func() {
+		_, _ = w.Write(told)
+		w.Close()
+	}()
+	defer r.Close()
+	attr.Files = append(attr.Files, r.Fd(), h.notes.Fd())
+	args := append([]string{stage, "3", "4", h.path}, h.args...)
+	if pid, err = syscall.ForkExec(self, args, attr); err != nil {
+		return 0, fmt.Errorf("the sandbox cannot be started: %w", err)
+	}
+	return pid, nil
+}
+
+// let lets go of the streams, which whoever reads them would wait for.
+func let(fds ...int) {
+	null, err := unix.Open(nothing, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	for _, fd := range fds {
+		_ = unix.Dup3(null, fd, 0)
+	}
+	unix.Close(null)
+}
+
+// reap waits until no child is left, and returns how the command ended and
+// whether others outlived it. They are killed then, and everything is when end
+// is closed.
+func reap(command int, end <-chan struct{}) (status unix.WaitStatus, leftovers bool) {
+	over, done := make(chan struct{}), make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-end:
+		case <-over:
+		}
+		sweep(done)
+	}()
+	pid := 0
+	for pid >= 0 && pid != command {
+		pid = wait(&status, 0)
+	}
+	var s unix.WaitStatus
+	for pid > 0 {
+		pid = wait(&s, unix.WNOHANG)
+	}
+	close(over)
+	for pid >= 0 {
+		pid = wait(&s, 0)
+		leftovers = true
+	}
+	return status, leftovers
+}
+
+// wait reaps one child. It returns 0 if with WNOHANG none is dead, -1 if there
+// is none.
+func wait(s *unix.WaitStatus, flags int) int {
+	for {
+		pid, err := unix.Wait4(-1, s, flags, nil)
+		switch err {
+		case nil:
+			return pid
+		case unix.EINTR:
+		default:
+			return -1
+		}
+	}
+}
+
+// die ends this process as the command ended, by the same signal if need be.
+func die(s unix.WaitStatus) {
+	if !s.Signaled() {
+		syscall.Exit(s.ExitStatus())
+	}
+	// The runtime's handlers would make a trace of it, the system a dump.
+	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	var byDefault [4]uint64 // struct sigaction: all zero is SIG_DFL
+	_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s.Signal()), uintptr(pointer(&byDefault)), 0, 8, 0, 0)
+	_ = unix.Kill(unix.Getpid(), s.Signal())
+	time.Sleep(time.Second) // a signal to a process of many threads may take a moment
+	syscall.Exit(128 + int(s.Signal()))
+}

@@ -1,0 +1,234 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// job is what the helpers are told. It goes through a pipe, since arguments can
+// be seen by everybody.
+type job struct {
+	Session bool    // the command gets a session of its own
+	Bounds  *bounds // nil: none
+}
+
+// bounds are the rules of a policy as the stage applies them.
+type bounds struct {
+	Writes, Reads []string
+	AllowNet      bool
+}
+
+// note is what the helpers tell in return, one JSON value each.
+type note struct {
+	Failed    string `json:",omitempty"`
+	Leftovers bool   `json:",omitempty"`
+}
+
+// Guard watches over one command. Its methods may be called from several
+// goroutines at once.
+type Guard struct {
+	temp     string   // removed in the end; "" if there is none
+	lifeline *os.File // the supervisor kills everything when it is closed
+	notes    *os.File
+	theirs   []*os.File // the helpers' ends
+	kill     sync.Once
+}
+
+// Wrap checks the policy and makes cmd, which must not have been started, run
+// under it. It changes the path, arguments, environment, files, and what
+// happens when the command's context ends: then all its processes are killed.
+// The command's environment loses its secrets, see Environ.
+//
+// Call Release when cmd is done or was not started. If cmd.SysProcAttr asks for
+// a session of its own, the command and the supervisor get one each.
+func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	g := &Guard{}
+	told := job{Session: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid}
+	env := Environ(cmd.Environ(), p.Env)
+	if p.confines() {
+		var err error
+		if told.Bounds, env, err = g.confine(p, env); err != nil {
+			g.Release()
+			return nil, err
+		}
+	}
+	if err := g.connect(cmd, told); err != nil {
+		g.Release()
+		return nil, err
+	}
+	cmd.Env = env
+	if cmd.Cancel != nil {
+		cmd.Cancel = g.Kill
+	}
+	return g, nil
+}
+
+// confine makes the private directories of a command and the rules for it.
+func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
+	var err error
+	if g.temp, err = os.MkdirTemp("", "mylm-sandbox-"); err != nil {
+		return nil, nil, err
+	}
+	temp, home := filepath.Join(g.temp, "tmp"), p.Private
+	if home == "" {
+		home = filepath.Join(g.temp, "home")
+	}
+	if err := errors.Join(os.Mkdir(temp, 0o700), os.MkdirAll(home, 0o700)); err != nil {
+		return nil, nil, err
+	}
+	if err := link(p.Home, home, p.Reads); err != nil {
+		return nil, nil, err
+	}
+	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
+	if p.Mode == ReadOnly {
+		b.Reads = append([]string{p.Workspace}, b.Reads...)
+	} else {
+		b.Writes = append(b.Writes, p.Workspace)
+	}
+	return b, private(env, home, temp), nil
+}
+
+// elsewhere are variables that lead to the user's own directories and sockets.
+// Without them programs look below HOME and in TMPDIR.
+var elsewhere = []string{"HOME", "TMPDIR", "TMP", "TEMP", "GOCACHE", "GOENV", "GOTMPDIR", "GOLANGCI_LINT_CACHE",
+	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "BASH_ENV", "ENV"}
+
+func private(env []string, home, temp string) []string {
+	out := make([]string, 0, len(env)+2)
+	for _, kv := range env {
+		name, _, _ := strings.Cut(kv, "=")
+		drop := strings.HasPrefix(name, "XDG_")
+		for _, e := range elsewhere {
+			drop = drop || name == e
+		}
+		if !drop {
+			out = append(out, kv)
+		}
+	}
+	return append(out, "HOME="+home, "TMPDIR="+temp)
+}
+
+// link makes what lies below the user's home appear below the private one. The
+// private one was in the hands of commands: os.Root does not follow links that
+// lead out of it.
+func link(from, to string, paths []string) error {
+	root, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, path := range paths {
+		rel, err := filepath.Rel(from, path)
+		if from == "" || err != nil || !filepath.IsLocal(rel) || rel == "." {
+			continue
+		}
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if err := root.MkdirAll(filepath.Dir(rel), 0o700); err != nil {
+			continue // a command put something else there, and may have it
+		}
+		_ = root.Symlink(path, rel)
+	}
+	return nil
+}
+
+// connect lays the pipes to the helpers and turns cmd into the supervisor.
+func (g *Guard) connect(cmd *exec.Cmd, told job) error {
+	control, lifeline, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	g.lifeline, g.theirs = lifeline, append(g.theirs, control)
+	notes, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	g.notes, g.theirs = notes, append(g.theirs, w)
+	text, err := json.Marshal(told)
+	if err != nil {
+		return err
+	}
+	// It may be more than a pipe holds. Closing the lifeline ends the write.
+	go func() { _, _ = lifeline.Write(append(text, '\n')) }()
+
+	first := 3 + len(cmd.ExtraFiles)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, control, w)
+	cmd.Args = append([]string{supervisor, strconv.Itoa(first), strconv.Itoa(first + 1), cmd.Path}, cmd.Args...)
+	cmd.Path = self
+	return nil
+}
+
+// Kill ends the command and everything that it started. It does not wait for
+// that: Wait of the exec.Cmd does.
+func (g *Guard) Kill() error {
+	g.kill.Do(func() {
+		if g.lifeline != nil {
+			g.lifeline.Close()
+		}
+	})
+	return nil
+}
+
+// lastNotes is how long Release waits for notes of helpers that were killed
+// themselves: what was written is there at once.
+const lastNotes = time.Second
+
+// Release frees what the command took, its private directories included. It
+// kills what may still run.
+func (g *Guard) Release() Report {
+	g.Kill()
+	for _, f := range g.theirs {
+		f.Close()
+	}
+	g.theirs = nil
+	var r Report
+	if g.notes != nil {
+		_ = g.notes.SetReadDeadline(time.Now().Add(lastNotes))
+		for d := json.NewDecoder(io.LimitReader(g.notes, 1<<20)); ; {
+			var n note
+			if d.Decode(&n) != nil {
+				break
+			}
+			r.Leftovers = r.Leftovers || n.Leftovers
+			if n.Failed != "" && r.Failed == nil {
+				r.Failed = errors.New(n.Failed)
+			}
+		}
+		g.notes.Close()
+	}
+	if g.temp != "" {
+		removeAll(g.temp)
+	}
+	return r
+}
+
+// removeAll removes a directory that a command may have closed to its owner.
+func removeAll(dir string) {
+	if os.RemoveAll(dir) == nil {
+		return
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = syscall.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
+}
