@@ -1,17 +1,20 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"mylm/tools"
+	"mylm/tools/sandbox"
 )
 
 // Name is the name of the tool.
@@ -21,23 +24,45 @@ const Name = "execute_command"
 // Options say otherwise.
 const DefaultMaxOutput = 16 << 10
 
+// DefaultTimeout is how long a command may take that does not ask for another
+// time, unless Options say otherwise. MaxTimeout is the most it can ask for.
+const (
+	DefaultTimeout = 30 * time.Second
+	MaxTimeout     = 10 * time.Minute
+)
+
 // drain is how long output is still read after the command and its group are
 // gone. What they wrote is in the pipe already and takes no time; only a
 // program that left the group can still hold the pipe open.
 const drain = 250 * time.Millisecond
 
+// stuck is how long processes may take to die. One that hangs in the kernel, or
+// runs as somebody else, must not hold the caller.
+const stuck = 5 * time.Second
+
 // Options say where and how commands run. The zero value is useful.
 type Options struct {
-	// Dir is the working directory; "" is that of the process.
+	// Dir is the working directory, which a call's cwd cannot leave; "" is that
+	// of the process.
 	Dir string
 
 	// MaxOutput is how many bytes of output the model sees at most, not
 	// counting the line that says what was cut. 0 is DefaultMaxOutput.
 	MaxOutput int
+
+	// Timeout bounds a call that does not ask for another time. 0 is
+	// DefaultTimeout; more than MaxTimeout is an error.
+	Timeout time.Duration
+
+	// Sandbox is what commands may do. If the policy cannot be enforced they
+	// are refused. Nil is no sandbox.
+	Sandbox *sandbox.Policy
 }
 
 type input struct {
 	Command string `json:"command" jsonschema:"the command line, as typed in a shell"`
+	Cwd     string `json:"cwd,omitempty" jsonschema:"directory to run it in, below the working directory"`
+	Timeout int    `json:"timeout_s,omitempty" jsonschema:"seconds it may take"`
 }
 
 // New makes the tool execute_command. It is an error if Dir is not a directory
@@ -54,17 +79,40 @@ func New(o Options) (*tools.Tool, error) {
 	if o.MaxOutput == 0 {
 		o.MaxOutput = DefaultMaxOutput
 	}
-	if err := o.checkDir(); err != nil {
+	if o.Timeout < 0 || o.Timeout > MaxTimeout {
+		return nil, fmt.Errorf("%s: Timeout is %v; it must be 0 (for %v) or more, at most %v", Name, o.Timeout, DefaultTimeout, MaxTimeout)
+	}
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
+	if err := checkDir(o.Dir); err != nil {
 		return nil, err
 	}
-	t, err := tools.New(Name, "Run a command line with "+shellName+" and return what it prints and its exit status. "+
-		"It cannot ask for input, and what it leaves in the background is stopped when it ends, unless that has detached itself.", tools.Runs, o.run)
+	t, err := tools.New(Name, o.description(), tools.Runs, o.run)
 	if err != nil {
 		return nil, err
 	}
+	t.Schema.Properties["timeout_s"].Minimum = jsonschema.Ptr(1.0)
+	t.Schema.Properties["timeout_s"].Maximum = jsonschema.Ptr(MaxTimeout.Seconds())
+	t.Timeout = MaxTimeout + 2*stuck // the call's own time comes first
 	t.Preview = preview
 	t.Effect = o.effect
 	return t, nil
+}
+
+func (o Options) description() string {
+	text := "Run a command line with " + shellName + " and return what it prints and its exit status. " +
+		"It cannot ask for input, and what it leaves in the background is stopped when it ends."
+	if o.Sandbox == nil || o.Sandbox.Mode == sandbox.Off {
+		return text
+	}
+	where := "only below the working directory and in $TMPDIR"
+	if o.Sandbox.Mode == sandbox.ReadOnly {
+		where = "only in $TMPDIR"
+	}
+	text += " It runs in a sandbox: it can write " + where + ", and read no other files of the user"
+	if o.Sandbox.AllowNet {
+		return text + "."
+	}
+	return text + ", and has no network."
 }
 
 func preview(args json.RawMessage) string {
@@ -72,22 +120,25 @@ func preview(args json.RawMessage) string {
 	if err != nil {
 		return string(args)
 	}
+	if in.Cwd != "" {
+		return fmt.Sprintf("in %q: %s", in.Cwd, in.Command)
+	}
 	return in.Command
 }
 
-func (o Options) checkDir() error {
-	if o.Dir == "" {
+func checkDir(dir string) error {
+	if dir == "" {
 		return nil
 	}
-	info, err := os.Stat(o.Dir)
+	info, err := os.Stat(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("the working directory %s does not exist; create it or choose another", o.Dir)
+		return fmt.Errorf("the working directory %s does not exist; create it or choose another", dir)
 	}
 	if err != nil {
 		return fmt.Errorf("the working directory cannot be used: %w", err)
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("the working directory %s is not a directory; choose another", o.Dir)
+		return fmt.Errorf("the working directory %s is not a directory; choose another", dir)
 	}
 	return nil
 }
@@ -97,14 +148,26 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	// A directory that was removed meanwhile would be reported as a missing shell.
-	if err := o.checkDir(); err != nil {
+	if err := checkDir(o.Dir); err != nil {
+		return tools.Result{}, err
+	}
+	dir, err := o.dir(in.Cwd)
+	if err != nil {
 		return tools.Result{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return tools.Result{}, fmt.Errorf("the command was not started: %w", context.Cause(ctx))
 	}
+	limit := o.Timeout
+	if in.Timeout > 0 {
+		limit = time.Duration(in.Timeout) * time.Second
+	}
+	timedOut := &timeoutError{limit}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut)
+	defer cancel()
+
 	out := newOutput(o.MaxOutput, func(text string) { tools.Progress(ctx, text) })
-	leftovers, err := execute(o.command(ctx, in.Command), out)
+	leftovers, err := o.execute(o.command(ctx, dir, in.Command), out)
 	code, err := verdict(ctx, err)
 	text, cut := out.text()
 	switch {
@@ -114,6 +177,16 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 		text = "(no output)"
 	}
 	return tools.Result{Text: text, Origin: tools.Workspace, ExitCode: code, Truncated: cut}, err
+}
+
+// timeoutError says that a command took too long.
+type timeoutError struct{ limit time.Duration }
+
+func (e *timeoutError) Error() string {
+	if e.limit >= MaxTimeout {
+		return fmt.Sprintf("timed out after %v", e.limit)
+	}
+	return fmt.Sprintf("timed out after %v; timeout_s can be up to %.0f", e.limit, MaxTimeout.Seconds())
 }
 
 func check(command string) error {
@@ -130,53 +203,27 @@ func check(command string) error {
 // prompts would, and escape sequences only cost the model tokens.
 var environment = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1"}
 
-func (o Options) command(ctx context.Context, line string) *exec.Cmd {
+func (o Options) command(ctx context.Context, dir, line string) *exec.Cmd {
 	cmd := shellCommand(ctx, line)
-	cmd.Dir = o.Dir
-	cmd.Env = append(cmd.Environ(), environment...)
+	cmd.Dir = dir
+	cmd.WaitDelay = stuck
+	var keep []string
+	if o.Sandbox != nil {
+		keep = o.Sandbox.Env
+	}
+	cmd.Env = append(sandbox.Environ(cmd.Environ(), keep), environment...)
 	return cmd
-}
-
-// execute runs cmd with both its streams on one pipe that is copied to out. It
-// returns when the command is done, its group is dead and its output is read;
-// leftovers says that the group outlived the command.
-//
-// The pipe is made here and not by Cmd, because Cmd.Wait would wait for
-// everybody who holds it before the rest of the group could be killed.
-func execute(cmd *exec.Cmd, out io.Writer) (leftovers bool, err error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return false, fmt.Errorf("no pipe for the output of the command: %w", err)
-	}
-	defer r.Close()
-	cmd.Stdout, cmd.Stderr = w, w
-	g, err := start(cmd)
-	w.Close()
-	if err != nil {
-		return false, fmt.Errorf("the command could not be started: %w", err)
-	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		io.Copy(out, r)
-	}()
-	err = cmd.Wait()
-	leftovers = g.kill()
-	select {
-	case <-read:
-	case <-time.After(drain):
-		r.Close()
-		<-read
-	}
-	return leftovers, err
 }
 
 // verdict turns the error of Wait into the exit code and the error for the model.
 func verdict(ctx context.Context, err error) (*int, error) {
 	var exit *exec.ExitError
+	var timedOut *timeoutError
 	switch {
 	case err == nil:
 		return new(int), nil
+	case errors.As(context.Cause(ctx), &timedOut):
+		return nil, timedOut
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("the command was stopped before it ended: %w", context.Cause(ctx))
 	case !errors.As(err, &exit):

@@ -134,6 +134,8 @@ func TestBadOptions(t *testing.T) {
 		{shell.Options{Dir: file}, "is not a directory"},
 		{shell.Options{Dir: file + "x"}, "does not exist"},
 		{shell.Options{MaxOutput: -1}, "MaxOutput is -1"},
+		{shell.Options{Timeout: -time.Second}, "Timeout is -1s"},
+		{shell.Options{Timeout: time.Hour}, "at most 10m0s"},
 	} {
 		if _, err := shell.New(c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("New(%+v): %v, want %q", c.o, err, c.want)

@@ -5,6 +5,7 @@ package shell_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"mylm/tools"
+	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 )
 
@@ -55,7 +57,7 @@ func TestStopped(t *testing.T) {
 		want    string
 	}{
 		{"cancelled", 0, "cancelled: the command was stopped before it ended: context canceled"},
-		{"timed out", 300 * time.Millisecond, "timed out after 300ms"},
+		{"timed out", 300 * time.Millisecond, "timed out after 300ms; timeout_s can be up to 600"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -65,7 +67,7 @@ func TestStopped(t *testing.T) {
 					cancel()
 				}
 			})
-			out := invocation(t, shell.Options{}, command).Run(ctx, c.timeout)
+			out := invocation(t, shell.Options{Timeout: c.timeout}, command).Run(ctx, 0)
 			if out.Error != c.want || out.ExitCode != nil {
 				t.Errorf("error %q, exit code %v, want %q", out.Error, out.ExitCode, c.want)
 			}
@@ -95,25 +97,80 @@ func TestBackgroundEndsWithCommand(t *testing.T) {
 	wantDead(t, pidIn(t, out.Text))
 }
 
-// A process that left the group holds the pipe open, and Run returns anyway.
+// detach leaves a process behind that left the session and whose parent is
+// gone, and prints its number.
+const detach = `setsid sh -c 'sleep 60 & echo $! >pid.new; mv pid.new pid' & while [ ! -e pid ]; do :; done; cat pid`
+
+// A process that leaves its session and its parent dies with the command.
+func TestDetachedProcess(t *testing.T) {
+	needs(t, "setsid")
+	if !sandbox.Supervises() {
+		t.Skip("commands are not supervised here")
+	}
+	for name, c := range map[string]struct {
+		command string
+		timeout time.Duration
+	}{
+		"at the end":    {detach, 0},
+		"at a timeout":  {detach + "; sleep 60", time.Second},
+		"at a signal":   {detach + "; kill -9 $$", 0},
+		"group is kept": {`trap "" TERM INT HUP; ` + detach + `; kill 0; kill -TERM 0`, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := invocation(t, shell.Options{Dir: t.TempDir(), Timeout: c.timeout}, c.command).Run(t.Context(), 0)
+			if out.Duration > patience {
+				t.Errorf("took %v", out.Duration)
+			}
+			wantDead(t, pidIn(t, out.Text))
+		})
+	}
+}
+
+// Without a supervisor a process that left the group holds the pipe open, and
+// Run returns anyway.
 func TestEscapedProcess(t *testing.T) {
-	if _, err := os.Stat("/usr/bin/setsid"); err != nil {
-		t.Skip("no setsid on this machine")
+	needs(t, "setsid")
+	if sandbox.Supervises() {
+		again(t)
+		return
 	}
-	pidFile := filepath.Join(t.TempDir(), "pid")
-	out := run(t, shell.Options{}, `setsid sh -c 'echo $$ >"`+pidFile+`.new"; mv "`+pidFile+`.new" "`+pidFile+`"; exec sleep 60' & `+
-		`while [ ! -e "`+pidFile+`" ]; do :; done; echo done`)
-	b, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid := pidIn(t, string(b))
+	out := run(t, shell.Options{Dir: t.TempDir()}, detach+"; echo done")
+	pid := pidIn(t, out.Text)
 	defer syscall.Kill(pid, syscall.SIGKILL)
 	if !alive(pid) {
 		t.Fatal("the process did not leave the group: the test shows nothing")
 	}
-	if !strings.HasPrefix(out.Text, "done") || out.Duration > patience/2 {
+	if !strings.HasSuffix(out.Text, "done") || out.Duration > patience/2 {
 		t.Errorf("got %q after %v", out.Text, out.Duration)
+	}
+}
+
+// TestUnsupervised runs what must hold anywhere without a supervisor.
+func TestUnsupervised(t *testing.T) {
+	if !sandbox.Supervises() {
+		t.Skip("this is that")
+	}
+	again(t, "TestOutcomes", "TestStopped", "TestBackgroundEndsWithCommand", "TestFlood", "TestTimeouts", "TestNoSecrets")
+}
+
+// again runs tests, this one if none is named, in a process that has no
+// supervisor.
+func again(t *testing.T, names ...string) {
+	t.Helper()
+	if len(names) == 0 {
+		names = []string{t.Name()}
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^("+strings.Join(names, "|")+")$")
+	cmd.Env = append(os.Environ(), unsupervised+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "PASS") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skip("no " + program + " on this machine")
 	}
 }
 
