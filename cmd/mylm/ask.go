@@ -30,7 +30,7 @@ func askCommand(s streams) *cli.Command {
 What only reads in the working directory runs at once. Before anything else runs
 you are asked on the terminal; without one it is denied, unless --yes is given or
 mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
-		Flags: append(modelFlags(),
+		Flags: append(append(modelFlags(), sandboxFlags()...),
 			&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
 			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
@@ -92,9 +92,17 @@ func (a *asking) run(ctx context.Context) error {
 	if err != nil {
 		return wrongTools(c, err)
 	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("the working directory is gone: %w", err)
+	}
+	box, err := s.Sandbox.policy(ctx, dir)
+	if err != nil {
+		return err
+	}
 	journal := newJournal(a.session.ID)
 	defer journal.End()
-	registry, err := toolbox{settings: s, memories: a.memories, session: a.session, journal: journal, question: question}.registry()
+	registry, err := toolbox{settings: s, memories: a.memories, session: a.session, journal: journal, sandbox: box, question: question}.registry()
 	if err != nil {
 		return wrongTools(c, err)
 	}

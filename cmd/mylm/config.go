@@ -34,6 +34,8 @@ type settings struct {
 	AllowHosts  []string `toml:"-"`      // of --allow-host and [web] together
 	Confirm     *string  `toml:"confirm"`
 
+	Sandbox confinement `toml:"sandbox"`
+
 	deny []string // rules of the configuration, whatever the profile
 }
 
@@ -64,6 +66,12 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 
 # [web]
 # allow_hosts = ["localhost:6060"] # web_fetch may fetch from there; it is for public hosts otherwise
+
+# [sandbox]                       # of commands
+# mode = "read-only"              # or workspace, or off
+# allow_net = true
+# reads = ["~/data"]              # beside the workspace, the system and toolchains
+# env = ["NPM_TOKEN"]             # passed on although it looks like a secret
 
 # [profiles.review]               # mylm ask --profile review "..."
 # system = "You review code. Be brief."
@@ -182,11 +190,12 @@ func parseConfig(path, text string) (*config, error) {
 // none: the library passes over such a value in silence.
 func notTable(meta toml.MetaData) string {
 	for _, key := range meta.Keys() {
-		tables := key[0] == "models" || key[0] == "profiles" || (key[0] == "web" || key[0] == "policy") && len(key) == 1
+		last := key[len(key)-1]
+		tables := key[0] == "models" || key[0] == "profiles" || (key[0] == "web" || key[0] == "policy" || key[0] == "sandbox") && len(key) == 1
 		switch len(key) {
 		case 1, 2:
 		case 3:
-			tables = key[0] == "models" && (key[2] == "headers" || key[2] == "settings")
+			tables = key[0] == "models" && (last == "headers" || last == "settings") || key[0] == "profiles" && last == "sandbox"
 		default:
 			tables = false
 		}
@@ -233,7 +242,11 @@ func typeMessage(err error) string {
 // settingNames are the settings that a configuration can have.
 func settingNames() (names []string) {
 	for f := range reflect.TypeFor[settings]().Fields() {
-		if name := f.Tag.Get("toml"); name != "" && name != "-" {
+		switch name := f.Tag.Get("toml"); {
+		case name == "" || name == "-":
+		case f.Type.Kind() == reflect.Struct:
+			names = append(names, "["+name+"]")
+		default:
 			names = append(names, name)
 		}
 	}
@@ -262,6 +275,7 @@ func (s *settings) check() error {
 		atLeast("max_turns", s.MaxTurns, 1),
 		atLeast("max_tokens", s.MaxTokens, 1),
 		atLeast("num_ctx", s.NumCtx, 256),
+		s.Sandbox.check(),
 	)
 	if s.Temperature != nil && !(*s.Temperature >= 0 && *s.Temperature <= 10) { // so that NaN fails too
 		err = errors.Join(err, fmt.Errorf("temperature is %v; it must be from 0 to 10", *s.Temperature))
@@ -297,6 +311,7 @@ func (s settings) over(t settings) settings {
 	pick(s.Memory != nil, func() { t.Memory = s.Memory })
 	pick(s.Save != nil, func() { t.Save = s.Save })
 	pick(s.Confirm != nil, func() { t.Confirm = s.Confirm })
+	t.Sandbox = s.Sandbox.over(t.Sandbox)
 	return t
 }
 

@@ -50,6 +50,8 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	take(c, "keep-alive", c.String, &s.KeepAlive)
 	take(c, "think", c.String, &s.Think)
 	take(c, "embedder", c.String, &s.Embedder)
+	take(c, "sandbox", c.String, &s.Sandbox.Mode)
+	take(c, "allow-net", c.Bool, &s.Sandbox.AllowNet)
 	takeNot(c, "no-memory", &s.Memory)
 	takeNot(c, "no-save", &s.Save)
 	if s.Confirm, err = confirmFlag(c); err != nil {

@@ -8,9 +8,14 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+
+	"mylm/tools/sandbox"
 )
 
-func main() { os.Exit(run(os.Args, streams{os.Stdin, os.Stdout, os.Stderr})) }
+func main() {
+	sandbox.Main()
+	os.Exit(run(os.Args, streams{os.Stdin, os.Stdout, os.Stderr}))
+}
 
 // run is the whole program: it returns the exit code.
 func run(args []string, s streams) (code int) {

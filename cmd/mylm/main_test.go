@@ -10,12 +10,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"mylm/providers/langchain"
+	"mylm/tools/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	// A program built with -race sleeps for a second at its end otherwise, and
 	// the scripts run it a hundred times.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	sandbox.Main()
 	testscript.Main(m, map[string]func(){
 		"mylm":               main,
 		"interrupted-editor": interruptedEditor,

@@ -49,8 +49,9 @@ type restrictions struct {
 	Memory *bool `toml:"memory"`
 	Save   *bool `toml:"save"`
 
-	Confirm *string `toml:"confirm"`
-	Policy  denials `toml:"policy"`
+	Confirm *string     `toml:"confirm"`
+	Policy  denials     `toml:"policy"`
+	Sandbox confinement `toml:"sandbox"`
 }
 
 // maxProjectFile is far more than all that can be said.
@@ -60,7 +61,7 @@ const maxProjectFile = 64 << 10
 func loadRestrictions(project string) (r restrictions, err error) {
 	path := filepath.Join(project, projectFile)
 	bad := func(err error) error {
-		return configError(fmt.Errorf("%s: %w", path, err)).withHint("Mend the file or delete it: it is the project's, and can only turn memory and save off, and ask or forbid more.")
+		return configError(fmt.Errorf("%s: %w", path, err)).withHint("Mend the file or delete it: it is the project's, and can only turn things off, and ask or forbid more.")
 	}
 	info, err := os.Stat(path)
 	if isMissing(err) {
@@ -89,7 +90,7 @@ func loadRestrictions(project string) (r restrictions, err error) {
 		return r, bad(err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return r, bad(fmt.Errorf("there is no setting %q; a project can set: memory, save, confirm, policy.deny", echoed(unknown[0].String())))
+		return r, bad(fmt.Errorf("there is no setting %q; a project can set: memory, save, confirm, policy.deny, sandbox.mode, sandbox.allow_net", echoed(unknown[0].String())))
 	}
 	if err := errors.Join(checkConfirm(r.Confirm), r.Policy.check()); err != nil {
 		return r, bad(err)
@@ -97,7 +98,10 @@ func loadRestrictions(project string) (r restrictions, err error) {
 	if value(r.Confirm) == string(policy.Yolo) {
 		return r, bad(errors.New(`confirm = "yolo": a project can ask for more questions, not for fewer`))
 	}
-	var on []string
+	if err := r.Sandbox.check(); err != nil {
+		return r, bad(err)
+	}
+	on := r.Sandbox.loosens()
 	for name, set := range map[string]*bool{"memory": r.Memory, "save": r.Save} {
 		if value(set) {
 			on = append(on, name+" = true")

@@ -13,6 +13,7 @@ import (
 	"mylm/tools"
 	"mylm/tools/ask"
 	"mylm/tools/files/undo"
+	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 	"mylm/tools/web"
 )
@@ -23,6 +24,7 @@ type toolbox struct {
 	memories *memories
 	session  *agent.Session
 	journal  *undo.Journal // keeps what files were before they are written; nil: none is written
+	sandbox  *sandbox.Policy
 	question []*tools.Tool // asks a person, where there is one
 }
 
@@ -34,12 +36,13 @@ func (b toolbox) registry() (*tools.Registry, error) {
 		return nil, fmt.Errorf("the working directory is gone: %w", err)
 	}
 	inFiles, err1 := fileTools(dir, b.journal)
-	execute, err2 := shell.New(shell.Options{Dir: dir})
+	execute, err2 := shell.New(shell.Options{Dir: dir, Sandbox: b.sandbox})
 	fetch, err3 := web.New(web.Options{AllowHosts: b.settings.AllowHosts})
 	remembering, err4 := b.memories.tools(b.session)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
+	tellAbout(execute, b.sandbox, b.memories.screen)
 	registry, err := tools.NewRegistry(slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)...)
 	if err != nil || only == nil {
 		return registry, err

@@ -99,6 +99,12 @@ func (p Policy) check() error {
 		if path != "" && !filepath.IsAbs(path) {
 			return fmt.Errorf("%q in the sandbox's policy is not an absolute path", path)
 		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if path != "" && home != "" && within(home, filepath.Clean(path)) {
+			return fmt.Errorf("%q in the sandbox's policy holds your home directory, which stays closed; name what is needed in it", path)
+		}
 	}
 	return nil
 }

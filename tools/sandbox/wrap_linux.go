@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -133,7 +134,8 @@ func link(from, to string, paths []string) error {
 		return err
 	}
 	defer root.Close()
-	for _, path := range paths {
+	// Sorted, a directory comes before what is in it, which then is there already.
+	for _, path := range slices.Sorted(slices.Values(paths)) {
 		rel, err := filepath.Rel(from, path)
 		if from == "" || err != nil || !filepath.IsLocal(rel) || rel == "." {
 			continue

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/tools"
+	"mylm/tools/sandbox"
+)
+
+// confinement is what the configuration says about the sandbox. What is absent
+// stays nil.
+type confinement struct {
+	Mode     *string  `toml:"mode"`
+	AllowNet *bool    `toml:"allow_net"`
+	Reads    []string `toml:"reads"` // besides toolchains; ~ is the home directory
+	Env      []string `toml:"env"`   // variables that are passed on although they look like secrets
+}
+
+// sandboxFlags say how commands are confined.
+func sandboxFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "sandbox", Usage: "what commands can write to: read-only (nothing), workspace or off (no sandbox)", DefaultText: string(defaultMode()), EnvVars: []string{"MYLM_SANDBOX"}},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "allow-net", Usage: "let commands in the sandbox use the network", EnvVars: []string{"MYLM_ALLOW_NET"}},
+	}
+}
+
+func defaultMode() sandbox.Mode {
+	if runtime.GOOS == "linux" {
+		return sandbox.Workspace
+	}
+	return sandbox.Off
+}
+
+// over lays c over d: what c sets counts, the rest is d's.
+func (c confinement) over(d confinement) confinement {
+	if c.Mode != nil {
+		d.Mode = c.Mode
+	}
+	if c.AllowNet != nil {
+		d.AllowNet = c.AllowNet
+	}
+	if c.Reads != nil {
+		d.Reads = c.Reads
+	}
+	if c.Env != nil {
+		d.Env = c.Env
+	}
+	return d
+}
+
+// check finds values that cannot be meant.
+func (c confinement) check() error {
+	var err error
+	if c.Mode != nil && !slices.Contains(sandbox.Modes(), sandbox.Mode(*c.Mode)) {
+		err = fmt.Errorf("the sandbox is %q; it must be read-only, workspace or off", echoed(*c.Mode))
+	}
+	for _, path := range c.Reads {
+		if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
+			err = errors.Join(err, fmt.Errorf("reads holds %q; it must be an absolute path or begin with ~/", echoed(path)))
+		}
+	}
+	return err
+}
+
+// tighten applies what a project says of itself, which can only take away.
+func (c confinement) tighten(by confinement) confinement {
+	if by.Mode != nil {
+		now := defaultMode()
+		if c.Mode != nil {
+			now = sandbox.Mode(*c.Mode)
+		}
+		c.Mode = ptr(string(sandbox.Stricter(now, sandbox.Mode(*by.Mode))))
+	}
+	if by.AllowNet != nil && !*by.AllowNet {
+		c.AllowNet = by.AllowNet
+	}
+	return c
+}
+
+// loosens names what a project's file must not hold.
+func (c confinement) loosens() []string {
+	var found []string
+	if c.Mode != nil && sandbox.Mode(*c.Mode) == sandbox.Off {
+		found = append(found, `sandbox.mode = "off"`)
+	}
+	if value(c.AllowNet) {
+		found = append(found, "sandbox.allow_net = true")
+	}
+	if c.Reads != nil {
+		found = append(found, "sandbox.reads")
+	}
+	if c.Env != nil {
+		found = append(found, "sandbox.env")
+	}
+	return found
+}
+
+// policy is the policy for commands in a workspace, with what its project says.
+func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Policy, error) {
+	project := projectOf(workspace)
+	by, err := interruptibly(ctx, func() (restrictions, error) { return loadRestrictions(project) })
+	if err != nil {
+		return nil, err
+	}
+	c = c.tighten(by.Sandbox)
+	p := &sandbox.Policy{Mode: defaultMode(), Workspace: workspace, AllowNet: value(c.AllowNet), Env: c.Env}
+	if c.Mode != nil {
+		p.Mode = sandbox.Mode(*c.Mode)
+	}
+	if p.Mode == sandbox.Off {
+		return p, nil
+	}
+	p.Home, _ = os.UserHomeDir() // without one nothing needs to be closed
+	p.Reads = toolchains(p.Home)
+	for _, path := range c.Reads {
+		if rest, ok := strings.CutPrefix(path, "~"); ok {
+			path = p.Home + rest
+		}
+		p.Reads = append(p.Reads, path)
+	}
+	if project != workspace {
+		p.Reads = append(p.Reads, filepath.Join(project, ".git"))
+	}
+	if cache, err := os.UserCacheDir(); err == nil {
+		name := fmt.Sprintf("%s-%x", filepath.Base(workspace), sha256.Sum256([]byte(workspace)))
+		p.Private = filepath.Join(cache, "mylm", "sandbox", name[:len(name)-2*sha256.Size+12])
+	}
+	return p, nil
+}
+
+// kept are where programs of common toolchains and the modules that they
+// fetched are kept, below the home directory. None of them holds a secret:
+// those lie beside them.
+var kept = []string{
+	"go/pkg/mod", "go/bin", "sdk", ".cargo/registry", ".cargo/git", ".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml",
+	".npm/_cacache", ".nvm/versions", ".pyenv", ".local/bin", ".local/lib", ".local/share/mise/installs", ".asdf/installs",
+	".cache/pip", ".cache/uv", ".m2/repository",
+}
+
+// toolVariables name directories of toolchains that are elsewhere.
+var toolVariables = []string{"GOROOT", "GOMODCACHE", "VIRTUAL_ENV", "JAVA_HOME"}
+
+// toolchains are the directories that programs and their libraries lie in.
+func toolchains(home string) (paths []string) {
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		if home != "" && filepath.IsAbs(dir) && below(dir, home) && filepath.Clean(dir) != home {
+			paths = append(paths, dir)
+		}
+	}
+	for _, name := range toolVariables {
+		if dir := os.Getenv(name); filepath.IsAbs(dir) && !below(home, dir) {
+			paths = append(paths, dir)
+		}
+	}
+	if home != "" {
+		for _, path := range kept {
+			paths = append(paths, filepath.Join(home, path))
+		}
+	}
+	return paths
+}
+
+// tellAbout makes the tool say what its sandbox cannot do here, to the person
+// too, when it is first used.
+func tellAbout(t *tools.Tool, p *sandbox.Policy, s *screen) {
+	if p == nil || p.Mode == sandbox.Off {
+		return
+	}
+	run := t.Run
+	var once sync.Once
+	var err error
+	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
+		once.Do(func() {
+			if err = p.Check(); err != nil {
+				s.say(fmt.Sprintf("mylm: commands are refused, because the sandbox cannot be enforced: %v\n  mylm ask --sandbox off runs them without one.", err))
+			}
+			for _, gap := range p.Gaps() {
+				s.say("mylm: " + gap)
+			}
+		})
+		if err != nil {
+			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --sandbox off", err)
+		}
+		return run(ctx, args)
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/tools/sandbox"
+)
+
+func sandboxCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "sandbox",
+		Usage:     "run a program as commands of a model are run",
+		ArgsUsage: "[--] PROGRAM [ARGS...]",
+		Description: `The program can write to the workspace and to directories of its own, it can read the
+system and the toolchains, but not your home directory, and it has no network. Nothing that
+it starts outlives it. Its exit code is that of this command.
+
+   mylm sandbox -- make test
+   mylm sandbox --mode read-only -- sh -c 'ls ~; env'`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "mode", Usage: "read-only or workspace: what it can write to", Value: string(sandbox.Workspace)},
+			&cli.StringFlag{Name: "workspace", Usage: "the `DIRECTORY` it works in", DefaultText: "the current one"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "allow-net", Usage: "let it use the network"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return usageError("sandbox needs a program to run").withHint("mylm sandbox -- PROGRAM ARGS...")
+			}
+			mode := sandbox.Mode(c.String("mode"))
+			if mode != sandbox.ReadOnly && mode != sandbox.Workspace {
+				return usageError("--mode is %q; it must be read-only or workspace", echoed(c.String("mode")))
+			}
+			settings, _, err := gather(c)
+			if err != nil {
+				return err
+			}
+			settings.Sandbox.Mode = ptr(string(mode))
+			dir, err := filepath.Abs(c.String("workspace"))
+			if err != nil {
+				return err
+			}
+			policy, err := settings.Sandbox.policy(c.Context, dir)
+			if err != nil {
+				return err
+			}
+			return inSandbox(c.Context, s, policy, c.Args().Slice())
+		},
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// exitNotFound is what a shell says of a program that is not there.
+const exitNotFound = 127
+
+// inSandbox runs a program on the streams of this one.
+func inSandbox(ctx context.Context, s streams, policy *sandbox.Policy, args []string) error {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	if cmd.Err != nil {
+		return &failure{code: exitNotFound, name: "not_found", err: fmt.Errorf("%s cannot be run: %w", echoed(args[0]), cmd.Err)}
+	}
+	if here, err := os.Getwd(); err != nil || !below(here, policy.Workspace) {
+		cmd.Dir = policy.Workspace
+	}
+	guard, err := policy.Wrap(cmd)
+	if err != nil {
+		return configError(fmt.Errorf("the sandbox cannot be enforced, so nothing was run: %w", err)).withHint("Whoever trusts the program can run it without mylm sandbox.")
+	}
+	for _, gap := range policy.Gaps() {
+		fmt.Fprintln(s.err, "mylm: "+gap)
+	}
+	if isTerminal(s.in) { // the terminal tells the program itself, and it may not want to end
+		keys := make(chan os.Signal, 1)
+		signal.Reset(os.Interrupt)
+		signal.Notify(keys, os.Interrupt)
+		defer signal.Stop(keys)
+	}
+	err = cmd.Run()
+	report := guard.Release()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case report.Failed != nil:
+		return configError(fmt.Errorf("nothing was run: %w", report.Failed)).withHint("reads in [sandbox] of the configuration names what can be read besides: mylm config edit")
+	case errors.As(err, &exit):
+		return &failure{code: shellCode(exit.ProcessState), err: errReported}
+	}
+	return err
+}
+
+// below reports whether path is dir or lies below it.
+func below(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
