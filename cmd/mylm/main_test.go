@@ -48,6 +48,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_CONFIG_HOME", env.WorkDir+"/home/config")
 			env.Setenv("XDG_DATA_HOME", env.WorkDir+"/home/data")
 			env.Setenv("OLLAMA_HOST", "127.0.0.1:1") // where nobody listens
+			env.Setenv("MYLM_SANDBOX", "off")        // which would refuse to work above the home directory
 			env.Setenv("NO_COLOR", "")
 			env.Setenv("TERM", "xterm")
 			env.Setenv("CI", "")
