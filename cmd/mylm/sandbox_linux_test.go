@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+
+	"mylm/tools/sandbox"
+)
+
+// ordinary is an ordinary user's number. Root becomes it for one half of the tests.
+const ordinary = 65534
+
+// cage is a home with a secret, a directory outside, and a workspace, all of
+// one user's.
+type cage struct {
+	t                             *testing.T
+	root                          bool
+	base, home, outside, ws, mylm string
+	victim                        *exec.Cmd // a process of the same user
+}
+
+// executable is this program, which is mylm too.
+var executable = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("/proc/self/exe") })
+
+// asUsers runs a test as an ordinary user, and as root if it can.
+func asUsers(t *testing.T, test func(*testing.T, *cage)) {
+	t.Helper()
+	if err := (sandbox.Policy{Workspace: t.TempDir()}).Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	t.Run("ordinary", func(t *testing.T) { test(t, newCage(t, false)) })
+	if os.Geteuid() == 0 {
+		t.Run("root", func(t *testing.T) { test(t, newCage(t, true)) })
+	}
+}
+
+func newCage(t *testing.T, root bool) *cage {
+	t.Helper()
+	base, err := os.MkdirTemp("", "cage-") // t.TempDir is closed to others
+	check(t, err)
+	t.Cleanup(func() { os.RemoveAll(base) })
+	c := &cage{t: t, root: root, base: base, home: base + "/home", outside: base + "/outside", ws: base + "/ws", mylm: base + "/bin/mylm"}
+	program, err := executable()
+	check(t, err)
+	for _, dir := range []string{c.home + "/.ssh", c.outside, c.ws, base + "/bin", base + "/tmp"} {
+		check(t, os.MkdirAll(dir, 0o755))
+	}
+	check(t, os.WriteFile(c.mylm, program, 0o755))
+	check(t, os.Link(c.mylm, base+"/bin/probe"))
+	check(t, os.WriteFile(c.ws+"/probe", program, 0o755))
+	check(t, os.WriteFile(c.home+"/.ssh/id", []byte("secret"), 0o600))
+	check(t, os.WriteFile(c.outside+"/file", []byte("precious"), 0o600))
+	check(t, os.Chmod(base, 0o755))
+	if os.Geteuid() == 0 && !root {
+		check(t, filepath.WalkDir(base, func(path string, _ os.DirEntry, err error) error {
+			return os.Lchown(path, ordinary, ordinary)
+		}))
+	}
+	c.victim = c.command("sleep", "1000")
+	check(t, c.victim.Start())
+	t.Cleanup(func() {
+		_ = c.victim.Process.Kill()
+		_ = c.victim.Wait()
+	})
+	return c
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// command is a command of the cage's user, in the workspace, without a sandbox.
+func (c *cage) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir = c.ws
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "TMPDIR=" + c.base + "/tmp", "REAL=" + c.home, "OUT=" + c.outside,
+		"GORACE=atexit_sleep_ms=0", "OPENAI_API_KEY=hunter2"}
+	if c.victim != nil {
+		cmd.Env = append(cmd.Env, "VICTIM="+strconv.Itoa(c.victim.Process.Pid))
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if os.Geteuid() == 0 && !c.root {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: ordinary, Gid: ordinary}
+	}
+	return cmd
+}
+
+// run runs a command and returns its output and exit code.
+func (c *cage) run(args ...string) (output, code string) {
+	c.t.Helper()
+	cmd := c.command(args...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	code = exitCode(cmd.Run())
+	return out.String(), code
+}
+
+// inside runs a command with mylm sandbox.
+func (c *cage) inside(args ...string) (string, string) {
+	c.t.Helper()
+	return c.run(append([]string{c.mylm, "sandbox", "--"}, args...)...)
+}
+
+// sh is a command line as a command.
+func sh(line string) []string { return []string{"sh", "-c", line} }
+
+func probe(args ...string) []string { return append([]string{"./probe"}, args...) }
+
+// attacks are what a command must not be able to do. Each one succeeds, with
+// exit code 0, without a sandbox: else it would show nothing.
+var attacks = []struct {
+	name string
+	args []string
+	only string // "root" or "ordinary"; "" is both
+}{
+	{name: "write outside", args: sh(`echo x >"$OUT/new"`)},
+	{name: "append outside", args: sh(`echo x >>"$OUT/file"`)},
+	{name: "write through a symlink", args: sh(`ln -sf "$OUT/file" link && echo x >>link`)},
+	{name: "write through a symlinked directory", args: sh(`ln -sfn "$OUT" dir && echo x >dir/new`)},
+	{name: "write through a hard link", args: sh(`ln "$OUT/file" hard && echo x >>hard`)},
+	{name: "write through /proc/self/root", args: sh(`echo x >"/proc/self/root$OUT/new"`)},
+	{name: "write through a process outside", args: sh(`echo x >"/proc/$VICTIM/root$OUT/new"`)},
+	{name: "truncate outside", args: sh(`./probe truncate "$OUT/file"`)},
+	{name: "delete outside", args: sh(`rm "$OUT/file"`)},
+	{name: "move in", args: sh(`mv "$OUT/file" .`)},
+	{name: "move out", args: sh(`echo x >mine && mv mine "$OUT/file"`)},
+	{name: "make a directory outside", args: sh(`mkdir "$OUT/dir"`)},
+	{name: "write in the temporary directory of all", args: sh(`f=$(mktemp -p "$(dirname "$OUT")/tmp")`)},
+	{name: "read ~/.ssh", args: sh(`cat "$REAL/.ssh/id"`)},
+	{name: "list the home", args: sh(`ls "$REAL"`)},
+	{name: "copy ~/.ssh by a hard link", args: sh(`ln "$REAL/.ssh/id" id && cat id`)},
+	{name: "read through /proc/self/root", args: sh(`cat "/proc/self/root$REAL/.ssh/id"`)},
+	{name: "read through /proc/PID/root", args: sh(`cat "/proc/$VICTIM/root$REAL/.ssh/id"`)},
+	{name: "read through /proc/PID/cwd", args: sh(`cat "/proc/$VICTIM/cwd/../home/.ssh/id"`)},
+	{name: "environment of a process", args: sh(`tr '\0' '\n' <"/proc/$VICTIM/environ"`)},
+	{name: "memory of a process", args: sh(`./probe mem $VICTIM`)},
+	{name: "process_vm_readv", args: sh(`./probe vmread $VICTIM`)},
+	{name: "ptrace", args: sh(`./probe ptrace $VICTIM`)},
+	{name: "limits of a process", args: sh(`./probe limits $VICTIM`)},
+	{name: "memfd", args: sh(`./probe memfd write "$OUT/new"`)},
+	{name: "UDP socket", args: probe("socket", "2", "2")},
+	{name: "IPv6 socket", args: probe("socket", "10", "1")},
+	{name: "UNIX socket", args: probe("socket", "1", "1")},
+	{name: "netlink socket", args: probe("socket", "16", "3")},
+	{name: "raw socket", args: sh(`./probe socket 2 3 || [ $(id -u) != 0 ] && ./probe socket 16 3`)},
+	{name: "packet socket", args: probe("socket", "17", "3"), only: "root"},
+	{name: "vsock socket", args: probe("socket", "40", "1")},
+	{name: "TCP", args: sh(`./probe dial tcp "$TCP"`)},
+	{name: "TCP by IPv6", args: sh(`./probe dial tcp "$TCP6"`)},
+	{name: "UDP", args: sh(`./probe dial udp "$UDP"`)},
+	{name: "UNIX socket with a path", args: sh(`./probe dial unix "$SOCK"`)},
+	{name: "abstract UNIX socket", args: sh(`./probe dial unix "$ABSTRACT"`)},
+	{name: "UNIX datagrams by a pair", args: sh(`./probe datagram "$DGRAM"`)},
+	{name: "/dev/tcp", args: []string{"bash", "-c", `exec 3<>"/dev/tcp/${TCP/://}"`}},
+	{name: "user namespace", args: sh(`unshare -U true`)},
+	{name: "unshare", args: sh(`unshare -U true && unshare -Um true`)},
+	{name: "io_uring", args: probe("uring")},
+	{name: "keyring", args: probe("keyring")},
+	{name: "shared memory", args: probe("shm")},
+	{name: "mount", args: sh(`unshare -m ./probe mount`), only: "root"},
+	{name: "chown outside", args: sh(`./probe chown "$OUT/file"`), only: "root"},
+	{name: "device", args: probe("mknod", "null"), only: "root"},
+	{name: "another user", args: probe("setuid"), only: "root"},
+	{name: "chroot", args: sh(`chroot / true`), only: "root"},
+	{name: "/etc/shadow", args: sh(`cat /etc/shadow`), only: "root"},
+	{name: "settings of the kernel", args: sh(`v=$(cat /proc/sys/kernel/hostname) && echo "$v" >/proc/sys/kernel/hostname`), only: "root"},
+	{name: "secrets in the environment", args: sh(`env | grep hunter2`)},
+}
+
+func TestSandboxContains(t *testing.T) {
+	asUsers(t, func(t *testing.T, c *cage) {
+		listening := c.listen()
+		for _, a := range attacks {
+			if a.only == "root" && !c.root {
+				continue
+			}
+			t.Run(a.name, func(t *testing.T) {
+				env := func(args []string) []string { return append(append([]string{"env"}, listening...), args...) }
+				c.restore()
+				if out, code := c.run(append([]string{c.mylm, "sandbox", "--"}, env(a.args)...)...); code == "0" {
+					t.Errorf("it succeeded: %s", out)
+				}
+				if b, err := os.ReadFile(c.outside + "/file"); string(b) != "precious" {
+					t.Errorf("the file outside holds %q, %v", b, err)
+				}
+				if entries, _ := os.ReadDir(c.outside); len(entries) != 1 {
+					t.Errorf("outside there are %v", entries)
+				}
+				c.restore()
+				if out, code := c.run(env(a.args)...); code != "0" {
+					t.Logf("without a sandbox it fails too here, so that this shows nothing: exit %s, %s", code, out)
+				}
+			})
+		}
+	})
+}
+
+// restore undoes what attacks did.
+func (c *cage) restore() {
+	c.t.Helper()
+	entries, err := os.ReadDir(c.outside)
+	check(c.t, err)
+	for _, e := range entries {
+		if e.Name() != "file" {
+			check(c.t, os.RemoveAll(filepath.Join(c.outside, e.Name())))
+		}
+	}
+	for _, name := range []string{"file", "hard", "link", "dir", "mine", "id", "null"} {
+		check(c.t, os.RemoveAll(filepath.Join(c.ws, name)))
+	}
+	_ = os.Remove(c.outside + "/file")
+	check(c.t, os.WriteFile(c.outside+"/file", []byte("precious"), 0o600))
+	if os.Geteuid() == 0 && !c.root {
+		check(c.t, os.Chown(c.outside+"/file", ordinary, ordinary))
+	}
+}
+
+// listen opens a socket of every kind outside, and returns variables that name
+// them.
+func (c *cage) listen() (env []string) {
+	c.t.Helper()
+	path := c.base + "/ws/sock"
+	for _, l := range []struct{ name, network, address string }{
+		{"TCP", "tcp", "127.0.0.1:0"}, {"TCP6", "tcp", "[::1]:0"}, {"SOCK", "unix", path}, {"ABSTRACT", "unix", "@" + c.base},
+	} {
+		ln, err := net.Listen(l.network, l.address)
+		if err != nil {
+			c.t.Logf("%s: %v", l.name, err)
+			continue
+		}
+		c.t.Cleanup(func() { ln.Close() })
+		go func() {
+			for {
+				conn, err := ln.Accept()
+				if err != nil {
+					return
+				}
+				go io.Copy(io.Discard, conn)
+			}
+		}()
+		env = append(env, l.name+"="+ln.Addr().String())
+	}
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	check(c.t, err)
+	c.t.Cleanup(func() { udp.Close() })
+	gram, err := net.ListenPacket("unixgram", path+"gram")
+	check(c.t, err)
+	c.t.Cleanup(func() { gram.Close() })
+	check(c.t, os.Chmod(path, 0o777))
+	check(c.t, os.Chmod(path+"gram", 0o777))
+	return append(env, "UDP="+udp.LocalAddr().String(), "DGRAM="+path+"gram")
+}
+
+// What a command needs works.
+func TestSandboxAllows(t *testing.T) {
+	asUsers(t, func(t *testing.T, c *cage) {
+		for name, line := range map[string]string{
+			"write inside":           `echo x >a && mkdir -p d/e && mv a d/e/a && cat d/e/a && rm -r d`,
+			"hard link inside":       `mkdir -p d && echo x >a && ln a d/b && echo y >>d/b && grep y a && rm -r a d`,
+			"temporary files":        `f=$(mktemp) && echo x >"$f" && cat "$f"`,
+			"a home":                 `cd && echo x >file && cat ~/file && [ "$HOME" != "$REAL" ]`,
+			"/dev/null":              `echo x >/dev/null && cat </dev/null && head -c 9 /dev/urandom >/dev/null`,
+			"the system":             `ls /usr/bin >/dev/null && cat /etc/passwd >/dev/null && cat /proc/self/stat >/dev/null`,
+			"pairs of sockets":       `./probe pair`,
+			"signals inside":         `sleep 100 & kill $!; wait; true`,
+			"processes and pipes":    `seq 100 | (while read n; do echo $n; done) | tail -n 1 | grep 100`,
+			"programs of its own":    `cp /bin/sh mine && ./mine -c true && rm mine`,
+			"memfd":                  `./probe memfd pair`,
+			"a sandbox in a sandbox": `ln probe mylm; ./mylm sandbox -- ./probe pair && ! ./mylm sandbox -- ./probe socket 2 1`,
+		} {
+			if out, code := c.inside(sh(line)...); code != "0" {
+				t.Errorf("%s: exit %s: %s", name, code, out)
+			}
+		}
+	})
+}
