@@ -24,7 +24,7 @@ func init() {
 		fmt.Println("there is no probe", os.Args[1])
 		os.Exit(2)
 	}
-	if err := try(append(os.Args[2:], "", "")); err != nil {
+	if err := try(append(os.Args[2:], "", "", "")); err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
@@ -36,9 +36,7 @@ var probes = map[string]func(args []string) error{
 	"truncate": func(a []string) error { return syscall.Truncate(a[0], 0) },
 	"dial":     func(a []string) error { return dial(a[0], a[1]) },
 	"socket": func(a []string) error {
-		domain, _ := strconv.Atoi(a[0])
-		kind, _ := strconv.Atoi(a[1])
-		_, err := unix.Socket(domain, kind, 0)
+		_, err := unix.Socket(number(a[0]), number(a[1]), number(a[2]))
 		return err
 	},
 	"pair":     func([]string) error { return pair(unix.SOCK_STREAM) },

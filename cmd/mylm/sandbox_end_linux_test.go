@@ -188,12 +188,12 @@ func TestNothingIsTyped(t *testing.T) {
 // A program on a terminal gets its interrupt, and mylm leaves it alone.
 func TestSandboxOnTerminal(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
-		cmd := c.command(c.mylm, "sandbox", "--", "sh", "-c", `trap 'echo caught' INT; echo ready; read a; read b; echo "$a $b"`)
+		cmd := c.command(c.mylm, "sandbox", "--", "sh", "-c", `trap 'echo caught' INT; echo ready; until read a && [ -n "$a" ]; do :; done; echo "got $a"`)
 		tty, err := pty.StartWithAttrs(cmd, nil, &syscall.SysProcAttr{Setsid: true, Setctty: true, Credential: cmd.SysProcAttr.Credential})
 		check(t, err)
 		defer tty.Close()
 		seen := ""
-		for _, say := range []struct{ after, text string }{{"ready", "\x03"}, {"caught", "\x03"}, {"caught", "one\ntwo\n"}, {"one two", ""}} {
+		for _, say := range []struct{ after, text string }{{"ready", "\x03"}, {"caught", "\x03"}, {"caught", "it\n"}, {"got it", ""}} {
 			seen = await(t, tty, seen, say.after)
 			_, err := tty.WriteString(say.text)
 			check(t, err)
@@ -239,7 +239,7 @@ func TestAllowNet(t *testing.T) {
 			`./probe socket 40 1`:           "1",
 			`./probe ptrace $VICTIM`:        "1",
 			`kill -0 $VICTIM`:               "1",
-			`: >"$OUT/new" || exit 1`:       "1",
+			`touch "$OUT/new"`:              "1",
 			`unshare -U true`:               "1",
 		} {
 			args := append(append([]string{c.mylm, "sandbox", "--allow-net", "--", "env"}, env...), "sh", "-c", line)
@@ -286,10 +286,10 @@ func TestSandboxBuildsGo(t *testing.T) {
 	check(t, err)
 	c := newCage(t, os.Geteuid() == 0)
 	for name, text := range map[string]string{
-		"go.mod":    "module small\n\ngo 1.26\n\nrequire github.com/beevik/etree v1.8.1\n",
+		"go.mod":    "module small\n\ngo 1.26\n\nrequire github.com/cenkalti/backoff/v5 v5.0.3\n",
 		"go.sum":    string(sums),
-		"x.go":      "package small\n\nimport \"github.com/beevik/etree\"\n\nfunc Tag() string { return etree.NewElement(\"a\").Tag }\n",
-		"x_test.go": "package small\n\nimport \"testing\"\n\nfunc TestTag(t *testing.T) {\n\tif Tag() != \"a\" {\n\t\tt.Fail()\n\t}\n}\n",
+		"x.go":      "package small\n\nimport \"github.com/cenkalti/backoff/v5\"\n\nfunc Never() bool { return (&backoff.StopBackOff{}).NextBackOff() == backoff.Stop }\n",
+		"x_test.go": "package small\n\nimport \"testing\"\n\nfunc TestNever(t *testing.T) {\n\tif !Never() {\n\t\tt.Fail()\n\t}\n}\n",
 	} {
 		check(t, os.WriteFile(filepath.Join(c.ws, name), []byte(text), 0o600))
 	}

@@ -153,7 +153,7 @@ var attacks = []struct {
 	{name: "IPv6 socket", args: probe("socket", "10", "1")},
 	{name: "UNIX socket", args: probe("socket", "1", "1")},
 	{name: "netlink socket", args: probe("socket", "16", "3")},
-	{name: "raw socket", args: sh(`./probe socket 2 3 || [ $(id -u) != 0 ] && ./probe socket 16 3`)},
+	{name: "raw socket", args: probe("socket", "2", "3", "1"), only: "root"},
 	{name: "packet socket", args: probe("socket", "17", "3"), only: "root"},
 	{name: "vsock socket", args: probe("socket", "40", "1")},
 	{name: "TCP", args: sh(`./probe dial tcp "$TCP"`)},

@@ -32,6 +32,10 @@ func (c *cleaner) feed(dst, p []byte) []byte {
 		c.partial = nil
 	}
 	for len(p) > 0 {
+		if n := c.simple(p); n > 0 { // nearly all there is, and it may be gigabytes
+			dst, p = append(dst, p[:n]...), p[n:]
+			continue
+		}
 		r, size := utf8.DecodeRune(p)
 		if r == utf8.RuneError && size == 1 {
 			if !utf8.FullRune(p) {
@@ -44,6 +48,19 @@ func (c *cleaner) feed(dst, p []byte) []byte {
 		p = p[size:]
 	}
 	return dst
+}
+
+// simple is how many bytes at the start of p stand for themselves.
+func (c *cleaner) simple(p []byte) int {
+	if c.state != plain || c.cr {
+		return 0
+	}
+	for i, b := range p {
+		if (b < ' ' || b > '~') && b != '\n' && b != '\t' {
+			return i
+		}
+	}
+	return len(p)
 }
 
 // close appends what was held back.

@@ -25,6 +25,7 @@ type output struct {
 	headCap, tailCap int
 
 	clean      cleaner
+	buffer     []byte // of the last write, as text
 	first      []byte // the first raw bytes, for telling what kind they are
 	raw        int    // bytes written
 	head, tail []byte // text; tail holds up to twice its share
@@ -43,7 +44,8 @@ func (o *output) Write(p []byte) (int, error) {
 		o.first = append(o.first, p[:min(n, len(p))]...)
 	}
 	o.raw += len(p)
-	o.keep(o.clean.feed(nil, p))
+	o.buffer = o.clean.feed(o.buffer[:0], p)
+	o.keep(o.buffer)
 	return len(p), nil
 }
 
