@@ -1,0 +1,126 @@
+//go:build linux
+
+package shell_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/tools"
+	"mylm/tools/sandbox"
+	"mylm/tools/shell"
+)
+
+// confined is a policy for a workspace, and skips the test where the kernel
+// cannot enforce it.
+func confined(t *testing.T, mode sandbox.Mode) (*sandbox.Policy, string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &sandbox.Policy{Mode: mode, Workspace: dir}
+	if err := p.Check(); err != nil {
+		t.Skip("no sandbox here: ", err)
+	}
+	return p, dir
+}
+
+func TestConfined(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "file")
+	for _, c := range []struct {
+		mode          sandbox.Mode
+		command, text string
+		code          int
+	}{
+		{sandbox.Workspace, "echo x >file && cat file", "x", 0},
+		{sandbox.Workspace, "echo x >" + outside, "ermission denied", 2},
+		{sandbox.ReadOnly, "echo x >file", "ermission denied", 2},
+		{sandbox.ReadOnly, `echo x >"$TMPDIR/file" && cat "$TMPDIR/file"`, "x", 0},
+		{sandbox.Off, "echo x >" + outside + " && echo done", "done", 0},
+		{sandbox.Workspace, "sleep 60 & echo a", "a\n(processes left in the background were stopped)", 0},
+	} {
+		p, dir := confined(t, c.mode)
+		out := run(t, shell.Options{Dir: dir, Sandbox: p}, c.command)
+		if !strings.Contains(out.Text, c.text) || out.ExitCode == nil || *out.ExitCode != c.code {
+			t.Errorf("%s, %s: %+v", c.mode, c.command, out)
+		}
+	}
+}
+
+// What cannot be enforced is not run.
+func TestNotEnforced(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	for _, p := range []*sandbox.Policy{
+		{Workspace: "/"},
+		{Workspace: dir, Home: dir},
+		{Workspace: dir, Mode: "none"},
+		{Workspace: filepath.Join(dir, "none")},
+		{Workspace: dir, Home: dir + "/home", Reads: []string{"/"}},
+	} {
+		out := run(t, shell.Options{Dir: dir, Sandbox: p}, "touch "+file)
+		if !strings.Contains(out.Error, "was not run, because its sandbox cannot be enforced") || out.ExitCode != nil {
+			t.Errorf("%+v: %+v", p, out)
+		}
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a command was run")
+	}
+}
+
+func TestDescriptionTellsOfSandbox(t *testing.T) {
+	for _, c := range []struct {
+		p    *sandbox.Policy
+		want string
+		not  string
+	}{
+		{nil, "stopped when it ends.", "sandbox"},
+		{&sandbox.Policy{Mode: sandbox.Off}, "stopped when it ends.", "sandbox"},
+		{&sandbox.Policy{}, "below the working directory and in $TMPDIR, and read no other files of the user, and has no network.", "x x"},
+		{&sandbox.Policy{Mode: sandbox.ReadOnly, AllowNet: true}, "only in $TMPDIR, and read no other files of the user.", "network"},
+	} {
+		tool, err := shell.New(shell.Options{Sandbox: c.p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(tool.Description, c.want) || strings.Contains(tool.Description, c.not) {
+			t.Errorf("%+v: %s", c.p, tool.Description)
+		}
+	}
+}
+
+// Output without end costs no memory and ends with its time. With MYLM_SLOW set
+// it is 10 GB, all of which is read.
+func TestEndlessOutput(t *testing.T) {
+	p, dir := confined(t, sandbox.Workspace)
+	command, timeout := "yes 'a line of output'", 2*time.Second
+	if os.Getenv("MYLM_SLOW") != "" {
+		command, timeout = command+" | head -c 10000000000", shell.MaxTimeout
+	}
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var seen, looked, most uint64
+	ctx := tools.WithProgress(t.Context(), func(text string) {
+		if seen += uint64(len(text)); seen-looked > 64<<20 {
+			runtime.ReadMemStats(&now)
+			most, looked = max(most, now.HeapInuse), seen
+		}
+	})
+	out := invocation(t, shell.Options{Dir: dir, Sandbox: p, Timeout: timeout}, command).Run(ctx, 0)
+	if timeout < shell.MaxTimeout && !strings.HasPrefix(out.Error, "timed out") || timeout == shell.MaxTimeout && (out.Error != "" || seen != 10000000000) {
+		t.Errorf("%d bytes: %q", seen, out.Error)
+	}
+	if len(out.Text) > shell.DefaultMaxOutput+100 || !out.Truncated {
+		t.Errorf("%d bytes for the model", len(out.Text))
+	}
+	if looked == 0 || most > before.HeapInuse+32<<20 {
+		t.Errorf("after %d bytes the heap grew from %d to %d", seen, before.HeapInuse, most)
+	}
+	t.Logf("%d bytes in %v, heap %d", seen, out.Duration, most)
+}
