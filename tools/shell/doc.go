@@ -9,9 +9,13 @@
 // # Words
 //
 // The command line is run by sh -c, on Windows by cmd /C. It and all that it
-// starts are a group: a session of its own on Unix, a job object on Windows.
-// The group is killed when the context ends and when the command line is done,
-// so nothing goes on that it left in the background and that stayed in its group.
+// starts die when its context ends and when the command line is done. On Linux,
+// in a program that calls sandbox.Main, a supervisor sees to that, whatever they
+// do to detach themselves, and also when this process is killed. Elsewhere they
+// are a group: a session of its own on Unix, a job object on Windows.
+//
+// Options.Sandbox confines them. A call can ask for a directory below the
+// working directory, and for a time.
 //
 // Output is standard output and standard error as one stream, in the order in
 // which they were written. The model sees it without ANSI escapes and other
@@ -21,13 +25,15 @@
 // # Limits
 //
 // A command cannot ask: its standard input is empty and it has no terminal. It
-// inherits the environment, with pagers, colours and git's password prompt
-// turned off.
+// inherits the environment without secrets, see sandbox.Environ, with pagers,
+// colours and git's password prompt turned off.
 //
-// A command may do whatever the user of this process may do. Whether it should
-// run is the caller's decision, before Run: the tool has the effect Runs, unless
-// package command knows that the line only reads in the working directory.
+// Without a sandbox a command may do whatever the user of this process may do.
+// Whether it should run is the caller's decision, before Run: the tool has the
+// effect Runs, unless package command knows that the line only reads in the
+// working directory.
 //
-// A program that leaves its group on purpose (a daemon, setsid) is not killed.
-// Its output is no longer read once the command line is done.
+// Without a supervisor a program that leaves its group on purpose (a daemon,
+// setsid) is not killed. Its output is no longer read once the command line is
+// done.
 package shell
