@@ -14,7 +14,7 @@ import (
 // system are the directories of the system: programs, libraries, settings, and
 // what programs ask about the machine and themselves. What /proc tells of other
 // processes is kept from a command by Landlock, except how they were started.
-var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store", "/snap", "/proc", "/sys"}
+var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/home/linuxbrew/.linuxbrew", "/nix/store", "/gnu/store", "/snap", "/proc", "/sys"}
 
 // settings is read in parts if this process could read more there than others.
 const settings = "/etc"

@@ -89,7 +89,7 @@ func (h *helper) tell(n note) {
 
 // Limits of resources. Memory has none: runtimes reserve far more than they use.
 const (
-	maxProcesses = 4096     // of the user, threads included; not for root
+	maxProcesses = 8192     // of the user, threads included; not for root
 	maxFile      = 16 << 30 // bytes
 )
 

@@ -31,6 +31,9 @@ func (h *helper) supervise(told []byte) error {
 		close(end)
 	}()
 	status, leftovers := reap(pid, end)
+	if h.job.Temp != "" {
+		removeAll(h.job.Temp)
+	}
 	h.tell(note{Leftovers: leftovers})
 	die(status)
 	return nil

@@ -20,6 +20,7 @@ import (
 // be seen by everybody.
 type job struct {
 	Session bool    // the command gets a session of its own
+	Temp    string  // removed in the end, by the supervisor too: this process may be gone
 	Bounds  *bounds // nil: none
 }
 
@@ -69,6 +70,7 @@ func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
 			return nil, err
 		}
 	}
+	told.Temp = g.temp
 	if err := g.connect(cmd, told); err != nil {
 		g.Release()
 		return nil, err

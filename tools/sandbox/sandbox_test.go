@@ -1,0 +1,62 @@
+package sandbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mylm/tools/sandbox"
+)
+
+func TestEnviron(t *testing.T) {
+	env := []string{"PATH=/bin", "OPENAI_API_KEY=a", "github_token=b", "MY_SECRETS=c", "PGPASSWORD=d", "X_PASSWD=e", "AWS_CREDENTIALS=f", "SSH_PASSPHRASE=g", "EMPTY=", "ODD"}
+	if got, want := sandbox.Environ(env, nil), []string{"PATH=/bin", "EMPTY=", "ODD"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := sandbox.Environ(env, []string{"PGPASSWORD", "NONE"}); !slices.Contains(got, "PGPASSWORD=d") || len(got) != 4 {
+		t.Errorf("with one kept: %q", got)
+	}
+}
+
+func TestStricter(t *testing.T) {
+	for _, c := range []struct{ a, b, want sandbox.Mode }{
+		{sandbox.ReadOnly, sandbox.Off, sandbox.ReadOnly},
+		{sandbox.Off, sandbox.Workspace, sandbox.Workspace},
+		{sandbox.Off, sandbox.Off, sandbox.Off},
+		{sandbox.Workspace, sandbox.ReadOnly, sandbox.ReadOnly},
+		{"", sandbox.Off, sandbox.Workspace},
+	} {
+		if got := sandbox.Stricter(c.a, c.b); got != c.want {
+			t.Errorf("of %q and %q %q is stricter, want %q", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// What cannot be meant is refused on every system.
+func TestCheckRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	link := filepath.Join(dir, "link")
+	for _, err := range []error{os.WriteFile(file, nil, 0o600), os.Symlink(filepath.Dir(dir), link)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, p := range map[string]sandbox.Policy{
+		"there is no sandbox \"none\"":     {Mode: "none", Workspace: dir},
+		"is not an absolute path":          {Workspace: "."},
+		"cannot be used":                   {Workspace: filepath.Join(dir, "none")},
+		"is not a directory":               {Workspace: file},
+		"would protect nothing":            {Workspace: dir, Home: dir},
+		"change to the directory of a pro": {Workspace: link, Home: dir},
+		"which stays closed":               {Workspace: dir, Home: filepath.Dir(dir), Reads: []string{link}},
+		"in the sandbox's policy is not":   {Workspace: dir, Reads: []string{"~/x"}},
+		"policy is not an absolute path":   {Workspace: dir, Private: "x"},
+	} {
+		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", p, err, want)
+		}
+	}
+}
