@@ -49,13 +49,13 @@ func checkKernel() error {
 	abi, err := landlock.LandlockGetABIVersion()
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return errors.New("Landlock is part of this kernel but switched off; put landlock into the kernel's parameter lsm=")
+		return errors.New("the kernel has Landlock but it is switched off; put landlock into the kernel's parameter lsm=")
 	case errors.Is(err, unix.ENOSYS):
 		return errors.New("this kernel has no Landlock; Linux 6.2 or later has, built with CONFIG_SECURITY_LANDLOCK")
 	case errors.Is(err, unix.EPERM):
-		return errors.New("Landlock is forbidden here, probably by the container's system call filter; allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self there")
+		return errors.New("using Landlock is forbidden here, probably by the container's system call filter; allow landlock_create_ruleset, landlock_add_rule and landlock_restrict_self there")
 	case err != nil:
-		return fmt.Errorf("Landlock does not work here: %w", err)
+		return fmt.Errorf("using Landlock does not work here: %w", err)
 	case abi < abiTruncate:
 		return fmt.Errorf("this kernel's Landlock (version %d) cannot keep files from being emptied; Linux 6.2 or later can (version %d)", abi, abiTruncate)
 	}

@@ -93,6 +93,8 @@ func reap(command int, end <-chan struct{}) (status unix.WaitStatus, leftovers b
 		select {
 		case <-end:
 		case <-over:
+		case <-done:
+			return
 		}
 		sweep(done)
 	}()
@@ -104,12 +106,14 @@ func reap(command int, end <-chan struct{}) (status unix.WaitStatus, leftovers b
 	for pid > 0 {
 		pid = wait(&s, unix.WNOHANG)
 	}
+	if pid < 0 {
+		return status, false
+	}
 	close(over)
 	for pid >= 0 {
 		pid = wait(&s, 0)
-		leftovers = true
 	}
-	return status, leftovers
+	return status, true
 }
 
 // wait reaps one child. It returns 0 if with WNOHANG none is dead, -1 if there

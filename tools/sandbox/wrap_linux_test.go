@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // wrapped runs a command line under a policy.
-func wrapped(t *testing.T, p sandbox.Policy, line string) (string, error, sandbox.Report) {
+func wrapped(t *testing.T, p sandbox.Policy, line string) (string, sandbox.Report, error) {
 	t.Helper()
 	if err := p.Check(); err != nil {
 		t.Skip("no sandbox here: ", err)
@@ -36,7 +36,8 @@ func wrapped(t *testing.T, p sandbox.Policy, line string) (string, error, sandbo
 		t.Fatal(err)
 	}
 	err = cmd.Run()
-	return out.String(), err, guard.Release()
+	report := guard.Release()
+	return out.String(), report, err
 }
 
 // A program that would start itself again and again starts nothing.
@@ -71,7 +72,7 @@ func TestReport(t *testing.T) {
 		{sandbox.Workspace, "kill -KILL $$", "signal: killed", false},
 		{sandbox.ReadOnly, "sleep 60 & true", "", true},
 	} {
-		out, err, report := wrapped(t, sandbox.Policy{Mode: c.mode, Workspace: t.TempDir()}, c.line)
+		out, report, err := wrapped(t, sandbox.Policy{Mode: c.mode, Workspace: t.TempDir()}, c.line)
 		got := ""
 		if err != nil {
 			got = err.Error()
@@ -107,7 +108,7 @@ func TestNothingIsLeft(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	p := sandbox.Policy{Workspace: t.TempDir()}
-	out, err, _ := wrapped(t, p, `mkdir "$TMPDIR/d" && echo x >"$TMPDIR/d/f" && chmod 0 "$TMPDIR/d" && mkdir ~/d && chmod 500 ~ && echo $HOME`)
+	out, _, err := wrapped(t, p, `mkdir "$TMPDIR/d" && echo x >"$TMPDIR/d/f" && chmod 0 "$TMPDIR/d" && mkdir ~/d && chmod 500 ~ && echo $HOME`)
 	if err != nil || !strings.HasPrefix(out, temp) {
 		t.Fatalf("%q, %v", out, err)
 	}
@@ -140,7 +141,7 @@ func TestPrivateHome(t *testing.T) {
 		{`rm -r ~/tools ~/.cache; ln -s "` + home + `" ~/.cache && ln -s "` + home + `/secret" ~/tools; echo set`, "set"},
 		{`ls ~/.cache/ 2>&1 || echo closed`, "closed"},
 	} {
-		if out, err, _ := wrapped(t, p, c.line); err != nil || !strings.Contains(out, c.want) {
+		if out, _, err := wrapped(t, p, c.line); err != nil || !strings.Contains(out, c.want) {
 			t.Errorf("%s: %q, %v, want %q", c.line, out, err, c.want)
 		}
 		if err := os.MkdirAll(home+"/.cache/x/y", 0o755); err != nil { // so that there is something to link next
