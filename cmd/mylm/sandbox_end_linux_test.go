@@ -88,7 +88,10 @@ func TestNothingSurvives(t *testing.T) {
 					t.Errorf("exit %s, want %s", code, e.code)
 				}
 				if e.end == syscall.SIGKILL {
-					eventually(t, func() bool { return running(t, w) == 0 })
+					eventually(t, func() bool {
+						left, err := os.ReadDir(c.base + "/tmp")
+						return running(t, w) == 0 && err == nil && len(left) == 0
+					})
 				} else if n := running(t, w); n > 0 {
 					t.Errorf("%d processes are left", n)
 				}
