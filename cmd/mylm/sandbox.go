@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -62,10 +63,14 @@ func ptr[T any](v T) *T { return &v }
 // exitNotFound is what a shell says of a program that is not there.
 const exitNotFound = 127
 
+// stuck is how long processes may take to die before this one goes all the same.
+const stuck = 5 * time.Second
+
 // inSandbox runs a program on the streams of this one.
 func inSandbox(ctx context.Context, s streams, policy *sandbox.Policy, args []string) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	cmd.WaitDelay = stuck
 	if cmd.Err != nil {
 		return &failure{code: exitNotFound, name: "not_found", err: fmt.Errorf("%s cannot be run: %w", echoed(args[0]), cmd.Err)}
 	}

@@ -17,17 +17,31 @@ import (
 )
 
 // running counts the living processes with this word among their arguments.
-func running(t *testing.T, word string) (n int) {
+func running(t *testing.T, word string) int {
+	t.Helper()
+	return len(living(t, word))
+}
+
+// clean kills, at the end of a test that failed, what should be dead.
+func clean(t *testing.T, word string) {
+	t.Cleanup(func() {
+		for _, pid := range living(t, word) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+}
+
+func living(t *testing.T, word string) (pids []int) {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	check(t, err)
 	for _, path := range paths {
 		line, err := os.ReadFile(path) // empty for the dead
 		if err == nil && bytes.Contains(line, []byte(word)) {
-			n++
+			pids = append(pids, number(strings.Split(path, "/")[2]))
 		}
 	}
-	return n
+	return pids
 }
 
 // brood starts processes in every way that leaves a parent, says "ready", and
@@ -65,6 +79,7 @@ func TestNothingSurvives(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				w := word()
+				clean(t, w)
 				_ = os.Remove(c.ws + "/fifo")
 				cmd := c.command(c.mylm, "sandbox", "--", "env", "WORD="+w, "sh", "-c", brood+e.more)
 				r, out, err := os.Pipe()
@@ -104,6 +119,7 @@ func TestNothingSurvives(t *testing.T) {
 func TestForkBombEnds(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
 		w := word()
+		clean(t, w)
 		cmd := c.command(c.mylm, "sandbox", "--", "sh", "-c", `
 			for n in 1 2 3 4 5 6 7 8; do (setsid sh -c 'while :; do (sleep `+w+` &); (sleep 0 &); done' 2>/dev/null &); done
 			echo ready; sleep 1000`)
