@@ -107,7 +107,7 @@ func TestEndlessOutput(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	var seen, looked, most uint64
 	ctx := tools.WithProgress(t.Context(), func(text string) {
-		if seen += uint64(len(text)); seen-looked > 64<<20 {
+		if seen += uint64(len(text)); seen-looked > 4<<20 {
 			runtime.ReadMemStats(&now)
 			most, looked = max(most, now.HeapInuse), seen
 		}
