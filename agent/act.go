@@ -247,7 +247,9 @@ func canonical(args json.RawMessage) string {
 }
 
 // foreign reports whether the words of a result may be a stranger's.
-func foreign(origin string) bool { return origin != "" && origin != tools.Workspace }
+func foreign(origin string) bool {
+	return origin != "" && origin != tools.Workspace && origin != tools.Memory
+}
 
 // count keeps the breakers up to date and trips them.
 func (r *run) count(a *attempt) {

@@ -74,13 +74,14 @@ const (
 	Workspace = "workspace" // files of the workspace and commands run in it
 	Outside   = "outside"   // files outside the workspace
 	Web       = "web"       // pages fetched from elsewhere
-	Memory    = "memory"    // what was said and done before
+	Memory    = "memory"    // what was said before about the same project
+	Elsewhere = "elsewhere" // what was said about other projects, and what tools once found out
 )
 
 // Result is what a call gives back.
 type Result struct {
 	Text      string // for the model
-	Origin    string // whose words Text is: Workspace, Outside, Web, Memory; "" is the tool's own
+	Origin    string // whose words Text is: Workspace, Outside, Web, Memory, Elsewhere; "" is the tool's own
 	ExitCode  *int   // of a program that was run
 	Truncated bool   // Text is not all there was
 }

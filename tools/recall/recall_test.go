@@ -91,7 +91,8 @@ func TestSearchMemory(t *testing.T) {
 		if !o.Success() || !strings.Contains(o.Text, tt.want) || tt.not != "" && strings.Contains(o.Text, tt.not) {
 			t.Errorf("%s: %s\n%s", tt.name, o.Error, o.Text)
 		}
-		if tt.name != "nothing" && o.Origin != tools.Memory {
+		origin := map[string]string{"nothing": "", "all projects": tools.Elsewhere}
+		if want, ok := origin[tt.name]; ok && o.Origin != want || !ok && o.Origin != tools.Memory {
 			t.Errorf("%s: the origin is %q", tt.name, o.Origin)
 		}
 	}

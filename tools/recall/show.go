@@ -29,6 +29,9 @@ func (r *recaller) show(order string, all []shown) tools.Result {
 		fmt.Fprintf(&b, "%d memories, %s:\n", len(all), order)
 	}
 	for i, m := range all {
+		if m.Project != r.Project || m.Kind == memory.Tool { // a tool may have shown what strangers wrote
+			result.Origin = tools.Elsewhere
+		}
 		text := m.Text
 		if len(text) > rooms[i] {
 			text = around(text, m.words, rooms[i])

@@ -176,7 +176,11 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	case text == "" && err == nil:
 		text = "(no output)"
 	}
-	return tools.Result{Text: text, Origin: tools.Workspace, ExitCode: code, Truncated: cut}, err
+	origin := tools.Workspace
+	if given, _ := tools.Granted(ctx); given&tools.Leaves != 0 {
+		origin = tools.Outside
+	}
+	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut}, err
 }
 
 // timeoutError says that a command took too long.

@@ -52,6 +52,17 @@ func run(t *testing.T, o shell.Options, command string) tools.Outcome {
 	return out
 }
 
+// What a command reads elsewhere is not the workspace's.
+func TestOriginOfWhatIsRead(t *testing.T) {
+	elsewhere := filepath.Join(t.TempDir(), "note")
+	if err := os.WriteFile(elsewhere, []byte("words\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, shell.Options{Dir: t.TempDir()}, "cat "+elsewhere); out.Text != "words" || out.Origin != tools.Outside {
+		t.Errorf("%q is of %q", out.Text, out.Origin)
+	}
+}
+
 func TestOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		name, command, text, err string
