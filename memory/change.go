@@ -42,7 +42,7 @@ func (s *Store) Edit(ctx context.Context, id, text string) (Document, error) {
 }
 
 // All is the filter that Forget takes for everything.
-var All = Filter{Before: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+var All = Filter{Everything: true}
 
 // Forget deletes what a filter selects, with every trace in the index, and
 // says how many that were. A document that one of them superseded counts
@@ -178,22 +178,20 @@ func supersede(ctx context.Context, tx *sql.Tx, was row, replacement string) err
 }
 
 // noCircle follows the corrections of a document: if they led back to the one
-// that it is to correct, neither would be found.
+// that it is to correct, neither would be found. It ends, too, in a file that
+// holds a circle already.
 func noCircle(ctx context.Context, tx *sql.Tx, was, is row) error {
-	for at := is; ; {
-		if at.num == was.num {
-			return fmt.Errorf("%s cannot correct %s, which corrects it already", is.ID, was.ID)
-		}
-		next, err := oneRow(ctx, tx, "num = (SELECT superseded_by FROM documents WHERE num = ?)", at.num)
-		if errors.Is(err, ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		at = next
+	var circle bool
+	err := tx.QueryRowContext(ctx, `WITH RECURSIVE corrections(num) AS (VALUES (?1) UNION
+			SELECT superseded_by FROM documents JOIN corrections USING (num) WHERE superseded_by IS NOT NULL)
+		SELECT EXISTS (SELECT 1 FROM corrections WHERE num = ?2)`, is.num, was.num).Scan(&circle)
+	if err == nil && circle {
+		err = fmt.Errorf("%w: %s cannot correct %s, which corrects it already", errCircle, is.ID, was.ID)
 	}
+	return err
 }
+
+var errCircle = errors.New("corrections in a circle")
 
 // changed tells all caches that more than the number of documents changed.
 func changed(ctx context.Context, tx *sql.Tx) error {

@@ -100,7 +100,7 @@ func FromChromem(record map[string]any) ([]Document, error) {
 		Role: str(record, "role"), Speaker: str(record, "speaker"), Session: cmp.Or(str(record, "session"), str(record, "session_id"), str(record, "conversation_id")),
 		Project: str(record, "project")}
 	for _, field := range []string{"time", "timestamp", "created_at", "date"} {
-		if at, err := parseTime(str(record, field)); err == nil {
+		if at, err := timeOf(record, field); err == nil && !at.IsZero() {
 			d.Time = at
 			break
 		}

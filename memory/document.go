@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -44,8 +45,8 @@ type Document struct {
 	Session string `json:"session,omitempty"`
 	// Project is what the conversation was about, usually a directory.
 	Project string `json:"project,omitempty"`
-	// Time is when it was said, in UTC, to the microsecond. Add takes the
-	// present if it is zero.
+	// Time is when it was said, in UTC, to the microsecond, in the years 1 to
+	// 9999. Add takes the present if it is zero.
 	Time time.Time `json:"time"`
 	// Source is where the text comes from: a command, a file, another program.
 	Source string `json:"source,omitempty"`
@@ -95,6 +96,9 @@ func (d Document) clean(now time.Time) (Document, error) {
 	if d.Last.Before(d.Time) {
 		d.Last = d.Time
 	}
+	if err := cmp.Or(checkTime(d.Time), checkTime(d.Last)); err != nil {
+		return d, err
+	}
 	d.Time, d.Last = instant(d.Time.UnixMicro()), instant(d.Last.UnixMicro())
 	d.Count = max(d.Count, 1)
 	return d, nil
@@ -105,8 +109,6 @@ func (d Document) clean(now time.Time) (Document, error) {
 func valid(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
-
-func instant(micro int64) time.Time { return time.UnixMicro(micro).UTC() }
 
 // hash is equal for documents that say the same. It also tells whether a text
 // that was read from a damaged file is the one that was written.

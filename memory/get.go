@@ -25,6 +25,9 @@ type Filter struct {
 	// History selects documents that were superseded, too. List leaves them out
 	// without it; Forget never does.
 	History bool
+	// Everything says that a filter without other fields is meant to select
+	// all. Forget asks for it; elsewhere it changes nothing.
+	Everything bool
 }
 
 // columns are what scan reads.
@@ -165,7 +168,7 @@ func documents(all []row) []Document {
 	return out
 }
 
-// where is the condition of a filter, without History.
+// where is the condition of a filter, without History and Everything.
 func (f Filter) where() (where string, args []any) {
 	where = "true"
 	in := func(column string, values ...string) {
@@ -209,7 +212,8 @@ func (f Filter) where() (where string, args []any) {
 	return where, args
 }
 
+// empty tells whether a filter selects everything without saying so.
 func (f Filter) empty() bool {
 	where, _ := f.where()
-	return where == "true"
+	return where == "true" && !f.Everything
 }

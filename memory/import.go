@@ -3,7 +3,9 @@ package memory
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,17 +22,20 @@ type Imported struct {
 	Added   int // documents that were not there
 	Known   int // documents that were there
 	Skipped int // records without a text
+	Circles int // corrections that were left out, because they lead back to what they correct
 }
 
 // Import reads JSON Lines, or one JSON array, and adds what m makes of each
 // record. Without m it reads what Export wrote. Documents are added as by Add:
-// secrets are taken out, and one whose ID is there stays as it is, so that an
-// import that ended early can be made again.
+// secrets are taken out, and one whose ID is there stays as it is. One without
+// an ID gets one that its text, source, session and time make, and how often
+// the same was in the file before. So an import that ended early, or a file that
+// grew, can be imported again; what was added otherwise is not looked at.
 //
 // Records without a text are left out; if all are, that is ErrEmpty. Import
 // works in portions: after an error those that came before are stored.
 func (s *Store) Import(ctx context.Context, r io.Reader, m Mapping) (Imported, error) {
-	in := importer{store: s, mapping: m, corrections: map[string]string{}}
+	in := importer{store: s, mapping: m, said: map[[sha256.Size]byte]uint64{}}
 	if m == nil {
 		in.mapping = own
 	}
@@ -51,9 +56,13 @@ type importer struct {
 	store       *Store
 	mapping     Mapping
 	pending     []Document
-	corrections map[string]string
+	corrections []correction                 // in the order of the file
+	said        map[[sha256.Size]byte]uint64 // how often, of documents without an ID
 	done        Imported
 }
+
+// correction is the ID of a document and that of the one that supersedes it.
+type correction struct{ old, by string }
 
 func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 	buffered := bufio.NewReader(r)
@@ -108,6 +117,7 @@ func (in *importer) add(ctx context.Context, record map[string]any) error {
 	}
 	taken := 0
 	for _, d := range made {
+		timed := !d.Time.IsZero()
 		d, err := d.clean(in.store.now())
 		if errors.Is(err, ErrEmpty) {
 			continue
@@ -116,8 +126,12 @@ func (in *importer) add(ctx context.Context, record map[string]any) error {
 			return err
 		}
 		taken++
-		if d.SupersededBy != "" && d.ID != "" {
-			in.corrections[d.ID], d.SupersededBy = d.SupersededBy, ""
+		if d.ID == "" {
+			d.ID = in.name(d, timed)
+		}
+		if d.SupersededBy != "" {
+			in.corrections = append(in.corrections, correction{d.ID, d.SupersededBy})
+			d.SupersededBy = ""
 		}
 		in.pending = append(in.pending, d)
 	}
@@ -128,6 +142,22 @@ func (in *importer) add(ctx context.Context, record map[string]any) error {
 		return nil
 	}
 	return in.flush(ctx)
+}
+
+// name makes the ID of a document whose record has none: the same whenever the
+// record is imported, and another one for each time that the same is said.
+func (in *importer) name(d Document, timed bool) string {
+	h := sha256.New()
+	h.Write(d.hash())
+	for _, s := range []string{d.Source, d.Session} {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	if timed { // else it is when it was imported
+		fmt.Fprint(h, d.Time.UnixMicro())
+	}
+	same := [sha256.Size]byte(h.Sum(nil))
+	in.said[same]++
+	return derivedID(sha256.Sum256(binary.LittleEndian.AppendUint64(same[:], in.said[same])))
 }
 
 // flush stores what is pending.
@@ -172,15 +202,39 @@ func (in *importer) supersede(ctx context.Context) error {
 	if len(in.corrections) == 0 {
 		return nil
 	}
-	return in.store.update(ctx, func(tx *sql.Tx) error {
-		for old, by := range in.corrections {
-			if _, err := tx.ExecContext(ctx, `UPDATE documents SET superseded_by = (SELECT num FROM documents WHERE id = ?)
-				WHERE id = ? AND superseded_by IS NULL AND id != ?`, by, old, by); err != nil {
+	circles := 0
+	err := in.store.update(ctx, func(tx *sql.Tx) error {
+		for _, c := range in.corrections {
+			err := correct(ctx, tx, c)
+			if errors.Is(err, errCircle) {
+				circles++
+			} else if err != nil && !errors.Is(err, ErrNotFound) {
 				return err
 			}
 		}
 		return changed(ctx, tx)
 	})
+	if err == nil {
+		in.done.Circles = circles
+	}
+	return err
+}
+
+// correct writes down one correction.
+func correct(ctx context.Context, tx *sql.Tx, c correction) error {
+	old, err := byID(ctx, tx, c.old)
+	if err != nil || old.SupersededBy != "" {
+		return err
+	}
+	by, err := byID(ctx, tx, c.by)
+	if err != nil {
+		return err
+	}
+	if err := noCircle(ctx, tx, old, by); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE documents SET superseded_by = ? WHERE num = ?", by.num, old.num)
+	return err
 }
 
 // own is the mapping of what Export writes.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 )
 
 // Fields names the fields of a record that hold the parts of a document. An
@@ -19,7 +18,8 @@ type Fields struct {
 }
 
 // Mapping makes a document of each record. Numbers are taken as they are
-// written; a time is in RFC 3339, with or without a zone, or Unix seconds.
+// written; a time is what ParseTime reads, in UTC where it names no zone, or any
+// number since 1970.
 func (f Fields) Mapping() Mapping {
 	return func(record map[string]any) ([]Document, error) {
 		d := f.Default
@@ -48,9 +48,9 @@ func (f Fields) Mapping() Mapping {
 				d.Tags = append(d.Tags[:len(d.Tags):len(d.Tags)], fmt.Sprint(tag))
 			}
 		}
-		var err error
-		if at := str(record, f.Time); at != "" {
-			d.Time, err = parseTime(at)
+		at, err := timeOf(record, f.Time)
+		if !at.IsZero() {
+			d.Time = at
 		}
 		return []Document{d}, err
 	}
@@ -67,19 +67,6 @@ func str(record map[string]any, field string) string {
 	return ""
 }
 
-// parseTime reads the forms of time that are found in files.
-func parseTime(s string) (time.Time, error) {
-	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
-		if t, err := time.Parse(form, s); err == nil {
-			return t, nil
-		}
-	}
-	if seconds, err := json.Number(s).Float64(); err == nil {
-		return time.UnixMicro(int64(seconds * 1e6)), nil
-	}
-	return time.Time{}, fmt.Errorf("%.40q is no time: write it as 2006-01-02T15:04:05Z", s)
-}
-
 // LLMLogs is the mapping of what the command "llm logs --json" prints: each
 // record is a prompt and its response, which become two documents.
 func LLMLogs(record map[string]any) ([]Document, error) {
@@ -87,11 +74,9 @@ func LLMLogs(record map[string]any) ([]Document, error) {
 	if model := str(record, "model"); model != "" {
 		base.Source = "llm " + model
 	}
-	if at := str(record, "datetime_utc"); at != "" {
-		var err error
-		if base.Time, err = parseTime(at); err != nil {
-			return nil, err
-		}
+	var err error
+	if base.Time, err = timeOf(record, "datetime_utc"); err != nil {
+		return nil, err
 	}
 	var made []Document
 	for _, turn := range []struct{ field, role string }{{"prompt", "user"}, {"response", "assistant"}} {

@@ -183,10 +183,8 @@ func day(c *cli.Context, flag string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	for _, form := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(form, s, time.Local); err == nil {
-			return t, nil
-		}
+	if t, err := memory.ParseTime(s, time.Local); err == nil {
+		return t, nil
 	}
 	return time.Time{}, usageError("--%s is %q; write a date like 2026-01-31, or a time like \"2026-01-31 14:00\"", flag, echoed(s))
 }

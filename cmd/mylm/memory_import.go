@@ -33,7 +33,7 @@ encrypted export, or a database of chromem-go's, as a directory or exported:
 
 A part of a memory is one of: ` + strings.Join(fieldNames, ", ") + `.
 text may be given more than once. What is there already stays as it is, so that an
-import can be repeated.`,
+import can be repeated, also of records without an id, and of a file that grew.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "mylm, llm or chromem", Value: "mylm"},
 			&cli.StringSliceFlag{Name: "map", Usage: "`PART=FIELD`: take a part of the memory from this field of a record (repeatable)"},
@@ -74,7 +74,7 @@ func (r *remembering) importFile(ctx context.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		return printJSON(r.streams.out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped})
+		return printJSON(r.streams.out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "circles": done.Circles})
 	}
 	text := fmt.Sprintf("%s read, %s added", plural(done.Records, "record"), plural(done.Added, "document"))
 	if done.Known > 0 {
@@ -82,6 +82,9 @@ func (r *remembering) importFile(ctx context.Context) error {
 	}
 	if done.Skipped > 0 {
 		text += fmt.Sprintf(", %d without a text left out", done.Skipped)
+	}
+	if done.Circles > 0 {
+		text += fmt.Sprintf(", %s left out that would close a circle", plural(done.Circles, "correction"))
 	}
 	if n := in.broken.Load(); n > 0 {
 		text += fmt.Sprintf("; %s of the database cannot be read", plural(int(n), "file"))

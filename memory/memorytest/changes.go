@@ -70,6 +70,9 @@ func forgets(t *testing.T, s *suite) {
 	if got := found(t, s, memory.Query{Text: "five"}); !slices.Equal(got[:1], fresh) {
 		t.Errorf("what was added after Forget: %v, want %v first", got, fresh)
 	}
+	if n, err := s.Forget(t.Context(), memory.Filter{Everything: true, Projects: []string{"nothing"}}); n != 0 || err != nil {
+		t.Errorf("Forget of everything in a project that there is not = %d, %v", n, err)
+	}
 	if n, err := s.Forget(t.Context(), memory.All); n != 2 || err != nil {
 		t.Errorf("Forget(All) = %d, %v", n, err)
 	}
@@ -138,6 +141,32 @@ func supersedes(t *testing.T, s *suite) {
 	}
 }
 
+// circles imports corrections that go round, which leave nothing to be found.
+func circles(t *testing.T, s *suite) {
+	const in = `{"id":"a","text":"heron","superseded_by":"b"}
+		{"id":"b","text":"kestrel","superseded_by":"d"}
+		{"id":"c","text":"merlin"}
+		{"id":"d","text":"osprey","superseded_by":"a"}`
+	did, err := s.Import(t.Context(), strings.NewReader(in), nil)
+	if want := (memory.Imported{Records: 4, Added: 4, Circles: 1}); err != nil || did != want {
+		t.Fatalf("Import of a circle = %+v, %v, want %+v", did, err, want)
+	}
+	for id, want := range map[string]string{"a": "b", "b": "d", "d": ""} {
+		if got := s.get(t, id).SupersededBy; got != want {
+			t.Errorf("%s is superseded by %q, want %q", id, got, want)
+		}
+	}
+	if err := s.Supersede(t.Context(), "c", "a"); err != nil {
+		t.Errorf("Supersede by one of them: %v", err)
+	}
+	if _, err := s.Import(t.Context(), strings.NewReader(`{"id":"d","text":"osprey","superseded_by":"c"}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.get(t, "d").SupersededBy; got != "" {
+		t.Errorf("an import closed a circle with what was there: d is superseded by %q", got)
+	}
+}
+
 func secrets(t *testing.T, s *suite) {
 	d := s.add(t, memory.Document{Text: "deploy with AKIAIOSFODNN7EXAMPLE today", Tags: []string{"password=hunter2"}})[0]
 	for _, got := range []memory.Document{d, s.get(t, d.ID)} {
@@ -180,6 +209,42 @@ func exports(t *testing.T, s *suite) {
 	var few bytes.Buffer
 	if n, err := s.Export(t.Context(), &few, memory.Filter{IDs: ids[:1]}); n != 1 || err != nil {
 		t.Errorf("Export of one = %d, %v", n, err)
+	}
+}
+
+// nameless imports records without an id.
+func nameless(t *testing.T, s *suite) {
+	s.notes(t, memory.Document{Session: "s"}, "yes") // recorded here, which an import does not count
+	const first = `{"text":"yes","session":"s"} {"text":"a question","session":"s"} {"text":"yes","session":"s"} {"text":"yes","session":"t"} {"text":"yes","session":"s","time":"2026-01-02T03:04:05Z"}`
+	const more = first + ` {"text":"yes","session":"s"}`
+	exported := func() string {
+		var out bytes.Buffer
+		if _, err := s.Export(t.Context(), &out, memory.Filter{}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	before := ""
+	for i, tt := range []struct {
+		in   string
+		want memory.Imported
+	}{{first, memory.Imported{Records: 5, Added: 5}}, {first, memory.Imported{Records: 5, Known: 5}}, {more, memory.Imported{Records: 6, Added: 1, Known: 5}}} {
+		did, err := s.Import(t.Context(), strings.NewReader(tt.in), nil)
+		if err != nil || did != tt.want {
+			t.Errorf("import %d = %+v, %v, want %+v", i, did, err, tt.want)
+		}
+		if now := exported(); i == 1 && now != before {
+			t.Errorf("the same file again makes\n%s of\n%s", now, before)
+		} else {
+			before = now
+		}
+	}
+	if strings.Contains(before, `"count":2`) {
+		t.Errorf("an import counted up:\n%s", before)
+	}
+	last := s.notes(t, memory.Document{}, "recorded after an import")[0]
+	if next := s.notes(t, memory.Document{}, "recorded next")[0]; next <= last {
+		t.Errorf("after an import IDs do not ascend: %s, %s", last, next)
 	}
 }
 

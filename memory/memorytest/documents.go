@@ -50,6 +50,15 @@ func cleaning(t *testing.T, s *suite) {
 	if _, err := s.Add(t.Context(), memory.Document{Text: strings.Repeat("x", memory.MaxText+1)}); err == nil {
 		t.Error("Add took a text that is too long")
 	}
+	for _, d := range []memory.Document{
+		{Text: "x", Time: time.UnixMilli(1_700_000_000_000_000)}, {Text: "x", Time: time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{Text: "x", Time: day, Last: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{Text: "x", Time: time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -2*3600))}, {Text: "x", Time: time.Unix(1<<60, 0)},
+	} {
+		if _, err := s.Add(t.Context(), d); err == nil || !strings.Contains(err.Error(), "year") {
+			t.Errorf("Add of what was said at %v, last %v: %v", d.Time, d.Last, err)
+		}
+	}
 	if st, err := s.Stats(t.Context()); err != nil || st.Documents != 0 {
 		t.Errorf("after Add failed there are %d documents, %v; want none", st.Documents, err)
 	}

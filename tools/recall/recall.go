@@ -120,10 +120,8 @@ func (r *recaller) parseTime(field, s string) (time.Time, error) {
 	if s = strings.TrimSpace(s); s == "" {
 		return time.Time{}, nil
 	}
-	for _, form := range []string{time.DateOnly, time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(form, s, r.Location); err == nil {
-			return t, nil
-		}
+	if t, err := memory.ParseTime(s, r.Location); err == nil {
+		return t, nil
 	}
 	return time.Time{}, fmt.Errorf("%s is %.40q; write a date like 2026-01-31", field, s)
 }
