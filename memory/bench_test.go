@@ -176,11 +176,21 @@ func BenchmarkForget(b *testing.B) {
 	}
 }
 
+// BenchmarkRedact has a usual text, and those that would take longest if a place
+// were looked at again and again.
 func BenchmarkRedact(b *testing.B) {
-	text := strings.Repeat("The build of 9fceb02d0ae598e95dc970b74767f19372d61af8 at 10:42 set LOG=debug; see https://example.com/a?b=c. ", 100)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		memory.Redact(text)
+	for name, line := range map[string]string{
+		"usual": "The build of 9fceb02d0ae598e95dc970b74767f19372d61af8 at 10:42 set LOG=debug; see https://example.com/a?b=c. ",
+		"names": "token=token=", "quotes": `token="token='`, "blocks": "-----BEGIN PRIVATE KEY-----", "labels": "-----BEGIN ", "colons": "password: x ",
+		"prefixes": "SG.SG.", "urls": "://a:b", "putty": "Private-Lines: 1\nA", "tags": "<password>", "commands": "curl -u a ", "escapes": `\n\n`, "JWT": "eyJaaaaaaa.",
+	} {
+		text := strings.Repeat(line, 1+(1<<20)/len(line))
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				memory.Redact(text)
+			}
+		})
 	}
 }
 

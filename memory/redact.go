@@ -7,19 +7,17 @@ import (
 
 // Redact takes secrets out of a text: blocks of private keys, keys and tokens
 // that are known by their form, values that are given to a name such as
-// password, tokens after Bearer, passwords in URLs. Each becomes a marker such
-// as [redacted: password]. It returns the kinds of what was found.
+// password or API_KEY, what follows Bearer and Basic in headers, passwords and
+// tokens in URLs, and passwords that are options of well-known commands. Each
+// becomes a marker such as [redacted: password]. It returns the kinds of what
+// was found. The time that it takes grows with the length of the text.
 //
 // What looks random and has no such sign stays: hashes of commits, UUIDs,
 // checksums. Add, Edit and Import call it; it is here for others that write.
 func Redact(text string) (clean string, found []string) {
 	r := redactor{text: text}
 	r.blocks()
-	r.tokens()
-	r.webTokens()
-	r.schemes()
-	r.assignments()
-	r.urls()
+	r.scan()
 	if len(r.spans) == 0 {
 		return text, nil
 	}
@@ -49,152 +47,134 @@ type span struct {
 }
 
 type redactor struct {
-	text  string
-	spans []span
+	text    string
+	spans   []span
+	command *command // of the line that is looked at
 }
 
 func (r *redactor) add(start, end int, kind string) {
 	r.spans = append(r.spans, span{start, end, kind})
 }
 
-// each calls f with where each occurrence of literal begins.
-func (r *redactor) each(literal string, f func(at int)) {
-	for at := 0; ; at += len(literal) {
-		i := strings.Index(r.text[at:], literal)
+// class says what a byte may begin.
+type class uint8
+
+const (
+	plain   class = iota
+	inWord        // a token, the name of a command, Bearer
+	dash          // an option
+	sign          // a value
+	tag           // a value in XML
+	newLine       // or a pipe: another command
+	escape        // of a line's end, in a string of JSON
+)
+
+var classes = func() (t [256]class) {
+	for c := range t {
+		if alnum(byte(c)) || c == '_' {
+			t[c] = inWord
+		}
+	}
+	t['-'], t['='], t[':'], t['>'], t['\n'], t['|'], t['\\'] = dash, sign, sign, tag, newLine, newLine, escape
+	return t
+}()
+
+// scan goes through the text once. Whatever looks at a place says where to go
+// on: behind what it took, else at the next byte or the end of the word. What is
+// not taken is not looked at farther than maxValue ahead, so that no text takes
+// more than its length deserves.
+func (r *redactor) scan() {
+	for at := 0; at < len(r.text); {
+		switch classes[r.text[at]] {
+		case inWord:
+			at = r.word(at)
+		case dash:
+			at = r.flag(at)
+		case sign:
+			at = r.sign(at)
+		case tag:
+			at = r.element(at)
+		case newLine:
+			if at == 0 || r.text[at-1] != '\\' {
+				r.command = nil
+			}
+			at++
+		case escape:
+			at++
+			if at < len(r.text) && strings.IndexByte("nrt", r.text[at]) >= 0 {
+				at++
+			}
+		default:
+			at++
+		}
+	}
+}
+
+// blocks finds private keys in PEM and PGP armour, and those of PuTTY. One
+// without an end goes to the end of the text: it was cut.
+func (r *redactor) blocks() {
+	const begin, end, lines = "-----BEGIN ", "-----END ", "Private-Lines: "
+	for at := 0; ; {
+		i := strings.Index(r.text[at:], begin)
+		if i < 0 {
+			break
+		}
+		start := at + i
+		at = start + len(begin)
+		label, _, ok := strings.Cut(r.text[at:min(len(r.text), at+70)], "-----")
+		if !ok || !strings.Contains(label, "PRIVATE KEY") {
+			continue
+		}
+		stop := len(r.text)
+		if i := strings.Index(r.text[at:], end+label+"-----"); i >= 0 {
+			stop = at + i + len(end+label+"-----")
+		}
+		r.add(start, stop, "private key")
+		at = stop
+	}
+	for at := 0; ; {
+		i := strings.Index(r.text[at:], lines)
 		if i < 0 {
 			return
 		}
-		at += i
-		f(at)
+		start := run(r.text, at+i+len(lines), isDigit)
+		at = run(r.text, start, func(c byte) bool { return alnum(c) || strings.IndexByte("+/=\r\n", c) >= 0 })
+		if next := strings.LastIndexByte(r.text[start:at], '\n'); next > 0 && strings.HasPrefix(r.text[at:], "-MAC") {
+			at = start + next // the word Private of the line behind
+		}
+		if body := start + len(r.text[start:at]) - len(strings.TrimLeft(r.text[start:at], "\r\n")); at-body >= 16 {
+			r.add(body, at, "private key")
+		}
 	}
 }
 
-// blocks finds private keys in PEM and PGP armour. One without an end goes to
-// the end of the text: it was cut.
-func (r *redactor) blocks() {
-	const begin, end = "-----BEGIN ", "-----END "
-	r.each(begin, func(at int) {
-		rest := r.text[at+len(begin):]
-		label, body, ok := strings.Cut(rest, "-----")
-		if !ok || len(label) > 64 || !strings.Contains(label, "PRIVATE KEY") {
-			return
-		}
-		stop := len(r.text)
-		if i := strings.Index(body, end+label+"-----"); i >= 0 {
-			stop = len(r.text) - len(body) + i + len(end+label+"-----")
-		}
-		r.add(at, stop, "private key")
-	})
-}
-
-// token is a form of secret that begins with something unmistakable.
-type token struct {
-	prefix, kind string
-	alphabet     func(byte) bool
-	least        int  // characters after the prefix
-	mixed        bool // some of it must be an unbroken mix of letters and digits, as no name is
-}
-
-// The forms are those that the issuers document, and that scanners of
-// repositories look for.
-var tokens = []token{
-	{"AKIA", "AWS key", upperDigit, 16, false},
-	{"ASIA", "AWS key", upperDigit, 16, false},
-	{"ABIA", "AWS key", upperDigit, 16, false},
-	{"ACCA", "AWS key", upperDigit, 16, false},
-	{"ghp_", "GitHub token", alnum, 36, false},
-	{"gho_", "GitHub token", alnum, 36, false},
-	{"ghu_", "GitHub token", alnum, 36, false},
-	{"ghs_", "GitHub token", alnum, 36, false},
-	{"ghr_", "GitHub token", alnum, 36, false},
-	{"github_pat_", "GitHub token", wordy, 22, false},
-	{"glpat-", "GitLab token", wordy, 20, false},
-	{"xoxa-", "Slack token", wordy, 10, false},
-	{"xoxb-", "Slack token", wordy, 10, false},
-	{"xoxe-", "Slack token", wordy, 10, false},
-	{"xoxp-", "Slack token", wordy, 10, false},
-	{"xoxr-", "Slack token", wordy, 10, false},
-	{"xoxs-", "Slack token", wordy, 10, false},
-	{"xapp-", "Slack token", wordy, 10, false},
-	{"hooks.slack.com/services/", "Slack token", pathy, 20, false},
-	{"sk-", "API key", wordy, 20, true},
-	{"gsk_", "API key", alnum, 20, true},
-	{"xai-", "API key", alnum, 20, true},
-	{"hf_", "API key", alnum, 30, true},
-	{"AIza", "API key", wordy, 35, false},
-	{"ya29.", "API key", wordy, 20, false},
-	{"sk_live_", "API key", alnum, 16, false},
-	{"sk_test_", "API key", alnum, 16, false},
-	{"rk_live_", "API key", alnum, 16, false},
-	{"whsec_", "API key", alnum, 16, false},
-	{"npm_", "API key", alnum, 36, false},
-	{"pypi-AgE", "API key", wordy, 50, false},
-	{"dop_v1_", "API key", alnum, 64, false},
-	{"SG.", "API key", pathy, 60, true},
-}
-
-func (r *redactor) tokens() {
-	for _, t := range tokens {
-		r.each(t.prefix, func(at int) {
-			if at > 0 && wordy(r.text[at-1]) {
-				return
-			}
-			start := at + len(t.prefix)
-			end := run(r.text, start, t.alphabet)
-			if end-start >= t.least && (!t.mixed || mixed(r.text[start:end], 16)) {
-				r.add(at, end, t.kind)
-			}
-		})
+// sign looks at what = or : is part of: a token of Telegram's, a URL, or a
+// value that is given to a name.
+func (r *redactor) sign(at int) (next int) {
+	if strings.HasPrefix(r.text[at:], "://") {
+		return r.url(at + len("://"))
 	}
-}
-
-// webTokens finds JSON Web Tokens: two or three parts in base64, of which the
-// first two are objects.
-func (r *redactor) webTokens() {
-	const object = "eyJ" // {" in base64
-	r.each(object, func(at int) {
-		if at > 0 && wordy(r.text[at-1]) {
-			return
-		}
-		dot := run(r.text, at, wordy)
-		if dot-at < 10 || !strings.HasPrefix(r.text[dot:], "."+object) {
-			return
-		}
-		end := run(r.text, dot+1, wordy)
-		if strings.HasPrefix(r.text[end:], ".") {
-			end = run(r.text, end+1, wordy)
-		}
-		r.add(at, end, "JWT")
-	})
-}
-
-// schemes finds what follows Bearer in a header.
-func (r *redactor) schemes() {
-	for _, word := range []string{"Bearer ", "bearer ", "BEARER "} {
-		r.each(word, func(at int) {
-			start := at + len(word)
-			end := run(r.text, start, func(c byte) bool { return pathy(c) || strings.IndexByte("+~=", c) >= 0 })
-			if end-start >= 16 && strings.ContainsAny(r.text[start:end], "0123456789") {
-				r.add(start, end, "bearer token")
-			}
-		})
+	if end := r.telegram(at); end > 0 {
+		return end
 	}
+	return r.assignment(at)
 }
 
-// urls finds passwords in URLs: scheme://user:password@host.
-func (r *redactor) urls() {
-	r.each("://", func(at int) {
-		start := at + len("://")
-		end := run(r.text, start, func(c byte) bool { return c > ' ' && strings.IndexByte(`/?#"'<>`, c) < 0 })
-		host := strings.LastIndexByte(r.text[start:end], '@')
-		if host < 0 {
-			return
-		}
-		user, password, ok := strings.Cut(r.text[start:start+host], ":")
-		if ok && password != "" && !placeholder(password) {
-			r.add(start+len(user)+1, start+host, "password")
-		}
-	})
+// url finds secrets in scheme://user:password@host, and in https://token@host.
+func (r *redactor) url(start int) (next int) {
+	end := run(r.text, start, func(c byte) bool { return c > ' ' && strings.IndexByte(`/?#"'<>`, c) < 0 })
+	host := strings.LastIndexByte(r.text[start:end], '@')
+	if host < 0 {
+		return start
+	}
+	user, password, ok := strings.Cut(r.text[start:start+host], ":")
+	if r.token(start) == 0 && mixed(user, 16) {
+		r.add(start, start+len(user), "token")
+	}
+	if ok && password != "" && !placeholder(password) {
+		r.add(start+len(user)+1, start+host, "password")
+	}
+	return start + host
 }
 
 // run is where the characters of an alphabet end.

@@ -5,101 +5,167 @@ import (
 	"strings"
 )
 
-// Names whose values are secrets, without the signs that join words. Whatever
-// is called a password is one; of the others only a value that looks random.
-var (
-	passwordNames = []string{"password", "passwd", "passphrase", "passwort", "kennwort", "pwd"}
-	secretNames   = []string{"token", "secret", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "signingkey",
-		"encryptionkey", "credential", "credentials", "accountkey"}
-	// What is said about passwords, instead of one.
-	noPasswords = []string{"required", "optional", "string", "str", "bytes", "true", "false", "null", "none", "nil", "undefined",
-		"empty", "missing", "invalid", "wrong", "incorrect", "expired", "changed", "hidden", "yes", "no"}
-)
+// maxValue is how far a value is looked at to tell whether it is a secret. One
+// that is goes as a whole, however long.
+const maxValue = 128
 
-// assignments finds values that are given to a name: with = or :, quoted or
-// not, in code, in JSON, in a shell, in a connection string; and to a flag.
-func (r *redactor) assignments() {
-	for at := 0; at < len(r.text); at++ {
-		i := strings.IndexAny(r.text[at:], "=:-")
-		if i < 0 {
-			return
-		}
-		at += i
-		if r.text[at] == '-' {
-			at = r.flag(at)
-			continue
-		}
-		at = r.assignment(at)
-	}
-}
-
-// assignment looks at the name before and the value after a sign.
-func (r *redactor) assignment(sign int) (last int) {
-	name, plain := r.nameBefore(sign)
-	kind := secretKind(name)
+// assignment looks at the name before and the value after a sign: with = or :,
+// quoted or not, in code, in JSON, in a shell, in a connection string.
+func (r *redactor) assignment(at int) (next int) {
+	next = at + 1
+	raw, plain := r.nameBefore(at)
+	kind, sure := secretKind(raw)
 	if kind == "" {
-		return sign
+		return next
 	}
-	start := sign + 1
+	start := next
 	if start < len(r.text) && (r.text[start] == '=' || r.text[start] == '>') { // := => ==
 		start++
 	}
 	unspaced := start
-	for start < len(r.text) && (r.text[start] == ' ' || r.text[start] == '\t') {
+	for start < len(r.text) && start-unspaced < 64 && (r.text[start] == ' ' || r.text[start] == '\t') {
 		start++
 	}
-	value, quoted := r.value(start)
-	start, end := value.start, value.end
-	given := r.text[start:end]
-	tight := plain && start == unspaced && r.text[sign] == '='
-	alone := r.text[sign] == ':' && r.endsLine(end)
-	switch {
-	case placeholder(given), strings.EqualFold(squeeze(given), name):
-	case kind == "password" && !quoted && letters(given) && (!tight && !alone || r.inCall(end) || slices.Contains(noPasswords, strings.ToLower(given))):
-	case kind == "password" && len(given) < 4:
-	case kind != "password" && !random(given):
-	case !quoted && expression(given):
-	default:
-		r.add(start, end, kind)
-		return end - 1
+	if raw == signature && (at < 4 || strings.IndexByte("?&", r.text[at-4]) < 0) { // of a URL of Azure's
+		return next
 	}
-	return sign
+	value, quoted := r.value(start)
+	v := given{text: r.text[value.start:value.end], quoted: quoted, tight: plain && start == unspaced && r.text[at] == '='}
+	if end := r.token(value.start); end > 0 {
+		return end // its form says more
+	}
+	v.alone = r.text[at] == ':' && r.endsLine(value.end)
+	v.inCall = value.end < len(r.text) && (r.text[value.end] == ')' || r.text[value.end] == ',')
+	if strings.EqualFold(squeeze(v.text), squeeze(raw)) || !v.secret(kind, sure) {
+		return next
+	}
+	end := value.end
+	if !quoted {
+		end = run(r.text, end, unquoted)
+	}
+	r.add(value.start, end, kind)
+	return end
 }
 
-// flag looks at --password VALUE; with a sign between them it is an assignment.
-func (r *redactor) flag(at int) (last int) {
-	if !strings.HasPrefix(r.text[at:], "--") || at > 0 && r.text[at-1] > ' ' {
-		return at
+// given is a value and how it is given to its name.
+type given struct {
+	text   string
+	quoted bool
+	tight  bool // = without spaces, as in a shell or a URL
+	alone  bool // after : and at the end of its line
+	inCall bool // ) or , follows
+}
+
+// secret tells whether the value is a secret. Sure says that the name is one of
+// the environment, such as API_KEY, and not some name in a program.
+func (v given) secret(kind string, sure bool) bool {
+	switch {
+	case placeholder(v.text), !v.quoted && expression(v.text):
+		return false
+	case kind == "password":
+		if len(v.text) < 4 && !(sure && v.tight) {
+			return false
+		}
+		said := slices.Contains(noPasswords, strings.ToLower(v.text))
+		return v.quoted || !letters(v.text) || !v.inCall && !said && (v.tight || v.alone)
+	}
+	return random(v.text) || sure && (v.tight || v.quoted) && likely(v.text, v.quoted)
+}
+
+// likely tells whether a value without digits is a secret behind a name that
+// says so.
+func likely(s string, quoted bool) bool {
+	if len(s) < 8 || strings.ContainsAny(s, " \t") || strings.IndexByte("/.~@", s[0]) >= 0 || strings.Contains(s, "://") ||
+		slices.Contains(noPasswords, strings.ToLower(s)) {
+		return false
+	}
+	letter := func(c rune) bool { return c < 128 && isLetter(byte(c)) }
+	if !quoted {
+		return strings.IndexFunc(s, letter) >= 0
+	}
+	// In a program it may be the name of something: words, in lower case.
+	return strings.IndexFunc(s, func(c rune) bool { return 'A' <= c && c <= 'Z' }) >= 0 && strings.IndexFunc(s, letter) >= 0
+}
+
+// flag looks at --password VALUE, and at options of the command of the line;
+// with a sign between them it is an assignment.
+func (r *redactor) flag(at int) (next int) {
+	next = at + 1
+	if at > 0 && r.text[at-1] > ' ' {
+		return next
+	}
+	if end := r.option(at); end > 0 {
+		return end
+	}
+	if !strings.HasPrefix(r.text[at:], "--") {
+		return next
 	}
 	end := run(r.text, at+2, wordy)
-	kind := secretKind(squeeze(r.text[at+2 : end]))
-	if kind == "" || end >= len(r.text) || r.text[end] != ' ' {
-		return at + 1
+	if end-at > maxName || end >= len(r.text) || r.text[end] != ' ' {
+		return end
 	}
-	value, _ := r.value(end + 1)
-	given := r.text[value.start:value.end]
-	if strings.HasPrefix(given, "-") || placeholder(given) || kind != "password" && !random(given) || len(given) < 4 {
-		return at + 1
+	kind, _ := secretKind(r.text[at+2 : end])
+	if kind == "" {
+		return end
+	}
+	value, quoted := r.value(end + 1)
+	text := r.text[value.start:value.end]
+	if strings.HasPrefix(text, "-") || placeholder(text) || kind != "password" && !random(text) || len(text) < 4 {
+		return end
+	}
+	if !quoted {
+		value.end = run(r.text, value.end, unquoted)
 	}
 	r.add(value.start, value.end, kind)
-	return value.end - 1
+	return value.end
 }
 
-// nameBefore reads the name that ends before a sign, lower case and squeezed,
-// and tells whether nothing stands between them.
+// element looks at <password>VALUE</password>.
+func (r *redactor) element(at int) (next int) {
+	next = at + 1
+	start := at
+	for start > 0 && at-start < maxName && wordy(r.text[start-1]) {
+		start--
+	}
+	name := r.text[start:at]
+	kind, _ := secretKind(name)
+	if kind == "" || start == 0 || r.text[start-1] != '<' {
+		return next
+	}
+	length := strings.IndexByte(r.text[next:min(len(r.text), next+8*maxValue)], '<')
+	if length < 0 || !strings.HasPrefix(r.text[next+length:], "</"+name) {
+		return next
+	}
+	text := r.text[next : next+length]
+	if placeholder(text) || strings.TrimSpace(text) == "" || kind != "password" && !random(text) {
+		return next
+	}
+	r.add(next, next+length, kind)
+	return next + length
+}
+
+// maxName is how long the name of a secret may be.
+const maxName = 64
+
+// nameBefore reads the name that ends before a sign, and tells whether nothing
+// stands between them.
 func (r *redactor) nameBefore(sign int) (name string, plain bool) {
 	end := sign
 	for end > 0 && sign-end < 3 && strings.IndexByte(" \t\"'`\\:", r.text[end-1]) >= 0 {
 		end--
 	}
 	start := end
-	for start > 0 && end-start < 64 && (wordy(r.text[start-1]) || r.text[start-1] == '.') {
+	for start > 0 && end-start < maxName && dotted(r.text[start-1]) {
 		start--
 	}
-	return strings.ToLower(squeeze(r.text[start:end])), end == sign
+	if start > 0 && start < end && r.text[start-1] == '\\' && strings.IndexByte("nrt", r.text[start]) >= 0 {
+		start++ // a line's end in a string of JSON
+	}
+	return r.text[start:end], end == sign
 }
 
-// value finds a value in quotes, or up to where an unquoted one ends.
+// value finds a value in quotes, or up to where an unquoted one ends, but looks
+// only so far for that.
 func (r *redactor) value(at int) (span, bool) {
 	quote := ""
 	if at < len(r.text) && strings.IndexByte("\"'`", r.text[at]) >= 0 {
@@ -109,42 +175,28 @@ func (r *redactor) value(at int) (span, bool) {
 	}
 	if quote != "" {
 		at += len(quote)
-		end := strings.Index(r.text[at:], quote)
-		if line := strings.IndexByte(r.text[at:], '\n'); end < 0 || line >= 0 && line < end {
-			end = line
+		text := r.text[at:min(len(r.text), at+8*maxValue)]
+		if line := strings.IndexByte(text, '\n'); line >= 0 {
+			text = text[:line]
 		}
-		if end < 0 {
-			end = len(r.text) - at
+		if end := strings.Index(text, quote); end >= 0 {
+			text = text[:end]
 		}
-		return span{start: at, end: at + end}, true
+		return span{start: at, end: at + len(text)}, true
 	}
-	end := run(r.text, at, func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`,;&)]}", c) < 0 })
+	end := at + run(r.text[at:min(len(r.text), at+maxValue)], 0, unquoted)
 	for end > at && strings.IndexByte(".!?", r.text[end-1]) >= 0 { // of the sentence
 		end--
 	}
 	return span{start: at, end: end}, false
 }
 
+func unquoted(c byte) bool { return c > ' ' && strings.IndexByte("\"'`,;&)]}", c) < 0 }
+
 func (r *redactor) endsLine(at int) bool {
-	rest, _, _ := strings.Cut(r.text[at:], "\n")
-	return strings.Trim(rest, " \t\r.,;\"'`}") == ""
-}
-
-func (r *redactor) inCall(at int) bool {
-	return at < len(r.text) && (r.text[at] == ')' || r.text[at] == ',')
-}
-
-func secretKind(name string) string {
-	is := func(end string) bool { return strings.HasSuffix(name, end) }
-	switch {
-	case name == "":
-		return ""
-	case slices.ContainsFunc(passwordNames, is), name == "pass", name == "dbpass", name == "userpass":
-		return "password"
-	case slices.ContainsFunc(secretNames, is):
-		return "secret"
-	}
-	return ""
+	rest := r.text[at:min(len(r.text), at+16)]
+	rest = strings.TrimLeft(rest, " \t\r.,;\"'`}")
+	return rest == "" || rest[0] == '\n'
 }
 
 // squeeze leaves out what joins words.
@@ -155,9 +207,18 @@ var joints = strings.NewReplacer("_", "", "-", "", ".", "")
 // random tells whether a value looks like a secret: long, of letters and
 // digits, in one piece.
 func random(s string) bool {
-	return len(s) >= 8 && !strings.ContainsAny(s, " \t") && strings.ContainsAny(s, "0123456789") && strings.IndexFunc(s, func(r rune) bool {
-		return r < 128 && isLetter(byte(r))
-	}) >= 0
+	digit, letter := false, false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == ' ' || c == '\t':
+			return false
+		case isDigit(c):
+			digit = true
+		case isLetter(c):
+			letter = true
+		}
+	}
+	return len(s) >= 8 && digit && letter
 }
 
 func letters(s string) bool {
@@ -166,8 +227,15 @@ func letters(s string) bool {
 
 // expression tells whether a value without quotes is code that gives it.
 func expression(s string) bool {
-	return strings.ContainsAny(s, "([") || letters(s) && strings.Contains(s, ".")
+	if strings.ContainsAny(s, "([") {
+		return true
+	}
+	root, rest, ok := strings.Cut(s, ".")
+	return ok && (letters(s) || letters(root) && slices.Contains(roots, root) && run(rest, 0, dotted) == len(rest))
 }
+
+// roots are what settings are read from in programs.
+var roots = []string{"process", "os", "env", "import", "config", "conf", "cfg", "settings", "secrets", "vars", "self", "this", "var", "data", "local", "ctx", "args", "opts", "options"}
 
 // placeholder tells whether a value stands for one: a variable, a form to be
 // filled in, a row of stars, a marker of ours.
