@@ -100,7 +100,11 @@ func TestKilledOpening(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range rounds(3, 70) {
+			many := 70
+			if name == "migration" { // which nothing else tests as hard
+				many = 200
+			}
+			for range rounds(3, many) {
 				path := filepath.Join(t.TempDir(), "memory.db")
 				n := prepare(path)
 				cmd, _ := start(t, "open", path)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mylm/memory"
+	"mylm/memory/hashed"
 )
 
 func TestEmbedderFails(t *testing.T) {
@@ -253,5 +254,31 @@ func TestChangedEmbedderIsTold(t *testing.T) {
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "7 of 60") || !strings.Contains(told[0], "it was meaning/1") {
 		t.Errorf("told %q", told)
+	}
+}
+
+// TestLargest takes a text of a megabyte and a question of 20,000 words through
+// a store with an embedder.
+func TestLargest(t *testing.T) {
+	for name, e := range map[string]memory.Embedder{"meaning": newMeaning(), "built in": hashed.Embedder{}} {
+		s := fresh(t)
+		s.Use(e, func(err error) { t.Errorf("%s: %v", name, err) })
+		long := strings.Repeat("the heron stands in the reeds by the weir ", 1<<20/42+1)
+		d := add(t, s, memory.Document{Text: long}, memory.Document{Text: "an automobile"})
+		var words []string
+		for i := range uint64(20_000) {
+			words = append(words, word(i))
+		}
+		words[100] = "reeds" // of a question, only the head is looked for
+		for _, question := range []string{"weir", strings.Join(words, " "), long} {
+			hits := search(t, s, memory.Query{Text: question, Limit: 1})
+			if len(hits) != 1 || hits[0].ID != d[0].ID || hits[0].Text != long {
+				t.Errorf("%s: %.20q… finds %.200v", name, question, hits)
+			}
+		}
+		if st, err := s.Stats(t.Context()); err != nil || st.Vectors[e.Name()] != 2 {
+			t.Errorf("%s: vectors of %v, %v, want 2", name, st.Vectors, err)
+		}
+		healthy(t, s)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mylm/memory"
+	"mylm/memory/hashed"
 )
 
 // disk mounts a small file system, if the system lets the test do so.
@@ -82,6 +83,109 @@ func TestFullDiskFromTheStart(t *testing.T) {
 	s := open(t, path)
 	healthy(t, s)
 	s.Close()
+}
+
+// atWork fills a disk and then does what needs space. It fails for want of
+// space, nothing is lost, and works when there is space again.
+func atWork(t *testing.T, work func(*memory.Store) error) {
+	t.Helper()
+	dir := disk(t, 16<<20)
+	path := filepath.Join(dir, "memory.db")
+	want := sample(t, path, 2000)
+	s := open(t, path)
+	defer func() { s.Close() }()
+	filler := filepath.Join(dir, "filler")
+	if err := fillUp(filler); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	if err := work(s); !errors.Is(err, memory.ErrFull) {
+		t.Fatalf("on a full disk: %v, want ErrFull", err)
+	}
+	if got := contents(t, s); len(got) != len(want) {
+		t.Errorf("%d documents are there, want %d", len(got), len(want))
+	}
+	if _, err := s.Search(t.Context(), memory.Query{Text: question}); err != nil {
+		t.Errorf("Search on a full disk: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("Close on a full disk: %v", err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path)
+	if got := contents(t, s); len(got) != len(want) || s.Salvaged() != nil {
+		t.Errorf("after that %d documents are there, %v, want %d", len(got), s.Salvaged(), len(want))
+	}
+	if err := work(s); err != nil {
+		t.Errorf("with space again: %v", err)
+	}
+	healthy(t, s)
+}
+
+// fillUp writes until there is no space.
+func fillUp(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for size := 1 << 16; size > 0; size /= 2 { // to the last byte
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, size))
+		}
+	}
+	return err
+}
+
+func TestFullDiskEmbedding(t *testing.T) {
+	atWork(t, func(s *memory.Store) error { return s.Embed(t.Context(), hashed.Embedder{}, nil) })
+}
+
+func TestFullDiskForgetting(t *testing.T) {
+	atWork(t, func(s *memory.Store) error {
+		n, err := s.Forget(t.Context(), memory.All)
+		if err == nil && n != 2000 {
+			t.Errorf("Forget(All) = %d, want 2000", n)
+		}
+		return err
+	})
+}
+
+// TestFullDiskRepairing repairs a memory for which there is no space twice.
+func TestFullDiskRepairing(t *testing.T) {
+	dir := disk(t, 16<<20)
+	path := filepath.Join(dir, "memory.db")
+	want := sample(t, path, 2000)
+	write(t, path, append(make([]byte, 100), read(t, path)[100:]...))
+	for name, leave := range map[string]int64{"no space at all": 0, "some space": 128 << 10} {
+		filler := filepath.Join(dir, "filler")
+		if err := fillUp(filler); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("the disk is not full: %v", err)
+		}
+		if info, err := os.Stat(filler); err != nil || os.Truncate(filler, info.Size()-leave) != nil {
+			t.Fatal(err)
+		}
+		if s, err := memory.Open(t.Context(), path, memory.Options{}); !errors.Is(err, memory.ErrFull) {
+			if err == nil {
+				s.Close()
+			}
+			t.Errorf("%s: Open: %v, want ErrFull", name, err)
+		}
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, path)
+	defer s.Close()
+	if got := s.Salvaged(); got == nil || got.Saved != len(want) || got.Lost != 0 {
+		t.Errorf("Salvaged = %+v, want %d saved", got, len(want))
+	}
+	healthy(t, s)
+	left, err := filepath.Glob(path + "*.new*")
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %q, %v", left, err)
+	}
 }
 
 func TestReadOnly(t *testing.T) {

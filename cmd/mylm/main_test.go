@@ -77,6 +77,7 @@ func TestScripts(t *testing.T) {
 			"id":             id,
 			"many":           many,
 			"vectors":        vectorServer,
+			"words":          longText,
 		},
 	})
 }

@@ -33,6 +33,22 @@ func many(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), out.Bytes(), 0o600))
 }
 
+// longText makes words N FILE write a text of N different words, heron first.
+func longText(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: words N FILE")
+	}
+	var n int
+	if _, err := fmt.Sscan(args[0], &n); err != nil {
+		ts.Fatalf("words: %v", err)
+	}
+	out := bytes.NewBufferString("heron")
+	for i := range n - 1 {
+		fmt.Fprintf(out, " word%d", i)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), out.Bytes(), 0o600))
+}
+
 // id VARIABLE WORD sets a variable to the id of the memory that a search for
 // the word finds first.
 func id(ts *testscript.TestScript, neg bool, args []string) {
