@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -107,18 +108,35 @@ func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (add
 	there, err := one(ctx, in.tx, "hash = ? AND superseded_by IS NULL ORDER BY num", d.hash())
 	switch {
 	case errors.Is(err, ErrNotFound):
-		d.ID = nextID(now, in.lastID)
+		if d.ID, err = in.newID(ctx, now); err != nil {
+			return false, err
+		}
 		return true, in.put(ctx, in.num+1, d, nil)
 	case err != nil:
 		return false, err
 	}
-	there.Count += d.Count
+	if there.Count += d.Count; there.Count < 0 {
+		there.Count = math.MaxInt
+	}
 	if d.Last.After(there.Last) {
 		there.Last = d.Last
 	}
 	*d = there
 	_, err = in.tx.ExecContext(ctx, "UPDATE documents SET count = ?, last = ? WHERE id = ?", d.Count, d.Last.UnixMicro(), d.ID)
 	return false, err
+}
+
+// newID makes an ID that nothing has: an import may have brought those that
+// would come next.
+func (in *inserter) newID(ctx context.Context, now time.Time) (string, error) {
+	for last := in.lastID; ; {
+		id := nextID(now, last)
+		var taken bool
+		if err := in.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM documents WHERE id = ?)", id).Scan(&taken); err != nil || !taken {
+			return id, err
+		}
+		last = id
+	}
 }
 
 // put writes a row.

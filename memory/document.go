@@ -79,7 +79,11 @@ func (d Document) clean(now time.Time) (Document, error) {
 		return d, ErrEmpty
 	}
 	for _, field := range []*string{&d.ID, &d.Role, &d.Speaker, &d.Session, &d.Project, &d.Source} {
-		if *field = valid(*field); len(*field) > 4096 {
+		redacted, found := Redact(valid(*field))
+		if *field = redacted; field == &d.ID && len(found) > 0 {
+			d.ID = "" // what is left of it names nothing
+		}
+		if len(*field) > 4096 {
 			return d, fmt.Errorf("%.40q… has %d bytes: the name of a session, project, speaker, role or source, and an id, may have 4096", *field, len(*field))
 		}
 	}

@@ -17,13 +17,17 @@ const (
 	randomBits = 5 * randChars
 )
 
+// astray is how far ahead of the clock an ID may be and still be followed: a
+// clock that was wrong by more was somebody else's, or none.
+const astray = 24 * time.Hour
+
 // nextID makes an ID that sorts after last, also where the clock went back. A
-// last that is none of ours is not looked at.
+// last that is none of ours, or is far in the future, is not looked at.
 func nextID(now time.Time, last string) string {
 	var random [4]byte
 	rand.Read(random[:]) // never fails
 	n := uint64(max(0, now.UnixMilli()))<<randomBits | uint64(binary.LittleEndian.Uint32(random[:])>>(32-randomBits))
-	if before, ok := parseID(last); ok && before >= n {
+	if before, ok := parseID(last); ok && before >= n && before>>randomBits < uint64(now.Add(astray).UnixMilli()) {
 		n = before + 1
 	}
 	var id [timeChars + randChars]byte

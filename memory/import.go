@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -22,6 +23,7 @@ type Imported struct {
 	Added   int // documents that were not there
 	Known   int // documents that were there
 	Skipped int // records without a text
+	Kept    int // corrections that were left out, because what they correct is there and says something else
 	Circles int // corrections that were left out, because they lead back to what they correct
 }
 
@@ -35,7 +37,7 @@ type Imported struct {
 // Records without a text are left out; if all are, that is ErrEmpty. Import
 // works in portions: after an error those that came before are stored.
 func (s *Store) Import(ctx context.Context, r io.Reader, m Mapping) (Imported, error) {
-	in := importer{store: s, mapping: m, said: map[[sha256.Size]byte]uint64{}}
+	in := importer{store: s, mapping: m, said: map[[sha256.Size]byte]uint64{}, same: map[string]bool{}}
 	if m == nil {
 		in.mapping = own
 	}
@@ -58,6 +60,7 @@ type importer struct {
 	pending     []Document
 	corrections []correction                 // in the order of the file
 	said        map[[sha256.Size]byte]uint64 // how often, of documents without an ID
+	same        map[string]bool              // documents that are in the memory as they are in the file
 	done        Imported
 }
 
@@ -176,12 +179,16 @@ func (in *importer) flush(ctx context.Context) error {
 		defer inserter.close()
 		now := in.store.now()
 		for i := range pending {
+			read := pending[i]
 			isNew, err := inserter.record(ctx, &pending[i], now)
 			if err != nil {
 				return err
 			}
 			if isNew {
 				added++
+			}
+			if isNew || bytes.Equal(read.hash(), pending[i].hash()) && read.Time.Equal(pending[i].Time) {
+				in.same[pending[i].ID] = true
 			}
 		}
 		last = inserter.num
@@ -196,15 +203,19 @@ func (in *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-// supersede repeats what corrected what, where both are there and nothing is
-// said about it already.
+// supersede repeats what corrected what, where both are there. What the memory
+// has otherwise than the file stays as it is: a file could hide it.
 func (in *importer) supersede(ctx context.Context) error {
 	if len(in.corrections) == 0 {
 		return nil
 	}
-	circles := 0
+	circles, kept := 0, 0
 	err := in.store.update(ctx, func(tx *sql.Tx) error {
 		for _, c := range in.corrections {
+			if !in.same[c.old] {
+				kept++
+				continue
+			}
 			err := correct(ctx, tx, c)
 			if errors.Is(err, errCircle) {
 				circles++
@@ -215,7 +226,7 @@ func (in *importer) supersede(ctx context.Context) error {
 		return changed(ctx, tx)
 	})
 	if err == nil {
-		in.done.Circles = circles
+		in.done.Circles, in.done.Kept = circles, kept
 	}
 	return err
 }

@@ -172,7 +172,7 @@ func explain(ctx context.Context, path string, err error) error {
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: %s: free some space and try again (%w)", ErrFull, path, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
-		return fmt.Errorf("%w: %s: see who owns the file and its folder (%w)", ErrReadOnly, path, err)
+		return fmt.Errorf("%w: %s: see who owns the file and its folder, and whether the disk is read-only (%w)", ErrReadOnly, path, err)
 	case sqlite3.SQLITE_IOERR:
 		return fmt.Errorf("the disk failed while mylm used its memory in %s: see whether it is full or gone (%w)", path, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,11 +66,11 @@ func exportFile(ctx context.Context, path string, export func(io.Writer) (int, e
 	if _, err := os.Lstat(path); err == nil {
 		return 0, usageError("%s is there already", echoed(path)).withHint("Name another file, or delete it first.")
 	}
-	part := path + ".part"
-	out, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part") // 0600
 	if err != nil {
 		return 0, usageError("the file cannot be written: %v", err)
 	}
+	part := out.Name()
 	defer os.Remove(part)
 	n, err := export(&stoppable{ctx: ctx, w: out})
 	if err == nil {

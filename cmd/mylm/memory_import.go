@@ -74,7 +74,7 @@ func (r *remembering) importFile(ctx context.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		return printJSON(r.streams.out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "circles": done.Circles})
+		return printJSON(r.streams.out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "kept": done.Kept, "circles": done.Circles})
 	}
 	text := fmt.Sprintf("%s read, %s added", plural(done.Records, "record"), plural(done.Added, "document"))
 	if done.Known > 0 {
@@ -82,6 +82,9 @@ func (r *remembering) importFile(ctx context.Context) error {
 	}
 	if done.Skipped > 0 {
 		text += fmt.Sprintf(", %d without a text left out", done.Skipped)
+	}
+	if done.Kept > 0 {
+		text += fmt.Sprintf(", %s left out of what says something else here", plural(done.Kept, "correction"))
 	}
 	if done.Circles > 0 {
 		text += fmt.Sprintf(", %s left out that would close a circle", plural(done.Circles, "correction"))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mylm/memory"
 )
@@ -167,7 +168,47 @@ func circles(t *testing.T, s *suite) {
 	}
 }
 
+// hiding imports corrections of what is there: only of what it says, too.
+func hiding(t *testing.T, s *suite) {
+	mine := s.add(t, memory.Document{Text: "the staging host is heron", Time: day})[0]
+	line := func(text string) string {
+		return fmt.Sprintf(`{"id":"EVIL","text":"the staging host is evil"}
+			{"id":%q,"text":%q,"time":%q,"superseded_by":"EVIL"}`, mine.ID, text, mine.Time.Format(time.RFC3339Nano))
+	}
+	did, err := s.Import(t.Context(), strings.NewReader(line("junk")), nil)
+	if want := (memory.Imported{Records: 2, Added: 1, Known: 1, Kept: 1}); err != nil || did != want || s.get(t, mine.ID).SupersededBy != "" {
+		t.Errorf("a file hides what it does not know: %+v, %v", did, err)
+	}
+	if _, err := s.Import(t.Context(), strings.NewReader(line(mine.Text)), nil); err != nil || s.get(t, mine.ID).SupersededBy != "EVIL" {
+		t.Errorf("an import that ended early cannot be made again: %v", err)
+	}
+}
+
+// future imports IDs that come after all others, and between which there is no
+// room.
+func future(t *testing.T, s *suite) {
+	const in = `{"id":"8000000000001","text":"first"}
+		{"id":"fzzzzzzzzzzzz","text":"second"}
+		{"id":"8000000000000","text":"third"}`
+	if did, err := s.Import(t.Context(), strings.NewReader(in), nil); err != nil || did.Added != 3 {
+		t.Fatal(did, err)
+	}
+	last := ""
+	for _, text := range []string{"a", "b", "c"} {
+		d := s.add(t, memory.Document{Text: text})[0]
+		if d.ID >= "8" || d.ID <= last {
+			t.Errorf("the ID of %s is %s, after %s", text, d.ID, last)
+		}
+		last = d.ID
+	}
+}
+
 func secrets(t *testing.T, s *suite) {
+	const key = "AKIAIOSFODNN7EXAMPLE"
+	everywhere := s.add(t, memory.Document{ID: key, Text: "x", Role: key, Speaker: key, Session: key, Project: key, Source: key})[0]
+	if strings.Contains(fmt.Sprintf("%+v", everywhere), key) || everywhere.ID == "" {
+		t.Errorf("a secret beside the text is kept: %+v", everywhere)
+	}
 	d := s.add(t, memory.Document{Text: "deploy with AKIAIOSFODNN7EXAMPLE today", Tags: []string{"password=hunter2"}})[0]
 	for _, got := range []memory.Document{d, s.get(t, d.ID)} {
 		if got.Text != "deploy with [redacted: AWS key] today" || got.Tags[0] != "password=[redacted: password]" {

@@ -48,6 +48,8 @@ func Run(t *testing.T, open Open) {
 		{"corrections in a circle", circles},
 		{"search", searches},
 		{"scopes", scopes},
+		{"an import hides nothing", hiding},
+		{"ids from the future", future},
 		{"secrets are not kept", secrets},
 		{"export and import", exports},
 		{"records without an id", nameless},
