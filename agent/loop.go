@@ -21,6 +21,9 @@ type run struct {
 	cancel  context.CancelFunc // ends what is under way when the consumer leaves
 	gone    bool               // the consumer left
 	err     error              // why the run did not complete
+	view    view               // of the session, as the model is shown it
+
+	evaluation *Evaluation // of the answer
 }
 
 // loop runs turns until one of them, or a limit, ends the run.
@@ -33,25 +36,19 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	for s.Stop == "" {
 		switch {
 		case ctx.Err() != nil:
-			r.stop(StopInterrupted, context.Cause(ctx))
+			r.stop(cancelled(ctx))
 		case !r.turnsLeft():
-			r.limit(StopMaxTurns)
+			r.limit(StopMaxTurns, "stopped after "+counted(s.Turn, "turn")+" without an answer", "Allow more with --max-turns, or ask for less at once.")
 		default:
 			r.step(ctx)
+			r.verify(ctx)
 		}
 	}
+	r.lastWord(ctx)
 	r.end(ctx)
 }
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
-
-// limit ends the run at a limit, or as denied if it is a denial that led there.
-func (r *run) limit(reason StopReason) {
-	if r.state.Denied {
-		reason = StopDenied
-	}
-	r.stop(reason, nil)
-}
 
 func (r *run) begin(ctx context.Context, prompt string) error {
 	if r.session.ID == "" {
@@ -64,32 +61,40 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 	}
 	for _, e := range r.session.all() {
 		r.state.Tainted = r.state.Tainted || e.Kind == EntryResult && foreign(e.Origin)
+		if e.Kind == EntryCompaction {
+			r.state.Compacted = e.Seq
+		}
 	}
 	system, err := r.agent.SystemPrompt(r.state.Started)
 	if err != nil {
 		return err
 	}
+	r.setResults()
 	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system}); err != nil {
 		return err
 	}
 	return r.record(ctx, Entry{Kind: EntryPrompt, Text: prompt})
 }
 
-// step is one turn: think, then answer or act and observe. What ends the run
-// calls stop.
+// step is one turn: fit, think, then answer or act and observe. What ends the
+// run calls stop.
 func (r *run) step(ctx context.Context) {
 	s := &r.state
 	s.Turn++
 	r.emit(TurnStart{})
 	acted := false
-	reply, err := r.think(ctx)
-	if err != nil {
-		r.failModel(ctx, err)
-	} else if err = r.keep(ctx, reply); err != nil {
-		r.fail(ctx, err)
+	var reply *reply
+	err := r.fit(ctx)
+	if err == nil && s.Stop == "" {
+		reply, err = r.think(ctx)
+	}
+	if err == nil && s.Stop == "" {
+		err = r.keep(ctx, reply)
 	}
 	switch {
 	case err != nil:
+		r.fail(ctx, err)
+	case s.Stop != "":
 	case reply.fault != nil:
 		r.correct(ctx, reply)
 	case reply.call != nil:
@@ -164,31 +169,32 @@ func (r *run) goOn(ctx context.Context) {
 	r.emit(Notice{Code: NoticeContinued, Text: "the length limit cut the reply: asking for the rest"})
 }
 
-// failModel ends the run with an error of the backend, by its kind.
-func (r *run) failModel(ctx context.Context, err error) {
-	reason := StopModelError
+// modelError is an error that came from the model.
+type modelError struct{ err error }
+
+func (e *modelError) Error() string { return e.err.Error() }
+func (e *modelError) Unwrap() error { return e.err }
+
+// fail ends the run with an error: of the backend, by its kind, or of the
+// engine's own, which is its record, its templates, a hook, or the function that
+// approves.
+func (r *run) fail(ctx context.Context, err error) {
+	var model *modelError
+	fromModel := errors.As(err, &model)
 	switch kind := providers.KindOf(err); {
-	case ctx.Err() != nil:
-		reason, err = StopInterrupted, context.Cause(ctx)
+	case ctx.Err() != nil && (fromModel || errors.Is(err, ctx.Err())):
+		r.stop(cancelled(ctx))
+	case !fromModel:
+		r.emit(Error{Source: "engine", Message: err.Error()})
+		r.stop(StopInternal, err)
 	case kind == providers.Overflow:
-		reason = StopContextFull
+		r.stop(StopContextFull, model.err)
 	case kind == providers.Stalled:
-		reason = StopTimeout
+		r.stop(StopTimeout, model.err)
 	default:
 		r.emit(Error{Source: "model", Message: err.Error()})
+		r.stop(StopModelError, model.err)
 	}
-	r.stop(reason, err)
-}
-
-// fail ends the run with an error of the engine's own: of its record, its
-// templates, or the function that approves.
-func (r *run) fail(ctx context.Context, err error) {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		r.stop(StopInterrupted, context.Cause(ctx))
-		return
-	}
-	r.emit(Error{Source: "engine", Message: err.Error()})
-	r.stop(StopInternal, err)
 }
 
 // stop ends the run after this turn. The first reason counts.
@@ -223,20 +229,22 @@ func (r *run) result() Result {
 	result := Result{
 		Run: s.Run, Session: r.session.ID, Status: s.Stop.Status(), StopReason: s.Stop, Turns: s.Turn,
 		Response: s.Message, Calls: []CallRecord{}, Usage: s.Usage, UsagePartial: s.UsagePartial,
-		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err,
+		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err, Evaluation: r.evaluation,
 	}
 	entries := r.session.all()
 	var last Entry
 	for _, e := range entries[min(s.First-1, len(entries)):] {
 		switch e.Kind {
 		case EntryResult:
-			result.Calls = append(result.Calls, CallRecord{Name: e.Name, Args: e.Args, Success: e.Success, Denied: e.Denied, Skipped: e.Skipped})
+			result.Calls = append(result.Calls, CallRecord{Name: e.Name, Args: e.Args, Success: e.Success, Denied: e.Denied, Skipped: e.Skipped, DryRun: e.DryRun})
 		case EntryReply:
 			last = e
 		}
 	}
-	switch s.Stop {
-	case StopComplete, StopDenied, StopFinishOther:
+	switch {
+	case s.Closing > 0:
+		result.Response = strings.TrimSpace(entries[s.Closing-1].Answer)
+	case s.Stop == StopComplete, s.Stop == StopDenied, s.Stop == StopFinishOther, s.Stop == StopNotVerified:
 		result.Response = strings.TrimSpace(s.joined(entries) + last.Answer)
 	default:
 		if text := strings.TrimSpace(s.joined(entries)); text != "" {
