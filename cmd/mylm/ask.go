@@ -29,7 +29,7 @@ func askCommand(s streams) *cli.Command {
 
 Calls that only read run at once. Before anything else runs you are asked on the
 terminal; without one it is denied, unless --yes is given.`,
-		Flags: append(modelFlags(),
+		Flags: append(append(modelFlags(), runLimitFlags()...),
 			&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
 			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
 			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
@@ -111,6 +111,8 @@ func (a *asking) run(ctx context.Context) error {
 	if c.Bool("yes") {
 		options.Approve = agent.AllowAll
 	}
+	s.runLimits.apply(&options)
+	options.DryRun = c.Bool("dry-run")
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}
@@ -171,19 +173,10 @@ func (a *asking) print(v *view, f *failure) {
 	switch {
 	case v.stream && v.streamed:
 		a.screen.endAnswer()
-	case f != nil && !holds(a.result.StopReason) || a.result.Response == "":
+	case f != nil && !holds(*a.result) || a.result.Response == "":
 	default:
 		a.screen.answer(a.result.Response + "\n")
 	}
-}
-
-// holds reports whether a run that ended so has something for stdout.
-func holds(r agent.StopReason) bool {
-	switch r {
-	case agent.StopModelError, agent.StopInternal, agent.StopInterrupted, agent.StopTimeout, agent.StopMalformed, agent.StopContextFull:
-		return false
-	}
-	return true
 }
 
 // statistics tells what the run cost, if that is wanted.

@@ -30,6 +30,8 @@ type settings struct {
 	Think       *string  `toml:"think"`
 	Memory      *bool    `toml:"memory"` // the model may look at what was remembered
 	Save        *bool    `toml:"save"`   // what is said and done is remembered
+
+	runLimits
 }
 
 // config is the configuration file.
@@ -45,6 +47,8 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 # model = "qwen3:8b"              # as "mylm models" lists them, provider/name, or demo
 # host = "http://localhost:11434" # of Ollama; beats OLLAMA_HOST
 # max_turns = 10
+# max_time = "10m"               # of a whole run
+# self_eval = "basic"             # have the model check its own answers
 # temperature = 0.2
 # num_ctx = 16384
 # memory = false                  # the model gets no tools to search what was said before
@@ -216,7 +220,8 @@ func typeMessage(err error) string {
 }
 
 func settingNames() []string {
-	return []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "memory", "save", "[profiles.NAME]", "[models.NAME]"}
+	names := []string{"model", "host", "system", "tools", "max_turns", "temperature", "seed", "max_tokens", "num_ctx", "keep_alive", "think", "memory", "save"}
+	return append(append(names, runLimitNames()...), "[profiles.NAME]", "[models.NAME]")
 }
 
 // check finds values that cannot be meant. The same rules hold for flags.
@@ -231,6 +236,7 @@ func (s *settings) check() error {
 		atLeast("max_turns", s.MaxTurns, 1),
 		atLeast("max_tokens", s.MaxTokens, 1),
 		atLeast("num_ctx", s.NumCtx, 256),
+		s.runLimits.check(),
 	)
 	if s.Temperature != nil && !(*s.Temperature >= 0 && *s.Temperature <= 10) { // so that NaN fails too
 		err = errors.Join(err, fmt.Errorf("temperature is %v; it must be from 0 to 10", *s.Temperature))
@@ -261,6 +267,7 @@ func (s settings) over(t settings) settings {
 	pick(s.Think != nil, func() { t.Think = s.Think })
 	pick(s.Memory != nil, func() { t.Memory = s.Memory })
 	pick(s.Save != nil, func() { t.Save = s.Save })
+	t.runLimits = s.runLimits.over(t.runLimits)
 	return t
 }
 

@@ -109,6 +109,10 @@ func outcome(r agent.Result, limits limits) *failure {
 		return f
 	case agent.StopFinishOther:
 		return say("", "the reply is not complete: %v", r.Err)
+	case agent.StopStuck, agent.StopNotVerified, agent.StopTimeout:
+		if e := limitOf(r); e != nil {
+			return atLimit(e)
+		}
 	case agent.StopInternal:
 		return &failure{code: exitError, name: "internal", err: r.Err}
 	}

@@ -49,6 +49,7 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	take(c, "num-ctx", c.Int, &s.NumCtx)
 	take(c, "keep-alive", c.String, &s.KeepAlive)
 	take(c, "think", c.String, &s.Think)
+	s.runLimits = takeRunLimits(c)
 	takeNot(c, "no-memory", &s.Memory)
 	takeNot(c, "no-save", &s.Save)
 	if c.IsSet("tools") {

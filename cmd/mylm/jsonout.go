@@ -35,6 +35,7 @@ type jsonReport struct {
 	DurationMS int64              `json:"duration_ms"`
 	Model      string             `json:"model,omitempty"`
 	Session    string             `json:"session,omitempty"`
+	Evaluation *agent.Evaluation  `json:"evaluation,omitempty"`
 	Error      *jsonError         `json:"error,omitempty"`
 }
 
@@ -109,7 +110,8 @@ func (a *asking) printJSON(f *failure) {
 		report.Status, report.StopReason, report.Turns = r.Status, r.StopReason, r.Turns
 		report.ToolCalls, report.DurationMS, report.Session = r.Calls, r.Duration.Milliseconds(), r.Session
 		report.Usage = jsonUsage{Prompt: r.Usage.Prompt, Output: r.Usage.Output, Partial: r.UsagePartial}
-		if holds(r.StopReason) {
+		report.Evaluation = r.Evaluation
+		if holds(*r) {
 			report.Output = r.Response
 		}
 	}

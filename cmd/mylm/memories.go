@@ -188,13 +188,13 @@ func (a *asking) documents() []memory.Document {
 		case agent.EntryPrompt:
 			add(e.Time, "user", memory.Exchange, head(a.question, maxKeptText))
 		case agent.EntryResult:
-			if e.Denied || e.Skipped || ofMemory(e.Name) {
+			if e.Denied || e.Skipped || e.DryRun || ofMemory(e.Name) {
 				continue
 			}
 			add(e.Time, "tool", memory.Tool, callDocument(e))
 			outcome = true
 		case agent.EntryEnd:
-			if text := strings.TrimSpace(a.result.Response); text != "" && holds(a.result.StopReason) {
+			if text := strings.TrimSpace(a.result.Response); text != "" && holds(*a.result) {
 				add(e.Time, "assistant", memory.Exchange, head(text, maxKeptText))
 				outcome = true
 			}

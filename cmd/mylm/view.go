@@ -70,11 +70,9 @@ func (v *view) event(ev agent.Event) {
 			v.say("the reply cannot be used, asking again: " + oneLine(p.Message, 200))
 		}
 	case agent.Notice:
-		if p.Code == agent.NoticeContinued {
-			v.continued = true
-			return
-		}
-		v.say(p.Text)
+		v.notice(p)
+	case agent.Compaction:
+		v.compaction(p)
 	case agent.FinalResponse:
 		v.idle()
 	}
@@ -211,6 +209,8 @@ func callLine(name string, args json.RawMessage) string {
 func (v *view) output(p agent.ToolOutput) {
 	v.idle()
 	switch {
+	case p.DryRun:
+		v.say("dry run, not run: " + callLine(p.Name, p.Args))
 	case p.Skipped:
 		v.say("repeated, not run: " + callLine(p.Name, p.Args))
 	case !p.Success && !p.Denied:
