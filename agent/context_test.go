@@ -103,22 +103,23 @@ func (w *window) Generate(ctx context.Context, r providers.Request) iter.Seq2[pr
 // pages is a tool that gives back size bytes of some kind of text.
 func pages(t *testing.T, size int, kind string) *tools.Registry {
 	t.Helper()
-	tool, err := tools.New("page", "Show a page.", tools.Reads, func(_ context.Context, in echoIn) (tools.Result, error) {
-		rng := rand.New(rand.NewPCG(uint64(len(in.Text)), 7))
-		var b strings.Builder
-		for b.Len() < size {
-			switch kind {
-			case "prose":
-				fmt.Fprintf(&b, "The %s of page %s was found in the garden, behind the old house.\n", []string{"key", "letter", "photograph"}[rng.IntN(3)], in.Text)
-			case "hex":
-				fmt.Fprintf(&b, "%016x", rng.Uint64())
-			case "chinese":
-				b.WriteString("今天天气很好我们去公园散步")
-			case "log":
-				fmt.Fprintf(&b, "2026-01-02T03:04:%02d.%06dZ [warn] worker-%d: retry #%d (%#x) {\"a\":[1,2]}\n", rng.IntN(60), rng.IntN(1e6), rng.IntN(9), rng.IntN(99), rng.Uint32())
-			}
+	rng := rand.New(rand.NewPCG(7, 7))
+	var b strings.Builder
+	for b.Len() < size {
+		switch kind {
+		case "prose":
+			fmt.Fprintf(&b, "The %s was found in the garden, behind the old house.\n", []string{"key", "letter", "photograph"}[rng.IntN(3)])
+		case "hex":
+			fmt.Fprintf(&b, "%016x", rng.Uint64())
+		case "chinese":
+			b.WriteString("今天天气很好我们去公园散步")
+		case "log":
+			fmt.Fprintf(&b, "2026-01-02T03:04:%02d.%06dZ [warn] worker-%d: retry #%d (%#x) {\"a\":[1,2]}\n", rng.IntN(60), rng.IntN(1e6), rng.IntN(9), rng.IntN(99), rng.Uint32())
 		}
-		return tools.Result{Text: strings.Clone(b.String())}, nil
+	}
+	page := b.String()
+	tool, err := tools.New("page", "Show a page.", tools.Reads, func(_ context.Context, in echoIn) (tools.Result, error) {
+		return tools.Result{Text: in.Text + "\n" + page}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +192,7 @@ func TestLongRunFits(t *testing.T) {
 			if n := len(s.Messages()); n != 2*turns+2 {
 				t.Errorf("the session has %d messages, want all %d", n, 2*turns+2)
 			}
-			if heap[200] > heap[20]*12/10 {
+			if heap[200] > heap[20]*12/10+256<<10 { // 256 KB is what the runtime scatters by
 				t.Errorf("beside the record, %d bytes are live after 200 turns, and %d after 20", heap[200], heap[20])
 			}
 			t.Logf("largest prompt %d tokens, %d continuations, heap %d and %d KB", m.largest, growth, heap[20]>>10, heap[200]>>10)

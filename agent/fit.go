@@ -180,7 +180,7 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 func (r *run) messages(behind, upTo int) (n int) {
 	entries := r.session.all()
 	for i := behind; i < upTo; i++ {
-		if _, shown := entries[i].message(1); shown && entries[i].Seq != r.request() {
+		if entries[i].shown() && entries[i].Seq != r.request() {
 			n++
 		}
 	}

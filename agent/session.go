@@ -74,6 +74,17 @@ type Entry struct {
 	Request int     `json:"request,omitempty"` // compaction: the prompt that stays shown
 }
 
+// shown reports whether the entry is a message of the conversation.
+func (e *Entry) shown() bool {
+	switch e.Kind {
+	case EntryHistory, EntryPrompt, EntryUser, EntryResult:
+		return true
+	case EntryReply: // some backends refuse an empty message
+		return strings.TrimSpace(e.Text) != ""
+	}
+	return false
+}
+
 // message returns the entry as the model is shown it, with at most limit tokens
 // of a tool's result if limit is not 0; ok is false for what it is not shown.
 func (e *Entry) message(limit int) (m providers.Message, ok bool) {
@@ -84,8 +95,8 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 		return providers.Message{Role: providers.User, Text: protocol.Neutralise(e.Text)}, true
 	case EntryUser:
 		return providers.Message{Role: providers.User, Text: e.Text}, true
-	case EntryReply: // some backends refuse an empty message
-		return providers.Message{Role: providers.Assistant, Text: e.Text}, strings.TrimSpace(e.Text) != ""
+	case EntryReply:
+		return providers.Message{Role: providers.Assistant, Text: e.Text}, e.shown()
 	case EntryResult:
 		body := tools.Outcome{Result: tools.Result{Text: e.Text}, Error: e.Error}.Body()
 		text := protocol.EncodeObservation(e.Name, e.Success, shorten(body, limit))
