@@ -143,6 +143,8 @@ type Compaction struct {
 	Summarized bool `json:"summarized,omitempty"` // a summary stands for them
 	Before     int  `json:"before"`               // tokens of the prompt, as far as they are known
 	After      int  `json:"after"`
+	Window     int  `json:"window,omitempty"`  // of the model, as far as it is known
+	Guessed    bool `json:"guessed,omitempty"` // nobody told the window
 }
 
 // FinalResponse ends the run. It is the last event.

@@ -134,7 +134,7 @@ func (r *run) makeRoom(ctx context.Context) (bool, error) {
 		}
 	}
 	if changed && v.size < before {
-		r.emit(Compaction{Before: r.tokens(before), After: r.measure()})
+		r.emit(Compaction{Before: r.tokens(before), After: r.measure(), Window: r.state.Window, Guessed: r.state.Guessed})
 	}
 	return v.size < before, nil
 }
@@ -171,7 +171,9 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 	}
 	s.Compacted, s.Prompt = r.session.last(), 0
 	r.look()
-	r.emit(Compaction{Dropped: gone, Summarized: lost == 0, Before: before, After: r.measure()})
+	r.emit(Compaction{
+		Dropped: gone, Summarized: lost == 0, Before: before, After: r.measure(), Window: s.Window, Guessed: s.Guessed,
+	})
 	return nil
 }
 

@@ -130,7 +130,9 @@ func TestHookTransformContext(t *testing.T) {
 	}
 
 	m = newModel("never")
-	hooks.TransformContext = func(context.Context, []providers.Message) ([]providers.Message, error) { return nil, errors.New("lost") }
+	hooks.TransformContext = func(context.Context, []providers.Message) ([]providers.Message, error) {
+		return nil, errors.New("lost")
+	}
 	r, err = newAgent(t, agent.Options{Model: m, Hooks: hooks}).Ask(t.Context(), "go")
 	if r.StopReason != agent.StopInternal || err == nil || !strings.Contains(err.Error(), "TransformContext: lost") || m.asked() != 0 {
 		t.Errorf("%s, %v after %d requests", r.StopReason, err, m.asked())

@@ -182,7 +182,7 @@ func (r *run) fail(ctx context.Context, err error) {
 	var model *modelError
 	fromModel := errors.As(err, &model)
 	switch kind := providers.KindOf(err); {
-	case ctx.Err() != nil && (fromModel || errors.Is(err, ctx.Err())):
+	case ctx.Err() != nil && (fromModel || errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
 		r.stop(cancelled(ctx))
 	case !fromModel:
 		r.emit(Error{Source: "engine", Message: err.Error()})

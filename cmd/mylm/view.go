@@ -24,6 +24,7 @@ type view struct {
 	thoughts  string // the line of thought that is not ended yet
 	streamed  bool   // text of the last reply was shown
 	continued bool   // the next reply goes on where this one was cut
+	guessed   bool   // it was said that nobody tells the window
 }
 
 func newView(s *screen, quiet, verbose, stream bool) *view {
