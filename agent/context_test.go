@@ -345,6 +345,25 @@ func TestPromptThatNeverFits(t *testing.T) {
 	}
 }
 
+// TestLongRequestStays has a request that takes much of the window, and is not
+// to be counted on when room is made.
+func TestLongRequestStays(t *testing.T) {
+	request := strings.Repeat("Read every page with care. ", 200)
+	m := &window{size: 8192, count: words, reply: reading(40)}
+	m.evaluate = func(r providers.Request) { whole(t, r.Messages, request) }
+	events, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: pages(t, 1_500, "prose"), MaxTurns: 50}).Run(t.Context(), nil, request))
+	wantEnd(t, r, agent.Success, agent.StopComplete, 41)
+	for _, ev := range events {
+		// 60% of what a reply of 2,048 tokens leaves, and a marker
+		if c, ok := ev.Payload.(agent.Compaction); ok && c.After > 6144*6/10+60 {
+			t.Errorf("turn %d: %d tokens are left of %d", ev.Turn, c.After, c.Before)
+		}
+	}
+	if m.refused > 0 {
+		t.Errorf("%d refusals", m.refused)
+	}
+}
+
 func TestMaxContextTokens(t *testing.T) {
 	for _, tt := range []struct{ limit, atMost, atLeast int }{
 		{4000, 4000, 500},

@@ -108,6 +108,7 @@ func TestHookTransformContext(t *testing.T) {
 	s := agent.NewSession()
 	hooks := agent.Hooks{TransformContext: func(_ context.Context, messages []providers.Message) ([]providers.Message, error) {
 		messages[0].Text = "changed in place"
+		messages[1].Text += "!"
 		return append(messages, providers.Message{Role: providers.User, Text: "It is raining."}), nil
 	}}
 	r, err := agent.Collect(newAgent(t, agent.Options{Model: m, Tools: b.registry(t), Hooks: hooks}).Run(t.Context(), s, "go"))
@@ -116,7 +117,7 @@ func TestHookTransformContext(t *testing.T) {
 	}
 	for i, want := range []int{3, 5} {
 		sent := m.requests[i].Messages
-		if len(sent) != want || sent[0].Text != "changed in place" || sent[len(sent)-1].Text != "It is raining." {
+		if len(sent) != want || sent[0].Text != "changed in place" || sent[1].Text != "go!" || sent[len(sent)-1].Text != "It is raining." {
 			t.Errorf("request %d: %q", i, sent)
 		}
 	}
