@@ -113,12 +113,12 @@ func (r *run) weigh(u providers.Usage) error {
 		}
 	}
 	switch {
-	case u.Prompt < s.Prompt:
+	case u.Prompt < s.Prompt && s.PromptCut == r.view.cut:
 		return cut("it read %d tokens of a prompt of which it had read %d before, and which only grew since", u.Prompt, s.Prompt)
 	case s.Window > 0 && !s.Guessed && u.Prompt >= s.Window && r.agent.opts.MaxContextTokens == 0:
 		return cut("it read %d tokens, which is all its window holds", u.Prompt)
 	}
-	s.Prompt = u.Prompt
+	s.Prompt, s.PromptCut = u.Prompt, r.view.cut
 	r.calibrate(u.Prompt)
 	return nil
 }

@@ -51,7 +51,6 @@ func bytesOf(s string) int { return len(s) }
 // window is a model with a window, which refuses what does not fit. It replies
 // by a function of how often it was asked.
 type window struct {
-	*model
 	size     int
 	count    func(string) int
 	reply    func(n int) say

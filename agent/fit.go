@@ -143,7 +143,7 @@ func (r *run) makeRoom(ctx context.Context) (bool, error) {
 // that is in it.
 func (r *run) lastSummary() (summary string, through int) {
 	entries := r.session.all()
-	for i := r.state.Compacted; i > 0; i-- {
+	for i := r.view.cut; i > 0; i-- {
 		switch e := &entries[i-1]; {
 		case e.Kind != EntryCompaction:
 		case e.Answer == "" || summary != "" && e.Answer != summary:
@@ -169,7 +169,6 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 	if err != nil {
 		return err
 	}
-	s.Compacted, s.Prompt = r.session.last(), 0
 	r.look()
 	r.emit(Compaction{
 		Dropped: gone, Summarized: lost == 0, Before: before, After: r.measure(), Window: s.Window, Guessed: s.Guessed,

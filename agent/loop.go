@@ -61,9 +61,6 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 	}
 	for _, e := range r.session.all() {
 		r.state.Tainted = r.state.Tainted || e.Kind == EntryResult && foreign(e.Origin)
-		if e.Kind == EntryCompaction {
-			r.state.Compacted = e.Seq
-		}
 	}
 	system, err := r.agent.SystemPrompt(r.state.Started)
 	if err != nil {

@@ -19,6 +19,7 @@ type view struct {
 	groups   []group             // where it may be cut
 	replies  int                 // groups that are an exchange
 	from     int                 // the last entry that a compaction took out
+	cut      int                 // the entry of that compaction
 }
 
 // group is messages that stay together: a reply and what it led to, or a
@@ -31,7 +32,7 @@ type group struct {
 
 // sync takes in what was recorded since.
 func (v *view) sync(entries []Entry, limit int) {
-	if limit != v.limit || len(v.messages) == 0 {
+	if limit != v.limit || len(v.messages) == 0 || v.taken > len(entries) {
 		*v = view{limit: limit, messages: make([]providers.Message, 1, 16), sizes: make([]int, 1, 16)}
 	}
 	for v.taken < len(entries) {
@@ -59,7 +60,7 @@ func (v *view) setSystem(m providers.Message) {
 // restart begins anew after a compaction.
 func (v *view) restart(entries []Entry, c *Entry) {
 	system := v.messages[0]
-	*v = view{limit: v.limit, taken: v.taken, from: c.Through, messages: make([]providers.Message, 1, 16), sizes: make([]int, 1, 16)}
+	*v = view{limit: v.limit, taken: v.taken, from: c.Through, cut: c.Seq, messages: make([]providers.Message, 1, 16), sizes: make([]int, 1, 16)}
 	v.setSystem(system)
 	if 0 < c.Request && c.Request <= c.Through {
 		m, _ := entries[c.Request-1].message(v.limit)
