@@ -108,7 +108,7 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 
 func (a *attempt) refuse(d Decision) {
 	a.denied = true
-	a.outcome.Error = "not allowed"
+	a.outcome.Error = notAllowed
 	if d.Reason != "" {
 		a.outcome.Error += ": " + d.Reason
 	}

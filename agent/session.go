@@ -42,10 +42,13 @@ type Entry struct {
 	Role    providers.Role       `json:"role,omitempty"`    // history
 	Text    string               `json:"text,omitempty"`    // the message as it came; the output of a result
 	Raw     string               `json:"raw,omitempty"`     // reply: what the model wrote, calls and all
-	Thought string               `json:"thought,omitempty"` // reply
+	Aside   string               `json:"aside,omitempty"`   // reply: the thought that came beside Raw, not in it
+	Thought string               `json:"thought,omitempty"` // reply: all of it
 	Answer  string               `json:"answer,omitempty"`  // reply: the part of Text that answers
 	Stop    providers.StopReason `json:"stop,omitempty"`    // reply
 	Usage   *providers.Usage     `json:"usage,omitempty"`   // reply
+	State   *State               `json:"state,omitempty"`   // reply: what the run knew before it
+	Setup   *Setup               `json:"setup,omitempty"`   // run
 
 	Call    string          `json:"call,omitempty"` // call, result: the call's id
 	Name    string          `json:"name,omitempty"`
@@ -53,7 +56,7 @@ type Entry struct {
 	Effect  *tools.Effect   `json:"effect,omitempty"`
 	Success bool            `json:"success,omitempty"`
 	Repairs []string        `json:"repairs,omitempty"` // call: what was mended to read it
-	Error   string          `json:"error,omitempty"`   // result: why it failed
+	Error   string          `json:"error,omitempty"`   // result, end: what went wrong
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"`
 	Origin  string          `json:"origin,omitempty"`
@@ -108,6 +111,7 @@ type Session struct {
 	recorded int // entries that a recorder has, or that need none
 	entries  []Entry
 	messages []providers.Message // what the model is shown, one slot kept for the system prompt
+	result   *Result             // of the last run here
 }
 
 // ErrSessionBusy is returned by a run on a session that another run is using.

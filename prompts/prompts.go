@@ -25,6 +25,8 @@ const (
 	OnlyFirst    = "only_first" // no data
 	Refusal      = "refusal"    // CorrectionData
 	Memory       = "memory"     // MemoryData
+	Resume       = "resume"     // no data
+	Unknown      = "unknown"    // no data
 )
 
 // DefaultIdentity is how the system prompt begins unless it is told otherwise.
@@ -32,7 +34,7 @@ const DefaultIdentity = "You are mylm, an assistant that answers questions and g
 
 // Names lists the templates there are.
 func Names() []string {
-	return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory}
+	return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Resume, Unknown}
 }
 
 // Environment tells the model where it is. It holds no time of day, so that
