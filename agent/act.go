@@ -138,7 +138,7 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	o := a.outcome
 	if err := r.record(context.WithoutCancel(ctx), Entry{
 		Kind: EntryResult, Call: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
-		Denied: a.denied, Skipped: a.skipped, Origin: o.Origin, Note: a.note, ExitCode: o.ExitCode, Truncated: o.Truncated, Duration: o.Duration,
+		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, Origin: o.Origin, Note: a.note, ExitCode: o.ExitCode, Truncated: o.Truncated, Duration: o.Duration,
 	}); err != nil {
 		return err
 	}
@@ -262,6 +262,9 @@ func (r *run) count(a *attempt) {
 		return
 	}
 	s.Denials = 0
+	if a.outcome.Unknown {
+		return // it is no sign of a tool that fails
+	}
 	if a.outcome.Success() {
 		s.Errors = 0
 		s.Denied = s.Denied && !sensitive

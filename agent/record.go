@@ -124,7 +124,7 @@ func (e *Entry) Chunks() []providers.Chunk {
 // Outcome is what a result says about its call.
 func (e *Entry) Outcome() tools.Outcome {
 	return tools.Outcome{
-		Result: tools.Result{Text: e.Text, Origin: e.Origin, ExitCode: e.ExitCode, Truncated: e.Truncated}, Error: e.Error, Duration: e.Duration,
+		Result: tools.Result{Text: e.Text, Origin: e.Origin, ExitCode: e.ExitCode, Truncated: e.Truncated}, Error: e.Error, Duration: e.Duration, Unknown: e.Unknown,
 	}
 }
 

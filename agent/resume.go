@@ -93,7 +93,7 @@ func (r *run) settle(ctx context.Context) error {
 	for _, e := range open(r.session.all()) {
 		text, err := r.agent.opts.Prompts.Text(prompts.Unknown)
 		if err == nil {
-			err = r.record(ctx, Entry{Kind: EntryResult, Call: e.Call, Name: e.Name, Args: e.Args, Error: text})
+			err = r.record(ctx, Entry{Kind: EntryResult, Call: e.Call, Name: e.Name, Args: e.Args, Error: text, Unknown: true})
 		}
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func (m *remembered) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
 		if err != nil {
 			text = "its outcome is unknown: " + err.Error()
 		}
-		return tools.Outcome{Error: text}
+		return tools.Outcome{Error: text, Unknown: true}
 	}
 	return m.Effects.Tool(ctx, r)
 }

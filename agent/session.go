@@ -59,6 +59,7 @@ type Entry struct {
 	Error   string          `json:"error,omitempty"`   // result, end: what went wrong
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"`
+	Unknown bool            `json:"unknown,omitempty"` // result: nobody knows what the call did
 	Origin  string          `json:"origin,omitempty"`
 	Note    string          `json:"note,omitempty"` // result: what the engine adds below it
 
