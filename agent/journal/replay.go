@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"mylm/agent"
@@ -95,6 +96,9 @@ func (p *player) play(ctx context.Context, before []agent.Entry, setup *agent.Se
 	}
 	o.Model, o.Recorder, o.Approve, o.Environment = silent{}, nil, nil, nil
 	if setup != nil {
+		if o.Tools, err = known(o.Tools, setup.Tools); err != nil {
+			return nil, err
+		}
 		o.MaxTurns, o.MaxRepeatedCalls = setup.MaxTurns, setup.MaxRepeatedCalls
 		o.MaxConsecutiveErrors, o.MaxMalformed = setup.MaxConsecutiveErrors, setup.MaxMalformed
 	}
@@ -127,6 +131,15 @@ func (p *player) play(ctx context.Context, before []agent.Entry, setup *agent.Se
 		}
 	}
 	return is, nil
+}
+
+// known are the tools that the run had, as far as they are there.
+func known(all *tools.Registry, names []string) (*tools.Registry, error) {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return all.Only(names...)
 }
 
 // silent is a model that is never asked.

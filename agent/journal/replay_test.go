@@ -106,7 +106,7 @@ func TestReplayDiffers(t *testing.T) {
 		}, "text of the user", 3},
 		"another end":    {func(e []agent.Entry) { e[len(e)-1].StopReason = agent.StopMaxTurns }, "end", 7},
 		"more happens":   {func(e []agent.Entry) { e[len(e)-2].Raw = "<think>" }, "text of the reply", 7},
-		"fewer turns":    {func(e []agent.Entry) { e[0].Setup = &agent.Setup{MaxConsecutiveErrors: 1} }, "what happens", 5},
+		"fewer turns":    {func(e []agent.Entry) { e[0].Setup = &agent.Setup{MaxConsecutiveErrors: 1, Tools: e[0].Setup.Tools} }, "what happens", 5},
 		"a missing tool": {nil, "text of the reply", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
