@@ -22,8 +22,8 @@
 // An entry is in the file when Append returns, and so survives the end of the
 // process, however it ends. What the machine may not lose either is on the disk
 // by then: a call that changes something before it runs, its result, the end of
-// a run. One thing is written a moment later instead, while the model is being
-// asked: the question that a new session begins with.
+// a run. One thing is written some milliseconds later instead, when the model
+// is being asked: the question that a new session begins with.
 //
 // A last line that was cut short is passed over when the journal is read, and
 // cut off before anything is appended. One process at a time appends to a

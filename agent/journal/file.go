@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"mylm/agent"
 )
@@ -25,11 +26,11 @@ type file struct {
 	lock    *lock
 	header  Header
 	size    int64           // of what is whole in the file
-	waiting bytes.Buffer    // lines that are not in the file yet
+	entries []agent.Entry   // those that are not in the file yet
 	careful map[string]bool // calls that must not be lost
 	synced  bool            // the directory was, too
 	err     error           // why nothing can be appended any more
-	begun   sync.WaitGroup
+	soon    *time.Timer     // makes the file
 }
 
 func newFile(s *Store, id string) *file {
@@ -44,24 +45,29 @@ func (f *file) append(e agent.Entry) error {
 	if f.err != nil {
 		return f.err
 	}
-	if err := encode(&f.waiting, e); err != nil {
-		f.err = fmt.Errorf("session %s: %w", f.id, err)
-		return f.err
-	}
+	f.entries = append(f.entries, e)
 	if f.out == nil && f.describe(e) {
 		if e.Kind == agent.EntryPrompt {
-			f.begun.Add(1)
-			go func() {
-				defer f.begun.Done()
-				f.mu.Lock()
-				defer f.mu.Unlock()
-				f.err = errors.Join(f.err, f.flush(false))
-			}()
+			f.soon = time.AfterFunc(beginAfter, f.begin)
 		}
 		return nil
 	}
 	f.err = f.flush(f.important(e))
 	return f.err
+}
+
+// beginAfter is how long the first question waits for the file to be made, so
+// that the question to the model goes out first. Sending one takes a few
+// milliseconds, and the answer comes later than that.
+const beginAfter = 15 * time.Millisecond
+
+// begin makes the file, if that has not happened meanwhile.
+func (f *file) begin() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = f.flush(false)
+	}
 }
 
 // describe takes what the header says from the entries before the first reply.
@@ -115,15 +121,26 @@ func (f *file) important(e agent.Entry) bool {
 
 // flush writes what waits, whole or not at all.
 func (f *file) flush(sync bool) error {
-	if f.waiting.Len() == 0 || f.err != nil {
+	if len(f.entries) == 0 {
 		return nil // written meanwhile
 	}
-	if f.out == nil {
-		if err := f.create(); err != nil {
-			return fmt.Errorf("%w: %w", ErrNotBegun, err)
+	if f.soon != nil {
+		f.soon.Stop()
+	}
+	var text bytes.Buffer
+	for _, e := range f.entries {
+		if err := encode(&text, e); err != nil {
+			return fmt.Errorf("session %s: %w", f.id, err)
 		}
 	}
-	n, err := f.out.Write(f.waiting.Bytes())
+	f.entries = nil
+	if f.out == nil {
+		if err := f.create(text.Bytes()); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotBegun, err)
+		}
+		text.Reset()
+	}
+	n, err := f.out.Write(text.Bytes())
 	if err == nil && sync {
 		err = f.sync()
 	}
@@ -131,12 +148,11 @@ func (f *file) flush(sync bool) error {
 		return fmt.Errorf("session %s: %w", f.id, errors.Join(err, f.out.Truncate(f.size)))
 	}
 	f.size += int64(n)
-	f.waiting.Reset()
 	return nil
 }
 
-// create makes the file, with its header.
-func (f *file) create() (err error) {
+// create makes the file, with its header and the first entries.
+func (f *file) create(text []byte) (err error) {
 	if err := os.MkdirAll(f.store.dir, 0o700); err != nil {
 		return err
 	}
@@ -150,13 +166,13 @@ func (f *file) create() (err error) {
 	}
 	var head bytes.Buffer
 	if err = encode(&head, f.header); err == nil {
-		_, err = out.Write(append(head.Bytes(), f.waiting.Bytes()...)) // all of it or no file
+		head.Write(text)
+		_, err = out.Write(head.Bytes()) // all of it or no file
 	}
 	if err != nil {
 		return errors.Join(err, out.Close(), os.Remove(path))
 	}
-	f.out, f.size = out, int64(head.Len()+f.waiting.Len())
-	f.waiting.Reset()
+	f.out, f.size = out, int64(head.Len())
 	return nil
 }
 
@@ -224,7 +240,6 @@ func open(entries []agent.Entry) (calls map[string]agent.Entry) {
 }
 
 func (f *file) close() error {
-	f.begun.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	failed := f.err
