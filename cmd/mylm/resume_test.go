@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,8 +71,8 @@ func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	p.asked = append(p.asked, n)
-	p.mu.Unlock()
 	text := p.replies[min(n, len(p.replies)-1)]
+	p.mu.Unlock()
 	hang := text == "hang"
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	for _, piece := range strings.SplitAfter(text, "\n") {
@@ -85,6 +86,20 @@ func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = io.WriteString(w, `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":10,"eval_count":5}`+"\n")
+}
+
+// says changes a reply.
+func (p *placed) says(i int, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.replies[i] = text
+}
+
+// questions are the replies that were asked for.
+func (p *placed) questions() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.asked)
 }
 
 // home is where commands of a test share their sessions.
@@ -214,7 +229,7 @@ func TestInterruptedModel(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.asked) == 2 })
+	eventually(t, func() bool { return len(p.questions()) == 2 })
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -230,12 +245,12 @@ func TestInterruptedModel(t *testing.T) {
 	if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  interrupted  ") {
 		t.Errorf("listed %q", list)
 	}
-	p.replies[1] = "Done."
+	p.says(1, "Done.")
 	if out, errs, code := h.run("resume"); out != "Done.\n" || code != "0" {
 		t.Errorf("exit %s, %q, %s", code, out, errs)
 	}
-	if fmt.Sprint(p.asked) != "[0 1 1]" {
-		t.Errorf("asked for the replies %v", p.asked)
+	if fmt.Sprint(p.questions()) != "[0 1 1]" {
+		t.Errorf("asked for the replies %v", p.questions())
 	}
 }
 
@@ -255,7 +270,9 @@ func TestInterruptedTool(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, func() bool { return strings.Contains(h.read("pid"), "\n") && (test.signals == 2 || strings.Count(h.read("pid"), "\n") == 2) })
+			eventually(t, func() bool {
+				return strings.Contains(h.read("pid"), "\n") && (test.signals == 2 || strings.Count(h.read("pid"), "\n") == 2)
+			})
 			t.Cleanup(func() { // where the test fails
 				for _, line := range strings.Fields(h.read("pid")) {
 					var pid int
@@ -337,7 +354,7 @@ func TestTwoAtOnce(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { p.mu.Lock(); defer p.mu.Unlock(); return len(p.asked) == 2 })
+	eventually(t, func() bool { return len(p.questions()) == 2 })
 	for _, args := range [][]string{{"resume", id, "me too"}, {"ask", "--continue", "me too"}, {"sessions", "rm", id}} {
 		out, errs, code := h.run(args...)
 		if code != "2" || out != "" || !strings.Contains(errs, "in use by another process") {
@@ -354,7 +371,7 @@ func TestTwoAtOnce(t *testing.T) {
 	if code := exitWithin(t, cmd); code != "130" {
 		t.Errorf("exit %s", code)
 	}
-	p.replies[1] = "Yes."
+	p.says(1, "Yes.")
 	if out, errs, code := h.run("resume", id, "me too"); code != "0" || out != "Yes.\n" {
 		t.Errorf("exit %s, %q, %s", code, out, errs)
 	}
