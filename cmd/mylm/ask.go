@@ -292,7 +292,7 @@ func (a *asking) showPrompt(o agent.Options, in input) error {
 	if err != nil {
 		return err
 	}
-	r, err := ag.Request(nil, in.prompt())
+	r, err := ag.Request(a.session, in.prompt())
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,7 +183,9 @@ func removeSessionsCommand(s streams) *cli.Command {
 				if err != nil {
 					return err
 				}
-				ids = append(ids, id)
+				if !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
 			}
 			for _, id := range ids {
 				if err := k.store.Remove(id); err != nil {
