@@ -140,8 +140,8 @@ func (a *asking) record(ctx context.Context) {
 	defer cancel()
 	store, err := a.memories.open(limited)
 	if err == nil {
-		a.kept = true
 		_, err = store.Add(limited, documents...)
+		a.kept = err == nil
 	}
 	switch {
 	case ctx.Err() != nil:
