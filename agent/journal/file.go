@@ -197,7 +197,7 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 		return nil, fmt.Errorf("session %s: %w", f.id, ErrNotFound)
 	}
 	var err error
-	if f.lock, err = acquire(f.store.dir, f.id); err != nil {
+	if f.lock, err = acquireSoon(ctx, f.store.dir, f.id); err != nil {
 		return nil, fmt.Errorf("session %s: %w", f.id, err)
 	}
 	if f.out, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0); err != nil {

@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -15,6 +17,26 @@ const lockSuffix = ".lock"
 
 // lock is held by whoever appends to a session. A nil one is not held.
 type lock struct{ *flock.Flock }
+
+// lockPatience is how long a lock is waited for that may be nobody's: a process
+// that is killed while it starts another leaves its files open in that one, until
+// the program there begins.
+const lockPatience = 300 * time.Millisecond
+
+// acquireSoon takes the lock of a session, or fails soon with ErrInUse.
+func acquireSoon(ctx context.Context, dir, id string) (*lock, error) {
+	for deadline := time.Now().Add(lockPatience); ; {
+		l, err := acquire(dir, id)
+		if !errors.Is(err, ErrInUse) || time.Now().After(deadline) {
+			return l, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lockPatience / 30):
+		}
+	}
+}
 
 // acquire takes the lock of a session, or fails at once with ErrInUse.
 func acquire(dir, id string) (*lock, error) {
