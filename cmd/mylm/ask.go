@@ -203,6 +203,7 @@ func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *
 	a.result = &result
 	f := outcome(*a.result, limits{errors: 3, malformed: 3, stopped: p.stopped})
 	a.model.advise(f)
+	a.adviseResume(f)
 	if a.form == formText {
 		a.print(v, f)
 	}

@@ -123,7 +123,7 @@ var errNoSession = usageError("there is no session of this project").withHint("m
 // explainSession gives an error of the sessions its exit code and what to do.
 func explainSession(err error) error {
 	var f *failure
-	const list = "mylm sessions list shows what there is; --global that of all projects."
+	const list = "mylm sessions list shows what there is; --global that of all projects. A question comes behind the id: mylm resume last \"...\""
 	switch {
 	case err == nil, errors.As(err, &f):
 		return err
@@ -177,6 +177,13 @@ func (a *asking) turns(s settings) int {
 		return a.resuming.setup.MaxTurns
 	}
 	return value(s.MaxTurns)
+}
+
+// adviseResume says how to go on after an interrupt, which has no other advice.
+func (a *asking) adviseResume(f *failure) {
+	if f != nil && f.hint == "" && a.result.StopReason == agent.StopInterrupted && a.saving != nil && !a.saving.off.Load() {
+		f.hint = "To go on: mylm resume " + a.session.ID
+	}
 }
 
 // events runs the agent.

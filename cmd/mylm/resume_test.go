@@ -156,7 +156,7 @@ func shellCall(command string) string {
 // Killed at any moment, a run is gone on with to the same answer, and nothing
 // that has an effect happens twice.
 func TestKilled(t *testing.T) {
-	kills := 8
+	kills := 5
 	if os.Getenv("MYLM_SLOW") != "" {
 		kills = 50
 	}
@@ -241,6 +241,9 @@ func TestInterruptedModel(t *testing.T) {
 	rest, _ := io.ReadAll(out)
 	if code := exitWithin(t, cmd); code != "130" || !strings.Contains(string(rest), `"stop_reason":"interrupted"`) || !strings.Contains(string(rest), `{"type":"failure"`) {
 		t.Errorf("exit %s, %s", code, rest)
+	}
+	if !strings.Contains(string(rest), `"hint":"To go on: mylm resume `+h.session()) {
+		t.Errorf("no advice in %s", rest)
 	}
 	if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  interrupted  ") {
 		t.Errorf("listed %q", list)
