@@ -108,7 +108,7 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 // refuse turns a decision against a call into what the model is told.
 func (r *run) refuse(a *attempt, d Decision) {
 	a.denied = true
-	a.outcome.Error = "not allowed"
+	a.outcome.Error = notAllowed
 	if d.Reason != "" {
 		a.outcome.Error += ": " + d.Reason
 	}
@@ -141,7 +141,8 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	o := a.outcome
 	if err := r.record(context.WithoutCancel(ctx), Entry{
 		Kind: EntryResult, Call: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
-		Denied: a.denied, Skipped: a.skipped, DryRun: a.dryRun, Origin: o.Origin, Note: a.told(), ExitCode: o.ExitCode, Truncated: o.Truncated, Duration: o.Duration,
+		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.told(), ExitCode: o.ExitCode,
+		Truncated: o.Truncated, Duration: o.Duration,
 	}); err != nil {
 		return err
 	}

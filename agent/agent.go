@@ -26,6 +26,8 @@ type Options struct {
 	Approve Approve         // nil: AllowReads
 	// Recorder keeps the session's entries. Nil: they live with the Session.
 	Recorder Recorder
+	// Labels are kept with each run, for whoever reads the record later.
+	Labels map[string]string
 
 	Identity    string               // how the system prompt begins; "": prompts.DefaultIdentity
 	Sections    []prompts.Section    // further parts of the system prompt
@@ -170,20 +172,28 @@ func (a *Agent) Run(ctx context.Context, s *Session, prompt string) iter.Seq2[Ev
 		if s == nil {
 			s = NewSession()
 		}
-		if !s.busy.CompareAndSwap(false, true) {
-			yield(Event{}, ErrSessionBusy)
-			return
-		}
-		defer s.busy.Store(false)
-		ctx, cancel := a.limitTime(ctx)
-		defer cancel()
-		r := &run{agent: a, session: s, yield: yield, cancel: cancel}
-		r.effects = &world{agent: a, session: s, view: &r.view}
-		if a.opts.Effects != nil {
-			r.effects = a.opts.Effects(s, r.effects)
-		}
-		r.loop(ctx, prompt)
+		a.drive(ctx, &run{agent: a, session: s, yield: yield}, prompt)
 	}
+}
+
+// drive runs r with its session for itself, and closes the record however the
+// consumer leaves.
+func (a *Agent) drive(ctx context.Context, r *run, prompt string) {
+	s := r.session
+	if !s.busy.CompareAndSwap(false, true) {
+		r.yield(Event{}, ErrSessionBusy)
+		return
+	}
+	defer s.busy.Store(false)
+	ctx, r.cancel = a.limitTime(ctx)
+	defer r.cancel()
+	r.effects = &world{agent: a, session: s, view: &r.view}
+	if a.opts.Effects != nil {
+		r.effects = a.opts.Effects(s, r.effects)
+	}
+	r.effects = &remembered{Effects: r.effects, run: r}
+	defer r.abandoned(ctx)
+	r.loop(ctx, prompt)
 }
 
 // SystemPrompt renders what a run of the agent begins with today.

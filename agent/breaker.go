@@ -63,6 +63,9 @@ func (r *run) count(a *attempt) {
 		return
 	}
 	s.Denials = 0
+	if a.outcome.Unknown {
+		return // it is no sign of a tool that fails
+	}
 	if a.outcome.Success() {
 		s.Errors = 0
 		s.Denied = s.Denied && !sensitive

@@ -113,6 +113,7 @@ func (r *run) weigh(u providers.Usage) error {
 		}
 	}
 	switch {
+	case len(r.past) > 0: // this was looked at when it came
 	case u.Prompt < s.Prompt && s.PromptCut == r.view.cut:
 		return cut("it read %d tokens of a prompt of which it had read %d before, and which only grew since", u.Prompt, s.Prompt)
 	case s.Window > 0 && !s.Guessed && u.Prompt >= s.Window && r.agent.opts.MaxContextTokens == 0:

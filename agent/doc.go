@@ -26,6 +26,11 @@
 // the model is shown is a view of it. A run ends with a StopReason, and a
 // Result that holds everything up to there, however it ended.
 //
+// A Recorder keeps what happens as it happens; the package agent/journal has one
+// that writes files. LoadSession makes a session of what was kept, and Resume
+// goes on with it, also if the process died in the middle of a run: nothing that
+// was finished is done again.
+//
 // A State is what a run needs between two turns, and Effects is everything it
 // does that is not a function of its record: the model, the tools, the person
 // who approves, the clock, new names. Both can be written down, which is what

@@ -15,7 +15,11 @@ import (
 // become a summary, and in the end the oldest are left out. A conversation that
 // cannot be made to fit ends the run. Errors are the engine's own.
 func (r *run) fit(ctx context.Context) error {
+	r.refitted()
 	r.look()
+	if len(r.past) > 0 { // it was made to fit when it was asked for
+		return nil
+	}
 	r.learnWindow(ctx, false)
 	if through := r.toSummarise(); through > 0 {
 		if err := r.summarise(ctx, through); err != nil {

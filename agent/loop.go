@@ -20,6 +20,11 @@ type run struct {
 	yield   func(Event, error) bool
 	cancel  context.CancelFunc // ends what is under way when the consumer leaves
 	gone    bool               // the consumer left
+	inside  bool               // the consumer has an event in hand
+	resumed bool               // the run goes on with what the session holds
+	past    []Entry            // what the record holds of a turn that is gone through again
+	repeats *Entry             // the call of that turn
+	turn    State              // as it was when the turn began
 	err     error              // why the run did not complete
 	view    view               // of the session, as the model is shown it
 
@@ -29,8 +34,7 @@ type run struct {
 // loop runs turns until one of them, or a limit, ends the run.
 func (r *run) loop(ctx context.Context, prompt string) {
 	s := &r.state
-	*s = State{Run: r.effects.NewID(), Started: r.effects.Now(), First: r.session.last() + 1}
-	if err := r.begin(ctx, prompt); err != nil {
+	if err := r.start(ctx, prompt); err != nil {
 		r.stop(StopInternal, err)
 	}
 	for s.Stop == "" {
@@ -59,15 +63,13 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 			return err
 		}
 	}
-	for _, e := range r.session.all() {
-		r.state.Tainted = r.state.Tainted || e.Kind == EntryResult && foreign(e.Origin)
-	}
+	r.state.Tainted = tainted(r.session.all())
 	system, err := r.agent.SystemPrompt(r.state.Started)
 	if err != nil {
 		return err
 	}
 	r.setResults()
-	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system}); err != nil {
+	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system, Setup: r.agent.setup()}); err != nil || r.resumed {
 		return err
 	}
 	return r.record(ctx, Entry{Kind: EntryPrompt, Text: prompt})
@@ -78,6 +80,7 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 func (r *run) step(ctx context.Context) {
 	s := &r.state
 	s.Turn++
+	r.turn = *s
 	r.emit(TurnStart{})
 	acted := false
 	var reply *reply
@@ -133,7 +136,8 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 		s.Message = shown
 	}
 	return r.record(ctx, Entry{
-		Kind: EntryReply, Text: text, Raw: reply.raw, Thought: reply.thought, Answer: reply.answer, Stop: reply.stop, Usage: &reply.usage,
+		Kind: EntryReply, Text: text, Raw: reply.raw, Aside: reply.aside, Thought: reply.thought, Answer: reply.answer,
+		Stop: reply.stop, Usage: &reply.usage, State: new(r.turn),
 	})
 }
 
@@ -204,13 +208,15 @@ func (r *run) stop(reason StopReason, err error) {
 // end closes the record and hands over the result.
 func (r *run) end(ctx context.Context) {
 	s := &r.state
+	r.caughtUp()
 	// The end is recorded even if the context is done: a reader should see why
 	// the run stopped.
-	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop})
+	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err)})
 	if recorded != nil && s.Stop.Status() != Failed {
 		s.Stop, r.err = StopInternal, recorded
 	}
 	result := r.result()
+	r.session.ended(result)
 	r.emit(FinalResponse{Result: result})
 	if r.gone {
 		return
@@ -270,6 +276,9 @@ func (e *recordError) Unwrap() error { return e.err }
 func (r *run) record(ctx context.Context, e Entry) error {
 	e.Run, e.Turn, e.Time = r.state.Run, r.state.Turn, r.effects.Now()
 	e.Session, e.Seq = r.session.ID, r.session.last()+1
+	if again, err := r.again(e); again {
+		return err
+	}
 	if err := r.write(ctx, e); err != nil {
 		return err
 	}
@@ -291,12 +300,14 @@ func (r *run) write(ctx context.Context, e Entry) error {
 
 // emit hands an event to the consumer, unless it has left.
 func (r *run) emit(p Payload) {
-	if r.gone {
+	if r.gone || len(r.past) > 0 { // what is gone through again was shown
 		return
 	}
 	r.state.Events++
 	ev := Event{Run: r.state.Run, Seq: r.state.Events, Turn: r.state.Turn, Time: r.effects.Now(), Payload: p}
-	if !r.yield(ev, nil) {
+	r.inside = true
+	more := r.yield(ev, nil)
+	if r.inside = false; !more {
 		r.gone = true
 		r.cancel()
 	}

@@ -45,10 +45,13 @@ type Entry struct {
 	Role    providers.Role       `json:"role,omitempty"`    // history
 	Text    string               `json:"text,omitempty"`    // the message as it came; the output of a result
 	Raw     string               `json:"raw,omitempty"`     // reply: what the model wrote, calls and all
-	Thought string               `json:"thought,omitempty"` // reply
+	Aside   string               `json:"aside,omitempty"`   // reply: the thought that came beside Raw, not in it
+	Thought string               `json:"thought,omitempty"` // reply: all of it
 	Answer  string               `json:"answer,omitempty"`  // reply: the part of Text that answers; compaction: the summary in it
 	Stop    providers.StopReason `json:"stop,omitempty"`    // reply
 	Usage   *providers.Usage     `json:"usage,omitempty"`   // reply
+	State   *State               `json:"state,omitempty"`   // reply: what the run knew before it
+	Setup   *Setup               `json:"setup,omitempty"`   // run
 
 	Call    string          `json:"call,omitempty"` // call, result: the call's id
 	Name    string          `json:"name,omitempty"`
@@ -56,9 +59,10 @@ type Entry struct {
 	Effect  *tools.Effect   `json:"effect,omitempty"`
 	Success bool            `json:"success,omitempty"`
 	Repairs []string        `json:"repairs,omitempty"` // call: what was mended to read it
-	Error   string          `json:"error,omitempty"`   // result: why it failed
+	Error   string          `json:"error,omitempty"`   // result, end: what went wrong
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"`
+	Unknown bool            `json:"unknown,omitempty"` // result: nobody knows what the call did
 	Origin  string          `json:"origin,omitempty"`
 	Note    string          `json:"note,omitempty"` // result: what the engine adds below it
 
@@ -127,6 +131,7 @@ type Session struct {
 	mu       sync.Mutex
 	recorded int // entries that a recorder has, or that need none
 	entries  []Entry
+	result   *Result // of the last run here
 }
 
 // ErrSessionBusy is returned by a run on a session that another run is using.

@@ -16,6 +16,7 @@ import (
 // reply is what the model wrote in a turn, as the decoder understood it.
 type reply struct {
 	raw     string // as it was written
+	aside   string // the thought that came beside it
 	text    string // for the conversation: everything but thought and calls
 	answer  string // the part of text that would be the answer
 	thought string
@@ -147,6 +148,7 @@ type listener struct {
 	text     strings.Builder
 	answer   strings.Builder
 	thoughts strings.Builder
+	aside    strings.Builder
 }
 
 // listen makes one call of the model and returns its reply. The call is ended
@@ -198,6 +200,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 func (l *listener) take(c providers.Chunk) {
 	l.size += len(c.Text) + len(c.Thought)
 	if c.Thought != "" {
+		l.aside.WriteString(c.Thought)
 		l.thought(c.Thought)
 	}
 	if c.Text != "" {
@@ -258,7 +261,7 @@ func (l *listener) close() *reply {
 	}
 	l.parts(l.decoder.Close(end))
 	rep := &l.reply
-	rep.raw = l.raw.String()
+	rep.raw, rep.aside = l.raw.String(), l.aside.String()
 	rep.text, rep.answer, rep.thought = l.text.String(), l.answer.String(), l.thoughts.String()
 	rep.dropped = l.decoder.DroppedCall()
 	if rep.stop == "" { // stopped by us: at least one token a piece

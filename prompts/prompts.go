@@ -30,6 +30,8 @@ const (
 	LastWord     = "last_word"  // no data
 	Judge        = "judge"      // no data
 	Retry        = "retry"      // RetryData
+	Resume       = "resume"     // no data
+	Unknown      = "unknown"    // no data
 )
 
 // DefaultIdentity is how the system prompt begins unless it is told otherwise.
@@ -37,7 +39,9 @@ const DefaultIdentity = "You are mylm, an assistant that answers questions and g
 
 // Names lists the templates there are.
 func Names() []string {
-	return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry}
+	return []string{
+		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown,
+	}
 }
 
 // Environment tells the model where it is. It holds no time of day, so that

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,35 +30,60 @@ func askCommand(s streams) *cli.Command {
 
 Calls that only read run at once. Before anything else runs you are asked on the
 terminal; without one it is denied, unless --yes is given.`,
-		Flags: append(append(modelFlags(), runLimitFlags()...),
-			&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
-			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
-			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
-			&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print one JSON object instead of the answer"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
-			&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-memory", Usage: "the model cannot look at what was remembered", EnvVars: []string{"MYLM_NO_MEMORY"}},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-save", Usage: "remember nothing of this", EnvVars: []string{"MYLM_NO_SAVE"}},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
-		),
+		Flags: append(askFlags(),
+			&cli.BoolFlag{DisableDefaultText: true, Name: "continue", Aliases: []string{"c"}, Usage: "go on with the last session of this project"}),
 		Action: func(c *cli.Context) error {
-			if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
-				return usageError("--color is %q; it must be auto, always or never", echoed(c.String("color")))
+			if c.Bool("continue") {
+				return ask(c, s, &resuming{id: "last", words: c.Args().Slice()})
 			}
-			a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s, session: agent.NewSession()}
-			a.memories = newMemories(a.screen)
-			a.screen.still = a.screen.still || c.Bool("quiet")
-			defer a.memories.close()
-			err := a.finish(a.run(c.Context))
-			a.record(c.Context)
-			return err
+			return ask(c, s, nil)
 		},
 	}
+}
+
+// askFlags are those of everything that asks a question.
+func askFlags() []cli.Flag {
+	flags := append(append(modelFlags(), runLimitFlags()...),
+		&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
+		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
+		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
+		&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
+	)
+	return append(append(flags, outputFlags()...),
+		&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-memory", Usage: "the model cannot look at what was remembered", EnvVars: []string{"MYLM_NO_MEMORY"}},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-save", Usage: "keep nothing of this: no memory, no session", EnvVars: []string{"MYLM_NO_SAVE"}},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
+	)
+}
+
+// ask answers a question, in a session that is there unless r is nil.
+func ask(c *cli.Context, s streams, r *resuming) error {
+	if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
+		return usageError("--color is %q; it must be auto, always or never", echoed(c.String("color")))
+	}
+	form, err := formOf(c)
+	if err != nil {
+		return err
+	}
+	a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s, session: agent.NewSession(), form: form, resuming: r}
+	a.memories = newMemories(a.screen)
+	a.screen.still = a.screen.still || c.Bool("quiet")
+	defer a.memories.close()
+	err = a.run(c.Context)
+	saved := a.saving.finish() && a.result != nil
+	err = a.finish(err)
+	a.record(c.Context)
+	if saved && c.Context.Err() == nil {
+		a.saving.prune(c.Context)
+	}
+	if (saved || a.kept) && !c.Bool("quiet") {
+		a.tellOnce()
+	}
+	return err
 }
 
 // asking is one run of mylm ask.
@@ -69,6 +95,11 @@ type asking struct {
 	question string // as it is remembered
 	session  *agent.Session
 	memories *memories
+	saving   *saving   // nil: the session is not kept
+	resuming *resuming // nil: the session is a new one
+	form     string    // text, json or ndjson
+	meter    meter
+	kept     bool // something is remembered
 	result   *agent.Result
 }
 
@@ -76,6 +107,11 @@ type asking struct {
 // left to report.
 func (a *asking) run(ctx context.Context) error {
 	c := a.cli
+	if a.resuming != nil {
+		if err := a.openSession(ctx); err != nil {
+			return err
+		}
+	}
 	s, entries, err := gather(c)
 	if err != nil {
 		return err
@@ -83,13 +119,21 @@ func (a *asking) run(ctx context.Context) error {
 	if err := a.memories.permit(ctx, s); err != nil {
 		return err
 	}
+	if a.resuming != nil && a.memories.noSave != "" {
+		return usageError("saving is turned off, and a session that is gone on with has to be kept").withHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
+	}
 	registry, err := registryOf(s.Tools, a.memories, a.session)
 	if err != nil {
 		return wrongTools(c, err)
 	}
-	in, err := readInput(ctx, c, a.streams, a.screen)
-	if err != nil {
+	if registry, err = a.narrowed(registry, s.Tools != nil); err != nil {
 		return err
+	}
+	var in input
+	if a.asks() {
+		if in, err = readInput(ctx, c, a.words(), a.streams, a.screen); err != nil {
+			return err
+		}
 	}
 	set, err := loadPrompts()
 	if err != nil {
@@ -106,7 +150,7 @@ func (a *asking) run(ctx context.Context) error {
 	p := &person{screen: a.screen}
 	options := agent.Options{
 		Tools: registry, Prompts: set, Identity: value(s.System), Sections: sections, Environment: environment(), Approve: p.approve,
-		MaxTurns: value(s.MaxTurns), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
+		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
 	if c.Bool("yes") {
 		options.Approve = agent.AllowAll
@@ -122,12 +166,15 @@ func (a *asking) run(ctx context.Context) error {
 	if a.model.notice != "" && !c.Bool("quiet") {
 		a.screen.dim(a.model.notice)
 	}
-	options.Model = a.model.Model
+	options.Model, options.Labels, options.Effects = a.model.Model, a.labels(), a.meter.effects
+	if rec := a.recorder(); rec != nil {
+		options.Recorder = rec
+	}
 	ag, err := agent.New(options)
 	if err != nil {
 		return err
 	}
-	request := func(prompt string) (providers.Request, error) { return ag.Request(nil, prompt) }
+	request := func(prompt string) (providers.Request, error) { return ag.Request(a.session, prompt) }
 	if err := in.fit(ctx, a.model, request, c.Bool("clip"), a.screen); err != nil {
 		return err
 	}
@@ -137,24 +184,29 @@ func (a *asking) run(ctx context.Context) error {
 // answer runs the agent and shows what happens.
 func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *person) error {
 	c := a.cli
-	v := newView(a.screen, c.Bool("quiet"), c.Bool("verbose"), !c.Bool("no-stream") && !c.Bool("json"))
+	v := newView(a.screen, c.Bool("quiet"), c.Bool("verbose"), !c.Bool("no-stream") && a.form == formText)
 	p.view = v
 	defer v.idle()
-	for ev, err := range ag.Run(ctx, a.session, prompt) {
+	show := a.shows(v)
+	var failed error
+	for ev, err := range a.events(ctx, ag, prompt) {
 		if err != nil {
-			continue // the result says it, with more
+			failed = err // the result says it, with more
+			continue
 		}
-		v.event(ev)
-		if f, ok := ev.Payload.(agent.FinalResponse); ok {
-			a.result = &f.Result
+		if !show(ev) {
+			break
 		}
 	}
-	if a.result == nil {
-		return errors.New("the run ended without a result")
+	result, ok := a.session.Result()
+	if !ok {
+		return cmp.Or(failed, errors.New("the run ended without a result"))
 	}
+	a.result = &result
 	f := outcome(*a.result, limits{errors: 3, malformed: 3, stopped: p.stopped})
 	a.model.advise(f)
-	if !c.Bool("json") {
+	a.adviseResume(f)
+	if a.form == formText {
 		a.print(v, f)
 	}
 	a.statistics()
@@ -181,16 +233,9 @@ func (a *asking) print(v *view, f *failure) {
 
 // statistics tells what the run cost, if that is wanted.
 func (a *asking) statistics() {
-	r := a.result
-	if !a.cli.Bool("verbose") || a.cli.Bool("quiet") {
-		return
+	if a.cli.Bool("stats") || a.cli.Bool("verbose") && !a.cli.Bool("quiet") {
+		a.screen.dim(a.meter.text(*a.result))
 	}
-	least := ""
-	if r.UsagePartial {
-		least = "at least "
-	}
-	a.screen.dim(fmt.Sprintf("%s, %s, %s%d tokens in, %s%d out, %.1f s", plural(r.Turns, "turn"), plural(len(r.Calls), "call"),
-		least, r.Usage.Prompt, least, r.Usage.Output, r.Duration.Seconds()))
 }
 
 // finish writes the JSON object, if asked for, and returns what is left to
@@ -201,10 +246,12 @@ func (a *asking) finish(err error) error {
 		f = asFailure(err)
 	}
 	switch {
-	case a.cli.Bool("json") && !a.cli.Bool("show-prompt"):
+	case a.form == formJSON && !a.cli.Bool("show-prompt"):
 		a.printJSON(f)
-	case a.cli.Bool("json"):
+	case a.form == formJSON:
 		return err
+	case a.form == formEvents && f != nil && a.screen.failed == nil:
+		a.screen.failed = printFailure(a.screen.out, a.form, f)
 	}
 	if a.screen.failed != nil && f == nil {
 		return &failure{code: exitError, name: "internal", err: fmt.Errorf("the answer could not be written: %w", a.screen.failed)}
@@ -239,11 +286,11 @@ func (a *asking) showPrompt(o agent.Options, in input) error {
 	if err != nil {
 		return err
 	}
-	r, err := ag.Request(nil, in.prompt())
+	r, err := ag.Request(a.session, in.prompt())
 	if err != nil {
 		return err
 	}
-	if a.cli.Bool("json") {
+	if a.form != formText {
 		return printJSON(a.screen.out, r)
 	}
 	for i, m := range r.Messages {

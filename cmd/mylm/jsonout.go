@@ -84,6 +84,12 @@ func printJSON(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
+	_, err = io.WriteString(w, escapedJSON(b)+"\n")
+	return err
+}
+
+// escapedJSON is JSON without control characters of any kind.
+func escapedJSON(b []byte) string {
 	var text strings.Builder
 	for _, r := range string(b) {
 		if r < 0x80 || printable(string(r)) != "" {
@@ -92,9 +98,7 @@ func printJSON(w io.Writer, v any) error {
 			fmt.Fprintf(&text, `\u%04x`, r) // all of them are below U+10000
 		}
 	}
-	text.WriteByte('\n')
-	_, err = io.WriteString(w, text.String())
-	return err
+	return text.String()
 }
 
 // printJSON writes the object for a run, or for the failure before it.
