@@ -122,7 +122,7 @@ func (r *run) verify(ctx context.Context) {
 		return
 	}
 	if s.Checks++; err == nil && mode == EvalFull && s.Checks <= evalRetries && r.turnsLeft() {
-		r.again(ctx, e)
+		r.sendBack(ctx, e)
 		return
 	}
 	s.Stop, r.err = StopNotVerified, &LimitError{
@@ -131,8 +131,8 @@ func (r *run) verify(ctx context.Context) {
 	}
 }
 
-// again sends an answer back.
-func (r *run) again(ctx context.Context, e Evaluation) {
+// sendBack has an answer written again.
+func (r *run) sendBack(ctx context.Context, e Evaluation) {
 	data := prompts.RetryData{Suggestion: protocol.Neutralise(firstWords(e.Suggestion, maxAdvice))}
 	for _, issue := range e.Issues[:min(len(e.Issues), 5)] {
 		data.Issues = append(data.Issues, protocol.Neutralise(firstWords(issue, maxAdvice)))
