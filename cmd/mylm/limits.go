@@ -207,7 +207,7 @@ func (v *view) compaction(c agent.Compaction) {
 		}
 	}
 	v.say(fmt.Sprintf("context: %s (about %d tokens, now %d)", what, c.Before, c.After))
-	if c.Guessed && !v.guessed {
+	if c.Guessed && !c.Summarized && !v.guessed {
 		v.guessed = true
 		v.say(fmt.Sprintf("  nobody tells the model's context window, so it is taken for %d tokens; context in a [models.NAME] entry, or --max-context-tokens, says what it is", c.Window))
 	}
