@@ -32,8 +32,13 @@ func (m *byPlace) Generate(_ context.Context, r providers.Request) iter.Seq2[pro
 		}
 		m.asked++
 		text := m.replies[min(n, len(m.replies)-1)]
-		if !yield(providers.Chunk{Thought: "hm"}, nil) || !yield(providers.Chunk{Text: text}, nil) {
+		if !yield(providers.Chunk{Thought: "hm"}, nil) {
 			return
+		}
+		for _, piece := range strings.SplitAfter(text, "<") {
+			if !yield(providers.Chunk{Text: piece}, nil) {
+				return
+			}
 		}
 		yield(providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2}}, nil)
 	}

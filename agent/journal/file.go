@@ -29,6 +29,7 @@ type file struct {
 	entries []agent.Entry   // those that are not in the file yet
 	careful map[string]bool // calls that must not be lost
 	synced  bool            // the directory was, too
+	resting bool            // nobody needs it open: its last run is over
 	err     error           // why nothing can be appended any more
 	soon    *time.Timer     // makes the file
 }
@@ -42,6 +43,9 @@ func newFile(s *Store, id string) *file {
 func (f *file) append(e agent.Entry) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.err == nil && f.resting {
+		f.err = f.wake()
+	}
 	if f.err != nil {
 		return f.err
 	}
@@ -52,8 +56,41 @@ func (f *file) append(e agent.Entry) error {
 		}
 		return nil
 	}
-	f.err = f.flush(f.important(e))
+	if f.err = f.flush(f.important(e)); f.err == nil && e.Kind == agent.EntryEnd {
+		f.err = f.rest()
+	}
 	return f.err
+}
+
+// rest lets the file go until another run in the session begins.
+func (f *file) rest() error {
+	err := f.out.Close()
+	f.lock.release()
+	f.out, f.lock, f.resting = nil, nil, true
+	return err
+}
+
+// idle reports whether the last run is over.
+func (f *file) idle() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.resting
+}
+
+// wake takes the file again, if it is as it was left.
+func (f *file) wake() (err error) {
+	if f.lock, err = acquire(f.store.dir, f.id); err != nil {
+		return fmt.Errorf("session %s: %w", f.id, err)
+	}
+	if f.out, err = os.OpenFile(f.store.Path(f.id), os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return err
+	}
+	f.resting = false
+	info, err := f.out.Stat()
+	if err == nil && info.Size() != f.size {
+		err = fmt.Errorf("session %s: %w meanwhile", f.id, ErrInUse)
+	}
+	return err
 }
 
 // beginAfter is how long the first question waits for the file to be made, so

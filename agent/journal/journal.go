@@ -87,14 +87,15 @@ func (s *Store) Append(_ context.Context, e agent.Entry) error {
 }
 
 // Open takes a session to append to it, and returns what it holds. Whatever cut
-// its last line short is mended first.
+// its last line short is mended first. The session is held until its next run is
+// over, or the store is closed.
 func (s *Store) Open(ctx context.Context, id string) (*agent.Session, error) {
 	if !validID(id) {
 		return nil, fmt.Errorf("session %q: %w", id, ErrNotFound)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.files[id] != nil {
+	if f := s.files[id]; f != nil && !f.idle() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrInUse)
 	}
 	f := newFile(s, id)

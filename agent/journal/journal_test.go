@@ -249,6 +249,9 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	if locks, err := filepath.Glob(filepath.Join(store.Dir(), "*.lock")); err != nil || len(locks) > 0 {
+		t.Errorf("sessions without a run are held: %v, %v", locks, err)
+	}
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -257,6 +260,55 @@ func TestManyAtOnce(t *testing.T) {
 		if err != nil || entries[len(entries)-1].StopReason != agent.StopComplete {
 			t.Errorf("%s: %v", id, err)
 		}
+	}
+}
+
+// Between two runs a session belongs to nobody. Whoever goes on with what another
+// has changed is told.
+func TestBetweenRuns(t *testing.T) {
+	store := newStore(t)
+	other := journal.New(store.Dir())
+	var h hands
+	s := agent.NewSession()
+	ask := func(rec *journal.Store, s *agent.Session) error {
+		_, err := agent.Collect(newAgent(t, &h, byPlace{"Fine."}, rec, nil).Run(t.Context(), s, "go"))
+		return err
+	}
+	for range 2 { // the second time without opening it
+		if err := ask(store, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	theirs, err := other.Open(t.Context(), s.ID)
+	if err != nil || len(theirs.Entries()) != 8 {
+		t.Fatalf("%v, %d entries", err, len(theirs.Entries()))
+	}
+	if err := ask(store, s); !errors.Is(err, journal.ErrInUse) {
+		t.Errorf("two have it: %v", err)
+	}
+	if err := ask(other, theirs); err != nil {
+		t.Fatal(err)
+	}
+	store.Close()
+	if _, err := store.Open(t.Context(), s.ID); err != nil {
+		t.Fatal(err)
+	}
+	store.Close()
+	if err := ask(other, theirs); err != nil {
+		t.Fatal(err)
+	}
+	again, err := store.Open(t.Context(), s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(store, again); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(other, theirs); !errors.Is(err, journal.ErrInUse) {
+		t.Errorf("it went on with a record that another had changed: %v", err)
+	}
+	if _, entries, err := store.Load(t.Context(), s.ID); err != nil || len(entries) != 20 {
+		t.Errorf("%v, %d entries", err, len(entries))
 	}
 }
 
