@@ -1,10 +1,7 @@
 package agent
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -23,7 +20,10 @@ type attempt struct {
 	outcome tools.Outcome
 	denied  bool
 	skipped bool
+	dryRun  bool   // not run: only what it would do is told
 	note    string // what the model is told below the result
+
+	rewritten bool // the arguments are not the model's own
 }
 
 // args are those that ran, or would have run.
@@ -73,27 +73,22 @@ func (r *run) act(ctx context.Context, reply *reply) {
 // attempt has the call approved and runs it. A refusal becomes a failed
 // outcome that the model is told; an error is the engine's.
 func (r *run) attempt(ctx context.Context, a *attempt) error {
-	decision, err := r.effects.Ask(ctx, ApprovalRequest{
-		Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect, Preview: a.inv.Preview, Tainted: r.state.Tainted,
-	})
+	if on, err := r.before(ctx, a); !on || r.rehearse(a) {
+		return err
+	}
+	decision, err := r.effects.Ask(ctx, r.approval(a))
 	if err != nil {
 		return err
 	}
 	if decision.Verdict != Allow {
-		a.refuse(decision)
-		if decision.Verdict == Stop {
-			r.stop(StopDenied, nil)
-		}
+		r.refuse(a, decision)
 		return nil
 	}
 	if decision.Args != nil {
-		inv, bad := r.agent.opts.Tools.Prepare(a.call.Name, decision.Args)
-		if bad != nil {
+		if bad := r.rewrite(a, decision.Args); bad != nil {
 			a.outcome.Error = bad.Error()
 			return nil
 		}
-		a.inv = inv
-		a.note = joinLines(a.note, "The call was run with other arguments than yours: "+protocol.Neutralise(string(inv.Args)))
 	}
 	codes := repairs(a.call, a.inv)
 	if err := r.record(ctx, Entry{
@@ -102,19 +97,27 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 		return err
 	}
 	r.emit(ToolCall{ID: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect, Preview: a.inv.Preview, Repairs: codes})
-	a.outcome = r.runTool(ctx, a.inv, ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect})
+	call := ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect}
+	a.outcome = r.runTool(ctx, a.inv, call)
+	if err := r.after(ctx, a, call); err != nil {
+		r.fail(ctx, err) // what was done is recorded all the same
+	}
 	return nil
 }
 
-func (a *attempt) refuse(d Decision) {
+// refuse turns a decision against a call into what the model is told.
+func (r *run) refuse(a *attempt, d Decision) {
 	a.denied = true
-	a.outcome.Error = "not allowed"
+	a.outcome.Error = notAllowed
 	switch {
 	case d.Reason == "":
 	case d.Verdict == Forbid:
 		a.outcome.Error = d.Reason
 	default:
 		a.outcome.Error += ": " + d.Reason
+	}
+	if d.Verdict == Stop {
+		r.stop(StopDenied, nil)
 	}
 }
 
@@ -142,7 +145,8 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	o := a.outcome
 	if err := r.record(context.WithoutCancel(ctx), Entry{
 		Kind: EntryResult, Call: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
-		Denied: a.denied, Skipped: a.skipped, Origin: o.Origin, Note: a.note, ExitCode: o.ExitCode, Truncated: o.Truncated, Duration: o.Duration,
+		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.told(), ExitCode: o.ExitCode,
+		Truncated: o.Truncated, Duration: o.Duration,
 	}); err != nil {
 		return err
 	}
@@ -150,7 +154,7 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 		r.emit(Error{Source: "tool", Message: o.Error + "\n" + o.Stack})
 	}
 	r.emit(ToolOutput{
-		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Output: o.Text, Error: o.Error, Denied: a.denied, Skipped: a.skipped,
+		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Output: o.Text, Error: o.Error, Denied: a.denied, Skipped: a.skipped, DryRun: a.dryRun,
 		ExitCode: o.ExitCode, Truncated: o.Truncated, Origin: o.Origin, Duration: o.Duration,
 	})
 	return nil
@@ -215,67 +219,6 @@ func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
 		return inv.Tool.Timeout
 	}
 	return a.opts.ToolTimeout
-}
-
-// repeated counts identical calls in a row, and reports whether there are too
-// many. Calls are identical if their arguments are, once they fit the schema.
-func (r *run) repeated(a *attempt) bool {
-	s := &r.state
-	digest := sha256.Sum256([]byte(a.call.Name + " " + canonical(a.args())))
-	key := hex.EncodeToString(digest[:16])
-	if key != s.LastCall {
-		s.LastCall, s.Repeats = key, 0
-	}
-	s.Repeats++
-	return s.Repeats >= r.agent.opts.MaxRepeatedCalls
-}
-
-// canonical writes arguments with sorted keys and without white space, so that
-// two spellings of the same call are equal. Numbers stay as they were written.
-func canonical(args json.RawMessage) string {
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return string(args)
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return string(args)
-	}
-	return string(b)
-}
-
-// foreign reports whether the words of a result may be a stranger's.
-func foreign(origin string) bool {
-	return origin != "" && origin != tools.Workspace && origin != tools.Memory
-}
-
-// count keeps the breakers up to date and trips them.
-func (r *run) count(a *attempt) {
-	s, limit := &r.state, r.agent.opts.MaxConsecutiveErrors
-	s.Tainted = s.Tainted || foreign(a.outcome.Origin)
-	sensitive := a.inv != nil && a.inv.Effect.Sensitive()
-	if a.skipped {
-		r.limit(StopRepeatedCall)
-		return
-	}
-	if a.denied {
-		s.Denied = s.Denied || sensitive
-		if s.Denials++; s.Denials >= limit {
-			r.stop(StopDenied, nil)
-		}
-		return
-	}
-	s.Denials = 0
-	if a.outcome.Success() {
-		s.Errors = 0
-		s.Denied = s.Denied && !sensitive
-		return
-	}
-	if s.Errors++; s.Errors >= limit {
-		r.limit(StopConsecutiveErrors)
-	}
 }
 
 // correct tells the model what is wrong with its reply, and ends the run when

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -25,6 +26,8 @@ type Options struct {
 	Approve Approve         // nil: AllowReads
 	// Recorder keeps the session's entries. Nil: they live with the Session.
 	Recorder Recorder
+	// Labels are kept with each run, for whoever reads the record later.
+	Labels map[string]string
 
 	Identity    string               // how the system prompt begins; "": prompts.DefaultIdentity
 	Sections    []prompts.Section    // further parts of the system prompt
@@ -35,10 +38,20 @@ type Options struct {
 	MaxConsecutiveErrors int // this many failed, or denied, calls in a row end the run; 3
 	MaxMalformed         int // this many unreadable replies in a row end the run; 3
 
+	// What the model is shown of a long conversation. Zero is the default,
+	// negative turns a step off. All of them work on what is sent, never on the
+	// session.
+	MaxToolResultTokens int // of one tool result; more is cut in its middle; 2,000, or a third of a small window
+	SummarizeAfterTurns int // exchanges after which older ones become a summary; 8, once half of the window is full
+	KeepRecentTurns     int // exchanges that a summary leaves alone; 4
+	MaxContextTokens    int // of prompt and reply together; what the backend tells, or else 32,768
+
 	ToolTimeout       time.Duration // of a call whose tool does not set its own; 30 s
 	StopGrace         time.Duration // for a tool to return once it was told to stop; 5 s
 	FirstTokenTimeout time.Duration // until a reply begins, loading included; 10 min
 	TokenTimeout      time.Duration // between two pieces of a reply; 60 s
+	StepTimeout       time.Duration // of a whole reply; 0: no limit
+	MaxTime           time.Duration // of a run; 0: no limit
 
 	Tries     int           // calls of the model for one reply, when the fault may pass; 3
 	RetryWait time.Duration // before the second try; grows by half each time; 500 ms
@@ -47,6 +60,14 @@ type Options struct {
 	Seed        *int
 	MaxTokens   int // of one reply; 0: the backend's own limit
 	Think       providers.Thinking
+
+	// Hooks are called around tool calls and before the model is asked.
+	Hooks Hooks
+	// DryRun: calls that write, run something or use the network are not run;
+	// the model is told what they would have done.
+	DryRun bool
+	// SelfEval has every answer checked by the model itself. "": it is not.
+	SelfEval SelfEval
 
 	// Effects wraps what a run in the session does in the real world, for
 	// replay and for durable execution. Nil: nothing is wrapped.
@@ -68,7 +89,7 @@ func New(o Options) (*Agent, error) {
 	}
 	for name, n := range map[string]int{
 		"MaxTurns": o.MaxTurns, "MaxRepeatedCalls": o.MaxRepeatedCalls, "MaxConsecutiveErrors": o.MaxConsecutiveErrors,
-		"MaxMalformed": o.MaxMalformed, "Tries": o.Tries, "MaxTokens": o.MaxTokens,
+		"MaxMalformed": o.MaxMalformed, "Tries": o.Tries, "MaxTokens": o.MaxTokens, "KeepRecentTurns": o.KeepRecentTurns,
 	} {
 		if n < 0 {
 			return nil, fmt.Errorf("agent: %s is negative", name)
@@ -76,7 +97,7 @@ func New(o Options) (*Agent, error) {
 	}
 	for name, d := range map[string]time.Duration{
 		"ToolTimeout": o.ToolTimeout, "StopGrace": o.StopGrace, "FirstTokenTimeout": o.FirstTokenTimeout,
-		"TokenTimeout": o.TokenTimeout, "RetryWait": o.RetryWait,
+		"TokenTimeout": o.TokenTimeout, "RetryWait": o.RetryWait, "StepTimeout": o.StepTimeout, "MaxTime": o.MaxTime,
 	} {
 		if d < 0 {
 			return nil, fmt.Errorf("agent: %s is negative", name)
@@ -85,10 +106,14 @@ func New(o Options) (*Agent, error) {
 	if o.MaxRepeatedCalls == 1 {
 		return nil, errors.New("agent: MaxRepeatedCalls is 1, which would refuse every call; the least is 2")
 	}
+	if !slices.Contains([]SelfEval{EvalOff, EvalBasic, EvalFull, "off"}, o.SelfEval) {
+		return nil, fmt.Errorf("agent: SelfEval is %q; it must be off, basic or full", o.SelfEval)
+	}
 	o.MaxTurns = cmp.Or(o.MaxTurns, 10)
 	o.MaxRepeatedCalls = cmp.Or(o.MaxRepeatedCalls, 2)
 	o.MaxConsecutiveErrors = cmp.Or(o.MaxConsecutiveErrors, 3)
 	o.MaxMalformed = cmp.Or(o.MaxMalformed, 3)
+	o.MaxToolResultTokens = cmp.Or(o.MaxToolResultTokens, defaultResult)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 30*time.Second)
 	o.StopGrace = cmp.Or(o.StopGrace, 5*time.Second)
 	o.FirstTokenTimeout = cmp.Or(o.FirstTokenTimeout, 10*time.Minute)
@@ -147,24 +172,35 @@ func (a *Agent) Run(ctx context.Context, s *Session, prompt string) iter.Seq2[Ev
 		if s == nil {
 			s = NewSession()
 		}
-		if !s.busy.CompareAndSwap(false, true) {
-			yield(Event{}, ErrSessionBusy)
-			return
-		}
-		defer s.busy.Store(false)
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		r := &run{agent: a, session: s, effects: &world{agent: a, session: s}, yield: yield, cancel: cancel}
-		if a.opts.Effects != nil {
-			r.effects = a.opts.Effects(s, r.effects)
-		}
-		r.loop(ctx, prompt)
+		a.drive(ctx, &run{agent: a, session: s, yield: yield}, prompt)
 	}
 }
 
+// drive runs r with its session for itself, and closes the record however the
+// consumer leaves.
+func (a *Agent) drive(ctx context.Context, r *run, prompt string) {
+	s := r.session
+	if !s.busy.CompareAndSwap(false, true) {
+		r.yield(Event{}, ErrSessionBusy)
+		return
+	}
+	defer s.busy.Store(false)
+	ctx, r.cancel = a.limitTime(ctx)
+	defer r.cancel()
+	r.effects = &world{agent: a, session: s, view: &r.view}
+	if a.opts.Effects != nil {
+		r.effects = a.opts.Effects(s, r.effects)
+	}
+	r.effects = &remembered{Effects: r.effects, run: r}
+	defer r.abandoned(ctx)
+	r.loop(ctx, prompt)
+}
+
 // SystemPrompt renders what a run of the agent begins with today.
-func (a *Agent) SystemPrompt(now time.Time) (string, error) {
-	data := prompts.SystemData{Identity: a.opts.Identity, Tools: a.tools, Sections: a.opts.Sections}
+func (a *Agent) SystemPrompt(now time.Time) (string, error) { return a.systemPrompt(now, a.tools) }
+
+func (a *Agent) systemPrompt(now time.Time, tools string) (string, error) {
+	data := prompts.SystemData{Identity: a.opts.Identity, Tools: tools, Sections: a.opts.Sections}
 	if a.opts.Environment != nil {
 		env := *a.opts.Environment
 		env.Date = cmp.Or(env.Date, now.Format(time.DateOnly))
@@ -181,9 +217,13 @@ func (a *Agent) Request(s *Session, prompt string) (providers.Request, error) {
 	if err != nil {
 		return providers.Request{}, err
 	}
-	messages := []providers.Message{{Role: providers.System, Text: system}}
+	var v view
 	if s != nil {
-		messages = append(messages, s.Messages()...)
+		v.sync(s.all(), max(0, a.opts.MaxToolResultTokens))
+	}
+	messages := []providers.Message{{Role: providers.System, Text: system}}
+	if shown := v.shown(); len(shown) > 1 {
+		messages = append(messages, shown[1:]...)
 	}
 	return a.request(append(messages, providers.Message{Role: providers.User, Text: protocol.Neutralise(prompt)})), nil
 }

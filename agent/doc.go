@@ -26,10 +26,27 @@
 // the model is shown is a view of it. A run ends with a StopReason, and a
 // Result that holds everything up to there, however it ended.
 //
+// A Recorder keeps what happens as it happens; the package agent/journal has one
+// that writes files. LoadSession makes a session of what was kept, and Resume
+// goes on with it, also if the process died in the middle of a run: nothing that
+// was finished is done again.
+//
 // A State is what a run needs between two turns, and Effects is everything it
 // does that is not a function of its record: the model, the tools, the person
 // who approves, the clock, new names. Both can be written down, which is what
 // makes a run repeatable.
+//
+// # Long runs
+//
+// What the model is shown is a view of the record that fits its window: long
+// results of tools in part, older exchanges as a summary, in the end without
+// the oldest. A compaction is an entry of the record, and what was recorded
+// stays. Until the next one a prompt only grows at its end, so that a backend
+// can keep what it has read. A run that goes in circles, takes too long or does
+// not fit any more ends with a LimitError that says what to do, or a
+// providers.Error of the kind Overflow or Stalled.
+//
+// Hooks may refuse or rewrite calls, rewrite results, and change what is sent.
 //
 // # What it never does
 //
@@ -40,5 +57,7 @@
 // # Limits
 //
 // An Agent may be used for any number of runs at once, a Session for one run
-// at a time.
+// at a time. Tokens are estimated until the backend has counted some. A call
+// whose arguments fill the window by themselves is not cut: the run ends with
+// StopContextFull.
 package agent

@@ -35,7 +35,24 @@ type ModelRequest struct {
 	Turn    int    `json:"turn"`
 	Attempt int    `json:"attempt"` // from 1
 	Through int    `json:"through"` // the last session entry that the model is shown
+
+	Purpose Purpose `json:"purpose,omitempty"`
+	Results int     `json:"results,omitempty"` // how much of a tool's result is shown, in estimated tokens; 0: all
+	Until   int     `json:"until,omitempty"`   // for a summary: the last entry that should be in it
+	Answer  []int   `json:"answer,omitempty"`  // for a judgement: the replies that are the answer together
 }
+
+// Purpose is what a model is asked for.
+type Purpose string
+
+// The purposes. Everything but a turn is asked for beside the conversation and
+// without tools.
+const (
+	PurposeTurn     Purpose = ""
+	PurposeSummary  Purpose = "summary"   // of what is no longer shown
+	PurposeJudge    Purpose = "judge"     // is the answer what was asked for?
+	PurposeLastWord Purpose = "last_word" // what there is to say when a limit ends the run
+)
 
 // ToolRequest names one run of a tool.
 type ToolRequest struct {

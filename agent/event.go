@@ -92,6 +92,7 @@ type ToolOutput struct {
 	Error     string          `json:"error,omitempty"`
 	Denied    bool            `json:"denied,omitempty"`
 	Skipped   bool            `json:"skipped,omitempty"` // not run: it repeats the call before it
+	DryRun    bool            `json:"dry_run,omitempty"` // not run: Output says what it would have done
 	ExitCode  *int            `json:"exit_code,omitempty"`
 	Truncated bool            `json:"truncated,omitempty"`
 	Origin    string          `json:"origin,omitempty"`
@@ -109,9 +110,14 @@ type Notice struct {
 	Text string `json:"text"`
 }
 
-// NoticeContinued is the code of the notice that the length limit cut a reply
-// and the next one goes on where it stopped.
-const NoticeContinued = "continued"
+// The codes of notices.
+const (
+	NoticeContinued   = "continued"    // the length limit cut a reply, and the next one goes on where it stopped
+	NoticeNoSummary   = "no_summary"   // older steps could not be summed up
+	NoticeLastWord    = "last_word"    // a limit ended the run, and the model is asked what it has
+	NoticeNotVerified = "not_verified" // the answer did not pass its check, and the model tries again
+	NoticeChecking    = "checking"     // the answer is being checked
+)
 
 // Error is a failure that the run goes on after, or ends with.
 type Error struct {
@@ -130,9 +136,15 @@ type Retry struct {
 type Retract struct{}
 
 // Compaction says that older parts of the session are no longer shown to the
-// model, or only as a summary.
+// model, or only as a summary. What is sent next is no continuation of what was
+// sent before.
 type Compaction struct {
-	Dropped int `json:"dropped"` // entries
+	Dropped    int  `json:"dropped"`              // messages; 0: tool results are shown in smaller part
+	Summarized bool `json:"summarized,omitempty"` // a summary stands for them
+	Before     int  `json:"before"`               // tokens of the prompt, as far as they are known
+	After      int  `json:"after"`
+	Window     int  `json:"window,omitempty"`  // of the model, as far as it is known
+	Guessed    bool `json:"guessed,omitempty"` // nobody told the window
 }
 
 // FinalResponse ends the run. It is the last event.

@@ -20,38 +20,39 @@ type run struct {
 	yield   func(Event, error) bool
 	cancel  context.CancelFunc // ends what is under way when the consumer leaves
 	gone    bool               // the consumer left
+	inside  bool               // the consumer has an event in hand
+	resumed bool               // the run goes on with what the session holds
+	past    []Entry            // what the record holds of a turn that is gone through again
+	repeats *Entry             // the call of that turn
+	turn    State              // as it was when the turn began
 	err     error              // why the run did not complete
+	view    view               // of the session, as the model is shown it
+
+	evaluation *Evaluation // of the answer
 }
 
 // loop runs turns until one of them, or a limit, ends the run.
 func (r *run) loop(ctx context.Context, prompt string) {
 	s := &r.state
-	*s = State{Run: r.effects.NewID(), Started: r.effects.Now(), First: r.session.last() + 1}
-	if err := r.begin(ctx, prompt); err != nil {
+	if err := r.start(ctx, prompt); err != nil {
 		r.stop(StopInternal, err)
 	}
 	for s.Stop == "" {
 		switch {
 		case ctx.Err() != nil:
-			r.stop(StopInterrupted, context.Cause(ctx))
+			r.stop(cancelled(ctx))
 		case !r.turnsLeft():
-			r.limit(StopMaxTurns)
+			r.limit(StopMaxTurns, "stopped after "+counted(s.Turn, "turn")+" without an answer", "Allow more with --max-turns, or ask for less at once.")
 		default:
 			r.step(ctx)
+			r.verify(ctx)
 		}
 	}
+	r.lastWord(ctx)
 	r.end(ctx)
 }
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
-
-// limit ends the run at a limit, or as denied if it is a denial that led there.
-func (r *run) limit(reason StopReason) {
-	if r.state.Denied {
-		reason = StopDenied
-	}
-	r.stop(reason, nil)
-}
 
 func (r *run) begin(ctx context.Context, prompt string) error {
 	if r.session.ID == "" {
@@ -62,34 +63,38 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 			return err
 		}
 	}
-	for _, e := range r.session.all() {
-		r.state.Tainted = r.state.Tainted || e.Kind == EntryResult && foreign(e.Origin)
-	}
+	r.state.Tainted = tainted(r.session.all())
 	system, err := r.agent.SystemPrompt(r.state.Started)
 	if err != nil {
 		return err
 	}
-	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system}); err != nil {
+	r.setResults()
+	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system, Setup: r.agent.setup()}); err != nil || r.resumed {
 		return err
 	}
 	return r.record(ctx, Entry{Kind: EntryPrompt, Text: prompt})
 }
 
-// step is one turn: think, then answer or act and observe. What ends the run
-// calls stop.
+// step is one turn: fit, think, then answer or act and observe. What ends the
+// run calls stop.
 func (r *run) step(ctx context.Context) {
 	s := &r.state
 	s.Turn++
+	r.turn = *s
 	r.emit(TurnStart{})
 	acted := false
-	reply, err := r.think(ctx)
-	if err != nil {
-		r.failModel(ctx, err)
-	} else if err = r.keep(ctx, reply); err != nil {
-		r.fail(ctx, err)
+	var reply *reply
+	err := r.fit(ctx)
+	if err == nil && s.Stop == "" {
+		reply, err = r.think(ctx)
+	}
+	if err == nil && s.Stop == "" {
+		err = r.keep(ctx, reply)
 	}
 	switch {
 	case err != nil:
+		r.fail(ctx, err)
+	case s.Stop != "":
 	case reply.fault != nil:
 		r.correct(ctx, reply)
 	case reply.call != nil:
@@ -131,7 +136,8 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 		s.Message = shown
 	}
 	return r.record(ctx, Entry{
-		Kind: EntryReply, Text: text, Raw: reply.raw, Thought: reply.thought, Answer: reply.answer, Stop: reply.stop, Usage: &reply.usage,
+		Kind: EntryReply, Text: text, Raw: reply.raw, Aside: reply.aside, Thought: reply.thought, Answer: reply.answer,
+		Stop: reply.stop, Usage: &reply.usage, State: new(r.turn),
 	})
 }
 
@@ -164,31 +170,32 @@ func (r *run) goOn(ctx context.Context) {
 	r.emit(Notice{Code: NoticeContinued, Text: "the length limit cut the reply: asking for the rest"})
 }
 
-// failModel ends the run with an error of the backend, by its kind.
-func (r *run) failModel(ctx context.Context, err error) {
-	reason := StopModelError
+// modelError is an error that came from the model.
+type modelError struct{ err error }
+
+func (e *modelError) Error() string { return e.err.Error() }
+func (e *modelError) Unwrap() error { return e.err }
+
+// fail ends the run with an error: of the backend, by its kind, or of the
+// engine's own, which is its record, its templates, a hook, or the function that
+// approves.
+func (r *run) fail(ctx context.Context, err error) {
+	var model *modelError
+	fromModel := errors.As(err, &model)
 	switch kind := providers.KindOf(err); {
-	case ctx.Err() != nil:
-		reason, err = StopInterrupted, context.Cause(ctx)
+	case ctx.Err() != nil && (fromModel || errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
+		r.stop(cancelled(ctx))
+	case !fromModel:
+		r.emit(Error{Source: "engine", Message: err.Error()})
+		r.stop(StopInternal, err)
 	case kind == providers.Overflow:
-		reason = StopContextFull
+		r.stop(StopContextFull, model.err)
 	case kind == providers.Stalled:
-		reason = StopTimeout
+		r.stop(StopTimeout, model.err)
 	default:
 		r.emit(Error{Source: "model", Message: err.Error()})
+		r.stop(StopModelError, model.err)
 	}
-	r.stop(reason, err)
-}
-
-// fail ends the run with an error of the engine's own: of its record, its
-// templates, or the function that approves.
-func (r *run) fail(ctx context.Context, err error) {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		r.stop(StopInterrupted, context.Cause(ctx))
-		return
-	}
-	r.emit(Error{Source: "engine", Message: err.Error()})
-	r.stop(StopInternal, err)
 }
 
 // stop ends the run after this turn. The first reason counts.
@@ -201,13 +208,15 @@ func (r *run) stop(reason StopReason, err error) {
 // end closes the record and hands over the result.
 func (r *run) end(ctx context.Context) {
 	s := &r.state
+	r.caughtUp()
 	// The end is recorded even if the context is done: a reader should see why
 	// the run stopped.
-	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop})
+	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err)})
 	if recorded != nil && s.Stop.Status() != Failed {
 		s.Stop, r.err = StopInternal, recorded
 	}
 	result := r.result()
+	r.session.ended(result)
 	r.emit(FinalResponse{Result: result})
 	if r.gone {
 		return
@@ -223,20 +232,22 @@ func (r *run) result() Result {
 	result := Result{
 		Run: s.Run, Session: r.session.ID, Status: s.Stop.Status(), StopReason: s.Stop, Turns: s.Turn,
 		Response: s.Message, Calls: []CallRecord{}, Usage: s.Usage, UsagePartial: s.UsagePartial,
-		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err,
+		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err, Evaluation: r.evaluation,
 	}
 	entries := r.session.all()
 	var last Entry
 	for _, e := range entries[min(s.First-1, len(entries)):] {
 		switch e.Kind {
 		case EntryResult:
-			result.Calls = append(result.Calls, CallRecord{Name: e.Name, Args: e.Args, Success: e.Success, Denied: e.Denied, Skipped: e.Skipped})
+			result.Calls = append(result.Calls, CallRecord{Name: e.Name, Args: e.Args, Success: e.Success, Denied: e.Denied, Skipped: e.Skipped, DryRun: e.DryRun})
 		case EntryReply:
 			last = e
 		}
 	}
-	switch s.Stop {
-	case StopComplete, StopDenied, StopFinishOther:
+	switch {
+	case s.Closing > 0:
+		result.Response = strings.TrimSpace(entries[s.Closing-1].Answer)
+	case s.Stop == StopComplete, s.Stop == StopDenied, s.Stop == StopFinishOther, s.Stop == StopNotVerified:
 		result.Response = strings.TrimSpace(s.joined(entries) + last.Answer)
 	default:
 		if text := strings.TrimSpace(s.joined(entries)); text != "" {
@@ -265,6 +276,9 @@ func (e *recordError) Unwrap() error { return e.err }
 func (r *run) record(ctx context.Context, e Entry) error {
 	e.Run, e.Turn, e.Time = r.state.Run, r.state.Turn, r.effects.Now()
 	e.Session, e.Seq = r.session.ID, r.session.last()+1
+	if again, err := r.again(e); again {
+		return err
+	}
 	if err := r.write(ctx, e); err != nil {
 		return err
 	}
@@ -286,12 +300,14 @@ func (r *run) write(ctx context.Context, e Entry) error {
 
 // emit hands an event to the consumer, unless it has left.
 func (r *run) emit(p Payload) {
-	if r.gone {
+	if r.gone || len(r.past) > 0 { // what is gone through again was shown
 		return
 	}
 	r.state.Events++
 	ev := Event{Run: r.state.Run, Seq: r.state.Events, Turn: r.state.Turn, Time: r.effects.Now(), Payload: p}
-	if !r.yield(ev, nil) {
+	r.inside = true
+	more := r.yield(ev, nil)
+	if r.inside = false; !more {
 		r.gone = true
 		r.cancel()
 	}

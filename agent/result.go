@@ -29,7 +29,7 @@ const (
 	StopStuck             StopReason = "stuck"              // calls and results go in circles
 	StopConsecutiveErrors StopReason = "consecutive_errors" // several tool calls in a row failed
 	StopMalformed         StopReason = "malformed"          // several replies in a row could not be read
-	StopTimeout           StopReason = "timeout"            // the model said nothing for too long
+	StopTimeout           StopReason = "timeout"            // the model said nothing for too long, or the run took too long
 	StopInterrupted       StopReason = "interrupted"        // the context was cancelled
 	StopDenied            StopReason = "denied"             // a call was not allowed, and nothing made up for it
 	StopContextFull       StopReason = "context_full"       // the conversation does not fit the model's window
@@ -58,13 +58,14 @@ type CallRecord struct {
 	Success bool            `json:"success"`
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"` // logged but not run: it repeated the call before it
+	DryRun  bool            `json:"dry_run,omitempty"` // logged but not run
 }
 
 // Result is everything a run has to show, however it ended.
 type Result struct {
 	Run        string          `json:"run"`
 	Session    string          `json:"session"`
-	Response   string          `json:"response"` // the answer; if there is none, the last text of the model
+	Response   string          `json:"response"` // the answer; if there is none, what the model had to say at a limit, or its last text
 	Status     Status          `json:"status"`
 	StopReason StopReason      `json:"stop_reason"`
 	Turns      int             `json:"turns"`
@@ -75,6 +76,8 @@ type Result struct {
 	// UsagePartial: some replies were stopped before the backend counted them,
 	// so that Usage is a lower bound.
 	UsagePartial bool `json:"usage_partial,omitempty"`
+
+	Evaluation *Evaluation `json:"evaluation,omitempty"` // the last check of the answer; nil: there was none
 
 	Messages []providers.Message `json:"-"` // the conversation, without the system prompt
 	Err      error               `json:"-"` // what went wrong, for a run that did not complete; may be nil

@@ -28,6 +28,9 @@ const (
 	EntryResult  EntryKind = "result"  // what the call gave back, or why it did not run
 	EntryUser    EntryKind = "user"    // what the engine told the model: a correction, a nudge
 	EntryEnd     EntryKind = "end"     // a run ends
+
+	EntryAside      EntryKind = "aside"      // a reply of the model outside the conversation: a summary, a judgement
+	EntryCompaction EntryKind = "compaction" // from here on earlier messages are not shown, or as a summary
 )
 
 // Entry is one line of a session's record. Entries are never changed.
@@ -42,10 +45,13 @@ type Entry struct {
 	Role    providers.Role       `json:"role,omitempty"`    // history
 	Text    string               `json:"text,omitempty"`    // the message as it came; the output of a result
 	Raw     string               `json:"raw,omitempty"`     // reply: what the model wrote, calls and all
-	Thought string               `json:"thought,omitempty"` // reply
-	Answer  string               `json:"answer,omitempty"`  // reply: the part of Text that answers
+	Aside   string               `json:"aside,omitempty"`   // reply: the thought that came beside Raw, not in it
+	Thought string               `json:"thought,omitempty"` // reply: all of it
+	Answer  string               `json:"answer,omitempty"`  // reply: the part of Text that answers; compaction: the summary in it
 	Stop    providers.StopReason `json:"stop,omitempty"`    // reply
 	Usage   *providers.Usage     `json:"usage,omitempty"`   // reply
+	State   *State               `json:"state,omitempty"`   // reply: what the run knew before it
+	Setup   *Setup               `json:"setup,omitempty"`   // run
 
 	Call    string          `json:"call,omitempty"` // call, result: the call's id
 	Name    string          `json:"name,omitempty"`
@@ -53,9 +59,10 @@ type Entry struct {
 	Effect  *tools.Effect   `json:"effect,omitempty"`
 	Success bool            `json:"success,omitempty"`
 	Repairs []string        `json:"repairs,omitempty"` // call: what was mended to read it
-	Error   string          `json:"error,omitempty"`   // result: why it failed
+	Error   string          `json:"error,omitempty"`   // result, end: what went wrong
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"`
+	Unknown bool            `json:"unknown,omitempty"` // result: nobody knows what the call did
 	Origin  string          `json:"origin,omitempty"`
 	Note    string          `json:"note,omitempty"` // result: what the engine adds below it
 
@@ -64,11 +71,27 @@ type Entry struct {
 	Duration  time.Duration `json:"duration_ns,omitempty"`
 
 	StopReason StopReason `json:"stop_reason,omitempty"` // end
+
+	Purpose Purpose `json:"purpose,omitempty"` // aside, and reply: what the model was asked for, if not for the next turn
+	DryRun  bool    `json:"dry_run,omitempty"` // result: nothing was done
+	Through int     `json:"through,omitempty"` // compaction: the last entry that is no longer shown
+	Request int     `json:"request,omitempty"` // compaction: the prompt that stays shown
 }
 
-// message returns the entry as the model is shown it; ok is false for what it
-// is not shown.
-func (e *Entry) message() (m providers.Message, ok bool) {
+// shown reports whether the entry is a message of the conversation.
+func (e *Entry) shown() bool {
+	switch e.Kind {
+	case EntryHistory, EntryPrompt, EntryUser, EntryResult:
+		return true
+	case EntryReply: // some backends refuse an empty message
+		return strings.TrimSpace(e.Text) != ""
+	}
+	return false
+}
+
+// message returns the entry as the model is shown it, with at most limit tokens
+// of a tool's result if limit is not 0; ok is false for what it is not shown.
+func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 	switch e.Kind {
 	case EntryHistory:
 		return providers.Message{Role: e.Role, Text: e.Text}, true
@@ -76,10 +99,11 @@ func (e *Entry) message() (m providers.Message, ok bool) {
 		return providers.Message{Role: providers.User, Text: protocol.Neutralise(e.Text)}, true
 	case EntryUser:
 		return providers.Message{Role: providers.User, Text: e.Text}, true
-	case EntryReply: // some backends refuse an empty message
-		return providers.Message{Role: providers.Assistant, Text: e.Text}, strings.TrimSpace(e.Text) != ""
+	case EntryReply:
+		return providers.Message{Role: providers.Assistant, Text: e.Text}, e.shown()
 	case EntryResult:
-		text := protocol.EncodeObservation(e.Name, e.Success, tools.Outcome{Result: tools.Result{Text: e.Text}, Error: e.Error}.Body())
+		body := tools.Outcome{Result: tools.Result{Text: e.Text}, Error: e.Error}.Body()
+		text := protocol.EncodeObservation(e.Name, e.Success, shorten(body, limit))
 		if e.Note != "" {
 			text += "\n" + e.Note
 		}
@@ -107,7 +131,7 @@ type Session struct {
 	mu       sync.Mutex
 	recorded int // entries that a recorder has, or that need none
 	entries  []Entry
-	messages []providers.Message // what the model is shown, one slot kept for the system prompt
+	result   *Result // of the last run here
 }
 
 // ErrSessionBusy is returned by a run on a session that another run is using.
@@ -138,21 +162,16 @@ func (s *Session) all() []Entry {
 	return slices.Clip(s.entries)
 }
 
-// Messages returns the conversation as the model is shown it, without the
-// system prompt.
+// Messages returns the whole conversation, without the system prompt, also what
+// a run no longer shows to the model.
 func (s *Session) Messages() []providers.Message {
-	if view := s.view(); len(view) > 0 {
-		return slices.Clone(view[1:])
+	var messages []providers.Message
+	for _, e := range s.all() {
+		if m, ok := e.message(0); ok {
+			messages = append(messages, m)
+		}
 	}
-	return nil
-}
-
-// view is the conversation with the system prompt in front. It shares memory
-// with the session, which never changes what it has handed out.
-func (s *Session) view() []providers.Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clip(s.messages)
+	return messages
 }
 
 // unrecorded returns the entries that were there before there was a recorder.
@@ -167,17 +186,8 @@ func (s *Session) unrecorded() []Entry {
 func (s *Session) add(e Entry) Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.messages) == 0 {
-		s.messages = make([]providers.Message, 1, 16) // a slot for the system prompt
-	}
 	e.Session, e.Seq = s.ID, len(s.entries)+1
 	s.entries = append(s.entries, e)
-	if m, ok := e.message(); ok {
-		s.messages = append(s.messages, m)
-	}
-	if e.Kind == EntryRun {
-		s.messages = append([]providers.Message{{Role: providers.System, Text: e.Text}}, s.messages[1:]...)
-	}
 	return e
 }
 

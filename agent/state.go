@@ -23,6 +23,20 @@ type State struct {
 	Denied    bool   `json:"denied,omitempty"`    // the last sensitive call was denied and none has succeeded since
 	Tainted   bool   `json:"tainted,omitempty"`   // what strangers wrote has been read
 
+	Seen  []string `json:"seen,omitempty"`  // digests of the last calls and their results
+	Stale int      `json:"stale,omitempty"` // calls in a row that brought nothing unseen
+
+	Window    int     `json:"window,omitempty"`     // tokens of prompt and reply together; 0: not looked at yet
+	Guessed   bool    `json:"guessed,omitempty"`    // nobody told the window
+	Scale     float64 `json:"scale,omitempty"`      // tokens that the backend counts for one that is estimated; 0: it has not counted yet
+	Results   int     `json:"results,omitempty"`    // how much of a tool's result is shown, in estimated tokens
+	Prompt    int     `json:"prompt,omitempty"`     // tokens of the last prompt, as the backend counted them
+	PromptCut int     `json:"prompt_cut,omitempty"` // the entry of the last compaction before it
+
+	Checks   int  `json:"checks,omitempty"`    // answers that did not pass their check
+	LastWord bool `json:"last_word,omitempty"` // the run was ended by a limit, and the model may sum up
+	Closing  int  `json:"closing,omitempty"`   // the entry of that summary
+
 	Continued []int `json:"continued,omitempty"` // replies that were cut by the length limit and belong together
 
 	Usage        providers.Usage `json:"usage"`

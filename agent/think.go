@@ -16,6 +16,7 @@ import (
 // reply is what the model wrote in a turn, as the decoder understood it.
 type reply struct {
 	raw     string // as it was written
+	aside   string // the thought that came beside it
 	text    string // for the conversation: everything but thought and calls
 	answer  string // the part of text that would be the answer
 	thought string
@@ -27,38 +28,89 @@ type reply struct {
 	dropped bool // another call came after it, for the backend could not be stopped in time
 }
 
-// think asks the model for a reply, again if the fault may pass.
+// think asks the model for the next reply of the conversation. Errors of the
+// model are modelErrors.
 func (r *run) think(ctx context.Context) (*reply, error) {
+	reply, err := r.converse(ctx, ModelRequest{Results: r.state.Results}, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.weigh(reply.usage); err != nil {
+		if reply.text != "" {
+			r.emit(Retract{})
+		}
+		return nil, &modelError{err}
+	}
+	return reply, nil
+}
+
+// converse makes a request of the model, again if the fault may pass, or if the
+// prompt was too long and could be made smaller.
+func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply, error) {
 	intervals := backoff.ExponentialBackOff{
 		InitialInterval: r.agent.opts.RetryWait, Multiplier: 1.5, RandomizationFactor: 0.5, MaxInterval: 30 * time.Second,
 	}
 	intervals.Reset()
-	for attempt := 1; ; attempt++ {
-		l := &listener{run: r, decoder: r.decoder()}
-		reply, err := l.listen(ctx, attempt)
-		if err == nil || ctx.Err() != nil || attempt == r.agent.opts.Tries || !passing(err) {
-			return reply, err
+	q.Run, q.Turn, q.Results = r.state.Run, r.state.Turn, r.state.Results
+	for tries, refits := 1, 0; ; {
+		q.Attempt, q.Through = tries+refits, r.session.last()
+		q.Results = r.state.Results
+		l := &listener{run: r, decoder: r.decoder(q.Purpose), quiet: !shown}
+		reply, err := l.listen(ctx, q)
+		var engine *engineError
+		switch {
+		case err == nil:
+			return reply, nil
+		case errors.As(err, &engine):
+			return nil, engine.err
+		case ctx.Err() != nil:
+			return nil, &modelError{err}
 		}
-		pause := intervals.NextBackOff()
-		var provider *providers.Error
-		if errors.As(err, &provider) && provider.RetryAfter > 0 {
-			if pause = provider.RetryAfter; pause > maxRetryAfter {
-				return nil, err
+		takeBack := func() {
+			if l.shown {
+				r.emit(Retract{})
 			}
 		}
-		if l.shown {
-			r.emit(Retract{})
+		var provider *providers.Error
+		if errors.As(err, &provider) && provider.Kind == providers.Overflow && q.Purpose == PurposeTurn && refits < maxRefits {
+			smaller, failed := r.refit(ctx, provider)
+			if failed != nil {
+				return nil, failed
+			}
+			if smaller {
+				takeBack()
+				refits++
+				continue
+			}
 		}
-		r.emit(Retry{Attempt: attempt + 1, Wait: pause, Reason: err.Error()})
+		if tries == r.agent.opts.Tries || !passing(err) {
+			return nil, &modelError{err}
+		}
+		pause := intervals.NextBackOff()
+		if provider.RetryAfter > 0 {
+			if pause = provider.RetryAfter; pause > maxRetryAfter {
+				return nil, &modelError{err}
+			}
+		}
+		tries++
+		takeBack()
+		r.emit(Retry{Attempt: tries, Wait: pause, Reason: err.Error()})
 		if err := r.effects.Sleep(ctx, pause); err != nil {
-			return nil, err
+			return nil, &modelError{err}
 		}
 	}
 }
 
+// maxRefits is how often a turn's prompt is made smaller because the backend
+// finds it too long. Its first complaint mostly tells the sizes.
+const maxRefits = 4
+
 // decoder returns a decoder for the next reply. One that continues a reply
 // which the length limit cut goes on inside whatever that reply had opened.
-func (r *run) decoder() *protocol.Decoder {
+func (r *run) decoder(p Purpose) *protocol.Decoder {
+	if p != PurposeTurn {
+		return protocol.NewDecoder(protocol.Options{})
+	}
 	d := protocol.NewDecoder(protocol.Options{Tools: r.agent.opts.Tools})
 	if len(r.state.Continued) > 0 {
 		entries := r.session.all()
@@ -87,6 +139,7 @@ func passing(err error) bool {
 type listener struct {
 	run      *run
 	decoder  *protocol.Decoder
+	quiet    bool // nobody is shown the reply
 	reply    reply
 	shown    bool
 	chunks   int
@@ -95,23 +148,28 @@ type listener struct {
 	text     strings.Builder
 	answer   strings.Builder
 	thoughts strings.Builder
+	aside    strings.Builder
 }
 
 // listen makes one call of the model and returns its reply. The call is ended
 // as soon as the decoder is certain.
-func (l *listener) listen(ctx context.Context, attempt int) (*reply, error) {
+func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, error) {
 	r := l.run
+	if d := r.agent.opts.StepTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d, r.agent.stepTimeout())
+		defer cancel()
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	alarm := newAlarm(cancel, r.agent.opts.FirstTokenTimeout, r.agent.opts.TokenTimeout)
 	defer alarm.stop()
 	ctx = withStatus(ctx, func(text string) {
-		alarm.stop() // what the consumer takes is not the model's time
+		alarm.pause() // what the consumer takes is not the model's time
 		r.emit(Waiting{Text: text})
-		alarm.reset()
+		alarm.resume()
 	})
 
-	request := ModelRequest{Run: r.state.Run, Turn: r.state.Turn, Attempt: attempt, Through: r.session.last()}
 	for chunk, err := range r.effects.Model(ctx, request) {
 		if err != nil {
 			return nil, alarm.cause(ctx, err)
@@ -142,6 +200,7 @@ func (l *listener) listen(ctx context.Context, attempt int) (*reply, error) {
 func (l *listener) take(c providers.Chunk) {
 	l.size += len(c.Text) + len(c.Thought)
 	if c.Thought != "" {
+		l.aside.WriteString(c.Thought)
 		l.thought(c.Thought)
 	}
 	if c.Text != "" {
@@ -160,19 +219,19 @@ func (l *listener) parts(parts []protocol.Part) {
 		case protocol.Text:
 			l.text.WriteString(p.Text)
 			l.answer.WriteString(p.Text)
-			l.shown = true
-			l.run.emit(TextDelta{Text: p.Text})
+			l.shown = l.shown || !l.quiet
+			l.emit(TextDelta{Text: p.Text})
 		case protocol.Thought:
 			l.thought(p.Text)
 		case protocol.Answer:
 			l.answer.Reset()
-			l.run.emit(AnswerStart{})
+			l.emit(AnswerStart{})
 		case protocol.Retract:
 			l.thoughts.WriteString(l.text.String())
 			l.text.Reset()
 			l.answer.Reset()
 			if l.shown {
-				l.run.emit(Retract{})
+				l.emit(Retract{})
 			}
 			l.shown = false
 		case protocol.Call:
@@ -185,7 +244,13 @@ func (l *listener) parts(parts []protocol.Part) {
 
 func (l *listener) thought(text string) {
 	l.thoughts.WriteString(text)
-	l.run.emit(Thought{Text: text})
+	l.emit(Thought{Text: text})
+}
+
+func (l *listener) emit(p Payload) {
+	if !l.quiet {
+		l.run.emit(p)
+	}
 }
 
 // close gets the decoder's verdict and puts the reply together.
@@ -196,7 +261,7 @@ func (l *listener) close() *reply {
 	}
 	l.parts(l.decoder.Close(end))
 	rep := &l.reply
-	rep.raw = l.raw.String()
+	rep.raw, rep.aside = l.raw.String(), l.aside.String()
 	rep.text, rep.answer, rep.thought = l.text.String(), l.answer.String(), l.thoughts.String()
 	rep.dropped = l.decoder.DroppedCall()
 	if rep.stop == "" { // stopped by us: at least one token a piece
@@ -220,19 +285,22 @@ type alarm struct {
 	first, next time.Duration
 	begun       bool // something has arrived
 	timer       *time.Timer
+	due         time.Time     // when the timer goes off
+	left        time.Duration // while it is paused
 }
 
 func newAlarm(cancel context.CancelCauseFunc, first, next time.Duration) *alarm {
 	a := &alarm{cancel: cancel, first: first, next: next}
-	a.arm(first, "the model sent nothing for %v")
+	a.arm(first, "the model sent nothing for %v", "allow more time with --first-token-timeout")
 	return a
 }
 
-func (a *alarm) arm(d time.Duration, format string) {
+func (a *alarm) arm(d time.Duration, format, remedy string) {
+	a.due = time.Now().Add(d)
 	a.timer = time.AfterFunc(d, func() {
 		a.cancel(&providers.Error{
 			Kind: providers.Stalled, Message: fmt.Sprintf(format, d),
-			Hint: "The backend may be overloaded or hung: look at its log, try a smaller model, or allow more time.",
+			Hint: "The backend may be overloaded or hung: look at its log, try a smaller model, or " + remedy + ".",
 		})
 	})
 }
@@ -241,19 +309,22 @@ func (a *alarm) arm(d time.Duration, format string) {
 func (a *alarm) begin() {
 	if !a.begun {
 		a.begun = true
-		a.arm(a.next, "the model fell silent for %v in the middle of its reply")
+		a.arm(a.next, "the model fell silent for %v in the middle of its reply", "allow more time with --timeout")
 		return
 	}
-	a.reset()
+	a.due = time.Now().Add(a.next)
+	a.timer.Reset(a.next)
 }
 
-// reset waits for the whole time again.
-func (a *alarm) reset() {
-	if a.begun {
-		a.timer.Reset(a.next)
-	} else {
-		a.timer.Reset(a.first)
-	}
+// pause and resume leave out the time in between.
+func (a *alarm) pause() {
+	a.timer.Stop()
+	a.left = max(0, time.Until(a.due))
+}
+
+func (a *alarm) resume() {
+	a.due = time.Now().Add(a.left)
+	a.timer.Reset(a.left)
 }
 
 func (a *alarm) stop() { a.timer.Stop() }

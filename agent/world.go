@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,13 +16,34 @@ import (
 type world struct {
 	agent   *Agent
 	session *Session
+	view    *view // of the session; what is not in it yet is taken in
 }
 
-func (w *world) Model(ctx context.Context, _ ModelRequest) iter.Seq2[providers.Chunk, error] {
-	request := w.agent.request(w.session.view())
-	request.Status = statusOf(ctx)
-	return w.agent.opts.Model.Generate(ctx, request)
+func (w *world) Model(ctx context.Context, q ModelRequest) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		messages, err := w.messages(q)
+		if err != nil {
+			yield(providers.Chunk{}, &engineError{err})
+			return
+		}
+		if hook := w.agent.opts.Hooks.TransformContext; hook != nil && q.Purpose == PurposeTurn {
+			if messages, err = hook(ctx, slices.Clone(messages)); err != nil {
+				yield(providers.Chunk{}, &engineError{&hookError{"TransformContext", err}})
+				return
+			}
+		}
+		request := w.agent.request(messages)
+		request.Status = statusOf(ctx)
+		w.agent.opts.Model.Generate(ctx, request)(yield)
+	}
 }
+
+// engineError is a failure of the engine's own where errors of the model come
+// from.
+type engineError struct{ err error }
+
+func (e *engineError) Error() string { return e.err.Error() }
+func (e *engineError) Unwrap() error { return e.err }
 
 func (w *world) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
 	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect}

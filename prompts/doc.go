@@ -10,13 +10,15 @@
 // A Set is the built-in templates, some of them replaced by the user's. The
 // system prompt is what every conversation starts with; a correction is what
 // the model is told about a reply that could not be read, a refusal about a call
-// that cannot run.
+// that cannot run. A summary stands for messages that are no longer shown; a
+// judge checks an answer, and a retry says what it found; a last word is asked
+// for when a limit ends a run.
 //
 // # Replacing a template
 //
 // Load reads NAME.tmpl files from a directory; `mylm prompts eject` writes the
 // built-in ones there. A template sees the fields of its data type (SystemData,
-// CorrectionData). A file that is no template, or that uses a field that does
+// CorrectionData, CompactedData, RetryData). A file that is no template, or that uses a field that does
 // not exist, is an error with its line, never a silent fallback.
 //
 // # Limits

@@ -25,6 +25,13 @@ const (
 	OnlyFirst    = "only_first" // no data
 	Refusal      = "refusal"    // CorrectionData
 	Memory       = "memory"     // MemoryData
+	Compacted    = "compacted"  // CompactedData
+	Summary      = "summary"    // no data
+	LastWord     = "last_word"  // no data
+	Judge        = "judge"      // no data
+	Retry        = "retry"      // RetryData
+	Resume       = "resume"     // no data
+	Unknown      = "unknown"    // no data
 )
 
 // DefaultIdentity is how the system prompt begins unless it is told otherwise.
@@ -32,7 +39,9 @@ const DefaultIdentity = "You are mylm, an assistant that answers questions and g
 
 // Names lists the templates there are.
 func Names() []string {
-	return []string{SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory}
+	return []string{
+		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown,
+	}
 }
 
 // Environment tells the model where it is. It holds no time of day, so that
@@ -66,6 +75,18 @@ type CorrectionData struct {
 // MemoryData is what the memory template sees.
 type MemoryData struct {
 	Save bool // notes can be kept
+}
+
+// CompactedData is what stands in for messages that are no longer shown.
+type CompactedData struct {
+	Summary string // of the messages; "": there is none
+	Dropped int    // messages that are in no summary
+}
+
+// RetryData is what a check found wrong with an answer.
+type RetryData struct {
+	Issues     []string
+	Suggestion string // may be empty
 }
 
 // Set is a set of templates. It may be used by several goroutines at once.
@@ -140,6 +161,10 @@ func (s *Set) Check() error {
 			data = CorrectionData{}
 		case Memory:
 			data = MemoryData{}
+		case Compacted:
+			data = CompactedData{}
+		case Retry:
+			data = RetryData{Issues: []string{""}}
 		}
 		if _, err := s.render(name, data); err != nil {
 			return err
@@ -163,6 +188,12 @@ func (s *Set) Refusal(d CorrectionData) (string, error) { return s.render(Refusa
 
 // Remembering renders when to use the tools of the memory: the text of a Section.
 func (s *Set) Remembering(d MemoryData) (string, error) { return s.render(Memory, d) }
+
+// Compacted renders what stands in for messages that are no longer shown.
+func (s *Set) Compacted(d CompactedData) (string, error) { return s.render(Compacted, d) }
+
+// Retry renders what the model is told about an answer that a check found short.
+func (s *Set) Retry(d RetryData) (string, error) { return s.render(Retry, d) }
 
 // Text renders a template that takes no data.
 func (s *Set) Text(name string) (string, error) { return s.render(name, nil) }

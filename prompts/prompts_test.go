@@ -152,6 +152,28 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+func TestCompacted(t *testing.T) {
+	for _, tt := range []struct {
+		data prompts.CompactedData
+		want string
+	}{
+		{prompts.CompactedData{Summary: "A and B."}, "[Summary of earlier steps, which are no longer shown]\nA and B."},
+		{prompts.CompactedData{Dropped: 7}, "[7 earlier messages are no longer shown, since the conversation grew too long.]"},
+		{prompts.CompactedData{Summary: "A.", Dropped: 7}, "[Summary of earlier steps, which are no longer shown]\nA.\n[7 earlier messages are no longer shown, since the conversation grew too long.]"},
+	} {
+		if got, err := prompts.Default().Compacted(tt.data); got != tt.want || err != nil {
+			t.Errorf("%+v: %q, %v; want %q", tt.data, got, err, tt.want)
+		}
+	}
+}
+
+func TestRetry(t *testing.T) {
+	got, err := prompts.Default().Retry(prompts.RetryData{Issues: []string{"a is missing", "b is wrong"}, Suggestion: "look at c"})
+	if err != nil || !strings.Contains(got, "\n- a is missing\n- b is wrong\nSuggestion: look at c\n") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func ExampleSet_Text() {
 	text, _ := prompts.Default().Text(prompts.Continue)
 	fmt.Println(text)

@@ -182,6 +182,7 @@ type Outcome struct {
 	Error    string // what went wrong; "" is success
 	Stack    string // where the tool panicked; "" if it did not
 	Duration time.Duration
+	Unknown  bool // nobody knows how far it came: the process died under it
 }
 
 // Success reports whether the call did what it was asked.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,38 +31,63 @@ func askCommand(s streams) *cli.Command {
 What only reads in the working directory runs at once. Before anything else runs
 you are asked on the terminal; without one it is denied, unless --yes is given or
 mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
-		Flags: append(append(modelFlags(), sandboxFlags()...),
-			&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
-			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
-			&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
-			&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
-			&cli.StringSliceFlag{Name: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)"},
-			confirmModeFlag(),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print one JSON object instead of the answer"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
-			&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
-			embedderFlag(),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-memory", Usage: "the model cannot look at what was remembered", EnvVars: []string{"MYLM_NO_MEMORY"}},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "no-save", Usage: "remember nothing of this", EnvVars: []string{"MYLM_NO_SAVE"}},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
-		),
+		Flags: append(askFlags(),
+			&cli.BoolFlag{DisableDefaultText: true, Name: "continue", Aliases: []string{"c"}, Usage: "go on with the last session of this project"}),
 		Action: func(c *cli.Context) error {
-			if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
-				return usageError("--color is %q; it must be auto, always or never", echoed(c.String("color")))
+			if c.Bool("continue") {
+				return runAsk(c, s, &resuming{id: "last", words: c.Args().Slice()})
 			}
-			a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s, session: agent.NewSession()}
-			a.memories = newMemories(a.screen)
-			a.screen.still = a.screen.still || c.Bool("quiet")
-			defer a.memories.close()
-			err := a.finish(a.run(c.Context))
-			a.record(c.Context)
-			return err
+			return runAsk(c, s, nil)
 		},
 	}
+}
+
+// askFlags are those of everything that asks a question.
+func askFlags() []cli.Flag {
+	flags := append(slices.Concat(modelFlags(), runLimitFlags(), sandboxFlags()),
+		&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
+		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
+		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
+		&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
+		&cli.StringSliceFlag{Name: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)"},
+		confirmModeFlag(),
+		&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
+	)
+	return append(append(flags, outputFlags()...),
+		&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
+		embedderFlag(),
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-memory", Usage: "the model cannot look at what was remembered", EnvVars: []string{"MYLM_NO_MEMORY"}},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-save", Usage: "keep nothing of this: no memory, no session", EnvVars: []string{"MYLM_NO_SAVE"}},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
+	)
+}
+
+// runAsk answers a question, in a session that is there unless r is nil.
+func runAsk(c *cli.Context, s streams, r *resuming) error {
+	if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
+		return usageError("--color is %q; it must be auto, always or never", echoed(c.String("color")))
+	}
+	form, err := formOf(c)
+	if err != nil {
+		return err
+	}
+	a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s, session: agent.NewSession(), form: form, resuming: r}
+	a.memories = newMemories(a.screen)
+	a.screen.still = a.screen.still || c.Bool("quiet")
+	defer a.memories.close()
+	err = a.run(c.Context)
+	saved := a.saving.finish() && a.result != nil
+	err = a.finish(err)
+	a.record(c.Context)
+	if saved && c.Context.Err() == nil {
+		a.saving.prune(c.Context)
+	}
+	if (saved || a.kept) && !c.Bool("quiet") {
+		a.tellOnce()
+	}
+	return err
 }
 
 // asking is one run of mylm ask.
@@ -73,6 +99,11 @@ type asking struct {
 	question string // as it is remembered
 	session  *agent.Session
 	memories *memories
+	saving   *saving   // nil: the session is not kept
+	resuming *resuming // nil: the session is a new one
+	form     string    // text, json or ndjson
+	meter    meter
+	kept     bool // something is remembered
 	result   *agent.Result
 }
 
@@ -80,12 +111,20 @@ type asking struct {
 // left to report.
 func (a *asking) run(ctx context.Context) error {
 	c := a.cli
+	if a.resuming != nil {
+		if err := a.openSession(ctx); err != nil {
+			return err
+		}
+	}
 	s, entries, err := gather(c)
 	if err != nil {
 		return err
 	}
 	if err := a.memories.permit(ctx, s, entries); err != nil {
 		return err
+	}
+	if a.resuming != nil && a.memories.noSave != "" {
+		return usageError("saving is turned off, and a session that is gone on with has to be kept").withHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
 	}
 	p := &person{screen: a.screen}
 	question, err := p.question(s.Tools)
@@ -106,9 +145,14 @@ func (a *asking) run(ctx context.Context) error {
 	if err != nil {
 		return wrongTools(c, err)
 	}
-	in, err := readInput(ctx, c, a.streams, a.screen)
-	if err != nil {
+	if registry, err = a.narrowed(registry, s.Tools != nil); err != nil {
 		return err
+	}
+	var in input
+	if a.asks() {
+		if in, err = readInput(ctx, c, a.words(), a.streams, a.screen); err != nil {
+			return err
+		}
 	}
 	set, err := loadPrompts()
 	if err != nil {
@@ -124,13 +168,15 @@ func (a *asking) run(ctx context.Context) error {
 	}
 	options := agent.Options{
 		Tools: registry, Prompts: set, Identity: value(s.System), Sections: sections, Environment: environment(),
-		MaxTurns: value(s.MaxTurns), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
+		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
 	g, err := newGuard(s, a.memories.off, p)
 	if err != nil {
 		return err
 	}
 	options.Approve = g.approve
+	s.runLimits.apply(&options)
+	options.DryRun = c.Bool("dry-run")
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}
@@ -140,12 +186,15 @@ func (a *asking) run(ctx context.Context) error {
 	if a.model.notice != "" && !c.Bool("quiet") {
 		a.screen.dim(a.model.notice)
 	}
-	options.Model = a.model.Model
+	options.Model, options.Labels, options.Effects = a.model.Model, a.labels(), a.meter.effects
+	if rec := a.recorder(); rec != nil {
+		options.Recorder = rec
+	}
 	ag, err := agent.New(options)
 	if err != nil {
 		return err
 	}
-	request := func(prompt string) (providers.Request, error) { return ag.Request(nil, prompt) }
+	request := func(prompt string) (providers.Request, error) { return ag.Request(a.session, prompt) }
 	if err := in.fit(ctx, a.model, request, c.Bool("clip"), a.screen); err != nil {
 		return err
 	}
@@ -155,24 +204,29 @@ func (a *asking) run(ctx context.Context) error {
 // answer runs the agent and shows what happens.
 func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *person) error {
 	c := a.cli
-	v := newView(a.screen, c.Bool("quiet"), c.Bool("verbose"), !c.Bool("no-stream") && !c.Bool("json"))
+	v := newView(a.screen, c.Bool("quiet"), c.Bool("verbose"), !c.Bool("no-stream") && a.form == formText)
 	p.view = v
 	defer v.idle()
-	for ev, err := range ag.Run(ctx, a.session, prompt) {
+	show := a.shows(v)
+	var failed error
+	for ev, err := range a.events(ctx, ag, prompt) {
 		if err != nil {
-			continue // the result says it, with more
+			failed = err // the result says it, with more
+			continue
 		}
-		v.event(ev)
-		if f, ok := ev.Payload.(agent.FinalResponse); ok {
-			a.result = &f.Result
+		if !show(ev) {
+			break
 		}
 	}
-	if a.result == nil {
-		return errors.New("the run ended without a result")
+	result, ok := a.session.Result()
+	if !ok {
+		return cmp.Or(failed, errors.New("the run ended without a result"))
 	}
+	a.result = &result
 	f := outcome(*a.result, limits{errors: 3, malformed: 3, stopped: p.stopped, forbidden: p.forbidden})
 	a.model.advise(f)
-	if !c.Bool("json") {
+	a.adviseResume(f)
+	if a.form == formText {
 		a.print(v, f)
 	}
 	a.statistics()
@@ -191,33 +245,17 @@ func (a *asking) print(v *view, f *failure) {
 	switch {
 	case v.stream && v.streamed:
 		a.screen.endAnswer()
-	case f != nil && !holds(a.result.StopReason) || a.result.Response == "":
+	case f != nil && !holds(*a.result) || a.result.Response == "":
 	default:
 		a.screen.answer(a.result.Response + "\n")
 	}
 }
 
-// holds reports whether a run that ended so has something for stdout.
-func holds(r agent.StopReason) bool {
-	switch r {
-	case agent.StopModelError, agent.StopInternal, agent.StopInterrupted, agent.StopTimeout, agent.StopMalformed, agent.StopContextFull:
-		return false
-	}
-	return true
-}
-
 // statistics tells what the run cost, if that is wanted.
 func (a *asking) statistics() {
-	r := a.result
-	if !a.cli.Bool("verbose") || a.cli.Bool("quiet") {
-		return
+	if a.cli.Bool("stats") || a.cli.Bool("verbose") && !a.cli.Bool("quiet") {
+		a.screen.dim(a.meter.text(*a.result))
 	}
-	least := ""
-	if r.UsagePartial {
-		least = "at least "
-	}
-	a.screen.dim(fmt.Sprintf("%s, %s, %s%d tokens in, %s%d out, %.1f s", plural(r.Turns, "turn"), plural(len(r.Calls), "call"),
-		least, r.Usage.Prompt, least, r.Usage.Output, r.Duration.Seconds()))
 }
 
 // finish writes the JSON object, if asked for, and returns what is left to
@@ -228,10 +266,12 @@ func (a *asking) finish(err error) error {
 		f = asFailure(err)
 	}
 	switch {
-	case a.cli.Bool("json") && !a.cli.Bool("show-prompt"):
+	case a.form == formJSON && !a.cli.Bool("show-prompt"):
 		a.printJSON(f)
-	case a.cli.Bool("json"):
+	case a.form == formJSON:
 		return err
+	case a.form == formEvents && f != nil && a.screen.failed == nil:
+		a.screen.failed = printFailure(a.screen.out, a.form, f)
 	}
 	if a.screen.failed != nil && f == nil {
 		return &failure{code: exitError, name: "internal", err: fmt.Errorf("the answer could not be written: %w", a.screen.failed)}
@@ -266,11 +306,11 @@ func (a *asking) showPrompt(o agent.Options, in input) error {
 	if err != nil {
 		return err
 	}
-	r, err := ag.Request(nil, in.prompt())
+	r, err := ag.Request(a.session, in.prompt())
 	if err != nil {
 		return err
 	}
-	if a.cli.Bool("json") {
+	if a.form != formText {
 		return printJSON(a.screen.out, r)
 	}
 	for i, m := range r.Messages {

@@ -34,6 +34,7 @@ type settings struct {
 	AllowHosts  []string `toml:"-"`      // of --allow-host and [web] together
 	Confirm     *string  `toml:"confirm"`
 
+	runLimits
 	Sandbox confinement `toml:"sandbox"`
 
 	deny []string // rules of the configuration, whatever the profile
@@ -54,6 +55,8 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 # model = "qwen3:8b"              # as "mylm models" lists them, provider/name, or demo
 # host = "http://localhost:11434" # of Ollama; beats OLLAMA_HOST
 # max_turns = 10
+# max_time = "10m"               # of a whole run
+# self_eval = "basic"             # have the model check its own answers
 # temperature = 0.2
 # num_ctx = 16384
 # embedder = "built-in"           # of the memory: an embedding model, auto, built-in or none
@@ -241,7 +244,7 @@ func typeMessage(err error) string {
 
 // settingNames are the settings that a configuration can have.
 func settingNames() (names []string) {
-	for f := range reflect.TypeFor[settings]().Fields() {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[settings]()) {
 		switch name := f.Tag.Get("toml"); {
 		case name == "" || name == "-":
 		case f.Type.Kind() == reflect.Struct:
@@ -276,6 +279,7 @@ func (s *settings) check() error {
 		atLeast("max_tokens", s.MaxTokens, 1),
 		atLeast("num_ctx", s.NumCtx, 256),
 		s.Sandbox.check(),
+		s.runLimits.check(),
 	)
 	if s.Temperature != nil && !(*s.Temperature >= 0 && *s.Temperature <= 10) { // so that NaN fails too
 		err = errors.Join(err, fmt.Errorf("temperature is %v; it must be from 0 to 10", *s.Temperature))
@@ -312,6 +316,7 @@ func (s settings) over(t settings) settings {
 	pick(s.Save != nil, func() { t.Save = s.Save })
 	pick(s.Confirm != nil, func() { t.Confirm = s.Confirm })
 	t.Sandbox = s.Sandbox.over(t.Sandbox)
+	t.runLimits = s.runLimits.over(t.runLimits)
 	return t
 }
 

@@ -84,9 +84,8 @@ func (in input) tag() string {
 }
 
 // readInput puts the question together from the arguments, stdin and --file.
-func readInput(ctx context.Context, c *cli.Context, s streams, screen *screen) (input, error) {
+func readInput(ctx context.Context, c *cli.Context, words []string, s streams, screen *screen) (input, error) {
 	var in input
-	words := c.Args().Slice()
 	dash := false
 	// In the middle it is a minus.
 	if n := len(words); n > 0 && words[0] == "-" {

@@ -35,6 +35,7 @@ type jsonReport struct {
 	DurationMS int64              `json:"duration_ms"`
 	Model      string             `json:"model,omitempty"`
 	Session    string             `json:"session,omitempty"`
+	Evaluation *agent.Evaluation  `json:"evaluation,omitempty"`
 	Error      *jsonError         `json:"error,omitempty"`
 }
 
@@ -83,6 +84,12 @@ func printJSON(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
+	_, err = io.WriteString(w, escapedJSON(b)+"\n")
+	return err
+}
+
+// escapedJSON is JSON without control characters of any kind.
+func escapedJSON(b []byte) string {
 	var text strings.Builder
 	for _, r := range string(b) {
 		if r < 0x80 || printable(string(r)) != "" {
@@ -91,9 +98,7 @@ func printJSON(w io.Writer, v any) error {
 			fmt.Fprintf(&text, `\u%04x`, r) // all of them are below U+10000
 		}
 	}
-	text.WriteByte('\n')
-	_, err = io.WriteString(w, text.String())
-	return err
+	return text.String()
 }
 
 // printJSON writes the object for a run, or for the failure before it.
@@ -109,7 +114,8 @@ func (a *asking) printJSON(f *failure) {
 		report.Status, report.StopReason, report.Turns = r.Status, r.StopReason, r.Turns
 		report.ToolCalls, report.DurationMS, report.Session = r.Calls, r.Duration.Milliseconds(), r.Session
 		report.Usage = jsonUsage{Prompt: r.Usage.Prompt, Output: r.Usage.Output, Partial: r.UsagePartial}
-		if holds(r.StopReason) {
+		report.Evaluation = r.Evaluation
+		if holds(*r) {
 			report.Output = r.Response
 		}
 	}

@@ -44,9 +44,7 @@ func run(args []string, s streams) (code int) {
 	f := asFailure(err)
 	if !errors.Is(err, errReported) {
 		f.report(screen)
-		if wantsJSON(args) {
-			_ = printJSON(s.out, failureJSON(f)) // stderr has it as well
-		}
+		_ = printFailure(s.out, wantedForm(args), f) // stderr has it as well
 	}
 	return f.code
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,28 +196,31 @@ func (a *asking) record(ctx context.Context) {
 	store, err := a.memories.open(limited)
 	if err == nil {
 		_, err = store.Add(limited, documents...)
+		a.kept = err == nil
 	}
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
 		a.screen.say("mylm: this conversation was not remembered: " + oneLine(err.Error(), 500))
-	case !a.cli.Bool("quiet"):
-		a.tellOnce(store.Path())
 	}
 }
 
 // tellOnce says that conversations are kept, the first time one is. Without a
 // place to write that down it would be said each time, which is no harm.
-func (a *asking) tellOnce(path string) {
-	marker := filepath.Join(filepath.Dir(path), "memory_told")
+func (a *asking) tellOnce() {
+	dir, err := dataDir()
+	if err != nil {
+		return
+	}
+	marker := filepath.Join(dir, "memory_told")
 	if _, err := os.Lstat(marker); err == nil {
 		return
 	}
 	if errors.Is(createFile(marker, "The user was told that conversations are remembered.\n"), os.ErrExist) {
 		return // by another process, just now
 	}
-	a.screen.say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + path + "\n" +
-		"  mylm memory list shows it, mylm memory forget deletes it; --no-save, or save = false in the configuration, turns it off.")
+	a.screen.say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + dir + "\n" +
+		"  mylm memory and mylm sessions show and delete it; --no-save, or save = false in the configuration, turns it off.")
 }
 
 // Bounds of what is kept of one run, in bytes: an answer of any length that
@@ -239,17 +243,20 @@ func (a *asking) documents() []memory.Document {
 	}
 	outcome := false
 	for _, e := range a.session.Entries() {
+		if e.Run != a.result.Run {
+			continue // of an earlier question
+		}
 		switch e.Kind {
 		case agent.EntryPrompt:
-			add(e.Time, "user", memory.Exchange, head(a.question, maxKeptText))
+			add(e.Time, "user", memory.Exchange, head(cmp.Or(a.question, e.Text), maxKeptText))
 		case agent.EntryResult:
-			if e.Denied || e.Skipped || ofMemory(e.Name) {
+			if e.Denied || e.Skipped || e.DryRun || ofMemory(e.Name) {
 				continue
 			}
 			add(e.Time, "tool", memory.Tool, callDocument(e))
 			outcome = true
 		case agent.EntryEnd:
-			if text := strings.TrimSpace(a.result.Response); text != "" && holds(a.result.StopReason) {
+			if text := strings.TrimSpace(a.result.Response); text != "" && holds(*a.result) {
 				add(e.Time, "assistant", memory.Exchange, head(text, maxKeptText))
 				outcome = true
 			}

@@ -131,10 +131,10 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestTaintedRunAsks: once the memory was read, a stored rule does not spare the
-// question until something was allowed.
+// TestTaintedRunAsks: once the memory of another project was read, a stored rule
+// does not spare the question until something was allowed.
 func TestTaintedRunAsks(t *testing.T) {
-	replies := "=== reply\n<tool_code><name>search_memory</name><parameters>{\"query\": \"heron\"}</parameters></tool_code>\n" + commandReplies("touch one", "ls", "touch two")
+	replies := "=== reply\n<tool_code><name>search_memory</name><parameters>{\"query\": \"heron\", \"scope\": \"all\"}</parameters></tool_code>\n" + commandReplies("touch one", "ls", "touch two")
 	cmd := command(t, map[string]string{"replies.txt": replies}, "ask", "q")
 	dir, err := filepath.EvalSymlinks(cmd.Dir)
 	if err != nil {
@@ -149,7 +149,7 @@ func TestTaintedRunAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	note := exec.Command("mylm", "memory", "add", "the staging host is called heron")
-	note.Dir, note.Env = cmd.Dir, cmd.Env
+	note.Dir, note.Env = t.TempDir(), cmd.Env
 	if out, err := note.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

@@ -24,6 +24,7 @@ type view struct {
 	thoughts  string // the line of thought that is not ended yet
 	streamed  bool   // text of the last reply was shown
 	continued bool   // the next reply goes on where this one was cut
+	guessed   bool   // it was said that nobody tells the window
 }
 
 func newView(s *screen, quiet, verbose, stream bool) *view {
@@ -70,11 +71,9 @@ func (v *view) event(ev agent.Event) {
 			v.say("the reply cannot be used, asking again: " + oneLine(p.Message, 200))
 		}
 	case agent.Notice:
-		if p.Code == agent.NoticeContinued {
-			v.continued = true
-			return
-		}
-		v.say(p.Text)
+		v.notice(p)
+	case agent.Compaction:
+		v.compaction(p)
 	case agent.FinalResponse:
 		v.idle()
 	}
@@ -211,6 +210,8 @@ func callLine(name string, args json.RawMessage) string {
 func (v *view) output(p agent.ToolOutput) {
 	v.idle()
 	switch {
+	case p.DryRun:
+		v.say("dry run, not run: " + callLine(p.Name, p.Args))
 	case p.Skipped:
 		v.say("repeated, not run: " + callLine(p.Name, p.Args))
 	case !p.Success && !p.Denied:

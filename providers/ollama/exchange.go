@@ -33,6 +33,7 @@ const beforeJSON = " \t\r\n\ufeff"
 // runs in the goroutine of the call.
 type exchange struct {
 	next http.RoundTripper
+	wait *waiting // nil: nobody wants to know what the server is doing
 
 	sent    bool
 	noReply error // why no response came
@@ -44,7 +45,7 @@ type exchange struct {
 
 func (x *exchange) RoundTrip(req *http.Request) (*http.Response, error) {
 	x.sent, x.status = true, 0
-	resp, err := x.next.RoundTrip(req)
+	resp, err := x.wait.roundTrip(x.next, req)
 	if err != nil {
 		x.noReply = err
 		return nil, err
@@ -129,8 +130,13 @@ func onlyHTTP(next func(*http.Request, []*http.Request) error) func(*http.Reques
 // call runs one request of Ollama's client and tells what went wrong with it.
 // model is the one that the request is about, if any.
 func (c *Client) call(ctx context.Context, model string, f func(*api.Client) error) error {
+	return c.callWaiting(ctx, model, nil, f)
+}
+
+// callWaiting is call for a request that takes the server a while.
+func (c *Client) callWaiting(ctx context.Context, model string, w *waiting, f func(*api.Client) error) error {
 	h := *c.http
-	x := &exchange{next: h.Transport}
+	x := &exchange{next: h.Transport, wait: w}
 	if x.next == nil {
 		x.next = http.DefaultTransport
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/ollama/ollama/api"
@@ -20,6 +21,7 @@ type Model struct {
 	options ModelOptions
 	facts   *once[facts]
 	window  *once[int]
+	warm    atomic.Bool // it was in memory when it was last asked
 }
 
 var (
@@ -75,6 +77,7 @@ func (m *Model) numCtx(ctx context.Context, status func(string)) (int, error) {
 		}
 		current, isLoaded := running.window(m.name)
 		if current >= smallestWindow {
+			m.warm.Store(isLoaded)
 			return current, nil
 		}
 		f, err := m.known(ctx)
@@ -117,7 +120,12 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s := stream{ctx: ctx, cancel: cancel, yield: yield}
-	err = m.client.call(ctx, m.name, func(a *api.Client) error { return a.Chat(call, request, s.take) })
+	err = m.client.callWaiting(ctx, m.name, m.waiting(r), func(a *api.Client) error {
+		return a.Chat(call, request, func(r api.ChatResponse) error {
+			m.warm.Store(true)
+			return s.take(r)
+		})
+	})
 	s.stopDraining()
 	switch {
 	case s.gone || s.whole:

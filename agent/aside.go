@@ -1,0 +1,111 @@
+package agent
+
+import (
+	"context"
+	"strings"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/providers"
+)
+
+// aside asks the model for something that is no part of the conversation and
+// that nobody is shown. It is recorded, so that a repeat need not ask again.
+func (r *run) aside(ctx context.Context, q ModelRequest) (*reply, error) {
+	reply, err := r.converse(ctx, q, false)
+	if err != nil {
+		return nil, err
+	}
+	s := &r.state
+	s.Usage, s.UsagePartial = s.Usage.Add(reply.usage), s.UsagePartial || reply.partial
+	if reply.call != nil || reply.fault != nil {
+		reply.text = reply.raw
+		if q.Purpose == PurposeSummary {
+			return nil, &providers.Error{Kind: providers.BadRequest, Message: "the model wrote something else than a summary"}
+		}
+	}
+	return reply, r.record(ctx, Entry{
+		Kind: EntryAside, Purpose: q.Purpose, Text: reply.text, Raw: reply.raw, Thought: reply.thought, Stop: reply.stop, Usage: &reply.usage,
+	})
+}
+
+// messages is what the model is sent for a request. It follows from the record
+// alone.
+func (w *world) messages(q ModelRequest) ([]providers.Message, error) {
+	entries := w.session.all()[:q.Through]
+	switch q.Purpose {
+	case PurposeJudge:
+		return w.agent.judged(entries, q)
+	case PurposeSummary:
+		return w.agent.summarised(entries, q)
+	}
+	v := w.view
+	v.sync(entries, q.Results)
+	if q.Purpose == PurposeTurn {
+		return v.shown(), nil
+	}
+	var begun Entry // of this run
+	for _, e := range entries {
+		if e.Kind == EntryRun {
+			begun = e
+		}
+	}
+	system, err := w.agent.systemPrompt(begun.Time, "")
+	if err != nil {
+		return nil, err
+	}
+	text, err := w.agent.opts.Prompts.Text(prompts.LastWord)
+	if err != nil {
+		return nil, err
+	}
+	messages := append([]providers.Message{{Role: providers.System, Text: system}}, v.shown()[1:]...)
+	return append(messages, providers.Message{Role: providers.User, Text: text}), nil
+}
+
+// What of each message goes into what is to be summed up, in estimated tokens.
+const toldMessage = 400
+
+// summarised is what the model is shown to sum up the conversation up to an
+// entry: what stands for earlier parts already, then every message in part,
+// the last ones first where there is not room for all.
+func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message, error) {
+	system, err := a.opts.Prompts.Text(prompts.Summary)
+	if err != nil {
+		return nil, err
+	}
+	from, parts := 0, []string{}
+	for _, e := range entries {
+		switch {
+		case e.Kind == EntryCompaction:
+			from, parts = e.Through, []string{e.Text}
+			if 0 < e.Request && e.Request <= e.Through {
+				parts = append(parts, "user: "+shorten(entries[e.Request-1].Text, toldMessage))
+			}
+		}
+	}
+	var told []string
+	room := q.Results * summaryResults
+	for i := min(q.Until, len(entries)) - 1; i >= from; i-- {
+		m, ok := entries[i].message(toldMessage)
+		if !ok {
+			continue
+		}
+		text := string(m.Role) + ": " + shorten(m.Text, toldMessage)
+		if room -= estimate(text); room < 0 && q.Results > 0 {
+			told = append(told, "[...]")
+			break
+		}
+		told = append(told, text)
+	}
+	for i := len(told) - 1; i >= 0; i-- {
+		parts = append(parts, told[i])
+	}
+	return []providers.Message{
+		{Role: providers.System, Text: system},
+		{Role: providers.User, Text: protocol.Neutralise(strings.Join(parts, "\n\n"))},
+	}, nil
+}
+
+// summaryResults is how many results' worth of conversation is summed up at
+// once. A result takes at most a third of the room.
+const summaryResults = 2

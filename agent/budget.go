@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"mylm/providers"
+)
+
+const (
+	// usualWindow is what a window is taken for that nobody tells: hosted models
+	// of today have more, and few servers at home are given less.
+	usualWindow = 32768
+
+	// smallPrompt fits the smallest window in use beside a reply. A backend is
+	// not asked about its window for less, since that takes it a while.
+	smallPrompt = 3000
+
+	windowPatience = 3 * time.Second // for a backend to tell its window; the run can do without
+
+	replyRoom     = 2048 // for a reply whose length is not limited; a quarter of a small window
+	defaultResult = 2000 // tokens of a tool's result that the model is shown
+
+	calmTarget = 0.6 // how full a compaction leaves the room, so that the next one is some turns away
+	margin     = 1.03
+
+	// A count beyond these bounds is not one of this prompt's tokens.
+	leastScale, mostScale = 0.5, 8
+)
+
+// learnWindow finds out, once it matters or the prompt is not small, how many
+// tokens the model can take.
+func (r *run) learnWindow(ctx context.Context, matters bool) {
+	s, limit := &r.state, r.agent.opts.MaxContextTokens
+	if s.Window > 0 || limit < 0 || limit == 0 && r.measure() < smallPrompt && !matters {
+		return
+	}
+	if informer, ok := r.agent.opts.Model.(providers.Informer); ok {
+		ctx, cancel := context.WithTimeout(ctx, windowPatience)
+		defer cancel()
+		// What is wrong with the backend shows when the model is asked.
+		if info, err := informer.Info(ctx); err == nil {
+			s.Window = info.Window
+		}
+	}
+	s.Guessed = s.Window == 0 && limit == 0
+	if s.Window == 0 || limit > 0 && limit < s.Window {
+		s.Window = cmp.Or(limit, usualWindow)
+	}
+	r.setResults()
+}
+
+// room is how many tokens a prompt may take.
+func (r *run) room() int {
+	window := r.state.Window
+	if n := r.agent.opts.MaxTokens; n > 0 {
+		return window - min(n, window/2)
+	}
+	return window - min(replyRoom, window/4)
+}
+
+// scale is how many tokens the backend counts for one that we estimate.
+func (r *run) scale() float64 {
+	if r.state.Scale == 0 {
+		return 1
+	}
+	return r.state.Scale
+}
+
+// measure is the size of the prompt as it stands, in tokens.
+func (r *run) measure() int { return r.tokens(r.view.size) }
+
+func (r *run) tokens(estimated int) int { return int(float64(estimated) * r.scale()) }
+
+// setResults settles how much of a tool's result is shown: at most a third of
+// the room, so that the question and the last step fit beside it. It reports
+// whether that changes.
+func (r *run) setResults() bool {
+	s, before := &r.state, r.state.Results
+	s.Results = r.agent.opts.MaxToolResultTokens
+	if s.Results < 0 {
+		s.Results = 0
+	}
+	if s.Window > 0 && s.Results > 0 {
+		s.Results = min(s.Results, max(32, int(float64(r.room()/3)/r.scale())))
+	}
+	if s.Results == before {
+		return false
+	}
+	s.Prompt = 0 // what is sent next is no continuation
+	r.look()
+	return true
+}
+
+// look takes into the view what was recorded.
+func (r *run) look() { r.view.sync(r.session.all(), r.state.Results) }
+
+// weigh learns from the backend's own count of the prompt that it was sent. A
+// count that does not grow with the prompt is of a prompt that was cut, and the
+// reply is worth nothing.
+func (r *run) weigh(u providers.Usage) error {
+	s := &r.state
+	if u.Prompt == 0 || r.agent.opts.Hooks.TransformContext != nil {
+		return nil
+	}
+	cut := func(format string, args ...any) error {
+		return &providers.Error{
+			Kind: providers.Overflow, PromptTokens: r.measure(), Window: s.Window,
+			Message: "the backend cut the conversation without a word: " + fmt.Sprintf(format, args...),
+			Hint:    contextHint,
+		}
+	}
+	switch {
+	case len(r.past) > 0: // this was looked at when it came
+	case u.Prompt < s.Prompt && s.PromptCut == r.view.cut:
+		return cut("it read %d tokens of a prompt of which it had read %d before, and which only grew since", u.Prompt, s.Prompt)
+	case s.Window > 0 && !s.Guessed && u.Prompt >= s.Window && r.agent.opts.MaxContextTokens == 0:
+		return cut("it read %d tokens, which is all its window holds", u.Prompt)
+	}
+	s.Prompt, s.PromptCut = u.Prompt, r.view.cut
+	r.calibrate(u.Prompt)
+	return nil
+}
+
+func (r *run) calibrate(tokens int) {
+	if r.view.size > 0 {
+		r.state.Scale = min(mostScale, max(leastScale, margin*float64(tokens)/float64(r.view.size)))
+	}
+}
+
+// refit makes the prompt smaller after the backend said that it is too long,
+// and reports whether that is worth another try.
+func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
+	s := &r.state
+	if r.agent.opts.MaxContextTokens < 0 {
+		return false, nil
+	}
+	if s.Window == 0 {
+		r.learnWindow(ctx, true)
+	}
+	before := r.measure()
+	switch {
+	case e.PromptTokens > 0:
+		r.calibrate(e.PromptTokens)
+		if e.Window > 0 {
+			s.Window = e.Window
+		} else if s.Guessed || s.Window == 0 {
+			s.Window = e.PromptTokens * 3 / 4
+		}
+	case e.Window > 0:
+		s.Window = e.Window
+		r.calibrate(max(before, e.Window+1)) // it is more than that
+	case s.Guessed || s.Window == 0:
+		s.Window = before * 3 / 4
+	default: // the window is known, so it is the estimate that is wrong
+		r.calibrate(max(before*4/3, s.Window+1))
+	}
+	return r.makeRoom(ctx)
+}
+
+// contextHint is what to do when a conversation does not fit.
+const contextHint = `Give the model a larger window (--num-ctx for Ollama; else context in the model's entry says what it really is),
+let tools say less (--max-tool-result-tokens), or ask for less at once.`

@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/providers"
+)
+
+// fit makes sure, before the model is asked, that the conversation leaves room
+// for a reply: long results are shown in part (by the view), older exchanges
+// become a summary, and in the end the oldest are left out. A conversation that
+// cannot be made to fit ends the run. Errors are the engine's own.
+func (r *run) fit(ctx context.Context) error {
+	r.refitted()
+	r.look()
+	if len(r.past) > 0 { // it was made to fit when it was asked for
+		return nil
+	}
+	r.learnWindow(ctx, false)
+	if through := r.toSummarise(); through > 0 {
+		if err := r.summarise(ctx, through); err != nil {
+			return err
+		}
+	}
+	if r.state.Window == 0 || r.measure() <= r.room() {
+		return nil
+	}
+	if _, err := r.makeRoom(ctx); err != nil {
+		return err
+	}
+	if n := r.measure(); r.state.Scale > 0 && n > r.state.Window {
+		r.stop(StopContextFull, &providers.Error{
+			Kind: providers.Overflow, PromptTokens: n, Window: r.state.Window,
+			Message: fmt.Sprintf("the conversation does not fit the model's window: the instructions, the request and the last step alone take about %d of its %d tokens", n, r.state.Window),
+			Hint:    contextHint,
+		})
+	}
+	return nil
+}
+
+// The defaults of summaries.
+const (
+	summariseAfter = 8
+	keepRecent     = 4
+)
+
+// toSummarise is the last entry of what should become a summary now; 0: nothing
+// should. Left to itself, the run does not give details away that there is
+// still room for.
+func (r *run) toSummarise() int {
+	o, v := &r.agent.opts, &r.view
+	after, keep := o.SummarizeAfterTurns, o.KeepRecentTurns
+	switch {
+	case after < 0:
+		return 0
+	case after == 0:
+		full := r.room() / 2
+		if r.state.Guessed { // the window may be far larger
+			full = r.room()
+		}
+		if after = summariseAfter; r.state.Window == 0 || r.measure() <= full {
+			return 0
+		}
+	}
+	if keep == 0 {
+		keep = keepRecent
+	}
+	if keep = min(keep, after); v.replies <= after {
+		return 0
+	}
+	for i := len(v.groups) - 1; i > 0; i-- {
+		if !v.groups[i].reply {
+			continue
+		}
+		if keep--; keep == 0 {
+			if !v.groups[i-1].reply { // a question stays with its reply
+				i--
+			}
+			if messages, _ := v.before(i, r.request()); messages > 0 {
+				return v.groups[i].seq - 1
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// request is the entry of what this run was asked.
+func (r *run) request() int { return r.state.First + 1 }
+
+// summarise has the model sum up what stands before an entry. If it cannot,
+// nothing changes.
+func (r *run) summarise(ctx context.Context, through int) error {
+	reply, err := r.aside(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps could not be summed up, and stay as they are: " + err.Error()})
+		return nil
+	}
+	summary := protocol.Neutralise(strings.TrimSpace(reply.text))
+	return r.compact(ctx, through, shorten(summary, maxSummary), through)
+}
+
+// maxSummary bounds a summary, of which about 200 words are asked for.
+const maxSummary = 600
+
+// makeRoom shows less of long results if the window turned out to be smaller,
+// and leaves the oldest exchanges out until there is room for some turns to
+// come. It reports whether the prompt got smaller.
+func (r *run) makeRoom(ctx context.Context) (bool, error) {
+	v, before := &r.view, r.view.size
+	changed := r.setResults()
+	if r.measure() > r.room() {
+		target := int(calmTarget * float64(r.room()))
+		best := 0
+		for i := 1; i < len(v.groups); i++ {
+			messages, size := v.before(i, r.request())
+			if messages == 0 {
+				continue
+			}
+			best = i
+			if r.tokens(v.size-size) <= target {
+				break
+			}
+		}
+		if best > 0 {
+			summary, summarised := r.lastSummary()
+			if err := r.compact(ctx, v.groups[best].seq-1, summary, summarised); err != nil {
+				return false, err
+			}
+			return v.size < before, nil
+		}
+	}
+	if changed && v.size < before {
+		r.emit(Compaction{Before: r.tokens(before), After: r.measure(), Window: r.state.Window, Guessed: r.state.Guessed})
+	}
+	return v.size < before, nil
+}
+
+// lastSummary is the summary that the model is shown now, and the last entry
+// that is in it.
+func (r *run) lastSummary() (summary string, through int) {
+	entries := r.session.all()
+	for i := r.view.cut; i > 0; i-- {
+		switch e := &entries[i-1]; {
+		case e.Kind != EntryCompaction:
+		case e.Answer == "" || summary != "" && e.Answer != summary:
+			return summary, through
+		default:
+			summary, through = e.Answer, e.Through
+		}
+	}
+	return summary, through
+}
+
+// compact records that what stands up to an entry is not shown from now on,
+// with a summary of what stands up to another one. The record itself stays
+// whole.
+func (r *run) compact(ctx context.Context, through int, summary string, summarised int) error {
+	s, before := &r.state, r.measure()
+	lost := r.messages(summarised, through)
+	gone := r.messages(r.view.from, through)
+	text, err := r.agent.opts.Prompts.Compacted(prompts.CompactedData{Summary: summary, Dropped: lost})
+	if err == nil {
+		err = r.record(ctx, Entry{Kind: EntryCompaction, Text: text, Answer: summary, Through: through, Request: r.request()})
+	}
+	if err != nil {
+		return err
+	}
+	r.look()
+	r.emit(Compaction{
+		Dropped: gone, Summarized: lost == 0, Before: before, After: r.measure(), Window: s.Window, Guessed: s.Guessed,
+	})
+	return nil
+}
+
+// messages counts those that stand in the record behind one entry and up to
+// another, without the request, which stays.
+func (r *run) messages(behind, upTo int) (n int) {
+	entries := r.session.all()
+	for i := behind; i < upTo; i++ {
+		if entries[i].shown() && entries[i].Seq != r.request() {
+			n++
+		}
+	}
+	return n
+}

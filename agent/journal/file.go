@@ -1,0 +1,299 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"mylm/agent"
+)
+
+// file is the journal of one session that is appended to.
+type file struct {
+	store *Store
+	id    string
+
+	mu      sync.Mutex
+	out     *os.File // nil until the journal is there
+	lock    *lock
+	header  Header
+	size    int64           // of what is whole in the file
+	entries []agent.Entry   // those that are not in the file yet
+	careful map[string]bool // calls that must not be lost
+	synced  bool            // the directory was, too
+	resting bool            // nobody needs it open: its last run is over
+	err     error           // why nothing can be appended any more
+	soon    *time.Timer     // makes the file
+}
+
+func newFile(s *Store, id string) *file {
+	return &file{store: s, id: id, careful: map[string]bool{}, header: Header{Format: format, Version: Version, ID: id}}
+}
+
+// append puts an entry into the file. The entries up to the first question wait
+// for it, and are written while the model is being asked.
+func (f *file) append(e agent.Entry) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil && f.resting {
+		f.err = f.wake()
+	}
+	if f.err != nil {
+		return f.err
+	}
+	f.entries = append(f.entries, e)
+	if f.out == nil && f.describe(e) {
+		if e.Kind == agent.EntryPrompt {
+			f.soon = time.AfterFunc(beginAfter, f.begin)
+		}
+		return nil
+	}
+	if f.err = f.flush(f.important(e)); f.err == nil && e.Kind == agent.EntryEnd {
+		f.err = f.rest()
+	}
+	return f.err
+}
+
+// rest lets the file go until another run in the session begins.
+func (f *file) rest() error {
+	err := f.out.Close()
+	f.lock.release()
+	f.out, f.lock, f.resting = nil, nil, true
+	return err
+}
+
+// idle reports whether the last run is over.
+func (f *file) idle() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.resting
+}
+
+// wake takes the file again, if it is as it was left.
+func (f *file) wake() (err error) {
+	if f.lock, err = acquire(f.store.dir, f.id); err != nil {
+		return fmt.Errorf("session %s: %w", f.id, err)
+	}
+	if f.out, err = os.OpenFile(f.store.Path(f.id), os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		return err
+	}
+	f.resting = false
+	info, err := f.out.Stat()
+	if err == nil && info.Size() != f.size {
+		err = fmt.Errorf("session %s: %w meanwhile", f.id, ErrInUse)
+	}
+	return err
+}
+
+// beginAfter is how long the first question waits for the file to be made, so
+// that the question to the model goes out first. Sending one takes a few
+// milliseconds, and the answer comes later than that.
+const beginAfter = 15 * time.Millisecond
+
+// begin makes the file, if that has not happened meanwhile.
+func (f *file) begin() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = f.flush(false)
+	}
+}
+
+// describe takes what the header says from the entries before the first reply.
+// It reports whether the entry is one of them.
+func (f *file) describe(e agent.Entry) bool {
+	if f.header.Created.IsZero() {
+		f.header.Created = e.Time
+	}
+	switch e.Kind {
+	case agent.EntryHistory:
+		return true
+	case agent.EntryRun:
+		if e.Setup != nil {
+			f.header.Labels = e.Setup.Labels
+		}
+		return true
+	case agent.EntryPrompt:
+		f.header.Title = title(e.Text)
+		return true
+	}
+	return false
+}
+
+// title is the beginning of a question in one line.
+func title(text string) string {
+	const most = 200
+	text = text[:min(len(text), 8*most)]
+	runes := []rune(strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), ""))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
+}
+
+// important reports whether an entry has to outlive a loss of power: without a
+// call that was begun its effect would be repeated, without its result the
+// model would not know of it.
+func (f *file) important(e agent.Entry) bool {
+	switch e.Kind {
+	case agent.EntryCall:
+		if e.Effect != nil && e.Effect.OnlyReads() {
+			return false
+		}
+		f.careful[e.Call] = true
+		return true
+	case agent.EntryResult:
+		return f.careful[e.Call]
+	}
+	return e.Kind == agent.EntryEnd
+}
+
+// flush writes what waits, whole or not at all.
+func (f *file) flush(sync bool) error {
+	if len(f.entries) == 0 {
+		return nil // written meanwhile
+	}
+	if f.soon != nil {
+		f.soon.Stop()
+	}
+	var text bytes.Buffer
+	for _, e := range f.entries {
+		if err := encode(&text, e); err != nil {
+			return fmt.Errorf("session %s: %w", f.id, err)
+		}
+	}
+	f.entries = nil
+	if f.out == nil {
+		if err := f.create(text.Bytes()); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotBegun, err)
+		}
+		text.Reset()
+	}
+	n, err := f.out.Write(text.Bytes())
+	if err == nil && sync {
+		err = f.sync()
+	}
+	if err != nil {
+		return fmt.Errorf("session %s: %w", f.id, errors.Join(err, f.out.Truncate(f.size)))
+	}
+	f.size += int64(n)
+	return nil
+}
+
+// create makes the file, with its header and the first entries.
+func (f *file) create(text []byte) (err error) {
+	if err := os.MkdirAll(f.store.dir, 0o700); err != nil {
+		return err
+	}
+	if f.lock, err = acquire(f.store.dir, f.id); err != nil {
+		return err
+	}
+	path := f.store.Path(f.id)
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	var head bytes.Buffer
+	if err = encode(&head, f.header); err == nil {
+		head.Write(text)
+		_, err = out.Write(head.Bytes()) // all of it or no file
+	}
+	if err != nil {
+		return errors.Join(err, out.Close(), os.Remove(path))
+	}
+	f.out, f.size = out, int64(head.Len())
+	return nil
+}
+
+// sync puts the file on the disk, and its name as well.
+func (f *file) sync() error {
+	if err := f.out.Sync(); err != nil || f.synced {
+		return err
+	}
+	f.synced = true
+	dir, err := os.Open(filepath.Clean(f.store.dir))
+	if err != nil {
+		return err
+	}
+	_ = dir.Sync() // not all systems can, and those that cannot need not
+	return dir.Close()
+}
+
+// open takes the journal that is there.
+func (f *file) open(ctx context.Context) (*agent.Session, error) {
+	path := f.store.Path(f.id)
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("session %s: %w", f.id, ErrNotFound)
+	}
+	var err error
+	if f.lock, err = acquireSoon(ctx, f.store.dir, f.id); err != nil {
+		return nil, fmt.Errorf("session %s: %w", f.id, err)
+	}
+	if f.out, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0); err != nil {
+		return nil, err
+	}
+	var entries []agent.Entry
+	f.header, f.size, err = read(ctx, f.out, func(e agent.Entry) error { entries = append(entries, e); return nil })
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", f.id, err)
+	}
+	if end, err := f.out.Seek(0, io.SeekEnd); err != nil || end > f.size {
+		if err = errors.Join(err, f.out.Truncate(f.size)); err != nil {
+			return nil, fmt.Errorf("session %s: its last line is cut short and cannot be mended: %w", f.id, err)
+		}
+	}
+	for _, e := range open(entries) {
+		if e.Effect == nil || !e.Effect.OnlyReads() {
+			f.careful[e.Call] = true
+		}
+	}
+	s, err := agent.LoadSession(f.id, entries)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return s, nil
+}
+
+// open are the calls without a result.
+func open(entries []agent.Entry) (calls map[string]agent.Entry) {
+	calls = map[string]agent.Entry{}
+	for _, e := range entries {
+		switch e.Kind {
+		case agent.EntryCall:
+			calls[e.Call] = e
+		case agent.EntryResult:
+			delete(calls, e.Call)
+		}
+	}
+	return calls
+}
+
+func (f *file) close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	failed := f.err
+	if failed == nil && f.out != nil {
+		failed = f.flush(false)
+	}
+	if f.out != nil {
+		failed = errors.Join(failed, f.out.Close())
+	}
+	f.lock.release()
+	f.err = fmt.Errorf("session %s: the store was closed", f.id)
+	return failed
+}
+
+// encode writes v as one line of JSON that a person can read.
+func encode(w *bytes.Buffer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}

@@ -1,0 +1,190 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"mylm/agent"
+)
+
+// Version is the version of the format that this package writes. It reads this
+// one and those before it.
+const Version = 1
+
+// format is how a journal says what it is.
+const format = "mylm session"
+
+// suffix is the end of a journal's name.
+const suffix = ".jsonl"
+
+// Errors of a store. They come wrapped, with the session they are about.
+var (
+	// ErrNotFound: there is no such session.
+	ErrNotFound = errors.New("there is no such session")
+	// ErrInUse: another process, or another Store, appends to the session.
+	ErrInUse = errors.New("the session is in use by another process")
+	// ErrNewer: a later version of this package wrote the session.
+	ErrNewer = errors.New("the session was written by a newer version of mylm")
+	// ErrDamaged: a line that is not the last one cannot be read.
+	ErrDamaged = errors.New("the session is damaged")
+	// ErrNotBegun: the file of a session could not be made. Nothing of it was
+	// written.
+	ErrNotBegun = errors.New("the session cannot be kept")
+)
+
+// Header is the first line of a journal.
+type Header struct {
+	Format  string            `json:"format"`
+	Version int               `json:"version"`
+	ID      string            `json:"id"`
+	Created time.Time         `json:"created"`
+	Title   string            `json:"title"` // the beginning of the first question
+	Labels  map[string]string `json:"labels,omitempty"`
+}
+
+// Store is a directory of journals. It is an agent.Recorder. It may be used by
+// several goroutines and processes at once.
+type Store struct {
+	dir string
+
+	mu    sync.Mutex
+	files map[string]*file
+}
+
+// New returns the store in a directory, which is made when the first session
+// is. Nothing is touched before.
+func New(dir string) *Store { return &Store{dir: dir, files: map[string]*file{}} }
+
+// Dir is the store's directory.
+func (s *Store) Dir() string { return s.dir }
+
+// Path is the file of a session, whether it is there or not.
+func (s *Store) Path(id string) string { return filepath.Join(s.dir, id+suffix) }
+
+// Append implements agent.Recorder. A session whose first entry comes must not
+// be there; for one that is, Open has to be called before.
+func (s *Store) Append(_ context.Context, e agent.Entry) error {
+	if !validID(e.Session) {
+		return fmt.Errorf("%w: %q is no name for a session", ErrNotBegun, e.Session)
+	}
+	s.mu.Lock()
+	f := s.files[e.Session]
+	if f == nil && e.Seq == 1 {
+		f = newFile(s, e.Session)
+		s.files[e.Session] = f
+	}
+	s.mu.Unlock()
+	if f == nil {
+		return fmt.Errorf("session %s: entry %d cannot be appended before the session is opened", e.Session, e.Seq)
+	}
+	return f.append(e)
+}
+
+// Open takes a session to append to it, and returns what it holds. Whatever cut
+// its last line short is mended first. The session is held until its next run is
+// over, or the store is closed.
+func (s *Store) Open(ctx context.Context, id string) (*agent.Session, error) {
+	if !validID(id) {
+		return nil, fmt.Errorf("session %q: %w", id, ErrNotFound)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.files[id]; f != nil && !f.idle() {
+		return nil, fmt.Errorf("session %s: %w", id, ErrInUse)
+	}
+	f := newFile(s, id)
+	session, err := f.open(ctx)
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	s.files[id] = f
+	return session, nil
+}
+
+// Close waits for what is being written and lets the sessions go. The store can
+// be used again. The error is that of an entry that could not be written and
+// that no Append could tell of.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	files := s.files
+	s.files = map[string]*file{}
+	s.mu.Unlock()
+	var failed error
+	for _, f := range files {
+		failed = errors.Join(failed, f.close())
+	}
+	return failed
+}
+
+// Find returns the id of the session that a prefix of at least four characters
+// names. The name of a session of another process is found, too.
+func (s *Store) Find(prefix string) (string, error) {
+	prefix = strings.ToLower(prefix)
+	if len(prefix) < 4 || !validID(prefix) {
+		return "", fmt.Errorf("%q: %w (an id has at least four letters and digits)", prefix, ErrNotFound)
+	}
+	found, err := s.names()
+	if err != nil {
+		return "", err
+	}
+	var matching []string
+	for _, f := range found {
+		if f.id == prefix {
+			return prefix, nil
+		}
+		if strings.HasPrefix(f.id, prefix) {
+			matching = append(matching, f.id)
+		}
+	}
+	switch len(matching) {
+	case 0:
+		return "", fmt.Errorf("%q: %w", prefix, ErrNotFound)
+	case 1:
+		return matching[0], nil
+	}
+	return "", fmt.Errorf("%q: %w: it begins the names of %d: %s", prefix, ErrNotFound, len(matching), strings.Join(matching[:min(5, len(matching))], ", "))
+}
+
+// validID keeps names of sessions from being paths.
+func validID(id string) bool {
+	return id != "" && len(id) <= 100 && strings.IndexFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+	}) < 0
+}
+
+// name is a journal in the directory.
+type name struct {
+	id      string
+	size    int64
+	changed time.Time
+}
+
+// names lists the journals, in no order.
+func (s *Store) names() ([]name, error) {
+	entries, err := os.ReadDir(s.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var all []name
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), suffix)
+		if !ok || !validID(id) || !e.Type().IsRegular() {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, name{id, info.Size(), info.ModTime()})
+	}
+	return all, err
+}

@@ -1,0 +1,141 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"mylm/agent"
+)
+
+// States of a session beside the stop reason of its last run.
+const (
+	Running    = "running"    // a process has it
+	Unfinished = "unfinished" // the process died
+	Unreadable = "unreadable"
+)
+
+// Info is what a list says about a session.
+type Info struct {
+	Header
+	Changed time.Time `json:"changed"`
+	Size    int64     `json:"size"`
+	// State is the stop reason of the last run, or one of Running, Unfinished
+	// and Unreadable.
+	State string `json:"state"`
+	// Problem says why a session is unreadable.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Filter says which sessions are meant. Its zero value is all of them.
+type Filter struct {
+	Labels map[string]string // those that have all of these
+	Before time.Time         // those that were last changed before; zero: whenever
+	Limit  int               // at most so many; 0: all
+}
+
+func (f Filter) holds(i Info) bool {
+	for k, v := range f.Labels {
+		if i.Labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// List lists sessions, the last changed first. Of each it reads the beginning
+// and the end.
+func (s *Store) List(ctx context.Context, f Filter) ([]Info, error) {
+	names, err := s.recent(f.Before)
+	if err != nil {
+		return nil, err
+	}
+	var all []Info
+	for _, n := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if f.Limit > 0 && len(all) == f.Limit {
+			break
+		}
+		info, err := s.look(n)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			info.State, info.Problem = Unreadable, err.Error()
+		}
+		if f.holds(info) {
+			all = append(all, info)
+		}
+	}
+	return all, nil
+}
+
+// recent lists the journals, the last changed first.
+func (s *Store) recent(before time.Time) ([]name, error) {
+	names, err := s.names()
+	if !before.IsZero() {
+		names = slices.DeleteFunc(names, func(n name) bool { return !n.changed.Before(before) })
+	}
+	slices.SortFunc(names, func(a, b name) int { return cmp.Or(b.changed.Compare(a.changed), cmp.Compare(a.id, b.id)) })
+	return names, err
+}
+
+// Bounds of what is read of a journal for a list, in bytes. A header is far
+// shorter than its bound, and so is the entry of an end: its error is.
+const (
+	maxHeader = 64 << 10
+	maxEnd    = 16 << 10
+)
+
+// look reads the beginning and the end of a journal.
+func (s *Store) look(n name) (Info, error) {
+	info := Info{Header: Header{ID: n.id}, Changed: n.changed, Size: n.size}
+	in, err := os.Open(s.Path(n.id))
+	if err != nil {
+		return info, err
+	}
+	defer in.Close()
+	line, err := bufio.NewReaderSize(io.LimitReader(in, maxHeader), 1<<10).ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return info, err
+	}
+	h, err := parseHeader(line)
+	if err != nil {
+		return info, err
+	}
+	info.Header = h
+	info.ID = n.id // the file's name is what it is found by
+	var end agent.Entry
+	tail := make([]byte, min(maxEnd, n.size))
+	if _, err := in.ReadAt(tail, n.size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return info, err
+	}
+	info.State = Unfinished
+	tail = tail[:bytes.LastIndexByte(tail, '\n')+1]
+	last := tail[bytes.LastIndexByte(tail[:max(0, len(tail)-1)], '\n')+1:]
+	if json.Unmarshal(last, &end) == nil && end.Kind == agent.EntryEnd {
+		info.State = string(end.StopReason)
+	} else if s.inUse(n.id) {
+		info.State = Running
+	}
+	return info, nil
+}
+
+// inUse reports whether somebody appends to a session.
+func (s *Store) inUse(id string) bool {
+	if _, err := os.Lstat(lockPath(s.dir, id)); err != nil {
+		return false
+	}
+	l, err := acquire(s.dir, id)
+	l.release()
+	return errors.Is(err, ErrInUse)
+}

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mylm/providers"
+)
+
+// LimitError says which limit or breaker ended a run. It is the Result's Err
+// of such a run.
+type LimitError struct {
+	Reason  StopReason
+	Message string // what happened, in one line
+	Hint    string // what to do next
+}
+
+// Error returns the message.
+func (e *LimitError) Error() string { return e.Message }
+
+// limit ends the run at a limit, or as denied if it is a denial that led there.
+// The model may then say what it has.
+func (r *run) limit(reason StopReason, message, hint string) {
+	r.state.LastWord = r.state.Stop == ""
+	err := &LimitError{Reason: reason, Message: message, Hint: hint}
+	if r.state.Denied {
+		reason = StopDenied
+	}
+	r.stop(reason, err)
+}
+
+// limitTime bounds a run, and lets it be cancelled.
+func (a *Agent) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := a.opts.MaxTime
+	if d == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, &LimitError{
+		Reason: StopTimeout, Message: fmt.Sprintf("the run took longer than %v", d),
+		Hint: "Allow more with --max-time, ask for less at once, or try a faster model.",
+	})
+}
+
+// cancelled is why a run stops whose context is done.
+func cancelled(ctx context.Context) (StopReason, error) {
+	cause := context.Cause(ctx)
+	var e *LimitError
+	if errors.As(cause, &e) {
+		return e.Reason, cause
+	}
+	return StopInterrupted, cause
+}
+
+// stepTimeout is the error of a reply that takes too long.
+func (a *Agent) stepTimeout() *providers.Error {
+	return &providers.Error{
+		Kind: providers.Stalled, Message: fmt.Sprintf("the reply took longer than %v", a.opts.StepTimeout),
+		Hint: "Allow more with --step-timeout, limit the length of a reply with --max-tokens, or try a faster model.",
+	}
+}
+
+// lastWord gives the model one more reply, without tools, after a limit ended
+// the run: what was found out so far is better than nothing. It is no turn, and
+// if it comes to nothing the last text of the model has to do.
+func (r *run) lastWord(ctx context.Context) {
+	s := &r.state
+	if !s.LastWord || len(s.Continued) > 0 || r.gone || ctx.Err() != nil {
+		return
+	}
+	r.look()
+	r.emit(Notice{Code: NoticeLastWord, Text: "stopped (" + string(s.Stop) + "): asking the model what it has so far"})
+	reply, err := r.converse(ctx, ModelRequest{Purpose: PurposeLastWord}, true)
+	if reason, cause := cancelled(ctx); ctx.Err() != nil && reason == StopInterrupted {
+		s.Stop, r.err = reason, cause
+	}
+	if err != nil {
+		return
+	}
+	s.Usage, s.UsagePartial = s.Usage.Add(reply.usage), s.UsagePartial || reply.partial
+	if reply.call != nil || reply.fault != nil || strings.TrimSpace(reply.answer) == "" {
+		if reply.text != "" {
+			r.emit(Retract{})
+		}
+		return
+	}
+	text, err := r.agent.opts.Prompts.Text("last_word")
+	if err == nil {
+		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
+	}
+	if err == nil {
+		err = r.record(ctx, Entry{
+			Kind: EntryReply, Purpose: PurposeLastWord, Text: reply.text, Raw: reply.raw, Thought: reply.thought, Answer: reply.answer,
+			Stop: reply.stop, Usage: &reply.usage,
+		})
+	}
+	if err != nil {
+		r.emit(Error{Source: "engine", Message: err.Error()})
+		return
+	}
+	s.Closing = r.session.last()
+}

@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// Setup is how a run was set up, as far as its record needs it to be understood
+// or gone through again.
+type Setup struct {
+	Labels               map[string]string `json:"labels,omitempty"`
+	Tools                []string          `json:"tools"`
+	MaxTurns             int               `json:"max_turns"`
+	MaxRepeatedCalls     int               `json:"max_repeated_calls"`
+	MaxConsecutiveErrors int               `json:"max_consecutive_errors"`
+	MaxMalformed         int               `json:"max_malformed"`
+	SelfEval             SelfEval          `json:"self_eval,omitempty"`
+	DryRun               bool              `json:"dry_run,omitempty"`
+}
+
+func (a *Agent) setup() *Setup {
+	return &Setup{
+		Labels: a.opts.Labels, Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
+		MaxConsecutiveErrors: a.opts.MaxConsecutiveErrors, MaxMalformed: a.opts.MaxMalformed,
+		SelfEval: a.opts.SelfEval, DryRun: a.opts.DryRun,
+	}
+}
+
+// LoadSession makes a session of the entries that a Recorder kept. They are not
+// recorded again. It is an error if one of them is missing.
+func LoadSession(id string, entries []Entry) (*Session, error) {
+	s := &Session{ID: id}
+	for i, e := range entries {
+		if e.Seq != i+1 {
+			return nil, fmt.Errorf("entry %d of the session %s is missing: %d stands in its place", i+1, id, e.Seq)
+		}
+		s.add(e)
+	}
+	s.recorded = len(s.entries)
+	return s, nil
+}
+
+// Unfinished reports whether Resume would go on with the session: its last run
+// has not answered its prompt.
+func (s *Session) Unfinished() bool {
+	entries := s.all()
+	first := lastRun(entries)
+	if first < 0 || !slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == EntryPrompt }) {
+		return false
+	}
+	last := entries[len(entries)-1]
+	return last.Kind != EntryEnd || last.StopReason != StopComplete
+}
+
+// Result returns what the last run in this session came to, since the session
+// was made or loaded; ok is false while there is none. It is there also for a
+// consumer that left before the last event, or panicked.
+func (s *Session) Result() (result Result, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.result == nil {
+		return Result{}, false
+	}
+	return *s.result, true
+}
+
+func (s *Session) ended(r Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result = &r
+}
+
+// rewind takes the entries from index n on out of the session, for the run that
+// goes through them again and puts them back.
+func (s *Session) rewind(n int) []Entry {
+	s.mu.Lock()
+	tail := slices.Clone(s.entries[n:])
+	rest := s.entries[:n:n]
+	s.entries = nil
+	s.mu.Unlock()
+	for _, e := range rest {
+		s.add(e)
+	}
+	return tail
+}
+
+// lastRun is the index of the last run's first entry, -1 if there is no run.
+func lastRun(entries []Entry) int {
+	for i, e := range slices.Backward(entries) {
+		if e.Kind == EntryRun {
+			return i
+		}
+	}
+	return -1
+}
+
+// tainted reports whether strangers' words are among the results.
+func tainted(entries []Entry) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == EntryResult && foreign(e.Origin) })
+}
+
+// Chunks are a reply as the backend may have sent it: what the engine makes of
+// them is what it made of the reply.
+func (e *Entry) Chunks() []providers.Chunk {
+	var chunks []providers.Chunk
+	if e.Aside != "" {
+		chunks = append(chunks, providers.Chunk{Thought: e.Aside})
+	}
+	if e.Raw != "" {
+		chunks = append(chunks, providers.Chunk{Text: e.Raw})
+	}
+	last := providers.Chunk{Stop: e.Stop}
+	if last.Stop == "" { // the engine had enough, and left
+		last.Stop = providers.StopEnd
+	}
+	if e.Usage != nil {
+		last.Usage = *e.Usage
+	}
+	return append(chunks, last)
+}
+
+// Outcome is what a result says about its call.
+func (e *Entry) Outcome() tools.Outcome {
+	return tools.Outcome{
+		Result: tools.Result{Text: e.Text, Origin: e.Origin, ExitCode: e.ExitCode, Truncated: e.Truncated}, Error: e.Error, Duration: e.Duration, Unknown: e.Unknown,
+	}
+}
+
+// Decision is what a call or a result says about the approval of a call with
+// these arguments.
+func (e *Entry) Decision(args json.RawMessage) Decision {
+	if e.Denied {
+		return Decision{Reason: strings.TrimPrefix(strings.TrimPrefix(e.Error, notAllowed), ": ")}
+	}
+	d := Decision{Verdict: Allow}
+	if canonical(args) != canonical(e.Args) {
+		d.Args = e.Args
+	}
+	return d
+}
+
+// notAllowed begins the error of a call that was denied.
+const notAllowed = "not allowed"
+
+// message is the text of an error, "" for none.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,299 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"strings"
+	"testing"
+
+	"mylm/agent"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// byPlace replies by how many replies the conversation holds already, as a
+// model that is asked again after a crash would.
+type byPlace struct {
+	replies []string
+	asked   int
+}
+
+func (m *byPlace) Generate(_ context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		n := 0
+		for _, msg := range r.Messages {
+			if msg.Role == providers.Assistant {
+				n++
+			}
+		}
+		m.asked++
+		text := m.replies[min(n, len(m.replies)-1)]
+		if !yield(providers.Chunk{Thought: "hm"}, nil) {
+			return
+		}
+		for _, piece := range strings.SplitAfter(text, "<") {
+			if !yield(providers.Chunk{Text: piece}, nil) {
+				return
+			}
+		}
+		yield(providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2}}, nil)
+	}
+}
+
+// through sends entries the way of a file.
+func through(t *testing.T, entries []agent.Entry) []agent.Entry {
+	t.Helper()
+	b, err := json.Marshal(entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []agent.Entry
+	if err := json.Unmarshal(b, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// A process that dies after any entry is gone on for with nothing done twice.
+func TestResumeAfterEveryEntry(t *testing.T) {
+	replies := []string{
+		"I look.\n" + call("echo", `{"text":"one"}`),
+		call("write", `{"text":"two"}`) + "\n" + call("write", `{"text":"never"}`),
+		"<tool_code>\nnot a call",
+		call("write", `{"text":"three"}`),
+		call("fail", `{"text":"four"}`),
+		"All is done.",
+	}
+	options := func(b *bench, m providers.Model, r agent.Recorder) agent.Options {
+		return agent.Options{Model: m, Tools: b.registry(t), Recorder: r}
+	}
+	var whole recorder
+	var b bench
+	first := ask(t, options(&b, &byPlace{replies: replies}, &whole), "go")
+	wantEnd(t, first, agent.Success, agent.StopComplete, 6)
+	entries := through(t, whole.entries)
+	effects := func(ran string) int { return strings.Count(ran, "write:") }
+
+	for n := 2; n < len(entries); n++ {
+		t.Run(fmt.Sprintf("%d %s", n, entries[n-1].Kind), func(t *testing.T) {
+			kept := entries[:n]
+			done, asked, pending := "", 0, false
+			for _, e := range kept {
+				switch {
+				case e.Kind == agent.EntryReply:
+					asked++
+				case e.Kind == agent.EntryCall:
+					pending = true
+					if e.Name == "write" {
+						done += "write: " // it may have run
+					}
+				case e.Kind == agent.EntryResult:
+					pending = false
+				}
+			}
+			s, err := agent.LoadSession("s", kept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !s.Unfinished() {
+				t.Fatal("the session passes for finished")
+			}
+			var b bench
+			var rest recorder
+			m := &byPlace{replies: replies}
+			_, r := collect(t, newAgent(t, options(&b, m, &rest)).Resume(t.Context(), s))
+			if r.Response != first.Response || r.StopReason != agent.StopComplete || r.Turns != first.Turns || r.Run != first.Run {
+				t.Errorf("ended with %q, %s, %d turns, run %s", r.Response, r.StopReason, r.Turns, r.Run)
+			}
+			if m.asked+asked != 6 {
+				t.Errorf("asked %d times before and %d times after, of 6 replies", asked, m.asked)
+			}
+			if got := effects(done + b.String()); got != 2 {
+				t.Errorf("%d effects in %q and %q", got, done, b.String())
+			}
+			if len(r.Calls) != len(first.Calls) || r.Usage != first.Usage {
+				t.Errorf("calls %s, usage %+v", names(r.Calls), r.Usage)
+			}
+			if len(rest.entries)+n != len(entries) || rest.entries[0].Seq != n+1 {
+				t.Errorf("recorded %s behind %d entries", rest.kinds(), n)
+			}
+			last := kept[n-1]
+			told := strings.Contains(fmt.Sprint(r.Messages), "its outcome is unknown")
+			if told != (pending && last.Name == "write") {
+				t.Errorf("the model was told that an outcome is unknown: %v", told)
+			}
+			if pending && last.Name == "echo" && !strings.HasPrefix(b.String(), "echo:one") {
+				t.Errorf("what only reads did not run again: %s", b.String())
+			}
+		})
+	}
+}
+
+// A run that ended early is followed by another one of its own limits.
+func TestResumeAfterAnEnd(t *testing.T) {
+	for name, test := range map[string]struct {
+		options agent.Options
+		replies []any
+		stop    agent.StopReason
+		last    string // what the model is sent last
+	}{
+		"max turns":      {agent.Options{MaxTurns: 1}, []any{call("echo", `{"text":"x"}`)}, agent.StopMaxTurns, "[echo] Success"},
+		"a fault":        {agent.Options{Tries: 1}, []any{say{err: &providers.Error{Kind: providers.ServerFault, Message: "down"}}}, agent.StopModelError, "go"},
+		"malformed":      {agent.Options{MaxMalformed: 1}, []any{"<tool_code>\nno"}, agent.StopMalformed, "Go on with what you were asked"},
+		"another finish": {agent.Options{}, []any{say{text: "so", stop: "content_filter"}}, agent.StopFinishOther, "Go on with what you were asked"},
+		"the same again": {agent.Options{}, []any{call("echo", `{"text":"x"}`), call("echo", `{"text":"x"}`)}, agent.StopRepeatedCall, "the same call was just made"},
+		"denied and over": {agent.Options{Approve: func(context.Context, agent.ApprovalRequest) (agent.Decision, error) {
+			return agent.Decision{Verdict: agent.Stop}, nil
+		}}, []any{call("echo", `{"text":"x"}`)}, agent.StopDenied, "not allowed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bench
+			s := agent.NewSession()
+			test.options.Model, test.options.Tools = newModel(test.replies...), b.registry(t)
+			r, _ := agent.Collect(newAgent(t, test.options).Run(t.Context(), s, "go"))
+			if r.StopReason != test.stop {
+				t.Fatalf("ended %s", r.StopReason)
+			}
+			m := newModel("Now it is done.")
+			_, r = collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t)}).Resume(t.Context(), s))
+			if r.Response != "Now it is done." || r.Turns != 1 || !strings.Contains(m.last(), test.last) {
+				t.Errorf("%q after %d turns; the model was sent %q", r.Response, r.Turns, m.last())
+			}
+			if _, err := agent.Collect(newAgent(t, agent.Options{Model: m}).Resume(t.Context(), s)); !errors.Is(err, agent.ErrComplete) {
+				t.Errorf("a complete session went on: %v", err)
+			}
+		})
+	}
+}
+
+// A question after a crash tells the model of the call that was under way.
+func TestQuestionAfterACrash(t *testing.T) {
+	var b bench
+	var rec recorder
+	ask(t, agent.Options{Model: newModel(call("write", `{"text":"x"}`), "Done."), Tools: b.registry(t), Recorder: &rec}, "go")
+	s, err := agent.LoadSession("s", rec.entries[:4])
+	if err != nil || rec.entries[3].Kind != agent.EntryCall {
+		t.Fatalf("%v, %s", err, rec.kinds())
+	}
+	m := newModel("I see.")
+	_, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t)}).Run(t.Context(), s, "and now?"))
+	if r.Response != "I see." || b.String() != "write:x" || !strings.Contains(fmt.Sprint(m.requests[0].Messages), "its outcome is unknown") {
+		t.Errorf("%q, ran %s, sent %v", r.Response, b.String(), m.requests[0].Messages)
+	}
+}
+
+// An engine that reads a reply in another way does nothing again.
+func TestResumeDiverged(t *testing.T) {
+	for name, raw := range map[string]string{"an answer": "Just text.", "another tool": call("echo", `{"text":"x"}`), "no call": "<tool_code>\nno"} {
+		t.Run(name, func(t *testing.T) {
+			var b bench
+			var rec recorder
+			ask(t, agent.Options{Model: newModel(call("write", `{"text":"x"}`), "Done."), Tools: b.registry(t), Recorder: &rec}, "go")
+			entries := rec.entries[:5]
+			entries[2].Raw = raw
+			s, err := agent.LoadSession("s", entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := agent.Collect(newAgent(t, agent.Options{Model: newModel("no"), Tools: b.registry(t)}).Resume(t.Context(), s))
+			if !errors.Is(err, agent.ErrDiverged) || r.StopReason != agent.StopInternal || b.String() != "write:x" {
+				t.Errorf("%v, %s, ran %s", err, r.StopReason, b.String())
+			}
+			if got := s.Entries(); len(got) != 6 || got[4].Kind != agent.EntryResult || got[5].Kind != agent.EntryEnd {
+				t.Errorf("the record lost something: %d entries", len(got))
+			}
+		})
+	}
+}
+
+func TestLoadSessionMissesNothing(t *testing.T) {
+	if _, err := agent.LoadSession("s", []agent.Entry{{Seq: 1}, {Seq: 3}}); err == nil || !strings.Contains(err.Error(), "entry 2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A consumer that stops early, panics or ends its goroutine loses nothing of
+// what was done: the record is closed, the result is with the session, and the
+// session can be gone on with.
+func TestConsumerFails(t *testing.T) {
+	leave := map[string]func(events iter.Seq2[agent.Event, error], at string){
+		"stops": func(events iter.Seq2[agent.Event, error], at string) {
+			for ev := range events {
+				if ev.Payload.Type() == at {
+					break
+				}
+			}
+		},
+		"panics": func(events iter.Seq2[agent.Event, error], at string) {
+			defer func() { _ = recover() }()
+			for ev := range events {
+				if ev.Payload.Type() == at {
+					panic("the screen broke")
+				}
+			}
+		},
+		"exits": func(events iter.Seq2[agent.Event, error], at string) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for ev := range events {
+					if ev.Payload.Type() == at {
+						runtime.Goexit()
+					}
+				}
+			}()
+			<-done
+		},
+	}
+	for name, f := range leave {
+		for _, at := range []string{"turn_start", "text_delta", "tool_call", "tool_progress", "tool_output", "turn_end", "agent_end"} {
+			t.Run(name+" at "+at, func(t *testing.T) {
+				var b bench
+				var rec recorder
+				s := agent.NewSession()
+				model := newModel("I write.\n"+call("write", `{"text":"x"}`), call("tick", `{}`), "Done.")
+				tick, err := tools.New("tick", "Tick.", tools.Reads, func(ctx context.Context, _ noneIn) (tools.Result, error) {
+					tools.Progress(ctx, "tick")
+					return tools.Result{Text: "ticked"}, nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				registry, err := tools.NewRegistry(append(b.registry(t).Tools(), tick)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := newAgent(t, agent.Options{Model: model, Tools: registry, Recorder: &rec})
+				f(a.Run(t.Context(), s, "go"), at)
+				r, ok := s.Result()
+				if !ok || r.Session != s.ID || len(r.Messages) == 0 {
+					t.Fatalf("the result is lost: %+v", r)
+				}
+				if kinds := rec.kinds(); !strings.HasSuffix(kinds, "end") || len(rec.entries) != len(s.Entries()) {
+					t.Errorf("recorded %s", kinds)
+				}
+				if at == "agent_end" {
+					if r.Response != "Done." || r.StopReason != agent.StopComplete {
+						t.Errorf("result %+v", r)
+					}
+					return
+				}
+				if r.StopReason != agent.StopInterrupted {
+					t.Errorf("ended %s", r.StopReason)
+				}
+				loaded, err := agent.LoadSession(s.ID, through(t, rec.entries))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, r = collect(t, newAgent(t, agent.Options{Model: newModel("Done."), Tools: registry, Recorder: &rec}).Resume(t.Context(), loaded))
+				if r.Response != "Done." || strings.Count(b.String(), "write:x") > 1 {
+					t.Errorf("%q, ran %s", r.Response, b.String())
+				}
+			})
+		}
+	}
+}

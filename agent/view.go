@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"slices"
+
+	"mylm/providers"
+)
+
+// view is the conversation as the model is shown it. It is made of the
+// session's record, which it never changes, and of nothing else, so that it can
+// be made again anywhere. Until a compaction it only grows at its end, which is
+// what lets a backend keep what it has read.
+type view struct {
+	limit    int                 // of a tool's result, in estimated tokens; 0: none
+	taken    int                 // entries of the record that are in it
+	messages []providers.Message // the first is the system prompt
+	sizes    []int               // of the messages, in estimated tokens
+	size     int                 // their sum
+	groups   []group             // where it may be cut
+	replies  int                 // groups that are an exchange
+	from     int                 // the last entry that a compaction took out
+	cut      int                 // the entry of that compaction
+}
+
+// group is messages that stay together: a reply and what it led to, or a
+// question.
+type group struct {
+	seq     int // of its first entry
+	message int // index of its first message
+	reply   bool
+}
+
+// sync takes in what was recorded since.
+func (v *view) sync(entries []Entry, limit int) {
+	if limit != v.limit || len(v.messages) == 0 || v.taken > len(entries) {
+		*v = view{limit: limit, messages: make([]providers.Message, 1, 16), sizes: make([]int, 1, 16)}
+	}
+	for v.taken < len(entries) {
+		e := &entries[v.taken]
+		v.taken++
+		switch e.Kind {
+		case EntryRun:
+			// What was handed out before keeps the system prompt that it had.
+			v.messages = slices.Clone(v.messages)
+			v.setSystem(providers.Message{Role: providers.System, Text: e.Text})
+		case EntryCompaction:
+			v.restart(entries, e)
+		default:
+			v.add(e)
+		}
+	}
+}
+
+func (v *view) setSystem(m providers.Message) {
+	v.size -= v.sizes[0]
+	v.messages[0], v.sizes[0] = m, estimate(m.Text)+messageTokens
+	v.size += v.sizes[0]
+}
+
+// restart begins anew after a compaction.
+func (v *view) restart(entries []Entry, c *Entry) {
+	system := v.messages[0]
+	*v = view{limit: v.limit, taken: v.taken, from: c.Through, cut: c.Seq, messages: make([]providers.Message, 1, 16), sizes: make([]int, 1, 16)}
+	v.setSystem(system)
+	if 0 < c.Request && c.Request <= c.Through {
+		m, _ := entries[c.Request-1].message(v.limit)
+		v.push(m)
+	}
+	v.push(providers.Message{Role: providers.User, Text: c.Text})
+	for i := c.Through; i < c.Seq-1; i++ {
+		v.add(&entries[i])
+	}
+}
+
+func (v *view) add(e *Entry) {
+	m, ok := e.message(v.limit)
+	if e.Kind == EntryReply || e.Kind == EntryPrompt || e.Kind == EntryHistory && e.Role == providers.User {
+		v.groups = append(v.groups, group{seq: e.Seq, message: len(v.messages), reply: e.Kind == EntryReply})
+		if e.Kind == EntryReply {
+			v.replies++
+		}
+	}
+	if ok {
+		v.push(m)
+	}
+}
+
+func (v *view) push(m providers.Message) {
+	n := estimate(m.Text) + messageTokens
+	v.messages = append(v.messages, m)
+	v.sizes = append(v.sizes, n)
+	v.size += n
+}
+
+// before is what stands before the i-th group and would go with a cut there:
+// how many messages, and their size. The system prompt, the request with the
+// given sequence number and an earlier summary do not count.
+func (v *view) before(i, request int) (messages, size int) {
+	for j, g := range v.groups[:i] {
+		if g.seq == request {
+			continue
+		}
+		end := len(v.messages)
+		if j+1 < len(v.groups) {
+			end = v.groups[j+1].message
+		}
+		for k := g.message; k < end; k++ {
+			messages++
+			size += v.sizes[k]
+		}
+	}
+	return messages, size
+}
+
+// shown is the conversation so far, which nothing added later changes.
+func (v *view) shown() []providers.Message { return slices.Clip(v.messages) }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// onDisk runs a shell script in which mylm has its data on a file system of its
+// own, mounted with options where only the script sees it.
+func onDisk(t *testing.T, replies, options, script string) (out, errs, code string) {
+	t.Helper()
+	cmd := command(t, map[string]string{"replies.txt": replies}, "version")
+	data := filepath.Join(cmd.Dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mount := "mount -t tmpfs -o " + options + " none " + data
+	if err := exec.Command("unshare", "-rm", "sh", "-c", mount).Run(); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `exec unshare -rm sh -c "$1"`, "sh", mount + "\n" + script}
+	cmd.Env = append(cmd.Env, "MYLM_NO_SAVE=", "MYLM_NO_MEMORY=1")
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	code = exitWithin(t, cmd)
+	return o.String(), e.String(), code
+}
+
+// Where no file can be made the run is none the worse, and says so once.
+func TestSessionCannotBeKept(t *testing.T) {
+	replies := commandReply("echo x >> made")
+	for name, test := range map[string][2]string{
+		"read-only": {"size=1m,ro", ""},
+		"full":      {"size=64k", "dd if=/dev/zero of=data/fill bs=4k count=64 2>/dev/null\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errs, code := onDisk(t, replies, test[0], test[1]+"mylm ask --yes q; code=$?; ls data; exit $code")
+			if code != "0" || !strings.HasPrefix(out, "Done.\n") || strings.Count(errs, "this session is not kept, and cannot be resumed") != 1 {
+				t.Errorf("exit %s, %q, %s", code, out, errs)
+			}
+			if strings.Contains(out, "jsonl") || !strings.Contains(errs, "read-only file system") && !strings.Contains(errs, "no space left on device") {
+				t.Errorf("%q, %s", out, errs)
+			}
+		})
+	}
+}
+
+// A disk that fills up under a session ends the run before anything happens that
+// the record would not know of, and what was kept can be gone on with.
+func TestDiskFillsUp(t *testing.T) {
+	p := newPlaced(t, shellCall("dd if=/dev/zero of=data/fill bs=4k count=256 2>/dev/null; seq 3000"), shellCall("echo never >> made"), "Done.")
+	script := `export OLLAMA_HOST=` + p.URL + ` MYLM_MODEL=m
+mylm ask --yes q; echo "exit $?"; cat made 2>/dev/null
+rm data/fill
+mylm sessions list --global
+mylm resume --yes; echo "exit $?"; cat made`
+	out, errs, code := onDisk(t, "", "size=256k", script)
+	if code != "0" {
+		t.Fatalf("exit %s, %q, %s", code, out, errs)
+	}
+	if !strings.HasPrefix(out, "exit 1\n") || !strings.Contains(errs, "the session could not be recorded") || !strings.Contains(errs, "no space left on device") {
+		t.Errorf("%q, %s", out, errs)
+	}
+	if !strings.Contains(out, "  unfinished  ") || !strings.HasSuffix(out, "Done.\nexit 0\nnever\n") {
+		t.Errorf("%q, %s", out, errs)
+	}
+}

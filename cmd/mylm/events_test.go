@@ -1,0 +1,153 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// eventSchema is the published schema of a line of -o ndjson.
+func eventSchema(t *testing.T) (schema *jsonschema.Schema, types []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("events.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	if schema, err = c.Compile("events.json"); err != nil {
+		t.Fatal(err)
+	}
+	for name := range doc.(map[string]any)["$defs"].(map[string]any) {
+		for _, prefix := range []string{"event_", "line_"} {
+			if kind, ok := strings.CutPrefix(name, prefix); ok {
+				types = append(types, kind)
+			}
+		}
+	}
+	return schema, types
+}
+
+// Every line of every kind of run is as it is published, and no kind of line is
+// published that no run prints.
+func TestEventsAreAsPublished(t *testing.T) {
+	schema, types := eventSchema(t)
+	// Nothing that the engine or the command makes today.
+	unseen := []string{"waiting", "compaction"}
+	seen := map[string]bool{}
+	const look = "=== reply\n<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>\n"
+	call := func(command string) string {
+		return "=== reply prompt=100 output=7\n" + shellCall(command) + "\n"
+	}
+	misses := func(paths ...string) (replies string) {
+		for _, p := range paths {
+			replies += "=== reply\n<tool_code><name>read_file</name><parameters>{\"path\": \"" + p + "\"}</parameters></tool_code>\n"
+		}
+		return replies
+	}
+	for name, test := range map[string]struct {
+		replies string
+		args    []string
+		exit    string
+	}{
+		"answer":         {"=== thought\nhm\n=== reply prompt=100 output=7 evaluated=9\nI think.\n<final_answer>Fine.</final_answer>\n", nil, "0"},
+		"call":           {strings.Replace(look, "<tool", "I look.\n<tool", 1) + "=== reply\nDone.\n", nil, "0"},
+		"progress":       {call("echo one; sleep 0.3; echo two; exit 3") + "=== reply\nDone.\n", []string{"--yes"}, "0"},
+		"repaired":       {"=== reply\n<tool_code><name>list_dir</name><parameters>{path: '.',}</parameters></tool_code>\n=== reply\nDone.\n", nil, "0"},
+		"denied":         {call("touch x") + "=== reply\nThen not.\n", nil, "4"},
+		"repeated":       {look + look, nil, "5"},
+		"refused":        {"=== reply\n<tool_code><name>nothing</name><parameters>{\"a\": [1]}</parameters></tool_code>\n=== reply\nDone.\n", nil, "0"},
+		"errors":         {misses("a", "b", "c"), nil, "5"},
+		"malformed":      {strings.Repeat("=== reply\n<tool_code>\nno\n", 3), nil, "6"},
+		"length":         {"=== reply stop=length\nOne,\n=== reply\n two.\n", nil, "0"},
+		"filter":         {"=== reply stop=content_filter\nOne\n", nil, "5"},
+		"retry":          {"=== reply cut\nHalf an\n=== reply error=rate_limited retry=1ms message=\"slow\"\n=== reply\nWhole.\n", nil, "0"},
+		"fault":          {"=== reply error=bad_request message=\"no\"\n", nil, "1"},
+		"full":           {"=== reply error=overflow message=\"too long\"\n", nil, "7"},
+		"max turns":      {look, []string{"--max-turns", "1"}, "5"},
+		"no such flag":   {look, []string{"--nosuch"}, "2"},
+		"no such system": {look, []string{"--profile", "none"}, "2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := command(t, map[string]string{"replies.txt": test.replies}, append([]string{"ask", "-o", "ndjson", "q"}, test.args...)...)
+			cmd.Env = append(cmd.Env, "MYLM_NO_SAVE=")
+			out, err := cmd.Output()
+			if code := exitCode(err); code != test.exit {
+				t.Errorf("exit %s, want %s: %s", code, test.exit, out)
+			}
+			last := ""
+			for line := range strings.Lines(string(out)) {
+				v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+				if err == nil {
+					err = schema.Validate(v)
+				}
+				if err != nil {
+					t.Errorf("%s%v", line, err)
+				}
+				var kind struct{ Type string }
+				_ = json.Unmarshal([]byte(line), &kind)
+				last = kind.Type
+				seen[last] = true
+			}
+			want := "agent_end"
+			if test.exit != "0" {
+				want = "failure"
+			}
+			if last != want {
+				t.Errorf("the last line is %q, want %s", last, want)
+			}
+			if test.exit == "2" {
+				return
+			}
+			again := command(t, nil, "replay")
+			again.Dir, again.Env = cmd.Dir, cmd.Env
+			if out, err := again.CombinedOutput(); err != nil {
+				t.Errorf("replay: %v: %s", err, out)
+			}
+		})
+	}
+	for _, kind := range types {
+		if !seen[kind] && !slices.Contains(unseen, kind) {
+			t.Errorf("%s is published, and no run prints it", kind)
+		}
+	}
+}
+
+// The schema refuses what is not published.
+func TestEventSchemaIsStrict(t *testing.T) {
+	schema, _ := eventSchema(t)
+	good := `{"type":"turn_end","run":"r","seq":3,"turn":1,"time":"2026-01-02T03:04:05Z","has_tool_calls":true}`
+	for line, want := range map[string]bool{
+		good: true,
+		strings.Replace(good, "turn_end", "turn_over", 1):                 false,
+		strings.Replace(good, `,"has_tool_calls":true`, "", 1):            false,
+		strings.Replace(good, `true}`, `true,"more":1}`, 1):               false,
+		strings.Replace(good, `"seq":3`, `"seq":"3"`, 1):                  false,
+		strings.Replace(good, `2026-01-02T03:04:05Z`, "today", 1):         false,
+		`{"type":"failure","error":{"code":"usage","message":"no flag"}}`: true,
+		`{"type":"failure","error":"no flag"}`:                            false,
+	} {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); (err == nil) != want {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/agent"
+	"mylm/agent/journal"
+	"mylm/tools"
+)
+
+func resumeCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:      "resume",
+		Usage:     "go on with a session, with another question or where it broke off",
+		ArgsUsage: "[ID|last] [QUESTION...] [-]",
+		Description: `Without a question the last one is gone on with: nothing that was finished is asked
+or run again. A call that was under way when mylm was killed is run again if it only
+reads; otherwise the model is told that nobody knows how far it came.
+last, which is also what no id means, is the last session of this project. An id may
+be cut short.
+
+   mylm resume
+   mylm resume last "and the second largest?"
+   mylm ask --continue "and the second largest?"
+
+The model and the tools are those of the session unless flags say otherwise.
+What --yes allowed then is asked about again.`,
+		Flags: askFlags(),
+		Action: func(c *cli.Context) error {
+			id := "last"
+			words := c.Args().Slice()
+			if len(words) > 0 {
+				id, words = words[0], words[1:]
+			}
+			return runAsk(c, s, &resuming{id: id, words: words})
+		},
+	}
+}
+
+// resuming is a session that is gone on with.
+type resuming struct {
+	id    string   // as it was typed
+	words []string // of the question
+	setup *agent.Setup
+	title string
+}
+
+// openSession takes the session that is gone on with. Its model, and the rest
+// that it was asked with, stand in for flags that are not given.
+func (a *asking) openSession(ctx context.Context) error {
+	store, err := openSessions()
+	if err != nil {
+		return err
+	}
+	id, err := findSession(ctx, store, a.resuming.id)
+	if err != nil {
+		return explainSession(err)
+	}
+	s, err := interruptibly(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
+	if err != nil {
+		return explainSession(err)
+	}
+	a.session, a.saving = s, &saving{store: store, screen: a.screen}
+	for _, e := range s.Entries() {
+		switch {
+		case e.Kind == agent.EntryRun && e.Setup != nil:
+			a.resuming.setup = e.Setup
+		case e.Kind == agent.EntryPrompt:
+			a.resuming.title = e.Text
+		}
+	}
+	if !a.asks() && !s.Unfinished() {
+		return explainSession(agent.ErrComplete)
+	}
+	setup := a.resuming.setup
+	if setup == nil {
+		return nil
+	}
+	if here, _ := os.Getwd(); setup.Labels["dir"] != "" && setup.Labels["dir"] != here {
+		return usageError("the session is about another directory, %s", printable(setup.Labels["dir"])).
+			withHint("Its paths mean files there: cd " + printable(setup.Labels["dir"]) + " && mylm resume " + s.ID)
+	}
+	if a.cli.IsSet("profile") {
+		return nil
+	}
+	for _, name := range []string{"profile", "model"} {
+		if label := setup.Labels[name]; label != "" && !a.cli.IsSet(name) {
+			if err := a.cli.Set(name, label); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// findSession is the id of a session that a user names.
+func findSession(ctx context.Context, store *journal.Store, name string) (string, error) {
+	if name != "last" {
+		return store.Find(name)
+	}
+	project, err := currentProject()
+	if err != nil {
+		return "", err
+	}
+	all, err := store.List(ctx, journal.Filter{Labels: map[string]string{"project": project}, Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if len(all) == 0 {
+		return "", errNoSession
+	}
+	return all[0].ID, nil
+}
+
+var errNoSession = usageError("there is no session of this project").withHint("mylm sessions list --global lists those of all projects.")
+
+// explainSession gives an error of the sessions its exit code and what to do.
+func explainSession(err error) error {
+	var f *failure
+	const list = "mylm sessions list shows what there is; --global that of all projects. A question comes behind the id: mylm resume last \"...\""
+	switch {
+	case err == nil, errors.As(err, &f):
+		return err
+	case errors.Is(err, journal.ErrNotFound):
+		return usageError("%v", err).withHint(list)
+	case errors.Is(err, journal.ErrInUse):
+		return usageError("%v", err).withHint("Wait for it to end, or ask in a session of its own: mylm ask \"...\"")
+	case errors.Is(err, journal.ErrNewer):
+		return usageError("%v", err).withHint("Use the version of mylm that wrote it, or a later one.")
+	case errors.Is(err, agent.ErrComplete):
+		return usageError("%v", err).withHint("Ask another: mylm resume last \"...\"")
+	case errors.Is(err, journal.ErrDamaged):
+		return (&failure{code: exitError, name: "damaged", err: err}).withHint("What stands before the damage can be read: mylm sessions show ID")
+	}
+	return err
+}
+
+// asks reports whether there is a question.
+func (a *asking) asks() bool {
+	return a.resuming == nil || len(a.resuming.words) > 0 || len(a.cli.StringSlice("file")) > 0
+}
+
+// words are those of the question on the command line.
+func (a *asking) words() []string {
+	if a.resuming != nil {
+		return a.resuming.words
+	}
+	return a.cli.Args().Slice()
+}
+
+// narrowed are the tools of the session, as far as they are there.
+func (a *asking) narrowed(all *tools.Registry, named bool) (*tools.Registry, error) {
+	if a.resuming == nil || a.resuming.setup == nil || named {
+		return all, nil
+	}
+	return onlyOf(all, a.resuming.setup.Tools)
+}
+
+// onlyOf are the tools of a registry that are named, as far as they are there.
+func onlyOf(all *tools.Registry, names []string) (*tools.Registry, error) {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
+	if len(names) == 0 {
+		return tools.NewRegistry()
+	}
+	return all.Only(names...)
+}
+
+// turns is the limit of turns: the session's, where nothing is said.
+func (a *asking) turns(s settings) int {
+	if s.MaxTurns == nil && a.resuming != nil && a.resuming.setup != nil {
+		return a.resuming.setup.MaxTurns
+	}
+	return value(s.MaxTurns)
+}
+
+// adviseResume says how to go on after an interrupt, which has no other advice.
+func (a *asking) adviseResume(f *failure) {
+	if f != nil && f.hint == "" && a.result.StopReason == agent.StopInterrupted && a.saving != nil && !a.saving.off.Load() {
+		f.hint = "To go on: mylm resume " + a.session.ID
+	}
+}
+
+// events runs the agent.
+func (a *asking) events(ctx context.Context, ag *agent.Agent, prompt string) iter.Seq2[agent.Event, error] {
+	if a.asks() {
+		return ag.Run(ctx, a.session, prompt)
+	}
+	return ag.Resume(ctx, a.session)
+}

@@ -1,0 +1,381 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// placed is a server that speaks as Ollama does, for a model m that replies by
+// how many replies the conversation holds already. A reply of "hang" says one
+// word and then nothing.
+type placed struct {
+	*httptest.Server
+	replies []string
+
+	mu     sync.Mutex
+	asked  []int // for which reply
+	closed chan struct{}
+}
+
+func newPlaced(t *testing.T, replies ...string) *placed {
+	p := &placed{replies: replies, closed: make(chan struct{}, 10)}
+	const details = `"details":{"format":"gguf","family":"llama","families":["llama"],"parameter_size":"1B","quantization_level":"Q4_0"}`
+	const list = `{"models":[{"name":"m:latest","model":"m:latest","size":1,"size_vram":1,"digest":"0","context_length":32768,"expires_at":"2100-01-01T00:00:00Z",` + details + `}]}`
+	mux := http.NewServeMux()
+	for path, text := range map[string]string{
+		"/api/show":    `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":32768},"template":"{{ .Prompt }}",` + details + `}`,
+		"/api/ps":      list,
+		"/api/tags":    list,
+		"/api/version": `{"version":"0.32.15"}`,
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, text)
+		})
+	}
+	mux.HandleFunc("POST /api/chat", p.chat)
+	p.Server = httptest.NewServer(mux)
+	t.Cleanup(p.Close)
+	return p
+}
+
+func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
+	var request struct {
+		Messages []struct{ Role string }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	n := 0
+	for _, m := range request.Messages {
+		if m.Role == "assistant" {
+			n++
+		}
+	}
+	p.mu.Lock()
+	p.asked = append(p.asked, n)
+	text := p.replies[min(n, len(p.replies)-1)]
+	p.mu.Unlock()
+	hang := text == "hang"
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	for _, piece := range strings.SplitAfter(text, "\n") {
+		line, _ := json.Marshal(map[string]any{"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": map[string]string{"role": "assistant", "content": piece}, "done": false})
+		_, _ = w.Write(append(line, '\n'))
+		w.(http.Flusher).Flush()
+	}
+	if hang {
+		<-r.Context().Done()
+		p.closed <- struct{}{}
+		return
+	}
+	_, _ = io.WriteString(w, `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":10,"eval_count":5}`+"\n")
+}
+
+// says changes a reply.
+func (p *placed) says(i int, text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.replies[i] = text
+}
+
+// questions are the replies that were asked for.
+func (p *placed) questions() []int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.asked)
+}
+
+// home is where commands of a test share their sessions.
+type home struct {
+	t    *testing.T
+	dir  string
+	host string
+}
+
+func newHome(t *testing.T, p *placed) *home { return &home{t, t.TempDir(), p.URL} }
+
+func (h *home) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("mylm", args...)
+	cmd.Dir = h.dir
+	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_CONFIG_HOME="+h.dir+"/config", "XDG_DATA_HOME="+h.dir+"/data", "MYLM_SANDBOX=off",
+		"OLLAMA_HOST="+h.host, "TERM=xterm", "NO_COLOR=", "CI=", "MYLM_MODEL=m", "MYLM_NO_SAVE=")
+	return cmd
+}
+
+// run runs a command to its end.
+func (h *home) run(args ...string) (out, errs, code string) {
+	h.t.Helper()
+	cmd := h.command(args...)
+	var o, e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &o, &e
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	code = exitWithin(h.t, cmd)
+	return o.String(), e.String(), code
+}
+
+func (h *home) read(name string) string {
+	b, _ := os.ReadFile(filepath.Join(h.dir, name)) // what is not there is empty
+	return string(b)
+}
+
+// session is the id of the only session.
+func (h *home) session() string {
+	h.t.Helper()
+	out, errs, _ := h.run("sessions", "list", "--json")
+	var all []struct{ ID string }
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 {
+		h.t.Fatalf("%v: %s%s", err, out, errs)
+	}
+	return all[0].ID
+}
+
+func shellCall(command string) string {
+	args, _ := json.Marshal(map[string]string{"command": command})
+	return "<tool_code>\n<name>execute_command</name>\n<parameters>" + string(args) + "</parameters>\n</tool_code>"
+}
+
+// Killed at any moment, a run is gone on with to the same answer, and nothing
+// that has an effect happens twice.
+func TestKilled(t *testing.T) {
+	kills := 5
+	if os.Getenv("MYLM_SLOW") != "" {
+		kills = 50
+	}
+	var replies []string
+	for i := range 5 {
+		replies = append(replies, fmt.Sprintf("Step %d.\n", i)+shellCall(fmt.Sprintf("echo %d >> log; sleep 0.02", i)))
+	}
+	replies = append(replies, "All steps\nare done.")
+	p := newPlaced(t, replies...)
+	first := newHome(t, p)
+	start := time.Now()
+	out, errs, code := first.run("ask", "--yes", "go")
+	whole := time.Since(start)
+	if out != "All steps\nare done.\n" || code != "0" || first.read("log") != "0\n1\n2\n3\n4\n" {
+		t.Fatalf("exit %s, %q, %s, log %q", code, out, errs, first.read("log"))
+	}
+	source := rand.New(rand.NewPCG(1, uint64(kills)))
+	told := 0
+	for i := range kills {
+		h := newHome(t, p)
+		args := []string{"ask", "--yes", "go"}
+		for range 1 + i%3 { // some are killed again when they go on
+			cmd := h.command(args...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			after := time.AfterFunc(time.Duration(source.Int64N(int64(whole))), func() { _ = cmd.Process.Kill() })
+			_ = cmd.Wait()
+			after.Stop()
+			if list, _, _ := h.run("sessions", "list"); list != "" {
+				args = []string{"resume", "--yes"}
+			}
+		}
+		out, errs, code := h.run(args...)
+		if code == "2" && strings.Contains(errs, "was answered") { // it was killed behind its end
+			out, _, code = h.run("resume", "last", "go on")
+		}
+		if out != "All steps\nare done.\n" || code != "0" {
+			t.Fatalf("kill %d: exit %s, %q, %s", i, code, out, errs)
+		}
+		log := h.read("log")
+		for n := range 5 {
+			if c := strings.Count(log, fmt.Sprintf("%d\n", n)); c > 1 {
+				t.Errorf("kill %d: step %d ran %d times: %q", i, n, c, log)
+			}
+		}
+		shown, _, _ := h.run("sessions", "show")
+		unknown := strings.Count(shown, "its outcome is unknown")
+		told += unknown
+		if missing := 5 - strings.Count(log, "\n"); missing > unknown {
+			t.Errorf("kill %d: %d steps are missing, and the model knows of %d: %q", i, missing, unknown, log)
+		}
+		if out, errs, code := h.run("replay"); code != "0" {
+			t.Errorf("kill %d: replay exits %s: %s%s", i, code, out, errs)
+		}
+	}
+	t.Logf("%d kills over %v; %d calls of unknown outcome", kills, whole, told)
+}
+
+// The first signal ends the model call at once, and the session can be gone on
+// with.
+func TestInterruptedModel(t *testing.T) {
+	p := newPlaced(t, "I look.\n"+`<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`, "hang")
+	h := newHome(t, p)
+	cmd := h.command("ask", "-o", "ndjson", "go")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return len(p.questions()) == 2 })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.closed:
+	case <-time.After(5 * time.Second):
+		t.Error("the server does not see the end of the call")
+	}
+	rest, _ := io.ReadAll(out)
+	if code := exitWithin(t, cmd); code != "130" || !strings.Contains(string(rest), `"stop_reason":"interrupted"`) || !strings.Contains(string(rest), `{"type":"failure"`) {
+		t.Errorf("exit %s, %s", code, rest)
+	}
+	if !strings.Contains(string(rest), `"hint":"To go on: mylm resume `+h.session()) {
+		t.Errorf("no advice in %s", rest)
+	}
+	if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  interrupted  ") {
+		t.Errorf("listed %q", list)
+	}
+	p.says(1, "Done.")
+	if out, errs, code := h.run("resume"); out != "Done.\n" || code != "0" {
+		t.Errorf("exit %s, %q, %s", code, out, errs)
+	}
+	if fmt.Sprint(p.questions()) != "[0 1 1]" {
+		t.Errorf("asked for the replies %v", p.questions())
+	}
+}
+
+// The first signal ends the tool and all that it started; the second one ends
+// mylm at once, whatever the tool does.
+func TestInterruptedTool(t *testing.T) {
+	for name, test := range map[string]struct {
+		command string
+		signals int
+	}{
+		"one":                       {`echo $$ > pid; sleep 1000 & echo $! >> pid; wait`, 1},
+		"two, and it does not heed": {`trap "" TERM INT; echo $$ > pid; while :; do sleep 1; done`, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, newPlaced(t, shellCall(test.command), "Done."))
+			cmd := h.command("ask", "--yes", "go")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func() bool {
+				return strings.Contains(h.read("pid"), "\n") && (test.signals == 2 || strings.Count(h.read("pid"), "\n") == 2)
+			})
+			t.Cleanup(func() { // where the test fails
+				for _, line := range strings.Fields(h.read("pid")) {
+					var pid int
+					if _, err := fmt.Sscan(line, &pid); err == nil && pid > 1 {
+						_ = syscall.Kill(pid, syscall.SIGKILL)
+					}
+				}
+			})
+			start := time.Now()
+			for range test.signals {
+				if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+					t.Fatal(err)
+				}
+				if test.signals > 1 {
+					time.Sleep(50 * time.Millisecond) // two that wait are one to the system
+				}
+			}
+			if code := exitWithin(t, cmd); code != "130" {
+				t.Errorf("exit %s", code)
+			}
+			if took := time.Since(start); took > 4*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if test.signals > 1 {
+				return
+			}
+			for _, line := range strings.Fields(h.read("pid")) {
+				var pid int
+				_, _ = fmt.Sscan(line, &pid)
+				eventually(t, func() bool { return syscall.Kill(pid, 0) != nil })
+			}
+			shown, _, _ := h.run("sessions", "show")
+			if !strings.Contains(shown, "Result of execute_command (failed)") || !strings.Contains(shown, "End: interrupted") {
+				t.Errorf("recorded %s", shown)
+			}
+			if out, errs, code := h.run("resume"); out != "Done.\n" || code != "0" {
+				t.Errorf("exit %s, %q, %s", code, out, errs)
+			}
+		})
+	}
+}
+
+// A reader that goes away ends the run like an interrupt: the record is closed.
+func TestReaderLeaves(t *testing.T) {
+	p := newPlaced(t, shellCall("echo x >> log; sleep 0.2"), shellCall("echo y >> log; sleep 0.2"), "Done.")
+	h := newHome(t, p)
+	cmd := h.command("ask", "-o", "ndjson", "--yes", "go")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	if code := exitWithin(t, cmd); code == "0" {
+		t.Errorf("exit %s", code)
+	}
+	if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  interrupted  ") {
+		t.Errorf("listed %q", list)
+	}
+	if out, errs, code := h.run("resume", "--yes"); out != "Done.\n" || code != "0" || strings.Count(h.read("log"), "x") > 1 {
+		t.Errorf("exit %s, %q, %s, log %q", code, out, errs, h.read("log"))
+	}
+}
+
+// Two processes cannot go on with one session at a time.
+func TestTwoAtOnce(t *testing.T) {
+	p := newPlaced(t, "Hello.", "hang")
+	h := newHome(t, p)
+	if _, errs, code := h.run("ask", "go"); code != "0" {
+		t.Fatalf("exit %s, %s", code, errs)
+	}
+	id := h.session()
+	cmd := h.command("resume", id[:6], "and now?")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return len(p.questions()) == 2 })
+	for _, args := range [][]string{{"resume", id, "me too"}, {"ask", "--continue", "me too"}, {"sessions", "rm", id}} {
+		out, errs, code := h.run(args...)
+		if code != "2" || out != "" || !strings.Contains(errs, "in use by another process") {
+			t.Errorf("%v: exit %s, %q, %q", args, code, out, errs)
+		}
+	}
+	if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  running  ") {
+		t.Errorf("listed %q", list)
+	}
+	if shown, errs, code := h.run("sessions", "show", id); code != "0" || !strings.Contains(shown, "and now?") {
+		t.Errorf("exit %s, %s%s", code, shown, errs)
+	}
+	_ = cmd.Process.Signal(syscall.SIGINT)
+	if code := exitWithin(t, cmd); code != "130" {
+		t.Errorf("exit %s", code)
+	}
+	p.says(1, "Yes.")
+	if out, errs, code := h.run("resume", id, "me too"); code != "0" || out != "Yes.\n" {
+		t.Errorf("exit %s, %q, %s", code, out, errs)
+	}
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/agent/journal"
+)
+
+// keeping is one run of mylm sessions.
+type keeping struct {
+	cli     *cli.Context
+	streams streams
+	screen  *screen
+	store   *journal.Store
+}
+
+func sessionsCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:  "sessions",
+		Usage: "look at, search, export and delete what was asked and done",
+		Description: `Every session is kept in a file of its own, readable for you alone, for 90 days
+after its last change. list and search look at this project; --global at all of them.
+An id may be cut short; last is the last session of this project.
+
+   mylm sessions list
+   mylm sessions show last
+   mylm sessions search "permission denied" --global
+   mylm sessions export last report.jsonl --redact
+   mylm sessions prune --days 30`,
+		Subcommands: []*cli.Command{
+			listSessionsCommand(s), showSessionCommand(s), searchSessionsCommand(s), exportSessionCommand(s), removeSessionsCommand(s), pruneSessionsCommand(s),
+		},
+	}
+}
+
+// withSessions makes the action of a subcommand: f is run with the store.
+func withSessions(s streams, f func(*keeping, context.Context) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		store, err := openSessions()
+		if err == nil {
+			err = f(&keeping{cli: c, streams: s, screen: newScreen(s, "auto"), store: store}, c.Context)
+		}
+		return explainSession(err)
+	}
+}
+
+// scope is the part of the sessions that --global and --limit say.
+func (k *keeping) scope() (journal.Filter, error) {
+	limit := k.cli.Int("limit")
+	if limit < 0 {
+		return journal.Filter{}, usageError("--limit is %d; it must be at least 1, or 0 for all", limit)
+	}
+	f := journal.Filter{Limit: limit}
+	if k.cli.Bool("global") {
+		return f, nil
+	}
+	project, err := currentProject()
+	f.Labels = map[string]string{"project": project}
+	return f, err
+}
+
+func listSessionsCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list sessions, the last one first",
+		Flags: []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is listed; 0 is all", Value: 20}},
+		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+			if err := errNoArgs(k.cli); err != nil {
+				return err
+			}
+			f, err := k.scope()
+			if err != nil {
+				return err
+			}
+			if f.Limit > 0 {
+				f.Limit++ // to see whether there is more
+			}
+			all, err := k.store.List(ctx, f)
+			if err != nil {
+				return err
+			}
+			more := f.Limit > 0 && len(all) == f.Limit
+			if more {
+				all = all[:f.Limit-1]
+			}
+			if k.cli.Bool("json") {
+				return printJSON(s.out, append([]journal.Info{}, all...))
+			}
+			var text strings.Builder
+			for _, i := range all {
+				text.WriteString(sessionText(i))
+			}
+			k.screen.answer(text.String())
+			switch {
+			case len(all) == 0 && f.Labels != nil:
+				k.screen.say("mylm: there is no session of this project; --global lists those of all projects")
+			case len(all) == 0:
+				k.screen.say("mylm: there is no session")
+			case more:
+				k.screen.dim(fmt.Sprintf("there is more than these %d: --limit 0 lists all", len(all)))
+			}
+			return k.screen.failed
+		}),
+	}
+}
+
+// sessionText is a session in one line of a list.
+func sessionText(i journal.Info) string {
+	title := i.Title
+	if i.Problem != "" {
+		title = i.Problem
+	}
+	return fmt.Sprintf("%-13s  %s  %-12s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), oneLine(printable(i.State), 20), oneLine(printable(title), lineText))
+}
+
+func searchSessionsCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "search", Usage: "find what was asked, answered, called or given back", ArgsUsage: "WORDS...",
+		Description: "What holds all of the words is found, in any case. The last session comes first.",
+		Flags:       []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is shown; 0 is all", Value: 20}},
+		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+			text := strings.TrimSpace(strings.Join(k.cli.Args().Slice(), " "))
+			if text == "" {
+				return usageError("there is nothing to search for").withHint("mylm sessions search \"permission denied\"")
+			}
+			f, err := k.scope()
+			if err != nil {
+				return err
+			}
+			hits := []journal.Hit{}
+			for hit, err := range k.store.Search(ctx, text, f) {
+				if err != nil {
+					return err
+				}
+				hits = append(hits, hit)
+			}
+			if k.cli.Bool("json") {
+				return printJSON(s.out, hits)
+			}
+			for _, h := range hits {
+				e := h.Entry
+				what := e.Outcome().Body()
+				if what == "" {
+					what = e.Name + " " + string(e.Args)
+				}
+				k.screen.answer(fmt.Sprintf("%-13s  %s  %-7s  %s\n", h.Session.ID, e.Time.Local().Format("2006-01-02 15:04"), e.Kind, around(printable(what), text)))
+			}
+			if len(hits) == 0 {
+				k.screen.say("mylm: nothing that matches was found; --global searches all projects")
+			}
+			return k.screen.failed
+		}),
+	}
+}
+
+// around is the part of a text about the first word that was looked for, in
+// one line.
+func around(text, words string) string {
+	const before = 60
+	if at := strings.Index(strings.ToLower(text), strings.Fields(strings.ToLower(words))[0]); at > before && at < len(text) {
+		text = "…" + strings.ToValidUTF8(text[at-before:], "")
+	}
+	return oneLine(text, lineText)
+}
+
+func removeSessionsCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "rm", Usage: "delete sessions", ArgsUsage: "ID...",
+		Description: "What the memory holds of them stays: mylm memory forget --session ID deletes it.",
+		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+			if !k.cli.Args().Present() {
+				return usageError("sessions rm takes the ids of sessions").withHint("mylm sessions list shows them.")
+			}
+			var ids []string
+			for _, name := range k.cli.Args().Slice() { // a slip in one of them deletes none
+				id, err := findSession(ctx, k.store, name)
+				if err != nil {
+					return err
+				}
+				if !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
+			}
+			for _, id := range ids {
+				if err := k.store.Remove(id); err != nil {
+					return err
+				}
+				k.screen.answer("deleted " + id + "\n")
+			}
+			return k.screen.failed
+		}),
+	}
+}
+
+func pruneSessionsCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "prune", Usage: "delete old sessions",
+		Flags: []cli.Flag{&cli.IntFlag{Name: "days", Usage: "those that were not changed for so many `DAYS`", Value: int(keptFor / (24 * time.Hour))}},
+		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+			if err := errNoArgs(k.cli); err != nil {
+				return err
+			}
+			days := k.cli.Int("days")
+			if days < 1 {
+				return usageError("--days is %d; it must be at least 1", days).withHint("mylm sessions rm deletes single ones.")
+			}
+			n, err := k.store.Prune(ctx, time.Now().AddDate(0, 0, -days), 0)
+			if err != nil && n > 0 {
+				err = errors.Join(fmt.Errorf("%s deleted before that", plural(n, "session")), err)
+			}
+			if err != nil {
+				return err
+			}
+			k.screen.answer("deleted " + plural(n, "session") + "\n")
+			return k.screen.failed
+		}),
+	}
+}

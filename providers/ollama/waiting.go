@@ -1,0 +1,101 @@
+package ollama
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"mylm/providers"
+)
+
+// How often the server is asked what it is doing while a reply does not begin:
+// late enough that a model in memory has mostly answered, often enough to follow
+// a model that loads for a minute.
+const (
+	firstLook = 500 * time.Millisecond
+	nextLook  = 2 * time.Second
+	lookTime  = time.Second // for the server to say it
+)
+
+// waiting says what the server is doing until a reply begins: it sends nothing
+// at all while it loads a model and reads a prompt.
+type waiting struct {
+	report func(string)                 // called by the goroutine that makes the request
+	look   func(context.Context) string // asks the server; "": it does not say
+}
+
+// waiting is for one request of the model; nil if nobody listens.
+func (m *Model) waiting(r providers.Request) *waiting {
+	if r.Status == nil {
+		return nil
+	}
+	size := 0
+	for _, msg := range r.Messages {
+		size += len(msg.Text)
+	}
+	reading := fmt.Sprintf("reading about %d tokens", size/bytesPerToken)
+	return &waiting{report: r.Status, look: func(ctx context.Context) string {
+		running, err := m.client.running(ctx)
+		if err != nil {
+			return ""
+		}
+		switch _, listed := running.window(m.name); {
+		case !listed:
+			return "loading " + m.name
+		case m.warm.Load():
+			return reading
+		}
+		return "loading " + m.name + ", or " + reading // a model is listed before it is ready
+	}}
+}
+
+// bytesPerToken is what English and code mostly have.
+const bytesPerToken = 4
+
+// roundTrip makes a request and reports while its answer does not begin.
+func (w *waiting) roundTrip(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	if w == nil {
+		return next.RoundTrip(req)
+	}
+	type answer struct {
+		resp *http.Response
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		resp, err := next.RoundTrip(req)
+		answered <- answer{resp, err}
+	}()
+	ctx, cancel := context.WithCancel(req.Context())
+	said := make(chan string, 1)
+	looking, last := false, ""
+	defer func() {
+		cancel()
+		if looking {
+			<-said
+		}
+	}()
+	timer := time.NewTimer(firstLook)
+	defer timer.Stop()
+	for {
+		select {
+		case a := <-answered:
+			return a.resp, a.err
+		case <-timer.C:
+			looking = true
+			go func() {
+				ctx, cancel := context.WithTimeout(ctx, lookTime)
+				defer cancel()
+				said <- w.look(ctx)
+			}()
+		case text := <-said:
+			looking = false
+			timer.Reset(nextLook)
+			if text != "" && text != last {
+				last = text
+				w.report(text)
+			}
+		}
+	}
+}
