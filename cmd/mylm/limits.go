@@ -27,15 +27,6 @@ type runLimits struct {
 	SelfEval *string `toml:"self_eval"`
 }
 
-// runLimitNames are the settings of runLimits, which are also the flags with
-// hyphens.
-func runLimitNames() []string {
-	return []string{
-		"timeout", "first_token_timeout", "step_timeout", "max_time",
-		"max_context_tokens", "max_tool_result_tokens", "summarize_after_turns", "keep_recent_turns", "self_eval",
-	}
-}
-
 // duration is a time span as it stands in the configuration: "90s", "10m", or a
 // bare 0.
 type duration time.Duration
