@@ -81,10 +81,11 @@ func checkTime(t time.Time) error {
 }
 
 // instant is a time as it is stored. A file may hold one that no document may
-// have: most often milliseconds that were taken for seconds.
+// have: milliseconds that were taken for seconds. A thousandth of any is one
+// that it may.
 func instant(micro int64) time.Time {
 	if micro < firstTime || micro > lastTime {
 		micro /= 1000
 	}
-	return time.UnixMicro(min(max(micro, firstTime), lastTime)).UTC()
+	return time.UnixMicro(micro).UTC()
 }
