@@ -69,21 +69,24 @@ func (v given) secret(kind string, sure bool) bool {
 		said := slices.Contains(noPasswords, strings.ToLower(v.text))
 		return v.quoted || !letters(v.text) || !v.inCall && !said && (v.tight || v.alone)
 	}
-	return random(v.text) || sure && (v.tight || v.quoted) && likely(v.text, v.quoted)
+	if strings.IndexByte("/~.", v.text[0]) >= 0 && strings.Contains(v.text, "/") && strings.Contains(v.text, ".") {
+		return false // the path of a file that holds it; no base64 has a dot
+	}
+	return random(v.text) || sure && (v.tight || v.quoted) && likely(v.text, v.quoted && !v.tight)
 }
 
 // likely tells whether a value without digits is a secret behind a name that
-// says so.
-func likely(s string, quoted bool) bool {
+// says so, in a shell or in a program.
+func likely(s string, program bool) bool {
 	if len(s) < 8 || strings.ContainsAny(s, " \t") || strings.IndexByte("/.~@", s[0]) >= 0 || strings.Contains(s, "://") ||
 		slices.Contains(noPasswords, strings.ToLower(s)) {
 		return false
 	}
 	letter := func(c rune) bool { return c < 128 && isLetter(byte(c)) }
-	if !quoted {
+	if !program {
 		return strings.IndexFunc(s, letter) >= 0
 	}
-	// In a program it may be the name of something: words, in lower case.
+	// There it may be the name of something: words, in lower case.
 	return strings.IndexFunc(s, func(c rune) bool { return 'A' <= c && c <= 'Z' }) >= 0 && strings.IndexFunc(s, letter) >= 0
 }
 

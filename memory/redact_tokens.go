@@ -109,7 +109,8 @@ func (r *redactor) word(at int) (next int) {
 	for end < len(r.text) && (classes[r.text[end]] == inWord || r.text[end] == '-') {
 		end++
 	}
-	if (end-at == len("Bearer") || end-at == len("Basic")) && strings.HasPrefix(r.text[end:], " ") {
+	if (end-at == len("Bearer") || end-at == len("Basic")) && // so long are Token and ApiKey, too
+		strings.HasPrefix(r.text[end:], " ") {
 		return max(end, r.scheme(at, end))
 	}
 	if r.text[at:end] == "password" {
@@ -218,7 +219,7 @@ func (r *redactor) telegram(colon int) (end int) {
 	return end
 }
 
-// scheme takes what follows Bearer or Basic in a header.
+// scheme takes what follows Bearer or Basic, and Token or ApiKey in a header.
 func (r *redactor) scheme(at, end int) (next int) {
 	start := end + 1
 	next = run(r.text, start, func(c byte) bool { return pathy(c) || strings.IndexByte("+~=", c) >= 0 })
@@ -229,6 +230,9 @@ func (r *redactor) scheme(at, end int) (next int) {
 		return next
 	case strings.EqualFold(word, "basic") && basic(given):
 		r.add(start, next, "password")
+		return next
+	case (strings.EqualFold(word, "token") || strings.EqualFold(word, "apikey")) && random(given) && strings.HasSuffix(strings.ToLower(r.text[max(0, at-15):at]), "authorization: "):
+		r.add(start, next, "secret")
 		return next
 	}
 	return end
