@@ -17,9 +17,9 @@ const (
 	randomBits = 5 * randChars
 )
 
-// astray is how far ahead of the clock an ID may be and still be followed: a
-// clock that was wrong by more was somebody else's, or none.
-const astray = 24 * time.Hour
+// astray is how far ahead of the clock an ID may be and still be followed: no
+// clock is wrong by more, and so it is none of ours.
+const astray = 10 * 365 * 24 * time.Hour
 
 // nextID makes an ID that sorts after last, also where the clock went back. A
 // last that is none of ours, or is far in the future, is not looked at.
