@@ -155,12 +155,12 @@ var toolVariables = []string{"GOROOT", "GOMODCACHE", "VIRTUAL_ENV", "JAVA_HOME"}
 // toolchains are the directories that programs and their libraries lie in.
 func toolchains(home string) (paths []string) {
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if home != "" && filepath.IsAbs(dir) && below(dir, home) && filepath.Clean(dir) != home {
+		if home != "" && filepath.IsAbs(dir) && sandbox.Within(dir, home) && filepath.Clean(dir) != home {
 			paths = append(paths, dir)
 		}
 	}
 	for _, name := range toolVariables {
-		if dir := os.Getenv(name); filepath.IsAbs(dir) && !below(home, dir) {
+		if dir := os.Getenv(name); filepath.IsAbs(dir) && !sandbox.Within(home, dir) {
 			paths = append(paths, dir)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"mylm/agent"
 	"mylm/tools"
 	"mylm/tools/ask"
+	"mylm/tools/files"
 	"mylm/tools/files/undo"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
@@ -51,6 +52,22 @@ func (b toolbox) registry() (*tools.Registry, error) {
 		return tools.NewRegistry()
 	}
 	return registry.Only(only...)
+}
+
+// fileTools are the tools for the files of a workspace.
+func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
+	o := files.Options{Root: dir, Journal: journal}
+	var all []*tools.Tool
+	for _, make := range []func(files.Options) (*tools.Tool, error){
+		files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,
+	} {
+		t, err := make(o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // allTools are the tools of mylm ask, to be looked at. None of them is run.

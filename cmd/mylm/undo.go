@@ -11,26 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"mylm/tools"
-	"mylm/tools/files"
 	"mylm/tools/files/undo"
 )
-
-// fileTools are the tools for the files of a workspace.
-func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
-	o := files.Options{Root: dir, Journal: journal}
-	var all []*tools.Tool
-	for _, make := range []func(files.Options) (*tools.Tool, error){
-		files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,
-	} {
-		t, err := make(o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, nil
-}
 
 // undoStore is where earlier versions of files are kept.
 func undoStore() *undo.Store {

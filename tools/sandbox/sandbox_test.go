@@ -60,3 +60,17 @@ func TestCheckRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		path, dir string
+		want      bool
+	}{
+		{"/a/b", "/a/b", true}, {"/a/b/c", "/a/b", true}, {"/a/b", "/", true}, {"/a/b/..c", "/a/b", true}, {"/a/c/../b/d", "/a/b", true},
+		{"/a", "/a/b", false}, {"/a/bc", "/a/b", false}, {"/a/b/../c", "/a/b", false}, {"a/b", "/a", false},
+	} {
+		if got := sandbox.Within(filepath.FromSlash(c.path), filepath.FromSlash(c.dir)); got != c.want {
+			t.Errorf("%s within %s: %v, want %v", c.path, c.dir, got, c.want)
+		}
+	}
+}
