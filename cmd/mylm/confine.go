@@ -123,6 +123,10 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 		return p, nil
 	}
 	p.Home, _ = os.UserHomeDir() // without one nothing needs to be closed
+	real := workspace            // as projects are named
+	if path, err := filepath.EvalSymlinks(workspace); err == nil {
+		real = path
+	}
 	p.Reads = toolchains(p.Home)
 	for _, path := range c.Reads {
 		if rest, ok := strings.CutPrefix(path, "~"); ok {
@@ -130,9 +134,8 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 		}
 		p.Reads = append(p.Reads, path)
 	}
-	if project != workspace {
-		p.Reads = append(p.Reads, filepath.Join(project, ".git"))
-	}
+	reads, writes := repository(project, real, p.Home)
+	p.Reads, p.Writes = append(p.Reads, reads...), writes
 	if cache, err := os.UserCacheDir(); err == nil {
 		name := fmt.Sprintf("%s-%x", filepath.Base(workspace), sha256.Sum256([]byte(workspace)))
 		p.Private = filepath.Join(cache, "mylm", "sandbox", name[:len(name)-2*sha256.Size+12])

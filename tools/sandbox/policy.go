@@ -53,6 +53,10 @@ type Policy struct {
 	// home.
 	Reads []string
 
+	// Writes are directories that may be written to as the workspace may be, and
+	// in the mode ReadOnly read. Those that do not exist are ignored.
+	Writes []string
+
 	// Private is a directory that is the command's home, and is kept: it is
 	// made if need be. It must not serve anything outside the sandbox. Without
 	// one every command gets an empty home, which is removed after it.
@@ -94,7 +98,7 @@ func (p Policy) check() error {
 	if workspace == string(filepath.Separator) || home != "" && Within(home, workspace) {
 		return fmt.Errorf("the workspace %s holds your home directory or the whole system, so that a sandbox would protect nothing; change to the directory of a project", p.Workspace)
 	}
-	for _, path := range append(slices.Clone(p.Reads), p.Private) {
+	for _, path := range slices.Concat(p.Reads, p.Writes, []string{p.Private}) {
 		if path != "" && !filepath.IsAbs(path) {
 			return fmt.Errorf("%q in the sandbox's policy is not an absolute path", path)
 		}
