@@ -127,7 +127,7 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 	if path, err := filepath.EvalSymlinks(workspace); err == nil {
 		real = path
 	}
-	p.Reads = toolchains(p.Home)
+	p.Reads = toolchains(p.Home, real)
 	for _, path := range c.Reads {
 		if rest, ok := strings.CutPrefix(path, "~"); ok {
 			path = p.Home + rest
@@ -141,38 +141,6 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 		p.Private = filepath.Join(cache, "mylm", "sandbox", name[:len(name)-2*sha256.Size+12])
 	}
 	return p, nil
-}
-
-// kept are where programs of common toolchains and the modules that they
-// fetched are kept, below the home directory. None of them holds a secret:
-// those lie beside them.
-var kept = []string{
-	"go/pkg/mod", "go/bin", "sdk", ".cargo/registry", ".cargo/git", ".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml",
-	".npm/_cacache", ".nvm/versions", ".pyenv", ".local/bin", ".local/lib", ".local/share/mise/installs", ".asdf/installs",
-	".cache/pip", ".cache/uv", ".m2/repository",
-}
-
-// toolVariables name directories of toolchains that are elsewhere.
-var toolVariables = []string{"GOROOT", "GOMODCACHE", "VIRTUAL_ENV", "JAVA_HOME"}
-
-// toolchains are the directories that programs and their libraries lie in.
-func toolchains(home string) (paths []string) {
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if home != "" && filepath.IsAbs(dir) && sandbox.Within(dir, home) && filepath.Clean(dir) != home {
-			paths = append(paths, dir)
-		}
-	}
-	for _, name := range toolVariables {
-		if dir := os.Getenv(name); filepath.IsAbs(dir) && !sandbox.Within(home, dir) {
-			paths = append(paths, dir)
-		}
-	}
-	if home != "" {
-		for _, path := range kept {
-			paths = append(paths, filepath.Join(home, path))
-		}
-	}
-	return paths
 }
 
 // tellAbout makes the tool say what its sandbox cannot do here, to the person
