@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -26,18 +27,25 @@ type confinement struct {
 	AllowNet *bool    `toml:"allow_net"`
 	Reads    []string `toml:"reads"` // besides toolchains; ~ is the home directory
 	Env      []string `toml:"env"`   // variables that are passed on although they look like secrets
+
+	platform string // the system it is about; "" is this one
 }
+
+// possible reports whether there can be a sandbox. Where there is none every
+// command is asked about. Who turns it off keeps the rules: he knows that it is
+// gone, and chose so.
+func (c confinement) possible() bool { return cmp.Or(c.platform, runtime.GOOS) == "linux" }
 
 // sandboxFlags say how commands are confined.
 func sandboxFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "sandbox", Usage: "what commands can write to: read-only (nothing), workspace or off (no sandbox)", DefaultText: string(defaultMode()), EnvVars: []string{"MYLM_SANDBOX"}},
+		&cli.StringFlag{Name: "sandbox", Usage: "what commands can write to: read-only (nothing), workspace or off (no sandbox)", DefaultText: string(confinement{}.defaultMode()), EnvVars: []string{"MYLM_SANDBOX"}},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "allow-net", Usage: "let commands in the sandbox use the network", EnvVars: []string{"MYLM_ALLOW_NET"}},
 	}
 }
 
-func defaultMode() sandbox.Mode {
-	if runtime.GOOS == "linux" {
+func (c confinement) defaultMode() sandbox.Mode {
+	if c.possible() {
 		return sandbox.Workspace
 	}
 	return sandbox.Off
@@ -77,7 +85,7 @@ func (c confinement) check() error {
 // tighten applies what a project says of itself, which can only take away.
 func (c confinement) tighten(by confinement) confinement {
 	if by.Mode != nil {
-		now := defaultMode()
+		now := c.defaultMode()
 		if c.Mode != nil {
 			now = sandbox.Mode(*c.Mode)
 		}
@@ -115,7 +123,7 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 		return nil, err
 	}
 	c = c.tighten(by.Sandbox)
-	p := &sandbox.Policy{Mode: defaultMode(), Workspace: workspace, AllowNet: value(c.AllowNet), Env: c.Env}
+	p := &sandbox.Policy{Mode: c.defaultMode(), Workspace: workspace, AllowNet: value(c.AllowNet), Env: c.Env}
 	if c.Mode != nil {
 		p.Mode = sandbox.Mode(*c.Mode)
 	}
@@ -145,8 +153,8 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 
 // tellAbout makes the tool say what its sandbox cannot do here, to the person
 // too, when it is first used.
-func tellAbout(t *tools.Tool, p *sandbox.Policy, s *screen) {
-	if p == nil || p.Mode == sandbox.Off {
+func tellAbout(t *tools.Tool, c confinement, p *sandbox.Policy, s *screen) {
+	if p == nil || p.Mode == sandbox.Off && c.possible() {
 		return
 	}
 	run := t.Run
@@ -154,15 +162,20 @@ func tellAbout(t *tools.Tool, p *sandbox.Policy, s *screen) {
 	var err error
 	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
 		once.Do(func() {
+			if p.Mode == sandbox.Off {
+				s.say("mylm: on this system there is no sandbox, only on Linux: a command can do what you can, and every one is asked about.")
+				return
+			}
 			if err = p.Check(); err != nil {
-				s.say(fmt.Sprintf("mylm: commands are refused, because the sandbox cannot be enforced: %v\n  mylm ask --sandbox off runs them without one.", err))
+				s.say(fmt.Sprintf("mylm: commands are refused, because the sandbox cannot be enforced: %v\n"+
+					"  mylm ask --workspace DIR works in another directory; mylm ask --sandbox off runs commands without a sandbox.", err))
 			}
 			for _, gap := range p.Gaps() {
 				s.say("mylm: " + gap)
 			}
 		})
 		if err != nil {
-			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --sandbox off", err)
+			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --workspace DIR or --sandbox off", err)
 		}
 		return run(ctx, args)
 	}

@@ -37,13 +37,13 @@ func (b toolbox) registry() (*tools.Registry, error) {
 		return nil, fmt.Errorf("the working directory is gone: %w", err)
 	}
 	inFiles, err1 := fileTools(dir, b.journal)
-	execute, err2 := shell.New(shell.Options{Dir: dir, Sandbox: b.sandbox})
+	execute, err2 := shell.New(shell.Options{Dir: dir, Sandbox: b.sandbox, AlwaysRuns: !b.settings.Sandbox.possible()})
 	fetch, err3 := web.New(web.Options{AllowHosts: b.settings.AllowHosts})
 	remembering, err4 := b.memories.tools(b.session)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	tellAbout(execute, b.sandbox, b.memories.screen)
+	tellAbout(execute, b.settings.Sandbox, b.sandbox, b.memories.screen)
 	registry, err := tools.NewRegistry(slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)...)
 	if err != nil || only == nil {
 		return registry, err

@@ -60,10 +60,13 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 			&cli.StringFlag{Name: "run", Usage: "undo the run `ID`, or the last one of the session ID"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Aliases: []string{"n"}, Usage: "say what would be done, and do nothing"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "force", Usage: "also where somebody else has changed a file since"},
-			jsonFlag(),
+			workspaceFlag(), jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if err := errNoArgs(c); err != nil {
+				return err
+			}
+			if err := enterWorkspace(c); err != nil {
 				return err
 			}
 			u := &undoing{cli: c, streams: s, screen: newScreen(s, "auto"), store: undoStore()}

@@ -56,6 +56,10 @@ type Options struct {
 	// MaxTimeout is an error.
 	Timeout time.Duration
 
+	// AlwaysRuns says that no line counts as one that only reads: where nothing
+	// confines a command, nothing makes up for a wrong judgement of it.
+	AlwaysRuns bool
+
 	// Sandbox is what commands may do. If the policy cannot be enforced they
 	// are refused. Nil is no sandbox.
 	Sandbox *sandbox.Policy
