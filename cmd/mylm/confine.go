@@ -177,6 +177,33 @@ func tellAbout(t *tools.Tool, c confinement, p *sandbox.Policy, s *screen) {
 		if err != nil {
 			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --workspace DIR or --sandbox off", err)
 		}
-		return run(ctx, args)
+		result, err := run(ctx, args)
+		if hint := missed(result.Text, p); hint != "" && err != nil {
+			result.Text += "\n" + hint
+		}
+		return result, err
 	}
+}
+
+var (
+	// noSocket is what programs say of a socket that the sandbox refuses: Go and
+	// the C library, and Node.
+	noSocket = pattern(`(?i)socket: operation not permitted|(listen|connect) EPERM`)
+	// noPython is how Python says so, below the line of the call.
+	noPython = pattern(`(?s)socket.*PermissionError: \[Errno 1\]`)
+	// noSemaphore is how Python's multiprocessing misses /dev/shm.
+	noSemaphore = pattern(`(?s)SemLock.*(PermissionError: \[Errno 13\]|FileNotFoundError)`)
+)
+
+// missed says what a command lacked in the sandbox, and who can give it, if its
+// output tells. A model would look for the fault in the program.
+func missed(output string, p *sandbox.Policy) string {
+	switch {
+	case p.Mode == sandbox.Off:
+	case noSemaphore().MatchString(output):
+		return "(the sandbox has no semaphores that processes share; only the user can run it without one, with mylm ask --sandbox off)"
+	case !p.AllowNet && (noSocket().MatchString(output) || noPython().MatchString(output)):
+		return "(the sandbox has no network, not even localhost; only the user can open it, with mylm ask --allow-net)"
+	}
+	return ""
 }
