@@ -230,12 +230,15 @@ func (u *undoing) explain(r undo.Run, err error) error {
 	var in *undo.ConflictError
 	switch {
 	case errors.As(err, &in):
-		lines := []string{}
+		lines, hint := []string{}, "--force brings the earlier versions back all the same; what is there now is kept, and can be had again."
 		for _, step := range in.Steps {
+			if step.Blocked {
+				hint = "What stands in the way has to be moved away by hand; then mylm undo again. --force does not do that."
+			}
 			lines = append(lines, printable(step.Name)+": "+printable(step.Conflict))
 		}
 		return (&failure{code: exitError, name: "conflict", err: fmt.Errorf("nothing was undone:\n  %s", strings.Join(lines, "\n  "))}).
-			withHint("--force brings the earlier versions back all the same; what is there now is kept, and can be had again.")
+			withHint(hint)
 	case errors.Is(err, undo.ErrActive):
 		return (&failure{code: exitError, name: "active", err: fmt.Errorf("run %s: %w", r.ID, err)})
 	case ctxDone(err):

@@ -40,14 +40,30 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 }
 
 func notFile(name string, info fs.FileInfo) error {
-	what := "a special file"
+	return fmt.Errorf("%s is %s, not a file", filepath.ToSlash(name), whatIs(info))
+}
+
+func whatIs(info fs.FileInfo) string {
 	switch {
 	case info.IsDir():
-		what = "a directory"
+		return "a directory"
 	case info.Mode()&fs.ModeSymlink != 0:
-		what = "a link"
+		return "a link"
+	case info.Mode().IsRegular():
+		return "a file"
 	}
-	return fmt.Errorf("%s is %s, not a file", filepath.ToSlash(name), what)
+	return "a special file"
+}
+
+// obstacle says what keeps a file from being looked at, with the directory on
+// the way that is none, if it is that.
+func obstacle(root *os.Root, name string, err error) string {
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
+			return fmt.Sprintf("%s is %s, not a directory any more", filepath.ToSlash(dir), whatIs(info))
+		}
+	}
+	return err.Error()
 }
 
 // look says what stands at name.
