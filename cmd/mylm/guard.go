@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -95,6 +94,7 @@ type guard struct {
 	project string
 	place   would.Place
 	over    bool // a project's file asks for more questions than the user
+	loose   bool // nothing confines commands here, so that no prefix allows any
 }
 
 // newGuard makes the policy of the settings, with what the project adds.
@@ -107,15 +107,15 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 	if err != nil {
 		return nil, configError(err)
 	}
-	g := &guard{person: p, project: projectOf(dir), place: would.Place{Root: dir, Env: os.Environ()}}
+	g := &guard{person: p, loose: !s.Sandbox.possible(), project: projectOf(dir), place: would.Place{Root: dir, Env: os.Environ()}}
 	o := policy.Options{Mode: mode, Deny: append(append([]string{}, s.deny...), off.Policy.Deny...)}
 	if off.Confirm != nil {
 		asked := policy.Mode(*off.Confirm)
 		o.Mode = mode.Stricter(asked)
 		g.over = o.Mode != mode
 	}
-	// A prefix compares words of a POSIX shell. Without a home there are none.
-	if g.store, err = policyStore(); err == nil && runtime.GOOS != "windows" {
+	// Without a home there are no rules.
+	if g.store, err = policyStore(); err == nil && !g.loose {
 		if o.Allow, err = g.store.Project(g.project); err != nil && p != nil && !isMissing(err) {
 			p.screen.say(fmt.Sprintf("mylm: no rule counts that you stored: %v", err))
 		}
@@ -151,7 +151,7 @@ func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) pol
 // decision is what the rules say.
 func (g *guard) decision(c policy.Call) policy.Decision {
 	d := g.Decide(c)
-	if d.Offer != nil && (runtime.GOOS == "windows" || g.store.Path == "") {
+	if d.Offer != nil && (g.loose || g.store.Path == "") {
 		d.Offer.Prefix = nil
 	}
 	if d.Verdict == policy.Ask && g.over {

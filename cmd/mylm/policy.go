@@ -37,7 +37,7 @@ func policyCommand(s streams) *cli.Command {
 			{
 				Name: "check", Usage: "tell what would become of a command", ArgsUsage: "CMD",
 				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
-				Flags:       []cli.Flag{profileFlag(), confirmModeFlag(), jsonFlag()},
+				Flags:       []cli.Flag{profileFlag(), workspaceFlag(), confirmModeFlag(), jsonFlag()},
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
 			},
 		},
@@ -70,6 +70,9 @@ func checkCommand(c *cli.Context, s streams) error {
 	line := strings.Join(c.Args().Slice(), " ")
 	if strings.TrimSpace(line) == "" {
 		return usageError("there is no command to check").withHint("mylm policy check 'ls | wc -l'")
+	}
+	if err := enterWorkspace(c); err != nil {
+		return err
 	}
 	g, _, _, err := guardOf(c)
 	if err != nil {
