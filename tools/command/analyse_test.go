@@ -306,6 +306,7 @@ func TestDeep(t *testing.T) {
 // nothing is different afterwards.
 func TestReadsLeaveNoTrace(t *testing.T) {
 	at := workspace(t)
+	as := ordinary(t, filepath.Dir(at.Root))
 	before := snapshot(t, filepath.Dir(at.Root))
 	for _, shell := range []string{"sh", "bash", "dash"} {
 		if _, err := exec.LookPath(shell); err != nil {
@@ -314,7 +315,7 @@ func TestReadsLeaveNoTrace(t *testing.T) {
 		for line := range strings.Lines(reads) {
 			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), `%\n`, "\n")
 			cmd := exec.Command(shell, "-c", line)
-			cmd.Dir = at.Root
+			cmd.Dir, cmd.SysProcAttr = at.Root, as
 			cmd.Env = append(at.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1")
 			_ = cmd.Run() // some of the programs are not here
 		}

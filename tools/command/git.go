@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	gitShow = program{flags: "pszabwMC", valued: "nUSG", number: true, long: []string{"oneline", "stat", "shortstat", "numstat", "name-only", "name-status", "graph", "decorate?", "all", "format=", "pretty?", "abbrev-commit", "no-merges", "merges", "follow", "reverse", "patch", "no-patch", "since=", "until=", "after=", "before=", "author=", "grep=", "max-count=", "skip=", "date=", "first-parent", "unified?", "word-diff?", "no-color", "color?", "no-ext-diff", "no-textconv", "summary", "branches", "tags", "remotes", "cached", "staged", "check", "quiet", "minimal", "ignore-all-space", "ignore-space-change", "diff-filter=", "exit-code", "raw"}}
+	gitShow = program{flags: "pszabwMC", valued: "nSG", counts: "U", number: true, shares: first, long: []string{"oneline", "stat", "shortstat", "numstat", "name-only", "name-status", "graph", "decorate?", "all", "format=", "pretty?", "abbrev-commit", "no-merges", "merges", "follow", "reverse", "patch", "no-patch", "since=", "until=", "after=", "before=", "author=", "grep=", "max-count=", "skip=", "date=", "first-parent", "unified?", "word-diff?", "no-color", "color?", "no-ext-diff", "no-textconv", "summary", "branches", "tags", "remotes", "cached", "staged", "check", "quiet", "minimal", "ignore-all-space", "ignore-space-change", "diff-filter=", "exit-code", "raw"}}
 	gitList = program{flags: "avr", long: []string{"list", "all", "remotes", "show-current", "verbose", "no-color"}}
 )
 

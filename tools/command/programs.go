@@ -16,13 +16,26 @@ const (
 	nothing                 // there may be none
 )
 
+// sharing is what may stand in one word with the letter of a flag. Whoever is
+// wrong about where a value ends takes -o for one.
+type sharing int
+
+const (
+	getopt sharing = iota // as getopt has it: letters, and then the value of the last one
+	first                 // a letter with a value is the first one
+	apart                 // values are words of their own, in the order of their letters: tree
+	alone                 // nothing but the value: xxd
+)
+
 // program is how a program may be called to only read. A flag that is not listed
 // is not known to: most that are missing follow links, write, or run something.
 type program struct {
 	flags  string   // letters of flags without a value
 	valued string   // letters of flags with a value that is no file
+	counts string   // letters of flags that may have a number right behind them, and nothing else
 	long   []string // names of long flags; "name=" takes a value, "name?" may, behind =
 	number bool     // -5 is a flag
+	shares sharing
 	args   operands
 	most   int // operands; 0: any number. Where it counts, patterns stand for too many.
 	check  func(c *parsed, at Place) objection
@@ -62,12 +75,12 @@ var programs = map[string]program{
 	"nl":   {valued: "bwsnv"},
 	"rev":  {},
 	"head": {flags: "qv", valued: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
-	"tail": {flags: "qv", valued: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
+	"tail": {flags: "qv", valued: "nc", counts: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true, shares: first},
 	"wc":   {flags: "lwcmL", long: []string{"lines", "words", "bytes", "chars"}},
 	"stat": {valued: "c", long: []string{"format=", "printf="}},
 	"du":   {flags: "shackmbxS", valued: "d", long: []string{"max-depth=", "summarize", "human-readable", "all", "total", "apparent-size"}},
 	"file": {flags: "bi", long: []string{"brief", "mime", "mime-type", "mime-encoding"}},
-	"tree": {flags: "adfshpugDiCnF", valued: "LIP", long: []string{"dirsfirst", "noreport"}},
+	"tree": {flags: "adfshpugDiCnF", valued: "LIP", shares: apart, long: []string{"dirsfirst", "noreport"}},
 
 	"grep": grep, "egrep": grep, "fgrep": grep,
 	"rg": {flags: "nNilcwvoFSsHhaUx.", valued: "ABCmegtT", args: pattern, check: ripgrep,
@@ -86,7 +99,7 @@ var programs = map[string]program{
 	"column": {flags: "t", valued: "s"},
 	"tr":     {flags: "dscC", args: text},
 	"od":     {flags: "cxbdov", valued: "AtNj"},
-	"xxd":    {flags: "pbiu", valued: "lscg", most: 1},
+	"xxd":    {flags: "pbiu", valued: "lscg", shares: alone, most: 1},
 
 	"md5sum": digest, "sha1sum": digest, "sha256sum": digest, "sha512sum": digest, "cksum": {},
 
@@ -188,20 +201,36 @@ func (p program) letters(c *parsed, t string) (skip int, o objection) {
 		return 0, o
 	}
 	for i, r := range t[1:] {
-		flag := "-" + string(r)
+		flag, rest := "-"+string(r), t[1+i+len(string(r)):]
+		c.flags = append(c.flags, flag)
+		valued, counts := strings.ContainsRune(p.valued, r), strings.ContainsRune(p.counts, r)
 		switch {
-		case strings.ContainsRune(p.valued, r):
-			c.flags = append(c.flags, flag)
-			if i == len(t)-2 {
+		case counts && strings.Trim(rest, "+0123456789") != "":
+			return 0, unknown(c.name, t)
+		case valued && p.mayStand(i, rest):
+			if rest == "" {
 				return 1, o
 			}
 			return 0, o
-		case !strings.ContainsRune(p.flags, r):
-			return 0, unknown(c.name, flag)
+		case counts && !valued:
+			return 0, o
+		case !strings.ContainsRune(p.flags, r) || p.shares == alone && len(t) > 2:
+			return 0, unknown(c.name, t)
 		}
-		c.flags = append(c.flags, flag)
 	}
 	return 0, o
+}
+
+// mayStand reports whether a letter with a value may be the one with this index
+// in its word, with the rest behind it.
+func (p program) mayStand(i int, rest string) bool {
+	switch p.shares {
+	case getopt:
+		return true
+	case apart:
+		return rest == ""
+	}
+	return i == 0
 }
 
 func unknown(name, flag string) objection {

@@ -50,6 +50,12 @@ du -sh .
 du -sh *.txt
 file a.txt
 tree -L 2
+tree -aL 2
+tree -I node_modules
+xxd -l 16 a.txt
+xxd -l16 -u a.txt
+tail -c5 a.txt
+grep -nA3 foo a.txt
 grep -rn foo .
 grep -rn "foo bar" src
 grep -rn '$(rm x)' src
@@ -127,6 +133,11 @@ git log main..feature
 git diff
 git diff HEAD~1 -- src
 git diff --stat
+git diff -U5
+git diff -U
+git log -n 5
+git log -n5
+git log -5
 git show HEAD
 git show HEAD:a.txt
 git branch
@@ -327,6 +338,17 @@ diff -l a.txt b.txt
 diff --to-file=x a.txt
 tree -o x
 tree -l
+tree -Io x main.go
+tree -Lo 2 main.go
+tree -Po x main.go
+xxd -ps in main.go
+xxd -bs in main.go
+xxd -is in main.go
+git diff -U --output=main.go
+git log -U --output=main.go
+git show -U --output=main.go
+tail -cf a.txt
+tail -cF a.txt
 sed -i s/a/b/ a.txt
 sed -n -i 1p a.txt
 sed -n 'w x' a.txt
