@@ -167,6 +167,11 @@ func (p program) parse(name string, args []word) (*parsed, objection) {
 	}
 	for i := 0; i < len(args); i++ {
 		switch t := args[i].text; {
+		case p.most == 1 && len(c.operands) > 0 && strings.HasPrefix(t, "-"):
+			// Not every uniq, and no xxd, takes flags behind a file: it writes to that name.
+			return nil, objection{why: fmt.Sprintf("%s may write to %s, which stands behind a file", name, quotedName(t))}
+		case t == "--" && p.shares == alone:
+			return nil, unknown(name, t)
 		case t == "--":
 			c.operands = append(c.operands, args[i+1:]...)
 			return c, objection{}

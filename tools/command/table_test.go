@@ -342,6 +342,11 @@ tree -Io x main.go
 tree -Lo 2 main.go
 tree -Po x main.go
 xxd -ps in main.go
+xxd a.txt -u
+xxd a.txt --
+xxd -- a.txt
+uniq a.txt -c
+uniq a.txt -
 xxd -bs in main.go
 xxd -is in main.go
 git diff -U --output=main.go
