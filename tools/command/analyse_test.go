@@ -81,6 +81,8 @@ func TestTable(t *testing.T) {
 	for _, line := range odd {
 		check(t, at, line, "asks")
 	}
+	check(t, at, strings.Repeat("ls;", 50), "reads")
+	check(t, at, strings.Repeat("ls;", 51), "asks")
 }
 
 func check(t *testing.T, at command.Place, line, want string) {

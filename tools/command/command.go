@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,10 @@ import (
 // maxLine is how long a line may be to be understood, in bytes. What somebody
 // would type is shorter, and the parser's stack is bounded by it.
 const maxLine = 32 << 10
+
+// maxCalls is how many commands a line may hold: nobody reads more of them in a
+// question, and each may read for a while.
+const maxCalls = 50
 
 // Place is where a command line would run.
 type Place struct {
@@ -105,6 +110,8 @@ func understand(line string, at Place) (calls []Call, why string) {
 		return nil, "sh and bash read it in different ways"
 	case len(posix.calls) == 0:
 		return nil, "it is empty"
+	case len(posix.calls) > maxCalls:
+		return nil, fmt.Sprintf("it holds more than %d commands", maxCalls)
 	}
 	for _, words := range posix.calls {
 		calls = append(calls, judge(words, at))

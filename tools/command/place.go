@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -111,6 +112,9 @@ func (at Place) missing(text, path string) objection {
 // maxNames bounds how many files a pattern may stand for.
 const maxNames = 10_000
 
+// sets are the sets of letters in a pattern.
+var sets = regexp.MustCompile(`\[[^\]]*\]`)
+
 // glob checks the names that a word stands for. None may look like a flag, and
 // all have to be in the workspace.
 func (at Place) glob(w word) objection {
@@ -120,7 +124,7 @@ func (at Place) glob(w word) objection {
 		if element == ".." || i == 0 && element == "" {
 			return leaves(w.text)
 		}
-		if strings.ContainsAny(element, "*?") {
+		if strings.ContainsAny(element, "*?[") {
 			patterns++
 		}
 	}
@@ -132,7 +136,8 @@ func (at Place) glob(w word) objection {
 	case patterns > 2:
 		return objection{why: w.text + " may stand for too many files to look at"}
 	}
-	matches, err := filepath.Glob(filepath.Join(escaped(at.Dir), w.text))
+	// Which letters are in a set depends on the shell and the language: any may be.
+	matches, err := filepath.Glob(filepath.Join(escaped(at.Dir), sets.ReplaceAllString(w.text, "?")))
 	if err != nil || len(matches) > maxNames {
 		return objection{why: w.text + " stands for too many files to look at"}
 	}

@@ -134,6 +134,15 @@ git diff
 git diff HEAD~1 -- src
 git diff --stat
 git diff -U5
+git diff -M90%
+git diff -C -M
+git status -uno
+git blame -M -L 1,2 a.txt
+head -n -5 a.txt
+tail -n +2 a.txt
+ls [a-z]*.txt
+ls src/[xy].go
+grep foo a.txt -n
 git diff -U
 git log -n 5
 git log -n5
@@ -159,6 +168,10 @@ cat src/../../outside/secret
 cat ~/.ssh/id_rsa
 cat ~root/.bashrc
 cat link
+ls [kl]ink
+cat [!x]*
+sort a.txt -k /etc/passwd
+grep foo a.txt -e ../x
 cat linkdir/secret
 cat dangling
 cat a.txt link
@@ -562,7 +575,30 @@ select x in a; do ls; done
 ls @(a|b)
 ls !(a)
 ls +(a)
-ls [a-z]*
+ls ["a"]*
+ls [a"b"]*
+ls a["b"]
+ls [a
+ls [[:alpha:]]*
+find a.txt ["-"]exec sh b.txt ";"
+find . ["-"]delete
+sort a.txt ["-"]oout
+ls [a/b]c
+git blame -ML --output=a.txt b.txt
+git blame -CL --contents=/etc/passwd a.txt
+git log -Mn --output=x
+xxd -uc a.txt b.txt
+xxd -il a.txt b.txt
+xxd -s *.txt
+uniq -f *.txt
+tree -LI 1 -- -o a.txt keep
+tree -I -- -o a.txt
+tree -I -o a.txt
+sort -k -o a.txt
+grep -e -f a.txt
+tail -n x a.txt
+head a.txt -n /etc/passwd
+tail -c f a.txt
 ls **/*.go
 cat 'a'*
 cat */*/*/*
