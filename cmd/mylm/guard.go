@@ -15,7 +15,6 @@ import (
 
 	"mylm/agent"
 	"mylm/tools"
-	would "mylm/tools/command" // do
 	"mylm/tools/policy"
 	"mylm/tools/shell"
 )
@@ -93,8 +92,8 @@ type guard struct {
 	person  *person
 	store   policy.Store
 	project string
-	place   would.Place
-	over    bool // a project's file asks for more questions than the user
+	dir     string // the workspace
+	over    bool   // a project's file asks for more questions than the user
 }
 
 // newGuard makes the policy of the settings, with what the project adds.
@@ -107,7 +106,7 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 	if err != nil {
 		return nil, configError(err)
 	}
-	g := &guard{person: p, project: projectOf(dir), place: would.Place{Root: dir, Env: os.Environ()}}
+	g := &guard{person: p, project: projectOf(dir), dir: dir}
 	o := policy.Options{Mode: mode, Deny: append(append([]string{}, s.deny...), off.Policy.Deny...)}
 	if off.Confirm != nil {
 		asked := policy.Mode(*off.Confirm)
@@ -128,7 +127,8 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 
 // call is a call as the policy sees it.
 func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) policy.Call {
-	c := policy.Call{Tool: name, Args: args, Effect: effect, Place: g.place}
+	c := policy.Call{Tool: name, Args: args, Effect: effect}
+	c.Place.Root, c.Place.Env = g.dir, os.Environ()
 	var in struct{ Command, Cwd, URL string }
 	_ = json.Unmarshal(args, &in) // what is no text is no command
 	if name == shell.Name {
@@ -137,7 +137,7 @@ func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) pol
 		case filepath.IsAbs(in.Cwd):
 			c.Place.Dir = in.Cwd
 		case in.Cwd != "":
-			c.Place.Dir = filepath.Join(g.place.Root, in.Cwd)
+			c.Place.Dir = filepath.Join(g.dir, in.Cwd)
 		}
 	}
 	if effect&tools.Network != 0 {

@@ -105,6 +105,7 @@ type listedRule struct {
 	Rule    string         `json:"rule"`
 	From    string         `json:"from"`
 	Added   *time.Time     `json:"added,omitempty"`
+	Ignored bool           `json:"ignored,omitempty"` // no such rule is made any more
 }
 
 func listRules(c *cli.Context, s streams) error {
@@ -118,7 +119,7 @@ func listRules(c *cli.Context, s streams) error {
 	var rules []listedRule
 	for from, deny := range map[string][]string{"built in": policy.DefaultDeny, "configuration": set.deny, projectFile: off.Policy.Deny} {
 		for _, rule := range deny {
-			rules = append(rules, listedRule{policy.Deny, rule, from, nil})
+			rules = append(rules, listedRule{Verdict: policy.Deny, Rule: rule, From: from})
 		}
 	}
 	slices.SortStableFunc(rules, func(a, b listedRule) int { return strings.Compare(a.From, b.From) })
@@ -128,7 +129,7 @@ func listRules(c *cli.Context, s streams) error {
 	}
 	for _, r := range stored {
 		if r.Project == g.project || c.Bool("global") {
-			rules = append(rules, listedRule{policy.Allow, strings.Join(r.Prefix, " "), r.Project, &r.Added})
+			rules = append(rules, listedRule{policy.Allow, strings.Join(r.Prefix, " "), r.Project, &r.Added, !r.Counts()})
 		}
 	}
 	if c.Bool("json") {
@@ -141,7 +142,11 @@ func listRules(c *cli.Context, s streams) error {
 		if r.Verdict == policy.Allow {
 			dots = " ..."
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%s\n", r.Verdict, oneLine(visible(r.Rule), 60), dots, oneLine(visible(r.From), 200))
+		note := ""
+		if r.Ignored {
+			note = "  (does not count any more: mylm policy revoke " + oneLine(visible(r.Rule), 60) + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s%s\t%s%s\n", r.Verdict, oneLine(visible(r.Rule), 60), dots, oneLine(visible(r.From), 200), note)
 	}
 	return w.Flush()
 }

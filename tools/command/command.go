@@ -46,7 +46,7 @@ type Call struct {
 	Words     []string // the program and its arguments, without quotes
 	OnlyReads bool
 	Leaves    bool   // it would only read, but outside the workspace
-	Outside   bool   // a word or a redirect names something outside the workspace
+	Outside   bool   // a word or a redirect names something outside the workspace, or in .git
 	Why       string // why it does not only read
 
 	odd bool // which program it starts is not certain

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -158,8 +159,8 @@ func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// outside reports whether a word names something outside the workspace, by its
-// looks: a path, or one behind the sign of a flag or a remote name.
+// outside reports whether a word names something outside the workspace, or in
+// .git, by its looks: a path, or one behind the sign of a flag or a remote name.
 func (at Place) outside(w word) bool {
 	if w.tilde {
 		return true
@@ -172,7 +173,15 @@ func (at Place) outside(w word) bool {
 	return false
 }
 
-// beyond reports whether a file, there or not, would be outside the workspace.
+// inRepository reports whether a path leads into .git, where hooks and settings
+// are that git runs.
+func (at Place) inRepository(path string) bool {
+	rel, err := filepath.Rel(at.Root, path)
+	return err != nil || slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), func(e string) bool { return strings.EqualFold(e, ".git") })
+}
+
+// beyond reports whether a file, there or not, would be outside the workspace or
+// in .git.
 func (at Place) beyond(text string) bool {
 	for element := range strings.SplitSeq(text, "/") {
 		if element == ".." { // of a link it is elsewhere than it looks
@@ -183,13 +192,13 @@ func (at Place) beyond(text string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(at.Dir, path)
 	}
-	if !at.within(path) {
+	if !at.within(path) || at.inRepository(path) {
 		return true
 	}
 	// What is not there would be made where its nearest directory is.
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return !at.within(real)
+			return !at.within(real) || at.inRepository(real)
 		}
 		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 || dir == filepath.Dir(dir) {
 			return true

@@ -162,7 +162,7 @@ func quotedName(name string) string {
 // parse sorts the arguments into flags and operands.
 func (p program) parse(name string, args []word, at Place) (*parsed, objection) {
 	c := &parsed{name: name}
-	if name == "echo" || name == "printf" || name == "test" || name == "[" {
+	if name == "echo" || name == "printf" || name == "test" || name == "[" || name == "go" {
 		c.operands = args // their arguments are words, whatever they look like
 		return c, objection{}
 	}

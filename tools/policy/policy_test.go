@@ -296,7 +296,8 @@ func TestThisCommandIsNotEveryCommand(t *testing.T) {
 
 // TestPrefixes: a prefix covers a line only if it, or reading, is all that is in it.
 func TestPrefixes(t *testing.T) {
-	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"touch"}, {"npm", "run", "build"}, {"rm"}, {"sudo"}, {"git"}, {"sh"}}})
+	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"touch"}, {"npm", "run", "build"}, {"rm"}, {"sudo"}, {"git"}, {"sh"},
+		{"make"}, {"gcc"}, {"eslint"}, {"jest"}, {"dotnet", "build"}, {"git", "log"}, {"sort"}, {"nix"}, {}, nil}})
 	for line, want := range map[string]policy.Verdict{
 		"go test ./...":              policy.Allow,
 		"go test -run X ./a":         policy.Allow,
@@ -325,6 +326,32 @@ func TestPrefixes(t *testing.T) {
 		"X=1 go test":                policy.Ask,
 		"go test -exec 'rm -rf x'":   policy.Ask,
 		"go test -exec=./x":          policy.Ask,
+		"go test --exec ./x":         policy.Ask,
+		"go test -vettool=./x":       policy.Ask,
+		"go test -overlay=x.json":    policy.Ask,
+		"go test -vet=off ./...":     policy.Allow,
+		"go test -mod=vendor ./...":  policy.Allow,
+		"go test -cover -count=1":    policy.Allow,
+		"go test -o .git/hooks/x":    policy.Ask,
+		"go test -o=.git/config":     policy.Ask,
+		"touch .git/hooks/pre-push":  policy.Ask,
+		"touch .GIT/config":          policy.Ask,
+		"make -C sub -j4":            policy.Allow,
+		"make -E 'x'":                policy.Ask,
+		"make --eval=x":              policy.Ask,
+		"make SHELL=./x":             policy.Ask,
+		"gcc -c -o x x.c":            policy.Allow,
+		"gcc -specs=x x.c":           policy.Ask,
+		"gcc -B. x.c":                policy.Ask,
+		"gcc @x":                     policy.Ask,
+		"gcc -fplugin=./x.so x.c":    policy.Ask,
+		"eslint -c x.js":             policy.Ask,
+		"eslint src":                 policy.Allow,
+		"jest -c x.js":               policy.Ask,
+		"dotnet build -c Release":    policy.Allow,
+		"git log --output=x":         policy.Ask,
+		"sort -o x y":                policy.Ask,
+		"nix make":                   policy.Ask,
 		"go test -toolexec ./x":      policy.Ask,
 		"go test /tmp/x":             policy.Ask,
 		"go test ../x":               policy.Ask,
@@ -350,8 +377,37 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// noPrefix start what they are told to, or run it.
+const noPrefix = `mise pyenv rbenv rustup asdf nix
+	nix-shell valgrind perf hyperfine setpriv rlwrap guile ocaml expect ipython xonsh pdm dotenv cross-env 
+	aws gcloud pipenv rye pixi foreman dart dc m4 racket raku swipl luajit 
+	gnuplot tcc duckdb emacsclient truncate redis-cli tox nox cmake gdb unknown`
+
+// TestReasons: the question says why a rule does not cover what it seems to.
+func TestReasons(t *testing.T) {
+	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"rm"}}})
+	for line, want := range map[string]string{
+		"go test -exec ./x": "-exec",
+		"go test ../x":      "out of the workspace",
+		"go test A=1":       "A=1",
+		"rm x":              "rm does not count",
+		"go vet":            "not known to only read",
+	} {
+		if d := p.Decide(run(t, line)); d.Verdict != policy.Ask || !strings.Contains(d.Why, want) {
+			t.Errorf("%q: %s (%s)", line, d.Verdict, d.Why)
+		}
+	}
+}
+
 func TestOfferedPrefix(t *testing.T) {
 	p := newPolicy(t, policy.Options{})
+	for program := range strings.FieldsSeq(noPrefix) {
+		for _, line := range []string{program + " make", program + " exec make", program + " x"} {
+			if d := p.Decide(run(t, line)); d.Offer == nil || d.Offer.Prefix != nil {
+				t.Errorf("%q: %s, offered %v", line, d.Verdict, d.Offer)
+			}
+		}
+	}
 	for line, want := range map[string]string{
 		"go test ./...":              "go test",
 		"ls && go test ./... | head": "go test",
@@ -360,6 +416,18 @@ func TestOfferedPrefix(t *testing.T) {
 		"make all":                   "make",
 		"npm run build -- --x":       "npm run build",
 		"git commit -m x":            "git commit",
+		"go mod tidy":                "go mod tidy",
+		"just build":                 "just build",
+		"just":                       "",
+		"go mod edit":                "",
+		"git branch -D x":            "",
+		"git stash drop":             "",
+		"git difftool -x y":          "",
+		"npm publish":                "",
+		"cargo publish":              "",
+		"terraform destroy":          "",
+		"gh repo delete x":           "",
+		"yarn node x":                "",
 		"cargo build":                "cargo build",
 		"go test; touch x":           "",
 		"go test > x":                "",
