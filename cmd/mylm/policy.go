@@ -35,7 +35,7 @@ func policyCommand(s streams) *cli.Command {
 				Action: func(c *cli.Context) error { return revokeRules(c, s) },
 			},
 			{
-				Name: "check", Usage: "tell what would become of a command", ArgsUsage: "CMD",
+				Name: "check", Usage: "tell what would become of a command", ArgsUsage: commandLine,
 				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
 				Flags:       []cli.Flag{profileFlag(), confirmModeFlag(), jsonFlag()},
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
