@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -17,6 +16,7 @@ import (
 	"mylm/tools"
 	"mylm/tools/policy"
 	"mylm/tools/shell"
+	"mylm/tools/web"
 )
 
 // denials are the table [policy] of a configuration or of a project's file.
@@ -129,7 +129,7 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) policy.Call {
 	c := policy.Call{Tool: name, Args: args, Effect: effect}
 	c.Place.Root, c.Place.Env = g.dir, os.Environ()
-	var in struct{ Command, Cwd, URL string }
+	var in struct{ Command, Cwd string }
 	_ = json.Unmarshal(args, &in) // what is no text is no command
 	if name == shell.Name {
 		c.Line = in.Command
@@ -141,9 +141,7 @@ func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) pol
 		}
 	}
 	if effect&tools.Network != 0 {
-		if u, err := url.Parse(in.URL); err == nil {
-			c.Host = strings.ToLower(u.Host)
-		}
+		c.Host, _ = web.Host(args) // what cannot be fetched has none; rules still see its text
 	}
 	return c
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"path"
 	"regexp"
 	"strings"
@@ -99,11 +100,15 @@ func homeOf(at command.Place) (home string) {
 }
 
 // argument compares the pattern with each text among the arguments, and with the
-// host.
+// host, with its port and without.
 func (r denyRule) argument(c Call) bool {
 	var v any
 	_ = json.Unmarshal(c.Args, &v) // what is no JSON has no text in it
-	found := c.Host != "" && matchWord(r.pattern, c.Host)
+	found := false
+	if c.Host != "" {
+		name, _, err := net.SplitHostPort(c.Host)
+		found = matchWord(r.pattern, c.Host) || err == nil && matchWord(r.pattern, name)
+	}
 	var visit func(any)
 	visit = func(v any) {
 		switch v := v.(type) {
