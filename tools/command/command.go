@@ -34,11 +34,13 @@ type Analysis struct {
 	// Calls are the simple commands in their order, if the line is plain.
 	Calls []Call
 	// Seen are all commands that can be seen in the line, also in what is not
-	// plain. A redirect that writes is seen as the call of ">" with the file.
+	// plain. A redirect is seen as the call of ">" or "<" with the file.
 	// Variables stand in the words as $NAME.
 	Seen []Call
 	// Bomb tells that a function of the line starts itself again and again.
 	Bomb bool
+	// Lost tells that the line holds more commands than were looked at.
+	Lost bool
 }
 
 // Call is one simple command.
@@ -48,6 +50,7 @@ type Call struct {
 	Leaves    bool   // it would only read, but outside the workspace
 	Outside   bool   // a word or a redirect names something outside the workspace, or in .git
 	Why       string // why it does not only read
+	Starts    bool   // of what is seen: its later words may be a command, for it is not known what it does with them
 
 	odd bool // which program it starts is not certain
 }
@@ -57,7 +60,8 @@ type Call struct {
 func Analyse(line string, at Place) Analysis {
 	at = at.clean()
 	var a Analysis
-	a.Seen, a.Bomb = look(line)
+	l := look(line)
+	a.Seen, a.Bomb, a.Lost = l.seen, l.bomb, l.lost
 	calls, why := understand(line, at)
 	if why != "" {
 		a.Why = why
