@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +13,9 @@ import (
 
 	"mylm/agent"
 	"mylm/tools"
-	would "mylm/tools/command" // do
 	"mylm/tools/policy"
 	"mylm/tools/shell"
+	"mylm/tools/web"
 )
 
 // denials are the table [policy] of a configuration or of a project's file.
@@ -92,9 +91,9 @@ type guard struct {
 	person  *person
 	store   policy.Store
 	project string
-	place   would.Place
-	over    bool // a project's file asks for more questions than the user
-	loose   bool // nothing confines commands here, so that no prefix allows any
+	dir     string // the workspace
+	over    bool   // a project's file asks for more questions than the user
+	loose   bool   // nothing confines commands here, so that no prefix allows any
 }
 
 // newGuard makes the policy of the settings, with what the project adds.
@@ -107,7 +106,7 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 	if err != nil {
 		return nil, configError(err)
 	}
-	g := &guard{person: p, loose: !s.Sandbox.possible(), project: projectOf(dir), place: would.Place{Root: dir, Env: os.Environ()}}
+	g := &guard{person: p, loose: !s.Sandbox.possible(), project: projectOf(dir), dir: dir}
 	o := policy.Options{Mode: mode, Deny: append(append([]string{}, s.deny...), off.Policy.Deny...)}
 	if off.Confirm != nil {
 		asked := policy.Mode(*off.Confirm)
@@ -128,8 +127,9 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 
 // call is a call as the policy sees it.
 func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) policy.Call {
-	c := policy.Call{Tool: name, Args: args, Effect: effect, Place: g.place}
-	var in struct{ Command, Cwd, URL string }
+	c := policy.Call{Tool: name, Args: args, Effect: effect}
+	c.Place.Root, c.Place.Env = g.dir, os.Environ()
+	var in struct{ Command, Cwd string }
 	_ = json.Unmarshal(args, &in) // what is no text is no command
 	if name == shell.Name {
 		c.Line = in.Command
@@ -137,13 +137,11 @@ func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) pol
 		case filepath.IsAbs(in.Cwd):
 			c.Place.Dir = in.Cwd
 		case in.Cwd != "":
-			c.Place.Dir = filepath.Join(g.place.Root, in.Cwd)
+			c.Place.Dir = filepath.Join(g.dir, in.Cwd)
 		}
 	}
 	if effect&tools.Network != 0 {
-		if u, err := url.Parse(in.URL); err == nil {
-			c.Host = strings.ToLower(u.Host)
-		}
+		c.Host, _ = web.Host(args) // what cannot be fetched has none; rules still see its text
 	}
 	return c
 }
