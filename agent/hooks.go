@@ -47,10 +47,19 @@ func (r *run) approval(a *attempt) ApprovalRequest {
 	}
 }
 
+// decided is what the record holds of a call that is gone through again, nil if
+// it holds nothing: what was decided about the call stands.
+func (r *run) decided() *Entry {
+	if len(r.past) > 0 && r.past[0].Call != "" {
+		return &r.past[0]
+	}
+	return nil
+}
+
 // before asks the hook about a call. It reports whether the call goes on.
 func (r *run) before(ctx context.Context, a *attempt) (bool, error) {
 	hook := r.agent.opts.Hooks.BeforeToolCall
-	if hook == nil {
+	if hook == nil || r.decided() != nil {
 		return true, nil
 	}
 	d, err := hook(ctx, r.approval(a))
@@ -84,7 +93,7 @@ func (r *run) rewrite(a *attempt, args json.RawMessage) error {
 // withheld: it may be there to take something out.
 func (r *run) after(ctx context.Context, a *attempt, call ToolRequest) error {
 	hook := r.agent.opts.Hooks.AfterToolCall
-	if hook == nil {
+	if hook == nil || r.decided() != nil {
 		return nil
 	}
 	o, err := hook(ctx, call, a.outcome)
@@ -99,7 +108,11 @@ func (r *run) after(ctx context.Context, a *attempt, call ToolRequest) error {
 // rehearse answers a call that would change something or talk to somebody with
 // what it would do, if that is all that should happen.
 func (r *run) rehearse(a *attempt) bool {
-	if e := a.inv.Effect; !r.agent.opts.DryRun || !e.Sensitive() && e&tools.Network == 0 {
+	dry := r.agent.opts.DryRun
+	if e := r.decided(); e != nil {
+		dry = e.DryRun
+	}
+	if e := a.inv.Effect; !dry || !e.Sensitive() && e&tools.Network == 0 {
 		return false
 	}
 	a.dryRun = true

@@ -106,8 +106,9 @@ func (p *player) play(ctx context.Context, before []agent.Entry, setup *agent.Se
 		o.SelfEval, o.DryRun = setup.SelfEval, setup.DryRun
 	}
 	// Nobody is sent a prompt. That there is somebody to change it keeps the
-	// engine from comparing what the backend counted with prompts of today.
-	o.Hooks.TransformContext = func(_ context.Context, m []providers.Message) ([]providers.Message, error) { return m, nil }
+	// engine from comparing what the backend counted with prompts of today. What
+	// the other hooks did stands in the record.
+	o.Hooks = agent.Hooks{TransformContext: func(_ context.Context, m []providers.Message) ([]providers.Message, error) { return m, nil }}
 	for _, e := range p.entries {
 		o.MaxTurns = max(o.MaxTurns, e.Turn) // more were allowed when it was resumed
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -90,4 +91,23 @@ func publishedScript(schema *jsonschema.Schema) func(*testscript.TestScript, boo
 			ts.Fatalf("not as published: %s", strings.Join(faults, "\n"))
 		}
 	}
+}
+
+// replayAfter replays the sessions of a script when it is over, whatever it has
+// made of its variables by then.
+func replayAfter(env *testscript.Env) {
+	env.Defer(func() {
+		faults := different(filepath.Join(env.WorkDir, "home", "data"), func(file string) *exec.Cmd {
+			cmd := exec.Command("mylm", "replay", file)
+			cmd.Dir = env.WorkDir
+			cmd.Env = append(os.Environ(), "HOME="+env.WorkDir+"/home", "XDG_CONFIG_HOME="+env.WorkDir+"/home/config", "XDG_DATA_HOME="+env.WorkDir+"/home/data")
+			return cmd
+		})
+		for _, fault := range faults {
+			env.T().Log(fault)
+		}
+		if len(faults) > 0 {
+			env.T().FailNow()
+		}
+	})
 }
