@@ -275,7 +275,8 @@ func (p *player) answered(call string) bool {
 // compare finds the first difference.
 func (p *player) compare(is []agent.Entry) (Difference, bool) {
 	for i, was := range p.entries {
-		if was.StopReason == agent.StopInterrupted || was.StopReason == agent.StopInternal {
+		switch was.StopReason {
+		case agent.StopInterrupted, agent.StopInternal, agent.StopTimeout:
 			return Difference{}, false // when that happened does not follow from the record
 		}
 		d := Difference{Run: p.run, Turn: was.Turn, What: "what happens", Was: what(was), Is: "nothing more"}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/agent"
 	"mylm/agent/journal"
@@ -50,6 +51,7 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 		}
 	})
 	record("hooks", byPlace{call("write", `{"text":"a"}`), call("look", `{"text":"b"}`), "Done."}, func(o *agent.Options) { o.Hooks = changing })
+	record("out of time", byPlace{call("wait", `{"text":"a"}`)}, func(o *agent.Options) { o.MaxTime, o.MaxTurns = time.Millisecond, 1 })
 	record("dry run", byPlace{call("write", `{"text":"a"}`), call("look", `{"text":"b"}`), "Done."}, func(o *agent.Options) { o.DryRun = true })
 	for n := 2; n < len(all["complete"]); n++ {
 		all["died after "+string(rune('a'+n))] = all["complete"][:n]
