@@ -105,6 +105,20 @@ func TestDecisionsOutliveACrash(t *testing.T) {
 // was made stays made, whatever the flag says afterwards.
 func TestDryRunOutlivesACrash(t *testing.T) {
 	replies := []string{call("write", `{"text":"one"}`), "Done."}
+	rehearse := func(context.Context, agent.ApprovalRequest) (agent.Decision, error) {
+		return agent.Decision{Verdict: agent.Rehearse, Args: json.RawMessage(`{"text":"two"}`)}, nil
+	}
+	for name, o := range map[string]agent.Options{"approver": {Approve: rehearse}, "hook": {Hooks: agent.Hooks{BeforeToolCall: rehearse}, Approve: agent.AllowAll}} {
+		t.Run(name, func(t *testing.T) {
+			var b bench
+			m := newModel(call("write", `{"text":"one"}`), "Done.")
+			o.Model, o.Tools = m, b.registry(t)
+			r := ask(t, o, "go")
+			if r.StopReason != agent.StopComplete || !r.Calls[0].DryRun || b.String() != "" || !strings.Contains(m.last(), `would have done:`+"\n"+`{"text":"two"}`) {
+				t.Errorf("%+v, ran %q, told %q", r.Calls, b.String(), m.last())
+			}
+		})
+	}
 	for _, dry := range []bool{true, false} {
 		var whole recorder
 		var b bench

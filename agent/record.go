@@ -142,6 +142,9 @@ func (e *Entry) Decision(args json.RawMessage) Decision {
 		return Decision{Reason: strings.TrimPrefix(reason, ": ")}
 	}
 	d := Decision{Verdict: Allow}
+	if e.DryRun {
+		d.Verdict = Rehearse
+	}
 	if canonical(args) != canonical(e.Args) {
 		d.Args = e.Args
 	}

@@ -103,8 +103,9 @@ func (p *player) play(ctx context.Context, before []agent.Entry, setup *agent.Se
 		}
 		o.MaxTurns, o.MaxRepeatedCalls = setup.MaxTurns, setup.MaxRepeatedCalls
 		o.MaxConsecutiveErrors, o.MaxMalformed = setup.MaxConsecutiveErrors, setup.MaxMalformed
-		o.SelfEval, o.DryRun = setup.SelfEval, setup.DryRun
+		o.SelfEval = setup.SelfEval
 	}
+	o.DryRun = false // the record says of each call whether it was made
 	// Nobody is sent a prompt. That there is somebody to change it keeps the
 	// engine from comparing what the backend counted with prompts of today. What
 	// the other hooks did stands in the record.

@@ -78,6 +78,18 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 		t.Fatal(err)
 	}
 	all["resumed in a call"] = s.Entries()
+	// One that was a dry run until its process died, and none afterwards.
+	for n, e := range all["dry run"] {
+		if e.Kind == agent.EntryResult && e.Name == "write" {
+			if s, err = agent.LoadSession("s", all["dry run"][:n+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := agent.Collect(newAgent(t, &h, byPlace{"", call("write", `{"text":"b"}`), "Done."}, nil, nil).Resume(t.Context(), s)); err != nil {
+		t.Fatal(err)
+	}
+	all["dry no more"] = s.Entries()
 	return all
 }
 

@@ -181,7 +181,7 @@ func (a *asking) run(ctx context.Context) error {
 	}
 	options.Approve = g.approve
 	s.runLimits.apply(&options)
-	options.DryRun = c.Bool("dry-run")
+	options.DryRun = a.dryRun()
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}
