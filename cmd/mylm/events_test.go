@@ -47,8 +47,7 @@ func eventSchema(t *testing.T) (schema *jsonschema.Schema, types []string) {
 // published that no run prints.
 func TestEventsAreAsPublished(t *testing.T) {
 	schema, types := eventSchema(t)
-	// Nothing that the engine or the command makes today.
-	unseen := []string{"waiting", "compaction"}
+	unseen := []string{"waiting"} // which only a server makes, see TestFaults
 	seen := map[string]bool{}
 	const look = "=== reply\n<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>\n"
 	call := func(command string) string {
@@ -79,6 +78,7 @@ func TestEventsAreAsPublished(t *testing.T) {
 		"retry":          {"=== reply cut\nHalf an\n=== reply error=rate_limited retry=1ms message=\"slow\"\n=== reply\nWhole.\n", nil, "0"},
 		"fault":          {"=== reply error=bad_request message=\"no\"\n", nil, "1"},
 		"full":           {"=== reply error=overflow message=\"too long\"\n", nil, "7"},
+		"compaction":     {misses("replies.txt") + look + misses("config") + "=== reply\nA summary.\n=== reply\nDone.\n", []string{"--summarize-after-turns", "2", "--keep-recent-turns", "1"}, "0"},
 		"max turns":      {look, []string{"--max-turns", "1"}, "5"},
 		"no such flag":   {look, []string{"--nosuch"}, "2"},
 		"no such system": {look, []string{"--profile", "none"}, "2"},

@@ -56,7 +56,6 @@ func TestThousandRuns(t *testing.T) {
 		t.Error(err)
 	}
 	client.Close()
-	server.CloseClientConnections()
 	all, err := store.List(t.Context(), journal.Filter{})
 	if err != nil || len(all) != runs {
 		t.Errorf("%d sessions were kept, %v", len(all), err)
