@@ -181,7 +181,9 @@ func (a *asking) run(ctx context.Context) error {
 	}
 	options.Approve = g.approve
 	s.runLimits.apply(&options)
-	options.DryRun = a.dryRun()
+	if options.DryRun = a.dryRun(); options.DryRun {
+		options.Hooks.BeforeToolCall = g.rehearse
+	}
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}

@@ -3,45 +3,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
-
-// eventSchema is the published schema of a line of -o ndjson.
-func eventSchema(t *testing.T) (schema *jsonschema.Schema, types []string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("events.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	if schema, err = c.Compile("events.json"); err != nil {
-		t.Fatal(err)
-	}
-	for name := range doc.(map[string]any)["$defs"].(map[string]any) {
-		for _, prefix := range []string{"event_", "line_"} {
-			if kind, ok := strings.CutPrefix(name, prefix); ok {
-				types = append(types, kind)
-			}
-		}
-	}
-	return schema, types
-}
 
 // Every line of every kind of run is as it is published, and no kind of line is
 // published that no run prints.

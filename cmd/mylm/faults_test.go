@@ -6,8 +6,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"net"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -133,6 +136,38 @@ func TestEndlessReply(t *testing.T) {
 	h.host = newPlaced(t, "Well.").URL
 	if out, errs, code := h.run("resume"); code != "0" || out != "Well.\n" {
 		t.Errorf("resume: exit %s, %.200q, %s", code, out, errs)
+	}
+	h.replays()
+}
+
+// replays checks that every session goes through today's engine as it did.
+func (h *home) replays() {
+	h.t.Helper()
+	for _, fault := range different(filepath.Join(h.dir, "data"), func(file string) *exec.Cmd { return h.command("replay", file) }) {
+		h.t.Error(fault)
+	}
+}
+
+// An interrupt waits for no server that does not let go.
+func TestInterruptedDeafServer(t *testing.T) {
+	server := newFaulty(t, ever, ignores(says("Half an ans")))
+	h := &home{t: t, dir: t.TempDir(), host: server.URL}
+	cmd := h.command("ask", "q")
+	var out strings.Builder
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return server.asked.Load() == 1 })
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitWithin(t, cmd); code != "130" || out.Len() > 0 {
+		t.Errorf("exit %s, stdout %q", code, out.String())
+	}
+	h.host = newPlaced(t, "Well.").URL
+	if out, errs, code := h.run("resume"); code != "0" || out != "Well.\n" {
+		t.Errorf("resume: exit %s, %q, %s", code, out, errs)
 	}
 	h.replays()
 }

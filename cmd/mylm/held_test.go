@@ -1,8 +1,7 @@
-//go:build unix
-
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -13,6 +12,35 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
+
+// eventSchema is the published schema of a line of -o ndjson.
+func eventSchema(t *testing.T) (schema *jsonschema.Schema, types []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("events.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	if schema, err = c.Compile("events.json"); err != nil {
+		t.Fatal(err)
+	}
+	for name := range doc.(map[string]any)["$defs"].(map[string]any) {
+		for _, prefix := range []string{"event_", "line_"} {
+			if kind, ok := strings.CutPrefix(name, prefix); ok {
+				types = append(types, kind)
+			}
+		}
+	}
+	return schema, types
+}
 
 // line is what tests read of a line of -o ndjson.
 type line struct {
@@ -69,14 +97,6 @@ func different(data string, replay func(file string) *exec.Cmd) (faults []string
 		}
 	}
 	return faults
-}
-
-// replays checks that every session goes through today's engine as it did.
-func (h *home) replays() {
-	h.t.Helper()
-	for _, fault := range different(filepath.Join(h.dir, "data"), func(file string) *exec.Cmd { return h.command("replay", file) }) {
-		h.t.Error(fault)
-	}
 }
 
 // publishedScript is the command "published" of scripts: the lines on the last
