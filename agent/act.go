@@ -73,14 +73,17 @@ func (r *run) act(ctx context.Context, reply *reply) {
 // attempt has the call approved and runs it. A refusal becomes a failed
 // outcome that the model is told; an error is the engine's.
 func (r *run) attempt(ctx context.Context, a *attempt) error {
-	if on, err := r.before(ctx, a); !on || r.rehearse(a) {
+	on, err := r.before(ctx, a)
+	if !on {
 		return err
 	}
-	decision, err := r.effects.Ask(ctx, r.approval(a))
-	if err != nil {
-		return err
+	decision := Decision{Verdict: Rehearse}
+	if !r.dry(a) {
+		if decision, err = r.effects.Ask(ctx, r.approval(a)); err != nil {
+			return err
+		}
 	}
-	if decision.Verdict != Allow {
+	if decision.Verdict != Allow && decision.Verdict != Rehearse {
 		r.refuse(a, decision)
 		return nil
 	}
@@ -89,6 +92,10 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 			a.outcome.Error = bad.Error()
 			return nil
 		}
+	}
+	if decision.Verdict == Rehearse {
+		a.rehearse()
+		return nil
 	}
 	codes := repairs(a.call, a.inv)
 	if err := r.record(ctx, Entry{

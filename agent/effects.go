@@ -84,6 +84,8 @@ const (
 	Allow  Verdict = "allow"
 	Stop   Verdict = "stop"   // deny, and end the run
 	Forbid Verdict = "forbid" // deny by a rule, not by a person: Reason is told as it stands
+
+	Rehearse Verdict = "rehearse" // do not run it: the model is told what it would have done
 )
 
 // Decision is an answer to an ApprovalRequest.

@@ -17,7 +17,7 @@ type Hooks struct {
 	// BeforeToolCall is asked about every call that could be read and fits its
 	// tool, before anybody approves it. Allow lets the call go on to approval,
 	// with other arguments if the Decision has some; they must fit the tool.
-	// Anything else refuses it as an Approve would.
+	// Rehearse answers it at once. Anything else refuses it as an Approve would.
 	BeforeToolCall Approve
 
 	// AfterToolCall is given what a call that ran came to, and returns what is
@@ -47,17 +47,26 @@ func (r *run) approval(a *attempt) ApprovalRequest {
 	}
 }
 
+// decided is what the record holds of a call that is gone through again, nil if
+// it holds nothing: what was decided about the call stands.
+func (r *run) decided() *Entry {
+	if len(r.past) > 0 && r.past[0].Call != "" {
+		return &r.past[0]
+	}
+	return nil
+}
+
 // before asks the hook about a call. It reports whether the call goes on.
 func (r *run) before(ctx context.Context, a *attempt) (bool, error) {
 	hook := r.agent.opts.Hooks.BeforeToolCall
-	if hook == nil {
+	if hook == nil || r.decided() != nil {
 		return true, nil
 	}
 	d, err := hook(ctx, r.approval(a))
 	if err != nil {
 		return false, &hookError{"BeforeToolCall", err}
 	}
-	if d.Verdict != Allow {
+	if d.Verdict != Allow && d.Verdict != Rehearse {
 		r.refuse(a, d)
 		return false, nil
 	}
@@ -65,6 +74,10 @@ func (r *run) before(ctx context.Context, a *attempt) (bool, error) {
 		if bad := r.rewrite(a, d.Args); bad != nil {
 			return false, &hookError{"BeforeToolCall", fmt.Errorf("its arguments for %s do not fit: %w", a.call.Name, bad)}
 		}
+	}
+	if d.Verdict == Rehearse {
+		a.rehearse()
+		return false, nil
 	}
 	return true, nil
 }
@@ -84,7 +97,7 @@ func (r *run) rewrite(a *attempt, args json.RawMessage) error {
 // withheld: it may be there to take something out.
 func (r *run) after(ctx context.Context, a *attempt, call ToolRequest) error {
 	hook := r.agent.opts.Hooks.AfterToolCall
-	if hook == nil {
+	if hook == nil || r.decided() != nil {
 		return nil
 	}
 	o, err := hook(ctx, call, a.outcome)
@@ -96,15 +109,17 @@ func (r *run) after(ctx context.Context, a *attempt, call ToolRequest) error {
 	return nil
 }
 
-// rehearse answers a call that would change something or talk to somebody with
-// what it would do, if that is all that should happen.
-func (r *run) rehearse(a *attempt) bool {
-	if e := a.inv.Effect; !r.agent.opts.DryRun || !e.Sensitive() && e&tools.Network == 0 {
-		return false
-	}
+// dry reports whether a call would change something or talk to somebody, and is
+// not to.
+func (r *run) dry(a *attempt) bool {
+	e := a.inv.Effect
+	return r.agent.opts.DryRun && r.decided() == nil && (e.Sensitive() || e&tools.Network != 0)
+}
+
+// rehearse answers a call with what it would do.
+func (a *attempt) rehearse() {
 	a.dryRun = true
 	a.outcome.Text = fmt.Sprintf("Dry run: nothing was done. This call (%s) would have done:\n%s", a.inv.Effect, a.inv.Preview)
-	return true
 }
 
 // told is what the model is told about arguments that are not its own.

@@ -135,9 +135,16 @@ func (e *Entry) Outcome() tools.Outcome {
 // these arguments.
 func (e *Entry) Decision(args json.RawMessage) Decision {
 	if e.Denied {
-		return Decision{Reason: strings.TrimPrefix(strings.TrimPrefix(e.Error, notAllowed), ": ")}
+		reason, person := strings.CutPrefix(e.Error, notAllowed)
+		if !person {
+			return Decision{Verdict: Forbid, Reason: e.Error}
+		}
+		return Decision{Reason: strings.TrimPrefix(reason, ": ")}
 	}
 	d := Decision{Verdict: Allow}
+	if e.DryRun {
+		d.Verdict = Rehearse
+	}
 	if canonical(args) != canonical(e.Args) {
 		d.Args = e.Args
 	}

@@ -32,6 +32,7 @@ const (
 	Retry        = "retry"      // RetryData
 	Resume       = "resume"     // no data
 	Unknown      = "unknown"    // no data
+	Tree         = "tree"       // TreeData
 )
 
 // DefaultIdentity is how the system prompt begins unless it is told otherwise.
@@ -40,7 +41,7 @@ const DefaultIdentity = "You are mylm, an assistant that answers questions and g
 // Names lists the templates there are.
 func Names() []string {
 	return []string{
-		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown,
+		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown, Tree,
 	}
 }
 
@@ -75,6 +76,12 @@ type CorrectionData struct {
 // MemoryData is what the memory template sees.
 type MemoryData struct {
 	Save bool // notes can be kept
+}
+
+// TreeData is what the tree template sees.
+type TreeData struct {
+	Tree string // the files, neutralised
+	Cut  bool   // not all is in it
 }
 
 // CompactedData is what stands in for messages that are no longer shown.
@@ -161,6 +168,8 @@ func (s *Set) Check() error {
 			data = CorrectionData{}
 		case Memory:
 			data = MemoryData{}
+		case Tree:
+			data = TreeData{Tree: "x"}
 		case Compacted:
 			data = CompactedData{}
 		case Retry:
@@ -188,6 +197,9 @@ func (s *Set) Refusal(d CorrectionData) (string, error) { return s.render(Refusa
 
 // Remembering renders when to use the tools of the memory: the text of a Section.
 func (s *Set) Remembering(d MemoryData) (string, error) { return s.render(Memory, d) }
+
+// Files renders what is in the working directory: the text of a Section.
+func (s *Set) Files(d TreeData) (string, error) { return s.render(Tree, d) }
 
 // Compacted renders what stands in for messages that are no longer shown.
 func (s *Set) Compacted(d CompactedData) (string, error) { return s.render(Compacted, d) }

@@ -93,6 +93,10 @@ func (h *hands) registry(t testing.TB) *tools.Registry {
 			code := 0
 			return tools.Result{Text: "written", ExitCode: &code}, nil
 		})),
+		add(tools.New("wait", "Wait.", tools.Reads, func(ctx context.Context, _ in) (tools.Result, error) {
+			<-ctx.Done()
+			return tools.Result{}, ctx.Err()
+		})),
 		add(tools.New("fail", "Fail.", tools.Reads, func(context.Context, in) (tools.Result, error) {
 			return tools.Result{Text: "some"}, errors.New("it broke")
 		})),

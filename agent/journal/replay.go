@@ -103,11 +103,13 @@ func (p *player) play(ctx context.Context, before []agent.Entry, setup *agent.Se
 		}
 		o.MaxTurns, o.MaxRepeatedCalls = setup.MaxTurns, setup.MaxRepeatedCalls
 		o.MaxConsecutiveErrors, o.MaxMalformed = setup.MaxConsecutiveErrors, setup.MaxMalformed
-		o.SelfEval, o.DryRun = setup.SelfEval, setup.DryRun
+		o.SelfEval = setup.SelfEval
 	}
+	o.DryRun = false // the record says of each call whether it was made
 	// Nobody is sent a prompt. That there is somebody to change it keeps the
-	// engine from comparing what the backend counted with prompts of today.
-	o.Hooks.TransformContext = func(_ context.Context, m []providers.Message) ([]providers.Message, error) { return m, nil }
+	// engine from comparing what the backend counted with prompts of today. What
+	// the other hooks did stands in the record.
+	o.Hooks = agent.Hooks{TransformContext: func(_ context.Context, m []providers.Message) ([]providers.Message, error) { return m, nil }}
 	for _, e := range p.entries {
 		o.MaxTurns = max(o.MaxTurns, e.Turn) // more were allowed when it was resumed
 	}
@@ -274,7 +276,8 @@ func (p *player) answered(call string) bool {
 // compare finds the first difference.
 func (p *player) compare(is []agent.Entry) (Difference, bool) {
 	for i, was := range p.entries {
-		if was.StopReason == agent.StopInterrupted || was.StopReason == agent.StopInternal {
+		switch was.StopReason {
+		case agent.StopInterrupted, agent.StopInternal, agent.StopTimeout:
 			return Difference{}, false // when that happened does not follow from the record
 		}
 		d := Difference{Run: p.run, Turn: was.Turn, What: "what happens", Was: what(was), Is: "nothing more"}

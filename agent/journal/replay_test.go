@@ -6,9 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/providers"
+	"mylm/tools"
 )
 
 // sessions are conversations that end in every way, as they were recorded.
@@ -42,6 +45,14 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 			return agent.Decision{Verdict: agent.Allow, Args: []byte(`{"text":"b"}`)}, nil
 		}
 	})
+	record("forbidden", byPlace{call("write", `{"text":"a"}`), "Then not."}, func(o *agent.Options) {
+		o.Approve = func(context.Context, agent.ApprovalRequest) (agent.Decision, error) {
+			return agent.Decision{Verdict: agent.Forbid, Reason: "Command not allowed: never"}, nil
+		}
+	})
+	record("hooks", byPlace{call("write", `{"text":"a"}`), call("look", `{"text":"b"}`), "Done."}, func(o *agent.Options) { o.Hooks = changing })
+	record("out of time", byPlace{call("wait", `{"text":"a"}`)}, func(o *agent.Options) { o.MaxTime, o.MaxTurns = time.Millisecond, 1 })
+	record("dry run", byPlace{call("write", `{"text":"a"}`), call("look", `{"text":"b"}`), "Done."}, func(o *agent.Options) { o.DryRun = true })
 	for n := 2; n < len(all["complete"]); n++ {
 		all["died after "+string(rune('a'+n))] = all["complete"][:n]
 	}
@@ -67,13 +78,42 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 		t.Fatal(err)
 	}
 	all["resumed in a call"] = s.Entries()
+	// One that was a dry run until its process died, and none afterwards.
+	for n, e := range all["dry run"] {
+		if e.Kind == agent.EntryResult && e.Name == "write" {
+			if s, err = agent.LoadSession("s", all["dry run"][:n+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := agent.Collect(newAgent(t, &h, byPlace{"", call("write", `{"text":"b"}`), "Done."}, nil, nil).Resume(t.Context(), s)); err != nil {
+		t.Fatal(err)
+	}
+	all["dry no more"] = s.Entries()
 	return all
+}
+
+// changing are hooks that change all they can.
+var changing = agent.Hooks{
+	BeforeToolCall: func(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+		if r.Name == "look" {
+			return agent.Decision{Reason: "look away"}, nil
+		}
+		return agent.Decision{Verdict: agent.Allow, Args: []byte(`{"text":"hooked"}`)}, nil
+	},
+	AfterToolCall: func(_ context.Context, _ agent.ToolRequest, o tools.Outcome) (tools.Outcome, error) {
+		o.Text = "hooked: " + o.Text
+		return o, nil
+	},
+	TransformContext: func(context.Context, []providers.Message) ([]providers.Message, error) {
+		return []providers.Message{{Role: providers.User, Text: "hooked"}}, nil
+	},
 }
 
 func TestReplay(t *testing.T) {
 	for name, entries := range sessions(t) {
 		var h hands
-		done, err := journal.Replay(t.Context(), entries, agent.Options{Tools: h.registry(t)})
+		done, err := journal.Replay(t.Context(), entries, agent.Options{Tools: h.registry(t), Hooks: changing})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -46,6 +46,7 @@ mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 func askFlags() []cli.Flag {
 	flags := append(slices.Concat(modelFlags(), runLimitFlags(), sandboxFlags()),
 		&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "tree", Usage: "show the model what files there are in the working directory", EnvVars: []string{"MYLM_TREE"}},
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
 		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
 		&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
@@ -169,8 +170,12 @@ func (a *asking) run(ctx context.Context) error {
 	if err != nil {
 		return configError(err)
 	}
+	tree, err := treeSection(ctx, set, s, dir)
+	if err != nil {
+		return err
+	}
 	options := agent.Options{
-		Tools: registry, Prompts: set, Identity: value(s.System), Sections: sections, Environment: environment(),
+		Tools: registry, Prompts: set, Identity: value(s.System), Sections: append(sections, tree...), Environment: environment(),
 		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
 	g, err := newGuard(s, a.memories.off, p)
@@ -179,7 +184,9 @@ func (a *asking) run(ctx context.Context) error {
 	}
 	options.Approve = g.approve
 	s.runLimits.apply(&options)
-	options.DryRun = c.Bool("dry-run")
+	if options.DryRun = a.dryRun(); options.DryRun {
+		options.Hooks.BeforeToolCall = g.rehearse
+	}
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}

@@ -33,6 +33,7 @@ type settings struct {
 	Save        *bool    `toml:"save"`   // what is said and done is remembered
 	AllowHosts  []string `toml:"-"`      // of --allow-host and [web] together
 	Confirm     *string  `toml:"confirm"`
+	Tree        *bool    `toml:"tree"` // the model is shown what files there are
 
 	runLimits
 	Sandbox confinement `toml:"sandbox"`
@@ -63,6 +64,8 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 # memory = false                  # the model gets no tools to search what was said before
 # save = false                    # nothing of what is asked and answered is kept
 # confirm = "confirm-all"         # ask about every call; or confirm-sensitive, or yolo
+
+# tree = true                     # show the model what files there are
 
 # [policy]
 # deny = ["execute_command(git push)"] # never, whatever was allowed
@@ -315,6 +318,7 @@ func (s settings) over(t settings) settings {
 	pick(s.Memory != nil, func() { t.Memory = s.Memory })
 	pick(s.Save != nil, func() { t.Save = s.Save })
 	pick(s.Confirm != nil, func() { t.Confirm = s.Confirm })
+	pick(s.Tree != nil, func() { t.Tree = s.Tree })
 	t.Sandbox = s.Sandbox.over(t.Sandbox)
 	t.runLimits = s.runLimits.over(t.runLimits)
 	return t

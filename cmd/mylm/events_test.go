@@ -3,10 +3,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,41 +11,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// eventSchema is the published schema of a line of -o ndjson.
-func eventSchema(t *testing.T) (schema *jsonschema.Schema, types []string) {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("events.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	if schema, err = c.Compile("events.json"); err != nil {
-		t.Fatal(err)
-	}
-	for name := range doc.(map[string]any)["$defs"].(map[string]any) {
-		for _, prefix := range []string{"event_", "line_"} {
-			if kind, ok := strings.CutPrefix(name, prefix); ok {
-				types = append(types, kind)
-			}
-		}
-	}
-	return schema, types
-}
-
 // Every line of every kind of run is as it is published, and no kind of line is
 // published that no run prints.
 func TestEventsAreAsPublished(t *testing.T) {
 	schema, types := eventSchema(t)
-	// Nothing that the engine or the command makes today.
-	unseen := []string{"waiting", "compaction"}
+	unseen := []string{"waiting"} // which only a server makes, see TestFaults
 	seen := map[string]bool{}
 	const look = "=== reply\n<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>\n"
 	call := func(command string) string {
@@ -79,6 +46,7 @@ func TestEventsAreAsPublished(t *testing.T) {
 		"retry":          {"=== reply cut\nHalf an\n=== reply error=rate_limited retry=1ms message=\"slow\"\n=== reply\nWhole.\n", nil, "0"},
 		"fault":          {"=== reply error=bad_request message=\"no\"\n", nil, "1"},
 		"full":           {"=== reply error=overflow message=\"too long\"\n", nil, "7"},
+		"compaction":     {misses("replies.txt") + look + misses("config") + "=== reply\nA summary.\n=== reply\nDone.\n", []string{"--summarize-after-turns", "2", "--keep-recent-turns", "1"}, "0"},
 		"max turns":      {look, []string{"--max-turns", "1"}, "5"},
 		"no such flag":   {look, []string{"--nosuch"}, "2"},
 		"no such system": {look, []string{"--profile", "none"}, "2"},

@@ -52,6 +52,7 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	take(c, "embedder", c.String, &s.Embedder)
 	take(c, "sandbox", c.String, &s.Sandbox.Mode)
 	take(c, "allow-net", c.Bool, &s.Sandbox.AllowNet)
+	take(c, "tree", c.Bool, &s.Tree)
 	s.runLimits = takeRunLimits(c)
 	takeNot(c, "no-memory", &s.Memory)
 	takeNot(c, "no-save", &s.Save)

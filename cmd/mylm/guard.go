@@ -167,18 +167,33 @@ func (g *guard) approve(ctx context.Context, r agent.ApprovalRequest) (agent.Dec
 	case policy.Allow:
 		return agent.Decision{Verdict: agent.Allow}, nil
 	case policy.Deny:
-		what := "Call"
-		if c.Line != "" {
-			what = "Command"
-		}
-		g.forbid(r, d.Why)
-		return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}, nil
+		return g.forbid(r, c, d), nil
 	}
 	return g.question(ctx, r, c, d)
 }
 
-// forbid tells the person what the model is told.
-func (g *guard) forbid(r agent.ApprovalRequest, why string) {
+// rehearse is asked about every call of a dry run, in which nobody is asked: what
+// a rule forbids would not be done.
+func (g *guard) rehearse(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+	c := g.call(r.Name, r.Args, r.Effect)
+	if d := g.decision(c); d.Verdict == policy.Deny {
+		return g.forbid(r, c, d), nil
+	}
+	return agent.Decision{Verdict: agent.Allow}, nil
+}
+
+// forbid is the answer to what a rule forbids. The person is told too.
+func (g *guard) forbid(r agent.ApprovalRequest, c policy.Call, d policy.Decision) agent.Decision {
+	what := "Call"
+	if c.Line != "" {
+		what = "Command"
+	}
+	g.tell(r, d.Why)
+	return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}
+}
+
+// tell tells the person what is forbidden.
+func (g *guard) tell(r agent.ApprovalRequest, why string) {
 	p := g.person
 	if p.view != nil {
 		p.view.pause()

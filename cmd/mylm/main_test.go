@@ -39,6 +39,7 @@ func interruptedEditor() {
 
 // TestScripts runs every script in testdata/script with the real command.
 func TestScripts(t *testing.T) {
+	schema, _ := eventSchema(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireUniqueNames:  true,
@@ -58,6 +59,7 @@ func TestScripts(t *testing.T) {
 					env.Setenv(name, "")
 				}
 			}
+			replayAfter(env)
 			env.Setenv("LONG", strings.Repeat("x", 150))
 			if err := os.WriteFile(env.WorkDir+"/padding", []byte(strings.Repeat("# padding\n", 7000)), 0o600); err != nil {
 				return err
@@ -65,11 +67,12 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(env.WorkDir+"/home", 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
-			"speak":    speak,
-			"subst":    subst,
-			"edits":    edits,
-			"restored": restored,
+			"exits":     exits,
+			"published": publishedScript(schema),
+			"speak":     speak,
+			"subst":     subst,
+			"edits":     edits,
+			"restored":  restored,
 			// of the memory
 			"chromem":        makeChromem,
 			"damage":         damage,

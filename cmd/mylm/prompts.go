@@ -106,6 +106,8 @@ func checkPrompts(set *prompts.Set) error {
 			text, err = set.Correction(prompts.CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}"})
 		case prompts.Memory:
 			text, err = set.Remembering(prompts.MemoryData{Save: true})
+		case prompts.Tree:
+			text, err = set.Files(prompts.TreeData{Tree: "x"})
 		default:
 			text, err = set.Text(name)
 		}

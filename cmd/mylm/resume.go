@@ -179,6 +179,15 @@ func (a *asking) turns(s settings) int {
 	return value(s.MaxTurns)
 }
 
+// dryRun reports whether nothing is to be changed. A session that was a dry run
+// stays one until a flag ends that.
+func (a *asking) dryRun() bool {
+	if a.cli.IsSet("dry-run") || a.resuming == nil || a.resuming.setup == nil {
+		return a.cli.Bool("dry-run")
+	}
+	return a.resuming.setup.DryRun
+}
+
 // adviseResume says how to go on after an interrupt, which has no other advice.
 func (a *asking) adviseResume(f *failure) {
 	if f != nil && f.hint == "" && a.result.StopReason == agent.StopInterrupted && a.saving != nil && !a.saving.off.Load() {

@@ -41,15 +41,10 @@ func (w *workspace) newWalk(ctx context.Context, root *os.Root, name string, vis
 	return &walk{ctx: ctx, root: root, base: name, prefix: prefix, visit: visit}, sets
 }
 
-// dir walks one directory. Its rules hold below it only.
-func (k *walk) dir(name string, sets []ruleset) error {
+// visible are the entries of a directory that git would look at, as far as it
+// can be read, and the rules that hold below it.
+func (k *walk) visible(name string, sets []ruleset) ([]fs.DirEntry, []ruleset, error) {
 	entries, err := k.entries(name)
-	if k.ctx.Err() != nil {
-		return context.Cause(k.ctx)
-	}
-	if err != nil {
-		k.closed++
-	}
 	for _, e := range entries {
 		if e.Name() == ignoreName {
 			if rules := readIgnore(k.root, filepath.Join(name, ignoreName)); len(rules) > 0 {
@@ -57,18 +52,36 @@ func (k *walk) dir(name string, sets []ruleset) error {
 			}
 		}
 	}
+	seen := entries[:0]
+	for _, e := range entries {
+		if k.ctx.Err() != nil {
+			break
+		}
+		switch {
+		case e.Name() == ".git":
+		case ignored(sets, k.full(filepath.Join(name, e.Name())), e.IsDir()):
+			k.ignored++
+		default:
+			seen = append(seen, e)
+		}
+	}
+	return seen, sets, err
+}
+
+// dir walks one directory. Its rules hold below it only.
+func (k *walk) dir(name string, sets []ruleset) error {
+	entries, sets, err := k.visible(name, sets)
+	if k.ctx.Err() != nil {
+		return context.Cause(k.ctx)
+	}
+	if err != nil {
+		k.closed++
+	}
 	for _, e := range entries {
 		if err := k.ctx.Err(); err != nil {
 			return context.Cause(k.ctx)
 		}
 		below := filepath.Join(name, e.Name())
-		switch {
-		case e.Name() == ".git":
-			continue
-		case ignored(sets, k.full(below), e.IsDir()):
-			k.ignored++
-			continue
-		}
 		err := k.visit(below, e)
 		if err == nil && e.IsDir() {
 			err = k.dir(below, sets)

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -27,7 +26,7 @@ type Server struct {
 	URL string
 
 	cmd  *exec.Cmd
-	log  *logBuffer
+	log  string        // a file: what is kept in memory would count as the test's
 	done chan struct{} // closed when the process is gone
 }
 
@@ -81,8 +80,13 @@ func tempDir(t testing.TB) string {
 // path.
 func launch(t testing.TB, cmd *exec.Cmd, address, path string) *Server {
 	t.Helper()
-	s := &Server{URL: "http://" + address, cmd: cmd, log: &logBuffer{}, done: make(chan struct{})}
-	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	s := &Server{URL: "http://" + address, cmd: cmd, log: filepath.Join(tempDir(t), "log"), done: make(chan struct{})}
+	log, err := os.Create(s.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() // the server has its own
+	s.cmd.Stdout, s.cmd.Stderr = log, log
 	ownGroup(s.cmd)
 	if err := s.cmd.Start(); err != nil {
 		t.Fatalf("%v (from %s)", err, binaryEnv)
@@ -166,28 +170,17 @@ func (s *Server) stop() {
 
 // Log returns what the server and its runners have written so far. It holds how
 // many tokens were generated if the server runs with OLLAMA_DEBUG=1.
-func (s *Server) Log() string { return s.log.String() }
+func (s *Server) Log() string {
+	b, err := os.ReadFile(s.log)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
 
 func (s *Server) logTail(n int) string {
 	b := s.Log()
 	return b[max(0, len(b)-n):]
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // Computed is a model that writes itself: a *scriptmodel.Model or Embedder.

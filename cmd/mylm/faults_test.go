@@ -1,0 +1,230 @@
+//go:build unix
+
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+const listCall = `<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`
+
+// What can go wrong between mylm and a server ends a run with a name, a code
+// and a word of advice, or is got over; it never leaves half an answer on stdout,
+// and the session can be gone on with.
+func TestFaults(t *testing.T) {
+	short := []string{"--first-token-timeout", "300ms"}
+	long := strings.Repeat("four mebibytes of text. ", 4<<20/24)
+	atOnce, wait := manyAtOnce(t)
+	defer wait()
+	for name, test := range map[string]struct {
+		fault   fault // nil: nobody listens
+		times   int
+		args    []string
+		exit    string
+		stop    string // stop_reason, where it is not complete
+		code    string // of the error, where it is not the stop reason
+		says    []string
+		answer  string
+		retries int
+		calls   int
+		waits   int // lines that say what the server is doing
+	}{
+		"refused":                         {exit: "3", stop: "model_error", code: "unreachable", says: []string{"no Ollama server answers at", "ollama serve"}, retries: 2},
+		"reset before the reply":          {fault: resets(), times: ever, exit: "1", stop: "model_error", says: []string{"closed the connection without a reply"}, retries: 2},
+		"reset once before the reply":     {fault: resets(), times: 1, exit: "0", answer: "Done.", retries: 1},
+		"reset in the reply":              {fault: resets(says("Half an ans")), times: ever, exit: "1", stop: "model_error", says: []string{"broke off in mid-reply"}, retries: 2},
+		"reset once in the reply":         {fault: resets(says("Half an ans")), times: 1, exit: "0", answer: "Done.", retries: 1},
+		"reset behind the reply":          {fault: resets(says("All of it."), lastPiece), times: 1, exit: "0", answer: "All of it."},
+		"429 with Retry-After":            {fault: refuses(429, `{"error":"slow down"}`, "Retry-After", "1"), times: 1, exit: "0", answer: "Done.", retries: 1},
+		"429 for too long":                {fault: refuses(429, `{"error":"slow down"}`, "Retry-After", "3600"), times: ever, exit: "1", stop: "model_error", says: []string{"slow down", "Wait a moment"}},
+		"429 for ever":                    {fault: refuses(429, `{"error":"slow down"}`), times: ever, exit: "1", stop: "model_error", says: []string{"slow down"}, retries: 2},
+		"500 that may pass":               {fault: refuses(500, `{"error":"model runner has unexpectedly stopped, this may be due to resource limitations"}`), times: 1, exit: "0", answer: "Done.", retries: 1},
+		"500 for ever":                    {fault: refuses(500, "oops"), times: ever, exit: "1", stop: "model_error", says: []string{"answers 500"}, retries: 2},
+		"503 once":                        {fault: refuses(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), times: 1, exit: "0", answer: "Done.", retries: 1},
+		"503 for ever":                    {fault: refuses(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), times: ever, exit: "1", stop: "model_error", says: []string{"server busy", "queue is full"}, retries: 2},
+		"garbage":                         {fault: sends("\x00\xff\x17 no JSON\n"), times: ever, exit: "3", stop: "model_error", code: "unreachable", says: []string{"is not Ollama"}},
+		"garbage in the reply":            {fault: sends(says("Half an ans"), "{\x00\xff\x17\n", says("wer."), lastPiece), times: ever, exit: "1", stop: "model_error", says: []string{"broke off in mid-line"}, retries: 2},
+		"half a line":                     {fault: sends(says("Half an ans"), says("wer.")[:30]), times: ever, exit: "1", stop: "model_error", says: []string{"broke off in mid-line"}, retries: 2},
+		"half a line, once":               {fault: sends(says("Half an ans"), says("wer.")[:30]), times: 1, exit: "0", answer: "Done.", retries: 1},
+		"a line of 4 MB":                  {fault: sends(says(long), lastPiece), times: 1, exit: "0", answer: strings.TrimSpace(long)},
+		"a line of 9 MB":                  {fault: sends(says(long+long+long[:len(long)/4]), lastPiece), times: ever, exit: "1", stop: "model_error", says: []string{"a line of more than 8 MB"}},
+		"an error in the stream":          {fault: sends(says("Half an ans"), `{"error":"an illegal memory access was encountered"}`+"\n"), times: ever, exit: "1", stop: "model_error", says: []string{"an illegal memory access"}, retries: 2},
+		"no end of the stream":            {fault: sends(says("Half an answer.")), times: ever, exit: "1", stop: "model_error", says: []string{"the reply ended without its last line"}, retries: 2},
+		"no end of the stream, once":      {fault: sends(says("Half an answer.")), times: 1, exit: "0", answer: "Done.", retries: 1},
+		"no byte":                         {fault: stays(), times: ever, args: short, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 300ms", "--first-token-timeout"}},
+		"no byte, but a reason":           {fault: stays(), times: ever, args: []string{"--first-token-timeout", "900ms"}, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 900ms"}, waits: 1},
+		"no byte more":                    {fault: stays(says("Half an ans")), times: ever, args: []string{"--timeout", "300ms"}, exit: "124", stop: "timeout", says: []string{"fell silent for 300ms", "--timeout"}},
+		"deaf, and silent":                {fault: ignores(), times: ever, args: short, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 300ms"}},
+		"deaf, and the run is over":       {fault: ignores(says("Half an ans")), times: ever, args: []string{"--max-time", "400ms"}, exit: "124", stop: "timeout", says: []string{"the run took longer than 400ms"}},
+		"deaf, behind a call":             {fault: ignores(says(listCall), says("<observation>made up</observation>")), times: 1, exit: "0", answer: "Done.", calls: 1},
+		"a model that never stops":        {fault: endless(says("and so on ")), times: ever, args: []string{"--step-timeout", "500ms"}, exit: "124", stop: "timeout", says: []string{"the reply took longer than 500ms", "--step-timeout"}},
+		"a model that thinks for ever":    {fault: endless(piece("thinking", "hm ")), times: ever, args: []string{"--step-timeout", "500ms"}, exit: "124", stop: "timeout", says: []string{"the reply took longer than 500ms"}},
+		"empty replies":                   {fault: sends(lastPiece), times: ever, exit: "6", stop: "malformed", says: []string{"3 replies in a row could not be read"}},
+		"one empty reply":                 {fault: sends(lastPiece), times: 1, exit: "0", answer: "Done."},
+		"replies of only thought":         {fault: sends(piece("thinking", "What could it be?"), lastPiece), times: ever, exit: "6", stop: "malformed", says: []string{"3 replies in a row could not be read", "--think off"}},
+		"replies of only thought in tags": {fault: sends(says("<think>What could it be?</think>"), lastPiece), times: ever, exit: "6", stop: "malformed", says: []string{"--think off"}},
+		"a proxy that buffers":            {fault: buffered(says("All "), says("of it."), lastPiece), times: 1, exit: "0", answer: "All of it."},
+		"a proxy that buffers a call":     {fault: buffered(says(listCall), says("<observation>made up</observation>"), says(listCall), lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
+		"a proxy that gives up":           {fault: refuses(504, "<html>gateway time-out</html>", "Content-Type", "text/html"), times: ever, exit: "1", stop: "model_error", says: []string{"A proxy before Ollama"}, retries: 2},
+	} {
+		atOnce(name, func(t *testing.T) {
+			h := &home{t: t, dir: t.TempDir()}
+			begin := func() { h.host = newFaulty(t, test.times, test.fault).URL }
+			if test.fault == nil {
+				begin = func() { h.host = deserted(t) }
+			}
+			args := append([]string{"ask", "q"}, test.args...)
+
+			begin()
+			out, errs, code := h.run(args...)
+			want := ""
+			if test.answer != "" {
+				want = test.answer + "\n"
+			}
+			if code != test.exit || out != want {
+				t.Errorf("exit %s, want %s; stdout %.200q; stderr %s", code, test.exit, out, errs)
+			}
+			for _, text := range test.says {
+				if !strings.Contains(errs, text) {
+					t.Errorf("%q is missing on stderr: %s", text, errs)
+				}
+			}
+
+			begin()
+			out, errs, code = h.run(append(args, "-o", "ndjson")...)
+			if code != test.exit {
+				t.Errorf("ndjson: exit %s, want %s: %s", code, test.exit, errs)
+			}
+			checkEnd(t, published(t, out), cmp.Or(test.stop, "complete"), cmp.Or(test.code, test.stop), test.answer, map[string]int{"retry": test.retries, "tool_output": test.calls, "waiting": test.waits})
+
+			h.host = newPlaced(t, "Well.").URL
+			question := []string{"resume", "last"}
+			if test.exit == "0" {
+				question = append(question, "and now?")
+			}
+			if out, errs, code := h.run(question...); code != "0" || out != "Well.\n" {
+				t.Errorf("resume: exit %s, %.200q, %s", code, out, errs)
+			}
+			h.replays()
+		})
+	}
+}
+
+// A model that never stops does not fill the memory, even with time without end.
+func TestEndlessReply(t *testing.T) {
+	h := &home{t: t, dir: t.TempDir(), host: newFaulty(t, ever, endless(says(strings.Repeat("and so on ", 100_000)))).URL}
+	cmd := h.command("ask", "--quiet", "q")
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if code := exitCode(err); code != "1" || out.Len() > 0 {
+		t.Errorf("exit %s, stdout %.200q", code, out.String())
+	}
+	for _, text := range []string{"the reply does not end: stopped after 32 MiB", "--max-tokens"} {
+		if !strings.Contains(errs.String(), text) {
+			t.Errorf("%q is missing on stderr: %s", text, errs.String())
+		}
+	}
+	h.host = newPlaced(t, "Well.").URL
+	if out, errs, code := h.run("resume"); code != "0" || out != "Well.\n" {
+		t.Errorf("resume: exit %s, %.200q, %s", code, out, errs)
+	}
+	h.replays()
+}
+
+// replays checks that every session goes through today's engine as it did.
+func (h *home) replays() {
+	h.t.Helper()
+	for _, fault := range different(filepath.Join(h.dir, "data"), func(file string) *exec.Cmd { return h.command("replay", file) }) {
+		h.t.Error(fault)
+	}
+}
+
+// An interrupt waits for no server that does not let go.
+func TestInterruptedDeafServer(t *testing.T) {
+	server := newFaulty(t, ever, ignores(says("Half an ans")))
+	h := &home{t: t, dir: t.TempDir(), host: server.URL}
+	cmd := h.command("ask", "q")
+	var out strings.Builder
+	cmd.Stdout = &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return server.asked.Load() == 1 })
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if code := exitWithin(t, cmd); code != "130" || out.Len() > 0 {
+		t.Errorf("exit %s, stdout %q", code, out.String())
+	}
+	h.host = newPlaced(t, "Well.").URL
+	if out, errs, code := h.run("resume"); code != "0" || out != "Well.\n" {
+		t.Errorf("resume: exit %s, %q, %s", code, out, errs)
+	}
+	h.replays()
+}
+
+// checkEnd checks what the lines of a run say of its end.
+func checkEnd(t *testing.T, lines []line, stop, code, answer string, counts map[string]int) {
+	t.Helper()
+	seen := map[string]int{}
+	for _, l := range lines {
+		seen[l.Type]++
+		if l.Type == "agent_end" {
+			if l.Result.StopReason != stop {
+				t.Errorf("it stopped as %s, want %s", l.Result.StopReason, stop)
+			}
+			if answer != "" && l.Result.Response != answer {
+				t.Errorf("the response is %.200q", l.Result.Response)
+			}
+		}
+	}
+	counts["agent_end"] = 1
+	for kind, want := range counts {
+		if seen[kind] != want {
+			t.Errorf("%d of %s, want %d", seen[kind], kind, want)
+		}
+	}
+	last := lines[len(lines)-1]
+	var failure struct{ Code, Message string }
+	if last.Type == "failure" {
+		_ = json.Unmarshal(last.Error, &failure) // the schema has seen it
+	}
+	if failure.Code != code {
+		t.Errorf("the last line has the error %q, want %q", failure, code)
+	}
+}
+
+// deserted is an address where nobody listens any more.
+func deserted(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return "http://" + l.Addr().String()
+}
+
+// manyAtOnce runs subtests that wait more than they work: as many at once as a
+// machine with two cores hardly notices. t.Parallel would run two.
+func manyAtOnce(t *testing.T) (run func(name string, test func(*testing.T)), wait func()) {
+	var wg sync.WaitGroup
+	places := make(chan struct{}, 8)
+	run = func(name string, test func(*testing.T)) {
+		wg.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			t.Run(name, test)
+		})
+	}
+	return run, wg.Wait
+}

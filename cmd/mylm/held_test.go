@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// eventSchema is the published schema of a line of -o ndjson.
+func eventSchema(t *testing.T) (schema *jsonschema.Schema, types []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("events.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	if schema, err = c.Compile("events.json"); err != nil {
+		t.Fatal(err)
+	}
+	for name := range doc.(map[string]any)["$defs"].(map[string]any) {
+		for _, prefix := range []string{"event_", "line_"} {
+			if kind, ok := strings.CutPrefix(name, prefix); ok {
+				types = append(types, kind)
+			}
+		}
+	}
+	return schema, types
+}
+
+// line is what tests read of a line of -o ndjson.
+type line struct {
+	Type   string
+	Wait   int64 `json:"wait_ns"`
+	Result struct {
+		Status     string
+		StopReason string `json:"stop_reason"`
+		Response   string
+	}
+	Error json.RawMessage
+}
+
+// unpublished says which lines are not as the schema has them.
+func unpublished(schema *jsonschema.Schema, out string) (faults []string) {
+	for text := range strings.Lines(out) {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err == nil {
+			err = schema.Validate(v)
+		}
+		if err != nil {
+			faults = append(faults, text+err.Error())
+		}
+	}
+	return faults
+}
+
+// published are the lines of -o ndjson, each of which has to be as the schema
+// has it.
+func published(t *testing.T, out string) (all []line) {
+	t.Helper()
+	schema, _ := eventSchema(t)
+	for _, fault := range unpublished(schema, out) {
+		t.Error(fault)
+	}
+	for text := range strings.Lines(out) {
+		var l line
+		_ = json.Unmarshal([]byte(text), &l) // the schema has seen it
+		all = append(all, l)
+	}
+	if len(all) == 0 {
+		t.Fatal("no line at all")
+	}
+	return all
+}
+
+// different replays every session below a data directory and tells the
+// differences. What a test has damaged on purpose has none to tell.
+func different(data string, replay func(file string) *exec.Cmd) (faults []string) {
+	files, _ := filepath.Glob(filepath.Join(data, "mylm", "sessions", "*.jsonl")) // the pattern is a good one
+	for _, file := range files {
+		if out, err := replay(file).CombinedOutput(); exitCode(err) != "0" && !strings.Contains(string(out), "is damaged") {
+			faults = append(faults, filepath.Base(file)+": "+string(out))
+		}
+	}
+	return faults
+}
+
+// publishedScript is the command "published" of scripts: the lines on the last
+// stdout are as the schema has them.
+func publishedScript(schema *jsonschema.Schema) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) > 0 {
+			ts.Fatalf("usage: published")
+		}
+		out := ts.ReadFile("stdout")
+		if faults := unpublished(schema, out); out == "" || len(faults) > 0 {
+			ts.Fatalf("not as published: %s", strings.Join(faults, "\n"))
+		}
+	}
+}
+
+// replayAfter replays the sessions of a script when it is over, whatever it has
+// made of its variables by then.
+func replayAfter(env *testscript.Env) {
+	env.Defer(func() {
+		faults := different(filepath.Join(env.WorkDir, "home", "data"), func(file string) *exec.Cmd {
+			cmd := exec.Command("mylm", "replay", file)
+			cmd.Dir = env.WorkDir
+			cmd.Env = append(os.Environ(), "HOME="+env.WorkDir+"/home", "XDG_CONFIG_HOME="+env.WorkDir+"/home/config", "XDG_DATA_HOME="+env.WorkDir+"/home/data")
+			return cmd
+		})
+		for _, fault := range faults {
+			env.T().Log(fault)
+		}
+		if len(faults) > 0 {
+			env.T().FailNow()
+		}
+	})
+}
