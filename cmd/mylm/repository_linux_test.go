@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,6 +27,9 @@ func (c *cage) at(dir, line string, flags ...string) (string, string) {
 // project makes a repository with a file below sub, and one commit.
 func (c *cage) project(dir string) {
 	c.t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		c.t.Skip("no git on this machine")
+	}
 	if out, code := c.run("sh", "-c", "mkdir -p '"+dir+"/sub' && echo one >'"+dir+"/sub/file'"); code != "0" {
 		c.t.Fatal(out)
 	}
