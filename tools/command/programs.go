@@ -124,6 +124,8 @@ var programs = map[string]program{
 	"arch":     {args: nothing},
 	"which":    {args: text, flags: "a"},
 	"type":     {args: text},
+	"command":  {args: text, flags: "vV", check: asked},
+	"df":       {flags: "hkTiPal"},
 
 	"jq":   {flags: "rcnesSMCaj", long: []string{"raw-output", "compact-output", "null-input", "slurp", "sort-keys", "tab", "exit-status"}, args: pattern, check: filter},
 	"sed":  {flags: "nE", args: pattern, check: selection},
@@ -135,6 +137,8 @@ var programs = map[string]program{
 func known(name string, args []word, at Place) objection {
 	p, ok := programs[name]
 	switch {
+	case at.version(name, args):
+		return objection{}
 	case !ok:
 		return objection{why: fmt.Sprintf("%s is not among the programs that only read", quotedName(name))}
 	case name == "find":

@@ -159,6 +159,25 @@ git blame a.txt
 git grep -n foo
 git --version
 git status && ls
+cd src && ls
+cd src && cat x.go | head -3
+cd src && grep -n x x.go && ls; pwd
+cd ./src && ls *.go
+cd "src" && git status
+git --no-pager log
+git -C src status
+git -C . log --oneline -5
+git -C src --no-pager diff
+git remote get-url origin
+git stash list
+command -v go
+command -v go git
+df -h
+df -h .
+sed -n "1,5p;10p" a.txt
+sed -n '1p;$p' a.txt
+python3 --version
+git status -uall
 `
 
 const leaves = `
@@ -222,6 +241,11 @@ ls && cat /etc/passwd
 file /etc/shadow
 sha256sum ../outside/secret
 realpath ../x
+cd src && cat ../../outside/secret
+cd src && ls /etc
+git -C src diff ../../x
+git -C .. status
+git -C linkdir status
 `
 
 const asks = `
@@ -292,7 +316,48 @@ man ls
 ps aux
 kill 1
 cd src
-cd src && ls
+cd .. && ls
+cd src/.. && ls
+cd / && ls
+cd ~ && ls
+cd - && ls
+cd linkdir && ls
+cd nowhere && ls
+cd a.txt && ls
+cd src || ls
+cd src; ls
+cd src | ls
+! cd src && ls
+cd src > x && ls
+cd src && rm x.go
+cd src && cd .. && ls
+cd src && ls & pwd
+cd -P src && ls
+cd "$X" && ls
+cd s* && ls
+cd && ls
+X=1 cd src && ls
+ls && cd src && ls
+git -C src push
+git -C src log *
+git -C src
+git -C
+git --no-pager push
+git remote get-url
+git remote set-url origin x
+git stash list -p
+git stash drop
+git stash
+command go
+command -p ls
+command -pv ls
+npm --version
+yarn --version
+cargo --version
+rustc --version
+python3 --version x
+sed -n '1p;w x' a.txt
+sed -n '1p;1e id' a.txt
 export X=1
 set -x
 alias ls=rm
@@ -427,7 +492,6 @@ git add .
 git config --get user.name
 git config --list
 git -c core.pager=./x log
-git -C src status
 git --git-dir=x status
 git --exec-path=. status
 git -p log
