@@ -178,6 +178,16 @@ sed -n "1,5p;10p" a.txt
 sed -n '1p;$p' a.txt
 python3 --version
 git status -uall
+date -Iseconds
+awk '{print}' a.txt
+awk '{print $1}' a.txt
+awk -F: '{print $1 "\t" $NF}' a.txt
+awk -F , '{ printf "%s %d\n", $1, $2 }' a.txt
+awk 'NR>1 {print $2}' a.txt
+awk 'NR==1 || NR==5' a.txt
+awk '/foo/ {print $1}' a.txt
+awk '{s += $1} END {print s}' a.txt
+ls -la src | awk '{print $5, $9}'
 `
 
 const leaves = `
@@ -245,6 +255,7 @@ cd src && cat ../../outside/secret
 cd src && ls /etc
 git -C src diff ../../x
 git -C .. status
+awk '{print}' /etc/passwd
 git -C linkdir status
 `
 
@@ -268,7 +279,27 @@ python3 x.py
 node x.js
 perl -e 'print 1'
 ruby x.rb
-awk '{print}' a.txt
+awk '{print > "x"}' a.txt
+awk '{print >> "x"}' a.txt
+awk '{print | "sh"}' a.txt
+awk '{print |& "sh"}' a.txt
+awk '"id" | getline' a.txt
+awk '{getline < "x"; print}' a.txt
+awk '/"/ {system("x")} #"' a.txt
+awk '{print 1/system(x)/2}' x=id a.txt
+awk '/a/ {print 1} /b/ {system("x")}' a.txt
+awk '{print ENVIRON["X"]}' a.txt
+awk 'BEGIN{ARGV[1]="/etc/passwd"} {print}' a.txt
+awk '@load "x"; {print}' a.txt
+awk 'BEGIN{while(1);}'
+awk '} {system(1) {' a.txt
+awk '{print "\\" ; system(x) ; "y"}' a.txt
+awk -f a.txt
+awk -v x=1 '{print x}' a.txt
+awk '{print}' -f a.txt
+awk -i inplace '{print}' a.txt
+awk {print} a.txt
+awk
 awk 'BEGIN{system("id")}'
 make
 go test ./...
