@@ -584,7 +584,7 @@ func TestOfferedPrefix(t *testing.T) {
 		"npx x":                      "",
 		"curl http://x":              "",
 		"./x":                        "",
-		"awk 1 x":                    "",
+		"awk -f x y":                 "",
 		"sed -i s/a/b/ x":            "",
 		"tee x":                      "",
 		"npm run":                    "",
