@@ -122,6 +122,19 @@ func TestPath(t *testing.T) {
 	check(t, at, "ls", "asks")
 }
 
+// TestChangedDirectory: what follows cd is judged where it leads to.
+func TestChangedDirectory(t *testing.T) {
+	at := workspace(t)
+	must(t, os.Symlink("../../outside/secret", filepath.Join(at.Root, "src", "a.txt")))
+	check(t, at, "cat a.txt", "reads")
+	check(t, at, "cd src && cat a.txt", "leaves")
+	check(t, at, "cd src && cat < a.txt", "leaves")
+	check(t, at, "cd src && cat *.txt", "leaves")
+	check(t, at, "cd src && cat x.go; cat a.txt", "leaves")
+	at.Env = append(at.Env, "CDPATH=..")
+	check(t, at, "cd src && ls", "asks")
+}
+
 func TestPatternsThatBecomeFlags(t *testing.T) {
 	at := workspace(t)
 	check(t, at, "sort *.txt", "reads")
@@ -166,6 +179,8 @@ func TestGit(t *testing.T) {
 	}{
 		"cloned":              {func(testing.TB, command.Place) {}, "reads"},
 		"no configuration":    {config(""), "reads"},
+		"editors' notes":      {config(cloned + "\tvscode-merge-base = origin/main\n[lfs]\n\trepositoryformatversion = 0\n"), "reads"},
+		"another part of lfs": {config("[lfs]\n\tcustomtransfer = ./evil\n"), "asks"},
 		"comments":            {config("# x\n; y\n\n[core]\n\tbare = false\n"), "reads"},
 		"monitor":             {config(cloned + "[core]\n\tfsmonitor = ./evil\n"), "asks"},
 		"monitor in capitals": {config(cloned + "[CORE]\nFSMONITOR=./evil\n"), "asks"},

@@ -110,12 +110,18 @@ func understand(line string, at Place) (calls []Call, why string) {
 		return nil, posix.why
 	case bash.why != "":
 		return nil, bash.why
-	case !slices.EqualFunc(posix.calls, bash.calls, same):
+	case !slices.EqualFunc(posix.calls, bash.calls, same) || !same(posix.dir, bash.dir):
 		return nil, "sh and bash read it in different ways"
 	case len(posix.calls) == 0:
 		return nil, "it is empty"
 	case len(posix.calls) > maxCalls:
 		return nil, fmt.Sprintf("it holds more than %d commands", maxCalls)
+	}
+	if posix.dir != nil {
+		var o objection
+		if at, o = at.enter(posix.dir); o.why != "" {
+			return nil, o.why
+		}
 	}
 	for _, words := range posix.calls {
 		calls = append(calls, judge(words, at))
@@ -124,6 +130,21 @@ func understand(line string, at Place) (calls []Call, why string) {
 		calls[0].object(at.input(file)) // whichever reads it: one is enough to ask
 	}
 	return calls, ""
+}
+
+// enter is the place that a cd in front of everything leads to. The shell goes by names where
+// files go by links, so that .. is not followed.
+func (at Place) enter(cd []word) (Place, objection) {
+	if _, set := at.variable("CDPATH"); set {
+		return at, objection{why: "CDPATH is set, so that cd may lead elsewhere"}
+	}
+	if o := at.program(cd[0]); o.why != "" {
+		return at, o
+	}
+	if slices.Contains(strings.Split(cd[1].text, "/"), "..") {
+		return at, leaves("cd " + cd[1].text)
+	}
+	return at.in(cd[1])
 }
 
 func same(a, b []word) bool { return slices.Equal(a, b) }

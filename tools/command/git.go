@@ -41,10 +41,19 @@ func git(args []word, at Place) objection {
 	if len(args) == 1 && args[0].text == "--version" {
 		return objection{}
 	}
+	args, at, o := at.gitPlace(args)
+	if o.why != "" {
+		return o
+	}
 	if len(args) == 0 {
 		return objection{why: "git without a subcommand"}
 	}
 	name := args[0].text
+	switch two := strings.Join(texts(args[1:min(2, len(args))]), ""); {
+	case name == "remote" && two == "get-url" && len(args) == 3 && !strings.HasPrefix(args[2].text, "-") && !args[2].glob,
+		name == "stash" && two == "list" && len(args) == 2:
+		return at.repository()
+	}
 	p, ok := gitCommands[name]
 	if !ok {
 		if strings.HasPrefix(name, "-") {
@@ -76,6 +85,59 @@ func git(args []word, at Place) objection {
 		}
 	}
 	return at.repository()
+}
+
+// gitPlace takes what stands in front of the subcommand: where git goes to first.
+func (at Place) gitPlace(args []word) ([]word, Place, objection) {
+	for len(args) > 0 {
+		switch {
+		case args[0].text == "--no-pager":
+			args = args[1:]
+		case args[0].text == "-C" && len(args) > 1:
+			moved, o := at.in(args[1])
+			if o.why != "" {
+				return nil, at, o
+			}
+			at, args = moved, args[2:]
+			for _, w := range args {
+				if w.glob {
+					return nil, at, objection{why: "git -C with a pattern, which stands for files of another directory"}
+				}
+			}
+		default:
+			return args, at, objection{}
+		}
+	}
+	return args, at, objection{}
+}
+
+// in is the place in a directory of the workspace.
+func (at Place) in(dir word) (Place, objection) {
+	if dir.text == "" || dir.text == "-" || dir.glob || dir.tilde {
+		return at, objection{why: "it is not known which directory " + quotedName(dir.text) + " is"}
+	}
+	if o := at.path(dir.text); o.why != "" {
+		return at, o
+	}
+	path := dir.text
+	if !filepath.IsAbs(path) {
+		path = at.Dir + string(filepath.Separator) + path
+	}
+	// The point at the end is there only for those who may enter.
+	info, err := os.Stat(path + string(filepath.Separator) + ".")
+	real, linked := filepath.EvalSymlinks(path)
+	if err != nil || linked != nil || !info.IsDir() {
+		return at, objection{why: dir.text + " is no directory that can be entered"}
+	}
+	at.Dir = real
+	return at, objection{}
+}
+
+func texts(words []word) (out []string) {
+	for _, w := range words {
+		out = append(out, w.text)
+	}
+	return out
 }
 
 // gitVariables move git to another repository or another configuration.
@@ -166,7 +228,7 @@ func small(path string, most int64) ([]byte, error) {
 var (
 	configBlank   = regexp.MustCompile(`^[ \t]*([#;].*)?$`)
 	configSection = regexp.MustCompile(`^[ \t]*\[([A-Za-z]+)( "[^"\\\]]*")?\][ \t]*$`)
-	configSetting = regexp.MustCompile(`^[ \t]*([A-Za-z]+)[ \t]*=[ \t]*[^"\\\x00-\x08\x0a-\x1f]*$`)
+	configSetting = regexp.MustCompile(`^[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*=[ \t]*[^"\\\x00-\x08\x0a-\x1f]*$`)
 )
 
 // plainSettings are those that git clone, init, commit and branch write. None
@@ -174,7 +236,8 @@ var (
 var plainSettings = map[string][]string{
 	"core":   {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks", "autocrlf", "eol"},
 	"remote": {"url", "fetch", "pushurl", "tagopt", "prune"},
-	"branch": {"remote", "merge", "rebase", "description"},
+	"branch": {"*"}, // they say where a branch comes from, and to editors what they noted
+	"lfs":    {"repositoryformatversion"},
 	"user":   {"name", "email"},
 	"init":   {"defaultbranch"},
 	"pull":   {"rebase", "ff"},
@@ -199,7 +262,7 @@ func strange(text string) string {
 		name := strings.ToLower(m[1])
 		known := false
 		for _, k := range plainSettings[section] {
-			known = known || k == name
+			known = known || k == name || k == "*"
 		}
 		if !known {
 			return section + "." + name

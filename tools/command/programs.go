@@ -116,7 +116,7 @@ var programs = map[string]program{
 	"realpath": {flags: "e"},
 	"readlink": {flags: "efn"},
 	"seq":      {args: text, valued: "sf", flags: "w", number: true},
-	"date":     {args: text, flags: "uR", long: []string{"utc", "iso-8601?", "rfc-3339="}, check: clock},
+	"date":     {args: text, flags: "uR", counts: "I", long: []string{"utc", "iso-8601?", "rfc-3339="}, check: clock},
 	"uname":    {args: nothing, flags: "asnrvmpoi"},
 	"whoami":   {args: nothing},
 	"id":       {args: nothing, flags: "ugnG"},
@@ -124,8 +124,11 @@ var programs = map[string]program{
 	"arch":     {args: nothing},
 	"which":    {args: text, flags: "a"},
 	"type":     {args: text},
+	"command":  {args: text, flags: "vV", check: asked},
+	"df":       {flags: "hkTiPal"},
 
 	"jq":   {flags: "rcnesSMCaj", long: []string{"raw-output", "compact-output", "null-input", "slurp", "sort-keys", "tab", "exit-status"}, args: pattern, check: filter},
+	"awk":  {valued: "F", args: pattern, shares: first, check: prints},
 	"sed":  {flags: "nE", args: pattern, check: selection},
 	"go":   {args: text, check: goVersion},
 	"find": {}, "git": {}, // these have functions of their own
@@ -135,6 +138,8 @@ var programs = map[string]program{
 func known(name string, args []word, at Place) objection {
 	p, ok := programs[name]
 	switch {
+	case at.version(name, args):
+		return objection{}
 	case !ok:
 		return objection{why: fmt.Sprintf("%s is not among the programs that only read", quotedName(name))}
 	case name == "find":
@@ -244,8 +249,8 @@ func (p program) flag(c *parsed, t string) (takes bool, o objection) {
 }
 
 // counted is what may follow a flag that has its value right behind it, or none:
-// -U5, -M90%, -uno.
-var counted = regexp.MustCompile(`^([0-9+]*%?|no|normal|all)$`)
+// -U5, -M90%, -uno, -Iseconds.
+var counted = regexp.MustCompile(`^([0-9+]*%?|no|normal|all|date|hours|minutes|seconds|ns)$`)
 
 // letters reads a word of short flags.
 func (p program) letters(c *parsed, t string) (takes bool, o objection) {

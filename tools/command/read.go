@@ -2,12 +2,14 @@ package command
 
 import (
 	"fmt"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // reading is a line in one of the shells' readings, as far as it is plain.
 type reading struct {
+	dir    []word // of a cd that stands in front of everything
 	calls  [][]word
 	inputs []word // files that < reads
 	why    string // what is not plain
@@ -39,13 +41,38 @@ func (r *reading) stmt(s *syntax.Stmt) {
 		if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt && c.Op != syntax.Pipe {
 			r.refuse("%s is not known here", c.Op)
 		}
-		r.stmt(c.X)
+		if dir := enters(c); dir != nil && r.dir == nil && len(r.calls) == 0 {
+			r.dir = dir
+		} else {
+			r.stmt(c.X)
+		}
 		r.stmt(c.Y)
 	case nil:
 		r.refuse("a redirect without a command")
 	default:
 		r.refuse("it holds more than simple commands (%s)", construct(c))
 	}
+}
+
+// enters is the cd DIRECTORY that stands in front of &&, nil if there is
+// something else.
+func enters(c *syntax.BinaryCmd) []word {
+	call, ok := c.X.Cmd.(*syntax.CallExpr)
+	if !ok || c.Op != syntax.AndStmt || c.X.Negated || c.X.Background || len(c.X.Redirs) > 0 || len(call.Assigns) > 0 || len(call.Args) != 2 {
+		return nil
+	}
+	var words []word
+	for _, arg := range call.Args {
+		w, why := literal(arg)
+		if why != "" {
+			return nil
+		}
+		words = append(words, w)
+	}
+	if words[0].text != "cd" || !words[0].bare || strings.HasPrefix(words[1].text, "-") {
+		return nil
+	}
+	return words
 }
 
 // construct names what a shell program is made of beside simple commands.

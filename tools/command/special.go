@@ -97,13 +97,52 @@ func filter(c *parsed, _ Place) objection {
 }
 
 // ranges is the one kind of sed program that is known: print some lines.
-var ranges = regexp.MustCompile(`^[0-9]+(,([0-9]+|\$))?[pd]$|^\$p$`)
+var ranges = regexp.MustCompile(`^(` + oneRange + `)(;(` + oneRange + `))*$`)
+
+const oneRange = `[0-9]+(,([0-9]+|\$))?[pdq]|\$p`
 
 func selection(c *parsed, _ Place) objection {
 	if len(c.operands) == 0 || !ranges.MatchString(c.operands[0].text) {
 		return objection{why: "sed is only known to read when it prints a range of lines"}
 	}
 	return objection{}
+}
+
+// asked lets command say where programs are. Without -v it starts them.
+func asked(c *parsed, _ Place) objection {
+	if !c.has("-v") && !c.has("-V") {
+		return objection{why: "command starts another program"}
+	}
+	return objection{}
+}
+
+// versions are programs that print their version and look at no file of the
+// project for it. rustc, cargo, npm, yarn and pnpm are none of them: a file of the project says which version runs.
+var versions = strings.Fields("python python3 node ruby perl php lua gcc g++ cc c++ clang clang++ make gmake cmake ninja bash sqlite3 psql docker git jq rg java javac")
+
+// systemDirs are where programs are that nobody puts together for a project. Those in a home directory may be the
+// shims of a version manager.
+var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin", "/usr/sbin", "/sbin"}
+
+// version reports whether a call only has a program say its version, and
+// whether that is known to read nothing else.
+func (at Place) version(name string, args []word) bool {
+	if len(args) != 1 || args[0].text != "--version" || !slices.Contains(versions, name) {
+		return false
+	}
+	path, _ := at.variable("PATH")
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if _, err := os.Lstat(file); err != nil {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(file)
+		inSystem := slices.ContainsFunc([]string{"/usr/", "/bin/", "/opt/homebrew/", "/etc/alternatives/"}, func(dir string) bool { return strings.HasPrefix(real, dir) })
+		base := filepath.Base(real)
+		return err == nil && slices.Contains(systemDirs, dir) && inSystem && !at.within(real) &&
+			(strings.Contains(base, strings.TrimRight(name, "3+")) || name == "cc" || name == "c++")
+	}
+	return true // there is none
 }
 
 // goVersion lets go version print. In a module it may fetch and run another Go,

@@ -159,6 +159,35 @@ git blame a.txt
 git grep -n foo
 git --version
 git status && ls
+cd src && ls
+cd src && cat x.go | head -3
+cd src && grep -n x x.go && ls; pwd
+cd ./src && ls *.go
+cd "src" && git status
+git --no-pager log
+git -C src status
+git -C . log --oneline -5
+git -C src --no-pager diff
+git remote get-url origin
+git stash list
+command -v go
+command -v go git
+df -h
+df -h .
+sed -n "1,5p;10p" a.txt
+sed -n '1p;$p' a.txt
+python3 --version
+git status -uall
+date -Iseconds
+awk '{print}' a.txt
+awk '{print $1}' a.txt
+awk -F: '{print $1 "\t" $NF}' a.txt
+awk -F , '{ printf "%s %d\n", $1, $2 }' a.txt
+awk 'NR>1 {print $2}' a.txt
+awk 'NR==1 || NR==5' a.txt
+awk '/foo/ {print $1}' a.txt
+awk '{s += $1} END {print s}' a.txt
+ls -la src | awk '{print $5, $9}'
 `
 
 const leaves = `
@@ -222,6 +251,12 @@ ls && cat /etc/passwd
 file /etc/shadow
 sha256sum ../outside/secret
 realpath ../x
+cd src && cat ../../outside/secret
+cd src && ls /etc
+git -C src diff ../../x
+git -C .. status
+awk '{print}' /etc/passwd
+git -C linkdir status
 `
 
 const asks = `
@@ -244,7 +279,27 @@ python3 x.py
 node x.js
 perl -e 'print 1'
 ruby x.rb
-awk '{print}' a.txt
+awk '{print > "x"}' a.txt
+awk '{print >> "x"}' a.txt
+awk '{print | "sh"}' a.txt
+awk '{print |& "sh"}' a.txt
+awk '"id" | getline' a.txt
+awk '{getline < "x"; print}' a.txt
+awk '/"/ {system("x")} #"' a.txt
+awk '{print 1/system(x)/2}' x=id a.txt
+awk '/a/ {print 1} /b/ {system("x")}' a.txt
+awk '{print ENVIRON["X"]}' a.txt
+awk 'BEGIN{ARGV[1]="/etc/passwd"} {print}' a.txt
+awk '@load "x"; {print}' a.txt
+awk 'BEGIN{while(1);}'
+awk '} {system(1) {' a.txt
+awk '{print "\\" ; system(x) ; "y"}' a.txt
+awk -f a.txt
+awk -v x=1 '{print x}' a.txt
+awk '{print}' -f a.txt
+awk -i inplace '{print}' a.txt
+awk {print} a.txt
+awk
 awk 'BEGIN{system("id")}'
 make
 go test ./...
@@ -292,7 +347,48 @@ man ls
 ps aux
 kill 1
 cd src
-cd src && ls
+cd .. && ls
+cd src/.. && ls
+cd / && ls
+cd ~ && ls
+cd - && ls
+cd linkdir && ls
+cd nowhere && ls
+cd a.txt && ls
+cd src || ls
+cd src; ls
+cd src | ls
+! cd src && ls
+cd src > x && ls
+cd src && rm x.go
+cd src && cd .. && ls
+cd src && ls & pwd
+cd -P src && ls
+cd "$X" && ls
+cd s* && ls
+cd && ls
+X=1 cd src && ls
+ls && cd src && ls
+git -C src push
+git -C src log *
+git -C src
+git -C
+git --no-pager push
+git remote get-url
+git remote set-url origin x
+git stash list -p
+git stash drop
+git stash
+command go
+command -p ls
+command -pv ls
+npm --version
+yarn --version
+cargo --version
+rustc --version
+python3 --version x
+sed -n '1p;w x' a.txt
+sed -n '1p;1e id' a.txt
 export X=1
 set -x
 alias ls=rm
@@ -427,7 +523,6 @@ git add .
 git config --get user.name
 git config --list
 git -c core.pager=./x log
-git -C src status
 git --git-dir=x status
 git --exec-path=. status
 git -p log

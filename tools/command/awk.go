@@ -1,0 +1,52 @@
+package command
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The parts of an awk program that are known to do no more than print. A pattern in slashes is
+// known at the begin alone: elsewhere a slash may divide.
+var (
+	awkPattern = regexp.MustCompile(`^\s*!?/[^/\\"{}\[\]\n]*/`)
+	awkString  = regexp.MustCompile(`"([^"\\\n]|\\[ntr"\\])*"`)
+	awkWord    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+	awkRest    = regexp.MustCompile(`^[A-Za-z0-9_$(),;{}+\-*%=!<>&|~?:. \t]*$`)
+)
+
+// awkWords are those of the language that neither start, open nor repeat
+// anything, and the usual names of sums. ARGV and ENVIRON reach further.
+var awkWords = strings.Fields("print printf NF NR FNR FS OFS ORS BEGIN END FILENAME length substr toupper tolower index sprintf int if else next n s c i sum total count max min")
+
+// prints lets awk run programs that only print what they read.
+func prints(c *parsed, _ Place) objection {
+	if len(c.operands) == 0 || c.operands[0].glob || !onlyPrints(c.operands[0].text) {
+		return objection{why: "awk is only known to read when its program does nothing but print"}
+	}
+	return objection{}
+}
+
+func onlyPrints(program string) bool {
+	rest := awkString.ReplaceAllString(awkPattern.ReplaceAllString(program, ""), " 0 ")
+	if !awkRest.MatchString(rest) || strings.ContainsAny(strings.NewReplacer("||", "", "&&", "").Replace(rest), "|&") {
+		return false
+	}
+	depth := 0
+	for _, r := range rest {
+		switch r {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case '>':
+			if depth > 0 { // where print writes to files; a pattern compares
+				return false
+			}
+		}
+		if depth < 0 {
+			return false
+		}
+	}
+	return depth == 0 && !slices.ContainsFunc(awkWord.FindAllString(rest, -1), func(w string) bool { return !slices.Contains(awkWords, w) })
+}
