@@ -56,8 +56,8 @@ func TestSearchIsTheRanking(t *testing.T) {
 	text, texts := texts(6), []string{}
 	ids, keep := map[uint32]string{}, map[uint32]bool{}
 	ranking := lexical.Default()
-	ranking.Slips = 0 // words that only deleted documents hold are known to the other
-	for range 9 {     // segments of several sizes, and some pending
+	ranking.Slips = 0        // words that only deleted documents hold are known to the other
+	for range rounds(5, 9) { // segments of several sizes, and some pending
 		var some []memory.Document
 		for range 20 + r.IntN(200) {
 			n := r.IntN(20)

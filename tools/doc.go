@@ -15,7 +15,7 @@
 // # Words
 //
 // An Effect says what a call may do to the world: Reads, Writes, Runs,
-// Network. It may depend on the arguments. A Result is what goes back to the
+// Network, Leaves (the workspace). It may depend on the arguments. A Result is what goes back to the
 // model, with its Origin: whose words these are. Fit makes arguments conform
 // to a schema where that loses nothing, and otherwise reports every fault with
 // its path.

@@ -70,6 +70,9 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	name := "help"
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != "mylm" {
 		name = "help " + c.Command.Name
+		if path := strings.TrimPrefix(c.Command.HelpName, "mylm "); path != "" {
+			name = "help " + path
+		}
 	}
 	msg := err.Error()
 	if flag, ok := strings.CutPrefix(msg, "flag provided but not defined: "); ok {

@@ -51,7 +51,7 @@ func askFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
 		&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
 		&cli.StringSliceFlag{Name: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)"},
-		confirmModeFlag(),
+		workspaceFlag(), confirmModeFlag(),
 		&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
 	)
@@ -72,6 +72,9 @@ func runAsk(c *cli.Context, s streams, r *resuming) error {
 	}
 	form, err := formOf(c)
 	if err != nil {
+		return err
+	}
+	if err := enterWorkspace(c); err != nil {
 		return err
 	}
 	a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s, session: agent.NewSession(), form: form, resuming: r}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -26,18 +27,25 @@ type confinement struct {
 	AllowNet *bool    `toml:"allow_net"`
 	Reads    []string `toml:"reads"` // besides toolchains; ~ is the home directory
 	Env      []string `toml:"env"`   // variables that are passed on although they look like secrets
+
+	platform string // the system it is about; "" is this one
 }
+
+// possible reports whether there can be a sandbox. Where there is none every
+// command is asked about. Who turns it off keeps the rules: he knows that it is
+// gone, and chose so.
+func (c confinement) possible() bool { return cmp.Or(c.platform, runtime.GOOS) == "linux" }
 
 // sandboxFlags say how commands are confined.
 func sandboxFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "sandbox", Usage: "what commands can write to: read-only (nothing), workspace or off (no sandbox)", DefaultText: string(defaultMode()), EnvVars: []string{"MYLM_SANDBOX"}},
+		&cli.StringFlag{Name: "sandbox", Usage: "what commands can write to: read-only (nothing), workspace or off (no sandbox)", DefaultText: string(confinement{}.defaultMode()), EnvVars: []string{"MYLM_SANDBOX"}},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "allow-net", Usage: "let commands in the sandbox use the network", EnvVars: []string{"MYLM_ALLOW_NET"}},
 	}
 }
 
-func defaultMode() sandbox.Mode {
-	if runtime.GOOS == "linux" {
+func (c confinement) defaultMode() sandbox.Mode {
+	if c.possible() {
 		return sandbox.Workspace
 	}
 	return sandbox.Off
@@ -77,7 +85,7 @@ func (c confinement) check() error {
 // tighten applies what a project says of itself, which can only take away.
 func (c confinement) tighten(by confinement) confinement {
 	if by.Mode != nil {
-		now := defaultMode()
+		now := c.defaultMode()
 		if c.Mode != nil {
 			now = sandbox.Mode(*c.Mode)
 		}
@@ -115,7 +123,7 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 		return nil, err
 	}
 	c = c.tighten(by.Sandbox)
-	p := &sandbox.Policy{Mode: defaultMode(), Workspace: workspace, AllowNet: value(c.AllowNet), Env: c.Env}
+	p := &sandbox.Policy{Mode: c.defaultMode(), Workspace: workspace, AllowNet: value(c.AllowNet), Env: c.Env}
 	if c.Mode != nil {
 		p.Mode = sandbox.Mode(*c.Mode)
 	}
@@ -123,16 +131,19 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 		return p, nil
 	}
 	p.Home, _ = os.UserHomeDir() // without one nothing needs to be closed
-	p.Reads = toolchains(p.Home)
+	real := workspace            // as projects are named
+	if path, err := filepath.EvalSymlinks(workspace); err == nil {
+		real = path
+	}
+	p.Reads = toolchains(p.Home, real)
 	for _, path := range c.Reads {
 		if rest, ok := strings.CutPrefix(path, "~"); ok {
 			path = p.Home + rest
 		}
 		p.Reads = append(p.Reads, path)
 	}
-	if project != workspace {
-		p.Reads = append(p.Reads, filepath.Join(project, ".git"))
-	}
+	reads, writes := repository(project, real, p.Home)
+	p.Reads, p.Writes = append(p.Reads, reads...), writes
 	if cache, err := os.UserCacheDir(); err == nil {
 		name := fmt.Sprintf("%s-%x", filepath.Base(workspace), sha256.Sum256([]byte(workspace)))
 		p.Private = filepath.Join(cache, "mylm", "sandbox", name[:len(name)-2*sha256.Size+12])
@@ -140,42 +151,10 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 	return p, nil
 }
 
-// kept are where programs of common toolchains and the modules that they
-// fetched are kept, below the home directory. None of them holds a secret:
-// those lie beside them.
-var kept = []string{
-	"go/pkg/mod", "go/bin", "sdk", ".cargo/registry", ".cargo/git", ".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml",
-	".npm/_cacache", ".nvm/versions", ".pyenv", ".local/bin", ".local/lib", ".local/share/mise/installs", ".asdf/installs",
-	".cache/pip", ".cache/uv", ".m2/repository",
-}
-
-// toolVariables name directories of toolchains that are elsewhere.
-var toolVariables = []string{"GOROOT", "GOMODCACHE", "VIRTUAL_ENV", "JAVA_HOME"}
-
-// toolchains are the directories that programs and their libraries lie in.
-func toolchains(home string) (paths []string) {
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
-		if home != "" && filepath.IsAbs(dir) && below(dir, home) && filepath.Clean(dir) != home {
-			paths = append(paths, dir)
-		}
-	}
-	for _, name := range toolVariables {
-		if dir := os.Getenv(name); filepath.IsAbs(dir) && !below(home, dir) {
-			paths = append(paths, dir)
-		}
-	}
-	if home != "" {
-		for _, path := range kept {
-			paths = append(paths, filepath.Join(home, path))
-		}
-	}
-	return paths
-}
-
 // tellAbout makes the tool say what its sandbox cannot do here, to the person
 // too, when it is first used.
-func tellAbout(t *tools.Tool, p *sandbox.Policy, s *screen) {
-	if p == nil || p.Mode == sandbox.Off {
+func tellAbout(t *tools.Tool, c confinement, p *sandbox.Policy, s *screen) {
+	if p == nil || p.Mode == sandbox.Off && c.possible() {
 		return
 	}
 	run := t.Run
@@ -183,16 +162,48 @@ func tellAbout(t *tools.Tool, p *sandbox.Policy, s *screen) {
 	var err error
 	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
 		once.Do(func() {
+			if p.Mode == sandbox.Off {
+				s.say("mylm: on this system there is no sandbox, only on Linux: a command can do what you can, and every one is asked about.")
+				return
+			}
 			if err = p.Check(); err != nil {
-				s.say(fmt.Sprintf("mylm: commands are refused, because the sandbox cannot be enforced: %v\n  mylm ask --sandbox off runs them without one.", err))
+				s.say(fmt.Sprintf("mylm: commands are refused, because the sandbox cannot be enforced: %v\n"+
+					"  mylm ask --workspace DIR works in another directory; mylm ask --sandbox off runs commands without a sandbox.", err))
 			}
 			for _, gap := range p.Gaps() {
 				s.say("mylm: " + gap)
 			}
 		})
 		if err != nil {
-			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --sandbox off", err)
+			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --workspace DIR or --sandbox off", err)
 		}
-		return run(ctx, args)
+		result, err := run(ctx, args)
+		if hint := missed(result.Text, p); hint != "" && err != nil {
+			result.Text += "\n" + hint
+		}
+		return result, err
 	}
+}
+
+var (
+	// noSocket is what programs say of a socket that the sandbox refuses: Go and
+	// the C library, and Node.
+	noSocket = pattern(`(?i)socket: operation not permitted|(listen|connect) EPERM`)
+	// noPython is how Python says so, below the line of the call.
+	noPython = pattern(`(?s)socket.*PermissionError: \[Errno 1\]`)
+	// noSemaphore is how Python's multiprocessing misses /dev/shm.
+	noSemaphore = pattern(`(?s)SemLock.*(PermissionError: \[Errno 13\]|FileNotFoundError)`)
+)
+
+// missed says what a command lacked in the sandbox, and who can give it, if its
+// output tells. A model would look for the fault in the program.
+func missed(output string, p *sandbox.Policy) string {
+	switch {
+	case p.Mode == sandbox.Off:
+	case noSemaphore().MatchString(output):
+		return "(the sandbox has no semaphores that processes share; only the user can run it without one, with mylm ask --sandbox off)"
+	case !p.AllowNet && (noSocket().MatchString(output) || noPython().MatchString(output)):
+		return "(the sandbox has no network, not even localhost; only the user can open it, with mylm ask --allow-net)"
+	}
+	return ""
 }

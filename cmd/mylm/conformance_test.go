@@ -4,19 +4,21 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // TestConformanceTable holds docs/conformance.md to what there is: every test
-// that it names exists, and every row names one.
+// that it names exists, every row names one, and no row is an older form of
+// another: one of the same id with the same text or mostly the same tests.
 func TestConformanceTable(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "conformance.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := 0
+	rows, earlier := 0, map[string][][]string{} // by id, the cells split at commas
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		if len(cells) != 3 || strings.Contains(cells[0], "---") || strings.TrimSpace(cells[0]) == "row" {
@@ -24,6 +26,13 @@ func TestConformanceTable(t *testing.T) {
 		}
 		rows++
 		row := strings.TrimSpace(cells[0])
+		refs := strings.Split(strings.ReplaceAll(cells[2], " ", ""), ",")
+		for _, other := range earlier[row] {
+			if other[0] == cells[1] || 2*shared(other[1:], refs) > min(len(other)-1, len(refs)) {
+				t.Errorf("row %s stands there twice:%s", row, cells[1])
+			}
+		}
+		earlier[row] = append(earlier[row], append([]string{cells[1]}, refs...))
 		for ref := range strings.SplitSeq(cells[2], ",") {
 			where, name, ok := strings.Cut(strings.TrimSpace(ref), " ")
 			if !ok || !testExists(t, root, where, name) {
@@ -34,6 +43,16 @@ func TestConformanceTable(t *testing.T) {
 	if rows < 20 {
 		t.Errorf("only %d rows were found", rows)
 	}
+}
+
+// shared counts what is in both.
+func shared(a, b []string) (n int) {
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			n++
+		}
+	}
+	return n
 }
 
 func testExists(t *testing.T, root, where, name string) bool {

@@ -122,20 +122,13 @@ func ofOllama(ctx context.Context, client *ollama.Client, name string) (memory.E
 
 // openEmbedder opens an embedder that is not Ollama's.
 func openEmbedder(e entry) (memory.Embedder, error) {
-	p, ok := langchain.Lookup(e.Provider)
-	if !ok {
-		return nil, noProvider(e.Provider)
-	}
-	c, err := e.config(p)
+	c, err := e.complete()
 	if err != nil {
 		return nil, err
 	}
 	inner, err := langchain.OpenEmbedder(e.Provider, c)
-	if fault := wrongEntry(e, err); fault != nil {
-		return nil, fault
-	}
 	if err != nil {
-		return nil, err
+		return nil, wrongEntry(e, err)
 	}
 	return &discreetEmbedder{inner, newHider(c)}, nil
 }

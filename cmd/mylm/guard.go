@@ -5,19 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"mylm/agent"
 	"mylm/tools"
-	would "mylm/tools/command" // do
 	"mylm/tools/policy"
 	"mylm/tools/shell"
+	"mylm/tools/web"
 )
 
 // denials are the table [policy] of a configuration or of a project's file.
@@ -93,8 +91,9 @@ type guard struct {
 	person  *person
 	store   policy.Store
 	project string
-	place   would.Place
-	over    bool // a project's file asks for more questions than the user
+	dir     string // the workspace
+	over    bool   // a project's file asks for more questions than the user
+	loose   bool   // nothing confines commands here, so that no prefix allows any
 }
 
 // newGuard makes the policy of the settings, with what the project adds.
@@ -107,15 +106,15 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 	if err != nil {
 		return nil, configError(err)
 	}
-	g := &guard{person: p, project: projectOf(dir), place: would.Place{Root: dir, Env: os.Environ()}}
+	g := &guard{person: p, loose: !s.Sandbox.possible(), project: projectOf(dir), dir: dir}
 	o := policy.Options{Mode: mode, Deny: append(append([]string{}, s.deny...), off.Policy.Deny...)}
 	if off.Confirm != nil {
 		asked := policy.Mode(*off.Confirm)
 		o.Mode = mode.Stricter(asked)
 		g.over = o.Mode != mode
 	}
-	// A prefix compares words of a POSIX shell. Without a home there are none.
-	if g.store, err = policyStore(); err == nil && runtime.GOOS != "windows" {
+	// Without a home there are no rules.
+	if g.store, err = policyStore(); err == nil && !g.loose {
 		if o.Allow, err = g.store.Project(g.project); err != nil && p != nil && !isMissing(err) {
 			p.screen.say(fmt.Sprintf("mylm: no rule counts that you stored: %v", err))
 		}
@@ -128,8 +127,9 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 
 // call is a call as the policy sees it.
 func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) policy.Call {
-	c := policy.Call{Tool: name, Args: args, Effect: effect, Place: g.place}
-	var in struct{ Command, Cwd, URL string }
+	c := policy.Call{Tool: name, Args: args, Effect: effect}
+	c.Place.Root, c.Place.Env = g.dir, os.Environ()
+	var in struct{ Command, Cwd string }
 	_ = json.Unmarshal(args, &in) // what is no text is no command
 	if name == shell.Name {
 		c.Line = in.Command
@@ -137,13 +137,11 @@ func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) pol
 		case filepath.IsAbs(in.Cwd):
 			c.Place.Dir = in.Cwd
 		case in.Cwd != "":
-			c.Place.Dir = filepath.Join(g.place.Root, in.Cwd)
+			c.Place.Dir = filepath.Join(g.dir, in.Cwd)
 		}
 	}
 	if effect&tools.Network != 0 {
-		if u, err := url.Parse(in.URL); err == nil {
-			c.Host = strings.ToLower(u.Host)
-		}
+		c.Host, _ = web.Host(args) // what cannot be fetched has none; rules still see its text
 	}
 	return c
 }
@@ -151,7 +149,7 @@ func (g *guard) call(name string, args json.RawMessage, effect tools.Effect) pol
 // decision is what the rules say.
 func (g *guard) decision(c policy.Call) policy.Decision {
 	d := g.Decide(c)
-	if d.Offer != nil && (runtime.GOOS == "windows" || g.store.Path == "") {
+	if d.Offer != nil && (g.loose || g.store.Path == "") {
 		d.Offer.Prefix = nil
 	}
 	if d.Verdict == policy.Ask && g.over {

@@ -7,9 +7,13 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// commandLine is what a command takes whose arguments are a command line.
+const commandLine = "CMD"
+
 // hoist moves flags in front of the arguments, for the library stops looking
 // for flags at the first argument and would take what follows for arguments.
-// Everything behind "--" is an argument.
+// Everything behind "--" is an argument, and so is everything behind the first
+// argument of a command that takes a command line, whose flags are its own.
 func hoist(app *cli.App, args []string) []string {
 	if len(args) < 2 {
 		return args
@@ -18,6 +22,7 @@ func hoist(app *cli.App, args []string) []string {
 	rest := args[1:]
 	commands := app.Commands
 	var flags []cli.Flag
+	takesLine := false
 	for len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
 		c := find(commands, rest[0])
 		if c == nil {
@@ -25,6 +30,7 @@ func hoist(app *cli.App, args []string) []string {
 		}
 		out, rest = append(out, rest[0]), rest[1:]
 		commands, flags = c.Subcommands, c.Flags
+		takesLine = c.ArgsUsage == commandLine
 	}
 	if len(out) == 1 {
 		return args // no command of ours
@@ -37,7 +43,9 @@ func hoist(app *cli.App, args []string) []string {
 		case arg == "--":
 			words, rest = append(words, rest...), nil
 		case len(arg) < 2 || arg[0] != '-':
-			words = append(words, arg)
+			if words = append(words, arg); takesLine {
+				words, rest = append(words, rest...), nil
+			}
 		default:
 			arg, valued := canonical(flags, arg)
 			out = append(out, arg)

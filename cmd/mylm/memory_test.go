@@ -96,7 +96,7 @@ func vectorServer(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return all
 	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/tags":
 			io.WriteString(w, `{"models":[{"name":"chat:latest","capabilities":["completion"]},{"name":"embed:latest","digest":"abcdef0123456789","capabilities":["embedding"]}]}`)
@@ -118,10 +118,11 @@ func vectorServer(ts *testscript.TestScript, neg bool, args []string) {
 		default:
 			http.NotFound(w, r)
 		}
-	}))
+	})
 	if len(args) == 1 && args[0] == "moved" {
-		s.Config.Handler = http.RedirectHandler("http://192.0.2.1:11434/", http.StatusTemporaryRedirect)
+		handler = http.RedirectHandler("http://192.0.2.1:11434/", http.StatusTemporaryRedirect)
 	}
+	s := httptest.NewServer(handler)
 	ts.Setenv("URL", s.URL)
 	ts.Setenv("HOSTPORT", strings.TrimPrefix(s.URL, "http://"))
 	if len(args) == 1 && args[0] == "stopped" {

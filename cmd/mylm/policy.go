@@ -35,9 +35,9 @@ func policyCommand(s streams) *cli.Command {
 				Action: func(c *cli.Context) error { return revokeRules(c, s) },
 			},
 			{
-				Name: "check", Usage: "tell what would become of a command", ArgsUsage: "CMD",
+				Name: "check", Usage: "tell what would become of a command", ArgsUsage: commandLine,
 				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
-				Flags:       []cli.Flag{profileFlag(), confirmModeFlag(), jsonFlag()},
+				Flags:       []cli.Flag{profileFlag(), workspaceFlag(), confirmModeFlag(), jsonFlag()},
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
 			},
 		},
@@ -70,6 +70,9 @@ func checkCommand(c *cli.Context, s streams) error {
 	line := strings.Join(c.Args().Slice(), " ")
 	if strings.TrimSpace(line) == "" {
 		return usageError("there is no command to check").withHint("mylm policy check 'ls | wc -l'")
+	}
+	if err := enterWorkspace(c); err != nil {
+		return err
 	}
 	g, _, _, err := guardOf(c)
 	if err != nil {
@@ -105,6 +108,7 @@ type listedRule struct {
 	Rule    string         `json:"rule"`
 	From    string         `json:"from"`
 	Added   *time.Time     `json:"added,omitempty"`
+	Ignored bool           `json:"ignored,omitempty"` // no such rule is made any more
 }
 
 func listRules(c *cli.Context, s streams) error {
@@ -118,7 +122,7 @@ func listRules(c *cli.Context, s streams) error {
 	var rules []listedRule
 	for from, deny := range map[string][]string{"built in": policy.DefaultDeny, "configuration": set.deny, projectFile: off.Policy.Deny} {
 		for _, rule := range deny {
-			rules = append(rules, listedRule{policy.Deny, rule, from, nil})
+			rules = append(rules, listedRule{Verdict: policy.Deny, Rule: rule, From: from})
 		}
 	}
 	slices.SortStableFunc(rules, func(a, b listedRule) int { return strings.Compare(a.From, b.From) })
@@ -128,7 +132,7 @@ func listRules(c *cli.Context, s streams) error {
 	}
 	for _, r := range stored {
 		if r.Project == g.project || c.Bool("global") {
-			rules = append(rules, listedRule{policy.Allow, strings.Join(r.Prefix, " "), r.Project, &r.Added})
+			rules = append(rules, listedRule{policy.Allow, strings.Join(r.Prefix, " "), r.Project, &r.Added, !r.Counts()})
 		}
 	}
 	if c.Bool("json") {
@@ -141,7 +145,11 @@ func listRules(c *cli.Context, s streams) error {
 		if r.Verdict == policy.Allow {
 			dots = " ..."
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%s\n", r.Verdict, oneLine(visible(r.Rule), 60), dots, oneLine(visible(r.From), 200))
+		note := ""
+		if r.Ignored {
+			note = "  (does not count any more: mylm policy revoke " + oneLine(visible(r.Rule), 60) + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s%s\t%s%s\n", r.Verdict, oneLine(visible(r.Rule), 60), dots, oneLine(visible(r.From), 200), note)
 	}
 	return w.Flush()
 }

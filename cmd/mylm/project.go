@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/urfave/cli/v2"
 
 	"mylm/tools/policy"
 )
@@ -42,6 +43,22 @@ func currentProject() (string, error) {
 		return "", fmt.Errorf("the working directory is gone: %w", err)
 	}
 	return projectOf(dir), nil
+}
+
+func workspaceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "workspace", Usage: "work in `DIRECTORY`, as if mylm had been started there: every relative path means one below it", DefaultText: "the current one"}
+}
+
+// enterWorkspace makes the directory that --workspace names the working one.
+func enterWorkspace(c *cli.Context) error {
+	dir := c.String("workspace")
+	if !c.IsSet("workspace") {
+		return nil
+	}
+	if err := os.Chdir(dir); err != nil {
+		return usageError("--workspace %q: %v", echoed(dir), errors.Unwrap(err)).withHint("It must be a directory that is there.")
+	}
+	return nil
 }
 
 // restrictions are what a project turns off.

@@ -28,30 +28,32 @@ func openProvider(e entry, typed string) (*opened, error) {
 
 // openLangchain opens a model, whose name may be empty.
 func openLangchain(e entry) (*discreet, error) {
-	p, ok := langchain.Lookup(e.Provider)
-	if !ok {
-		return nil, noProvider(e.Provider)
-	}
-	c, err := e.config(p)
+	c, err := e.complete()
 	if err != nil {
 		return nil, err
 	}
 	m, err := langchain.Open(e.Provider, c)
-	if fault := wrongEntry(e, err); fault != nil {
-		return nil, fault
-	}
 	if err != nil {
-		return nil, err
+		return nil, wrongEntry(e, err)
 	}
 	return newDiscreet(m, c), nil
 }
 
+// complete is the configuration of the entry, with what the environment holds.
+func (e entry) complete() (langchain.Config, error) {
+	p, ok := langchain.Lookup(e.Provider)
+	if !ok {
+		return langchain.Config{}, noProvider(e.Provider)
+	}
+	return e.config(p)
+}
+
 // wrongEntry makes a fault of the configuration out of what langchain says of
-// an entry that cannot be meant, nil if err is something else.
+// an entry that cannot be meant. Another error it returns as it is.
 func wrongEntry(e entry, err error) error {
 	var fault *providers.Error
 	if !errors.As(err, &fault) || fault.Kind != providers.BadRequest {
-		return nil
+		return err
 	}
 	if e.name != "" {
 		err = fmt.Errorf("%s: %w", e.where(), err)

@@ -12,6 +12,7 @@ import (
 	"mylm/agent"
 	"mylm/tools"
 	"mylm/tools/ask"
+	"mylm/tools/files"
 	"mylm/tools/files/undo"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
@@ -36,13 +37,13 @@ func (b toolbox) registry() (*tools.Registry, error) {
 		return nil, fmt.Errorf("the working directory is gone: %w", err)
 	}
 	inFiles, err1 := fileTools(dir, b.journal)
-	execute, err2 := shell.New(shell.Options{Dir: dir, Sandbox: b.sandbox})
+	execute, err2 := shell.New(shell.Options{Dir: dir, Sandbox: b.sandbox, AlwaysRuns: !b.settings.Sandbox.possible()})
 	fetch, err3 := web.New(web.Options{AllowHosts: b.settings.AllowHosts})
 	remembering, err4 := b.memories.tools(b.session)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	tellAbout(execute, b.sandbox, b.memories.screen)
+	tellAbout(execute, b.settings.Sandbox, b.sandbox, b.memories.screen)
 	registry, err := tools.NewRegistry(slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)...)
 	if err != nil || only == nil {
 		return registry, err
@@ -51,6 +52,22 @@ func (b toolbox) registry() (*tools.Registry, error) {
 		return tools.NewRegistry()
 	}
 	return registry.Only(only...)
+}
+
+// fileTools are the tools for the files of a workspace.
+func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
+	o := files.Options{Root: dir, Journal: journal}
+	var all []*tools.Tool
+	for _, make := range []func(files.Options) (*tools.Tool, error){
+		files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,
+	} {
+		t, err := make(o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 // allTools are the tools of mylm ask, to be looked at. None of them is run.

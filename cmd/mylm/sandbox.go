@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -74,7 +73,7 @@ func inSandbox(ctx context.Context, s streams, policy *sandbox.Policy, args []st
 	if cmd.Err != nil {
 		return &failure{code: exitNotFound, name: "not_found", err: fmt.Errorf("%s cannot be run: %w", echoed(args[0]), cmd.Err)}
 	}
-	if here, err := os.Getwd(); err != nil || !below(here, policy.Workspace) {
+	if here, err := os.Getwd(); err != nil || !sandbox.Within(here, policy.Workspace) {
 		cmd.Dir = policy.Workspace
 	}
 	guard, err := policy.Wrap(cmd)
@@ -102,10 +101,4 @@ func inSandbox(ctx context.Context, s streams, policy *sandbox.Policy, args []st
 		return &failure{code: shellCode(exit.ProcessState), err: errReported}
 	}
 	return err
-}
-
-// below reports whether path is dir or lies below it.
-func below(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -11,26 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"mylm/tools"
-	"mylm/tools/files"
 	"mylm/tools/files/undo"
 )
-
-// fileTools are the tools for the files of a workspace.
-func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
-	o := files.Options{Root: dir, Journal: journal}
-	var all []*tools.Tool
-	for _, make := range []func(files.Options) (*tools.Tool, error){
-		files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,
-	} {
-		t, err := make(o)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	return all, nil
-}
 
 // undoStore is where earlier versions of files are kept.
 func undoStore() *undo.Store {
@@ -78,10 +60,13 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 			&cli.StringFlag{Name: "run", Usage: "undo the run `ID`, or the last one of the session ID"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Aliases: []string{"n"}, Usage: "say what would be done, and do nothing"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "force", Usage: "also where somebody else has changed a file since"},
-			jsonFlag(),
+			workspaceFlag(), jsonFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if err := errNoArgs(c); err != nil {
+				return err
+			}
+			if err := enterWorkspace(c); err != nil {
 				return err
 			}
 			u := &undoing{cli: c, streams: s, screen: newScreen(s, "auto"), store: undoStore()}
@@ -245,12 +230,15 @@ func (u *undoing) explain(r undo.Run, err error) error {
 	var in *undo.ConflictError
 	switch {
 	case errors.As(err, &in):
-		lines := []string{}
+		lines, hint := []string{}, "--force brings the earlier versions back all the same; what is there now is kept, and can be had again."
 		for _, step := range in.Steps {
+			if step.Blocked {
+				hint = "What stands in the way has to be moved away by hand; then mylm undo again. --force does not do that."
+			}
 			lines = append(lines, printable(step.Name)+": "+printable(step.Conflict))
 		}
 		return (&failure{code: exitError, name: "conflict", err: fmt.Errorf("nothing was undone:\n  %s", strings.Join(lines, "\n  "))}).
-			withHint("--force brings the earlier versions back all the same; what is there now is kept, and can be had again.")
+			withHint(hint)
 	case errors.Is(err, undo.ErrActive):
 		return (&failure{code: exitError, name: "active", err: fmt.Errorf("run %s: %w", r.ID, err)})
 	case ctxDone(err):

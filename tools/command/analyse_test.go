@@ -81,6 +81,8 @@ func TestTable(t *testing.T) {
 	for _, line := range odd {
 		check(t, at, line, "asks")
 	}
+	check(t, at, strings.Repeat("ls;", 50), "reads")
+	check(t, at, strings.Repeat("ls;", 51), "asks")
 }
 
 func check(t *testing.T, at command.Place, line, want string) {
@@ -272,11 +274,6 @@ func FuzzAnalyse(f *testing.F) {
 				t.Errorf("%q only reads, with a redirect", line)
 			}
 		}
-		for _, c := range a.Calls {
-			if command.Interprets(c.Words[0]) && !strings.Contains("printf test [ sed find", c.Words[0]) {
-				t.Errorf("%q only reads, with %q", line, c.Words)
-			}
-		}
 	})
 }
 
@@ -306,6 +303,7 @@ func TestDeep(t *testing.T) {
 // nothing is different afterwards.
 func TestReadsLeaveNoTrace(t *testing.T) {
 	at := workspace(t)
+	as := ordinary(t, filepath.Dir(at.Root))
 	before := snapshot(t, filepath.Dir(at.Root))
 	for _, shell := range []string{"sh", "bash", "dash"} {
 		if _, err := exec.LookPath(shell); err != nil {
@@ -314,9 +312,9 @@ func TestReadsLeaveNoTrace(t *testing.T) {
 		for line := range strings.Lines(reads) {
 			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), `%\n`, "\n")
 			cmd := exec.Command(shell, "-c", line)
-			cmd.Dir = at.Root
+			cmd.Dir, cmd.SysProcAttr = at.Root, as
 			cmd.Env = append(at.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1")
-			_ = cmd.Run() // some of the programs are not here
+			started(t, cmd.Run())
 		}
 	}
 	if after := snapshot(t, filepath.Dir(at.Root)); after != before {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,6 +11,10 @@ import (
 // maxLine is how long a line may be to be understood, in bytes. What somebody
 // would type is shorter, and the parser's stack is bounded by it.
 const maxLine = 32 << 10
+
+// maxCalls is how many commands a line may hold: nobody reads more of them in a
+// question, and each may read for a while.
+const maxCalls = 50
 
 // Place is where a command line would run.
 type Place struct {
@@ -29,11 +34,13 @@ type Analysis struct {
 	// Calls are the simple commands in their order, if the line is plain.
 	Calls []Call
 	// Seen are all commands that can be seen in the line, also in what is not
-	// plain. A redirect that writes is seen as the call of ">" with the file.
+	// plain. A redirect is seen as the call of ">" or "<" with the file.
 	// Variables stand in the words as $NAME.
 	Seen []Call
 	// Bomb tells that a function of the line starts itself again and again.
 	Bomb bool
+	// Lost tells that the line holds more commands than were looked at.
+	Lost bool
 }
 
 // Call is one simple command.
@@ -41,8 +48,9 @@ type Call struct {
 	Words     []string // the program and its arguments, without quotes
 	OnlyReads bool
 	Leaves    bool   // it would only read, but outside the workspace
-	Outside   bool   // a word or a redirect names something outside the workspace
+	Outside   bool   // a word or a redirect names something outside the workspace, or in .git
 	Why       string // why it does not only read
+	Starts    bool   // of what is seen: its later words may be a command, for it is not known what it does with them
 
 	odd bool // which program it starts is not certain
 }
@@ -52,7 +60,8 @@ type Call struct {
 func Analyse(line string, at Place) Analysis {
 	at = at.clean()
 	var a Analysis
-	a.Seen, a.Bomb = look(line)
+	l := look(line)
+	a.Seen, a.Bomb, a.Lost = l.seen, l.bomb, l.lost
 	calls, why := understand(line, at)
 	if why != "" {
 		a.Why = why
@@ -105,6 +114,8 @@ func understand(line string, at Place) (calls []Call, why string) {
 		return nil, "sh and bash read it in different ways"
 	case len(posix.calls) == 0:
 		return nil, "it is empty"
+	case len(posix.calls) > maxCalls:
+		return nil, fmt.Sprintf("it holds more than %d commands", maxCalls)
 	}
 	for _, words := range posix.calls {
 		calls = append(calls, judge(words, at))

@@ -11,21 +11,21 @@ import (
 )
 
 var (
-	gitShow = program{flags: "pszabwMC", valued: "nUSG", number: true, long: []string{"oneline", "stat", "shortstat", "numstat", "name-only", "name-status", "graph", "decorate?", "all", "format=", "pretty?", "abbrev-commit", "no-merges", "merges", "follow", "reverse", "patch", "no-patch", "since=", "until=", "after=", "before=", "author=", "grep=", "max-count=", "skip=", "date=", "first-parent", "unified?", "word-diff?", "no-color", "color?", "no-ext-diff", "no-textconv", "summary", "branches", "tags", "remotes", "cached", "staged", "check", "quiet", "minimal", "ignore-all-space", "ignore-space-change", "diff-filter=", "exit-code", "raw"}}
+	gitShow = program{flags: "pszabw", valued: "nSG", counts: "UMC", number: true, shares: first, long: []string{"oneline", "stat", "shortstat", "numstat", "name-only", "name-status", "graph", "decorate?", "all", "format=", "pretty?", "abbrev-commit", "no-merges", "merges", "follow", "reverse", "patch", "no-patch", "since=", "until=", "after=", "before=", "author=", "grep=", "max-count=", "skip=", "date=", "first-parent", "unified?", "word-diff?", "no-color", "color?", "no-ext-diff", "no-textconv", "summary", "branches", "tags", "remotes", "cached", "staged", "check", "quiet", "minimal", "ignore-all-space", "ignore-space-change", "diff-filter=", "exit-code", "raw"}}
 	gitList = program{flags: "avr", long: []string{"list", "all", "remotes", "show-current", "verbose", "no-color"}}
 )
 
 // gitCommands are the subcommands of git that can only read. Of branch, tag,
 // remote and stash only what lists is here: their operands make and delete.
 var gitCommands = map[string]program{
-	"status":    {flags: "sbuv", long: []string{"short", "branch", "porcelain?", "long", "untracked-files?", "ignored?", "no-renames"}},
+	"status":    {flags: "sbv", counts: "u", long: []string{"short", "branch", "porcelain?", "long", "untracked-files?", "ignored?", "no-renames"}},
 	"log":       gitShow,
 	"show":      gitShow,
 	"diff":      gitShow,
 	"shortlog":  {flags: "sne", long: []string{"summary", "numbered", "email", "all"}},
-	"blame":     {flags: "wsMCe", valued: "L", long: []string{"date=", "show-email"}},
+	"blame":     {flags: "wse", valued: "L", counts: "MC", shares: first, long: []string{"date=", "show-email"}},
 	"rev-parse": {long: []string{"abbrev-ref?", "short?", "show-toplevel", "verify", "is-inside-work-tree", "show-prefix", "symbolic-full-name", "quiet"}},
-	"rev-list":  {valued: "n", long: []string{"count", "all", "max-count=", "no-merges"}},
+	"rev-list":  {valued: "n", shares: first, long: []string{"count", "all", "max-count=", "no-merges"}},
 	"ls-files":  {flags: "cdmoszt", long: []string{"cached", "others", "modified", "deleted", "stage", "exclude-standard", "error-unmatch"}},
 	"ls-tree":   {flags: "rdtlz", long: []string{"name-only", "long", "full-tree"}},
 	"cat-file":  {flags: "tpse"},
@@ -52,7 +52,7 @@ func git(args []word, at Place) objection {
 		}
 		return objection{why: fmt.Sprintf("git %s is not among the subcommands that only read", quotedName(name))}
 	}
-	c, o := p.parse("git "+name, args[1:])
+	c, o := p.parse("git "+name, args[1:], at)
 	if o.why != "" {
 		return o
 	}

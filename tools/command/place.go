@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -111,6 +113,9 @@ func (at Place) missing(text, path string) objection {
 // maxNames bounds how many files a pattern may stand for.
 const maxNames = 10_000
 
+// sets are the sets of letters in a pattern.
+var sets = regexp.MustCompile(`\[[^\]]*\]`)
+
 // glob checks the names that a word stands for. None may look like a flag, and
 // all have to be in the workspace.
 func (at Place) glob(w word) objection {
@@ -120,7 +125,7 @@ func (at Place) glob(w word) objection {
 		if element == ".." || i == 0 && element == "" {
 			return leaves(w.text)
 		}
-		if strings.ContainsAny(element, "*?") {
+		if strings.ContainsAny(element, "*?[") {
 			patterns++
 		}
 	}
@@ -132,7 +137,8 @@ func (at Place) glob(w word) objection {
 	case patterns > 2:
 		return objection{why: w.text + " may stand for too many files to look at"}
 	}
-	matches, err := filepath.Glob(filepath.Join(escaped(at.Dir), w.text))
+	// Which letters are in a set depends on the shell and the language: any may be.
+	matches, err := filepath.Glob(filepath.Join(escaped(at.Dir), sets.ReplaceAllString(w.text, "?")))
 	if err != nil || len(matches) > maxNames {
 		return objection{why: w.text + " stands for too many files to look at"}
 	}
@@ -153,8 +159,8 @@ func escaped(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// outside reports whether a word names something outside the workspace, by its
-// looks: a path, or one behind the sign of a flag or a remote name.
+// outside reports whether a word names something outside the workspace, or in
+// .git, by its looks: a path, or one behind the sign of a flag or a remote name.
 func (at Place) outside(w word) bool {
 	if w.tilde {
 		return true
@@ -167,7 +173,15 @@ func (at Place) outside(w word) bool {
 	return false
 }
 
-// beyond reports whether a file, there or not, would be outside the workspace.
+// inRepository reports whether a path leads into .git, where hooks and settings
+// are that git runs.
+func (at Place) inRepository(path string) bool {
+	rel, err := filepath.Rel(at.Root, path)
+	return err != nil || slices.ContainsFunc(strings.Split(filepath.ToSlash(rel), "/"), func(e string) bool { return strings.EqualFold(e, ".git") })
+}
+
+// beyond reports whether a file, there or not, would be outside the workspace or
+// in .git.
 func (at Place) beyond(text string) bool {
 	for element := range strings.SplitSeq(text, "/") {
 		if element == ".." { // of a link it is elsewhere than it looks
@@ -178,13 +192,13 @@ func (at Place) beyond(text string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(at.Dir, path)
 	}
-	if !at.within(path) {
+	if !at.within(path) || at.inRepository(path) {
 		return true
 	}
 	// What is not there would be made where its nearest directory is.
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return !at.within(real)
+			return !at.within(real) || at.inRepository(real)
 		}
 		if info, err := os.Lstat(dir); err == nil && info.Mode()&fs.ModeSymlink != 0 || dir == filepath.Dir(dir) {
 			return true

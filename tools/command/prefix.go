@@ -1,94 +1,179 @@
 package command
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// interpreters run what their arguments or their input say. To allow one once
-// would be to allow everything.
-var interpreters = strings.Fields(`python pypy perl ruby node deno bun php lua tclsh wish awk gawk mawk nawk sed ed ex vi vim nvim emacs nano
-	java jshell scala groovy julia R Rscript ghci erl elixir iex osascript pwsh powershell cmd sqlite3 psql mysql gdb lldb
-	less more most man watchexec nodemon ts-node tsx coffee cmake open xdg-open gpg mylm
-	eval source . trap alias unalias set export declare readonly local typeset unset shopt enable hash fc bind complete printf test [ cd
-	ssh scp sftp rsync telnet nc ncat socat curl wget docker podman kubectl npx bunx pnpx uvx pipx rpm-ostree
-	su runuser script make-kpkg at batch crontab ssh-agent screen tmux git-shell tee dd
-	rm rmdir shred unlink mv cp ln install chmod chown chgrp kill killall pkill mount umount mkfs fdisk parted reboot shutdown halt poweroff systemctl service launchctl iptables tar zip unzip`)
+// tools are programs that build, test, format or make files of a project, and
+// nothing that their arguments name.
+var tools = strings.Fields(`make gmake ninja mkdir touch gofmt goimports staticcheck golangci-lint pytest black ruff flake8 pylint mypy pyright isort
+	tsc eslint prettier stylelint biome jest vitest mocha phpunit rspec rubocop shellcheck shfmt rustfmt clang-format ` + compilers)
 
-// versioned is a name with a version behind it: python3.12.
-var versioned = regexp.MustCompile(`^([a-zA-Z]+)[0-9][0-9.]*$`)
+const compilers = "gcc g++ cc c++ clang clang++"
 
-// Interprets reports whether a program runs what its arguments say, starts
-// another one, or does so much harm that no rule should allow it for good.
-func Interprets(program string) bool {
-	name := path.Base(program)
-	if m := versioned.FindStringSubmatch(name); m != nil && name != "md5sum" {
-		name = m[1]
+// tasks are what programs that can do many things may be allowed to do. What is missing fetches, publishes,
+// removes, or runs what the next words say.
+var tasks = lines(`
+	git add
+	git commit
+	git mv
+	go build
+	go doc
+	go fmt
+	go list
+	go mod tidy
+	go test
+	go vet
+	cargo bench
+	cargo build
+	cargo check
+	cargo clippy
+	cargo doc
+	cargo fmt
+	cargo test
+	npm test
+	yarn test
+	pnpm test
+	mvn compile
+	mvn package
+	mvn test
+	mvn verify
+	gradle build
+	gradle check
+	gradle test
+	dotnet build
+	dotnet test
+	mix compile
+	mix format
+	mix test
+	swift build
+	swift test
+	zig build
+	stack build
+	stack test
+	cabal build
+	cabal test
+	bazel build
+	bazel test
+	terraform fmt
+	terraform validate
+	helm lint
+`)
+
+// scripts run what a file of the project has under the name that follows.
+var scripts = lines("npm run\nyarn run\npnpm run\njust\ntask\nrake")
+
+var scriptName = regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`)
+
+func lines(text string) (out [][]string) {
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		out = append(out, strings.Fields(line))
 	}
-	_, wraps := wrappers[name]
-	return wraps || slices.Contains(shells, name) || slices.Contains(interpreters, name) ||
-		strings.HasPrefix(name, "mkfs")
+	return out
 }
 
-// subcommands are programs whose second word says what they do.
-var subcommands = strings.Fields("git go cargo npm yarn pnpm pip pip3 uv poetry bundle gem rake mix dotnet mvn gradle bazel terraform helm gh glab brew apt apt-get dnf pacman hg svn jj just task swift zig stack cabal composer conda hatch tox nox")
-
-// runners are subcommands that run what the words behind them name.
-var runners = []string{"go run", "go tool", "go generate", "go env", "cargo run", "npm exec", "npm x", "yarn exec", "yarn dlx", "pnpm exec", "pnpm dlx", "uv run", "uv tool",
-	"poetry run", "bundle exec", "gem exec", "dotnet exec", "dotnet run", "hatch run", "conda run", "stack exec", "cabal exec", "git config", "git bisect", "git submodule", "git filter-branch", "git rebase",
-	"git clean", "git grep", "uv pip", "uv add", "npm install", "npm i", "npm add", "npm update", "yarn add", "pnpm add", "pnpm install", "go get", "cargo add", "gem install", "bundle add", "bundle install",
-	"poetry add", "composer require", "brew install", "apt install", "apt-get install", "dnf install", "conda install", "helm install",
-	"git reset", "git push", "git clone", "gh alias", "gh api", "gh extension", "bazel run", "mix run", "mix eval", "swift run", "zig run", "npm config", "npm set", "cargo install", "go install", "pip install", "pip3 install"}
-
-// subcommand is a word that names what to do.
-var subcommand = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-
-// Prefix is what somebody would allow who allows this call and others like it: the
-// program, and what it is told to do if it can do several things. It is nil if no such rule may be made: for
-// what interprets or wraps, and for what names its program by a path.
+// Prefix is what somebody would allow who allows this call and others like it: a known tool for building
+// and testing, with what it is told to do if it can do several things. It is nil for every other program: a rule for one
+// that starts others, or runs what it is given, would be a rule for everything.
 func (c Call) Prefix() []string {
-	name := c.Words[0]
-	if strings.Contains(name, "/") || Interprets(name) {
-		return nil
-	}
-	if !slices.Contains(subcommands, name) {
+	if slices.Contains(tools, c.Words[0]) {
 		return c.Words[:1:1]
 	}
-	if len(c.Words) < 2 || !subcommand.MatchString(c.Words[1]) || slices.Contains(runners, name+" "+c.Words[1]) {
-		return nil
-	}
-	if (name == "npm" || name == "yarn" || name == "pnpm") && c.Words[1] == "run" {
-		if len(c.Words) < 3 || !regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`).MatchString(c.Words[2]) {
-			return nil
+	for _, t := range tasks {
+		if begins(c.Words, t) {
+			return c.Words[:len(t):len(t)]
 		}
-		return c.Words[:3:3]
 	}
-	return c.Words[:2:2]
+	for _, s := range scripts {
+		if n := len(s); begins(c.Words, s) && len(c.Words) > n && scriptName.MatchString(c.Words[n]) {
+			return c.Words[: n+1 : n+1]
+		}
+	}
+	return nil
 }
 
-// launching are flags of usual tools that name a program to start, or a file of
-// settings that may name one.
-var launching = strings.Fields("exec toolexec vettool exec-path pre upload-pack receive-pack ext-diff config config-file configfile config-env rcfile init-file command cmd eval shell script-shell node-options use-compress-program pager open-files-in-pager gpg-program modfile overlay compress-program hostname-bin wrapper ldflags fplugin")
-
-// launches reports whether a flag is one of these, or short for one: many programs
-// take a flag by its first letters.
-func launches(flag string) bool {
-	return len(flag) > 2 && slices.ContainsFunc(launching, func(l string) bool { return strings.HasPrefix(l, flag) })
+// Offered reports whether a prefix is one that Prefix returns. No other covers
+// anything.
+func Offered(prefix []string) bool {
+	return len(prefix) > 0 && slices.Equal(Call{Words: prefix}.Prefix(), prefix)
 }
 
-// Covered reports whether the call is one that the prefix stands for: it begins with its words, stays
-// in the workspace, starts the program that PATH has outside of it, and has no flag that starts another program or leads to other files.
-func (c Call) Covered(prefix []string) bool {
-	if len(prefix) == 0 || len(c.Words) < len(prefix) || !slices.Equal(c.Words[:len(prefix)], prefix) || c.Outside || c.odd || !slices.Equal(c.Prefix(), prefix) {
+func begins(words, with []string) bool {
+	return len(words) >= len(with) && slices.Equal(words[:len(with)], with)
+}
+
+// launching are flags of usual tools that name a program to start, a file of
+// settings that may name one, or where to write.
+var launching = strings.Fields(`exec toolexec vettool exec-path upload-pack receive-pack ext-diff extcmd config config-file configfile config-env rcfile init-file command cmd eval
+	shell script-shell node-options use-compress-program pager open-files-in-pager gpg-program modfile overlay compress-program wrapper ldflags gccgoflags
+	fplugin fpass-plugin plugin load load-plugin specs Xclang output output-file outfile template`)
+
+// ofGo are those of go, which takes no abbreviations.
+var ofGo = strings.Fields("exec toolexec vettool modfile overlay ldflags gccgoflags pkgdir")
+
+// launches reports whether a word is one of these flags, or short for one: many
+// programs take a flag by its first letters.
+func launches(program, word string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+	compiler := slices.Contains(strings.Fields(compilers), program)
+	switch {
+	case compiler && word[0] == '@': // a file of flags
+		return true
+	case word[0] != '-':
 		return false
+	case program == "go":
+		return slices.Contains(ofGo, name)
+	case compiler && (word[1:] != "" && word[1] == 'B' || strings.Contains(word, "plugin")):
+		return true
+	case program == "make" || program == "gmake":
+		if !strings.HasPrefix(word, "--") && strings.Contains(name, "E") {
+			return true
+		}
+	case !compiler && slices.Contains(tools, program) && !strings.HasPrefix(word, "--") && strings.ContainsAny(name, "co"): // settings, output
+		return true
 	}
-	for _, w := range c.Words[len(prefix):] {
-		flag, _, _ := strings.Cut(strings.TrimLeft(w, "-"), "=")
-		if assignment(w) || strings.HasPrefix(w, "-") && launches(flag) {
-			return false
+	return len(name) > 2 && slices.ContainsFunc(launching, func(l string) bool { return strings.HasPrefix(l, name) })
+}
+
+// Covered reports whether the call is one that the prefix stands for: it is Offered, the call begins with its words, stays
+// in the workspace and out of .git, starts the program that PATH has outside of it, and has no flag that starts another program or
+// leads to other files.
+func (c Call) Covered(prefix []string) bool {
+	return Offered(prefix) && begins(c.Words, prefix) && c.excess(len(prefix)) == ""
+}
+
+// Exceeds says why a call that begins with the words of a prefix is not covered
+// by it. It is "" for every other.
+func (c Call) Exceeds(prefix []string) string {
+	if !begins(c.Words, prefix) || len(prefix) == 0 {
+		return ""
+	}
+	rule := "the rule " + strings.Join(prefix, " ")
+	if !Offered(prefix) {
+		return rule + " does not count: no such rule is made any more"
+	}
+	if why := c.excess(len(prefix)); why != "" {
+		return rule + " does not count here: " + why
+	}
+	return ""
+}
+
+func (c Call) excess(n int) string {
+	switch {
+	case c.odd:
+		return c.Why
+	case c.Outside:
+		return "something in it leads out of the workspace, or into .git"
+	}
+	for _, w := range c.Words[n:] {
+		switch {
+		case assignment(w):
+			return w + " sets a variable"
+		case w != "" && launches(c.Words[0], w):
+			return w + " may start another program or write elsewhere"
 		}
 	}
-	return true
+	return ""
 }

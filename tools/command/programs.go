@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -16,13 +17,26 @@ const (
 	nothing                 // there may be none
 )
 
+// sharing is what may stand in one word with the letter of a flag. Whoever is
+// wrong about where a value ends takes -o for one.
+type sharing int
+
+const (
+	getopt sharing = iota // as getopt has it: letters, and then the value of the last one
+	first                 // a letter with a value is the first one
+	apart                 // values are words of their own, in the order of their letters: tree
+	alone                 // nothing but the value: xxd
+)
+
 // program is how a program may be called to only read. A flag that is not listed
 // is not known to: most that are missing follow links, write, or run something.
 type program struct {
 	flags  string   // letters of flags without a value
 	valued string   // letters of flags with a value that is no file
+	counts string   // letters of flags that may have a number right behind them, and nothing else
 	long   []string // names of long flags; "name=" takes a value, "name?" may, behind =
 	number bool     // -5 is a flag
+	shares sharing
 	args   operands
 	most   int // operands; 0: any number. Where it counts, patterns stand for too many.
 	check  func(c *parsed, at Place) objection
@@ -61,13 +75,13 @@ var programs = map[string]program{
 	"tac":  {},
 	"nl":   {valued: "bwsnv"},
 	"rev":  {},
-	"head": {flags: "qv", valued: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
-	"tail": {flags: "qv", valued: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
+	"head": {flags: "qv", valued: "nc", counts: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
+	"tail": {flags: "qv", valued: "nc", counts: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true, shares: first},
 	"wc":   {flags: "lwcmL", long: []string{"lines", "words", "bytes", "chars"}},
 	"stat": {valued: "c", long: []string{"format=", "printf="}},
 	"du":   {flags: "shackmbxS", valued: "d", long: []string{"max-depth=", "summarize", "human-readable", "all", "total", "apparent-size"}},
 	"file": {flags: "bi", long: []string{"brief", "mime", "mime-type", "mime-encoding"}},
-	"tree": {flags: "adfshpugDiCnF", valued: "LIP", long: []string{"dirsfirst", "noreport"}},
+	"tree": {flags: "adfshpugDiCnF", valued: "LIP", shares: apart, long: []string{"dirsfirst", "noreport"}},
 
 	"grep": grep, "egrep": grep, "fgrep": grep,
 	"rg": {flags: "nNilcwvoFSsHhaUx.", valued: "ABCmegtT", args: pattern, check: ripgrep,
@@ -86,7 +100,7 @@ var programs = map[string]program{
 	"column": {flags: "t", valued: "s"},
 	"tr":     {flags: "dscC", args: text},
 	"od":     {flags: "cxbdov", valued: "AtNj"},
-	"xxd":    {flags: "pbiu", valued: "lscg", most: 1},
+	"xxd":    {flags: "pbiu", valued: "lscg", shares: alone, most: 1},
 
 	"md5sum": digest, "sha1sum": digest, "sha256sum": digest, "sha512sum": digest, "cksum": {},
 
@@ -128,7 +142,7 @@ func known(name string, args []word, at Place) objection {
 	case name == "git":
 		return git(args, at)
 	}
-	c, o := p.parse(name, args)
+	c, o := p.parse(name, args, at)
 	if o.why == "" && p.check != nil {
 		o = p.check(c, at)
 	}
@@ -146,62 +160,126 @@ func quotedName(name string) string {
 }
 
 // parse sorts the arguments into flags and operands.
-func (p program) parse(name string, args []word) (*parsed, objection) {
+func (p program) parse(name string, args []word, at Place) (*parsed, objection) {
 	c := &parsed{name: name}
-	if name == "echo" || name == "printf" || name == "test" || name == "[" {
+	if name == "echo" || name == "printf" || name == "test" || name == "[" || name == "go" {
 		c.operands = args // their arguments are words, whatever they look like
 		return c, objection{}
 	}
 	for i := 0; i < len(args); i++ {
-		switch t := args[i].text; {
-		case t == "--":
+		t, behind := args[i].text, len(c.operands) > 0
+		if len(t) < 2 || t[0] != '-' {
+			c.operands = append(c.operands, args[i])
+			continue
+		}
+		if o := p.late(name, t, at); behind && o.why != "" {
+			return nil, o
+		}
+		if t == "--" {
+			if p.shares == alone {
+				return nil, unknown(name, t)
+			}
 			c.operands = append(c.operands, args[i+1:]...)
 			return c, objection{}
-		case strings.HasPrefix(t, "--"):
-			flag, _, has := strings.Cut(t, "=")
-			kind := p.longFlag(flag[2:])
-			switch {
-			case kind == 0 || kind == ' ' && has,
-				kind == '=' && !has && strings.HasPrefix(name, "git "): // which does not always take the next word
-				return nil, unknown(name, flag)
-			case kind == '=' && !has:
-				i++ // the next word is its value
-			}
-			c.flags = append(c.flags, flag)
-		case len(t) > 1 && t[0] == '-':
-			skip, o := p.letters(c, t)
-			if o.why != "" {
+		}
+		takes, o := p.flag(c, t)
+		if o.why != "" {
+			return nil, o
+		}
+		if takes && i+1 < len(args) {
+			i++
+			if o := p.value(name, t, args[i], behind, at); o.why != "" {
 				return nil, o
 			}
-			i += skip
-		default:
-			c.operands = append(c.operands, args[i])
 		}
 	}
 	return c, objection{}
 }
 
-// letters reads a word of short flags. skip is 1 if the next word is the value
-// of the last one.
-func (p program) letters(c *parsed, t string) (skip int, o objection) {
+// late checks a flag that stands behind a file. Not every system's program takes
+// it for a flag there; xxd and some uniq write to a file of this name.
+func (p program) late(name, t string, at Place) objection {
+	if p.most == 1 {
+		return objection{why: fmt.Sprintf("%s may write to %s, which stands behind a file", name, quotedName(t))}
+	}
+	return at.path(t)
+}
+
+// value checks the word behind a flag that takes it. Were it not taken, it would be a flag
+// or a file.
+func (p program) value(name, flag string, w word, behind bool, at Place) objection {
+	amount := isAmount(w.text)
+	switch last := flag[len(flag)-1:]; {
+	case w.glob:
+		return objection{why: fmt.Sprintf("%s %s takes the first file that the pattern %s stands for", name, quotedName(flag), w.text)}
+	case strings.HasPrefix(w.text, "-") && !amount, strings.Contains(p.counts, last) && flag[1] != '-' && !amount:
+		return objection{why: fmt.Sprintf("%s %s %s is not known to only read", name, quotedName(flag), quotedName(w.text))}
+	case behind:
+		return at.path(w.text)
+	}
+	return objection{}
+}
+
+// isAmount reports whether a text is a number with a sign, as head -n takes it.
+func isAmount(t string) bool {
+	t = strings.TrimRight(strings.TrimLeft(t, "+-"), "kKMGbB")
+	return t != "" && strings.Trim(t, "0123456789") == ""
+}
+
+// flag reads a word that is a flag, or several. takes tells that the next word
+// is its value.
+func (p program) flag(c *parsed, t string) (takes bool, o objection) {
+	if !strings.HasPrefix(t, "--") {
+		return p.letters(c, t)
+	}
+	flag, _, has := strings.Cut(t, "=")
+	kind := p.longFlag(flag[2:])
+	switch {
+	case kind == 0 || kind == ' ' && has,
+		kind == '=' && !has && strings.HasPrefix(c.name, "git "): // which does not always take the next word
+		return false, unknown(c.name, flag)
+	}
+	c.flags = append(c.flags, flag)
+	return kind == '=' && !has, o
+}
+
+// counted is what may follow a flag that has its value right behind it, or none:
+// -U5, -M90%, -uno.
+var counted = regexp.MustCompile(`^([0-9+]*%?|no|normal|all)$`)
+
+// letters reads a word of short flags.
+func (p program) letters(c *parsed, t string) (takes bool, o objection) {
 	if p.number && strings.Trim(t[1:], "0123456789") == "" {
-		return 0, o
+		return false, o
 	}
 	for i, r := range t[1:] {
-		flag := "-" + string(r)
-		switch {
-		case strings.ContainsRune(p.valued, r):
-			c.flags = append(c.flags, flag)
-			if i == len(t)-2 {
-				return 1, o
-			}
-			return 0, o
-		case !strings.ContainsRune(p.flags, r):
-			return 0, unknown(c.name, flag)
-		}
+		flag, rest := "-"+string(r), t[1+i+len(string(r)):]
 		c.flags = append(c.flags, flag)
+		valued, counts := strings.ContainsRune(p.valued, r), strings.ContainsRune(p.counts, r)
+		switch {
+		case counts && !counted.MatchString(rest):
+			return false, unknown(c.name, t)
+		case valued && p.mayStand(i, rest):
+			return rest == "", o
+		case counts && !valued:
+			return false, o
+		case !strings.ContainsRune(p.flags, r) || p.shares == alone && len(t) > 2:
+			return false, unknown(c.name, t)
+		}
 	}
-	return 0, o
+	return false, o
+}
+
+// mayStand reports whether a letter with a value may be the one with this index
+// in its word, with the rest behind it.
+func (p program) mayStand(i int, rest string) bool {
+	switch p.shares {
+	case getopt:
+		return true
+	case apart:
+		return rest == ""
+	}
+	return i == 0
 }
 
 func unknown(name, flag string) objection {

@@ -10,8 +10,15 @@ import (
 )
 
 // maxSeen bounds the commands that are looked for in one line, since lines can be
-// built that start each other in endless ways.
-const maxSeen = 500
+// built that start each other in endless ways. A line that anybody means has fewer.
+const maxSeen = 20_000
+
+// maxWords bounds their words, of which a command inside another has its share
+// again.
+const maxWords = 100_000
+
+// maxChoices bounds the words that one list in braces becomes.
+const maxChoices = 500
 
 // maxFuncs bounds how many functions are looked at for a bomb, each as a whole:
 // they can be nested.
@@ -20,20 +27,22 @@ const maxFuncs = 50
 // looker finds the commands of a line, wherever they stand.
 type looker struct {
 	seen  []Call
+	words int
 	funcs int
 	bomb  bool
+	lost  bool // maxSeen or maxWords was reached
 }
 
 // look finds what can be seen in a line. What no parser reads is cut at what
 // ends a command: a rule that forbids should rather hold too often.
-func look(line string) ([]Call, bool) {
+func look(line string) looker {
 	var l looker
 	l.line(line, 0)
-	return l.seen, l.bomb
+	return l
 }
 
 func (l *looker) line(line string, depth int) {
-	if depth > 5 || len(l.seen) >= maxSeen {
+	if depth > 5 || l.lost {
 		return
 	}
 	if len(line) <= maxLine {
@@ -67,8 +76,12 @@ func (l *looker) walk(file *syntax.File, depth int) {
 			}
 			l.call(words, depth)
 		case *syntax.Redirect:
-			if n.Word != nil && strings.Contains(n.Op.String(), ">") {
-				l.add(append([]string{">"}, shown(n.Word)...))
+			switch op := n.Op.String(); {
+			case n.Word == nil || n.Hdoc != nil:
+			case strings.Contains(op, ">"):
+				l.add(append([]string{">"}, shown(n.Word)...), false)
+			case n.Op == syntax.RdrIn:
+				l.add(append([]string{"<"}, shown(n.Word)...), false)
 			}
 		}
 		return true
@@ -102,55 +115,72 @@ func bomb(f *syntax.FuncDecl) (found bool) {
 	return found
 }
 
-func (l *looker) add(words []string) {
-	if len(words) > 0 && len(l.seen) < maxSeen {
-		l.seen = append(l.seen, Call{Words: words})
+func (l *looker) add(words []string, starts bool) {
+	switch {
+	case len(words) == 0:
+	case len(l.seen) == maxSeen || l.words+len(words) > maxWords:
+		l.lost = true
+	default:
+		l.words += len(words)
+		l.seen = append(l.seen, Call{Words: words, Starts: starts})
 	}
-}
-
-// shells take a command line as the argument behind -c.
-var shells = strings.Fields("sh bash dash zsh ksh mksh ash fish csh tcsh su runuser script flock")
-
-// wrappers start the command that their arguments end in.
-// The number says how many operands come before it.
-var wrappers = map[string]int{
-	"sudo": 0, "doas": 0, "env": 0, "nohup": 0, "nice": 0, "ionice": 0, "timeout": 1, "gtimeout": 1, "xargs": 0, "stdbuf": 0, "setsid": 0,
-	"time": 0, "strace": 0, "ltrace": 0, "chroot": 1, "flock": 1, "taskset": 1, "chrt": 1, "exec": 0, "command": 0, "builtin": 0,
-	"busybox": 0, "toybox": 0, "watch": 0, "unshare": 0, "nsenter": 0, "parallel": 0, "systemd-run": 0, "caffeinate": 0, "firejail": 0, "bwrap": 0,
-	"pkexec": 0, "proot": 0, "fakeroot": 0, "setarch": 1, "unbuffer": 0, "entr": 0, "find": 0, "fd": 0, "dbus-run-session": 0, "xvfb-run": 0, "direnv": 1,
 }
 
 func (l *looker) call(words []string, depth int) {
 	for len(words) > 0 && assignment(words[0]) {
 		words = words[1:]
 	}
-	if len(words) == 0 || depth > 5 || len(l.seen) >= maxSeen {
+	if len(words) == 0 || depth > 5 || l.lost {
 		return
 	}
-	l.add(words)
 	name, args := path.Base(words[0]), words[1:]
+	before, wraps := wrappers[name]
+	unknown := !wraps && !slices.Contains(shells, name) && !startsNothing(name)
+	l.add(words, unknown)
 	switch {
-	case name == "eval":
+	case name == "find" || name == "fd":
+		for i, a := range args {
+			if slices.Contains(executing, a) {
+				l.call(args[i+1:], depth+1)
+			}
+		}
+	case slices.Contains(readers, name):
 		l.line(strings.Join(args, " "), depth+1)
+		for _, a := range args { // or each of them is a line
+			if _, line, named := strings.Cut(a, "="); named && name == "alias" {
+				a = line
+			}
+			l.line(a, depth+1)
+		}
 	case slices.Contains(shells, name):
 		for i, a := range args {
 			if a == "--command" || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.Contains(a, "c") {
 				l.texts(args[i+1:], depth)
 			}
 		}
-	case name == "watch" || name == "parallel":
-		l.line(strings.Join(args, " "), depth+1)
+	case name == "env":
+		l.split(args, depth)
 	}
-	before, wraps := wrappers[name]
 	switch {
-	case name == "find" || name == "fd":
+	case wraps && name != "find" && name != "fd":
+		l.wrapped(args, before, depth)
+	case unknown: // the policy looks for commands among the words; a shell's are in one of them
 		for i, a := range args {
-			if a == "-exec" || a == "-execdir" || a == "-ok" || a == "-okdir" || a == "-x" || a == "-X" || a == "--exec" || a == "--exec-batch" {
-				l.call(args[i+1:], depth+1)
+			if b := path.Base(a); slices.Contains(shells, b) || slices.Contains(readers, b) || b == "env" {
+				l.call(args[i:], depth+1)
 			}
 		}
-	case wraps:
-		l.wrapped(args, before, depth)
+	}
+}
+
+// split looks into the line that env -S takes apart.
+func (l *looker) split(args []string, depth int) {
+	for i, a := range args {
+		for _, flag := range []string{"--split-string=", "-S"} {
+			if text, ok := strings.CutPrefix(a, flag); ok {
+				l.line(strings.Join(append([]string{text}, args[i+1:]...), " "), depth+1)
+			}
+		}
 	}
 }
 
@@ -291,7 +321,7 @@ func braces(w string, depth int) []string {
 	var out []string
 	for choice := range strings.SplitSeq(w[open+1:open+end], ",") {
 		out = append(out, braces(w[:open]+choice+w[open+end+1:], depth+1)...)
-		if len(out) > maxSeen {
+		if len(out) > maxChoices {
 			break
 		}
 	}

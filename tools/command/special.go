@@ -96,11 +96,11 @@ func filter(c *parsed, _ Place) objection {
 	return objection{}
 }
 
-// lines is the one kind of sed program that is known: print some lines.
-var lines = regexp.MustCompile(`^[0-9]+(,([0-9]+|\$))?[pd]$|^\$p$`)
+// ranges is the one kind of sed program that is known: print some lines.
+var ranges = regexp.MustCompile(`^[0-9]+(,([0-9]+|\$))?[pd]$|^\$p$`)
 
 func selection(c *parsed, _ Place) objection {
-	if len(c.operands) == 0 || !lines.MatchString(c.operands[0].text) {
+	if len(c.operands) == 0 || !ranges.MatchString(c.operands[0].text) {
 		return objection{why: "sed is only known to read when it prints a range of lines"}
 	}
 	return objection{}

@@ -50,6 +50,12 @@ du -sh .
 du -sh *.txt
 file a.txt
 tree -L 2
+tree -aL 2
+tree -I node_modules
+xxd -l 16 a.txt
+xxd -l16 -u a.txt
+tail -c5 a.txt
+grep -nA3 foo a.txt
 grep -rn foo .
 grep -rn "foo bar" src
 grep -rn '$(rm x)' src
@@ -127,6 +133,20 @@ git log main..feature
 git diff
 git diff HEAD~1 -- src
 git diff --stat
+git diff -U5
+git diff -M90%
+git diff -C -M
+git status -uno
+git blame -M -L 1,2 a.txt
+head -n -5 a.txt
+tail -n +2 a.txt
+ls [a-z]*.txt
+ls src/[xy].go
+grep foo a.txt -n
+git diff -U
+git log -n 5
+git log -n5
+git log -5
 git show HEAD
 git show HEAD:a.txt
 git branch
@@ -148,6 +168,10 @@ cat src/../../outside/secret
 cat ~/.ssh/id_rsa
 cat ~root/.bashrc
 cat link
+ls [kl]ink
+cat [!x]*
+sort a.txt -k /etc/passwd
+grep foo a.txt -e ../x
 cat linkdir/secret
 cat dangling
 cat a.txt link
@@ -327,6 +351,22 @@ diff -l a.txt b.txt
 diff --to-file=x a.txt
 tree -o x
 tree -l
+tree -Io x main.go
+tree -Lo 2 main.go
+tree -Po x main.go
+xxd -ps in main.go
+xxd a.txt -u
+xxd a.txt --
+xxd -- a.txt
+uniq a.txt -c
+uniq a.txt -
+xxd -bs in main.go
+xxd -is in main.go
+git diff -U --output=main.go
+git log -U --output=main.go
+git show -U --output=main.go
+tail -cf a.txt
+tail -cF a.txt
 sed -i s/a/b/ a.txt
 sed -n -i 1p a.txt
 sed -n 'w x' a.txt
@@ -535,7 +575,30 @@ select x in a; do ls; done
 ls @(a|b)
 ls !(a)
 ls +(a)
-ls [a-z]*
+ls ["a"]*
+ls [a"b"]*
+ls a["b"]
+ls [a
+ls [[:alpha:]]*
+find a.txt ["-"]exec sh b.txt ";"
+find . ["-"]delete
+sort a.txt ["-"]oout
+ls [a/b]c
+git blame -ML --output=a.txt b.txt
+git blame -CL --contents=/etc/passwd a.txt
+git log -Mn --output=x
+xxd -uc a.txt b.txt
+xxd -il a.txt b.txt
+xxd -s *.txt
+uniq -f *.txt
+tree -LI 1 -- -o a.txt keep
+tree -I -- -o a.txt
+tree -I -o a.txt
+sort -k -o a.txt
+grep -e -f a.txt
+tail -n x a.txt
+head a.txt -n /etc/passwd
+tail -c f a.txt
 ls **/*.go
 cat 'a'*
 cat */*/*/*

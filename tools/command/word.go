@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -12,7 +13,7 @@ import (
 // word is a word of a line whose text is known before it runs.
 type word struct {
 	text  string
-	glob  bool // it holds * or ?, which stand for names of files
+	glob  bool // it holds *, ? or [...], which stand for names of files
 	bare  bool // it was written without quotes and escapes
 	tilde bool // it begins with the home directory of somebody
 }
@@ -61,7 +62,7 @@ func literal(w *syntax.Word) (out word, why string) {
 	for i, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			if why := out.unquoted(&b, p.Value, i == 0); why != "" {
+			if why := out.unquoted(&b, p.Value, i == 0, len(w.Parts) == 1); why != "" {
 				return out, why
 			}
 		case *syntax.SglQuoted:
@@ -104,9 +105,13 @@ func expansion(p syntax.WordPart) string {
 	return "a pattern that not every shell knows"
 }
 
-// unquoted reads what stands outside quotes. A literal at the begin of its word
-// may begin with ~.
-func (w *word) unquoted(b *strings.Builder, text string, first bool) string {
+// bracket is a set of letters in a pattern that every shell reads, if it reads it
+// at all, as one of these.
+var bracket = regexp.MustCompile(`^\[[A-Za-z0-9._!^-]+\]`)
+
+// unquoted reads what stands outside quotes, at the begin of its word or alone in
+// it. A literal at the begin may begin with ~.
+func (w *word) unquoted(b *strings.Builder, text string, first, alone bool) string {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case '\\':
@@ -119,7 +124,12 @@ func (w *word) unquoted(b *strings.Builder, text string, first bool) string {
 		case '*', '?':
 			w.glob = true
 		case '[':
-			if text != "[" { // the program
+			switch set := bracket.FindString(text[i:]); {
+			case set != "":
+				w.glob = true
+				b.WriteString(set[:len(set)-1])
+				i += len(set) - 1
+			case text != "[" || !alone: // the program
 				return "it holds a pattern with ["
 			}
 		case '{', '}':

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"mylm/tools/files/internal/open"
 )
 
 const (
@@ -190,17 +192,11 @@ func (w *workspace) ignoreFile(ctx context.Context, name string) []rule {
 }
 
 func readIgnore(root *os.Root, name string) []rule {
-	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, _, err := open.Regular(root, name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxIgnore))
 	if err != nil {
 		return nil

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"mylm/tools"
+	"mylm/tools/files/internal/open"
 )
 
 type readInput struct {
@@ -104,7 +105,7 @@ func (w *workspace) openFile(root *os.Root, path string) (*os.File, int64, error
 	if err := regular(path, info); err != nil {
 		return nil, 0, err
 	}
-	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|open.Nonblock, 0)
 	if err != nil {
 		return nil, 0, w.explain(root, path, name, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"mylm/tools"
+	"mylm/tools/files/internal/open"
 )
 
 type searchInput struct {
@@ -136,7 +137,7 @@ func (s *searcher) run(ctx context.Context, path string) (tools.Result, error) {
 		if !e.Type().IsRegular() || !s.wanted(at) {
 			return nil
 		}
-		f, err := root.OpenFile(at, os.O_RDONLY|nonblock, 0)
+		f, err := root.OpenFile(at, os.O_RDONLY|open.Nonblock, 0)
 		if err != nil {
 			s.unread++
 			return nil

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mylm/tools/files/internal/open"
 )
 
 // target is where a write goes.
@@ -122,7 +124,7 @@ func (w *workspace) writable(root *os.Root, t *target) error {
 	case mode.Perm()&0o222 == 0:
 		return fmt.Errorf("%s is read-only (mode %04o); nothing was written", t.path, mode.Perm())
 	}
-	f, err := root.OpenFile(t.name, os.O_WRONLY|nonblock, 0)
+	f, err := root.OpenFile(t.name, os.O_WRONLY|open.Nonblock, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%s cannot be written: permission denied", t.path)
 	}

@@ -3,8 +3,9 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
-	"path"
+	"net"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mylm/tools/command"
@@ -36,6 +37,10 @@ var DefaultDeny = []string{
 	CommandTool + `(systemctl poweroff|reboot|halt|kexec)`,
 	CommandTool + `(init|telinit 0|6)`,
 }
+
+// tooLong is how the rule is called for lines that hold more commands than are
+// looked at.
+const tooLong = CommandTool + "(more commands than can be looked at)"
 
 // denyRule is a rule, read.
 type denyRule struct {
@@ -69,19 +74,27 @@ func parseDeny(text string) (denyRule, error) {
 
 // forbids is the deny rule that a call falls under, "" if there is none.
 func (p *Policy) forbids(c Call, a command.Analysis) string {
-	if a.Bomb {
+	switch {
+	case a.Bomb:
 		return forkBomb
+	case a.Lost:
+		return tooLong
 	}
-	home := homeOf(c.Place)
+	at := spellerOf(c.Place)
+	texts := c.texts(at)
+	seen := make([][]term, len(a.Seen))
+	for i, call := range a.Seen {
+		seen[i] = at.terms(call.Words)
+	}
 	for _, r := range p.deny {
 		if r.tool != "*" && r.tool != c.Tool {
 			continue
 		}
-		if r.pattern == "" || c.Line == "" && r.argument(c) {
+		if r.pattern == "" || (c.Line == "" || r.tool == "*") && matchAny(r.pattern, texts) {
 			return r.text
 		}
-		for _, seen := range a.Seen {
-			if r.command(seen.Words, home) {
+		for i, terms := range seen {
+			if r.command(terms) || a.Seen[i].Starts && r.startedBy(terms) || r.tool == "*" && r.named(terms) {
 				return r.text
 			}
 		}
@@ -89,26 +102,22 @@ func (p *Policy) forbids(c Call, a command.Analysis) string {
 	return ""
 }
 
-func homeOf(at command.Place) (home string) {
-	for _, kv := range at.Env {
-		if v, ok := strings.CutPrefix(kv, "HOME="); ok && path.IsAbs(v) {
-			home = path.Clean(v)
+// texts are those among the arguments, in every spelling, and the host, with its
+// port and without.
+func (c Call) texts(at speller) (out []string) {
+	if c.Host != "" {
+		out = append(out, c.Host)
+		if name, _, err := net.SplitHostPort(c.Host); err == nil {
+			out = append(out, name)
 		}
 	}
-	return home
-}
-
-// argument compares the pattern with each text among the arguments, and with the
-// host.
-func (r denyRule) argument(c Call) bool {
 	var v any
 	_ = json.Unmarshal(c.Args, &v) // what is no JSON has no text in it
-	found := c.Host != "" && matchWord(r.pattern, c.Host)
 	var visit func(any)
 	visit = func(v any) {
 		switch v := v.(type) {
 		case string:
-			found = found || matchWord(r.pattern, v)
+			out = append(out, at.file(v)...)
 		case []any:
 			for _, x := range v {
 				visit(x)
@@ -120,25 +129,21 @@ func (r denyRule) argument(c Call) bool {
 		}
 	}
 	visit(v)
-	return found
+	return out
 }
 
 // command compares the pattern with one command.
-func (r denyRule) command(words []string, home string) bool {
-	if len(words) == 0 {
+func (r denyRule) command(terms []term) bool {
+	if len(terms) == 0 {
 		return false
 	}
-	args := [][]string{{words[0], path.Base(strings.ReplaceAll(words[0], `\`, "/"))}}
+	args := []term{{spellings: terms[0].program()}}
 	var flags []string
-	operands := false
-	for _, w := range words[1:] {
-		switch {
-		case w == "--" && !operands:
-			operands = true
-		case strings.HasPrefix(w, "-") && !operands:
-			flags = append(flags, w)
-		default:
-			args = append(args, spellings(w, home))
+	for _, t := range terms[1:] {
+		if t.flag {
+			flags = append(flags, t.spellings[0])
+		} else {
+			args = append(args, t)
 		}
 	}
 	for _, f := range r.flags {
@@ -149,28 +154,49 @@ func (r denyRule) command(words []string, home string) bool {
 	return inOrder(r.words, args)
 }
 
-// spellings are the ways in which a rule may name a word: as it is, and as a
-// path without detours, from the home directory if it is there.
-func spellings(w, home string) []string {
-	out := []string{w}
-	clean := w
-	if strings.HasPrefix(w, "/") || strings.HasPrefix(w, "~") || strings.HasPrefix(w, "$") {
-		clean = path.Clean(w)
-		out = append(out, clean)
+// maxStarts bounds how often a command may seem to begin in the words of
+// another. Nobody means to write so many.
+const maxStarts = 8
+
+// startedBy compares the pattern with what the words of a command may start. A single word is
+// not enough: vagrant halt is no halt.
+func (r denyRule) startedBy(terms []term) bool {
+	if len(r.words) == 0 || len(r.words)+len(r.flags) < 2 {
+		return false
 	}
-	if rest, ok := strings.CutPrefix(clean, home); home != "" && home != "/" && ok && (rest == "" || rest[0] == '/') {
-		out = append(out, "~"+rest)
+	starts := 0
+	for i := 1; i < len(terms); i++ {
+		if terms[i].flag || !matchAny(r.words[0], terms[i].program()) {
+			continue
+		}
+		if starts++; starts > maxStarts || r.command(terms[i:]) {
+			return true
+		}
 	}
-	return out
+	return false
 }
 
+// named compares the whole pattern with each word by itself.
+func (r denyRule) named(terms []term) bool {
+	return slices.ContainsFunc(terms, func(t term) bool { return matchAny(r.pattern, t.spellings) })
+}
+
+// shorts are the letters that usual programs take for these long flags.
+var shorts = map[string]string{"--force": "f", "--recursive": "r"}
+
 // hasFlag reports whether one of the alternatives is among the flags: as a word, with a value
-// behind =, or, if it is up to three letters, as letters in any words of short flags.
+// behind =, or, if it is up to three letters, as letters in any words of short flags. --force counts as -f,
+// --recursive as -r and -R, and the other way round.
 func hasFlag(alternatives string, flags []string) bool {
 	var letters strings.Builder
 	for _, f := range flags {
-		if !strings.HasPrefix(f, "--") {
+		switch {
+		case !strings.HasPrefix(f, "--"):
 			letters.WriteString(f[1:])
+		case len(f) > 4 && strings.HasPrefix("--recursive", f):
+			letters.WriteString("rR")
+		case len(f) > 4 && strings.HasPrefix("--force", f):
+			letters.WriteString("f")
 		}
 	}
 	for want := range strings.SplitSeq(alternatives, "|") {
@@ -181,6 +207,9 @@ func hasFlag(alternatives string, flags []string) bool {
 			}
 		}
 		short := strings.TrimPrefix(want, "-")
+		if letter, ok := shorts[want]; ok {
+			short = letter
+		}
 		if strings.HasPrefix(short, "-") || len(short) == 0 || len(short) > 3 {
 			continue
 		}
@@ -196,34 +225,35 @@ func hasFlag(alternatives string, flags []string) bool {
 }
 
 // inOrder reports whether the words fit the pattern from the first one on. *
-// alone is any number of words.
-func inOrder(pattern []string, words [][]string) bool {
-	reached := map[int]bool{0: true} // how many words may have been used up
+// alone is any number of words. What may be the value of a flag may be left out.
+func inOrder(pattern []string, words []term) bool {
+	reached := make([]bool, len(words)+1) // how many words may have been used up
+	reached[0] = true
 	for _, p := range pattern {
-		next := map[int]bool{}
+		next, found := make([]bool, len(words)+1), false
 		for i := range reached {
-			if p == "*" {
-				for j := i; j <= len(words); j++ {
-					next[j] = true
-				}
+			switch {
+			case !reached[i]:
 				continue
-			}
-			if i < len(words) && matchAny(p, words[i]) {
+			case p == "*":
+				next[i] = true
+			case i < len(words) && matchAny(p, words[i].spellings):
 				next[i+1] = true
 			}
+			found = found || p == "*" || i < len(words) && next[i+1]
+			if i < len(words) && (p == "*" || words[i].optional) {
+				reached[i+1] = true
+			}
 		}
-		reached = next
+		if reached = next; !found {
+			return false
+		}
 	}
-	return len(reached) > 0
+	return true
 }
 
 func matchAny(pattern string, spellings []string) bool {
-	for _, s := range spellings {
-		if matchWord(pattern, s) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(spellings, func(s string) bool { return matchWord(pattern, s) })
 }
 
 // matchWord compares a text with alternatives.

@@ -150,9 +150,15 @@ func (p *Policy) Decide(c Call) Decision {
 // why is why a call is asked about. What a rule covers is no reason.
 func (p *Policy) why(c Call, a command.Analysis) string {
 	for _, call := range a.Calls {
-		if !call.OnlyReads && !slices.ContainsFunc(p.prefixes, call.Covered) {
-			return call.Why
+		if call.OnlyReads || slices.ContainsFunc(p.prefixes, call.Covered) {
+			continue
 		}
+		for _, prefix := range p.prefixes {
+			if why := call.Exceeds(prefix); why != "" {
+				return why
+			}
+		}
+		return call.Why
 	}
 	switch {
 	case a.Why != "":

@@ -196,6 +196,43 @@ func TestDenyRules(t *testing.T) {
 		"every tool":               {"*", "ls", true},
 		"another tool":             {"write_file(*)", "ls", false},
 		"only reads":               {"execute_command(cat *.pem)", "cat x.pem", true},
+		"a flag's value":           {"execute_command(git push)", "git -C . push", true},
+		"two of them":              {"execute_command(git push)", "git -C . -c a.b=c push", true},
+		"a long one":               {"execute_command(git push)", "git --git-dir .git push", true},
+		"no value":                 {"execute_command(git push)", "git --no-pager push", true},
+		"a value that is no word":  {"execute_command(git push)", "git commit -m push", false},
+		"of another program":       {"execute_command(npm publish)", "npm --prefix sub publish", true},
+		"a version manager":        {"execute_command(git push)", "mise exec -- git push", true},
+		"setpriv":                  {"execute_command(git push)", "setpriv git push", true},
+		"rlwrap":                   {"execute_command(git push)", "rlwrap git push", true},
+		"an unknown program":       {"execute_command(git push)", "frobnicate --fast x git push", true},
+		"its shell":                {"execute_command(git push)", "frobnicate x sh -c 'git push'", true},
+		"its path":                 {"execute_command(git push)", "frobnicate x /usr/bin/git -C y push", true},
+		"a toolchain":              {"execute_command(git push)", "rustup run stable git push", true},
+		"a text that is split":     {"execute_command(git push)", "env -S 'git push'", true},
+		"and in one word":          {"execute_command(git push)", "env '-Sgit push' x", true},
+		"a benchmark":              {"execute_command(git push)", "hyperfine -w 3 'git push'", true},
+		"a trap":                   {"execute_command(git push)", "trap 'git push' EXIT", true},
+		"an alias":                 {"execute_command(git push)", "alias p='git push'", true},
+		"a single wrapped word":    {"execute_command(make)", "setpriv make", true},
+		"a search":                 {"execute_command(git push)", "grep -rn 'git push' .", false},
+		"words of a search":        {"execute_command(git push)", "rg git push", false},
+		"words":                    {"execute_command(git push)", "echo git push", false},
+		"files":                    {"execute_command(git push)", "mkdir git push", false},
+		"a target":                 {"execute_command(git push)", "make git push", false},
+		"a message":                {"execute_command(git push)", "git commit -m 'git push'", false},
+		"an issue":                 {"execute_command(git push)", "gh issue create --title git push", false},
+		"a list":                   {"execute_command(git push)", "ls git push", false},
+		"long names for letters":   {"execute_command(rm -rf)", "rm --recursive --force x", true},
+		"and short for those":      {"execute_command(rm -rf)", "rm --recur -f x", true},
+		"letters for long names":   {"execute_command(git push --force)", "git push -f", true},
+		"a lease is no force":      {"execute_command(git push -f)", "git push --force-with-lease", false},
+		"any tool, a word":         {"*(*.pem)", "cat key.pem", true},
+		"any tool, a value":        {"*(key.pem)", "cat --file=key.pem", true},
+		"any tool, a redirect":     {"*(*.pem)", "wc < key.pem", true},
+		"any tool, the line":       {"*(*secret*)", "echo a secret b", true},
+		"any tool, something else": {"*(*.pem)", "cat key.txt", false},
+		"too many commands":        {"execute_command(git push)", strings.Repeat("true;", 4000) + "git push", true},
 	} {
 		for _, mode := range policy.Modes {
 			p := newPolicy(t, policy.Options{Mode: mode, Deny: []string{test.rule}})
@@ -220,6 +257,102 @@ func TestDenyRules(t *testing.T) {
 	for _, bad := range []string{"", "execute_command(", "execute_command()", "execute_command( )", "rm -rf", "(x)"} {
 		if _, err := policy.New(policy.Options{Deny: []string{bad}}); err == nil || !strings.Contains(err.Error(), "execute_command") && !strings.Contains(err.Error(), "TOOL") {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestTooLong: what is not looked at is not allowed.
+func TestTooLong(t *testing.T) {
+	p := newPolicy(t, policy.Options{Mode: policy.Yolo})
+	for line, want := range map[string]policy.Verdict{
+		strings.Repeat("true;", 25_000) + "reboot":     policy.Deny,
+		strings.Repeat("sudo -a ", 4000) + "true":      policy.Deny,
+		strings.Repeat("x ", 30_000) + "rm -rf y":      policy.Allow,
+		"x " + strings.Repeat("rm -r ", 2000) + "true": policy.Deny,
+	} {
+		if d := p.Decide(run(t, line)); d.Verdict != want {
+			t.Errorf("%.30q... of %d bytes: %s (%s)", line, len(line), d.Verdict, d.Why)
+		}
+	}
+}
+
+// TestOrdinaryLines: what begins like something forbidden, or holds its words,
+// is not forbidden.
+func TestOrdinaryLines(t *testing.T) {
+	p := newPolicy(t, policy.Options{Mode: policy.Yolo, Deny: []string{"execute_command(git push)", "execute_command(rm -rf)", "execute_command(npm publish)", "*(*.pem)"}})
+	for line := range strings.Lines(ordinaryLines) {
+		if d := p.Decide(run(t, strings.TrimSuffix(line, "\n"))); d.Verdict != policy.Allow {
+			t.Errorf("%q: %s", line, d.Why)
+		}
+	}
+}
+
+const ordinaryLines = `git -C sub status
+git --no-pager log --oneline -5
+git add -A && git commit -m "push the button"
+git log --grep push
+git stash push
+git remote -v
+npm --prefix sub run build
+npm install
+vagrant halt
+./server.sh shutdown
+python3 manage.py reboot
+docker compose stop
+docker run --rm -v .:/src alpine ls /src
+kubectl -n prod get pods
+systemctl status reboot.target
+go test -run TestReboot ./...
+cargo run -- shutdown
+find . -name push
+sed -n 1,5p halt.txt
+rm -r build
+rm x.pe
+mkdir -p reboot
+uv run pytest -x
+poetry run python x.py
+mise exec -- go test ./...
+curl -s https://example.com/reboot
+cat <<'EOF'
+`
+
+// TestPathsOfRules: a file is forbidden by whatever name it is called.
+func TestPathsOfRules(t *testing.T) {
+	root := t.TempDir()
+	for _, err := range []error{os.MkdirAll(filepath.Join(root, "secrets"), 0o700), os.WriteFile(filepath.Join(root, "key.pem"), nil, 0o600), os.Symlink("key.pem", filepath.Join(root, "k2")), os.Symlink("secrets", filepath.Join(root, "s2"))} {
+		if err != nil {
+			t.Skip(err)
+		}
+	}
+	p := newPolicy(t, policy.Options{Mode: policy.Yolo, Deny: []string{"read_file(secrets/*)", "write_file(Makefile)", "*(*.pem)", "execute_command(cat secrets/*)"}})
+	at := command.Place{Root: root, Env: []string{"HOME=/home/ada"}}
+	for _, test := range []struct{ tool, text, want string }{
+		{"read_file", "secrets/x", "deny"},
+		{"read_file", "./secrets/x", "deny"},
+		{"read_file", "a/../secrets/x", "deny"},
+		{"read_file", root + "/secrets/x", "deny"},
+		{"read_file", "s2/x", "deny"},
+		{"read_file", "k2", "deny"},
+		{"read_file", "secrets.txt", "allow"},
+		{"write_file", "Makefile", "deny"},
+		{"write_file", "./Makefile", "deny"},
+		{"write_file", root + "/Makefile", "deny"},
+		{"write_file", "sub/Makefile", "allow"},
+		{"execute_command", "cat secrets/x", "deny"},
+		{"execute_command", "cat ./secrets/x", "deny"},
+		{"execute_command", "cat " + root + "/secrets//x", "deny"},
+		{"execute_command", "cat s2/x", "deny"},
+		{"execute_command", "head ./k2", "deny"},
+		{"execute_command", "head < k2", "deny"},
+		{"execute_command", "head < a.txt", "allow"},
+	} {
+		c := policy.Call{Tool: test.tool, Effect: tools.Runs, Place: at}
+		c.Args, _ = json.Marshal(map[string]string{"path": test.text})
+		if test.tool == policy.CommandTool {
+			c.Line = test.text
+		}
+		if d := p.Decide(c); string(d.Verdict) != test.want {
+			t.Errorf("%s %s: %s, want %s", test.tool, test.text, d.Verdict, test.want)
 		}
 	}
 }
@@ -296,7 +429,8 @@ func TestThisCommandIsNotEveryCommand(t *testing.T) {
 
 // TestPrefixes: a prefix covers a line only if it, or reading, is all that is in it.
 func TestPrefixes(t *testing.T) {
-	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"touch"}, {"npm", "run", "build"}, {"rm"}, {"sudo"}, {"git"}, {"sh"}}})
+	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"touch"}, {"npm", "run", "build"}, {"rm"}, {"sudo"}, {"git"}, {"sh"},
+		{"make"}, {"gcc"}, {"eslint"}, {"jest"}, {"dotnet", "build"}, {"git", "log"}, {"sort"}, {"nix"}, {}, nil}})
 	for line, want := range map[string]policy.Verdict{
 		"go test ./...":              policy.Allow,
 		"go test -run X ./a":         policy.Allow,
@@ -325,6 +459,32 @@ func TestPrefixes(t *testing.T) {
 		"X=1 go test":                policy.Ask,
 		"go test -exec 'rm -rf x'":   policy.Ask,
 		"go test -exec=./x":          policy.Ask,
+		"go test --exec ./x":         policy.Ask,
+		"go test -vettool=./x":       policy.Ask,
+		"go test -overlay=x.json":    policy.Ask,
+		"go test -vet=off ./...":     policy.Allow,
+		"go test -mod=vendor ./...":  policy.Allow,
+		"go test -cover -count=1":    policy.Allow,
+		"go test -o .git/hooks/x":    policy.Ask,
+		"go test -o=.git/config":     policy.Ask,
+		"touch .git/hooks/pre-push":  policy.Ask,
+		"touch .GIT/config":          policy.Ask,
+		"make -C sub -j4":            policy.Allow,
+		"make -E 'x'":                policy.Ask,
+		"make --eval=x":              policy.Ask,
+		"make SHELL=./x":             policy.Ask,
+		"gcc -c -o x x.c":            policy.Allow,
+		"gcc -specs=x x.c":           policy.Ask,
+		"gcc -B. x.c":                policy.Ask,
+		"gcc @x":                     policy.Ask,
+		"gcc -fplugin=./x.so x.c":    policy.Ask,
+		"eslint -c x.js":             policy.Ask,
+		"eslint src":                 policy.Allow,
+		"jest -c x.js":               policy.Ask,
+		"dotnet build -c Release":    policy.Allow,
+		"git log --output=x":         policy.Ask,
+		"sort -o x y":                policy.Ask,
+		"nix make":                   policy.Ask,
 		"go test -toolexec ./x":      policy.Ask,
 		"go test /tmp/x":             policy.Ask,
 		"go test ../x":               policy.Ask,
@@ -350,8 +510,37 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// noPrefix start what they are told to, or run it.
+const noPrefix = `mise pyenv rbenv rustup asdf nix
+	nix-shell valgrind perf hyperfine setpriv rlwrap guile ocaml expect ipython xonsh pdm dotenv cross-env 
+	aws gcloud pipenv rye pixi foreman dart dc m4 racket raku swipl luajit 
+	gnuplot tcc duckdb emacsclient truncate redis-cli tox nox cmake gdb unknown`
+
+// TestReasons: the question says why a rule does not cover what it seems to.
+func TestReasons(t *testing.T) {
+	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"rm"}}})
+	for line, want := range map[string]string{
+		"go test -exec ./x": "-exec",
+		"go test ../x":      "out of the workspace",
+		"go test A=1":       "A=1",
+		"rm x":              "rm does not count",
+		"go vet":            "not known to only read",
+	} {
+		if d := p.Decide(run(t, line)); d.Verdict != policy.Ask || !strings.Contains(d.Why, want) {
+			t.Errorf("%q: %s (%s)", line, d.Verdict, d.Why)
+		}
+	}
+}
+
 func TestOfferedPrefix(t *testing.T) {
 	p := newPolicy(t, policy.Options{})
+	for program := range strings.FieldsSeq(noPrefix) {
+		for _, line := range []string{program + " make", program + " exec make", program + " x"} {
+			if d := p.Decide(run(t, line)); d.Offer == nil || d.Offer.Prefix != nil {
+				t.Errorf("%q: %s, offered %v", line, d.Verdict, d.Offer)
+			}
+		}
+	}
 	for line, want := range map[string]string{
 		"go test ./...":              "go test",
 		"ls && go test ./... | head": "go test",
@@ -360,6 +549,18 @@ func TestOfferedPrefix(t *testing.T) {
 		"make all":                   "make",
 		"npm run build -- --x":       "npm run build",
 		"git commit -m x":            "git commit",
+		"go mod tidy":                "go mod tidy",
+		"just build":                 "just build",
+		"just":                       "",
+		"go mod edit":                "",
+		"git branch -D x":            "",
+		"git stash drop":             "",
+		"git difftool -x y":          "",
+		"npm publish":                "",
+		"cargo publish":              "",
+		"terraform destroy":          "",
+		"gh repo delete x":           "",
+		"yarn node x":                "",
 		"cargo build":                "cargo build",
 		"go test; touch x":           "",
 		"go test > x":                "",

@@ -13,6 +13,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2/maybe"
+
+	"mylm/tools/command"
 )
 
 // Stored is a prefix that somebody allowed in a project.
@@ -21,6 +23,10 @@ type Stored struct {
 	Prefix  []string  `json:"prefix"`
 	Added   time.Time `json:"added"`
 }
+
+// Counts reports whether the prefix is one that is still offered: no other allows
+// anything.
+func (r Stored) Counts() bool { return command.Offered(r.Prefix) }
 
 // Store keeps prefixes in a file that only its owner can read. Several processes
 // may use it at once.

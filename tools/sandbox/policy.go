@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // Mode is how much a command may do.
@@ -54,6 +53,10 @@ type Policy struct {
 	// home.
 	Reads []string
 
+	// Writes are directories that may be written to as the workspace may be, and
+	// in the mode ReadOnly read. Those that do not exist are ignored.
+	Writes []string
+
 	// Private is a directory that is the command's home, and is kept: it is
 	// made if need be. It must not serve anything outside the sandbox. Without
 	// one every command gets an empty home, which is removed after it.
@@ -92,27 +95,28 @@ func (p Policy) check() error {
 	if real, err := filepath.EvalSymlinks(home); home != "" && err == nil {
 		home = real
 	}
-	if workspace == string(filepath.Separator) || home != "" && within(home, workspace) {
+	if workspace == string(filepath.Separator) || home != "" && Within(home, workspace) {
 		return fmt.Errorf("the workspace %s holds your home directory or the whole system, so that a sandbox would protect nothing; change to the directory of a project", p.Workspace)
 	}
-	for _, path := range append(slices.Clone(p.Reads), p.Private) {
+	for _, path := range slices.Concat(p.Reads, p.Writes, []string{p.Private}) {
 		if path != "" && !filepath.IsAbs(path) {
 			return fmt.Errorf("%q in the sandbox's policy is not an absolute path", path)
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		if path != "" && home != "" && within(home, filepath.Clean(path)) {
+		if path != "" && home != "" && Within(home, filepath.Clean(path)) {
 			return fmt.Errorf("%q in the sandbox's policy holds your home directory, which stays closed; name what is needed in it", path)
 		}
 	}
 	return nil
 }
 
-// within reports whether path is dir or lies below it. Both are clean.
-func within(path, dir string) bool {
+// Within reports whether path is dir or lies below it, by their names alone:
+// links are not followed.
+func Within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Report says how a command ended.

@@ -11,11 +11,12 @@ import (
 )
 
 func TestEnviron(t *testing.T) {
-	env := []string{"PATH=/bin", "OPENAI_API_KEY=a", "github_token=b", "MY_SECRETS=c", "PGPASSWORD=d", "X_PASSWD=e", "AWS_CREDENTIALS=f", "SSH_PASSPHRASE=g", "EMPTY=", "ODD"}
-	if got, want := sandbox.Environ(env, nil), []string{"PATH=/bin", "EMPTY=", "ODD"}; !slices.Equal(got, want) {
+	env := []string{"PATH=/bin", "OPENAI_API_KEY=a", "github_token=b", "MY_SECRETS=c", "PGPASSWORD=d", "X_PASSWD=e", "AWS_CREDENTIALS=f", "SSH_PASSPHRASE=g", "DB_PASS=h", "MYSQL_PWD=i", "GITHUB_PAT=j", "npm_auth=k", "X_COOKIE_Y=l",
+		"EMPTY=", "ODD", "PWD=/", "OLDPWD=/", "SSH_AUTH_SOCK=/x", "GIT_AUTHOR_NAME=a", "SSH_ASKPASS=a"}
+	if got, want := sandbox.Environ(env, nil), []string{"PATH=/bin", "EMPTY=", "ODD", "PWD=/", "OLDPWD=/", "SSH_AUTH_SOCK=/x", "GIT_AUTHOR_NAME=a", "SSH_ASKPASS=a"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := sandbox.Environ(env, []string{"PGPASSWORD", "NONE"}); !slices.Contains(got, "PGPASSWORD=d") || len(got) != 4 {
+	if got := sandbox.Environ(env, []string{"PGPASSWORD", "NONE"}); !slices.Contains(got, "PGPASSWORD=d") || len(got) != 9 {
 		t.Errorf("with one kept: %q", got)
 	}
 }
@@ -57,6 +58,20 @@ func TestCheckRefuses(t *testing.T) {
 	} {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", p, err, want)
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	for _, c := range []struct {
+		path, dir string
+		want      bool
+	}{
+		{"/a/b", "/a/b", true}, {"/a/b/c", "/a/b", true}, {"/a/b", "/", true}, {"/a/b/..c", "/a/b", true}, {"/a/c/../b/d", "/a/b", true},
+		{"/a", "/a/b", false}, {"/a/bc", "/a/b", false}, {"/a/b/../c", "/a/b", false}, {"a/b", "/a", false},
+	} {
+		if got := sandbox.Within(filepath.FromSlash(c.path), filepath.FromSlash(c.dir)); got != c.want {
+			t.Errorf("%s within %s: %v, want %v", c.path, c.dir, got, c.want)
 		}
 	}
 }

@@ -100,9 +100,14 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
 	if p.Mode == ReadOnly {
-		b.Reads = append([]string{p.Workspace}, b.Reads...)
-	} else {
-		b.Writes = append(b.Writes, p.Workspace)
+		b.Reads = slices.Concat([]string{p.Workspace}, p.Writes, b.Reads)
+		return b, private(env, home, temp), nil
+	}
+	b.Writes = append(b.Writes, p.Workspace)
+	for _, dir := range p.Writes {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			b.Writes = append(b.Writes, dir)
+		}
 	}
 	return b, private(env, home, temp), nil
 }

@@ -22,11 +22,20 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// noSandbox skips a test where the kernel has no sandbox, unless it must.
+func noSandbox(t *testing.T, why error) {
+	t.Helper()
+	if os.Getenv("SANDBOX_TEST_REQUIRED") == "1" {
+		t.Fatal("SANDBOX_TEST_REQUIRED is 1, but there is no sandbox: ", why)
+	}
+	t.Skip("no sandbox here: ", why)
+}
+
 // wrapped runs a command line under a policy.
 func wrapped(t *testing.T, p sandbox.Policy, line string) (string, sandbox.Report, error) {
 	t.Helper()
 	if err := p.Check(); err != nil {
-		t.Skip("no sandbox here: ", err)
+		noSandbox(t, err)
 	}
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
 	var out bytes.Buffer
@@ -88,7 +97,7 @@ func TestFailed(t *testing.T) {
 	for _, mode := range []sandbox.Mode{sandbox.Off, sandbox.Workspace} {
 		p := sandbox.Policy{Mode: mode, Workspace: t.TempDir()}
 		if err := p.Check(); err != nil {
-			t.Skip("no sandbox here: ", err)
+			noSandbox(t, err)
 		}
 		cmd := exec.Command("/nowhere/program")
 		guard, err := p.Wrap(cmd)

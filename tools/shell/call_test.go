@@ -97,6 +97,14 @@ func TestTimeouts(t *testing.T) {
 	if out := inv.Run(t.Context(), 0); out.Text != "a" || !strings.HasPrefix(out.Error, "timed out after 1s") {
 		t.Errorf("with timeout_s 1: %+v", out)
 	}
+	inv, err = call(t, shell.Options{Timeout: 50 * time.Millisecond}, map[string]any{"command": "sleep 60", "timeout_s": 600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inv.Effect = tools.Reads
+	if out := inv.Run(t.Context(), 0); !strings.HasPrefix(out.Error, "timed out after 50ms; a command that only reads gets no more") {
+		t.Errorf("of what nobody was asked about: %+v", out)
+	}
 	for _, bad := range []any{0, -1, 601, 1.5, "long"} {
 		if _, err := call(t, shell.Options{}, map[string]any{"command": "true", "timeout_s": bad}); err == nil {
 			t.Errorf("timeout_s %v is accepted", bad)
@@ -113,5 +121,13 @@ func TestNoSecrets(t *testing.T) {
 	out := run(t, shell.Options{}, "env")
 	if strings.Contains(out.Text, "hunter2") || !strings.Contains(out.Text, "HARMLESS=stays") {
 		t.Errorf("the environment is\n%s", out.Text)
+	}
+}
+
+// Flags stay flags behind an operand, as they were judged.
+func TestPosixlyCorrectIsUnset(t *testing.T) {
+	t.Setenv("POSIXLY_CORRECT", "1")
+	if out := run(t, shell.Options{}, `echo "it is ${POSIXLY_CORRECT-unset}"`); out.Text != "it is unset" {
+		t.Errorf("%+v", out)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // directory, and else Runs: with Leaves if all it does is read elsewhere.
 func (o Options) effect(args json.RawMessage) tools.Effect {
 	var in struct{ Command, Cwd string }
-	if err := json.Unmarshal(args, &in); err != nil || runtime.GOOS == "windows" { // whose shell is another
+	if err := json.Unmarshal(args, &in); err != nil || o.AlwaysRuns || runtime.GOOS == "windows" { // whose shell is another
 		return tools.Runs
 	}
 	root, err := filepath.Abs(o.Dir)

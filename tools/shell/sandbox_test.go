@@ -4,6 +4,7 @@ package shell_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -16,7 +17,7 @@ import (
 )
 
 // confined is a policy for a workspace, and skips the test where the kernel
-// cannot enforce it.
+// cannot enforce it, unless it must.
 func confined(t *testing.T, mode sandbox.Mode) (*sandbox.Policy, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -25,6 +26,9 @@ func confined(t *testing.T, mode sandbox.Mode) (*sandbox.Policy, string) {
 	}
 	p := &sandbox.Policy{Mode: mode, Workspace: dir}
 	if err := p.Check(); err != nil {
+		if os.Getenv("SANDBOX_TEST_REQUIRED") == "1" {
+			t.Fatal("SANDBOX_TEST_REQUIRED is 1, but there is no sandbox: ", err)
+		}
 		t.Skip("no sandbox here: ", err)
 	}
 	return p, dir
@@ -49,6 +53,33 @@ func TestConfined(t *testing.T) {
 		if !strings.Contains(out.Text, c.text) || out.ExitCode == nil || *out.ExitCode != c.code {
 			t.Errorf("%s, %s: %+v", c.mode, c.command, out)
 		}
+	}
+}
+
+// What was judged to only read does so whatever another command has left in the
+// home that is kept: Git would run what its settings there name.
+func TestReadersHaveNoSettings(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git on this machine")
+	}
+	p, dir := confined(t, sandbox.Workspace)
+	p.Private = filepath.Join(t.TempDir(), "home")
+	o := shell.Options{Dir: dir, Sandbox: p}
+	if out := run(t, o, "git init -q . && touch a && git add a && git config --global core.fsmonitor 'touch ran; false' && rm -f ran"); !out.Success() {
+		t.Fatalf("%+v", out)
+	}
+	inv := invocation(t, o, "git status --short")
+	if inv.Effect != tools.Reads {
+		t.Fatalf("the effect is %v", inv.Effect)
+	}
+	if out := inv.Run(t.Context(), patience); !out.Success() || !strings.Contains(out.Text, "A  a") {
+		t.Errorf("%+v", out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+		t.Error("it ran what an earlier command had left")
+	}
+	if out := run(t, o, "git config --global core.fsmonitor"); !strings.Contains(out.Text, "touch ran") {
+		t.Errorf("what may run has no kept home: %+v", out)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,9 +51,14 @@ type Options struct {
 	// counting the line that says what was cut. 0 is DefaultMaxOutput.
 	MaxOutput int
 
-	// Timeout bounds a call that does not ask for another time. 0 is
-	// DefaultTimeout; more than MaxTimeout is an error.
+	// Timeout bounds a call that does not ask for another time, and every call
+	// that only reads, whatever it asks for. 0 is DefaultTimeout; more than
+	// MaxTimeout is an error.
 	Timeout time.Duration
+
+	// AlwaysRuns says that no line counts as one that only reads: where nothing
+	// confines a command, nothing makes up for a wrong judgement of it.
+	AlwaysRuns bool
 
 	// Sandbox is what commands may do. If the policy cannot be enforced they
 	// are refused. Nil is no sandbox.
@@ -162,7 +168,13 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	if in.Timeout > 0 {
 		limit = time.Duration(in.Timeout) * time.Second
 	}
-	timedOut := &timeoutError{limit}
+	given, granted := tools.Granted(ctx)
+	unasked := granted && given.OnlyReads()
+	if unasked {
+		limit = min(limit, o.Timeout)
+		o = o.unsettled()
+	}
+	timedOut := &timeoutError{limit, unasked}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut)
 	defer cancel()
 
@@ -177,17 +189,35 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 		text = "(no output)"
 	}
 	origin := tools.Workspace
-	if given, _ := tools.Granted(ctx); given&tools.Leaves != 0 {
+	if given&tools.Leaves != 0 {
 		origin = tools.Outside
 	}
 	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut}, err
 }
 
+// unsettled is what holds for a command that was judged to only read: it gets an
+// empty home. In the one that is kept, another command may have left settings
+// that name programs to run, as Git's do.
+func (o Options) unsettled() Options {
+	if o.Sandbox != nil {
+		policy := *o.Sandbox
+		policy.Private = ""
+		o.Sandbox = &policy
+	}
+	return o
+}
+
 // timeoutError says that a command took too long.
-type timeoutError struct{ limit time.Duration }
+type timeoutError struct {
+	limit   time.Duration
+	unasked bool // nobody allowed it to take longer
+}
 
 func (e *timeoutError) Error() string {
-	if e.limit >= MaxTimeout {
+	switch {
+	case e.unasked:
+		return fmt.Sprintf("timed out after %v; a command that only reads gets no more, since nobody is asked about it", e.limit)
+	case e.limit >= MaxTimeout:
 		return fmt.Sprintf("timed out after %v", e.limit)
 	}
 	return fmt.Sprintf("timed out after %v; timeout_s can be up to %.0f", e.limit, MaxTimeout.Seconds())
@@ -207,6 +237,10 @@ func check(command string) error {
 // prompts would, and escape sequences only cost the model tokens.
 var environment = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1"}
 
+// posixly makes programs take flags behind an operand for file names, so that a
+// line would do something else than what was judged.
+const posixly = "POSIXLY_CORRECT"
+
 func (o Options) command(ctx context.Context, dir, line string) *exec.Cmd {
 	cmd := shellCommand(ctx, line)
 	cmd.Dir = dir
@@ -215,7 +249,8 @@ func (o Options) command(ctx context.Context, dir, line string) *exec.Cmd {
 	if o.Sandbox != nil {
 		keep = o.Sandbox.Env
 	}
-	cmd.Env = append(sandbox.Environ(cmd.Environ(), keep), environment...)
+	env := slices.DeleteFunc(cmd.Environ(), func(kv string) bool { return strings.HasPrefix(kv, posixly+"=") })
+	cmd.Env = append(sandbox.Environ(env, keep), environment...)
 	return cmd
 }
 

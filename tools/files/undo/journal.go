@@ -19,6 +19,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"mylm/tools/files/internal/open"
 	"mylm/tools/files/internal/replace"
 )
 
@@ -223,7 +224,7 @@ func (j *Journal) close() (err error) {
 
 // keep looks at the file and keeps what it holds, unless that is known.
 func (j *Journal) keep(ctx context.Context, root *os.Root, name string) (state, fs.FileInfo, error) {
-	f, info, err := openRegular(root, name)
+	f, info, err := open.Regular(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state{}, nil, nil
 	}

@@ -10,49 +10,24 @@ import (
 	"path/filepath"
 	"slices"
 
+	"mylm/tools/files/internal/open"
 	"mylm/tools/files/internal/replace"
 )
 
-// openRegular opens the file at name, or says why it is none. It follows no
-// link and waits for no pipe: what is there is looked at before it is opened,
-// since the mere opening of a device can do something, and afterwards, since
-// it may be another file by then.
-func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	info, err := root.Lstat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = notFile(name, info)
+// obstacle says what keeps a file from being looked at, with the directory on
+// the way that is none, if it is that.
+func obstacle(root *os.Root, name string, err error) string {
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
+			return fmt.Sprintf("%s is %s, not a directory any more", filepath.ToSlash(dir), open.Kind(info))
+		}
 	}
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = notFile(name, info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
-func notFile(name string, info fs.FileInfo) error {
-	what := "a special file"
-	switch {
-	case info.IsDir():
-		what = "a directory"
-	case info.Mode()&fs.ModeSymlink != 0:
-		what = "a link"
-	}
-	return fmt.Errorf("%s is %s, not a file", filepath.ToSlash(name), what)
+	return err.Error()
 }
 
 // look says what stands at name.
 func look(ctx context.Context, root *os.Root, name string) (state, error) {
-	f, info, err := openRegular(root, name)
+	f, info, err := open.Regular(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state{}, nil
 	}

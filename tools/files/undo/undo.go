@@ -31,6 +31,7 @@ type Step struct {
 	Action   Action `json:"action"`
 	Size     int64  `json:"size"`               // of the earlier version
 	Conflict string `json:"conflict,omitempty"` // why it must be forced: who else has changed the file
+	Blocked  bool   `json:"blocked,omitempty"`  // the conflict cannot be forced: what stands there is no file, and has to be moved away
 
 	to state
 }
@@ -79,7 +80,7 @@ func (s *Store) step(ctx context.Context, root *os.Root, r Run, name string) (St
 	}
 	switch {
 	case err != nil:
-		step.Conflict = err.Error()
+		step.Conflict, step.Blocked = obstacle(root, filepath.FromSlash(name), err)+"; move it away first", true
 	case now.same(step.to) && (now.Mode == step.to.Mode || !now.Exists):
 		step.Action = Nothing
 	case now.same(step.to) || slices.ContainsFunc(ours, now.same):
@@ -113,7 +114,8 @@ func (s *Store) by(r Run, name string, now state) string {
 // ErrActive is returned for a run that is still going on.
 var ErrActive = errors.New("the run is still going on; wait for its end, or stop it")
 
-// ConflictError lists what must be forced. Nothing was changed.
+// ConflictError lists what must be forced, or, if it is Blocked, moved away.
+// Nothing was changed.
 type ConflictError struct{ Steps []Step }
 
 // Error names the first of the files.
@@ -133,7 +135,8 @@ type Report struct {
 
 // Undo brings back what the files of a run were before it. If one was changed
 // since by somebody else it changes nothing and returns a *ConflictError,
-// unless force is set; a directory in a file's place cannot be forced. When it
+// unless force is set; a directory or a link in a file's place, or on the way to
+// it, cannot be forced. When it
 // is interrupted, calling it again does the rest.
 func (s *Store) Undo(ctx context.Context, r Run, force bool) (Report, error) {
 	lock := flock.New(filepath.Join(r.dir, lockName), flock.SetPermissions(0o600))
@@ -149,7 +152,8 @@ func (s *Store) Undo(ctx context.Context, r Run, force bool) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	if in := conflicts(steps); len(in) > 0 && !force {
+	in := conflicts(steps)
+	if len(in) > 0 && !force || slices.ContainsFunc(in, func(s Step) bool { return s.Blocked }) {
 		return Report{Steps: steps}, &ConflictError{in}
 	}
 	root, err := os.OpenRoot(r.Workspace)

@@ -218,15 +218,37 @@ func TestNoConflict(t *testing.T) {
 	}
 }
 
-func TestDirectoryInTheWay(t *testing.T) {
-	p := newPlace(t, undo.Options{})
-	r := p.run("a", "1")
-	os.Remove(filepath.Join(p.dir, "a"))
-	p.put("a/b", "x", 0o600)
-	for _, force := range []bool{false, true} {
-		if _, err := p.store.Undo(t.Context(), r, force); err == nil || !strings.Contains(err.Error(), "a is a directory, not a file") {
-			t.Errorf("force %v: %v", force, err)
-		}
+func TestSomethingInTheWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		replace string // what is moved away for the obstacle
+		put     func(p *place, at string) error
+		want    string
+	}{
+		"a directory":        {"d/a", func(p *place, at string) error { return os.MkdirAll(filepath.Join(at, "b"), 0o700) }, "d/a is a directory, not a file; move it away first"},
+		"a link":             {"d/a", func(p *place, at string) error { return os.Symlink("b", at) }, "d/a is a link, not a file; move it away first"},
+		"a link out":         {"d/a", func(p *place, at string) error { return os.Symlink(p.data, at) }, "d/a is a link, not a file; move it away first"},
+		"a parent is a link": {"d", func(p *place, at string) error { return os.Symlink(filepath.Dir(p.data), at) }, "d is a link, not a directory any more; move it away first"},
+		"a parent is a file": {"d", func(p *place, at string) error { return os.WriteFile(at, nil, 0o600) }, "d is a file, not a directory any more; move it away first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, undo.Options{})
+			r := p.run("d/a", "1", "other", "2")
+			at := filepath.Join(p.dir, c.replace)
+			if err := errors.Join(os.RemoveAll(at), c.put(p, at)); err != nil {
+				t.Fatal(err)
+			}
+			before := p.tree()
+			for _, force := range []bool{false, true} {
+				_, err := p.store.Undo(t.Context(), r, force)
+				var in *undo.ConflictError
+				if !errors.As(err, &in) || !in.Steps[0].Blocked || in.Steps[0].Conflict != c.want {
+					t.Errorf("force %v: %v, want %q", force, err, c.want)
+				}
+				if p.tree() != before {
+					t.Errorf("force %v: something was undone all the same", force)
+				}
+			}
+		})
 	}
 }
 

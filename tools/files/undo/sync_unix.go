@@ -2,13 +2,7 @@
 
 package undo
 
-import (
-	"os"
-	"syscall"
-)
-
-// nonblock makes the opening of a named pipe return at once.
-const nonblock = syscall.O_NONBLOCK
+import "os"
 
 // syncDirs writes the names in directories to the disk. That a file system
 // cannot do so is nothing that could be helped.

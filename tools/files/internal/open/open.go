@@ -1,0 +1,49 @@
+package open
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Regular opens the file at name, or says why it is none. The file is the
+// caller's to close.
+func Regular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	info, err := root.Lstat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = notFile(name, info)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|Nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = notFile(name, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+func notFile(name string, info fs.FileInfo) error {
+	return fmt.Errorf("%s is %s, not a file", filepath.ToSlash(name), Kind(info))
+}
+
+// Kind says what there is, in words for a message.
+func Kind(info fs.FileInfo) string {
+	switch {
+	case info.IsDir():
+		return "a directory"
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "a link"
+	case info.Mode().IsRegular():
+		return "a file"
+	}
+	return "a special file"
+}
