@@ -109,7 +109,12 @@ type home struct {
 	host string
 }
 
-func newHome(t *testing.T, p *placed) *home { return &home{t, t.TempDir(), p.URL} }
+// newHome is a home whose sessions are replayed in the end.
+func newHome(t *testing.T, p *placed) *home {
+	h := &home{t, t.TempDir(), p.URL}
+	t.Cleanup(h.replays)
+	return h
+}
 
 func (h *home) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("mylm", args...)
