@@ -22,8 +22,12 @@ const (
 	storeHost   = "host"
 )
 
-// questionRows is what the question takes besides the preview.
-const questionRows = 10
+// questionRows is what the question takes besides the preview, whyRows how much
+// of that the reason may be.
+const (
+	questionRows = 12
+	whyRows      = 3
+)
 
 // decide asks until it gets an answer. What does not fit on the terminal is
 // allowed with a whole yes, or when all of it was looked at.
@@ -34,7 +38,7 @@ func (p *person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 	if view.size != "" {
 		head += noteStart + view.size + "; this is how much of it fits here:\n\n"
 	}
-	head += strings.Join(view.shown, "\n") + "\n\n" + cut("Why you are asked: "+oneLine(visible(d.Why), 200), columns-1) + "\n"
+	head += strings.Join(view.shown, "\n") + "\n\n" + inRows("Why you are asked: "+oneLine(visible(d.Why), 200), columns-1, whyRows) + "\n"
 	unseen := view.unseen
 	for {
 		typed, err := p.ask(ctx, head+choices(unseen, d.Offer, project, columns))

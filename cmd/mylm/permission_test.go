@@ -72,6 +72,20 @@ func TestStoredRules(t *testing.T) {
 	}
 }
 
+// TestReasonOnANarrowTerminal: all of the reason can be read there, too.
+func TestReasonOnANarrowTerminal(t *testing.T) {
+	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch x > y; touch z > w")}, "ask", "q")
+	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 24})
+	c.expect("Why you are asked: it\r\n")
+	c.expect("writes")
+	c.expect("y")
+	c.expect("[s]top: ")
+	c.types("n\n")
+	if code := c.exit(); code != "4" {
+		t.Errorf("exit %s: %q", code, c.text())
+	}
+}
+
 // wired is mylm with a model behind a server, and what that was sent last.
 func wired(t *testing.T, args []string, replies ...string) (cmd *exec.Cmd, sent func() string) {
 	t.Helper()

@@ -123,6 +123,23 @@ func cut(s string, columns int) string {
 	return s
 }
 
+// inRows breaks a line between words, or where one is longer than a row, into at
+// most so many rows.
+func inRows(line string, columns, most int) string {
+	var out []string
+	for ; line != "" && len(out) < most; line = strings.TrimLeft(line, " ") {
+		piece := cut(line, columns)
+		if space := strings.LastIndexByte(piece, ' '); space > 0 && len(piece) < len(line) && len(out) < most-1 {
+			piece = piece[:space]
+		}
+		if piece == "" {
+			break
+		}
+		out, line = append(out, piece), line[len(piece):]
+	}
+	return strings.Join(out, "\n")
+}
+
 // runeWidth is how many columns a rune takes at most: from the Hangul Jamo
 // (U+1100) on, characters may be two wide.
 func runeWidth(r rune) int {
