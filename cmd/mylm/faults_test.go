@@ -175,9 +175,15 @@ func TestInterruptedDeafServer(t *testing.T) {
 // checkEnd checks what the lines of a run say of its end.
 func checkEnd(t *testing.T, lines []line, stop, code, answer string, counts map[string]int) {
 	t.Helper()
-	seen := map[string]int{}
+	seen, shown := map[string]int{}, ""
 	for _, l := range lines {
 		seen[l.Type]++
+		switch l.Type {
+		case "turn_start", "retract":
+			shown = ""
+		case "text_delta":
+			shown += l.Text
+		}
 		if l.Type == "agent_end" {
 			if l.Result.StopReason != stop {
 				t.Errorf("it stopped as %s, want %s", l.Result.StopReason, stop)
@@ -186,6 +192,9 @@ func checkEnd(t *testing.T, lines []line, stop, code, answer string, counts map[
 				t.Errorf("the response is %.200q", l.Result.Response)
 			}
 		}
+	}
+	if shown = strings.TrimSpace(shown); code == "" && shown != answer {
+		t.Errorf("%.200q is shown, and was not taken back", shown)
 	}
 	counts["agent_end"] = 1
 	for kind, want := range counts {

@@ -45,7 +45,7 @@ func eventSchema(t *testing.T) (schema *jsonschema.Schema, types []string) {
 // line is what tests read of a line of -o ndjson.
 type line struct {
 	Type   string
-	Wait   int64 `json:"wait_ns"`
+	Text   string
 	Result struct {
 		Status     string
 		StopReason string `json:"stop_reason"`
