@@ -22,10 +22,10 @@ const (
 	storeHost   = "host"
 )
 
-// questionRows is what the question takes besides the preview, whyRows how much
-// of that the reason may be.
+// questionRows is what the question takes besides the preview, with one row for
+// the reason, which may take up to whyRows.
 const (
-	questionRows = 12
+	questionRows = 10
 	whyRows      = 3
 )
 
@@ -33,12 +33,13 @@ const (
 // allowed with a whole yes, or when all of it was looked at.
 func (p *person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
 	columns, height := ttySize()
-	view := newPreview(r.Preview, columns, max(5, height-questionRows))
+	why := inRows("Why you are asked: "+oneLine(visible(d.Why), 200), columns-1, whyRows)
+	view := newPreview(r.Preview, columns, max(5, height-questionRows-strings.Count(why, "\n")))
 	head := fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", oneLine(r.Name, 60), r.Effect)
 	if view.size != "" {
 		head += noteStart + view.size + "; this is how much of it fits here:\n\n"
 	}
-	head += strings.Join(view.shown, "\n") + "\n\n" + inRows("Why you are asked: "+oneLine(visible(d.Why), 200), columns-1, whyRows) + "\n"
+	head += strings.Join(view.shown, "\n") + "\n\n" + why + "\n"
 	unseen := view.unseen
 	for {
 		typed, err := p.ask(ctx, head+choices(unseen, d.Offer, project, columns))

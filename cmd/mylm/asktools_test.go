@@ -109,6 +109,7 @@ func TestAskUserNeedsSomebody(t *testing.T) {
 		cmd := command(t, map[string]string{"replies.txt": ""}, "ask", "q", "--show-prompt")
 		cmd.Env = append(cmd.Env, env)
 		c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 80})
+		c.expect("=== user ===") // behind the tools
 		c.exit()
 		if got := strings.Contains(c.text(), "<name>ask_user</name>"); got != want {
 			t.Errorf("%s: ask_user is there: %v", env, got)

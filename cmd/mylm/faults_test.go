@@ -120,6 +120,7 @@ func TestFaults(t *testing.T) {
 
 // A model that never stops does not fill the memory, even with time without end.
 func TestEndlessReply(t *testing.T) {
+	slow(t)
 	h := &home{t: t, dir: t.TempDir(), host: newFaulty(t, ever, endless(says(strings.Repeat("and so on ", 100_000)))).URL}
 	cmd := h.command("ask", "--quiet", "q")
 	var out, errs strings.Builder

@@ -24,6 +24,14 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// slow leaves a test out that takes long: .ci/run runs it in a step of its own.
+func slow(t *testing.T) {
+	t.Helper()
+	if os.Getenv("MYLM_SLOW") == "" {
+		t.Skip("it takes long: MYLM_SLOW=1 runs it")
+	}
+}
+
 // interruptedEditor is an editor that takes an interrupt for a key.
 func interruptedEditor() {
 	signals := make(chan os.Signal, 1)
@@ -60,6 +68,10 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			replayAfter(env)
+			env.Setenv("MANY", "1500") // more than an import stores at once
+			if os.Getenv("MYLM_SLOW") != "" {
+				env.Setenv("MANY", "10000")
+			}
 			env.Setenv("LONG", strings.Repeat("x", 150))
 			if err := os.WriteFile(env.WorkDir+"/padding", []byte(strings.Repeat("# padding\n", 7000)), 0o600); err != nil {
 				return err

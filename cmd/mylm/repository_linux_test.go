@@ -60,6 +60,7 @@ func TestHomeRepositoryStaysClosed(t *testing.T) {
 // In a part of a project git can look at its repository, but a configuration
 // that may hold a secret, and what git does not need, stay closed.
 func TestRepositoryAbove(t *testing.T) {
+	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {
 		dir := c.home + "/project"
 		c.project(dir)
@@ -102,6 +103,7 @@ func TestRepositoryAbove(t *testing.T) {
 // In a working tree of its own git looks at the repository, and writes only what
 // is that tree's. A submodule can be looked at.
 func TestWorktree(t *testing.T) {
+	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {
 		dir, tree := c.home+"/project", c.home+"/tree"
 		c.project(dir)
@@ -141,6 +143,7 @@ func TestWorktree(t *testing.T) {
 // What stands in the workspace opens nothing elsewhere: a pointer has to be
 // answered by what it points to.
 func TestForgedPointers(t *testing.T) {
+	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {
 		dir, tree, victim := c.home+"/project", c.home+"/tree", c.home+"/victim"
 		c.project(dir)

@@ -289,6 +289,7 @@ func TestSignalsStayInside(t *testing.T) {
 // A small Go module with a dependency is built and tested inside, with the
 // module cache of the machine, read only, and a build cache of its own.
 func TestSandboxBuildsGo(t *testing.T) {
+	slow(t)
 	if testing.Short() {
 		t.Skip("it compiles a part of the standard library")
 	}

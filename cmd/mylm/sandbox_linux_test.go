@@ -193,6 +193,7 @@ var attacks = []struct {
 }
 
 func TestSandboxContains(t *testing.T) {
+	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {
 		listening := c.listen()
 		for _, a := range attacks {

@@ -21,6 +21,7 @@ import (
 // of its own, a tool that reads a file, and a session that is kept: all answer,
 // and nothing of them is left.
 func TestThousandRuns(t *testing.T) {
+	slow(t)
 	const runs = 1000
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("meet at noon\n"), 0o600); err != nil {

@@ -29,6 +29,7 @@ func (c *cage) link(target, name string) {
 
 // Toolchains in a home directory work, wherever they are usually kept.
 func TestToolchains(t *testing.T) {
+	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {
 		for name, tt := range map[string]struct {
 			files   []string          // below the home
@@ -103,6 +104,7 @@ func expandHome(c *cage, s string) string {
 // What the workspace says opens nothing but an installation of Python, and a
 // variable never the home directory.
 func TestForgedToolchains(t *testing.T) {
+	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {
 		ws := c.home + "/ws"
 		c.plant("ws/file", "other/bin/python", "other/lib/x/library", "other/secret", "bin/python3", "lib/python3/os.py", "lib/secret", ".local/lib/python3/site", ".local/share/keyrings/key", "miniconda3/.condarc", "miniconda3/lib/x")
