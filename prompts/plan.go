@@ -9,6 +9,7 @@ type PlanData struct {
 	Ready   []PlanStep // those that can be taken up
 	Done    []PlanStep // those completed whose results the task may need
 	Task    *PlanStep  // the one that it is about
+	Learned []string   // on the way
 	Failure string     // how the last try ended, for another one; or why a reply could not be read
 	Advice  string     // how to go about it this time: again, simplify, other_tool or ask
 	Told    string     // what the user said to it
@@ -26,7 +27,7 @@ type PlanStep struct {
 
 // examplePlan has all that the templates look at.
 var examplePlan = PlanData{
-	Goal: "x", Tools: []PlanTool{{}}, Steps: []string{"x"}, Tasks: []PlanStep{{}}, Ready: []PlanStep{{}}, Done: []PlanStep{{}},
+	Goal: "x", Tools: []PlanTool{{}}, Steps: []string{"x"}, Tasks: []PlanStep{{}}, Ready: []PlanStep{{}}, Done: []PlanStep{{}}, Learned: []string{"x"},
 	Task: &PlanStep{}, Failure: "x", Advice: "again", Told: "x", Without: []string{"x"},
 }
 
