@@ -178,3 +178,15 @@ func words(v any) (all []string) {
 	}
 	return all
 }
+
+// ParseFile reads a plan from a file: its tasks as ParsePlan reads them, and
+// the goal, which may be missing.
+func ParseFile(text string) (goal string, tasks []Task, err error) {
+	if tasks, err = ParsePlan(text); err != nil {
+		return "", nil, err
+	}
+	if v, err := find(text, has("goal")); err == nil {
+		goal = word(v.(map[string]any)["goal"])
+	}
+	return goal, tasks, nil
+}

@@ -11,6 +11,7 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/agent/plan"
 	"mylm/tools"
 )
 
@@ -77,6 +78,9 @@ func (a *asking) openSession(ctx context.Context) error {
 	}
 	if !a.asks() && !s.Unfinished() {
 		return explainSession(agent.ErrComplete)
+	}
+	if _, _, err := plan.Load(s); err == nil && !a.asks() {
+		a.planning = &planning{}
 	}
 	setup := a.resuming.setup
 	if setup == nil {
@@ -148,8 +152,11 @@ func (a *asking) asks() bool {
 
 // words are those of the question on the command line.
 func (a *asking) words() []string {
-	if a.resuming != nil {
+	switch {
+	case a.resuming != nil:
 		return a.resuming.words
+	case a.planning != nil:
+		return a.planning.words
 	}
 	return a.cli.Args().Slice()
 }
