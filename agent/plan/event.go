@@ -66,8 +66,8 @@ type TaskEnd struct {
 // Reflected tells what the model makes of the plan as a whole.
 type Reflected struct {
 	Progress   string     `json:"progress"`
-	Learned    []string   `json:"learned"`
-	Adjustment Adjustment `json:"adjustments"`
+	Learned    []string   `json:"learned,omitempty"`
+	Adjustment Adjustment `json:"adjustments,omitzero"`
 }
 
 // End tells all there is to know about a plan that is over. The last event, an

@@ -21,11 +21,11 @@ type Choice struct {
 // plan.
 type Observation struct {
 	Success    bool       `json:"success"`
-	Reason     string     `json:"reason"` // why it was no success
-	Learned    []string   `json:"learned"`
-	Unblocked  []string   `json:"unblocked"` // ids of blocked tasks that can be taken up again
+	Reason     string     `json:"reason,omitempty"` // why it was no success
+	Learned    []string   `json:"learned,omitempty"`
+	Unblocked  []string   `json:"unblocked,omitempty"` // ids of blocked tasks that can be taken up again
 	Progress   string     `json:"progress"`
-	Adjustment Adjustment `json:"adjustments"`
+	Adjustment Adjustment `json:"adjustments,omitzero"`
 }
 
 // ParsePlan reads the tasks in a planner's reply, an object with "tasks" or a

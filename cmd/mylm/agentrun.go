@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,6 +89,10 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 		}
 		a.planning.tasks, cache = made.Tasks, nil
 	}
+	log := &planLog{Recorder: options.Agent.Recorder}
+	if log.Recorder != nil {
+		options.Agent.Recorder = log
+	}
 	planner, err := plan.New(options)
 	if err != nil {
 		return usageError("%v", err)
@@ -101,11 +107,15 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	if cache != nil && !fromCache {
 		keep = func(tasks []plan.Task) { _ = cache.Put(key, tasks) }
 	}
-	return a.watchPlan(events(ctx, a.session), p, keep)
+	err = a.watchPlan(events(ctx, a.session), p, keep)
+	if s, bad := agent.LoadSession(a.session.ID, log.entries); bad == nil {
+		a.session = s // for the memory
+	}
+	return err
 }
 
 // planEvents are the events of a plan.
-type planEvents = func(yield func(agent.Event, error) bool)
+type planEvents = iter.Seq2[agent.Event, error]
 
 func (a *asking) note(text string) {
 	if !a.cli.Bool("quiet") {
@@ -341,3 +351,34 @@ func (a *asking) agree(ctx context.Context, p *person, g *guard, made plan.Plann
 
 func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
+// planLog is a recorder that also keeps what the memory is told of a plan: the
+// goal, what the tools of its tasks gave back, and its end.
+type planLog struct {
+	agent.Recorder
+	mu      sync.Mutex
+	entries []agent.Entry
+}
+
+// Append implements agent.Recorder.
+func (l *planLog) Append(ctx context.Context, e agent.Entry) error {
+	if err := l.Recorder.Append(ctx, e); err != nil {
+		return err
+	}
+	if e.Kind == plan.EntryTask {
+		run := e.Run
+		var of agent.Entry
+		if json.Unmarshal(e.Args, &of) != nil || of.Kind != agent.EntryResult {
+			return nil
+		}
+		e = of
+		e.Run = run
+	}
+	switch e.Kind {
+	case agent.EntryPrompt, agent.EntryResult, agent.EntryEnd:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		e.Seq = len(l.entries) + 1
+		l.entries = append(l.entries, e)
+	}
+	return nil
+}

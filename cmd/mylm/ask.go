@@ -110,6 +110,7 @@ type asking struct {
 	form     string    // text, json or ndjson
 	meter    meter
 	kept     bool // something is remembered
+	printed  bool // what --json prints stands on stdout already
 	result   *agent.Result
 }
 
@@ -179,6 +180,7 @@ func (a *asking) run(ctx context.Context) error {
 		Tools: registry, Prompts: set, Identity: value(s.System), Sections: sections, Environment: environment(),
 		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
+	s.Confirm = a.planning.confirm(s.Confirm)
 	g, err := newGuard(s, a.memories.off, p)
 	if err != nil {
 		return err
@@ -278,6 +280,7 @@ func (a *asking) finish(err error) error {
 		f = asFailure(err)
 	}
 	switch {
+	case a.printed && f == nil:
 	case a.form == formJSON && !a.cli.Bool("show-prompt"):
 		a.printJSON(f)
 	case a.form == formJSON:

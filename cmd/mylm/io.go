@@ -60,6 +60,7 @@ type screen struct {
 
 	mu     sync.Mutex
 	drawn  bool  // something stands on the current line of stderr, to be cleared
+	rows   []int // how wide the rows are that drawRows has shown, the last of them on that line
 	column bool  // stdout, on a terminal, is not at the start of a line
 	failed error // the first write to stdout that failed
 }
@@ -138,10 +139,7 @@ func (s *screen) draw(text string) {
 	if s.column || s.still {
 		return // stdout is in the middle of a line of the same terminal
 	}
-	columns, _, err := term.GetSize(int(s.err.Fd()))
-	if err != nil || columns <= 0 {
-		columns = 80
-	}
+	columns, _ := s.size()
 	_, _ = io.WriteString(s.err, clearRow+s.faint(cut(s.foreign(text), columns-1)))
 	s.drawn = true
 }
@@ -155,8 +153,8 @@ func (s *screen) erase() {
 
 func (s *screen) clear() {
 	if s.drawn {
-		_, _ = io.WriteString(s.err, clearRow)
-		s.drawn = false
+		_, _ = io.WriteString(s.err, s.clearing())
+		s.drawn, s.rows = false, nil
 	}
 }
 

@@ -163,8 +163,9 @@ func (a *asking) words() []string {
 
 // narrowed are the tools of the session, as far as they are there.
 func (a *asking) narrowed(all *tools.Registry, named bool) (*tools.Registry, error) {
-	if a.resuming == nil || a.resuming.setup == nil || named {
-		return all, nil
+	all, err := a.planning.narrow(all)
+	if err != nil || a.resuming == nil || a.resuming.setup == nil || named {
+		return all, err
 	}
 	return onlyOf(all, a.resuming.setup.Tools)
 }

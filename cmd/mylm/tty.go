@@ -17,7 +17,7 @@ import (
 type person struct {
 	screen  *screen
 	view    pausing // while a question stands; may be nil
-	stopped bool  // the answer to a question was to stop
+	stopped bool    // the answer to a question was to stop
 
 	forbidden bool // a rule forbade a call
 }
