@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -91,12 +90,27 @@ func ParseWorkflow(text string) (*Workflow, error) {
 		return nil, errors.New("a workflow begins with a head in YAML, between two lines of ---")
 	}
 	w := &Workflow{Goal: strings.TrimSpace(goal), Text: text}
-	d := yaml.NewDecoder(bytes.NewReader([]byte(head)))
+	d := yaml.NewDecoder(strings.NewReader("\n" + head)) // the line of ---, so that lines count as in the file
 	d.KnownFields(true)
 	if err := d.Decode(w); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return nil, wrongHead(err)
 	}
 	return w, w.check()
+}
+
+// wrongHead puts the library's words for a key that does not exist into ours.
+func wrongHead(err error) error {
+	var bad *yaml.TypeError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	text := strings.Join(bad.Errors, "; ")
+	for typ, keys := range map[string]string{
+		"Workflow": "a workflow has name, description, inputs, tools, confirm and steps", "Input": "an input has name, description, required and default",
+	} {
+		text = strings.ReplaceAll(text, "not found in type plan."+typ, "is not known: "+keys)
+	}
+	return errors.New(text)
 }
 
 func (w *Workflow) check() error {

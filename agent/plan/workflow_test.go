@@ -63,7 +63,7 @@ func TestWorkflow(t *testing.T) {
 func TestWorkflowFaults(t *testing.T) {
 	tests := []struct{ from, to, fails string }{
 		{"---\nname", "name", "begins with a head"},
-		{"name: notes", "nome: notes", "nome"},
+		{"name: notes", "nome: notes", "line 2: field nome is not known: a workflow has name"},
 		{"name: notes", "name: ../notes", "must be letters"},
 		{"confirm-all", "yolo", "can ask for confirm-all"},
 		{"    needs: []", "    need: []", `a step has no "need"`},
