@@ -111,6 +111,8 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 	if granted == 0 {
 		return agent.Result{}, r.noTurns()
 	}
+	used := 0
+	defer func() { r.budget.settle(granted, used) }()
 	o.Tools, o.MaxTurns, o.MaxTime, o.Tainted, o.Approve = registry, granted, 0, j.tainted, r.approve
 	o.Labels = nil
 	if o.Recorder != nil {
@@ -125,7 +127,6 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 	switch begun := j.begun; {
 	case begun != nil && !begun.Unfinished():
 		j.begun = nil
-		r.budget.settle(granted, 0)
 		return answered(begun), nil
 	case begun != nil:
 		j.begun, before = nil, turnsOf(begun)
@@ -134,7 +135,7 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 		events = a.Run(ctx, session, prompt)
 	}
 	result := r.follow(events, j.task.ID, true)
-	r.budget.settle(granted, max(0, result.Turns-before))
+	used = max(0, result.Turns-before)
 	c.add(j.task.ID, result)
 	if errors.Is(result.Err, agent.ErrDiverged) { // written by another version: the task begins anew
 		return agent.Result{StopReason: agent.StopIncomplete, Err: result.Err}, nil

@@ -123,13 +123,15 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 	if granted == 0 {
 		return "", r.noTurns()
 	}
+	used := 0
+	defer func() { r.budget.settle(granted, used) }()
 	o.MaxTurns = granted
 	a, err := agent.New(o)
 	if err != nil {
 		return "", &ended{agent.StopInternal, err}
 	}
 	result := r.follow(a.Run(ctx, session, prompt), q.task, false)
-	r.budget.settle(granted, result.Turns)
+	used = result.Turns
 	c.add(q.task, result)
 	if err := endOf(ctx, result); err != nil {
 		return "", err

@@ -238,3 +238,29 @@ func (g *Graph) hopeless(id string) bool {
 	s := g.tasks[g.index[id]].Status
 	return s == Failed || s == Blocked
 }
+
+// urgent sorts tasks that are ready: first those behind which the longest chain
+// of tasks waits, since that chain decides when all is done. Equals stay in
+// their order.
+func (g *Graph) urgent(ready []Task) {
+	waiting := map[string][]string{}
+	for _, t := range g.tasks {
+		for _, d := range t.Dependencies {
+			waiting[d] = append(waiting[d], t.ID)
+		}
+	}
+	chain := map[string]int{}
+	var length func(id string) int
+	length = func(id string) int {
+		if n, known := chain[id]; known {
+			return n
+		}
+		n := 0
+		for _, w := range waiting[id] {
+			n = max(n, length(w))
+		}
+		chain[id] = n + 1
+		return n + 1
+	}
+	slices.SortStableFunc(ready, func(a, b Task) int { return length(b.ID) - length(a.ID) })
+}

@@ -125,7 +125,7 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		defer cancel()
 		r := &run{
 			opts: p.opts, session: s, id: agent.NewSession().ID, started: time.Now(), events: make(chan agent.Event),
-			outcomes: make(chan outcome, MaxWorkers), budget: budget{left: p.opts.MaxTurns}, seq: len(s.Entries()),
+			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()),
 		}
 		var panicked any
 		go func() {
@@ -166,15 +166,28 @@ func (p *Planner) limitTime(ctx context.Context) (context.Context, context.Cance
 // budget is how many replies of the model there may still be.
 type budget struct {
 	mu         sync.Mutex
+	settled    *sync.Cond
 	left, used int
+	out        int // granted and not settled yet
 }
 
-// grant takes up to n replies out of the budget.
+func newBudget(n int) *budget {
+	b := &budget{left: n}
+	b.settled = sync.NewCond(&b.mu)
+	return b
+}
+
+// grant takes up to n replies out of the budget. While all that is left is
+// granted to others, which seldom use all of it, it waits for them: they end
+// with the plan, so that this does not take longer.
 func (b *budget) grant(n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	for b.left <= 0 && b.out > 0 {
+		b.settled.Wait()
+	}
 	n = max(0, min(n, b.left))
-	b.left -= n
+	b.left, b.out = b.left-n, b.out+n
 	return n
 }
 
@@ -182,8 +195,8 @@ func (b *budget) grant(n int) int {
 func (b *budget) settle(granted, used int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left += max(0, granted-used)
-	b.used += used
+	b.left, b.used, b.out = b.left+max(0, granted-used), b.used+used, b.out-granted
+	b.settled.Broadcast()
 }
 
 func (b *budget) spent() int {

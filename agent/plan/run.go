@@ -27,7 +27,7 @@ type run struct {
 	graph    *Graph
 	state    State
 	cost     cost
-	budget   budget
+	budget   *budget
 	begun    map[string]*agent.Session // what earlier processes recorded of tasks
 	outcomes chan outcome
 	stop     agent.StopReason
@@ -218,6 +218,7 @@ func (r *run) schedule(ctx context.Context) {
 }
 
 // next is the task to be taken up, as the model has it where there is a choice.
+// Otherwise it is the first of the plan, or beside others the most urgent.
 func (r *run) next(ctx context.Context, running int) (Task, bool) {
 	ready := r.graph.Ready()
 	if len(ready) == 0 {
@@ -229,6 +230,9 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 			Hint: "Go on with what is left: mylm resume",
 		}})
 		return Task{}, false
+	}
+	if r.opts.Workers > 1 {
+		r.graph.urgent(ready)
 	}
 	if r.opts.NoReason || len(ready) <= r.opts.Workers-running {
 		return ready[0], true

@@ -1,0 +1,104 @@
+package plan_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"mylm/agent"
+	"mylm/agent/plan"
+	"mylm/providers"
+)
+
+// slow answers after a fixed delay.
+type slow time.Duration
+
+func (d slow) Generate(ctx context.Context, _ providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		select {
+		case <-time.After(time.Duration(d)):
+		case <-ctx.Done():
+			yield(providers.Chunk{}, ctx.Err())
+			return
+		}
+		if yield(providers.Chunk{Text: "done"}, nil) {
+			yield(providers.Chunk{Stop: providers.StopEnd}, nil)
+		}
+	}
+}
+
+// randomTasks are n tasks, each of which waits for up to three before it.
+func randomTasks(n int, seed uint64) (tasks []plan.Task, critical int) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	depth := make([]int, n)
+	for i := range n {
+		var deps []string
+		for range r.IntN(4) {
+			if i > 0 {
+				d := r.IntN(i)
+				deps = append(deps, fmt.Sprint("n", d))
+				depth[i] = max(depth[i], depth[d])
+			}
+		}
+		depth[i]++
+		critical = max(critical, depth[i])
+		tasks = append(tasks, task(fmt.Sprint("n", i), deps...))
+	}
+	return tasks, critical
+}
+
+// BenchmarkSideBySide runs 200 tasks of a random graph with four workers on a
+// model that takes 20 ms. "of ideal" is the time against what no order can
+// beat: the longest chain, or a quarter of the work.
+func BenchmarkSideBySide(b *testing.B) {
+	const n, workers, delay = 200, 4, 20 * time.Millisecond
+	tasks, critical := randomTasks(n, 1)
+	ideal := time.Duration(max(critical, (n+workers-1)/workers)) * delay
+	p, err := plan.New(plan.Options{
+		Agent: agent.Options{Model: slow(delay)}, Workers: workers, MaxTurns: n, NoReason: true, NoObserve: true, NoReflect: true,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		state, err := plan.Collect(p.Run(b.Context(), nil, "all of it", tasks))
+		if err != nil || !state.Success {
+			b.Fatal(state.Error, err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(ideal), "of-ideal")
+	b.ReportMetric(float64(critical), "longest-chain")
+}
+
+// TestOrderOfManyTasks: 200 tasks with four workers start after all that they
+// wait for.
+func TestOrderOfManyTasks(t *testing.T) {
+	for seed := range uint64(5) {
+		tasks, _ := randomTasks(200, seed)
+		o := quiet(&model{reply: reply})
+		o.Workers, o.MaxTurns = 4, 200
+		w := carryOut(t, o, "all", tasks...)
+		if !w.state.Success {
+			t.Fatalf("seed %d: %s", seed, w.state.Error)
+		}
+		needs, ended := map[string][]string{}, map[string]bool{}
+		for _, task := range tasks {
+			needs[task.ID] = task.Dependencies
+		}
+		for _, ev := range w.events {
+			switch p := ev.Payload.(type) {
+			case plan.TaskStart:
+				for _, d := range needs[p.ID] {
+					if !ended[d] {
+						t.Fatalf("seed %d: %s began before %s ended", seed, p.ID, d)
+					}
+				}
+			case plan.TaskEnd:
+				ended[p.ID] = true
+			}
+		}
+	}
+}
