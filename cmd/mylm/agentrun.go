@@ -108,7 +108,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	if cache != nil && !fromCache {
 		keep = func(tasks []plan.Task) { _ = cache.Put(key, tasks) }
 	}
-	err = a.watchPlan(events(ctx, a.session), p, keep)
+	err = a.watchPlan(events(ctx, a.session), goal, p, keep)
 	if s, bad := agent.LoadSession(a.session.ID, log.entries); bad == nil {
 		a.session = s // for the memory
 	}
@@ -216,8 +216,8 @@ func planOutcome(r agent.Result, p *person) *failure {
 }
 
 // watchPlan shows a plan as it goes, and prints what came of it.
-func (a *asking) watchPlan(events planEvents, p *person, keep func([]plan.Task)) error {
-	v := newPlanView(a.screen, a.cli.Bool("quiet"), a.cli.Bool("verbose"))
+func (a *asking) watchPlan(events planEvents, goal string, p *person, keep func([]plan.Task)) error {
+	v := newPlanView(a.screen, cmp.Or(a.question, goal), a.cli.Bool("quiet"), a.cli.Bool("verbose"))
 	p.view = v
 	defer v.close()
 	show := func(ev agent.Event) bool { v.event(ev); return true }

@@ -33,8 +33,8 @@ type planView struct {
 	done    chan struct{}
 }
 
-func newPlanView(s *screen, quiet, verbose bool) *planView {
-	v := &planView{screen: s, quiet: quiet, verbose: verbose, live: !s.still && !quiet, action: map[string]string{}, start: time.Now()}
+func newPlanView(s *screen, goal string, quiet, verbose bool) *planView {
+	v := &planView{screen: s, goal: goal, quiet: quiet, verbose: verbose, live: !s.still && !quiet, action: map[string]string{}, start: time.Now()}
 	if v.live {
 		v.stop, v.done = make(chan struct{}), make(chan struct{})
 		go v.run()
@@ -49,7 +49,7 @@ func (v *planView) run() {
 	defer tick.Stop()
 	for frame := 0; ; frame++ {
 		v.mu.Lock()
-		if !v.asking && v.goal != "" {
+		if !v.asking {
 			v.screen.drawRows(v.rows(frame))
 		}
 		v.mu.Unlock()
@@ -72,7 +72,7 @@ func (v *planView) close() {
 	v.screen.erase()
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.goal != "" {
+	if len(v.tasks) > 0 {
 		v.screen.dim(strings.Join(v.tree(len(v.tasks)), "\n"))
 	}
 }
@@ -280,6 +280,12 @@ func (v *planView) tree(n int) []string {
 		"Goal: " + oneLine(visible(v.goal), 300),
 		fmt.Sprintf("iteration %d/%d, %d%% (%d of %d)", v.turn, v.of, percent, done, len(v.tasks)),
 	}
+	if len(v.tasks) == 0 {
+		rows[1] = "planning"
+		if v.waiting != "" {
+			rows[1] = oneLine(visible(v.waiting), 200)
+		}
+	}
 	from := 0
 	for from < len(v.tasks)-n && v.tasks[from].Status == plan.Completed {
 		from++
@@ -297,26 +303,28 @@ func (v *planView) tree(n int) []string {
 	return rows
 }
 
-// otherRows is what the live view shows beside tasks, at most: goal, progress,
-// two lines of what is left out, the thought, and four actions.
-const otherRows = 9
-
-// rows is the live view.
+// rows is the live view, as high as the terminal at most.
 func (v *planView) rows(frame int) []string {
-	_, height := v.screen.size()
-	rows := v.tree(max(1, height-otherRows-2))
-	spin := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	rows[1] = fmt.Sprintf("%c %s, %ds", spin[frame%len(spin)], rows[1], int(time.Since(v.start).Seconds()))
+	var below []string
 	if text := strings.TrimSpace(v.thought); text != "" {
-		rows = append(rows, "~ "+oneLine(visible(text), 200))
+		below = append(below, "~ "+oneLine(visible(text), 200))
 	}
 	for _, t := range v.tasks {
 		if what := v.action[t.ID]; what != "" {
 			if v.waiting != "" {
 				what = v.waiting
 			}
-			rows = append(rows, label(t.ID)+" "+oneLine(visible(what), 200))
+			below = append(below, label(t.ID)+" "+oneLine(visible(what), 200))
 		}
 	}
+	_, height := v.screen.size()
+	room := height - 1 - len(below) - 2 // for tasks: goal and progress stand above them
+	if room < len(v.tasks) {
+		room -= 2 // how many are not shown
+	}
+	rows := v.tree(max(1, room))
+	spin := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	rows[1] = fmt.Sprintf("%c %s, %ds", spin[frame%len(spin)], rows[1], int(time.Since(v.start).Seconds()))
+	rows = append(rows, below...)
 	return rows[:min(len(rows), max(2, height-1))]
 }
