@@ -18,6 +18,7 @@ import (
 //	tool calls, notices         stderr   always, but not with --quiet
 //	thought, statistics         stderr   with --verbose
 //	spinner                     stderr   if stderr is a terminal that can, not with --quiet
+//	tree of a plan              stderr   in place if stderr is a terminal that can, else a line per step, not with --quiet
 //	errors and what to do       stderr   always
 //	questions (allow? which?)   /dev/tty if there is one and CI is not set; else the answer is no
 //
