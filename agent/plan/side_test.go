@@ -16,10 +16,9 @@ import (
 
 // gate lets a number of callers in together.
 type gate struct {
-	mu      sync.Mutex
-	inside  int
-	most    int
-	arrived chan struct{}
+	mu     sync.Mutex
+	inside int
+	most   int
 }
 
 func TestSideBySide(t *testing.T) {
