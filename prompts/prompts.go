@@ -178,13 +178,13 @@ func (s *Set) Example(name string) (string, error) {
 	case SystemPrompt:
 		data = SystemData{Tools: "x", Sections: []Section{{}}, Environment: &Environment{}}
 	case Correction, Refusal:
-		data = CorrectionData{}
+		data = CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}"}
 	case Memory:
 		data = MemoryData{}
 	case Compacted:
-		data = CompactedData{}
+		data = CompactedData{Summary: "x", Dropped: 1}
 	case Retry:
-		data = RetryData{Issues: []string{""}}
+		data = RetryData{Issues: []string{"x"}, Suggestion: "x"}
 	case PlanGoal, PlanState, PlanTask, Unreadable:
 		data = examplePlan
 	}

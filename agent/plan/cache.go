@@ -56,11 +56,15 @@ func (c Cache) Get(key string) (tasks []Task, ok bool, err error) {
 	return e.Tasks, true, c.store(append(slices.Delete(all, i, i+1), e))
 }
 
-// Put keeps the tasks of a plan, as they were before anything was done.
+// Put keeps the tasks of a plan, as they were before anything was done. A plan
+// that rests on what strangers wrote is not kept.
 func (c Cache) Put(key string, tasks []Task) error {
 	all, err := c.load()
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(tasks, func(t Task) bool { return t.Metadata[taintedKey] != "" }) {
+		return nil
 	}
 	e := cached{Key: key}
 	for _, t := range tasks {
@@ -68,6 +72,19 @@ func (c Cache) Put(key string, tasks []Task) error {
 	}
 	all = append(slices.DeleteFunc(all, func(o cached) bool { return o.Key == key }), e)
 	return c.store(all[max(0, len(all)-Cached):])
+}
+
+// Forget removes a plan, if it is there: it did not lead to the goal.
+func (c Cache) Forget(key string) error {
+	all, err := c.load()
+	if err != nil {
+		return err
+	}
+	left := slices.DeleteFunc(slices.Clone(all), func(e cached) bool { return e.Key == key })
+	if len(left) == len(all) {
+		return nil
+	}
+	return c.store(left)
 }
 
 func (c Cache) load() (all []cached, err error) {

@@ -35,6 +35,12 @@ func TestCache(t *testing.T) {
 			t.Errorf("plan %d is there: %v", i, ok)
 		}
 	}
+	if err := c.Forget(key(2)); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, _ := c.Get(key(2)); ok {
+		t.Error("a plan that was to be forgotten is there")
+	}
 	if info, err := os.Stat(c.Path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}

@@ -113,7 +113,7 @@ func (r *run) consult(ctx context.Context, c *cost, q question) (bool, error) {
 func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.Session, system, prompt string) (string, error) {
 	turns := 1
 	o := r.opts.Agent
-	o.Sections, o.Recorder, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, nil, 0, "", agent.AllowReads
+	o.Sections, o.Recorder, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, nil, 0, "", r.approveReads
 	o.System, o.MaxMalformed = system, 1
 	if o.Tools = q.tools; len(q.tools.Names()) > 0 {
 		turns = lookTurns
@@ -132,6 +132,9 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 	}
 	result := r.follow(a.Run(ctx, session, prompt), q.task, false)
 	used = result.Turns
+	if result.Tainted {
+		r.foreign.Store(true)
+	}
 	c.add(q.task, result)
 	if err := endOf(ctx, result); err != nil {
 		return "", err
@@ -146,6 +149,14 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 		}
 	}
 	return last.Raw, nil
+}
+
+// approveReads is asked about the calls of a planner that looks around.
+func (r *run) approveReads(ctx context.Context, q agent.ApprovalRequest) (agent.Decision, error) {
+	if !q.Effect.OnlyReads() {
+		return agent.AllowReads(ctx, q)
+	}
+	return r.approve(ctx, q)
 }
 
 // follow ranges over the events of a run, hands them on, and returns the

@@ -130,7 +130,12 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		var panicked any
 		go func() {
 			defer close(r.events)
-			defer func() { panicked = recover() }()
+			defer func() {
+				if panicked = recover(); panicked != nil {
+					cancel()
+					_ = r.workers.Wait() // they hand over events
+				}
+			}()
 			drive(r, ctx)
 		}()
 		defer func() {

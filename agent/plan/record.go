@@ -50,7 +50,7 @@ func (r *run) begin(ctx context.Context, goal string, l *loaded) error {
 		Labels: o.Labels, Tools: append([]string{}, o.Tools.Names()...), MaxTurns: o.MaxTurns, SelfEval: o.SelfEval, DryRun: o.DryRun,
 	}})
 	if l != nil {
-		r.begun, r.state.Iteration, r.state.Learnings = l.begun, l.iteration, l.learned
+		r.begun, r.before, r.state.Iteration, r.state.Learnings = l.begun, l.iteration, l.iteration, l.learned
 		return err
 	}
 	if err != nil {

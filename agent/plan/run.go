@@ -23,6 +23,8 @@ type run struct {
 	session *agent.Session
 	id      string
 	started time.Time
+	before  int // iterations of earlier processes, which do not count for the limit
+	workers errgroup.Group
 
 	graph    *Graph
 	state    State
@@ -35,6 +37,7 @@ type run struct {
 
 	asking  sync.Mutex  // one question to a person at a time
 	stopped atomic.Bool // a person said stop
+	foreign atomic.Bool // the planner has read what strangers wrote
 
 	sending sync.Mutex
 	events  chan agent.Event
@@ -116,6 +119,11 @@ func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) er
 		return &ended{agent.StopInternal, fmt.Errorf("the plan has no tasks")}
 	}
 	r.graph = graph
+	if r.foreign.Load() {
+		for i := range graph.tasks {
+			graph.tasks[i].note(taintedKey, "true")
+		}
+	}
 	r.checkTools()
 	return r.planned(ctx, why)
 }
@@ -179,7 +187,6 @@ func (r *run) checkTools() {
 func (r *run) schedule(ctx context.Context) {
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var workers errgroup.Group
 	running, alone := 0, false
 	for {
 		for r.stop == "" && ctx.Err() == nil && !alone && running < r.opts.Workers {
@@ -199,7 +206,7 @@ func (r *run) schedule(ctx context.Context) {
 				break
 			}
 			running++
-			workers.Go(func() error { r.outcomes <- r.act(work, job); return nil })
+			r.workers.Go(func() error { r.outcomes <- r.act(work, job); return nil })
 		}
 		if running == 0 {
 			break
@@ -211,7 +218,7 @@ func (r *run) schedule(ctx context.Context) {
 			cancel()
 		}
 	}
-	_ = workers.Wait() // none returns an error
+	_ = r.workers.Wait() // none returns an error
 	if ctx.Err() != nil {
 		r.halt(&ended{reasonOf(ctx), context.Cause(ctx)})
 	}
@@ -261,9 +268,9 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 
 func (r *run) maxIterations() int {
 	if n := r.opts.MaxIterations; n > 0 {
-		return n
+		return r.before + n
 	}
-	return max(10, 2*len(r.graph.tasks))
+	return r.before + max(10, 2*len(r.graph.tasks))
 }
 
 // needsToBeAlone reports whether no other task may run beside this one.
@@ -286,7 +293,7 @@ func (r *run) take(ctx context.Context, t Task) (job, error) {
 		return job{}, err
 	}
 	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.maxIterations()})
-	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.tainted()}
+	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.foreign.Load() || r.tainted()}
 	delete(r.begun, t.ID)
 	return j, nil
 }

@@ -213,3 +213,20 @@ func TestRecordThatFails(t *testing.T) {
 		t.Errorf("%+v, %v", w.result, w.err)
 	}
 }
+
+// TestResumeAfterIterations: a plan that ended at its limit of iterations has
+// the same number again.
+func TestResumeAfterIterations(t *testing.T) {
+	rec := &memory{}
+	o := quiet(&model{reply: reply})
+	o.Agent.Recorder, o.MaxIterations = rec, 1
+	p := mustPlan(t, o)
+	watch(p.Run(t.Context(), nil, "g", []plan.Task{task("a"), task("b")}))
+	session, err := agent.LoadSession("s", rec.all())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := watch(p.Resume(t.Context(), session)); !w.state.Success || w.state.Iteration != 2 {
+		t.Errorf("%+v", w.state)
+	}
+}

@@ -88,7 +88,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 		if err := a.agree(ctx, p, g, made); err != nil {
 			return err
 		}
-		a.planning.tasks, cache = made.Tasks, nil
+		a.planning.tasks = made.Tasks
 	}
 	log := &planLog{Recorder: options.Agent.Recorder}
 	if log.Recorder != nil {
@@ -104,11 +104,15 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 			return planner.Run(ctx, s, goal, a.planning.tasks)
 		}
 	}
-	var keep func([]plan.Task)
-	if cache != nil && !fromCache {
-		keep = func(tasks []plan.Task) { _ = cache.Put(key, tasks) }
+	made, err := a.watchPlan(events(ctx, a.session), goal, p)
+	if end := a.planning.end; cache != nil && end != nil {
+		switch { // a plan that did not lead to the goal is made anew
+		case end.Success && len(made) > 0:
+			_ = cache.Put(key, made)
+		case end.StopReason == agent.StopIncomplete:
+			_ = cache.Forget(key)
+		}
 	}
-	err = a.watchPlan(events(ctx, a.session), goal, p, keep)
 	if s, bad := agent.LoadSession(a.session.ID, log.entries); bad == nil {
 		a.session = s // for the memory
 	}
@@ -215,8 +219,9 @@ func planOutcome(r agent.Result, p *person) *failure {
 	return outcome(r, limits{errors: 3, malformed: 3, stopped: p.stopped, forbidden: p.forbidden})
 }
 
-// watchPlan shows a plan as it goes, and prints what came of it.
-func (a *asking) watchPlan(events planEvents, goal string, p *person, keep func([]plan.Task)) error {
+// watchPlan shows a plan as it goes, and prints what came of it. It returns the
+// plan that the model made, if it did.
+func (a *asking) watchPlan(events planEvents, goal string, p *person) (made []plan.Task, err error) {
 	v := newPlanView(a.screen, cmp.Or(a.question, goal), a.cli.Bool("quiet"), a.cli.Bool("verbose"))
 	p.view = v
 	defer v.close()
@@ -234,8 +239,8 @@ func (a *asking) watchPlan(events planEvents, goal string, p *person, keep func(
 		}
 		switch e := ev.Payload.(type) {
 		case plan.Planned:
-			if keep != nil && e.Why == plan.Made {
-				keep(e.Tasks)
+			if e.Why == plan.Made {
+				made = e.Tasks
 			}
 		case plan.End:
 			a.planning.end = &e.State
@@ -249,10 +254,13 @@ func (a *asking) watchPlan(events planEvents, goal string, p *person, keep func(
 		}
 	}
 	v.close()
-	if a.result == nil {
-		return cmp.Or(explainSession(failed), errors.New("the plan ended without a result"))
+	switch {
+	case a.result == nil && a.screen.failed != nil:
+		return nil, nil // finish says so
+	case a.result == nil:
+		return nil, cmp.Or(explainSession(failed), errors.New("the plan ended without a result"))
 	}
-	return a.tellPlan(p)
+	return made, a.tellPlan(p)
 }
 
 // tellPlan prints the results, and returns what is left to report.
