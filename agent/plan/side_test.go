@@ -230,3 +230,54 @@ func TestResumeAfterIterations(t *testing.T) {
 		t.Errorf("%+v", w.state)
 	}
 }
+
+// TestAloneBesideOthers: a task that has to be alone waits for those that need
+// not be.
+func TestAloneBesideOthers(t *testing.T) {
+	nothing := func(context.Context) (tools.Result, error) { return tools.Result{}, nil }
+	o := quiet(&model{reply: reply})
+	o.Workers, o.Agent.Tools = 4, registry(t, tool(t, "write", tools.Writes, nothing), tool(t, "look", tools.Reads, nothing))
+	o.Alone = func(r *tools.Registry) bool { return r.Lookup("write") != nil }
+	a, b, c := task("a"), task("b"), task("c")
+	a.Tools, b.Tools = []string{"look"}, []string{"look"}
+	w := carryOut(t, o, "g", a, b, c)
+	running := map[string]bool{}
+	together := false
+	for _, ev := range w.events {
+		switch e := ev.Payload.(type) {
+		case plan.TaskStart:
+			running[e.ID] = true
+			together = together || running["a"] && running["b"]
+		case plan.TaskEnd:
+			delete(running, e.ID)
+		}
+		if running["c"] && len(running) > 1 {
+			t.Fatalf("c runs beside %v", running)
+		}
+	}
+	if !together || !w.state.Success {
+		t.Errorf("a and b were not side by side, or %v", w.statuses())
+	}
+}
+
+// TestFailedTaskBeginsAnew: what failed is not gone on with where it went wrong.
+func TestFailedTaskBeginsAnew(t *testing.T) {
+	rec := &memory{}
+	m := &model{reply: func(string, string) string { return call("nothing") }}
+	o := quiet(m)
+	o.Agent.Recorder, o.Agent.MaxTurns = rec, 1
+	p := mustPlan(t, o)
+	if w := watch(p.Run(t.Context(), nil, "g", []plan.Task{task("a")})); w.statuses()["a"] != plan.Failed {
+		t.Fatalf("%v", w.statuses())
+	}
+	session, err := agent.LoadSession("s", rec.all())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.reply = reply
+	w := watch(p.Resume(t.Context(), session))
+	asked := m.asked("task")
+	if last := asked[len(asked)-1]; !w.state.Success || !strings.HasPrefix(last, "do a\n") {
+		t.Errorf("%v; asked\n%s", w.statuses(), last)
+	}
+}
