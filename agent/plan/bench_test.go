@@ -66,7 +66,7 @@ func BenchmarkSideBySide(b *testing.B) {
 	tasks, critical := randomTasks(n, 1)
 	m := &slow{delay: delay}
 	p, err := plan.New(plan.Options{
-		Agent: agent.Options{Model: m}, Workers: workers, MaxTurns: n, NoReason: true, NoObserve: true, NoReflect: true,
+		Agent: agent.Options{Model: m}, Workers: workers, MaxTurns: 10 * n, NoReason: true, NoObserve: true, NoReflect: true,
 	})
 	if err != nil {
 		b.Fatal(err)
