@@ -29,6 +29,7 @@ type Options struct {
 	// Labels are kept with each run, for whoever reads the record later.
 	Labels map[string]string
 
+	System      string               // the whole system prompt; "": made of what follows
 	Identity    string               // how the system prompt begins; "": prompts.DefaultIdentity
 	Sections    []prompts.Section    // further parts of the system prompt
 	Environment *prompts.Environment // nil: none. An empty Date is filled in.
@@ -66,6 +67,8 @@ type Options struct {
 	// DryRun: calls that write, run something or use the network are not run;
 	// the model is told what they would have done.
 	DryRun bool
+	// Tainted: what the prompts say rests on what strangers wrote. Approve is told.
+	Tainted bool
 	// SelfEval has every answer checked by the model itself. "": it is not.
 	SelfEval SelfEval
 
@@ -200,6 +203,9 @@ func (a *Agent) drive(ctx context.Context, r *run, prompt string) {
 func (a *Agent) SystemPrompt(now time.Time) (string, error) { return a.systemPrompt(now, a.tools) }
 
 func (a *Agent) systemPrompt(now time.Time, tools string) (string, error) {
+	if a.opts.System != "" {
+		return a.opts.System, nil
+	}
 	data := prompts.SystemData{Identity: a.opts.Identity, Tools: tools, Sections: a.opts.Sections}
 	if a.opts.Environment != nil {
 		env := *a.opts.Environment

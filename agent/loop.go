@@ -63,7 +63,7 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 			return err
 		}
 	}
-	r.state.Tainted = tainted(r.session.all())
+	r.state.Tainted = r.agent.opts.Tainted || tainted(r.session.all())
 	system, err := r.agent.SystemPrompt(r.state.Started)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (r *run) result() Result {
 	result := Result{
 		Run: s.Run, Session: r.session.ID, Status: s.Stop.Status(), StopReason: s.Stop, Turns: s.Turn,
 		Response: s.Message, Calls: []CallRecord{}, Usage: s.Usage, UsagePartial: s.UsagePartial,
-		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err, Evaluation: r.evaluation,
+		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err, Evaluation: r.evaluation, Tainted: s.Tainted,
 	}
 	entries := r.session.all()
 	var last Entry

@@ -80,5 +80,6 @@ type Result struct {
 	Evaluation *Evaluation `json:"evaluation,omitempty"` // the last check of the answer; nil: there was none
 
 	Messages []providers.Message `json:"-"` // the conversation, without the system prompt
+	Tainted  bool                `json:"-"` // what strangers wrote has been read
 	Err      error               `json:"-"` // what went wrong, for a run that did not complete; may be nil
 }

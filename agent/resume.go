@@ -84,7 +84,7 @@ func (r *run) restore() bool {
 	}
 	// The time between the death of the process and now is not the run's.
 	r.state.Started = r.effects.Now().Add(-last.Time.Sub(r.state.Started))
-	r.state.Tainted = r.state.Tainted || tainted(entries)
+	r.state.Tainted = r.state.Tainted || r.agent.opts.Tainted || tainted(entries)
 	return true
 }
 

@@ -33,6 +33,16 @@ const (
 	Resume       = "resume"     // no data
 	Unknown      = "unknown"    // no data
 	Tree         = "tree"       // TreeData
+
+	// Of plans.
+	Plan       = "plan"       // no data
+	Reason     = "reason"     // no data
+	Observe    = "observe"    // no data
+	Reflect    = "reflect"    // no data
+	PlanGoal   = "plan_goal"  // PlanData
+	PlanState  = "plan_state" // PlanData
+	PlanTask   = "plan_task"  // PlanData
+	Unreadable = "unreadable" // PlanData
 )
 
 // DefaultIdentity is how the system prompt begins unless it is told otherwise.
@@ -42,6 +52,7 @@ const DefaultIdentity = "You are mylm, an assistant that answers questions and g
 func Names() []string {
 	return []string{
 		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown, Tree,
+		Plan, Reason, Observe, Reflect, PlanGoal, PlanState, PlanTask, Unreadable,
 	}
 }
 
@@ -160,26 +171,33 @@ func (s *Set) Check() error {
 		if s.files[name] == "" {
 			continue
 		}
-		var data any
-		switch name {
-		case SystemPrompt:
-			data = SystemData{Tools: "x", Sections: []Section{{}}, Environment: &Environment{}}
-		case Correction, Refusal:
-			data = CorrectionData{}
-		case Memory:
-			data = MemoryData{}
-		case Tree:
-			data = TreeData{Tree: "x"}
-		case Compacted:
-			data = CompactedData{}
-		case Retry:
-			data = RetryData{Issues: []string{""}}
-		}
-		if _, err := s.render(name, data); err != nil {
+		if _, err := s.Example(name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Example renders a template with something for all that it may look at.
+func (s *Set) Example(name string) (string, error) {
+	var data any
+	switch name {
+	case SystemPrompt:
+		data = SystemData{Tools: "x", Sections: []Section{{}}, Environment: &Environment{}}
+	case Correction, Refusal:
+		data = CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}"}
+	case Memory:
+		data = MemoryData{}
+	case Tree:
+		data = TreeData{Tree: "x"}
+	case Compacted:
+		data = CompactedData{Summary: "x", Dropped: 1}
+	case Retry:
+		data = RetryData{Issues: []string{"x"}, Suggestion: "x"}
+	case PlanGoal, PlanState, PlanTask, Unreadable:
+		data = examplePlan
+	}
+	return s.render(name, data)
 }
 
 // System renders the system prompt.

@@ -68,7 +68,7 @@ type Decoder struct {
 // NewDecoder returns a decoder for one reply.
 func NewDecoder(o Options) *Decoder {
 	o.MaxArgs = cmp.Or(o.MaxArgs, 16<<20)
-	o.MaxDepth = cmp.Or(o.MaxDepth, 200)
+	o.MaxDepth = cmp.Or(o.MaxDepth, defaultDepth)
 	return &Decoder{opts: o}
 }
 

@@ -143,14 +143,13 @@ func title(text string) string {
 // call that was begun its effect would be repeated, without its result the
 // model would not know of it.
 func (f *file) important(e agent.Entry) bool {
-	switch e.Kind {
-	case agent.EntryCall:
-		if e.Effect != nil && e.Effect.OnlyReads() {
-			return false
-		}
+	switch {
+	case e.Effect != nil && e.Effect.OnlyReads():
+		return false
+	case e.Kind == agent.EntryCall, e.Effect != nil: // of the session, or of one in it
 		f.careful[e.Call] = true
 		return true
-	case agent.EntryResult:
+	case e.Call != "":
 		return f.careful[e.Call]
 	}
 	return e.Kind == agent.EntryEnd

@@ -16,7 +16,7 @@ func newApp(s streams, help io.Writer) *cli.App {
 		Usage:       "give a language model that cannot call functions hands",
 		Description: "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
 		Commands: []*cli.Command{
-			askCommand(s), resumeCommand(s), sessionsCommand(s), replayCommand(s), memoryCommand(s), undoCommand(s), policyCommand(s), toolsCommand(s), modelsCommand(s),
+			askCommand(s), agentCommand(s), resumeCommand(s), sessionsCommand(s), replayCommand(s), memoryCommand(s), undoCommand(s), policyCommand(s), toolsCommand(s), modelsCommand(s),
 			promptsCommand(s), parseCommand(s), sandboxCommand(s), configCommand(s), versionCommand(s), helpCommand(),
 		},
 		Flags:                     []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "version", Usage: "print the version"}, cli.HelpFlag},

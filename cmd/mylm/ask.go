@@ -67,6 +67,11 @@ func askFlags() []cli.Flag {
 
 // runAsk answers a question, in a session that is there unless r is nil.
 func runAsk(c *cli.Context, s streams, r *resuming) error {
+	return runAsking(c, s, &asking{resuming: r})
+}
+
+// runAsking does what is asked for, with a plan or without.
+func runAsking(c *cli.Context, s streams, a *asking) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
 		return usageError("--color is %q; it must be auto, always or never", echoed(c.String("color")))
 	}
@@ -77,7 +82,7 @@ func runAsk(c *cli.Context, s streams, r *resuming) error {
 	if err := enterWorkspace(c); err != nil {
 		return err
 	}
-	a := &asking{cli: c, screen: newScreen(s, c.String("color")), streams: s, session: agent.NewSession(), form: form, resuming: r}
+	a.cli, a.screen, a.streams, a.session, a.form = c, newScreen(s, c.String("color")), s, agent.NewSession(), form
 	a.memories = newMemories(a.screen)
 	a.screen.still = a.screen.still || c.Bool("quiet")
 	defer a.memories.close()
@@ -105,9 +110,11 @@ type asking struct {
 	memories *memories
 	saving   *saving   // nil: the session is not kept
 	resuming *resuming // nil: the session is a new one
+	planning *planning // nil: no plan is made
 	form     string    // text, json or ndjson
 	meter    meter
 	kept     bool // something is remembered
+	printed  bool // what --json prints stands on stdout already
 	result   *agent.Result
 }
 
@@ -157,6 +164,9 @@ func (a *asking) run(ctx context.Context) error {
 		if in, err = readInput(ctx, c, a.words(), a.streams, a.screen); err != nil {
 			return err
 		}
+		if in, err = a.planning.input(in); err != nil {
+			return err
+		}
 	}
 	set, err := loadPrompts()
 	if err != nil {
@@ -178,6 +188,7 @@ func (a *asking) run(ctx context.Context) error {
 		Tools: registry, Prompts: set, Identity: value(s.System), Sections: append(sections, tree...), Environment: environment(),
 		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
+	s.Confirm = a.planning.confirm(s.Confirm)
 	g, err := newGuard(s, a.memories.off, p)
 	if err != nil {
 		return err
@@ -207,6 +218,9 @@ func (a *asking) run(ctx context.Context) error {
 	request := func(prompt string) (providers.Request, error) { return ag.Request(a.session, prompt) }
 	if err := in.fit(ctx, a.model, request, c.Bool("clip"), a.screen); err != nil {
 		return err
+	}
+	if a.planning != nil {
+		return a.carryOut(ctx, options, in, p, g)
 	}
 	return a.answer(ctx, ag, in.prompt(), p)
 }
@@ -276,6 +290,7 @@ func (a *asking) finish(err error) error {
 		f = asFailure(err)
 	}
 	switch {
+	case a.printed && f == nil:
 	case a.form == formJSON && !a.cli.Bool("show-prompt"):
 		a.printJSON(f)
 	case a.form == formJSON:

@@ -112,7 +112,7 @@ func outcome(r agent.Result, limits limits) *failure {
 		return f
 	case agent.StopFinishOther:
 		return say("", "the reply is not complete: %v", r.Err)
-	case agent.StopStuck, agent.StopNotVerified, agent.StopTimeout:
+	case agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
 		if e := limitOf(r); e != nil {
 			return atLimit(e)
 		}

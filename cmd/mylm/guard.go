@@ -197,6 +197,7 @@ func (g *guard) tell(r agent.ApprovalRequest, why string) {
 	p := g.person
 	if p.view != nil {
 		p.view.pause()
+		defer p.view.resume()
 	}
 	p.forbidden = true
 	p.screen.say(fmt.Sprintf("mylm: forbidden: %s %s\n  %s", oneLine(r.Name, 60), oneLine(r.Preview, 200), oneLine(why, 200)))

@@ -18,6 +18,7 @@ import (
 //	tool calls, notices         stderr   always, but not with --quiet
 //	thought, statistics         stderr   with --verbose
 //	spinner                     stderr   if stderr is a terminal that can, not with --quiet
+//	tree of a plan              stderr   in place if stderr is a terminal that can, else a line per step, not with --quiet
 //	errors and what to do       stderr   always
 //	questions (allow? which?)   /dev/tty if there is one and CI is not set; else the answer is no
 //
@@ -60,6 +61,7 @@ type screen struct {
 
 	mu     sync.Mutex
 	drawn  bool  // something stands on the current line of stderr, to be cleared
+	rows   []int // how wide the rows are that drawRows has shown, the last of them on that line
 	column bool  // stdout, on a terminal, is not at the start of a line
 	failed error // the first write to stdout that failed
 }
@@ -138,10 +140,7 @@ func (s *screen) draw(text string) {
 	if s.column || s.still {
 		return // stdout is in the middle of a line of the same terminal
 	}
-	columns, _, err := term.GetSize(int(s.err.Fd()))
-	if err != nil || columns <= 0 {
-		columns = 80
-	}
+	columns, _ := s.size()
 	_, _ = io.WriteString(s.err, clearRow+s.faint(cut(s.foreign(text), columns-1)))
 	s.drawn = true
 }
@@ -155,8 +154,8 @@ func (s *screen) erase() {
 
 func (s *screen) clear() {
 	if s.drawn {
-		_, _ = io.WriteString(s.err, clearRow)
-		s.drawn = false
+		_, _ = io.WriteString(s.err, s.clearing())
+		s.drawn, s.rows = false, nil
 	}
 }
 

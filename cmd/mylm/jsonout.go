@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mylm/agent"
+	"mylm/agent/plan"
 	"mylm/providers"
 )
 
@@ -36,6 +37,7 @@ type jsonReport struct {
 	Model      string             `json:"model,omitempty"`
 	Session    string             `json:"session,omitempty"`
 	Evaluation *agent.Evaluation  `json:"evaluation,omitempty"`
+	Plan       *plan.State        `json:"plan,omitempty"`
 	Error      *jsonError         `json:"error,omitempty"`
 }
 
@@ -115,6 +117,7 @@ func (a *asking) printJSON(f *failure) {
 		report.ToolCalls, report.DurationMS, report.Session = r.Calls, r.Duration.Milliseconds(), r.Session
 		report.Usage = jsonUsage{Prompt: r.Usage.Prompt, Output: r.Usage.Output, Partial: r.UsagePartial}
 		report.Evaluation = r.Evaluation
+		report.Plan = a.planning.state()
 		if holds(*r) {
 			report.Output = r.Response
 		}

@@ -109,7 +109,7 @@ func checkPrompts(set *prompts.Set) error {
 		case prompts.Tree:
 			text, err = set.Files(prompts.TreeData{Tree: "x"})
 		default:
-			text, err = set.Text(name)
+			text, err = set.Example(name)
 		}
 		if err == nil && strings.TrimSpace(text) == "" {
 			err = fmt.Errorf("%s says nothing (write the prompt there, or delete it to get the built-in one back)", set.Path(name))

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/agent/plan"
 )
 
 func replayCommand(s streams) *cli.Command {
@@ -28,6 +30,9 @@ func (k *keeping) replay(ctx context.Context) error {
 	l, err := k.one(ctx, 1)
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(l.entries, func(e agent.Entry) bool { return e.Kind == plan.EntryPlan }) {
+		return usageError("a plan cannot be replayed: its tasks may have run side by side").withHint("mylm sessions show prints it.")
 	}
 	registry, err := allTools()
 	if err != nil {

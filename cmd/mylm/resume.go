@@ -11,6 +11,7 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/agent/plan"
 	"mylm/tools"
 )
 
@@ -77,6 +78,9 @@ func (a *asking) openSession(ctx context.Context) error {
 	}
 	if !a.asks() && !s.Unfinished() {
 		return explainSession(agent.ErrComplete)
+	}
+	if _, _, err := plan.Load(s); err == nil && !a.asks() {
+		a.planning = &planning{}
 	}
 	setup := a.resuming.setup
 	if setup == nil {
@@ -148,16 +152,20 @@ func (a *asking) asks() bool {
 
 // words are those of the question on the command line.
 func (a *asking) words() []string {
-	if a.resuming != nil {
+	switch {
+	case a.resuming != nil:
 		return a.resuming.words
+	case a.planning != nil:
+		return a.planning.words
 	}
 	return a.cli.Args().Slice()
 }
 
 // narrowed are the tools of the session, as far as they are there.
 func (a *asking) narrowed(all *tools.Registry, named bool) (*tools.Registry, error) {
-	if a.resuming == nil || a.resuming.setup == nil || named {
-		return all, nil
+	all, err := a.planning.narrow(all)
+	if err != nil || a.resuming == nil || a.resuming.setup == nil || named {
+		return all, err
 	}
 	return onlyOf(all, a.resuming.setup.Tools)
 }

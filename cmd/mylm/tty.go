@@ -16,10 +16,16 @@ import (
 // connected to. Where there is no terminal, or CI is set, there is nobody.
 type person struct {
 	screen  *screen
-	view    *view // paused while a question stands; may be nil
-	stopped bool  // the answer to a question was to stop
+	view    pausing // while a question stands; may be nil
+	stopped bool    // the answer to a question was to stop
 
 	forbidden bool // a rule forbade a call
+}
+
+// pausing is what moves on the terminal, and gets out of the way of a question.
+type pausing interface {
+	pause()
+	resume()
 }
 
 // nobody is the reason why a question was not answered, as a sentence.
@@ -73,6 +79,7 @@ func (p *person) ask(ctx context.Context, question string) (string, error) {
 	defer out.Close()
 	if p.view != nil {
 		p.view.pause()
+		defer p.view.resume()
 	}
 	if p.screen.outTTY {
 		p.screen.endAnswer()

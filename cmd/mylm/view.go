@@ -95,6 +95,9 @@ func (v *view) idle() {
 // pause gets out of the way of a question.
 func (v *view) pause() { v.idle() }
 
+// resume does nothing: the next event shows itself.
+func (v *view) resume() {}
+
 func (v *view) say(text string) {
 	if !v.quiet {
 		v.screen.dim(text)

@@ -84,6 +84,9 @@ const longestGoal = 2000
 
 // reply is the whole reply to a conversation.
 func (t *turn) reply() string {
+	if reply, ok := t.aboutPlan(); ok {
+		return reply
+	}
 	if len(t.goal) > longestGoal {
 		return unknown()
 	}

@@ -19,6 +19,9 @@
 // asked again with the observation, the same intent goes on from there. So
 // nothing is kept between calls, and the same messages give the same reply.
 //
+// A goal of several parts is planned by its words: "then" puts one part behind
+// another. Each part is then a goal of its own.
+//
 // Facts come from the messages alone: the tools from <tool_definitions>, the
 // date from the line "Date: 2026-11-21" of the system prompt, everything else
 // from observations.

@@ -14,11 +14,13 @@ import (
 
 // turn is what a conversation says: the goal, and what was done for it so far.
 type turn struct {
-	goal  string
-	tools []string
-	today time.Time     // zero: the prompt does not tell
-	seen  []observation // since the goal
-	next  int           // how many of them the answer has used
+	system string // the system prompt
+	last   string // what the user said last, all of it
+	goal   string
+	tools  []string
+	today  time.Time     // zero: the prompt does not tell
+	seen   []observation // since the goal
+	next   int           // how many of them the answer has used
 }
 
 // observation is what one call gave back.
@@ -41,10 +43,11 @@ func readTurn(messages []providers.Message) *turn {
 		switch o, ok := readObservation(m); {
 		case m.Role == providers.System:
 			t.readPrompt(m.Text)
+			t.system = m.Text
 		case ok:
 			t.seen = append(t.seen, o)
 		case m.Role == providers.User && strings.TrimSpace(m.Text) != "":
-			t.goal, t.seen = question(m.Text), nil
+			t.goal, t.last, t.seen = question(m.Text), m.Text, nil
 		}
 	}
 	t.goal = tidy(t.goal)

@@ -123,3 +123,31 @@ You then get an observation: <observation>[execute_command] Success: output of t
 Use a tool only when you need it. When you know the answer, write it as plain text.
 The user asks a question about the files in the directory, and the assistant reads the file and reports the result.
 `
+
+// What the model of Planner makes of any goal, and what comes of it.
+const (
+	PlanReply   = `{"tasks": [{"id": "t1", "description": "list the files", "tools": ["execute_command"]}, {"id": "t2", "description": "read the note", "dependencies": ["t1"], "tools": ["read_file"]}]}`
+	PlanOutput  = "## list the files\n\n" + Answer + "\n\n## read the note\n\n" + NoteAnswer
+	ContentWith = `{"success": true, "learned": [], "progress": "It goes on."}`
+)
+
+// Planner is a model that makes a plan, says first something that is none, and
+// carries it out.
+func Planner(native bool) *s.Model {
+	system := func(text string, more ...s.Cond) []s.Cond { return append([]s.Cond{s.SystemContains(text)}, more...) }
+	after := func(needle string) []s.Cond { return []s.Cond{s.LastContains(needle)} }
+	return &s.Model{
+		Jinja:  native,
+		Corpus: corpus,
+		Scripts: []s.Script{
+			{When: system(`{"tasks":`, s.Replies(0)), Say: "First I would list the files."},
+			{When: system(`{"tasks":`), Say: PlanReply},
+			{When: system(`{"success":`), Say: ContentWith},
+			{When: after("[execute_command] Success"), Say: Answer},
+			{When: after("[read_file] Success"), Say: NoteAnswer},
+			{When: after("read the note\n"), Say: NoteCall},
+			{When: after("list the files\n"), Say: Call},
+		},
+		Default: Greeting,
+	}
+}

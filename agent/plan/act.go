@@ -1,0 +1,262 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"mylm/agent"
+	"mylm/prompts"
+	"mylm/tools"
+)
+
+// job is a task for a worker, with all that it needs.
+type job struct {
+	task    Task
+	data    prompts.PlanData
+	begun   *agent.Session // what another process did of it; nil: nothing
+	tainted bool           // what strangers wrote is in view
+}
+
+// outcome is what a worker made of its task.
+type outcome struct {
+	task Task
+	cost cost
+	seen Observation
+	err  error // ends the plan
+}
+
+// taintedKey is where a task remembers that it has read what strangers wrote.
+const taintedKey = "tainted"
+
+// tainted reports whether a task that is done has read what strangers wrote:
+// its result is shown to others.
+func (r *run) tainted() bool {
+	return slices.ContainsFunc(r.graph.tasks, func(t Task) bool { return t.Metadata[taintedKey] != "" })
+}
+
+// act works on a task until it is completed or given up.
+func (r *run) act(ctx context.Context, j job) (out outcome) {
+	defer func() { // a bug in a tool's neighbourhood is not to hang the plan
+		if p := recover(); p != nil {
+			out = outcome{task: j.task, err: &ended{agent.StopInternal, fmt.Errorf("the task %s crashed: %v", j.task.ID, p)}}
+			out.task.Status = Pending
+		}
+	}()
+	out.task = j.task
+	t := &out.task
+	var without []string
+	for tried := 0; ; tried++ {
+		result, err := r.attempt(ctx, &out.cost, &j, without)
+		if err != nil {
+			t.Status, out.err = Pending, err
+			return out
+		}
+		t.note("attempts", fmt.Sprint(tried+1))
+		if result.Tainted {
+			t.note(taintedKey, "true")
+			j.tainted = true
+		}
+		t.Status, t.Result, t.Error = Completed, result.Response, ""
+		if failure := failureOf(result); failure != "" {
+			t.Status, t.Error = Failed, failure
+		}
+		denied := result.StopReason == agent.StopDenied
+		last := t.Status == Failed && (r.opts.NoRecover || denied)
+		if !last && t.Status == Completed {
+			if out.err = r.observe(ctx, &out, j); out.err != nil {
+				t.Status = Pending
+				return out
+			}
+		}
+		if t.Status == Completed {
+			return out
+		}
+		var step Step
+		if !last {
+			if step, without, err = r.recover(ctx, t, &j, failedTools(result)); err != nil {
+				t.Status, out.err = Pending, err
+				return out
+			}
+		}
+		if last || step == StepSkip {
+			if !r.opts.NoRecover {
+				t.Status = Blocked
+			}
+			t.Result = ""
+			if last && !r.opts.NoRecover {
+				r.emit(t.ID, Recovery{ID: t.ID, Step: StepSkip, Reason: t.Error})
+			}
+			out.err = r.observe(ctx, &out, j)
+			return out
+		}
+	}
+}
+
+// attempt runs the agent once.
+func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (agent.Result, error) {
+	o := r.opts.Agent
+	registry, err := r.toolsOf(j.task, without)
+	if err != nil {
+		return agent.Result{}, &ended{agent.StopInternal, err}
+	}
+	prompt, err := o.Prompts.ForPlan(prompts.PlanTask, j.data)
+	if err != nil {
+		return agent.Result{}, &ended{agent.StopInternal, err}
+	}
+	granted := r.budget.grant(o.MaxTurns)
+	if granted == 0 {
+		return agent.Result{}, r.noTurns()
+	}
+	used := 0
+	defer func() { r.budget.settle(granted, used) }()
+	o.Tools, o.MaxTurns, o.MaxTime, o.Tainted, o.Approve = registry, granted, 0, j.tainted, r.approve
+	o.Labels = nil
+	if o.Recorder != nil {
+		o.Recorder = &taskRecorder{r, j.task.ID}
+	}
+	a, err := agent.New(o)
+	if err != nil {
+		return agent.Result{}, &ended{agent.StopInternal, err}
+	}
+	session, before := agent.NewSession(), 0
+	var events iter.Seq2[agent.Event, error]
+	switch begun := j.begun; {
+	case begun != nil && !begun.Unfinished():
+		j.begun = nil
+		return answered(begun), nil
+	case begun != nil:
+		j.begun, before = nil, turnsOf(begun)
+		session, events = begun, a.Resume(ctx, begun)
+	default:
+		events = a.Run(ctx, session, prompt)
+	}
+	result := r.follow(events, j.task.ID, true)
+	used = max(0, result.Turns-before)
+	c.add(j.task.ID, result)
+	if errors.Is(result.Err, agent.ErrDiverged) { // written by another version: the task begins anew
+		return agent.Result{StopReason: agent.StopIncomplete, Err: result.Err}, nil
+	}
+	return result, endOf(ctx, result)
+}
+
+// answered is the result of a run that was recorded to its end.
+func answered(s *agent.Session) agent.Result {
+	result := agent.Result{Status: agent.Success, StopReason: agent.StopComplete}
+	for _, e := range s.Entries() {
+		switch e.Kind {
+		case agent.EntryReply:
+			result.Response = strings.TrimSpace(e.Answer)
+		case agent.EntryResult:
+			result.Tainted = result.Tainted || e.Origin != "" && e.Origin != tools.Workspace && e.Origin != tools.Memory
+		}
+	}
+	return result
+}
+
+// turnsOf is how many turns of its last run a session holds, if that run goes on.
+func turnsOf(s *agent.Session) (n int) {
+	for _, e := range s.Entries() {
+		switch e.Kind {
+		case agent.EntryReply:
+			n = max(n, e.Turn)
+		case agent.EntryEnd:
+			n = 0
+		}
+	}
+	return n
+}
+
+// failureOf says why a run did not do its task, "" if it did.
+func failureOf(result agent.Result) string {
+	switch {
+	case result.Status == agent.Success:
+		return ""
+	case result.Err != nil:
+		return fmt.Sprintf("%s: %s", result.StopReason, oneLine(result.Err.Error()))
+	}
+	return string(result.StopReason)
+}
+
+// failedTools are those whose last call failed.
+func failedTools(result agent.Result) (names []string) {
+	last := map[string]bool{}
+	for _, c := range result.Calls {
+		last[c.Name] = c.Success
+	}
+	for _, c := range result.Calls {
+		if !last[c.Name] && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// toolsOf are the tools of a task, but for some.
+func (r *run) toolsOf(t Task, without []string) (*tools.Registry, error) {
+	all := r.opts.Agent.Tools
+	if all == nil || len(t.Tools) == 0 && len(without) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, name := range all.Names() {
+		if (len(t.Tools) == 0 || slices.Contains(t.Tools, name)) && !slices.Contains(without, name) {
+			names = append(names, name)
+		}
+	}
+	return all.Only(names...)
+}
+
+// approve asks for one task at a time.
+func (r *run) approve(ctx context.Context, q agent.ApprovalRequest) (agent.Decision, error) {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	if err := ctx.Err(); err != nil {
+		return agent.Decision{}, err
+	}
+	d, err := r.opts.Agent.Approve(ctx, q)
+	if err == nil && d.Verdict == agent.Stop {
+		r.stopped.Store(true)
+	}
+	return d, err
+}
+
+// observe has the model look at a result. It may find that a task was not done,
+// and never that one was which failed.
+func (r *run) observe(ctx context.Context, out *outcome, j job) error {
+	if r.opts.NoObserve || r.stopped.Load() {
+		return nil
+	}
+	t := &out.task
+	shown := line(*t)
+	shown.Result = short(t.Result, maxResult)
+	if t.Error != "" {
+		shown.Result = t.Error
+	}
+	var seen Observation
+	read, err := r.consult(ctx, &out.cost, question{
+		task: t.ID, role: prompts.Observe, form: prompts.PlanState,
+		data:   prompts.PlanData{Goal: j.data.Goal, Tasks: j.data.Tasks, Task: &shown},
+		read:   func(reply string) (err error) { seen, err = ParseObservation(reply); return err },
+		unread: fmt.Sprintf("%s counts as %s, as its own run has it", t.ID, t.Status),
+	})
+	if err != nil || !read {
+		return err
+	}
+	if t.Status != Completed {
+		seen.Success = false
+	}
+	out.seen = seen
+	out.cost.thoughts = appendLast(out.cost.thoughts, seen.Progress)
+	r.emit(t.ID, Observed{t.ID, seen})
+	if t.Status == Completed && !seen.Success {
+		t.Status, t.Error = Failed, "the result is not what was asked for"
+		if seen.Reason != "" {
+			t.Error += ": " + oneLine(seen.Reason)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mylm/agent"
+	"mylm/prompts"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// cost is what was done and used up by part of a plan.
+type cost struct {
+	actions  []Action
+	calls    []agent.CallRecord
+	usage    providers.Usage
+	partial  bool
+	thoughts []string
+}
+
+func (c *cost) add(task string, result agent.Result) {
+	c.usage, c.partial = c.usage.Add(result.Usage), c.partial || result.UsagePartial
+	c.calls = append(c.calls, result.Calls...)
+	for _, call := range result.Calls {
+		c.actions = append(c.actions, Action{Task: task, Name: call.Name, Args: call.Args, Success: call.Success})
+	}
+}
+
+func (c *cost) join(d cost) {
+	c.usage, c.partial = c.usage.Add(d.usage), c.partial || d.partial
+	c.calls, c.actions = append(c.calls, d.calls...), append(c.actions, d.actions...)
+	c.thoughts = appendLast(c.thoughts, d.thoughts...)
+}
+
+// ended is a run of the agent after which the plan cannot go on: the backend
+// failed, the record cannot be written, or the plan was stopped.
+type ended struct {
+	reason agent.StopReason
+	err    error
+}
+
+func (e *ended) Error() string { return fmt.Sprintf("%s: %v", e.reason, e.err) }
+func (e *ended) Unwrap() error { return e.err }
+
+// endOf is how a result ends the plan, nil if it does not.
+func endOf(ctx context.Context, result agent.Result) error {
+	switch result.StopReason {
+	case agent.StopModelError, agent.StopInternal, agent.StopInterrupted:
+		return &ended{result.StopReason, result.Err}
+	}
+	if ctx.Err() != nil {
+		return &ended{result.StopReason, result.Err}
+	}
+	return nil
+}
+
+// noTurns is the end of a plan whose replies are used up.
+func (r *run) noTurns() error {
+	return &ended{agent.StopMaxTurns, &agent.LimitError{
+		Reason: agent.StopMaxTurns, Message: fmt.Sprintf("the plan took more than %d turns", r.opts.MaxTurns),
+		Hint: "Allow more with --max-turns, or go on with what is left: mylm resume",
+	}}
+}
+
+// question is what the model is asked beside the tasks.
+type question struct {
+	task   string // that it is about; "" is the plan
+	role   string // the template of the system prompt
+	form   string // the template of the message
+	data   prompts.PlanData
+	tools  *tools.Registry // nil: none
+	read   func(reply string) error
+	unread string // what happens if the reply cannot be read, for a notice
+}
+
+// lookTurns is how many replies a planner has that may look around: enough for
+// a directory and a few files.
+const lookTurns = 6
+
+// consult asks the model for JSON, and once more with what is wrong with it. It
+// reports whether the reply could be read. An error ends the plan.
+func (r *run) consult(ctx context.Context, c *cost, q question) (bool, error) {
+	set := r.opts.Agent.Prompts
+	system, err := set.Text(q.role)
+	if err != nil {
+		return false, &ended{agent.StopInternal, err}
+	}
+	session := agent.NewSession()
+	form := q.form
+	for range 2 {
+		prompt, err := set.ForPlan(form, q.data)
+		if err != nil {
+			return false, &ended{agent.StopInternal, err}
+		}
+		reply, err := r.inquire(ctx, c, q, session, system, prompt)
+		if err != nil {
+			return false, err
+		}
+		if err = q.read(reply); err == nil {
+			return true, nil
+		}
+		form, q.data.Failure = prompts.Unreadable, err.Error()
+		r.notice(q.task, NoticeUnreadable, "the reply could not be read: "+oneLine(err.Error()))
+	}
+	r.notice(q.task, NoticeUnreadable, q.unread)
+	return false, nil
+}
+
+// inquire makes one run of the agent for a question and returns the reply as it
+// was written.
+func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.Session, system, prompt string) (string, error) {
+	turns := 1
+	o := r.opts.Agent
+	o.Sections, o.Recorder, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, nil, 0, "", r.approveReads
+	o.System, o.MaxMalformed = system, 1
+	if o.Tools = q.tools; len(q.tools.Names()) > 0 {
+		turns = lookTurns
+		o.System, o.Identity, o.MaxMalformed = "", system, 0
+	}
+	granted := r.budget.grant(turns)
+	if granted == 0 {
+		return "", r.noTurns()
+	}
+	used := 0
+	defer func() { r.budget.settle(granted, used) }()
+	o.MaxTurns = granted
+	a, err := agent.New(o)
+	if err != nil {
+		return "", &ended{agent.StopInternal, err}
+	}
+	result := r.follow(a.Run(ctx, session, prompt), q.task, false)
+	used = result.Turns
+	if result.Tainted {
+		r.foreign.Store(true)
+	}
+	c.add(q.task, result)
+	if err := endOf(ctx, result); err != nil {
+		return "", err
+	}
+	if result.StopReason == agent.StopTimeout || result.StopReason == agent.StopContextFull && q.task == "" {
+		return "", &ended{result.StopReason, result.Err}
+	}
+	var last agent.Entry
+	for _, e := range session.Entries() {
+		if e.Kind == agent.EntryReply {
+			last = e
+		}
+	}
+	return last.Raw, nil
+}
+
+// approveReads is asked about the calls of a planner that looks around.
+func (r *run) approveReads(ctx context.Context, q agent.ApprovalRequest) (agent.Decision, error) {
+	if !q.Effect.OnlyReads() {
+		return agent.AllowReads(ctx, q)
+	}
+	return r.approve(ctx, q)
+}
+
+// follow ranges over the events of a run, hands them on, and returns the
+// result. Of a question only what a person waits for is handed on.
+func (r *run) follow(events func(func(agent.Event, error) bool), task string, whole bool) (result agent.Result) {
+	for ev, err := range events {
+		if err != nil {
+			if result.StopReason == "" { // there was no run
+				result = agent.Result{Status: agent.Failed, StopReason: agent.StopInternal, Err: err}
+			}
+			continue
+		}
+		switch p := ev.Payload.(type) {
+		case agent.FinalResponse:
+			result = p.Result
+			if !whole {
+				continue
+			}
+		case agent.Waiting, agent.Retry, agent.Thought, agent.ToolCall, agent.ToolOutput:
+		default:
+			if !whole {
+				continue
+			}
+		}
+		ev.Task = task
+		r.send(ev)
+	}
+	return result
+}
+
+// asEnd is how an error ends the plan.
+func asEnd(err error) *ended {
+	var e *ended
+	if errors.As(err, &e) {
+		return e
+	}
+	return &ended{agent.StopInternal, err}
+}

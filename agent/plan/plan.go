@@ -1,0 +1,211 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"mylm/agent"
+	"mylm/prompts"
+	"mylm/tools"
+)
+
+// MaxWorkers is how many tasks run side by side at most: a backend on one
+// machine does not answer more at once, and a person does not follow more.
+const MaxWorkers = 4
+
+// Options of a Planner. Agent.Model is required; the zero value of everything
+// else is its default.
+type Options struct {
+	// Agent is how tasks are run. Its MaxTurns are those of one task; its
+	// MaxTime counts for the whole plan. The Recorder gets the session of the
+	// plan, with those of the tasks in it.
+	Agent agent.Options
+
+	MaxTurns      int // replies of the model in the whole plan; 100
+	MaxIterations int // tasks taken up; 10, or twice the tasks if that is more
+	Workers       int // tasks side by side; 1, at most MaxWorkers
+
+	// Alone says of the tools of a task that no other may run beside it, since
+	// there may be questions to a person. Nil: none needs that.
+	Alone func(*tools.Registry) bool
+	// AskUser asks a person about a task that failed; "" is no answer. Nil:
+	// nobody is there.
+	AskUser func(ctx context.Context, question string) (string, error)
+
+	PlanOnly bool     // end when the plan is there
+	Explore  bool     // the planner may look around with tools that only read
+	Steps    []string // the plan follows them, if it can
+
+	NoPlan    bool // the goal is the one task
+	NoReason  bool // tasks are taken up in the order of the plan
+	NoObserve bool // a task that was answered is completed
+	NoReflect bool // the plan is not looked at as a whole
+	NoRecover bool // a task that fails is failed
+}
+
+// Planner makes plans and carries them out. It may be used by several
+// goroutines at once.
+type Planner struct {
+	opts Options
+}
+
+// New makes a planner. The errors are those of agent.New, and that a number is
+// out of range.
+func New(o Options) (*Planner, error) {
+	if o.MaxTurns < 0 || o.MaxIterations < 0 {
+		return nil, errors.New("plan: MaxTurns or MaxIterations is negative")
+	}
+	if o.Workers < 0 || o.Workers > MaxWorkers {
+		return nil, fmt.Errorf("plan: Workers is %d; it must be from 1 to %d", o.Workers, MaxWorkers)
+	}
+	if _, err := agent.New(o.Agent); err != nil {
+		return nil, err
+	}
+	o.MaxTurns, o.Workers = cmp.Or(o.MaxTurns, 100), cmp.Or(o.Workers, 1)
+	o.Agent.MaxTurns = cmp.Or(o.Agent.MaxTurns, 10)
+	if o.Agent.Prompts == nil {
+		o.Agent.Prompts = prompts.Default()
+	}
+	if o.Agent.Approve == nil {
+		o.Agent.Approve = agent.AllowReads
+	}
+	return &Planner{o}, nil
+}
+
+// Run makes a plan for a goal, unless tasks are given, and carries it out. The
+// session, which may be nil, names the record; nothing is read from it.
+//
+// Events of tasks have their id in Event.Task. The last ones are an End, and
+// an agent.FinalResponse whose result is that of the plan: complete only if
+// every task is. After them an error is yielded as by agent.Agent.Run. Breaking
+// out of the loop, or cancelling ctx, ends all that is under way, and Run
+// returns when it has ended.
+func (p *Planner) Run(ctx context.Context, s *agent.Session, goal string, tasks []Task) iter.Seq2[agent.Event, error] {
+	if s == nil {
+		s = agent.NewSession()
+	}
+	return p.stream(ctx, s, func(r *run, ctx context.Context) { r.drive(ctx, goal, tasks, nil) })
+}
+
+// Resume goes on with the plan that a session holds: tasks that were completed
+// stay so, those that were under way go on where their own run broke off, and
+// the rest follow. ErrNoPlan is yielded if there is none, and agent.ErrComplete
+// if nothing of it is left.
+func (p *Planner) Resume(ctx context.Context, s *agent.Session) iter.Seq2[agent.Event, error] {
+	l, err := load(s)
+	if err != nil {
+		return func(yield func(agent.Event, error) bool) { yield(agent.Event{}, err) }
+	}
+	return p.stream(ctx, s, func(r *run, ctx context.Context) { r.drive(ctx, l.goal, l.tasks, l) })
+}
+
+// Collect ranges over the events of a plan and returns its state.
+func Collect(events iter.Seq2[agent.Event, error]) (state State, err error) {
+	for ev, e := range events {
+		if e != nil {
+			err = e
+		}
+		if end, ok := ev.Payload.(End); ok {
+			state = end.State
+		}
+	}
+	return state, err
+}
+
+// stream runs a plan in goroutines of its own and hands its events over in that
+// of the consumer. It returns when the last of them has ended.
+func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run, context.Context)) iter.Seq2[agent.Event, error] {
+	return func(yield func(agent.Event, error) bool) {
+		ctx, cancel := p.limitTime(ctx)
+		defer cancel()
+		r := &run{
+			opts: p.opts, session: s, id: agent.NewSession().ID, started: time.Now(), events: make(chan agent.Event),
+			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()),
+		}
+		var panicked any
+		go func() {
+			defer close(r.events)
+			defer func() {
+				if panicked = recover(); panicked != nil {
+					cancel()
+					_ = r.workers.Wait() // they hand over events
+				}
+			}()
+			drive(r, ctx)
+		}()
+		defer func() {
+			cancel()
+			for range r.events { // until the last goroutine has ended
+			}
+		}()
+		for ev := range r.events {
+			if !yield(ev, nil) {
+				return
+			}
+		}
+		switch {
+		case panicked != nil:
+			panic(panicked)
+		case r.stop.Status() == agent.Failed, r.stop == agent.StopInterrupted:
+			yield(agent.Event{}, r.err)
+		}
+	}
+}
+
+// limitTime bounds the whole plan.
+func (p *Planner) limitTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	d := p.opts.Agent.MaxTime
+	if d == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, d, &agent.LimitError{
+		Reason: agent.StopTimeout, Message: fmt.Sprintf("the plan took longer than %v", d), Hint: "Allow more with --max-time, ask for less at once, or try a faster model.",
+	})
+}
+
+// budget is how many replies of the model there may still be.
+type budget struct {
+	mu         sync.Mutex
+	settled    *sync.Cond
+	left, used int
+	out        int // granted and not settled yet
+}
+
+func newBudget(n int) *budget {
+	b := &budget{left: n}
+	b.settled = sync.NewCond(&b.mu)
+	return b
+}
+
+// grant takes up to n replies out of the budget. While all that is left is
+// granted to others, which seldom use all of it, it waits for them: they end
+// with the plan, so that this does not take longer.
+func (b *budget) grant(n int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.left <= 0 && b.out > 0 {
+		b.settled.Wait()
+	}
+	n = max(0, min(n, b.left))
+	b.left, b.out = b.left-n, b.out+n
+	return n
+}
+
+// settle gives back what was granted and not used.
+func (b *budget) settle(granted, used int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left, b.used, b.out = b.left+max(0, granted-used), b.used+used, b.out-granted
+	b.settled.Broadcast()
+}
+
+func (b *budget) spent() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used
+}

@@ -1,0 +1,192 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mylm/protocol"
+)
+
+// Choice is what the model says about the tasks that are ready.
+type Choice struct {
+	Thought   string `json:"thought"`
+	TaskID    string `json:"selected_task_id"`
+	Rationale string `json:"rationale"`
+}
+
+// Observation is what the model makes of a task that was tried, or of the whole
+// plan.
+type Observation struct {
+	Success    bool       `json:"success"`
+	Reason     string     `json:"reason,omitempty"` // why it was no success
+	Learned    []string   `json:"learned,omitempty"`
+	Unblocked  []string   `json:"unblocked,omitempty"` // ids of blocked tasks that can be taken up again
+	Progress   string     `json:"progress"`
+	Adjustment Adjustment `json:"adjustments,omitzero"`
+}
+
+// ParsePlan reads the tasks in a planner's reply, an object with "tasks" or a
+// list of them. All are pending.
+func ParsePlan(text string) ([]Task, error) {
+	v, err := find(text, func(v any) bool { _, ok := taskList(v); return ok })
+	if err != nil {
+		return nil, err
+	}
+	list, _ := taskList(v)
+	if tasks := readTasks(list); len(tasks) > 0 {
+		return tasks, nil
+	}
+	return nil, errors.New("there is no task in it")
+}
+
+// ParseChoice reads a reasoner's reply.
+func ParseChoice(text string) (Choice, error) {
+	v, err := find(text, has("selected_task_id"))
+	if err != nil {
+		return Choice{}, err
+	}
+	m := v.(map[string]any)
+	return Choice{Thought: word(m["thought"]), TaskID: word(m["selected_task_id"]), Rationale: word(m["rationale"])}, nil
+}
+
+// ParseObservation reads the reply of an observer.
+func ParseObservation(text string) (Observation, error) {
+	v, err := find(text, has("success"))
+	if err != nil {
+		return Observation{}, err
+	}
+	m := v.(map[string]any)
+	o := readObservation(m)
+	switch s := m["success"].(type) {
+	case bool:
+		o.Success = s
+	case string:
+		switch strings.ToLower(strings.TrimSpace(s)) {
+		case "true", "yes":
+			o.Success = true
+		case "false", "no":
+		default:
+			return Observation{}, fmt.Errorf(`"success" is %q; it must be true or false`, s)
+		}
+	default:
+		return Observation{}, errors.New(`"success" must be true or false`)
+	}
+	return o, nil
+}
+
+// ParseReflection reads what the model makes of the whole plan.
+func ParseReflection(text string) (Observation, error) {
+	v, err := find(text, has("progress"))
+	if err != nil {
+		return Observation{}, err
+	}
+	return readObservation(v.(map[string]any)), nil
+}
+
+func readObservation(m map[string]any) Observation {
+	o := Observation{Reason: word(m["reason"]), Learned: words(m["learned"]), Unblocked: words(m["unblocked"]), Progress: word(m["progress"])}
+	if a, ok := m["adjustments"].(map[string]any); ok {
+		list, _ := a["add"].([]any)
+		o.Adjustment = Adjustment{Add: readTasks(list), Drop: words(a["drop"])}
+	}
+	return o
+}
+
+// find is the first value in a text that is of a form.
+func find(text string, form func(any) bool) (found any, err error) {
+	_, _, err = protocol.ReadValue(text, func(raw json.RawMessage) bool {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		var v any
+		if d.Decode(&v) != nil || !form(v) {
+			return false
+		}
+		found = v
+		return true
+	})
+	return found, err
+}
+
+// has is the form of an object with a key.
+func has(key string) func(any) bool {
+	return func(v any) bool {
+		m, _ := v.(map[string]any)
+		_, ok := m[key]
+		return ok
+	}
+}
+
+// taskList are the tasks in a reply: in an object, or bare. A list of names, as
+// that of a task's tools, is none.
+func taskList(v any) ([]any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		list, ok := v["tasks"].([]any)
+		return list, ok
+	case []any:
+		for _, e := range v {
+			if m, ok := e.(map[string]any); ok && m["description"] != nil {
+				return v, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// readTasks reads tasks. Models write ids as numbers, one dependency without a
+// list, and a task as its description alone.
+func readTasks(list []any) (tasks []Task) {
+	for _, e := range list {
+		switch e := e.(type) {
+		case string:
+			tasks = append(tasks, Task{Description: e, Status: Pending, Dependencies: []string{}})
+		case map[string]any:
+			t := Task{ID: word(e["id"]), Description: word(e["description"]), Status: Pending, Tools: words(e["tools"])}
+			if d, given := e["dependencies"]; given {
+				t.Dependencies = append([]string{}, words(d)...)
+			}
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
+
+// word is a string, or a number as one.
+func word(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case json.Number:
+		return v.String()
+	}
+	return ""
+}
+
+// words are strings and numbers, one by itself or in a list.
+func words(v any) (all []string) {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	for _, e := range list {
+		if w := word(e); w != "" {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// ParseFile reads a plan from a file: its tasks as ParsePlan reads them, and
+// the goal, which may be missing.
+func ParseFile(text string) (goal string, tasks []Task, err error) {
+	if tasks, err = ParsePlan(text); err != nil {
+		return "", nil, err
+	}
+	if v, err := find(text, has("goal")); err == nil {
+		goal = word(v.(map[string]any)["goal"])
+	}
+	return goal, tasks, nil
+}

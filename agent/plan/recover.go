@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"mylm/prompts"
+)
+
+// steps are what is done about a task that failed, one after the other. The
+// last one takes itself.
+var steps = []Step{StepAgain, StepSimplify, StepOtherTool, StepAsk, StepSkip}
+
+// recover decides what to do about a task that has just failed, puts it into
+// the job, and says so. A step that cannot be taken here is passed over: there
+// may be no other tool, and nobody to ask.
+func (r *run) recover(ctx context.Context, t *Task, j *job, failed []string) (step Step, without []string, err error) {
+	at := 0
+	for i, s := range steps {
+		if string(s) == j.data.Advice {
+			at = i + 1
+		}
+	}
+	j.data.Failure, j.data.Told, j.data.Without = t.Error, "", nil
+	for step = steps[at]; ; step = steps[at] {
+		at++
+		if step == StepOtherTool {
+			if without = r.others(*t, failed); len(without) == 0 {
+				continue
+			}
+			j.data.Without = without
+		}
+		if step == StepAsk {
+			if r.opts.AskUser == nil {
+				continue
+			}
+			r.emit(t.ID, Recovery{ID: t.ID, Step: step, Reason: t.Error})
+			if j.data.Told, err = r.askUser(ctx, *t); err != nil {
+				return step, nil, err
+			}
+			if j.data.Told == "" {
+				continue
+			}
+		} else {
+			r.emit(t.ID, Recovery{ID: t.ID, Step: step, Reason: t.Error})
+		}
+		j.data.Advice = string(step)
+		return step, without, nil
+	}
+}
+
+// others are the failed tools, if there are others for the task.
+func (r *run) others(t Task, failed []string) []string {
+	registry, err := r.toolsOf(t, failed)
+	if err != nil || len(failed) == 0 || len(registry.Names()) == 0 {
+		return nil
+	}
+	return failed
+}
+
+func (r *run) askUser(ctx context.Context, t Task) (string, error) {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	answer, err := r.opts.AskUser(ctx, fmt.Sprintf("A task of the plan failed several times.\n\n%s\n\nThe last time: %s\n\nWhat should be done about it? Without an answer it is skipped.", t.Description, t.Error))
+	if ctx.Err() != nil {
+		return "", &ended{reasonOf(ctx), context.Cause(ctx)}
+	}
+	return answer, err
+}
+
+// What is shown of results: of those that a task waits for, and of others.
+const (
+	maxResult = 4000
+	maxNeeded = 2000
+	maxOther  = 200
+	maxOthers = 12
+)
+
+// briefing is what a task is told of the plan.
+func (r *run) briefing(t Task) prompts.PlanData {
+	all := r.graph.Tasks()
+	at := line(t)
+	data := prompts.PlanData{Goal: r.state.Goal, Tasks: lines(all), Task: &at, Learned: r.state.Learnings[max(0, len(r.state.Learnings)-maxOthers):]}
+	needed := map[string]bool{}
+	for _, d := range t.Dependencies {
+		needed[d] = true
+	}
+	others := 0
+	for i := len(all) - 1; i >= 0; i-- {
+		o := all[i]
+		limit := maxNeeded
+		if !needed[o.ID] {
+			limit = maxOther
+			others++
+		}
+		if o.Status != Completed || !needed[o.ID] && others > maxOthers {
+			continue
+		}
+		s := line(o)
+		s.Result = short(o.Result, limit)
+		data.Done = append([]prompts.PlanStep{s}, data.Done...)
+	}
+	return data
+}
+
+func line(t Task) prompts.PlanStep {
+	return prompts.PlanStep{ID: t.ID, Description: t.Description, Status: string(t.Status), Needs: t.Dependencies}
+}
+
+// lines are tasks with the beginning of what came of them.
+func lines(tasks []Task) (all []prompts.PlanStep) {
+	for _, t := range tasks {
+		s := line(t)
+		if s.Result = short(t.Result, maxOther); t.Error != "" {
+			s.Result = short(t.Error, maxOther)
+		}
+		all = append(all, s)
+	}
+	return all
+}

@@ -1,0 +1,365 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mylm/agent"
+	"mylm/prompts"
+	"mylm/tools"
+)
+
+// run is one plan while it lasts. Its goroutine alone touches the graph and the
+// state; workers hand over what came of a task as an outcome.
+type run struct {
+	opts    Options
+	session *agent.Session
+	id      string
+	started time.Time
+	before  int // iterations of earlier processes, which do not count for the limit
+	workers errgroup.Group
+
+	graph    *Graph
+	state    State
+	cost     cost
+	budget   *budget
+	begun    map[string]*agent.Session // what earlier processes recorded of tasks
+	outcomes chan outcome
+	stop     agent.StopReason
+	err      error
+
+	asking  sync.Mutex  // one question to a person at a time
+	stopped atomic.Bool // a person said stop
+	foreign atomic.Bool // the planner has read what strangers wrote
+
+	sending sync.Mutex
+	events  chan agent.Event
+	number  int // of the plan's own events
+
+	recording sync.Mutex
+	seq       int // the last entry of the record
+}
+
+// reflectEvery is after how many iterations the plan is looked at as a whole.
+const reflectEvery = 3
+
+// send hands an event to the consumer.
+func (r *run) send(ev agent.Event) {
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	r.events <- ev
+}
+
+// emit hands over an event of the plan's own.
+func (r *run) emit(task string, p agent.Payload) {
+	r.sending.Lock()
+	defer r.sending.Unlock()
+	r.number++
+	r.events <- agent.Event{Run: r.id, Task: task, Seq: r.number, Time: time.Now(), Payload: p}
+}
+
+func (r *run) notice(task, code, text string) {
+	r.emit(task, agent.Notice{Code: code, Text: text})
+}
+
+func (r *run) flaws(flaws []Flaw) {
+	for _, f := range flaws {
+		r.notice("", f.Code, f.Text)
+	}
+}
+
+// drive is a plan from its beginning to its end.
+func (r *run) drive(ctx context.Context, goal string, tasks []Task, l *loaded) {
+	r.state.Goal, r.state.MaxTurns = goal, r.opts.MaxTurns
+	if err := r.begin(ctx, goal, l); err != nil {
+		r.halt(err)
+	} else if err := r.plan(ctx, goal, tasks, l); err != nil {
+		r.halt(err)
+	} else if !r.opts.PlanOnly {
+		r.schedule(ctx)
+	}
+	r.end(ctx)
+}
+
+// halt ends the plan. The first reason counts.
+func (r *run) halt(err error) {
+	if e := asEnd(err); r.stop == "" {
+		r.stop, r.err = e.reason, e.err
+	}
+}
+
+// plan makes the graph, of tasks that are given or of the model's.
+func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) error {
+	why := Given
+	switch {
+	case l != nil:
+		why = Resumed
+	case len(tasks) > 0:
+	case r.opts.NoPlan:
+		why, tasks = Direct, []Task{{ID: "t1", Description: goal}}
+	default:
+		var err error
+		if tasks, err = r.askForPlan(ctx, goal); err != nil {
+			return err
+		}
+		if why = Made; len(tasks) == 0 {
+			why, tasks = Fallback, []Task{{ID: "t1", Description: goal}}
+		}
+	}
+	graph, flaws := NewGraph(tasks)
+	r.flaws(flaws)
+	if len(graph.Tasks()) == 0 {
+		return &ended{agent.StopInternal, fmt.Errorf("the plan has no tasks")}
+	}
+	r.graph = graph
+	if r.foreign.Load() {
+		for i := range graph.tasks {
+			graph.tasks[i].note(taintedKey, "true")
+		}
+	}
+	r.checkTools()
+	return r.planned(ctx, why)
+}
+
+// planned tells and records the plan as it stands.
+func (r *run) planned(ctx context.Context, why string) error {
+	p := Planned{Goal: r.state.Goal, Tasks: r.graph.Tasks(), Why: why}
+	if err := r.recordPlan(ctx, p); err != nil {
+		return err
+	}
+	r.emit("", p)
+	return nil
+}
+
+func (r *run) askForPlan(ctx context.Context, goal string) (tasks []Task, err error) {
+	data := prompts.PlanData{Goal: goal, Steps: r.opts.Steps}
+	for _, t := range r.opts.Agent.Tools.Tools() {
+		line, _, _ := strings.Cut(t.Description, "\n")
+		data.Tools = append(data.Tools, prompts.PlanTool{Name: t.Name, Description: line})
+	}
+	q := question{role: prompts.Plan, form: prompts.PlanGoal, data: data, unread: "there is no plan: the goal is done as one task"}
+	if r.opts.Explore {
+		if q.tools, err = reading(r.opts.Agent.Tools); err != nil {
+			return nil, &ended{agent.StopInternal, err}
+		}
+	}
+	q.read = func(reply string) (err error) { tasks, err = ParsePlan(reply); return err }
+	_, err = r.consult(ctx, &r.cost, q)
+	return tasks, err
+}
+
+// reading are the tools that only read.
+func reading(all *tools.Registry) (*tools.Registry, error) {
+	var names []string
+	for _, t := range all.Tools() {
+		if t.Effect(nil).OnlyReads() {
+			names = append(names, t.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return all.Only(names...)
+}
+
+// checkTools drops tools of tasks that are not there.
+func (r *run) checkTools() {
+	for i := range r.graph.tasks {
+		t := &r.graph.tasks[i]
+		t.Tools = slices.DeleteFunc(t.Tools, func(name string) bool {
+			if r.opts.Agent.Tools.Lookup(name) != nil {
+				return false
+			}
+			r.notice("", NoticeNoTool, fmt.Sprintf("%s would use %q, which is no tool: that is dropped", t.ID, oneLine(name)))
+			return true
+		})
+	}
+}
+
+// schedule runs tasks until none is left that could be done.
+func (r *run) schedule(ctx context.Context) {
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running, alone := 0, false
+	for {
+		for r.stop == "" && ctx.Err() == nil && !alone && running < r.opts.Workers {
+			t, ok := r.next(ctx, running)
+			if !ok {
+				break
+			}
+			if r.needsToBeAlone(t) {
+				if running > 0 {
+					break // it comes when the others are done
+				}
+				alone = true
+			}
+			job, err := r.take(ctx, t)
+			if err != nil {
+				r.halt(err)
+				break
+			}
+			running++
+			r.workers.Go(func() error { r.outcomes <- r.act(work, job); return nil })
+		}
+		if running == 0 {
+			break
+		}
+		out := <-r.outcomes
+		running, alone = running-1, false
+		r.finish(ctx, out)
+		if r.stop != "" {
+			cancel()
+		}
+	}
+	_ = r.workers.Wait() // none returns an error
+	if ctx.Err() != nil {
+		r.halt(&ended{reasonOf(ctx), context.Cause(ctx)})
+	}
+}
+
+// next is the task to be taken up, as the model has it where there is a choice.
+// Otherwise it is the first of the plan, or beside others the most urgent.
+func (r *run) next(ctx context.Context, running int) (Task, bool) {
+	ready := r.graph.Ready()
+	if len(ready) == 0 {
+		return Task{}, false
+	}
+	if r.state.Iteration >= r.maxIterations() {
+		r.halt(&ended{agent.StopIncomplete, &agent.LimitError{
+			Reason: agent.StopIncomplete, Message: fmt.Sprintf("the plan is not done after %d iterations", r.state.Iteration),
+			Hint: "Go on with what is left: mylm resume",
+		}})
+		return Task{}, false
+	}
+	if r.opts.Workers > 1 {
+		r.graph.urgent(ready)
+	}
+	if r.opts.NoReason || len(ready) <= r.opts.Workers-running {
+		return ready[0], true
+	}
+	var choice Choice
+	read, err := r.consult(ctx, &r.cost, question{
+		role: prompts.Reason, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks()), Ready: lines(ready)},
+		read:   func(reply string) (err error) { choice, err = ParseChoice(reply); return err },
+		unread: "the first task that is ready is taken: " + ready[0].ID,
+	})
+	if err != nil {
+		r.halt(err)
+		return Task{}, false
+	}
+	if !read {
+		return ready[0], true
+	}
+	r.cost.thoughts = appendLast(r.cost.thoughts, choice.Thought)
+	r.emit("", Reasoned{choice})
+	if i := slices.IndexFunc(ready, func(t Task) bool { return t.ID == choice.TaskID }); i >= 0 {
+		return ready[i], true
+	}
+	r.notice("", NoticeChoice, fmt.Sprintf("%q is not ready: %s is taken, the first that is", oneLine(choice.TaskID), ready[0].ID))
+	return ready[0], true
+}
+
+func (r *run) maxIterations() int {
+	if n := r.opts.MaxIterations; n > 0 {
+		return r.before + n
+	}
+	return r.before + max(10, 2*len(r.graph.tasks))
+}
+
+// needsToBeAlone reports whether no other task may run beside this one.
+func (r *run) needsToBeAlone(t Task) bool {
+	if r.opts.Alone == nil || r.opts.Workers == 1 {
+		return false
+	}
+	registry, err := r.toolsOf(t, nil)
+	return err != nil || r.opts.Alone(registry)
+}
+
+// take takes a task up.
+func (r *run) take(ctx context.Context, t Task) (job, error) {
+	if err := r.graph.Start(t.ID); err != nil {
+		return job{}, err
+	}
+	r.state.Iteration++
+	t, _ = r.graph.Task(t.ID)
+	if err := r.recordTask(ctx, t, nil); err != nil {
+		return job{}, err
+	}
+	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.maxIterations()})
+	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.foreign.Load() || r.tainted()}
+	delete(r.begun, t.ID)
+	return j, nil
+}
+
+// finish takes in what came of a task.
+func (r *run) finish(ctx context.Context, out outcome) {
+	t := out.task
+	r.cost.join(out.cost)
+	r.state.Learnings = appendLast(r.state.Learnings, out.seen.Learned...)
+	blocked := r.graph.Finish(t)
+	err := r.recordTask(context.WithoutCancel(ctx), t, out.seen.Learned)
+	r.emit(t.ID, TaskEnd{ID: t.ID, Status: t.Status, Result: t.Result, Error: t.Error})
+	for _, id := range blocked {
+		b, _ := r.graph.Task(id)
+		r.emit(id, TaskEnd{ID: id, Status: b.Status, Error: b.Error})
+	}
+	switch {
+	case out.err != nil:
+		r.halt(out.err)
+	case err != nil:
+		r.halt(err)
+	case r.stopped.Load():
+		r.halt(&ended{agent.StopDenied, nil})
+	default:
+		r.change(ctx, out.seen)
+		r.reflect(ctx)
+	}
+}
+
+// change adjusts the plan as the model has it.
+func (r *run) change(ctx context.Context, seen Observation) {
+	changed := false
+	for _, id := range seen.Unblocked {
+		changed = r.graph.Unblock(id) || changed
+	}
+	if !seen.Adjustment.Empty() {
+		r.flaws(r.graph.Adjust(seen.Adjustment))
+		r.checkTools()
+		changed = true
+	}
+	if changed {
+		if err := r.planned(ctx, Adjusted); err != nil {
+			r.halt(err)
+		}
+	}
+}
+
+// reflect has the plan looked at as a whole, from time to time.
+func (r *run) reflect(ctx context.Context) {
+	ended := len(r.graph.tasks) - r.graph.Count(Pending) - r.graph.Count(InProgress)
+	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || ended == 0 || ended%reflectEvery != 0 {
+		return
+	}
+	var seen Observation
+	read, err := r.consult(ctx, &r.cost, question{
+		role: prompts.Reflect, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks())},
+		read:   func(reply string) (err error) { seen, err = ParseReflection(reply); return err },
+		unread: "the plan stays as it is",
+	})
+	switch {
+	case err != nil:
+		r.halt(err)
+	case read:
+		r.cost.thoughts = appendLast(r.cost.thoughts, seen.Progress)
+		r.state.Learnings = appendLast(r.state.Learnings, seen.Learned...)
+		r.emit("", Reflected{seen.Progress, seen.Learned, seen.Adjustment})
+		r.change(ctx, seen)
+	}
+}

@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+)
+
+// Status is where a task stands.
+type Status string
+
+// The statuses. A task begins as pending; completed, failed and blocked are
+// ends, and a blocked one may be taken up again.
+const (
+	Pending    Status = "pending"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Failed     Status = "failed"  // it was tried, and nothing was done to recover
+	Blocked    Status = "blocked" // it was given up, or waits for one that did not complete
+)
+
+// Task is one step of a plan.
+type Task struct {
+	ID           string            `json:"id"`
+	Description  string            `json:"description"`
+	Status       Status            `json:"status"`
+	Dependencies []string          `json:"dependencies"`    // ids of tasks that must be completed before
+	Tools        []string          `json:"tools,omitempty"` // the only ones it may use; none: all there are
+	Result       string            `json:"result,omitempty"`
+	Error        string            `json:"error,omitempty"` // why it is failed or blocked
+	Metadata     map[string]string `json:"metadata,omitempty"`
+}
+
+// clone shares nothing with t.
+func (t Task) clone() Task {
+	t.Dependencies = append([]string{}, t.Dependencies...)
+	t.Tools = slices.Clone(t.Tools)
+	t.Metadata = maps.Clone(t.Metadata)
+	return t
+}
+
+// note sets a value of the metadata.
+func (t *Task) note(key, value string) {
+	if t.Metadata == nil {
+		t.Metadata = map[string]string{}
+	}
+	t.Metadata[key] = value
+}
+
+// Flaw is something in a list of tasks that was mended.
+type Flaw struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// The codes of flaws. They are codes of an agent.Notice as well.
+const (
+	UnknownDependency = "unknown_dependency" // it was dropped
+	Cycle             = "dependency_cycle"   // one dependency in it was dropped
+	DuplicateID       = "duplicate_task"     // the later task has another id
+	EmptyTask         = "empty_task"         // it says nothing, and was dropped
+	TooManyTasks      = "too_many_tasks"     // the rest was dropped
+	NotAdjusted       = "not_adjusted"       // a change of the plan that cannot be made
+)

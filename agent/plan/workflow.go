@@ -1,0 +1,232 @@
+package plan
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Workflow is a plan that is written down. Its text is a Markdown file with a
+// head in YAML:
+//
+//	---
+//	name: release_notes
+//	description: Write the notes of a release.
+//	inputs:
+//	  - name: since
+//	    description: the tag of the last release
+//	    required: true
+//	tools: [execute_command, write_file]
+//	steps:
+//	  - List the commits since {{since}}.
+//	  - id: notes
+//	    do: Write them up in NOTES.md, grouped by what they change.
+//	---
+//	Write the notes of the changes since {{since}}.
+//
+// What stands below the head is the goal. A step without needs waits for the
+// one before it. Without steps the model makes the plan.
+type Workflow struct {
+	Name        string         `yaml:"name"`
+	Description string         `yaml:"description"`
+	Inputs      []Input        `yaml:"inputs"`
+	Tools       []string       `yaml:"tools"`   // the only ones; none: all there are
+	Confirm     string         `yaml:"confirm"` // asks for more questions than otherwise: confirm-all or confirm-sensitive
+	Steps       []WorkflowStep `yaml:"steps"`
+	Goal        string         `yaml:"-"`
+	Text        string         `yaml:"-"` // of the file
+}
+
+// Input is a value that a workflow is given. {{name}} stands for it.
+type Input struct {
+	Name        string `yaml:"name"`
+	Description string `yaml:"description"`
+	Required    bool   `yaml:"required"`
+	Default     string `yaml:"default"`
+}
+
+// WorkflowStep is a task of a workflow. In YAML it is this, or the text alone.
+type WorkflowStep struct {
+	ID    string    `yaml:"id"`
+	Do    string    `yaml:"do"`
+	Needs *[]string `yaml:"needs"` // ids of steps; nil: the step before
+	Tools []string  `yaml:"tools"`
+}
+
+// UnmarshalYAML reads a step.
+func (s *WorkflowStep) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&s.Do)
+	}
+	type plain WorkflowStep
+	for i := 0; i+1 < len(n.Content); i += 2 { // a node's Decode knows no KnownFields
+		if key := n.Content[i].Value; !slices.Contains([]string{"id", "do", "needs", "tools"}, key) {
+			return fmt.Errorf("line %d: a step has no %q; it has id, do, needs and tools", n.Content[i].Line, key)
+		}
+	}
+	return n.Decode((*plain)(s))
+}
+
+var (
+	placeholder  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{\s*([A-Za-z0-9_-]+)\s*\}\}`) })
+	workflowName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })
+)
+
+// ParseWorkflow reads a workflow. Everything that cannot be meant is an error:
+// a key that does not exist, a step that needs an unknown one or goes in a
+// circle, a placeholder without an input.
+func ParseWorkflow(text string) (*Workflow, error) {
+	body := strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	head, goal, ok := strings.Cut(strings.TrimPrefix(body, "---\n"), "\n---")
+	if !strings.HasPrefix(body, "---\n") || !ok || goal != "" && goal[0] != '\n' {
+		return nil, errors.New("a workflow begins with a head in YAML, between two lines of ---")
+	}
+	w := &Workflow{Goal: strings.TrimSpace(goal), Text: text}
+	d := yaml.NewDecoder(strings.NewReader("\n" + head)) // the line of ---, so that lines count as in the file
+	d.KnownFields(true)
+	if err := d.Decode(w); err != nil && !errors.Is(err, io.EOF) {
+		return nil, wrongHead(err)
+	}
+	return w, w.check()
+}
+
+// wrongHead puts the library's words for a key that does not exist into ours.
+func wrongHead(err error) error {
+	var bad *yaml.TypeError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	text := strings.Join(bad.Errors, "; ")
+	for typ, keys := range map[string]string{
+		"Workflow": "a workflow has name, description, inputs, tools, confirm and steps", "Input": "an input has name, description, required and default",
+	} {
+		text = strings.ReplaceAll(text, "not found in type plan."+typ, "is not known: "+keys)
+	}
+	return errors.New(text)
+}
+
+func (w *Workflow) check() error {
+	if !workflowName().MatchString(w.Name) {
+		return fmt.Errorf("name is %q; it must be letters, digits, _ and -", w.Name)
+	}
+	if w.Goal == "" {
+		return errors.New("there is no goal below the head")
+	}
+	if !slices.Contains([]string{"", "confirm-all", "confirm-sensitive"}, w.Confirm) {
+		return fmt.Errorf("confirm is %q; a workflow can ask for confirm-all or confirm-sensitive", w.Confirm)
+	}
+	for _, in := range w.Inputs {
+		if !workflowName().MatchString(in.Name) {
+			return fmt.Errorf("an input is called %q; it must be letters, digits, _ and -", in.Name)
+		}
+	}
+	texts := []string{w.Goal}
+	for i, s := range w.Steps {
+		if strings.TrimSpace(s.Do) == "" {
+			return fmt.Errorf("step %d says nothing", i+1)
+		}
+		texts = append(texts, s.Do)
+	}
+	for _, text := range texts {
+		for _, m := range placeholder().FindAllStringSubmatch(text, -1) {
+			if !slices.ContainsFunc(w.Inputs, func(in Input) bool { return in.Name == m[1] }) {
+				return fmt.Errorf("%s stands for no input", m[0])
+			}
+		}
+	}
+	_, flaws := NewGraph(w.tasks())
+	for _, f := range flaws {
+		return errors.New(f.Text)
+	}
+	return nil
+}
+
+// tasks are the steps, without their inputs.
+func (w *Workflow) tasks() (tasks []Task) {
+	for i, s := range w.Steps {
+		t := Task{ID: s.ID, Description: s.Do, Tools: s.Tools, Status: Pending}
+		if t.ID == "" {
+			t.ID = fmt.Sprintf("t%d", i+1)
+		}
+		switch {
+		case s.Needs != nil:
+			t.Dependencies = *s.Needs
+		case i > 0:
+			t.Dependencies = []string{tasks[i-1].ID}
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
+// Fill puts values into a workflow. The tasks are nil if the workflow has no
+// steps. A value that is missing or that the workflow does not know is an
+// error.
+func (w *Workflow) Fill(values map[string]string) (goal string, tasks []Task, err error) {
+	all := map[string]string{}
+	for _, in := range w.Inputs {
+		value, given := values[in.Name]
+		switch {
+		case given && strings.TrimSpace(value) != "":
+			all[in.Name] = value
+		case in.Required:
+			return "", nil, fmt.Errorf("the workflow %s needs %s (%s)", w.Name, in.Name, in.Description)
+		default:
+			all[in.Name] = in.Default
+		}
+	}
+	for name := range values {
+		if _, known := all[name]; !known {
+			return "", nil, fmt.Errorf("the workflow %s has no input %q; it has %s", w.Name, name, strings.Join(w.names(), ", "))
+		}
+	}
+	// Once, so that a value is not searched for others.
+	fill := func(text string) string {
+		return placeholder().ReplaceAllStringFunc(text, func(m string) string { return all[placeholder().FindStringSubmatch(m)[1]] })
+	}
+	tasks = w.tasks()
+	for i := range tasks {
+		tasks[i].Description = fill(tasks[i].Description)
+	}
+	return strings.TrimSpace(fill(w.Goal)), tasks, nil
+}
+
+func (w *Workflow) names() []string {
+	var names []string
+	for _, in := range w.Inputs {
+		names = append(names, in.Name)
+	}
+	if len(names) == 0 {
+		return []string{"none"}
+	}
+	return names
+}
+
+//go:embed workflows/*.md
+var builtin embed.FS
+
+// Workflows are those that are built in, by name.
+var Workflows = sync.OnceValue(func() []*Workflow {
+	files, err := fs.Glob(builtin, "workflows/*.md")
+	var all []*Workflow
+	for _, f := range files {
+		text, _ := builtin.ReadFile(f)
+		w, bad := ParseWorkflow(string(text))
+		if bad != nil {
+			panic(fmt.Sprintf("%s: %v", f, bad)) // a test reads them
+		}
+		all = append(all, w)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return all
+})

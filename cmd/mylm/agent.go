@@ -1,0 +1,114 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/agent/plan"
+)
+
+func agentCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name:  "agent",
+		Usage: "break a goal down into tasks, and do them",
+		Subcommands: []*cli.Command{
+			{
+				Name: "run", Usage: "make a plan for a goal and carry it out", ArgsUsage: "[GOAL...] [-]",
+				Description: `The model makes a list of tasks, which are done one after the other, or side by side
+where none of them can lead to a question. Each sees the goal, the results before it,
+and nothing else. The plan is a success when every task is completed.
+
+   mylm agent run "list the files, then count the lines of README.md"
+   mylm agent run --plan-only --json "..." > plan.json    # look at it, edit it
+   mylm agent run --plan plan.json                        # and carry it out
+
+mylm resume goes on with a plan that was interrupted.`,
+				Flags:  planFlags(),
+				Action: func(c *cli.Context) error { return runPlan(c, s, &planning{words: c.Args().Slice()}) },
+			},
+			workflowShortcut(s, "debug", "find the cause of a bug and mend it", "debug_bug"),
+			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
+			workflowCommand(s),
+		},
+	}
+}
+
+// workflowShortcut runs a workflow with what is typed.
+func workflowShortcut(s streams, name, usage, workflow string) *cli.Command {
+	return &cli.Command{
+		Name: name, Usage: usage, ArgsUsage: "[TEXT...] [-]",
+		Description: "It runs the workflow " + workflow + ", or another one that --workflow names, with the text as\nits first input. mylm agent workflow show " + workflow + " prints its steps.",
+		Flags:       append(planFlags(), workflowFlags()...),
+		Action: func(c *cli.Context) error {
+			if named := c.String("workflow"); named != "" {
+				workflow = named
+			}
+			return runWorkflow(c, s, workflow, c.Args().Slice())
+		},
+	}
+}
+
+// planFlags are those of everything that carries out a plan: those of a
+// question, as far as they make sense.
+func planFlags() []cli.Flag {
+	flags := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
+		return slices.Contains([]string{"max-turns", "show-prompt", "no-stream", "file"}, f.Names()[0])
+	})
+	return append(flags,
+		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` along with the goal (repeatable)"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "plan-only", Usage: "print the plan, and do nothing of it"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
+		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask before it is carried out"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "fresh", Usage: "make a new plan, though there is one for this goal"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-plan", Usage: "do the goal as one task"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-reason", Usage: "take tasks in the order of the plan"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-observe", Usage: "take an answer for a task that is completed"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "no-reflect", Usage: "do not look at the plan as a whole"},
+		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model in the whole plan", DefaultText: "100"},
+		&cli.IntFlag{Name: "task-turns", Usage: "the most replies of the model in one task", DefaultText: "10"},
+		&cli.IntFlag{Name: "workers", Usage: "how many tasks run side by side, 4 at most, where none can lead to a question", Value: plan.MaxWorkers},
+	)
+}
+
+// runPlan checks the flags and does what they ask for.
+func runPlan(c *cli.Context, s streams, p *planning) error {
+	if n := c.Int("workers"); n < 1 || n > plan.MaxWorkers {
+		return usageError("--workers is %d; it must be from 1 to %d", n, plan.MaxWorkers)
+	}
+	for _, name := range []string{"max-turns", "task-turns"} {
+		if c.IsSet(name) && c.Int(name) < 1 {
+			return usageError("--%s is %d; it must be at least 1", name, c.Int(name))
+		}
+	}
+	if c.Bool("mermaid") && !c.Bool("plan-only") {
+		return usageError("--mermaid goes with --plan-only")
+	}
+	if c.Bool("no-plan") && (c.Bool("plan-only") || c.Bool("mixed") || c.String("plan") != "") {
+		return usageError("--no-plan contradicts --plan-only, --mixed and --plan")
+	}
+	if path := c.String("plan"); path != "" {
+		if err := p.load(path); err != nil {
+			return err
+		}
+	}
+	return runAsking(c, s, &asking{planning: p})
+}
+
+// load reads a plan from a file. Its goal stands in for one that is not typed.
+func (p *planning) load(path string) error {
+	text, err := readFile(path)
+	if err != nil {
+		return usageError("%s", strings.Replace(err.Error(), "--file", "--plan", 1))
+	}
+	goal, tasks, err := plan.ParseFile(text)
+	if err != nil {
+		return usageError("--plan %s: %v", echoed(path), err).withHint("mylm agent run --plan-only --json \"...\" prints one.")
+	}
+	if p.tasks = tasks; len(p.words) == 0 {
+		p.words = []string{goal}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// ofPlans are the types of event that only plans have.
+var ofPlans = []string{"plan", "plan_reason", "task_start", "task_recovery", "task_observed", "task_end", "plan_reflect", "plan_end"}
+
+const fourTasks = `=== reply
+{"tasks": [{"id": "a", "description": "one"}, {"id": "b", "description": "two"}, {"id": "c", "description": "three"}, {"id": "d", "description": "four"}]}
+`
+
+// Every line that a plan prints is as it is published, and it prints every type.
+func TestPlanEventsAreAsPublished(t *testing.T) {
+	schema, _ := eventSchema(t)
+	seen := map[string]bool{}
+	for name, test := range map[string]struct {
+		replies string
+		exit    string
+	}{
+		"whole": {fourTasks + `=== reply
+{"thought": "c is short", "selected_task_id": "c", "rationale": "short"}
+=== reply
+<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>
+=== reply
+One.
+=== reply
+{"success": true, "learned": ["a fact"], "progress": "well", "adjustments": {"add": [{"id": "e", "description": "five", "dependencies": ["a"]}], "drop": ["d"]}}
+=== reply
+{"thought": "a", "selected_task_id": "a", "rationale": ""}
+=== reply
+Two.
+=== reply
+{"success": true, "progress": "well"}
+=== reply
+{"selected_task_id": "b"}
+=== reply
+Three.
+=== reply
+{"success": true, "progress": "well"}
+=== reply
+{"progress": "nearly", "adjustments": {"drop": ["nothing"]}}
+=== reply
+Five.
+=== reply
+{"success": true, "progress": "done"}
+`, "0"},
+		"given up": {`=== reply
+no plan
+=== reply
+still none
+` + strings.Repeat("=== reply\nI cannot.\n=== reply\n{\"success\": false, \"reason\": \"nothing was done\", \"progress\": \"none\"}\n", 4), "5"},
+		"fault": {"=== reply error=bad_request message=\"no\"\n", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := command(t, map[string]string{"replies.txt": test.replies}, "agent", "run", "-o", "ndjson", "--workers", "1", "q")
+			out, err := cmd.Output()
+			if code := exitCode(err); code != test.exit {
+				t.Errorf("exit %s, want %s: %s", code, test.exit, out)
+			}
+			for line := range strings.Lines(string(out)) {
+				v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+				if err == nil {
+					err = schema.Validate(v)
+				}
+				if err != nil {
+					t.Errorf("%s%v", line, err)
+				}
+				var kind struct{ Type string }
+				_ = json.Unmarshal([]byte(line), &kind)
+				seen[kind.Type] = true
+			}
+		})
+	}
+	for _, kind := range ofPlans {
+		if !seen[kind] {
+			t.Errorf("no plan prints %s", kind)
+		}
+	}
+	if slices.Contains(ofPlans, "agent_end") || !seen["agent_end"] {
+		t.Error("the end is not told")
+	}
+}

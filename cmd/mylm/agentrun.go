@@ -1,0 +1,393 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"mylm/agent"
+	"mylm/agent/plan"
+	"mylm/providers"
+	"mylm/tools"
+	"mylm/tools/ask"
+	"mylm/tools/policy"
+)
+
+// planning is what is wanted of a plan, and what came of it.
+type planning struct {
+	words    []string // of the goal
+	tasks    []plan.Task
+	workflow *filled // nil: the goal is what was typed
+	end      *plan.State
+}
+
+// input is the goal as the model is told it. Of a nil planning it is what was
+// asked.
+func (p *planning) input(in input) (input, error) {
+	if p == nil || p.workflow == nil {
+		return in, nil
+	}
+	goal, tasks, err := p.workflow.fill(in.question)
+	if err != nil {
+		return in, err
+	}
+	in.question = goal
+	if len(p.tasks) == 0 {
+		p.tasks = tasks
+	}
+	return in, nil
+}
+
+// state is what came of the plan; nil if there is none.
+func (p *planning) state() *plan.State {
+	if p == nil {
+		return nil
+	}
+	return p.end
+}
+
+// carryOut makes a plan and carries it out, or what of that is wanted.
+func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *person, g *guard) error {
+	c := a.cli
+	options := a.planOptions(o, p, g)
+	goal := in.prompt()
+	cache, key := a.planCache(goal, o.Tools)
+	if p.view == nil {
+		p.view = newView(a.screen, true, false, false) // until there is something to see
+	}
+	fromCache := false
+	if len(a.planning.tasks) == 0 && cache != nil && a.asks() {
+		tasks, ok, err := cache.Get(key)
+		if err != nil {
+			a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+			cache = nil
+		}
+		if fromCache = ok; ok {
+			a.planning.tasks = tasks
+			a.note("this plan was made for the same goal before; --fresh makes another")
+		}
+	}
+	if c.Bool("plan-only") || c.Bool("mixed") {
+		made, err := a.makePlan(ctx, options, goal, p)
+		if err != nil {
+			return err
+		}
+		if cache != nil && !fromCache && made.Why == plan.Made {
+			_ = cache.Put(key, made.Tasks) // a cache that fails was told of
+		}
+		if c.Bool("plan-only") {
+			return a.printPlan(made)
+		}
+		if err := a.agree(ctx, p, g, made); err != nil {
+			return err
+		}
+		a.planning.tasks = made.Tasks
+	}
+	log := &planLog{Recorder: options.Agent.Recorder}
+	if log.Recorder != nil {
+		options.Agent.Recorder = log
+	}
+	planner, err := plan.New(options)
+	if err != nil {
+		return usageError("%v", err)
+	}
+	events := planner.Resume
+	if a.asks() {
+		events = func(ctx context.Context, s *agent.Session) planEvents {
+			return planner.Run(ctx, s, goal, a.planning.tasks)
+		}
+	}
+	made, err := a.watchPlan(events(ctx, a.session), goal, p)
+	if end := a.planning.end; cache != nil && end != nil {
+		switch { // a plan that did not lead to the goal is made anew
+		case end.Success && len(made) > 0:
+			_ = cache.Put(key, made)
+		case end.StopReason == agent.StopIncomplete:
+			_ = cache.Forget(key)
+		}
+	}
+	if s, bad := agent.LoadSession(a.session.ID, log.entries); bad == nil {
+		a.session = s // for the memory
+	}
+	return err
+}
+
+// planEvents are the events of a plan.
+type planEvents = iter.Seq2[agent.Event, error]
+
+func (a *asking) note(text string) {
+	if !a.cli.Bool("quiet") {
+		a.screen.dim(text)
+	}
+}
+
+func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options {
+	c := a.cli
+	if c.IsSet("max-turns") { // of the whole plan
+		o.MaxTurns = 0
+	}
+	o.MaxTurns = cmp.Or(c.Int("task-turns"), o.MaxTurns)
+	if w := a.planning.workflow; w != nil {
+		o.Labels["workflow"] = w.Name
+	}
+	options := plan.Options{
+		Agent: o, MaxTurns: c.Int("max-turns"), Workers: cmp.Or(c.Int("workers"), plan.MaxWorkers), Explore: c.Bool("mixed"),
+		NoPlan: c.Bool("no-plan"), NoReason: c.Bool("no-reason"), NoObserve: c.Bool("no-observe"), NoReflect: c.Bool("no-reflect"),
+		Alone: func(registry *tools.Registry) bool { return mayAsk(g.Mode(), registry) },
+	}
+	if p.absent() == "" {
+		options.AskUser = func(ctx context.Context, question string) (string, error) {
+			answer, err := p.answer(ctx, ask.Question{Text: question})
+			if errors.Is(err, ask.ErrNoAnswer) {
+				return "", nil
+			}
+			return answer, err
+		}
+	}
+	return options
+}
+
+// mayAsk reports whether calls of some tools can lead to a question.
+func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
+	switch mode {
+	case policy.Yolo:
+		return false
+	case policy.ConfirmAll:
+		return true
+	}
+	return slices.ContainsFunc(registry.Tools(), func(t *tools.Tool) bool { return t.Effect(nil).Sensitive() })
+}
+
+// planCache is where plans are kept, nil if nothing is.
+func (a *asking) planCache(goal string, registry *tools.Registry) (*plan.Cache, string) {
+	c := a.cli
+	dir, err := dataDir()
+	if err != nil || a.memories.noSave != "" || c.Bool("fresh") || c.Bool("no-plan") || a.planning.workflow != nil || !a.asks() {
+		return nil, ""
+	}
+	return &plan.Cache{Path: filepath.Join(dir, "plans.json")}, plan.CacheKey(goal, a.model.name, registry.Names())
+}
+
+// makePlan makes the plan and does nothing of it.
+func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *person) (made plan.Planned, err error) {
+	o.PlanOnly, o.Agent.Recorder = true, nil
+	planner, err := plan.New(o)
+	if err != nil {
+		return made, usageError("%v", err)
+	}
+	v := newView(a.screen, a.cli.Bool("quiet"), a.cli.Bool("verbose"), false)
+	p.view = v
+	defer v.idle()
+	v.spin("planning")
+	var result agent.Result
+	for ev, err := range planner.Run(ctx, nil, goal, a.planning.tasks) {
+		if err != nil {
+			continue // the result says it
+		}
+		switch e := ev.Payload.(type) {
+		case plan.Planned:
+			made = e
+		case agent.FinalResponse:
+			result = e.Result
+		case agent.Notice:
+			v.say("plan: " + visible(oneLine(e.Text, 200)))
+		default:
+			v.event(ev)
+		}
+	}
+	if f := planOutcome(result, p); f != nil {
+		return made, f
+	}
+	rememberModel(a.model)
+	return made, nil
+}
+
+// planOutcome says how a plan is reported: nil if it is complete.
+func planOutcome(r agent.Result, p *person) *failure {
+	if r.StopReason == agent.StopMaxTurns {
+		if e := limitOf(r); e != nil {
+			return atLimit(e)
+		}
+	}
+	return outcome(r, limits{errors: 3, malformed: 3, stopped: p.stopped, forbidden: p.forbidden})
+}
+
+// watchPlan shows a plan as it goes, and prints what came of it. It returns the
+// plan that the model made, if it did.
+func (a *asking) watchPlan(events planEvents, goal string, p *person) (made []plan.Task, err error) {
+	v := newPlanView(a.screen, cmp.Or(a.question, goal), a.cli.Bool("quiet"), a.cli.Bool("verbose"))
+	p.view = v
+	defer v.close()
+	show := func(ev agent.Event) bool { v.event(ev); return true }
+	if a.form == formEvents {
+		lines := newEventLines(a.screen)
+		begun := lines.print(sessionLine{"session", a.session.ID, a.model.name, a.saving != nil})
+		show = func(ev agent.Event) bool { v.event(ev); return begun && lines.print(ev) }
+	}
+	var failed error
+	for ev, err := range events {
+		if err != nil {
+			failed = err
+			continue
+		}
+		switch e := ev.Payload.(type) {
+		case plan.Planned:
+			if e.Why == plan.Made {
+				made = e.Tasks
+			}
+		case plan.End:
+			a.planning.end = &e.State
+		case agent.FinalResponse:
+			if ev.Task == "" {
+				a.result = &e.Result
+			}
+		}
+		if !show(ev) {
+			break
+		}
+	}
+	v.close()
+	switch {
+	case a.result == nil && a.screen.failed != nil:
+		return nil, nil // finish says so
+	case a.result == nil:
+		return nil, cmp.Or(explainSession(failed), errors.New("the plan ended without a result"))
+	}
+	return made, a.tellPlan(p)
+}
+
+// tellPlan prints the results, and returns what is left to report.
+func (a *asking) tellPlan(p *person) error {
+	f := planOutcome(*a.result, p)
+	a.model.advise(f)
+	a.adviseResume(f)
+	kept := a.planning.end != nil && slices.ContainsFunc(a.planning.end.Tasks, func(t plan.Task) bool { return t.Status == plan.Completed })
+	if a.form == formText && (f == nil || kept && holds(*a.result)) && a.result.Response != "" {
+		a.screen.answer(a.result.Response + "\n")
+	}
+	a.statistics()
+	if providers.KindOf(a.result.Err) == providers.ModelMissing {
+		forgetModel(a.model.name)
+	}
+	if f == nil {
+		rememberModel(a.model)
+		return nil
+	}
+	return f
+}
+
+// printPlan prints a plan in the form that is wanted.
+func (a *asking) printPlan(made plan.Planned) error {
+	switch {
+	case a.cli.Bool("mermaid"):
+		a.screen.answer(plan.Mermaid(made.Tasks))
+	case a.form == formText:
+		a.screen.answer(planText(made.Tasks))
+	default:
+		a.printed = true
+		print := printJSON
+		if a.form == formEvents {
+			print = printLine
+		}
+		return print(a.screen.out, struct {
+			Goal  string      `json:"goal"`
+			Tasks []plan.Task `json:"tasks"`
+		}{made.Goal, made.Tasks})
+	}
+	return nil
+}
+
+// planText is a plan for a person.
+func planText(tasks []plan.Task) string {
+	var b strings.Builder
+	for _, t := range tasks {
+		fmt.Fprintf(&b, "%s  %s", t.ID, strings.Join(strings.Fields(t.Description), " "))
+		if len(t.Dependencies) > 0 {
+			fmt.Fprintf(&b, " (after %s)", strings.Join(t.Dependencies, ", "))
+		}
+		if len(t.Tools) > 0 {
+			fmt.Fprintf(&b, " [%s]", strings.Join(t.Tools, ", "))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// agree shows a plan and asks whether it is to be carried out.
+func (a *asking) agree(ctx context.Context, p *person, g *guard, made plan.Planned) error {
+	if g.Mode() == policy.Yolo {
+		a.note("plan:\n" + planText(made.Tasks))
+		return nil
+	}
+	columns, height := ttySize()
+	v := newPreview(planText(made.Tasks), columns, max(5, height-questionRows))
+	head := "\nThe plan:\n\n" + strings.Join(v.shown, "\n") + "\n\n"
+	for {
+		more := ""
+		if v.unseen != "" {
+			more = ", [v]iew all of it"
+		}
+		typed, err := p.ask(ctx, head+"Carry it out? [y]es, [n]o"+more+": ")
+		var no nobody
+		switch {
+		case errors.As(err, &no):
+			return (&failure{code: exitDenied, name: string(agent.StopDenied), err: fmt.Errorf("the plan was not carried out: %s", lowerFirst(string(no)))}).
+				withHint("--yes carries it out without asking; --plan-only --json prints it, and --plan FILE carries it out.")
+		case err != nil:
+			return err
+		}
+		switch strings.ToLower(typed) {
+		case "y", "yes":
+			return nil
+		case "n", "no":
+			return (&failure{code: exitDenied, name: string(agent.StopDenied), err: errors.New("the plan was not carried out: you said no")}).
+				withHint("--plan-only --json prints it, and --plan FILE carries out what you make of it.")
+		case "v", "view":
+			if _, err := p.page(ctx, texts(v.whole), max(5, height-2)); err != nil {
+				return err
+			}
+		}
+		head = "\n"
+	}
+}
+
+func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+
+// planLog is a recorder that also keeps what the memory is told of a plan: the
+// goal, what the tools of its tasks gave back, and its end.
+type planLog struct {
+	agent.Recorder
+	mu      sync.Mutex
+	entries []agent.Entry
+}
+
+// Append implements agent.Recorder.
+func (l *planLog) Append(ctx context.Context, e agent.Entry) error {
+	if err := l.Recorder.Append(ctx, e); err != nil {
+		return err
+	}
+	if e.Kind == plan.EntryTask {
+		run := e.Run
+		var of agent.Entry
+		if json.Unmarshal(e.Args, &of) != nil || of.Kind != agent.EntryResult {
+			return nil
+		}
+		e = of
+		e.Run = run
+	}
+	switch e.Kind {
+	case agent.EntryPrompt, agent.EntryResult, agent.EntryEnd:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		e.Seq = len(l.entries) + 1
+		l.entries = append(l.entries, e)
+	}
+	return nil
+}

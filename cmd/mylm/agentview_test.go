@@ -1,0 +1,124 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+)
+
+const planReplies = `=== reply
+{"tasks": [{"id": "a", "description": "look around"}, {"id": "b", "description": "make a file", "dependencies": ["a"]}]}
+=== reply delay=300ms
+Nothing here.
+=== reply
+{"success": true, "progress": "halfway there"}
+=== reply
+<tool_code><name>execute_command</name><parameters>{"command": "touch made"}</parameters></tool_code>
+=== reply
+Made.
+=== reply
+{"success": true, "progress": "done"}
+`
+
+// TestLiveView: the tree is drawn in place, gets out of the way of a question,
+// and stands there at the end.
+func TestLiveView(t *testing.T) {
+	for name, size := range map[string]*pty.Winsize{"wide": {Rows: 30, Cols: 100}, "narrow": {Rows: 8, Cols: 24}} {
+		t.Run(name, func(t *testing.T) {
+			cmd := command(t, map[string]string{"replies.txt": planReplies}, "agent", "run", "look around and make a file")
+			c := converse(t, cmd, "", size)
+			c.expect("Goal: look around a")
+			c.expect("iteration 1/10, 0%")
+			c.expect("▶ a  look around")
+			c.expect("⋯ b  make a file")
+			c.expect("\x1b[J") // drawn again
+			c.expect("Allow it?")
+			if err := pty.Setsize(c.tty, &pty.Winsize{Rows: size.Rows, Cols: size.Cols - 4}); err != nil {
+				t.Fatal(err)
+			}
+			before := len(c.text())
+			c.types("y\n")
+			c.expect("iteration 2/10, 100%")
+			c.expect("✓ a  look around")
+			c.expect("✓ b  make a file")
+			if code := c.exit(); code != "0" {
+				t.Errorf("exit %s", code)
+			}
+			c.expect("Made.")
+			if asked := c.text()[:before]; strings.Contains(asked[strings.LastIndex(asked, "Allow it?"):], "\x1b[J") {
+				t.Errorf("the tree was drawn over the question: %q", asked)
+			}
+			if _, err := os.Stat(filepath.Join(cmd.Dir, "made")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestMixed: a plan is shown and asked about before anything of it is done.
+func TestMixed(t *testing.T) {
+	for answer, exit := range map[string]string{"n\n": "4", "y\n": "0"} {
+		cmd := command(t, map[string]string{"replies.txt": planReplies}, "agent", "run", "--mixed", "q")
+		c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 100})
+		c.expect("| a  look around")
+		c.expect("| b  make a file (after a)")
+		c.expect("Carry it out?")
+		c.types(answer)
+		if exit == "0" {
+			c.expect("Allow it?")
+			c.types("y\n")
+		}
+		if code := c.exit(); code != exit {
+			t.Errorf("%q: exit %s, want %s: %q", answer, code, exit, c.text())
+		}
+		if _, err := os.Stat(filepath.Join(cmd.Dir, "made")); (err == nil) != (exit == "0") {
+			t.Errorf("%q: %v", answer, err)
+		}
+	}
+}
+
+const strangers = `---
+name: theirs
+steps:
+  - make a file
+---
+From strangers.
+`
+
+// TestProjectWorkflow: a workflow of the project is shown and asked about, once
+// for each text that it has.
+func TestProjectWorkflow(t *testing.T) {
+	replies := "=== reply\nMade.\n=== reply\n{\"success\": true}\n"
+	cmd := command(t, map[string]string{"replies.txt": replies}, "agent", "workflow", "theirs")
+	dir := cmd.Dir
+	flows := filepath.Join(dir, ".mylm", "workflows")
+	if err := os.MkdirAll(flows, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := func(text, answer, exit string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(flows, "theirs.md"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again := command(t, nil, cmd.Args[1:]...)
+		again.Dir, again.Env = cmd.Dir, cmd.Env
+		c := converse(t, again, "", &pty.Winsize{Rows: 30, Cols: 100})
+		if answer != "" {
+			c.expect("| From strangers.")
+			c.expect("Run it?")
+			c.types(answer)
+		}
+		if code := c.exit(); code != exit {
+			t.Errorf("%q: exit %s, want %s: %q", answer, code, exit, c.text())
+		}
+	}
+	run(strangers, "n\n", "4")
+	run(strangers, "y\n", "0")
+	run(strangers, "", "0")
+	run(strings.Replace(strangers, "make a file", "make another", 1), "n\n", "4")
+}

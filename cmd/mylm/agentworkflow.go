@@ -1,0 +1,329 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/agent/plan"
+	"mylm/tools"
+	"mylm/tools/policy"
+)
+
+// filled is a workflow and what it is given.
+type filled struct {
+	*plan.Workflow
+	values map[string]string
+	typed  bool // the text that is typed goes into the first input without a value
+}
+
+// fill puts the values in, with what was typed.
+func (f *filled) fill(text string) (goal string, tasks []plan.Task, err error) {
+	if f.typed {
+		i := slices.IndexFunc(f.Inputs, func(in plan.Input) bool { return f.values[in.Name] == "" })
+		if i < 0 {
+			return "", nil, usageError("the workflow %s has no input left for %q", f.Name, echoed(text)).withHint("mylm agent workflow show " + f.Name + " prints its inputs.")
+		}
+		f.values[f.Inputs[i].Name] = text
+	}
+	goal, tasks, err = f.Fill(f.values)
+	if err != nil {
+		return "", nil, usageError("%v", err).withHint("Give it: mylm agent workflow " + f.Name + " --set NAME=VALUE, or --context '{\"NAME\": \"VALUE\"}'")
+	}
+	return goal, tasks, nil
+}
+
+// narrow leaves the tools that the workflow may use: it can take away, and
+// never add.
+func (p *planning) narrow(registry *tools.Registry) (*tools.Registry, error) {
+	if p == nil || p.workflow == nil || len(p.workflow.Tools) == 0 {
+		return registry, nil
+	}
+	return onlyOf(registry, p.workflow.Tools)
+}
+
+// confirm is the stricter of the mode that is set and the workflow's.
+func (p *planning) confirm(mode *string) *string {
+	if p == nil || p.workflow == nil || p.workflow.Confirm == "" {
+		return mode
+	}
+	was, err := policy.ParseMode(value(mode))
+	if err != nil {
+		return mode // which is told of where it is used
+	}
+	stricter := string(was.Stricter(policy.Mode(p.workflow.Confirm)))
+	return &stricter
+}
+
+func workflowFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "workflow", Usage: "run the workflow `NAME` instead"},
+		&cli.StringFlag{Name: "context", Usage: "inputs of the workflow as a `JSON` object"},
+		&cli.StringSliceFlag{Name: "set", Usage: "one input, as `NAME=VALUE` (repeatable)"},
+	}
+}
+
+func workflowCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "workflow", Usage: "list workflows, show one, or run one", ArgsUsage: "list | show NAME | NAME [TEXT...]",
+		Description: `A workflow is a Markdown file with a head in YAML: its inputs, steps and tools. Yours are
+in the directory workflows beside the configuration file, those of a project in its
+.mylm/workflows: these can only narrow tools and ask for more questions, and are shown
+to you before they run for the first time.`,
+		Flags: append(planFlags(), workflowFlags()[1:]...),
+		Action: func(c *cli.Context) error {
+			switch name := c.Args().First(); name {
+			case "":
+				return usageError("agent workflow takes list, show NAME, or a NAME").withHint("mylm agent workflow list lists what there is.")
+			case "list":
+				return listWorkflows(c, s)
+			case "show":
+				return showWorkflow(c, s)
+			default:
+				return runWorkflow(c, s, name, c.Args().Tail())
+			}
+		},
+	}
+}
+
+func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
+	w, err := workflowNamed(name)
+	if err != nil {
+		return err
+	}
+	f := &filled{Workflow: w.Workflow, values: map[string]string{}, typed: true}
+	if err := f.read(c); err != nil {
+		return err
+	}
+	missing := slices.ContainsFunc(w.Inputs, func(in plan.Input) bool { return in.Required && f.values[in.Name] == "" })
+	switch {
+	case len(words) > 0:
+	case !missing:
+		f.typed, words = false, []string{w.Name}
+	case isTerminal(s.in):
+		f.typed = false
+		_, _, err := f.fill("")
+		return err
+	}
+	if w.project {
+		if err := trustWorkflow(c.Context, newScreen(s, "auto"), w); err != nil {
+			return err
+		}
+	}
+	return runPlan(c, s, &planning{words: words, workflow: f})
+}
+
+// read takes the inputs from the flags; --set beats --context.
+func (f *filled) read(c *cli.Context) error {
+	if text := c.String("context"); text != "" {
+		var m map[string]any
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		if err := d.Decode(&m); err != nil {
+			return usageError("--context is no JSON object: %v", err)
+		}
+		for k, v := range m {
+			switch v := v.(type) {
+			case string:
+				f.values[k] = v
+			default:
+				b, _ := json.Marshal(v) // it was just read
+				f.values[k] = string(b)
+			}
+		}
+	}
+	for _, kv := range c.StringSlice("set") {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok {
+			return usageError("--set is %q; it must be NAME=VALUE", echoed(kv))
+		}
+		f.values[strings.TrimSpace(k)] = v
+	}
+	return nil
+}
+
+// known is a workflow and where it comes from.
+type known struct {
+	*plan.Workflow
+	from    string
+	project bool
+	bad     error // the file cannot be read
+}
+
+// allWorkflows are the user's, the built-in ones, and those of the project:
+// what comes first beats what comes later under the same name, so that a
+// project cannot take the place of what one knows.
+func allWorkflows() ([]known, error) {
+	var all []known
+	if dir, err := configDir(); err == nil {
+		all = append(all, workflowsIn(filepath.Join(dir, "workflows"), false)...)
+	}
+	for _, w := range plan.Workflows() {
+		all = append(all, known{Workflow: w, from: "built in"})
+	}
+	project, err := currentProject()
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, workflowsIn(filepath.Join(project, ".mylm", "workflows"), true)...)
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(k known) bool {
+		was := seen[k.Name]
+		seen[k.Name] = true
+		return was
+	}), nil
+}
+
+// maxWorkflow is far more than a workflow that a person reads.
+const maxWorkflow = 256 << 10
+
+func workflowsIn(dir string, project bool) (all []known) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".md")
+		if !ok || !e.Type().IsRegular() {
+			continue
+		}
+		k := known{Workflow: &plan.Workflow{Name: name}, from: filepath.Join(dir, e.Name()), project: project}
+		text, err := readWorkflow(k.from)
+		if err == nil {
+			var w *plan.Workflow
+			if w, err = plan.ParseWorkflow(text); err == nil {
+				k.Workflow = w
+			}
+		}
+		k.bad = err
+		all = append(all, k)
+	}
+	return all
+}
+
+func readWorkflow(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxWorkflow+1))
+	if err == nil && len(b) > maxWorkflow {
+		err = fmt.Errorf("it has more than %d bytes", maxWorkflow)
+	}
+	return string(b), err
+}
+
+func workflowNamed(name string) (known, error) {
+	all, err := allWorkflows()
+	if err != nil {
+		return known{}, err
+	}
+	var names []string
+	for _, k := range all {
+		if k.Name == name && k.bad != nil {
+			return known{}, configError(fmt.Errorf("%s: %w", k.from, k.bad))
+		}
+		if k.Name == name {
+			return k, nil
+		}
+		names = append(names, k.Name)
+	}
+	return known{}, usageError("there is no workflow %q; there are: %s", echoed(name), strings.Join(sorted(names), ", "))
+}
+
+func listWorkflows(c *cli.Context, s streams) error {
+	if err := errMoreArgs(c, 1); err != nil {
+		return err
+	}
+	all, err := allWorkflows()
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tFROM\tWHAT IT DOES")
+	for _, k := range all {
+		text := k.Description
+		if k.bad != nil {
+			text = "(cannot be read: " + k.bad.Error() + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", visible(k.Name), visible(k.from), visible(oneLine(text, 100)))
+	}
+	return w.Flush()
+}
+
+func showWorkflow(c *cli.Context, s streams) error {
+	if err := errMoreArgs(c, 2); err != nil {
+		return err
+	}
+	w, err := workflowNamed(c.Args().Get(1))
+	if err != nil {
+		return err
+	}
+	text := w.Text
+	if isTerminal(s.out) {
+		text = visible(text)
+	}
+	_, err = io.WriteString(s.out, text)
+	return err
+}
+
+// trustWorkflow shows a workflow that came with the project, and asks. What was
+// agreed to is kept by its text: a changed one is asked about again.
+func trustWorkflow(ctx context.Context, screen *screen, w known) error {
+	dir, err := dataDir()
+	if err != nil {
+		return err
+	}
+	marker := filepath.Join(dir, "workflows", plan.CacheKey(w.Text, w.from, nil))
+	if _, err := os.Lstat(marker); err == nil {
+		return nil
+	}
+	columns, height := ttySize()
+	v := newPreview(w.Text, columns, max(5, height-questionRows))
+	p := &person{screen: screen}
+	head := fmt.Sprintf("\nThe workflow %s comes with this project, and was not run before:\n\n%s\n\n", oneLine(visible(w.Name), 60), strings.Join(v.shown, "\n"))
+	for {
+		choice := "Run it? [y]es, [n]o: "
+		if v.unseen != "" {
+			choice = v.unseen + ": not shown.\nRun it? [v]iew all of it, [n]o, or type yes to run it unseen: "
+		}
+		typed, err := p.ask(ctx, head+choice)
+		head = "\n"
+		var no nobody
+		switch typed = strings.ToLower(typed); {
+		case errors.As(err, &no):
+			return usageError("the workflow %s comes with this project and was not agreed to: %s", w.Name, lowerFirst(string(no))).
+				withHint("Run it on a terminal once; or look at it (mylm agent workflow show " + w.Name + ") and copy it to the directory workflows beside your configuration file.")
+		case err != nil:
+			return err
+		case typed == "yes", typed == "y" && v.unseen == "":
+			if err := os.MkdirAll(filepath.Dir(marker), 0o700); err != nil {
+				return err
+			}
+			if err := createFile(marker, w.from+"\n"); err != nil && !errors.Is(err, os.ErrExist) {
+				return err
+			}
+			return nil
+		case typed == "n", typed == "no":
+			return (&failure{code: exitDenied, name: "denied", err: fmt.Errorf("the workflow was not run: you said no")})
+		case typed == "v", typed == "view":
+			seen, err := p.page(ctx, texts(v.whole), max(5, height-2))
+			if err != nil {
+				return err
+			}
+			if seen {
+				v.unseen = ""
+			}
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package demo_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"mylm/prompts"
+	"mylm/providers"
+	"mylm/providers/demo"
+)
+
+// consulted is what the demo says to a prompt about a plan.
+func consulted(t *testing.T, role, form string, data prompts.PlanData) map[string]any {
+	t.Helper()
+	system, err1 := prompts.Default().Text(role)
+	message, err2 := prompts.Default().ForPlan(form, data)
+	if err1 != nil || err2 != nil {
+		t.Fatal(err1, err2)
+	}
+	var reply strings.Builder
+	for c, err := range demo.New().Generate(t.Context(), providers.Request{Messages: []providers.Message{
+		{Role: providers.System, Text: system}, {Role: providers.User, Text: message},
+	}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.WriteString(c.Text)
+	}
+	var v map[string]any
+	if err := json.Unmarshal([]byte(reply.String()), &v); err != nil {
+		t.Fatalf("%s: %v", reply.String(), err)
+	}
+	return v
+}
+
+func TestPlans(t *testing.T) {
+	tests := []struct {
+		goal string
+		want []string // a task and what it waits for
+	}{
+		{"list the files, then count the lines of README.md", []string{"list the files", "count the lines of README.md < t1"}},
+		{"run `go version` and what day is it?", []string{"run `go version`", "what day is it?"}},
+		{"how many days between 2026-01-01 and 2026-12-25?", []string{"how many days between 2026-01-01 and 2026-12-25?"}},
+		{"who are you? then what is 2 + 3, and what day is it", []string{"who are you?", "what is 2 + 3 < t1", "what day is it < t1"}},
+		{"1. list files\n2. what is in README.md", []string{"1. list files", "what is in README.md < t1"}},
+		{"make the world better", []string{"make the world better"}},
+	}
+	for _, tt := range tests {
+		var got []string
+		for _, v := range consulted(t, prompts.Plan, prompts.PlanGoal, prompts.PlanData{Goal: tt.goal})["tasks"].([]any) {
+			task := v.(map[string]any)
+			text := task["description"].(string)
+			for _, d := range task["dependencies"].([]any) {
+				text += " < " + d.(string)
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%q: %q, want %q", tt.goal, got, tt.want)
+		}
+	}
+}
+
+func TestPlanStates(t *testing.T) {
+	data := prompts.PlanData{Goal: "x", Ready: []prompts.PlanStep{{ID: "t2"}, {ID: "t3"}}}
+	if got := consulted(t, prompts.Reason, prompts.PlanState, data)["selected_task_id"]; got != "t2" {
+		t.Errorf("chose %v", got)
+	}
+	for result, want := range map[string]bool{"There are 3 files.": true, "I could not read x: it is missing": false, "`false` failed: exit 1": false} {
+		data := prompts.PlanData{Goal: "x", Task: &prompts.PlanStep{ID: "t1", Status: "completed", Result: result}}
+		if got := consulted(t, prompts.Observe, prompts.PlanState, data)["success"]; got != want {
+			t.Errorf("%q is a success: %v", result, got)
+		}
+	}
+	if got := consulted(t, prompts.Reflect, prompts.PlanState, data)["progress"]; got == "" {
+		t.Error("nothing was said")
+	}
+}
