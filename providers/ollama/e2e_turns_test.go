@@ -69,7 +69,7 @@ func (e *endToEnd) tools(t *testing.T, model string) {
 	}
 
 	// One that runs something does, and without a terminal the answer is no.
-	o = p.ask(t, model, ollamatest.AskCall)
+	o = p.ask(t, model, "--confirm", "confirm-all", ollamatest.AskCall)
 	if strings.Contains(o.stdout, "hello-from-tool") || !strings.Contains(o.stderr, "denied: execute_command echo hello-from-tool") || o.code != 4 {
 		t.Errorf("without --yes: %+v", o)
 	}
