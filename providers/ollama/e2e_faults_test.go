@@ -95,6 +95,7 @@ func (e *endToEnd) serverDies(t *testing.T, model string) {
 	run.until(t, middle)
 	r.Listener.Close()
 	s.Kill()
+	r.CloseClientConnections() // or one that was kept would find the recorder
 	run.wait(t).want(t, 3, "", "retry 2 in", "mid-reply", "mylm: no Ollama server answers at "+r.URL, "ollama serve")
 	r.wantRequests(t, 1)
 }

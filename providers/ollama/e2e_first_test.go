@@ -27,12 +27,12 @@ func (e *endToEnd) flags(t *testing.T, model string) {
 	}{
 		// The tiny model's cache allows all that it was trained for.
 		{model, nil, map[string]any{"options": map[string]any{"num_ctx": 32768.0}}},
-		{model, []string{"--num-ctx", "4096"}, map[string]any{"options": map[string]any{"num_ctx": 4096.0}}},
+		{model, []string{"--num-ctx", "8192"}, map[string]any{"options": map[string]any{"num_ctx": 8192.0}}},
 		{
 			model,
-			[]string{"--num-ctx=4096", "--temperature", "0", "--seed", "7", "--max-tokens", "200", "--keep-alive", "10m", "--think", "off"},
+			[]string{"--num-ctx=8192", "--temperature", "0", "--seed", "7", "--max-tokens", "200", "--keep-alive", "10m", "--think", "off"},
 			map[string]any{
-				"options":    map[string]any{"num_ctx": 4096.0, "temperature": 0.0, "seed": 7.0, "num_predict": 200.0},
+				"options":    map[string]any{"num_ctx": 8192.0, "temperature": 0.0, "seed": 7.0, "num_predict": 200.0},
 				"keep_alive": "10m0s", "think": false,
 			},
 		},
@@ -57,9 +57,9 @@ func (e *endToEnd) flags(t *testing.T, model string) {
 func (e *endToEnd) longInput(t *testing.T, model string) {
 	p, r := e.watched(t)
 	p.stdin = strings.Repeat("The assistant reads the file and reports the result.\n", 1200)
-	args := []string{"--num-ctx", "4096", "what is this?"}
+	args := []string{"--num-ctx", "8192", "what is this?"}
 	o := p.ask(t, model, args...)
-	o.want(t, 7, "", "mylm: the input is too long for "+model+": 64 kB is about", "of its 4096", "--clip")
+	o.want(t, 7, "", "mylm: the input is too long for "+model+": 64 kB is about", "of its 8192", "--clip")
 	r.wantRequests(t, 0)
 	if got := p.ask(t, model, append(args, "--json")...).report(t); got.Error.Code != "context_full" {
 		t.Errorf("report %+v", got)

@@ -68,9 +68,10 @@ func (e *endToEnd) tools(t *testing.T, model string) {
 		t.Errorf("calls %+v", got.ToolCalls)
 	}
 
-	// One that runs something does, and without a terminal the answer is no.
-	o = p.ask(t, model, ollamatest.AskCall)
-	if strings.Contains(o.stdout, "hello-from-tool") || !strings.Contains(o.stderr, "denied: execute_command echo hello-from-tool") || o.code != 4 {
+	// With confirm-all it does, and without a terminal the answer is no; one that
+	// only reads makes no difference to the exit code.
+	o = p.ask(t, model, "--confirm", "confirm-all", ollamatest.AskCall)
+	if strings.Contains(o.stdout, "hello-from-tool") || !strings.Contains(o.stderr, "denied: execute_command echo hello-from-tool") || o.code != 0 {
 		t.Errorf("without --yes: %+v", o)
 	}
 }

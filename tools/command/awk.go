@@ -15,6 +15,9 @@ var (
 	awkRest    = regexp.MustCompile(`^[A-Za-z0-9_$(),;{}+\-*%=!<>&|~?:. \t]*$`)
 )
 
+// awkFields is an assignment to a field or to their number, which makes as many as it says.
+var awkFields = regexp.MustCompile(`(\$[^=;{}]*|\bNF\s*[-+*/%]?)=[^=]|\bNF\s*(\+\+|--)|(\+\+|--)\s*(NF|\$)`)
+
 // awkWords are those of the language that neither start, open nor repeat
 // anything, and the usual names of sums. ARGV and ENVIRON reach further.
 var awkWords = strings.Fields("print printf NF NR FNR FS OFS ORS BEGIN END FILENAME length substr toupper tolower index sprintf int if else next n s c i sum total count max min")
@@ -30,6 +33,9 @@ func prints(c *parsed, _ Place) objection {
 func onlyPrints(program string) bool {
 	rest := awkString.ReplaceAllString(awkPattern.ReplaceAllString(program, ""), " 0 ")
 	if !awkRest.MatchString(rest) || strings.ContainsAny(strings.NewReplacer("||", "", "&&", "").Replace(rest), "|&") {
+		return false
+	}
+	if awkFields.MatchString(rest) {
 		return false
 	}
 	depth := 0

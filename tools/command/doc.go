@@ -3,7 +3,7 @@
 //
 // # Smallest use
 //
-//	a := command.Analyse("grep -rn TODO . | head -5", command.Place{Root: workspace, Env: os.Environ()})
+//	a := command.Analyse("grep -rn heron . | head -5", command.Place{Root: workspace, Env: os.Environ()})
 //	if !a.OnlyReads {
 //		fmt.Println("needs a yes:", a.Why)
 //	}

@@ -70,7 +70,7 @@ func git(args []word, at Place) objection {
 		return objection{why: fmt.Sprintf("git %s %s may change something", name, quotedName(c.operands[0].text))}
 	}
 	for _, w := range args[1:] {
-		if strings.Contains(w.text, "%G") {
+		if signature.MatchString(w.text) {
 			return objection{why: "git runs another program to check signatures (%G)"}
 		}
 	}
@@ -162,8 +162,8 @@ func (at Place) repository() objection {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return objection{why: ".git cannot be looked at"}
 		}
-		// A directory with these three is a repository too, with a configuration of its own.
-		if present(dir, "HEAD") && present(dir, "objects") && present(dir, "refs") {
+		// What a repository has, or says by commondir where it is: git may take the directory for one, with a configuration of its own.
+		if present(dir, "HEAD") || present(dir, "commondir") {
 			return objection{why: dir + " looks like a repository without a work tree"}
 		}
 		if dir == filepath.Dir(dir) {
@@ -172,6 +172,10 @@ func (at Place) repository() objection {
 	}
 	return objection{"the repository lies outside the workspace", true}
 }
+
+// signature is a part of a format for which git has a signature checked. Signs
+// and blanks may stand behind the %.
+var signature = regexp.MustCompile(`%[-+ ]*G`)
 
 func present(dir, name string) bool {
 	_, err := os.Lstat(filepath.Join(dir, name))
@@ -184,6 +188,34 @@ func present(dir, name string) bool {
 var elsewhere = []string{"commondir", "config.worktree", "modules", "worktrees", "objects/info/alternates", "objects/info/http-alternates",
 	"hooks/post-index-change", "hooks/fsmonitor-watchman", "hooks/query-watchman"}
 
+// maxOwn is how many files of a repository are looked at. Of loose objects there
+// are few thousands before git packs them.
+const maxOwn = 20_000
+
+// ownFiles checks that a part of .git is made of files and directories of its
+// own: a link leads to another repository.
+func ownFiles(dir, name string) objection {
+	seen := 0
+	err := filepath.WalkDir(filepath.Join(dir, name), func(path string, d fs.DirEntry, err error) error {
+		switch seen++; {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case !d.IsDir() && !d.Type().IsRegular():
+			rel, _ := filepath.Rel(filepath.Dir(dir), path) // both are of one root
+			return fmt.Errorf("%s is a link: the repository is elsewhere", quotedName(rel))
+		case seen > maxOwn:
+			return fmt.Errorf(".git/%s has too many files to look at", name)
+		}
+		return nil
+	})
+	if err != nil {
+		return objection{why: err.Error()}
+	}
+	return objection{}
+}
+
 // harmless checks the directory .git.
 func harmless(dir string) objection {
 	for _, name := range elsewhere {
@@ -191,9 +223,9 @@ func harmless(dir string) objection {
 			return objection{why: fmt.Sprintf("the repository has .git/%s, by which git may run or read something else", name)}
 		}
 	}
-	for _, name := range []string{"config", "objects", "refs", "HEAD", "index", "hooks", "packed-refs"} {
-		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-			return objection{why: fmt.Sprintf(".git/%s is a link: the repository is elsewhere", name)}
+	for _, name := range []string{"config", "objects", "refs", "HEAD", "index", "hooks", "packed-refs", "info", "logs"} {
+		if o := ownFiles(dir, name); o.why != "" {
+			return o
 		}
 	}
 	text, err := small(filepath.Join(dir, "config"), 64<<10)

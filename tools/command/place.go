@@ -113,8 +113,8 @@ func (at Place) missing(text, path string) objection {
 // maxNames bounds how many files a pattern may stand for.
 const maxNames = 10_000
 
-// sets are the sets of letters in a pattern.
-var sets = regexp.MustCompile(`\[[^\]]*\]`)
+// letters are the parts of a pattern that stand for one letter each.
+var letters = regexp.MustCompile(`(\[[^\]]*\]|\?)+`)
 
 // glob checks the names that a word stands for. None may look like a flag, and
 // all have to be in the workspace.
@@ -138,7 +138,8 @@ func (at Place) glob(w word) objection {
 		return objection{why: w.text + " may stand for too many files to look at"}
 	}
 	// Which letters are in a set depends on the shell and the language: any may be.
-	matches, err := filepath.Glob(filepath.Join(escaped(at.Dir), sets.ReplaceAllString(w.text, "?")))
+	// So may a letter count as several: shells count bytes in some languages.
+	matches, err := filepath.Glob(filepath.Join(escaped(at.Dir), letters.ReplaceAllString(w.text, "*")))
 	if err != nil || len(matches) > maxNames {
 		return objection{why: w.text + " stands for too many files to look at"}
 	}

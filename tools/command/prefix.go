@@ -108,10 +108,11 @@ func begins(words, with []string) bool {
 // settings that may name one, or where to write.
 var launching = strings.Fields(`exec toolexec vettool exec-path upload-pack receive-pack ext-diff extcmd config config-file configfile config-env rcfile init-file command cmd eval
 	shell script-shell node-options use-compress-program pager open-files-in-pager gpg-program modfile overlay compress-program wrapper ldflags gccgoflags
-	fplugin fpass-plugin plugin load load-plugin specs Xclang output output-file outfile template`)
+	fplugin fpass-plugin plugin load load-plugin load-plugins specs Xclang output output-file outfile template
+	init-hook execute import userconfig globalconfig workspace_status_command require preload`)
 
 // ofGo are those of go, which takes no abbreviations.
-var ofGo = strings.Fields("exec toolexec vettool modfile overlay ldflags gccgoflags pkgdir")
+var ofGo = strings.Fields("exec toolexec vettool modfile overlay ldflags gcflags asmflags gccgoflags pkgdir o outputdir coverprofile cpuprofile memprofile blockprofile mutexprofile trace")
 
 // launches reports whether a word is one of these flags, or short for one: many
 // programs take a flag by its first letters.
@@ -128,7 +129,7 @@ func launches(program, word string) bool {
 	case compiler && (word[1:] != "" && word[1] == 'B' || strings.Contains(word, "plugin")):
 		return true
 	case program == "make" || program == "gmake":
-		if !strings.HasPrefix(word, "--") && strings.Contains(name, "E") {
+		if !strings.HasPrefix(word, "--") && strings.ContainsAny(name, "Ef") || strings.HasPrefix(name, "file") || strings.HasPrefix(name, "makef") {
 			return true
 		}
 	case !compiler && slices.Contains(tools, program) && !strings.HasPrefix(word, "--") && strings.ContainsAny(name, "co"): // settings, output
@@ -169,7 +170,7 @@ func (c Call) excess(n int) string {
 	}
 	for _, w := range c.Words[n:] {
 		switch {
-		case assignment(w):
+		case assignment(w), (c.Words[0] == "make" || c.Words[0] == "gmake") && strings.Contains(w, "="): // X:=, SHELL!=
 			return w + " sets a variable"
 		case w != "" && launches(c.Words[0], w):
 			return w + " may start another program or write elsewhere"

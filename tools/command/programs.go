@@ -76,7 +76,7 @@ var programs = map[string]program{
 	"nl":   {valued: "bwsnv"},
 	"rev":  {},
 	"head": {flags: "qv", valued: "nc", counts: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
-	"tail": {flags: "qv", valued: "nc", counts: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true, shares: first},
+	"tail": {flags: "qv", valued: "nc", counts: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true, shares: first, check: ended},
 	"wc":   {flags: "lwcmL", long: []string{"lines", "words", "bytes", "chars"}},
 	"stat": {valued: "c", long: []string{"format=", "printf="}},
 	"du":   {flags: "shackmbxS", valued: "d", long: []string{"max-depth=", "summarize", "human-readable", "all", "total", "apparent-size"}},
@@ -115,7 +115,7 @@ var programs = map[string]program{
 	"dirname":  {args: text},
 	"realpath": {flags: "e"},
 	"readlink": {flags: "efn"},
-	"seq":      {args: text, valued: "sf", flags: "w", number: true},
+	"seq":      {args: text, valued: "sf", flags: "w", number: true, check: counting},
 	"date":     {args: text, flags: "uR", counts: "I", long: []string{"utc", "iso-8601?", "rfc-3339="}, check: clock},
 	"uname":    {args: nothing, flags: "asnrvmpoi"},
 	"whoami":   {args: nothing},
@@ -124,7 +124,7 @@ var programs = map[string]program{
 	"arch":     {args: nothing},
 	"which":    {args: text, flags: "a"},
 	"type":     {args: text},
-	"command":  {args: text, flags: "vV", check: asked},
+	"command":  {args: text, flags: "vV"}, // see parse
 	"df":       {flags: "hkTiPal"},
 
 	"jq":   {flags: "rcnesSMCaj", long: []string{"raw-output", "compact-output", "null-input", "slurp", "sort-keys", "tab", "exit-status"}, args: pattern, check: filter},
@@ -170,6 +170,9 @@ func (p program) parse(name string, args []word, at Place) (*parsed, objection) 
 	if name == "echo" || name == "printf" || name == "test" || name == "[" || name == "go" {
 		c.operands = args // their arguments are words, whatever they look like
 		return c, objection{}
+	}
+	if name == "command" && (len(args) == 0 || args[0].text != "-v" && args[0].text != "-V") {
+		return nil, objection{why: "command starts another program"} // also with -v behind its name
 	}
 	for i := 0; i < len(args); i++ {
 		t, behind := args[i].text, len(c.operands) > 0

@@ -86,12 +86,17 @@ func clock(c *parsed, _ Place) objection {
 // reaching are the functions of jq that read more than its input.
 var reaching = regexp.MustCompile(`env|ENV|import|include|modulemeta|get_search_list|input_filename|\$__`)
 
+// endless are the words of jq's language that make more of what they are given.
+var endless = regexp.MustCompile(`\b(def|range|repeat|while|until|recurse|limit|combinations|reduce|foreach)\b`)
+
 func filter(c *parsed, _ Place) objection {
 	if len(c.operands) == 0 {
 		return objection{}
 	}
 	if w := c.operands[0]; w.glob || reaching.MatchString(w.text) {
 		return objection{why: "jq with this filter may read more than its input"}
+	} else if endless.MatchString(w.text) {
+		return objection{why: "jq with this filter may not end"}
 	}
 	return objection{}
 }
@@ -108,10 +113,23 @@ func selection(c *parsed, _ Place) objection {
 	return objection{}
 }
 
-// asked lets command say where programs are. Without -v it starts them.
-func asked(c *parsed, _ Place) objection {
-	if !c.has("-v") && !c.has("-V") {
-		return objection{why: "command starts another program"}
+// ended are the operands of a program that is asked to follow a file by one of
+// them: +3f is a flag of GNU's tail, in its old form.
+func ended(c *parsed, _ Place) objection {
+	for _, w := range c.operands {
+		if strings.HasPrefix(w.text, "+") {
+			return objection{why: "tail may take " + quotedName(w.text) + " for a flag"}
+		}
+	}
+	return objection{}
+}
+
+// counting lets seq count as far as somebody reads.
+func counting(c *parsed, _ Place) objection {
+	for _, w := range c.operands {
+		if digits := strings.TrimPrefix(w.text, "-"); len(digits) > 6 || digits == "" || strings.Trim(digits, "0123456789") != "" {
+			return objection{why: "seq may not end, or end late"}
+		}
 	}
 	return objection{}
 }

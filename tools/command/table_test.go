@@ -260,6 +260,21 @@ git -C linkdir status
 `
 
 const asks = `
+jq -n 'def f: f; f'
+jq -n '[range(1e12)]|length'
+awk 'BEGIN{$1000000000=1}' a.txt
+awk 'BEGIN{NF=100000000}' a.txt
+command rm -v b.txt
+command touch x -v
+command
+tail +2f a.txt
+tail +f a.txt
+seq inf
+seq 1 1e12
+seq 1 10000000
+git log --format='%+GG'
+git log --format='%-G?'
+git log --pretty='tformat:% G?'
 rm a.txt
 rm -rf x
 touch x
