@@ -94,12 +94,20 @@ func TestVerify(t *testing.T) {
 		{"an index of words", "DELETE FROM chunks WHERE term = (SELECT term FROM chunks LIMIT 1)", "the index"},
 		{"a missing entry", "PRAGMA writable_schema=1; DELETE FROM sqlite_schema WHERE name = 'documents_hash'", ""},
 		{"a segment", "UPDATE segments SET last = first - 1", "segment"},
+		{"a segment without end", "UPDATE segments SET last = 9223372036854775807", "segment"},
+		{"a segment of far too many", "UPDATE segments SET last = 4611686018427387904", "segment"},
+		{"a segment before the first document", "UPDATE segments SET first = -9", "segment"},
+		{"a number that nothing can have", "UPDATE documents SET num = 4611686018427387904 WHERE num = 500", "numbers"},
+		{"a number before the first", "UPDATE documents SET num = -7 WHERE num = 7", "numbers"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			copied := filepath.Join(t.TempDir(), "memory.db")
 			write(t, copied, read(t, path))
 			execute(t, copied, tt.sql)
 			s := open(t, copied)
+			if _, err := s.Search(t.Context(), memory.Query{Text: question}); err != nil && !errors.Is(err, memory.ErrDamaged) {
+				t.Errorf("Search: %v", err)
+			}
 			r, err := s.Verify(t.Context())
 			if err != nil || len(r.Problems) == 0 || !strings.Contains(strings.Join(r.Problems, "\n"), tt.want) {
 				t.Errorf("Verify = %+v, %v, want %q", r, err, tt.want)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"fmt"
 )
 
 // analyser is the version of what lexical.Analyse gives. It goes up when the
@@ -32,20 +33,41 @@ type segment struct {
 	num, first, last, weight int64
 }
 
+// mayMiss is how many numbers may belong to no document: they are what was
+// forgotten. A search takes 24 bytes for each.
+const mayMiss = 1 << 22
+
+// segments gives the index as the file has it, in order. A segment or a number
+// that no memory can have is damage: whoever counts on them would ask for more
+// memory than there is.
 func segments(ctx context.Context, tx *sql.Tx) (all []segment, err error) {
-	found, err := tx.QueryContext(ctx, "SELECT num, first, last, weight FROM segments ORDER BY first")
+	found, err := tx.QueryContext(ctx, "SELECT num, first, last, weight, octet_length(facts) FROM segments ORDER BY first")
 	if err != nil {
 		return nil, err
 	}
 	defer found.Close()
-	for found.Next() {
+	var before, known, size int64
+	for ; found.Next(); known += size / factSize {
 		var g segment
-		if err := found.Scan(&g.num, &g.first, &g.last, &g.weight); err != nil {
+		if err := found.Scan(&g.num, &g.first, &g.last, &g.weight, &size); err != nil {
 			return nil, err
 		}
+		if g.first <= before || g.last < g.first {
+			return nil, fmt.Errorf("%w: a segment of %d to %d follows one that ends at %d", ErrDamaged, g.first, g.last, before)
+		}
+		before = g.last
 		all = append(all, g)
 	}
-	return all, found.Err()
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	var first, last, pending int64
+	err = tx.QueryRowContext(ctx, `SELECT coalesce((SELECT min(num) FROM documents), 1), coalesce((SELECT max(num) FROM documents), 0),
+		(SELECT count(*) FROM documents WHERE num > ?)`, before).Scan(&first, &last, &pending)
+	if err == nil && (first < 1 || max(last, before) > known+pending+mayMiss) {
+		err = fmt.Errorf("%w: it has %d documents with the numbers %d to %d, and segments up to %d", ErrDamaged, known+pending, first, last, before)
+	}
+	return all, err
 }
 
 // foldIfDue makes a segment when the documents that wait for it weigh enough.

@@ -125,12 +125,7 @@ func (r *Report) index(ctx context.Context, tx *sql.Tx) error {
 	if err != nil || version != analyser {
 		return err // the next search makes it again
 	}
-	var before int64
 	for _, g := range all {
-		if g.first <= before || g.last < g.first {
-			r.problem("the index: a segment of %d to %d follows one that ends at %d", g.first, g.last, before)
-		}
-		before = g.last
 		if err := r.segment(ctx, tx, g); err != nil {
 			return err
 		}
