@@ -82,9 +82,7 @@ func TestEventsAreAsPublished(t *testing.T) {
 			if test.exit == "2" {
 				return
 			}
-			again := command(t, nil, "replay")
-			again.Dir, again.Env = cmd.Dir, cmd.Env
-			if out, err := again.CombinedOutput(); err != nil {
+			if out, err := again(cmd, "replay").CombinedOutput(); err != nil {
 				t.Errorf("replay: %v: %s", err, out)
 			}
 		})

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -13,11 +12,6 @@ import (
 // Forgetting asks on the terminal, shows what is meant, and takes only a yes.
 func TestForgetAsks(t *testing.T) {
 	first := command(t, nil, "memory", "add", "the staging host is called heron")
-	again := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("mylm", args...)
-		cmd.Dir, cmd.Env = first.Dir, first.Env
-		return cmd
-	}
 	if out, err := first.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -31,12 +25,12 @@ func TestForgetAsks(t *testing.T) {
 		{"n\n", "4", "nothing was forgotten"},
 		{"y\n", "0", "forgot 1 document"},
 	} {
-		c := converse(t, again("memory", "forget", "--all"), "y\n", size)
+		c := converse(t, again(first, "memory", "forget", "--all"), "y\n", size)
 		c.expect("Forget 1 document? They cannot be brought back.")
 		c.expect("the staging host is called heron")
 		c.expect("[y]es, [n]o: ")
 		if tt.code == "0" { // what comes in between was not shown, and stays
-			if out, err := again("memory", "add", "said meanwhile").CombinedOutput(); err != nil {
+			if out, err := again(first, "memory", "add", "said meanwhile").CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 		}
@@ -46,7 +40,7 @@ func TestForgetAsks(t *testing.T) {
 			t.Errorf("%q: exit code %s, want %s", tt.answer, code, tt.code)
 		}
 	}
-	out, err := again("memory", "list", "--global", "--json").Output()
+	out, err := again(first, "memory", "list", "--global", "--json").Output()
 	if err != nil || strings.Contains(string(out), "heron") || !strings.Contains(string(out), "said meanwhile") {
 		t.Errorf("%v: %s", err, out)
 	}

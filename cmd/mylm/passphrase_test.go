@@ -4,7 +4,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,18 +31,13 @@ func (c *conversation) silent() {
 // writing, and does not appear there.
 func TestPassphraseIsAsked(t *testing.T) {
 	first := command(t, nil, "memory", "add", "the staging host is called heron")
-	again := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("mylm", args...)
-		cmd.Dir, cmd.Env = first.Dir, first.Env
-		return cmd
-	}
 	if out, err := first.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	size := &pty.Winsize{Rows: 24, Cols: 80}
 	talk := func(code string, answers []string, says string, args ...string) {
 		t.Helper()
-		c := converse(t, again(args...), "", size)
+		c := converse(t, again(first, args...), "", size)
 		for i, prompt := range []string{"Passphrase", "Once more: "}[:len(answers)] {
 			c.expect(prompt)
 			c.silent()

@@ -33,6 +33,13 @@ func command(t *testing.T, files map[string]string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// again is mylm once more where a command ran.
+func again(first *exec.Cmd, args ...string) *exec.Cmd {
+	cmd := exec.Command("mylm", args...)
+	cmd.Dir, cmd.Env = first.Dir, first.Env
+	return cmd
+}
+
 // onTerminal runs mylm with all three streams on a terminal and returns what
 // appears there.
 func onTerminal(t *testing.T, replies string, args ...string) string {
