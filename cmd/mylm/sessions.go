@@ -103,7 +103,7 @@ func listSessionsCommand(s streams) *cli.Command {
 			case len(all) == 0:
 				k.screen.say("mylm: there is no session")
 			case more:
-				k.screen.dim(fmt.Sprintf("there is more than these %d: --limit 0 lists all", len(all)))
+				k.screen.dim("there are more: --limit 0 lists all")
 			}
 			return k.screen.failed
 		}),
@@ -135,10 +135,14 @@ func searchSessionsCommand(s streams) *cli.Command {
 			}
 			hits := []journal.Hit{}
 			for hit, err := range k.store.Search(ctx, text, f) {
-				if err != nil {
+				switch {
+				case err == nil:
+					hits = append(hits, hit)
+				case hit.Session.ID == "":
 					return err
+				default:
+					k.screen.say(fmt.Sprintf("mylm: not searched, or in part: %v", err))
 				}
-				hits = append(hits, hit)
 			}
 			if k.cli.Bool("json") {
 				return printJSON(s.out, hits)
@@ -151,8 +155,11 @@ func searchSessionsCommand(s streams) *cli.Command {
 				}
 				k.screen.answer(fmt.Sprintf("%-13s  %s  %-7s  %s\n", h.Session.ID, e.Time.Local().Format("2006-01-02 15:04"), e.Kind, around(printable(what), text)))
 			}
-			if len(hits) == 0 {
+			switch {
+			case len(hits) == 0 && f.Labels != nil:
 				k.screen.say("mylm: nothing that matches was found; --global searches all projects")
+			case len(hits) == 0:
+				k.screen.say("mylm: nothing that matches was found")
 			}
 			return k.screen.failed
 		}),
@@ -179,7 +186,7 @@ func removeSessionsCommand(s streams) *cli.Command {
 			}
 			var ids []string
 			for _, name := range k.cli.Args().Slice() { // a slip in one of them deletes none
-				id, err := findSession(ctx, k.store, name)
+				id, err := k.find(ctx, name)
 				if err != nil {
 					return err
 				}
