@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -128,12 +129,15 @@ func (a *asking) elsewhere(dir string) *failure {
 // beforeDamage says what can be done with a session that cannot be gone on with.
 func (a *asking) beforeDamage(ctx context.Context, store *journal.Store, id string) string {
 	if _, entries, _ := store.Load(ctx, id); len(entries) == 0 {
-		return deleteSession(id)
+		return deleteSession(store, id)
 	}
 	return "What stands before the damage can be read: mylm sessions show " + id
 }
 
-func deleteSession(id string) string {
+func deleteSession(store *journal.Store, id string) string {
+	if files, _ := os.ReadDir(store.Path(id)); len(files) > 0 {
+		return "mylm deletes no directory that is not empty. To see what is in it: ls " + quoted(store.Path(id))
+	}
 	return "Nothing of it can be used. To delete it: mylm sessions rm " + id
 }
 
@@ -184,7 +188,7 @@ func explainSession(err error) error {
 		return usageError("%v", err).withHint("Wait for it to end, or ask in a session of its own: mylm ask \"...\"")
 	case errors.Is(err, journal.ErrNewer):
 		return usageError("%v", err).withHint("Use the version of mylm that wrote it, or a later one.")
-	case errors.Is(err, os.ErrPermission):
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOTDIR):
 		return (&failure{code: exitError, name: "internal", err: err}).withHint("Give yourself access to it again, or have XDG_DATA_HOME name another directory.")
 	}
 	return err
@@ -241,10 +245,21 @@ func (a *asking) dryRun() bool {
 	return a.resuming.setup.DryRun
 }
 
-// adviseResume says how to go on after an interrupt, which has no other advice.
+// adviseResume says how to go on after an interrupt or a disk that was full, which
+// have no other advice.
 func (a *asking) adviseResume(f *failure) {
-	if f != nil && f.hint == "" && a.result.StopReason == agent.StopInterrupted && a.saving != nil && !a.saving.off.Load() {
-		f.hint = "To go on: mylm resume " + a.session.ID
+	if f == nil || f.hint != "" || a.saving == nil || a.saving.off.Load() {
+		return
+	}
+	command := "mylm resume " + a.session.ID
+	if a.cli.IsSet("workspace") {
+		command += " --workspace " + quoted(a.cli.String("workspace"))
+	}
+	switch a.result.StopReason {
+	case agent.StopInterrupted:
+		f.hint = "To go on: " + command
+	case agent.StopInternal:
+		f.hint = "Once that is mended, go on: " + command
 	}
 }
 

@@ -49,7 +49,7 @@ func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
 			return l, err
 		}
 		l, err = read(func() (journal.Header, []agent.Entry, error) { return k.store.Load(ctx, name) })
-		l.name, what, advice = name, "session "+name, deleteSession(name)
+		l.name, what, advice = name, "session "+name, deleteSession(k.store, name)
 	}
 	none := len(l.entries) == 0
 	switch {
