@@ -133,16 +133,9 @@ func searchSessionsCommand(s streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			hits := []journal.Hit{}
-			for hit, err := range k.store.Search(ctx, text, f) {
-				switch {
-				case err == nil:
-					hits = append(hits, hit)
-				case hit.Session.ID == "":
-					return err
-				default:
-					k.screen.say(fmt.Sprintf("mylm: not searched, or in part: %v", err))
-				}
+			hits, err := interruptibly(ctx, func() ([]journal.Hit, error) { return k.search(ctx, text, f) })
+			if err != nil {
+				return err
 			}
 			if k.cli.Bool("json") {
 				return printJSON(s.out, hits)
@@ -164,6 +157,22 @@ func searchSessionsCommand(s streams) *cli.Command {
 			return k.screen.failed
 		}),
 	}
+}
+
+// search is what is found, never nil. It tells what cannot be read.
+func (k *keeping) search(ctx context.Context, text string, f journal.Filter) ([]journal.Hit, error) {
+	hits := []journal.Hit{}
+	for hit, err := range k.store.Search(ctx, text, f) {
+		switch {
+		case err == nil:
+			hits = append(hits, hit)
+		case hit.Session.ID == "":
+			return nil, err
+		default:
+			k.screen.say(fmt.Sprintf("mylm: not searched, or in part: %v", err))
+		}
+	}
+	return hits, nil
 }
 
 // around is the part of a text about the first word that was looked for, in
