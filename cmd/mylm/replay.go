@@ -19,7 +19,7 @@ func replayCommand(s streams) *cli.Command {
 		Name: "replay", Usage: "run a session again with its recorded replies, and say what is different", ArgsUsage: "[ID|last|FILE]",
 		Description: `No model is asked and no tool is run: replies and results come from the record. What
 this version of mylm makes of them is compared with what was made of them then. The
-exit code is 1 where that differs.
+exit code is 1 where that differs, or where the record is damaged.
 
    mylm replay last
    mylm sessions export last report.jsonl --redact && mylm replay report.jsonl`,
