@@ -232,8 +232,10 @@ func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
 // it does not learn.
 func (r *run) correct(ctx context.Context, reply *reply) {
 	f := reply.fault
-	r.emit(Error{Source: "format", Message: f.Error()})
-	if r.state.Malformed++; r.state.Malformed >= r.agent.opts.MaxMalformed {
+	r.state.Malformed++
+	last := r.state.Malformed >= r.agent.opts.MaxMalformed
+	r.emit(Error{Source: "format", Message: f.Error(), Again: !last && r.turnsLeft()})
+	if last {
 		r.stop(StopMalformed, f)
 		return
 	}

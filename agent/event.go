@@ -123,6 +123,7 @@ const (
 type Error struct {
 	Source  string `json:"source"` // "model", "format" (a reply), "tool" (it crashed) or "engine"
 	Message string `json:"message"`
+	Again   bool   `json:"again,omitempty"` // the model is asked for another reply
 }
 
 // Retry says that the model is asked again after a passing fault.

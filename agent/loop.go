@@ -42,7 +42,7 @@ func (r *run) loop(ctx context.Context, prompt string) {
 		case ctx.Err() != nil:
 			r.stop(cancelled(ctx))
 		case !r.turnsLeft():
-			r.limit(StopMaxTurns, "stopped after "+counted(s.Turn, "turn")+" without an answer", "Allow more with --max-turns, or ask for less at once.")
+			r.outOfTurns()
 		default:
 			r.step(ctx)
 			r.verify(ctx)
@@ -53,6 +53,15 @@ func (r *run) loop(ctx context.Context, prompt string) {
 }
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
+
+func (r *run) outOfTurns() {
+	stopped := "stopped after " + counted(r.state.Turn, "turn")
+	if len(r.state.Continued) > 0 {
+		r.limit(StopMaxTurns, stopped+": the length limit cut the answer, and no turn is left for the rest", "Allow more with --max-turns, or longer replies with --max-tokens.")
+		return
+	}
+	r.limit(StopMaxTurns, stopped+" without an answer", "Allow more with --max-turns, or ask for less at once.")
+}
 
 func (r *run) begin(ctx context.Context, prompt string) error {
 	if r.session.ID == "" {

@@ -228,20 +228,19 @@ func (f *file) sync() error {
 
 // open takes the journal that is there.
 func (f *file) open(ctx context.Context) (*agent.Session, error) {
-	path := f.store.Path(f.id)
-	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(f.store.Path(f.id)); errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("session %s: %w", f.id, ErrNotFound)
 	}
 	var err error
 	if f.lock, err = acquireSoon(ctx, f.store.dir, f.id); err != nil {
 		return nil, fmt.Errorf("session %s: %w", f.id, err)
 	}
-	if f.out, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0); err != nil {
-		return nil, err
+	if f.out, err = f.store.openFile(f.id, os.O_RDWR|os.O_APPEND); err != nil {
+		return nil, fmt.Errorf("session %s: %w", f.id, err)
 	}
 	var entries []agent.Entry
-	f.header, f.size, err = read(ctx, f.out, func(e agent.Entry) error { entries = append(entries, e); return nil })
-	if err != nil {
+	f.header, entries, f.size, err = read(ctx, f.out)
+	if err != nil && !errors.Is(err, ErrCut) {
 		return nil, fmt.Errorf("session %s: %w", f.id, err)
 	}
 	if end, err := f.out.Seek(0, io.SeekEnd); err != nil || end > f.size {

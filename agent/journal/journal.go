@@ -31,8 +31,11 @@ var (
 	ErrInUse = errors.New("the session is in use by another process")
 	// ErrNewer: a later version of this package wrote the session.
 	ErrNewer = errors.New("the session was written by a newer version of mylm")
-	// ErrDamaged: a line that is not the last one cannot be read.
+	// ErrDamaged: a line that is not the last one cannot be read, or nothing can.
 	ErrDamaged = errors.New("the session is damaged")
+	// ErrCut: the last line is not whole, as after a loss of power. What stands
+	// before it is all there.
+	ErrCut = errors.New("the last line is cut short")
 	// ErrNotBegun: the file of a session could not be made. Nothing of it was
 	// written.
 	ErrNotBegun = errors.New("the session cannot be kept")
@@ -122,30 +125,37 @@ func (s *Store) Close() error {
 	return failed
 }
 
-// Find returns the id of the session that a prefix of at least four characters
-// names. The name of a session of another process is found, too.
+// Find returns the id of the session that is named so, in any case, or that a
+// prefix of at least four characters names. The name of a session of another
+// process is found, too.
 func (s *Store) Find(prefix string) (string, error) {
-	prefix = strings.ToLower(prefix)
-	if len(prefix) < 4 || !validID(prefix) {
-		return "", fmt.Errorf("%q: %w (an id has at least four letters and digits)", prefix, ErrNotFound)
-	}
-	found, err := s.names()
-	if err != nil {
-		return "", err
+	var found []name
+	if validID(prefix) {
+		var err error
+		if found, err = s.names(); err != nil {
+			return "", err
+		}
 	}
 	var matching []string
 	for _, f := range found {
 		if f.id == prefix {
-			return prefix, nil
+			return f.id, nil
 		}
-		if strings.HasPrefix(f.id, prefix) {
+	}
+	for _, f := range found {
+		if strings.EqualFold(f.id, prefix) {
+			return f.id, nil
+		}
+		if len(prefix) >= 4 && strings.HasPrefix(strings.ToLower(f.id), strings.ToLower(prefix)) {
 			matching = append(matching, f.id)
 		}
 	}
-	switch len(matching) {
-	case 0:
+	switch {
+	case len(matching) == 0 && len(prefix) < 4:
+		return "", fmt.Errorf("%q: %w (an id has at least four letters and digits)", prefix, ErrNotFound)
+	case len(matching) == 0:
 		return "", fmt.Errorf("%q: %w", prefix, ErrNotFound)
-	case 1:
+	case len(matching) == 1:
 		return matching[0], nil
 	}
 	return "", fmt.Errorf("%q: %w: it begins the names of %d: %s", prefix, ErrNotFound, len(matching), strings.Join(matching[:min(5, len(matching))], ", "))
@@ -165,7 +175,7 @@ type name struct {
 	changed time.Time
 }
 
-// names lists the journals, in no order.
+// names lists the journals, and what else has the name of one, in no order.
 func (s *Store) names() ([]name, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -174,10 +184,13 @@ func (s *Store) names() ([]name, error) {
 	var all []name
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), suffix)
-		if !ok || !validID(id) || !e.Type().IsRegular() {
+		if !ok || !validID(id) {
 			continue
 		}
-		info, err := e.Info()
+		info, err := os.Stat(s.Path(id))
+		if err != nil {
+			info, err = e.Info() // of the link itself
+		}
 		if errors.Is(err, os.ErrNotExist) {
 			continue // removed meanwhile
 		}

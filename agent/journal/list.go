@@ -34,7 +34,8 @@ type Info struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Filter says which sessions are meant. Its zero value is all of them.
+// Filter says which sessions are meant. Its zero value is all of them. One whose
+// labels cannot be read is always meant.
 type Filter struct {
 	Labels map[string]string // those that have all of these
 	Before time.Time         // those that were last changed before; zero: whenever
@@ -42,6 +43,9 @@ type Filter struct {
 }
 
 func (f Filter) holds(i Info) bool {
+	if i.State == Unreadable && i.Labels == nil {
+		return true
+	}
 	for k, v := range f.Labels {
 		if i.Labels[k] != v {
 			return false
@@ -52,31 +56,51 @@ func (f Filter) holds(i Info) bool {
 
 // List lists sessions, the last changed first. Of each it reads the beginning
 // and the end.
-func (s *Store) List(ctx context.Context, f Filter) ([]Info, error) {
+func (s *Store) List(ctx context.Context, f Filter) (all []Info, err error) {
+	err = s.each(ctx, f, func(i Info) bool {
+		all = append(all, i)
+		return f.Limit == 0 || len(all) < f.Limit
+	})
+	return all, err
+}
+
+// Last is the session last changed that can be read, nil if there is none, and
+// those that were changed since and cannot. The filter's limit does not count.
+func (s *Store) Last(ctx context.Context, f Filter) (last *Info, unreadable []Info, err error) {
+	err = s.each(ctx, f, func(i Info) bool {
+		if i.State == Unreadable {
+			unreadable = append(unreadable, i)
+			return true
+		}
+		last = &i
+		return false
+	})
+	return last, unreadable, err
+}
+
+// each hands over the sessions that are meant, the last changed first, as long as
+// more are wanted.
+func (s *Store) each(ctx context.Context, f Filter, more func(Info) bool) error {
 	names, err := s.recent(f.Before)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []Info
 	for _, n := range names {
 		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if f.Limit > 0 && len(all) == f.Limit {
-			break
+			return err
 		}
 		info, err := s.look(n)
-		if errors.Is(err, os.ErrNotExist) {
+		if errors.Is(err, ErrNotFound) {
 			continue // removed meanwhile
 		}
 		if err != nil {
 			info.State, info.Problem = Unreadable, err.Error()
 		}
-		if f.holds(info) {
-			all = append(all, info)
+		if f.holds(info) && !more(info) {
+			return nil
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // recent lists the journals, the last changed first.
@@ -99,7 +123,7 @@ const (
 // look reads the beginning and the end of a journal.
 func (s *Store) look(n name) (Info, error) {
 	info := Info{Header: Header{ID: n.id}, Changed: n.changed, Size: n.size}
-	in, err := os.Open(s.Path(n.id))
+	in, err := s.openFile(n.id, os.O_RDONLY)
 	if err != nil {
 		return info, err
 	}
@@ -108,12 +132,11 @@ func (s *Store) look(n name) (Info, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return info, err
 	}
-	h, err := parseHeader(line)
+	info.Header, err = parseHeader(line)
+	info.ID = n.id // the file's name is what it is found by
 	if err != nil {
 		return info, err
 	}
-	info.Header = h
-	info.ID = n.id // the file's name is what it is found by
 	var end agent.Entry
 	tail := make([]byte, min(maxEnd, n.size))
 	if _, err := in.ReadAt(tail, n.size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {

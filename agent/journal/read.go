@@ -14,75 +14,108 @@ import (
 )
 
 // Load reads a session, which may be in use. Where a line in the middle cannot
-// be read the entries before it are returned with ErrDamaged.
+// be read the entries before it are returned with ErrDamaged, and with ErrCut
+// all that stand before a last line that is not whole.
 func (s *Store) Load(ctx context.Context, id string) (Header, []agent.Entry, error) {
 	if !validID(id) {
 		return Header{}, nil, fmt.Errorf("session %q: %w", id, ErrNotFound)
 	}
-	h, entries, err := LoadFile(ctx, s.Path(id))
-	if errors.Is(err, os.ErrNotExist) {
-		err = ErrNotFound
+	in, err := s.openFile(id, os.O_RDONLY)
+	if err != nil {
+		return Header{}, nil, fmt.Errorf("session %s: %w", id, err)
 	}
+	defer in.Close()
+	h, entries, _, err := read(ctx, in)
 	if err != nil {
 		err = fmt.Errorf("session %s: %w", id, err)
 	}
 	return h, entries, err
 }
 
-// LoadFile reads the journal at a path, as Load does.
+// openFile opens the journal of a session, and nothing else that has its name: of a
+// named pipe nobody knows when it opens.
+func (s *Store) openFile(id string, flag int) (*os.File, error) {
+	path := s.Path(id)
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(path); err == nil {
+			return nil, fmt.Errorf("%w: it is a link to a file that is not there", ErrDamaged)
+		}
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		f, err := os.OpenFile(path, flag, 0)
+		if errors.Is(err, os.ErrNotExist) {
+			err = ErrNotFound // removed meanwhile
+		}
+		return f, err
+	case mode.IsDir():
+		return nil, fmt.Errorf("%w: it is a directory", ErrDamaged)
+	case mode&os.ModeNamedPipe != 0:
+		return nil, fmt.Errorf("%w: it is a named pipe", ErrDamaged)
+	}
+	return nil, fmt.Errorf("%w: it is a device or the like", ErrDamaged)
+}
+
+// LoadFile reads the journal at a path, as Load does. A path may also be that of
+// a pipe.
 func LoadFile(ctx context.Context, path string) (Header, []agent.Entry, error) {
 	in, err := os.Open(path)
 	if err != nil {
 		return Header{}, nil, err
 	}
 	defer in.Close()
-	var entries []agent.Entry
-	h, _, err := read(ctx, in, func(e agent.Entry) error {
-		if e.Seq != len(entries)+1 {
-			return fmt.Errorf("%w: entry %d is missing", ErrDamaged, len(entries)+1)
-		}
-		entries = append(entries, e)
-		return nil
-	})
+	h, entries, _, err := read(ctx, in)
 	return h, entries, err
 }
 
-// read hands the entries of a journal to f, and returns how many bytes of it
-// are whole. A last line that is not whole is passed over.
-func read(ctx context.Context, in io.Reader, f func(agent.Entry) error) (h Header, whole int64, err error) {
+// read reads a journal, and says how many bytes of it are whole. A last line that
+// is not is ErrCut.
+func read(ctx context.Context, in io.Reader) (h Header, entries []agent.Entry, whole int64, err error) {
 	var bad error // the line before this one cannot be read
 	n := 0
-	err = lines(ctx, in, func(line []byte) error {
-		if bad != nil {
-			return bad
-		}
+	rest, err := lines(ctx, in, func(line []byte) (err error) {
 		n++
-		var err error
-		if n == 1 {
+		var e agent.Entry
+		switch {
+		case bad != nil:
+			return bad
+		case n == 1:
 			h, err = parseHeader(line)
-		} else {
-			var e agent.Entry
-			if err = json.Unmarshal(line, &e); err != nil {
+		default:
+			if err := json.Unmarshal(line, &e); err != nil {
 				bad = fmt.Errorf("%w: line %d cannot be read: %w", ErrDamaged, n, err)
 				return nil
 			}
-			err = f(e)
+			if e.Seq != len(entries)+1 {
+				return fmt.Errorf("%w: line %d: entry %d is missing before it", ErrDamaged, n, len(entries)+1)
+			}
+			entries = append(entries, e)
 		}
 		whole += int64(len(line))
 		return err
 	})
-	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: it has no header", ErrDamaged)
+	switch {
+	case err != nil:
+	case n == 0:
+		_, err = parseHeader(rest)
+	case bad != nil || len(rest) > 0:
+		err = ErrCut
 	}
-	return h, whole, err
+	return h, entries, whole, err
 }
 
-// lines hands over what ends in a line break, with it.
-func lines(ctx context.Context, in io.Reader, f func([]byte) error) error {
+// lines hands over what ends in a line break, with it. It returns what stands
+// behind the last one.
+func lines(ctx context.Context, in io.Reader, f func([]byte) error) (rest []byte, err error) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		line, err := r.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -92,20 +125,25 @@ func lines(ctx context.Context, in io.Reader, f func([]byte) error) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil // what is behind the last line break was cut short
+			return line, nil
 		case err != nil:
-			return err
+			return nil, err
 		}
 		if err := f(line); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
 
+// parseHeader reads the first line of a journal, with its line break.
 func parseHeader(line []byte) (Header, error) {
 	var h Header
 	err := json.Unmarshal(line, &h)
 	switch {
+	case len(line) == 0:
+		return h, fmt.Errorf("%w: it is empty", ErrDamaged)
+	case !bytes.HasSuffix(line, []byte("\n")):
+		return h, fmt.Errorf("%w: its first line is cut short", ErrDamaged)
 	case h.Format != format:
 		return h, fmt.Errorf("%w: its first line is not the header of a session", ErrDamaged)
 	case h.Version > Version:

@@ -22,18 +22,27 @@ func (s *Store) Remove(id string) error {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	defer l.release()
-	return os.Remove(s.Path(id))
+	path := s.Path(id)
+	if err = os.Remove(path); err == nil {
+		return nil
+	}
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("session %s: %s is a directory that is not empty: delete it yourself", id, path)
+	}
+	return err
 }
 
 // Prune deletes sessions that were last changed before a time, the oldest
 // first, but no more than most of them, if that is not 0. One that is in use
-// stays. It returns how many are gone.
+// stays, and what cannot be deleted does not keep it from the rest. It returns how
+// many are gone.
 func (s *Store) Prune(ctx context.Context, before time.Time, most int) (int, error) {
 	names, err := s.recent(before)
 	if err != nil {
 		return 0, err
 	}
 	gone := 0
+	var failed error
 	for i := len(names) - 1; i >= 0 && (most == 0 || gone < most); i-- {
 		if err := ctx.Err(); err != nil {
 			return gone, err
@@ -43,10 +52,10 @@ func (s *Store) Prune(ctx context.Context, before time.Time, most int) (int, err
 			gone++
 		case errors.Is(err, ErrInUse), errors.Is(err, ErrNotFound):
 		default:
-			return gone, err
+			failed = errors.Join(failed, err)
 		}
 	}
-	return gone, s.sweep(before)
+	return gone, errors.Join(failed, s.sweep(before))
 }
 
 // sweep deletes the locks of sessions that are gone, which stay behind where a

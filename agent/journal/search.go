@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"strings"
@@ -21,7 +22,8 @@ type Hit struct {
 
 // Search looks for entries that hold every one of the words, in any case: in
 // questions, replies, calls and results. The sessions last changed come first.
-// One that cannot be read is passed over.
+// Where one cannot be read, or not all of it, an error comes with its Info and
+// without an entry, and the search goes on with the next.
 func (s *Store) Search(ctx context.Context, text string, f Filter) iter.Seq2[Hit, error] {
 	words := strings.Fields(strings.ToLower(text))
 	return func(yield func(Hit, error) bool) {
@@ -34,9 +36,6 @@ func (s *Store) Search(ctx context.Context, text string, f Filter) iter.Seq2[Hit
 		}
 		n := 0
 		for _, info := range infos {
-			if info.State == Unreadable {
-				continue
-			}
 			err := s.search(ctx, info, words, func(h Hit) bool {
 				n++
 				return yield(h, nil) && (limit == 0 || n < limit)
@@ -47,8 +46,8 @@ func (s *Store) Search(ctx context.Context, text string, f Filter) iter.Seq2[Hit
 			case ctx.Err() != nil:
 				yield(Hit{}, ctx.Err())
 				return
-			case err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, ErrDamaged):
-				yield(Hit{}, err)
+			case err == nil, errors.Is(err, ErrNotFound):
+			case !yield(Hit{Session: info}, fmt.Errorf("session %s: %w", info.ID, err)):
 				return
 			}
 		}
@@ -58,30 +57,47 @@ func (s *Store) Search(ctx context.Context, text string, f Filter) iter.Seq2[Hit
 var errEnough = errors.New("enough was found")
 
 func (s *Store) search(ctx context.Context, info Info, words []string, found func(Hit) bool) error {
-	in, err := os.Open(s.Path(info.ID))
+	in, err := s.openFile(info.ID, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	plain := plainWords(words)
-	first := true
-	return lines(ctx, in, func(line []byte) error {
-		if first {
-			first = false
-			return nil
+	var damage, bad error // bad: the line before this one cannot be read
+	n := 0
+	rest, err := lines(ctx, in, func(line []byte) error {
+		if n++; n == 1 {
+			_, err := parseHeader(line)
+			return err
 		}
-		if !holdsAll(line, plain) {
-			return nil // without a look at what the JSON says
+		if damage == nil {
+			damage = bad
 		}
 		var e agent.Entry
-		if json.Unmarshal(line, &e) != nil || !matches(e, words) {
-			return nil
-		}
-		if !found(Hit{Session: info, Entry: e}) {
+		switch {
+		case !object(line): // as a line is that was cut short, or never reached the disk
+			bad = fmt.Errorf("%w: line %d cannot be read", ErrDamaged, n)
+		case !holdsAll(line, plain): // without a look at what the JSON says
+		case json.Unmarshal(line, &e) != nil:
+			bad = fmt.Errorf("%w: line %d cannot be read", ErrDamaged, n)
+		case matches(e, words) && !found(Hit{Session: info, Entry: e}):
 			return errEnough
 		}
 		return nil
 	})
+	if err == nil && n == 0 {
+		_, err = parseHeader(rest)
+	}
+	if err == nil {
+		err = damage
+	}
+	return err
+}
+
+// object reports whether a line begins and ends as a JSON object does.
+func object(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))
 }
 
 // plainWords are the words that stand in JSON as they are.

@@ -202,21 +202,11 @@ func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *p
 			v.event(ev)
 		}
 	}
-	if f := planOutcome(result, p); f != nil {
+	if f := p.outcome(result); f != nil {
 		return made, f
 	}
 	rememberModel(a.model)
 	return made, nil
-}
-
-// planOutcome says how a plan is reported: nil if it is complete.
-func planOutcome(r agent.Result, p *person) *failure {
-	if r.StopReason == agent.StopMaxTurns {
-		if e := limitOf(r); e != nil {
-			return atLimit(e)
-		}
-	}
-	return outcome(r, limits{errors: 3, malformed: 3, stopped: p.stopped, forbidden: p.forbidden})
 }
 
 // watchPlan shows a plan as it goes, and prints what came of it. It returns the
@@ -265,7 +255,7 @@ func (a *asking) watchPlan(events planEvents, goal string, p *person) (made []pl
 
 // tellPlan prints the results, and returns what is left to report.
 func (a *asking) tellPlan(p *person) error {
-	f := planOutcome(*a.result, p)
+	f := p.outcome(*a.result)
 	a.model.advise(f)
 	a.adviseResume(f)
 	kept := a.planning.end != nil && slices.ContainsFunc(a.planning.end.Tasks, func(t plan.Task) bool { return t.Status == plan.Completed })

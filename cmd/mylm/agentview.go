@@ -161,7 +161,7 @@ func (v *planView) event(ev agent.Event) {
 		v.say(prefixed(task, fmt.Sprintf("retry %d in %v: %s", p.Attempt, p.Wait.Round(100*time.Millisecond), oneLine(p.Reason, 200))))
 	case agent.Error:
 		if p.Source == "format" {
-			v.say(prefixed(task, "the reply cannot be used, asking again: "+oneLine(p.Message, 200)))
+			v.say(prefixed(task, unusable(p)))
 		}
 	}
 }

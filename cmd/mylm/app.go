@@ -142,9 +142,13 @@ func errMoreArgs(c *cli.Context, n int) error {
 	return usageError("%s takes %s, but got %q", strings.TrimPrefix(c.Command.HelpName, "mylm "), takes, echoed(c.Args().Get(n)))
 }
 
+// plural counts things: 1 reply, 2 replies.
 func plural(n int, thing string) string {
 	if n == 1 {
-		return fmt.Sprintf("1 %s", thing)
+		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		thing = stem + "ie"
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -247,7 +247,7 @@ func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *
 		return cmp.Or(failed, errors.New("the run ended without a result"))
 	}
 	a.result = &result
-	f := outcome(*a.result, limits{errors: 3, malformed: 3, stopped: p.stopped, forbidden: p.forbidden})
+	f := p.outcome(*a.result)
 	a.model.advise(f)
 	a.adviseResume(f)
 	if a.form == formText {

@@ -65,7 +65,7 @@ mylm resume --yes; echo "exit $?"; cat made`
 	if code != "0" {
 		t.Fatalf("exit %s, %q, %s", code, out, errs)
 	}
-	if !strings.HasPrefix(out, "exit 1\n") || !strings.Contains(errs, "the session could not be recorded") || !strings.Contains(errs, "no space left on device") {
+	if !strings.HasPrefix(out, "exit 1\n") || !strings.Contains(errs, "the session could not be recorded") || !strings.Contains(errs, "no space left on device") || !strings.Contains(errs, "go on: mylm resume ") {
 		t.Errorf("%q, %s", out, errs)
 	}
 	if !strings.Contains(out, "  unfinished  ") || !strings.HasSuffix(out, "Done.\nexit 0\nnever\n") {

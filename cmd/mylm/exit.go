@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mylm/agent"
@@ -78,8 +79,12 @@ func asFailure(err error) *failure {
 
 var errInterrupted = errors.New("interrupted")
 
+// inARow is how many failed calls, or unreadable replies, end a run: the agent's
+// own default.
+const inARow = 3
+
 // outcome says how a finished run is reported: nil if it is complete.
-func outcome(r agent.Result, limits limits) *failure {
+func (p *person) outcome(r agent.Result) *failure {
 	f := &failure{code: exitPartial, name: string(r.StopReason)}
 	say := func(hint, format string, args ...any) *failure {
 		f.err, f.hint = fmt.Errorf(format, args...), hint
@@ -88,31 +93,29 @@ func outcome(r agent.Result, limits limits) *failure {
 	switch r.StopReason {
 	case agent.StopComplete:
 		return nil
-	case agent.StopMaxTurns:
-		return say("Allow more with --max-turns, or ask for less at once.", "stopped after %s without an answer", plural(r.Turns, "turn"))
 	case agent.StopRepeatedCall:
 		return say("The model goes in circles: put the question differently, or try a larger model.", "stopped: the model made the same call twice in a row (%s)", lastCall(r))
 	case agent.StopConsecutiveErrors:
-		return say("The log above says what failed.", "stopped: %d tool calls in a row failed", limits.errors)
+		return say("The log above says what failed.", "stopped: %d tool calls in a row failed", inARow)
 	case agent.StopDenied:
 		f.code = exitDenied
-		if limits.stopped {
+		if p.stopped {
 			return say("", "stopped by you (%s)", lastCall(r))
 		}
-		if limits.forbidden {
-			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", lastCall(r))
+		if p.forbidden {
+			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", deniedCall(r))
 		}
-		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", lastCall(r))
+		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
 	case agent.StopMalformed:
 		f.code = exitMalformed
 		return say("The model does not keep to the form for tool calls. Try a larger model, or --think off if it only thinks.",
-			"stopped: %d replies in a row could not be read (the last: %v)", limits.malformed, r.Err)
+			"stopped: %d replies in a row could not be read (the last: %v)", inARow, r.Err)
 	case agent.StopInterrupted:
 		f.code, f.err = exitInterrupted, errInterrupted
 		return f
 	case agent.StopFinishOther:
 		return say("", "the reply is not complete: %v", r.Err)
-	case agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
+	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
 		if e := limitOf(r); e != nil {
 			return atLimit(e)
 		}
@@ -122,19 +125,23 @@ func outcome(r agent.Result, limits limits) *failure {
 	return asFailure(r.Err)
 }
 
-// limits is what a result does not say about its own end.
-type limits struct {
-	errors, malformed int
-	stopped           bool // a person said stop
-	forbidden         bool // a rule forbade a call
-}
-
 func lastCall(r agent.Result) string {
 	if len(r.Calls) == 0 {
 		return "no call"
 	}
-	c := r.Calls[len(r.Calls)-1]
-	return oneLine(c.Name+" "+string(c.Args), 100)
+	return callText(r.Calls[len(r.Calls)-1])
+}
+
+// deniedCall is the first call that was denied.
+func deniedCall(r agent.Result) string {
+	if i := slices.IndexFunc(r.Calls, func(c agent.CallRecord) bool { return c.Denied }); i >= 0 {
+		return callText(r.Calls[i])
+	}
+	return lastCall(r)
+}
+
+func callText(c agent.CallRecord) string {
+	return visible(oneLine(c.Name+" "+string(c.Args), 100))
 }
 
 // report prints a failure on stderr.

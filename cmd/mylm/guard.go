@@ -192,6 +192,14 @@ func (g *guard) forbid(r agent.ApprovalRequest, c policy.Call, d policy.Decision
 	return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}
 }
 
+// wanted is a call that is not made, in a line. Some previews begin with the name.
+func wanted(r agent.ApprovalRequest) string {
+	if text := oneLine(r.Preview, 200); strings.HasPrefix(text, r.Name+" ") {
+		return visible(text)
+	}
+	return visible(oneLine(r.Name, 60) + " " + oneLine(r.Preview, 200))
+}
+
 // tell tells the person what is forbidden.
 func (g *guard) tell(r agent.ApprovalRequest, why string) {
 	p := g.person
@@ -200,7 +208,7 @@ func (g *guard) tell(r agent.ApprovalRequest, why string) {
 		defer p.view.resume()
 	}
 	p.forbidden = true
-	p.screen.say(fmt.Sprintf("mylm: forbidden: %s %s\n  %s", oneLine(r.Name, 60), oneLine(r.Preview, 200), oneLine(why, 200)))
+	p.screen.say(fmt.Sprintf("mylm: forbidden: %s\n  %s", wanted(r), oneLine(why, 200)))
 }
 
 // question asks the person, and keeps the rule that he chose.
@@ -214,7 +222,7 @@ func (g *guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 		if g.over {
 			remedy = projectFile + " of this project asks for questions, so that --yes does not count."
 		}
-		p.screen.say(fmt.Sprintf("mylm: denied: %s %s\n  %s; %s", oneLine(r.Name, 60), oneLine(r.Preview, 200), no, remedy))
+		p.screen.say(fmt.Sprintf("mylm: denied: %s\n  %s; %s", wanted(r), no, remedy))
 		return agent.Decision{Reason: "nobody is there to allow it"}, nil
 	case err != nil:
 		return agent.Decision{}, err

@@ -58,7 +58,7 @@ func (in input) prompt() string {
 func (in input) remembered() string {
 	text := in.question
 	for _, a := range in.attachments {
-		text += fmt.Sprintf("\n(with %s, %d bytes)", oneLine(printable(a.name), 200), len(a.text))
+		text += fmt.Sprintf("\n(with %s, %s)", oneLine(printable(a.name), 200), plural(len(a.text), "byte"))
 	}
 	return text
 }
@@ -283,6 +283,6 @@ func (in *input) clip(n int, screen *screen) error {
 	head, tail := text[:keep*2/3], text[len(text)-keep/3:]
 	cut := text[len(head) : len(text)-len(tail)]
 	*longest = fmt.Sprintf("%s\n[... %s left out here ...]\n%s", strings.ToValidUTF8(head, ""), bytesText(int64(len(cut))), strings.ToValidUTF8(tail, ""))
-	screen.say(fmt.Sprintf("mylm: %s is too long: %d bytes (%s) were cut out of its middle", name, len(cut), plural(strings.Count(cut, "\n"), "line")))
+	screen.say(fmt.Sprintf("mylm: %s is too long: %s (%s) were cut out of its middle", name, plural(len(cut), "byte"), plural(strings.Count(cut, "\n"), "line")))
 	return nil
 }

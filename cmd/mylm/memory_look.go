@@ -204,7 +204,7 @@ func listCommand(s streams) *cli.Command {
 			case len(all) == 0:
 				r.screen.say("mylm: nothing of the kind is remembered; --global lists all projects")
 			case more:
-				r.screen.dim(fmt.Sprintf("there is more than these %d: --limit 0 lists all", limit))
+				r.screen.dim("there are more: --limit 0 lists all")
 			}
 			return r.screen.failed
 		}),

@@ -184,7 +184,7 @@ func (m *meter) text(r agent.Result) string {
 		least = "at least "
 	}
 	parts := []string{plural(r.Turns, "turn"), plural(len(r.Calls), "call")}
-	in := fmt.Sprintf("%s%d tokens in", least, r.Usage.Prompt)
+	in := least + plural(r.Usage.Prompt, "token") + " in"
 	if r.Usage.Evaluated > 0 {
 		in += fmt.Sprintf(" (%s%d evaluated)", least, r.Usage.Evaluated)
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,7 +19,7 @@ func replayCommand(s streams) *cli.Command {
 		Name: "replay", Usage: "run a session again with its recorded replies, and say what is different", ArgsUsage: "[ID|last|FILE]",
 		Description: `No model is asked and no tool is run: replies and results come from the record. What
 this version of mylm makes of them is compared with what was made of them then. The
-exit code is 1 where that differs.
+exit code is 1 where that differs, or where the record is damaged.
 
    mylm replay last
    mylm sessions export last report.jsonl --redact && mylm replay report.jsonl`,
@@ -31,8 +33,8 @@ func (k *keeping) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(l.entries, func(e agent.Entry) bool { return e.Kind == plan.EntryPlan }) {
-		return usageError("a plan cannot be replayed: its tasks may have run side by side").withHint("mylm sessions show prints it.")
+	if slices.ContainsFunc(l.entries, ofPlan) {
+		return usageError("a plan cannot be replayed: its tasks may have run side by side").withHint("It can be read: mylm sessions show " + l.name)
 	}
 	registry, err := allTools()
 	if err != nil {
@@ -48,26 +50,54 @@ func (k *keeping) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if k.cli.Bool("json") {
-		if err := printJSON(k.streams.out, done); err != nil {
-			return err
-		}
-	} else {
-		k.print(done)
+	if done.Runs == 0 {
+		return cmp.Or(l.partly(), error(damaged(fmt.Errorf("there is no run in it, and so nothing to replay")).withHint("It can be read: mylm sessions show "+l.name)))
 	}
+	err = l.partly()
 	if n := len(done.Differences); n > 0 {
-		return &failure{code: exitError, name: "different", err: fmt.Errorf("the replay differs from the record in %s", plural(n, "run"))}
+		if err != nil {
+			k.screen.say("mylm: " + err.Error())
+		}
+		err = &failure{code: exitError, name: "different", err: fmt.Errorf("the replay differs from the record in %s", plural(n, "run"))}
 	}
-	return k.screen.failed
+	if !k.cli.Bool("json") {
+		k.print(done, l.damage != nil)
+		return cmp.Or(err, k.screen.failed)
+	}
+	report := replayReport{Replayed: done}
+	if l.damage != nil {
+		report.Damage = l.damage.Error()
+	}
+	if failed := printJSON(k.streams.out, report); failed != nil || err == nil {
+		return failed
+	}
+	f := asFailure(err)
+	f.report(k.screen)
+	return errors.Join(errReported, f) // one object on stdout is enough
 }
 
-func (k *keeping) print(done journal.Replayed) {
+// ofPlan reports whether an entry is one of a plan, which may have ended before it
+// was made: its run has no system prompt of its own.
+func ofPlan(e agent.Entry) bool {
+	return e.Kind == plan.EntryPlan || e.Kind == agent.EntryRun && e.Text == ""
+}
+
+// replayReport is the object that --json prints, whatever the exit code.
+type replayReport struct {
+	journal.Replayed
+	Damage string `json:"damage,omitempty"` // why no more than this was replayed
+}
+
+func (k *keeping) print(done journal.Replayed, partly bool) {
 	for _, d := range done.Differences {
 		k.screen.answer(fmt.Sprintf("run %s, turn %d: %s\n  was: %s\n  is:  %s\n", d.Run, d.Turn, d.What, visible(oneLine(d.Was, 1000)), visible(oneLine(d.Is, 1000))))
 	}
-	text := fmt.Sprintf("%s, %d replies, %s", plural(done.Runs, "run"), done.Replies, plural(done.Calls, "call"))
+	text := fmt.Sprintf("%s, %s, %s", plural(done.Runs, "run"), plural(done.Replies, "reply"), plural(done.Calls, "call"))
 	if len(done.Differences) == 0 {
 		text += ": no difference"
+	}
+	if partly {
+		text += " before the damage"
 	}
 	k.screen.answer(text + "\n")
 }

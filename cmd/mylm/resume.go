@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -59,11 +61,20 @@ func (a *asking) openSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, err := findSession(ctx, store, a.resuming.id)
+	k := &keeping{screen: a.screen, store: store}
+	id, err := k.find(ctx, a.resuming.id)
+	if errors.Is(err, journal.ErrNotFound) {
+		if last, _, failed := k.last(ctx); failed == nil && last != nil {
+			return usageError("%v", err).withHint(hintList + "\nA question comes behind the id: mylm resume last \"...\"")
+		}
+	}
 	if err != nil {
 		return explainSession(err)
 	}
 	s, err := interruptibly(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
+	if errors.Is(err, journal.ErrDamaged) {
+		return damaged(err).withHint(a.beforeDamage(ctx, store, id))
+	}
 	if err != nil {
 		return explainSession(err)
 	}
@@ -77,7 +88,7 @@ func (a *asking) openSession(ctx context.Context) error {
 		}
 	}
 	if !a.asks() && !s.Unfinished() {
-		return explainSession(agent.ErrComplete)
+		return usageError("%v", agent.ErrComplete).withHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
 	}
 	if _, _, err := plan.Load(s); err == nil && !a.asks() {
 		a.planning = &planning{}
@@ -87,8 +98,7 @@ func (a *asking) openSession(ctx context.Context) error {
 		return nil
 	}
 	if here, _ := os.Getwd(); setup.Labels["dir"] != "" && setup.Labels["dir"] != here {
-		return usageError("the session is about another directory, %s", printable(setup.Labels["dir"])).
-			withHint("Its paths mean files there: cd " + printable(setup.Labels["dir"]) + " && mylm resume " + s.ID)
+		return a.elsewhere(setup.Labels["dir"])
 	}
 	if a.cli.IsSet("profile") {
 		return nil
@@ -103,44 +113,83 @@ func (a *asking) openSession(ctx context.Context) error {
 	return nil
 }
 
-// findSession is the id of a session that a user names.
-func findSession(ctx context.Context, store *journal.Store, name string) (string, error) {
+// elsewhere refuses a session of another directory.
+func (a *asking) elsewhere(dir string) *failure {
+	f := usageError("the session is about another directory, %s", printable(dir))
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return f.withHint("That one is gone, and with it what its paths mean: ask in a session of its own, mylm ask \"...\"")
+	}
+	command := "mylm resume " + a.session.ID
+	if a.asks() {
+		command += " \"...\""
+	}
+	return f.withHint("Its paths mean files there: cd " + quoted(dir) + " && " + command)
+}
+
+// beforeDamage says what can be done with a session that cannot be gone on with.
+func (a *asking) beforeDamage(ctx context.Context, store *journal.Store, id string) string {
+	if _, entries, _ := store.Load(ctx, id); len(entries) == 0 {
+		return deleteSession(store, id)
+	}
+	return "What stands before the damage can be read: mylm sessions show " + id
+}
+
+func deleteSession(store *journal.Store, id string) string {
+	if files, _ := os.ReadDir(store.Path(id)); len(files) > 0 {
+		return "mylm deletes no directory that is not empty. To see what is in it: ls " + quoted(store.Path(id))
+	}
+	return "Nothing of it can be used. To delete it: mylm sessions rm " + id
+}
+
+// find is the id of a session that a user names.
+func (k *keeping) find(ctx context.Context, name string) (string, error) {
 	if name != "last" {
-		return store.Find(name)
+		return k.store.Find(name)
 	}
-	project, err := currentProject()
+	last, unreadable, err := k.last(ctx)
 	if err != nil {
 		return "", err
 	}
-	all, err := store.List(ctx, journal.Filter{Labels: map[string]string{"project": project}, Limit: 1})
-	if err != nil {
-		return "", err
+	for _, u := range unreadable {
+		k.screen.say(fmt.Sprintf("mylm: session %s was changed since, and cannot be read: %s", u.ID, oneLine(u.Problem, 300)))
 	}
-	if len(all) == 0 {
+	if last == nil {
 		return "", errNoSession
 	}
-	return all[0].ID, nil
+	return last.ID, nil
+}
+
+// last is the last session of this project, and what cannot be read and may be
+// later.
+func (k *keeping) last(ctx context.Context) (*journal.Info, []journal.Info, error) {
+	project, err := currentProject()
+	if err != nil {
+		return nil, nil, err
+	}
+	return k.store.Last(ctx, journal.Filter{Labels: map[string]string{"project": project}})
 }
 
 var errNoSession = usageError("there is no session of this project").withHint("mylm sessions list --global lists those of all projects.")
 
+const hintList = "mylm sessions list shows what there is; --global that of all projects."
+
+// damaged is the failure of a session that cannot be read, or not all of it.
+func damaged(err error) *failure { return &failure{code: exitError, name: "damaged", err: err} }
+
 // explainSession gives an error of the sessions its exit code and what to do.
 func explainSession(err error) error {
 	var f *failure
-	const list = "mylm sessions list shows what there is; --global that of all projects. A question comes behind the id: mylm resume last \"...\""
 	switch {
 	case err == nil, errors.As(err, &f):
 		return err
 	case errors.Is(err, journal.ErrNotFound):
-		return usageError("%v", err).withHint(list)
+		return usageError("%v", err).withHint(hintList)
 	case errors.Is(err, journal.ErrInUse):
 		return usageError("%v", err).withHint("Wait for it to end, or ask in a session of its own: mylm ask \"...\"")
 	case errors.Is(err, journal.ErrNewer):
 		return usageError("%v", err).withHint("Use the version of mylm that wrote it, or a later one.")
-	case errors.Is(err, agent.ErrComplete):
-		return usageError("%v", err).withHint("Ask another: mylm resume last \"...\"")
-	case errors.Is(err, journal.ErrDamaged):
-		return (&failure{code: exitError, name: "damaged", err: err}).withHint("What stands before the damage can be read: mylm sessions show ID")
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOTDIR):
+		return (&failure{code: exitError, name: "internal", err: err}).withHint("Give yourself access to it again, or have XDG_DATA_HOME name another directory.")
 	}
 	return err
 }
@@ -196,10 +245,21 @@ func (a *asking) dryRun() bool {
 	return a.resuming.setup.DryRun
 }
 
-// adviseResume says how to go on after an interrupt, which has no other advice.
+// adviseResume says how to go on after an interrupt or a disk that was full, which
+// have no other advice.
 func (a *asking) adviseResume(f *failure) {
-	if f != nil && f.hint == "" && a.result.StopReason == agent.StopInterrupted && a.saving != nil && !a.saving.off.Load() {
-		f.hint = "To go on: mylm resume " + a.session.ID
+	if f == nil || f.hint != "" || a.saving == nil || a.saving.off.Load() {
+		return
+	}
+	command := "mylm resume " + a.session.ID
+	if a.cli.IsSet("workspace") {
+		command += " --workspace " + quoted(a.cli.String("workspace"))
+	}
+	switch a.result.StopReason {
+	case agent.StopInterrupted:
+		f.hint = "To go on: " + command
+	case agent.StopInternal:
+		f.hint = "Once that is mended, go on: " + command
 	}
 }
 

@@ -145,7 +145,7 @@ func (h *home) read(name string) string {
 // session is the id of the only session.
 func (h *home) session() string {
 	h.t.Helper()
-	out, errs, _ := h.run("sessions", "list", "--json")
+	out, errs, _ := h.run("sessions", "list", "--json", "--global")
 	var all []struct{ ID string }
 	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 {
 		h.t.Fatalf("%v: %s%s", err, out, errs)
@@ -224,41 +224,48 @@ func TestKilled(t *testing.T) {
 // The first signal ends the model call at once, and the session can be gone on
 // with.
 func TestInterruptedModel(t *testing.T) {
-	p := newPlaced(t, "I look.\n"+`<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`, "hang")
-	h := newHome(t, p)
-	cmd := h.command("ask", "-o", "ndjson", "go")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, func() bool { return len(p.questions()) == 2 })
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-p.closed:
-	case <-time.After(5 * time.Second):
-		t.Error("the server does not see the end of the call")
-	}
-	rest, _ := io.ReadAll(out)
-	if code := exitWithin(t, cmd); code != "130" || !strings.Contains(string(rest), `"stop_reason":"interrupted"`) || !strings.Contains(string(rest), `{"type":"failure"`) {
-		t.Errorf("exit %s, %s", code, rest)
-	}
-	if !strings.Contains(string(rest), `"hint":"To go on: mylm resume `+h.session()) {
-		t.Errorf("no advice in %s", rest)
-	}
-	if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  interrupted  ") {
-		t.Errorf("listed %q", list)
-	}
-	p.says(1, "Done.")
-	if out, errs, code := h.run("resume"); out != "Done.\n" || code != "0" {
-		t.Errorf("exit %s, %q, %s", code, out, errs)
-	}
-	if fmt.Sprint(p.questions()) != "[0 1 1]" {
-		t.Errorf("asked for the replies %v", p.questions())
+	for advice, workspace := range map[string][]string{"": nil, " --workspace 'my project'": {"--workspace", "my project"}} {
+		t.Run("resume"+advice, func(t *testing.T) {
+			p := newPlaced(t, "I look.\n"+`<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`, "hang")
+			h := newHome(t, p)
+			if err := os.Mkdir(filepath.Join(h.dir, "my project"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			cmd := h.command(append([]string{"ask", "-o", "ndjson", "go"}, workspace...)...)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func() bool { return len(p.questions()) == 2 })
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-p.closed:
+			case <-time.After(5 * time.Second):
+				t.Error("the server does not see the end of the call")
+			}
+			rest, _ := io.ReadAll(out)
+			if code := exitWithin(t, cmd); code != "130" || !strings.Contains(string(rest), `"stop_reason":"interrupted"`) || !strings.Contains(string(rest), `{"type":"failure"`) {
+				t.Errorf("exit %s, %s", code, rest)
+			}
+			if !strings.Contains(string(rest), `"hint":"To go on: mylm resume `+h.session()+advice+`"`) {
+				t.Errorf("no advice in %s", rest)
+			}
+			if list, _, _ := h.run("sessions", "list", "--global"); !strings.Contains(list, "  interrupted  ") {
+				t.Errorf("listed %q", list)
+			}
+			p.says(1, "Done.")
+			if out, errs, code := h.run(append([]string{"resume", h.session()}, workspace...)...); out != "Done.\n" || code != "0" {
+				t.Errorf("exit %s, %q, %s", code, out, errs)
+			}
+			if fmt.Sprint(p.questions()) != "[0 1 1]" {
+				t.Errorf("asked for the replies %v", p.questions())
+			}
+		})
 	}
 }
 

@@ -103,7 +103,7 @@ func listSessionsCommand(s streams) *cli.Command {
 			case len(all) == 0:
 				k.screen.say("mylm: there is no session")
 			case more:
-				k.screen.dim(fmt.Sprintf("there is more than these %d: --limit 0 lists all", len(all)))
+				k.screen.dim("there are more: --limit 0 lists all")
 			}
 			return k.screen.failed
 		}),
@@ -133,12 +133,9 @@ func searchSessionsCommand(s streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			hits := []journal.Hit{}
-			for hit, err := range k.store.Search(ctx, text, f) {
-				if err != nil {
-					return err
-				}
-				hits = append(hits, hit)
+			hits, err := interruptibly(ctx, func() ([]journal.Hit, error) { return k.search(ctx, text, f) })
+			if err != nil {
+				return err
 			}
 			if k.cli.Bool("json") {
 				return printJSON(s.out, hits)
@@ -151,12 +148,31 @@ func searchSessionsCommand(s streams) *cli.Command {
 				}
 				k.screen.answer(fmt.Sprintf("%-13s  %s  %-7s  %s\n", h.Session.ID, e.Time.Local().Format("2006-01-02 15:04"), e.Kind, around(printable(what), text)))
 			}
-			if len(hits) == 0 {
+			switch {
+			case len(hits) == 0 && f.Labels != nil:
 				k.screen.say("mylm: nothing that matches was found; --global searches all projects")
+			case len(hits) == 0:
+				k.screen.say("mylm: nothing that matches was found")
 			}
 			return k.screen.failed
 		}),
 	}
+}
+
+// search is what is found, never nil. It tells what cannot be read.
+func (k *keeping) search(ctx context.Context, text string, f journal.Filter) ([]journal.Hit, error) {
+	hits := []journal.Hit{}
+	for hit, err := range k.store.Search(ctx, text, f) {
+		switch {
+		case err == nil:
+			hits = append(hits, hit)
+		case hit.Session.ID == "":
+			return nil, err
+		default:
+			k.screen.say(fmt.Sprintf("mylm: not searched, or in part: %v", err))
+		}
+	}
+	return hits, nil
 }
 
 // around is the part of a text about the first word that was looked for, in
@@ -179,7 +195,7 @@ func removeSessionsCommand(s streams) *cli.Command {
 			}
 			var ids []string
 			for _, name := range k.cli.Args().Slice() { // a slip in one of them deletes none
-				id, err := findSession(ctx, k.store, name)
+				id, err := k.find(ctx, name)
 				if err != nil {
 					return err
 				}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,30 +20,59 @@ import (
 
 // loaded is a session that was read.
 type loaded struct {
+	name    string // what a command takes for it
 	header  journal.Header
 	entries []agent.Entry
+	damage  error // behind the entries; nil: all was read
 }
 
 // load reads the session that an argument names, a file if it looks like one.
-// What stands before a damage is returned, and the damage told.
-func load(ctx context.Context, store *journal.Store, screen *screen, name string) (l loaded, err error) {
+func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
+	read := func(f func() (journal.Header, []agent.Entry, error)) (loaded, error) {
+		return interruptibly(ctx, func() (loaded, error) {
+			h, entries, err := f()
+			return loaded{header: h, entries: entries}, err
+		})
+	}
+	what, advice := echoed(name), "Get the file again from where it was recorded: nothing of this one can be used."
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".jsonl") {
-		l, err = interruptibly(ctx, func() (l loaded, err error) { l.header, l.entries, err = journal.LoadFile(ctx, name); return l, err })
+		l, err = read(func() (journal.Header, []agent.Entry, error) { return journal.LoadFile(ctx, name) })
 		if errors.Is(err, os.ErrNotExist) {
 			return l, usageError("the file cannot be read: %v", err)
 		}
+		if errors.Is(err, journal.ErrCut) || errors.Is(err, journal.ErrDamaged) {
+			err = fmt.Errorf("%s: %w", what, err)
+		}
+		l.name = quoted(name)
 	} else {
-		var id string
-		if id, err = findSession(ctx, store, name); err != nil {
+		if name, err = k.find(ctx, name); err != nil {
 			return l, err
 		}
-		l, err = interruptibly(ctx, func() (l loaded, err error) { l.header, l.entries, err = store.Load(ctx, id); return l, err })
+		l, err = read(func() (journal.Header, []agent.Entry, error) { return k.store.Load(ctx, name) })
+		l.name, what, advice = name, "session "+name, deleteSession(k.store, name)
 	}
-	if errors.Is(err, journal.ErrDamaged) && len(l.entries) > 0 {
-		screen.say(fmt.Sprintf("mylm: %v; what follows is what stands before that", err))
-		err = nil
+	none := len(l.entries) == 0
+	switch {
+	case errors.Is(err, journal.ErrDamaged) && none:
+		return l, damaged(err).withHint(advice)
+	case errors.Is(err, journal.ErrDamaged):
+		l.damage = err
+	case err != nil && !errors.Is(err, journal.ErrCut):
+		return l, err
+	case none:
+		return l, damaged(fmt.Errorf("%s: nothing is recorded in it", what)).withHint(advice)
+	case err != nil:
+		k.screen.say(fmt.Sprintf("mylm: %v, and left out", err))
 	}
-	return l, err
+	return l, nil
+}
+
+// partly is the failure of a command that did its work with a part of the session.
+func (l loaded) partly() error {
+	if l.damage == nil {
+		return nil
+	}
+	return damaged(fmt.Errorf("%w; only what stands before that was read", l.damage))
 }
 
 // one is the session that the first of at most n arguments names.
@@ -54,7 +84,7 @@ func (k *keeping) one(ctx context.Context, n int) (loaded, error) {
 	if name == "" {
 		name = "last"
 	}
-	return load(ctx, k.store, k.screen, name)
+	return k.load(ctx, name)
 }
 
 func showSessionCommand(s streams) *cli.Command {
@@ -65,6 +95,9 @@ func showSessionCommand(s streams) *cli.Command {
 			l, err := k.one(ctx, 1)
 			if err != nil {
 				return err
+			}
+			if l.damage != nil {
+				k.screen.say(fmt.Sprintf("mylm: %v; what follows is what stands before that", l.damage))
 			}
 			form := "markdown"
 			if k.cli.Bool("json") {
@@ -114,7 +147,7 @@ func (k *keeping) export(ctx context.Context) error {
 	}
 	path := k.cli.Args().Get(1)
 	if path == "" || path == "-" {
-		return l.write(ctx, k.streams.out, form, k.screen.outTTY)
+		return cmp.Or(l.write(ctx, k.streams.out, form, k.screen.outTTY), l.partly())
 	}
 	var text bytes.Buffer
 	if err := l.write(ctx, &text, form, false); err != nil {
@@ -126,7 +159,7 @@ func (k *keeping) export(ctx context.Context) error {
 	if err := createFile(path, text.String()); err != nil {
 		return usageError("the file cannot be written: %v", err)
 	}
-	return nil
+	return l.partly()
 }
 
 func (k *keeping) tellRedacted(kinds map[string]bool) {

@@ -2,10 +2,28 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
+
+// quoted is a word as a shell takes it.
+func quoted(s string) string {
+	plain := "/:._-+,@%"
+	quote, inside := "'", `'\''`
+	if runtime.GOOS == "windows" {
+		plain += `\`
+		quote, inside = `"`, ""
+	}
+	s = printable(s)
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r)
+	}) < 0 {
+		return s
+	}
+	return quote + strings.ReplaceAll(s, quote, inside) + quote
+}
 
 // printable removes what could make a terminal do things: control characters
 // other than newline and tab, and the direction marks that make text read as

@@ -68,7 +68,7 @@ func (v *view) event(ev agent.Event) {
 		v.output(p)
 	case agent.Error:
 		if p.Source == "format" {
-			v.say("the reply cannot be used, asking again: " + oneLine(p.Message, 200))
+			v.say(unusable(p))
 		}
 	case agent.Notice:
 		v.notice(p)
@@ -77,6 +77,15 @@ func (v *view) event(ev agent.Event) {
 	case agent.FinalResponse:
 		v.idle()
 	}
+}
+
+// unusable says that a reply could not be read.
+func unusable(e agent.Error) string {
+	text := "the reply cannot be used"
+	if e.Again {
+		text += ", asking again"
+	}
+	return text + ": " + oneLine(e.Message, 200)
 }
 
 func (v *view) spin(label string) {

@@ -1,0 +1,84 @@
+package journal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mylm/agent/journal"
+)
+
+// What has a session's name and is none is listed with why, is never waited for,
+// and can be deleted.
+func TestNoFiles(t *testing.T) {
+	store := newStore(t)
+	good := talk(t, store, "go")
+	for id, create := range map[string]func(path string) error{
+		"folder":  func(path string) error { return os.Mkdir(path, 0o700) },
+		"full":    func(path string) error { return os.MkdirAll(filepath.Join(path, "in"), 0o700) },
+		"nowhere": func(path string) error { return os.Symlink("nothing", path) },
+		"pipe":    namedPipe,
+	} {
+		if err := create(store.Path(id)); err != nil {
+			t.Skipf("%s cannot be made here: %v", id, err)
+		}
+	}
+	want := map[string]string{"folder": "is a directory", "full": "is a directory", "nowhere": "is a link to a file that is not there", "pipe": "is a named pipe"}
+	problems := map[string]string{}
+	all, err := store.List(t.Context(), journal.Filter{Labels: map[string]string{"project": "/src"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all {
+		problems[i.ID] = i.Problem
+	}
+	found := map[string]string{}
+	for hit, err := range store.Search(t.Context(), "go", journal.Filter{}) {
+		if err != nil {
+			found[hit.Session.ID] = err.Error()
+		}
+	}
+	for id, why := range want {
+		_, _, loaded := store.Load(t.Context(), id)
+		_, opened := store.Open(t.Context(), id)
+		for _, text := range []string{problems[id], found[id], fmt.Sprint(loaded), fmt.Sprint(opened)} {
+			if !strings.Contains(text, why) {
+				t.Errorf("%s: %q", id, text)
+			}
+		}
+	}
+	last, unreadable, err := store.Last(t.Context(), journal.Filter{})
+	if err != nil || last == nil || last.ID != good || len(unreadable) == 0 {
+		t.Errorf("the last is %v, %v, %v", last, unreadable, err)
+	}
+	if n, err := store.Prune(t.Context(), time.Now().Add(time.Hour), 0); n != 4 || err == nil || !strings.Contains(err.Error(), "full") {
+		t.Errorf("%d deleted: %v", n, err)
+	}
+	if all, err := store.List(t.Context(), journal.Filter{}); err != nil || len(all) != 1 {
+		t.Errorf("left are %v, %v", all, err)
+	}
+}
+
+// A line that cannot be read is told by a search, wherever its words are.
+func TestSearchTellsOfDamage(t *testing.T) {
+	store := newStore(t)
+	id := talk(t, store, "what about the heron?")
+	lines := strings.SplitAfter(read(t, store.Path(id)), "\n")
+	for name, bad := range map[string]string{"cut": lines[5][:30] + "\n", "zeros": strings.Repeat("\x00", 50) + "\n", "no object": `{"heron, about }` + "\n"} {
+		write(t, store.Path(id), strings.Join(lines[:5], "")+bad+strings.Join(lines[6:], ""))
+		hits, told := 0, ""
+		for _, err := range store.Search(t.Context(), "heron about", journal.Filter{}) {
+			if err == nil {
+				hits++
+			} else {
+				told += err.Error()
+			}
+		}
+		if hits != 1 || !strings.Contains(told, id) || !strings.Contains(told, "line 6 cannot be read") {
+			t.Errorf("%s: %d hits, %q", name, hits, told)
+		}
+	}
+}

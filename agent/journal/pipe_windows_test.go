@@ -1,0 +1,5 @@
+package journal_test
+
+import "errors"
+
+func namedPipe(string) error { return errors.ErrUnsupported }
