@@ -68,7 +68,7 @@ func TestMaxTurns(t *testing.T) {
 	var b bench
 	says := []any{}
 	for i := range 20 {
-		says = append(says, fmt.Sprintf("Step %d.\n%s", i+1, call("echo", fmt.Sprintf(`{"text":"%d"}`, i))))
+		says = append(says, fmt.Sprintf("Step %d.\n%s\n<observation>it goes on", i+1, call("echo", fmt.Sprintf(`{"text":"%d"}`, i))))
 	}
 	for _, limit := range []int{0, 3} {
 		r := ask(t, agent.Options{Model: newModel(says...), Tools: b.registry(t), MaxTurns: limit}, "go")

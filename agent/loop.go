@@ -28,6 +28,10 @@ type run struct {
 	err     error              // why the run did not complete
 	view    view               // of the session, as the model is shown it
 
+	switched bool // the record is of another model
+	untold   bool // the backend does not tell soon what it counted
+	vain     int  // the size of the prompt for which a summary was no gain; the next one waits until it has doubled
+
 	evaluation *Evaluation // of the answer
 }
 

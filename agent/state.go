@@ -32,6 +32,7 @@ type State struct {
 	Results   int     `json:"results,omitempty"`    // how much of a tool's result is shown, in estimated tokens
 	Prompt    int     `json:"prompt,omitempty"`     // tokens of the last prompt, as the backend counted them
 	PromptCut int     `json:"prompt_cut,omitempty"` // the entry of the last compaction before it
+	Counted   int     `json:"counted,omitempty"`    // messages in it
 
 	Checks   int  `json:"checks,omitempty"`    // answers that did not pass their check
 	LastWord bool `json:"last_word,omitempty"` // the run was ended by a limit, and the model may sum up
