@@ -121,3 +121,81 @@ func TestSilentCutIsNoticed(t *testing.T) {
 		})
 	}
 }
+
+// TestSilentCutBetweenRuns is noticed in the next run of a session, by what the
+// record holds of the last one.
+func TestSilentCutBetweenRuns(t *testing.T) {
+	whole := func(_, total int) int { return total }
+	atMost := func(n int) func(int, int) int { return func(_, total int) int { return min(total, n) } }
+	long := strings.Repeat("one long question ", 400) // 1,600 tokens
+	first := func() *counter { return &counter{name: "small", told: whole, says: []say{{text: "well"}}} }
+	for _, tt := range []struct {
+		name   string
+		first  *counter
+		second *counter
+		o      agent.Options // of the second run
+		cut    bool
+	}{
+		{"cut", first(), &counter{name: "small", told: atMost(1024)}, agent.Options{}, true},
+		{"read whole", first(), &counter{name: "small", told: whole}, agent.Options{}, false},
+		{"a template of less", first(), &counter{name: "small", told: func(_, total int) int { return total * 15 / 16 }}, agent.Options{}, false},
+		{"another model", first(), &counter{name: "other", told: func(_, total int) int { return total * 6 / 10 }}, agent.Options{}, false},
+		{"other instructions", first(), &counter{name: "small", told: func(_, total int) int { return total * 6 / 10 }}, agent.Options{System: "Be brief."}, false},
+		{"nobody's name", &counter{told: whole, says: []say{{text: "well"}}}, &counter{told: atMost(1024)}, agent.Options{}, false},
+		{"a smaller window", &counter{name: "small", window: 8192, told: whole, says: []say{{text: "well"}}}, &counter{name: "small", window: 4096, told: whole}, agent.Options{}, false},
+	} {
+		for _, how := range []string{"session", "record", "crash"} {
+			t.Run(tt.name+", "+how, func(t *testing.T) {
+				var rec recorder
+				s := agent.NewSession()
+				tt.first.n, tt.second.n, tt.second.says = 0, 0, []say{{text: "well"}}
+				if _, err := agent.Collect(newAgent(t, agent.Options{Model: tt.first, Recorder: &rec}).Run(t.Context(), s, long)); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := agent.Collect(newAgent(t, agent.Options{Model: tt.first, Recorder: &rec}).Run(t.Context(), s, "go on")); err != nil {
+					t.Fatal(err)
+				}
+				entries := through(t, rec.entries)
+				var err error
+				switch how {
+				case "crash":
+					entries = entries[:len(entries)-1]
+					fallthrough
+				case "record":
+					if s, err = agent.LoadSession(s.ID, entries); err != nil {
+						t.Fatal(err)
+					}
+				}
+				tt.o.Model = tt.second
+				r, err := agent.Collect(newAgent(t, tt.o).Run(t.Context(), s, "and now?"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := r.StopReason == agent.StopContextFull; got != tt.cut {
+					t.Errorf("ended %s, %v", r.StopReason, r.Err)
+				}
+			})
+		}
+	}
+}
+
+// TestResumeWithAnotherModel goes on in place of a run that died, with a model
+// that counts less.
+func TestResumeWithAnotherModel(t *testing.T) {
+	var b bench
+	var rec recorder
+	step := func(i int) say { return say{text: call("echo", fmt.Sprintf(`{"text":"%d"}`, i))} }
+	m := &counter{name: "one", told: func(_, total int) int { return 2 * total }, says: []say{step(1), step(2), step(3), {text: "done"}}}
+	ask(t, agent.Options{Model: m, Tools: b.registry(t), Recorder: &rec}, "go")
+	for n := 3; n < len(rec.entries); n++ {
+		s, err := agent.LoadSession("s", through(t, rec.entries)[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := &counter{name: "other", told: func(_, total int) int { return total }, says: []say{step(7), step(8), {text: "done"}}}
+		_, r := collect(t, newAgent(t, agent.Options{Model: other, Tools: b.registry(t)}).Resume(t.Context(), s))
+		if r.StopReason != agent.StopComplete {
+			t.Errorf("behind entry %d: %s, %v", n, r.StopReason, r.Err)
+		}
+	}
+}

@@ -72,8 +72,10 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 	if err != nil {
 		return err
 	}
+	setup := r.agent.setup()
 	r.setResults()
-	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system, Setup: r.agent.setup()}); err != nil || r.resumed {
+	r.carry(ctx, setup, system)
+	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system, Setup: setup}); err != nil || r.resumed {
 		return err
 	}
 	return r.record(ctx, Entry{Kind: EntryPrompt, Text: prompt})
@@ -215,7 +217,7 @@ func (r *run) end(ctx context.Context) {
 	r.caughtUp()
 	// The end is recorded even if the context is done: a reader should see why
 	// the run stopped.
-	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err)})
+	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err), State: s.learned()})
 	if recorded != nil && s.Stop.Status() != Failed {
 		s.Stop, r.err = StopInternal, recorded
 	}

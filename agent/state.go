@@ -48,3 +48,11 @@ type State struct {
 
 	Stop StopReason `json:"stop,omitempty"` // set when the run is over
 }
+
+// learned is what the next run of the session need not find out again.
+func (s *State) learned() *State {
+	return &State{
+		Run: s.Run, Started: s.Started, First: s.First, Turn: s.Turn, Events: s.Events, Window: s.Window, Guessed: s.Guessed,
+		Scale: s.Scale, Results: s.Results, Prompt: s.Prompt, PromptCut: s.PromptCut, Counted: s.Counted,
+	}
+}
