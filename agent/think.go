@@ -89,7 +89,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 		pause := intervals.NextBackOff()
 		if provider.RetryAfter > 0 {
 			if pause = provider.RetryAfter; pause > maxRetryAfter {
-				return nil, &modelError{err}
+				return nil, &modelError{tooLate(provider)}
 			}
 		}
 		tries++
@@ -124,6 +124,15 @@ func (r *run) decoder(p Purpose) *protocol.Decoder {
 // maxRetryAfter is the longest a backend may make a run wait: beyond it a person
 // would rather know.
 const maxRetryAfter = time.Minute
+
+// tooLate is the error of a backend that asks to wait for longer than that.
+func tooLate(e *providers.Error) error {
+	late := *e
+	late.Err = e
+	late.Message += fmt.Sprintf("; it asks to wait %v, and nothing waits here for more than %v", e.RetryAfter.Round(time.Second), maxRetryAfter)
+	late.Hint = "Ask again then, choose another model, or look into the quota of the account there."
+	return &late
+}
 
 // maxReply bounds one reply in bytes, so that a backend that never stops does
 // not fill the memory. It is twice what a call may hold.
