@@ -277,6 +277,14 @@ func TestLengthIsContinued(t *testing.T) {
 		if r.Response != "One, two," {
 			t.Errorf("response %q", r.Response)
 		}
+		var e *agent.LimitError
+		if !errors.As(r.Err, &e) || !strings.Contains(e.Message, "the length limit cut the last 2 replies") || !strings.Contains(e.Hint, "--num-ctx") {
+			t.Errorf("err = %v", r.Err)
+		}
+		r = ask(t, agent.Options{Model: newModel(say{text: "One, ", stop: providers.StopLength}), MaxTurns: 1, MaxTokens: 5}, "count")
+		if !errors.As(r.Err, &e) || !strings.Contains(e.Message, "cut the last reply,") || !strings.Contains(e.Hint, "--max-tokens") {
+			t.Errorf("err = %v", r.Err)
+		}
 	})
 	t.Run("inside a call", func(t *testing.T) {
 		var b bench

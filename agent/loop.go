@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mylm/protocol"
@@ -46,7 +47,7 @@ func (r *run) loop(ctx context.Context, prompt string) {
 		case ctx.Err() != nil:
 			r.stop(cancelled(ctx))
 		case !r.turnsLeft():
-			r.limit(StopMaxTurns, "stopped after "+counted(s.Turn, "turn")+" without an answer", "Allow more with --max-turns, or ask for less at once.")
+			r.outOfTurns()
 		default:
 			r.step(ctx)
 			r.verify(ctx)
@@ -54,6 +55,29 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	}
 	r.lastWord(ctx)
 	r.end(ctx)
+}
+
+// outOfTurns ends the run at its limit of turns, in the middle of an answer if
+// the length limit cut the last reply.
+func (r *run) outOfTurns() {
+	message := "stopped after " + counted(r.state.Turn, "turn") + " without an answer"
+	if n := len(r.state.Continued); n > 0 {
+		more := "a larger window (--num-ctx)"
+		if r.agent.opts.MaxTokens > 0 {
+			more = "longer replies (--max-tokens)"
+		}
+		r.limit(StopMaxTurns, message+": the length limit cut the last "+replies(n)+", and the answer is not whole",
+			"Allow "+more+" or more turns (--max-turns), or ask for a shorter answer.")
+		return
+	}
+	r.limit(StopMaxTurns, message, "Allow more with --max-turns, or ask for less at once.")
+}
+
+func replies(n int) string {
+	if n == 1 {
+		return "reply"
+	}
+	return strconv.Itoa(n) + " replies"
 }
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }

@@ -211,11 +211,6 @@ func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *p
 
 // planOutcome says how a plan is reported: nil if it is complete.
 func planOutcome(r agent.Result, p *person) *failure {
-	if r.StopReason == agent.StopMaxTurns {
-		if e := limitOf(r); e != nil {
-			return atLimit(e)
-		}
-	}
 	return outcome(r, limits{errors: 3, malformed: 3, stopped: p.stopped, forbidden: p.forbidden})
 }
 

@@ -88,8 +88,6 @@ func outcome(r agent.Result, limits limits) *failure {
 	switch r.StopReason {
 	case agent.StopComplete:
 		return nil
-	case agent.StopMaxTurns:
-		return say("Allow more with --max-turns, or ask for less at once.", "stopped after %s without an answer", plural(r.Turns, "turn"))
 	case agent.StopRepeatedCall:
 		return say("The model goes in circles: put the question differently, or try a larger model.", "stopped: the model made the same call twice in a row (%s)", lastCall(r))
 	case agent.StopConsecutiveErrors:
@@ -112,7 +110,7 @@ func outcome(r agent.Result, limits limits) *failure {
 		return f
 	case agent.StopFinishOther:
 		return say("", "the reply is not complete: %v", r.Err)
-	case agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
+	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
 		if e := limitOf(r); e != nil {
 			return atLimit(e)
 		}
