@@ -68,7 +68,7 @@ func TestMaxTurns(t *testing.T) {
 	var b bench
 	says := []any{}
 	for i := range 20 {
-		says = append(says, fmt.Sprintf("Step %d.\n%s", i+1, call("echo", fmt.Sprintf(`{"text":"%d"}`, i))))
+		says = append(says, fmt.Sprintf("Step %d.\n%s\n<observation>it goes on", i+1, call("echo", fmt.Sprintf(`{"text":"%d"}`, i))))
 	}
 	for _, limit := range []int{0, 3} {
 		r := ask(t, agent.Options{Model: newModel(says...), Tools: b.registry(t), MaxTurns: limit}, "go")
@@ -276,6 +276,14 @@ func TestLengthIsContinued(t *testing.T) {
 		wantEnd(t, r, agent.Partial, agent.StopMaxTurns, 2)
 		if r.Response != "One, two," {
 			t.Errorf("response %q", r.Response)
+		}
+		var e *agent.LimitError
+		if !errors.As(r.Err, &e) || !strings.Contains(e.Message, "the length limit cut the last 2 replies") || !strings.Contains(e.Hint, "--num-ctx") {
+			t.Errorf("err = %v", r.Err)
+		}
+		r = ask(t, agent.Options{Model: newModel(say{text: "One, ", stop: providers.StopLength}), MaxTurns: 1, MaxTokens: 5}, "count")
+		if !errors.As(r.Err, &e) || !strings.Contains(e.Message, "cut the last reply,") || !strings.Contains(e.Hint, "--max-tokens") {
+			t.Errorf("err = %v", r.Err)
 		}
 	})
 	t.Run("inside a call", func(t *testing.T) {

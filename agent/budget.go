@@ -3,7 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"mylm/providers"
@@ -28,6 +27,8 @@ const (
 
 	// A count beyond these bounds is not one of this prompt's tokens.
 	leastScale, mostScale = 0.5, 8
+
+	fewTokens = 0.6 // of what a prompt is taken for: so small a count is looked into
 )
 
 // learnWindow finds out, once it matters or the prompt is not small, how many
@@ -97,37 +98,28 @@ func (r *run) setResults() bool {
 // look takes into the view what was recorded.
 func (r *run) look() { r.view.sync(r.session.all(), r.state.Results) }
 
-// weigh learns from the backend's own count of the prompt that it was sent. A
-// count that does not grow with the prompt is of a prompt that was cut, and the
-// reply is worth nothing.
-func (r *run) weigh(u providers.Usage) error {
-	s := &r.state
-	if u.Prompt == 0 || r.agent.opts.Hooks.TransformContext != nil {
-		return nil
-	}
-	cut := func(format string, args ...any) error {
-		return &providers.Error{
-			Kind: providers.Overflow, PromptTokens: r.measure(), Window: s.Window,
-			Message: "the backend cut the conversation without a word: " + fmt.Sprintf(format, args...),
-			Hint:    contextHint,
-		}
-	}
-	switch {
-	case len(r.past) > 0: // this was looked at when it came
-	case u.Prompt < s.Prompt && s.PromptCut == r.view.cut:
-		return cut("it read %d tokens of a prompt of which it had read %d before, and which only grew since", u.Prompt, s.Prompt)
-	case s.Window > 0 && !s.Guessed && u.Prompt >= s.Window && r.agent.opts.MaxContextTokens == 0:
-		return cut("it read %d tokens, which is all its window holds", u.Prompt)
-	}
-	s.Prompt, s.PromptCut = u.Prompt, r.view.cut
-	r.calibrate(u.Prompt)
-	return nil
-}
-
 func (r *run) calibrate(tokens int) {
 	if r.view.size > 0 {
 		r.state.Scale = min(mostScale, max(leastScale, margin*float64(tokens)/float64(r.view.size)))
 	}
+}
+
+// mostTokens is beyond what any backend reads or writes in one call.
+const mostTokens = 1 << 30
+
+// plausible is a backend's account without what nothing can have cost.
+func plausible(u providers.Usage) providers.Usage {
+	for _, n := range []*int{&u.Prompt, &u.Output, &u.Evaluated} {
+		if *n < 0 || *n > mostTokens {
+			*n = 0
+		}
+	}
+	for _, d := range []*time.Duration{&u.Load, &u.PromptTime, &u.OutputTime} {
+		if *d < 0 {
+			*d = 0
+		}
+	}
+	return u
 }
 
 // refit makes the prompt smaller after the backend said that it is too long,

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -377,6 +378,82 @@ func TestMaxContextTokens(t *testing.T) {
 	}
 }
 
+// TestMaxContextTokensHoldsAtOnce has a limit before any backend has counted.
+func TestMaxContextTokensHoldsAtOnce(t *testing.T) {
+	earlier := func(n, size int) *agent.Session {
+		var history []providers.Message
+		for range n {
+			history = append(history, providers.Message{Role: providers.User, Text: strings.Repeat("a question ", size)},
+				providers.Message{Role: providers.Assistant, Text: strings.Repeat("an answer ", size)})
+		}
+		return agent.NewSession(history...)
+	}
+	file := strings.Repeat("a line of a file\n", 12_000) // 200 KB
+	for _, tt := range []struct {
+		name    string
+		window  int
+		limit   int
+		session *agent.Session
+		prompt  string
+		stop    agent.StopReason
+		says    string // of the error and its hint
+	}{
+		{"a piped file", 1 << 20, 8000, nil, file, agent.StopContextFull, "--max-context-tokens"},
+		{"a piped file, an unknown window", 0, 8000, nil, file, agent.StopContextFull, "--max-context-tokens"},
+		{"earlier turns", 1 << 20, 4000, earlier(100, 100), "and now?", agent.StopComplete, ""},
+		{"a smaller window", 2048, 8000, nil, file, agent.StopContextFull, "--num-ctx"},
+		{"a window without a limit", 2048, 0, nil, file, agent.StopContextFull, "--num-ctx"},
+		{"within the limit", 1 << 20, 8000, nil, "go", agent.StopComplete, ""},
+		{"off", 1 << 20, -1, nil, file, agent.StopComplete, ""},
+		{"nobody knows", 0, 0, nil, file, agent.StopComplete, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			largest := 0
+			m := &counter{window: tt.window, says: []say{{text: "well"}}, told: func(_, total int) int {
+				largest = max(largest, total)
+				return 0
+			}}
+			r, err := agent.Collect(newAgent(t, agent.Options{Model: m, MaxContextTokens: tt.limit}).Run(t.Context(), tt.session, tt.prompt))
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantEnd(t, r, tt.stop.Status(), tt.stop, 1)
+			if tt.limit > 0 && largest > tt.limit || tt.stop == agent.StopContextFull && largest > 0 {
+				t.Errorf("a prompt of %d tokens was sent", largest)
+			}
+			var e *providers.Error
+			if tt.says != "" && (!errors.As(r.Err, &e) || !strings.Contains(e.Hint, tt.says) || e.Window == 0) {
+				t.Errorf("err = %v, %+v", r.Err, e)
+			}
+		})
+	}
+}
+
+// TestCompactionThatGainsNothing is not done.
+func TestCompactionThatGainsNothing(t *testing.T) {
+	tiny := func(i int) say { return say{text: call("echo", fmt.Sprintf(`{"text":"%d"}`, i))} }
+	long := say{text: strings.Repeat("All of this was done, and said at length. ", 40)}
+	var b bench
+	m := newModel(tiny(1), tiny(2), long, tiny(3), tiny(4), tiny(5), tiny(6), "done")
+	events, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t), SummarizeAfterTurns: 1, KeepRecentTurns: 1, MaxTurns: 12}).Run(t.Context(), nil, "go"))
+	wantEnd(t, r, agent.Success, agent.StopComplete, 7)
+	for _, ev := range events {
+		if c, ok := ev.Payload.(agent.Compaction); ok {
+			t.Errorf("a compaction from %d to %d", c.Before, c.After)
+		}
+	}
+	if !strings.Contains(types(events), "notice") || m.asked() != 8 {
+		t.Errorf("asked %d times, events %s", m.asked(), types(events))
+	}
+
+	// Short questions take less than the words that would stand for them.
+	s := agent.NewSession(providers.Message{Role: providers.User, Text: "a"}, providers.Message{Role: providers.Assistant, Text: "b"})
+	events, r = collect(t, newAgent(t, agent.Options{Model: newModel("well"), MaxContextTokens: 3000}).Run(t.Context(), s, strings.Repeat("word ", 8000)))
+	if wantEnd(t, r, agent.Partial, agent.StopContextFull, 1); strings.Contains(types(events), "compaction") {
+		t.Errorf("events %s", types(events))
+	}
+}
+
 func TestLongResultsKeepHeadAndTail(t *testing.T) {
 	lines := func(n int) string {
 		var b strings.Builder
@@ -397,6 +474,7 @@ func TestLongResultsKeepHeadAndTail(t *testing.T) {
 		{"emoji", strings.Repeat("🙂", 5000), 100, "characters"},
 		{"broken", strings.Repeat("\xff\xfe", 9000), 100, "characters"},
 		{"short", "short", 300, ""},
+		{"no longer than its marker", strings.Repeat("a b c d ", 21), 37, ""},
 		{"off", lines(3000), -1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -482,7 +560,7 @@ func TestSummaries(t *testing.T) {
 		if len(r.Messages) != 1+2*6+1 {
 			t.Errorf("the result has %d messages, want all", len(r.Messages))
 		}
-		if r.Usage.Prompt != 10*3 { // both summaries and the answer; calls are stopped before they are counted
+		if r.Usage.Prompt != 10*9 { // the model ends at its calls, and tells what they cost
 			t.Errorf("usage %+v", r.Usage)
 		}
 	})

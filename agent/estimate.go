@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -84,6 +85,19 @@ func estimate(s string) int {
 	return (g.total + 99) / 100
 }
 
+// countWords counts what stands between spaces.
+func countWords(s string) (n int) {
+	inWord := false
+	for _, r := range s {
+		space := unicode.IsSpace(r)
+		if !space && !inWord {
+			n++
+		}
+		inWord = !space
+	}
+	return n
+}
+
 // headOf is how many bytes of s, in whole characters, are within limit tokens.
 func headOf(s string, limit int) int {
 	var g gauge
@@ -122,8 +136,12 @@ func shorten(s string, limit int) string {
 	head := headOf(s, limit*2/3)
 	tail := max(head, tailOf(s, limit/3))
 	cut := s[head:tail]
-	return s[:head] + fmt.Sprintf("\n[... left out: %s, %s ...]\n",
-		counted(strings.Count(cut, "\n")+1, "line"), counted(utf8.RuneCountInString(cut), "character")) + s[tail:]
+	marker := fmt.Sprintf("\n[... left out: %s, %s ...]\n",
+		counted(strings.Count(cut, "\n")+1, "line"), counted(utf8.RuneCountInString(cut), "character"))
+	if estimate(marker) >= estimate(cut) {
+		return s
+	}
+	return s[:head] + marker + s[tail:]
 }
 
 func counted(n int, thing string) string {

@@ -70,6 +70,16 @@ func TestPassingFaultsAreRetried(t *testing.T) {
 			}
 		}
 	})
+	t.Run("not after a day", func(t *testing.T) {
+		busy := &providers.Error{Kind: providers.RateLimited, Message: "busy", RetryAfter: 99999 * time.Second}
+		m := newModel(say{err: busy}, "never")
+		_, err := newAgent(t, agent.Options{Model: m}).Ask(t.Context(), "go")
+		var e *providers.Error
+		if m.asked() != 1 || !errors.As(err, &e) || !errors.Is(err, busy) || e.Kind != providers.RateLimited ||
+			!strings.Contains(e.Message, "busy; it asks to wait 27h46m39s") || e.Hint == "" {
+			t.Errorf("asked %d times, %v", m.asked(), err)
+		}
+	})
 	t.Run("a stream without its end", func(t *testing.T) {
 		m := newModel(say{text: "Half", stop: "none"}, "Whole.")
 		if r := ask(t, agent.Options{Model: m}, "go"); r.Response != "Whole." {

@@ -32,14 +32,31 @@ func (r *run) fit(ctx context.Context) error {
 	if _, err := r.makeRoom(ctx); err != nil {
 		return err
 	}
-	if n := r.measure(); r.state.Scale > 0 && n > r.state.Window {
-		r.stop(StopContextFull, &providers.Error{
-			Kind: providers.Overflow, PromptTokens: n, Window: r.state.Window,
-			Message: fmt.Sprintf("the conversation does not fit the model's window: the instructions, the request and the last step alone take about %d of its %d tokens", n, r.state.Window),
-			Hint:    contextHint,
-		})
+	if err := r.tooLong(); err != nil {
+		r.stop(StopContextFull, err)
 	}
 	return nil
+}
+
+// tooLong is why a conversation that was made as small as it can be is not
+// sent; nil: it is. Until the backend has counted, it knows better than an
+// estimate whether its window is full, but nobody else holds the limit that a
+// person set.
+func (r *run) tooLong() error {
+	n, window := r.measure(), r.state.Window
+	what, hint := "the model's window", contextHint
+	switch limit := r.agent.opts.MaxContextTokens; {
+	case n <= window:
+		return nil
+	case limit > 0 && limit == window:
+		what, hint = "the limit that was set for it", "Allow more with --max-context-tokens, let tools say less (--max-tool-result-tokens), or ask for less at once."
+	case r.state.Scale == 0 && (r.state.Guessed || r.view.words(0) <= window):
+		return nil
+	}
+	return &providers.Error{
+		Kind: providers.Overflow, PromptTokens: n, Window: window, Hint: hint,
+		Message: fmt.Sprintf("the conversation does not fit %s: the instructions, the request and the last step alone take about %d of %d tokens", what, n, window),
+	}
 }
 
 // The defaults of summaries.
@@ -69,7 +86,7 @@ func (r *run) toSummarise() int {
 	if keep == 0 {
 		keep = keepRecent
 	}
-	if keep = min(keep, after); v.replies <= after {
+	if keep = min(keep, after); v.replies <= after || v.size < 2*r.vain {
 		return 0
 	}
 	for i := len(v.groups) - 1; i > 0; i-- {
@@ -104,7 +121,12 @@ func (r *run) summarise(ctx context.Context, through int) error {
 		return nil
 	}
 	summary := protocol.Neutralise(strings.TrimSpace(reply.text))
-	return r.compact(ctx, through, shorten(summary, maxSummary), through)
+	done, err := r.compact(ctx, through, shorten(summary, maxSummary), through)
+	if err == nil && !done {
+		r.vain = r.view.size
+		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps stay as they are: their summary is no shorter"})
+	}
+	return err
 }
 
 // maxSummary bounds a summary, of which about 200 words are asked for.
@@ -131,7 +153,7 @@ func (r *run) makeRoom(ctx context.Context) (bool, error) {
 		}
 		if best > 0 {
 			summary, summarised := r.lastSummary()
-			if err := r.compact(ctx, v.groups[best].seq-1, summary, summarised); err != nil {
+			if _, err := r.compact(ctx, v.groups[best].seq-1, summary, summarised); err != nil {
 				return false, err
 			}
 			return v.size < before, nil
@@ -160,24 +182,28 @@ func (r *run) lastSummary() (summary string, through int) {
 }
 
 // compact records that what stands up to an entry is not shown from now on,
-// with a summary of what stands up to another one. The record itself stays
-// whole.
-func (r *run) compact(ctx context.Context, through int, summary string, summarised int) error {
+// with a summary of what stands up to another one, and reports whether it does:
+// not if the prompt would be no smaller. The record itself stays whole.
+func (r *run) compact(ctx context.Context, through int, summary string, summarised int) (bool, error) {
 	s, before := &r.state, r.measure()
 	lost := r.messages(summarised, through)
 	gone := r.messages(r.view.from, through)
 	text, err := r.agent.opts.Prompts.Compacted(prompts.CompactedData{Summary: summary, Dropped: lost})
-	if err == nil {
-		err = r.record(ctx, Entry{Kind: EntryCompaction, Text: text, Answer: summary, Through: through, Request: r.request()})
-	}
 	if err != nil {
-		return err
+		return false, err
+	}
+	e := Entry{Kind: EntryCompaction, Text: text, Answer: summary, Through: through, Request: r.request()}
+	if !r.view.smaller(r.session.all(), e) {
+		return false, nil
+	}
+	if err := r.record(ctx, e); err != nil {
+		return false, err
 	}
 	r.look()
 	r.emit(Compaction{
 		Dropped: gone, Summarized: lost == 0, Before: before, After: r.measure(), Window: s.Window, Guessed: s.Guessed,
 	})
-	return nil
+	return true, nil
 }
 
 // messages counts those that stand in the record behind one entry and up to

@@ -169,7 +169,9 @@ const (
 	judgedResult  = 100
 )
 
-// judged is what the model is shown to check an answer.
+// judged is what the model is shown to check an answer. In a small window, where
+// a result takes a third of the room, the request and the answer take a quarter
+// each, and the actions a third: the last ones first.
 func (a *Agent) judged(entries []Entry, q ModelRequest) ([]providers.Message, error) {
 	system, err := a.opts.Prompts.Text(prompts.Judge)
 	if err != nil {
@@ -193,12 +195,23 @@ func (a *Agent) judged(entries []Entry, q ModelRequest) ([]providers.Message, er
 	for _, seq := range q.Answer {
 		answer += entries[seq-1].Answer
 	}
-	if n := len(actions) - judgedActions; n > 0 {
-		actions = append([]string{fmt.Sprintf("- (%d earlier ones are left out)", n)}, actions[n:]...)
+	limit := judgedText
+	if q.Results > 0 {
+		limit = min(limit, q.Results*3/4)
+	}
+	first, size := len(actions), 0
+	for first > max(0, len(actions)-judgedActions) {
+		if size += estimate(actions[first-1]); q.Results > 0 && size > q.Results {
+			break
+		}
+		first--
+	}
+	if first > 0 {
+		actions = append([]string{fmt.Sprintf("- (%d earlier ones are left out)", first)}, actions[first:]...)
 	}
 	if len(actions) == 0 {
 		actions = []string{"- none"}
 	}
-	text := "# REQUEST\n" + shorten(request, judgedText) + "\n\n# ACTIONS\n" + strings.Join(actions, "\n") + "\n\n# ANSWER\n" + shorten(answer, judgedText)
+	text := "# REQUEST\n" + shorten(request, limit) + "\n\n# ACTIONS\n" + strings.Join(actions, "\n") + "\n\n# ANSWER\n" + shorten(answer, limit)
 	return []providers.Message{{Role: providers.System, Text: system}, {Role: providers.User, Text: protocol.Neutralise(text)}}, nil
 }

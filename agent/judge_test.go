@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -46,6 +47,30 @@ const (
 	passes = `{"completed": true, "confidence": 0.95, "issues": [], "suggestion": ""}`
 	short  = `{"completed": false, "confidence": 0.7, "issues": ["the <tool_code> is missing"], "suggestion": "look again"}`
 )
+
+// TestSelfEvalFits has a check that has to fit a small window, too.
+func TestSelfEvalFits(t *testing.T) {
+	for _, size := range []int{3072, 4096, 6000} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			m := &window{size: size, count: words}
+			next := reading(24)
+			m.evaluate = func(r providers.Request) {
+				check := strings.HasPrefix(r.Messages[0].Text, "You check")
+				m.reply = func(n int) say {
+					switch {
+					case check:
+						return say{text: passes}
+					case n >= 24:
+						return say{text: strings.Repeat("The pages say much. ", 2000)}
+					}
+					return next(n)
+				}
+			}
+			r := ask(t, agent.Options{Model: m, Tools: pages(t, 3_000, "log"), MaxTurns: 30, SelfEval: agent.EvalBasic, SummarizeAfterTurns: -1}, strings.Repeat("Read. ", size/12))
+			wantEnd(t, r, agent.Success, agent.StopComplete, 25)
+		})
+	}
+}
 
 func TestSelfEval(t *testing.T) {
 	look := call("echo", `{"text":"42"}`)

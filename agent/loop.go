@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"mylm/protocol"
@@ -28,6 +29,10 @@ type run struct {
 	err     error              // why the run did not complete
 	view    view               // of the session, as the model is shown it
 
+	switched bool // the record is of another model
+	untold   bool // the backend does not tell soon what it counted
+	vain     int  // the size of the prompt for which a summary was no gain; the next one waits until it has doubled
+
 	evaluation *Evaluation // of the answer
 }
 
@@ -50,6 +55,29 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	}
 	r.lastWord(ctx)
 	r.end(ctx)
+}
+
+// outOfTurns ends the run at its limit of turns, in the middle of an answer if
+// the length limit cut the last reply.
+func (r *run) outOfTurns() {
+	message := "stopped after " + counted(r.state.Turn, "turn") + " without an answer"
+	if n := len(r.state.Continued); n > 0 {
+		more := "a larger window (--num-ctx)"
+		if r.agent.opts.MaxTokens > 0 {
+			more = "longer replies (--max-tokens)"
+		}
+		r.limit(StopMaxTurns, message+": the length limit cut the last "+replies(n)+", and the answer is not whole",
+			"Allow "+more+" or more turns (--max-turns), or ask for a shorter answer.")
+		return
+	}
+	r.limit(StopMaxTurns, message, "Allow more with --max-turns, or ask for less at once.")
+}
+
+func replies(n int) string {
+	if n == 1 {
+		return "reply"
+	}
+	return strconv.Itoa(n) + " replies"
 }
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
@@ -77,8 +105,10 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 	if err != nil {
 		return err
 	}
+	setup := r.agent.setup()
 	r.setResults()
-	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system, Setup: r.agent.setup()}); err != nil || r.resumed {
+	r.carry(ctx, setup, system)
+	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system, Setup: setup}); err != nil || r.resumed {
 		return err
 	}
 	return r.record(ctx, Entry{Kind: EntryPrompt, Text: prompt})
@@ -220,7 +250,7 @@ func (r *run) end(ctx context.Context) {
 	r.caughtUp()
 	// The end is recorded even if the context is done: a reader should see why
 	// the run stopped.
-	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err)})
+	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err), State: s.learned()})
 	if recorded != nil && s.Stop.Status() != Failed {
 		s.Stop, r.err = StopInternal, recorded
 	}

@@ -14,21 +14,34 @@ import (
 // or gone through again.
 type Setup struct {
 	Labels               map[string]string `json:"labels,omitempty"`
+	Model                string            `json:"model,omitempty"` // its own name, if it has one
 	Tools                []string          `json:"tools"`
 	MaxTurns             int               `json:"max_turns"`
 	MaxRepeatedCalls     int               `json:"max_repeated_calls"`
 	MaxConsecutiveErrors int               `json:"max_consecutive_errors"`
 	MaxMalformed         int               `json:"max_malformed"`
+	MaxToolResultTokens  int               `json:"max_tool_result_tokens,omitempty"`
 	SelfEval             SelfEval          `json:"self_eval,omitempty"`
 	DryRun               bool              `json:"dry_run,omitempty"`
 }
 
 func (a *Agent) setup() *Setup {
+	model := ""
+	if m, ok := a.opts.Model.(interface{ Name() string }); ok {
+		model = m.Name()
+	}
 	return &Setup{
-		Labels: a.opts.Labels, Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
+		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: a.opts.MaxToolResultTokens, Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
 		MaxConsecutiveErrors: a.opts.MaxConsecutiveErrors, MaxMalformed: a.opts.MaxMalformed,
 		SelfEval: a.opts.SelfEval, DryRun: a.opts.DryRun,
 	}
+}
+
+// counts reports whether what a backend counted in a run of this setup holds in
+// one of the other: for the same model, shown as much.
+func (s *Setup) counts(other *Setup) bool {
+	return s != nil && s.Model != "" && s.Model == other.Model && s.Labels["model"] == other.Labels["model"] &&
+		s.MaxToolResultTokens == other.MaxToolResultTokens
 }
 
 // LoadSession makes a session of the entries that a Recorder kept. They are not

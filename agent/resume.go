@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"mylm/prompts"
 	"mylm/providers"
@@ -40,7 +41,7 @@ func (a *Agent) Resume(ctx context.Context, s *Session) iter.Seq2[Event, error] 
 
 // start sets up the state and what the session has to hold before a turn.
 func (r *run) start(ctx context.Context, prompt string) error {
-	if r.resumed && r.restore() {
+	if r.resumed && r.restore(ctx) {
 		return nil
 	}
 	r.state = State{Run: r.effects.NewID(), Started: r.effects.Now(), First: r.session.last() + 1}
@@ -64,7 +65,7 @@ func (r *run) start(ctx context.Context, prompt string) error {
 // restore takes the state from the last reply of a run that has no end, and
 // puts that turn aside, to be gone through again. It reports whether there is
 // such a run.
-func (r *run) restore() bool {
+func (r *run) restore(ctx context.Context) bool {
 	entries := r.session.all()
 	first, reply := lastRun(entries), -1
 	for i := first; i < len(entries); i++ {
@@ -82,10 +83,55 @@ func (r *run) restore() bool {
 		r.state.Turn-- // the turn begins anew
 		r.past = r.session.rewind(reply)
 	}
+	if was := r.state; began.Setup.counts(r.agent.setup()) {
+		r.relearn(ctx, was)
+	} else {
+		r.switched = true
+		r.state.Window, r.state.Guessed, r.state.Scale, r.state.Prompt = 0, false, 0, 0
+	}
 	// The time between the death of the process and now is not the run's.
 	r.state.Started = r.effects.Now().Add(-last.Time.Sub(r.state.Started))
 	r.state.Tainted = r.state.Tainted || r.agent.opts.Tainted || tainted(entries)
 	return true
+}
+
+// carry takes over what the session's last run learned of the backend, if that
+// was the same model.
+func (r *run) carry(ctx context.Context, setup *Setup, system string) {
+	entries := r.session.all()
+	first := lastRun(entries)
+	if first < 0 || !entries[first].Setup.counts(setup) {
+		return
+	}
+	for _, e := range slices.Backward(entries[first:]) {
+		if e.State == nil {
+			continue
+		}
+		was := *e.State
+		was.Prompt -= was.Prompt / 8       // an update of the server may have changed the template
+		if entries[first].Text != system { // the prompt does not only grow
+			was.Prompt = 0
+		}
+		r.state.Scale = was.Scale
+		r.relearn(ctx, was)
+		return
+	}
+}
+
+// relearn looks the window up again that was known once: since then it may have
+// become another. If it has not, the prompt goes on as it was.
+func (r *run) relearn(ctx context.Context, was State) {
+	s := &r.state
+	s.Window, s.Guessed = 0, false
+	if was.Window > 0 {
+		r.learnWindow(ctx, true)
+	}
+	if s.Guessed && was.Guessed { // an overflow lowered it
+		s.Window = was.Window
+	}
+	if s.Window == was.Window {
+		s.Results, s.Prompt, s.PromptCut, s.Counted = was.Results, was.Prompt, was.PromptCut, was.Counted
+	}
 }
 
 // settle gives every call that has no result one that says so, before another

@@ -50,7 +50,7 @@ type Entry struct {
 	Answer  string               `json:"answer,omitempty"`  // reply: the part of Text that answers; compaction: the summary in it
 	Stop    providers.StopReason `json:"stop,omitempty"`    // reply
 	Usage   *providers.Usage     `json:"usage,omitempty"`   // reply
-	State   *State               `json:"state,omitempty"`   // reply: what the run knew before it
+	State   *State               `json:"state,omitempty"`   // reply: what the run knew before it; end: what it learned of the backend
 	Setup   *Setup               `json:"setup,omitempty"`   // run
 
 	Call    string          `json:"call,omitempty"` // call, result: the call's id

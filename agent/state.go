@@ -32,6 +32,7 @@ type State struct {
 	Results   int     `json:"results,omitempty"`    // how much of a tool's result is shown, in estimated tokens
 	Prompt    int     `json:"prompt,omitempty"`     // tokens of the last prompt, as the backend counted them
 	PromptCut int     `json:"prompt_cut,omitempty"` // the entry of the last compaction before it
+	Counted   int     `json:"counted,omitempty"`    // messages in it
 
 	Checks   int  `json:"checks,omitempty"`    // answers that did not pass their check
 	LastWord bool `json:"last_word,omitempty"` // the run was ended by a limit, and the model may sum up
@@ -46,4 +47,12 @@ type State struct {
 	Message string `json:"message,omitempty"` // the last text of the model, for a run without an answer
 
 	Stop StopReason `json:"stop,omitempty"` // set when the run is over
+}
+
+// learned is what the next run of the session need not find out again.
+func (s *State) learned() *State {
+	return &State{
+		Run: s.Run, Started: s.Started, First: s.First, Turn: s.Turn, Events: s.Events, Window: s.Window, Guessed: s.Guessed,
+		Scale: s.Scale, Results: s.Results, Prompt: s.Prompt, PromptCut: s.PromptCut, Counted: s.Counted,
+	}
 }

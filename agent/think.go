@@ -35,7 +35,7 @@ func (r *run) think(ctx context.Context) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.weigh(reply.usage); err != nil {
+	if err := r.weigh(ctx, reply.usage); err != nil {
 		if reply.text != "" {
 			r.emit(Retract{})
 		}
@@ -89,7 +89,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 		pause := intervals.NextBackOff()
 		if provider.RetryAfter > 0 {
 			if pause = provider.RetryAfter; pause > maxRetryAfter {
-				return nil, &modelError{err}
+				return nil, &modelError{tooLate(provider)}
 			}
 		}
 		tries++
@@ -124,6 +124,15 @@ func (r *run) decoder(p Purpose) *protocol.Decoder {
 // maxRetryAfter is the longest a backend may make a run wait: beyond it a person
 // would rather know.
 const maxRetryAfter = time.Minute
+
+// tooLate is the error of a backend that asks to wait for longer than that.
+func tooLate(e *providers.Error) error {
+	late := *e
+	late.Err = e
+	late.Message += fmt.Sprintf("; it asks to wait %v, and nothing waits here for more than %v", e.RetryAfter.Round(time.Second), maxRetryAfter)
+	late.Hint = "Ask again then, choose another model, or look into the quota of the account there."
+	return &late
+}
 
 // maxReply bounds one reply in bytes, so that a backend that never stops does
 // not fill the memory. It is twice what a call may hold.
@@ -170,14 +179,24 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 		alarm.resume()
 	})
 
+	waits := !l.quiet && request.Purpose == PurposeTurn && r.lacksCount()
 	for chunk, err := range r.effects.Model(ctx, request) {
+		if l.decoder.Done() {
+			alarm.stop()
+			l.count(chunk)
+			break
+		}
 		if err != nil {
 			return nil, alarm.cause(ctx, err)
 		}
 		alarm.stop() // what the consumer takes is not the model's time
 		l.take(chunk)
-		if l.decoder.Done() || r.gone {
+		if r.gone || l.decoder.Done() && (!waits || l.reply.stop != "") {
 			break
+		}
+		if l.decoder.Done() {
+			alarm.enough()
+			continue
 		}
 		if l.size > maxReply {
 			return nil, &providers.Error{
@@ -187,7 +206,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 		}
 		alarm.begin()
 	}
-	if err := context.Cause(ctx); err != nil {
+	if err := context.Cause(ctx); err != nil && err != errEnough {
 		return nil, alarm.cause(ctx, err)
 	}
 	if l.reply.stop == "" && !l.decoder.Done() {
@@ -209,7 +228,18 @@ func (l *listener) take(c providers.Chunk) {
 		l.parts(l.decoder.Push(c.Text))
 	}
 	if c.Stop != "" {
-		l.reply.stop, l.reply.usage = c.Stop, c.Usage
+		l.reply.stop, l.reply.usage = c.Stop, plausible(c.Usage)
+	}
+}
+
+// count takes the account from what comes behind a complete call: the end, if
+// the model is done there, or more text, which nobody needs.
+func (l *listener) count(c providers.Chunk) {
+	switch u := plausible(c.Usage); {
+	case u.Prompt > 0:
+		l.reply.usage = u
+	case c.Text == "" && c.Thought == "" && len(l.run.past) == 0:
+		l.run.untold = true
 	}
 }
 
@@ -264,7 +294,7 @@ func (l *listener) close() *reply {
 	rep.raw, rep.aside = l.raw.String(), l.aside.String()
 	rep.text, rep.answer, rep.thought = l.text.String(), l.answer.String(), l.thoughts.String()
 	rep.dropped = l.decoder.DroppedCall()
-	if rep.stop == "" { // stopped by us: at least one token a piece
+	if rep.stop == "" && rep.usage.Prompt == 0 { // stopped by us: at least one token a piece
 		rep.partial = true
 		rep.usage.Output = l.chunks
 	}
@@ -315,6 +345,18 @@ func (a *alarm) begin() {
 	a.due = time.Now().Add(a.next)
 	a.timer.Reset(a.next)
 }
+
+// enough ends the call soon: nothing more is needed of it.
+func (a *alarm) enough() {
+	a.due = time.Now().Add(lastLine)
+	a.timer = time.AfterFunc(lastLine, func() { a.cancel(errEnough) })
+}
+
+// lastLine is how long a backend may take to tell what a reply cost whose call
+// is complete. The token that ends it takes most models less.
+const lastLine = 300 * time.Millisecond
+
+var errEnough = errors.New("the call is complete")
 
 // pause and resume leave out the time in between.
 func (a *alarm) pause() {

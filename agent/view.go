@@ -72,6 +72,14 @@ func (v *view) restart(entries []Entry, c *Entry) {
 	}
 }
 
+// smaller reports whether a compaction would make the view smaller.
+func (v *view) smaller(entries []Entry, c Entry) bool {
+	next := *v
+	c.Seq = len(entries) + 1
+	next.restart(entries, &c)
+	return next.size < v.size
+}
+
 func (v *view) add(e *Entry) {
 	m, ok := e.message(v.limit)
 	if e.Kind == EntryReply || e.Kind == EntryPrompt || e.Kind == EntryHistory && e.Role == providers.User {
@@ -110,6 +118,26 @@ func (v *view) before(i, request int) (messages, size int) {
 		}
 	}
 	return messages, size
+}
+
+// unread is the size of the messages from the last reply on, which a backend
+// that keeps what it has read finds at the end of the prompt.
+func (v *view) unread() (size int) {
+	for i := len(v.messages) - 1; i > 0; i-- {
+		if size += v.sizes[i]; v.messages[i].Role == providers.Assistant {
+			break
+		}
+	}
+	return size
+}
+
+// words is how many words the messages from the i-th on have: tokens do not
+// reach across the space between two of them.
+func (v *view) words(i int) (n int) {
+	for _, m := range v.messages[i:] {
+		n += countWords(m.Text)
+	}
+	return n
 }
 
 // shown is the conversation so far, which nothing added later changes.

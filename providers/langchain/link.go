@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"mylm/providers"
+	"mylm/providers/internal/httpfault"
 )
 
 // longestBody bounds an error's body and a reply in one piece, longestLine one
@@ -35,7 +36,7 @@ type link struct {
 // client is what langchaingo gets to make its requests with. It has no time
 // limit: how long is too long is the caller's to say.
 func (l *link) client() *http.Client {
-	return &http.Client{Transport: l, CheckRedirect: staysHere}
+	return &http.Client{Transport: l, CheckRedirect: httpfault.StaysHere}
 }
 
 func transport() http.RoundTripper {
@@ -53,15 +54,6 @@ func (l *link) closeIdle() {
 	if c, ok := l.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
-}
-
-// staysHere keeps a POST from being repeated as a GET, and a key from going to
-// another host: net/http drops only the headers that it knows.
-func staysHere(req *http.Request, via []*http.Request) error {
-	if len(via) >= 5 || req.Method != via[0].Method || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
-		return http.ErrUseLastResponse
-	}
-	return nil
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -109,7 +109,7 @@ func (c *Client) redirected(x *exchange) *providers.Error {
 	to := httpfault.OneLine(x.header.Get("Location"))
 	e.Message = fmt.Sprintf("%s sends the request on to %q", c.Host(), to)
 	if i := strings.Index(to, "/api/"); i > 0 && canReach(x.header.Get("Location")) {
-		e.Hint = fmt.Sprintf("Set OLLAMA_HOST=%s", to[:i])
+		e.Hint = fmt.Sprintf("If that is right, set OLLAMA_HOST=%s", to[:i])
 	}
 	return e
 }

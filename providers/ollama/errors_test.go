@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -154,12 +155,32 @@ func after(value string, h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func TestRetryAfterDate(t *testing.T) {
-	f := newFake(t, after(time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), refuses(429, `{"error":"x"}`)))
-	_, _, _, err := hear(t, f.model(t, ollama.ModelOptions{}), providers.Request{})
-	var e *providers.Error
-	if !errors.As(err, &e) || e.RetryAfter < 58*time.Minute || e.RetryAfter > time.Hour {
-		t.Errorf("error %+v, want one to be retried in an hour", err)
+func TestRetryAfter(t *testing.T) {
+	const year = 366 * 24 * time.Hour
+	date := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
+	for _, tt := range []struct {
+		value       string
+		least, most time.Duration
+	}{
+		{date(time.Hour), 58 * time.Minute, time.Hour},
+		{date(-time.Hour), 0, 0},
+		{date(100 * year), year, year},
+		{" 30 ", 30 * time.Second, 30 * time.Second},
+		{"99999", 99999 * time.Second, 99999 * time.Second},
+		{"9999999999", year, year},
+		{"99999999999999999999999", year, year},
+		{"-5", 0, 0},
+		{"soon", 0, 0},
+		{"", 0, 0},
+	} {
+		t.Run(tt.value, func(t *testing.T) {
+			f := newFake(t, after(tt.value, refuses(429, `{"error":"x"}`)))
+			_, _, _, err := hear(t, f.model(t, ollama.ModelOptions{}), providers.Request{})
+			var e *providers.Error
+			if !errors.As(err, &e) || e.RetryAfter < tt.least || e.RetryAfter > tt.most {
+				t.Errorf("error %+v, want a wait from %v to %v", err, tt.least, tt.most)
+			}
+		})
 	}
 }
 
@@ -325,6 +346,37 @@ func TestRedirectsNowhere(t *testing.T) {
 				t.Errorf("hint %q recommends the address", err.(*providers.Error).Hint)
 			}
 		})
+	}
+}
+
+// TestRedirectsToAnotherHost takes no prompt and no password to a stranger.
+func TestRedirectsToAnotherHost(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			stranger := newFake(t, lines(piece("a"), `{"done":true}`))
+			f := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, stranger.URL+r.URL.Path, status)
+			})
+			_, _, _, err := hear(t, f.model(t, ollama.ModelOptions{}), providers.Request{})
+			check(t, err, providers.Error{Kind: providers.Unreachable, Status: status, Permanent: true}, stranger.URL, "OLLAMA_HOST="+stranger.URL)
+			if n := stranger.count("/api/chat"); n > 0 {
+				t.Errorf("the stranger was sent %d requests", n)
+			}
+		})
+	}
+}
+
+func TestRedirectWithinTheHost(t *testing.T) {
+	f := newFake(t, nil)
+	f.chat = func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.RawQuery == "" {
+			http.Redirect(w, r, r.URL.Path+"?again", http.StatusTemporaryRedirect)
+			return
+		}
+		lines(piece("a"), `{"done":true}`)(w, r)
+	}
+	if text, _, _, err := hear(t, f.model(t, ollama.ModelOptions{}), providers.Request{}); err != nil || text != "a" {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

@@ -104,14 +104,6 @@ func (w *watched) read(p []byte) (int, error) {
 	return n, err
 }
 
-// sameMethod keeps a POST from being repeated as a GET elsewhere.
-func sameMethod(req *http.Request, via []*http.Request) error {
-	if len(via) >= 10 || req.Method != via[0].Method {
-		return http.ErrUseLastResponse
-	}
-	return nil
-}
-
 func reachable(u *url.URL) bool {
 	return u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
@@ -142,7 +134,7 @@ func (c *Client) callWaiting(ctx context.Context, model string, w *waiting, f fu
 	}
 	h.Transport = x
 	if h.CheckRedirect == nil {
-		h.CheckRedirect = sameMethod
+		h.CheckRedirect = httpfault.StaysHere
 	}
 	h.CheckRedirect = onlyHTTP(h.CheckRedirect)
 	err := f(api.NewClient(c.base, &h))

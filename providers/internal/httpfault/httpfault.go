@@ -34,15 +34,32 @@ func Reason(err error) string {
 	}
 }
 
+// StaysHere is a CheckRedirect that keeps a POST from being repeated as a GET,
+// and what it holds from going to another host: net/http drops only the headers
+// that it knows. The redirect is then the response.
+func StaysHere(req *http.Request, via []*http.Request) error {
+	if len(via) >= 5 || req.Method != via[0].Method || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// longestWait stands for every time to wait that is beyond all patience.
+const longestWait = 366 * 24 * time.Hour
+
 // RetryAfter reads the header Retry-After in its two forms, seconds or a date.
-// It is 0 where there is none.
+// It is 0 where there is none, and a year at most.
 func RetryAfter(h http.Header) time.Duration {
-	s := h.Get("Retry-After")
-	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
+	s := strings.TrimSpace(h.Get("Retry-After"))
+	n, err := strconv.ParseUint(s, 10, 64)
+	switch {
+	case err == nil && n < uint64(longestWait/time.Second):
 		return time.Duration(n) * time.Second
+	case err == nil, errors.Is(err, strconv.ErrRange):
+		return longestWait
 	}
 	if at, err := http.ParseTime(s); err == nil {
-		return max(0, time.Until(at))
+		return min(longestWait, max(0, time.Until(at)))
 	}
 	return 0
 }
