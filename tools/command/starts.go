@@ -38,6 +38,5 @@ var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred un
 // command.
 func startsNothing(name string) bool {
 	_, reads := programs[name]
-	does := func(t []string) bool { return t[0] == name }
-	return reads || slices.Contains(quiet, name) || slices.Contains(tools, name) || slices.ContainsFunc(tasks, does) || slices.ContainsFunc(scripts, does)
+	return reads || slices.Contains(quiet, name) || slices.ContainsFunc(offers, func(o offer) bool { return strings.HasPrefix(o.words+" ", name+" ") })
 }

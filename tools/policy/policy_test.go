@@ -430,49 +430,140 @@ func TestThisCommandIsNotEveryCommand(t *testing.T) {
 // TestPrefixes: a prefix covers a line only if it, or reading, is all that is in it.
 func TestPrefixes(t *testing.T) {
 	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"touch"}, {"npm", "run", "build"}, {"rm"}, {"sudo"}, {"git"}, {"sh"},
-		{"make"}, {"gcc"}, {"eslint"}, {"jest"}, {"dotnet", "build"}, {"git", "log"}, {"sort"}, {"nix"}, {}, nil}})
+		{"make"}, {"gcc"}, {"eslint"}, {"jest"}, {"dotnet", "build"}, {"git", "log"}, {"sort"}, {"nix"}, {}, nil,
+		{"go", "build"}, {"pytest"}, {"pylint"}, {"mypy"}, {"cargo", "test"}, {"cargo", "clippy"}, {"npm", "test"}, {"yarn", "test"}, {"mvn", "test"}, {"just", "build"},
+		{"git", "add"}, {"git", "commit"}, {"golangci-lint", "run"}, {"prettier"}, {"ruff", "check"}, {"mkdir"}}})
 	for line, want := range map[string]policy.Verdict{
-		"go test ./...":                policy.Allow,
-		"go test -run X ./a":           policy.Allow,
-		"ls && go test ./... | tail":   policy.Allow,
-		"go test ./... 2>&1":           policy.Allow,
-		"touch x":                      policy.Allow,
-		"go test ./...; touch x":       policy.Allow,
-		"npm run build":                policy.Allow,
-		"npm run buildx":               policy.Ask,
-		"npm run":                      policy.Ask,
-		"go vet ./...":                 policy.Ask,
-		"go testx":                     policy.Ask,
-		"go":                           policy.Ask,
-		"gotest":                       policy.Ask,
-		"./go test":                    policy.Ask,
-		"go test ./... & rm -rf x":     policy.Ask,
-		"go test ./...; rm x":          policy.Ask,
-		"go test ./...\nrm x":          policy.Ask,
-		"go test && rm x":              policy.Ask,
-		"go test | sh":                 policy.Ask,
-		"go test > x":                  policy.Ask,
-		"go test < /etc/passwd":        policy.Ask,
-		"go test $(rm x)":              policy.Ask,
-		"go test `rm x`":               policy.Ask,
-		"go test \"$X\"":               policy.Ask,
-		"X=1 go test":                  policy.Ask,
-		"go test -exec 'rm -rf x'":     policy.Ask,
-		"go test -exec=./x":            policy.Ask,
-		"cd . && go test ./... | tail": policy.Allow,
-		"cd .. && go test ./...":       policy.Ask,
-		"cd . && rm x":                 policy.Ask,
-		"go test --exec ./x":           policy.Ask,
-		"go test -vettool=./x":         policy.Ask,
-		"go test -overlay=x.json":      policy.Ask,
-		"go test -vet=off ./...":       policy.Allow,
-		"go test -mod=vendor ./...":    policy.Allow,
-		"go test -cover -count=1":      policy.Allow,
-		"go test -o .git/hooks/x":      policy.Ask,
-		"go test -o=.git/config":       policy.Ask,
-		"touch .git/hooks/pre-push":    policy.Ask,
-		"touch .GIT/config":            policy.Ask,
-		"make -C sub -j4":              policy.Allow,
+		"go test ./...":                          policy.Allow,
+		"go test -run X ./a":                     policy.Allow,
+		"ls && go test ./... | tail":             policy.Allow,
+		"go test ./... 2>&1":                     policy.Allow,
+		"touch x":                                policy.Allow,
+		"go test ./...; touch x":                 policy.Allow,
+		"npm run build":                          policy.Allow,
+		"npm run buildx":                         policy.Ask,
+		"npm run":                                policy.Ask,
+		"go vet ./...":                           policy.Ask,
+		"go testx":                               policy.Ask,
+		"go":                                     policy.Ask,
+		"gotest":                                 policy.Ask,
+		"./go test":                              policy.Ask,
+		"go test ./... & rm -rf x":               policy.Ask,
+		"go test ./...; rm x":                    policy.Ask,
+		"go test ./...\nrm x":                    policy.Ask,
+		"go test && rm x":                        policy.Ask,
+		"go test | sh":                           policy.Ask,
+		"go test > x":                            policy.Ask,
+		"go test < /etc/passwd":                  policy.Ask,
+		"go test $(rm x)":                        policy.Ask,
+		"go test `rm x`":                         policy.Ask,
+		"go test \"$X\"":                         policy.Ask,
+		"X=1 go test":                            policy.Ask,
+		"go test -exec 'rm -rf x'":               policy.Ask,
+		"go test -exec=./x":                      policy.Ask,
+		"cd . && go test ./... | tail":           policy.Allow,
+		"cd .. && go test ./...":                 policy.Ask,
+		"cd . && rm x":                           policy.Ask,
+		"go test --exec ./x":                     policy.Ask,
+		"go test -vettool=./x":                   policy.Ask,
+		"go test -overlay=x.json":                policy.Ask,
+		"go test -vet=off ./...":                 policy.Allow,
+		"go test -mod=vendor ./...":              policy.Allow,
+		"go test -cover -count=1":                policy.Allow,
+		"go test -o .git/hooks/x":                policy.Ask,
+		"go test -o=.git/config":                 policy.Ask,
+		"touch .git/hooks/pre-push":              policy.Ask,
+		"touch .GIT/config":                      policy.Ask,
+		"make -kj4 test":                         policy.Allow,
+		"make -C sub -j4":                        policy.Ask,
+		"make -Isub":                             policy.Ask,
+		"make -kf x":                             policy.Ask,
+		"make 'x;touch y'":                       policy.Ask, // a pattern's recipe has the shell read it
+		"make ''":                                policy.Ask,
+		"echo x | make test":                     policy.Ask,
+		"cat a | sort | make test":               policy.Ask,
+		"make test < a.txt":                      policy.Ask,
+		"make test 0>&1":                         policy.Ask,
+		"make test </dev/null":                   policy.Allow,
+		"make test <<< x":                        policy.Ask,
+		"make test <<EOF\nx\nEOF":                policy.Ask,
+		"make test | head && echo":               policy.Allow,
+		"make test && cat a | head":              policy.Allow,
+		"echo x | make a && make b":              policy.Ask,
+		"make a | make b":                        policy.Ask,
+		"go test ./... -run X -race -count=1 -v": policy.Allow,
+		"go test --run=X -timeout 30s .":         policy.Allow,
+		"go test -C sub ./...":                   policy.Ask,
+		"go test -modfile=x ./...":               policy.Ask,
+		"go test ./... -args -x":                 policy.Ask,
+		"go build -gcflags=-N":                   policy.Ask,
+		"go build -race -tags x ./cmd/x":         policy.Allow,
+		"pytest -k 'a and b' -xvs tests/a.py::b": policy.Allow,
+		"pytest -p evil":                         policy.Ask,
+		"pytest -xp evil":                        policy.Ask,
+		"pytest --rootdir=x":                     policy.Ask,
+		"pytest -c x.ini":                        policy.Ask,
+		"pytest -o addopts=x":                    policy.Ask,
+		"pytest @x":                              policy.Ask,
+		"pylint --disable=C,R src":               policy.Allow,
+		"pylint --init-hook=x src":               policy.Ask,
+		"pylint --load-plugins=x src":            policy.Ask,
+		"pylint --output-format=x.Y src":         policy.Ask,
+		"mypy --strict src":                      policy.Allow,
+		"mypy --python-executable x src":         policy.Ask,
+		"mypy @x":                                policy.Ask,
+		"cargo test --release name":              policy.Allow,
+		"cargo test name -- --nocapture":         policy.Allow,
+		"cargo test -- --logfile x":              policy.Ask,
+		"cargo test --nocapture":                 policy.Ask,
+		"cargo test --config x":                  policy.Ask,
+		"cargo test --target-dir x":              policy.Ask,
+		"cargo test --manifest-path x":           policy.Ask,
+		"cargo clippy -- -D warnings":            policy.Allow,
+		"cargo clippy -- -C linker=x":            policy.Ask,
+		"cargo clippy -D warnings":               policy.Ask,
+		"npm test":                               policy.Allow,
+		"npm test --silent":                      policy.Allow,
+		"npm test a.test.js":                     policy.Allow,
+		"npm test '$(touch x)'":                  policy.Ask, // some have the shell read it
+		"npm test --prefix sub":                  policy.Ask,
+		"npm test --script-shell x":              policy.Ask,
+		"npm test --script-sh=x":                 policy.Ask,
+		"npm test -- --config x":                 policy.Ask,
+		"yarn test --config x":                   policy.Ask,
+		"yarn test a":                            policy.Allow,
+		"mvn test -q -Dtest=A":                   policy.Allow,
+		"mvn test deploy":                        policy.Ask,
+		"mvn test -Dmaven.ext.class.path=x":      policy.Ask,
+		"just build":                             policy.Allow,
+		"just build deploy":                      policy.Ask,
+		"git add -A":                             policy.Allow,
+		"git add -- a.txt":                       policy.Allow,
+		"git add -- -f":                          policy.Ask,
+		"git add -f .env":                        policy.Ask,
+		"git commit -am '@b: c'":                 policy.Allow,
+		"git commit -qm 'a\nb'":                  policy.Allow,
+		"git commit -S -m x":                     policy.Ask,
+		"git commit -nm x":                       policy.Ask,
+		"git commit -m x --no-verify":            policy.Ask,
+		"git commit --trailer x -m y":            policy.Ask,
+		"golangci-lint run ./...":                policy.Allow,
+		"golangci-lint run -c x":                 policy.Ask,
+		"prettier --check .":                     policy.Allow,
+		"prettier --plugin ./x.js .":             policy.Ask,
+		"ruff check --fix .":                     policy.Allow,
+		"ruff check --config x":                  policy.Ask,
+		"eslint --fix --max-warnings 0 src":      policy.Allow,
+		"eslint -f ./x.js src":                   policy.Ask,
+		"eslint --rulesdir x src":                policy.Ask,
+		"jest -t name --runInBand":               policy.Allow,
+		"jest --globalSetup=./x.js":              policy.Ask,
+		"gcc -Wall -Wextra -O2 -g -Iinc x.c -lm": policy.Allow,
+		"gcc -Wl,-rpath,x x.c":                   policy.Ask,
+		"gcc -wrapper ./x x.c":                   policy.Ask,
+		"gcc -fuse-ld=./x x.c":                   policy.Ask,
+		"dotnet build -p:CustomBeforeMicrosoftCommonTargets=x": policy.Ask,
+		"mkdir -p a/b":                 policy.Allow,
 		"make -E 'x'":                  policy.Ask,
 		"make --eval=x":                policy.Ask,
 		"make SHELL=./x":               policy.Ask,
@@ -541,6 +632,116 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestTypicalLines: what people type is covered by the prefix that they are offered for it.
+func TestTypicalLines(t *testing.T) {
+	for line := range strings.Lines(typical) {
+		line = strings.TrimSuffix(line, "\n")
+		p := newPolicy(t, policy.Options{})
+		d := p.Decide(run(t, line))
+		if d.Offer == nil || d.Offer.Prefix == nil {
+			t.Errorf("%q: nothing is offered (%s)", line, d.Why)
+			continue
+		}
+		p.AllowPrefix(d.Offer.Prefix)
+		if d := p.Decide(run(t, line)); d.Verdict != policy.Allow {
+			t.Errorf("%q: %s (%s)", line, d.Verdict, d.Why)
+		}
+	}
+}
+
+const typical = `make -j8 all install
+gmake
+ninja -v -j4 test
+mkdir -p a/b c
+touch -- a b
+gofmt -l -w .
+goimports -w -local example.com .
+staticcheck -checks all ./...
+golangci-lint run --timeout 5m --fast ./...
+pytest -q --maxfail=1 --tb=short tests
+black --check --line-length 100 .
+ruff check --select E,F --output-format concise .
+ruff format --check
+flake8 --max-line-length=100 src
+pylint -E src
+mypy --ignore-missing-imports --warn-unused-ignores .
+pyright --outputjson src
+isort --check-only .
+tsc --noEmit
+eslint . --ext .ts,.tsx
+prettier --write 'src/**/*.ts'
+stylelint --fix a.css
+biome check --write src
+biome format src
+biome lint src
+jest --coverage a.test.js
+vitest run -t name
+mocha --recursive -g name
+phpunit --filter testX tests
+rspec -fd spec/a_spec.rb:12
+rubocop -a lib
+shellcheck -x a.sh
+shfmt -d -i 2 .
+rustfmt --check --edition 2021 src/main.rs
+clang-format -i a.c
+gcc -std=c11 -Wall -Wno-unused -O2 -fsanitize=address -o x x.c -lm -pthread
+g++ -c x.cc
+cc x.c
+c++ x.cc
+clang x.c
+clang++ x.cc
+git add -A .
+git commit --amend --no-edit
+git mv a b
+go build -v ./...
+go vet ./...
+go test -bench . -benchmem -run '^$' ./a
+go list -m -json all
+go doc -all fmt
+go fmt ./...
+go mod tidy -v
+cargo bench
+cargo build --release -p x
+cargo check --all-targets
+cargo doc --no-deps
+cargo clippy --all-targets -- -D warnings
+cargo fmt --all -- --check
+cargo test --workspace name -- --test-threads=1
+npm test
+yarn test
+pnpm test
+npm run build
+yarn run build
+pnpm run build
+just build
+task build
+rake build
+mvn compile -q
+mvn package -DskipTests
+mvn test -Dtest=A#b
+mvn verify -B
+gradle build --no-daemon
+gradle check
+gradle test --tests=A
+dotnet build -c Release --no-restore
+dotnet test --filter x
+mix compile --warnings-as-errors
+mix format --check-formatted
+mix test --trace test/a_test.exs:3
+swift build -c release
+swift test --filter A
+zig build -Doptimize=ReleaseFast test
+stack build --fast
+stack test
+cabal build -v0
+cabal test
+bazel build -c opt target
+bazel test --test_output=errors target
+terraform fmt -recursive
+terraform validate -json
+helm lint --strict chart
+`
+
 func TestOfferedPrefix(t *testing.T) {
 	p := newPolicy(t, policy.Options{})
 	for program := range strings.FieldsSeq(noPrefix) {
@@ -556,7 +757,13 @@ func TestOfferedPrefix(t *testing.T) {
 		"go test a; go test b":       "go test",
 		"touch x":                    "touch",
 		"make all":                   "make",
-		"npm run build -- --x":       "npm run build",
+		"npm run build":              "npm run build",
+		"npm run build -- --x":       "",
+		"echo x | make":              "",
+		"make -f x":                  "",
+		"ruff clean":                 "",
+		"ruff check .":               "ruff check",
+		"golangci-lint custom":       "",
 		"git commit -m x":            "git commit",
 		"go mod tidy":                "go mod tidy",
 		"just build":                 "just build",
