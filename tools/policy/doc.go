@@ -34,6 +34,6 @@
 //
 // # Limits
 //
-// Deny rules see what is written in a line. A name that is computed, a script in a file, or a program in another language is
-// beyond them: they stop mistakes, not attacks.
+// Deny rules see what is written in a line, and what the line itself sets, echoes or feeds to a shell. A name that is computed, a script or
+// a Makefile, a setting or alias that is there already, or a program in another language is beyond them: they stop mistakes, not attacks.
 package policy
