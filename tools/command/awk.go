@@ -18,6 +18,28 @@ var (
 // awkFields is an assignment to a field or to their number, which makes as many as it says.
 var awkFields = regexp.MustCompile(`(\$[^=;{}]*|\bNF\s*[-+*/%]?)=[^=]|\bNF\s*(\+\+|--)|(\+\+|--)\s*(NF|\$)`)
 
+// What fills the memory: a format that is not written out, a text that is made of itself, a field with a large number. Of each the
+// first pattern is what it looks like, and the second what is known to be harmless. Texts stand in it as "".
+var awkGrowing = [][2]*regexp.Regexp{
+	{regexp.MustCompile(`printf\b`), regexp.MustCompile(`\bs?printf[ \t]*\(?[ \t]*""[ \t]*([,;})]|$)`)},
+	{regexp.MustCompile(`(^|[^=!<>+\-*%])=([^=]|$)`), regexp.MustCompile(`[^=!<>+\-*%]=[ \t]*(""|[0-9.]+|\$[0-9]+|\$?NF|F?NR)[ \t]*([;})]|$)`)},
+	{regexp.MustCompile(`\$`), regexp.MustCompile(`\$([0-9]{1,5}\b|NF\b|\( *NF *- *[0-9]+ *\))`)},
+}
+
+// awkWide is a width in a format, as a number or as the next argument.
+var awkWide = regexp.MustCompile(`%[^%]*([0-9]{6}|\*)`)
+
+// grows reports whether a program may make something of any size.
+func grows(program string) bool {
+	if slices.ContainsFunc(awkString.FindAllString(program, -1), awkWide.MatchString) {
+		return true
+	}
+	rest := awkString.ReplaceAllString(program, `""`)
+	return slices.ContainsFunc(awkGrowing, func(g [2]*regexp.Regexp) bool {
+		return len(g[0].FindAllString(rest, -1)) != len(g[1].FindAllString(rest, -1))
+	})
+}
+
 // awkWords are those of the language that neither start, open nor repeat
 // anything, and the usual names of sums. ARGV and ENVIRON reach further.
 var awkWords = strings.Fields("print printf NF NR FNR FS OFS ORS BEGIN END FILENAME length substr toupper tolower index sprintf int if else next n s c i sum total count max min")
@@ -31,8 +53,9 @@ func prints(c *parsed, _ Place) objection {
 }
 
 func onlyPrints(program string) bool {
-	rest := awkString.ReplaceAllString(awkPattern.ReplaceAllString(program, ""), " 0 ")
-	if !awkRest.MatchString(rest) || strings.ContainsAny(strings.NewReplacer("||", "", "&&", "").Replace(rest), "|&") {
+	program = awkPattern.ReplaceAllString(program, "")
+	rest := awkString.ReplaceAllString(program, " 0 ")
+	if grows(program) || !awkRest.MatchString(rest) || strings.ContainsAny(strings.NewReplacer("||", "", "&&", "").Replace(rest), "|&") {
 		return false
 	}
 	if awkFields.MatchString(rest) {

@@ -53,6 +53,7 @@ type Call struct {
 	Starts    bool   // of what is seen: its later words may be a command, for it is not known what it does with them
 
 	odd bool // which program it starts is not certain
+	fed bool // something is piped or redirected into it
 }
 
 // Analyse tells what a line would do at a place. It looks at files there, and
@@ -123,8 +124,10 @@ func understand(line string, at Place) (calls []Call, why string) {
 			return nil, o.why
 		}
 	}
-	for _, words := range posix.calls {
-		calls = append(calls, judge(words, at))
+	for i, words := range posix.calls {
+		c := judge(words, at)
+		c.fed = posix.fed[i]
+		calls = append(calls, c)
 	}
 	for _, file := range posix.inputs {
 		calls[0].object(at.input(file)) // whichever reads it: one is enough to ask

@@ -20,7 +20,7 @@
 // or left in the background. Only then its calls can be compared with what somebody allowed.
 //
 // What a line would start is also looked for where it cannot be trusted to be all: in loops, functions and substitutions, behind sudo or
-// xargs, in the text for sh -c. That is for rules that forbid.
+// xargs, in the text for sh -c, in what is echoed or fed to a shell, in what git is told to run. That is for rules that forbid.
 //
 // # Git
 //
@@ -34,5 +34,5 @@
 // between the question and the run (a link that comes to lead elsewhere) are not seen. What the user has set up
 // is trusted: the programs of PATH outside of the workspace, their configuration in the home directory, the environment.
 //
-// A program's name that is computed ($x, $(...)) is not seen by rules that forbid. They are a fence against mistakes, and no sandbox.
+// A program's name that is computed ($(...), or a variable that the line does not simply set) is not seen by rules that forbid. They are a fence against mistakes, and no sandbox.
 package command

@@ -73,6 +73,9 @@ func git(args []word, at Place) objection {
 		if signature.MatchString(w.text) {
 			return objection{why: "git runs another program to check signatures (%G)"}
 		}
+		if o := roomy("git "+name, w, wideFormat); o.why != "" {
+			return o
+		}
 	}
 	for _, w := range c.operands {
 		if filepath.IsAbs(w.text) || strings.Contains(w.text, "../") || strings.HasSuffix(w.text, "/..") || w.text == ".." || strings.HasSuffix(w.text, ":..") {

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,7 @@ type program struct {
 	valued string   // letters of flags with a value that is no file
 	counts string   // letters of flags that may have a number right behind them, and nothing else
 	long   []string // names of long flags; "name=" takes a value, "name?" may, behind =
+	widths string   // letters of flags whose value makes room; of long ones all count
 	number bool     // -5 is a flag
 	shares sharing
 	args   operands
@@ -73,12 +75,12 @@ var programs = map[string]program{
 	"ls":   {flags: "aAbBcCdfFgGhiklmnNopqQrRsStuUvxXZ1", long: []string{"all", "almost-all", "color?", "human-readable", "group-directories-first", "sort=", "time=", "full-time", "recursive", "reverse", "directory", "size", "inode"}},
 	"cat":  {flags: "nbsAetvETu", long: []string{"number", "show-all"}},
 	"tac":  {},
-	"nl":   {valued: "bwsnv"},
+	"nl":   {valued: "bwsnv", widths: "w"},
 	"rev":  {},
 	"head": {flags: "qv", valued: "nc", counts: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true},
 	"tail": {flags: "qv", valued: "nc", counts: "nc", long: []string{"lines=", "bytes=", "quiet"}, number: true, shares: first, check: ended},
 	"wc":   {flags: "lwcmL", long: []string{"lines", "words", "bytes", "chars"}},
-	"stat": {valued: "c", long: []string{"format=", "printf="}},
+	"stat": {valued: "c", widths: "c", long: []string{"format=", "printf="}},
 	"du":   {flags: "shackmbxS", valued: "d", long: []string{"max-depth=", "summarize", "human-readable", "all", "total", "apparent-size"}},
 	"file": {flags: "bi", long: []string{"brief", "mime", "mime-type", "mime-encoding"}},
 	"tree": {flags: "adfshpugDiCnF", valued: "LIP", shares: apart, long: []string{"dirsfirst", "noreport"}},
@@ -93,14 +95,14 @@ var programs = map[string]program{
 
 	"sort":   {flags: "nruhVbfdiMscCzg", valued: "kt", long: []string{"numeric-sort", "reverse", "unique", "human-numeric-sort", "version-sort", "key=", "field-separator=", "ignore-case", "check"}},
 	"uniq":   {flags: "cdui", valued: "fsw", long: []string{"count", "repeated", "unique", "ignore-case"}, most: 1},
-	"cut":    {flags: "sn", valued: "dfcb", long: []string{"delimiter=", "fields=", "characters=", "bytes=", "output-delimiter=", "complement", "only-delimited"}},
+	"cut":    {flags: "sn", valued: "dfcb", widths: "fcb", long: []string{"delimiter=", "fields=", "characters=", "bytes=", "output-delimiter=", "complement", "only-delimited"}},
 	"paste":  {flags: "s", valued: "d"},
-	"fold":   {flags: "s", valued: "w"},
-	"expand": {valued: "t"},
+	"fold":   {flags: "s", valued: "w", widths: "w"},
+	"expand": {valued: "t", widths: "t"},
 	"column": {flags: "t", valued: "s"},
-	"tr":     {flags: "dscC", args: text},
+	"tr":     {flags: "dscC", args: text, check: translation},
 	"od":     {flags: "cxbdov", valued: "AtNj"},
-	"xxd":    {flags: "pbiu", valued: "lscg", shares: alone, most: 1},
+	"xxd":    {flags: "pbiu", valued: "lscg", widths: "cg", shares: alone, most: 1},
 
 	"md5sum": digest, "sha1sum": digest, "sha256sum": digest, "sha512sum": digest, "cksum": {},
 
@@ -115,7 +117,7 @@ var programs = map[string]program{
 	"dirname":  {args: text},
 	"realpath": {flags: "e"},
 	"readlink": {flags: "efn"},
-	"seq":      {args: text, valued: "sf", flags: "w", number: true, check: counting},
+	"seq":      {args: text, valued: "sf", widths: "f", flags: "w", check: counting},
 	"date":     {args: text, flags: "uR", counts: "I", long: []string{"utc", "iso-8601?", "rfc-3339="}, check: clock},
 	"uname":    {args: nothing, flags: "asnrvmpoi"},
 	"whoami":   {args: nothing},
@@ -142,6 +144,8 @@ func known(name string, args []word, at Place) objection {
 		return objection{}
 	case !ok:
 		return objection{why: fmt.Sprintf("%s is not among the programs that only read", quotedName(name))}
+	case slices.Contains(searching, name) && explosive(name, args).why != "":
+		return explosive(name, args)
 	case name == "find":
 		return find(args, at)
 	case name == "git":
@@ -176,7 +180,7 @@ func (p program) parse(name string, args []word, at Place) (*parsed, objection) 
 	}
 	for i := 0; i < len(args); i++ {
 		t, behind := args[i].text, len(c.operands) > 0
-		if len(t) < 2 || t[0] != '-' {
+		if len(t) < 2 || t[0] != '-' || name == "seq" && isAmount(t) {
 			c.operands = append(c.operands, args[i])
 			continue
 		}
@@ -218,6 +222,8 @@ func (p program) late(name, t string, at Place) objection {
 func (p program) value(name, flag string, w word, behind bool, at Place) objection {
 	amount := isAmount(w.text)
 	switch last := flag[len(flag)-1:]; {
+	case strings.Contains(p.widths, last) && wide.MatchString(w.text):
+		return roomy(name, w, wide)
 	case w.glob:
 		return objection{why: fmt.Sprintf("%s %s takes the first file that the pattern %s stands for", name, quotedName(flag), w.text)}
 	case strings.HasPrefix(w.text, "-") && !amount, strings.Contains(p.counts, last) && flag[1] != '-' && !amount:
@@ -243,7 +249,7 @@ func (p program) flag(c *parsed, t string) (takes bool, o objection) {
 	flag, _, has := strings.Cut(t, "=")
 	kind := p.longFlag(flag[2:])
 	switch {
-	case kind == 0 || kind == ' ' && has,
+	case kind == 0 || kind == ' ' && has, p.widths != "" && wide.MatchString(t),
 		kind == '=' && !has && strings.HasPrefix(c.name, "git "): // which does not always take the next word
 		return false, unknown(c.name, flag)
 	}
@@ -265,7 +271,7 @@ func (p program) letters(c *parsed, t string) (takes bool, o objection) {
 		c.flags = append(c.flags, flag)
 		valued, counts := strings.ContainsRune(p.valued, r), strings.ContainsRune(p.counts, r)
 		switch {
-		case counts && !counted.MatchString(rest):
+		case counts && !counted.MatchString(rest), strings.ContainsRune(p.widths, r) && wide.MatchString(rest):
 			return false, unknown(c.name, t)
 		case valued && p.mayStand(i, rest):
 			return rest == "", o

@@ -11,6 +11,7 @@ import (
 type reading struct {
 	dir    []word // of a cd that stands in front of everything
 	calls  [][]word
+	fed    []bool // for each call: something is piped or redirected into it
 	inputs []word // files that < reads
 	why    string // what is not plain
 }
@@ -23,20 +24,21 @@ func (r *reading) refuse(format string, args ...any) {
 
 func (r *reading) stmts(list []*syntax.Stmt) {
 	for _, s := range list {
-		r.stmt(s)
+		r.stmt(s, false)
 	}
 }
 
-func (r *reading) stmt(s *syntax.Stmt) {
+func (r *reading) stmt(s *syntax.Stmt, fed bool) {
 	if s.Background || s.Coprocess || s.Disown {
 		r.refuse("it leaves something running in the background (&)")
 	}
 	for _, redirect := range s.Redirs {
 		r.redirect(redirect)
+		fed = fed || feeds(redirect)
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
-		r.call(c)
+		r.call(c, fed)
 	case *syntax.BinaryCmd:
 		if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt && c.Op != syntax.Pipe {
 			r.refuse("%s is not known here", c.Op)
@@ -44,9 +46,9 @@ func (r *reading) stmt(s *syntax.Stmt) {
 		if dir := enters(c); dir != nil && r.dir == nil && len(r.calls) == 0 {
 			r.dir = dir
 		} else {
-			r.stmt(c.X)
+			r.stmt(c.X, fed)
 		}
-		r.stmt(c.Y)
+		r.stmt(c.Y, fed || c.Op == syntax.Pipe)
 	case nil:
 		r.refuse("a redirect without a command")
 	default:
@@ -104,7 +106,7 @@ func construct(c syntax.Command) string {
 	return "syntax that is not known here"
 }
 
-func (r *reading) call(c *syntax.CallExpr) {
+func (r *reading) call(c *syntax.CallExpr, fed bool) {
 	if len(c.Assigns) > 0 {
 		r.refuse("it sets a variable (%s)", c.Assigns[0].Name.Value)
 		return
@@ -122,7 +124,13 @@ func (r *reading) call(c *syntax.CallExpr) {
 		r.refuse("it is empty")
 		return
 	}
-	r.calls = append(r.calls, words)
+	r.calls, r.fed = append(r.calls, words), append(r.fed, fed)
+}
+
+// feeds reports whether a redirect changes what a command reads, but to nothing.
+func feeds(d *syntax.Redirect) bool {
+	nothing := d.Word != nil && d.Word.Lit() == "/dev/null"
+	return d.Op == syntax.RdrIn && !nothing || d.N != nil && d.N.Value == "0"
 }
 
 // redirect lets through what writes nowhere: files that are read, the three

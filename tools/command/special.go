@@ -28,9 +28,9 @@ func ripgrep(c *parsed, at Place) objection {
 	return objection{}
 }
 
-// verbs are the conversions of printf that only print. %n is none of them: Bash
+// verbs are the conversions of printf that only print, in widths that fit the memory. %n is none of them: Bash
 // evaluates what it names.
-var verbs = regexp.MustCompile(`%[-+ #0]*[0-9]*(\.[0-9]+)?[sdiuxXocbeEfgGq%]`)
+var verbs = regexp.MustCompile(`%[-+ #0]*[0-9]{0,3}(\.[0-9]{1,3})?[sdiuxXocbeEfgGq%]`)
 
 func format(c *parsed, _ Place) objection {
 	if len(c.operands) == 0 {
@@ -79,6 +79,9 @@ func clock(c *parsed, _ Place) objection {
 		if w.glob || !strings.HasPrefix(w.text, "+") {
 			return objection{why: "date sets the clock"}
 		}
+		if o := roomy("date", w, wideFormat); o.why != "" {
+			return o
+		}
 	}
 	return objection{}
 }
@@ -87,7 +90,23 @@ func clock(c *parsed, _ Place) objection {
 var reaching = regexp.MustCompile(`env|ENV|import|include|modulemeta|get_search_list|input_filename|\$__`)
 
 // endless are the words of jq's language that make more of what they are given.
-var endless = regexp.MustCompile(`\b(def|range|repeat|while|until|recurse|limit|combinations|reduce|foreach)\b`)
+var endless = regexp.MustCompile(`\b(def|range|repeat|while|until|recurse|limit|combinations|reduce|foreach|setpath|pow|pow10|exp|exp2|exp10|ldexp|scalb|scalbln|infinite)\b`)
+
+// jqText is a text in jq's language; one with a \( in it holds a filter.
+var jqText = regexp.MustCompile(`"([^"\\]|\\[^(])*"`)
+
+// jqIndex and jqSets are an index that is no text, and an assignment: both together make an array as long
+// as the index says.
+var (
+	jqIndex = regexp.MustCompile(`\[\s*[^\s\]"]`)
+	jqSets  = regexp.MustCompile(`[^=!<>]=([^=]|$)`)
+)
+
+// filling reports whether a filter may make something of any size: texts multiplied, arrays with holes.
+func filling(filter string) bool {
+	rest := jqText.ReplaceAllString(filter, `"`)
+	return strings.Contains(rest, "*") || jqIndex.MatchString(rest) && jqSets.MatchString(rest)
+}
 
 func filter(c *parsed, _ Place) objection {
 	if len(c.operands) == 0 {
@@ -95,7 +114,7 @@ func filter(c *parsed, _ Place) objection {
 	}
 	if w := c.operands[0]; w.glob || reaching.MatchString(w.text) {
 		return objection{why: "jq with this filter may read more than its input"}
-	} else if endless.MatchString(w.text) {
+	} else if endless.MatchString(w.text) || filling(w.text) {
 		return objection{why: "jq with this filter may not end"}
 	}
 	return objection{}
@@ -126,7 +145,10 @@ func ended(c *parsed, _ Place) objection {
 
 // counting lets seq count as far as somebody reads.
 func counting(c *parsed, _ Place) objection {
-	for _, w := range c.operands {
+	for i, w := range c.operands {
+		if i == 1 && len(c.operands) == 3 && strings.Trim(w.text, "-0") == "" {
+			return objection{why: "seq in steps of nothing does not end"}
+		}
 		if digits := strings.TrimPrefix(w.text, "-"); len(digits) > 6 || digits == "" || strings.Trim(digits, "0123456789") != "" {
 			return objection{why: "seq may not end, or end late"}
 		}
@@ -212,6 +234,8 @@ func find(args []word, at Place) objection {
 		case slices.Contains(findValued, t):
 			if i++; i < len(args) && args[i].glob {
 				return objection{why: fmt.Sprintf("find %s with a pattern that the shell may replace first; quote it", t)}
+			} else if t == "-printf" && i < len(args) && wideFormat.MatchString(args[i].text) {
+				return roomy("find -printf", args[i], wideFormat)
 			}
 		case slices.Contains(findFile, t):
 			if i++; i < len(args) {

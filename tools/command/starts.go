@@ -28,9 +28,9 @@ var wrappers = map[string]int{
 
 // quiet are usual programs beside those that can only read whose arguments are
 // names and texts, and start nothing.
-var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred unlink tee dd truncate mktemp mkfifo tar zip unzip gzip gunzip bzip2 xz zstd
+var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred unlink tee dd truncate mktemp mkfifo unzip gzip gunzip bzip2 xz zstd
 	kill killall pkill mount umount systemctl service journalctl launchctl crontab hostname
-	curl wget scp rsync ping dig host sed awk gawk mawk less more man apropos printenv export set unset declare local readonly read cd pushd popd source .
+	curl wget ping dig host sed awk gawk mawk less more apropos printenv export set unset declare local readonly read cd pushd popd source .
 	apt apt-get dnf yum pacman brew pip pip3 gem composer conda helm gh glab hg svn jj ps top sleep yes
 	mkfs init telinit shutdown reboot halt poweroff`)
 
@@ -38,6 +38,5 @@ var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred un
 // command.
 func startsNothing(name string) bool {
 	_, reads := programs[name]
-	does := func(t []string) bool { return t[0] == name }
-	return reads || slices.Contains(quiet, name) || slices.Contains(tools, name) || slices.ContainsFunc(tasks, does) || slices.ContainsFunc(scripts, does)
+	return reads || slices.Contains(quiet, name) || slices.ContainsFunc(offers, func(o offer) bool { return strings.HasPrefix(o.words+" ", name+" ") })
 }

@@ -181,12 +181,29 @@ git status -uall
 date -Iseconds
 awk '{print}' a.txt
 awk '{print $1}' a.txt
+awk '{print $1$2}' a.txt
 awk -F: '{print $1 "\t" $NF}' a.txt
 awk -F , '{ printf "%s %d\n", $1, $2 }' a.txt
 awk 'NR>1 {print $2}' a.txt
 awk 'NR==1 || NR==5' a.txt
 awk '/foo/ {print $1}' a.txt
 awk '{s += $1} END {print s}' a.txt
+awk '{s=$1} END {print s, $(NF-1)}' a.txt
+awk 'BEGIN{FS=","; OFS="\t"} {print $1, $NF; n=NR}' a.txt
+awk '{printf("%-20s %5.1f\n", $1, $2 * 2)}' a.txt
+cut -c 1-80 a.txt
+fold -sw 80 a.txt
+nl -w 3 a.txt
+grep -E 'a{2,5}b{3}' a.txt
+grep -m 100000 a a.txt
+head -c 1000000 a.txt
+git log --since=20240101
+git log '--format=%<(20)%an %w(80)%s'
+date +%Y%m%d
+seq 10 -2 1
+jq '.[100000]' data.json
+printf '%-20s|%5.2f\n' a 1
+tr 'a-z' '[b*26]' < a.txt
 ls -la src | awk '{print $5, $9}'
 `
 
@@ -260,6 +277,62 @@ git -C linkdir status
 `
 
 const asks = `
+printf '%2000000000d' 1
+printf '%1000s%99999d' a 1
+printf '%.2000000000d' 1
+printf '%*d' 2000000000 1
+nl -w 999999999 a.txt
+nl -w999999999 a.txt
+expand -t 999999999 a.txt
+expand -t1,99999999 a.txt
+fold -w 999999999 a.txt
+fold -sw999999999 a.txt
+seq -f %99999999f 1
+seq 1 0 5
+seq 5 -0 1
+seq -99999999999 1
+seq -s -f 1 5
+cut -c 1-999999999 a.txt
+cut --bytes=999999999- a.txt
+xxd -c 99999999 a.txt
+xxd -g99999999 a.txt
+stat -c %2000000000n a.txt
+stat --printf=%2000000000n a.txt
+find . -printf %2000000000p
+date +%2000000000d
+tr a '[b*2000000000]'
+git log '--format=%<(2000000000)%s'
+git log '--format=%w(0,999999999)%s'
+git log --date=format:%2000000000d
+git blame --date=format:%2000000000d a.txt
+fmt -w 999999999 a.txt
+pr -l 999999999 a.txt
+column -c 999999999 a.txt
+seq 1e18
+head -c 99999999999 /dev/zero | cat a.txt; yes
+grep -E '((a{999}){999}){9}' a.txt
+grep -E 'a{1,32767}' a.txt
+grep '\(a\{999\}\)\{999\}' a.txt
+rg '(a{999}){999}' a.txt
+git grep -E '((a{999}){999}){9}'
+git log --grep='((a{999}){999}){9}'
+git log -G '((a{999}){999}){9}'
+find . -regex '.*\(a\{999\}\)\{999\}'
+awk '{s = s s}' a.txt
+awk '{OFS=OFS OFS}' a.txt
+awk 'BEGIN{s="x"} {s=s s s} END{print s}' a.txt
+awk '{printf "%2000000000d", 1}' a.txt
+awk '{printf "%*d", 2000000000, 1}' a.txt
+awk '{printf "%" 2000000000 "d", 1}' a.txt
+awk '{printf $1, 1}' a.txt
+awk '{x = sprintf(s, 1)}' a.txt
+awk '{print $100000000}' a.txt
+awk '{print $(NR*99999)}' a.txt
+awk '{print $s}' a.txt
+jq '"x"*1000000000' data.json
+jq -n '.[1000000000]=1'
+jq -n '.[1e9]=1'
+jq -n '.[pow(10;9)]=1'
 jq -n 'def f: f; f'
 jq -n '[range(1e12)]|length'
 awk 'BEGIN{$1000000000=1}' a.txt

@@ -85,6 +85,9 @@ func (p *Policy) forbids(c Call, a command.Analysis) string {
 	seen := make([][]term, len(a.Seen))
 	for i, call := range a.Seen {
 		seen[i] = at.terms(call.Words)
+		if at.enter(call.Words); at.lost {
+			return tooLong
+		}
 	}
 	for _, r := range p.deny {
 		if r.tool != "*" && r.tool != c.Tool {
@@ -104,7 +107,7 @@ func (p *Policy) forbids(c Call, a command.Analysis) string {
 
 // texts are those among the arguments, in every spelling, and the host, with its
 // port and without.
-func (c Call) texts(at speller) (out []string) {
+func (c Call) texts(at *speller) (out []string) {
 	if c.Host != "" {
 		out = append(out, c.Host)
 		if name, _, err := net.SplitHostPort(c.Host); err == nil {
@@ -193,28 +196,28 @@ func hasFlag(alternatives string, flags []string) bool {
 		switch {
 		case !strings.HasPrefix(f, "--"):
 			letters.WriteString(f[1:])
-		case len(f) > 4 && strings.HasPrefix("--recursive", f):
+		case short(f, "--recursive"):
 			letters.WriteString("rR")
-		case len(f) > 4 && strings.HasPrefix("--force", f):
+		case short(f, "--force"):
 			letters.WriteString("f")
 		}
 	}
 	for want := range strings.SplitSeq(alternatives, "|") {
 		for _, f := range flags {
 			name, _, _ := strings.Cut(f, "=")
-			if matchOne(want, f) || matchOne(want, name) {
+			if matchOne(want, f) || matchOne(want, name) || short(name, want) {
 				return true
 			}
 		}
-		short := strings.TrimPrefix(want, "-")
+		wanted := strings.TrimPrefix(want, "-")
 		if letter, ok := shorts[want]; ok {
-			short = letter
+			wanted = letter
 		}
-		if strings.HasPrefix(short, "-") || len(short) == 0 || len(short) > 3 {
+		if strings.HasPrefix(wanted, "-") || len(wanted) == 0 || len(wanted) > 3 {
 			continue
 		}
 		all := true
-		for _, r := range short {
+		for _, r := range wanted {
 			all = all && strings.ContainsRune(letters.String(), r)
 		}
 		if all {
@@ -222,6 +225,11 @@ func hasFlag(alternatives string, flags []string) bool {
 		}
 	}
 	return false
+}
+
+// short reports whether a flag is a long one or the begin of it, which many programs take for the same.
+func short(flag, long string) bool {
+	return len(flag) > 2 && strings.HasPrefix(flag, "--") && strings.HasPrefix(long, flag)
 }
 
 // inOrder reports whether the words fit the pattern from the first one on. *

@@ -28,12 +28,12 @@
 //
 // Allow rules spare the question: for the very same call in this session, for a host in this session, or for
 // a prefix of command lines in a project. A prefix is never made of a program that runs what it is told to, and covers a line
-// only if every command in it is covered or only reads, with nothing else in it. Prefixes are kept in a Store.
+// only if every command in it is covered or only reads, with nothing else in it, nothing is piped or redirected into a covered one, and nothing but known flags and names follow. Prefixes are kept in a Store.
 //
 // In a run that has read what strangers wrote, no allow rule counts until a person has allowed something in it.
 //
 // # Limits
 //
-// Deny rules see what is written in a line. A name that is computed, a script in a file, or a program in another language is
-// beyond them: they stop mistakes, not attacks.
+// Deny rules see what is written in a line, and what the line itself sets, echoes or feeds to a shell. A name that is computed, a script or
+// a Makefile, a setting or alias that is there already, or a program in another language is beyond them: they stop mistakes, not attacks.
 package policy

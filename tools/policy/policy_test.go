@@ -3,6 +3,7 @@ package policy_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -147,6 +148,20 @@ systemctl poweroff
 init 0
 :(){ :|:& };:
 bomb() { bomb | bomb & }; bomb
+rm --r --f /
+rm -rf /e?c
+rm -rf /us[r]
+rm -rf /{etc,usr}
+cd / && rm -rf *
+cd / && rm -rf .
+cd ~; rm -rf ./*
+cd; rm -rf *
+cd $HOME && rm -rf .
+cd /tmp/.. && sudo rm -rf etc
+cd /; cd usr; rm -rf ../home
+r$@m -rf /
+x=/; rm -rf $x
+tmux new 'rm -rf /'
 f() { f & f & }; f
 `
 
@@ -170,6 +185,12 @@ find / -name x
 chmod -R 755 x
 echo x > /dev/null
 f() { f; }
+cd /tmp/x && rm -rf *
+cd build && rm -rf ./*
+x=build; rm -rf $x
+rm -rf /tmp/x*
+notify-send 'halt the presses'
+bash -c 'echo halt' halt
 `
 
 func TestDenyRules(t *testing.T) {
@@ -177,62 +198,130 @@ func TestDenyRules(t *testing.T) {
 		rule, line string
 		denied     bool
 	}{
-		"a command":                {"execute_command(git push)", "git push origin main", true},
-		"another subcommand":       {"execute_command(git push)", "git pull", false},
-		"not in the middle":        {"execute_command(git push)", "git commit -m push", false},
-		"flags in front":           {"execute_command(git push)", "git -v push", true},
-		"behind others":            {"execute_command(git push)", "ls; git push", true},
-		"with a star at the end":   {"execute_command(rm -rf *)", "rm -rf x", true},
-		"letters apart":            {"execute_command(rm -rf *)", "rm -f -r x", true},
-		"one letter missing":       {"execute_command(rm -rf *)", "rm -r x", false},
-		"a long flag":              {"execute_command(git push --force)", "git push --force", true},
-		"a long flag with a value": {"execute_command(git push --force-with-lease)", "git push --force-with-lease=x", true},
-		"a flag behind --":         {"execute_command(cat -n)", "cat -- -n", false},
-		"either":                   {"execute_command(npm|yarn publish)", "yarn publish", true},
-		"a star in a word":         {"execute_command(kubectl * prod-*)", "kubectl -n x delete prod-db", true},
-		"a star is no slash":       {`execute_command(cat \*)`, "cat x", false},
-		"a star itself":            {`execute_command(cat \*)`, "cat *", true},
-		"everything":               {"execute_command", "ls", true},
-		"every tool":               {"*", "ls", true},
-		"another tool":             {"write_file(*)", "ls", false},
-		"only reads":               {"execute_command(cat *.pem)", "cat x.pem", true},
-		"a flag's value":           {"execute_command(git push)", "git -C . push", true},
-		"two of them":              {"execute_command(git push)", "git -C . -c a.b=c push", true},
-		"a long one":               {"execute_command(git push)", "git --git-dir .git push", true},
-		"no value":                 {"execute_command(git push)", "git --no-pager push", true},
-		"a value that is no word":  {"execute_command(git push)", "git commit -m push", false},
-		"of another program":       {"execute_command(npm publish)", "npm --prefix sub publish", true},
-		"a version manager":        {"execute_command(git push)", "mise exec -- git push", true},
-		"setpriv":                  {"execute_command(git push)", "setpriv git push", true},
-		"rlwrap":                   {"execute_command(git push)", "rlwrap git push", true},
-		"an unknown program":       {"execute_command(git push)", "frobnicate --fast x git push", true},
-		"its shell":                {"execute_command(git push)", "frobnicate x sh -c 'git push'", true},
-		"its path":                 {"execute_command(git push)", "frobnicate x /usr/bin/git -C y push", true},
-		"a toolchain":              {"execute_command(git push)", "rustup run stable git push", true},
-		"a text that is split":     {"execute_command(git push)", "env -S 'git push'", true},
-		"and in one word":          {"execute_command(git push)", "env '-Sgit push' x", true},
-		"a benchmark":              {"execute_command(git push)", "hyperfine -w 3 'git push'", true},
-		"a trap":                   {"execute_command(git push)", "trap 'git push' EXIT", true},
-		"an alias":                 {"execute_command(git push)", "alias p='git push'", true},
-		"a single wrapped word":    {"execute_command(make)", "setpriv make", true},
-		"a search":                 {"execute_command(git push)", "grep -rn 'git push' .", false},
-		"words of a search":        {"execute_command(git push)", "rg git push", false},
-		"words":                    {"execute_command(git push)", "echo git push", false},
-		"files":                    {"execute_command(git push)", "mkdir git push", false},
-		"a target":                 {"execute_command(git push)", "make git push", false},
-		"a message":                {"execute_command(git push)", "git commit -m 'git push'", false},
-		"an issue":                 {"execute_command(git push)", "gh issue create --title git push", false},
-		"a list":                   {"execute_command(git push)", "ls git push", false},
-		"long names for letters":   {"execute_command(rm -rf)", "rm --recursive --force x", true},
-		"and short for those":      {"execute_command(rm -rf)", "rm --recur -f x", true},
-		"letters for long names":   {"execute_command(git push --force)", "git push -f", true},
-		"a lease is no force":      {"execute_command(git push -f)", "git push --force-with-lease", false},
-		"any tool, a word":         {"*(*.pem)", "cat key.pem", true},
-		"any tool, a value":        {"*(key.pem)", "cat --file=key.pem", true},
-		"any tool, a redirect":     {"*(*.pem)", "wc < key.pem", true},
-		"any tool, the line":       {"*(*secret*)", "echo a secret b", true},
-		"any tool, something else": {"*(*.pem)", "cat key.txt", false},
-		"too many commands":        {"execute_command(git push)", strings.Repeat("true;", 4000) + "git push", true},
+		"a command":                 {"execute_command(git push)", "git push origin main", true},
+		"another subcommand":        {"execute_command(git push)", "git pull", false},
+		"not in the middle":         {"execute_command(git push)", "git commit -m push", false},
+		"flags in front":            {"execute_command(git push)", "git -v push", true},
+		"behind others":             {"execute_command(git push)", "ls; git push", true},
+		"with a star at the end":    {"execute_command(rm -rf *)", "rm -rf x", true},
+		"letters apart":             {"execute_command(rm -rf *)", "rm -f -r x", true},
+		"one letter missing":        {"execute_command(rm -rf *)", "rm -r x", false},
+		"a long flag":               {"execute_command(git push --force)", "git push --force", true},
+		"a long flag with a value":  {"execute_command(git push --force-with-lease)", "git push --force-with-lease=x", true},
+		"a flag behind --":          {"execute_command(cat -n)", "cat -- -n", false},
+		"either":                    {"execute_command(npm|yarn publish)", "yarn publish", true},
+		"a star in a word":          {"execute_command(kubectl * prod-*)", "kubectl -n x delete prod-db", true},
+		"a star is no slash":        {`execute_command(cat \*)`, "cat x", false},
+		"a star itself":             {`execute_command(cat \*)`, "cat *", true},
+		"everything":                {"execute_command", "ls", true},
+		"every tool":                {"*", "ls", true},
+		"another tool":              {"write_file(*)", "ls", false},
+		"only reads":                {"execute_command(cat *.pem)", "cat x.pem", true},
+		"a flag's value":            {"execute_command(git push)", "git -C . push", true},
+		"two of them":               {"execute_command(git push)", "git -C . -c a.b=c push", true},
+		"a long one":                {"execute_command(git push)", "git --git-dir .git push", true},
+		"no value":                  {"execute_command(git push)", "git --no-pager push", true},
+		"a value that is no word":   {"execute_command(git push)", "git commit -m push", false},
+		"of another program":        {"execute_command(npm publish)", "npm --prefix sub publish", true},
+		"a version manager":         {"execute_command(git push)", "mise exec -- git push", true},
+		"setpriv":                   {"execute_command(git push)", "setpriv git push", true},
+		"rlwrap":                    {"execute_command(git push)", "rlwrap git push", true},
+		"an unknown program":        {"execute_command(git push)", "frobnicate --fast x git push", true},
+		"its shell":                 {"execute_command(git push)", "frobnicate x sh -c 'git push'", true},
+		"its path":                  {"execute_command(git push)", "frobnicate x /usr/bin/git -C y push", true},
+		"a toolchain":               {"execute_command(git push)", "rustup run stable git push", true},
+		"a text that is split":      {"execute_command(git push)", "env -S 'git push'", true},
+		"and in one word":           {"execute_command(git push)", "env '-Sgit push' x", true},
+		"a long flag to split":      {"execute_command(git push)", "env --split-string='git push'", true},
+		"its short form":            {"execute_command(git push)", "env --s 'git push'", true},
+		"behind other letters":      {"execute_command(git push)", "env -iS'git push'", true},
+		"and a word of its own":     {"execute_command(git push)", "env -vS 'git push'", true},
+		"blanks of env":             {"execute_command(git push)", `env '-Sgit\_push'`, true},
+		"submodules":                {"execute_command(git push)", "git submodule foreach --recursive git push", true},
+		"submodules, one word":      {"execute_command(make)", "git submodule foreach 'cd x && make'", true},
+		"bisect":                    {"execute_command(make deploy)", "git bisect run make deploy", true},
+		"rebase":                    {"execute_command(git push)", "git rebase -i --exec 'git push' HEAD~3", true},
+		"rebase, short":             {"execute_command(git push)", "git rebase -x 'git push' HEAD~3", true},
+		"rebase, joined":            {"execute_command(git push)", "git rebase '-xgit push' HEAD~3", true},
+		"rebase, abbreviated":       {"execute_command(git push)", "git rebase --exe='git push' HEAD~3", true},
+		"git's alias":               {"execute_command(git push)", "git -c alias.p=push p", true},
+		"git's alias for a shell":   {"execute_command(make deploy)", "git -c 'alias.p=!make deploy' p", true},
+		"git's alias, kept":         {"execute_command(make deploy)", "git config alias.p '!make deploy'", true},
+		"git's alias, kept, joined": {"execute_command(git push)", "git config --global alias.p push", true},
+		"git's editor":              {"execute_command(make deploy)", "git -c core.editor='make deploy' commit", true},
+		"git's filter":              {"execute_command(make deploy)", "git filter-branch --tree-filter 'make deploy' HEAD", true},
+		"a here-string":             {"execute_command(git push)", "bash <<< 'git push'", true},
+		"a here-string for sudo":    {"execute_command(git push)", "sudo -u x bash -s <<< 'git push'", true},
+		"a here-document":           {"execute_command(git push)", "sh <<EOF\ncd x\ngit push\nEOF", true},
+		"one that is quoted":        {"execute_command(git push)", "cat <<'EOF' | sh\ngit push\nEOF", true},
+		"one that is only text":     {"execute_command(git push)", "cat <<'EOF' > x\ngit push\nEOF", false},
+		"a piped text":              {"execute_command(git push)", "echo 'git push' | tee x | bash", true},
+		"a printed text":            {"execute_command(git push)", "printf '%s\\n' 'git push' | sudo sh", true},
+		"a piped group":             {"execute_command(git push)", "{ echo x; echo git push; } | (sh)", true},
+		"a text that is not run":    {"execute_command(git push)", "echo 'git push' | grep x; sh x.sh", false},
+		"a text that is sourced":    {"execute_command(git push)", ". /dev/stdin <<< 'git push'", true},
+		"a substituted file":        {"execute_command(git push)", "source <(echo git push)", true},
+		"a substituted line":        {"execute_command(git push)", `sh -c "$(echo git push)"`, true},
+		"an evaluated text":         {"execute_command(git push)", "eval $(printf 'git push')", true},
+		"a computed command":        {"execute_command(git push)", "$(echo git push) origin", true},
+		"tmux":                      {"execute_command(git push)", "tmux new-session -d git push", true},
+		"tmux, one word":            {"execute_command(git push)", "tmux new-session -d 'cd x; git push'", true},
+		"screen":                    {"execute_command(git push)", "screen -dm sh -c 'git push'", true},
+		"parallel":                  {"execute_command(git push)", "parallel git ::: push", false}, // composed
+		"parallel, one word":        {"execute_command(git push)", "parallel 'git push' ::: x", true},
+		"watch":                     {"execute_command(make)", "watch -n 5 make", true},
+		"watch, joined":             {"execute_command(git push)", "watch -n5 git push", true},
+		"script":                    {"execute_command(git push)", "script -qc 'git push' /dev/null", true},
+		"script, joined":            {"execute_command(git push)", "script '-cgit push' /dev/null", true},
+		"script, long":              {"execute_command(git push)", "script --command='git push'", true},
+		"script, abbreviated":       {"execute_command(git push)", "script --comm 'git push'", true},
+		"a shell's other values":    {"execute_command(git push)", "bash -c -o pipefail 'git push'", true},
+		"flock":                     {"execute_command(make)", "flock x make", true},
+		"flock with a flag":         {"execute_command(make)", "flock -n x make", true},
+		"flock with a line":         {"execute_command(git push)", "flock x -c 'git push'", true},
+		"the shortest long names":   {"execute_command(rm -rf)", "rm --r --f x", true},
+		"an abbreviated flag":       {"execute_command(git push --delete)", "git push --del x", true},
+		"a variable of make":        {"execute_command(make deploy)", "make X=1 deploy", true},
+		"another target":            {"execute_command(make deploy)", "make -j4 build deploy", true},
+		"not this target":           {"execute_command(make deploy)", "make build", false},
+		"a task of many":            {"execute_command(just deploy)", "just build deploy", true},
+		"a pattern for a program":   {"execute_command(rm -rf)", "/bin/r[m] -rf x", true},
+		"escapes of four digits":    {"execute_command(git push)", `$'g\u69t' $'\160ush'`, true},
+		"parameters that are none":  {"execute_command(git push)", `g$@it pu"$*"sh`, true},
+		"nothing in its place":      {"execute_command(git push)", `$1 git $9 push`, true},
+		"a variable of the line":    {"execute_command(git push)", "x=push; git $x", true},
+		"a program in a variable":   {"execute_command(git push)", `g='git push'; $g --tags`, true},
+		"a variable with a default": {"execute_command(git push)", "git ${x:-push}", true},
+		"an archive":                {"execute_command(git push)", "tar cf x.tar --checkpoint=1 --checkpoint-action=exec='git push' y", true},
+		"a copy":                    {"execute_command(git push)", "rsync -e 'git push' a b", true},
+		"a function":                {"execute_command(git push)", `f() { "$@"; }; f git push`, true},
+		"an alias of many":          {"execute_command(git push)", "alias a=b p='git push'", true},
+		"busybox":                   {"execute_command(rm -rf)", "busybox rm -rf x", true},
+		"a backslash":               {"execute_command(rm -rf)", `\rm -rf x`, true},
+		"xargs":                     {"execute_command(git push)", "echo x | xargs -I{} git push {}", true},
+		"find":                      {"execute_command(git push)", "find . -maxdepth 1 -execdir git push ';'", true},
+		"a benchmark":               {"execute_command(git push)", "hyperfine -w 3 'git push'", true},
+		"a trap":                    {"execute_command(git push)", "trap 'git push' EXIT", true},
+		"an alias":                  {"execute_command(git push)", "alias p='git push'", true},
+		"a single wrapped word":     {"execute_command(make)", "setpriv make", true},
+		"a search":                  {"execute_command(git push)", "grep -rn 'git push' .", false},
+		"words of a search":         {"execute_command(git push)", "rg git push", false},
+		"words":                     {"execute_command(git push)", "echo git push", false},
+		"files":                     {"execute_command(git push)", "mkdir git push", false},
+		"a target":                  {"execute_command(git push)", "make git push", false},
+		"a message":                 {"execute_command(git push)", "git commit -m 'git push'", false},
+		"an issue":                  {"execute_command(git push)", "gh issue create --title git push", false},
+		"a list":                    {"execute_command(git push)", "ls git push", false},
+		"long names for letters":    {"execute_command(rm -rf)", "rm --recursive --force x", true},
+		"and short for those":       {"execute_command(rm -rf)", "rm --recur -f x", true},
+		"letters for long names":    {"execute_command(git push --force)", "git push -f", true},
+		"a lease is no force":       {"execute_command(git push -f)", "git push --force-with-lease", false},
+		"any tool, a word":          {"*(*.pem)", "cat key.pem", true},
+		"any tool, a value":         {"*(key.pem)", "cat --file=key.pem", true},
+		"any tool, a redirect":      {"*(*.pem)", "wc < key.pem", true},
+		"any tool, the line":        {"*(*secret*)", "echo a secret b", true},
+		"any tool, something else":  {"*(*.pem)", "cat key.txt", false},
+		"too many commands":         {"execute_command(git push)", strings.Repeat("true;", 4000) + "git push", true},
 	} {
 		for _, mode := range policy.Modes {
 			p := newPolicy(t, policy.Options{Mode: mode, Deny: []string{test.rule}})
@@ -267,6 +356,11 @@ func TestTooLong(t *testing.T) {
 	for line, want := range map[string]policy.Verdict{
 		strings.Repeat("true;", 25_000) + "reboot":     policy.Deny,
 		strings.Repeat("sudo -a ", 4000) + "true":      policy.Deny,
+		strings.Repeat("env -S ", 4000):                policy.Deny,
+		strings.Repeat("cd a;", 4000):                  policy.Deny,
+		"git " + strings.Repeat("run ", 8000):          policy.Deny,
+		"x" + manyPatterns():                           policy.Deny,
+		"x=12345678;" + strings.Repeat("x=$x$x;", 50):  policy.Deny,
 		strings.Repeat("x ", 30_000) + "rm -rf y":      policy.Allow,
 		"x " + strings.Repeat("rm -r ", 2000) + "true": policy.Deny,
 	} {
@@ -274,6 +368,13 @@ func TestTooLong(t *testing.T) {
 			t.Errorf("%.30q... of %d bytes: %s (%s)", line, len(line), d.Verdict, d.Why)
 		}
 	}
+}
+
+func manyPatterns() (out string) {
+	for i := range 300 {
+		out += fmt.Sprintf(" %d*", i)
+	}
+	return out
 }
 
 // TestOrdinaryLines: what begins like something forbidden, or holds its words,
@@ -313,13 +414,20 @@ uv run pytest -x
 poetry run python x.py
 mise exec -- go test ./...
 curl -s https://example.com/reboot
+git rebase -i main
+git -c color.ui=always log
+git config user.name x
+echo git push | tee notes.txt
+make build test
+tar czf x.tar.gz rm
+bash build.sh push
 cat <<'EOF'
 `
 
 // TestPathsOfRules: a file is forbidden by whatever name it is called.
 func TestPathsOfRules(t *testing.T) {
 	root := t.TempDir()
-	for _, err := range []error{os.MkdirAll(filepath.Join(root, "secrets"), 0o700), os.WriteFile(filepath.Join(root, "key.pem"), nil, 0o600), os.Symlink("key.pem", filepath.Join(root, "k2")), os.Symlink("secrets", filepath.Join(root, "s2"))} {
+	for _, err := range []error{os.MkdirAll(filepath.Join(root, "secrets"), 0o700), os.WriteFile(filepath.Join(root, "key.pem"), nil, 0o600), os.WriteFile(filepath.Join(root, "secrets", "x"), nil, 0o600), os.Symlink("key.pem", filepath.Join(root, "k2")), os.Symlink("secrets", filepath.Join(root, "s2"))} {
 		if err != nil {
 			t.Skip(err)
 		}
@@ -345,6 +453,20 @@ func TestPathsOfRules(t *testing.T) {
 		{"execute_command", "head ./k2", "deny"},
 		{"execute_command", "head < k2", "deny"},
 		{"execute_command", "head < a.txt", "allow"},
+		{"execute_command", "cd secrets && cat x", "deny"},
+		{"execute_command", "(cd ./secrets; cat x)", "deny"},
+		{"execute_command", "cd secrets/a && cat ../x", "deny"},
+		{"execute_command", "cd secrets\ncd ..\ncat x", "deny"}, // it may not have worked
+		{"execute_command", "pushd secrets; cat x", "deny"},
+		{"execute_command", "cd -P -- secrets && cat x", "deny"},
+		{"execute_command", "env -C secrets cat x", "deny"},
+		{"execute_command", "sh -c 'cd secrets && cat x'", "deny"},
+		{"execute_command", "cd src && cat x", "allow"},
+		{"execute_command", "cat sec*/x", "deny"},
+		{"execute_command", "cat */x", "deny"},
+		{"execute_command", "head ?[2]", "deny"},
+		{"execute_command", "cd secrets && head ../k*", "deny"},
+		{"execute_command", "cat none*/x", "allow"},
 	} {
 		c := policy.Call{Tool: test.tool, Effect: tools.Runs, Place: at}
 		c.Args, _ = json.Marshal(map[string]string{"path": test.text})
@@ -430,49 +552,140 @@ func TestThisCommandIsNotEveryCommand(t *testing.T) {
 // TestPrefixes: a prefix covers a line only if it, or reading, is all that is in it.
 func TestPrefixes(t *testing.T) {
 	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"touch"}, {"npm", "run", "build"}, {"rm"}, {"sudo"}, {"git"}, {"sh"},
-		{"make"}, {"gcc"}, {"eslint"}, {"jest"}, {"dotnet", "build"}, {"git", "log"}, {"sort"}, {"nix"}, {}, nil}})
+		{"make"}, {"gcc"}, {"eslint"}, {"jest"}, {"dotnet", "build"}, {"git", "log"}, {"sort"}, {"nix"}, {}, nil,
+		{"go", "build"}, {"pytest"}, {"pylint"}, {"mypy"}, {"cargo", "test"}, {"cargo", "clippy"}, {"npm", "test"}, {"yarn", "test"}, {"mvn", "test"}, {"just", "build"},
+		{"git", "add"}, {"git", "commit"}, {"golangci-lint", "run"}, {"prettier"}, {"ruff", "check"}, {"mkdir"}}})
 	for line, want := range map[string]policy.Verdict{
-		"go test ./...":                policy.Allow,
-		"go test -run X ./a":           policy.Allow,
-		"ls && go test ./... | tail":   policy.Allow,
-		"go test ./... 2>&1":           policy.Allow,
-		"touch x":                      policy.Allow,
-		"go test ./...; touch x":       policy.Allow,
-		"npm run build":                policy.Allow,
-		"npm run buildx":               policy.Ask,
-		"npm run":                      policy.Ask,
-		"go vet ./...":                 policy.Ask,
-		"go testx":                     policy.Ask,
-		"go":                           policy.Ask,
-		"gotest":                       policy.Ask,
-		"./go test":                    policy.Ask,
-		"go test ./... & rm -rf x":     policy.Ask,
-		"go test ./...; rm x":          policy.Ask,
-		"go test ./...\nrm x":          policy.Ask,
-		"go test && rm x":              policy.Ask,
-		"go test | sh":                 policy.Ask,
-		"go test > x":                  policy.Ask,
-		"go test < /etc/passwd":        policy.Ask,
-		"go test $(rm x)":              policy.Ask,
-		"go test `rm x`":               policy.Ask,
-		"go test \"$X\"":               policy.Ask,
-		"X=1 go test":                  policy.Ask,
-		"go test -exec 'rm -rf x'":     policy.Ask,
-		"go test -exec=./x":            policy.Ask,
-		"cd . && go test ./... | tail": policy.Allow,
-		"cd .. && go test ./...":       policy.Ask,
-		"cd . && rm x":                 policy.Ask,
-		"go test --exec ./x":           policy.Ask,
-		"go test -vettool=./x":         policy.Ask,
-		"go test -overlay=x.json":      policy.Ask,
-		"go test -vet=off ./...":       policy.Allow,
-		"go test -mod=vendor ./...":    policy.Allow,
-		"go test -cover -count=1":      policy.Allow,
-		"go test -o .git/hooks/x":      policy.Ask,
-		"go test -o=.git/config":       policy.Ask,
-		"touch .git/hooks/pre-push":    policy.Ask,
-		"touch .GIT/config":            policy.Ask,
-		"make -C sub -j4":              policy.Allow,
+		"go test ./...":                          policy.Allow,
+		"go test -run X ./a":                     policy.Allow,
+		"ls && go test ./... | tail":             policy.Allow,
+		"go test ./... 2>&1":                     policy.Allow,
+		"touch x":                                policy.Allow,
+		"go test ./...; touch x":                 policy.Allow,
+		"npm run build":                          policy.Allow,
+		"npm run buildx":                         policy.Ask,
+		"npm run":                                policy.Ask,
+		"go vet ./...":                           policy.Ask,
+		"go testx":                               policy.Ask,
+		"go":                                     policy.Ask,
+		"gotest":                                 policy.Ask,
+		"./go test":                              policy.Ask,
+		"go test ./... & rm -rf x":               policy.Ask,
+		"go test ./...; rm x":                    policy.Ask,
+		"go test ./...\nrm x":                    policy.Ask,
+		"go test && rm x":                        policy.Ask,
+		"go test | sh":                           policy.Ask,
+		"go test > x":                            policy.Ask,
+		"go test < /etc/passwd":                  policy.Ask,
+		"go test $(rm x)":                        policy.Ask,
+		"go test `rm x`":                         policy.Ask,
+		"go test \"$X\"":                         policy.Ask,
+		"X=1 go test":                            policy.Ask,
+		"go test -exec 'rm -rf x'":               policy.Ask,
+		"go test -exec=./x":                      policy.Ask,
+		"cd . && go test ./... | tail":           policy.Allow,
+		"cd .. && go test ./...":                 policy.Ask,
+		"cd . && rm x":                           policy.Ask,
+		"go test --exec ./x":                     policy.Ask,
+		"go test -vettool=./x":                   policy.Ask,
+		"go test -overlay=x.json":                policy.Ask,
+		"go test -vet=off ./...":                 policy.Allow,
+		"go test -mod=vendor ./...":              policy.Allow,
+		"go test -cover -count=1":                policy.Allow,
+		"go test -o .git/hooks/x":                policy.Ask,
+		"go test -o=.git/config":                 policy.Ask,
+		"touch .git/hooks/pre-push":              policy.Ask,
+		"touch .GIT/config":                      policy.Ask,
+		"make -kj4 test":                         policy.Allow,
+		"make -C sub -j4":                        policy.Ask,
+		"make -Isub":                             policy.Ask,
+		"make -kf x":                             policy.Ask,
+		"make 'x;touch y'":                       policy.Ask, // a pattern's recipe has the shell read it
+		"make ''":                                policy.Ask,
+		"echo x | make test":                     policy.Ask,
+		"cat a | sort | make test":               policy.Ask,
+		"make test < a.txt":                      policy.Ask,
+		"make test 0>&1":                         policy.Ask,
+		"make test </dev/null":                   policy.Allow,
+		"make test <<< x":                        policy.Ask,
+		"make test <<EOF\nx\nEOF":                policy.Ask,
+		"make test | head && echo":               policy.Allow,
+		"make test && cat a | head":              policy.Allow,
+		"echo x | make a && make b":              policy.Ask,
+		"make a | make b":                        policy.Ask,
+		"go test ./... -run X -race -count=1 -v": policy.Allow,
+		"go test --run=X -timeout 30s .":         policy.Allow,
+		"go test -C sub ./...":                   policy.Ask,
+		"go test -modfile=x ./...":               policy.Ask,
+		"go test ./... -args -x":                 policy.Ask,
+		"go build -gcflags=-N":                   policy.Ask,
+		"go build -race -tags x ./cmd/x":         policy.Allow,
+		"pytest -k 'a and b' -xvs tests/a.py::b": policy.Allow,
+		"pytest -p evil":                         policy.Ask,
+		"pytest -xp evil":                        policy.Ask,
+		"pytest --rootdir=x":                     policy.Ask,
+		"pytest -c x.ini":                        policy.Ask,
+		"pytest -o addopts=x":                    policy.Ask,
+		"pytest @x":                              policy.Ask,
+		"pylint --disable=C,R src":               policy.Allow,
+		"pylint --init-hook=x src":               policy.Ask,
+		"pylint --load-plugins=x src":            policy.Ask,
+		"pylint --output-format=x.Y src":         policy.Ask,
+		"mypy --strict src":                      policy.Allow,
+		"mypy --python-executable x src":         policy.Ask,
+		"mypy @x":                                policy.Ask,
+		"cargo test --release name":              policy.Allow,
+		"cargo test name -- --nocapture":         policy.Allow,
+		"cargo test -- --logfile x":              policy.Ask,
+		"cargo test --nocapture":                 policy.Ask,
+		"cargo test --config x":                  policy.Ask,
+		"cargo test --target-dir x":              policy.Ask,
+		"cargo test --manifest-path x":           policy.Ask,
+		"cargo clippy -- -D warnings":            policy.Allow,
+		"cargo clippy -- -C linker=x":            policy.Ask,
+		"cargo clippy -D warnings":               policy.Ask,
+		"npm test":                               policy.Allow,
+		"npm test --silent":                      policy.Allow,
+		"npm test a.test.js":                     policy.Allow,
+		"npm test '$(touch x)'":                  policy.Ask, // some have the shell read it
+		"npm test --prefix sub":                  policy.Ask,
+		"npm test --script-shell x":              policy.Ask,
+		"npm test --script-sh=x":                 policy.Ask,
+		"npm test -- --config x":                 policy.Ask,
+		"yarn test --config x":                   policy.Ask,
+		"yarn test a":                            policy.Allow,
+		"mvn test -q -Dtest=A":                   policy.Allow,
+		"mvn test deploy":                        policy.Ask,
+		"mvn test -Dmaven.ext.class.path=x":      policy.Ask,
+		"just build":                             policy.Allow,
+		"just build deploy":                      policy.Ask,
+		"git add -A":                             policy.Allow,
+		"git add -- a.txt":                       policy.Allow,
+		"git add -- -f":                          policy.Ask,
+		"git add -f .env":                        policy.Ask,
+		"git commit -am '@b: c'":                 policy.Allow,
+		"git commit -qm 'a\nb'":                  policy.Allow,
+		"git commit -S -m x":                     policy.Ask,
+		"git commit -nm x":                       policy.Ask,
+		"git commit -m x --no-verify":            policy.Ask,
+		"git commit --trailer x -m y":            policy.Ask,
+		"golangci-lint run ./...":                policy.Allow,
+		"golangci-lint run -c x":                 policy.Ask,
+		"prettier --check .":                     policy.Allow,
+		"prettier --plugin ./x.js .":             policy.Ask,
+		"ruff check --fix .":                     policy.Allow,
+		"ruff check --config x":                  policy.Ask,
+		"eslint --fix --max-warnings 0 src":      policy.Allow,
+		"eslint -f ./x.js src":                   policy.Ask,
+		"eslint --rulesdir x src":                policy.Ask,
+		"jest -t name --runInBand":               policy.Allow,
+		"jest --globalSetup=./x.js":              policy.Ask,
+		"gcc -Wall -Wextra -O2 -g -Iinc x.c -lm": policy.Allow,
+		"gcc -Wl,-rpath,x x.c":                   policy.Ask,
+		"gcc -wrapper ./x x.c":                   policy.Ask,
+		"gcc -fuse-ld=./x x.c":                   policy.Ask,
+		"dotnet build -p:CustomBeforeMicrosoftCommonTargets=x": policy.Ask,
+		"mkdir -p a/b":                 policy.Allow,
 		"make -E 'x'":                  policy.Ask,
 		"make --eval=x":                policy.Ask,
 		"make SHELL=./x":               policy.Ask,
@@ -541,6 +754,116 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestTypicalLines: what people type is covered by the prefix that they are offered for it.
+func TestTypicalLines(t *testing.T) {
+	for line := range strings.Lines(typical) {
+		line = strings.TrimSuffix(line, "\n")
+		p := newPolicy(t, policy.Options{})
+		d := p.Decide(run(t, line))
+		if d.Offer == nil || d.Offer.Prefix == nil {
+			t.Errorf("%q: nothing is offered (%s)", line, d.Why)
+			continue
+		}
+		p.AllowPrefix(d.Offer.Prefix)
+		if d := p.Decide(run(t, line)); d.Verdict != policy.Allow {
+			t.Errorf("%q: %s (%s)", line, d.Verdict, d.Why)
+		}
+	}
+}
+
+const typical = `make -j8 all install
+gmake
+ninja -v -j4 test
+mkdir -p a/b c
+touch -- a b
+gofmt -l -w .
+goimports -w -local example.com .
+staticcheck -checks all ./...
+golangci-lint run --timeout 5m --fast ./...
+pytest -q --maxfail=1 --tb=short tests
+black --check --line-length 100 .
+ruff check --select E,F --output-format concise .
+ruff format --check
+flake8 --max-line-length=100 src
+pylint -E src
+mypy --ignore-missing-imports --warn-unused-ignores .
+pyright --outputjson src
+isort --check-only .
+tsc --noEmit
+eslint . --ext .ts,.tsx
+prettier --write 'src/**/*.ts'
+stylelint --fix a.css
+biome check --write src
+biome format src
+biome lint src
+jest --coverage a.test.js
+vitest run -t name
+mocha --recursive -g name
+phpunit --filter testX tests
+rspec -fd spec/a_spec.rb:12
+rubocop -a lib
+shellcheck -x a.sh
+shfmt -d -i 2 .
+rustfmt --check --edition 2021 src/main.rs
+clang-format -i a.c
+gcc -std=c11 -Wall -Wno-unused -O2 -fsanitize=address -o x x.c -lm -pthread
+g++ -c x.cc
+cc x.c
+c++ x.cc
+clang x.c
+clang++ x.cc
+git add -A .
+git commit --amend --no-edit
+git mv a b
+go build -v ./...
+go vet ./...
+go test -bench . -benchmem -run '^$' ./a
+go list -m -json all
+go doc -all fmt
+go fmt ./...
+go mod tidy -v
+cargo bench
+cargo build --release -p x
+cargo check --all-targets
+cargo doc --no-deps
+cargo clippy --all-targets -- -D warnings
+cargo fmt --all -- --check
+cargo test --workspace name -- --test-threads=1
+npm test
+yarn test
+pnpm test
+npm run build
+yarn run build
+pnpm run build
+just build
+task build
+rake build
+mvn compile -q
+mvn package -DskipTests
+mvn test -Dtest=A#b
+mvn verify -B
+gradle build --no-daemon
+gradle check
+gradle test --tests=A
+dotnet build -c Release --no-restore
+dotnet test --filter x
+mix compile --warnings-as-errors
+mix format --check-formatted
+mix test --trace test/a_test.exs:3
+swift build -c release
+swift test --filter A
+zig build -Doptimize=ReleaseFast test
+stack build --fast
+stack test
+cabal build -v0
+cabal test
+bazel build -c opt target
+bazel test --test_output=errors target
+terraform fmt -recursive
+terraform validate -json
+helm lint --strict chart
+`
+
 func TestOfferedPrefix(t *testing.T) {
 	p := newPolicy(t, policy.Options{})
 	for program := range strings.FieldsSeq(noPrefix) {
@@ -556,7 +879,13 @@ func TestOfferedPrefix(t *testing.T) {
 		"go test a; go test b":       "go test",
 		"touch x":                    "touch",
 		"make all":                   "make",
-		"npm run build -- --x":       "npm run build",
+		"npm run build":              "npm run build",
+		"npm run build -- --x":       "",
+		"echo x | make":              "",
+		"make -f x":                  "",
+		"ruff clean":                 "",
+		"ruff check .":               "ruff check",
+		"golangci-lint custom":       "",
 		"git commit -m x":            "git commit",
 		"go mod tidy":                "go mod tidy",
 		"just build":                 "just build",
