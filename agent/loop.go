@@ -82,15 +82,6 @@ func replies(n int) string {
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
 
-func (r *run) outOfTurns() {
-	stopped := "stopped after " + counted(r.state.Turn, "turn")
-	if len(r.state.Continued) > 0 {
-		r.limit(StopMaxTurns, stopped+": the length limit cut the answer, and no turn is left for the rest", "Allow more with --max-turns, or longer replies with --max-tokens.")
-		return
-	}
-	r.limit(StopMaxTurns, stopped+" without an answer", "Allow more with --max-turns, or ask for less at once.")
-}
-
 func (r *run) begin(ctx context.Context, prompt string) error {
 	if r.session.ID == "" {
 		r.session.ID = newID()

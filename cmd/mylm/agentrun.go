@@ -209,14 +209,6 @@ func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *p
 	return made, nil
 }
 
-<<<<<<< HEAD
-=======
-// planOutcome says how a plan is reported: nil if it is complete.
-func planOutcome(r agent.Result, p *person) *failure {
-	return outcome(r, limits{errors: 3, malformed: 3, stopped: p.stopped, forbidden: p.forbidden})
-}
-
->>>>>>> cd98d740da9cc44f1a5f2959cdaaec7948776bd1
 // watchPlan shows a plan as it goes, and prints what came of it. It returns the
 // plan that the model made, if it did.
 func (a *asking) watchPlan(events planEvents, goal string, p *person) (made []plan.Task, err error) {

@@ -51,11 +51,7 @@ func TestEnds(t *testing.T) {
 		"complete":          {said(look, "Done."), nil, "0", "success", "complete", "", "Done.\n", nil},
 		"turns":             {said(look, readCall("replies.txt"), "One file so far."), []string{"--max-turns", "2"}, "5", "partial", "max_turns", "", "One file so far.\n", []string{"stopped after 2 turns without an answer", "--max-turns"}},
 		"turns, no word":    {said(look, look), []string{"--max-turns", "1"}, "5", "partial", "max_turns", "", "I look.\n", []string{"stopped after 1 turn without an answer"}},
-<<<<<<< HEAD
-		"turns, cut":        {said("=== reply stop=length\nOne, two"), []string{"--max-turns", "1"}, "5", "partial", "max_turns", "", "One, two\n", []string{"the length limit cut the answer", "stopped after 1 turn", "--max-turns", "--max-tokens"}},
-=======
 		"turns, cut":        {said("=== reply stop=length\nOne, two"), []string{"--max-turns", "1"}, "5", "partial", "max_turns", "", "One, two\n", []string{"stopped after 1 turn without an answer: the length limit cut the last reply", "--max-turns"}},
->>>>>>> cd98d740da9cc44f1a5f2959cdaaec7948776bd1
 		"same call":         {said(look, look, "It is the same."), nil, "5", "partial", "repeated_call", "", "It is the same.\n", []string{"same call twice in a row (list_dir", "put the question differently"}},
 		"circle":            {said(listCall, readCall("replies.txt"), listCall, readCall("replies.txt"), listCall, "Circles."), nil, "5", "partial", "stuck", "", "Circles.\n", []string{"3 calls in a row brought nothing", "a larger model"}},
 		"same result":       {said(listCall, readCall("replies.txt"), listCall, readCall("home.txt"), listCall, toolCall("find_files", `{"pattern": "*.txt"}`), listCall, "Circles."), nil, "5", "partial", "stuck", "", "Circles.\n", []string{"the same call had the same result 4 times"}},
