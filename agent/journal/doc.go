@@ -25,11 +25,11 @@
 // a run. One thing is written some milliseconds later instead, when the model
 // is being asked: the question that a new session begins with.
 //
-// A last line that was cut short is passed over when the journal is read, and
-// cut off before anything is appended. One process at a time appends to a
-// session; ErrInUse is what another one gets. A session is held while a run goes
-// on in it, and no file of it is open in between. Directories and files are
-// readable for their owner alone.
+// A last line that was cut short is passed over and told as ErrCut when the
+// journal is read, and cut off before anything is appended. One process at a
+// time appends to a session; ErrInUse is what another one gets. A session is held
+// while a run goes on in it, and no file of it is open in between. Directories
+// and files are readable for their owner alone.
 //
 // # Limits
 //
