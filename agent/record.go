@@ -45,17 +45,32 @@ func (s *Setup) counts(other *Setup) bool {
 }
 
 // LoadSession makes a session of the entries that a Recorder kept. They are not
-// recorded again. It is an error if one of them is missing.
+// recorded again. It is an error if one of them is missing, or points to one that
+// does not stand before it.
 func LoadSession(id string, entries []Entry) (*Session, error) {
 	s := &Session{ID: id}
 	for i, e := range entries {
 		if e.Seq != i+1 {
 			return nil, fmt.Errorf("entry %d of the session %s is missing: %d stands in its place", i+1, id, e.Seq)
 		}
+		if !e.sound() {
+			return nil, fmt.Errorf("entry %d of the session %s is damaged: it points to what is not there", i+1, id)
+		}
 		s.add(e)
 	}
 	s.recorded = len(s.entries)
 	return s, nil
+}
+
+// sound reports whether what the entry points to can be there.
+func (e *Entry) sound() bool {
+	before := func(seq int) bool { return 0 <= seq && seq < e.Seq }
+	s := e.State
+	if s == nil {
+		return before(e.Through) && before(e.Request)
+	}
+	return 0 < s.First && before(s.First) && before(s.PromptCut) && before(s.Closing) && s.Counted >= 0 &&
+		!slices.ContainsFunc(s.Continued, func(seq int) bool { return seq == 0 || !before(seq) })
 }
 
 // Unfinished reports whether Resume would go on with the session: its last run

@@ -214,6 +214,28 @@ func TestLoadSessionMissesNothing(t *testing.T) {
 	if _, err := agent.LoadSession("s", []agent.Entry{{Seq: 1}, {Seq: 3}}); err == nil || !strings.Contains(err.Error(), "entry 2") {
 		t.Errorf("error %v", err)
 	}
+	begun := agent.Entry{Seq: 1, Kind: agent.EntryRun, Text: "You help."}
+	for name, e := range map[string]agent.Entry{
+		"hidden to the end":   {Kind: agent.EntryCompaction, Through: 9, Request: 9},
+		"hidden before":       {Kind: agent.EntryCompaction, Through: -1},
+		"a request of no one": {Kind: agent.EntryCompaction, Through: 1, Request: -3},
+		"no first entry":      {Kind: agent.EntryReply, State: &agent.State{}},
+		"a first one behind":  {Kind: agent.EntryReply, State: &agent.State{First: 7}},
+		"a part behind":       {Kind: agent.EntryReply, State: &agent.State{First: 1, Continued: []int{99}}},
+		"a part before":       {Kind: agent.EntryReply, State: &agent.State{First: 1, Continued: []int{0}}},
+		"a count of nothing":  {Kind: agent.EntryEnd, State: &agent.State{First: 1, Counted: -1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.Seq = 2
+			s, err := agent.LoadSession("s", []agent.Entry{begun, e})
+			if err == nil {
+				agent.Collect(newAgent(t, agent.Options{Model: newModel("well")}).Run(t.Context(), s, "go"))
+			}
+			if err == nil || !strings.Contains(err.Error(), "entry 2 of the session s is damaged") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
 }
 
 // A consumer that stops early, panics or ends its goroutine loses nothing of
