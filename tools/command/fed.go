@@ -60,7 +60,7 @@ func (l *looker) stmt(s *syntax.Stmt, depth int) {
 	})
 	for _, text := range texts {
 		if runs {
-			l.line(text, depth+1)
+			l.line(escapes.Replace(text), depth+1)
 		}
 		for _, words := range filled {
 			l.call(slices.Concat(words, strings.Fields(text)), depth+1)
