@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,6 +49,11 @@ var awkWords = strings.Fields("print printf NF NR FNR FS OFS ORS BEGIN END FILEN
 func prints(c *parsed, _ Place) objection {
 	if len(c.operands) == 0 || c.operands[0].glob || !onlyPrints(c.operands[0].text) {
 		return objection{why: "awk is only known to read when its program does nothing but print"}
+	}
+	for _, w := range c.operands[1:] {
+		if strings.Contains(w.text, "=") {
+			return objection{why: fmt.Sprintf("awk takes %s for a variable", quotedName(w.text))}
+		}
 	}
 	return objection{}
 }

@@ -18,6 +18,9 @@ func (l *looker) call(words []string, depth int) {
 	before, wraps := wrappers[name]
 	unknown := !wraps && !slices.Contains(shells, name) && !startsNothing(name)
 	l.add(words, unknown)
+	if strings.ContainsAny(words[0], " \t\n") { // a wrapper may have a shell read it
+		l.line(words[0], depth+1)
+	}
 	switch {
 	case name == "find" || name == "fd":
 		for i, a := range args {
@@ -40,6 +43,8 @@ func (l *looker) call(words []string, depth int) {
 		l.shell(args, depth)
 	case name == "env":
 		l.split(args, depth)
+	case slices.Contains(packagers, name) && len(args) > 0 && (args[0] == "exec" || args[0] == "x" || args[0] == "dlx"):
+		l.wrapped(args[1:], 0, depth)
 	}
 	switch {
 	case wraps:
@@ -97,6 +102,9 @@ func (l *looker) texts(args []string, depth int) {
 	}
 }
 
+// escapes are those of printf, echo and env -S that end words.
+var escapes = strings.NewReplacer(`\_`, " ", `\t`, " ", `\n`, "\n")
+
 // split looks into the line that env takes apart for -S.
 func (l *looker) split(args []string, depth int) {
 	for i, a := range args {
@@ -113,7 +121,7 @@ func (l *looker) split(args []string, depth int) {
 		}
 		if ok {
 			line = strings.Join(append([]string{line}, args[i+1:]...), " ")
-			l.line(strings.ReplaceAll(line, `\_`, " "), depth+1)
+			l.line(escapes.Replace(line), depth+1)
 		}
 	}
 }

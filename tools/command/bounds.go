@@ -31,7 +31,7 @@ var repeats = regexp.MustCompile(`\{([0-9]*),?([0-9]*)`)
 const maxRepeats = 10_000
 
 // searching are programs whose words are patterns of that kind.
-var searching = strings.Fields("grep egrep fgrep rg git find")
+var searching = strings.Fields("grep egrep fgrep rg git find nl awk jq")
 
 func explosive(name string, args []word) objection {
 	for _, w := range args {

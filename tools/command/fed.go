@@ -60,7 +60,7 @@ func (l *looker) stmt(s *syntax.Stmt, depth int) {
 	})
 	for _, text := range texts {
 		if runs {
-			l.line(text, depth+1)
+			l.line(escapes.Replace(text), depth+1)
 		}
 		for _, words := range filled {
 			l.call(slices.Concat(words, strings.Fields(text)), depth+1)
@@ -68,13 +68,16 @@ func (l *looker) stmt(s *syntax.Stmt, depth int) {
 	}
 }
 
+// evaluating run what they read, or what their words name.
+var evaluating = strings.Fields("eval source . at batch ssh")
+
 // runsText reports whether a command may run what it reads, or what its words are
 // made of.
 func runsText(c *syntax.CallExpr, words []string) bool {
 	if len(c.Args) == 0 || len(words) == 0 {
 		return false
 	}
-	if _, computed := c.Args[0].Parts[0].(*syntax.CmdSubst); computed || words[0] == "eval" || words[0] == "source" || words[0] == "." {
+	if _, computed := c.Args[0].Parts[0].(*syntax.CmdSubst); computed || slices.Contains(evaluating, words[0]) {
 		return true
 	}
 	return !startsNothing(path.Base(words[0])) && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(shells, path.Base(w)) || w == "eval" })

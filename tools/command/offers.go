@@ -16,11 +16,12 @@ type offer struct {
 	operands string // what all other words may look like, also the values of flags; "": anything but a file of flags (@FILE)
 }
 
-// Operands of programs that hand them to a shell, or that take each for one more
-// thing to do.
+// Operands of programs that hand them to a shell, that take each for one more thing to do,
+// and of go, which fetches a module with a version.
 const (
-	simple = `[\w./%+,:-]+`
-	none   = `$^`
+	simple      = `[\w./%+,:-]+`
+	none        = `$^`
+	unversioned = `[^@]*`
 )
 
 // Flags that several programs have. None names a program, a module to load, a
@@ -33,7 +34,7 @@ const (
 	maven    = `-[qBeoU]+|-(am|amd|fae|fn|ff|ntp)|--(batch-mode|quiet|offline|no-transfer-progress|fail-at-end|fail-fast)|-Dtest=.*|-Dskip(Tests|ITs)(=\w+)?`
 	gradle   = `-[qis]|--(quiet|info|stacktrace|offline|continue|parallel|no-daemon|rerun-tasks|build-cache|no-build-cache|console=\w+|tests=.*)`
 	compiler = `-[cgEOSvw]|-g[0-9]|-O[0-3sgz]|-o|-W[\w=+-]+|-[DUILl].*|-std=.*|-m(arch|tune)=\w+|-m(32|64)|-f(PIC|PIE|pic|pie|openmp|no-exceptions|no-rtti|no-omit-frame-pointer|sanitize=[\w,]+)|-(pthread|pedantic|ansi|shared|static|pie|MD|MMD|MP)`
-	npm      = `-s|--(silent|if-present)`
+	npm      = `-s|--(silent|if-unversioned)`
 	gofmt    = `-[lwdse]|-srcdir`
 	biome    = `--(write|fix|verbose|error-on-warnings|no-errors-on-unmatched|(diagnostic-level|max-diagnostics|colors)(=\w+)?)`
 	mix      = `--(force|all-warnings|warnings-as-errors|trace|stale|failed|cover|color|no-color|check-formatted|dry-run|(seed|only|exclude|include|max-failures|slowest)(=.*)?)`
@@ -83,9 +84,9 @@ var offers = []offer{
 	{words: "git add", flags: `-[AuvnN]+|--(all|update|verbose|dry-run|intent-to-add)`},
 	{words: "git commit", flags: `-[aqvs]*(m.*)?|--(all|quiet|verbose|signoff|amend|no-edit|allow-empty|dry-run|message(=.*)?)`, operands: `.*`},
 	{words: "git mv", flags: `-[vnk]+|--(verbose|dry-run)`},
-	{words: "go build", flags: goBuild}, {words: "go vet", flags: goBuild + `|--?c=[0-9]+`}, {words: "go test", flags: goTest},
-	{words: "go list", flags: goBuild + `|--?(f|m|e|deps|test|find|retracted)(=.*)?`},
-	{words: "go doc", flags: `--?(all|c|cmd|short|src|u)`}, {words: "go fmt", flags: `--?[nx]`}, {words: "go mod tidy", flags: `--?([vex]|diff)`},
+	{words: "go build", flags: goBuild, operands: unversioned}, {words: "go vet", flags: goBuild + `|--?c=[0-9]+`, operands: unversioned}, {words: "go test", flags: goTest, operands: unversioned},
+	{words: "go list", flags: goBuild + `|--?(f|m|e|deps|test|find|retracted)(=.*)?`, operands: unversioned},
+	{words: "go doc", flags: `--?(all|c|cmd|short|src|u)`, operands: unversioned}, {words: "go fmt", flags: `--?[nx]`}, {words: "go mod tidy", flags: `--?([vex]|diff)`},
 	{words: "cargo bench", flags: cargo}, {words: "cargo build", flags: cargo}, {words: "cargo check", flags: cargo}, {words: "cargo doc", flags: cargo},
 	{words: "cargo clippy", flags: cargo, behind: `-[ADW].*`},
 	{words: "cargo fmt", flags: `-[qvp]|--(all|check|quiet|verbose|package(=.*)?)`, behind: `--check|-[lvq]`},

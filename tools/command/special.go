@@ -102,8 +102,14 @@ var (
 	jqSets  = regexp.MustCompile(`[^=!<>]=([^=]|$)`)
 )
 
-// filling reports whether a filter may make something of any size: texts multiplied, arrays with holes.
+// jqReplaces is a replacement of something that is not empty: of that jq finds no end.
+var jqReplaces = regexp.MustCompile(`\bgsub\(\s*"([^"*?|{}^$\\]|\\\\[swdn.])+"`)
+
+// filling reports whether a filter may make something of any size, or without end: texts multiplied, wide times, arrays with holes.
 func filling(filter string) bool {
+	if wideFormat.MatchString(filter) || len(jqReplaces.FindAllString(filter, -1)) < strings.Count(filter, "gsub") {
+		return true
+	}
 	rest := jqText.ReplaceAllString(filter, `"`)
 	return strings.Contains(rest, "*") || jqIndex.MatchString(rest) && jqSets.MatchString(rest)
 }

@@ -26,6 +26,9 @@ var wrappers = map[string]int{
 	"mise": 1, "asdf": 1, "pyenv": 1, "rbenv": 1, "rustup": 2, "pipenv": 1, "poetry": 1, "pdm": 1, "rye": 1, "pixi": 1, "hatch": 1, "uv": 1, "bundle": 1,
 }
 
+// packagers start programs of packages behind exec, x or dlx.
+var packagers = strings.Fields("npm pnpm yarn bun")
+
 // quiet are usual programs beside those that can only read whose arguments are
 // names and texts, and start nothing.
 var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred unlink tee dd truncate mktemp mkfifo unzip gzip gunzip bzip2 xz zstd

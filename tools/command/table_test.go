@@ -202,6 +202,7 @@ git log '--format=%<(20)%an %w(80)%s'
 date +%Y%m%d
 seq 10 -2 1
 jq '.[100000]' data.json
+jq -r '.a|gsub("\\s+";"_")' data.json
 printf '%-20s|%5.2f\n' a 1
 tr 'a-z' '[b*26]' < a.txt
 ls -la src | awk '{print $5, $9}'
@@ -277,6 +278,17 @@ git -C linkdir status
 `
 
 const asks = `
+awk '{print $1+0.5}' OFMT=%999999999f a.txt
+awk '{print}' FS=x a.txt
+awk '$1 ~ "((a{999}){999}){99}"' a.txt
+awk -F'((a{99}){99}){99}' '{print}' a.txt
+nl -b p'\(a\{999\}\)\{999\}' a.txt
+jq 'test("(a{999}){999}")' data.json
+jq -n '1|strftime("%999999999d")'
+jq 'gsub("";"x")' data.json
+jq 'gsub("a*";"x")' data.json
+jq 'gsub("\\b";"x")' data.json
+jq 'gsub(.a;"x")' data.json
 printf '%2000000000d' 1
 printf '%1000s%99999d' a 1
 printf '%.2000000000d' 1
