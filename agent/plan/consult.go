@@ -95,6 +95,9 @@ func (r *run) consult(ctx context.Context, c *cost, q question) (bool, error) {
 			return false, &ended{agent.StopInternal, err}
 		}
 		reply, err := r.inquire(ctx, c, q, session, system, prompt)
+		if errors.Is(err, errTooLong) {
+			break
+		}
 		if err != nil {
 			return false, err
 		}
@@ -108,16 +111,19 @@ func (r *run) consult(ctx context.Context, c *cost, q question) (bool, error) {
 	return false, nil
 }
 
+// errTooLong is a plan that does not fit into the model's context any more.
+var errTooLong = errors.New("the plan is too long for the context of the model")
+
 // inquire makes one run of the agent for a question and returns the reply as it
 // was written.
 func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.Session, system, prompt string) (string, error) {
 	turns := 1
 	o := r.opts.Agent
 	o.Sections, o.Recorder, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, nil, 0, "", r.approveReads
-	o.System, o.MaxMalformed = system, 1
+	o.System, o.MaxMalformed, o.NoLastWord = system, 1, true
 	if o.Tools = q.tools; len(q.tools.Names()) > 0 {
 		turns = lookTurns
-		o.System, o.Identity, o.MaxMalformed = "", system, 0
+		o.System, o.Identity, o.MaxMalformed, o.NoLastWord = "", system, 0, false
 	}
 	granted := r.budget.grant(turns)
 	if granted == 0 {
@@ -139,8 +145,12 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 	if err := endOf(ctx, result); err != nil {
 		return "", err
 	}
-	if result.StopReason == agent.StopTimeout || result.StopReason == agent.StopContextFull && q.task == "" {
+	switch {
+	case result.StopReason == agent.StopTimeout, result.StopReason == agent.StopContextFull && q.role == prompts.Plan:
 		return "", &ended{result.StopReason, result.Err}
+	case result.StopReason == agent.StopContextFull:
+		r.notice(q.task, NoticeUnreadable, errTooLong.Error())
+		return "", errTooLong
 	}
 	var last agent.Entry
 	for _, e := range session.Entries() {

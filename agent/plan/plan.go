@@ -125,7 +125,7 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		defer cancel()
 		r := &run{
 			opts: p.opts, session: s, id: agent.NewSession().ID, started: time.Now(), events: make(chan agent.Event),
-			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()),
+			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()), cut: map[string]bool{},
 		}
 		var panicked any
 		go func() {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,6 +33,8 @@ type run struct {
 	budget   *budget
 	begun    map[string]*agent.Session // what earlier processes recorded of tasks
 	outcomes chan outcome
+	finished int             // tasks that came to an end
+	cut      map[string]bool // tasks that were under way when the plan ended
 	stop     agent.StopReason
 	err      error
 
@@ -47,7 +50,7 @@ type run struct {
 	seq       int // the last entry of the record
 }
 
-// reflectEvery is after how many iterations the plan is looked at as a whole.
+// reflectEvery is after how many tasks the plan is looked at as a whole.
 const reflectEvery = 3
 
 // send hands an event to the consumer.
@@ -290,6 +293,8 @@ func (r *run) take(ctx context.Context, t Task) (job, error) {
 	r.state.Iteration++
 	t, _ = r.graph.Task(t.ID)
 	if err := r.recordTask(ctx, t, nil); err != nil {
+		t.Status = Pending
+		r.graph.Finish(t)
 		return job{}, err
 	}
 	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.maxIterations()})
@@ -308,7 +313,13 @@ func (r *run) finish(ctx context.Context, out outcome) {
 	r.emit(t.ID, TaskEnd{ID: t.ID, Status: t.Status, Result: t.Result, Error: t.Error})
 	for _, id := range blocked {
 		b, _ := r.graph.Task(id)
+		err = cmp.Or(err, r.recordTask(context.WithoutCancel(ctx), b, nil))
 		r.emit(id, TaskEnd{ID: id, Status: b.Status, Error: b.Error})
+	}
+	if t.Status == Pending {
+		r.cut[t.ID] = true
+	} else {
+		r.finished++
 	}
 	switch {
 	case out.err != nil:
@@ -343,8 +354,7 @@ func (r *run) change(ctx context.Context, seen Observation) {
 
 // reflect has the plan looked at as a whole, from time to time.
 func (r *run) reflect(ctx context.Context) {
-	ended := len(r.graph.tasks) - r.graph.Count(Pending) - r.graph.Count(InProgress)
-	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || ended == 0 || ended%reflectEvery != 0 {
+	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || r.finished%reflectEvery != 0 {
 		return
 	}
 	var seen Observation

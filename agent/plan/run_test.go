@@ -273,21 +273,6 @@ func TestModelFailureEndsThePlan(t *testing.T) {
 	}
 }
 
-func TestBudgets(t *testing.T) {
-	m := &model{reply: reply}
-	o := quiet(m)
-	o.MaxTurns = 2
-	w := carryOut(t, o, "g", task("a"), task("b"), task("c"))
-	if w.result.StopReason != agent.StopMaxTurns || w.result.Status != agent.Partial || w.state.Turns != 2 || w.statuses()["c"] != plan.Pending {
-		t.Errorf("%+v, %v", w.result, w.statuses())
-	}
-	o.MaxTurns, o.MaxIterations = 0, 1
-	w = carryOut(t, o, "g", task("a"), task("b"))
-	if w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "after 1 iterations") {
-		t.Errorf("%+v", w.result)
-	}
-}
-
 func TestStopEndsThePlan(t *testing.T) {
 	ran := false
 	write := tool(t, "write", tools.Writes, func(context.Context) (tools.Result, error) { ran = true; return tools.Result{}, nil })

@@ -91,6 +91,9 @@ func TestInterruptedWithFourWorkersBusy(t *testing.T) {
 	if w.result.StopReason != agent.StopInterrupted || !errors.Is(w.err, context.Canceled) {
 		t.Errorf("%s, %v", w.result.StopReason, w.err)
 	}
+	if w.state.CurrentTask != "a" {
+		t.Errorf("the current task is %q", w.state.CurrentTask)
+	}
 	for id, s := range w.statuses() {
 		if s != plan.Pending {
 			t.Errorf("%s is %s", id, s)
@@ -199,6 +202,15 @@ func TestLoad(t *testing.T) {
 	}
 	if text := fmt.Sprint(session.Messages()); !strings.Contains(text, "the goal") || !strings.Contains(text, "did: do b") {
 		t.Errorf("a further question would see %s", text)
+	}
+	rec = &memory{}
+	o.Agent.Recorder, o.Agent.Model, o.Agent.MaxTurns = rec, &model{reply: func(string, string) string { return call("nothing") }}, 1
+	carryOut(t, o, "the goal", task("a"), task("b", "a"))
+	if session, err = agent.LoadSession("s", rec.all()); err != nil {
+		t.Fatal(err)
+	}
+	if _, tasks, err = plan.Load(session); err != nil || tasks[0].Status != plan.Failed || tasks[1].Status != plan.Blocked {
+		t.Errorf("%+v, %v", tasks, err)
 	}
 	if _, _, err := plan.Load(agent.NewSession()); !errors.Is(err, plan.ErrNoPlan) {
 		t.Errorf("an empty session: %v", err)
