@@ -138,7 +138,7 @@ func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, e
 	o = r.opts.Agent
 	o.MaxTime, o.Tainted, o.Approve, o.Labels, o.NoLastWord = 0, j.tainted, r.approve, nil, true
 	if o.Recorder != nil {
-		o.Recorder = &taskRecorder{r, j.task.ID}
+		o.Recorder = &partRecorder{run: r, kind: EntryTask, task: j.task.ID}
 	}
 	if o.Tools, err = r.toolsOf(j.task, without); err != nil {
 		return o, "", err
@@ -259,13 +259,11 @@ func (r *run) observe(ctx context.Context, out *outcome, j job) error {
 	if t.Error != "" {
 		shown.Result = t.Error
 	}
-	var seen Observation
-	read, err := r.consult(ctx, &out.cost, question{
+	seen, read, err := consult(ctx, r, &out.cost, question{
 		task: t.ID, role: prompts.Observe, form: prompts.PlanState,
 		data:   prompts.PlanData{Goal: j.data.Goal, Tasks: j.data.Tasks, Task: &shown},
-		read:   func(reply string) (err error) { seen, err = ParseObservation(reply); return err },
 		unread: fmt.Sprintf("%s counts as %s, as its own run has it", t.ID, t.Status),
-	})
+	}, ParseObservation)
 	if err != nil || !read {
 		return err
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,7 +82,7 @@ func (r *run) flaws(flaws []Flaw) {
 // drive is a plan from its beginning to its end.
 func (r *run) drive(ctx context.Context, goal string, tasks []Task, l *loaded) {
 	r.state.Goal, r.state.MaxTurns = goal, r.opts.MaxTurns
-	if err := r.begin(ctx, goal, l); err != nil {
+	if err := r.begin(ctx, goal, tasks, l); err != nil {
 		r.halt(err)
 	} else if err := r.plan(ctx, goal, tasks, l); err != nil {
 		r.halt(err)
@@ -102,8 +103,8 @@ func (r *run) halt(err error) {
 func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) error {
 	why := Given
 	switch {
-	case l != nil:
-		why = Resumed
+	case l != nil && len(l.tasks) > 0:
+		why, tasks = Resumed, l.pending()
 	case len(tasks) > 0:
 	case r.opts.NoPlan:
 		why, tasks = Direct, []Task{{ID: "t1", Description: goal}}
@@ -116,10 +117,32 @@ func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) er
 			why, tasks = Fallback, []Task{{ID: "t1", Description: goal}}
 		}
 	}
+	if err := r.lay(tasks); err != nil {
+		return err
+	}
+	if r.opts.Agree != nil && !r.opts.PlanOnly && why != Resumed {
+		tasks, err := r.opts.Agree(ctx, Planned{Goal: goal, Tasks: r.graph.Tasks(), Why: why})
+		switch {
+		case ctx.Err() != nil:
+			return &ended{reasonOf(ctx), context.Cause(ctx)}
+		case err != nil:
+			return &ended{agent.StopDenied, err}
+		case tasks != nil:
+			why = Given
+			if err := r.lay(tasks); err != nil {
+				return err
+			}
+		}
+	}
+	return r.planned(ctx, why)
+}
+
+// lay makes the graph of tasks.
+func (r *run) lay(tasks []Task) error {
 	graph, flaws := NewGraph(tasks)
 	r.flaws(flaws)
-	if len(graph.Tasks()) == 0 {
-		return &ended{agent.StopInternal, fmt.Errorf("the plan has no tasks")}
+	if len(graph.tasks) == 0 {
+		return &ended{agent.StopInternal, errors.New("the plan has no tasks")}
 	}
 	r.graph = graph
 	if r.foreign.Load() {
@@ -128,7 +151,7 @@ func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) er
 		}
 	}
 	r.checkTools()
-	return r.planned(ctx, why)
+	return nil
 }
 
 // planned tells and records the plan as it stands.
@@ -153,8 +176,7 @@ func (r *run) askForPlan(ctx context.Context, goal string) (tasks []Task, err er
 			return nil, &ended{agent.StopInternal, err}
 		}
 	}
-	q.read = func(reply string) (err error) { tasks, err = ParsePlan(reply); return err }
-	_, err = r.consult(ctx, &r.cost, q)
+	tasks, _, err = consult(ctx, r, &r.cost, q, ParsePlan)
 	return tasks, err
 }
 
@@ -247,12 +269,10 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 	if r.opts.NoReason || len(ready) <= r.opts.Workers-running {
 		return ready[0], true
 	}
-	var choice Choice
-	read, err := r.consult(ctx, &r.cost, question{
+	choice, read, err := consult(ctx, r, &r.cost, question{
 		role: prompts.Reason, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks()), Ready: lines(ready)},
-		read:   func(reply string) (err error) { choice, err = ParseChoice(reply); return err },
 		unread: "the first task that is ready is taken: " + ready[0].ID,
-	})
+	}, ParseChoice)
 	if err != nil {
 		r.halt(err)
 		return Task{}, false
@@ -357,12 +377,10 @@ func (r *run) reflect(ctx context.Context) {
 	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || r.finished%reflectEvery != 0 {
 		return
 	}
-	var seen Observation
-	read, err := r.consult(ctx, &r.cost, question{
+	seen, read, err := consult(ctx, r, &r.cost, question{
 		role: prompts.Reflect, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks())},
-		read:   func(reply string) (err error) { seen, err = ParseReflection(reply); return err },
 		unread: "the plan stays as it is",
-	})
+	}, ParseReflection)
 	switch {
 	case err != nil:
 		r.halt(err)

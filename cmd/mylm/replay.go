@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,7 +16,8 @@ func replayCommand(s streams) *cli.Command {
 		Name: "replay", Usage: "run a session again with its recorded replies, and say what is different", ArgsUsage: "[ID|last|FILE]",
 		Description: `No model is asked and no tool is run: replies and results come from the record. What
 this version of mylm makes of them is compared with what was made of them then. The
-exit code is 1 where that differs.
+exit code is 1 where that differs. Of a plan that is done for each of its tasks, and for
+what the model was asked about it.
 
    mylm replay last
    mylm sessions export last report.jsonl --redact && mylm replay report.jsonl`,
@@ -31,9 +31,6 @@ func (k *keeping) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(l.entries, func(e agent.Entry) bool { return e.Kind == plan.EntryPlan }) {
-		return usageError("a plan cannot be replayed: its tasks may have run side by side").withHint("mylm sessions show prints it.")
-	}
 	registry, err := allTools()
 	if err != nil {
 		return err
@@ -43,7 +40,7 @@ func (k *keeping) replay(ctx context.Context) error {
 		return err
 	}
 	done, err := interruptibly(ctx, func() (journal.Replayed, error) {
-		return journal.Replay(ctx, l.entries, agent.Options{Tools: registry, Prompts: set})
+		return replayed(ctx, l.entries, agent.Options{Tools: registry, Prompts: set})
 	})
 	if err != nil {
 		return err
@@ -61,8 +58,39 @@ func (k *keeping) replay(ctx context.Context) error {
 	return k.screen.failed
 }
 
+// replayed goes through the runs of a session, and through those of the sessions
+// within it if it is that of a plan.
+func replayed(ctx context.Context, entries []agent.Entry, o agent.Options) (journal.Replayed, error) {
+	done, err := journal.Replay(ctx, entries, o)
+	if err != nil {
+		return done, err
+	}
+	parts, err := plan.Parts(entries)
+	if err != nil {
+		return done, err
+	}
+	for _, p := range parts {
+		of, err := journal.Replay(ctx, p.Entries, o)
+		if err != nil {
+			return done, err
+		}
+		done.Runs, done.Replies, done.Calls = done.Runs+of.Runs, done.Replies+of.Replies, done.Calls+of.Calls
+		for _, u := range p.Reread() {
+			of.Differences = append(of.Differences, journal.Difference{Run: u.Run, Turn: u.Turn, What: "what the plan takes from the reply", Was: u.Was, Is: u.Is})
+		}
+		for _, d := range of.Differences {
+			d.Task = p.Task
+			done.Differences = append(done.Differences, d)
+		}
+	}
+	return done, nil
+}
+
 func (k *keeping) print(done journal.Replayed) {
 	for _, d := range done.Differences {
+		if d.Task != "" {
+			k.screen.answer("task " + label(d.Task) + ", ")
+		}
 		k.screen.answer(fmt.Sprintf("run %s, turn %d: %s\n  was: %s\n  is:  %s\n", d.Run, d.Turn, d.What, visible(oneLine(d.Was, 1000)), visible(oneLine(d.Is, 1000))))
 	}
 	text := fmt.Sprintf("%s, %d replies, %s", plural(done.Runs, "run"), done.Replies, plural(done.Calls, "call"))
