@@ -82,6 +82,41 @@ func TestMixed(t *testing.T) {
 	}
 }
 
+// TestEditedPlan: what an editor makes of a plan is carried out, and nothing that
+// was typed is lost by what cannot be used.
+func TestEditedPlan(t *testing.T) {
+	const twice = `if grep -q "no plan" "$1"; then cp whole.json "$1"; else cp "$1" whole.json; echo "no plan" > "$1"; fi`
+	type step struct{ expect, answer string }
+	for name, test := range map[string]struct {
+		editor string
+		steps  []step
+		exit   string
+	}{
+		"changed":     {`sed -i.bak 's/look around/look twice/'`, []step{{"| a  look around", ""}, {"[e]dit", "e\n"}, {"| a  look twice", ""}, {"Carry it out?", "y\n"}, {"▶ a  look twice", ""}, {"Allow it?", "y\n"}, {"✓ b", ""}}, "0"},
+		"mended":      {`sed -i.bak 's/"a"$/"c"/'`, []step{{"[e]dit", "edit\n"}, {"b waits for \"c\", which is no task", ""}, {"Carry it out?", "n\n"}}, "4"},
+		"missing":     {"nosuch-editor", []step{{"[e]dit", "e\n"}, {"The plan is as it was: the editor \"nosuch-editor\": exit status 127. Set VISUAL or EDITOR", ""}, {"Carry it out?", "n\n"}}, "4"},
+		"broken":      {"sh twice.sh", []step{{"[e]dit", "e\n"}, {"The plan is as it was: the JSON", ""}, {"edit opens it again", ""}, {"[e]dit", "e\n"}, {"| a  look around", ""}, {"Carry it out?", "y\n"}, {"Allow it?", "y\n"}}, "0"},
+		"interrupted": {"true", []step{{"[e]dit", "e\n"}, {"The plan:", ""}, {"Carry it out?", "y\n"}, {"Allow it?", "\x03"}}, "130"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": planReplies, "twice.sh": twice}, "agent", "run", "--mixed", "q")
+			cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+test.editor, "TMPDIR="+t.TempDir())
+			c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 130})
+			for _, s := range test.steps {
+				c.expect(s.expect)
+				if s.answer != "" {
+					c.expect(": ") // the end of the question
+					c.types(s.answer)
+				}
+			}
+			if code := c.exit(); code != test.exit {
+				t.Errorf("exit %s, want %s: %q", code, test.exit, c.text())
+			}
+		})
+	}
+}
+
 const strangers = `---
 name: theirs
 steps:
