@@ -46,7 +46,7 @@ func TestBudgets(t *testing.T) {
 	}
 	o.MaxTurns, o.MaxIterations = 0, 1
 	w = carryOut(t, o, "g", task("a"), task("b"))
-	if w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "after 1 iterations") {
+	if w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "after 1 iteration") {
 		t.Errorf("%+v", w.result)
 	}
 }

@@ -258,7 +258,7 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 	}
 	if r.state.Iteration >= r.maxIterations() {
 		r.halt(&ended{agent.StopIncomplete, &agent.LimitError{
-			Reason: agent.StopIncomplete, Message: fmt.Sprintf("the plan is not done after %d iterations", r.state.Iteration),
+			Reason: agent.StopIncomplete, Message: "the plan is not done after " + counted(r.state.Iteration, "iteration"),
 			Hint: "Go on with what is left: mylm resume",
 		}})
 		return Task{}, false

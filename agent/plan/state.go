@@ -74,6 +74,14 @@ func output(tasks []Task) string {
 
 func oneLine(s string) string { return short(strings.Join(strings.Fields(s), " "), 200) }
 
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
+
 // short is the beginning of a text, n bytes at most.
 func short(s string, n int) string {
 	if s = strings.TrimSpace(s); len(s) <= n {
