@@ -82,6 +82,27 @@ func TestMixed(t *testing.T) {
 	}
 }
 
+// TestQuestionsOfTwoTasks: they come one after the other.
+func TestQuestionsOfTwoTasks(t *testing.T) {
+	ask := "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"which one?\"}</parameters></tool_code>\n"
+	replies := `=== reply
+{"tasks": [{"id": "a", "description": "one", "tools": ["ask_user"]}, {"id": "b", "description": "two", "tools": ["ask_user"]}]}
+` + ask + ask + "=== reply\nThat one.\n=== reply\nThat one.\n"
+	cmd := command(t, map[string]string{"replies.txt": replies}, "agent", "run", "--yes", "--no-observe", "q")
+	c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 100})
+	for _, answer := range []string{"the first\n", "the second\n"} {
+		c.expect("Answer (Enter: none): ")
+		c.types(answer)
+	}
+	if code := c.exit(); code != "0" {
+		t.Errorf("exit %s: %q", code, c.text())
+	}
+	_, rest, _ := strings.Cut(c.text(), "The model asks:")
+	if before, _, again := strings.Cut(rest, "The model asks:"); !again || !strings.Contains(before, "the first") && !strings.Contains(before, "the second") {
+		t.Errorf("the second question came before the answer to the first: %q", c.text())
+	}
+}
+
 // TestEditedPlan: what an editor makes of a plan is carried out, and nothing that
 // was typed is lost by what cannot be used.
 func TestEditedPlan(t *testing.T) {
