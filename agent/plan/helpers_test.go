@@ -52,6 +52,21 @@ func (m *model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 	}
 }
 
+// faulty is a model whose first replies fail in a way that may pass.
+type faulty struct {
+	*model
+	faults int
+}
+
+func (f *faulty) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	if f.faults--; f.faults >= 0 {
+		return func(yield func(providers.Chunk, error) bool) {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.Unreachable, Message: "not now"})
+		}
+	}
+	return f.model.Generate(ctx, r)
+}
+
 // kindOf is what a request is for.
 func kindOf(r providers.Request) string {
 	system := r.Messages[0].Text

@@ -17,7 +17,7 @@ const planReplies = `=== reply
 Nothing here.
 === reply
 {"success": true, "progress": "halfway there"}
-=== reply
+=== reply delay=300ms
 <tool_code><name>execute_command</name><parameters>{"command": "touch made"}</parameters></tool_code>
 === reply
 Made.
@@ -36,6 +36,8 @@ func TestLiveView(t *testing.T) {
 			c.expect("iteration 1/10, 0%")
 			c.expect("▶ a  look around")
 			c.expect("⋯ b  make a file")
+			c.expect("~ halfway there")
+			c.expect("b thinking")
 			c.expect("\x1b[J") // drawn again
 			c.expect("Allow it?")
 			if err := pty.Setsize(c.tty, &pty.Winsize{Rows: size.Rows, Cols: size.Cols - 4}); err != nil {

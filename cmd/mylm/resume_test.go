@@ -30,7 +30,7 @@ type placed struct {
 
 	mu     sync.Mutex
 	by     func(system, last string) string // what it replies instead; nil: that
-	asked  []int // for which reply
+	asked  []int                            // for which reply
 	closed chan struct{}
 }
 
