@@ -19,7 +19,8 @@ import (
 )
 
 // model answers by a function of the request: what is asked for, and the last
-// message. "hang" waits for the end of the context.
+// message. "hang" waits for the end of the context; "fail" and "overflow" are
+// faults.
 type model struct {
 	reply func(kind, message string) string
 
@@ -43,6 +44,10 @@ func (m *model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 		}
 		if text == "fail" {
 			yield(providers.Chunk{}, &providers.Error{Kind: providers.ModelMissing, Message: "there is no such model", Permanent: true})
+			return
+		}
+		if text == "overflow" {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.Overflow, Message: "too long", Permanent: true})
 			return
 		}
 		if !yield(providers.Chunk{Text: text}, nil) {

@@ -135,8 +135,31 @@ func TestStopIsNoFailure(t *testing.T) {
 	}
 }
 
-// TestLongPlan: what is done is shown however much is to come, and consultations
-// that do not fit do without.
+// TestPlanTooLong: what the model cannot be asked about the plan any more is done
+// without; but for the plan itself.
+func TestPlanTooLong(t *testing.T) {
+	m := &model{reply: func(kind, message string) string {
+		if kind != "task" {
+			return "overflow"
+		}
+		return reply(kind, message)
+	}}
+	o := plan.Options{Agent: agent.Options{Model: m, Tries: 1}}
+	w := carryOut(t, o, "g", task("a"), task("b"), task("c"), task("d"))
+	if !w.state.Success || !slices.Equal(slices.Compact(w.notices()), []string{plan.NoticeUnreadable}) {
+		t.Errorf("%+v, %v", w.result, w.notices())
+	}
+	for _, kind := range []string{"reason", "observe", "reflect"} {
+		if len(m.asked(kind)) == 0 {
+			t.Errorf("the model was not asked to %s", kind)
+		}
+	}
+	if w = carryOut(t, o, "g"); w.result.StopReason != agent.StopContextFull || len(w.state.Tasks) != 0 {
+		t.Errorf("%+v", w.result)
+	}
+}
+
+// TestLongPlan: what is done is shown however much is to come.
 func TestLongPlan(t *testing.T) {
 	m := &model{reply: reply}
 	var tasks []plan.Task
