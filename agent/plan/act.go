@@ -46,53 +46,62 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 		}
 	}()
 	out.task = j.task
-	t := &out.task
 	var without []string
-	for tried := 0; ; tried++ {
+	for tried := 1; ; tried++ {
 		result, err := r.attempt(ctx, &out.cost, &j, without)
-		if err != nil {
-			t.Status, out.err = Pending, err
-			return out
+		if err == nil {
+			j.tainted = j.tainted || result.Tainted
+			err = r.judge(ctx, &out, j, result, tried)
 		}
-		t.note("attempts", fmt.Sprint(tried+1))
-		if result.Tainted {
-			t.note(taintedKey, "true")
-			j.tainted = true
+		if err == nil && out.task.Status == Failed {
+			without, err = r.failed(ctx, &out, &j, result)
 		}
-		t.Status, t.Result, t.Error = Completed, result.Response, ""
-		if failure := failureOf(result); failure != "" {
-			t.Status, t.Error = Failed, failure
+		if out.err = err; err != nil {
+			out.task.Status = Pending
 		}
-		denied := result.StopReason == agent.StopDenied
-		last := t.Status == Failed && (r.opts.NoRecover || denied)
-		if !last && t.Status == Completed {
-			if out.err = r.observe(ctx, &out, j); out.err != nil {
-				t.Status = Pending
-				return out
-			}
-		}
-		if t.Status == Completed {
-			return out
-		}
-		var step Step
-		if !last {
-			if step, without, err = r.recover(ctx, t, &j, failedTools(result)); err != nil {
-				t.Status, out.err = Pending, err
-				return out
-			}
-		}
-		if last || step == StepSkip {
-			if !r.opts.NoRecover {
-				t.Status = Blocked
-			}
-			t.Result = ""
-			if last && !r.opts.NoRecover {
-				r.emit(t.ID, Recovery{ID: t.ID, Step: StepSkip, Reason: t.Error})
-			}
-			out.err = r.observe(ctx, &out, j)
+		if out.task.Status != Failed || r.opts.NoRecover {
 			return out
 		}
 	}
+}
+
+// judge takes in how a run ended: what was answered is completed, if the
+// observer finds so as well.
+func (r *run) judge(ctx context.Context, out *outcome, j job, result agent.Result, tried int) error {
+	t := &out.task
+	t.note("attempts", fmt.Sprint(tried))
+	if result.Tainted {
+		t.note(taintedKey, "true")
+	}
+	t.Status, t.Result, t.Error = Completed, result.Response, ""
+	if failure := failureOf(result); failure != "" {
+		t.Status, t.Error = Failed, failure
+		return nil
+	}
+	return r.observe(ctx, out, j)
+}
+
+// failed decides what comes of a task that has just failed, and without which
+// tools: another try, or it is given up. What was denied is not tried again.
+func (r *run) failed(ctx context.Context, out *outcome, j *job, result agent.Result) (without []string, err error) {
+	t := &out.task
+	switch {
+	case r.opts.NoRecover:
+	case result.StopReason == agent.StopDenied:
+		r.emit(t.ID, Recovery{ID: t.ID, Step: StepSkip, Reason: t.Error})
+		t.Status = Blocked
+	default:
+		var step Step
+		if step, without, err = r.recover(ctx, t, j, failedTools(result)); err != nil || step != StepSkip {
+			return without, err
+		}
+		t.Status = Blocked
+	}
+	t.Result = ""
+	if result.Status == agent.Success { // the observer has said what there is to say
+		return nil, nil
+	}
+	return nil, r.observe(ctx, out, *j)
 }
 
 // attempt has the agent do the task. A run that used up what the plan had left

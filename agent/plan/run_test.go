@@ -147,6 +147,9 @@ func TestNineOfTen(t *testing.T) {
 	if w.result.Status != agent.Partial || w.result.StopReason != agent.StopIncomplete || w.state.Success || !w.state.Completed || w.err != nil {
 		t.Errorf("%s %s, success %v, %v", w.result.Status, w.result.StopReason, w.state.Success, w.err)
 	}
+	if len(w.steps()) != 0 {
+		t.Errorf("recovered by %v", w.steps())
+	}
 	if w.statuses()["n7"] != plan.Failed || !strings.Contains(w.state.Error, "9 of 10") || !strings.Contains(w.state.Output, "(failed: the result is not what was asked for: nothing was done)") {
 		t.Errorf("%v, %q, %s", w.statuses(), w.state.Error, w.state.Output)
 	}
