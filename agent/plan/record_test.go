@@ -110,6 +110,9 @@ func TestAgree(t *testing.T) {
 				return tt.says, tt.err
 			}
 			w := carryOut(t, o, "g")
+			if (w.state.Output == "") != (tt.stop == agent.StopDenied) {
+				t.Errorf("output: %q", w.state.Output)
+			}
 			if w.result.StopReason != tt.stop || !errors.Is(w.result.Err, tt.err) || !slices.Equal(ids(w.state.Tasks), tt.tasks) {
 				t.Errorf("%s, %v, %v", w.result.StopReason, w.result.Err, ids(w.state.Tasks))
 			}

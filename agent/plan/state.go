@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mylm/agent"
@@ -53,9 +54,12 @@ func appendLast(list []string, more ...string) []string {
 }
 
 // output are the results of the tasks: of one by itself, of several under their
-// descriptions.
+// descriptions; "" as long as there is none.
 func output(tasks []Task) string {
-	if len(tasks) == 1 {
+	switch {
+	case !slices.ContainsFunc(tasks, func(t Task) bool { return t.Status == Completed }):
+		return ""
+	case len(tasks) == 1:
 		return tasks[0].Result
 	}
 	var parts []string

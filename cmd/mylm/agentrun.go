@@ -70,8 +70,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	}
 	if len(a.planning.tasks) == 0 && cache != nil && a.asks() {
 		tasks, ok, err := cache.Get(key)
-		if err != nil {
-			a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+		if a.tellCache(err); err != nil {
 			cache = nil
 		}
 		if ok {
@@ -85,7 +84,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 			return err
 		}
 		if cache != nil && made.Why == plan.Made {
-			_ = cache.Put(key, made.Tasks) // a cache that fails was told of
+			a.tellCache(cache.Put(key, made.Tasks))
 		}
 		return a.printPlan(made)
 	}
@@ -107,15 +106,22 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	if end := a.planning.end; cache != nil && end != nil {
 		switch { // a plan that did not lead to the goal is made anew
 		case end.Success && len(made) > 0:
-			_ = cache.Put(key, made)
+			a.tellCache(cache.Put(key, made))
 		case end.StopReason == agent.StopIncomplete:
-			_ = cache.Forget(key)
+			a.tellCache(cache.Forget(key))
 		}
 	}
 	if s, bad := agent.LoadSession(a.session.ID, log.entries); bad == nil {
 		a.session = s // for the memory
 	}
 	return err
+}
+
+// tellCache says that plans cannot be kept, which is no reason not to go on.
+func (a *asking) tellCache(err error) {
+	if err != nil {
+		a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+	}
 }
 
 // planEvents are the events of a plan.
@@ -296,8 +302,7 @@ func (a *asking) tellPlan(p *person) error {
 	f := planOutcome(*a.result, p)
 	a.model.advise(f)
 	a.adviseResume(f)
-	kept := a.planning.end != nil && slices.ContainsFunc(a.planning.end.Tasks, func(t plan.Task) bool { return t.Status == plan.Completed })
-	if a.form == formText && (f == nil || kept && holds(*a.result)) && a.result.Response != "" {
+	if a.form == formText && (f == nil || holds(*a.result)) && a.result.Response != "" {
 		a.screen.answer(a.result.Response + "\n")
 	}
 	a.statistics()

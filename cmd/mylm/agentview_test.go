@@ -64,7 +64,7 @@ func TestLiveView(t *testing.T) {
 
 // TestMixed: a plan is shown and asked about before anything of it is done.
 func TestMixed(t *testing.T) {
-	for answer, exit := range map[string]string{"n\n": "4", "y\n": "0"} {
+	for answer, exit := range map[string]string{"n\n": "4", "y\n": "0", "\x03": "130"} {
 		cmd := command(t, map[string]string{"replies.txt": planReplies}, "agent", "run", "--mixed", "q")
 		c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 100})
 		c.expect("| a  look around")
