@@ -61,7 +61,7 @@ func planFlags() []cli.Flag {
 		&cli.BoolFlag{DisableDefaultText: true, Name: "plan-only", Usage: "print the plan, and do nothing of it"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
 		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask before it is carried out"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "fresh", Usage: "make a new plan, though there is one for this goal"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-plan", Usage: "do the goal as one task"},
 		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model in the whole plan", DefaultText: "100"},
