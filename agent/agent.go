@@ -69,6 +69,8 @@ type Options struct {
 	DryRun bool
 	// Tainted: what the prompts say rests on what strangers wrote. Approve is told.
 	Tainted bool
+	// NoLastWord: a limit ends a run at once, and the model is not asked what it has.
+	NoLastWord bool
 	// SelfEval has every answer checked by the model itself. "": it is not.
 	SelfEval SelfEval
 

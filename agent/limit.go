@@ -23,7 +23,7 @@ func (e *LimitError) Error() string { return e.Message }
 // limit ends the run at a limit, or as denied if it is a denial that led there.
 // The model may then say what it has.
 func (r *run) limit(reason StopReason, message, hint string) {
-	r.state.LastWord = r.state.Stop == ""
+	r.state.LastWord = r.state.Stop == "" && !r.agent.opts.NoLastWord
 	err := &LimitError{Reason: reason, Message: message, Hint: hint}
 	if r.state.Denied {
 		reason = StopDenied

@@ -87,6 +87,20 @@ func TestCirclesAreLeft(t *testing.T) {
 	}
 }
 
+func TestNoLastWord(t *testing.T) {
+	var b bench
+	m := newModel("One.\n"+call("echo", `{"text":"1"}`), "Two.\n"+call("echo", `{"text":"2"}`), "So far 1 and 2.")
+	a := newAgent(t, agent.Options{Model: m, Tools: b.registry(t), MaxTurns: 2, NoLastWord: true})
+	r, err := agent.Collect(a.Run(t.Context(), nil, "count"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantEnd(t, r, agent.Partial, agent.StopMaxTurns, 2)
+	if r.Response != "Two." || m.asked() != 2 {
+		t.Errorf("response %q after %d requests", r.Response, m.asked())
+	}
+}
+
 // TestLastWord gives the model one reply without tools when a limit ends the
 // run.
 func TestLastWord(t *testing.T) {

@@ -54,7 +54,7 @@ type Entry struct {
 	Setup   *Setup               `json:"setup,omitempty"`   // run
 
 	Call    string          `json:"call,omitempty"` // call, result: the call's id
-	Name    string          `json:"name,omitempty"`
+	Name    string          `json:"name,omitempty"` // call, result: the tool; run: what carries it out, "" is the agent
 	Args    json.RawMessage `json:"args,omitempty"`
 	Effect  *tools.Effect   `json:"effect,omitempty"`
 	Success bool            `json:"success,omitempty"`

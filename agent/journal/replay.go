@@ -26,6 +26,7 @@ type Replayed struct {
 // Difference is a place at which today's engine does something else than the
 // record says.
 type Difference struct {
+	Task string `json:"task,omitempty"` // of the plan that the run belongs to
 	Run  string `json:"run"`
 	Turn int    `json:"turn"`
 	What string `json:"what"` // what is different: "text of the reply", "arguments of the call", …
@@ -36,11 +37,12 @@ type Difference struct {
 // Replay runs a session again with the replies of the record and the results of
 // the record: no model is asked, no tool is run, and nothing is recorded. Of the
 // options the tools, for their schemas, and the prompts count. What a run did
-// behind its first difference is not compared.
+// behind its first difference is not compared. Runs that the agent did not carry
+// out, which have a name, are left out.
 func Replay(ctx context.Context, entries []agent.Entry, o agent.Options) (Replayed, error) {
 	done := Replayed{Differences: []Difference{}}
 	for i, e := range entries {
-		if e.Kind != agent.EntryRun {
+		if e.Kind != agent.EntryRun || e.Name != "" {
 			continue
 		}
 		p := &player{run: e.Run}
@@ -112,6 +114,9 @@ func (p *player) play(ctx context.Context, before []agent.Entry, setup *agent.Se
 	o.Hooks = agent.Hooks{TransformContext: func(_ context.Context, m []providers.Message) ([]providers.Message, error) { return m, nil }}
 	for _, e := range p.entries {
 		o.MaxTurns = max(o.MaxTurns, e.Turn) // more were allowed when it was resumed
+	}
+	if end := p.last(); end != nil && end.StopReason == agent.StopMaxTurns {
+		o.MaxTurns = end.Turn // fewer may have been allowed, too
 	}
 	o.Effects = func(*agent.Session, agent.Effects) agent.Effects { return p }
 	a, err := agent.New(o)

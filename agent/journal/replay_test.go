@@ -78,6 +78,19 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 		t.Fatal(err)
 	}
 	all["resumed in a call"] = s.Entries()
+	// One that was allowed fewer turns when it was gone on with.
+	for n, e := range all["complete"] {
+		if e.Kind == agent.EntryReply && e.Turn == 1 {
+			if s, err = agent.LoadSession("s", all["complete"][:n+1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fewer := newAgent(t, &h, conversation, nil, func(o *agent.Options) { o.MaxTurns = 2 })
+	if r, err := agent.Collect(fewer.Resume(t.Context(), s)); err != nil || r.StopReason != agent.StopMaxTurns {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	all["fewer turns"] = s.Entries()
 	// One that was a dry run until its process died, and none afterwards.
 	for n, e := range all["dry run"] {
 		if e.Kind == agent.EntryResult && e.Name == "write" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -47,100 +46,130 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 		}
 	}()
 	out.task = j.task
-	t := &out.task
 	var without []string
-	for tried := 0; ; tried++ {
+	for tried := 1; ; tried++ {
 		result, err := r.attempt(ctx, &out.cost, &j, without)
-		if err != nil {
-			t.Status, out.err = Pending, err
-			return out
+		if err == nil {
+			j.tainted = j.tainted || result.Tainted
+			err = r.judge(ctx, &out, j, result, tried)
 		}
-		t.note("attempts", fmt.Sprint(tried+1))
-		if result.Tainted {
-			t.note(taintedKey, "true")
-			j.tainted = true
+		if err == nil && out.task.Status == Failed {
+			without, err = r.failed(ctx, &out, &j, result)
 		}
-		t.Status, t.Result, t.Error = Completed, result.Response, ""
-		if failure := failureOf(result); failure != "" {
-			t.Status, t.Error = Failed, failure
+		if out.err = err; err != nil {
+			out.task.Status = Pending
 		}
-		denied := result.StopReason == agent.StopDenied
-		last := t.Status == Failed && (r.opts.NoRecover || denied)
-		if !last && t.Status == Completed {
-			if out.err = r.observe(ctx, &out, j); out.err != nil {
-				t.Status = Pending
-				return out
-			}
-		}
-		if t.Status == Completed {
-			return out
-		}
-		var step Step
-		if !last {
-			if step, without, err = r.recover(ctx, t, &j, failedTools(result)); err != nil {
-				t.Status, out.err = Pending, err
-				return out
-			}
-		}
-		if last || step == StepSkip {
-			if !r.opts.NoRecover {
-				t.Status = Blocked
-			}
-			t.Result = ""
-			if last && !r.opts.NoRecover {
-				r.emit(t.ID, Recovery{ID: t.ID, Step: StepSkip, Reason: t.Error})
-			}
-			out.err = r.observe(ctx, &out, j)
+		if out.task.Status != Failed || r.opts.NoRecover {
 			return out
 		}
 	}
 }
 
-// attempt runs the agent once.
+// judge takes in how a run ended: what was answered is completed, if the
+// observer finds so as well.
+func (r *run) judge(ctx context.Context, out *outcome, j job, result agent.Result, tried int) error {
+	t := &out.task
+	t.note("attempts", fmt.Sprint(tried))
+	if result.Tainted {
+		t.note(taintedKey, "true")
+	}
+	t.Status, t.Result, t.Error = Completed, result.Response, ""
+	if failure := failureOf(result); failure != "" {
+		t.Status, t.Error = Failed, failure
+		return nil
+	}
+	return r.observe(ctx, out, j)
+}
+
+// failed decides what comes of a task that has just failed, and without which
+// tools: another try, or it is given up. What was denied is not tried again.
+func (r *run) failed(ctx context.Context, out *outcome, j *job, result agent.Result) (without []string, err error) {
+	t := &out.task
+	switch {
+	case r.opts.NoRecover:
+	case result.StopReason == agent.StopDenied:
+		r.emit(t.ID, Recovery{ID: t.ID, Step: StepSkip, Reason: t.Error})
+		t.Status = Blocked
+	default:
+		var step Step
+		if step, without, err = r.recover(ctx, t, j, failedTools(result)); err != nil || step != StepSkip {
+			return without, err
+		}
+		t.Status = Blocked
+	}
+	t.Result = ""
+	if result.Status == agent.Success { // the observer has said what there is to say
+		return nil, nil
+	}
+	return nil, r.observe(ctx, out, *j)
+}
+
+// attempt has the agent do the task. A run that used up what the plan had left
+// for it goes on with what other tasks give back.
 func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (agent.Result, error) {
-	o := r.opts.Agent
-	registry, err := r.toolsOf(j.task, without)
+	o, prompt, err := r.setUp(j, without)
 	if err != nil {
 		return agent.Result{}, &ended{agent.StopInternal, err}
 	}
-	prompt, err := o.Prompts.ForPlan(prompts.PlanTask, j.data)
-	if err != nil {
-		return agent.Result{}, &ended{agent.StopInternal, err}
+	session := j.begun
+	switch j.begun = nil; {
+	case session == nil:
+		session = agent.NewSession()
+	case !session.Unfinished():
+		return answered(session), nil
 	}
-	granted := r.budget.grant(o.MaxTurns)
-	if granted == 0 {
-		return agent.Result{}, r.noTurns()
+	before := turnsOf(session)
+	for want := max(1, o.MaxTurns-before); ; before = 0 {
+		granted := r.budget.grant(want)
+		if granted == 0 {
+			return agent.Result{}, r.noTurns()
+		}
+		o.MaxTurns = before + granted
+		result, used, err := r.once(ctx, o, j.task.ID, session, prompt, granted)
+		if err != nil {
+			return agent.Result{}, err
+		}
+		c.add(j.task.ID, result)
+		switch {
+		case errors.Is(result.Err, agent.ErrDiverged): // written by another version: the task begins anew
+			return agent.Result{StopReason: agent.StopIncomplete, Err: result.Err}, nil
+		case r.stopped.Load() && result.Status != agent.Success:
+			return result, &ended{agent.StopDenied, nil}
+		case result.StopReason != agent.StopMaxTurns || granted == want:
+			return result, endOf(ctx, result)
+		}
+		want -= used
 	}
-	used := 0
-	defer func() { r.budget.settle(granted, used) }()
-	o.Tools, o.MaxTurns, o.MaxTime, o.Tainted, o.Approve = registry, granted, 0, j.tainted, r.approve
-	o.Labels = nil
+}
+
+// setUp are the options of a task's run, and its prompt.
+func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, err error) {
+	o = r.opts.Agent
+	o.MaxTime, o.Tainted, o.Approve, o.Labels, o.NoLastWord = 0, j.tainted, r.approve, nil, true
 	if o.Recorder != nil {
-		o.Recorder = &taskRecorder{r, j.task.ID}
+		o.Recorder = &partRecorder{run: r, kind: EntryTask, task: j.task.ID}
 	}
+	if o.Tools, err = r.toolsOf(j.task, without); err != nil {
+		return o, "", err
+	}
+	prompt, err = o.Prompts.ForPlan(prompts.PlanTask, j.data)
+	return o, prompt, err
+}
+
+// once runs the agent for a task, or goes on with its session, and says how many of the replies it was
+// granted it has used.
+func (r *run) once(ctx context.Context, o agent.Options, task string, s *agent.Session, prompt string, granted int) (result agent.Result, used int, err error) {
+	defer func() { r.budget.settle(granted, used) }()
 	a, err := agent.New(o)
 	if err != nil {
-		return agent.Result{}, &ended{agent.StopInternal, err}
+		return result, 0, &ended{agent.StopInternal, err}
 	}
-	session, before := agent.NewSession(), 0
-	var events iter.Seq2[agent.Event, error]
-	switch begun := j.begun; {
-	case begun != nil && !begun.Unfinished():
-		j.begun = nil
-		return answered(begun), nil
-	case begun != nil:
-		j.begun, before = nil, turnsOf(begun)
-		session, events = begun, a.Resume(ctx, begun)
-	default:
-		events = a.Run(ctx, session, prompt)
+	events := a.Run(ctx, s, prompt)
+	if s.Unfinished() {
+		events = a.Resume(ctx, s)
 	}
-	result := r.follow(events, j.task.ID, true)
-	used = max(0, result.Turns-before)
-	c.add(j.task.ID, result)
-	if errors.Is(result.Err, agent.ErrDiverged) { // written by another version: the task begins anew
-		return agent.Result{StopReason: agent.StopIncomplete, Err: result.Err}, nil
-	}
-	return result, endOf(ctx, result)
+	result = r.follow(events, task, true)
+	return result, max(0, result.Turns-(o.MaxTurns-granted)), nil
 }
 
 // answered is the result of a run that was recorded to its end.
@@ -217,6 +246,9 @@ func (r *run) approve(ctx context.Context, q agent.ApprovalRequest) (agent.Decis
 	if err := ctx.Err(); err != nil {
 		return agent.Decision{}, err
 	}
+	if r.stopped.Load() {
+		return agent.Decision{Verdict: agent.Stop}, nil
+	}
 	d, err := r.opts.Agent.Approve(ctx, q)
 	if err == nil && d.Verdict == agent.Stop {
 		r.stopped.Store(true)
@@ -236,13 +268,11 @@ func (r *run) observe(ctx context.Context, out *outcome, j job) error {
 	if t.Error != "" {
 		shown.Result = t.Error
 	}
-	var seen Observation
-	read, err := r.consult(ctx, &out.cost, question{
+	seen, read, err := consult(ctx, r, &out.cost, question{
 		task: t.ID, role: prompts.Observe, form: prompts.PlanState,
 		data:   prompts.PlanData{Goal: j.data.Goal, Tasks: j.data.Tasks, Task: &shown},
-		read:   func(reply string) (err error) { seen, err = ParseObservation(reply); return err },
 		unread: fmt.Sprintf("%s counts as %s, as its own run has it", t.ID, t.Status),
-	})
+	}, ParseObservation)
 	if err != nil || !read {
 		return err
 	}

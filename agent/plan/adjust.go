@@ -33,7 +33,9 @@ func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 		switch {
 		case known && g.tasks[at].Status == Pending:
 			g.replace(at, t)
-			changed = append(changed, id)
+			if !slices.Contains(changed, id) {
+				changed = append(changed, id)
+			}
 			continue
 		case known && sameWords(g.tasks[at].Description, t.Description):
 			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%s is %s and cannot be changed", id, g.tasks[at].Status)})

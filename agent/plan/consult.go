@@ -59,7 +59,7 @@ func endOf(ctx context.Context, result agent.Result) error {
 // noTurns is the end of a plan whose replies are used up.
 func (r *run) noTurns() error {
 	return &ended{agent.StopMaxTurns, &agent.LimitError{
-		Reason: agent.StopMaxTurns, Message: "the plan took more than " + counted(r.opts.MaxTurns, "turn"),
+		Reason: agent.StopMaxTurns, Message: "the plan is not done after " + counted(r.opts.MaxTurns, "turn"),
 		Hint: "Allow more with --max-turns, or go on with what is left: mylm resume",
 	}}
 }
@@ -71,8 +71,7 @@ type question struct {
 	form   string // the template of the message
 	data   prompts.PlanData
 	tools  *tools.Registry // nil: none
-	read   func(reply string) error
-	unread string // what happens if the reply cannot be read, for a notice
+	unread string          // what happens if the reply cannot be read, for a notice
 }
 
 // lookTurns is how many replies a planner has that may look around: enough for
@@ -80,44 +79,57 @@ type question struct {
 const lookTurns = 6
 
 // consult asks the model for JSON, and once more with what is wrong with it. It
-// reports whether the reply could be read. An error ends the plan.
-func (r *run) consult(ctx context.Context, c *cost, q question) (bool, error) {
+// returns what was read, if the reply could be. An error ends the plan.
+func consult[T any](ctx context.Context, r *run, c *cost, q question, parse func(reply string) (T, error)) (seen T, read bool, err error) {
 	set := r.opts.Agent.Prompts
 	system, err := set.Text(q.role)
 	if err != nil {
-		return false, &ended{agent.StopInternal, err}
+		return seen, false, &ended{agent.StopInternal, err}
 	}
 	session := agent.NewSession()
 	form := q.form
 	for range 2 {
 		prompt, err := set.ForPlan(form, q.data)
 		if err != nil {
-			return false, &ended{agent.StopInternal, err}
+			return seen, false, &ended{agent.StopInternal, err}
 		}
 		reply, err := r.inquire(ctx, c, q, session, system, prompt)
+		if errors.Is(err, errTooLong) {
+			break
+		}
 		if err != nil {
-			return false, err
+			return seen, false, err
 		}
-		if err = q.read(reply); err == nil {
-			return true, nil
+		value, unread := parse(reply)
+		if err := r.recordRead(ctx, q, session, value, unread); err != nil {
+			return seen, false, err
 		}
-		form, q.data.Failure = prompts.Unreadable, err.Error()
-		r.notice(q.task, NoticeUnreadable, "the reply could not be read: "+oneLine(err.Error()))
+		if unread == nil {
+			return value, true, nil
+		}
+		form, q.data.Failure = prompts.Unreadable, unread.Error()
+		r.notice(q.task, NoticeUnreadable, "the reply could not be read: "+oneLine(unread.Error()))
 	}
 	r.notice(q.task, NoticeUnreadable, q.unread)
-	return false, nil
+	return seen, false, nil
 }
+
+// errTooLong is a plan that does not fit into the model's context any more.
+var errTooLong = errors.New("the plan is too long for the context of the model")
 
 // inquire makes one run of the agent for a question and returns the reply as it
 // was written.
 func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.Session, system, prompt string) (string, error) {
 	turns := 1
 	o := r.opts.Agent
-	o.Sections, o.Recorder, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, nil, 0, "", r.approveReads
-	o.System, o.MaxMalformed = system, 1
+	o.Sections, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, 0, "", r.approveReads
+	if o.Recorder != nil {
+		o.Recorder = &partRecorder{run: r, kind: EntryConsult, task: q.task, role: q.role}
+	}
+	o.System, o.MaxMalformed, o.NoLastWord = system, 1, true
 	if o.Tools = q.tools; len(q.tools.Names()) > 0 {
 		turns = lookTurns
-		o.System, o.Identity, o.MaxMalformed = "", system, 0
+		o.System, o.Identity, o.MaxMalformed, o.NoLastWord = "", system, 0, false
 	}
 	granted := r.budget.grant(turns)
 	if granted == 0 {
@@ -139,16 +151,14 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 	if err := endOf(ctx, result); err != nil {
 		return "", err
 	}
-	if result.StopReason == agent.StopTimeout || result.StopReason == agent.StopContextFull && q.task == "" {
+	switch {
+	case result.StopReason == agent.StopTimeout, result.StopReason == agent.StopContextFull && q.role == prompts.Plan:
 		return "", &ended{result.StopReason, result.Err}
+	case result.StopReason == agent.StopContextFull:
+		r.notice(q.task, NoticeUnreadable, errTooLong.Error())
+		return "", errTooLong
 	}
-	var last agent.Entry
-	for _, e := range session.Entries() {
-		if e.Kind == agent.EntryReply {
-			last = e
-		}
-	}
-	return last.Raw, nil
+	return lastReply(session.Entries()).Raw, nil
 }
 
 // approveReads is asked about the calls of a planner that looks around.
@@ -194,11 +204,4 @@ func asEnd(err error) *ended {
 		return e
 	}
 	return &ended{agent.StopInternal, err}
-}
-
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -26,8 +26,9 @@
 // all there is to know about one, and events tell it as it happens: those of a
 // task are those of its run, with Event.Task set.
 //
-// With a Recorder the plan and its progress stand in one session, and Load and
-// Resume go on with it.
+// With a Recorder the plan, its progress, the sessions of its tasks and all that
+// the model was asked about it stand in one session: Load and Resume go on with
+// it, and Parts takes it apart, for a replay.
 //
 // A Workflow is a plan that is written down: a Markdown file with steps.
 //

@@ -19,7 +19,7 @@ func (r *run) end(ctx context.Context) {
 	}
 	r.verdict()
 	for _, t := range s.Tasks {
-		if t.Status == InProgress && s.CurrentTask == "" {
+		if r.cut[t.ID] && s.CurrentTask == "" {
 			s.CurrentTask = t.ID
 		}
 	}

@@ -221,12 +221,12 @@ func (g *Graph) Unblock(id string) bool {
 	}
 	g.tasks[i].note(unblockedKey, "true")
 	g.tasks[i].Status, g.tasks[i].Error = Pending, ""
-	for more := true; more; {
-		more = false
+	for next := []string{id}; len(next) > 0; next = next[1:] {
 		for i := range g.tasks {
 			t := &g.tasks[i]
-			if t.Status == Blocked && len(t.Dependencies) > 0 && !slices.ContainsFunc(t.Dependencies, g.hopeless) {
-				t.Status, t.Error, more = Pending, "", true
+			if t.Status == Blocked && slices.Contains(t.Dependencies, next[0]) && !slices.ContainsFunc(t.Dependencies, g.hopeless) {
+				t.Status, t.Error = Pending, ""
+				next = append(next, t.ID)
 			}
 		}
 	}

@@ -131,6 +131,27 @@ func TestUnblockOnce(t *testing.T) {
 	}
 }
 
+// TestUnblockAlone: what was given up beside the task that is named stays so.
+func TestUnblockAlone(t *testing.T) {
+	done := task("a")
+	done.Status = plan.Completed
+	g, _ := plan.NewGraph([]plan.Task{done, task("b", "a"), task("c", "a"), task("d", "c"), task("e", "b", "d")})
+	for _, id := range []string{"b", "c"} {
+		given, _ := g.Task(id)
+		given.Status = plan.Blocked
+		g.Finish(given)
+	}
+	if !g.Unblock("c") {
+		t.Fatal("c was not unblocked")
+	}
+	want := map[string]plan.Status{"b": plan.Blocked, "c": plan.Pending, "d": plan.Pending, "e": plan.Blocked}
+	for id, status := range want {
+		if at, _ := g.Task(id); at.Status != status {
+			t.Errorf("%s is %s, want %s", id, at.Status, status)
+		}
+	}
+}
+
 func TestAdjust(t *testing.T) {
 	done := task("a")
 	done.Status = plan.Completed
@@ -152,6 +173,7 @@ func TestAdjust(t *testing.T) {
 		{"a cycle", plan.Adjustment{Add: []plan.Task{task("d", "c"), task("b", "a", "d")}}, []string{plan.Cycle}, map[string][]string{"b": {"a"}, "c": {"b"}, "d": {"c"}}, nil},
 		{"a name taken", plan.Adjustment{Add: []plan.Task{{ID: "a", Description: "another"}}}, []string{plan.DuplicateID}, map[string][]string{"t5": {}}, nil},
 		{"done twice", plan.Adjustment{Add: []plan.Task{task("a")}}, []string{plan.NotAdjusted}, nil, nil},
+		{"said twice", plan.Adjustment{Add: []plan.Task{task("d", "c"), task("d", "c")}}, nil, map[string][]string{"d": {"c"}}, nil},
 		{"behind one that failed", plan.Adjustment{Add: []plan.Task{task("d", "f")}}, nil, map[string][]string{"d": {"f"}}, map[string]plan.Status{"d": plan.Blocked}},
 	}
 	for _, tt := range tests {

@@ -19,7 +19,8 @@ import (
 )
 
 // model answers by a function of the request: what is asked for, and the last
-// message. "hang" waits for the end of the context.
+// message. "hang" waits for the end of the context; "fail" and "overflow" are
+// faults.
 type model struct {
 	reply func(kind, message string) string
 
@@ -45,11 +46,30 @@ func (m *model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 			yield(providers.Chunk{}, &providers.Error{Kind: providers.ModelMissing, Message: "there is no such model", Permanent: true})
 			return
 		}
+		if text == "overflow" {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.Overflow, Message: "too long", Permanent: true})
+			return
+		}
 		if !yield(providers.Chunk{Text: text}, nil) {
 			return
 		}
 		yield(providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2}}, nil)
 	}
+}
+
+// faulty is a model whose first replies fail in a way that may pass.
+type faulty struct {
+	*model
+	faults int
+}
+
+func (f *faulty) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	if f.faults--; f.faults >= 0 {
+		return func(yield func(providers.Chunk, error) bool) {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.Unreachable, Message: "not now"})
+		}
+	}
+	return f.model.Generate(ctx, r)
 }
 
 // kindOf is what a request is for.

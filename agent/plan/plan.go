@@ -19,33 +19,37 @@ import (
 const MaxWorkers = 4
 
 // Options of a Planner. Agent.Model is required; the zero value of everything
-// else is its default.
+// else is its default. What can be written as JSON is kept with the plan.
 type Options struct {
 	// Agent is how tasks are run. Its MaxTurns are those of one task; its
 	// MaxTime counts for the whole plan. The Recorder gets the session of the
 	// plan, with those of the tasks in it.
-	Agent agent.Options
+	Agent agent.Options `json:"-"`
 
-	MaxTurns      int // replies of the model in the whole plan; 100
-	MaxIterations int // tasks taken up; 10, or twice the tasks if that is more
-	Workers       int // tasks side by side; 1, at most MaxWorkers
+	MaxTurns      int `json:"max_turns,omitempty"`      // replies of the model in the whole plan; 100
+	MaxIterations int `json:"max_iterations,omitempty"` // tasks taken up; 10, or twice the tasks if that is more
+	Workers       int `json:"workers,omitempty"`        // tasks side by side; 1, at most MaxWorkers
 
 	// Alone says of the tools of a task that no other may run beside it, since
 	// there may be questions to a person. Nil: none needs that.
-	Alone func(*tools.Registry) bool
+	Alone func(*tools.Registry) bool `json:"-"`
 	// AskUser asks a person about a task that failed; "" is no answer. Nil:
 	// nobody is there.
-	AskUser func(ctx context.Context, question string) (string, error)
+	AskUser func(ctx context.Context, question string) (string, error) `json:"-"`
+	// Agree shows a plan to a person before anything of it is done, and returns
+	// the tasks as they are to be; nil is as they are. An error ends the plan as
+	// denied. Nil: nobody is asked.
+	Agree func(ctx context.Context, p Planned) ([]Task, error) `json:"-"`
 
-	PlanOnly bool     // end when the plan is there
-	Explore  bool     // the planner may look around with tools that only read
-	Steps    []string // the plan follows them, if it can
+	PlanOnly bool     `json:"-"`                 // end when the plan is there
+	Explore  bool     `json:"explore,omitempty"` // the planner may look around with tools that only read
+	Steps    []string `json:"steps,omitempty"`   // the plan follows them, if it can
 
-	NoPlan    bool // the goal is the one task
-	NoReason  bool // tasks are taken up in the order of the plan
-	NoObserve bool // a task that was answered is completed
-	NoReflect bool // the plan is not looked at as a whole
-	NoRecover bool // a task that fails is failed
+	NoPlan    bool `json:"no_plan,omitempty"`    // the goal is the one task
+	NoReason  bool `json:"no_reason,omitempty"`  // tasks are taken up in the order of the plan
+	NoObserve bool `json:"no_observe,omitempty"` // a task that was answered is completed
+	NoReflect bool `json:"no_reflect,omitempty"` // the plan is not looked at as a whole
+	NoRecover bool `json:"no_recover,omitempty"` // a task that fails is failed
 }
 
 // Planner makes plans and carries them out. It may be used by several
@@ -94,14 +98,18 @@ func (p *Planner) Run(ctx context.Context, s *agent.Session, goal string, tasks 
 
 // Resume goes on with the plan that a session holds: tasks that were completed
 // stay so, those that were under way go on where their own run broke off, and
-// the rest follow. ErrNoPlan is yielded if there is none, and agent.ErrComplete
+// the rest follow. A plan that was not made yet, or not agreed to, is made. The
+// options are those of this planner, not those that are kept. ErrNoPlan is yielded if there is none, and agent.ErrComplete
 // if nothing of it is left.
 func (p *Planner) Resume(ctx context.Context, s *agent.Session) iter.Seq2[agent.Event, error] {
-	l, err := load(s)
+	l, err := read(s)
+	if err == nil && !l.left() {
+		err = agent.ErrComplete
+	}
 	if err != nil {
 		return func(yield func(agent.Event, error) bool) { yield(agent.Event{}, err) }
 	}
-	return p.stream(ctx, s, func(r *run, ctx context.Context) { r.drive(ctx, l.goal, l.tasks, l) })
+	return p.stream(ctx, s, func(r *run, ctx context.Context) { r.drive(ctx, l.goal, l.given, l) })
 }
 
 // Collect ranges over the events of a plan and returns its state.
@@ -125,7 +133,7 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		defer cancel()
 		r := &run{
 			opts: p.opts, session: s, id: agent.NewSession().ID, started: time.Now(), events: make(chan agent.Event),
-			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()),
+			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()), cut: map[string]bool{},
 		}
 		var panicked any
 		go func() {

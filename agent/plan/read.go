@@ -148,6 +148,9 @@ func readTasks(list []any) (tasks []Task) {
 			if d, given := e["dependencies"]; given {
 				t.Dependencies = append([]string{}, words(d)...)
 			}
+			if m, _ := e["metadata"].(map[string]any); m[taintedKey] != nil { // a plan that was printed stays so
+				t.note(taintedKey, "true")
+			}
 			tasks = append(tasks, t)
 		}
 	}

@@ -22,6 +22,7 @@ func TestParsePlan(t *testing.T) {
 		{"in their own ways", "Sure!\n```json\n[{id: 1, description: 'list', dependencies: [], tools: 'list_dir'}, {id: 2, description: 'count', dependencies: 1},]\n```", two, ""},
 		{"descriptions alone", `{"tasks": ["look around"]}`, []plan.Task{{Description: "look around", Status: plan.Pending, Dependencies: []string{}}}, ""},
 		{"done already, it says", `{"tasks": [{"id": "a", "description": "x", "status": "completed", "dependencies": []}]}`, []plan.Task{{ID: "a", Description: "x", Status: plan.Pending, Dependencies: []string{}}}, ""},
+		{"printed, and made by one who has read the web", `{"tasks": [{"id": "a", "description": "x", "dependencies": [], "metadata": {"tainted": "true"}}]}`, []plan.Task{{ID: "a", Description: "x", Status: plan.Pending, Dependencies: []string{}, Metadata: map[string]string{"tainted": "true"}}}, ""},
 		{"prose", "First I would look around.", nil, "is not in it"},
 		{"none", `{"tasks": []}`, nil, "no task"},
 		{"cut", `{"tasks": [{"id": "1", "descr`, nil, "ends in the middle"},

@@ -10,11 +10,17 @@ import (
 	"mylm/agent"
 )
 
+// RunName is the name of a run that carries out a plan. Its Args are the options
+// that are kept, and the tasks that were given.
+const RunName = "plan"
+
 // The kinds of entry that a plan adds to those of the agent.
 const (
-	EntryPlan agent.EntryKind = "plan" // the plan as it stands: a Planned, in Args
-	EntryStep agent.EntryKind = "step" // a task was taken up, or ended; in Args
-	EntryTask agent.EntryKind = "task" // an entry of the session of the task Name, in Args
+	EntryPlan    agent.EntryKind = "plan"    // the plan as it stands: a Planned, in Args
+	EntryStep    agent.EntryKind = "step"    // a task was taken up, or ended; in Args
+	EntryTask    agent.EntryKind = "task"    // an entry of the session of the task Name, in Args
+	EntryConsult agent.EntryKind = "consult" // an entry of the session in which the model was asked about the plan, or about the task Name, in Args; Purpose is the template that it was asked with
+	EntryRead    agent.EntryKind = "read"    // what was made of the last reply in the session Call, in Args; or why it could not be read, in Error
 )
 
 // ErrNoPlan is yielded by Resume for a session that holds no plan.
@@ -44,9 +50,19 @@ func (r *run) record(ctx context.Context, e agent.Entry) error {
 	return nil
 }
 
-func (r *run) begin(ctx context.Context, goal string, l *loaded) error {
+// begun is what the run of a plan records of how it was set up.
+type begun struct {
+	Options Options `json:"options"`
+	Tasks   []Task  `json:"tasks,omitempty"`
+}
+
+func (r *run) begin(ctx context.Context, goal string, given []Task, l *loaded) error {
 	o := r.opts.Agent
-	err := r.record(ctx, agent.Entry{Kind: agent.EntryRun, Setup: &agent.Setup{
+	args, err := json.Marshal(begun{r.opts, given})
+	if err != nil {
+		return &ended{agent.StopInternal, err}
+	}
+	err = r.record(ctx, agent.Entry{Kind: agent.EntryRun, Name: RunName, Args: args, Setup: &agent.Setup{
 		Labels: o.Labels, Tools: append([]string{}, o.Tools.Names()...), MaxTurns: o.MaxTurns, SelfEval: o.SelfEval, DryRun: o.DryRun,
 	}})
 	if l != nil {
@@ -75,111 +91,31 @@ func (r *run) recordJSON(ctx context.Context, kind agent.EntryKind, v any) error
 	return r.record(ctx, agent.Entry{Kind: kind, Args: b})
 }
 
-// taskRecorder puts the session of a task into that of the plan.
-type taskRecorder struct {
-	run  *run
-	task string
+// recordRead records what was made of the last reply of a question's session.
+func (r *run) recordRead(ctx context.Context, q question, s *agent.Session, value any, unread error) error {
+	e := agent.Entry{Kind: EntryRead, Name: q.task, Purpose: agent.Purpose(q.role), Call: s.ID, Error: message(unread)}
+	if unread == nil {
+		b, err := json.Marshal(value)
+		if err != nil {
+			return &ended{agent.StopInternal, err}
+		}
+		e.Args = b
+	}
+	return r.record(ctx, e)
+}
+
+// partRecorder puts a session of its own into that of the plan.
+type partRecorder struct {
+	run        *run
+	kind       agent.EntryKind
+	task, role string
 }
 
 // Append implements agent.Recorder.
-func (t *taskRecorder) Append(ctx context.Context, e agent.Entry) error {
+func (p *partRecorder) Append(ctx context.Context, e agent.Entry) error {
 	b, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	return t.run.record(ctx, agent.Entry{Kind: EntryTask, Name: t.task, Turn: e.Turn, Call: e.Call, Effect: e.Effect, Args: b})
-}
-
-// loaded is a plan as its session has it.
-type loaded struct {
-	goal      string
-	tasks     []Task
-	iteration int
-	learned   []string
-	begun     map[string]*agent.Session // of tasks that were under way
-}
-
-// Load returns the goal and the tasks of the last plan that a session holds, as
-// they stood at its end; ErrNoPlan if there is none.
-func Load(s *agent.Session) (goal string, tasks []Task, err error) {
-	l, err := read(s)
-	if err != nil {
-		return "", nil, err
-	}
-	return l.goal, l.tasks, nil
-}
-
-// load reads a plan that is to go on: what was under way, or blocked by what
-// went wrong, is pending.
-func load(s *agent.Session) (*loaded, error) {
-	l, err := read(s)
-	if err != nil {
-		return nil, err
-	}
-	left := false
-	for i := range l.tasks {
-		if t := &l.tasks[i]; t.Status != Completed {
-			t.Status, t.Error, left = Pending, "", true
-		}
-	}
-	if !left {
-		return nil, agent.ErrComplete
-	}
-	return l, nil
-}
-
-// read takes a plan from the entries of its session.
-func read(s *agent.Session) (*loaded, error) {
-	var l *loaded
-	sessions := map[string][]agent.Entry{} // of the tasks that are under way, the last of each
-	for _, e := range s.Entries() {
-		var err error
-		switch {
-		case e.Kind == EntryPlan:
-			var p Planned
-			err = json.Unmarshal(e.Args, &p)
-			if l == nil || p.Why != Adjusted && p.Why != Resumed {
-				l = &loaded{}
-			}
-			l.goal, l.tasks = p.Goal, p.Tasks
-		case e.Kind == EntryStep && l != nil:
-			var p progress
-			err = json.Unmarshal(e.Args, &p)
-			l.iteration, l.learned = p.Iteration, appendLast(l.learned, p.Learned...)
-			l.put(p.Task)
-			if p.Task.Status == Completed || p.Task.Status == Failed || p.Task.Status == Blocked {
-				delete(sessions, p.Task.ID)
-			}
-		case e.Kind == EntryTask && l != nil:
-			var of agent.Entry
-			err = json.Unmarshal(e.Args, &of)
-			if was := sessions[e.Name]; of.Seq == 1 || len(was) == 0 || was[0].Session != of.Session {
-				sessions[e.Name] = nil
-			}
-			sessions[e.Name] = append(sessions[e.Name], of)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("entry %d of the session %s cannot be read: %w", e.Seq, s.ID, err)
-		}
-	}
-	if l == nil {
-		return nil, ErrNoPlan
-	}
-	l.begun = map[string]*agent.Session{}
-	for task, entries := range sessions {
-		session, err := agent.LoadSession(entries[0].Session, entries)
-		if err != nil {
-			continue // its beginning is missing: the task begins anew
-		}
-		l.begun[task] = session
-	}
-	return l, nil
-}
-
-func (l *loaded) put(t Task) {
-	for i := range l.tasks {
-		if l.tasks[i].ID == t.ID {
-			l.tasks[i] = t
-		}
-	}
+	return p.run.record(ctx, agent.Entry{Kind: p.kind, Name: p.task, Purpose: agent.Purpose(p.role), Turn: e.Turn, Call: e.Call, Effect: e.Effect, Args: b})
 }

@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"mylm/prompts"
 )
@@ -88,13 +90,15 @@ func (r *run) briefing(t Task) prompts.PlanData {
 	others := 0
 	for i := len(all) - 1; i >= 0; i-- {
 		o := all[i]
+		if o.Status != Completed {
+			continue
+		}
 		limit := maxNeeded
 		if !needed[o.ID] {
+			if others++; others > maxOthers {
+				continue
+			}
 			limit = maxOther
-			others++
-		}
-		if o.Status != Completed || !needed[o.ID] && others > maxOthers {
-			continue
 		}
 		s := line(o)
 		s.Result = short(o.Result, limit)
@@ -107,14 +111,21 @@ func line(t Task) prompts.PlanStep {
 	return prompts.PlanStep{ID: t.ID, Description: t.Description, Status: string(t.Status), Needs: t.Dependencies}
 }
 
-// lines are tasks with the beginning of what came of them.
-func lines(tasks []Task) (all []prompts.PlanStep) {
-	for _, t := range tasks {
-		s := line(t)
-		if s.Result = short(t.Result, maxOther); t.Error != "" {
-			s.Result = short(t.Error, maxOther)
+// lines are tasks, the last ones that ended with the beginning of what came of
+// them.
+func lines(tasks []Task) []prompts.PlanStep {
+	all := make([]prompts.PlanStep, len(tasks))
+	results := 0
+	for i, t := range slices.Backward(tasks) {
+		all[i] = line(t)
+		all[i].Description = short(t.Description, maxOther)
+		came := cmp.Or(t.Error, t.Result)
+		if came == "" {
+			continue
 		}
-		all = append(all, s)
+		if results++; results <= maxOthers {
+			all[i].Result = short(came, maxOther)
+		}
 	}
 	return all
 }

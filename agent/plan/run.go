@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +34,8 @@ type run struct {
 	budget   *budget
 	begun    map[string]*agent.Session // what earlier processes recorded of tasks
 	outcomes chan outcome
+	finished int             // tasks that came to an end
+	cut      map[string]bool // tasks that were under way when the plan ended
 	stop     agent.StopReason
 	err      error
 
@@ -47,7 +51,7 @@ type run struct {
 	seq       int // the last entry of the record
 }
 
-// reflectEvery is after how many iterations the plan is looked at as a whole.
+// reflectEvery is after how many tasks the plan is looked at as a whole.
 const reflectEvery = 3
 
 // send hands an event to the consumer.
@@ -78,7 +82,7 @@ func (r *run) flaws(flaws []Flaw) {
 // drive is a plan from its beginning to its end.
 func (r *run) drive(ctx context.Context, goal string, tasks []Task, l *loaded) {
 	r.state.Goal, r.state.MaxTurns = goal, r.opts.MaxTurns
-	if err := r.begin(ctx, goal, l); err != nil {
+	if err := r.begin(ctx, goal, tasks, l); err != nil {
 		r.halt(err)
 	} else if err := r.plan(ctx, goal, tasks, l); err != nil {
 		r.halt(err)
@@ -99,8 +103,8 @@ func (r *run) halt(err error) {
 func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) error {
 	why := Given
 	switch {
-	case l != nil:
-		why = Resumed
+	case l != nil && len(l.tasks) > 0:
+		why, tasks = Resumed, l.pending()
 	case len(tasks) > 0:
 	case r.opts.NoPlan:
 		why, tasks = Direct, []Task{{ID: "t1", Description: goal}}
@@ -113,10 +117,32 @@ func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) er
 			why, tasks = Fallback, []Task{{ID: "t1", Description: goal}}
 		}
 	}
+	if err := r.lay(tasks); err != nil {
+		return err
+	}
+	if r.opts.Agree != nil && !r.opts.PlanOnly && why != Resumed {
+		tasks, err := r.opts.Agree(ctx, Planned{Goal: goal, Tasks: r.graph.Tasks(), Why: why})
+		switch {
+		case ctx.Err() != nil:
+			return &ended{reasonOf(ctx), context.Cause(ctx)}
+		case err != nil:
+			return &ended{agent.StopDenied, err}
+		case tasks != nil:
+			why = Given
+			if err := r.lay(tasks); err != nil {
+				return err
+			}
+		}
+	}
+	return r.planned(ctx, why)
+}
+
+// lay makes the graph of tasks.
+func (r *run) lay(tasks []Task) error {
 	graph, flaws := NewGraph(tasks)
 	r.flaws(flaws)
-	if len(graph.Tasks()) == 0 {
-		return &ended{agent.StopInternal, fmt.Errorf("the plan has no tasks")}
+	if len(graph.tasks) == 0 {
+		return &ended{agent.StopInternal, errors.New("the plan has no tasks")}
 	}
 	r.graph = graph
 	if r.foreign.Load() {
@@ -125,7 +151,7 @@ func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) er
 		}
 	}
 	r.checkTools()
-	return r.planned(ctx, why)
+	return nil
 }
 
 // planned tells and records the plan as it stands.
@@ -150,8 +176,7 @@ func (r *run) askForPlan(ctx context.Context, goal string) (tasks []Task, err er
 			return nil, &ended{agent.StopInternal, err}
 		}
 	}
-	q.read = func(reply string) (err error) { tasks, err = ParsePlan(reply); return err }
-	_, err = r.consult(ctx, &r.cost, q)
+	tasks, _, err = consult(ctx, r, &r.cost, q, ParsePlan)
 	return tasks, err
 }
 
@@ -244,12 +269,10 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 	if r.opts.NoReason || len(ready) <= r.opts.Workers-running {
 		return ready[0], true
 	}
-	var choice Choice
-	read, err := r.consult(ctx, &r.cost, question{
+	choice, read, err := consult(ctx, r, &r.cost, question{
 		role: prompts.Reason, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks()), Ready: lines(ready)},
-		read:   func(reply string) (err error) { choice, err = ParseChoice(reply); return err },
 		unread: "the first task that is ready is taken: " + ready[0].ID,
-	})
+	}, ParseChoice)
 	if err != nil {
 		r.halt(err)
 		return Task{}, false
@@ -290,6 +313,8 @@ func (r *run) take(ctx context.Context, t Task) (job, error) {
 	r.state.Iteration++
 	t, _ = r.graph.Task(t.ID)
 	if err := r.recordTask(ctx, t, nil); err != nil {
+		t.Status = Pending
+		r.graph.Finish(t)
 		return job{}, err
 	}
 	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.maxIterations()})
@@ -308,7 +333,13 @@ func (r *run) finish(ctx context.Context, out outcome) {
 	r.emit(t.ID, TaskEnd{ID: t.ID, Status: t.Status, Result: t.Result, Error: t.Error})
 	for _, id := range blocked {
 		b, _ := r.graph.Task(id)
+		err = cmp.Or(err, r.recordTask(context.WithoutCancel(ctx), b, nil))
 		r.emit(id, TaskEnd{ID: id, Status: b.Status, Error: b.Error})
+	}
+	if t.Status == Pending {
+		r.cut[t.ID] = true
+	} else {
+		r.finished++
 	}
 	switch {
 	case out.err != nil:
@@ -343,16 +374,13 @@ func (r *run) change(ctx context.Context, seen Observation) {
 
 // reflect has the plan looked at as a whole, from time to time.
 func (r *run) reflect(ctx context.Context) {
-	ended := len(r.graph.tasks) - r.graph.Count(Pending) - r.graph.Count(InProgress)
-	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || ended == 0 || ended%reflectEvery != 0 {
+	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || r.finished%reflectEvery != 0 {
 		return
 	}
-	var seen Observation
-	read, err := r.consult(ctx, &r.cost, question{
+	seen, read, err := consult(ctx, r, &r.cost, question{
 		role: prompts.Reflect, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks())},
-		read:   func(reply string) (err error) { seen, err = ParseReflection(reply); return err },
 		unread: "the plan stays as it is",
-	})
+	}, ParseReflection)
 	switch {
 	case err != nil:
 		r.halt(err)

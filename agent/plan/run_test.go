@@ -32,6 +32,9 @@ func TestPlanIsMadeAndCarriedOut(t *testing.T) {
 	if w.state.Goal != "how many?" || w.state.Iteration != 2 || w.state.MaxIterations != 10 || w.state.Turns != 5 {
 		t.Errorf("state: %+v", w.state)
 	}
+	if w.state.CurrentTask != "" || !slices.Equal(w.state.Thoughts, []string{"on", "on"}) || w.state.MaxTurns != 100 {
+		t.Errorf("state: %+v", w.state)
+	}
 	tasks := m.asked("task")
 	if !strings.Contains(tasks[1], "The goal: how many?") || !strings.Contains(tasks[1], "- a (look): did: look") {
 		t.Errorf("the second task sees\n%s", tasks[1])
@@ -143,6 +146,9 @@ func TestNineOfTen(t *testing.T) {
 	w := carryOut(t, o, "g", tasks...)
 	if w.result.Status != agent.Partial || w.result.StopReason != agent.StopIncomplete || w.state.Success || !w.state.Completed || w.err != nil {
 		t.Errorf("%s %s, success %v, %v", w.result.Status, w.result.StopReason, w.state.Success, w.err)
+	}
+	if len(w.steps()) != 0 {
+		t.Errorf("recovered by %v", w.steps())
 	}
 	if w.statuses()["n7"] != plan.Failed || !strings.Contains(w.state.Error, "9 of 10") || !strings.Contains(w.state.Output, "(failed: the result is not what was asked for: nothing was done)") {
 		t.Errorf("%v, %q, %s", w.statuses(), w.state.Error, w.state.Output)
@@ -273,18 +279,35 @@ func TestModelFailureEndsThePlan(t *testing.T) {
 	}
 }
 
-func TestBudgets(t *testing.T) {
-	m := &model{reply: reply}
-	o := quiet(m)
-	o.MaxTurns = 2
-	w := carryOut(t, o, "g", task("a"), task("b"), task("c"))
-	if w.result.StopReason != agent.StopMaxTurns || w.result.Status != agent.Partial || w.state.Turns != 2 || w.statuses()["c"] != plan.Pending {
-		t.Errorf("%+v, %v", w.result, w.statuses())
+// TestTransientFailure: a fault of the model that passes is no failure of the task.
+func TestTransientFailure(t *testing.T) {
+	o := quiet(&faulty{model: &model{reply: reply}, faults: 2})
+	o.NoRecover, o.Agent.Tries, o.Agent.RetryWait = false, 0, 1
+	w := carryOut(t, o, "g", task("a"))
+	retries := slices.DeleteFunc(w.types("a"), func(kind string) bool { return kind != "retry" })
+	if !w.state.Success || len(w.steps()) != 0 || len(retries) != 2 || w.state.Tasks[0].Metadata["attempts"] != "1" {
+		t.Errorf("%+v after %d retries", w.state, len(retries))
 	}
-	o.MaxTurns, o.MaxIterations = 0, 1
-	w = carryOut(t, o, "g", task("a"), task("b"))
-	if w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "after 1 iteration") {
-		t.Errorf("%+v", w.result)
+	o = quiet(&faulty{model: &model{reply: reply}, faults: 3})
+	o.Agent.Tries, o.Agent.RetryWait = 0, 1
+	if w = carryOut(t, o, "g", task("a")); w.result.StopReason != agent.StopModelError || w.statuses()["a"] != plan.Pending {
+		t.Errorf("%+v", w.state)
+	}
+}
+
+// TestActions: what the tools of tasks did is in the state.
+func TestActions(t *testing.T) {
+	read := tool(t, "look", tools.Reads, func(context.Context) (tools.Result, error) { return tools.Result{Text: "two files"}, nil })
+	o := quiet(&model{reply: func(kind, message string) string {
+		if strings.Contains(message, "two files") {
+			return "done"
+		}
+		return call("look")
+	}})
+	o.Agent.Tools = registry(t, read)
+	w := carryOut(t, o, "g", task("a"), task("b"))
+	if a := w.state.Actions; len(a) != 2 || a[0].Task != "a" || a[1].Task != "b" || a[0].Name != "look" || !a[0].Success {
+		t.Errorf("%+v", a)
 	}
 }
 

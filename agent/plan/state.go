@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mylm/agent"
@@ -13,7 +14,7 @@ import (
 type State struct {
 	Goal          string   `json:"goal"`
 	Tasks         []Task   `json:"tasks"`
-	CurrentTask   string   `json:"current_task,omitempty"` // the first that is in progress
+	CurrentTask   string   `json:"current_task,omitempty"` // the first that was under way when the plan was cut short
 	Iteration     int      `json:"iteration"`
 	MaxIterations int      `json:"max_iterations"`
 	Thoughts      []string `json:"thoughts"`
@@ -53,9 +54,12 @@ func appendLast(list []string, more ...string) []string {
 }
 
 // output are the results of the tasks: of one by itself, of several under their
-// descriptions.
+// descriptions; "" as long as there is none.
 func output(tasks []Task) string {
-	if len(tasks) == 1 {
+	switch {
+	case !slices.ContainsFunc(tasks, func(t Task) bool { return t.Status == Completed }):
+		return ""
+	case len(tasks) == 1:
 		return tasks[0].Result
 	}
 	var parts []string
@@ -73,6 +77,14 @@ func output(tasks []Task) string {
 }
 
 func oneLine(s string) string { return short(strings.Join(strings.Fields(s), " "), 200) }
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
+}
 
 // short is the beginning of a text, n bytes at most.
 func short(s string, n int) string {

@@ -56,32 +56,48 @@ func planFlags() []cli.Flag {
 	flags := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
 		return slices.Contains([]string{"max-turns", "show-prompt", "no-stream", "file"}, f.Names()[0])
 	})
-	return append(flags,
+	flags = append(flags,
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` along with the goal (repeatable)"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "plan-only", Usage: "print the plan, and do nothing of it"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
 		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask before it is carried out"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "fresh", Usage: "make a new plan, though there is one for this goal"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-plan", Usage: "do the goal as one task"},
+		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model in the whole plan", DefaultText: "100"},
+	)
+	return append(flags, progressFlags()...)
+}
+
+// progressFlags are those of a plan that is made already: mylm resume has them,
+// too.
+func progressFlags() []cli.Flag {
+	return []cli.Flag{
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-reason", Usage: "take tasks in the order of the plan"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-observe", Usage: "take an answer for a task that is completed"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-reflect", Usage: "do not look at the plan as a whole"},
-		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model in the whole plan", DefaultText: "100"},
-		&cli.IntFlag{Name: "task-turns", Usage: "the most replies of the model in one task", DefaultText: "10"},
-		&cli.IntFlag{Name: "workers", Usage: "how many tasks run side by side, 4 at most, where none can lead to a question", Value: plan.MaxWorkers},
-	)
+		&cli.IntFlag{Name: "task-turns", Usage: "the most replies of the model in one task of a plan", DefaultText: "10"},
+		&cli.IntFlag{Name: "workers", Usage: "how many tasks of a plan run side by side, 4 at most, where none can lead to a question", DefaultText: "4"},
+	}
 }
 
-// runPlan checks the flags and does what they ask for.
-func runPlan(c *cli.Context, s streams, p *planning) error {
-	if n := c.Int("workers"); n < 1 || n > plan.MaxWorkers {
+// checkProgressFlags refuses numbers that are out of range.
+func checkProgressFlags(c *cli.Context) error {
+	if n := c.Int("workers"); c.IsSet("workers") && (n < 1 || n > plan.MaxWorkers) {
 		return usageError("--workers is %d; it must be from 1 to %d", n, plan.MaxWorkers)
 	}
 	for _, name := range []string{"max-turns", "task-turns"} {
 		if c.IsSet(name) && c.Int(name) < 1 {
 			return usageError("--%s is %d; it must be at least 1", name, c.Int(name))
 		}
+	}
+	return nil
+}
+
+// runPlan checks the flags and does what they ask for.
+func runPlan(c *cli.Context, s streams, p *planning) error {
+	if err := checkProgressFlags(c); err != nil {
+		return err
 	}
 	if c.Bool("mermaid") && !c.Bool("plan-only") {
 		return usageError("--mermaid goes with --plan-only")

@@ -14,6 +14,46 @@ import (
 // ofPlans are the types of event that only plans have.
 var ofPlans = []string{"plan", "plan_reason", "task_start", "task_recovery", "task_observed", "task_end", "plan_reflect", "plan_end"}
 
+// TestSideBySideModes: tasks run beside each other where no call of theirs can
+// lead to a question.
+func TestSideBySideModes(t *testing.T) {
+	for name, test := range map[string]struct {
+		tools string
+		args  []string
+		want  int
+	}{
+		"reading":                {"read_file", nil, 4},
+		"commands":               {"execute_command", nil, 1},
+		"commands, unasked":      {"execute_command", []string{"--yes"}, 4},
+		"reading, all asked":     {"read_file", []string{"--confirm", "confirm-all"}, 1},
+		"reading, fewer workers": {"read_file", []string{"--workers", "2"}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			replies := strings.ReplaceAll(fourTasks, `"}`, `", "tools": ["`+test.tools+`"]}`) + strings.Repeat("=== reply\nDone.\n", 4)
+			cmd := command(t, map[string]string{"replies.txt": replies}, append([]string{"agent", "run", "-o", "ndjson", "--no-reason", "--no-observe", "--no-reflect", "q"}, test.args...)...)
+			out, err := cmd.Output()
+			if code := exitCode(err); code != "0" {
+				t.Fatalf("exit %s: %s", code, out)
+			}
+			under, most := 0, 0
+			for line := range strings.Lines(string(out)) {
+				var kind struct{ Type string }
+				_ = json.Unmarshal([]byte(line), &kind)
+				switch kind.Type {
+				case "task_start":
+					under++
+				case "task_end":
+					under--
+				}
+				most = max(most, under)
+			}
+			if most != test.want {
+				t.Errorf("%d at once, want %d", most, test.want)
+			}
+		})
+	}
+}
+
 const fourTasks = `=== reply
 {"tasks": [{"id": "a", "description": "one"}, {"id": "b", "description": "two"}, {"id": "c", "description": "three"}, {"id": "d", "description": "four"}]}
 `

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +25,9 @@ import (
 type planning struct {
 	words    []string // of the goal
 	tasks    []plan.Task
-	workflow *filled // nil: the goal is what was typed
+	workflow *filled     // nil: the goal is what was typed
+	confirm  string      // of the workflow: the mode can only be stricter
+	saved    *plan.Saved // that is gone on with; nil: it begins
 	end      *plan.State
 }
 
@@ -58,37 +61,32 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	c := a.cli
 	options := a.planOptions(o, p, g)
 	goal := in.prompt()
+	if saved := a.planning.saved; saved != nil {
+		goal = saved.Goal
+	}
 	cache, key := a.planCache(goal, o.Tools)
 	if p.view == nil {
 		p.view = newView(a.screen, true, false, false) // until there is something to see
 	}
-	fromCache := false
 	if len(a.planning.tasks) == 0 && cache != nil && a.asks() {
 		tasks, ok, err := cache.Get(key)
-		if err != nil {
-			a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+		if a.tellCache(err); err != nil {
 			cache = nil
 		}
-		if fromCache = ok; ok {
+		if ok {
 			a.planning.tasks = tasks
 			a.note("this plan was made for the same goal before; --fresh makes another")
 		}
 	}
-	if c.Bool("plan-only") || c.Bool("mixed") {
+	if c.Bool("plan-only") {
 		made, err := a.makePlan(ctx, options, goal, p)
 		if err != nil {
 			return err
 		}
-		if cache != nil && !fromCache && made.Why == plan.Made {
-			_ = cache.Put(key, made.Tasks) // a cache that fails was told of
+		if cache != nil && made.Why == plan.Made {
+			a.tellCache(cache.Put(key, made.Tasks))
 		}
-		if c.Bool("plan-only") {
-			return a.printPlan(made)
-		}
-		if err := a.agree(ctx, p, g, made); err != nil {
-			return err
-		}
-		a.planning.tasks = made.Tasks
+		return a.printPlan(made)
 	}
 	log := &planLog{Recorder: options.Agent.Recorder}
 	if log.Recorder != nil {
@@ -108,15 +106,22 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	if end := a.planning.end; cache != nil && end != nil {
 		switch { // a plan that did not lead to the goal is made anew
 		case end.Success && len(made) > 0:
-			_ = cache.Put(key, made)
+			a.tellCache(cache.Put(key, made))
 		case end.StopReason == agent.StopIncomplete:
-			_ = cache.Forget(key)
+			a.tellCache(cache.Forget(key))
 		}
 	}
 	if s, bad := agent.LoadSession(a.session.ID, log.entries); bad == nil {
 		a.session = s // for the memory
 	}
 	return err
+}
+
+// tellCache says that plans cannot be kept, which is no reason not to go on.
+func (a *asking) tellCache(err error) {
+	if err != nil {
+		a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+	}
 }
 
 // planEvents are the events of a plan.
@@ -128,19 +133,43 @@ func (a *asking) note(text string) {
 	}
 }
 
+// planOptions are those of the plan that is gone on with, if there is one, as
+// far as the flags do not say otherwise.
 func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options {
 	c := a.cli
+	var options plan.Options
+	if saved := a.planning.saved; saved != nil {
+		options = saved.Options
+	}
 	if c.IsSet("max-turns") { // of the whole plan
 		o.MaxTurns = 0
+		if r := a.resuming; r != nil && r.setup != nil {
+			o.MaxTurns = r.setup.MaxTurns
+		}
+		if fmt.Sprint(c.Int("max-turns")) != os.Getenv("MYLM_MAX_TURNS") { // that of a question
+			options.MaxTurns = c.Int("max-turns")
+		}
 	}
 	o.MaxTurns = cmp.Or(c.Int("task-turns"), o.MaxTurns)
+	if a.planning.confirm != "" {
+		o.Labels["confirm"] = a.planning.confirm
+	}
 	if w := a.planning.workflow; w != nil {
 		o.Labels["workflow"] = w.Name
 	}
-	options := plan.Options{
-		Agent: o, MaxTurns: c.Int("max-turns"), Workers: cmp.Or(c.Int("workers"), plan.MaxWorkers), Explore: c.Bool("mixed"),
-		NoPlan: c.Bool("no-plan"), NoReason: c.Bool("no-reason"), NoObserve: c.Bool("no-observe"), NoReflect: c.Bool("no-reflect"),
-		Alone: func(registry *tools.Registry) bool { return mayAsk(g.Mode(), registry) },
+	if c.IsSet("workers") || options.Workers == 0 {
+		options.Workers = cmp.Or(c.Int("workers"), plan.MaxWorkers)
+	}
+	for name, off := range map[string]*bool{
+		"mixed": &options.Explore, "no-plan": &options.NoPlan, "no-reason": &options.NoReason, "no-observe": &options.NoObserve, "no-reflect": &options.NoReflect,
+	} {
+		if c.IsSet(name) {
+			*off = c.Bool(name)
+		}
+	}
+	options.Agent, options.Alone = o, func(registry *tools.Registry) bool { return mayAsk(g.Mode(), registry) }
+	if options.Explore {
+		options.Agree = func(ctx context.Context, made plan.Planned) ([]plan.Task, error) { return a.agree(ctx, p, g, made) }
 	}
 	if p.absent() == "" {
 		options.AskUser = func(ctx context.Context, question string) (string, error) {
@@ -165,11 +194,12 @@ func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
 	return slices.ContainsFunc(registry.Tools(), func(t *tools.Tool) bool { return t.Effect(nil).Sensitive() })
 }
 
-// planCache is where plans are kept, nil if nothing is.
+// planCache is where plans are kept, nil if nothing is. One whose planner looked
+// around is about what it has seen there and then.
 func (a *asking) planCache(goal string, registry *tools.Registry) (*plan.Cache, string) {
 	c := a.cli
 	dir, err := dataDir()
-	if err != nil || a.memories.noSave != "" || c.Bool("fresh") || c.Bool("no-plan") || a.planning.workflow != nil || !a.asks() {
+	if err != nil || a.memories.noSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || a.planning.workflow != nil || !a.asks() {
 		return nil, ""
 	}
 	return &plan.Cache{Path: filepath.Join(dir, "plans.json")}, plan.CacheKey(goal, a.model.name, registry.Names())
@@ -258,8 +288,7 @@ func (a *asking) tellPlan(p *person) error {
 	f := p.outcome(*a.result)
 	a.model.advise(f)
 	a.adviseResume(f)
-	kept := a.planning.end != nil && slices.ContainsFunc(a.planning.end.Tasks, func(t plan.Task) bool { return t.Status == plan.Completed })
-	if a.form == formText && (f == nil || kept && holds(*a.result)) && a.result.Response != "" {
+	if a.form == formText && (f == nil || holds(*a.result)) && a.result.Response != "" {
 		a.screen.answer(a.result.Response + "\n")
 	}
 	a.statistics()
@@ -310,48 +339,8 @@ func planText(tasks []plan.Task) string {
 	return b.String()
 }
 
-// agree shows a plan and asks whether it is to be carried out.
-func (a *asking) agree(ctx context.Context, p *person, g *guard, made plan.Planned) error {
-	if g.Mode() == policy.Yolo {
-		a.note("plan:\n" + planText(made.Tasks))
-		return nil
-	}
-	columns, height := ttySize()
-	v := newPreview(planText(made.Tasks), columns, max(5, height-questionRows))
-	head := "\nThe plan:\n\n" + strings.Join(v.shown, "\n") + "\n\n"
-	for {
-		more := ""
-		if v.unseen != "" {
-			more = ", [v]iew all of it"
-		}
-		typed, err := p.ask(ctx, head+"Carry it out? [y]es, [n]o"+more+": ")
-		var no nobody
-		switch {
-		case errors.As(err, &no):
-			return (&failure{code: exitDenied, name: string(agent.StopDenied), err: fmt.Errorf("the plan was not carried out: %s", lowerFirst(string(no)))}).
-				withHint("--yes carries it out without asking; --plan-only --json prints it, and --plan FILE carries it out.")
-		case err != nil:
-			return err
-		}
-		switch strings.ToLower(typed) {
-		case "y", "yes":
-			return nil
-		case "n", "no":
-			return (&failure{code: exitDenied, name: string(agent.StopDenied), err: errors.New("the plan was not carried out: you said no")}).
-				withHint("--plan-only --json prints it, and --plan FILE carries out what you make of it.")
-		case "v", "view":
-			if _, err := p.page(ctx, texts(v.whole), max(5, height-2)); err != nil {
-				return err
-			}
-		}
-		head = "\n"
-	}
-}
-
-func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
-
 // planLog is a recorder that also keeps what the memory is told of a plan: the
-// goal, what the tools of its tasks gave back, and its end.
+// goal, what the tools gave back, and its end.
 type planLog struct {
 	agent.Recorder
 	mu      sync.Mutex
@@ -363,7 +352,7 @@ func (l *planLog) Append(ctx context.Context, e agent.Entry) error {
 	if err := l.Recorder.Append(ctx, e); err != nil {
 		return err
 	}
-	if e.Kind == plan.EntryTask {
+	if e.Kind == plan.EntryTask || e.Kind == plan.EntryConsult {
 		run := e.Run
 		var of agent.Entry
 		if json.Unmarshal(e.Args, &of) != nil || of.Kind != agent.EntryResult {

@@ -17,7 +17,7 @@ const planReplies = `=== reply
 Nothing here.
 === reply
 {"success": true, "progress": "halfway there"}
-=== reply
+=== reply delay=300ms
 <tool_code><name>execute_command</name><parameters>{"command": "touch made"}</parameters></tool_code>
 === reply
 Made.
@@ -36,6 +36,8 @@ func TestLiveView(t *testing.T) {
 			c.expect("iteration 1/10, 0%")
 			c.expect("▶ a  look around")
 			c.expect("⋯ b  make a file")
+			c.expect("~ halfway there")
+			c.expect("b thinking")
 			c.expect("\x1b[J") // drawn again
 			c.expect("Allow it?")
 			if err := pty.Setsize(c.tty, &pty.Winsize{Rows: size.Rows, Cols: size.Cols - 4}); err != nil {
@@ -62,7 +64,7 @@ func TestLiveView(t *testing.T) {
 
 // TestMixed: a plan is shown and asked about before anything of it is done.
 func TestMixed(t *testing.T) {
-	for answer, exit := range map[string]string{"n\n": "4", "y\n": "0"} {
+	for answer, exit := range map[string]string{"n\n": "4", "y\n": "0", "\x03": "130"} {
 		cmd := command(t, map[string]string{"replies.txt": planReplies}, "agent", "run", "--mixed", "q")
 		c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 100})
 		c.expect("| a  look around")
@@ -79,6 +81,62 @@ func TestMixed(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(cmd.Dir, "made")); (err == nil) != (exit == "0") {
 			t.Errorf("%q: %v", answer, err)
 		}
+	}
+}
+
+// TestQuestionsOfTwoTasks: they come one after the other.
+func TestQuestionsOfTwoTasks(t *testing.T) {
+	ask := "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"which one?\"}</parameters></tool_code>\n"
+	replies := `=== reply
+{"tasks": [{"id": "a", "description": "one", "tools": ["ask_user"]}, {"id": "b", "description": "two", "tools": ["ask_user"]}]}
+` + ask + ask + "=== reply\nThat one.\n=== reply\nThat one.\n"
+	cmd := command(t, map[string]string{"replies.txt": replies}, "agent", "run", "--yes", "--no-observe", "q")
+	c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 100})
+	for _, answer := range []string{"the first\n", "the second\n"} {
+		c.expect("Answer (Enter: none): ")
+		c.types(answer)
+	}
+	if code := c.exit(); code != "0" {
+		t.Errorf("exit %s: %q", code, c.text())
+	}
+	_, rest, _ := strings.Cut(c.text(), "The model asks:")
+	if before, _, again := strings.Cut(rest, "The model asks:"); !again || !strings.Contains(before, "the first") && !strings.Contains(before, "the second") {
+		t.Errorf("the second question came before the answer to the first: %q", c.text())
+	}
+}
+
+// TestEditedPlan: what an editor makes of a plan is carried out, and nothing that
+// was typed is lost by what cannot be used.
+func TestEditedPlan(t *testing.T) {
+	const twice = `if grep -q "no plan" "$1"; then cp whole.json "$1"; else cp "$1" whole.json; echo "no plan" > "$1"; fi`
+	type step struct{ expect, answer string }
+	for name, test := range map[string]struct {
+		editor string
+		steps  []step
+		exit   string
+	}{
+		"changed":     {`sed -i.bak 's/look around/look twice/'`, []step{{"| a  look around", ""}, {"[e]dit", "e\n"}, {"| a  look twice", ""}, {"Carry it out?", "y\n"}, {"▶ a  look twice", ""}, {"Allow it?", "y\n"}, {"✓ b", ""}}, "0"},
+		"mended":      {`sed -i.bak 's/"a"$/"c"/'`, []step{{"[e]dit", "edit\n"}, {"b waits for \"c\", which is no task", ""}, {"Carry it out?", "n\n"}}, "4"},
+		"missing":     {"nosuch-editor", []step{{"[e]dit", "e\n"}, {"The plan is as it was: the editor \"nosuch-editor\": exit status 127. Set VISUAL or EDITOR", ""}, {"Carry it out?", "n\n"}}, "4"},
+		"broken":      {"sh twice.sh", []step{{"[e]dit", "e\n"}, {"The plan is as it was: the JSON", ""}, {"edit opens it again", ""}, {"[e]dit", "e\n"}, {"| a  look around", ""}, {"Carry it out?", "y\n"}, {"Allow it?", "y\n"}}, "0"},
+		"interrupted": {"true", []step{{"[e]dit", "e\n"}, {"The plan:", ""}, {"Carry it out?", "y\n"}, {"Allow it?", "\x03"}}, "130"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": planReplies, "twice.sh": twice}, "agent", "run", "--mixed", "q")
+			cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR="+test.editor, "TMPDIR="+t.TempDir())
+			c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 130})
+			for _, s := range test.steps {
+				c.expect(s.expect)
+				if s.answer != "" {
+					c.expect(": ") // the end of the question
+					c.types(s.answer)
+				}
+			}
+			if code := c.exit(); code != test.exit {
+				t.Errorf("exit %s, want %s: %q", code, test.exit, c.text())
+			}
+		})
 	}
 }
 

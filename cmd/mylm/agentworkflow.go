@@ -52,15 +52,15 @@ func (p *planning) narrow(registry *tools.Registry) (*tools.Registry, error) {
 }
 
 // confirm is the stricter of the mode that is set and the workflow's.
-func (p *planning) confirm(mode *string) *string {
-	if p == nil || p.workflow == nil || p.workflow.Confirm == "" {
+func (p *planning) stricter(mode *string) *string {
+	if p == nil || p.confirm == "" {
 		return mode
 	}
 	was, err := policy.ParseMode(value(mode))
 	if err != nil {
 		return mode // which is told of where it is used
 	}
-	stricter := string(was.Stricter(policy.Mode(p.workflow.Confirm)))
+	stricter := string(was.Stricter(policy.Mode(p.confirm)))
 	return &stricter
 }
 
@@ -119,7 +119,7 @@ func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
 			return err
 		}
 	}
-	return runPlan(c, s, &planning{words: words, workflow: f})
+	return runPlan(c, s, &planning{words: words, workflow: f, confirm: w.Confirm})
 }
 
 // read takes the inputs from the flags; --set beats --context.

@@ -188,7 +188,7 @@ func (a *asking) run(ctx context.Context) error {
 		Tools: registry, Prompts: set, Identity: value(s.System), Sections: append(sections, tree...), Environment: environment(),
 		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
-	s.Confirm = a.planning.confirm(s.Confirm)
+	s.Confirm = a.planning.stricter(s.Confirm)
 	g, err := newGuard(s, a.memories.off, p)
 	if err != nil {
 		return err

@@ -104,7 +104,7 @@ func configCommand(s streams) *cli.Command {
 					if err := errNoArgs(c); err != nil {
 						return err
 					}
-					return editConfig(s)
+					return editConfig(c.Context, s)
 				},
 			},
 		},

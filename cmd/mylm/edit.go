@@ -2,17 +2,18 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // editConfig opens the configuration file in the user's editor and checks what
 // was saved.
-func editConfig(s streams) error {
+func editConfig(ctx context.Context, s streams) error {
 	path, err := configPath()
 	if err != nil {
 		return err
@@ -20,7 +21,7 @@ func editConfig(s streams) error {
 	if err := newConfigFile(path); err != nil {
 		return configError(err)
 	}
-	if err := openEditor(s, path); err != nil {
+	if err := openEditor(ctx, s, path); err != nil {
 		return configError(err).withHint("Set VISUAL or EDITOR, or open " + path + " yourself.")
 	}
 	text, err := os.ReadFile(path)
@@ -31,8 +32,13 @@ func editConfig(s streams) error {
 	return err
 }
 
-// openEditor opens a file in the user's editor and waits for its end.
-func openEditor(s streams, path string) error {
+// editing: an editor has the terminal. An interrupt is a key there like others,
+// and the terminal sends it to us as well.
+var editing atomic.Bool
+
+// openEditor opens a file in the user's editor and waits for its end. When ctx is
+// done the editor is told to end, too.
+func openEditor(ctx context.Context, s streams, path string) error {
 	fallback := "vi"
 	if runtime.GOOS == "windows" {
 		fallback = "notepad"
@@ -40,14 +46,13 @@ func openEditor(s streams, path string) error {
 	editor := cmp.Or(strings.TrimSpace(os.Getenv("VISUAL")), strings.TrimSpace(os.Getenv("EDITOR")), fallback)
 	cmd := editorCommand(editor, path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	editing.Store(true)
+	defer editing.Store(false)
 	err := cmd.Start()
 	if err == nil {
-		// In an editor an interrupt is a key like others, and the terminal sends
-		// it to us as well. Ignored from here on, for a program inherits at its
-		// start what is ignored.
-		signal.Ignore(os.Interrupt)
+		stop := context.AfterFunc(ctx, func() { endEditor(cmd.Process) })
 		err = cmd.Wait()
-		signal.Reset(os.Interrupt)
+		stop()
 	}
 	if err != nil {
 		return fmt.Errorf("the editor %q: %w", shorten(editor, 100), err)

@@ -99,6 +99,10 @@ func (p *person) outcome(r agent.Result) *failure {
 		return say("The log above says what failed.", "stopped: %d tool calls in a row failed", inARow)
 	case agent.StopDenied:
 		f.code = exitDenied
+		var refused *failure
+		if errors.As(r.Err, &refused) { // a plan that was not agreed to
+			return refused
+		}
 		if p.stopped {
 			return say("", "stopped by you (%s)", lastCall(r))
 		}

@@ -69,9 +69,12 @@ func interruptible(s *screen) (context.Context, func()) {
 	signal.Notify(signals, endSignals()...)
 	done := make(chan struct{})
 	go func() {
-		for range 2 {
+		for {
 			select {
-			case <-signals:
+			case sig := <-signals:
+				if sig == os.Interrupt && editing.Load() {
+					continue
+				}
 			case <-done:
 				return
 			}

@@ -118,7 +118,7 @@ func (r *remembering) editor(text string) (string, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	if err := openEditor(r.streams, f.Name()); err != nil {
+	if err := openEditor(r.cli.Context, r.streams, f.Name()); err != nil {
 		return "", usageError("%v", err).withHint("Set VISUAL or EDITOR, or give the text: mylm memory edit ID \"...\"")
 	}
 	changed, err := readFile(f.Name())

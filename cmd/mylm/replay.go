@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,7 +18,8 @@ func replayCommand(s streams) *cli.Command {
 		Name: "replay", Usage: "run a session again with its recorded replies, and say what is different", ArgsUsage: "[ID|last|FILE]",
 		Description: `No model is asked and no tool is run: replies and results come from the record. What
 this version of mylm makes of them is compared with what was made of them then. The
-exit code is 1 where that differs, or where the record is damaged.
+exit code is 1 where that differs, or where the record is damaged. Of a plan that is
+done for each of its tasks, and for what the model was asked about it.
 
    mylm replay last
    mylm sessions export last report.jsonl --redact && mylm replay report.jsonl`,
@@ -33,9 +33,6 @@ func (k *keeping) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(l.entries, ofPlan) {
-		return usageError("a plan cannot be replayed: its tasks may have run side by side").withHint("It can be read: mylm sessions show " + l.name)
-	}
 	registry, err := allTools()
 	if err != nil {
 		return err
@@ -45,7 +42,7 @@ func (k *keeping) replay(ctx context.Context) error {
 		return err
 	}
 	done, err := interruptibly(ctx, func() (journal.Replayed, error) {
-		return journal.Replay(ctx, l.entries, agent.Options{Tools: registry, Prompts: set})
+		return replayed(ctx, l.entries, agent.Options{Tools: registry, Prompts: set})
 	})
 	if err != nil {
 		return err
@@ -76,10 +73,32 @@ func (k *keeping) replay(ctx context.Context) error {
 	return errors.Join(errReported, f) // one object on stdout is enough
 }
 
-// ofPlan reports whether an entry is one of a plan, which may have ended before it
-// was made: its run has no system prompt of its own.
-func ofPlan(e agent.Entry) bool {
-	return e.Kind == plan.EntryPlan || e.Kind == agent.EntryRun && e.Text == ""
+// replayed goes through the runs of a session, and through those of the sessions
+// within it if it is that of a plan.
+func replayed(ctx context.Context, entries []agent.Entry, o agent.Options) (journal.Replayed, error) {
+	done, err := journal.Replay(ctx, entries, o)
+	if err != nil {
+		return done, err
+	}
+	parts, err := plan.Parts(entries)
+	if err != nil {
+		return done, err
+	}
+	for _, p := range parts {
+		of, err := journal.Replay(ctx, p.Entries, o)
+		if err != nil {
+			return done, err
+		}
+		done.Runs, done.Replies, done.Calls = done.Runs+of.Runs, done.Replies+of.Replies, done.Calls+of.Calls
+		for _, u := range p.Reread() {
+			of.Differences = append(of.Differences, journal.Difference{Run: u.Run, Turn: u.Turn, What: "what the plan takes from the reply", Was: u.Was, Is: u.Is})
+		}
+		for _, d := range of.Differences {
+			d.Task = p.Task
+			done.Differences = append(done.Differences, d)
+		}
+	}
+	return done, nil
 }
 
 // replayReport is the object that --json prints, whatever the exit code.
@@ -90,6 +109,9 @@ type replayReport struct {
 
 func (k *keeping) print(done journal.Replayed, partly bool) {
 	for _, d := range done.Differences {
+		if d.Task != "" {
+			k.screen.answer("task " + label(d.Task) + ", ")
+		}
 		k.screen.answer(fmt.Sprintf("run %s, turn %d: %s\n  was: %s\n  is:  %s\n", d.Run, d.Turn, d.What, visible(oneLine(d.Was, 1000)), visible(oneLine(d.Is, 1000))))
 	}
 	text := fmt.Sprintf("%s, %s, %s", plural(done.Runs, "run"), plural(done.Replies, "reply"), plural(done.Calls, "call"))

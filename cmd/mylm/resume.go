@@ -32,18 +32,33 @@ be cut short.
    mylm resume last "and the second largest?"
    mylm ask --continue "and the second largest?"
 
-The model and the tools are those of the session unless flags say otherwise.
+The model and the tools are those of the session unless flags say otherwise, and so is
+what was set for a plan; the limits count anew.
 What --yes allowed then is asked about again.`,
-		Flags: askFlags(),
+		Flags: append(askFlags(), progressFlags()...),
 		Action: func(c *cli.Context) error {
 			id := "last"
 			words := c.Args().Slice()
 			if len(words) > 0 {
 				id, words = words[0], words[1:]
 			}
+			if err := checkProgressFlags(c); err != nil {
+				return err
+			}
 			return runAsk(c, s, &resuming{id: id, words: words})
 		},
 	}
+}
+
+// refusePlanFlags is for a session that is not gone on with as a plan.
+func (a *asking) refusePlanFlags() error {
+	for _, f := range progressFlags() {
+		if name := f.Names()[0]; a.cli.IsSet(name) {
+			return usageError("--%s is for plans, and no plan is gone on with here", name).
+				withHint("Leave it out. A plan goes on with mylm resume ID, without a question, as long as something of it is left.")
+		}
+	}
+	return nil
 }
 
 // resuming is a session that is gone on with.
@@ -79,21 +94,28 @@ func (a *asking) openSession(ctx context.Context) error {
 		return explainSession(err)
 	}
 	a.session, a.saving = s, &saving{store: store, screen: a.screen}
+	saved, err := plan.Load(s)
+	ofPlan := err == nil && !a.asks() && plan.Unfinished(s)
 	for _, e := range s.Entries() {
 		switch {
-		case e.Kind == agent.EntryRun && e.Setup != nil:
+		case e.Kind == agent.EntryRun && e.Setup != nil && (!ofPlan || e.Name == plan.RunName):
 			a.resuming.setup = e.Setup
 		case e.Kind == agent.EntryPrompt:
 			a.resuming.title = e.Text
 		}
 	}
-	if !a.asks() && !s.Unfinished() {
+	if !a.asks() && !ofPlan && !s.Unfinished() {
 		return usageError("%v", agent.ErrComplete).withHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
 	}
-	if _, _, err := plan.Load(s); err == nil && !a.asks() {
-		a.planning = &planning{}
-	}
 	setup := a.resuming.setup
+	if ofPlan {
+		a.planning = &planning{saved: &saved}
+		if setup != nil {
+			a.planning.confirm = setup.Labels["confirm"]
+		}
+	} else if err := a.refusePlanFlags(); err != nil {
+		return err
+	}
 	if setup == nil {
 		return nil
 	}

@@ -29,7 +29,8 @@ type placed struct {
 	replies []string
 
 	mu     sync.Mutex
-	asked  []int // for which reply
+	by     func(system, last string) string // what it replies instead; nil: that
+	asked  []int                            // for which reply
 	closed chan struct{}
 }
 
@@ -57,7 +58,7 @@ func newPlaced(t *testing.T, replies ...string) *placed {
 
 func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
 	var request struct {
-		Messages []struct{ Role string }
+		Messages []struct{ Role, Content string }
 	}
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -71,7 +72,12 @@ func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	p.asked = append(p.asked, n)
-	text := p.replies[min(n, len(p.replies)-1)]
+	var text string
+	if p.by != nil {
+		text = p.by(request.Messages[0].Content, request.Messages[len(request.Messages)-1].Content)
+	} else {
+		text = p.replies[min(n, len(p.replies)-1)]
+	}
 	p.mu.Unlock()
 	hang := text == "hang"
 	w.Header().Set("Content-Type", "application/x-ndjson")
@@ -86,6 +92,13 @@ func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = io.WriteString(w, `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":10,"eval_count":5}`+"\n")
+}
+
+// answers has replies made of the system prompt and the last message.
+func (p *placed) answers(by func(system, last string) string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.by = by
 }
 
 // says changes a reply.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -18,6 +19,8 @@ type person struct {
 	screen  *screen
 	view    pausing // while a question stands; may be nil
 	stopped bool    // the answer to a question was to stop
+
+	asking sync.Mutex // tasks of a plan run side by side: one question at a time
 
 	forbidden bool // a rule forbade a call
 }
@@ -69,6 +72,11 @@ func ttySize() (columns, rows int) {
 // ask shows a question on the terminal and returns the line that is typed. What
 // was typed before the question stood there is no answer to it.
 func (p *person) ask(ctx context.Context, question string) (string, error) {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
 	if os.Getenv("CI") != "" {
 		return "", inCI
 	}

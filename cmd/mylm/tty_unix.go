@@ -21,6 +21,9 @@ func endSignals() []os.Signal {
 	return list
 }
 
+// endEditor has an editor put the terminal back, and end.
+func endEditor(p *os.Process) { _ = p.Signal(syscall.SIGHUP) }
+
 // editorCommand runs an editor as the shell reads it: "code --wait" and paths
 // in quotes are both common. The trap keeps the shell alive until the editor,
 // which has the signal to itself, has ended.

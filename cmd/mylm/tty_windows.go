@@ -19,6 +19,9 @@ func flushInput(tty *os.File) error {
 	return windows.FlushConsoleInputBuffer(windows.Handle(tty.Fd()))
 }
 
+// endEditor ends an editor.
+func endEditor(p *os.Process) { _ = p.Kill() }
+
 // editorCommand runs an editor, which may be set with arguments: "code --wait".
 func editorCommand(editor, path string) *exec.Cmd {
 	words := strings.Fields(editor)

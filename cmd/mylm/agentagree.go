@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"mylm/agent"
+	"mylm/agent/plan"
+	"mylm/tools/policy"
+)
+
+// agree shows a plan and asks whether it is to be carried out. It returns the
+// tasks if they were edited.
+func (a *asking) agree(ctx context.Context, p *person, g *guard, made plan.Planned) (edited []plan.Task, err error) {
+	if g.Mode() == policy.Yolo {
+		return nil, nil
+	}
+	d := &draft{tasks: made.Tasks}
+	defer d.remove()
+	for note := ""; ; {
+		again, err := a.showPlan(ctx, p, d.tasks, note)
+		switch {
+		case err != nil:
+			return nil, err
+		case !again:
+			return edited, nil
+		}
+		if note, err = d.edit(ctx, p); err != nil {
+			note = "The plan is as it was: " + err.Error()
+		} else {
+			edited = d.tasks
+		}
+	}
+}
+
+// showPlan asks about tasks until there is an answer: edit, or a yes. All else
+// is an error.
+func (a *asking) showPlan(ctx context.Context, p *person, tasks []plan.Task, note string) (edit bool, err error) {
+	columns, height := ttySize()
+	v := newPreview(planText(tasks), columns, max(5, height-questionRows))
+	head := "\nThe plan:\n\n" + strings.Join(v.shown, "\n") + "\n\n"
+	if note != "" {
+		head += visible(note) + "\n\n"
+	}
+	more := ""
+	if v.unseen != "" {
+		more = ", [v]iew all of it"
+	}
+	for {
+		typed, err := p.ask(ctx, head+"Carry it out? [y]es, [n]o, [e]dit"+more+": ")
+		var no nobody
+		switch {
+		case errors.As(err, &no):
+			return false, notCarriedOut(lowerFirst(string(no)), "--yes carries it out without asking; --plan-only --json prints it, and --plan FILE carries it out.")
+		case err != nil:
+			return false, err
+		}
+		switch strings.ToLower(typed) {
+		case "y", "yes":
+			return false, nil
+		case "n", "no":
+			return false, notCarriedOut("you said no", "mylm resume asks again. --plan-only --json prints a plan, and --plan FILE carries out what you make of it.")
+		case "e", "edit":
+			return true, nil
+		case "v", "view":
+			if _, err := p.page(ctx, texts(v.whole), max(5, height-2)); err != nil {
+				return false, err
+			}
+		}
+		head = "\n"
+	}
+}
+
+func notCarriedOut(why, hint string) *failure {
+	return (&failure{code: exitDenied, name: string(agent.StopDenied), err: fmt.Errorf("the plan was not carried out: %s", why)}).withHint(hint)
+}
+
+func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+
+// draft is a plan that a person edits, in a file that stays until there is an
+// answer: nothing that was typed is lost.
+type draft struct {
+	tasks []plan.Task
+	path  string
+}
+
+// edit opens the plan in the user's editor. It says what had to be mended of
+// what was saved; an error is why that cannot be used.
+func (d *draft) edit(ctx context.Context, p *person) (mended string, err error) {
+	if err := d.write(); err != nil {
+		return "", err
+	}
+	in, out, err := openTTY()
+	if err != nil {
+		return "", noTerminal
+	}
+	defer in.Close()
+	defer out.Close()
+	p.view.pause()
+	defer p.view.resume()
+	if err := openEditor(ctx, streams{in, out, out}, d.path); err != nil {
+		return "", fmt.Errorf("%w. Set VISUAL or EDITOR to another, or say no and use --plan-only --json and --plan FILE", err)
+	}
+	text, err := readFile(d.path)
+	if err != nil {
+		return "", err
+	}
+	_, tasks, err := plan.ParseFile(text)
+	if err != nil {
+		return "", fmt.Errorf("%w. What you wrote is still there: edit opens it again", err)
+	}
+	graph, flaws := plan.NewGraph(tasks)
+	var said []string
+	for _, f := range flaws {
+		said = append(said, f.Text)
+	}
+	d.tasks = graph.Tasks()
+	return strings.Join(said, "\n"), nil
+}
+
+// write makes the file, if it is not there yet.
+func (d *draft) write() error {
+	if d.path != "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(struct {
+		Tasks []plan.Task `json:"tasks"`
+	}{d.tasks}, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp("", "mylm-plan-*.json")
+	if err != nil {
+		return err
+	}
+	d.path = f.Name()
+	_, err = f.Write(append(b, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+func (d *draft) remove() {
+	if d.path != "" {
+		_ = os.Remove(d.path) // an editor may have done so
+	}
+}
