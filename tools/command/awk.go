@@ -10,34 +10,34 @@ import (
 // The parts of an awk program that are known to do no more than print. A pattern in slashes is
 // known at the begin alone: elsewhere a slash may divide.
 var (
-	awkPattern = regexp.MustCompile(`^\s*!?/[^/\\"{}\[\]\n]*/`)
-	awkString  = regexp.MustCompile(`"([^"\\\n]|\\[ntr"\\])*"`)
-	awkWord    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
-	awkRest    = regexp.MustCompile(`^[A-Za-z0-9_$(),;{}+\-*%=!<>&|~?:. \t]*$`)
+	awkPattern = late(`^\s*!?/[^/\\"{}\[\]\n]*/`)
+	awkString  = late(`"([^"\\\n]|\\[ntr"\\])*"`)
+	awkWord    = late(`[A-Za-z_][A-Za-z0-9_]*`)
+	awkRest    = late(`^[A-Za-z0-9_$(),;{}+\-*%=!<>&|~?:. \t]*$`)
 )
 
 // awkFields is an assignment to a field or to their number, which makes as many as it says.
-var awkFields = regexp.MustCompile(`(\$[^=;{}]*|\bNF\s*[-+*/%]?)=[^=]|\bNF\s*(\+\+|--)|(\+\+|--)\s*(NF|\$)`)
+var awkFields = late(`(\$[^=;{}]*|\bNF\s*[-+*/%]?)=[^=]|\bNF\s*(\+\+|--)|(\+\+|--)\s*(NF|\$)`)
 
 // What fills the memory: a format that is not written out, a text that is made of itself, a field with a large number. Of each the
 // first pattern is what it looks like, and the second what is known to be harmless. Texts stand in it as "".
-var awkGrowing = [][2]*regexp.Regexp{
-	{regexp.MustCompile(`printf\b`), regexp.MustCompile(`\bs?printf[ \t]*\(?[ \t]*""[ \t]*([,;})]|$)`)},
-	{regexp.MustCompile(`(^|[^=!<>+\-*%])=([^=]|$)`), regexp.MustCompile(`[^=!<>+\-*%]=[ \t]*(""|[0-9.]+|\$[0-9]+|\$?NF|F?NR)[ \t]*([;})]|$)`)},
-	{regexp.MustCompile(`\$`), regexp.MustCompile(`\$([0-9]{1,5}\b|NF\b|\( *NF *- *[0-9]+ *\))`)},
+var awkGrowing = [][2]func() *regexp.Regexp{
+	{late(`printf\b`), late(`\bs?printf[ \t]*\(?[ \t]*""[ \t]*([,;})]|$)`)},
+	{late(`(^|[^=!<>+\-*%])=([^=]|$)`), late(`[^=!<>+\-*%]=[ \t]*(""|[0-9.]+|\$[0-9]+|\$?NF|F?NR)[ \t]*([;})]|$)`)},
+	{late(`\$`), late(`\$([0-9]{1,5}\b|NF\b|\( *NF *- *[0-9]+ *\))`)},
 }
 
 // awkWide is a width in a format, as a number or as the next argument.
-var awkWide = regexp.MustCompile(`%[^%]*([0-9]{6}|\*)`)
+var awkWide = late(`%[^%]*([0-9]{6}|\*)`)
 
 // grows reports whether a program may make something of any size.
 func grows(program string) bool {
-	if slices.ContainsFunc(awkString.FindAllString(program, -1), awkWide.MatchString) {
+	if slices.ContainsFunc(awkString().FindAllString(program, -1), awkWide().MatchString) {
 		return true
 	}
-	rest := awkString.ReplaceAllString(program, `""`)
-	return slices.ContainsFunc(awkGrowing, func(g [2]*regexp.Regexp) bool {
-		return len(g[0].FindAllString(rest, -1)) != len(g[1].FindAllString(rest, -1))
+	rest := awkString().ReplaceAllString(program, `""`)
+	return slices.ContainsFunc(awkGrowing, func(g [2]func() *regexp.Regexp) bool {
+		return len(g[0]().FindAllString(rest, -1)) != len(g[1]().FindAllString(rest, -1))
 	})
 }
 
@@ -59,12 +59,12 @@ func prints(c *parsed, _ Place) objection {
 }
 
 func onlyPrints(program string) bool {
-	program = awkPattern.ReplaceAllString(program, "")
-	rest := awkString.ReplaceAllString(program, " 0 ")
-	if grows(program) || !awkRest.MatchString(rest) || strings.ContainsAny(strings.NewReplacer("||", "", "&&", "").Replace(rest), "|&") {
+	program = awkPattern().ReplaceAllString(program, "")
+	rest := awkString().ReplaceAllString(program, " 0 ")
+	if grows(program) || !awkRest().MatchString(rest) || strings.ContainsAny(strings.NewReplacer("||", "", "&&", "").Replace(rest), "|&") {
 		return false
 	}
-	if awkFields.MatchString(rest) {
+	if awkFields().MatchString(rest) {
 		return false
 	}
 	depth := 0
@@ -83,5 +83,5 @@ func onlyPrints(program string) bool {
 			return false
 		}
 	}
-	return depth == 0 && !slices.ContainsFunc(awkWord.FindAllString(rest, -1), func(w string) bool { return !slices.Contains(awkWords, w) })
+	return depth == 0 && !slices.ContainsFunc(awkWord().FindAllString(rest, -1), func(w string) bool { return !slices.Contains(awkWords, w) })
 }

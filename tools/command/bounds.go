@@ -11,10 +11,10 @@ import (
 // often as it says.
 
 // wide is a number that is no width that anybody prints with.
-var wide = regexp.MustCompile(`[0-9]{6}`)
+var wide = late(`[0-9]{6}`)
 
 // wideFormat is one in a format of printf, date or git.
-var wideFormat = regexp.MustCompile(`%[^%]*[0-9]{6}`)
+var wideFormat = late(`%[^%]*[0-9]{6}`)
 
 // roomy refuses a word that a program makes room for.
 func roomy(name string, w word, form *regexp.Regexp) objection {
@@ -25,7 +25,7 @@ func roomy(name string, w word, form *regexp.Regexp) objection {
 }
 
 // repeats is a part of a pattern that says how often something comes.
-var repeats = regexp.MustCompile(`\{([0-9]*),?([0-9]*)`)
+var repeats = late(`\{([0-9]*),?([0-9]*)`)
 
 // maxRepeats is how often a pattern may say that a part of it comes, parts inside others multiplied: matchers write them out.
 const maxRepeats = 10_000
@@ -36,7 +36,7 @@ var searching = strings.Fields("grep egrep fgrep rg git find nl awk jq")
 func explosive(name string, args []word) objection {
 	for _, w := range args {
 		product := 1
-		for _, m := range repeats.FindAllStringSubmatch(w.text, -1) {
+		for _, m := range repeats().FindAllStringSubmatch(w.text, -1) {
 			for _, number := range m[1:] {
 				n, err := strconv.Atoi(number)
 				if number == "" {
@@ -54,7 +54,7 @@ func explosive(name string, args []word) objection {
 // translation checks the sets of tr, which may repeat a letter.
 func translation(c *parsed, _ Place) objection {
 	for _, w := range c.operands {
-		if o := roomy("tr", w, wide); o.why != "" {
+		if o := roomy("tr", w, wide()); o.why != "" {
 			return o
 		}
 	}

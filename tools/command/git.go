@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -70,10 +69,10 @@ func git(args []word, at Place) objection {
 		return objection{why: fmt.Sprintf("git %s %s may change something", name, quotedName(c.operands[0].text))}
 	}
 	for _, w := range args[1:] {
-		if signature.MatchString(w.text) {
+		if signature().MatchString(w.text) {
 			return objection{why: "git runs another program to check signatures (%G)"}
 		}
-		if o := roomy("git "+name, w, wideFormat); o.why != "" {
+		if o := roomy("git "+name, w, wideFormat()); o.why != "" {
 			return o
 		}
 	}
@@ -178,7 +177,7 @@ func (at Place) repository() objection {
 
 // signature is a part of a format for which git has a signature checked. Signs
 // and blanks may stand behind the %.
-var signature = regexp.MustCompile(`%[-+ ]*G`)
+var signature = late(`%[-+ ]*G`)
 
 func present(dir, name string) bool {
 	_, err := os.Lstat(filepath.Join(dir, name))
@@ -261,9 +260,9 @@ func small(path string, most int64) ([]byte, error) {
 // The form of a git configuration that is read here is stricter than git's own:
 // what does not fit may mean something else.
 var (
-	configBlank   = regexp.MustCompile(`^[ \t]*([#;].*)?$`)
-	configSection = regexp.MustCompile(`^[ \t]*\[([A-Za-z]+)( "[^"\\\]]*")?\][ \t]*$`)
-	configSetting = regexp.MustCompile(`^[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*=[ \t]*[^"\\\x00-\x08\x0a-\x1f]*$`)
+	configBlank   = late(`^[ \t]*([#;].*)?$`)
+	configSection = late(`^[ \t]*\[([A-Za-z]+)( "[^"\\\]]*")?\][ \t]*$`)
+	configSetting = late(`^[ \t]*([A-Za-z][A-Za-z0-9-]*)[ \t]*=[ \t]*[^"\\\x00-\x08\x0a-\x1f]*$`)
 )
 
 // plainSettings are those that git clone, init, commit and branch write. None
@@ -283,14 +282,14 @@ var plainSettings = map[string][]string{
 func strange(text string) string {
 	var section string
 	for line := range strings.SplitSeq(text, "\n") {
-		if configBlank.MatchString(line) {
+		if configBlank().MatchString(line) {
 			continue
 		}
-		if m := configSection.FindStringSubmatch(line); m != nil {
+		if m := configSection().FindStringSubmatch(line); m != nil {
 			section = strings.ToLower(m[1])
 			continue
 		}
-		m := configSetting.FindStringSubmatch(line)
+		m := configSetting().FindStringSubmatch(line)
 		if m == nil {
 			return strings.TrimSpace(line)
 		}

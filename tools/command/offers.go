@@ -107,7 +107,7 @@ var offers = []offer{
 	{words: "helm lint", flags: `--(strict|quiet)`},
 }
 
-var scriptName = regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`)
+var scriptName = late(`^[a-z][a-z0-9:_-]*$`)
 
 // offered is what a call begins with, and how many of its words that is.
 func offered(words []string) (o offer, n int) {
@@ -117,7 +117,7 @@ func offered(words []string) (o offer, n int) {
 		if named {
 			want = want[:n-1]
 		}
-		if len(words) >= n && slices.Equal(words[:len(want)], want) && (!named || scriptName.MatchString(words[n-1])) {
+		if len(words) >= n && slices.Equal(words[:len(want)], want) && (!named || scriptName().MatchString(words[n-1])) {
 			return o, n
 		}
 	}

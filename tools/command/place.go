@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -114,7 +113,7 @@ func (at Place) missing(text, path string) objection {
 const maxNames = 10_000
 
 // letters are the parts of a pattern that stand for one letter each.
-var letters = regexp.MustCompile(`(\[[^\]]*\]|\?)+`)
+var letters = late(`(\[[^\]]*\]|\?)+`)
 
 // glob checks the names that a word stands for. None may look like a flag, and
 // all have to be in the workspace.
@@ -139,7 +138,7 @@ func (at Place) glob(w word) objection {
 	}
 	// Which letters are in a set depends on the shell and the language: any may be.
 	// So may a letter count as several: shells count bytes in some languages.
-	matches, err := filepath.Glob(filepath.Join(escaped(at.Dir), letters.ReplaceAllString(w.text, "*")))
+	matches, err := filepath.Glob(filepath.Join(escaped(at.Dir), letters().ReplaceAllString(w.text, "*")))
 	if err != nil || len(matches) > maxNames {
 		return objection{why: w.text + " stands for too many files to look at"}
 	}

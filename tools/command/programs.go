@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -222,8 +221,8 @@ func (p program) late(name, t string, at Place) objection {
 func (p program) value(name, flag string, w word, behind bool, at Place) objection {
 	amount := isAmount(w.text)
 	switch last := flag[len(flag)-1:]; {
-	case strings.Contains(p.widths, last) && wide.MatchString(w.text):
-		return roomy(name, w, wide)
+	case strings.Contains(p.widths, last) && wide().MatchString(w.text):
+		return roomy(name, w, wide())
 	case w.glob:
 		return objection{why: fmt.Sprintf("%s %s takes the first file that the pattern %s stands for", name, quotedName(flag), w.text)}
 	case strings.HasPrefix(w.text, "-") && !amount, strings.Contains(p.counts, last) && flag[1] != '-' && !amount:
@@ -249,7 +248,7 @@ func (p program) flag(c *parsed, t string) (takes bool, o objection) {
 	flag, _, has := strings.Cut(t, "=")
 	kind := p.longFlag(flag[2:])
 	switch {
-	case kind == 0 || kind == ' ' && has, p.widths != "" && wide.MatchString(t),
+	case kind == 0 || kind == ' ' && has, p.widths != "" && wide().MatchString(t),
 		kind == '=' && !has && strings.HasPrefix(c.name, "git "): // which does not always take the next word
 		return false, unknown(c.name, flag)
 	}
@@ -259,7 +258,7 @@ func (p program) flag(c *parsed, t string) (takes bool, o objection) {
 
 // counted is what may follow a flag that has its value right behind it, or none:
 // -U5, -M90%, -uno, -Iseconds.
-var counted = regexp.MustCompile(`^([0-9+]*%?|no|normal|all|date|hours|minutes|seconds|ns)$`)
+var counted = late(`^([0-9+]*%?|no|normal|all|date|hours|minutes|seconds|ns)$`)
 
 // letters reads a word of short flags.
 func (p program) letters(c *parsed, t string) (takes bool, o objection) {
@@ -271,7 +270,7 @@ func (p program) letters(c *parsed, t string) (takes bool, o objection) {
 		c.flags = append(c.flags, flag)
 		valued, counts := strings.ContainsRune(p.valued, r), strings.ContainsRune(p.counts, r)
 		switch {
-		case counts && !counted.MatchString(rest), strings.ContainsRune(p.widths, r) && wide.MatchString(rest):
+		case counts && !counted().MatchString(rest), strings.ContainsRune(p.widths, r) && wide().MatchString(rest):
 			return false, unknown(c.name, t)
 		case valued && p.mayStand(i, rest):
 			return rest == "", o

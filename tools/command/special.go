@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,7 +29,7 @@ func ripgrep(c *parsed, at Place) objection {
 
 // verbs are the conversions of printf that only print, in widths that fit the memory. %n is none of them: Bash
 // evaluates what it names.
-var verbs = regexp.MustCompile(`%[-+ #0]*[0-9]{0,3}(\.[0-9]{1,3})?[sdiuxXocbeEfgGq%]`)
+var verbs = late(`%[-+ #0]*[0-9]{0,3}(\.[0-9]{1,3})?[sdiuxXocbeEfgGq%]`)
 
 func format(c *parsed, _ Place) objection {
 	if len(c.operands) == 0 {
@@ -45,7 +44,7 @@ func format(c *parsed, _ Place) objection {
 			return objection{why: fmt.Sprintf("printf of %s is not known to only read", quotedName(w.text))}
 		}
 	}
-	if strings.Contains(verbs.ReplaceAllString(first.text, ""), "%") {
+	if strings.Contains(verbs().ReplaceAllString(first.text, ""), "%") {
 		return objection{why: "printf with an unusual format is not known to only read"}
 	}
 	return objection{}
@@ -79,7 +78,7 @@ func clock(c *parsed, _ Place) objection {
 		if w.glob || !strings.HasPrefix(w.text, "+") {
 			return objection{why: "date sets the clock"}
 		}
-		if o := roomy("date", w, wideFormat); o.why != "" {
+		if o := roomy("date", w, wideFormat()); o.why != "" {
 			return o
 		}
 	}
@@ -87,52 +86,52 @@ func clock(c *parsed, _ Place) objection {
 }
 
 // reaching are the functions of jq that read more than its input.
-var reaching = regexp.MustCompile(`env|ENV|import|include|modulemeta|get_search_list|input_filename|\$__`)
+var reaching = late(`env|ENV|import|include|modulemeta|get_search_list|input_filename|\$__`)
 
 // endless are the words of jq's language that make more of what they are given.
-var endless = regexp.MustCompile(`\b(def|range|repeat|while|until|recurse|limit|combinations|reduce|foreach|setpath|pow|pow10|exp|exp2|exp10|ldexp|scalb|scalbln|infinite)\b`)
+var endless = late(`\b(def|range|repeat|while|until|recurse|limit|combinations|reduce|foreach|setpath|pow|pow10|exp|exp2|exp10|ldexp|scalb|scalbln|infinite)\b`)
 
 // jqText is a text in jq's language; one with a \( in it holds a filter.
-var jqText = regexp.MustCompile(`"([^"\\]|\\[^(])*"`)
+var jqText = late(`"([^"\\]|\\[^(])*"`)
 
 // jqIndex and jqSets are an index that is no text, and an assignment: both together make an array as long
 // as the index says.
 var (
-	jqIndex = regexp.MustCompile(`\[\s*[^\s\]"]`)
-	jqSets  = regexp.MustCompile(`[^=!<>]=([^=]|$)`)
+	jqIndex = late(`\[\s*[^\s\]"]`)
+	jqSets  = late(`[^=!<>]=([^=]|$)`)
 )
 
 // jqReplaces is a replacement of something that is not empty: of that jq finds no end.
-var jqReplaces = regexp.MustCompile(`\bgsub\(\s*"([^"*?|{}^$\\]|\\\\[swdn.])+"`)
+var jqReplaces = late(`\bgsub\(\s*"([^"*?|{}^$\\]|\\\\[swdn.])+"`)
 
 // filling reports whether a filter may make something of any size, or without end: texts multiplied, wide times, arrays with holes.
 func filling(filter string) bool {
-	if wideFormat.MatchString(filter) || len(jqReplaces.FindAllString(filter, -1)) < strings.Count(filter, "gsub") {
+	if wideFormat().MatchString(filter) || len(jqReplaces().FindAllString(filter, -1)) < strings.Count(filter, "gsub") {
 		return true
 	}
-	rest := jqText.ReplaceAllString(filter, `"`)
-	return strings.Contains(rest, "*") || jqIndex.MatchString(rest) && jqSets.MatchString(rest)
+	rest := jqText().ReplaceAllString(filter, `"`)
+	return strings.Contains(rest, "*") || jqIndex().MatchString(rest) && jqSets().MatchString(rest)
 }
 
 func filter(c *parsed, _ Place) objection {
 	if len(c.operands) == 0 {
 		return objection{}
 	}
-	if w := c.operands[0]; w.glob || reaching.MatchString(w.text) {
+	if w := c.operands[0]; w.glob || reaching().MatchString(w.text) {
 		return objection{why: "jq with this filter may read more than its input"}
-	} else if endless.MatchString(w.text) || filling(w.text) {
+	} else if endless().MatchString(w.text) || filling(w.text) {
 		return objection{why: "jq with this filter may not end"}
 	}
 	return objection{}
 }
 
 // ranges is the one kind of sed program that is known: print some lines.
-var ranges = regexp.MustCompile(`^(` + oneRange + `)(;(` + oneRange + `))*$`)
+var ranges = late(`^(` + oneRange + `)(;(` + oneRange + `))*$`)
 
 const oneRange = `[0-9]+(,([0-9]+|\$))?[pdq]|\$p`
 
 func selection(c *parsed, _ Place) objection {
-	if len(c.operands) == 0 || !ranges.MatchString(c.operands[0].text) {
+	if len(c.operands) == 0 || !ranges().MatchString(c.operands[0].text) {
 		return objection{why: "sed is only known to read when it prints a range of lines"}
 	}
 	return objection{}
@@ -240,8 +239,8 @@ func find(args []word, at Place) objection {
 		case slices.Contains(findValued, t):
 			if i++; i < len(args) && args[i].glob {
 				return objection{why: fmt.Sprintf("find %s with a pattern that the shell may replace first; quote it", t)}
-			} else if t == "-printf" && i < len(args) && wideFormat.MatchString(args[i].text) {
-				return roomy("find -printf", args[i], wideFormat)
+			} else if t == "-printf" && i < len(args) && wideFormat().MatchString(args[i].text) {
+				return roomy("find -printf", args[i], wideFormat())
 			}
 		case slices.Contains(findFile, t):
 			if i++; i < len(args) {

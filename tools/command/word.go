@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -107,7 +108,7 @@ func expansion(p syntax.WordPart) string {
 
 // bracket is a set of letters in a pattern that every shell reads, if it reads it
 // at all, as one of these.
-var bracket = regexp.MustCompile(`^\[[A-Za-z0-9._!^-]+\]`)
+var bracket = late(`^\[[A-Za-z0-9._!^-]+\]`)
 
 // unquoted reads what stands outside quotes, at the begin of its word or alone in
 // it. A literal at the begin may begin with ~.
@@ -124,7 +125,7 @@ func (w *word) unquoted(b *strings.Builder, text string, first, alone bool) stri
 		case '*', '?':
 			w.glob = true
 		case '[':
-			switch set := bracket.FindString(text[i:]); {
+			switch set := bracket().FindString(text[i:]); {
 			case set != "":
 				w.glob = true
 				b.WriteString(set[:len(set)-1])
@@ -163,4 +164,10 @@ func quoted(b *strings.Builder, q *syntax.DblQuoted) string {
 		}
 	}
 	return ""
+}
+
+// late is a regular expression that is compiled when it is used first: a program
+// that judges no command compiles none, which would take half a millisecond.
+func late(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
