@@ -87,7 +87,7 @@ func (h *helper) tell(n note) {
 	}
 }
 
-// Limits of resources. Memory has none: runtimes reserve far more than they use.
+// Limits of resources. Memory has none here: runtimes have much of their own.
 const (
 	maxProcesses = 8192     // of the user, threads included; not for root
 	maxFile      = 16 << 30 // bytes

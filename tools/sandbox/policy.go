@@ -65,6 +65,10 @@ type Policy struct {
 	// AllowNet allows IPv4 and IPv6 sockets. Raw and UNIX sockets stay closed.
 	AllowNet bool
 
+	// MaxMemory is how many bytes of its own each process may have; files that it
+	// maps do not count. 0 is no bound. It holds in every mode.
+	MaxMemory uint64
+
 	// Env are names of environment variables that are passed on although they
 	// look like secrets; see Environ.
 	Env []string

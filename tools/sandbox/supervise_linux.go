@@ -19,6 +19,11 @@ func (h *helper) supervise(told []byte) error {
 	}
 	// Signals are for the command, which gets those of the terminal by itself.
 	signal.Notify(make(chan os.Signal, 1))
+	if h.job.Memory > 0 { // the command inherits it
+		if err := lower(unix.RLIMIT_DATA, h.job.Memory); err != nil {
+			return fmt.Errorf("the memory cannot be bounded: %w", err)
+		}
+	}
 	pid, err := h.start(told)
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ type job struct {
 	Session bool    // the command gets a session of its own
 	Temp    string  // removed in the end, by the supervisor too: this process may be gone
 	Bounds  *bounds // nil: none
+	Memory  uint64  `json:",omitempty"` // bytes of its own that each process may have; 0: any
 }
 
 // bounds are the rules of a policy as the stage applies them.
@@ -61,7 +62,7 @@ func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
 		return nil, cmd.Err
 	}
 	g := &Guard{}
-	told := job{Session: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid}
+	told := job{Session: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid, Memory: p.MaxMemory}
 	env := Environ(cmd.Environ(), p.Env)
 	if p.confines() {
 		var err error

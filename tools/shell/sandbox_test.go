@@ -3,6 +3,7 @@
 package shell_test
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +53,37 @@ func TestConfined(t *testing.T) {
 		out := run(t, shell.Options{Dir: dir, Sandbox: p}, c.command)
 		if !strings.Contains(out.Text, c.text) || out.ExitCode == nil || *out.ExitCode != c.code {
 			t.Errorf("%s, %s: %+v", c.mode, c.command, out)
+		}
+	}
+}
+
+// A command that nobody was asked about writes nothing, and has its bounds, also
+// if it was wrongly judged to only read.
+func TestReadersAreBounded(t *testing.T) {
+	const line = "echo written >file; ulimit -d"
+	for _, c := range []struct {
+		mode    sandbox.Mode
+		effect  tools.Effect
+		written bool
+		memory  string
+	}{
+		{sandbox.Workspace, tools.Reads, false, "1048576"},
+		{sandbox.ReadOnly, tools.Reads, false, "1048576"},
+		{sandbox.Off, tools.Reads, true, "1048576"},
+		{sandbox.Workspace, tools.Runs, true, "unlimited"},
+	} {
+		p, dir := confined(t, c.mode)
+		tool, err := shell.New(shell.Options{Dir: dir, Sandbox: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tool.Effect = func(json.RawMessage) tools.Effect { return c.effect }
+		out := of(t, tool, line).Run(t.Context(), patience)
+		if !out.Success() || !strings.HasSuffix(out.Text, c.memory) {
+			t.Errorf("%s, %v: %+v", c.mode, c.effect, out)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "file")); (err == nil) != c.written {
+			t.Errorf("%s, %v: written is %v", c.mode, c.effect, err == nil)
 		}
 	}
 }

@@ -61,7 +61,10 @@ type Options struct {
 	AlwaysRuns bool
 
 	// Sandbox is what commands may do. If the policy cannot be enforced they
-	// are refused. Nil is no sandbox.
+	// are refused. Nil is no sandbox. A call that only reads gets less: it writes
+	// nothing to the workspace and has no network where there is a sandbox, and
+	// each of its processes at most 1 GiB of memory where commands can be
+	// supervised.
 	Sandbox *sandbox.Policy
 }
 
@@ -172,7 +175,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	unasked := granted && given.OnlyReads()
 	if unasked {
 		limit = min(limit, o.Timeout)
-		o = o.unsettled()
+		o = o.reading()
 	}
 	timedOut := &timeoutError{limit, unasked}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut)
@@ -195,15 +198,25 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut}, err
 }
 
-// unsettled is what holds for a command that was judged to only read: it gets an
-// empty home. In the one that is kept, another command may have left settings
-// that name programs to run, as Git's do.
-func (o Options) unsettled() Options {
+// readerMemory bounds what each process of a command may have that nobody was
+// asked about. Looking at files takes a hundredth of it; a pattern of a hundred
+// bytes can have grep take all there is.
+const readerMemory = 1 << 30
+
+// reading is what holds for a command that was judged to only read. If the
+// judgement was wrong it still writes nothing and leaves memory for others, where
+// that can be enforced. It gets an empty home: in the one that is kept, another
+// command may have left settings that name programs to run, as Git's do.
+func (o Options) reading() Options {
+	policy := sandbox.Policy{Mode: sandbox.Off}
 	if o.Sandbox != nil {
-		policy := *o.Sandbox
-		policy.Private = ""
-		o.Sandbox = &policy
+		policy = *o.Sandbox
 	}
+	if policy.Mode != sandbox.Off {
+		policy.Mode, policy.AllowNet, policy.Private = sandbox.ReadOnly, false, ""
+	}
+	policy.MaxMemory = readerMemory
+	o.Sandbox = &policy
 	return o
 }
 

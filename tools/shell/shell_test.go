@@ -27,6 +27,12 @@ func invocation(t *testing.T, o shell.Options, command string) *tools.Invocation
 	if err != nil {
 		t.Fatal(err)
 	}
+	return of(t, tool, command)
+}
+
+// of is a call of a tool that was made already.
+func of(t *testing.T, tool *tools.Tool, command string) *tools.Invocation {
+	t.Helper()
 	registry, err := tools.NewRegistry(tool)
 	if err != nil {
 		t.Fatal(err)
