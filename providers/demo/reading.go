@@ -22,6 +22,7 @@ var (
 		`(head|tail) ` + path,
 	}
 	pageNote  = lazy(`\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`)
+	shortened = lazy(`\n\[\.\.\. left out: \d+ [^\n]*\.\.\.\]\n`)
 	described = lazy(`^\(.+ (?:is empty|is a binary file, .*|holds nothing but .*)\)$`)
 	fileLike  = lazy(`[./\\]|^[A-Z]{3,}|file$`)
 )
@@ -84,6 +85,10 @@ func (c content) size() string {
 func (t *turn) fetch(name string, args map[string]any) (c content, reply string) {
 	args["path"] = name
 	o, reply := t.use("I will read "+name+".", "read_file", args)
+	if reply == "" && shortened().MatchString(o.body) { // a page tells how many lines there are
+		args["start_line"], args["end_line"] = 1, shownLines
+		o, reply = t.use("That is too long to be shown at once. I will read its beginning.", "read_file", args)
+	}
 	if reply == "" && !o.ok {
 		reply = failed("read "+name, o)
 	}
