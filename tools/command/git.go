@@ -218,6 +218,21 @@ func ownFiles(dir, name string) objection {
 	return objection{}
 }
 
+// head is what HEAD of a repository holds: a branch, or a commit.
+var head = late(`^(ref: refs/[^\x00-\x20\x7f~^:?*\[\\]+|[0-9a-f]{40})\n?$`)
+
+// valid reports whether a directory has all that git demands of a repository. Where something is missing, git goes
+// on to the directory above.
+func valid(dir string) bool {
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(dir, name) + "/."); err != nil || !info.IsDir() { // the point is there only for those who may enter
+			return false
+		}
+	}
+	text, err := small(filepath.Join(dir, "HEAD"), 4<<10)
+	return err == nil && head().Match(text)
+}
+
 // harmless checks the directory .git.
 func harmless(dir string) objection {
 	for _, name := range elsewhere {
@@ -229,6 +244,9 @@ func harmless(dir string) objection {
 		if o := ownFiles(dir, name); o.why != "" {
 			return o
 		}
+	}
+	if !valid(dir) {
+		return objection{why: dir + " is no repository that git would take, so that it looks for another further up"}
 	}
 	text, err := small(filepath.Join(dir, "config"), 64<<10)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
