@@ -3,6 +3,7 @@
 package command_test
 
 import (
+	"encoding/binary"
 	"maps"
 	"os"
 	"path/filepath"
@@ -84,5 +85,55 @@ func asksFor(t *testing.T, line, why string, at command.Place) {
 	at.Env = []string{"PATH=/usr/bin:/bin"}
 	if a := command.Analyse(line, at); a.OnlyReads != (why == "") || !strings.Contains(a.Why, why) {
 		t.Errorf("%q in %s: only reads %v (%s), want %q", line, at.Root, a.OnlyReads, a.Why, why)
+	}
+}
+
+// indexEntry is one of an index in version 2, or 4 where what it keeps of the name before is given.
+func indexEntry(mode uint32, flags uint16, name string, kept ...byte) string {
+	b := make([]byte, 62)
+	binary.BigEndian.PutUint32(b[24:], mode)
+	binary.BigEndian.PutUint16(b[60:], flags)
+	b = append(append(b, kept...), name+"\x00"...)
+	for len(kept) == 0 && len(b)%8 != 0 {
+		b = append(b, 0)
+	}
+	return string(b)
+}
+
+// TestCraftedIndex: an index that git may read in another way is not read at all.
+func TestCraftedIndex(t *testing.T) {
+	const file, commit = 0o100644, 0o160000
+	long := strings.Repeat("x", 5000)
+	plain := indexEntry(file, 5, "a.txt")
+	hidden := indexEntry(file, 5, "b.txt") + "XTRA\x00\x00\x00\x48" + indexEntry(commit, 4, "subm") // in the name of the entry before, and behind it
+	for name, tt := range map[string]struct {
+		version, count byte
+		entries        string
+		why            string
+	}{
+		"as git writes it":         {2, 1, plain, ""},
+		"a long name":              {2, 2, indexEntry(file, 0xfff, long) + plain, ""},
+		"the usual extensions":     {2, 1, plain + "TREE\x00\x00\x00\x01xREUC\x00\x00\x00\x00", ""},
+		"names that share":         {4, 2, indexEntry(file, 5, "a.txt", 0) + indexEntry(file, 5, "b.md", 4), ""},
+		"a commit":                 {2, 1, indexEntry(commit, 4, "subm"), "submodules"},
+		"a name with more behind":  {2, 2, indexEntry(file, 5+uint16(len(hidden)), "a.txt") + hidden, "index"},
+		"a name cut short":         {2, 1, indexEntry(file, 3, "a.txt"), "index"},
+		"a short name called long": {2, 1, indexEntry(file, 0xfff, "a.txt"), "index"},
+		"a long one called short":  {2, 1, indexEntry(file, 5000&0xfff, long), "index"},
+		"more flags in version 2":  {2, 1, indexEntry(file, 0x4005, "a.txt"), "index"},
+		"a wrong share":            {4, 2, indexEntry(file, 5, "a.txt", 0) + indexEntry(file, 5, "b.md", 3), "index"},
+		"more than there is":       {4, 1, indexEntry(file, 5, "a.txt", 4), "index"},
+		"a share without end":      {4, 1, indexEntry(file, 5, "a.txt", 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0), "index"},
+		"entries elsewhere":        {2, 1, plain + "IEOT\x00\x00\x00\x04\x00\x00\x00\x01", "index"},
+		"extensions elsewhere":     {2, 1, plain + "EOIE\x00\x00\x00\x18" + strings.Repeat("\x00", 24), "index"},
+		"an extension of its own":  {2, 1, plain + "XTRA\x00\x00\x00\x00", "index"},
+		"no sum at the end":        {2, 1, plain[:len(plain)-20], "index"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := workspace(t)
+			text := "DIRC\x00\x00\x00" + string(tt.version) + "\x00\x00\x00" + string(tt.count) + tt.entries
+			bring(t, at.Root+"/.git/index", text+strings.Repeat("\x00", 20), false)
+			asksFor(t, "git status", tt.why, at)
+		})
 	}
 }
