@@ -4,6 +4,7 @@ package command_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -38,6 +39,14 @@ var brought = map[string]struct {
 	"one whose HEAD is a directory": {map[string]string{"sub/.git/HEAD/": "", "sub/.git/objects/": "", "sub/.git/refs/": "", ".git/config": evil}, "cd sub && git status", "no repository that git would take"},
 	"objects of another":            {map[string]string{".git/objects/69": "-> /elsewhere/objects/69"}, "git log -p", ".git/objects/69"},
 	"branches of another":           {map[string]string{".git/refs/heads": "-> /elsewhere/refs/heads"}, "git log -p", ".git/refs/heads"},
+	"the step of a rebase":          {map[string]string{".git/rebase-merge/message": "-> /etc/hostname"}, "git status", ".git/rebase-merge/message"},
+	"where a bisection began":       {map[string]string{".git/BISECT_START": "-> /etc/hostname"}, "git status", ".git/BISECT_START"},
+	"how deep a clone is":           {map[string]string{".git/shallow": "-> ../../outside"}, "git log", ".git/shallow"},
+	"a link that nobody knows":      {map[string]string{".git/a/b/c": "-> x"}, "git log", ".git/a/b/c"},
+	"a pipe that git waits for":     {map[string]string{".git/MERGE_MSG": "|"}, "git status", ".git/MERGE_MSG"},
+	"a pack of another":             {map[string]string{".git/objects/pack/x.idx": "-> /elsewhere/x.idx"}, "git log", ".git/objects/pack/x.idx"},
+	"all objects of another":        {map[string]string{".git/objects/": "", ".git/objects/info": "-> /elsewhere/info"}, "git log", ".git/objects/info"},
+	"what a rebase leaves":          {map[string]string{".git/rebase-merge/message": "x", ".git/BISECT_START": "x", ".git/shallow": ""}, "git status", ""},
 	"what git excludes by another":  {map[string]string{".git/info/exclude": "-> /elsewhere/exclude"}, "git status", ".git/info/exclude"},
 }
 
@@ -135,5 +144,28 @@ func TestCraftedIndex(t *testing.T) {
 			bring(t, at.Root+"/.git/index", text+strings.Repeat("\x00", 20), false)
 			asksFor(t, "git status", tt.why, at)
 		})
+	}
+}
+
+// TestManyFiles: the question comes at once, however many files an archive has for .git.
+func TestManyFiles(t *testing.T) {
+	at := workspace(t)
+	for i := range 20_050 {
+		must(t, os.Link(at.Root+"/.git/HEAD", fmt.Sprintf("%s/.git/refs/%d", at.Root, i)))
+	}
+	asksFor(t, "git status", "too many files", at)
+}
+
+// BenchmarkRepository looks at a large one before git packs it.
+func BenchmarkRepository(b *testing.B) {
+	at := workspace(b)
+	for i := range 6000 {
+		bring(b, fmt.Sprintf("%s/.git/objects/%02x/%d", at.Root, i%256, i), "", false)
+		bring(b, fmt.Sprintf("%s/.git/refs/remotes/%d/%d", at.Root, i%20, i), "", i%2 == 0)
+	}
+	for b.Loop() {
+		if a := command.Analyse("git status", at); !a.OnlyReads {
+			b.Fatal(a.Why)
+		}
 	}
 }
