@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -72,8 +73,10 @@ func git(args []word, at Place) objection {
 		if signature().MatchString(w.text) {
 			return objection{why: "git runs another program to check signatures (%G)"}
 		}
-		if o := roomy("git "+name, w, wideFormat()); o.why != "" {
-			return o
+		for _, form := range []*regexp.Regexp{wideFormat(), wrapFormat()} {
+			if o := roomy("git "+name, w, form); o.why != "" {
+				return o
+			}
 		}
 	}
 	for _, w := range c.operands {
