@@ -8,7 +8,8 @@ import (
 )
 
 // offer is a prefix that a rule can be made of, and what may follow it. What is
-// missing in the list fetches, publishes, removes, or runs what the next words say.
+// missing in the list fetches, publishes, removes, runs what the next words say, or writes it to whatever file they name, as
+// compilers do.
 type offer struct {
 	words    string // a * at the end is a name of the project
 	flags    string // what a flag may look like, as a regular expression
@@ -27,21 +28,20 @@ const (
 // Flags that several programs have. None names a program, a module to load, a
 // file of settings, another directory, or where to write.
 const (
-	goBuild  = `--?(a|n|p|v|x|race|msan|asan|tags|trimpath|buildvcs|json)(=.*)?|--?mod=(vendor|readonly)`
-	goTest   = goBuild + `|--?(run|skip|list|bench|benchtime|benchmem|count|short|cover|covermode|coverpkg|timeout|parallel|cpu|failfast|fullpath|shuffle|fuzz|fuzztime|vet)(=.*)?`
-	cargo    = `-[qrvj]+[0-9]*|-[pF]|--(release|workspace|all|all-targets|all-features|no-default-features|lib|bins|examples|tests|benches|locked|offline|frozen|quiet|verbose|keep-going|no-fail-fast|no-run|no-deps|doc)|--(bin|example|test|bench|package|exclude|features|jobs|profile|color)(=.*)?`
-	dotnet   = `-[cfr]|-v(:\w+)?|--(configuration|framework|runtime|verbosity|no-restore|no-build|nologo|list-tests|filter)(=.*)?`
-	maven    = `-[qBeoU]+|-(am|amd|fae|fn|ff|ntp)|--(batch-mode|quiet|offline|no-transfer-progress|fail-at-end|fail-fast)|-Dtest=.*|-Dskip(Tests|ITs)(=\w+)?`
-	gradle   = `-[qis]|--(quiet|info|stacktrace|offline|continue|parallel|no-daemon|rerun-tasks|build-cache|no-build-cache|console=\w+|tests=.*)`
-	compiler = `-[cgEOSvw]|-g[0-9]|-O[0-3sgz]|-o|-W[\w=+-]+|-[DUILl].*|-std=.*|-m(arch|tune)=\w+|-m(32|64)|-f(PIC|PIE|pic|pie|openmp|no-exceptions|no-rtti|no-omit-frame-pointer|sanitize=[\w,]+)|-(pthread|pedantic|ansi|shared|static|pie|MD|MMD|MP)`
-	npm      = `-s|--(silent|if-unversioned)`
-	gofmt    = `-[lwdse]|-srcdir`
-	biome    = `--(write|fix|verbose|error-on-warnings|no-errors-on-unmatched|(diagnostic-level|max-diagnostics|colors)(=\w+)?)`
-	mix      = `--(force|all-warnings|warnings-as-errors|trace|stale|failed|cover|color|no-color|check-formatted|dry-run|(seed|only|exclude|include|max-failures|slowest)(=.*)?)`
-	swift    = `-[cqv]|--(configuration|verbose|quiet|parallel|filter|skip|skip-build|enable-code-coverage)(=.*)?`
-	haskell  = `-v[0-3]?|-j[0-9]*|--(fast|pedantic|dry-run|test|no-run-tests)`
-	bazel    = `-[ck]|--(keep_going|nocache_test_results|(jobs|test_output|test_filter|compilation_mode)(=\w+)?)`
-	making   = `-[knsiBqwrRd]*(j[0-9]*)?|--(keep-going|silent|quiet|dry-run|just-print|ignore-errors|always-make|question|print-directory|no-print-directory|no-builtin-rules|jobs(=[0-9]+)?|output-sync(=\w+)?)`
+	goBuild = `--?(a|n|p|v|x|race|msan|asan|tags|trimpath|buildvcs|json)(=.*)?|--?mod=(vendor|readonly)`
+	goTest  = goBuild + `|--?(run|skip|list|bench|benchtime|benchmem|count|short|cover|covermode|coverpkg|timeout|parallel|cpu|failfast|fullpath|shuffle|fuzz|fuzztime|vet)(=.*)?`
+	cargo   = `-[qrvj]+[0-9]*|-[pF]|--(release|workspace|all|all-targets|all-features|no-default-features|lib|bins|examples|tests|benches|locked|offline|frozen|quiet|verbose|keep-going|no-fail-fast|no-run|no-deps|doc)|--(bin|example|test|bench|package|exclude|features|jobs|profile|color)(=.*)?`
+	dotnet  = `-[cfr]|-v(:\w+)?|--(configuration|framework|runtime|verbosity|no-restore|no-build|nologo|list-tests|filter)(=.*)?`
+	maven   = `-[qBeoU]+|-(am|amd|fae|fn|ff|ntp)|--(batch-mode|quiet|offline|no-transfer-progress|fail-at-end|fail-fast)|-Dtest=.*|-Dskip(Tests|ITs)(=\w+)?`
+	gradle  = `-[qis]|--(quiet|info|stacktrace|offline|continue|parallel|no-daemon|rerun-tasks|build-cache|no-build-cache|console=\w+|tests=.*)`
+	npm     = `-s|--(silent|if-unversioned)`
+	gofmt   = `-[lwdse]|-srcdir`
+	biome   = `--(write|fix|verbose|error-on-warnings|no-errors-on-unmatched|(diagnostic-level|max-diagnostics|colors)(=\w+)?)`
+	mix     = `--(force|all-warnings|warnings-as-errors|trace|stale|failed|cover|color|no-color|check-formatted|dry-run|(seed|only|exclude|include|max-failures|slowest)(=.*)?)`
+	swift   = `-[cqv]|--(configuration|verbose|quiet|parallel|filter|skip|skip-build|enable-code-coverage)(=.*)?`
+	haskell = `-v[0-3]?|-j[0-9]*|--(fast|pedantic|dry-run|test|no-run-tests)`
+	bazel   = `-[ck]|--(keep_going|nocache_test_results|(jobs|test_output|test_filter|compilation_mode)(=\w+)?)`
+	making  = `-[knsiBqwrRd]*(j[0-9]*)?|--(keep-going|silent|quiet|dry-run|just-print|ignore-errors|always-make|question|print-directory|no-print-directory|no-builtin-rules|jobs(=[0-9]+)?|output-sync(=\w+)?)`
 )
 
 var offers = []offer{
@@ -78,8 +78,6 @@ var offers = []offer{
 	{words: "shfmt", flags: `-[dwlsip]|-(ci|bn|sr|kp|fn|mn|ln(=\w+)?)|--(diff|write|list|simplify|(indent|language-dialect)(=\w+)?)`},
 	{words: "rustfmt", flags: `-[lvq]|--(check|verbose|quiet|(edition|color)(=\w+)?)`},
 	{words: "clang-format", flags: `-[in]|--?(dry-run|Werror|verbose|style=(file|LLVM|Google|Chromium|Mozilla|WebKit|Microsoft|GNU))`},
-	{words: "gcc", flags: compiler}, {words: "g++", flags: compiler}, {words: "cc", flags: compiler},
-	{words: "c++", flags: compiler}, {words: "clang", flags: compiler}, {words: "clang++", flags: compiler},
 
 	{words: "git add", flags: `-[AuvnN]+|--(all|update|verbose|dry-run|intent-to-add)`},
 	{words: "git commit", flags: `-[aqvs]*(m.*)?|--(all|quiet|verbose|signoff|amend|no-edit|allow-empty|dry-run|message(=.*)?)`, operands: `.*`},
