@@ -559,7 +559,8 @@ func TestPrefixes(t *testing.T) {
 	p := newPolicy(t, policy.Options{Allow: [][]string{{"go", "test"}, {"touch"}, {"npm", "run", "build"}, {"rm"}, {"sudo"}, {"git"}, {"sh"},
 		{"make"}, {"gcc"}, {"eslint"}, {"jest"}, {"dotnet", "build"}, {"git", "log"}, {"sort"}, {"nix"}, {}, nil,
 		{"go", "build"}, {"pytest"}, {"pylint"}, {"mypy"}, {"cargo", "test"}, {"cargo", "clippy"}, {"npm", "test"}, {"yarn", "test"}, {"mvn", "test"}, {"just", "build"},
-		{"git", "add"}, {"git", "commit"}, {"golangci-lint", "run"}, {"prettier"}, {"ruff", "check"}, {"mkdir"}}})
+		{"git", "add"}, {"git", "commit"}, {"golangci-lint", "run"}, {"prettier"}, {"ruff", "check"}, {"mkdir"},
+		{"ninja"}, {"ninja", "test"}, {"zig", "build"}, {"zig", "build", "test"}, {"vitest"}, {"mocha"}, {"dotnet", "test"}}})
 	for line, want := range map[string]policy.Verdict{
 		"go test ./...":                          policy.Allow,
 		"go test -run X ./a":                     policy.Allow,
@@ -688,6 +689,29 @@ func TestPrefixes(t *testing.T) {
 		"jest --globalSetup=./x.js":              policy.Ask,
 		"dotnet build -p:CustomBeforeMicrosoftCommonTargets=x": policy.Ask,
 		"mkdir -p a/b":                 policy.Allow,
+		"ninja -v -j4":                 policy.Allow,
+		"ninja test -j4":               policy.Allow,
+		"ninja deploy":                 policy.Ask,
+		"ninja -v deploy":              policy.Ask,
+		"ninja test deploy":            policy.Ask,
+		"zig build -Doptimize=Debug":   policy.Allow,
+		"zig build test --verbose":     policy.Allow,
+		"zig build run":                policy.Ask,
+		"zig build --verbose deploy":   policy.Ask,
+		"zig build test deploy":        policy.Ask,
+		"vitest run -t init.test":      policy.Allow,
+		"vitest in":                    policy.Allow,
+		"vitest init browser":          policy.Ask,
+		"vitest --run init":            policy.Ask,
+		"mocha initial":                policy.Allow,
+		"mocha init sub":               policy.Ask,
+		"mocha -- init sub":            policy.Ask,
+		"mocha @x":                     policy.Ask,
+		"dotnet test a.csproj":         policy.Allow,
+		"dotnet test -- X.Y=d":         policy.Ask,
+		"dotnet test a -- b=c":         policy.Ask,
+		"npm test --if-present":        policy.Allow,
+		"npm test --if-unversioned":    policy.Ask,
 		"make -E 'x'":                  policy.Ask,
 		"make --eval=x":                policy.Ask,
 		"make SHELL=./x":               policy.Ask,
@@ -772,7 +796,8 @@ func TestTypicalLines(t *testing.T) {
 
 const typical = `make -j8 all install
 gmake
-ninja -v -j4 test
+ninja -v -j4
+ninja test -j 4
 mkdir -p a/b c
 touch -- a b
 gofmt -l -w .
@@ -845,7 +870,8 @@ mix format --check-formatted
 mix test --trace test/a_test.exs:3
 swift build -c release
 swift test --filter A
-zig build -Doptimize=ReleaseFast test
+zig build -Doptimize=ReleaseFast
+zig build test -j4
 stack build --fast
 stack test
 cabal build -v0
