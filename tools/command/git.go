@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -72,8 +73,10 @@ func git(args []word, at Place) objection {
 		if signature().MatchString(w.text) {
 			return objection{why: "git runs another program to check signatures (%G)"}
 		}
-		if o := roomy("git "+name, w, wideFormat()); o.why != "" {
-			return o
+		for _, form := range []*regexp.Regexp{wideFormat(), wrapFormat()} {
+			if o := roomy("git "+name, w, form); o.why != "" {
+				return o
+			}
 		}
 	}
 	for _, w := range c.operands {
@@ -190,15 +193,15 @@ func present(dir, name string) bool {
 var elsewhere = []string{"commondir", "config.worktree", "modules", "worktrees", "objects/info/alternates", "objects/info/http-alternates",
 	"hooks/post-index-change", "hooks/fsmonitor-watchman", "hooks/query-watchman"}
 
-// maxOwn is how many files of a repository are looked at. Of loose objects there
-// are few thousands before git packs them.
+// maxOwn is how many files and directories a repository may have to be looked at, all the time. Of loose objects there are
+// few thousands before git packs them.
 const maxOwn = 20_000
 
-// ownFiles checks that a part of .git is made of files and directories of its
-// own: a link leads to another repository.
-func ownFiles(dir, name string) objection {
+// ownFiles checks that all of .git is made of files and directories of its own. A link leads to another repository, or has
+// git print a file of another place, whatever git keeps under its name; at a pipe it waits.
+func ownFiles(dir string) objection {
 	seen := 0
-	err := filepath.WalkDir(filepath.Join(dir, name), func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch seen++; {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -206,9 +209,9 @@ func ownFiles(dir, name string) objection {
 			return err
 		case !d.IsDir() && !d.Type().IsRegular():
 			rel, _ := filepath.Rel(filepath.Dir(dir), path) // both are of one root
-			return fmt.Errorf("%s is a link: the repository is elsewhere", quotedName(rel))
+			return fmt.Errorf("%s is a link, or no file: git may read something else", quotedName(rel))
 		case seen > maxOwn:
-			return fmt.Errorf(".git/%s has too many files to look at", name)
+			return errors.New(".git has too many files to look at")
 		}
 		return nil
 	})
@@ -218,6 +221,21 @@ func ownFiles(dir, name string) objection {
 	return objection{}
 }
 
+// head is what HEAD of a repository holds: a branch, or a commit.
+var head = late(`^(ref: refs/[^\x00-\x20\x7f~^:?*\[\\]+|[0-9a-f]{40})\n?$`)
+
+// valid reports whether a directory has all that git demands of a repository. Where something is missing, git goes
+// on to the directory above.
+func valid(dir string) bool {
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(dir, name) + "/."); err != nil || !info.IsDir() { // the point is there only for those who may enter
+			return false
+		}
+	}
+	text, err := small(filepath.Join(dir, "HEAD"), 4<<10)
+	return err == nil && head().Match(text)
+}
+
 // harmless checks the directory .git.
 func harmless(dir string) objection {
 	for _, name := range elsewhere {
@@ -225,10 +243,11 @@ func harmless(dir string) objection {
 			return objection{why: fmt.Sprintf("the repository has .git/%s, by which git may run or read something else", name)}
 		}
 	}
-	for _, name := range []string{"config", "objects", "refs", "HEAD", "index", "hooks", "packed-refs", "info", "logs"} {
-		if o := ownFiles(dir, name); o.why != "" {
-			return o
-		}
+	if o := ownFiles(dir); o.why != "" {
+		return o
+	}
+	if !valid(dir) {
+		return objection{why: dir + " is no repository that git would take, so that it looks for another further up"}
 	}
 	text, err := small(filepath.Join(dir, "config"), 64<<10)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

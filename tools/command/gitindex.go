@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"slices"
+	"strings"
 )
 
 // maxIndex bounds the index that is read: about 600,000 files.
@@ -29,63 +31,103 @@ func submodules(path string) (bool, error) {
 	if version < 2 || version > 4 {
 		return false, errIndex
 	}
-	b = b[12:]
+	r := indexReader{rest: b[12:], version: version}
 	for range count {
-		length, nests := indexEntry(b, version)
-		if length <= 0 || length > len(b) {
+		nests, ok := r.entry()
+		if !ok {
 			return false, errIndex
 		}
 		if nests {
 			return true, nil
 		}
-		b = b[length:]
 	}
-	return false, indexExtensions(b)
+	return false, indexExtensions(r.rest)
 }
 
-// indexEntry returns the length of the first entry, 0 if it is broken, and
-// whether it is a commit.
-func indexEntry(b []byte, version uint32) (length int, nests bool) {
+// indexReader goes through the entries of an index.
+type indexReader struct {
+	rest    []byte
+	version uint32
+	before  int // length of the name of the entry before
+}
+
+// Flags of an entry: the length of its name, as far as it fits, and that there are more flags.
+const (
+	nameMask = 0x0fff
+	extended = 0x4000
+)
+
+// entry takes the next one, and tells whether it is a commit. The length of its name is told twice, by a number and by
+// the NUL behind it: where these differ, git and others would find the next entry in different places.
+func (r *indexReader) entry() (nests, ok bool) {
 	const fixed = 62 // times, device, inode, mode, owner, size, hash and flags
-	if len(b) < fixed {
-		return 0, false
+	if len(r.rest) < fixed {
+		return false, false
 	}
-	nests = binary.BigEndian.Uint32(b[24:])&0o170000 == 0o160000
-	at := fixed
-	if version > 2 && binary.BigEndian.Uint16(b[60:])&0x4000 != 0 {
+	nests = binary.BigEndian.Uint32(r.rest[24:])&0o170000 == 0o160000
+	flags := binary.BigEndian.Uint16(r.rest[60:])
+	at, kept := fixed, 0
+	if flags&extended != 0 {
+		if r.version == 2 {
+			return false, false
+		}
 		at += 2
 	}
-	if version == 4 { // how much of the name before is kept, as a number of a varying length
-		for at < len(b) && b[at]&0x80 != 0 {
-			at++
+	if r.version == 4 {
+		cut, size := varint(r.rest[min(at, len(r.rest)):])
+		if size == 0 || cut > r.before {
+			return false, false
 		}
+		at, kept = at+size, r.before-cut
+	}
+	end := bytes.IndexByte(r.rest[min(at, len(r.rest)):], 0)
+	if name := kept + end; end < 0 || min(name, nameMask) != int(flags&nameMask) {
+		return false, false
+	}
+	at, r.before = at+end, kept+end
+	if r.version == 4 {
 		at++
+	} else {
+		at = (at + 8) &^ 7 // padded with 1 to 8 NULs
 	}
-	if at > len(b) {
-		return 0, false
+	if at > len(r.rest) {
+		return false, false
 	}
-	end := bytes.IndexByte(b[at:], 0)
-	if end < 0 {
-		return 0, false
-	}
-	at += end
-	if version == 4 {
-		return at + 1, nests
-	}
-	return (at + 8) &^ 7, nests // padded with 1 to 8 NULs
+	r.rest = r.rest[at:]
+	return nests, true
 }
 
-// indexExtensions refuses an index whose entries are in another file.
+// varint reads a number of a varying length as git writes it. size is 0 if it does not end, or is longer than
+// that of a name.
+func varint(b []byte) (value, size int) {
+	for i, c := range b[:min(4, len(b))] {
+		value = value<<7 | int(c&0x7f)
+		if c&0x80 == 0 {
+			return value, i + 1
+		}
+		value++
+	}
+	return 0, 0
+}
+
+// extensions are those that hold no entries, and do not say where some are. Git also takes others, and knows an index that is
+// made of two files.
+var extensions = strings.Fields("TREE REUC UNTR FSMN")
+
+// indexExtensions checks what stands between the entries and the sum of 20 bytes.
 func indexExtensions(b []byte) error {
 	for len(b) > 20 {
-		if len(b) < 28 {
+		if len(b) < 28 || !slices.Contains(extensions, string(b[:4])) {
 			return errIndex
 		}
 		size := int64(binary.BigEndian.Uint32(b[4:]))
-		if string(b[:4]) == "link" || string(b[:4]) == "sdir" || size > int64(len(b))-28 {
+		if size > int64(len(b))-28 {
 			return errIndex
 		}
 		b = b[8+size:]
+	}
+	if len(b) < 20 {
+		return errIndex
 	}
 	return nil
 }

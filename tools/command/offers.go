@@ -8,7 +8,8 @@ import (
 )
 
 // offer is a prefix that a rule can be made of, and what may follow it. What is
-// missing in the list fetches, publishes, removes, or runs what the next words say.
+// missing in the list fetches, publishes, removes, runs what the next words say, or writes it to whatever file they name, as
+// compilers do.
 type offer struct {
 	words    string // a * at the end is a name of the project
 	flags    string // what a flag may look like, as a regular expression
@@ -16,38 +17,41 @@ type offer struct {
 	operands string // what all other words may look like, also the values of flags; "": anything but a file of flags (@FILE)
 }
 
-// Operands of programs that hand them to a shell, that take each for one more thing to do,
-// and of go, which fetches a module with a version.
+// Operands of programs that hand them to a shell, that take each for one more thing to do, of go, which fetches a module
+// with a version, of dotnet, which takes settings for tests, and of those that make files of their own for init.
 const (
 	simple      = `[\w./%+,:-]+`
 	none        = `$^`
 	unversioned = `[^@]*`
+	unset       = `([^@=][^=]*)?`
+	noInit      = `([^@i]|i[^n]|in[^i]|ini[^t]|init.).*|(i|in|ini)?`
 )
 
 // Flags that several programs have. None names a program, a module to load, a
 // file of settings, another directory, or where to write.
 const (
-	goBuild  = `--?(a|n|p|v|x|race|msan|asan|tags|trimpath|buildvcs|json)(=.*)?|--?mod=(vendor|readonly)`
-	goTest   = goBuild + `|--?(run|skip|list|bench|benchtime|benchmem|count|short|cover|covermode|coverpkg|timeout|parallel|cpu|failfast|fullpath|shuffle|fuzz|fuzztime|vet)(=.*)?`
-	cargo    = `-[qrvj]+[0-9]*|-[pF]|--(release|workspace|all|all-targets|all-features|no-default-features|lib|bins|examples|tests|benches|locked|offline|frozen|quiet|verbose|keep-going|no-fail-fast|no-run|no-deps|doc)|--(bin|example|test|bench|package|exclude|features|jobs|profile|color)(=.*)?`
-	dotnet   = `-[cfr]|-v(:\w+)?|--(configuration|framework|runtime|verbosity|no-restore|no-build|nologo|list-tests|filter)(=.*)?`
-	maven    = `-[qBeoU]+|-(am|amd|fae|fn|ff|ntp)|--(batch-mode|quiet|offline|no-transfer-progress|fail-at-end|fail-fast)|-Dtest=.*|-Dskip(Tests|ITs)(=\w+)?`
-	gradle   = `-[qis]|--(quiet|info|stacktrace|offline|continue|parallel|no-daemon|rerun-tasks|build-cache|no-build-cache|console=\w+|tests=.*)`
-	compiler = `-[cgEOSvw]|-g[0-9]|-O[0-3sgz]|-o|-W[\w=+-]+|-[DUILl].*|-std=.*|-m(arch|tune)=\w+|-m(32|64)|-f(PIC|PIE|pic|pie|openmp|no-exceptions|no-rtti|no-omit-frame-pointer|sanitize=[\w,]+)|-(pthread|pedantic|ansi|shared|static|pie|MD|MMD|MP)`
-	npm      = `-s|--(silent|if-unversioned)`
-	gofmt    = `-[lwdse]|-srcdir`
-	biome    = `--(write|fix|verbose|error-on-warnings|no-errors-on-unmatched|(diagnostic-level|max-diagnostics|colors)(=\w+)?)`
-	mix      = `--(force|all-warnings|warnings-as-errors|trace|stale|failed|cover|color|no-color|check-formatted|dry-run|(seed|only|exclude|include|max-failures|slowest)(=.*)?)`
-	swift    = `-[cqv]|--(configuration|verbose|quiet|parallel|filter|skip|skip-build|enable-code-coverage)(=.*)?`
-	haskell  = `-v[0-3]?|-j[0-9]*|--(fast|pedantic|dry-run|test|no-run-tests)`
-	bazel    = `-[ck]|--(keep_going|nocache_test_results|(jobs|test_output|test_filter|compilation_mode)(=\w+)?)`
-	making   = `-[knsiBqwrRd]*(j[0-9]*)?|--(keep-going|silent|quiet|dry-run|just-print|ignore-errors|always-make|question|print-directory|no-print-directory|no-builtin-rules|jobs(=[0-9]+)?|output-sync(=\w+)?)`
+	goBuild = `--?(a|n|p|v|x|race|msan|asan|tags|trimpath|buildvcs|json)(=.*)?|--?mod=(vendor|readonly)`
+	goTest  = goBuild + `|--?(run|skip|list|bench|benchtime|benchmem|count|short|cover|covermode|coverpkg|timeout|parallel|cpu|failfast|fullpath|shuffle|fuzz|fuzztime|vet)(=.*)?`
+	cargo   = `-[qrvj]+[0-9]*|-[pF]|--(release|workspace|all|all-targets|all-features|no-default-features|lib|bins|examples|tests|benches|locked|offline|frozen|quiet|verbose|keep-going|no-fail-fast|no-run|no-deps|doc)|--(bin|example|test|bench|package|exclude|features|jobs|profile|color)(=.*)?`
+	dotnet  = `-[cfr]|-v(:\w+)?|--(configuration|framework|runtime|verbosity|no-restore|no-build|nologo|list-tests|filter)(=.*)?`
+	ninja   = `-[vn]+|-[jkl][0-9]*|--(verbose|quiet)`
+	zig     = `-Doptimize=\w+|--verbose|-j[0-9]+`
+	maven   = `-[qBeoU]+|-(am|amd|fae|fn|ff|ntp)|--(batch-mode|quiet|offline|no-transfer-progress|fail-at-end|fail-fast)|-Dtest=.*|-Dskip(Tests|ITs)(=\w+)?`
+	gradle  = `-[qis]|--(quiet|info|stacktrace|offline|continue|parallel|no-daemon|rerun-tasks|build-cache|no-build-cache|console=\w+|tests=.*)`
+	npm     = `-s|--(silent|if-present)`
+	gofmt   = `-[lwdse]|-srcdir`
+	biome   = `--(write|fix|verbose|error-on-warnings|no-errors-on-unmatched|(diagnostic-level|max-diagnostics|colors)(=\w+)?)`
+	mix     = `--(force|all-warnings|warnings-as-errors|trace|stale|failed|cover|color|no-color|check-formatted|dry-run|(seed|only|exclude|include|max-failures|slowest)(=.*)?)`
+	swift   = `-[cqv]|--(configuration|verbose|quiet|parallel|filter|skip|skip-build|enable-code-coverage)(=.*)?`
+	haskell = `-v[0-3]?|-j[0-9]*|--(fast|pedantic|dry-run|test|no-run-tests)`
+	bazel   = `-[ck]|--(keep_going|nocache_test_results|(jobs|test_output|test_filter|compilation_mode)(=\w+)?)`
+	making  = `-[knsiBqwrRd]*(j[0-9]*)?|--(keep-going|silent|quiet|dry-run|just-print|ignore-errors|always-make|question|print-directory|no-print-directory|no-builtin-rules|jobs(=[0-9]+)?|output-sync(=\w+)?)`
 )
 
 var offers = []offer{
 	{words: "make", flags: making, operands: simple},
 	{words: "gmake", flags: making, operands: simple},
-	{words: "ninja", flags: `-[vn]+|-[jkl][0-9]*|--(verbose|quiet)`, operands: simple},
+	{words: "ninja *", flags: ninja, operands: `[0-9]+`}, {words: "ninja", flags: ninja, operands: `[0-9]+`},
 	{words: "mkdir", flags: `-[pv]*m?|--(parents|verbose)`},
 	{words: "touch", flags: `-[acm]+|-[dt]`},
 	{words: "gofmt", flags: gofmt},
@@ -69,8 +73,8 @@ var offers = []offer{
 	{words: "stylelint", flags: `-q|--(fix|quiet|color|no-color|allow-empty-input|max-warnings(=[0-9]+)?)`},
 	{words: "biome check", flags: biome}, {words: "biome format", flags: biome}, {words: "biome lint", flags: biome},
 	{words: "jest", flags: `-[tibuwo]|--(runInBand|verbose|silent|ci|bail|onlyChanged|onlyFailures|passWithNoTests|detectOpenHandles|forceExit|coverage|colors|listTests|updateSnapshot|no-cache|(testNamePattern|testPathPattern|testPathPatterns|watchAll|maxWorkers)(=.*)?)`},
-	{words: "vitest", flags: `-[tu]|--(run|silent|update|passWithNoTests|no-color|(testNamePattern|bail)(=.*)?)`},
-	{words: "mocha", flags: `-[gfbti]|--(grep|fgrep|bail|timeout|invert|recursive|exit|forbid-only|no-color|color|dry-run)(=.*)?`},
+	{words: "vitest", flags: `-[tu]|--(run|silent|update|passWithNoTests|no-color|(testNamePattern|bail)(=.*)?)`, operands: noInit},
+	{words: "mocha", flags: `-[gfbti]|--(grep|fgrep|bail|timeout|invert|recursive|exit|forbid-only|no-color|color|dry-run)(=.*)?`, operands: noInit},
 	{words: "phpunit", flags: `-v|--(filter|group|exclude-group|testsuite|testdox|stop-on-failure|stop-on-error|no-coverage|list-tests|verbose|colors(=\w+)?)`},
 	{words: "rspec", flags: `-[etbn]|-f[dpj]|--(example|tag|fail-fast|backtrace|seed|order|only-failures|next-failure|dry-run|color|no-color)(=.*)?|--format=(doc|documentation|progress|json)`},
 	{words: "rubocop", flags: `-[aAlLPxSD]+|--(autocorrect|autocorrect-all|auto-correct|lint|parallel|fail-fast|no-color|(only|except|fail-level)(=.*)?)`},
@@ -78,8 +82,6 @@ var offers = []offer{
 	{words: "shfmt", flags: `-[dwlsip]|-(ci|bn|sr|kp|fn|mn|ln(=\w+)?)|--(diff|write|list|simplify|(indent|language-dialect)(=\w+)?)`},
 	{words: "rustfmt", flags: `-[lvq]|--(check|verbose|quiet|(edition|color)(=\w+)?)`},
 	{words: "clang-format", flags: `-[in]|--?(dry-run|Werror|verbose|style=(file|LLVM|Google|Chromium|Mozilla|WebKit|Microsoft|GNU))`},
-	{words: "gcc", flags: compiler}, {words: "g++", flags: compiler}, {words: "cc", flags: compiler},
-	{words: "c++", flags: compiler}, {words: "clang", flags: compiler}, {words: "clang++", flags: compiler},
 
 	{words: "git add", flags: `-[AuvnN]+|--(all|update|verbose|dry-run|intent-to-add)`},
 	{words: "git commit", flags: `-[aqvs]*(m.*)?|--(all|quiet|verbose|signoff|amend|no-edit|allow-empty|dry-run|message(=.*)?)`, operands: `.*`},
@@ -97,10 +99,10 @@ var offers = []offer{
 	{words: "mvn compile", flags: maven, operands: none}, {words: "mvn package", flags: maven, operands: none},
 	{words: "mvn test", flags: maven, operands: none}, {words: "mvn verify", flags: maven, operands: none},
 	{words: "gradle build", flags: gradle, operands: none}, {words: "gradle check", flags: gradle, operands: none}, {words: "gradle test", flags: gradle, operands: none},
-	{words: "dotnet build", flags: dotnet}, {words: "dotnet test", flags: dotnet},
+	{words: "dotnet build", flags: dotnet, operands: unset}, {words: "dotnet test", flags: dotnet, operands: unset},
 	{words: "mix compile", flags: mix}, {words: "mix format", flags: mix}, {words: "mix test", flags: mix},
 	{words: "swift build", flags: swift}, {words: "swift test", flags: swift},
-	{words: "zig build", flags: `-Doptimize=\w+|--verbose|-j[0-9]+`},
+	{words: "zig build *", flags: zig, operands: none}, {words: "zig build", flags: zig, operands: none},
 	{words: "stack build", flags: haskell}, {words: "stack test", flags: haskell}, {words: "cabal build", flags: haskell}, {words: "cabal test", flags: haskell},
 	{words: "bazel build", flags: bazel}, {words: "bazel test", flags: bazel},
 	{words: "terraform fmt", flags: `--?(recursive|check|diff|no-color|write(=\w+)?)`}, {words: "terraform validate", flags: `--?(json|no-color)`},

@@ -92,7 +92,9 @@ var reaching = late(`env|ENV|import|include|modulemeta|get_search_list|input_fil
 var endless = late(`\b(def|range|repeat|while|until|recurse|limit|combinations|reduce|foreach|setpath|pow|pow10|exp|exp2|exp10|ldexp|scalb|scalbln|infinite)\b`)
 
 // jqText is a text in jq's language; one with a \( in it holds a filter.
-var jqText = late(`"([^"\\]|\\[^(])*"`)
+var jqText = late(oneText)
+
+const oneText = `"([^"\\]|\\[^(])*"`
 
 // jqIndex and jqSets are an index that is no text, and an assignment: both together make an array as long
 // as the index says.
@@ -101,12 +103,17 @@ var (
 	jqSets  = late(`[^=!<>]=([^=]|$)`)
 )
 
-// jqReplaces is a replacement of something that is not empty: of that jq finds no end.
-var jqReplaces = late(`\bgsub\(\s*"([^"*?|{}^$\\]|\\\\[swdn.])+"`)
+// jqReplace are the functions that replace, and jqReplaces are calls of them that end: sub in its place alone, and both of
+// something that is not empty. Of what may be empty jq finds no end, and the flag x makes blanks nothing.
+var (
+	jqReplace  = late(`\bg?sub\b`)
+	jqReplaces = late(`\bsub\(\s*` + oneText + `\s*;\s*` + oneText + `\s*\)|` +
+		`\bg?sub\(\s*"([^"*?|{}()^$\\]|\\\\[swdn.])+"\s*;\s*` + oneText + `\s*(;\s*"[gin]*"\s*)?\)`)
+)
 
 // filling reports whether a filter may make something of any size, or without end: texts multiplied, wide times, arrays with holes.
 func filling(filter string) bool {
-	if wideFormat().MatchString(filter) || len(jqReplaces().FindAllString(filter, -1)) < strings.Count(filter, "gsub") {
+	if wideFormat().MatchString(filter) || len(jqReplaces().FindAllString(filter, -1)) < len(jqReplace().FindAllString(filter, -1)) {
 		return true
 	}
 	rest := jqText().ReplaceAllString(filter, `"`)

@@ -35,7 +35,7 @@ var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred un
 	kill killall pkill mount umount systemctl service journalctl launchctl crontab hostname
 	curl wget ping dig host sed awk gawk mawk less more apropos printenv export set unset declare local readonly read cd pushd popd source .
 	apt apt-get dnf yum pacman brew pip pip3 gem composer conda helm gh glab hg svn jj ps top sleep yes
-	mkfs init telinit shutdown reboot halt poweroff`)
+	gcc g++ cc c++ clang clang++ mkfs init telinit shutdown reboot halt poweroff`)
 
 // startsNothing reports whether the arguments of a program are known to be no
 // command.

@@ -198,11 +198,18 @@ grep -E 'a{2,5}b{3}' a.txt
 grep -m 100000 a a.txt
 head -c 1000000 a.txt
 git log --since=20240101
-git log '--format=%<(20)%an %w(80)%s'
+git log '--format=%<(20)%an %s'
 date +%Y%m%d
 seq 10 -2 1
 jq '.[100000]' data.json
 jq -r '.a|gsub("\\s+";"_")' data.json
+jq -r '.a|gsub("a";"b";"i")' data.json
+jq -r '.a|sub("^a*";"")' data.json
+jq -r '.a|sub( "\\.git$" ; "" )|.subject' data.json
+jq -r '.a|sub("a";"b";"g")' data.json
+grep -E '(a+)+(b*)*(c+)+' a.txt
+grep -n '[*][*][*][*][*][*][*]' a.txt
+find . -path '*/a/*' -not -path '*/b/*'
 printf '%-20s|%5.2f\n' a 1
 tr 'a-z' '[b*26]' < a.txt
 ls -la src | awk '{print $5, $9}'
@@ -289,6 +296,27 @@ jq 'gsub("";"x")' data.json
 jq 'gsub("a*";"x")' data.json
 jq 'gsub("\\b";"x")' data.json
 jq 'gsub(.a;"x")' data.json
+jq 'gsub("()";"x")' data.json
+jq 'gsub(" ";"x";"x")' data.json
+jq 'gsub("a";"x";.b)' data.json
+jq 'sub("";"x";"g")' data.json
+jq 'sub("a*";"x";"gi")' data.json
+jq 'sub("\\b";"x";"g")' data.json
+jq 'sub ("a*";"x";.b)' data.json
+jq 'sub(.a;"x";"g")' data.json
+jq 'sub("a*"#"%\n;"x";"g")' data.json
+git log '--format=%w(80)%s'
+git log '--format=%+w(0,99999,99999)%B'
+git log '--pretty=tformat:%w(99999,99999,99999)%b'
+grep -E '((((((a+)+)+)+)+)+)+' a.txt
+grep -E 'a+*+*+*+*+*+*' a.txt
+grep '\(\(\(\(\(\(a*\)*\)*\)\+\)*\)*\)*' a.txt
+git grep -E '((((((a*)*)*)*)*)*)*'
+git log --grep='((((((a*)*)*)*)*)*)*'
+find . -regex '\(\(\(\(\(\(a*\)*\)*\)*\)*\)*\)*'
+nl -b 'p\(\(\(\(\(\(a*\)*\)*\)*\)*\)*\)*' a.txt
+awk '/((((((a+)+)+)+)+)+)+/ {print}' a.txt
+jq 'test("((((((a+)+)+)+)+)+)+")' data.json
 printf '%2000000000d' 1
 printf '%1000s%99999d' a 1
 printf '%.2000000000d' 1

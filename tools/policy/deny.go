@@ -141,12 +141,16 @@ func (r denyRule) command(terms []term) bool {
 		return false
 	}
 	args := []term{{spellings: terms[0].program()}}
+	either := slices.ContainsFunc(args[0].spellings, func(name string) bool { return slices.Contains(eitherCase, name) })
 	var flags []string
 	for _, t := range terms[1:] {
-		if t.flag {
-			flags = append(flags, t.spellings[0])
-		} else {
+		if !t.flag {
 			args = append(args, t)
+			continue
+		}
+		flags = append(flags, t.spellings[0])
+		if either && !strings.HasPrefix(t.spellings[0], "--") && strings.ContainsAny(t.spellings[0], "rR") {
+			flags = append(flags, "--recursive")
 		}
 	}
 	for _, f := range r.flags {
@@ -183,6 +187,10 @@ func (r denyRule) startedBy(terms []term) bool {
 func (r denyRule) named(terms []term) bool {
 	return slices.ContainsFunc(terms, func(t term) bool { return matchAny(r.pattern, t.spellings) })
 }
+
+// eitherCase are programs that go down directories with -r as with -R. For others one of them is something else, or nothing:
+// ls -r turns the order around, chmod -r takes a right away.
+var eitherCase = strings.Fields("rm cp grep egrep fgrep")
 
 // shorts are the letters that usual programs take for these long flags.
 var shorts = map[string]string{"--force": "f", "--recursive": "r"}

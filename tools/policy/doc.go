@@ -17,7 +17,7 @@
 // for sh -c:
 //
 //	execute_command(git push)             git push, with whatever follows
-//	execute_command(rm -rf)               rm with both flags: -rf, -fr, -r -f, -rfv
+//	execute_command(rm -rf)               rm with both flags: -rf, -fR, -r -f, -rfv
 //	execute_command(rm -r|-R * /|~)       rm -r or rm -R of / or ~, among others
 //	execute_command(> /dev/sd*)           a redirect that writes to such a file
 //	web_fetch(*.example.com*)             an argument, or the host, that fits
