@@ -146,18 +146,18 @@ func (r *run) step(ctx context.Context) {
 // wrote, and nothing that came after it is kept.
 func (r *run) keep(ctx context.Context, reply *reply) error {
 	s := &r.state
-	s.Usage = s.Usage.Add(reply.usage)
-	s.UsagePartial = s.UsagePartial || reply.partial
-	text := reply.text
+	s.spend(reply)
+	e := reply.entry(EntryReply, PurposeTurn)
+	e.Answer, e.State = reply.answer, new(r.turn)
 	switch {
 	case reply.call != nil:
-		if text = strings.TrimRight(text, " \t\r\n"); text != "" {
-			text += "\n"
+		if e.Text = strings.TrimRight(e.Text, " \t\r\n"); e.Text != "" {
+			e.Text += "\n"
 		}
-		text += protocol.EncodeCall(reply.call.Name, reply.call.Args)
+		e.Text += protocol.EncodeCall(reply.call.Name, reply.call.Args)
 		s.Continued = nil
 	case reply.fault != nil:
-		text += bounded(reply.fault.Raw)
+		e.Text += bounded(reply.fault.Raw)
 		s.Continued = nil
 	default:
 		s.Malformed = 0
@@ -165,10 +165,7 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 	if shown := strings.TrimSpace(reply.text); shown != "" {
 		s.Message = shown
 	}
-	return r.record(ctx, Entry{
-		Kind: EntryReply, Text: text, Raw: reply.raw, Aside: reply.aside, Thought: reply.thought, Answer: reply.answer,
-		Stop: reply.stop, Usage: &reply.usage, State: new(r.turn),
-	})
+	return r.record(ctx, e)
 }
 
 // bounded keeps the ends of an unreadable call: enough for the model to see what

@@ -132,6 +132,18 @@ func tainted(entries []Entry) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == EntryResult && foreign(e.Origin) })
 }
 
+// entry is what the record holds of a reply, with all that a repeat is made of.
+func (rep *reply) entry(kind EntryKind, p Purpose) Entry {
+	return Entry{
+		Kind: kind, Purpose: p, Text: rep.text, Raw: rep.raw, Aside: rep.aside, Thought: rep.thought, Stop: rep.stop, Usage: &rep.usage,
+	}
+}
+
+// spend adds what a reply cost.
+func (s *State) spend(rep *reply) {
+	s.Usage, s.UsagePartial = s.Usage.Add(rep.usage), s.UsagePartial || rep.partial
+}
+
 // Chunks are a reply as the backend may have sent it: what the engine makes of
 // them is what it made of the reply.
 func (e *Entry) Chunks() []providers.Chunk {
