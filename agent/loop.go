@@ -86,11 +86,6 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 	if r.session.ID == "" {
 		r.session.ID = newID()
 	}
-	for _, e := range r.session.unrecorded() {
-		if err := r.write(ctx, e); err != nil {
-			return err
-		}
-	}
 	r.state.Tainted = r.agent.opts.Tainted || tainted(r.session.all())
 	system, err := r.agent.SystemPrompt(r.state.Started)
 	if err != nil {
@@ -236,11 +231,13 @@ func (r *run) stop(reason StopReason, err error) {
 func (r *run) end(ctx context.Context) {
 	s := &r.state
 	r.caughtUp()
-	// The end is recorded even if the context is done: a reader should see why
-	// the run stopped.
-	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err), State: s.learned()})
-	if recorded != nil && s.Stop.Status() != Failed {
-		s.Stop, r.err = StopInternal, recorded
+	if r.session.last() >= s.First { // else the record has no run to end
+		// The end is recorded even if the context is done: a reader should see why
+		// the run stopped.
+		recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err), State: s.learned()})
+		if recorded != nil && s.Stop.Status() != Failed {
+			s.Stop, r.err = StopInternal, recorded
+		}
 	}
 	result := r.result()
 	r.session.ended(result)
@@ -299,18 +296,23 @@ type recordError struct{ err error }
 func (e *recordError) Error() string { return "the session could not be recorded: " + e.err.Error() }
 func (e *recordError) Unwrap() error { return e.err }
 
-// record writes an entry down and adds it to the session.
+// record writes an entry down, behind all that stands before it, and adds it to
+// the session.
 func (r *run) record(ctx context.Context, e Entry) error {
 	e.Run, e.Turn, e.Time = r.state.Run, r.state.Turn, r.effects.Now()
 	e.Session, e.Seq = r.session.ID, r.session.last()+1
 	if again, err := r.again(e); again {
 		return err
 	}
+	for _, earlier := range r.session.unrecorded() {
+		if err := r.write(ctx, earlier); err != nil {
+			return err
+		}
+	}
 	if err := r.write(ctx, e); err != nil {
 		return err
 	}
 	r.session.add(e)
-	r.session.unrecorded() // it is recorded
 	return nil
 }
 
@@ -322,6 +324,7 @@ func (r *run) write(ctx context.Context, e Entry) error {
 			return &recordError{err}
 		}
 	}
+	r.session.wrote(e.Seq)
 	return nil
 }
 

@@ -178,9 +178,14 @@ func (s *Session) Messages() []providers.Message {
 func (s *Session) unrecorded() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entries := s.entries[s.recorded:]
-	s.recorded = len(s.entries)
-	return slices.Clip(entries)
+	return slices.Clip(s.entries[s.recorded:])
+}
+
+// wrote notes that the entries up to one are recorded.
+func (s *Session) wrote(seq int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recorded = seq
 }
 
 func (s *Session) add(e Entry) Entry {
