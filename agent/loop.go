@@ -26,6 +26,7 @@ type run struct {
 	past    []Entry            // what the record holds of a turn that is gone through again
 	repeats *Entry             // the call of that turn
 	turn    State              // as it was when the turn began
+	request int                // the entry of what was asked
 	err     error              // why the run did not complete
 	view    view               // of the session, as the model is shown it
 
@@ -42,6 +43,7 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	if err := r.start(ctx, prompt); err != nil {
 		r.stop(StopInternal, err)
 	}
+	r.request = lastOf(r.session.all(), EntryPrompt) + 1
 	for s.Stop == "" {
 		switch {
 		case ctx.Err() != nil:

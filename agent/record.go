@@ -77,7 +77,7 @@ func (e *Entry) sound() bool {
 // has not answered its prompt.
 func (s *Session) Unfinished() bool {
 	entries := s.all()
-	first := lastRun(entries)
+	first := lastOf(entries, EntryRun)
 	if first < 0 || !slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == EntryPrompt }) {
 		return false
 	}
@@ -117,10 +117,11 @@ func (s *Session) rewind(n int) []Entry {
 	return tail
 }
 
-// lastRun is the index of the last run's first entry, -1 if there is no run.
-func lastRun(entries []Entry) int {
-	for i, e := range slices.Backward(entries) {
-		if e.Kind == EntryRun {
+// lastOf is the index of the last entry of a kind, -1 if there is none. A run
+// begins with an EntryRun.
+func lastOf(entries []Entry, kind EntryKind) int {
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].Kind == kind {
 			return i
 		}
 	}
