@@ -16,17 +16,14 @@ func (r *run) aside(ctx context.Context, q ModelRequest) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &r.state
-	s.Usage, s.UsagePartial = s.Usage.Add(reply.usage), s.UsagePartial || reply.partial
+	r.state.spend(reply)
 	if reply.call != nil || reply.fault != nil {
 		reply.text = reply.raw
 		if q.Purpose == PurposeSummary {
 			return nil, &providers.Error{Kind: providers.BadRequest, Message: "the model wrote something else than a summary"}
 		}
 	}
-	return reply, r.record(ctx, Entry{
-		Kind: EntryAside, Purpose: q.Purpose, Text: reply.text, Raw: reply.raw, Thought: reply.thought, Stop: reply.stop, Usage: &reply.usage,
-	})
+	return reply, r.record(ctx, reply.entry(EntryAside, q.Purpose))
 }
 
 // messages is what the model is sent for a request. It follows from the record

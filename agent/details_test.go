@@ -350,6 +350,30 @@ func TestRecorderTellsSessionsApart(t *testing.T) {
 	}
 }
 
+// TestRecorderThatFailedOnce has all of a session in the end, in its order.
+func TestRecorderThatFailedOnce(t *testing.T) {
+	for _, kind := range []agent.EntryKind{agent.EntryHistory, agent.EntryRun, agent.EntryPrompt} {
+		t.Run(string(kind), func(t *testing.T) {
+			rec := &recorder{fail: kind, once: true}
+			a := newAgent(t, agent.Options{Model: echoModel{}, Recorder: rec})
+			s := agent.NewSession(providers.Message{Role: providers.User, Text: "old"}, providers.Message{Role: providers.Assistant, Text: "older"})
+			if r, err := agent.Collect(a.Run(t.Context(), s, "one")); err == nil || r.StopReason != agent.StopInternal {
+				t.Errorf("ended %s, %v", r.StopReason, err)
+			}
+			if _, err := agent.Collect(a.Run(t.Context(), s, "two")); err != nil {
+				t.Error(err)
+			}
+			loaded, err := agent.LoadSession(s.ID, through(t, rec.entries))
+			if err != nil {
+				t.Fatalf("%v: recorded %s", err, rec.kinds())
+			}
+			if got, want := fmt.Sprint(loaded.Messages()), fmt.Sprint(s.Messages()); got != want || !strings.Contains(got, "older") {
+				t.Errorf("the record holds %s, the session %s", got, want)
+			}
+		})
+	}
+}
+
 func TestSessionKeepsItsMemory(t *testing.T) {
 	m := newModel("one", "two")
 	a := newAgent(t, agent.Options{Model: m})

@@ -97,7 +97,7 @@ func (r *run) toSummarise() int {
 			if !v.groups[i-1].reply { // a question stays with its reply
 				i--
 			}
-			if messages, _ := v.before(i, r.request()); messages > 0 {
+			if messages, _ := v.before(i, r.request); messages > 0 {
 				return v.groups[i].seq - 1
 			}
 			return 0
@@ -105,9 +105,6 @@ func (r *run) toSummarise() int {
 	}
 	return 0
 }
-
-// request is the entry of what this run was asked.
-func (r *run) request() int { return r.state.First + 1 }
 
 // summarise has the model sum up what stands before an entry. If it cannot,
 // nothing changes.
@@ -142,7 +139,7 @@ func (r *run) makeRoom(ctx context.Context) (bool, error) {
 		target := int(calmTarget * float64(r.room()))
 		best := 0
 		for i := 1; i < len(v.groups); i++ {
-			messages, size := v.before(i, r.request())
+			messages, size := v.before(i, r.request)
 			if messages == 0 {
 				continue
 			}
@@ -192,7 +189,7 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 	if err != nil {
 		return false, err
 	}
-	e := Entry{Kind: EntryCompaction, Text: text, Answer: summary, Through: through, Request: r.request()}
+	e := Entry{Kind: EntryCompaction, Text: text, Answer: summary, Through: through, Request: r.request}
 	if !r.view.smaller(r.session.all(), e) {
 		return false, nil
 	}
@@ -211,7 +208,7 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 func (r *run) messages(behind, upTo int) (n int) {
 	entries := r.session.all()
 	for i := behind; i < upTo; i++ {
-		if entries[i].shown() && entries[i].Seq != r.request() {
+		if entries[i].shown() && entries[i].Seq != r.request {
 			n++
 		}
 	}

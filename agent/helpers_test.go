@@ -245,11 +245,18 @@ type recorder struct {
 	mu      sync.Mutex
 	entries []agent.Entry
 	fail    agent.EntryKind // an entry of this kind cannot be written
+	once    bool            // only the first one cannot
 	before  func(agent.Entry)
 }
 
-func (r *recorder) Append(_ context.Context, e agent.Entry) error {
+func (r *recorder) Append(ctx context.Context, e agent.Entry) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if e.Kind == r.fail {
+		if r.once {
+			r.fail = ""
+		}
 		return errors.New("no space left on device")
 	}
 	if r.before != nil {

@@ -78,7 +78,7 @@ func (r *run) lastWord(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	s.Usage, s.UsagePartial = s.Usage.Add(reply.usage), s.UsagePartial || reply.partial
+	s.spend(reply)
 	if reply.call != nil || reply.fault != nil || strings.TrimSpace(reply.answer) == "" {
 		if reply.text != "" {
 			r.emit(Retract{})
@@ -90,10 +90,9 @@ func (r *run) lastWord(ctx context.Context) {
 		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
 	}
 	if err == nil {
-		err = r.record(ctx, Entry{
-			Kind: EntryReply, Purpose: PurposeLastWord, Text: reply.text, Raw: reply.raw, Thought: reply.thought, Answer: reply.answer,
-			Stop: reply.stop, Usage: &reply.usage,
-		})
+		e := reply.entry(EntryReply, PurposeLastWord)
+		e.Answer = reply.answer
+		err = r.record(ctx, e)
 	}
 	if err != nil {
 		r.emit(Error{Source: "engine", Message: err.Error()})

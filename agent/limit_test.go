@@ -161,6 +161,40 @@ func TestLastWord(t *testing.T) {
 	}
 }
 
+// TestThoughtBesideIsRecorded with every reply of the model, whatever it was
+// asked for: a repeat is made of the record alone.
+func TestThoughtBesideIsRecorded(t *testing.T) {
+	thinks := func(text string) say { return say{text: text, thought: "hm: " + text} }
+	for name, tt := range map[string]struct {
+		says []any
+		o    agent.Options
+	}{
+		"turns and a last word": {[]any{thinks(call("echo", `{"text":"1"}`)), thinks("Only 1.")}, agent.Options{MaxTurns: 1}},
+		"a check":               {[]any{thinks("Well."), thinks(passes)}, agent.Options{SelfEval: agent.EvalBasic}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bench
+			s := agent.NewSession()
+			tt.o.Model, tt.o.Tools = newModel(tt.says...), b.registry(t)
+			if _, err := agent.Collect(newAgent(t, tt.o).Run(t.Context(), s, "go")); err != nil {
+				t.Fatal(err)
+			}
+			replies := 0
+			for _, e := range s.Entries() {
+				if e.Kind != agent.EntryReply && e.Kind != agent.EntryAside {
+					continue
+				}
+				if replies++; e.Aside != "hm: "+e.Raw || e.Thought != e.Aside {
+					t.Errorf("%s %s: beside %q stands %q", e.Kind, e.Purpose, e.Raw, e.Aside)
+				}
+			}
+			if replies != len(tt.says) {
+				t.Errorf("%d replies are recorded", replies)
+			}
+		})
+	}
+}
+
 func TestInterruptBeatsTheLastWord(t *testing.T) {
 	var b bench
 	ctx, cancel := context.WithCancel(t.Context())

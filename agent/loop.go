@@ -26,6 +26,7 @@ type run struct {
 	past    []Entry            // what the record holds of a turn that is gone through again
 	repeats *Entry             // the call of that turn
 	turn    State              // as it was when the turn began
+	request int                // the entry of what was asked
 	err     error              // why the run did not complete
 	view    view               // of the session, as the model is shown it
 
@@ -42,6 +43,7 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	if err := r.start(ctx, prompt); err != nil {
 		r.stop(StopInternal, err)
 	}
+	r.request = lastOf(r.session.all(), EntryPrompt) + 1
 	for s.Stop == "" {
 		switch {
 		case ctx.Err() != nil:
@@ -85,11 +87,6 @@ func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
 func (r *run) begin(ctx context.Context, prompt string) error {
 	if r.session.ID == "" {
 		r.session.ID = newID()
-	}
-	for _, e := range r.session.unrecorded() {
-		if err := r.write(ctx, e); err != nil {
-			return err
-		}
 	}
 	r.state.Tainted = r.agent.opts.Tainted || tainted(r.session.all())
 	system, err := r.agent.SystemPrompt(r.state.Started)
@@ -146,18 +143,18 @@ func (r *run) step(ctx context.Context) {
 // wrote, and nothing that came after it is kept.
 func (r *run) keep(ctx context.Context, reply *reply) error {
 	s := &r.state
-	s.Usage = s.Usage.Add(reply.usage)
-	s.UsagePartial = s.UsagePartial || reply.partial
-	text := reply.text
+	s.spend(reply)
+	e := reply.entry(EntryReply, PurposeTurn)
+	e.Answer, e.State = reply.answer, new(r.turn)
 	switch {
 	case reply.call != nil:
-		if text = strings.TrimRight(text, " \t\r\n"); text != "" {
-			text += "\n"
+		if e.Text = strings.TrimRight(e.Text, " \t\r\n"); e.Text != "" {
+			e.Text += "\n"
 		}
-		text += protocol.EncodeCall(reply.call.Name, reply.call.Args)
+		e.Text += protocol.EncodeCall(reply.call.Name, reply.call.Args)
 		s.Continued = nil
 	case reply.fault != nil:
-		text += bounded(reply.fault.Raw)
+		e.Text += bounded(reply.fault.Raw)
 		s.Continued = nil
 	default:
 		s.Malformed = 0
@@ -165,10 +162,7 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 	if shown := strings.TrimSpace(reply.text); shown != "" {
 		s.Message = shown
 	}
-	return r.record(ctx, Entry{
-		Kind: EntryReply, Text: text, Raw: reply.raw, Aside: reply.aside, Thought: reply.thought, Answer: reply.answer,
-		Stop: reply.stop, Usage: &reply.usage, State: new(r.turn),
-	})
+	return r.record(ctx, e)
 }
 
 // bounded keeps the ends of an unreadable call: enough for the model to see what
@@ -239,11 +233,13 @@ func (r *run) stop(reason StopReason, err error) {
 func (r *run) end(ctx context.Context) {
 	s := &r.state
 	r.caughtUp()
-	// The end is recorded even if the context is done: a reader should see why
-	// the run stopped.
-	recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err), State: s.learned()})
-	if recorded != nil && s.Stop.Status() != Failed {
-		s.Stop, r.err = StopInternal, recorded
+	if r.session.last() >= s.First { // else the record has no run to end
+		// The end is recorded even if the context is done: a reader should see why
+		// the run stopped.
+		recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err), State: s.learned()})
+		if recorded != nil && s.Stop.Status() != Failed {
+			s.Stop, r.err = StopInternal, recorded
+		}
 	}
 	result := r.result()
 	r.session.ended(result)
@@ -302,18 +298,23 @@ type recordError struct{ err error }
 func (e *recordError) Error() string { return "the session could not be recorded: " + e.err.Error() }
 func (e *recordError) Unwrap() error { return e.err }
 
-// record writes an entry down and adds it to the session.
+// record writes an entry down, behind all that stands before it, and adds it to
+// the session.
 func (r *run) record(ctx context.Context, e Entry) error {
 	e.Run, e.Turn, e.Time = r.state.Run, r.state.Turn, r.effects.Now()
 	e.Session, e.Seq = r.session.ID, r.session.last()+1
 	if again, err := r.again(e); again {
 		return err
 	}
+	for _, earlier := range r.session.unrecorded() {
+		if err := r.write(ctx, earlier); err != nil {
+			return err
+		}
+	}
 	if err := r.write(ctx, e); err != nil {
 		return err
 	}
 	r.session.add(e)
-	r.session.unrecorded() // it is recorded
 	return nil
 }
 
@@ -325,6 +326,7 @@ func (r *run) write(ctx context.Context, e Entry) error {
 			return &recordError{err}
 		}
 	}
+	r.session.wrote(e.Seq)
 	return nil
 }
 

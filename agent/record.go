@@ -77,7 +77,7 @@ func (e *Entry) sound() bool {
 // has not answered its prompt.
 func (s *Session) Unfinished() bool {
 	entries := s.all()
-	first := lastRun(entries)
+	first := lastOf(entries, EntryRun)
 	if first < 0 || !slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == EntryPrompt }) {
 		return false
 	}
@@ -117,10 +117,11 @@ func (s *Session) rewind(n int) []Entry {
 	return tail
 }
 
-// lastRun is the index of the last run's first entry, -1 if there is no run.
-func lastRun(entries []Entry) int {
-	for i, e := range slices.Backward(entries) {
-		if e.Kind == EntryRun {
+// lastOf is the index of the last entry of a kind, -1 if there is none. A run
+// begins with an EntryRun.
+func lastOf(entries []Entry, kind EntryKind) int {
+	for i := len(entries) - 1; i >= 0; i-- {
+		if entries[i].Kind == kind {
 			return i
 		}
 	}
@@ -130,6 +131,18 @@ func lastRun(entries []Entry) int {
 // tainted reports whether strangers' words are among the results.
 func tainted(entries []Entry) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool { return e.Kind == EntryResult && foreign(e.Origin) })
+}
+
+// entry is what the record holds of a reply, with all that a repeat is made of.
+func (rep *reply) entry(kind EntryKind, p Purpose) Entry {
+	return Entry{
+		Kind: kind, Purpose: p, Text: rep.text, Raw: rep.raw, Aside: rep.aside, Thought: rep.thought, Stop: rep.stop, Usage: &rep.usage,
+	}
+}
+
+// spend adds what a reply cost.
+func (s *State) spend(rep *reply) {
+	s.Usage, s.UsagePartial = s.Usage.Add(rep.usage), s.UsagePartial || rep.partial
 }
 
 // Chunks are a reply as the backend may have sent it: what the engine makes of

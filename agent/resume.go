@@ -48,6 +48,7 @@ func (r *run) start(ctx context.Context, prompt string) error {
 	if err := r.settle(ctx); err != nil {
 		return err
 	}
+	r.state.First = r.session.last() + 1
 	if err := r.begin(ctx, prompt); err != nil || !r.resumed {
 		return err
 	}
@@ -67,7 +68,7 @@ func (r *run) start(ctx context.Context, prompt string) error {
 // such a run.
 func (r *run) restore(ctx context.Context) bool {
 	entries := r.session.all()
-	first, reply := lastRun(entries), -1
+	first, reply := lastOf(entries, EntryRun), -1
 	for i := first; i < len(entries); i++ {
 		switch {
 		case entries[i].Kind == EntryEnd:
@@ -99,7 +100,7 @@ func (r *run) restore(ctx context.Context) bool {
 // was the same model.
 func (r *run) carry(ctx context.Context, setup *Setup, system string) {
 	entries := r.session.all()
-	first := lastRun(entries)
+	first := lastOf(entries, EntryRun)
 	if first < 0 || !entries[first].Setup.counts(setup) {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,6 +159,17 @@ func TestResumeAfterAnEnd(t *testing.T) {
 			if r.StopReason != test.stop {
 				t.Fatalf("ended %s", r.StopReason)
 			}
+			long, err := agent.LoadSession(s.ID, s.Entries())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &window{size: 8192, count: words, reply: reading(20)}
+			w.evaluate = func(r providers.Request) {
+				if !slices.Contains(r.Messages, providers.Message{Role: providers.User, Text: "go"}) {
+					t.Errorf("what was asked is gone from %d messages", len(r.Messages))
+				}
+			}
+			collect(t, newAgent(t, agent.Options{Model: w, Tools: pages(t, 20_000, "prose"), MaxTurns: 30}).Resume(t.Context(), long))
 			m := newModel("Now it is done.")
 			_, r = collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t)}).Resume(t.Context(), s))
 			if r.Response != "Now it is done." || r.Turns != 1 || !strings.Contains(m.last(), test.last) {
@@ -183,6 +195,16 @@ func TestQuestionAfterACrash(t *testing.T) {
 	_, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t)}).Run(t.Context(), s, "and now?"))
 	if r.Response != "I see." || b.String() != "write:x" || !strings.Contains(fmt.Sprint(m.requests[0].Messages), "its outcome is unknown") {
 		t.Errorf("%q, ran %s, sent %v", r.Response, b.String(), m.requests[0].Messages)
+	}
+
+	// The question stays in a long run that follows.
+	if s, err = agent.LoadSession("s", rec.entries[:4]); err != nil {
+		t.Fatal(err)
+	}
+	w := &window{size: 8192, count: words, reply: reading(20)}
+	w.evaluate = func(r providers.Request) { whole(t, r.Messages, "and now?") }
+	if _, err := agent.Collect(newAgent(t, agent.Options{Model: w, Tools: pages(t, 20_000, "prose"), MaxTurns: 30}).Run(t.Context(), s, "and now?")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -44,12 +44,12 @@ type Entry struct {
 
 	Role    providers.Role       `json:"role,omitempty"`    // history
 	Text    string               `json:"text,omitempty"`    // the message as it came; the output of a result
-	Raw     string               `json:"raw,omitempty"`     // reply: what the model wrote, calls and all
-	Aside   string               `json:"aside,omitempty"`   // reply: the thought that came beside Raw, not in it
-	Thought string               `json:"thought,omitempty"` // reply: all of it
+	Raw     string               `json:"raw,omitempty"`     // reply, aside: what the model wrote, calls and all
+	Aside   string               `json:"aside,omitempty"`   // reply, aside: the thought that came beside Raw, not in it
+	Thought string               `json:"thought,omitempty"` // reply, aside: all of it
 	Answer  string               `json:"answer,omitempty"`  // reply: the part of Text that answers; compaction: the summary in it
-	Stop    providers.StopReason `json:"stop,omitempty"`    // reply
-	Usage   *providers.Usage     `json:"usage,omitempty"`   // reply
+	Stop    providers.StopReason `json:"stop,omitempty"`    // reply, aside
+	Usage   *providers.Usage     `json:"usage,omitempty"`   // reply, aside
 	State   *State               `json:"state,omitempty"`   // reply: what the run knew before it; end: what it learned of the backend
 	Setup   *Setup               `json:"setup,omitempty"`   // run
 
@@ -178,9 +178,14 @@ func (s *Session) Messages() []providers.Message {
 func (s *Session) unrecorded() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entries := s.entries[s.recorded:]
-	s.recorded = len(s.entries)
-	return slices.Clip(entries)
+	return slices.Clip(s.entries[s.recorded:])
+}
+
+// wrote notes that the entries up to one are recorded.
+func (s *Session) wrote(seq int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recorded = seq
 }
 
 func (s *Session) add(e Entry) Entry {
