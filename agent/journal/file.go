@@ -28,7 +28,7 @@ type file struct {
 	size    int64           // of what is whole in the file
 	seq     int             // of the last entry
 	entries []agent.Entry   // those that are not in the file yet
-	careful map[string]bool // calls that must not be lost
+	careful map[string]bool // calls whose result must not be lost
 	synced  bool            // the directory was, too
 	resting bool            // the journal is there, and is taken for the first entry
 	over    bool            // it was let go
@@ -193,8 +193,10 @@ func (f *file) important(e agent.Entry) bool {
 	case e.Kind == agent.EntryCall, e.Effect != nil: // of the session, or of one in it
 		f.careful[e.Call] = true
 		return true
-	case e.Call != "":
-		return f.careful[e.Call]
+	case e.Call != "": // what came of it
+		careful := f.careful[e.Call]
+		delete(f.careful, e.Call)
+		return careful
 	}
 	return e.Kind == agent.EntryEnd
 }
@@ -258,7 +260,7 @@ func (f *file) create(text []byte) (err error) {
 
 // sync puts the file on the disk, and its name as well.
 func (f *file) sync() error {
-	if err := f.out.Sync(); err != nil || f.synced {
+	if err := f.store.sync(f.out); err != nil || f.synced {
 		return err
 	}
 	f.synced = true
@@ -266,7 +268,7 @@ func (f *file) sync() error {
 	if err != nil {
 		return err
 	}
-	_ = dir.Sync() // not all systems can, and those that cannot need not
+	_ = f.store.sync(dir) // not all systems can, and those that cannot need not
 	return dir.Close()
 }
 

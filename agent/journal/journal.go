@@ -54,7 +54,8 @@ type Header struct {
 // Store is a directory of journals. It is an agent.Recorder. It may be used by
 // several goroutines and processes at once.
 type Store struct {
-	dir string
+	dir  string
+	sync func(*os.File) error
 
 	mu    sync.Mutex
 	files map[string]*file // of sessions that a run goes on in, or that wait for one
@@ -62,7 +63,9 @@ type Store struct {
 
 // New returns the store in a directory, which is made when the first session
 // is. Nothing is touched before.
-func New(dir string) *Store { return &Store{dir: dir, files: map[string]*file{}} }
+func New(dir string) *Store {
+	return &Store{dir: dir, sync: (*os.File).Sync, files: map[string]*file{}}
+}
 
 // Dir is the store's directory.
 func (s *Store) Dir() string { return s.dir }

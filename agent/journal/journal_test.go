@@ -121,6 +121,9 @@ func TestLastLineOfZeros(t *testing.T) {
 	text := read(t, store.Path(id))
 	for name, tail := range map[string]string{"zeros": strings.Repeat("\x00", 500), "a line of zeros": strings.Repeat("\x00", 20) + "\n", "half": `{"session":"x","se` + "\n"} {
 		write(t, store.Path(id), text+tail)
+		if err := store.Append(t.Context(), agent.Entry{Session: id, Seq: strings.Count(text, "\n"), Kind: agent.EntryRun}); err == nil {
+			t.Errorf("%s: appended behind it", name)
+		}
 		s, err := store.Open(t.Context(), id)
 		if err != nil || len(s.Entries()) != strings.Count(text, "\n")-1 {
 			t.Errorf("%s: %v", name, err)
