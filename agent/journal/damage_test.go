@@ -62,6 +62,46 @@ func TestNoFiles(t *testing.T) {
 	}
 }
 
+// What stands where a lock belongs is told of, and never waited for.
+func TestNoLocks(t *testing.T) {
+	store := newStore(t)
+	for name, test := range map[string]struct {
+		create func(path string) error
+		is     string
+	}{
+		"folder": {func(path string) error { return os.Mkdir(path, 0o700) }, "a directory"},
+		"link":   {func(path string) error { return os.Symlink("nothing", path) }, "a link"},
+		"pipe":   {namedPipe, "a named pipe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := talk(t, store, "go")
+			path := strings.TrimSuffix(store.Path(id), ".jsonl") + ".lock"
+			if err := test.create(path); err != nil {
+				t.Skipf("it cannot be made here: %v", err)
+			}
+			_, opened := store.Open(t.Context(), id)
+			for _, err := range []error{opened, store.Remove(id)} {
+				if err == nil || !strings.Contains(err.Error(), path+" is "+test.is) || !strings.Contains(err.Error(), "delete it yourself") {
+					t.Errorf("error %v", err)
+				}
+			}
+			if last, _, err := store.Last(t.Context(), journal.Filter{}); err != nil || last.ID != id {
+				t.Errorf("%v, %v", last, err)
+			}
+			if _, err := store.Prune(t.Context(), time.Now().Add(time.Hour), 0); err == nil {
+				t.Error("it was deleted")
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.Open(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+			store.Close()
+		})
+	}
+}
+
 // A line that cannot be read is told by a search, wherever its words are.
 func TestSearchTellsOfDamage(t *testing.T) {
 	store := newStore(t)

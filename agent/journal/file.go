@@ -16,7 +16,7 @@ import (
 	"mylm/agent"
 )
 
-// file is the journal of one session that is appended to.
+// file is the journal of one session while somebody appends to it.
 type file struct {
 	store *Store
 	id    string
@@ -26,10 +26,12 @@ type file struct {
 	lock    *lock
 	header  Header
 	size    int64           // of what is whole in the file
+	seq     int             // of the last entry
 	entries []agent.Entry   // those that are not in the file yet
-	careful map[string]bool // calls that must not be lost
+	careful map[string]bool // calls whose result must not be lost
 	synced  bool            // the directory was, too
-	resting bool            // nobody needs it open: its last run is over
+	resting bool            // the journal is there, and is taken for the first entry
+	over    bool            // it was let go
 	err     error           // why nothing can be appended any more
 	soon    *time.Timer     // makes the file
 }
@@ -38,17 +40,29 @@ func newFile(s *Store, id string) *file {
 	return &file{store: s, id: id, careful: map[string]bool{}, header: Header{Format: format, Version: Version, ID: id}}
 }
 
-// append puts an entry into the file. The entries up to the first question wait
-// for it, and are written while the model is being asked.
-func (f *file) append(e agent.Entry) error {
+// append puts an entry into the file, which it lets go with the last one, or when
+// it cannot. The entries up to the first question wait for it, and are written
+// while the model is being asked.
+func (f *file) append(ctx context.Context, e agent.Entry) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err == nil && f.resting {
-		f.err = f.wake()
+		f.err = f.wake(ctx, e.Seq)
+	}
+	if f.err == nil && e.Seq != f.seq+1 { // of a session that was opened again since
+		return f.outdated()
+	}
+	if f.err == nil {
+		f.err = f.put(e)
 	}
 	if f.err != nil {
-		return f.err
+		_ = f.letGo() // the first error counts
 	}
+	return f.err
+}
+
+func (f *file) put(e agent.Entry) error {
+	f.seq = e.Seq
 	f.entries = append(f.entries, e)
 	if f.out == nil && f.describe(e) {
 		if e.Kind == agent.EntryPrompt {
@@ -56,41 +70,68 @@ func (f *file) append(e agent.Entry) error {
 		}
 		return nil
 	}
-	if f.err = f.flush(f.important(e)); f.err == nil && e.Kind == agent.EntryEnd {
-		f.err = f.rest()
-	}
-	return f.err
-}
-
-// rest lets the file go until another run in the session begins.
-func (f *file) rest() error {
-	err := f.out.Close()
-	f.lock.release()
-	f.out, f.lock, f.resting = nil, nil, true
-	return err
-}
-
-// idle reports whether the last run is over.
-func (f *file) idle() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.resting
-}
-
-// wake takes the file again, if it is as it was left.
-func (f *file) wake() (err error) {
-	if f.lock, err = acquire(f.store.dir, f.id); err != nil {
-		return fmt.Errorf("session %s: %w", f.id, err)
-	}
-	if f.out, err = os.OpenFile(f.store.Path(f.id), os.O_WRONLY|os.O_APPEND, 0); err != nil {
+	if err := f.flush(f.important(e)); err != nil || e.Kind != agent.EntryEnd {
 		return err
 	}
-	f.resting = false
-	info, err := f.out.Stat()
-	if err == nil && info.Size() != f.size {
-		err = fmt.Errorf("session %s: %w meanwhile", f.id, ErrInUse)
+	return f.letGo()
+}
+
+// letGo closes the file for good, and leaves the session to whoever wants it.
+func (f *file) letGo() error {
+	var err error
+	if f.out != nil {
+		err = f.out.Close()
 	}
+	f.lock.release()
+	f.out, f.lock, f.over = nil, nil, true
 	return err
+}
+
+// isOver reports whether the file was let go.
+func (f *file) isOver() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.over
+}
+
+// outdated is the error of an entry that does not follow what the journal holds.
+func (f *file) outdated() error {
+	return fmt.Errorf("session %s: %w, or was: another run has gone on with it; open it again", f.id, ErrInUse)
+}
+
+// take takes the journal that is there.
+func (f *file) take(ctx context.Context) (err error) {
+	if _, err := os.Lstat(f.store.Path(f.id)); errors.Is(err, os.ErrNotExist) {
+		return ErrNotFound
+	}
+	if f.lock, err = acquireSoon(ctx, f.store.dir, f.id); err != nil {
+		return err
+	}
+	f.out, err = f.store.openFile(f.id, os.O_RDWR|os.O_APPEND)
+	return err
+}
+
+// wake takes the journal of a session whose last run is over, if the entry
+// follows what it holds.
+func (f *file) wake(ctx context.Context, seq int) error {
+	if err := f.take(ctx); err != nil {
+		return fmt.Errorf("session %s: %w", f.id, err)
+	}
+	info, err := f.out.Stat()
+	if err != nil {
+		return err
+	}
+	end, whole, err := lastEnd(f.out, info.Size())
+	switch {
+	case err != nil:
+		return err
+	case end == nil || whole != info.Size() || end.Seq < seq-1:
+		return fmt.Errorf("session %s: entry %d cannot be appended before the session is opened", f.id, seq)
+	case end.Seq >= seq:
+		return f.outdated()
+	}
+	f.size, f.seq, f.resting = whole, end.Seq, false
+	return nil
 }
 
 // beginAfter is how long the first question waits for the file to be made, so
@@ -102,8 +143,11 @@ const beginAfter = 15 * time.Millisecond
 func (f *file) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = f.flush(false)
+	if f.err != nil {
+		return
+	}
+	if f.err = f.flush(false); f.err != nil {
+		_ = f.letGo()
 	}
 }
 
@@ -149,8 +193,10 @@ func (f *file) important(e agent.Entry) bool {
 	case e.Kind == agent.EntryCall, e.Effect != nil: // of the session, or of one in it
 		f.careful[e.Call] = true
 		return true
-	case e.Call != "":
-		return f.careful[e.Call]
+	case e.Call != "": // what came of it
+		careful := f.careful[e.Call]
+		delete(f.careful, e.Call)
+		return careful
 	}
 	return e.Kind == agent.EntryEnd
 }
@@ -214,7 +260,7 @@ func (f *file) create(text []byte) (err error) {
 
 // sync puts the file on the disk, and its name as well.
 func (f *file) sync() error {
-	if err := f.out.Sync(); err != nil || f.synced {
+	if err := f.store.sync(f.out); err != nil || f.synced {
 		return err
 	}
 	f.synced = true
@@ -222,22 +268,16 @@ func (f *file) sync() error {
 	if err != nil {
 		return err
 	}
-	_ = dir.Sync() // not all systems can, and those that cannot need not
+	_ = f.store.sync(dir) // not all systems can, and those that cannot need not
 	return dir.Close()
 }
 
-// open takes the journal that is there.
+// open takes the journal that is there, and reads it.
 func (f *file) open(ctx context.Context) (*agent.Session, error) {
-	if _, err := os.Lstat(f.store.Path(f.id)); errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("session %s: %w", f.id, ErrNotFound)
+	if err := f.take(ctx); err != nil {
+		return nil, fmt.Errorf("session %s: %w", f.id, err)
 	}
 	var err error
-	if f.lock, err = acquireSoon(ctx, f.store.dir, f.id); err != nil {
-		return nil, fmt.Errorf("session %s: %w", f.id, err)
-	}
-	if f.out, err = f.store.openFile(f.id, os.O_RDWR|os.O_APPEND); err != nil {
-		return nil, fmt.Errorf("session %s: %w", f.id, err)
-	}
 	var entries []agent.Entry
 	f.header, entries, f.size, err = read(ctx, f.out)
 	if err != nil && !errors.Is(err, ErrCut) {
@@ -253,6 +293,7 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 			f.careful[e.Call] = true
 		}
 	}
+	f.seq = len(entries)
 	s, err := agent.LoadSession(f.id, entries)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -281,10 +322,7 @@ func (f *file) close() error {
 	if failed == nil && f.out != nil {
 		failed = f.flush(false)
 	}
-	if f.out != nil {
-		failed = errors.Join(failed, f.out.Close())
-	}
-	f.lock.release()
+	failed = errors.Join(failed, f.letGo())
 	f.err = fmt.Errorf("session %s: the store was closed", f.id)
 	return failed
 }

@@ -54,15 +54,18 @@ type Header struct {
 // Store is a directory of journals. It is an agent.Recorder. It may be used by
 // several goroutines and processes at once.
 type Store struct {
-	dir string
+	dir  string
+	sync func(*os.File) error
 
 	mu    sync.Mutex
-	files map[string]*file
+	files map[string]*file // of sessions that a run goes on in, or that wait for one
 }
 
 // New returns the store in a directory, which is made when the first session
 // is. Nothing is touched before.
-func New(dir string) *Store { return &Store{dir: dir, files: map[string]*file{}} }
+func New(dir string) *Store {
+	return &Store{dir: dir, sync: (*os.File).Sync, files: map[string]*file{}}
+}
 
 // Dir is the store's directory.
 func (s *Store) Dir() string { return s.dir }
@@ -71,22 +74,30 @@ func (s *Store) Dir() string { return s.dir }
 func (s *Store) Path(id string) string { return filepath.Join(s.dir, id+suffix) }
 
 // Append implements agent.Recorder. A session whose first entry comes must not
-// be there; for one that is, Open has to be called before.
-func (s *Store) Append(_ context.Context, e agent.Entry) error {
+// be there. One that is there is taken if its last run is over and the entry
+// follows it: otherwise, Open has to be called before. A session for which it fails
+// is let go: the run has to end, and another begins with Open.
+func (s *Store) Append(ctx context.Context, e agent.Entry) error {
 	if !validID(e.Session) {
 		return fmt.Errorf("%w: %q is no name for a session", ErrNotBegun, e.Session)
 	}
 	s.mu.Lock()
 	f := s.files[e.Session]
-	if f == nil && e.Seq == 1 {
+	if f == nil {
 		f = newFile(s, e.Session)
+		f.resting = e.Seq > 1
 		s.files[e.Session] = f
 	}
 	s.mu.Unlock()
-	if f == nil {
-		return fmt.Errorf("session %s: entry %d cannot be appended before the session is opened", e.Session, e.Seq)
+	err := f.append(ctx, e)
+	if e.Kind == agent.EntryEnd && f.isOver() { // before, the rest of its run is refused with the same error
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.files[e.Session] == f {
+			delete(s.files, e.Session)
+		}
 	}
-	return f.append(e)
+	return err
 }
 
 // Open takes a session to append to it, and returns what it holds. Whatever cut
@@ -98,7 +109,7 @@ func (s *Store) Open(ctx context.Context, id string) (*agent.Session, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f := s.files[id]; f != nil && !f.idle() {
+	if f := s.files[id]; f != nil && !f.isOver() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrInUse)
 	}
 	f := newFile(s, id)

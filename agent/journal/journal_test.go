@@ -121,6 +121,9 @@ func TestLastLineOfZeros(t *testing.T) {
 	text := read(t, store.Path(id))
 	for name, tail := range map[string]string{"zeros": strings.Repeat("\x00", 500), "a line of zeros": strings.Repeat("\x00", 20) + "\n", "half": `{"session":"x","se` + "\n"} {
 		write(t, store.Path(id), text+tail)
+		if err := store.Append(t.Context(), agent.Entry{Session: id, Seq: strings.Count(text, "\n"), Kind: agent.EntryRun}); err == nil {
+			t.Errorf("%s: appended behind it", name)
+		}
 		s, err := store.Open(t.Context(), id)
 		if err != nil || len(s.Entries()) != strings.Count(text, "\n")-1 {
 			t.Errorf("%s: %v", name, err)
@@ -265,7 +268,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 // Between two runs a session belongs to nobody. Whoever goes on with what another
-// has changed is told.
+// has changed is told, keeps nobody out, and can open it again.
 func TestBetweenRuns(t *testing.T) {
 	store := newStore(t)
 	other := journal.New(store.Dir())
@@ -275,34 +278,36 @@ func TestBetweenRuns(t *testing.T) {
 		_, err := agent.Collect(newAgent(t, &h, byPlace{"Fine."}, rec, nil).Run(t.Context(), s, "go"))
 		return err
 	}
+	open := func(rec *journal.Store, entries int) *agent.Session {
+		t.Helper()
+		s, err := rec.Open(t.Context(), s.ID)
+		if err != nil || len(s.Entries()) != entries {
+			t.Fatalf("%v, %d entries", err, len(s.Entries()))
+		}
+		return s
+	}
 	for range 2 { // the second time without opening it
 		if err := ask(store, s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	theirs, err := other.Open(t.Context(), s.ID)
-	if err != nil || len(theirs.Entries()) != 8 {
-		t.Fatalf("%v, %d entries", err, len(theirs.Entries()))
-	}
+	theirs := open(other, 8)
 	if err := ask(store, s); !errors.Is(err, journal.ErrInUse) {
 		t.Errorf("two have it: %v", err)
 	}
-	if err := ask(other, theirs); err != nil {
-		t.Fatal(err)
+	for range 2 { // the second time after the store has refused their record
+		if err := ask(other, theirs); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask(store, s); !errors.Is(err, journal.ErrInUse) {
+			t.Errorf("it went on with a record that another had changed: %v", err)
+		}
 	}
-	store.Close()
-	if _, err := store.Open(t.Context(), s.ID); err != nil {
-		t.Fatal(err)
+	ours := open(store, 16)
+	if err := ask(store, s); !errors.Is(err, journal.ErrInUse) {
+		t.Errorf("it went on with an old record beside the one that was opened: %v", err)
 	}
-	store.Close()
-	if err := ask(other, theirs); err != nil {
-		t.Fatal(err)
-	}
-	again, err := store.Open(t.Context(), s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ask(store, again); err != nil {
+	if err := ask(store, ours); err != nil {
 		t.Fatal(err)
 	}
 	if err := ask(other, theirs); !errors.Is(err, journal.ErrInUse) {
@@ -310,6 +315,18 @@ func TestBetweenRuns(t *testing.T) {
 	}
 	if _, entries, err := store.Load(t.Context(), s.ID); err != nil || len(entries) != 20 {
 		t.Errorf("%v, %d entries", err, len(entries))
+	}
+	if err := journal.New(store.Dir()).Remove(s.ID); err != nil {
+		t.Error(err)
+	}
+	if err := ask(store, s); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("it went on with what is gone: %v", err)
+	}
+	if err := errors.Join(store.Close(), other.Close()); err != nil {
+		t.Errorf("told twice: %v", err)
+	}
+	if left, err := os.ReadDir(store.Dir()); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

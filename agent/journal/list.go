@@ -137,20 +137,35 @@ func (s *Store) look(n name) (Info, error) {
 	if err != nil {
 		return info, err
 	}
-	var end agent.Entry
-	tail := make([]byte, min(maxEnd, n.size))
-	if _, err := in.ReadAt(tail, n.size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+	end, _, err := lastEnd(in, n.size)
+	switch {
+	case err != nil:
 		return info, err
-	}
-	info.State = Unfinished
-	tail = tail[:bytes.LastIndexByte(tail, '\n')+1]
-	last := tail[bytes.LastIndexByte(tail[:max(0, len(tail)-1)], '\n')+1:]
-	if json.Unmarshal(last, &end) == nil && end.Kind == agent.EntryEnd {
+	case end != nil:
 		info.State = string(end.StopReason)
-	} else if s.inUse(n.id) {
+	case s.inUse(n.id):
 		info.State = Running
+	default:
+		info.State = Unfinished
 	}
 	return info, nil
+}
+
+// lastEnd is the last whole line of a journal of a size, nil if it is not the end
+// of a run, and how many bytes are whole.
+func lastEnd(in io.ReaderAt, size int64) (end *agent.Entry, whole int64, err error) {
+	tail := make([]byte, min(maxEnd, size))
+	if _, err := in.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return nil, 0, err
+	}
+	rest := tail[bytes.LastIndexByte(tail, '\n')+1:]
+	tail = tail[:len(tail)-len(rest)]
+	last := tail[bytes.LastIndexByte(tail[:max(0, len(tail)-1)], '\n')+1:]
+	var e agent.Entry
+	if json.Unmarshal(last, &e) == nil && e.Kind == agent.EntryEnd {
+		end = &e
+	}
+	return end, size - int64(len(rest)), nil
 }
 
 // inUse reports whether somebody appends to a session.

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -42,6 +43,9 @@ func acquireSoon(ctx context.Context, dir, id string) (*lock, error) {
 func acquire(dir, id string) (*lock, error) {
 	path := lockPath(dir, id)
 	for {
+		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is %s, and the session's lock belongs there: delete it yourself", path, kindOf(info.Mode()))
+		}
 		l := flock.New(path, flock.SetPermissions(0o600))
 		ok, err := l.TryLock()
 		if err != nil {

@@ -46,19 +46,27 @@ func (s *Store) openFile(id string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch mode := info.Mode(); {
-	case mode.IsRegular():
-		f, err := os.OpenFile(path, flag, 0)
-		if errors.Is(err, os.ErrNotExist) {
-			err = ErrNotFound // removed meanwhile
-		}
-		return f, err
-	case mode.IsDir():
-		return nil, fmt.Errorf("%w: it is a directory", ErrDamaged)
-	case mode&os.ModeNamedPipe != 0:
-		return nil, fmt.Errorf("%w: it is a named pipe", ErrDamaged)
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: it is %s", ErrDamaged, kindOf(info.Mode()))
 	}
-	return nil, fmt.Errorf("%w: it is a device or the like", ErrDamaged)
+	f, err := os.OpenFile(path, flag, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		err = ErrNotFound // removed meanwhile
+	}
+	return f, err
+}
+
+// kindOf says what has the name of a file and is none.
+func kindOf(mode os.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&os.ModeSymlink != 0:
+		return "a link"
+	case mode&os.ModeNamedPipe != 0:
+		return "a named pipe"
+	}
+	return "a device or the like"
 }
 
 // LoadFile reads the journal at a path, as Load does. A path may also be that of
