@@ -172,7 +172,9 @@ func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options 
 	}
 	options.Agent, options.Alone = o, func(registry *tools.Registry) bool { return mayAsk(g.Mode(), registry) }
 	if options.Explore {
-		options.Agree = func(ctx context.Context, made plan.Planned) ([]plan.Task, error) { return a.agree(ctx, p, g, o.Tools, made) }
+		options.Agree = func(ctx context.Context, made plan.Planned) ([]plan.Task, error) {
+			return a.agree(ctx, p, g, o.Tools, made)
+		}
 	}
 	if p.absent() == "" {
 		options.AskUser = func(ctx context.Context, question string) (string, error) {
