@@ -227,12 +227,12 @@ func failedTools(result agent.Result) (names []string) {
 // toolsOf are the tools of a task, but for some.
 func (r *run) toolsOf(t Task, without []string) (*tools.Registry, error) {
 	all := r.opts.Agent.Tools
-	if all == nil || len(t.Tools) == 0 && len(without) == 0 {
+	if all == nil || t.Tools == nil && len(without) == 0 {
 		return all, nil
 	}
 	var names []string
 	for _, name := range all.Names() {
-		if (len(t.Tools) == 0 || slices.Contains(t.Tools, name)) && !slices.Contains(without, name) {
+		if (t.Tools == nil || slices.Contains(t.Tools, name)) && !slices.Contains(without, name) {
 			names = append(names, name)
 		}
 	}

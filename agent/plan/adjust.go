@@ -9,7 +9,7 @@ import (
 // Adjustment is a change of a plan that is under way.
 type Adjustment struct {
 	// Add are tasks to come. One with the id of a pending task replaces its
-	// description, its dependencies and its tools.
+	// description and its dependencies, and narrows its tools.
 	Add []Task `json:"add,omitempty"`
 	// Drop are ids of pending tasks.
 	Drop []string `json:"drop,omitempty"`
@@ -21,18 +21,23 @@ func (a Adjustment) Empty() bool { return len(a.Add) == 0 && len(a.Drop) == 0 }
 // Adjust changes the graph as far as it stays valid, and says what was not
 // done. Only pending tasks are changed or dropped: what was begun is history,
 // and what failed cannot be made to have never been wanted. What waited for a
-// dropped task waits for what that one waited for.
+// dropped task waits for what that one waited for. What a person wrote stays as
+// it is, and what is added to it has no tool that it has not.
 func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 	for _, id := range a.Drop {
 		flaws = append(flaws, g.drop(strings.TrimSpace(id))...)
 	}
+	limit := g.givenTools()
 	var changed []string
 	for i, t := range a.Add {
 		id := strings.TrimSpace(t.ID)
 		at, known := g.index[id]
 		switch {
+		case known && g.tasks[at].Status == Pending && g.tasks[at].Given:
+			flaws = append(flaws, Flaw{NotAdjusted, id + " was given and cannot be changed"})
+			continue
 		case known && g.tasks[at].Status == Pending:
-			g.replace(at, t)
+			flaws = append(flaws, g.replace(at, t)...)
 			if !slices.Contains(changed, id) {
 				changed = append(changed, id)
 			}
@@ -43,10 +48,11 @@ func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 		case len(g.tasks) >= MaxTasks:
 			return append(append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are left out", MaxTasks, len(a.Add)-i)}), g.settle(changed)...)
 		}
-		t.Status, t.Result, t.Error, t.Metadata = Pending, "", "", nil
+		t.Status, t.Result, t.Error, t.Metadata, t.Given = Pending, "", "", nil, false
 		before := len(g.tasks)
 		flaws = append(flaws, g.insert(t)...)
 		if len(g.tasks) > before {
+			flaws = append(flaws, g.tasks[before].narrow(limit, t.Tools)...)
 			changed = append(changed, g.tasks[before].ID)
 		}
 	}
@@ -57,8 +63,45 @@ func sameWords(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
+// givenTools are those of the tasks that a person wrote; nil is all.
+func (g *Graph) givenTools() []string {
+	var names []string
+	for _, t := range g.tasks {
+		switch {
+		case !t.Given:
+		case t.Tools == nil:
+			return nil
+		default:
+			names = append(append([]string{}, names...), t.Tools...)
+		}
+	}
+	return names
+}
+
+// narrow gives a task those tools of a limit that are wanted, or all of the
+// limit where nothing is said.
+func (t *Task) narrow(limit, wanted []string) (flaws []Flaw) {
+	switch {
+	case wanted == nil:
+		t.Tools = slices.Clone(limit)
+		return nil
+	case limit == nil:
+		t.Tools = slices.Clone(wanted)
+		return nil
+	}
+	t.Tools = []string{}
+	for _, name := range wanted {
+		if slices.Contains(limit, name) {
+			t.Tools = append(t.Tools, name)
+		} else {
+			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%s cannot be given %q: that is dropped", t.ID, oneLine(name))})
+		}
+	}
+	return flaws
+}
+
 // replace changes a pending task.
-func (g *Graph) replace(i int, t Task) {
+func (g *Graph) replace(i int, t Task) []Flaw {
 	at := &g.tasks[i]
 	if text := strings.TrimSpace(t.Description); text != "" {
 		at.Description = text
@@ -66,9 +109,7 @@ func (g *Graph) replace(i int, t Task) {
 	if t.Dependencies != nil {
 		at.Dependencies = slices.Clone(t.Dependencies)
 	}
-	if t.Tools != nil {
-		at.Tools = slices.Clone(t.Tools)
-	}
+	return at.narrow(at.Tools, t.Tools)
 }
 
 // settle looks at the dependencies of tasks that were changed: one that closes

@@ -152,12 +152,28 @@ func TestUnblockAlone(t *testing.T) {
 	}
 }
 
+// denied is a task at which a person said no.
+func denied(id string) plan.Task {
+	t := task(id)
+	t.Status, t.Metadata = plan.Blocked, map[string]string{"denied": "true"}
+	return t
+}
+
+func TestDeniedIsNotUnblocked(t *testing.T) {
+	g, _ := plan.NewGraph([]plan.Task{denied("a")})
+	if g.Unblock("a") {
+		t.Error("a was taken up again")
+	}
+}
+
 func TestAdjust(t *testing.T) {
 	done := task("a")
 	done.Status = plan.Completed
 	failed := task("f")
 	failed.Status = plan.Failed
-	base := []plan.Task{done, task("b", "a"), task("c", "b"), failed}
+	given := task("p")
+	given.Given = true
+	base := []plan.Task{done, task("b", "a"), task("c", "b"), failed, given, denied("n")}
 	tests := []struct {
 		name   string
 		change plan.Adjustment
@@ -166,12 +182,19 @@ func TestAdjust(t *testing.T) {
 		status map[string]plan.Status
 	}{
 		{"add", plan.Adjustment{Add: []plan.Task{task("d", "c")}}, nil, map[string][]string{"b": {"a"}, "c": {"b"}, "d": {"c"}}, nil},
-		{"drop hands its dependencies on", plan.Adjustment{Drop: []string{"b"}}, nil, map[string][]string{"c": {"a"}}, nil},
+		{"drop hands its dependencies on", plan.Adjustment{Drop: []string{"b"}}, nil, map[string][]string{"c": {"a"}}, map[string]plan.Status{"b": plan.Blocked, "c": plan.Pending}},
+		{"all that is to come", plan.Adjustment{Drop: []string{"b", "c"}}, nil, nil, map[string]plan.Status{"b": plan.Blocked, "c": plan.Blocked}},
+		{"dropped twice", plan.Adjustment{Drop: []string{"b", "b"}}, []string{plan.NotAdjusted}, nil, map[string]plan.Status{"b": plan.Blocked}},
+		{"dropped and said again", plan.Adjustment{Drop: []string{"b"}, Add: []plan.Task{task("b")}}, nil, map[string][]string{"b": {"a"}}, map[string]plan.Status{"b": plan.Pending}},
+		{"behind one that is dropped", plan.Adjustment{Drop: []string{"b"}, Add: []plan.Task{task("d", "b", "c")}}, []string{plan.UnknownDependency}, map[string][]string{"d": {"c"}}, map[string]plan.Status{"d": plan.Pending}},
+		{"what a person wrote is not dropped", plan.Adjustment{Drop: []string{"p"}}, []string{plan.NotAdjusted}, nil, map[string]plan.Status{"p": plan.Pending}},
+		{"nor changed", plan.Adjustment{Add: []plan.Task{{ID: "p", Description: "nothing", Dependencies: []string{"f"}}}}, []string{plan.NotAdjusted}, map[string][]string{"p": {}}, map[string]plan.Status{"p": plan.Pending}},
+		{"what was denied is not asked for by another name", plan.Adjustment{Add: []plan.Task{{ID: "d", Description: " Do  n"}}}, []string{plan.NotAdjusted}, nil, map[string]plan.Status{"d": ""}},
 		{"what is done stays", plan.Adjustment{Drop: []string{"a"}}, []string{plan.NotAdjusted}, map[string][]string{"a": {}}, nil},
 		{"what failed stays", plan.Adjustment{Drop: []string{"f"}}, []string{plan.NotAdjusted}, map[string][]string{"f": {}}, nil},
 		{"unknown", plan.Adjustment{Drop: []string{"x"}, Add: []plan.Task{task("d", "y")}}, []string{plan.NotAdjusted, plan.UnknownDependency}, map[string][]string{"d": {}}, nil},
 		{"a cycle", plan.Adjustment{Add: []plan.Task{task("d", "c"), task("b", "a", "d")}}, []string{plan.Cycle}, map[string][]string{"b": {"a"}, "c": {"b"}, "d": {"c"}}, nil},
-		{"a name taken", plan.Adjustment{Add: []plan.Task{{ID: "a", Description: "another"}}}, []string{plan.DuplicateID}, map[string][]string{"t5": {}}, nil},
+		{"a name taken", plan.Adjustment{Add: []plan.Task{{ID: "a", Description: "another"}}}, []string{plan.DuplicateID}, map[string][]string{"t7": {}}, nil},
 		{"done twice", plan.Adjustment{Add: []plan.Task{task("a")}}, []string{plan.NotAdjusted}, nil, nil},
 		{"said twice", plan.Adjustment{Add: []plan.Task{task("d", "c"), task("d", "c")}}, nil, map[string][]string{"d": {"c"}}, nil},
 		{"behind one that failed", plan.Adjustment{Add: []plan.Task{task("d", "f")}}, nil, map[string][]string{"d": {"f"}}, map[string]plan.Status{"d": plan.Blocked}},

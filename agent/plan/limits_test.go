@@ -200,3 +200,31 @@ func TestReflectionAfterThreeTasks(t *testing.T) {
 		t.Errorf("%v", at)
 	}
 }
+
+// TestDeniedIsNotTriedAgain: not by recovering, not by unblocking, and not in
+// another task.
+func TestDeniedIsNotTriedAgain(t *testing.T) {
+	asked := 0
+	write := tool(t, "write", tools.Writes, func(context.Context) (tools.Result, error) { return tools.Result{}, nil })
+	m := &model{reply: func(kind, message string) string {
+		switch {
+		case kind == "observe":
+			return `{"success": false, "unblocked": ["a"], "adjustments": {"add": [{"id": "again", "description": "do a"}]}}`
+		case strings.HasPrefix(message, "do a"):
+			return call("write")
+		case strings.Contains(message, "<observation>"):
+			return ""
+		}
+		return reply(kind, message)
+	}}
+	o := quiet(m)
+	o.NoRecover, o.NoObserve, o.Agent.MaxMalformed, o.Agent.Tools = false, false, 1, registry(t, write)
+	o.Agent.Approve = func(context.Context, agent.ApprovalRequest) (agent.Decision, error) {
+		asked++
+		return agent.Decision{Verdict: agent.Deny}, nil
+	}
+	w := carryOut(t, o, "g", task("a"), task("b", "a"))
+	if asked != 1 || w.statuses()["a"] != plan.Blocked || w.statuses()["b"] != plan.Blocked || !slices.Equal(w.steps(), []plan.Step{plan.StepSkip}) {
+		t.Errorf("asked %d times, %v, recovered by %v: %s", asked, w.statuses(), w.steps(), w.state.Error)
+	}
+}

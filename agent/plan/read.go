@@ -144,7 +144,10 @@ func readTasks(list []any) (tasks []Task) {
 		case string:
 			tasks = append(tasks, Task{Description: e, Status: Pending, Dependencies: []string{}})
 		case map[string]any:
-			t := Task{ID: word(e["id"]), Description: word(e["description"]), Status: Pending, Tools: words(e["tools"])}
+			t := Task{ID: word(e["id"]), Description: word(e["description"]), Status: Pending}
+			if names, given := e["tools"]; given && names != nil {
+				t.Tools = append([]string{}, words(names)...)
+			}
 			if d, given := e["dependencies"]; given {
 				t.Dependencies = append([]string{}, words(d)...)
 			}
@@ -183,10 +186,13 @@ func words(v any) (all []string) {
 }
 
 // ParseFile reads a plan from a file: its tasks as ParsePlan reads them, and
-// the goal, which may be missing.
+// the goal, which may be missing. The tasks count as written by a person.
 func ParseFile(text string) (goal string, tasks []Task, err error) {
 	if tasks, err = ParsePlan(text); err != nil {
 		return "", nil, err
+	}
+	for i := range tasks {
+		tasks[i].Given = true
 	}
 	if v, err := find(text, has("goal")); err == nil {
 		goal = word(v.(map[string]any)["goal"])

@@ -150,6 +150,9 @@ func (r *run) lay(tasks []Task) error {
 			graph.tasks[i].note(taintedKey, "true")
 		}
 	}
+	if err := CheckTools(graph.tasks, r.opts.Agent.Tools); err != nil {
+		return &ended{agent.StopInternal, err}
+	}
 	r.checkTools()
 	return nil
 }

@@ -205,8 +205,16 @@ func TestReflectionEveryThirdTask(t *testing.T) {
 	o := quiet(m)
 	o.NoReflect = false
 	w := carryOut(t, o, "g", task("a"), task("b"), task("c"), task("d"), task("e"), task("f"))
-	if got := len(m.asked("reflect")); got != 1 || !slices.Equal(ids(w.state.Tasks), []string{"a", "b", "c", "d", "e"}) || !w.state.Success {
+	if got := len(m.asked("reflect")); got != 1 || w.statuses()["e"] != plan.Completed {
 		t.Errorf("reflected %d times, %v", got, w.statuses())
+	}
+	// What was dropped stays to be seen, and is not completed.
+	if w.state.Success || !w.state.Completed || w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "5 of 6 tasks are completed; left are f (dropped)") ||
+		!strings.HasSuffix(w.state.Output, "## do f\n\n(blocked: dropped by the model when it changed the plan)") {
+		t.Errorf("%s: %s\n%s", w.result.StopReason, w.state.Error, w.state.Output)
+	}
+	if got := w.types("f"); !slices.Equal(got, []string{"task_end"}) {
+		t.Errorf("events of f: %v", got)
 	}
 	if !slices.Equal(w.state.Thoughts, []string{"halfway"}) {
 		t.Errorf("thoughts: %v", w.state.Thoughts)

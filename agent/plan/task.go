@@ -1,8 +1,12 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+
+	"mylm/tools"
 )
 
 // Status is where a task stands.
@@ -23,11 +27,12 @@ type Task struct {
 	ID           string            `json:"id"`
 	Description  string            `json:"description"`
 	Status       Status            `json:"status"`
-	Dependencies []string          `json:"dependencies"`    // ids of tasks that must be completed before
-	Tools        []string          `json:"tools,omitempty"` // the only ones it may use; none: all there are
+	Dependencies []string          `json:"dependencies"`   // ids of tasks that must be completed before
+	Tools        []string          `json:"tools,omitzero"` // the only ones it may use; nil: all there are, empty: none
 	Result       string            `json:"result,omitempty"`
 	Error        string            `json:"error,omitempty"` // why it is failed or blocked
 	Metadata     map[string]string `json:"metadata,omitempty"`
+	Given        bool              `json:"given,omitempty"` // a person wrote it: the model can neither change nor drop it
 }
 
 // clone shares nothing with t.
@@ -44,6 +49,20 @@ func (t *Task) note(key, value string) {
 		t.Metadata = map[string]string{}
 	}
 	t.Metadata[key] = value
+}
+
+// CheckTools returns an error if a task that a person wrote, and that is to come,
+// names a tool that is not in the registry.
+func CheckTools(tasks []Task, all *tools.Registry) error {
+	for _, t := range tasks {
+		if !t.Given || t.Status != Pending {
+			continue
+		}
+		if _, err := all.Only(t.Tools...); err != nil {
+			return fmt.Errorf("task %s: %w", cmp.Or(t.ID, oneLine(t.Description)), err)
+		}
+	}
+	return nil
 }
 
 // Flaw is something in a list of tasks that was mended.

@@ -38,7 +38,7 @@ type Workflow struct {
 	Name        string         `yaml:"name"`
 	Description string         `yaml:"description"`
 	Inputs      []Input        `yaml:"inputs"`
-	Tools       []string       `yaml:"tools"`   // the only ones; none: all there are
+	Tools       []string       `yaml:"tools"`   // the only ones; nil: all there are, empty: none
 	Confirm     string         `yaml:"confirm"` // asks for more questions than otherwise: confirm-all or confirm-sensitive
 	Steps       []WorkflowStep `yaml:"steps"`
 	Goal        string         `yaml:"-"`
@@ -58,7 +58,7 @@ type WorkflowStep struct {
 	ID    string    `yaml:"id"`
 	Do    string    `yaml:"do"`
 	Needs *[]string `yaml:"needs"` // ids of steps; nil: the step before
-	Tools []string  `yaml:"tools"`
+	Tools []string  `yaml:"tools"` // the only ones; nil: those of the workflow, empty: none
 }
 
 // UnmarshalYAML reads a step.
@@ -152,7 +152,7 @@ func (w *Workflow) check() error {
 // tasks are the steps, without their inputs.
 func (w *Workflow) tasks() (tasks []Task) {
 	for i, s := range w.Steps {
-		t := Task{ID: s.ID, Description: s.Do, Tools: s.Tools, Status: Pending}
+		t := Task{ID: s.ID, Description: s.Do, Tools: s.Tools, Status: Pending, Given: true}
 		if t.ID == "" {
 			t.ID = fmt.Sprintf("t%d", i+1)
 		}

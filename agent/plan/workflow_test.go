@@ -37,9 +37,9 @@ func TestWorkflow(t *testing.T) {
 	}
 	goal, tasks, err := w.Fill(map[string]string{"since": "{{file}}"})
 	want := []plan.Task{
-		{ID: "t1", Description: "List the commits since {{file}}.", Status: plan.Pending},
-		{ID: "write", Description: "Write NOTES.md.", Status: plan.Pending, Dependencies: []string{"t1"}},
-		{ID: "t3", Description: "Read it.", Status: plan.Pending, Dependencies: []string{}, Tools: []string{"read_file"}},
+		{ID: "t1", Description: "List the commits since {{file}}.", Status: plan.Pending, Given: true},
+		{ID: "write", Description: "Write NOTES.md.", Status: plan.Pending, Dependencies: []string{"t1"}, Given: true},
+		{ID: "t3", Description: "Read it.", Status: plan.Pending, Dependencies: []string{}, Tools: []string{"read_file"}, Given: true},
 	}
 	if err != nil || goal != "Notes since {{file}} in NOTES.md." || !reflect.DeepEqual(tasks, want) {
 		t.Errorf("%q, %+v, %v", goal, tasks, err)

@@ -10,16 +10,17 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/tools"
 	"mylm/tools/policy"
 )
 
 // agree shows a plan and asks whether it is to be carried out. It returns the
 // tasks if they were edited.
-func (a *asking) agree(ctx context.Context, p *person, g *guard, made plan.Planned) (edited []plan.Task, err error) {
+func (a *asking) agree(ctx context.Context, p *person, g *guard, all *tools.Registry, made plan.Planned) (edited []plan.Task, err error) {
 	if g.Mode() == policy.Yolo {
 		return nil, nil
 	}
-	d := &draft{tasks: made.Tasks}
+	d := &draft{tasks: made.Tasks, tools: all}
 	defer d.remove()
 	for note := ""; ; {
 		again, err := a.showPlan(ctx, p, d.tasks, note)
@@ -85,6 +86,7 @@ func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + 
 // answer: nothing that was typed is lost.
 type draft struct {
 	tasks []plan.Task
+	tools *tools.Registry // that there are
 	path  string
 }
 
@@ -110,6 +112,9 @@ func (d *draft) edit(ctx context.Context, p *person) (mended string, err error) 
 		return "", err
 	}
 	_, tasks, err := plan.ParseFile(text)
+	if err == nil {
+		err = plan.CheckTools(tasks, d.tools)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w. What you wrote is still there: edit opens it again", err)
 	}

@@ -64,6 +64,9 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	if saved := a.planning.saved; saved != nil {
 		goal = saved.Goal
 	}
+	if err := plan.CheckTools(a.planning.tasks, o.Tools); err != nil {
+		return usageError("%v", err)
+	}
 	cache, key := a.planCache(goal, o.Tools)
 	if p.view == nil {
 		p.view = newView(a.screen, true, false, false) // until there is something to see
@@ -169,7 +172,9 @@ func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options 
 	}
 	options.Agent, options.Alone = o, func(registry *tools.Registry) bool { return mayAsk(g.Mode(), registry) }
 	if options.Explore {
-		options.Agree = func(ctx context.Context, made plan.Planned) ([]plan.Task, error) { return a.agree(ctx, p, g, made) }
+		options.Agree = func(ctx context.Context, made plan.Planned) ([]plan.Task, error) {
+			return a.agree(ctx, p, g, o.Tools, made)
+		}
 	}
 	if p.absent() == "" {
 		options.AskUser = func(ctx context.Context, question string) (string, error) {
@@ -331,8 +336,8 @@ func planText(tasks []plan.Task) string {
 		if len(t.Dependencies) > 0 {
 			fmt.Fprintf(&b, " (after %s)", strings.Join(t.Dependencies, ", "))
 		}
-		if len(t.Tools) > 0 {
-			fmt.Fprintf(&b, " [%s]", strings.Join(t.Tools, ", "))
+		if t.Tools != nil {
+			fmt.Fprintf(&b, " [%s]", cmp.Or(strings.Join(t.Tools, ", "), "no tools"))
 		}
 		b.WriteString("\n")
 	}

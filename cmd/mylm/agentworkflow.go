@@ -45,10 +45,14 @@ func (f *filled) fill(text string) (goal string, tasks []plan.Task, err error) {
 // narrow leaves the tools that the workflow may use: it can take away, and
 // never add.
 func (p *planning) narrow(registry *tools.Registry) (*tools.Registry, error) {
-	if p == nil || p.workflow == nil || len(p.workflow.Tools) == 0 {
+	if p == nil || p.workflow == nil || p.workflow.Tools == nil {
 		return registry, nil
 	}
-	return onlyOf(registry, p.workflow.Tools)
+	only, err := registry.Only(p.workflow.Tools...)
+	if err != nil {
+		return nil, usageError("the workflow %s: %v", p.workflow.Name, err)
+	}
+	return only, nil
 }
 
 // confirm is the stricter of the mode that is set and the workflow's.
