@@ -327,17 +327,20 @@ func (a *asking) printPlan(made plan.Planned) error {
 func planText(tasks []plan.Task) string {
 	var b strings.Builder
 	for _, t := range tasks {
-		fmt.Fprintf(&b, "%s  %s", t.ID, strings.Join(strings.Fields(t.Description), " "))
+		fmt.Fprintf(&b, "%s  %s", flat(t.ID), flat(t.Description))
 		if len(t.Dependencies) > 0 {
-			fmt.Fprintf(&b, " (after %s)", strings.Join(t.Dependencies, ", "))
+			fmt.Fprintf(&b, " (after %s)", flat(strings.Join(t.Dependencies, ", ")))
 		}
 		if len(t.Tools) > 0 {
-			fmt.Fprintf(&b, " [%s]", strings.Join(t.Tools, ", "))
+			fmt.Fprintf(&b, " [%s]", flat(strings.Join(t.Tools, ", ")))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
 }
+
+// flat is a text in one line: nothing in it can pass for a line of ours.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // planLog is a recorder that also keeps what the memory is told of a plan: the
 // goal, what the tools gave back, and its end.
