@@ -30,7 +30,7 @@ mylm resume goes on with a plan that was interrupted.`,
 			},
 			workflowShortcut(s, "debug", "find the cause of a bug and mend it", "debug_bug"),
 			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
-			workflowCommand(s),
+			workflowCommand(s), forgetPlansCommand(s),
 		},
 	}
 }

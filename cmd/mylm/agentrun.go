@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -84,7 +83,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 			return err
 		}
 		if cache != nil && made.Why == plan.Made {
-			a.tellCache(cache.Put(key, made.Tasks))
+			a.keepPlan(cache, key, goal, made.Tasks)
 		}
 		return a.printPlan(made)
 	}
@@ -106,7 +105,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	if end := a.planning.end; cache != nil && end != nil {
 		switch { // a plan that did not lead to the goal is made anew
 		case end.Success && len(made) > 0:
-			a.tellCache(cache.Put(key, made))
+			a.keepPlan(cache, key, goal, made)
 		case end.StopReason == agent.StopIncomplete:
 			a.tellCache(cache.Forget(key))
 		}
@@ -115,13 +114,6 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 		a.session = s // for the memory
 	}
 	return err
-}
-
-// tellCache says that plans cannot be kept, which is no reason not to go on.
-func (a *asking) tellCache(err error) {
-	if err != nil {
-		a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
-	}
 }
 
 // planEvents are the events of a plan.
@@ -192,17 +184,6 @@ func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
 		return true
 	}
 	return slices.ContainsFunc(registry.Tools(), func(t *tools.Tool) bool { return t.Effect(nil).Sensitive() })
-}
-
-// planCache is where plans are kept, nil if nothing is. One whose planner looked
-// around is about what it has seen there and then.
-func (a *asking) planCache(goal string, registry *tools.Registry) (*plan.Cache, string) {
-	c := a.cli
-	dir, err := dataDir()
-	if err != nil || a.memories.noSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || a.planning.workflow != nil || !a.asks() {
-		return nil, ""
-	}
-	return &plan.Cache{Path: filepath.Join(dir, "plans.json")}, plan.CacheKey(goal, a.model.name, registry.Names())
 }
 
 // makePlan makes the plan and does nothing of it.

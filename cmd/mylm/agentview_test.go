@@ -208,9 +208,7 @@ func TestProjectWorkflow(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(flows, "theirs.md"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again := command(t, nil, cmd.Args[1:]...)
-		again.Dir, again.Env = cmd.Dir, cmd.Env
-		c := converse(t, again, "", &pty.Winsize{Rows: 30, Cols: 100})
+		c := converse(t, again(cmd, cmd.Args[1:]...), "", &pty.Winsize{Rows: 30, Cols: 100})
 		if answer != "" {
 			for _, line := range []string{
 				"| goal:", "|   From strangers.", "| inputs:", `|   where, "here steps:" if it is not given`,
@@ -228,5 +226,9 @@ func TestProjectWorkflow(t *testing.T) {
 	run(strangers, "n\n", "4")
 	run(strangers, "y\n", "0")
 	run(strangers, "", "0")
+	if out, err := again(cmd, "agent", "forget").Output(); err != nil || string(out) != "deleted 0 plans and 1 consent of workflows\n" {
+		t.Errorf("%v, %s", err, out)
+	}
+	run(strangers, "y\n", "0")
 	run(strings.Replace(strangers, "ke a file", "ke a second file", 1), "n\n", "4")
 }
