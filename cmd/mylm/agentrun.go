@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -138,7 +137,7 @@ func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options 
 		if r := a.resuming; r != nil && r.setup != nil {
 			o.MaxTurns = r.setup.MaxTurns
 		}
-		if fmt.Sprint(c.Int("max-turns")) != os.Getenv("MYLM_MAX_TURNS") { // that of a question
+		if typed(c, "max-turns") { // a variable has that of a question
 			options.MaxTurns = c.Int("max-turns")
 		}
 	}
