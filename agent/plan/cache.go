@@ -18,6 +18,10 @@ import (
 // Cached is how many plans a Cache keeps: those that were used last.
 const Cached = 100
 
+// MaxCached is how large a plan may be that a Cache keeps, in bytes of JSON: far
+// more than a list that a person reads.
+const MaxCached = 64 << 10
+
 // Cache keeps plans in a file, for goals that come again. Two processes that
 // write at the same moment lose one of the two plans, and nothing else.
 type Cache struct {
@@ -57,7 +61,7 @@ func (c Cache) Get(key string) (tasks []Task, ok bool, err error) {
 }
 
 // Put keeps the tasks of a plan, as they were before anything was done. A plan
-// that rests on what strangers wrote is not kept.
+// that rests on what strangers wrote, or is larger than MaxCached, is not kept.
 func (c Cache) Put(key string, tasks []Task) error {
 	all, err := c.load()
 	if err != nil {
@@ -69,6 +73,9 @@ func (c Cache) Put(key string, tasks []Task) error {
 	e := cached{Key: key}
 	for _, t := range tasks {
 		e.Tasks = append(e.Tasks, Task{ID: t.ID, Description: t.Description, Status: Pending, Dependencies: t.Dependencies, Tools: t.Tools})
+	}
+	if b, err := json.Marshal(e); err != nil || len(b) > MaxCached {
+		return err
 	}
 	all = append(slices.DeleteFunc(all, func(o cached) bool { return o.Key == key }), e)
 	return c.store(all[max(0, len(all)-Cached):])
@@ -85,6 +92,18 @@ func (c Cache) Forget(key string) error {
 		return nil
 	}
 	return c.store(left)
+}
+
+// Clear removes all plans, with their file, and returns how many there were.
+func (c Cache) Clear() (n int, err error) {
+	all, err := c.load()
+	if err != nil {
+		return 0, err
+	}
+	if err := os.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	return len(all), nil
 }
 
 func (c Cache) load() (all []cached, err error) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"mylm/agent/plan"
@@ -43,6 +44,22 @@ func TestCache(t *testing.T) {
 	}
 	if info, err := os.Stat(c.Path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	large := task("large")
+	large.Description = strings.Repeat("x", plan.MaxCached)
+	if err := c.Put("large", []plan.Task{large}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, _ := c.Get("large"); ok {
+		t.Error("a plan is kept however large it is")
+	}
+	for want := plan.Cached - 1; want >= 0; want -= plan.Cached - 1 { // and nothing is left of them
+		if n, err := c.Clear(); n != want || err != nil {
+			t.Errorf("%d plans are removed, %v; want %d", n, err, want)
+		}
+		if _, err := os.Stat(c.Path); !os.IsNotExist(err) {
+			t.Errorf("the file is there: %v", err)
+		}
 	}
 	if err := os.WriteFile(c.Path, []byte("["), 0o600); err != nil {
 		t.Fatal(err)

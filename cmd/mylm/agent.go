@@ -30,7 +30,7 @@ mylm resume goes on with a plan that was interrupted.`,
 			},
 			workflowShortcut(s, "debug", "find the cause of a bug and mend it", "debug_bug"),
 			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
-			workflowCommand(s),
+			workflowCommand(s), forgetPlansCommand(s),
 		},
 	}
 }
@@ -101,6 +101,13 @@ func runPlan(c *cli.Context, s streams, p *planning) error {
 	}
 	if c.Bool("mermaid") && !c.Bool("plan-only") {
 		return usageError("--mermaid goes with --plan-only")
+	}
+	form, err := formOf(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("mermaid") && form != formText {
+		return usageError("--mermaid and --output %s exclude each other", form)
 	}
 	if c.Bool("no-plan") && (c.Bool("plan-only") || c.Bool("mixed") || c.String("plan") != "") {
 		return usageError("--no-plan contradicts --plan-only, --mixed and --plan")

@@ -41,38 +41,73 @@ func (a *asking) agree(ctx context.Context, p *person, g *guard, all *tools.Regi
 // showPlan asks about tasks until there is an answer: edit, or a yes. All else
 // is an error.
 func (a *asking) showPlan(ctx context.Context, p *person, tasks []plan.Task, note string) (edit bool, err error) {
-	columns, height := ttySize()
-	v := newPreview(planText(tasks), columns, max(5, height-questionRows))
-	head := "\nThe plan:\n\n" + strings.Join(v.shown, "\n") + "\n\n"
+	shown := proposal{head: "\nThe plan:\n\n", text: planText(tasks), what: "carry it out", edit: true}
 	if note != "" {
-		head += visible(note) + "\n\n"
+		shown.tail = visible(note) + "\n\n"
 	}
-	more := ""
-	if v.unseen != "" {
-		more = ", [v]iew all of it"
+	said, err := p.consent(ctx, shown)
+	var no nobody
+	switch {
+	case errors.As(err, &no):
+		return false, notCarriedOut(lowerFirst(string(no)), "--yes carries it out without asking; --plan-only --json prints it, and --plan FILE carries it out.")
+	case err == nil && said == saidNo:
+		return false, notCarriedOut("you said no", "mylm resume asks again. --plan-only --json prints a plan, and --plan FILE carries out what you make of it.")
+	}
+	return said == saidEdit, err
+}
+
+// proposal is a text that somebody is to agree to.
+type proposal struct {
+	head, text, tail string // text stands behind the gutter, head and tail are our words
+	what             string // is done with a yes
+	edit             bool   // it can be changed
+}
+
+// What somebody says to a proposal.
+const (
+	saidYes = iota + 1
+	saidNo
+	saidEdit
+)
+
+// consent asks about a proposal until there is an answer. What does not fit on
+// the terminal takes a whole yes, or that all of it was looked at.
+func (p *person) consent(ctx context.Context, o proposal) (said int, err error) {
+	columns, height := ttySize()
+	v := newPreview(o.text, columns, max(5, height-questionRows-strings.Count(o.tail, "\n")))
+	head := o.head + strings.Join(v.shown, "\n") + "\n\n" + o.tail
+	edit := ""
+	if o.edit {
+		edit = ", [e]dit"
 	}
 	for {
-		typed, err := p.ask(ctx, head+"Carry it out? [y]es, [n]o, [e]dit"+more+": ")
-		var no nobody
-		switch {
-		case errors.As(err, &no):
-			return false, notCarriedOut(lowerFirst(string(no)), "--yes carries it out without asking; --plan-only --json prints it, and --plan FILE carries it out.")
-		case err != nil:
-			return false, err
+		choice := strings.ToUpper(o.what[:1]) + o.what[1:] + "? "
+		if v.unseen == "" {
+			choice += "[y]es, [n]o" + edit + ": "
+		} else {
+			choice = v.unseen + ": not shown.\n" + choice + "[v]iew all of it, [n]o" + edit + ", or type yes to " + o.what + " unseen: "
 		}
-		switch strings.ToLower(typed) {
-		case "y", "yes":
-			return false, nil
-		case "n", "no":
-			return false, notCarriedOut("you said no", "mylm resume asks again. --plan-only --json prints a plan, and --plan FILE carries out what you make of it.")
-		case "e", "edit":
-			return true, nil
-		case "v", "view":
-			if _, err := p.page(ctx, texts(v.whole), max(5, height-2)); err != nil {
-				return false, err
-			}
+		typed, err := p.ask(ctx, head+choice)
+		if err != nil {
+			return 0, err
 		}
 		head = "\n"
+		switch typed = strings.ToLower(typed); {
+		case typed == "yes", typed == "y" && v.unseen == "":
+			return saidYes, nil
+		case typed == "n", typed == "no":
+			return saidNo, nil
+		case o.edit && (typed == "e" || typed == "edit"):
+			return saidEdit, nil
+		case typed == "v", typed == "view":
+			seen, err := p.page(ctx, texts(v.whole), max(5, height-2))
+			if err != nil {
+				return 0, err
+			}
+			if seen {
+				v.unseen = ""
+			}
+		}
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -87,7 +85,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 			return err
 		}
 		if cache != nil && made.Why == plan.Made {
-			a.tellCache(cache.Put(key, made.Tasks))
+			a.keepPlan(cache, key, goal, made.Tasks)
 		}
 		return a.printPlan(made)
 	}
@@ -109,7 +107,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	if end := a.planning.end; cache != nil && end != nil {
 		switch { // a plan that did not lead to the goal is made anew
 		case end.Success && len(made) > 0:
-			a.tellCache(cache.Put(key, made))
+			a.keepPlan(cache, key, goal, made)
 		case end.StopReason == agent.StopIncomplete:
 			a.tellCache(cache.Forget(key))
 		}
@@ -118,13 +116,6 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 		a.session = s // for the memory
 	}
 	return err
-}
-
-// tellCache says that plans cannot be kept, which is no reason not to go on.
-func (a *asking) tellCache(err error) {
-	if err != nil {
-		a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
-	}
 }
 
 // planEvents are the events of a plan.
@@ -149,7 +140,7 @@ func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options 
 		if r := a.resuming; r != nil && r.setup != nil {
 			o.MaxTurns = r.setup.MaxTurns
 		}
-		if fmt.Sprint(c.Int("max-turns")) != os.Getenv("MYLM_MAX_TURNS") { // that of a question
+		if typed(c, "max-turns") { // a variable has that of a question
 			options.MaxTurns = c.Int("max-turns")
 		}
 	}
@@ -197,17 +188,6 @@ func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
 		return true
 	}
 	return slices.ContainsFunc(registry.Tools(), func(t *tools.Tool) bool { return t.Effect(nil).Sensitive() })
-}
-
-// planCache is where plans are kept, nil if nothing is. One whose planner looked
-// around is about what it has seen there and then.
-func (a *asking) planCache(goal string, registry *tools.Registry) (*plan.Cache, string) {
-	c := a.cli
-	dir, err := dataDir()
-	if err != nil || a.memories.noSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || a.planning.workflow != nil || !a.asks() {
-		return nil, ""
-	}
-	return &plan.Cache{Path: filepath.Join(dir, "plans.json")}, plan.CacheKey(goal, a.model.name, registry.Names())
 }
 
 // makePlan makes the plan and does nothing of it.
@@ -332,17 +312,20 @@ func (a *asking) printPlan(made plan.Planned) error {
 func planText(tasks []plan.Task) string {
 	var b strings.Builder
 	for _, t := range tasks {
-		fmt.Fprintf(&b, "%s  %s", t.ID, strings.Join(strings.Fields(t.Description), " "))
+		fmt.Fprintf(&b, "%s  %s", flat(t.ID), flat(t.Description))
 		if len(t.Dependencies) > 0 {
-			fmt.Fprintf(&b, " (after %s)", strings.Join(t.Dependencies, ", "))
+			fmt.Fprintf(&b, " (after %s)", flat(strings.Join(t.Dependencies, ", ")))
 		}
 		if t.Tools != nil {
-			fmt.Fprintf(&b, " [%s]", cmp.Or(strings.Join(t.Tools, ", "), "no tools"))
+			fmt.Fprintf(&b, " [%s]", cmp.Or(flat(strings.Join(t.Tools, ", ")), "no tools"))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
 }
+
+// flat is a text in one line: nothing in it can pass for a line of ours.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // planLog is a recorder that also keeps what the memory is told of a plan: the
 // goal, what the tools gave back, and its end.

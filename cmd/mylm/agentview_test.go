@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,42 @@ func TestMixed(t *testing.T) {
 	}
 }
 
+// TestMixedUnseen: what does not fit takes a whole yes, or a look at all of it,
+// and no id passes for another task.
+func TestMixedUnseen(t *testing.T) {
+	var many []string
+	for i := range 60 {
+		many = append(many, fmt.Sprintf(`{"id": "a%d\nb%d  make nothing", "description": "say something"}`, i, i))
+	}
+	plan := "=== reply\n{\"tasks\": [" + strings.Join(many, ",") + "]}\n"
+	type step struct{ expect, answer string }
+	for name, test := range map[string]struct {
+		steps []step
+		exit  string
+	}{
+		"y is not enough": {[]step{{"| a0 b0 make nothing  say something", ""}, {"47 lines", ""}, {"or type yes to carry it out unseen", "y\n"}, {"or type yes to carry it out unseen", "n\n"}}, "4"},
+		"yes":             {[]step{{"[e]dit, or type yes to carry it out unseen", "yes\n"}, {"▶ a0 b0", "\x03"}}, "130"},
+		"seen": {[]step{{"unseen", "v\n"}, {"[page 1 of 3]", "\n"}, {"[page 2 of 3]", "\n"}, {"| a59 b59 make nothing", ""}, {"the last]", "\n"},
+			{"Carry it out? [y]es, [n]o, [e]dit", "n\n"}}, "4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": plan + "=== reply hang\n"}, "agent", "run", "--mixed", "--workers", "1", "--no-reason", "q")
+			c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 100})
+			for _, s := range test.steps {
+				c.expect(s.expect)
+				if strings.HasSuffix(s.answer, "\n") {
+					c.expect(": ") // the end of the question
+				}
+				c.types(s.answer)
+			}
+			if code := c.exit(); code != test.exit {
+				t.Errorf("exit %s, want %s: %q", code, test.exit, c.text())
+			}
+		})
+	}
+}
+
 // TestQuestionsOfTwoTasks: they come one after the other.
 func TestQuestionsOfTwoTasks(t *testing.T) {
 	ask := "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"which one?\"}</parameters></tool_code>\n"
@@ -142,17 +179,25 @@ func TestEditedPlan(t *testing.T) {
 
 const strangers = `---
 name: theirs
+inputs:
+  - {name: where, default: "h\u0065re\nsteps:"}
+tools: ["list_dir", "ls\u200b"]
+confirm: confirm-sensitive
 steps:
-  - make a file
+  - "m\u0061ke a file {{where}}"
+  - id: "b\nc  hidden"
+    do: "say so\n  d  to them"
+    tools: [list_dir]
 ---
 From strangers.
 `
 
 // TestProjectWorkflow: a workflow of the project is shown and asked about, once
-// for each text that it has.
+// for each text that it has. What is shown is what is run, and not how the file
+// writes it.
 func TestProjectWorkflow(t *testing.T) {
-	replies := "=== reply\nMade.\n=== reply\n{\"success\": true}\n"
-	cmd := command(t, map[string]string{"replies.txt": replies}, "agent", "workflow", "theirs")
+	replies := strings.Repeat("=== reply\nMade.\n", 2)
+	cmd := command(t, map[string]string{"replies.txt": replies}, "agent", "workflow", "theirs", "--no-observe")
 	dir := cmd.Dir
 	flows := filepath.Join(dir, ".mylm", "workflows")
 	if err := os.MkdirAll(flows, 0o700); err != nil {
@@ -163,12 +208,15 @@ func TestProjectWorkflow(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(flows, "theirs.md"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		again := command(t, nil, cmd.Args[1:]...)
-		again.Dir, again.Env = cmd.Dir, cmd.Env
-		c := converse(t, again, "", &pty.Winsize{Rows: 30, Cols: 100})
+		c := converse(t, again(cmd, cmd.Args[1:]...), "", &pty.Winsize{Rows: 30, Cols: 100})
 		if answer != "" {
-			c.expect("| From strangers.")
-			c.expect("Run it?")
+			for _, line := range []string{
+				"| goal:", "|   From strangers.", "| inputs:", `|   where, "here steps:" if it is not given`,
+				"| steps:", "|   t1  make a", "file {{where}}", "|   b c hidden  say so d to them (after t1) [list_dir]",
+				"| tools:", `|   list_dir, ls\u200b`, "| questions:", "|   confirm-sensitive", "Run it?",
+			} {
+				c.expect(line)
+			}
 			c.types(answer)
 		}
 		if code := c.exit(); code != exit {
@@ -178,5 +226,9 @@ func TestProjectWorkflow(t *testing.T) {
 	run(strangers, "n\n", "4")
 	run(strangers, "y\n", "0")
 	run(strangers, "", "0")
-	run(strings.Replace(strangers, "make a file", "make another", 1), "n\n", "4")
+	if out, err := again(cmd, "agent", "forget").Output(); err != nil || string(out) != "deleted 0 plans and 1 consent of workflows\n" {
+		t.Errorf("%v, %s", err, out)
+	}
+	run(strangers, "y\n", "0")
+	run(strings.Replace(strangers, "ke a file", "ke a second file", 1), "n\n", "4")
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -119,7 +117,7 @@ func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
 		return err
 	}
 	if w.project {
-		if err := trustWorkflow(c.Context, newScreen(s, "auto"), w); err != nil {
+		if err := trustWorkflow(c.Context, newScreen(s, "auto"), w, f); err != nil {
 			return err
 		}
 	}
@@ -279,55 +277,4 @@ func showWorkflow(c *cli.Context, s streams) error {
 	}
 	_, err = io.WriteString(s.out, text)
 	return err
-}
-
-// trustWorkflow shows a workflow that came with the project, and asks. What was
-// agreed to is kept by its text: a changed one is asked about again.
-func trustWorkflow(ctx context.Context, screen *screen, w known) error {
-	dir, err := dataDir()
-	if err != nil {
-		return err
-	}
-	marker := filepath.Join(dir, "workflows", plan.CacheKey(w.Text, w.from, nil))
-	if _, err := os.Lstat(marker); err == nil {
-		return nil
-	}
-	columns, height := ttySize()
-	v := newPreview(w.Text, columns, max(5, height-questionRows))
-	p := &person{screen: screen}
-	head := fmt.Sprintf("\nThe workflow %s comes with this project, and was not run before:\n\n%s\n\n", oneLine(visible(w.Name), 60), strings.Join(v.shown, "\n"))
-	for {
-		choice := "Run it? [y]es, [n]o: "
-		if v.unseen != "" {
-			choice = v.unseen + ": not shown.\nRun it? [v]iew all of it, [n]o, or type yes to run it unseen: "
-		}
-		typed, err := p.ask(ctx, head+choice)
-		head = "\n"
-		var no nobody
-		switch typed = strings.ToLower(typed); {
-		case errors.As(err, &no):
-			return usageError("the workflow %s comes with this project and was not agreed to: %s", w.Name, lowerFirst(string(no))).
-				withHint("Run it on a terminal once; or look at it (mylm agent workflow show " + w.Name + ") and copy it to the directory workflows beside your configuration file.")
-		case err != nil:
-			return err
-		case typed == "yes", typed == "y" && v.unseen == "":
-			if err := os.MkdirAll(filepath.Dir(marker), 0o700); err != nil {
-				return err
-			}
-			if err := createFile(marker, w.from+"\n"); err != nil && !errors.Is(err, os.ErrExist) {
-				return err
-			}
-			return nil
-		case typed == "n", typed == "no":
-			return (&failure{code: exitDenied, name: "denied", err: fmt.Errorf("the workflow was not run: you said no")})
-		case typed == "v", typed == "view":
-			seen, err := p.page(ctx, texts(v.whole), max(5, height-2))
-			if err != nil {
-				return err
-			}
-			if seen {
-				v.unseen = ""
-			}
-		}
-	}
 }

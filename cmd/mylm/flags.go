@@ -90,6 +90,18 @@ func take[T any](c *cli.Context, name string, get func(string) T, to **T) {
 	}
 }
 
+// typed reports whether a flag with a number stands on the command line: IsSet
+// takes its variable for that, too.
+func typed(c *cli.Context, name string) bool {
+	for _, f := range c.Command.Flags {
+		if n, ok := f.(*cli.IntFlag); ok && n.Name == name {
+			defer func(was bool) { n.HasBeenSet = was }(n.HasBeenSet)
+			n.HasBeenSet = false
+		}
+	}
+	return c.IsSet(name)
+}
+
 // takeNot reads a flag that turns something off.
 func takeNot(c *cli.Context, name string, to **bool) {
 	if c.IsSet(name) {

@@ -220,7 +220,7 @@ func (a *asking) tellOnce() {
 		return // by another process, just now
 	}
 	a.screen.say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + dir + "\n" +
-		"  mylm memory and mylm sessions show and delete it; --no-save, or save = false in the configuration, turns it off.")
+		"  mylm memory and mylm sessions show and delete it, mylm agent forget deletes its plans; --no-save, or save = false in the configuration, turns it off.")
 }
 
 // Bounds of what is kept of one run, in bytes: an answer of any length that

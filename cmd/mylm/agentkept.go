@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/agent/plan"
+	"mylm/memory"
+	"mylm/tools"
+)
+
+// plansPath is where plans are kept for goals that come again.
+func plansPath() (string, error) {
+	dir, err := dataDir()
+	return filepath.Join(dir, "plans.json"), err
+}
+
+// planCache is where plans are kept, nil if nothing is. One whose planner looked
+// around is about what it has seen there and then.
+func (a *asking) planCache(goal string, registry *tools.Registry) (*plan.Cache, string) {
+	c := a.cli
+	path, err := plansPath()
+	if err != nil || a.memories.noSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || a.planning.workflow != nil || !a.asks() {
+		return nil, ""
+	}
+	return &plan.Cache{Path: path}, plan.CacheKey(goal, a.model.name, registry.Names())
+}
+
+// keepPlan keeps a plan for the next time. One with secrets is not kept: without
+// them it could not be carried out.
+func (a *asking) keepPlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
+	texts := []string{goal}
+	for _, t := range tasks {
+		texts = append(texts, t.ID, t.Description)
+	}
+	if _, found := memory.Redact(strings.Join(texts, "\n")); len(found) > 0 {
+		a.note("this plan is not kept, for there are secrets in it: " + strings.Join(found, ", "))
+		return
+	}
+	err := cache.Put(key, tasks)
+	a.kept = a.kept || err == nil
+	a.tellCache(err)
+}
+
+// tellCache says that plans cannot be kept, which is no reason not to go on.
+func (a *asking) tellCache(err error) {
+	if err != nil {
+		a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+	}
+}
+
+func forgetPlansCommand(s streams) *cli.Command {
+	return &cli.Command{
+		Name: "forget", Usage: "delete the plans that are kept, and the consent to workflows of projects",
+		Description: "Plans are made anew then, and workflows of projects shown and asked about again. Sessions stay:\nmylm sessions rm deletes them.",
+		Action: func(c *cli.Context) error {
+			if err := errNoArgs(c); err != nil {
+				return err
+			}
+			path, err := plansPath()
+			if err != nil {
+				return err
+			}
+			plans, err := plan.Cache{Path: path}.Clear()
+			if err != nil {
+				return err
+			}
+			consents, err := forgetConsents()
+			if err != nil {
+				return err
+			}
+			screen := newScreen(s, "auto")
+			screen.answer(fmt.Sprintf("deleted %s and %s of workflows\n", plural(plans, "plan"), plural(consents, "consent")))
+			return screen.failed
+		},
+	}
+}
+
+// forgetConsents has workflows of projects asked about again.
+func forgetConsents() (n int, err error) {
+	dir, err := agreedDir()
+	if err != nil {
+		return 0, err
+	}
+	markers, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	for _, m := range markers {
+		if err := os.Remove(filepath.Join(dir, m.Name())); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, err
+}

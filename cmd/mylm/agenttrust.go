@@ -1,0 +1,103 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mylm/agent/plan"
+)
+
+// trustWorkflow shows a workflow that came with the project, and asks. What was
+// agreed to is kept by the text of the file: a changed one is asked about again.
+func trustWorkflow(ctx context.Context, screen *screen, w known, f *filled) error {
+	dir, err := agreedDir()
+	if err != nil {
+		return err
+	}
+	marker := filepath.Join(dir, plan.CacheKey(w.Text, w.from, nil))
+	if _, err := os.Lstat(marker); err == nil {
+		return nil
+	}
+	text, err := f.text()
+	if err != nil {
+		return err
+	}
+	said, err := (&person{screen: screen}).consent(ctx, proposal{
+		head: fmt.Sprintf("\nThe workflow %s comes with this project, and was not run before:\n\n", oneLine(visible(w.Name), 60)), text: text, what: "run it",
+	})
+	var no nobody
+	switch {
+	case errors.As(err, &no):
+		return usageError("the workflow %s comes with this project and was not agreed to: %s", w.Name, lowerFirst(string(no))).
+			withHint("Run it on a terminal once; or look at it (mylm agent workflow show " + w.Name + ") and copy it to the directory workflows beside your configuration file.")
+	case err != nil:
+		return err
+	case said == saidNo:
+		return &failure{code: exitDenied, name: "denied", err: errors.New("the workflow was not run: you said no")}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := createFile(marker, w.from+"\n"); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// agreedDir is where it is kept which workflows of projects were agreed to.
+func agreedDir() (string, error) {
+	dir, err := dataDir()
+	return filepath.Join(dir, "workflows"), err
+}
+
+// outline is what the workflow does, with the names of its inputs where their
+// values will be. That a value has no input is an error.
+func (f *filled) outline() (goal string, tasks []plan.Task, err error) {
+	values := maps.Clone(f.values)
+	for _, in := range f.Inputs {
+		values[in.Name] = "{{" + in.Name + "}}"
+	}
+	return f.Fill(values)
+}
+
+// text is the workflow as it is run, for a person to decide on: its file may
+// read otherwise.
+func (f *filled) text() (string, error) {
+	goal, tasks, err := f.outline()
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	part := func(name string, lines ...string) {
+		fmt.Fprintf(&b, "%s:\n  %s\n", name, strings.Join(lines, "\n  "))
+	}
+	part("goal", strings.Split(goal, "\n")...)
+	var inputs []string
+	for _, in := range f.Inputs {
+		line := fmt.Sprintf("%s, \"%s\" if it is not given", in.Name, flat(in.Default))
+		if in.Required {
+			line = in.Name + ", which has to be given"
+		}
+		if in.Description != "" {
+			line += " (" + flat(in.Description) + ")"
+		}
+		inputs = append(inputs, line)
+	}
+	if len(inputs) > 0 {
+		part("inputs", inputs...)
+	}
+	if len(tasks) > 0 {
+		part("steps", strings.Split(strings.TrimSpace(planText(tasks)), "\n")...)
+	} else {
+		part("steps", "those that the model makes of the goal")
+	}
+	part("tools", cmp.Or(flat(strings.Join(f.Tools, ", ")), "all that there are"))
+	part("questions", cmp.Or(f.Confirm, "as you have set it"))
+	return b.String(), nil
+}
