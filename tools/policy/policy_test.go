@@ -840,6 +840,30 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
+// TestPrefixInDirectories: a prefix holds in all directories of the project, and in no other.
+func TestPrefixInDirectories(t *testing.T) {
+	p := newPolicy(t, policy.Options{Allow: [][]string{{"make"}}})
+	for name, test := range map[string]struct {
+		line, dir string
+		want      policy.Verdict
+	}{
+		"gone to":         {"cd sub && make", "", policy.Allow},
+		"asked for":       {"make", "sub", policy.Allow},
+		"a flag of make":  {"make -C sub", "", policy.Ask},
+		"outside":         {"cd .. && make", "", policy.Ask},
+		"outside, by dir": {"make", "..", policy.Ask},
+	} {
+		c := run(t, test.line)
+		if err := os.Mkdir(filepath.Join(c.Place.Root, "sub"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.Place.Dir = filepath.Join(c.Place.Root, test.dir)
+		if d := p.Decide(c); d.Verdict != test.want {
+			t.Errorf("%s: %s (%s), want %s", name, d.Verdict, d.Why, test.want)
+		}
+	}
+}
+
 // noPrefix start what they are told to, or run it.
 const noPrefix = `mise pyenv rbenv rustup asdf nix
 	nix-shell valgrind perf hyperfine setpriv rlwrap guile ocaml expect ipython xonsh pdm dotenv cross-env 
