@@ -43,8 +43,8 @@ func (l *looker) call(words []string, depth int) {
 		l.shell(args, depth)
 	case name == "env":
 		l.split(args, depth)
-	case slices.Contains(packagers, name) && len(args) > 0 && (args[0] == "exec" || args[0] == "x" || args[0] == "dlx"):
-		l.wrapped(args[1:], 0, depth)
+	case name == "set":
+		l.parameters(args)
 	}
 	switch {
 	case wraps:
@@ -55,9 +55,12 @@ func (l *looker) call(words []string, depth int) {
 }
 
 // unknown looks at the words of a program of which it is not known what it starts. The policy looks for commands
-// among them; a shell's are in one of them, as may be those of others.
+// among them; a shell's are in one of them, as may be those of others. Behind exec, and what npm and its like call so, stands one for sure.
 func (l *looker) unknown(words []string, depth int) {
 	for i, w := range words[1:] {
+		if w == "exec" || w == "dlx" || w == "x" && i == 0 {
+			l.wrapped(words[i+2:], 0, depth)
+		}
 		if b := path.Base(w); slices.Contains(shells, b) || slices.Contains(readers, b) || b == "env" {
 			l.call(words[i+1:], depth+1)
 		}

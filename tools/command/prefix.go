@@ -30,6 +30,7 @@ func begins(words, with []string) bool {
 // Covered reports whether the call is one that the prefix stands for: it is Offered, the call begins with its words, stays
 // in the workspace and out of .git, starts the program that PATH has outside of it, is fed nothing by a pipe or a redirect, and
 // has no words but those that are known to name no other program, settings, task or place to write.
+// In which directory of the workspace it runs does not matter: a prefix holds in all of them.
 func (c Call) Covered(prefix []string) bool {
 	return Offered(prefix) && begins(c.Words, prefix) && c.excess(len(prefix)) == ""
 }

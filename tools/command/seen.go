@@ -75,8 +75,9 @@ func (l *looker) walk(file *syntax.File, depth int) {
 		case *syntax.Stmt:
 			l.stmt(n, depth)
 		case *syntax.CallExpr:
+			words := l.shown(n.Args) // by what variables were before
 			l.assign(n.Assigns)
-			l.call(l.shown(n.Args), depth)
+			l.call(words, depth)
 		case *syntax.DeclClause:
 			l.assign(n.Args)
 		case *syntax.Redirect:

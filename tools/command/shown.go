@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -15,15 +16,77 @@ const maxChoices = 500
 const maxValue = 4 << 10
 
 // assign notes what variables are set to, the last in the line: a loop may have it
-// otherwise.
+// otherwise. The elements of an array have a separator between them.
 func (l *looker) assign(list []*syntax.Assign) {
 	for _, a := range list {
-		if a.Name == nil || a.Value == nil {
+		if a.Name == nil || a.Naked {
 			continue
 		}
-		value := strings.Join(l.word(a.Value), " ")
+		old, value := l.vars[a.Name.Value], ""
+		switch {
+		case a.Array != nil:
+			value = strings.Join(l.elements(a.Array), separator)
+		case a.Value != nil:
+			value = strings.Join(l.word(a.Value), " ")
+		}
+		switch {
+		case a.Index != nil:
+			value = replaced(old, subscript(a.Index), value)
+		case a.Append && a.Array != nil && old != "":
+			value = old + separator + value
+		case a.Append:
+			value = old + value
+		}
 		l.lost = l.lost || len(value) > maxValue
 		l.vars[a.Name.Value] = value
+	}
+}
+
+func (l *looker) elements(a *syntax.ArrayExpr) (words []string) {
+	for _, e := range a.Elems {
+		if e.Value != nil {
+			words = append(words, l.word(e.Value)...)
+		}
+	}
+	return words
+}
+
+// replaced is an array with one element set; where it is not known which, with one more.
+func replaced(array, index, value string) string {
+	if array == "" {
+		return value
+	}
+	list := strings.Split(array, separator)
+	if i, err := strconv.Atoi(index); err == nil && 0 <= i && i < len(list) {
+		list[i] = value
+		return strings.Join(list, separator)
+	}
+	return array + separator + value
+}
+
+// parameters notes what set makes of its words: $1, $2 and so on.
+func (l *looker) parameters(args []string) {
+	for len(args) > 0 && args[0] != "--" && strings.HasPrefix(strings.Replace(args[0], "+", "-", 1), "-") {
+		with := 1
+		if strings.HasSuffix(args[0], "o") { // its value is the next word
+			with = min(2, len(args))
+		}
+		args = args[with:]
+	}
+	if len(args) == 0 {
+		return
+	}
+	if args[0] == "--" {
+		args = args[1:]
+	}
+	all := strings.Join(args, separator)
+	l.lost = l.lost || len(all) > maxValue
+	l.vars["@"], l.vars["*"] = all, all
+	for i := range 9 {
+		delete(l.vars, strconv.Itoa(i+1))
+		if i < len(args) {
+			l.vars[strconv.Itoa(i+1)] = args[i]
+		}
 	}
 }
 
@@ -91,6 +154,7 @@ func (l *looker) param(b *strings.Builder, p *syntax.ParamExp, quoted bool) {
 	}
 	name := p.Param.Value
 	value, set := l.vars[name]
+	value = element(p, value, quoted)
 	switch {
 	case name == "IFS":
 		b.WriteString(separator)
@@ -104,6 +168,43 @@ func (l *looker) param(b *strings.Builder, p *syntax.ParamExp, quoted bool) {
 	default:
 		b.WriteString("$" + name)
 	}
+}
+
+// element is the part of an array that is meant: one element, or all of them. Where it is not known which, it is all.
+func element(p *syntax.ParamExp, value string, quoted bool) string {
+	index := p.Param.Value
+	if index != "@" && index != "*" {
+		index = subscript(p.Index)
+	}
+	list := strings.Split(value, separator)
+	i, err := strconv.Atoi(index)
+	if i < 0 {
+		i += len(list)
+	}
+	switch {
+	case index == "*" && quoted:
+		return strings.Join(list, " ")
+	case err != nil:
+		return value
+	case i < 0 || i >= len(list):
+		return ""
+	}
+	return list[i]
+}
+
+// subscript is the index of an array as it is written, "0" without one, "" if it is calculated.
+func subscript(x syntax.ArithmExpr) string {
+	switch x := x.(type) {
+	case nil:
+		return "0"
+	case *syntax.Word:
+		return x.Lit()
+	case *syntax.UnaryArithm:
+		if x.Op == syntax.Minus {
+			return "-" + subscript(x.X)
+		}
+	}
+	return ""
 }
 
 // defaults are the operators whose word may be what a variable stands for.

@@ -24,22 +24,20 @@ var wrappers = map[string]int{
 	"setpriv": 0, "rlwrap": 0, "valgrind": 0, "perf": 1, "numactl": 0, "prlimit": 0, "faketime": 1, "eatmydata": 0, "ccache": 0, "sccache": 0, "torsocks": 0,
 	"proxychains": 0, "proxychains4": 0, "ssh-agent": 0, "dumb-init": 0, "tini": 0, "cross-env": 0, "dotenv": 0, "npx": 0, "bunx": 0, "pnpx": 0, "uvx": 0, "pipx": 1,
 	"mise": 1, "asdf": 1, "pyenv": 1, "rbenv": 1, "rustup": 2, "pipenv": 1, "poetry": 1, "pdm": 1, "rye": 1, "pixi": 1, "hatch": 1, "uv": 1, "bundle": 1,
+	"runuser": 0, "sg": 1, "script": 1,
 }
-
-// packagers start programs of packages behind exec, x or dlx.
-var packagers = strings.Fields("npm pnpm yarn bun")
 
 // quiet are usual programs beside those that can only read whose arguments are
 // names and texts, and start nothing.
 var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred unlink tee dd truncate mktemp mkfifo unzip gzip gunzip bzip2 xz zstd
 	kill killall pkill mount umount systemctl service journalctl launchctl crontab hostname
 	curl wget ping dig host sed awk gawk mawk less more apropos printenv export set unset declare local readonly read cd pushd popd source .
-	apt apt-get dnf yum pacman brew pip pip3 gem composer conda helm gh glab hg svn jj ps top sleep yes
+	apt apt-get dnf yum pacman pip pip3 helm gh glab hg svn jj ps top sleep yes
 	gcc g++ cc c++ clang clang++ mkfs init telinit shutdown reboot halt poweroff`)
 
 // startsNothing reports whether the arguments of a program are known to be no
-// command.
+// command. A tool with several tasks has more than are offered, and may start others in one of them: npm exec, cargo watch.
 func startsNothing(name string) bool {
 	_, reads := programs[name]
-	return reads || slices.Contains(quiet, name) || slices.ContainsFunc(offers, func(o offer) bool { return strings.HasPrefix(o.words+" ", name+" ") })
+	return reads || slices.Contains(quiet, name) || slices.ContainsFunc(offers, func(o offer) bool { return o.words == name })
 }

@@ -84,7 +84,7 @@ func (p *Policy) forbids(c Call, a command.Analysis) string {
 	texts := c.texts(at)
 	seen := make([][]term, len(a.Seen))
 	for i, call := range a.Seen {
-		seen[i] = at.terms(call.Words)
+		seen[i] = at.terms(call.Words, call.Starts)
 		if at.enter(call.Words); at.lost {
 			return tooLong
 		}
@@ -166,9 +166,9 @@ func (r denyRule) command(terms []term) bool {
 const maxStarts = 8
 
 // startedBy compares the pattern with what the words of a command may start. A single word is
-// not enough: vagrant halt is no halt.
+// not enough: vagrant halt is no halt. One that any command begins with was compared with the whole already.
 func (r denyRule) startedBy(terms []term) bool {
-	if len(r.words) == 0 || len(r.words)+len(r.flags) < 2 {
+	if len(r.words) == 0 || len(r.words)+len(r.flags) < 2 || r.words[0] == "*" {
 		return false
 	}
 	starts := 0

@@ -28,7 +28,8 @@
 //
 // Allow rules spare the question: for the very same call in this session, for a host in this session, or for
 // a prefix of command lines in a project. A prefix is never made of a program that runs what it is told to, and covers a line
-// only if every command in it is covered or only reads, with nothing else in it, nothing is piped or redirected into a covered one, and nothing but known flags and names follow. Prefixes are kept in a Store.
+// only if every command in it is covered or only reads, with nothing else in it, nothing is piped or redirected into a covered one, and nothing but known flags and names follow. It holds in all
+// directories of the project. Prefixes are kept in a Store.
 //
 // In a run that has read what strangers wrote, no allow rule counts until a person has allowed something in it.
 //

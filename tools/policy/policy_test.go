@@ -161,6 +161,12 @@ cd /tmp/.. && sudo rm -rf etc
 cd /; cd usr; rm -rf ../home
 r$@m -rf /
 x=/; rm -rf $x
+x=(y /); rm -rf "${x[@]}"
+HOME=/tmp rm -rf $HOME
+HOME= rm -rf $HOME
+x=; rm -rf /$x
+x='rm -rf /' eval '$x'
+npm exec -- reboot
 tmux new 'rm -rf /'
 f() { f & f & }; f
 `
@@ -330,6 +336,47 @@ func TestDenyRules(t *testing.T) {
 		"chmod takes away":          {"execute_command(chmod -R)", "chmod -r x", false},
 		"chown has one of them":     {"execute_command(chown -r)", "chown -R a b", false},
 		"rsync has two":             {"execute_command(rsync -r)", "rsync -R a b", false},
+		"a flag before exec":        {"execute_command(git push)", `npm --prefix x exec git push`, true},
+		"a workspace before exec":   {"execute_command(git push)", `npm -w a exec -- git push`, true},
+		"recursive exec":            {"execute_command(git push)", `pnpm -r exec git push`, true},
+		"a program of one word":     {"execute_command(make)", `pnpm -r exec make`, true},
+		"and behind --":             {"execute_command(make)", `npm -w a exec -- make`, true},
+		"conda":                     {"execute_command(git push)", `conda run git push`, true},
+		"conda with a name":         {"execute_command(git push)", `conda run -n x git push`, true},
+		"gem":                       {"execute_command(git push)", `gem exec git push`, true},
+		"composer":                  {"execute_command(git push)", `composer exec git push`, true},
+		"brew":                      {"execute_command(git push)", `brew bundle exec -- git push`, true},
+		"stack":                     {"execute_command(git push)", `stack exec git push`, true},
+		"flags behind --":           {"execute_command(rm -rf)", `stack exec -- rm -rf x`, true},
+		"flags apart behind --":     {"execute_command(git push --force)", `frobnicate -- git push -f`, true},
+		"cabal":                     {"execute_command(git push)", `cabal exec -- git push`, true},
+		"mix":                       {"execute_command(git push)", `mix cmd git push`, true},
+		"yarn":                      {"execute_command(git push)", `yarn git push`, true},
+		"yarn run":                  {"execute_command(git push)", `yarn run git push`, true},
+		"cargo watch":               {"execute_command(git push)", `cargo watch -s 'git push'`, true},
+		"runuser":                   {"execute_command(git push)", `runuser -u a -- git push`, true},
+		"runuser, one word":         {"execute_command(make)", `runuser -u a make`, true},
+		"sg":                        {"execute_command(git push)", `sg docker 'git push'`, true},
+		"script of BSD":             {"execute_command(git push)", `script -q x git push`, true},
+		"script of BSD, one word":   {"execute_command(make)", `script x make`, true},
+		"an array":                  {"execute_command(git push)", `args=(push origin); git "${args[@]}"`, true},
+		"an array without quotes":   {"execute_command(git push)", `args=(push origin); git ${args[*]}`, true},
+		"a command in an array":     {"execute_command(git push)", `c=(git push); "${c[@]}"`, true},
+		"a declared array":          {"execute_command(git push)", `declare -a c=(git -C . push); "${c[@]}"`, true},
+		"an array that grows":       {"execute_command(git push)", `c=(git); c+=(push); "${c[@]}"`, true},
+		"an array by its numbers":   {"execute_command(git push)", `c[0]=git; c[1]=push; "${c[@]}"`, true},
+		"one of an array":           {"execute_command(git push)", `c=(git pull push); "${c[0]}" ${c[2]}`, true},
+		"the last of an array":      {"execute_command(git push)", `c=(pull push); git ${c[-1]}`, true},
+		"the first of an array":     {"execute_command(git push)", `c=(push x); git $c`, true},
+		"another of an array":       {"execute_command(git push)", `c=(git pull push); ${c[0]} ${c[1]}`, false},
+		"a value that grows":        {"execute_command(git push)", `x=pu; x+=sh; git $x`, true},
+		"set parameters":            {"execute_command(git push)", `set -- push; git "$@"`, true},
+		"set parameters, one":       {"execute_command(git push)", `set -- x push; git $2`, true},
+		"set parameters, bare":      {"execute_command(git push)", `set git push; $*`, true},
+		"options that are set":      {"execute_command(git push)", `set -eo pipefail; git $@ push`, true},
+		"a run text of a test":      {"execute_command(git push)", `go test -run 'git push' ./...`, false},
+		"a text in an array":        {"execute_command(git push)", `a=(git push); echo "${a[@]}"`, false},
+		"a wide rule":               {"execute_command(* --hard)", "npm install a b c d e f g h i j k", false},
 		"any tool, a word":          {"*(*.pem)", "cat key.pem", true},
 		"any tool, a value":         {"*(key.pem)", "cat --file=key.pem", true},
 		"any tool, a redirect":      {"*(*.pem)", "wc < key.pem", true},
@@ -375,7 +422,7 @@ func TestTooLong(t *testing.T) {
 		"git " + strings.Repeat("run ", 8000):          policy.Deny,
 		"x" + manyPatterns():                           policy.Deny,
 		"x=12345678;" + strings.Repeat("x=$x$x;", 50):  policy.Deny,
-		strings.Repeat("x ", 30_000) + "rm -rf y":      policy.Allow,
+		strings.Repeat("w ", 30_000) + "rm -rf y":      policy.Allow,
 		"x " + strings.Repeat("rm -r ", 2000) + "true": policy.Deny,
 	} {
 		if d := p.Decide(run(t, line)); d.Verdict != want {
@@ -436,6 +483,36 @@ make build test
 tar czf x.tar.gz rm
 bash build.sh push
 cat <<'EOF'
+npm run git
+npm test -- push
+npm install git
+npm version patch -m push
+npm view a publish
+yarn add git
+pnpm -r run build
+conda install -c conda-forge git
+conda create -n push git
+brew install git
+brew uninstall git-push
+gem push a.gem
+composer require a/git
+cargo add git2
+cargo test push
+cargo run -- reboot
+cargo build --release && rm -r target
+mix deps.get
+stack build git
+dotnet add package git
+gradle push
+go run ./cmd/git push
+go test -run Push ./git
+terraform plan -out push
+helm upgrade git push
+set -euo pipefail
+arr=(a b c); rm "${arr[@]}"
+for f in a b; do rm -r "$f"; done
+script -c 'make test' log
+docker exec -it web npm install
 `
 
 // TestPathsOfRules: a file is forbidden by whatever name it is called.
@@ -759,6 +836,30 @@ func TestPrefixes(t *testing.T) {
 	} {
 		if d := p.Decide(run(t, line)); d.Verdict != want {
 			t.Errorf("%q: %s (%s), want %s", line, d.Verdict, d.Why, want)
+		}
+	}
+}
+
+// TestPrefixInDirectories: a prefix holds in all directories of the project, and in no other.
+func TestPrefixInDirectories(t *testing.T) {
+	p := newPolicy(t, policy.Options{Allow: [][]string{{"make"}}})
+	for name, test := range map[string]struct {
+		line, dir string
+		want      policy.Verdict
+	}{
+		"gone to":         {"cd sub && make", "", policy.Allow},
+		"asked for":       {"make", "sub", policy.Allow},
+		"a flag of make":  {"make -C sub", "", policy.Ask},
+		"outside":         {"cd .. && make", "", policy.Ask},
+		"outside, by dir": {"make", "..", policy.Ask},
+	} {
+		c := run(t, test.line)
+		if err := os.Mkdir(filepath.Join(c.Place.Root, "sub"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		c.Place.Dir = filepath.Join(c.Place.Root, test.dir)
+		if d := p.Decide(c); d.Verdict != test.want {
+			t.Errorf("%s: %s (%s), want %s", name, d.Verdict, d.Why, test.want)
 		}
 	}
 }

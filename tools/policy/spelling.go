@@ -115,8 +115,8 @@ func (s *speller) enterDir(dir string) {
 // runners take each of their words for one more thing to do.
 var runners = strings.Fields("make gmake ninja just task rake gradle gradlew mvn mvnw")
 
-// terms reads the words of a command.
-func (s *speller) terms(words []string) (out []term) {
+// terms reads the words of a command. If it may start another, what looks like a flag behind -- is one of that.
+func (s *speller) terms(words []string, starts bool) (out []term) {
 	operands := false
 	for i, w := range words {
 		t := term{spellings: []string{w}}
@@ -126,7 +126,7 @@ func (s *speller) terms(words []string) (out []term) {
 				t.spellings = s.file(w)
 			}
 		case w == "--" && !operands:
-			operands = true
+			operands = !starts
 			continue
 		case strings.HasPrefix(w, "-") && !operands:
 			t.flag = true
@@ -136,7 +136,7 @@ func (s *speller) terms(words []string) (out []term) {
 		default:
 			t.spellings = s.file(w)
 			before := words[i-1]
-			t.optional = !operands && i > 1 && strings.HasPrefix(before, "-") && !strings.Contains(before, "=") || slices.Contains(runners, path.Base(words[0]))
+			t.optional = !operands && i > 1 && strings.HasPrefix(before, "-") && before != "--" && !strings.Contains(before, "=") || slices.Contains(runners, path.Base(words[0]))
 		}
 		out = append(out, t)
 	}
