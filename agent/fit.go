@@ -39,18 +39,19 @@ func (r *run) fit(ctx context.Context) error {
 }
 
 // tooLong is why a conversation that was made as small as it can be is not
-// sent; nil: it is. Until the backend has counted, it knows better than an
-// estimate whether its window is full, but nobody else holds the limit that a
-// person set.
+// sent; nil: it is. While the window is a guess, or the backend has not counted,
+// it knows better whether its window is full, but nobody else holds the limit
+// that a person set.
 func (r *run) tooLong() error {
 	n, window := r.measure(), r.state.Window
 	what, hint := "the model's window", contextHint
 	switch limit := r.agent.opts.MaxContextTokens; {
 	case n <= window:
 		return nil
-	case limit > 0 && limit == window:
+	case 0 < limit && limit < n && (r.state.Guessed || limit == window):
+		window = limit
 		what, hint = "the limit that was set for it", "Allow more with --max-context-tokens, let tools say less (--max-tool-result-tokens), or ask for less at once."
-	case r.state.Scale == 0 && (r.state.Guessed || r.view.words(0) <= window):
+	case r.state.Guessed, r.state.Scale == 0 && r.view.words(0) <= window:
 		return nil
 	}
 	return &providers.Error{
