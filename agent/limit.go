@@ -69,29 +69,32 @@ func (r *run) lastWord(ctx context.Context) {
 	if !s.LastWord || len(s.Continued) > 0 || r.gone || ctx.Err() != nil {
 		return
 	}
-	r.look()
-	r.emit(Notice{Code: NoticeLastWord, Text: "stopped (" + string(s.Stop) + "): asking the model what it has so far"})
-	reply, err := r.converse(ctx, ModelRequest{Purpose: PurposeLastWord}, true)
+	last, err := r.agent.closing(r.session.all())
+	if err == nil {
+		r.view = view{closing: last}
+		err = r.fit(ctx)
+	}
+	var said *reply
+	if err == nil {
+		r.emit(Notice{Code: NoticeLastWord, Text: "stopped (" + string(s.Stop) + "): asking the model what it has so far"})
+		said, err = r.think(ctx, PurposeLastWord)
+	}
 	if reason, cause := cancelled(ctx); ctx.Err() != nil && reason == StopInterrupted {
 		s.Stop, r.err = reason, cause
 	}
 	if err != nil {
 		return
 	}
-	s.spend(reply)
-	if reply.call != nil || reply.fault != nil || strings.TrimSpace(reply.answer) == "" {
-		if reply.text != "" {
+	s.spend(said)
+	if said.call != nil || said.fault != nil || strings.TrimSpace(said.answer) == "" {
+		if said.text != "" {
 			r.emit(Retract{})
 		}
 		return
 	}
-	text, err := r.agent.opts.Prompts.Text("last_word")
-	if err == nil {
-		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
-	}
-	if err == nil {
-		e := reply.entry(EntryReply, PurposeLastWord)
-		e.Answer = reply.answer
+	e := said.entry(EntryReply, PurposeLastWord)
+	e.Answer = said.answer
+	if err = r.record(ctx, Entry{Kind: EntryUser, Text: last.question.Text}); err == nil {
 		err = r.record(ctx, e)
 	}
 	if err != nil {

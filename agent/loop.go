@@ -112,16 +112,15 @@ func (r *run) step(ctx context.Context) {
 	acted := false
 	var reply *reply
 	err := r.fit(ctx)
-	if err == nil && s.Stop == "" {
-		reply, err = r.think(ctx)
+	if err == nil {
+		reply, err = r.think(ctx, PurposeTurn)
 	}
-	if err == nil && s.Stop == "" {
+	if err == nil {
 		err = r.keep(ctx, reply)
 	}
 	switch {
 	case err != nil:
 		r.fail(ctx, err)
-	case s.Stop != "":
 	case reply.fault != nil:
 		r.correct(ctx, reply)
 	case reply.call != nil:

@@ -28,10 +28,10 @@ type reply struct {
 	dropped bool // another call came after it, for the backend could not be stopped in time
 }
 
-// think asks the model for the next reply of the conversation. Errors of the
-// model are modelErrors.
-func (r *run) think(ctx context.Context) (*reply, error) {
-	reply, err := r.converse(ctx, ModelRequest{Results: r.state.Results}, true)
+// think asks the model for the next reply of the conversation, in a turn or as
+// its last word. Errors of the model are modelErrors.
+func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
+	reply, err := r.converse(ctx, ModelRequest{Purpose: p}, true)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,8 @@ func (r *run) think(ctx context.Context) (*reply, error) {
 }
 
 // converse makes a request of the model, again if the fault may pass, or if the
-// prompt was too long and could be made smaller.
+// prompt was too long and could be made smaller, as that of the conversation can,
+// whose replies are shown.
 func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply, error) {
 	intervals := backoff.ExponentialBackOff{
 		InitialInterval: r.agent.opts.RetryWait, Multiplier: 1.5, RandomizationFactor: 0.5, MaxInterval: 30 * time.Second,
@@ -72,7 +73,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 			}
 		}
 		var provider *providers.Error
-		if errors.As(err, &provider) && provider.Kind == providers.Overflow && q.Purpose == PurposeTurn && refits < maxRefits {
+		if errors.As(err, &provider) && provider.Kind == providers.Overflow && shown && refits < maxRefits {
 			smaller, failed := r.refit(ctx, provider)
 			if failed != nil {
 				return nil, failed
