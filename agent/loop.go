@@ -121,6 +121,7 @@ func (r *run) step(ctx context.Context) {
 	switch {
 	case err != nil:
 		r.fail(ctx, err)
+		r.keepRest(ctx, reply)
 	case reply.fault != nil:
 		r.correct(ctx, reply)
 	case reply.call != nil:
@@ -144,7 +145,7 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 	s := &r.state
 	s.spend(reply)
 	e := reply.entry(EntryReply, PurposeTurn)
-	e.Answer, e.State = reply.answer, new(r.turn)
+	e.Answer, e.Error, e.State = reply.answer, reply.broken, new(r.turn)
 	switch {
 	case reply.call != nil:
 		if e.Text = strings.TrimRight(e.Text, " \t\r\n"); e.Text != "" {
@@ -155,6 +156,8 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 	case reply.fault != nil:
 		e.Text += bounded(reply.fault.Raw)
 		s.Continued = nil
+	case reply.broken != "":
+		e.Text = shorten(e.Text, maxRest)
 	default:
 		s.Malformed = 0
 	}

@@ -262,14 +262,7 @@ func (m *remembered) Model(ctx context.Context, r ModelRequest) iter.Seq2[provid
 	if e == nil {
 		return m.Effects.Model(ctx, r)
 	}
-	chunks := e.Chunks()
-	return func(yield func(providers.Chunk, error) bool) {
-		for _, c := range chunks {
-			if !yield(c, nil) {
-				return
-			}
-		}
-	}
+	return e.Chunks()
 }
 
 func (m *remembered) NewID() string {

@@ -24,16 +24,18 @@ type reply struct {
 	fault   *protocol.FormatError
 	stop    providers.StopReason
 	usage   providers.Usage
-	partial bool // stopped before the backend told its usage
-	dropped bool // another call came after it, for the backend could not be stopped in time
+	partial bool   // stopped before the backend told its usage
+	broken  string // why it ended before its end, if its time was over
+	dropped bool   // another call came after it, for the backend could not be stopped in time
 }
 
 // think asks the model for the next reply of the conversation, in a turn or as
-// its last word. Errors of the model are modelErrors.
+// its last word. Errors of the model are modelErrors; what there is of a reply
+// whose time was over comes with them.
 func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
 	reply, err := r.converse(ctx, ModelRequest{Purpose: p}, true)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	if err := r.weigh(ctx, reply.usage); err != nil {
 		if reply.text != "" {
@@ -65,7 +67,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 		case errors.As(err, &engine):
 			return nil, engine.err
 		case ctx.Err() != nil:
-			return nil, &modelError{err}
+			return l.rest(ctx, err), &modelError{err}
 		}
 		takeBack := func() {
 			if l.shown {
@@ -85,7 +87,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 			}
 		}
 		if tries == r.agent.opts.Tries || !passing(err) {
-			return nil, &modelError{err}
+			return l.rest(ctx, err), &modelError{err}
 		}
 		pause := intervals.NextBackOff()
 		if provider.RetryAfter > 0 {
