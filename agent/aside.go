@@ -37,26 +37,28 @@ func (w *world) messages(q ModelRequest) ([]providers.Message, error) {
 		return w.agent.summarised(entries, q)
 	}
 	v := w.view
-	v.sync(entries, q.Results)
-	if q.Purpose == PurposeTurn {
-		return v.shown(), nil
-	}
-	var begun Entry // of this run
-	for _, e := range entries {
-		if e.Kind == EntryRun {
-			begun = e
+	if q.Purpose == PurposeLastWord && v.closing == nil {
+		c, err := w.agent.closing(entries)
+		if err != nil {
+			return nil, err
 		}
+		v = &view{closing: c}
 	}
-	system, err := w.agent.systemPrompt(begun.Time, "")
+	v.sync(entries, q.Results)
+	return v.shown(), nil
+}
+
+// closing is what the last word of the session's last run is asked for with.
+func (a *Agent) closing(entries []Entry) (*closing, error) {
+	system, err := a.systemPrompt(entries[lastOf(entries, EntryRun)].Time, "")
 	if err != nil {
 		return nil, err
 	}
-	text, err := w.agent.opts.Prompts.Text(prompts.LastWord)
-	if err != nil {
-		return nil, err
-	}
-	messages := append([]providers.Message{{Role: providers.System, Text: system}}, v.shown()[1:]...)
-	return append(messages, providers.Message{Role: providers.User, Text: text}), nil
+	text, err := a.opts.Prompts.Text(prompts.LastWord)
+	return &closing{
+		system:   providers.Message{Role: providers.System, Text: system},
+		question: providers.Message{Role: providers.User, Text: text},
+	}, err
 }
 
 // What of each message goes into what is to be summed up, in estimated tokens.

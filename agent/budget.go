@@ -134,20 +134,17 @@ func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
 	}
 	before := r.measure()
 	switch {
-	case e.PromptTokens > 0:
+	case e.PromptTokens > 0 && float64(e.PromptTokens) <= mostScale*float64(r.view.size):
 		r.calibrate(e.PromptTokens)
 		if e.Window > 0 {
 			s.Window = e.Window
 		} else if s.Guessed || s.Window == 0 {
 			s.Window = e.PromptTokens * 3 / 4
 		}
-	case e.Window > 0:
+	case 0 < e.Window && e.Window < before:
 		s.Window = e.Window
-		r.calibrate(max(before, e.Window+1)) // it is more than that
-	case s.Guessed || s.Window == 0:
-		s.Window = before * 3 / 4
-	default: // the window is known, so it is the estimate that is wrong
-		r.calibrate(max(before*4/3, s.Window+1))
+	default: // the window is another one, or the estimate is wrong: who knows by how much
+		s.Window, s.Guessed = before*3/4, true
 	}
 	return r.makeRoom(ctx)
 }

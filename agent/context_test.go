@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -280,6 +281,66 @@ func TestUnknownWindowIsLowered(t *testing.T) {
 		if m.refused == 0 || m.refused > 4 {
 			t.Errorf("refused %d times, want at least once and then no more", m.refused)
 		}
+	}
+}
+
+// TestLastWordFits has runs that end at a limit in every state of a window, with
+// replies and results that fill it.
+func TestLastWordFits(t *testing.T) {
+	text, err := prompts.Default().Text(prompts.LastWord)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name   string
+		window window
+		limit  int
+	}{
+		{"a limit", window{size: 1 << 20, usage: true}, 8000},
+		{"a limit, and no counts", window{size: 1 << 20}, 8000},
+		{"a window", window{size: 8192, usage: true}, 0},
+		{"tokens of a byte", window{size: 20_000, count: bytesOf, mute: true}, 0},
+		{"a window that cuts", window{size: 8192, usage: true, silent: true}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			given := 0
+			for turns := 1; turns < 12; turns++ {
+				m, last := tt.window, 0
+				if m.count == nil {
+					m.count = words
+				}
+				m.reply = func(n int) say {
+					if n == turns {
+						return say{text: "So far."}
+					}
+					return say{text: fmt.Sprintf("%s\n%s", strings.Repeat("I think about it at length. ", 40*((n+turns)%5+1)), call("page", fmt.Sprintf(`{"text":"%d"}`, n)))}
+				}
+				m.evaluate = func(r providers.Request) {
+					if r.Messages[len(r.Messages)-1].Text != text {
+						return
+					}
+					for _, message := range r.Messages {
+						last += m.count(message.Text) + 4
+					}
+					if !slices.Contains(r.Messages, providers.Message{Role: providers.User, Text: "Read."}) {
+						t.Error("the request is gone")
+					}
+				}
+				r := ask(t, agent.Options{Model: &m, Tools: pages(t, 50_000, "prose"), MaxTurns: turns, MaxContextTokens: tt.limit, SummarizeAfterTurns: -1}, "Read.")
+				if r.StopReason != agent.StopMaxTurns {
+					t.Fatalf("ended %s, %v", r.StopReason, r.Err)
+				}
+				if most := min(m.size, cmp.Or(tt.limit, m.size)); last > most || m.refused > 4 {
+					t.Errorf("%d turns: a last word of %d tokens, of %d; %d were refused", turns, last, most, m.refused)
+				}
+				if r.Response == "So far." {
+					given++
+				}
+			}
+			if given < 11 {
+				t.Errorf("only %d of 11 gave it", given)
+			}
+		})
 	}
 }
 

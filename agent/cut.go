@@ -53,7 +53,9 @@ const unreadSlack = 64
 // counted notes what the backend counted.
 func (r *run) counted(tokens int) {
 	s, v := &r.state, &r.view
-	s.Prompt, s.PromptCut, s.Counted = tokens, v.cut, len(v.messages)
+	if v.closing == nil { // else no prompt goes on from it
+		s.Prompt, s.PromptCut, s.Counted = tokens, v.cut, len(v.messages)
+	}
 	if float64(tokens) >= leastScale*float64(v.size) {
 		r.calibrate(tokens)
 	}
@@ -64,7 +66,7 @@ func (r *run) counted(tokens int) {
 // that were added are one token at the very least.
 func (r *run) leastCount() int {
 	s, v := &r.state, &r.view
-	if s.Prompt == 0 || s.PromptCut != v.cut || s.Counted > len(v.messages) {
+	if v.closing != nil || s.Prompt == 0 || s.PromptCut != v.cut || s.Counted > len(v.messages) {
 		return 0
 	}
 	return s.Prompt + v.words(s.Counted)/2

@@ -37,6 +37,10 @@ func (c *counter) Generate(_ context.Context, r providers.Request) iter.Seq2[pro
 		s := c.says[min(c.n, len(c.says)-1)]
 		usage := providers.Usage{Prompt: c.told(c.n, total), Output: 2}
 		c.n++
+		if s.err != nil {
+			yield(providers.Chunk{}, s.err)
+			return
+		}
 		stop := s.stop
 		if stop == "" {
 			stop = providers.StopEnd
@@ -175,6 +179,37 @@ func TestSilentCutBetweenRuns(t *testing.T) {
 					t.Errorf("ended %s, %v", r.StopReason, r.Err)
 				}
 			})
+		}
+	}
+}
+
+// TestOverflowSpoilsNoSession has a backend that refuses what is asked in one
+// run, whatever the reason: later runs are sent as they would be without it.
+func TestOverflowSpoilsNoSession(t *testing.T) {
+	for _, window := range []int{8192, 0} {
+		for _, told := range []providers.Error{{}, {Window: 8192}, {PromptTokens: 1 << 30}, {PromptTokens: 1 << 30, Window: 8192}} {
+			for _, before := range []int{0, 2} { // answers that the session has
+				t.Run(fmt.Sprintf("window %d, told %d of %d, after %d", window, told.PromptTokens, told.Window, before), func(t *testing.T) {
+					told.Kind, told.Message = providers.Overflow, "too long"
+					s := agent.NewSession()
+					m := &counter{name: "m", window: window, told: func(_, total int) int { return total }}
+					a := newAgent(t, agent.Options{Model: m, System: strings.Repeat("You help with this and that. ", 250)})
+					ask := func(q string, answer say) ([]agent.Event, agent.Result) {
+						m.says, m.n = []say{answer}, 0
+						return collect(t, a.Run(t.Context(), s, q))
+					}
+					for range before {
+						ask(strings.Repeat("an earlier question ", 100), say{text: "An answer."})
+					}
+					if _, r := ask("hello", say{err: &told}); r.StopReason != agent.StopContextFull {
+						t.Fatalf("ended %s", r.StopReason)
+					}
+					events, r := ask("and now?", say{text: "well"})
+					if r.Response != "well" || m.n != 1 || before == 0 && strings.Contains(types(events), "compaction") {
+						t.Errorf("%s %q after %d requests, %v; %s", r.StopReason, r.Response, m.n, r.Err, types(events))
+					}
+				})
+			}
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // fit makes sure, before the model is asked, that the conversation leaves room
 // for a reply: long results are shown in part (by the view), older exchanges
 // become a summary, and in the end the oldest are left out. A conversation that
-// cannot be made to fit ends the run. Errors are the engine's own.
+// cannot be made to fit is an error of the model, every other is the engine's own.
 func (r *run) fit(ctx context.Context) error {
 	r.refitted()
 	r.look()
@@ -32,31 +32,29 @@ func (r *run) fit(ctx context.Context) error {
 	if _, err := r.makeRoom(ctx); err != nil {
 		return err
 	}
-	if err := r.tooLong(); err != nil {
-		r.stop(StopContextFull, err)
-	}
-	return nil
+	return r.tooLong()
 }
 
 // tooLong is why a conversation that was made as small as it can be is not
-// sent; nil: it is. Until the backend has counted, it knows better than an
-// estimate whether its window is full, but nobody else holds the limit that a
-// person set.
+// sent; nil: it is. While the window is a guess, or the backend has not counted,
+// it knows better whether its window is full, but nobody else holds the limit
+// that a person set.
 func (r *run) tooLong() error {
 	n, window := r.measure(), r.state.Window
 	what, hint := "the model's window", contextHint
 	switch limit := r.agent.opts.MaxContextTokens; {
 	case n <= window:
 		return nil
-	case limit > 0 && limit == window:
+	case 0 < limit && limit < n && (r.state.Guessed || limit == window):
+		window = limit
 		what, hint = "the limit that was set for it", "Allow more with --max-context-tokens, let tools say less (--max-tool-result-tokens), or ask for less at once."
-	case r.state.Scale == 0 && (r.state.Guessed || r.view.words(0) <= window):
+	case r.state.Guessed, r.state.Scale == 0 && r.view.words(0) <= window:
 		return nil
 	}
-	return &providers.Error{
+	return &modelError{&providers.Error{
 		Kind: providers.Overflow, PromptTokens: n, Window: window, Hint: hint,
 		Message: fmt.Sprintf("the conversation does not fit %s: the instructions, the request and the last step alone take about %d of %d tokens", what, n, window),
-	}
+	}}
 }
 
 // The defaults of summaries.
@@ -72,7 +70,7 @@ func (r *run) toSummarise() int {
 	o, v := &r.agent.opts, &r.view
 	after, keep := o.SummarizeAfterTurns, o.KeepRecentTurns
 	switch {
-	case after < 0:
+	case after < 0, v.closing != nil: // the last word is not worth another call
 		return 0
 	case after == 0:
 		full := r.room() / 2

@@ -61,6 +61,44 @@ func (a *Agent) stepTimeout() *providers.Error {
 	}
 }
 
+// rest is what there is of a reply whose time was over: its text, without the call
+// in which it may have broken off. It is nil if there is none, and for a reply
+// that failed for another reason.
+func (l *listener) rest(ctx context.Context, err error) *reply {
+	over := providers.KindOf(err) == providers.Stalled
+	if ctx.Err() != nil {
+		var reason StopReason
+		reason, err = cancelled(ctx)
+		over = reason == StopTimeout
+	}
+	if !over || l.decoder.Done() {
+		return nil
+	}
+	rep := l.close()
+	if strings.TrimSpace(rep.text) == "" {
+		return nil
+	}
+	rep.call, rep.fault, rep.broken = nil, nil, err.Error()
+	return rep
+}
+
+// maxRest is what the model is shown, in tokens, of a reply in which time was
+// over: it may be one without an end.
+const maxRest = 1000
+
+// keepRest records what there is of the reply in which time was over. It is the
+// answer, as far as it goes.
+func (r *run) keepRest(ctx context.Context, rest *reply) {
+	if rest == nil {
+		return
+	}
+	if err := r.keep(context.WithoutCancel(ctx), rest); err != nil {
+		r.emit(Error{Source: "engine", Message: err.Error()})
+		return
+	}
+	r.state.Continued = append(r.state.Continued, r.session.last())
+}
+
 // lastWord gives the model one more reply, without tools, after a limit ended
 // the run: what was found out so far is better than nothing. It is no turn, and
 // if it comes to nothing the last text of the model has to do.
@@ -69,29 +107,32 @@ func (r *run) lastWord(ctx context.Context) {
 	if !s.LastWord || len(s.Continued) > 0 || r.gone || ctx.Err() != nil {
 		return
 	}
-	r.look()
-	r.emit(Notice{Code: NoticeLastWord, Text: "stopped (" + string(s.Stop) + "): asking the model what it has so far"})
-	reply, err := r.converse(ctx, ModelRequest{Purpose: PurposeLastWord}, true)
+	last, err := r.agent.closing(r.session.all())
+	if err == nil {
+		r.view = view{closing: last}
+		err = r.fit(ctx)
+	}
+	var said *reply
+	if err == nil {
+		r.emit(Notice{Code: NoticeLastWord, Text: "stopped (" + string(s.Stop) + "): asking the model what it has so far"})
+		said, err = r.think(ctx, PurposeLastWord)
+	}
 	if reason, cause := cancelled(ctx); ctx.Err() != nil && reason == StopInterrupted {
 		s.Stop, r.err = reason, cause
 	}
 	if err != nil {
 		return
 	}
-	s.spend(reply)
-	if reply.call != nil || reply.fault != nil || strings.TrimSpace(reply.answer) == "" {
-		if reply.text != "" {
+	s.spend(said)
+	if said.call != nil || said.fault != nil || strings.TrimSpace(said.answer) == "" {
+		if said.text != "" {
 			r.emit(Retract{})
 		}
 		return
 	}
-	text, err := r.agent.opts.Prompts.Text("last_word")
-	if err == nil {
-		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
-	}
-	if err == nil {
-		e := reply.entry(EntryReply, PurposeLastWord)
-		e.Answer = reply.answer
+	e := said.entry(EntryReply, PurposeLastWord)
+	e.Answer = said.answer
+	if err = r.record(ctx, Entry{Kind: EntryUser, Text: last.question.Text}); err == nil {
 		err = r.record(ctx, e)
 	}
 	if err != nil {

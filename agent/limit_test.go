@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mylm/agent"
+	"mylm/agent/journal"
 	"mylm/prompts"
 	"mylm/providers"
 	"mylm/providers/scripted"
@@ -253,6 +254,71 @@ func TestTimes(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestTimeIsOverInAnAnswer keeps what had come of it, and nothing else.
+func TestTimeIsOverInAnAnswer(t *testing.T) {
+	look := "I look.\n" + call("echo", `{"text":"a"}`)
+	for _, tt := range []struct {
+		name   string
+		says   []any // the last one hangs
+		answer string
+		kept   int // messages of the last run
+	}{
+		{"a sentence", []any{look, "It is a, and that is"}, "It is a, and that is", 4},
+		{"at once", []any{"It is"}, "It is", 2},
+		{"before half a call", []any{look, "It is a.\n<tool_code>\n<name>ec"}, "It is a.", 4},
+		{"half a call", []any{look, "<tool_code>\n<name>ec"}, "I look.", 3},
+		{"a thought", []any{look, "<think>It may be a"}, "I look.", 3},
+		{"nothing", []any{look, ""}, "I look.", 3},
+		{"on and on", []any{strings.Repeat("and so on ", 5000)}, strings.TrimSpace(strings.Repeat("and so on ", 5000)), 2},
+		{"behind a length limit", []any{say{text: "One, two", stop: providers.StopLength}, ", three, fo"}, "One, two, three, fo", 4},
+	} {
+		for name, o := range map[string]agent.Options{
+			"silence": {}, "a reply": {StepTimeout: 5 * time.Second}, "a run": {MaxTime: 5 * time.Second},
+		} {
+			t.Run(tt.name+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var b bench
+					var rec recorder
+					m := newModel(tt.says...)
+					m.says[len(m.says)-1].hang = true
+					o.Model, o.Tools, o.Recorder = m, b.registry(t), &rec
+					r := ask(t, o, "go")
+					if r.StopReason != agent.StopTimeout || r.Response != tt.answer || len(r.Messages) != tt.kept {
+						t.Errorf("ended %s with %q and %d messages, %v", r.StopReason, r.Response, len(r.Messages), r.Messages)
+					}
+					if text := fmt.Sprint(r.Messages[1:]); len(text) > 10_000 || strings.Contains(text, "<name>ec\n") || strings.Contains(text, "may be") {
+						t.Errorf("the session holds %s", text)
+					}
+					entries := through(t, rec.entries)
+					done, err := journal.Replay(t.Context(), entries, agent.Options{Tools: b.registry(t)})
+					if err != nil || len(done.Differences) > 0 {
+						t.Errorf("replayed: %+v, %v", done, err)
+					}
+					for n := len(entries) - 1; n <= len(entries); n++ { // died before its end, and not
+						s, err := agent.LoadSession("s", entries[:n])
+						if err != nil {
+							t.Fatal(err)
+						}
+						next := o
+						next.Model, next.Recorder = newModel("All of it."), nil
+						a := newAgent(t, next)
+						_, again := collect(t, a.Resume(t.Context(), s))
+						if again.StopReason == agent.StopTimeout { // it ended as it had
+							if n == len(entries) || again.Response != tt.answer || again.Run != r.Run {
+								t.Errorf("from %d: %s %q", n, again.StopReason, again.Response)
+							}
+							_, again = collect(t, a.Resume(t.Context(), s))
+						}
+						if again.Response != "All of it." {
+							t.Errorf("from %d: %s %q", n, again.StopReason, again.Response)
+						}
+					}
+				})
+			})
+		}
 	}
 }
 

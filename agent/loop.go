@@ -112,16 +112,16 @@ func (r *run) step(ctx context.Context) {
 	acted := false
 	var reply *reply
 	err := r.fit(ctx)
-	if err == nil && s.Stop == "" {
-		reply, err = r.think(ctx)
+	if err == nil {
+		reply, err = r.think(ctx, PurposeTurn)
 	}
-	if err == nil && s.Stop == "" {
+	if err == nil {
 		err = r.keep(ctx, reply)
 	}
 	switch {
 	case err != nil:
 		r.fail(ctx, err)
-	case s.Stop != "":
+		r.keepRest(ctx, reply)
 	case reply.fault != nil:
 		r.correct(ctx, reply)
 	case reply.call != nil:
@@ -145,7 +145,7 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 	s := &r.state
 	s.spend(reply)
 	e := reply.entry(EntryReply, PurposeTurn)
-	e.Answer, e.State = reply.answer, new(r.turn)
+	e.Answer, e.Error, e.State = reply.answer, reply.broken, new(r.turn)
 	switch {
 	case reply.call != nil:
 		if e.Text = strings.TrimRight(e.Text, " \t\r\n"); e.Text != "" {
@@ -156,6 +156,8 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 	case reply.fault != nil:
 		e.Text += bounded(reply.fault.Raw)
 		s.Continued = nil
+	case reply.broken != "":
+		e.Text = shorten(e.Text, maxRest)
 	default:
 		s.Malformed = 0
 	}

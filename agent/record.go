@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -146,23 +147,26 @@ func (s *State) spend(rep *reply) {
 }
 
 // Chunks are a reply as the backend may have sent it: what the engine makes of
-// them is what it made of the reply.
-func (e *Entry) Chunks() []providers.Chunk {
-	var chunks []providers.Chunk
-	if e.Aside != "" {
-		chunks = append(chunks, providers.Chunk{Thought: e.Aside})
+// them is what it made of the reply. One that broke off when its time was over
+// ends with a Stalled error.
+func (e *Entry) Chunks() iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		if e.Aside != "" && !yield(providers.Chunk{Thought: e.Aside}, nil) || e.Raw != "" && !yield(providers.Chunk{Text: e.Raw}, nil) {
+			return
+		}
+		if e.Error != "" {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.Stalled, Message: e.Error})
+			return
+		}
+		last := providers.Chunk{Stop: e.Stop}
+		if last.Stop == "" { // the engine had enough, and left
+			last.Stop = providers.StopEnd
+		}
+		if e.Usage != nil {
+			last.Usage = *e.Usage
+		}
+		yield(last, nil)
 	}
-	if e.Raw != "" {
-		chunks = append(chunks, providers.Chunk{Text: e.Raw})
-	}
-	last := providers.Chunk{Stop: e.Stop}
-	if last.Stop == "" { // the engine had enough, and left
-		last.Stop = providers.StopEnd
-	}
-	if e.Usage != nil {
-		last.Usage = *e.Usage
-	}
-	return append(chunks, last)
 }
 
 // Outcome is what a result says about its call.

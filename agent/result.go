@@ -65,7 +65,7 @@ type CallRecord struct {
 type Result struct {
 	Run        string          `json:"run"`
 	Session    string          `json:"session"`
-	Response   string          `json:"response"` // the answer; if there is none, what the model had to say at a limit, or its last text
+	Response   string          `json:"response"` // the answer; if it is not whole, what there is of it, what the model had to say at a limit, or its last text
 	Status     Status          `json:"status"`
 	StopReason StopReason      `json:"stop_reason"`
 	Turns      int             `json:"turns"`

@@ -120,15 +120,13 @@ func (r *run) carry(ctx context.Context, setup *Setup, system string) {
 }
 
 // relearn looks the window up again that was known once: since then it may have
-// become another. If it has not, the prompt goes on as it was.
+// become another, and what an overflow made of it may have been too little. If it
+// is the same, the prompt goes on as it was.
 func (r *run) relearn(ctx context.Context, was State) {
 	s := &r.state
 	s.Window, s.Guessed = 0, false
 	if was.Window > 0 {
 		r.learnWindow(ctx, true)
-	}
-	if s.Guessed && was.Guessed { // an overflow lowered it
-		s.Window = was.Window
 	}
 	if s.Window == was.Window {
 		s.Results, s.Prompt, s.PromptCut, s.Counted = was.Results, was.Prompt, was.PromptCut, was.Counted
@@ -264,14 +262,7 @@ func (m *remembered) Model(ctx context.Context, r ModelRequest) iter.Seq2[provid
 	if e == nil {
 		return m.Effects.Model(ctx, r)
 	}
-	chunks := e.Chunks()
-	return func(yield func(providers.Chunk, error) bool) {
-		for _, c := range chunks {
-			if !yield(c, nil) {
-				return
-			}
-		}
-	}
+	return e.Chunks()
 }
 
 func (m *remembered) NewID() string {

@@ -59,7 +59,7 @@ type Entry struct {
 	Effect  *tools.Effect   `json:"effect,omitempty"`
 	Success bool            `json:"success,omitempty"`
 	Repairs []string        `json:"repairs,omitempty"` // call: what was mended to read it
-	Error   string          `json:"error,omitempty"`   // result, end: what went wrong
+	Error   string          `json:"error,omitempty"`   // result, end: what went wrong; reply: why it is not whole
 	Denied  bool            `json:"denied,omitempty"`
 	Skipped bool            `json:"skipped,omitempty"`
 	Unknown bool            `json:"unknown,omitempty"` // result: nobody knows what the call did

@@ -24,16 +24,18 @@ type reply struct {
 	fault   *protocol.FormatError
 	stop    providers.StopReason
 	usage   providers.Usage
-	partial bool // stopped before the backend told its usage
-	dropped bool // another call came after it, for the backend could not be stopped in time
+	partial bool   // stopped before the backend told its usage
+	broken  string // why it ended before its end, if its time was over
+	dropped bool   // another call came after it, for the backend could not be stopped in time
 }
 
-// think asks the model for the next reply of the conversation. Errors of the
-// model are modelErrors.
-func (r *run) think(ctx context.Context) (*reply, error) {
-	reply, err := r.converse(ctx, ModelRequest{Results: r.state.Results}, true)
+// think asks the model for the next reply of the conversation, in a turn or as
+// its last word. Errors of the model are modelErrors; what there is of a reply
+// whose time was over comes with them.
+func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
+	reply, err := r.converse(ctx, ModelRequest{Purpose: p}, true)
 	if err != nil {
-		return nil, err
+		return reply, err
 	}
 	if err := r.weigh(ctx, reply.usage); err != nil {
 		if reply.text != "" {
@@ -45,7 +47,8 @@ func (r *run) think(ctx context.Context) (*reply, error) {
 }
 
 // converse makes a request of the model, again if the fault may pass, or if the
-// prompt was too long and could be made smaller.
+// prompt was too long and could be made smaller, as that of the conversation can,
+// whose replies are shown.
 func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply, error) {
 	intervals := backoff.ExponentialBackOff{
 		InitialInterval: r.agent.opts.RetryWait, Multiplier: 1.5, RandomizationFactor: 0.5, MaxInterval: 30 * time.Second,
@@ -64,7 +67,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 		case errors.As(err, &engine):
 			return nil, engine.err
 		case ctx.Err() != nil:
-			return nil, &modelError{err}
+			return l.rest(ctx, err), &modelError{err}
 		}
 		takeBack := func() {
 			if l.shown {
@@ -72,7 +75,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 			}
 		}
 		var provider *providers.Error
-		if errors.As(err, &provider) && provider.Kind == providers.Overflow && q.Purpose == PurposeTurn && refits < maxRefits {
+		if errors.As(err, &provider) && provider.Kind == providers.Overflow && shown && refits < maxRefits {
 			smaller, failed := r.refit(ctx, provider)
 			if failed != nil {
 				return nil, failed
@@ -84,7 +87,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 			}
 		}
 		if tries == r.agent.opts.Tries || !passing(err) {
-			return nil, &modelError{err}
+			return l.rest(ctx, err), &modelError{err}
 		}
 		pause := intervals.NextBackOff()
 		if provider.RetryAfter > 0 {

@@ -20,7 +20,12 @@ type view struct {
 	replies  int                 // groups that are an exchange
 	from     int                 // the last entry that a compaction took out
 	cut      int                 // the entry of that compaction
+	closing  *closing            // for the last word; nil: for a turn
 }
+
+// closing is what the last word is asked for with, instead of the run's own
+// system prompt and behind everything else. It is no part of the record.
+type closing struct{ system, question providers.Message }
 
 // group is messages that stay together: a reply and what it led to, or a
 // question.
@@ -33,7 +38,8 @@ type group struct {
 // sync takes in what was recorded since.
 func (v *view) sync(entries []Entry, limit int) {
 	if limit != v.limit || len(v.messages) == 0 || v.taken > len(entries) {
-		*v = view{limit: limit, messages: make([]providers.Message, 1, 16), sizes: make([]int, 1, 16)}
+		*v = v.empty()
+		v.limit = limit
 	}
 	for v.taken < len(entries) {
 		e := &entries[v.taken]
@@ -51,16 +57,32 @@ func (v *view) sync(entries []Entry, limit int) {
 	}
 }
 
+// empty is the view of nothing yet.
+func (v *view) empty() view {
+	e := view{limit: v.limit, closing: v.closing, messages: make([]providers.Message, 1, 16), sizes: make([]int, 1, 16)}
+	if v.closing != nil {
+		e.size = sizeOf(v.closing.question)
+	}
+	return e
+}
+
+// sizeOf is what a message takes, in estimated tokens.
+func sizeOf(m providers.Message) int { return estimate(m.Text) + messageTokens }
+
 func (v *view) setSystem(m providers.Message) {
+	if v.closing != nil {
+		m = v.closing.system
+	}
 	v.size -= v.sizes[0]
-	v.messages[0], v.sizes[0] = m, estimate(m.Text)+messageTokens
+	v.messages[0], v.sizes[0] = m, sizeOf(m)
 	v.size += v.sizes[0]
 }
 
 // restart begins anew after a compaction.
 func (v *view) restart(entries []Entry, c *Entry) {
-	system := v.messages[0]
-	*v = view{limit: v.limit, taken: v.taken, from: c.Through, cut: c.Seq, messages: make([]providers.Message, 1, 16), sizes: make([]int, 1, 16)}
+	system, taken := v.messages[0], v.taken
+	*v = v.empty()
+	v.taken, v.from, v.cut = taken, c.Through, c.Seq
 	v.setSystem(system)
 	if 0 < c.Request && c.Request <= c.Through {
 		m, _ := entries[c.Request-1].message(v.limit)
@@ -94,7 +116,7 @@ func (v *view) add(e *Entry) {
 }
 
 func (v *view) push(m providers.Message) {
-	n := estimate(m.Text) + messageTokens
+	n := sizeOf(m)
 	v.messages = append(v.messages, m)
 	v.sizes = append(v.sizes, n)
 	v.size += n
@@ -141,4 +163,10 @@ func (v *view) words(i int) (n int) {
 }
 
 // shown is the conversation so far, which nothing added later changes.
-func (v *view) shown() []providers.Message { return slices.Clip(v.messages) }
+func (v *view) shown() []providers.Message {
+	messages := slices.Clip(v.messages)
+	if v.closing != nil {
+		messages = append(messages, v.closing.question)
+	}
+	return messages
+}

@@ -187,11 +187,7 @@ func (p *player) Model(ctx context.Context, r agent.ModelRequest) iter.Seq2[prov
 			if !said || e.Turn != r.Turn || e.Purpose != r.Purpose {
 				continue
 			}
-			for _, c := range e.Chunks() {
-				if !yield(c, nil) {
-					return
-				}
-			}
+			e.Chunks()(yield)
 			return
 		}
 		fault := &providers.Error{Permanent: true, Message: "as it was"}

@@ -162,8 +162,6 @@ func holds(r agent.Result) bool {
 	switch r.StopReason {
 	case agent.StopModelError, agent.StopInternal, agent.StopInterrupted, agent.StopMalformed, agent.StopContextFull:
 		return false
-	case agent.StopTimeout: // of the run: what it had so far; of the model: nothing is whole
-		return limitOf(r) != nil
 	}
 	return true
 }
