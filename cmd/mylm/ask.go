@@ -88,12 +88,13 @@ func runAsking(c *cli.Context, s streams, a *asking) error {
 	defer a.memories.close()
 	err = a.run(c.Context)
 	saved := a.saving.finish() && a.result != nil
+	a.unkept = a.saving.incomplete()
 	err = a.finish(err)
 	a.record(c.Context)
 	if saved && c.Context.Err() == nil {
 		a.saving.prune(c.Context)
 	}
-	if (saved || a.kept) && !c.Bool("quiet") {
+	if (saved || a.kept) && !a.unkept && !c.Bool("quiet") {
 		a.tellOnce()
 	}
 	return err
@@ -114,6 +115,7 @@ type asking struct {
 	form     string    // text, json or ndjson
 	meter    meter
 	kept     bool // something is remembered
+	unkept   bool // something was to be remembered, and could not be
 	printed  bool // what --json prints stands on stdout already
 	result   *agent.Result
 }
@@ -216,7 +218,7 @@ func (a *asking) run(ctx context.Context) error {
 		return err
 	}
 	request := func(prompt string) (providers.Request, error) { return ag.Request(a.session, prompt) }
-	if err := in.fit(ctx, a.model, request, c.Bool("clip"), a.screen); err != nil {
+	if err := in.fit(ctx, a.model, request, options.MaxContextTokens, c.Bool("clip"), a.screen); err != nil {
 		return err
 	}
 	if a.planning != nil {

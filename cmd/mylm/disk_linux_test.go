@@ -52,6 +52,14 @@ func TestSessionCannotBeKept(t *testing.T) {
 	}
 }
 
+// What could not be remembered is not said to be.
+func TestMemoryCannotBeKept(t *testing.T) {
+	out, errs, code := onDisk(t, "=== reply\nDone.\n", "size=64k", "MYLM_NO_MEMORY= mylm ask q")
+	if code != "0" || out != "Done.\n" || strings.Count(errs, "was not remembered") != 1 || strings.Contains(errs, "is remembered") {
+		t.Errorf("exit %s, %q, %s", code, out, errs)
+	}
+}
+
 // A disk that fills up under a session ends the run before anything happens that
 // the record would not know of, and what was kept can be gone on with.
 func TestDiskFillsUp(t *testing.T) {
@@ -67,6 +75,9 @@ mylm resume --yes; echo "exit $?"; cat made`
 	}
 	if !strings.HasPrefix(out, "exit 1\n") || !strings.Contains(errs, "the session could not be recorded") || !strings.Contains(errs, "no space left on device") || !strings.Contains(errs, "go on: mylm resume ") {
 		t.Errorf("%q, %s", out, errs)
+	}
+	if resumed := strings.Index(errs, "outcome is unknown"); strings.Count(errs, "is remembered from now on") != 1 || strings.Index(errs, "is remembered") < resumed {
+		t.Errorf("told that it is remembered when it was not: %s", errs)
 	}
 	if !strings.Contains(out, "  unfinished  ") || !strings.HasSuffix(out, "Done.\nexit 0\nnever\n") {
 		t.Errorf("%q, %s", out, errs)

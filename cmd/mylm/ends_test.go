@@ -116,8 +116,11 @@ func TestEnds(t *testing.T) {
 			if test.stdout != "" && got.Output+"\n" != test.stdout {
 				t.Errorf("the output is %q, and stdout was %q", got.Output, test.stdout)
 			}
-			if !strings.Contains(errs, got.Error.Message) || !strings.Contains(objectErrs, got.Error.Message) || !strings.Contains(errs, strings.Split(got.Error.Hint, "\n")[0]) {
+			if !strings.Contains(errs, got.Error.Message) || !strings.Contains(objectErrs, got.Error.Message) || !strings.Contains(objectErrs, strings.Split(got.Error.Hint, "\n")[0]) {
 				t.Errorf("the error is %+v, and stderr says %s%s", got.Error, errs, objectErrs)
+			}
+			if goesOn := test.exit != "0"; strings.Contains(errs, "mylm resume ") != goesOn || strings.Contains(got.Error.Hint, "mylm resume "+got.Session) != goesOn {
+				t.Errorf("how to go on is missing, or said for nothing: %q, %s", got.Error.Hint, errs)
 			}
 
 			lines, _, exit := h.run(append(args, "-o", "ndjson")...)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -207,10 +210,6 @@ func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *
 	}
 }
 
-// bytesPerToken is a cautious guess for English and code, where real
-// tokenizers take 3 to 4.5.
-const bytesPerToken = 3.5
-
 // replyRoom is kept free for the reply and for what tools will say.
 const replyRoom = 1024
 
@@ -220,69 +219,111 @@ const replyRoom = 1024
 const usualWindow = 32768
 
 // fit makes sure that what was piped in or attached goes into the model's
-// window beside the rest of the request. Too much is refused, or with clip cut
-// where it is longest.
-func (in *input) fit(ctx context.Context, m *opened, request func(prompt string) (providers.Request, error), clip bool, screen *screen) error {
-	size := len(in.prompt())
-	if size < 4096 { // fits the smallest window there is, which is not asked about for nothing
-		return nil
-	}
-	window, err := windowOf(ctx, screen, m)
-	if err != nil || window == 0 && m.local {
-		return err
-	}
-	guessed := window == 0
-	if guessed {
-		if !clip {
-			return nil // the server knows, and says so
+// window, and into a limit below it, beside the rest of the request. Too much is
+// refused, or with clip cut where it is longest.
+func (in *input) fit(ctx context.Context, m *opened, request func(prompt string) (providers.Request, error), limit int, clip bool, screen *screen) error {
+	size, window := len(in.prompt()), 0
+	if size >= 4096 { // less fits the smallest window there is, which is not asked about for nothing
+		var err error
+		if window, err = windowOf(ctx, screen, m); err != nil {
+			return err
 		}
-		window = usualWindow
 	}
+	limited := limit > 0 && (window == 0 || limit < window)
+	guessed := window == 0 && !limited
+	if guessed && (size < 4096 || m.local || !clip) {
+		return nil // the server knows, and says so
+	}
+	of := "its"
+	room, tokens, share := cmp.Or(window, usualWindow), likelyTokens, 4
+	larger := "Give a larger window with --num-ctx"
+	switch {
+	case limited:
+		// The instructions alone may take most of it, and the guess is cautious.
+		room, tokens, share, of, larger = limit, mostTokens, 16, "the allowed", "Allow more with --max-context-tokens"
+	case m.provider != nativeProvider:
+		larger = "Say in context of the model's entry that its window is larger"
+	}
+	whole := room
 	r, err := request("")
 	if err != nil {
 		return err
 	}
-	room := int(bytesPerToken * float64(window-min(replyRoom, window/4)))
+	room -= min(replyRoom, room/share)
 	for _, msg := range r.Messages {
-		room -= len(msg.Text)
+		room -= tokens(msg.Text)
 	}
-	if size <= room {
+	fits := func(in input) bool { return tokens(in.prompt()) <= room }
+	if fits(*in) {
 		return nil
 	}
-	if !clip {
-		larger := "give a larger window with --num-ctx"
-		if m.provider != nativeProvider {
-			larger = "say in context of the model's entry that its window is larger"
+	shorter, told := in.clipped(room, fits)
+	if told == "" && limited {
+		return nil // there is hardly room for the instructions: the agent says so
+	}
+	if told == "" || !clip {
+		if told != "" {
+			larger = "Cut it visibly with --clip, " + strings.ToLower(larger[:1]) + larger[1:]
 		}
 		return (&failure{code: exitContextFull, name: "context_full",
-			err: fmt.Errorf("the input is too long for %s: %s is about %d tokens, and there is room for about %d of its %d",
-				m.name, bytesText(int64(size)), tokens(size), max(0, tokens(room)), window)}).
-			withHint("Cut it visibly with --clip, " + larger + ", or let the model read the file itself.")
+			err: fmt.Errorf("the input is too long for %s: %s is about %d tokens, and there is room for about %d of %s %d",
+				m.name, bytesText(int64(size)), tokens(in.prompt()), max(0, room), of, whole)}).
+			withHint(larger + ", or let the model read the file itself.")
 	}
 	if guessed {
-		screen.say(fmt.Sprintf("mylm: nobody tells the context window of %s, so it is taken for %d tokens; context in a [models.NAME] entry says what it is", serverText(m.name), window))
+		screen.say(fmt.Sprintf("mylm: nobody tells the context window of %s, so it is taken for %d tokens; context in a [models.NAME] entry says what it is", serverText(m.name), whole))
 	}
-	return in.clip(size-room, screen)
+	screen.say("mylm: " + told)
+	*in = shorter
+	return nil
 }
 
-func tokens(bytes int) int { return int(float64(bytes) / bytesPerToken) }
+// likelyTokens is a guess for English and code, where tokenizers take 3 to 4.5
+// bytes for a token.
+func likelyTokens(text string) int { return int(float64(len(text)) / 3.5) }
 
-// clip takes at least n bytes out of the longest part.
-func (in *input) clip(n int, screen *screen) error {
-	longest, name := &in.question, "the question"
-	for i := range in.attachments {
-		if a := &in.attachments[i]; len(a.text) > len(*longest) {
+// mostTokens is what hardly a text takes more tokens than, also if it is all
+// figures and signs: as cautious as the agent is where a person has set a limit.
+func mostTokens(text string) int {
+	hundredths := 0
+	for _, b := range []byte(text) {
+		switch {
+		case b >= 'a' && b <= 'z', b == ' ':
+			hundredths += 30
+		case b >= utf8.RuneSelf:
+			hundredths += 40
+		default:
+			hundredths += 70
+		}
+	}
+	return hundredths / 100
+}
+
+// clipped is the input with so much taken out of its longest part that it fits
+// into room tokens, and what is to be said about that; "" if that is not enough.
+func (in input) clipped(room int, fits func(input) bool) (shorter input, told string) {
+	shorter = input{in.question, slices.Clone(in.attachments)}
+	longest, name := &shorter.question, "the question"
+	for i := range shorter.attachments {
+		if a := &shorter.attachments[i]; len(a.text) > len(*longest) {
 			longest, name = &a.text, a.name
 		}
 	}
 	text := *longest
-	keep := len(text) - n - 100 // room for the marker
-	if keep < 200 {
-		return &failure{code: exitContextFull, name: "context_full", err: errors.New("the input is too long, and there is no single part that could be cut to make it fit")}
+	keep := func(n int) (cut string) {
+		head, tail := text[:n*2/3], text[len(text)-n/3:]
+		cut = text[len(head) : len(text)-len(tail)]
+		*longest = fmt.Sprintf("%s\n[... %s left out here ...]\n%s", strings.ToValidUTF8(head, ""), bytesText(int64(len(cut))), strings.ToValidUTF8(tail, ""))
+		return cut
 	}
-	head, tail := text[:keep*2/3], text[len(text)-keep/3:]
-	cut := text[len(head) : len(text)-len(tail)]
-	*longest = fmt.Sprintf("%s\n[... %s left out here ...]\n%s", strings.ToValidUTF8(head, ""), bytesText(int64(len(cut))), strings.ToValidUTF8(tail, ""))
-	screen.say(fmt.Sprintf("mylm: %s is too long: %s (%s) were cut out of its middle", name, plural(len(cut), "byte"), plural(strings.Count(cut, "\n"), "line")))
-	return nil
+	const least = 200 // bytes that are worth showing
+	n := sort.Search(min(len(text), max(0, 4*room)), func(n int) bool {
+		keep(n)
+		return !fits(shorter)
+	}) - 1
+	if n < least {
+		return in, ""
+	}
+	cut := keep(n)
+	return shorter, fmt.Sprintf("%s is too long: %s (%s) were cut out of its middle", name, plural(len(cut), "byte"), plural(strings.Count(cut, "\n"), "line"))
 }

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -58,5 +60,32 @@ func TestTerminalTellsOfCompaction(t *testing.T) {
 	inOrder(t, out, "context: 4 earlier messages summed up (about ", "Done.\r\n")
 	if strings.Contains(out, "A summary.") {
 		t.Errorf("the summary is shown: %q", out)
+	}
+}
+
+// What is too long for the limit that was set is refused with advice that works,
+// whatever the text is made of.
+func TestClipKeepsTheLimit(t *testing.T) {
+	h := newHome(t, newPlaced(t, "Fine."))
+	for name, line := range map[string]string{
+		"prose":   "the quick brown fox jumps over the lazy dog\n",
+		"log":     "2026-01-02 03:04:05 ERROR [9f86d081884c7d65] {\"id\":0.7364,\"msg\":\"no\"}\n",
+		"base64":  "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg4bQgYhMfWWaL+qgxVrQFaO/Tx\n",
+		"Chinese": "这个文件很长，模型读不完。\n",
+	} {
+		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(strings.Repeat(line, 200_000/len(line))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for limit, clips := range map[string]bool{"3000": true, "20000": true, "300": false} {
+			args := []string{"ask", "--file", name, "--max-context-tokens", limit, "sum up"}
+			_, errs, code := h.run(args...)
+			if code != "7" || strings.Contains(errs, "--clip") != clips || !strings.Contains(errs, "llow more with --max-context-tokens") {
+				t.Errorf("%s, %s: exit %s, %s", name, limit, code, errs)
+			}
+			out, errs, code := h.run(append([]string{args[0], "--clip"}, args[1:]...)...)
+			if clips && (code != "0" || out != "Fine.\n" || !strings.Contains(errs, name+" is too long")) || !clips && code != "7" {
+				t.Errorf("%s, %s, clipped: exit %s, %q, %s", name, limit, code, out, errs)
+			}
+		}
 	}
 }

@@ -201,6 +201,7 @@ func (a *asking) record(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
+		a.unkept = true
 		a.screen.say("mylm: this conversation was not remembered: " + oneLine(err.Error(), 500))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -267,22 +268,54 @@ func (a *asking) dryRun() bool {
 	return a.resuming.setup.DryRun
 }
 
-// adviseResume says how to go on after an interrupt or a disk that was full, which
-// have no other advice.
+// adviseResume adds to the hint of a run that came to no answer how to go on with
+// it. Asking again would do again what was done.
 func (a *asking) adviseResume(f *failure) {
-	if f == nil || f.hint != "" || a.saving == nil || a.saving.off.Load() {
+	if f == nil || a.saving == nil || a.saving.off.Load() || strings.Contains(f.hint, "mylm resume") {
 		return
 	}
-	command := "mylm resume " + a.session.ID
+	how := "To go on: "
+	command := "mylm resume " + a.session.ID + a.sameFlags()
+	switch {
+	case errors.Is(f.err, agent.ErrDiverged):
+		how, command = "To ask it: ", command+" \"...\""
+	case a.result.StopReason == agent.StopInternal:
+		how = "Once that is mended, go on: "
+	case a.acted():
+		f.hint = strings.NewReplacer("Ask again", "Go on", "ask again", "go on").Replace(f.hint)
+		how = "To go on, with nothing done twice: "
+	}
+	f.hint = strings.TrimSpace(f.hint + "\n" + how + command)
+}
+
+// sameFlags are the flags without which the session would be gone on with
+// elsewhere. It holds no address itself: one in a file that came from somebody else
+// would get what is asked.
+func (a *asking) sameFlags() (flags string) {
 	if a.cli.IsSet("workspace") {
-		command += " --workspace " + quoted(a.cli.String("workspace"))
+		flags += " --workspace " + quoted(a.cli.String("workspace"))
 	}
-	switch a.result.StopReason {
-	case agent.StopInterrupted:
-		f.hint = "To go on: " + command
-	case agent.StopInternal:
-		f.hint = "Once that is mended, go on: " + command
+	switch host := a.cli.String("host"); {
+	case !a.cli.IsSet("host"):
+	case strings.Contains(host, "@"): // a password may stand before it
+		flags += " --host ADDRESS"
+	default:
+		flags += " --host " + quoted(host)
 	}
+	return flags
+}
+
+// acted reports whether something with an effect was begun for the last question.
+func (a *asking) acted() bool {
+	for _, e := range slices.Backward(a.session.Entries()) {
+		switch {
+		case e.Kind == agent.EntryPrompt:
+			return false
+		case e.Kind == agent.EntryCall && (e.Effect == nil || !e.Effect.OnlyReads()):
+			return true
+		}
+	}
+	return false
 }
 
 // events runs the agent.

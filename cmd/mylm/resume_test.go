@@ -404,3 +404,28 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Errorf("exit %s, %q, %s", code, out, errs)
 	}
 }
+
+// A record that is read in another way today takes a question of one's own, which
+// is said with the command for it.
+func TestResumeDiverged(t *testing.T) {
+	p := newPlaced(t, `<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`, "Done.")
+	h := &home{t, t.TempDir(), p.URL} // its replay differs
+	if _, errs, code := h.run("ask", "go"); code != "0" {
+		t.Fatal(errs)
+	}
+	id := h.session()
+	path := filepath.Join("data", "mylm", "sessions", id+".jsonl")
+	text := h.read(path)
+	text = text[:strings.Index(text, `{"session":"`+id+`","seq":5`)] // behind the call
+	text = strings.Replace(text, `"name":"list_dir","args"`, `"name":"read_file","args"`, 1)
+	if err := os.WriteFile(filepath.Join(h.dir, path), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := h.run("resume", id)
+	if code != "1" || !strings.Contains(errs, "a question of your own\n  To ask it: mylm resume "+id+` "..."`) || strings.Contains(errs, "mended") {
+		t.Errorf("exit %s, %s", code, errs)
+	}
+	if out, errs, code := h.run("resume", id, "and now?"); out != "Done.\n" || code != "0" {
+		t.Errorf("exit %s, %q, %s", code, out, errs)
+	}
+}

@@ -41,6 +41,7 @@ type saving struct {
 	store  *journal.Store
 	screen *screen
 	off    atomic.Bool
+	broken atomic.Bool // an entry could not be kept
 }
 
 // Append implements agent.Recorder.
@@ -52,6 +53,9 @@ func (s *saving) Append(ctx context.Context, e agent.Entry) error {
 	if errors.Is(err, journal.ErrNotBegun) {
 		s.giveUp(err)
 		return nil
+	}
+	if err != nil {
+		s.broken.Store(true)
 	}
 	return err
 }
@@ -73,6 +77,9 @@ func (s *saving) finish() bool {
 	}
 	return !s.off.Load()
 }
+
+// incomplete reports whether a part of the session could not be kept.
+func (s *saving) incomplete() bool { return s != nil && s.broken.Load() }
 
 // Bounds of what the end of a run spends on old sessions.
 const (
