@@ -359,7 +359,7 @@ func (r *run) finish(ctx context.Context, out outcome) {
 
 // change adjusts the plan as the model has it.
 func (r *run) change(ctx context.Context, seen Observation) {
-	changed := false
+	changed, before := false, r.graph.Tasks()
 	for _, id := range seen.Unblocked {
 		changed = r.graph.Unblock(id) || changed
 	}
@@ -368,9 +368,15 @@ func (r *run) change(ctx context.Context, seen Observation) {
 		r.checkTools()
 		changed = true
 	}
-	if changed {
-		if err := r.planned(ctx, Adjusted); err != nil {
-			r.halt(err)
+	if !changed {
+		return
+	}
+	if err := r.planned(ctx, Adjusted); err != nil {
+		r.halt(err)
+	}
+	for _, was := range before {
+		if t, _ := r.graph.Task(was.ID); was.Status == Pending && t.Status == Blocked {
+			r.emit(t.ID, TaskEnd{ID: t.ID, Status: t.Status, Error: t.Error})
 		}
 	}
 }

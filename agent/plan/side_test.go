@@ -298,3 +298,38 @@ func TestFailedTaskBeginsAnew(t *testing.T) {
 		t.Errorf("%v; asked\n%s", w.statuses(), last)
 	}
 }
+
+// TestResumeTakesUpWhatWasGivenUp: what the model dropped, and what was denied.
+func TestResumeTakesUpWhatWasGivenUp(t *testing.T) {
+	rec := &memory{}
+	m := &model{reply: func(kind, message string) string {
+		switch {
+		case kind == "observe" && strings.Contains(message, "Task a:"):
+			return `{"success": true, "adjustments": {"drop": ["b"]}}`
+		case strings.HasPrefix(message, "do c"):
+			return call("write")
+		}
+		return reply(kind, message)
+	}}
+	o := quiet(m)
+	o.NoObserve, o.NoRecover, o.Agent.Recorder = false, false, rec
+	o.Agent.Tools = registry(t, tool(t, "write", tools.Writes, func(context.Context) (tools.Result, error) { return tools.Result{}, nil }))
+	w := watch(mustPlan(t, o).Run(t.Context(), nil, "g", []plan.Task{task("a"), task("b"), task("c")})) // writing is denied
+	if w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "left are b (dropped), c (blocked)") {
+		t.Fatalf("%+v", w.state)
+	}
+	session, err := agent.LoadSession("s", rec.all())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Agent.Approve = agent.AllowAll
+	w = watch(mustPlan(t, o).Resume(t.Context(), session))
+	if !w.state.Success {
+		t.Errorf("%+v", w.state)
+	}
+	for _, task := range w.state.Tasks {
+		if len(task.Metadata) != 1 {
+			t.Errorf("%s remembers %v", task.ID, task.Metadata)
+		}
+	}
+}
