@@ -204,6 +204,13 @@ func TestReflectionAfterThreeTasks(t *testing.T) {
 // TestDeniedIsNotTriedAgain: not by recovering, not by unblocking, and not in
 // another task.
 func TestDeniedIsNotTriedAgain(t *testing.T) {
+	for _, after := range []string{"I must not.", ""} {
+		t.Run(after, func(t *testing.T) { testDenied(t, after) })
+	}
+}
+
+// testDenied: after is what the model says to the denial.
+func testDenied(t *testing.T, after string) {
 	asked := 0
 	write := tool(t, "write", tools.Writes, func(context.Context) (tools.Result, error) { return tools.Result{}, nil })
 	m := &model{reply: func(kind, message string) string {
@@ -213,7 +220,7 @@ func TestDeniedIsNotTriedAgain(t *testing.T) {
 		case strings.HasPrefix(message, "do a"):
 			return call("write")
 		case strings.Contains(message, "<observation>"):
-			return ""
+			return after
 		}
 		return reply(kind, message)
 	}}
@@ -226,5 +233,30 @@ func TestDeniedIsNotTriedAgain(t *testing.T) {
 	w := carryOut(t, o, "g", task("a"), task("b", "a"))
 	if asked != 1 || w.statuses()["a"] != plan.Blocked || w.statuses()["b"] != plan.Blocked || !slices.Equal(w.steps(), []plan.Step{plan.StepSkip}) {
 		t.Errorf("asked %d times, %v, recovered by %v: %s", asked, w.statuses(), w.steps(), w.state.Error)
+	}
+}
+
+// TestStopAtTheQuestionAboutATask: it stops the plan, and is no advice. Nobody is
+// asked about the other task, which failed as often.
+func TestStopAtTheQuestionAboutATask(t *testing.T) {
+	asked, replies := 0, make(chan struct{}, 6)
+	o := quiet(&model{reply: func(string, string) string { replies <- struct{}{}; return "" }})
+	o.NoRecover, o.Workers, o.Agent.MaxMalformed = false, 2, 1
+	o.AskUser = func(context.Context, string) (string, error) {
+		if asked++; asked == 1 {
+			for range 6 {
+				<-replies
+			}
+		}
+		return "", plan.ErrStop
+	}
+	w := carryOut(t, o, "g", task("a"), task("b"), task("c"))
+	if w.result.StopReason != agent.StopDenied || asked != 1 || w.err != nil || w.state.CurrentTask != "a" {
+		t.Errorf("%s, asked %d times, at %q: %v", w.result.StopReason, asked, w.state.CurrentTask, w.err)
+	}
+	for id, s := range w.statuses() {
+		if s != plan.Pending {
+			t.Errorf("%s is %s", id, s)
+		}
 	}
 }
