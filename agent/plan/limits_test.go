@@ -239,18 +239,24 @@ func testDenied(t *testing.T, after string) {
 // TestStopAtTheQuestionAboutATask: it stops the plan, and is no advice. Nobody is
 // asked about the other task, which failed as often.
 func TestStopAtTheQuestionAboutATask(t *testing.T) {
-	asked, replies := 0, make(chan struct{}, 6)
-	o := quiet(&model{reply: func(string, string) string { replies <- struct{}{}; return "" }})
+	asked, asking := 0, make(chan struct{}, 2)
+	o := quiet(&model{reply: func(string, string) string { return "" }})
 	o.NoRecover, o.Workers, o.Agent.MaxMalformed = false, 2, 1
 	o.AskUser = func(context.Context, string) (string, error) {
 		if asked++; asked == 1 {
-			for range 6 {
-				<-replies
-			}
+			<-asking
+			<-asking
 		}
 		return "", plan.ErrStop
 	}
-	w := carryOut(t, o, "g", task("a"), task("b"), task("c"))
+	w := watch(func(yield func(agent.Event, error) bool) {
+		for ev, err := range mustPlan(t, o).Run(t.Context(), nil, "g", []plan.Task{task("a"), task("b"), task("c")}) {
+			if r, ok := ev.Payload.(plan.Recovery); ok && r.Step == plan.StepAsk {
+				asking <- struct{}{}
+			}
+			yield(ev, err)
+		}
+	})
 	if w.result.StopReason != agent.StopDenied || asked != 1 || w.err != nil || w.state.CurrentTask != "a" {
 		t.Errorf("%s, asked %d times, at %q: %v", w.result.StopReason, asked, w.state.CurrentTask, w.err)
 	}
