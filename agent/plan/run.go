@@ -51,9 +51,6 @@ type run struct {
 	seq       int // the last entry of the record
 }
 
-// reflectEvery is after how many tasks the plan is looked at as a whole.
-const reflectEvery = 3
-
 // send hands an event to the consumer.
 func (r *run) send(ev agent.Event) {
 	r.sending.Lock()
@@ -354,49 +351,5 @@ func (r *run) finish(ctx context.Context, out outcome) {
 	default:
 		r.change(ctx, out.seen)
 		r.reflect(ctx)
-	}
-}
-
-// change adjusts the plan as the model has it.
-func (r *run) change(ctx context.Context, seen Observation) {
-	changed, before := false, r.graph.Tasks()
-	for _, id := range seen.Unblocked {
-		changed = r.graph.Unblock(id) || changed
-	}
-	if !seen.Adjustment.Empty() {
-		r.flaws(r.graph.Adjust(seen.Adjustment))
-		r.checkTools()
-		changed = true
-	}
-	if !changed {
-		return
-	}
-	if err := r.planned(ctx, Adjusted); err != nil {
-		r.halt(err)
-	}
-	for _, was := range before {
-		if t, _ := r.graph.Task(was.ID); was.Status == Pending && t.Status == Blocked {
-			r.emit(t.ID, TaskEnd{ID: t.ID, Status: t.Status, Error: t.Error})
-		}
-	}
-}
-
-// reflect has the plan looked at as a whole, from time to time.
-func (r *run) reflect(ctx context.Context) {
-	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || r.finished%reflectEvery != 0 {
-		return
-	}
-	seen, read, err := consult(ctx, r, &r.cost, question{
-		role: prompts.Reflect, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks())},
-		unread: "the plan stays as it is",
-	}, ParseReflection)
-	switch {
-	case err != nil:
-		r.halt(err)
-	case read:
-		r.cost.thoughts = appendLast(r.cost.thoughts, seen.Progress)
-		r.state.Learnings = appendLast(r.state.Learnings, seen.Learned...)
-		r.emit("", Reflected{seen.Progress, seen.Learned, seen.Adjustment})
-		r.change(ctx, seen)
 	}
 }
