@@ -266,3 +266,42 @@ func TestStopAtTheQuestionAboutATask(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryIsBounded: a model that says much makes the state no longer.
+func TestHistoryIsBounded(t *testing.T) {
+	o := quiet(&model{reply: func(kind, message string) string {
+		if kind == "observe" {
+			return `{"success": true, "learned": ["x"` + strings.Repeat(`, "x"`, 150) + `, "last"]}`
+		}
+		return reply(kind, message)
+	}})
+	o.NoObserve = false
+	w := carryOut(t, o, "g", task("a"))
+	if n := len(w.state.Learnings); n != 100 || w.state.Learnings[n-1] != "last" {
+		t.Errorf("%d learnings: %v", n, w.state.Learnings)
+	}
+}
+
+// TestObserverCannotMakeASuccess: a task that failed was no success, whatever
+// the model says.
+func TestObserverCannotMakeASuccess(t *testing.T) {
+	o := quiet(&model{reply: func(kind, message string) string {
+		if kind == "task" {
+			return ""
+		}
+		return reply(kind, message)
+	}})
+	o.NoObserve, o.Agent.MaxMalformed = false, 1
+	w := carryOut(t, o, "g", task("a"))
+	seen := false
+	for _, ev := range w.events {
+		if p, ok := ev.Payload.(plan.Observed); ok {
+			if seen = true; p.Success {
+				t.Error("told as a success")
+			}
+		}
+	}
+	if !seen || w.statuses()["a"] != plan.Failed {
+		t.Errorf("observed: %v, %v", seen, w.statuses())
+	}
+}

@@ -211,7 +211,7 @@ func (b *budget) grant(n int) int {
 func (b *budget) settle(granted, used int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left, b.used, b.out = b.left+max(0, granted-used), b.used+used, b.out-granted
+	b.left, b.used, b.out = b.left+granted-used, b.used+used, b.out-granted
 	b.settled.Broadcast()
 }
 

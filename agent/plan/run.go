@@ -318,7 +318,7 @@ func (r *run) take(ctx context.Context, t Task) (job, error) {
 		return job{}, err
 	}
 	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.maxIterations()})
-	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.foreign.Load() || r.tainted()}
+	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.tainted()}
 	delete(r.begun, t.ID)
 	return j, nil
 }
