@@ -28,13 +28,10 @@ type outcome struct {
 	err  error // ends the plan
 }
 
-// taintedKey is where a task remembers that it has read what strangers wrote.
-const taintedKey = "tainted"
-
 // tainted reports whether a task that is done has read what strangers wrote:
 // its result is shown to others.
 func (r *run) tainted() bool {
-	return slices.ContainsFunc(r.graph.tasks, func(t Task) bool { return t.Metadata[taintedKey] != "" })
+	return slices.ContainsFunc(r.graph.tasks, func(t Task) bool { return t.has(taintedKey) })
 }
 
 // act works on a task until it is completed or given up.
@@ -87,7 +84,8 @@ func (r *run) failed(ctx context.Context, out *outcome, j *job, result agent.Res
 	t := &out.task
 	switch {
 	case r.opts.NoRecover:
-	case result.StopReason == agent.StopDenied:
+	case wasDenied(result):
+		t.note(deniedKey, "true")
 		r.emit(t.ID, Recovery{ID: t.ID, Step: StepSkip, Reason: t.Error})
 		t.Status = Blocked
 	default:
@@ -208,6 +206,12 @@ func failureOf(result agent.Result) string {
 		return fmt.Sprintf("%s: %s", result.StopReason, oneLine(result.Err.Error()))
 	}
 	return string(result.StopReason)
+}
+
+// wasDenied reports whether a run failed for what a person, or a rule, said no to.
+func wasDenied(result agent.Result) bool {
+	n := len(result.Calls)
+	return result.StopReason == agent.StopDenied || result.Status != agent.Success && n > 0 && result.Calls[n-1].Denied
 }
 
 // failedTools are those whose last call failed.

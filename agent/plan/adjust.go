@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"mylm/prompts"
 )
 
 // Adjustment is a change of a plan that is under way.
@@ -11,7 +14,8 @@ type Adjustment struct {
 	// Add are tasks to come. One with the id of a pending task replaces its
 	// description and its dependencies, and narrows its tools.
 	Add []Task `json:"add,omitempty"`
-	// Drop are ids of pending tasks.
+	// Drop are ids of pending tasks. They stay in the plan as blocked, but for
+	// those that Add has.
 	Drop []string `json:"drop,omitempty"`
 }
 
@@ -25,7 +29,9 @@ func (a Adjustment) Empty() bool { return len(a.Add) == 0 && len(a.Drop) == 0 }
 // it is, and what is added to it has no tool that it has not.
 func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 	for _, id := range a.Drop {
-		flaws = append(flaws, g.drop(strings.TrimSpace(id))...)
+		if !slices.ContainsFunc(a.Add, func(t Task) bool { return strings.TrimSpace(t.ID) == strings.TrimSpace(id) }) {
+			flaws = append(flaws, g.drop(strings.TrimSpace(id))...)
+		}
 	}
 	limit := g.givenTools()
 	var changed []string
@@ -44,6 +50,9 @@ func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 			continue
 		case known && sameWords(g.tasks[at].Description, t.Description):
 			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%s is %s and cannot be changed", id, g.tasks[at].Status)})
+			continue
+		case slices.ContainsFunc(g.tasks, func(o Task) bool { return o.has(deniedKey) && sameWords(o.Description, t.Description) }):
+			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%q was denied and is not tried again", oneLine(t.Description))})
 			continue
 		case len(g.tasks) >= MaxTasks:
 			return append(append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are left out", MaxTasks, len(a.Add)-i)}), g.settle(changed)...)
@@ -157,23 +166,22 @@ func (g *Graph) waits(id, other string) bool {
 	return false
 }
 
-// drop takes a pending task out.
+// drop gives a pending task up. Nothing waits for it any more.
 func (g *Graph) drop(id string) []Flaw {
 	i, ok := g.index[id]
 	switch {
 	case !ok:
-		return []Flaw{{NotAdjusted, fmt.Sprintf("%q cannot be dropped: it is no task", id)}}
+		return []Flaw{{NotAdjusted, fmt.Sprintf("%q cannot be dropped: it is no task", oneLine(id))}}
 	case g.tasks[i].Status != Pending:
 		return []Flaw{{NotAdjusted, fmt.Sprintf("%s is %s and cannot be dropped", id, g.tasks[i].Status)}}
-	case len(g.tasks) == 1:
-		return []Flaw{{NotAdjusted, fmt.Sprintf("%s is the only task and cannot be dropped", id)}}
+	case g.tasks[i].Given:
+		return []Flaw{{NotAdjusted, id + " was given and cannot be dropped"}}
 	}
+	g.tasks[i].Status, g.tasks[i].Error = Blocked, "dropped by the model when it changed the plan"
+	g.tasks[i].note(droppedKey, "true")
 	before := g.tasks[i].Dependencies
-	g.tasks = slices.Delete(g.tasks, i, i+1)
-	clear(g.index)
 	for j := range g.tasks {
 		t := &g.tasks[j]
-		g.index[t.ID] = j
 		at := slices.Index(t.Dependencies, id)
 		if at < 0 {
 			continue
@@ -186,4 +194,51 @@ func (g *Graph) drop(id string) []Flaw {
 		}
 	}
 	return nil
+}
+
+// change adjusts the plan as the model has it.
+func (r *run) change(ctx context.Context, seen Observation) {
+	changed, before := false, r.graph.Tasks()
+	for _, id := range seen.Unblocked {
+		changed = r.graph.Unblock(id) || changed
+	}
+	if !seen.Adjustment.Empty() {
+		r.flaws(r.graph.Adjust(seen.Adjustment))
+		r.checkTools()
+		changed = true
+	}
+	if !changed {
+		return
+	}
+	if err := r.planned(ctx, Adjusted); err != nil {
+		r.halt(err)
+	}
+	for _, was := range before {
+		if t, _ := r.graph.Task(was.ID); was.Status == Pending && t.Status == Blocked {
+			r.emit(t.ID, TaskEnd{ID: t.ID, Status: t.Status, Error: t.Error})
+		}
+	}
+}
+
+// reflectEvery is after how many tasks the plan is looked at as a whole.
+const reflectEvery = 3
+
+// reflect has the plan looked at as a whole, from time to time.
+func (r *run) reflect(ctx context.Context) {
+	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || r.finished%reflectEvery != 0 {
+		return
+	}
+	seen, read, err := consult(ctx, r, &r.cost, question{
+		role: prompts.Reflect, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks())},
+		unread: "the plan stays as it is",
+	}, ParseReflection)
+	switch {
+	case err != nil:
+		r.halt(err)
+	case read:
+		r.cost.thoughts = appendLast(r.cost.thoughts, seen.Progress)
+		r.state.Learnings = appendLast(r.state.Learnings, seen.Learned...)
+		r.emit("", Reflected{seen.Progress, seen.Learned, seen.Adjustment})
+		r.change(ctx, seen)
+	}
 }

@@ -67,7 +67,7 @@ func (c Cache) Put(key string, tasks []Task) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(tasks, func(t Task) bool { return t.Metadata[taintedKey] != "" }) {
+	if slices.ContainsFunc(tasks, func(t Task) bool { return t.has(taintedKey) }) {
 		return nil
 	}
 	e := cached{Key: key}

@@ -36,6 +36,14 @@ func TestCache(t *testing.T) {
 			t.Errorf("plan %d is there: %v", i, ok)
 		}
 	}
+	foreign := task("f")
+	foreign.Metadata = map[string]string{"tainted": "true"}
+	if err := c.Put(key(-1), []plan.Task{task("x"), foreign}); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, _ := c.Get(key(-1)); ok {
+		t.Error("a plan that rests on what strangers wrote was kept")
+	}
 	if err := c.Forget(key(2)); err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,10 @@ func (r *run) verdict() {
 	default:
 		var left []string
 		for _, t := range r.graph.tasks {
-			if t.Status != Completed {
+			switch {
+			case t.has(droppedKey):
+				left = append(left, t.ID+" (dropped)")
+			case t.Status != Completed:
 				left = append(left, fmt.Sprintf("%s (%s)", t.ID, t.Status))
 			}
 		}
@@ -63,7 +66,7 @@ func (r *run) verdict() {
 		r.notice("", NoticeBlocked, "nothing more can be done: "+text)
 		r.stop, r.err = agent.StopIncomplete, &agent.LimitError{
 			Reason: agent.StopIncomplete, Message: "the plan is not complete: " + text,
-			Hint: "The log above says what failed. Once that is mended: mylm resume",
+			Hint: "The log above says what failed or was dropped. Once that is mended: mylm resume",
 		}
 	}
 	r.state.Completed = r.graph != nil && !r.opts.PlanOnly && r.graph.Count(Pending)+r.graph.Count(InProgress) == 0

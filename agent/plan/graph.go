@@ -76,7 +76,9 @@ func (g *Graph) known(i int) (flaws []Flaw) {
 	var kept []string
 	for _, d := range t.Dependencies {
 		d = strings.TrimSpace(d)
-		switch _, ok := g.index[d]; {
+		switch at, ok := g.index[d]; {
+		case ok && g.tasks[at].has(droppedKey):
+			flaws = append(flaws, Flaw{UnknownDependency, fmt.Sprintf("%s waits for %s, which is dropped: it does not", t.ID, d)})
 		case !ok:
 			flaws = append(flaws, Flaw{UnknownDependency, fmt.Sprintf("%s waits for %q, which is no task: that is dropped", t.ID, d)})
 		case d == t.ID:
@@ -209,22 +211,21 @@ func (g *Graph) block(id string) (blocked []string) {
 	return blocked
 }
 
-// unblockedKey is where a task remembers that it was unblocked, which it is once.
-const unblockedKey = "unblocked"
-
 // Unblock takes a blocked task up again, once in its life, and reports whether
-// it did. Those that wait for it are pending again, too.
+// it did. Those that wait for it are pending again, too. What was denied is not
+// taken up again.
 func (g *Graph) Unblock(id string) bool {
 	i, ok := g.index[id]
-	if !ok || g.tasks[i].Status != Blocked || g.tasks[i].Metadata[unblockedKey] != "" || !g.free(i) {
+	if !ok || g.tasks[i].Status != Blocked || g.tasks[i].has(unblockedKey) || g.tasks[i].has(deniedKey) || !g.free(i) {
 		return false
 	}
 	g.tasks[i].note(unblockedKey, "true")
+	delete(g.tasks[i].Metadata, droppedKey)
 	g.tasks[i].Status, g.tasks[i].Error = Pending, ""
 	for next := []string{id}; len(next) > 0; next = next[1:] {
 		for i := range g.tasks {
 			t := &g.tasks[i]
-			if t.Status == Blocked && slices.Contains(t.Dependencies, next[0]) && !slices.ContainsFunc(t.Dependencies, g.hopeless) {
+			if t.Status == Blocked && !t.has(droppedKey) && slices.Contains(t.Dependencies, next[0]) && !slices.ContainsFunc(t.Dependencies, g.hopeless) {
 				t.Status, t.Error = Pending, ""
 				next = append(next, t.ID)
 			}

@@ -166,6 +166,29 @@ func TestDeniedIsNotUnblocked(t *testing.T) {
 	}
 }
 
+// TestDroppedIsUnblockedByName: and not with what it waited for.
+func TestDroppedIsUnblockedByName(t *testing.T) {
+	g, _ := plan.NewGraph([]plan.Task{task("a"), task("b", "a"), task("c", "b")})
+	g.Adjust(plan.Adjustment{Drop: []string{"b"}})
+	a, _ := g.Task("a")
+	a.Status = plan.Blocked
+	g.Finish(a)
+	if !g.Unblock("a") {
+		t.Fatal("a was not unblocked")
+	}
+	if b, _ := g.Task("b"); b.Status != plan.Blocked {
+		t.Errorf("b is %s", b.Status)
+	}
+	a.Status = plan.Completed
+	g.Finish(a)
+	if !g.Unblock("b") {
+		t.Error("b was not unblocked")
+	}
+	if flaws := g.Adjust(plan.Adjustment{Add: []plan.Task{task("d", "b")}}); len(flaws) > 0 {
+		t.Errorf("d: %v", flaws)
+	}
+}
+
 func TestAdjust(t *testing.T) {
 	done := task("a")
 	done.Status = plan.Completed

@@ -204,6 +204,13 @@ func TestReflectionAfterThreeTasks(t *testing.T) {
 // TestDeniedIsNotTriedAgain: not by recovering, not by unblocking, and not in
 // another task.
 func TestDeniedIsNotTriedAgain(t *testing.T) {
+	for _, after := range []string{"I must not.", ""} {
+		t.Run(after, func(t *testing.T) { testDenied(t, after) })
+	}
+}
+
+// testDenied: after is what the model says to the denial.
+func testDenied(t *testing.T, after string) {
 	asked := 0
 	write := tool(t, "write", tools.Writes, func(context.Context) (tools.Result, error) { return tools.Result{}, nil })
 	m := &model{reply: func(kind, message string) string {
@@ -213,7 +220,7 @@ func TestDeniedIsNotTriedAgain(t *testing.T) {
 		case strings.HasPrefix(message, "do a"):
 			return call("write")
 		case strings.Contains(message, "<observation>"):
-			return ""
+			return after
 		}
 		return reply(kind, message)
 	}}
@@ -226,5 +233,75 @@ func TestDeniedIsNotTriedAgain(t *testing.T) {
 	w := carryOut(t, o, "g", task("a"), task("b", "a"))
 	if asked != 1 || w.statuses()["a"] != plan.Blocked || w.statuses()["b"] != plan.Blocked || !slices.Equal(w.steps(), []plan.Step{plan.StepSkip}) {
 		t.Errorf("asked %d times, %v, recovered by %v: %s", asked, w.statuses(), w.steps(), w.state.Error)
+	}
+}
+
+// TestStopAtTheQuestionAboutATask: it stops the plan, and is no advice. Nobody is
+// asked about the other task, which failed as often.
+func TestStopAtTheQuestionAboutATask(t *testing.T) {
+	asked, asking := 0, make(chan struct{}, 2)
+	o := quiet(&model{reply: func(string, string) string { return "" }})
+	o.NoRecover, o.Workers, o.Agent.MaxMalformed = false, 2, 1
+	o.AskUser = func(context.Context, string) (string, error) {
+		if asked++; asked == 1 {
+			<-asking
+			<-asking
+		}
+		return "", plan.ErrStop
+	}
+	w := watch(func(yield func(agent.Event, error) bool) {
+		for ev, err := range mustPlan(t, o).Run(t.Context(), nil, "g", []plan.Task{task("a"), task("b"), task("c")}) {
+			if r, ok := ev.Payload.(plan.Recovery); ok && r.Step == plan.StepAsk {
+				asking <- struct{}{}
+			}
+			yield(ev, err)
+		}
+	})
+	if w.result.StopReason != agent.StopDenied || asked != 1 || w.err != nil || w.state.CurrentTask != "a" {
+		t.Errorf("%s, asked %d times, at %q: %v", w.result.StopReason, asked, w.state.CurrentTask, w.err)
+	}
+	for id, s := range w.statuses() {
+		if s != plan.Pending {
+			t.Errorf("%s is %s", id, s)
+		}
+	}
+}
+
+// TestHistoryIsBounded: a model that says much makes the state no longer.
+func TestHistoryIsBounded(t *testing.T) {
+	o := quiet(&model{reply: func(kind, message string) string {
+		if kind == "observe" {
+			return `{"success": true, "learned": ["x"` + strings.Repeat(`, "x"`, 150) + `, "last"]}`
+		}
+		return reply(kind, message)
+	}})
+	o.NoObserve = false
+	w := carryOut(t, o, "g", task("a"))
+	if n := len(w.state.Learnings); n != 100 || w.state.Learnings[n-1] != "last" {
+		t.Errorf("%d learnings: %v", n, w.state.Learnings)
+	}
+}
+
+// TestObserverCannotMakeASuccess: a task that failed was no success, whatever
+// the model says.
+func TestObserverCannotMakeASuccess(t *testing.T) {
+	o := quiet(&model{reply: func(kind, message string) string {
+		if kind == "task" {
+			return ""
+		}
+		return reply(kind, message)
+	}})
+	o.NoObserve, o.Agent.MaxMalformed = false, 1
+	w := carryOut(t, o, "g", task("a"))
+	seen := false
+	for _, ev := range w.events {
+		if p, ok := ev.Payload.(plan.Observed); ok {
+			if seen = true; p.Success {
+				t.Error("told as a success")
+			}
+		}
+	}
+	if !seen || w.statuses()["a"] != plan.Failed {
+		t.Errorf("observed: %v, %v", seen, w.statuses())
 	}
 }

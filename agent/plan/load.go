@@ -149,6 +149,8 @@ func (l *loaded) pending() []Task {
 	for i := range tasks {
 		if t := &tasks[i]; t.Status != Completed {
 			t.Status, t.Error = Pending, ""
+			delete(t.Metadata, deniedKey)
+			delete(t.Metadata, droppedKey)
 		}
 	}
 	return tasks

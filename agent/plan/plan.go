@@ -18,6 +18,9 @@ import (
 // machine does not answer more at once, and a person does not follow more.
 const MaxWorkers = 4
 
+// ErrStop is returned by Options.AskUser when a person wants the plan to stop.
+var ErrStop = errors.New("stopped by the user")
+
 // Options of a Planner. Agent.Model is required; the zero value of everything
 // else is its default. What can be written as JSON is kept with the plan.
 type Options struct {
@@ -33,8 +36,8 @@ type Options struct {
 	// Alone says of the tools of a task that no other may run beside it, since
 	// there may be questions to a person. Nil: none needs that.
 	Alone func(*tools.Registry) bool `json:"-"`
-	// AskUser asks a person about a task that failed; "" is no answer. Nil:
-	// nobody is there.
+	// AskUser asks a person about a task that failed; "" is no answer, and
+	// ErrStop ends the plan as denied. Nil: nobody is there.
 	AskUser func(ctx context.Context, question string) (string, error) `json:"-"`
 	// Agree shows a plan to a person before anything of it is done, and returns
 	// the tasks as they are to be; nil is as they are. An error ends the plan as
@@ -208,7 +211,7 @@ func (b *budget) grant(n int) int {
 func (b *budget) settle(granted, used int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left, b.used, b.out = b.left+max(0, granted-used), b.used+used, b.out-granted
+	b.left, b.used, b.out = b.left+granted-used, b.used+used, b.out-granted
 	b.settled.Broadcast()
 }
 

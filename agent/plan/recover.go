@@ -3,9 +3,11 @@ package plan
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"mylm/agent"
 	"mylm/prompts"
 )
 
@@ -63,9 +65,16 @@ func (r *run) others(t Task, failed []string) []string {
 func (r *run) askUser(ctx context.Context, t Task) (string, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
+	if r.stopped.Load() { // at the question about another task
+		return "", &ended{agent.StopDenied, nil}
+	}
 	answer, err := r.opts.AskUser(ctx, fmt.Sprintf("A task of the plan failed several times.\n\n%s\n\nThe last time: %s\n\nWhat should be done about it? Without an answer it is skipped.", t.Description, t.Error))
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return "", &ended{reasonOf(ctx), context.Cause(ctx)}
+	case errors.Is(err, ErrStop):
+		r.stopped.Store(true)
+		return "", &ended{agent.StopDenied, nil}
 	}
 	return answer, err
 }

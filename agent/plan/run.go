@@ -51,9 +51,6 @@ type run struct {
 	seq       int // the last entry of the record
 }
 
-// reflectEvery is after how many tasks the plan is looked at as a whole.
-const reflectEvery = 3
-
 // send hands an event to the consumer.
 func (r *run) send(ev agent.Event) {
 	r.sending.Lock()
@@ -321,7 +318,7 @@ func (r *run) take(ctx context.Context, t Task) (job, error) {
 		return job{}, err
 	}
 	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.maxIterations()})
-	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.foreign.Load() || r.tainted()}
+	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.tainted()}
 	delete(r.begun, t.ID)
 	return j, nil
 }
@@ -354,43 +351,5 @@ func (r *run) finish(ctx context.Context, out outcome) {
 	default:
 		r.change(ctx, out.seen)
 		r.reflect(ctx)
-	}
-}
-
-// change adjusts the plan as the model has it.
-func (r *run) change(ctx context.Context, seen Observation) {
-	changed := false
-	for _, id := range seen.Unblocked {
-		changed = r.graph.Unblock(id) || changed
-	}
-	if !seen.Adjustment.Empty() {
-		r.flaws(r.graph.Adjust(seen.Adjustment))
-		r.checkTools()
-		changed = true
-	}
-	if changed {
-		if err := r.planned(ctx, Adjusted); err != nil {
-			r.halt(err)
-		}
-	}
-}
-
-// reflect has the plan looked at as a whole, from time to time.
-func (r *run) reflect(ctx context.Context) {
-	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || r.finished%reflectEvery != 0 {
-		return
-	}
-	seen, read, err := consult(ctx, r, &r.cost, question{
-		role: prompts.Reflect, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks())},
-		unread: "the plan stays as it is",
-	}, ParseReflection)
-	switch {
-	case err != nil:
-		r.halt(err)
-	case read:
-		r.cost.thoughts = appendLast(r.cost.thoughts, seen.Progress)
-		r.state.Learnings = appendLast(r.state.Learnings, seen.Learned...)
-		r.emit("", Reflected{seen.Progress, seen.Learned, seen.Adjustment})
-		r.change(ctx, seen)
 	}
 }

@@ -249,7 +249,7 @@ func TestResumeAfterIterations(t *testing.T) {
 }
 
 // TestAloneBesideOthers: a task that has to be alone waits for those that need
-// not be.
+// not be, and they for it.
 func TestAloneBesideOthers(t *testing.T) {
 	nothing := func(context.Context) (tools.Result, error) { return tools.Result{}, nil }
 	o := quiet(&model{reply: reply})
@@ -257,7 +257,7 @@ func TestAloneBesideOthers(t *testing.T) {
 	o.Alone = func(r *tools.Registry) bool { return r.Lookup("write") != nil }
 	a, b, c := task("a"), task("b"), task("c")
 	a.Tools, b.Tools = []string{"look"}, []string{"look"}
-	w := carryOut(t, o, "g", a, b, c)
+	w := carryOut(t, o, "g", task("z"), a, b, c)
 	running := map[string]bool{}
 	together := false
 	for _, ev := range w.events {
@@ -268,8 +268,8 @@ func TestAloneBesideOthers(t *testing.T) {
 		case plan.TaskEnd:
 			delete(running, e.ID)
 		}
-		if running["c"] && len(running) > 1 {
-			t.Fatalf("c runs beside %v", running)
+		if (running["c"] || running["z"]) && len(running) > 1 {
+			t.Fatalf("they run side by side: %v", running)
 		}
 	}
 	if !together || !w.state.Success {
@@ -296,5 +296,40 @@ func TestFailedTaskBeginsAnew(t *testing.T) {
 	asked := m.asked("task")
 	if last := asked[len(asked)-1]; !w.state.Success || !strings.HasPrefix(last, "do a\n") {
 		t.Errorf("%v; asked\n%s", w.statuses(), last)
+	}
+}
+
+// TestResumeTakesUpWhatWasGivenUp: what the model dropped, and what was denied.
+func TestResumeTakesUpWhatWasGivenUp(t *testing.T) {
+	rec := &memory{}
+	m := &model{reply: func(kind, message string) string {
+		switch {
+		case kind == "observe" && strings.Contains(message, "Task a:"):
+			return `{"success": true, "adjustments": {"drop": ["b"]}}`
+		case strings.HasPrefix(message, "do c"):
+			return call("write")
+		}
+		return reply(kind, message)
+	}}
+	o := quiet(m)
+	o.NoObserve, o.NoRecover, o.Agent.Recorder = false, false, rec
+	o.Agent.Tools = registry(t, tool(t, "write", tools.Writes, func(context.Context) (tools.Result, error) { return tools.Result{}, nil }))
+	w := watch(mustPlan(t, o).Run(t.Context(), nil, "g", []plan.Task{task("a"), task("b"), task("c")})) // writing is denied
+	if w.result.StopReason != agent.StopIncomplete || !strings.Contains(w.state.Error, "left are b (dropped), c (blocked)") {
+		t.Fatalf("%+v", w.state)
+	}
+	session, err := agent.LoadSession("s", rec.all())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Agent.Approve = agent.AllowAll
+	w = watch(mustPlan(t, o).Resume(t.Context(), session))
+	if !w.state.Success {
+		t.Errorf("%+v", w.state)
+	}
+	for _, task := range w.state.Tasks {
+		if len(task.Metadata) != 1 {
+			t.Errorf("%s remembers %v", task.ID, task.Metadata)
+		}
 	}
 }

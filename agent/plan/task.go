@@ -19,8 +19,19 @@ const (
 	InProgress Status = "in_progress"
 	Completed  Status = "completed"
 	Failed     Status = "failed"  // it was tried, and nothing was done to recover
-	Blocked    Status = "blocked" // it was given up, or waits for one that did not complete
+	Blocked    Status = "blocked" // it was given up or dropped, or waits for one that did not complete
 )
+
+// What a task remembers in its metadata.
+const (
+	taintedKey   = "tainted"   // it has read what strangers wrote
+	deniedKey    = "denied"    // a person, or a rule, said no to what it wanted to do
+	droppedKey   = "dropped"   // the model dropped it
+	unblockedKey = "unblocked" // it was unblocked, which it is once
+)
+
+// has reports whether a task remembers something.
+func (t *Task) has(key string) bool { return t.Metadata[key] != "" }
 
 // Task is one step of a plan.
 type Task struct {

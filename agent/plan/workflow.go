@@ -80,22 +80,107 @@ var (
 	workflowName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })
 )
 
+// Bounds of a workflow, which may come from strangers.
+const (
+	MaxWorkflow = 64 << 10 // bytes of its text; nobody reads more
+	maxInputs   = 64
+	maxKeys     = 16      // of anything in its head
+	maxFilled   = 1 << 20 // bytes of what values make of it
+)
+
 // ParseWorkflow reads a workflow. Everything that cannot be meant is an error:
 // a key that does not exist, a step that needs an unknown one or goes in a
-// circle, a placeholder without an input.
+// circle, a placeholder without an input. So is what is longer than MaxWorkflow,
+// and what makes YAML larger than its text: anchors, aliases, merge keys, tags.
 func ParseWorkflow(text string) (*Workflow, error) {
-	body := strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	head, goal, ok := strings.Cut(strings.TrimPrefix(body, "---\n"), "\n---")
-	if !strings.HasPrefix(body, "---\n") || !ok || goal != "" && goal[0] != '\n' {
+	if len(text) > MaxWorkflow {
+		return nil, fmt.Errorf("it has more than %d bytes", MaxWorkflow)
+	}
+	head, goal, ok := splitHead(text)
+	if !ok {
 		return nil, errors.New("a workflow begins with a head in YAML, between two lines of ---")
 	}
 	w := &Workflow{Goal: strings.TrimSpace(goal), Text: text}
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte("\n"+head), &root); err != nil {
+		return nil, err
+	}
+	if err := checkNode(&root); err != nil {
+		return nil, err
+	}
 	d := yaml.NewDecoder(strings.NewReader("\n" + head)) // the line of ---, so that lines count as in the file
 	d.KnownFields(true)
 	if err := d.Decode(w); err != nil && !errors.Is(err, io.EOF) {
 		return nil, wrongHead(err)
 	}
 	return w, w.check()
+}
+
+// splitHead takes the head of a workflow from what stands below it.
+func splitHead(text string) (head, goal string, ok bool) {
+	body := strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	rest, begun := strings.CutPrefix(body, "---\n")
+	head, goal, ok = strings.Cut(rest, "\n---")
+	return head, goal, begun && ok && (goal == "" || goal[0] == '\n')
+}
+
+// HeadName is the name that stands in the head of a workflow, which is not read
+// beyond that; "" if there is none to be seen.
+func HeadName(text string) string {
+	head, _, ok := splitHead(text)
+	if !ok {
+		return ""
+	}
+	for line := range strings.SplitSeq(head, "\n") {
+		if value, ok := strings.CutPrefix(line, "name:"); ok {
+			value, _, _ = strings.Cut(value, " #")
+			return strings.Trim(value, " \t\"'")
+		}
+	}
+	return ""
+}
+
+// checkNode refuses what is not needed in a head and costs more than its text.
+func checkNode(n *yaml.Node) error {
+	wrong := func(what, have string) error {
+		return fmt.Errorf("line %d: %s: a workflow has no %s; write it out", n.Line, what, have)
+	}
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return wrong("*"+n.Value, "aliases")
+	case n.Anchor != "":
+		return wrong("&"+n.Anchor, "anchors")
+	case n.Tag == "!!merge":
+		return wrong(n.Value, "merge keys")
+	case n.Style&yaml.TaggedStyle != 0:
+		return wrong(n.ShortTag(), "tags")
+	case n.Kind == yaml.MappingNode && len(n.Content) > 2*maxKeys:
+		return fmt.Errorf("line %d: there are %d keys; %d are the most", n.Line, len(n.Content)/2, maxKeys)
+	}
+	for i, c := range n.Content {
+		if err := checkNode(c); err != nil {
+			return err
+		}
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			if err := checkList(n.Content[i-1].Value, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkList refuses lists that are too long, and one of tools that is neither
+// there nor empty.
+func checkList(key string, value *yaml.Node) error {
+	most := map[string]int{"inputs": maxInputs, "steps": MaxTasks}[key]
+	switch {
+	case most > 0 && len(value.Content) > most:
+		return fmt.Errorf("line %d: it has %d %s; %d are the most", value.Line, len(value.Content), key, most)
+	case key == "tools" && value.Tag == "!!null":
+		return fmt.Errorf("line %d: tools is empty; leave it out for all of them, or write [] for none", value.Line)
+	}
+	return nil
 }
 
 // wrongHead puts the library's words for a key that does not exist into ours.
@@ -123,10 +208,12 @@ func (w *Workflow) check() error {
 	if !slices.Contains([]string{"", "confirm-all", "confirm-sensitive"}, w.Confirm) {
 		return fmt.Errorf("confirm is %q; a workflow can ask for confirm-all or confirm-sensitive", w.Confirm)
 	}
+	inputs := map[string]bool{}
 	for _, in := range w.Inputs {
 		if !workflowName().MatchString(in.Name) {
 			return fmt.Errorf("an input is called %q; it must be letters, digits, _ and -", in.Name)
 		}
+		inputs[in.Name] = true
 	}
 	texts := []string{w.Goal}
 	for i, s := range w.Steps {
@@ -137,7 +224,7 @@ func (w *Workflow) check() error {
 	}
 	for _, text := range texts {
 		for _, m := range placeholder().FindAllStringSubmatch(text, -1) {
-			if !slices.ContainsFunc(w.Inputs, func(in Input) bool { return in.Name == m[1] }) {
+			if !inputs[m[1]] {
 				return fmt.Errorf("%s stands for no input", m[0])
 			}
 		}
@@ -188,15 +275,26 @@ func (w *Workflow) Fill(values map[string]string) (goal string, tasks []Task, er
 			return "", nil, fmt.Errorf("the workflow %s has no input %q; it has %s", w.Name, name, strings.Join(w.names(), ", "))
 		}
 	}
+	size := 0
 	// Once, so that a value is not searched for others.
 	fill := func(text string) string {
-		return placeholder().ReplaceAllStringFunc(text, func(m string) string { return all[placeholder().FindStringSubmatch(m)[1]] })
+		return placeholder().ReplaceAllStringFunc(text, func(m string) string {
+			value := all[placeholder().FindStringSubmatch(m)[1]]
+			if size += len(value); size > maxFilled {
+				return ""
+			}
+			return value
+		})
 	}
 	tasks = w.tasks()
 	for i := range tasks {
 		tasks[i].Description = fill(tasks[i].Description)
 	}
-	return strings.TrimSpace(fill(w.Goal)), tasks, nil
+	goal = strings.TrimSpace(fill(w.Goal))
+	if size > maxFilled {
+		return "", nil, fmt.Errorf("with these values the workflow %s is longer than %d bytes", w.Name, maxFilled)
+	}
+	return goal, tasks, nil
 }
 
 func (w *Workflow) names() []string {

@@ -1,10 +1,12 @@
 package plan_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/agent/plan"
 )
@@ -98,5 +100,69 @@ func TestBuiltinWorkflows(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"debug_bug", "implement_feature", "refactor_code"}) {
 		t.Errorf("%v", names)
+	}
+}
+
+// TestWorkflowBounds: a file from strangers costs nothing to speak of, whatever
+// is in it.
+func TestWorkflowBounds(t *testing.T) {
+	head := func(lines string) string { return "---\nname: n\n" + lines + "\n---\ngoal {{a}}\n" }
+	inputs := func(n int) string {
+		var b strings.Builder
+		b.WriteString("inputs:\n  - name: a\n")
+		for i := range n - 1 {
+			fmt.Fprintf(&b, "  - name: a%d\n", i)
+		}
+		return b.String()
+	}
+	long := func(s string) string { return strings.Repeat(s, (plan.MaxWorkflow-2000)/len(s)) }
+	tests := []struct{ name, text, fails string }{
+		{"as many inputs as there may be", head(inputs(64)), ""},
+		{"inputs", head(inputs(65)), "has 65 inputs; 64 are the most"},
+		{"steps", head(inputs(1) + "steps:\n" + strings.Repeat("  - x\n", 501)), "has 501 steps; 500 are the most"},
+		{"bytes", head(inputs(1)) + strings.Repeat("x", plan.MaxWorkflow), "has more than 65536 bytes"},
+		{"anchor", head(inputs(1) + "description: &d x"), "line 5: &d: a workflow has no anchors"},
+		{"alias", head(inputs(1) + "description: &d x\nsteps: [*d, *d]"), "line 5: &d: a workflow has no anchors"},
+		{"merge", head(inputs(1) + "<<: {description: x}"), "line 5: <<: a workflow has no merge keys"},
+		{"tag", head(inputs(1) + "description: !!str 5"), "line 5: !!str: a workflow has no tags"},
+		{"tag of its own", head(inputs(1) + "description: !run 5"), "line 5: !run: a workflow has no tags"},
+		{"tools without a value", head(inputs(1) + "tools:"), "line 5: tools is empty"},
+		{"keys", head(inputs(1) + "steps:\n  - {do: x, " + strings.TrimSuffix(strings.Repeat("k: 1, ", 20), ", ") + "}"), "line 6: there are 21 keys"},
+		{"placeholders", head(inputs(64)) + long("{{a}}"), ""},
+		{"unknown placeholders", head(inputs(64)) + long("{{z}}"), "stands for no input"},
+		{"lists in lists", head("steps: " + long("[")), "line"},
+		{"keys in keys", head("steps: " + long("? ")), "line"},
+		{"comments", head(inputs(1) + long("#\n")), ""},
+		{"keys without end", head(long("a:\n")), "line 2: there are"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			start := time.Now()
+			_, err := plan.ParseWorkflow(tt.text)
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if tt.fails == "" && err != nil || tt.fails != "" && (err == nil || !strings.Contains(err.Error(), tt.fails)) {
+				t.Errorf("%v; want %q", err, tt.fails)
+			}
+		})
+	}
+	w, err := plan.ParseWorkflow(head(inputs(1)) + long("{{a}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := w.Fill(map[string]string{"a": strings.Repeat("x", 10_000)}); err == nil || !strings.Contains(err.Error(), "longer than 1048576 bytes") {
+		t.Errorf("filled: %.100v", err)
+	}
+}
+
+func TestHeadName(t *testing.T) {
+	for text, want := range map[string]string{
+		notes: "notes", "---\r\nname: \"a-b\" # x\r\n---\r\n": "a-b", "---\ndescription: x\nname:   b\n---\nname: c\n": "b",
+		"---\n{name: n}\n---\n": "", "---\ndescription: x\n---\nname: c\n": "", "name: n\n": "",
+	} {
+		if got := plan.HeadName(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
 	}
 }

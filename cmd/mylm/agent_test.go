@@ -92,16 +92,20 @@ Three.
 Five.
 === reply
 {"success": true, "progress": "done"}
-`, "0"},
+`, "5"}, // d was dropped
 		"given up": {`=== reply
 no plan
 === reply
 still none
 ` + strings.Repeat("=== reply\nI cannot.\n=== reply\n{\"success\": false, \"reason\": \"nothing was done\", \"progress\": \"none\"}\n", 4), "5"},
+		"given": {"=== reply\nOne.\n", "0"},
 		"fault": {"=== reply error=bad_request message=\"no\"\n", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cmd := command(t, map[string]string{"replies.txt": test.replies}, "agent", "run", "-o", "ndjson", "--workers", "1", "q")
+			cmd := command(t, map[string]string{"replies.txt": test.replies, "plan.json": `[{"description": "one", "tools": []}]`}, "agent", "run", "-o", "ndjson", "--workers", "1", "q")
+			if name == "given" {
+				cmd.Args = append(cmd.Args, "--no-observe", "--plan", "plan.json")
+			}
 			out, err := cmd.Output()
 			if code := exitCode(err); code != test.exit {
 				t.Errorf("exit %s, want %s: %s", code, test.exit, out)

@@ -168,15 +168,23 @@ func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options 
 		}
 	}
 	if p.absent() == "" {
-		options.AskUser = func(ctx context.Context, question string) (string, error) {
-			answer, err := p.answer(ctx, ask.Question{Text: question})
-			if errors.Is(err, ask.ErrNoAnswer) {
-				return "", nil
-			}
-			return answer, err
-		}
+		options.AskUser = p.adviseTask
 	}
 	return options
+}
+
+// adviseTask asks what is to be done about a task that failed.
+func (p *person) adviseTask(ctx context.Context, question string) (string, error) {
+	answer, err := p.answer(ctx, ask.Question{Text: question + " [s]top stops the plan."})
+	if errors.Is(err, ask.ErrNoAnswer) {
+		return "", nil
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "s", "stop":
+		p.stopped = true
+		return "", plan.ErrStop
+	}
+	return answer, err
 }
 
 // mayAsk reports whether calls of some tools can lead to a question.

@@ -232,3 +232,22 @@ func TestProjectWorkflow(t *testing.T) {
 	run(strangers, "y\n", "0")
 	run(strings.Replace(strangers, "ke a file", "ke a second file", 1), "n\n", "4")
 }
+
+// TestStopAtAFailedTask: "stop" at the question about a task ends the plan, and
+// the task is to come.
+func TestStopAtAFailedTask(t *testing.T) {
+	for name, typed := range map[string]string{"letter": "s\n", "word": " Stop\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": strings.Repeat("=== reply\n\n", 9)}, "agent", "run", "--no-plan", "--no-observe", "q")
+			c := converse(t, cmd, "", &pty.Winsize{Rows: 40, Cols: 100})
+			c.expect("[s]top stops the plan")
+			c.expect("(Enter: none): ")
+			c.types(typed)
+			c.expect("stopped by you")
+			if code := c.exit(); code != "4" || strings.Contains(c.text(), "skipped, and all") {
+				t.Errorf("exit %s: %q", code, c.text())
+			}
+		})
+	}
+}

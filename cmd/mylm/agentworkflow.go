@@ -98,7 +98,7 @@ to you before they run for the first time.`,
 }
 
 func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
-	w, err := workflowNamed(name)
+	w, err := workflowNamed(c.Context, name)
 	if err != nil {
 		return err
 	}
@@ -163,11 +163,12 @@ type known struct {
 
 // allWorkflows are the user's, the built-in ones, and those of the project:
 // what comes first beats what comes later under the same name, so that a
-// project cannot take the place of what one knows.
-func allWorkflows() ([]known, error) {
+// project cannot take the place of what one knows. With a name no others of the
+// files are read beyond theirs.
+func allWorkflows(ctx context.Context, name string) ([]known, error) {
 	var all []known
 	if dir, err := configDir(); err == nil {
-		all = append(all, workflowsIn(filepath.Join(dir, "workflows"), false)...)
+		all = append(all, workflowsIn(ctx, filepath.Join(dir, "workflows"), name, false)...)
 	}
 	for _, w := range plan.Workflows() {
 		all = append(all, known{Workflow: w, from: "built in"})
@@ -176,7 +177,10 @@ func allWorkflows() ([]known, error) {
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, workflowsIn(filepath.Join(project, ".mylm", "workflows"), true)...)
+	all = append(all, workflowsIn(ctx, filepath.Join(project, ".mylm", "workflows"), name, true)...)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(k known) bool {
 		was := seen[k.Name]
@@ -185,10 +189,7 @@ func allWorkflows() ([]known, error) {
 	}), nil
 }
 
-// maxWorkflow is far more than a workflow that a person reads.
-const maxWorkflow = 256 << 10
-
-func workflowsIn(dir string, project bool) (all []known) {
+func workflowsIn(ctx context.Context, dir, wanted string, project bool) (all []known) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
@@ -198,8 +199,16 @@ func workflowsIn(dir string, project bool) (all []known) {
 		if !ok || !e.Type().IsRegular() {
 			continue
 		}
+		if ctx.Err() != nil {
+			return nil
+		}
 		k := known{Workflow: &plan.Workflow{Name: name}, from: filepath.Join(dir, e.Name()), project: project}
 		text, err := readWorkflow(k.from)
+		if says := plan.HeadName(text); wanted != "" && wanted != name && says != "" && wanted != says {
+			k.Name = says
+			all = append(all, k)
+			continue
+		}
 		if err == nil {
 			var w *plan.Workflow
 			if w, err = plan.ParseWorkflow(text); err == nil {
@@ -218,15 +227,12 @@ func readWorkflow(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxWorkflow+1))
-	if err == nil && len(b) > maxWorkflow {
-		err = fmt.Errorf("it has more than %d bytes", maxWorkflow)
-	}
-	return string(b), err
+	b, err := io.ReadAll(io.LimitReader(f, plan.MaxWorkflow+1))
+	return string(b), err // plan.ParseWorkflow says if it is too long
 }
 
-func workflowNamed(name string) (known, error) {
-	all, err := allWorkflows()
+func workflowNamed(ctx context.Context, name string) (known, error) {
+	all, err := allWorkflows(ctx, name)
 	if err != nil {
 		return known{}, err
 	}
@@ -247,7 +253,7 @@ func listWorkflows(c *cli.Context, s streams) error {
 	if err := errMoreArgs(c, 1); err != nil {
 		return err
 	}
-	all, err := allWorkflows()
+	all, err := allWorkflows(c.Context, "")
 	if err != nil {
 		return err
 	}
@@ -267,7 +273,7 @@ func showWorkflow(c *cli.Context, s streams) error {
 	if err := errMoreArgs(c, 2); err != nil {
 		return err
 	}
-	w, err := workflowNamed(c.Args().Get(1))
+	w, err := workflowNamed(c.Context, c.Args().Get(1))
 	if err != nil {
 		return err
 	}
