@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,9 +37,38 @@ func (f *filled) fill(text string) (goal string, tasks []plan.Task, err error) {
 	}
 	goal, tasks, err = f.Fill(f.values)
 	if err != nil {
-		return "", nil, usageError("%v", err).withHint("Give it: mylm agent workflow " + f.Name + " --set NAME=VALUE, or --context '{\"NAME\": \"VALUE\"}'")
+		return "", nil, usageError("%v", err).withHint(f.remedy())
 	}
 	return goal, tasks, nil
+}
+
+// missing is the first input that must have a value and has none, "" if there is
+// none such.
+func (f *filled) missing() string {
+	for _, in := range f.Inputs {
+		if in.Required && strings.TrimSpace(f.values[in.Name]) == "" {
+			return in.Name
+		}
+	}
+	return ""
+}
+
+// remedy says what to type where the values cannot be used.
+func (f *filled) remedy() string {
+	name := f.missing()
+	if name == "" {
+		return "mylm agent workflow show " + f.Name + " prints its inputs."
+	}
+	return fmt.Sprintf(`Give it: mylm agent workflow %s "VALUE", --set %s=VALUE, or --context '{"%s": "VALUE"}'`, f.Name, name, name)
+}
+
+// withoutText is the error of a workflow that was to be given text, and got none.
+func (f *filled) withoutText() error {
+	f.typed = false
+	if _, _, err := f.fill(""); err != nil {
+		return err
+	}
+	return usageError("there is no text for the workflow %s", f.Name).withHint("Leave - out: it waits for text on stdin, and there was none.")
 }
 
 // narrow leaves the tools that the workflow may use: it can take away, and
@@ -102,10 +133,12 @@ func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
 	if err := f.read(c); err != nil {
 		return err
 	}
-	missing := slices.ContainsFunc(w.Inputs, func(in plan.Input) bool { return in.Required && f.values[in.Name] == "" })
+	if _, _, err := f.outline(); err != nil {
+		return usageError("%v", err).withHint("mylm agent workflow show " + f.Name + " prints its inputs.")
+	}
 	switch {
-	case len(words) > 0:
-	case !missing:
+	case strings.TrimSpace(strings.Join(words, " ")) != "":
+	case f.missing() == "":
 		f.typed, words = false, []string{w.Name}
 	case isTerminal(s.in):
 		f.typed = false
@@ -122,21 +155,9 @@ func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
 
 // read takes the inputs from the flags; --set beats --context.
 func (f *filled) read(c *cli.Context) error {
-	if text := c.String("context"); text != "" {
-		var m map[string]any
-		d := json.NewDecoder(strings.NewReader(text))
-		d.UseNumber()
-		if err := d.Decode(&m); err != nil {
-			return usageError("--context is no JSON object: %v", err)
-		}
-		for k, v := range m {
-			switch v := v.(type) {
-			case string:
-				f.values[k] = v
-			default:
-				b, _ := json.Marshal(v) // it was just read
-				f.values[k] = string(b)
-			}
+	if c.IsSet("context") {
+		if err := f.readJSON(c.String("context")); err != nil {
+			return err
 		}
 	}
 	for _, kv := range c.StringSlice("set") {
@@ -145,6 +166,33 @@ func (f *filled) read(c *cli.Context) error {
 			return usageError("--set is %q; it must be NAME=VALUE", echoed(kv))
 		}
 		f.values[strings.TrimSpace(k)] = v
+	}
+	return nil
+}
+
+// readJSON takes the inputs from a JSON object.
+func (f *filled) readJSON(text string) error {
+	const bad = "--context is no JSON object: "
+	var m map[string]any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil {
+		return usageError(bad+"%v", err)
+	}
+	if m == nil {
+		return usageError(bad + "it is null")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return usageError(bad + "there is more behind it")
+	}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		switch m[k].(type) {
+		case string, json.Number, bool:
+			f.values[k] = fmt.Sprint(m[k])
+		default:
+			b, _ := json.Marshal(m[k]) // it was just read
+			return usageError("--context: %s is %s; it must be text, a number, true or false", echoed(k), echoed(string(b)))
+		}
 	}
 	return nil
 }

@@ -162,7 +162,7 @@ func (a *asking) run(ctx context.Context) error {
 	var in input
 	if a.asks() {
 		if in, err = readInput(ctx, c, a.words(), a.streams, a.screen); err != nil {
-			return err
+			return a.withoutGoal(err)
 		}
 		if in, err = a.planning.input(in); err != nil {
 			return err
