@@ -188,7 +188,9 @@ func (a *asking) run(ctx context.Context) error {
 		Tools: registry, Prompts: set, Identity: value(s.System), Sections: append(sections, tree...), Environment: environment(),
 		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
-	s.Confirm = a.planning.stricter(s.Confirm)
+	if s.Confirm = a.planning.stricter(s.Confirm); a.planning != nil && a.planning.confirm != "" {
+		p.bound = "the workflow"
+	}
 	g, err := newGuard(s, a.memories.off, p)
 	if err != nil {
 		return err
