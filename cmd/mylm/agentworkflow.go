@@ -207,9 +207,9 @@ type known struct {
 
 // allWorkflows are the user's, the built-in ones, and those of the project:
 // what comes first beats what comes later under the same name, so that a
-// project cannot take the place of what one knows.
-func allWorkflows() ([]known, error) {
-	var all []known
+// project cannot take the place of what one knows. What is unread is why those
+// of the project are not among them.
+func allWorkflows() (all []known, unread, err error) {
 	if dir, err := configDir(); err == nil {
 		all = append(all, workflowsIn(filepath.Join(dir, "workflows"), false)...)
 	}
@@ -218,15 +218,33 @@ func allWorkflows() ([]known, error) {
 	}
 	project, err := currentProject()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	all = append(all, workflowsIn(filepath.Join(project, ".mylm", "workflows"), true)...)
+	dir, unread := projectDir(project)
+	if unread == nil {
+		all = append(all, workflowsIn(dir, true)...)
+	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(k known) bool {
 		was := seen[k.Name]
 		seen[k.Name] = true
 		return was
-	}), nil
+	}), unread, nil
+}
+
+var errLink = errors.New("it is a link, and links are not followed")
+
+// projectDir is where the workflows of a project are. A link on the way may lead
+// out of it.
+func projectDir(project string) (dir string, err error) {
+	dir = project
+	for _, name := range []string{".mylm", "workflows"} {
+		dir = filepath.Join(dir, name)
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return "", fmt.Errorf("%s: %w", dir, errLink)
+		}
+	}
+	return dir, nil
 }
 
 // maxWorkflow is far more than a workflow that a person reads.
@@ -239,21 +257,30 @@ func workflowsIn(dir string, project bool) (all []known) {
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".md")
-		if !ok || !e.Type().IsRegular() {
+		link := e.Type()&os.ModeSymlink != 0
+		if !ok || !link && !e.Type().IsRegular() {
 			continue
 		}
 		k := known{Workflow: &plan.Workflow{Name: name}, from: filepath.Join(dir, e.Name()), project: project}
-		text, err := readWorkflow(k.from)
-		if err == nil {
-			var w *plan.Workflow
-			if w, err = plan.ParseWorkflow(text); err == nil {
-				k.Workflow = w
-			}
+		if k.bad = errLink; !link {
+			k.bad = k.parse()
 		}
-		k.bad = err
 		all = append(all, k)
 	}
 	return all
+}
+
+// parse reads the file of a workflow.
+func (k *known) parse() error {
+	text, err := readWorkflow(k.from)
+	if err != nil {
+		return err
+	}
+	w, err := plan.ParseWorkflow(text)
+	if err == nil {
+		k.Workflow = w
+	}
+	return err
 }
 
 func readWorkflow(path string) (string, error) {
@@ -270,7 +297,7 @@ func readWorkflow(path string) (string, error) {
 }
 
 func workflowNamed(name string) (known, error) {
-	all, err := allWorkflows()
+	all, unread, err := allWorkflows()
 	if err != nil {
 		return known{}, err
 	}
@@ -284,6 +311,9 @@ func workflowNamed(name string) (known, error) {
 		}
 		names = append(names, k.Name)
 	}
+	if unread != nil {
+		return known{}, configError(unread).withHint("There may be workflows of this project behind it. Put the files themselves there.")
+	}
 	return known{}, usageError("there is no workflow %q; there are: %s", echoed(name), strings.Join(sorted(names), ", "))
 }
 
@@ -291,9 +321,12 @@ func listWorkflows(c *cli.Context, s streams) error {
 	if err := errMoreArgs(c, 1); err != nil {
 		return err
 	}
-	all, err := allWorkflows()
+	all, unread, err := allWorkflows()
 	if err != nil {
 		return err
+	}
+	if unread != nil {
+		newScreen(s, "auto").say("mylm: " + visible(unread.Error()))
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tFROM\tWHAT IT DOES")
