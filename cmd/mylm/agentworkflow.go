@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ to you before they run for the first time.`,
 }
 
 func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
-	w, err := workflowNamed(name)
+	w, err := workflowNamed(c.Context, name)
 	if err != nil {
 		return err
 	}
@@ -205,11 +206,17 @@ type known struct {
 	bad     error // the file cannot be read
 }
 
+// workflows are those that there are.
+type workflows struct {
+	all    []known
+	unread error // why those of the project are not among them
+}
+
 // allWorkflows are the user's, the built-in ones, and those of the project:
 // what comes first beats what comes later under the same name, so that a
-// project cannot take the place of what one knows. What is unread is why those
-// of the project are not among them.
-func allWorkflows() (all []known, unread, err error) {
+// project cannot take the place of what one knows.
+func allWorkflows() (there workflows, err error) {
+	var all []known
 	if dir, err := configDir(); err == nil {
 		all = append(all, workflowsIn(filepath.Join(dir, "workflows"), false)...)
 	}
@@ -218,18 +225,19 @@ func allWorkflows() (all []known, unread, err error) {
 	}
 	project, err := currentProject()
 	if err != nil {
-		return nil, nil, err
+		return there, err
 	}
 	dir, unread := projectDir(project)
 	if unread == nil {
 		all = append(all, workflowsIn(dir, true)...)
 	}
 	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(k known) bool {
+	all = slices.DeleteFunc(all, func(k known) bool {
 		was := seen[k.Name]
 		seen[k.Name] = true
 		return was
-	}), unread, nil
+	})
+	return workflows{all, unread}, nil
 }
 
 var errLink = errors.New("it is a link, and links are not followed")
@@ -296,13 +304,13 @@ func readWorkflow(path string) (string, error) {
 	return string(b), err
 }
 
-func workflowNamed(name string) (known, error) {
-	all, unread, err := allWorkflows()
+func workflowNamed(ctx context.Context, name string) (known, error) {
+	there, err := interruptibly(ctx, allWorkflows)
 	if err != nil {
 		return known{}, err
 	}
 	var names []string
-	for _, k := range all {
+	for _, k := range there.all {
 		if k.Name == name && k.bad != nil {
 			return known{}, configError(fmt.Errorf("%s: %w", k.from, k.bad))
 		}
@@ -311,8 +319,8 @@ func workflowNamed(name string) (known, error) {
 		}
 		names = append(names, k.Name)
 	}
-	if unread != nil {
-		return known{}, configError(unread).withHint("There may be workflows of this project behind it. Put the files themselves there.")
+	if there.unread != nil {
+		return known{}, configError(there.unread).withHint("There may be workflows of this project behind it. Put the files themselves there.")
 	}
 	return known{}, usageError("there is no workflow %q; there are: %s", echoed(name), strings.Join(sorted(names), ", "))
 }
@@ -321,16 +329,16 @@ func listWorkflows(c *cli.Context, s streams) error {
 	if err := errMoreArgs(c, 1); err != nil {
 		return err
 	}
-	all, unread, err := allWorkflows()
+	there, err := interruptibly(c.Context, allWorkflows)
 	if err != nil {
 		return err
 	}
-	if unread != nil {
-		newScreen(s, "auto").say("mylm: " + visible(unread.Error()))
+	if there.unread != nil {
+		newScreen(s, "auto").say("mylm: " + visible(there.unread.Error()))
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tFROM\tWHAT IT DOES")
-	for _, k := range all {
+	for _, k := range there.all {
 		text := k.Description
 		if k.bad != nil {
 			text = "(cannot be read: " + k.bad.Error() + ")"
@@ -344,7 +352,7 @@ func showWorkflow(c *cli.Context, s streams) error {
 	if err := errMoreArgs(c, 2); err != nil {
 		return err
 	}
-	w, err := workflowNamed(c.Args().Get(1))
+	w, err := workflowNamed(c.Context, c.Args().Get(1))
 	if err != nil {
 		return err
 	}
