@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +33,10 @@ func (r *run) end(ctx context.Context) {
 	if s.Output != "" && !r.opts.PlanOnly {
 		recorded = r.record(keep, agent.Entry{Kind: agent.EntryReply, Text: s.Output, Raw: s.Output, Answer: s.Output, Stop: "stop"})
 	}
-	recorded = errors.Join(recorded, r.record(keep, agent.Entry{Kind: agent.EntryEnd, StopReason: r.stop, Error: message(r.err)}))
+	recorded = cmp.Or(recorded, r.record(keep, agent.Entry{Kind: agent.EntryEnd, StopReason: r.stop, Error: message(r.err)}))
 	if recorded != nil && r.stop.Status() != agent.Failed {
-		r.stop, r.err = agent.StopInternal, recorded
+		e := asEnd(recorded)
+		r.stop, r.err = e.reason, e.err
 	}
 	s.StopReason, s.Error = r.stop, message(r.err)
 	s.Success = r.stop == agent.StopComplete && r.graph.Done()

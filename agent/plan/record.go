@@ -34,8 +34,15 @@ type progress struct {
 	Learned   []string `json:"learned,omitempty"`
 }
 
-// record writes an entry of the plan's session.
+// record writes an entry of the plan's session. That it cannot ends the plan.
 func (r *run) record(ctx context.Context, e agent.Entry) error {
+	if err := r.write(ctx, e); err != nil {
+		return &ended{agent.StopInternal, fmt.Errorf("the session could not be recorded: %w", err)}
+	}
+	return nil
+}
+
+func (r *run) write(ctx context.Context, e agent.Entry) error {
 	rec := r.opts.Agent.Recorder
 	if rec == nil {
 		return nil
@@ -44,10 +51,7 @@ func (r *run) record(ctx context.Context, e agent.Entry) error {
 	defer r.recording.Unlock()
 	r.seq++
 	e.Session, e.Seq, e.Run, e.Time = r.session.ID, r.seq, r.id, time.Now()
-	if err := rec.Append(ctx, e); err != nil {
-		return &ended{agent.StopInternal, fmt.Errorf("the session could not be recorded: %w", err)}
-	}
-	return nil
+	return rec.Append(ctx, e)
 }
 
 // begun is what the run of a plan records of how it was set up.
@@ -117,5 +121,5 @@ func (p *partRecorder) Append(ctx context.Context, e agent.Entry) error {
 	if err != nil {
 		return err
 	}
-	return p.run.record(ctx, agent.Entry{Kind: p.kind, Name: p.task, Purpose: agent.Purpose(p.role), Turn: e.Turn, Call: e.Call, Effect: e.Effect, Args: b})
+	return p.run.write(ctx, agent.Entry{Kind: p.kind, Name: p.task, Purpose: agent.Purpose(p.role), Turn: e.Turn, Call: e.Call, Effect: e.Effect, Args: b})
 }

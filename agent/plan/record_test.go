@@ -176,3 +176,29 @@ func TestUnfinished(t *testing.T) {
 		}
 	}
 }
+
+// full takes so many entries, and no more.
+type full struct{ left int }
+
+func (f *full) Append(context.Context, agent.Entry) error {
+	if f.left--; f.left < 0 {
+		return errors.New("the disk is full")
+	}
+	return nil
+}
+
+// TestRecordFails: wherever it happens, what cannot be written ends the plan and
+// is said once, in plain words.
+func TestRecordFails(t *testing.T) {
+	for n := range 20 {
+		o := plan.Options{NoPlan: true, Agent: agent.Options{Model: &model{reply: reply}, Recorder: &full{n}, Tries: 1}}
+		w := carryOut(t, o, "g")
+		if w.state.Success {
+			return
+		}
+		if got, want := w.result.Err.Error(), "the session could not be recorded: the disk is full"; got != want || w.state.Error != want || w.result.StopReason != agent.StopInternal {
+			t.Errorf("after %d entries: %s, %q", n, w.result.StopReason, got)
+		}
+	}
+	t.Error("no plan is so long")
+}

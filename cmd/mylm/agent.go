@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -113,7 +114,7 @@ func runPlan(c *cli.Context, s streams, p *planning) error {
 		return usageError("--no-plan contradicts --plan-only, --mixed and --plan")
 	}
 	if path := c.String("plan"); path != "" {
-		if err := p.load(path); err != nil {
+		if err := p.load(c.Context, path); err != nil {
 			return err
 		}
 	}
@@ -121,17 +122,22 @@ func runPlan(c *cli.Context, s streams, p *planning) error {
 }
 
 // load reads a plan from a file. Its goal stands in for one that is not typed.
-func (p *planning) load(path string) error {
-	text, err := readFile(path)
+func (p *planning) load(ctx context.Context, path string) error {
+	made, err := interruptibly(ctx, func() (made plan.Planned, err error) {
+		text, err := readFile(path)
+		if err != nil {
+			return made, usageError("%s", strings.Replace(err.Error(), "--file", "--plan", 1))
+		}
+		if made.Goal, made.Tasks, err = plan.ParseFile(text); err != nil {
+			return made, usageError("--plan %s: %v", echoed(path), err).withHint("mylm agent run --plan-only --json \"...\" prints one.")
+		}
+		return made, nil
+	})
 	if err != nil {
-		return usageError("%s", strings.Replace(err.Error(), "--file", "--plan", 1))
+		return err
 	}
-	goal, tasks, err := plan.ParseFile(text)
-	if err != nil {
-		return usageError("--plan %s: %v", echoed(path), err).withHint("mylm agent run --plan-only --json \"...\" prints one.")
-	}
-	if p.tasks = tasks; len(p.words) == 0 {
-		p.words = []string{goal}
+	if p.tasks = made.Tasks; len(p.words) == 0 {
+		p.words = []string{made.Goal}
 	}
 	return nil
 }

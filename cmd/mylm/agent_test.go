@@ -54,6 +54,34 @@ func TestSideBySideModes(t *testing.T) {
 	}
 }
 
+// TestChangesInAPipe: a plan that grows is not printed whole each time, but what
+// changed of it.
+func TestChangesInAPipe(t *testing.T) {
+	replies := fourTasks + `=== reply
+One.
+=== reply
+{"success": true, "adjustments": {"add": [{"id": "e", "description": "five"}, {"id": "b", "description": "two again"}], "drop": ["d"]}}
+=== reply
+Two.
+=== reply
+{"success": true, "adjustments": {"add": [{"id": "f", "description": "six", "dependencies": ["c"]}]}}
+=== reply error=bad_request message="no"
+`
+	cmd := command(t, map[string]string{"replies.txt": replies}, "agent", "run", "--workers", "1", "--no-reason", "q")
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	_ = cmd.Run()
+	for _, want := range []string{
+		"plan: 4 tasks\n  ⋯ a  one\n  ⋯ b  two\n  ⋯ c  three\n  ⋯ d  four\n[1/10]",
+		"\nthe plan has changed: 4 tasks\n  ⋯ b  two again\n  ⋯ e  five\n  - d  four\n[2/10]",
+		"\nthe plan has changed: 5 tasks\n  ⋯ f  six\n[3/10]",
+	} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("%q is not in %s", want, errs.String())
+		}
+	}
+}
+
 const fourTasks = `=== reply
 {"tasks": [{"id": "a", "description": "one"}, {"id": "b", "description": "two"}, {"id": "c", "description": "three"}, {"id": "d", "description": "four"}]}
 `

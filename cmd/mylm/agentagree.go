@@ -49,7 +49,11 @@ func (a *asking) showPlan(ctx context.Context, p *person, tasks []plan.Task, not
 	var no nobody
 	switch {
 	case errors.As(err, &no):
-		return false, notCarriedOut(lowerFirst(string(no)), "--yes carries it out without asking; --plan-only --json prints it, and --plan FILE carries it out.")
+		remedy := "--yes carries it out without asking"
+		if p.bound != "" {
+			remedy = p.boundBy()
+		}
+		return false, notCarriedOut(lowerFirst(string(no)), remedy+"; --plan-only --json prints it, and --plan FILE carries it out.")
 	case err == nil && said == saidNo:
 		return false, notCarriedOut("you said no", "mylm resume asks again. --plan-only --json prints a plan, and --plan FILE carries out what you make of it.")
 	}

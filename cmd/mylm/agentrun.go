@@ -46,6 +46,21 @@ func (p *planning) input(in input) (input, error) {
 	return in, nil
 }
 
+// withoutGoal says what is missing where nothing was typed or piped in. Every
+// other error, and that of a question, stays.
+func (a *asking) withoutGoal(err error) error {
+	p := a.planning
+	switch {
+	case p == nil || !errors.Is(err, errNoQuestion):
+		return err
+	case p.workflow != nil:
+		return p.workflow.withoutText()
+	case len(p.tasks) > 0:
+		return usageError("there is no goal").withHint("The plan names none. Say what it is for: mylm agent run --plan " + quoted(a.cli.String("plan")) + " \"...\"")
+	}
+	return usageError("there is no goal").withHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
+}
+
 // state is what came of the plan; nil if there is none.
 func (p *planning) state() *plan.State {
 	if p == nil {

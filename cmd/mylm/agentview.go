@@ -184,16 +184,39 @@ func prefixed(task, text string) string {
 }
 
 func (v *planView) planned(p plan.Planned) {
+	was := v.tasks
 	v.goal, v.tasks = p.Goal, p.Tasks
 	if v.of == 0 {
 		v.of = max(10, 2*len(p.Tasks))
 	}
 	if p.Why == plan.Adjusted {
-		v.line("the plan has changed:")
+		v.changed(was)
+		return
 	}
 	v.line("plan: " + plural(len(p.Tasks), "task"))
 	for _, t := range p.Tasks {
 		v.line("  " + v.row(t))
+	}
+}
+
+// changed prints the tasks that were not there, or not so, before, and those that
+// are there no more.
+func (v *planView) changed(was []plan.Task) {
+	before := map[string]plan.Task{}
+	for _, t := range was {
+		before[t.ID] = t
+	}
+	v.line("the plan has changed: " + plural(len(v.tasks), "task"))
+	for _, t := range v.tasks {
+		if old, known := before[t.ID]; !known || v.row(old) != v.row(t) {
+			v.line("  " + v.row(t))
+		}
+		delete(before, t.ID)
+	}
+	for _, t := range was {
+		if _, gone := before[t.ID]; gone {
+			v.line("  - " + label(t.ID) + "  " + oneLine(visible(t.Description), 200))
+		}
 	}
 }
 

@@ -181,7 +181,7 @@ const strangers = `---
 name: theirs
 inputs:
   - {name: where, default: "h\u0065re\nsteps:"}
-tools: ["list_dir", "ls\u200b"]
+tools: ["list_dir", "read\u005ffile"]
 confirm: confirm-sensitive
 steps:
   - "m\u0061ke a file {{where}}"
@@ -213,7 +213,7 @@ func TestProjectWorkflow(t *testing.T) {
 			for _, line := range []string{
 				"| goal:", "|   From strangers.", "| inputs:", `|   where, "here steps:" if it is not given`,
 				"| steps:", "|   t1  make a", "file {{where}}", "|   b c hidden  say so d to them (after t1) [list_dir]",
-				"| tools:", `|   list_dir, ls\u200b`, "| questions:", "|   confirm-sensitive", "Run it?",
+				"| tools:", "|   list_dir, read_file", "| questions:", "|   confirm-sensitive", "Run it?",
 			} {
 				c.expect(line)
 			}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,9 +38,38 @@ func (f *filled) fill(text string) (goal string, tasks []plan.Task, err error) {
 	}
 	goal, tasks, err = f.Fill(f.values)
 	if err != nil {
-		return "", nil, usageError("%v", err).withHint("Give it: mylm agent workflow " + f.Name + " --set NAME=VALUE, or --context '{\"NAME\": \"VALUE\"}'")
+		return "", nil, usageError("%v", err).withHint(f.remedy())
 	}
 	return goal, tasks, nil
+}
+
+// missing is the first input that must have a value and has none, "" if there is
+// none such.
+func (f *filled) missing() string {
+	for _, in := range f.Inputs {
+		if in.Required && strings.TrimSpace(f.values[in.Name]) == "" {
+			return in.Name
+		}
+	}
+	return ""
+}
+
+// remedy says what to type where the values cannot be used.
+func (f *filled) remedy() string {
+	name := f.missing()
+	if name == "" {
+		return "mylm agent workflow show " + f.Name + " prints its inputs."
+	}
+	return fmt.Sprintf(`Give it: mylm agent workflow %s "VALUE", --set %s=VALUE, or --context '{"%s": "VALUE"}'`, f.Name, name, name)
+}
+
+// withoutText is the error of a workflow that was to be given text, and got none.
+func (f *filled) withoutText() error {
+	f.typed = false
+	if _, _, err := f.fill(""); err != nil {
+		return err
+	}
+	return usageError("there is no text for the workflow %s", f.Name).withHint("Leave - out: it waits for text on stdin, and there was none.")
 }
 
 // narrow leaves the tools that the workflow may use: it can take away, and
@@ -106,10 +138,12 @@ func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
 	if err := f.read(c); err != nil {
 		return err
 	}
-	missing := slices.ContainsFunc(w.Inputs, func(in plan.Input) bool { return in.Required && f.values[in.Name] == "" })
+	if _, _, err := f.outline(); err != nil {
+		return usageError("%v", err).withHint("mylm agent workflow show " + f.Name + " prints its inputs.")
+	}
 	switch {
-	case len(words) > 0:
-	case !missing:
+	case strings.TrimSpace(strings.Join(words, " ")) != "":
+	case f.missing() == "":
 		f.typed, words = false, []string{w.Name}
 	case isTerminal(s.in):
 		f.typed = false
@@ -126,21 +160,9 @@ func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
 
 // read takes the inputs from the flags; --set beats --context.
 func (f *filled) read(c *cli.Context) error {
-	if text := c.String("context"); text != "" {
-		var m map[string]any
-		d := json.NewDecoder(strings.NewReader(text))
-		d.UseNumber()
-		if err := d.Decode(&m); err != nil {
-			return usageError("--context is no JSON object: %v", err)
-		}
-		for k, v := range m {
-			switch v := v.(type) {
-			case string:
-				f.values[k] = v
-			default:
-				b, _ := json.Marshal(v) // it was just read
-				f.values[k] = string(b)
-			}
+	if c.IsSet("context") {
+		if err := f.readJSON(c.String("context")); err != nil {
+			return err
 		}
 	}
 	for _, kv := range c.StringSlice("set") {
@@ -153,6 +175,33 @@ func (f *filled) read(c *cli.Context) error {
 	return nil
 }
 
+// readJSON takes the inputs from a JSON object.
+func (f *filled) readJSON(text string) error {
+	const bad = "--context is no JSON object: "
+	var m map[string]any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&m); err != nil {
+		return usageError(bad+"%v", err)
+	}
+	if m == nil {
+		return usageError(bad + "it is null")
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return usageError(bad + "there is more behind it")
+	}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		switch m[k].(type) {
+		case string, json.Number, bool:
+			f.values[k] = fmt.Sprint(m[k])
+		default:
+			b, _ := json.Marshal(m[k]) // it was just read
+			return usageError("--context: %s is %s; it must be text, a number, true or false", echoed(k), echoed(string(b)))
+		}
+	}
+	return nil
+}
+
 // known is a workflow and where it comes from.
 type known struct {
 	*plan.Workflow
@@ -161,11 +210,17 @@ type known struct {
 	bad     error // the file cannot be read
 }
 
+// workflows are those that there are.
+type workflows struct {
+	all    []known
+	unread error // why those of the project are not among them
+}
+
 // allWorkflows are the user's, the built-in ones, and those of the project:
 // what comes first beats what comes later under the same name, so that a
 // project cannot take the place of what one knows. With a name no others of the
 // files are read beyond theirs.
-func allWorkflows(ctx context.Context, name string) ([]known, error) {
+func allWorkflows(ctx context.Context, name string) (there workflows, err error) {
 	var all []known
 	if dir, err := configDir(); err == nil {
 		all = append(all, workflowsIn(ctx, filepath.Join(dir, "workflows"), name, false)...)
@@ -175,18 +230,37 @@ func allWorkflows(ctx context.Context, name string) ([]known, error) {
 	}
 	project, err := currentProject()
 	if err != nil {
-		return nil, err
+		return there, err
 	}
-	all = append(all, workflowsIn(ctx, filepath.Join(project, ".mylm", "workflows"), name, true)...)
+	dir, unread := projectDir(project)
+	if unread == nil {
+		all = append(all, workflowsIn(ctx, dir, name, true)...)
+	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return there, err
 	}
 	seen := map[string]bool{}
-	return slices.DeleteFunc(all, func(k known) bool {
+	all = slices.DeleteFunc(all, func(k known) bool {
 		was := seen[k.Name]
 		seen[k.Name] = true
 		return was
-	}), nil
+	})
+	return workflows{all, unread}, nil
+}
+
+var errLink = errors.New("it is a link, and links are not followed")
+
+// projectDir is where the workflows of a project are. A link on the way may lead
+// out of it.
+func projectDir(project string) (dir string, err error) {
+	dir = project
+	for _, name := range []string{".mylm", "workflows"} {
+		dir = filepath.Join(dir, name)
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			return "", fmt.Errorf("%s: %w", dir, errLink)
+		}
+	}
+	return dir, nil
 }
 
 func workflowsIn(ctx context.Context, dir, wanted string, project bool) (all []known) {
@@ -196,29 +270,37 @@ func workflowsIn(ctx context.Context, dir, wanted string, project bool) (all []k
 	}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".md")
-		if !ok || !e.Type().IsRegular() {
+		link := e.Type()&os.ModeSymlink != 0
+		if !ok || !link && !e.Type().IsRegular() {
 			continue
 		}
 		if ctx.Err() != nil {
 			return nil
 		}
 		k := known{Workflow: &plan.Workflow{Name: name}, from: filepath.Join(dir, e.Name()), project: project}
-		text, err := readWorkflow(k.from)
-		if says := plan.HeadName(text); wanted != "" && wanted != name && says != "" && wanted != says {
-			k.Name = says
-			all = append(all, k)
-			continue
+		if k.bad = errLink; !link {
+			k.bad = k.parse(wanted)
 		}
-		if err == nil {
-			var w *plan.Workflow
-			if w, err = plan.ParseWorkflow(text); err == nil {
-				k.Workflow = w
-			}
-		}
-		k.bad = err
 		all = append(all, k)
 	}
 	return all
+}
+
+// parse reads the file of a workflow, whole only if it may be the wanted one.
+func (k *known) parse(wanted string) error {
+	text, err := readWorkflow(k.from)
+	if err != nil {
+		return err
+	}
+	if says := plan.HeadName(text); wanted != "" && wanted != k.Name && says != "" && wanted != says {
+		k.Name = says
+		return nil
+	}
+	w, err := plan.ParseWorkflow(text)
+	if err == nil {
+		k.Workflow = w
+	}
+	return err
 }
 
 func readWorkflow(path string) (string, error) {
@@ -232,12 +314,12 @@ func readWorkflow(path string) (string, error) {
 }
 
 func workflowNamed(ctx context.Context, name string) (known, error) {
-	all, err := allWorkflows(ctx, name)
+	there, err := interruptibly(ctx, func() (workflows, error) { return allWorkflows(ctx, name) })
 	if err != nil {
 		return known{}, err
 	}
 	var names []string
-	for _, k := range all {
+	for _, k := range there.all {
 		if k.Name == name && k.bad != nil {
 			return known{}, configError(fmt.Errorf("%s: %w", k.from, k.bad))
 		}
@@ -246,6 +328,9 @@ func workflowNamed(ctx context.Context, name string) (known, error) {
 		}
 		names = append(names, k.Name)
 	}
+	if there.unread != nil {
+		return known{}, configError(there.unread).withHint("There may be workflows of this project behind it. Put the files themselves there.")
+	}
 	return known{}, usageError("there is no workflow %q; there are: %s", echoed(name), strings.Join(sorted(names), ", "))
 }
 
@@ -253,13 +338,16 @@ func listWorkflows(c *cli.Context, s streams) error {
 	if err := errMoreArgs(c, 1); err != nil {
 		return err
 	}
-	all, err := allWorkflows(c.Context, "")
+	there, err := interruptibly(c.Context, func() (workflows, error) { return allWorkflows(c.Context, "") })
 	if err != nil {
 		return err
 	}
+	if there.unread != nil {
+		newScreen(s, "auto").say("mylm: " + visible(there.unread.Error()))
+	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tFROM\tWHAT IT DOES")
-	for _, k := range all {
+	for _, k := range there.all {
 		text := k.Description
 		if k.bad != nil {
 			text = "(cannot be read: " + k.bad.Error() + ")"

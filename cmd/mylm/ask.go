@@ -164,7 +164,7 @@ func (a *asking) run(ctx context.Context) error {
 	var in input
 	if a.asks() {
 		if in, err = readInput(ctx, c, a.words(), a.streams, a.screen); err != nil {
-			return err
+			return a.withoutGoal(err)
 		}
 		if in, err = a.planning.input(in); err != nil {
 			return err
@@ -190,7 +190,9 @@ func (a *asking) run(ctx context.Context) error {
 		Tools: registry, Prompts: set, Identity: value(s.System), Sections: append(sections, tree...), Environment: environment(),
 		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
 	}
-	s.Confirm = a.planning.stricter(s.Confirm)
+	if s.Confirm = a.planning.stricter(s.Confirm); a.planning != nil && a.planning.confirm != "" {
+		p.bound = "the workflow"
+	}
 	g, err := newGuard(s, a.memories.off, p)
 	if err != nil {
 		return err

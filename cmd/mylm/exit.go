@@ -109,6 +109,9 @@ func (p *person) outcome(r agent.Result) *failure {
 		if p.forbidden {
 			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", deniedCall(r))
 		}
+		if p.bound != "" {
+			return say("Ask again and allow it: "+p.boundBy()+".", "a call was denied, and the model found no other way (%s)", deniedCall(r))
+		}
 		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
 	case agent.StopMalformed:
 		f.code = exitMalformed

@@ -112,6 +112,9 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 		asked := policy.Mode(*off.Confirm)
 		o.Mode = mode.Stricter(asked)
 		g.over = o.Mode != mode
+		if p != nil && asked != policy.Yolo {
+			p.bound = projectFile + " of this project"
+		}
 	}
 	// Without a home there are no rules.
 	if g.store, err = policyStore(); err == nil && !g.loose {
@@ -219,8 +222,8 @@ func (g *guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 	switch {
 	case errors.As(err, &no):
 		remedy := "--yes allows everything."
-		if g.over {
-			remedy = projectFile + " of this project asks for questions, so that --yes does not count."
+		if p.bound != "" {
+			remedy = p.boundBy() + ": run it on a terminal."
 		}
 		p.screen.say(fmt.Sprintf("mylm: denied: %s\n  %s; %s", wanted(r), no, remedy))
 		return agent.Decision{Reason: "nobody is there to allow it"}, nil

@@ -86,6 +86,8 @@ func (in input) tag() string {
 	}
 }
 
+var errNoQuestion = errors.New("there is no question")
+
 // readInput puts the question together from the arguments, stdin and --file.
 func readInput(ctx context.Context, c *cli.Context, words []string, s streams, screen *screen) (input, error) {
 	var in input
@@ -122,8 +124,7 @@ func readInput(ctx context.Context, c *cli.Context, words []string, s streams, s
 		}
 	}
 	if in.question == "" {
-		f := usageError("there is no question")
-		return in, f.withHint("Ask one: mylm ask \"what is in this directory?\"")
+		return in, usageError("%w", errNoQuestion).withHint("Ask one: mylm ask \"what is in this directory?\"")
 	}
 	return in, nil
 }

@@ -22,7 +22,13 @@ type person struct {
 
 	asking sync.Mutex // tasks of a plan run side by side: one question at a time
 
-	forbidden bool // a rule forbade a call
+	forbidden bool   // a rule forbade a call
+	bound     string // what asks for questions, so that --yes does not count; "" if nothing does
+}
+
+// boundBy says why --yes is no remedy.
+func (p *person) boundBy() string {
+	return p.bound + " asks for questions, so that --yes does not count"
 }
 
 // pausing is what moves on the terminal, and gets out of the way of a question.

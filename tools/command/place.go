@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -121,7 +122,7 @@ func (at Place) glob(w word) objection {
 	elements := strings.Split(w.text, "/")
 	patterns := 0
 	for i, element := range elements {
-		if element == ".." || i == 0 && element == "" {
+		if element == ".." || i == 0 && element == "" || parental(element) {
 			return leaves(w.text)
 		}
 		if strings.ContainsAny(element, "*?[") {
@@ -144,14 +145,29 @@ func (at Place) glob(w word) objection {
 	}
 	for _, m := range matches {
 		rel, err := filepath.Rel(at.Dir, m)
-		if err != nil || strings.HasPrefix(rel, "-") && elements[0] != "." {
+		if err != nil || elements[0] != "." && rel != "" && strings.Contains("-+", rel[:1]) {
 			return objection{why: fmt.Sprintf("%s stands for %q too, which is taken for a flag", w.text, rel)}
+		}
+		if elements[0] != "." && assignment(rel) {
+			return objection{why: fmt.Sprintf("%s stands for %q too, which awk takes for a variable", w.text, rel)}
 		}
 		if o := at.path(m); o.why != "" {
 			return objection{fmt.Sprintf("%s stands for %s too: %s", w.text, rel, o.why), o.leaves}
 		}
 	}
 	return objection{}
+}
+
+// parental reports whether an element of a pattern may stand for the directory
+// above: in some shells .* does, and where a set names it the standard leaves
+// open whether that is a leading point.
+func parental(element string) bool {
+	set, _, _ := strings.Cut(element, "]")
+	if !strings.HasPrefix(element, ".") && !(strings.HasPrefix(set, "[") && strings.Contains(set, ".")) {
+		return false
+	}
+	may, err := path.Match(letters().ReplaceAllString(element, "*"), "..")
+	return may || err != nil
 }
 
 // escaped is a directory's name as a pattern that stands for it alone.

@@ -247,8 +247,9 @@ func check(command string) error {
 }
 
 // environment keeps programs from waiting for a person: pagers and password
-// prompts would, and escape sequences only cost the model tokens.
-var environment = []string{"TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1"}
+// prompts would, and escape sequences only cost the model tokens. Git's reading
+// commands would otherwise write what they found out into its index.
+var environment = []string{"GIT_OPTIONAL_LOCKS=0", "TERM=dumb", "PAGER=cat", "GIT_PAGER=cat", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1"}
 
 // posixly makes programs take flags behind an operand for file names, so that a
 // line would do something else than what was judged.
