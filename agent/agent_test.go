@@ -286,6 +286,12 @@ func TestLengthIsContinued(t *testing.T) {
 			t.Errorf("err = %v", r.Err)
 		}
 	})
+	t.Run("a call that cannot be read ends it", func(t *testing.T) {
+		m := newModel(say{text: "One, two,", stop: providers.StopLength}, "\n"+call("echo", `{"text": oops}`), "Done.")
+		if r := ask(t, agent.Options{Model: m, Tools: new(bench).registry(t)}, "count"); r.Response != "Done." {
+			t.Errorf("response %q", r.Response)
+		}
+	})
 	t.Run("inside a call", func(t *testing.T) {
 		var b bench
 		cut := strings.TrimSuffix(call("echo", `{"text":"x"}`), "</tool_code>")

@@ -655,6 +655,24 @@ func TestSummaries(t *testing.T) {
 	})
 }
 
+// TestSummaryIsOfABoundedText has more to sum up than fits: the last of it counts.
+func TestSummaryIsOfABoundedText(t *testing.T) {
+	var asked string
+	m := &window{size: 1 << 20, count: words, reply: reading(12)}
+	m.evaluate = func(r providers.Request) {
+		if asked == "" && strings.HasPrefix(r.Messages[0].Text, "You sum up") {
+			asked = r.Messages[1].Text
+		}
+	}
+	ask(t, agent.Options{Model: m, Tools: pages(t, 5_000, "prose"), MaxTurns: 20, MaxToolResultTokens: 300, SummarizeAfterTurns: 8, KeepRecentTurns: 1}, "Read.")
+	if n := words(asked); n < 300 || n > 2*300+50 { // two results' worth
+		t.Errorf("%d tokens are to be summed up", n)
+	}
+	if !strings.HasPrefix(asked, "[...]\n\n") || !strings.Contains(asked, "Page 7.") || strings.Contains(asked, "Page 2.") {
+		t.Errorf("to be summed up is %.300q", asked)
+	}
+}
+
 // TestSummaryWhenHalfFull is the default: more than eight steps, and half of the
 // window.
 func TestSummaryWhenHalfFull(t *testing.T) {

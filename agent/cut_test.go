@@ -71,6 +71,9 @@ func TestSilentCutIsNoticed(t *testing.T) {
 	step := func(i int) say {
 		return say{text: call("echo", fmt.Sprintf(`{"text":"%d %s"}`, i, strings.Repeat("word upon word ", 40)))}
 	}
+	big := func(i int) say {
+		return say{text: call("echo", fmt.Sprintf(`{"text":"%d %s"}`, i, strings.Repeat("word upon word ", 150)))}
+	}
 	long := strings.Repeat("one long question ", 350) // 1,050 words
 	holds := func(window int) func(n, total int) int {
 		return func(_, total int) int { return min(total, window) }
@@ -91,6 +94,15 @@ func TestSilentCutIsNoticed(t *testing.T) {
 			return total - was
 		}
 	}
+	dearer := func(percent, more int) func(n, total int) int { // what it had not read costs more than its words
+		told := fresh(func(n int) bool { return n == 0 })
+		return func(n, total int) int {
+			if new := told(n, total); n > 0 {
+				return new*percent/100 + more
+			}
+			return total
+		}
+	}
 	steps := []say{step(1), step(2), step(3), step(4), step(5), step(6), step(7), {text: "done"}}
 	for _, tt := range []struct {
 		name   string
@@ -106,6 +118,8 @@ func TestSilentCutIsNoticed(t *testing.T) {
 		{"nothing is cut", &counter{told: holds(1 << 20), says: steps}, agent.Options{}, "go", 0},
 		{"nothing is told", &counter{told: func(int, int) int { return 0 }, says: steps}, agent.Options{}, "go", 0},
 		{"a warm cache", &counter{told: fresh(func(n int) bool { return n == 0 }), says: steps}, agent.Options{}, "go", 0},
+		{"a warm cache, a template of much", &counter{told: dearer(100, 50), says: []say{{text: call("echo", `{"text":"a"}`)}, {text: "done"}}}, agent.Options{}, long, 0},
+		{"a warm cache, words of many tokens", &counter{told: dearer(130, 0), says: []say{big(1), big(2), {text: "done"}}}, agent.Options{}, long, 0},
 		{"a cache that was lost", &counter{told: fresh(func(n int) bool { return n%3 == 0 }), says: steps}, agent.Options{}, "go", 0},
 		{"the very same prompt in the cache", &counter{told: func(int, int) int { return 1 }, says: steps}, agent.Options{}, "go", 0},
 		{"shorter after a compaction", &counter{window: 3200, told: holds(1 << 20), says: steps}, agent.Options{}, "go", 0},
@@ -121,6 +135,27 @@ func TestSilentCutIsNoticed(t *testing.T) {
 				t.Errorf("a false alarm: %s after %d turns, %v", r.StopReason, r.Turns, r.Err)
 			case tt.by > 0 && (r.StopReason != agent.StopContextFull || r.Turns > tt.by || !strings.Contains(r.Err.Error(), "cut the conversation without a word")):
 				t.Errorf("%s after %d turns, %v; want a cut to be noticed by turn %d", r.StopReason, r.Turns, r.Err, tt.by)
+			}
+		})
+	}
+}
+
+// TestCountsAreWaitedFor only when the prompt has grown by much: a reply ends with
+// its call, mostly, and its account comes late.
+func TestCountsAreWaitedFor(t *testing.T) {
+	step := func(i, words int) say {
+		return say{text: call("echo", fmt.Sprintf(`{"text":"%d %s"}`, i, strings.Repeat("word ", words)))}
+	}
+	for name, tt := range map[string]struct {
+		words   int // of each step
+		partial bool
+	}{"it grows a little": {1, true}, "it grows by half": {400, false}} {
+		t.Run(name, func(t *testing.T) {
+			var b bench
+			m := &counter{told: func(_, total int) int { return total }, says: []say{step(1, tt.words), step(2, tt.words), {text: "done"}}}
+			r := ask(t, agent.Options{Model: m, Tools: b.registry(t)}, strings.Repeat("one long question ", 350))
+			if wantEnd(t, r, agent.Success, agent.StopComplete, 3); r.UsagePartial != tt.partial {
+				t.Errorf("usage %+v, partial: %v", r.Usage, r.UsagePartial)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mylm/agent"
@@ -296,31 +297,31 @@ func TestApprovalErrorEndsTheRun(t *testing.T) {
 	}
 }
 
+// TestToolThatIgnoresItsContext is let go of some time after the run was
+// cancelled, whatever it was allowed to take.
 func TestToolThatIgnoresItsContext(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
-	deaf, err := tools.New("deaf", "Hear nothing.", tools.Reads, func(context.Context, noneIn) (tools.Result, error) {
-		<-release
-		return tools.Result{}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	registry, err := tools.NewRegistry(deaf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	a := newAgent(t, agent.Options{Model: newModel(call("deaf", `{}`), "never"), Tools: registry, StopGrace: time.Millisecond})
-	var result agent.Result
-	for ev := range a.Run(ctx, nil, "go") {
-		switch p := ev.Payload.(type) {
-		case agent.ToolCall:
-			cancel()
-		case agent.FinalResponse:
-			result = p.Result
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		deaf := newTool(t, tools.Reads, func(context.Context, noneIn) (tools.Result, error) {
+			<-release
+			return tools.Result{}, nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		start := time.Now()
+		var result agent.Result
+		for ev := range newAgent(t, agent.Options{Model: newModel(call("tool", `{}`), "never"), Tools: deaf}).Run(ctx, nil, "go") {
+			switch p := ev.Payload.(type) {
+			case agent.ToolCall:
+				cancel()
+			case agent.FinalResponse:
+				result = p.Result
+			}
 		}
-	}
-	wantEnd(t, result, agent.Partial, agent.StopInterrupted, 1)
+		wantEnd(t, result, agent.Partial, agent.StopInterrupted, 1)
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("let go after %v", took)
+		}
+	})
 }

@@ -57,12 +57,13 @@ func TestCirclesAreLeft(t *testing.T) {
 		{"the same error by other commands", "look:a look:good look:b look:good look:c look:good", fails, 5},
 		{"results that differ", "look:a look:b", func(_ string, n int) (string, error) { return fmt.Sprint(n), nil }, 0},
 		{"change and try", "change:1 look:a change:2 look:a change:3 look:a change:4 look:a change:5 look:a", same, 0},
+		{"long ago is no circle", "look:a look:b look:c look:1 look:2 look:3 look:4 look:5 look:6 look:7 look:8 look:9 look:d look:e look:f look:g look:a look:b look:c", same, 0},
 		{"twice is no circle", "look:a look:b look:a look:c look:b look:d look:e look:f", same, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			steps := strings.Fields(tt.says)
 			var says []any
-			for i := range 10 {
+			for i := range max(10, len(steps)) {
 				name, text, _ := strings.Cut(steps[i%len(steps)], ":")
 				if tt.turns == 0 && i == len(steps) && len(steps) > 2 {
 					break
@@ -74,7 +75,7 @@ func TestCirclesAreLeft(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := ask(t, agent.Options{Model: newModel(says...), Tools: registry, MaxTurns: 12}, "go")
+			r := ask(t, agent.Options{Model: newModel(says...), Tools: registry, MaxTurns: 20}, "go")
 			if tt.turns == 0 {
 				wantEnd(t, r, agent.Success, agent.StopComplete, len(says))
 				return
@@ -159,6 +160,26 @@ func TestLastWord(t *testing.T) {
 				t.Errorf("the next run begins with %q", next.Messages)
 			}
 		})
+	}
+}
+
+// TestLastWordIsNoCut: without the tools its prompt is shorter than the one before
+// it, which a backend that cuts would have done.
+func TestLastWordIsNoCut(t *testing.T) {
+	tool, err := tools.New("look", strings.Repeat("Look at it. ", 400), tools.Reads, func(context.Context, noneIn) (tools.Result, error) {
+		return tools.Result{Text: "seen"}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := tools.NewRegistry(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &counter{told: func(_, total int) int { return total }, says: []say{{text: "I look.\n" + call("look", `{}`)}, {text: "So far."}}}
+	r := ask(t, agent.Options{Model: m, Tools: registry, MaxTurns: 1}, strings.Repeat("one long question ", 350))
+	if wantEnd(t, r, agent.Partial, agent.StopMaxTurns, 1); r.Response != "So far." {
+		t.Errorf("response %q", r.Response)
 	}
 }
 
