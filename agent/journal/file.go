@@ -33,6 +33,7 @@ type file struct {
 	resting bool            // the journal is there, and is taken for the first entry
 	over    bool            // it was let go
 	err     error           // why nothing can be appended any more
+	told    bool            // an Append has returned err
 	soon    *time.Timer     // makes the file
 }
 
@@ -57,6 +58,7 @@ func (f *file) append(ctx context.Context, e agent.Entry) error {
 	}
 	if f.err != nil {
 		_ = f.letGo() // the first error counts
+		f.told = true
 	}
 	return f.err
 }
@@ -319,7 +321,10 @@ func (f *file) close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	failed := f.err
-	if failed == nil && f.out != nil {
+	switch {
+	case f.told:
+		failed = nil
+	case failed == nil && f.out != nil:
 		failed = f.flush(false)
 	}
 	failed = errors.Join(failed, f.letGo())

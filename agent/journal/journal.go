@@ -76,14 +76,15 @@ func (s *Store) Path(id string) string { return filepath.Join(s.dir, id+suffix) 
 // Append implements agent.Recorder. A session whose first entry comes must not
 // be there. One that is there is taken if its last run is over and the entry
 // follows it: otherwise, Open has to be called before. A session for which it fails
-// is let go: the run has to end, and another begins with Open.
+// is let go: the rest of the run is refused with the same error.
 func (s *Store) Append(ctx context.Context, e agent.Entry) error {
 	if !validID(e.Session) {
 		return fmt.Errorf("%w: %q is no name for a session", ErrNotBegun, e.Session)
 	}
 	s.mu.Lock()
 	f := s.files[e.Session]
-	if f == nil {
+	begins := e.Seq == 1 || e.Kind == agent.EntryRun
+	if f == nil || begins && f.isOver() {
 		f = newFile(s, e.Session)
 		f.resting = e.Seq > 1
 		s.files[e.Session] = f

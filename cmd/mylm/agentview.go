@@ -199,8 +199,7 @@ func (v *planView) planned(p plan.Planned) {
 	}
 }
 
-// changed prints the tasks that were not there, or not so, before, and those that
-// are there no more.
+// changed prints the tasks that were not there, or not so, before.
 func (v *planView) changed(was []plan.Task) {
 	before := map[string]plan.Task{}
 	for _, t := range was {
@@ -210,12 +209,6 @@ func (v *planView) changed(was []plan.Task) {
 	for _, t := range v.tasks {
 		if old, known := before[t.ID]; !known || v.row(old) != v.row(t) {
 			v.line("  " + v.row(t))
-		}
-		delete(before, t.ID)
-	}
-	for _, t := range was {
-		if _, gone := before[t.ID]; gone {
-			v.line("  - " + label(t.ID) + "  " + oneLine(visible(t.Description), 200))
 		}
 	}
 }
