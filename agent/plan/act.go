@@ -143,7 +143,7 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 // setUp are the options of a task's run, and its prompt.
 func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, err error) {
 	o = r.opts.Agent
-	o.MaxTime, o.Tainted, o.Approve, o.Labels, o.NoLastWord = 0, j.tainted, r.approve, nil, true
+	o.MaxTime, o.Tainted, o.Approve, o.Labels, o.NoLastWord = 0, o.Tainted || j.tainted, r.approve, nil, true
 	if o.Recorder != nil {
 		o.Recorder = &partRecorder{run: r, kind: EntryTask, task: j.task.ID}
 	}

@@ -161,6 +161,21 @@ func TestNextTryIsTainted(t *testing.T) {
 	}
 }
 
+// TestAllIsTainted: what strangers wrote may be in the goal.
+func TestAllIsTainted(t *testing.T) {
+	o := quiet(&model{reply: func(kind, message string) string {
+		if strings.Contains(message, "written") {
+			return "done"
+		}
+		return call("write")
+	}})
+	all, approve, writes := web(t)
+	o.Agent.Tainted, o.Agent.Tools, o.Agent.Approve = true, all, approve
+	if w := carryOut(t, o, "g", task("a")); !w.state.Success || !slices.Equal(*writes, []bool{true}) {
+		t.Errorf("%v, tainted %v", w.statuses(), *writes)
+	}
+}
+
 // TestPlannerIsTainted: a plan whose planner has read what strangers wrote is
 // theirs in part, also when a person edited it.
 func TestPlannerIsTainted(t *testing.T) {

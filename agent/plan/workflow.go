@@ -213,6 +213,9 @@ func (w *Workflow) check() error {
 		if !workflowName().MatchString(in.Name) {
 			return fmt.Errorf("an input is called %q; it must be letters, digits, _ and -", in.Name)
 		}
+		if inputs[in.Name] {
+			return fmt.Errorf("there are two inputs called %s", in.Name)
+		}
 		inputs[in.Name] = true
 	}
 	texts := []string{w.Goal}

@@ -119,6 +119,7 @@ func TestWorkflowBounds(t *testing.T) {
 	tests := []struct{ name, text, fails string }{
 		{"as many inputs as there may be", head(inputs(64)), ""},
 		{"inputs", head(inputs(65)), "has 65 inputs; 64 are the most"},
+		{"the same input twice", head("inputs: [{name: a}, {name: b}, {name: a}]"), "there are two inputs called a"},
 		{"steps", head(inputs(1) + "steps:\n" + strings.Repeat("  - x\n", 501)), "has 501 steps; 500 are the most"},
 		{"bytes", head(inputs(1)) + strings.Repeat("x", plan.MaxWorkflow), "has more than 65536 bytes"},
 		{"anchor", head(inputs(1) + "description: &d x"), "line 5: &d: a workflow has no anchors"},
