@@ -113,10 +113,10 @@ func (c *conversation) exit() string { return exitWithin(c.t, c.cmd) }
 // exitWithin is the exit code of a command, which has to end soon.
 func exitWithin(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
-	kill := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
 	err := cmd.Wait()
 	if !kill.Stop() {
-		t.Fatal("it did not end within 10 s")
+		t.Fatal("it did not end within 30 s")
 	}
 	return exitCode(err)
 }
