@@ -128,6 +128,7 @@ func TestKilledOpening(t *testing.T) {
 // TestKilledEmbedding kills a process that changes the embedder of a memory. It
 // always opens, goes on where it was, and searches work meanwhile.
 func TestKilledEmbedding(t *testing.T) {
+	long(t)
 	path := filepath.Join(t.TempDir(), "memory.db")
 	want := sample(t, path, 600)
 	first := open(t, path)

@@ -26,6 +26,14 @@ func rounds(few, many int) int {
 	return few
 }
 
+// long leaves a test to MYLM_SLOW=1.
+func long(t *testing.T) {
+	t.Helper()
+	if rounds(0, 1) == 0 {
+		t.Skip("it takes long: MYLM_SLOW=1 runs it")
+	}
+}
+
 // sample makes a closed memory of documents and returns their texts by ID.
 func sample(t *testing.T, path string, n int) map[string]string {
 	t.Helper()

@@ -139,10 +139,12 @@ func fillUp(path string) error {
 }
 
 func TestFullDiskEmbedding(t *testing.T) {
+	long(t)
 	atWork(t, func(s *memory.Store) error { return s.Embed(t.Context(), hashed.Embedder{}, nil) })
 }
 
 func TestFullDiskForgetting(t *testing.T) {
+	long(t)
 	atWork(t, func(s *memory.Store) error {
 		n, err := s.Forget(t.Context(), memory.All)
 		if want := rounds(600, 2000); err == nil && n != want {
@@ -154,6 +156,7 @@ func TestFullDiskForgetting(t *testing.T) {
 
 // TestFullDiskRepairing repairs a memory for which there is no space twice.
 func TestFullDiskRepairing(t *testing.T) {
+	long(t)
 	dir := disk(t, 16<<20)
 	path := filepath.Join(dir, "memory.db")
 	want := sample(t, path, rounds(600, 2000))

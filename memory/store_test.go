@@ -187,6 +187,7 @@ func TestImportForms(t *testing.T) {
 
 // TestExportMany takes more documents through a file than fit into a portion.
 func TestExportMany(t *testing.T) {
+	long(t)
 	s, other := fresh(t), fresh(t)
 	n := rounds(1100, 10_000)
 	fill(t, s, n)
