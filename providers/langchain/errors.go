@@ -44,7 +44,7 @@ func (m *Model) verdict(ctx context.Context, t *talk, x *exchange, o outcome) (p
 		last.Usage = x.reply.usage
 	}
 	switch {
-	case x.wire.reader == nil && last.Stop == "" && !x.reply.ended && (t.passed+t.thoughts > 0 || content == ""):
+	case x.wire.reader == nil && last.Stop == "" && !x.reply.ended && m.cut(t, content):
 		return last, m.interrupted(noEnd, nil)
 	case len(content) > t.passed && !strings.HasPrefix(content, t.heard.String()):
 		return last, m.interrupted("what the model returned is another text than it streamed", nil)
@@ -54,6 +54,18 @@ func (m *Model) verdict(ctx context.Context, t *talk, x *exchange, o outcome) (p
 	}
 	last.Stop = cmp.Or(last.Stop, providers.StopEnd)
 	return last, nil
+}
+
+// cut reports whether a reply without a stop reason may lack its end.
+func (m *Model) cut(t *talk, content string) bool {
+	streamed := t.passed+t.thoughts > 0
+	switch m.back.endOf {
+	case EndReason:
+		return streamed || content == ""
+	case EndWholeText:
+		return content == ""
+	}
+	return !streamed && content == ""
 }
 
 // failure is nil if the reply came and is whole.

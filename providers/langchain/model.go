@@ -13,24 +13,6 @@ import (
 	"mylm/providers"
 )
 
-// Options says what an llms.Model cannot tell of itself.
-type Options struct {
-	// Name is the model's name, for messages. "" is "the model".
-	Name string
-
-	// Window is the number of tokens that prompt and reply share; 0: unknown.
-	Window int
-
-	// OneMessage says that the backend reads one message and leaves the others
-	// aside: the conversation is then sent as one text.
-	OneMessage bool
-
-	// OneSystem says that the backend reads one system message: several are
-	// then sent as one, and a system message later in the conversation moves
-	// to its beginning.
-	OneSystem bool
-}
-
 // Model is one model behind langchaingo. It may be used by several goroutines
 // at once.
 type Model struct {
@@ -46,20 +28,6 @@ var (
 	_ providers.Informer = (*Model)(nil)
 	_ providers.Lister   = (*Model)(nil)
 )
-
-// New makes a providers.Model of any llms.Model.
-//
-// What goes over the network is out of sight here: a request carries whatever
-// llm adds on its own, and failures are told apart by llm's words only. A reply
-// that is streamed counts as whole if llm gives a stop reason, one in one piece
-// if llm returns no error. Open knows more of the providers it has.
-func New(llm llms.Model, o Options) *Model {
-	return &Model{
-		llm:    llm,
-		config: Config{Model: cmp.Or(o.Name, "the model"), Window: o.Window},
-		back:   backend{Provider: Provider{Title: "langchaingo", Streams: true}, oneMessage: o.OneMessage, oneSystem: o.OneSystem},
-	}
-}
 
 // Name returns the name that the model was opened with.
 func (m *Model) Name() string { return m.config.Model }
@@ -153,7 +121,10 @@ func badRequest(message string) *providers.Error {
 // options are for backends whose requests are not edited; the others have
 // what they set replaced.
 func (m *Model) options(r providers.Request, t *talk) []llms.CallOption {
-	out := []llms.CallOption{llms.WithStreamingFunc(t.text), llms.WithStreamingReasoningFunc(t.thought)}
+	var out []llms.CallOption
+	if !m.back.onePiece {
+		out = append(out, llms.WithStreamingFunc(t.text), llms.WithStreamingReasoningFunc(t.thought))
+	}
 	if r.Temperature != nil {
 		out = append(out, llms.WithTemperature(*r.Temperature))
 	}

@@ -64,6 +64,14 @@ func TestNew(t *testing.T) {
 			say(o, "The answer")
 			return response(llms.ContentChoice{Content: "The answer is 42", StopReason: "stop"}), nil
 		}, "The answer is 42", "", providers.Chunk{Stop: providers.StopEnd}},
+		{"streamed, and no reason", func(_ context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
+			say(o, "y", "es")
+			return response(llms.ContentChoice{Content: "yes"}), nil
+		}, "yes", "", providers.Chunk{Stop: providers.StopEnd}},
+		{"streamed, and nothing returned", func(_ context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
+			say(o, "yes")
+			return nil, nil
+		}, "yes", "", providers.Chunk{Stop: providers.StopEnd}},
 		{"nothing, and a reason", func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
 			return response(llms.ContentChoice{StopReason: "stop"}), nil
 		}, "", "", providers.Chunk{Stop: providers.StopEnd}},
@@ -93,7 +101,7 @@ func TestNewFails(t *testing.T) {
 		want providers.Error
 		says string
 	}{
-		{"streamed, no end", func(_ context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
+		{"streamed, no reason", func(_ context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
 			return response(llms.ContentChoice{Content: "and"}), o.StreamingFunc(context.Background(), []byte("and"))
 		}, providers.Error{Kind: providers.Interrupted}, "without a sign"},
 		{"another text streamed", func(_ context.Context, _ []llms.MessageContent, o llms.CallOptions) (*llms.ContentResponse, error) {
@@ -126,12 +134,23 @@ func TestNewFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, last, err := hear(t, langchain.New(tt.m, langchain.Options{}), providers.Request{})
+			_, _, last, err := hear(t, langchain.New(tt.m, langchain.Options{End: langchain.EndReason}), providers.Request{})
 			if last.Stop != "" {
 				t.Errorf("ended with %q", last.Stop)
 			}
 			checkError(t, err, tt.want, tt.says, "")
 		})
+	}
+}
+
+// TestNothingIsNoReply holds however little is known about a model.
+func TestNothingIsNoReply(t *testing.T) {
+	for _, end := range []langchain.End{langchain.EndOfCall, langchain.EndReason, langchain.EndWholeText} {
+		m := model(func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
+			return response(llms.ContentChoice{}), nil
+		})
+		_, _, _, err := hear(t, langchain.New(m, langchain.Options{End: end}), providers.Request{})
+		checkError(t, err, providers.Error{Kind: providers.Interrupted}, "without a sign", "")
 	}
 }
 

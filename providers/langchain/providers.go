@@ -71,6 +71,8 @@ type backend struct {
 	anyModel   bool   // the model needs no name: the server has one
 	oneMessage bool   // langchaingo reads the first message only
 	oneSystem  bool   // one system message only
+	onePiece   bool   // langchaingo is not asked to stream
+	endOf      End    // the sign of a whole reply, where langchaingo reads it
 	noEmpty    bool   // a message without text is refused: leave it out
 	ownKeys    string // how the provider signs requests where no key is given, as a hint; "": it does not
 }
