@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,32 +122,15 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 		return nil, err
 	}
 	c = c.tighten(by.Sandbox)
-	p := &sandbox.Policy{Mode: c.defaultMode(), Workspace: workspace, AllowNet: value(c.AllowNet), Env: c.Env}
+	p := sandbox.Profile{Mode: c.defaultMode(), AllowNet: value(c.AllowNet), Reads: c.Reads, Env: c.Env, Workspace: workspace, Project: project, Getenv: os.Getenv}
 	if c.Mode != nil {
 		p.Mode = sandbox.Mode(*c.Mode)
 	}
-	if p.Mode == sandbox.Off {
-		return p, nil
-	}
 	p.Home, _ = os.UserHomeDir() // without one nothing needs to be closed
-	real := workspace            // as projects are named
-	if path, err := filepath.EvalSymlinks(workspace); err == nil {
-		real = path
-	}
-	p.Reads = toolchains(p.Home, real)
-	for _, path := range c.Reads {
-		if rest, ok := strings.CutPrefix(path, "~"); ok {
-			path = p.Home + rest
-		}
-		p.Reads = append(p.Reads, path)
-	}
-	reads, writes := repository(project, real, p.Home)
-	p.Reads, p.Writes = append(p.Reads, reads...), writes
 	if cache, err := os.UserCacheDir(); err == nil {
-		name := fmt.Sprintf("%s-%x", filepath.Base(workspace), sha256.Sum256([]byte(workspace)))
-		p.Private = filepath.Join(cache, "mylm", "sandbox", name[:len(name)-2*sha256.Size+12])
+		p.Cache = filepath.Join(cache, "mylm", "sandbox")
 	}
-	return p, nil
+	return p.Policy(), nil
 }
 
 // tellAbout makes the tool say what its sandbox cannot do here, to the person

@@ -1,11 +1,9 @@
-package main
+package sandbox
 
 import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"mylm/tools/sandbox"
 )
 
 // kept are where programs of common toolchains and the modules that they
@@ -39,19 +37,19 @@ type found struct {
 }
 
 // toolchains are the directories that programs and their libraries lie in.
-func toolchains(home, workspace string) []string {
+func toolchains(home, workspace string, getenv func(string) string) []string {
 	f := &found{home: resolved(home), workspace: resolved(workspace)}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+	for _, dir := range filepath.SplitList(getenv("PATH")) {
 		f.programs(dir)
 	}
 	for _, name := range toolVariables {
-		f.add(os.Getenv(name))
+		f.add(getenv(name))
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("GOPATH")) {
+	for _, dir := range filepath.SplitList(getenv("GOPATH")) {
 		f.below(dir, "pkg/mod")
 	}
-	f.below(os.Getenv("CONDA_PREFIX"), condaParts...)
-	f.python(os.Getenv("VIRTUAL_ENV"))
+	f.below(getenv("CONDA_PREFIX"), condaParts...)
+	f.python(getenv("VIRTUAL_ENV"))
 	if workspace != "" {
 		f.python(filepath.Join(workspace, ".venv"))
 		f.python(filepath.Join(workspace, "venv"))
@@ -92,7 +90,7 @@ func (f *found) below(root string, names ...string) {
 // mine reports whether a path, without links, lies in the home directory, but
 // not in the workspace: what is there is open, and what it says is not believed.
 func (f *found) mine(path string) bool {
-	return f.home != "" && path != f.home && sandbox.Within(path, f.home) && !sandbox.Within(path, f.workspace)
+	return f.home != "" && path != f.home && Within(path, f.home) && !Within(path, f.workspace)
 }
 
 // programs takes a directory of PATH with its libraries, and what its links
@@ -113,7 +111,7 @@ func (f *found) programs(dir string) {
 			continue
 		}
 		target, err := filepath.EvalSymlinks(filepath.Join(real, e.Name()))
-		if err != nil || !f.mine(target) || sandbox.Within(target, real) {
+		if err != nil || !f.mine(target) || Within(target, real) {
 			continue
 		}
 		if info, err := os.Stat(target); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {

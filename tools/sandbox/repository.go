@@ -1,15 +1,15 @@
-package main
+package sandbox
 
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"mylm/tools/sandbox"
 )
 
 // repositoryParts are what git reads to tell what is and was in a repository.
@@ -81,7 +81,7 @@ func holdsHome(dir, home string) bool {
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real
 	}
-	return sandbox.Within(home, dir)
+	return Within(home, dir)
 }
 
 // maxPointer is more than the longest path.
@@ -137,7 +137,7 @@ func openParts(dir string) (parts []string) {
 	for _, name := range []string{"config", "config.worktree"} {
 		text, err := readSmall(filepath.Join(dir, name), maxRepositoryConfig)
 		switch {
-		case isMissing(err) && name != "config":
+		case errors.Is(err, fs.ErrNotExist) && name != "config":
 		case err != nil || !harmless(text):
 			return nil
 		default:
@@ -146,7 +146,7 @@ func openParts(dir string) (parts []string) {
 	}
 	for _, name := range repositoryParts {
 		path := filepath.Join(dir, name)
-		if target, err := filepath.EvalSymlinks(path); err == nil && sandbox.Within(target, real) {
+		if target, err := filepath.EvalSymlinks(path); err == nil && Within(target, real) {
 			parts = append(parts, path)
 		}
 	}
