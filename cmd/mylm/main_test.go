@@ -1,14 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"mylm/agent/journal"
 	"mylm/providers/langchain"
 	"mylm/tools/sandbox"
 )
@@ -84,6 +87,7 @@ func TestScripts(t *testing.T) {
 			"speak":     speak,
 			"subst":     subst,
 			"edits":     edits,
+			"golden":    golden,
 			"restored":  restored,
 			// of the memory
 			"chromem":        makeChromem,
@@ -106,6 +110,23 @@ func subst(ts *testscript.TestScript, neg bool, args []string) {
 	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 	ts.Check(os.Chmod(ts.MkAbs(args[1]), 0o600)) // of one that was there
+}
+
+// golden NAMES... puts recorded sessions where the command finds them, as if they
+// had been asked in the script's directory. $NAME is the id of each.
+func golden(ts *testscript.TestScript, neg bool, args []string) {
+	root, err := filepath.Abs("../../agent/journal/testdata/golden")
+	ts.Check(err)
+	dir := ts.MkAbs("home/data/mylm/sessions")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	for _, name := range args {
+		text := strings.ReplaceAll(ts.ReadFile(filepath.Join(root, name+".jsonl")), "/srv/project", ts.MkAbs("."))
+		var head journal.Header
+		line, _, _ := strings.Cut(text, "\n")
+		ts.Check(json.Unmarshal([]byte(line), &head))
+		ts.Check(os.WriteFile(filepath.Join(dir, head.ID+".jsonl"), []byte(text), 0o600))
+		ts.Setenv(name, head.ID)
+	}
 }
 
 // exits CODE ARGS... runs mylm and checks its exit code, which "! exec" cannot.
