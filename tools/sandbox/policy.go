@@ -70,8 +70,30 @@ type Policy struct {
 	MaxMemory uint64
 
 	// Env are names of environment variables that are passed on although they
-	// look like secrets; see Environ.
+	// look like secrets; see Environ. Not with Strict.
 	Env []string
+
+	// Secrets are values that no command gets, in any mode: a variable that
+	// contains one is not passed on. SecretEnv are names of such variables.
+	Secrets, SecretEnv []string
+
+	// Closed are directories, such as those of the program's own settings, with
+	// which the workspace must not overlap.
+	Closed []string
+
+	// Strict is for a command that nobody was asked about. It reads nothing but
+	// the workspace, the system's programs and libraries, Reads, and what
+	// belongs to itself below /proc, and no file of the workspace that looks like
+	// a key unless Reads names it. It executes nothing of the workspace and changes no
+	// mode, owner or times. Its environment is a short list of harmless variables,
+	// its home is empty, and its processes, memory and temporary space are
+	// bounded. What it is refused is in the Report.
+	//
+	// The mode, AllowNet, AllowExec, AllowMetadata and Reads widen it by just
+	// that. It does nothing with the mode Off.
+	Strict        bool
+	AllowExec     bool // execute files of the workspace and of the temporary space
+	AllowMetadata bool // change modes, owners, times and attributes, and make links, wherever the file's owner may
 }
 
 // confines reports whether there are rules to apply.
@@ -131,6 +153,13 @@ type Report struct {
 
 	// Leftovers says that processes outlived the command and were killed.
 	Leftovers bool
+
+	// Refusals are what a Strict command was refused, each once, in the order in
+	// which it was tried, at most MaxRefusals.
+	Refusals []Refusal
 }
+
+// MaxRefusals is how many refusals a Report holds at most.
+const MaxRefusals = 50
 
 var errNoMain = errors.New("this program does not call sandbox.Main first in its main function, so it cannot supervise commands")
