@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
-func agentCommand(s streams) *cli.Command {
+func agentCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "agent",
 		Usage: "break a goal down into tasks, and do them",
@@ -37,7 +39,7 @@ mylm resume goes on with a plan that was interrupted.`,
 }
 
 // workflowShortcut runs a workflow with what is typed.
-func workflowShortcut(s streams, name, usage, workflow string) *cli.Command {
+func workflowShortcut(s term.Streams, name, usage, workflow string) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: "[TEXT...] [-]",
 		Description: "It runs the workflow " + workflow + ", or another one that --workflow names, with the text as\nits first input. mylm agent workflow show " + workflow + " prints its steps.",
@@ -85,33 +87,33 @@ func progressFlags() []cli.Flag {
 // checkProgressFlags refuses numbers that are out of range.
 func checkProgressFlags(c *cli.Context) error {
 	if n := c.Int("workers"); c.IsSet("workers") && (n < 1 || n > plan.MaxWorkers) {
-		return usageError("--workers is %d; it must be from 1 to %d", n, plan.MaxWorkers)
+		return failure.Usage("--workers is %d; it must be from 1 to %d", n, plan.MaxWorkers)
 	}
 	for _, name := range []string{"max-turns", "task-turns"} {
 		if c.IsSet(name) && c.Int(name) < 1 {
-			return usageError("--%s is %d; it must be at least 1", name, c.Int(name))
+			return failure.Usage("--%s is %d; it must be at least 1", name, c.Int(name))
 		}
 	}
 	return nil
 }
 
 // runPlan checks the flags and does what they ask for.
-func runPlan(c *cli.Context, s streams, p *planning) error {
+func runPlan(c *cli.Context, s term.Streams, p *planning) error {
 	if err := checkProgressFlags(c); err != nil {
 		return err
 	}
 	if c.Bool("mermaid") && !c.Bool("plan-only") {
-		return usageError("--mermaid goes with --plan-only")
+		return failure.Usage("--mermaid goes with --plan-only")
 	}
 	form, err := formOf(c)
 	if err != nil {
 		return err
 	}
 	if c.Bool("mermaid") && form != formText {
-		return usageError("--mermaid and --output %s exclude each other", form)
+		return failure.Usage("--mermaid and --output %s exclude each other", form)
 	}
 	if c.Bool("no-plan") && (c.Bool("plan-only") || c.Bool("mixed") || c.String("plan") != "") {
-		return usageError("--no-plan contradicts --plan-only, --mixed and --plan")
+		return failure.Usage("--no-plan contradicts --plan-only, --mixed and --plan")
 	}
 	if path := c.String("plan"); path != "" {
 		if err := p.load(c.Context, path); err != nil {
@@ -123,13 +125,13 @@ func runPlan(c *cli.Context, s streams, p *planning) error {
 
 // load reads a plan from a file. Its goal stands in for one that is not typed.
 func (p *planning) load(ctx context.Context, path string) error {
-	made, err := interruptibly(ctx, func() (made plan.Planned, err error) {
+	made, err := term.Wait(ctx, func() (made plan.Planned, err error) {
 		text, err := readFile(path)
 		if err != nil {
-			return made, usageError("%s", strings.Replace(err.Error(), "--file", "--plan", 1))
+			return made, failure.Usage("%s", strings.Replace(err.Error(), "--file", "--plan", 1))
 		}
 		if made.Goal, made.Tasks, err = plan.ParseFile(text); err != nil {
-			return made, usageError("--plan %s: %v", echoed(path), err).withHint("mylm agent run --plan-only --json \"...\" prints one.")
+			return made, failure.Usage("--plan %s: %v", term.Echoed(path), err).WithHint("mylm agent run --plan-only --json \"...\" prints one.")
 		}
 		return made, nil
 	})

@@ -10,6 +10,8 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/policy"
 )
@@ -41,12 +43,12 @@ func (a *asking) agree(ctx context.Context, p *person, g *guard, all *tools.Regi
 // showPlan asks about tasks until there is an answer: edit, or a yes. All else
 // is an error.
 func (a *asking) showPlan(ctx context.Context, p *person, tasks []plan.Task, note string) (edit bool, err error) {
-	shown := proposal{head: "\nThe plan:\n\n", text: planText(tasks), what: "carry it out", edit: true}
+	shown := term.Proposal{Head: "\nThe plan:\n\n", Text: planText(tasks), What: "carry it out", Edit: true}
 	if note != "" {
-		shown.tail = visible(note) + "\n\n"
+		shown.Tail = term.Visible(note) + "\n\n"
 	}
-	said, err := p.consent(ctx, shown)
-	var no nobody
+	said, err := p.Consent(ctx, shown)
+	var no term.Nobody
 	switch {
 	case errors.As(err, &no):
 		remedy := "--yes carries it out without asking"
@@ -54,69 +56,14 @@ func (a *asking) showPlan(ctx context.Context, p *person, tasks []plan.Task, not
 			remedy = p.boundBy()
 		}
 		return false, notCarriedOut(lowerFirst(string(no)), remedy+"; --plan-only --json prints it, and --plan FILE carries it out.")
-	case err == nil && said == saidNo:
+	case err == nil && said == term.SaidNo:
 		return false, notCarriedOut("you said no", "mylm resume asks again. --plan-only --json prints a plan, and --plan FILE carries out what you make of it.")
 	}
-	return said == saidEdit, err
+	return said == term.SaidEdit, err
 }
 
-// proposal is a text that somebody is to agree to.
-type proposal struct {
-	head, text, tail string // text stands behind the gutter, head and tail are our words
-	what             string // is done with a yes
-	edit             bool   // it can be changed
-}
-
-// What somebody says to a proposal.
-const (
-	saidYes = iota + 1
-	saidNo
-	saidEdit
-)
-
-// consent asks about a proposal until there is an answer. What does not fit on
-// the terminal takes a whole yes, or that all of it was looked at.
-func (p *person) consent(ctx context.Context, o proposal) (said int, err error) {
-	columns, height := ttySize()
-	v := newPreview(o.text, columns, max(5, height-questionRows-strings.Count(o.tail, "\n")))
-	head := o.head + strings.Join(v.shown, "\n") + "\n\n" + o.tail
-	edit := ""
-	if o.edit {
-		edit = ", [e]dit"
-	}
-	for {
-		choice := strings.ToUpper(o.what[:1]) + o.what[1:] + "? "
-		if v.unseen == "" {
-			choice += "[y]es, [n]o" + edit + ": "
-		} else {
-			choice = v.unseen + ": not shown.\n" + choice + "[v]iew all of it, [n]o" + edit + ", or type yes to " + o.what + " unseen: "
-		}
-		typed, err := p.ask(ctx, head+choice)
-		if err != nil {
-			return 0, err
-		}
-		head = "\n"
-		switch typed = strings.ToLower(typed); {
-		case typed == "yes", typed == "y" && v.unseen == "":
-			return saidYes, nil
-		case typed == "n", typed == "no":
-			return saidNo, nil
-		case o.edit && (typed == "e" || typed == "edit"):
-			return saidEdit, nil
-		case typed == "v", typed == "view":
-			seen, err := p.page(ctx, texts(v.whole), max(5, height-2))
-			if err != nil {
-				return 0, err
-			}
-			if seen {
-				v.unseen = ""
-			}
-		}
-	}
-}
-
-func notCarriedOut(why, hint string) *failure {
-	return (&failure{code: exitDenied, name: string(agent.StopDenied), err: fmt.Errorf("the plan was not carried out: %s", why)}).withHint(hint)
+func notCarriedOut(why, hint string) *failure.Error {
+	return (&failure.Error{Code: failure.ExitDenied, Name: string(agent.StopDenied), Err: fmt.Errorf("the plan was not carried out: %s", why)}).WithHint(hint)
 }
 
 func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
@@ -135,15 +82,15 @@ func (d *draft) edit(ctx context.Context, p *person) (mended string, err error) 
 	if err := d.write(); err != nil {
 		return "", err
 	}
-	in, out, err := openTTY()
+	in, out, err := term.OpenTTY()
 	if err != nil {
-		return "", noTerminal
+		return "", term.NoTerminal
 	}
 	defer in.Close()
 	defer out.Close()
-	p.view.pause()
-	defer p.view.resume()
-	if err := openEditor(ctx, streams{in, out, out}, d.path); err != nil {
+	p.View.Pause()
+	defer p.View.Resume()
+	if err := term.Edit(ctx, term.Streams{In: in, Out: out, Err: out}, d.path); err != nil {
 		return "", fmt.Errorf("%w. Set VISUAL or EDITOR to another, or say no and use --plan-only --json and --plan FILE", err)
 	}
 	text, err := readFile(d.path)

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 	"mylm/tools"
+
+	"github.com/urfave/cli/v2"
 )
 
 // plansPath is where plans are kept for goals that come again.
@@ -51,11 +52,11 @@ func (a *asking) keepPlan(cache *plan.Cache, key, goal string, tasks []plan.Task
 // tellCache says that plans cannot be kept, which is no reason not to go on.
 func (a *asking) tellCache(err error) {
 	if err != nil {
-		a.screen.say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+		a.screen.Say(fmt.Sprintf("mylm: plans are not kept: %v", err))
 	}
 }
 
-func forgetPlansCommand(s streams) *cli.Command {
+func forgetPlansCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "forget", Usage: "delete the plans that are kept, and the consent to workflows of projects",
 		Description: "Plans are made anew then, and workflows of projects shown and asked about again. Sessions stay:\nmylm sessions rm deletes them.",
@@ -75,9 +76,9 @@ func forgetPlansCommand(s streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			screen := newScreen(s, "auto")
-			screen.answer(fmt.Sprintf("deleted %s and %s of workflows\n", plural(plans, "plan"), plural(consents, "consent")))
-			return screen.failed
+			screen := term.NewScreen(s, "auto")
+			screen.Answer(fmt.Sprintf("deleted %s and %s of workflows\n", term.Plural(plans, "plan"), term.Plural(consents, "consent")))
+			return screen.Failed
 		},
 	}
 }

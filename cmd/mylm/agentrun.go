@@ -13,6 +13,8 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/tools"
 	"mylm/tools/ask"
@@ -56,9 +58,9 @@ func (a *asking) withoutGoal(err error) error {
 	case p.workflow != nil:
 		return p.workflow.withoutText()
 	case len(p.tasks) > 0:
-		return usageError("there is no goal").withHint("The plan names none. Say what it is for: mylm agent run --plan " + quoted(a.cli.String("plan")) + " \"...\"")
+		return failure.Usage("there is no goal").WithHint("The plan names none. Say what it is for: mylm agent run --plan " + term.ShellQuote(a.cli.String("plan")) + " \"...\"")
 	}
-	return usageError("there is no goal").withHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
+	return failure.Usage("there is no goal").WithHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
 }
 
 // state is what came of the plan; nil if there is none.
@@ -78,11 +80,11 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 		goal = saved.Goal
 	}
 	if err := plan.CheckTools(a.planning.tasks, o.Tools); err != nil {
-		return usageError("%v", err)
+		return failure.Usage("%v", err)
 	}
 	cache, key := a.planCache(goal, o.Tools)
-	if p.view == nil {
-		p.view = newView(a.screen, true, false, false) // until there is something to see
+	if p.View == nil {
+		p.View = newView(a.screen, true, false, false) // until there is something to see
 	}
 	if len(a.planning.tasks) == 0 && cache != nil && a.asks() {
 		tasks, ok, err := cache.Get(key)
@@ -110,7 +112,7 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 	}
 	planner, err := plan.New(options)
 	if err != nil {
-		return usageError("%v", err)
+		return failure.Usage("%v", err)
 	}
 	events := planner.Resume
 	if a.asks() {
@@ -138,7 +140,7 @@ type planEvents = iter.Seq2[agent.Event, error]
 
 func (a *asking) note(text string) {
 	if !a.cli.Bool("quiet") {
-		a.screen.dim(text)
+		a.screen.Dim(text)
 	}
 }
 
@@ -182,7 +184,7 @@ func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options 
 			return a.agree(ctx, p, g, o.Tools, made)
 		}
 	}
-	if p.absent() == "" {
+	if p.Absent() == "" {
 		options.AskUser = p.adviseTask
 	}
 	return options
@@ -218,10 +220,10 @@ func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *p
 	o.PlanOnly, o.Agent.Recorder = true, nil
 	planner, err := plan.New(o)
 	if err != nil {
-		return made, usageError("%v", err)
+		return made, failure.Usage("%v", err)
 	}
 	v := newView(a.screen, a.cli.Bool("quiet"), a.cli.Bool("verbose"), false)
-	p.view = v
+	p.View = v
 	defer v.idle()
 	v.spin("planning")
 	var result agent.Result
@@ -235,7 +237,7 @@ func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *p
 		case agent.FinalResponse:
 			result = e.Result
 		case agent.Notice:
-			v.say("plan: " + visible(oneLine(e.Text, 200)))
+			v.say("plan: " + term.Visible(term.OneLine(e.Text, 200)))
 		default:
 			v.event(ev)
 		}
@@ -251,7 +253,7 @@ func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *p
 // plan that the model made, if it did.
 func (a *asking) watchPlan(events planEvents, goal string, p *person) (made []plan.Task, err error) {
 	v := newPlanView(a.screen, cmp.Or(a.question, goal), a.cli.Bool("quiet"), a.cli.Bool("verbose"))
-	p.view = v
+	p.View = v
 	defer v.close()
 	show := func(ev agent.Event) bool { v.event(ev); return true }
 	if a.form == formEvents {
@@ -283,7 +285,7 @@ func (a *asking) watchPlan(events planEvents, goal string, p *person) (made []pl
 	}
 	v.close()
 	switch {
-	case a.result == nil && a.screen.failed != nil:
+	case a.result == nil && a.screen.Failed != nil:
 		return nil, nil // finish says so
 	case a.result == nil:
 		return nil, cmp.Or(explainSession(failed), errors.New("the plan ended without a result"))
@@ -297,7 +299,7 @@ func (a *asking) tellPlan(p *person) error {
 	a.model.advise(f)
 	a.adviseResume(f)
 	if a.form == formText && (f == nil || holds(*a.result)) && a.result.Response != "" {
-		a.screen.answer(a.result.Response + "\n")
+		a.screen.Answer(a.result.Response + "\n")
 	}
 	a.statistics()
 	if providers.KindOf(a.result.Err) == providers.ModelMissing {
@@ -314,16 +316,16 @@ func (a *asking) tellPlan(p *person) error {
 func (a *asking) printPlan(made plan.Planned) error {
 	switch {
 	case a.cli.Bool("mermaid"):
-		a.screen.answer(plan.Mermaid(made.Tasks))
+		a.screen.Answer(plan.Mermaid(made.Tasks))
 	case a.form == formText:
-		a.screen.answer(planText(made.Tasks))
+		a.screen.Answer(planText(made.Tasks))
 	default:
 		a.printed = true
 		print := printJSON
 		if a.form == formEvents {
 			print = printLine
 		}
-		return print(a.screen.out, struct {
+		return print(a.screen.Out, struct {
 			Goal  string      `json:"goal"`
 			Tasks []plan.Task `json:"tasks"`
 		}{made.Goal, made.Tasks})
@@ -335,20 +337,17 @@ func (a *asking) printPlan(made plan.Planned) error {
 func planText(tasks []plan.Task) string {
 	var b strings.Builder
 	for _, t := range tasks {
-		fmt.Fprintf(&b, "%s  %s", flat(t.ID), flat(t.Description))
+		fmt.Fprintf(&b, "%s  %s", term.Flat(t.ID), term.Flat(t.Description))
 		if len(t.Dependencies) > 0 {
-			fmt.Fprintf(&b, " (after %s)", flat(strings.Join(t.Dependencies, ", ")))
+			fmt.Fprintf(&b, " (after %s)", term.Flat(strings.Join(t.Dependencies, ", ")))
 		}
 		if t.Tools != nil {
-			fmt.Fprintf(&b, " [%s]", cmp.Or(flat(strings.Join(t.Tools, ", ")), "no tools"))
+			fmt.Fprintf(&b, " [%s]", cmp.Or(term.Flat(strings.Join(t.Tools, ", ")), "no tools"))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
 }
-
-// flat is a text in one line: nothing in it can pass for a line of ours.
-func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // planLog is a recorder that also keeps what the memory is told of a plan: the
 // goal, what the tools gave back, and its end.

@@ -11,11 +11,13 @@ import (
 	"strings"
 
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 )
 
 // trustWorkflow shows a workflow that came with the project, and asks. What was
 // agreed to is kept by the text of the file: a changed one is asked about again.
-func trustWorkflow(ctx context.Context, screen *screen, w known, f *filled) error {
+func trustWorkflow(ctx context.Context, screen *term.Screen, w known, f *filled) error {
 	dir, err := agreedDir()
 	if err != nil {
 		return err
@@ -28,18 +30,18 @@ func trustWorkflow(ctx context.Context, screen *screen, w known, f *filled) erro
 	if err != nil {
 		return err
 	}
-	said, err := (&person{screen: screen}).consent(ctx, proposal{
-		head: fmt.Sprintf("\nThe workflow %s comes with this project, and was not run before:\n\n", oneLine(visible(w.Name), 60)), text: text, what: "run it",
+	said, err := (&term.Prompter{Screen: screen}).Consent(ctx, term.Proposal{
+		Head: fmt.Sprintf("\nThe workflow %s comes with this project, and was not run before:\n\n", term.OneLine(term.Visible(w.Name), 60)), Text: text, What: "run it",
 	})
-	var no nobody
+	var no term.Nobody
 	switch {
 	case errors.As(err, &no):
-		return usageError("the workflow %s comes with this project and was not agreed to: %s", w.Name, lowerFirst(string(no))).
-			withHint("Run it on a terminal once; or look at it (mylm agent workflow show " + w.Name + ") and copy it to the directory workflows beside your configuration file.")
+		return failure.Usage("the workflow %s comes with this project and was not agreed to: %s", w.Name, lowerFirst(string(no))).
+			WithHint("Run it on a terminal once; or look at it (mylm agent workflow show " + w.Name + ") and copy it to the directory workflows beside your configuration file.")
 	case err != nil:
 		return err
-	case said == saidNo:
-		return &failure{code: exitDenied, name: "denied", err: errors.New("the workflow was not run: you said no")}
+	case said == term.SaidNo:
+		return &failure.Error{Code: failure.ExitDenied, Name: "denied", Err: errors.New("the workflow was not run: you said no")}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -80,12 +82,12 @@ func (f *filled) text() (string, error) {
 	part("goal", strings.Split(goal, "\n")...)
 	var inputs []string
 	for _, in := range f.Inputs {
-		line := fmt.Sprintf("%s, \"%s\" if it is not given", in.Name, flat(in.Default))
+		line := fmt.Sprintf("%s, \"%s\" if it is not given", in.Name, term.Flat(in.Default))
 		if in.Required {
 			line = in.Name + ", which has to be given"
 		}
 		if in.Description != "" {
-			line += " (" + flat(in.Description) + ")"
+			line += " (" + term.Flat(in.Description) + ")"
 		}
 		inputs = append(inputs, line)
 	}
@@ -97,7 +99,7 @@ func (f *filled) text() (string, error) {
 	} else {
 		part("steps", "those that the model makes of the goal")
 	}
-	part("tools", cmp.Or(flat(strings.Join(f.Tools, ", ")), "all that there are"))
+	part("tools", cmp.Or(term.Flat(strings.Join(f.Tools, ", ")), "all that there are"))
 	part("questions", cmp.Or(f.Confirm, "as you have set it"))
 	return b.String(), nil
 }

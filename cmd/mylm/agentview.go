@@ -8,13 +8,14 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/term"
 )
 
 // planView shows a plan as it is carried out: on a terminal as a tree that is
 // drawn again in place, elsewhere as lines. It may be used by several
 // goroutines at once.
 type planView struct {
-	screen         *screen
+	screen         *term.Screen
 	quiet, verbose bool
 	live           bool
 
@@ -33,8 +34,8 @@ type planView struct {
 	done    chan struct{}
 }
 
-func newPlanView(s *screen, goal string, quiet, verbose bool) *planView {
-	v := &planView{screen: s, goal: goal, quiet: quiet, verbose: verbose, live: !s.still && !quiet, action: map[string]string{}, start: time.Now()}
+func newPlanView(s *term.Screen, goal string, quiet, verbose bool) *planView {
+	v := &planView{screen: s, goal: goal, quiet: quiet, verbose: verbose, live: !s.Still && !quiet, action: map[string]string{}, start: time.Now()}
 	if v.live {
 		v.stop, v.done = make(chan struct{}), make(chan struct{})
 		go v.run()
@@ -50,7 +51,7 @@ func (v *planView) run() {
 	for frame := 0; ; frame++ {
 		v.mu.Lock()
 		if !v.asking {
-			v.screen.drawRows(v.rows(frame))
+			v.screen.DrawRows(v.rows(frame))
 		}
 		v.mu.Unlock()
 		select {
@@ -69,28 +70,28 @@ func (v *planView) close() {
 	close(v.stop)
 	<-v.done
 	v.stop = nil
-	v.screen.erase()
+	v.screen.Erase()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.tasks) > 0 {
-		v.screen.dim(strings.Join(v.tree(len(v.tasks)), "\n"))
+		v.screen.Dim(strings.Join(v.tree(len(v.tasks)), "\n"))
 	}
 }
 
-// pause gets out of the way of a question, until resume.
-func (v *planView) pause() {
+// Pause gets out of the way of a question, until resume.
+func (v *planView) Pause() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.asking = true
-	v.screen.erase()
+	v.screen.Erase()
 }
 
-func (v *planView) resume() {
+func (v *planView) Resume() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.asking = false
 	for _, l := range v.held {
-		v.screen.dim(l)
+		v.screen.Dim(l)
 	}
 	v.held = nil
 }
@@ -102,7 +103,7 @@ func (v *planView) say(text string) {
 	case v.asking:
 		v.held = append(v.held, text)
 	default:
-		v.screen.dim(text)
+		v.screen.Dim(text)
 	}
 }
 
@@ -130,20 +131,20 @@ func (v *planView) event(ev agent.Event) {
 	case plan.TaskStart:
 		v.turn, v.of = p.Iteration, p.MaxIterations
 		v.set(p.ID, plan.InProgress, "")
-		v.line(fmt.Sprintf("[%d/%d] %s: %s", p.Iteration, p.MaxIterations, label(p.ID), oneLine(visible(p.Description), 200)))
+		v.line(fmt.Sprintf("[%d/%d] %s: %s", p.Iteration, p.MaxIterations, label(p.ID), term.OneLine(term.Visible(p.Description), 200)))
 	case plan.TaskEnd:
 		delete(v.action, p.ID)
 		v.set(p.ID, p.Status, p.Error)
 		text := fmt.Sprintf("%s %s %s", sign(p.Status), label(p.ID), p.Status)
 		if p.Error != "" {
-			text += ": " + oneLine(visible(p.Error), 200)
+			text += ": " + term.OneLine(term.Visible(p.Error), 200)
 		}
 		v.line(text)
 	case plan.Recovery:
-		v.say(fmt.Sprintf("%s failed (%s): %s", label(p.ID), oneLine(visible(p.Reason), 200), recoveries[p.Step]))
+		v.say(fmt.Sprintf("%s failed (%s): %s", label(p.ID), term.OneLine(term.Visible(p.Reason), 200), recoveries[p.Step]))
 	case agent.Notice:
 		if ev.Task == "" || p.Code == plan.NoticeUnreadable {
-			v.say("plan: " + oneLine(visible(p.Text), 300))
+			v.say("plan: " + term.OneLine(term.Visible(p.Text), 300))
 		}
 	case agent.TurnStart:
 		v.waiting, v.action[ev.Task] = "", "thinking"
@@ -158,7 +159,7 @@ func (v *planView) event(ev agent.Event) {
 	case agent.Thought:
 		v.thoughts(p.Text)
 	case agent.Retry:
-		v.say(prefixed(task, fmt.Sprintf("retry %d in %v: %s", p.Attempt, p.Wait.Round(100*time.Millisecond), oneLine(p.Reason, 200))))
+		v.say(prefixed(task, fmt.Sprintf("retry %d in %v: %s", p.Attempt, p.Wait.Round(100*time.Millisecond), term.OneLine(p.Reason, 200))))
 	case agent.Error:
 		if p.Source == "format" {
 			v.say(prefixed(task, unusable(p)))
@@ -172,7 +173,7 @@ var recoveries = map[plan.Step]string{
 	plan.StepAsk: "you are asked", plan.StepSkip: "it is skipped, and all that wait for it",
 }
 
-func label(task string) string { return oneLine(visible(task), 30) }
+func label(task string) string { return term.OneLine(term.Visible(task), 30) }
 
 // prefixed puts the name of a task before each line, so that those of several
 // can be told apart.
@@ -193,7 +194,7 @@ func (v *planView) planned(p plan.Planned) {
 		v.changed(was)
 		return
 	}
-	v.line("plan: " + plural(len(p.Tasks), "task"))
+	v.line("plan: " + term.Plural(len(p.Tasks), "task"))
 	for _, t := range p.Tasks {
 		v.line("  " + v.row(t))
 	}
@@ -205,7 +206,7 @@ func (v *planView) changed(was []plan.Task) {
 	for _, t := range was {
 		before[t.ID] = t
 	}
-	v.line("the plan has changed: " + plural(len(v.tasks), "task"))
+	v.line("the plan has changed: " + term.Plural(len(v.tasks), "task"))
 	for _, t := range v.tasks {
 		if old, known := before[t.ID]; !known || v.row(old) != v.row(t) {
 			v.line("  " + v.row(t))
@@ -227,7 +228,7 @@ func (v *planView) think(text string) {
 	}
 	v.thought = text
 	if v.verbose {
-		v.line("~ " + oneLine(visible(text), 200))
+		v.line("~ " + term.OneLine(term.Visible(text), 200))
 	}
 }
 
@@ -249,7 +250,7 @@ func (v *planView) output(task string, p agent.ToolOutput) {
 	case p.Skipped:
 		v.line(prefixed(task, "repeated, not run: "+callLine(p.Name, p.Args)))
 	case !p.Success && !p.Denied:
-		v.line(prefixed(task, "  "+oneLine(p.Name, 60)+": "+oneLine(p.Error, 200)))
+		v.line(prefixed(task, "  "+term.OneLine(p.Name, 60)+": "+term.OneLine(p.Error, 200)))
 	}
 	if v.verbose && !p.Skipped && p.Output != "" {
 		v.say(prefixed(task, "  "+strings.ReplaceAll(strings.TrimRight(p.Output, "\n"), "\n", "\n  ")))
@@ -271,7 +272,7 @@ func sign(s plan.Status) string {
 
 // row is a task in a line.
 func (v *planView) row(t plan.Task) string {
-	text := sign(t.Status) + " " + label(t.ID) + "  " + oneLine(visible(t.Description), 200)
+	text := sign(t.Status) + " " + label(t.ID) + "  " + term.OneLine(term.Visible(t.Description), 200)
 	if t.Status == plan.Blocked || t.Status == plan.Failed {
 		text += " (" + string(t.Status) + ")"
 	}
@@ -293,13 +294,13 @@ func (v *planView) progress() (done, percent int) {
 func (v *planView) tree(n int) []string {
 	done, percent := v.progress()
 	rows := []string{
-		"Goal: " + oneLine(visible(v.goal), 300),
+		"Goal: " + term.OneLine(term.Visible(v.goal), 300),
 		fmt.Sprintf("iteration %d/%d, %d%% (%d of %d)", v.turn, v.of, percent, done, len(v.tasks)),
 	}
 	if len(v.tasks) == 0 {
 		rows[1] = "planning"
 		if v.waiting != "" {
-			rows[1] = oneLine(visible(v.waiting), 200)
+			rows[1] = term.OneLine(term.Visible(v.waiting), 200)
 		}
 	}
 	from := 0
@@ -323,17 +324,17 @@ func (v *planView) tree(n int) []string {
 func (v *planView) rows(frame int) []string {
 	var below []string
 	if text := strings.TrimSpace(v.thought); text != "" {
-		below = append(below, "~ "+oneLine(visible(text), 200))
+		below = append(below, "~ "+term.OneLine(term.Visible(text), 200))
 	}
 	for _, t := range v.tasks {
 		if what := v.action[t.ID]; what != "" {
 			if v.waiting != "" {
 				what = v.waiting
 			}
-			below = append(below, label(t.ID)+" "+oneLine(visible(what), 200))
+			below = append(below, label(t.ID)+" "+term.OneLine(term.Visible(what), 200))
 		}
 	}
-	_, height := v.screen.size()
+	_, height := v.screen.Size()
 	room := height - 1 - len(below) - 2 // for tasks: goal and progress stand above them
 	if room < len(v.tasks) {
 		room -= 2 // how many are not shown

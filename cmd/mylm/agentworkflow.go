@@ -13,11 +13,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/policy"
+
+	"github.com/urfave/cli/v2"
 )
 
 // filled is a workflow and what it is given.
@@ -32,13 +34,13 @@ func (f *filled) fill(text string) (goal string, tasks []plan.Task, err error) {
 	if f.typed {
 		i := slices.IndexFunc(f.Inputs, func(in plan.Input) bool { return f.values[in.Name] == "" })
 		if i < 0 {
-			return "", nil, usageError("the workflow %s has no input left for %q", f.Name, echoed(text)).withHint("mylm agent workflow show " + f.Name + " prints its inputs.")
+			return "", nil, failure.Usage("the workflow %s has no input left for %q", f.Name, term.Echoed(text)).WithHint("mylm agent workflow show " + f.Name + " prints its inputs.")
 		}
 		f.values[f.Inputs[i].Name] = text
 	}
 	goal, tasks, err = f.Fill(f.values)
 	if err != nil {
-		return "", nil, usageError("%v", err).withHint(f.remedy())
+		return "", nil, failure.Usage("%v", err).WithHint(f.remedy())
 	}
 	return goal, tasks, nil
 }
@@ -69,7 +71,7 @@ func (f *filled) withoutText() error {
 	if _, _, err := f.fill(""); err != nil {
 		return err
 	}
-	return usageError("there is no text for the workflow %s", f.Name).withHint("Leave - out: it waits for text on stdin, and there was none.")
+	return failure.Usage("there is no text for the workflow %s", f.Name).WithHint("Leave - out: it waits for text on stdin, and there was none.")
 }
 
 // narrow leaves the tools that the workflow may use: it can take away, and
@@ -80,7 +82,7 @@ func (p *planning) narrow(registry *tools.Registry) (*tools.Registry, error) {
 	}
 	only, err := registry.Only(p.workflow.Tools...)
 	if err != nil {
-		return nil, usageError("the workflow %s: %v", p.workflow.Name, err)
+		return nil, failure.Usage("the workflow %s: %v", p.workflow.Name, err)
 	}
 	return only, nil
 }
@@ -106,7 +108,7 @@ func workflowFlags() []cli.Flag {
 	}
 }
 
-func workflowCommand(s streams) *cli.Command {
+func workflowCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "workflow", Usage: "list workflows, show one, or run one", ArgsUsage: "list | show NAME | NAME [TEXT...]",
 		Description: `A workflow is a Markdown file with a head in YAML: its inputs, steps and tools. Yours are
@@ -117,7 +119,7 @@ to you before they run for the first time.`,
 		Action: func(c *cli.Context) error {
 			switch name := c.Args().First(); name {
 			case "":
-				return usageError("agent workflow takes list, show NAME, or a NAME").withHint("mylm agent workflow list lists what there is.")
+				return failure.Usage("agent workflow takes list, show NAME, or a NAME").WithHint("mylm agent workflow list lists what there is.")
 			case "list":
 				return listWorkflows(c, s)
 			case "show":
@@ -129,7 +131,7 @@ to you before they run for the first time.`,
 	}
 }
 
-func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
+func runWorkflow(c *cli.Context, s term.Streams, name string, words []string) error {
 	w, err := workflowNamed(c.Context, name)
 	if err != nil {
 		return err
@@ -139,19 +141,19 @@ func runWorkflow(c *cli.Context, s streams, name string, words []string) error {
 		return err
 	}
 	if _, _, err := f.outline(); err != nil {
-		return usageError("%v", err).withHint("mylm agent workflow show " + f.Name + " prints its inputs.")
+		return failure.Usage("%v", err).WithHint("mylm agent workflow show " + f.Name + " prints its inputs.")
 	}
 	switch {
 	case strings.TrimSpace(strings.Join(words, " ")) != "":
 	case f.missing() == "":
 		f.typed, words = false, []string{w.Name}
-	case isTerminal(s.in):
+	case term.IsTerminal(s.In):
 		f.typed = false
 		_, _, err := f.fill("")
 		return err
 	}
 	if w.project {
-		if err := trustWorkflow(c.Context, newScreen(s, "auto"), w, f); err != nil {
+		if err := trustWorkflow(c.Context, term.NewScreen(s, "auto"), w, f); err != nil {
 			return err
 		}
 	}
@@ -168,7 +170,7 @@ func (f *filled) read(c *cli.Context) error {
 	for _, kv := range c.StringSlice("set") {
 		k, v, ok := strings.Cut(kv, "=")
 		if !ok {
-			return usageError("--set is %q; it must be NAME=VALUE", echoed(kv))
+			return failure.Usage("--set is %q; it must be NAME=VALUE", term.Echoed(kv))
 		}
 		f.values[strings.TrimSpace(k)] = v
 	}
@@ -182,13 +184,13 @@ func (f *filled) readJSON(text string) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&m); err != nil {
-		return usageError(bad+"%v", err)
+		return failure.Usage(bad+"%v", err)
 	}
 	if m == nil {
-		return usageError(bad + "it is null")
+		return failure.Usage(bad + "it is null")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return usageError(bad + "there is more behind it")
+		return failure.Usage(bad + "there is more behind it")
 	}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		switch m[k].(type) {
@@ -196,7 +198,7 @@ func (f *filled) readJSON(text string) error {
 			f.values[k] = fmt.Sprint(m[k])
 		default:
 			b, _ := json.Marshal(m[k]) // it was just read
-			return usageError("--context: %s is %s; it must be text, a number, true or false", echoed(k), echoed(string(b)))
+			return failure.Usage("--context: %s is %s; it must be text, a number, true or false", term.Echoed(k), term.Echoed(string(b)))
 		}
 	}
 	return nil
@@ -314,14 +316,14 @@ func readWorkflow(path string) (string, error) {
 }
 
 func workflowNamed(ctx context.Context, name string) (known, error) {
-	there, err := interruptibly(ctx, func() (workflows, error) { return allWorkflows(ctx, name) })
+	there, err := term.Wait(ctx, func() (workflows, error) { return allWorkflows(ctx, name) })
 	if err != nil {
 		return known{}, err
 	}
 	var names []string
 	for _, k := range there.all {
 		if k.Name == name && k.bad != nil {
-			return known{}, configError(fmt.Errorf("%s: %w", k.from, k.bad))
+			return known{}, failure.Config(fmt.Errorf("%s: %w", k.from, k.bad))
 		}
 		if k.Name == name {
 			return k, nil
@@ -329,35 +331,35 @@ func workflowNamed(ctx context.Context, name string) (known, error) {
 		names = append(names, k.Name)
 	}
 	if there.unread != nil {
-		return known{}, configError(there.unread).withHint("There may be workflows of this project behind it. Put the files themselves there.")
+		return known{}, failure.Config(there.unread).WithHint("There may be workflows of this project behind it. Put the files themselves there.")
 	}
-	return known{}, usageError("there is no workflow %q; there are: %s", echoed(name), strings.Join(sorted(names), ", "))
+	return known{}, failure.Usage("there is no workflow %q; there are: %s", term.Echoed(name), strings.Join(sorted(names), ", "))
 }
 
-func listWorkflows(c *cli.Context, s streams) error {
+func listWorkflows(c *cli.Context, s term.Streams) error {
 	if err := errMoreArgs(c, 1); err != nil {
 		return err
 	}
-	there, err := interruptibly(c.Context, func() (workflows, error) { return allWorkflows(c.Context, "") })
+	there, err := term.Wait(c.Context, func() (workflows, error) { return allWorkflows(c.Context, "") })
 	if err != nil {
 		return err
 	}
 	if there.unread != nil {
-		newScreen(s, "auto").say("mylm: " + visible(there.unread.Error()))
+		term.NewScreen(s, "auto").Say("mylm: " + term.Visible(there.unread.Error()))
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tFROM\tWHAT IT DOES")
 	for _, k := range there.all {
 		text := k.Description
 		if k.bad != nil {
 			text = "(cannot be read: " + k.bad.Error() + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", visible(k.Name), visible(k.from), visible(oneLine(text, 100)))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", term.Visible(k.Name), term.Visible(k.from), term.Visible(term.OneLine(text, 100)))
 	}
 	return w.Flush()
 }
 
-func showWorkflow(c *cli.Context, s streams) error {
+func showWorkflow(c *cli.Context, s term.Streams) error {
 	if err := errMoreArgs(c, 2); err != nil {
 		return err
 	}
@@ -366,9 +368,9 @@ func showWorkflow(c *cli.Context, s streams) error {
 		return err
 	}
 	text := w.Text
-	if isTerminal(s.out) {
-		text = visible(text)
+	if term.IsTerminal(s.Out) {
+		text = term.Visible(text)
 	}
-	_, err = io.WriteString(s.out, text)
+	_, err = io.WriteString(s.Out, text)
 	return err
 }

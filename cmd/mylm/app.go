@@ -1,16 +1,18 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
 )
 
 // newApp is the command line. Help goes to the writer.
-func newApp(s streams, help io.Writer) *cli.App {
+func newApp(s term.Streams, help io.Writer) *cli.App {
 	app := &cli.App{
 		Name:        "mylm",
 		Usage:       "give a language model that cannot call functions hands",
@@ -23,15 +25,15 @@ func newApp(s streams, help io.Writer) *cli.App {
 		HideVersion:               true, // the library's own takes -v
 		HideHelpCommand:           true, // the library's own takes any name
 		DisableSliceFlagSeparator: true, // a path may hold a comma
-		Reader:                    s.in,
+		Reader:                    s.In,
 		Writer:                    help,
-		ErrWriter:                 s.err,
+		ErrWriter:                 s.Err,
 		ExitErrHandler:            func(*cli.Context, error) {}, // run decides about exit codes
 		OnUsageError:              onUsageError,
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				question := echoed(strings.Join(c.Args().Slice(), " "))
-				return usageError("there is no command %q", echoed(name)).withHint("mylm help lists the commands; to ask a question: mylm ask \"" + question + "\"")
+				question := term.Echoed(strings.Join(c.Args().Slice(), " "))
+				return failure.Usage("there is no command %q", term.Echoed(name)).WithHint("mylm help lists the commands; to ask a question: mylm ask \"" + question + "\"")
 			}
 			if c.Bool("version") {
 				return printVersion(s)
@@ -56,7 +58,7 @@ func prepare(c *cli.Command, path string) {
 	if len(c.Subcommands) > 0 && c.Action == nil {
 		c.Action = func(ctx *cli.Context) error {
 			if ctx.Args().Present() {
-				return usageError("%s: there is no %q", path, echoed(ctx.Args().First())).withHint("mylm help " + c.Name + " lists what there is")
+				return failure.Usage("%s: there is no %q", path, term.Echoed(ctx.Args().First())).WithHint("mylm help " + c.Name + " lists what there is")
 			}
 			return cli.ShowSubcommandHelp(ctx)
 		}
@@ -76,12 +78,12 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	}
 	msg := err.Error()
 	if flag, ok := strings.CutPrefix(msg, "flag provided but not defined: "); ok {
-		msg = "there is no flag " + echoed(flag)
+		msg = "there is no flag " + term.Echoed(flag)
 	}
 	if flag, ok := strings.CutPrefix(msg, "flag needs an argument: -"); ok {
 		msg = "flag needs an argument: --" + strings.TrimLeft(flag, "-")
 	}
-	return usageError("%s", longQuote().ReplaceAllStringFunc(msg, echoed)).withHint("mylm " + name + " lists the flags; a question that begins with - goes behind --")
+	return failure.Usage("%s", longQuote().ReplaceAllStringFunc(msg, term.Echoed)).WithHint("mylm " + name + " lists the flags; a question that begins with - goes behind --")
 }
 
 func helpCommand() *cli.Command {
@@ -93,7 +95,7 @@ func helpCommand() *cli.Command {
 			for _, name := range c.Args().Slice() {
 				next := find(commands, name)
 				if next == nil {
-					return usageError("there is no command %q", echoed(strings.TrimSpace(path+" "+name))).withHint("mylm help lists the commands")
+					return failure.Usage("there is no command %q", term.Echoed(strings.TrimSpace(path+" "+name))).WithHint("mylm help lists the commands")
 				}
 				of, commands, path = next, next.Subcommands, strings.TrimSpace(path+" "+name)
 			}
@@ -137,18 +139,7 @@ func errMoreArgs(c *cli.Context, n int) error {
 	}
 	takes := "no arguments"
 	if n > 0 {
-		takes = "at most " + plural(n, "argument")
+		takes = "at most " + term.Plural(n, "argument")
 	}
-	return usageError("%s takes %s, but got %q", strings.TrimPrefix(c.Command.HelpName, "mylm "), takes, echoed(c.Args().Get(n)))
-}
-
-// plural counts things: 1 reply, 2 replies.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	if stem, ok := strings.CutSuffix(thing, "y"); ok {
-		thing = stem + "ie"
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return failure.Usage("%s takes %s, but got %q", strings.TrimPrefix(c.Command.HelpName, "mylm "), takes, term.Echoed(c.Args().Get(n)))
 }

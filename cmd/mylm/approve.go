@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/policy"
 )
 
@@ -22,27 +23,20 @@ const (
 	storeHost   = "host"
 )
 
-// questionRows is what the question takes besides the preview, with one row for
-// the reason, which may take up to whyRows.
-const (
-	questionRows = 10
-	whyRows      = 3
-)
-
 // decide asks until it gets an answer. What does not fit on the terminal is
 // allowed with a whole yes, or when all of it was looked at.
 func (p *person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
-	columns, height := ttySize()
-	why := inRows("Why you are asked: "+oneLine(visible(d.Why), 200), columns-1, whyRows)
-	view := newPreview(r.Preview, columns, max(5, height-questionRows-strings.Count(why, "\n")))
-	head := fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", oneLine(r.Name, 60), r.Effect)
-	if view.size != "" {
-		head += noteStart + view.size + "; this is how much of it fits here:\n\n"
+	columns, height := term.Size()
+	why := term.Fold("Why you are asked: "+term.OneLine(term.Visible(d.Why), 200), columns-1, term.WhyRows)
+	view := term.NewPreview(r.Preview, columns, max(5, height-term.QuestionRows-strings.Count(why, "\n")))
+	head := fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", term.OneLine(r.Name, 60), r.Effect)
+	if view.Size != "" {
+		head += term.NoteStart + view.Size + "; this is how much of it fits here:\n\n"
 	}
-	head += strings.Join(view.shown, "\n") + "\n\n" + why + "\n"
-	unseen := view.unseen
+	head += strings.Join(view.Shown, "\n") + "\n\n" + why + "\n"
+	unseen := view.Unseen
 	for {
-		typed, err := p.ask(ctx, head+choices(unseen, d.Offer, project, columns))
+		typed, err := p.Ask(ctx, head+choices(unseen, d.Offer, project, columns))
 		if err != nil {
 			return answer{}, err
 		}
@@ -57,7 +51,7 @@ func (p *person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 		case "s", "stop":
 			return answer{verdict: agent.Stop}, nil
 		case "v", "view":
-			seen, err := p.page(ctx, texts(view.whole), max(5, height-2))
+			seen, err := p.Page(ctx, term.Texts(view.Whole), max(5, height-2))
 			if err != nil {
 				return answer{}, err
 			}
@@ -101,33 +95,12 @@ func choices(unseen string, offer *policy.Offer, project string, columns int) st
 	}
 	rule, more := "", ""
 	if offer.Prefix != nil {
-		rule += cut(fmt.Sprintf("p stores the rule \"%s ...\" for %s", visible(strings.Join(offer.Prefix, " ")), oneLine(visible(project), 200)), columns-1) + "\n"
+		rule += term.Cut(fmt.Sprintf("p stores the rule \"%s ...\" for %s", term.Visible(strings.Join(offer.Prefix, " ")), term.OneLine(term.Visible(project), 200)), columns-1) + "\n"
 		more += ", [p]refix"
 	}
 	if offer.Host != "" {
-		rule += cut(fmt.Sprintf("h allows %s in this session", oneLine(visible(offer.Host), 200)), columns-1) + "\n"
+		rule += term.Cut(fmt.Sprintf("h allows %s in this session", term.OneLine(term.Visible(offer.Host), 200)), columns-1) + "\n"
 		more += ", [h]ost"
 	}
 	return rule + "Allow it? [y]es, [e]xactly this in this session" + more + ", [n]o (n REASON tells the model why), [s]top: "
-}
-
-// page shows rows page by page, and reports whether the last one was reached.
-func (p *person) page(ctx context.Context, rows []string, height int) (whole bool, err error) {
-	pages := (len(rows) + height - 1) / height
-	for i := range pages {
-		text := strings.Join(rows[i*height:min(len(rows), (i+1)*height)], "\n") + "\n"
-		if i == pages-1 {
-			text += fmt.Sprintf("[page %d of %d, the last] Enter goes back to the question: ", i+1, pages)
-		} else {
-			text += fmt.Sprintf("[page %d of %d] Enter for the next, q for the question: ", i+1, pages)
-		}
-		answer, err := p.ask(ctx, text)
-		if err != nil {
-			return false, err
-		}
-		if strings.HasPrefix(strings.ToLower(answer), "q") && i < pages-1 {
-			return false, nil
-		}
-	}
-	return true, nil
 }

@@ -9,14 +9,16 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/providers"
+
+	"github.com/urfave/cli/v2"
 )
 
-func askCommand(s streams) *cli.Command {
+func askCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "ask",
 		Usage:     "answer a question, with tools where they help",
@@ -66,14 +68,14 @@ func askFlags() []cli.Flag {
 }
 
 // runAsk answers a question, in a session that is there unless r is nil.
-func runAsk(c *cli.Context, s streams, r *resuming) error {
+func runAsk(c *cli.Context, s term.Streams, r *resuming) error {
 	return runAsking(c, s, &asking{resuming: r})
 }
 
 // runAsking does what is asked for, with a plan or without.
-func runAsking(c *cli.Context, s streams, a *asking) error {
+func runAsking(c *cli.Context, s term.Streams, a *asking) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
-		return usageError("--color is %q; it must be auto, always or never", echoed(c.String("color")))
+		return failure.Usage("--color is %q; it must be auto, always or never", term.Echoed(c.String("color")))
 	}
 	form, err := formOf(c)
 	if err != nil {
@@ -82,9 +84,9 @@ func runAsking(c *cli.Context, s streams, a *asking) error {
 	if err := enterWorkspace(c); err != nil {
 		return err
 	}
-	a.cli, a.screen, a.streams, a.session, a.form = c, newScreen(s, c.String("color")), s, agent.NewSession(), form
+	a.cli, a.screen, a.streams, a.session, a.form = c, term.NewScreen(s, c.String("color")), s, agent.NewSession(), form
 	a.memories = newMemories(a.screen)
-	a.screen.still = a.screen.still || c.Bool("quiet")
+	a.screen.Still = a.screen.Still || c.Bool("quiet")
 	defer a.memories.close()
 	err = a.run(c.Context)
 	saved := a.saving.finish() && a.result != nil
@@ -103,8 +105,8 @@ func runAsking(c *cli.Context, s streams, a *asking) error {
 // asking is one run of mylm ask.
 type asking struct {
 	cli      *cli.Context
-	streams  streams
-	screen   *screen
+	streams  term.Streams
+	screen   *term.Screen
 	model    *opened
 	question string // as it is remembered
 	session  *agent.Session
@@ -137,9 +139,9 @@ func (a *asking) run(ctx context.Context) error {
 		return err
 	}
 	if a.resuming != nil && a.memories.noSave != "" {
-		return usageError("saving is turned off, and a session that is gone on with has to be kept").withHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
+		return failure.Usage("saving is turned off, and a session that is gone on with has to be kept").WithHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
 	}
-	p := &person{screen: a.screen}
+	p := &person{Prompter: term.Prompter{Screen: a.screen}}
 	question, err := p.question(s.Tools)
 	if err != nil {
 		return wrongTools(c, err)
@@ -180,7 +182,7 @@ func (a *asking) run(ctx context.Context) error {
 	a.question = in.remembered()
 	sections, err := a.memories.sections(set, registry)
 	if err != nil {
-		return configError(err)
+		return failure.Config(err)
 	}
 	tree, err := treeSection(ctx, set, s, dir)
 	if err != nil {
@@ -205,11 +207,11 @@ func (a *asking) run(ctx context.Context) error {
 	if c.Bool("show-prompt") {
 		return a.showPrompt(options, in)
 	}
-	if a.model, err = openModel(ctx, s, entries, a.screen, p.choose); err != nil {
+	if a.model, err = openModel(ctx, s, entries, a.screen, p.Choose); err != nil {
 		return err
 	}
 	if a.model.notice != "" && !c.Bool("quiet") {
-		a.screen.dim(a.model.notice)
+		a.screen.Dim(a.model.notice)
 	}
 	options.Model, options.Labels, options.Effects = a.model.Model, a.labels(), a.meter.effects
 	if rec := a.recorder(); rec != nil {
@@ -233,7 +235,7 @@ func (a *asking) run(ctx context.Context) error {
 func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *person) error {
 	c := a.cli
 	v := newView(a.screen, c.Bool("quiet"), c.Bool("verbose"), !c.Bool("no-stream") && a.form == formText)
-	p.view = v
+	p.View = v
 	defer v.idle()
 	show := a.shows(v)
 	var failed error
@@ -269,29 +271,29 @@ func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *
 }
 
 // print puts the answer on stdout, as far as it does not stand there already.
-func (a *asking) print(v *view, f *failure) {
+func (a *asking) print(v *view, f *failure.Error) {
 	switch {
 	case v.stream && v.streamed:
-		a.screen.endAnswer()
+		a.screen.EndAnswer()
 	case f != nil && !holds(*a.result) || a.result.Response == "":
 	default:
-		a.screen.answer(a.result.Response + "\n")
+		a.screen.Answer(a.result.Response + "\n")
 	}
 }
 
 // statistics tells what the run cost, if that is wanted.
 func (a *asking) statistics() {
 	if a.cli.Bool("stats") || a.cli.Bool("verbose") && !a.cli.Bool("quiet") {
-		a.screen.dim(a.meter.text(*a.result))
+		a.screen.Dim(a.meter.text(*a.result))
 	}
 }
 
 // finish writes the JSON object, if asked for, and returns what is left to
 // report.
 func (a *asking) finish(err error) error {
-	var f *failure
+	var f *failure.Error
 	if err != nil {
-		f = asFailure(err)
+		f = failure.Of(err)
 	}
 	switch {
 	case a.printed && f == nil:
@@ -299,17 +301,17 @@ func (a *asking) finish(err error) error {
 		a.printJSON(f)
 	case a.form == formJSON:
 		return err
-	case a.form == formEvents && f != nil && a.screen.failed == nil:
-		a.screen.failed = printFailure(a.screen.out, a.form, f)
+	case a.form == formEvents && f != nil && a.screen.Failed == nil:
+		a.screen.Failed = printFailure(a.screen.Out, a.form, f)
 	}
-	if a.screen.failed != nil && f == nil {
-		return &failure{code: exitError, name: "internal", err: fmt.Errorf("the answer could not be written: %w", a.screen.failed)}
+	if a.screen.Failed != nil && f == nil {
+		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: fmt.Errorf("the answer could not be written: %w", a.screen.Failed)}
 	}
 	if f == nil {
 		return nil
 	}
-	f.report(a.screen)
-	return errors.Join(errReported, f)
+	a.screen.Report(f)
+	return errors.Join(failure.ErrReported, f)
 }
 
 func environment() *prompts.Environment {
@@ -340,13 +342,13 @@ func (a *asking) showPrompt(o agent.Options, in input) error {
 		return err
 	}
 	if a.form != formText {
-		return printJSON(a.screen.out, r)
+		return printJSON(a.screen.Out, r)
 	}
 	for i, m := range r.Messages {
 		if i > 0 {
-			a.screen.answer("\n")
+			a.screen.Answer("\n")
 		}
-		a.screen.answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
+		a.screen.Answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
 	}
 	return nil
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/ask"
 	"mylm/tools/web"
@@ -29,20 +29,6 @@ func checkHosts(where string, hosts []string) error {
 	return nil
 }
 
-// absent is why nobody can be asked, "" if somebody can.
-func (p *person) absent() nobody {
-	if os.Getenv("CI") != "" {
-		return inCI
-	}
-	in, out, err := openTTY()
-	if err != nil {
-		return noTerminal
-	}
-	in.Close()
-	out.Close()
-	return ""
-}
-
 // question is the tool ask_user; none where there is nobody to ask, which is an
 // error if it is one of those that are named.
 func (p *person) question(only []string) ([]*tools.Tool, error) {
@@ -50,7 +36,7 @@ func (p *person) question(only []string) ([]*tools.Tool, error) {
 	if only != nil && !named {
 		return nil, nil
 	}
-	reason := p.absent()
+	reason := p.Absent()
 	if reason != "" && named {
 		return nil, fmt.Errorf("%s needs somebody to ask: %w", ask.Name, reason)
 	}
@@ -64,22 +50,22 @@ func (p *person) question(only []string) ([]*tools.Tool, error) {
 // answer puts a question of the model's to the person. Its text stands behind
 // the gutter, as all that others wrote and somebody decides on.
 func (p *person) answer(ctx context.Context, q ask.Question) (string, error) {
-	columns, height := ttySize()
-	height = max(5, height-questionRows-len(q.Options))
+	columns, height := term.Size()
+	height = max(5, height-term.QuestionRows-len(q.Options))
 	var b strings.Builder
 	b.WriteString("\nThe model asks:\n\n")
-	b.WriteString(strings.Join(newPreview(q.Text, columns, height).shown, "\n"))
+	b.WriteString(strings.Join(term.NewPreview(q.Text, columns, height).Shown, "\n"))
 	b.WriteString("\n\n")
 	for i, o := range q.Options {
-		fmt.Fprintf(&b, "  %2d  %s\n", i+1, visible(oneLine(o, max(20, columns-8))))
+		fmt.Fprintf(&b, "  %2d  %s\n", i+1, term.Visible(term.OneLine(o, max(20, columns-8))))
 	}
 	if len(q.Options) > 0 {
 		b.WriteString("\nNumber, or your own answer (Enter: none): ")
 	} else {
 		b.WriteString("Answer (Enter: none): ")
 	}
-	text, err := p.ask(ctx, b.String())
-	var no nobody
+	text, err := p.Ask(ctx, b.String())
+	var no term.Nobody
 	if errors.As(err, &no) {
 		return "", ask.ErrNoAnswer
 	}

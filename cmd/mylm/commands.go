@@ -9,11 +9,14 @@ import (
 	"runtime/debug"
 	"text/tabwriter"
 
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
 	"github.com/google/renameio/v2/maybe"
 	"github.com/urfave/cli/v2"
 )
 
-func toolsCommand(s streams) *cli.Command {
+func toolsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "tools",
 		Usage: "list the tools that a model can call",
@@ -37,9 +40,9 @@ func toolsCommand(s streams) *cli.Command {
 				for _, t := range registry.Tools() {
 					out = append(out, tool{t.Name, t.Description, t.Effect(nil).String(), t.Schema})
 				}
-				return printJSON(s.out, out)
+				return printJSON(s.Out, out)
 			}
-			w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tEFFECT\tWHAT IT DOES")
 			for _, t := range registry.Tools() {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Effect(nil), t.Description)
@@ -49,7 +52,7 @@ func toolsCommand(s streams) *cli.Command {
 	}
 }
 
-func configCommand(s streams) *cli.Command {
+func configCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "config",
 		Usage: "show or edit the configuration file",
@@ -64,7 +67,7 @@ func configCommand(s streams) *cli.Command {
 					if err != nil {
 						return err
 					}
-					_, err = fmt.Fprintln(s.out, path)
+					_, err = fmt.Fprintln(s.Out, path)
 					return err
 				},
 			},
@@ -78,13 +81,13 @@ func configCommand(s streams) *cli.Command {
 					if err != nil {
 						return err
 					}
-					text, err := interruptibly(c.Context, func() ([]byte, error) { return os.ReadFile(path) })
+					text, err := term.Wait(c.Context, func() ([]byte, error) { return os.ReadFile(path) })
 					if isMissing(err) {
-						fmt.Fprintf(s.err, "mylm: there is no %s yet; this is what mylm config edit starts with:\n", path)
+						fmt.Fprintf(s.Err, "mylm: there is no %s yet; this is what mylm config edit starts with:\n", path)
 						text, err = []byte(configTemplate), nil
 					}
 					if err != nil {
-						return configError(err)
+						return failure.Config(err)
 					}
 					parsed, err := parseConfig(path, string(text))
 					if err != nil {
@@ -92,9 +95,9 @@ func configCommand(s streams) *cli.Command {
 					}
 					shown, err := masked(string(text), parsed)
 					if err != nil {
-						return configError(fmt.Errorf("%s: %w", path, err))
+						return failure.Config(fmt.Errorf("%s: %w", path, err))
 					}
-					_, err = io.WriteString(s.out, shown)
+					_, err = io.WriteString(s.Out, shown)
 					return err
 				},
 			},
@@ -122,7 +125,7 @@ func newConfigFile(path string) error {
 	return maybe.WriteFile(path, []byte(configTemplate), 0o600)
 }
 
-func versionCommand(s streams) *cli.Command {
+func versionCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version",
@@ -135,8 +138,8 @@ func versionCommand(s streams) *cli.Command {
 	}
 }
 
-func printVersion(s streams) error {
-	_, err := fmt.Fprintf(s.out, "mylm %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func printVersion(s term.Streams) error {
+	_, err := fmt.Fprintf(s.Out, "mylm %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }
 

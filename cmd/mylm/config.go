@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
 	"github.com/BurntSushi/toml"
 )
 
@@ -97,7 +100,7 @@ const configTemplate = `# mylm's configuration. A flag or a MYLM_* variable beat
 func configDir() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
-		return "", configError(fmt.Errorf("no directory for the configuration: %w", err)).withHint("Set HOME, or MYLM_CONFIG to the path of the file.")
+		return "", failure.Config(fmt.Errorf("no directory for the configuration: %w", err)).WithHint("Set HOME, or MYLM_CONFIG to the path of the file.")
 	}
 	return filepath.Join(dir, "mylm"), nil
 }
@@ -137,17 +140,17 @@ func loadConfig() (*config, error) {
 		return &config{}, nil
 	}
 	if isMissing(err) {
-		return nil, configError(fmt.Errorf("MYLM_CONFIG names %s, which does not exist", path)).withHint("mylm config edit makes it; without MYLM_CONFIG the usual file is read")
+		return nil, failure.Config(fmt.Errorf("MYLM_CONFIG names %s, which does not exist", path)).WithHint("mylm config edit makes it; without MYLM_CONFIG the usual file is read")
 	}
 	if err != nil {
-		return nil, configError(err)
+		return nil, failure.Config(err)
 	}
 	return parseConfig(path, string(text))
 }
 
 func parseConfig(path, text string) (*config, error) {
 	bad := func(format string, args ...any) error {
-		return configError(fmt.Errorf("%s: "+format, append([]any{path}, args...)...)).withHint("mylm config edit opens it")
+		return failure.Config(fmt.Errorf("%s: "+format, append([]any{path}, args...)...)).WithHint("mylm config edit opens it")
 	}
 	var c config
 	meta, err := toml.Decode(text, &c)
@@ -291,7 +294,7 @@ func (s *settings) check() error {
 		err = errors.Join(err, errors.New("embedder is empty; it must be auto, built-in, none, or an embedding model"))
 	}
 	if s.Think != nil && !slices.Contains([]string{"auto", "on", "off"}, *s.Think) {
-		err = errors.Join(err, fmt.Errorf("think is %q; it must be auto, on or off", echoed(*s.Think)))
+		err = errors.Join(err, fmt.Errorf("think is %q; it must be auto, on or off", term.Echoed(*s.Think)))
 	}
 	return errors.Join(err, checkConfirm(s.Confirm))
 }
@@ -336,11 +339,11 @@ func (c *config) profile(name string) (settings, error) {
 			known = append(known, n)
 		}
 		slices.Sort(known)
-		f := configError(fmt.Errorf("there is no profile %q in the configuration", echoed(name)))
+		f := failure.Config(fmt.Errorf("there is no profile %q in the configuration", term.Echoed(name)))
 		if len(known) > 0 {
-			return settings{}, f.withHint("There are: " + strings.Join(known, ", "))
+			return settings{}, f.WithHint("There are: " + strings.Join(known, ", "))
 		}
-		return settings{}, f.withHint("It has none. A profile is a table [profiles." + echoed(name) + "]: mylm config edit")
+		return settings{}, f.WithHint("It has none. A profile is a table [profiles." + term.Echoed(name) + "]: mylm config edit")
 	}
 	return p, nil
 }

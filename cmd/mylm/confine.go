@@ -13,10 +13,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/sandbox"
+
+	"github.com/urfave/cli/v2"
 )
 
 // confinement is what the configuration says about the sandbox. What is absent
@@ -71,11 +72,11 @@ func (c confinement) over(d confinement) confinement {
 func (c confinement) check() error {
 	var err error
 	if c.Mode != nil && !slices.Contains(sandbox.Modes(), sandbox.Mode(*c.Mode)) {
-		err = fmt.Errorf("the sandbox is %q; it must be read-only, workspace or off", echoed(*c.Mode))
+		err = fmt.Errorf("the sandbox is %q; it must be read-only, workspace or off", term.Echoed(*c.Mode))
 	}
 	for _, path := range c.Reads {
 		if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
-			err = errors.Join(err, fmt.Errorf("reads holds %q; it must be an absolute path or begin with ~/", echoed(path)))
+			err = errors.Join(err, fmt.Errorf("reads holds %q; it must be an absolute path or begin with ~/", term.Echoed(path)))
 		}
 	}
 	return err
@@ -117,7 +118,7 @@ func (c confinement) loosens() []string {
 // policy is the policy for commands in a workspace, with what its project says.
 func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Policy, error) {
 	project := projectOf(workspace)
-	by, err := interruptibly(ctx, func() (restrictions, error) { return loadRestrictions(project) })
+	by, err := term.Wait(ctx, func() (restrictions, error) { return loadRestrictions(project) })
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func (c confinement) policy(ctx context.Context, workspace string) (*sandbox.Pol
 
 // tellAbout makes the tool say what its sandbox cannot do here, to the person
 // too, when it is first used.
-func tellAbout(t *tools.Tool, c confinement, p *sandbox.Policy, s *screen) {
+func tellAbout(t *tools.Tool, c confinement, p *sandbox.Policy, s *term.Screen) {
 	if p == nil || p.Mode == sandbox.Off && c.possible() {
 		return
 	}
@@ -145,15 +146,15 @@ func tellAbout(t *tools.Tool, c confinement, p *sandbox.Policy, s *screen) {
 	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
 		once.Do(func() {
 			if p.Mode == sandbox.Off {
-				s.say("mylm: on this system there is no sandbox, only on Linux: a command can do what you can, and every one is asked about.")
+				s.Say("mylm: on this system there is no sandbox, only on Linux: a command can do what you can, and every one is asked about.")
 				return
 			}
 			if err = p.Check(); err != nil {
-				s.say(fmt.Sprintf("mylm: commands are refused, because the sandbox cannot be enforced: %v\n"+
+				s.Say(fmt.Sprintf("mylm: commands are refused, because the sandbox cannot be enforced: %v\n"+
 					"  mylm ask --workspace DIR works in another directory; mylm ask --sandbox off runs commands without a sandbox.", err))
 			}
 			for _, gap := range p.Gaps() {
-				s.say("mylm: " + gap)
+				s.Say("mylm: " + gap)
 			}
 		})
 		if err != nil {

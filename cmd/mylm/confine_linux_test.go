@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
@@ -59,7 +60,7 @@ func TestWithoutSandbox(t *testing.T) {
 			told, err := os.Create(filepath.Join(dir, "told"))
 			check(t, err)
 			defer told.Close()
-			b := toolbox{settings: set, memories: newMemories(newScreen(streams{in: told, out: told, err: told}, "never")), session: agent.NewSession(), sandbox: box}
+			b := toolbox{settings: set, memories: newMemories(term.NewScreen(term.Streams{In: told, Out: told, Err: told}, "never")), session: agent.NewSession(), sandbox: box}
 			registry, err := b.registry()
 			check(t, err)
 			decide := func(line string) (tools.Effect, policy.Decision, *tools.Invocation) {

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 	"mylm/memory/hashed"
 	"mylm/providers/langchain"
 	"mylm/providers/ollama"
+
+	"github.com/urfave/cli/v2"
 )
 
 // Embedders that are no name of a model.
@@ -57,7 +59,7 @@ func (v vectors) open(ctx context.Context, store *memory.Store) (e memory.Embedd
 	}
 	switch en.Provider {
 	case "demo", "scripted":
-		return nil, nil, usageError("%s makes no vectors", echoed(name)).withHint("--embedder takes auto, built-in, none, or an embedding model.")
+		return nil, nil, failure.Usage("%s makes no vectors", term.Echoed(name)).WithHint("--embedder takes auto, built-in, none, or an embedding model.")
 	case nativeProvider:
 		host := value(en.settings().over(v.settings).Host)
 		client, err := ollama.New(ollama.Options{Host: host})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/langchain"
 )
@@ -67,8 +69,8 @@ func entryFor(entries map[string]entry, name string) (e entry, ok bool) {
 
 // noModel is for an entry that says where, but not whom to ask.
 func (e entry) noModel() error {
-	return configError(fmt.Errorf("%s names no model", e.where())).
-		withHint(fmt.Sprintf("Set model there, or ask with -m %s/MODEL; mylm models --provider %s lists what there is.", e.name, e.name))
+	return failure.Config(fmt.Errorf("%s names no model", e.where())).
+		WithHint(fmt.Sprintf("Set model there, or ask with -m %s/MODEL; mylm models --provider %s lists what there is.", e.name, e.name))
 }
 
 // where names the entry in messages.
@@ -82,7 +84,7 @@ var variableName = pattern(`^[A-Z_][A-Z0-9_]*$`)
 func (e entry) check() error {
 	s := e.settings()
 	switch {
-	case e.name == "" || e.name == "demo" || strings.ContainsAny(e.name, "/ \t\n") || printable(e.name) != e.name:
+	case e.name == "" || e.name == "demo" || strings.ContainsAny(e.name, "/ \t\n") || term.Printable(e.name) != e.name:
 		return errors.New("a name is one word without a slash, and not demo")
 	case e.Key != "" && e.KeyEnv != "":
 		return errors.New("key and key_env are both set; one is enough")
@@ -101,7 +103,7 @@ func (e entry) check() error {
 	}
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
-		return fmt.Errorf("there is no provider %q; there are: %s", echoed(e.Provider), strings.Join(providerNames(), ", "))
+		return fmt.Errorf("there is no provider %q; there are: %s", term.Echoed(e.Provider), strings.Join(providerNames(), ", "))
 	}
 	return e.checkOpen(p)
 }

@@ -1,93 +1,24 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mylm/agent"
-	"mylm/providers"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 )
-
-// Exit codes; io.go has the table.
-const (
-	exitOK          = 0
-	exitError       = 1
-	exitUsage       = 2
-	exitUnreachable = 3
-	exitDenied      = 4
-	exitPartial     = 5
-	exitMalformed   = 6
-	exitContextFull = 7
-	exitTimeout     = 124
-	exitInterrupted = 130
-)
-
-// failure is an error that knows its exit code, its name in --json, and what
-// to do about it.
-type failure struct {
-	code int
-	name string
-	err  error
-	hint string
-}
-
-func (f *failure) Error() string { return f.err.Error() }
-func (f *failure) Unwrap() error { return f.err }
-
-// usageError is a wrong command line.
-func usageError(format string, args ...any) *failure {
-	return &failure{code: exitUsage, name: "usage", err: fmt.Errorf(format, args...)}
-}
-
-// configError is a wrong configuration.
-func configError(err error) *failure {
-	return &failure{code: exitUsage, name: "config", err: err}
-}
-
-func (f *failure) withHint(hint string) *failure {
-	f.hint = hint
-	return f
-}
-
-// asFailure classes any error.
-func asFailure(err error) *failure {
-	var f *failure
-	if errors.As(err, &f) {
-		return f
-	}
-	if errors.Is(err, context.Canceled) {
-		return &failure{code: exitInterrupted, name: string(agent.StopInterrupted), err: errInterrupted}
-	}
-	var p *providers.Error
-	if !errors.As(err, &p) {
-		return &failure{code: exitError, name: "internal", err: err}
-	}
-	f = &failure{code: exitError, name: string(agent.StopModelError), err: err, hint: p.Hint}
-	switch p.Kind {
-	case providers.Unreachable, providers.ModelMissing:
-		f.code, f.name = exitUnreachable, string(p.Kind)
-	case providers.Overflow:
-		f.code, f.name = exitContextFull, string(agent.StopContextFull)
-	case providers.Stalled:
-		f.code, f.name = exitTimeout, string(agent.StopTimeout)
-	}
-	return f
-}
-
-var errInterrupted = errors.New("interrupted")
 
 // inARow is how many failed calls, or unreadable replies, end a run: the agent's
 // own default.
 const inARow = 3
 
 // outcome says how a finished run is reported: nil if it is complete.
-func (p *person) outcome(r agent.Result) *failure {
-	f := &failure{code: exitPartial, name: string(r.StopReason)}
-	say := func(hint, format string, args ...any) *failure {
-		f.err, f.hint = fmt.Errorf(format, args...), hint
+func (p *person) outcome(r agent.Result) *failure.Error {
+	f := &failure.Error{Code: failure.ExitPartial, Name: string(r.StopReason)}
+	say := func(hint, format string, args ...any) *failure.Error {
+		f.Err, f.Hint = fmt.Errorf(format, args...), hint
 		return f
 	}
 	switch r.StopReason {
@@ -98,8 +29,8 @@ func (p *person) outcome(r agent.Result) *failure {
 	case agent.StopConsecutiveErrors:
 		return say("The log above says what failed.", "stopped: %d tool calls in a row failed", inARow)
 	case agent.StopDenied:
-		f.code = exitDenied
-		var refused *failure
+		f.Code = failure.ExitDenied
+		var refused *failure.Error
 		if errors.As(r.Err, &refused) { // a plan that was not agreed to
 			return refused
 		}
@@ -114,11 +45,11 @@ func (p *person) outcome(r agent.Result) *failure {
 		}
 		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
 	case agent.StopMalformed:
-		f.code = exitMalformed
+		f.Code = failure.ExitMalformed
 		return say("The model does not keep to the form for tool calls. Try a larger model, or --think off if it only thinks.",
 			"stopped: %d replies in a row could not be read (the last: %v)", inARow, r.Err)
 	case agent.StopInterrupted:
-		f.code, f.err = exitInterrupted, errInterrupted
+		f.Code, f.Err = failure.ExitInterrupted, failure.ErrInterrupted
 		return f
 	case agent.StopFinishOther:
 		return say("", "the reply is not complete: %v", r.Err)
@@ -127,9 +58,9 @@ func (p *person) outcome(r agent.Result) *failure {
 			return atLimit(e)
 		}
 	case agent.StopInternal:
-		return &failure{code: exitError, name: "internal", err: r.Err}
+		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: r.Err}
 	}
-	return asFailure(r.Err)
+	return failure.Of(r.Err)
 }
 
 func lastCall(r agent.Result) string {
@@ -148,13 +79,5 @@ func deniedCall(r agent.Result) string {
 }
 
 func callText(c agent.CallRecord) string {
-	return visible(oneLine(c.Name+" "+string(c.Args), 100))
-}
-
-// report prints a failure on stderr.
-func (f *failure) report(s *screen) {
-	s.say("mylm: " + f.Error())
-	if f.hint != "" {
-		s.say("  " + strings.ReplaceAll(strings.TrimSpace(f.hint), "\n", "\n  "))
-	}
+	return term.Visible(term.OneLine(c.Name+" "+string(c.Args), 100))
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"os"
 
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
 	"github.com/urfave/cli/v2"
 )
 
@@ -30,7 +33,7 @@ func hostFlag() cli.Flag {
 // entry of the model, configuration file, OLLAMA_HOST. It returns the entries
 // too. The last model used stands in for one that nothing names.
 func gather(c *cli.Context) (settings, map[string]entry, error) {
-	file, err := interruptibly(c.Context, loadConfig)
+	file, err := term.Wait(c.Context, loadConfig)
 	if err != nil {
 		return settings{}, nil, err
 	}
@@ -64,10 +67,10 @@ func gather(c *cli.Context) (settings, map[string]entry, error) {
 	}
 	hosts := c.StringSlice("allow-host")
 	if err := checkHosts("--allow-host", hosts); err != nil {
-		return settings{}, nil, usageError("%v", err)
+		return settings{}, nil, failure.Usage("%v", err)
 	}
 	if err := s.check(); err != nil {
-		return settings{}, nil, usageError("%v", err)
+		return settings{}, nil, failure.Usage("%v", err)
 	}
 	s = s.over(profile)
 	model := cmp.Or(value(s.Model), value(file.Model), lastModel())

@@ -9,13 +9,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/policy"
 	"mylm/tools/shell"
 	"mylm/tools/web"
+
+	"github.com/urfave/cli/v2"
 )
 
 // denials are the table [policy] of a configuration or of a project's file.
@@ -35,7 +37,7 @@ func checkConfirm(mode *string) error {
 		return nil
 	}
 	if _, err := policy.ParseMode(*mode); err != nil || *mode == "" {
-		return fmt.Errorf("confirm is %q; it must be confirm-all, confirm-sensitive or yolo", echoed(*mode))
+		return fmt.Errorf("confirm is %q; it must be confirm-all, confirm-sensitive or yolo", term.Echoed(*mode))
 	}
 	return nil
 }
@@ -53,14 +55,14 @@ func confirmFlag(c *cli.Context) (mode *string, err error) {
 	}
 	take(c, "confirm", c.String, &mode)
 	if err := checkConfirm(mode); err != nil {
-		return nil, usageError("%v", err)
+		return nil, failure.Usage("%v", err)
 	}
 	if !c.Bool("yes") {
 		return mode, nil
 	}
 	yolo := string(policy.Yolo)
 	if mode != nil && *mode != yolo && *mode != os.Getenv("MYLM_CONFIRM") {
-		return nil, usageError("--yes and --confirm %s contradict each other", *mode).withHint("--yes is --confirm yolo")
+		return nil, failure.Usage("--yes and --confirm %s contradict each other", *mode).WithHint("--yes is --confirm yolo")
 	}
 	return &yolo, nil
 }
@@ -104,7 +106,7 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 	}
 	mode, err := policy.ParseMode(value(s.Confirm))
 	if err != nil {
-		return nil, configError(err)
+		return nil, failure.Config(err)
 	}
 	g := &guard{person: p, loose: !s.Sandbox.possible(), project: projectOf(dir), dir: dir}
 	o := policy.Options{Mode: mode, Deny: append(append([]string{}, s.deny...), off.Policy.Deny...)}
@@ -119,11 +121,11 @@ func newGuard(s settings, off restrictions, p *person) (*guard, error) {
 	// Without a home there are no rules.
 	if g.store, err = policyStore(); err == nil && !g.loose {
 		if o.Allow, err = g.store.Project(g.project); err != nil && p != nil && !isMissing(err) {
-			p.screen.say(fmt.Sprintf("mylm: no rule counts that you stored: %v", err))
+			p.Screen.Say(fmt.Sprintf("mylm: no rule counts that you stored: %v", err))
 		}
 	}
 	if g.Policy, err = policy.New(o); err != nil {
-		return nil, configError(err)
+		return nil, failure.Config(err)
 	}
 	return g, nil
 }
@@ -197,35 +199,35 @@ func (g *guard) forbid(r agent.ApprovalRequest, c policy.Call, d policy.Decision
 
 // wanted is a call that is not made, in a line. Some previews begin with the name.
 func wanted(r agent.ApprovalRequest) string {
-	if text := oneLine(r.Preview, 200); strings.HasPrefix(text, r.Name+" ") {
-		return visible(text)
+	if text := term.OneLine(r.Preview, 200); strings.HasPrefix(text, r.Name+" ") {
+		return term.Visible(text)
 	}
-	return visible(oneLine(r.Name, 60) + " " + oneLine(r.Preview, 200))
+	return term.Visible(term.OneLine(r.Name, 60) + " " + term.OneLine(r.Preview, 200))
 }
 
 // tell tells the person what is forbidden.
 func (g *guard) tell(r agent.ApprovalRequest, why string) {
 	p := g.person
-	if p.view != nil {
-		p.view.pause()
-		defer p.view.resume()
+	if p.View != nil {
+		p.View.Pause()
+		defer p.View.Resume()
 	}
 	p.forbidden = true
-	p.screen.say(fmt.Sprintf("mylm: forbidden: %s\n  %s", wanted(r), oneLine(why, 200)))
+	p.Screen.Say(fmt.Sprintf("mylm: forbidden: %s\n  %s", wanted(r), term.OneLine(why, 200)))
 }
 
 // question asks the person, and keeps the rule that he chose.
 func (g *guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.Call, d policy.Decision) (agent.Decision, error) {
 	p := g.person
 	a, err := p.decide(ctx, r, d, g.project)
-	var no nobody
+	var no term.Nobody
 	switch {
 	case errors.As(err, &no):
 		remedy := "--yes allows everything."
 		if p.bound != "" {
 			remedy = p.boundBy() + ": run it on a terminal."
 		}
-		p.screen.say(fmt.Sprintf("mylm: denied: %s\n  %s; %s", wanted(r), no, remedy))
+		p.Screen.Say(fmt.Sprintf("mylm: denied: %s\n  %s; %s", wanted(r), no, remedy))
 		return agent.Decision{Reason: "nobody is there to allow it"}, nil
 	case err != nil:
 		return agent.Decision{}, err
@@ -254,9 +256,9 @@ func (g *guard) keep(ctx context.Context, rule string, c policy.Call, offer *pol
 		g.AllowPrefix(offer.Prefix)
 		text := strings.Join(offer.Prefix, " ")
 		if err := g.store.Add(ctx, g.project, offer.Prefix); err != nil {
-			g.person.screen.say(fmt.Sprintf("mylm: the rule holds for this session only: %v", err))
+			g.person.Screen.Say(fmt.Sprintf("mylm: the rule holds for this session only: %v", err))
 			return
 		}
-		g.person.screen.dim(fmt.Sprintf("stored: %s ... (mylm policy revoke %s takes it back)", text, text))
+		g.person.Screen.Dim(fmt.Sprintf("stored: %s ... (mylm policy revoke %s takes it back)", text, text))
 	}
 }

@@ -16,9 +16,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
+
+	"github.com/urfave/cli/v2"
 )
 
 // stdinPatience is how long a pipe on stdin may be silent when there is a
@@ -50,7 +52,7 @@ func (in input) prompt() string {
 		if b.Len() > 0 {
 			b.WriteString("\n\n")
 		}
-		name := oneLine(printable(a.name), 200) + tag
+		name := term.OneLine(term.Printable(a.name), 200) + tag
 		fmt.Fprintf(&b, "--- %s ---\n%s\n--- end of %s ---", name, strings.TrimRight(a.text, "\n"), name)
 	}
 	return b.String()
@@ -61,7 +63,7 @@ func (in input) prompt() string {
 func (in input) remembered() string {
 	text := in.question
 	for _, a := range in.attachments {
-		text += fmt.Sprintf("\n(with %s, %s)", oneLine(printable(a.name), 200), plural(len(a.text), "byte"))
+		text += fmt.Sprintf("\n(with %s, %s)", term.OneLine(term.Printable(a.name), 200), term.Plural(len(a.text), "byte"))
 	}
 	return text
 }
@@ -89,7 +91,7 @@ func (in input) tag() string {
 var errNoQuestion = errors.New("there is no question")
 
 // readInput puts the question together from the arguments, stdin and --file.
-func readInput(ctx context.Context, c *cli.Context, words []string, s streams, screen *screen) (input, error) {
+func readInput(ctx context.Context, c *cli.Context, words []string, s term.Streams, screen *term.Screen) (input, error) {
 	var in input
 	dash := false
 	// In the middle it is a minus.
@@ -100,7 +102,7 @@ func readInput(ctx context.Context, c *cli.Context, words []string, s streams, s
 	}
 	in.question = strings.TrimSpace(strings.Join(words, " "))
 	for _, path := range c.StringSlice("file") {
-		text, err := interruptibly(ctx, func() (string, error) { return readFile(path) })
+		text, err := term.Wait(ctx, func() (string, error) { return readFile(path) })
 		if err != nil {
 			return in, err
 		}
@@ -110,8 +112,8 @@ func readInput(ctx context.Context, c *cli.Context, words []string, s streams, s
 	if in.question != "" && !dash {
 		patience = stdinPatience
 	}
-	if dash || !isTerminal(s.in) {
-		text, err := readStdin(ctx, s.in, patience, screen)
+	if dash || !term.IsTerminal(s.In) {
+		text, err := readStdin(ctx, s.In, patience, screen)
 		if err != nil {
 			return in, err
 		}
@@ -124,7 +126,7 @@ func readInput(ctx context.Context, c *cli.Context, words []string, s streams, s
 		}
 	}
 	if in.question == "" {
-		return in, usageError("%w", errNoQuestion).withHint("Ask one: mylm ask \"what is in this directory?\"")
+		return in, failure.Usage("%w", errNoQuestion).WithHint("Ask one: mylm ask \"what is in this directory?\"")
 	}
 	return in, nil
 }
@@ -134,17 +136,17 @@ func readFile(path string) (string, error) {
 	if err != nil {
 		var where *os.PathError
 		if errors.As(err, &where) {
-			err = fmt.Errorf("%s %s: %w", where.Op, echoed(path), where.Err)
+			err = fmt.Errorf("%s %s: %w", where.Op, term.Echoed(path), where.Err)
 		}
-		return "", usageError("--file: %w", err)
+		return "", failure.Usage("--file: %w", err)
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return "", usageError("--file %s: it is a directory", echoed(path)).withHint("Name the files in it, or ask about the directory: the model can look itself.")
+		return "", failure.Usage("--file %s: it is a directory", term.Echoed(path)).WithHint("Name the files in it, or ask about the directory: the model can look itself.")
 	}
 	text, err := readText(f)
 	if err != nil {
-		return "", usageError("--file %s: %v", echoed(path), err)
+		return "", failure.Usage("--file %s: %v", term.Echoed(path), err)
 	}
 	return text, nil
 }
@@ -156,7 +158,7 @@ func readText(r io.Reader) (string, error) {
 	case err != nil:
 		return "", err
 	case len(b) > maxInput:
-		return "", fmt.Errorf("it is longer than %s", bytesText(maxInput))
+		return "", fmt.Errorf("it is longer than %s", term.Bytes(maxInput))
 	case bytes.IndexByte(b, 0) >= 0:
 		return "", errors.New("it is not text")
 	}
@@ -168,7 +170,7 @@ func readText(r io.Reader) (string, error) {
 
 // readStdin reads stdin to its end. With patience, a stdin that says nothing
 // for that long is left alone.
-func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *screen) (string, error) {
+func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *term.Screen) (string, error) {
 	type piece struct {
 		text string
 		err  error
@@ -196,14 +198,14 @@ func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-t.C:
-			screen.dim(fmt.Sprintf("stdin is open but said nothing for %v: asking without it (to wait for it, add -)", patience))
+			screen.Dim(fmt.Sprintf("stdin is open but said nothing for %v: asking without it (to wait for it, add -)", patience))
 			return "", nil
 		}
 	}
 	select {
 	case p := <-whole:
 		if p.err != nil {
-			return "", usageError("stdin: %v", p.err)
+			return "", failure.Usage("stdin: %v", p.err)
 		}
 		return p.text, nil
 	case <-ctx.Done():
@@ -222,7 +224,7 @@ const usualWindow = 32768
 // fit makes sure that what was piped in or attached goes into the model's
 // window, and into a limit below it, beside the rest of the request. Too much is
 // refused, or with clip cut where it is longest.
-func (in *input) fit(ctx context.Context, m *opened, request func(prompt string) (providers.Request, error), limit int, clip bool, screen *screen) error {
+func (in *input) fit(ctx context.Context, m *opened, request func(prompt string) (providers.Request, error), limit int, clip bool, screen *term.Screen) error {
 	size, window := len(in.prompt()), 0
 	if size >= 4096 { // less fits the smallest window there is, which is not asked about for nothing
 		var err error
@@ -266,15 +268,15 @@ func (in *input) fit(ctx context.Context, m *opened, request func(prompt string)
 		if told != "" {
 			larger = "Cut it visibly with --clip, " + strings.ToLower(larger[:1]) + larger[1:]
 		}
-		return (&failure{code: exitContextFull, name: "context_full",
-			err: fmt.Errorf("the input is too long for %s: %s is about %d tokens, and there is room for about %d of %s %d",
-				m.name, bytesText(int64(size)), tokens(in.prompt()), max(0, room), of, whole)}).
-			withHint(larger + ", or let the model read the file itself.")
+		return (&failure.Error{Code: failure.ExitContextFull, Name: "context_full",
+			Err: fmt.Errorf("the input is too long for %s: %s is about %d tokens, and there is room for about %d of %s %d",
+				m.name, term.Bytes(int64(size)), tokens(in.prompt()), max(0, room), of, whole)}).
+			WithHint(larger + ", or let the model read the file itself.")
 	}
 	if guessed {
-		screen.say(fmt.Sprintf("mylm: nobody tells the context window of %s, so it is taken for %d tokens; context in a [models.NAME] entry says what it is", serverText(m.name), whole))
+		screen.Say(fmt.Sprintf("mylm: nobody tells the context window of %s, so it is taken for %d tokens; context in a [models.NAME] entry says what it is", serverText(m.name), whole))
 	}
-	screen.say("mylm: " + told)
+	screen.Say("mylm: " + told)
 	*in = shorter
 	return nil
 }
@@ -314,7 +316,7 @@ func (in input) clipped(room int, fits func(input) bool) (shorter input, told st
 	keep := func(n int) (cut string) {
 		head, tail := text[:n*2/3], text[len(text)-n/3:]
 		cut = text[len(head) : len(text)-len(tail)]
-		*longest = fmt.Sprintf("%s\n[... %s left out here ...]\n%s", strings.ToValidUTF8(head, ""), bytesText(int64(len(cut))), strings.ToValidUTF8(tail, ""))
+		*longest = fmt.Sprintf("%s\n[... %s left out here ...]\n%s", strings.ToValidUTF8(head, ""), term.Bytes(int64(len(cut))), strings.ToValidUTF8(tail, ""))
 		return cut
 	}
 	const least = 200 // bytes that are worth showing
@@ -326,5 +328,5 @@ func (in input) clipped(room int, fits func(input) bool) (shorter input, told st
 		return in, ""
 	}
 	cut := keep(n)
-	return shorter, fmt.Sprintf("%s is too long: %s (%s) were cut out of its middle", name, plural(len(cut), "byte"), plural(strings.Count(cut, "\n"), "line"))
+	return shorter, fmt.Sprintf("%s is too long: %s (%s) were cut out of its middle", name, term.Plural(len(cut), "byte"), term.Plural(strings.Count(cut, "\n"), "line"))
 }

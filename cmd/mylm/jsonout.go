@@ -12,6 +12,8 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 )
 
@@ -56,8 +58,8 @@ type jsonError struct {
 }
 
 // failureJSON is the object for a failure before any run.
-func failureJSON(f *failure) jsonReport {
-	return jsonReport{Status: agent.Failed, ToolCalls: []agent.CallRecord{}, Error: &jsonError{Code: f.name, Message: f.Error(), Hint: f.hint}}
+func failureJSON(f *failure.Error) jsonReport {
+	return jsonReport{Status: agent.Failed, ToolCalls: []agent.CallRecord{}, Error: &jsonError{Code: f.Name, Message: f.Error(), Hint: f.Hint}}
 }
 
 // wantsJSON reports whether --json stands on the command line, right or wrong
@@ -94,7 +96,7 @@ func printJSON(w io.Writer, v any) error {
 func escapedJSON(b []byte) string {
 	var text strings.Builder
 	for _, r := range string(b) {
-		if r < 0x80 || printable(string(r)) != "" {
+		if r < 0x80 || term.Printable(string(r)) != "" {
 			text.WriteRune(r)
 		} else {
 			fmt.Fprintf(&text, `\u%04x`, r) // all of them are below U+10000
@@ -104,7 +106,7 @@ func escapedJSON(b []byte) string {
 }
 
 // printJSON writes the object for a run, or for the failure before it.
-func (a *asking) printJSON(f *failure) {
+func (a *asking) printJSON(f *failure.Error) {
 	report := jsonReport{Status: agent.Failed, ToolCalls: []agent.CallRecord{}}
 	if f != nil {
 		report = failureJSON(f)
@@ -122,7 +124,7 @@ func (a *asking) printJSON(f *failure) {
 			report.Output = r.Response
 		}
 	}
-	if err := printJSON(a.screen.out, report); err != nil && a.screen.failed == nil {
-		a.screen.failed = err
+	if err := printJSON(a.screen.Out, report); err != nil && a.screen.Failed == nil {
+		a.screen.Failed = err
 	}
 }

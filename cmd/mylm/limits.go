@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 // runLimits is how long a run may take, how much of a long conversation the
@@ -35,7 +37,7 @@ type duration time.Duration
 func (d *duration) UnmarshalText(b []byte) error {
 	v, err := time.ParseDuration(string(b))
 	if err != nil {
-		return fmt.Errorf("%q is no time span; write it as 90s, 10m or 1h30m", echoed(string(b)))
+		return fmt.Errorf("%q is no time span; write it as 90s, 10m or 1h30m", term.Echoed(string(b)))
 	}
 	*d = duration(v)
 	return nil
@@ -102,7 +104,7 @@ func (l runLimits) check() error {
 	number("summarize_after_turns", l.SummarizeAfterTurns, 1, true)
 	number("keep_recent_turns", l.KeepRecentTurns, 1, false)
 	if l.SelfEval != nil && !slices.Contains([]string{"off", "basic", "full"}, *l.SelfEval) {
-		errs = append(errs, fmt.Errorf("self_eval is %q; it must be off, basic or full", echoed(*l.SelfEval)))
+		errs = append(errs, fmt.Errorf("self_eval is %q; it must be off, basic or full", term.Echoed(*l.SelfEval)))
 	}
 	return errors.Join(errs...)
 }
@@ -149,10 +151,10 @@ func limitOf(r agent.Result) *agent.LimitError {
 }
 
 // atLimit reports a limit that says all there is to say.
-func atLimit(e *agent.LimitError) *failure {
-	f := &failure{code: exitPartial, name: string(e.Reason), err: e, hint: e.Hint}
+func atLimit(e *agent.LimitError) *failure.Error {
+	f := &failure.Error{Code: failure.ExitPartial, Name: string(e.Reason), Err: e, Hint: e.Hint}
 	if e.Reason == agent.StopTimeout {
-		f.code = exitTimeout
+		f.Code = failure.ExitTimeout
 	}
 	return f
 }
@@ -190,9 +192,9 @@ func (v *view) notice(n agent.Notice) {
 func (v *view) compaction(c agent.Compaction) {
 	what := "the model is shown less of long tool output"
 	if c.Dropped > 0 {
-		what = plural(c.Dropped, "earlier message") + " left out"
+		what = term.Plural(c.Dropped, "earlier message") + " left out"
 		if c.Summarized {
-			what = plural(c.Dropped, "earlier message") + " summed up"
+			what = term.Plural(c.Dropped, "earlier message") + " summed up"
 		}
 	}
 	v.say(fmt.Sprintf("context: %s (about %d tokens, now %d)", what, c.Before, c.After))
@@ -205,7 +207,7 @@ func (v *view) compaction(c agent.Compaction) {
 // begin shows what comes next as a reply of its own.
 func (v *view) begin() {
 	if v.streamed {
-		v.screen.endAnswer()
+		v.screen.EndAnswer()
 	}
 	v.start, v.space, v.streamed = true, "", false
 }

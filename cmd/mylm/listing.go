@@ -10,18 +10,20 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/langchain"
 	"mylm/providers/ollama"
+
+	"github.com/urfave/cli/v2"
 )
 
 // listing is one run of mylm models.
 type listing struct {
 	cli      *cli.Context
-	streams  streams
-	screen   *screen
+	streams  term.Streams
+	screen   *term.Screen
 	settings settings
 	entries  map[string]entry
 }
@@ -41,21 +43,21 @@ func (l *listing) all() error {
 		if len(l.entries) == 0 || l.cli.IsSet("host") || l.cli.Context.Err() != nil {
 			return err
 		}
-		asFailure(err).report(l.screen)
+		l.screen.Report(failure.Of(err))
 	}
 	if l.cli.Bool("json") {
-		return printJSON(l.streams.out, append(plain(models), l.configured()...))
+		return printJSON(l.streams.Out, append(plain(models), l.configured()...))
 	}
 	if len(models) > 0 {
 		if err := l.table(models); err != nil || len(l.entries) == 0 {
 			return err
 		}
-		if _, err := io.WriteString(l.streams.out, "\n"); err != nil {
+		if _, err := io.WriteString(l.streams.Out, "\n"); err != nil {
 			return err
 		}
 	}
 	if len(l.entries) == 0 {
-		return nothingAt(host).withHint(hintPull)
+		return nothingAt(host).WithHint(hintPull)
 	}
 	w := l.writer("NAME\tPROVIDER\tMODEL\tKEY")
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
@@ -93,7 +95,7 @@ func (l *listing) ofOllama(s settings) error {
 	if err != nil {
 		return err
 	}
-	return l.print(models, nothingAt(host).withHint(hintPull))
+	return l.print(models, nothingAt(host).WithHint(hintPull))
 }
 
 // ofProvider lists what a provider says it has, by the names that --model
@@ -126,18 +128,18 @@ func (l *listing) ofProvider(e entry) error {
 	return l.print(models, nothingAt(p.Title))
 }
 
-func (l *listing) print(models []providers.ModelInfo, none *failure) error {
+func (l *listing) print(models []providers.ModelInfo, none *failure.Error) error {
 	switch {
 	case l.cli.Bool("json"):
-		return printJSON(l.streams.out, plain(models))
+		return printJSON(l.streams.Out, plain(models))
 	case len(models) == 0:
 		return none
 	}
 	return l.table(models)
 }
 
-func nothingAt(where string) *failure {
-	return &failure{code: exitUnreachable, name: string(providers.ModelMissing), err: fmt.Errorf("no models at %s", where)}
+func nothingAt(where string) *failure.Error {
+	return &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing), Err: fmt.Errorf("no models at %s", where)}
 }
 
 // plain is models for JSON, never null.
@@ -150,7 +152,7 @@ func plain(models []providers.ModelInfo) []listed {
 }
 
 func (l *listing) writer(head string) *tabwriter.Writer {
-	w := tabwriter.NewWriter(l.streams.out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(l.streams.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, head)
 	return w
 }
@@ -158,7 +160,7 @@ func (l *listing) writer(head string) *tabwriter.Writer {
 func (l *listing) table(models []providers.ModelInfo) error {
 	w := l.writer("NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
 	for _, m := range models {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", serverText(m.Name), bytesText(m.Size), strings.TrimPrefix(contextText(m.Trained), "context "), modTime(m.Modified), uses(m))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", serverText(m.Name), term.Bytes(m.Size), strings.TrimPrefix(contextText(m.Trained), "context "), modTime(m.Modified), uses(m))
 	}
 	return w.Flush()
 }
@@ -187,13 +189,13 @@ func (l *listing) providers() error {
 			held, _ := variable(p.KeyVars)
 			out = append(out, providerListed{p.Name, p.Title, p.NeedsKey, append([]string{}, p.KeyVars...), held != "", p.BaseURL, p.Lists, p.Missing})
 		}
-		return printJSON(l.streams.out, out)
+		return printJSON(l.streams.Out, out)
 	}
 	w := l.writer("PROVIDER\tTITLE\tKEY\tADDRESS")
 	for _, p := range all {
 		where := cmp.Or(p.BaseURL, "in the configuration")
 		if p.Missing != "" {
-			where = "not in this build: " + oneLine(p.Missing, 200)
+			where = "not in this build: " + term.OneLine(p.Missing, 200)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", p.Name, p.Title, keyText(p), where)
 	}

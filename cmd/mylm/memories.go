@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 	"mylm/prompts"
 	"mylm/tools"
@@ -22,7 +23,7 @@ import (
 // something needs it, and once. It may be used by several goroutines at once.
 type memories struct {
 	off     restrictions // what the project's file turns off, or asks for
-	screen  *screen
+	screen  *term.Screen
 	project string
 	read    bool   // the model may search it
 	noSave  string // why nothing is kept; "" if it is
@@ -34,7 +35,7 @@ type memories struct {
 	warned    map[string]bool // each is said once
 }
 
-func newMemories(s *screen) *memories { return &memories{screen: s, read: true} }
+func newMemories(s *term.Screen) *memories { return &memories{screen: s, read: true} }
 
 // memoryPath is the file of the memory.
 func memoryPath() (string, error) {
@@ -51,7 +52,7 @@ func (m *memories) permit(ctx context.Context, s settings, entries map[string]en
 	if m.project, err = currentProject(); err != nil {
 		return err
 	}
-	off, err := interruptibly(ctx, func() (restrictions, error) { return loadRestrictions(m.project) })
+	off, err := term.Wait(ctx, func() (restrictions, error) { return loadRestrictions(m.project) })
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (m *memories) opened(ctx context.Context) (*memory.Store, error) {
 		return nil, err
 	}
 	if saved := store.Salvaged(); saved != nil {
-		m.screen.say("mylm: " + saved.String())
+		m.screen.Say("mylm: " + saved.String())
 	}
 	m.store = store
 	return store, nil
@@ -127,7 +128,7 @@ func (m *memories) warn(err error) {
 }
 
 func (m *memories) tell(err error) {
-	text := "mylm: memory: " + oneLine(err.Error(), 500)
+	text := "mylm: memory: " + term.OneLine(err.Error(), 500)
 	if m.warned[text] {
 		return
 	}
@@ -135,7 +136,7 @@ func (m *memories) tell(err error) {
 		m.warned = map[string]bool{}
 	}
 	m.warned[text] = true
-	m.screen.say(text)
+	m.screen.Say(text)
 }
 
 // close lets the memory go. A nil or unopened one has nothing to close.
@@ -202,7 +203,7 @@ func (a *asking) record(ctx context.Context) {
 	case ctx.Err() != nil:
 	case err != nil:
 		a.unkept = true
-		a.screen.say("mylm: this conversation was not remembered: " + oneLine(err.Error(), 500))
+		a.screen.Say("mylm: this conversation was not remembered: " + term.OneLine(err.Error(), 500))
 	}
 }
 
@@ -220,7 +221,7 @@ func (a *asking) tellOnce() {
 	if errors.Is(createFile(marker, "The user was told that conversations are remembered.\n"), os.ErrExist) {
 		return // by another process, just now
 	}
-	a.screen.say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + dir + "\n" +
+	a.screen.Say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + dir + "\n" +
 		"  mylm memory and mylm sessions show and delete it, mylm agent forget deletes its plans; --no-save, or save = false in the configuration, turns it off.")
 }
 

@@ -12,21 +12,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // remembering is one run of mylm memory.
 type remembering struct {
 	cli      *cli.Context
-	streams  streams
-	screen   *screen
+	streams  term.Streams
+	screen   *term.Screen
 	memories *memories
 	store    *memory.Store
 }
 
-func memoryCommand(s streams) *cli.Command {
+func memoryCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "memory",
 		Usage: "look at, search and change what is remembered",
@@ -45,9 +47,9 @@ the model or by you. list and search look at this project; --global at all of th
 }
 
 // withMemory makes the action of a subcommand: f is run with the memory open.
-func withMemory(s streams, f func(*remembering, context.Context) error) cli.ActionFunc {
+func withMemory(s term.Streams, f func(*remembering, context.Context) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		r := &remembering{cli: c, streams: s, screen: newScreen(s, "auto")}
+		r := &remembering{cli: c, streams: s, screen: term.NewScreen(s, "auto")}
 		r.memories = newMemories(r.screen)
 		defer r.memories.close()
 		var err error
@@ -60,40 +62,40 @@ func withMemory(s streams, f func(*remembering, context.Context) error) cli.Acti
 
 // explainMemory gives an error of the memory its exit code and what to do.
 func explainMemory(err error) error {
-	var f *failure
+	var f *failure.Error
 	switch {
 	case err == nil, errors.As(err, &f):
 		return err
 	case errors.Is(err, memory.ErrNotFound):
-		return usageError("%v", err).withHint("mylm memory list and search show ids; they look at this project unless --global is given.")
+		return failure.Usage("%v", err).WithHint("mylm memory list and search show ids; they look at this project unless --global is given.")
 	case errors.Is(err, memory.ErrEmpty):
-		return usageError("%v", err)
+		return failure.Usage("%v", err)
 	case errors.Is(err, memory.ErrEverything):
-		return usageError("%v", err)
+		return failure.Usage("%v", err)
 	case errors.Is(err, memory.ErrDamaged):
-		return (&failure{code: exitError, name: "damaged", err: err}).withHint("Run the command again: the memory is repaired first.")
+		return (&failure.Error{Code: failure.ExitError, Name: "damaged", Err: err}).WithHint("Run the command again: the memory is repaired first.")
 	}
 	return err
 }
 
 // busily shows a spinner while f runs, for what may take long.
 func (r *remembering) busily(label string, f func() error) error {
-	if !r.screen.still {
-		sp := newSpinner(r.screen)
-		sp.show(label)
-		defer sp.hide()
+	if !r.screen.Still {
+		sp := term.NewSpinner(r.screen)
+		sp.Show(label)
+		defer sp.Hide()
 	}
 	return f()
 }
 
 // showing is busily with a label that changes. It may be asked for at any time.
 func (r *remembering) showing(label func() string, f func() error) error {
-	if r.screen.still {
+	if r.screen.Still {
 		return f()
 	}
-	sp := newSpinner(r.screen)
-	sp.show(label())
-	defer sp.hide()
+	sp := term.NewSpinner(r.screen)
+	sp.Show(label())
+	defer sp.Hide()
 	stop := make(chan struct{})
 	ended := make(chan struct{})
 	go func() {
@@ -105,7 +107,7 @@ func (r *remembering) showing(label func() string, f func() error) error {
 			case <-stop:
 				return
 			case <-tick.C:
-				sp.show(label())
+				sp.Show(label())
 			}
 		}
 	}()
@@ -156,7 +158,7 @@ func (r *remembering) filter(here string) (f memory.Filter, err error) {
 		case memory.Exchange, memory.Note, memory.Tool, memory.Summary:
 			f.Kinds = append(f.Kinds, kind)
 		default:
-			return f, usageError("--kind is %q; it is one of exchange, note, tool, summary", echoed(k))
+			return f, failure.Usage("--kind is %q; it is one of exchange, note, tool, summary", term.Echoed(k))
 		}
 	}
 	if f.After, err = day(c, "after"); err == nil {
@@ -186,13 +188,13 @@ func day(c *cli.Context, flag string) (time.Time, error) {
 	if t, err := memory.ParseTime(s, time.Local); err == nil {
 		return t, nil
 	}
-	return time.Time{}, usageError("--%s is %q; write a date like 2026-01-31, or a time like \"2026-01-31 14:00\"", flag, echoed(s))
+	return time.Time{}, failure.Usage("--%s is %q; write a date like 2026-01-31, or a time like \"2026-01-31 14:00\"", flag, term.Echoed(s))
 }
 
 // words are the arguments as one text; a lone - is stdin.
 func (r *remembering) words(ctx context.Context, args []string) (string, error) {
 	if len(args) == 1 && args[0] == "-" {
-		text, err := readStdin(ctx, r.streams.in, 0, r.screen)
+		text, err := readStdin(ctx, r.streams.In, 0, r.screen)
 		return strings.TrimSpace(text), err
 	}
 	return strings.TrimSpace(strings.Join(args, " ")), nil
@@ -204,20 +206,20 @@ func (r *remembering) line(d memory.Document, width int) string {
 	if d.Kind != memory.Exchange {
 		who = string(d.Kind)
 	}
-	text := oneLine(printable(d.Text), width)
+	text := term.OneLine(term.Printable(d.Text), width)
 	if d.Count > 1 {
 		text += fmt.Sprintf(" (%d times)", d.Count)
 	}
 	if d.SupersededBy != "" {
 		text += " (corrected by " + d.SupersededBy + ")"
 	}
-	return fmt.Sprintf("%s  %s  %-9s  %s", oneLine(printable(d.ID), 40), d.Time.Local().Format("2006-01-02 15:04"), oneLine(printable(who), 20), text)
+	return fmt.Sprintf("%s  %s  %-9s  %s", term.OneLine(term.Printable(d.ID), 40), d.Time.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(who), 20), text)
 }
 
 // lineText is how much of a text a list shows.
 const lineText = 160
 
-func statsCommand(s streams) *cli.Command {
+func statsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "stats", Usage: "say how much is remembered, and where", Flags: []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
@@ -229,7 +231,7 @@ func statsCommand(s streams) *cli.Command {
 				return err
 			}
 			if r.cli.Bool("json") {
-				return printJSON(s.out, struct {
+				return printJSON(s.Out, struct {
 					Path       string              `json:"path"`
 					Bytes      int64               `json:"bytes"`
 					Documents  int                 `json:"documents"`
@@ -242,8 +244,8 @@ func statsCommand(s streams) *cli.Command {
 					Vectors    map[string]int      `json:"vectors"`
 				}{r.store.Path(), st.Bytes, st.Documents, st.Superseded, st.Projects, st.Sessions, st.Kinds, st.Oldest, st.Newest, st.Vectors})
 			}
-			text := fmt.Sprintf("%s, %s\n%s in %s and %s", r.store.Path(), bytesText(st.Bytes),
-				plural(st.Documents, "document"), plural(st.Projects, "project"), plural(st.Sessions, "session"))
+			text := fmt.Sprintf("%s, %s\n%s in %s and %s", r.store.Path(), term.Bytes(st.Bytes),
+				term.Plural(st.Documents, "document"), term.Plural(st.Projects, "project"), term.Plural(st.Sessions, "session"))
 			for _, k := range []memory.Kind{memory.Exchange, memory.Note, memory.Tool, memory.Summary} {
 				if n := st.Kinds[k]; n > 0 {
 					text += fmt.Sprintf("\n  %-9s %d", k, n)
@@ -253,7 +255,7 @@ func statsCommand(s streams) *cli.Command {
 				text += fmt.Sprintf("\n%d of them are corrected by others", st.Superseded)
 			}
 			for _, name := range slices.Sorted(maps.Keys(st.Vectors)) {
-				text += fmt.Sprintf("\n%s of %s", plural(st.Vectors[name], "vector"), name)
+				text += fmt.Sprintf("\n%s of %s", term.Plural(st.Vectors[name], "vector"), name)
 			}
 			if st.Documents > 0 {
 				text += fmt.Sprintf("\nfrom %s to %s", modTime(st.Oldest), modTime(st.Newest))
@@ -265,13 +267,13 @@ func statsCommand(s streams) *cli.Command {
 			for _, path := range aside {
 				text += "\ndamaged once, and moved aside: " + path
 			}
-			r.screen.answer(text + "\n")
-			return r.screen.failed
+			r.screen.Answer(text + "\n")
+			return r.screen.Failed
 		}),
 	}
 }
 
-func verifyCommand(s streams) *cli.Command {
+func verifyCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "read the whole memory and say whether it is what was written", Flags: []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
@@ -284,19 +286,19 @@ func verifyCommand(s streams) *cli.Command {
 				return err
 			}
 			if r.cli.Bool("json") {
-				err = printJSON(s.out, struct {
+				err = printJSON(s.Out, struct {
 					Documents int      `json:"documents"`
 					Problems  []string `json:"problems"`
 				}{report.Documents, append([]string{}, report.Problems...)})
 			} else if len(report.Problems) == 0 {
-				r.screen.answer(plural(report.Documents, "document") + ", and all is well\n")
-				err = r.screen.failed
+				r.screen.Answer(term.Plural(report.Documents, "document") + ", and all is well\n")
+				err = r.screen.Failed
 			}
 			if err != nil || len(report.Problems) == 0 {
 				return err
 			}
-			return (&failure{code: exitError, name: "damaged", err: fmt.Errorf("the memory is damaged:\n  %s", strings.Join(report.Problems, "\n  "))}).
-				withHint("The next command that opens it moves the file aside and saves what can be read: mylm memory stats")
+			return (&failure.Error{Code: failure.ExitError, Name: "damaged", Err: fmt.Errorf("the memory is damaged:\n  %s", strings.Join(report.Problems, "\n  "))}).
+				WithHint("The next command that opens it moves the file aside and saves what can be read: mylm memory stats")
 		}),
 	}
 }

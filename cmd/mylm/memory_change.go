@@ -7,12 +7,14 @@ import (
 	"os"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
-func addCommand(s streams) *cli.Command {
+func addCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "add", Usage: "remember a note", ArgsUsage: "TEXT... | -",
 		Flags: []cli.Flag{
@@ -25,7 +27,7 @@ func addCommand(s streams) *cli.Command {
 				return err
 			}
 			if text == "" {
-				return usageError("there is nothing to remember").withHint("mylm memory add \"the staging host is called heron\"; - reads stdin")
+				return failure.Usage("there is nothing to remember").WithHint("mylm memory add \"the staging host is called heron\"; - reads stdin")
 			}
 			d, err := r.note(ctx, text)
 			if err != nil {
@@ -58,27 +60,27 @@ func (r *remembering) note(ctx context.Context, text string) (memory.Document, e
 // tellRedacted says what was not kept of a text.
 func (r *remembering) tellRedacted(text string) {
 	if _, found := memory.Redact(text); len(found) > 0 {
-		r.screen.say("mylm: secrets are not kept; left out: " + strings.Join(found, ", "))
+		r.screen.Say("mylm: secrets are not kept; left out: " + strings.Join(found, ", "))
 	}
 }
 
 // changed prints the document that a command made or changed: its id.
 func (r *remembering) changed(d memory.Document, what string) error {
 	if r.cli.Bool("json") {
-		return printJSON(r.streams.out, d)
+		return printJSON(r.streams.Out, d)
 	}
-	r.screen.answer(d.ID + what + "\n")
-	return r.screen.failed
+	r.screen.Answer(d.ID + what + "\n")
+	return r.screen.Failed
 }
 
-func editMemoryCommand(s streams) *cli.Command {
+func editMemoryCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "edit", Usage: "change the text of a memory; the old one is gone", ArgsUsage: "ID [TEXT... | -]",
 		Description: "Without a text, $VISUAL or $EDITOR opens it. To keep the old text as well: mylm memory supersede",
 		Flags:       []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
 			if !r.cli.Args().Present() {
-				return usageError("memory edit takes an id").withHint("mylm memory list and search show ids.")
+				return failure.Usage("memory edit takes an id").WithHint("mylm memory list and search show ids.")
 			}
 			old, err := r.store.Get(ctx, r.cli.Args().First())
 			if err != nil {
@@ -92,9 +94,9 @@ func editMemoryCommand(s streams) *cli.Command {
 			case err != nil:
 				return err
 			case text == "":
-				return usageError("the text is empty, and nothing was changed").withHint("mylm memory forget " + old.ID + " deletes it.")
+				return failure.Usage("the text is empty, and nothing was changed").WithHint("mylm memory forget " + old.ID + " deletes it.")
 			case text == strings.TrimSpace(old.Text):
-				r.screen.say("mylm: nothing was changed")
+				r.screen.Say("mylm: nothing was changed")
 				return nil
 			}
 			d, err := r.store.Edit(ctx, old.ID, text)
@@ -118,14 +120,14 @@ func (r *remembering) editor(text string) (string, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	if err := openEditor(r.cli.Context, r.streams, f.Name()); err != nil {
-		return "", usageError("%v", err).withHint("Set VISUAL or EDITOR, or give the text: mylm memory edit ID \"...\"")
+	if err := term.Edit(r.cli.Context, r.streams, f.Name()); err != nil {
+		return "", failure.Usage("%v", err).WithHint("Set VISUAL or EDITOR, or give the text: mylm memory edit ID \"...\"")
 	}
 	changed, err := readFile(f.Name())
 	return strings.TrimSpace(changed), err
 }
 
-func supersedeCommand(s streams) *cli.Command {
+func supersedeCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "supersede", Usage: "correct a memory: the old text is found with --history only", ArgsUsage: "OLD-ID NEW TEXT... | -",
 		Flags: []cli.Flag{
@@ -135,7 +137,7 @@ func supersedeCommand(s streams) *cli.Command {
 		},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
 			if !r.cli.Args().Present() {
-				return usageError("memory supersede takes the id of what is wrong").withHint("mylm memory supersede ID \"what is right\"")
+				return failure.Usage("memory supersede takes the id of what is wrong").WithHint("mylm memory supersede ID \"what is right\"")
 			}
 			old, err := r.store.Get(ctx, r.cli.Args().First())
 			if err != nil {
@@ -153,7 +155,7 @@ func supersedeCommand(s streams) *cli.Command {
 				}
 			}
 			if given != 1 {
-				return usageError("memory supersede takes one of: what is right, --by ID, --undo").withHint("mylm memory supersede " + old.ID + " \"what is right\"")
+				return failure.Usage("memory supersede takes one of: what is right, --by ID, --undo").WithHint("mylm memory supersede " + old.ID + " \"what is right\"")
 			}
 			switch {
 			case r.cli.Bool("undo"):
@@ -183,7 +185,7 @@ func supersedeCommand(s streams) *cli.Command {
 	}
 }
 
-func forgetCommand(s streams) *cli.Command {
+func forgetCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "forget", Usage: "delete memories, in every part of the file", ArgsUsage: "[ID...]",
 		Description: "Without ids, the flags say which. You are asked first, unless --yes is given.",
@@ -205,12 +207,12 @@ func (r *remembering) forget(ctx context.Context) error {
 	narrowed := len(f.IDs)+len(f.Projects)+len(f.Sessions)+len(f.Kinds)+len(f.Tags) > 0 || f.Source != "" || !f.After.IsZero() || !f.Before.IsZero()
 	switch {
 	case r.cli.Bool("all") && narrowed:
-		return usageError("--all is everything, so nothing else can be said beside it")
+		return failure.Usage("--all is everything, so nothing else can be said beside it")
 	case r.cli.Bool("all"):
 		f = memory.All
 		f.History = true
 	case !narrowed:
-		return usageError("say what to forget: ids, or flags like --project . or --before 2026-01-01").withHint("--all forgets everything.")
+		return failure.Usage("say what to forget: ids, or flags like --project . or --before 2026-01-01").WithHint("--all forgets everything.")
 	}
 	for _, id := range f.IDs { // a slip in one of them would go unnoticed
 		if _, err := r.store.Get(ctx, id); err != nil {
@@ -222,7 +224,7 @@ func (r *remembering) forget(ctx context.Context) error {
 		return err
 	}
 	if len(doomed) == 0 {
-		r.screen.say("mylm: nothing of the kind is remembered")
+		r.screen.Say("mylm: nothing of the kind is remembered")
 	} else if err := r.confirm(ctx, doomed); err != nil {
 		return err
 	}
@@ -241,9 +243,9 @@ func (r *remembering) forget(ctx context.Context) error {
 		return err
 	}
 	if r.cli.Bool("json") {
-		return printJSON(r.streams.out, map[string]int{"forgotten": n})
+		return printJSON(r.streams.Out, map[string]int{"forgotten": n})
 	}
-	r.screen.say("mylm: forgot " + plural(n, "document"))
+	r.screen.Say("mylm: forgot " + term.Plural(n, "document"))
 	return nil
 }
 
@@ -255,7 +257,7 @@ func (r *remembering) forgetAside() error {
 		return err
 	}
 	if !r.cli.Bool("all") {
-		r.screen.say("mylm: what was forgotten may still stand in files that were damaged once; delete them if nothing of them is needed:\n  " + strings.Join(aside, "\n  "))
+		r.screen.Say("mylm: what was forgotten may still stand in files that were damaged once; delete them if nothing of them is needed:\n  " + strings.Join(aside, "\n  "))
 		return nil
 	}
 	for _, path := range aside {
@@ -272,7 +274,7 @@ func (r *remembering) confirm(ctx context.Context, doomed []memory.Document) err
 		return nil
 	}
 	const most = 5
-	question := "\nForget " + plural(len(doomed), "document") + "? They cannot be brought back.\n\n"
+	question := "\nForget " + term.Plural(len(doomed), "document") + "? They cannot be brought back.\n\n"
 	for i, d := range doomed {
 		if i == most {
 			question += fmt.Sprintf("  … and %d more\n", len(doomed)-most)
@@ -280,15 +282,15 @@ func (r *remembering) confirm(ctx context.Context, doomed []memory.Document) err
 		}
 		question += "  " + r.line(d, 60) + "\n"
 	}
-	answer, err := (&person{screen: r.screen}).ask(ctx, question+"\n[y]es, [n]o: ")
-	var no nobody
+	answer, err := (&term.Prompter{Screen: r.screen}).Ask(ctx, question+"\n[y]es, [n]o: ")
+	var no term.Nobody
 	switch {
 	case errors.As(err, &no):
-		return usageError("nothing was forgotten (%s)", no).withHint("--yes forgets without asking.")
+		return failure.Usage("nothing was forgotten (%s)", no).WithHint("--yes forgets without asking.")
 	case err != nil:
 		return err
 	case !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes"):
-		return &failure{code: exitDenied, name: "denied", err: errors.New("nothing was forgotten")}
+		return &failure.Error{Code: failure.ExitDenied, Name: "denied", Err: errors.New("nothing was forgotten")}
 	}
 	return nil
 }

@@ -6,12 +6,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
-func exportCommand(s streams) *cli.Command {
+func exportCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write memories as JSON Lines, all of them unless told otherwise", ArgsUsage: "[FILE]",
 		Description: `Without a file, or with -, they go to stdout. What was corrected goes along. The
@@ -35,15 +37,15 @@ file is readable for you alone. With --encrypt it can be read with a passphrase 
 			switch {
 			case path != "" && path != "-":
 				err = r.busily("exporting", func() (err error) { n, err = exportFile(ctx, path, export); return err })
-			case r.screen.outTTY && r.cli.Bool("encrypt"):
-				return usageError("an encrypted export is nothing for a terminal").withHint("Name a file: mylm memory export --encrypt memory.sealed")
+			case r.screen.OutTTY && r.cli.Bool("encrypt"):
+				return failure.Usage("an encrypted export is nothing for a terminal").WithHint("Name a file: mylm memory export --encrypt memory.sealed")
 			default:
-				n, err = export(&stoppable{ctx: ctx, w: s.out, plain: r.screen.outTTY})
+				n, err = export(&stoppable{ctx: ctx, w: s.Out, plain: r.screen.OutTTY})
 			}
 			if err != nil {
 				return err
 			}
-			r.screen.dim("exported " + plural(n, "document"))
+			r.screen.Dim("exported " + term.Plural(n, "document"))
 			return nil
 		}),
 	}
@@ -53,7 +55,7 @@ file is readable for you alone. With --encrypt it can be read with a passphrase 
 func (r *remembering) exporter(ctx context.Context, f memory.Filter) (func(io.Writer) (int, error), error) {
 	if !r.cli.Bool("encrypt") {
 		if r.cli.IsSet("passphrase-file") {
-			return nil, usageError("--passphrase-file is for --encrypt")
+			return nil, failure.Usage("--passphrase-file is for --encrypt")
 		}
 		return func(w io.Writer) (int, error) { return r.store.Export(ctx, w, f) }, nil
 	}
@@ -64,11 +66,11 @@ func (r *remembering) exporter(ctx context.Context, f memory.Filter) (func(io.Wr
 // exportFile writes a file that is whole or not there. One that is there stays.
 func exportFile(ctx context.Context, path string, export func(io.Writer) (int, error)) (int, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return 0, usageError("%s is there already", echoed(path)).withHint("Name another file, or delete it first.")
+		return 0, failure.Usage("%s is there already", term.Echoed(path)).WithHint("Name another file, or delete it first.")
 	}
 	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part") // 0600
 	if err != nil {
-		return 0, usageError("the file cannot be written: %v", err)
+		return 0, failure.Usage("the file cannot be written: %v", err)
 	}
 	part := out.Name()
 	defer os.Remove(part)
@@ -100,7 +102,7 @@ func (s *stoppable) Write(p []byte) (int, error) {
 	if !s.plain {
 		return s.w.Write(p)
 	}
-	if _, err := io.WriteString(s.w, printable(string(p))); err != nil {
+	if _, err := io.WriteString(s.w, term.Printable(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

@@ -12,15 +12,17 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // fieldNames are the parts of a document that --map can fill.
 var fieldNames = []string{"id", "kind", "role", "speaker", "session", "project", "time", "source", "tags", "text"}
 
-func importCommand(s streams) *cli.Command {
+func importCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "add memories from a file", ArgsUsage: "FILE | -",
 		Description: `The file is JSON Lines or a JSON array: what mylm memory export writes, what
@@ -47,7 +49,7 @@ import can be repeated, also of records without an id, and of a file that grew.`
 func (r *remembering) importFile(ctx context.Context) error {
 	c := r.cli
 	if c.NArg() != 1 {
-		return usageError("memory import takes one file, or - for stdin")
+		return failure.Usage("memory import takes one file, or - for stdin")
 	}
 	mapping, err := r.mapping()
 	if err != nil {
@@ -59,24 +61,24 @@ func (r *remembering) importFile(ctx context.Context) error {
 	}
 	defer in.close()
 	counted := &progressReader{r: in.r}
-	done, err := interruptibly(ctx, func() (memory.Imported, error) {
+	done, err := term.Wait(ctx, func() (memory.Imported, error) {
 		var done memory.Imported
 		err := r.importing(counted, in.size, func() (err error) { done, err = r.store.Import(ctx, counted, mapping); return err })
 		return done, err
 	})
 	if err != nil && ctx.Err() == nil {
 		if done.Added > 0 {
-			r.screen.say(fmt.Sprintf("mylm: %s were added before that; the import can be repeated", plural(done.Added, "document")))
+			r.screen.Say(fmt.Sprintf("mylm: %s were added before that; the import can be repeated", term.Plural(done.Added, "document")))
 		}
-		return usageError("importing: %w", err).withHint("mylm help memory import says what can be read.")
+		return failure.Usage("importing: %w", err).WithHint("mylm help memory import says what can be read.")
 	}
 	if err != nil {
 		return err
 	}
 	if c.Bool("json") {
-		return printJSON(r.streams.out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "kept": done.Kept, "circles": done.Circles})
+		return printJSON(r.streams.Out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "kept": done.Kept, "circles": done.Circles})
 	}
-	text := fmt.Sprintf("%s read, %s added", plural(done.Records, "record"), plural(done.Added, "document"))
+	text := fmt.Sprintf("%s read, %s added", term.Plural(done.Records, "record"), term.Plural(done.Added, "document"))
 	if done.Known > 0 {
 		text += fmt.Sprintf(", %d were there already", done.Known)
 	}
@@ -84,15 +86,15 @@ func (r *remembering) importFile(ctx context.Context) error {
 		text += fmt.Sprintf(", %d without a text left out", done.Skipped)
 	}
 	if done.Kept > 0 {
-		text += fmt.Sprintf(", %s left out of what says something else here", plural(done.Kept, "correction"))
+		text += fmt.Sprintf(", %s left out of what says something else here", term.Plural(done.Kept, "correction"))
 	}
 	if done.Circles > 0 {
-		text += fmt.Sprintf(", %s left out that would close a circle", plural(done.Circles, "correction"))
+		text += fmt.Sprintf(", %s left out that would close a circle", term.Plural(done.Circles, "correction"))
 	}
 	if n := in.broken.Load(); n > 0 {
-		text += fmt.Sprintf("; %s of the database cannot be read", plural(int(n), "file"))
+		text += fmt.Sprintf("; %s of the database cannot be read", term.Plural(int(n), "file"))
 	}
-	r.screen.say("mylm: " + text)
+	r.screen.Say("mylm: " + text)
 	return nil
 }
 
@@ -105,14 +107,14 @@ func (r *remembering) mapping() (memory.Mapping, error) {
 	}
 	if pairs := c.StringSlice("map"); len(pairs) > 0 {
 		if c.IsSet("from") && c.String("from") != fromChromem {
-			return nil, usageError("--from and --map exclude each other, unless it is from chromem")
+			return nil, failure.Usage("--from and --map exclude each other, unless it is from chromem")
 		}
 		return fieldMapping(pairs, project)
 	}
 	switch c.String("from") {
 	case "mylm":
 		if project != "" {
-			return nil, usageError("--project does not go with a file of mylm's own: it says which project each memory is of")
+			return nil, failure.Usage("--project does not go with a file of mylm's own: it says which project each memory is of")
 		}
 		return nil, nil
 	case "llm":
@@ -120,7 +122,7 @@ func (r *remembering) mapping() (memory.Mapping, error) {
 	case fromChromem:
 		return ofProject(project, memory.FromChromem), nil
 	}
-	return nil, usageError("--from is %q; it is mylm, llm or chromem", echoed(c.String("from")))
+	return nil, failure.Usage("--from is %q; it is mylm, llm or chromem", term.Echoed(c.String("from")))
 }
 
 // ofProject is a mapping of documents that are of a project unless they name
@@ -145,17 +147,17 @@ func fieldMapping(pairs []string, project string) (memory.Mapping, error) {
 		part, field, ok := strings.Cut(pair, "=")
 		switch {
 		case !ok || field == "" || !slices.Contains(fieldNames, part):
-			return nil, usageError("--map is %q; write PART=FIELD, where PART is one of %s", echoed(pair), strings.Join(fieldNames, ", "))
+			return nil, failure.Usage("--map is %q; write PART=FIELD, where PART is one of %s", term.Echoed(pair), strings.Join(fieldNames, ", "))
 		case part == "text":
 			f.Text = append(f.Text, field)
 		case *parts[part] != "":
-			return nil, usageError("--map fills %s twice; only text can be made of several fields", part)
+			return nil, failure.Usage("--map fills %s twice; only text can be made of several fields", part)
 		default:
 			*parts[part] = field
 		}
 	}
 	if len(f.Text) == 0 {
-		return nil, usageError("--map does not say where the text is").withHint("For instance: --map text=body")
+		return nil, failure.Usage("--map does not say where the text is").WithHint("For instance: --map text=body")
 	}
 	return f.Mapping(), nil
 }
@@ -175,7 +177,7 @@ func (p *progressReader) Read(b []byte) (int, error) {
 // importing shows how far an import is.
 func (r *remembering) importing(in *progressReader, size int64, f func() error) error {
 	return r.showing(func() string {
-		label := "importing, " + bytesText(in.n.Load())
+		label := "importing, " + term.Bytes(in.n.Load())
 		if size > 0 {
 			label += fmt.Sprintf(", %d %%", 100*in.n.Load()/size)
 		}
@@ -201,18 +203,18 @@ func (r *remembering) source(ctx context.Context) (*importSource, error) {
 	secret := r.cli.IsSet("passphrase-file")
 	if r.cli.String("from") == fromChromem {
 		if path == "-" {
-			return nil, usageError("a database is a file or a directory; it cannot be read from stdin")
+			return nil, failure.Usage("a database is a file or a directory; it cannot be read from stdin")
 		}
 		return r.chromem(ctx, path, secret)
 	}
-	in := &importSource{r: r.streams.in, close: func() {}}
+	in := &importSource{r: r.streams.In, close: func() {}}
 	if path != "-" {
-		f, err := interruptibly(ctx, func() (*os.File, error) { return os.Open(path) })
+		f, err := term.Wait(ctx, func() (*os.File, error) { return os.Open(path) })
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			return nil, usageError("the file cannot be read: %v", err)
+			return nil, failure.Usage("the file cannot be read: %v", err)
 		}
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			in.size = info.Size()
@@ -221,14 +223,14 @@ func (r *remembering) source(ctx context.Context) (*importSource, error) {
 	}
 	head := bufio.NewReader(in.r)
 	in.r = head
-	sealed, err := interruptibly(ctx, func() (bool, error) { return memory.Sealed(head), nil })
+	sealed, err := term.Wait(ctx, func() (bool, error) { return memory.Sealed(head), nil })
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case sealed:
 		err = r.unsealed(ctx, in)
 	case secret:
-		err = usageError("--passphrase-file is given, and this is no encrypted export")
+		err = failure.Usage("--passphrase-file is given, and this is no encrypted export")
 	}
 	if err != nil {
 		in.close()
@@ -240,7 +242,7 @@ func (r *remembering) source(ctx context.Context) (*importSource, error) {
 // unsealed makes a source give what is in the sealed export that it is.
 func (r *remembering) unsealed(ctx context.Context, in *importSource) error {
 	if r.cli.IsSet("map") || r.cli.IsSet("from") && r.cli.String("from") != "mylm" {
-		return usageError("this is an encrypted export of mylm's: it needs neither --from nor --map")
+		return failure.Usage("this is an encrypted export of mylm's: it needs neither --from nor --map")
 	}
 	secret, err := passphrase(ctx, r.cli, r.screen, "Passphrase: ", false)
 	if err != nil {
@@ -263,7 +265,7 @@ func (r *remembering) chromem(ctx context.Context, path string, secret bool) (*i
 		}
 	}
 	if _, err := os.Stat(path); err != nil {
-		return nil, usageError("the database cannot be read: %v", err)
+		return nil, failure.Usage("the database cannot be read: %v", err)
 	}
 	in := &importSource{close: func() {}}
 	in.pipe(func(w io.Writer) error {

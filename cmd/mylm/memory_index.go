@@ -7,9 +7,10 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // vectors are those that the flags and the configuration name.
@@ -18,7 +19,7 @@ func (r *remembering) vectors() (vectors, error) {
 	return vectors{s, entries}, err
 }
 
-func reindexCommand(s streams) *cli.Command {
+func reindexCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "reindex", Usage: "make the index of words and all vectors anew, or go on where that was stopped",
 		Description: `Searches do this by themselves, a little each time. It is of use after a change of
@@ -60,10 +61,10 @@ func (r *remembering) reindex(ctx context.Context) error {
 		return r.store.Embed(ctx, e, func(d, t int) { done.Store(int64(d)); total.Store(int64(t)) })
 	})
 	if ctx.Err() != nil && done.Load() > 0 {
-		r.screen.say(fmt.Sprintf("mylm: %d of %d memories have a vector; mylm memory reindex goes on from there", done.Load(), total.Load()))
+		r.screen.Say(fmt.Sprintf("mylm: %d of %d memories have a vector; mylm memory reindex goes on from there", done.Load(), total.Load()))
 	}
 	if errors.Is(err, memory.ErrRefused) {
-		r.screen.say("mylm: " + oneLine(err.Error(), 500))
+		r.screen.Say("mylm: " + term.OneLine(err.Error(), 500))
 		err = nil
 	}
 	if err != nil {
@@ -93,15 +94,15 @@ func (r *remembering) reindexed(ctx context.Context, e memory.Embedder) error {
 		name = e.Name()
 	}
 	if r.cli.Bool("json") {
-		return printJSON(r.streams.out, map[string]any{"documents": st.Documents, "embedder": name, "vectors": st.Vectors[name]})
+		return printJSON(r.streams.Out, map[string]any{"documents": st.Documents, "embedder": name, "vectors": st.Vectors[name]})
 	}
-	text := "mylm: " + plural(st.Documents, "document") + " indexed"
+	text := "mylm: " + term.Plural(st.Documents, "document") + " indexed"
 	if e != nil {
-		text += fmt.Sprintf(", %s of %s", plural(st.Vectors[name], "vector"), name)
+		text += fmt.Sprintf(", %s of %s", term.Plural(st.Vectors[name], "vector"), name)
 	}
 	if r.cli.IsSet("embedder") && os.Getenv("MYLM_EMBEDDER") == "" {
 		text += fmt.Sprintf("\n  For searches, too, put embedder = %q into the configuration, or set MYLM_EMBEDDER.", r.cli.String("embedder"))
 	}
-	r.screen.say(text)
+	r.screen.Say(text)
 	return nil
 }

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // hitJSON is a hit as --json prints it.
@@ -27,7 +29,7 @@ type hitJSON struct {
 	Corrected map[string]string `json:"corrected,omitempty"`
 }
 
-func searchCommand(s streams) *cli.Command {
+func searchCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "find what was said about something", ArgsUsage: "WORDS...",
 		Description: `With --jsonl questions are read from stdin, one {"id","scope","text"} a line, where
@@ -51,7 +53,7 @@ func (r *remembering) search(ctx context.Context) error {
 		return err
 	}
 	if r.cli.Int("limit") < 1 {
-		return usageError("--limit is %d; it must be at least 1", r.cli.Int("limit"))
+		return failure.Usage("--limit is %d; it must be at least 1", r.cli.Int("limit"))
 	}
 	if r.memories.vectors, err = r.vectors(); err != nil {
 		return err
@@ -69,7 +71,7 @@ func (r *remembering) search(ctx context.Context) error {
 		return err
 	}
 	if q.Text == "" {
-		return usageError("there is nothing to search for").withHint("mylm memory search \"which host is staging?\"")
+		return failure.Usage("there is nothing to search for").WithHint("mylm memory search \"which host is staging?\"")
 	}
 	var hits []memory.Hit
 	err = r.busily("searching", func() error {
@@ -83,19 +85,19 @@ func (r *remembering) search(ctx context.Context) error {
 		return err
 	}
 	if r.cli.Bool("json") {
-		return printJSON(r.streams.out, hitsJSON(hits))
+		return printJSON(r.streams.Out, hitsJSON(hits))
 	}
 	if len(hits) == 0 {
 		hint := ""
 		if len(q.Projects) > 0 && len(r.cli.StringSlice("project")) == 0 {
 			hint = " in this project; --global searches all"
 		}
-		r.screen.say("mylm: nothing that matches is remembered" + hint)
+		r.screen.Say("mylm: nothing that matches is remembered" + hint)
 	}
 	for _, h := range hits {
-		r.screen.answer(r.line(h.Document, lineText) + "\n  found by " + printable(h.Why()) + "\n")
+		r.screen.Answer(r.line(h.Document, lineText) + "\n  found by " + term.Printable(h.Why()) + "\n")
 	}
-	return r.screen.failed
+	return r.screen.Failed
 }
 
 func hitsJSON(hits []memory.Hit) []hitJSON {
@@ -131,10 +133,10 @@ func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 	if err != nil {
 		return err
 	}
-	in := json.NewDecoder(bufio.NewReader(r.streams.in))
-	out := json.NewEncoder(r.streams.out)
+	in := json.NewDecoder(bufio.NewReader(r.streams.In))
+	out := json.NewEncoder(r.streams.Out)
 	for n := 1; ; n++ {
-		q, err := interruptibly(ctx, func() (q question, err error) { err = in.Decode(&q); return q, err })
+		q, err := term.Wait(ctx, func() (q question, err error) { err = in.Decode(&q); return q, err })
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -142,7 +144,7 @@ func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			return usageError("question %d: %v", n, err).withHint(`Each line is an object: {"id": "1", "scope": "PROJECT", "text": "..."}`)
+			return failure.Usage("question %d: %v", n, err).WithHint(`Each line is an object: {"id": "1", "scope": "PROJECT", "text": "..."}`)
 		}
 		query := base
 		query.Text = q.Text
@@ -164,7 +166,7 @@ func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 	}
 }
 
-func listCommand(s streams) *cli.Command {
+func listCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list what is remembered, the newest first",
 		Flags: append(scopeFlags(), globalFlag(), tagFlag("only what has this `TAG` (repeatable)"), historyFlag(), jsonFlag(),
@@ -195,44 +197,44 @@ func listCommand(s streams) *cli.Command {
 				all = all[:limit]
 			}
 			if r.cli.Bool("json") {
-				return printJSON(s.out, append([]memory.Document{}, all...))
+				return printJSON(s.Out, append([]memory.Document{}, all...))
 			}
 			for _, d := range all {
-				r.screen.answer(r.line(d, lineText) + "\n")
+				r.screen.Answer(r.line(d, lineText) + "\n")
 			}
 			switch {
 			case len(all) == 0:
-				r.screen.say("mylm: nothing of the kind is remembered; --global lists all projects")
+				r.screen.Say("mylm: nothing of the kind is remembered; --global lists all projects")
 			case more:
-				r.screen.dim("there are more: --limit 0 lists all")
+				r.screen.Dim("there are more: --limit 0 lists all")
 			}
-			return r.screen.failed
+			return r.screen.Failed
 		}),
 	}
 }
 
-func showCommand(s streams) *cli.Command {
+func showCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
 		Flags: []cli.Flag{jsonFlag(), &cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
 			if r.cli.NArg() != 1 {
-				return usageError("memory show takes one id").withHint("mylm memory list and search show ids.")
+				return failure.Usage("memory show takes one id").WithHint("mylm memory list and search show ids.")
 			}
 			found, err := r.store.Around(ctx, r.cli.Args().First(), max(r.cli.Int("around"), 0))
 			if err != nil {
 				return err
 			}
 			if r.cli.Bool("json") {
-				return printJSON(s.out, found)
+				return printJSON(s.Out, found)
 			}
 			for i, d := range found {
 				if i > 0 {
-					r.screen.answer("\n")
+					r.screen.Answer("\n")
 				}
-				r.screen.answer(whole(d))
+				r.screen.Answer(whole(d))
 			}
-			return r.screen.failed
+			return r.screen.Failed
 		}),
 	}
 }
@@ -242,7 +244,7 @@ func whole(d memory.Document) string {
 	var b strings.Builder
 	field := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", name, oneLine(printable(text), 400))
+			fmt.Fprintf(&b, "%-10s %s\n", name, term.OneLine(term.Printable(text), 400))
 		}
 	}
 	field("id", d.ID)

@@ -13,13 +13,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/renameio/v2/maybe"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/demo"
 	"mylm/providers/langchain"
 	"mylm/providers/ollama"
 	"mylm/providers/scripted"
+
+	"github.com/google/renameio/v2/maybe"
 )
 
 // opened is a model that is ready to be asked.
@@ -33,7 +35,7 @@ type opened struct {
 }
 
 // openModel finds the model that the settings, or the circumstances, name.
-func openModel(ctx context.Context, s settings, entries map[string]entry, sc *screen, ask chooser) (*opened, error) {
+func openModel(ctx context.Context, s settings, entries map[string]entry, sc *term.Screen, ask chooser) (*opened, error) {
 	typed := value(s.Model)
 	if e, ok := entryFor(entries, typed); ok {
 		if e.Provider != nativeProvider {
@@ -45,17 +47,17 @@ func openModel(ctx context.Context, s settings, entries map[string]entry, sc *sc
 	switch provider {
 	case "demo":
 		if name != "" {
-			return nil, usageError("there is no model %q: the demo model is just demo", echoed(value(s.Model)))
+			return nil, failure.Usage("there is no model %q: the demo model is just demo", term.Echoed(value(s.Model)))
 		}
 		return &opened{Model: demo.New(), name: "demo", local: true,
 			notice: "demo: answered by simple built-in rules, not by a language model"}, nil
 	case "scripted":
-		m, err := interruptibly(ctx, func() (*scripted.Model, error) { return scripted.Load(name) })
+		m, err := term.Wait(ctx, func() (*scripted.Model, error) { return scripted.Load(name) })
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			return nil, usageError("model %s: %s", echoed(typed), echoing(err, name))
+			return nil, failure.Usage("model %s: %s", term.Echoed(typed), term.EchoedIn(err, name))
 		}
 		return &opened{Model: m, name: value(s.Model), local: true}, nil
 	}
@@ -100,7 +102,7 @@ func openOllama(e entry, typed string, s settings) (*opened, error) {
 	if s.KeepAlive != nil {
 		d, err := ollama.ParseKeepAlive(*s.KeepAlive)
 		if err != nil {
-			return nil, usageError("%s", echoing(err, *s.KeepAlive))
+			return nil, failure.Usage("%s", term.EchoedIn(err, *s.KeepAlive))
 		}
 		options.KeepAlive = &d
 	}
@@ -109,10 +111,10 @@ func openOllama(e entry, typed string, s settings) (*opened, error) {
 
 // wrongHost says where an address that cannot be used comes from.
 func wrongHost(err error, host string) error {
-	if echoed(host) != host { // the error repeats parts of it too
-		err = fmt.Errorf("the Ollama address %q is none", echoed(host))
+	if term.Echoed(host) != host { // the error repeats parts of it too
+		err = fmt.Errorf("the Ollama address %q is none", term.Echoed(host))
 	}
-	return configError(err).withHint("The address comes from base_url of the model's entry, --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
+	return failure.Config(err).WithHint("The address comes from base_url of the model's entry, --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
 }
 
 // splitModel takes provider/name apart. What is not known as a provider is the
@@ -137,7 +139,7 @@ type chooser func(ctx context.Context, title string, lines []string) (int, error
 
 // defaultModel picks a model when nothing names one: the only one installed,
 // else whichever the user chooses.
-func defaultModel(ctx context.Context, sc *screen, client *ollama.Client, ask chooser) (name, notice string, err error) {
+func defaultModel(ctx context.Context, sc *term.Screen, client *ollama.Client, ask chooser) (name, notice string, err error) {
 	all, err := listModels(ctx, sc, client)
 	if err != nil {
 		return "", "", err
@@ -147,24 +149,24 @@ func defaultModel(ctx context.Context, sc *screen, client *ollama.Client, ask ch
 	slices.SortStableFunc(models, func(a, b providers.ModelInfo) int { return cmp.Compare(b.Trained, a.Trained) })
 	switch len(models) {
 	case 0:
-		return "", "", &failure{code: exitUnreachable, name: string(providers.ModelMissing),
-			err:  fmt.Errorf("no model to talk to is installed at %s", client.Host()),
-			hint: "Get one:        ollama pull qwen3:8b\nWithout Ollama: mylm ask -m demo \"what files are here?\""}
+		return "", "", &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing),
+			Err:  fmt.Errorf("no model to talk to is installed at %s", client.Host()),
+			Hint: "Get one:        ollama pull qwen3:8b\nWithout Ollama: mylm ask -m demo \"what files are here?\""}
 	case 1:
 		return models[0].Name, "using " + serverText(models[0].Name) + ", the only model installed", nil
 	}
 	lines := make([]string, len(models))
 	for i, m := range models {
-		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s %8s  %s", serverText(m.Name), bytesText(m.Size), contextText(m.Trained)), " ")
+		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s %8s  %s", serverText(m.Name), term.Bytes(m.Size), contextText(m.Trained)), " ")
 	}
 	i, err := ask(ctx, "Several models are installed. Which one?", lines)
 	if err != nil {
 		return "", "", err
 	}
 	if i < 0 {
-		return "", "", &failure{code: exitUnreachable, name: string(providers.ModelMissing),
-			err:  errors.New("several models are installed, and none is chosen"),
-			hint: "Name one: mylm ask -m " + serverText(models[0].Name) + " \"...\", or set MYLM_MODEL, or model in the configuration.\n" + strings.Join(lines, "\n")}
+		return "", "", &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing),
+			Err:  errors.New("several models are installed, and none is chosen"),
+			Hint: "Name one: mylm ask -m " + serverText(models[0].Name) + " \"...\", or set MYLM_MODEL, or model in the configuration.\n" + strings.Join(lines, "\n")}
 	}
 	return models[i].Name, "", nil
 }
@@ -174,18 +176,6 @@ func contextText(tokens int) string {
 		return ""
 	}
 	return fmt.Sprintf("context %d", tokens)
-}
-
-func bytesText(n int64) string {
-	switch {
-	case n == 0:
-		return ""
-	case n < 1e6:
-		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
-	case n < 1e9:
-		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
 
 // lastModel is the model that answered last, "" if there is none.
@@ -227,7 +217,7 @@ func forgetModel(name string) {
 const windowPatience = 3 * time.Second
 
 // windowOf is the model's context window in tokens; 0 where nobody knows it.
-func windowOf(ctx context.Context, sc *screen, m *opened) (window int, err error) {
+func windowOf(ctx context.Context, sc *term.Screen, m *opened) (window int, err error) {
 	informer, ok := m.Model.(providers.Informer)
 	if !ok {
 		return 0, nil

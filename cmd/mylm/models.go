@@ -7,14 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/ollama"
+
+	"github.com/urfave/cli/v2"
 )
 
-func modelsCommand(s streams) *cli.Command {
+func modelsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "models",
 		Usage: "list the models that can be asked",
@@ -34,13 +36,13 @@ What stands under NAME is what "mylm ask -m" takes.
 				return err
 			}
 			if c.Bool("providers") && c.IsSet("provider") {
-				return usageError("--providers and --provider are two questions; ask one")
+				return failure.Usage("--providers and --provider are two questions; ask one")
 			}
 			set, entries, err := gather(c)
 			if err != nil {
 				return err
 			}
-			l := &listing{cli: c, streams: s, screen: newScreen(s, "auto"), settings: set, entries: entries}
+			l := &listing{cli: c, streams: s, screen: term.NewScreen(s, "auto"), settings: set, entries: entries}
 			name := c.String("provider")
 			switch e, ok := entries[name]; {
 			case c.Bool("providers"):
@@ -71,14 +73,14 @@ func uses(m providers.ModelInfo) string {
 }
 
 // serverText is a name that a server gave as it may stand in a list.
-func serverText(s string) string { return oneLine(printable(s), 200) }
+func serverText(s string) string { return term.OneLine(term.Printable(s), 200) }
 
 // askPatience is how long a server may take to say what models it has. It has
 // only to look, so that one that takes longer will not answer at all.
 const askPatience = 30 * time.Second
 
 // listModels asks a server for its models.
-func listModels(ctx context.Context, sc *screen, client *ollama.Client) (models []providers.ModelInfo, err error) {
+func listModels(ctx context.Context, sc *term.Screen, client *ollama.Client) (models []providers.ModelInfo, err error) {
 	err = patiently(ctx, sc, "asking "+client.Host(), hintOllama, askPatience, func(ctx context.Context) error {
 		models, err = client.Models(ctx)
 		return err
@@ -89,18 +91,18 @@ func listModels(ctx context.Context, sc *screen, client *ollama.Client) (models 
 const hintOllama = "Is it Ollama that listens there, and is it well? mylm models asks it again; --host names another."
 
 // patiently does something that has to be done soon, with a spinner.
-func patiently(ctx context.Context, sc *screen, what, hint string, patience time.Duration, do func(context.Context) error) error {
+func patiently(ctx context.Context, sc *term.Screen, what, hint string, patience time.Duration, do func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if !sc.still {
-		s := newSpinner(sc)
-		s.show(what)
-		defer s.hide()
+	if !sc.Still {
+		s := term.NewSpinner(sc)
+		s.Show(what)
+		defer s.Hide()
 	}
 	err := do(limited)
 	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
-		return &failure{code: exitTimeout, name: string(agent.StopTimeout), err: fmt.Errorf("%s: no answer within %v", what, patience),
-			hint: hint}
+		return &failure.Error{Code: failure.ExitTimeout, Name: string(agent.StopTimeout), Err: fmt.Errorf("%s: no answer within %v", what, patience),
+			Hint: hint}
 	}
 	return err
 }

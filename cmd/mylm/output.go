@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,10 +15,12 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
+
+	"github.com/urfave/cli/v2"
 )
 
 // The forms in which a run can be printed.
@@ -41,13 +44,13 @@ func outputFlags() []cli.Flag {
 func formOf(c *cli.Context) (string, error) {
 	form := c.String("output")
 	if !slices.Contains([]string{formText, formJSON, formEvents}, form) {
-		return "", usageError("--output is %q; it must be text, json or ndjson", echoed(form))
+		return "", failure.Usage("--output is %q; it must be text, json or ndjson", term.Echoed(form))
 	}
 	if !c.Bool("json") {
 		return form, nil
 	}
 	if c.IsSet("output") && form != formJSON {
-		return "", usageError("--json and --output %s exclude each other", form)
+		return "", failure.Usage("--json and --output %s exclude each other", form)
 	}
 	return formJSON, nil
 }
@@ -78,12 +81,12 @@ func wantedForm(args []string) string {
 
 // printFailure writes a failure in the form that was asked for, behind what
 // stands on stdout already. Text has it on stderr alone.
-func printFailure(w io.Writer, form string, f *failure) error {
+func printFailure(w io.Writer, form string, f *failure.Error) error {
 	switch form {
 	case formJSON:
 		return printJSON(w, failureJSON(f))
 	case formEvents:
-		return printLine(w, failedLine{"failure", jsonError{f.name, f.Error(), f.hint}})
+		return printLine(w, failedLine{"failure", jsonError{f.Name, f.Error(), f.Hint}})
 	}
 	return nil
 }
@@ -114,13 +117,13 @@ func printLine(w io.Writer, v any) error {
 
 // eventLines prints events as they come.
 type eventLines struct {
-	screen *screen
+	screen *term.Screen
 	broken chan os.Signal
 }
 
 // newEventLines makes a reader that goes away an error of the next line, where
 // it would end the process otherwise, and with it the care for what it began.
-func newEventLines(s *screen) *eventLines {
+func newEventLines(s *term.Screen) *eventLines {
 	l := &eventLines{screen: s, broken: make(chan os.Signal, 1)}
 	signal.Notify(l.broken, syscall.SIGPIPE)
 	return l
@@ -128,13 +131,12 @@ func newEventLines(s *screen) *eventLines {
 
 // print reports whether somebody still reads.
 func (l *eventLines) print(v any) bool {
-	l.screen.mu.Lock()
-	defer l.screen.mu.Unlock()
-	l.screen.clear()
-	if err := printLine(l.screen.out, v); err != nil && l.screen.failed == nil {
-		l.screen.failed = err
+	b, err := json.Marshal(v)
+	if err != nil {
+		l.screen.Failed = cmp.Or(l.screen.Failed, err)
+		return false
 	}
-	return l.screen.failed == nil
+	return l.screen.Raw(escapedJSON(b) + "\n")
 }
 
 // meter measures what no result tells.
@@ -183,25 +185,23 @@ func (m *meter) text(r agent.Result) string {
 	if r.UsagePartial {
 		least = "at least "
 	}
-	parts := []string{plural(r.Turns, "turn"), plural(len(r.Calls), "call")}
-	in := least + plural(r.Usage.Prompt, "token") + " in"
+	parts := []string{term.Plural(r.Turns, "turn"), term.Plural(len(r.Calls), "call")}
+	in := least + term.Plural(r.Usage.Prompt, "token") + " in"
 	if r.Usage.Evaluated > 0 {
 		in += fmt.Sprintf(" (%s%d evaluated)", least, r.Usage.Evaluated)
 	}
 	parts = append(parts, in, fmt.Sprintf("%s%d out", least, r.Usage.Output))
 	if len(m.waits) > 0 {
-		parts = append(parts, "first token after "+seconds(m.waits[0]))
+		parts = append(parts, "first token after "+term.Seconds(m.waits[0]))
 		if worst := slices.Max(m.waits); len(m.waits) > 1 {
-			parts = append(parts, "at worst after "+seconds(worst))
+			parts = append(parts, "at worst after "+term.Seconds(worst))
 		}
 	}
 	if m.stopped > 0 {
 		parts = append(parts, fmt.Sprintf("%d stopped at the call", m.stopped))
 	}
-	return strings.Join(append(parts, seconds(r.Duration)), ", ")
+	return strings.Join(append(parts, term.Seconds(r.Duration)), ", ")
 }
-
-func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
 // shows returns what shows an event; it reports whether somebody is there to see
 // the next.

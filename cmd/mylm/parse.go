@@ -11,13 +11,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/protocol"
 	"mylm/tools"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/urfave/cli/v2"
 )
 
 // verdict is what the engine would make of a reply.
@@ -129,7 +131,7 @@ func (v *verdict) mended(code string) {
 	}
 }
 
-func parseCommand(s streams) *cli.Command {
+func parseCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "parse",
 		Usage:     "show what would be made of a model's reply",
@@ -148,20 +150,20 @@ and every line of the output is what was made of it; without "tools" they are th
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("jsonl") && (c.Bool("json") || c.Bool("cut")) {
-				return usageError("--jsonl goes without --json and --cut: each line says \"stop\" for itself")
+				return failure.Usage("--jsonl goes without --json and --cut: each line says \"stop\" for itself")
 			}
 			set, err := loadPrompts()
 			if err != nil {
 				return err
 			}
-			_, err = interruptibly(c.Context, func() (string, error) {
+			_, err = term.Wait(c.Context, func() (string, error) {
 				in, err := parseInput(c, s)
 				if err != nil {
 					return "", err
 				}
 				defer in.Close()
 				if c.Bool("jsonl") {
-					return "", parseLines(c.Context, in, s.out, set)
+					return "", parseLines(c.Context, in, s.Out, set)
 				}
 				return "", parseOne(c, in, s, set)
 			})
@@ -195,7 +197,7 @@ func parseLines(ctx context.Context, in io.Reader, out io.Writer, set *prompts.S
 		if len(bytes.TrimSpace(line)) > 0 {
 			v, err := parseLine(line, set)
 			if err != nil {
-				return usageError("line %d: %v", n, err)
+				return failure.Usage("line %d: %v", n, err)
 			}
 			if err := e.Encode(v); err != nil {
 				return err
@@ -226,7 +228,7 @@ func parseLine(line []byte, set *prompts.Set) (verdict, error) {
 	case "length":
 		stop = protocol.Length
 	default:
-		return verdict{}, fmt.Errorf("stop is %q; it must be \"stop\" or \"length\"", echoed(q.Stop))
+		return verdict{}, fmt.Errorf("stop is %q; it must be \"stop\" or \"length\"", term.Echoed(q.Stop))
 	}
 	v, err := judge(q.pieces(), stop, l, set)
 	v.ID = q.ID

@@ -6,24 +6,26 @@ import (
 	"os"
 	"strings"
 
-	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/protocol"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/urfave/cli/v2"
 )
 
 // parseInput opens the file that was named, or stdin.
-func parseInput(c *cli.Context, s streams) (io.ReadCloser, error) {
+func parseInput(c *cli.Context, s term.Streams) (io.ReadCloser, error) {
 	switch name := c.Args().First(); {
 	case c.NArg() > 1:
-		return nil, usageError("parse takes one file, but got %d", c.NArg())
+		return nil, failure.Usage("parse takes one file, but got %d", c.NArg())
 	case name == "" || name == "-":
-		return io.NopCloser(s.in), nil
+		return io.NopCloser(s.In), nil
 	default:
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, usageError("%v", err)
+			return nil, failure.Usage("%v", err)
 		}
 		return f, nil
 	}
@@ -43,16 +45,16 @@ func askTools() (*lookup, error) {
 }
 
 // parseOne shows what is made of one reply.
-func parseOne(c *cli.Context, in io.Reader, s streams, set *prompts.Set) error {
-	if c.NArg() == 0 && isTerminal(s.in) {
-		fmt.Fprintln(s.err, "reading a reply from the terminal: end it with Ctrl-D on a line of its own")
+func parseOne(c *cli.Context, in io.Reader, s term.Streams, set *prompts.Set) error {
+	if c.NArg() == 0 && term.IsTerminal(s.In) {
+		fmt.Fprintln(s.Err, "reading a reply from the terminal: end it with Ctrl-D on a line of its own")
 	}
 	reply, err := io.ReadAll(io.LimitReader(in, maxInput+1)) // every byte counts, valid or not
 	switch {
 	case err != nil:
-		return usageError("the reply: %v", err)
+		return failure.Usage("the reply: %v", err)
 	case len(reply) > maxInput:
-		return usageError("the reply is longer than %s", bytesText(maxInput))
+		return failure.Usage("the reply is longer than %s", term.Bytes(maxInput))
 	}
 	l, err := askTools()
 	if err != nil {
@@ -67,9 +69,9 @@ func parseOne(c *cli.Context, in io.Reader, s streams, set *prompts.Set) error {
 		return err
 	}
 	if c.Bool("json") {
-		return printJSON(s.out, v)
+		return printJSON(s.Out, v)
 	}
-	_, err = io.WriteString(s.out, v.String())
+	_, err = io.WriteString(s.Out, v.String())
 	return err
 }
 
@@ -78,7 +80,7 @@ func (v verdict) String() string {
 	var b strings.Builder
 	section := func(title, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "%s\n    %s\n", title, strings.ReplaceAll(visible(text), "\n", "\n    "))
+			fmt.Fprintf(&b, "%s\n    %s\n", title, strings.ReplaceAll(term.Visible(text), "\n", "\n    "))
 		}
 	}
 	section("thought", v.Thought)

@@ -9,13 +9,15 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/policy"
 	"mylm/tools/shell"
+
+	"github.com/urfave/cli/v2"
 )
 
-func policyCommand(s streams) *cli.Command {
+func policyCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "policy",
 		Usage: "what runs without a question, what is asked about, what is forbidden",
@@ -58,7 +60,7 @@ func guardOf(c *cli.Context) (*guard, settings, restrictions, error) {
 	if err != nil {
 		return nil, s, restrictions{}, err
 	}
-	off, err := interruptibly(c.Context, func() (restrictions, error) { return loadRestrictions(project) })
+	off, err := term.Wait(c.Context, func() (restrictions, error) { return loadRestrictions(project) })
 	if err != nil {
 		return nil, s, off, err
 	}
@@ -66,10 +68,10 @@ func guardOf(c *cli.Context) (*guard, settings, restrictions, error) {
 	return g, s, off, err
 }
 
-func checkCommand(c *cli.Context, s streams) error {
+func checkCommand(c *cli.Context, s term.Streams) error {
 	line := strings.Join(c.Args().Slice(), " ")
 	if strings.TrimSpace(line) == "" {
-		return usageError("there is no command to check").withHint("mylm policy check 'ls | wc -l'")
+		return failure.Usage("there is no command to check").WithHint("mylm policy check 'ls | wc -l'")
 	}
 	if err := enterWorkspace(c); err != nil {
 		return err
@@ -92,13 +94,13 @@ func checkCommand(c *cli.Context, s streams) error {
 	}
 	d := g.decision(g.call(shell.Name, inv.Args, inv.Effect))
 	if c.Bool("json") {
-		return printJSON(s.out, struct {
+		return printJSON(s.Out, struct {
 			policy.Decision
 			Effect string      `json:"effect"`
 			Mode   policy.Mode `json:"mode"`
 		}{d, inv.Effect.String(), g.Mode()})
 	}
-	_, err = fmt.Fprintf(s.out, "%s  %s\n", d.Verdict, oneLine(visible(d.Why), 400))
+	_, err = fmt.Fprintf(s.Out, "%s  %s\n", d.Verdict, term.OneLine(term.Visible(d.Why), 400))
 	return err
 }
 
@@ -111,7 +113,7 @@ type listedRule struct {
 	Ignored bool           `json:"ignored,omitempty"` // no such rule is made any more
 }
 
-func listRules(c *cli.Context, s streams) error {
+func listRules(c *cli.Context, s term.Streams) error {
 	if err := errNoArgs(c); err != nil {
 		return err
 	}
@@ -128,7 +130,7 @@ func listRules(c *cli.Context, s streams) error {
 	slices.SortStableFunc(rules, func(a, b listedRule) int { return strings.Compare(a.From, b.From) })
 	stored, err := g.store.List()
 	if err != nil && !isMissing(err) {
-		return configError(err)
+		return failure.Config(err)
 	}
 	for _, r := range stored {
 		if r.Project == g.project || c.Bool("global") {
@@ -136,9 +138,9 @@ func listRules(c *cli.Context, s streams) error {
 		}
 	}
 	if c.Bool("json") {
-		return printJSON(s.out, map[string]any{"mode": g.Mode(), "project": g.project, "rules": rules})
+		return printJSON(s.Out, map[string]any{"mode": g.Mode(), "project": g.project, "rules": rules})
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "mode\t%s\n", g.Mode())
 	for _, r := range rules {
 		dots := ""
@@ -147,20 +149,20 @@ func listRules(c *cli.Context, s streams) error {
 		}
 		note := ""
 		if r.Ignored {
-			note = "  (does not count any more: mylm policy revoke " + oneLine(visible(r.Rule), 60) + ")"
+			note = "  (does not count any more: mylm policy revoke " + term.OneLine(term.Visible(r.Rule), 60) + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%s%s\n", r.Verdict, oneLine(visible(r.Rule), 60), dots, oneLine(visible(r.From), 200), note)
+		fmt.Fprintf(w, "%s\t%s%s\t%s%s\n", r.Verdict, term.OneLine(term.Visible(r.Rule), 60), dots, term.OneLine(term.Visible(r.From), 200), note)
 	}
 	return w.Flush()
 }
 
-func revokeRules(c *cli.Context, s streams) error {
+func revokeRules(c *cli.Context, s term.Streams) error {
 	words := strings.Fields(strings.Join(c.Args().Slice(), " "))
 	if len(words) > 0 && words[len(words)-1] == "..." {
 		words = words[:len(words)-1]
 	}
 	if (len(words) > 0) == c.Bool("all") {
-		return usageError("say which rule, or --all").withHint("mylm policy list shows them; mylm policy revoke go test takes one back")
+		return failure.Usage("say which rule, or --all").WithHint("mylm policy list shows them; mylm policy revoke go test takes one back")
 	}
 	project, err := currentProject()
 	if err != nil {
@@ -175,15 +177,15 @@ func revokeRules(c *cli.Context, s streams) error {
 	})
 	switch {
 	case err != nil:
-		return configError(err)
+		return failure.Config(err)
 	case len(gone) == 0 && !c.Bool("all"):
-		return usageError("there is no rule %q in %s", echoed(strings.Join(words, " ")), project).withHint("mylm policy list --global shows those of all projects")
+		return failure.Usage("there is no rule %q in %s", term.Echoed(strings.Join(words, " ")), project).WithHint("mylm policy list --global shows those of all projects")
 	case c.Bool("json"):
-		return printJSON(s.out, map[string]any{"revoked": append([]policy.Stored{}, gone...)})
+		return printJSON(s.Out, map[string]any{"revoked": append([]policy.Stored{}, gone...)})
 	}
 	var lines []error
 	for _, r := range gone {
-		_, err := fmt.Fprintf(s.out, "revoked  %s ...  %s\n", oneLine(visible(strings.Join(r.Prefix, " ")), 60), oneLine(visible(r.Project), 200))
+		_, err := fmt.Fprintf(s.Out, "revoked  %s ...  %s\n", term.OneLine(term.Visible(strings.Join(r.Prefix, " ")), 60), term.OneLine(term.Visible(r.Project), 200))
 		lines = append(lines, err)
 	}
 	return errors.Join(lines...)

@@ -9,10 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/tools/policy"
+
 	"github.com/BurntSushi/toml"
 	"github.com/urfave/cli/v2"
-
-	"mylm/tools/policy"
 )
 
 // projectFile is what a project says about itself. It comes with the project,
@@ -56,7 +58,7 @@ func enterWorkspace(c *cli.Context) error {
 		return nil
 	}
 	if err := os.Chdir(dir); err != nil {
-		return usageError("--workspace %q: %v", echoed(dir), errors.Unwrap(err)).withHint("It must be a directory that is there.")
+		return failure.Usage("--workspace %q: %v", term.Echoed(dir), errors.Unwrap(err)).WithHint("It must be a directory that is there.")
 	}
 	return nil
 }
@@ -78,7 +80,7 @@ const maxProjectFile = 64 << 10
 func loadRestrictions(project string) (r restrictions, err error) {
 	path := filepath.Join(project, projectFile)
 	bad := func(err error) error {
-		return configError(fmt.Errorf("%s: %w", path, err)).withHint("Mend the file or delete it: it is the project's, and can only turn things off, and ask or forbid more.")
+		return failure.Config(fmt.Errorf("%s: %w", path, err)).WithHint("Mend the file or delete it: it is the project's, and can only turn things off, and ask or forbid more.")
 	}
 	info, err := os.Stat(path)
 	if isMissing(err) {
@@ -107,7 +109,7 @@ func loadRestrictions(project string) (r restrictions, err error) {
 		return r, bad(err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return r, bad(fmt.Errorf("there is no setting %q; a project can set: memory, save, confirm, policy.deny, sandbox.mode, sandbox.allow_net", echoed(unknown[0].String())))
+		return r, bad(fmt.Errorf("there is no setting %q; a project can set: memory, save, confirm, policy.deny, sandbox.mode, sandbox.allow_net", term.Echoed(unknown[0].String())))
 	}
 	if err := errors.Join(checkConfirm(r.Confirm), r.Policy.check()); err != nil {
 		return r, bad(err)

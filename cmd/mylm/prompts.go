@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
+
+	"github.com/urfave/cli/v2"
 )
 
-func promptsCommand(s streams) *cli.Command {
+func promptsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "prompts",
 		Usage: "show or replace the words that mylm says to models",
@@ -25,20 +27,20 @@ func promptsCommand(s streams) *cli.Command {
 					if err := errMoreArgs(c, 1); err != nil {
 						return err
 					}
-					return showPrompts(s.out, c.Args().First())
+					return showPrompts(s.Out, c.Args().First())
 				},
 			},
 			{
 				Name: "eject", Usage: "write a built-in template to where you can change it", ArgsUsage: "NAME",
 				Action: func(c *cli.Context) error {
 					if c.NArg() != 1 {
-						return usageError("prompts eject takes one name: %s", strings.Join(prompts.Names(), ", "))
+						return failure.Usage("prompts eject takes one name: %s", strings.Join(prompts.Names(), ", "))
 					}
 					path, err := ejectPrompt(c.Args().First())
 					if err != nil {
 						return err
 					}
-					_, err = fmt.Fprintln(s.out, path)
+					_, err = fmt.Fprintln(s.Out, path)
 					return err
 				},
 			},
@@ -69,7 +71,7 @@ func showPrompts(w io.Writer, name string) error {
 }
 
 func noPrompt(name string, err error) error {
-	return usageError("%s", echoing(err, name))
+	return failure.Usage("%s", term.EchoedIn(err, name))
 }
 
 func loadPrompts() (*prompts.Set, error) {
@@ -83,7 +85,7 @@ func loadPrompts() (*prompts.Set, error) {
 	}
 	set, err := prompts.Load(dir)
 	if err != nil {
-		return nil, configError(err)
+		return nil, failure.Config(err)
 	}
 	return set, nil
 }
@@ -91,7 +93,7 @@ func loadPrompts() (*prompts.Set, error) {
 // checkPrompts finds templates of the user's that are broken or say nothing.
 func checkPrompts(set *prompts.Set) error {
 	if err := set.Check(); err != nil {
-		return configError(err)
+		return failure.Config(err)
 	}
 	for _, name := range prompts.Names() {
 		if set.Path(name) == "" {
@@ -115,7 +117,7 @@ func checkPrompts(set *prompts.Set) error {
 			err = fmt.Errorf("%s says nothing (write the prompt there, or delete it to get the built-in one back)", set.Path(name))
 		}
 		if err != nil {
-			return configError(err)
+			return failure.Config(err)
 		}
 	}
 	return nil
@@ -136,7 +138,7 @@ func ejectPrompt(name string) (path string, err error) {
 	}
 	err = createFile(path, text)
 	if errors.Is(err, os.ErrExist) {
-		return "", usageError("%s is there already", path).withHint("Change it, or delete it to get the built-in one back.")
+		return "", failure.Usage("%s is there already", path).WithHint("Change it, or delete it to get the built-in one back.")
 	}
 	return path, err
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/langchain"
 )
@@ -21,7 +23,7 @@ func openProvider(e entry, typed string) (*opened, error) {
 	case m.Name() == "" && e.name != "":
 		return nil, e.noModel()
 	case m.Name() == "":
-		return nil, usageError("%s: there is no model behind the slash", typed).withHint("mylm models --provider " + e.Provider + " lists the models there are.")
+		return nil, failure.Usage("%s: there is no model behind the slash", typed).WithHint("mylm models --provider " + e.Provider + " lists the models there are.")
 	}
 	return &opened{Model: m, name: typed, provider: e.Provider, entry: e.name}, nil
 }
@@ -58,38 +60,38 @@ func wrongEntry(e entry, err error) error {
 	if e.name != "" {
 		err = fmt.Errorf("%s: %w", e.where(), err)
 	}
-	return configError(err).withHint(fault.Hint)
+	return failure.Config(err).WithHint(fault.Hint)
 }
 
 func noProvider(name string) error {
-	return usageError("there is no provider %q", echoed(name)).withHint("Providers: " + strings.Join(providerNames(), ", "))
+	return failure.Usage("there is no provider %q", term.Echoed(name)).WithHint("Providers: " + strings.Join(providerNames(), ", "))
 }
 
 // advise makes the hint of a failure fit how the model was named.
-func (o *opened) advise(f *failure) {
-	if f == nil || o.provider != nativeProvider || f.code != exitUnreachable {
+func (o *opened) advise(f *failure.Error) {
+	if f == nil || o.provider != nativeProvider || f.Code != failure.ExitUnreachable {
 		return
 	}
 	if p, ok := langchain.Lookup(o.name); ok && o.entry == "" {
-		f.hint += fmt.Sprintf("\n%s is also a provider: mylm ask -m %s/MODEL asks it.", p.Name, p.Name)
+		f.Hint += fmt.Sprintf("\n%s is also a provider: mylm ask -m %s/MODEL asks it.", p.Name, p.Name)
 	} else if strings.Contains(o.name, "/") {
-		f.hint += "\nIf its beginning should be a provider: mylm models --providers lists them."
+		f.Hint += "\nIf its beginning should be a provider: mylm models --providers lists them."
 	}
 }
 
 // alsoThere adds to a failure of Ollama's who else could be asked.
 func alsoThere(err error, entries map[string]entry) error {
-	f := asFailure(err)
-	if f.code != exitUnreachable {
+	f := failure.Of(err)
+	if f.Code != failure.ExitUnreachable {
 		return err
 	}
 	if names := slices.Sorted(maps.Keys(entries)); len(names) > 0 {
-		f.hint += fmt.Sprintf("\nOr name an entry of the configuration: mylm ask -m %s \"...\"", names[0])
+		f.Hint += fmt.Sprintf("\nOr name an entry of the configuration: mylm ask -m %s \"...\"", names[0])
 		return f
 	}
 	for _, p := range langchain.Providers() {
 		if _, name := variable(p.KeyVars); name != "" && p.Missing == "" {
-			f.hint += fmt.Sprintf("\n%s is set: mylm ask -m %s/MODEL asks %s.", name, p.Name, p.Title)
+			f.Hint += fmt.Sprintf("\n%s is set: mylm ask -m %s/MODEL asks %s.", name, p.Name, p.Title)
 		}
 	}
 	return f

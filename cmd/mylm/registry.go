@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/ask"
 	"mylm/tools/files"
@@ -17,6 +17,8 @@ import (
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 	"mylm/tools/web"
+
+	"github.com/urfave/cli/v2"
 )
 
 // toolbox is what the tools of a run are made of.
@@ -82,7 +84,7 @@ func allTools() (*tools.Registry, error) {
 // wrongTools says where the list of tools that is wrong stands.
 func wrongTools(c *cli.Context, err error) error {
 	if !c.IsSet("tools") {
-		return configError(fmt.Errorf("tools in the configuration: %w", err)).withHint("mylm config edit opens it")
+		return failure.Config(fmt.Errorf("tools in the configuration: %w", err)).WithHint("mylm config edit opens it")
 	}
 	source := "--tools"
 	if slices.Equal(splitList(c.StringSlice("tools")), splitList([]string{os.Getenv("MYLM_TOOLS")})) {
@@ -90,9 +92,9 @@ func wrongTools(c *cli.Context, err error) error {
 	}
 	msg := err.Error()
 	for _, name := range splitList(c.StringSlice("tools")) {
-		msg = strings.ReplaceAll(msg, name, echoed(name))
+		msg = strings.ReplaceAll(msg, name, term.Echoed(name))
 	}
-	return usageError("%s: %s", source, msg)
+	return failure.Usage("%s: %s", source, msg)
 }
 
 func splitList(values []string) []string {

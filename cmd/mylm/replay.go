@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
-func replayCommand(s streams) *cli.Command {
+func replayCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "replay", Usage: "run a session again with its recorded replies, and say what is different", ArgsUsage: "[ID|last|FILE]",
 		Description: `No model is asked and no tool is run: replies and results come from the record. What
@@ -41,36 +43,36 @@ func (k *keeping) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := interruptibly(ctx, func() (journal.Replayed, error) {
+	done, err := term.Wait(ctx, func() (journal.Replayed, error) {
 		return replayed(ctx, l.entries, agent.Options{Tools: registry, Prompts: set})
 	})
 	if err != nil {
 		return err
 	}
 	if done.Runs == 0 {
-		return cmp.Or(l.partly(), error(damaged(fmt.Errorf("there is no run in it, and so nothing to replay")).withHint("It can be read: mylm sessions show "+l.name)))
+		return cmp.Or(l.partly(), error(damaged(fmt.Errorf("there is no run in it, and so nothing to replay")).WithHint("It can be read: mylm sessions show "+l.name)))
 	}
 	err = l.partly()
 	if n := len(done.Differences); n > 0 {
 		if err != nil {
-			k.screen.say("mylm: " + err.Error())
+			k.screen.Say("mylm: " + err.Error())
 		}
-		err = &failure{code: exitError, name: "different", err: fmt.Errorf("the replay differs from the record in %s", plural(n, "run"))}
+		err = &failure.Error{Code: failure.ExitError, Name: "different", Err: fmt.Errorf("the replay differs from the record in %s", term.Plural(n, "run"))}
 	}
 	if !k.cli.Bool("json") {
 		k.print(done, l.damage != nil)
-		return cmp.Or(err, k.screen.failed)
+		return cmp.Or(err, k.screen.Failed)
 	}
 	report := replayReport{Replayed: done}
 	if l.damage != nil {
 		report.Damage = l.damage.Error()
 	}
-	if failed := printJSON(k.streams.out, report); failed != nil || err == nil {
+	if failed := printJSON(k.streams.Out, report); failed != nil || err == nil {
 		return failed
 	}
-	f := asFailure(err)
-	f.report(k.screen)
-	return errors.Join(errReported, f) // one object on stdout is enough
+	f := failure.Of(err)
+	k.screen.Report(f)
+	return errors.Join(failure.ErrReported, f) // one object on stdout is enough
 }
 
 // replayed goes through the runs of a session, and through those of the sessions
@@ -110,16 +112,16 @@ type replayReport struct {
 func (k *keeping) print(done journal.Replayed, partly bool) {
 	for _, d := range done.Differences {
 		if d.Task != "" {
-			k.screen.answer("task " + label(d.Task) + ", ")
+			k.screen.Answer("task " + label(d.Task) + ", ")
 		}
-		k.screen.answer(fmt.Sprintf("run %s, turn %d: %s\n  was: %s\n  is:  %s\n", d.Run, d.Turn, d.What, visible(oneLine(d.Was, 1000)), visible(oneLine(d.Is, 1000))))
+		k.screen.Answer(fmt.Sprintf("run %s, turn %d: %s\n  was: %s\n  is:  %s\n", d.Run, d.Turn, d.What, term.Visible(term.OneLine(d.Was, 1000)), term.Visible(term.OneLine(d.Is, 1000))))
 	}
-	text := fmt.Sprintf("%s, %s, %s", plural(done.Runs, "run"), plural(done.Replies, "reply"), plural(done.Calls, "call"))
+	text := fmt.Sprintf("%s, %s, %s", term.Plural(done.Runs, "run"), term.Plural(done.Replies, "reply"), term.Plural(done.Calls, "call"))
 	if len(done.Differences) == 0 {
 		text += ": no difference"
 	}
 	if partly {
 		text += " before the damage"
 	}
-	k.screen.answer(text + "\n")
+	k.screen.Answer(text + "\n")
 }

@@ -10,15 +10,17 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
+
+	"github.com/urfave/cli/v2"
 )
 
-func resumeCommand(s streams) *cli.Command {
+func resumeCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "resume",
 		Usage:     "go on with a session, with another question or where it broke off",
@@ -55,8 +57,8 @@ What --yes allowed then is asked about again.`,
 func (a *asking) refusePlanFlags() error {
 	for _, f := range progressFlags() {
 		if name := f.Names()[0]; a.cli.IsSet(name) {
-			return usageError("--%s is for plans, and no plan is gone on with here", name).
-				withHint("Leave it out. A plan goes on with mylm resume ID, without a question, as long as something of it is left.")
+			return failure.Usage("--%s is for plans, and no plan is gone on with here", name).
+				WithHint("Leave it out. A plan goes on with mylm resume ID, without a question, as long as something of it is left.")
 		}
 	}
 	return nil
@@ -81,15 +83,15 @@ func (a *asking) openSession(ctx context.Context) error {
 	id, err := k.find(ctx, a.resuming.id)
 	if errors.Is(err, journal.ErrNotFound) {
 		if last, _, failed := k.last(ctx); failed == nil && last != nil {
-			return usageError("%v", err).withHint(hintList + "\nA question comes behind the id: mylm resume last \"...\"")
+			return failure.Usage("%v", err).WithHint(hintList + "\nA question comes behind the id: mylm resume last \"...\"")
 		}
 	}
 	if err != nil {
 		return explainSession(err)
 	}
-	s, err := interruptibly(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
+	s, err := term.Wait(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
 	if errors.Is(err, journal.ErrDamaged) {
-		return damaged(err).withHint(a.beforeDamage(ctx, store, id))
+		return damaged(err).WithHint(a.beforeDamage(ctx, store, id))
 	}
 	if err != nil {
 		return explainSession(err)
@@ -106,7 +108,7 @@ func (a *asking) openSession(ctx context.Context) error {
 		}
 	}
 	if !a.asks() && !ofPlan && !s.Unfinished() {
-		return usageError("%v", agent.ErrComplete).withHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
+		return failure.Usage("%v", agent.ErrComplete).WithHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
 	}
 	setup := a.resuming.setup
 	if ofPlan {
@@ -137,16 +139,16 @@ func (a *asking) openSession(ctx context.Context) error {
 }
 
 // elsewhere refuses a session of another directory.
-func (a *asking) elsewhere(dir string) *failure {
-	f := usageError("the session is about another directory, %s", printable(dir))
+func (a *asking) elsewhere(dir string) *failure.Error {
+	f := failure.Usage("the session is about another directory, %s", term.Printable(dir))
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return f.withHint("That one is gone, and with it what its paths mean: ask in a session of its own, mylm ask \"...\"")
+		return f.WithHint("That one is gone, and with it what its paths mean: ask in a session of its own, mylm ask \"...\"")
 	}
 	command := "mylm resume " + a.session.ID
 	if a.asks() {
 		command += " \"...\""
 	}
-	return f.withHint("Its paths mean files there: cd " + quoted(dir) + " && " + command)
+	return f.WithHint("Its paths mean files there: cd " + term.ShellQuote(dir) + " && " + command)
 }
 
 // beforeDamage says what can be done with a session that cannot be gone on with.
@@ -159,7 +161,7 @@ func (a *asking) beforeDamage(ctx context.Context, store *journal.Store, id stri
 
 func deleteSession(store *journal.Store, id string) string {
 	if files, _ := os.ReadDir(store.Path(id)); len(files) > 0 {
-		return "mylm deletes no directory that is not empty. To see what is in it: ls " + quoted(store.Path(id))
+		return "mylm deletes no directory that is not empty. To see what is in it: ls " + term.ShellQuote(store.Path(id))
 	}
 	return "Nothing of it can be used. To delete it: mylm sessions rm " + id
 }
@@ -174,7 +176,7 @@ func (k *keeping) find(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	for _, u := range unreadable {
-		k.screen.say(fmt.Sprintf("mylm: session %s was changed since, and cannot be read: %s", u.ID, oneLine(u.Problem, 300)))
+		k.screen.Say(fmt.Sprintf("mylm: session %s was changed since, and cannot be read: %s", u.ID, term.OneLine(u.Problem, 300)))
 	}
 	if last == nil {
 		return "", errNoSession
@@ -192,27 +194,29 @@ func (k *keeping) last(ctx context.Context) (*journal.Info, []journal.Info, erro
 	return k.store.Last(ctx, journal.Filter{Labels: map[string]string{"project": project}})
 }
 
-var errNoSession = usageError("there is no session of this project").withHint("mylm sessions list --global lists those of all projects.")
+var errNoSession = failure.Usage("there is no session of this project").WithHint("mylm sessions list --global lists those of all projects.")
 
 const hintList = "mylm sessions list shows what there is; --global that of all projects."
 
 // damaged is the failure of a session that cannot be read, or not all of it.
-func damaged(err error) *failure { return &failure{code: exitError, name: "damaged", err: err} }
+func damaged(err error) *failure.Error {
+	return &failure.Error{Code: failure.ExitError, Name: "damaged", Err: err}
+}
 
 // explainSession gives an error of the sessions its exit code and what to do.
 func explainSession(err error) error {
-	var f *failure
+	var f *failure.Error
 	switch {
 	case err == nil, errors.As(err, &f):
 		return err
 	case errors.Is(err, journal.ErrNotFound):
-		return usageError("%v", err).withHint(hintList)
+		return failure.Usage("%v", err).WithHint(hintList)
 	case errors.Is(err, journal.ErrInUse):
-		return usageError("%v", err).withHint("Wait for it to end, or ask in a session of its own: mylm ask \"...\"")
+		return failure.Usage("%v", err).WithHint("Wait for it to end, or ask in a session of its own: mylm ask \"...\"")
 	case errors.Is(err, journal.ErrNewer):
-		return usageError("%v", err).withHint("Use the version of mylm that wrote it, or a later one.")
+		return failure.Usage("%v", err).WithHint("Use the version of mylm that wrote it, or a later one.")
 	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOTDIR):
-		return (&failure{code: exitError, name: "internal", err: err}).withHint("Give yourself access to it again, or have XDG_DATA_HOME name another directory.")
+		return (&failure.Error{Code: failure.ExitError, Name: "internal", Err: err}).WithHint("Give yourself access to it again, or have XDG_DATA_HOME name another directory.")
 	}
 	return err
 }
@@ -270,22 +274,22 @@ func (a *asking) dryRun() bool {
 
 // adviseResume adds to the hint of a run that came to no answer how to go on with
 // it. Asking again would do again what was done.
-func (a *asking) adviseResume(f *failure) {
-	if f == nil || a.saving == nil || a.saving.off.Load() || strings.Contains(f.hint, "mylm resume") {
+func (a *asking) adviseResume(f *failure.Error) {
+	if f == nil || a.saving == nil || a.saving.off.Load() || strings.Contains(f.Hint, "mylm resume") {
 		return
 	}
 	how := "To go on: "
 	command := "mylm resume " + a.session.ID + a.sameFlags()
 	switch {
-	case errors.Is(f.err, agent.ErrDiverged):
+	case errors.Is(f.Err, agent.ErrDiverged):
 		how, command = "To ask it: ", command+" \"...\""
 	case a.result.StopReason == agent.StopInternal:
 		how = "Once that is mended, go on: "
 	case a.acted():
-		f.hint = strings.NewReplacer("Ask again", "Go on", "ask again", "go on").Replace(f.hint)
+		f.Hint = strings.NewReplacer("Ask again", "Go on", "ask again", "go on").Replace(f.Hint)
 		how = "To go on, with nothing done twice: "
 	}
-	f.hint = strings.TrimSpace(f.hint + "\n" + how + command)
+	f.Hint = strings.TrimSpace(f.Hint + "\n" + how + command)
 }
 
 // sameFlags are the flags without which the session would be gone on with
@@ -293,14 +297,14 @@ func (a *asking) adviseResume(f *failure) {
 // would get what is asked.
 func (a *asking) sameFlags() (flags string) {
 	if a.cli.IsSet("workspace") {
-		flags += " --workspace " + quoted(a.cli.String("workspace"))
+		flags += " --workspace " + term.ShellQuote(a.cli.String("workspace"))
 	}
 	switch host := a.cli.String("host"); {
 	case !a.cli.IsSet("host"):
 	case strings.Contains(host, "@"): // a password may stand before it
 		flags += " --host ADDRESS"
 	default:
-		flags += " --host " + quoted(host)
+		flags += " --host " + term.ShellQuote(host)
 	}
 	return flags
 }

@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/sandbox"
+
+	"github.com/urfave/cli/v2"
 )
 
-func sandboxCommand(s streams) *cli.Command {
+func sandboxCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:      "sandbox",
 		Usage:     "run a program as commands of a model are run",
@@ -33,11 +35,11 @@ it starts outlives it. Its exit code is that of this command.
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
-				return usageError("sandbox needs a program to run").withHint("mylm sandbox -- PROGRAM ARGS...")
+				return failure.Usage("sandbox needs a program to run").WithHint("mylm sandbox -- PROGRAM ARGS...")
 			}
 			mode := sandbox.Mode(c.String("mode"))
 			if mode != sandbox.ReadOnly && mode != sandbox.Workspace {
-				return usageError("--mode is %q; it must be read-only or workspace", echoed(c.String("mode")))
+				return failure.Usage("--mode is %q; it must be read-only or workspace", term.Echoed(c.String("mode")))
 			}
 			settings, _, err := gather(c)
 			if err != nil {
@@ -66,24 +68,24 @@ const exitNotFound = 127
 const stuck = 5 * time.Second
 
 // inSandbox runs a program on the streams of this one.
-func inSandbox(ctx context.Context, s streams, policy *sandbox.Policy, args []string) error {
+func inSandbox(ctx context.Context, s term.Streams, policy *sandbox.Policy, args []string) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.in, s.out, s.err
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
 	cmd.WaitDelay = stuck
 	if cmd.Err != nil {
-		return &failure{code: exitNotFound, name: "not_found", err: fmt.Errorf("%s cannot be run: %w", echoed(args[0]), cmd.Err)}
+		return &failure.Error{Code: exitNotFound, Name: "not_found", Err: fmt.Errorf("%s cannot be run: %w", term.Echoed(args[0]), cmd.Err)}
 	}
 	if here, err := os.Getwd(); err != nil || !sandbox.Within(here, policy.Workspace) {
 		cmd.Dir = policy.Workspace
 	}
 	guard, err := policy.Wrap(cmd)
 	if err != nil {
-		return configError(fmt.Errorf("the sandbox cannot be enforced, so nothing was run: %w", err)).withHint("Whoever trusts the program can run it without mylm sandbox.")
+		return failure.Config(fmt.Errorf("the sandbox cannot be enforced, so nothing was run: %w", err)).WithHint("Whoever trusts the program can run it without mylm sandbox.")
 	}
 	for _, gap := range policy.Gaps() {
-		fmt.Fprintln(s.err, "mylm: "+gap)
+		fmt.Fprintln(s.Err, "mylm: "+gap)
 	}
-	if isTerminal(s.in) { // the terminal tells the program itself, and it may not want to end
+	if term.IsTerminal(s.In) { // the terminal tells the program itself, and it may not want to end
 		keys := make(chan os.Signal, 1)
 		signal.Reset(os.Interrupt)
 		signal.Notify(keys, os.Interrupt)
@@ -96,9 +98,9 @@ func inSandbox(ctx context.Context, s streams, policy *sandbox.Policy, args []st
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case report.Failed != nil:
-		return configError(fmt.Errorf("nothing was run: %w", report.Failed)).withHint("reads in [sandbox] of the configuration names what can be read besides: mylm config edit")
+		return failure.Config(fmt.Errorf("nothing was run: %w", report.Failed)).WithHint("reads in [sandbox] of the configuration names what can be read besides: mylm config edit")
 	case errors.As(err, &exit):
-		return &failure{code: shellCode(exit.ProcessState), err: errReported}
+		return &failure.Error{Code: shellCode(exit.ProcessState), Err: failure.ErrReported}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/term"
 )
 
 // keptFor is how long a session is kept after its last change.
@@ -39,7 +40,7 @@ func openSessions() (*journal.Store, error) {
 // run. A nil one keeps nothing.
 type saving struct {
 	store  *journal.Store
-	screen *screen
+	screen *term.Screen
 	off    atomic.Bool
 	broken atomic.Bool // an entry could not be kept
 }
@@ -63,7 +64,7 @@ func (s *saving) Append(ctx context.Context, e agent.Entry) error {
 // giveUp says, once, that the session is not kept.
 func (s *saving) giveUp(err error) {
 	if s.off.CompareAndSwap(false, true) {
-		s.screen.say("mylm: this session is not kept, and cannot be resumed: " + oneLine(err.Error(), 500))
+		s.screen.Say("mylm: this session is not kept, and cannot be resumed: " + term.OneLine(err.Error(), 500))
 	}
 }
 
@@ -123,7 +124,7 @@ func (a *asking) recorder() agent.Recorder {
 	if a.saving == nil {
 		store, err := openSessions()
 		if err != nil {
-			a.screen.say("mylm: this session is not kept, and cannot be resumed: " + oneLine(err.Error(), 500))
+			a.screen.Say("mylm: this session is not kept, and cannot be resumed: " + term.OneLine(err.Error(), 500))
 			return nil
 		}
 		a.saving = &saving{store: store, screen: a.screen}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"mylm/cmd/mylm/internal/failure"
 )
 
 // secretName is what values are called that are shown to nobody.
@@ -140,7 +142,7 @@ func secretArgs(args string) (out [][2]int) {
 }
 
 // checkPrivate refuses secrets in a file that others can read.
-func checkPrivate(path string, h holder) *failure {
+func checkPrivate(path string, h holder) *failure.Error {
 	if !h.private || runtime.GOOS == "windows" { // where the mode says nothing
 		return nil
 	}
@@ -148,6 +150,6 @@ func checkPrivate(path string, h holder) *failure {
 	if err != nil || st.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
-	return configError(fmt.Errorf("%s: %s holds %s, and others can read the file (its mode is %04o)", path, h.where, h.what, st.Mode().Perm())).
-		withHint("chmod 600 " + path + "\nIf somebody may have read it, get another. " + h.instead)
+	return failure.Config(fmt.Errorf("%s: %s holds %s, and others can read the file (its mode is %04o)", path, h.where, h.what, st.Mode().Perm())).
+		WithHint("chmod 600 " + path + "\nIf somebody may have read it, get another. " + h.instead)
 }

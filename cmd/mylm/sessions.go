@@ -8,20 +8,22 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 // keeping is one run of mylm sessions.
 type keeping struct {
 	cli     *cli.Context
-	streams streams
-	screen  *screen
+	streams term.Streams
+	screen  *term.Screen
 	store   *journal.Store
 }
 
-func sessionsCommand(s streams) *cli.Command {
+func sessionsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name:  "sessions",
 		Usage: "look at, search, export and delete what was asked and done",
@@ -41,11 +43,11 @@ An id may be cut short; last is the last session of this project.
 }
 
 // withSessions makes the action of a subcommand: f is run with the store.
-func withSessions(s streams, f func(*keeping, context.Context) error) cli.ActionFunc {
+func withSessions(s term.Streams, f func(*keeping, context.Context) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		store, err := openSessions()
 		if err == nil {
-			err = f(&keeping{cli: c, streams: s, screen: newScreen(s, "auto"), store: store}, c.Context)
+			err = f(&keeping{cli: c, streams: s, screen: term.NewScreen(s, "auto"), store: store}, c.Context)
 		}
 		return explainSession(err)
 	}
@@ -55,7 +57,7 @@ func withSessions(s streams, f func(*keeping, context.Context) error) cli.Action
 func (k *keeping) scope() (journal.Filter, error) {
 	limit := k.cli.Int("limit")
 	if limit < 0 {
-		return journal.Filter{}, usageError("--limit is %d; it must be at least 1, or 0 for all", limit)
+		return journal.Filter{}, failure.Usage("--limit is %d; it must be at least 1, or 0 for all", limit)
 	}
 	f := journal.Filter{Limit: limit}
 	if k.cli.Bool("global") {
@@ -66,7 +68,7 @@ func (k *keeping) scope() (journal.Filter, error) {
 	return f, err
 }
 
-func listSessionsCommand(s streams) *cli.Command {
+func listSessionsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list sessions, the last one first",
 		Flags: []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is listed; 0 is all", Value: 20}},
@@ -90,22 +92,22 @@ func listSessionsCommand(s streams) *cli.Command {
 				all = all[:f.Limit-1]
 			}
 			if k.cli.Bool("json") {
-				return printJSON(s.out, append([]journal.Info{}, all...))
+				return printJSON(s.Out, append([]journal.Info{}, all...))
 			}
 			var text strings.Builder
 			for _, i := range all {
 				text.WriteString(sessionText(i))
 			}
-			k.screen.answer(text.String())
+			k.screen.Answer(text.String())
 			switch {
 			case len(all) == 0 && f.Labels != nil:
-				k.screen.say("mylm: there is no session of this project; --global lists those of all projects")
+				k.screen.Say("mylm: there is no session of this project; --global lists those of all projects")
 			case len(all) == 0:
-				k.screen.say("mylm: there is no session")
+				k.screen.Say("mylm: there is no session")
 			case more:
-				k.screen.dim("there are more: --limit 0 lists all")
+				k.screen.Dim("there are more: --limit 0 lists all")
 			}
-			return k.screen.failed
+			return k.screen.Failed
 		}),
 	}
 }
@@ -116,10 +118,10 @@ func sessionText(i journal.Info) string {
 	if i.Problem != "" {
 		title = i.Problem
 	}
-	return fmt.Sprintf("%-13s  %s  %-12s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), oneLine(printable(i.State), 20), oneLine(printable(title), lineText))
+	return fmt.Sprintf("%-13s  %s  %-12s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(i.State), 20), term.OneLine(term.Printable(title), lineText))
 }
 
-func searchSessionsCommand(s streams) *cli.Command {
+func searchSessionsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "find what was asked, answered, called or given back", ArgsUsage: "WORDS...",
 		Description: "What holds all of the words is found, in any case. The last session comes first.",
@@ -127,18 +129,18 @@ func searchSessionsCommand(s streams) *cli.Command {
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
 			text := strings.TrimSpace(strings.Join(k.cli.Args().Slice(), " "))
 			if text == "" {
-				return usageError("there is nothing to search for").withHint("mylm sessions search \"permission denied\"")
+				return failure.Usage("there is nothing to search for").WithHint("mylm sessions search \"permission denied\"")
 			}
 			f, err := k.scope()
 			if err != nil {
 				return err
 			}
-			hits, err := interruptibly(ctx, func() ([]journal.Hit, error) { return k.search(ctx, text, f) })
+			hits, err := term.Wait(ctx, func() ([]journal.Hit, error) { return k.search(ctx, text, f) })
 			if err != nil {
 				return err
 			}
 			if k.cli.Bool("json") {
-				return printJSON(s.out, hits)
+				return printJSON(s.Out, hits)
 			}
 			for _, h := range hits {
 				e := h.Entry
@@ -146,15 +148,15 @@ func searchSessionsCommand(s streams) *cli.Command {
 				if what == "" {
 					what = e.Name + " " + string(e.Args)
 				}
-				k.screen.answer(fmt.Sprintf("%-13s  %s  %-7s  %s\n", h.Session.ID, e.Time.Local().Format("2006-01-02 15:04"), e.Kind, around(printable(what), text)))
+				k.screen.Answer(fmt.Sprintf("%-13s  %s  %-7s  %s\n", h.Session.ID, e.Time.Local().Format("2006-01-02 15:04"), e.Kind, around(term.Printable(what), text)))
 			}
 			switch {
 			case len(hits) == 0 && f.Labels != nil:
-				k.screen.say("mylm: nothing that matches was found; --global searches all projects")
+				k.screen.Say("mylm: nothing that matches was found; --global searches all projects")
 			case len(hits) == 0:
-				k.screen.say("mylm: nothing that matches was found")
+				k.screen.Say("mylm: nothing that matches was found")
 			}
-			return k.screen.failed
+			return k.screen.Failed
 		}),
 	}
 }
@@ -169,7 +171,7 @@ func (k *keeping) search(ctx context.Context, text string, f journal.Filter) ([]
 		case hit.Session.ID == "":
 			return nil, err
 		default:
-			k.screen.say(fmt.Sprintf("mylm: not searched, or in part: %v", err))
+			k.screen.Say(fmt.Sprintf("mylm: not searched, or in part: %v", err))
 		}
 	}
 	return hits, nil
@@ -182,16 +184,16 @@ func around(text, words string) string {
 	if at := strings.Index(strings.ToLower(text), strings.Fields(strings.ToLower(words))[0]); at > before && at < len(text) {
 		text = "…" + strings.ToValidUTF8(text[at-before:], "")
 	}
-	return oneLine(text, lineText)
+	return term.OneLine(text, lineText)
 }
 
-func removeSessionsCommand(s streams) *cli.Command {
+func removeSessionsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "rm", Usage: "delete sessions", ArgsUsage: "ID...",
 		Description: "What the memory holds of them stays: mylm memory forget --session ID deletes it.",
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
 			if !k.cli.Args().Present() {
-				return usageError("sessions rm takes the ids of sessions").withHint("mylm sessions list shows them.")
+				return failure.Usage("sessions rm takes the ids of sessions").WithHint("mylm sessions list shows them.")
 			}
 			var ids []string
 			for _, name := range k.cli.Args().Slice() { // a slip in one of them deletes none
@@ -207,14 +209,14 @@ func removeSessionsCommand(s streams) *cli.Command {
 				if err := k.store.Remove(id); err != nil {
 					return err
 				}
-				k.screen.answer("deleted " + id + "\n")
+				k.screen.Answer("deleted " + id + "\n")
 			}
-			return k.screen.failed
+			return k.screen.Failed
 		}),
 	}
 }
 
-func pruneSessionsCommand(s streams) *cli.Command {
+func pruneSessionsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "delete old sessions",
 		Flags: []cli.Flag{&cli.IntFlag{Name: "days", Usage: "those that were not changed for so many `DAYS`", Value: int(keptFor / (24 * time.Hour))}},
@@ -224,17 +226,17 @@ func pruneSessionsCommand(s streams) *cli.Command {
 			}
 			days := k.cli.Int("days")
 			if days < 1 {
-				return usageError("--days is %d; it must be at least 1", days).withHint("mylm sessions rm deletes single ones.")
+				return failure.Usage("--days is %d; it must be at least 1", days).WithHint("mylm sessions rm deletes single ones.")
 			}
 			n, err := k.store.Prune(ctx, time.Now().AddDate(0, 0, -days), 0)
 			if err != nil && n > 0 {
-				err = errors.Join(fmt.Errorf("%s deleted before that", plural(n, "session")), err)
+				err = errors.Join(fmt.Errorf("%s deleted before that", term.Plural(n, "session")), err)
 			}
 			if err != nil {
 				return err
 			}
-			k.screen.answer("deleted " + plural(n, "session") + "\n")
-			return k.screen.failed
+			k.screen.Answer("deleted " + term.Plural(n, "session") + "\n")
+			return k.screen.Failed
 		}),
 	}
 }

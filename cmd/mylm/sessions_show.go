@@ -11,11 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // loaded is a session that was read.
@@ -29,21 +31,21 @@ type loaded struct {
 // load reads the session that an argument names, a file if it looks like one.
 func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
 	read := func(f func() (journal.Header, []agent.Entry, error)) (loaded, error) {
-		return interruptibly(ctx, func() (loaded, error) {
+		return term.Wait(ctx, func() (loaded, error) {
 			h, entries, err := f()
 			return loaded{header: h, entries: entries}, err
 		})
 	}
-	what, advice := echoed(name), "Get the file again from where it was recorded: nothing of this one can be used."
+	what, advice := term.Echoed(name), "Get the file again from where it was recorded: nothing of this one can be used."
 	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".jsonl") {
 		l, err = read(func() (journal.Header, []agent.Entry, error) { return journal.LoadFile(ctx, name) })
 		if errors.Is(err, os.ErrNotExist) {
-			return l, usageError("the file cannot be read: %v", err)
+			return l, failure.Usage("the file cannot be read: %v", err)
 		}
 		if errors.Is(err, journal.ErrCut) || errors.Is(err, journal.ErrDamaged) {
 			err = fmt.Errorf("%s: %w", what, err)
 		}
-		l.name = quoted(name)
+		l.name = term.ShellQuote(name)
 	} else {
 		if name, err = k.find(ctx, name); err != nil {
 			return l, err
@@ -54,15 +56,15 @@ func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
 	none := len(l.entries) == 0
 	switch {
 	case errors.Is(err, journal.ErrDamaged) && none:
-		return l, damaged(err).withHint(advice)
+		return l, damaged(err).WithHint(advice)
 	case errors.Is(err, journal.ErrDamaged):
 		l.damage = err
 	case err != nil && !errors.Is(err, journal.ErrCut):
 		return l, err
 	case none:
-		return l, damaged(fmt.Errorf("%s: nothing is recorded in it", what)).withHint(advice)
+		return l, damaged(fmt.Errorf("%s: nothing is recorded in it", what)).WithHint(advice)
 	case err != nil:
-		k.screen.say(fmt.Sprintf("mylm: %v, and left out", err))
+		k.screen.Say(fmt.Sprintf("mylm: %v, and left out", err))
 	}
 	return l, nil
 }
@@ -87,7 +89,7 @@ func (k *keeping) one(ctx context.Context, n int) (loaded, error) {
 	return k.load(ctx, name)
 }
 
-func showSessionCommand(s streams) *cli.Command {
+func showSessionCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print a session", ArgsUsage: "[ID|last|FILE]",
 		Flags: []cli.Flag{jsonFlag()},
@@ -97,13 +99,13 @@ func showSessionCommand(s streams) *cli.Command {
 				return err
 			}
 			if l.damage != nil {
-				k.screen.say(fmt.Sprintf("mylm: %v; what follows is what stands before that", l.damage))
+				k.screen.Say(fmt.Sprintf("mylm: %v; what follows is what stands before that", l.damage))
 			}
 			form := "markdown"
 			if k.cli.Bool("json") {
 				form = "json"
 			}
-			return l.write(ctx, s.out, form, k.screen.outTTY)
+			return l.write(ctx, s.Out, form, k.screen.OutTTY)
 		}),
 	}
 }
@@ -111,7 +113,7 @@ func showSessionCommand(s streams) *cli.Command {
 // exportForms are the forms of an exported session.
 var exportForms = []string{"jsonl", "json", "markdown"}
 
-func exportSessionCommand(s streams) *cli.Command {
+func exportSessionCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a session to a file, for instance for a bug report", ArgsUsage: "[ID|last|FILE] [FILE]",
 		Description: `Without a file, or with -, it goes to stdout. mylm replay and mylm sessions show read
@@ -128,7 +130,7 @@ mylm knows by their form; look at the file before you give it away.`,
 func (k *keeping) export(ctx context.Context) error {
 	form := k.cli.String("format")
 	if !slices.Contains(exportForms, form) {
-		return usageError("--format is %q; it is one of %s", echoed(form), strings.Join(exportForms, ", "))
+		return failure.Usage("--format is %q; it is one of %s", term.Echoed(form), strings.Join(exportForms, ", "))
 	}
 	l, err := k.one(ctx, 2)
 	if err != nil {
@@ -147,24 +149,24 @@ func (k *keeping) export(ctx context.Context) error {
 	}
 	path := k.cli.Args().Get(1)
 	if path == "" || path == "-" {
-		return cmp.Or(l.write(ctx, k.streams.out, form, k.screen.outTTY), l.partly())
+		return cmp.Or(l.write(ctx, k.streams.Out, form, k.screen.OutTTY), l.partly())
 	}
 	var text bytes.Buffer
 	if err := l.write(ctx, &text, form, false); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return usageError("%s is there already", echoed(path)).withHint("Name another file, or delete it first.")
+		return failure.Usage("%s is there already", term.Echoed(path)).WithHint("Name another file, or delete it first.")
 	}
 	if err := createFile(path, text.String()); err != nil {
-		return usageError("the file cannot be written: %v", err)
+		return failure.Usage("the file cannot be written: %v", err)
 	}
 	return l.partly()
 }
 
 func (k *keeping) tellRedacted(kinds map[string]bool) {
 	if len(kinds) == 0 {
-		k.screen.dim("no secret of a known form was found")
+		k.screen.Dim("no secret of a known form was found")
 		return
 	}
 	var all []string
@@ -172,7 +174,7 @@ func (k *keeping) tellRedacted(kinds map[string]bool) {
 		all = append(all, kind)
 	}
 	slices.Sort(all)
-	k.screen.dim("taken out: " + strings.Join(all, ", "))
+	k.screen.Dim("taken out: " + strings.Join(all, ", "))
 }
 
 // write prints the session. On a terminal nothing of it can make that do things.

@@ -84,10 +84,10 @@ func TestTerminalStreams(t *testing.T) {
 func strip(s string) string {
 	var b strings.Builder
 	for line := range strings.SplitAfterSeq(s, "\n") {
-		if i := strings.LastIndex(line, clearRow); i >= 0 {
-			line = line[i+len(clearRow):]
+		if i := strings.LastIndex(line, "\r\x1b[K"); i >= 0 {
+			line = line[i+len("\r\x1b[K"):]
 		}
-		b.WriteString(strings.NewReplacer(faintOn, "", colorOff, "").Replace(line))
+		b.WriteString(strings.NewReplacer("\x1b[2m", "", "\x1b[0m", "").Replace(line))
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"mylm/cmd/mylm/internal/failure"
 	"mylm/prompts"
 	"mylm/protocol"
 	"mylm/tools/files"
@@ -36,11 +37,11 @@ func treeSection(ctx context.Context, set *prompts.Set, s settings, dir string) 
 			return nil, err
 		}
 		err = fmt.Errorf("the tree of the working directory took longer than %v", treeTime)
-		return nil, (&failure{code: exitError, name: "internal", err: err}).withHint("Go without it: --tree=false")
+		return nil, (&failure.Error{Code: failure.ExitError, Name: "internal", Err: err}).WithHint("Go without it: --tree=false")
 	}
 	text, err = set.Files(prompts.TreeData{Tree: protocol.Neutralise(text), Cut: !whole})
 	if err != nil {
-		return nil, configError(err)
+		return nil, failure.Config(err)
 	}
 	return []prompts.Section{{Title: "FILES", Text: text}}, nil
 }

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/files/undo"
+
+	"github.com/urfave/cli/v2"
 )
 
 // undoStore is where earlier versions of files are kept.
@@ -42,7 +44,7 @@ func workspaceDir() (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-func undoCommand(s streams) *cli.Command {
+func undoCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "undo", Usage: "bring back the files that the last run has changed here",
 		Description: `What write_file and edit_file write over is kept for the last 20 runs in a directory.
@@ -69,7 +71,7 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 			if err := enterWorkspace(c); err != nil {
 				return err
 			}
-			u := &undoing{cli: c, streams: s, screen: newScreen(s, "auto"), store: undoStore()}
+			u := &undoing{cli: c, streams: s, screen: term.NewScreen(s, "auto"), store: undoStore()}
 			if c.Bool("list") {
 				return u.list()
 			}
@@ -81,8 +83,8 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 // undoing is one run of mylm undo.
 type undoing struct {
 	cli     *cli.Context
-	streams streams
-	screen  *screen
+	streams term.Streams
+	screen  *term.Screen
 	store   *undo.Store
 }
 
@@ -125,24 +127,24 @@ func (u *undoing) list() error {
 		for _, r := range runs {
 			out = append(out, asRunJSON(r))
 		}
-		return printJSON(u.streams.out, out)
+		return printJSON(u.streams.Out, out)
 	}
 	if len(runs) == 0 {
-		u.screen.say("mylm: no run has changed a file here" + map[bool]string{false: "; --all lists those of all directories"}[dir == ""])
+		u.screen.Say("mylm: no run has changed a file here" + map[bool]string{false: "; --all lists those of all directories"}[dir == ""])
 	}
 	for _, r := range runs {
-		u.screen.answer(u.line(r, dir == "") + "\n")
+		u.screen.Answer(u.line(r, dir == "") + "\n")
 	}
-	return u.screen.failed
+	return u.screen.Failed
 }
 
 // line is a run in one line of a list.
 func (u *undoing) line(r undo.Run, where bool) string {
 	names := r.Files()
-	text := fmt.Sprintf("%s  %s  %s: ", r.ID, r.Started.Local().Format("2006-01-02 15:04"), plural(len(names), "file"))
-	text += oneLine(printable(strings.Join(names, ", ")), 80)
+	text := fmt.Sprintf("%s  %s  %s: ", r.ID, r.Started.Local().Format("2006-01-02 15:04"), term.Plural(len(names), "file"))
+	text += term.OneLine(term.Printable(strings.Join(names, ", ")), 80)
 	if where {
-		text += "  in " + oneLine(printable(r.Workspace), 200)
+		text += "  in " + term.OneLine(term.Printable(r.Workspace), 200)
 	}
 	switch {
 	case r.Active:
@@ -175,11 +177,11 @@ func (u *undoing) pick() (undo.Run, error) {
 		}
 	}
 	if id != "" {
-		return undo.Run{}, usageError("there is no run %q", echoed(id)).withHint("mylm undo --list --all lists them.")
+		return undo.Run{}, failure.Usage("there is no run %q", term.Echoed(id)).WithHint("mylm undo --list --all lists them.")
 	}
-	f := usageError("no run has changed a file here")
+	f := failure.Usage("no run has changed a file here")
 	if all, err := u.store.Runs(""); err == nil && len(all) > 0 {
-		return undo.Run{}, f.withHint("The last one that did was in " + all[0].Workspace + ": go there, or mylm undo --list --all")
+		return undo.Run{}, f.WithHint("The last one that did was in " + all[0].Workspace + ": go there, or mylm undo --list --all")
 	}
 	return undo.Run{}, f
 }
@@ -193,7 +195,7 @@ func (u *undoing) undo(ctx context.Context) error {
 	out := undoJSON{Run: &shown, Steps: []undo.Step{}, DryRun: u.cli.Bool("dry-run")}
 	switch {
 	case !r.Undone.IsZero() && u.cli.String("run") == "":
-		u.screen.say(fmt.Sprintf("mylm: the last run here, %s, is undone already; --list shows earlier ones", r.ID))
+		u.screen.Say(fmt.Sprintf("mylm: the last run here, %s, is undone already; --list shows earlier ones", r.ID))
 	case out.DryRun:
 		out.Steps, err = u.store.Plan(ctx, r)
 	default:
@@ -205,22 +207,22 @@ func (u *undoing) undo(ctx context.Context) error {
 		return u.explain(r, err)
 	}
 	if u.cli.Bool("json") {
-		return printJSON(u.streams.out, out)
+		return printJSON(u.streams.Out, out)
 	}
 	for _, step := range out.Steps {
-		u.screen.answer(u.step(step) + "\n")
+		u.screen.Answer(u.step(step) + "\n")
 	}
 	if out.By != "" {
-		u.screen.dim("to take this back: mylm undo --run " + out.By)
+		u.screen.Dim("to take this back: mylm undo --run " + out.By)
 	}
-	return u.screen.failed
+	return u.screen.Failed
 }
 
 // step is what is done to a file, in one line.
 func (u *undoing) step(s undo.Step) string {
-	text := map[undo.Action]string{undo.Restore: "restore", undo.Remove: "remove ", undo.Nothing: "as it was"}[s.Action] + "  " + printable(s.Name)
+	text := map[undo.Action]string{undo.Restore: "restore", undo.Remove: "remove ", undo.Nothing: "as it was"}[s.Action] + "  " + term.Printable(s.Name)
 	if s.Conflict != "" {
-		text += "  (" + printable(s.Conflict) + ")"
+		text += "  (" + term.Printable(s.Conflict) + ")"
 	}
 	return text
 }
@@ -235,14 +237,14 @@ func (u *undoing) explain(r undo.Run, err error) error {
 			if step.Blocked {
 				hint = "What stands in the way has to be moved away by hand; then mylm undo again. --force does not do that."
 			}
-			lines = append(lines, printable(step.Name)+": "+printable(step.Conflict))
+			lines = append(lines, term.Printable(step.Name)+": "+term.Printable(step.Conflict))
 		}
-		return (&failure{code: exitError, name: "conflict", err: fmt.Errorf("nothing was undone:\n  %s", strings.Join(lines, "\n  "))}).
-			withHint(hint)
+		return (&failure.Error{Code: failure.ExitError, Name: "conflict", Err: fmt.Errorf("nothing was undone:\n  %s", strings.Join(lines, "\n  "))}).
+			WithHint(hint)
 	case errors.Is(err, undo.ErrActive):
-		return (&failure{code: exitError, name: "active", err: fmt.Errorf("run %s: %w", r.ID, err)})
+		return (&failure.Error{Code: failure.ExitError, Name: "active", Err: fmt.Errorf("run %s: %w", r.ID, err)})
 	case ctxDone(err):
-		return (&failure{code: exitInterrupted, name: "interrupted", err: errInterrupted}).withHint("mylm undo does the rest.")
+		return (&failure.Error{Code: failure.ExitInterrupted, Name: "interrupted", Err: failure.ErrInterrupted}).WithHint("mylm undo does the rest.")
 	}
 	return err
 }

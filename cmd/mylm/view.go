@@ -4,21 +4,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/shell"
 )
 
 // view shows a run on the terminal as it goes.
 type view struct {
-	screen  *screen
+	screen  *term.Screen
 	quiet   bool
 	verbose bool
 	stream  bool // the answer goes to stdout as it comes
 
-	spinner   *spinner
+	spinner   *term.Spinner
 	start     bool   // nothing of this reply was shown yet: leading white space is left out
 	space     string // white space that is shown only if something follows it
 	thoughts  string // the line of thought that is not ended yet
@@ -27,10 +27,10 @@ type view struct {
 	guessed   bool   // it was said that nobody tells the window
 }
 
-func newView(s *screen, quiet, verbose, stream bool) *view {
-	v := &view{screen: s, quiet: quiet, verbose: verbose, stream: stream && s.outTTY && !quiet, start: true}
-	if !s.still {
-		v.spinner = newSpinner(s)
+func newView(s *term.Screen, quiet, verbose, stream bool) *view {
+	v := &view{screen: s, quiet: quiet, verbose: verbose, stream: stream && s.OutTTY && !quiet, start: true}
+	if !s.Still {
+		v.spinner = term.NewSpinner(s)
 	}
 	return v
 }
@@ -55,7 +55,7 @@ func (v *view) event(ev agent.Event) {
 		v.text(p.Text)
 	case agent.AnswerStart:
 		if v.streamed {
-			v.screen.endAnswer()
+			v.screen.EndAnswer()
 		}
 		v.start, v.space = true, ""
 	case agent.Retract:
@@ -85,31 +85,31 @@ func unusable(e agent.Error) string {
 	if e.Again {
 		text += ", asking again"
 	}
-	return text + ": " + oneLine(e.Message, 200)
+	return text + ": " + term.OneLine(e.Message, 200)
 }
 
 func (v *view) spin(label string) {
 	if v.spinner != nil {
-		v.spinner.show(label)
+		v.spinner.Show(label)
 	}
 }
 
 // idle ends the spinner.
 func (v *view) idle() {
 	if v.spinner != nil {
-		v.spinner.hide()
+		v.spinner.Hide()
 	}
 }
 
-// pause gets out of the way of a question.
-func (v *view) pause() { v.idle() }
+// Pause gets out of the way of a question.
+func (v *view) Pause() { v.idle() }
 
-// resume does nothing: the next event shows itself.
-func (v *view) resume() {}
+// Resume does nothing: the next event shows itself.
+func (v *view) Resume() {}
 
 func (v *view) say(text string) {
 	if !v.quiet {
-		v.screen.dim(text)
+		v.screen.Dim(text)
 	}
 }
 
@@ -131,7 +131,7 @@ func (v *view) text(s string) {
 	}
 	v.idle()
 	v.streamed = true
-	v.screen.answer(v.space + kept)
+	v.screen.Answer(v.space + kept)
 	v.space = held(s[len(kept):])
 }
 
@@ -172,13 +172,13 @@ func (v *view) endThought() {
 func (v *view) showThought(s string) {
 	if s = strings.TrimSpace(s); s != "" {
 		v.idle()
-		v.screen.dim("~ " + strings.ReplaceAll(s, "\n", "\n~ "))
+		v.screen.Dim("~ " + strings.ReplaceAll(s, "\n", "\n~ "))
 	}
 }
 
 func (v *view) retract() {
 	if v.streamed {
-		v.screen.endAnswer()
+		v.screen.EndAnswer()
 		v.say("(the text above is taken back)")
 	}
 	v.start, v.space, v.streamed = true, "", false
@@ -190,7 +190,7 @@ func (v *view) call(p agent.ToolCall) {
 	if v.verbose && len(p.Repairs) > 0 {
 		v.say("  mended: " + strings.Join(p.Repairs, ", "))
 	}
-	v.spin("running " + oneLine(p.Name, 60))
+	v.spin("running " + term.OneLine(p.Name, 60))
 }
 
 // commandLines is how much of a command is shown while it runs.
@@ -208,7 +208,7 @@ func callLine(name string, args json.RawMessage) string {
 				lines = lines[:commandLines]
 			}
 			for i, l := range lines {
-				lines[i] = shorten(l, 200)
+				lines[i] = term.Shorten(l, 200)
 			}
 			if more > 1 {
 				lines = append(lines, fmt.Sprintf("… %d more lines", more))
@@ -216,7 +216,7 @@ func callLine(name string, args json.RawMessage) string {
 			return "$ " + strings.Join(lines, "\n  ")
 		}
 	}
-	return "> " + oneLine(name, 60) + " " + oneLine(string(args), 200)
+	return "> " + term.OneLine(name, 60) + " " + term.OneLine(string(args), 200)
 }
 
 func (v *view) output(p agent.ToolOutput) {
@@ -227,66 +227,9 @@ func (v *view) output(p agent.ToolOutput) {
 	case p.Skipped:
 		v.say("repeated, not run: " + callLine(p.Name, p.Args))
 	case !p.Success && !p.Denied:
-		v.say("  " + oneLine(p.Name, 60) + ": " + oneLine(p.Error, 200))
+		v.say("  " + term.OneLine(p.Name, 60) + ": " + term.OneLine(p.Error, 200))
 	}
 	if v.verbose && !p.Skipped && p.Output != "" {
 		v.say("  " + strings.ReplaceAll(strings.TrimRight(p.Output, "\n"), "\n", "\n  "))
-	}
-}
-
-// spinner shows that something is going on, on the current line of stderr.
-type spinner struct {
-	screen *screen
-	mu     sync.Mutex
-	stop   chan struct{} // closed to end the drawing; nil while hidden
-	done   chan struct{}
-	label  string
-}
-
-func newSpinner(s *screen) *spinner { return &spinner{screen: s} }
-
-func (sp *spinner) show(label string) {
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	sp.label = label
-	if sp.stop != nil {
-		return
-	}
-	sp.stop, sp.done = make(chan struct{}), make(chan struct{})
-	go sp.run(sp.stop, sp.done)
-}
-
-func (sp *spinner) hide() {
-	sp.mu.Lock()
-	stop, done := sp.stop, sp.done
-	sp.stop = nil
-	sp.mu.Unlock()
-	if stop != nil {
-		close(stop)
-		<-done
-		sp.screen.erase()
-	}
-}
-
-func (sp *spinner) run(stop, done chan struct{}) {
-	defer close(done)
-	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	start := time.Now()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for i := 0; ; i++ {
-		sp.mu.Lock()
-		label := sp.label
-		sp.mu.Unlock()
-		line := fmt.Sprintf("%c %s", frames[i%len(frames)], oneLine(label, 60))
-		if d := time.Since(start); d >= time.Second {
-			line += fmt.Sprintf(" %ds", int(d.Seconds()))
-		}
-		sp.screen.draw(line)
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
-		}
 	}
 }

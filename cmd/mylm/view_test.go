@@ -14,16 +14,18 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/creack/pty"
-
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
+
+	"github.com/creack/pty"
 )
 
 func TestSpinnerFits(t *testing.T) {
 	c := converse(t, command(t, map[string]string{"replies.txt": commandReply("true")}, "ask", "q", "--yes", "--color", "never"), "", &pty.Winsize{Rows: 10, Cols: 20})
 	c.expect("running execute")
 	c.exit()
-	for _, piece := range strings.Split(c.text(), clearRow)[1:] {
+	for _, piece := range strings.Split(c.text(), "\r\x1b[K")[1:] {
 		piece, _, newline := strings.Cut(piece, "\n")
 		if !newline && utf8.RuneCountInString(piece) > 19 {
 			t.Errorf("%q is drawn on 20 columns", piece)
@@ -45,7 +47,7 @@ func TestDumbTerminal(t *testing.T) {
 // What a model writes does not become a colour of ours.
 func TestForeignColour(t *testing.T) {
 	out := onTerminal(t, "=== thought\n\ue000red\ue001 thought\n=== reply\nDone.\n", "q", "--verbose", "--color", "never")
-	if strings.Contains(out, faintOn) || strings.Contains(out, colorOff) || !strings.Contains(out, "red") {
+	if strings.Contains(out, "\x1b[2m") || strings.Contains(out, "\x1b[0m") || !strings.Contains(out, "red") {
 		t.Errorf("got %q", out)
 	}
 }
@@ -96,17 +98,17 @@ func TestInterruptWhileReading(t *testing.T) {
 
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		err := patiently(t.Context(), &screen{still: true}, "asking x", "try again", askPatience, func(ctx context.Context) error {
+		err := patiently(t.Context(), &term.Screen{Still: true}, "asking x", "try again", askPatience, func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		if f := asFailure(err); f.code != exitTimeout || err.Error() != "asking x: no answer within 30s" || f.hint == "" {
+		if f := failure.Of(err); f.Code != failure.ExitTimeout || err.Error() != "asking x: no answer within 30s" || f.Hint == "" {
 			t.Errorf("got %v", err)
 		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := patiently(ctx, &screen{still: true}, "x", "", askPatience, func(ctx context.Context) error { return ctx.Err() }); !errors.Is(err, context.Canceled) {
+	if err := patiently(ctx, &term.Screen{Still: true}, "x", "", askPatience, func(ctx context.Context) error { return ctx.Err() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -125,7 +127,7 @@ func TestMuteWindow(t *testing.T) {
 	for provider, want := range map[string]time.Duration{"openai": 3 * time.Second, nativeProvider: 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			begin := time.Now()
-			window, err := windowOf(t.Context(), &screen{still: true}, &opened{Model: mute{}, provider: provider})
+			window, err := windowOf(t.Context(), &term.Screen{Still: true}, &opened{Model: mute{}, provider: provider})
 			if took := time.Since(begin); window != 0 || (err == nil) != (provider != nativeProvider) || took != want {
 				t.Errorf("%s: %d, %v after %v, want to go on after %v", provider, window, err, took, want)
 			}

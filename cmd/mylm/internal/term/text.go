@@ -1,22 +1,23 @@
-package main
+package term
 
 import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
 
-// quoted is a word as a shell takes it.
-func quoted(s string) string {
+// ShellQuote is a word as a shell takes it.
+func ShellQuote(s string) string {
 	plain := "/:._-+,@%"
 	quote, inside := "'", `'\''`
 	if runtime.GOOS == "windows" {
 		plain += `\`
 		quote, inside = `"`, ""
 	}
-	s = printable(s)
+	s = Printable(s)
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r)
 	}) < 0 {
@@ -25,10 +26,10 @@ func quoted(s string) string {
 	return quote + strings.ReplaceAll(s, quote, inside) + quote
 }
 
-// printable removes what could make a terminal do things: control characters
+// Printable removes what could make a terminal do things: control characters
 // other than newline and tab, and the direction marks that make text read as
 // something else.
-func printable(s string) string {
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
@@ -40,11 +41,11 @@ func printable(s string) string {
 	}, s)
 }
 
-// visible shows what cannot be seen, or passes for something else, as escapes:
+// Visible shows what cannot be seen, or passes for something else, as escapes:
 // \x1b, \u200b, \U000e0041. Backslashes in front of what would read as such an
 // escape, or of one, are doubled: an odd number of them begins an escape, an
 // even number is text.
-func visible(s string) string {
+func Visible(s string) string {
 	var b strings.Builder
 	slashes, based := 0, false // based: a combining mark has something to stand on
 	for len(s) > 0 {
@@ -98,8 +99,8 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\U%08x`, r)
 }
 
-// oneLine is the beginning of s without line breaks, at most n runes.
-func oneLine(s string, n int) string {
+// OneLine is the beginning of s without line breaks, at most n runes.
+func OneLine(s string, n int) string {
 	// Four bytes a rune, and as much again for the white space that is folded:
 	// what is behind that does not show, however long it is.
 	if len(s) > 8*n {
@@ -112,17 +113,17 @@ func oneLine(s string, n int) string {
 	return string(runes)
 }
 
-// echoed is what the user typed as an error message repeats it: at most 100
+// Echoed is what the user typed as an error message repeats it: at most 100
 // characters of it, the beginning and the end.
-func echoed(s string) string { return shorten(s, 100) }
+func Echoed(s string) string { return Shorten(s, 100) }
 
-// echoing is the message of err with what was typed in it shortened.
-func echoing(err error, typed string) string {
-	return strings.ReplaceAll(err.Error(), typed, echoed(typed))
+// EchoedIn is the message of err with what was typed in it shortened.
+func EchoedIn(err error, typed string) string {
+	return strings.ReplaceAll(err.Error(), typed, Echoed(typed))
 }
 
-// shorten keeps n runes of s, two thirds of them from its beginning.
-func shorten(s string, n int) string {
+// Shorten keeps n runes of s, two thirds of them from its beginning.
+func Shorten(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {
 		return s
@@ -131,8 +132,8 @@ func shorten(s string, n int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(n-head):])
 }
 
-// cut is the beginning of s that fits into so many columns of a terminal.
-func cut(s string, columns int) string {
+// Cut is the beginning of s that fits into so many columns of a terminal.
+func Cut(s string, columns int) string {
 	for i, r := range s {
 		if columns -= runeWidth(r); columns < 0 {
 			return s[:i]
@@ -141,12 +142,12 @@ func cut(s string, columns int) string {
 	return s
 }
 
-// inRows breaks a line between words, or where one is longer than a row, into at
+// Fold breaks a line between words, or where one is longer than a row, into at
 // most so many rows.
-func inRows(line string, columns, most int) string {
+func Fold(line string, columns, most int) string {
 	var out []string
 	for ; line != "" && len(out) < most; line = strings.TrimLeft(line, " ") {
-		piece := cut(line, columns)
+		piece := Cut(line, columns)
 		if space := strings.LastIndexByte(piece, ' '); space > 0 && len(piece) < len(line) && len(out) < most-1 {
 			piece = piece[:space]
 		}
@@ -166,3 +167,33 @@ func runeWidth(r rune) int {
 	}
 	return 1
 }
+
+// Plural counts things: 1 reply, 2 replies.
+func Plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		thing = stem + "ie"
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// Bytes is a size in a unit that fits; "" for 0.
+func Bytes(n int64) string {
+	switch {
+	case n == 0:
+		return ""
+	case n < 1e6:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	case n < 1e9:
+		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
+
+// Seconds is a duration for a person.
+func Seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// Flat is a text in one line: nothing in it can pass for a line of ours.
+func Flat(text string) string { return strings.Join(strings.Fields(text), " ") }

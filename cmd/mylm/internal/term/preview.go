@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 const (
 	gutter    = "  | "
 	goesOn    = "  : " // the line above goes on here
-	noteStart = "    " // our words about the text, in brackets
+	NoteStart = "    " // our words about the text, in brackets
 )
 
 // row is one row of a preview on the terminal, and how much of the text it
@@ -21,27 +21,27 @@ type row struct {
 }
 
 // preview is a text for somebody to decide on, as it fits on a terminal.
-type preview struct {
-	whole  []row
-	shown  []string
-	unseen string // what is not shown, in words; "" if everything is
-	size   string // lines and bytes, if it had to be shortened
+type Preview struct {
+	Whole  []row
+	Shown  []string
+	Unseen string // what is not shown, in words; "" if everything is
+	Size   string // lines and bytes, if it had to be shortened
 }
 
-// newPreview lays text out for a terminal of so many columns, in at most height
+// NewPreview lays text out for a terminal of so many columns, in at most height
 // rows.
-func newPreview(text string, columns, height int) preview {
+func NewPreview(text string, columns, height int) Preview {
 	width := max(20, columns-len(gutter)-1)
-	lines := strings.Split(strings.TrimRight(visible(text), "\n"), "\n")
-	p := preview{}
+	lines := strings.Split(strings.TrimRight(Visible(text), "\n"), "\n")
+	p := Preview{}
 	for _, l := range lines {
-		p.whole = append(p.whole, wrap(l, width)...)
+		p.Whole = append(p.Whole, wrap(l, width)...)
 	}
-	if len(p.whole) <= height {
-		p.shown = texts(p.whole)
+	if len(p.Whole) <= height {
+		p.Shown = Texts(p.Whole)
 		return p
 	}
-	p.size = fmt.Sprintf("%s, %s", plural(len(lines), "line"), plural(len(text), "byte"))
+	p.Size = fmt.Sprintf("%s, %s", Plural(len(lines), "line"), Plural(len(text), "byte"))
 	folded, cut := fold(lines, width)
 	var missing []string
 	if len(folded) > height {
@@ -51,16 +51,16 @@ func newPreview(text string, columns, height int) preview {
 		for _, r := range folded[head:tail] {
 			left.lines, left.bytes = left.lines+r.lines, left.bytes+r.bytes
 		}
-		what := fmt.Sprintf("%s (%s)", plural(left.lines, "line"), plural(left.bytes, "byte"))
+		what := fmt.Sprintf("%s (%s)", Plural(left.lines, "line"), Plural(left.bytes, "byte"))
 		missing = append(missing, what)
-		p.shown = append(texts(folded[:head]), noteStart+"[... "+what+" not shown ...]")
+		p.Shown = append(Texts(folded[:head]), NoteStart+"[... "+what+" not shown ...]")
 		folded = folded[tail:]
 	}
-	p.shown = append(p.shown, texts(folded)...)
+	p.Shown = append(p.Shown, Texts(folded)...)
 	if cut > 0 {
-		missing = append(missing, "the rest of "+plural(cut, "long line"))
+		missing = append(missing, "the rest of "+Plural(cut, "long line"))
 	}
-	p.unseen = strings.Join(missing, " and ")
+	p.Unseen = strings.Join(missing, " and ")
 	return p
 }
 
@@ -69,7 +69,7 @@ func wrap(line string, width int) []row {
 	line = strings.ReplaceAll(line, "\t", "    ")
 	rows := []row{{text: gutter, lines: 1, bytes: 1}}
 	for {
-		piece := cut(line, width)
+		piece := Cut(line, width)
 		last := &rows[len(rows)-1]
 		last.text += piece
 		last.bytes += len(piece)
@@ -89,7 +89,7 @@ func fold(lines []string, width int) (rows []row, long int) {
 			blank++
 		}
 		if blank > 1 {
-			rows = append(rows, row{fmt.Sprintf("%s[%d blank lines]", noteStart, blank), blank, blank})
+			rows = append(rows, row{fmt.Sprintf("%s[%d blank lines]", NoteStart, blank), blank, blank})
 			lines = lines[blank:]
 			continue
 		}
@@ -100,7 +100,7 @@ func fold(lines []string, width int) (rows []row, long int) {
 			for _, r := range line[2:] {
 				rest.bytes += r.bytes
 			}
-			rest.text = fmt.Sprintf("%s[... this line goes on for %s ...]", noteStart, plural(rest.bytes, "byte"))
+			rest.text = fmt.Sprintf("%s[... this line goes on for %s ...]", NoteStart, Plural(rest.bytes, "byte"))
 			line = append(line[:2], rest)
 			long++
 		}
@@ -109,7 +109,8 @@ func fold(lines []string, width int) (rows []row, long int) {
 	return rows, long
 }
 
-func texts(rows []row) []string {
+// Texts are rows as they are shown.
+func Texts(rows []row) []string {
 	out := make([]string, len(rows))
 	for i, r := range rows {
 		out[i] = r.text

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"bufio"
@@ -13,43 +13,36 @@ import (
 	"golang.org/x/term"
 )
 
-// person asks questions on the terminal, whatever stdin and stdout are
+// Prompter asks questions on the terminal, whatever stdin and stdout are
 // connected to. Where there is no terminal, or CI is set, there is nobody.
-type person struct {
-	screen  *screen
-	view    pausing // while a question stands; may be nil
-	stopped bool    // the answer to a question was to stop
+type Prompter struct {
+	Screen *Screen
+	View   Pauser // gets out of the way of a question; may be nil
 
 	asking sync.Mutex // tasks of a plan run side by side: one question at a time
-
-	forbidden bool   // a rule forbade a call
-	bound     string // what asks for questions, so that --yes does not count; "" if nothing does
 }
 
-// boundBy says why --yes is no remedy.
-func (p *person) boundBy() string {
-	return p.bound + " asks for questions, so that --yes does not count"
+// Pauser is what moves on the terminal, and gets out of the way of a question.
+type Pauser interface {
+	Pause()
+	Resume()
 }
 
-// pausing is what moves on the terminal, and gets out of the way of a question.
-type pausing interface {
-	pause()
-	resume()
-}
+// Nobody is the reason why a question was not answered, as a sentence.
+type Nobody string
 
-// nobody is the reason why a question was not answered, as a sentence.
-type nobody string
+// Error implements error.
+func (n Nobody) Error() string { return string(n) }
 
-func (n nobody) Error() string { return string(n) }
-
+// Why nobody was asked.
 const (
-	noTerminal = nobody("There is no terminal to ask on")
-	inCI       = nobody("CI is set: nobody is asked")
-	noAnswer   = nobody("There was no answer")
+	NoTerminal = Nobody("There is no terminal to ask on")
+	inCI       = Nobody("CI is set: nobody is asked")
+	noAnswer   = Nobody("There was no answer")
 )
 
-// openTTY opens the terminal of the process for reading and for writing.
-func openTTY() (in, out *os.File, err error) {
+// OpenTTY opens the terminal of the process for reading and for writing.
+func OpenTTY() (in, out *os.File, err error) {
 	if in, err = os.OpenFile(ttyIn, os.O_RDWR, 0); err != nil {
 		return nil, nil, err
 	}
@@ -60,9 +53,9 @@ func openTTY() (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// ttySize is the size of the terminal that questions are asked on: 80 by 24,
+// Size is the size of the terminal that questions are asked on: 80 by 24,
 // the size of the DEC VT100, where it does not say.
-func ttySize() (columns, rows int) {
+func Size() (columns, rows int) {
 	columns, rows = 80, 24
 	f, err := os.OpenFile(ttyOut, os.O_WRONLY, 0)
 	if err != nil {
@@ -75,9 +68,9 @@ func ttySize() (columns, rows int) {
 	return columns, rows
 }
 
-// ask shows a question on the terminal and returns the line that is typed. What
+// Ask shows a question on the terminal and returns the line that is typed. What
 // was typed before the question stood there is no answer to it.
-func (p *person) ask(ctx context.Context, question string) (string, error) {
+func (p *Prompter) Ask(ctx context.Context, question string) (string, error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -86,25 +79,25 @@ func (p *person) ask(ctx context.Context, question string) (string, error) {
 	if os.Getenv("CI") != "" {
 		return "", inCI
 	}
-	in, out, err := openTTY()
+	in, out, err := OpenTTY()
 	if err != nil {
-		return "", noTerminal
+		return "", NoTerminal
 	}
 	defer out.Close()
-	if p.view != nil {
-		p.view.pause()
-		defer p.view.resume()
+	if p.View != nil {
+		p.View.Pause()
+		defer p.View.Resume()
 	}
-	if p.screen.outTTY {
-		p.screen.endAnswer()
+	if p.Screen.OutTTY {
+		p.Screen.EndAnswer()
 	}
 	if err := flushInput(in); err != nil {
 		in.Close()
 		return "", fmt.Errorf("the terminal does not drop what was typed ahead, so nothing is asked on it: %w", err)
 	}
-	if _, err := fmt.Fprint(out, printable(question)); err != nil {
+	if _, err := fmt.Fprint(out, Printable(question)); err != nil {
 		in.Close()
-		return "", noTerminal
+		return "", NoTerminal
 	}
 	type line struct {
 		text string
@@ -130,8 +123,8 @@ func (p *person) ask(ctx context.Context, question string) (string, error) {
 	}
 }
 
-// choose lets the user pick one of several lines by number.
-func (p *person) choose(ctx context.Context, title string, lines []string) (int, error) {
+// Choose lets the user pick one of several lines by number.
+func (p *Prompter) Choose(ctx context.Context, title string, lines []string) (int, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n\n", title)
 	for i, l := range lines {
@@ -139,8 +132,8 @@ func (p *person) choose(ctx context.Context, title string, lines []string) (int,
 	}
 	fmt.Fprintf(&b, "\nNumber [1]: ")
 	for {
-		answer, err := p.ask(ctx, b.String())
-		var no nobody
+		answer, err := p.Ask(ctx, b.String())
+		var no Nobody
 		if errors.As(err, &no) {
 			return -1, nil
 		}
@@ -156,4 +149,18 @@ func (p *person) choose(ctx context.Context, title string, lines []string) (int,
 		b.Reset()
 		fmt.Fprintf(&b, "A number from 1 to %d: ", len(lines))
 	}
+}
+
+// Absent is why nobody can be asked, "" if somebody can.
+func (p *Prompter) Absent() Nobody {
+	if os.Getenv("CI") != "" {
+		return inCI
+	}
+	in, out, err := OpenTTY()
+	if err != nil {
+		return NoTerminal
+	}
+	in.Close()
+	out.Close()
+	return ""
 }

@@ -1,4 +1,4 @@
-package main
+package term
 
 import (
 	"strings"
@@ -26,7 +26,7 @@ func TestVisible(t *testing.T) {
 		`\\u200b`:                    `\\\\u200b`,
 		strings.Repeat(`\`, 3) + "z": strings.Repeat(`\`, 3) + "z",
 	} {
-		if got := visible(in); got != want {
+		if got := Visible(in); got != want {
 			t.Errorf("visible(%q) = %s, want %s", in, got, want)
 		}
 	}
@@ -53,17 +53,17 @@ func TestPreview(t *testing.T) {
 		"a long line": {"ls " + strings.Repeat(" ", 5000) + "; rm x", "the rest of 1 long line", "1 line, 5009 bytes", []string{"    [... this line goes on for 4859 bytes ...]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newPreview(test.text, 80, 10)
-			if p.unseen != test.unseen || p.size != test.size || len(p.shown) > 10 {
-				t.Errorf("unseen %q, size %q, %d rows", p.unseen, p.size, len(p.shown))
+			p := NewPreview(test.text, 80, 10)
+			if p.Unseen != test.unseen || p.Size != test.size || len(p.Shown) > 10 {
+				t.Errorf("unseen %q, size %q, %d rows", p.Unseen, p.Size, len(p.Shown))
 			}
-			all := strings.Join(p.shown, "\n") + "\n"
+			all := strings.Join(p.Shown, "\n") + "\n"
 			for _, want := range test.shown {
 				if !strings.Contains(all, want+"\n") {
 					t.Errorf("%q is not in\n%s", want, all)
 				}
 			}
-			for _, row := range p.shown {
+			for _, row := range p.Shown {
 				if len(row) > 79 {
 					t.Errorf("a row of %d: %s", len(row), row)
 				}

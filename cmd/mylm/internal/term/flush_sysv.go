@@ -1,6 +1,6 @@
 //go:build linux || aix || solaris
 
-package main
+package term
 
 import (
 	"os"

@@ -1,0 +1,17 @@
+// Package failure has the errors of the command: each has an exit code, a name
+// in --json, and a hint at what to do. It knows no terminal and no flag.
+//
+//	return failure.Usage("--color is %q; it must be auto, always or never", color)
+//
+//	exit  meaning
+//	0     complete
+//	1     internal error, or the model failed
+//	2     wrong usage or configuration
+//	3     no server at the address, or no such model
+//	4     the last sensitive call was denied and none succeeded after it
+//	5     any other end without an answer: a limit, a loop, failing tools
+//	6     the model's replies could not be read
+//	7     the conversation does not fit the model's context
+//	124   nothing came from the model for too long
+//	130   interrupted
+package failure

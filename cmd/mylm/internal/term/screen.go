@@ -1,0 +1,230 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"mylm/cmd/mylm/internal/failure"
+
+	"golang.org/x/term"
+)
+
+// Streams are the standard streams of the process.
+type Streams struct {
+	In       *os.File
+	Out, Err *os.File
+}
+
+// IsTerminal reports whether f is a terminal.
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// Screen writes to stdout and stderr, which may be the same terminal: what is
+// drawn in place (the spinner) is cleared before anything else is written. It
+// may be used by several goroutines at once.
+type Screen struct {
+	Streams
+	OutTTY, errTTY bool
+	color          bool
+	Still          bool // nothing is drawn in place
+
+	mu     sync.Mutex
+	drawn  bool  // something stands on the current line of stderr, to be cleared
+	rows   []int // how wide the rows are that drawRows has shown, the last of them on that line
+	column bool  // stdout, on a terminal, is not at the start of a line
+	Failed error // the first write to stdout that failed
+}
+
+// NewScreen is the screen of some streams. color is auto, always or never.
+func NewScreen(s Streams, color string) *Screen {
+	sc := &Screen{Streams: s, OutTTY: IsTerminal(s.Out), errTTY: IsTerminal(s.Err)}
+	dumb := os.Getenv("TERM") == "dumb"
+	sc.color = color == "always" || color == "auto" && sc.errTTY && !dumb && os.Getenv("NO_COLOR") == ""
+	sc.Still = !sc.errTTY || dumb
+	return sc
+}
+
+// Answer writes to stdout.
+func (s *Screen) Answer(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	if s.OutTTY {
+		text = Printable(text)
+	}
+	if _, err := io.WriteString(s.Out, text); err != nil && s.Failed == nil {
+		s.Failed = err
+	}
+	if text != "" {
+		s.column = s.OutTTY && !strings.HasSuffix(text, "\n")
+	}
+}
+
+// Say writes whole lines to stderr.
+func (s *Screen) Say(text string) { s.write(s.foreign(text)) }
+
+// Dim writes whole lines to stderr, faintly where colours are wanted.
+func (s *Screen) Dim(text string) { s.write(s.faint(s.foreign(text))) }
+
+func (s *Screen) write(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	s.freshLine()
+	_, _ = io.WriteString(s.Err, strings.TrimRight(text, "\n")+"\n")
+}
+
+// faint adds colour to text that is clean already.
+func (s *Screen) faint(text string) string {
+	if !s.color {
+		return text
+	}
+	// Each line by itself, so that a pager or a log does not smear the colour.
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = faintOn + l + colorOff
+	}
+	return strings.Join(lines, "\n")
+}
+
+const (
+	faintOn  = "\x1b[2m"
+	colorOff = "\x1b[0m"
+	clearRow = "\r\x1b[K"
+)
+
+// foreign removes control characters from what goes to a terminal.
+func (s *Screen) foreign(text string) string {
+	if !s.errTTY {
+		return text
+	}
+	return Printable(text)
+}
+
+// draw shows a line faintly and in place on stderr, until something else is
+// written. It never fills the last column: a terminal would go on to the next
+// row, which clearing leaves behind.
+func (s *Screen) draw(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.column || s.Still {
+		return // stdout is in the middle of a line of the same terminal
+	}
+	columns, _ := s.Size()
+	_, _ = io.WriteString(s.Err, clearRow+s.faint(Cut(s.foreign(text), columns-1)))
+	s.drawn = true
+}
+
+// Erase clears what draw has shown.
+func (s *Screen) Erase() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+}
+
+func (s *Screen) clear() {
+	if s.drawn {
+		_, _ = io.WriteString(s.Err, s.clearing())
+		s.drawn, s.rows = false, nil
+	}
+}
+
+// freshLine ends a line of stdout that is still open, if both streams show on
+// the terminal.
+func (s *Screen) freshLine() {
+	if s.column && s.errTTY {
+		_, _ = io.WriteString(s.Out, "\n")
+		s.column = false
+	}
+}
+
+// EndAnswer ends the last line of the answer.
+func (s *Screen) EndAnswer() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.column {
+		_, _ = io.WriteString(s.Out, "\n")
+		s.column = false
+	}
+}
+
+// Report prints a failure, and what to do about it, on stderr.
+func (s *Screen) Report(f *failure.Error) {
+	s.Say("mylm: " + f.Error())
+	if f.Hint != "" {
+		s.Say("  " + strings.ReplaceAll(strings.TrimSpace(f.Hint), "\n", "\n  "))
+	}
+}
+
+// Raw writes text to stdout as it is, and reports whether all writes worked so
+// far.
+func (s *Screen) Raw(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clear()
+	if _, err := io.WriteString(s.Out, text); err != nil && s.Failed == nil {
+		s.Failed = err
+	}
+	return s.Failed == nil
+}
+
+// Size is that of the terminal that stderr is, 80 by 24 where it does not say.
+func (s *Screen) Size() (columns, rows int) {
+	columns, rows, err := term.GetSize(int(s.Err.Fd()))
+	if err != nil || columns <= 0 || rows <= 0 {
+		return 80, 24
+	}
+	return columns, rows
+}
+
+// DrawRows shows rows in place on stderr, as draw shows one, until something
+// else is written.
+func (s *Screen) DrawRows(rows []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.column || s.Still {
+		return
+	}
+	columns, _ := s.Size()
+	var b strings.Builder
+	b.WriteString(s.clearing())
+	s.rows = s.rows[:0]
+	for i, r := range rows {
+		r = Cut(s.foreign(r), columns-1)
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		s.rows = append(s.rows, columnsOf(r))
+		b.WriteString(s.faint(r))
+	}
+	_, _ = io.WriteString(s.Err, b.String())
+	s.drawn = true
+}
+
+// clearing is what clears the rows that were drawn. A terminal that was made
+// narrower meanwhile has wrapped them, as most do: then they take more rows
+// than were written.
+func (s *Screen) clearing() string {
+	if len(s.rows) == 0 {
+		return clearRow
+	}
+	columns, _ := s.Size()
+	up := -1 // the last one is where the cursor stands
+	for _, width := range s.rows {
+		up += max(1, (width+columns-1)/columns)
+	}
+	if up == 0 {
+		return clearRow
+	}
+	return fmt.Sprintf("\r\x1b[%dA\x1b[J", up)
+}
+
+// columnsOf is how many columns a text takes.
+func columnsOf(text string) (n int) {
+	for _, r := range text {
+		n += runeWidth(r)
+	}
+	return n
+}
