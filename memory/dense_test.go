@@ -174,6 +174,9 @@ func TestVectorsStayInScope(t *testing.T) {
 	if err := s.Supersede(t.Context(), old.ID, now.ID); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Embed(t.Context(), m, nil); err != nil { // a search embeds only for as long as it has time
+		t.Fatal(err)
+	}
 	all := []string{"an automobile", "an old automobile", "the automobile of q"}
 	for range 2 { // the first loads, the second finds loaded what others wanted
 		for _, tt := range []struct {

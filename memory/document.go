@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"mylm/memory/redact"
 )
 
 // MaxText is the largest text of a document in bytes.
@@ -60,6 +62,10 @@ type Document struct {
 	SupersededBy string `json:"superseded_by,omitempty"`
 }
 
+// Redact takes secrets of known forms out of a text, see package redact. Add, Edit
+// and Import do it to whatever they store.
+func Redact(text string) (clean string, found []string) { return redact.Text(text) }
+
 // ErrEmpty is returned for a document that has no text.
 var ErrEmpty = errors.New("a memory needs a text, and this one is empty")
 
@@ -74,12 +80,12 @@ func (d Document) clean(now time.Time) (Document, error) {
 	if len(d.Text) > MaxText {
 		return d, fmt.Errorf("the text has %d bytes; a memory holds at most %d: split it", len(d.Text), MaxText)
 	}
-	d.Text, _ = Redact(valid(d.Text))
+	d.Text, _ = redact.Text(valid(d.Text))
 	if strings.TrimSpace(d.Text) == "" {
 		return d, ErrEmpty
 	}
 	for _, field := range []*string{&d.ID, &d.Role, &d.Speaker, &d.Session, &d.Project, &d.Source} {
-		redacted, found := Redact(valid(*field))
+		redacted, found := redact.Text(valid(*field))
 		if *field = redacted; field == &d.ID && len(found) > 0 {
 			d.ID = "" // what is left of it names nothing
 		}
@@ -89,7 +95,7 @@ func (d Document) clean(now time.Time) (Document, error) {
 	}
 	var tags []string
 	for _, tag := range d.Tags {
-		if tag, _ = Redact(strings.TrimSpace(valid(tag))); tag != "" {
+		if tag, _ = redact.Text(strings.TrimSpace(valid(tag))); tag != "" {
 			tags = append(tags, tag)
 		}
 	}

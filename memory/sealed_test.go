@@ -59,7 +59,11 @@ func TestSealed(t *testing.T) {
 	if err := memory.Unseal(t.Context(), bytes.NewReader(sealed.Bytes()), &none, "wrong horse"); !errors.Is(err, memory.ErrPassphrase) || none.Len() > 0 {
 		t.Error(err)
 	}
-	for _, at := range []int{0, 25, 45, 60, sealed.Len() / 2, sealed.Len() - 1} { // a flipped bit, a cut
+	places := []int{0, 25, sealed.Len() - 1} // the first line, the salt, the checksum
+	if os.Getenv("MYLM_SLOW") != "" {        // each takes a key, and so half a second
+		places = append(places, 45, 60, sealed.Len()/2)
+	}
+	for _, at := range places { // a flipped bit, a cut
 		broken := bytes.Clone(sealed.Bytes())
 		broken[at] ^= 1
 		if err := memory.Unseal(t.Context(), bytes.NewReader(broken), &none, "correct horse"); err == nil || none.Len() > 0 {

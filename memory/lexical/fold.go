@@ -54,7 +54,7 @@ func (a *analyser) foldWide(word string) {
 		default:
 			r = unicode.ToLower(r)
 			plain = r < 0x0530
-			if s, ok := letters[r]; ok {
+			if s := plainLetter(r); s != "" {
 				a.buf = append(a.buf, s...)
 				continue
 			}
@@ -66,8 +66,28 @@ func (a *analyser) foldWide(word string) {
 	}
 }
 
-// letters have no decomposition, but are written without their stroke where
-// the keyboard lacks it.
-var letters = map[rune]string{
-	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ı': "i", 'ς': "σ",
+// plainLetter is how a letter without a decomposition is written where the
+// keyboard lacks it; "" for all others.
+func plainLetter(r rune) string {
+	switch r {
+	case 'ß':
+		return "ss"
+	case 'æ':
+		return "ae"
+	case 'œ':
+		return "oe"
+	case 'ø':
+		return "o"
+	case 'ł':
+		return "l"
+	case 'đ', 'ð':
+		return "d"
+	case 'þ':
+		return "th"
+	case 'ı':
+		return "i"
+	case 'ς':
+		return "σ"
+	}
+	return ""
 }

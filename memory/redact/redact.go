@@ -1,21 +1,19 @@
-package memory
+package redact
 
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
-// Redact takes secrets out of a text: blocks of private keys, keys and tokens
-// that are known by their form, values that are given to a name such as
-// password or API_KEY, what follows Bearer and Basic in headers, passwords and
-// tokens in URLs, and passwords that are options of well-known commands. Each
-// becomes a marker such as [redacted: password]. It returns the kinds of what
-// was found. The time that it takes grows with the length of the text.
+// Text replaces the secrets in a text with markers such as [redacted: password]
+// and returns the kinds that it found, each once. It runs in time linear in the
+// length of the text.
 //
-// What looks random and has no such sign stays: hashes of commits, UUIDs,
-// checksums. Add, Edit and Import call it; it is here for others that write.
-func Redact(text string) (clean string, found []string) {
-	r := redactor{text: text}
+// A string that merely looks random is left alone: commit hashes, UUIDs,
+// checksums.
+func Text(text string) (clean string, found []string) {
+	r := redactor{text: text, forms: forms()}
 	r.blocks()
 	r.scan()
 	if len(r.spans) == 0 {
@@ -26,7 +24,7 @@ func Redact(text string) (clean string, found []string) {
 	at := 0
 	for _, s := range r.spans {
 		if s.start < at {
-			at = max(at, s.end) // part of what is gone already
+			at = max(at, s.end) // overlaps the span before it
 			continue
 		}
 		b.WriteString(text[at:s.start])
@@ -48,15 +46,57 @@ type span struct {
 
 type redactor struct {
 	text    string
+	forms   *tables
 	spans   []span
-	command *command // of the line that is looked at
+	command *command // the command of the current line, if it takes a password
 }
+
+// tables are the known forms, indexed for the scan.
+type tables struct {
+	classes  [256]class
+	starts   [1 << 16]bool // the first two bytes of every token and command
+	tokens   [256][]*token
+	commands [256][]*command
+	endings  map[string]bool // the last three letters of every secret's name
+}
+
+// forms builds the tables on first use: most runs of a program redact nothing.
+var forms = sync.OnceValue(func() *tables {
+	t := &tables{endings: map[string]bool{signature: true}}
+	for c := range t.classes {
+		if alnum(byte(c)) || c == '_' {
+			t.classes[c] = inWord
+		}
+	}
+	t.classes['-'], t.classes['='], t.classes[':'], t.classes['>'] = dash, sign, sign, tag
+	t.classes['\n'], t.classes['|'], t.classes['\\'] = newLine, newLine, escape
+	for i := range tokens {
+		one := &tokens[i]
+		t.starts[pair(one.prefix)] = true
+		t.tokens[one.prefix[0]] = append(t.tokens[one.prefix[0]], one)
+	}
+	for i := range commands {
+		one := &commands[i]
+		t.starts[pair(one.name)] = true
+		t.commands[one.name[0]] = append(t.commands[one.name[0]], one)
+	}
+	t.starts[pair("eyJ")] = true
+	for second := range 256 { // of base64
+		for _, first := range []byte("MNO") {
+			t.starts[int(first)<<8|second] = true
+		}
+	}
+	for _, name := range slices.Concat(passwordNames, secretNames, shortNames) {
+		t.endings[name[len(name)-3:]] = true
+	}
+	return t
+})
 
 func (r *redactor) add(start, end int, kind string) {
 	r.spans = append(r.spans, span{start, end, kind})
 }
 
-// class says what a byte may begin.
+// class is what a byte may begin.
 type class uint8
 
 const (
@@ -66,26 +106,15 @@ const (
 	sign          // a value
 	tag           // a value in XML
 	newLine       // or a pipe: another command
-	escape        // of a line's end, in a string of JSON
+	escape        // an escaped line end in a JSON string
 )
 
-var classes = func() (t [256]class) {
-	for c := range t {
-		if alnum(byte(c)) || c == '_' {
-			t[c] = inWord
-		}
-	}
-	t['-'], t['='], t[':'], t['>'], t['\n'], t['|'], t['\\'] = dash, sign, sign, tag, newLine, newLine, escape
-	return t
-}()
-
-// scan goes through the text once. Whatever looks at a place says where to go
-// on: behind what it took, else at the next byte or the end of the word. What is
-// not taken is not looked at farther than maxValue ahead, so that no text takes
-// more than its length deserves.
+// scan reads the text once. Each rule returns where to continue: behind the
+// secret that it took, else at the next byte or the end of the word. A rule looks
+// at most maxValue bytes ahead, which keeps the scan linear.
 func (r *redactor) scan() {
 	for at := 0; at < len(r.text); {
-		switch classes[r.text[at]] {
+		switch r.forms.classes[r.text[at]] {
 		case inWord:
 			at = r.word(at)
 		case dash:
@@ -110,8 +139,8 @@ func (r *redactor) scan() {
 	}
 }
 
-// blocks finds private keys in PEM and PGP armour, and those of PuTTY. One
-// without an end goes to the end of the text: it was cut.
+// blocks finds private keys in PEM and PGP armour and in PuTTY files. A block
+// without an end was cut, and extends to the end of the text.
 func (r *redactor) blocks() {
 	const begin, end, lines = "-----BEGIN ", "-----END ", "Private-Lines: "
 	for at := 0; ; {
@@ -148,8 +177,8 @@ func (r *redactor) blocks() {
 	}
 }
 
-// sign looks at what = or : is part of: a token of Telegram's, a URL, or a
-// value that is given to a name.
+// sign handles = and :, which are part of a Telegram token, a URL, or an
+// assignment to a name.
 func (r *redactor) sign(at int) (next int) {
 	if strings.HasPrefix(r.text[at:], "://") {
 		return r.url(at + len("://"))
@@ -177,7 +206,7 @@ func (r *redactor) url(start int) (next int) {
 	return start + host
 }
 
-// run is where the characters of an alphabet end.
+// run returns where the characters of an alphabet end.
 func run(s string, at int, alphabet func(byte) bool) int {
 	for at < len(s) && alphabet(s[at]) {
 		at++
@@ -192,7 +221,8 @@ func alnum(c byte) bool      { return isLetter(c) || isDigit(c) }
 func wordy(c byte) bool      { return alnum(c) || c == '_' || c == '-' }
 func pathy(c byte) bool      { return wordy(c) || c == '/' || c == '.' }
 
-// mixed tells whether s holds so many letters and digits in a row, both kinds.
+// mixed reports whether s contains a run of at least that many letters and
+// digits with some of both.
 func mixed(s string, least int) bool {
 	for at := 0; at < len(s); at++ {
 		end := run(s, at, alnum)

@@ -1,14 +1,14 @@
-package memory_test
+package redact_test
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"mylm/memory"
+	"mylm/memory/redact"
 )
 
-func TestRedact(t *testing.T) {
+func TestText(t *testing.T) {
 	const b64 = "MIIEowIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gun"
 	alnum36 := strings.Repeat("a1B2c3", 6)
 	for _, tt := range []struct{ kind, text, want string }{
@@ -88,19 +88,36 @@ func TestRedact(t *testing.T) {
 		{"API key", "shpat_" + strings.Repeat("0a1b", 8), "[redacted: API key]"},
 		{"API key", "dckr_pat_abcdefghij0123456789_ABCDEF", "[redacted: API key]"},
 		{"API key", "SG." + "abcdefghij0123456789AB.abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG, then", "[redacted: API key], then"},
+		{"password", "my password is hunter2, keep it", "my password is [redacted: password], keep it"},
+		{"password", "My password is correcthorse.", "My password is [redacted: password]."},
+		{"password", "the wifi password is: Tr0ub4dor&3", "the wifi password is: [redacted: password]"},
+		{"password", "Das Passwort ist geheim123!", "Das Passwort ist [redacted: password]!"},
+		{"password", "the root password is `s3cret` now", "the root password is `[redacted: password]` now"},
+		{"password", "my PIN is 4711", "my PIN is [redacted: password]"},
+		{"cookie", "Cookie: session=abc123def456; theme=dark", "Cookie: session=[redacted: cookie]; theme=dark"},
+		{"cookie", "set-cookie: sid=s%3Aj4f0a9x8w7; Path=/; HttpOnly", "set-cookie: sid=[redacted: cookie]; Path=/; HttpOnly"},
+		{"cookie", "curl -H 'Cookie: auth=0123456789abcdef' x", "curl -H 'Cookie: auth=[redacted: cookie]' x"},
+		{"secret", "sessionid=abc123def456ghi", "sessionid=[redacted: secret]"},
+		{"card number", "pay with 4111 1111 1111 1111 today", "pay with [redacted: card number] today"},
+		{"card number", "5500-0000-0000-0004", "[redacted: card number]"},
+		{"card number", "card=378282246310005;", "card=[redacted: card number];"},
+		{"password", "echo hunter2 | sudo -S apt update", "echo [redacted: password] | sudo -S apt update"},
+		{"password", "echo 'correct horse' | sudo -kS ls", "echo '[redacted: password]' | sudo -kS ls"},
+		{"password", "printf hunter2|sudo --stdin true", "printf [redacted: password]|sudo --stdin true"},
+		{"password", "sudo -S ls <<< hunter2", "sudo -S ls <<< [redacted: password]"},
 		{"secret", "token=" + strings.Repeat("a1b2", 1000), "token=[redacted: secret]"},
 	} {
-		got, found := memory.Redact(tt.text)
+		got, found := redact.Text(tt.text)
 		if got != tt.want || !slices.Equal(found, []string{tt.kind}) {
-			t.Errorf("Redact(%q) = %q, %q\n want %q", tt.text, got, found, tt.want)
+			t.Errorf("Text(%q) = %q, %q\n want %q", tt.text, got, found, tt.want)
 		}
-		if again, more := memory.Redact(got); again != got || more != nil {
-			t.Errorf("Redact of %q again = %q, %q", got, again, more)
+		if again, more := redact.Text(got); again != got || more != nil {
+			t.Errorf("Text of %q again = %q, %q", got, again, more)
 		}
 	}
 }
 
-func TestRedactLeavesAlone(t *testing.T) {
+func TestTextLeavesAlone(t *testing.T) {
 	for _, text := range []string{
 		"", "-", "=", "password=", "password:", "--password", "token: ", "://", "a://b@c", "-----BEGIN ", "eyJ.eyJ",
 		"commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
@@ -129,22 +146,28 @@ func TestRedactLeavesAlone(t *testing.T) {
 		"<password>", "--password <password> and <b>", "the login page password reset", "<password></password>", "<token>some words</token>",
 		"10:42:07", "host:AAAA", "12345678:AAshort", "discord.com/api/webhooks/", "x?sig=short", "a signature sig=abc123def456", "Private-Lines: 14",
 		"MTIzNDU2Nzg5MDEyMzQ1Njc4.is.short", "ssh://git@github.com/ada/shop", "https://ada@example.com/x", "secret_santa_list", "key-value-store", "keyword=abc123def456",
+		"pwd=/home/ada/shop1", "pwd: ~/work2", "pwd=/srv/www/x1 make", `pwd = "C:\Users\ada1"`,
+		"my password is wrong", "the password is stored in the vault", "my password is not accepted", "is my password is", "his password is", "password is 5 characters long",
+		"the password is 12 characters", "my password is very long", "a PIN is four digits", "my pin is broken",
+		"Cookie: none", "cookie: theme=dark", "cookie policy: a=b1c2d3e4f5", "Cookie banner is shown",
+		"4111 1111 1111 1112", "1234567890123456", "order 4111111111", "1700000000000000", "4111 1111", "20260131-140000-000000", "0x4111111111111111", "4111111111111111abc",
+		"echo hello | sudo tee /etc/motd", "echo done; sudo -S ls", "echo $PW | sudo -S ls",
 		"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk", "oy2", "SG.", "sha256~", "patpatpat", "api_org_chart", "fw_rules_for_everything_here",
 	} {
-		if got, found := memory.Redact(text); got != text || found != nil {
-			t.Errorf("Redact(%q) = %q, %q", text, got, found)
+		if got, found := redact.Text(text); got != text || found != nil {
+			t.Errorf("Text(%q) = %q, %q", text, got, found)
 		}
 	}
 }
 
-func FuzzRedact(f *testing.F) {
+func FuzzText(f *testing.F) {
 	for _, seed := range []string{"password=hunter2", `"token": "abc123def456"`, "--api-key x -----BEGIN PRIVATE KEY-----", "a://b:c@d", "sk-\\\"=:"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, found := memory.Redact(text)
+		got, found := redact.Text(text)
 		if (got != text) != (len(found) > 0) && !strings.Contains(text, "[redacted") {
-			t.Errorf("Redact(%q) = %q, %q", text, got, found)
+			t.Errorf("Text(%q) = %q, %q", text, got, found)
 		}
 	})
 }

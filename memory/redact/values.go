@@ -1,4 +1,4 @@
-package memory
+package redact
 
 import (
 	"slices"
@@ -63,6 +63,9 @@ func (v given) secret(kind string, sure bool) bool {
 	case placeholder(v.text), !v.quoted && expression(v.text):
 		return false
 	case kind == "password":
+		if location(v.text) {
+			return false
+		}
 		if len(v.text) < 4 && !(sure && v.tight) {
 			return false
 		}
@@ -73,6 +76,11 @@ func (v given) secret(kind string, sure bool) bool {
 		return false // the path of a file that holds it; no base64 has a dot
 	}
 	return random(v.text) || sure && (v.tight || v.quoted) && likely(v.text, v.quoted && !v.tight)
+}
+
+// location reports whether the value of pwd is where a shell is, not a password.
+func location(s string) bool {
+	return strings.HasPrefix(s, "/") && strings.Count(s, "/") > 1 || strings.HasPrefix(s, "~/") || len(s) > 2 && s[1:3] == `:\`
 }
 
 // likely tells whether a value without digits is a secret behind a name that

@@ -1,4 +1,4 @@
-package memory
+package redact
 
 import "strings"
 
@@ -35,16 +35,9 @@ var commands = []command{
 	{name: "unzip", option: "-P", joined: true, apart: true},
 }
 
-var commandsBy = func() (t [256][]*command) {
-	for i := range commands {
-		t[commands[i].name[0]] = append(t[commands[i].name[0]], &commands[i])
-	}
-	return t
-}()
-
-// commandAt notes that a command begins at a place.
+// commandAt remembers the command that begins at a place.
 func (r *redactor) commandAt(at int) {
-	for _, c := range commandsBy[r.text[at]] {
+	for _, c := range r.forms.commands[r.text[at]] {
 		if strings.HasPrefix(r.text[at:], c.name) && strings.HasPrefix(r.text[at+len(c.name):], " ") {
 			r.command = c
 			return
@@ -52,7 +45,8 @@ func (r *redactor) commandAt(at int) {
 	}
 }
 
-// option looks at an option of the command; 0: nothing was taken.
+// option takes the password in an option of the command; it returns 0 if there
+// is none.
 func (r *redactor) option(at int) (next int) {
 	c := r.command
 	if c == nil {

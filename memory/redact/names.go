@@ -1,4 +1,4 @@
-package memory
+package redact
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ var (
 	passwordNames = []string{"password", "passwd", "passphrase", "passwort", "kennwort", "pwd", "contrasena", "motdepasse", "wachtwoord"}
 	secretNames   = []string{"token", "secret", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "signingkey",
 		"encryptionkey", "credential", "credentials", "accountkey", "subscriptionkey", "functionskey", "masterkey", "sharedkey", "storagekey",
-		"licensekey", "phpsessid", "jsessionid", "xamzsignature", "xgoogsignature"}
+		"licensekey", "sessionid", "sessid", "phpsessid", "jsessionid", "xamzsignature", "xgoogsignature"}
 	shortNames = []string{"pass", "dbpass", "userpass"} // passwords, but not with anything before them
 	// What is said about passwords, instead of one.
 	noPasswords = []string{"required", "optional", "string", "str", "bytes", "true", "false", "null", "none", "nil", "undefined",
@@ -30,15 +30,6 @@ var (
 // signature is the parameter of a URL that is one in Azure's.
 const signature = "sig"
 
-// endings are the last three letters of all names.
-var endings = func() map[string]bool {
-	all := map[string]bool{signature: true}
-	for _, name := range slices.Concat(passwordNames, secretNames, shortNames) {
-		all[name[len(name)-3:]] = true
-	}
-	return all
-}()
-
 // secretKind tells what is given to a name, "" if it is no secret. Sure says
 // that the name is one of the environment: then more is one.
 func secretKind(name string) (kind string, sure bool) {
@@ -51,7 +42,7 @@ func secretKind(name string) (kind string, sure bool) {
 		}
 	}
 	name = strings.TrimRight(name, "0123456789")
-	if len(name) < 3 || !endings[strings.ToLower(name[len(name)-3:])] {
+	if len(name) < 3 || !forms().endings[strings.ToLower(name[len(name)-3:])] {
 		return "", false // most names, at little cost
 	}
 	plain := strings.ToLower(squeeze(name))

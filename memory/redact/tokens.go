@@ -1,4 +1,4 @@
-package memory
+package redact
 
 import (
 	"encoding/base64"
@@ -67,30 +67,6 @@ var tokens = []token{
 	{"django-insecure-", "secret", func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`\\", c) < 0 }, 20, false},
 }
 
-var tokensBy = func() (t [256][]token) {
-	for _, one := range tokens {
-		t[one.prefix[0]] = append(t[one.prefix[0]], one)
-	}
-	return t
-}()
-
-// starts are the first two bytes of all that may begin a word.
-var starts = func() (t [1 << 16]bool) {
-	for _, one := range tokens {
-		t[pair(one.prefix)] = true
-	}
-	for _, one := range commands {
-		t[pair(one.name)] = true
-	}
-	t[pair("eyJ")] = true
-	for second := range 256 { // of base64
-		for _, first := range []byte("MNO") {
-			t[int(first)<<8|second] = true
-		}
-	}
-	return t
-}()
-
 func pair(s string) int { return int(s[0])<<8 | int(s[1]) }
 
 func base64url(c byte) bool { return wordy(c) || c == '=' }
@@ -99,24 +75,33 @@ func dotted(c byte) bool    { return wordy(c) || c == '.' }
 
 // word looks at the beginning of a word, and goes on at its end.
 func (r *redactor) word(at int) (next int) {
-	if at+1 < len(r.text) && starts[pair(r.text[at:])] {
+	if at+1 < len(r.text) && r.forms.starts[pair(r.text[at:])] {
 		if end := r.token(at); end > 0 {
 			return end
 		}
 		r.commandAt(at)
 	}
+	if isDigit(r.text[at]) {
+		if end := r.card(at); end > 0 {
+			return end
+		}
+	}
 	end := at + 1
-	for end < len(r.text) && (classes[r.text[end]] == inWord || r.text[end] == '-') {
+	for end < len(r.text) && (r.forms.classes[r.text[end]] == inWord || r.text[end] == '-') {
 		end++
 	}
 	if (end-at == len("Bearer") || end-at == len("Basic")) && // so long are Token and ApiKey, too
 		strings.HasPrefix(r.text[end:], " ") {
-		return max(end, r.scheme(at, end))
+		if next := r.scheme(at, end); next > end {
+			return next
+		}
 	}
 	if r.text[at:end] == "password" {
-		return max(end, r.netrc(at, end))
+		if next := r.netrc(at, end); next > 0 {
+			return max(end, next)
+		}
 	}
-	return end
+	return max(end, r.phrase(at, end))
 }
 
 // netrc takes the password of a line of .netrc: machine HOST login NAME password
@@ -140,8 +125,7 @@ func (r *redactor) token(at int) (end int) {
 	if at >= len(r.text) {
 		return 0
 	}
-	for i := range tokensBy[r.text[at]] {
-		t := &tokensBy[r.text[at]][i]
+	for _, t := range r.forms.tokens[r.text[at]] {
 		if !strings.HasPrefix(r.text[at:], t.prefix) {
 			continue
 		}
