@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"mylm/prompts"
@@ -24,6 +26,9 @@ type attempt struct {
 	note    string // what the model is told below the result
 
 	rewritten bool // the arguments are not the model's own
+
+	permits []tools.Refusal // what it was refused, and then allowed
+	refused []tools.Refusal // what it was refused for good
 }
 
 // args are those that ran, or would have run.
@@ -97,19 +102,80 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 		a.rehearse()
 		return nil
 	}
-	codes := repairs(a.call, a.inv)
-	if err := r.record(ctx, Entry{
-		Kind: EntryCall, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: &a.inv.Effect, Repairs: codes,
-	}); err != nil {
-		return err
+	if decision.Hold {
+		a.inv.Effect = tools.Reads
 	}
-	r.emit(ToolCall{ID: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect, Preview: a.inv.Preview, Repairs: codes})
-	call := ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect}
-	a.outcome = r.runTool(ctx, a.inv, call)
-	if err := r.after(ctx, a, call); err != nil {
-		r.fail(ctx, err) // what was done is recorded all the same
+	var lacked []tools.Refusal
+	for {
+		codes := repairs(a.call, a.inv)
+		effect := a.inv.Effect
+		if err := r.record(ctx, Entry{
+			Kind: EntryCall, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: &effect, Repairs: codes, Refused: lacked,
+		}); err != nil {
+			return err
+		}
+		r.emit(ToolCall{ID: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: effect, Preview: a.inv.Preview, Repairs: codes, Refused: lacked})
+		call := ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: effect, Permits: a.permits}
+		a.outcome = r.runTool(ctx, a.inv, call)
+		var err error
+		if lacked, err = r.permit(ctx, a); err != nil {
+			return err
+		}
+		if lacked != nil {
+			continue
+		}
+		if err := r.after(ctx, a, call); err != nil {
+			r.fail(ctx, err) // what was done is recorded all the same
+		}
+		return nil
 	}
-	return nil
+}
+
+// maxPermits bounds how many permissions a call is given: after so many runs from
+// the start it is refused what it lacks.
+const maxPermits = 20
+
+// permit asks whether a call that was refused something runs again with
+// permission for it, and returns what that is; nil if it does not. Each
+// permission is asked for once, so that this ends.
+func (r *run) permit(ctx context.Context, a *attempt) (lacked []tools.Refusal, err error) {
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	question := r.approval(a)
+	for _, f := range a.outcome.Refused {
+		had := question.Effect&f.Effect != 0 && f.Effect != tools.Leaves
+		if !had && !slices.Contains(a.permits, f) && !slices.Contains(lacked, f) && len(a.permits)+len(lacked) < maxPermits {
+			lacked = append(lacked, f)
+		}
+	}
+	if lacked == nil {
+		return nil, nil
+	}
+	for _, f := range lacked {
+		question.Effect |= f.Effect
+	}
+	question.Refused = lacked
+	d, err := r.effects.Ask(ctx, question)
+	if err != nil {
+		return nil, err
+	}
+	if d.Verdict != Allow {
+		a.refused = lacked
+		r.refuse(a, d)
+		return nil, nil
+	}
+	a.inv.Effect, a.permits = question.Effect, append(a.permits, lacked...)
+	return lacked, nil
+}
+
+// listed joins what was refused.
+func listed(refused []tools.Refusal) string {
+	var all []string
+	for _, f := range refused {
+		all = append(all, f.String())
+	}
+	return strings.Join(all, "; ")
 }
 
 // refuse turns a decision against a call into what the model is told.
@@ -153,7 +219,7 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	if err := r.record(context.WithoutCancel(ctx), Entry{
 		Kind: EntryResult, Call: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
 		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.told(), ExitCode: o.ExitCode,
-		Truncated: o.Truncated, Duration: o.Duration,
+		Truncated: o.Truncated, Duration: o.Duration, Refused: a.refused,
 	}); err != nil {
 		return err
 	}
@@ -163,6 +229,7 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	r.emit(ToolOutput{
 		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Output: o.Text, Error: o.Error, Denied: a.denied, Skipped: a.skipped, DryRun: a.dryRun,
 		ExitCode: o.ExitCode, Truncated: o.Truncated, Origin: o.Origin, Duration: o.Duration,
+		Refused: a.refused,
 	})
 	return nil
 }

@@ -61,7 +61,8 @@ type ToolRequest struct {
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args"`
 
-	Effect tools.Effect `json:"effect"` // with which it was allowed; see tools.Granted
+	Effect  tools.Effect    `json:"effect"`            // with which it was allowed; see tools.Granted
+	Permits []tools.Refusal `json:"permits,omitempty"` // what it was refused before, and may do now
 }
 
 // ApprovalRequest is a call that somebody has to allow.
@@ -73,6 +74,10 @@ type ApprovalRequest struct {
 	Effect  tools.Effect    `json:"effect"`
 	Preview string          `json:"preview"` // what it would do, for a person
 	Tainted bool            `json:"tainted"` // the run has read what strangers wrote
+
+	// Refused is what the call was refused when it ran: it is asked whether it
+	// runs again, from the start, with the permissions that it lacked.
+	Refused []tools.Refusal `json:"refused,omitempty"`
 }
 
 // Verdict is what was decided about a call.
@@ -93,6 +98,10 @@ type Decision struct {
 	Verdict Verdict         `json:"verdict"`
 	Reason  string          `json:"reason,omitempty"` // told to the model when denied
 	Args    json.RawMessage `json:"args,omitempty"`   // run with these instead; nil: as asked
+
+	// Hold allows no more than reading, of a tool that keeps itself to what it was
+	// granted, as a command in a sandbox does. It is asked about what it lacks.
+	Hold bool `json:"hold,omitempty"`
 }
 
 // Approve decides whether a call may run. It is asked about every call,

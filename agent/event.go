@@ -73,6 +73,10 @@ type ToolCall struct {
 	Effect  tools.Effect    `json:"effect"`
 	Preview string          `json:"preview,omitempty"`
 	Repairs []string        `json:"repairs,omitempty"` // codes of what was mended to read the call
+
+	// Refused is what the call was refused when it ran before: it runs again with
+	// permission for it, under the same ID.
+	Refused []tools.Refusal `json:"refused,omitempty"`
 }
 
 // ToolProgress is output of a running tool as it comes.
@@ -97,6 +101,7 @@ type ToolOutput struct {
 	Truncated bool            `json:"truncated,omitempty"`
 	Origin    string          `json:"origin,omitempty"`
 	Duration  time.Duration   `json:"duration_ns"`
+	Refused   []tools.Refusal `json:"refused,omitempty"` // what it had no permission for, and was not given
 }
 
 // TurnEnd ends a turn.

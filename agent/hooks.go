@@ -122,10 +122,15 @@ func (a *attempt) rehearse() {
 	a.outcome.Text = fmt.Sprintf("Dry run: nothing was done. This call (%s) would have done:\n%s", a.inv.Effect, a.inv.Preview)
 }
 
-// told is what the model is told about arguments that are not its own.
+// told is what the model is told about arguments that are not its own, and about
+// permissions that the call was not given.
 func (a *attempt) told() string {
-	if !a.rewritten || a.denied {
-		return a.note
+	note := a.note
+	if a.rewritten && !a.denied {
+		note = joinLines(note, "The call was run with other arguments than yours: "+protocol.Neutralise(string(a.inv.Args)))
 	}
-	return joinLines(a.note, "The call was run with other arguments than yours: "+protocol.Neutralise(string(a.inv.Args)))
+	if len(a.refused) > 0 {
+		note = joinLines(note, "It ran in a sandbox, which refused to: "+protocol.Neutralise(listed(a.refused))+".")
+	}
+	return note
 }

@@ -172,7 +172,7 @@ func (e *Entry) Chunks() iter.Seq2[providers.Chunk, error] {
 // Outcome is what a result says about its call.
 func (e *Entry) Outcome() tools.Outcome {
 	return tools.Outcome{
-		Result: tools.Result{Text: e.Text, Origin: e.Origin, ExitCode: e.ExitCode, Truncated: e.Truncated}, Error: e.Error, Duration: e.Duration, Unknown: e.Unknown,
+		Result: tools.Result{Text: e.Text, Origin: e.Origin, ExitCode: e.ExitCode, Truncated: e.Truncated, Refused: e.Refused}, Error: e.Error, Duration: e.Duration, Unknown: e.Unknown,
 	}
 }
 
@@ -186,7 +186,7 @@ func (e *Entry) Decision(args json.RawMessage) Decision {
 		}
 		return Decision{Reason: strings.TrimPrefix(reason, ": ")}
 	}
-	d := Decision{Verdict: Allow}
+	d := Decision{Verdict: Allow, Hold: e.Kind == EntryCall && e.Effect != nil && e.Effect.OnlyReads()}
 	if e.DryRun {
 		d.Verdict = Rehearse
 	}

@@ -152,6 +152,8 @@ func (r *run) settle(ctx context.Context) error {
 func open(entries []Entry) (calls []Entry) {
 	for _, e := range entries {
 		switch n := len(calls); {
+		case e.Kind == EntryCall && n > 0 && calls[n-1].Call == e.Call: // it ran again, with more permissions
+			calls[n-1] = e
 		case e.Kind == EntryCall:
 			calls = append(calls, e)
 		case e.Kind == EntryResult && n > 0 && calls[n-1].Call == e.Call:
@@ -281,7 +283,7 @@ func (m *remembered) Ask(ctx context.Context, r ApprovalRequest) (Decision, erro
 }
 
 func (m *remembered) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
-	if e := m.next(); e != nil && e.Kind == EntryResult {
+	if e := m.next(); e != nil && (e.Kind == EntryResult || e.Kind == EntryCall) {
 		return e.Outcome()
 	}
 	if call := m.run.repeats; call != nil && call.Call == r.Call && !call.Effect.OnlyReads() {

@@ -66,6 +66,10 @@ type Entry struct {
 	Origin  string          `json:"origin,omitempty"`
 	Note    string          `json:"note,omitempty"` // result: what the engine adds below it
 
+	// Refused is what the call had no permission for when it ran before. A call
+	// with it runs again with that permission; in a result it was not given.
+	Refused []tools.Refusal `json:"refused,omitempty"`
+
 	ExitCode  *int          `json:"exit_code,omitempty"` // result
 	Truncated bool          `json:"truncated,omitempty"` // result
 	Duration  time.Duration `json:"duration_ns,omitempty"`

@@ -46,7 +46,7 @@ func (e *engineError) Error() string { return e.err.Error() }
 func (e *engineError) Unwrap() error { return e.err }
 
 func (w *world) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
-	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect}
+	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect, Permits: r.Permits}
 	return inv.Run(ctx, w.agent.timeout(&inv))
 }
 

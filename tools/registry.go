@@ -136,6 +136,8 @@ type Invocation struct {
 	Repairs []Repair
 	Effect  Effect
 	Preview string // what the call would do, for a person
+
+	Permits []Refusal // what it was refused before and may do now; see Permitted
 }
 
 // Prepare looks the tool up, fits the arguments to its schema, and asks the
@@ -222,7 +224,8 @@ func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcom
 		o.Duration = time.Since(start)
 	}()
 	var err error
-	o.Result, err = inv.Tool.Run(context.WithValue(ctx, grantKey{}, inv.Effect), inv.Args)
+	ctx = context.WithValue(context.WithValue(ctx, grantKey{}, inv.Effect), permitKey{}, inv.Permits)
+	o.Result, err = inv.Tool.Run(ctx, inv.Args)
 	switch {
 	case err == nil:
 	case context.Cause(ctx) == timedOut:

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,6 +85,22 @@ type Result struct {
 	Origin    string // whose words Text is: Workspace, Outside, Web, Memory, Elsewhere; "" is the tool's own
 	ExitCode  *int   // of a program that was run
 	Truncated bool   // Text is not all there was
+
+	// Refused is what a sandbox kept the call from doing. Whoever allowed the call
+	// may be asked whether it runs again, from the start, with permission for it.
+	Refused []Refusal
+}
+
+// Refusal is something that a call tried to do and had no permission for.
+type Refusal struct {
+	Effect Effect `json:"effect"` // the permission that it lacked, one of Writes, Runs, Network, Leaves
+	What   string `json:"what"`   // a path, an address, or whatever names it to a person
+}
+
+// String says what the call tried to do: "write notes.txt".
+func (r Refusal) String() string {
+	verb := map[Effect]string{Writes: "write", Runs: "run", Network: "connect to", Leaves: "read"}[r.Effect]
+	return strings.TrimSpace(cmp.Or(verb, r.Effect.String()) + " " + r.What)
 }
 
 // Tool is one thing a model can ask for.
@@ -189,6 +206,15 @@ func (t *Tool) effect(args json.RawMessage) Effect {
 }
 
 type grantKey struct{}
+
+type permitKey struct{}
+
+// Permitted is what the running call was refused when it ran before, and may do
+// this time. A path that it names may be read, and no other.
+func Permitted(ctx context.Context) []Refusal {
+	permits, _ := ctx.Value(permitKey{}).([]Refusal)
+	return permits
+}
 
 // Granted returns the effect that the running call was checked and allowed
 // with. A tool whose effect depends on what changes meanwhile, like a file,

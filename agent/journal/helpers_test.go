@@ -97,6 +97,12 @@ func (h *hands) registry(t testing.TB) *tools.Registry {
 			<-ctx.Done()
 			return tools.Result{}, ctx.Err()
 		})),
+		add(tools.New("confined", "Write in a sandbox.", tools.Runs, func(ctx context.Context, _ in) (tools.Result, error) {
+			if granted, _ := tools.Granted(ctx); granted.OnlyReads() {
+				return tools.Result{Text: "tried", Refused: []tools.Refusal{{Effect: tools.Writes, What: "x"}}}, nil
+			}
+			return tools.Result{Text: "written"}, nil
+		})),
 		add(tools.New("fail", "Fail.", tools.Reads, func(context.Context, in) (tools.Result, error) {
 			return tools.Result{Text: "some"}, errors.New("it broke")
 		})),

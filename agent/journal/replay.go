@@ -45,7 +45,7 @@ func Replay(ctx context.Context, entries []agent.Entry, o agent.Options) (Replay
 		if e.Kind != agent.EntryRun || e.Name != "" {
 			continue
 		}
-		p := &player{run: e.Run}
+		p := &player{run: e.Run, runs: map[string]int{}}
 		for _, e := range entries[i:] {
 			if e.Run == p.run && compared(e) {
 				p.entries = append(p.entries, e)
@@ -85,9 +85,10 @@ func compared(e agent.Entry) bool {
 // player is the world of one run as the record has it.
 type player struct {
 	run     string
-	entries []agent.Entry // of the run
-	named   bool          // the run has its id
-	ids     int           // how many calls have theirs
+	entries []agent.Entry  // of the run
+	named   bool           // the run has its id
+	ids     int            // how many calls have theirs
+	runs    map[string]int // of each call: with more permissions it runs again
 	over    context.CancelFunc
 	ended   bool // the engine wanted more than there is
 }
@@ -214,31 +215,46 @@ func (p *player) Model(ctx context.Context, r agent.ModelRequest) iter.Seq2[prov
 	}
 }
 
-// Tool implements agent.Effects: the result of the record.
+// Tool implements agent.Effects: the result of the record, or what the call was
+// refused before it ran again.
 func (p *player) Tool(_ context.Context, r agent.ToolRequest) tools.Outcome {
-	for _, e := range p.entries {
-		if e.Kind == agent.EntryResult && e.Call == r.Call {
-			return e.Outcome()
-		}
+	p.runs[r.Call]++
+	if e := p.after(r.Call); e != nil {
+		return e.Outcome()
 	}
 	p.end()
 	return tools.Outcome{Error: "the record ends here"}
 }
 
-// Ask implements agent.Effects: what was decided.
-func (p *player) Ask(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+// after is the entry behind those of the runs that a call had so far, nil if
+// there is none.
+func (p *player) after(call string) *agent.Entry {
+	n := p.runs[call]
 	for i, e := range p.entries {
-		if e.Call != r.Call {
+		if e.Call != call {
 			continue
 		}
-		d := e.Decision(r.Args)
-		if next := i + 1; e.Denied && next < len(p.entries) && p.entries[next].StopReason == agent.StopDenied {
-			d.Verdict = agent.Stop
+		if n == 0 {
+			return &p.entries[i]
 		}
-		return d, nil
+		n--
 	}
-	p.end()
-	return agent.Decision{}, ctx.Err()
+	return nil
+}
+
+// Ask implements agent.Effects: what was decided.
+func (p *player) Ask(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+	e := p.after(r.Call)
+	if e == nil {
+		p.end()
+		return agent.Decision{}, ctx.Err()
+	}
+	d := e.Decision(r.Args)
+	next := slices.IndexFunc(p.entries, func(x agent.Entry) bool { return x.Seq > e.Seq })
+	if e.Denied && next >= 0 && p.entries[next].StopReason == agent.StopDenied {
+		d.Verdict = agent.Stop
+	}
+	return d, nil
 }
 
 // Now implements agent.Effects.
@@ -256,7 +272,7 @@ func (p *player) NewID() string {
 	p.ids++
 	n := 0
 	for _, e := range p.entries {
-		if e.Kind == agent.EntryResult || e.Kind == agent.EntryCall && !p.answered(e.Call) {
+		if e.Kind == agent.EntryResult || e.Kind == agent.EntryCall && e.Refused == nil && !p.answered(e.Call) {
 			if n++; n == p.ids {
 				return e.Call
 			}

@@ -50,6 +50,16 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 			return agent.Decision{Verdict: agent.Forbid, Reason: "Command not allowed: never"}, nil
 		}
 	})
+	for name, verdict := range map[string]agent.Verdict{"permitted": agent.Allow, "not permitted": agent.Deny, "not permitted and stopped": agent.Stop} {
+		record(name, byPlace{call("confined", `{"text":"a"}`), "Done."}, func(o *agent.Options) {
+			o.Approve = func(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+				if r.Refused == nil {
+					return agent.Decision{Verdict: agent.Allow, Hold: true}, nil
+				}
+				return agent.Decision{Verdict: verdict, Reason: "because"}, nil
+			}
+		})
+	}
 	record("hooks", byPlace{call("write", `{"text":"a"}`), call("look", `{"text":"b"}`), "Done."}, func(o *agent.Options) { o.Hooks = changing })
 	record("out of time", byPlace{call("wait", `{"text":"a"}`)}, func(o *agent.Options) { o.MaxTime, o.MaxTurns = time.Millisecond, 1 })
 	record("dry run", byPlace{call("write", `{"text":"a"}`), call("look", `{"text":"b"}`), "Done."}, func(o *agent.Options) { o.DryRun = true })
