@@ -303,7 +303,8 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 	last := r.state.Malformed >= r.agent.opts.MaxMalformed
 	r.emit(Error{Source: "format", Message: f.Error(), Again: !last && r.turnsLeft()})
 	if last {
-		r.stop(StopMalformed, f)
+		r.stop(StopMalformed, &LimitError{Reason: StopMalformed, Limit: "MaxMalformed", Value: r.state.Malformed, Err: f,
+			Message: fmt.Sprintf("%s in a row could not be read (the last: %v)", counted(r.state.Malformed, "reply"), f)})
 		return
 	}
 	text, err := r.words().Malformed(f)

@@ -278,11 +278,11 @@ func TestLengthIsContinued(t *testing.T) {
 			t.Errorf("response %q", r.Response)
 		}
 		var e *agent.LimitError
-		if !errors.As(r.Err, &e) || !strings.Contains(e.Message, "the length limit cut the last 2 replies") || !strings.Contains(e.Hint, "--num-ctx") {
+		if !errors.As(r.Err, &e) || !strings.Contains(e.Message, "the length limit cut the last 2 replies") || e.Limit != "MaxTokens" || e.Value != 0 {
 			t.Errorf("err = %v", r.Err)
 		}
 		r = ask(t, agent.Options{Model: newModel(say{text: "One, ", stop: providers.StopLength}), MaxTurns: 1, MaxTokens: 5}, "count")
-		if !errors.As(r.Err, &e) || !strings.Contains(e.Message, "cut the last reply,") || !strings.Contains(e.Hint, "--max-tokens") {
+		if !errors.As(r.Err, &e) || !strings.Contains(e.Message, "cut the last reply,") || e.Limit != "MaxTokens" || e.Value == 0 {
 			t.Errorf("err = %v", r.Err)
 		}
 	})

@@ -54,7 +54,8 @@ func (r *run) count(a *attempt) {
 	s.Tainted = s.Tainted || foreign(a.outcome.Origin)
 	sensitive := a.inv != nil && a.inv.Effect.Sensitive()
 	if a.skipped {
-		r.limit(StopRepeatedCall, "the model made the same call twice in a row ("+describe(a)+")", hintCircles)
+		r.limit(&LimitError{Reason: StopRepeatedCall, Limit: "MaxRepeatedCalls", Value: s.Repeats,
+			Message: fmt.Sprintf("the model made the same call %s in a row (%s)", times(s.Repeats), describe(a))})
 		return
 	}
 	if a.denied {
@@ -72,16 +73,21 @@ func (r *run) count(a *attempt) {
 		s.Errors = 0
 		s.Denied = s.Denied && !sensitive
 	} else if s.Errors++; s.Errors >= limit {
-		r.limit(StopConsecutiveErrors, fmt.Sprintf("%d tool calls in a row failed (the last: %s)", s.Errors, firstWords(a.outcome.Error, maxDetail)),
-			"The log above says what failed.")
+		r.limit(&LimitError{Reason: StopConsecutiveErrors, Limit: "MaxConsecutiveErrors", Value: s.Errors,
+			Message: fmt.Sprintf("%d tool calls in a row failed (the last: %s)", s.Errors, firstWords(a.outcome.Error, maxDetail))})
 		return
 	}
 	if what := r.stuck(a, sensitive); what != "" {
-		r.limit(StopStuck, what+" ("+describe(a)+")", hintCircles)
+		r.limit(&LimitError{Reason: StopStuck, Message: what + " (" + describe(a) + ")"})
 	}
 }
 
-const hintCircles = "The model goes in circles: put the question differently, or try a larger model."
+func times(n int) string {
+	if n == 2 {
+		return "twice"
+	}
+	return counted(n, "time")
+}
 
 // The breaker of circles. A small model looks at things twice, and works in
 // rounds of changing and trying; neither is a circle. One is where three calls

@@ -148,7 +148,3 @@ func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
 	}
 	return r.makeRoom(ctx)
 }
-
-// contextHint is what to do when a conversation does not fit.
-const contextHint = `Give the model a larger window (--num-ctx for Ollama; else context in the model's entry says what it really is),
-let tools say less (--max-tool-result-tokens), or ask for less at once.`

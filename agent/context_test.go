@@ -457,13 +457,13 @@ func TestMaxContextTokensHoldsAtOnce(t *testing.T) {
 		session *agent.Session
 		prompt  string
 		stop    agent.StopReason
-		says    string // of the error and its hint
+		limited string // the option in the error; "-": the window
 	}{
-		{"a piped file", 1 << 20, 8000, nil, file, agent.StopContextFull, "--max-context-tokens"},
-		{"a piped file, an unknown window", 0, 8000, nil, file, agent.StopContextFull, "--max-context-tokens"},
+		{"a piped file", 1 << 20, 8000, nil, file, agent.StopContextFull, "MaxContextTokens"},
+		{"a piped file, an unknown window", 0, 8000, nil, file, agent.StopContextFull, "MaxContextTokens"},
 		{"earlier turns", 1 << 20, 4000, earlier(100, 100), "and now?", agent.StopComplete, ""},
-		{"a smaller window", 2048, 8000, nil, file, agent.StopContextFull, "--num-ctx"},
-		{"a window without a limit", 2048, 0, nil, file, agent.StopContextFull, "--num-ctx"},
+		{"a smaller window", 2048, 8000, nil, file, agent.StopContextFull, "-"},
+		{"a window without a limit", 2048, 0, nil, file, agent.StopContextFull, "-"},
 		{"within the limit", 1 << 20, 8000, nil, "go", agent.StopComplete, ""},
 		{"off", 1 << 20, -1, nil, file, agent.StopComplete, ""},
 		{"nobody knows", 0, 0, nil, file, agent.StopComplete, ""},
@@ -483,7 +483,11 @@ func TestMaxContextTokensHoldsAtOnce(t *testing.T) {
 				t.Errorf("a prompt of %d tokens was sent", largest)
 			}
 			var e *providers.Error
-			if tt.says != "" && (!errors.As(r.Err, &e) || !strings.Contains(e.Hint, tt.says) || e.Window == 0) {
+			option, limit := "-", (*agent.LimitError)(nil)
+			if errors.As(r.Err, &limit) {
+				option = limit.Limit
+			}
+			if tt.limited != "" && (!errors.As(r.Err, &e) || option != tt.limited || e.Window == 0) {
 				t.Errorf("err = %v, %+v", r.Err, e)
 			}
 		})

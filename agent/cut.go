@@ -77,7 +77,6 @@ func (r *run) cut(format string, args ...any) error {
 	return &providers.Error{
 		Kind: providers.Overflow, PromptTokens: r.measure(), Window: r.state.Window,
 		Message: "the backend cut the conversation without a word: " + fmt.Sprintf(format, args...),
-		Hint:    contextHint,
 	}
 }
 

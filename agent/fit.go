@@ -41,20 +41,22 @@ func (r *run) fit(ctx context.Context) error {
 // that a person set.
 func (r *run) tooLong() error {
 	n, window := r.measure(), r.state.Window
-	what, hint := "the model's window", contextHint
+	what, option := "the model's window", ""
 	switch limit := r.agent.opts.MaxContextTokens; {
 	case n <= window:
 		return nil
 	case 0 < limit && limit < n && (r.state.Guessed || limit == window):
 		window = limit
-		what, hint = "the limit that was set for it", "Allow more with --max-context-tokens, let tools say less (--max-tool-result-tokens), or ask for less at once."
+		what, option = "the limit that was set for it", "MaxContextTokens"
 	case r.state.Guessed, r.state.Scale == 0 && r.view.words(0) <= window:
 		return nil
 	}
-	return &modelError{&providers.Error{
-		Kind: providers.Overflow, PromptTokens: n, Window: window, Hint: hint,
-		Message: fmt.Sprintf("the conversation does not fit %s: the instructions, the request and the last step alone take about %d of %d tokens", what, n, window),
-	}}
+	message := fmt.Sprintf("the conversation does not fit %s: the instructions, the request and the last step alone take about %d of %d tokens", what, n, window)
+	e := &providers.Error{Kind: providers.Overflow, PromptTokens: n, Window: window, Message: message}
+	if option != "" {
+		e.Err = &LimitError{Reason: StopContextFull, Limit: option, Value: window, Message: message}
+	}
+	return &modelError{e}
 }
 
 // The defaults of summaries.

@@ -125,10 +125,7 @@ func (r *run) verify(ctx context.Context) {
 		r.sendBack(ctx, e)
 		return
 	}
-	s.Stop, r.err = StopNotVerified, &LimitError{
-		Reason: StopNotVerified, Message: "the answer did not pass its check" + e.reason(),
-		Hint: "Read the answer with care, ask more precisely, or try a larger model; --self-eval off leaves the check out.",
-	}
+	s.Stop, r.err = StopNotVerified, &LimitError{Reason: StopNotVerified, Limit: "SelfEval", Message: "the answer did not pass its check" + e.reason()}
 }
 
 // sendBack has an answer written again.

@@ -5,30 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"mylm/providers"
 )
 
-// LimitError says which limit or breaker ended a run. It is the Result's Err
+// LimitError is the limit or breaker that ended a run. It is the Result's Err
 // of such a run.
 type LimitError struct {
 	Reason  StopReason
+	Limit   string // the option that sets the limit, as MaxTurns; "" for a breaker that has none
+	Value   any    // what it was set to, an int or a time.Duration; nil if there is none
 	Message string // what happened, in one line
-	Hint    string // what to do next
+	Err     error  // the cause; may be nil
 }
 
 // Error returns the message.
 func (e *LimitError) Error() string { return e.Message }
 
+// Unwrap returns the cause.
+func (e *LimitError) Unwrap() error { return e.Err }
+
 // limit ends the run at a limit, or as denied if it is a denial that led there.
 // The model may then say what it has.
-func (r *run) limit(reason StopReason, message, hint string) {
+func (r *run) limit(e *LimitError) {
 	r.state.LastWord = r.state.Stop == "" && !r.agent.opts.NoLastWord
-	err := &LimitError{Reason: reason, Message: message, Hint: hint}
+	reason := e.Reason
 	if r.state.Denied {
 		reason = StopDenied
 	}
-	r.stop(reason, err)
+	r.stop(reason, e)
+}
+
+// overTime is the error of something that took longer than an option allows.
+func overTime(option string, limit time.Duration, format string) *LimitError {
+	return &LimitError{Reason: StopTimeout, Limit: option, Value: limit, Message: fmt.Sprintf(format, limit)}
 }
 
 // limitTime bounds a run, and lets it be cancelled.
@@ -37,10 +48,7 @@ func (a *Agent) limitTime(ctx context.Context) (context.Context, context.CancelF
 	if d == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, &LimitError{
-		Reason: StopTimeout, Message: fmt.Sprintf("the run took longer than %v", d),
-		Hint: "Allow more with --max-time, ask for less at once, or try a faster model.",
-	})
+	return context.WithTimeoutCause(ctx, d, overTime("MaxTime", d, "the run took longer than %v"))
 }
 
 // cancelled is why a run stops whose context is done.
@@ -53,19 +61,12 @@ func cancelled(ctx context.Context) (StopReason, error) {
 	return StopInterrupted, cause
 }
 
-// stepTimeout is the error of a reply that takes too long.
-func (a *Agent) stepTimeout() *providers.Error {
-	return &providers.Error{
-		Kind: providers.Stalled, Message: fmt.Sprintf("the reply took longer than %v", a.opts.StepTimeout),
-		Hint: "Allow more with --step-timeout, limit the length of a reply with --max-tokens, or try a faster model.",
-	}
-}
-
 // rest is what there is of a reply whose time was over: its text, without the call
 // in which it may have broken off. It is nil if there is none, and for a reply
 // that failed for another reason.
 func (l *listener) rest(ctx context.Context, err error) *reply {
-	over := providers.KindOf(err) == providers.Stalled
+	var limit *LimitError
+	over := providers.KindOf(err) == providers.Stalled || errors.As(err, &limit) && limit.Reason == StopTimeout
 	if ctx.Err() != nil {
 		var reason StopReason
 		reason, err = cancelled(ctx)

@@ -82,7 +82,7 @@ func TestCirclesAreLeft(t *testing.T) {
 			}
 			wantEnd(t, r, agent.Partial, agent.StopStuck, tt.turns)
 			var e *agent.LimitError
-			if !errors.As(r.Err, &e) || e.Reason != agent.StopStuck || e.Hint == "" || !strings.Contains(e.Message, "look") && !strings.Contains(e.Message, "change") {
+			if !errors.As(r.Err, &e) || e.Reason != agent.StopStuck || !strings.Contains(e.Message, "look") && !strings.Contains(e.Message, "change") {
 				t.Errorf("err = %v", r.Err)
 			}
 		})
@@ -148,7 +148,7 @@ func TestLastWord(t *testing.T) {
 				t.Errorf("the model is asked %q", asked[len(asked)-1].Text)
 			}
 			var e *agent.LimitError
-			if !errors.As(r.Err, &e) || e.Reason != tt.stop || e.Hint == "" {
+			if !errors.As(r.Err, &e) || e.Reason != tt.stop || e.Limit == "" || e.Value == nil {
 				t.Errorf("err = %v", r.Err)
 			}
 			next, err := a.Request(s, "and?")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"mylm/protocol"
@@ -62,24 +61,14 @@ func (r *run) loop(ctx context.Context, prompt string) {
 // outOfTurns ends the run at its limit of turns, in the middle of an answer if
 // the length limit cut the last reply.
 func (r *run) outOfTurns() {
-	message := "stopped after " + counted(r.state.Turn, "turn") + " without an answer"
+	e := &LimitError{Reason: StopMaxTurns, Limit: "MaxTurns", Value: r.state.Turn,
+		Message: "stopped after " + counted(r.state.Turn, "turn") + " without an answer"}
 	if n := len(r.state.Continued); n > 0 {
-		more := "a larger window (--num-ctx)"
-		if r.agent.opts.MaxTokens > 0 {
-			more = "longer replies (--max-tokens)"
-		}
-		r.limit(StopMaxTurns, message+": the length limit cut the last "+replies(n)+", and the answer is not whole",
-			"Allow "+more+" or more turns (--max-turns), or ask for a shorter answer.")
-		return
+		replies := strings.TrimPrefix(counted(n, "reply"), "1 ")
+		e.Limit, e.Value = "MaxTokens", r.agent.opts.MaxTokens
+		e.Message += ": the length limit cut the last " + replies + ", and the answer is not complete"
 	}
-	r.limit(StopMaxTurns, message, "Allow more with --max-turns, or ask for less at once.")
-}
-
-func replies(n int) string {
-	if n == 1 {
-		return "reply"
-	}
-	return strconv.Itoa(n) + " replies"
+	r.limit(e)
 }
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
@@ -207,10 +196,13 @@ func (e *modelError) Unwrap() error { return e.err }
 // approves.
 func (r *run) fail(ctx context.Context, err error) {
 	var model *modelError
+	var limit *LimitError
 	fromModel := errors.As(err, &model)
 	switch kind := providers.KindOf(err); {
 	case ctx.Err() != nil && (fromModel || errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))):
 		r.stop(cancelled(ctx))
+	case fromModel && kind == "" && errors.As(err, &limit):
+		r.stop(limit.Reason, limit)
 	case !fromModel:
 		r.emit(Error{Source: "engine", Message: err.Error()})
 		r.stop(StopInternal, err)

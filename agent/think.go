@@ -133,7 +133,7 @@ func tooLate(e *providers.Error) error {
 	late := *e
 	late.Err = e
 	late.Message += fmt.Sprintf("; it asks to wait %v, and nothing waits here for more than %v", e.RetryAfter.Round(time.Second), maxRetryAfter)
-	late.Hint = "Ask again then, choose another model, or look into the quota of the account there."
+	late.Hint = ""
 	return &late
 }
 
@@ -169,7 +169,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 	r := l.run
 	if d := r.agent.opts.StepTimeout; d > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, r.agent.stepTimeout())
+		ctx, cancel = context.WithTimeoutCause(ctx, d, overTime("StepTimeout", d, "the reply took longer than %v"))
 		defer cancel()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -202,10 +202,9 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 			continue
 		}
 		if l.size > maxReply {
-			return nil, &providers.Error{
-				Kind: providers.ServerFault, Permanent: true, Message: fmt.Sprintf("the reply does not end: stopped after %d MiB", maxReply>>20),
-				Hint: "Limit the length of a reply with --max-tokens.",
-			}
+			message := fmt.Sprintf("the reply does not end: stopped after %d MiB", maxReply>>20)
+			return nil, &providers.Error{Kind: providers.ServerFault, Permanent: true, Message: message,
+				Err: &LimitError{Reason: StopModelError, Limit: "MaxTokens", Value: r.agent.opts.MaxTokens, Message: message}}
 		}
 		alarm.begin()
 	}
@@ -324,25 +323,20 @@ type alarm struct {
 
 func newAlarm(cancel context.CancelCauseFunc, first, next time.Duration) *alarm {
 	a := &alarm{cancel: cancel, first: first, next: next}
-	a.arm(first, "the model sent nothing for %v", "allow more time with --first-token-timeout")
+	a.arm("FirstTokenTimeout", first, "the model sent nothing for %v")
 	return a
 }
 
-func (a *alarm) arm(d time.Duration, format, remedy string) {
+func (a *alarm) arm(option string, d time.Duration, format string) {
 	a.due = time.Now().Add(d)
-	a.timer = time.AfterFunc(d, func() {
-		a.cancel(&providers.Error{
-			Kind: providers.Stalled, Message: fmt.Sprintf(format, d),
-			Hint: "The backend may be overloaded or hung: look at its log, try a smaller model, or " + remedy + ".",
-		})
-	})
+	a.timer = time.AfterFunc(d, func() { a.cancel(overTime(option, d, format)) })
 }
 
 // begin waits for the next piece of a reply that has begun.
 func (a *alarm) begin() {
 	if !a.begun {
 		a.begun = true
-		a.arm(a.next, "the model fell silent for %v in the middle of its reply", "allow more time with --timeout")
+		a.arm("TokenTimeout", a.next, "the model fell silent for %v in the middle of its reply")
 		return
 	}
 	a.due = time.Now().Add(a.next)
@@ -376,7 +370,7 @@ func (a *alarm) stop() { a.timer.Stop() }
 
 // cause is why a call ended: a stall rather than the cancellation it led to.
 func (a *alarm) cause(ctx context.Context, err error) error {
-	var stall *providers.Error
+	var stall *LimitError
 	if errors.As(context.Cause(ctx), &stall) {
 		return stall
 	}

@@ -59,8 +59,7 @@ func endOf(ctx context.Context, result agent.Result) error {
 // noTurns is the end of a plan whose replies are used up.
 func (r *run) noTurns() error {
 	return &ended{agent.StopMaxTurns, &agent.LimitError{
-		Reason: agent.StopMaxTurns, Message: "the plan is not done after " + counted(r.opts.MaxTurns, "turn"),
-		Hint: "Allow more with --max-turns, or go on with what is left: mylm resume",
+		Reason: agent.StopMaxTurns, Limit: "plan.MaxTurns", Value: r.opts.MaxTurns, Message: "the plan is not done after " + counted(r.opts.MaxTurns, "turn"),
 	}}
 }
 

@@ -68,7 +68,6 @@ func (r *run) verdict() {
 		r.notice("", NoticeBlocked, "nothing more can be done: "+text)
 		r.stop, r.err = agent.StopIncomplete, &agent.LimitError{
 			Reason: agent.StopIncomplete, Message: "the plan is not complete: " + text,
-			Hint: "The log above says what failed or was dropped. Once that is mended: mylm resume",
 		}
 	}
 	r.state.Completed = r.graph != nil && !r.opts.PlanOnly && r.graph.Count(Pending)+r.graph.Count(InProgress) == 0

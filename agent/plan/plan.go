@@ -175,7 +175,7 @@ func (p *Planner) limitTime(ctx context.Context) (context.Context, context.Cance
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeoutCause(ctx, d, &agent.LimitError{
-		Reason: agent.StopTimeout, Message: fmt.Sprintf("the plan took longer than %v", d), Hint: "Allow more with --max-time, ask for less at once, or try a faster model.",
+		Reason: agent.StopTimeout, Limit: "MaxTime", Value: d, Message: fmt.Sprintf("the plan took longer than %v", d),
 	})
 }
 

@@ -258,8 +258,8 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 	}
 	if r.state.Iteration >= r.maxIterations() {
 		r.halt(&ended{agent.StopIncomplete, &agent.LimitError{
-			Reason: agent.StopIncomplete, Message: "the plan is not done after " + counted(r.state.Iteration, "iteration"),
-			Hint: "Go on with what is left: mylm resume",
+			Reason: agent.StopIncomplete, Limit: "plan.MaxIterations", Value: r.state.Iteration - r.before,
+			Message: "the plan is not done after " + counted(r.state.Iteration, "iteration"),
 		}})
 		return Task{}, false
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -302,4 +303,28 @@ func packageNames(f *ast.File) map[string]string {
 		names[name] = imported
 	}
 	return names
+}
+
+// commandWords are words of the command in a string: flags, variables, commands.
+var commandWords = regexp.MustCompile(`--[a-z]|MYLM_|\bmylm (ask|agent|resume|sessions|models|memory|config|policy)\b`)
+
+// withoutCommandWords are the folders whose strings have none.
+var withoutCommandWords = []string{"agent"}
+
+// TestLibrariesReportFacts keeps flags and variables out of the libraries'
+// errors: a user of the library has neither. The command's advice is in
+// cmd/mylm/internal/failure/advice.go.
+func TestLibrariesReportFacts(t *testing.T) {
+	set, all := sources(t)
+	for _, f := range all {
+		if top, _, _ := strings.Cut(f.path, "/"); !slices.Contains(withoutCommandWords, top) {
+			continue
+		}
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && commandWords.MatchString(lit.Value) {
+				t.Errorf("%s: %s names what only the command has; return the fact, and put the advice in cmd/mylm/internal/failure/advice.go", set.Position(lit.Pos()), lit.Value)
+			}
+			return true
+		})
+	}
 }

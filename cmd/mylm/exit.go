@@ -10,10 +10,6 @@ import (
 	"mylm/cmd/mylm/internal/term"
 )
 
-// inARow is how many failed calls, or unreadable replies, end a run: the agent's
-// own default.
-const inARow = 3
-
 // outcome says how a finished run is reported: nil if it is complete.
 func (p *person) outcome(r agent.Result) *failure.Error {
 	f := &failure.Error{Code: failure.ExitPartial, Name: string(r.StopReason)}
@@ -24,10 +20,6 @@ func (p *person) outcome(r agent.Result) *failure.Error {
 	switch r.StopReason {
 	case agent.StopComplete:
 		return nil
-	case agent.StopRepeatedCall:
-		return say("The model goes in circles: put the question differently, or try a larger model.", "stopped: the model made the same call twice in a row (%s)", lastCall(r))
-	case agent.StopConsecutiveErrors:
-		return say("The log above says what failed.", "stopped: %d tool calls in a row failed", inARow)
 	case agent.StopDenied:
 		f.Code = failure.ExitDenied
 		var refused *failure.Error
@@ -46,13 +38,14 @@ func (p *person) outcome(r agent.Result) *failure.Error {
 		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
 	case agent.StopMalformed:
 		f.Code = failure.ExitMalformed
-		return say("The model does not keep to the form for tool calls. Try a larger model, or --think off if it only thinks.",
-			"stopped: %d replies in a row could not be read (the last: %v)", inARow, r.Err)
+		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
 	case agent.StopInterrupted:
 		f.Code, f.Err = failure.ExitInterrupted, failure.ErrInterrupted
 		return f
 	case agent.StopFinishOther:
 		return say("", "the reply is not complete: %v", r.Err)
+	case agent.StopRepeatedCall, agent.StopConsecutiveErrors:
+		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
 	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
 		if e := limitOf(r); e != nil {
 			return atLimit(e)

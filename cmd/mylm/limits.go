@@ -152,7 +152,7 @@ func limitOf(r agent.Result) *agent.LimitError {
 
 // atLimit reports a limit that says all there is to say.
 func atLimit(e *agent.LimitError) *failure.Error {
-	f := &failure.Error{Code: failure.ExitPartial, Name: string(e.Reason), Err: e, Hint: e.Hint}
+	f := &failure.Error{Code: failure.ExitPartial, Name: string(e.Reason), Err: e, Hint: failure.Advice(e)}
 	if e.Reason == agent.StopTimeout {
 		f.Code = failure.ExitTimeout
 	}

@@ -66,7 +66,7 @@ func Of(err error) *Error {
 	if !errors.As(err, &p) {
 		return &Error{Code: ExitError, Name: "internal", Err: err}
 	}
-	f = &Error{Code: ExitError, Name: string(agent.StopModelError), Err: err, Hint: p.Hint}
+	f = &Error{Code: ExitError, Name: string(agent.StopModelError), Err: err, Hint: Advice(err)}
 	switch p.Kind {
 	case providers.Unreachable, providers.ModelMissing:
 		f.Code, f.Name = ExitUnreachable, string(p.Kind)

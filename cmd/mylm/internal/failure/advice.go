@@ -1,0 +1,63 @@
+package failure
+
+import (
+	"errors"
+
+	"mylm/agent"
+	"mylm/providers"
+)
+
+// adviceAt is what to do at a limit, by the option that set it.
+var adviceAt = map[string]string{
+	"MaxTurns":             "Allow more with --max-turns, or ask for less at once.",
+	"MaxTime":              "Allow more with --max-time, ask for less at once, or try a faster model.",
+	"StepTimeout":          "Allow more with --step-timeout, limit the length of a reply with --max-tokens, or try a faster model.",
+	"FirstTokenTimeout":    "The backend may be overloaded or hung: look at its log, try a smaller model, or allow more time with --first-token-timeout.",
+	"TokenTimeout":         "The backend may be overloaded or hung: look at its log, try a smaller model, or allow more time with --timeout.",
+	"MaxContextTokens":     "Allow more with --max-context-tokens, let tools say less (--max-tool-result-tokens), or ask for less at once.",
+	"MaxConsecutiveErrors": "The log above says what failed.",
+	"MaxRepeatedCalls":     adviceCircles,
+	"MaxMalformed":         "The model does not keep to the form for tool calls. Try a larger model, or --think off if it only thinks.",
+	"SelfEval":             "Read the answer with care, ask more precisely, or try a larger model; --self-eval off leaves the check out.",
+	"plan.MaxTurns":        "Allow more with --max-turns, or go on with what is left: mylm resume",
+	"plan.MaxIterations":   "Go on with what is left: mylm resume",
+}
+
+const adviceCircles = "The model goes in circles: put the question differently, or try a larger model."
+
+// Advice is what to do about an error, "" if its message says all there is.
+func Advice(err error) string {
+	var limit *agent.LimitError
+	if errors.As(err, &limit) {
+		return adviceAtLimit(limit)
+	}
+	var p *providers.Error
+	switch {
+	case !errors.As(err, &p):
+		return ""
+	case p.Hint != "":
+		return p.Hint
+	case p.Kind == providers.Overflow:
+		return "Give the model a larger window (--num-ctx for Ollama; else context in the model's entry says what it really is),\n" +
+			"let tools say less (--max-tool-result-tokens), or ask for less at once."
+	case p.Kind == providers.RateLimited:
+		return "Ask again then, choose another model, or look into the quota of the account there."
+	}
+	return ""
+}
+
+func adviceAtLimit(e *agent.LimitError) string {
+	switch {
+	case e.Reason == agent.StopStuck:
+		return adviceCircles
+	case e.Reason == agent.StopIncomplete && e.Limit == "":
+		return "The log above says what failed or was dropped. Once that is fixed: mylm resume"
+	case e.Limit == "MaxTokens" && e.Reason == agent.StopModelError: // the reply has no end
+		return "Limit the length of a reply with --max-tokens."
+	case e.Limit == "MaxTokens" && e.Value == 0: // it is the backend's own
+		return "Allow a larger window (--num-ctx) or more turns (--max-turns), or ask for a shorter answer."
+	case e.Limit == "MaxTokens":
+		return "Allow longer replies (--max-tokens) or more turns (--max-turns), or ask for a shorter answer."
+	}
+	return adviceAt[e.Limit]
+}
