@@ -144,7 +144,7 @@ func (r *run) permit(ctx context.Context, a *attempt) (lacked []tools.Refusal, e
 	}
 	question := r.approval(a)
 	for _, f := range a.outcome.Refused {
-		had := question.Effect&f.Effect != 0 && f.Effect != tools.Leaves
+		had := question.Effect&f.Effect&(tools.Writes|tools.Runs|tools.Network) != 0 // the others are about one path each
 		if !had && !slices.Contains(a.permits, f) && !slices.Contains(lacked, f) && len(a.permits)+len(lacked) < maxPermits {
 			lacked = append(lacked, f)
 		}

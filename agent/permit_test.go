@@ -21,9 +21,9 @@ func (b *bench) confined(t *testing.T) *tools.Registry {
 		b.log(in.Text + ":" + granted.String())
 		var refused []tools.Refusal
 		if granted&(tools.Writes|tools.Runs) == 0 {
-			refused = append(refused, tools.Refusal{Effect: tools.Writes, What: "out.txt"})
+			refused = append(refused, tools.Refusal{Effect: tools.Writes, Kind: "write", What: "out.txt"})
 		} else if granted&tools.Runs == 0 && len(tools.Permitted(ctx)) < 2 {
-			refused = append(refused, tools.Refusal{Effect: tools.Leaves, What: "/srv/model"})
+			refused = append(refused, tools.Refusal{Effect: tools.Leaves, Kind: "read", What: "/srv/model"})
 		}
 		var failed error
 		if refused != nil {

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -93,15 +92,13 @@ type Result struct {
 
 // Refusal is something that a call tried to do and had no permission for.
 type Refusal struct {
-	Effect Effect `json:"effect"` // the permission that it lacked, one of Writes, Runs, Network, Leaves
-	What   string `json:"what"`   // a path, an address, or whatever names it to a person
+	Effect Effect `json:"effect"`         // the permission that it lacked
+	Kind   string `json:"kind"`           // what it tried, in the tool's own word: "write"
+	What   string `json:"what,omitempty"` // a path, an address, or whatever names it
 }
 
 // String says what the call tried to do: "write notes.txt".
-func (r Refusal) String() string {
-	verb := map[Effect]string{Writes: "write", Runs: "run", Network: "connect to", Leaves: "read"}[r.Effect]
-	return strings.TrimSpace(cmp.Or(verb, r.Effect.String()) + " " + r.What)
-}
+func (r Refusal) String() string { return strings.TrimSpace(r.Kind + " " + r.What) }
 
 // Tool is one thing a model can ask for.
 type Tool struct {

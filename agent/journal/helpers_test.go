@@ -99,7 +99,7 @@ func (h *hands) registry(t testing.TB) *tools.Registry {
 		})),
 		add(tools.New("confined", "Write in a sandbox.", tools.Runs, func(ctx context.Context, _ in) (tools.Result, error) {
 			if granted, _ := tools.Granted(ctx); granted.OnlyReads() {
-				return tools.Result{Text: "tried", Refused: []tools.Refusal{{Effect: tools.Writes, What: "x"}}}, nil
+				return tools.Result{Text: "tried", Refused: []tools.Refusal{{Effect: tools.Writes, Kind: "write", What: "x"}}}, nil
 			}
 			return tools.Result{Text: "written"}, nil
 		})),
