@@ -39,13 +39,12 @@ type Options struct {
 	MaxConsecutiveErrors int // this many failed, or denied, calls in a row end the run; 3
 	MaxMalformed         int // this many unreadable replies in a row end the run; 3
 
-	// What the model is shown of a long conversation. Zero is the default,
-	// negative turns a step off. All of them work on what is sent, never on the
-	// session.
-	MaxToolResultTokens int // of one tool result; more is cut in its middle; 2,000, or a third of a small window
-	SummarizeAfterTurns int // exchanges after which older ones become a summary; 8, once half of the window is full
-	KeepRecentTurns     int // exchanges that a summary leaves alone; 4
-	MaxContextTokens    int // of prompt and reply together; what the backend tells, or else 32,768
+	// What the model is shown of a long conversation. All of them work on what is
+	// sent, never on the session.
+	MaxToolResultTokens Limit // of one tool result; more is cut in its middle; 2,000, or a third of a small window
+	SummarizeAfterTurns Limit // exchanges after which older ones become a summary; 8, once half of the window is full
+	KeepRecentTurns     int   // exchanges that a summary keeps as they are; 4
+	MaxContextTokens    Limit // of prompt and reply together; what the backend reports, or else 32,768
 
 	ToolTimeout       time.Duration // of a call whose tool does not set its own; 30 s
 	StopGrace         time.Duration // for a tool to return once it was told to stop; 5 s
@@ -79,6 +78,12 @@ type Options struct {
 	Effects func(s *Session, real Effects) Effects
 }
 
+// Limit is a bound that can be lifted. Its zero value is the default.
+type Limit int
+
+// Off lifts a limit.
+const Off Limit = -1
+
 // Agent answers prompts with a model and its tools. It may be used by several
 // goroutines at once: nothing of a run is kept in it.
 type Agent struct {
@@ -98,6 +103,13 @@ func New(o Options) (*Agent, error) {
 	} {
 		if n < 0 {
 			return nil, fmt.Errorf("agent: %s is negative", name)
+		}
+	}
+	for name, l := range map[string]Limit{
+		"MaxToolResultTokens": o.MaxToolResultTokens, "SummarizeAfterTurns": o.SummarizeAfterTurns, "MaxContextTokens": o.MaxContextTokens,
+	} {
+		if l < Off {
+			return nil, fmt.Errorf("agent: %s is %d; it must be Off, 0 for its default, or more", name, l)
 		}
 	}
 	for name, d := range map[string]time.Duration{
@@ -227,7 +239,7 @@ func (a *Agent) Request(s *Session, prompt string) (providers.Request, error) {
 	}
 	var v view
 	if s != nil {
-		v.sync(s.all(), max(0, a.opts.MaxToolResultTokens))
+		v.sync(s.all(), a.opts.resultTokens())
 	}
 	messages := []providers.Message{{Role: providers.System, Text: system}}
 	if shown := v.shown(); len(shown) > 1 {

@@ -34,8 +34,8 @@ const (
 // learnWindow finds out, once it matters or the prompt is not small, how many
 // tokens the model can take.
 func (r *run) learnWindow(ctx context.Context, matters bool) {
-	s, limit := &r.state, r.agent.opts.MaxContextTokens
-	if s.Window > 0 || limit < 0 || limit == 0 && r.measure() < smallPrompt && !matters {
+	s, limit := &r.state, int(r.agent.opts.MaxContextTokens)
+	if s.Window > 0 || r.agent.opts.MaxContextTokens == Off || limit == 0 && r.measure() < smallPrompt && !matters {
 		return
 	}
 	if informer, ok := r.agent.opts.Model.(providers.Informer); ok {
@@ -75,15 +75,16 @@ func (r *run) measure() int { return r.tokens(r.view.size) }
 
 func (r *run) tokens(estimated int) int { return int(float64(estimated) * r.scale()) }
 
+// resultTokens is how much of a tool's result is shown before the window is
+// known; 0: all of it.
+func (o *Options) resultTokens() int { return max(0, int(o.MaxToolResultTokens)) }
+
 // setResults settles how much of a tool's result is shown: at most a third of
 // the room, so that the question and the last step fit beside it. It reports
 // whether that changes.
 func (r *run) setResults() bool {
 	s, before := &r.state, r.state.Results
-	s.Results = r.agent.opts.MaxToolResultTokens
-	if s.Results < 0 {
-		s.Results = 0
-	}
+	s.Results = r.agent.opts.resultTokens()
 	if s.Window > 0 && s.Results > 0 {
 		s.Results = min(s.Results, max(32, int(float64(r.room()/3)/r.scale())))
 	}
@@ -126,7 +127,7 @@ func plausible(u providers.Usage) providers.Usage {
 // and reports whether that is worth another try.
 func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
 	s := &r.state
-	if r.agent.opts.MaxContextTokens < 0 {
+	if r.agent.opts.MaxContextTokens == Off {
 		return false, nil
 	}
 	if s.Window == 0 {

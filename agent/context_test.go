@@ -294,7 +294,7 @@ func TestLastWordFits(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		window window
-		limit  int
+		limit  agent.Limit
 	}{
 		{"a limit", window{size: 1 << 20, usage: true}, 8000},
 		{"a limit, and no counts", window{size: 1 << 20}, 8000},
@@ -326,11 +326,11 @@ func TestLastWordFits(t *testing.T) {
 						t.Error("the request is gone")
 					}
 				}
-				r := ask(t, agent.Options{Model: &m, Tools: pages(t, 50_000, "prose"), MaxTurns: turns, MaxContextTokens: tt.limit, SummarizeAfterTurns: -1}, "Read.")
+				r := ask(t, agent.Options{Model: &m, Tools: pages(t, 50_000, "prose"), MaxTurns: turns, MaxContextTokens: tt.limit, SummarizeAfterTurns: agent.Off}, "Read.")
 				if r.StopReason != agent.StopMaxTurns {
 					t.Fatalf("ended %s, %v", r.StopReason, r.Err)
 				}
-				if most := min(m.size, cmp.Or(tt.limit, m.size)); last > most || m.refused > 4 {
+				if most := min(m.size, cmp.Or(int(tt.limit), m.size)); last > most || m.refused > 4 {
 					t.Errorf("%d turns: a last word of %d tokens, of %d; %d were refused", turns, last, most, m.refused)
 				}
 				if r.Response == "So far." {
@@ -426,12 +426,15 @@ func TestLongRequestStays(t *testing.T) {
 }
 
 func TestMaxContextTokens(t *testing.T) {
-	for _, tt := range []struct{ limit, atMost, atLeast int }{
+	for _, tt := range []struct {
+		limit           agent.Limit
+		atMost, atLeast int
+	}{
 		{4000, 4000, 500},
-		{-1, 1 << 30, 30_000}, // off
+		{agent.Off, 1 << 30, 30_000},
 	} {
 		m := &window{size: 1 << 20, count: words, reply: reading(20)}
-		r := ask(t, agent.Options{Model: m, Tools: pages(t, 50_000, "prose"), MaxTurns: 30, MaxContextTokens: tt.limit, SummarizeAfterTurns: -1}, "Read.")
+		r := ask(t, agent.Options{Model: m, Tools: pages(t, 50_000, "prose"), MaxTurns: 30, MaxContextTokens: tt.limit, SummarizeAfterTurns: agent.Off}, "Read.")
 		wantEnd(t, r, agent.Success, agent.StopComplete, 21)
 		if m.largest > tt.atMost || m.largest < tt.atLeast {
 			t.Errorf("limit %d: the largest prompt has %d tokens", tt.limit, m.largest)
@@ -453,7 +456,7 @@ func TestMaxContextTokensHoldsAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		window  int
-		limit   int
+		limit   agent.Limit
 		session *agent.Session
 		prompt  string
 		stop    agent.StopReason
@@ -465,7 +468,7 @@ func TestMaxContextTokensHoldsAtOnce(t *testing.T) {
 		{"a smaller window", 2048, 8000, nil, file, agent.StopContextFull, "-"},
 		{"a window without a limit", 2048, 0, nil, file, agent.StopContextFull, "-"},
 		{"within the limit", 1 << 20, 8000, nil, "go", agent.StopComplete, ""},
-		{"off", 1 << 20, -1, nil, file, agent.StopComplete, ""},
+		{"off", 1 << 20, agent.Off, nil, file, agent.StopComplete, ""},
 		{"nobody knows", 0, 0, nil, file, agent.StopComplete, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -479,7 +482,7 @@ func TestMaxContextTokensHoldsAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantEnd(t, r, tt.stop.Status(), tt.stop, 1)
-			if tt.limit > 0 && largest > tt.limit || tt.stop == agent.StopContextFull && largest > 0 {
+			if tt.limit > 0 && largest > int(tt.limit) || tt.stop == agent.StopContextFull && largest > 0 {
 				t.Errorf("a prompt of %d tokens was sent", largest)
 			}
 			var e *providers.Error
@@ -529,7 +532,7 @@ func TestLongResultsKeepHeadAndTail(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, text string
-		limit      int
+		limit      agent.Limit
 		marker     string
 	}{
 		{"lines", lines(3000), 300, "lines, "},
@@ -540,7 +543,7 @@ func TestLongResultsKeepHeadAndTail(t *testing.T) {
 		{"broken", strings.Repeat("\xff\xfe", 9000), 100, "characters"},
 		{"short", "short", 300, ""},
 		{"no longer than its marker", strings.Repeat("a b c d ", 21), 37, ""},
-		{"off", lines(3000), -1, ""},
+		{"off", lines(3000), agent.Off, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var b bench
@@ -567,7 +570,7 @@ func TestLongResultsKeepHeadAndTail(t *testing.T) {
 			if !ok || !strings.Contains(tail, tt.marker) {
 				t.Fatalf("no marker with %q in %.300q", tt.marker, got)
 			}
-			if n := words(got); n > tt.limit*3/2 {
+			if n := words(got); n > int(tt.limit)*3/2 {
 				t.Errorf("%d tokens are left of %d", n, tt.limit)
 			}
 			_, tail, _ = strings.Cut(tail, " ...]\n")

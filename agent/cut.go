@@ -33,7 +33,7 @@ func (r *run) weigh(ctx context.Context, u providers.Usage) error {
 	if few { // a window too small to be asked for may have cut it
 		r.learnWindow(ctx, true)
 	}
-	if s.Window > 0 && !s.Guessed && s.Window != r.agent.opts.MaxContextTokens {
+	if s.Window > 0 && !s.Guessed && s.Window != int(r.agent.opts.MaxContextTokens) {
 		if u.Prompt >= s.Window-1 {
 			return r.cut("it read %d tokens, which is all its window holds", u.Prompt)
 		}

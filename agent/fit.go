@@ -42,7 +42,7 @@ func (r *run) fit(ctx context.Context) error {
 func (r *run) tooLong() error {
 	n, window := r.measure(), r.state.Window
 	what, option := "the model's window", ""
-	switch limit := r.agent.opts.MaxContextTokens; {
+	switch limit := int(r.agent.opts.MaxContextTokens); {
 	case n <= window:
 		return nil
 	case 0 < limit && limit < n && (r.state.Guessed || limit == window):
@@ -70,9 +70,9 @@ const (
 // still room for.
 func (r *run) toSummarise() int {
 	o, v := &r.agent.opts, &r.view
-	after, keep := o.SummarizeAfterTurns, o.KeepRecentTurns
+	after, keep := int(o.SummarizeAfterTurns), o.KeepRecentTurns
 	switch {
-	case after < 0, v.closing != nil: // the last word is not worth another call
+	case o.SummarizeAfterTurns == Off, v.closing != nil: // the last word is not worth another call
 		return 0
 	case after == 0:
 		full := r.room() / 2

@@ -66,7 +66,7 @@ func TestSelfEvalFits(t *testing.T) {
 					return next(n)
 				}
 			}
-			r := ask(t, agent.Options{Model: m, Tools: pages(t, 3_000, "log"), MaxTurns: 30, SelfEval: agent.EvalBasic, SummarizeAfterTurns: -1}, strings.Repeat("Read. ", size/12))
+			r := ask(t, agent.Options{Model: m, Tools: pages(t, 3_000, "log"), MaxTurns: 30, SelfEval: agent.EvalBasic, SummarizeAfterTurns: agent.Off}, strings.Repeat("Read. ", size/12))
 			wantEnd(t, r, agent.Success, agent.StopComplete, 25)
 		})
 	}

@@ -32,7 +32,7 @@ func (a *Agent) setup() *Setup {
 		model = m.Name()
 	}
 	return &Setup{
-		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: a.opts.MaxToolResultTokens, Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
+		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: int(a.opts.MaxToolResultTokens), Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
 		MaxConsecutiveErrors: a.opts.MaxConsecutiveErrors, MaxMalformed: a.opts.MaxMalformed,
 		SelfEval: a.opts.SelfEval, DryRun: a.opts.DryRun,
 	}

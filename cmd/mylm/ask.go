@@ -222,7 +222,7 @@ func (a *asking) run(ctx context.Context) error {
 		return err
 	}
 	request := func(prompt string) (providers.Request, error) { return ag.Request(a.session, prompt) }
-	if err := in.fit(ctx, a.model, request, options.MaxContextTokens, c.Bool("clip"), a.screen); err != nil {
+	if err := in.fit(ctx, a.model, request, int(options.MaxContextTokens), c.Bool("clip"), a.screen); err != nil {
 		return err
 	}
 	if a.planning != nil {

@@ -127,19 +127,19 @@ func either[T any](a, b *T) *T {
 	return b
 }
 
-// apply puts the limits into the options of an agent, where 0 is the default
-// and a negative number turns something off.
+// apply puts the limits into the options of an agent. A user turns one off with
+// 0.
 func (l runLimits) apply(o *agent.Options) {
-	off := func(n *int) int {
+	limit := func(n *int) agent.Limit {
 		if n != nil && *n == 0 {
-			return -1
+			return agent.Off
 		}
-		return value(n)
+		return agent.Limit(value(n))
 	}
 	o.TokenTimeout, o.FirstTokenTimeout = time.Duration(value(l.Timeout)), time.Duration(value(l.FirstTokenTimeout))
 	o.StepTimeout, o.MaxTime = time.Duration(value(l.StepTimeout)), time.Duration(value(l.MaxTime))
-	o.MaxContextTokens, o.MaxToolResultTokens = off(l.MaxContextTokens), off(l.MaxToolResultTokens)
-	o.SummarizeAfterTurns, o.KeepRecentTurns = off(l.SummarizeAfterTurns), value(l.KeepRecentTurns)
+	o.MaxContextTokens, o.MaxToolResultTokens = limit(l.MaxContextTokens), limit(l.MaxToolResultTokens)
+	o.SummarizeAfterTurns, o.KeepRecentTurns = limit(l.SummarizeAfterTurns), value(l.KeepRecentTurns)
 	o.SelfEval = agent.SelfEval(value(l.SelfEval))
 }
 
