@@ -652,7 +652,7 @@ func TestSummaries(t *testing.T) {
 		}
 	})
 	t.Run("off, and not needed", func(t *testing.T) {
-		for _, after := range []int{-1, 0} {
+		for _, after := range []agent.Limit{agent.Off, 0} {
 			var b bench
 			o := o
 			m := newModel(step(1), step(2), step(3), step(4), step(5), step(6), step(7), step(8), step(9), step(10), step(11), "done")
