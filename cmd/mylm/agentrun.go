@@ -14,8 +14,8 @@ import (
 	"mylm/agent"
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
-	"mylm/providers"
 	"mylm/tools"
 	"mylm/tools/ask"
 	"mylm/tools/policy"
@@ -28,7 +28,6 @@ type planning struct {
 	workflow *filled     // nil: the goal is what was typed
 	confirm  string      // of the workflow: the mode can only be stricter
 	saved    *plan.Saved // that is gone on with; nil: it begins
-	end      *plan.State
 }
 
 // input is the goal as the model is told it. Of a nil planning it is what was
@@ -63,29 +62,18 @@ func (a *asking) withoutGoal(err error) error {
 	return failure.Usage("there is no goal").WithHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
 }
 
-// state is what came of the plan; nil if there is none.
-func (p *planning) state() *plan.State {
-	if p == nil {
-		return nil
-	}
-	return p.end
-}
-
 // carryOut makes a plan and carries it out, or what of that is wanted.
-func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *person, g *guard) error {
+func (a *asking) carryOut(ctx context.Context, base agent.Options, in input, p *person, g *guard) error {
 	c := a.cli
-	options := a.planOptions(o, p, g)
+	options := a.planOptions(base, p, g)
 	goal := in.prompt()
 	if saved := a.planning.saved; saved != nil {
 		goal = saved.Goal
 	}
-	if err := plan.CheckTools(a.planning.tasks, o.Tools); err != nil {
+	if err := plan.CheckTools(a.planning.tasks, base.Tools); err != nil {
 		return failure.Usage("%v", err)
 	}
-	cache, key := a.planCache(goal, o.Tools)
-	if p.View == nil {
-		p.View = newView(a.screen, true, false, false) // until there is something to see
-	}
+	cache, key := a.planCache(goal, base.Tools)
 	if len(a.planning.tasks) == 0 && cache != nil && a.asks() {
 		tasks, ok, err := cache.Get(key)
 		if a.tellCache(err); err != nil {
@@ -120,19 +108,28 @@ func (a *asking) carryOut(ctx context.Context, o agent.Options, in input, p *per
 			return planner.Run(ctx, s, goal, a.planning.tasks)
 		}
 	}
-	made, err := a.watchPlan(events(ctx, a.session), goal, p)
-	if end := a.planning.end; cache != nil && end != nil {
-		switch { // a plan that did not lead to the goal is made anew
-		case end.Success && len(made) > 0:
-			a.keepPlan(cache, key, goal, made)
-		case end.StopReason == agent.StopIncomplete:
-			a.tellCache(cache.Forget(key))
-		}
+	run := a.running()
+	run.Goal = cmp.Or(a.question, goal)
+	var o outcome
+	failed := append(a.sinks, &o).Watch(run, events(ctx, a.session))
+	a.result = o.result
+	switch {
+	case cache == nil: // a plan that did not lead to the goal is made anew
+	case o.end.Success && len(o.made) > 0:
+		a.keepPlan(cache, key, goal, o.made)
+	case o.end.StopReason == agent.StopIncomplete:
+		a.tellCache(cache.Forget(key))
 	}
 	if s, bad := agent.LoadSession(a.session.ID, log.entries); bad == nil {
 		a.session = s // for the memory
 	}
-	return err
+	switch {
+	case a.result != nil:
+		return a.ended(p)
+	case a.screen.Failed != nil:
+		return nil // finish reports it
+	}
+	return cmp.Or(explainSession(failed), errors.New("the plan ended without a result"))
 }
 
 // planEvents are the events of a plan.
@@ -216,116 +213,69 @@ func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
 }
 
 // makePlan makes the plan and does nothing of it.
-func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *person) (made plan.Planned, err error) {
+func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *person) (plan.Planned, error) {
 	o.PlanOnly, o.Agent.Recorder = true, nil
 	planner, err := plan.New(o)
 	if err != nil {
-		return made, failure.Usage("%v", err)
+		return plan.Planned{}, failure.Usage("%v", err)
 	}
-	v := newView(a.screen, a.cli.Bool("quiet"), a.cli.Bool("verbose"), false)
-	p.View = v
-	defer v.idle()
-	v.spin("planning")
-	var result agent.Result
-	for ev, err := range planner.Run(ctx, nil, goal, a.planning.tasks) {
-		if err != nil {
-			continue // the result says it
-		}
-		switch e := ev.Payload.(type) {
-		case plan.Planned:
-			made = e
-		case agent.FinalResponse:
-			result = e.Result
-		case agent.Notice:
-			v.say("plan: " + term.Visible(term.OneLine(e.Text, 200)))
-		default:
-			v.event(ev)
-		}
+	var came outcome
+	_ = sink.All{a.terminal, &came}.Watch(sink.Run{}, planner.Run(ctx, nil, goal, a.planning.tasks)) // the result has the error
+	if came.result == nil {
+		return came.plan, errors.New("the planner ended without a result")
 	}
-	if f := p.outcome(result); f != nil {
-		return made, f
+	if f := p.outcome(*came.result); f != nil {
+		return came.plan, f
 	}
 	rememberModel(a.model)
-	return made, nil
+	return came.plan, nil
 }
 
-// watchPlan shows a plan as it goes, and prints what came of it. It returns the
-// plan that the model made, if it did.
-func (a *asking) watchPlan(events planEvents, goal string, p *person) (made []plan.Task, err error) {
-	v := newPlanView(a.screen, cmp.Or(a.question, goal), a.cli.Bool("quiet"), a.cli.Bool("verbose"))
-	p.View = v
-	defer v.close()
-	show := func(ev agent.Event) bool { v.event(ev); return true }
-	if a.form == formEvents {
-		lines := newEventLines(a.screen)
-		begun := lines.print(sessionLine{"session", a.session.ID, a.model.name, a.saving != nil})
-		show = func(ev agent.Event) bool { v.event(ev); return begun && lines.print(ev) }
-	}
-	var failed error
-	for ev, err := range events {
-		if err != nil {
-			failed = err
-			continue
-		}
-		switch e := ev.Payload.(type) {
-		case plan.Planned:
-			if e.Why == plan.Made {
-				made = e.Tasks
-			}
-		case plan.End:
-			a.planning.end = &e.State
-		case agent.FinalResponse:
-			if ev.Task == "" {
-				a.result = &e.Result
-			}
-		}
-		if !show(ev) {
-			break
-		}
-	}
-	v.close()
-	switch {
-	case a.result == nil && a.screen.Failed != nil:
-		return nil, nil // finish says so
-	case a.result == nil:
-		return nil, cmp.Or(explainSession(failed), errors.New("the plan ended without a result"))
-	}
-	return made, a.tellPlan(p)
+// outcome is a sink that keeps what came of a plan.
+type outcome struct {
+	plan   plan.Planned
+	made   []plan.Task // by the model
+	end    plan.State
+	result *agent.Result
 }
 
-// tellPlan prints the results, and returns what is left to report.
-func (a *asking) tellPlan(p *person) error {
-	f := p.outcome(*a.result)
-	a.model.advise(f)
-	a.adviseResume(f)
-	if a.form == formText && (f == nil || holds(*a.result)) && a.result.Response != "" {
-		a.screen.Answer(a.result.Response + "\n")
+// Open implements sink.Sink.
+func (*outcome) Open(sink.Run) error { return nil }
+
+// Event implements sink.Sink.
+func (o *outcome) Event(ev agent.Event) error {
+	switch e := ev.Payload.(type) {
+	case plan.Planned:
+		if o.plan = e; e.Why == plan.Made {
+			o.made = e.Tasks
+		}
+	case plan.End:
+		o.end = e.State
+	case agent.FinalResponse:
+		if ev.Task == "" {
+			o.result = &e.Result
+		}
 	}
-	a.statistics()
-	if providers.KindOf(a.result.Err) == providers.ModelMissing {
-		forgetModel(a.model.name)
-	}
-	if f == nil {
-		rememberModel(a.model)
-		return nil
-	}
-	return f
+	return nil
 }
+
+// Close implements sink.Sink.
+func (*outcome) Close(sink.Outcome) error { return nil }
 
 // printPlan prints a plan in the form that is wanted.
 func (a *asking) printPlan(made plan.Planned) error {
+	a.printed = true
 	switch {
 	case a.cli.Bool("mermaid"):
 		a.screen.Answer(plan.Mermaid(made.Tasks))
 	case a.form == formText:
 		a.screen.Answer(planText(made.Tasks))
 	default:
-		a.printed = true
-		print := printJSON
+		print := term.PrintJSON
 		if a.form == formEvents {
-			print = printLine
+			print = term.PrintJSONLine
 		}
-		return print(a.screen.Out, struct {
+		return print(a.screen, struct {
 			Goal  string      `json:"goal"`
 			Tasks []plan.Task `json:"tasks"`
 		}{made.Goal, made.Tasks})

@@ -245,7 +245,7 @@ func TestStopAtAFailedTask(t *testing.T) {
 			c.expect("(Enter: none): ")
 			c.types(typed)
 			c.expect("stopped by you")
-			if code := c.exit(); code != "4" || strings.Contains(c.text(), "skipped, and all") {
+			if code := c.exit(); code != "4" || strings.Contains(c.text(), "skipped, with all") {
 				t.Errorf("exit %s: %q", code, c.text())
 			}
 		})

@@ -115,20 +115,6 @@ func helpCommand() *cli.Command {
 	}
 }
 
-// sink remembers that a write failed: the library does not say so.
-type sink struct {
-	io.Writer
-	failed error
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	n, err := s.Writer.Write(p)
-	if err != nil && s.failed == nil {
-		s.failed = err
-	}
-	return n, err
-}
-
 // errNoArgs is for commands that take no arguments.
 func errNoArgs(c *cli.Context) error { return errMoreArgs(c, 0) }
 

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"runtime"
 	"slices"
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/providers"
@@ -87,6 +89,7 @@ func runAsking(c *cli.Context, s term.Streams, a *asking) error {
 	a.cli, a.screen, a.streams, a.session, a.form = c, term.NewScreen(s, c.String("color")), s, agent.NewSession(), form
 	a.memories = newMemories(a.screen)
 	a.screen.Still = a.screen.Still || c.Bool("quiet")
+	a.sinks, a.terminal = a.newSinks()
 	defer a.memories.close()
 	err = a.run(c.Context)
 	saved := a.saving.finish() && a.result != nil
@@ -115,10 +118,12 @@ type asking struct {
 	resuming *resuming // nil: the session is a new one
 	planning *planning // nil: no plan is made
 	form     string    // text, json or ndjson
-	meter    meter
+	sinks    sink.All
+	terminal *sink.Terminal
+	meter    sink.Meter
 	kept     bool // something is remembered
 	unkept   bool // something was to be remembered, and could not be
-	printed  bool // what --json prints stands on stdout already
+	printed  bool // what was asked for is on stdout already, and it is no answer
 	result   *agent.Result
 }
 
@@ -141,7 +146,7 @@ func (a *asking) run(ctx context.Context) error {
 	if a.resuming != nil && a.memories.noSave != "" {
 		return failure.Usage("saving is turned off, and a session that is gone on with has to be kept").WithHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
 	}
-	p := &person{Prompter: term.Prompter{Screen: a.screen}}
+	p := &person{Prompter: term.Prompter{Screen: a.screen, View: a.terminal}}
 	question, err := p.question(s.Tools)
 	if err != nil {
 		return wrongTools(c, err)
@@ -213,7 +218,7 @@ func (a *asking) run(ctx context.Context) error {
 	if a.model.notice != "" && !c.Bool("quiet") {
 		a.screen.Dim(a.model.notice)
 	}
-	options.Model, options.Labels, options.Effects = a.model.Model, a.labels(), a.meter.effects
+	options.Model, options.Labels, options.Effects = a.model.Model, a.labels(), a.meter.Effects
 	if rec := a.recorder(); rec != nil {
 		options.Recorder = rec
 	}
@@ -231,87 +236,58 @@ func (a *asking) run(ctx context.Context) error {
 	return a.answer(ctx, ag, in.prompt(), p)
 }
 
-// answer runs the agent and shows what happens.
+// answer runs the agent.
 func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *person) error {
-	c := a.cli
-	v := newView(a.screen, c.Bool("quiet"), c.Bool("verbose"), !c.Bool("no-stream") && a.form == formText)
-	p.View = v
-	defer v.idle()
-	show := a.shows(v)
-	var failed error
-	for ev, err := range a.events(ctx, ag, prompt) {
-		if err != nil {
-			failed = err // the result says it, with more
-			continue
-		}
-		if !show(ev) {
-			break
-		}
-	}
+	failed := a.sinks.Watch(a.running(), a.events(ctx, ag, prompt))
 	result, ok := a.session.Result()
 	if !ok {
 		return cmp.Or(failed, errors.New("the run ended without a result"))
 	}
 	a.result = &result
+	return a.ended(p)
+}
+
+// running is what the sinks are told first.
+func (a *asking) running() sink.Run {
+	return sink.Run{Session: a.session.ID, Model: a.model.name, Saved: a.saving != nil}
+}
+
+// ended returns what is left to report of a run that has a result.
+func (a *asking) ended(p *person) error {
 	f := p.outcome(*a.result)
 	a.model.advise(f)
 	a.adviseResume(f)
-	if a.form == formText {
-		a.print(v, f)
-	}
-	a.statistics()
 	if providers.KindOf(a.result.Err) == providers.ModelMissing {
 		forgetModel(a.model.name)
 	}
-	if f == nil {
-		rememberModel(a.model)
-		return nil
+	if f != nil {
+		return f
 	}
-	return f
+	rememberModel(a.model)
+	return nil
 }
 
-// print puts the answer on stdout, as far as it does not stand there already.
-func (a *asking) print(v *view, f *failure.Error) {
-	switch {
-	case v.stream && v.streamed:
-		a.screen.EndAnswer()
-	case f != nil && !holds(*a.result) || a.result.Response == "":
-	default:
-		a.screen.Answer(a.result.Response + "\n")
-	}
-}
-
-// statistics tells what the run cost, if that is wanted.
-func (a *asking) statistics() {
-	if a.cli.Bool("stats") || a.cli.Bool("verbose") && !a.cli.Bool("quiet") {
-		a.screen.Dim(a.meter.text(*a.result))
-	}
-}
-
-// finish writes the JSON object, if asked for, and returns what is left to
-// report.
+// finish closes the sinks, and reports what is left to report.
 func (a *asking) finish(err error) error {
-	var f *failure.Error
+	o := sink.Outcome{Result: a.result}
 	if err != nil {
-		f = failure.Of(err)
+		o.Failure = failure.Of(err)
+	}
+	if a.model != nil {
+		o.Model = a.model.name
+	}
+	var failed error
+	if !a.printed || err != nil {
+		failed = cmp.Or(a.sinks.Close(o), a.screen.Failed)
 	}
 	switch {
-	case a.printed && f == nil:
-	case a.form == formJSON && !a.cli.Bool("show-prompt"):
-		a.printJSON(f)
-	case a.form == formJSON:
-		return err
-	case a.form == formEvents && f != nil && a.screen.Failed == nil:
-		a.screen.Failed = printFailure(a.screen.Out, a.form, f)
+	case err != nil:
+		a.screen.Report(o.Failure)
+		return errors.Join(failure.ErrReported, o.Failure)
+	case failed != nil:
+		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: fmt.Errorf("the answer could not be written: %w", failed)}
 	}
-	if a.screen.Failed != nil && f == nil {
-		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: fmt.Errorf("the answer could not be written: %w", a.screen.Failed)}
-	}
-	if f == nil {
-		return nil
-	}
-	a.screen.Report(f)
-	return errors.Join(failure.ErrReported, f)
+	return nil
 }
 
 func environment() *prompts.Environment {
@@ -341,8 +317,9 @@ func (a *asking) showPrompt(o agent.Options, in input) error {
 	if err != nil {
 		return err
 	}
+	a.printed = true
 	if a.form != formText {
-		return printJSON(a.screen.Out, r)
+		return term.PrintJSON(a.screen, r)
 	}
 	for i, m := range r.Messages {
 		if i > 0 {
@@ -351,4 +328,14 @@ func (a *asking) showPrompt(o agent.Options, in input) error {
 		a.screen.Answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
 	}
 	return nil
+}
+
+// unasked is a model that is never asked: --show-prompt needs none.
+type unasked struct{}
+
+// Generate implements providers.Model.
+func (unasked) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		yield(providers.Chunk{}, errors.New("this model cannot be asked"))
+	}
 }

@@ -40,7 +40,7 @@ func toolsCommand(s term.Streams) *cli.Command {
 				for _, t := range registry.Tools() {
 					out = append(out, tool{t.Name, t.Description, t.Effect(nil).String(), t.Schema})
 				}
-				return printJSON(s.Out, out)
+				return term.PrintJSON(s.Out, out)
 			}
 			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tEFFECT\tWHAT IT DOES")

@@ -36,7 +36,7 @@ func TestTerminalShowsTheLastWord(t *testing.T) {
 
 	t.Run("or else its last text", func(t *testing.T) {
 		out := strip(onTerminal(t, twoSteps+"=== reply chunk=4\nI look on.\n<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>\n", "q", "--max-turns", "1"))
-		inOrder(t, out, "I look.\r\n", "I look on.", "taken back", "I look.\r\n", "mylm: stopped")
+		inOrder(t, out, "I look.\r\n", "I look on.", "withdrawn", "I look.\r\n", "mylm: stopped")
 	})
 }
 
@@ -44,7 +44,7 @@ func TestTerminalTakesBackAnAnswer(t *testing.T) {
 	const no = "=== reply\n{\"completed\": false, \"confidence\": 0.2, \"issues\": [\"nothing was looked up\"]}\n"
 	const yes = "=== reply\n{\"completed\": true, \"confidence\": 0.9}\n"
 	out := strip(onTerminal(t, "=== reply chunk=4\nAn answer.\n"+no+"=== reply chunk=4\nA better one.\n"+yes, "q", "--self-eval", "full"))
-	inOrder(t, out, "An answer.\r\n", "(the text above is taken back)\r\n", "the answer did not pass its check (confidence 0.20): nothing was looked up; trying again\r\n", "A better one.\r\n")
+	inOrder(t, out, "An answer.\r\n", "(the text above is withdrawn)\r\n", "the answer did not pass its check (confidence 0.20): nothing was looked up; trying again\r\n", "A better one.\r\n")
 	if strings.Count(out, "A better one.") != 1 || strings.Contains(out, "completed") {
 		t.Errorf("got %q", out)
 	}
@@ -57,7 +57,7 @@ func TestTerminalTellsOfCompaction(t *testing.T) {
 		script += strings.Replace(read, "%", n, 1)
 	}
 	out := strip(onTerminal(t, script+"=== reply\nA summary.\n=== reply\nDone.\n", "q", "--summarize-after-turns", "2", "--keep-recent-turns", "1"))
-	inOrder(t, out, "context: 4 earlier messages summed up (about ", "Done.\r\n")
+	inOrder(t, out, "context: 4 earlier messages summarized (about ", "Done.\r\n")
 	if strings.Contains(out, "A summary.") {
 		t.Errorf("the summary is shown: %q", out)
 	}

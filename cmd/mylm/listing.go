@@ -46,7 +46,7 @@ func (l *listing) all() error {
 		l.screen.Report(failure.Of(err))
 	}
 	if l.cli.Bool("json") {
-		return printJSON(l.streams.Out, append(plain(models), l.configured()...))
+		return term.PrintJSON(l.streams.Out, append(plain(models), l.configured()...))
 	}
 	if len(models) > 0 {
 		if err := l.table(models); err != nil || len(l.entries) == 0 {
@@ -131,7 +131,7 @@ func (l *listing) ofProvider(e entry) error {
 func (l *listing) print(models []providers.ModelInfo, none *failure.Error) error {
 	switch {
 	case l.cli.Bool("json"):
-		return printJSON(l.streams.Out, plain(models))
+		return term.PrintJSON(l.streams.Out, plain(models))
 	case len(models) == 0:
 		return none
 	}
@@ -189,7 +189,7 @@ func (l *listing) providers() error {
 			held, _ := variable(p.KeyVars)
 			out = append(out, providerListed{p.Name, p.Title, p.NeedsKey, append([]string{}, p.KeyVars...), held != "", p.BaseURL, p.Lists, p.Missing})
 		}
-		return printJSON(l.streams.Out, out)
+		return term.PrintJSON(l.streams.Out, out)
 	}
 	w := l.writer("PROVIDER\tTITLE\tKEY\tADDRESS")
 	for _, p := range all {

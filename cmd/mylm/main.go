@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/sandbox"
 )
@@ -31,12 +32,11 @@ func run(args []string, s term.Streams) (code int) {
 	ctx, stop := term.Interruptible(screen)
 	defer stop()
 
-	help := &sink{Writer: s.Out}
-	app := newApp(s, help)
+	app := newApp(s, screen)
 	args = hoist(app, args)
 	err := app.RunContext(ctx, args)
-	if err == nil && help.failed != nil {
-		err = fmt.Errorf("the text could not be written: %w", help.failed)
+	if err == nil && screen.Failed != nil {
+		err = fmt.Errorf("the text could not be written: %w", screen.Failed)
 	}
 	if err == nil {
 		return failure.ExitOK
@@ -44,7 +44,9 @@ func run(args []string, s term.Streams) (code int) {
 	f := failure.Of(err)
 	if !errors.Is(err, failure.ErrReported) {
 		screen.Report(f)
-		_ = printFailure(s.Out, wantedForm(args), f) // stderr has it as well
+		if out := formSink(wantedForm(args), s.Out); out != nil {
+			_ = out.Close(sink.Outcome{Failure: f}) // stderr has it as well
+		}
 	}
 	return f.Code
 }

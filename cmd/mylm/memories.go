@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 	"mylm/prompts"
@@ -258,7 +259,7 @@ func (a *asking) documents() []memory.Document {
 			add(e.Time, "tool", memory.Tool, callDocument(e))
 			outcome = true
 		case agent.EntryEnd:
-			if text := strings.TrimSpace(a.result.Response); text != "" && holds(*a.result) {
+			if text := strings.TrimSpace(a.result.Response); text != "" && sink.HasAnswer(*a.result) {
 				add(e.Time, "assistant", memory.Exchange, head(text, maxKeptText))
 				outcome = true
 			}

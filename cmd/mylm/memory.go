@@ -231,7 +231,7 @@ func statsCommand(s term.Streams) *cli.Command {
 				return err
 			}
 			if r.cli.Bool("json") {
-				return printJSON(s.Out, struct {
+				return term.PrintJSON(s.Out, struct {
 					Path       string              `json:"path"`
 					Bytes      int64               `json:"bytes"`
 					Documents  int                 `json:"documents"`
@@ -286,7 +286,7 @@ func verifyCommand(s term.Streams) *cli.Command {
 				return err
 			}
 			if r.cli.Bool("json") {
-				err = printJSON(s.Out, struct {
+				err = term.PrintJSON(s.Out, struct {
 					Documents int      `json:"documents"`
 					Problems  []string `json:"problems"`
 				}{report.Documents, append([]string{}, report.Problems...)})

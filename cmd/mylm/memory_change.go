@@ -67,7 +67,7 @@ func (r *remembering) tellRedacted(text string) {
 // changed prints the document that a command made or changed: its id.
 func (r *remembering) changed(d memory.Document, what string) error {
 	if r.cli.Bool("json") {
-		return printJSON(r.streams.Out, d)
+		return term.PrintJSON(r.streams.Out, d)
 	}
 	r.screen.Answer(d.ID + what + "\n")
 	return r.screen.Failed
@@ -243,7 +243,7 @@ func (r *remembering) forget(ctx context.Context) error {
 		return err
 	}
 	if r.cli.Bool("json") {
-		return printJSON(r.streams.Out, map[string]int{"forgotten": n})
+		return term.PrintJSON(r.streams.Out, map[string]int{"forgotten": n})
 	}
 	r.screen.Say("mylm: forgot " + term.Plural(n, "document"))
 	return nil

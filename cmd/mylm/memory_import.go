@@ -76,7 +76,7 @@ func (r *remembering) importFile(ctx context.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		return printJSON(r.streams.Out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "kept": done.Kept, "circles": done.Circles})
+		return term.PrintJSON(r.streams.Out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "kept": done.Kept, "circles": done.Circles})
 	}
 	text := fmt.Sprintf("%s read, %s added", term.Plural(done.Records, "record"), term.Plural(done.Added, "document"))
 	if done.Known > 0 {

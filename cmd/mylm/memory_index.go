@@ -94,7 +94,7 @@ func (r *remembering) reindexed(ctx context.Context, e memory.Embedder) error {
 		name = e.Name()
 	}
 	if r.cli.Bool("json") {
-		return printJSON(r.streams.Out, map[string]any{"documents": st.Documents, "embedder": name, "vectors": st.Vectors[name]})
+		return term.PrintJSON(r.streams.Out, map[string]any{"documents": st.Documents, "embedder": name, "vectors": st.Vectors[name]})
 	}
 	text := "mylm: " + term.Plural(st.Documents, "document") + " indexed"
 	if e != nil {

@@ -85,7 +85,7 @@ func (r *remembering) search(ctx context.Context) error {
 		return err
 	}
 	if r.cli.Bool("json") {
-		return printJSON(r.streams.Out, hitsJSON(hits))
+		return term.PrintJSON(r.streams.Out, hitsJSON(hits))
 	}
 	if len(hits) == 0 {
 		hint := ""
@@ -197,7 +197,7 @@ func listCommand(s term.Streams) *cli.Command {
 				all = all[:limit]
 			}
 			if r.cli.Bool("json") {
-				return printJSON(s.Out, append([]memory.Document{}, all...))
+				return term.PrintJSON(s.Out, append([]memory.Document{}, all...))
 			}
 			for _, d := range all {
 				r.screen.Answer(r.line(d, lineText) + "\n")
@@ -226,7 +226,7 @@ func showCommand(s term.Streams) *cli.Command {
 				return err
 			}
 			if r.cli.Bool("json") {
-				return printJSON(s.Out, found)
+				return term.PrintJSON(s.Out, found)
 			}
 			for i, d := range found {
 				if i > 0 {

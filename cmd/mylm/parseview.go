@@ -69,7 +69,7 @@ func parseOne(c *cli.Context, in io.Reader, s term.Streams, set *prompts.Set) er
 		return err
 	}
 	if c.Bool("json") {
-		return printJSON(s.Out, v)
+		return term.PrintJSON(s.Out, v)
 	}
 	_, err = io.WriteString(s.Out, v.String())
 	return err

@@ -94,7 +94,7 @@ func checkCommand(c *cli.Context, s term.Streams) error {
 	}
 	d := g.decision(g.call(shell.Name, inv.Args, inv.Effect))
 	if c.Bool("json") {
-		return printJSON(s.Out, struct {
+		return term.PrintJSON(s.Out, struct {
 			policy.Decision
 			Effect string      `json:"effect"`
 			Mode   policy.Mode `json:"mode"`
@@ -138,7 +138,7 @@ func listRules(c *cli.Context, s term.Streams) error {
 		}
 	}
 	if c.Bool("json") {
-		return printJSON(s.Out, map[string]any{"mode": g.Mode(), "project": g.project, "rules": rules})
+		return term.PrintJSON(s.Out, map[string]any{"mode": g.Mode(), "project": g.project, "rules": rules})
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "mode\t%s\n", g.Mode())
@@ -181,7 +181,7 @@ func revokeRules(c *cli.Context, s term.Streams) error {
 	case len(gone) == 0 && !c.Bool("all"):
 		return failure.Usage("there is no rule %q in %s", term.Echoed(strings.Join(words, " ")), project).WithHint("mylm policy list --global shows those of all projects")
 	case c.Bool("json"):
-		return printJSON(s.Out, map[string]any{"revoked": append([]policy.Stored{}, gone...)})
+		return term.PrintJSON(s.Out, map[string]any{"revoked": append([]policy.Stored{}, gone...)})
 	}
 	var lines []error
 	for _, r := range gone {

@@ -67,7 +67,7 @@ func (k *keeping) replay(ctx context.Context) error {
 	if l.damage != nil {
 		report.Damage = l.damage.Error()
 	}
-	if failed := printJSON(k.streams.Out, report); failed != nil || err == nil {
+	if failed := term.PrintJSON(k.streams.Out, report); failed != nil || err == nil {
 		return failed
 	}
 	f := failure.Of(err)
@@ -112,7 +112,7 @@ type replayReport struct {
 func (k *keeping) print(done journal.Replayed, partly bool) {
 	for _, d := range done.Differences {
 		if d.Task != "" {
-			k.screen.Answer("task " + label(d.Task) + ", ")
+			k.screen.Answer("task " + term.OneLine(term.Visible(d.Task), 30) + ", ")
 		}
 		k.screen.Answer(fmt.Sprintf("run %s, turn %d: %s\n  was: %s\n  is:  %s\n", d.Run, d.Turn, d.What, term.Visible(term.OneLine(d.Was, 1000)), term.Visible(term.OneLine(d.Is, 1000))))
 	}

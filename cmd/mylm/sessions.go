@@ -92,7 +92,7 @@ func listSessionsCommand(s term.Streams) *cli.Command {
 				all = all[:f.Limit-1]
 			}
 			if k.cli.Bool("json") {
-				return printJSON(s.Out, append([]journal.Info{}, all...))
+				return term.PrintJSON(s.Out, append([]journal.Info{}, all...))
 			}
 			var text strings.Builder
 			for _, i := range all {
@@ -140,7 +140,7 @@ func searchSessionsCommand(s term.Streams) *cli.Command {
 				return err
 			}
 			if k.cli.Bool("json") {
-				return printJSON(s.Out, hits)
+				return term.PrintJSON(s.Out, hits)
 			}
 			for _, h := range hits {
 				e := h.Entry

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/files/undo"
 
@@ -103,7 +104,7 @@ type undoJSON struct {
 	DryRun bool        `json:"dry_run"`
 	Done   bool        `json:"done"`
 	By     string      `json:"by,omitempty"`
-	Error  *jsonError  `json:"error,omitempty"`
+	Error  *sink.Error `json:"error,omitempty"`
 }
 
 func asRunJSON(r undo.Run) runJSON {
@@ -127,7 +128,7 @@ func (u *undoing) list() error {
 		for _, r := range runs {
 			out = append(out, asRunJSON(r))
 		}
-		return printJSON(u.streams.Out, out)
+		return term.PrintJSON(u.streams.Out, out)
 	}
 	if len(runs) == 0 {
 		u.screen.Say("mylm: no run has changed a file here" + map[bool]string{false: "; --all lists those of all directories"}[dir == ""])
@@ -207,7 +208,7 @@ func (u *undoing) undo(ctx context.Context) error {
 		return u.explain(r, err)
 	}
 	if u.cli.Bool("json") {
-		return printJSON(u.streams.Out, out)
+		return term.PrintJSON(u.streams.Out, out)
 	}
 	for _, step := range out.Steps {
 		u.screen.Answer(u.step(step) + "\n")

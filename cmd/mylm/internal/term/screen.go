@@ -103,21 +103,7 @@ func (s *Screen) foreign(text string) string {
 	return Printable(text)
 }
 
-// draw shows a line faintly and in place on stderr, until something else is
-// written. It never fills the last column: a terminal would go on to the next
-// row, which clearing leaves behind.
-func (s *Screen) draw(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.column || s.Still {
-		return // stdout is in the middle of a line of the same terminal
-	}
-	columns, _ := s.Size()
-	_, _ = io.WriteString(s.Err, clearRow+s.faint(Cut(s.foreign(text), columns-1)))
-	s.drawn = true
-}
-
-// Erase clears what draw has shown.
+// Erase clears what is drawn in place.
 func (s *Screen) Erase() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,16 +144,17 @@ func (s *Screen) Report(f *failure.Error) {
 	}
 }
 
-// Raw writes text to stdout as it is, and reports whether all writes worked so
-// far.
-func (s *Screen) Raw(text string) bool {
+// Write writes to stdout as it is. After an error, nothing more is written.
+func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	if _, err := io.WriteString(s.Out, text); err != nil && s.Failed == nil {
-		s.Failed = err
+	if s.Failed != nil {
+		return 0, s.Failed
 	}
-	return s.Failed == nil
+	n, err := s.Out.Write(b)
+	s.Failed = err
+	return n, err
 }
 
 // Size is that of the terminal that stderr is, 80 by 24 where it does not say.
@@ -179,13 +166,14 @@ func (s *Screen) Size() (columns, rows int) {
 	return columns, rows
 }
 
-// DrawRows shows rows in place on stderr, as draw shows one, until something
-// else is written.
-func (s *Screen) DrawRows(rows []string) {
+// drawRows shows rows faintly and in place on stderr, until something else is
+// written. They never fill the last column: a terminal would go on to the next
+// row, which clearing leaves behind.
+func (s *Screen) drawRows(rows []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.column || s.Still {
-		return
+		return // stdout is in the middle of a line of the same terminal
 	}
 	columns, _ := s.Size()
 	var b strings.Builder

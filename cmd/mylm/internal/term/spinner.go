@@ -6,31 +6,50 @@ import (
 	"time"
 )
 
-// Spinner shows that something is going on, on the current line of stderr.
+// Spinner shows on stderr that something is going on, in place and moving. On a
+// screen that stands still it shows nothing.
 type Spinner struct {
 	screen *Screen
 	mu     sync.Mutex
+	rows   func(wheel string, since time.Duration) []string
 	stop   chan struct{} // closed to end the drawing; nil while hidden
 	done   chan struct{}
-	label  string
 }
 
 // NewSpinner is a hidden spinner on s.
 func NewSpinner(s *Screen) *Spinner { return &Spinner{screen: s} }
 
 // Show draws the spinner with a label, or changes its label.
-func (sp *Spinner) Show(label string) {
-	sp.mu.Lock()
-	defer sp.mu.Unlock()
-	sp.label = label
-	if sp.stop != nil {
-		return
-	}
-	sp.stop, sp.done = make(chan struct{}), make(chan struct{})
-	go sp.run(sp.stop, sp.done)
+func (sp *Spinner) Show(label string) { sp.Follow(func() string { return label }) }
+
+// Follow draws the spinner with a label that changes. label may be called at any
+// time until the spinner is hidden.
+func (sp *Spinner) Follow(label func() string) {
+	sp.Draw(func(wheel string, since time.Duration) []string {
+		line := wheel + " " + OneLine(label(), 60)
+		if since >= time.Second {
+			line += fmt.Sprintf(" %ds", int(since.Seconds()))
+		}
+		return []string{line}
+	})
 }
 
-// Hide ends the drawing.
+// Draw draws rows, ten times a second until the spinner is hidden. wheel is the
+// character that turns, since the time since the spinner was shown.
+func (sp *Spinner) Draw(rows func(wheel string, since time.Duration) []string) {
+	if sp.screen.Still {
+		return
+	}
+	sp.mu.Lock()
+	defer sp.mu.Unlock()
+	sp.rows = rows
+	if sp.stop == nil {
+		sp.stop, sp.done = make(chan struct{}), make(chan struct{})
+		go sp.run(sp.stop, sp.done)
+	}
+}
+
+// Hide ends the drawing, and waits for its end.
 func (sp *Spinner) Hide() {
 	sp.mu.Lock()
 	stop, done := sp.stop, sp.done
@@ -45,19 +64,15 @@ func (sp *Spinner) Hide() {
 
 func (sp *Spinner) run(stop, done chan struct{}) {
 	defer close(done)
-	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	wheel := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	start := time.Now()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for i := 0; ; i++ {
 		sp.mu.Lock()
-		label := sp.label
+		rows := sp.rows
 		sp.mu.Unlock()
-		line := fmt.Sprintf("%c %s", frames[i%len(frames)], OneLine(label, 60))
-		if d := time.Since(start); d >= time.Second {
-			line += fmt.Sprintf(" %ds", int(d.Seconds()))
-		}
-		sp.screen.draw(line)
+		sp.screen.drawRows(rows(string(wheel[i%len(wheel)]), time.Since(start)))
 		select {
 		case <-stop:
 			return

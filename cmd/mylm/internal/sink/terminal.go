@@ -1,0 +1,230 @@
+package sink
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"mylm/agent"
+	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/tools/shell"
+)
+
+// Options say what the terminal shows.
+type Options struct {
+	Quiet   bool // only the answer
+	Verbose bool // thought, and the output of tools
+	Answer  bool // the answer goes to stdout
+	Stream  bool // as it comes, if stdout is a terminal
+	Stats   *Meter
+	Plan    bool // a plan is made
+}
+
+// Terminal shows a run on a terminal as it goes: calls and notices as lines on
+// stderr, the answer on stdout. Below the lines moves a spinner, or the tree of
+// a plan. It may be used by several goroutines at once, and gets out of the way
+// of questions.
+type Terminal struct {
+	screen  *term.Screen
+	options Options
+	spinner *term.Spinner
+
+	mu     sync.Mutex
+	reply  reply
+	tree   *tree    // nil: there is no plan, or nothing of it is done yet
+	paused bool     // a question is shown
+	held   []string // lines that came meanwhile
+}
+
+// NewTerminal is a sink that writes to a screen.
+func NewTerminal(s *term.Screen, o Options) *Terminal {
+	o.Stream = o.Stream && o.Answer && s.OutTTY && !o.Quiet && !o.Plan
+	return &Terminal{screen: s, options: o, spinner: term.NewSpinner(s), reply: reply{start: true}}
+}
+
+// Open implements Sink.
+func (t *Terminal) Open(r Run) error {
+	switch {
+	case r.Goal != "":
+		t.tree = newTree(r.Goal)
+		t.draw()
+	case t.options.Plan:
+		t.spinner.Show("planning")
+	}
+	return nil
+}
+
+// draw has the tree drawn until the spinner is hidden.
+func (t *Terminal) draw() {
+	t.spinner.Draw(func(wheel string, _ time.Duration) []string {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		_, height := t.screen.Size()
+		return t.tree.live(wheel, height)
+	})
+}
+
+// Pause implements term.Pauser.
+func (t *Terminal) Pause() {
+	t.spinner.Hide()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.paused = true
+}
+
+// Resume implements term.Pauser. A spinner is shown again by the next event.
+func (t *Terminal) Resume() {
+	t.mu.Lock()
+	t.paused = false
+	for _, l := range t.held {
+		t.screen.Dim(l)
+	}
+	t.held = nil
+	t.mu.Unlock()
+	if t.tree != nil {
+		t.draw()
+	}
+}
+
+// Close implements Sink: the tree stays as it is, and the answer is printed as
+// far as it was not.
+func (t *Terminal) Close(o Outcome) error {
+	t.spinner.Hide()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tree != nil && !t.screen.Still && len(t.tree.tasks) > 0 {
+		t.screen.Dim(strings.Join(t.tree.rows(len(t.tree.tasks)), "\n"))
+	}
+	if o.Result == nil {
+		return nil
+	}
+	if t.reply.shown && t.options.Stream {
+		t.screen.EndAnswer()
+	} else if text := o.Answer(); text != "" && t.options.Answer {
+		t.screen.Answer(text + "\n")
+	}
+	if t.options.Stats != nil {
+		t.screen.Dim(t.options.Stats.text(*o.Result))
+	}
+	return nil // the screen knows whether that worked
+}
+
+// Event implements Sink.
+func (t *Terminal) Event(ev agent.Event) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	task := label(ev.Task)
+	if t.tree != nil {
+		t.planEvent(task, ev)
+	} else {
+		t.replyEvent(ev)
+	}
+	switch p := ev.Payload.(type) {
+	case agent.ToolCall:
+		t.line(task, callLine(p.Name, p.Args))
+		if t.options.Verbose && len(p.Repairs) > 0 {
+			t.line(task, "  repaired: "+strings.Join(p.Repairs, ", "))
+		}
+	case agent.ToolOutput:
+		t.output(task, p)
+	case agent.Retry:
+		t.say(task, fmt.Sprintf("retry %d in %v: %s", p.Attempt, p.Wait.Round(100*time.Millisecond), term.OneLine(p.Reason, 200)))
+	case agent.Error:
+		if p.Source == "format" {
+			t.say(task, unusable(p))
+		}
+	case agent.Notice:
+		t.notice(ev.Task, p)
+	}
+	return nil
+}
+
+// unusable reports a reply that could not be read.
+func unusable(e agent.Error) string {
+	text := "unusable reply"
+	if e.Again {
+		text += ", retrying"
+	}
+	return text + ": " + term.OneLine(e.Message, 200)
+}
+
+// notice shows what a person should know. Of a task's own notices, a plan shows
+// those that are about the plan.
+func (t *Terminal) notice(task string, n agent.Notice) {
+	switch {
+	case !t.options.Plan && t.tree == nil:
+		if n.Code != agent.NoticeContinued && n.Code != agent.NoticeChecking && n.Code != agent.NoticeLastWord {
+			t.say("", n.Text)
+		}
+	case task == "" || n.Code == plan.NoticeUnreadable:
+		t.say("", "plan: "+term.OneLine(term.Visible(n.Text), 300))
+	}
+}
+
+func (t *Terminal) output(task string, p agent.ToolOutput) {
+	switch {
+	case p.DryRun:
+		t.say(task, "dry run, not run: "+callLine(p.Name, p.Args))
+	case p.Skipped:
+		t.line(task, "repeated, not run: "+callLine(p.Name, p.Args))
+	case !p.Success && !p.Denied:
+		t.line(task, "  "+term.OneLine(p.Name, 60)+": "+term.OneLine(p.Error, 200))
+	}
+	if t.options.Verbose && !p.Skipped && p.Output != "" {
+		t.say(task, "  "+strings.ReplaceAll(strings.TrimRight(p.Output, "\n"), "\n", "\n  "))
+	}
+}
+
+// say prints lines, each with the name of the task they are about. While a
+// question is shown they wait.
+func (t *Terminal) say(task, text string) {
+	if task != "" {
+		text = task + "  " + strings.ReplaceAll(text, "\n", "\n"+task+"  ")
+	}
+	switch {
+	case t.options.Quiet:
+	case t.paused:
+		t.held = append(t.held, text)
+	default:
+		t.screen.Dim(text)
+	}
+}
+
+// line prints what a tree shows by itself, where there is none.
+func (t *Terminal) line(task, text string) {
+	if t.tree == nil || t.screen.Still {
+		t.say(task, text)
+	}
+}
+
+// commandLines is how much of a command is shown while it runs.
+const commandLines = 5
+
+// callLine is a call in a line or few: a command as in a shell, another tool by
+// name.
+func callLine(name string, args json.RawMessage) string {
+	if name == shell.Name {
+		var in struct{ Command string }
+		if json.Unmarshal(args, &in) == nil && in.Command != "" {
+			lines := strings.Split(strings.TrimSpace(in.Command), "\n")
+			more := len(lines) - commandLines
+			if more > 1 {
+				lines = lines[:commandLines]
+			}
+			for i, l := range lines {
+				lines[i] = term.Shorten(l, 200)
+			}
+			if more > 1 {
+				lines = append(lines, fmt.Sprintf("… %d more lines", more))
+			}
+			return "$ " + strings.Join(lines, "\n  ")
+		}
+	}
+	return "> " + term.OneLine(name, 60) + " " + term.OneLine(string(args), 200)
+}
+
+// label is the id of a task as it begins a line.
+func label(task string) string { return term.OneLine(term.Visible(task), 30) }
