@@ -51,6 +51,16 @@ func (r StopReason) Status() Status {
 	return Partial
 }
 
+// Answers reports whether a run that ended so has a text to show for an answer,
+// whole or in part.
+func (r StopReason) Answers() bool {
+	switch r {
+	case StopModelError, StopInternal, StopInterrupted, StopMalformed, StopContextFull:
+		return false
+	}
+	return true
+}
+
 // CallRecord is one call in the log of a run.
 type CallRecord struct {
 	Name    string          `json:"name"`

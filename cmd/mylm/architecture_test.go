@@ -35,6 +35,7 @@ var rules = []rule{
 	{"agent", []string{"protocol", "providers", "tools", "prompts"}, "the loop works with interfaces: a concrete backend, tool, store or recorder is passed in"},
 	{"agent/journal", []string{"agent", "protocol", "providers", "tools", "prompts"}, "the journal records what the agent does; the agent knows only its Recorder"},
 	{"agent/plan", []string{"agent", "protocol", "providers", "tools", "prompts"}, "plans are made of runs; a run knows no plan"},
+	{"agent/remember", []string{"agent", "tools", "tools/recall", "prompts", "memory"}, "what a run leaves becomes documents of the memory here, so that neither the agent nor the store knows the other"},
 	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
 	{"scripts", nil, "scripts measure and fetch from outside"},
 }
@@ -149,6 +150,9 @@ func TestImportRules(t *testing.T) {
 		{"agent", "providers/ollama", false},
 		{"agent", "tools/shell", false},
 		{"agent", "memory", false},
+		{"agent/remember", "memory", true},
+		{"agent/plan", "memory", false},
+		{"memory", "agent/remember", false},
 		{"agent", "cmd/mylm", false},
 		{"protocol", "tools", false},
 		{"providers/ollama", "protocol", false},

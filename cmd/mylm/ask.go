@@ -185,7 +185,7 @@ func (a *asking) run(ctx context.Context) error {
 		return err
 	}
 	a.question = in.remembered()
-	sections, err := a.memories.sections(set, registry)
+	sections, err := a.memories.remembering().Section(set, registry)
 	if err != nil {
 		return failure.Config(err)
 	}

@@ -1,23 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"mylm/agent"
-	"mylm/cmd/mylm/internal/sink"
+	"mylm/agent/remember"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-	"mylm/prompts"
 	"mylm/tools"
-	"mylm/tools/recall"
 )
 
 // memories is the memory as one run of the command uses it. It is opened when
@@ -150,33 +146,17 @@ func (m *memories) close() {
 	}
 }
 
+// remembering is the memory for runs of the agent.
+func (m *memories) remembering() *remember.Memory {
+	return &remember.Memory{Open: m.open, Search: m.searched, Project: m.project, NoSave: m.noSave}
+}
+
 // tools are those of the memory, none if the model may not search it.
 func (m *memories) tools(session *agent.Session) ([]*tools.Tool, error) {
 	if !m.read {
 		return nil, nil
 	}
-	o := recall.Options{Open: m.open, Project: m.project, NoSave: m.noSave, Session: func() string { return session.ID }}
-	searching := o
-	searching.Open = m.searched
-	search, err1 := recall.SearchMemory(searching)
-	read, err2 := recall.ReadMemory(o)
-	remember, err3 := recall.Remember(o)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	return []*tools.Tool{search, read, remember}, nil
-}
-
-// sections tell the model when to use the tools of the memory, if it has them.
-func (m *memories) sections(set *prompts.Set, registry *tools.Registry) ([]prompts.Section, error) {
-	if registry.Lookup(recall.SearchMemoryName) == nil {
-		return nil, nil
-	}
-	text, err := set.Remembering(prompts.MemoryData{Save: m.noSave == "" && registry.Lookup(recall.RememberName) != nil})
-	if err != nil {
-		return nil, err
-	}
-	return []prompts.Section{{Title: "MEMORY", Text: text}}, nil
+	return m.remembering().Tools(session)
 }
 
 // recordPatience is how long the end of a run may wait for another process that
@@ -189,17 +169,11 @@ func (a *asking) record(ctx context.Context) {
 	if a.result == nil || a.memories.noSave != "" || ctx.Err() != nil {
 		return
 	}
-	documents := a.documents()
-	if len(documents) == 0 {
-		return
-	}
 	limited, cancel := context.WithTimeout(ctx, recordPatience)
 	defer cancel()
-	store, err := a.memories.open(limited)
-	if err == nil {
-		_, err = store.Add(limited, documents...)
-		a.kept = err == nil
-	}
+	run := remember.Run{Session: a.session, Result: *a.result, Question: a.question}
+	n, err := a.memories.remembering().Keep(limited, run)
+	a.kept = err == nil && (a.kept || n > 0)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -224,78 +198,4 @@ func (a *asking) tellOnce() {
 	}
 	a.screen.Say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + dir + "\n" +
 		"  mylm memory and mylm sessions show and delete it, mylm agent forget deletes its plans; --no-save, or save = false in the configuration, turns it off.")
-}
-
-// Bounds of what is kept of one run, in bytes: an answer of any length that
-// somebody reads, and the head of what a tool said.
-const (
-	maxKeptText = 64 << 10
-	maxKeptHead = 600
-	maxKeptArgs = 300
-)
-
-// documents are what is kept of a run: the question, a short document for each
-// call, and the answer. A run that came to nothing leaves none.
-func (a *asking) documents() []memory.Document {
-	base := memory.Document{Session: a.session.ID, Project: a.memories.project, Source: "ask", Kind: memory.Exchange}
-	var all []memory.Document
-	add := func(at time.Time, role string, kind memory.Kind, text string) {
-		d := base
-		d.Time, d.Role, d.Kind, d.Text = at, role, kind, text
-		all = append(all, d)
-	}
-	outcome := false
-	for _, e := range a.session.Entries() {
-		if e.Run != a.result.Run {
-			continue // of an earlier question
-		}
-		switch e.Kind {
-		case agent.EntryPrompt:
-			add(e.Time, "user", memory.Exchange, head(cmp.Or(a.question, e.Text), maxKeptText))
-		case agent.EntryResult:
-			if e.Denied || e.Skipped || e.DryRun || ofMemory(e.Name) {
-				continue
-			}
-			add(e.Time, "tool", memory.Tool, callDocument(e))
-			outcome = true
-		case agent.EntryEnd:
-			if text := strings.TrimSpace(a.result.Response); text != "" && sink.HasAnswer(*a.result) {
-				add(e.Time, "assistant", memory.Exchange, head(text, maxKeptText))
-				outcome = true
-			}
-		}
-	}
-	if !outcome {
-		return nil
-	}
-	return all
-}
-
-// ofMemory tells the tools whose results come from the memory: kept, they would
-// be remembered again and again.
-func ofMemory(tool string) bool {
-	return tool == recall.SearchMemoryName || tool == recall.ReadMemoryName || tool == recall.RememberName
-}
-
-// callDocument is a call and the head of what it gave back.
-func callDocument(e agent.Entry) string {
-	said := tools.Outcome{Result: tools.Result{Text: e.Text}, Error: e.Error}.Body()
-	if !e.Success {
-		said = "Error: " + said
-	}
-	return e.Name + " " + head(string(e.Args), maxKeptArgs) + "\n" + head(said, maxKeptHead)
-}
-
-// head is the beginning of a text, at most n bytes. Secrets are taken out
-// before it is cut: a part of one would not be known for what it is.
-func head(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	const margin = 16 << 10 // longer than any key
-	text, _ = memory.Redact(text[:min(len(text), n+margin)])
-	if len(text) <= n {
-		return text + " …"
-	}
-	return strings.ToValidUTF8(text[:n], "") + " …"
 }

@@ -35,20 +35,10 @@ type Outcome struct {
 
 // Answer is what goes to stdout, "" if that is nothing.
 func (o Outcome) Answer() string {
-	if o.Result == nil || o.Failure != nil && !HasAnswer(*o.Result) {
+	if o.Result == nil || o.Failure != nil && !o.Result.StopReason.Answers() {
 		return ""
 	}
 	return o.Result.Response
-}
-
-// HasAnswer reports whether the text of a run that ended so is of use to
-// somebody.
-func HasAnswer(r agent.Result) bool {
-	switch r.StopReason {
-	case agent.StopModelError, agent.StopInternal, agent.StopInterrupted, agent.StopMalformed, agent.StopContextFull:
-		return false
-	}
-	return true
 }
 
 // All are the sinks of a run. Each gets every event.

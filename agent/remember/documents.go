@@ -1,0 +1,81 @@
+package remember
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"mylm/agent"
+	"mylm/memory"
+)
+
+// Run is a run that is over.
+type Run struct {
+	Session  *agent.Session
+	Result   agent.Result
+	Question string // as a person asked it, where the prompt holds more, such as files; "": the prompt
+}
+
+// Bounds of what is kept of one run, in bytes: an answer of any length that
+// somebody reads, and the head of a tool's output.
+const (
+	maxText = 64 << 10
+	maxHead = 600
+	maxArgs = 300
+)
+
+// Documents returns what a run leaves: the question, a short document for each
+// call, and the answer. A run that came to nothing leaves none.
+func (m *Memory) Documents(r Run) (all []memory.Document) {
+	add := func(at time.Time, role string, kind memory.Kind, text string) {
+		all = append(all, memory.Document{Session: r.Session.ID, Project: m.Project, Source: "ask", Kind: kind, Role: role, Time: at, Text: text})
+	}
+	outcome := false
+	for _, e := range r.Session.Entries() {
+		if e.Run != r.Result.Run {
+			continue // of an earlier question
+		}
+		switch e.Kind {
+		case agent.EntryPrompt:
+			add(e.Time, "user", memory.Exchange, head(cmp.Or(r.Question, e.Text), maxText))
+		case agent.EntryResult:
+			if e.Denied || e.Skipped || e.DryRun || ofMemory(e.Name) {
+				continue
+			}
+			add(e.Time, "tool", memory.Tool, callText(e))
+			outcome = true
+		case agent.EntryEnd:
+			if text := strings.TrimSpace(r.Result.Response); text != "" && r.Result.StopReason.Answers() {
+				add(e.Time, "assistant", memory.Exchange, head(text, maxText))
+				outcome = true
+			}
+		}
+	}
+	if !outcome {
+		return nil
+	}
+	return all
+}
+
+// callText is a call and the head of its output.
+func callText(e agent.Entry) string {
+	output := e.Outcome().Body()
+	if !e.Success {
+		output = "Error: " + output
+	}
+	return e.Name + " " + head(string(e.Args), maxArgs) + "\n" + head(output, maxHead)
+}
+
+// head is the beginning of a text, at most n bytes. Secrets are removed before
+// it is cut: a part of one would not be recognised.
+func head(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const margin = 16 << 10 // longer than any key
+	text, _ = memory.Redact(text[:min(len(text), n+margin)])
+	if len(text) <= n {
+		return text + " …"
+	}
+	return strings.ToValidUTF8(text[:n], "") + " …"
+}

@@ -1,0 +1,113 @@
+package remember_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mylm/agent"
+	"mylm/agent/remember"
+	"mylm/memory"
+	"mylm/prompts"
+	"mylm/providers/scripted"
+	"mylm/tools"
+	"mylm/tools/recall"
+)
+
+func call(name, args string) string {
+	return "<tool_code>\n<name>" + name + "</name>\n<parameters>" + args + "</parameters>\n</tool_code>"
+}
+
+// ran is what a run with some replies leaves.
+func ran(t *testing.T, m *remember.Memory, o agent.Options, replies ...string) remember.Run {
+	t.Helper()
+	s := agent.NewSession()
+	all := must(m.Tools(s))
+	all = append(all, must(tools.New("shout", "Write text in capitals.", tools.None, shout)),
+		must(tools.New("fail", "Fail.", tools.Runs, func(context.Context, struct{}) (tools.Result, error) {
+			return tools.Result{}, errors.New("token=ghp_0123456789abcdefghij0123456789abcdef " + strings.Repeat("x", 700))
+		})))
+	o.Model, o.Tools = scripted.Say(replies...), must(tools.NewRegistry(all...))
+	result, _ := agent.Collect(must(agent.New(o)).Run(t.Context(), s, "Shout hello."))
+	return remember.Run{Session: s, Result: result}
+}
+
+func TestDocuments(t *testing.T) {
+	store := must(memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{}))
+	defer store.Close()
+	m := remember.New(store, "/src/shop")
+	allow := agent.Options{Approve: agent.AllowAll}
+	tests := map[string]struct {
+		options agent.Options
+		replies []string
+		want    []string // role, then the beginning of the text
+	}{
+		"calls and an answer": {allow, []string{call("shout", `{"text": "hello"}`), call("fail", `{}`), "It is HELLO."},
+			[]string{"user Shout hello.", "tool shout {\"text\":\"hello\"}\nHELLO", "tool fail {}\nError: ", "assistant It is HELLO."}},
+		"results of the memory": {allow, []string{call("search_memory", `{"query": "hello"}`), "Nothing."}, []string{"user Shout hello.", "assistant Nothing."}},
+		"a denied call":         {agent.Options{}, []string{call("fail", `{}`), "No."}, []string{"user Shout hello.", "assistant No."}},
+		"a limit":               {agent.Options{MaxTurns: 1, NoLastWord: true}, []string{"So.\n" + call("shout", `{"text": "a"}`)}, []string{"user Shout hello.", "tool shout", "assistant So."}},
+		"nothing":               {agent.Options{MaxMalformed: 1}, []string{""}, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := ran(t, m, tt.options, tt.replies...)
+			documents := m.Documents(r)
+			if len(documents) != len(tt.want) {
+				t.Fatalf("%d documents, want %d: %v", len(documents), len(tt.want), documents)
+			}
+			for i, d := range documents {
+				if !strings.HasPrefix(d.Role+" "+d.Text, tt.want[i]) || d.Project != "/src/shop" || d.Session != r.Session.ID || d.Time.IsZero() || len(d.Text) > 1000 {
+					t.Errorf("document %d is %+v, want %q", i, d, tt.want[i])
+				}
+				if strings.Contains(d.Text, "ghp_") {
+					t.Errorf("it holds a secret: %q", d.Text)
+				}
+			}
+		})
+	}
+	t.Run("the question of a person", func(t *testing.T) {
+		r := ran(t, m, allow, "Well.")
+		r.Question = "Only this?"
+		if d := m.Documents(r); d[0].Text != "Only this?" {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+func TestKeep(t *testing.T) {
+	store := must(memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{}))
+	defer store.Close()
+	m := remember.New(store, "/src/shop")
+	if n, err := m.Keep(t.Context(), ran(t, m, agent.Options{}, "Hello it is.")); n != 2 || err != nil {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	r := ran(t, m, agent.Options{}, call("search_memory", `{"query": "hello"}`), "Found.")
+	found := r.Session.Messages()[2].Text
+	if !strings.Contains(found, "Hello it is.") {
+		t.Errorf("the next run is shown %q", found)
+	}
+	m.NoSave = "Nothing can be remembered."
+	if n, err := m.Keep(t.Context(), r); n != 0 || err != nil {
+		t.Errorf("%d documents, %v", n, err)
+	}
+	gone := errors.New("gone")
+	m = &remember.Memory{Open: func(context.Context) (*memory.Store, error) { return nil, gone }}
+	if n, err := m.Keep(t.Context(), r); n != 0 || !errors.Is(err, gone) {
+		t.Errorf("%d documents, %v", n, err)
+	}
+}
+
+func TestSection(t *testing.T) {
+	m := &remember.Memory{Open: func(context.Context) (*memory.Store, error) { return nil, nil }}
+	all := must(tools.NewRegistry(must(m.Tools(agent.NewSession()))...))
+	sections := must(m.Section(prompts.Default(), all))
+	if len(sections) != 1 || !strings.Contains(sections[0].Text, recall.RememberName) {
+		t.Errorf("%+v", sections)
+	}
+	if sections := must(m.Section(prompts.Default(), nil)); len(sections) != 0 {
+		t.Errorf("%+v", sections)
+	}
+}
