@@ -22,13 +22,32 @@ const (
 	ServerFault  Kind = "server_fault"  // the backend failed and may succeed on another try
 	Interrupted  Kind = "interrupted"   // the reply broke off before its end
 	Stalled      Kind = "stalled"       // nothing arrived for longer than the caller waits
+	OutOfMemory  Kind = "out_of_memory" // the backend's machine is too small for the model and its window
 )
 
-// Error is a failure of a backend, told apart by Kind.
+// What a caller can change where an Error names a Param.
+const (
+	ParamAddress     = "address"     // where the backend is looked for
+	ParamModel       = "model"       // another of the backend's models, which it can list
+	ParamWindow      = "window"      // tokens of prompt and reply together
+	ParamMaxTokens   = "max_tokens"  // Request.MaxTokens
+	ParamSeed        = "seed"        // Request.Seed
+	ParamTemperature = "temperature" // Request.Temperature
+	ParamThink       = "think"       // Request.Think
+)
+
+// Error is a failure of a backend, classified by Kind.
+//
+// Message and Hint are facts: they name no flag and no command of a program
+// that uses this package. Such a program adds its own advice by Kind, Backend
+// and Param.
 type Error struct {
 	Kind    Kind
-	Message string // what happened, in one line, as the user should read it
+	Message string // what happened, in one line for the user
 	Hint    string // what to do next; may hold several lines; may be empty
+
+	Backend string // who failed: a provider's name, or what the caller calls it; may be empty
+	Param   string // what to change: one of the constants Param…; may be empty
 
 	Status       int           // HTTP status; 0: there was none
 	RetryAfter   time.Duration // how long the backend asks to wait; 0: it did not say

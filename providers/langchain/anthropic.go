@@ -11,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/llms/anthropic"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 var anthropicBackend = backend{
@@ -22,10 +23,9 @@ var anthropicBackend = backend{
 	open: func(c Config, client *http.Client) (llms.Model, error) {
 		return anthropic.New(anthropic.WithToken(c.Key), anthropic.WithBaseURL(c.BaseURL), anthropic.WithModel(c.Model), anthropic.WithHTTPClient(client))
 	},
-	wire: wire{
-		edit:   editAnthropic,
-		reader: func() reader { return anthropicReader{} },
-		end:    anthropicEnd,
+	api: api{
+		body:   editAnthropic,
+		format: wire.Format{Reader: func() wire.Reader { return anthropicReader{} }, End: anthropicEnd},
 		think:  thinkAnthropic,
 		noSeed: true,
 	},
@@ -134,56 +134,55 @@ func (n anthropicUsage) count(u *providers.Usage) {
 	}
 }
 
-func (anthropicReader) event(r *reply, data []byte) error {
+func (anthropicReader) Event(r *wire.Reply, data []byte) error {
 	var e anthropicEvent
 	if err := json.Unmarshal(data, &e); err != nil {
-		return errGarbled
+		return wire.ErrGarbled
 	}
-	r.known = r.known || e.Type != ""
+	r.Known = r.Known || e.Type != ""
 	switch e.Type {
 	case "message_start":
 		e.Message.Usage.Output = 0 // a first guess; the end brings the number
-		e.Message.Usage.count(&r.usage)
+		e.Message.Usage.count(&r.Usage)
 	case "content_block_start":
 		e.Block.read(r)
 	case "content_block_delta":
 		e.Delta.read(r)
 	case "message_delta":
-		e.Usage.count(&r.usage)
+		e.Usage.count(&r.Usage)
 		if e.Delta.StopReason != "" {
-			r.stop = e.Delta.StopReason
+			r.Stop = e.Delta.StopReason
 		}
 	case "message_stop":
-		r.ended, r.over = true, true
+		r.Ended, r.Over = true, true
 	case "error":
-		c, _ := complain(data)
-		r.fault = &c
+		r.Fail(data)
 	}
 	return nil
 }
 
-func (anthropicReader) whole(r *reply, body []byte) error {
+func (anthropicReader) Whole(r *wire.Reply, body []byte) error {
 	var m anthropicBody
-	if err := decode(body, &m); err != nil {
-		return errGarbled
+	if err := wire.Decode(body, &m); err != nil {
+		return wire.ErrGarbled
 	}
 	if m.Type != "message" {
-		if c, ok := complain(body); ok {
-			r.fault = &c
+		if c, ok := wire.Complain(body); ok {
+			r.Fault = &c
 		}
 		return nil
 	}
-	m.Usage.count(&r.usage)
-	r.ended, r.over, r.stop = true, true, m.StopReason
+	m.Usage.count(&r.Usage)
+	r.Ended, r.Over, r.Stop = true, true, m.StopReason
 	for _, part := range m.Content {
 		part.read(r)
 	}
 	return nil
 }
 
-func (p anthropicPart) read(r *reply) {
-	r.think(p.Thinking)
-	r.say(p.Text)
+func (p anthropicPart) read(r *wire.Reply) {
+	r.Thought(p.Thinking)
+	r.Text(p.Text)
 }
 
 func anthropicModels(body []byte) ([]providers.ModelInfo, string, error) {
@@ -196,8 +195,8 @@ func anthropicModels(body []byte) ([]providers.ModelInfo, string, error) {
 		More bool   `json:"has_more"`
 		Last string `json:"last_id"`
 	}
-	if err := decode(body, &list); err != nil || list.Data == nil {
-		return nil, "", errGarbled
+	if err := wire.Decode(body, &list); err != nil || list.Data == nil {
+		return nil, "", wire.ErrGarbled
 	}
 	out := make([]providers.ModelInfo, 0, len(*list.Data))
 	for _, m := range *list.Data {

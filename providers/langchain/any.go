@@ -84,7 +84,7 @@ func ownClient(llm llms.Model) Options {
 // providers that it has.
 func New(llm llms.Model, o Options) *Model {
 	own := ownClient(llm)
-	return &Model{
+	m := &Model{
 		llm:    llm,
 		config: Config{Model: cmp.Or(o.Name, "the model"), Window: o.Window},
 		back: backend{
@@ -95,4 +95,6 @@ func New(llm llms.Model, o Options) *Model {
 			endOf:      cmp.Or(o.End, own.End),
 		},
 	}
+	m.describe()
+	return m
 }

@@ -15,7 +15,7 @@ var bedrockBackend = backend{
 		Missing: bedrockMissing,
 	},
 	open:      openBedrock,
-	wire:      wire{noSeed: true},
+	api:       api{noSeed: true},
 	oneSystem: true,
 	noEmpty:   true,
 	ownKeys:   "Without a key, the credentials are AWS's usual ones: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, `aws sso login`, or the role of the machine.",

@@ -8,7 +8,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 )
 
-const bedrockMissing = "Build mylm with it, in a clone of its repository: go build -tags bedrock ./cmd/mylm"
+const bedrockMissing = "It needs a build with the tag bedrock: go build -tags bedrock, in a clone of the repository."
 
 // openBedrock is never called: what is missing cannot be opened.
 var openBedrock func(Config, *http.Client) (llms.Model, error)

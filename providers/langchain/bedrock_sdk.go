@@ -3,9 +3,7 @@
 package langchain
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -20,7 +18,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
-	"mylm/providers/internal/httpfault"
+	"mylm/providers/internal/wire"
 )
 
 const bedrockMissing = ""
@@ -64,7 +62,7 @@ func keepBody(req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req.Body = io.NopCloser(bytes.NewReader(body))
+	setBody(req, body)
 	return nil
 }
 
@@ -115,10 +113,7 @@ func (m *bedrockModel) Call(ctx context.Context, prompt string, options ...llms.
 // GenerateContent implements llms.Model. What it finds out goes into the
 // exchange, as it does with a wire's reader.
 func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
-	x, ok := ctx.Value(exchangeKey{}).(*exchange)
-	if !ok {
-		return nil, errors.New("a request outside of any call")
-	}
+	x, r := wire.Of(ctx), ctx.Value(requestKey{}).(providers.Request)
 	var o llms.CallOptions
 	for _, set := range options {
 		set(&o)
@@ -127,7 +122,7 @@ func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.Mess
 	if err != nil {
 		return nil, unsent(x, err)
 	}
-	out, err := api.ConverseStream(ctx, converse(m.config.Model, messages, x.asked.Request))
+	out, err := api.ConverseStream(ctx, converse(m.config.Model, messages, r))
 	if err != nil {
 		return nil, unsent(x, err)
 	}
@@ -175,7 +170,7 @@ func converse(model string, messages []llms.MessageContent, r providers.Request)
 }
 
 // heard passes one event on.
-func heard(ctx context.Context, x *exchange, event types.ConverseStreamOutput, o llms.CallOptions) error {
+func heard(ctx context.Context, x *wire.Exchange, event types.ConverseStreamOutput, o llms.CallOptions) error {
 	switch e := event.(type) {
 	case *types.ConverseStreamOutputMemberContentBlockDelta:
 		switch d := e.Value.Delta.(type) {
@@ -187,38 +182,37 @@ func heard(ctx context.Context, x *exchange, event types.ConverseStreamOutput, o
 			}
 		}
 	case *types.ConverseStreamOutputMemberMessageStop:
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.reply.ended, x.reply.stop = true, string(e.Value.StopReason)
+		x.Note(func(r *wire.Reply) { r.Ended, r.Stop = true, string(e.Value.StopReason) })
 	case *types.ConverseStreamOutputMemberMetadata:
 		if u := e.Value.Usage; u != nil {
-			x.mu.Lock()
-			defer x.mu.Unlock()
 			fresh := int(aws.ToInt32(u.InputTokens) + aws.ToInt32(u.CacheWriteInputTokens))
 			cached := int(aws.ToInt32(u.CacheReadInputTokens))
-			x.reply.usage = providers.Usage{Prompt: fresh + cached, Output: int(aws.ToInt32(u.OutputTokens))}
+			usage := providers.Usage{Prompt: fresh + cached, Output: int(aws.ToInt32(u.OutputTokens))}
 			if cached > 0 {
-				x.reply.usage.Evaluated = fresh
+				usage.Evaluated = fresh
 			}
+			x.Note(func(r *wire.Reply) { r.Usage = usage })
 		}
 	}
 	return nil
 }
 
 // ended finds out how a stream ended.
-func ended(x *exchange, err error) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func ended(x *wire.Exchange, err error) error {
 	var told smithy.APIError
+	kind, broken := x.Answered()
+	whole := false
+	x.Note(func(r *wire.Reply) {
+		if whole = r.Ended; errors.As(err, &told) && !broken {
+			r.Fault = exception(told)
+		}
+	})
 	switch {
-	case x.foreign, x.readErr != nil:
-		return err
-	case errors.As(err, &told):
-		x.reply.fault = exception(told)
-	case !x.reply.ended && !strings.Contains(x.header.Get("Content-Type"), "eventstream"):
-		x.foreign = true
-	case !x.reply.ended: // cut, or with a frame that is damaged
-		return &providers.Error{Kind: providers.Interrupted, Message: noEnd, Hint: "Ask again.", Err: err}
+	case broken, told != nil, whole:
+	case !strings.Contains(kind, "eventstream"):
+		x.Foreign()
+	default: // cut, or with a frame that is damaged
+		return wire.Interrupted(x.Server, wire.NoEnd, err)
 	}
 	return err
 }
@@ -229,34 +223,27 @@ var exceptions = map[string]int{
 	"serviceunavailableexception": http.StatusServiceUnavailable,
 }
 
-func exception(e smithy.APIError) *complaint {
+func exception(e smithy.APIError) *wire.Complaint {
 	code := strings.ToLower(e.ErrorCode())
 	status := exceptions[code]
 	if status == 0 {
 		status = http.StatusInternalServerError
 	}
-	b, err := json.Marshal(map[string]any{"code": code, "statusCode": status, "message": e.ErrorMessage()})
-	if err != nil { // strings and a number
-		return &complaint{text: e.ErrorMessage(), names: " ", status: status}
-	}
-	c, _ := complain(b)
-	return &c
+	return &wire.Complaint{Text: e.ErrorMessage(), Names: " " + code + " ", Status: status}
 }
 
-// unsent tells why a request did not go out for want of a region or of
-// credentials. The link knows what became of one that did.
-func unsent(x *exchange, err error) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+// unsent reports why a request did not go out for want of a region or of
+// credentials. The Exchange knows what became of one that did.
+func unsent(x *wire.Exchange, err error) error {
 	switch {
-	case x.request != nil || x.ctx.Err() != nil:
+	case x.Sent() || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, errNoRegion):
 		return &providers.Error{Kind: providers.BadRequest, Permanent: true, Err: err, Message: "Amazon Bedrock: " + err.Error(),
 			Hint: "Set it in the configuration. " + variables(bedrockBackend.Settings[0].Vars)}
 	}
 	return &providers.Error{Kind: providers.Auth, Permanent: true, Err: err,
-		Message: "Amazon Bedrock: no usable AWS credentials: " + httpfault.OneLine(err.Error()), Hint: bedrockBackend.ownKeys}
+		Message: "Amazon Bedrock: no usable AWS credentials: " + wire.OneLine(err.Error()), Hint: bedrockBackend.ownKeys}
 }
 
 var errNoRegion = errors.New("no region is set")

@@ -73,7 +73,7 @@ func TestCircle(t *testing.T) {
 		http.Redirect(w, r, r.URL.String(), http.StatusTemporaryRedirect)
 	})
 	_, _, _, err := hear(t, f.model(t), providers.Request{})
-	checkError(t, err, providers.Error{Kind: providers.Unreachable, Status: 307, Permanent: true}, "in a circle", "check it in")
+	checkError(t, err, providers.Error{Kind: providers.Unreachable, Status: 307, Permanent: true}, "to itself", "check it in")
 }
 
 // TestKeyInHeader proves that the hint names what went out.
@@ -106,7 +106,7 @@ func TestProxy(t *testing.T) {
 func proxied(t *testing.T) {
 	for _, tt := range []struct{ base, says, hints string }{
 		{"http://model.example/v1", "the proxy 127.0.0.1:", "Check HTTP_PROXY"},
-		{"https://model.example/v1", "lets nobody through to model.example", "Check HTTPS_PROXY"},
+		{"https://model.example/v1", "refuses connections to model.example", "Check HTTPS_PROXY"},
 	} {
 		_, _, _, err := hear(t, open(t, "openai", langchain.Config{Model: "m", BaseURL: tt.base, Key: testKey}), providers.Request{})
 		checkError(t, err, providers.Error{Kind: providers.Unreachable, Permanent: true}, tt.says, tt.hints)

@@ -9,6 +9,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // coherePath is where Cohere answers in OpenAI's form. langchaingo's own
@@ -49,8 +50,8 @@ func cohereModels(body []byte) ([]providers.ModelInfo, string, error) {
 		} `json:"models"`
 		Next string `json:"next_page_token"`
 	}
-	if err := decode(body, &list); err != nil || list.Models == nil {
-		return nil, "", errGarbled
+	if err := wire.Decode(body, &list); err != nil || list.Models == nil {
+		return nil, "", wire.ErrGarbled
 	}
 	out := make([]providers.ModelInfo, 0, len(*list.Models))
 	for _, m := range *list.Models {

@@ -83,11 +83,11 @@ func TestCohereRefusals(t *testing.T) {
 		hint    string
 	}{
 		{401, "invalid api token", providers.Auth, "COHERE_API_KEY"},
-		{404, "model 'm' not found, make sure the correct model ID was used and that you have access to the model.", providers.ModelMissing, "mylm models --provider cohere"},
+		{404, "model 'm' not found, make sure the correct model ID was used and that you have access to the model.", providers.ModelMissing, "param:model"},
 		{429, "You are using a Trial key, which is limited to 20 API calls / minute.", providers.RateLimited, "Wait"},
 		{400, "too many tokens: total number of tokens in the prompt cannot exceed 128000", providers.Overflow, "less text"},
 		{498, "blocked output", providers.Filtered, "other words"},
-		{422, "temperature must be between 0 and 1", providers.BadRequest, "--temperature"},
+		{422, "temperature must be between 0 and 1", providers.BadRequest, "param:temperature"},
 		{503, "service unavailable", providers.ServerFault, "in a moment"},
 	}
 	for _, tt := range tests {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/tmc/langchaingo/embeddings"
 
 	"mylm/providers"
 	"mylm/providers/internal/pieces"
+	"mylm/providers/internal/wire"
 )
 
 // Embedder makes vectors with one of langchaingo's embedders. It may be used
@@ -52,11 +52,11 @@ func OpenEmbedder(provider string, c Config) (*Embedder, error) {
 	}
 	client, ok := m.llm.(embeddings.EmbedderClient)
 	if !ok || m.config.Model == "" {
-		return nil, badConfig("no embedding model is named", m.hintModels())
+		return nil, badConfig("no embedding model is named", "")
 	}
 	inner, err := embeddings.NewEmbedder(client, embeddings.WithStripNewLines(false))
 	if err != nil {
-		return nil, badConfig(m.shown(err.Error()), "")
+		return nil, badConfig(m.back.Title+": "+wire.OneLine(err.Error()), "")
 	}
 	return newEmbedder(provider+"/"+m.config.Model, inner, m), nil
 }
@@ -116,21 +116,10 @@ func (e *Embedder) call(ctx context.Context, texts []string, ask pieces.Ask) ([]
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := e.model.exchange(call, asked{})
-	x.wire = wire{}
-	x.most = longestBody + int64(len(texts))*longestVector
-	bound := x.bind(call)
+	x := &wire.Exchange{Server: &e.model.server, Edit: e.model.edit(asked{}, nil), Limit: wire.LongestBody + int64(len(texts))*longestVector}
+	bound := x.Bind(call)
 	done := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			if p := recover(); p != nil {
-				a = answer{err: &panicked{p, debug.Stack()}}
-			}
-			done <- a
-		}()
-		a.vectors, a.err = ask(bound, texts)
-	}()
+	guarded(func() ([][]float32, error) { return ask(bound, texts) }, func(v [][]float32, err error) { done <- answer{v, err} })
 	var a answer
 	select {
 	case a = <-done:
@@ -146,8 +135,6 @@ func (e *Embedder) call(ctx context.Context, texts []string, ask pieces.Ask) ([]
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	if fault := e.model.failure(x, a.err); fault != nil {
 		fault.Message = "no vectors from " + e.name + ": " + fault.Message
 		return nil, fault

@@ -34,15 +34,15 @@ var faults = []fault{
 	{"proxy", page(407),
 		providers.Error{Kind: providers.Auth, Status: 407}, "407", "HTTPS_PROXY"},
 	{"model missing", refusal(404, "not_found_error", "model: m"),
-		providers.Error{Kind: providers.ModelMissing, Status: 404}, "model: m", "mylm models"},
+		providers.Error{Kind: providers.ModelMissing, Status: 404}, "model: m", "param:model"},
 	{"model does not exist", refusal(400, "model_not_found", "The model `m` does not exist or you do not have access to it."),
-		providers.Error{Kind: providers.ModelMissing, Status: 400}, "does not exist", "mylm models"},
+		providers.Error{Kind: providers.ModelMissing, Status: 400}, "does not exist", "param:model"},
 	{"wrong path", refusal(404, "not_found_error", "File Not Found"),
 		providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "File Not Found", "The address is http"},
 	{"404 page", page(404),
-		providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "no API", "The address is http"},
+		providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "not a model's API", "The address is http"},
 	{"friendly page", page(200),
-		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API", "The address is http"},
+		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API", "The address is http"},
 	{"too many", after("Retry-After", "7", refusal(429, "rate_limit_error", "slow down")),
 		providers.Error{Kind: providers.RateLimited, Status: 429, RetryAfter: 7 * time.Second}, "slow down", "asks to wait 7s"},
 	{"too many, in milliseconds", after("Retry-After-Ms", "1500", refusal(429, "rate_limit_error", "slow down")),
@@ -60,7 +60,7 @@ var faults = []fault{
 	{"filtered", refusal(400, "content_filter", "triggered our content management policy"),
 		providers.Error{Kind: providers.Filtered, Status: 400, Permanent: true}, "policy", "other words"},
 	{"bad request", refusal(400, "invalid_request_error", "temperature: range 0..1"),
-		providers.Error{Kind: providers.BadRequest, Status: 400}, "range", "--temperature"},
+		providers.Error{Kind: providers.BadRequest, Status: 400}, "range", "param:temperature"},
 	{"not implemented", refusal(501, "", "not here"),
 		providers.Error{Kind: providers.BadRequest, Status: 501}, "not here", ""},
 	{"500", refusal(500, "api_error", "something happened"),
@@ -72,7 +72,7 @@ var faults = []fault{
 	{"503 with a wait", after("Retry-After", "3", bare(503, "upstream down")),
 		providers.Error{Kind: providers.ServerFault, Status: 503, RetryAfter: 3 * time.Second}, "upstream down", "asks to wait 3s"},
 	{"529", refusal(529, "overloaded_error", "Overloaded"),
-		providers.Error{Kind: providers.ServerFault, Status: 529}, "Overloaded", "wait"},
+		providers.Error{Kind: providers.ServerFault, Status: 529}, "Overloaded", "Wait"},
 	{"redirect elsewhere", redirect(302, "https://example.com/login?token=x"),
 		providers.Error{Kind: providers.Unreachable, Status: 302, Permanent: true}, `"https://example.com/login"`, "address"},
 	{"redirect of the key", redirect(307, "http://elsewhere.example/v1"),
@@ -86,19 +86,19 @@ var faults = []fault{
 	{"clean end without the terminal event", midway(func(http.ResponseWriter, speech) {}),
 		providers.Error{Kind: providers.Interrupted}, "without a sign", "again"},
 	{"empty body", bare(200, ""),
-		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API", "The address is http"},
+		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API", "The address is http"},
 	{"a word", bare(200, "OK"),
-		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API", "The address is http"},
+		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API", "The address is http"},
 	{"bytes", bare(200, "\x00\xff\x1f\n\xfe"),
-		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API", "The address is http"},
+		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API", "The address is http"},
 	{"another API's reply", bare(200, `{"status":"ok"}`),
-		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API", "The address is http"},
+		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API", "The address is http"},
 	{"an empty list", bare(200, `[]`),
-		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API", "The address is http"},
+		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API", "The address is http"},
 	{"an error with success", bare(200, `{"message":"Invalid API key","code":401}`),
 		providers.Error{Kind: providers.Auth}, "Invalid API key", "Check the key in"},
 	{"overload in mid-stream", midway(func(w http.ResponseWriter, s speech) { s.stream(w, s.error(529, "overloaded_error", "Overloaded")) }),
-		providers.Error{Kind: providers.ServerFault}, "Overloaded", "wait"},
+		providers.Error{Kind: providers.ServerFault}, "Overloaded", "Wait"},
 	{"overflow in mid-stream", midway(func(w http.ResponseWriter, s speech) {
 		s.stream(w, s.error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"))
 	}), providers.Error{Kind: providers.Overflow, PromptTokens: 9, Window: 8}, "8 tokens", "less text"},
@@ -109,13 +109,13 @@ var faults = []fault{
 	{"half an event", midway(func(w http.ResponseWriter, s speech) { s.stream(w, s.text("lost")[:40]) }),
 		providers.Error{Kind: providers.Interrupted}, "", "again"},
 	{"no JSON", midway(func(w http.ResponseWriter, s speech) { s.stream(w, "data: {\"oh\n\n") }),
-		providers.Error{Kind: providers.Interrupted}, "no JSON", "again"},
+		providers.Error{Kind: providers.Interrupted}, "not valid JSON", "again"},
 	{"a line without end", midway(func(w http.ResponseWriter, s speech) {
 		s.stream(w, "data: ")
 		for range 10 {
 			s.stream(w, strings.Repeat("x", 1<<20))
 		}
-	}), providers.Error{Kind: providers.ServerFault, Permanent: true}, "8 MiB", "no reply"},
+	}), providers.Error{Kind: providers.ServerFault, Permanent: true}, "8 MiB", "not a model's reply"},
 	{"refused without a word", func(s speech) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			s.stream(w, s.begin...)
@@ -174,7 +174,7 @@ func TestFaults(t *testing.T) {
 				continue
 			}
 			if p, _ := langchain.Lookup(s.provider); !p.NeedsKey && tt.hints == "gain" {
-				tt.hints = "server's output" // it is the user's own
+				tt.hints = "server" // it is the user's own
 			}
 			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
 				if other, ok := s.hints[tt.hints]; ok {
@@ -207,12 +207,20 @@ func checkError(t *testing.T, err error, want providers.Error, says, hints strin
 	if !strings.Contains(e.Message, says) || e.Message == "" {
 		t.Errorf("message %q, want %q in it", e.Message, says)
 	}
-	if !strings.Contains(e.Hint, hints) {
-		t.Errorf("hint %q, want %q in it", e.Hint, hints)
+	if !advises(e, hints) {
+		t.Errorf("hint %q with the parameter %q, want %q", e.Hint, e.Param, hints)
 	}
 	if strings.Contains(e.Message+e.Hint, testKey) || strings.Contains(e.Message+e.Hint, "token=") {
 		t.Errorf("a secret is shown: %q, %q", e.Message, e.Hint)
 	}
+}
+
+// advises reports whether an error has a hint, or with "param:" a parameter.
+func advises(e *providers.Error, hint string) bool {
+	if param, ok := strings.CutPrefix(hint, "param:"); ok {
+		return e.Param == param
+	}
+	return strings.Contains(e.Hint, hint)
 }
 
 // TestUnreachable is for what never answers.
@@ -229,7 +237,7 @@ func TestUnreachable(t *testing.T) {
 		permanent   bool
 		says, hints string
 	}{
-		{"refused", closed.URL, false, "nobody answers", "Is the server running?"},
+		{"refused", closed.URL, false, "does not answer at", "Is the server running?"},
 		{"no such name", "http://no-such-host.invalid", true, "no-such-host.invalid", "typing error"},
 		{"unknown certificate", secure.URL, true, "no secure connection", "certificate"},
 		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), true, "no secure connection", "http://"},

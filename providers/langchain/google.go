@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // googleBackend speaks Gemini's own API. langchaingo's model for OpenAI carries
@@ -22,11 +23,10 @@ var googleBackend = backend{
 		Streams: true, Lists: true,
 	},
 	open: openOpenAI,
-	wire: wire{
+	api: api{
 		head:   headGoogle,
-		edit:   editGoogle,
-		reader: func() reader { return googleReader{} },
-		end:    openAIEnd,
+		body:   editGoogle,
+		format: wire.Format{Reader: func() wire.Reader { return googleReader{} }, End: openAIFormat.End},
 		think:  thinkGoogle,
 	},
 	list: lister{
@@ -121,25 +121,25 @@ type googleReply struct {
 	} `json:"usageMetadata"`
 }
 
-func (googleReader) event(r *reply, data []byte) error {
+func (googleReader) Event(r *wire.Reply, data []byte) error {
 	var e googleReply
 	if err := json.Unmarshal(data, &e); err != nil {
-		return errGarbled
+		return wire.ErrGarbled
 	}
 	e.read(r, data)
 	return nil
 }
 
 // whole reads one reply, or a stream that came as a list of events.
-func (googleReader) whole(r *reply, body []byte) error {
+func (googleReader) Whole(r *wire.Reply, body []byte) error {
 	var events []json.RawMessage
-	if decode(body, &events) != nil {
+	if wire.Decode(body, &events) != nil {
 		events = []json.RawMessage{body}
 	}
 	for _, data := range events {
 		var e googleReply
-		if err := decode(data, &e); err != nil {
-			return errGarbled
+		if err := wire.Decode(data, &e); err != nil {
+			return wire.ErrGarbled
 		}
 		e.read(r, data)
 	}
@@ -148,18 +148,14 @@ func (googleReader) whole(r *reply, body []byte) error {
 
 // read notes what e tells. More than one event
 // may give a reason to finish.
-func (e *googleReply) read(r *reply, data []byte) {
-	r.known = r.known || len(e.Candidates) > 0 || e.Usage.Prompt > 0
-	if present(e.Error) {
-		c, ok := complain(data)
-		if !ok {
-			c.text = "the reply ended with an error"
-		}
-		r.fault = &c
+func (e *googleReply) read(r *wire.Reply, data []byte) {
+	r.Known = r.Known || len(e.Candidates) > 0 || e.Usage.Prompt > 0
+	if wire.Present(e.Error) {
+		r.Fail(data)
 		return
 	}
 	if reason := e.Feedback.BlockReason; reason != "" {
-		r.fault = &complaint{text: fmt.Sprintf("the prompt was blocked (%s)", reason), names: " content_filter "}
+		r.Fault = &wire.Complaint{Text: fmt.Sprintf("the prompt was blocked (%s)", reason), Names: " content_filter "}
 		return
 	}
 	for _, c := range e.Candidates {
@@ -168,16 +164,16 @@ func (e *googleReply) read(r *reply, data []byte) {
 		}
 		for _, p := range c.Content.Parts {
 			if p.Thought {
-				r.think(p.Text)
+				r.Thought(p.Text)
 				continue
 			}
-			r.say(p.Text)
+			r.Text(p.Text)
 		}
 		if c.FinishReason != "" {
-			r.ended, r.stop = true, c.FinishReason
+			r.Ended, r.Stop = true, c.FinishReason
 		}
 	}
-	e.count(&r.usage)
+	e.count(&r.Usage)
 }
 
 // count notes the cost, which each event tells as it stands.
@@ -200,8 +196,8 @@ func googleModels(body []byte) ([]providers.ModelInfo, string, error) {
 		} `json:"models"`
 		Next string `json:"nextPageToken"`
 	}
-	if err := decode(body, &list); err != nil || list.Models == nil {
-		return nil, "", errGarbled
+	if err := wire.Decode(body, &list); err != nil || list.Models == nil {
+		return nil, "", wire.ErrGarbled
 	}
 	out := make([]providers.ModelInfo, 0, len(*list.Models))
 	for _, m := range *list.Models {

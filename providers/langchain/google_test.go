@@ -198,7 +198,7 @@ func TestGoogleReplies(t *testing.T) {
 		{
 			name: "no such model", status: 404,
 			body: `{"error":{"code":404,"message":"models/m is not found for API version v1beta, or is not supported for generateContent.","status":"NOT_FOUND"}}`,
-			kind: providers.ModelMissing, hint: "mylm models --provider googleai",
+			kind: providers.ModelMissing, hint: "param:model",
 		},
 		{
 			name: "too long", status: 400,
@@ -277,7 +277,7 @@ func wantError(t *testing.T, err error, kind providers.Kind, hint string) {
 	switch {
 	case !errors.As(err, &e):
 		t.Fatalf("error %v (%T), want a *providers.Error", err, err)
-	case e.Kind != kind || !strings.Contains(e.Hint, hint):
+	case e.Kind != kind || !advises(e, hint):
 		t.Errorf("error %q of kind %q with the hint %q, want kind %q and %q", e.Message, e.Kind, e.Hint, kind, hint)
 	}
 }

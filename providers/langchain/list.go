@@ -1,16 +1,14 @@
 package langchain
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // lister is how a provider's models are listed. langchaingo cannot.
@@ -33,7 +31,8 @@ const mostPages = 50
 // Models lists the models of the provider.
 func (m *Model) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	if !m.back.Lists {
-		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Message: m.back.Title + " cannot list its models", Hint: m.hintModels()}
+		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Message: m.back.Title + " cannot list its models",
+			Backend: m.server.Name, Hint: "Look for the names in its documentation."}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -58,20 +57,17 @@ func (m *Model) models(ctx context.Context) (all []providers.ModelInfo, err erro
 }
 
 func (m *Model) page(ctx context.Context, path string) ([]providers.ModelInfo, string, error) {
-	x := m.exchange(ctx, asked{})
-	x.wire = wire{}
-	body, err := m.get(context.WithValue(ctx, exchangeKey{}, x), path)
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	x := &wire.Exchange{Server: &m.server, Edit: m.edit(asked{}, nil), Limit: wire.LongestBody}
+	body, err := m.get(x.Bind(ctx), path)
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
-	if e := m.failure(x, err); e != nil {
+	if e := x.Failure(err); e != nil {
 		return nil, "", e
 	}
 	models, next, err := m.back.list.read(body)
 	if err != nil {
-		return nil, "", m.elsewhere(x, fmt.Sprintf("what %s sends is no list of models", m.host(x)))
+		return nil, "", x.Elsewhere("what %s sends is not a list of models")
 	}
 	return models, next, nil
 }
@@ -84,20 +80,13 @@ func (m *Model) get(ctx context.Context, path string) ([]byte, error) {
 	if m.config.Key != "" {
 		m.back.list.authorize(req.Header, m.config)
 	}
-	resp, err := m.link.client().Do(req)
+	resp, err := m.link.Client().Do(req)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, longestBody+1))
-	if len(body) > longestBody {
-		return nil, errLongBody
-	}
-	return body, err
+	return io.ReadAll(resp.Body)
 }
 
 // bearer is the usual way to send a key.
 func bearer(h http.Header, c Config) { h.Set("Authorization", "Bearer "+c.Key) }
-
-// decode reads JSON behind what may stand before it.
-func decode(body []byte, v any) error { return json.Unmarshal(bytes.TrimLeft(body, beforeJSON), v) }

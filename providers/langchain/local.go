@@ -16,7 +16,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
-	"mylm/providers/internal/httpfault"
+	"mylm/providers/internal/wire"
 )
 
 // local is a program on this machine: the conversation goes in as one text,
@@ -34,7 +34,7 @@ var local = backend{
 		args, err := words(c.Settings["args"])
 		return program{c.Settings["bin"], args}, err
 	},
-	wire:       wire{noSeed: true},
+	api:        api{noSeed: true},
 	check:      checkLocal,
 	anyModel:   true,
 	oneMessage: true,
@@ -94,6 +94,11 @@ type program struct {
 // promptMark stands for the conversation in an argument.
 const promptMark = "{prompt}"
 
+// longestPrint bounds what a program prints. No reply comes near.
+const longestPrint = 8 << 20
+
+var errLongPrint = errors.New("a reply of more than 8 MiB")
+
 // heldOpen is how long output is waited for behind the end of the program.
 const heldOpen = 500 * time.Millisecond
 
@@ -109,8 +114,12 @@ func (p program) GenerateContent(ctx context.Context, messages []llms.MessageCon
 		set(&o)
 	}
 	if !math.IsNaN(o.Temperature) || o.MaxTokens != 0 {
-		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Message: "a local program takes neither temperature nor limit",
-			Hint: "Ask without --temperature and --max-tokens; what the program calls them can stand in its args."}
+		param := providers.ParamTemperature
+		if o.MaxTokens != 0 {
+			param = providers.ParamMaxTokens
+		}
+		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Param: param, Message: "a local program takes neither temperature nor limit",
+			Hint: "What the program calls them can be put into its arguments."}
 	}
 	prompt := messages[0].Parts[0].(llms.TextContent).Text
 	run, kill := context.WithCancel(ctx)
@@ -143,18 +152,18 @@ func (p program) failed(ctx context.Context, err error, out *output, stderr *tai
 	var exit *exec.ExitError
 	switch {
 	case out.flood:
-		e.Permanent, e.Message = true, fmt.Sprintf("%s printed %v", p.bin, errLongBody)
+		e.Permanent, e.Message = true, fmt.Sprintf("%s printed %v", p.bin, errLongPrint)
 	case errors.Is(err, exec.ErrWaitDelay):
 		e.Kind, e.Message = providers.Interrupted, p.bin+" ended, but something that it started kept its output open"
 	case !errors.As(err, &exit):
-		e.Kind, e.Permanent, e.Message = providers.Unreachable, true, fmt.Sprintf("the program cannot be started: %s", httpfault.OneLine(err.Error()))
+		e.Kind, e.Permanent, e.Message = providers.Unreachable, true, fmt.Sprintf("the program cannot be started: %s", wire.OneLine(err.Error()))
 		e.Hint = "Check the setting bin."
 	case !exit.Exited() || out.all.Len() > 0:
 		e.Kind, e.Message = providers.Interrupted, fmt.Sprintf("%s ended in mid-reply: %v", p.bin, err)
 	default:
 		e.Message = fmt.Sprintf("%s failed: %v", p.bin, err)
 	}
-	if said := httpfault.OneLine(string(stderr.end)); said != "" {
+	if said := wire.OneLine(string(stderr.end)); said != "" {
 		e.Message += ": " + said
 	}
 	return e
@@ -171,10 +180,10 @@ type output struct {
 }
 
 func (o *output) Write(b []byte) (int, error) {
-	if o.all.Len()+len(b) > longestBody {
+	if o.all.Len()+len(b) > longestPrint {
 		o.flood = true
 		o.kill()
-		return 0, errLongBody
+		return 0, errLongPrint
 	}
 	b, given := append(o.rest, b...), len(b)
 	n := len(b)

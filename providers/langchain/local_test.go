@@ -151,8 +151,8 @@ func TestLocalFaults(t *testing.T) {
 		{"no such name", "no-such-program", "", hello, providers.Error{Kind: providers.Unreachable, Permanent: true}, "not found", "bin"},
 		{"no such path", filepath.Join(here, "no-such-program"), "", hello, providers.Error{Kind: providers.Unreachable, Permanent: true}, "no-such-program", "bin"},
 		{"no program", filepath.Join(here, "doc.go"), "", hello, providers.Error{Kind: providers.Unreachable, Permanent: true}, "doc.go", "bin"},
-		{"temperature", os.Args[0], "local-echo", providers.Request{Messages: hello.Messages, Temperature: &warm}, providers.Error{Kind: providers.BadRequest, Permanent: true}, "temperature", "--temperature"},
-		{"limit", os.Args[0], "local-echo", providers.Request{Messages: hello.Messages, MaxTokens: 3}, providers.Error{Kind: providers.BadRequest, Permanent: true}, "limit", "--max-tokens"},
+		{"temperature", os.Args[0], "local-echo", providers.Request{Messages: hello.Messages, Temperature: &warm}, providers.Error{Kind: providers.BadRequest, Permanent: true}, "temperature", "param:temperature"},
+		{"limit", os.Args[0], "local-echo", providers.Request{Messages: hello.Messages, MaxTokens: 3}, providers.Error{Kind: providers.BadRequest, Permanent: true}, "limit", "param:max_tokens"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // Model is one model behind langchaingo. It may be used by several goroutines
@@ -19,7 +20,8 @@ type Model struct {
 	llm    llms.Model
 	back   backend
 	config Config
-	link   *link
+	server wire.Server
+	link   *wire.Link // nil: a model of New
 	known  atomic.Pointer[providers.Info]
 }
 
@@ -59,7 +61,7 @@ func (m *Model) Info(ctx context.Context) (providers.Info, error) {
 // Close drops idle connections. The model remains usable.
 func (m *Model) Close() {
 	if m.link != nil {
-		m.link.closeIdle()
+		m.link.CloseIdleConnections()
 	}
 }
 
@@ -91,7 +93,7 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 func (m *Model) check(r providers.Request) error {
 	switch {
 	case m.config.Model == "":
-		return &providers.Error{Kind: providers.ModelMissing, Message: "no model is named", Hint: m.hintModels()}
+		return &providers.Error{Kind: providers.ModelMissing, Backend: m.server.Name, Param: providers.ParamModel, Message: "no model is named"}
 	case len(r.Messages) == 0:
 		return badRequest("the conversation is empty")
 	case r.Temperature != nil && (math.IsNaN(*r.Temperature) || math.IsInf(*r.Temperature, 0)):
@@ -102,14 +104,15 @@ func (m *Model) check(r providers.Request) error {
 	switch r.Think {
 	case providers.ThinkAuto, providers.ThinkOff:
 	case providers.ThinkOn:
-		if m.back.wire.think == nil {
-			return &providers.Error{Kind: providers.BadRequest, Message: m.back.Title + " has no switch for thinking", Hint: "Ask without --think on: a model that thinks does so by itself."}
+		if m.back.api.think == nil {
+			return &providers.Error{Kind: providers.BadRequest, Backend: m.server.Name, Param: providers.ParamThink,
+				Message: m.back.Title + " has no switch for thinking", Hint: "A model that thinks does so by itself."}
 		}
 	default:
 		return badRequest(fmt.Sprintf("thinking %q: want on, off or nothing", r.Think))
 	}
-	if r.Seed != nil && m.back.wire.noSeed {
-		return &providers.Error{Kind: providers.BadRequest, Message: m.back.Title + " takes no seed", Hint: "Ask without --seed."}
+	if r.Seed != nil && m.back.api.noSeed {
+		return &providers.Error{Kind: providers.BadRequest, Backend: m.server.Name, Param: providers.ParamSeed, Message: m.back.Title + " takes no seed"}
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package langchain
 
 import (
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/tmc/langchaingo/llms/ollama"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // langchainOllama is Ollama by langchaingo's client. Package providers/ollama
@@ -20,12 +20,10 @@ var langchainOllama = backend{
 		Streams: true, Lists: true,
 	},
 	open: openOllama,
-	wire: wire{
-		edit:   editOllama,
+	api: api{
+		body:   editOllama,
 		head:   keyOllama,
-		reader: func() reader { return ollamaReader{} },
-		end:    `{"done":true}` + "\n",
-		lines:  true,
+		format: wire.OllamaLines,
 		think:  ollamaThink,
 	},
 	list: lister{path: "/api/tags", authorize: bearer, read: ollamaModels},
@@ -61,49 +59,6 @@ func editOllama(f fields, a asked) {
 
 func ollamaThink(on bool, _ asked) map[string]any { return map[string]any{"think": on} }
 
-// ollamaReader reads the lines of /api/chat.
-type ollamaReader struct{}
-
-type ollamaReply struct {
-	Error   json.RawMessage `json:"error"`
-	Message *struct {
-		Content  string `json:"content"`
-		Thinking string `json:"thinking"`
-	} `json:"message"`
-	Done       bool          `json:"done"`
-	Reason     string        `json:"done_reason"`
-	Load       time.Duration `json:"load_duration"`
-	Prompt     int           `json:"prompt_eval_count"`
-	PromptTime time.Duration `json:"prompt_eval_duration"`
-	Output     int           `json:"eval_count"`
-	OutputTime time.Duration `json:"eval_duration"`
-}
-
-func (ollamaReader) event(r *reply, data []byte) error {
-	var e ollamaReply
-	if err := json.Unmarshal(data, &e); err != nil {
-		return errGarbled
-	}
-	r.known = r.known || e.Message != nil || e.Done
-	if present(e.Error) {
-		c, _ := complain(data)
-		r.fault = &c
-		return nil
-	}
-	if e.Message != nil {
-		r.think(e.Message.Thinking)
-		r.say(e.Message.Content)
-	}
-	if !e.Done {
-		return nil
-	}
-	r.ended, r.over, r.stop = true, true, e.Reason
-	r.usage = providers.Usage{Prompt: e.Prompt, Output: e.Output, Load: e.Load, PromptTime: e.PromptTime, OutputTime: e.OutputTime}
-	return nil
-}
-
-func (o ollamaReader) whole(r *reply, body []byte) error { return o.event(r, body) }
-
 func ollamaModels(body []byte) ([]providers.ModelInfo, string, error) {
 	var list struct {
 		Models *[]struct {
@@ -112,8 +67,8 @@ func ollamaModels(body []byte) ([]providers.ModelInfo, string, error) {
 			Modified time.Time `json:"modified_at"`
 		} `json:"models"`
 	}
-	if err := decode(body, &list); err != nil || list.Models == nil {
-		return nil, "", errGarbled
+	if err := wire.Decode(body, &list); err != nil || list.Models == nil {
+		return nil, "", wire.ErrGarbled
 	}
 	out := make([]providers.ModelInfo, 0, len(*list.Models))
 	for _, m := range *list.Models {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // openAIReader reads the replies of OpenAI's chat completions, in all the
@@ -43,7 +44,7 @@ func (c *openAIChoice) UnmarshalJSON(list []byte) error {
 	if start, err := d.Token(); err != nil || start == nil { // null
 		return err
 	} else if start != json.Delim('[') {
-		return errGarbled
+		return wire.ErrGarbled
 	}
 	for d.More() {
 		var each choice
@@ -84,52 +85,48 @@ type openAITimings struct {
 	PredictedMS float64 `json:"predicted_ms"`
 }
 
-// openAIEnd is a stream without text.
-const openAIEnd = "data: [DONE]\n\n"
+// openAIFormat ends with a stream without text.
+var openAIFormat = wire.Format{Reader: func() wire.Reader { return openAIReader{} }, End: "data: [DONE]\n\n"}
 
-func (openAIReader) event(r *reply, data []byte) error {
+func (openAIReader) Event(r *wire.Reply, data []byte) error {
 	if string(data) == "[DONE]" {
-		r.ended, r.over = true, true
+		r.Ended, r.Over = true, true
 		return nil
 	}
-	if isMark(data) { // servers send others of their own
+	if wire.IsMark(data) { // servers send others of their own
 		return nil
 	}
 	var e openAIReply
 	if err := json.Unmarshal(data, &e); err != nil {
-		return errGarbled
+		return wire.ErrGarbled
 	}
 	return e.read(r, data)
 }
 
-func (openAIReader) whole(r *reply, body []byte) error {
+func (openAIReader) Whole(r *wire.Reply, body []byte) error {
 	var e openAIReply
-	if err := decode(body, &e); err != nil {
-		if c, ok := complain(body); ok { // Google wraps errors in a list
-			r.fault = &c
+	if err := wire.Decode(body, &e); err != nil {
+		if c, ok := wire.Complain(body); ok { // Google wraps errors in a list
+			r.Fault = &c
 			return nil
 		}
-		return errGarbled
+		return wire.ErrGarbled
 	}
 	err := e.read(r, body)
-	r.ended = r.ended || e.Choice.given
+	r.Ended = r.Ended || e.Choice.given
 	return err
 }
 
 // read notes what e tells.
-func (e *openAIReply) read(r *reply, data []byte) error {
-	r.known = r.known || e.Choice.given || strings.HasPrefix(e.Object, "chat.completion") || present(e.Usage)
+func (e *openAIReply) read(r *wire.Reply, data []byte) error {
+	r.Known = r.Known || e.Choice.given || strings.HasPrefix(e.Object, "chat.completion") || wire.Present(e.Usage)
 	if e.failed() {
-		c, ok := complain(data)
-		if !ok {
-			c.text = "the reply ended with an error"
-		}
-		r.fault = &c
+		r.Fail(data)
 		return nil
 	}
-	e.count(&r.usage)
+	e.count(&r.Usage)
 	messages := []openAIMessage{e.Choice.Delta, e.Choice.Message}
-	if r.said { // some servers end a stream with all of it once more
+	if r.Spoken() { // some servers end a stream with all of it once more
 		messages = messages[:1]
 	}
 	for _, m := range messages {
@@ -137,20 +134,20 @@ func (e *openAIReply) read(r *reply, data []byte) error {
 		if err != nil {
 			return err
 		}
-		r.think(thought)
-		r.say(text)
-		if r.said {
+		r.Thought(thought)
+		r.Text(text)
+		if r.Spoken() {
 			break
 		}
 	}
 	if e.Choice.FinishReason != "" {
-		r.ended, r.settled, r.stop = true, true, e.Choice.FinishReason
+		r.Ended, r.Settled, r.Stop = true, true, e.Choice.FinishReason
 	}
 	return nil
 }
 
 func (e *openAIReply) failed() bool {
-	if e.Object == "error" || len(e.Errors) > 0 || present(e.Error) {
+	if e.Object == "error" || len(e.Errors) > 0 || wire.Present(e.Error) {
 		return true
 	}
 	return e.Choice.FinishReason == "error" // OpenRouter
@@ -169,14 +166,14 @@ func (m openAIMessage) read() (text, thought string, err error) {
 		Thinking json.RawMessage `json:"thinking"`
 	}
 	switch {
-	case !present(m.Content):
+	case !wire.Present(m.Content):
 	case m.Content[0] != '[':
 		err = json.Unmarshal(m.Content, &text)
 	default:
 		err = json.Unmarshal(m.Content, &parts)
 	}
 	if err != nil {
-		return "", "", errOddContent
+		return "", "", wire.ErrOddContent
 	}
 	for _, p := range parts {
 		text += p.Text
@@ -184,10 +181,6 @@ func (m openAIMessage) read() (text, thought string, err error) {
 	}
 	return text + m.Refusal, thought, nil
 }
-
-// present reports whether a field has a value: some servers write out what
-// they leave empty.
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // textOf reads a string, or a list of parts that have a text.
 func textOf(raw json.RawMessage) string {
@@ -245,8 +238,8 @@ func openAIModels(body []byte) ([]providers.ModelInfo, string, error) {
 	var list struct {
 		Data *[]model `json:"data"`
 	}
-	if err := decode(body, &list); err != nil || list.Data == nil {
-		return nil, "", errGarbled
+	if err := wire.Decode(body, &list); err != nil || list.Data == nil {
+		return nil, "", wire.ErrGarbled
 	}
 	out := make([]providers.ModelInfo, 0, len(*list.Data))
 	for _, m := range *list.Data {

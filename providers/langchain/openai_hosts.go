@@ -11,6 +11,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // openAIHosts are providers that langchaingo has packages of their own for,
@@ -65,8 +66,8 @@ func cloudflareModels(body []byte) ([]providers.ModelInfo, string, error) {
 			Total int `json:"total_count"`
 		} `json:"result_info"`
 	}
-	if err := decode(body, &list); err != nil || list.Result == nil {
-		return nil, "", errGarbled
+	if err := wire.Decode(body, &list); err != nil || list.Result == nil {
+		return nil, "", wire.ErrGarbled
 	}
 	out := make([]providers.ModelInfo, 0, len(*list.Result))
 	for _, m := range *list.Result {
@@ -92,7 +93,7 @@ func maritaca() backend {
 		Name: "maritaca", Title: "Maritaca", BaseURL: "https://chat.maritaca.ai/api", NeedsKey: true,
 		KeyVars: []string{"MARITACA_API_KEY", "MARITACA_KEY"},
 	})
-	b.Lists, b.list, b.wire.noSeed = false, lister{}, true
+	b.Lists, b.list, b.api.noSeed = false, lister{}, true
 	return b
 }
 
@@ -103,8 +104,8 @@ func ernie() backend {
 		Name: "ernie", Title: "Baidu Qianfan", BaseURL: "https://qianfan.baidubce.com/v2", NeedsKey: true,
 		KeyVars: []string{"QIANFAN_API_KEY"},
 	})
-	edit := b.wire.edit
-	b.wire.edit = func(f fields, a asked) {
+	edit := b.api.body
+	b.api.body = func(f fields, a asked) {
 		edit(f, a)
 		takeTurns(f)
 	}

@@ -208,22 +208,22 @@ func TestHostWords(t *testing.T) {
 		permanent bool
 		hint      string
 	}{
-		{"cloudflare", 400, `{"errors":[{"message":"AiError: No such model @cf/x or task","code":5007}],"success":false}`, providers.ModelMissing, false, "mylm models"},
+		{"cloudflare", 400, `{"errors":[{"message":"AiError: No such model @cf/x or task","code":5007}],"success":false}`, providers.ModelMissing, false, "param:model"},
 		{"cloudflare", 429, `{"errors":[{"message":"you have used up your daily free allocation of 10,000 neurons","code":3036}]}`, providers.RateLimited, true, "billing"},
 		{"cloudflare", 429, `{"errors":[{"message":"No more data centers to forward the request to","code":3040}]}`, providers.RateLimited, false, "Wait"},
 		{"cloudflare", 401, `{"success":false,"errors":[{"code":10000,"message":"Authentication error"}]}`, providers.Auth, false, "CLOUDFLARE_API_TOKEN"},
-		{"huggingface", 400, `{"error":{"message":"The requested model 'x' is not supported by any provider you have enabled.","type":"invalid_request_error","param":"model","code":"model_not_supported"}}`, providers.ModelMissing, false, "mylm models"},
+		{"huggingface", 400, `{"error":{"message":"The requested model 'x' is not supported by any provider you have enabled.","type":"invalid_request_error","param":"model","code":"model_not_supported"}}`, providers.ModelMissing, false, "param:model"},
 		{"huggingface", 401, `{"error":"Invalid username or password."}`, providers.Auth, false, "HF_TOKEN"},
 		{"huggingface", 402, `{"error":"You have exceeded your monthly included credits for Inference Providers."}`, providers.RateLimited, true, "billing"},
 		{"maritaca", 401, `{"detail":"Invalid API key"}`, providers.Auth, false, "MARITACA_API_KEY"},
 		{"maritaca", 404, `{"detail":"Model m not found"}`, providers.ModelMissing, false, "documentation of Maritaca"},
 		{"ernie", 401, `{"error":{"code":"invalid_iam_token","message":"IAM Certification failed","type":"invalid_request_error"},"id":"as-x"}`, providers.Auth, false, "QIANFAN_API_KEY"},
-		{"ernie", 400, `{"error":{"code":"invalid_model","message":"The model does not exist or you do not have access to it.","type":"invalid_request_error"}}`, providers.ModelMissing, false, "mylm models"},
-		{"langchain-ollama", 404, `{"error":"model 'm' not found"}`, providers.ModelMissing, false, "mylm models"},
+		{"ernie", 400, `{"error":{"code":"invalid_model","message":"The model does not exist or you do not have access to it.","type":"invalid_request_error"}}`, providers.ModelMissing, false, "param:model"},
+		{"langchain-ollama", 404, `{"error":"model 'm' not found"}`, providers.ModelMissing, false, "param:model"},
 		{"langchain-ollama", 400, `{"error":"the input length exceeds the context length"}`, providers.Overflow, false, ""},
 		{"langchain-ollama", 400, `{"error":"\"m\" does not support chat"}`, providers.CannotChat, false, ""},
-		{"langchain-ollama", 400, `{"error":"\"m\" does not support thinking"}`, providers.BadRequest, false, "--think"},
-		{"watsonx", 404, `{"errors":[{"code":"model_not_supported","message":"Model 'm' is not supported for this environment."}],"trace":"x","status_code":404}`, providers.ModelMissing, false, "mylm models"},
+		{"langchain-ollama", 400, `{"error":"\"m\" does not support thinking"}`, providers.BadRequest, false, "param:think"},
+		{"watsonx", 404, `{"errors":[{"code":"model_not_supported","message":"Model 'm' is not supported for this environment."}],"trace":"x","status_code":404}`, providers.ModelMissing, false, "param:model"},
 		{"watsonx", 400, `{"errors":[{"code":"invalid_input_argument","message":"Invalid input argument for Model 'm': the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model"}],"status_code":400}`, providers.Overflow, false, ""},
 		{"watsonx", 403, `{"errors":[{"code":"token_quota_reached","message":"Token quota reached"}],"status_code":403}`, providers.RateLimited, true, "billing"},
 	}
@@ -233,7 +233,7 @@ func TestHostWords(t *testing.T) {
 			m := newFake(t, s, answers(tt.status, "application/json", tt.body)).model(t)
 			_, _, _, err := hear(t, m, providers.Request{})
 			e, ok := err.(*providers.Error)
-			if !ok || e.Kind != tt.kind || !strings.Contains(e.Hint, tt.hint) || tt.permanent && e.Temporary() {
+			if !ok || e.Kind != tt.kind || !advises(e, tt.hint) || tt.permanent && e.Temporary() {
 				t.Fatalf("%v: %+v, want kind %s and a hint with %q", err, e, tt.kind, tt.hint)
 			}
 			if tt.provider == "watsonx" && tt.kind == providers.Overflow && (e.PromptTokens != 9000 || e.Window != 8192) {

@@ -68,12 +68,7 @@ func speaksOpenAI(d dialect, p Provider) backend {
 		embeds:   true,
 		anyModel: d.anyModel,
 		list:     lister{path: "/models", windows: d.windows, authorize: bearer, read: openAIModels},
-		wire: wire{
-			edit:   func(f fields, a asked) { d.edit(f, a) },
-			reader: func() reader { return openAIReader{} },
-			end:    openAIEnd,
-			think:  d.think,
-		},
+		api:      api{body: d.edit, format: openAIFormat, think: d.think},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // Config says which model to open, and how.
@@ -23,7 +24,7 @@ type Config struct {
 	BaseFrom  string            // where BaseURL came from, for messages; "": the first of the provider's BaseVars, or the configuration
 	Key       string            // the secret; "" where none is needed
 	KeyFrom   string            // where Key came from or is looked for, for messages; "": the first of the provider's KeyVars
-	Headers   map[string]string // sent with each request, and instead of langchaingo's own
+	Headers   map[string]string // sent with each request, and replacing langchaingo's own
 	Window    int               // tokens of prompt and reply together; 0: unknown
 	Settings  map[string]string // what only this provider has, by Setting.Name
 	Transport http.RoundTripper // makes the requests; nil: one like net/http's default, of the model's own
@@ -59,7 +60,7 @@ type backend struct {
 	// Model are set; every request must go through the client.
 	open func(c Config, client *http.Client) (llms.Model, error)
 
-	wire wire
+	api api
 
 	// list is how models are listed, where Lists.
 	list lister
@@ -115,7 +116,7 @@ func Open(provider string, c Config) (*Model, error) {
 
 func openBackend(b backend, c Config) (*Model, error) {
 	if b.Missing != "" {
-		return nil, badConfig(b.Title+" is not in this build of mylm", b.Missing)
+		return nil, badConfig(b.Title+" is not in this build", b.Missing)
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	if err := checkConfig(b, c); err != nil {
@@ -124,21 +125,19 @@ func openBackend(b backend, c Config) (*Model, error) {
 	c.BaseURL = filled(withPath(c.BaseURL, b.BaseURL), c.Settings)
 	b.BaseURL = filled(b.BaseURL, c.Settings)
 	m := &Model{back: b, config: c}
-	m.link = &link{next: c.Transport, noKey: c.Key == "" && b.ownKeys == "", headers: http.Header{}}
-	if m.link.next == nil {
-		m.link.next = transport()
-	}
-	for name, value := range c.Headers {
-		m.link.headers.Set(name, value)
+	m.describe()
+	m.link = &wire.Link{Next: c.Transport}
+	if c.Transport == nil {
+		m.link.Next = wire.Transport()
 	}
 	c.BaseURL = m.base()
 	if b.anyModel && c.Model == "" {
 		c.Model = "default"
 		m.config.Model = c.Model
 	}
-	llm, err := open(b, c, m.link.client())
+	llm, err := open(b, c, m.link.Client())
 	if err != nil {
-		return nil, badConfig(m.shown(err.Error()), "")
+		return nil, badConfig(b.Title+": "+wire.OneLine(wire.WithoutKey(err.Error(), c.Key)), "")
 	}
 	m.llm = llm
 	return m, nil

@@ -205,8 +205,8 @@ func TestModelsFail(t *testing.T) {
 		says   string
 	}{
 		{"key", answers(401, "application/json", `{"error":{"message":"no"}}`), providers.Error{Kind: providers.Auth, Status: 401}, "no"},
-		{"page", answers(200, "text/html", "<html>"), providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no API"},
-		{"no list", answers(200, "application/json", `{"ok":true}`), providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "no list"},
+		{"page", answers(200, "text/html", "<html>"), providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API"},
+		{"not a list", answers(200, "application/json", `{"ok":true}`), providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a list"},
 		{"cut", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "99")
 			w.Write([]byte("{"))
@@ -230,7 +230,7 @@ func TestOrigins(t *testing.T) {
 	f := newFake(t, openAISpeech, openAISpeech.refuses(404, "model_not_found", "The model does not exist"))
 	c := langchain.Config{Model: "m", Name: "work", BaseURL: f.URL, BaseFrom: "base_url of [models.work]", Key: testKey, KeyFrom: "key of [models.work]"}
 	_, _, _, err := hear(t, open(t, "openai", c), providers.Request{})
-	checkError(t, err, providers.Error{Kind: providers.ModelMissing, Status: 404}, "", "mylm models --provider work`")
+	checkError(t, err, providers.Error{Kind: providers.ModelMissing, Status: 404}, "", "param:model")
 	f.answer = answers(404, "text/html", "<html>")
 	_, _, _, err = hear(t, open(t, "openai", c), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "", "check it in base_url of [models.work].")

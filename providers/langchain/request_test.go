@@ -243,5 +243,5 @@ func TestRefusedRequests(t *testing.T) {
 		})
 	}
 	_, _, _, err := hear(t, open(t, "openai", langchain.Config{Key: testKey}), providers.Request{})
-	checkError(t, err, providers.Error{Kind: providers.ModelMissing}, "no model is named", "mylm models")
+	checkError(t, err, providers.Error{Kind: providers.ModelMissing}, "no model is named", "param:model")
 }

@@ -1,6 +1,7 @@
 package langchain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,15 +12,16 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // errGone unwinds langchaingo when the caller has left.
 var errGone = errors.New("the caller has left")
 
 // settling is how long a call that was given up is waited for. With its
-// connection closed, langchaingo returns at once. A model of New that heeds
-// neither its context nor its callback's error is left to itself after
-// settlingAlone, within which a program seems to stop at once.
+// connection closed, langchaingo returns at once. A model of New that ignores
+// its context and its callback's error is abandoned after settlingAlone, within
+// which a program seems to stop at once.
 const (
 	settling      = time.Second
 	settlingAlone = 150 * time.Millisecond
@@ -52,17 +54,37 @@ type panicked struct {
 
 func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
+// guarded calls f in a goroutine of its own, and makes an error of a panic or a
+// goroutine that ends.
+func guarded[T any](f func() (T, error), done func(T, error)) {
+	go func() {
+		var v T
+		var err error = &panicked{value: "the goroutine ended without returning"} // as runtime.Goexit does
+		defer func() {
+			if p := recover(); p != nil {
+				err = &panicked{p, debug.Stack()}
+			}
+			done(v, err)
+		}()
+		v, err = f()
+	}()
+}
+
 // talk makes the call and passes the reply on.
 func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.MessageContent, yield func(providers.Chunk, error) bool) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := m.exchange(call, asked{Request: r, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings})
 	t := &talk{ctx: call, wait: settling, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
+	x := &wire.Exchange{Server: &m.server, Format: m.back.api.format, Pass: t.pass, Edit: m.edit(asked{
+		Request: r, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings}, &m.back.api)}
 	if m.link == nil {
 		t.wait = settlingAlone
 	}
-	x.pass = t.pass
-	go t.run(x.bind(call), m.llm, messages, m.options(r, t))
+	bound := context.WithValue(x.Bind(call), requestKey{}, r)
+	guarded(func() (*llms.ContentResponse, error) {
+		return m.llm.GenerateContent(bound, messages, m.options(r, t)...)
+	},
+		func(resp *llms.ContentResponse, err error) { t.done <- outcome{resp, err} })
 	for {
 		select {
 		case c := <-t.pieces:
@@ -72,7 +94,7 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 			}
 			t.passed += len(c.Text)
 			t.thoughts += len(c.Thought)
-			if x.wire.reader == nil {
+			if m.back.api.format.Reader == nil {
 				t.heard.WriteString(c.Text)
 			}
 			if !yield(c, nil) {
@@ -88,17 +110,8 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 	}
 }
 
-// run is the goroutine of the call.
-func (t *talk) run(ctx context.Context, llm llms.Model, messages []llms.MessageContent, options []llms.CallOption) {
-	o := outcome{err: &panicked{value: "the goroutine ended without returning"}} // as runtime.Goexit does
-	defer func() {
-		if p := recover(); p != nil {
-			o = outcome{err: &panicked{p, debug.Stack()}}
-		}
-		t.done <- o
-	}()
-	o.resp, o.err = llm.GenerateContent(ctx, messages, options...)
-}
+// requestKey is where a model of our own finds the request.
+type requestKey struct{}
 
 // settle ends the call and waits until langchaingo has returned.
 func (t *talk) settle(cancel context.CancelFunc) {
@@ -135,15 +148,21 @@ func (t *talk) pass(c providers.Chunk) error {
 }
 
 // finish judges a call that has returned and yields what is left of the reply.
-func (m *Model) finish(ctx context.Context, t *talk, x *exchange, o outcome, yield func(providers.Chunk, error) bool) error {
+func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome, yield func(providers.Chunk, error) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	last, err := m.verdict(ctx, t, x, o)
+	if e := m.failure(x, o.err); e != nil {
+		if e.Kind == providers.ModelMissing {
+			m.addNames(ctx, e)
+		}
+		return cmp.Or(ctx.Err(), error(e))
+	}
+	content, reasoning := said(o.resp)
+	last, err := m.verdict(t, x, o.resp, content)
 	if err != nil {
 		return err
 	}
-	content, reasoning := said(o.resp)
 	if t.thoughts == 0 && reasoning != "" && !yield(providers.Chunk{Thought: reasoning}, nil) {
 		return nil
 	}
@@ -152,4 +171,52 @@ func (m *Model) finish(ctx context.Context, t *talk, x *exchange, o outcome, yie
 	}
 	yield(last, nil)
 	return nil
+}
+
+// failure is nil if the call succeeded, as far as its requests can tell.
+func (m *Model) failure(x *wire.Exchange, err error) *providers.Error {
+	e := x.Failure(err)
+	var p *panicked
+	if errors.As(err, &p) && (e == nil || e.Err == err) {
+		return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err, Backend: m.server.Name,
+			Message: fmt.Sprintf("langchaingo cannot handle the reply of %s (%v)", m.back.Title, wire.OneLine(p.Error()))}
+	}
+	return e
+}
+
+// verdict is the last chunk of a reply that no fault ended, if it is whole.
+func (m *Model) verdict(t *talk, x *wire.Exchange, resp *llms.ContentResponse, content string) (last providers.Chunk, err error) {
+	last = providers.Chunk{Stop: stopReason(stopOf(resp)), Usage: usageOf(resp)}
+	ended := false
+	x.Note(func(r *wire.Reply) {
+		if ended = r.Ended; r.Stop != "" || r.Ended {
+			last.Stop = stopReason(r.Stop)
+		}
+		if r.Usage != (providers.Usage{}) {
+			last.Usage = r.Usage
+		}
+	})
+	switch {
+	case m.back.api.format.Reader == nil && last.Stop == "" && !ended && m.cut(t, content):
+		return last, wire.Interrupted(&m.server, wire.NoEnd, nil)
+	case len(content) > t.passed && !strings.HasPrefix(content, t.heard.String()):
+		return last, wire.Interrupted(&m.server, "the model returned another text than it streamed", nil)
+	case refused(last.Stop) && t.passed == 0 && content == "":
+		return last, &providers.Error{Kind: providers.Filtered, Permanent: true, Backend: m.server.Name, Hint: wire.HintFiltered,
+			Message: fmt.Sprintf("%s refused to answer (%s)", m.back.Title, wire.OneLine(string(last.Stop)))}
+	}
+	last.Stop = cmp.Or(last.Stop, providers.StopEnd)
+	return last, nil
+}
+
+// cut reports whether a reply without a stop reason may lack its end.
+func (m *Model) cut(t *talk, content string) bool {
+	streamed := t.passed+t.thoughts > 0
+	switch m.back.endOf {
+	case EndReason:
+		return streamed || content == ""
+	case EndWholeText:
+		return content == ""
+	}
+	return !streamed && content == ""
 }

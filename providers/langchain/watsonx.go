@@ -17,7 +17,7 @@ import (
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
-	"mylm/providers/internal/httpfault"
+	"mylm/providers/internal/wire"
 )
 
 // watsonx is IBM's. Its chat is OpenAI's under other names, at another path,
@@ -33,14 +33,10 @@ var watsonx = backend{
 		Streams: true, Lists: true,
 	},
 	open: func(c Config, client *http.Client) (llms.Model, error) {
-		client.Transport = &ibmTransport{next: client.Transport.(*link), key: c.Key, from: cmp.Or(c.KeyFrom, "WATSONX_API_KEY"), tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
+		client.Transport = &ibmTransport{next: client.Transport.(*wire.Link), key: c.Key, from: cmp.Or(c.KeyFrom, "WATSONX_API_KEY"), tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
 		return openOpenAI(c, client)
 	},
-	wire: wire{
-		edit:   editWatsonx,
-		reader: func() reader { return openAIReader{} },
-		end:    openAIEnd,
-	},
+	api: api{body: editWatsonx, format: openAIFormat},
 	list: lister{
 		path:      "/foundation_model_specs?limit=200&filters=function_text_chat&version=" + watsonxVersion,
 		windows:   true,
@@ -85,7 +81,7 @@ func editWatsonx(f fields, a asked) {
 
 // ibmTransport sends what langchaingo writes for OpenAI to where IBM reads it.
 type ibmTransport struct {
-	next   *link
+	next   *wire.Link
 	key    string
 	from   string // where the key is from, for messages
 	tokens string // the address
@@ -98,10 +94,8 @@ type ibmTransport struct {
 func (t *ibmTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	token, err := t.authorize(req.Context())
 	if err != nil {
-		if x, ok := req.Context().Value(exchangeKey{}).(*exchange); ok { // langchaingo hides why a request failed
-			x.mu.Lock()
-			x.noReply = err
-			x.mu.Unlock()
+		if x := wire.Of(req.Context()); x != nil { // langchaingo hides why a request failed
+			x.Unsent(err)
 		}
 		return nil, err
 	}
@@ -156,13 +150,13 @@ func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Durat
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
-	resp, err := t.next.next.RoundTrip(req)
+	resp, err := t.next.Next.RoundTrip(req)
 	if err != nil {
 		return "", 0, &providers.Error{Kind: providers.Unreachable, Err: err, Hint: "Check the network.",
-			Message: fmt.Sprintf("no token came from %s: %s", req.URL.Host, httpfault.Reason(err))}
+			Message: fmt.Sprintf("no token came from %s: %s", req.URL.Host, wire.Reason(err))}
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, longestFault))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	var answer struct {
 		Token   string `json:"access_token"`
 		Seconds int    `json:"expires_in"`
@@ -178,10 +172,10 @@ func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Durat
 
 // untraded tells why no token came.
 func (t *ibmTransport) untraded(host string, resp *http.Response, body []byte, err error) error {
-	e := &providers.Error{Kind: providers.ServerFault, Status: resp.StatusCode, Err: err, RetryAfter: httpfault.RetryAfter(resp.Header),
+	e := &providers.Error{Kind: providers.ServerFault, Status: resp.StatusCode, Err: err, RetryAfter: wire.RetryAfter(resp.Header),
 		Message: fmt.Sprintf("no token came from %s (HTTP status %d)", host, resp.StatusCode), Hint: "Ask again in a moment."}
-	if c, ok := complain(body); ok {
-		e.Message += ": " + httpfault.OneLine(withoutKey(c.text, t.key))
+	if c, ok := wire.Complain(body); ok {
+		e.Message += ": " + wire.OneLine(wire.WithoutKey(c.Text, t.key))
 	}
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
@@ -201,8 +195,8 @@ func watsonxModels(body []byte) ([]providers.ModelInfo, string, error) {
 			} `json:"model_limits"`
 		} `json:"resources"`
 	}
-	if err := decode(body, &list); err != nil || list.Resources == nil {
-		return nil, "", errGarbled
+	if err := wire.Decode(body, &list); err != nil || list.Resources == nil {
+		return nil, "", wire.ErrGarbled
 	}
 	out := make([]providers.ModelInfo, 0, len(*list.Resources))
 	for _, m := range *list.Resources {

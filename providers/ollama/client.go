@@ -1,9 +1,9 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -13,6 +13,7 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // Options says how to reach a server. The zero value reaches the one on this
@@ -29,8 +30,10 @@ type Options struct {
 
 // Client is one Ollama server. It may be used by several goroutines at once.
 type Client struct {
-	base *url.URL
-	http *http.Client
+	base   *url.URL
+	http   *http.Client
+	api    *api.Client
+	server wire.Server
 }
 
 var _ providers.Lister = (*Client)(nil)
@@ -41,25 +44,23 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{base: base, http: o.HTTP}
-	if c.http == nil {
-		c.http = &http.Client{Transport: Transport()}
+	link := &wire.Link{Next: Transport()}
+	c := &Client{base: base, http: link.Client()}
+	if o.HTTP != nil {
+		*c.http = *o.HTTP
+		c.http.Transport = &wire.Link{Next: cmp.Or(o.HTTP.Transport, http.DefaultTransport)}
+		if c.http.CheckRedirect == nil {
+			c.http.CheckRedirect = wire.StaysHere
+		}
 	}
+	c.api = api.NewClient(base, c.http)
+	c.describe()
 	return c, nil
 }
 
 // Transport makes requests as New's own client does, for one that differs in
 // something else.
-func Transport() http.RoundTripper {
-	t := &http.Transport{
-		Proxy:              http.ProxyFromEnvironment,
-		DialContext:        (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		ForceAttemptHTTP2:  true,
-		IdleConnTimeout:    90 * time.Second, // as net/http's default transport
-		DisableCompression: true,             // a compressing proxy would hold tokens back
-	}
-	return t
-}
+func Transport() http.RoundTripper { return wire.Transport() }
 
 // Host returns the server's address without credentials, to be shown.
 func (c *Client) Host() string {
@@ -138,8 +139,8 @@ func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 // list is what the server says of the models that it has.
 func (c *Client) list(ctx context.Context) ([]api.ListModelResponse, error) {
 	var list *api.ListResponse
-	err := c.call(ctx, "", func(a *api.Client) (err error) {
-		list, err = a.List(ctx)
+	err := c.call(ctx, "", func(ctx context.Context) (err error) {
+		list, err = c.api.List(ctx)
 		return err
 	})
 	if err != nil {
@@ -168,8 +169,8 @@ func fullName(name string) string {
 // running asks what is in memory.
 func (c *Client) running(ctx context.Context) (loaded, error) {
 	var ps *api.ProcessResponse
-	err := c.call(ctx, "", func(a *api.Client) (err error) {
-		ps, err = a.ListRunning(ctx)
+	err := c.call(ctx, "", func(ctx context.Context) (err error) {
+		ps, err = c.api.ListRunning(ctx)
 		return err
 	})
 	if err != nil {

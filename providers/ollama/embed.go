@@ -11,8 +11,8 @@ import (
 	"github.com/ollama/ollama/types/model"
 
 	"mylm/providers"
-	"mylm/providers/internal/httpfault"
 	"mylm/providers/internal/pieces"
+	"mylm/providers/internal/wire"
 )
 
 // Embedder turns texts into vectors with a model of an Ollama server. It may be
@@ -44,21 +44,21 @@ func (c *Client) Embedder(ctx context.Context, name string) (*Embedder, error) {
 	}
 	i := slices.IndexFunc(list, func(l api.ListModelResponse) bool { return fullName(l.Name) == fullName(name) })
 	if i < 0 {
-		return nil, &providers.Error{Kind: providers.ModelMissing, Hint: c.pullHint(ctx, name),
-			Message: fmt.Sprintf("Ollama: model %q not found", httpfault.OneLine(name))}
+		return nil, &providers.Error{Kind: providers.ModelMissing, Backend: c.server.Name, Param: providers.ParamModel, Hint: c.installHint(ctx, name),
+			Message: fmt.Sprintf("Ollama: model %q not found", wire.OneLine(name))}
 	}
 	var s *api.ShowResponse
-	err = c.call(ctx, name, func(a *api.Client) (err error) {
-		s, err = a.Show(ctx, &api.ShowRequest{Model: name})
+	err = c.call(ctx, name, func(ctx context.Context) (err error) {
+		s, err = c.api.Show(ctx, &api.ShowRequest{Model: name})
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if s.Capabilities != nil && !slices.Contains(s.Capabilities, model.CapabilityEmbedding) {
-		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true,
-			Message: fmt.Sprintf("Ollama: model %q makes no vectors", httpfault.OneLine(name)),
-			Hint:    "Choose an embedding model: `mylm models` lists what is installed, `ollama pull nomic-embed-text` installs one."}
+		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Backend: c.server.Name, Param: providers.ParamModel,
+			Message: fmt.Sprintf("Ollama: model %q is not an embedding model", wire.OneLine(name)),
+			Hint:    "`ollama pull nomic-embed-text` installs one."}
 	}
 	arch, _ := s.ModelInfo["general.architecture"].(string)
 	trained, _ := s.ModelInfo[arch+".context_length"].(float64)
@@ -76,7 +76,7 @@ func (c *Client) firstEmbedder(ctx context.Context, list []api.ListModelResponse
 		}
 	}
 	if first < 0 {
-		return nil, &providers.Error{Kind: providers.ModelMissing, Message: "Ollama has no embedding model",
+		return nil, &providers.Error{Kind: providers.ModelMissing, Backend: c.server.Name, Message: "Ollama has no embedding model",
 			Hint: "`ollama pull nomic-embed-text` installs one."}
 	}
 	return c.newEmbedder(list[first], all[first].trained), nil
@@ -121,8 +121,8 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 func (e *Embedder) embed(ctx context.Context, prompt string, texts []string) ([][]float32, error) {
 	v, err := e.pieces.Embed(ctx, prompt, texts, e.request)
 	if errors.Is(err, pieces.ErrUnusable) {
-		return nil, &providers.Error{Kind: providers.ServerFault, Hint: hintReload, Permanent: true, Err: err,
-			Message: fmt.Sprintf("Ollama: %q: %v", httpfault.OneLine(e.model), err)}
+		return nil, &providers.Error{Kind: providers.ServerFault, Backend: e.client.server.Name, Hint: "The model's files may be damaged: `ollama pull` repairs them. " + e.client.server.Log, Permanent: true, Err: err,
+			Message: fmt.Sprintf("Ollama: %q: %v", wire.OneLine(e.model), err)}
 	}
 	return v, err
 }
@@ -130,8 +130,8 @@ func (e *Embedder) embed(ctx context.Context, prompt string, texts []string) ([]
 func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, error) {
 	truncate := false // the server would cut a text off and not say so
 	var r *api.EmbedResponse
-	err := e.client.call(ctx, e.model, func(a *api.Client) (err error) {
-		r, err = a.Embed(ctx, &api.EmbedRequest{Model: e.model, Input: texts, Truncate: &truncate})
+	err := e.client.call(ctx, e.model, func(ctx context.Context) (err error) {
+		r, err = e.client.api.Embed(ctx, &api.EmbedRequest{Model: e.model, Input: texts, Truncate: &truncate})
 		return err
 	})
 	if err != nil {

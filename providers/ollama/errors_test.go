@@ -34,21 +34,21 @@ func TestErrors(t *testing.T) {
 		{"no model name", refuses(400, `{"error":"invalid model name"}`),
 			providers.Error{Kind: providers.ModelMissing, Status: 400}, "invalid model name", "ollama pull"},
 		{"embedding model", refuses(400, `{"error":"\"embed\" does not support chat"}`),
-			providers.Error{Kind: providers.CannotChat, Status: 400}, "does not support chat", "mylm models"},
+			providers.Error{Kind: providers.CannotChat, Status: 400}, "does not support chat", "param:model"},
 		{"cannot think", refuses(400, `{"error":"\"m\" does not support thinking"}`),
-			providers.Error{Kind: providers.BadRequest, Status: 400}, "thinking", "--think"},
+			providers.Error{Kind: providers.BadRequest, Status: 400}, "thinking", "param:think"},
 		{"overflow in words", refuses(400, `{"error":"the input length exceeds the context length"}`),
-			providers.Error{Kind: providers.Overflow, Status: 400, Window: 8192}, "8192", "--num-ctx"},
+			providers.Error{Kind: providers.Overflow, Status: 400, Window: 8192}, "8192", "param:window"},
 		{"overflow in numbers", refuses(400, overflowNumbers),
-			providers.Error{Kind: providers.Overflow, Status: 400, PromptTokens: 1124, Window: 512}, "1124 tokens", "--num-ctx"},
+			providers.Error{Kind: providers.Overflow, Status: 400, PromptTokens: 1124, Window: 512}, "1124 tokens", "param:window"},
 		{"overflow in mid-stream", lines(piece("a"), overflowNumbers),
-			providers.Error{Kind: providers.Overflow, PromptTokens: 1124, Window: 512}, "512 tokens", "--num-ctx"},
+			providers.Error{Kind: providers.Overflow, Status: 400, PromptTokens: 1124, Window: 512}, "512 tokens", "param:window"},
 		{"wrong option", refuses(500, `{"error":"option \"num_ctx\" must be of type integer"}`),
 			providers.Error{Kind: providers.ServerFault, Status: 500, Permanent: true}, "must be of type integer", ""},
 		{"wrong format", refuses(500, `{"error":"invalid format: \"xml\"; expected \"json\" or a valid JSON Schema object"}`),
 			providers.Error{Kind: providers.ServerFault, Status: 500, Permanent: true}, "invalid format", ""},
 		{"too little memory", refuses(500, `{"error":"model requires more system memory (9 GiB) than is available (2 GiB)"}`),
-			providers.Error{Kind: providers.ServerFault, Status: 500, Permanent: true}, "9 GiB", "smaller model"},
+			providers.Error{Kind: providers.OutOfMemory, Status: 500, Permanent: true}, "9 GiB", "smaller model"},
 		{"transient 500", refuses(500, `{"error":"something happened"}`),
 			providers.Error{Kind: providers.ServerFault, Status: 500}, "something happened", "log"},
 		{"empty 500", refuses(500, ``),
@@ -84,23 +84,23 @@ func TestErrors(t *testing.T) {
 		{"redirected", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://box.test/api/chat", http.StatusMovedPermanently)
 		},
-			providers.Error{Kind: providers.Unreachable, Status: 301, Permanent: true}, "box.test", "OLLAMA_HOST=https://box.test"},
+			providers.Error{Kind: providers.Unreachable, Status: 301, Permanent: true}, "box.test", "make https://box.test the address"},
 		{"runner killed", lines(piece("a"), `{"error":"an error was encountered while running the model: unexpected EOF"}`),
 			providers.Error{Kind: providers.ServerFault}, "unexpected EOF", "smaller"},
 		{"no end", lines(piece("a")),
-			providers.Error{Kind: providers.Interrupted}, "without its last line", "again"},
+			providers.Error{Kind: providers.Interrupted}, "without a sign", "again"},
 		{"nothing", lines(),
-			providers.Error{Kind: providers.Interrupted}, "without its last line", "again"},
+			providers.Error{Kind: providers.Interrupted}, "without a sign", "again"},
 		{"reset in mid-stream", abort(lines(piece("a"))),
 			providers.Error{Kind: providers.Interrupted}, "broke off", "again"},
 		{"reset before a reply", abort(func(http.ResponseWriter, *http.Request) {}),
 			providers.Error{Kind: providers.Interrupted}, "closed the connection", "again"},
 		{"half a line", lines(piece("a"), `{"message":{"content":"b`),
-			providers.Error{Kind: providers.Interrupted}, "mid-line", "again"},
+			providers.Error{Kind: providers.Interrupted}, "not valid JSON", "again"},
 		{"line of another shape", lines(piece("a"), `{"message":"b"}`),
-			providers.Error{Kind: providers.Interrupted}, "mid-line", "again"},
+			providers.Error{Kind: providers.Interrupted}, "not valid JSON", "again"},
 		{"endless line", lines(piece("a"), strings.Repeat("x", 9<<20)),
-			providers.Error{Kind: providers.ServerFault, Permanent: true}, "8 MB", "log"},
+			providers.Error{Kind: providers.ServerFault, Permanent: true}, "8 MiB", "param:address"},
 		{"control characters", refuses(500, "{\"error\":\"\\u001b[31mred\\nline\"}"),
 			providers.Error{Kind: providers.ServerFault, Status: 500}, "[31mred line", "log"},
 		{"control characters in a refusal", refuses(401, "{\"error\":\"\\u001b[31mno\\n\\u009bentry\\u202e\"}"),
@@ -140,7 +140,11 @@ func check(t *testing.T, err error, want providers.Error, says, hints string) {
 	if utf8.RuneCountInString(e.Message) > 600 {
 		t.Errorf("the message has %d bytes: %.100s", len(e.Message), e.Message)
 	}
-	if !strings.Contains(e.Hint, hints) {
+	if param, ok := strings.CutPrefix(hints, "param:"); ok {
+		if e.Param != param || e.Backend != "ollama" {
+			t.Errorf("parameter %q of %q with the hint %q, want %q", e.Param, e.Backend, e.Hint, param)
+		}
+	} else if !strings.Contains(e.Hint, hints) {
 		t.Errorf("hint %q, want %q in it", e.Hint, hints)
 	}
 	if first, _ := utf8.DecodeRuneInString(e.Hint); unicode.IsLower(first) {
@@ -217,7 +221,7 @@ func TestNobodyAnswers(t *testing.T) {
 	address := closed.Addr().String()
 	closed.Close()
 	_, _, _, err = hear(t, client(t, address).Model("m", ollama.ModelOptions{}), providers.Request{})
-	for _, hint := range []string{"ollama serve", "OLLAMA_HOST", "-m demo"} {
+	for _, hint := range []string{"ollama serve", "param:address"} {
 		check(t, err, providers.Error{Kind: providers.Unreachable}, address, hint)
 	}
 }
@@ -230,7 +234,7 @@ func TestNameDoesNotResolve(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, _, err = hear(t, c.Model("m", ollama.ModelOptions{}), providers.Request{})
-	check(t, err, providers.Error{Kind: providers.Unreachable, Permanent: true}, `"nosuch.invalid"`, "OLLAMA_HOST")
+	check(t, err, providers.Error{Kind: providers.Unreachable, Permanent: true}, `"nosuch.invalid"`, "param:address")
 }
 
 type fails struct{ err error }
@@ -252,7 +256,7 @@ func TestSchemes(t *testing.T) {
 		{"https to http", strings.Replace(plain.URL, "http:", "https:", 1), providers.Error{Kind: providers.Unreachable, Permanent: true}, "secure", "http://"},
 		{"http to https", strings.Replace(secure.URL, "https:", "http:", 1), providers.Error{Kind: providers.Unreachable, Status: 400, Permanent: true}, "HTTPS", "https://"},
 		{"unknown certificate", secure.URL, providers.Error{Kind: providers.Unreachable, Permanent: true}, "secure", "certificate"},
-		{"not HTTP", talker(t, "220 mail ready\r\n"), providers.Error{Kind: providers.Unreachable, Permanent: true}, "HTTP", "OLLAMA_HOST"},
+		{"not HTTP", talker(t, "220 mail ready\r\n"), providers.Error{Kind: providers.Unreachable, Permanent: true}, "HTTP", "param:address"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -288,7 +292,7 @@ func talker(t *testing.T, greeting string) string {
 func TestAPIPathInAddress(t *testing.T) {
 	f := newFake(t, nil)
 	_, err := client(t, f.URL+"/v1").Models(t.Context())
-	check(t, err, providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "not Ollama", "Leave /v1 out of the address: OLLAMA_HOST="+f.URL)
+	check(t, err, providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "not Ollama", "Leave /v1 out of the address: "+f.URL)
 }
 
 // What is no stream is read up to a limit.
@@ -329,7 +333,7 @@ func TestEndlessAnswers(t *testing.T) {
 	f := newFake(t, nil)
 	f.show = endless(`{"license":"`)
 	_, err := f.model(t, ollama.ModelOptions{}).Info(t.Context())
-	check(t, err, tooLong, "8 MiB", "log")
+	check(t, err, tooLong, "8 MiB", "param:address")
 }
 
 func TestRedirectsNowhere(t *testing.T) {
@@ -341,8 +345,8 @@ func TestRedirectsNowhere(t *testing.T) {
 				w.WriteHeader(http.StatusTemporaryRedirect)
 			}
 			_, err := client(t, f.URL).Models(t.Context())
-			check(t, err, providers.Error{Kind: providers.Unreachable, Status: 307, Permanent: true}, `"`+to+`"`, "OLLAMA_HOST")
-			if strings.Contains(err.(*providers.Error).Hint, "OLLAMA_HOST=") {
+			check(t, err, providers.Error{Kind: providers.Unreachable, Status: 307, Permanent: true}, `"`+to+`"`, "param:address")
+			if strings.Contains(err.(*providers.Error).Hint, "make ") {
 				t.Errorf("hint %q recommends the address", err.(*providers.Error).Hint)
 			}
 		})
@@ -358,7 +362,7 @@ func TestRedirectsToAnotherHost(t *testing.T) {
 				http.Redirect(w, r, stranger.URL+r.URL.Path, status)
 			})
 			_, _, _, err := hear(t, f.model(t, ollama.ModelOptions{}), providers.Request{})
-			check(t, err, providers.Error{Kind: providers.Unreachable, Status: status, Permanent: true}, stranger.URL, "OLLAMA_HOST="+stranger.URL)
+			check(t, err, providers.Error{Kind: providers.Unreachable, Status: status, Permanent: true}, stranger.URL, "make "+stranger.URL+" the address")
 			if n := stranger.count("/api/chat"); n > 0 {
 				t.Errorf("the stranger was sent %d requests", n)
 			}

@@ -40,8 +40,8 @@ func (f facts) info() providers.Info {
 // show asks for the facts of one model.
 func (c *Client) show(ctx context.Context, name string) (facts, error) {
 	var s *api.ShowResponse
-	err := c.call(ctx, name, func(a *api.Client) (err error) {
-		s, err = a.Show(ctx, &api.ShowRequest{Model: name})
+	err := c.call(ctx, name, func(ctx context.Context) (err error) {
+		s, err = c.api.Show(ctx, &api.ShowRequest{Model: name})
 		return err
 	})
 	if err != nil {

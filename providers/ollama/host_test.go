@@ -72,7 +72,7 @@ func TestParseHostRejects(t *testing.T) {
 	}
 	for _, tt := range tests {
 		u, err := ollama.ParseHost(tt.in)
-		if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "OLLAMA_HOST") {
+		if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "https://host/path") {
 			t.Errorf("ParseHost(%q) = %v, %v, want an error that speaks of %q", tt.in, u, err, tt.says)
 		}
 	}

@@ -1,17 +1,18 @@
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"sync/atomic"
-	"time"
 
 	"github.com/ollama/ollama/api"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 // Model is one model of a server. It may be used by several goroutines at once.
@@ -119,27 +120,41 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := stream{ctx: ctx, cancel: cancel, yield: yield}
-	err = m.client.callWaiting(ctx, m.name, m.waiting(r), func(a *api.Client) error {
-		return a.Chat(call, request, func(r api.ChatResponse) error {
+	gone := false // the caller broke out of its loop
+	x := &wire.Exchange{Server: &m.client.server, Format: wire.OllamaLines, Eager: true, Send: m.waiting(r).roundTrip,
+		Pass: func(c providers.Chunk) error {
 			m.warm.Store(true)
-			return s.take(r)
-		})
-	})
-	s.stopDraining()
+			if ctx.Err() != nil { // pieces that were read ahead come too late
+				return ctx.Err()
+			}
+			if gone = !yield(c, nil); gone {
+				return errGone
+			}
+			return nil
+		}}
+	err = m.client.exchange(call, m.name, x, func(ctx context.Context) error { return m.client.api.Chat(ctx, request, nil) })
 	switch {
-	case s.gone || s.whole:
+	case gone:
 		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case err != nil:
 		return withWindow(err, numCtx)
 	}
-	return interrupted("the reply ended without its last line", nil)
+	var last providers.Chunk
+	x.Note(func(reply *wire.Reply) {
+		// Early servers, and some that imitate them, give no reason.
+		last = providers.Chunk{Stop: cmp.Or(providers.StopReason(reply.Stop), providers.StopEnd), Usage: reply.Usage}
+	})
+	yield(last, nil)
+	return nil
 }
 
 func (m *Model) check() error {
 	switch {
 	case m.name == "":
-		return &providers.Error{Kind: providers.ModelMissing, Message: "no model is named", Hint: hintModels}
+		return &providers.Error{Kind: providers.ModelMissing, Message: "no model is named", Backend: m.client.server.Name, Param: providers.ParamModel,
+			Hint: "`ollama pull NAME` installs one."}
 	case m.options.NumCtx < 0:
 		return badRequest(fmt.Sprintf("a window of %d tokens is impossible", m.options.NumCtx))
 	}
@@ -191,65 +206,12 @@ func (m *Model) request(r providers.Request, numCtx int) (*api.ChatRequest, erro
 // errGone unwinds the call when the caller has left its loop.
 var errGone = errors.New("the caller has left")
 
-// drainTime is how long a server may keep a reply open after its last line.
-// Reading to the end lets the connection serve the next call.
-const drainTime = time.Second
-
-// stream passes the lines of one reply on.
-type stream struct {
-	ctx    context.Context
-	cancel context.CancelFunc
-	yield  func(providers.Chunk, error) bool
-	gone   bool // the caller broke out of its loop
-	whole  bool // the last line has come
-	drain  *time.Timer
-}
-
-func (s *stream) take(r api.ChatResponse) error {
-	if s.whole {
-		return nil
+// withWindow completes an overflow error of a server that gives no numbers.
+func withWindow(err error, numCtx int) error {
+	var e *providers.Error
+	if errors.As(err, &e) && e.Kind == providers.Overflow && e.Window == 0 {
+		e.Window = numCtx
+		wire.DescribeOverflow(e)
 	}
-	if err := s.ctx.Err(); err != nil { // lines that were read ahead come too late
-		return err
-	}
-	c := providers.Chunk{Text: r.Message.Content, Thought: r.Message.Thinking}
-	if r.Done {
-		s.whole = true
-		c.Stop, c.Usage = stopReason(r.DoneReason), usage(r.Metrics)
-	} else if c == (providers.Chunk{}) {
-		return nil
-	}
-	if !s.yield(c, nil) {
-		s.gone = true
-		return errGone
-	}
-	if s.whole {
-		s.drain = time.AfterFunc(drainTime, s.cancel)
-	}
-	return nil
-}
-
-func (s *stream) stopDraining() {
-	if s.drain != nil {
-		s.drain.Stop()
-	}
-}
-
-// stopReason passes the server's word on. Early servers, and some that imitate
-// them, end without one.
-func stopReason(s string) providers.StopReason {
-	if s == "" {
-		return providers.StopEnd
-	}
-	return providers.StopReason(s)
-}
-
-func usage(m api.Metrics) providers.Usage {
-	return providers.Usage{
-		Prompt:     m.PromptEvalCount,
-		Output:     m.EvalCount,
-		Load:       m.LoadDuration,
-		PromptTime: m.PromptEvalDuration,
-		OutputTime: m.EvalDuration,
-	}
+	return err
 }

@@ -1,4 +1,4 @@
-package langchain
+package wire
 
 import (
 	"compress/gzip"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mylm/providers"
-	"mylm/providers/internal/httpfault"
 )
 
 // decoded is the body of a response as it was before a proxy or server
@@ -21,8 +20,8 @@ func decoded(resp *http.Response) (io.ReadCloser, error) {
 		return &unzipped{body: resp.Body}, nil
 	default:
 		return nil, &providers.Error{Kind: providers.Unreachable, Status: resp.StatusCode, Permanent: true,
-			Message: fmt.Sprintf("%s answers in the encoding %q, which was not asked for", resp.Request.URL.Host, httpfault.OneLine(coding)),
-			Hint:    "Look for a proxy that compresses, and turn that off."}
+			Message: fmt.Sprintf("%s answers in the encoding %q, which was not asked for", resp.Request.URL.Host, OneLine(coding)),
+			Hint:    "Turn compression off in the proxy in front of it."}
 	}
 }
 

@@ -1,4 +1,4 @@
-package langchain
+package wire
 
 import (
 	"bufio"
@@ -14,19 +14,18 @@ import (
 
 var (
 	errLongLine = fmt.Errorf("a line of more than %d MiB", longestLine>>20)
-	errLongBody = fmt.Errorf("a reply of more than %d MiB in one piece", longestBody>>20)
-	errGarbled  = errors.New("a line that is no JSON")
+	errLongBody = fmt.Errorf("a reply of more than %d MiB in one piece", LongestBody>>20)
 	errNoField  = errors.New("a line that belongs to no stream")
+	errHalfLine = errors.New("half a line")
 
-	errOddContent = errors.New("text in an unknown form")
+	// ErrGarbled and ErrOddContent are what a Reader returns for an event that
+	// may hold a piece of the reply, but cannot be read.
+	ErrGarbled    = errors.New("a line that is not valid JSON")
+	ErrOddContent = errors.New("text in an unknown form")
 )
 
 // headLength is how much is kept of a body that is no reply of a model.
 const headLength = 512
-
-// beforeJSON is what may stand before a JSON value without a meaning: white
-// space and a byte order mark.
-const beforeJSON = " \t\r\n\ufeff"
 
 // drainTime is how long a server may keep a reply open after its end. Reading
 // so far lets the connection serve the next call.
@@ -40,10 +39,10 @@ const lingerTime = 2 * time.Second
 // langchaingo adds each piece of a stream to one string, so that the cost of a
 // long reply is quadratic; it gets the end alone. One goroutine reads.
 type replyBody struct {
-	x      *exchange
+	x      *Exchange
 	body   io.ReadCloser
 	in     *bufio.Reader
-	reader reader
+	reader Reader
 	kind   string       // Content-Type
 	step   func() error // reads on, until an error ends the body
 	begun  bool         // a line was read
@@ -51,11 +50,11 @@ type replyBody struct {
 	data   []byte       // of the same
 	out    []byte
 	err    error
-	linger *time.Timer // ends the wait for what may follow the reason to end; the exchange's lock guards it
+	linger *time.Timer // ends the wait for what may follow the reason to end; the Exchange's lock guards it
 }
 
-func newReplyBody(x *exchange, body io.ReadCloser, kind string) *replyBody {
-	r := &replyBody{x: x, body: body, in: bufio.NewReader(body), reader: x.wire.reader(), kind: kind}
+func newReplyBody(x *Exchange, body io.ReadCloser, kind string) *replyBody {
+	r := &replyBody{x: x, body: body, in: bufio.NewReader(body), reader: x.Format.Reader(), kind: kind}
 	r.step = r.begin
 	return r
 }
@@ -85,7 +84,7 @@ func (r *replyBody) pass() error {
 	r.x.reply.pieces = nil
 	r.x.mu.Unlock()
 	for _, c := range pieces {
-		if err := r.x.pass(c); err != nil {
+		if err := r.x.Pass(c); err != nil {
 			return err
 		}
 	}
@@ -99,18 +98,18 @@ func (r *replyBody) finish() {
 	switch {
 	case r.err != io.EOF:
 		r.x.readErr = r.err
-	case !r.x.reply.understood() && !strings.Contains(r.kind, "event-stream") && !strings.Contains(r.kind, "ndjson"):
+	case !r.x.reply.understood() && r.kind != "" && !strings.Contains(r.kind, "event-stream") && !strings.Contains(r.kind, "ndjson"):
 		r.x.foreign = true
-	case r.x.reply.ended:
-		r.out = []byte(r.x.wire.end)
+	case r.x.reply.Ended:
+		r.out = []byte(r.x.Format.End)
 	}
 }
 
-// Close ends the exchange. A reply that is whole is read to its last byte, so
+// Close ends the Exchange. A reply that is whole is read to its last byte, so
 // that the connection remains.
 func (r *replyBody) Close() error {
 	r.x.mu.Lock()
-	whole := r.x.reply.over
+	whole := r.x.reply.Over
 	if r.linger != nil {
 		r.linger.Stop()
 	}
@@ -145,7 +144,7 @@ func (r *replyBody) begin() error {
 		switch {
 		case b == '<':
 			return r.page()
-		case b == '{' && !r.x.wire.lines, b == '[':
+		case b == '{' && !r.x.Format.Lines, b == '[':
 			r.step = r.all
 		default:
 			r.step = r.line
@@ -170,16 +169,16 @@ func (r *replyBody) foreign(body []byte) error {
 
 // all reads a reply in one piece.
 func (r *replyBody) all() error {
-	body, err := io.ReadAll(io.LimitReader(r.in, longestBody+1))
+	body, err := io.ReadAll(io.LimitReader(r.in, LongestBody+1))
 	switch {
 	case err != nil:
 		return err
-	case len(body) > longestBody:
+	case len(body) > LongestBody:
 		return errLongBody
 	}
 	r.x.mu.Lock()
 	defer r.x.mu.Unlock()
-	err = r.reader.whole(&r.x.reply, body)
+	err = r.reader.Whole(&r.x.reply, body)
 	switch {
 	case !r.x.reply.understood() && json.Valid(bytes.TrimLeft(body, beforeJSON)): // what is half JSON may be half a reply
 		return r.foreign(body)
@@ -200,6 +199,9 @@ func (r *replyBody) line() error {
 		return err
 	}
 	if failed := r.take(line); failed != nil {
+		if failed == ErrGarbled && err == io.EOF {
+			failed = errHalfLine
+		}
 		return failed
 	}
 	if err == io.EOF { // the last event may lack its empty line
@@ -214,7 +216,7 @@ func (r *replyBody) line() error {
 func (r *replyBody) settled() bool {
 	r.x.mu.Lock()
 	defer r.x.mu.Unlock()
-	return r.x.reply.settled
+	return r.x.reply.Settled
 }
 
 // take handles a line: of JSON, or of a server-sent event.
@@ -223,7 +225,7 @@ func (r *replyBody) take(line []byte) error {
 		r.begun = true
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
 	}
-	if r.x.wire.lines {
+	if r.x.Format.Lines {
 		return r.dispatch(line)
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
@@ -249,15 +251,15 @@ func (r *replyBody) take(line []byte) error {
 // have been a piece of the reply.
 func (r *replyBody) field(name string, value, line []byte) error {
 	r.x.mu.Lock()
-	before := r.x.reply.known
-	r.x.reply.known = true
+	before := r.x.reply.Known
+	r.x.reply.Known = true
 	r.x.mu.Unlock()
 	switch name {
 	case "", "id", "retry": // "" begins a comment
 	case "event":
 		r.name = string(value)
 	case "data":
-		if len(r.data) == 0 && (json.Valid(value) || isMark(value)) { // some servers send no empty lines
+		if len(r.data) == 0 && (json.Valid(value) || IsMark(value)) { // some servers send no empty lines
 			return r.dispatch(value)
 		}
 		if len(r.data)+len(value) > longestLine {
@@ -272,14 +274,14 @@ func (r *replyBody) field(name string, value, line []byte) error {
 		}
 		r.x.mu.Lock()
 		defer r.x.mu.Unlock()
-		r.x.reply.known = false
+		r.x.reply.Known = false
 		return r.foreign(line)
 	}
 	return nil
 }
 
-// isMark reports whether data is a word in brackets, such as [DONE].
-func isMark(data []byte) bool {
+// IsMark reports whether data is a word in brackets, such as [DONE].
+func IsMark(data []byte) bool {
 	return len(data) > 2 && data[0] == '[' && data[len(data)-1] == ']'
 }
 
@@ -291,25 +293,21 @@ func (r *replyBody) dispatch(data []byte) error {
 	r.x.mu.Lock()
 	defer r.x.mu.Unlock()
 	if r.name == "error" {
-		c, ok := complain(data)
-		if !ok {
-			c.text = string(data)
-		}
-		r.x.reply.fault = &c
+		r.x.reply.Fail(data)
 		return io.EOF
 	}
-	err := r.reader.event(&r.x.reply, data)
-	if r.x.wire.lines && !r.x.reply.understood() && (json.Valid(data) || data[0] != '{') {
+	err := r.reader.Event(&r.x.reply, data)
+	if r.x.Format.Lines && !r.x.reply.understood() && (json.Valid(data) || data[0] != '{') {
 		return r.foreign(data)
 	}
 	switch {
-	case !r.x.reply.settled:
+	case !r.x.reply.Settled:
 	case r.linger == nil:
 		r.linger = time.AfterFunc(lingerTime, func() { r.body.Close() })
 	default:
 		r.linger.Reset(lingerTime)
 	}
-	if err == nil && (r.x.reply.over || r.x.reply.fault != nil) {
+	if err == nil && (r.x.reply.Over || r.x.reply.Fault != nil) {
 		err = io.EOF
 	}
 	return err

@@ -1,4 +1,4 @@
-package httpfault
+package wire
 
 import (
 	"cmp"

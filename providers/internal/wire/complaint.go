@@ -1,4 +1,4 @@
-package langchain
+package wire
 
 import (
 	"bytes"
@@ -10,20 +10,21 @@ import (
 	"time"
 )
 
-// complaint is what a provider says went wrong.
-type complaint struct {
-	text   string // its words
-	names  string // codes and types, in small letters, each between spaces
-	status int    // an HTTP status given in the text of an event; 0: none
+// Complaint is what a provider says went wrong.
+type Complaint struct {
+	Text   string // its words
+	Names  string // codes and types, in lower case, each between spaces
+	Status int    // an HTTP status given in the text of an event; 0: none
 	prompt int    // tokens of the prompt; 0: unknown
 	window int    // tokens of the window; 0: unknown
 	retry  time.Duration
+	signin string // an address to sign in at
 }
 
-// complain reads an error in any of the forms that providers give it: an
+// Complain reads an error in any of the forms that providers give it: an
 // object, a list of them or a string, below "error", "errors", "message",
 // "detail" and the like, or the top itself. ok says that there was one.
-func complain(body []byte) (c complaint, ok bool) {
+func Complain(body []byte) (c Complaint, ok bool) {
 	if len(body) > longestFault { // no error is so long, and decoding it into anything costs much
 		return c, false
 	}
@@ -34,16 +35,16 @@ func complain(body []byte) (c complaint, ok bool) {
 		return c, false
 	}
 	c.read(v, 0)
-	c.names += " "
+	c.Names += " "
 	c.learn()
-	return c, c.text != ""
+	return c, c.Text != ""
 }
 
 // deepest bounds how far an error is looked for. OpenRouter wraps the error of
 // the provider behind it three deep.
 const deepest = 6
 
-func (c *complaint) read(v any, depth int) {
+func (c *Complaint) read(v any, depth int) {
 	if depth > deepest {
 		return
 	}
@@ -75,35 +76,35 @@ func (c *complaint) read(v any, depth int) {
 }
 
 // say notes a text. One may hold the error of a server behind as JSON.
-func (c *complaint) say(s string, depth int) {
+func (c *Complaint) say(s string, depth int) {
 	if i := strings.IndexByte(s, '{'); i >= 0 {
 		var v map[string]any
 		d := json.NewDecoder(strings.NewReader(s[i:]))
 		d.UseNumber()
 		if d.Decode(&v) == nil {
-			c.text, s = "", s[:i]
+			c.Text, s = "", s[:i]
 			c.read(v, depth+1)
 		}
 	}
 	switch s = strings.TrimSpace(s); {
-	case c.text == "":
-		c.text = s
-	case s != "" && !strings.Contains(c.text, s):
-		c.text += ": " + s
+	case c.Text == "":
+		c.Text = s
+	case s != "" && !strings.Contains(c.Text, s):
+		c.Text += ": " + s
 	}
 }
 
 // facts notes codes, types and numbers of an object.
-func (c *complaint) facts(m map[string]any) {
+func (c *Complaint) facts(m map[string]any) {
 	for _, name := range []string{"code", "type", "status", "reason", "error_code", "statusCode"} {
 		switch v := m[name].(type) {
 		case string:
 			if v != "error" {
-				c.names += " " + strings.ToLower(v)
+				c.Names += " " + strings.ToLower(v)
 			}
 		case json.Number:
 			if n, err := strconv.Atoi(v.String()); err == nil && n >= 400 && n < 600 {
-				c.status = n
+				c.Status = n
 			}
 		}
 	}
@@ -115,15 +116,18 @@ func (c *complaint) facts(m map[string]any) {
 	if n := whole("n_prompt_tokens"); n > 0 { // llama.cpp
 		c.prompt, c.window = n, whole("n_ctx")
 	}
+	if s, ok := m["signin_url"].(string); ok { // Ollama
+		c.signin = s
+	}
 	if s, ok := m["retryDelay"].(string); ok { // Google
 		c.retry, _ = time.ParseDuration(s)
 	}
 }
 
 // is reports whether one of the names is among the codes and types.
-func (c *complaint) is(names ...string) bool {
+func (c *Complaint) is(names ...string) bool {
 	for _, name := range names {
-		if strings.Contains(c.names, " "+name+" ") {
+		if strings.Contains(c.Names, " "+name+" ") {
 			return true
 		}
 	}
@@ -132,8 +136,8 @@ func (c *complaint) is(names ...string) bool {
 
 // says reports whether the text has one of the phrases, which are in small
 // letters. A * stands for anything.
-func (c *complaint) says(phrases ...string) bool {
-	text := strings.ToLower(c.text)
+func (c *Complaint) says(phrases ...string) bool {
+	text := strings.ToLower(c.Text)
 	for _, phrase := range phrases {
 		rest, found := text, true
 		for part := range strings.SplitSeq(phrase, "*") {
@@ -185,8 +189,8 @@ var overflows = sync.OnceValue(func() []*regexp.Regexp {
 })
 
 // overflow reports whether the prompt was too long, and notes the numbers.
-func (c *complaint) overflow() bool {
-	text := strings.ToLower(c.text)
+func (c *Complaint) overflow() bool {
+	text := strings.ToLower(c.Text)
 	for _, r := range overflows() {
 		m := r.FindStringSubmatch(text)
 		if m == nil {
@@ -212,8 +216,8 @@ var again = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
 })
 
-func (c *complaint) learn() {
-	if m := again().FindStringSubmatch(strings.ToLower(c.text)); m != nil && c.retry == 0 {
+func (c *Complaint) learn() {
+	if m := again().FindStringSubmatch(strings.ToLower(c.Text)); m != nil && c.retry == 0 {
 		c.retry, _ = time.ParseDuration(m[1])
 	}
 }

@@ -1,0 +1,56 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+
+	"mylm/providers"
+)
+
+// OllamaLines is how Ollama writes the replies of /api/chat.
+var OllamaLines = Format{
+	Reader: func() Reader { return ollamaReader{} },
+	Lines:  true,
+	End:    `{"done":true}` + "\n",
+}
+
+type ollamaReader struct{}
+
+type ollamaReply struct {
+	Error   json.RawMessage `json:"error"`
+	Message *struct {
+		Content  string `json:"content"`
+		Thinking string `json:"thinking"`
+	} `json:"message"`
+	Done       bool          `json:"done"`
+	Reason     string        `json:"done_reason"`
+	Load       time.Duration `json:"load_duration"`
+	Prompt     int           `json:"prompt_eval_count"`
+	PromptTime time.Duration `json:"prompt_eval_duration"`
+	Output     int           `json:"eval_count"`
+	OutputTime time.Duration `json:"eval_duration"`
+}
+
+func (ollamaReader) Event(r *Reply, data []byte) error {
+	var e ollamaReply
+	if err := json.Unmarshal(data, &e); err != nil {
+		return ErrGarbled
+	}
+	r.Known = r.Known || e.Message != nil || e.Done
+	if Present(e.Error) {
+		r.Fail(data)
+		return nil
+	}
+	if e.Message != nil {
+		r.Thought(e.Message.Thinking)
+		r.Text(e.Message.Content)
+	}
+	if !e.Done {
+		return nil
+	}
+	r.Ended, r.Over, r.Stop = true, true, e.Reason
+	r.Usage = providers.Usage{Prompt: e.Prompt, Output: e.Output, Load: e.Load, PromptTime: e.PromptTime, OutputTime: e.OutputTime}
+	return nil
+}
+
+func (o ollamaReader) Whole(r *Reply, body []byte) error { return o.Event(r, body) }

@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"mylm/providers"
+)
+
+// Format is how a family of servers writes replies.
+type Format struct {
+	// Reader makes a reader of one reply. Nil: the client library reads it.
+	Reader func() Reader
+
+	// Lines says that a stream is one JSON value a line, not server-sent events.
+	Lines bool
+
+	// End is the shortest stream that the client library takes for whole. It is
+	// all that the library gets of a reply that a Reader reads.
+	End string
+}
+
+// Reader reads a reply as it arrives and notes in r what it means. An error
+// says that the reply makes no sense.
+type Reader interface {
+	// Event takes one event of a stream: the data of a server-sent event, or a
+	// line of JSON.
+	Event(r *Reply, data []byte) error
+
+	// Whole takes a reply that came in one piece.
+	Whole(r *Reply, body []byte) error
+}
+
+// Reply is what was read of a reply so far.
+type Reply struct {
+	Known   bool   // something came that a model's API sends
+	Ended   bool   // the sign that the reply is whole has come
+	Settled bool   // only the usage may follow: a connection that ends now does no harm
+	Over    bool   // nothing follows
+	Stop    string // why it ended, in the server's word
+	Usage   providers.Usage
+	Fault   *Complaint // an error in the place of the rest
+
+	pieces []providers.Chunk // not yet passed on
+	spoken bool              // there was text or thought
+}
+
+// Spoken reports whether any text or thought came.
+func (r *Reply) Spoken() bool { return r.spoken }
+
+// Text adds to the text.
+func (r *Reply) Text(s string) {
+	if s != "" {
+		r.pieces, r.spoken = append(r.pieces, providers.Chunk{Text: s}), true
+	}
+}
+
+// Thought adds to the thoughts.
+func (r *Reply) Thought(s string) {
+	if s != "" {
+		r.pieces, r.spoken = append(r.pieces, providers.Chunk{Thought: s}), true
+	}
+}
+
+// Fail notes the error in data, which ends the reply.
+func (r *Reply) Fail(data []byte) {
+	c, ok := Complain(data)
+	if !ok {
+		c.Text = "the reply ended with an error"
+	}
+	r.Fault = &c
+}
+
+// understood reports whether the body is that of a model's API at all.
+func (r *Reply) understood() bool { return r.Known || r.spoken || r.Ended || r.Fault != nil }
+
+// Present reports whether a field has a value: some servers write out empty
+// ones.
+func Present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// beforeJSON is what may come before a JSON value without a meaning: white
+// space and a byte order mark.
+const beforeJSON = " \t\r\n\ufeff"
+
+// Decode reads JSON behind what may come before it.
+func Decode(body []byte, v any) error { return json.Unmarshal(bytes.TrimLeft(body, beforeJSON), v) }
