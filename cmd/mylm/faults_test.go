@@ -51,13 +51,13 @@ func TestFaults(t *testing.T) {
 		"503 once":                        {fault: refuses(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"503 for ever":                    {fault: refuses(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), times: ever, exit: "1", stop: "model_error", says: []string{"server busy", "queue is full"}, retries: 2},
 		"garbage":                         {fault: sends("\x00\xff\x17 no JSON\n"), times: ever, exit: "3", stop: "model_error", code: "unreachable", says: []string{"is not Ollama"}},
-		"garbage in the reply":            {fault: sends(says("Half an ans"), "{\x00\xff\x17\n", says("wer."), lastPiece), times: ever, exit: "1", stop: "model_error", says: []string{"broke off in mid-line"}, retries: 2},
+		"garbage in the reply":            {fault: sends(says("Half an ans"), "{\x00\xff\x17\n", says("wer."), lastPiece), times: ever, exit: "1", stop: "model_error", says: []string{"not valid JSON"}, retries: 2},
 		"half a line":                     {fault: sends(says("Half an ans"), says("wer.")[:30]), times: ever, exit: "1", stop: "model_error", says: []string{"broke off in mid-line"}, retries: 2},
 		"half a line, once":               {fault: sends(says("Half an ans"), says("wer.")[:30]), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"a line of 4 MB":                  {fault: sends(says(long), lastPiece), times: 1, exit: "0", answer: strings.TrimSpace(long)},
-		"a line of 9 MB":                  {fault: sends(says(long+long+long[:len(long)/4]), lastPiece), times: ever, exit: "1", stop: "model_error", says: []string{"a line of more than 8 MB"}},
+		"a line of 9 MB":                  {fault: sends(says(long+long+long[:len(long)/4]), lastPiece), times: ever, exit: "1", stop: "model_error", says: []string{"a line of more than 8 MiB"}},
 		"an error in the stream":          {fault: sends(says("Half an ans"), `{"error":"an illegal memory access was encountered"}`+"\n"), times: ever, exit: "1", stop: "model_error", says: []string{"an illegal memory access"}, retries: 2},
-		"no end of the stream":            {fault: sends(says("Half an answer.")), times: ever, exit: "1", stop: "model_error", says: []string{"the reply ended without its last line"}, retries: 2},
+		"no end of the stream":            {fault: sends(says("Half an answer.")), times: ever, exit: "1", stop: "model_error", says: []string{"the reply ended without a sign"}, retries: 2},
 		"no end of the stream, once":      {fault: sends(says("Half an answer.")), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"no byte":                         {fault: stays(), times: ever, args: short, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 300ms", "--first-token-timeout"}},
 		"no byte, but a reason":           {fault: stays(), times: ever, args: []string{"--first-token-timeout", "900ms"}, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 900ms"}, waits: 1},
@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 		"replies of only thought in tags": {fault: sends(says("<think>What could it be?</think>"), lastPiece), times: ever, exit: "6", stop: "malformed", says: []string{"--think off"}},
 		"a proxy that buffers":            {fault: buffered(says("All "), says("of it."), lastPiece), times: 1, exit: "0", answer: "All of it."},
 		"a proxy that buffers a call":     {fault: buffered(says(listCall), says("<observation>made up</observation>"), says(listCall), lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
-		"a proxy that gives up":           {fault: refuses(504, "<html>gateway time-out</html>", "Content-Type", "text/html"), times: ever, exit: "1", stop: "model_error", says: []string{"A proxy before Ollama"}, retries: 2},
+		"a proxy that gives up":           {fault: refuses(504, "<html>gateway time-out</html>", "Content-Type", "text/html"), times: ever, exit: "1", stop: "model_error", says: []string{"A proxy in front of the server"}, retries: 2},
 	} {
 		atOnce(name, func(t *testing.T) {
 			h := &home{t: t, dir: t.TempDir()}

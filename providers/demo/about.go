@@ -38,7 +38,7 @@ const (
 	realModel = "For a real model, install Ollama and let it fetch one:\n\n" +
 		"    curl -fsSL https://ollama.com/install.sh | sh\n" +
 		"    ollama pull qwen3:8b\n" +
-		"    mylm ask --model qwen3:8b \"what is in this directory?\"\n"
+		"    ollama run qwen3:8b"
 )
 
 func abilities() string {

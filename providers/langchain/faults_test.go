@@ -237,7 +237,7 @@ func TestUnreachable(t *testing.T) {
 		permanent   bool
 		says, hints string
 	}{
-		{"refused", closed.URL, false, "does not answer at", "Is the server running?"},
+		{"refused", closed.URL, false, "server answers at", "Is the server running?"},
 		{"no such name", "http://no-such-host.invalid", true, "no-such-host.invalid", "typing error"},
 		{"unknown certificate", secure.URL, true, "no secure connection", "certificate"},
 		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), true, "no secure connection", "http://"},

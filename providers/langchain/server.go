@@ -19,7 +19,7 @@ func (m *Model) describe() {
 		Name: cmp.Or(m.config.Name, m.back.Name), Title: m.back.Title, IsNot: "a model's API",
 		Base: m.base(), Secret: m.config.Key,
 		Local: own, Given: m.config.BaseURL != "", Lists: m.back.Lists,
-		Start: "Is the server running?", Log: "Look into the server's output.",
+		Start: strings.TrimSpace("Is the server running? " + m.hintBase()), Log: "Look into the server's output.",
 		Address: m.hintBase(), Key: m.hintKey,
 	}
 }

@@ -66,8 +66,10 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 		case status == http.StatusProxyAuthRequired:
 			e.Hint = hintProxyKey
 		}
-	case status == http.StatusTooManyRequests, c.is("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"), c.says("server busy"):
+	case status == http.StatusTooManyRequests, c.is("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
 		as(providers.RateLimited, "", wait)
+	case c.says("server busy"): // Ollama
+		as(providers.RateLimited, "", "The server's queue is full. "+wait)
 	case c.says("loading model"):
 		as(providers.ServerFault, "", "The server is loading the model. "+wait)
 	case c.is("overloaded_error") || status == 529:

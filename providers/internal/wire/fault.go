@@ -146,7 +146,7 @@ func (x *Exchange) unanswered(err, outer error) *providers.Error {
 		e.Message, e.Permanent = fmt.Sprintf("no secure connection to %s: %s", x.host(), Reason(err)), true
 		e.Hint = x.otherScheme()
 	case errors.As(err, &op) && op.Op != "read" && op.Op != "write":
-		e.Message = fmt.Sprintf("%s does not answer at %s: %s", x.Server.Title, x.host(), Reason(err))
+		e.Message = fmt.Sprintf("no %s server answers at %s: %s", x.Server.Title, x.host(), Reason(err))
 	case errors.As(outer, &timeout) && timeout.Timeout():
 		e.Kind, e.Param, e.Hint = providers.Stalled, "", x.Server.fault()
 		e.Message = fmt.Sprintf("nothing came from %s within the HTTP client's time limit", x.host())

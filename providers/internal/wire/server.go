@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 
 	"mylm/providers"
 )
@@ -23,14 +24,14 @@ type Server struct {
 	// Hints, each one or more sentences.
 	Start   string // how to start it
 	Address string // what to check about the address
-	Log     string // where to look when it failed
+	Log     string // "Look into …", when it failed
 	Key     func(status int) string
 }
 
 // retry is the hint for what may pass.
 func (s *Server) retry() string {
 	if s.Local {
-		return "Ask again. If it happens each time: " + s.Log
+		return "Ask again. If it happens each time, l" + strings.TrimPrefix(s.Log, "L")
 	}
 	return "Ask again."
 }
@@ -54,5 +55,5 @@ func (s *Server) unreachable() string {
 	if !s.Local && !s.Given {
 		return "Check the network."
 	}
-	return s.Start + " " + s.Address
+	return s.Start
 }

@@ -2,6 +2,8 @@ package failure
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"mylm/agent"
 	"mylm/providers"
@@ -35,8 +37,8 @@ func Advice(err error) string {
 	switch {
 	case !errors.As(err, &p):
 		return ""
-	case p.Hint != "":
-		return p.Hint
+	case p.Hint+p.Param != "":
+		return strings.TrimSpace(p.Hint + "\n" + adviceOn(p))
 	case p.Kind == providers.Overflow:
 		return "Give the model a larger window (--num-ctx for Ollama; else context in the model's entry says what it really is),\n" +
 			"let tools say less (--max-tool-result-tokens), or ask for less at once."
@@ -60,4 +62,35 @@ func adviceAtLimit(e *agent.LimitError) string {
 		return "Allow longer replies (--max-tokens) or more turns (--max-turns), or ask for a shorter answer."
 	}
 	return adviceAt[e.Limit]
+}
+
+// adviceOn is what to change about a request, by the parameter that its backend
+// names.
+func adviceOn(e *providers.Error) string {
+	ollama := e.Backend == "ollama"
+	switch e.Param {
+	case providers.ParamAddress:
+		if ollama {
+			return "--host or OLLAMA_HOST sets the address, if it runs elsewhere.\n" +
+				"Without a server, `mylm ask -m demo \"what files are here?\"` works with the built-in demo."
+		}
+	case providers.ParamModel:
+		if ollama {
+			return "`mylm models` lists the installed models."
+		}
+		return fmt.Sprintf("`mylm models --provider %s` lists the models there are.", e.Backend)
+	case providers.ParamWindow:
+		if ollama {
+			return "--num-ctx sets the window, as far as the model and the memory allow."
+		}
+	case providers.ParamMaxTokens:
+		return "--max-tokens limits the reply; leave it out, or change it."
+	case providers.ParamTemperature:
+		return "Ask without --temperature."
+	case providers.ParamSeed:
+		return "Ask without --seed."
+	case providers.ParamThink:
+		return "Ask without --think."
+	}
+	return ""
 }
