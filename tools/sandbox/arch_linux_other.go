@@ -4,3 +4,9 @@ package sandbox
 
 // auditArch is unknown: on this processor there is no filter.
 const auditArch = 0
+
+var (
+	archCalls    []call
+	archMetadata []metadataCall
+	archAbsent   []uint32
+)

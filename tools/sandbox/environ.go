@@ -12,23 +12,37 @@ var secrets = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRA
 // PATH, nor PWD to be the working directory.
 var secretWords = []string{"PASS", "PWD", "PAT", "AUTH", "COOKIE"}
 
-// Environ returns the environment without the variables that look like secrets
-// by their names: those with KEY, TOKEN, SECRET, PASSWORD and the like in
-// them, in capitals or not, and those of several words, as X_PASS or X_PAT are,
+// Environ returns the variables of an environment that a command gets.
+//
+// In every mode those are left out that SecretEnv names, and those whose value
+// contains one of Secrets. So are those that look like secrets by their names,
+// unless Env names them: those with KEY, TOKEN, SECRET, PASSWORD and the like
+// in them, in capitals or not, and those of several words, as X_PASS or X_PAT are,
 // with PASS, PWD, PAT, AUTH or COOKIE among them. Names of sockets, which end in
-// _SOCK, and names in keep are passed on all the same.
-func Environ(env, keep []string) []string {
+// _SOCK, are passed on all the same.
+//
+// A Strict command gets only variables of a short list, whatever Env says: how to
+// show text, and where toolchains are; and not if they hold a URL with a name or
+// password, or what looks like a key.
+func (p Policy) Environ(env []string) []string {
 	out := make([]string, 0, len(env))
 	for _, kv := range env {
-		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(keep, name) || !secret(name) {
+		name, value, _ := strings.Cut(kv, "=")
+		keep := !secretName(name) || slices.Contains(p.Env, name)
+		if p.strict() {
+			keep = harmlessVariable(name, value)
+		}
+		if keep && !slices.Contains(p.SecretEnv, name) && !slices.ContainsFunc(p.Secrets, func(s string) bool { return s != "" && strings.Contains(value, s) }) {
 			out = append(out, kv)
 		}
+	}
+	if p.strict() {
+		out = append(out, strictSettings...)
 	}
 	return out
 }
 
-func secret(name string) bool {
+func secretName(name string) bool {
 	name = strings.ToUpper(name)
 	words := strings.Split(name, "_")
 	return slices.ContainsFunc(secrets, func(part string) bool { return strings.Contains(name, part) }) ||

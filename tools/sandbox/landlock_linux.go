@@ -38,6 +38,57 @@ const (
 		abi.AccessFSMakeReg | abi.AccessFSMakeFifo | abi.AccessFSMakeSym | abi.AccessFSRefer
 )
 
+// rule gives rights to a file, or to a directory and all that is below it. The
+// path has no links.
+type rule struct {
+	Path   string
+	Rights landlock.AccessFSSet
+}
+
+// rules are the files of the bounds with their rights, as far as they exist.
+func (b bounds) rules() ([]rule, error) {
+	var rules []rule
+	add := func(rights landlock.AccessFSSet, paths ...string) error {
+		for _, path := range paths {
+			real, err := filepath.EvalSymlinks(path)
+			var info fs.FileInfo
+			if err == nil {
+				info, err = os.Stat(real)
+			}
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+				continue // what this process cannot reach, the command cannot either
+			}
+			if err != nil {
+				return err
+			}
+			r := rule{real, rights}
+			if !info.IsDir() {
+				r.Rights &= fileRead | fileWrite
+			}
+			rules = append(rules, r)
+		}
+		return nil
+	}
+	if b.Strict != nil {
+		return rules, b.strictRules(add)
+	}
+	reads := slices.Concat(system, devices, b.Reads)
+	if b.AllowNet {
+		reads = append(reads, resolvers...)
+	}
+	if os.Geteuid() == 0 {
+		public, _ := publicParts(settings)
+		reads = append(reads, public...)
+		if err := add(abi.AccessFSReadDir, settings); err != nil {
+			return nil, err
+		}
+	} else {
+		reads = append(reads, settings)
+	}
+	err := errors.Join(add(dirWrite, b.Writes...), add(fileRead|fileWrite, nothing), add(dirRead, reads...))
+	return rules, err
+}
+
 // restrictFiles applies the rules about files, and the rest of what Landlock
 // knows, to this process.
 func restrictFiles(b bounds) error {
@@ -45,34 +96,9 @@ func restrictFiles(b bounds) error {
 	if b.AllowNet {
 		config = landlock.Config{HandledAccessFS: config.HandledAccessFS, Scoped: config.Scoped}
 	}
-	rules := []landlock.Rule{
-		landlock.PathAccess(dirWrite, b.Writes...),
-		landlock.PathAccess(fileRead|fileWrite, nothing),
-	}
-	reads := slices.Concat(system, devices, b.Reads)
-	if b.AllowNet {
-		reads = append(reads, resolvers...)
-	}
-	if os.Geteuid() == 0 {
-		rules = append(rules, landlock.PathAccess(abi.AccessFSReadDir, settings).IgnoreIfMissing())
-		public, _ := publicParts(settings)
-		reads = append(reads, public...)
-	} else {
-		reads = append(reads, settings)
-	}
-	for _, path := range reads {
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			continue // what this process cannot reach, the command cannot either
-		}
-		if err != nil {
-			return err
-		}
-		rights := fileRead
-		if info.IsDir() {
-			rights = dirRead
-		}
-		rules = append(rules, landlock.PathAccess(rights, path).IgnoreIfMissing())
+	rules := make([]landlock.Rule, 0, len(b.Rules))
+	for _, r := range b.Rules {
+		rules = append(rules, landlock.PathAccess(r.Rights, r.Path).IgnoreIfMissing())
 	}
 	// Best effort is about what a newer kernel knows: that this one knows
 	// enough was checked before.

@@ -77,7 +77,7 @@ func (h *helper) run(role string) error {
 	if role == stage {
 		return h.becomeCommand()
 	}
-	return h.supervise(line)
+	return h.supervise()
 }
 
 func (h *helper) tell(n note) {
@@ -93,16 +93,24 @@ const (
 	maxFile      = 16 << 30 // bytes
 )
 
+// listenerSocket is where the stage sends the listener to.
+const listenerSocket = 5
+
 // becomeCommand applies the rules to this process and replaces it.
 func (h *helper) becomeCommand() error {
 	b := h.job.Bounds
 	if b == nil {
 		return errors.New("the sandbox was told no rules")
 	}
-	if err := checkKernel(); err != nil {
+	err := checkKernel()
+	if err != nil {
 		return err
 	}
-	for resource, limit := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_NPROC: maxProcesses, unix.RLIMIT_FSIZE: maxFile} {
+	limits := map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_NPROC: maxProcesses, unix.RLIMIT_FSIZE: maxFile}
+	if b.Strict != nil {
+		limits[unix.RLIMIT_FSIZE], limits[unix.RLIMIT_NOFILE] = 2*maxTemp, maxOpen
+	}
+	for resource, limit := range limits {
 		if err := lower(resource, limit); err != nil {
 			return fmt.Errorf("a limit of resources cannot be set: %w", err)
 		}
@@ -120,10 +128,15 @@ func (h *helper) becomeCommand() error {
 	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("open files cannot be kept from the command: %w", err)
 	}
-	if err := systemCalls(b.AllowNet).install(); err != nil {
+	if b.Strict == nil {
+		err = systemCalls(b.AllowNet).install()
+	} else {
+		err = strictCalls(b.AllowNet, b.Strict.Metadata, b.Strict.Signals).installListening(listenerSocket)
+	}
+	if err != nil {
 		return err
 	}
-	err := syscall.Exec(h.path, h.args, os.Environ())
+	err = syscall.Exec(h.path, h.args, os.Environ())
 	if errors.Is(err, unix.EACCES) {
 		err = fmt.Errorf("%w: it may lie where the sandbox reads nothing; name its directory in reads", err)
 	}

@@ -96,6 +96,9 @@ type Policy struct {
 	AllowMetadata bool // change modes, owners, times and attributes, and make links, wherever the file's owner may
 }
 
+// strict reports whether the tighter rules hold.
+func (p Policy) strict() bool { return p.Strict && p.confines() }
+
 // confines reports whether there are rules to apply.
 func (p Policy) confines() bool { return p.Mode.orDefault() != Off }
 

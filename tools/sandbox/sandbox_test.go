@@ -13,10 +13,10 @@ import (
 func TestEnviron(t *testing.T) {
 	env := []string{"PATH=/bin", "OPENAI_API_KEY=a", "github_token=b", "MY_SECRETS=c", "PGPASSWORD=d", "X_PASSWD=e", "AWS_CREDENTIALS=f", "SSH_PASSPHRASE=g", "DB_PASS=h", "MYSQL_PWD=i", "GITHUB_PAT=j", "npm_auth=k", "X_COOKIE_Y=l",
 		"EMPTY=", "ODD", "PWD=/", "OLDPWD=/", "SSH_AUTH_SOCK=/x", "GIT_AUTHOR_NAME=a", "SSH_ASKPASS=a"}
-	if got, want := sandbox.Environ(env, nil), []string{"PATH=/bin", "EMPTY=", "ODD", "PWD=/", "OLDPWD=/", "SSH_AUTH_SOCK=/x", "GIT_AUTHOR_NAME=a", "SSH_ASKPASS=a"}; !slices.Equal(got, want) {
+	if got, want := (sandbox.Policy{}).Environ(env), []string{"PATH=/bin", "EMPTY=", "ODD", "PWD=/", "OLDPWD=/", "SSH_AUTH_SOCK=/x", "GIT_AUTHOR_NAME=a", "SSH_ASKPASS=a"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := sandbox.Environ(env, []string{"PGPASSWORD", "NONE"}); !slices.Contains(got, "PGPASSWORD=d") || len(got) != 9 {
+	if got := (sandbox.Policy{Env: []string{"PGPASSWORD", "NONE"}}).Environ(env); !slices.Contains(got, "PGPASSWORD=d") || len(got) != 9 {
 		t.Errorf("with one kept: %q", got)
 	}
 }

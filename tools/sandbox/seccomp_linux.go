@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,7 @@ const (
 	kill    = unix.SECCOMP_RET_KILL_PROCESS
 	refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	missing = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS) // where programs know another way
+	judged  = unix.SECCOMP_RET_USER_NOTIF                  // by the supervisor
 )
 
 // x32 is set in the numbers of system calls of the x32 ABI, which are other
@@ -68,12 +70,34 @@ var addressed = []uint32{unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.
 // unseen, clone3 could make namespaces. Programs fall back to others.
 var absent = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_CLONE3}
 
+// strictAbsent are calls that programs do without, and that would be ways around
+// what is judged or counted: a path in a structure, memory that is a file.
+// Watching files tells of directories that are closed.
+var strictAbsent = append([]uint32{unix.SYS_OPENAT2, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_INOTIFY_INIT1}, archAbsent...)
+
+// lastCall is the newest call that was looked at.
+const lastCall = unix.SYS_FILE_SETATTR + 2
+
+// Requests of ioctl that x/sys does not have (asm-generic/ioctls.h, linux/fs.h).
+const (
+	fioNBIO    = 0x5421
+	fioNClEx   = 0x5450
+	fioClEx    = 0x5451
+	fioAsync   = 0x5452
+	fiGetBSz   = 2
+	fsFieMap   = 0xc020660b
+	fsSetXattr = 0x401c5820
+)
+
+// looks are requests of ioctl that change nothing, or only a descriptor.
+var looks = []uint32{unix.TCGETS, unix.TIOCGWINSZ, unix.TIOCGPGRP, unix.TIOCINQ, fioNBIO, fioAsync, fioClEx, fioNClEx, unix.FS_IOC_GETFLAGS, fsFieMap, fiGetBSz}
+
 // filter is a BPF program.
 type filter []unix.SockFilter
 
-// systemCalls is the filter of a sandbox.
-func systemCalls(allowNet bool) filter {
-	f := filter{
+// native begins a filter: what comes by another door is killed.
+func native() filter {
+	return filter{
 		load(offArch),
 		jump(unix.BPF_JEQ, auditArch, 1, 0),
 		ret(kill),
@@ -81,6 +105,69 @@ func systemCalls(allowNet bool) filter {
 		jump(unix.BPF_JSET, x32, 0, 1),
 		ret(kill),
 	}
+}
+
+// strictCalls is the filter for a command that nobody was asked about. What it
+// does not allow is judged by the supervisor, which notes what it refuses.
+func strictCalls(allowNet, metadataToo, threads bool) filter {
+	f := native()
+	f = append(f, jump(unix.BPF_JGT, lastCall, 0, 1), ret(missing))
+	for _, nr := range slices.Concat(absent, strictAbsent) {
+		f.on(nr, ret(missing))
+	}
+	f.on(unix.SYS_PRLIMIT64,
+		load(arg(0)), jump(unix.BPF_JEQ, 0, 4, 0),
+		load(arg(2)), jump(unix.BPF_JEQ, 0, 0, 3),
+		load(arg(2)+high), jump(unix.BPF_JEQ, 0, 0, 1),
+		ret(allow), ret(judged))
+	f.pairs()
+	f.on(unix.SYS_UNSHARE, load(arg(0)), jump(unix.BPF_JSET, namespaces|newTime, 0, 1), ret(judged), ret(allow))
+	f.on(unix.SYS_IOCTL, ioctlRules(metadataToo)...)
+	listen := slices.Concat(calls)
+	if !allowNet {
+		listen = append(listen, addressedCalls...)
+	}
+	if threads {
+		listen = append(listen, threadSignals...)
+	}
+	for _, c := range listen {
+		f.on(c.nr, ret(judged))
+	}
+	for _, o := range others {
+		f.on(o.nr, ret(judged))
+	}
+	if !metadataToo {
+		for _, m := range metadata {
+			f.on(m.nr, ret(judged))
+		}
+	}
+	for _, nr := range refused {
+		f.on(nr, ret(judged))
+	}
+	return append(f, ret(allow))
+}
+
+// ioctlRules allow what is harmless. Other requests do not exist, but for those
+// that change attributes of a file, for which a descriptor for reading is enough:
+// they are metadata.
+func ioctlRules(metadataToo bool) filter {
+	f := filter{load(arg(1))}
+	for _, request := range looks {
+		f = append(f, jump(unix.BPF_JEQ, request, 0, 1), ret(allow))
+	}
+	action := uint32(judged)
+	if metadataToo {
+		action = allow
+	}
+	for _, request := range []uint32{unix.FS_IOC_SETFLAGS, fsSetXattr, unix.FS_IOC_ENABLE_VERITY, unix.FS_IOC_SET_ENCRYPTION_POLICY} {
+		f = append(f, jump(unix.BPF_JEQ, request, 0, 1), ret(action))
+	}
+	return append(f, ret(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOTTY)))
+}
+
+// systemCalls is the filter of a sandbox.
+func systemCalls(allowNet bool) filter {
+	f := native()
 	for _, nr := range refused {
 		f.on(nr, ret(refuse))
 	}
@@ -93,13 +180,7 @@ func systemCalls(allowNet bool) filter {
 		}
 	}
 	f.on(unix.SYS_SOCKET, socketRules(allowNet)...)
-	// A pair talks to itself, but one of datagrams could still send to any
-	// address. A type of AF_UNIX that is neither makes one of datagrams.
-	f.on(unix.SYS_SOCKETPAIR,
-		load(arg(0)), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 4),
-		load(arg(1)), mask(socketTypeMask),
-		jump(unix.BPF_JEQ, unix.SOCK_STREAM, 2, 0), jump(unix.BPF_JEQ, unix.SOCK_SEQPACKET, 1, 0),
-		ret(refuse), ret(allow))
+	f.pairs()
 	f.on(unix.SYS_CLONE, load(arg(0)), jump(unix.BPF_JSET, namespaces, 0, 1), ret(refuse), ret(allow))
 	f.on(unix.SYS_UNSHARE, load(arg(0)), jump(unix.BPF_JSET, namespaces|newTime, 0, 1), ret(refuse), ret(allow))
 	// Both put characters into a terminal as if they were typed there. The
@@ -112,6 +193,16 @@ func systemCalls(allowNet bool) filter {
 		load(arg(2)+high), jump(unix.BPF_JEQ, 0, 0, 1),
 		ret(allow), ret(refuse))
 	return append(f, ret(allow))
+}
+
+// pairs allows pairs of sockets that talk to themselves. One of datagrams could
+// still send to any address, and a type of AF_UNIX that is neither makes one.
+func (f *filter) pairs() {
+	f.on(unix.SYS_SOCKETPAIR,
+		load(arg(0)), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 4),
+		load(arg(1)), mask(socketTypeMask),
+		jump(unix.BPF_JEQ, unix.SOCK_STREAM, 2, 0), jump(unix.BPF_JEQ, unix.SOCK_SEQPACKET, 1, 0),
+		ret(refuse), ret(allow))
 }
 
 // socketRules allow streams and datagrams of IPv4 and IPv6, and asking the

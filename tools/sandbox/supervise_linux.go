@@ -1,9 +1,11 @@
 package sandbox
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -12,7 +14,7 @@ import (
 
 // supervise starts the command, sees to it that nothing outlives it, and ends
 // as it ended.
-func (h *helper) supervise(told []byte) error {
+func (h *helper) supervise() error {
 	// Orphans become children of this process, even if they left their session.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("processes cannot be adopted: %w", err)
@@ -24,18 +26,21 @@ func (h *helper) supervise(told []byte) error {
 			return fmt.Errorf("the memory cannot be bounded: %w", err)
 		}
 	}
-	pid, err := h.start(told)
+	end := make(chan struct{})
+	stop := sync.OnceFunc(func() { close(end) })
+	done := make(chan struct{})
+	pid, err := h.start(done, stop)
 	if err != nil {
 		return err
 	}
 	let(0, 1, 2)
-	end := make(chan struct{})
 	go func() {
 		var b [1]byte
 		_, _ = h.control.Read(b[:]) // nothing comes until the other end is closed
-		close(end)
+		stop()
 	}()
 	status, leftovers := reap(pid, end)
+	close(done)
 	if h.job.Temp != "" {
 		removeAll(h.job.Temp)
 	}
@@ -44,8 +49,9 @@ func (h *helper) supervise(told []byte) error {
 	return nil
 }
 
-// start starts the command, or the stage that becomes it.
-func (h *helper) start(told []byte) (pid int, err error) {
+// start starts the command, or the stage that becomes it, and what watches over
+// a strict one until done is closed.
+func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 	attr := &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{0, 1, 2},
@@ -59,19 +65,42 @@ func (h *helper) start(told []byte) (pid int, err error) {
 		}
 		return pid, nil
 	}
+	b := h.job.Bounds
+	if b.Rules, err = b.rules(); err != nil {
+		return 0, fmt.Errorf("files cannot be protected: %w", err)
+	}
+	told, err := json.Marshal(h.job)
+	if err != nil {
+		return 0, err
+	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return 0, err
 	}
 	go func() {
-		_, _ = w.Write(told)
+		_, _ = w.Write(append(told, '\n'))
 		w.Close()
 	}()
 	defer r.Close()
 	attr.Files = append(attr.Files, r.Fd(), h.notes.Fd())
+	var ours *os.File
+	if b.Strict != nil {
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return 0, err
+		}
+		ours = os.NewFile(uintptr(fds[0]), "listener")
+		defer unix.Close(fds[1])
+		attr.Files = append(attr.Files, uintptr(fds[1]))
+	}
 	args := append([]string{stage, "3", "4", h.path}, h.args...)
 	if pid, err = syscall.ForkExec(self, args, attr); err != nil {
 		return 0, fmt.Errorf("the sandbox cannot be started: %w", err)
+	}
+	if ours != nil {
+		guard := newWarden(*b, h.tell)
+		go guard.listen(ours)
+		go guard.watch(done, stop)
 	}
 	return pid, nil
 }

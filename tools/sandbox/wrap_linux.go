@@ -29,12 +29,27 @@ type job struct {
 type bounds struct {
 	Writes, Reads []string
 	AllowNet      bool
+	Strict        *strict // nil: it was asked about
+	Rules         []rule  // what the paths come to; the supervisor adds it
+}
+
+// strict is what a command has less that nobody was asked about.
+type strict struct {
+	Workspace []string // directories, without links, whose files may be secrets and are not executed
+	Named     []string // of them, and files in them, that were named to be read
+	Temp      string   // without links; its quota is counted
+	Memory    uint64   // bytes, of all processes together
+	Execute   bool     // of the workspace and the temporary space
+	Metadata  bool     // may be changed
+	Signals   bool     // Landlock does not see to those of threads
 }
 
 // note is what the helpers tell in return, one JSON value each.
 type note struct {
 	Failed    string `json:",omitempty"`
 	Leftovers bool   `json:",omitempty"`
+
+	Refusal *Refusal `json:",omitempty"`
 }
 
 // Guard watches over one command. Its methods may be called from several
@@ -62,8 +77,11 @@ func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
 		return nil, cmd.Err
 	}
 	g := &Guard{}
+	if p.strict() && p.MaxMemory == 0 {
+		p.MaxMemory = maxMemory
+	}
 	told := job{Session: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid, Memory: p.MaxMemory}
-	env := Environ(cmd.Environ(), p.Env)
+	env := p.Environ(cmd.Environ())
 	if p.confines() {
 		var err error
 		if told.Bounds, env, err = g.confine(p, env); err != nil {
@@ -90,7 +108,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 		return nil, nil, err
 	}
 	temp, home := filepath.Join(g.temp, "tmp"), p.Private
-	if home == "" {
+	if home == "" || p.strict() {
 		home = filepath.Join(g.temp, "home")
 	}
 	if err := errors.Join(os.Mkdir(temp, 0o700), os.MkdirAll(home, 0o700)); err != nil {
@@ -100,6 +118,17 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 		return nil, nil, err
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
+	if p.strict() {
+		b.Strict = &strict{Temp: resolved(g.temp), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: len(p.Gaps()) > 0}
+		for _, dir := range slices.Concat([]string{p.Workspace}, p.Writes) {
+			b.Strict.Workspace = append(b.Strict.Workspace, resolved(dir))
+		}
+		for _, path := range p.Reads {
+			if path = resolved(path); slices.ContainsFunc(b.Strict.Workspace, func(dir string) bool { return Within(path, dir) && path != dir }) {
+				b.Strict.Named = append(b.Strict.Named, path)
+			}
+		}
+	}
 	if p.Mode == ReadOnly {
 		b.Reads = slices.Concat([]string{p.Workspace}, p.Writes, b.Reads)
 		return b, private(env, home, temp), nil
@@ -217,6 +246,9 @@ func (g *Guard) Release() Report {
 				break
 			}
 			r.Leftovers = r.Leftovers || n.Leftovers
+			if n.Refusal != nil {
+				r.Refusals = append(r.Refusals, *n.Refusal)
+			}
 			if n.Failed != "" && r.Failed == nil {
 				r.Failed = errors.New(n.Failed)
 			}

@@ -79,10 +79,7 @@ func (o Options) execute(cmd *exec.Cmd, out io.Writer) (leftovers bool, err erro
 // start starts cmd as whatever kills its processes best here, and returns a
 // function that waits for their end.
 func (o Options) start(cmd *exec.Cmd) (end func() (leftovers bool, err error), err error) {
-	policy := sandbox.Policy{Mode: sandbox.Off}
-	if o.Sandbox != nil {
-		policy = *o.Sandbox
-	}
+	policy := o.policy()
 	if policy.Mode == sandbox.Off && !sandbox.Supervises() {
 		g, err := start(cmd)
 		if err != nil {

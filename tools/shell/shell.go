@@ -208,16 +208,21 @@ const readerMemory = 1 << 30
 // that can be enforced. It gets an empty home: in the one that is kept, another
 // command may have left settings that name programs to run, as Git's do.
 func (o Options) reading() Options {
-	policy := sandbox.Policy{Mode: sandbox.Off}
-	if o.Sandbox != nil {
-		policy = *o.Sandbox
-	}
+	policy := o.policy()
 	if policy.Mode != sandbox.Off {
 		policy.Mode, policy.AllowNet, policy.Private = sandbox.ReadOnly, false, ""
 	}
 	policy.MaxMemory = readerMemory
 	o.Sandbox = &policy
 	return o
+}
+
+// policy is what commands may do.
+func (o Options) policy() sandbox.Policy {
+	if o.Sandbox == nil {
+		return sandbox.Policy{Mode: sandbox.Off}
+	}
+	return *o.Sandbox
 }
 
 // timeoutError says that a command took too long.
@@ -259,12 +264,8 @@ func (o Options) command(ctx context.Context, dir, line string) *exec.Cmd {
 	cmd := shellCommand(ctx, line)
 	cmd.Dir = dir
 	cmd.WaitDelay = stuck
-	var keep []string
-	if o.Sandbox != nil {
-		keep = o.Sandbox.Env
-	}
 	env := slices.DeleteFunc(cmd.Environ(), func(kv string) bool { return strings.HasPrefix(kv, posixly+"=") })
-	cmd.Env = append(sandbox.Environ(env, keep), environment...)
+	cmd.Env = append(o.policy().Environ(env), environment...)
 	return cmd
 }
 

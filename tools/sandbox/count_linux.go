@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// forked judges the start of a process or thread.
+func (r *request) forked() verdict {
+	if r.nr == unix.SYS_CLONE && r.args[0]&namespaces != 0 {
+		return r.refusedCall()
+	}
+	w := r.w
+	w.mu.Lock()
+	if w.tasks >= maxTasks {
+		w.tasks = 0
+		for _, p := range descendants(unix.Getpid()) {
+			w.tasks += p.threads
+		}
+	}
+	full := w.tasks >= maxTasks
+	w.tasks++
+	w.mu.Unlock()
+	if full {
+		return r.refuse(Refusal{Kind: Limit, Detail: fmt.Sprintf("%d processes and threads", maxTasks)}, unix.EAGAIN)
+	}
+	return passed
+}
+
+// counting is how often memory and temporary space are looked at.
+const counting = 100 * time.Millisecond
+
+// watch counts what the command uses until done is closed. If it is too much it
+// says so and calls stop.
+func (w *warden) watch(done <-chan struct{}, stop func()) {
+	tick := time.NewTicker(counting)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+		if over := w.exceeded(); over != "" {
+			w.note(Refusal{Kind: Limit, Detail: over}, "")
+			stop()
+			return
+		}
+	}
+}
+
+// exceeded names the limit that the command is over, "" if there is none.
+func (w *warden) exceeded() string {
+	all := descendants(unix.Getpid())
+	tasks, resident := 0, uint64(0)
+	for _, p := range all {
+		tasks += p.threads
+		resident += p.resident
+	}
+	w.mu.Lock()
+	w.tasks = max(w.tasks, tasks)
+	w.mu.Unlock()
+	if resident > w.strict.Memory { // with what they share: look again
+		resident = 0
+		for _, p := range all {
+			resident += p.used()
+		}
+		if resident > w.strict.Memory {
+			return fmt.Sprintf("%d MiB of memory", w.strict.Memory>>20)
+		}
+	}
+	switch bytes, files := usage(w.strict.Temp, all); {
+	case bytes > maxTemp:
+		return fmt.Sprintf("%d MiB of temporary space", maxTemp>>20)
+	case files > maxTempFiles:
+		return fmt.Sprintf("%d temporary files", maxTempFiles)
+	}
+	return ""
+}
+
+// usage is what the files below dir take, and how many there are, with those
+// that were removed and are still open.
+func usage(dir string, open []process) (bytes int64, files int) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if files++; files > maxTempFiles {
+			return fs.SkipAll
+		}
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				bytes += allocated(info)
+			}
+		}
+		return nil
+	})
+	const gone = " (deleted)"
+	for _, p := range open {
+		fds := fmt.Sprintf("/proc/%d/fd", p.pid)
+		names, _ := os.ReadDir(fds)
+		for _, name := range names {
+			link := filepath.Join(fds, name.Name())
+			if target, err := os.Readlink(link); err == nil && strings.HasPrefix(target, dir+"/") && strings.HasSuffix(target, gone) {
+				if info, err := os.Stat(link); err == nil {
+					bytes += allocated(info)
+				}
+			}
+		}
+	}
+	return bytes, files
+}
+
+func allocated(info fs.FileInfo) int64 {
+	const block = 512
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Blocks * block
+	}
+	return info.Size()
+}
+
+// process is what /proc/PID/stat tells of a living process (proc_pid_stat(5)).
+type process struct {
+	pid, parent, group, threads int
+	resident                    uint64 // bytes
+}
+
+// used is memory that a process has for itself or shares without a file.
+func (p process) used() (total uint64) {
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	for _, name := range []string{"\nRssAnon:", "\nRssShmem:"} {
+		if _, rest, ok := bytes.Cut(status, []byte(name)); ok {
+			if fields := bytes.Fields(rest[:min(len(rest), 40)]); len(fields) > 0 {
+				kib, _ := strconv.ParseUint(string(fields[0]), 10, 64)
+				total += kib << 10
+			}
+		}
+	}
+	return total
+}
+
+// processOf reads the process, or thread, of a number. Its name stands in
+// parentheses and may hold some itself.
+func processOf(pid string) (p process, ok bool) {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return p, false
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	const parent, group, threads, resident = 1, 2, 17, 21
+	if len(fields) <= resident || fields[0][0] == 'X' {
+		return p, false
+	}
+	number := func(field int) int {
+		n, _ := strconv.Atoi(string(fields[field]))
+		return n
+	}
+	p.pid, _ = strconv.Atoi(pid)
+	p.parent, p.group, p.threads = number(parent), number(group), number(threads)
+	p.resident = uint64(number(resident)) * uint64(os.Getpagesize())
+	return p, true
+}
+
+// processes are all that there are.
+func processes() (all []process) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		if p, ok := processOf(name); ok {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// descendants are the processes that descend from one, parents before children.
+func descendants(of int) (found []process) {
+	children := map[int][]process{}
+	for _, p := range processes() {
+		children[p.parent] = append(children[p.parent], p)
+	}
+	for next := []process{{pid: of}}; len(next) > 0; next = next[1:] {
+		found = append(found, children[next[0].pid]...)
+		next = append(next, children[next[0].pid]...)
+	}
+	return found
+}
+
+// groupMembers are the processes of a group.
+func groupMembers(group int) (members []int) {
+	for _, p := range processes() {
+		if p.group == group {
+			members = append(members, p.pid)
+		}
+	}
+	return members
+}
