@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Kind is what a Refusal is about.
@@ -36,6 +38,9 @@ func (r Refusal) String() string {
 	words := []string{string(r.Kind)}
 	for _, w := range []string{r.Detail, cmp.Or(r.Path, r.Address)} {
 		if w != "" {
+			if strings.ContainsFunc(w, func(c rune) bool { return !unicode.IsPrint(c) }) {
+				w = strconv.Quote(w)
+			}
 			words = append(words, w)
 		}
 	}

@@ -45,49 +45,49 @@ func (o Options) dir(cwd string) (string, error) {
 
 // execute runs cmd with both its streams on one pipe that is copied to out. It
 // returns when the command is done, its processes are dead and its output is
-// read; leftovers says that some outlived the command.
+// read.
 //
 // The pipe is made here and not by Cmd, because Cmd.Wait would wait for
 // everybody who holds it before the rest could be killed.
-func (o Options) execute(cmd *exec.Cmd, out io.Writer) (leftovers bool, err error) {
+func (o Options) execute(cmd *exec.Cmd, out io.Writer) (report sandbox.Report, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
-		return false, fmt.Errorf("no pipe for the output of the command: %w", err)
+		return report, fmt.Errorf("no pipe for the output of the command: %w", err)
 	}
 	defer r.Close()
 	cmd.Stdout, cmd.Stderr = w, w
 	end, err := o.start(cmd)
 	w.Close()
 	if err != nil {
-		return false, err
+		return report, err
 	}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		io.Copy(out, r)
 	}()
-	leftovers, err = end()
+	report, err = end()
 	select {
 	case <-read:
 	case <-time.After(drain):
 		r.Close()
 		<-read
 	}
-	return leftovers, err
+	return report, err
 }
 
 // start starts cmd as whatever kills its processes best here, and returns a
 // function that waits for their end.
-func (o Options) start(cmd *exec.Cmd) (end func() (leftovers bool, err error), err error) {
+func (o Options) start(cmd *exec.Cmd) (end func() (sandbox.Report, error), err error) {
 	policy := o.policy()
 	if policy.Mode == sandbox.Off && !sandbox.Supervises() {
 		g, err := start(cmd)
 		if err != nil {
 			return nil, fmt.Errorf("the command could not be started: %w", err)
 		}
-		return func() (bool, error) {
+		return func() (sandbox.Report, error) {
 			err := cmd.Wait()
-			return g.kill(), err
+			return sandbox.Report{Leftovers: g.kill()}, err
 		}, nil
 	}
 	guard, err := policy.Wrap(cmd)
@@ -98,12 +98,12 @@ func (o Options) start(cmd *exec.Cmd) (end func() (leftovers bool, err error), e
 		guard.Release()
 		return nil, fmt.Errorf("the command could not be started: %w", err)
 	}
-	return func() (bool, error) {
+	return func() (sandbox.Report, error) {
 		err := cmd.Wait()
 		report := guard.Release()
 		if report.Failed != nil {
 			err = fmt.Errorf("the command could not be started: %w", report.Failed)
 		}
-		return report.Leftovers, err
+		return report, err
 	}, nil
 }

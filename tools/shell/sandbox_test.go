@@ -79,7 +79,7 @@ func TestReadersAreBounded(t *testing.T) {
 		}
 		tool.Effect = func(json.RawMessage) tools.Effect { return c.effect }
 		out := of(t, tool, line).Run(t.Context(), patience)
-		if !out.Success() || !strings.HasSuffix(out.Text, c.memory) {
+		if !out.Success() || !strings.Contains(out.Text, c.memory) {
 			t.Errorf("%s, %v: %+v", c.mode, c.effect, out)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "file")); (err == nil) != c.written {
@@ -112,6 +112,76 @@ func TestReadersHaveNoSettings(t *testing.T) {
 	}
 	if out := run(t, o, "git config --global core.fsmonitor"); !strings.Contains(out.Text, "touch ran") {
 		t.Errorf("what may run has no kept home: %+v", out)
+	}
+}
+
+// What a command is refused that nobody was asked about is in its result, also if
+// the command ignores it, and with permission for just that it runs.
+func TestRunsAgainWithPermission(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("far away"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, line string
+		want       tools.Refusal // {dir} is the workspace
+		text       string        // of the second run
+	}{
+		{"write", "echo x >out; cat out", tools.Refusal{Effect: tools.Writes, Kind: "write", What: "{dir}/out"}, "x"},
+		{"ignored", "echo x 2>/dev/null >out || true; ls out", tools.Refusal{Effect: tools.Writes, Kind: "write", What: "{dir}/out"}, "out"},
+		{"read", "cat " + outside, tools.Refusal{Effect: tools.Leaves, Kind: "read", What: outside}, "far away"},
+		{"secret", "cat .env", tools.Refusal{Effect: tools.Leaves, Kind: "secret", What: "{dir}/.env"}, "A=1"},
+		{"execute", "./run", tools.Refusal{Effect: tools.Runs, Kind: "execute", What: "{dir}/run"}, "ran"},
+		{"mode", "chmod 600 run && ls -l run | cut -c 1-10", tools.Refusal{Effect: tools.Writes, Kind: "metadata", What: "{dir}/run"}, "-rw-------"},
+		{"network", "perl -MSocket -e 'socket(S, PF_INET, SOCK_STREAM, 0) or die; print qq(open)'", tools.Refusal{Effect: tools.Network, Kind: "network", What: "IPv4"}, "open"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, dir := confined(t, sandbox.Workspace)
+			for name, text := range map[string]string{".env": "A=1", "run": "#!/bin/sh\necho ran\n"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.want.What = strings.ReplaceAll(c.want.What, "{dir}", dir)
+			inv := invocation(t, shell.Options{Dir: dir, Sandbox: p}, c.line)
+			inv.Effect = tools.Reads
+			out := inv.Run(t.Context(), patience)
+			if len(out.Refused) != 1 || out.Refused[0] != c.want {
+				t.Fatalf("refused %+v, want %+v: %s", out.Refused, c.want, out.Body())
+			}
+			inv.Effect, inv.Permits = tools.Reads|c.want.Effect, out.Refused
+			if out := inv.Run(t.Context(), patience); out.Text != c.text || !out.Success() || len(out.Refused) > 0 {
+				t.Errorf("with permission: %q, error %q, refused %+v; want %q", out.Text, out.Error, out.Refused, c.text)
+			}
+		})
+	}
+}
+
+// What no permission is good for is told to the model, and nobody is asked.
+func TestNoPermissionFor(t *testing.T) {
+	p, dir := confined(t, sandbox.Workspace)
+	outside := t.TempDir()
+	for line, want := range map[string]string{
+		"touch " + outside + "/x":    "refused by the sandbox: write " + outside + "/x (by touch)",
+		"cat /proc/1/environ":        "refused by the sandbox: read /proc/1/environ (by cat)",
+		"kill -TERM $PPID":           "refused by the sandbox: signal TERM to process",
+		"mount -t tmpfs x . || true": "refused by the sandbox: system ",
+	} {
+		inv := invocation(t, shell.Options{Dir: dir, Sandbox: p}, line)
+		inv.Effect = tools.Reads
+		if out := inv.Run(t.Context(), patience); len(out.Refused) > 0 || !strings.Contains(out.Text, want) {
+			t.Errorf("%s: %+v, %s", line, out.Refused, out.Body())
+		}
+	}
+}
+
+// A command that nobody was asked about prints no more than so much.
+func TestUnaskedOutputIsBounded(t *testing.T) {
+	p, dir := confined(t, sandbox.Workspace)
+	inv := invocation(t, shell.Options{Dir: dir, Sandbox: p}, "yes")
+	inv.Effect = tools.Reads
+	if out := inv.Run(t.Context(), patience); !strings.Contains(out.Error, "it printed more than 64 MiB") {
+		t.Errorf("error %q", out.Error)
 	}
 }
 

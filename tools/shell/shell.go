@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -61,10 +62,11 @@ type Options struct {
 	AlwaysRuns bool
 
 	// Sandbox is what commands may do. If the policy cannot be enforced they
-	// are refused. Nil is no sandbox. A call that only reads gets less: it writes
-	// nothing to the workspace and has no network where there is a sandbox, and
-	// each of its processes at most 1 GiB of memory where commands can be
-	// supervised.
+	// are refused. Nil is no sandbox. A call that was granted no more than reading
+	// gets less: where there is a sandbox it runs in the strict one, and what it
+	// is refused is in the result. A call that runs again with permissions gets
+	// just these. Without a sandbox each process has at most 1 GiB of memory, where
+	// commands can be supervised.
 	Sandbox *sandbox.Policy
 }
 
@@ -172,50 +174,56 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 		limit = time.Duration(in.Timeout) * time.Second
 	}
 	given, granted := tools.Granted(ctx)
+	permits := tools.Permitted(ctx)
 	unasked := granted && given.OnlyReads()
 	if unasked {
 		limit = min(limit, o.Timeout)
-		o = o.reading()
+	}
+	usual := o.policy()
+	if unasked || len(permits) > 0 {
+		o = o.confined(permits)
 	}
 	timedOut := &timeoutError{limit, unasked}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut)
 	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 
 	out := newOutput(o.MaxOutput, func(text string) { tools.Progress(ctx, text) })
-	leftovers, err := o.execute(o.command(ctx, dir, in.Command), out)
+	var to io.Writer = out
+	if unasked {
+		to = &bounded{out, maxUnaskedOutput, func() { stop(errTooMuch) }}
+	}
+	report, err := o.execute(o.command(ctx, dir, in.Command), to)
 	code, err := verdict(ctx, err)
 	text, cut := out.text()
+	lacked, rest := refusals(usual, report)
+	if unasked && time.Duration(in.Timeout)*time.Second > limit && context.Cause(ctx) == error(timedOut) {
+		lacked = append(lacked, tools.Refusal{Effect: tools.Runs, Kind: string(sandbox.Limit), What: limit.String()})
+	}
 	switch {
-	case leftovers && err == nil:
+	case report.Leftovers && err == nil:
 		text = joinLines(text, "(processes left in the background were stopped)")
 	case text == "" && err == nil:
 		text = "(no output)"
 	}
+	if len(rest) > 0 {
+		text = joinLines(text, "(refused by the sandbox: "+strings.Join(rest, "; ")+")")
+	}
 	origin := tools.Workspace
-	if given&tools.Leaves != 0 {
+	if given&(tools.Leaves|tools.Network) != 0 || o.policy().AllowNet {
 		origin = tools.Outside
 	}
-	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut}, err
+	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut, Refused: lacked}, err
 }
+
+// errTooMuch ends a command that prints without end.
+var errTooMuch = fmt.Errorf("it printed more than %d MiB; a command that nobody was asked about may print no more", maxUnaskedOutput>>20)
 
 // readerMemory bounds what each process of a command may have that nobody was
 // asked about. Looking at files takes a hundredth of it; a pattern of a hundred
 // bytes can have grep take all there is.
 const readerMemory = 1 << 30
-
-// reading is what holds for a command that was judged to only read. If the
-// judgement was wrong it still writes nothing and leaves memory for others, where
-// that can be enforced. It gets an empty home: in the one that is kept, another
-// command may have left settings that name programs to run, as Git's do.
-func (o Options) reading() Options {
-	policy := o.policy()
-	if policy.Mode != sandbox.Off {
-		policy.Mode, policy.AllowNet, policy.Private = sandbox.ReadOnly, false, ""
-	}
-	policy.MaxMemory = readerMemory
-	o.Sandbox = &policy
-	return o
-}
 
 // policy is what commands may do.
 func (o Options) policy() sandbox.Policy {

@@ -1,0 +1,138 @@
+package shell
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"mylm/tools"
+	"mylm/tools/sandbox"
+)
+
+// confined is what holds for a command that nobody was asked about, or only about
+// what it was refused before: the strict sandbox, widened by just that. Without a
+// sandbox there is a bound on memory.
+func (o Options) confined(permits []tools.Refusal) Options {
+	p := o.policy()
+	o.Sandbox = &p
+	if p.Mode == sandbox.Off {
+		p.MaxMemory = readerMemory
+		return o
+	}
+	allowed := p.Mode
+	p.Mode, p.AllowNet, p.Private, p.Strict = sandbox.ReadOnly, false, "", true
+	for _, permit := range permits {
+		switch kind := sandbox.Kind(permit.Kind); {
+		case kind == sandbox.Write:
+			p.Mode = allowed
+		case kind == sandbox.Metadata:
+			p.Mode, p.AllowMetadata = allowed, true
+		case kind == sandbox.Network:
+			p.AllowNet = true
+		case kind == sandbox.Limit:
+			p.Strict = false
+		case kind == sandbox.Execute && sandbox.Within(permit.What, workspace(p)), kind == sandbox.Execute && temporary(permit.What):
+			p.AllowExec = true
+		case kind == sandbox.Read, kind == sandbox.Secret, kind == sandbox.Execute:
+			p.Reads = append(p.Reads[:len(p.Reads):len(p.Reads)], permit.What)
+		}
+	}
+	return o
+}
+
+// refusals splits what a command was refused: what a permission can be given for,
+// and words for the model about the rest.
+func refusals(p sandbox.Policy, report sandbox.Report) (permits []tools.Refusal, rest []string) {
+	for _, r := range report.Refusals {
+		if f, ok := permission(p, r); ok {
+			permits = append(permits, f)
+		} else {
+			rest = append(rest, r.String())
+		}
+	}
+	return permits, rest
+}
+
+// permission is what a command lacked, and false if nothing that a command can be
+// given would do: no sandbox of commands writes elsewhere, signals others or looks
+// at them.
+func permission(p sandbox.Policy, r sandbox.Refusal) (tools.Refusal, bool) {
+	f := tools.Refusal{Kind: string(r.Kind), What: r.Path}
+	if strings.ContainsFunc(r.Path+r.Address, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return f, false // a person could not see what it is
+	}
+	switch r.Kind {
+	case sandbox.Write, sandbox.Metadata:
+		f.Effect = tools.Writes
+		return f, writable(p, r.Path)
+	case sandbox.Read:
+		f.Effect = tools.Leaves
+		return f, readable(p, r.Path)
+	case sandbox.Secret:
+		f.Effect = tools.Leaves
+		return f, true
+	case sandbox.Execute:
+		f.Effect = tools.Runs
+		return f, temporary(r.Path) || sandbox.Within(r.Path, workspace(p)) || readable(p, r.Path)
+	case sandbox.Network:
+		f.Effect, f.What = tools.Network, r.Address
+		return f, !strings.HasPrefix(r.Address, "unix:")
+	case sandbox.Limit:
+		f.Effect, f.What = tools.Runs, r.Detail
+		return f, true
+	}
+	return f, false
+}
+
+// maxUnaskedOutput is how much a command may print that nobody was asked about.
+// Of more than a thousandth of it the model sees only the ends.
+const maxUnaskedOutput = 64 << 20
+
+// bounded calls stop when more than max bytes were written.
+type bounded struct {
+	io.Writer
+	max  int
+	stop func()
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.max -= len(p); b.max < 0 {
+		b.stop()
+	}
+	return b.Writer.Write(p)
+}
+
+// writable reports whether commands that were allowed can write there.
+func writable(p sandbox.Policy, path string) bool {
+	if p.Mode == sandbox.ReadOnly {
+		return false
+	}
+	for _, dir := range append([]string{p.Workspace}, p.Writes...) {
+		if sandbox.Within(path, real(dir)) {
+			return true
+		}
+	}
+	return false
+}
+
+// readable reports whether a policy can name a path to be read.
+func readable(p sandbox.Policy, path string) bool {
+	for _, closed := range []string{"/proc", "/sys", "/dev"} {
+		if sandbox.Within(path, closed) {
+			return false
+		}
+	}
+	return path != "/" && (p.Home == "" || !sandbox.Within(real(p.Home), path))
+}
+
+func temporary(path string) bool { return strings.Contains(path, "/mylm-sandbox-") }
+
+func workspace(p sandbox.Policy) string { return real(p.Workspace) }
+
+func real(dir string) string {
+	if path, err := filepath.EvalSymlinks(dir); err == nil {
+		return path
+	}
+	return dir
+}
