@@ -2,9 +2,9 @@ package sandbox
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	abi "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -50,7 +50,7 @@ func (b bounds) strictRules(add func(landlock.AccessFSSet, ...string) error) err
 	if b.AllowNet {
 		err = errors.Join(err, add(readOnly, netFacts...))
 	}
-	for _, path := range slices.Concat(programs, onPath(), b.Reads) {
+	for _, path := range slices.Concat(programs, s.Path, b.Reads) {
 		rights := dirRead
 		if real := resolved(path); slices.ContainsFunc(s.Workspace, func(dir string) bool { return Within(real, dir) || Within(dir, real) }) {
 			rights = readOnly | execute
@@ -62,9 +62,15 @@ func (b bounds) strictRules(add func(landlock.AccessFSSet, ...string) error) err
 
 // onPath are directories of programs that are neither the system's usual ones nor
 // below a home, where the profile opens them, with what belongs to them.
-func onPath() []string {
+func onPath(env []string) []string {
+	var path string
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path = value
+		}
+	}
 	var dirs []string
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+	for _, dir := range filepath.SplitList(path) {
 		dir = resolved(dir)
 		if !Within(dir, "/opt") && !Within(dir, "/snap") && !Within(dir, "/usr/local") {
 			continue

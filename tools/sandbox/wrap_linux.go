@@ -37,6 +37,7 @@ type bounds struct {
 type strict struct {
 	Workspace []string // directories, without links, whose files may be secrets and are not executed
 	Named     []string // of them, and files in them, that were named to be read
+	Path      []string // where programs are that the system does not come with
 	Temp      string   // without links; its quota is counted
 	Memory    uint64   // bytes, of all processes together
 	Execute   bool     // of the workspace and the temporary space
@@ -119,7 +120,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
 	if p.strict() {
-		b.Strict = &strict{Temp: resolved(g.temp), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: len(p.Gaps()) > 0}
+		b.Strict = &strict{Temp: resolved(g.temp), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: len(p.Gaps()) > 0, Path: onPath(env)}
 		for _, dir := range slices.Concat([]string{p.Workspace}, p.Writes) {
 			b.Strict.Workspace = append(b.Strict.Workspace, resolved(dir))
 		}
