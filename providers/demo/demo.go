@@ -10,7 +10,7 @@ import (
 	"mylm/providers"
 )
 
-// window is what Info tells. The rules have no limit of their own; budgets that
+// window is what Info reports. The rules have no limit of their own; budgets that
 // are derived from a window need a number, and this one is common.
 const window = 32768
 
@@ -21,7 +21,7 @@ type Model struct{}
 // New makes the demo model.
 func New() *Model { return &Model{} }
 
-// Info tells that the model is there, converses, and does not think.
+// Info reports a model that is loaded, chats, and does not think.
 func (*Model) Info(context.Context) (providers.Info, error) {
 	return providers.Info{Window: window, Loaded: true, Chats: true}, nil
 }
@@ -66,20 +66,21 @@ func check(ctx context.Context, r providers.Request, t *turn) error {
 		return &providers.Error{
 			Kind:    providers.BadRequest,
 			Message: "the demo responder cannot think",
-			Hint:    "Leave thinking at auto, or use a reasoning model",
+			Param:   providers.ParamThink,
+			Hint:    "Leave thinking to the model, or use a reasoning model.",
 		}
 	case t.goal == "":
 		return &providers.Error{
 			Kind:    providers.BadRequest,
 			Message: "the demo responder was asked nothing: no message of the user has text",
-			Hint:    "Say what you want, for instance: what is in this directory?",
+			Hint:    "Say what you want, for instance: what files are here?",
 		}
 	}
 	return nil
 }
 
 // longestGoal bounds, in bytes, what the rules are tried on. They are about one
-// line; what is longer has a text with it that they would misread.
+// line; what is longer comes with a text that they would misread.
 const longestGoal = 2000
 
 // reply is the whole reply to a conversation.
@@ -87,13 +88,8 @@ func (t *turn) reply() string {
 	if reply, ok := t.aboutPlan(); ok {
 		return reply
 	}
-	if len(t.goal) > longestGoal {
-		return unknown()
-	}
-	for _, i := range intents {
-		if m := i.match(t.goal); m != nil {
-			return i.answer(t, m)
-		}
+	if r, m := match(t.goal); r != nil {
+		return r.answer(t, m)
 	}
 	return unknown()
 }

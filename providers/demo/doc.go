@@ -1,6 +1,11 @@
-// Package demo is a stand-in for a language model: a small set of rules that
-// answers in mylm's protocol, with no weights, no network and no waiting. It
-// shows the engine and its tools at work on a machine that has no model.
+// Package demo is a stand-in for a language model: a few rules that answer in
+// mylm's protocol, without weights, network or waiting. It shows the engine and
+// its tools at work on a machine that has no model.
+//
+// It answers questions about files and what they hold, works out sums, runs a
+// command that is spelled out, remembers a sentence and finds it again, and
+// plans a goal whose parts are joined by "then". Anything else gets the list
+// of what it knows, and how to get a real model.
 //
 // # Smallest use
 //
@@ -11,25 +16,16 @@
 //		…
 //	}
 //
-// # Words
+// # Terms
 //
-// The goal is the last thing the user said that is not an observation. An
-// intent is a kind of goal: how to tell it, an example, and how to answer. The
-// first intent that matches answers. An answer that needs a tool is a call;
-// asked again with the observation, the same intent goes on from there. So
-// nothing is kept between calls, and the same messages give the same reply.
-//
-// A goal of several parts is planned by its words: "then" puts one part behind
-// another. Each part is then a goal of its own.
-//
-// Facts come from the messages alone: the tools from <tool_definitions>, the
-// date from the line "Date: 2026-11-21" of the system prompt, everything else
-// from observations.
+// The goal is the last thing the user said that is not an observation. A rule
+// recognises a kind of goal and answers it; the first rule that matches counts.
+// An answer that needs a tool is a call. Asked again with the observation, the
+// same rule continues from there, so that nothing is kept between calls and the
+// same messages give the same reply.
 //
 // # Limits
 //
-// English only. It is no language model and says so: a goal that no intent
-// knows gets a list of those that are known, and how to get a real model. It
-// reads the words of list_dir and read_file of mylm/tools/files; other tools of
-// these names are shown but not counted.
+// English only. It reads the results of list_dir, read_file and search_memory
+// as mylm's own tools write them.
 package demo

@@ -21,11 +21,11 @@ func TestMemory(t *testing.T) {
 	}{
 		{"Remember that the staging host is called heron.", step{"remember", `{"text":"the staging host is called heron"}`, false, "Remembered as 1kkp3fdg0cmmv."},
 			"I will remember that the staging host is called heron."},
-		{"please don't forget: tea at five", step{"remember", `{"text":"tea at five"}`, true, "Nothing can be remembered."}, "I could not remember that: Nothing can be remembered."},
+		{"please remember tea at five", step{"remember", `{"text":"tea at five"}`, true, "Nothing can be remembered."}, "I could not remember that: Nothing can be remembered."},
 		{"which host is staging?", step{"search_memory", asked, false, recalled}, "From memory (2026-03-13): the staging host is called heron"},
 		{"which host is staging?", step{"search_memory", asked, false, recalled[:strings.LastIndex(recalled, "\n\n")]},
 			"From memory (2026-03-12): It may be osprey. [x | 2026-01-01 00:00 | note]"},
-		{"what do you remember about heron?", step{"search_memory", `{"query":"what do you remember about heron"}`, true, "no disk"}, "I could not search the memory: no disk"},
+		{"what is heron again?", step{"search_memory", `{"query":"what is heron again"}`, true, "no disk"}, "I could not search the memory: no disk"},
 	} {
 		if got := play(t, offered, c.goal, c.step); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.goal, got, c.want)

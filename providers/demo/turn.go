@@ -6,19 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"mylm/protocol"
 	"mylm/providers"
 )
 
-// turn is what a conversation says: the goal, and what was done for it so far.
+// turn is the state of a conversation: the goal, and what was done for it so far.
 type turn struct {
 	system string // the system prompt
 	last   string // what the user said last, all of it
 	goal   string
 	tools  []string
-	today  time.Time     // zero: the prompt does not tell
 	seen   []observation // since the goal
 	next   int           // how many of them the answer has used
 }
@@ -33,7 +31,6 @@ type observation struct {
 var (
 	toolBlock       = lazy(`(?s)<tool_definitions>(.*?)</tool_definitions>`)
 	toolName        = lazy(`<tool>\s*<name>([^<]+)</name>`)
-	dateLine        = lazy(`(?m)^\W*Date: *(\d{4}-\d{2}-\d{2})`)
 	observationHead = lazy(`^\[([^\]]*)\] (Success|Error):\s*`)
 )
 
@@ -72,17 +69,13 @@ func question(text string) string {
 	return before
 }
 
-// readPrompt takes the tools from the first block of definitions and the date
-// from the last line that has one: the prompt ends with its environment block,
-// and what stands before may quote anything.
+// readPrompt takes the tools from the first block of definitions: text behind
+// it may quote anything.
 func (t *turn) readPrompt(text string) {
 	if block := toolBlock().FindStringSubmatch(text); block != nil {
 		for _, m := range toolName().FindAllStringSubmatch(block[1], -1) {
 			t.tools = append(t.tools, strings.TrimSpace(m[1]))
 		}
-	}
-	if all := dateLine().FindAllStringSubmatch(text, -1); all != nil {
-		t.today, _ = time.Parse(time.DateOnly, all[len(all)-1][1])
 	}
 }
 
@@ -102,8 +95,9 @@ func readObservation(m providers.Message) (observation, bool) {
 	return observation{tool: head[1], ok: head[2] == "Success", body: text[len(head[0]):]}, true
 }
 
-// use returns what the next call of this answer gave back. If it has not been
-// made yet, use returns the reply that makes it, or says that it cannot be made.
+// use returns the result of the next call of this answer. If the call has not
+// been made yet, use returns the reply that makes it, or one that says why it
+// cannot be made.
 func (t *turn) use(intro, tool string, args map[string]any) (o observation, reply string) {
 	if t.next < len(t.seen) {
 		t.next++
@@ -133,7 +127,7 @@ func encode(args map[string]any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// failed tells that a call did not work, in its own words.
+// failed reports that a call did not work, in its own words.
 func failed(what string, o observation) string {
 	return fmt.Sprintf("I could not %s: %s", what, o.body)
 }

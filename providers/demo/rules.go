@@ -1,0 +1,171 @@
+package demo
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// rule is one kind of goal.
+type rule struct {
+	example string                           // for the list of what the demo knows; "" is not listed
+	form    func() *regexp.Regexp            // of a whole goal in one line
+	answer  func(t *turn, m []string) string // a final answer, or a call; m are the groups that took part
+}
+
+// rules are tried in order.
+var rules []rule
+
+func init() { // not a literal: the list of examples is part of an answer
+	rules = []rule{
+		{"what is 12 * (3.5 + 4) / 7?", form(`(?:what(?:'s| is) |calculate )?([-+*/().\d\s]*\d\s*[-+*/][-+*/().\d\s]*)=?`), tellSum},
+		{"run `go version`", form("(?:run|execute) (?:`([^`]+)`|([^\\s`]+))"), runCommand},
+		{"what files are here?", form(`(?:what|which) files are (?:here|there)|what(?:'s| is) (?:here|in this (?:directory|folder))|(?:list|show)(?: me)?(?: all)?(?: the)? files(?: here)?|ls`), listFiles},
+		{"list the files in docs", form(`(?:list|show)(?: me)?(?: all)?(?: the)? files (?:in|of|under) ` + path + `|(?:what|which) files are in ` + path + `|ls ` + path), listFiles},
+		{"how many files are here?", form(`(?:how many|count(?: the)?) files(?: are)?(?: there)?(?: here| in ` + path + `)?`), countFiles},
+		{"which of these files is the largest?", form(`(?:and )?(?:which|what)?.*?\b(second largest|largest|biggest|smallest)\b.*?(?: in ` + path + `)?`), compareSizes},
+		{"count the lines of README.md", form(`(?:count(?: the)? lines (?:of|in)|how many lines (?:does|are in|has)) ` + path + `(?: have)?`), countLines},
+		{"what is this project about?", form(`what(?:'s| is) this (?:project|directory|repository) about|what does this project do|describe this project`), tellAbout},
+		{"what is in README.md?", form(`(?:what(?:'s| is) in|read|show(?: me)?|print|cat|open) (?:the file )?` + path), readFile},
+		{"remember that the staging host is called heron", form(`remember(?: that)? (.+)`), keepNote},
+		{"which host is staging?", form(`(?:who|what|which|where|when|how|why|whose)\b.+`), lookBack},
+	}
+}
+
+const path = "(`[^`]+`|\"[^\"]+\"|'[^']+'|[^\\s-]\\S*)"
+
+func form(expr string) func() *regexp.Regexp { return lazy(`(?is)^(?:` + expr + `)$`) }
+
+// lazy compiles an expression when it is first used: whoever asks another model
+// does not wait for the demo's rules.
+func lazy(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// match returns the first rule that fits a goal, with the groups that took part.
+func match(goal string) (*rule, []string) {
+	if len(goal) > longestGoal {
+		return nil, nil
+	}
+	goal = strings.Join(strings.Fields(goal), " ")
+	for i := range rules {
+		if m := rules[i].form().FindStringSubmatch(goal); m != nil {
+			var groups []string
+			for _, g := range m[1:] {
+				if g != "" {
+					groups = append(groups, unquote(g))
+				}
+			}
+			return &rules[i], groups
+		}
+	}
+	return nil, nil
+}
+
+func unquote(s string) string {
+	if len(s) >= 2 && s[0] == s[len(s)-1] && strings.IndexByte("`\"'", s[0]) >= 0 {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+var (
+	courtesy = lazy(`(?i)^(?:(?:please|could you|can you|would you|tell me)\b,?\s+)+`)
+	ending   = lazy("(?i)(?:[\\s,]+please)?(?:\\s*[?!]+|([\\w)`\"'])\\.)?$")
+)
+
+// tidy takes from a goal what does not change its meaning.
+func tidy(text string) string {
+	text = courtesy().ReplaceAllString(strings.TrimSpace(text), "")
+	return strings.TrimSpace(ending().ReplaceAllString(text, "$1"))
+}
+
+const (
+	whoIAm = "I am mylm's demo responder, not a language model: a short list of rules that shows how mylm works. "
+
+	// realModel names a model that follows instructions well and fits into the
+	// memory of most machines.
+	realModel = "For a real model, install Ollama (https://ollama.com/download) and let it fetch one:\n\n" +
+		"    ollama pull qwen3:8b\n"
+)
+
+// unknown is the answer to a goal that no rule fits.
+func unknown() string {
+	var b strings.Builder
+	b.WriteString(whoIAm + "I have no rule for what you asked.\n\nThings that I understand:\n\n")
+	for _, r := range rules {
+		fmt.Fprintf(&b, "- %s\n", r.example)
+	}
+	return b.String() + "\n" + realModel
+}
+
+func runCommand(t *turn, m []string) string {
+	o, reply := t.use("I will run that.", "execute_command", map[string]any{"command": m[0]})
+	printed := strings.TrimSpace(o.body)
+	switch {
+	case reply != "":
+		return reply
+	case !o.ok:
+		return fmt.Sprintf("`%s` failed: %s", m[0], printed)
+	}
+	return fmt.Sprintf("`%s` printed:\n\n%s", m[0], show(printed, "That is all of it."))
+}
+
+// keepNote has a sentence remembered.
+func keepNote(t *turn, m []string) string {
+	o, reply := t.use("I will keep that in mind.", "remember", map[string]any{"text": m[0]})
+	switch {
+	case reply != "":
+		return reply
+	case !o.ok:
+		return failed("remember that", o)
+	}
+	return "I will remember that " + m[0] + "."
+}
+
+// lookBack answers a question from what was remembered.
+func lookBack(t *turn, _ []string) string {
+	if !t.has("search_memory") {
+		return unknown()
+	}
+	o, reply := t.use("I will look for that in the memory.", "search_memory", map[string]any{"query": t.goal})
+	switch {
+	case reply != "":
+		return reply
+	case !o.ok:
+		return failed("search the memory", o)
+	}
+	if day, text := remembered(o.body); text != "" {
+		return fmt.Sprintf("From memory (%s): %s", day, text)
+	}
+	return "I was never told that, and nothing like it is remembered.\n\n" + unknown()
+}
+
+var memoryHead = lazy(`^\[(\S+) \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`)
+
+// remembered takes the best memory that says something: a note rather than
+// what was said, and nothing that only asks. A memory is a head at the margin
+// with its text indented below it.
+func remembered(body string) (day, text string) {
+	type memory struct{ day, who, text string }
+	var all []memory
+	for line := range strings.Lines(body) {
+		line = strings.TrimRight(line, "\r\n")
+		if m := memoryHead().FindStringSubmatch(line); m != nil {
+			all = append(all, memory{day: m[2], who: strings.TrimSpace(m[3])})
+		} else if part, indented := strings.CutPrefix(line, "  "); indented && len(all) > 0 {
+			last := &all[len(all)-1]
+			last.text = strings.TrimSpace(last.text + " " + part)
+		}
+	}
+	for _, m := range all {
+		switch {
+		case m.who == "note":
+			return m.day, m.text
+		case text == "" && m.who != "tool" && !strings.HasSuffix(m.text, "?"):
+			day, text = m.day, m.text
+		}
+	}
+	return day, text
+}
