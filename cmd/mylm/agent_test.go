@@ -17,6 +17,7 @@ var ofPlans = []string{"plan", "plan_reason", "task_start", "task_recovery", "ta
 // TestSideBySideModes: tasks run beside each other where no call of theirs can
 // lead to a question.
 func TestSideBySideModes(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		tools string
 		args  []string
@@ -57,6 +58,7 @@ func TestSideBySideModes(t *testing.T) {
 // TestChangesInAPipe: a plan that grows is not printed whole each time, but what
 // changed of it.
 func TestChangesInAPipe(t *testing.T) {
+	t.Parallel()
 	replies := fourTasks + `=== reply
 One.
 === reply
@@ -88,6 +90,7 @@ const fourTasks = `=== reply
 
 // Every line that a plan prints is as it is published, and it prints every type.
 func TestPlanEventsAreAsPublished(t *testing.T) {
+	t.Parallel()
 	schema, _ := eventSchema(t)
 	seen := map[string]bool{}
 	for name, test := range map[string]struct {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"mylm/agent/plan"
 )
@@ -15,6 +14,7 @@ import (
 // TestInterruptedWhileReading: an interrupt ends what is read for a plan, be it
 // slow to come or long to make sense of.
 func TestInterruptedWhileReading(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"plan": {"agent", "run", "--plan", "pipe"}, "workflow": {"agent", "workflow", "w1"}, "list": {"agent", "workflow", "list"},
 	} {
@@ -41,13 +41,9 @@ func TestInterruptedWhileReading(t *testing.T) {
 					return read > 4*plan.MaxWorkflow
 				})
 			}
-			start := time.Now()
 			check(t, cmd.Process.Signal(os.Interrupt))
 			if code := exitWithin(t, cmd); code != "130" {
 				t.Errorf("exit %s", code)
-			}
-			if took := time.Since(start); took > 2*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

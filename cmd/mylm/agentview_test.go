@@ -29,6 +29,7 @@ Made.
 // TestLiveView: the tree is drawn in place, gets out of the way of a question,
 // and stands there at the end.
 func TestLiveView(t *testing.T) {
+	t.Parallel()
 	for name, size := range map[string]*pty.Winsize{"wide": {Rows: 30, Cols: 100}, "narrow": {Rows: 8, Cols: 24}} {
 		t.Run(name, func(t *testing.T) {
 			cmd := command(t, map[string]string{"replies.txt": planReplies}, "agent", "run", "look around and make a file")
@@ -65,6 +66,7 @@ func TestLiveView(t *testing.T) {
 
 // TestMixed: a plan is shown and asked about before anything of it is done.
 func TestMixed(t *testing.T) {
+	t.Parallel()
 	for answer, exit := range map[string]string{"n\n": "4", "y\n": "0", "\x03": "130"} {
 		cmd := command(t, map[string]string{"replies.txt": planReplies}, "agent", "run", "--mixed", "q")
 		c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 100})
@@ -88,6 +90,7 @@ func TestMixed(t *testing.T) {
 // TestMixedUnseen: what does not fit takes a whole yes, or a look at all of it,
 // and no id passes for another task.
 func TestMixedUnseen(t *testing.T) {
+	t.Parallel()
 	var many []string
 	for i := range 60 {
 		many = append(many, fmt.Sprintf(`{"id": "a%d\nb%d  make nothing", "description": "say something"}`, i, i))
@@ -123,6 +126,7 @@ func TestMixedUnseen(t *testing.T) {
 
 // TestQuestionsOfTwoTasks: they come one after the other.
 func TestQuestionsOfTwoTasks(t *testing.T) {
+	t.Parallel()
 	ask := "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"which one?\"}</parameters></tool_code>\n"
 	replies := `=== reply
 {"tasks": [{"id": "a", "description": "one", "tools": ["ask_user"]}, {"id": "b", "description": "two", "tools": ["ask_user"]}]}
@@ -145,6 +149,7 @@ func TestQuestionsOfTwoTasks(t *testing.T) {
 // TestEditedPlan: what an editor makes of a plan is carried out, and nothing that
 // was typed is lost by what cannot be used.
 func TestEditedPlan(t *testing.T) {
+	t.Parallel()
 	const twice = `if grep -q "no plan" "$1"; then cp whole.json "$1"; else cp "$1" whole.json; echo "no plan" > "$1"; fi`
 	type step struct{ expect, answer string }
 	for name, test := range map[string]struct {
@@ -196,6 +201,7 @@ From strangers.
 // for each text that it has. What is shown is what is run, and not how the file
 // writes it.
 func TestProjectWorkflow(t *testing.T) {
+	t.Parallel()
 	replies := strings.Repeat("=== reply\nMade.\n", 2)
 	cmd := command(t, map[string]string{"replies.txt": replies}, "agent", "workflow", "theirs", "--no-observe")
 	dir := cmd.Dir
@@ -236,6 +242,7 @@ func TestProjectWorkflow(t *testing.T) {
 // TestStopAtAFailedTask: "stop" at the question about a task ends the plan, and
 // the task is to come.
 func TestStopAtAFailedTask(t *testing.T) {
+	t.Parallel()
 	for name, typed := range map[string]string{"letter": "s\n", "word": " Stop\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ func fetchReply(url string) string {
 }
 
 func TestWebFetch(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("<title>A page</title><p>secret <b>text</b> &lt;tool_code> of the page"))
 	}))
@@ -57,6 +58,7 @@ func TestWebFetch(t *testing.T) {
 
 // A project cannot open a host.
 func TestProjectCannotAllowHosts(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": "=== reply\nDone.\n", ".mylm.toml": "[web]\nallow_hosts = [\"localhost\"]\n"}, "ask", "q")
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -66,6 +68,7 @@ func TestProjectCannotAllowHosts(t *testing.T) {
 }
 
 func TestAskUser(t *testing.T) {
+	t.Parallel()
 	const call = `<tool_code><name>ask_user</name><parameters>{"question": "Which one?\u200b\u001b[2K", "options": ["red", "blue"]}</parameters></tool_code>`
 	for name, tt := range map[string]struct{ typed, want string }{
 		"by number": {"2\n", "blue"},
@@ -94,6 +97,7 @@ func TestAskUser(t *testing.T) {
 
 // An interrupt at the question ends the run.
 func TestAskUserInterrupted(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"Which?\"}</parameters></tool_code>\n"}, "ask", "q")
 	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 80})
 	c.expect("Answer (Enter: none): ")
@@ -105,6 +109,7 @@ func TestAskUserInterrupted(t *testing.T) {
 
 // The tool is there only where somebody can answer.
 func TestAskUserNeedsSomebody(t *testing.T) {
+	t.Parallel()
 	for env, want := range map[string]bool{"CI=": true, "CI=1": false} {
 		cmd := command(t, map[string]string{"replies.txt": ""}, "ask", "q", "--show-prompt")
 		cmd.Env = append(cmd.Env, env)

@@ -85,7 +85,7 @@ func (c *conversation) types(text string) {
 // expect waits until text appears behind what was expected before.
 func (c *conversation) expect(text string) {
 	c.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		c.mu.Lock()
 		i := bytes.Index(c.out.Bytes()[c.seen:], []byte(text))
 		if i >= 0 {
@@ -96,7 +96,7 @@ func (c *conversation) expect(text string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			c.t.Fatalf("%q did not appear within 10 s in %q", text, c.text())
+			c.t.Fatalf("%q did not appear in time in %q", text, c.text())
 		}
 	}
 }
@@ -113,10 +113,10 @@ func (c *conversation) exit() string { return exitWithin(c.t, c.cmd) }
 // exitWithin is the exit code of a command, which has to end soon.
 func exitWithin(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
-	kill := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	err := cmd.Wait()
 	if !kill.Stop() {
-		t.Fatal("it did not end within 30 s")
+		t.Fatal("it did not end in time")
 	}
 	return exitCode(err)
 }
@@ -126,6 +126,7 @@ func commandReply(command string) string {
 }
 
 func TestQuestion(t *testing.T) {
+	t.Parallel()
 	long := `touch made\n` + strings.Repeat(`echo hidden\n`, 100) + "echo last"
 	type step struct{ expect, answer string }
 	for name, test := range map[string]struct {
@@ -187,6 +188,7 @@ func models(t *testing.T) string {
 }
 
 func TestNamesFromServer(t *testing.T) {
+	t.Parallel()
 	host := models(t)
 	t.Run("list", func(t *testing.T) {
 		out, err := command(t, nil, "models", "--host", host).Output()
@@ -214,6 +216,7 @@ func TestNamesFromServer(t *testing.T) {
 // A server that never answers is shown to be waited for, and the first
 // interrupt ends that.
 func TestListingIsShown(t *testing.T) {
+	t.Parallel()
 	silent := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -233,6 +236,7 @@ func TestListingIsShown(t *testing.T) {
 
 // An interrupt is for the editor alone, and so is another.
 func TestEditorKeepsInterrupt(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, nil, "config", "edit")
 	cmd.Env = append(cmd.Env, "VISUAL=", "EDITOR=interrupted-editor")
 	c := converse(t, cmd, "", &pty.Winsize{})

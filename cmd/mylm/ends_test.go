@@ -31,12 +31,11 @@ func readCall(path string) string { return toolCall("read_file", `{"path": "`+pa
 // Every limit and every breaker says the same as text, as JSON and as events:
 // what is left for stdout, why it stopped, what to do, and with which code.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	look, echo := "I look.\n"+listCall, toolCall("execute_command", `{"command": "echo x > made"}`)
 	verdict := func(completed string) string {
 		return `{"completed": ` + completed + `, "confidence": 0.3, "issues": ["nothing was looked up"]}`
 	}
-	atOnce, wait := manyAtOnce(t)
-	defer wait()
 	const hang = "=== reply hang\nHalf an ans"
 	for name, test := range map[string]struct {
 		replies string
@@ -64,9 +63,9 @@ func TestEnds(t *testing.T) {
 		"filter":            {said("=== reply stop=content_filter\nOne"), nil, "5", "partial", "finish_other", "", "One\n", []string{"content_filter"}},
 		"first token":       {said(look, "=== reply hang"), []string{"--first-token-timeout", "200ms"}, "124", "partial", "timeout", "", "I look.\n", []string{"the model sent nothing for 200ms", "--first-token-timeout"}},
 		"next token":        {said(look, hang), []string{"--timeout", "200ms"}, "124", "partial", "timeout", "", "Half an ans\n", []string{"fell silent for 200ms", "--timeout"}},
-		"reply":             {said(look, hang), []string{"--step-timeout", "200ms"}, "124", "partial", "timeout", "", "Half an ans\n", []string{"the reply took longer than 200ms", "--step-timeout"}},
-		"run":               {said(look, hang), []string{"--max-time", "500ms"}, "124", "partial", "timeout", "", "Half an ans\n", []string{"the run took longer than 500ms", "--max-time"}},
-		"run, in a tool":    {said("I wait.\n" + toolCall("execute_command", `{"command": "sleep 1000"}`)), []string{"--max-time", "500ms", "--yes"}, "124", "partial", "timeout", "", "I wait.\n", []string{"the run took longer than 500ms"}},
+		"reply":             {said(look, hang), []string{"--step-timeout", "2s"}, "124", "partial", "timeout", "", "Half an ans\n", []string{"the reply took longer than 2s", "--step-timeout"}},
+		"run":               {said(look, hang), []string{"--max-time", "2s"}, "124", "partial", "timeout", "", "Half an ans\n", []string{"the run took longer than 2s", "--max-time"}},
+		"run, in a tool":    {said("I wait.\n" + toolCall("execute_command", `{"command": "sleep 1000"}`)), []string{"--max-time", "2s", "--yes"}, "124", "partial", "timeout", "", "I wait.\n", []string{"the run took longer than 2s"}},
 		"too long":          {said("=== reply error=overflow message=\"too long\""), nil, "7", "partial", "context_full", "", "", []string{"too long"}},
 		"cut in silence":    {said("=== reply stop=length prompt=900\nIt begins", "=== reply prompt=500\nand ends."), nil, "7", "partial", "context_full", "", "", []string{"cut the conversation without a word", "--num-ctx"}},
 		"not checked":       {said("fine?", verdict("false")), []string{"--self-eval", "basic"}, "5", "partial", "not_verified", "", "fine?\n", []string{"did not pass its check (confidence 0.30): nothing was looked up"}},
@@ -76,7 +75,8 @@ func TestEnds(t *testing.T) {
 		"no such model":     {said("=== reply error=model_missing message=\"which one?\""), nil, "3", "failed", "model_error", "model_missing", "", []string{"which one?"}},
 		"failure in a turn": {said(look, "=== reply error=bad_request message=\"no more\""), nil, "1", "failed", "model_error", "", "", []string{"no more"}},
 	} {
-		atOnce(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := &home{t: t, dir: t.TempDir(), host: "127.0.0.1:1"}
 			for name, text := range map[string]string{"replies.txt": test.replies, "home.txt": "home\n", "rest.txt": said("Well.")} {
 				if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {

@@ -14,6 +14,7 @@ import (
 // Every line of every kind of run is as it is published, and no kind of line is
 // published that no run prints.
 func TestEventsAreAsPublished(t *testing.T) {
+	t.Parallel()
 	schema, types := eventSchema(t)
 	unseen := append([]string{"waiting"}, ofPlans...) // which only a server makes, see TestFaults, and those of plans, which have a test of their own
 	seen := map[string]bool{}
@@ -96,6 +97,7 @@ func TestEventsAreAsPublished(t *testing.T) {
 
 // The schema refuses what is not published.
 func TestEventSchemaIsStrict(t *testing.T) {
+	t.Parallel()
 	schema, _ := eventSchema(t)
 	good := `{"type":"turn_end","run":"r","seq":3,"turn":1,"time":"2026-01-02T03:04:05Z","has_tool_calls":true}`
 	for line, want := range map[string]bool{

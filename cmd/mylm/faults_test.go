@@ -5,11 +5,9 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 )
@@ -20,10 +18,9 @@ const listCall = `<tool_code><name>list_dir</name><parameters>{}</parameters></t
 // and a word of advice, or is got over; it never leaves half an answer on stdout,
 // and the session can be gone on with.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	short := []string{"--first-token-timeout", "300ms"}
 	long := strings.Repeat("four mebibytes of text. ", 4<<20/24)
-	atOnce, wait := manyAtOnce(t)
-	defer wait()
 	for name, test := range map[string]struct {
 		fault   fault // nil: nobody listens
 		times   int
@@ -63,7 +60,7 @@ func TestFaults(t *testing.T) {
 		"no byte, but a reason":           {fault: stays(), times: ever, args: []string{"--first-token-timeout", "900ms"}, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 900ms"}, waits: 1},
 		"no byte more":                    {fault: stays(says("Half an ans")), times: ever, args: []string{"--timeout", "300ms"}, exit: "124", stop: "timeout", answer: "Half an ans", says: []string{"fell silent for 300ms", "--timeout"}},
 		"deaf, and silent":                {fault: ignores(), times: ever, args: short, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 300ms"}},
-		"deaf, and the run is over":       {fault: ignores(says("Half an ans")), times: ever, args: []string{"--max-time", "400ms"}, exit: "124", stop: "timeout", answer: "Half an ans", says: []string{"the run took longer than 400ms"}},
+		"deaf, and the run is over":       {fault: ignores(says("Half an ans")), times: ever, args: []string{"--max-time", "2s"}, exit: "124", stop: "timeout", answer: "Half an ans", says: []string{"the run took longer than 2s"}},
 		"deaf, behind a call":             {fault: ignores(says(listCall), says("<observation>made up</observation>")), times: 1, exit: "0", answer: "Done.", calls: 1},
 		"a model that never stops":        {fault: endless(says(" ")), times: ever, args: []string{"--step-timeout", "500ms"}, exit: "124", stop: "timeout", says: []string{"the reply took longer than 500ms", "--step-timeout"}},
 		"a model that thinks for ever":    {fault: endless(piece("thinking", "hm ")), times: ever, args: []string{"--step-timeout", "500ms"}, exit: "124", stop: "timeout", says: []string{"the reply took longer than 500ms"}},
@@ -75,11 +72,12 @@ func TestFaults(t *testing.T) {
 		"a proxy that buffers a call":     {fault: buffered(says(listCall), says("<observation>made up</observation>"), says(listCall), lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
 		"a proxy that gives up":           {fault: refuses(504, "<html>gateway time-out</html>", "Content-Type", "text/html"), times: ever, exit: "1", stop: "model_error", says: []string{"A proxy in front of the server"}, retries: 2},
 	} {
-		atOnce(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := &home{t: t, dir: t.TempDir()}
 			begin := func() { h.host = newFaulty(t, test.times, test.fault).URL }
 			if test.fault == nil {
-				begin = func() { h.host = deserted(t) }
+				begin = func() { h.host = deserted }
 			}
 			args := append([]string{"ask", "q"}, test.args...)
 
@@ -151,6 +149,7 @@ func (h *home) replays() {
 
 // An interrupt waits for no server that does not let go.
 func TestInterruptedDeafServer(t *testing.T) {
+	t.Parallel()
 	server := newFaulty(t, ever, ignores(says("Half an ans")))
 	h := &home{t: t, dir: t.TempDir(), host: server.URL}
 	cmd := h.command("ask", "q")
@@ -213,28 +212,5 @@ func checkEnd(t *testing.T, lines []line, stop, code, answer string, counts map[
 	}
 }
 
-// deserted is an address where nobody listens any more.
-func deserted(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return "http://" + l.Addr().String()
-}
-
-// manyAtOnce runs subtests that wait more than they work: as many at once as a
-// machine with two cores hardly notices. t.Parallel would run two.
-func manyAtOnce(t *testing.T) (run func(name string, test func(*testing.T)), wait func()) {
-	var wg sync.WaitGroup
-	places := make(chan struct{}, 8)
-	run = func(name string, test func(*testing.T)) {
-		wg.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			t.Run(name, test)
-		})
-	}
-	return run, wg.Wait
-}
+// deserted is an address where nobody listens: no system gives the port away.
+const deserted = "http://127.0.0.1:1"

@@ -11,6 +11,7 @@ import (
 
 // Forgetting asks on the terminal, shows what is meant, and takes only a yes.
 func TestForgetAsks(t *testing.T) {
+	t.Parallel()
 	first := command(t, nil, "memory", "add", "the staging host is called heron")
 	if out, err := first.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

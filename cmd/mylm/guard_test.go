@@ -12,6 +12,7 @@ import (
 // TestHosts: a host is the same in every spelling, for what was allowed in the
 // session and for what is forbidden.
 func TestHosts(t *testing.T) {
+	t.Parallel()
 	fetch := func(g *guard, url string) policy.Verdict {
 		args, err := json.Marshal(map[string]string{"url": url})
 		if err != nil {

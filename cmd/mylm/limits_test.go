@@ -28,6 +28,7 @@ I look.
 `
 
 func TestTerminalShowsTheLastWord(t *testing.T) {
+	t.Parallel()
 	out := strip(onTerminal(t, twoSteps+"=== reply chunk=4\nOne file so far.\n", "q", "--max-turns", "1"))
 	inOrder(t, out, "I look.\r\n", "> list_dir {}\r\n", "One file so far.\r\n", "mylm: stopped after 1 turn without an answer\r\n")
 	if strings.Count(out, "One file so far.") != 1 {
@@ -41,6 +42,7 @@ func TestTerminalShowsTheLastWord(t *testing.T) {
 }
 
 func TestTerminalTakesBackAnAnswer(t *testing.T) {
+	t.Parallel()
 	const no = "=== reply\n{\"completed\": false, \"confidence\": 0.2, \"issues\": [\"nothing was looked up\"]}\n"
 	const yes = "=== reply\n{\"completed\": true, \"confidence\": 0.9}\n"
 	out := strip(onTerminal(t, "=== reply chunk=4\nAn answer.\n"+no+"=== reply chunk=4\nA better one.\n"+yes, "q", "--self-eval", "full"))
@@ -51,6 +53,7 @@ func TestTerminalTakesBackAnAnswer(t *testing.T) {
 }
 
 func TestTerminalTellsOfCompaction(t *testing.T) {
+	t.Parallel()
 	read := "=== reply\n<tool_code><name>read_file</name><parameters>{\"path\": \"replies.txt\", \"end_line\": %}</parameters></tool_code>\n"
 	script := ""
 	for _, n := range []string{"1", "2", "3"} {
@@ -66,6 +69,7 @@ func TestTerminalTellsOfCompaction(t *testing.T) {
 // What is too long for the limit that was set is refused with advice that works,
 // whatever the text is made of.
 func TestClipKeepsTheLimit(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, newPlaced(t, "Fine."))
 	for name, line := range map[string]string{
 		"prose":   "the quick brown fox jumps over the lazy dog\n",

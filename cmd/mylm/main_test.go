@@ -2,12 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -20,12 +24,18 @@ func TestMain(m *testing.M) {
 	// A program built with -race sleeps for a second at its end otherwise, and
 	// the scripts run it a hundred times.
 	os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	// Most tests wait for a timer, a terminal or another process.
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	sandbox.Main()
 	testscript.Main(m, map[string]func(){
 		"mylm":               main,
 		"interrupted-editor": interruptedEditor,
 	})
 }
+
+// patience is how long a test waits for what has to happen at once, however busy
+// the machine is. What would hang without the care that is tested hangs for longer.
+const patience = time.Minute
 
 // slow leaves a test out that takes long: .ci/run runs it in a step of its own.
 func slow(t *testing.T) {
@@ -50,6 +60,7 @@ func interruptedEditor() {
 
 // TestScripts runs every script in testdata/script with the real command.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	schema, _ := eventSchema(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

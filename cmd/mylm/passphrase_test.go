@@ -16,7 +16,7 @@ import (
 // silent waits until the terminal does not show what is typed.
 func (c *conversation) silent() {
 	c.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		state, err := unix.IoctlGetTermios(int(c.tty.Fd()), unix.TCGETS)
 		if err != nil || time.Now().After(deadline) {
 			c.t.Fatalf("the terminal shows what is typed (%v)", err)
@@ -30,6 +30,7 @@ func (c *conversation) silent() {
 // A passphrase is asked for on the terminal, twice where it is to be used for
 // writing, and does not appear there.
 func TestPassphraseIsAsked(t *testing.T) {
+	t.Parallel()
 	first := command(t, nil, "memory", "add", "the staging host is called heron")
 	if out, err := first.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

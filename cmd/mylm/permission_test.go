@@ -29,6 +29,7 @@ func commandReplies(lines ...string) string {
 // TestStoredRules: what somebody chooses at the question is what is asked no
 // more, and nothing else.
 func TestStoredRules(t *testing.T) {
+	t.Parallel()
 	type step struct{ expect, answer string }
 	const question = "Allow it?"
 	for name, test := range map[string]struct {
@@ -74,6 +75,7 @@ func TestStoredRules(t *testing.T) {
 
 // TestReasonOnANarrowTerminal: all of the reason can be read there, too.
 func TestReasonOnANarrowTerminal(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch x > y; touch z > w")}, "ask", "q")
 	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 24})
 	c.expect("Why you are asked: it\r\n")
@@ -121,6 +123,7 @@ func commandCall(line string) string {
 
 // TestNoWithReason: the model is told why, to find another way.
 func TestNoWithReason(t *testing.T) {
+	t.Parallel()
 	cmd, sent := wired(t, []string{"ask", "q"}, commandCall("touch one"), "Done.")
 	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 200})
 	c.expect("Allow it?")
@@ -133,6 +136,7 @@ func TestNoWithReason(t *testing.T) {
 
 // TestForbidden: a deny rule beats every mode, and the model is told so.
 func TestForbidden(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []string{"confirm-all", "confirm-sensitive", "yolo"} {
 		cmd, sent := wired(t, []string{"ask", "q", "--confirm", mode}, commandCall("touch one; sudo rm -rf /nothing ~"), "Done.")
 		out, err := cmd.CombinedOutput()
@@ -148,6 +152,7 @@ func TestForbidden(t *testing.T) {
 // TestTaintedRunAsks: once the memory of another project was read, a stored rule
 // does not spare the question until something was allowed.
 func TestTaintedRunAsks(t *testing.T) {
+	t.Parallel()
 	replies := "=== reply\n<tool_code><name>search_memory</name><parameters>{\"query\": \"heron\", \"scope\": \"all\"}</parameters></tool_code>\n" + commandReplies("touch one", "ls", "touch two")
 	cmd := command(t, map[string]string{"replies.txt": replies}, "ask", "q")
 	dir, err := filepath.EvalSymlinks(cmd.Dir)
@@ -186,6 +191,7 @@ func TestTaintedRunAsks(t *testing.T) {
 // TestNobodyToAsk: without a terminal a call that needs a yes is denied at once,
 // and one that only reads runs.
 func TestNobodyToAsk(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReplies("ls; touch one")}, "ask", "q")
 	cmd.Env = append(cmd.Env, "CI=1")
 	var errs bytes.Buffer

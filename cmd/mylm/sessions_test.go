@@ -15,6 +15,7 @@ import (
 // Sessions that nobody has touched for 90 days go at the end of a run, once a
 // day, and without a word.
 func TestOldSessionsGo(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, newPlaced(t, "Fine."))
 	dir := filepath.Join(h.dir, "data", "mylm", "sessions")
 	age := func(path string, days int) {
@@ -66,6 +67,7 @@ func TestOldSessionsGo(t *testing.T) {
 // Whatever is wrong with a session, the commands in the hint can be typed as they
 // stand, and work.
 func TestHintsCanBeTyped(t *testing.T) {
+	t.Parallel()
 	typed := regexp.MustCompile(`cd .*|mylm sessions list( --global)?|mylm sessions (show|rm) \w+|mylm resume \w+( "\.\.\.")?|mylm ask "\.\.\."`)
 	none := func([]string) []string { return nil }
 	spoiled := func(line int) func([]string) []string {

@@ -57,6 +57,7 @@ func onTerminal(t *testing.T, replies string, args ...string) string {
 }
 
 func TestTerminalStreams(t *testing.T) {
+	t.Parallel()
 	out := onTerminal(t, "=== reply chunk=3\nI look.\n<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>\n=== reply chunk=3\n\nOnly replies.txt.\n", "q")
 	plain := strip(out)
 	for _, want := range []string{"I look.\r\n", "> list_dir {}\r\n", "Only replies.txt.\r\n"} {
@@ -93,6 +94,7 @@ func strip(s string) string {
 }
 
 func TestTerminalIsSafe(t *testing.T) {
+	t.Parallel()
 	out := onTerminal(t, "=== reply chunk=2\n\x1b]0;owned\a\u202eabc\u202c plain\x1b[2J\n", "q", "--color", "never")
 	for _, bad := range []string{"\x1b]", "\a", "\u202e", "\x1b[2J"} {
 		if strings.Contains(out, bad) {
@@ -105,6 +107,7 @@ func TestTerminalIsSafe(t *testing.T) {
 }
 
 func TestTerminalQuiet(t *testing.T) {
+	t.Parallel()
 	out := onTerminal(t, "=== reply\n<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>\n=== reply\nDone.\n", "q", "--quiet")
 	if out != "Done.\r\n" {
 		t.Errorf("got %q", out)
@@ -112,6 +115,7 @@ func TestTerminalQuiet(t *testing.T) {
 }
 
 func TestTerminalContinuesCutReply(t *testing.T) {
+	t.Parallel()
 	out := strip(onTerminal(t, "=== reply stop=length\nOne, two,\n=== reply\n three.\n", "q"))
 	if !strings.Contains(out, "One, two, three.\r\n") {
 		t.Errorf("got %q", out)
@@ -119,6 +123,7 @@ func TestTerminalContinuesCutReply(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
+	t.Parallel()
 	for name, sig := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP, "SIGQUIT": syscall.SIGQUIT} {
 		t.Run(name, func(t *testing.T) {
 			if signal.Ignored(sig) {
@@ -149,15 +154,16 @@ func TestInterrupt(t *testing.T) {
 
 func eventually(t *testing.T, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it did not happen within 10 s")
+			t.Fatal("it did not happen in time")
 		}
 	}
 }
 
 // A pipe that stays open and says nothing must not keep a question waiting.
 func TestSilentPipe(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": "=== reply\nFine.\n"}, "ask", "q")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -174,6 +180,7 @@ func TestSilentPipe(t *testing.T) {
 
 // A pipe that speaks is read to its end, however slowly it goes on.
 func TestPipe(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, nil, "ask", "explain", "--show-prompt")
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -192,6 +199,7 @@ func TestPipe(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("no /dev/full on this system")

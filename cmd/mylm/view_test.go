@@ -22,6 +22,7 @@ import (
 )
 
 func TestSpinnerFits(t *testing.T) {
+	t.Parallel()
 	c := converse(t, command(t, map[string]string{"replies.txt": commandReply("true")}, "ask", "q", "--yes", "--color", "never"), "", &pty.Winsize{Rows: 10, Cols: 20})
 	c.expect("running execute")
 	c.exit()
@@ -34,6 +35,7 @@ func TestSpinnerFits(t *testing.T) {
 }
 
 func TestDumbTerminal(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReply("true")}, "ask", "q", "--yes")
 	cmd.Env = append(cmd.Env, "TERM=dumb")
 	c := converse(t, cmd, "", &pty.Winsize{})
@@ -46,6 +48,7 @@ func TestDumbTerminal(t *testing.T) {
 
 // What a model writes does not become a colour of ours.
 func TestForeignColour(t *testing.T) {
+	t.Parallel()
 	out := onTerminal(t, "=== thought\n\ue000red\ue001 thought\n=== reply\nDone.\n", "q", "--verbose", "--color", "never")
 	if strings.Contains(out, "\x1b[2m") || strings.Contains(out, "\x1b[0m") || !strings.Contains(out, "red") {
 		t.Errorf("got %q", out)
@@ -53,6 +56,7 @@ func TestForeignColour(t *testing.T) {
 }
 
 func TestWhiteSpaceIsBounded(t *testing.T) {
+	t.Parallel()
 	out := strip(onTerminal(t, "=== reply chunk=1\nOne"+strings.Repeat("\n", 1000)+"  two\n", "q"))
 	between, _, ok := strings.Cut(out[strings.Index(out, "One")+3:], "two")
 	if !ok || strings.Count(between, "\n") > 200 || !strings.HasSuffix(between, "\n  ") {
@@ -61,6 +65,7 @@ func TestWhiteSpaceIsBounded(t *testing.T) {
 }
 
 func TestInterruptWhileReading(t *testing.T) {
+	t.Parallel()
 	for name, args := range map[string][]string{
 		"file":   {"ask", "q", "--file", "fifo"},
 		"script": {"ask", "q", "-m", "scripted/fifo"},
@@ -137,6 +142,7 @@ func TestMuteWindow(t *testing.T) {
 
 // A template that cannot be written whole is not written at all.
 func TestEjectIsWhole(t *testing.T) {
+	t.Parallel()
 	cmd := command(t, nil)
 	sh := command(t, nil)
 	sh.Path, sh.Args, sh.Err = "/bin/sh", []string{"sh", "-c", "trap '' XFSZ; ulimit -f 0; exec mylm prompts eject system"}, nil
