@@ -194,7 +194,7 @@ func tellAbout(t *turn, _ []string) string {
 		switch line = strings.TrimSpace(line); {
 		case strings.HasPrefix(line, "#") && title == "":
 			title = strings.TrimSpace(strings.TrimLeft(line, "#"))
-		case line != "" && strings.IndexByte("#!<`|=-[*", line[0]) < 0:
+		case line != "" && line[0] != '#' && (len(prose) > 0 || strings.IndexByte("!<`|=-[*", line[0]) < 0):
 			prose = append(prose, line)
 			continue
 		}

@@ -14,14 +14,6 @@ import (
 	"mylm/providers"
 )
 
-// patience bounds every wait of the suite. It is far above what any step
-// needs, so that reaching it means that something hangs.
-const patience = 10 * time.Second
-
-// settling bounds the wait for what goes on behind a finished call: goroutines
-// that wind up, a connection's end that has to arrive.
-const settling = 3 * time.Second
-
 // heard is what one call brought.
 type heard struct {
 	text, thought strings.Builder
@@ -65,9 +57,9 @@ func listen(ctx context.Context, m providers.Model, r providers.Request, each fu
 }
 
 // whole is listen for calls that must succeed.
-func whole(t *testing.T, m providers.Model, r providers.Request) *heard {
+func (b Backend) whole(t *testing.T, m providers.Model, r providers.Request) *heard {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
 	h, err := listen(ctx, m, r, nil)
 	if err == nil {
@@ -80,7 +72,7 @@ func whole(t *testing.T, m providers.Model, r providers.Request) *heard {
 }
 
 // inTime runs f and fails the test if it does not return.
-func inTime(t *testing.T, what string, f func()) {
+func (b Backend) inTime(t *testing.T, what string, f func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -89,18 +81,18 @@ func inTime(t *testing.T, what string, f func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(patience):
-		t.Fatalf("%s did not return within %v\n%s", what, patience, stacks())
+	case <-time.After(b.Patience):
+		t.Fatalf("%s did not return within %v\n%s", what, b.Patience, stacks())
 	}
 }
 
 // eventually polls until ok, and fails the test if that never comes.
-func eventually(t *testing.T, what string, ok func() bool) {
+func (b Backend) eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(settling)
+	deadline := time.Now().Add(b.Patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v\n%s", what, settling, stacks())
+			t.Fatalf("%s: not within %v\n%s", what, b.Patience, stacks())
 		}
 		runtime.Gosched()
 		time.Sleep(time.Millisecond)
@@ -109,7 +101,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // noneLeft runs f often and fails the test if goroutines pile up. The first
 // run warms up: what it leaves behind for good, such as a pool, is no leak.
-func noneLeft(t *testing.T, f func()) {
+func (b Backend) noneLeft(t *testing.T, f func()) {
 	t.Helper()
 	const runs, slack = 8, 4 // a leak of one goroutine a run is twice the slack
 	f()
@@ -117,7 +109,7 @@ func noneLeft(t *testing.T, f func()) {
 	for range runs {
 		f()
 	}
-	eventually(t, fmt.Sprintf("goroutines back to about %d", before), func() bool {
+	b.eventually(t, fmt.Sprintf("goroutines back to about %d", before), func() bool {
 		return runtime.NumGoroutine() <= before+slack
 	})
 }
@@ -125,7 +117,7 @@ func noneLeft(t *testing.T, f func()) {
 // settled waits until the number of goroutines has stopped falling.
 func settled() int {
 	n := runtime.NumGoroutine()
-	for quiet := 0; quiet < 20; quiet++ {
+	for quiet := 0; quiet < 5; quiet++ {
 		time.Sleep(time.Millisecond)
 		if now := runtime.NumGoroutine(); now < n {
 			n, quiet = now, 0

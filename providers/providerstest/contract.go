@@ -21,10 +21,10 @@ var several = Reply{Text: []string{"one ", "two ", "three"}}
 func contract(t *testing.T, b Backend) {
 	t.Run("whole", func(t *testing.T) {
 		m := b.Open(t, several).Model
-		if h := whole(t, m, b.ask()); h.text.Len() == 0 {
+		if h := b.whole(t, m, b.ask()); h.text.Len() == 0 {
 			t.Error("the reply has no text")
 		}
-		whole(t, m, b.ask()) // a model answers more than once
+		b.whole(t, m, b.ask()) // a model answers more than once
 	})
 	t.Run("again", func(t *testing.T) {
 		seq := b.Open(t, several).Model.Generate(t.Context(), b.ask())
@@ -46,7 +46,7 @@ func contract(t *testing.T, b Backend) {
 	t.Run("at once", func(t *testing.T) { atOnce(t, b) })
 	t.Run("request is left alone", func(t *testing.T) {
 		r := b.ask()
-		whole(t, b.Open(t, several).Model, r)
+		b.whole(t, b.Open(t, several).Model, r)
 		if want := b.ask(); len(r.Messages) != 1 || r.Messages[0] != want.Messages[0] {
 			t.Errorf("the caller's messages became %v", r.Messages)
 		}
@@ -57,7 +57,7 @@ func contract(t *testing.T, b Backend) {
 		said := 0
 		r := b.ask()
 		r.Status = func(string) { said++ }
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 		defer cancel()
 		if h, err := listen(ctx, b.Open(t, several).Model, r, func(providers.Chunk) { said++ }); err != nil || h.err != nil {
 			t.Fatal(err, h.err)
@@ -67,8 +67,8 @@ func contract(t *testing.T, b Backend) {
 
 func atOnce(t *testing.T, b Backend) {
 	m := b.Open(t, several).Model
-	want := whole(t, m, b.ask()).text.String()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	want := b.whole(t, m, b.ask()).text.String()
+	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
 	var wg sync.WaitGroup
 	for range 4 {
@@ -82,7 +82,7 @@ func atOnce(t *testing.T, b Backend) {
 			}
 		})
 	}
-	inTime(t, "several calls at once", wg.Wait)
+	b.inTime(t, "several calls at once", wg.Wait)
 }
 
 // cancellation checks the ways a caller goes away from a reply that comes.
@@ -91,7 +91,7 @@ func cancellation(t *testing.T, b Backend) {
 		rig := b.Open(t, several)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, nil)
+		b.wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, nil)
 		if rig.Requests != nil && len(rig.Requests()) != 0 {
 			t.Error("a cancelled call reached the backend")
 		}
@@ -99,14 +99,14 @@ func cancellation(t *testing.T, b Backend) {
 	t.Run("past deadline", func(t *testing.T) {
 		ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 		defer cancel()
-		wantEnd(t, b.Open(t, several).Model, ctx, b.ask(), context.DeadlineExceeded, nil)
+		b.wantEnd(t, b.Open(t, several).Model, ctx, b.ask(), context.DeadlineExceeded, nil)
 	})
 	t.Run("during", func(t *testing.T) {
 		m := b.Open(t, several).Model
-		noneLeft(t, func() {
+		b.noneLeft(t, func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			inTime(t, "the loop over a cancelled call", func() {
+			b.inTime(t, "the loop over a cancelled call", func() {
 				h, err := listen(ctx, m, b.ask(), func(providers.Chunk) { cancel() })
 				if err != nil {
 					t.Error(err)
@@ -118,8 +118,8 @@ func cancellation(t *testing.T, b Backend) {
 	})
 	t.Run("break", func(t *testing.T) {
 		m := b.Open(t, several).Model
-		noneLeft(t, func() {
-			inTime(t, "break out of the loop", func() {
+		b.noneLeft(t, func() {
+			b.inTime(t, "break out of the loop", func() {
 				for range m.Generate(t.Context(), b.ask()) {
 					break
 				}
@@ -129,9 +129,9 @@ func cancellation(t *testing.T, b Backend) {
 }
 
 // wantEnd checks that a call with ctx ends at once with the error want.
-func wantEnd(t *testing.T, m providers.Model, ctx context.Context, r providers.Request, want error, each func(providers.Chunk)) {
+func (b Backend) wantEnd(t *testing.T, m providers.Model, ctx context.Context, r providers.Request, want error, each func(providers.Chunk)) {
 	t.Helper()
-	inTime(t, "the call", func() {
+	b.inTime(t, "the call", func() {
 		h, err := listen(ctx, m, r, each)
 		switch {
 		case err != nil:

@@ -2,6 +2,7 @@ package providerstest
 
 import (
 	"testing"
+	"time"
 
 	"mylm/providers"
 )
@@ -51,6 +52,7 @@ type Backend struct {
 	Usage    bool             // reports Usage.Prompt and Usage.Output
 	OnePiece bool             // the reply comes as one chunk: nobody can leave in the middle of it
 	NoSeed   bool             // takes no seed: a request with one is a BadRequest and is not sent
+	Patience time.Duration    // bounds each wait; 0 is a minute, since reaching it means that something hangs
 	Fails    []providers.Kind // the failures it can show before a reply begins
 	Breaks   []providers.Kind // the failures it can show in the middle of one
 }
@@ -63,6 +65,9 @@ func Run(t *testing.T, b Backend) {
 	}
 	if b.Prompt == "" {
 		b.Prompt = "hello"
+	}
+	if b.Patience == 0 {
+		b.Patience = time.Minute
 	}
 	t.Run("contract", func(t *testing.T) { contract(t, b) })
 	t.Run("cancel", func(t *testing.T) { cancellation(t, b) })

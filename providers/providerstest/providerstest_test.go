@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mylm/providers"
 	"mylm/providers/providerstest"
@@ -166,9 +167,18 @@ func backend(fault string) providerstest.Backend {
 		Thoughts: true,
 		Usage:    true,
 		NoSeed:   fault == "passes over a seed",
+		Patience: patience(fault),
 		Fails:    []providers.Kind{providers.ServerFault},
 		Breaks:   []providers.Kind{providers.Overflow},
 	}
+}
+
+// patience is short where the suite is to find that something never happens.
+func patience(fault string) time.Duration {
+	if fault == "leaks" || fault == "nobody notices" {
+		return 300 * time.Millisecond
+	}
+	return 0
 }
 
 func TestGoodModelPasses(t *testing.T) { providerstest.Run(t, backend("")) }

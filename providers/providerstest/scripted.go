@@ -33,7 +33,7 @@ func replies(t *testing.T, b Backend) {
 			if tt.reply.Thought != nil && !b.Thoughts {
 				t.Skip("this backend does not tell thought from text")
 			}
-			h := whole(t, b.Open(t, tt.reply).Model, b.ask())
+			h := b.whole(t, b.Open(t, tt.reply).Model, b.ask())
 			checkReply(t, b, h, tt.reply)
 		})
 	}
@@ -81,7 +81,7 @@ func failures(t *testing.T, b Backend) {
 
 func wantKind(t *testing.T, b Backend, r Reply, want providers.Kind) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
 	h, err := listen(ctx, b.Open(t, r).Model, b.ask(), nil)
 	if err != nil {
@@ -110,18 +110,17 @@ func wantKind(t *testing.T, b Backend, r Reply, want providers.Kind) {
 func hangs(t *testing.T, b Backend) {
 	t.Run("cancel in silence", func(t *testing.T) {
 		rig := b.Open(t, Reply{Hang: true})
-		noneLeft(t, func() {
+		b.noneLeft(t, func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			stop := time.AfterFunc(20*time.Millisecond, cancel)
-			defer stop.Stop()
-			wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, nil)
+			go b.whenSilent(rig, arrived(rig), cancel)
+			b.wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, nil)
 		})
 	})
 	t.Run("deadline in silence", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		wantEnd(t, b.Open(t, Reply{Hang: true}).Model, ctx, b.ask(), context.DeadlineExceeded, nil)
+		b.wantEnd(t, b.Open(t, Reply{Hang: true}).Model, ctx, b.ask(), context.DeadlineExceeded, nil)
 	})
 	if b.OnePiece {
 		return
@@ -129,20 +128,20 @@ func hangs(t *testing.T, b Backend) {
 	t.Run("cancel in mid-reply", func(t *testing.T) {
 		rig := b.Open(t, Reply{Text: []string{"one "}, Hang: true})
 		calls := 0
-		noneLeft(t, func() {
+		b.noneLeft(t, func() {
 			calls++
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, func(providers.Chunk) { cancel() })
+			b.wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, func(providers.Chunk) { cancel() })
 		})
-		sawLeave(t, rig, calls)
+		b.sawLeave(t, rig, calls)
 	})
 	t.Run("break in mid-reply", func(t *testing.T) {
 		rig := b.Open(t, Reply{Text: []string{"one "}, Hang: true})
 		calls := 0
-		noneLeft(t, func() {
+		b.noneLeft(t, func() {
 			calls++
-			inTime(t, "break out of the loop", func() {
+			b.inTime(t, "break out of the loop", func() {
 				for _, err := range rig.Model.Generate(t.Context(), b.ask()) {
 					if err != nil {
 						t.Error(err)
@@ -151,15 +150,35 @@ func hangs(t *testing.T, b Backend) {
 				}
 			})
 		})
-		sawLeave(t, rig, calls)
+		b.sawLeave(t, rig, calls)
 	})
 }
 
+// whenSilent calls f once more than before requests have arrived, or soon where the
+// other side cannot tell.
+func (b Backend) whenSilent(rig Rig, before int, f func()) {
+	defer f()
+	if rig.Requests == nil {
+		time.Sleep(20 * time.Millisecond)
+		return
+	}
+	for deadline := time.Now().Add(b.Patience); arrived(rig) == before && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func arrived(rig Rig) int {
+	if rig.Requests == nil {
+		return 0
+	}
+	return len(rig.Requests())
+}
+
 // sawLeave checks that the other side has seen the caller go, every time.
-func sawLeave(t *testing.T, rig Rig, calls int) {
+func (b Backend) sawLeave(t *testing.T, rig Rig, calls int) {
 	t.Helper()
 	if rig.Left != nil {
-		eventually(t, "the other side sees that the caller is gone", func() bool { return rig.Left() >= calls })
+		b.eventually(t, "the other side sees that the caller is gone", func() bool { return rig.Left() >= calls })
 	}
 }
 
