@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 
@@ -67,9 +68,8 @@ func planFlags() []cli.Flag {
 		&cli.BoolFlag{DisableDefaultText: true, Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "fresh", Usage: "make a new plan, though there is one for this goal"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-plan", Usage: "do the goal as one task"},
-		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model in the whole plan", DefaultText: "100"},
 	)
-	return append(flags, progressFlags()...)
+	return append(append(flags, config.Flags(config.PlanTurns)...), progressFlags()...)
 }
 
 // progressFlags are those of a plan that is made already: mylm resume has them,
@@ -89,10 +89,8 @@ func checkProgressFlags(c *cli.Context) error {
 	if n := c.Int("workers"); c.IsSet("workers") && (n < 1 || n > plan.MaxWorkers) {
 		return failure.Usage("--workers is %d; it must be from 1 to %d", n, plan.MaxWorkers)
 	}
-	for _, name := range []string{"max-turns", "task-turns"} {
-		if c.IsSet(name) && c.Int(name) < 1 {
-			return failure.Usage("--%s is %d; it must be at least 1", name, c.Int(name))
-		}
+	if n := c.Int("task-turns"); c.IsSet("task-turns") && n < 1 {
+		return failure.Usage("--task-turns is %d; it must be at least 1", n)
 	}
 	return nil
 }

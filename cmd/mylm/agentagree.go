@@ -11,6 +11,7 @@ import (
 	"mylm/agent"
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/policy"
@@ -18,8 +19,8 @@ import (
 
 // agree shows a plan and asks whether it is to be carried out. It returns the
 // tasks if they were edited.
-func (a *asking) agree(ctx context.Context, p *person, g *guard, all *tools.Registry, made plan.Planned) (edited []plan.Task, err error) {
-	if g.Mode() == policy.Yolo {
+func (a *asking) agree(ctx context.Context, p *setup.Person, all *tools.Registry, made plan.Planned) (edited []plan.Task, err error) {
+	if a.setup.Guard.Mode() == policy.Yolo {
 		return nil, nil
 	}
 	d := &draft{tasks: made.Tasks, tools: all}
@@ -42,7 +43,7 @@ func (a *asking) agree(ctx context.Context, p *person, g *guard, all *tools.Regi
 
 // showPlan asks about tasks until there is an answer: edit, or a yes. All else
 // is an error.
-func (a *asking) showPlan(ctx context.Context, p *person, tasks []plan.Task, note string) (edit bool, err error) {
+func (a *asking) showPlan(ctx context.Context, p *setup.Person, tasks []plan.Task, note string) (edit bool, err error) {
 	shown := term.Proposal{Head: "\nThe plan:\n\n", Text: planText(tasks), What: "carry it out", Edit: true}
 	if note != "" {
 		shown.Tail = term.Visible(note) + "\n\n"
@@ -52,8 +53,8 @@ func (a *asking) showPlan(ctx context.Context, p *person, tasks []plan.Task, not
 	switch {
 	case errors.As(err, &no):
 		remedy := "--yes carries it out without asking"
-		if p.bound != "" {
-			remedy = p.boundBy()
+		if p.Bound != "" {
+			remedy = p.BoundBy()
 		}
 		return false, notCarriedOut(lowerFirst(string(no)), remedy+"; --plan-only --json prints it, and --plan FILE carries it out.")
 	case err == nil && said == term.SaidNo:
@@ -78,7 +79,7 @@ type draft struct {
 
 // edit opens the plan in the user's editor. It says what had to be mended of
 // what was saved; an error is why that cannot be used.
-func (d *draft) edit(ctx context.Context, p *person) (mended string, err error) {
+func (d *draft) edit(ctx context.Context, p *setup.Person) (mended string, err error) {
 	if err := d.write(); err != nil {
 		return "", err
 	}

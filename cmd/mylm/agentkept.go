@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 	"mylm/tools"
@@ -18,7 +19,7 @@ import (
 
 // plansPath is where plans are kept for goals that come again.
 func plansPath() (string, error) {
-	dir, err := dataDir()
+	dir, err := config.DataDir()
 	return filepath.Join(dir, "plans.json"), err
 }
 
@@ -27,10 +28,10 @@ func plansPath() (string, error) {
 func (a *asking) planCache(goal string, registry *tools.Registry) (*plan.Cache, string) {
 	c := a.cli
 	path, err := plansPath()
-	if err != nil || a.memories.noSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || a.planning.workflow != nil || !a.asks() {
+	if err != nil || a.setup.Memory.NoSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || a.planning.workflow != nil || !a.asks() {
 		return nil, ""
 	}
-	return &plan.Cache{Path: path}, plan.CacheKey(goal, a.model.name, registry.Names())
+	return &plan.Cache{Path: path}, plan.CacheKey(goal, a.model.Name, registry.Names())
 }
 
 // keepPlan keeps a plan for the next time. One with secrets is not kept: without

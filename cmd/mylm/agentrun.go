@@ -13,7 +13,9 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
@@ -63,9 +65,9 @@ func (a *asking) withoutGoal(err error) error {
 }
 
 // carryOut makes a plan and carries it out, or what of that is wanted.
-func (a *asking) carryOut(ctx context.Context, base agent.Options, in input, p *person, g *guard) error {
+func (a *asking) carryOut(ctx context.Context, base agent.Options, in input, p *setup.Person) error {
 	c := a.cli
-	options := a.planOptions(base, p, g)
+	options := a.planOptions(base, p)
 	goal := in.prompt()
 	if saved := a.planning.saved; saved != nil {
 		goal = saved.Goal
@@ -143,22 +145,19 @@ func (a *asking) note(text string) {
 
 // planOptions are those of the plan that is gone on with, if there is one, as
 // far as the flags do not say otherwise.
-func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options {
+func (a *asking) planOptions(o agent.Options, p *setup.Person) plan.Options {
 	c := a.cli
 	var options plan.Options
 	if saved := a.planning.saved; saved != nil {
 		options = saved.Options
 	}
-	if c.IsSet("max-turns") { // of the whole plan
-		o.MaxTurns = 0
-		if r := a.resuming; r != nil && r.setup != nil {
-			o.MaxTurns = r.setup.MaxTurns
-		}
-		if typed(c, "max-turns") { // a variable has that of a question
-			options.MaxTurns = c.Int("max-turns")
-		}
+	s := a.config.Settings
+	if n, ok := config.PlanTurns.Lookup(s); ok {
+		options.MaxTurns = n
+	} else if config.MaxTurns.From(s).Kind == config.Flag { // of mylm resume
+		options.MaxTurns = config.MaxTurns.Of(s)
 	}
-	o.MaxTurns = cmp.Or(c.Int("task-turns"), o.MaxTurns)
+	o.MaxTurns = cmp.Or(c.Int("task-turns"), config.MaxTurns.Of(s.Without(config.Flag, config.Variable)))
 	if a.planning.confirm != "" {
 		o.Labels["confirm"] = a.planning.confirm
 	}
@@ -175,27 +174,27 @@ func (a *asking) planOptions(o agent.Options, p *person, g *guard) plan.Options 
 			*off = c.Bool(name)
 		}
 	}
-	options.Agent, options.Alone = o, func(registry *tools.Registry) bool { return mayAsk(g.Mode(), registry) }
+	options.Agent, options.Alone = o, func(registry *tools.Registry) bool { return mayAsk(a.setup.Guard.Mode(), registry) }
 	if options.Explore {
 		options.Agree = func(ctx context.Context, made plan.Planned) ([]plan.Task, error) {
-			return a.agree(ctx, p, g, o.Tools, made)
+			return a.agree(ctx, p, o.Tools, made)
 		}
 	}
 	if p.Absent() == "" {
-		options.AskUser = p.adviseTask
+		options.AskUser = func(ctx context.Context, question string) (string, error) { return adviseTask(ctx, p, question) }
 	}
 	return options
 }
 
 // adviseTask asks what is to be done about a task that failed.
-func (p *person) adviseTask(ctx context.Context, question string) (string, error) {
-	answer, err := p.answer(ctx, ask.Question{Text: question + " [s]top stops the plan."})
+func adviseTask(ctx context.Context, p *setup.Person, question string) (string, error) {
+	answer, err := p.Answer(ctx, ask.Question{Text: question + " [s]top stops the plan."})
 	if errors.Is(err, ask.ErrNoAnswer) {
 		return "", nil
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "s", "stop":
-		p.stopped = true
+		p.Stopped = true
 		return "", plan.ErrStop
 	}
 	return answer, err
@@ -213,7 +212,7 @@ func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
 }
 
 // makePlan makes the plan and does nothing of it.
-func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *person) (plan.Planned, error) {
+func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *setup.Person) (plan.Planned, error) {
 	o.PlanOnly, o.Agent.Recorder = true, nil
 	planner, err := plan.New(o)
 	if err != nil {
@@ -224,10 +223,10 @@ func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *p
 	if came.result == nil {
 		return came.plan, errors.New("the planner ended without a result")
 	}
-	if f := p.outcome(*came.result); f != nil {
+	if f := reported(p, *came.result); f != nil {
 		return came.plan, f
 	}
-	rememberModel(a.model)
+	a.model.Answered()
 	return came.plan, nil
 }
 

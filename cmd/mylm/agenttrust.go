@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 )
@@ -46,7 +47,7 @@ func trustWorkflow(ctx context.Context, screen *term.Screen, w known, f *filled)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := createFile(marker, w.from+"\n"); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := config.CreateFile(marker, w.from+"\n"); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return nil
@@ -54,7 +55,7 @@ func trustWorkflow(ctx context.Context, screen *term.Screen, w known, f *filled)
 
 // agreedDir is where it is kept which workflows of projects were agreed to.
 func agreedDir() (string, error) {
-	dir, err := dataDir()
+	dir, err := config.DataDir()
 	return filepath.Join(dir, "workflows"), err
 }
 

@@ -14,10 +14,10 @@ import (
 	"text/tabwriter"
 
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
-	"mylm/tools"
-	"mylm/tools/policy"
 
 	"github.com/urfave/cli/v2"
 )
@@ -74,30 +74,15 @@ func (f *filled) withoutText() error {
 	return failure.Usage("there is no text for the workflow %s", f.Name).WithHint("Leave - out: it waits for text on stdin, and there was none.")
 }
 
-// narrow leaves the tools that the workflow may use: it can take away, and
-// never add.
-func (p *planning) narrow(registry *tools.Registry) (*tools.Registry, error) {
-	if p == nil || p.workflow == nil || p.workflow.Tools == nil {
-		return registry, nil
+// request is what the workflow asks of the setup, if there is one.
+func (p *planning) request() (r setup.Request) {
+	if p == nil {
+		return r
 	}
-	only, err := registry.Only(p.workflow.Tools...)
-	if err != nil {
-		return nil, failure.Usage("the workflow %s: %v", p.workflow.Name, err)
+	if r.Confirm = p.confirm; p.workflow != nil {
+		r.Workflow, r.Tools = p.workflow.Name, p.workflow.Tools
 	}
-	return only, nil
-}
-
-// confirm is the stricter of the mode that is set and the workflow's.
-func (p *planning) stricter(mode *string) *string {
-	if p == nil || p.confirm == "" {
-		return mode
-	}
-	was, err := policy.ParseMode(value(mode))
-	if err != nil {
-		return mode // which is told of where it is used
-	}
-	stricter := string(was.Stricter(policy.Mode(p.confirm)))
-	return &stricter
+	return r
 }
 
 func workflowFlags() []cli.Flag {
@@ -132,7 +117,7 @@ to you before they run for the first time.`,
 }
 
 func runWorkflow(c *cli.Context, s term.Streams, name string, words []string) error {
-	w, err := workflowNamed(c.Context, name)
+	w, err := workflowNamed(c, name)
 	if err != nil {
 		return err
 	}
@@ -222,23 +207,23 @@ type workflows struct {
 // what comes first beats what comes later under the same name, so that a
 // project cannot take the place of what one knows. With a name no others of the
 // files are read beyond theirs.
-func allWorkflows(ctx context.Context, name string) (there workflows, err error) {
+func allWorkflows(c *cli.Context, name string) (there workflows, err error) {
 	var all []known
-	if dir, err := configDir(); err == nil {
-		all = append(all, workflowsIn(ctx, filepath.Join(dir, "workflows"), name, false)...)
+	if dir, err := config.Dir(); err == nil {
+		all = append(all, workflowsIn(c.Context, filepath.Join(dir, "workflows"), name, false)...)
 	}
 	for _, w := range plan.Workflows() {
 		all = append(all, known{Workflow: w, from: "built in"})
 	}
-	project, err := currentProject()
+	_, project, err := config.Where(c.Command.Flags)
 	if err != nil {
 		return there, err
 	}
 	dir, unread := projectDir(project)
 	if unread == nil {
-		all = append(all, workflowsIn(ctx, dir, name, true)...)
+		all = append(all, workflowsIn(c.Context, dir, name, true)...)
 	}
-	if err := ctx.Err(); err != nil {
+	if err := c.Context.Err(); err != nil {
 		return there, err
 	}
 	seen := map[string]bool{}
@@ -315,8 +300,8 @@ func readWorkflow(path string) (string, error) {
 	return string(b), err // plan.ParseWorkflow says if it is too long
 }
 
-func workflowNamed(ctx context.Context, name string) (known, error) {
-	there, err := term.Wait(ctx, func() (workflows, error) { return allWorkflows(ctx, name) })
+func workflowNamed(c *cli.Context, name string) (known, error) {
+	there, err := term.Wait(c.Context, func() (workflows, error) { return allWorkflows(c, name) })
 	if err != nil {
 		return known{}, err
 	}
@@ -340,7 +325,7 @@ func listWorkflows(c *cli.Context, s term.Streams) error {
 	if err := errMoreArgs(c, 1); err != nil {
 		return err
 	}
-	there, err := term.Wait(c.Context, func() (workflows, error) { return allWorkflows(c.Context, "") })
+	there, err := term.Wait(c.Context, func() (workflows, error) { return allWorkflows(c, "") })
 	if err != nil {
 		return err
 	}
@@ -363,7 +348,7 @@ func showWorkflow(c *cli.Context, s term.Streams) error {
 	if err := errMoreArgs(c, 2); err != nil {
 		return err
 	}
-	w, err := workflowNamed(c.Context, c.Args().Get(1))
+	w, err := workflowNamed(c, c.Args().Get(1))
 	if err != nil {
 		return err
 	}

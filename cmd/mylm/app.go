@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,9 +66,6 @@ func prepare(c *cli.Command, path string) {
 	}
 }
 
-// longQuote is a long value in a message of the library's.
-var longQuote = pattern(`"(?:[^"\\]|\\.){99,}"`)
-
 func onUsageError(c *cli.Context, err error, _ bool) error {
 	name := "help"
 	if c.Command != nil && c.Command.Name != "" && c.Command.Name != "mylm" {
@@ -83,7 +81,8 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 	if flag, ok := strings.CutPrefix(msg, "flag needs an argument: -"); ok {
 		msg = "flag needs an argument: --" + strings.TrimLeft(flag, "-")
 	}
-	return failure.Usage("%s", longQuote().ReplaceAllStringFunc(msg, term.Echoed)).WithHint("mylm " + name + " lists the flags; a question that begins with - goes behind --")
+	long := regexp.MustCompile(`"(?:[^"\\]|\\.){99,}"`) // a value that the library quotes
+	return failure.Usage("%s", long.ReplaceAllStringFunc(msg, term.Echoed)).WithHint("mylm " + name + " lists the flags; a question that begins with - goes behind --")
 }
 
 func helpCommand() *cli.Command {

@@ -6,15 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"runtime"
 	"slices"
 
 	"mylm/agent"
+	"mylm/agent/remember"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
-	"mylm/prompts"
 	"mylm/providers"
 
 	"github.com/urfave/cli/v2"
@@ -46,25 +46,26 @@ mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 	}
 }
 
+// askSettings are what can be set for a question.
+func askSettings() []config.Setting {
+	return []config.Setting{
+		config.ModelName, config.ProfileName, config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
+		config.Timeout, config.FirstTokenTimeout, config.StepTimeout, config.MaxTime, config.MaxContextTokens, config.MaxToolResultTokens,
+		config.SummarizeAfterTurns, config.KeepRecentTurns, config.SelfEval, config.DryRun, config.SandboxMode, config.AllowNet, config.System, config.Tree,
+		config.MaxTurns, config.Tools, config.AllowHosts, config.Workspace, config.Confirm, config.Yes, config.Embedder, config.Memory, config.Save,
+	}
+}
+
 // askFlags are those of everything that asks a question.
 func askFlags() []cli.Flag {
-	flags := append(slices.Concat(modelFlags(), runLimitFlags(), sandboxFlags()),
-		&cli.StringFlag{Name: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "tree", Usage: "show the model what files there are in the working directory", EnvVars: []string{"MYLM_TREE"}},
+	flags := config.Flags(askSettings()...)
+	flags = append(flags,
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
-		&cli.IntFlag{Name: "max-turns", Usage: "the most replies of the model", DefaultText: "10", EnvVars: []string{"MYLM_MAX_TURNS"}},
-		&cli.StringSliceFlag{Name: "tools", Usage: "only these `NAMES`, or none", EnvVars: []string{"MYLM_TOOLS"}},
-		&cli.StringSliceFlag{Name: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)"},
-		workspaceFlag(), confirmModeFlag(),
-		&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
 	)
 	return append(append(flags, outputFlags()...),
 		&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
-		embedderFlag(),
-		&cli.BoolFlag{DisableDefaultText: true, Name: "no-memory", Usage: "the model cannot look at what was remembered", EnvVars: []string{"MYLM_NO_MEMORY"}},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "no-save", Usage: "keep nothing of this: no memory, no session", EnvVars: []string{"MYLM_NO_SAVE"}},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
 	)
 }
@@ -83,24 +84,25 @@ func runAsking(c *cli.Context, s term.Streams, a *asking) error {
 	if err != nil {
 		return err
 	}
-	if err := enterWorkspace(c); err != nil {
-		return err
-	}
 	a.cli, a.screen, a.streams, a.session, a.form = c, term.NewScreen(s, c.String("color")), s, agent.NewSession(), form
-	a.memories = newMemories(a.screen)
 	a.screen.Still = a.screen.Still || c.Bool("quiet")
 	a.sinks, a.terminal = a.newSinks()
-	defer a.memories.close()
 	err = a.run(c.Context)
-	saved := a.saving.finish() && a.result != nil
-	a.unkept = a.saving.incomplete()
+	saved := a.saving.Finish() && a.result != nil
 	err = a.finish(err)
-	a.record(c.Context)
-	if saved && c.Context.Err() == nil {
-		a.saving.prune(c.Context)
+	if a.setup == nil {
+		return err
 	}
-	if (saved || a.kept) && !a.unkept && !c.Bool("quiet") {
-		a.tellOnce()
+	defer a.setup.Close()
+	kept, failed := false, false
+	if a.result != nil {
+		kept, failed = a.setup.Memory.Record(c.Context, remember.Run{Session: a.session, Result: *a.result, Question: a.question})
+	}
+	if saved && c.Context.Err() == nil {
+		a.saving.Prune(c.Context)
+	}
+	if (saved || kept || a.kept) && !failed && !a.saving.Incomplete() && !c.Bool("quiet") {
+		setup.TellOnce(a.screen)
 	}
 	return err
 }
@@ -110,63 +112,48 @@ type asking struct {
 	cli      *cli.Context
 	streams  term.Streams
 	screen   *term.Screen
-	model    *opened
-	question string // as it is remembered
+	config   *config.Config
+	setup    *setup.Setup // nil: none was made
+	model    *setup.Model // nil: none was opened
+	question string       // as it is remembered
 	session  *agent.Session
-	memories *memories
-	saving   *saving   // nil: the session is not kept
-	resuming *resuming // nil: the session is a new one
-	planning *planning // nil: no plan is made
-	form     string    // text, json or ndjson
+	saving   *setup.Recorder // nil: the session is not kept
+	resuming *resuming       // nil: the session is a new one
+	planning *planning       // nil: no plan is made
+	form     string          // text, json or ndjson
 	sinks    sink.All
 	terminal *sink.Terminal
 	meter    sink.Meter
-	kept     bool // something is remembered
-	unkept   bool // something was to be remembered, and could not be
+	kept     bool // a plan is kept
 	printed  bool // what was asked for is on stdout already, and it is no answer
 	result   *agent.Result
 }
 
 // run answers the question. The answer stands in result; the error is what is
 // left to report.
-func (a *asking) run(ctx context.Context) error {
+func (a *asking) run(ctx context.Context) (err error) {
 	c := a.cli
+	var session *config.Resumed
 	if a.resuming != nil {
-		if err := a.openSession(ctx); err != nil {
+		if session, err = a.openSession(ctx); err != nil {
 			return err
 		}
 	}
-	s, entries, err := gather(c)
-	if err != nil {
+	if a.config, err = config.Load(ctx, c.Command.Flags, session); err != nil {
 		return err
 	}
-	if err := a.memories.permit(ctx, s, entries); err != nil {
+	if err := a.rightPlace(); err != nil {
 		return err
 	}
-	if a.resuming != nil && a.memories.noSave != "" {
+	p := &setup.Person{Prompter: term.Prompter{Screen: a.screen, View: a.terminal}}
+	r := a.planning.request()
+	r.Config, r.Session, r.Person, r.Notify = a.config, a.session, p, a.screen
+	if a.setup, err = setup.New(ctx, r); err != nil {
+		return err
+	}
+	a.setup.Recorder = a.saving
+	if a.resuming != nil && a.setup.Memory.NoSave != "" {
 		return failure.Usage("saving is turned off, and a session that is gone on with has to be kept").WithHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
-	}
-	p := &person{Prompter: term.Prompter{Screen: a.screen, View: a.terminal}}
-	question, err := p.question(s.Tools)
-	if err != nil {
-		return wrongTools(c, err)
-	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return fmt.Errorf("the working directory is gone: %w", err)
-	}
-	box, err := s.Sandbox.policy(ctx, dir)
-	if err != nil {
-		return err
-	}
-	journal := newJournal(a.session.ID)
-	defer journal.End()
-	registry, err := toolbox{settings: s, memories: a.memories, session: a.session, journal: journal, sandbox: box, question: question}.registry()
-	if err != nil {
-		return wrongTools(c, err)
-	}
-	if registry, err = a.narrowed(registry, s.Tools != nil); err != nil {
-		return err
 	}
 	var in input
 	if a.asks() {
@@ -177,51 +164,19 @@ func (a *asking) run(ctx context.Context) error {
 			return err
 		}
 	}
-	set, err := loadPrompts()
-	if err != nil {
-		return err
-	}
-	if err := checkPrompts(set); err != nil {
-		return err
-	}
 	a.question = in.remembered()
-	sections, err := a.memories.remembering().Section(set, registry)
-	if err != nil {
-		return failure.Config(err)
-	}
-	tree, err := treeSection(ctx, set, s, dir)
-	if err != nil {
-		return err
-	}
-	options := agent.Options{
-		Tools: registry, Prompts: set, Identity: value(s.System), Sections: append(sections, tree...), Environment: environment(),
-		MaxTurns: a.turns(s), MaxTokens: value(s.MaxTokens), Temperature: s.Temperature, Seed: s.Seed, Think: thinking(s.Think),
-	}
-	if s.Confirm = a.planning.stricter(s.Confirm); a.planning != nil && a.planning.confirm != "" {
-		p.bound = "the workflow"
-	}
-	g, err := newGuard(s, a.memories.off, p)
-	if err != nil {
-		return err
-	}
-	options.Approve = g.approve
-	s.runLimits.apply(&options)
-	if options.DryRun = a.dryRun(); options.DryRun {
-		options.Hooks.BeforeToolCall = g.rehearse
-	}
 	if c.Bool("show-prompt") {
-		return a.showPrompt(options, in)
+		return a.showPrompt(a.setup.Options, in)
 	}
-	if a.model, err = openModel(ctx, s, entries, a.screen, p.Choose); err != nil {
+	if err := a.setup.OpenModel(ctx); err != nil {
 		return err
 	}
-	if a.model.notice != "" && !c.Bool("quiet") {
-		a.screen.Dim(a.model.notice)
+	a.model, a.saving = a.setup.Model, a.setup.Recorder
+	if a.model.Notice != "" && !c.Bool("quiet") {
+		a.screen.Dim(a.model.Notice)
 	}
-	options.Model, options.Labels, options.Effects = a.model.Model, a.labels(), a.meter.Effects
-	if rec := a.recorder(); rec != nil {
-		options.Recorder = rec
-	}
+	options := a.setup.Options
+	options.Effects = a.meter.Effects
 	ag, err := agent.New(options)
 	if err != nil {
 		return err
@@ -231,13 +186,13 @@ func (a *asking) run(ctx context.Context) error {
 		return err
 	}
 	if a.planning != nil {
-		return a.carryOut(ctx, options, in, p, g)
+		return a.carryOut(ctx, options, in, p)
 	}
 	return a.answer(ctx, ag, in.prompt(), p)
 }
 
 // answer runs the agent.
-func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *person) error {
+func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *setup.Person) error {
 	failed := a.sinks.Watch(a.running(), a.events(ctx, ag, prompt))
 	result, ok := a.session.Result()
 	if !ok {
@@ -249,21 +204,21 @@ func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *
 
 // running is what the sinks are told first.
 func (a *asking) running() sink.Run {
-	return sink.Run{Session: a.session.ID, Model: a.model.name, Saved: a.saving != nil}
+	return sink.Run{Session: a.session.ID, Model: a.model.Name, Saved: a.saving != nil}
 }
 
 // ended returns what is left to report of a run that has a result.
-func (a *asking) ended(p *person) error {
-	f := p.outcome(*a.result)
-	a.model.advise(f)
+func (a *asking) ended(p *setup.Person) error {
+	f := reported(p, *a.result)
+	a.model.Advise(f)
 	a.adviseResume(f)
 	if providers.KindOf(a.result.Err) == providers.ModelMissing {
-		forgetModel(a.model.name)
+		config.ForgetModel(a.model.Name)
 	}
 	if f != nil {
 		return f
 	}
-	rememberModel(a.model)
+	a.model.Answered()
 	return nil
 }
 
@@ -274,7 +229,7 @@ func (a *asking) finish(err error) error {
 		o.Failure = failure.Of(err)
 	}
 	if a.model != nil {
-		o.Model = a.model.name
+		o.Model = a.model.Name
 	}
 	var failed error
 	if !a.printed || err != nil {
@@ -288,22 +243,6 @@ func (a *asking) finish(err error) error {
 		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: fmt.Errorf("the answer could not be written: %w", failed)}
 	}
 	return nil
-}
-
-func environment() *prompts.Environment {
-	dir, _ := os.Getwd()
-	shellName := "sh"
-	if runtime.GOOS == "windows" {
-		shellName = "cmd"
-	}
-	return &prompts.Environment{OS: runtime.GOOS, Shell: shellName, Directory: dir}
-}
-
-func thinking(s *string) providers.Thinking {
-	if s == nil || *s == "auto" {
-		return providers.ThinkAuto
-	}
-	return providers.Thinking(*s)
 }
 
 // showPrompt prints the messages that would be sent.

@@ -36,7 +36,7 @@ func TestWebFetch(t *testing.T) {
 		"by configuration": {[]string{"--yes"}, "[web]\nallow_hosts = [\"127.0.0.1\"]\n", "0", "secret **text**"},
 		"nobody to ask":    {[]string{"--allow-host", host}, "", "0", "denied: web_fetch http://127.0.0.1:" + port + "/page"},
 		"a bad host":       {[]string{"--allow-host", "http://x"}, "", "2", `--allow-host: the allowed host "http://x": it is an address, not a host`},
-		"a bad setting":    {nil, "[web]\nallow_hosts = [\"*\"]\n", "2", `allow_hosts in [web]: the allowed host "*"`},
+		"a bad setting":    {nil, "[web]\nallow_hosts = [\"*\"]\n", "2", `web.allow_hosts: the allowed host "*"`},
 		"no table":         {nil, "web = [\"x\"]\n", "2", "web must be a table"},
 		"an unknown one":   {nil, "[web]\nhosts = [\"x\"]\n", "2", `no setting "web.hosts"`},
 		"ask_user, nobody": {[]string{"--tools", "ask_user"}, "", "2", "ask_user needs somebody to ask: CI is set"},

@@ -7,11 +7,12 @@ import (
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 )
 
-// outcome says how a finished run is reported: nil if it is complete.
-func (p *person) outcome(r agent.Result) *failure.Error {
+// reported says how a finished run is reported: nil if it is complete.
+func reported(p *setup.Person, r agent.Result) *failure.Error {
 	f := &failure.Error{Code: failure.ExitPartial, Name: string(r.StopReason)}
 	say := func(hint, format string, args ...any) *failure.Error {
 		f.Err, f.Hint = fmt.Errorf(format, args...), hint
@@ -26,14 +27,14 @@ func (p *person) outcome(r agent.Result) *failure.Error {
 		if errors.As(r.Err, &refused) { // a plan that was not agreed to
 			return refused
 		}
-		if p.stopped {
+		if p.Stopped {
 			return say("", "stopped by you (%s)", lastCall(r))
 		}
-		if p.forbidden {
+		if p.Forbidden {
 			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", deniedCall(r))
 		}
-		if p.bound != "" {
-			return say("Ask again and allow it: "+p.boundBy()+".", "a call was denied, and the model found no other way (%s)", deniedCall(r))
+		if p.Bound != "" {
+			return say("Ask again and allow it: "+p.BoundBy()+".", "a call was denied, and the model found no other way (%s)", deniedCall(r))
 		}
 		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
 	case agent.StopMalformed:

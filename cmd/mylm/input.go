@@ -16,7 +16,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 
@@ -224,17 +226,17 @@ const usualWindow = 32768
 // fit makes sure that what was piped in or attached goes into the model's
 // window, and into a limit below it, beside the rest of the request. Too much is
 // refused, or with clip cut where it is longest.
-func (in *input) fit(ctx context.Context, m *opened, request func(prompt string) (providers.Request, error), limit int, clip bool, screen *term.Screen) error {
+func (in *input) fit(ctx context.Context, m *setup.Model, request func(prompt string) (providers.Request, error), limit int, clip bool, screen *term.Screen) error {
 	size, window := len(in.prompt()), 0
 	if size >= 4096 { // less fits the smallest window there is, which is not asked about for nothing
 		var err error
-		if window, err = windowOf(ctx, screen, m); err != nil {
+		if window, err = m.Window(ctx, screen); err != nil {
 			return err
 		}
 	}
 	limited := limit > 0 && (window == 0 || limit < window)
 	guessed := window == 0 && !limited
-	if guessed && (size < 4096 || m.local || !clip) {
+	if guessed && (size < 4096 || m.Local() || !clip) {
 		return nil // the server knows, and says so
 	}
 	of := "its"
@@ -244,7 +246,7 @@ func (in *input) fit(ctx context.Context, m *opened, request func(prompt string)
 	case limited:
 		// The instructions alone may take most of it, and the guess is cautious.
 		room, tokens, share, of, larger = limit, mostTokens, 16, "the allowed", "Allow more with --max-context-tokens"
-	case m.provider != nativeProvider:
+	case m.Provider != config.Ollama:
 		larger = "Say in context of the model's entry that its window is larger"
 	}
 	whole := room
@@ -270,11 +272,11 @@ func (in *input) fit(ctx context.Context, m *opened, request func(prompt string)
 		}
 		return (&failure.Error{Code: failure.ExitContextFull, Name: "context_full",
 			Err: fmt.Errorf("the input is too long for %s: %s is about %d tokens, and there is room for about %d of %s %d",
-				m.name, term.Bytes(int64(size)), tokens(in.prompt()), max(0, room), of, whole)}).
+				m.Name, term.Bytes(int64(size)), tokens(in.prompt()), max(0, room), of, whole)}).
 			WithHint(larger + ", or let the model read the file itself.")
 	}
 	if guessed {
-		screen.Say(fmt.Sprintf("mylm: nobody tells the context window of %s, so it is taken for %d tokens; context in a [models.NAME] entry says what it is", serverText(m.name), whole))
+		screen.Say(fmt.Sprintf("mylm: nobody tells the context window of %s, so it is taken for %d tokens; context in a [models.NAME] entry says what it is", setup.ServerText(m.Name), whole))
 	}
 	screen.Say("mylm: " + told)
 	*in = shorter

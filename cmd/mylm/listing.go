@@ -10,11 +10,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/langchain"
-	"mylm/providers/ollama"
 
 	"github.com/urfave/cli/v2"
 )
@@ -24,8 +25,8 @@ type listing struct {
 	cli      *cli.Context
 	streams  term.Streams
 	screen   *term.Screen
-	settings settings
-	entries  map[string]entry
+	settings config.Settings
+	entries  map[string]config.Entry
 }
 
 // listed is a model in --json. Provider and Model are those of an entry.
@@ -40,7 +41,7 @@ type listed struct {
 func (l *listing) all() error {
 	models, host, err := l.installed(l.settings)
 	if err != nil {
-		if len(l.entries) == 0 || l.cli.IsSet("host") || l.cli.Context.Err() != nil {
+		if len(l.entries) == 0 || config.Host.From(l.settings).Kind == config.Flag || l.cli.Context.Err() != nil {
 			return err
 		}
 		l.screen.Report(failure.Of(err))
@@ -62,7 +63,7 @@ func (l *listing) all() error {
 	w := l.writer("NAME\tPROVIDER\tMODEL\tKEY")
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[name]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, e.Provider, serverText(e.Model), e.keyText())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, e.Provider, setup.ServerText(e.Model), entryKeyText(e))
 	}
 	return w.Flush()
 }
@@ -70,12 +71,12 @@ func (l *listing) all() error {
 const hintPull = "Get one: ollama pull qwen3:8b"
 
 // installed are the models of Ollama's, and where it is.
-func (l *listing) installed(s settings) (models []providers.ModelInfo, host string, err error) {
-	client, err := ollama.New(ollama.Options{Host: value(s.Host)})
+func (l *listing) installed(s config.Settings) (models []providers.ModelInfo, host string, err error) {
+	client, err := setup.OllamaClient(s)
 	if err != nil {
-		return nil, "", wrongHost(err, value(s.Host))
+		return nil, "", err
 	}
-	models, err = listModels(l.cli.Context, l.screen, client)
+	models, err = setup.ListModels(l.cli.Context, l.screen, client)
 	return models, client.Host(), err
 }
 
@@ -83,14 +84,17 @@ func (l *listing) installed(s settings) (models []providers.ModelInfo, host stri
 func (l *listing) configured() (out []listed) {
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[name]
-		info := providers.ModelInfo{Name: name, Info: providers.Info{Window: value(e.Context), Chats: true}}
+		info := providers.ModelInfo{Name: name, Info: providers.Info{Chats: true}}
+		if e.Context != nil {
+			info.Window = *e.Context
+		}
 		out = append(out, listed{info, e.Provider, e.Model})
 	}
 	return out
 }
 
 // ofOllama lists what one server of Ollama's has.
-func (l *listing) ofOllama(s settings) error {
+func (l *listing) ofOllama(s config.Settings) error {
 	models, host, err := l.installed(s)
 	if err != nil {
 		return err
@@ -100,22 +104,22 @@ func (l *listing) ofOllama(s settings) error {
 
 // ofProvider lists what a provider says it has, by the names that --model
 // takes.
-func (l *listing) ofProvider(e entry) error {
+func (l *listing) ofProvider(e config.Entry) error {
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
-		return noProvider(e.Provider)
+		return config.NoProvider(e.Provider)
 	}
 	if !p.Lists { // no key would change that
 		return &providers.Error{Kind: providers.BadRequest, Permanent: true, Message: p.Title + " cannot list its models",
 			Hint: "Look for their names in the documentation of " + p.Title + "."}
 	}
-	m, err := openLangchain(e)
+	m, err := setup.OpenLangchain(e)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
 	var models []providers.ModelInfo
-	err = patiently(l.cli.Context, l.screen, "asking "+p.Title, "Try again in a moment.", askPatience, func(ctx context.Context) error {
+	err = setup.Patiently(l.cli.Context, l.screen, "asking "+p.Title, "Try again in a moment.", setup.AskPatience, func(ctx context.Context) error {
 		models, err = m.Models(ctx)
 		return err
 	})
@@ -123,7 +127,7 @@ func (l *listing) ofProvider(e entry) error {
 		return err
 	}
 	for i := range models {
-		models[i].Name = cmp.Or(e.name, e.Provider) + "/" + models[i].Name
+		models[i].Name = cmp.Or(e.Name, e.Provider) + "/" + models[i].Name
 	}
 	return l.print(models, nothingAt(p.Title))
 }
@@ -160,7 +164,7 @@ func (l *listing) writer(head string) *tabwriter.Writer {
 func (l *listing) table(models []providers.ModelInfo) error {
 	w := l.writer("NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
 	for _, m := range models {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", serverText(m.Name), term.Bytes(m.Size), strings.TrimPrefix(contextText(m.Trained), "context "), modTime(m.Modified), uses(m))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", setup.ServerText(m.Name), term.Bytes(m.Size), strings.TrimPrefix(setup.ContextText(m.Trained), "context "), modTime(m.Modified), uses(m))
 	}
 	return w.Flush()
 }
@@ -178,7 +182,7 @@ type providerListed struct {
 }
 
 // native is Ollama through its own client, as a provider.
-var native = langchain.Provider{Name: nativeProvider, Title: "Ollama", BaseVars: []string{"OLLAMA_HOST"}, BaseURL: "http://127.0.0.1:11434", Streams: true, Lists: true}
+var native = langchain.Provider{Name: config.Ollama, Title: "Ollama", BaseVars: []string{"OLLAMA_HOST"}, BaseURL: "http://127.0.0.1:11434", Streams: true, Lists: true}
 
 // providers lists who can be asked.
 func (l *listing) providers() error {
@@ -186,7 +190,7 @@ func (l *listing) providers() error {
 	if l.cli.Bool("json") {
 		out := []providerListed{}
 		for _, p := range all {
-			held, _ := variable(p.KeyVars)
+			held, _ := config.FirstSet(p.KeyVars)
 			out = append(out, providerListed{p.Name, p.Title, p.NeedsKey, append([]string{}, p.KeyVars...), held != "", p.BaseURL, p.Lists, p.Missing})
 		}
 		return term.PrintJSON(l.streams.Out, out)
@@ -207,7 +211,7 @@ func keyText(p langchain.Provider) string {
 	if len(p.KeyVars) == 0 {
 		return "none"
 	}
-	switch _, name := variable(p.KeyVars); {
+	switch _, name := config.FirstSet(p.KeyVars); {
 	case name != "":
 		return name + " (set)"
 	case p.NeedsKey:
@@ -217,14 +221,14 @@ func keyText(p langchain.Provider) string {
 }
 
 // keyText says the same for an entry.
-func (e entry) keyText() string {
+func entryKeyText(e config.Entry) string {
 	p, _ := langchain.Lookup(e.Provider)
 	switch {
 	case e.Key != "":
 		return "in the configuration"
 	case e.KeyEnv != "":
 		p.KeyVars, p.NeedsKey = []string{e.KeyEnv}, true
-	case e.elsewhere(p):
+	case e.Elsewhere(p):
 		return "none"
 	}
 	return keyText(p)

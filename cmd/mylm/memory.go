@@ -12,7 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 
@@ -22,9 +24,10 @@ import (
 // remembering is one run of mylm memory.
 type remembering struct {
 	cli      *cli.Context
+	config   *config.Config
 	streams  term.Streams
 	screen   *term.Screen
-	memories *memories
+	memories *setup.Memory
 	store    *memory.Store
 }
 
@@ -50,10 +53,13 @@ the model or by you. list and search look at this project; --global at all of th
 func withMemory(s term.Streams, f func(*remembering, context.Context) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		r := &remembering{cli: c, streams: s, screen: term.NewScreen(s, "auto")}
-		r.memories = newMemories(r.screen)
-		defer r.memories.close()
 		var err error
-		if r.store, err = r.memories.open(c.Context); err == nil {
+		if r.config, err = config.Load(c.Context, c.Command.Flags, nil); err != nil {
+			return err
+		}
+		r.memories = setup.NewMemory(r.config, r.screen)
+		defer r.memories.Close()
+		if r.store, err = r.memories.Open(c.Context); err == nil {
 			err = f(r, c.Context)
 		}
 		return explainMemory(err)
@@ -173,7 +179,7 @@ func (r *remembering) filter(here string) (f memory.Filter, err error) {
 func projectNamed(name string) string {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		if abs, err := filepath.Abs(name); err == nil {
-			return projectOf(abs)
+			return config.ProjectOf(abs)
 		}
 	}
 	return name

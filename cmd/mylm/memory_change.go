@@ -40,10 +40,7 @@ func addCommand(s term.Streams) *cli.Command {
 
 // note adds a note of the user's.
 func (r *remembering) note(ctx context.Context, text string) (memory.Document, error) {
-	project, err := currentProject()
-	if err != nil {
-		return memory.Document{}, err
-	}
+	project := r.config.Project
 	if name := r.cli.String("project"); name != "" {
 		project = projectNamed(name)
 	}

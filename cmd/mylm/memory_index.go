@@ -4,20 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 
 	"github.com/urfave/cli/v2"
 )
-
-// vectors are those that the flags and the configuration name.
-func (r *remembering) vectors() (vectors, error) {
-	s, entries, err := gather(r.cli)
-	return vectors{s, entries}, err
-}
 
 func reindexCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
@@ -25,7 +20,7 @@ func reindexCommand(s term.Streams) *cli.Command {
 		Description: `Searches do this by themselves, a little each time. It is of use after a change of
 the embedder, or to have it done at once. Vectors of another embedder are deleted
 at the end; with --embedder none all are. The memory can be used meanwhile.`,
-		Flags:  []cli.Flag{embedderFlag(), hostFlag(), jsonFlag()},
+		Flags:  append(config.Flags(config.Embedder, config.Host), jsonFlag()),
 		Action: withMemory(s, (*remembering).reindex),
 	}
 }
@@ -34,11 +29,7 @@ func (r *remembering) reindex(ctx context.Context) error {
 	if err := errNoArgs(r.cli); err != nil {
 		return err
 	}
-	v, err := r.vectors()
-	if err != nil {
-		return err
-	}
-	e, fallback, err := v.open(ctx, r.store)
+	e, fallback, err := setup.Embedder(ctx, r.config, r.store)
 	if err != nil {
 		return err
 	}
@@ -100,8 +91,8 @@ func (r *remembering) reindexed(ctx context.Context, e memory.Embedder) error {
 	if e != nil {
 		text += fmt.Sprintf(", %s of %s", term.Plural(st.Vectors[name], "vector"), name)
 	}
-	if r.cli.IsSet("embedder") && os.Getenv("MYLM_EMBEDDER") == "" {
-		text += fmt.Sprintf("\n  For searches, too, put embedder = %q into the configuration, or set MYLM_EMBEDDER.", r.cli.String("embedder"))
+	if config.Embedder.From(r.config.Settings).Kind == config.Flag {
+		text += fmt.Sprintf("\n  For searches, too, put embedder = %q into the configuration, or set MYLM_EMBEDDER.", config.Embedder.Of(r.config.Settings))
 	}
 	r.screen.Say(text)
 	return nil

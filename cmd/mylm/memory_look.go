@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
@@ -34,9 +35,9 @@ func searchCommand(s term.Streams) *cli.Command {
 		Name: "search", Usage: "find what was said about something", ArgsUsage: "WORDS...",
 		Description: `With --jsonl questions are read from stdin, one {"id","scope","text"} a line, where
 scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
-		Flags: append(scopeFlags(), globalFlag(), historyFlag(), jsonFlag(),
+		Flags: append(append(scopeFlags(), config.Flags(config.Embedder, config.Host)...), globalFlag(), historyFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is shown", Value: 5},
-			embedderFlag(), hostFlag(),
+
 			&cli.BoolFlag{DisableDefaultText: true, Name: "jsonl", Usage: "read questions from stdin, one JSON object a line"},
 		),
 		Action: withMemory(s, (*remembering).search),
@@ -44,19 +45,12 @@ scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
 }
 
 func (r *remembering) search(ctx context.Context) error {
-	here, err := currentProject()
-	if err != nil {
-		return err
-	}
-	f, err := r.filter(here)
+	f, err := r.filter(r.config.Project)
 	if err != nil {
 		return err
 	}
 	if r.cli.Int("limit") < 1 {
 		return failure.Usage("--limit is %d; it must be at least 1", r.cli.Int("limit"))
-	}
-	if r.memories.vectors, err = r.vectors(); err != nil {
-		return err
 	}
 	q := memory.Query{
 		Limit: r.cli.Int("limit"), Projects: f.Projects, Sessions: f.Sessions, Kinds: f.Kinds, After: f.After, Before: f.Before, History: f.History,
@@ -75,7 +69,7 @@ func (r *remembering) search(ctx context.Context) error {
 	}
 	var hits []memory.Hit
 	err = r.busily("searching", func() error {
-		store, err := r.memories.searched(ctx)
+		store, err := r.memories.Searched(ctx)
 		if err == nil {
 			hits, err = store.Search(ctx, q)
 		}
@@ -129,7 +123,7 @@ func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 		IDs     []string `json:"ids"`
 		Latency int64    `json:"latency_us"`
 	}
-	store, err := r.memories.searched(ctx)
+	store, err := r.memories.Searched(ctx)
 	if err != nil {
 		return err
 	}
@@ -175,11 +169,7 @@ func listCommand(s term.Streams) *cli.Command {
 			if err := errNoArgs(r.cli); err != nil {
 				return err
 			}
-			here, err := currentProject()
-			if err != nil {
-				return err
-			}
-			f, err := r.filter(here)
+			f, err := r.filter(r.config.Project)
 			if err != nil {
 				return err
 			}

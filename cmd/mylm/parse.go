@@ -13,6 +13,7 @@ import (
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/protocol"
@@ -152,7 +153,7 @@ and every line of the output is what was made of it; without "tools" they are th
 			if c.Bool("jsonl") && (c.Bool("json") || c.Bool("cut")) {
 				return failure.Usage("--jsonl goes without --json and --cut: each line says \"stop\" for itself")
 			}
-			set, err := loadPrompts()
+			set, err := setup.Prompts()
 			if err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func parseInput(c *cli.Context, s term.Streams) (io.ReadCloser, error) {
 
 // askTools are the tools of mylm ask, to be looked up.
 func askTools() (*lookup, error) {
-	registry, err := allTools()
+	registry, err := lookTools()
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/policy"
 	"mylm/tools/shell"
@@ -24,7 +26,7 @@ func policyCommand(s term.Streams) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the rules that hold here",
-				Flags:  []cli.Flag{profileFlag(), globalFlag(), jsonFlag()},
+				Flags:  append(config.Flags(config.ProfileName), globalFlag(), jsonFlag()),
 				Action: func(c *cli.Context) error { return listRules(c, s) },
 			},
 			{
@@ -39,33 +41,24 @@ func policyCommand(s term.Streams) *cli.Command {
 			{
 				Name: "check", Usage: "tell what would become of a command", ArgsUsage: commandLine,
 				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
-				Flags:       []cli.Flag{profileFlag(), workspaceFlag(), confirmModeFlag(), jsonFlag()},
+				Flags:       append(config.Flags(config.ProfileName, config.Workspace, config.Confirm), jsonFlag()),
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
 			},
 		},
 	}
 }
 
-func profileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "profile", Usage: "use [profiles.`NAME`] of the configuration", EnvVars: []string{"MYLM_PROFILE"}}
-}
-
-// guardOf is the guard of a run in this directory, for looking at.
-func guardOf(c *cli.Context) (*guard, settings, restrictions, error) {
-	s, _, err := gather(c)
-	if err != nil {
-		return nil, s, restrictions{}, err
+// guardOf is the guard of a run here, to be looked at.
+func guardOf(c *cli.Context) (*setup.Guard, *config.Config, error) {
+	loaded, err := config.Load(c.Context, c.Command.Flags, nil)
+	if err == nil {
+		err = loaded.ApplyProject(c.Context)
 	}
-	project, err := currentProject()
 	if err != nil {
-		return nil, s, restrictions{}, err
+		return nil, nil, err
 	}
-	off, err := term.Wait(c.Context, func() (restrictions, error) { return loadRestrictions(project) })
-	if err != nil {
-		return nil, s, off, err
-	}
-	g, err := newGuard(s, off, nil)
-	return g, s, off, err
+	g, err := setup.NewGuard(loaded, "", nil)
+	return g, loaded, err
 }
 
 func checkCommand(c *cli.Context, s term.Streams) error {
@@ -73,14 +66,11 @@ func checkCommand(c *cli.Context, s term.Streams) error {
 	if strings.TrimSpace(line) == "" {
 		return failure.Usage("there is no command to check").WithHint("mylm policy check 'ls | wc -l'")
 	}
-	if err := enterWorkspace(c); err != nil {
-		return err
-	}
-	g, _, _, err := guardOf(c)
+	g, loaded, err := guardOf(c)
 	if err != nil {
 		return err
 	}
-	registry, err := allTools()
+	registry, err := setup.AllTools(loaded.Workspace)
 	if err != nil {
 		return err
 	}
@@ -92,7 +82,7 @@ func checkCommand(c *cli.Context, s term.Streams) error {
 	if err != nil {
 		return err
 	}
-	d := g.decision(g.call(shell.Name, inv.Args, inv.Effect))
+	d := g.Decision(g.Call(shell.Name, inv.Args, inv.Effect))
 	if c.Bool("json") {
 		return term.PrintJSON(s.Out, struct {
 			policy.Decision
@@ -117,28 +107,28 @@ func listRules(c *cli.Context, s term.Streams) error {
 	if err := errNoArgs(c); err != nil {
 		return err
 	}
-	g, set, off, err := guardOf(c)
+	g, loaded, err := guardOf(c)
 	if err != nil {
 		return err
 	}
 	var rules []listedRule
-	for from, deny := range map[string][]string{"built in": policy.DefaultDeny, "configuration": set.deny, projectFile: off.Policy.Deny} {
+	for from, deny := range map[string][]string{"built in": policy.DefaultDeny, "configuration": config.Deny.Of(loaded.Settings.Only(config.File)), config.ProjectFile: config.Deny.Of(loaded.Settings.Only(config.Project))} {
 		for _, rule := range deny {
 			rules = append(rules, listedRule{Verdict: policy.Deny, Rule: rule, From: from})
 		}
 	}
 	slices.SortStableFunc(rules, func(a, b listedRule) int { return strings.Compare(a.From, b.From) })
-	stored, err := g.store.List()
-	if err != nil && !isMissing(err) {
+	stored, err := g.Store.List()
+	if err != nil && !config.IsMissing(err) {
 		return failure.Config(err)
 	}
 	for _, r := range stored {
-		if r.Project == g.project || c.Bool("global") {
+		if r.Project == loaded.Project || c.Bool("global") {
 			rules = append(rules, listedRule{policy.Allow, strings.Join(r.Prefix, " "), r.Project, &r.Added, !r.Counts()})
 		}
 	}
 	if c.Bool("json") {
-		return term.PrintJSON(s.Out, map[string]any{"mode": g.Mode(), "project": g.project, "rules": rules})
+		return term.PrintJSON(s.Out, map[string]any{"mode": g.Mode(), "project": loaded.Project, "rules": rules})
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintf(w, "mode\t%s\n", g.Mode())
@@ -164,11 +154,11 @@ func revokeRules(c *cli.Context, s term.Streams) error {
 	if (len(words) > 0) == c.Bool("all") {
 		return failure.Usage("say which rule, or --all").WithHint("mylm policy list shows them; mylm policy revoke go test takes one back")
 	}
-	project, err := currentProject()
+	_, project, err := config.Where(nil)
 	if err != nil {
 		return err
 	}
-	store, err := policyStore()
+	store, err := setup.PolicyStore()
 	if err != nil {
 		return err
 	}

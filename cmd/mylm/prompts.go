@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 
@@ -50,7 +52,7 @@ func promptsCommand(s term.Streams) *cli.Command {
 
 // showPrompts prints the template of a name, or says where each comes from.
 func showPrompts(w io.Writer, name string) error {
-	set, err := loadPrompts()
+	set, err := setup.Prompts()
 	if err != nil {
 		return err
 	}
@@ -74,61 +76,12 @@ func noPrompt(name string, err error) error {
 	return failure.Usage("%s", term.EchoedIn(err, name))
 }
 
-func loadPrompts() (*prompts.Set, error) {
-	dir, err := configDir()
-	if err != nil {
-		return prompts.Default(), nil
-	}
-	dir = filepath.Join(dir, "prompts")
-	if _, err := os.Stat(dir); isMissing(err) {
-		return prompts.Default(), nil
-	}
-	set, err := prompts.Load(dir)
-	if err != nil {
-		return nil, failure.Config(err)
-	}
-	return set, nil
-}
-
-// checkPrompts finds templates of the user's that are broken or say nothing.
-func checkPrompts(set *prompts.Set) error {
-	if err := set.Check(); err != nil {
-		return failure.Config(err)
-	}
-	for _, name := range prompts.Names() {
-		if set.Path(name) == "" {
-			continue
-		}
-		var text string
-		var err error
-		switch name {
-		case prompts.SystemPrompt:
-			text, err = set.System(prompts.SystemData{Tools: "x", Environment: &prompts.Environment{}})
-		case prompts.Correction:
-			text, err = set.Correction(prompts.CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}"})
-		case prompts.Memory:
-			text, err = set.Remembering(prompts.MemoryData{Save: true})
-		case prompts.Tree:
-			text, err = set.Files(prompts.TreeData{Tree: "x"})
-		default:
-			text, err = set.Example(name)
-		}
-		if err == nil && strings.TrimSpace(text) == "" {
-			err = fmt.Errorf("%s says nothing (write the prompt there, or delete it to get the built-in one back)", set.Path(name))
-		}
-		if err != nil {
-			return failure.Config(err)
-		}
-	}
-	return nil
-}
-
 func ejectPrompt(name string) (path string, err error) {
 	text, err := prompts.Builtin(name)
 	if err != nil {
 		return "", noPrompt(name, err)
 	}
-	dir, err := configDir()
+	dir, err := config.Dir()
 	if err != nil {
 		return "", err
 	}
@@ -136,31 +89,9 @@ func ejectPrompt(name string) (path string, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}
-	err = createFile(path, text)
+	err = config.CreateFile(path, text)
 	if errors.Is(err, os.ErrExist) {
 		return "", failure.Usage("%s is there already", path).WithHint("Change it, or delete it to get the built-in one back.")
 	}
 	return path, err
-}
-
-// createFile makes a file with all of text or none at all, and never replaces
-// one: a link, unlike a rename, fails where there is a file.
-func createFile(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".mylm-*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = io.WriteString(f, text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err = os.Link(f.Name(), path); err == nil || errors.Is(err, os.ErrExist) {
-		return err
-	}
-	// A file system without links: one that appears between the two is lost.
-	if _, err := os.Lstat(path); err == nil {
-		return os.ErrExist
-	}
-	return os.Rename(f.Name(), path)
 }

@@ -10,6 +10,7 @@ import (
 	"mylm/agent/journal"
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
@@ -35,11 +36,11 @@ func (k *keeping) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	registry, err := allTools()
+	registry, err := lookTools()
 	if err != nil {
 		return err
 	}
-	set, err := loadPrompts()
+	set, err := setup.Prompts()
 	if err != nil {
 		return err
 	}

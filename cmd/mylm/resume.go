@@ -13,9 +13,10 @@ import (
 	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
-	"mylm/tools"
 
 	"github.com/urfave/cli/v2"
 )
@@ -74,29 +75,29 @@ type resuming struct {
 
 // openSession takes the session that is gone on with. Its model, and the rest
 // that it was asked with, stand in for flags that are not given.
-func (a *asking) openSession(ctx context.Context) error {
-	store, err := openSessions()
+func (a *asking) openSession(ctx context.Context) (*config.Resumed, error) {
+	store, err := setup.Sessions()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	k := &keeping{screen: a.screen, store: store}
+	k := &keeping{cli: a.cli, screen: a.screen, store: store}
 	id, err := k.find(ctx, a.resuming.id)
 	if errors.Is(err, journal.ErrNotFound) {
 		if last, _, failed := k.last(ctx); failed == nil && last != nil {
-			return failure.Usage("%v", err).WithHint(hintList + "\nA question comes behind the id: mylm resume last \"...\"")
+			return nil, failure.Usage("%v", err).WithHint(hintList + "\nA question comes behind the id: mylm resume last \"...\"")
 		}
 	}
 	if err != nil {
-		return explainSession(err)
+		return nil, explainSession(err)
 	}
 	s, err := term.Wait(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
 	if errors.Is(err, journal.ErrDamaged) {
-		return damaged(err).WithHint(a.beforeDamage(ctx, store, id))
+		return nil, damaged(err).WithHint(a.beforeDamage(ctx, store, id))
 	}
 	if err != nil {
-		return explainSession(err)
+		return nil, explainSession(err)
 	}
-	a.session, a.saving = s, &saving{store: store, screen: a.screen}
+	a.session, a.saving = s, setup.Resumed(store, a.screen)
 	saved, err := plan.Load(s)
 	ofPlan := err == nil && !a.asks() && plan.Unfinished(s)
 	for _, e := range s.Entries() {
@@ -108,32 +109,48 @@ func (a *asking) openSession(ctx context.Context) error {
 		}
 	}
 	if !a.asks() && !ofPlan && !s.Unfinished() {
-		return failure.Usage("%v", agent.ErrComplete).WithHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
+		return nil, failure.Usage("%v", agent.ErrComplete).WithHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
 	}
-	setup := a.resuming.setup
+	was := a.resuming.setup
 	if ofPlan {
 		a.planning = &planning{saved: &saved}
-		if setup != nil {
-			a.planning.confirm = setup.Labels["confirm"]
+		if was != nil {
+			a.planning.confirm = was.Labels["confirm"]
 		}
 	} else if err := a.refusePlanFlags(); err != nil {
-		return err
+		return nil, err
 	}
-	if setup == nil {
-		return nil
+	if was == nil {
+		return nil, nil
 	}
-	if here, _ := os.Getwd(); setup.Labels["dir"] != "" && setup.Labels["dir"] != here {
-		return a.elsewhere(setup.Labels["dir"])
-	}
-	if a.cli.IsSet("profile") {
-		return nil
-	}
-	for _, name := range []string{"profile", "model"} {
-		if label := setup.Labels[name]; label != "" && !a.cli.IsSet(name) {
-			if err := a.cli.Set(name, label); err != nil {
-				return err
-			}
+	return resumed(s.ID, was), nil
+}
+
+// resumed is what a session says about those who go on with it.
+func resumed(id string, was *agent.Setup) *config.Resumed {
+	r := &config.Resumed{ID: id}
+	for name, row := range map[string]*config.Row[string]{"profile": config.ProfileName, "model": config.ModelName} {
+		if label := was.Labels[name]; label != "" {
+			r.Beats = row.In(r.Beats, label)
 		}
+	}
+	if was.DryRun {
+		r.Beats = config.DryRun.In(r.Beats, true)
+	}
+	if was.MaxTurns > 0 {
+		r.Else = config.MaxTurns.In(r.Else, was.MaxTurns)
+	}
+	r.Else = config.Tools.In(r.Else, was.Tools)
+	return r
+}
+
+// rightPlace refuses a session of another directory.
+func (a *asking) rightPlace() error {
+	if a.resuming == nil || a.resuming.setup == nil {
+		return nil
+	}
+	if dir := a.resuming.setup.Labels["dir"]; dir != "" && dir != a.config.Workspace {
+		return a.elsewhere(dir)
 	}
 	return nil
 }
@@ -187,7 +204,7 @@ func (k *keeping) find(ctx context.Context, name string) (string, error) {
 // last is the last session of this project, and what cannot be read and may be
 // later.
 func (k *keeping) last(ctx context.Context) (*journal.Info, []journal.Info, error) {
-	project, err := currentProject()
+	_, project, err := config.Where(k.cli.Command.Flags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -237,45 +254,10 @@ func (a *asking) words() []string {
 	return a.cli.Args().Slice()
 }
 
-// narrowed are the tools of the session, as far as they are there.
-func (a *asking) narrowed(all *tools.Registry, named bool) (*tools.Registry, error) {
-	all, err := a.planning.narrow(all)
-	if err != nil || a.resuming == nil || a.resuming.setup == nil || named {
-		return all, err
-	}
-	return onlyOf(all, a.resuming.setup.Tools)
-}
-
-// onlyOf are the tools of a registry that are named, as far as they are there.
-func onlyOf(all *tools.Registry, names []string) (*tools.Registry, error) {
-	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
-	if len(names) == 0 {
-		return tools.NewRegistry()
-	}
-	return all.Only(names...)
-}
-
-// turns is the limit of turns: the session's, where nothing is said.
-func (a *asking) turns(s settings) int {
-	if s.MaxTurns == nil && a.resuming != nil && a.resuming.setup != nil {
-		return a.resuming.setup.MaxTurns
-	}
-	return value(s.MaxTurns)
-}
-
-// dryRun reports whether nothing is to be changed. A session that was a dry run
-// stays one until a flag ends that.
-func (a *asking) dryRun() bool {
-	if a.cli.IsSet("dry-run") || a.resuming == nil || a.resuming.setup == nil {
-		return a.cli.Bool("dry-run")
-	}
-	return a.resuming.setup.DryRun
-}
-
 // adviseResume adds to the hint of a run that came to no answer how to go on with
 // it. Asking again would do again what was done.
 func (a *asking) adviseResume(f *failure.Error) {
-	if f == nil || a.saving == nil || a.saving.off.Load() || strings.Contains(f.Hint, "mylm resume") {
+	if f == nil || !a.saving.Keeps() || strings.Contains(f.Hint, "mylm resume") {
 		return
 	}
 	how := "To go on: "
@@ -296,11 +278,13 @@ func (a *asking) adviseResume(f *failure.Error) {
 // elsewhere. It holds no address itself: one in a file that came from somebody else
 // would get what is asked.
 func (a *asking) sameFlags() (flags string) {
-	if a.cli.IsSet("workspace") {
-		flags += " --workspace " + term.ShellQuote(a.cli.String("workspace"))
+	s := a.config.Settings
+	if dir, ok := config.Workspace.Lookup(s); ok {
+		flags += " --workspace " + term.ShellQuote(dir)
 	}
-	switch host := a.cli.String("host"); {
-	case !a.cli.IsSet("host"):
+	host, from := config.Host.Of(s), config.Host.From(s).Kind
+	switch {
+	case from != config.Flag && from != config.Variable:
 	case strings.Contains(host, "@"): // a password may stand before it
 		flags += " --host ADDRESS"
 	default:

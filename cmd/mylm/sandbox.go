@@ -7,10 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"time"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/sandbox"
 
@@ -28,11 +29,9 @@ it starts outlives it. Its exit code is that of this command.
 
    mylm sandbox -- make test
    mylm sandbox --mode read-only -- sh -c 'ls ~; env'`,
-		Flags: []cli.Flag{
+		Flags: append(config.Flags(config.Workspace, config.AllowNet),
 			&cli.StringFlag{Name: "mode", Usage: "read-only or workspace: what it can write to", Value: string(sandbox.Workspace)},
-			&cli.StringFlag{Name: "workspace", Usage: "the `DIRECTORY` it works in", DefaultText: "the current one"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "allow-net", Usage: "let it use the network"},
-		},
+		),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return failure.Usage("sandbox needs a program to run").WithHint("mylm sandbox -- PROGRAM ARGS...")
@@ -41,25 +40,19 @@ it starts outlives it. Its exit code is that of this command.
 			if mode != sandbox.ReadOnly && mode != sandbox.Workspace {
 				return failure.Usage("--mode is %q; it must be read-only or workspace", term.Echoed(c.String("mode")))
 			}
-			settings, _, err := gather(c)
+			loaded, err := config.Load(c.Context, c.Command.Flags, nil)
 			if err != nil {
 				return err
 			}
-			settings.Sandbox.Mode = ptr(string(mode))
-			dir, err := filepath.Abs(c.String("workspace"))
-			if err != nil {
+			loaded.Settings = append(config.Settings{config.SandboxMode.In(config.Layer{}, string(mode))}, loaded.Settings...)
+			if err := loaded.ApplyProject(c.Context); err != nil {
 				return err
 			}
-			policy, err := settings.Sandbox.policy(c.Context, dir)
-			if err != nil {
-				return err
-			}
+			policy := setup.SandboxPolicy(loaded)
 			return inSandbox(c.Context, s, policy, c.Args().Slice())
 		},
 	}
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // exitNotFound is what a shell says of a program that is not there.
 const exitNotFound = 127

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
@@ -45,7 +47,7 @@ An id may be cut short; last is the last session of this project.
 // withSessions makes the action of a subcommand: f is run with the store.
 func withSessions(s term.Streams, f func(*keeping, context.Context) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		store, err := openSessions()
+		store, err := setup.Sessions()
 		if err == nil {
 			err = f(&keeping{cli: c, streams: s, screen: term.NewScreen(s, "auto"), store: store}, c.Context)
 		}
@@ -63,7 +65,7 @@ func (k *keeping) scope() (journal.Filter, error) {
 	if k.cli.Bool("global") {
 		return f, nil
 	}
-	project, err := currentProject()
+	_, project, err := config.Where(nil)
 	f.Labels = map[string]string{"project": project}
 	return f, err
 }
@@ -219,7 +221,7 @@ func removeSessionsCommand(s term.Streams) *cli.Command {
 func pruneSessionsCommand(s term.Streams) *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "delete old sessions",
-		Flags: []cli.Flag{&cli.IntFlag{Name: "days", Usage: "those that were not changed for so many `DAYS`", Value: int(keptFor / (24 * time.Hour))}},
+		Flags: []cli.Flag{&cli.IntFlag{Name: "days", Usage: "those that were not changed for so many `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
 			if err := errNoArgs(k.cli); err != nil {
 				return err

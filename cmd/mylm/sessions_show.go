@@ -13,6 +13,7 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
@@ -158,7 +159,7 @@ func (k *keeping) export(ctx context.Context) error {
 	if _, err := os.Lstat(path); err == nil {
 		return failure.Usage("%s is there already", term.Echoed(path)).WithHint("Name another file, or delete it first.")
 	}
-	if err := createFile(path, text.String()); err != nil {
+	if err := config.CreateFile(path, text.String()); err != nil {
 		return failure.Usage("the file cannot be written: %v", err)
 	}
 	return l.partly()

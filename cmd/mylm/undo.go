@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/files/undo"
@@ -17,30 +18,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// undoStore is where earlier versions of files are kept.
-func undoStore() *undo.Store {
-	dir, err := dataDir()
+// realWorkspace is the workspace without links: by it runs are found again.
+func realWorkspace(c *cli.Context) (string, error) {
+	dir, _, err := config.Where(c.Command.Flags)
 	if err != nil {
-		return undo.NewStore(undo.Options{}) // which says so when it is needed
-	}
-	return undo.NewStore(undo.Options{Dir: filepath.Join(dir, "undo")})
-}
-
-// newJournal is the journal of a run in the working directory.
-func newJournal(session string) *undo.Journal {
-	dir, err := workspaceDir()
-	if err != nil {
-		dir = "" // the tools say the same
-	}
-	return undoStore().Begin(dir, session)
-}
-
-// workspaceDir is the working directory without links: by it runs are found
-// again.
-func workspaceDir() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("the working directory is gone: %w", err)
+		return "", err
 	}
 	return filepath.EvalSymlinks(dir)
 }
@@ -57,22 +39,19 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
    mylm undo
    mylm undo --list
    mylm undo --run 20260131-140000-abcd`,
-		Flags: []cli.Flag{
+		Flags: append(config.Flags(config.Workspace),
 			&cli.BoolFlag{DisableDefaultText: true, Name: "list", Usage: "list the runs that can be undone here"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "with --list: in all directories"},
 			&cli.StringFlag{Name: "run", Usage: "undo the run `ID`, or the last one of the session ID"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Aliases: []string{"n"}, Usage: "say what would be done, and do nothing"},
 			&cli.BoolFlag{DisableDefaultText: true, Name: "force", Usage: "also where somebody else has changed a file since"},
-			workspaceFlag(), jsonFlag(),
-		},
+			jsonFlag(),
+		),
 		Action: func(c *cli.Context) error {
 			if err := errNoArgs(c); err != nil {
 				return err
 			}
-			if err := enterWorkspace(c); err != nil {
-				return err
-			}
-			u := &undoing{cli: c, streams: s, screen: term.NewScreen(s, "auto"), store: undoStore()}
+			u := &undoing{cli: c, streams: s, screen: term.NewScreen(s, "auto"), store: setup.UndoStore()}
 			if c.Bool("list") {
 				return u.list()
 			}
@@ -112,7 +91,7 @@ func asRunJSON(r undo.Run) runJSON {
 }
 
 func (u *undoing) list() error {
-	dir, err := workspaceDir()
+	dir, err := realWorkspace(u.cli)
 	if err != nil {
 		return err
 	}
@@ -161,7 +140,7 @@ func (u *undoing) line(r undo.Run, where bool) string {
 // pick finds the run that is meant.
 func (u *undoing) pick() (undo.Run, error) {
 	id := u.cli.String("run")
-	dir, err := workspaceDir()
+	dir, err := realWorkspace(u.cli)
 	if err != nil && id == "" {
 		return undo.Run{}, err
 	}

@@ -3,20 +3,12 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 	"unicode/utf8"
-
-	"mylm/cmd/mylm/internal/failure"
-	"mylm/cmd/mylm/internal/term"
-	"mylm/providers"
 
 	"github.com/creack/pty"
 )
@@ -96,45 +88,6 @@ func TestInterruptWhileReading(t *testing.T) {
 			}
 			if code := exitWithin(t, cmd); code != "130" {
 				t.Errorf("exit %s", code)
-			}
-		})
-	}
-}
-
-func TestPatience(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		err := patiently(t.Context(), &term.Screen{Still: true}, "asking x", "try again", askPatience, func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		})
-		if f := failure.Of(err); f.Code != failure.ExitTimeout || err.Error() != "asking x: no answer within 30s" || f.Hint == "" {
-			t.Errorf("got %v", err)
-		}
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := patiently(ctx, &term.Screen{Still: true}, "x", "", askPatience, func(ctx context.Context) error { return ctx.Err() }); !errors.Is(err, context.Canceled) {
-		t.Errorf("interrupted: %v", err)
-	}
-}
-
-// mute is a model whose server never tells its window.
-type mute struct{ providers.Model }
-
-func (mute) Info(ctx context.Context) (providers.Info, error) {
-	<-ctx.Done()
-	return providers.Info{}, ctx.Err()
-}
-
-// The window helps, but is not worth a wait where the server's own word on what
-// is too long is as good.
-func TestMuteWindow(t *testing.T) {
-	for provider, want := range map[string]time.Duration{"openai": 3 * time.Second, nativeProvider: 30 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			begin := time.Now()
-			window, err := windowOf(t.Context(), &term.Screen{Still: true}, &opened{Model: mute{}, provider: provider})
-			if took := time.Since(begin); window != 0 || (err == nil) != (provider != nativeProvider) || took != want {
-				t.Errorf("%s: %d, %v after %v, want to go on after %v", provider, window, err, took, want)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mylm/agent"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/policy"
@@ -21,54 +21,54 @@ import (
 func TestWithoutSandbox(t *testing.T) {
 	for _, tt := range []struct {
 		platform  string
-		mode      *string
+		mode      string
 		line      string
 		effect    tools.Effect
 		verdict   policy.Verdict
 		prefix    bool // one is offered for another command
 		sandboxed bool
 	}{
-		{"linux", nil, "ls -la", tools.Reads, policy.Allow, true, true},
-		{"linux", nil, "touch x", tools.Runs, policy.Allow, true, true},
-		{"linux", ptr("off"), "ls -la", tools.Reads, policy.Allow, true, false},
-		{"linux", ptr("off"), "touch x", tools.Runs, policy.Allow, true, false},
-		{"darwin", nil, "ls -la", tools.Runs, policy.Ask, false, false},
-		{"darwin", nil, "touch x", tools.Runs, policy.Ask, false, false},
-		{"darwin", ptr("off"), "ls -la", tools.Runs, policy.Ask, false, false},
-		{"darwin", ptr("off"), "touch x", tools.Runs, policy.Ask, false, false},
-		{"windows", nil, "ls -la", tools.Runs, policy.Ask, false, false},
-		{"windows", nil, "touch x", tools.Runs, policy.Ask, false, false},
+		{"linux", "", "ls -la", tools.Reads, policy.Allow, true, true},
+		{"linux", "", "touch x", tools.Runs, policy.Allow, true, true},
+		{"linux", "off", "ls -la", tools.Reads, policy.Allow, true, false},
+		{"linux", "off", "touch x", tools.Runs, policy.Allow, true, false},
+		{"darwin", "", "ls -la", tools.Runs, policy.Ask, false, false},
+		{"darwin", "", "touch x", tools.Runs, policy.Ask, false, false},
+		{"darwin", "off", "ls -la", tools.Runs, policy.Ask, false, false},
+		{"darwin", "off", "touch x", tools.Runs, policy.Ask, false, false},
+		{"windows", "", "ls -la", tools.Runs, policy.Ask, false, false},
+		{"windows", "", "touch x", tools.Runs, policy.Ask, false, false},
 	} {
-		t.Run(tt.platform+" "+value(tt.mode)+" "+tt.line, func(t *testing.T) {
+		t.Run(tt.platform+" "+tt.mode+" "+tt.line, func(t *testing.T) {
 			dir := t.TempDir()
 			t.Setenv("XDG_DATA_HOME", filepath.Join(dir, "data"))
 			t.Setenv("HOME", filepath.Join(dir, "home"))
-			t.Chdir(t.TempDir())
-			set := settings{Sandbox: confinement{platform: tt.platform, Mode: tt.mode}}
-			project, err := currentProject()
+			c := &config.Config{Workspace: t.TempDir(), Platform: tt.platform}
+			c.Project = config.ProjectOf(c.Workspace)
+			if tt.mode != "" {
+				c.Settings = config.Settings{config.SandboxMode.In(config.Layer{}, tt.mode)}
+			}
+			store, err := PolicyStore()
 			check(t, err)
-			store, err := policyStore()
+			check(t, store.Add(t.Context(), c.Project, []string{"touch"}))
+			g, err := NewGuard(c, "", nil)
 			check(t, err)
-			check(t, store.Add(t.Context(), project, []string{"touch"}))
-			g, err := newGuard(set, restrictions{}, nil)
-			check(t, err)
-			box, err := set.Sandbox.policy(t.Context(), project)
-			check(t, err)
+			box := SandboxPolicy(c)
 			if sandboxed := box.Mode != sandbox.Off; sandboxed != tt.sandboxed {
 				t.Errorf("sandboxed: %v", sandboxed)
 			}
 			told, err := os.Create(filepath.Join(dir, "told"))
 			check(t, err)
 			defer told.Close()
-			b := toolbox{settings: set, memories: newMemories(term.NewScreen(term.Streams{In: told, Out: told, Err: told}, "never")), session: agent.NewSession(), sandbox: box}
-			registry, err := b.registry()
+			screen := term.NewScreen(term.Streams{In: told, Out: told, Err: told}, "never")
+			registry, err := toolbox{c: c, memory: NewMemory(c, screen), notify: screen}.registry(nil)
 			check(t, err)
 			decide := func(line string) (tools.Effect, policy.Decision, *tools.Invocation) {
 				args, err := json.Marshal(map[string]string{"command": line})
 				check(t, err)
 				inv, err := registry.Prepare(shell.Name, args)
 				check(t, err)
-				return inv.Effect, g.decision(g.call(shell.Name, inv.Args, inv.Effect)), inv
+				return inv.Effect, g.Decision(g.Call(shell.Name, inv.Args, inv.Effect)), inv
 			}
 			if effect, d, _ := decide(tt.line); effect != tt.effect || d.Verdict != tt.verdict {
 				t.Errorf("%v, %s: %s", effect, d.Verdict, d.Why)
@@ -89,5 +89,12 @@ func TestWithoutSandbox(t *testing.T) {
 				t.Errorf("told %d times: %s", n, text)
 			}
 		})
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -9,14 +9,13 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 	"mylm/memory/hashed"
 	"mylm/providers/langchain"
 	"mylm/providers/ollama"
-
-	"github.com/urfave/cli/v2"
 )
 
 // Embedders that are no name of a model.
@@ -26,45 +25,34 @@ const (
 	noEmbedder      = "none"     // memories are found by their words alone
 )
 
-func embedderFlag() cli.Flag {
-	return &cli.StringFlag{Name: "embedder", Usage: "find memories by vectors of this model, too: `NAME`, auto, built-in or none", DefaultText: autoEmbedder,
-		EnvVars: []string{"MYLM_EMBEDDER"}}
-}
-
 // embedderPatience is how long a search waits to hear which models Ollama has.
 // It runs on this machine, and has only to look.
 const embedderPatience = 2 * time.Second
 
-// vectors are the embedder that the settings name.
-type vectors struct {
-	settings settings
-	entries  map[string]entry
-}
-
-// open opens the embedder, nil for none. The store tells which one was used
-// before; fallback is what the user should know about it, or nil.
-func (v vectors) open(ctx context.Context, store *memory.Store) (e memory.Embedder, fallback, err error) {
-	name := value(v.settings.Embedder)
+// Embedder opens the embedder that the settings name, nil for none. The store
+// reports which one was used before; fallback is what the user should know about
+// it, or nil.
+func Embedder(ctx context.Context, c *config.Config, store *memory.Store) (e memory.Embedder, fallback, err error) {
+	name := config.Embedder.Of(c.Settings)
 	switch name {
 	case "", autoEmbedder:
-		return v.auto(ctx, store)
+		return autoEmbed(ctx, c, store)
 	case builtInEmbedder:
 		return hashed.Embedder{}, nil, nil
 	case noEmbedder:
 		return nil, nil, nil
 	}
-	en, ok := entryFor(v.entries, name)
+	en, ok := config.EntryFor(c.Models, name)
 	if !ok {
-		en.Provider, en.Model = splitModel(name)
+		en.Provider, en.Model = SplitModel(name)
 	}
 	switch en.Provider {
 	case "demo", "scripted":
 		return nil, nil, failure.Usage("%s makes no vectors", term.Echoed(name)).WithHint("--embedder takes auto, built-in, none, or an embedding model.")
-	case nativeProvider:
-		host := value(en.settings().over(v.settings).Host)
-		client, err := ollama.New(ollama.Options{Host: host})
+	case config.Ollama:
+		client, err := OllamaClient(append(config.Settings{en.Layer()}, c.Settings...))
 		if err != nil {
-			return nil, nil, wrongHost(err, host)
+			return nil, nil, err
 		}
 		e, err = ofOllama(ctx, client, en.Model)
 		return e, nil, err
@@ -74,15 +62,15 @@ func (v vectors) open(ctx context.Context, store *memory.Store) (e memory.Embedd
 	return e, nil, err
 }
 
-// auto is an embedding model that is installed on this machine, or else the
+// autoEmbed is an embedding model that is installed on this machine, or else the
 // built-in one. Nobody else's machine is sent what is remembered unless the
 // user names it.
-func (v vectors) auto(ctx context.Context, store *memory.Store) (memory.Embedder, error, error) {
-	client, err := ollama.New(ollama.Options{Host: value(v.settings.Host), HTTP: &http.Client{Transport: ollama.Transport(), CheckRedirect: staysOnThisMachine}})
+func autoEmbed(ctx context.Context, c *config.Config, store *memory.Store) (memory.Embedder, error, error) {
+	client, err := ollama.New(ollama.Options{Host: config.Host.Of(c.Settings), HTTP: &http.Client{Transport: ollama.Transport(), CheckRedirect: staysOnThisMachine}})
 	if err != nil {
 		return hashed.Embedder{}, nil, nil // what is wrong with the address is said when a model is asked
 	}
-	if at, err := url.Parse(client.Host()); err != nil || !loopback(at.Hostname()) {
+	if at, err := url.Parse(client.Host()); err != nil || !config.Loopback(at.Hostname()) {
 		return hashed.Embedder{}, nil, nil
 	}
 	e, err := ofOllama(ctx, client, "")
@@ -94,7 +82,7 @@ func (v vectors) auto(ctx context.Context, store *memory.Store) (memory.Embedder
 		return nil, nil, storeErr
 	}
 	for _, name := range used {
-		if strings.HasPrefix(name, nativeProvider+"/") {
+		if strings.HasPrefix(name, config.Ollama+"/") {
 			return hashed.Embedder{}, fmt.Errorf("searched without %s: %w", name, err), nil
 		}
 	}
@@ -103,7 +91,7 @@ func (v vectors) auto(ctx context.Context, store *memory.Store) (memory.Embedder
 
 // staysOnThisMachine follows no redirect to another one.
 func staysOnThisMachine(req *http.Request, via []*http.Request) error {
-	if !loopback(req.URL.Hostname()) || req.Method != via[0].Method || len(via) > 5 {
+	if !config.Loopback(req.URL.Hostname()) || req.Method != via[0].Method || len(via) > 5 {
 		return http.ErrUseLastResponse
 	}
 	return nil
@@ -123,8 +111,8 @@ func ofOllama(ctx context.Context, client *ollama.Client, name string) (memory.E
 }
 
 // openEmbedder opens an embedder that is not Ollama's.
-func openEmbedder(e entry) (memory.Embedder, error) {
-	c, err := e.complete()
+func openEmbedder(e config.Entry) (memory.Embedder, error) {
+	c, err := e.Complete()
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -9,32 +9,34 @@ import (
 	"slices"
 	"strings"
 
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/langchain"
 )
 
 // key finds the secret for a provider, and where it came from or is missed.
-func (e entry) key(p langchain.Provider) (key, from string, err error) {
+func (e Entry) key(p langchain.Provider) (key, from string, err error) {
 	switch {
 	case e.Key != "":
-		return e.Key, e.where(), nil
+		return e.Key, e.Where(), nil
 	case e.KeyEnv != "":
 		if key = os.Getenv(e.KeyEnv); key == "" {
 			return "", "", &providers.Error{Kind: providers.Auth, Permanent: true, Message: fmt.Sprintf("the variable %s is not set", e.KeyEnv),
-				Hint: fmt.Sprintf("key_env of %s names it: put the key for %s into it.", e.where(), p.Title)}
+				Hint: fmt.Sprintf("key_env of %s names it: put the key for %s into it.", e.Where(), p.Title)}
 		}
 		return key, e.KeyEnv, nil
-	case e.elsewhere(p):
-		return "", "a variable that key_env of " + e.where() + " names", nil
+	case e.Elsewhere(p):
+		return "", "a variable that key_env of " + e.Where() + " names", nil
 	}
-	key, from = variable(p.KeyVars)
+	key, from = FirstSet(p.KeyVars)
 	return key, from, nil
 }
 
-// elsewhere reports whether the entry leads to somebody else than the owner of
+// Elsewhere reports whether the entry leads to somebody else than the owner of
 // the provider's usual variable: that key is not theirs to see. What a variable
 // says of an address was set beside the key.
-func (e entry) elsewhere(p langchain.Provider) bool {
+func (e Entry) Elsewhere(p langchain.Provider) bool {
 	if len(p.KeyVars) == 0 {
 		return false
 	}
@@ -50,10 +52,10 @@ func (e entry) elsewhere(p langchain.Provider) bool {
 // kin are hosts that belong to a provider beside the one of its address. Those
 // of AWS and IBM are named after regions; what a customer of theirs can call as
 // he likes, such as a bucket, must not match.
-var kin = map[string]func() *regexp.Regexp{
-	"bedrock":          pattern(`^bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]+\.amazonaws\.com(\.cn)?$`),
-	"langchain-ollama": pattern(`^ollama\.com$`),
-	"watsonx":          pattern(`^(([a-z0-9-]+\.)+ml|(private\.)?iam)\.cloud\.ibm\.com$`),
+var kin = map[string]string{
+	"bedrock":          `^bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]+\.amazonaws\.com(\.cn)?$`,
+	"langchain-ollama": `^ollama\.com$`,
+	"watsonx":          `^(([a-z0-9-]+\.)+ml|(private\.)?iam)\.cloud\.ibm\.com$`,
 }
 
 // owns reports whether an address is the provider's own. One that runs at home
@@ -67,12 +69,12 @@ func owns(p langchain.Provider, address string) bool {
 	switch host := strings.ToLower(u.Hostname()); {
 	case err == nil && p.BaseURL != "" && site(u) == site(own):
 		return true
-	case loopback(host):
-		return err == nil && loopback(own.Hostname())
+	case Loopback(host):
+		return err == nil && Loopback(own.Hostname())
 	case u.Scheme != "https" || !strings.HasSuffix(site(u), "//"+host): // on another port is another program
 		return false
 	default:
-		return kin[p.Name] != nil && kin[p.Name]().MatchString(host)
+		return kin[p.Name] != "" && regexp.MustCompile(kin[p.Name]).MatchString(host)
 	}
 }
 
@@ -82,12 +84,13 @@ func site(u *url.URL) string {
 	return strings.TrimSuffix(s, map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
 }
 
-func loopback(host string) bool {
+// Loopback reports whether a host is this machine.
+func Loopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// variable is the first of these environment variables that holds something.
-func variable(names []string) (held, name string) {
+// FirstSet is the first of these environment variables that holds something.
+func FirstSet(names []string) (held, name string) {
 	for _, name := range names {
 		if v := os.Getenv(name); v != "" {
 			return v, name
@@ -96,17 +99,21 @@ func variable(names []string) (held, name string) {
 	return "", ""
 }
 
-// config is what the entry and the environment say about a model.
-func (e entry) config(p langchain.Provider) (c langchain.Config, err error) {
-	c = langchain.Config{Model: e.Model, Name: e.name, BaseURL: e.BaseURL, Headers: e.Headers, Window: value(e.Context), Settings: map[string]string{}}
+// Complete is what the entry and the environment say about the model.
+func (e Entry) Complete() (c langchain.Config, err error) {
+	p, ok := langchain.Lookup(e.Provider)
+	if !ok {
+		return c, NoProvider(e.Provider)
+	}
+	c = langchain.Config{Model: e.Model, Name: e.Name, BaseURL: e.BaseURL, Headers: e.Headers, Window: deref(e.Context), Settings: map[string]string{}}
 	if c.Key, c.KeyFrom, err = e.key(p); err != nil {
 		return c, err
 	}
-	if c.BaseFrom = "base_url of " + e.where(); c.BaseURL == "" {
-		c.BaseURL, c.BaseFrom = variable(p.BaseVars)
+	if c.BaseFrom = "base_url of " + e.Where(); c.BaseURL == "" {
+		c.BaseURL, c.BaseFrom = FirstSet(p.BaseVars)
 	}
 	for _, s := range p.Settings {
-		if v, _ := variable(s.Vars); v != "" {
+		if v, _ := FirstSet(s.Vars); v != "" {
 			c.Settings[s.Name] = v
 		}
 	}
@@ -114,4 +121,16 @@ func (e entry) config(p langchain.Provider) (c langchain.Config, err error) {
 		c.Settings[name] = v
 	}
 	return c, nil
+}
+
+// NoProvider is the error of a name that no provider has.
+func NoProvider(name string) error {
+	return failure.Usage("there is no provider %q", term.Echoed(name)).WithHint("Providers: " + strings.Join(ProviderNames(), ", "))
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }

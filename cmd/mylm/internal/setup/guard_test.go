@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"encoding/json"
@@ -13,19 +13,19 @@ import (
 // session and for what is forbidden.
 func TestHosts(t *testing.T) {
 	t.Parallel()
-	fetch := func(g *guard, url string) policy.Verdict {
+	fetch := func(g *Guard, url string) policy.Verdict {
 		args, err := json.Marshal(map[string]string{"url": url})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return g.decision(g.call(web.Name, args, tools.Network)).Verdict
+		return g.Decision(g.Call(web.Name, args, tools.Network)).Verdict
 	}
-	guarded := func(deny ...string) *guard {
+	guarded := func(deny ...string) *Guard {
 		p, err := policy.New(policy.Options{Deny: deny})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &guard{Policy: p, dir: t.TempDir()}
+		return &Guard{Policy: p, dir: t.TempDir()}
 	}
 	for _, url := range []string{
 		"https://www.example.com", "https://www.example.com:443/x", "http://www.example.com:80", "https://www.example.com./", "https://WWW.Example.COM/x",

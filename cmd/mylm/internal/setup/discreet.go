@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/providers"
 	"mylm/providers/langchain"
 )
@@ -24,16 +25,8 @@ func newDiscreet(m *langchain.Model, c langchain.Config) *discreet { return &dis
 type hider struct{ secrets []string }
 
 func newHider(c langchain.Config) (h hider) {
-	secrets := entry{Key: c.Key, Headers: c.Headers, Settings: c.Settings}.holder().secrets
-	for name, v := range c.Headers {
-		if secretName().MatchString(name) { // "Bearer KEY" may come back without its first word
-			secrets = append(secrets, strings.Fields(v)...)
-		}
-	}
-	for _, s := range longestFirst(secrets) {
-		if len(s) >= leastPlain {
-			h.secrets = append(h.secrets, s, mask)
-		}
+	for _, s := range config.Secrets(c) {
+		h.secrets = append(h.secrets, s, config.Mask)
 	}
 	return h
 }

@@ -1,9 +1,10 @@
-package main
+package config
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,9 +14,10 @@ import (
 	"mylm/providers/langchain"
 )
 
-// entry is a model under a name of the user's: [models.NAME] of the
+// Entry is a model under a name of the user's: [models.NAME] of the
 // configuration. What is empty or nil is the provider's own.
-type entry struct {
+type Entry struct {
+	Name     string            `toml:"-"` // "" where it stands for what was typed
 	Provider string            `toml:"provider"`
 	Model    string            `toml:"model"`
 	BaseURL  string            `toml:"base_url"`
@@ -25,40 +27,49 @@ type entry struct {
 	Context  *int              `toml:"context"`
 	Settings map[string]string `toml:"settings"`
 
-	Temperature *float64 `toml:"temperature"`
-	Seed        *int     `toml:"seed"`
-	MaxTokens   *int     `toml:"max_tokens"`
-	Think       *string  `toml:"think"`
-
-	name string // "" where it stands for what was typed
+	values values // of the settings that an entry can hold
 }
 
-var entryNames = []string{"provider", "model", "base_url", "key_env", "key", "headers", "context", "settings", "temperature", "seed", "max_tokens", "think"}
+// entryFields are the keys of an entry that are no settings.
+var entryFields = []string{"provider", "model", "base_url", "key_env", "key", "headers", "context", "settings"}
 
-// nativeProvider is the one that langchain does not open.
-const nativeProvider = "ollama"
-
-// settings is how the model is asked unless something else is said.
-func (e entry) settings() settings {
-	s := settings{Temperature: e.Temperature, Seed: e.Seed, MaxTokens: e.MaxTokens, Think: e.Think}
-	if e.Provider == nativeProvider {
-		s.NumCtx = e.Context
-		if e.BaseURL != "" {
-			s.Host = &e.BaseURL
+// entryKeys are the settings that an entry can hold.
+func entryKeys() (names []string) {
+	for _, s := range table {
+		if d := s.def(); d.PerModel {
+			names = append(names, d.Key)
 		}
 	}
-	return s
+	return names
 }
 
-// entryFor finds the entry that a name means: its own, or NAME/MODEL for another
+// Ollama is the provider that langchain does not open.
+const Ollama = "ollama"
+
+// Layer is how the model is asked unless something else is said.
+func (e Entry) Layer() Layer {
+	l := Layer{From: Origin{Kind: Model, Name: e.Name}, values: values{}}
+	maps.Copy(l.values, e.values)
+	if e.Provider == Ollama {
+		if e.Context != nil {
+			l = NumCtx.In(l, *e.Context)
+		}
+		if e.BaseURL != "" {
+			l = Host.In(l, e.BaseURL)
+		}
+	}
+	return l
+}
+
+// EntryFor finds the entry that a name means: its own, or NAME/MODEL for another
 // model at the same place.
-func entryFor(entries map[string]entry, name string) (e entry, ok bool) {
+func EntryFor(entries map[string]Entry, name string) (e Entry, ok bool) {
 	if e, ok = entries[name]; ok {
 		return e, true
 	}
 	name, model, _ := strings.Cut(name, "/")
 	if e, ok = entries[name]; !ok || model == "" {
-		return entry{}, false
+		return Entry{}, false
 	}
 	if e.Model != "" && e.Model != model {
 		e.Context = nil // of the other one
@@ -67,49 +78,50 @@ func entryFor(entries map[string]entry, name string) (e entry, ok bool) {
 	return e, true
 }
 
-// noModel is for an entry that says where, but not whom to ask.
-func (e entry) noModel() error {
-	return failure.Config(fmt.Errorf("%s names no model", e.where())).
-		WithHint(fmt.Sprintf("Set model there, or ask with -m %s/MODEL; mylm models --provider %s lists what there is.", e.name, e.name))
+// NoModel is for an entry that says where, but not whom to ask.
+func (e Entry) NoModel() error {
+	return failure.Config(fmt.Errorf("%s names no model", e.Where())).
+		WithHint(fmt.Sprintf("Set model there, or ask with -m %s/MODEL; mylm models --provider %s lists what there is.", e.Name, e.Name))
 }
 
-// where names the entry in messages.
-func (e entry) where() string { return "[models." + e.name + "]" }
+// Where names the entry in messages.
+func (e Entry) Where() string { return "[models." + e.Name + "]" }
 
 // variableName is narrower than the shell's: keys have small letters, and one
 // that is taken for a name would stand in messages.
-var variableName = pattern(`^[A-Z_][A-Z0-9_]*$`)
+func variableName(s string) bool {
+	return s[0] != '_' && s[0] > '9' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" || s[0] == '_' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+}
 
 // check finds what cannot be meant. Nothing of a secret is in its errors.
-func (e entry) check() error {
-	s := e.settings()
+func (e Entry) check() error {
 	switch {
-	case e.name == "" || e.name == "demo" || strings.ContainsAny(e.name, "/ \t\n") || term.Printable(e.name) != e.name:
+	case e.Name == "" || e.Name == "demo" || strings.ContainsAny(e.Name, "/ \t\n") || term.Printable(e.Name) != e.Name:
 		return errors.New("a name is one word without a slash, and not demo")
 	case e.Key != "" && e.KeyEnv != "":
 		return errors.New("key and key_env are both set; one is enough")
-	case e.KeyEnv != "" && !variableName().MatchString(e.KeyEnv):
+	case e.KeyEnv != "" && !variableName(e.KeyEnv):
 		return errors.New("key_env must be the name of a variable in capitals, such as OPENAI_API_KEY; the key itself goes into that variable, or into key")
 	case e.Context != nil && *e.Context < 256:
 		return fmt.Errorf("context is %d; it must be at least 256", *e.Context)
 	case e.Provider == "":
 		return errors.New(`provider is missing; it is one of those that "mylm models --providers" lists`)
 	}
-	if err := s.check(); err != nil {
+	if err := checkAll(e.values, key); err != nil {
 		return err
 	}
-	if e.Provider == nativeProvider {
+	if e.Provider == Ollama {
 		return e.checkNative()
 	}
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
-		return fmt.Errorf("there is no provider %q; there are: %s", term.Echoed(e.Provider), strings.Join(providerNames(), ", "))
+		return fmt.Errorf("there is no provider %q; there are: %s", term.Echoed(e.Provider), strings.Join(ProviderNames(), ", "))
 	}
 	return e.checkOpen(p)
 }
 
 // checkNative refuses what Ollama's own client has no use for.
-func (e entry) checkNative() error {
+func (e Entry) checkNative() error {
 	if e.Key+e.KeyEnv != "" || e.Headers != nil || e.Settings != nil {
 		return errors.New("key, key_env, headers and settings are not for Ollama; a password goes into base_url")
 	}
@@ -119,13 +131,13 @@ func (e entry) checkNative() error {
 // checkOpen tries to open the model, which contacts nobody, with a key that
 // stands for the one that will be there. What the environment may still add is
 // looked at when the model is used.
-func (e entry) checkOpen(p langchain.Provider) error {
+func (e Entry) checkOpen(p langchain.Provider) error {
 	incomplete := slices.ContainsFunc(p.Settings, func(s langchain.Setting) bool { return s.Required && e.Settings[s.Name] == "" })
 	if p.Missing != "" || incomplete || e.BaseURL == "" && p.BaseURL == "" {
 		return nil
 	}
 	_, err := langchain.Open(e.Provider, langchain.Config{
-		Model: e.Model, BaseURL: e.BaseURL, Key: cmp.Or(e.Key, "none"), Headers: e.Headers, Window: value(e.Context), Settings: e.Settings,
+		Model: e.Model, BaseURL: e.BaseURL, Key: cmp.Or(e.Key, "none"), Headers: e.Headers, Window: deref(e.Context), Settings: e.Settings,
 	})
 	var fault *providers.Error
 	if errors.As(err, &fault) && fault.Hint != "" {
@@ -134,8 +146,9 @@ func (e entry) checkOpen(p langchain.Provider) error {
 	return err
 }
 
-func providerNames() []string {
-	names := []string{nativeProvider}
+// ProviderNames are the providers that can be asked.
+func ProviderNames() []string {
+	names := []string{Ollama}
 	for _, p := range langchain.Providers() {
 		names = append(names, p.Name)
 	}

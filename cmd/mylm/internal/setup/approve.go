@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const (
 
 // decide asks until it gets an answer. What does not fit on the terminal is
 // allowed with a whole yes, or when all of it was looked at.
-func (p *person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
+func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
 	columns, height := term.Size()
 	why := term.Fold("Why you are asked: "+term.OneLine(term.Visible(d.Why), 200), columns-1, term.WhyRows)
 	view := term.NewPreview(r.Preview, columns, max(5, height-term.QuestionRows-strings.Count(why, "\n")))

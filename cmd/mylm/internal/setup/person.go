@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -10,28 +10,25 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/ask"
-	"mylm/tools/web"
 )
 
-// webSettings are the table [web] of the configuration.
-type webSettings struct {
-	AllowHosts []string `toml:"allow_hosts"`
+// Person answers questions on the terminal. What he said bears on how the end of
+// a run is reported.
+type Person struct {
+	term.Prompter
+	Stopped   bool   // the answer to a question was to stop
+	Forbidden bool   // a rule forbade a call
+	Bound     string // what asks for questions, so that --yes does not count; "" if nothing does
 }
 
-// checkHosts finds hosts that cannot be meant, and says where they stand.
-func checkHosts(where string, hosts []string) error {
-	if len(hosts) == 0 {
-		return nil
-	}
-	if _, err := web.New(web.Options{AllowHosts: hosts}); err != nil {
-		return fmt.Errorf("%s: %s", where, strings.TrimPrefix(err.Error(), web.Name+": "))
-	}
-	return nil
+// BoundBy says why --yes is no remedy.
+func (p *Person) BoundBy() string {
+	return p.Bound + " asks for questions, so that --yes does not count"
 }
 
-// question is the tool ask_user; none where there is nobody to ask, which is an
+// tool is the tool ask_user; none where there is nobody to ask, which is an
 // error if it is one of those that are named.
-func (p *person) question(only []string) ([]*tools.Tool, error) {
+func (p *Person) tool(only []string) ([]*tools.Tool, error) {
 	named := slices.Contains(only, ask.Name)
 	if only != nil && !named {
 		return nil, nil
@@ -43,13 +40,13 @@ func (p *person) question(only []string) ([]*tools.Tool, error) {
 	if reason != "" {
 		return nil, nil
 	}
-	t, err := ask.New(p.answer)
+	t, err := ask.New(p.Answer)
 	return []*tools.Tool{t}, err
 }
 
-// answer puts a question of the model's to the person. Its text stands behind
+// Answer puts a question of the model's to the person. Its text stands behind
 // the gutter, as all that others wrote and somebody decides on.
-func (p *person) answer(ctx context.Context, q ask.Question) (string, error) {
+func (p *Person) Answer(ctx context.Context, q ask.Question) (string, error) {
 	columns, height := term.Size()
 	height = max(5, height-term.QuestionRows-len(q.Options))
 	var b strings.Builder

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -8,16 +8,10 @@ import (
 	"strings"
 
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/memory/redact"
 )
 
-// secretName is what values are called that are shown to nobody.
-var secretName = pattern(`(?i)key|token($|[^s])|secret|password|auth|cookie|credential`)
-
-// secretArg is an argument of a program whose name says that it may be secret:
-// --api-key VALUE, API_KEY=VALUE, Authorization: Bearer VALUE. secretName has
-// the last word.
-var secretArg = pattern(`(?i)(--?[\w-]*(?:key|token|secret|password|auth|credential)[\w-]*(?:=|\s+)|[\w-]*(?:key|token|secret|password|auth|cookie|credential)[\w-]*(?:=|:\s*))` +
-	`(?:(?:bearer|basic)\s+)?["']?([^\s"']+)`)
+func secretName(name string) bool { return redact.Name(name) }
 
 // holder is something in the configuration that may hold secrets.
 type holder struct {
@@ -30,13 +24,12 @@ type holder struct {
 }
 
 // holders are the top of the file, its profiles and its models, sorted.
-func (c *config) holders() []holder {
-	out := []holder{ollamaHolder("host", c.Host)}
-	for name, s := range c.Profiles {
-		out = append(out, ollamaHolder("[profiles."+name+"]", s.Host))
+func (f *file) holders() []holder {
+	out := []holder{ollamaHolder("host", Host.Of(Settings{f.layer}))}
+	for name, l := range f.profiles {
+		out = append(out, ollamaHolder("[profiles."+name+"]", Host.Of(Settings{l})))
 	}
-	for name, e := range c.Models {
-		e.name = name
+	for _, e := range f.models {
 		out = append(out, e.holder())
 	}
 	slices.SortFunc(out, func(a, b holder) int { return strings.Compare(a.where, b.where) })
@@ -44,23 +37,23 @@ func (c *config) holders() []holder {
 }
 
 // ollamaHolder is what holds an address of Ollama, with or without a password.
-func ollamaHolder(where string, address *string) holder {
+func ollamaHolder(where, address string) holder {
 	h := holder{where: where, what: "a password", instead: "MYLM_HOST and OLLAMA_HOST take an address with a password too.", shown: map[string]string{}}
-	h.add(value(address), password(value(address))...)
+	h.add(address, password(address)...)
 	return h
 }
 
-func (e entry) holder() holder {
-	if e.Provider == nativeProvider {
-		return ollamaHolder(e.where(), &e.BaseURL)
+func (e Entry) holder() holder {
+	if e.Provider == Ollama {
+		return ollamaHolder(e.Where(), e.BaseURL)
 	}
-	h := holder{where: e.where(), secrets: e.secrets(), private: e.private(), what: "a key", instead: "key_env names a variable instead.", shown: map[string]string{}}
+	h := holder{where: e.Where(), secrets: e.secrets(), private: e.private(), what: "a key", instead: "key_env names a variable instead.", shown: map[string]string{}}
 	h.add(e.BaseURL, password(e.BaseURL)...)
 	for name, v := range e.Settings {
 		if isAddress(name) {
 			h.add(v, password(v)...)
 		} else {
-			h.add(v, secretArgs(v)...)
+			h.add(v, redact.Arguments(v)...)
 		}
 	}
 	return h
@@ -72,7 +65,7 @@ func (h *holder) add(text string, parts ...[2]int) {
 	rest := 0
 	for _, p := range parts {
 		h.secrets, h.private = append(h.secrets, text[p[0]:p[1]]), true
-		shown.WriteString(text[rest:p[0]] + mask)
+		shown.WriteString(text[rest:p[0]] + Mask)
 		rest = p[1]
 	}
 	if len(parts) > 0 {
@@ -85,13 +78,13 @@ func (h *holder) add(text string, parts ...[2]int) {
 func isAddress(setting string) bool { return strings.HasSuffix(setting, "_url") }
 
 // secrets are the key, every header, and the settings whose name says so.
-func (e entry) secrets() []string {
+func (e Entry) secrets() []string {
 	out := []string{e.Key}
 	for _, v := range e.Headers {
 		out = append(out, v)
 	}
 	for name, v := range e.Settings {
-		if secretName().MatchString(name) && !isAddress(name) {
+		if secretName(name) && !isAddress(name) {
 			out = append(out, v)
 		}
 	}
@@ -100,13 +93,13 @@ func (e entry) secrets() []string {
 
 // private reports whether the entry holds what others must not read. A header
 // such as X-Title is masked, but no reason to refuse a file.
-func (e entry) private() bool {
+func (e Entry) private() bool {
 	if e.Key != "" {
 		return true
 	}
 	for _, values := range []map[string]string{e.Headers, e.Settings} {
 		for name := range values {
-			if secretName().MatchString(name) && !isAddress(name) {
+			if secretName(name) && !isAddress(name) {
 				return true
 			}
 		}
@@ -114,35 +107,16 @@ func (e entry) private() bool {
 	return false
 }
 
-// password tells from where to where the password in an address stands, if it
-// has one. A slash in it, which no parser of addresses takes, is not its end.
+// password is where the password in an address is, if it has one.
 func password(address string) [][2]int {
-	from, to := 0, strings.LastIndexByte(address, '@')
-	if i := strings.Index(address, "://"); i >= 0 {
-		from = i + len("://")
+	if start, end, ok := redact.Password(address); ok {
+		return [][2]int{{start, end}}
 	}
-	if to < from {
-		return nil
-	}
-	name, word, _ := strings.Cut(address[from:to], ":")
-	if word == "" {
-		return nil
-	}
-	return [][2]int{{from + len(name) + 1, to}}
-}
-
-// secretArgs tells where secrets stand in the arguments of a program.
-func secretArgs(args string) (out [][2]int) {
-	for _, m := range secretArg().FindAllStringSubmatchIndex(args, -1) {
-		if secretName().MatchString(args[m[2]:m[3]]) {
-			out = append(out, [2]int{m[4], m[5]})
-		}
-	}
-	return out
+	return nil
 }
 
 // checkPrivate refuses secrets in a file that others can read.
-func checkPrivate(path string, h holder) *failure.Error {
+func checkPrivate(path string, h holder) error {
 	if !h.private || runtime.GOOS == "windows" { // where the mode says nothing
 		return nil
 	}

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"errors"
@@ -7,30 +7,30 @@ import (
 	"slices"
 	"strings"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
-	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/langchain"
 )
 
 // openProvider opens a model that is not Ollama's. e stands for what was typed
 // if it has no name.
-func openProvider(e entry, typed string) (*opened, error) {
-	m, err := openLangchain(e)
+func openProvider(e config.Entry, typed string) (*Model, error) {
+	m, err := OpenLangchain(e)
 	switch {
 	case err != nil:
 		return nil, err
-	case m.Name() == "" && e.name != "":
-		return nil, e.noModel()
+	case m.Name() == "" && e.Name != "":
+		return nil, e.NoModel()
 	case m.Name() == "":
 		return nil, failure.Usage("%s: there is no model behind the slash", typed).WithHint("mylm models --provider " + e.Provider + " lists the models there are.")
 	}
-	return &opened{Model: m, name: typed, provider: e.Provider, entry: e.name}, nil
+	return &Model{Model: m, Name: typed, Provider: e.Provider, entry: e.Name}, nil
 }
 
-// openLangchain opens a model, whose name may be empty.
-func openLangchain(e entry) (*discreet, error) {
-	c, err := e.complete()
+// OpenLangchain opens a model, whose name may be empty.
+func OpenLangchain(e config.Entry) (*discreet, error) {
+	c, err := e.Complete()
 	if err != nil {
 		return nil, err
 	}
@@ -41,46 +41,33 @@ func openLangchain(e entry) (*discreet, error) {
 	return newDiscreet(m, c), nil
 }
 
-// complete is the configuration of the entry, with what the environment holds.
-func (e entry) complete() (langchain.Config, error) {
-	p, ok := langchain.Lookup(e.Provider)
-	if !ok {
-		return langchain.Config{}, noProvider(e.Provider)
-	}
-	return e.config(p)
-}
-
 // wrongEntry makes a fault of the configuration out of what langchain says of
 // an entry that cannot be meant. Another error it returns as it is.
-func wrongEntry(e entry, err error) error {
+func wrongEntry(e config.Entry, err error) error {
 	var fault *providers.Error
 	if !errors.As(err, &fault) || fault.Kind != providers.BadRequest {
 		return err
 	}
-	if e.name != "" {
-		err = fmt.Errorf("%s: %w", e.where(), err)
+	if e.Name != "" {
+		err = fmt.Errorf("%s: %w", e.Where(), err)
 	}
 	return failure.Config(err).WithHint(fault.Hint)
 }
 
-func noProvider(name string) error {
-	return failure.Usage("there is no provider %q", term.Echoed(name)).WithHint("Providers: " + strings.Join(providerNames(), ", "))
-}
-
-// advise makes the hint of a failure fit how the model was named.
-func (o *opened) advise(f *failure.Error) {
-	if f == nil || o.provider != nativeProvider || f.Code != failure.ExitUnreachable {
+// Advise makes the hint of a failure fit how the model was named.
+func (m *Model) Advise(f *failure.Error) {
+	if f == nil || m.Provider != config.Ollama || f.Code != failure.ExitUnreachable {
 		return
 	}
-	if p, ok := langchain.Lookup(o.name); ok && o.entry == "" {
+	if p, ok := langchain.Lookup(m.Name); ok && m.entry == "" {
 		f.Hint += fmt.Sprintf("\n%s is also a provider: mylm ask -m %s/MODEL asks it.", p.Name, p.Name)
-	} else if strings.Contains(o.name, "/") {
+	} else if strings.Contains(m.Name, "/") {
 		f.Hint += "\nIf its beginning should be a provider: mylm models --providers lists them."
 	}
 }
 
 // alsoThere adds to a failure of Ollama's who else could be asked.
-func alsoThere(err error, entries map[string]entry) error {
+func alsoThere(err error, entries map[string]config.Entry) error {
 	f := failure.Of(err)
 	if f.Code != failure.ExitUnreachable {
 		return err
@@ -90,7 +77,7 @@ func alsoThere(err error, entries map[string]entry) error {
 		return f
 	}
 	for _, p := range langchain.Providers() {
-		if _, name := variable(p.KeyVars); name != "" && p.Missing == "" {
+		if _, name := config.FirstSet(p.KeyVars); name != "" && p.Missing == "" {
 			f.Hint += fmt.Sprintf("\n%s is set: mylm ask -m %s/MODEL asks %s.", name, p.Name, p.Title)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/prompts"
 	"mylm/protocol"
@@ -25,18 +26,18 @@ const treeTime = 10 * time.Second
 // treeSection is the part of the system prompt that shows what files there are,
 // none unless it is wanted. It stays as it was at the beginning of a run, so that
 // the prompt keeps its beginning.
-func treeSection(ctx context.Context, set *prompts.Set, s settings, dir string) ([]prompts.Section, error) {
-	if !value(s.Tree) {
+func treeSection(ctx context.Context, set *prompts.Set, c *config.Config) ([]prompts.Section, error) {
+	if !config.Tree.Of(c.Settings) {
 		return nil, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, treeTime)
 	defer cancel()
-	text, whole, err := files.Tree(limited, files.Options{Root: dir, MaxEntries: treeEntries, MaxBytes: treeBytes})
+	text, whole, err := files.Tree(limited, files.Options{Root: c.Workspace, MaxEntries: treeEntries, MaxBytes: treeBytes})
 	if err != nil {
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return nil, err
 		}
-		err = fmt.Errorf("the tree of the working directory took longer than %v", treeTime)
+		err = fmt.Errorf("the tree of the workspace took longer than %v", treeTime)
 		return nil, (&failure.Error{Code: failure.ExitError, Name: "internal", Err: err}).WithHint("Go without it: --tree=false")
 	}
 	text, err = set.Files(prompts.TreeData{Tree: protocol.Neutralise(text), Cut: !whole})

@@ -1,0 +1,129 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+)
+
+// Config is all that is set.
+type Config struct {
+	Settings  Settings
+	Models    map[string]Entry
+	Workspace string // absolute
+	Project   string // that it belongs to
+
+	Platform string // the system it is about; "" is this one
+
+	asked values // of the project's file, once it was applied
+}
+
+// Resumed is what a session says about those who go on with it.
+type Resumed struct {
+	ID    string
+	Beats Layer // beats a profile, unless one is typed
+	Else  Layer // counts where nothing else does
+}
+
+// Load lays the settings over each other. flags are those of the command that
+// was asked for; resumed may be nil.
+func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, error) {
+	typed, err := typedFlags(flags)
+	if err != nil {
+		return nil, failure.Usage("%w", err)
+	}
+	env, err := variables(os.Getenv)
+	if err != nil {
+		return nil, failure.Usage("%w", err)
+	}
+	if typed, err = confirmed(typed); err != nil {
+		return nil, err
+	}
+	f, err := term.Wait(ctx, func() (*file, error) {
+		path, text, err := fileText()
+		if err != nil {
+			return nil, err
+		}
+		return parseFile(path, text)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := Settings{typed, env}
+	_, profileTyped := ProfileName.Lookup(s)
+	var session []Layer
+	if resumed != nil {
+		session = []Layer{resumed.Beats}
+		session[0].From = Origin{Session, resumed.ID}
+	}
+	if !profileTyped {
+		s = append(s, session...)
+	}
+	if name := ProfileName.Of(s); name != "" {
+		p, err := f.profile(name)
+		if err != nil {
+			return nil, err
+		}
+		s = append(s, p)
+	}
+	if profileTyped {
+		s = append(s, session...)
+	}
+	below := Settings{f.layer}
+	if host := os.Getenv("OLLAMA_HOST"); host != "" {
+		below = append(below, Host.In(Layer{From: Origin{Kind: OllamaHost}}, host))
+	}
+	if name := LastModelUsed(); name != "" {
+		below = append(below, ModelName.In(Layer{From: Origin{Kind: LastModel}}, name))
+	}
+	if resumed != nil {
+		last := resumed.Else
+		last.From = Origin{Session, resumed.ID}
+		below = append(below, last)
+	}
+	if e, ok := EntryFor(f.models, ModelName.Of(slices.Concat(s, below))); ok {
+		s = append(s, e.Layer())
+	}
+	c := &Config{Settings: append(s, below...), Models: f.models}
+	if c.Workspace, err = workspace(c.Settings); err != nil {
+		return nil, err
+	}
+	c.Project = ProjectOf(c.Workspace)
+	return c, nil
+}
+
+// confirmed makes --yes the --confirm that it stands for.
+func confirmed(typed Layer) (Layer, error) {
+	s := Settings{typed}
+	if !Yes.Of(s) {
+		return typed, nil
+	}
+	if mode, ok := Confirm.Lookup(s); ok && mode != "yolo" {
+		return typed, failure.Usage("--yes and --confirm %s contradict each other", mode).WithHint("--yes is --confirm yolo")
+	}
+	return Confirm.In(typed, "yolo"), nil
+}
+
+// profile is the layer of a profile.
+func (f *file) profile(name string) (Layer, error) {
+	if l, ok := f.profiles[name]; ok {
+		return l, nil
+	}
+	missing := failure.Config(fmt.Errorf("there is no profile %q in the configuration", term.Echoed(name)))
+	if len(f.profiles) > 0 {
+		return Layer{}, missing.WithHint("There are: " + strings.Join(slices.Sorted(maps.Keys(f.profiles)), ", "))
+	}
+	return Layer{}, missing.WithHint("It has none. A profile is a table [profiles." + term.Echoed(name) + "]: mylm config edit")
+}
+
+func badVariable(name, text string, err error) error {
+	return fmt.Errorf("%s is %q; %w", name, term.Echoed(text), err)
+}

@@ -1,0 +1,201 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/urfave/cli/v2"
+
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+)
+
+// ProjectFile is what a project says about itself. It comes with the project,
+// perhaps from strangers, so it can only turn things off.
+const ProjectFile = ".mylm.toml"
+
+// ProjectOf is the project that a directory belongs to: the nearest one at or
+// above it that holds .git, else the directory itself. Links are followed, so
+// that a project has one name.
+func ProjectOf(dir string) string {
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return dir
+		}
+	}
+}
+
+// Where is the workspace that the flags of a command name, and its project.
+func Where(flags []cli.Flag) (dir, project string, err error) {
+	typed, err := typedFlags(flags)
+	if err != nil {
+		return "", "", failure.Usage("%w", err)
+	}
+	if dir, err = workspace(Settings{typed}); err != nil {
+		return "", "", err
+	}
+	return dir, ProjectOf(dir), nil
+}
+
+// workspace is the directory that --workspace names, else the current one. Where
+// it is named it is without links, as the current one would be after a cd.
+func workspace(s Settings) (string, error) {
+	dir, named := Workspace.Lookup(s)
+	if !named {
+		here, err := os.Getwd()
+		if err != nil {
+			return "", fmt.Errorf("the working directory is gone: %w", err)
+		}
+		return here, nil
+	}
+	bad := func(err error) error {
+		return failure.Usage("--workspace %q: %v", term.Echoed(dir), err).WithHint("It must be a directory that is there.")
+	}
+	real, err := filepath.Abs(dir)
+	if err == nil {
+		real, err = filepath.EvalSymlinks(real)
+	}
+	if err != nil {
+		var path *os.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return "", bad(err)
+	}
+	if info, err := os.Stat(real); err == nil && !info.IsDir() {
+		return "", bad(errors.New("not a directory"))
+	}
+	return real, nil
+}
+
+// ApplyProject lays what the project's file says over the settings.
+func (c *Config) ApplyProject(ctx context.Context) error {
+	l, err := term.Wait(ctx, func() (Layer, error) { return c.projectLayer() })
+	if err != nil {
+		return err
+	}
+	if l.Holds() {
+		c.Settings = append(Settings{l}, c.Settings...)
+	}
+	return nil
+}
+
+// looseError is a setting of a project's file that would turn something on.
+type looseError string
+
+func (e looseError) Error() string { return string(e) }
+
+// maxProjectFile is far more than all that can be said.
+const maxProjectFile = 64 << 10
+
+// projectLayer is what counts where the project has a say.
+func (c *Config) projectLayer() (l Layer, err error) {
+	l = Layer{From: Origin{Kind: Project}, values: values{}}
+	path := filepath.Join(c.Project, ProjectFile)
+	bad := func(err error) error {
+		return failure.Config(fmt.Errorf("%s: %w", path, err)).WithHint("Fix the file or delete it: it is the project's, and can only turn things off, and ask or forbid more.")
+	}
+	held, err := readProjectFile(path)
+	if IsMissing(err) {
+		return l, nil
+	}
+	if err != nil {
+		return l, bad(err)
+	}
+	var loosens []string
+	for _, s := range table {
+		d := s.def()
+		v, ok := held[d]
+		if !ok {
+			continue
+		}
+		var err error = looseError(d.Key)
+		if d.forProjects {
+			v, err = s.tighten(c.Settings, v)
+		}
+		var loose looseError
+		switch {
+		case errors.As(err, &loose):
+			loosens = append(loosens, string(loose))
+		case err != nil:
+			return l, bad(err)
+		default:
+			l.values[d] = v
+		}
+	}
+	if slices.Sort(loosens); len(loosens) > 0 {
+		return l, bad(fmt.Errorf("%s: a project can turn things off, not on", strings.Join(loosens, ", ")))
+	}
+	c.asked = held
+	return l, nil
+}
+
+// readProjectFile is what the file says, nothing yet done with it.
+func readProjectFile(path string) (values, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxProjectFile { // what is cut off might turn something off
+		return nil, fmt.Errorf("it has more than %d bytes", maxProjectFile)
+	}
+	var top map[string]toml.Primitive
+	meta, err := toml.Decode(string(text), &top)
+	if err != nil {
+		return nil, err
+	}
+	held, err := decoder{meta}.settings(top, nil, true)
+	var unknown *unknownKey
+	if errors.As(err, &unknown) {
+		return nil, notForProjects(unknown.key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return held, checkAll(held, key)
+}
+
+func notForProjects(name string) error {
+	var can []string
+	for _, s := range table {
+		if d := s.def(); d.forProjects {
+			can = append(can, d.Key)
+		}
+	}
+	return fmt.Errorf("there is no setting %q; a project can set: %s", term.Echoed(name), strings.Join(can, ", "))
+}
+
+// Asked is what the project's file says of a setting, and whether it says
+// anything; what counts may be stricter.
+func Asked[T any](c *Config, r *Row[T]) (v T, ok bool) {
+	held, ok := c.asked[&r.Def]
+	if ok {
+		v = held.(T)
+	}
+	return v, ok
+}

@@ -1,0 +1,330 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mylm/cmd/mylm/internal/term"
+)
+
+// Def describes a setting.
+type Def struct {
+	Key     string   // in the file and its profiles, with a dot in a table; "" is none
+	Flag    string   // without dashes; "" is none
+	Aliases []string // of the flag
+	Var     string   // the variable; "" is none
+	Usage   string   // one line of help; `QUOTED` is what the value is called
+	Default string   // what counts if nothing sets it, in words
+	Example string   // a value for the template of the file, as TOML
+
+	Negated  bool // the flag and the variable say the opposite of the key
+	TopOnly  bool // a profile cannot hold it
+	PerModel bool // the entry of a model can hold it
+	Adds     bool // the values of all layers count together
+
+	forProjects bool // a project's file can hold it
+}
+
+// def makes a Row a Setting.
+func (d *Def) def() *Def { return d }
+
+// Row is a setting of a type: string, int, float64, bool, time.Duration or
+// []string.
+type Row[T any] struct {
+	Def
+	checks  []func(T) error
+	project func(user, project T) (T, error)
+}
+
+// Setting is a row of any type.
+type Setting interface {
+	def() *Def
+	parse(text string) (any, error)           // a flag or a variable
+	decode(into func(any) error) (any, error) // a value of a file
+	check(v any) error
+	add(a, b any) any
+	tighten(user Settings, project any) (v any, err error)
+	held(s Settings) any
+}
+
+// table holds every setting, in the order in which they are listed.
+var table []Setting
+
+// add makes a setting part of the table. A check completes the sentence
+// "max_turns is 0; it must be ...".
+func add[T any](d Def, checks ...func(T) error) *Row[T] {
+	r := &Row[T]{Def: d, checks: checks}
+	table = append(table, r)
+	return r
+}
+
+// tightenedBy makes a setting one that a project's file may hold. f lays its
+// value over the user's, and refuses one that loosens.
+func (r *Row[T]) tightenedBy(f func(user, project T) (T, error)) *Row[T] {
+	r.project, r.forProjects = f, true
+	return r
+}
+
+// Lookup is the value that counts, and whether anything sets it.
+func (r *Row[T]) Lookup(s Settings) (v T, set bool) {
+	for _, l := range s {
+		held, ok := l.values[&r.Def]
+		switch {
+		case !ok:
+		case !r.Adds:
+			return held.(T), true
+		case set:
+			v = r.add(v, held).(T)
+		default:
+			v, set = held.(T), true
+		}
+	}
+	return v, set
+}
+
+// Of is the value that counts, or the zero value.
+func (r *Row[T]) Of(s Settings) T {
+	v, _ := r.Lookup(s)
+	return v
+}
+
+// Or is the value that counts, or another where nothing sets it.
+func (r *Row[T]) Or(s Settings, other T) T {
+	if v, ok := r.Lookup(s); ok {
+		return v
+	}
+	return other
+}
+
+// Ptr is the value that counts, nil where nothing sets it.
+func (r *Row[T]) Ptr(s Settings) *T {
+	if v, ok := r.Lookup(s); ok {
+		return &v
+	}
+	return nil
+}
+
+// From is where the value that counts comes from.
+func (r *Row[T]) From(s Settings) Origin { return s.origin(&r.Def) }
+
+// Place names where the value that counts comes from: --model, MYLM_MODEL.
+func (r *Row[T]) Place(s Settings) string { return r.From(s).text(&r.Def) }
+
+// In is a layer with one more value.
+func (r *Row[T]) In(l Layer, v T) Layer {
+	if l.values == nil {
+		l.values = values{}
+	}
+	l.values[&r.Def] = v
+	return l
+}
+
+func (r *Row[T]) check(v any) error {
+	for _, c := range r.checks {
+		if err := c(v.(T)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Row[T]) decode(into func(any) error) (any, error) {
+	var v T
+	if _, ok := any(v).(time.Duration); ok {
+		var text string
+		if err := into(&text); err != nil {
+			return nil, err
+		}
+		d, err := parseSpan(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Key, err)
+		}
+		return d, nil
+	}
+	err := into(&v)
+	return v, err
+}
+
+func (r *Row[T]) parse(text string) (any, error) {
+	var v T
+	switch any(v).(type) {
+	case int:
+		n, err := strconv.Atoi(text)
+		return n, orMessage(err, "it must be a whole number")
+	case float64:
+		n, err := strconv.ParseFloat(text, 64)
+		return n, orMessage(err, "it must be a number")
+	case bool:
+		on, err := strconv.ParseBool(text)
+		return on != r.Negated, orMessage(err, "it must be true or false")
+	case time.Duration:
+		return parseSpan(text)
+	case []string:
+		return splitList(text), nil
+	}
+	return text, nil
+}
+
+func orMessage(err error, message string) error {
+	if err != nil {
+		return errors.New(message)
+	}
+	return nil
+}
+
+func parseSpan(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no time span; write it as 90s, 10m or 1h30m", term.Echoed(text))
+	}
+	return d, nil
+}
+
+func splitList(text string) []string {
+	out := []string{}
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// add is a list of a layer, with that of a lower one behind it.
+func (r *Row[T]) add(a, b any) any {
+	list, _ := a.([]string)
+	below, _ := b.([]string)
+	return slices.Concat(list, below)
+}
+
+// tighten is what counts once a project has its say.
+func (r *Row[T]) tighten(user Settings, project any) (any, error) {
+	return r.project(r.Of(user), project.(T))
+}
+
+type values map[*Def]any
+
+// Layer is what one place says.
+type Layer struct {
+	From   Origin
+	values values
+}
+
+// Holds reports whether a layer sets anything.
+func (l Layer) Holds() bool { return len(l.values) > 0 }
+
+// Origin is where a value comes from.
+type Origin struct {
+	Kind Kind
+	Name string // of a profile, an entry, a session or a file
+}
+
+// Kind is a kind of layer.
+type Kind int
+
+// The kinds of layers. Default is of what nothing sets.
+const (
+	Default Kind = iota
+	Project
+	Flag
+	Variable
+	Session
+	Profile
+	Model
+	File
+	OllamaHost
+	LastModel
+)
+
+// Settings are layers, the one that beats the others first.
+type Settings []Layer
+
+func (s Settings) origin(d *Def) Origin {
+	for _, l := range s {
+		if _, ok := l.values[d]; ok {
+			return l.From
+		}
+	}
+	return Origin{}
+}
+
+// Without are the layers without those of some kinds.
+func (s Settings) Without(kinds ...Kind) Settings {
+	return slices.DeleteFunc(slices.Clone(s), func(l Layer) bool { return slices.Contains(kinds, l.From.Kind) })
+}
+
+// Only are the layers of a kind.
+func (s Settings) Only(kind Kind) Settings {
+	return slices.DeleteFunc(slices.Clone(s), func(l Layer) bool { return l.From.Kind != kind })
+}
+
+// text says where a value of a setting comes from.
+func (o Origin) text(d *Def) string {
+	switch o.Kind {
+	case Project:
+		return ProjectFile + " of the project"
+	case Flag:
+		return "--" + d.Flag
+	case Variable:
+		return d.Var
+	case Session:
+		return "session " + o.Name
+	case Profile:
+		return "[profiles." + o.Name + "]"
+	case Model:
+		return "[models." + o.Name + "]"
+	case File:
+		return "configuration"
+	case OllamaHost:
+		return "OLLAMA_HOST"
+	case LastModel:
+		return "the model that answered last"
+	}
+	return "default"
+}
+
+// checkAll refuses values of a layer that cannot be meant. name says how a
+// setting is called there.
+func checkAll(v values, name func(*Def) string) error {
+	var errs []error
+	for _, s := range table {
+		d := s.def()
+		if held, ok := v[d]; ok {
+			if err := s.check(held); err != nil {
+				if _, list := held.([]string); list { // the error says which of it
+					errs = append(errs, fmt.Errorf("%s: %w", name(d), err))
+				} else {
+					errs = append(errs, fmt.Errorf("%s is %s; %w", name(d), valueText(held), err))
+				}
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// valueText is a value as messages repeat it.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strconv.Quote(term.Echoed(v))
+	case []string:
+		quoted := make([]string, len(v))
+		for i, s := range v {
+			quoted[i] = strconv.Quote(term.Echoed(s))
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
+	}
+	return fmt.Sprint(v)
+}
+
+// held is the value that counts, nil where nothing sets it.
+func (r *Row[T]) held(s Settings) any {
+	if v, ok := r.Lookup(s); ok {
+		return v
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"mylm/memory/redact"
+)
+
+// Shown is a setting as mylm config show prints it, without secrets.
+type Shown struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"` // nil: nothing sets it
+	From  string `json:"from"`
+	Text  string `json:"-"` // the value, or what counts without one
+}
+
+// Show lists every setting with its value and where that comes from, and the
+// entries of models.
+func (c *Config) Show() (all []Shown) {
+	for _, s := range table {
+		d := s.def()
+		name := d.Key
+		if name == "" {
+			name = "--" + d.Flag
+		}
+		origin := c.Settings.origin(d)
+		shown := Shown{Key: name, From: origin.text(d), Text: d.Default}
+		if v := s.held(c.Settings); v != nil {
+			shown.Value = maskedValue(v)
+			shown.Text = valueText(shown.Value)
+		}
+		all = append(all, shown)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		all = append(all, c.Models[name].show()...)
+	}
+	return all
+}
+
+// show lists what an entry says.
+func (e Entry) show() (all []Shown) {
+	from := Origin{Kind: File}.text(nil)
+	add := func(key string, v any) {
+		all = append(all, Shown{Key: "models." + e.Name + "." + key, Value: v, From: from, Text: valueText(v)})
+	}
+	text := func(key, v string) {
+		if v != "" {
+			add(key, v)
+		}
+	}
+	text("provider", e.Provider)
+	text("model", e.Model)
+	text("base_url", maskedText(e.BaseURL))
+	text("key_env", e.KeyEnv)
+	if e.Key != "" {
+		add("key", Mask)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Headers)) {
+		add("headers."+name, Mask)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Settings)) {
+		if redact.Name(name) && !isAddress(name) {
+			add("settings."+name, Mask)
+		} else {
+			add("settings."+name, maskedText(e.Settings[name]))
+		}
+	}
+	if e.Context != nil {
+		add("context", *e.Context)
+	}
+	for _, s := range table {
+		if v, ok := e.values[s.def()]; ok {
+			add(s.def().Key, v)
+		}
+	}
+	return all
+}
+
+func maskedValue(v any) any {
+	if s, ok := v.(string); ok {
+		return maskedText(s)
+	}
+	return v
+}
+
+// maskedText is a text without a password in an address and without secrets in
+// the arguments of a program.
+func maskedText(s string) string {
+	for _, parts := range [][][2]int{password(s), redact.Arguments(s)} {
+		if len(parts) > 0 {
+			h := holder{shown: map[string]string{}}
+			h.add(s, parts...)
+			return h.shown[s]
+		}
+	}
+	return s
+}
+
+// Template is what a new configuration file holds: every setting, out of use.
+func Template() string {
+	var b strings.Builder
+	b.WriteString("# mylm's configuration. A flag or a MYLM_* variable beats what is set here.\n\n")
+	inTable := ""
+	for _, tables := range []bool{false, true} { // a setting below a table would be taken for one of its own
+		for _, s := range table {
+			d := s.def()
+			in, name, dotted := strings.Cut(d.Key, ".")
+			if d.Example == "" || dotted != tables {
+				continue
+			}
+			if !dotted {
+				in, name = "", d.Key
+			}
+			if in != inTable {
+				fmt.Fprintf(&b, "\n# [%s]\n", in)
+				inTable = in
+			}
+			fmt.Fprintf(&b, "%-33s # %s\n", "# "+name+" = "+d.Example, strings.ReplaceAll(d.Usage, "`", ""))
+		}
+	}
+	b.WriteString(templateTables)
+	return b.String()
+}
+
+const templateTables = `
+# [profiles.review]               # mylm ask --profile review "..."
+# system = "You review code. Be brief."
+# tools = ["read_file", "list_dir"]
+
+# [models.work]                   # mylm ask -m work "..."
+# provider = "openai"             # "mylm models --providers" lists them
+# model = "gpt-4o-mini"
+# base_url = "https://llm.example.com/v1"
+# key_env = "WORK_API_KEY"        # the variable that holds the key
+# context = 128000                # tokens, where the server does not report it
+# temperature = 0.2
+# headers = { X-Team = "blue" }
+`

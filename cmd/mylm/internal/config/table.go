@@ -1,0 +1,186 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"mylm/tools/policy"
+	"mylm/tools/sandbox"
+	"mylm/tools/web"
+)
+
+// The settings. A row is all that one takes.
+var (
+	// The model.
+	ModelName   = add[string](Def{Key: "model", Flag: "model", Aliases: []string{"m"}, Var: "MYLM_MODEL", Usage: "`NAME` as mylm models lists it, PROVIDER/NAME, or demo", Default: "the last one used, or the only one there is", Example: `"qwen3:8b"`})
+	ProfileName = add[string](Def{Flag: "profile", Var: "MYLM_PROFILE", Usage: "use [profiles.`NAME`] of the configuration"})
+	Host        = add[string](Def{Key: "host", Flag: "host", Var: "MYLM_HOST", Usage: "`ADDRESS` of Ollama", Default: "OLLAMA_HOST, or http://127.0.0.1:11434", Example: `"http://localhost:11434"`})
+	Temperature = add(Def{Key: "temperature", Flag: "temperature", Var: "MYLM_TEMPERATURE", Usage: "0 is the most predictable", Default: "the model's own", Example: "0.2", PerModel: true}, within(0, 10))
+	Seed        = add[int](Def{Key: "seed", Flag: "seed", Var: "MYLM_SEED", Usage: "make sampling repeatable", Default: "none", PerModel: true})
+	MaxTokens   = add(Def{Key: "max_tokens", Flag: "max-tokens", Var: "MYLM_MAX_TOKENS", Usage: "maximum `TOKENS` per reply", Default: "the backend's own", PerModel: true}, atLeast(1))
+	NumCtx      = add(Def{Key: "num_ctx", Flag: "num-ctx", Var: "MYLM_NUM_CTX", Usage: "context window in `TOKENS`, for Ollama", Default: "what is loaded, or a size that fits", Example: "16384"}, atLeast(256))
+	KeepAlive   = add[string](Def{Key: "keep_alive", Flag: "keep-alive", Var: "MYLM_KEEP_ALIVE", Usage: "how `LONG` Ollama keeps the model in memory, like 10m; -1 for ever", Default: "the server's own"})
+	Think       = add(Def{Key: "think", Flag: "think", Var: "MYLM_THINK", Usage: "auto, on or off", Default: "auto: if the model can", PerModel: true}, oneOf("auto", "on", "off"))
+
+	// How long a run may take, and how much of it the model sees.
+	Timeout             = add(Def{Key: "timeout", Flag: "timeout", Var: "MYLM_TIMEOUT", Usage: "`TIME` to wait for the next piece of a reply", Default: "60s"}, atLeast(time.Millisecond))
+	FirstTokenTimeout   = add(Def{Key: "first_token_timeout", Flag: "first-token-timeout", Var: "MYLM_FIRST_TOKEN_TIMEOUT", Usage: "`TIME` to wait for a reply to begin, loading the model included", Default: "10m"}, atLeast(time.Millisecond))
+	StepTimeout         = add(Def{Key: "step_timeout", Flag: "step-timeout", Var: "MYLM_STEP_TIMEOUT", Usage: "maximum `TIME` of one whole reply; 0 is no limit", Default: "0"}, atLeast(time.Duration(0)))
+	MaxTime             = add(Def{Key: "max_time", Flag: "max-time", Var: "MYLM_MAX_TIME", Usage: "maximum `TIME` of the whole run; 0 is no limit", Default: "0", Example: `"10m"`}, atLeast(time.Duration(0)))
+	MaxContextTokens    = add(Def{Key: "max_context_tokens", Flag: "max-context-tokens", Var: "MYLM_MAX_CONTEXT_TOKENS", Usage: "maximum `TOKENS` of conversation and reply; older steps are left out beyond it; 0 never leaves any out", Default: "what the model has"}, orOff(256))
+	MaxToolResultTokens = add(Def{Key: "max_tool_result_tokens", Flag: "max-tool-result-tokens", Var: "MYLM_MAX_TOOL_RESULT_TOKENS", Usage: "how many `TOKENS` of a tool's output the model is shown; 0 is all", Default: "2000, or a third of a small window"}, orOff(32))
+	SummarizeAfterTurns = add(Def{Key: "summarize_after_turns", Flag: "summarize-after-turns", Var: "MYLM_SUMMARIZE_AFTER_TURNS", Usage: "sum up older steps after so `MANY`; 0 never does", Default: "8, once half of the window is full"}, orOff(1))
+	KeepRecentTurns     = add(Def{Key: "keep_recent_turns", Flag: "keep-recent-turns", Var: "MYLM_KEEP_RECENT_TURNS", Usage: "how `MANY` of the last steps are not summed up", Default: "4"}, atLeast(1))
+	SelfEval            = add(Def{Key: "self_eval", Flag: "self-eval", Var: "MYLM_SELF_EVAL", Usage: "have the model check its answer: off, basic (report if it does not pass) or full (and retry)", Default: "off", Example: `"basic"`}, oneOf("off", "basic", "full"))
+	MaxTurns            = add(Def{Key: "max_turns", Flag: "max-turns", Var: "MYLM_MAX_TURNS", Usage: "maximum replies of the model", Default: "10", Example: "10"}, atLeast(1))
+	PlanTurns           = add(Def{Flag: "max-turns", Usage: "maximum replies of the model in the whole plan", Default: "100"}, atLeast(1))
+	DryRun              = add[bool](Def{Flag: "dry-run", Usage: "run nothing that writes, runs programs or uses the network; say what it would do"})
+
+	// What the model is told, and what it can use.
+	System     = add[string](Def{Key: "system", Flag: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"})
+	Tree       = add[bool](Def{Key: "tree", Flag: "tree", Var: "MYLM_TREE", Usage: "show the model what files there are in the workspace", Example: "true"})
+	Tools      = add[[]string](Def{Key: "tools", Flag: "tools", Var: "MYLM_TOOLS", Usage: "only these `NAMES`, or none", Default: "all"})
+	AllowHosts = add(Def{Key: "web.allow_hosts", Flag: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)", Example: `["localhost:6060"]`, TopOnly: true, Adds: true}, hosts)
+
+	// Permissions.
+	Workspace = add[string](Def{Flag: "workspace", Usage: "work in `DIRECTORY`: the model's paths and commands are relative to it", Default: "the current one"})
+	Confirm   = add(Def{Key: "confirm", Flag: "confirm", Var: "MYLM_CONFIRM", Usage: "`MODE`: confirm-all asks about every call, confirm-sensitive about what may do more than read here, yolo about none", Default: "confirm-sensitive", Example: `"confirm-all"`},
+		oneOf("confirm-all", "confirm-sensitive", "yolo")).tightenedBy(stricterConfirm)
+	Yes  = add[bool](Def{Flag: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"})
+	Deny = add(Def{Key: "policy.deny", Usage: "calls that are never made, whatever was allowed", Example: `["execute_command(git push)"]`, TopOnly: true, Adds: true}, denials).
+		tightenedBy(func(user, project []string) ([]string, error) { return project, nil })
+	SandboxMode = add(Def{Key: "sandbox.mode", Flag: "sandbox", Var: "MYLM_SANDBOX", Usage: "what commands can write to: read-only (nothing), workspace or off (no sandbox)", Default: string(defaultSandbox(runtime.GOOS)), Example: `"read-only"`},
+		oneOf("read-only", "workspace", "off")).tightenedBy(stricterSandbox)
+	AllowNet = add[bool](Def{Key: "sandbox.allow_net", Flag: "allow-net", Var: "MYLM_ALLOW_NET", Usage: "let commands in the sandbox use the network", Example: "true"}).
+			tightenedBy(onlyOff("sandbox.allow_net"))
+	SandboxReads = add(Def{Key: "sandbox.reads", Usage: "what commands can read beside the workspace, the system and toolchains", Example: `["~/data"]`}, absolute)
+	SandboxEnv   = add[[]string](Def{Key: "sandbox.env", Usage: "variables that commands see although they look like secrets", Example: `["NPM_TOKEN"]`})
+
+	// The memory.
+	Embedder = add(Def{Key: "embedder", Flag: "embedder", Var: "MYLM_EMBEDDER", Usage: "find memories by vectors of this model, too: `NAME`, auto, built-in or none", Default: "auto", Example: `"built-in"`}, notBlank)
+	Memory   = add[bool](Def{Key: "memory", Flag: "no-memory", Var: "MYLM_NO_MEMORY", Usage: "the model cannot look at what was remembered", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("memory"))
+	Save     = add[bool](Def{Key: "save", Flag: "no-save", Var: "MYLM_NO_SAVE", Usage: "keep nothing of this: no memory, no session", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("save"))
+)
+
+// defaultSandbox is the mode of the sandbox where nothing sets it.
+func defaultSandbox(platform string) sandbox.Mode {
+	if platform == "linux" {
+		return sandbox.Workspace
+	}
+	return sandbox.Off
+}
+
+// Sandbox is the mode of the sandbox.
+func (c *Config) Sandbox() sandbox.Mode {
+	return sandbox.Mode(SandboxMode.Or(c.Settings, string(defaultSandbox(c.platform()))))
+}
+
+// SandboxPossible reports whether this system can have a sandbox. Where there is
+// none every command is asked about. Who turns it off keeps the rules: he knows
+// that it is gone, and chose so.
+func (c *Config) SandboxPossible() bool { return c.platform() == "linux" }
+
+func (c *Config) platform() string { return cmp.Or(c.Platform, runtime.GOOS) }
+
+func atLeast[T int | time.Duration](least T) func(T) error {
+	return func(v T) error {
+		if v < least {
+			return fmt.Errorf("it must be at least %v", least)
+		}
+		return nil
+	}
+}
+
+// orOff is atLeast for a limit that 0 turns off.
+func orOff(least int) func(int) error {
+	return func(v int) error {
+		if v != 0 && v < least {
+			return fmt.Errorf("it must be at least %d, or 0 to turn it off", least)
+		}
+		return nil
+	}
+}
+
+func within(from, to float64) func(float64) error {
+	return func(v float64) error {
+		if !(v >= from && v <= to) { // so that NaN fails too
+			return fmt.Errorf("it must be from %v to %v", from, to)
+		}
+		return nil
+	}
+}
+
+func oneOf(words ...string) func(string) error {
+	return func(v string) error {
+		if slices.Contains(words, v) {
+			return nil
+		}
+		last := len(words) - 1
+		return fmt.Errorf("it must be %s or %s", strings.Join(words[:last], ", "), words[last])
+	}
+}
+
+func notBlank(v string) error {
+	if strings.TrimSpace(v) == "" {
+		return errors.New("it must be auto, built-in, none, or an embedding model")
+	}
+	return nil
+}
+
+func absolute(paths []string) error {
+	for _, path := range paths {
+		if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
+			return fmt.Errorf("%q must be an absolute path or begin with ~/", path)
+		}
+	}
+	return nil
+}
+
+func hosts(v []string) error {
+	if len(v) == 0 {
+		return nil
+	}
+	if _, err := web.New(web.Options{AllowHosts: v}); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), web.Name+": "))
+	}
+	return nil
+}
+
+func denials(v []string) error {
+	_, err := policy.New(policy.Options{Deny: v})
+	return err
+}
+
+// onlyOff is for what a project can turn off, and not on.
+func onlyOff(key string) func(user, project bool) (bool, error) {
+	return func(_, project bool) (bool, error) {
+		if project {
+			return false, looseError(key + " = true")
+		}
+		return false, nil
+	}
+}
+
+func stricterConfirm(user, project string) (string, error) {
+	if policy.Mode(project) == policy.Yolo {
+		return "", errors.New(`confirm = "yolo": a project can ask for more questions, not for fewer`)
+	}
+	mode, err := policy.ParseMode(user)
+	return string(mode.Stricter(policy.Mode(project))), err
+}
+
+func stricterSandbox(user, project string) (string, error) {
+	if sandbox.Mode(project) == sandbox.Off {
+		return "", looseError(`sandbox.mode = "off"`)
+	}
+	if user == "" {
+		user = string(defaultSandbox(runtime.GOOS))
+	}
+	return string(sandbox.Stricter(sandbox.Mode(user), sandbox.Mode(project))), nil
+}

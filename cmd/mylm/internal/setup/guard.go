@@ -1,0 +1,202 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mylm/agent"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/tools"
+	"mylm/tools/policy"
+	"mylm/tools/shell"
+	"mylm/tools/web"
+)
+
+// PolicyStore keeps what was allowed for good.
+func PolicyStore() (policy.Store, error) {
+	dir, err := config.DataDir()
+	return policy.Store{Path: filepath.Join(dir, "policy.json")}, err
+}
+
+// Guard decides about the calls of a run, and asks the person where it is not
+// for it to say.
+type Guard struct {
+	*policy.Policy
+	person  *Person
+	Store   policy.Store
+	project string
+	dir     string // the workspace
+	over    bool   // a project's file asks for more questions than the user
+	loose   bool   // nothing confines commands here, so that no prefix allows any
+}
+
+// NewGuard makes the policy of the settings, with what the project has added to
+// them and the mode that a workflow asks for, "" for none. Without a person it can
+// only be looked at.
+func NewGuard(c *config.Config, workflow string, p *Person) (*Guard, error) {
+	mode, err := stricter(config.Confirm.Of(c.Settings), workflow)
+	if err != nil {
+		return nil, failure.Config(err)
+	}
+	g := &Guard{person: p, loose: !c.SandboxPossible(), project: c.Project, dir: c.Workspace}
+	users, err := stricter(config.Confirm.Of(c.Settings.Without(config.Project)), workflow)
+	g.over = err == nil && mode != users
+	o := policy.Options{Mode: mode, Deny: config.Deny.Of(c.Settings)}
+	if p != nil {
+		if _, asks := config.Asked(c, config.Confirm); asks {
+			p.Bound = config.ProjectFile + " of this project"
+		} else if workflow != "" {
+			p.Bound = "the workflow"
+		}
+	}
+	// Without a home there are no rules.
+	if g.Store, err = PolicyStore(); err == nil && !g.loose {
+		if o.Allow, err = g.Store.Project(g.project); err != nil && p != nil && !config.IsMissing(err) {
+			p.Screen.Say(fmt.Sprintf("mylm: no rule counts that you stored: %v", err))
+		}
+	}
+	if g.Policy, err = policy.New(o); err != nil {
+		return nil, failure.Config(err)
+	}
+	return g, nil
+}
+
+// Call is a call as the policy sees it.
+func (g *Guard) Call(name string, args json.RawMessage, effect tools.Effect) policy.Call {
+	c := policy.Call{Tool: name, Args: args, Effect: effect}
+	c.Place.Root, c.Place.Env = g.dir, os.Environ()
+	var in struct{ Command, Cwd string }
+	_ = json.Unmarshal(args, &in) // what is no text is no command
+	if name == shell.Name {
+		c.Line = in.Command
+		switch {
+		case filepath.IsAbs(in.Cwd):
+			c.Place.Dir = in.Cwd
+		case in.Cwd != "":
+			c.Place.Dir = filepath.Join(g.dir, in.Cwd)
+		}
+	}
+	if effect&tools.Network != 0 {
+		c.Host, _ = web.Host(args) // what cannot be fetched has none; rules still see its text
+	}
+	return c
+}
+
+// Decision is what the rules say.
+func (g *Guard) Decision(c policy.Call) policy.Decision {
+	d := g.Decide(c)
+	if d.Offer != nil && (g.loose || g.Store.Path == "") {
+		d.Offer.Prefix = nil
+	}
+	if d.Verdict == policy.Ask && g.over {
+		d.Why += " (" + config.ProjectFile + " of this project has it so)"
+	}
+	return d
+}
+
+// Approve is asked by the engine about every call.
+func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+	c := g.Call(r.Name, r.Args, r.Effect)
+	c.Tainted = r.Tainted
+	d := g.Decision(c)
+	switch d.Verdict {
+	case policy.Allow:
+		return agent.Decision{Verdict: agent.Allow}, nil
+	case policy.Deny:
+		return g.forbid(r, c, d), nil
+	}
+	return g.question(ctx, r, c, d)
+}
+
+// rehearse is asked about every call of a dry run, in which nobody is asked: what
+// a rule forbids would not be done.
+func (g *Guard) rehearse(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+	c := g.Call(r.Name, r.Args, r.Effect)
+	if d := g.Decision(c); d.Verdict == policy.Deny {
+		return g.forbid(r, c, d), nil
+	}
+	return agent.Decision{Verdict: agent.Allow}, nil
+}
+
+// forbid is the answer to what a rule forbids. The person is told too.
+func (g *Guard) forbid(r agent.ApprovalRequest, c policy.Call, d policy.Decision) agent.Decision {
+	what := "Call"
+	if c.Line != "" {
+		what = "Command"
+	}
+	g.tell(r, d.Why)
+	return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}
+}
+
+// wanted is a call that is not made, in a line. Some previews begin with the name.
+func wanted(r agent.ApprovalRequest) string {
+	if text := term.OneLine(r.Preview, 200); strings.HasPrefix(text, r.Name+" ") {
+		return term.Visible(text)
+	}
+	return term.Visible(term.OneLine(r.Name, 60) + " " + term.OneLine(r.Preview, 200))
+}
+
+// tell tells the person what is forbidden.
+func (g *Guard) tell(r agent.ApprovalRequest, why string) {
+	p := g.person
+	if p.View != nil {
+		p.View.Pause()
+		defer p.View.Resume()
+	}
+	p.Forbidden = true
+	p.Screen.Say(fmt.Sprintf("mylm: forbidden: %s\n  %s", wanted(r), term.OneLine(why, 200)))
+}
+
+// question asks the person, and keeps the rule that he chose.
+func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.Call, d policy.Decision) (agent.Decision, error) {
+	p := g.person
+	a, err := p.decide(ctx, r, d, g.project)
+	var no term.Nobody
+	switch {
+	case errors.As(err, &no):
+		remedy := "--yes allows everything."
+		if p.Bound != "" {
+			remedy = p.BoundBy() + ": run it on a terminal."
+		}
+		p.Screen.Say(fmt.Sprintf("mylm: denied: %s\n  %s; %s", wanted(r), no, remedy))
+		return agent.Decision{Reason: "nobody is there to allow it"}, nil
+	case err != nil:
+		return agent.Decision{}, err
+	case a.verdict == agent.Stop:
+		p.Stopped = true
+		return agent.Decision{Verdict: agent.Stop, Reason: "the user said no and stopped the run"}, nil
+	case a.verdict == agent.Deny && a.reason != "":
+		return agent.Decision{Reason: "the user said no: " + a.reason}, nil
+	case a.verdict == agent.Deny:
+		return agent.Decision{Reason: "the user said no"}, nil
+	}
+	g.Allowed(c)
+	g.keep(ctx, a.store, c, d.Offer)
+	return agent.Decision{Verdict: agent.Allow}, nil
+}
+
+// keep makes the rule that was chosen. Where it cannot be stored it holds for
+// this session.
+func (g *Guard) keep(ctx context.Context, rule string, c policy.Call, offer *policy.Offer) {
+	switch rule {
+	case storeCall:
+		g.AllowCall(c)
+	case storeHost:
+		g.AllowHost(offer.Host)
+	case storePrefix:
+		g.AllowPrefix(offer.Prefix)
+		text := strings.Join(offer.Prefix, " ")
+		if err := g.Store.Add(ctx, g.project, offer.Prefix); err != nil {
+			g.person.Screen.Say(fmt.Sprintf("mylm: the rule holds for this session only: %v", err))
+			return
+		}
+		g.person.Screen.Dim(fmt.Sprintf("stored: %s ... (mylm policy revoke %s takes it back)", text, text))
+	}
+}

@@ -1,0 +1,186 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"mylm/agent"
+	"mylm/agent/remember"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/memory"
+	"mylm/tools"
+)
+
+// Memory is the memory as one run of the command uses it. It is opened when
+// something needs it, and once. It may be used by several goroutines at once.
+type Memory struct {
+	NoSave string // why nothing is kept; "" if it is
+
+	config *config.Config
+	notify Notify
+	read   bool // the model may search it
+
+	mu        sync.Mutex
+	store     *memory.Store
+	embedding bool            // the store has its embedder
+	warned    map[string]bool // each is said once
+}
+
+// NewMemory is the memory that the settings allow. It has to be closed.
+func NewMemory(c *config.Config, n Notify) *Memory {
+	m := &Memory{config: c, notify: n, read: config.Memory.Or(c.Settings, true)}
+	if !config.Save.Or(c.Settings, true) {
+		m.NoSave = "Nothing can be remembered: saving is turned off, by --no-save or save = false in the configuration. Say so to the user."
+		if config.Save.From(c.Settings).Kind == config.Project {
+			m.NoSave = "Nothing can be remembered: save = false stands in " + config.ProjectFile + " of this project. Say so to the user."
+		}
+	}
+	return m
+}
+
+// memoryPath is the file of the memory.
+func memoryPath() (string, error) {
+	dir, err := config.DataDir()
+	if err != nil {
+		return "", fmt.Errorf("no directory for the memory (set HOME or XDG_DATA_HOME): %w", err)
+	}
+	return filepath.Join(dir, "memory.db"), nil
+}
+
+// Open opens the memory, or returns it where it is open.
+func (m *Memory) Open(ctx context.Context) (*memory.Store, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.opened(ctx)
+}
+
+// opened is Open for those who hold the lock.
+func (m *Memory) opened(ctx context.Context) (*memory.Store, error) {
+	if m.store != nil {
+		return m.store, nil
+	}
+	path, err := memoryPath()
+	if err != nil {
+		return nil, err
+	}
+	store, err := memory.Open(ctx, path, memory.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if saved := store.Salvaged(); saved != nil {
+		m.notify.Say("mylm: " + saved.String())
+	}
+	m.store = store
+	return store, nil
+}
+
+// Searched opens the memory for searching it, which is when vectors count.
+// Words are searched where there is no embedder.
+func (m *Memory) Searched(ctx context.Context) (*memory.Store, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	store, err := m.opened(ctx)
+	if err != nil || m.embedding {
+		return store, err
+	}
+	e, fallback, err := Embedder(ctx, m.config, store)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	m.embedding = true // or each search would wait for the same that does not answer
+	if err != nil {
+		m.tell(fmt.Errorf("searched by words alone: %w", err))
+		return store, nil
+	}
+	if fallback != nil {
+		m.tell(fallback)
+	}
+	store.Use(e, m.warn)
+	return store, nil
+}
+
+// warn says what is wrong with a search that goes on, once.
+func (m *Memory) warn(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tell(err)
+}
+
+func (m *Memory) tell(err error) {
+	text := "mylm: memory: " + term.OneLine(err.Error(), 500)
+	if m.warned[text] {
+		return
+	}
+	if m.warned == nil {
+		m.warned = map[string]bool{}
+	}
+	m.warned[text] = true
+	m.notify.Say(text)
+}
+
+// Close lets the memory go. A nil or unopened one has nothing to close.
+func (m *Memory) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.store != nil {
+		_ = m.store.Close() // what was recorded is on the disk
+		m.store = nil
+	}
+}
+
+// remembering is the memory for runs of the agent.
+func (m *Memory) remembering() *remember.Memory {
+	return &remember.Memory{Open: m.Open, Search: m.Searched, Project: m.config.Project, NoSave: m.NoSave}
+}
+
+// tools are those of the memory, none if the model may not search it.
+func (m *Memory) tools(session *agent.Session) ([]*tools.Tool, error) {
+	if !m.read {
+		return nil, nil
+	}
+	return m.remembering().Tools(session)
+}
+
+// recordPatience is how long the end of a run may wait for another process that
+// writes to the memory.
+const recordPatience = 5 * time.Second
+
+// Record keeps what was asked, found out and answered. That it fails does not
+// make the run fail: the user is told.
+func (m *Memory) Record(ctx context.Context, run remember.Run) (kept, failed bool) {
+	if m.NoSave != "" || ctx.Err() != nil {
+		return false, false
+	}
+	limited, cancel := context.WithTimeout(ctx, recordPatience)
+	defer cancel()
+	n, err := m.remembering().Keep(limited, run)
+	if err != nil && ctx.Err() == nil {
+		m.notify.Say("mylm: this conversation was not remembered: " + term.OneLine(err.Error(), 500))
+		return false, true
+	}
+	return n > 0, false
+}
+
+// TellOnce says that conversations are kept, the first time one is. Without a
+// place to write that down it would be said each time, which is no harm.
+func TellOnce(n Notify) {
+	dir, err := config.DataDir()
+	if err != nil {
+		return
+	}
+	marker := filepath.Join(dir, "memory_told")
+	if _, err := os.Lstat(marker); err == nil {
+		return
+	}
+	if errors.Is(config.CreateFile(marker, "The user was told that conversations are remembered.\n"), os.ErrExist) {
+		return // by another process, just now
+	}
+	n.Say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + dir + "\n" +
+		"  mylm memory and mylm sessions show and delete it, mylm agent forget deletes its plans; --no-save, or save = false in the configuration, turns it off.")
+}

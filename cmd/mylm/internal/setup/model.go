@@ -1,0 +1,253 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mylm/agent"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/providers"
+	"mylm/providers/demo"
+	"mylm/providers/langchain"
+	"mylm/providers/ollama"
+	"mylm/providers/scripted"
+)
+
+// Model is a model that is ready to be asked.
+type Model struct {
+	providers.Model
+	Name     string // as --model takes it
+	Provider string // "" where it is local
+	Notice   string // what the user should know about it
+
+	entry string // the name of its entry in the configuration, if it has one
+	local bool   // needs nothing but this program
+}
+
+// Local reports whether the model needs nothing but this program.
+func (m *Model) Local() bool { return m.local }
+
+// OpenModel finds the model that the settings, or the circumstances, name.
+func OpenModel(ctx context.Context, c *config.Config, n Notify, ask Chooser) (*Model, error) {
+	typed := config.ModelName.Of(c.Settings)
+	if e, ok := config.EntryFor(c.Models, typed); ok {
+		if e.Provider != config.Ollama {
+			return openProvider(e, typed)
+		}
+		return openOllama(e, typed, c.Settings)
+	}
+	provider, name := SplitModel(typed)
+	switch provider {
+	case "demo":
+		if name != "" {
+			return nil, failure.Usage("there is no model %q: the demo model is just demo", term.Echoed(typed))
+		}
+		return &Model{Model: demo.New(), Name: "demo", local: true,
+			Notice: "demo: answered by simple built-in rules, not by a language model"}, nil
+	case "scripted":
+		m, err := term.Wait(ctx, func() (*scripted.Model, error) { return scripted.Load(name) })
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			return nil, failure.Usage("model %s: %s", term.Echoed(typed), term.EchoedIn(err, name))
+		}
+		return &Model{Model: m, Name: typed, local: true}, nil
+	}
+	if provider != config.Ollama {
+		return openProvider(config.Entry{Provider: provider, Model: name}, typed)
+	}
+	notice := ""
+	if name == "" {
+		client, err := OllamaClient(c.Settings)
+		if err != nil {
+			return nil, err
+		}
+		if name, notice, err = defaultModel(ctx, n, client, ask); err != nil {
+			return nil, alsoThere(err, c.Models)
+		}
+	}
+	// A name that would mean something else when it is typed again keeps its
+	// provider.
+	typed = name
+	_, taken := config.EntryFor(c.Models, name)
+	if p, _ := SplitModel(name); p != config.Ollama || taken {
+		typed = config.Ollama + "/" + name
+	}
+	o, err := openOllama(config.Entry{Model: name}, typed, c.Settings)
+	if err == nil {
+		o.Notice = notice
+	}
+	return o, err
+}
+
+// openOllama opens a model of Ollama's. Where the server is, and the like, an
+// entry has told s already.
+func openOllama(e config.Entry, typed string, s config.Settings) (*Model, error) {
+	if e.Model == "" {
+		return nil, e.NoModel()
+	}
+	client, err := OllamaClient(s)
+	if err != nil {
+		return nil, err
+	}
+	options := ollama.ModelOptions{NumCtx: config.NumCtx.Of(s)}
+	if text, ok := config.KeepAlive.Lookup(s); ok {
+		d, err := ollama.ParseKeepAlive(text)
+		if err != nil {
+			return nil, failure.Usage("%s", term.EchoedIn(err, text))
+		}
+		options.KeepAlive = &d
+	}
+	return &Model{Model: client.Model(e.Model, options), Name: typed, Provider: config.Ollama, entry: e.Name}, nil
+}
+
+// OllamaClient is a client of the server that the settings name.
+func OllamaClient(s config.Settings) (*ollama.Client, error) {
+	host := config.Host.Of(s)
+	client, err := ollama.New(ollama.Options{Host: host})
+	if err != nil {
+		return nil, wrongHost(err, host)
+	}
+	return client, nil
+}
+
+// wrongHost says where an address that cannot be used comes from.
+func wrongHost(err error, host string) error {
+	if term.Echoed(host) != host { // the error repeats parts of it too
+		err = fmt.Errorf("the Ollama address %q is none", term.Echoed(host))
+	}
+	return failure.Config(err).WithHint("The address comes from base_url of the model's entry, --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
+}
+
+// SplitModel takes provider/name apart. What is not known as a provider is the
+// beginning of a name of Ollama's, where slashes are common too.
+func SplitModel(s string) (provider, name string) {
+	switch before, after, slash := strings.Cut(s, "/"); {
+	case s == "demo":
+		return "demo", ""
+	case slash && (before == config.Ollama || before == "scripted" || before == "demo"):
+		return before, after
+	case slash:
+		if _, known := langchain.Lookup(before); known {
+			return before, after
+		}
+	}
+	return config.Ollama, s
+}
+
+// Chooser asks a person to pick one of several lines. It returns -1 where there
+// is nobody to ask.
+type Chooser func(ctx context.Context, title string, lines []string) (int, error)
+
+// defaultModel picks a model when nothing names one: the only one installed,
+// else whichever the user chooses.
+func defaultModel(ctx context.Context, n Notify, client *ollama.Client, ask Chooser) (name, notice string, err error) {
+	all, err := ListModels(ctx, n, client)
+	if err != nil {
+		return "", "", err
+	}
+	models := slices.DeleteFunc(all, func(m providers.ModelInfo) bool { return !m.Chats })
+	// The largest context first: a conversation with tools needs room.
+	slices.SortStableFunc(models, func(a, b providers.ModelInfo) int { return cmp.Compare(b.Trained, a.Trained) })
+	switch len(models) {
+	case 0:
+		return "", "", &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing),
+			Err:  fmt.Errorf("no model to talk to is installed at %s", client.Host()),
+			Hint: "Get one:        ollama pull qwen3:8b\nWithout Ollama: mylm ask -m demo \"what files are here?\""}
+	case 1:
+		return models[0].Name, "using " + ServerText(models[0].Name) + ", the only model installed", nil
+	}
+	lines := make([]string, len(models))
+	for i, m := range models {
+		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s %8s  %s", ServerText(m.Name), term.Bytes(m.Size), ContextText(m.Trained)), " ")
+	}
+	i, err := ask(ctx, "Several models are installed. Which one?", lines)
+	if err != nil {
+		return "", "", err
+	}
+	if i < 0 {
+		return "", "", &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing),
+			Err:  errors.New("several models are installed, and none is chosen"),
+			Hint: "Name one: mylm ask -m " + ServerText(models[0].Name) + " \"...\", or set MYLM_MODEL, or model in the configuration.\n" + strings.Join(lines, "\n")}
+	}
+	return models[i].Name, "", nil
+}
+
+// ContextText is the size of a window for a list, "" if nobody knows it.
+func ContextText(tokens int) string {
+	if tokens == 0 {
+		return ""
+	}
+	return fmt.Sprintf("context %d", tokens)
+}
+
+// Answered keeps the name of the model for the next run, unless it needs nothing
+// but this program.
+func (m *Model) Answered() {
+	if !m.local {
+		config.RememberModel(m.Name)
+	}
+}
+
+// windowPatience is how long a question waits for a window that it can do
+// without: the server itself says what is too long.
+const windowPatience = 3 * time.Second
+
+// Window is the model's context window in tokens; 0 where nobody knows it.
+func (m *Model) Window(ctx context.Context, n Notify) (window int, err error) {
+	informer, ok := m.Model.(providers.Informer)
+	if !ok {
+		return 0, nil
+	}
+	patience := AskPatience
+	if m.Provider != config.Ollama {
+		patience = windowPatience
+	}
+	err = Patiently(ctx, n, "asking about "+ServerText(m.Name), hintOllama, patience, func(ctx context.Context) error {
+		info, err := informer.Info(ctx)
+		window = info.Window
+		return err
+	})
+	if err != nil && m.Provider != config.Ollama && ctx.Err() == nil {
+		return 0, nil // not every server has a list; what is wrong shows when the model is asked
+	}
+	return window, err
+}
+
+// ServerText is a name that a server gave as it may stand in a list.
+func ServerText(s string) string { return term.OneLine(term.Printable(s), 200) }
+
+// AskPatience is how long a server may take to report what models it has. It has
+// only to look, so that one that takes longer will not answer at all.
+const AskPatience = 30 * time.Second
+
+// ListModels asks a server for its models.
+func ListModels(ctx context.Context, n Notify, client *ollama.Client) (models []providers.ModelInfo, err error) {
+	err = Patiently(ctx, n, "asking "+client.Host(), hintOllama, AskPatience, func(ctx context.Context) error {
+		models, err = client.Models(ctx)
+		return err
+	})
+	return models, err
+}
+
+const hintOllama = "Is it Ollama that listens there, and is it well? mylm models asks it again; --host names another."
+
+// Patiently does something that has to be done soon.
+func Patiently(ctx context.Context, n Notify, what, hint string, patience time.Duration, do func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	defer n.Busy(what)()
+	err := do(limited)
+	if err != nil && ctx.Err() == nil && errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return (&failure.Error{Code: failure.ExitTimeout, Name: string(agent.StopTimeout), Err: fmt.Errorf("%s: no answer within %v", what, patience)}).WithHint(hint)
+	}
+	return err
+}

@@ -1,0 +1,236 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+
+	"mylm/agent"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/prompts"
+	"mylm/providers"
+	"mylm/tools"
+	"mylm/tools/files/undo"
+	"mylm/tools/policy"
+)
+
+// Notify is told what the user should know. A term.Screen is one.
+type Notify interface {
+	Say(text string)                 // whole lines
+	Dim(text string)                 // whole lines, of less weight
+	Busy(label string) (done func()) // shown while something takes long
+}
+
+// Request is what a run is made for.
+type Request struct {
+	Config  *config.Config
+	Session *agent.Session
+	Person  *Person
+	Notify  Notify
+
+	// Of a workflow: it can take tools away, and ask for more questions.
+	Workflow string   // its name; "" is none
+	Tools    []string // nil: all
+	Confirm  string   // "": as it is set
+}
+
+// Setup is what a run is made of.
+type Setup struct {
+	Request
+	Options  agent.Options // without a model until OpenModel
+	Model    *Model        // nil until OpenModel
+	Guard    *Guard
+	Memory   *Memory
+	Recorder *Recorder // nil: the session is not kept
+
+	journal *undo.Journal
+}
+
+// New makes the setup of a run, all but the model. It has to be closed.
+func New(ctx context.Context, r Request) (made *Setup, err error) {
+	if err := r.Config.ApplyProject(ctx); err != nil {
+		return nil, err
+	}
+	c := r.Config
+	s := &Setup{Request: r, Memory: NewMemory(c, r.Notify)}
+	s.journal = UndoStore().Begin(realPath(c.Workspace), r.Session.ID)
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	registry, err := s.tools()
+	if err != nil {
+		return nil, err
+	}
+	set, err := Prompts()
+	if err == nil {
+		err = checkPrompts(set)
+	}
+	if err != nil {
+		return nil, err
+	}
+	memory, err := s.Memory.remembering().Section(set, registry)
+	if err != nil {
+		return nil, failure.Config(err)
+	}
+	tree, err := treeSection(ctx, set, c)
+	if err != nil {
+		return nil, err
+	}
+	if s.Guard, err = NewGuard(c, r.Confirm, r.Person); err != nil {
+		return nil, err
+	}
+	s.Options = options(c.Settings)
+	s.Options.Tools, s.Options.Prompts, s.Options.Sections = registry, set, slices.Concat(memory, tree)
+	s.Options.Environment = environment(c.Workspace)
+	s.Options.Approve = s.Guard.Approve
+	if s.Options.DryRun {
+		s.Options.Hooks.BeforeToolCall = s.Guard.rehearse
+	}
+	return s, nil
+}
+
+// Close ends what the setup has begun.
+func (s *Setup) Close() {
+	s.journal.End()
+	s.Memory.Close()
+}
+
+// tools are those that the settings, the session and the workflow leave.
+func (s *Setup) tools() (*tools.Registry, error) {
+	c := s.Config
+	names, named := config.Tools.Lookup(c.Settings)
+	origin := config.Tools.From(c.Settings)
+	ofSession := named && origin.Kind == config.Session
+	only := names
+	if !named || ofSession {
+		only = nil
+	}
+	question, err := s.Person.tool(only)
+	var registry *tools.Registry
+	if err == nil {
+		registry, err = toolbox{c: c, memory: s.Memory, notify: s.Notify, session: s.Session, journal: s.journal, question: question}.registry(only)
+	}
+	if err != nil && named {
+		return nil, wrongTools(c, names, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.Request.Tools != nil {
+		if registry, err = registry.Only(s.Request.Tools...); err != nil {
+			return nil, failure.Usage("the workflow %s: %v", s.Workflow, err)
+		}
+	}
+	if ofSession {
+		return onlyOf(registry, names)
+	}
+	return registry, nil
+}
+
+// onlyOf are the tools of a registry that are named, as far as they are there.
+func onlyOf(all *tools.Registry, names []string) (*tools.Registry, error) {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
+	if len(names) == 0 {
+		return tools.NewRegistry()
+	}
+	return all.Only(names...)
+}
+
+// wrongTools reports a wrong list of tools, and where it is.
+func wrongTools(c *config.Config, names []string, err error) error {
+	from := config.Tools.From(c.Settings)
+	if from.Kind != config.Flag && from.Kind != config.Variable {
+		return failure.Config(fmt.Errorf("tools in the configuration: %w", err)).WithHint("mylm config edit opens it")
+	}
+	message := err.Error()
+	for _, name := range names {
+		message = strings.ReplaceAll(message, name, term.Echoed(name))
+	}
+	return failure.Usage("%s: %s", config.Tools.Place(c.Settings), message)
+}
+
+// options are those of the agent that the settings say.
+func options(s config.Settings) agent.Options {
+	limit := func(r *config.Row[int]) agent.Limit {
+		n, set := r.Lookup(s)
+		if set && n == 0 {
+			return agent.Off
+		}
+		return agent.Limit(n)
+	}
+	return agent.Options{
+		Identity:            config.System.Of(s),
+		MaxTurns:            config.MaxTurns.Of(s),
+		MaxTokens:           config.MaxTokens.Of(s),
+		Temperature:         config.Temperature.Ptr(s),
+		Seed:                config.Seed.Ptr(s),
+		Think:               thinking(config.Think.Of(s)),
+		TokenTimeout:        config.Timeout.Of(s),
+		FirstTokenTimeout:   config.FirstTokenTimeout.Of(s),
+		StepTimeout:         config.StepTimeout.Of(s),
+		MaxTime:             config.MaxTime.Of(s),
+		MaxContextTokens:    limit(config.MaxContextTokens),
+		MaxToolResultTokens: limit(config.MaxToolResultTokens),
+		SummarizeAfterTurns: limit(config.SummarizeAfterTurns),
+		KeepRecentTurns:     config.KeepRecentTurns.Of(s),
+		SelfEval:            agent.SelfEval(config.SelfEval.Of(s)),
+		DryRun:              config.DryRun.Of(s),
+	}
+}
+
+func thinking(s string) providers.Thinking {
+	if s == "auto" {
+		return providers.ThinkAuto
+	}
+	return providers.Thinking(s)
+}
+
+func environment(workspace string) *prompts.Environment {
+	shell := "sh"
+	if runtime.GOOS == "windows" {
+		shell = "cmd"
+	}
+	return &prompts.Environment{OS: runtime.GOOS, Shell: shell, Directory: workspace}
+}
+
+// OpenModel opens the model that the settings, or the circumstances, name, and
+// begins to keep the session.
+func (s *Setup) OpenModel(ctx context.Context) (err error) {
+	if s.Model, err = OpenModel(ctx, s.Config, s.Notify, s.Person.Choose); err != nil {
+		return err
+	}
+	s.Options.Model = s.Model.Model
+	s.Options.Labels = map[string]string{"project": s.Config.Project, "dir": s.Config.Workspace, "model": s.Model.Name}
+	if p := config.ProfileName.Of(s.Config.Settings); p != "" {
+		s.Options.Labels["profile"] = p
+	}
+	if s.Memory.NoSave != "" {
+		return nil
+	}
+	if s.Recorder == nil {
+		s.Recorder = NewRecorder(s.Notify)
+	}
+	if s.Recorder != nil {
+		s.Options.Recorder = s.Recorder
+	}
+	return nil
+}
+
+// stricter is the stricter of two modes, "" being the default.
+func stricter(a, b string) (policy.Mode, error) {
+	mode, err := policy.ParseMode(a)
+	if err != nil || b == "" {
+		return mode, err
+	}
+	return mode.Stricter(policy.Mode(b)), nil
+}
+
+// ErrKept refuses to go on with a session that would not be kept.
+var ErrKept = errors.New("saving is turned off, and a session that is gone on with has to be kept")

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/setup"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/tools"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+)
+
+func toolsCommand(s term.Streams) *cli.Command {
+	return &cli.Command{
+		Name:  "tools",
+		Usage: "list the tools that a model can call",
+		Flags: []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "with their schemas, as JSON"}},
+		Action: func(c *cli.Context) error {
+			if err := errNoArgs(c); err != nil {
+				return err
+			}
+			registry, err := lookTools()
+			if err != nil {
+				return err
+			}
+			if c.Bool("json") {
+				type tool struct {
+					Name        string `json:"name"`
+					Description string `json:"description"`
+					Effect      string `json:"effect"`
+					Parameters  any    `json:"parameters"`
+				}
+				out := []tool{}
+				for _, t := range registry.Tools() {
+					out = append(out, tool{t.Name, t.Description, t.Effect(nil).String(), t.Schema})
+				}
+				return term.PrintJSON(s.Out, out)
+			}
+			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tEFFECT\tWHAT IT DOES")
+			for _, t := range registry.Tools() {
+				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Effect(nil), t.Description)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+// lookTools are the tools of mylm ask, to be looked at.
+func lookTools() (*tools.Registry, error) {
+	dir, _, err := config.Where(nil)
+	if err != nil {
+		return nil, err
+	}
+	return setup.AllTools(dir)
+}
