@@ -18,9 +18,10 @@ var (
 	errNoField  = errors.New("a line that belongs to no stream")
 	errHalfLine = errors.New("half a line")
 
-	// ErrGarbled and ErrOddContent are what a Reader returns for an event that
-	// may hold a piece of the reply, but cannot be read.
-	ErrGarbled    = errors.New("a line that is not valid JSON")
+	// ErrGarbled is what a Reader returns for an event that may hold a piece of the
+	// reply, but is not valid JSON.
+	ErrGarbled = errors.New("a line that is not valid JSON")
+	// ErrOddContent is what it returns for one whose text has an unknown form.
 	ErrOddContent = errors.New("text in an unknown form")
 )
 
