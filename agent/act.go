@@ -109,9 +109,7 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 	for {
 		codes := repairs(a.call, a.inv)
 		effect := a.inv.Effect
-		if err := r.record(ctx, Entry{
-			Kind: EntryCall, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: &effect, Repairs: codes, Refused: lacked,
-		}); err != nil {
+		if err := r.record(ctx, CallEntry{ID: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: &effect, Repairs: codes, Refused: lacked}); err != nil {
 			return err
 		}
 		r.emit(ToolCall{ID: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: effect, Preview: a.inv.Preview, Repairs: codes, Refused: lacked})
@@ -216,8 +214,8 @@ func repairs(call *protocol.ToolCall, inv *tools.Invocation) []string {
 // call was made.
 func (r *run) observe(ctx context.Context, a *attempt) error {
 	o := a.outcome
-	if err := r.record(context.WithoutCancel(ctx), Entry{
-		Kind: EntryResult, Call: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
+	if err := r.record(context.WithoutCancel(ctx), ResultEntry{
+		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
 		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.told(), ExitCode: o.ExitCode,
 		Truncated: o.Truncated, Duration: o.Duration, Refused: a.refused,
 	}); err != nil {
@@ -309,7 +307,7 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 	}
 	text, err := r.words().Malformed(f)
 	if err == nil {
-		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
+		err = r.record(ctx, UserEntry{text})
 	}
 	if err != nil {
 		r.fail(ctx, err)

@@ -205,10 +205,13 @@ func (a *Agent) drive(ctx context.Context, r *run, prompt string) {
 	ctx, r.cancel = a.limitTime(ctx)
 	defer r.cancel()
 	r.effects = &world{agent: a, session: s, view: &r.view}
-	if a.opts.Effects != nil {
+	switch {
+	case r.replay != nil:
+		r.effects = r.replay
+	case a.opts.Effects != nil:
 		r.effects = a.opts.Effects(s, r.effects)
 	}
-	r.effects = &remembered{Effects: r.effects, run: r}
+	r.effects = &recorded{Effects: r.effects, run: r}
 	defer r.abandoned(ctx)
 	r.loop(ctx, prompt)
 }

@@ -23,7 +23,7 @@ func (r *run) aside(ctx context.Context, q ModelRequest) (*reply, error) {
 			return nil, &providers.Error{Kind: providers.BadRequest, Message: "the model wrote something else than a summary"}
 		}
 	}
-	return reply, r.record(ctx, reply.entry(EntryAside, q.Purpose))
+	return reply, r.record(ctx, AsideEntry(reply.entry(q.Purpose)))
 }
 
 // messages is what the model is sent for a request. It follows from the record
@@ -50,7 +50,7 @@ func (w *world) messages(q ModelRequest) ([]providers.Message, error) {
 
 // closing is what the last word of the session's last run is asked for with.
 func (a *Agent) closing(entries []Entry) (*closing, error) {
-	system, err := a.systemPrompt(entries[lastOf(entries, EntryRun)].Time, "")
+	system, err := a.systemPrompt(entries[lastOf[RunEntry](entries)].Time, "")
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +74,11 @@ func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message
 	}
 	from, parts := 0, []string{}
 	for _, e := range entries {
-		switch {
-		case e.Kind == EntryCompaction:
-			from, parts = e.Through, []string{e.Text}
-			if 0 < e.Request && e.Request <= e.Through {
-				parts = append(parts, "user: "+shorten(entries[e.Request-1].Text, toldMessage))
+		if c, ok := e.Payload.(CompactionEntry); ok {
+			from, parts = c.Through, []string{c.Text}
+			if 0 < c.Request && c.Request <= c.Through {
+				request, _ := entries[c.Request-1].Payload.(PromptEntry)
+				parts = append(parts, "user: "+shorten(request.Text, toldMessage))
 			}
 		}
 	}

@@ -38,13 +38,10 @@ func (r *run) learnWindow(ctx context.Context, matters bool) {
 	if s.Window > 0 || r.agent.opts.MaxContextTokens == Off || limit == 0 && r.measure() < smallPrompt && !matters {
 		return
 	}
-	if informer, ok := r.agent.opts.Model.(providers.Informer); ok {
-		ctx, cancel := context.WithTimeout(ctx, windowPatience)
-		defer cancel()
-		// What is wrong with the backend shows when the model is asked.
-		if info, err := informer.Info(ctx); err == nil {
-			s.Window = info.Window
-		}
+	ctx, cancel := context.WithTimeout(ctx, windowPatience)
+	defer cancel()
+	if info, err := r.effects.Info(ctx); err == nil { // what is wrong with the backend shows when the model is asked
+		s.Window = info.Window
 	}
 	s.Guessed = s.Window == 0 && limit == 0
 	if s.Window == 0 || limit > 0 && limit < s.Window {
@@ -127,7 +124,7 @@ func plausible(u providers.Usage) providers.Usage {
 // and reports whether that is worth another try.
 func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
 	s := &r.state
-	if r.agent.opts.MaxContextTokens == Off {
+	if r.agent.opts.MaxContextTokens == Off || len(r.past) > 0 { // what was done about it is in the record
 		return false, nil
 	}
 	if s.Window == 0 {

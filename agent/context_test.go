@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -237,7 +238,8 @@ func live() uint64 {
 // of a slice that grows.
 func record(s *agent.Session) (n uint64) {
 	for _, e := range s.Entries() {
-		n += uint64(unsafe.Sizeof(e))*2 + uint64(len(e.Text)+len(e.Raw)+len(e.Args))
+		text, _ := json.Marshal(e)
+		n += uint64(unsafe.Sizeof(e))*2 + uint64(unsafe.Sizeof(agent.ReplyEntry{})) + uint64(len(text))
 	}
 	return n
 }

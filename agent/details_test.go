@@ -344,8 +344,8 @@ func TestRecorderTellsSessionsApart(t *testing.T) {
 		if e.Session != want || want == "" {
 			t.Errorf("entry %d is of session %q, want %q", i, e.Session, want)
 		}
-		if e.Kind == agent.EntryPrompt && e.Text != "what is <think>?" {
-			t.Errorf("the prompt is recorded as %q", e.Text)
+		if p, ok := e.Payload.(agent.PromptEntry); ok && p.Text != "what is <think>?" {
+			t.Errorf("the prompt is recorded as %q", p.Text)
 		}
 	}
 }
@@ -383,7 +383,7 @@ func TestSessionKeepsItsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Messages[0].Text = "forged"
-	s.Entries()[1].Text = "forged"
+	s.Entries()[1].Payload = agent.HistoryEntry{Text: "forged"}
 	if _, err := agent.Collect(a.Run(t.Context(), s, "second")); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,9 @@ type Effects interface {
 	Tool(context.Context, ToolRequest) tools.Outcome
 	// Ask decides whether a call may run.
 	Ask(context.Context, ApprovalRequest) (Decision, error)
+	// Info asks the backend what the model can take. Without an answer the error
+	// says why.
+	Info(context.Context) (providers.Info, error)
 	// Now is the time.
 	Now() time.Time
 	// Sleep waits before another try. It returns the context's error if that is

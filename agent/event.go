@@ -20,22 +20,14 @@ type Event struct {
 // MarshalJSON writes the event as one flat object: its type, where it belongs,
 // and the fields of its payload.
 func (e Event) MarshalJSON() ([]byte, error) {
-	head, err := json.Marshal(struct {
+	return flat(struct {
 		Type string    `json:"type"`
 		Run  string    `json:"run"`
 		Task string    `json:"task,omitempty"`
 		Seq  int       `json:"seq"`
 		Turn int       `json:"turn"`
 		Time time.Time `json:"time"`
-	}{e.Payload.Type(), e.Run, e.Task, e.Seq, e.Turn, e.Time})
-	if err != nil {
-		return nil, err
-	}
-	body, err := json.Marshal(e.Payload)
-	if err != nil || len(body) <= len("{}") {
-		return head, err
-	}
-	return append(append(head[:len(head)-1], ','), body[1:]...), nil
+	}{e.Payload.Type(), e.Run, e.Task, e.Seq, e.Turn, e.Time}, e.Payload)
 }
 
 // Payload says what happened. It is one of the types below.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -179,7 +180,8 @@ func TestConsumerLeaves(t *testing.T) {
 				}
 			}
 			entries := s.Entries()
-			if last := entries[len(entries)-1]; last.Kind != agent.EntryEnd || last.StopReason != agent.StopInterrupted {
+			last := entries[len(entries)-1]
+			if end, ok := last.Payload.(agent.EndEntry); !ok || end.StopReason != agent.StopInterrupted {
 				t.Errorf("the session ends with %+v", last)
 			}
 			noGoroutineLeft(t, before)
@@ -217,7 +219,7 @@ func TestRecorder(t *testing.T) {
 	var b bench
 	rec := &recorder{}
 	rec.before = func(e agent.Entry) {
-		if e.Kind == agent.EntryCall && b.String() != "" {
+		if e.Kind() == agent.EntryCall && b.String() != "" {
 			t.Error("the call is recorded after it ran")
 		}
 	}
@@ -230,7 +232,7 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("recorded %s, want %s", got, want)
 	}
 	for i, e := range s.Entries() {
-		if e.Seq != i+1 || rec.entries[i].Seq != e.Seq || rec.entries[i].Text != e.Text {
+		if e.Seq != i+1 || rec.entries[i].Seq != e.Seq || !reflect.DeepEqual(rec.entries[i].Payload, e.Payload) {
 			t.Errorf("entry %d: session %+v, record %+v", i, e, rec.entries[i])
 		}
 	}

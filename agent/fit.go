@@ -167,12 +167,13 @@ func (r *run) makeRoom(ctx context.Context) (bool, error) {
 func (r *run) lastSummary() (summary string, through int) {
 	entries := r.session.all()
 	for i := r.view.cut; i > 0; i-- {
-		switch e := &entries[i-1]; {
-		case e.Kind != EntryCompaction:
-		case e.Answer == "" || summary != "" && e.Answer != summary:
+		c, ok := entries[i-1].Payload.(CompactionEntry)
+		switch {
+		case !ok:
+		case c.Summary == "" || summary != "" && c.Summary != summary:
 			return summary, through
 		default:
-			summary, through = e.Answer, e.Through
+			summary, through = c.Summary, c.Through
 		}
 	}
 	return summary, through
@@ -189,11 +190,11 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 	if err != nil {
 		return false, err
 	}
-	e := Entry{Kind: EntryCompaction, Text: text, Answer: summary, Through: through, Request: r.request}
-	if !r.view.smaller(r.session.all(), e) {
+	c := CompactionEntry{Text: text, Summary: summary, Through: through, Request: r.request}
+	if !r.view.smaller(r.session.all(), c) {
 		return false, nil
 	}
-	if err := r.record(ctx, e); err != nil {
+	if err := r.record(ctx, c); err != nil {
 		return false, err
 	}
 	r.look()

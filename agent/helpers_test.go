@@ -253,7 +253,7 @@ func (r *recorder) Append(ctx context.Context, e agent.Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if e.Kind == r.fail {
+	if e.Kind() == r.fail {
 		if r.once {
 			r.fail = ""
 		}
@@ -274,7 +274,7 @@ func (r *recorder) Append(ctx context.Context, e agent.Entry) error {
 func (r *recorder) kinds() string {
 	var out []string
 	for _, e := range r.entries {
-		out = append(out, string(e.Kind))
+		out = append(out, string(e.Kind()))
 	}
 	return strings.Join(out, " ")
 }

@@ -47,15 +47,6 @@ func (r *run) approval(a *attempt) ApprovalRequest {
 	}
 }
 
-// decided is what the record holds of a call that is gone through again, nil if
-// it holds nothing: what was decided about the call stands.
-func (r *run) decided() *Entry {
-	if len(r.past) > 0 && r.past[0].Call != "" {
-		return &r.past[0]
-	}
-	return nil
-}
-
 // before asks the hook about a call. It reports whether the call goes on.
 func (r *run) before(ctx context.Context, a *attempt) (bool, error) {
 	hook := r.agent.opts.Hooks.BeforeToolCall

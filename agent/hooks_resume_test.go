@@ -58,20 +58,20 @@ func TestDecisionsOutliveACrash(t *testing.T) {
 	}
 	entries := through(t, whole.entries)
 	for n := 3; n < len(entries); n++ {
-		t.Run(fmt.Sprintf("%d %s", n, entries[n-1].Kind), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %s", n, entries[n-1].Kind()), func(t *testing.T) {
 			decided, done, end := map[string]bool{}, 0, agent.StopComplete
 			for _, e := range entries[:n] {
-				if e.Call != "" {
-					decided[e.Call] = true
+				if id := e.CallID(); id != "" {
+					decided[id] = true
 				}
-				switch {
-				case e.Denied:
+				switch p, ok := e.Payload.(agent.ResultEntry); {
+				case p.Denied:
 					end = agent.StopDenied // until a call that changes something succeeds
-				case e.Kind == agent.EntryResult:
+				case ok:
 					done++
 				}
 			}
-			if last := entries[n-1]; last.Kind != agent.EntryCall || last.Name != "write" {
+			if last, ok := entries[n-1].Payload.(agent.CallEntry); !ok || last.Name != "write" {
 				end = agent.StopComplete // the last call, whose outcome is known
 			}
 			s, err := agent.LoadSession("s", entries[:n])
@@ -93,7 +93,9 @@ func TestDecisionsOutliveACrash(t *testing.T) {
 				}
 			}
 			for i, e := range s.Entries()[:n] {
-				if e.Error != entries[i].Error || string(e.Args) != string(entries[i].Args) {
+				was, _ := entries[i].Payload.(agent.ResultEntry)
+				is, _ := e.Payload.(agent.ResultEntry)
+				if is.Error != was.Error || string(is.Args) != string(was.Args) {
 					t.Errorf("entry %d is now %+v", i, e)
 				}
 			}
@@ -125,7 +127,7 @@ func TestDryRunOutlivesACrash(t *testing.T) {
 		ask(t, agent.Options{Model: &byPlace{replies: replies}, Tools: b.registry(t), Approve: agent.AllowAll, DryRun: dry, Recorder: &whole}, "go")
 		entries := through(t, whole.entries)
 		for n := 4; n < len(entries); n++ {
-			t.Run(fmt.Sprintf("dry %v, %d %s", dry, n, entries[n-1].Kind), func(t *testing.T) {
+			t.Run(fmt.Sprintf("dry %v, %d %s", dry, n, entries[n-1].Kind()), func(t *testing.T) {
 				s, err := agent.LoadSession("s", entries[:n])
 				if err != nil {
 					t.Fatal(err)

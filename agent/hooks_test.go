@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -80,8 +79,8 @@ func TestHookAfterToolCall(t *testing.T) {
 		t.Errorf("the model was told %q", m.last())
 	}
 	for _, e := range s.Entries() {
-		if e.Kind == agent.EntryResult && strings.Contains(e.Text, "tulip") {
-			t.Errorf("the record holds %q", e.Text)
+		if p, ok := e.Payload.(agent.ResultEntry); ok && strings.Contains(p.Text, "tulip") {
+			t.Errorf("the record holds %q", p.Text)
 		}
 	}
 
@@ -95,8 +94,13 @@ func TestHookAfterToolCall(t *testing.T) {
 		if r.StopReason != agent.StopInternal || err == nil || !strings.Contains(err.Error(), "AfterToolCall: out of order") || m.asked() != 1 {
 			t.Errorf("%s, %v after %d requests", r.StopReason, err, m.asked())
 		}
-		i := slices.IndexFunc(s.Entries(), func(e agent.Entry) bool { return e.Kind == agent.EntryResult })
-		if i < 0 || s.Entries()[i].Success || s.Entries()[i].Text != "" || len(r.Calls) != 1 {
+		var results []agent.ResultEntry
+		for _, e := range s.Entries() {
+			if p, ok := e.Payload.(agent.ResultEntry); ok {
+				results = append(results, p)
+			}
+		}
+		if len(results) != 1 || results[0].Success || results[0].Text != "" || len(r.Calls) != 1 {
 			t.Errorf("the call is recorded as %+v", r.Calls)
 		}
 	})
@@ -126,7 +130,7 @@ func TestHookTransformContext(t *testing.T) {
 			t.Errorf("the session holds %q", msg.Text)
 		}
 	}
-	if s.Entries()[0].Text == "changed in place" {
+	if s.Entries()[0].Payload.(agent.RunEntry).System == "changed in place" {
 		t.Error("the recorded system prompt changed")
 	}
 

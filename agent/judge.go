@@ -137,7 +137,7 @@ func (r *run) sendBack(ctx context.Context, e Evaluation) {
 	r.state.Stop = ""
 	text, err := r.agent.opts.Prompts.Retry(data)
 	if err == nil {
-		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
+		err = r.record(ctx, UserEntry{text})
 	}
 	if err != nil {
 		r.fail(ctx, err)
@@ -177,20 +177,22 @@ func (a *Agent) judged(entries []Entry, q ModelRequest) ([]providers.Message, er
 	var request, answer string
 	var actions []string
 	for _, e := range entries {
-		switch {
-		case e.Run != q.Run:
-		case e.Kind == EntryPrompt:
-			request = e.Text
-		case e.Kind == EntryResult:
+		if e.Run != q.Run {
+			continue
+		}
+		switch p := e.Payload.(type) {
+		case PromptEntry:
+			request = p.Text
+		case ResultEntry:
 			outcome := "succeeded"
-			if !e.Success {
-				outcome = "failed: " + firstWords(e.Error, maxDetail)
+			if !p.Success {
+				outcome = "failed: " + firstWords(p.Error, maxDetail)
 			}
-			actions = append(actions, fmt.Sprintf("- %s %s: %s\n%s", e.Name, shorten(string(e.Args), judgedResult), outcome, shorten(e.Text, judgedResult)))
+			actions = append(actions, fmt.Sprintf("- %s %s: %s\n%s", p.Name, shorten(string(p.Args), judgedResult), outcome, shorten(p.Text, judgedResult)))
 		}
 	}
 	for _, seq := range q.Answer {
-		answer += entries[seq-1].Answer
+		answer += answerOf(entries, seq)
 	}
 	limit := judgedText
 	if q.Results > 0 {

@@ -131,9 +131,9 @@ func (r *run) lastWord(ctx context.Context) {
 		}
 		return
 	}
-	e := said.entry(EntryReply, PurposeLastWord)
+	e := said.entry(PurposeLastWord)
 	e.Answer = said.answer
-	if err = r.record(ctx, Entry{Kind: EntryUser, Text: last.question.Text}); err == nil {
+	if err = r.record(ctx, UserEntry{last.question.Text}); err == nil {
 		err = r.record(ctx, e)
 	}
 	if err != nil {

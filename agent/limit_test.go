@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"mylm/agent"
-	"mylm/agent/journal"
 	"mylm/prompts"
 	"mylm/providers"
 	"mylm/providers/scripted"
@@ -203,11 +202,15 @@ func TestThoughtBesideIsRecorded(t *testing.T) {
 			}
 			replies := 0
 			for _, e := range s.Entries() {
-				if e.Kind != agent.EntryReply && e.Kind != agent.EntryAside {
+				p, ok := e.Payload.(agent.ReplyEntry)
+				if aside, beside := e.Payload.(agent.AsideEntry); beside {
+					p, ok = agent.ReplyEntry(aside), true
+				}
+				if !ok {
 					continue
 				}
-				if replies++; e.Aside != "hm: "+e.Raw || e.Thought != e.Aside {
-					t.Errorf("%s %s: beside %q stands %q", e.Kind, e.Purpose, e.Raw, e.Aside)
+				if replies++; p.Aside != "hm: "+p.Raw || p.Thought != p.Aside {
+					t.Errorf("%s %s: beside %q stands %q", e.Kind(), p.Purpose, p.Raw, p.Aside)
 				}
 			}
 			if replies != len(tt.says) {
@@ -314,7 +317,7 @@ func TestTimeIsOverInAnAnswer(t *testing.T) {
 						t.Errorf("the session holds %s", text)
 					}
 					entries := through(t, rec.entries)
-					done, err := journal.Replay(t.Context(), entries, agent.Options{Tools: b.registry(t)})
+					done, err := agent.Replay(t.Context(), entries, agent.Options{Tools: b.registry(t)})
 					if err != nil || len(done.Differences) > 0 {
 						t.Errorf("replayed: %+v, %v", done, err)
 					}

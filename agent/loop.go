@@ -22,8 +22,9 @@ type run struct {
 	gone    bool               // the consumer left
 	inside  bool               // the consumer has an event in hand
 	resumed bool               // the run goes on with what the session holds
-	past    []Entry            // what the record holds of a turn that is gone through again
-	repeats *Entry             // the call of that turn
+	past    []Entry            // what the record holds of what is gone through again
+	replay  *replay            // the run is only compared with its record; nil: it happens
+	repeats *CallEntry         // the last call of the record that is gone through again
 	turn    State              // as it was when the turn began
 	request int                // the entry of what was asked
 	err     error              // why the run did not complete
@@ -42,7 +43,7 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	if err := r.start(ctx, prompt); err != nil {
 		r.stop(StopInternal, err)
 	}
-	r.request = lastOf(r.session.all(), EntryPrompt) + 1
+	r.request = lastOf[PromptEntry](r.session.all()) + 1
 	for s.Stop == "" {
 		switch {
 		case ctx.Err() != nil:
@@ -85,10 +86,10 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 	setup := r.agent.setup()
 	r.setResults()
 	r.carry(ctx, setup, system)
-	if err := r.record(ctx, Entry{Kind: EntryRun, Text: system, Setup: setup}); err != nil || r.resumed {
+	if err := r.record(ctx, RunEntry{System: system, Setup: setup}); err != nil || r.resumed {
 		return err
 	}
-	return r.record(ctx, Entry{Kind: EntryPrompt, Text: prompt})
+	return r.record(ctx, PromptEntry{prompt})
 }
 
 // step is one turn: fit, think, then answer or act and observe. What ends the
@@ -133,7 +134,7 @@ func (r *run) step(ctx context.Context) {
 func (r *run) keep(ctx context.Context, reply *reply) error {
 	s := &r.state
 	s.spend(reply)
-	e := reply.entry(EntryReply, PurposeTurn)
+	e := reply.entry(PurposeTurn)
 	e.Answer, e.Error, e.State = reply.answer, reply.broken, new(r.turn)
 	switch {
 	case reply.call != nil:
@@ -176,7 +177,7 @@ func (r *run) goOn(ctx context.Context) {
 	}
 	text, err := r.agent.opts.Prompts.Text("continue")
 	if err == nil {
-		err = r.record(ctx, Entry{Kind: EntryUser, Text: text})
+		err = r.record(ctx, UserEntry{text})
 	}
 	if err != nil {
 		r.fail(ctx, err)
@@ -230,7 +231,7 @@ func (r *run) end(ctx context.Context) {
 	if r.session.last() >= s.First { // else the record has no run to end
 		// The end is recorded even if the context is done: a reader should see why
 		// the run stopped.
-		recorded := r.record(context.WithoutCancel(ctx), Entry{Kind: EntryEnd, StopReason: s.Stop, Error: message(r.err), State: s.learned()})
+		recorded := r.record(context.WithoutCancel(ctx), EndEntry{StopReason: s.Stop, Error: message(r.err), State: s.learned()})
 		if recorded != nil && s.Stop.Status() != Failed {
 			s.Stop, r.err = StopInternal, recorded
 		}
@@ -255,18 +256,18 @@ func (r *run) result() Result {
 		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err, Evaluation: r.evaluation, Tainted: s.Tainted,
 	}
 	entries := r.session.all()
-	var last Entry
+	var last ReplyEntry
 	for _, e := range entries[min(s.First-1, len(entries)):] {
-		switch e.Kind {
-		case EntryResult:
-			result.Calls = append(result.Calls, CallRecord{Name: e.Name, Args: e.Args, Success: e.Success, Denied: e.Denied, Skipped: e.Skipped, DryRun: e.DryRun})
-		case EntryReply:
-			last = e
+		switch p := e.Payload.(type) {
+		case ResultEntry:
+			result.Calls = append(result.Calls, CallRecord{Name: p.Name, Args: p.Args, Success: p.Success, Denied: p.Denied, Skipped: p.Skipped, DryRun: p.DryRun})
+		case ReplyEntry:
+			last = p
 		}
 	}
 	switch {
 	case s.Closing > 0:
-		result.Response = strings.TrimSpace(entries[s.Closing-1].Answer)
+		result.Response = strings.TrimSpace(answerOf(entries, s.Closing))
 	case s.Stop == StopComplete, s.Stop == StopDenied, s.Stop == StopFinishOther, s.Stop == StopNotVerified:
 		result.Response = strings.TrimSpace(s.joined(entries) + last.Answer)
 	default:
@@ -281,9 +282,15 @@ func (r *run) result() Result {
 func (s *State) joined(entries []Entry) string {
 	var text strings.Builder
 	for _, seq := range s.Continued {
-		text.WriteString(entries[seq-1].Answer)
+		text.WriteString(answerOf(entries, seq))
 	}
 	return text.String()
+}
+
+// answerOf is the answer in the reply with a sequence number.
+func answerOf(entries []Entry, seq int) string {
+	reply, _ := entries[seq-1].Payload.(ReplyEntry)
+	return reply.Answer
 }
 
 // recordError is a record that could not be written.
@@ -294,9 +301,8 @@ func (e *recordError) Unwrap() error { return e.err }
 
 // record writes an entry down, behind all that stands before it, and adds it to
 // the session.
-func (r *run) record(ctx context.Context, e Entry) error {
-	e.Run, e.Turn, e.Time = r.state.Run, r.state.Turn, r.effects.Now()
-	e.Session, e.Seq = r.session.ID, r.session.last()+1
+func (r *run) record(ctx context.Context, p EntryPayload) error {
+	e := Entry{Session: r.session.ID, Seq: r.session.last() + 1, Time: r.effects.Now(), Run: r.state.Run, Turn: r.state.Turn, Payload: p}
 	if again, err := r.again(e); again {
 		return err
 	}

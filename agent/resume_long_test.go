@@ -79,7 +79,7 @@ func TestResumeOfLongRuns(t *testing.T) {
 			for n := 2; n < len(entries); n++ {
 				last, asked := entries[n-1], 0
 				for _, e := range entries[:n] {
-					if e.Kind == agent.EntryReply || e.Kind == agent.EntryAside {
+					if e.Kind() == agent.EntryReply || e.Kind() == agent.EntryAside {
 						asked++
 					}
 				}
@@ -90,14 +90,14 @@ func TestResumeOfLongRuns(t *testing.T) {
 				var rest recorder
 				r, more := run(s, &rest, true)
 				if r.Response != first.Response || r.StopReason != first.StopReason || r.Turns != first.Turns || r.Run != first.Run {
-					t.Errorf("%d %s: ended with %q, %s, %d turns; want %q, %s, %d", n, last.Kind, r.Response, r.StopReason, r.Turns, first.Response, first.StopReason, first.Turns)
+					t.Errorf("%d %s: ended with %q, %s, %d turns; want %q, %s, %d", n, last.Kind(), r.Response, r.StopReason, r.Turns, first.Response, first.StopReason, first.Turns)
 				}
 				unused := 0
-				if last.Kind == agent.EntryAside && last.Purpose == agent.PurposeSummary {
+				if aside, ok := last.Payload.(agent.AsideEntry); ok && aside.Purpose == agent.PurposeSummary {
 					unused = 1
 				}
 				if asked+more != total+unused {
-					t.Errorf("%d %s %s: asked %d times before and %d after, want %d in all", n, last.Kind, last.Purpose, asked, more, total)
+					t.Errorf("%d %s: asked %d times before and %d after, want %d in all", n, last.Kind(), asked, more, total)
 				}
 			}
 		})

@@ -80,19 +80,19 @@ func TestResumeAfterEveryEntry(t *testing.T) {
 	effects := func(ran string) int { return strings.Count(ran, "write:") }
 
 	for n := 2; n < len(entries); n++ {
-		t.Run(fmt.Sprintf("%d %s", n, entries[n-1].Kind), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %s", n, entries[n-1].Kind()), func(t *testing.T) {
 			kept := entries[:n]
 			done, asked, pending := "", 0, false
 			for _, e := range kept {
-				switch {
-				case e.Kind == agent.EntryReply:
+				switch p := e.Payload.(type) {
+				case agent.ReplyEntry:
 					asked++
-				case e.Kind == agent.EntryCall:
+				case agent.CallEntry:
 					pending = true
-					if e.Name == "write" {
+					if p.Name == "write" {
 						done += "write: " // it may have run
 					}
-				case e.Kind == agent.EntryResult:
+				case agent.ResultEntry:
 					pending = false
 				}
 			}
@@ -122,7 +122,7 @@ func TestResumeAfterEveryEntry(t *testing.T) {
 			if len(rest.entries)+n != len(entries) || rest.entries[0].Seq != n+1 {
 				t.Errorf("recorded %s behind %d entries", rest.kinds(), n)
 			}
-			last := kept[n-1]
+			last, _ := kept[n-1].Payload.(agent.CallEntry)
 			told := strings.Contains(fmt.Sprint(r.Messages), "its outcome is unknown")
 			if told != (pending && last.Name == "write") {
 				t.Errorf("the model was told that an outcome is unknown: %v", told)
@@ -188,7 +188,7 @@ func TestQuestionAfterACrash(t *testing.T) {
 	var rec recorder
 	ask(t, agent.Options{Model: newModel(call("write", `{"text":"x"}`), "Done."), Tools: b.registry(t), Recorder: &rec}, "go")
 	s, err := agent.LoadSession("s", rec.entries[:4])
-	if err != nil || rec.entries[3].Kind != agent.EntryCall {
+	if err != nil || rec.entries[3].Kind() != agent.EntryCall {
 		t.Fatalf("%v, %s", err, rec.kinds())
 	}
 	m := newModel("I see.")
@@ -216,7 +216,9 @@ func TestResumeDiverged(t *testing.T) {
 			var rec recorder
 			ask(t, agent.Options{Model: newModel(call("write", `{"text":"x"}`), "Done."), Tools: b.registry(t), Recorder: &rec}, "go")
 			entries := rec.entries[:5]
-			entries[2].Raw = raw
+			reply := entries[2].Payload.(agent.ReplyEntry)
+			reply.Raw = raw
+			entries[2].Payload = reply
 			s, err := agent.LoadSession("s", entries)
 			if err != nil {
 				t.Fatal(err)
@@ -225,7 +227,7 @@ func TestResumeDiverged(t *testing.T) {
 			if !errors.Is(err, agent.ErrDiverged) || r.StopReason != agent.StopInternal || b.String() != "write:x" {
 				t.Errorf("%v, %s, ran %s", err, r.StopReason, b.String())
 			}
-			if got := s.Entries(); len(got) != 6 || got[4].Kind != agent.EntryResult || got[5].Kind != agent.EntryEnd {
+			if got := s.Entries(); len(got) != 6 || got[4].Kind() != agent.EntryResult || got[5].Kind() != agent.EntryEnd {
 				t.Errorf("the record lost something: %d entries", len(got))
 			}
 		})
@@ -236,19 +238,19 @@ func TestLoadSessionMissesNothing(t *testing.T) {
 	if _, err := agent.LoadSession("s", []agent.Entry{{Seq: 1}, {Seq: 3}}); err == nil || !strings.Contains(err.Error(), "entry 2") {
 		t.Errorf("error %v", err)
 	}
-	begun := agent.Entry{Seq: 1, Kind: agent.EntryRun, Text: "You help."}
-	for name, e := range map[string]agent.Entry{
-		"hidden to the end":   {Kind: agent.EntryCompaction, Through: 9, Request: 9},
-		"hidden before":       {Kind: agent.EntryCompaction, Through: -1},
-		"a request of no one": {Kind: agent.EntryCompaction, Through: 1, Request: -3},
-		"no first entry":      {Kind: agent.EntryReply, State: &agent.State{}},
-		"a first one behind":  {Kind: agent.EntryReply, State: &agent.State{First: 7}},
-		"a part behind":       {Kind: agent.EntryReply, State: &agent.State{First: 1, Continued: []int{99}}},
-		"a part before":       {Kind: agent.EntryReply, State: &agent.State{First: 1, Continued: []int{0}}},
-		"a count of nothing":  {Kind: agent.EntryEnd, State: &agent.State{First: 1, Counted: -1}},
+	begun := agent.Entry{Seq: 1, Payload: agent.RunEntry{System: "You help."}}
+	for name, p := range map[string]agent.EntryPayload{
+		"hidden to the end":   agent.CompactionEntry{Through: 9, Request: 9},
+		"hidden before":       agent.CompactionEntry{Through: -1},
+		"a request of no one": agent.CompactionEntry{Through: 1, Request: -3},
+		"no first entry":      agent.ReplyEntry{State: &agent.State{}},
+		"a first one behind":  agent.ReplyEntry{State: &agent.State{First: 7}},
+		"a part behind":       agent.ReplyEntry{State: &agent.State{First: 1, Continued: []int{99}}},
+		"a part before":       agent.ReplyEntry{State: &agent.State{First: 1, Continued: []int{0}}},
+		"a count of nothing":  agent.EndEntry{State: &agent.State{First: 1, Counted: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e.Seq = 2
+			e := agent.Entry{Seq: 2, Payload: p}
 			s, err := agent.LoadSession("s", []agent.Entry{begun, e})
 			if err == nil {
 				agent.Collect(newAgent(t, agent.Options{Model: newModel("well")}).Run(t.Context(), s, "go"))

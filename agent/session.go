@@ -2,119 +2,15 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"mylm/protocol"
 	"mylm/providers"
-	"mylm/tools"
 )
-
-// EntryKind says what a session entry records.
-type EntryKind string
-
-// The kinds of entry.
-const (
-	EntryHistory EntryKind = "history" // a message of an earlier conversation
-	EntryRun     EntryKind = "run"     // a run begins: its system prompt
-	EntryPrompt  EntryKind = "prompt"  // what was asked
-	EntryReply   EntryKind = "reply"   // what the model wrote
-	EntryCall    EntryKind = "call"    // a call that is about to run
-	EntryResult  EntryKind = "result"  // what the call gave back, or why it did not run
-	EntryUser    EntryKind = "user"    // what the engine told the model: a correction, a nudge
-	EntryEnd     EntryKind = "end"     // a run ends
-
-	EntryAside      EntryKind = "aside"      // a reply of the model outside the conversation: a summary, a judgement
-	EntryCompaction EntryKind = "compaction" // from here on earlier messages are not shown, or as a summary
-)
-
-// Entry is one line of a session's record. Entries are never changed.
-type Entry struct {
-	Session string    `json:"session"`
-	Seq     int       `json:"seq"` // from 1
-	Time    time.Time `json:"time"`
-	Run     string    `json:"run,omitempty"`
-	Turn    int       `json:"turn,omitempty"`
-	Kind    EntryKind `json:"kind"`
-
-	Role    providers.Role       `json:"role,omitempty"`    // history
-	Text    string               `json:"text,omitempty"`    // the message as it came; the output of a result
-	Raw     string               `json:"raw,omitempty"`     // reply, aside: what the model wrote, calls and all
-	Aside   string               `json:"aside,omitempty"`   // reply, aside: the thought that came beside Raw, not in it
-	Thought string               `json:"thought,omitempty"` // reply, aside: all of it
-	Answer  string               `json:"answer,omitempty"`  // reply: the part of Text that answers; compaction: the summary in it
-	Stop    providers.StopReason `json:"stop,omitempty"`    // reply, aside
-	Usage   *providers.Usage     `json:"usage,omitempty"`   // reply, aside
-	State   *State               `json:"state,omitempty"`   // reply: what the run knew before it; end: what it learned of the backend
-	Setup   *Setup               `json:"setup,omitempty"`   // run
-
-	Call    string          `json:"call,omitempty"` // call, result: the call's id
-	Name    string          `json:"name,omitempty"` // call, result: the tool; run: what carries it out, "" is the agent
-	Args    json.RawMessage `json:"args,omitempty"`
-	Effect  *tools.Effect   `json:"effect,omitempty"`
-	Success bool            `json:"success,omitempty"`
-	Repairs []string        `json:"repairs,omitempty"` // call: what was mended to read it
-	Error   string          `json:"error,omitempty"`   // result, end: what went wrong; reply: why it is not whole
-	Denied  bool            `json:"denied,omitempty"`
-	Skipped bool            `json:"skipped,omitempty"`
-	Unknown bool            `json:"unknown,omitempty"` // result: nobody knows what the call did
-	Origin  string          `json:"origin,omitempty"`
-	Note    string          `json:"note,omitempty"` // result: what the engine adds below it
-
-	// Refused is what the call had no permission for when it ran before. A call
-	// with it runs again with that permission; in a result it was not given.
-	Refused []tools.Refusal `json:"refused,omitempty"`
-
-	ExitCode  *int          `json:"exit_code,omitempty"` // result
-	Truncated bool          `json:"truncated,omitempty"` // result
-	Duration  time.Duration `json:"duration_ns,omitempty"`
-
-	StopReason StopReason `json:"stop_reason,omitempty"` // end
-
-	Purpose Purpose `json:"purpose,omitempty"` // aside, and reply: what the model was asked for, if not for the next turn
-	DryRun  bool    `json:"dry_run,omitempty"` // result: nothing was done
-	Through int     `json:"through,omitempty"` // compaction: the last entry that is no longer shown
-	Request int     `json:"request,omitempty"` // compaction: the prompt that stays shown
-}
-
-// shown reports whether the entry is a message of the conversation.
-func (e *Entry) shown() bool {
-	switch e.Kind {
-	case EntryHistory, EntryPrompt, EntryUser, EntryResult:
-		return true
-	case EntryReply: // some backends refuse an empty message
-		return strings.TrimSpace(e.Text) != ""
-	}
-	return false
-}
-
-// message returns the entry as the model is shown it, with at most limit tokens
-// of a tool's result if limit is not 0; ok is false for what it is not shown.
-func (e *Entry) message(limit int) (m providers.Message, ok bool) {
-	switch e.Kind {
-	case EntryHistory:
-		return providers.Message{Role: e.Role, Text: e.Text}, true
-	case EntryPrompt:
-		return providers.Message{Role: providers.User, Text: protocol.Neutralise(e.Text)}, true
-	case EntryUser:
-		return providers.Message{Role: providers.User, Text: e.Text}, true
-	case EntryReply:
-		return providers.Message{Role: providers.Assistant, Text: e.Text}, e.shown()
-	case EntryResult:
-		body := tools.Outcome{Result: tools.Result{Text: e.Text}, Error: e.Error}.Body()
-		text := protocol.EncodeObservation(e.Name, e.Success, shorten(body, limit))
-		if e.Note != "" {
-			text += "\n" + e.Note
-		}
-		return providers.Message{Role: providers.User, Text: text}, true
-	}
-	return m, false
-}
 
 // Recorder keeps the entries of sessions as they are made; Entry.Session tells
 // them apart. Append returns when the entry is safe; a call's entry is appended
@@ -147,7 +43,7 @@ func NewSession(history ...providers.Message) *Session {
 	s := &Session{ID: newID()}
 	now := time.Now()
 	for _, m := range history {
-		s.add(Entry{Kind: EntryHistory, Time: now, Role: m.Role, Text: m.Text})
+		s.add(Entry{Time: now, Payload: HistoryEntry{m.Role, m.Text}})
 	}
 	return s
 }
@@ -204,4 +100,77 @@ func (s *Session) last() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.entries)
+}
+
+// LoadSession makes a session of the entries that a Recorder kept. They are not
+// recorded again. It is an error if one of them is missing, or points to one that
+// does not stand before it.
+func LoadSession(id string, entries []Entry) (*Session, error) {
+	s := &Session{ID: id}
+	for i, e := range entries {
+		if e.Seq != i+1 {
+			return nil, fmt.Errorf("entry %d of the session %s is missing: %d stands in its place", i+1, id, e.Seq)
+		}
+		if !e.sound() {
+			return nil, fmt.Errorf("entry %d of the session %s is damaged: it points to what is not there", i+1, id)
+		}
+		s.add(e)
+	}
+	s.recorded = len(s.entries)
+	return s, nil
+}
+
+// sound reports whether what the entry points to can be there.
+func (e *Entry) sound() bool {
+	before := func(seq int) bool { return 0 <= seq && seq < e.Seq }
+	if p, ok := e.Payload.(CompactionEntry); ok {
+		return before(p.Through) && before(p.Request)
+	}
+	s := e.state()
+	return s == nil || 0 < s.First && before(s.First) && before(s.PromptCut) && before(s.Closing) && s.Counted >= 0 &&
+		!slices.ContainsFunc(s.Continued, func(seq int) bool { return seq == 0 || !before(seq) })
+}
+
+// Unfinished reports whether Resume would go on with the session: its last run
+// has not answered its prompt.
+func (s *Session) Unfinished() bool {
+	entries := s.all()
+	if lastOf[RunEntry](entries) < 0 || lastOf[PromptEntry](entries) < 0 {
+		return false
+	}
+	end, ended := entries[len(entries)-1].Payload.(EndEntry)
+	return !ended || end.StopReason != StopComplete
+}
+
+// Result returns what the last run in this session came to, since the session
+// was made or loaded; ok is false while there is none. It is there also for a
+// consumer that left before the last event, or panicked.
+func (s *Session) Result() (result Result, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.result == nil {
+		return Result{}, false
+	}
+	return *s.result, true
+}
+
+func (s *Session) ended(r Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.result = &r
+}
+
+// rewind takes the entries from index n on out of the session, for the run that
+// goes through them again and puts them back.
+func (s *Session) rewind(n int) []Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tail := slices.Clone(s.entries[n:])
+	s.entries = s.entries[:n:n]
+	return tail
+}
+
+// tainted reports whether strangers' words are among the results.
+func tainted(entries []Entry) bool {
+	return slices.ContainsFunc(entries, func(e Entry) bool { p, ok := e.Payload.(ResultEntry); return ok && foreign(p.Origin) })
 }

@@ -118,7 +118,8 @@ func (r *run) decoder(p Purpose) *protocol.Decoder {
 	if len(r.state.Continued) > 0 {
 		entries := r.session.all()
 		for _, seq := range r.state.Continued {
-			d.Push(entries[seq-1].Raw)
+			reply, _ := entries[seq-1].Payload.(ReplyEntry)
+			d.Push(reply.Raw)
 		}
 	}
 	return d

@@ -44,13 +44,13 @@ func (v *view) sync(entries []Entry, limit int) {
 	for v.taken < len(entries) {
 		e := &entries[v.taken]
 		v.taken++
-		switch e.Kind {
-		case EntryRun:
+		switch p := e.Payload.(type) {
+		case RunEntry:
 			// What was handed out before keeps the system prompt that it had.
 			v.messages = slices.Clone(v.messages)
-			v.setSystem(providers.Message{Role: providers.System, Text: e.Text})
-		case EntryCompaction:
-			v.restart(entries, e)
+			v.setSystem(providers.Message{Role: providers.System, Text: p.System})
+		case CompactionEntry:
+			v.restart(entries, p, e.Seq)
 		default:
 			v.add(e)
 		}
@@ -79,34 +79,34 @@ func (v *view) setSystem(m providers.Message) {
 }
 
 // restart begins anew after a compaction.
-func (v *view) restart(entries []Entry, c *Entry) {
+func (v *view) restart(entries []Entry, c CompactionEntry, seq int) {
 	system, taken := v.messages[0], v.taken
 	*v = v.empty()
-	v.taken, v.from, v.cut = taken, c.Through, c.Seq
+	v.taken, v.from, v.cut = taken, c.Through, seq
 	v.setSystem(system)
 	if 0 < c.Request && c.Request <= c.Through {
 		m, _ := entries[c.Request-1].message(v.limit)
 		v.push(m)
 	}
 	v.push(providers.Message{Role: providers.User, Text: c.Text})
-	for i := c.Through; i < c.Seq-1; i++ {
+	for i := c.Through; i < seq-1; i++ {
 		v.add(&entries[i])
 	}
 }
 
 // smaller reports whether a compaction would make the view smaller.
-func (v *view) smaller(entries []Entry, c Entry) bool {
+func (v *view) smaller(entries []Entry, c CompactionEntry) bool {
 	next := *v
-	c.Seq = len(entries) + 1
-	next.restart(entries, &c)
+	next.restart(entries, c, len(entries)+1)
 	return next.size < v.size
 }
 
 func (v *view) add(e *Entry) {
 	m, ok := e.message(v.limit)
-	if e.Kind == EntryReply || e.Kind == EntryPrompt || e.Kind == EntryHistory && e.Role == providers.User {
-		v.groups = append(v.groups, group{seq: e.Seq, message: len(v.messages), reply: e.Kind == EntryReply})
-		if e.Kind == EntryReply {
+	kind := e.Kind()
+	if kind == EntryReply || kind == EntryPrompt || kind == EntryHistory && m.Role == providers.User {
+		v.groups = append(v.groups, group{seq: e.Seq, message: len(v.messages), reply: kind == EntryReply})
+		if kind == EntryReply {
 			v.replies++
 		}
 	}

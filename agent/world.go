@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -52,6 +53,14 @@ func (w *world) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
 
 func (w *world) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {
 	return w.agent.opts.Approve(ctx, r)
+}
+
+func (w *world) Info(ctx context.Context) (providers.Info, error) {
+	informer, ok := w.agent.opts.Model.(providers.Informer)
+	if !ok {
+		return providers.Info{}, errors.ErrUnsupported
+	}
+	return informer.Info(ctx)
 }
 
 func (w *world) Now() time.Time { return time.Now() }

@@ -82,13 +82,13 @@ func big(b *testing.B, store *journal.Store) string {
 		text.Write(append(out, '\n'))
 	}
 	line(journal.Header{Format: "mylm session", Version: journal.Version, ID: "bigone", Title: "q"})
-	line(agent.Entry{Seq: 1, Kind: agent.EntryRun, Run: "r"})
-	line(agent.Entry{Seq: 2, Kind: agent.EntryPrompt, Run: "r", Text: "q"})
+	line(agent.Entry{Seq: 1, Run: "r", Payload: agent.RunEntry{}})
+	line(agent.Entry{Seq: 2, Run: "r", Payload: agent.PromptEntry{Text: "q"}})
 	output := strings.Repeat("a line of some output, \"quoted\" in part\n", 50<<10/40)
 	for i := range 2000 {
-		line(agent.Entry{Seq: i + 3, Kind: agent.EntryResult, Run: "r", Name: "look", Success: true, Text: output})
+		line(agent.Entry{Seq: i + 3, Run: "r", Payload: agent.ResultEntry{Name: "look", Success: true, Text: output}})
 	}
-	line(agent.Entry{Seq: 2003, Kind: agent.EntryEnd, Run: "r", StopReason: agent.StopComplete})
+	line(agent.Entry{Seq: 2003, Run: "r", Payload: agent.EndEntry{StopReason: agent.StopComplete}})
 	write(b, store.Path("bigone"), text.String())
 	return "bigone"
 }
@@ -99,15 +99,14 @@ func BenchmarkAppend(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			store := newStore(b)
 			defer store.Close()
-			e := agent.Entry{Session: "bench", Seq: 1, Time: time.Now(), Run: "r", Kind: agent.EntryPrompt, Text: "q"}
+			e := agent.Entry{Session: "bench", Seq: 1, Time: time.Now(), Run: "r", Payload: agent.PromptEntry{Text: "q"}}
 			seq := 0
 			for b.Loop() {
 				if err := store.Append(b.Context(), e); err != nil {
 					b.Fatal(err)
 				}
 				seq++
-				e.Seq, e.Kind, e.Effect, e.Call = seq+1, agent.EntryCall, &effect, "c"
-				e.Args = json.RawMessage(`{"path":"README.md"}`)
+				e.Seq, e.Payload = seq+1, agent.CallEntry{ID: "c", Effect: &effect, Args: json.RawMessage(`{"path":"README.md"}`)}
 			}
 		})
 	}

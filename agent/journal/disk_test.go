@@ -41,16 +41,16 @@ func TestOnDisk(t *testing.T) {
 			return
 		}
 		text := strings.TrimSuffix(read(t, store.Path(id)), "\n")
-		if last := text[strings.LastIndex(text, "\n")+1:]; !strings.Contains(last, `"kind":"`+string(e.Kind)+`"`) {
-			t.Errorf("%s %s: on the disk ends with %s", e.Kind, e.Name, last)
+		if last := text[strings.LastIndex(text, "\n")+1:]; !strings.Contains(last, `"kind":"`+string(e.Kind())+`"`) {
+			t.Errorf("%s: on the disk ends with %s", step(e), last)
 		}
 		for i := range synced {
 			synced[i] = filepath.Base(synced[i])
 		}
-		got = append(got, strings.TrimSpace(string(e.Kind)+" "+e.Name)+": "+strings.ReplaceAll(strings.Join(synced, " "), id, "ID"))
+		got = append(got, step(e)+": "+strings.ReplaceAll(strings.Join(synced, " "), id, "ID"))
 		synced = nil
-		if _, calls := store.Held(); calls > 1 || e.Kind != agent.EntryCall && calls > 0 {
-			t.Errorf("%s %s: %d calls are not forgotten", e.Kind, e.Name, calls)
+		if _, calls := store.Held(); calls > 1 || e.Kind() != agent.EntryCall && calls > 0 {
+			t.Errorf("%s: %d calls are not forgotten", step(e), calls)
 		}
 	}}
 	var h hands
@@ -95,4 +95,15 @@ func TestDiskFails(t *testing.T) {
 	if r, err = agent.Collect(newAgent(t, &h, conversation, nil, nil).Resume(t.Context(), again)); err != nil || r.Response != "All done." || len(h.writes) != 2 {
 		t.Errorf("%v, %q, wrote %q", err, r.Response, h.writes)
 	}
+}
+
+// step is an entry in a few words.
+func step(e agent.Entry) string {
+	switch p := e.Payload.(type) {
+	case agent.CallEntry:
+		return "call " + p.Name
+	case agent.ResultEntry:
+		return "result " + p.Name
+	}
+	return string(e.Kind())
 }

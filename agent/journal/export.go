@@ -18,23 +18,68 @@ func Clean(h Header, entries []agent.Entry, f func(string) string) (Header, []ag
 	h.Labels = cleanLabels(h.Labels, f)
 	out := make([]agent.Entry, len(entries))
 	for i, e := range entries {
-		for _, text := range []*string{&e.Text, &e.Raw, &e.Aside, &e.Thought, &e.Answer, &e.Error, &e.Note} {
-			*text = f(*text)
-		}
-		e.Args = cleanJSON(e.Args, f)
-		if e.Setup != nil {
-			setup := *e.Setup
-			setup.Labels = cleanLabels(setup.Labels, f)
-			e.Setup = &setup
-		}
-		if e.State != nil {
-			state := *e.State
-			state.Message = f(state.Message)
-			e.State = &state
-		}
+		e.Payload = cleaned(e.Payload, f)
 		out[i] = e
 	}
 	return h, out
+}
+
+// cleaned is a payload with every text in it handed to f.
+func cleaned(p agent.EntryPayload, f func(string) string) agent.EntryPayload {
+	switch p := p.(type) {
+	case agent.HistoryEntry:
+		p.Text = f(p.Text)
+		return p
+	case agent.RunEntry:
+		p.System, p.Args = f(p.System), cleanJSON(p.Args, f)
+		if p.Setup != nil {
+			setup := *p.Setup
+			setup.Labels = cleanLabels(setup.Labels, f)
+			p.Setup = &setup
+		}
+		return p
+	case agent.PromptEntry:
+		return agent.PromptEntry{Text: f(p.Text)}
+	case agent.ReplyEntry:
+		return cleanReply(p, f)
+	case agent.AsideEntry:
+		return agent.AsideEntry(cleanReply(agent.ReplyEntry(p), f))
+	case agent.CallEntry:
+		p.Args = cleanJSON(p.Args, f)
+		return p
+	case agent.ResultEntry:
+		p.Text, p.Error, p.Note, p.Args = f(p.Text), f(p.Error), f(p.Note), cleanJSON(p.Args, f)
+		return p
+	case agent.UserEntry:
+		return agent.UserEntry{Text: f(p.Text)}
+	case agent.CompactionEntry:
+		p.Text, p.Summary = f(p.Text), f(p.Summary)
+		return p
+	case agent.EndEntry:
+		p.Error, p.State = f(p.Error), cleanState(p.State, f)
+		return p
+	case agent.CustomEntry:
+		p.Error, p.Args = f(p.Error), cleanJSON(p.Args, f)
+		return p
+	}
+	return p
+}
+
+func cleanReply(p agent.ReplyEntry, f func(string) string) agent.ReplyEntry {
+	for _, text := range []*string{&p.Text, &p.Raw, &p.Aside, &p.Thought, &p.Answer, &p.Error} {
+		*text = f(*text)
+	}
+	p.State = cleanState(p.State, f)
+	return p
+}
+
+func cleanState(s *agent.State, f func(string) string) *agent.State {
+	if s == nil {
+		return nil
+	}
+	clean := *s
+	clean.Message = f(s.Message)
+	return &clean
 }
 
 func cleanLabels(labels map[string]string, f func(string) string) map[string]string {
@@ -123,28 +168,28 @@ func WriteMarkdown(w io.Writer, h Header, entries []agent.Entry) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Session %s\n\n%s\n", h.ID, h.Created.Local().Format("2006-01-02 15:04"))
 	for _, e := range entries {
-		switch e.Kind {
-		case agent.EntryHistory:
-			section(&b, "Before ("+string(e.Role)+")", e.Text)
-		case agent.EntryPrompt:
-			section(&b, "Question", e.Text)
-		case agent.EntryReply:
-			if strings.TrimSpace(e.Thought) != "" {
-				section(&b, fmt.Sprintf("Thought, turn %d", e.Turn), e.Thought)
+		switch p := e.Payload.(type) {
+		case agent.HistoryEntry:
+			section(&b, "Before ("+string(p.Role)+")", p.Text)
+		case agent.PromptEntry:
+			section(&b, "Question", p.Text)
+		case agent.ReplyEntry:
+			if strings.TrimSpace(p.Thought) != "" {
+				section(&b, fmt.Sprintf("Thought, turn %d", e.Turn), p.Thought)
 			}
-			text := e.Text
-			if text != e.Answer { // it holds a call
+			text := p.Text
+			if text != p.Answer { // it holds a call
 				text = fenced(text)
 			}
 			section(&b, fmt.Sprintf("Reply, turn %d", e.Turn), text)
-		case agent.EntryCall:
-			section(&b, fmt.Sprintf("Call of %s (%s)", e.Name, e.Effect), fenced(string(e.Args)))
-		case agent.EntryResult:
-			section(&b, "Result of "+e.Name+outcome(e), fenced(strings.TrimSpace(e.Outcome().Body()+"\n"+e.Note)))
-		case agent.EntryUser:
-			section(&b, "mylm to the model", e.Text)
-		case agent.EntryEnd:
-			section(&b, "End: "+string(e.StopReason), e.Error)
+		case agent.CallEntry:
+			section(&b, fmt.Sprintf("Call of %s (%s)", p.Name, p.Effect), fenced(string(p.Args)))
+		case agent.ResultEntry:
+			section(&b, "Result of "+p.Name+outcome(p), fenced(strings.TrimSpace(p.Outcome().Body()+"\n"+p.Note)))
+		case agent.UserEntry:
+			section(&b, "mylm to the model", p.Text)
+		case agent.EndEntry:
+			section(&b, "End: "+string(p.StopReason), p.Error)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -158,7 +203,7 @@ func section(b *strings.Builder, head, text string) {
 	}
 }
 
-func outcome(e agent.Entry) string {
+func outcome(e agent.ResultEntry) string {
 	switch {
 	case e.Denied:
 		return " (denied)"

@@ -67,12 +67,12 @@ func (f *file) put(e agent.Entry) error {
 	f.seq = e.Seq
 	f.entries = append(f.entries, e)
 	if f.out == nil && f.describe(e) {
-		if e.Kind == agent.EntryPrompt {
+		if e.Kind() == agent.EntryPrompt {
 			f.soon = time.AfterFunc(beginAfter, f.begin)
 		}
 		return nil
 	}
-	if err := f.flush(f.important(e)); err != nil || e.Kind != agent.EntryEnd {
+	if err := f.flush(f.important(e)); err != nil || e.Kind() != agent.EntryEnd {
 		return err
 	}
 	return f.letGo()
@@ -123,16 +123,16 @@ func (f *file) wake(ctx context.Context, seq int) error {
 	if err != nil {
 		return err
 	}
-	end, whole, err := lastEnd(f.out, info.Size())
+	end, last, whole, err := lastEnd(f.out, info.Size())
 	switch {
 	case err != nil:
 		return err
-	case end == nil || whole != info.Size() || end.Seq < seq-1:
+	case end == nil || whole != info.Size() || last < seq-1:
 		return fmt.Errorf("session %s: entry %d cannot be appended before the session is opened", f.id, seq)
-	case end.Seq >= seq:
+	case last >= seq:
 		return f.outdated()
 	}
-	f.size, f.seq, f.resting = whole, end.Seq, false
+	f.size, f.seq, f.resting = whole, last, false
 	return nil
 }
 
@@ -159,16 +159,16 @@ func (f *file) describe(e agent.Entry) bool {
 	if f.header.Created.IsZero() {
 		f.header.Created = e.Time
 	}
-	switch e.Kind {
-	case agent.EntryHistory:
+	switch p := e.Payload.(type) {
+	case agent.HistoryEntry:
 		return true
-	case agent.EntryRun:
-		if e.Setup != nil {
-			f.header.Labels = e.Setup.Labels
+	case agent.RunEntry:
+		if p.Setup != nil {
+			f.header.Labels = p.Setup.Labels
 		}
 		return true
-	case agent.EntryPrompt:
-		f.header.Title = title(e.Text)
+	case agent.PromptEntry:
+		f.header.Title = title(p.Text)
 		return true
 	}
 	return false
@@ -189,18 +189,31 @@ func title(text string) string {
 // call that was begun its effect would be repeated, without its result the
 // model would not know of it.
 func (f *file) important(e agent.Entry) bool {
-	switch {
-	case e.Effect != nil && e.Effect.OnlyReads():
-		return false
-	case e.Kind == agent.EntryCall, e.Effect != nil: // of the session, or of one in it
-		f.careful[e.Call] = true
-		return true
-	case e.Call != "": // what came of it
-		careful := f.careful[e.Call]
-		delete(f.careful, e.Call)
+	result := func(call string) bool {
+		careful := f.careful[call]
+		delete(f.careful, call)
 		return careful
 	}
-	return e.Kind == agent.EntryEnd
+	switch p := e.Payload.(type) {
+	case agent.CallEntry:
+		if !p.OnlyReads() {
+			f.careful[p.ID] = true
+		}
+		return !p.OnlyReads()
+	case agent.ResultEntry:
+		return result(p.ID)
+	case agent.CustomEntry: // of a session within this one
+		if p.Effect == nil {
+			return p.Call != "" && result(p.Call)
+		}
+		if !p.Effect.OnlyReads() {
+			f.careful[p.Call] = true
+		}
+		return !p.Effect.OnlyReads()
+	case agent.EndEntry:
+		return true
+	}
+	return false
 }
 
 // flush writes what waits, whole or not at all.
@@ -290,9 +303,9 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 			return nil, fmt.Errorf("session %s: its last line is cut short and cannot be mended: %w", f.id, err)
 		}
 	}
-	for _, e := range open(entries) {
-		if e.Effect == nil || !e.Effect.OnlyReads() {
-			f.careful[e.Call] = true
+	for _, c := range open(entries) {
+		if !c.OnlyReads() {
+			f.careful[c.ID] = true
 		}
 	}
 	f.seq = len(entries)
@@ -304,14 +317,14 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 }
 
 // open are the calls without a result.
-func open(entries []agent.Entry) (calls map[string]agent.Entry) {
-	calls = map[string]agent.Entry{}
+func open(entries []agent.Entry) (calls map[string]agent.CallEntry) {
+	calls = map[string]agent.CallEntry{}
 	for _, e := range entries {
-		switch e.Kind {
-		case agent.EntryCall:
-			calls[e.Call] = e
-		case agent.EntryResult:
-			delete(calls, e.Call)
+		switch p := e.Payload.(type) {
+		case agent.CallEntry:
+			calls[p.ID] = p
+		case agent.ResultEntry:
+			delete(calls, p.ID)
 		}
 	}
 	return calls

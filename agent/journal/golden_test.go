@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 			}
 			completed := 0
 			saved, err := plan.Load(s)
-			if isPlan := err == nil; isPlan != (entries[0].Name == plan.RunName) {
+			if isPlan, begins := err == nil, entries[0].Payload.(agent.RunEntry); isPlan != (begins.Name == plan.RunName) {
 				t.Error(err)
 			}
 			for _, task := range saved.Tasks {

@@ -83,7 +83,7 @@ func (s *Store) Append(ctx context.Context, e agent.Entry) error {
 	}
 	s.mu.Lock()
 	f := s.files[e.Session]
-	begins := e.Seq == 1 || e.Kind == agent.EntryRun
+	begins := e.Seq == 1 || e.Kind() == agent.EntryRun
 	if f == nil || begins && f.isOver() {
 		f = newFile(s, e.Session)
 		f.resting = e.Seq > 1
@@ -91,7 +91,7 @@ func (s *Store) Append(ctx context.Context, e agent.Entry) error {
 	}
 	s.mu.Unlock()
 	err := f.append(ctx, e)
-	if e.Kind == agent.EntryEnd && f.isOver() { // before, the rest of its run is refused with the same error
+	if e.Kind() == agent.EntryEnd && f.isOver() { // before, the rest of its run is refused with the same error
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.files[e.Session] == f {

@@ -89,7 +89,7 @@ func TestCutAnywhere(t *testing.T) {
 		}
 		var h hands
 		for _, e := range entries {
-			if e.Kind == agent.EntryCall && e.Name == "write" {
+			if c, ok := e.Payload.(agent.CallEntry); ok && c.Name == "write" {
 				h.writes = append(h.writes, "maybe")
 			}
 		}
@@ -121,7 +121,7 @@ func TestLastLineOfZeros(t *testing.T) {
 	text := read(t, store.Path(id))
 	for name, tail := range map[string]string{"zeros": strings.Repeat("\x00", 500), "a line of zeros": strings.Repeat("\x00", 20) + "\n", "half": `{"session":"x","se` + "\n"} {
 		write(t, store.Path(id), text+tail)
-		if err := store.Append(t.Context(), agent.Entry{Session: id, Seq: strings.Count(text, "\n"), Kind: agent.EntryRun}); err == nil {
+		if err := store.Append(t.Context(), agent.Entry{Session: id, Seq: strings.Count(text, "\n"), Payload: agent.RunEntry{}}); err == nil {
 			t.Errorf("%s: appended behind it", name)
 		}
 		s, err := store.Open(t.Context(), id)
@@ -206,10 +206,10 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%q: %v, %v", id, err, opened)
 		}
 	}
-	if err := store.Append(t.Context(), agent.Entry{Session: "abcd", Seq: 4, Kind: agent.EntryUser}); err == nil {
+	if err := store.Append(t.Context(), agent.Entry{Session: "abcd", Seq: 4, Payload: agent.UserEntry{}}); err == nil {
 		t.Error("an entry without those before it was taken")
 	}
-	if err := store.Append(t.Context(), agent.Entry{Session: "../abcd", Seq: 1, Kind: agent.EntryRun}); err == nil {
+	if err := store.Append(t.Context(), agent.Entry{Session: "../abcd", Seq: 1, Payload: agent.RunEntry{}}); err == nil {
 		t.Error("a path was taken for a name")
 	}
 }
@@ -261,7 +261,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	for _, id := range ids {
 		_, entries, err := store.Load(t.Context(), id)
-		if err != nil || entries[len(entries)-1].StopReason != agent.StopComplete {
+		end, _ := entries[len(entries)-1].Payload.(agent.EndEntry)
+		if err != nil || end.StopReason != agent.StopComplete {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

@@ -137,7 +137,7 @@ func (s *Store) look(n name) (Info, error) {
 	if err != nil {
 		return info, err
 	}
-	end, _, err := lastEnd(in, n.size)
+	end, _, _, err := lastEnd(in, n.size)
 	switch {
 	case err != nil:
 		return info, err
@@ -151,21 +151,23 @@ func (s *Store) look(n name) (Info, error) {
 	return info, nil
 }
 
-// lastEnd is the last whole line of a journal of a size, nil if it is not the end
-// of a run, and how many bytes are whole.
-func lastEnd(in io.ReaderAt, size int64) (end *agent.Entry, whole int64, err error) {
+// lastEnd is the end of a run on the last whole line of a journal of a size, with
+// its number, nil if that is another entry, and how many bytes are whole.
+func lastEnd(in io.ReaderAt, size int64) (end *agent.EndEntry, seq int, whole int64, err error) {
 	tail := make([]byte, min(maxEnd, size))
 	if _, err := in.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	rest := tail[bytes.LastIndexByte(tail, '\n')+1:]
 	tail = tail[:len(tail)-len(rest)]
 	last := tail[bytes.LastIndexByte(tail[:max(0, len(tail)-1)], '\n')+1:]
 	var e agent.Entry
-	if json.Unmarshal(last, &e) == nil && e.Kind == agent.EntryEnd {
-		end = &e
+	if json.Unmarshal(last, &e) == nil {
+		if p, ok := e.Payload.(agent.EndEntry); ok {
+			end = &p
+		}
 	}
-	return end, size - int64(len(rest)), nil
+	return end, e.Seq, size - int64(len(rest)), nil
 }
 
 // inUse reports whether somebody appends to a session.

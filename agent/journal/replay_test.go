@@ -78,7 +78,7 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 	all["resumed"] = s.Entries()
 	// One whose process died in a call that writes.
 	for n, e := range all["complete"] {
-		if e.Kind == agent.EntryCall && e.Name == "write" {
+		if c, ok := e.Payload.(agent.CallEntry); ok && c.Name == "write" {
 			if s, err = agent.LoadSession("s", all["complete"][:n+1]); err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 	all["resumed in a call"] = s.Entries()
 	// One that was allowed fewer turns when it was gone on with.
 	for n, e := range all["complete"] {
-		if e.Kind == agent.EntryReply && e.Turn == 1 {
+		if e.Kind() == agent.EntryReply && e.Turn == 1 {
 			if s, err = agent.LoadSession("s", all["complete"][:n+1]); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 	all["fewer turns"] = s.Entries()
 	// One that was a dry run until its process died, and none afterwards.
 	for n, e := range all["dry run"] {
-		if e.Kind == agent.EntryResult && e.Name == "write" {
+		if p, ok := e.Payload.(agent.ResultEntry); ok && p.Name == "write" {
 			if s, err = agent.LoadSession("s", all["dry run"][:n+1]); err != nil {
 				t.Fatal(err)
 			}
@@ -114,6 +114,13 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 	}
 	all["dry no more"] = s.Entries()
 	return all
+}
+
+// change edits the payload of an entry.
+func change[P agent.EntryPayload](e *agent.Entry, f func(*P)) {
+	p := e.Payload.(P)
+	f(&p)
+	e.Payload = p
 }
 
 // changing are hooks that change all they can.
@@ -136,7 +143,7 @@ var changing = agent.Hooks{
 func TestReplay(t *testing.T) {
 	for name, entries := range sessions(t) {
 		var h hands
-		done, err := journal.Replay(t.Context(), entries, agent.Options{Tools: h.registry(t), Hooks: changing})
+		done, err := agent.Replay(t.Context(), entries, agent.Options{Tools: h.registry(t), Hooks: changing})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -157,19 +164,23 @@ func TestReplayDiffers(t *testing.T) {
 		what   string
 		turn   int
 	}{
-		"an answer for a call": {func(e []agent.Entry) { e[2].Raw = "Nothing to do." }, "text of the reply", 1},
-		"other arguments":      {func(e []agent.Entry) { e[2].Raw = call("look", `{"text":"z"}`) }, "text of the reply", 1},
-		"another thought":      {func(e []agent.Entry) { e[2].Aside = "other" }, "thought", 1},
+		"an answer for a call": {func(e []agent.Entry) { change(&e[2], func(p *agent.ReplyEntry) { p.Raw = "Nothing to do." }) }, "text of the reply", 1},
+		"other arguments": {func(e []agent.Entry) {
+			change(&e[2], func(p *agent.ReplyEntry) { p.Raw = call("look", `{"text":"z"}`) })
+		}, "text of the reply", 1},
+		"another thought": {func(e []agent.Entry) { change(&e[2], func(p *agent.ReplyEntry) { p.Aside = "other" }) }, "thought", 1},
 		"what the model hears": {func(e []agent.Entry) {
 			for i := range e {
-				if e[i].Kind == agent.EntryUser {
-					e[i].Text = "Your reply cannot be read."
+				if e[i].Kind() == agent.EntryUser {
+					e[i].Payload = agent.UserEntry{Text: "Your reply cannot be read."}
 				}
 			}
 		}, "text of the user", 3},
-		"another end":    {func(e []agent.Entry) { e[len(e)-1].StopReason = agent.StopMaxTurns }, "end", 7},
-		"more happens":   {func(e []agent.Entry) { e[len(e)-2].Raw = "<think>" }, "text of the reply", 7},
-		"fewer turns":    {func(e []agent.Entry) { e[0].Setup = &agent.Setup{MaxConsecutiveErrors: 1, Tools: e[0].Setup.Tools} }, "what happens", 5},
+		"another end":  {func(e []agent.Entry) { e[len(e)-1].Payload = agent.EndEntry{StopReason: agent.StopMaxTurns} }, "end", 7},
+		"more happens": {func(e []agent.Entry) { change(&e[len(e)-2], func(p *agent.ReplyEntry) { p.Raw = "<think>" }) }, "text of the reply", 7},
+		"fewer turns": {func(e []agent.Entry) {
+			change(&e[0], func(p *agent.RunEntry) { p.Setup = &agent.Setup{MaxConsecutiveErrors: 1, Tools: p.Setup.Tools} })
+		}, "what happens", 5},
 		"a missing tool": {nil, "text of the reply", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +195,7 @@ func TestReplayDiffers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			done, err := journal.Replay(t.Context(), changed, agent.Options{Tools: tools})
+			done, err := agent.Replay(t.Context(), changed, agent.Options{Tools: tools})
 			if err != nil || len(done.Differences) != 1 {
 				t.Fatalf("%+v, %v", done, err)
 			}
@@ -199,7 +210,7 @@ func TestReplayEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var h hands
-	if _, err := journal.Replay(ctx, sessions(t)["complete"], agent.Options{Tools: h.registry(t)}); err == nil {
+	if _, err := agent.Replay(ctx, sessions(t)["complete"], agent.Options{Tools: h.registry(t)}); err == nil {
 		t.Error("it went on")
 	}
 }
@@ -234,7 +245,7 @@ func TestExport(t *testing.T) {
 	if _, again, err := journal.LoadFile(t.Context(), path); err != nil || len(again) != len(entries) {
 		t.Errorf("what was exported cannot be read: %v", err)
 	}
-	if entries[1].Text != "the heron is secret" {
+	if entries[1].Payload.(agent.PromptEntry).Text != "the heron is secret" {
 		t.Error("cleaning changed the original")
 	}
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -121,15 +122,32 @@ func holdsAll(line []byte, words [][]byte) bool {
 }
 
 func matches(e agent.Entry, words []string) bool {
-	switch e.Kind {
-	case agent.EntryRun, agent.EntryEnd, agent.EntryUser:
-		return false // the engine's own words
+	text := strings.ToLower(Text(e))
+	return text != "" && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// Text is what a search looks at in an entry, "" for the engine's own words.
+func Text(e agent.Entry) string {
+	call := func(text, name string, args json.RawMessage, failure string) string {
+		return strings.TrimSpace(failure + "\n" + text + "\n" + name + " " + string(args))
 	}
-	text := strings.ToLower(e.Text + "\n" + e.Name + " " + string(e.Args) + "\n" + e.Error)
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			return false
-		}
+	switch p := e.Payload.(type) {
+	case agent.HistoryEntry:
+		return p.Text
+	case agent.PromptEntry:
+		return p.Text
+	case agent.ReplyEntry:
+		return p.Text
+	case agent.AsideEntry:
+		return p.Text
+	case agent.CompactionEntry:
+		return p.Text
+	case agent.CallEntry:
+		return call("", p.Name, p.Args, "")
+	case agent.ResultEntry:
+		return call(p.Text, p.Name, p.Args, p.Error)
+	case agent.CustomEntry:
+		return call("", p.Name, p.Args, p.Error)
 	}
-	return true
+	return ""
 }

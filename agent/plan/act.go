@@ -174,11 +174,11 @@ func (r *run) once(ctx context.Context, o agent.Options, task string, s *agent.S
 func answered(s *agent.Session) agent.Result {
 	result := agent.Result{Status: agent.Success, StopReason: agent.StopComplete}
 	for _, e := range s.Entries() {
-		switch e.Kind {
-		case agent.EntryReply:
-			result.Response = strings.TrimSpace(e.Answer)
-		case agent.EntryResult:
-			result.Tainted = result.Tainted || e.Origin != "" && e.Origin != tools.Workspace && e.Origin != tools.Memory
+		switch p := e.Payload.(type) {
+		case agent.ReplyEntry:
+			result.Response = strings.TrimSpace(p.Answer)
+		case agent.ResultEntry:
+			result.Tainted = result.Tainted || p.Origin != "" && p.Origin != tools.Workspace && p.Origin != tools.Memory
 		}
 	}
 	return result
@@ -187,10 +187,10 @@ func answered(s *agent.Session) agent.Result {
 // turnsOf is how many turns of its last run a session holds, if that run goes on.
 func turnsOf(s *agent.Session) (n int) {
 	for _, e := range s.Entries() {
-		switch e.Kind {
-		case agent.EntryReply:
+		switch e.Payload.(type) {
+		case agent.ReplyEntry:
 			n = max(n, e.Turn)
-		case agent.EntryEnd:
+		case agent.EndEntry:
 			n = 0
 		}
 	}

@@ -157,7 +157,8 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 		r.notice(q.task, NoticeUnreadable, errTooLong.Error())
 		return "", errTooLong
 	}
-	return lastReply(session.Entries()).Raw, nil
+	_, reply := lastReply(session.Entries())
+	return reply.Raw, nil
 }
 
 // approveReads is asked about the calls of a planner that looks around.

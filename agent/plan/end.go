@@ -31,9 +31,9 @@ func (r *run) end(ctx context.Context) {
 	keep := context.WithoutCancel(ctx) // a reader should see why it ended
 	var recorded error
 	if s.Output != "" && !r.opts.PlanOnly {
-		recorded = r.record(keep, agent.Entry{Kind: agent.EntryReply, Text: s.Output, Raw: s.Output, Answer: s.Output, Stop: "stop"})
+		recorded = r.record(keep, agent.ReplyEntry{Text: s.Output, Raw: s.Output, Answer: s.Output, Stop: "stop"})
 	}
-	recorded = cmp.Or(recorded, r.record(keep, agent.Entry{Kind: agent.EntryEnd, StopReason: r.stop, Error: message(r.err)}))
+	recorded = cmp.Or(recorded, r.record(keep, agent.EndEntry{StopReason: r.stop, Error: message(r.err)}))
 	if recorded != nil && r.stop.Status() != agent.Failed {
 		e := asEnd(recorded)
 		r.stop, r.err = e.reason, e.err

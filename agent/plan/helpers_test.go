@@ -243,3 +243,11 @@ func (m *memory) all() []agent.Entry {
 	defer m.mu.Unlock()
 	return slices.Clone(m.entries)
 }
+
+// own is an entry of the plan of a kind, empty for any other.
+func own(e agent.Entry, kind agent.EntryKind) agent.CustomEntry {
+	if p, ok := e.Payload.(agent.CustomEntry); ok && p.Type == kind {
+		return p
+	}
+	return agent.CustomEntry{}
+}

@@ -55,16 +55,17 @@ func (l *loaded) left() bool {
 func read(s *agent.Session) (*loaded, error) {
 	var l *loaded
 	for _, e := range s.Entries() {
-		switch {
-		case e.Kind == agent.EntryRun && e.Name == RunName:
-			if l == nil {
+		if begins, ok := e.Payload.(agent.RunEntry); ok {
+			ofPlan := begins.Name == RunName
+			if ofPlan && l == nil {
 				l = &loaded{}
 			}
-			l.last = true
-		case l == nil:
+			if l != nil {
+				l.last = ofPlan
+			}
+		}
+		if l == nil {
 			continue
-		case e.Kind == agent.EntryRun:
-			l.last = false
 		}
 		if err := l.take(e); err != nil {
 			return nil, fmt.Errorf("entry %d of the session %s cannot be read: %w", e.Seq, s.ID, err)
@@ -86,23 +87,31 @@ func read(s *agent.Session) (*loaded, error) {
 
 // take takes an entry in.
 func (l *loaded) take(e agent.Entry) error {
-	switch e.Kind {
-	case agent.EntryRun:
-		if e.Name != RunName {
+	switch p := e.Payload.(type) {
+	case agent.RunEntry:
+		if p.Name != RunName {
 			return nil
 		}
 		var b begun
-		if err := json.Unmarshal(e.Args, &b); err != nil {
+		if err := json.Unmarshal(p.Args, &b); err != nil {
 			return err
 		}
 		l.options = b.Options
 		if len(b.Tasks) > 0 {
 			l.given = b.Tasks
 		}
-	case agent.EntryPrompt:
+	case agent.PromptEntry:
 		if l.last {
-			*l = loaded{goal: e.Text, options: l.options, given: l.given, last: true, parts: map[string][]agent.Entry{}}
+			*l = loaded{goal: p.Text, options: l.options, given: l.given, last: true, parts: map[string][]agent.Entry{}}
 		}
+	case agent.CustomEntry:
+		return l.takeOwn(p)
+	}
+	return nil
+}
+
+func (l *loaded) takeOwn(e agent.CustomEntry) error {
+	switch e.Type {
 	case EntryPlan:
 		var p Planned
 		if err := json.Unmarshal(e.Args, &p); err != nil {

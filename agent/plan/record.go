@@ -35,14 +35,14 @@ type progress struct {
 }
 
 // record writes an entry of the plan's session. That it cannot ends the plan.
-func (r *run) record(ctx context.Context, e agent.Entry) error {
-	if err := r.write(ctx, e); err != nil {
+func (r *run) record(ctx context.Context, p agent.EntryPayload) error {
+	if err := r.write(ctx, 0, p); err != nil {
 		return &ended{agent.StopInternal, fmt.Errorf("the session could not be recorded: %w", err)}
 	}
 	return nil
 }
 
-func (r *run) write(ctx context.Context, e agent.Entry) error {
+func (r *run) write(ctx context.Context, turn int, p agent.EntryPayload) error {
 	rec := r.opts.Agent.Recorder
 	if rec == nil {
 		return nil
@@ -50,8 +50,7 @@ func (r *run) write(ctx context.Context, e agent.Entry) error {
 	r.recording.Lock()
 	defer r.recording.Unlock()
 	r.seq++
-	e.Session, e.Seq, e.Run, e.Time = r.session.ID, r.seq, r.id, time.Now()
-	return rec.Append(ctx, e)
+	return rec.Append(ctx, agent.Entry{Session: r.session.ID, Seq: r.seq, Time: time.Now(), Run: r.id, Turn: turn, Payload: p})
 }
 
 // begun is what the run of a plan records of how it was set up.
@@ -66,7 +65,7 @@ func (r *run) begin(ctx context.Context, goal string, given []Task, l *loaded) e
 	if err != nil {
 		return &ended{agent.StopInternal, err}
 	}
-	err = r.record(ctx, agent.Entry{Kind: agent.EntryRun, Name: RunName, Args: args, Setup: &agent.Setup{
+	err = r.record(ctx, agent.RunEntry{Name: RunName, Args: args, Setup: &agent.Setup{
 		Labels: o.Labels, Tools: append([]string{}, o.Tools.Names()...), MaxTurns: o.MaxTurns, SelfEval: o.SelfEval, DryRun: o.DryRun,
 	}})
 	if l != nil {
@@ -76,7 +75,7 @@ func (r *run) begin(ctx context.Context, goal string, given []Task, l *loaded) e
 	if err != nil {
 		return err
 	}
-	return r.record(ctx, agent.Entry{Kind: agent.EntryPrompt, Text: goal})
+	return r.record(ctx, agent.PromptEntry{Text: goal})
 }
 
 func (r *run) recordPlan(ctx context.Context, p Planned) error {
@@ -92,12 +91,12 @@ func (r *run) recordJSON(ctx context.Context, kind agent.EntryKind, v any) error
 	if err != nil {
 		return &ended{agent.StopInternal, err}
 	}
-	return r.record(ctx, agent.Entry{Kind: kind, Args: b})
+	return r.record(ctx, agent.CustomEntry{Type: kind, Args: b})
 }
 
 // recordRead records what was made of the last reply of a question's session.
 func (r *run) recordRead(ctx context.Context, q question, s *agent.Session, value any, unread error) error {
-	e := agent.Entry{Kind: EntryRead, Name: q.task, Purpose: agent.Purpose(q.role), Call: s.ID, Error: message(unread)}
+	e := agent.CustomEntry{Type: EntryRead, Name: q.task, Purpose: agent.Purpose(q.role), Call: s.ID, Error: message(unread)}
 	if unread == nil {
 		b, err := json.Marshal(value)
 		if err != nil {
@@ -121,5 +120,9 @@ func (p *partRecorder) Append(ctx context.Context, e agent.Entry) error {
 	if err != nil {
 		return err
 	}
-	return p.run.write(ctx, agent.Entry{Kind: p.kind, Name: p.task, Purpose: agent.Purpose(p.role), Turn: e.Turn, Call: e.Call, Effect: e.Effect, Args: b})
+	of := agent.CustomEntry{Type: p.kind, Name: p.task, Purpose: agent.Purpose(p.role), Call: e.CallID(), Args: b}
+	if c, ok := e.Payload.(agent.CallEntry); ok {
+		of.Effect = c.Effect
+	}
+	return p.run.write(ctx, e.Turn, of)
 }

@@ -45,34 +45,33 @@ func TestParts(t *testing.T) {
 		if _, err := agent.LoadSession("s", p.Entries); err != nil {
 			t.Errorf("%s %s: %v", p.Task, p.Role, err)
 		}
-		if unlike := p.Reread(); len(unlike) > 0 {
-			t.Errorf("%s %s: %+v", p.Task, p.Role, unlike)
-		}
 	}
 	want := []string{":plan", ":reason", "c:", "c:observe", ":reason", "a:", "a:observe", ":reason", "b:", "b:observe", ":reflect", "d:", "d:observe"}
 	if !slices.Equal(got, want) {
 		t.Errorf("parts %v, want %v", got, want)
 	}
+	if done, err := plan.Replay(t.Context(), entries, agent.Options{}); err != nil || len(done.Differences) > 0 || done.Runs < len(want) {
+		t.Errorf("%+v, %v", done, err)
+	}
 	for i, e := range entries { // by a reader that took something else out of them
-		switch {
-		case e.Kind != plan.EntryRead:
-		case e.Error != "":
-			entries[i].Error, entries[i].Args = "", []byte("[]")
+		switch p, _ := e.Payload.(agent.CustomEntry); {
+		case p.Type != plan.EntryRead:
+		case p.Error != "":
+			p.Error, p.Args = "", []byte("[]")
+			entries[i].Payload = p
 		default:
-			entries[i].Args = []byte(strings.Replace(string(e.Args), `"`, `"x`, 1))
+			p.Args = []byte(strings.Replace(string(p.Args), `"`, `"x`, 1))
+			entries[i].Payload = p
 		}
 	}
-	parts, _ = plan.Parts(entries)
-	unlike := 0
-	for _, p := range parts {
-		for _, u := range p.Reread() {
-			if unlike++; u.Run == "" || u.Turn != 1 || u.Was == u.Is {
-				t.Errorf("%s %s: %+v", p.Task, p.Role, u)
-			}
-		}
+	done, err := plan.Replay(t.Context(), entries, agent.Options{})
+	if err != nil || len(done.Differences) != 10 {
+		t.Errorf("%d replies are read in another way, want 10; %v", len(done.Differences), err)
 	}
-	if unlike != 10 {
-		t.Errorf("%d replies are read in another way, want 10", unlike)
+	for _, d := range done.Differences {
+		if d.Run == "" || d.Turn != 1 || d.Was == d.Is {
+			t.Errorf("%+v", d)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +19,13 @@ type Part struct {
 	Role    string // the template that the model was asked with; "": the task was worked on
 	Entries []agent.Entry
 
-	read []agent.Entry // what was made of its replies
+	read []understood
+}
+
+// understood is what was made of the last reply among the first entries.
+type understood struct {
+	agent.CustomEntry
+	entries int
 }
 
 // Parts takes the sessions out of that of a plan, in the order in which they
@@ -26,55 +34,70 @@ func Parts(entries []agent.Entry) ([]Part, error) {
 	var parts []Part
 	index := map[string]int{}
 	for _, e := range entries {
-		switch e.Kind {
+		p, _ := e.Payload.(agent.CustomEntry)
+		switch p.Type {
 		case EntryTask, EntryConsult:
 			var of agent.Entry
-			if err := json.Unmarshal(e.Args, &of); err != nil {
+			if err := json.Unmarshal(p.Args, &of); err != nil {
 				return nil, fmt.Errorf("entry %d cannot be read: %w", e.Seq, err)
 			}
 			i, known := index[of.Session]
 			if !known {
 				i = len(parts)
 				index[of.Session] = i
-				parts = append(parts, Part{Task: e.Name, Role: string(e.Purpose)})
+				parts = append(parts, Part{Task: p.Name, Role: string(p.Purpose)})
 			}
 			parts[i].Entries = append(parts[i].Entries, of)
 		case EntryRead:
-			if i, known := index[e.Call]; known {
-				e.Seq = len(parts[i].Entries) // which reply was read
-				parts[i].read = append(parts[i].read, e)
+			if i, known := index[p.Call]; known {
+				parts[i].read = append(parts[i].read, understood{p, len(parts[i].Entries)})
 			}
 		}
 	}
 	return parts, nil
 }
 
-// Reread is a reply of which today's reader makes something else than the
-// record says.
-type Reread struct {
-	Run     string // of the session of the part
-	Turn    int
-	Was, Is string // JSON, or why there is none
+// Replay replays the runs of a session, as agent.Replay does, and those of the
+// sessions within it if it is that of a plan. What the plan took from a reply is
+// read again, too.
+func Replay(ctx context.Context, entries []agent.Entry, o agent.Options) (agent.Replayed, error) {
+	all, err := agent.Replay(ctx, entries, o)
+	if err != nil {
+		return all, err
+	}
+	parts, err := Parts(entries)
+	if err != nil {
+		return all, err
+	}
+	for _, p := range parts {
+		done, err := agent.Replay(ctx, p.Entries, o)
+		if err != nil {
+			return all, err
+		}
+		all.Runs, all.Replies, all.Calls = all.Runs+done.Runs, all.Replies+done.Replies, all.Calls+done.Calls
+		for _, d := range append(done.Differences, p.reread()...) {
+			d.Task = p.Task
+			all.Differences = append(all.Differences, d)
+		}
+	}
+	return all, nil
 }
 
-// Reread reads the replies about the plan again.
-func (p Part) Reread() (unlike []Reread) {
-	for _, e := range p.read {
-		reply := lastReply(p.Entries[:e.Seq])
+// reread reads the replies about the plan again.
+func (p Part) reread() (differences []agent.Difference) {
+	for _, u := range p.read {
+		at, reply := lastReply(p.Entries[:u.entries])
 		value, err := reparse(p.Role, reply.Raw)
-		was, is := string(e.Args), message(err)
-		if e.Error != "" {
-			was = e.Error
-		}
+		was, is := cmp.Or(u.Error, string(u.Args)), message(err)
 		if err == nil {
 			b, _ := json.Marshal(value) // strings
 			is = string(b)
 		}
-		if (e.Error == "") != (err == nil) || err == nil && compact(was) != compact(is) {
-			unlike = append(unlike, Reread{reply.Run, reply.Turn, was, is})
+		if (u.Error == "") != (err == nil) || err == nil && compact(was) != compact(is) {
+			differences = append(differences, agent.Difference{Run: at.Run, Turn: at.Turn, What: "what the plan takes from the reply", Was: was, Is: is})
 		}
 	}
-	return unlike
+	return differences
 }
 
 // reparse reads a reply as the role has it.
@@ -101,12 +124,12 @@ func compact(text string) string {
 	return b.String()
 }
 
-// lastReply is the last thing that the model wrote.
-func lastReply(entries []agent.Entry) (last agent.Entry) {
+// lastReply is the last thing that the model wrote, with its entry.
+func lastReply(entries []agent.Entry) (at agent.Entry, last agent.ReplyEntry) {
 	for _, e := range entries {
-		if e.Kind == agent.EntryReply {
-			last = e
+		if reply, ok := e.Payload.(agent.ReplyEntry); ok {
+			at, last = e, reply
 		}
 	}
-	return last
+	return at, last
 }

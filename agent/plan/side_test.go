@@ -145,12 +145,13 @@ func TestCrashAndResume(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		begun := slices.ContainsFunc(entries[:n], func(e agent.Entry) bool { return e.Kind == plan.EntryTask && e.Effect != nil })
+		begun := slices.ContainsFunc(entries[:n], func(e agent.Entry) bool { return own(e, plan.EntryTask).Effect != nil })
 		m := &model{reply: answers}
 		rest := &memory{entries: entries[:n:n]}
 		w := watch(mustPlan(t, options(rest, m)).Resume(t.Context(), session))
 		done := slices.ContainsFunc(entries[:n], func(e agent.Entry) bool {
-			return e.Kind == plan.EntryStep && strings.Contains(string(e.Args), `"id":"b"`) && strings.Contains(string(e.Args), `"completed"`)
+			args := string(own(e, plan.EntryStep).Args)
+			return strings.Contains(args, `"id":"b"`) && strings.Contains(args, `"completed"`)
 		})
 		if done {
 			if !errors.Is(w.err, agent.ErrComplete) {
@@ -164,7 +165,7 @@ func TestCrashAndResume(t *testing.T) {
 		if begun && counted != 0 {
 			t.Errorf("after %d entries: what was done was done again", n)
 		}
-		planned := slices.ContainsFunc(entries[:n], func(e agent.Entry) bool { return e.Kind == plan.EntryPlan })
+		planned := slices.ContainsFunc(entries[:n], func(e agent.Entry) bool { return e.Kind() == plan.EntryPlan })
 		if planned != (len(m.asked("plan")) == 0) {
 			t.Errorf("after %d entries: planned is %v, and the planner was asked %d times", n, planned, len(m.asked("plan")))
 		}

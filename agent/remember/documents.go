@@ -2,7 +2,10 @@ package remember
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"strings"
+	"sync"
 	"time"
 
 	"mylm/agent"
@@ -35,16 +38,16 @@ func (m *Memory) Documents(r Run) (all []memory.Document) {
 		if e.Run != r.Result.Run {
 			continue // of an earlier question
 		}
-		switch e.Kind {
-		case agent.EntryPrompt:
-			add(e.Time, "user", memory.Exchange, head(cmp.Or(r.Question, e.Text), maxText))
-		case agent.EntryResult:
-			if e.Denied || e.Skipped || e.DryRun || ofMemory(e.Name) {
+		switch p := e.Payload.(type) {
+		case agent.PromptEntry:
+			add(e.Time, "user", memory.Exchange, head(cmp.Or(r.Question, p.Text), maxText))
+		case agent.ResultEntry:
+			if p.Denied || p.Skipped || p.DryRun || ofMemory(p.Name) {
 				continue
 			}
-			add(e.Time, "tool", memory.Tool, callText(e))
+			add(e.Time, "tool", memory.Tool, callText(p))
 			outcome = true
-		case agent.EntryEnd:
+		case agent.EndEntry:
 			if text := strings.TrimSpace(r.Result.Response); text != "" && r.Result.StopReason.Answers() {
 				add(e.Time, "assistant", memory.Exchange, head(text, maxText))
 				outcome = true
@@ -58,7 +61,7 @@ func (m *Memory) Documents(r Run) (all []memory.Document) {
 }
 
 // callText is a call and the head of its output.
-func callText(e agent.Entry) string {
+func callText(e agent.ResultEntry) string {
 	output := e.Outcome().Body()
 	if !e.Success {
 		output = "Error: " + output
@@ -78,4 +81,42 @@ func head(text string, n int) string {
 		return text + " …"
 	}
 	return strings.ToValidUTF8(text[:n], "") + " …"
+}
+
+// PlanLog is a recorder that also keeps what the memory is told of a plan: the
+// goal, the results of the tools in its tasks, and its end.
+type PlanLog struct {
+	agent.Recorder
+
+	mu      sync.Mutex
+	entries []agent.Entry
+}
+
+// Append implements agent.Recorder.
+func (l *PlanLog) Append(ctx context.Context, e agent.Entry) error {
+	if err := l.Recorder.Append(ctx, e); err != nil {
+		return err
+	}
+	if within, ok := e.Payload.(agent.CustomEntry); ok {
+		var of agent.Entry
+		if within.Call == "" || json.Unmarshal(within.Args, &of) != nil || of.Kind() != agent.EntryResult {
+			return nil
+		}
+		e.Time, e.Payload = of.Time, of.Payload
+	}
+	switch e.Payload.(type) {
+	case agent.PromptEntry, agent.ResultEntry, agent.EndEntry:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		e.Seq = len(l.entries) + 1
+		l.entries = append(l.entries, e)
+	}
+	return nil
+}
+
+// Session is what was kept, as the session of a Run.
+func (l *PlanLog) Session(id string) (*agent.Session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return agent.LoadSession(id, l.entries)
 }

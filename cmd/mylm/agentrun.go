@@ -3,16 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
-	"sync"
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/agent/remember"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
@@ -96,7 +95,7 @@ func (a *asking) carryOut(ctx context.Context, base agent.Options, in input, p *
 		}
 		return a.printPlan(made)
 	}
-	log := &planLog{Recorder: options.Agent.Recorder}
+	log := &remember.PlanLog{Recorder: options.Agent.Recorder}
 	if log.Recorder != nil {
 		options.Agent.Recorder = log
 	}
@@ -122,7 +121,7 @@ func (a *asking) carryOut(ctx context.Context, base agent.Options, in input, p *
 	case o.end.StopReason == agent.StopIncomplete:
 		a.tellCache(cache.Forget(key))
 	}
-	if s, bad := agent.LoadSession(a.session.ID, log.entries); bad == nil {
+	if s, bad := log.Session(a.session.ID); bad == nil {
 		a.session = s // for the memory
 	}
 	switch {
@@ -296,36 +295,4 @@ func planText(tasks []plan.Task) string {
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// planLog is a recorder that also keeps what the memory is told of a plan: the
-// goal, what the tools gave back, and its end.
-type planLog struct {
-	agent.Recorder
-	mu      sync.Mutex
-	entries []agent.Entry
-}
-
-// Append implements agent.Recorder.
-func (l *planLog) Append(ctx context.Context, e agent.Entry) error {
-	if err := l.Recorder.Append(ctx, e); err != nil {
-		return err
-	}
-	if e.Kind == plan.EntryTask || e.Kind == plan.EntryConsult {
-		run := e.Run
-		var of agent.Entry
-		if json.Unmarshal(e.Args, &of) != nil || of.Kind != agent.EntryResult {
-			return nil
-		}
-		e = of
-		e.Run = run
-	}
-	switch e.Kind {
-	case agent.EntryPrompt, agent.EntryResult, agent.EntryEnd:
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		e.Seq = len(l.entries) + 1
-		l.entries = append(l.entries, e)
-	}
-	return nil
 }

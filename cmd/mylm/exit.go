@@ -52,7 +52,7 @@ func reported(p *setup.Person, r agent.Result) *failure.Error {
 			return atLimit(e)
 		}
 	case agent.StopInternal:
-		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: r.Err}
+		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: r.Err, Hint: failure.Advice(r.Err)}
 	}
 	return failure.Of(r.Err)
 }

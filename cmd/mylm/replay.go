@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"mylm/agent"
-	"mylm/agent/journal"
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
@@ -44,8 +43,8 @@ func (k *keeping) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := term.Wait(ctx, func() (journal.Replayed, error) {
-		return replayed(ctx, l.entries, agent.Options{Tools: registry, Prompts: set})
+	done, err := term.Wait(ctx, func() (agent.Replayed, error) {
+		return plan.Replay(ctx, l.entries, agent.Options{Tools: registry, Prompts: set})
 	})
 	if err != nil {
 		return err
@@ -76,41 +75,13 @@ func (k *keeping) replay(ctx context.Context) error {
 	return errors.Join(failure.ErrReported, f) // one object on stdout is enough
 }
 
-// replayed goes through the runs of a session, and through those of the sessions
-// within it if it is that of a plan.
-func replayed(ctx context.Context, entries []agent.Entry, o agent.Options) (journal.Replayed, error) {
-	done, err := journal.Replay(ctx, entries, o)
-	if err != nil {
-		return done, err
-	}
-	parts, err := plan.Parts(entries)
-	if err != nil {
-		return done, err
-	}
-	for _, p := range parts {
-		of, err := journal.Replay(ctx, p.Entries, o)
-		if err != nil {
-			return done, err
-		}
-		done.Runs, done.Replies, done.Calls = done.Runs+of.Runs, done.Replies+of.Replies, done.Calls+of.Calls
-		for _, u := range p.Reread() {
-			of.Differences = append(of.Differences, journal.Difference{Run: u.Run, Turn: u.Turn, What: "what the plan takes from the reply", Was: u.Was, Is: u.Is})
-		}
-		for _, d := range of.Differences {
-			d.Task = p.Task
-			done.Differences = append(done.Differences, d)
-		}
-	}
-	return done, nil
-}
-
 // replayReport is the object that --json prints, whatever the exit code.
 type replayReport struct {
-	journal.Replayed
+	agent.Replayed
 	Damage string `json:"damage,omitempty"` // why no more than this was replayed
 }
 
-func (k *keeping) print(done journal.Replayed, partly bool) {
+func (k *keeping) print(done agent.Replayed, partly bool) {
 	for _, d := range done.Differences {
 		if d.Task != "" {
 			k.screen.Answer("task " + term.OneLine(term.Visible(d.Task), 30) + ", ")

@@ -101,11 +101,13 @@ func (a *asking) openSession(ctx context.Context) (*config.Resumed, error) {
 	saved, err := plan.Load(s)
 	ofPlan := err == nil && !a.asks() && plan.Unfinished(s)
 	for _, e := range s.Entries() {
-		switch {
-		case e.Kind == agent.EntryRun && e.Setup != nil && (!ofPlan || e.Name == plan.RunName):
-			a.resuming.setup = e.Setup
-		case e.Kind == agent.EntryPrompt:
-			a.resuming.title = e.Text
+		switch p := e.Payload.(type) {
+		case agent.RunEntry:
+			if p.Setup != nil && (!ofPlan || p.Name == plan.RunName) {
+				a.resuming.setup = p.Setup
+			}
+		case agent.PromptEntry:
+			a.resuming.title = p.Text
 		}
 	}
 	if !a.asks() && !ofPlan && !s.Unfinished() {
@@ -296,11 +298,13 @@ func (a *asking) sameFlags() (flags string) {
 // acted reports whether something with an effect was begun for the last question.
 func (a *asking) acted() bool {
 	for _, e := range slices.Backward(a.session.Entries()) {
-		switch {
-		case e.Kind == agent.EntryPrompt:
+		switch p := e.Payload.(type) {
+		case agent.PromptEntry:
 			return false
-		case e.Kind == agent.EntryCall && (e.Effect == nil || !e.Effect.OnlyReads()):
-			return true
+		case agent.CallEntry:
+			if !p.OnlyReads() {
+				return true
+			}
 		}
 	}
 	return false

@@ -146,11 +146,8 @@ func searchSessionsCommand(s term.Streams) *cli.Command {
 			}
 			for _, h := range hits {
 				e := h.Entry
-				what := e.Outcome().Body()
-				if what == "" {
-					what = e.Name + " " + string(e.Args)
-				}
-				k.screen.Answer(fmt.Sprintf("%-13s  %s  %-7s  %s\n", h.Session.ID, e.Time.Local().Format("2006-01-02 15:04"), e.Kind, around(term.Printable(what), text)))
+				what := journal.Text(e)
+				k.screen.Answer(fmt.Sprintf("%-13s  %s  %-7s  %s\n", h.Session.ID, e.Time.Local().Format("2006-01-02 15:04"), e.Kind(), around(term.Printable(what), text)))
 			}
 			switch {
 			case len(hits) == 0 && f.Labels != nil:

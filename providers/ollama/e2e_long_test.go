@@ -4,6 +4,7 @@ package ollama_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"regexp"
@@ -177,7 +178,8 @@ func live() uint64 {
 // of a slice that grows.
 func recorded(s *agent.Session) (n uint64) {
 	for _, e := range s.Entries() {
-		n += uint64(unsafe.Sizeof(e))*2 + uint64(len(e.Text)+len(e.Raw)+len(e.Args))
+		text, _ := json.Marshal(e)
+		n += uint64(unsafe.Sizeof(e))*2 + uint64(unsafe.Sizeof(agent.ReplyEntry{})) + uint64(len(text))
 	}
 	return n
 }

@@ -35,6 +35,8 @@ func Advice(err error) string {
 	}
 	var p *providers.Error
 	switch {
+	case errors.Is(err, agent.ErrDiverged):
+		return "Go on with a question of your own: mylm resume last \"...\""
 	case !errors.As(err, &p):
 		return ""
 	case p.Hint+p.Param != "":

@@ -1,0 +1,276 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// Replayed says how a session went through today's engine.
+type Replayed struct {
+	Runs        int          `json:"runs"`
+	Replies     int          `json:"replies"`
+	Calls       int          `json:"calls"`
+	Differences []Difference `json:"differences"`
+}
+
+// Difference is a place at which today's engine does something else than the
+// record says.
+type Difference struct {
+	Task string `json:"task,omitempty"` // of the plan that the run belongs to
+	Run  string `json:"run"`
+	Turn int    `json:"turn"`
+	What string `json:"what"` // what is different: "text of the reply", "arguments of the call", …
+	Was  string `json:"was"`  // in the record
+	Is   string `json:"is"`   // in the replay
+}
+
+// Replay runs a session again with the replies of the record and the results of
+// the record: no model is asked, no tool is run, and nothing is recorded. Of the
+// options the tools, for their schemas, and the prompts count. What a run did
+// behind its first difference is not compared. Runs that the agent did not carry
+// out, which have a name, are left out.
+func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
+	done := Replayed{Differences: []Difference{}}
+	s, err := LoadSession("replay", entries)
+	if err != nil {
+		return done, err
+	}
+	all, seen := s.all(), view{}
+	for i := range all {
+		begins, ok := all[i].Payload.(RunEntry)
+		if !ok || begins.Name != "" {
+			continue
+		}
+		end := i + 1
+		for end < len(all) && all[end].Run == all[i].Run && all[end].Kind() != EntryRun {
+			end++
+		}
+		a, err := New(replaying(o, begins.Setup, all[i:end]))
+		if err != nil {
+			return done, err
+		}
+		s.rewind(i)
+		p := &replay{}
+		r := &run{agent: a, session: s, past: slices.Clone(all[i:end]), replay: p, view: seen, yield: func(Event, error) bool { return true }}
+		r.resumed = end == i+1 || all[i+1].Kind() != EntryPrompt
+		played, cancel := context.WithCancel(ctx)
+		p.over = cancel
+		a.drive(played, r, promptOf(all[i+1:end]))
+		cancel()
+		if ctx.Err() != nil {
+			return done, ctx.Err()
+		}
+		seen = r.view
+		seen.closing = nil
+		done.count(all[i:end])
+		if p.found != nil {
+			done.Differences = append(done.Differences, *p.found)
+		}
+	}
+	return done, nil
+}
+
+func (done *Replayed) count(entries []Entry) {
+	done.Runs++
+	for _, e := range entries {
+		switch e.Payload.(type) {
+		case ReplyEntry:
+			done.Replies++
+		case ResultEntry:
+			done.Calls++
+		}
+	}
+}
+
+func promptOf(entries []Entry) string {
+	if len(entries) > 0 {
+		if p, ok := entries[0].Payload.(PromptEntry); ok {
+			return p.Text
+		}
+	}
+	return ""
+}
+
+// replaying are the options under which a run is replayed: those it had, as far
+// as they decide what happens, without anything real.
+func replaying(o Options, setup *Setup, entries []Entry) Options {
+	o.Model, o.Recorder, o.Approve, o.Environment, o.Hooks, o.Effects = nobody{}, nil, nil, nil, Hooks{}, nil
+	o.MaxTime, o.DryRun = 0, false // the record says of each call whether it was made
+	if setup != nil {
+		o.Tools = known(o.Tools, setup.Tools)
+		o.MaxTurns, o.MaxRepeatedCalls = setup.MaxTurns, setup.MaxRepeatedCalls
+		o.MaxConsecutiveErrors, o.MaxMalformed, o.SelfEval = setup.MaxConsecutiveErrors, setup.MaxMalformed, setup.SelfEval
+	}
+	for _, e := range entries {
+		o.MaxTurns = max(o.MaxTurns, e.Turn) // more were allowed when it was resumed
+		if end, ok := e.Payload.(EndEntry); ok && end.StopReason == StopMaxTurns {
+			o.MaxTurns = e.Turn // fewer may have been allowed, too
+		}
+	}
+	return o
+}
+
+// known are the tools that a run had, as far as they exist.
+func known(all *tools.Registry, names []string) *tools.Registry {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
+	if len(names) == 0 {
+		return nil
+	}
+	some, _ := all.Only(names...) // all of them exist
+	return some
+}
+
+// nobody is the model of a replay, which is never asked.
+type nobody struct{}
+
+func (nobody) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(func(providers.Chunk, error) bool) {}
+}
+
+// replay compares a run with its record. It is also the effects of the run
+// beyond what is recorded: any of them ends it.
+type replay struct {
+	over  context.CancelFunc
+	found *Difference // the first
+	done  bool        // nothing more is compared
+}
+
+var errReplayed = errors.New("the record ends here")
+
+func (p *replay) end() error {
+	p.done = true
+	p.over()
+	return errReplayed
+}
+
+func (p *replay) Model(context.Context, ModelRequest) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) { yield(providers.Chunk{}, p.end()) }
+}
+func (p *replay) Tool(context.Context, ToolRequest) tools.Outcome {
+	return tools.Outcome{Error: p.end().Error()}
+}
+func (p *replay) Ask(context.Context, ApprovalRequest) (Decision, error) { return Decision{}, p.end() }
+func (p *replay) Info(context.Context) (providers.Info, error)           { return providers.Info{}, errReplayed }
+func (p *replay) Sleep(ctx context.Context, _ time.Duration) error       { return ctx.Err() }
+func (p *replay) Now() time.Time                                         { return time.Now() }
+func (p *replay) NewID() string                                          { return newID() }
+
+// fault is why the model did not reply to a request: what ended the run, as the
+// next entry has it.
+func (p *replay) fault(q ModelRequest, next *Entry) error {
+	fault := &providers.Error{Permanent: true, Message: "as it was"}
+	end, _ := next.Payload.(EndEntry)
+	switch {
+	case q.Purpose != PurposeTurn: // it came to nothing
+	case end.StopReason == StopModelError:
+		fault.Kind = providers.ServerFault
+	case end.StopReason == StopTimeout:
+		fault.Kind = providers.Stalled
+	case end.StopReason == StopContextFull:
+		fault.Kind = providers.Overflow
+	default:
+		return p.beyond(next, "the model is asked")
+	}
+	return fault
+}
+
+// byChance reports whether it does not follow from the record when a run ended
+// so.
+func (r StopReason) byChance() bool {
+	return r == StopInterrupted || r == StopInternal || r == StopTimeout
+}
+
+// beyond ends the replay where the engine wants what the record does not hold.
+func (p *replay) beyond(next *Entry, is string) error {
+	if end, ok := next.Payload.(EndEntry); !ok || !end.StopReason.byChance() {
+		p.note(next, "what happens", what(next), is)
+	}
+	return p.end()
+}
+
+func (p *replay) note(at *Entry, what, was, is string) {
+	if p.found == nil && !p.done {
+		p.found = &Difference{Run: at.Run, Turn: at.Turn, What: what, Was: was, Is: is}
+	}
+}
+
+// differs compares an entry of the record with what today's engine would write.
+func (p *replay) differs(was, is *Entry) bool {
+	if end, ok := was.Payload.(EndEntry); ok && end.StopReason.byChance() {
+		return p.end() != nil
+	}
+	if was.Kind() != is.Kind() {
+		p.note(was, "what happens", what(was), what(is))
+		return true
+	}
+	then, now := comparable(was.Payload), comparable(is.Payload)
+	for i := range then {
+		if then[i].text != now[i].text {
+			p.note(was, then[i].what, then[i].text, now[i].text)
+			return true
+		}
+	}
+	return false
+}
+
+// what an entry is, in words.
+func what(e *Entry) string {
+	switch p := e.Payload.(type) {
+	case CallEntry:
+		return "call of " + p.Name
+	case AsideEntry:
+		return "a check of the answer"
+	case ResultEntry:
+		return "result of " + p.Name
+	case EndEntry:
+		return "end: " + string(p.StopReason)
+	case UserEntry:
+		return "the engine tells the model: " + p.Text
+	}
+	return string(e.Kind())
+}
+
+type part struct{ what, text string }
+
+// comparable is what of an entry follows from the reply. Errors at the end of a
+// run hold times and addresses, and do not.
+func comparable(p EntryPayload) []part {
+	switch p := p.(type) {
+	case PromptEntry:
+		return []part{{"text of the prompt", p.Text}}
+	case ReplyEntry:
+		return []part{{"text of the reply", p.Text}, {"answer", p.Answer}, {"thought", p.Thought}}
+	case AsideEntry:
+		return []part{{"text of the check", p.Text}, {"thought", p.Thought}}
+	case CallEntry:
+		return []part{{"name of the tool", p.Name}, {"arguments of the call", compact(p.Args)}}
+	case ResultEntry:
+		return []part{
+			{"name of the tool", p.Name}, {"arguments of the call", compact(p.Args)}, {"text of the result", p.Text},
+			{"error that the model is told", p.Error}, {"note to the model", p.Note}, {"success", fmt.Sprint(p.Success)},
+			{"whether the call was skipped", fmt.Sprint(p.Skipped)},
+		}
+	case UserEntry:
+		return []part{{"text of the user", p.Text}}
+	case EndEntry:
+		return []part{{"end", string(p.StopReason)}}
+	}
+	return nil
+}
+
+func compact(args json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, args) != nil {
+		return string(args)
+	}
+	return b.String()
+}
