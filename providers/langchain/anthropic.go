@@ -14,31 +14,33 @@ import (
 	"mylm/providers/internal/wire"
 )
 
-var anthropicBackend = backend{
-	Provider: Provider{
-		Name: "anthropic", Title: "Anthropic", BaseURL: "https://api.anthropic.com/v1", NeedsKey: true,
-		KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseVars: []string{"ANTHROPIC_BASE_URL"},
-		Streams: true, Lists: true,
-	},
-	open: func(c Config, client *http.Client) (llms.Model, error) {
-		return anthropic.New(anthropic.WithToken(c.Key), anthropic.WithBaseURL(c.BaseURL), anthropic.WithModel(c.Model), anthropic.WithHTTPClient(client))
-	},
-	api: api{
-		body:   editAnthropic,
-		format: wire.Format{Reader: func() wire.Reader { return anthropicReader{} }, End: anthropicEnd},
-		think:  thinkAnthropic,
-		noSeed: true,
-	},
-	list: lister{
-		path: "/models?limit=1000",
-		authorize: func(h http.Header, c Config) {
-			h.Set("X-Api-Key", c.Key)
-			h.Set("Anthropic-Version", "2023-06-01")
+func anthropicBackend() backend {
+	return backend{
+		Provider: Provider{
+			Name: "anthropic", Title: "Anthropic", BaseURL: "https://api.anthropic.com/v1", NeedsKey: true,
+			KeyVars: []string{"ANTHROPIC_API_KEY"}, BaseVars: []string{"ANTHROPIC_BASE_URL"},
+			Streams: true, Lists: true,
 		},
-		read: anthropicModels,
-	},
-	oneSystem: true,
-	noEmpty:   true,
+		open: func(c Config, client *http.Client) (llms.Model, error) {
+			return anthropic.New(anthropic.WithToken(c.Key), anthropic.WithBaseURL(c.BaseURL), anthropic.WithModel(c.Model), anthropic.WithHTTPClient(client))
+		},
+		api: api{
+			body:   editAnthropic,
+			format: wire.Format{Reader: func() wire.Reader { return anthropicReader{} }, End: anthropicEnd},
+			think:  thinkAnthropic,
+			noSeed: true,
+		},
+		list: lister{
+			path: "/models?limit=1000",
+			authorize: func(h http.Header, c Config) {
+				h.Set("X-Api-Key", c.Key)
+				h.Set("Anthropic-Version", "2023-06-01")
+			},
+			read: anthropicModels,
+		},
+		oneSystem: true,
+		noEmpty:   true,
+	}
 }
 
 func editAnthropic(f fields, a asked) {

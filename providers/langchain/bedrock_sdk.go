@@ -240,10 +240,10 @@ func unsent(x *wire.Exchange, err error) error {
 		return err
 	case errors.Is(err, errNoRegion):
 		return &providers.Error{Kind: providers.BadRequest, Permanent: true, Err: err, Message: "Amazon Bedrock: " + err.Error(),
-			Hint: "Set it in the configuration. " + variables(bedrockBackend.Settings[0].Vars)}
+			Hint: "Set it in the configuration. " + variables(bedrockBackend().Settings[0].Vars)}
 	}
 	return &providers.Error{Kind: providers.Auth, Permanent: true, Err: err,
-		Message: "Amazon Bedrock: no usable AWS credentials: " + wire.OneLine(err.Error()), Hint: bedrockBackend.ownKeys}
+		Message: "Amazon Bedrock: no usable AWS credentials: " + wire.OneLine(err.Error()), Hint: bedrockBackend().ownKeys}
 }
 
 var errNoRegion = errors.New("no region is set")

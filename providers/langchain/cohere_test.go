@@ -67,11 +67,13 @@ func TestCohereModels(t *testing.T) {
 	}
 }
 
+// TestCohereAddress proves that an address may already end in the path.
 func TestCohereAddress(t *testing.T) {
-	_, err := langchain.Open("cohere", langchain.Config{Model: "m", Key: testKey, BaseURL: "https://api.cohere.ai/compatibility/v1"})
-	wantError(t, err, providers.BadRequest, "Leave out its end: https://api.cohere.ai")
-	if strings.Contains(err.Error(), testKey) {
-		t.Errorf("the error holds the key: %v", err)
+	f := newFake(t, cohereSpeech, cohereSpeech.says("yes"))
+	base := strings.TrimSuffix(f.URL+cohereSpeech.path, "/chat/completions")
+	m := open(t, "cohere", langchain.Config{Model: "m", Key: testKey, BaseURL: base})
+	if text, _, _, err := hear(t, m, providers.Request{}); text != "yes" || err != nil {
+		t.Errorf("%q, %v", text, err)
 	}
 }
 

@@ -43,7 +43,7 @@ func newEmbedder(name string, e embeddings.Embedder, m *Model) *Embedder {
 // OpenEmbedder makes an Embedder of a provider that speaks OpenAI's wire. Like
 // Open, it contacts nobody and reads neither environment nor files.
 func OpenEmbedder(provider string, c Config) (*Embedder, error) {
-	if b, ok := backends[provider]; ok && !b.embeds {
+	if b, ok := backends()[provider]; ok && !b.embeds {
 		return nil, badConfig(b.Title+" makes no vectors here", "Name an embedding model of Ollama's, or of a provider that speaks OpenAI's wire.")
 	}
 	m, err := Open(provider, c)

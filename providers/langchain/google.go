@@ -16,26 +16,28 @@ import (
 // it: the request is written anew on its way out, and the reply is read here.
 // langchaingo's backend for Google stands on a client library
 // that Google has given up, which would double the size of the program.
-var googleBackend = backend{
-	Provider: Provider{
-		Name: "googleai", Title: "Google", BaseURL: "https://generativelanguage.googleapis.com/v1beta", NeedsKey: true,
-		KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseVars: []string{"GOOGLE_GEMINI_BASE_URL"},
-		Streams: true, Lists: true,
-	},
-	open: openOpenAI,
-	api: api{
-		head:   headGoogle,
-		body:   editGoogle,
-		format: wire.Format{Reader: func() wire.Reader { return googleReader{} }, End: openAIFormat.End},
-		think:  thinkGoogle,
-	},
-	list: lister{
-		path:      googleModelsPath,
-		windows:   true,
-		authorize: func(h http.Header, c Config) { h.Set(googleKey, c.Key) },
-		read:      googleModels,
-	},
-	noEmpty: true,
+func googleBackend() backend {
+	return backend{
+		Provider: Provider{
+			Name: "googleai", Title: "Google", BaseURL: "https://generativelanguage.googleapis.com/v1beta", NeedsKey: true,
+			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, BaseVars: []string{"GOOGLE_GEMINI_BASE_URL"},
+			Streams: true, Lists: true,
+		},
+		open: openOpenAI,
+		api: api{
+			head:   headGoogle,
+			body:   editGoogle,
+			format: wire.Format{Reader: func() wire.Reader { return googleReader{} }, End: openAIFormat.End},
+			think:  thinkGoogle,
+		},
+		list: lister{
+			path:      googleModelsPath,
+			windows:   true,
+			authorize: func(h http.Header, c Config) { h.Set(googleKey, c.Key) },
+			read:      googleModels,
+		},
+		noEmpty: true,
+	}
 }
 
 const (

@@ -22,22 +22,24 @@ import (
 // local is a program on this machine: the conversation goes in as one text,
 // what it prints is the reply. langchaingo's package of that name is not used:
 // it adds every prompt to the arguments of all later calls, and kills no child.
-var local = backend{
-	Provider: Provider{
-		Name: "local", Title: "the local program", Streams: true,
-		Settings: []Setting{
-			{Name: "bin", Vars: []string{"LOCAL_LLM_BIN"}, Required: true, Help: "the program: a name to be found in PATH, or a path from the root"},
-			{Name: "args", Vars: []string{"LOCAL_LLM_ARGS"}, Help: "its arguments; {prompt} in one stands for the conversation, which is else written to stdin"},
+func local() backend {
+	return backend{
+		Provider: Provider{
+			Name: "local", Title: "the local program", Streams: true,
+			Settings: []Setting{
+				{Name: "bin", Vars: []string{"LOCAL_LLM_BIN"}, Required: true, Help: "the program: a name to be found in PATH, or a path from the root"},
+				{Name: "args", Vars: []string{"LOCAL_LLM_ARGS"}, Help: "its arguments; {prompt} in one stands for the conversation, which is else written to stdin"},
+			},
 		},
-	},
-	open: func(c Config, _ *http.Client) (llms.Model, error) {
-		args, err := words(c.Settings["args"])
-		return program{c.Settings["bin"], args}, err
-	},
-	api:        api{noSeed: true},
-	check:      checkLocal,
-	anyModel:   true,
-	oneMessage: true,
+		open: func(c Config, _ *http.Client) (llms.Model, error) {
+			args, err := words(c.Settings["args"])
+			return program{c.Settings["bin"], args}, err
+		},
+		api:        api{noSeed: true},
+		check:      checkLocal,
+		anyModel:   true,
+		oneMessage: true,
+	}
 }
 
 // checkLocal refuses a program that depends on where mylm is started: a cloned

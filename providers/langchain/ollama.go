@@ -13,20 +13,22 @@ import (
 
 // langchainOllama is Ollama by langchaingo's client. Package providers/ollama
 // does more: it knows the server's window and its models.
-var langchainOllama = backend{
-	Provider: Provider{
-		Name: "langchain-ollama", Title: "Ollama", BaseURL: "http://localhost:11434",
-		KeyVars: []string{"OLLAMA_API_KEY"},
-		Streams: true, Lists: true,
-	},
-	open: openOllama,
-	api: api{
-		body:   editOllama,
-		head:   keyOllama,
-		format: wire.OllamaLines,
-		think:  ollamaThink,
-	},
-	list: lister{path: "/api/tags", authorize: bearer, read: ollamaModels},
+func langchainOllama() backend {
+	return backend{
+		Provider: Provider{
+			Name: "langchain-ollama", Title: "Ollama", BaseURL: "http://localhost:11434",
+			KeyVars: []string{"OLLAMA_API_KEY"},
+			Streams: true, Lists: true,
+		},
+		open: openOllama,
+		api: api{
+			body:   editOllama,
+			head:   keyOllama,
+			format: wire.OllamaLines,
+			think:  ollamaThink,
+		},
+		list: lister{path: "/api/tags", authorize: bearer, read: ollamaModels},
+	}
 }
 
 func openOllama(c Config, client *http.Client) (llms.Model, error) {

@@ -1,6 +1,7 @@
 package langchain
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -9,67 +10,108 @@ import (
 	"github.com/tmc/langchaingo/llms/openai"
 )
 
-// openAILike are the providers that speak OpenAI's chat completions.
-var openAILike = []backend{
-	speaksOpenAI(dialect{think: effort(true)}, Provider{
-		Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1", NeedsKey: true,
-		KeyVars: []string{"OPENAI_API_KEY"}, BaseVars: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"},
-		Settings: []Setting{{Name: "organization", Vars: []string{"OPENAI_ORG_ID", "OPENAI_ORGANIZATION"}, Help: "the organization that pays"}},
-	}),
-	speaksOpenAI(dialect{think: openRouterThink, windows: true}, Provider{
-		Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", NeedsKey: true,
-		KeyVars: []string{"OPENROUTER_API_KEY"},
-	}),
-	speaksOpenAI(dialect{windows: true}, Provider{
-		Name: "groq", Title: "Groq", BaseURL: "https://api.groq.com/openai/v1", NeedsKey: true,
-		KeyVars: []string{"GROQ_API_KEY"}, BaseVars: []string{"GROQ_BASE_URL"},
-	}),
-	speaksOpenAI(dialect{think: deepSeekThink}, Provider{
-		Name: "deepseek", Title: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", NeedsKey: true,
-		KeyVars: []string{"DEEPSEEK_API_KEY"},
-	}),
-	speaksOpenAI(dialect{seed: "random_seed", plain: true, windows: true}, Provider{
-		Name: "mistral", Title: "Mistral", BaseURL: "https://api.mistral.ai/v1", NeedsKey: true,
-		KeyVars: []string{"MISTRAL_API_KEY"},
-	}),
-	speaksOpenAI(dialect{think: effort(false)}, Provider{
-		Name: "gemini-openai", Title: "Gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", NeedsKey: true,
-		KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-	}),
-	speaksOpenAI(dialect{think: templateThink, anyModel: true, windows: true}, Provider{
-		Name: "llamacpp", Title: "llama.cpp", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LLAMA_API_KEY"},
-	}),
-	speaksOpenAI(dialect{think: templateThink, windows: true}, Provider{
-		Name: "vllm", Title: "vLLM", BaseURL: "http://localhost:8000/v1", KeyVars: []string{"VLLM_API_KEY"},
-	}),
-	speaksOpenAI(dialect{}, Provider{
-		Name: "lmstudio", Title: "LM Studio", BaseURL: "http://localhost:1234/v1",
-	}),
-	speaksOpenAI(dialect{}, Provider{
-		Name: "localai", Title: "LocalAI", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LOCALAI_API_KEY"},
-	}),
+// openAILike returns the providers that speak OpenAI's chat completions.
+// langchaingo has packages of their own for the last group, but there only the
+// first message arrives or nothing says why a reply ended.
+func openAILike() []backend {
+	return []backend{
+		speaksOpenAI(dialect{think: effort(true)}, Provider{
+			Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1", NeedsKey: true,
+			KeyVars: []string{"OPENAI_API_KEY"}, BaseVars: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"},
+			Settings: []Setting{{Name: "organization", Vars: []string{"OPENAI_ORG_ID", "OPENAI_ORGANIZATION"}, Help: "the organization that pays"}},
+		}),
+		speaksOpenAI(dialect{think: openRouterThink, windows: true}, Provider{
+			Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", NeedsKey: true,
+			KeyVars: []string{"OPENROUTER_API_KEY"},
+		}),
+		speaksOpenAI(dialect{windows: true}, Provider{
+			Name: "groq", Title: "Groq", BaseURL: "https://api.groq.com/openai/v1", NeedsKey: true,
+			KeyVars: []string{"GROQ_API_KEY"}, BaseVars: []string{"GROQ_BASE_URL"},
+		}),
+		speaksOpenAI(dialect{think: deepSeekThink}, Provider{
+			Name: "deepseek", Title: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", NeedsKey: true,
+			KeyVars: []string{"DEEPSEEK_API_KEY"},
+		}),
+		speaksOpenAI(dialect{seed: "random_seed", plain: true, windows: true}, Provider{
+			Name: "mistral", Title: "Mistral", BaseURL: "https://api.mistral.ai/v1", NeedsKey: true,
+			KeyVars: []string{"MISTRAL_API_KEY"},
+		}),
+		speaksOpenAI(dialect{think: effort(false)}, Provider{
+			Name: "gemini-openai", Title: "Gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", NeedsKey: true,
+			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		}),
+		speaksOpenAI(dialect{think: templateThink, anyModel: true, windows: true}, Provider{
+			Name: "llamacpp", Title: "llama.cpp", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LLAMA_API_KEY"},
+		}),
+		speaksOpenAI(dialect{think: templateThink, windows: true}, Provider{
+			Name: "vllm", Title: "vLLM", BaseURL: "http://localhost:8000/v1", KeyVars: []string{"VLLM_API_KEY"},
+		}),
+		speaksOpenAI(dialect{}, Provider{
+			Name: "lmstudio", Title: "LM Studio", BaseURL: "http://localhost:1234/v1",
+		}),
+		speaksOpenAI(dialect{}, Provider{
+			Name: "localai", Title: "LocalAI", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LOCALAI_API_KEY"},
+		}),
+
+		speaksOpenAI(dialect{anyModel: true}, Provider{
+			Name: "llamafile", Title: "llamafile", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LLAMA_API_KEY"},
+		}),
+		speaksOpenAI(dialect{}, Provider{
+			Name: "huggingface", Title: "Hugging Face", BaseURL: "https://router.huggingface.co/v1", NeedsKey: true,
+			KeyVars: []string{"HF_TOKEN", "HUGGINGFACEHUB_API_TOKEN"},
+		}),
+		speaksOpenAI(dialect{path: "/v1", list: &lister{path: cloudflarePage(1), windows: true, authorize: bearer, read: cloudflareModels}}, Provider{
+			Name: "cloudflare", Title: "Cloudflare", BaseURL: "https://api.cloudflare.com/client/v4/accounts/{account}/ai", NeedsKey: true,
+			KeyVars:  []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY"},
+			Settings: []Setting{{Name: "account", Vars: []string{"CLOUDFLARE_ACCOUNT_ID"}, Required: true, Help: "the account's ID, 32 characters that the dashboard shows"}},
+		}),
+		// Maritaca documents neither a seed nor stream_options, and no list of models.
+		speaksOpenAI(dialect{plain: true, noSeed: true, list: &lister{}}, Provider{
+			Name: "maritaca", Title: "Maritaca", BaseURL: "https://chat.maritaca.ai/api", NeedsKey: true,
+			KeyVars: []string{"MARITACA_API_KEY", "MARITACA_KEY"},
+		}),
+		speaksOpenAI(dialect{turns: true}, Provider{
+			Name: "ernie", Title: "Baidu Qianfan", BaseURL: "https://qianfan.baidubce.com/v2", NeedsKey: true,
+			KeyVars: []string{"QIANFAN_API_KEY"},
+		}),
+		// Whether Cohere takes stream_options has changed over time.
+		speaksOpenAI(dialect{plain: true, path: "/compatibility/v1", list: &lister{path: cohereModelsPath, windows: true, authorize: bearer, read: cohereModels}}, Provider{
+			Name: "cohere", Title: "Cohere", BaseURL: "https://api.cohere.com", NeedsKey: true,
+			KeyVars: []string{"COHERE_API_KEY", "CO_API_KEY"}, BaseVars: []string{"COHERE_BASE_URL", "CO_API_URL"},
+		}),
+	}
 }
 
 // dialect is what differs between providers that speak OpenAI's wire.
 type dialect struct {
+	path     string                                // of the chat completions, behind the address
 	seed     string                                // the name of the seed; "" is seed
+	noSeed   bool                                  // takes none
 	plain    bool                                  // stream_options is refused as unknown; usage comes anyway
 	windows  bool                                  // GET /models tells the windows
+	list     *lister                               // in the place of GET /models; empty: there is none
 	anyModel bool                                  // the server has one model, whatever it is called
+	turns    bool                                  // user and assistant take turns, after at most one system message
 	think    func(on bool, a asked) map[string]any // nil: no switch
 }
 
 // speaksOpenAI makes a backend of a provider.
 func speaksOpenAI(d dialect, p Provider) backend {
-	p.Streams, p.Lists = true, true
-	return backend{
-		Provider: p,
-		open:     openOpenAI,
-		embeds:   true,
-		anyModel: d.anyModel,
-		list:     lister{path: "/models", windows: d.windows, authorize: bearer, read: openAIModels},
-		api:      api{body: d.edit, format: openAIFormat, think: d.think},
+	b := backend{
+		Provider:  p,
+		open:      openOpenAI,
+		path:      d.path,
+		embeds:    true,
+		anyModel:  d.anyModel,
+		oneSystem: d.turns,
+		list:      lister{path: "/models", windows: d.windows, authorize: bearer, read: openAIModels},
+		api:       api{body: d.edit, format: openAIFormat, think: d.think, noSeed: d.noSeed},
 	}
+	if d.list != nil {
+		b.list = *d.list
+	}
+	b.Streams, b.Lists = true, b.list.read != nil
+	return b
 }
 
 func openOpenAI(c Config, client *http.Client) (llms.Model, error) {
@@ -93,6 +135,29 @@ func (d dialect) edit(f fields, a asked) {
 	}
 	f.sampling(a, seed, limitName(a.base))
 	f.thinking(a, d.think)
+	if d.turns {
+		takeTurns(f)
+	}
+}
+
+// takeTurns joins neighbouring messages of one role.
+func takeTurns(f fields) {
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	var messages, turns []message
+	if json.Unmarshal(f["messages"], &messages) != nil {
+		return // written by langchaingo, of text alone
+	}
+	for _, m := range messages {
+		if last := len(turns) - 1; last >= 0 && turns[last].Role == m.Role {
+			turns[last].Content += "\n\n" + m.Content
+			continue
+		}
+		turns = append(turns, m)
+	}
+	f.set("messages", turns)
 }
 
 // limitName is what the limit of a reply is called: OpenAI's reasoning models

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/tmc/langchaingo/llms"
@@ -62,6 +63,8 @@ type backend struct {
 
 	api api
 
+	path string // behind the address, for langchaingo
+
 	// list is how models are listed, where Lists.
 	list lister
 
@@ -78,38 +81,39 @@ type backend struct {
 	ownKeys    string // how the provider signs requests where no key is given, as a hint; "": it does not
 }
 
-// backends are the providers of this build.
-var backends = byName(openAILike, openAIHosts, []backend{anthropicBackend, bedrockBackend, cohereBackend, googleBackend, langchainOllama, watsonx, local})
-
-func byName(lists ...[]backend) map[string]backend {
+// backends are the providers of this build, by name. Programs that open none
+// do not pay for the table.
+var backends = sync.OnceValue(func() map[string]backend {
 	all := map[string]backend{}
-	for _, b := range slices.Concat(lists...) {
+	for _, b := range append(openAILike(), anthropicBackend(), bedrockBackend(), googleBackend(), langchainOllama(), watsonx(), local()) {
 		all[b.Name] = b
 	}
 	return all
-}
+})
+
+func names() []string { return slices.Sorted(maps.Keys(backends())) }
 
 // Providers returns all providers, sorted by name.
 func Providers() []Provider {
 	var out []Provider
-	for _, name := range slices.Sorted(maps.Keys(backends)) {
-		out = append(out, backends[name].Provider)
+	for _, name := range names() {
+		out = append(out, backends()[name].Provider)
 	}
 	return out
 }
 
 // Lookup returns the provider of that name.
 func Lookup(name string) (Provider, bool) {
-	b, ok := backends[name]
+	b, ok := backends()[name]
 	return b.Provider, ok
 }
 
 // Open makes a model of a provider. It contacts nobody and reads neither
 // environment nor files. A model without a name can list others, but not talk.
 func Open(provider string, c Config) (*Model, error) {
-	b, ok := backends[provider]
+	b, ok := backends()[provider]
 	if !ok {
-		return nil, badConfig(fmt.Sprintf("there is no provider %q", provider), "Providers: "+strings.Join(slices.Sorted(maps.Keys(backends)), ", "))
+		return nil, badConfig(fmt.Sprintf("there is no provider %q", provider), "Providers: "+strings.Join(names(), ", "))
 	}
 	return openBackend(b, c)
 }
@@ -122,7 +126,7 @@ func openBackend(b backend, c Config) (*Model, error) {
 	if err := checkConfig(b, c); err != nil {
 		return nil, err
 	}
-	c.BaseURL = filled(withPath(c.BaseURL, b.BaseURL), c.Settings)
+	c.BaseURL = strings.TrimSuffix(filled(withPath(c.BaseURL, b.BaseURL), c.Settings), b.path)
 	b.BaseURL = filled(b.BaseURL, c.Settings)
 	m := &Model{back: b, config: c}
 	m.describe()
@@ -130,7 +134,7 @@ func openBackend(b backend, c Config) (*Model, error) {
 	if c.Transport == nil {
 		m.link.Next = wire.Transport()
 	}
-	c.BaseURL = m.base()
+	c.BaseURL = m.base() + b.path
 	if b.anyModel && c.Model == "" {
 		c.Model = "default"
 		m.config.Model = c.Model

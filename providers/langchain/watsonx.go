@@ -22,28 +22,30 @@ import (
 
 // watsonx is IBM's. Its chat is OpenAI's under other names, at another path,
 // behind a token that is traded for the key.
-var watsonx = backend{
-	Provider: Provider{
-		Name: "watsonx", Title: "IBM watsonx", BaseURL: "https://us-south.ml.cloud.ibm.com/ml/v1", NeedsKey: true,
-		KeyVars: []string{"WATSONX_API_KEY", "WATSONX_APIKEY"}, BaseVars: []string{"WATSONX_URL"},
-		Settings: []Setting{
-			{Name: "project", Vars: []string{"WATSONX_PROJECT_ID"}, Required: true, Help: "the ID of the project that pays"},
-			{Name: "auth_url", Vars: []string{"WATSONX_AUTH_URL"}, Help: "where the key is traded for a token, if not at " + ibmTokens},
+func watsonx() backend {
+	return backend{
+		Provider: Provider{
+			Name: "watsonx", Title: "IBM watsonx", BaseURL: "https://us-south.ml.cloud.ibm.com/ml/v1", NeedsKey: true,
+			KeyVars: []string{"WATSONX_API_KEY", "WATSONX_APIKEY"}, BaseVars: []string{"WATSONX_URL"},
+			Settings: []Setting{
+				{Name: "project", Vars: []string{"WATSONX_PROJECT_ID"}, Required: true, Help: "the ID of the project that pays"},
+				{Name: "auth_url", Vars: []string{"WATSONX_AUTH_URL"}, Help: "where the key is traded for a token, if not at " + ibmTokens},
+			},
+			Streams: true, Lists: true,
 		},
-		Streams: true, Lists: true,
-	},
-	open: func(c Config, client *http.Client) (llms.Model, error) {
-		client.Transport = &ibmTransport{next: client.Transport.(*wire.Link), key: c.Key, from: cmp.Or(c.KeyFrom, "WATSONX_API_KEY"), tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
-		return openOpenAI(c, client)
-	},
-	api: api{body: editWatsonx, format: openAIFormat},
-	list: lister{
-		path:      "/foundation_model_specs?limit=200&filters=function_text_chat&version=" + watsonxVersion,
-		windows:   true,
-		authorize: func(http.Header, Config) {}, // the list asks for none
-		read:      watsonxModels,
-	},
-	check: func(c Config) error { return checkAuthURL(c.Settings["auth_url"]) },
+		open: func(c Config, client *http.Client) (llms.Model, error) {
+			client.Transport = &ibmTransport{next: client.Transport.(*wire.Link), key: c.Key, from: cmp.Or(c.KeyFrom, "WATSONX_API_KEY"), tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
+			return openOpenAI(c, client)
+		},
+		api: api{body: editWatsonx, format: openAIFormat},
+		list: lister{
+			path:      "/foundation_model_specs?limit=200&filters=function_text_chat&version=" + watsonxVersion,
+			windows:   true,
+			authorize: func(http.Header, Config) {}, // the list asks for none
+			read:      watsonxModels,
+		},
+		check: func(c Config) error { return checkAuthURL(c.Settings["auth_url"]) },
+	}
 }
 
 // ibmTokens is where IBM Cloud trades keys for tokens.
