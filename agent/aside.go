@@ -2,11 +2,12 @@ package agent
 
 import (
 	"context"
-	"strings"
-
+	"encoding/json"
+	"fmt"
 	"mylm/prompts"
 	"mylm/protocol"
 	"mylm/providers"
+	"strings"
 )
 
 // aside asks the model for something that is no part of the conversation and
@@ -108,3 +109,218 @@ func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message
 // summaryResults is how many results' worth of conversation is summed up at
 // once. A result takes at most a third of the room.
 const summaryResults = 2
+
+// SelfEval says whether answers are checked by the model before they count.
+type SelfEval string
+
+// The modes. A check is one more call of the model, without tools.
+const (
+	EvalOff   SelfEval = ""      // "off" means the same
+	EvalBasic SelfEval = "basic" // an answer that does not pass ends the run with StopNotVerified
+	EvalFull  SelfEval = "full"  // the model is told what is wrong, and tries again up to twice
+)
+
+const (
+	passMark    = 0.8 // the least confidence of an answer that passes
+	evalRetries = 2
+)
+
+// Evaluation is what a check says of an answer.
+type Evaluation struct {
+	Completed  bool     `json:"completed"`
+	Confidence float64  `json:"confidence"` // from 0 to 1
+	Issues     []string `json:"issues,omitempty"`
+	Suggestion string   `json:"suggestion,omitempty"`
+}
+
+// Passed reports whether the answer counts: completed, with a confidence of at
+// least 0.8.
+func (e Evaluation) Passed() bool { return e.Completed && e.Confidence >= passMark }
+
+// ParseEvaluation reads a check's reply: the first JSON object in it that has a
+// verdict. What cannot be read is not completed.
+func ParseEvaluation(text string) (e Evaluation) {
+	var raw map[string]any
+	_, _, err := protocol.ReadValue(text, func(value json.RawMessage) bool {
+		raw = nil
+		return json.Unmarshal(value, &raw) == nil && raw["completed"] != nil
+	})
+	if err != nil {
+		return Evaluation{Issues: []string{"the check's reply could not be read"}}
+	}
+	e.Completed, _ = raw["completed"].(bool)
+	if c, ok := raw["confidence"].(float64); ok {
+		e.Confidence = min(1, max(0, c))
+	}
+	e.Suggestion, _ = raw["suggestion"].(string)
+	issues, isList := raw["issues"].([]any)
+	if !isList {
+		issues = []any{raw["issues"]}
+	}
+	for _, i := range issues {
+		if text, ok := i.(string); ok && text != "" {
+			e.Issues = append(e.Issues, text)
+		}
+	}
+	return e
+}
+
+// verify has a finished answer checked, if that is wanted. One that does not
+// pass ends the run, or is sent back with what is wrong.
+func (r *run) verify(ctx context.Context) {
+	s, mode := &r.state, r.agent.opts.SelfEval
+	if s.Stop != StopComplete || mode != EvalBasic && mode != EvalFull {
+		return
+	}
+	answer := append(append([]int{}, s.Continued...), r.session.last())
+	r.emit(Notice{Code: NoticeChecking, Text: "checking the answer"})
+	reply, err := r.aside(ctx, ModelRequest{Purpose: PurposeJudge, Answer: answer})
+	var e Evaluation
+	switch {
+	case ctx.Err() != nil:
+		s.Stop, r.err = cancelled(ctx)
+		return
+	case err != nil:
+		e.Issues = []string{"the check itself failed: " + err.Error()}
+	default:
+		e = ParseEvaluation(reply.text)
+	}
+	if r.evaluation = &e; e.Passed() {
+		return
+	}
+	if s.Checks++; err == nil && mode == EvalFull && s.Checks <= evalRetries && r.turnsLeft() {
+		r.sendBack(ctx, e)
+		return
+	}
+	s.Stop, r.err = StopNotVerified, &LimitError{Reason: StopNotVerified, Limit: "SelfEval", Message: "the answer did not pass its check" + e.reason()}
+}
+
+// sendBack has an answer written again.
+func (r *run) sendBack(ctx context.Context, e Evaluation) {
+	data := prompts.RetryData{Suggestion: protocol.Neutralise(firstWords(e.Suggestion, maxAdvice))}
+	for _, issue := range e.Issues[:min(len(e.Issues), 5)] {
+		data.Issues = append(data.Issues, protocol.Neutralise(firstWords(issue, maxAdvice)))
+	}
+	r.state.Stop = ""
+	text, err := r.agent.opts.Prompts.Retry(data)
+	if err == nil {
+		err = r.record(ctx, UserEntry{text})
+	}
+	if err != nil {
+		r.fail(ctx, err)
+		return
+	}
+	r.state.Continued = nil
+	r.emit(Notice{Code: NoticeNotVerified, Text: "the answer did not pass its check" + e.reason() + "; trying again"})
+	r.emit(Retract{})
+}
+
+// maxAdvice is how many words of a check's advice the model is told.
+const maxAdvice = 60
+
+func (e Evaluation) reason() string {
+	text := fmt.Sprintf(" (confidence %.2f)", e.Confidence)
+	if len(e.Issues) > 0 {
+		text += ": " + firstWords(e.Issues[0], maxDetail)
+	}
+	return text
+}
+
+// What of a run a check is shown, in estimated tokens.
+const (
+	judgedText    = 1500 // of the request, and of the answer
+	judgedActions = 20   // the last calls
+	judgedResult  = 100
+)
+
+// judged is what the model is shown to check an answer. In a small window, where
+// a result takes a third of the room, the request and the answer take a quarter
+// each, and the actions a third: the last ones first.
+func (a *Agent) judged(entries []Entry, q ModelRequest) ([]providers.Message, error) {
+	system, err := a.opts.Prompts.Text(prompts.Judge)
+	if err != nil {
+		return nil, err
+	}
+	var request, answer string
+	var actions []string
+	for _, e := range entries {
+		if e.Run != q.Run {
+			continue
+		}
+		switch p := e.Payload.(type) {
+		case PromptEntry:
+			request = p.Text
+		case ResultEntry:
+			outcome := "succeeded"
+			if !p.Success {
+				outcome = "failed: " + firstWords(p.Error, maxDetail)
+			}
+			actions = append(actions, fmt.Sprintf("- %s %s: %s\n%s", p.Name, shorten(string(p.Args), judgedResult), outcome, shorten(p.Text, judgedResult)))
+		}
+	}
+	for _, seq := range q.Answer {
+		answer += answerOf(entries, seq)
+	}
+	limit := judgedText
+	if q.Results > 0 {
+		limit = min(limit, q.Results*3/4)
+	}
+	first, size := len(actions), 0
+	for first > max(0, len(actions)-judgedActions) {
+		if size += estimate(actions[first-1]); q.Results > 0 && size > q.Results {
+			break
+		}
+		first--
+	}
+	if first > 0 {
+		actions = append([]string{fmt.Sprintf("- (%d earlier ones are left out)", first)}, actions[first:]...)
+	}
+	if len(actions) == 0 {
+		actions = []string{"- none"}
+	}
+	text := "# REQUEST\n" + shorten(request, limit) + "\n\n# ACTIONS\n" + strings.Join(actions, "\n") + "\n\n# ANSWER\n" + shorten(answer, limit)
+	return []providers.Message{{Role: providers.System, Text: system}, {Role: providers.User, Text: protocol.Neutralise(text)}}, nil
+}
+
+// lastWord gives the model one more reply, without tools, after a limit ended
+// the run: what was found out so far is better than nothing. It is no turn, and
+// if it comes to nothing the last text of the model has to do.
+func (r *run) lastWord(ctx context.Context) {
+	s := &r.state
+	if !s.LastWord || len(s.Continued) > 0 || r.gone || ctx.Err() != nil {
+		return
+	}
+	last, err := r.agent.closing(r.session.all())
+	if err == nil {
+		r.view = view{closing: last}
+		err = r.fit(ctx)
+	}
+	var said *reply
+	if err == nil {
+		r.emit(Notice{Code: NoticeLastWord, Text: "stopped (" + string(s.Stop) + "): asking the model what it has so far"})
+		said, err = r.think(ctx, PurposeLastWord)
+	}
+	if reason, cause := cancelled(ctx); ctx.Err() != nil && reason == StopInterrupted {
+		s.Stop, r.err = reason, cause
+	}
+	if err != nil {
+		return
+	}
+	s.spend(said)
+	if said.call != nil || said.fault != nil || strings.TrimSpace(said.answer) == "" {
+		if said.text != "" {
+			r.emit(Retract{})
+		}
+		return
+	}
+	e := said.entry(PurposeLastWord)
+	e.Answer = said.answer
+	if err = r.record(ctx, UserEntry{last.question.Text}); err == nil {
+		err = r.record(ctx, e)
+	}
+	if err != nil {
+		r.emit(Error{Source: "engine", Message: err.Error()})
+		return
+	}
+	s.Closing = r.session.last()
+}

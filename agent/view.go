@@ -1,9 +1,13 @@
 package agent
 
 import (
-	"slices"
-
+	"context"
+	"fmt"
+	"mylm/prompts"
+	"mylm/protocol"
 	"mylm/providers"
+	"slices"
+	"strings"
 )
 
 // view is the conversation as the model is shown it. It is made of the
@@ -169,4 +173,210 @@ func (v *view) shown() []providers.Message {
 		messages = append(messages, v.closing.question)
 	}
 	return messages
+}
+
+// fit makes sure, before the model is asked, that the conversation leaves room
+// for a reply: long results are shown in part (by the view), older exchanges
+// become a summary, and in the end the oldest are left out. A conversation that
+// cannot be made to fit is an error of the model, every other is the engine's own.
+func (r *run) fit(ctx context.Context) error {
+	r.refitted()
+	r.look()
+	if len(r.past) > 0 { // it was made to fit when it was asked for
+		return nil
+	}
+	r.learnWindow(ctx, false)
+	if through := r.toSummarise(); through > 0 {
+		if err := r.summarise(ctx, through); err != nil {
+			return err
+		}
+	}
+	if r.state.Window == 0 || r.measure() <= r.room() {
+		return nil
+	}
+	if _, err := r.makeRoom(ctx); err != nil {
+		return err
+	}
+	return r.tooLong()
+}
+
+// tooLong is why a conversation that was made as small as it can be is not
+// sent; nil: it is. While the window is a guess, or the backend has not counted,
+// it knows better whether its window is full, but nobody else holds the limit
+// that a person set.
+func (r *run) tooLong() error {
+	n, window := r.measure(), r.state.Window
+	what, option := "the model's window", ""
+	switch limit := int(r.agent.opts.MaxContextTokens); {
+	case n <= window:
+		return nil
+	case 0 < limit && limit < n && (r.state.Guessed || limit == window):
+		window = limit
+		what, option = "the limit that was set for it", "MaxContextTokens"
+	case r.state.Guessed, r.state.Scale == 0 && r.view.words(0) <= window:
+		return nil
+	}
+	message := fmt.Sprintf("the conversation does not fit %s: the instructions, the request and the last step alone take about %d of %d tokens", what, n, window)
+	e := &providers.Error{Kind: providers.Overflow, PromptTokens: n, Window: window, Message: message}
+	if option != "" {
+		e.Err = &LimitError{Reason: StopContextFull, Limit: option, Value: window, Message: message}
+	}
+	return &modelError{e}
+}
+
+// The defaults of summaries.
+const (
+	summariseAfter = 8
+	keepRecent     = 4
+)
+
+// toSummarise is the last entry of what should become a summary now; 0: nothing
+// should. Left to itself, the run does not give details away that there is
+// still room for.
+func (r *run) toSummarise() int {
+	o, v := &r.agent.opts, &r.view
+	after, keep := int(o.SummarizeAfterTurns), o.KeepRecentTurns
+	switch {
+	case o.SummarizeAfterTurns == Off, v.closing != nil: // the last word is not worth another call
+		return 0
+	case after == 0:
+		full := r.room() / 2
+		if r.state.Guessed { // the window may be far larger
+			full = r.room()
+		}
+		if after = summariseAfter; r.state.Window == 0 || r.measure() <= full {
+			return 0
+		}
+	}
+	if keep == 0 {
+		keep = keepRecent
+	}
+	if keep = min(keep, after); v.replies <= after || v.size < 2*r.vain {
+		return 0
+	}
+	for i := len(v.groups) - 1; i > 0; i-- {
+		if !v.groups[i].reply {
+			continue
+		}
+		if keep--; keep == 0 {
+			if !v.groups[i-1].reply { // a question stays with its reply
+				i--
+			}
+			if messages, _ := v.before(i, r.request); messages > 0 {
+				return v.groups[i].seq - 1
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// summarise has the model sum up what stands before an entry. If it cannot,
+// nothing changes.
+func (r *run) summarise(ctx context.Context, through int) error {
+	reply, err := r.aside(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps could not be summed up, and stay as they are: " + err.Error()})
+		return nil
+	}
+	summary := protocol.Neutralise(strings.TrimSpace(reply.text))
+	done, err := r.compact(ctx, through, shorten(summary, maxSummary), through)
+	if err == nil && !done {
+		r.vain = r.view.size
+		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps stay as they are: their summary is no shorter"})
+	}
+	return err
+}
+
+// maxSummary bounds a summary, of which about 200 words are asked for.
+const maxSummary = 600
+
+// makeRoom shows less of long results if the window turned out to be smaller,
+// and leaves the oldest exchanges out until there is room for some turns to
+// come. It reports whether the prompt got smaller.
+func (r *run) makeRoom(ctx context.Context) (bool, error) {
+	v, before := &r.view, r.view.size
+	changed := r.setResults()
+	if r.measure() > r.room() {
+		target := int(calmTarget * float64(r.room()))
+		best := 0
+		for i := 1; i < len(v.groups); i++ {
+			messages, size := v.before(i, r.request)
+			if messages == 0 {
+				continue
+			}
+			best = i
+			if r.tokens(v.size-size) <= target {
+				break
+			}
+		}
+		if best > 0 {
+			summary, summarised := r.lastSummary()
+			if _, err := r.compact(ctx, v.groups[best].seq-1, summary, summarised); err != nil {
+				return false, err
+			}
+			return v.size < before, nil
+		}
+	}
+	if changed && v.size < before {
+		r.emit(Compaction{Before: r.tokens(before), After: r.measure(), Window: r.state.Window, Guessed: r.state.Guessed})
+	}
+	return v.size < before, nil
+}
+
+// lastSummary is the summary that the model is shown now, and the last entry
+// that is in it.
+func (r *run) lastSummary() (summary string, through int) {
+	entries := r.session.all()
+	for i := r.view.cut; i > 0; i-- {
+		c, ok := entries[i-1].Payload.(CompactionEntry)
+		switch {
+		case !ok:
+		case c.Summary == "" || summary != "" && c.Summary != summary:
+			return summary, through
+		default:
+			summary, through = c.Summary, c.Through
+		}
+	}
+	return summary, through
+}
+
+// compact records that what stands up to an entry is not shown from now on,
+// with a summary of what stands up to another one, and reports whether it does:
+// not if the prompt would be no smaller. The record itself stays whole.
+func (r *run) compact(ctx context.Context, through int, summary string, summarised int) (bool, error) {
+	s, before := &r.state, r.measure()
+	lost := r.messages(summarised, through)
+	gone := r.messages(r.view.from, through)
+	text, err := r.agent.opts.Prompts.Compacted(prompts.CompactedData{Summary: summary, Dropped: lost})
+	if err != nil {
+		return false, err
+	}
+	c := CompactionEntry{Text: text, Summary: summary, Through: through, Request: r.request}
+	if !r.view.smaller(r.session.all(), c) {
+		return false, nil
+	}
+	if err := r.record(ctx, c); err != nil {
+		return false, err
+	}
+	r.look()
+	r.emit(Compaction{
+		Dropped: gone, Summarized: lost == 0, Before: before, After: r.measure(), Window: s.Window, Guessed: s.Guessed,
+	})
+	return true, nil
+}
+
+// messages counts those that stand in the record behind one entry and up to
+// another, without the request, which stays.
+func (r *run) messages(behind, upTo int) (n int) {
+	entries := r.session.all()
+	for i := behind; i < upTo; i++ {
+		if entries[i].shown() && entries[i].Seq != r.request {
+			n++
+		}
+	}
+	return n
 }
