@@ -87,6 +87,7 @@ func (r *request) read(s spot, flags int) verdict {
 		right = abi.AccessFSReadDir
 	}
 	switch {
+	case s.path == "/" && right == abi.AccessFSReadDir: // find and xargs open it, and the names are no secret
 	case strings.HasPrefix(s.path, "/proc/") && r.mine(s.path):
 	case !r.w.allows(s.path, right):
 		return r.refuse(Refusal{Kind: Read, Path: s.path}, unix.EACCES)

@@ -184,7 +184,9 @@ func (r *request) metadata(m metadataCall) verdict {
 // other judges a call about a process: its own tasks are its own affair.
 func (r *request) other(arg int) verdict {
 	pid := int(int32(r.args[arg]))
-	if ours(pid) {
+	const ioprioProcess = 1 // IOPRIO_WHO_PROCESS (linux/ioprio.h)
+	several := r.nr == unix.SYS_SETPRIORITY && r.args[0] != unix.PRIO_PROCESS || r.nr == unix.SYS_IOPRIO_SET && r.args[0] != ioprioProcess
+	if !several && (pid == 0 || ours(pid)) {
 		return passed
 	}
 	return r.refuse(Refusal{Kind: System, Detail: "priority or limits of " + processName(pid)}, unix.EPERM)
