@@ -13,10 +13,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func agentCommand(s term.Streams) *cli.Command {
+func agentCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "agent",
-		Usage: "break a goal down into tasks, and do them",
 		Subcommands: []*cli.Command{
 			{
 				Name: "run", Usage: "make a plan for a goal and carry it out", ArgsUsage: "[GOAL...] [-]",
@@ -40,7 +38,7 @@ mylm resume goes on with a plan that was interrupted.`,
 }
 
 // workflowShortcut runs a workflow with what is typed.
-func workflowShortcut(s term.Streams, name, usage, workflow string) *cli.Command {
+func workflowShortcut(s *term.Screen, name, usage, workflow string) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: "[TEXT...] [-]",
 		Description: "It runs the workflow " + workflow + ", or another one that --workflow names, with the text as\nits first input. mylm agent workflow show " + workflow + " prints its steps.",
@@ -96,7 +94,7 @@ func checkProgressFlags(c *cli.Context) error {
 }
 
 // runPlan checks the flags and does what they ask for.
-func runPlan(c *cli.Context, s term.Streams, p *planning) error {
+func runPlan(c *cli.Context, s *term.Screen, p *planning) error {
 	if err := checkProgressFlags(c); err != nil {
 		return err
 	}

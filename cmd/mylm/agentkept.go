@@ -57,14 +57,11 @@ func (a *asking) tellCache(err error) {
 	}
 }
 
-func forgetPlansCommand(s term.Streams) *cli.Command {
+func forgetPlansCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "forget", Usage: "delete the plans that are kept, and the consent to workflows of projects",
 		Description: "Plans are made anew then, and workflows of projects shown and asked about again. Sessions stay:\nmylm sessions rm deletes them.",
 		Action: func(c *cli.Context) error {
-			if err := errNoArgs(c); err != nil {
-				return err
-			}
 			path, err := plansPath()
 			if err != nil {
 				return err
@@ -77,9 +74,8 @@ func forgetPlansCommand(s term.Streams) *cli.Command {
 			if err != nil {
 				return err
 			}
-			screen := term.NewScreen(s, "auto")
-			screen.Answer(fmt.Sprintf("deleted %s and %s of workflows\n", term.Plural(plans, "plan"), term.Plural(consents, "consent")))
-			return screen.Failed
+			s.Answer(fmt.Sprintf("deleted %s and %s of workflows\n", term.Plural(plans, "plan"), term.Plural(consents, "consent")))
+			return nil
 		},
 	}
 }

@@ -93,7 +93,7 @@ func workflowFlags() []cli.Flag {
 	}
 }
 
-func workflowCommand(s term.Streams) *cli.Command {
+func workflowCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "workflow", Usage: "list workflows, show one, or run one", ArgsUsage: "list | show NAME | NAME [TEXT...]",
 		Description: `A workflow is a Markdown file with a head in YAML: its inputs, steps and tools. Yours are
@@ -116,7 +116,7 @@ to you before they run for the first time.`,
 	}
 }
 
-func runWorkflow(c *cli.Context, s term.Streams, name string, words []string) error {
+func runWorkflow(c *cli.Context, s *term.Screen, name string, words []string) error {
 	w, err := workflowNamed(c, name)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func runWorkflow(c *cli.Context, s term.Streams, name string, words []string) er
 		return err
 	}
 	if w.project {
-		if err := trustWorkflow(c.Context, term.NewScreen(s, "auto"), w, f); err != nil {
+		if err := trustWorkflow(c.Context, s, w, f); err != nil {
 			return err
 		}
 	}
@@ -321,7 +321,7 @@ func workflowNamed(c *cli.Context, name string) (known, error) {
 	return known{}, failure.Usage("there is no workflow %q; there are: %s", term.Echoed(name), strings.Join(sorted(names), ", "))
 }
 
-func listWorkflows(c *cli.Context, s term.Streams) error {
+func listWorkflows(c *cli.Context, s *term.Screen) error {
 	if err := errMoreArgs(c, 1); err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func listWorkflows(c *cli.Context, s term.Streams) error {
 		return err
 	}
 	if there.unread != nil {
-		term.NewScreen(s, "auto").Say("mylm: " + term.Visible(there.unread.Error()))
+		s.Say("mylm: " + term.Visible(there.unread.Error()))
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tFROM\tWHAT IT DOES")
@@ -344,7 +344,7 @@ func listWorkflows(c *cli.Context, s term.Streams) error {
 	return w.Flush()
 }
 
-func showWorkflow(c *cli.Context, s term.Streams) error {
+func showWorkflow(c *cli.Context, s *term.Screen) error {
 	if err := errMoreArgs(c, 2); err != nil {
 		return err
 	}

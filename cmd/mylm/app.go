@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,22 +11,41 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// newApp is the command line. Help goes to the writer.
-func newApp(s term.Streams, help io.Writer) *cli.App {
+// commands are in the order of the help. What a command takes is made when it
+// is named.
+var commands = []struct {
+	name, usage string
+	make        func(*term.Screen) *cli.Command
+}{
+	{"ask", "answer a question, with tools where they help", askCommand},
+	{"agent", "break a goal down into tasks, and do them", agentCommand},
+	{"resume", "go on with a session, with another question or where it broke off", resumeCommand},
+	{"sessions", "look at, search, export and delete what was asked and done", sessionsCommand},
+	{"replay", "run a session again with its recorded replies, and say what is different", replayCommand},
+	{"memory", "look at, search and change what is remembered", memoryCommand},
+	{"undo", "bring back the files that the last run has changed here", undoCommand},
+	{"policy", "what runs without a question, what is asked about, what is forbidden", policyCommand},
+	{"tools", "list the tools that a model can call", toolsCommand},
+	{"models", "list the models that can be asked", modelsCommand},
+	{"prompts", "show or replace the words that mylm says to models", promptsCommand},
+	{"parse", "show what would be made of a model's reply", parseCommand},
+	{"sandbox", "run a program as commands of a model are run", sandboxCommand},
+	{"config", "show or edit the settings", configCommand},
+	{"version", "print the version", versionCommand},
+}
+
+// newApp is the command line for some arguments.
+func newApp(s *term.Screen, args []string) *cli.App {
 	app := &cli.App{
-		Name:        "mylm",
-		Usage:       "give a language model that cannot call functions hands",
-		Description: "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
-		Commands: []*cli.Command{
-			askCommand(s), agentCommand(s), resumeCommand(s), sessionsCommand(s), replayCommand(s), memoryCommand(s), undoCommand(s), policyCommand(s), toolsCommand(s), modelsCommand(s),
-			promptsCommand(s), parseCommand(s), sandboxCommand(s), configCommand(s), versionCommand(s), helpCommand(),
-		},
+		Name:                      "mylm",
+		Usage:                     "give a language model that cannot call functions hands",
+		Description:               "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
 		Flags:                     []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "version", Usage: "print the version"}, cli.HelpFlag},
 		HideVersion:               true, // the library's own takes -v
 		HideHelpCommand:           true, // the library's own takes any name
 		DisableSliceFlagSeparator: true, // a path may hold a comma
 		Reader:                    s.In,
-		Writer:                    help,
+		Writer:                    s,
 		ErrWriter:                 s.Err,
 		ExitErrHandler:            func(*cli.Context, error) {}, // run decides about exit codes
 		OnUsageError:              onUsageError,
@@ -42,9 +60,16 @@ func newApp(s term.Streams, help io.Writer) *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
-	for _, c := range app.Commands {
+	for _, row := range commands {
+		c := &cli.Command{}
+		if slices.Contains(args, row.name) {
+			c = row.make(s)
+		}
+		c.Name, c.Usage = row.name, row.usage
 		prepare(c, app.Name+" "+c.Name)
+		app.Commands = append(app.Commands, c)
 	}
+	app.Commands = append(app.Commands, helpCommand())
 	return app
 }
 
@@ -55,6 +80,15 @@ func prepare(c *cli.Command, path string) {
 	for _, sub := range c.Subcommands {
 		sub.HelpName = path + " " + sub.Name
 		prepare(sub, sub.HelpName)
+	}
+	if most := strings.Fields(c.ArgsUsage); c.Action != nil && !strings.Contains(c.ArgsUsage, "...") && c.ArgsUsage != commandLine {
+		action := c.Action
+		c.Action = func(ctx *cli.Context) error {
+			if err := errMoreArgs(ctx, len(most)); err != nil {
+				return err
+			}
+			return action(ctx)
+		}
 	}
 	if len(c.Subcommands) > 0 && c.Action == nil {
 		c.Action = func(ctx *cli.Context) error {

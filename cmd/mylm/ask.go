@@ -20,10 +20,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func askCommand(s term.Streams) *cli.Command {
+func askCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:      "ask",
-		Usage:     "answer a question, with tools where they help",
 		ArgsUsage: "[QUESTION...] [-]",
 		Description: `The question is the arguments, or stdin, or both: then stdin is what it is about.
 "-", first or last, waits for stdin to end; without it a pipe that says nothing for 2 s is left alone.
@@ -71,12 +69,12 @@ func askFlags() []cli.Flag {
 }
 
 // runAsk answers a question, in a session that is there unless r is nil.
-func runAsk(c *cli.Context, s term.Streams, r *resuming) error {
+func runAsk(c *cli.Context, s *term.Screen, r *resuming) error {
 	return runAsking(c, s, &asking{resuming: r})
 }
 
 // runAsking does what is asked for, with a plan or without.
-func runAsking(c *cli.Context, s term.Streams, a *asking) error {
+func runAsking(c *cli.Context, s *term.Screen, a *asking) error {
 	if !slices.Contains([]string{"auto", "always", "never"}, c.String("color")) {
 		return failure.Usage("--color is %q; it must be auto, always or never", term.Echoed(c.String("color")))
 	}
@@ -84,7 +82,8 @@ func runAsking(c *cli.Context, s term.Streams, a *asking) error {
 	if err != nil {
 		return err
 	}
-	a.cli, a.screen, a.streams, a.session, a.form = c, term.NewScreen(s, c.String("color")), s, agent.NewSession(), form
+	a.cli, a.screen, a.session, a.form = c, s, agent.NewSession(), form
+	a.screen.SetColor(c.String("color"))
 	a.screen.Still = a.screen.Still || c.Bool("quiet")
 	a.sinks, a.terminal = a.newSinks()
 	err = a.run(c.Context)
@@ -110,7 +109,6 @@ func runAsking(c *cli.Context, s term.Streams, a *asking) error {
 // asking is one run of mylm ask.
 type asking struct {
 	cli      *cli.Context
-	streams  term.Streams
 	screen   *term.Screen
 	config   *config.Config
 	setup    *setup.Setup // nil: none was made
@@ -157,7 +155,7 @@ func (a *asking) run(ctx context.Context) (err error) {
 	}
 	var in input
 	if a.asks() {
-		if in, err = readInput(ctx, c, a.words(), a.streams, a.screen); err != nil {
+		if in, err = readInput(ctx, c, a.words(), a.screen); err != nil {
 			return a.withoutGoal(err)
 		}
 		if in, err = a.planning.input(in); err != nil {

@@ -4,29 +4,25 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"mylm/cmd/mylm/internal/config"
-	"mylm/cmd/mylm/internal/failure"
-	"mylm/cmd/mylm/internal/term"
 	"os"
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
 
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
 	"github.com/google/renameio/v2/maybe"
 	"github.com/urfave/cli/v2"
 )
 
-func configCommand(s term.Streams) *cli.Command {
+func configCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "config",
-		Usage: "show or edit the settings",
 		Subcommands: []*cli.Command{
 			{
 				Name: "path", Usage: "print where the file is",
 				Action: func(c *cli.Context) error {
-					if err := errNoArgs(c); err != nil {
-						return err
-					}
 					path, err := config.Path()
 					if err != nil {
 						return err
@@ -41,9 +37,6 @@ func configCommand(s term.Streams) *cli.Command {
 				Flags: append(config.Flags(askSettings()...), jsonFlag(),
 					&cli.BoolFlag{DisableDefaultText: true, Name: "file", Usage: "print the file instead, checked and without its secrets"}),
 				Action: func(c *cli.Context) error {
-					if err := errNoArgs(c); err != nil {
-						return err
-					}
 					if c.Bool("file") {
 						return showConfigFile(c.Context, s)
 					}
@@ -53,9 +46,6 @@ func configCommand(s term.Streams) *cli.Command {
 			{
 				Name: "edit", Usage: "open the file in $VISUAL or $EDITOR, then check it",
 				Action: func(c *cli.Context) error {
-					if err := errNoArgs(c); err != nil {
-						return err
-					}
 					return editConfig(c.Context, s)
 				},
 			},
@@ -64,7 +54,7 @@ func configCommand(s term.Streams) *cli.Command {
 }
 
 // showConfig lists the settings.
-func showConfig(c *cli.Context, s term.Streams) error {
+func showConfig(c *cli.Context, s *term.Screen) error {
 	loaded, err := config.Load(c.Context, c.Command.Flags, nil)
 	if err == nil {
 		err = loaded.ApplyProject(c.Context)
@@ -85,7 +75,7 @@ func showConfig(c *cli.Context, s term.Streams) error {
 }
 
 // showConfigFile prints the configuration file without its secrets.
-func showConfigFile(ctx context.Context, s term.Streams) error {
+func showConfigFile(ctx context.Context, s *term.Screen) error {
 	path, err := config.Path()
 	if err != nil {
 		return err
@@ -119,7 +109,7 @@ func newConfigFile(path string) error {
 
 // editConfig opens the configuration file in the user's editor and checks what
 // was saved.
-func editConfig(ctx context.Context, s term.Streams) error {
+func editConfig(ctx context.Context, s *term.Screen) error {
 	path, err := config.Path()
 	if err != nil {
 		return err
@@ -127,7 +117,7 @@ func editConfig(ctx context.Context, s term.Streams) error {
 	if err := newConfigFile(path); err != nil {
 		return failure.Config(err)
 	}
-	if err := term.Edit(ctx, s, path); err != nil {
+	if err := term.Edit(ctx, s.Streams, path); err != nil {
 		return failure.Config(err).WithHint("Set VISUAL or EDITOR, or open " + path + " yourself.")
 	}
 	text, err := os.ReadFile(path)

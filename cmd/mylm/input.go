@@ -93,7 +93,7 @@ func (in input) tag() string {
 var errNoQuestion = errors.New("there is no question")
 
 // readInput puts the question together from the arguments, stdin and --file.
-func readInput(ctx context.Context, c *cli.Context, words []string, s term.Streams, screen *term.Screen) (input, error) {
+func readInput(ctx context.Context, c *cli.Context, words []string, screen *term.Screen) (input, error) {
 	var in input
 	dash := false
 	// In the middle it is a minus.
@@ -114,8 +114,8 @@ func readInput(ctx context.Context, c *cli.Context, words []string, s term.Strea
 	if in.question != "" && !dash {
 		patience = stdinPatience
 	}
-	if dash || !term.IsTerminal(s.In) {
-		text, err := readStdin(ctx, s.In, patience, screen)
+	if dash || !term.IsTerminal(screen.In) {
+		text, err := readStdin(ctx, screen.In, patience, screen)
 		if err != nil {
 			return in, err
 		}

@@ -23,7 +23,6 @@ import (
 // listing is one run of mylm models.
 type listing struct {
 	cli      *cli.Context
-	streams  term.Streams
 	screen   *term.Screen
 	settings config.Settings
 	entries  map[string]config.Entry
@@ -47,13 +46,13 @@ func (l *listing) all() error {
 		l.screen.Report(failure.Of(err))
 	}
 	if l.cli.Bool("json") {
-		return term.PrintJSON(l.streams.Out, append(plain(models), l.configured()...))
+		return term.PrintJSON(l.screen.Out, append(plain(models), l.configured()...))
 	}
 	if len(models) > 0 {
 		if err := l.table(models); err != nil || len(l.entries) == 0 {
 			return err
 		}
-		if _, err := io.WriteString(l.streams.Out, "\n"); err != nil {
+		if _, err := io.WriteString(l.screen.Out, "\n"); err != nil {
 			return err
 		}
 	}
@@ -135,7 +134,7 @@ func (l *listing) ofProvider(e config.Entry) error {
 func (l *listing) print(models []providers.ModelInfo, none *failure.Error) error {
 	switch {
 	case l.cli.Bool("json"):
-		return term.PrintJSON(l.streams.Out, plain(models))
+		return term.PrintJSON(l.screen.Out, plain(models))
 	case len(models) == 0:
 		return none
 	}
@@ -156,7 +155,7 @@ func plain(models []providers.ModelInfo) []listed {
 }
 
 func (l *listing) writer(head string) *tabwriter.Writer {
-	w := tabwriter.NewWriter(l.streams.Out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(l.screen.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, head)
 	return w
 }
@@ -193,7 +192,7 @@ func (l *listing) providers() error {
 			held, _ := config.FirstSet(p.KeyVars)
 			out = append(out, providerListed{p.Name, p.Title, p.NeedsKey, append([]string{}, p.KeyVars...), held != "", p.BaseURL, p.Lists, p.Missing})
 		}
-		return term.PrintJSON(l.streams.Out, out)
+		return term.PrintJSON(l.screen.Out, out)
 	}
 	w := l.writer("PROVIDER\tTITLE\tKEY\tADDRESS")
 	for _, p := range all {

@@ -20,7 +20,7 @@ func main() {
 
 // run is the whole program: it returns the exit code.
 func run(args []string, s term.Streams) (code int) {
-	screen := term.NewScreen(s, "auto")
+	screen := term.NewScreen(s)
 	defer func() {
 		if p := recover(); p != nil {
 			screen.Say(fmt.Sprintf("mylm: internal error: %v\n%s", p, debug.Stack()))
@@ -32,7 +32,7 @@ func run(args []string, s term.Streams) (code int) {
 	ctx, stop := term.Interruptible(screen)
 	defer stop()
 
-	app := newApp(s, screen)
+	app := newApp(screen, args)
 	args = hoist(app, args)
 	err := app.RunContext(ctx, args)
 	if err == nil && screen.Failed != nil {

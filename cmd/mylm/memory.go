@@ -25,16 +25,13 @@ import (
 type remembering struct {
 	cli      *cli.Context
 	config   *config.Config
-	streams  term.Streams
 	screen   *term.Screen
 	memories *setup.Memory
 	store    *memory.Store
 }
 
-func memoryCommand(s term.Streams) *cli.Command {
+func memoryCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "memory",
-		Usage: "look at, search and change what is remembered",
 		Description: `What is asked, found out and answered is kept on this machine, and found again by
 the model or by you. list and search look at this project; --global at all of them.
 
@@ -50,9 +47,9 @@ the model or by you. list and search look at this project; --global at all of th
 }
 
 // withMemory makes the action of a subcommand: f is run with the memory open.
-func withMemory(s term.Streams, f func(*remembering, context.Context) error) cli.ActionFunc {
+func withMemory(s *term.Screen, f func(*remembering, context.Context) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		r := &remembering{cli: c, streams: s, screen: term.NewScreen(s, "auto")}
+		r := &remembering{cli: c, screen: s}
 		var err error
 		if r.config, err = config.Load(c.Context, c.Command.Flags, nil); err != nil {
 			return err
@@ -200,7 +197,7 @@ func day(c *cli.Context, flag string) (time.Time, error) {
 // words are the arguments as one text; a lone - is stdin.
 func (r *remembering) words(ctx context.Context, args []string) (string, error) {
 	if len(args) == 1 && args[0] == "-" {
-		text, err := readStdin(ctx, r.streams.In, 0, r.screen)
+		text, err := readStdin(ctx, r.screen.In, 0, r.screen)
 		return strings.TrimSpace(text), err
 	}
 	return strings.TrimSpace(strings.Join(args, " ")), nil
@@ -225,13 +222,10 @@ func (r *remembering) line(d memory.Document, width int) string {
 // lineText is how much of a text a list shows.
 const lineText = 160
 
-func statsCommand(s term.Streams) *cli.Command {
+func statsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "stats", Usage: "say how much is remembered, and where", Flags: []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if err := errNoArgs(r.cli); err != nil {
-				return err
-			}
 			st, err := r.store.Stats(ctx)
 			if err != nil {
 				return err
@@ -274,18 +268,15 @@ func statsCommand(s term.Streams) *cli.Command {
 				text += "\ndamaged once, and moved aside: " + path
 			}
 			r.screen.Answer(text + "\n")
-			return r.screen.Failed
+			return nil
 		}),
 	}
 }
 
-func verifyCommand(s term.Streams) *cli.Command {
+func verifyCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "read the whole memory and say whether it is what was written", Flags: []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if err := errNoArgs(r.cli); err != nil {
-				return err
-			}
 			var report memory.Report
 			err := r.busily("checking", func() (err error) { report, err = r.store.Verify(ctx); return err })
 			if err != nil {
@@ -298,7 +289,6 @@ func verifyCommand(s term.Streams) *cli.Command {
 				}{report.Documents, append([]string{}, report.Problems...)})
 			} else if len(report.Problems) == 0 {
 				r.screen.Answer(term.Plural(report.Documents, "document") + ", and all is well\n")
-				err = r.screen.Failed
 			}
 			if err != nil || len(report.Problems) == 0 {
 				return err

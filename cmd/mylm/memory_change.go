@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func addCommand(s term.Streams) *cli.Command {
+func addCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "add", Usage: "remember a note", ArgsUsage: "TEXT... | -",
 		Flags: []cli.Flag{
@@ -64,13 +64,13 @@ func (r *remembering) tellRedacted(text string) {
 // changed prints the document that a command made or changed: its id.
 func (r *remembering) changed(d memory.Document, what string) error {
 	if r.cli.Bool("json") {
-		return term.PrintJSON(r.streams.Out, d)
+		return term.PrintJSON(r.screen.Out, d)
 	}
 	r.screen.Answer(d.ID + what + "\n")
-	return r.screen.Failed
+	return nil
 }
 
-func editMemoryCommand(s term.Streams) *cli.Command {
+func editMemoryCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "edit", Usage: "change the text of a memory; the old one is gone", ArgsUsage: "ID [TEXT... | -]",
 		Description: "Without a text, $VISUAL or $EDITOR opens it. To keep the old text as well: mylm memory supersede",
@@ -117,14 +117,14 @@ func (r *remembering) editor(text string) (string, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	if err := term.Edit(r.cli.Context, r.streams, f.Name()); err != nil {
+	if err := term.Edit(r.cli.Context, r.screen.Streams, f.Name()); err != nil {
 		return "", failure.Usage("%v", err).WithHint("Set VISUAL or EDITOR, or give the text: mylm memory edit ID \"...\"")
 	}
 	changed, err := readFile(f.Name())
 	return strings.TrimSpace(changed), err
 }
 
-func supersedeCommand(s term.Streams) *cli.Command {
+func supersedeCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "supersede", Usage: "correct a memory: the old text is found with --history only", ArgsUsage: "OLD-ID NEW TEXT... | -",
 		Flags: []cli.Flag{
@@ -182,7 +182,7 @@ func supersedeCommand(s term.Streams) *cli.Command {
 	}
 }
 
-func forgetCommand(s term.Streams) *cli.Command {
+func forgetCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "forget", Usage: "delete memories, in every part of the file", ArgsUsage: "[ID...]",
 		Description: "Without ids, the flags say which. You are asked first, unless --yes is given.",
@@ -240,7 +240,7 @@ func (r *remembering) forget(ctx context.Context) error {
 		return err
 	}
 	if r.cli.Bool("json") {
-		return term.PrintJSON(r.streams.Out, map[string]int{"forgotten": n})
+		return term.PrintJSON(r.screen.Out, map[string]int{"forgotten": n})
 	}
 	r.screen.Say("mylm: forgot " + term.Plural(n, "document"))
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func exportCommand(s term.Streams) *cli.Command {
+func exportCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write memories as JSON Lines, all of them unless told otherwise", ArgsUsage: "[FILE]",
 		Description: `Without a file, or with -, they go to stdout. What was corrected goes along. The
@@ -21,9 +21,6 @@ file is readable for you alone. With --encrypt it can be read with a passphrase 
 		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"),
 			&cli.BoolFlag{DisableDefaultText: true, Name: "encrypt", Usage: "encrypt it with a passphrase"}, passphraseFlag()),
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if err := errMoreArgs(r.cli, 1); err != nil {
-				return err
-			}
 			f, err := r.filter("")
 			if err != nil {
 				return err

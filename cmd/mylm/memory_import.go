@@ -22,7 +22,7 @@ import (
 // fieldNames are the parts of a document that --map can fill.
 var fieldNames = []string{"id", "kind", "role", "speaker", "session", "project", "time", "source", "tags", "text"}
 
-func importCommand(s term.Streams) *cli.Command {
+func importCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "add memories from a file", ArgsUsage: "FILE | -",
 		Description: `The file is JSON Lines or a JSON array: what mylm memory export writes, what
@@ -76,7 +76,7 @@ func (r *remembering) importFile(ctx context.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		return term.PrintJSON(r.streams.Out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "kept": done.Kept, "circles": done.Circles})
+		return term.PrintJSON(r.screen.Out, map[string]int{"records": done.Records, "added": done.Added, "known": done.Known, "skipped": done.Skipped, "kept": done.Kept, "circles": done.Circles})
 	}
 	text := fmt.Sprintf("%s read, %s added", term.Plural(done.Records, "record"), term.Plural(done.Added, "document"))
 	if done.Known > 0 {
@@ -207,7 +207,7 @@ func (r *remembering) source(ctx context.Context) (*importSource, error) {
 		}
 		return r.chromem(ctx, path, secret)
 	}
-	in := &importSource{r: r.streams.In, close: func() {}}
+	in := &importSource{r: r.screen.In, close: func() {}}
 	if path != "-" {
 		f, err := term.Wait(ctx, func() (*os.File, error) { return os.Open(path) })
 		if ctx.Err() != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func reindexCommand(s term.Streams) *cli.Command {
+func reindexCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "reindex", Usage: "make the index of words and all vectors anew, or go on where that was stopped",
 		Description: `Searches do this by themselves, a little each time. It is of use after a change of
@@ -26,9 +26,6 @@ at the end; with --embedder none all are. The memory can be used meanwhile.`,
 }
 
 func (r *remembering) reindex(ctx context.Context) error {
-	if err := errNoArgs(r.cli); err != nil {
-		return err
-	}
 	e, fallback, err := setup.Embedder(ctx, r.config, r.store)
 	if err != nil {
 		return err
@@ -85,7 +82,7 @@ func (r *remembering) reindexed(ctx context.Context, e memory.Embedder) error {
 		name = e.Name()
 	}
 	if r.cli.Bool("json") {
-		return term.PrintJSON(r.streams.Out, map[string]any{"documents": st.Documents, "embedder": name, "vectors": st.Vectors[name]})
+		return term.PrintJSON(r.screen.Out, map[string]any{"documents": st.Documents, "embedder": name, "vectors": st.Vectors[name]})
 	}
 	text := "mylm: " + term.Plural(st.Documents, "document") + " indexed"
 	if e != nil {

@@ -30,7 +30,7 @@ type hitJSON struct {
 	Corrected map[string]string `json:"corrected,omitempty"`
 }
 
-func searchCommand(s term.Streams) *cli.Command {
+func searchCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "find what was said about something", ArgsUsage: "WORDS...",
 		Description: `With --jsonl questions are read from stdin, one {"id","scope","text"} a line, where
@@ -79,7 +79,7 @@ func (r *remembering) search(ctx context.Context) error {
 		return err
 	}
 	if r.cli.Bool("json") {
-		return term.PrintJSON(r.streams.Out, hitsJSON(hits))
+		return term.PrintJSON(r.screen.Out, hitsJSON(hits))
 	}
 	if len(hits) == 0 {
 		hint := ""
@@ -91,7 +91,7 @@ func (r *remembering) search(ctx context.Context) error {
 	for _, h := range hits {
 		r.screen.Answer(r.line(h.Document, lineText) + "\n  found by " + term.Printable(h.Why()) + "\n")
 	}
-	return r.screen.Failed
+	return nil
 }
 
 func hitsJSON(hits []memory.Hit) []hitJSON {
@@ -127,8 +127,8 @@ func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 	if err != nil {
 		return err
 	}
-	in := json.NewDecoder(bufio.NewReader(r.streams.In))
-	out := json.NewEncoder(r.streams.Out)
+	in := json.NewDecoder(bufio.NewReader(r.screen.In))
+	out := json.NewEncoder(r.screen.Out)
 	for n := 1; ; n++ {
 		q, err := term.Wait(ctx, func() (q question, err error) { err = in.Decode(&q); return q, err })
 		if errors.Is(err, io.EOF) {
@@ -160,15 +160,12 @@ func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 	}
 }
 
-func listCommand(s term.Streams) *cli.Command {
+func listCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list what is remembered, the newest first",
 		Flags: append(scopeFlags(), globalFlag(), tagFlag("only what has this `TAG` (repeatable)"), historyFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is listed; 0 is all", Value: 20}),
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if err := errNoArgs(r.cli); err != nil {
-				return err
-			}
 			f, err := r.filter(r.config.Project)
 			if err != nil {
 				return err
@@ -198,12 +195,12 @@ func listCommand(s term.Streams) *cli.Command {
 			case more:
 				r.screen.Dim("there are more: --limit 0 lists all")
 			}
-			return r.screen.Failed
+			return nil
 		}),
 	}
 }
 
-func showCommand(s term.Streams) *cli.Command {
+func showCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
 		Flags: []cli.Flag{jsonFlag(), &cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}},
@@ -224,7 +221,7 @@ func showCommand(s term.Streams) *cli.Command {
 				}
 				r.screen.Answer(whole(d))
 			}
-			return r.screen.Failed
+			return nil
 		}),
 	}
 }

@@ -12,10 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func modelsCommand(s term.Streams) *cli.Command {
+func modelsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "models",
-		Usage: "list the models that can be asked",
 		Description: `Without flags: those of Ollama, and the entries [models.NAME] of the configuration.
 What stands under NAME is what "mylm ask -m" takes.
 
@@ -27,9 +25,6 @@ What stands under NAME is what "mylm ask -m" takes.
 			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "as JSON"},
 		),
 		Action: func(c *cli.Context) error {
-			if err := errNoArgs(c); err != nil {
-				return err
-			}
 			if c.Bool("providers") && c.IsSet("provider") {
 				return failure.Usage("--providers and --provider are two questions; ask one")
 			}
@@ -38,7 +33,7 @@ What stands under NAME is what "mylm ask -m" takes.
 				return err
 			}
 			set, entries := loaded.Settings, loaded.Models
-			l := &listing{cli: c, streams: s, screen: term.NewScreen(s, "auto"), settings: set, entries: entries}
+			l := &listing{cli: c, screen: s, settings: set, entries: entries}
 			name := c.String("provider")
 			switch e, ok := entries[name]; {
 			case c.Bool("providers"):

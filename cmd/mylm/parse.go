@@ -132,10 +132,8 @@ func (v *verdict) mended(code string) {
 	}
 }
 
-func parseCommand(s term.Streams) *cli.Command {
+func parseCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:      "parse",
-		Usage:     "show what would be made of a model's reply",
 		ArgsUsage: "[FILE]",
 		Description: `Reads a reply from FILE or stdin and says what is text, thought and call in it, what
 was mended to read the call, and what the model would be told if it cannot be read.

@@ -16,7 +16,7 @@ import (
 )
 
 // parseInput opens the file that was named, or stdin.
-func parseInput(c *cli.Context, s term.Streams) (io.ReadCloser, error) {
+func parseInput(c *cli.Context, s *term.Screen) (io.ReadCloser, error) {
 	switch name := c.Args().First(); {
 	case c.NArg() > 1:
 		return nil, failure.Usage("parse takes one file, but got %d", c.NArg())
@@ -45,7 +45,7 @@ func askTools() (*lookup, error) {
 }
 
 // parseOne shows what is made of one reply.
-func parseOne(c *cli.Context, in io.Reader, s term.Streams, set *prompts.Set) error {
+func parseOne(c *cli.Context, in io.Reader, s *term.Screen, set *prompts.Set) error {
 	if c.NArg() == 0 && term.IsTerminal(s.In) {
 		fmt.Fprintln(s.Err, "reading a reply from the terminal: end it with Ctrl-D on a line of its own")
 	}

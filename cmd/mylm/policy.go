@@ -19,10 +19,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func policyCommand(s term.Streams) *cli.Command {
+func policyCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "policy",
-		Usage: "what runs without a question, what is asked about, what is forbidden",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list the rules that hold here",
@@ -61,7 +59,7 @@ func guardOf(c *cli.Context) (*setup.Guard, *config.Config, error) {
 	return g, loaded, err
 }
 
-func checkCommand(c *cli.Context, s term.Streams) error {
+func checkCommand(c *cli.Context, s *term.Screen) error {
 	line := strings.Join(c.Args().Slice(), " ")
 	if strings.TrimSpace(line) == "" {
 		return failure.Usage("there is no command to check").WithHint("mylm policy check 'ls | wc -l'")
@@ -103,10 +101,7 @@ type listedRule struct {
 	Ignored bool           `json:"ignored,omitempty"` // no such rule is made any more
 }
 
-func listRules(c *cli.Context, s term.Streams) error {
-	if err := errNoArgs(c); err != nil {
-		return err
-	}
+func listRules(c *cli.Context, s *term.Screen) error {
 	g, loaded, err := guardOf(c)
 	if err != nil {
 		return err
@@ -146,7 +141,7 @@ func listRules(c *cli.Context, s term.Streams) error {
 	return w.Flush()
 }
 
-func revokeRules(c *cli.Context, s term.Streams) error {
+func revokeRules(c *cli.Context, s *term.Screen) error {
 	words := strings.Fields(strings.Join(c.Args().Slice(), " "))
 	if len(words) > 0 && words[len(words)-1] == "..." {
 		words = words[:len(words)-1]

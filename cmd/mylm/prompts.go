@@ -18,17 +18,12 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func promptsCommand(s term.Streams) *cli.Command {
+func promptsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "prompts",
-		Usage: "show or replace the words that mylm says to models",
 		Subcommands: []*cli.Command{
 			{
 				Name: "show", Usage: "print a template, or list them", ArgsUsage: "[NAME]",
 				Action: func(c *cli.Context) error {
-					if err := errMoreArgs(c, 1); err != nil {
-						return err
-					}
 					return showPrompts(s.Out, c.Args().First())
 				},
 			},

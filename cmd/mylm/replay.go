@@ -15,9 +15,9 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func replayCommand(s term.Streams) *cli.Command {
+func replayCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "replay", Usage: "run a session again with its recorded replies, and say what is different", ArgsUsage: "[ID|last|FILE]",
+		ArgsUsage: "[ID|last|FILE]",
 		Description: `No model is asked and no tool is run: replies and results come from the record. What
 this version of mylm makes of them is compared with what was made of them then. The
 exit code is 1 where that differs, or where the record is damaged. Of a plan that is
@@ -31,7 +31,7 @@ done for each of its tasks, and for what the model was asked about it.
 }
 
 func (k *keeping) replay(ctx context.Context) error {
-	l, err := k.one(ctx, 1)
+	l, err := k.one(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,13 +61,13 @@ func (k *keeping) replay(ctx context.Context) error {
 	}
 	if !k.cli.Bool("json") {
 		k.print(done, l.damage != nil)
-		return cmp.Or(err, k.screen.Failed)
+		return err
 	}
 	report := replayReport{Replayed: done}
 	if l.damage != nil {
 		report.Damage = l.damage.Error()
 	}
-	if failed := term.PrintJSON(k.streams.Out, report); failed != nil || err == nil {
+	if failed := term.PrintJSON(k.screen.Out, report); failed != nil || err == nil {
 		return failed
 	}
 	f := failure.Of(err)

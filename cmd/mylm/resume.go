@@ -21,10 +21,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func resumeCommand(s term.Streams) *cli.Command {
+func resumeCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:      "resume",
-		Usage:     "go on with a session, with another question or where it broke off",
 		ArgsUsage: "[ID|last] [QUESTION...] [-]",
 		Description: `Without a question the last one is gone on with: nothing that was finished is asked
 or run again. A call that was under way when mylm was killed is run again if it only

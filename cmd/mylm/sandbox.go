@@ -18,10 +18,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func sandboxCommand(s term.Streams) *cli.Command {
+func sandboxCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:      "sandbox",
-		Usage:     "run a program as commands of a model are run",
 		ArgsUsage: "[--] PROGRAM [ARGS...]",
 		Description: `The program can write to the workspace and to directories of its own, it can read the
 system and the toolchains, but not your home directory, and it has no network. Nothing that
@@ -61,7 +59,7 @@ const exitNotFound = 127
 const stuck = 5 * time.Second
 
 // inSandbox runs a program on the streams of this one.
-func inSandbox(ctx context.Context, s term.Streams, policy *sandbox.Policy, args []string) error {
+func inSandbox(ctx context.Context, s *term.Screen, policy *sandbox.Policy, args []string) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
 	cmd.WaitDelay = stuck

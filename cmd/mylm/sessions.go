@@ -19,16 +19,13 @@ import (
 
 // keeping is one run of mylm sessions.
 type keeping struct {
-	cli     *cli.Context
-	streams term.Streams
-	screen  *term.Screen
-	store   *journal.Store
+	cli    *cli.Context
+	screen *term.Screen
+	store  *journal.Store
 }
 
-func sessionsCommand(s term.Streams) *cli.Command {
+func sessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "sessions",
-		Usage: "look at, search, export and delete what was asked and done",
 		Description: `Every session is kept in a file of its own, readable for you alone, for 90 days
 after its last change. list and search look at this project; --global at all of them.
 An id may be cut short; last is the last session of this project.
@@ -45,11 +42,11 @@ An id may be cut short; last is the last session of this project.
 }
 
 // withSessions makes the action of a subcommand: f is run with the store.
-func withSessions(s term.Streams, f func(*keeping, context.Context) error) cli.ActionFunc {
+func withSessions(s *term.Screen, f func(*keeping, context.Context) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		store, err := setup.Sessions()
 		if err == nil {
-			err = f(&keeping{cli: c, streams: s, screen: term.NewScreen(s, "auto"), store: store}, c.Context)
+			err = f(&keeping{cli: c, screen: s, store: store}, c.Context)
 		}
 		return explainSession(err)
 	}
@@ -70,14 +67,11 @@ func (k *keeping) scope() (journal.Filter, error) {
 	return f, err
 }
 
-func listSessionsCommand(s term.Streams) *cli.Command {
+func listSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list sessions, the last one first",
 		Flags: []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is listed; 0 is all", Value: 20}},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
-			if err := errNoArgs(k.cli); err != nil {
-				return err
-			}
 			f, err := k.scope()
 			if err != nil {
 				return err
@@ -109,7 +103,7 @@ func listSessionsCommand(s term.Streams) *cli.Command {
 			case more:
 				k.screen.Dim("there are more: --limit 0 lists all")
 			}
-			return k.screen.Failed
+			return nil
 		}),
 	}
 }
@@ -123,7 +117,7 @@ func sessionText(i journal.Info) string {
 	return fmt.Sprintf("%-13s  %s  %-12s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(i.State), 20), term.OneLine(term.Printable(title), lineText))
 }
 
-func searchSessionsCommand(s term.Streams) *cli.Command {
+func searchSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "find what was asked, answered, called or given back", ArgsUsage: "WORDS...",
 		Description: "What holds all of the words is found, in any case. The last session comes first.",
@@ -155,7 +149,7 @@ func searchSessionsCommand(s term.Streams) *cli.Command {
 			case len(hits) == 0:
 				k.screen.Say("mylm: nothing that matches was found")
 			}
-			return k.screen.Failed
+			return nil
 		}),
 	}
 }
@@ -186,7 +180,7 @@ func around(text, words string) string {
 	return term.OneLine(text, lineText)
 }
 
-func removeSessionsCommand(s term.Streams) *cli.Command {
+func removeSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "rm", Usage: "delete sessions", ArgsUsage: "ID...",
 		Description: "What the memory holds of them stays: mylm memory forget --session ID deletes it.",
@@ -210,19 +204,16 @@ func removeSessionsCommand(s term.Streams) *cli.Command {
 				}
 				k.screen.Answer("deleted " + id + "\n")
 			}
-			return k.screen.Failed
+			return nil
 		}),
 	}
 }
 
-func pruneSessionsCommand(s term.Streams) *cli.Command {
+func pruneSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "delete old sessions",
 		Flags: []cli.Flag{&cli.IntFlag{Name: "days", Usage: "those that were not changed for so many `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
-			if err := errNoArgs(k.cli); err != nil {
-				return err
-			}
 			days := k.cli.Int("days")
 			if days < 1 {
 				return failure.Usage("--days is %d; it must be at least 1", days).WithHint("mylm sessions rm deletes single ones.")
@@ -235,7 +226,7 @@ func pruneSessionsCommand(s term.Streams) *cli.Command {
 				return err
 			}
 			k.screen.Answer("deleted " + term.Plural(n, "session") + "\n")
-			return k.screen.Failed
+			return nil
 		}),
 	}
 }

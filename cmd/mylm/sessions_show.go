@@ -78,11 +78,8 @@ func (l loaded) partly() error {
 	return damaged(fmt.Errorf("%w; only what stands before that was read", l.damage))
 }
 
-// one is the session that the first of at most n arguments names.
-func (k *keeping) one(ctx context.Context, n int) (loaded, error) {
-	if err := errMoreArgs(k.cli, n); err != nil {
-		return loaded{}, err
-	}
+// one is the session that the first argument names.
+func (k *keeping) one(ctx context.Context) (loaded, error) {
 	name := k.cli.Args().First()
 	if name == "" {
 		name = "last"
@@ -90,12 +87,12 @@ func (k *keeping) one(ctx context.Context, n int) (loaded, error) {
 	return k.load(ctx, name)
 }
 
-func showSessionCommand(s term.Streams) *cli.Command {
+func showSessionCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print a session", ArgsUsage: "[ID|last|FILE]",
 		Flags: []cli.Flag{jsonFlag()},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
-			l, err := k.one(ctx, 1)
+			l, err := k.one(ctx)
 			if err != nil {
 				return err
 			}
@@ -114,7 +111,7 @@ func showSessionCommand(s term.Streams) *cli.Command {
 // exportForms are the forms of an exported session.
 var exportForms = []string{"jsonl", "json", "markdown"}
 
-func exportSessionCommand(s term.Streams) *cli.Command {
+func exportSessionCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a session to a file, for instance for a bug report", ArgsUsage: "[ID|last|FILE] [FILE]",
 		Description: `Without a file, or with -, it goes to stdout. mylm replay and mylm sessions show read
@@ -133,7 +130,7 @@ func (k *keeping) export(ctx context.Context) error {
 	if !slices.Contains(exportForms, form) {
 		return failure.Usage("--format is %q; it is one of %s", term.Echoed(form), strings.Join(exportForms, ", "))
 	}
-	l, err := k.one(ctx, 2)
+	l, err := k.one(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,7 +147,7 @@ func (k *keeping) export(ctx context.Context) error {
 	}
 	path := k.cli.Args().Get(1)
 	if path == "" || path == "-" {
-		return cmp.Or(l.write(ctx, k.streams.Out, form, k.screen.OutTTY), l.partly())
+		return cmp.Or(l.write(ctx, k.screen.Out, form, k.screen.OutTTY), l.partly())
 	}
 	var text bytes.Buffer
 	if err := l.write(ctx, &text, form, false); err != nil {

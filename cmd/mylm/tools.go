@@ -2,24 +2,20 @@ package main
 
 import (
 	"fmt"
+	"text/tabwriter"
+
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 )
 
-func toolsCommand(s term.Streams) *cli.Command {
+func toolsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "tools",
-		Usage: "list the tools that a model can call",
 		Flags: []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "with their schemas, as JSON"}},
 		Action: func(c *cli.Context) error {
-			if err := errNoArgs(c); err != nil {
-				return err
-			}
 			registry, err := lookTools()
 			if err != nil {
 				return err

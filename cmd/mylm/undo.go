@@ -27,9 +27,8 @@ func realWorkspace(c *cli.Context) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-func undoCommand(s term.Streams) *cli.Command {
+func undoCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "undo", Usage: "bring back the files that the last run has changed here",
 		Description: `What write_file and edit_file write over is kept for the last 20 runs in a directory.
 This brings it back, as it was before the run; what commands did is not undone.
 A file that was changed since by somebody else is left, and nothing else is
@@ -48,10 +47,7 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 			jsonFlag(),
 		),
 		Action: func(c *cli.Context) error {
-			if err := errNoArgs(c); err != nil {
-				return err
-			}
-			u := &undoing{cli: c, streams: s, screen: term.NewScreen(s, "auto"), store: setup.UndoStore()}
+			u := &undoing{cli: c, screen: s, store: setup.UndoStore()}
 			if c.Bool("list") {
 				return u.list()
 			}
@@ -62,10 +58,9 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 
 // undoing is one run of mylm undo.
 type undoing struct {
-	cli     *cli.Context
-	streams term.Streams
-	screen  *term.Screen
-	store   *undo.Store
+	cli    *cli.Context
+	screen *term.Screen
+	store  *undo.Store
 }
 
 // runJSON is a run as --json prints it.
@@ -107,7 +102,7 @@ func (u *undoing) list() error {
 		for _, r := range runs {
 			out = append(out, asRunJSON(r))
 		}
-		return term.PrintJSON(u.streams.Out, out)
+		return term.PrintJSON(u.screen.Out, out)
 	}
 	if len(runs) == 0 {
 		u.screen.Say("mylm: no run has changed a file here" + map[bool]string{false: "; --all lists those of all directories"}[dir == ""])
@@ -115,7 +110,7 @@ func (u *undoing) list() error {
 	for _, r := range runs {
 		u.screen.Answer(u.line(r, dir == "") + "\n")
 	}
-	return u.screen.Failed
+	return nil
 }
 
 // line is a run in one line of a list.
@@ -187,7 +182,7 @@ func (u *undoing) undo(ctx context.Context) error {
 		return u.explain(r, err)
 	}
 	if u.cli.Bool("json") {
-		return term.PrintJSON(u.streams.Out, out)
+		return term.PrintJSON(u.screen.Out, out)
 	}
 	for _, step := range out.Steps {
 		u.screen.Answer(u.step(step) + "\n")
@@ -195,7 +190,7 @@ func (u *undoing) undo(ctx context.Context) error {
 	if out.By != "" {
 		u.screen.Dim("to take this back: mylm undo --run " + out.By)
 	}
-	return u.screen.Failed
+	return nil
 }
 
 // step is what is done to a file, in one line.

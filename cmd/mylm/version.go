@@ -2,27 +2,23 @@ package main
 
 import (
 	"fmt"
-	"mylm/cmd/mylm/internal/term"
 	"runtime"
 	"runtime/debug"
+
+	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
 )
 
-func versionCommand(s term.Streams) *cli.Command {
+func versionCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name:  "version",
-		Usage: "print the version",
 		Action: func(c *cli.Context) error {
-			if err := errNoArgs(c); err != nil {
-				return err
-			}
 			return printVersion(s)
 		},
 	}
 }
 
-func printVersion(s term.Streams) error {
+func printVersion(s *term.Screen) error {
 	_, err := fmt.Fprintf(s.Out, "mylm %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

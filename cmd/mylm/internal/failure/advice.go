@@ -36,7 +36,7 @@ func Advice(err error) string {
 	var p *providers.Error
 	switch {
 	case errors.Is(err, agent.ErrDiverged):
-		return "Go on with a question of your own: mylm resume last \"...\""
+		return "Go on with a question of your own"
 	case !errors.As(err, &p):
 		return ""
 	case p.Hint+p.Param != "":

@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"mylm/cmd/mylm/internal/config"
 	"os"
 	"path/filepath"
 	"regexp"
 	"sync"
+
+	"mylm/cmd/mylm/internal/config"
 
 	"mylm/tools"
 	"mylm/tools/sandbox"

@@ -60,7 +60,7 @@ func TestWithoutSandbox(t *testing.T) {
 			told, err := os.Create(filepath.Join(dir, "told"))
 			check(t, err)
 			defer told.Close()
-			screen := term.NewScreen(term.Streams{In: told, Out: told, Err: told}, "never")
+			screen := term.NewScreen(term.Streams{In: told, Out: told, Err: told})
 			registry, err := toolbox{c: c, memory: NewMemory(c, screen), notify: screen}.registry(nil)
 			check(t, err)
 			decide := func(line string) (tools.Effect, policy.Decision, *tools.Invocation) {

@@ -3,13 +3,14 @@ package setup
 import (
 	"context"
 	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
-	"testing"
-	"testing/synctest"
-	"time"
 )
 
 func TestPatience(t *testing.T) {

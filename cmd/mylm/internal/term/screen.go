@@ -37,13 +37,18 @@ type Screen struct {
 	Failed error // the first write to stdout that failed
 }
 
-// NewScreen is the screen of some streams. color is auto, always or never.
-func NewScreen(s Streams, color string) *Screen {
+// NewScreen is the screen of some streams, with colors if stderr is a terminal
+// that can show them.
+func NewScreen(s Streams) *Screen {
 	sc := &Screen{Streams: s, OutTTY: IsTerminal(s.Out), errTTY: IsTerminal(s.Err)}
-	dumb := os.Getenv("TERM") == "dumb"
-	sc.color = color == "always" || color == "auto" && sc.errTTY && !dumb && os.Getenv("NO_COLOR") == ""
-	sc.Still = !sc.errTTY || dumb
+	sc.Still = !sc.errTTY || os.Getenv("TERM") == "dumb"
+	sc.SetColor("auto")
 	return sc
+}
+
+// SetColor says whether there are colors: auto, always or never.
+func (s *Screen) SetColor(when string) {
+	s.color = when == "always" || when == "auto" && s.errTTY && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 }
 
 // Answer writes to stdout.
