@@ -10,9 +10,13 @@ import (
 	"mylm/providers"
 )
 
-// ErrComplete is returned by Resume for a session whose last run answered its
-// prompt, or which has no run.
-var ErrComplete = errors.New("the last question of the session was answered: there is nothing to go on with")
+// Errors of Resume for a session that it does not go on with.
+var (
+	// ErrComplete: the last run answered its prompt.
+	ErrComplete = errors.New("the last question of the session was answered: there is nothing to go on with")
+	// ErrNoQuestion: there is no run, or its record ends before the prompt.
+	ErrNoQuestion = errors.New("the session ends before its question was recorded")
+)
 
 // Resume goes on with the last run of a session, without a prompt.
 //
@@ -26,8 +30,12 @@ var ErrComplete = errors.New("the last question of the session was answered: the
 // stands. The events, the result and the errors are those of Run.
 func (a *Agent) Resume(ctx context.Context, s *Session) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		if s == nil || !s.Unfinished() {
-			yield(Event{}, ErrComplete)
+		err := ErrNoQuestion
+		if s != nil {
+			err = s.Resumable()
+		}
+		if err != nil {
+			yield(Event{}, err)
 			return
 		}
 		a.drive(ctx, &run{agent: a, session: s, yield: yield, resumed: true}, "")

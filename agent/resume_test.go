@@ -343,3 +343,31 @@ func TestConsumerFails(t *testing.T) {
 		}
 	}
 }
+
+// TestCutQuestions has a session end after every entry of two questions: what was
+// lost is not taken for answered, and what was answered is not asked again.
+func TestCutQuestions(t *testing.T) {
+	var rec recorder
+	s := agent.NewSession()
+	a := newAgent(t, agent.Options{Model: newModel("One.", "Two."), Recorder: &rec})
+	for _, q := range []string{"first", "second"} {
+		if _, err := agent.Collect(a.Run(t.Context(), s, q)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []error{agent.ErrNoQuestion, agent.ErrNoQuestion, nil, nil, agent.ErrComplete, agent.ErrNoQuestion, nil, nil, agent.ErrComplete}
+	for n, want := range want {
+		s, err := agent.LoadSession("s", rec.entries[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		resumable, unfinished, m := s.Resumable(), s.Unfinished(), newModel("Again.")
+		r, err := agent.Collect(newAgent(t, agent.Options{Model: m}).Resume(t.Context(), s))
+		if !errors.Is(err, want) || resumable != want || (want == nil) != unfinished {
+			t.Errorf("after %d entries: %v, %v, want %v", n, err, resumable, want)
+		}
+		if want != nil && m.asked() > 0 || want == nil && r.StopReason != agent.StopComplete {
+			t.Errorf("after %d entries: asked %d times, %s", n, m.asked(), r.StopReason)
+		}
+	}
+}

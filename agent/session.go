@@ -131,15 +131,28 @@ func (e *Entry) sound() bool {
 		!slices.ContainsFunc(s.Continued, func(seq int) bool { return seq == 0 || !before(seq) })
 }
 
-// Unfinished reports whether Resume would go on with the session: its last run
-// has not answered its prompt.
-func (s *Session) Unfinished() bool {
-	entries := s.all()
-	if lastOf[RunEntry](entries) < 0 || lastOf[PromptEntry](entries) < 0 {
-		return false
+// Unfinished reports whether Resume would go on with the session.
+func (s *Session) Unfinished() bool { return s.Resumable() == nil }
+
+// Resumable returns why Resume would not go on with the session: ErrComplete if
+// its last question was answered, ErrNoQuestion if that is not recorded.
+func (s *Session) Resumable() error {
+	state := ErrNoQuestion
+	for _, e := range s.all() {
+		switch p := e.Payload.(type) {
+		case RunEntry:
+			if state == ErrComplete { // a question should follow
+				state = ErrNoQuestion
+			}
+		case PromptEntry:
+			state = nil
+		case EndEntry:
+			if state == nil && p.StopReason == StopComplete {
+				state = ErrComplete
+			}
+		}
 	}
-	end, ended := entries[len(entries)-1].Payload.(EndEntry)
-	return !ended || end.StopReason != StopComplete
+	return state
 }
 
 // Result returns what the last run in this session came to, since the session

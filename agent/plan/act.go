@@ -110,11 +110,14 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 		return agent.Result{}, &ended{agent.StopInternal, err}
 	}
 	session := j.begun
-	switch j.begun = nil; {
+	j.begun = nil
+	switch {
 	case session == nil:
 		session = agent.NewSession()
-	case !session.Unfinished():
+	case errors.Is(session.Resumable(), agent.ErrComplete):
 		return answered(session), nil
+	case !session.Unfinished(): // its record ends before the prompt
+		session = agent.NewSession()
 	}
 	before := turnsOf(session)
 	for want := max(1, o.MaxTurns-before); ; before = 0 {

@@ -35,6 +35,7 @@ func Unfinished(s *agent.Session) bool {
 // loaded is a plan as it goes on.
 type loaded struct {
 	goal      string
+	asked     bool // the goal is recorded
 	options   Options
 	given     []Task // what it was to be made of
 	tasks     []Task
@@ -71,7 +72,7 @@ func read(s *agent.Session) (*loaded, error) {
 			return nil, fmt.Errorf("entry %d of the session %s cannot be read: %w", e.Seq, s.ID, err)
 		}
 	}
-	if l == nil {
+	if l == nil || !l.asked {
 		return nil, ErrNoPlan
 	}
 	l.begun = map[string]*agent.Session{}
@@ -102,7 +103,7 @@ func (l *loaded) take(e agent.Entry) error {
 		}
 	case agent.PromptEntry:
 		if l.last {
-			*l = loaded{goal: p.Text, options: l.options, given: l.given, last: true, parts: map[string][]agent.Entry{}}
+			*l = loaded{goal: p.Text, asked: true, options: l.options, given: l.given, last: true, parts: map[string][]agent.Entry{}}
 		}
 	case agent.CustomEntry:
 		return l.takeOwn(p)

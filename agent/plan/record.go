@@ -23,7 +23,8 @@ const (
 	EntryRead    agent.EntryKind = "read"    // what was made of the last reply in the session Call, in Args; or why it could not be read, in Error
 )
 
-// ErrNoPlan is yielded by Resume for a session that holds no plan.
+// ErrNoPlan is yielded by Resume for a session that holds no plan, or ends before
+// its goal was recorded.
 var ErrNoPlan = errors.New("the session holds no plan")
 
 // progress is what is recorded of a task and of the plan with it.

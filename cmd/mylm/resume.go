@@ -108,8 +108,8 @@ func (a *asking) openSession(ctx context.Context) (*config.Resumed, error) {
 			a.resuming.title = p.Text
 		}
 	}
-	if !a.asks() && !ofPlan && !s.Unfinished() {
-		return nil, failure.Usage("%v", agent.ErrComplete).WithHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
+	if err := s.Resumable(); err != nil && !a.asks() && !ofPlan {
+		return nil, failure.Usage("%v", err).WithHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
 	}
 	was := a.resuming.setup
 	if ofPlan {
