@@ -75,9 +75,18 @@ const (
 // Chunk is a piece of a reply.
 type Chunk struct {
 	Text    string
-	Thought string     // reasoning that the backend tells apart from the text
+	Thought string // reasoning that the backend tells apart from the text
+	Call    *ServerCall
 	Stop    StopReason // on the last chunk only
 	Usage   Usage      // on the last chunk only
+}
+
+// ServerCall is a call that the server parsed out of the model's text, though
+// no tools were offered to it. The text of the call is lost. Several calls come
+// in several chunks.
+type ServerCall struct {
+	Name string
+	Args string // JSON as the server sent it, checked by nobody; cut if the reply is
 }
 
 // Usage is what one reply cost. A backend that does not tell leaves zeros.

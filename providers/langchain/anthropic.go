@@ -1,6 +1,7 @@
 package langchain
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -26,7 +27,7 @@ func anthropicBackend() backend {
 		},
 		api: api{
 			body:   editAnthropic,
-			format: wire.Format{Reader: func() wire.Reader { return anthropicReader{} }, End: anthropicEnd},
+			format: wire.Format{Reader: func() wire.Reader { return &anthropicReader{} }, End: anthropicEnd},
 			think:  thinkAnthropic,
 			noSeed: true,
 		},
@@ -85,7 +86,9 @@ func thinkAnthropic(on bool, a asked) map[string]any {
 }
 
 // anthropicReader reads the replies of Anthropic's messages.
-type anthropicReader struct{}
+type anthropicReader struct {
+	call, input, args string // the call whose arguments are coming
+}
 
 // anthropicEnd is a stream without text. langchaingo fails at one without any
 // of these events.
@@ -114,6 +117,10 @@ type anthropicBody struct {
 type anthropicPart struct {
 	Text     string `json:"text"`
 	Thinking string `json:"thinking"`
+
+	Name  string          `json:"name"`         // of a call
+	Input json.RawMessage `json:"input"`        // of a call in one piece
+	Args  string          `json:"partial_json"` // a piece of its arguments
 }
 
 type anthropicUsage struct {
@@ -136,7 +143,7 @@ func (n anthropicUsage) count(u *providers.Usage) {
 	}
 }
 
-func (anthropicReader) Event(r *wire.Reply, data []byte) error {
+func (a *anthropicReader) Event(r *wire.Reply, data []byte) error {
 	var e anthropicEvent
 	if err := json.Unmarshal(data, &e); err != nil {
 		return wire.ErrGarbled
@@ -147,9 +154,15 @@ func (anthropicReader) Event(r *wire.Reply, data []byte) error {
 		e.Message.Usage.Output = 0 // a first guess; the end brings the number
 		e.Message.Usage.count(&r.Usage)
 	case "content_block_start":
-		e.Block.read(r)
+		if a.call, a.input, a.args = e.Block.Name, string(e.Block.Input), ""; a.call == "" {
+			e.Block.read(r)
+		}
 	case "content_block_delta":
+		a.args += e.Delta.Args
 		e.Delta.read(r)
+	case "content_block_stop":
+		r.CallText(a.call, cmp.Or(a.args, a.input, "{}"))
+		a.call = ""
 	case "message_delta":
 		e.Usage.count(&r.Usage)
 		if e.Delta.StopReason != "" {
@@ -163,7 +176,7 @@ func (anthropicReader) Event(r *wire.Reply, data []byte) error {
 	return nil
 }
 
-func (anthropicReader) Whole(r *wire.Reply, body []byte) error {
+func (*anthropicReader) Whole(r *wire.Reply, body []byte) error {
 	var m anthropicBody
 	if err := wire.Decode(body, &m); err != nil {
 		return wire.ErrGarbled
@@ -185,6 +198,7 @@ func (anthropicReader) Whole(r *wire.Reply, body []byte) error {
 func (p anthropicPart) read(r *wire.Reply) {
 	r.Thought(p.Thinking)
 	r.Text(p.Text)
+	r.Call(p.Name, p.Input)
 }
 
 func anthropicModels(body []byte) ([]providers.ModelInfo, string, error) {

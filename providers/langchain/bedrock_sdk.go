@@ -128,8 +128,9 @@ func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.Mess
 	}
 	stream := out.GetStream()
 	defer stream.Close()
+	var call providers.ServerCall // whose arguments are coming
 	for event := range stream.Events() {
-		if err := heard(ctx, x, event, o); err != nil {
+		if err := heard(ctx, x, event, o, &call); err != nil {
 			return nil, err
 		}
 	}
@@ -170,10 +171,21 @@ func converse(model string, messages []llms.MessageContent, r providers.Request)
 }
 
 // heard passes one event on.
-func heard(ctx context.Context, x *wire.Exchange, event types.ConverseStreamOutput, o llms.CallOptions) error {
+func heard(ctx context.Context, x *wire.Exchange, event types.ConverseStreamOutput, o llms.CallOptions, call *providers.ServerCall) error {
 	switch e := event.(type) {
+	case *types.ConverseStreamOutputMemberContentBlockStart:
+		if s, ok := e.Value.Start.(*types.ContentBlockStartMemberToolUse); ok {
+			*call = providers.ServerCall{Name: aws.ToString(s.Value.Name)}
+		}
+	case *types.ConverseStreamOutputMemberContentBlockStop:
+		if whole := *call; whole.Name != "" {
+			*call = providers.ServerCall{}
+			return x.Pass(providers.Chunk{Call: &whole})
+		}
 	case *types.ConverseStreamOutputMemberContentBlockDelta:
 		switch d := e.Value.Delta.(type) {
+		case *types.ContentBlockDeltaMemberToolUse:
+			call.Args += aws.ToString(d.Value.Input)
 		case *types.ContentBlockDeltaMemberText:
 			return o.StreamingFunc(ctx, []byte(d.Value))
 		case *types.ContentBlockDeltaMemberReasoningContent:

@@ -258,6 +258,27 @@ func TestBedrockUsage(t *testing.T) {
 	}
 }
 
+func TestBedrockServerCall(t *testing.T) {
+	body := bedrockSpeech.text("I will look.") +
+		bedrockEvent("contentBlockStart", map[string]any{"contentBlockIndex": 1, "start": map[string]any{"toolUse": map[string]string{"toolUseId": "1", "name": "list_dir"}}}) +
+		bedrockEvent("contentBlockDelta", map[string]any{"contentBlockIndex": 1, "delta": map[string]any{"toolUse": map[string]string{"input": `{"path":`}}}) +
+		bedrockEvent("contentBlockDelta", map[string]any{"contentBlockIndex": 1, "delta": map[string]any{"toolUse": map[string]string{"input": `"docs"}`}}}) +
+		bedrockEvent("contentBlockStop", map[string]any{"contentBlockIndex": 1}) + bedrockEvent("messageStop", map[string]any{"stopReason": "tool_use"})
+	f := newFake(t, bedrockSpeech, answers(200, bedrockSpeech.kind, body))
+	var calls []providers.ServerCall
+	for c, err := range f.model(t).Generate(t.Context(), hello) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Call != nil {
+			calls = append(calls, *c.Call)
+		}
+	}
+	if len(calls) != 1 || calls[0] != (providers.ServerCall{Name: "list_dir", Args: `{"path":"docs"}`}) {
+		t.Errorf("calls %+v", calls)
+	}
+}
+
 func TestBedrockCorruptStream(t *testing.T) {
 	bad := []byte(bedrockSpeech.text("wrong"))
 	bad[len(bad)-6] ^= 1

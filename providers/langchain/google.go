@@ -108,6 +108,10 @@ type googleReply struct {
 			Parts []struct {
 				Text    string `json:"text"`
 				Thought bool   `json:"thought"`
+				Call    struct {
+					Name string          `json:"name"`
+					Args json.RawMessage `json:"args"`
+				} `json:"functionCall"`
 			} `json:"parts"`
 		} `json:"content"`
 		FinishReason string `json:"finishReason"`
@@ -170,6 +174,7 @@ func (e *googleReply) read(r *wire.Reply, data []byte) {
 				continue
 			}
 			r.Text(p.Text)
+			r.Call(p.Call.Name, p.Call.Args)
 		}
 		if c.FinishReason != "" {
 			r.Ended, r.Stop = true, c.FinishReason

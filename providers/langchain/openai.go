@@ -13,7 +13,9 @@ import (
 
 // openAIReader reads the replies of OpenAI's chat completions, in all the
 // shades that servers give them.
-type openAIReader struct{}
+type openAIReader struct {
+	calls []openAICall // whose arguments are coming
+}
 
 // openAIReply is an event of a stream, or a reply in one piece.
 type openAIReply struct {
@@ -67,6 +69,7 @@ type openAIMessage struct {
 	ReasoningContent string          `json:"reasoning_content"`
 	Reasoning        json.RawMessage `json:"reasoning"`
 	Refusal          string          `json:"refusal"`
+	Calls            []openAICall    `json:"tool_calls"`
 }
 
 type openAIUsage struct {
@@ -86,10 +89,11 @@ type openAITimings struct {
 }
 
 // openAIFormat ends with a stream without text.
-var openAIFormat = wire.Format{Reader: func() wire.Reader { return openAIReader{} }, End: "data: [DONE]\n\n"}
+var openAIFormat = wire.Format{Reader: func() wire.Reader { return &openAIReader{} }, End: "data: [DONE]\n\n"}
 
-func (openAIReader) Event(r *wire.Reply, data []byte) error {
+func (o *openAIReader) Event(r *wire.Reply, data []byte) error {
 	if string(data) == "[DONE]" {
+		o.pass(r)
 		r.Ended, r.Over = true, true
 		return nil
 	}
@@ -100,10 +104,10 @@ func (openAIReader) Event(r *wire.Reply, data []byte) error {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return wire.ErrGarbled
 	}
-	return e.read(r, data)
+	return o.read(&e, r, data)
 }
 
-func (openAIReader) Whole(r *wire.Reply, body []byte) error {
+func (o *openAIReader) Whole(r *wire.Reply, body []byte) error {
 	var e openAIReply
 	if err := wire.Decode(body, &e); err != nil {
 		if c, ok := wire.Complain(body); ok { // Google wraps errors in a list
@@ -112,13 +116,51 @@ func (openAIReader) Whole(r *wire.Reply, body []byte) error {
 		}
 		return wire.ErrGarbled
 	}
-	err := e.read(r, body)
+	err := o.read(&e, r, body)
+	o.pass(r)
 	r.Ended = r.Ended || e.Choice.given
 	return err
 }
 
-// read notes what e tells.
-func (e *openAIReply) read(r *wire.Reply, data []byte) error {
+// openAICall is a call, or a piece of one.
+type openAICall struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"arguments"`
+	} `json:"function"`
+
+	args string // all pieces so far
+}
+
+// collect takes a piece of a call. Some servers send no index; an id then begins
+// another call.
+func (o *openAIReader) collect(piece openAICall) {
+	var text string
+	if json.Unmarshal(piece.Function.Args, &text) != nil {
+		text = string(piece.Function.Args)
+	}
+	for i := range o.calls {
+		if c := &o.calls[i]; c.Index == piece.Index && (piece.ID == "" || piece.ID == c.ID) {
+			c.Function.Name, c.args = cmp.Or(c.Function.Name, piece.Function.Name), c.args+text
+			return
+		}
+	}
+	piece.args = text
+	o.calls = append(o.calls, piece)
+}
+
+// pass hands on the calls that are complete.
+func (o *openAIReader) pass(r *wire.Reply) {
+	for _, c := range o.calls {
+		r.CallText(c.Function.Name, c.args)
+	}
+	o.calls = nil
+}
+
+// read notes the contents of e.
+func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 	r.Known = r.Known || e.Choice.given || strings.HasPrefix(e.Object, "chat.completion") || wire.Present(e.Usage)
 	if e.failed() {
 		r.Fail(data)
@@ -126,10 +168,13 @@ func (e *openAIReply) read(r *wire.Reply, data []byte) error {
 	}
 	e.count(&r.Usage)
 	messages := []openAIMessage{e.Choice.Delta, e.Choice.Message}
-	if r.Spoken() { // some servers end a stream with all of it once more
+	if r.Spoken() || len(o.calls) > 0 { // some servers end a stream with all of it once more
 		messages = messages[:1]
 	}
 	for _, m := range messages {
+		for _, c := range m.Calls {
+			o.collect(c)
+		}
 		text, thought, err := m.read()
 		if err != nil {
 			return err
@@ -141,6 +186,7 @@ func (e *openAIReply) read(r *wire.Reply, data []byte) error {
 		}
 	}
 	if e.Choice.FinishReason != "" {
+		o.pass(r)
 		r.Ended, r.Settled, r.Stop = true, true, e.Choice.FinishReason
 	}
 	return nil

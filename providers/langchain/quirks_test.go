@@ -41,7 +41,7 @@ var openAIQuirks = []quirk{
 	{name: "nulls", stream: `data: {"error":null,"choices":[{"index":0,"delta":{"role":null,"content":null,"tool_calls":null},"finish_reason":null}],"usage":null}` + "\n\n" + say("yes") + stopped, text: "yes", last: ended},
 	{name: "refusal in words", stream: `data: {"choices":[{"delta":{"refusal":"I cannot."}}]}` + "\n\n" + stopped, text: "I cannot.", last: ended},
 	{name: "another choice", stream: say("yes") + `data: {"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}` + "\n\n" + stopped, text: "yes", last: ended},
-	{name: "a call that nobody offered", stream: `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"ls","arguments":"{}"}}]}}]}` + "\n\n" +
+	{name: "a call and no text", stream: `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"ls","arguments":"{}"}}]}}]}` + "\n\n" +
 		`data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}` + "\n\n", last: providers.Chunk{Stop: "tool_calls"}},
 	{name: "a filter cuts", stream: say("ye") + `data: {"choices":[{"delta":{},"finish_reason":"content_filter"}]}` + "\n\n", text: "ye", last: providers.Chunk{Stop: "content_filter"}},
 	{name: "cached tokens", stream: say("yes") + stopped + `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}}` + "\n\n",

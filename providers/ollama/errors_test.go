@@ -2,6 +2,7 @@ package ollama_test
 
 import (
 	"bufio"
+	"compress/gzip"
 	"errors"
 	"io"
 	"net"
@@ -49,6 +50,12 @@ func TestErrors(t *testing.T) {
 			providers.Error{Kind: providers.ServerFault, Status: 500, Permanent: true}, "invalid format", ""},
 		{"too little memory", refuses(500, `{"error":"model requires more system memory (9 GiB) than is available (2 GiB)"}`),
 			providers.Error{Kind: providers.OutOfMemory, Status: 500, Permanent: true}, "9 GiB", "smaller model"},
+		{"too little memory on a card", refuses(500, `{"error":"cudaMalloc failed: out of memory"}`),
+			providers.Error{Kind: providers.OutOfMemory, Status: 500, Permanent: true}, "cudaMalloc", "param:window"},
+		{"overflow behind a 500", refuses(500, `{"error":"the request exceeds the available context size, try increasing it"}`),
+			providers.Error{Kind: providers.Overflow, Status: 500, Window: 8192}, "8192", "param:window"},
+		{"overflow in words in mid-stream", lines(piece("a"), `{"error":"input length exceeds the context length"}`),
+			providers.Error{Kind: providers.Overflow, Window: 8192}, "8192", "param:window"},
 		{"transient 500", refuses(500, `{"error":"something happened"}`),
 			providers.Error{Kind: providers.ServerFault, Status: 500}, "something happened", "log"},
 		{"empty 500", refuses(500, ``),
@@ -156,6 +163,20 @@ func after(value string, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", value)
 		h(w, r)
+	}
+}
+
+// TestCompressedReply is for a proxy that compresses though nobody asked.
+func TestCompressedReply(t *testing.T) {
+	f := newFake(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		defer z.Close()
+		io.WriteString(z, piece("hi")+"\n"+lastLine+"\n")
+	})
+	if text, _, last, err := hear(t, f.model(t, ollama.ModelOptions{}), providers.Request{}); text != "hi" || last.Stop != providers.StopEnd || err != nil {
+		t.Errorf("%q, %+v, %v", text, last, err)
 	}
 }
 

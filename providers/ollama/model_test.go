@@ -6,6 +6,8 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -293,6 +295,73 @@ func TestLastLine(t *testing.T) {
 				t.Errorf("end %+v, %v, want %+v", last, err, tt.want)
 			}
 		})
+	}
+}
+
+// TestServerCalls holds that a call which the server's own parser took out of
+// the text is not lost.
+func TestServerCalls(t *testing.T) {
+	f := newFake(t, lines(piece("I will look."),
+		`{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"index":0,"name":"list_dir","arguments":{"path":"docs"}}},{"function":{"name":"read_file","arguments":{}}}]},"done":false}`, lastLine))
+	var got []providers.ServerCall
+	for c, err := range f.model(t, ollama.ModelOptions{}).Generate(t.Context(), user("hello")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Call != nil {
+			got = append(got, *c.Call)
+		}
+	}
+	if want := []providers.ServerCall{{Name: "list_dir", Args: `{"path":"docs"}`}, {Name: "read_file", Args: `{}`}}; !slices.Equal(got, want) {
+		t.Errorf("calls %+v, want %+v", got, want)
+	}
+}
+
+// TestManyAtOnce holds what a reply in flight takes, and that connections serve
+// more than one.
+func TestManyAtOnce(t *testing.T) {
+	const many, rounds = 50, 3
+	var arrived sync.WaitGroup
+	release := make(chan struct{})
+	f := newFake(t, nil)
+	f.chat = func(w http.ResponseWriter, r *http.Request) {
+		lines(piece("a"))(w, r)
+		arrived.Done()
+		<-release
+		lines(lastLine)(w, r)
+	}
+	var callers sync.Map
+	f.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		callers.Store(r.RemoteAddr, true)
+		f.ServeHTTP(w, r)
+	})
+	m := f.model(t, ollama.ModelOptions{NumCtx: 8192})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range rounds {
+		arrived.Add(many)
+		var done sync.WaitGroup
+		for range many {
+			done.Go(func() {
+				if _, _, _, err := hear(t, m, providers.Request{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		arrived.Wait()
+		for range many {
+			release <- struct{}{}
+		}
+		done.Wait()
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / (many * rounds); each > 1<<20 {
+		t.Errorf("a reply takes %d KiB", each>>10)
+	}
+	connections := 0
+	callers.Range(func(_, _ any) bool { connections++; return true })
+	if connections > 2*many { // a connection is closed if its reply does not end soon
+		t.Errorf("%d connections for %d calls at once", connections, many)
 	}
 }
 

@@ -21,6 +21,12 @@ type ollamaReply struct {
 	Message *struct {
 		Content  string `json:"content"`
 		Thinking string `json:"thinking"`
+		Calls    []struct {
+			Function struct {
+				Name string          `json:"name"`
+				Args json.RawMessage `json:"arguments"`
+			} `json:"function"`
+		} `json:"tool_calls"`
 	} `json:"message"`
 	Done       bool          `json:"done"`
 	Reason     string        `json:"done_reason"`
@@ -44,6 +50,9 @@ func (ollamaReader) Event(r *Reply, data []byte) error {
 	if e.Message != nil {
 		r.Thought(e.Message.Thinking)
 		r.Text(e.Message.Content)
+		for _, c := range e.Message.Calls {
+			r.Call(c.Function.Name, c.Function.Args)
+		}
 	}
 	if !e.Done {
 		return nil

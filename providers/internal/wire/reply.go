@@ -42,10 +42,10 @@ type Reply struct {
 	Fault   *Complaint // an error in the place of the rest
 
 	pieces []providers.Chunk // not yet passed on
-	spoken bool              // there was text or thought
+	spoken bool              // there was text, thought or a call
 }
 
-// Spoken reports whether any text or thought came.
+// Spoken reports whether any text, thought or call came.
 func (r *Reply) Spoken() bool { return r.spoken }
 
 // Text adds to the text.
@@ -59,6 +59,23 @@ func (r *Reply) Text(s string) {
 func (r *Reply) Thought(s string) {
 	if s != "" {
 		r.pieces, r.spoken = append(r.pieces, providers.Chunk{Thought: s}), true
+	}
+}
+
+// Call adds a call that the server parsed. args is a JSON value, or a string
+// that holds one.
+func (r *Reply) Call(name string, args json.RawMessage) {
+	var text string
+	if json.Unmarshal(args, &text) != nil {
+		text = string(args)
+	}
+	r.CallText(name, text)
+}
+
+// CallText is Call with the text of a JSON value.
+func (r *Reply) CallText(name, args string) {
+	if name != "" {
+		r.pieces, r.spoken = append(r.pieces, providers.Chunk{Call: &providers.ServerCall{Name: name, Args: args}}), true
 	}
 }
 

@@ -1,0 +1,74 @@
+package langchain_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"mylm/providers"
+)
+
+// TestServerCalls holds that a call which the server took out of the text is
+// not lost, though no tools were offered.
+func TestServerCalls(t *testing.T) {
+	events := func(lines ...string) string { return "data: " + strings.Join(lines, "\n\ndata: ") + "\n\n" }
+	list := providers.ServerCall{Name: "list_dir", Args: `{"path":"docs"}`}
+	read := providers.ServerCall{Name: "read_file", Args: `{"path":"a \"b\".md"}`}
+	tests := []struct {
+		name, provider, kind, body string
+		want                       []providers.ServerCall
+		stop                       providers.StopReason
+	}{
+		{"OpenAI, in pieces", "openai", "text/event-stream", events(
+			`{"choices":[{"delta":{"content":"I will look."}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","type":"function","function":{"name":"list_dir","arguments":""}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\":"}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"docs\"}"}}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"2","function":{"name":"read_file","arguments":"{\"path\":\"a \\\"b\\\".md\"}"}}]}}]}`,
+			`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`, `[DONE]`), []providers.ServerCall{list, read}, "tool_calls"},
+		{"OpenAI, without indexes", "openai", "text/event-stream", events(
+			`{"choices":[{"delta":{"content":"I will look.","tool_calls":[{"id":"1","function":{"name":"list_dir","arguments":{"path":"docs"}}},{"id":"2","function":{"name":"read_file","arguments":"{\"path\":\"a \\\"b\\\".md\"}"}}]}}]}`,
+			`{"choices":[{"delta":{},"finish_reason":"stop"}]}`), []providers.ServerCall{list, read}, "stop"},
+		{"OpenAI, cut", "openai", "text/event-stream", events(
+			`{"choices":[{"delta":{"content":"I will look.","tool_calls":[{"index":0,"function":{"name":"list_dir","arguments":"{\"pa"}}]}}]}`,
+			`{"choices":[{"delta":{},"finish_reason":"length"}]}`), []providers.ServerCall{{Name: "list_dir", Args: `{"pa`}}, "length"},
+		{"OpenAI, in one piece", "openai", "application/json",
+			`{"object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":{"content":"I will look.","tool_calls":[{"id":"1","function":{"name":"list_dir","arguments":"{\"path\":\"docs\"}"}}]}}]}`,
+			[]providers.ServerCall{list}, "tool_calls"},
+		{"Anthropic, in pieces", "anthropic", "text/event-stream", events(
+			`{"type":"message_start","message":{}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"I will look."}}`, `{"type":"content_block_stop","index":0}`,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"1","name":"list_dir","input":{}}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"path\":"}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"\"docs\"}"}}`,
+			`{"type":"content_block_stop","index":1}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
+			[]providers.ServerCall{list}, "tool_use"},
+		{"Anthropic, in one piece", "anthropic", "application/json",
+			`{"type":"message","stop_reason":"tool_use","content":[{"type":"text","text":"I will look."},{"type":"tool_use","id":"1","name":"list_dir","input":{"path":"docs"}}]}`,
+			[]providers.ServerCall{list}, "tool_use"},
+		{"Google", "googleai", "text/event-stream", events(
+			`{"candidates":[{"content":{"parts":[{"text":"I will look."},{"functionCall":{"name":"list_dir","args":{"path":"docs"}}}]},"finishReason":"STOP"}]}`),
+			[]providers.ServerCall{list}, "stop"},
+		{"Ollama", "langchain-ollama", "application/x-ndjson",
+			`{"message":{"content":"I will look.","tool_calls":[{"function":{"name":"list_dir","arguments":{"path":"docs"}}}]}}` + "\n" + `{"message":{"content":""},"done":true,"done_reason":"stop"}` + "\n",
+			[]providers.ServerCall{list}, "stop"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newFake(t, speechOf(t, tt.provider), answers(200, tt.kind, tt.body)).model(t)
+			var text string
+			var calls []providers.ServerCall
+			var last providers.Chunk
+			for c, err := range m.Generate(t.Context(), hello) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text, last = text+c.Text, c; c.Call != nil {
+					calls = append(calls, *c.Call)
+				}
+			}
+			if text != "I will look." || !slices.Equal(calls, tt.want) || last.Stop != tt.stop {
+				t.Errorf("%q, %+v, stop %q; want %+v, stop %q", text, calls, last.Stop, tt.want, tt.stop)
+			}
+		})
+	}
+}
