@@ -15,7 +15,7 @@ var secretWords = []string{"PASS", "PWD", "PAT", "AUTH", "COOKIE"}
 // Environ returns the variables of an environment that a command gets.
 //
 // In every mode those are left out that SecretEnv names, and those whose value
-// contains one of Secrets. So are those that look like secrets by their names,
+// is one of Secrets, or contains one that is long enough to be no coincidence. So are those that look like secrets by their names,
 // unless Env names them: those with KEY, TOKEN, SECRET, PASSWORD and the like
 // in them, in capitals or not, and those of several words, as X_PASS or X_PAT are,
 // with PASS, PWD, PAT, AUTH or COOKIE among them. Names of sockets, which end in
@@ -32,7 +32,7 @@ func (p Policy) Environ(env []string) []string {
 		if p.strict() {
 			keep = harmlessVariable(name, value)
 		}
-		if keep && !slices.Contains(p.SecretEnv, name) && !slices.ContainsFunc(p.Secrets, func(s string) bool { return s != "" && strings.Contains(value, s) }) {
+		if keep && !slices.Contains(p.SecretEnv, name) && !p.holdsSecret(value) {
 			out = append(out, kv)
 		}
 	}
@@ -40,6 +40,16 @@ func (p Policy) Environ(env []string) []string {
 		out = append(out, strictSettings...)
 	}
 	return out
+}
+
+// noCoincidence is how many bytes of a secret are not found in another value by
+// chance, as a password of "local" would be.
+const noCoincidence = 8
+
+func (p Policy) holdsSecret(value string) bool {
+	return slices.ContainsFunc(p.Secrets, func(s string) bool {
+		return s != "" && (value == s || len(s) >= noCoincidence && strings.Contains(value, s))
+	})
 }
 
 func secretName(name string) bool {

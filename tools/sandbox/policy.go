@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync"
 )
 
 // Mode is how much a command may do.
@@ -73,8 +76,8 @@ type Policy struct {
 	// look like secrets; see Environ. Not with Strict.
 	Env []string
 
-	// Secrets are values that no command gets, in any mode: a variable that
-	// contains one is not passed on. SecretEnv are names of such variables.
+	// Secrets are values that no command gets, in any mode, and SecretEnv names of
+	// variables: see Environ.
 	Secrets, SecretEnv []string
 
 	// Closed are directories, such as those of the program's own settings, with
@@ -120,12 +123,15 @@ func (p Policy) check() error {
 	if info, err := os.Stat(workspace); err == nil && !info.IsDir() {
 		return fmt.Errorf("the workspace %s of the sandbox is not a directory", p.Workspace)
 	}
-	home := p.Home
-	if real, err := filepath.EvalSymlinks(home); home != "" && err == nil {
-		home = real
-	}
-	if workspace == string(filepath.Separator) || home != "" && Within(home, workspace) {
+	home := resolved(p.Home)
+	holds := func(dir string) bool { return dir != "" && Within(resolved(dir), workspace) }
+	if workspace == string(filepath.Separator) || holds(home) || holds(databaseHome()) {
 		return fmt.Errorf("the workspace %s holds your home directory or the whole system, so that a sandbox would protect nothing; change to the directory of a project", p.Workspace)
+	}
+	for _, dir := range p.Closed {
+		if holds(dir) || Within(workspace, resolved(dir)) {
+			return fmt.Errorf("the workspace %s and %s overlap, where this program keeps what is its own; change to the directory of a project", p.Workspace, dir)
+		}
 	}
 	for _, path := range slices.Concat(p.Reads, p.Writes, []string{p.Private}) {
 		if path != "" && !filepath.IsAbs(path) {
@@ -140,6 +146,16 @@ func (p Policy) check() error {
 	}
 	return nil
 }
+
+// databaseHome is the home directory that the system has for the user, whatever
+// the environment says; "" if it has none.
+var databaseHome = sync.OnceValue(func() string {
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
+	if err != nil || !filepath.IsAbs(u.HomeDir) {
+		return ""
+	}
+	return u.HomeDir
+})
 
 // Within reports whether path is dir or lies below it, by their names alone:
 // links are not followed.

@@ -15,9 +15,12 @@ type Profile struct {
 	Reads     []string // readable beside toolchains; ~ is Home
 	Env       []string // see Policy
 	Workspace string
-	Project   string // the directory that holds .git, without links; Workspace lies in it
-	Home      string // "" where there is none: nothing needs to be closed
-	Cache     string // below it are the private directories of workspaces; "" is none
+	Project   string   // the directory that holds .git, without links; Workspace lies in it
+	Home      string   // "" where there is none: nothing needs to be closed
+	Closed    []string // see Policy
+	Secrets   []string // see Policy
+	SecretEnv []string // see Policy
+	Cache     string   // below it are the private directories of workspaces; "" is none
 
 	// Getenv names the toolchains: PATH, GOROOT, GOPATH, VIRTUAL_ENV and the like.
 	Getenv func(string) string
@@ -26,7 +29,7 @@ type Profile struct {
 // Policy is the policy of the profile: it opens the toolchains, and what git
 // reads of the project's repository.
 func (p Profile) Policy() *Policy {
-	policy := &Policy{Mode: p.Mode, Workspace: p.Workspace, AllowNet: p.AllowNet, Env: p.Env}
+	policy := &Policy{Mode: p.Mode, Workspace: p.Workspace, AllowNet: p.AllowNet, Env: p.Env, Closed: p.Closed, Secrets: p.Secrets, SecretEnv: p.SecretEnv}
 	if p.Mode == Off {
 		return policy
 	}

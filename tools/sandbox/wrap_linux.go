@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -56,7 +54,7 @@ type note struct {
 // Guard watches over one command. Its methods may be called from several
 // goroutines at once.
 type Guard struct {
-	temp     string   // removed in the end; "" if there is none
+	temp     *tempDir // removed in the end; nil if there is none
 	lifeline *os.File // the supervisor kills everything when it is closed
 	notes    *os.File
 	theirs   []*os.File // the helpers' ends
@@ -90,7 +88,9 @@ func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
 			return nil, err
 		}
 	}
-	told.Temp = g.temp
+	if g.temp != nil {
+		told.Temp = g.temp.path
+	}
 	if err := g.connect(cmd, told); err != nil {
 		g.Release()
 		return nil, err
@@ -105,12 +105,12 @@ func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
 // confine makes the private directories of a command and the rules for it.
 func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	var err error
-	if g.temp, err = os.MkdirTemp("", "mylm-sandbox-"); err != nil {
+	if g.temp, err = newTempDir(); err != nil {
 		return nil, nil, err
 	}
-	temp, home := filepath.Join(g.temp, "tmp"), p.Private
+	temp, home := filepath.Join(g.temp.path, "tmp"), p.Private
 	if home == "" || p.strict() {
-		home = filepath.Join(g.temp, "home")
+		home = filepath.Join(g.temp.path, "home")
 	}
 	if err := errors.Join(os.Mkdir(temp, 0o700), os.MkdirAll(home, 0o700)); err != nil {
 		return nil, nil, err
@@ -120,7 +120,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
 	if p.strict() {
-		b.Strict = &strict{Temp: resolved(g.temp), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: len(p.Gaps()) > 0, Path: onPath(env)}
+		b.Strict = &strict{Temp: resolved(g.temp.path), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: len(p.Gaps()) > 0, Path: onPath(env)}
 		for _, dir := range slices.Concat([]string{p.Workspace}, p.Writes) {
 			b.Strict.Workspace = append(b.Strict.Workspace, resolved(dir))
 		}
@@ -210,6 +210,9 @@ func (g *Guard) connect(cmd *exec.Cmd, told job) error {
 
 	first := 3 + len(cmd.ExtraFiles)
 	cmd.ExtraFiles = append(cmd.ExtraFiles, control, w)
+	if g.temp != nil { // the supervisor keeps its lock
+		cmd.ExtraFiles = append(cmd.ExtraFiles, g.temp.lock)
+	}
 	cmd.Args = append([]string{supervisor, strconv.Itoa(first), strconv.Itoa(first + 1), cmd.Path}, cmd.Args...)
 	cmd.Path = self
 	return nil
@@ -256,22 +259,9 @@ func (g *Guard) Release() Report {
 		}
 		g.notes.Close()
 	}
-	if g.temp != "" {
-		removeAll(g.temp)
+	if g.temp != nil {
+		g.temp.remove()
+		g.temp = nil
 	}
 	return r
-}
-
-// removeAll removes a directory that a command may have closed to its owner.
-func removeAll(dir string) {
-	if os.RemoveAll(dir) == nil {
-		return
-	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = syscall.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
 }

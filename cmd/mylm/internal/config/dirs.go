@@ -49,6 +49,17 @@ func DataDir() (string, error) {
 	return filepath.Join(home, ".local", "share", "mylm"), err
 }
 
+// OwnDirs are the directories of the configuration and the data, as far as there
+// are any.
+func OwnDirs() (dirs []string) {
+	for _, dir := range []func() (string, error){Dir, DataDir} {
+		if path, err := dir(); err == nil && filepath.IsAbs(path) {
+			dirs = append(dirs, path)
+		}
+	}
+	return dirs
+}
+
 // LastModelUsed is the model that answered last, "" if there is none.
 func LastModelUsed() string {
 	dir, err := DataDir()

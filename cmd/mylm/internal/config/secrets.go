@@ -9,6 +9,7 @@ import (
 
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/memory/redact"
+	"mylm/providers/langchain"
 )
 
 func secretName(name string) bool { return redact.Name(name) }
@@ -105,6 +106,36 @@ func (e Entry) private() bool {
 		}
 	}
 	return false
+}
+
+// Secrets are what no command may see: the variables that entries name for keys,
+// and the keys and passwords of entries, providers and addresses of Ollama.
+func (c *Config) Secrets() (variables, values []string) {
+	add := func(found ...string) {
+		for _, s := range found {
+			if fields := strings.Fields(s); len(fields) > 0 { // "Bearer KEY"
+				values = append(values, fields[len(fields)-1])
+			}
+		}
+	}
+	for _, e := range c.Models {
+		if e.KeyEnv != "" {
+			variables = append(variables, e.KeyEnv)
+			add(os.Getenv(e.KeyEnv))
+		}
+		if h := e.holder(); h.private {
+			add(h.secrets...)
+		}
+	}
+	for _, p := range langchain.Providers() {
+		for _, name := range p.KeyVars {
+			add(os.Getenv(name))
+		}
+	}
+	for _, address := range []string{Host.Of(c.Settings), os.Getenv("MYLM_HOST"), os.Getenv("OLLAMA_HOST")} {
+		add(ollamaHolder("", address).secrets...)
+	}
+	return variables, values
 }
 
 // password is where the password in an address is, if it has one.
