@@ -28,23 +28,20 @@ const (
 	messageTokens = 8 // what a chat template puts around a message
 )
 
-var costs = func() (table [utf8.RuneSelf]uint8) {
-	for i := range table {
-		switch c := rune(i); {
-		case 'a' <= c && c <= 'z':
-			table[i] = costLetter
-		case 'A' <= c && c <= 'Z':
-			table[i] = costCapital
-		case '0' <= c && c <= '9':
-			table[i] = costDigit
-		case c == ' ':
-			table[i] = costSpace
-		default:
-			table[i] = costSymbol
-		}
+// cost is that of a character of ASCII.
+func cost(c rune) int {
+	switch {
+	case 'a' <= c && c <= 'z':
+		return costLetter
+	case c == ' ':
+		return costSpace
+	case 'A' <= c && c <= 'Z':
+		return costCapital
+	case '0' <= c && c <= '9':
+		return costDigit
 	}
-	return table
-}()
+	return costSymbol
+}
 
 // gauge adds up what characters cost, in either direction of reading.
 type gauge struct {
@@ -67,7 +64,7 @@ func (g *gauge) add(r rune) {
 		}
 		return
 	}
-	c := int(costs[r])
+	c := cost(r)
 	if c == costSymbol || c == costSpace {
 		g.run = 0
 	} else if g.run++; g.run > longestWord {

@@ -3,6 +3,7 @@ package memory
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"strings"
 	"time"
 )
 
@@ -60,7 +61,7 @@ func parseID(id string) (n uint64, ok bool) {
 		return 0, false
 	}
 	for i := range len(id) {
-		digit := digits[id[i]]
+		digit := strings.IndexByte(alphabet, id[i])
 		if digit < 0 || i == 0 && digit > 15 { // 13 characters could hold 65 bits
 			return 0, false
 		}
@@ -68,13 +69,3 @@ func parseID(id string) (n uint64, ok bool) {
 	}
 	return n, true
 }
-
-var digits = func() (t [256]int8) {
-	for i := range t {
-		t[i] = -1
-	}
-	for i := range len(alphabet) {
-		t[alphabet[i]] = int8(i)
-	}
-	return t
-}()

@@ -196,7 +196,7 @@ func (k *keeping) find(ctx context.Context, name string) (string, error) {
 		k.screen.Say(fmt.Sprintf("mylm: session %s was changed since, and cannot be read: %s", u.ID, term.OneLine(u.Problem, 300)))
 	}
 	if last == nil {
-		return "", errNoSession
+		return "", failure.Usage("there is no session of this project").WithHint("mylm sessions list --global lists those of all projects.")
 	}
 	return last.ID, nil
 }
@@ -210,8 +210,6 @@ func (k *keeping) last(ctx context.Context) (*journal.Info, []journal.Info, erro
 	}
 	return k.store.Last(ctx, journal.Filter{Labels: map[string]string{"project": project}})
 }
-
-var errNoSession = failure.Usage("there is no session of this project").WithHint("mylm sessions list --global lists those of all projects.")
 
 const hintList = "mylm sessions list shows what there is; --global that of all projects."
 

@@ -14,31 +14,21 @@ import (
 // and the parts of names in mixed case (parseConfig) or with a number (llama3).
 
 // class is what a byte of ASCII is in a text.
-type class uint8
+type class = byte
 
 const (
-	other class = iota
-	lower
-	upper
-	digit
-	joint // joins words when it stands alone between two
+	other class = '.'
+	lower class = 'a'
+	upper class = 'A'
+	digit class = '0'
+	joint class = '-' // joins words when it stands alone between two
 )
 
-var classes = func() (t [utf8.RuneSelf]class) {
-	for c := range t {
-		switch {
-		case 'a' <= c && c <= 'z':
-			t[c] = lower
-		case 'A' <= c && c <= 'Z':
-			t[c] = upper
-		case '0' <= c && c <= '9':
-			t[c] = digit
-		case strings.IndexByte(`_./\-:@&`, byte(c)) >= 0:
-			t[c] = joint
-		}
-	}
-	return t
-}()
+// classes has the class of each byte of ASCII, 32 a row.
+const classes = "................................" + // control characters
+	"......-......---0000000000-....." + // & - . / and : are joints
+	"-AAAAAAAAAAAAAAAAAAAAAAAAAA.-..-" + // @ \ and _
+	".aaaaaaaaaaaaaaaaaaaaaaaaaa....."
 
 // scan counts the terms of a text.
 func (a *analyser) scan(text string) {

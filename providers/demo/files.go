@@ -3,6 +3,7 @@ package demo
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,11 +23,9 @@ type listing struct {
 	total int // entries, also those that are not shown
 }
 
-var (
-	withSize = lazy(`^(.+) \((\d+) bytes\)$`)
-	partial  = lazy(`^\[\d+ of (\d+) entries;.*\]$`)
-	emptyDir = lazy(`^\(.* is empty\)$`)
-)
+func withSize() *regexp.Regexp { return lazy(`^(.+) \((\d+) bytes\)$`) }
+func partial() *regexp.Regexp  { return lazy(`^\[\d+ of (\d+) entries;.*\]$`) }
+func emptyDir() *regexp.Regexp { return lazy(`^\(.* is empty\)$`) }
 
 // look lists a directory; reply is what to say until it is listed.
 func (t *turn) look(dir string) (l listing, reply string) {
@@ -119,11 +118,13 @@ type content struct {
 	odd   bool   // text is a description
 }
 
-var (
-	pageNote  = lazy(`\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`)
-	shortened = lazy(`\n\[\.\.\. left out: \d+ [^\n]*\.\.\.\]\n`)
-	described = lazy(`^\((.+ (?:is empty|is a binary file, .*|holds nothing but .*))\)$`)
-)
+func pageNote() *regexp.Regexp {
+	return lazy(`\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`)
+}
+func shortened() *regexp.Regexp { return lazy(`\n\[\.\.\. left out: \d+ [^\n]*\.\.\.\]\n`) }
+func described() *regexp.Regexp {
+	return lazy(`^\((.+ (?:is empty|is a binary file, .*|holds nothing but .*))\)$`)
+}
 
 // fetch reads a file; reply is what to say until it is read.
 func (t *turn) fetch(name string) (c content, reply string) {

@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -31,13 +32,13 @@ func (t *turn) aboutPlan() (reply string, ok bool) {
 	return "", false
 }
 
-var (
-	goalLine  = lazy(`(?s)^Goal: (.*?)(?:\n\n|$)`)
-	afterThat = lazy(`(?i)[\s,;.]*\b(?:and\s+)?then\b,?\s+|\s*\n\s*`)
-	readyLine = lazy(`(?m)^Ready:\n- (.+)$`)
-	cannot    = lazy("(?s)^(?:I could not |I cannot |For that I would need |I am mylm's demo responder.*I have no rule|`[^`]*` failed: )")
-	taskLine  = lazy(`(?s)\nIt ended as: (\w+)\nResult:\n(.*)$`)
-)
+func goalLine() *regexp.Regexp  { return lazy(`(?s)^Goal: (.*?)(?:\n\n|$)`) }
+func afterThat() *regexp.Regexp { return lazy(`(?i)[\s,;.]*\b(?:and\s+)?then\b,?\s+|\s*\n\s*`) }
+func readyLine() *regexp.Regexp { return lazy(`(?m)^Ready:\n- (.+)$`) }
+func cannot() *regexp.Regexp {
+	return lazy("(?s)^(?:I could not |I cannot |For that I would need |I am mylm's demo responder.*I have no rule|`[^`]*` failed: )")
+}
+func taskLine() *regexp.Regexp { return lazy(`(?s)\nIt ended as: (\w+)\nResult:\n(.*)$`) }
 
 type planned struct {
 	ID           string   `json:"id"`

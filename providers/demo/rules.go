@@ -35,13 +35,22 @@ func init() { // not a literal: the list of examples is part of an answer
 
 const path = "(`[^`]+`|\"[^\"]+\"|'[^']+'|[^\\s-]\\S*)"
 
-func form(expr string) func() *regexp.Regexp { return lazy(`(?is)^(?:` + expr + `)$`) }
+func form(expr string) func() *regexp.Regexp {
+	return func() *regexp.Regexp { return lazy(`(?is)^(?:` + expr + `)$`) }
+}
 
 // lazy compiles an expression when it is first used: whoever asks another model
 // does not wait for the demo's rules.
-func lazy(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+func lazy(expr string) *regexp.Regexp {
+	re, ok := expressions.Load(expr)
+	if !ok {
+		re, _ = expressions.LoadOrStore(expr, regexp.MustCompile(expr))
+	}
+	return re.(*regexp.Regexp)
 }
+
+// expressions are those that were used, by their text.
+var expressions sync.Map
 
 // match returns the first rule that fits a goal, with the groups that took part.
 func match(goal string) (*rule, []string) {
@@ -70,10 +79,10 @@ func unquote(s string) string {
 	return s
 }
 
-var (
-	courtesy = lazy(`(?i)^(?:(?:please|could you|can you|would you|tell me)\b,?\s+)+`)
-	ending   = lazy("(?i)(?:[\\s,]+please)?(?:\\s*[?!]+|([\\w)`\"'])\\.)?$")
-)
+func courtesy() *regexp.Regexp {
+	return lazy(`(?i)^(?:(?:please|could you|can you|would you|tell me)\b,?\s+)+`)
+}
+func ending() *regexp.Regexp { return lazy("(?i)(?:[\\s,]+please)?(?:\\s*[?!]+|([\\w)`\"'])\\.)?$") }
 
 // tidy takes from a goal what does not change its meaning.
 func tidy(text string) string {
@@ -142,7 +151,9 @@ func lookBack(t *turn, _ []string) string {
 	return "I was never told that, and nothing like it is remembered.\n\n" + unknown()
 }
 
-var memoryHead = lazy(`^\[(\S+) \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`)
+func memoryHead() *regexp.Regexp {
+	return lazy(`^\[(\S+) \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`)
+}
 
 // remembered takes the best memory that says something: a note rather than
 // what was said, and nothing that only asks. A memory is a head at the margin

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,11 +29,9 @@ type observation struct {
 	body string
 }
 
-var (
-	toolBlock       = lazy(`(?s)<tool_definitions>(.*?)</tool_definitions>`)
-	toolName        = lazy(`<tool>\s*<name>([^<]+)</name>`)
-	observationHead = lazy(`^\[([^\]]*)\] (Success|Error):\s*`)
-)
+func toolBlock() *regexp.Regexp       { return lazy(`(?s)<tool_definitions>(.*?)</tool_definitions>`) }
+func toolName() *regexp.Regexp        { return lazy(`<tool>\s*<name>([^<]+)</name>`) }
+func observationHead() *regexp.Regexp { return lazy(`^\[([^\]]*)\] (Success|Error):\s*`) }
 
 func readTurn(messages []providers.Message) *turn {
 	t := &turn{}
@@ -53,7 +52,7 @@ func readTurn(messages []providers.Message) *turn {
 
 // attachmentHead is the line above an attachment; the line below it is
 // "--- end of NAME ---".
-var attachmentHead = lazy(`(?m)^--- (.+) ---\r?$`)
+func attachmentHead() *regexp.Regexp { return lazy(`(?m)^--- (.+) ---\r?$`) }
 
 // question is what stands before the attachments of a message. If nothing does,
 // it is the whole message.

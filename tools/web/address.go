@@ -8,22 +8,22 @@ import "net/netip"
 // without regard to the few single addresses in them that are reachable.
 var special = []struct {
 	name     string
-	prefixes []netip.Prefix
+	prefixes []string
 }{
-	{"this network", prefixes("0.0.0.0/8")},
-	{"a private network", prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")},
-	{"a provider's own network", prefixes("100.64.0.0/10")},
-	{"this machine", prefixes("127.0.0.0/8", "::1/128")},
-	{"the local link, where cloud machines find their credentials", prefixes("169.254.0.0/16", "fe80::/10")},
-	{"documentation", prefixes("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20")},
-	{"protocols and tests", prefixes("192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "2001::/23")},
-	{"a tunnel from IPv6 to IPv4", prefixes("2002::/16")},
-	{"a private network", prefixes("fc00::/7", "fec0::/10")},
-	{"many machines at once", prefixes("224.0.0.0/4", "ff00::/8")},
-	{"future use", prefixes("240.0.0.0/4")},
+	{"this network", []string{"0.0.0.0/8"}},
+	{"a private network", []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"}},
+	{"a provider's own network", []string{"100.64.0.0/10"}},
+	{"this machine", []string{"127.0.0.0/8", "::1/128"}},
+	{"the local link, where cloud machines find their credentials", []string{"169.254.0.0/16", "fe80::/10"}},
+	{"documentation", []string{"192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"}},
+	{"protocols and tests", []string{"192.0.0.0/24", "192.88.99.0/24", "198.18.0.0/15", "2001::/23"}},
+	{"a tunnel from IPv6 to IPv4", []string{"2002::/16"}},
+	{"a private network", []string{"fc00::/7", "fec0::/10"}},
+	{"many machines at once", []string{"224.0.0.0/4", "ff00::/8"}},
+	{"future use", []string{"240.0.0.0/4"}},
 	// Azure answers here to its own machines only; its documentation "What is
 	// IP address 168.63.129.16?" says so.
-	{"a cloud's own service", prefixes("168.63.129.16/32")},
+	{"a cloud's own service", []string{"168.63.129.16/32"}},
 }
 
 var (
@@ -34,14 +34,6 @@ var (
 	// IPv6 alone, all of the IPv4 internet looks like this.
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )
-
-func prefixes(list ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(list))
-	for i, s := range list {
-		out[i] = netip.MustParsePrefix(s)
-	}
-	return out
-}
 
 // notPublic says what an address is for, "" if it is a public one.
 func notPublic(a netip.Addr) string {
@@ -55,7 +47,7 @@ func notPublic(a netip.Addr) string {
 	}
 	for _, s := range special {
 		for _, p := range s.prefixes {
-			if p.Contains(a) {
+			if netip.MustParsePrefix(p).Contains(a) {
 				return s.name
 			}
 		}
