@@ -41,7 +41,7 @@ func (a *attempt) args() json.RawMessage {
 
 // act runs the call of a reply, if it may, and records what came of it.
 func (r *run) act(ctx context.Context, reply *reply) {
-	r.state.Malformed = 0
+	r.state.Malformed, r.state.Insisted = 0, false
 	a := &attempt{id: r.effects.NewID(), call: reply.call}
 	if reply.dropped {
 		var err error
@@ -298,6 +298,7 @@ func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
 func (r *run) correct(ctx context.Context, reply *reply) {
 	f := reply.fault
 	r.state.Malformed++
+	r.state.Insisted = f.Reason == protocol.UnknownForm
 	last := r.state.Malformed >= r.agent.opts.MaxMalformed
 	r.emit(Error{Source: "format", Message: f.Error(), Again: !last && r.turnsLeft()})
 	if last {

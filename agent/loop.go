@@ -149,7 +149,7 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 	case reply.broken != "":
 		e.Text = shorten(e.Text, maxRest)
 	default:
-		s.Malformed = 0
+		s.Malformed, s.Insisted = 0, false
 	}
 	if shown := strings.TrimSpace(reply.text); shown != "" {
 		s.Message = shown

@@ -19,6 +19,7 @@ type State struct {
 	Errors    int    `json:"errors,omitempty"`    // failed calls in a row
 	Denials   int    `json:"denials,omitempty"`   // denied calls in a row
 	Malformed int    `json:"malformed,omitempty"` // unreadable replies in a row
+	Insisted  bool   `json:"insisted,omitempty"`  // the last reply held a call in a form that is not read, and the model was told
 	Denied    bool   `json:"denied,omitempty"`    // the last sensitive call was denied and none has succeeded since
 	Tainted   bool   `json:"tainted,omitempty"`   // what strangers wrote has been read
 

@@ -114,7 +114,7 @@ func (r *run) decoder(p Purpose) *protocol.Decoder {
 	if p != PurposeTurn {
 		return protocol.NewDecoder(protocol.Options{})
 	}
-	d := protocol.NewDecoder(protocol.Options{Tools: r.agent.opts.Tools})
+	d := protocol.NewDecoder(protocol.Options{Tools: r.agent.opts.Tools, Insisted: r.state.Insisted})
 	if len(r.state.Continued) > 0 {
 		entries := r.session.all()
 		for _, seq := range r.state.Continued {

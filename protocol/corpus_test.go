@@ -275,8 +275,8 @@ var dialects = []struct {
 	}},
 	{"named", false, func(d definition, args []argument) (string, bool) { return d.Name + "\n" + string(join(args)), true }},
 	{"python", false, python},
-	{"function", true, elements("<function=%s>", "<parameter=%s>", "</parameter>", "</function>")},
-	{"invoke", true, elements(`<invoke name="%s">`, `<parameter name="%s">`, "</parameter>", "</invoke>")},
+	{"function", true, elements("<function=%s>", "<parameter=%s>", "</parameter>", "</function>", plainText)},
+	{"invoke", true, elements(`<invoke name="%s">`, `<parameter name="%s">`, "</parameter>", "</invoke>", elementText)},
 }
 
 func wrapped(before, behind string) func(definition, []argument) (string, bool) {
@@ -308,7 +308,7 @@ func python(d definition, args []argument) (string, bool) {
 var tags = regexp.MustCompile(`(?i)</?(tool_code|observation)`)
 
 // elements writes each argument as text in an element.
-func elements(open, openArg, closeArg, closer string) func(definition, []argument) (string, bool) {
+func elements(open, openArg, closeArg, closer string, write func(string) (string, bool)) func(definition, []argument) (string, bool) {
 	return func(d definition, args []argument) (string, bool) {
 		var b strings.Builder
 		fmt.Fprintf(&b, open, d.Name)
@@ -320,7 +320,7 @@ func elements(open, openArg, closeArg, closer string) func(definition, []argumen
 			if strings.ContainsAny(a.key, `<>"' `) {
 				return "", false
 			}
-			text, ok := elementText(text)
+			text, ok := write(text)
 			if !ok {
 				return "", false
 			}
@@ -328,6 +328,11 @@ func elements(open, openArg, closeArg, closer string) func(definition, []argumen
 		}
 		return b.String() + "\n" + closer, true
 	}
+}
+
+// plainText writes a text so that D6 gives it back.
+func plainText(text string) (string, bool) {
+	return "\n" + text + "\n", !tags.MatchString(text) && !strings.Contains(text, "</parameter")
 }
 
 // elementText writes a text so that P4 and P5 of SPEC.md give it back.

@@ -3,25 +3,24 @@ package protocol
 import (
 	"cmp"
 	"strings"
+	"unicode/utf8"
 )
 
 // The decoder is a small machine over a reply. In text it passes everything on
-// but a tag or a word that may still be in the making (pend). A block is
-// collected in buf while block looks for its end; one that the rest of the reply
-// has to decide (held) goes on collecting until that is known, and so does a
-// call without tags (whole). Every byte is looked at a bounded number of times.
+// but a tag or a word that may still be in the making (pend). What may be a call
+// is held until its dialect finds its end and the judge allows what follows.
+// Every byte is looked at a bounded number of times, and how the reply is cut
+// makes no difference (T1).
 //
-//	decoder.go  text and thought: what is passed on, and what begins
-//	line.go     where in its line, and in which code, text stands
-//	tag.go      the tags that mean something in text
-//	block.go    where a block ends, found as it arrives
-//	held.go     blocks that what follows decides
-//	whole.go    calls without tags: JSON, Python, a name and an object
-//	action.go   and those of ReAct, Action:
-//	resolve.go  what a block says: the one reader of calls, in whole or in pieces
-//	  elements.go, elem.go, envelope.go, python.go   the forms it takes
-//	  value.go, quote.go                    JSON as models write it
-//	names.go    which tool a name stands for
+//	decoder.go    text, thought and answers: what is passed on, and what begins
+//	line.go       where in its line, and in which code or example, text stands
+//	tag.go        the tags and tokens that mean something
+//	dialect.go    the table of dialects; json, python, action, element and token.go are theirs
+//	judge.go      where a call ends, and what may follow it
+//	block.go      what stands in a block: the one reader of calls; arguments.go their elements
+//	value.go      JSON as models write it
+//	names.go      which tool a name stands for
+//	lost.go       calls that would be lost in an answer
 
 type mode uint8
 
@@ -30,9 +29,7 @@ const (
 	inThought      // inside <think>
 	inAnswer       // inside <final_answer>
 	afterward      // after </final_answer>
-	inBlock        // in a call that is final at its close
-	inHeld         // in a block that the rest of the reply decides
-	inWhole        // in what may be a call without tags
+	inHeld         // in what may be a call
 	done
 )
 
@@ -40,29 +37,33 @@ const (
 type Decoder struct {
 	opts  Options
 	mode  mode
-	off   int64  // bytes of the reply that are dealt with, pend and buf not counted
+	off   int64  // bytes of the reply that are dealt with, pend and held not counted
 	pend  string // a tag or word in the making
 	line  line
 	parts []Part
+	held  held
+	mind  thought
+	said  strings.Builder // the text that stands, as far as lost looks at it
 
-	held     strings.Builder // what is held back
-	buf      string          // the same: a block from its opening tag
-	open     mark            // that tag
-	block    blockScan
-	blockEnd int  // where the block in buf ends; 0: not known
-	closed   bool // by its tag
-	fenced   bool // it stands in a fence
-	begun    bool // what follows the opening tag can be a call
-	tail     tail // what follows a held block
-	form     form // of a call without tags
-
-	searched int   // how far buf was searched for the end of a thought
-	tries    int   // calls without tags that were looked for
-	lastTry  int64 // where the last of them began
+	tries   int   // calls without tags that were looked for
+	lastTry int64 // where the last of them began
+	folded  map[string][]string
 
 	thought     bool // some thought was seen
 	text        bool // some text other than white space was passed on and stands
+	answered    bool // <final_answer> was seen
+	harmony     bool // a header of that format was seen
 	droppedCall bool
+}
+
+// thought is one that is being read.
+type thought struct {
+	depth    int    // tags of thought that are open
+	mid      string // the tag, where it began in the middle of a line
+	messages bool   // its end is that of a message in the harmony format
+	opener   string // the token that opened it
+	last     byte   // of what was passed on
+	text     strings.Builder
 }
 
 // NewDecoder returns a decoder for one reply.
@@ -95,7 +96,7 @@ func (d *Decoder) push(text string) {
 			text = d.pushText(text)
 		case inThought:
 			text = d.pushThought(text)
-		case inBlock, inHeld, inWhole:
+		case inHeld:
 			text = d.pushHeld(text)
 		case done:
 			d.drop(text)
@@ -105,60 +106,58 @@ func (d *Decoder) push(text string) {
 }
 
 // Close ends the reply and returns the rest: what was held back, and the
-// verdict if the reply is neither text nor a call.
+// verdict if the reply is neither text (A1) nor a call.
 func (d *Decoder) Close(stop Stop) []Part {
 	d.parts = d.parts[:0]
-	for d.mode != done {
-		switch d.mode {
-		case inBlock:
-			d.finish(len(d.buf), false, stop)
-			continue
-		case inHeld:
-			if rest := d.closeHeld(stop); rest != "" {
-				d.push(rest)
-				continue
-			}
-		case inWhole:
-			if rest := d.closeWhole(stop); rest != "" {
-				d.push(rest)
-				continue
-			}
-		}
-		if d.mode == inThought {
-			d.emitThought(d.pend)
-		} else if d.mode == inAnswer && cutAnswer(d.pend) {
-			d.off += int64(len(d.pend))
-		} else if d.mode != done {
-			d.emit(d.pend)
-		}
-		d.pend = ""
-		break
+	for d.mode == inHeld {
+		d.push(d.decide(stop))
+	}
+	d.conclude(stop)
+	return d.parts
+}
+
+// conclude gives the verdict on a reply that ended, or whose turn did.
+func (d *Decoder) conclude(stop Stop) {
+	pend := d.pend
+	d.pend = ""
+	switch {
+	case d.mode == inThought:
+		d.emitThought(pend)
+		d.unclosedThought()
+	case d.mode == inAnswer && cutAnswer(pend): // A2
+		d.off += int64(len(pend))
+	case d.mode != done:
+		d.emit(pend)
+	}
+	switch {
+	case d.mode == done:
+	case !d.text && d.thought: // H4
+		d.fail(&FormatError{Reason: OnlyThought, Offset: d.off})
+	case !d.text: // T9, A7
+		d.fail(&FormatError{Reason: Empty, Offset: d.off})
+	case stop == End && !d.answered && !d.opts.Insisted:
+		d.lost()
 	}
 	for _, p := range d.parts {
 		if p.Kind == Malformed {
 			p.Err.Cut = stop == Length
 		}
 	}
-	if d.mode != done && !d.text {
-		reason := Empty
-		if d.thought {
-			reason = OnlyThought
-		}
-		d.fail(&FormatError{Reason: reason, Offset: d.off})
-	}
 	d.mode = done
-	return d.parts
 }
 
-// drop looks at what comes after the verdict.
+// drop looks at what comes after the verdict, which stands (B5, H6).
 func (d *Decoder) drop(s string) {
 	for i := 0; i < len(s) && !d.droppedCall; i++ {
 		if s[i] == '<' {
-			m, _ := matchTag(s[i:])
+			m, _ := matchTag(s[i:min(len(s), i+maxTag+1)])
 			d.droppedCall = m.tag == toolOpen
 		}
 	}
 }
+
+// maxSaid bounds the text that lost looks at.
+const maxSaid = 1 << 20
 
 // emit passes text on.
 func (d *Decoder) emit(s string) {
@@ -167,9 +166,12 @@ func (d *Decoder) emit(s string) {
 	}
 	d.off += int64(len(s))
 	if d.mode == afterward {
-		return // what follows a closed answer is no part of it
+		return // A5
 	}
 	d.text = d.text || !blank(s)
+	if d.said.Len() < maxSaid {
+		d.said.WriteString(s[:min(len(s), maxSaid-d.said.Len())])
+	}
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
 }
 
@@ -179,12 +181,24 @@ func (d *Decoder) emitThought(s string) {
 	}
 	d.off += int64(len(s))
 	d.thought = d.thought || !blank(s)
+	d.mind.last = s[len(s)-1]
+	if d.mind.mid != "" && d.mind.text.Len() < d.opts.MaxArgs || d.mind.text.Len() < maxSaid {
+		d.mind.text.WriteString(s)
+	}
 	d.parts = append(d.parts, Part{Kind: Thought, Text: s})
 }
 
 func (d *Decoder) fail(err *FormatError) {
 	d.parts = append(d.parts, Part{Kind: Malformed, Err: err})
 	d.mode = done
+}
+
+// retract takes back all text: it was thought.
+func (d *Decoder) retract() {
+	d.parts = append(d.parts, Part{Kind: Retract})
+	d.thought = d.thought || d.text
+	d.text, d.line = false, line{}
+	d.said.Reset()
 }
 
 // shortText is where searching for each byte by itself begins to pay.
@@ -226,13 +240,25 @@ func (n *next) from(i int) int {
 	return min(n.find(&n.tag, i, '<'), n.find(&n.newline, i, '\n'), n.find(&n.tick, i, '`'))
 }
 
-// pushText passes on text up to what changes the mode, and returns what comes
+// mayBegin marks the bytes that a call without tags, or a token that is no tag,
+// can begin with at the start of a line.
+var mayBegin = func() (m [256]bool) {
+	for c := range 256 {
+		m[c] = c == '{' || c == '[' || c == '&' || byte(c) == "◁"[0] || isWord(byte(c)) && !isDigit(byte(c)) && c < 0x80
+	}
+	return m
+}()
+
+// pushText passes on text (T2) up to what changes the mode, and returns what comes
 // after it.
 func (d *Decoder) pushText(s string) (rest string) {
-	if d.pend != "" {
-		return d.resume(s)
+	if d.pend != "" { // no more of s than it can take to decide
+		n := min(len(s), maxTag)
+		joined := d.pend + s[:n]
+		d.pend = ""
+		return d.again(d.pushText(joined), s, n)
 	}
-	if d.off == 0 && !d.line.seen {
+	if d.off == 0 && !d.line.seen { // T10
 		const bom = "\ufeff"
 		if strings.HasPrefix(bom, s) && s != bom {
 			d.pend = s
@@ -254,53 +280,99 @@ func (d *Decoder) pushText(s string) (rest string) {
 				break
 			}
 		}
-		c := s[i]
-		switch {
+		var m mark
+		var form *dialect
+		more := false
+		switch c := s[i]; {
 		case c == '<':
-			m, more := matchTag(s[i:])
-			if more {
-				d.emit(s[start:i])
-				d.pend = s[i:]
-				return ""
-			}
-			d.line.settle()
-			if taken := d.onTag(m, s[start:i]); taken >= 0 {
-				return s[i+taken:]
-			}
+			m, more = d.matchTag(s[i:])
 		case !d.line.filled && d.mode == inText && mayBegin[c]:
 			d.line.settle()
-			form, more := d.begins(s[i:])
-			if more {
-				d.emit(s[start:i])
-				d.pend = s[i:]
-				return ""
-			}
-			if form == actionForm || form != noForm && d.tryAgain(d.off+int64(i-start)) {
-				d.emit(s[start:i])
-				d.startWhole(form)
-				return s[i:]
+			m, form, more = d.begins(s[i:], d.off+int64(i-start))
+		}
+		switch {
+		case more:
+			d.emit(s[start:i])
+			d.pend = s[i:]
+			return ""
+		case form != nil:
+			d.emit(s[start:i])
+			d.hold(form, mark{})
+			return s[i:]
+		case m.tag != noTag:
+			d.line.settle()
+			if taken := d.onTag(m, s[i:], s[start:i]); taken >= 0 {
+				return s[i+taken:]
 			}
 		}
-		d.line.step(c)
+		d.line.step(s[i])
 		i++
 	}
 	d.emit(s[start:])
 	return ""
 }
 
-// resume goes on behind a tag or word in the making, with no more of s than it
-// can take to decide.
-func (d *Decoder) resume(s string) (rest string) {
-	n := min(len(s), maxTag)
-	joined := d.pend + s[:n]
-	d.pend = ""
-	return d.again(d.pushText(joined), s, n)
+// matchTag reads the tag at the beginning of s, or the element of a tool. A
+// header of the harmony format is read whole.
+func (d *Decoder) matchTag(s string) (m mark, more bool) {
+	m, more = matchTag(s)
+	switch {
+	case more:
+	case m.tag == noTag && d.mode == inText:
+		return d.matchElement(s)
+	case m.tag == channel:
+		_, _, m.n, more = d.header(s)
+		if m.n == 0 {
+			m.tag = noTag
+		}
+	}
+	return m, more
 }
 
-// onTag decides what a tag does, where before is the text in front of it that
-// was not yet passed on. It returns how much of the tag it took, or -1 if the
-// tag is only text.
-func (d *Decoder) onTag(m mark, before string) (taken int) {
+// begins finds out what s, at the start of a line, begins: a token that is no
+// tag, or a call without tags. more means that the next bytes decide.
+func (d *Decoder) begins(s string, at int64) (m mark, form *dialect, more bool) {
+	// The start of a fence that starts the reply counts as that of the reply (D13).
+	first := !d.line.seen || d.line.fence > 0 && !d.line.fenceLead && !d.line.fenceFull && !d.line.fenceHead
+	if d.line.literal() || d.line.fence > 0 && !first {
+		return mark{}, nil, false
+	}
+	if s[0] == '[' || s[0] == "◁"[0] {
+		if m, more = matchToken(s); m.tag != noTag {
+			return m, nil, false
+		}
+	}
+	for _, dialect := range dialects {
+		if dialect.opens == nil || d.opts.Tools == nil && dialect != escaped {
+			continue
+		}
+		ok, partly := dialect.opens(d, s, first)
+		if ok && (dialect == action || d.tryAgain(at)) {
+			return mark{}, dialect, false
+		}
+		more = more || partly && !ok
+	}
+	return mark{}, nil, more
+}
+
+// again returns what is to be pushed after the first n bytes of s were taken and
+// rest, which ends with them, was given back. The end of s is not copied: it may
+// be long, and this happen often.
+func (d *Decoder) again(rest, s string, n int) string {
+	switch {
+	case len(rest) <= n:
+		return s[n-len(rest):]
+	case n == len(s):
+		return rest
+	}
+	d.push(rest)
+	return s[n:]
+}
+
+// onTag decides what a tag does, where s begins with it and before is the text
+// in front of it that was not yet passed on. It returns how much of s it took,
+// or -1 if the tag is only text.
+func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	const literal = -1
 	enter := func(to mode) int {
 		d.emit(before)
@@ -314,83 +386,161 @@ func (d *Decoder) onTag(m mark, before string) (taken int) {
 	}
 	fenced := d.line.fence > 0
 	switch {
+	case !fenced && d.mode == inText && m.tag == exampleClose && d.line.example == m.kind[1:]:
+		d.line.example = ""
+		return literal
 	case m.tag == noTag || d.line.literal():
 		return literal
 	case m.tag == comment:
 		d.line.comment, d.line.dashes = !fenced && d.mode == inText, 0
 		return literal
-	case d.mode == inAnswer:
+	case m.tag == exampleOpen && !fenced && d.mode == inText:
+		d.line.example = m.kind
+		return literal
+	case m.tag == turnEnd && !fenced:
+		return d.turnEnds(m, skip)
+	case d.mode == inAnswer: // A4
 		if m.tag == answerClose {
 			return skip(afterward)
 		}
 	case d.mode == afterward:
-		if m.tag == toolOpen && !fenced {
+		if m.tag == toolOpen && !fenced { // A6
 			enter(done)
 			d.fail(&FormatError{Reason: CallAfterAnswer, Offset: d.off})
 			return m.n
 		}
-	case m.tag == toolOpen, m.tag == delimiter && !d.line.filled && !fenced:
-		d.startBlock(m, fenced)
-		if fenced || d.line.filled {
-			d.block.held = true
-			return enter(inHeld)
-		}
-		return enter(inBlock)
+	case m.tag == toolOpen, m.tag == tokenOpen, m.tag == delimiter && !d.line.filled && !fenced:
+		enter(inText)
+		d.hold(dialectOf[m.kind], m)
+		return 0
 	case fenced:
-	case m.tag == thinkClose:
+	case m.tag == channel:
 		skip(inText)
-		d.parts = append(d.parts, Part{Kind: Retract})
-		d.thought = d.thought || d.text
-		d.text, d.line = false, line{}
+		d.message(s)
 		return m.n
-	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // "The answer: <final_answer>"
+	case m.tag == thinkClose: // H5
+		skip(inText)
+		d.retract()
+		return m.n
 	case m.tag == thinkOpen:
-		return skip(inThought)
-	case m.tag == observationOpen:
+		skip(inThought)
+		d.mind = thought{depth: 1, opener: m.kind}
+		if d.line.filled {
+			d.mind.mid = s[:m.n]
+		}
+		return m.n
+	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // A3; "The answer: <final_answer>"
+	case m.tag == observationOpen: // B19
 		enter(done)
 		d.fail(&FormatError{Reason: InventedObservation, Offset: d.off})
 		return m.n
 	case m.tag == answerOpen:
 		skip(inAnswer)
-		d.parts = append(d.parts, Part{Kind: Answer})
-		d.text, d.line = false, line{}
+		d.beginAnswer()
 		return m.n
 	}
 	return literal
 }
 
-// pushThought passes on thought up to its closing tag.
+func (d *Decoder) beginAnswer() {
+	d.parts = append(d.parts, Part{Kind: Answer})
+	d.text, d.answered, d.line = false, true, line{}
+}
+
+// turnEnds ends the reply at a token that ends the model's turn, or begins
+// somebody else's (T14): what follows is not the model's to say.
+func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
+	mode := d.mode
+	switch {
+	case m.kind == "/s" && strings.Contains(d.said.String(), "<s>"): // struck out, as in HTML
+		return -1
+	case d.harmony && m.kind == "<|end|>": // it ends a message
+		return skip(mode)
+	}
+	skip(mode)
+	d.line.mark()
+	if d.text || d.thought || mode != inText {
+		d.conclude(End)
+	}
+	return m.n
+}
+
+// message begins a message of the harmony format (D21).
+func (d *Decoder) message(s string) {
+	begun := d.harmony
+	d.harmony = true
+	ch, recipient, n, _ := d.header(s)
+	switch {
+	case ch == "other": // the result of a call, made up
+		d.fail(&FormatError{Reason: InventedObservation, Offset: d.off})
+	case recipient != "":
+		d.off -= int64(n)
+		d.hold(harmony, mark{tag: toolOpen, name: recipient, n: n})
+		d.held.b.WriteString(s[:n])
+		d.held.buf = d.held.b.String()
+		d.held.begun, d.held.final = true, begun || !d.line.filled
+	case ch == "analysis":
+		d.mode, d.mind = inThought, thought{depth: 1, messages: true}
+	case ch == "final":
+		d.mode = inAnswer
+		d.beginAnswer()
+	}
+}
+
+// pushThought passes on thought up to its closing tag (H1); no call is looked for
+// in it (H2). Tags of thought in
+// it nest, but for one that is quoted as code.
 func (d *Decoder) pushThought(s string) (rest string) {
 	if d.pend != "" {
 		s, d.pend = d.pend+s, ""
 	}
 	for i := 0; ; i++ {
-		k := strings.IndexByte(s[i:], '<')
+		first := byte('<')
+		if opener := d.mind.opener; opener != "" && (opener[0] == '[' || opener[0] >= utf8.RuneSelf) {
+			first = opener[0] // its closing token begins like it
+		}
+		k := strings.IndexByte(s[i:], first)
 		if k < 0 {
 			d.emitThought(s)
 			return ""
 		}
 		i += k
 		m, more := matchTag(s[i:])
+		if m.tag == channel {
+			_, _, _, more = d.header(s[i:])
+		}
 		if more {
 			d.emitThought(s[:i])
 			d.pend = s[i:]
 			return ""
 		}
-		if m.tag == thinkClose {
-			d.emitThought(s[:i])
-			d.off += int64(m.n)
-			d.mode, d.line = inText, line{seen: d.line.seen}
-			return s[i+m.n:]
+		last := d.mind.last
+		if i > 0 {
+			last = s[i-1]
 		}
+		switch {
+		case d.mind.messages && m.tag == channel:
+			m.n, d.mind.depth = 0, 0
+		case d.mind.messages && m.tag == turnEnd, m.tag == thinkClose && !d.mind.messages:
+			d.mind.depth--
+		case m.tag == thinkOpen && !d.mind.messages && last != '`':
+			d.mind.depth++
+			continue
+		default:
+			continue
+		}
+		if d.mind.depth > 0 {
+			continue
+		}
+		d.emitThought(s[:i])
+		d.off += int64(m.n)
+		d.mode, d.line = inText, line{seen: d.line.seen}
+		return s[i+m.n:]
 	}
 }
 
-func blank(s string) bool {
-	for i := range len(s) {
-		if !isSpace(s[i]) {
-			return false
-		}
-	}
-	return true
+// cutAnswer reports whether a tag in the making may be the end of the wrapping.
+func cutAnswer(tag string) bool {
+	name, ok := strings.CutPrefix(strings.TrimLeft(tag, "< \t\r\n"), "/")
+	return ok && strings.HasPrefix("finalanswer", fold(name))
 }

@@ -3,13 +3,10 @@ package protocol_test
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"mylm/protocol"
 )
 
@@ -242,16 +239,8 @@ func FuzzChunks(f *testing.F) {
 			f.Add(tt.reply, uint8(3), tt.stop == protocol.End)
 		}
 	}
-	files, err := filepath.Glob("testdata/vectors/*.txtar")
-	if err != nil || len(files) == 0 {
-		f.Fatalf("no vectors: %v", err)
-	}
-	for _, file := range files {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		if reply, ok := section(a, "reply"); ok {
+	for _, v := range vectors(f) {
+		if reply, ok := section(v.Archive, "reply"); ok {
 			f.Add(reply, uint8(0), true)
 		}
 	}

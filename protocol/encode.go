@@ -16,7 +16,7 @@ type Definition struct {
 	Schema      *jsonschema.Schema // of the parameters; nil: none
 }
 
-// EncodeTools writes the <tool_definitions> block: one <tool> element a tool,
+// EncodeTools writes the <tool_definitions> block (E2): one <tool> element a tool,
 // with its name, description and JSON Schema. Only what XML demands is escaped,
 // since every character is paid for by the model. It fails if a schema cannot
 // be written as JSON.
@@ -42,13 +42,13 @@ func EncodeTools(tools []Definition) (string, error) {
 	return doc.WriteToString()
 }
 
-// EncodeCall writes a call in mylm's own form, as the model is asked to write
+// EncodeCall writes a call in mylm's own form (E1), as the model is asked to write
 // it. args must be a JSON object.
 func EncodeCall(name string, args json.RawMessage) string {
 	return fmt.Sprintf("<tool_code>\n<name>%s</name>\n<parameters>%s</parameters>\n</tool_code>", name, args)
 }
 
-// EncodeObservation writes what a call gave back as the model is told it:
+// EncodeObservation writes what a call gave back as the model is told it (E3):
 // "[name] Success:" and the output on the lines below it, or "[name] Error:"
 // and the message. Tags in the body are neutralised, so that no output can
 // close the observation, open a call or forge an answer.

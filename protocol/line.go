@@ -1,7 +1,7 @@
 package protocol
 
 // line knows where in its line, and inside which code, running text stands. It
-// follows CommonMark as far as a stream allows: a fence opens with three or
+// follows CommonMark (T8) as far as a stream allows: a fence opens with three or
 // more backticks or tildes at the start of a line and closes with as many; an
 // inline code span ends with its line, so that one stray backtick hides nothing
 // for long.
@@ -27,6 +27,14 @@ type line struct {
 	fenceFull bool // a line of the fence holds something already
 	fenceHead bool // still on the line that opens it
 	closing   bool // a closing run was read, and nothing after it
+
+	example string // the element whose content is only shown; "": none
+
+	stars bool // nothing but * comes before on this line
+
+	column int  // of what comes next, as long as the line is blank
+	gap    bool // a blank line came before this one, or indented code
+	code   bool // this line is indented code
 }
 
 // step moves past one byte of text.
@@ -46,8 +54,12 @@ func (l *line) step(c byte) {
 	case c == '\n':
 		l.newline()
 	case isSpace(c):
+		if l.column++; c == '\t' {
+			l.column = (l.column + 3) &^ 3
+		}
 	default:
 		l.quote = l.quote || c == '>' && !l.filled
+		l.stars = c == '*' && (l.stars || !l.filled)
 		l.last = c
 		l.mark()
 	}
@@ -81,6 +93,7 @@ func (l *line) skip(s string) {
 }
 
 func (l *line) mark() {
+	l.code = l.indented()
 	l.filled, l.seen, l.closing = true, true, false
 	if l.fence > 0 && !l.fenceHead {
 		l.fenceFull = true
@@ -130,9 +143,19 @@ func (l *line) newline() {
 	if l.closing {
 		l.fence = 0
 	}
+	l.gap = !l.filled && l.seen || l.code
 	l.filled, l.quote, l.inline, l.closing, l.fenceHead = false, false, 0, false, false
+	l.column, l.code = 0, false
 }
 
-// literal reports whether a tag here is a mention: inline code, a block quote or
-// an HTML comment.
-func (l *line) literal() bool { return l.inline > 0 || l.quote || l.comment }
+// indented reports whether the line is code by its indentation, as CommonMark
+// has it: four columns, behind a blank line. The first line of a reply is not.
+func (l *line) indented() bool {
+	return l.code || !l.filled && l.column >= 4 && l.gap && l.seen && l.fence == 0
+}
+
+// literal reports whether a tag here is only shown: in inline code (T5), a block
+// quote (T6), an HTML comment (T7), indented code (T13) or an example (T11).
+func (l *line) literal() bool {
+	return l.inline > 0 || l.quote || l.comment || l.example != "" || l.indented()
+}

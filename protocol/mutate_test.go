@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"mylm/protocol"
 )
 
@@ -21,11 +19,8 @@ var fragments = []string{
 // arguments that are JSON, and the same in two pieces.
 func TestMutatedVectors(t *testing.T) {
 	tools := vectorTools(t)
-	for _, file := range vectors(t) {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, v := range vectors(t) {
+		a := v.Archive
 		reply, ok := section(a, "reply")
 		if !ok || len(reply) > 1000 {
 			continue

@@ -2,34 +2,35 @@ package protocol
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
 // guarded lists the tags that mean something to a decoder or to a chat
 // template, folded: letters and digits only, in lower case.
-var guarded = func() map[string]bool {
+var guarded = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{"tooldefinitions": true, "startofturn": true, "endofturn": true, "s": true, "inst": true, "sys": true}
 	for name, t := range tagNames {
-		if t != paramsClose {
-			m[strings.Trim(name, "/|")] = true
+		if t != paramsClose && t != exampleOpen && t != exampleClose {
+			m[strings.TrimPrefix(name, "/")] = true
 		}
 	}
 	return m
-}()
+})
 
 // maxGuarded is more than the longest guarded name. White space, - and _ and
 // invisible characters do not count.
 const maxGuarded = 32
 
-// Neutralise makes text safe to show to a model as data: every tag in it that
+// Neutralise makes text safe to show to a model as data (E4): every tag in it that
 // a decoder or a chat template would act on gets a backslash behind its <, with
 // it every control token of the form <|name|> or [INST], and every line that
 // begins a call without tags. Case, spacing, character references for < and
-// invisible characters make no difference. The text stays readable, and what
-// holds nothing of the kind comes back unchanged.
+// invisible characters make no difference (E5). The text stays readable, and what
+// holds nothing of the kind comes back unchanged (E6).
 func Neutralise(s string) string {
-	if !strings.ContainsAny(s, "<&＜[") && !strings.Contains(s, action) {
+	if !strings.ContainsAny(s, "<&＜[") && !strings.Contains(s, actionLabel) {
 		return s
 	}
 	var b strings.Builder
@@ -45,9 +46,9 @@ func Neutralise(s string) string {
 		switch {
 		case n > 0 && isGuarded(s[i+n:]):
 			i += n
-		case s[i] == '[' && (strings.HasPrefix(s[i:], "[INST]") || strings.HasPrefix(s[i:], "[/INST]") || strings.HasPrefix(s[i:], toolCalls)):
+		case s[i] == '[' && (strings.HasPrefix(s[i:], "[INST]") || strings.HasPrefix(s[i:], "[/INST]") || strings.HasPrefix(s[i:], "[TOOL_CALLS]")):
 			i++
-		case s[i] == 'A' && strings.HasPrefix(s[i:], action) && wasStart:
+		case s[i] == 'A' && strings.HasPrefix(s[i:], actionLabel) && wasStart:
 		default:
 			if n == 0 {
 				_, n = utf8.DecodeRuneInString(s[i:])
@@ -66,9 +67,6 @@ func Neutralise(s string) string {
 	b.WriteString(s[last:])
 	return b.String()
 }
-
-// action begins a call without tags, on a line of its own.
-const action = "Action:"
 
 // opener returns the length of the < that s starts with, in any spelling.
 func opener(s string) int {
@@ -115,10 +113,10 @@ func isGuarded(s string) bool {
 		case k == 0 && (r == '/' || unicode.IsSpace(r)):
 		case r == '_' || r == '-' || invisible(r):
 		default:
-			return guarded[string(name[:k])]
+			return guarded()[string(name[:k])]
 		}
 	}
-	return guarded[string(name[:k])]
+	return guarded()[string(name[:k])]
 }
 
 // invisible reports whether r shows nothing: format characters, soft hyphens,

@@ -78,6 +78,8 @@ const (
 	EscapedCall         Reason = "escaped_call"         // a call whose tags are escaped: &lt;tool_code&gt;
 	CallAfterAnswer     Reason = "call_after_answer"    // a call after a closed <final_answer>
 	InventedObservation Reason = "invented_observation" // an <observation> without a call
+	CallInThought       Reason = "call_in_thought"      // a call in a thought that never ends
+	UnknownForm         Reason = "unknown_form"         // a call in a form that is not read
 )
 
 // FormatError says, in facts, why a reply could not be read. The words for the
@@ -107,6 +109,8 @@ var faults = map[Reason]string{
 	EscapedCall:         "the tags of the tool call are escaped",
 	CallAfterAnswer:     "a tool call follows the answer",
 	InventedObservation: "it makes up an observation",
+	CallInThought:       "a tool call is in a thought that never ends",
+	UnknownForm:         "it holds a tool call in a form that is not read",
 }
 
 // Error describes the fault for a person: what is wrong, in a call of which
@@ -141,6 +145,9 @@ type Options struct {
 	// arguments, and what needs a known name is text: bare JSON, calls as Python
 	// writes them, a name and an object, Action.
 	Tools Lookup
+	// Insisted says that the model was told UnknownForm for its last reply: what
+	// it writes now is its answer, if it is no call.
+	Insisted bool
 	// MaxArgs bounds a call in bytes. Zero: 16 MiB.
 	MaxArgs int
 	// MaxDepth bounds the nesting of arguments. Zero: 200.

@@ -2,12 +2,59 @@ package protocol
 
 import "strings"
 
-// pythonList reports whether s begins with a list of calls as Python writes
-// them: a bracket, a name, a parenthesis.
-func pythonList(s string) bool {
-	s = strings.TrimLeft(s[1:], " \t\r\n")
-	name, _, ok := strings.Cut(s, "(")
-	return ok && isPath(name)
+// python is a reply that is a call as Python writes it, or a list of them, bare
+// or in strings (D14).
+var python = &dialect{name: "python"}
+
+func opensPython(d *Decoder, s string, first bool) (ok, more bool) {
+	if !first {
+		return false, false
+	}
+	bracket := s[0] == '['
+	if bracket {
+		rest := trimSpace(s[1:])
+		if rest == "" || len(s)-len(rest) > maxTag {
+			return false, rest == "" && len(s) < maxTag
+		}
+		if s = rest; s[0] == '"' || s[0] == '\'' {
+			s = s[1:]
+		}
+	}
+	return d.opensCall(s, bracket)
+}
+
+// opensCall reports whether s begins with the name of a tool and a parenthesis.
+func (d *Decoder) opensCall(s string, bracket bool) (ok, more bool) {
+	end := pathLen(s)
+	switch {
+	case end >= maxTag:
+		return false, false
+	case end == len(s): // any word may be a namespace
+		return false, true
+	case s[end] != '(' || end == 0:
+		return false, false
+	case s[:end] == "print" && !bracket:
+		return d.opensCall(s[end+1:], true)
+	}
+	if _, known := d.declared(tidyName(s[:end])); known {
+		return true, false
+	}
+	if !bracket {
+		return false, false
+	}
+	// A list of calls is one though the first names no tool, if it names its arguments (D18).
+	args := trimSpace(s[end+1:])
+	key := trimSpace(args[min(len(args), pathLen(args)):])
+	return pathLen(args) > 0 && key != "" && key[0] == '=', key == "" && len(s) < maxTag
+}
+
+// pathLen is the length of the name, with dots, that s begins with.
+func pathLen(s string) int {
+	end := 0
+	for end < min(len(s), maxTag) && (isWord(s[end]) || s[end] == '.' || s[end] == '\\' || s[end] == '-') {
+		end++
+	}
+	return end
 }
 
 // isPath reports whether s is a name as code writes one, with dots and with
@@ -22,19 +69,26 @@ func isPath(s string) bool {
 	return s != "" && !isDigit(s[0])
 }
 
+// pythonList reports whether s begins with a list of calls as Python writes
+// them: a bracket, a name, a parenthesis.
+func pythonList(s string) bool {
+	s = trimSpace(s[1:])
+	return strings.HasPrefix(s[pathLen(s):], "(") && isPath(s[:pathLen(s)])
+}
+
 // python reads one call as Python writes it: name(key=value, …) with literal
-// values, perhaps the first of a list, perhaps inside print(). It is read as
-// data; nothing is run or looked up, and code around it is refused.
+// values, perhaps the first of several, perhaps inside print() (D15). It is read
+// as data; nothing is run or looked up, and code around it is refused.
 func (x *resolver) python() *readError {
 	list := strings.HasPrefix(x.rest(), "[")
 	if list {
 		x.pos++
-		x.space()
+		x.blank()
 	}
 	printed := strings.HasPrefix(x.rest(), "print(")
 	if printed {
 		x.pos += len("print(")
-		x.space()
+		x.blank()
 	}
 	head, _, ok := strings.Cut(x.rest(), "(")
 	name := strings.TrimSpace(head)
@@ -44,73 +98,77 @@ func (x *resolver) python() *readError {
 	case !ok || !isPath(name):
 		return x.fail(NoName, "the call names no tool")
 	}
-	x.mend("python_call")
+	x.repair("python_call")
 	x.name = name
 	x.pos += len(head) + 1
-	if err := x.arguments(); err != nil {
+	if err := x.keywords(); err != nil {
 		return err
 	}
 	if printed {
-		if x.space(); !strings.HasPrefix(x.rest(), ")") {
+		if x.blank(); !strings.HasPrefix(x.rest(), ")") {
 			return x.fail(BadJSON, "code around the call is not run")
 		}
 		x.pos++
 	}
+	start := x.pos
+	x.otherCalls(list)
 	if x.bare {
 		return nil
 	}
-	if err := x.afterPython(list); err != nil {
-		return err
+	between := x.src[start:x.pos]
+	x.blank()
+	rest := x.rest()
+	if rest != "" && rest[0] != '<' && rest[0] != '`' && !strings.Contains(between+x.src[start:x.pos], "\n") {
+		return x.fail(BadJSON, "code around the call is not run")
 	}
-	return x.around(x.rest(), false)
+	return x.elements()
 }
 
-// otherCalls moves past the calls that follow one, as of a list or on lines of
-// their own.
+// otherCalls moves past the calls that follow one, in a list, on lines of their
+// own or behind a semicolon. They are not looked at closely.
 func (x *resolver) otherCalls(list bool) {
 	for {
 		start := x.pos
-		x.space()
-		switch rest := x.rest(); {
-		case list && strings.HasPrefix(rest, ","):
-			x.pos++
-			x.space()
+		x.pos = len(x.src) - len(trimSpace(x.rest()))
+		rest := x.rest()
+		switch {
 		case list && strings.HasPrefix(rest, "]"):
 			x.pos++
+			list = false
+			continue
+		case list && !strings.HasPrefix(rest, ","):
 			return
-		case list:
-			return
+		case list, strings.HasPrefix(rest, ";"):
+			x.pos++
+			x.pos = len(x.src) - len(trimSpace(x.rest()))
 		}
-		y := &resolver{d: x.d, src: x.src, pos: x.pos, bare: true, utf8: x.utf8, checked: x.checked}
-		if y.python() != nil {
+		y := &resolver{d: x.d, dialect: x.dialect, src: x.src, pos: x.pos, bare: true}
+		head, _, _ := strings.Cut(y.rest(), "(")
+		switch name := strings.TrimSpace(head); {
+		case strings.HasPrefix(rest, ";") && y.rest() == "":
+			return
+		case !strings.HasPrefix(y.rest()[len(head):], "(") || !isPath(name):
 			x.pos = start
 			return
 		}
-		x.pos, x.utf8, x.checked = y.pos, y.utf8, y.checked
+		y.pos += len(head) + 1
+		if err := y.keywords(); err == nil {
+			x.pos = y.pos
+		} else if end := strings.TrimRight(x.src, " \t\r\n"); list && x.bare && strings.HasSuffix(end, "]") {
+			x.pos = len(x.src) // whatever the others are, the list ends with the reply
+			return
+		} else {
+			x.pos = start
+			return
+		}
 	}
 }
 
-// afterPython looks at what stands behind a call: nothing, a tag, the next one.
-func (x *resolver) afterPython(list bool) *readError {
-	x.otherCalls(list)
-	start := x.pos
-	x.space()
-	rest := x.rest()
-	switch {
-	case rest == "", rest[0] == '<', rest[0] == '`':
-	case strings.IndexByte(x.src[start:x.pos], '\n') >= 0:
-	default:
-		return x.fail(BadJSON, "code around the call is not run")
-	}
-	return nil
-}
-
-// arguments reads keyword arguments up to the closing parenthesis. One object
-// in their place is taken for them.
-func (x *resolver) arguments() *readError {
-	r := x.reader()
-	r.python, r.depth = true, 1
-	more, err := r.begin(')')
+// keywords reads keyword arguments up to the closing parenthesis. One object in
+// their place is taken for them.
+func (x *resolver) keywords() *readError {
+	r := reader{src: x.src, pos: x.pos, maxDepth: x.d.opts.MaxDepth, python: true, depth: 1}
+	more, err := r.next(')', true)
 	if err != nil {
 		return err
 	}
@@ -133,7 +191,7 @@ func (x *resolver) arguments() *readError {
 			r.pos++
 		}
 		key := strings.ReplaceAll(r.src[start:r.pos], `\_`, "_")
-		if err := r.space(); err != nil {
+		if _, err := r.space(); err != nil {
 			return err
 		}
 		switch {
@@ -160,4 +218,33 @@ func (x *resolver) arguments() *readError {
 	x.args, x.pos = join(ms), r.pos
 	x.repairs = append(x.repairs, r.repairs...)
 	return nil
+}
+
+// named is a reply that is the name of a tool and, on the next line, an object
+// (D16).
+var named = &dialect{name: "named"}
+
+func (x *resolver) named() *readError {
+	name, object, _ := strings.Cut(x.src, "{")
+	x.name, x.pos = strings.TrimSpace(name), len(x.src)-len(object)-1
+	return x.object()
+}
+
+func opensNamed(d *Decoder, s string, first bool) (ok, more bool) {
+	end := pathLen(s)
+	switch {
+	case !first || end >= maxTag || end == 0:
+		return false, false
+	case end == len(s):
+		return false, true
+	}
+	if _, known := d.declared(tidyName(s[:end])); !known {
+		return false, false
+	}
+	rest := trimSpace(s[end:])
+	space := len(s) - end - len(rest)
+	if rest == "" || space >= maxTag {
+		return false, rest == "" && space < maxTag
+	}
+	return rest[0] == '{' && strings.Contains(s[end:end+space], "\n"), false
 }

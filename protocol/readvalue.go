@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 )
 
 // maxOpeners is how many brackets ReadValue tries, so that a reply made of them
@@ -22,7 +21,6 @@ func ReadValue(text string, accept func(json.RawMessage) bool) (json.RawMessage,
 	if at := strings.LastIndex(text, thinkEnd); at >= 0 {
 		offset = at + len(thinkEnd)
 	}
-	valid := utf8.ValidString(text)
 	var furthest *readError
 	for tries := 0; tries < maxOpeners; tries++ {
 		at := strings.IndexAny(text[offset:], "{[")
@@ -30,7 +28,10 @@ func ReadValue(text string, accept func(json.RawMessage) bool) (json.RawMessage,
 			break
 		}
 		offset += at
-		r, err := readAt(text, offset, valid)
+		r, err := read(reader{src: text, pos: offset, maxDepth: defaultDepth})
+		if err == nil && r.missing > 0 {
+			err = r.cut()
+		}
 		switch {
 		case err == nil && accept(r.out):
 			return r.out, r.repairs, nil
@@ -61,21 +62,3 @@ const defaultDepth = 200
 
 // thinkEnd closes a thought.
 const thinkEnd = "</think>"
-
-// readAt reads the value at a position: strict JSON first, and what models make
-// of it only if that fails.
-func readAt(text string, pos int, valid bool) (*reader, *readError) {
-	fresh := func(strict bool) *reader {
-		return &reader{src: text, pos: pos, maxDepth: defaultDepth, utf8: valid, strict: strict}
-	}
-	r := fresh(true)
-	err := r.value(atTop)
-	if err != nil || r.mendedAtAll() {
-		r = fresh(false)
-		err = r.value(atTop)
-	}
-	if err == nil && r.missing > 0 {
-		err = r.cut()
-	}
-	return r, err
-}

@@ -1,11 +1,12 @@
 package protocol
 
 import (
+	"html"
 	"iter"
 	"strings"
 )
 
-// tag is a mark-up tag that means something in running text.
+// tag is what a piece of mark-up means in running text.
 type tag uint8
 
 const (
@@ -18,62 +19,110 @@ const (
 	thinkOpen
 	thinkClose
 	paramsClose
-	comment   // <!--
-	delimiter // <|im_start|>, which some models put around calls
-	control   // another control token of a chat template, which ends a call
+	comment      // <!--
+	exampleOpen  // <pre> and the like: what is in it is shown, not meant
+	exampleClose // its end
+	delimiter    // <|im_start|>: it opens a call, or somebody's turn
+	tokenOpen    // a token that opens calls and nothing else
+	separator    // a token between the parts of a call
+	channel      // a header of the harmony format
+	turnEnd      // the model's turn is over
 )
 
-// tagNames gives the meaning of a tag by its folded name: lower case, without
-// - and _. A closing tag's name begins with a slash.
+// tagNames gives the meaning of a tag by its folded name (T3): lower case,
+// without - and _. A closing tag's name begins with a slash.
 var tagNames = map[string]tag{
-	"toolcode": toolOpen, "/toolcode": toolClose,
-	"toolcall": toolOpen, "/toolcall": toolClose,
-	"toolcalls": toolOpen, "/toolcalls": toolClose,
-	"functioncall": toolOpen, "/functioncall": toolClose,
-	"functioncalls": toolOpen, "/functioncalls": toolClose,
-	"function": toolOpen, "/function": toolClose,
-	"invoke": toolOpen, "/invoke": toolClose,
 	"observation": observationOpen, "toolresponse": observationOpen, "toolresult": observationOpen,
 	"functionresponse": observationOpen, "functionresults": observationOpen,
 	"finalanswer": answerOpen, "/finalanswer": answerClose,
-	"think": thinkOpen, "/think": thinkClose,
-	"thinking": thinkOpen, "/thinking": thinkClose,
-	"reasoning": thinkOpen, "/reasoning": thinkClose,
 	"/parameters": paramsClose, "/arguments": paramsClose, "/args": paramsClose, "/parameter": paramsClose, "/params": paramsClose,
-	"|imstart|": delimiter, "|pythontag|": delimiter, "|toolcall|": delimiter,
-	"|imend|": control, "|startheaderid|": control, "|endheaderid|": control, "|eotid|": control, "|eomid|": control, "|endoftext|": control, "|end|": control,
+	"endofturn": turnEnd, "startofturn": turnEnd, "/s": turnEnd,
 }
 
-// tokens are the control tokens among the tags: what is not written just so is
-// none.
-var tokens = map[string]bool{
-	"<|im_start|>": true, "<|python_tag|>": true, "<|tool_call|>": true, "<|im_end|>": true, "<|start_header_id|>": true, "<|end_header_id|>": true,
-	"<|eot_id|>": true, "<|eom_id|>": true, "<|endoftext|>": true, "<|end_of_text|>": true, "<|end|>": true,
+// thoughtTags hold thought (H3), exampleTags what is only shown (T11).
+var (
+	thoughtTags = []string{"think", "thinking", "reasoning", "thought", "thoughts", "analysis", "scratchpad", "reflection", "innermonologue"}
+	exampleTags = []string{"pre", "code", "example", "examples"}
+)
+
+// families are the prefixes that model families put before the names of their
+// tags (T12).
+var families = []string{"antml:", "minimax:", "seed:", "steptml:", "｜DSML｜"}
+
+// token is a control token with a meaning, written just so (T4).
+type token struct {
+	text string
+	tag  tag
 }
+
+// tokens are those of every family; dialects adds the ones that open calls.
+var tokens = []token{
+	{"<|/tool_call|>", toolClose}, {"<|tool_call_end|>", toolClose}, {"<|tool_calls_section_end|>", toolClose},
+	{"<｜tool▁call▁end｜>", toolClose}, {"<｜tool▁calls▁end｜>", toolClose}, {"<|call|>", toolClose}, {"<|action_end|>", toolClose},
+	{"<|END_ACTION|>", toolClose}, {"<|tools_suffix|>", toolClose}, {"[/TOOL_CALLS]", toolClose},
+	{"<|tool_call_argument_begin|>", separator}, {"<｜tool▁sep｜>", separator}, {"<|plugin|>", separator}, {"[ARGS]", separator}, {"[CALL_ID]", separator},
+	{"[THINK]", thinkOpen}, {"[/THINK]", thinkClose}, {"◁think▷", thinkOpen}, {"◁/think▷", thinkClose},
+	{"<|START_THINKING|>", thinkOpen}, {"<|END_THINKING|>", thinkClose},
+	{"<|begin_of_thought|>", thinkOpen}, {"<|end_of_thought|>", thinkClose},
+	{"<|channel|>", channel}, {"<|start|>", channel},
+	{"<|im_end|>", turnEnd}, {"<|eot_id|>", turnEnd}, {"<|eom_id|>", turnEnd}, {"<|endoftext|>", turnEnd}, {"<|end_of_text|>", turnEnd},
+	{"<|end|>", turnEnd}, {"<|return|>", turnEnd}, {"<|eot|>", turnEnd}, {"<|im_user|>", turnEnd}, {"<|im_system|>", turnEnd},
+	{"<|start_header_id|>", turnEnd}, {"<|end_header_id|>", turnEnd}, {"<|start_of_role|>", turnEnd}, {"<|header_start|>", turnEnd},
+	{"<|user|>", turnEnd}, {"<|system|>", turnEnd}, {"<|observation|>", turnEnd}, {"<|END_OF_TURN_TOKEN|>", turnEnd},
+	{"<|START_OF_TURN_TOKEN|>", turnEnd}, {"<｜end▁of▁sentence｜>", turnEnd}, {"<｜User｜>", turnEnd}, {"[INST]", turnEnd},
+}
+
+// tokensAt are the tokens by their third byte.
+var tokensAt [256][]token
 
 // trie finds a tag's name letter by letter, so that a < in text that begins no
 // tag is recognised at once.
 type trie struct {
-	next [28]uint8 // a to z, slash, bar; 0: no such name
-	kind string    // the name that ends here; "": none
+	next [27]uint16 // a to z, slash; 0: no such name
+	kind string     // the name that ends here; "": none
 }
 
-var tries = func() []trie {
-	t := make([]trie, 1, 160)
+var tries []trie
+
+// indexTags builds the trie and adds the tags and tokens of dialects.
+func indexTags() {
+	add := func(name string, opens, closes tag) { tagNames[name], tagNames["/"+name] = opens, closes }
+	for _, name := range thoughtTags {
+		add(name, thinkOpen, thinkClose)
+	}
+	for _, name := range exampleTags {
+		add(name, exampleOpen, exampleClose)
+	}
+	for _, d := range dialects {
+		for _, name := range d.tags {
+			add(name, toolOpen, toolClose)
+		}
+		for _, text := range d.tokens {
+			opens := tokenOpen
+			if text == imStart {
+				opens = delimiter
+			}
+			tokens = append(tokens, token{text, opens})
+		}
+	}
+	for _, t := range tokens {
+		tokensAt[lower(t.text[2])] = append(tokensAt[lower(t.text[2])], t)
+	}
+	t := make([]trie, 1, 512)
 	for name := range tagNames {
-		at := uint8(0)
+		at := uint16(0)
 		for i := range len(name) {
 			k := letter(name[i])
 			if t[at].next[k] == 0 {
 				t = append(t, trie{})
-				t[at].next[k] = uint8(len(t) - 1)
+				t[at].next[k] = uint16(len(t) - 1)
 			}
 			at = t[at].next[k]
 		}
 		t[at].kind = name
 	}
-	return t
-}()
+	tries = t
+}
 
 // letter is the place of c in a trie's node, -1 if it has none.
 func letter(c byte) int {
@@ -84,30 +133,33 @@ func letter(c byte) int {
 		return int(c - 'A')
 	case c == '/':
 		return 26
-	case c == '|':
-		return 27
 	}
 	return -1
 }
 
-// maxTag bounds a tag with its attributes and the white space inside it, so
-// that what is held back stays small.
+// maxTag bounds a tag with its attributes and the white space inside it (L3),
+// so that what is held back stays small.
 const maxTag = 160
 
 // mark is a tag that was read.
 type mark struct {
 	tag   tag
-	kind  string // the folded name
+	kind  string // the folded name, or the token
 	name  string // what follows =, or the name attribute
 	attrs string // all there are
 	n     int    // length
-
-	empty bool // <x/>
+	empty bool   // <x/>
 }
 
-// matchTag reads the tag that s, which starts with '<', begins with. more means
-// that the next bytes decide.
+// matchTag reads the tag that s begins with. more means that the next bytes
+// decide.
 func matchTag(s string) (m mark, more bool) {
+	if s[0] != '<' || len(s) > 1 && (s[1] == '|' || s[1] >= 0x80) {
+		const dsml = "<｜DSML｜"
+		if m, more = matchToken(s); m.tag != noTag || !strings.HasPrefix(s, dsml) {
+			return m, more || strings.HasPrefix(dsml, s)
+		}
+	}
 	if len(s) > 1 && s[1] == '!' {
 		const open = "<!--"
 		if strings.HasPrefix(s, open) {
@@ -115,7 +167,7 @@ func matchTag(s string) (m mark, more bool) {
 		}
 		return mark{}, strings.HasPrefix(open, s)
 	}
-	at, i := uint8(0), 1
+	at, i := uint16(0), 1
 	for i < len(s) && isSpace(s[i]) {
 		i++
 	}
@@ -124,6 +176,16 @@ func matchTag(s string) (m mark, more bool) {
 		c := s[i]
 		if c == '_' || c == '-' || isSpace(c) && i > first && s[i-1] == '/' {
 			continue
+		}
+		if at == 0 || i > 0 && s[i-1] == '/' {
+			n, more := family(s[i:])
+			if more {
+				return mark{}, len(s) <= maxTag
+			}
+			if n > 0 {
+				i += n - 1
+				continue
+			}
 		}
 		k := letter(c)
 		if k < 0 || k == 26 && at != 0 {
@@ -139,16 +201,50 @@ func matchTag(s string) (m mark, more bool) {
 	return mark{}, len(s) <= maxTag
 }
 
+// family is the length of a family's prefix that s begins with. more says that
+// s may go on to be one, and can be nothing else.
+func family(s string) (n int, more bool) {
+	for _, f := range families {
+		switch {
+		case s[0] != f[0]:
+		case strings.HasPrefix(s, f):
+			return len(f), false
+		case strings.HasPrefix(f, s):
+			more = true
+		}
+	}
+	return 0, more
+}
+
+// matchToken reads the control token that s begins with, in any case.
+func matchToken(s string) (m mark, more bool) {
+	among := tokens
+	if len(s) > 2 {
+		among = tokensAt[lower(s[2])]
+	}
+	for _, t := range among {
+		switch n := min(len(s), len(t.text)); {
+		case s[0] != t.text[0] || !strings.EqualFold(s[:n], t.text[:n]):
+		case n == len(t.text):
+			return mark{tag: t.tag, kind: t.text, n: n}, false
+		default:
+			more = true
+		}
+	}
+	return mark{}, more
+}
+
 // endTag reads what follows the name of a tag up to its >.
 func endTag(kind, s string, i int) (mark, bool) {
 	if i >= len(s) {
 		return mark{}, false
 	}
 	m := mark{tag: tagNames[kind], kind: kind}
+	named := kind == "function" || kind == "invoke"
 	switch c := s[i]; {
 	case c == '>':
-	case isSpace(c), c == '=' && (kind == "function" || kind == "invoke"), c == '/' && m.tag == toolOpen:
-		end := strings.IndexByte(s[i:min(len(s), maxTag)], '>')
+	case isSpace(c), c == '=' && named, c == '/' && m.tag == toolOpen:
+		end := strings.IndexByte(s[i:], '>')
 		if end < 0 {
 			return mark{}, len(s) < maxTag
 		}
@@ -158,19 +254,17 @@ func endTag(kind, s string, i int) (mark, bool) {
 			m.name, m.attrs = nameAttr(attrs), attrs
 			m.empty = strings.HasSuffix(attrs, "/")
 		}
-		if strings.TrimSpace(attrs) != "" && m.name == "" && m.tag != observationOpen {
+		if strings.TrimSpace(attrs) != "" && m.name == "" && m.tag != observationOpen && m.tag != exampleOpen &&
+			(m.tag != toolOpen || !strings.Contains(attrs, "=")) {
 			return mark{}, false // <think harder> is no tag
 		}
 	default:
 		return mark{}, false
 	}
-	if (kind == "function" || kind == "invoke") && m.name == "" {
+	if named && m.name == "" {
 		return mark{}, false // HTML and prose have such words too
 	}
 	m.n = i + 1
-	if kind[0] == '|' && !tokens[strings.ToLower(s[:m.n])] {
-		return mark{}, false
-	}
 	return m, false
 }
 
@@ -194,8 +288,13 @@ func attributes(attrs string) iter.Seq2[string, string] {
 			if !ok {
 				return
 			}
+			after = strings.TrimSpace(after)
 			var value string
-			value, rest = attrValue(strings.TrimSpace(after))
+			if after != "" && (after[0] == '"' || after[0] == '\'') {
+				value, rest, _ = strings.Cut(after[1:], after[:1])
+			} else {
+				value, rest, _ = strings.Cut(after, " ")
+			}
 			if !yield(strings.TrimSpace(key), value) {
 				return
 			}
@@ -203,17 +302,11 @@ func attributes(attrs string) iter.Seq2[string, string] {
 	}
 }
 
-// attrValue reads the value that s begins with, in quotes or up to a space.
-func attrValue(s string) (value, rest string) {
-	if s != "" && (s[0] == '"' || s[0] == '\'') {
-		value, rest, _ = strings.Cut(s[1:], s[:1])
-		return value, rest
-	}
-	value, rest, _ = strings.Cut(s, " ")
-	return value, rest
-}
-
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func trimSpace(s string) string { return strings.TrimLeft(s, " \t\r\n") }
+
+func blank(s string) bool { return trimSpace(s) == "" }
 
 func lower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
@@ -222,8 +315,77 @@ func lower(c byte) byte {
 	return c
 }
 
-// cutAnswer reports whether a tag in the making may be the end of the wrapping.
-func cutAnswer(tag string) bool {
-	name, ok := strings.CutPrefix(strings.TrimLeft(tag, "< \t\r\n"), "/")
-	return ok && strings.HasPrefix("finalanswer", fold(name))
+// elem is one opening or closing tag inside a block.
+type elem struct {
+	name    string // as written, without a family's prefix
+	fold    string
+	attrs   string
+	closing bool
+	empty   bool // <x/>
+	n       int  // length
+}
+
+// maxElem bounds a tag inside a block, attributes included (L3).
+const maxElem = 4096
+
+// elemAt reads the tag at the beginning of s; ok is false if there is none.
+func elemAt(s string) (e elem, ok bool) {
+	end := strings.IndexByte(s[:min(len(s), maxElem)], '>')
+	if len(s) < 3 || s[0] != '<' || end < 0 {
+		return e, false
+	}
+	inner := strings.TrimSpace(s[1:end])
+	e.n = end + 1
+	inner, e.closing = strings.CutPrefix(inner, "/")
+	inner, e.empty = strings.CutSuffix(inner, "/")
+	inner = strings.TrimSpace(inner)
+	if inner != "" {
+		n, _ := family(inner)
+		inner = inner[n:]
+	}
+	k := strings.IndexFunc(inner, func(r rune) bool { return r == '=' || r <= ' ' })
+	if k < 0 {
+		k = len(inner)
+	}
+	e.name, e.attrs = inner[:k], strings.TrimSpace(inner[k:])
+	if e.closing && e.attrs != "" || strings.Contains(e.attrs, "<") && !strings.ContainsAny(e.attrs, `"'`) || strings.ContainsAny(e.name, "<\"'{}") {
+		return e, false
+	}
+	e.fold = fold(e.name)
+	return e, e.fold != ""
+}
+
+// argument is the name of the argument that the element gives.
+func (e elem) argument() string {
+	if e.fold == "parameter" || e.fold == "arg" || e.fold == "param" {
+		return nameAttr(e.attrs)
+	}
+	return e.name
+}
+
+// unescape decodes the character references that end in a semicolon; others are
+// parts of addresses: ?a=1&copy=2.
+func unescape(s string) string {
+	const maxReference = 40 // more than the longest name of a character
+	var b strings.Builder
+	for {
+		amp := strings.IndexByte(s, '&')
+		if amp < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:amp])
+		s = s[amp:]
+		n := 1
+		for n < min(len(s), maxReference) && (s[n] == '#' || isDigit(s[n]) || 'a' <= lower(s[n]) && lower(s[n]) <= 'z') {
+			n++
+		}
+		if n < len(s) && s[n] == ';' {
+			n++
+			b.WriteString(html.UnescapeString(s[:n]))
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
 }

@@ -289,13 +289,51 @@ func options(t *testing.T, a *txtar.Archive, set *toolset) (protocol.Options, pr
 	return o, stop
 }
 
-func vectors(t *testing.T) []string {
+// sections are the names that a vector's sections have; any other name begins the
+// next vector.
+var sections = []string{"tools", "stop", "limits", "reply", "reply quoted", "data", "data quoted", "result", "call", "want"}
+
+// vector is one case of an archive: its comment is what stands under its name.
+type vector struct {
+	name string
+	*txtar.Archive
+}
+
+// archives reads all vectors, by file.
+func archives(t testing.TB) map[string][]vector {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "vectors", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no vectors: %v", err)
 	}
-	return files
+	all := map[string][]vector{}
+	for _, file := range files {
+		a, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var vs []vector
+		for _, f := range a.Files {
+			if slices.Contains(sections, f.Name) {
+				last := vs[len(vs)-1]
+				last.Files = append(last.Files, f)
+				continue
+			}
+			vs = append(vs, vector{f.Name, &txtar.Archive{Comment: f.Data}})
+		}
+		all[file] = vs
+	}
+	return all
+}
+
+// vectors are those of all files.
+func vectors(t testing.TB) []vector {
+	t.Helper()
+	var all []vector
+	for _, vs := range archives(t) {
+		all = append(all, vs...)
+	}
+	return all
 }
 
 // vectorTools are the tools that a vector without its own has.
@@ -310,27 +348,35 @@ func vectorTools(t testing.TB) *toolset {
 
 func TestVectors(t *testing.T) {
 	defaults := vectorTools(t)
-	for _, file := range vectors(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			a, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := run(t, a, defaults)
-			if *update {
-				rewrite(t, file, a, got)
-			}
-			if want, _ := section(a, "want"); got != want+"\n" {
-				t.Errorf("\n got %s\nwant %s", got, want)
-			}
-		})
+	for file, vs := range archives(t) {
+		for _, v := range vs {
+			t.Run(v.name, func(t *testing.T) {
+				got := run(t, v.Archive, defaults)
+				if *update {
+					v.Files = slices.DeleteFunc(v.Files, func(f txtar.File) bool { return f.Name == "want" })
+					v.Files = append(v.Files, txtar.File{Name: "want", Data: []byte(got)})
+				}
+				if want, _ := section(v.Archive, "want"); got != want+"\n" {
+					t.Errorf("\n got %s\nwant %s", got, want)
+				}
+			})
+		}
+		if *update {
+			rewrite(t, file, vs)
+		}
 	}
 }
 
-func rewrite(t *testing.T, file string, a *txtar.Archive, want string) {
+func rewrite(t *testing.T, file string, vs []vector) {
 	t.Helper()
-	a.Files = slices.DeleteFunc(a.Files, func(f txtar.File) bool { return f.Name == "want" })
-	a.Files = append(a.Files, txtar.File{Name: "want", Data: []byte(want)})
+	old, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &txtar.Archive{Comment: old.Comment}
+	for _, v := range vs {
+		a.Files = append(append(a.Files, txtar.File{Name: v.name, Data: v.Comment}), v.Files...)
+	}
 	if err := os.WriteFile(file, txtar.Format(a), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +391,8 @@ func rules(text, pattern string) []string {
 	return out
 }
 
-// TestRules holds the specification and the vectors together.
+// TestRules holds the specification, the vectors and the code together: each rule
+// has a vector and is named where it is carried out, and nothing else is named.
 func TestRules(t *testing.T) {
 	spec, err := os.ReadFile("SPEC.md")
 	if err != nil {
@@ -361,31 +408,38 @@ func TestRules(t *testing.T) {
 		}
 	}
 	covered := map[string]bool{}
-	for _, file := range vectors(t) {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		head, about, _ := strings.Cut(string(a.Comment), ":")
+	for _, v := range vectors(t) {
+		head, about, _ := strings.Cut(string(v.Comment), ":")
 		named := rules(head, `([A-Z]\d+)`)
 		if len(named) == 0 || strings.TrimSpace(about) == "" {
-			t.Errorf("%s: the comment must begin with its rules and say what it covers, as in \"B1: the house form\"", file)
+			t.Errorf("%s: the comment must begin with its rules and say what it covers, as in \"B1: the house form\"", v.name)
 		}
 		for _, rule := range named {
 			covered[rule] = true
 			if !slices.Contains(stated, rule) {
-				t.Errorf("%s: SPEC.md has no rule %s", file, rule)
+				t.Errorf("%s: SPEC.md has no rule %s", v.name, rule)
 			}
 		}
 	}
+	var code strings.Builder
+	files, _ := filepath.Glob("*.go")
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil && !strings.HasSuffix(file, "_test.go") {
+			code.Write(text)
+		}
+	}
+	inCode := rules(code.String(), `\b([TBPVDNHALE]\d{1,2})\b`)
 	for _, rule := range stated {
 		if !covered[rule] {
 			t.Errorf("no vector covers rule %s", rule)
 		}
+		if !slices.Contains(inCode, rule) {
+			t.Errorf("no code names rule %s", rule)
+		}
 	}
-	for _, rule := range rules(string(spec), `\b([A-Z]\d+)\b`) {
+	for _, rule := range append(rules(string(spec), `\b([A-Z]\d+)\b`), inCode...) {
 		if !slices.Contains(stated, rule) {
-			t.Errorf("SPEC.md refers to a rule %s that it does not state", rule)
+			t.Errorf("a rule %s is named that SPEC.md does not state", rule)
 		}
 	}
 }

@@ -1,0 +1,79 @@
+package protocol
+
+// dialect is one way in which models write calls: what opens it, how its end is
+// found while it arrives, and how it is read. What may follow a call is judged
+// in one place for all of them (judge.go), and what stands in a block is read in
+// one place (block.go), since models mix the forms.
+type dialect struct {
+	name   string
+	tags   []string // the elements that open it, folded (T3)
+	tokens []string // the control tokens that do (T4)
+	// opens reports whether s, at the start of a line, opens it. first says that
+	// only white space, or the head of a fence, precedes it. more means that the
+	// next bytes decide.
+	opens func(d *Decoder, s string, first bool) (ok, more bool)
+	scan  func(d *Decoder) (end int, state scanState)
+	read  func(x *resolver) *readError
+	edges func(text string) string // what an element's text is, of what stands between its tags
+}
+
+// scanState is how far the search for the end of a call has come.
+type scanState uint8
+
+const (
+	scanMore  scanState = iota // more is needed
+	scanEnd                    // it ends here
+	scanMaybe                  // it may end here, if it can be read up to here
+	scanNone                   // it is no call: its first byte is text
+	scanData                   // it is no call: all up to here is text
+)
+
+// imStart is the one token that opens turns too.
+const imStart = "<|im_start|>"
+
+// dialects is the table of all forms that are read. The order of those without
+// tags is that in which they are tried.
+var dialects = []*dialect{
+	{name: "mylm", tags: []string{"toolcode"}},
+	{name: "tool_call", tags: []string{"toolcall"}},
+	{name: "tool_calls", tags: []string{"toolcalls"}},
+	{name: "function_call", tags: []string{"functioncall"}},
+	{name: "function_calls", tags: []string{"functioncalls"}},
+	{name: "function", tags: []string{"function"}, edges: oneLineEnd},
+	{name: "invoke", tags: []string{"invoke"}},
+	{name: "delimiter", tokens: []string{imStart, "<|python_tag|>", "<|tool_call|>", "<|tool_call_start|>", "<|action_start|>", "<|START_ACTION|>", "<|tools_prefix|>"}},
+	{name: "mistral", tokens: []string{"[TOOL_CALLS]"}},
+	{name: "kimi", tokens: []string{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"}},
+	{name: "deepseek", tokens: []string{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"}},
+	harmony, element, escaped, action, jsonValue, python, named,
+}
+
+// dialectOf is the dialect that a tag or token opens.
+var dialectOf = map[string]*dialect{}
+
+func init() {
+	defer indexTags()
+	dialectOf[element.name] = element
+	element.scan, element.read = scanElement, (*resolver).toolElement
+	escaped.opens, escaped.scan = opensEscaped, scanRest
+	action.opens, action.scan, action.read = opensAction, scanAction, (*resolver).action
+	jsonValue.opens, jsonValue.scan = opensJSON, scanJSON
+	python.opens, python.scan = opensPython, scanRest
+	named.opens, named.scan, named.read = opensNamed, scanRest, (*resolver).named
+	for _, d := range dialects {
+		for _, name := range append(d.tags, d.tokens...) {
+			dialectOf[name] = d
+		}
+		if d.scan == nil {
+			d.scan = scanBlock
+		}
+		if d.read == nil && d.tokens != nil {
+			d.read = (*resolver).afterToken
+		} else if d.read == nil {
+			d.read = (*resolver).content
+		}
+		if d.edges == nil {
+			d.edges = asFile
+		}
+	}
+}

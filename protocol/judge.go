@@ -1,0 +1,551 @@
+package protocol
+
+import (
+	"slices"
+	"strings"
+)
+
+// held is what may be a call and is not decided yet.
+type held struct {
+	dialect *dialect
+	b       strings.Builder
+	buf     string // what b holds
+	open    mark   // the tag it opens with
+	final   bool   // its end decides: it opens at a line start outside a fence (B3)
+	fenced  bool   // it stands in a fence
+	begun   bool   // what follows the opening tag can be a call
+
+	span    span // of the search for its end
+	any     bool // a value or an element was seen
+	tries   int  // ends that were tried
+	lastTry int
+
+	end    int  // where it ends; 0: not known
+	inside int  // where what it holds ends
+	closed bool // by its closing tag
+
+	behind   int // how far what follows was looked at
+	ticks    int // of the closing fence
+	searched int // how far it was searched for the end of a thought
+}
+
+// hold begins to hold what may be a call.
+func (d *Decoder) hold(form *dialect, m mark) {
+	fenced := d.line.fence > 0
+	start := !d.line.filled || d.line.stars
+	d.held = held{dialect: form, open: m, fenced: fenced, span: span{pos: m.n}}
+	d.held.final = m.n > 0 && !fenced && start
+	d.held.begun = d.held.final && form != element && m.tag == toolOpen
+	d.mode = inHeld
+}
+
+// minPiece is how much is taken into an empty buffer.
+const minPiece = 64
+
+// maxBlank is how much white space is waited through for what decides (L4).
+const maxBlank = 4096
+
+// pushHeld takes some of s into what is held back and returns what is still to
+// be pushed. It takes little at first and then as much as it has, so that what
+// turns out not to belong there is never much more than what was looked at.
+func (d *Decoder) pushHeld(s string) (rest string) {
+	h := &d.held
+	n := min(len(s), max(minPiece, len(h.buf)))
+	h.b.WriteString(s[:n])
+	h.buf = h.b.String()
+	if h.open.n > 0 {
+		return d.again(d.advance(), s, n)
+	}
+	buf, end := h.buf, d.endOfThought()
+	if end >= 0 {
+		h.buf = buf[:end]
+	}
+	rest = d.advance()
+	switch {
+	case end < 0:
+	case d.mode == inHeld: // it was thought, and is for its closing tag to retract
+		h.buf = buf
+		rest = d.release(1)
+	default:
+		rest += buf[end:]
+	}
+	return d.again(rest, s, n)
+}
+
+// endOfThought returns where a closing tag of thought stands in what is held, at
+// the start of a line since in a string it is data, and -1 if there is none.
+func (d *Decoder) endOfThought() int {
+	h := &d.held
+	for {
+		i := strings.Index(h.buf[h.searched:], "\n</")
+		if i < 0 {
+			h.searched = max(h.searched, len(h.buf)-len("\n<"))
+			return -1
+		}
+		h.searched += i
+		m, more := matchTag(h.buf[h.searched+1 : min(len(h.buf), h.searched+1+maxTag)])
+		if more {
+			return -1
+		}
+		if m.tag == thinkClose {
+			return h.searched
+		}
+		h.searched++
+	}
+}
+
+// advance goes on with what is held, up to where it is decided.
+func (d *Decoder) advance() (rest string) {
+	h := &d.held
+	tagged := h.open.n > 0
+	if tagged && h.open.empty { // all there is of it (B26)
+		if len(h.buf) < h.open.n {
+			return ""
+		}
+		h.begun, h.closed, h.end, h.inside = true, true, h.open.n, h.open.n
+	}
+	if tagged && !h.begun && h.dialect != element {
+		if decided, rest := d.opens(); !decided || d.mode != inHeld {
+			return rest
+		}
+	}
+	for h.end == 0 {
+		end, state := h.dialect.scan(d)
+		if state == scanMore { // a tag that ends it may still be in the making
+			end = len(h.buf) - maxTag
+		}
+		switch {
+		case end > d.opts.MaxArgs && tagged:
+			return d.tooLarge()
+		case state == scanNone, end > d.opts.MaxArgs:
+			return d.release(1)
+		case state == scanData:
+			return d.release(end)
+		case state == scanMore:
+			return ""
+		case state == scanMaybe && !d.endsHere():
+			h.closed = false
+			continue
+		}
+		h.end = end
+	}
+	if h.final || h.dialect == action {
+		rest = h.buf[h.end:]
+		if left := d.verdict(End); left != "" {
+			return left
+		}
+		return rest
+	}
+	f := d.follow(h.buf[h.end:], &h.behind)
+	switch {
+	case f == words, f == thoughtEnds, f == nextCall && !tagged: // D10: the one with tags is meant
+		return d.release(h.end)
+	case f == ends || f == nextCall:
+		tail := h.buf[h.end:]
+		if rest := d.verdict(End); rest != "" {
+			return rest
+		}
+		d.drop(tail)
+	}
+	return ""
+}
+
+// opens looks at what follows the opening tag of a block that need not be one:
+// an element or a value makes it one (B8), another opening tag takes its place.
+func (d *Decoder) opens() (decided bool, rest string) {
+	h := &d.held
+	i := max(h.open.n, h.span.pos)
+	for {
+		for i < len(h.buf) && isSpace(h.buf[i]) {
+			i++
+		}
+		if i-h.open.n > maxBlank {
+			return true, d.release(min(i, len(h.buf)))
+		}
+		h.span.pos = i
+		if i >= len(h.buf) { // not even the whole tag
+			return false, ""
+		}
+		m, more := mark{}, false
+		if c := h.buf[i]; c == '<' || c == '[' {
+			m, more = matchTag(h.buf[i:min(len(h.buf), i+maxTag+1)])
+		}
+		opener := m.tag == delimiter || m.tag == tokenOpen
+		switch {
+		case more:
+			return false, ""
+		case opener && h.open.tag == m.tag, m.tag == separator && h.open.tag == tokenOpen:
+			i += m.n
+			continue
+		case m.tag == toolOpen && h.open.tag != toolOpen, m.tag == toolOpen && m.name == "", opener:
+			rest = h.buf[i:]
+			d.off += int64(i)
+			d.mode = inText
+			d.line = line{seen: true}
+			return true, rest
+		}
+		break
+	}
+	stars := strings.TrimLeft(h.buf[i:], "*")
+	if stars == "" || h.open.tag != toolOpen && isWord(h.buf[i]) && pathLen(h.buf[i:]) == len(h.buf)-i && len(h.buf)-i < maxTag {
+		return false, ""
+	}
+	c := stars[0]
+	call := c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen
+	if h.open.tag != toolOpen && isWord(c) {
+		word := stars[:pathLen(stars)]
+		if h.open.kind == imStart && roles[word] { // T14
+			return true, d.turnAt()
+		}
+		_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
+		call = h.open.kind != imStart && (known || word == "function")
+	}
+	if !call {
+		return true, d.release(h.open.n)
+	}
+	h.begun = true
+	h.span.pos = max(h.span.pos, i)
+	return true, ""
+}
+
+// roles are those whose turns are not the model's.
+var roles = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}
+
+// turnAt ends the reply where somebody else's turn begins, if the model has said
+// something before.
+func (d *Decoder) turnAt() (rest string) {
+	if !d.text && !d.thought {
+		return d.release(d.held.open.n)
+	}
+	d.mode = inText
+	d.conclude(End)
+	return ""
+}
+
+// maxTries bounds how often an end inside a string, or a call without tags, is
+// tried, beside every time that what was read has grown fourfold (L5).
+const maxTries = 8
+
+// tryAgain reports whether one more call without tags may be looked for, at an
+// offset of the reply.
+func (d *Decoder) tryAgain(at int64) bool {
+	if d.tries >= maxTries && at < 4*d.lastTry {
+		return false
+	}
+	d.tries, d.lastTry = d.tries+1, at
+	return true
+}
+
+// endsHere reports whether what is held ends at a place that is not certain: it
+// reads as a call up to there (B16).
+func (d *Decoder) endsHere() bool {
+	h := &d.held
+	if h.tries >= maxTries && h.inside < 4*h.lastTry {
+		return false
+	}
+	h.tries, h.lastTry = h.tries+1, h.inside
+	x := d.resolver(h.buf[:h.inside], true)
+	x.tagged = h.closed
+	_, err := x.call()
+	return err == nil
+}
+
+// scanBlock looks for the end of a block (B14, B17). It takes what stands in the
+// block for strict JSON, so that tags in strings are none (B15), and tries every tag that may end it: outside a value for certain,
+// inside a string perhaps, since quotes that a model did not escape put it off.
+func scanBlock(d *Decoder) (end int, state scanState) {
+	h := &d.held
+	p := &h.span
+	for p.pos < len(h.buf) {
+		if p.str && !p.esc {
+			k := strings.IndexAny(h.buf[p.pos:min(len(h.buf), p.pos+window)], `"\<`)
+			if k < 0 {
+				p.pos = min(len(h.buf), p.pos+window)
+				continue
+			}
+			p.pos += k
+		}
+		if c := h.buf[p.pos]; c != '<' {
+			p.step(c)
+			h.any = h.any || p.depth > 0
+			continue
+		}
+		m, more := matchTag(h.buf[p.pos:min(len(h.buf), p.pos+maxTag+1)])
+		if more {
+			return 0, scanMore
+		}
+		at := p.pos
+		p.esc = false
+		p.pos += max(m.n, 1)
+		h.closed = m.tag == toolClose
+		switch {
+		case h.closed:
+			end = p.pos
+		case (m.tag == toolOpen || m.tag == tokenOpen) && h.any, m.tag == thinkClose && !h.final && !p.str,
+			m.tag == observationOpen, m.tag == delimiter, m.tag == turnEnd && m.kind != "/s", m.tag == channel:
+			end = at
+		case m.tag == paramsClose && !p.str:
+			p.depth = 0 // a value that is still open here is broken
+			continue
+		default:
+			h.any = h.any || m.tag == toolOpen || m.tag == noTag
+			continue
+		}
+		h.inside = at
+		if p.str {
+			return end, scanMaybe
+		}
+		return end, scanEnd
+	}
+	return 0, scanMore
+}
+
+// scanRest goes on to the end of the reply, or to the observation behind an
+// action.
+func scanRest(d *Decoder) (end int, state scanState) {
+	const observation = "\nObservation:"
+	h := &d.held
+	if h.dialect != action {
+		return 0, scanMore
+	}
+	if i := strings.Index(h.buf[h.span.pos:], observation); i >= 0 {
+		return h.span.pos + i, scanEnd
+	}
+	h.span.pos = max(h.span.pos, len(h.buf)-len(observation))
+	return 0, scanMore
+}
+
+// release makes text of what is held up to end and returns the rest.
+func (d *Decoder) release(end int) (rest string) {
+	buf := d.held.buf
+	d.mode = inText
+	for i := range end {
+		d.line.step(buf[i])
+	}
+	d.emit(buf[:end])
+	return buf[end:]
+}
+
+// tooLarge gives up a block beyond the limit (L1).
+func (d *Decoder) tooLarge() (rest string) {
+	h := &d.held
+	x := d.resolver(h.buf[:min(len(h.buf), d.opts.MaxArgs, maxElem)], false)
+	_, _ = x.call() // for the name
+	d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(x.name), Raw: h.buf[:min(len(h.buf), d.opts.MaxArgs)]})
+	return ""
+}
+
+// resolver reads the block, or what stands without tags.
+func (d *Decoder) resolver(block string, closed bool) *resolver {
+	h := &d.held
+	x := &resolver{d: d, dialect: h.dialect, src: block, pos: min(h.open.n, len(block)), name: h.open.name, closed: closed, bare: h.open.n == 0}
+	if h.open.attrs != "" {
+		x.attrs = []string{h.open.attrs}
+	}
+	return x
+}
+
+// decide settles what is held at the end of the reply. What it returns is text
+// that was held back behind it.
+func (d *Decoder) decide(stop Stop) (rest string) {
+	h := &d.held
+	if h.open.n > 0 && !h.begun { // a tag that was only mentioned
+		return d.release(min(h.open.n, len(h.buf)))
+	}
+	if h.end == 0 && len(h.buf) > d.opts.MaxArgs {
+		if h.open.n > 0 {
+			return d.tooLarge()
+		}
+		return d.release(1)
+	}
+	if h.end == 0 {
+		h.end = len(h.buf)
+		if i := strings.LastIndex(h.buf, "\n```"); i >= 0 && h.fenced && h.open.n == 0 && blank(strings.Trim(h.buf[i:], "`\n\r\t ")) {
+			h.end = i
+		}
+	}
+	return d.verdict(stop)
+}
+
+// verdict reads what is held and gives the verdict, or makes text of it.
+func (d *Decoder) verdict(stop Stop) (rest string) {
+	h := &d.held
+	block, tagged := h.buf[:h.end], h.open.n > 0
+	if h.dialect == escaped {
+		d.fail(&FormatError{Reason: EscapedCall, Offset: d.off, Raw: h.buf})
+		return ""
+	}
+	ended := h.closed || h.end < len(h.buf)
+	if tagged && h.fenced && !ended && strings.Contains(h.buf, "\n```") {
+		return d.release(len(h.buf)) // an example that lacks its closing tag (B11)
+	}
+	inner := block
+	if h.closed {
+		inner = block[:h.inside]
+	}
+	x := d.resolver(inner, tagged && ended)
+	x.tagged = h.closed
+	call, err := x.call()
+	if err == nil && stop != End && (!h.final || !ended) { // what follows would have decided (B6, B13)
+		err = x.cut()
+	}
+	name, known := d.declared(tidyName(x.name))
+	if tagged && !h.final {
+		stray := x.stray || err == nil && !ended && !onlyCloses(x.rest())
+		switch {
+		case stray && !ended, name == "" && (stop == End || ended), !known: // B6, B7
+			return d.release(h.end)
+		case err == nil && h.fenced && h.ticks >= d.line.fence && (d.line.fenceLead || d.line.fenceFull): // B10
+			err = &readError{reason: FencedCall}
+		}
+	}
+	if !tagged {
+		if left, text := d.bare(x, &err, known); text {
+			return left
+		}
+	}
+	if err != nil {
+		d.fail(&FormatError{Reason: err.reason, Offset: d.off + int64(min(err.pos, h.end)), Detail: err.detail, Tool: tidyName(x.name), Raw: block})
+		d.off += int64(h.end)
+		return ""
+	}
+	call.Raw = block
+	for i := range call.Repairs {
+		call.Repairs[i].Offset += d.off
+	}
+	if d.inThought() { // H8
+		d.fail(&FormatError{Reason: CallInThought, Offset: d.off, Tool: call.Name, Raw: block})
+		return ""
+	}
+	d.off += int64(h.end)
+	d.parts = append(d.parts, Part{Kind: Call, Call: call})
+	d.mode = done
+	return ""
+}
+
+// bare judges a call without tags: only a known tool makes one (D11), and only
+// what may follow it. Otherwise all of it is text.
+func (d *Decoder) bare(x *resolver, err **readError, known bool) (rest string, text bool) {
+	h := &d.held
+	if e := *err; e != nil && x.name == "" && (e.cut || e.reason == BadJSON) { // D12
+		x.name = d.namesTool(h.buf[:h.end])
+		known = x.name != ""
+	}
+	follows, from := nothing, 0
+	if *err == nil && h.dialect != jsonValue {
+		follows = d.follow(x.rest()+x.tail, &from)
+	} else if *err != nil && h.dialect == python && (*err).reason != Truncated && mentioned(x.src) {
+		return d.release(1), true
+	}
+	switch {
+	case *err == nil && follows == thoughtEnds:
+	case *err == nil && known && h.dialect == action && follows == words:
+		*err = x.fail(Ambiguous, "words follow the action")
+		return "", false
+	case *err != nil && known && x.name != "":
+		return "", false
+	case *err == nil && h.dialect == python && follows != words && follows != nextCall && !known: // D18
+		return "", false
+	case *err == nil && known && (follows == nothing || follows == ends || h.dialect == action):
+		return "", false
+	}
+	return d.release(1), true
+}
+
+// namesTool returns a tool that is named in quotes in what was held back: it was
+// going to be a call.
+func (d *Decoder) namesTool(held string) string {
+	for _, tool := range d.opts.Tools.Names() {
+		if strings.Contains(held, `"`+tool+`"`) || strings.Contains(held, `'`+tool+`'`) {
+			return tool
+		}
+	}
+	return ""
+}
+
+// onlyCloses reports whether s holds nothing but closing tags.
+func onlyCloses(s string) bool {
+	for {
+		s = trimSpace(s)
+		e, ok := elemAt(s)
+		if !ok || !e.closing {
+			return s == ""
+		}
+		s = s[e.n:]
+	}
+}
+
+// following is what stands behind a call that its own end does not decide.
+type following uint8
+
+const (
+	nothing     following = iota // white space, closing tags, a closing fence: so far
+	words                        // it was mentioned
+	ends                         // the turn, an observation: the reply ends here
+	nextCall                     // another call with tags
+	thoughtEnds                  // it was a draft
+)
+
+// reactWords may follow an action (D17).
+var reactWords = []string{"Observation:", "Thought:", actionLabel, "Final Answer:", "PAUSE"}
+
+// follow judges what stands behind the call so far, from at on (B6, B9 to B11,
+// D10, D14, D17), and moves at.
+func (d *Decoder) follow(s string, at *int) following {
+	h := &d.held
+	for ; *at < len(s); *at++ {
+		if *at > maxBlank {
+			return ends
+		}
+		switch c := s[*at]; {
+		case isSpace(c), c == '*' && h.open.n > 0, c == '`' && h.dialect == action:
+		case h.fenced && c == d.line.fenceChar && h.ticks <= maxTag:
+			h.ticks++
+		case c == '<':
+			m, more := matchTag(s[*at:min(len(s), *at+maxTag+1)])
+			inFence := h.fenced && h.ticks < d.line.fence
+			switch {
+			case more:
+				return nothing
+			case m.tag == toolClose || m.tag == paramsClose: // one too many
+				*at += m.n - 1
+			case m.tag == thinkClose:
+				return thoughtEnds
+			case inFence && m.tag != turnEnd, m.tag == noTag, m.tag == comment:
+				return words
+			case m.tag == toolOpen || m.tag == tokenOpen:
+				return nextCall
+			case m.tag == turnEnd || m.tag == observationOpen || m.tag == delimiter || m.tag == channel || h.dialect == action:
+				return ends
+			default:
+				return words
+			}
+		default:
+			if h.dialect == action && slices.ContainsFunc(reactWords, func(w string) bool { return strings.HasPrefix(s[*at:], w) }) {
+				return ends
+			}
+			return words
+		}
+	}
+	return nothing
+}
+
+// mentioned reports whether prose follows a call of Python that cannot be read:
+// read_file(path) reads a file.
+func mentioned(s string) bool {
+	_, after, ok := strings.Cut(s, "(")
+	depth := 1
+	for i := 0; ok && i < len(after) && after[i] != '\n'; i++ {
+		switch after[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 {
+			after = strings.Trim(after[i+1:], " \t\r\n;])")
+			return after != "" && !strings.HasPrefix(after[pathLen(after):], "(")
+		}
+	}
+	return false
+}

@@ -1,0 +1,376 @@
+package protocol
+
+import (
+	"slices"
+	"strings"
+)
+
+// lost fails a reply that is about to be taken for the answer though it holds a
+// call in a form that is not read (A8): mark-up of calls, outside of what is only
+// shown, together with the name of a known tool. The model is told the right form
+// once; which call was meant is not guessed.
+func (d *Decoder) lost() {
+	if d.opts.Tools == nil {
+		return
+	}
+	said := d.said.String()
+	f := finder{d: d, text: said}
+	tool, at := f.find(false)
+	if open := f.open; tool == "" && open > 0 { // what was only shown never ended
+		inside := finder{d: d, text: said[open:], shown: true}
+		if tool, at = inside.find(false); tool != "" {
+			d.fail(&FormatError{Reason: FencedCall, Offset: d.off - int64(len(said)-open-at), Tool: tool})
+			return
+		}
+	}
+	if tool == "" {
+		tool, at = f.only()
+	}
+	if tool != "" {
+		d.fail(&FormatError{Reason: UnknownForm, Offset: d.off - int64(len(said)-at), Tool: tool})
+	}
+}
+
+// unclosedThought decides a reply that ends in thought. One that began in the
+// middle of a line is given back as text (H7); a call in any is told, not run.
+func (d *Decoder) unclosedThought() {
+	text := d.mind.text.String()
+	if d.mind.mid != "" {
+		d.mode = inText
+		at := d.off
+		d.emit(d.mind.mid + text)
+		d.off = at
+	}
+	f := finder{d: d, text: text, shown: true}
+	if tool, at := f.find(true); tool != "" {
+		d.fail(&FormatError{Reason: CallInThought, Offset: d.off - int64(len(text)-at), Tool: tool})
+	}
+}
+
+// inThought reports whether a token of thought in the middle of a line, before
+// the call, is still open. Tokens that begin with < are seen as they come.
+func (d *Decoder) inThought() bool {
+	said := d.said.String()
+	for _, t := range [][2]string{{"[THINK]", "[/THINK]"}, {"◁think▷", "◁/think▷"}} {
+		if i := strings.LastIndex(said, t[0]); i >= 0 && !strings.Contains(said[i:], t[1]) && !strings.HasPrefix(said[i+len(t[0]):], "`") {
+			return true
+		}
+	}
+	return false
+}
+
+// finder looks for the mark-up of a call in text.
+type finder struct {
+	d     *Decoder
+	text  string
+	line  line
+	shown bool // calls in forms that are read are looked for too
+	open  int  // where an example or a comment begins that never ends; 0: none
+	spent int  // bytes that were looked at twice
+
+	fences  int // how many there are
+	fenceAt int // behind the opening of the last
+}
+
+// ahead is how much of s, up to most, may be looked at beyond the text's own
+// length: the work stays linear.
+func (f *finder) ahead(s string, most int) string {
+	s = s[:max(0, min(len(s), most, 4*len(f.text)+1<<16-f.spent))]
+	f.spent += len(s)
+	return s
+}
+
+// find returns the tool that a call in the text names, and where the call
+// stands. anywhere says that what is quoted as code counts too.
+func (f *finder) find(anywhere bool) (tool string, at int) {
+	for i := 0; i < len(f.text); i++ {
+		c := f.text[i]
+		literal := f.line.literal() || f.line.fence > 0
+		start := !f.line.filled
+		if !literal || anywhere {
+			if start && !isSpace(c) && c != '`' && c != '~' {
+				f.line.settle()
+				if f.line.fence == 0 || anywhere {
+					if tool := f.atLine(f.text[i:]); tool != "" {
+						return tool, i
+					}
+				}
+			}
+			if c == '<' {
+				if tool := f.markUp(f.text[i:], start); tool != "" {
+					return tool, i
+				}
+			}
+		}
+		f.shows(i, literal)
+		wasFence := f.line.fence
+		f.line.step(c)
+		if wasFence == 0 && f.line.fence > 0 {
+			f.fences++
+			f.fenceAt = i
+		}
+	}
+	if f.line.example == "" && !f.line.comment {
+		f.open = 0
+	}
+	return "", 0
+}
+
+// shows follows examples and comments as the decoder does.
+func (f *finder) shows(i int, literal bool) {
+	if f.text[i] != '<' || f.line.fence > 0 {
+		return
+	}
+	m, _ := matchTag(f.text[i:min(len(f.text), i+maxTag+1)])
+	switch {
+	case m.tag == exampleClose && f.line.example == m.kind[1:]:
+		f.line.example = ""
+	case literal:
+	case m.tag == exampleOpen:
+		f.line.example, f.open = m.kind, i+m.n
+	case m.tag == comment:
+		f.line.comment, f.line.dashes, f.open = true, 0, i+m.n
+	}
+}
+
+// atLine returns the tool that a call at the start of a line names, behind the
+// marks of a list and of bold type.
+func (f *finder) atLine(s string) string {
+	bullet := false
+	for {
+		t := strings.TrimLeft(s, " \t*_")
+		if after := strings.TrimLeft(t, "0123456789"); len(after) < len(t) && strings.HasPrefix(after, ". ") {
+			t = after[2:]
+		} else if strings.HasPrefix(t, "- ") || strings.HasPrefix(t, "+ ") {
+			t = t[2:]
+		}
+		if len(t) == len(s) || t == "" {
+			break
+		}
+		bullet = true
+		s = t
+	}
+	switch c := s[0]; {
+	case c == '{':
+		return f.object(s)
+	case c == '[':
+		if rest := trimSpace(s[1:]); rest != "" && rest[0] == '{' {
+			return f.object(s)
+		}
+		if end := strings.IndexByte(s[:min(len(s), maxTag)], ']'); end > 0 && strings.ToUpper(s[:end]) == s[:end] && !strings.ContainsAny(s[:end], "(\" ") {
+			return f.word(s[end+1 : min(len(s), end+maxTag)])
+		}
+		return f.call(trimSpace(s[1:]), bullet)
+	case isWord(c):
+		if tool := f.reAct(s); tool != "" {
+			return tool
+		}
+		return f.call(strings.TrimPrefix(s, "print("), bullet)
+	}
+	return ""
+}
+
+// call returns the tool that s begins a call of: its name and literal arguments
+// in parentheses, brackets or an object, and nothing behind them on the line.
+func (f *finder) call(s string, bullet bool) string {
+	n := pathLen(s)
+	tool, known := f.d.declared(tidyName(s[:n]))
+	if !known || n == 0 {
+		return ""
+	}
+	s = strings.TrimLeft(s[n:], "*`_ :")
+	if strings.HasPrefix(s, "{") {
+		if r, err := read(reader{src: f.ahead(s, maxSaid), maxDepth: f.d.opts.MaxDepth}); err == nil && len(r.out) > len("{}") {
+			return tool
+		}
+		return ""
+	}
+	if s == "" || s[0] != '(' {
+		return ""
+	}
+	if after, ok := strings.CutPrefix(s, "()"); ok && !bullet && blank(after[:max(0, strings.IndexByte(after+"\n", '\n'))]) {
+		return tool
+	}
+	x := &resolver{d: f.d, src: f.ahead(s, maxSaid), pos: 1, bare: true}
+	if err := x.keywords(); err != nil || len(x.args) <= len("{}") {
+		return ""
+	}
+	behind, _, _ := strings.Cut(x.rest(), "\n")
+	if strings.Trim(behind, " \t*_;,.])}\r") != "" {
+		return ""
+	}
+	return tool
+}
+
+// reAct returns the tool of a step in a format like that of ReAct: Action:,
+// perhaps with a number, and a tool's name with its input in brackets.
+func (f *finder) reAct(s string) string {
+	n := pathLen(s)
+	if label := strings.ToLower(s[:n]); label != "action" && label != "act" {
+		return ""
+	}
+	s = strings.TrimLeft(s[n:], " 0123456789*")
+	if !strings.HasPrefix(s, ":") {
+		return ""
+	}
+	line, after, _ := strings.Cut(s[1:], "\n")
+	line = strings.Trim(line, " *`\r")
+	n = pathLen(line)
+	if tool, known := f.d.declared(tidyName(line[:n])); known && n > 0 && (n == len(line) || strings.IndexByte("[({", line[n]) >= 0) {
+		return tool
+	}
+	if names := f.d.opts.Tools.Names(); len(names) == 1 && blank(after) && f.thinksAloud() { // a step, and nothing else
+		return names[0]
+	}
+	return ""
+}
+
+// thinksAloud reports whether the text begins as a step of ReAct does.
+func (f *finder) thinksAloud() bool {
+	head := strings.ToLower(strings.TrimSpace(f.text[:min(len(f.text), maxTag)]))
+	return strings.HasPrefix(head, "thought") || strings.HasPrefix(head, "action")
+}
+
+// object returns the tool that an object, or the first of a list, names: under a
+// name of D2 with an object beside it, or as the key of one. A definition of a
+// tool names none.
+func (f *finder) object(s string) string {
+	s = f.ahead(s, 1<<16)
+	tool, args, named := "", false, false
+	key := ""
+	for i := 0; i < len(s); i++ {
+		q := s[i]
+		if q == '\n' && strings.HasPrefix(s[i:], "\n\n") && tool != "" && args {
+			break
+		}
+		if q != '"' && q != '\'' {
+			continue
+		}
+		end := i + 1
+		for end < len(s) && s[end] != q {
+			if s[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		if end >= len(s) {
+			break
+		}
+		word := s[i+1 : end]
+		i = end
+		rest := trimSpace(s[end+1:])
+		if !strings.HasPrefix(rest, ":") {
+			if t, known := f.d.declared(word); known && nameKeys[fold(key)] && tool == "" {
+				tool = t
+			}
+			key = ""
+			continue
+		}
+		key = word
+		opens := strings.HasPrefix(trimSpace(rest[1:]), "{")
+		switch _, known := f.d.opts.Tools.Schema(key); {
+		case key == "properties" || key == "description":
+			return ""
+		case opens && known:
+			tool, named = key, true
+		case opens && argsKeys[fold(key)]:
+			args = true
+		}
+	}
+	if named || args {
+		return tool
+	}
+	return ""
+}
+
+// markUp returns the tool of an element that is named like it, of one that names
+// it, or of a control token before its name.
+func (f *finder) markUp(s string, start bool) string {
+	if strings.HasPrefix(s, "<|") || strings.HasPrefix(s, "<｜") {
+		head := strings.ToLower(s[:min(len(s), 2*maxGuarded)])
+		if controlToken(s[1:]) && slices.ContainsFunc([]string{"tool", "call", "function", "action", "channel", "recipient", "plugin", "message"}, func(w string) bool { return strings.Contains(head, w) }) {
+			return f.word(s)
+		}
+		return ""
+	}
+	e, ok := elemAt(s[:min(len(s), maxElem)])
+	if !ok || e.closing {
+		return ""
+	}
+	m, _ := matchTag(s[:min(len(s), maxTag)])
+	if m.tag == toolOpen {
+		if f.shown || start {
+			return f.word(s)
+		}
+		return ""
+	}
+	if m.tag != noTag {
+		return ""
+	}
+	tool, known := f.d.declared(e.name)
+	if !known && !start {
+		return ""
+	}
+	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxSaid), "</"+e.name)
+	closed = closed && (start || !blank(inside))
+	if known && (closed || e.empty) {
+		return tool
+	}
+	for _, value := range attributes(e.attrs) {
+		if _, known := f.d.opts.Tools.Schema(value); known && start && (closed || e.empty) {
+			return value
+		}
+	}
+	if !start || !closed {
+		return ""
+	}
+	for _, tool := range f.d.opts.Tools.Names() {
+		if strings.Contains(inside[:min(len(inside), maxElem)], ">"+tool+"</") {
+			return tool
+		}
+	}
+	return ""
+}
+
+// word returns the first tool whose name stands in s as a word.
+func (f *finder) word(s string) string {
+	s = f.ahead(s, maxElem)
+	first, at := "", len(s)
+	for _, tool := range f.d.opts.Tools.Names() {
+		for from := 0; tool != ""; {
+			i := strings.Index(s[from:], tool)
+			if i < 0 {
+				break
+			}
+			i += from
+			from = i + len(tool)
+			if (i == 0 || !isWord(s[i-1])) && (from == len(s) || !isWord(s[from])) {
+				if i < at {
+					first, at = tool, i
+				}
+				break
+			}
+		}
+	}
+	return first
+}
+
+// only returns the one tool that there is, if it takes one text and the reply
+// ends in its one fence: that is how agents with nothing but a shell have models
+// write commands.
+func (f *finder) only() (tool string, at int) {
+	names := f.d.opts.Tools.Names()
+	text := strings.TrimRight(f.text, " \t\r\n")
+	if len(names) != 1 || f.fences != 1 || !strings.HasSuffix(text, "```") || strings.HasPrefix(trimSpace(text), "```") {
+		return "", 0
+	}
+	schema, _ := f.d.opts.Tools.Schema(names[0])
+	if schema == nil || len(schema.Required) != 1 || len(schema.Properties) != 1 || schema.Properties[schema.Required[0]] == nil || schema.Properties[schema.Required[0]].Type != "string" {
+		return "", 0
+	}
+	info, _, _ := strings.Cut(f.text[f.fenceAt:], "\n")
+	if info = strings.TrimSpace(info); info != "" && info != names[0] {
+		return "", 0
+	}
+	return names[0], f.fenceAt
+}
