@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/anthropic"
@@ -32,12 +30,11 @@ func anthropicBackend() backend {
 			noSeed: true,
 		},
 		list: lister{
-			path: "/models?limit=1000",
+			path: "/models?limit=1000", next: "after_id",
 			authorize: func(h http.Header, c Config) {
 				h.Set("X-Api-Key", c.Key)
 				h.Set("Anthropic-Version", "2023-06-01")
 			},
-			read: anthropicModels,
 		},
 		oneSystem: true,
 		noEmpty:   true,
@@ -199,28 +196,4 @@ func (p anthropicPart) read(r *wire.Reply) {
 	r.Thought(p.Thinking)
 	r.Text(p.Text)
 	r.Call(p.Name, p.Input)
-}
-
-func anthropicModels(body []byte) ([]providers.ModelInfo, string, error) {
-	var list struct {
-		Data *[]struct {
-			ID      string    `json:"id"`
-			Created time.Time `json:"created_at"`
-			Input   int       `json:"max_input_tokens"`
-		} `json:"data"`
-		More bool   `json:"has_more"`
-		Last string `json:"last_id"`
-	}
-	if err := wire.Decode(body, &list); err != nil || list.Data == nil {
-		return nil, "", wire.ErrGarbled
-	}
-	out := make([]providers.ModelInfo, 0, len(*list.Data))
-	for _, m := range *list.Data {
-		out = append(out, providers.ModelInfo{Name: m.ID, Modified: m.Created, Info: providers.Info{Trained: m.Input, Chats: true}})
-	}
-	next := ""
-	if list.More && list.Last != "" {
-		next = "/models?limit=1000&after_id=" + url.QueryEscape(list.Last)
-	}
-	return out, next, nil
 }

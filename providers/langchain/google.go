@@ -31,19 +31,15 @@ func googleBackend() backend {
 			think:  thinkGoogle,
 		},
 		list: lister{
-			path:      googleModelsPath,
+			path: "/models?pageSize=1000", next: "pageToken",
 			windows:   true,
 			authorize: func(h http.Header, c Config) { h.Set(googleKey, c.Key) },
-			read:      googleModels,
 		},
 		noEmpty: true,
 	}
 }
 
-const (
-	googleKey        = "X-Goog-Api-Key"
-	googleModelsPath = "/models?pageSize=1000"
-)
+const googleKey = "X-Goog-Api-Key"
 
 // headGoogle turns to Gemini's address, and moves the key to its own header.
 func headGoogle(req *http.Request, a asked) {
@@ -192,29 +188,4 @@ func (e *googleReply) count(u *providers.Usage) {
 	if e.Usage.Cached > 0 {
 		u.Evaluated = max(0, u.Prompt-e.Usage.Cached)
 	}
-}
-
-func googleModels(body []byte) ([]providers.ModelInfo, string, error) {
-	var list struct {
-		Models *[]struct {
-			Name    string   `json:"name"`
-			Input   int      `json:"inputTokenLimit"`
-			Methods []string `json:"supportedGenerationMethods"`
-		} `json:"models"`
-		Next string `json:"nextPageToken"`
-	}
-	if err := wire.Decode(body, &list); err != nil || list.Models == nil {
-		return nil, "", wire.ErrGarbled
-	}
-	out := make([]providers.ModelInfo, 0, len(*list.Models))
-	for _, m := range *list.Models {
-		out = append(out, providers.ModelInfo{Name: strings.TrimPrefix(m.Name, "models/"), Info: providers.Info{
-			Trained: m.Input, Chats: slices.Contains(m.Methods, "generateContent"), Embeds: slices.Contains(m.Methods, "embedContent"),
-		}})
-	}
-	next := ""
-	if list.Next != "" {
-		next = googleModelsPath + "&pageToken=" + url.QueryEscape(list.Next)
-	}
-	return out, next, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -13,16 +14,10 @@ import (
 
 // lister is how a provider's models are listed. langchaingo cannot.
 type lister struct {
-	path string // below the base URL
-
-	windows bool // the list tells the windows
-
-	// authorize puts the key into the headers.
-	authorize func(h http.Header, c Config)
-
-	// read reads a page; next is the path of the one that follows, "" at the
-	// end.
-	read func(body []byte) (models []providers.ModelInfo, next string, err error)
+	path      string                        // below the base URL
+	next      string                        // the parameter that asks for another page; "": there is one
+	windows   bool                          // the list has the windows
+	authorize func(h http.Header, c Config) // puts the key into the headers
 }
 
 // mostPages bounds a list that never ends.
@@ -65,11 +60,14 @@ func (m *Model) page(ctx context.Context, path string) ([]providers.ModelInfo, s
 	if e := x.Failure(err); e != nil {
 		return nil, "", e
 	}
-	models, next, err := m.back.list.read(body)
-	if err != nil {
+	models, next, ok := readList(body)
+	if !ok {
 		return nil, "", x.Elsewhere("what %s sends is not a list of models")
 	}
-	return models, next, nil
+	if next == "" || m.back.list.next == "" {
+		return models, "", nil
+	}
+	return models, m.back.list.path + "&" + m.back.list.next + "=" + url.QueryEscape(next), nil
 }
 
 func (m *Model) get(ctx context.Context, path string) ([]byte, error) {

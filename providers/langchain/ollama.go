@@ -2,12 +2,10 @@ package langchain
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/ollama"
 
-	"mylm/providers"
 	"mylm/providers/internal/wire"
 )
 
@@ -27,7 +25,7 @@ func langchainOllama() backend {
 			format: wire.OllamaLines,
 			think:  ollamaThink,
 		},
-		list: lister{path: "/api/tags", authorize: bearer, read: ollamaModels},
+		list: lister{path: "/api/tags", authorize: bearer},
 	}
 }
 
@@ -60,23 +58,3 @@ func editOllama(f fields, a asked) {
 }
 
 func ollamaThink(on bool, _ asked) map[string]any { return map[string]any{"think": on} }
-
-func ollamaModels(body []byte) ([]providers.ModelInfo, string, error) {
-	var list struct {
-		Models *[]struct {
-			Name     string    `json:"name"`
-			Size     int64     `json:"size"`
-			Modified time.Time `json:"modified_at"`
-		} `json:"models"`
-	}
-	if err := wire.Decode(body, &list); err != nil || list.Models == nil {
-		return nil, "", wire.ErrGarbled
-	}
-	out := make([]providers.ModelInfo, 0, len(*list.Models))
-	for _, m := range *list.Models {
-		info := providers.ModelInfo{Name: m.Name, Size: m.Size, Modified: m.Modified}
-		info.Chats, info.Embeds = purpose(m.Name)
-		out = append(out, info)
-	}
-	return out, "", nil
-}

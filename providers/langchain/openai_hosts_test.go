@@ -1,6 +1,7 @@
 package langchain_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -173,7 +174,7 @@ func TestCloudflareAddress(t *testing.T) {
 	var lists []string
 	f.list = func(w http.ResponseWriter, r *http.Request) {
 		lists = append(lists, r.URL.String()+" "+r.Header.Get("Authorization"))
-		page := r.URL.Query().Get("page")
+		page := cmp.Or(r.URL.Query().Get("page"), "1")
 		fmt.Fprintf(w, `{"result":[{"name":"@cf/m%s","task":{"name":"Text Generation"},"properties":[{"property_id":"context_window","value":"8192"},{"property_id":"price","value":[{}]}]}],
 			"success":true,"errors":[],"result_info":{"page":%[1]s,"per_page":1,"count":1,"total_count":2}}`, page)
 	}

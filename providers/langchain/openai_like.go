@@ -60,7 +60,7 @@ func openAILike() []backend {
 			Name: "huggingface", Title: "Hugging Face", BaseURL: "https://router.huggingface.co/v1", NeedsKey: true,
 			KeyVars: []string{"HF_TOKEN", "HUGGINGFACEHUB_API_TOKEN"},
 		}),
-		speaksOpenAI(dialect{path: "/v1", list: &lister{path: cloudflarePage(1), windows: true, authorize: bearer, read: cloudflareModels}}, Provider{
+		speaksOpenAI(dialect{path: "/v1", list: &lister{path: "/models/search?task=Text+Generation&per_page=100", next: "page", windows: true, authorize: bearer}}, Provider{
 			Name: "cloudflare", Title: "Cloudflare", BaseURL: "https://api.cloudflare.com/client/v4/accounts/{account}/ai", NeedsKey: true,
 			KeyVars:  []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY"},
 			Settings: []Setting{{Name: "account", Vars: []string{"CLOUDFLARE_ACCOUNT_ID"}, Required: true, Help: "the account's ID, 32 characters that the dashboard shows"}},
@@ -75,7 +75,7 @@ func openAILike() []backend {
 			KeyVars: []string{"QIANFAN_API_KEY"},
 		}),
 		// Whether Cohere takes stream_options has changed over time.
-		speaksOpenAI(dialect{plain: true, path: "/compatibility/v1", list: &lister{path: cohereModelsPath, windows: true, authorize: bearer, read: cohereModels}}, Provider{
+		speaksOpenAI(dialect{plain: true, path: "/compatibility/v1", list: &lister{path: "/v1/models?page_size=1000", next: "page_token", windows: true, authorize: bearer}}, Provider{
 			Name: "cohere", Title: "Cohere", BaseURL: "https://api.cohere.com", NeedsKey: true,
 			KeyVars: []string{"COHERE_API_KEY", "CO_API_KEY"}, BaseVars: []string{"COHERE_BASE_URL", "CO_API_URL"},
 		}),
@@ -104,13 +104,13 @@ func speaksOpenAI(d dialect, p Provider) backend {
 		embeds:    true,
 		anyModel:  d.anyModel,
 		oneSystem: d.turns,
-		list:      lister{path: "/models", windows: d.windows, authorize: bearer, read: openAIModels},
+		list:      lister{path: "/models", windows: d.windows, authorize: bearer},
 		api:       api{body: d.edit, format: openAIFormat, think: d.think, noSeed: d.noSeed},
 	}
 	if d.list != nil {
 		b.list = *d.list
 	}
-	b.Streams, b.Lists = true, b.list.read != nil
+	b.Streams, b.Lists = true, b.list.path != ""
 	return b
 }
 

@@ -42,7 +42,6 @@ func watsonx() backend {
 			path:      "/foundation_model_specs?limit=200&filters=function_text_chat&version=" + watsonxVersion,
 			windows:   true,
 			authorize: func(http.Header, Config) {}, // the list asks for none
-			read:      watsonxModels,
 		},
 		check: func(c Config) error { return checkAuthURL(c.Settings["auth_url"]) },
 	}
@@ -186,23 +185,4 @@ func (t *ibmTransport) untraded(host string, resp *http.Response, body []byte, e
 		e.Kind, e.Permanent, e.Hint = providers.Auth, true, "Check the key in "+t.from+": it is one of IBM Cloud, made under Manage, Access (IAM), API keys."
 	}
 	return e
-}
-
-func watsonxModels(body []byte) ([]providers.ModelInfo, string, error) {
-	var list struct {
-		Resources *[]struct {
-			ID     string `json:"model_id"`
-			Limits struct {
-				Window int `json:"max_sequence_length"`
-			} `json:"model_limits"`
-		} `json:"resources"`
-	}
-	if err := wire.Decode(body, &list); err != nil || list.Resources == nil {
-		return nil, "", wire.ErrGarbled
-	}
-	out := make([]providers.ModelInfo, 0, len(*list.Resources))
-	for _, m := range *list.Resources {
-		out = append(out, providers.ModelInfo{Name: m.ID, Info: providers.Info{Trained: m.Limits.Window, Chats: true}})
-	}
-	return out, "", nil
 }
