@@ -146,6 +146,9 @@ func TestCancel(t *testing.T) {
 			if !errors.Is(failed, context.Canceled) {
 				t.Errorf("error %v", failed)
 			}
+			if strings.Contains(name, "middle") && (r.Response != "Well, well" || r.Messages[len(r.Messages)-1].Text != "Well, well" || !r.UsagePartial) {
+				t.Errorf("what there is of the reply is lost: %+v", r)
+			}
 			if strings.Contains(name, "tool") && (b.String() != "wait stopped" || len(r.Calls) != 1) {
 				t.Errorf("tool: %q, calls %+v", b.String(), r.Calls)
 			}

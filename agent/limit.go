@@ -61,16 +61,14 @@ func cancelled(ctx context.Context) (StopReason, error) {
 	return StopInterrupted, cause
 }
 
-// rest is what there is of a reply whose time was over: its text, without the call
-// in which it may have broken off. It is nil if there is none, and for a reply
-// that failed for another reason.
+// rest is what there is of a reply whose time was over, or that was interrupted:
+// its text, without the call in which it may have broken off. It is nil if there
+// is none, and for a reply that failed for another reason.
 func (l *listener) rest(ctx context.Context, err error) *reply {
 	var limit *LimitError
-	over := providers.KindOf(err) == providers.Stalled || errors.As(err, &limit) && limit.Reason == StopTimeout
+	over := ctx.Err() != nil || providers.KindOf(err) == providers.Stalled || errors.As(err, &limit) && limit.Reason == StopTimeout
 	if ctx.Err() != nil {
-		var reason StopReason
-		reason, err = cancelled(ctx)
-		over = reason == StopTimeout
+		_, err = cancelled(ctx)
 	}
 	if !over || l.decoder.Done() {
 		return nil
@@ -83,12 +81,12 @@ func (l *listener) rest(ctx context.Context, err error) *reply {
 	return rep
 }
 
-// maxRest is what the model is shown, in tokens, of a reply in which time was
-// over: it may be one without an end.
+// maxRest is what the model is shown, in tokens, of a reply that broke off: it
+// may be one without an end.
 const maxRest = 1000
 
-// keepRest records what there is of the reply in which time was over. It is the
-// answer, as far as it goes.
+// keepRest records what there is of the reply that broke off. It is the answer,
+// as far as it goes.
 func (r *run) keepRest(ctx context.Context, rest *reply) {
 	if rest == nil {
 		return

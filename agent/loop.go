@@ -271,7 +271,7 @@ func (r *run) result() Result {
 	case s.Stop == StopComplete, s.Stop == StopDenied, s.Stop == StopFinishOther, s.Stop == StopNotVerified:
 		result.Response = strings.TrimSpace(s.joined(entries) + last.Answer)
 	default:
-		if text := strings.TrimSpace(s.joined(entries)); text != "" {
+		if text := strings.TrimSpace(s.joined(entries)); text != "" || s.Stop == StopInterrupted {
 			result.Response = text
 		}
 	}

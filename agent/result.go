@@ -55,7 +55,7 @@ func (r StopReason) Status() Status {
 // whole or in part.
 func (r StopReason) Answers() bool {
 	switch r {
-	case StopModelError, StopInternal, StopInterrupted, StopMalformed, StopContextFull:
+	case StopModelError, StopInternal, StopMalformed, StopContextFull:
 		return false
 	}
 	return true
@@ -75,7 +75,7 @@ type CallRecord struct {
 type Result struct {
 	Run        string          `json:"run"`
 	Session    string          `json:"session"`
-	Response   string          `json:"response"` // the answer; if it is not whole, what there is of it, what the model had to say at a limit, or its last text
+	Response   string          `json:"response"` // the answer; if it is not whole, what there is of it; at a limit, what the model had to say, or its last text
 	Status     Status          `json:"status"`
 	StopReason StopReason      `json:"stop_reason"`
 	Turns      int             `json:"turns"`

@@ -141,7 +141,7 @@ func (s *Session) Resumable() error {
 	for _, e := range s.all() {
 		switch p := e.Payload.(type) {
 		case RunEntry:
-			if state == ErrComplete { // a question should follow
+			if state == ErrComplete && p.Name == "" { // a question should follow
 				state = ErrNoQuestion
 			}
 		case PromptEntry:

@@ -162,7 +162,7 @@ func TestInterruptedDeafServer(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if code := exitWithin(t, cmd); code != "130" || out.Len() > 0 {
+	if code := exitWithin(t, cmd); code != "130" || out.String() != "Half an ans\n" {
 		t.Errorf("exit %s, stdout %q", code, out.String())
 	}
 	h.host = newPlaced(t, "Well.").URL

@@ -277,7 +277,8 @@ func TestInterruptedModel(t *testing.T) {
 			if out, errs, code := h.run(append([]string{"resume", h.session()}, workspace...)...); out != "Done.\n" || code != "0" {
 				t.Errorf("exit %s, %q, %s", code, out, errs)
 			}
-			if fmt.Sprint(p.questions()) != "[0 1 1]" {
+			// The reply that was interrupted is in the session if any of it had come.
+			if asked := p.questions(); len(asked) != 3 || asked[1] != 1 || asked[2] < 1 {
 				t.Errorf("asked for the replies %v", p.questions())
 			}
 		})
