@@ -66,8 +66,9 @@ func (r *run) count(a *attempt) {
 		return
 	}
 	s.Denials = 0
-	if a.outcome.Unknown {
-		return // it is no sign of a tool that fails
+	if a.outcome.Unknown { // no sign of a tool that fails, and a good reason for the same call
+		s.LastCall, s.Repeats = "", 0
+		return
 	}
 	if a.outcome.Success() {
 		s.Errors = 0

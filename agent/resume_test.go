@@ -371,3 +371,21 @@ func TestCutQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestRepeatAfterACrash: a model that makes a call of unknown outcome again does
+// not go in circles.
+func TestRepeatAfterACrash(t *testing.T) {
+	var b bench
+	var rec recorder
+	write := call("write", `{"text":"x"}`)
+	ask(t, agent.Options{Model: newModel(write, "Done."), Tools: b.registry(t), Recorder: &rec}, "go")
+	s, err := agent.LoadSession("s", rec.entries[:4]) // the call is recorded, its result is not
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = bench{}
+	_, r := collect(t, newAgent(t, agent.Options{Model: newModel(write, "Done."), Tools: b.registry(t)}).Resume(t.Context(), s))
+	if r.StopReason != agent.StopComplete || b.String() != "write:x" {
+		t.Errorf("%s, %v, ran %q", r.StopReason, r.Err, b.String())
+	}
+}

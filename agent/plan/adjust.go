@@ -48,11 +48,8 @@ func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 				changed = append(changed, id)
 			}
 			continue
-		case known && sameWords(g.tasks[at].Description, t.Description):
-			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%s is %s and cannot be changed", id, g.tasks[at].Status)})
-			continue
-		case slices.ContainsFunc(g.tasks, func(o Task) bool { return o.has(deniedKey) && sameWords(o.Description, t.Description) }):
-			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%q was denied and is not tried again", oneLine(t.Description))})
+		case slices.ContainsFunc(g.tasks, func(o Task) bool { return sameWords(o.Description, t.Description) }):
+			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%q is in the plan already and is not added again", oneLine(t.Description))})
 			continue
 		case len(g.tasks) >= MaxTasks:
 			return append(append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are left out", MaxTasks, len(a.Add)-i)}), g.settle(changed)...)

@@ -16,7 +16,6 @@ func (r *run) end(ctx context.Context) {
 	s := &r.state
 	if r.graph != nil {
 		s.Tasks = r.graph.Tasks()
-		s.MaxIterations = r.maxIterations()
 	}
 	r.verdict()
 	for _, t := range s.Tasks {

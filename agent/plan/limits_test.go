@@ -305,3 +305,34 @@ func TestObserverCannotMakeASuccess(t *testing.T) {
 		t.Errorf("observed: %v, %v", seen, w.statuses())
 	}
 }
+
+// TestPlanThatGrows has an observer that always adds a task: one with the same
+// words is added once, and the limit of iterations is that of the plan's beginning.
+func TestPlanThatGrows(t *testing.T) {
+	n := 0
+	for name, add := range map[string]func() string{
+		"the same words": func() string { return "do more" },
+		"other words":    func() string { n++; return fmt.Sprintf("do more of it, part %d", n) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &model{reply: func(kind, message string) string {
+				if kind == "observe" {
+					return fmt.Sprintf(`{"success": true, "adjustments": {"add": [%q]}}`, add())
+				}
+				return reply(kind, message)
+			}}
+			o := quiet(m)
+			o.NoObserve = false
+			w := carryOut(t, o, "g", task("a"), task("b"))
+			if name == "the same words" {
+				if !w.state.Success || len(w.state.Tasks) != 3 || w.state.Iteration != 3 {
+					t.Errorf("%d iterations, %+v", w.state.Iteration, w.state.Tasks)
+				}
+				return
+			}
+			if w.result.StopReason != agent.StopIncomplete || w.state.Iteration != 10 || w.state.MaxIterations != 10 {
+				t.Errorf("%s after %d iterations of %d", w.result.StopReason, w.state.Iteration, w.state.MaxIterations)
+			}
+		})
+	}
+}

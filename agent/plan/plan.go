@@ -30,7 +30,7 @@ type Options struct {
 	Agent agent.Options `json:"-"`
 
 	MaxTurns      int `json:"max_turns,omitempty"`      // replies of the model in the whole plan; 100
-	MaxIterations int `json:"max_iterations,omitempty"` // tasks taken up; 10, or twice the tasks if that is more
+	MaxIterations int `json:"max_iterations,omitempty"` // tasks taken up; 10, or twice the tasks of the first plan if that is more
 	Workers       int `json:"workers,omitempty"`        // tasks side by side; 1, at most MaxWorkers
 
 	// Alone says of the tools of a task that no other may run beside it, since

@@ -131,6 +131,9 @@ func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) er
 			}
 		}
 	}
+	// The limit is that of the plan's beginning: a model that always adds a task
+	// does not move it.
+	r.state.MaxIterations = r.before + cmp.Or(r.opts.MaxIterations, max(10, 2*len(r.graph.tasks)))
 	return r.planned(ctx, why)
 }
 
@@ -256,7 +259,7 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 	if len(ready) == 0 {
 		return Task{}, false
 	}
-	if r.state.Iteration >= r.maxIterations() {
+	if r.state.Iteration >= r.state.MaxIterations {
 		r.halt(&ended{agent.StopIncomplete, &agent.LimitError{
 			Reason: agent.StopIncomplete, Limit: "plan.MaxIterations", Value: r.state.Iteration - r.before,
 			Message: "the plan is not done after " + counted(r.state.Iteration, "iteration"),
@@ -289,13 +292,6 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 	return ready[0], true
 }
 
-func (r *run) maxIterations() int {
-	if n := r.opts.MaxIterations; n > 0 {
-		return r.before + n
-	}
-	return r.before + max(10, 2*len(r.graph.tasks))
-}
-
 // needsToBeAlone reports whether no other task may run beside this one.
 func (r *run) needsToBeAlone(t Task) bool {
 	if r.opts.Alone == nil || r.opts.Workers == 1 {
@@ -317,7 +313,7 @@ func (r *run) take(ctx context.Context, t Task) (job, error) {
 		r.graph.Finish(t)
 		return job{}, err
 	}
-	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.maxIterations()})
+	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.state.MaxIterations})
 	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.tainted()}
 	delete(r.begun, t.ID)
 	return j, nil
