@@ -19,8 +19,6 @@ var archCalls = []call{
 	{unix.SYS_MKDIR, func(r *request) verdict { return r.made(unix.AT_FDCWD, 0) }},
 	{unix.SYS_MKNOD, func(r *request) verdict { return r.node(unix.AT_FDCWD, 0, r.args[1]) }},
 	{unix.SYS_SYMLINK, func(r *request) verdict { return r.made(unix.AT_FDCWD, 1) }},
-	{unix.SYS_FORK, (*request).forked},
-	{unix.SYS_VFORK, (*request).forked},
 }
 
 var archMetadata = []metadataCall{

@@ -14,29 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forked judges the start of a process or thread.
-func (r *request) forked() verdict {
-	if r.nr == unix.SYS_CLONE && r.args[0]&namespaces != 0 {
-		return r.refusedCall()
-	}
-	w := r.w
-	w.mu.Lock()
-	if w.tasks >= maxTasks {
-		w.tasks = 0
-		for _, p := range descendants(unix.Getpid()) {
-			w.tasks += p.threads
-		}
-	}
-	full := w.tasks >= maxTasks
-	w.tasks++
-	w.mu.Unlock()
-	if full {
-		return r.refuse(Refusal{Kind: Limit, Detail: fmt.Sprintf("%d processes and threads", maxTasks)}, unix.EAGAIN)
-	}
-	return passed
-}
-
-// counting is how often memory and temporary space are looked at.
+// counting is how often processes, memory and temporary space are looked at. Forks
+// are not judged one by one: a call that waits for a verdict can fail because of a
+// signal, and programs do not expect that of fork.
 const counting = 100 * time.Millisecond
 
 // watch counts what the command uses until done is closed. If it is too much it
@@ -66,9 +46,9 @@ func (w *warden) exceeded() string {
 		tasks += p.threads
 		resident += p.resident
 	}
-	w.mu.Lock()
-	w.tasks = max(w.tasks, tasks)
-	w.mu.Unlock()
+	if tasks > maxTasks {
+		return fmt.Sprintf("%d processes and threads", maxTasks)
+	}
 	if resident > w.strict.Memory { // with what they share: look again
 		resident = 0
 		for _, p := range all {

@@ -21,6 +21,35 @@ func TestEnviron(t *testing.T) {
 	}
 }
 
+// Keys reach no command: not by a name that the configuration has for them, nor as
+// the value, or a part of it, of another variable.
+func TestEnvironWithoutKeys(t *testing.T) {
+	p := sandbox.Policy{SecretEnv: []string{"WORK"}, Secrets: []string{"", "local", "abcdefgh"}, Env: []string{"WORK"}}
+	env := []string{"WORK=x", "A=local", "B=/usr/local", "C=abcdefgh", "OLLAMA_HOST=http://me:abcdefgh@h", "D=abcdefg"}
+	for _, p.Mode = range sandbox.Modes() {
+		if got, want := p.Environ(env), []string{"B=/usr/local", "D=abcdefg"}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", p.Mode, got, want)
+		}
+	}
+}
+
+// A strict command gets what is on a list, unless it looks like a key.
+func TestEnvironOfStrict(t *testing.T) {
+	p := sandbox.Policy{Strict: true, Env: []string{"NPM_TOKEN", "MINE"}}
+	env := []string{"PATH=/bin", "LANG=C", "LC_TIME=C", "TZ=UTC", "TERM=xterm", "GOFLAGS=-mod=mod", "NPM_TOKEN=x", "MINE=x", "DATABASE_URL=postgres://a:b@c/d", "http_proxy=http://a:b@c", "OLLAMA_HOST=http://h", "AWS_PROFILE=x", "BASH_FUNC_ls%%=() { :; }", "GIT_DIR=/x", "LD_PRELOAD=/x", "PYTHONSTARTUP=/x",
+		"GOROOT=https://me:pw@h/x", "SHELL=sk-0123456789abcdef", "PAGER=ghp_0123456789abcdef", "CC=-----BEGIN PRIVATE KEY-----"}
+	want := []string{"PATH=/bin", "LANG=C", "LC_TIME=C", "TZ=UTC", "TERM=xterm", "GOFLAGS=-mod=mod"}
+	got := p.Environ(env)
+	if !slices.Equal(got[:min(len(got), len(want))], want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, kv := range got[len(want):] { // what the sandbox adds
+		if slices.Contains(env, kv) {
+			t.Errorf("%s is passed on", kv)
+		}
+	}
+}
+
 func TestStricter(t *testing.T) {
 	for _, c := range []struct{ a, b, want sandbox.Mode }{
 		{sandbox.ReadOnly, sandbox.Off, sandbox.ReadOnly},
@@ -40,7 +69,7 @@ func TestCheckRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	link := filepath.Join(dir, "link")
-	for _, err := range []error{os.WriteFile(file, nil, 0o600), os.Symlink(filepath.Dir(dir), link)} {
+	for _, err := range []error{os.WriteFile(file, nil, 0o600), os.Mkdir(filepath.Join(dir, "below"), 0o700), os.Symlink(filepath.Dir(dir), link)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,6 +84,8 @@ func TestCheckRefuses(t *testing.T) {
 		"which stays closed":               {Workspace: dir, Home: filepath.Dir(dir), Reads: []string{link}},
 		"in the sandbox's policy is not":   {Workspace: dir, Reads: []string{"~/x"}},
 		"policy is not an absolute path":   {Workspace: dir, Private: "x"},
+		"where this program keeps what is": {Workspace: dir, Closed: []string{filepath.Join(dir, "none"), filepath.Join(dir, "..", "other")}},
+		"and " + dir + " overlap":          {Workspace: filepath.Join(dir, "below"), Closed: []string{dir}},
 	} {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", p, err, want)

@@ -121,6 +121,7 @@ func strictCalls(allowNet, metadataToo, threads bool) filter {
 		load(arg(2)+high), jump(unix.BPF_JEQ, 0, 0, 1),
 		ret(allow), ret(judged))
 	f.pairs()
+	f.on(unix.SYS_CLONE, load(arg(0)), jump(unix.BPF_JSET, namespaces, 0, 1), ret(judged), ret(allow))
 	f.on(unix.SYS_UNSHARE, load(arg(0)), jump(unix.BPF_JSET, namespaces|newTime, 0, 1), ret(judged), ret(allow))
 	f.on(unix.SYS_IOCTL, ioctlRules(metadataToo)...)
 	listen := slices.Concat(calls)

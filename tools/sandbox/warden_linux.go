@@ -27,7 +27,6 @@ type warden struct {
 	noted map[Refusal]bool // without the program
 	size  int              // of what was told
 	mu    sync.Mutex
-	tasks int // processes and threads when they were last counted, and those started since
 }
 
 func newWarden(b bounds, tell func(note)) *warden {
@@ -57,7 +56,6 @@ var calls = append([]call{
 	{unix.SYS_TKILL, func(r *request) verdict { return r.signalled(int(int32(r.args[0])), int(r.args[1])) }},
 	{unix.SYS_RT_SIGQUEUEINFO, func(r *request) verdict { return r.signalled(int(int32(r.args[0])), int(r.args[1])) }},
 	{unix.SYS_PIDFD_SEND_SIGNAL, (*request).signalledByFD},
-	{unix.SYS_CLONE, (*request).forked},
 }, archCalls...)
 
 // threadSignals are judged where Landlock does not. Go programs send many.
@@ -71,28 +69,6 @@ var addressedCalls = []call{
 	{unix.SYS_CONNECT, (*request).connected}, {unix.SYS_BIND, (*request).connected},
 	{unix.SYS_LISTEN, (*request).connected}, {unix.SYS_ACCEPT, (*request).connected}, {unix.SYS_ACCEPT4, (*request).connected},
 }
-
-// metadataCall is a call that changes what belongs to a file but is not in it:
-// what it changes, and the arguments that name the file. The path -1 is for
-// calls that have only a descriptor.
-type metadataCall struct {
-	nr   uint32
-	what string
-	dir  int
-	path int
-}
-
-// metadata are never allowed, or always: Landlock does not know them, and a path
-// can be another one when the kernel reads it.
-var metadata = append([]metadataCall{
-	{unix.SYS_FCHMOD, "mode", 0, -1}, {unix.SYS_FCHMODAT, "mode", 0, 1}, {unix.SYS_FCHMODAT2, "mode", 0, 1},
-	{unix.SYS_FCHOWN, "owner", 0, -1}, {unix.SYS_FCHOWNAT, "owner", 0, 1},
-	{unix.SYS_UTIMENSAT, "times", 0, 1},
-	{unix.SYS_SETXATTR, "attributes", atCwd, 0}, {unix.SYS_LSETXATTR, "attributes", atCwd, 0}, {unix.SYS_FSETXATTR, "attributes", 0, -1}, {unix.SYS_SETXATTRAT, "attributes", 0, 1},
-	{unix.SYS_REMOVEXATTR, "attributes", atCwd, 0}, {unix.SYS_LREMOVEXATTR, "attributes", atCwd, 0}, {unix.SYS_FREMOVEXATTR, "attributes", 0, -1}, {unix.SYS_REMOVEXATTRAT, "attributes", 0, 1},
-	{unix.SYS_FILE_SETATTR, "attributes", 0, 1}, {unix.SYS_IOCTL, "attributes", 0, -1},
-	{unix.SYS_LINKAT, "another name", 0, 1},
-}, archMetadata...)
 
 // others are calls about other processes that have a use for one's own: which
 // argument names the process.
@@ -164,21 +140,6 @@ func (w *warden) note(f Refusal, program string) {
 	w.size += len(f.Path) + len(f.Address) + len(f.Detail)
 	f.Program = program
 	w.tell(note{Refusal: &f})
-}
-
-// metadata refuses to change what belongs to a file.
-func (r *request) metadata(m metadataCall) verdict {
-	f := Refusal{Kind: Metadata, Detail: m.what}
-	if m.path >= 0 && r.args[m.path] != 0 {
-		name, _ := r.text(m.path)
-		if s, err := r.entry(r.dirFD(m.dir), name); err == nil {
-			f.Path = s.path
-			s.close()
-		}
-	} else if path, err := os.Readlink(r.proc("fd/" + strconv.Itoa(r.dirFD(m.dir)))); err == nil && filepath.IsAbs(path) {
-		f.Path = path
-	}
-	return r.refuse(f, unix.EPERM)
 }
 
 // other judges a call about a process: its own tasks are its own affair.

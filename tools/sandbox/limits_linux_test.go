@@ -1,0 +1,109 @@
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"mylm/tools/sandbox"
+)
+
+// What a strict command uses is counted for all its processes together, also for
+// root. Who is over a limit is killed, and the report says which it was.
+func TestStrictLimits(t *testing.T) { asNobody(t, strictLimits) }
+
+func strictLimits(t *testing.T) {
+	for _, c := range []struct {
+		name, line, want string
+		memory           uint64
+	}{
+		{"memory", `for i in 1 2 3 4 5 6; do perl -e '$x = "x" x 40_000_000; sleep 60' & done; wait`, "limit 160 MiB of memory", 160 << 20},
+		{"shared memory", `perl -MPOSIX -e 'sleep 0'; python3 -c "import mmap, time; m = [mmap.mmap(-1, 100 << 20) for _ in range(3)]; [x.write(bytes(100 << 20)) for x in m]; time.sleep(60)"`, "limit 256 MiB of memory", 256 << 20},
+		{"processes", `perl -e 'for (1..1500) { my $p = fork; if (!$p) { sleep 60; exit } } sleep 60'`, "limit 512 processes and threads", 0},
+		{"temporary space", `for i in 1 2 3 4 5 6; do head -c 60000000 /dev/zero >$TMPDIR/$i; done; sleep 60`, "limit 256 MiB of temporary space", 0},
+		{"space that no name leads to", `perl -e 'for (1..6) { open my $f, ">", "$ENV{TMPDIR}/x"; unlink "$ENV{TMPDIR}/x"; print $f "x" x 60_000_000; push @f, $f } sleep 60'`, "limit 256 MiB of temporary space", 0},
+		{"files", `cd; perl -e 'for (1..9000) { open my $f, ">", $_ } sleep 60'`, "limit 5000 temporary files", 0},
+	} {
+		if !slow && c.name != "memory" && c.name != "processes" {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			p := sandbox.Policy{Mode: sandbox.ReadOnly, Strict: true, Workspace: t.TempDir(), MaxMemory: c.memory}
+			_, report := inWall(t, p, []string{everydayPath}, c.line)
+			if len(report.Refusals) != 1 || report.Refusals[0].String() != c.want {
+				t.Errorf("refused %v, want %s", report.Refusals, c.want)
+			}
+		})
+	}
+}
+
+// A private directory that nobody holds any more, since mylm and its supervisor
+// were killed, is removed by the next; one that is in use is not.
+func TestStaleTempIsRemoved(t *testing.T) {
+	const helper = "SANDBOX_TEST_LEAVES"
+	line := `echo "$TMPDIR"; sleep 60`
+	if temp := os.Getenv(helper); temp != "" {
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Stdout = os.Stdout
+		if _, err := (sandbox.Policy{Workspace: temp}).Wrap(cmd); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Run()
+		return
+	}
+	temp, workspace := t.TempDir(), t.TempDir()
+	if err := (sandbox.Policy{Workspace: workspace}).Check(); err != nil {
+		noSandbox(t, err)
+	}
+	start := func() (*exec.Cmd, string) {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestStaleTempIsRemoved$")
+		cmd.Env = append(os.Environ(), "TMPDIR="+temp, helper+"="+workspace)
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := make([]byte, 1000)
+		n, _ := out.Read(line)
+		return cmd, filepath.Dir(strings.TrimSpace(string(line[:n])))
+	}
+	first, left := start()
+	children, err := os.ReadFile("/proc/" + strconv.Itoa(first.Process.Pid) + "/task/" + strconv.Itoa(first.Process.Pid) + "/children")
+	if err != nil {
+		t.Skip("this kernel lists no children: ", err)
+	}
+	_ = syscall.Kill(first.Process.Pid, syscall.SIGSTOP)
+	for _, pid := range strings.Fields(string(children)) { // the supervisor, and with it the command
+		_ = syscall.Kill(number(pid), syscall.SIGKILL)
+	}
+	_ = first.Process.Kill()
+	_ = first.Wait()
+	if _, err := os.Stat(left); err != nil {
+		t.Fatalf("nothing was left behind: %v", err)
+	}
+	second, used := start()
+	defer func() {
+		_ = second.Process.Kill()
+		_ = second.Wait()
+	}()
+	if _, err := os.Stat(left); err == nil {
+		t.Errorf("%s is still there", left)
+	}
+	third, _ := start()
+	_ = third.Process.Kill()
+	_ = third.Wait()
+	if _, err := os.Stat(used); err != nil {
+		t.Errorf("what is in use was removed: %v", err)
+	}
+}
+
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
