@@ -14,9 +14,9 @@ import (
 // with an ID, in valid UTF-8, without secrets (see Redact). When it returns
 // without an error they are on the disk.
 //
-// A text without an ID that was recorded before, with the same kind, role,
-// speaker and project, and that no other corrects, is that document once more:
-// its Count goes up and its Last is set. A document with an ID that exists is
+// A text without an ID that was recorded before in the same session, with the same
+// kind, role, speaker and project, and that no other corrects, is that document
+// once more: its Count goes up and its Last is set. A Note is so in any session. A document with an ID that exists is
 // the same document, and what is stored stays as it is.
 func (s *Store) Add(ctx context.Context, documents ...Document) ([]Document, error) {
 	if len(documents) == 0 {
@@ -105,7 +105,11 @@ func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (add
 		}
 		return true, in.put(ctx, in.num+1, d, nil)
 	}
-	there, err := one(ctx, in.tx, "hash = ? AND superseded_by IS NULL ORDER BY num", d.hash())
+	where, args := "hash = ? AND superseded_by IS NULL", []any{d.hash()}
+	if d.Kind != Note { // the same question may get another answer
+		where, args = where+" AND session = ?", append(args, d.Session)
+	}
+	there, err := one(ctx, in.tx, where+" ORDER BY num", args...)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		if d.ID, err = in.newID(ctx, now); err != nil {

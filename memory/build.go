@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"mylm/memory/lexical"
 )
@@ -39,12 +41,26 @@ func (b *builder) begin(first int64) {
 
 // indexed is what the index takes of a document.
 type indexed struct {
-	num                       int64
-	session, project, speaker string
-	kind                      Kind
-	micro                     int64
-	text                      string
+	num                             int64
+	session, project, speaker, role string
+	kind                            Kind
+	micro                           int64
+	text                            string
 }
+
+// voice is whose words a document has, as far as the ranking asks.
+func (d indexed) voice() lexical.Flags {
+	switch {
+	case d.kind == Tool:
+		return lexical.FromTool
+	case d.kind == Exchange && slices.Contains(assistants, strings.ToLower(d.role)):
+		return lexical.FromAssistant
+	}
+	return 0
+}
+
+// assistants are what the files of other programs call a model.
+var assistants = []string{"assistant", "ai", "model", "bot", "chatgpt", "gpt"}
 
 // read adds a range of documents from their texts. A segment that is full is
 // written.
@@ -143,7 +159,7 @@ func (b *builder) remove(ctx context.Context, g segment) error {
 func (b *builder) add(ctx context.Context, d indexed) error {
 	a := lexical.Analyse(d.text)
 	addTerms(b.index, a, uint32(d.num), uint32(b.first))
-	f := fact{kind: d.kind.number(), time: d.micro / 1e6, length: uint32(a.Length), flags: a.Flags}
+	f := fact{kind: d.kind.number(), time: d.micro / 1e6, length: uint32(a.Length), flags: a.Flags | d.voice()}
 	var err error
 	if f.project, err = b.scope(ctx, scope{"", d.project}); err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mylm/memory"
-	"mylm/memory/hashed"
 )
 
 // childEnv makes the test binary a process that uses a memory: its value is
@@ -43,7 +42,7 @@ func child() {
 		}
 		s.Close()
 	case "embed":
-		if err := s.Embed(ctx, hashed.Embedder{}, func(done, _ int) { fmt.Println(done) }); err != nil {
+		if err := s.Embed(ctx, noise{}, func(done, _ int) { fmt.Println(done) }); err != nil {
 			fail(err)
 		}
 		s.Close()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mylm/memory"
-	"mylm/memory/hashed"
 )
 
 // TestKilledWriters kills two processes that write, again and again, in the
@@ -161,13 +160,13 @@ func TestKilledEmbedding(t *testing.T) {
 				t.Fatalf("%d documents are there, want %d", len(got), len(want))
 			}
 			st, err := s.Stats(t.Context())
-			if err != nil || st.Vectors["hashed/1"] < told {
-				t.Fatalf("%d vectors of %d that were told, %v", st.Vectors["hashed/1"], told, err)
+			if err != nil || st.Vectors["noise"] < told {
+				t.Fatalf("%d vectors of %d that were told, %v", st.Vectors["noise"], told, err)
 			}
-			if 0 < st.Vectors["hashed/1"] && st.Vectors["hashed/1"] < len(want) {
+			if 0 < st.Vectors["noise"] && st.Vectors["noise"] < len(want) {
 				stopped++
 			}
-			if st.Vectors["hashed/1"]+st.Vectors["meaning/1"] < len(want) {
+			if st.Vectors["noise"]+st.Vectors["meaning/1"] < len(want) {
 				t.Fatalf("the old vectors went before the new ones were there: %v", st.Vectors)
 			}
 			search(t, s, memory.Query{Text: "words of number 7"})
@@ -175,10 +174,10 @@ func TestKilledEmbedding(t *testing.T) {
 			s.Close()
 		}
 		s := open(t, path)
-		if err := s.Embed(t.Context(), hashed.Embedder{}, nil); err != nil {
+		if err := s.Embed(t.Context(), noise{}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if st, err := s.Stats(t.Context()); err != nil || len(st.Vectors) != 1 || st.Vectors["hashed/1"] != len(want) {
+		if st, err := s.Stats(t.Context()); err != nil || len(st.Vectors) != 1 || st.Vectors["noise"] != len(want) {
 			t.Fatalf("%v, %v", st.Vectors, err)
 		}
 		s.Close()

@@ -107,31 +107,37 @@ func textsOf(hits []memory.Hit) (texts []string) {
 func TestVectorsFindWhatSharesNoWord(t *testing.T) {
 	s, m := fresh(t), newMeaning()
 	s.Use(m, unexpected(t))
-	add(t, s, memory.Document{Text: "Her automobile is red."}, memory.Document{Text: "She paints."})
-	for i := range 20 { // enough that words alone fill the list
-		add(t, s, memory.Document{Text: fmt.Sprintf("What did she buy, number %d", i)})
-	}
-	hits := search(t, s, memory.Query{Text: "Which car did she buy?"})
-	if len(hits) != 5 || hits[4].Text != "Her automobile is red." {
-		t.Fatalf("the nearest is not the last hit: %q", textsOf(hits))
-	}
-	if hits[4].Similarity < 0.999 || len(hits[4].Found.Terms) != 0 || hits[4].Why() != "vector: 1.00" {
-		t.Errorf("it does not say why: %+v, %q", hits[4], hits[4].Why())
-	}
-	if why := hits[0].Why(); !strings.HasPrefix(why, "words: ") || strings.Contains(why, "vector") {
-		t.Errorf("found by words, it says %q", why)
-	}
+	add(t, s, memory.Document{Text: "Her automobile is red."}, memory.Document{Text: "She paints."}, memory.Document{Text: "They buy tea."})
 	// Without words in common, the nearest are all there is; what is not near is not.
-	if got := textsOf(search(t, s, memory.Query{Text: "car"})); !slices.Equal(got, []string{"Her automobile is red."}) {
-		t.Errorf("by meaning alone: %q", got)
+	got := search(t, s, memory.Query{Text: "car"})
+	if !slices.Equal(textsOf(got), []string{"Her automobile is red."}) || got[0].Found.Similarity < 0.999 || got[0].Why() != "vector: 1.00" {
+		t.Errorf("by meaning alone: %q, %+v", textsOf(got), got)
 	}
-	// Found by both, it keeps its place.
-	if got := search(t, s, memory.Query{Text: "red automobile"}); len(got) == 0 || got[0].Similarity == 0 || !strings.Contains(got[0].Why(), "; vector: ") {
-		t.Errorf("found by both: %+v", got)
+	// What words find comes first.
+	got = search(t, s, memory.Query{Text: "buy a car"})
+	if !slices.Equal(textsOf(got), []string{"They buy tea.", "Her automobile is red."}) || !strings.HasPrefix(got[0].Why(), "words: ") || strings.Contains(got[0].Why(), "vector") {
+		t.Errorf("by both: %q, %+v", textsOf(got), got)
 	}
 	s.Use(nil, nil)
 	if got := search(t, s, memory.Query{Text: "car"}); len(got) != 0 {
 		t.Errorf("without an embedder: %q", textsOf(got))
+	}
+}
+
+// Of what holds the same words, that comes first whose meaning is near.
+func TestVectorsLift(t *testing.T) {
+	s, m := fresh(t), newMeaning()
+	s.Use(m, unexpected(t))
+	for i := range 10 {
+		add(t, s, memory.Document{Text: fmt.Sprintf("What did she buy, a house, number %d", i), Session: fmt.Sprint(i)})
+	}
+	add(t, s, memory.Document{Text: "What did she buy, an automobile, number 11", Session: "car", Time: day})
+	for i := range 20 {
+		add(t, s, memory.Document{Text: fmt.Sprint("something else ", i)})
+	}
+	got := search(t, s, memory.Query{Text: "Which car did she buy?"})
+	if len(got) != 5 || !strings.Contains(got[0].Text, "automobile") || !strings.Contains(got[0].Why(), "; vector: 1.00") {
+		t.Errorf("%q", textsOf(got))
 	}
 }
 
@@ -149,7 +155,7 @@ func TestEachSearchAsksTheVectors(t *testing.T) {
 	}
 	hits := search(t, s, memory.Query{Text: "tea", Limit: 3})
 	for _, h := range hits { // words fill the list, and the vectors were looked at all the same
-		if h.Similarity == 0 {
+		if h.Found.Similarity == 0 {
 			t.Errorf("no vector was compared: %+v", h)
 		}
 	}
@@ -204,37 +210,6 @@ func TestVectorsStayInScope(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 			}
 		}
-	}
-}
-
-// floored knows words only.
-type floored struct {
-	*meaning
-	floor float32
-}
-
-func (f floored) Floor([]float32) float32 { return f.floor }
-
-func TestWordyEmbedder(t *testing.T) {
-	s := fresh(t)
-	add(t, s, memory.Document{Text: "an automobile, tea and a drink and tea"}, memory.Document{Text: "an automobile"})
-	for floor, want := range map[float32][]string{
-		0: {"an automobile", "an automobile, tea and a drink and tea"}, 0.9: {"an automobile"}, 1: nil,
-	} {
-		s.Use(floored{newMeaning(), floor}, unexpected(t))
-		if got := textsOf(search(t, s, memory.Query{Text: "car"})); !slices.Equal(got, want) {
-			t.Errorf("floor %v: %q, want %q", floor, got, want)
-		}
-	}
-	for i := range 20 { // words fill the list, and keep it
-		add(t, s, memory.Document{Text: fmt.Sprint("buy number ", i)})
-	}
-	s.Use(floored{newMeaning(), 0}, unexpected(t))
-	if got := textsOf(search(t, s, memory.Query{Text: "buy a car"})); slices.Contains(got, "an automobile") {
-		t.Errorf("it took a place: %q", got)
-	}
-	if got := textsOf(search(t, s, memory.Query{Text: "buy a car", Limit: 22})); !slices.Contains(got, "an automobile") {
-		t.Errorf("it did not fill up: %q", got)
 	}
 }
 
@@ -316,9 +291,9 @@ func TestVectorsTogether(t *testing.T) {
 		for j := range 2 {
 			all.Go(func() {
 				for n := range 20 {
-					d, err := s.Add(t.Context(), memory.Document{Text: fmt.Sprint("automobile ", i, j, n)})
+					d, err := s.Add(t.Context(), memory.Document{Text: fmt.Sprintf("automobile %d.%d.%d", i, j, n)})
 					if err == nil && n%5 == 4 {
-						_, err = s.Edit(t.Context(), d[0].ID, fmt.Sprint("tea ", i, j, n))
+						_, err = s.Edit(t.Context(), d[0].ID, fmt.Sprintf("tea %d.%d.%d", i, j, n))
 					}
 					if err == nil && n%7 == 6 {
 						_, err = s.Forget(t.Context(), memory.Filter{IDs: []string{d[0].ID}})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"mylm/memory/lexical"
 	"mylm/memory/redact"
 )
 
@@ -65,6 +66,9 @@ type Document struct {
 // Redact takes secrets of known forms out of a text, see package redact. Add, Edit
 // and Import do it to whatever they store.
 func Redact(text string) (clean string, found []string) { return redact.Text(text) }
+
+// Asks reports whether more of a text is in questions than in statements.
+func Asks(text string) bool { return lexical.Analyse(text).Flags&lexical.Asks != 0 }
 
 // ErrEmpty is returned for a document that has no text.
 var ErrEmpty = errors.New("a memory needs a text, and this one is empty")

@@ -24,15 +24,6 @@ type Embedder interface {
 	EmbedQuery(ctx context.Context, text string) ([]float32, error)
 }
 
-// Wordy is what an Embedder is, too, that knows words and nothing of what they
-// mean. It adds nothing where words find enough, and so only fills up what they
-// leave free.
-type Wordy interface {
-	// Floor is how near to a question a document has to be, as the cosine of the
-	// angle between the two vectors: what is not nearer is so by chance.
-	Floor(document []float32) float32
-}
-
 const (
 	portion  = 32                     // texts that a search embeds, and writes, at once; it begins with one
 	portions = 256                    // that Embed does: it waits for the disk less often
@@ -50,7 +41,7 @@ const (
 func (s *Store) Use(e Embedder, warn func(error)) {
 	var d *dense
 	if e != nil {
-		d = newDense(e, warn)
+		d = &dense{embedder: e, tell: warn}
 	}
 	s.mu.Lock()
 	s.dense = d
@@ -216,17 +207,10 @@ func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 // catchUp embeds for a while, so that whoever only ever searches gets there,
 // too. It begins with one text, since a slow machine may need seconds for 32.
 func (s *Store) catchUp(ctx context.Context, d *dense) error {
-	made := 0
 	for end, n := s.now().Add(patience), 1; ; n = min(2*n, portion) {
 		done, err := s.portion(ctx, d, n)
-		if errors.Is(err, ErrDimension) {
-			err = fmt.Errorf("%w: `mylm memory reindex` does that", err)
-		}
-		if made += done; err != nil || done < n {
+		if err != nil || done < n || s.now().After(end) {
 			return err
-		}
-		if s.now().After(end) {
-			return d.sayBehind(ctx, s, made)
 		}
 	}
 }

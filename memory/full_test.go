@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"mylm/memory"
-	"mylm/memory/hashed"
 )
 
 // disk mounts a small file system, if the system lets the test do so.
@@ -140,7 +139,7 @@ func fillUp(path string) error {
 
 func TestFullDiskEmbedding(t *testing.T) {
 	long(t)
-	atWork(t, func(s *memory.Store) error { return s.Embed(t.Context(), hashed.Embedder{}, nil) })
+	atWork(t, func(s *memory.Store) error { return s.Embed(t.Context(), noise{}, nil) })
 }
 
 func TestFullDiskForgetting(t *testing.T) {

@@ -86,7 +86,9 @@ func (s *Store) open(ctx context.Context) error {
 			s.saved, err = salvage(ctx, s.path, s.now())
 		}
 	case err == nil:
-		err = explain(ctx, s.path, migrate(ctx, s.db, version))
+		if err = explain(ctx, s.path, migrate(ctx, s.db, version)); err == nil {
+			shrink(ctx, s.db)
+		}
 	}
 	if err = errors.Join(err, s.disconnect(), s.lock.Unlock()); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,3 +162,48 @@ func hold(t *testing.T, path string) (release func()) {
 		db.Close()
 	}
 }
+
+// TestEarlierVersions opens a file of the version that had built-in vectors: they
+// go, with the space that they took, and the index is built again.
+func TestEarlierVersions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := open(t, path)
+	var all []memory.Document
+	for i := range 300 {
+		all = append(all, memory.Document{Text: fmt.Sprint("the heron stands in pond ", i)})
+	}
+	add(t, s, all...)
+	if err := s.Embed(t.Context(), builtIn{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	old, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"PRAGMA user_version = 3", "UPDATE state SET analyser = 1", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		if _, err := old.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old.Close()
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path)
+	defer s.Close()
+	if hits := search(t, s, memory.Query{Text: "pond 217"}); len(hits) == 0 || !strings.HasSuffix(hits[0].Text, " 217") {
+		t.Errorf("found %v", textsOf(hits))
+	}
+	st, err := s.Stats(t.Context())
+	if err != nil || len(st.Vectors) != 0 || st.Documents != 300 || st.Bytes > before.Size()/2 {
+		t.Errorf("%+v, %v; it had %d bytes", st, err, before.Size())
+	}
+	healthy(t, s)
+}
+
+// builtIn has the name of an embedder that there was.
+type builtIn struct{ noise }
+
+func (builtIn) Name() string { return "hashed/1" }

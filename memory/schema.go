@@ -80,6 +80,20 @@ var migrations = []string{
 		UNIQUE (embedder, num)
 	);
 	CREATE INDEX vectors_num ON vectors(num);`,
+
+	// The vectors of an embedder that was built in, and found nothing that words
+	// did not. Their space is given back by shrink.
+	`DELETE FROM embedders WHERE name LIKE 'hashed/%';`,
+}
+
+// shrink gives the space of deleted rows back to the file system, if it is worth
+// it. That it fails, because it needs as much space meanwhile, is no harm.
+func shrink(ctx context.Context, db *sql.DB) {
+	var free, all int
+	err := db.QueryRowContext(ctx, "SELECT (SELECT freelist_count FROM pragma_freelist_count), (SELECT page_count FROM pragma_page_count)").Scan(&free, &all)
+	if err == nil && free > all/4 {
+		_, _ = db.ExecContext(ctx, "VACUUM")
+	}
 }
 
 // migrate brings the schema up to date, each step in a transaction of its own.

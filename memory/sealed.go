@@ -14,8 +14,6 @@ import (
 
 	"github.com/philippgille/chromem-go"
 	"golang.org/x/crypto/argon2"
-
-	"mylm/memory/hashed"
 )
 
 // A sealed export is this line, a salt, and an export of chromem-go's: a gob,
@@ -41,14 +39,13 @@ func key(passphrase string, salt []byte) []byte {
 // database of chromem-go's, compressed and encrypted with a passphrase. All of
 // it is held in memory meanwhile. Import reads it by way of Unseal.
 //
-// The vectors in it are those of memory/hashed: the texts are what counts, and
-// chromem-go stores none without a vector.
+// It has no vectors: the texts are what counts, and an import makes its own.
 func (s *Store) ExportSealed(ctx context.Context, w io.Writer, f Filter, passphrase string) (int, error) {
 	if passphrase == "" {
 		return 0, errors.New("the passphrase is empty, and would protect nothing")
 	}
 	db := chromem.NewDB()
-	to, err := db.CreateCollection("memory", map[string]string{"embedder": hashed.Embedder{}.Name()},
+	to, err := db.CreateCollection("memory", nil,
 		func(context.Context, string) ([]float32, error) { return nil, errAsked })
 	if err != nil {
 		return 0, err
@@ -86,19 +83,13 @@ func collect(ctx context.Context, lines io.Reader, to *chromem.Collection) (n in
 			return n, err
 		}
 		text := document.Text
-		vectors, err := hashed.Embedder{}.EmbedDocuments(ctx, []string{text})
-		if err != nil {
-			return n, err
-		}
-		if !normalise(vectors[0]) {
-			vectors[0][0] = 1 // of a text without words; chromem-go divides by the length
-		}
 		document.Text = "" // stands beside
 		rest, err := json.Marshal(document)
 		if err != nil {
 			return n, err
 		}
-		err = to.AddDocument(ctx, chromem.Document{ID: document.ID, Content: text, Embedding: vectors[0],
+		err = to.AddDocument(ctx, chromem.Document{ID: document.ID, Content: text, Embedding: []float32{1}, // chromem-go stores nothing without one
+
 			Metadata: map[string]string{sealedOrder: fmt.Sprintf("%012d", n), sealedDocument: string(rest)}})
 		if err != nil {
 			return n, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,19 +34,18 @@ type Query struct {
 // Hit is a document that was found.
 type Hit struct {
 	Document
-	// Found says which words, dates and speakers it was found by, and how well.
-	// It is empty for one that only its vector found.
+	// Found says which words, dates and speakers it was found by, and how near
+	// its vector is to the question's.
 	Found lexical.Hit `json:"-"`
-	// Similarity is how near its vector is to the question's, at most 1. It is
-	// 0 if it is not among the nearest, or if there is no embedder.
-	Similarity float32 `json:"-"`
+	// Older is how many documents say the same, or answered the same question,
+	// before this one did.
+	Older int `json:"-"`
 }
 
-// Search finds the documents that answer a question best, best first. A
-// question without a word that can be looked for finds nothing by words. With
-// an embedder, see Use, the nearest document is always among the hits unless the
-// embedder is Wordy, and where words find less than Limit, what is near comes
-// after them.
+// Search finds the documents that answer a question best, best first. Where
+// nothing holds enough of the question's words, words find nothing. With an
+// embedder, see Use, what is near to the question comes before what merely holds
+// its words, and where words find less than Limit, the nearest follow.
 func (s *Store) Search(ctx context.Context, q Query) ([]Hit, error) {
 	hits, err := s.search(ctx, q)
 	if errors.Is(err, errAnalyser) {
@@ -80,18 +80,24 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		if err != nil || !ok {
 			return err
 		}
-		found, err := ranking.Rank(ctx, v, query, q.Limit)
+		near, err := s.nearest(ctx, tx, d, vector)
 		if err != nil {
 			return err
 		}
-		near, err := s.near(ctx, d, v, query, vector, q.Limit)
+		if near != nil {
+			query.Similarities = near.similarities
+		}
+		most := q.Limit + 10 // some of them say the same
+		found, err := ranking.Rank(ctx, v, query, most)
 		if err != nil {
 			return err
 		}
-		hits, err = fetch(ctx, tx, join(found, near, q.Limit, d != nil && d.wordy != nil))
-		for i := range hits {
-			hits[i].Similarity = similarity(near, hits[i].Found.Doc)
+		if near != nil && len(found) < q.Limit {
+			if found, err = near.fill(ctx, v, query, found, most); err != nil {
+				return err
+			}
 		}
+		hits, err = unrepeated(ctx, tx, v, found, q)
 		return err
 	})
 	return hits, err
@@ -129,18 +135,32 @@ func arguments(values []string) (args []any) {
 	return args
 }
 
-// fetch reads the documents that were found, in their order.
-func fetch(ctx context.Context, tx *sql.Tx, found []lexical.Hit) ([]Hit, error) {
-	var hits []Hit
-	for _, h := range found {
-		d, err := one(ctx, tx, "num = ?", h.Doc)
-		if errors.Is(err, ErrNotFound) {
-			return nil, ErrDamaged // a view has one state of documents and index
-		}
-		if err != nil {
-			return nil, err
-		}
-		hits = append(hits, Hit{Document: d, Found: h})
+// Why says in a few words why a document was found: the words of the question
+// that it or its neighbours hold, the date or the speaker that the question
+// names, how near its vector is.
+func (h Hit) Why() string {
+	var why []string
+	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
+	if len(h.Found.Terms) > 0 {
+		say("words: %s", strings.Join(h.Found.Terms, ", "))
 	}
-	return hits, nil
+	if len(h.Found.Nearby) > 0 {
+		say("words nearby: %s", strings.Join(h.Found.Nearby, ", "))
+	}
+	for _, c := range h.Found.Corrected {
+		say("%s for %s", c.Term, c.Word)
+	}
+	if h.Found.Date != "" {
+		say("date: %s", h.Found.Date)
+	}
+	if h.Found.Speaker != "" {
+		say("speaker: %s", h.Found.Speaker)
+	}
+	if h.Found.Similarity != 0 {
+		say("vector: %.2f", h.Found.Similarity)
+	}
+	if h.Older > 0 {
+		say("the newest of %d", h.Older+1)
+	}
+	return strings.Join(why, "; ")
 }

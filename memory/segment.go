@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// analyser is the version of what lexical.Analyse gives. It goes up when the
-// terms of a text change; the index is then made again.
-const analyser = 1
+// analyser is the version of the index. It goes up when the terms of a text or the
+// facts of a document change; the index is then built again.
+const analyser = 2
 
 // The index is a row of segments, each of which covers a range of documents
 // and is written in one go; there is no other way to change it. Documents

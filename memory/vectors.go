@@ -37,7 +37,7 @@ func (s *Store) putVectors(ctx context.Context, embedder string, vectors ...vect
 		}
 		for _, v := range vectors {
 			if len(v.values) != dimension || dimension == 0 {
-				return fmt.Errorf("%w: %d instead of %d from %s; drop its vectors to begin anew", ErrDimension, len(v.values), dimension, embedder)
+				return fmt.Errorf("%w: %d instead of %d from %s; their model has changed", ErrDimension, len(v.values), dimension, embedder)
 			}
 			data := make([]byte, 0, 4*dimension)
 			for _, x := range v.values {

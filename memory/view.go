@@ -17,7 +17,7 @@ import (
 // texts reads what the index is made of, for a range of documents in order.
 func texts(ctx context.Context, q querier, first, last int64) iter.Seq2[indexed, error] {
 	return func(yield func(indexed, error) bool) {
-		found, err := q.QueryContext(ctx, `SELECT num, session, project, speaker, kind, time, text FROM documents
+		found, err := q.QueryContext(ctx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
 			WHERE num BETWEEN ? AND ? ORDER BY num`, first, last)
 		if err != nil {
 			yield(indexed{}, err)
@@ -26,7 +26,7 @@ func texts(ctx context.Context, q querier, first, last int64) iter.Seq2[indexed,
 		defer found.Close()
 		for found.Next() {
 			var d indexed
-			if err := found.Scan(&d.num, &d.session, &d.project, &d.speaker, &d.kind, &d.micro, &d.text); err != nil {
+			if err := found.Scan(&d.num, &d.session, &d.project, &d.speaker, &d.role, &d.kind, &d.micro, &d.text); err != nil {
 				yield(indexed{}, err)
 				return
 			}
@@ -206,7 +206,7 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 			numbers[d.speaker] = speaker
 			c.facts.Speakers = append(c.facts.Speakers, d.speaker)
 		}
-		v := fact{kind: d.kind.number(), speaker: speaker, time: d.micro / 1e6, length: uint32(a.Length), flags: a.Flags}
+		v := fact{kind: d.kind.number(), speaker: speaker, time: d.micro / 1e6, length: uint32(a.Length), flags: a.Flags | d.voice()}
 		var err error
 		if v.project, err = c.number(ctx, tx, scope{"", d.project}); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"mylm/agent"
 	"mylm/memory"
+	"mylm/tools/recall"
 )
 
 // Run is a run that is over.
@@ -28,33 +29,42 @@ const (
 )
 
 // Documents returns what a run leaves: the question, a short document for each
-// call, and the answer. A run that came to nothing leaves none.
+// call, and the answer. A run without an answer leaves nothing, nor does a question
+// for which only the memory was searched, and nothing found: it would be found
+// later instead of what answers it.
 func (m *Memory) Documents(r Run) (all []memory.Document) {
 	add := func(at time.Time, role string, kind memory.Kind, text string) {
 		all = append(all, memory.Document{Session: r.Session.ID, Project: m.Project, Source: "ask", Kind: kind, Role: role, Time: at, Text: text})
 	}
-	outcome := false
+	answered, asks, found, searched := false, false, false, false
 	for _, e := range r.Session.Entries() {
 		if e.Run != r.Result.Run {
 			continue // of an earlier question
 		}
 		switch p := e.Payload.(type) {
 		case agent.PromptEntry:
-			add(e.Time, "user", memory.Exchange, head(cmp.Or(r.Question, p.Text), maxText))
+			question := cmp.Or(r.Question, p.Text)
+			asks = memory.Asks(question)
+			add(e.Time, "user", memory.Exchange, head(question, maxText))
 		case agent.ResultEntry:
-			if p.Denied || p.Skipped || p.DryRun || ofMemory(p.Name) {
+			if p.Denied || p.Skipped || p.DryRun {
+				continue
+			}
+			if ofMemory(p.Name) {
+				searched = true
+				found = found || p.Success && !recall.Nothing(p.Text)
 				continue
 			}
 			add(e.Time, "tool", memory.Tool, callText(p))
-			outcome = true
+			found = true
 		case agent.EndEntry:
 			if text := strings.TrimSpace(r.Result.Response); text != "" && r.Result.StopReason.Answers() {
 				add(e.Time, "assistant", memory.Exchange, head(text, maxText))
-				outcome = true
+				answered = true
 			}
 		}
 	}
-	if !outcome {
+	if !answered || asks && searched && !found {
 		return nil
 	}
 	return all

@@ -68,6 +68,13 @@ func TestDocuments(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a question that the memory does not answer", func(t *testing.T) {
+		r := ran(t, m, allow, call("search_memory", `{"query": "hello"}`), "I do not know.")
+		r.Question = "Who says hello?"
+		if d := m.Documents(r); d != nil {
+			t.Errorf("it leaves %v", d)
+		}
+	})
 	t.Run("the question of a person", func(t *testing.T) {
 		r := ran(t, m, allow, "Well.")
 		r.Question = "Only this?"

@@ -23,6 +23,7 @@ type hitJSON struct {
 	memory.Document
 	Score     float64           `json:"score"`
 	Similar   float32           `json:"similarity,omitempty"` // of the vectors
+	Older     int               `json:"older,omitempty"`
 	Terms     []string          `json:"terms"`
 	Nearby    []string          `json:"nearby,omitempty"`
 	Speaker   string            `json:"found_by_speaker,omitempty"`
@@ -97,7 +98,7 @@ func (r *remembering) search(ctx context.Context) error {
 func hitsJSON(hits []memory.Hit) []hitJSON {
 	out := []hitJSON{}
 	for _, h := range hits {
-		j := hitJSON{Document: h.Document, Score: h.Found.Score, Similar: h.Similarity, Terms: append([]string{}, h.Found.Terms...), Nearby: h.Found.Nearby,
+		j := hitJSON{Document: h.Document, Score: h.Found.Score, Similar: h.Found.Similarity, Older: h.Older, Terms: append([]string{}, h.Found.Terms...), Nearby: h.Found.Nearby,
 			Speaker: h.Found.Speaker, Date: h.Found.Date}
 		for _, c := range h.Found.Corrected {
 			if j.Corrected == nil {

@@ -42,10 +42,12 @@ type Flags uint8
 // The first two are found by Analyse, the others are set by whoever keeps the
 // documents.
 const (
-	TimeWords  Flags = 1 << iota // it says when something was
-	Asks                         // more of it is in questions than in statements
-	Deleted                      // it is never found and no neighbour of anything
-	Superseded                   // a later document corrects it: found with Query.History only
+	TimeWords     Flags = 1 << iota // it says when something was
+	Asks                            // more of it is in questions than in statements
+	Deleted                         // it is never found and no neighbour of anything
+	Superseded                      // a later document corrects it: found with Query.History only
+	FromAssistant                   // an assistant said it
+	FromTool                        // a tool printed it
 )
 
 // Analyse reads a text. Every text is one: NUL and bytes that are no UTF-8

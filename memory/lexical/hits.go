@@ -3,31 +3,64 @@ package lexical
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"slices"
 )
 
-// hits gives the k best of what was reached.
-func (s *search) hits(k int) []Hit {
+// candidates gives the places that the first step chose, about k of them.
+func (s *search) candidates(k int) []found {
 	best := top{k: k, time: s.facts.Time}
 	for _, p := range s.reached {
 		if d := s.facts.order[p]; s.query.wants(s.facts, d) {
-			best.offer(found{d, s.cues(p)})
+			best.offer(found{d, float64(s.around[p] + s.words[p])})
 		}
+	}
+	return best.found
+}
+
+// minCandidates is how many documents the second step looks at, at least.
+const minCandidates = 200
+
+// hits gives the k best of what was reached.
+func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
+	if !s.answered() {
+		return nil, nil
+	}
+	best := top{k: k, time: s.facts.Time, found: s.candidates(max(minCandidates, 2*k))}
+	var near map[uint32]float32
+	if s.query.Similarities != nil {
+		docs := make([]uint32, len(best.found))
+		for i, f := range best.found {
+			docs[i] = f.doc
+		}
+		var err error
+		if near, err = s.query.Similarities(ctx, docs); err != nil {
+			return nil, err
+		}
+	}
+	for i, f := range best.found {
+		features := s.features(s.facts.place[f.doc])
+		score := s.Weights.Score(&features)
+		if score > 0 {
+			score *= 1 + s.Similar*float64(near[f.doc])
+		}
+		best.found[i].score = score
 	}
 	slices.SortFunc(best.found, best.compare)
 	if len(best.found) == 0 {
-		return nil
+		return nil, nil
 	}
-	hits := make([]Hit, len(best.found))
-	for i, f := range best.found {
-		hits[i] = s.explain(f)
+	hits := make([]Hit, min(k, len(best.found)))
+	for i := range hits {
+		hits[i] = s.explain(best.found[i])
+		hits[i].Similarity = near[hits[i].Doc]
 	}
-	return hits
+	return hits, nil
 }
 
 // explain says why a document was found.
 func (s *search) explain(f found) Hit {
-	h := Hit{Doc: f.doc, Score: f.score}
+	h := Hit{Doc: f.doc, Score: f.score, Held: s.held[s.facts.place[f.doc]]}
 	for _, t := range s.terms {
 		switch {
 		case holds(t.postings, f.doc):

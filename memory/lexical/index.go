@@ -130,6 +130,10 @@ type Query struct {
 	After, Before time.Time
 	// History finds documents that were superseded, too.
 	History bool
+	// Similarities, if it is not nil, returns how near the meaning of some
+	// documents is to that of the query, at most 1; 0 is not known. The score of
+	// a document is lifted by it.
+	Similarities func(ctx context.Context, docs []uint32) (map[uint32]float32, error)
 }
 
 // Selects tells whether a document may be a hit of the query, whatever its
@@ -160,10 +164,15 @@ type Hit struct {
 	// Terms are words of the query that the document holds; Nearby are those
 	// that only its neighbours in the session hold. Both are written as in the query.
 	Terms, Nearby []string
+	// Held tells which terms of the query the document holds: hits with the same
+	// bits hold the same terms. Beyond the first 31 terms bits are shared.
+	Held uint32
 	// Speaker is who said it, if the query names them.
 	Speaker string
 	// Date is the date in the query that the document is near, as written there.
 	Date string
+	// Similarity is that of Query.Similarities.
+	Similarity float32
 	// Corrected are the words of the query that were taken for others.
 	Corrected []Correction
 }

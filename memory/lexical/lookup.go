@@ -15,9 +15,7 @@ const maxQueryTerms = 128
 // read takes the query apart.
 func (s *search) read() {
 	text := s.query.Text
-	if s.Date > 0 {
-		s.date = findDate(text)
-	}
+	s.date = findDate(text)
 	a := analysers.Get().(*analyser)
 	a.query = true
 	a.scan(text)
@@ -28,10 +26,8 @@ func (s *search) read() {
 		s.terms = append(s.terms, term{text: t.Term, word: strings.Clone(a.words[i])})
 	}
 	a.release()
-	s.when = s.When > 0 && asksWhen(text)
-	if s.Speaker > 0 || s.Name > 0 {
-		s.readNames()
-	}
+	s.when = asksWhen(text)
+	s.readNames()
 }
 
 // readNames finds the speakers that the query names.
@@ -53,7 +49,7 @@ func (s *search) nameSpeakers(t *term) {
 		if s.named == nil {
 			s.named = make([]bool, len(s.facts.spoken))
 		}
-		t.speakers[v], s.named[v] = s.Name > 0, s.Speaker > 0
+		t.speakers[v], s.named[v] = s.Name > 0, true
 	}
 }
 
@@ -80,6 +76,9 @@ func (s *search) lookUp(ctx context.Context) error {
 		instead, err := s.instead(ctx, t)
 		if err != nil {
 			return err
+		}
+		if len(instead) == 0 && !strings.Contains(s.date.text, t.word) {
+			s.unknown++
 		}
 		for _, i := range instead {
 			if !slices.ContainsFunc(s.terms, func(t term) bool { return t.text == i.text }) {

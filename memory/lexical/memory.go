@@ -30,6 +30,7 @@ type Entry struct {
 	Project string
 	Session string // neighbours are those before and after it in its session
 	Speaker string // a name; empty for nobody, as is whoever comes after 65,535 others
+	Flags   Flags  // FromAssistant or FromTool, besides what Analyse finds
 	Kind    uint8
 	Time    time.Time
 }
@@ -67,7 +68,7 @@ func (m *Memory) Add(e Entry) uint32 {
 	f.Kind = append(f.Kind, e.Kind)
 	f.Time = append(f.Time, e.Time.Unix())
 	f.Length = append(f.Length, uint32(d.Length))
-	f.Flags = append(f.Flags, d.Flags)
+	f.Flags = append(f.Flags, d.Flags|e.Flags)
 	m.given = nil
 	return doc
 }

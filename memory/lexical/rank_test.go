@@ -292,7 +292,7 @@ func TestBriefIsHeldBack(t *testing.T) {
 		t.Errorf("found %v, want the longer one first", got)
 	}
 	r := lexical.Default()
-	r.Brief = 0
+	r.Weights[lexical.Brief] = 0
 	if got := docs(rank(t, r, m, lexical.Query{Text: "heron"})); !slices.Equal(got, []uint32{0, 1}) {
 		t.Errorf("without Brief found %v, want the shorter one first", got)
 	}
@@ -330,7 +330,7 @@ func TestEachDocumentIsFoundOnce(t *testing.T) {
 		"zero shares":     func(r *lexical.Ranking) { r.Before, r.After = []float64{0}, []float64{0} },
 		"negative shares": func(r *lexical.Ranking) { r.Before, r.After = []float64{-1}, []float64{-1} },
 		"zero":            func(r *lexical.Ranking) { *r = lexical.Ranking{} },
-		"questions sunk":  func(r *lexical.Ranking) { r.Ask = 1 },
+		"questions sunk":  func(r *lexical.Ranking) { r.Weights[lexical.Question] = -100 },
 	} {
 		var m lexical.Memory
 		for _, text := range []string{"the heron flew", "nothing", "the heron again, heron", "nothing", "is that a heron?"} {

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Ranking says what counts for how much. A zero turns that part off; the zero
-// Ranking finds what holds a word of the query, the one with most of the rare
-// words first. It holds no state.
+// Ranking finds documents in two steps. BM25, in which documents lend their words
+// to their neighbours, chooses candidates; a linear sum of Features orders them.
+// It holds no state.
 type Ranking struct {
 	// K1 and B are those of BM25: how soon repeating a word stops to count, and
 	// how much a long document is held back.
@@ -17,32 +17,36 @@ type Ranking struct {
 	// Before and After are the shares of its words that a document lends to
 	// the one after it, the second after it, and so on, and to those before it.
 	Before, After []float64
-	// Name is how often a document is taken to hold its speaker's name, and
-	// Speaker by what share it is lifted if the query names its speaker.
-	Name, Speaker float64
-	// When is by what share a document with time words is lifted when the query asks for a time.
-	When float64
-	// Ask is by what share a document that mostly asks is lowered.
-	Ask float64
-	// Brief is the number of words at which a document counts half for being
-	// short: thanks, or a yes, is rarely what is looked for. One word alone may
-	// come behind a longer neighbour that does not hold it.
-	Brief float64
-	// Date is by what share a document on a date in the query is lifted; one
-	// near to it is lifted less.
-	Date float64
+	// Lender is the number of words at which a document lends half of that: a
+	// long one holds many words that its neighbours are not about.
+	Lender float64
+	// Name is how often a document is taken to hold its speaker's name.
+	Name float64
 	// Slips is how many slips in a word that the scope does not hold are
 	// corrected: at most 2, and at most one in a word of less than 8 letters.
 	Slips int
+	// Floor is the share of the query, by the rarity of its words, that a document
+	// and its neighbours must hold for anything to be found at all.
+	Floor float64
+	// Similar is by how much the score of a document is lifted whose meaning is
+	// that of the query, see Query.Similarities; one that is less near is lifted less.
+	Similar float64
+	// Weights are those of the features.
+	Weights Features
 }
 
-// Default is what was chosen on one half of LoCoMo, in round numbers. What each
-// part is worth, and how the other half does, is in docs/decisions/memory.md.
+// learned are the weights that scripts/rank prints. The weight of Tool is chosen
+// by hand: no set that may be used holds the output of tools.
+var learned = Features{
+	Around: 5.7, Terms: 3.4, TermsAround: 2, Next: 1.6, Speaker: 6.5, Date: 9.3, When: 4.6, Brief: -3.8, Assistant: -3.2, Tool: -6, Question: -7,
+}
+
+// Default is the ranking that was learned; docs/decisions/memory.md says on what.
 func Default() Ranking {
 	return Ranking{
-		K1: 1, B: 0.2,
-		Before: []float64{0.5, 0.4, 0.3, 0.2, 0.1}, After: []float64{0.3, 0.2, 0.1},
-		Name: 2, Speaker: 0.6, When: 0.4, Ask: 0.2, Brief: 2, Date: 2, Slips: 2,
+		K1: 1, B: 0.3,
+		Before: []float64{1.2, 1, 0.75, 0.5, 0.25}, After: []float64{0.75, 0.5, 0.25}, Lender: 30,
+		Name: 2, Slips: 2, Floor: 0.12, Similar: 1, Weights: learned,
 	}
 }
 
@@ -54,6 +58,16 @@ func (r Ranking) Rank(ctx context.Context, index Index, query Query, k int) ([]H
 	if k <= 0 || query.Text == "" {
 		return nil, ctx.Err()
 	}
+	s, err := r.search(ctx, index, query)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	return s.hits(ctx, k)
+}
+
+// search does all that does not depend on the weights. It returns nil if nothing
+// is in scope.
+func (r Ranking) search(ctx context.Context, index Index, query Query) (*search, error) {
 	facts, err := index.Facts(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the facts of the memory's documents: %w", err)
@@ -72,14 +86,15 @@ func (r Ranking) Rank(ctx context.Context, index Index, query Query, k int) ([]H
 		return nil, err
 	}
 	n := len(facts.order)
-	s.widened, s.score, s.seen = make([]float32, n), make([]float32, n), make([]bool, n)
+	s.widened, s.around, s.words = make([]float32, n), make([]float32, n), make([]float32, n)
+	s.held, s.reach = make([]uint32, n), make([]uint32, n)
 	for i := range s.terms {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s.weigh(&s.terms[i])
+		s.weigh(i)
 	}
-	return s.hits(k), nil
+	return &s, nil
 }
 
 // search is one query on its way. Arrays are in the order of places.
@@ -99,12 +114,16 @@ type search struct {
 
 	terms     []term
 	corrected []Correction
+	unknown   int         // words of the query that nothing in scope holds
+	rarity    [32]float64 // of the terms of a bit
+	total     float64     // of rarity
 
-	widened []float32 // how much of the term at hand each place holds
-	at      []uint32  // places where that is not 0
-	score   []float32
-	seen    []bool
-	reached []uint32 // places with a score
+	widened     []float32 // how much of the current term each place holds
+	at          []uint32  // places where that is not 0
+	around      []float32 // BM25 with what neighbours lend
+	words       []float32 // BM25 of the document alone
+	held, reach []uint32  // bits of the terms that a place holds, and that it or a neighbour holds
+	reached     []uint32  // places with a score
 }
 
 // term is a word that is looked for.
@@ -112,6 +131,7 @@ type term struct {
 	text, word string // as indexed, as written in the query
 	postings   []Posting
 	speakers   []bool // whose name has it
+	corrected  bool   // it stands for a word that was written otherwise
 }
 
 // narrow finds what is in scope, and the statistics of it.
@@ -134,32 +154,58 @@ func member[T comparable](set []T, v T) bool {
 	return len(set) == 0 || slices.Contains(set, v)
 }
 
-// weigh adds what one term is worth to the score of each place that it reaches.
-func (s *search) weigh(t *term) {
+// guessed is the part of its weight that a word has which was taken for another.
+const guessed = 0.7
+
+// weigh adds what one term is worth to the scores of each place that it reaches.
+func (s *search) weigh(i int) {
+	t := &s.terms[i]
 	s.widen(t)
 	// A word is as common as the documents that it reaches, since those are what
 	// it scores. Counting its holders alone takes the name of somebody who is
 	// addressed now and then for a rare word.
-	holders := 0.0
+	reached := 0
 	for _, p := range s.at {
 		if s.in[p] {
-			holders++
+			reached++
 		}
 	}
-	idf := math.Log(1 + (float64(s.count)-holders+0.5)/(holders+0.5))
+	bit := min(i, len(s.rarity)-1)
+	idf := s.idf(reached)
+	if t.corrected {
+		idf *= guessed
+	}
+	s.rarity[bit] += idf
+	s.total += idf
 	for _, p := range s.at {
 		tf := float64(s.widened[p])
 		s.widened[p] = 0
 		if !s.in[p] {
 			continue
 		}
-		if !s.seen[p] {
-			s.seen[p] = true
+		if s.reach[p] == 0 {
 			s.reached = append(s.reached, p)
 		}
-		held := 1 - s.B + s.B*float64(s.facts.Length[s.facts.order[p]])/s.length
-		s.score[p] += float32(idf * tf * (s.K1 + 1) / (tf + s.K1*held))
+		s.reach[p] |= 1 << bit
+		s.around[p] += float32(idf * s.saturated(tf, p))
 	}
+	for _, posting := range t.postings {
+		p := s.facts.place[posting.Doc]
+		s.held[p] |= 1 << bit
+		s.words[p] += float32(idf * s.saturated(float64(posting.Count), p))
+	}
+}
+
+// idf is how much a term that reaches so many documents says.
+func (s *search) idf(reached int) float64 {
+	n := float64(reached)
+	return math.Log(1 + (float64(s.count)-n+0.5)/(n+0.5))
+}
+
+// saturated is BM25's weight of a number of occurrences.
+func (s *search) saturated(tf float64, p uint32) float64 {
+	held := 1 - s.B + s.B*float64(s.facts.Length[s.facts.order[p]])/s.length
+	return tf * (s.K1 + 1) / (tf + s.K1*held)
 }
 
 // widen finds how much of a term each place holds or is lent.
@@ -176,6 +222,12 @@ func (s *search) widen(t *term) {
 	for _, posting := range t.postings {
 		p, count := s.facts.place[posting.Doc], float32(posting.Count)
 		s.put(p, count)
+		if s.facts.Flags[posting.Doc]&FromTool != 0 {
+			continue // what a tool prints holds many words that the conversation is not about
+		}
+		if s.Lender > 0 {
+			count *= float32(s.Lender / (s.Lender + float64(s.facts.Length[posting.Doc])))
+		}
 		for i, share := range s.Before {
 			q := p + uint32(i) + 1
 			if int(q) >= len(session) || session[q] != session[p] {
@@ -203,29 +255,6 @@ func (s *search) put(p uint32, share float32) {
 		s.at = append(s.at, p)
 	}
 	s.widened[p] += share
-}
-
-// cues changes the score of a place by what else the query says.
-func (s *search) cues(p uint32) float64 {
-	f, d := s.facts, s.facts.order[p]
-	score := float64(s.score[p])
-	if s.when && f.Flags[d]&TimeWords != 0 {
-		score *= 1 + s.When
-	}
-	if f.Flags[d]&Asks != 0 {
-		score *= 1 - s.Ask
-	}
-	if s.speaks(d) {
-		score *= 1 + s.Speaker
-	}
-	if s.date.said() {
-		score *= 1 + s.Date*s.date.near(utc(f.Time[d]))
-	}
-	if s.Brief > 0 {
-		words := float64(f.Length[d])
-		score *= words / (words + s.Brief)
-	}
-	return score
 }
 
 // speaks tells whether the query names who speaks.

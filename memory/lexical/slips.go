@@ -47,7 +47,8 @@ func (s *search) instead(ctx context.Context, t term) ([]term, error) {
 	}
 	slices.SortStableFunc(found, func(a, b term) int { return cmp.Compare(len(b.postings), len(a.postings)) })
 	found = found[:min(len(found), maxInstead)]
-	for _, c := range found {
+	for i, c := range found {
+		found[i].corrected = true
 		s.corrected = append(s.corrected, Correction{t.word, c.text})
 	}
 	return found, nil

@@ -65,7 +65,10 @@ func (s *spelling) forms() []string {
 
 // look considers a term of the index.
 func (s *spelling) look(t string) {
-	n := min(s.stem.to(t, s.limit), s.written(t))
+	n := s.written(t)
+	if near := s.stem.to(t, s.limit); near < n && (near < 2 || len(s.stem.word) >= longWord) {
+		n = near // two slips in a short stem are another word: index is not indent
+	}
 	switch {
 	case n > s.limit || n == 0:
 	case n < s.limit:

@@ -81,17 +81,24 @@ func (r *recaller) search(ctx context.Context, in searchInput) (tools.Result, er
 	}
 	texts := make([]shown, len(hits))
 	for i, h := range hits {
-		texts[i] = shown{h.Document, h.Found.Terms}
+		texts[i] = shown{h.Document, h.Found.Terms, h.Older}
 	}
 	return r.show("best first", texts), nil
 }
 
+// nothingFound begins the text of a search without a hit.
+const nothingFound = "Nothing that was remembered matches."
+
+// Nothing reports whether the text of a result of search_memory says that nothing
+// was found.
+func Nothing(text string) bool { return strings.HasPrefix(text, nothingFound) }
+
 func nothing(scope string) string {
-	text := "Nothing that was remembered matches. Try other words"
+	text := nothingFound + " Try other words: names, or words that were probably used"
 	if scope != scopeAll {
-		text += `, or {"scope": "all"} for all projects`
+		text += `; or {"scope": "all"} for all projects`
 	}
-	return text + "."
+	return text + ". If there is none, say that it is not remembered."
 }
 
 type readInput struct {
@@ -126,7 +133,7 @@ func (r *recaller) read(ctx context.Context, in readInput) (tools.Result, error)
 	}
 	texts := make([]shown, len(found))
 	for i, d := range found {
-		texts[i] = shown{d, nil}
+		texts[i] = shown{Document: d}
 	}
 	return r.show("in the order in which they were said", texts), nil
 }

@@ -14,6 +14,7 @@ import (
 type shown struct {
 	memory.Document
 	words []string
+	older int // ones that say the same, or answered the same question
 }
 
 // show writes memories for the model.
@@ -37,7 +38,7 @@ func (r *recaller) show(order string, all []shown) tools.Result {
 			text = around(text, m.words, rooms[i])
 			result.Truncated = true
 		}
-		fmt.Fprintf(&b, "\n%s\n  %s\n", r.head(m.Document), margin.Replace(text))
+		fmt.Fprintf(&b, "\n%s\n  %s\n", r.head(m.Document, m.older), margin.Replace(text))
 	}
 	result.Text = strings.Trim(b.String(), "\n")
 	return result
@@ -48,7 +49,7 @@ func (r *recaller) show(order string, all []shown) tools.Result {
 var margin = strings.NewReplacer("\r\n", "\n  ", "\n", "\n  ", "\r", "\n  ", "\v", "\n  ", "\f", "\n  ", "\u0085", "\n  ", "\u2028", "\n  ", "\u2029", "\n  ")
 
 // head is the line above a memory: its id, when, where and by whom it was said.
-func (r *recaller) head(d memory.Document) string {
+func (r *recaller) head(d memory.Document, older int) string {
 	who := d.Role
 	switch d.Kind {
 	case memory.Note, memory.Summary, memory.Tool:
@@ -64,6 +65,9 @@ func (r *recaller) head(d memory.Document) string {
 	parts = append(parts, oneWord(cmp.Or(who, "unknown")))
 	if d.Speaker != "" {
 		parts = append(parts, "speaker "+oneWord(d.Speaker))
+	}
+	if older > 0 {
+		parts = append(parts, fmt.Sprintf("the newest of %d", older+1))
 	}
 	if d.SupersededBy != "" {
 		parts = append(parts, "corrected by "+oneWord(d.SupersededBy))

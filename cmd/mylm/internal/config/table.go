@@ -63,7 +63,7 @@ var (
 	SandboxEnv   = add[[]string](Def{Key: "sandbox.env", Usage: "variables that commands see although they look like secrets", Example: `["NPM_TOKEN"]`})
 
 	// The memory.
-	Embedder = add(Def{Key: "embedder", Flag: "embedder", Var: "MYLM_EMBEDDER", Usage: "find memories by vectors of this model, too: `NAME`, auto, built-in or none", Default: "auto", Example: `"built-in"`}, notBlank)
+	Embedder = add(Def{Key: "embedder", Flag: "embedder", Var: "MYLM_EMBEDDER", Usage: "find memories by vectors of this model, too: `NAME`, auto or none", Default: "auto", Example: `"nomic-embed-text"`}, notBlank)
 	Memory   = add[bool](Def{Key: "memory", Flag: "no-memory", Var: "MYLM_NO_MEMORY", Usage: "the model cannot look at what was remembered", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("memory"))
 	Save     = add[bool](Def{Key: "save", Flag: "no-save", Var: "MYLM_NO_SAVE", Usage: "keep nothing of this: no memory, no session", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("save"))
 )
@@ -128,7 +128,7 @@ func oneOf(words ...string) func(string) error {
 
 func notBlank(v string) error {
 	if strings.TrimSpace(v) == "" {
-		return errors.New("it must be auto, built-in, none, or an embedding model")
+		return errors.New("it must be auto, none, or an embedding model")
 	}
 	return nil
 }

@@ -13,16 +13,15 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-	"mylm/memory/hashed"
 	"mylm/providers/langchain"
 	"mylm/providers/ollama"
 )
 
 // Embedders that are no name of a model.
 const (
-	autoEmbedder    = "auto"     // an embedding model of the Ollama on this machine, else the built-in one
-	builtInEmbedder = "built-in" // needs nothing
-	noEmbedder      = "none"     // memories are found by their words alone
+	autoEmbedder = "auto"     // an embedding model of the Ollama on this machine, else none
+	noEmbedder   = "none"     // memories are found by their words alone
+	oldEmbedder  = "built-in" // what configurations may still name; it found nothing that words did not
 )
 
 // embedderPatience is how long a search waits to hear which models Ollama has.
@@ -37,9 +36,7 @@ func Embedder(ctx context.Context, c *config.Config, store *memory.Store) (e mem
 	switch name {
 	case "", autoEmbedder:
 		return autoEmbed(ctx, c, store)
-	case builtInEmbedder:
-		return hashed.Embedder{}, nil, nil
-	case noEmbedder:
+	case noEmbedder, oldEmbedder:
 		return nil, nil, nil
 	}
 	en, ok := config.EntryFor(c.Models, name)
@@ -48,7 +45,7 @@ func Embedder(ctx context.Context, c *config.Config, store *memory.Store) (e mem
 	}
 	switch en.Provider {
 	case "demo", "scripted":
-		return nil, nil, failure.Usage("%s makes no vectors", term.Echoed(name)).WithHint("--embedder takes auto, built-in, none, or an embedding model.")
+		return nil, nil, failure.Usage("%s makes no vectors", term.Echoed(name)).WithHint("--embedder takes auto, none, or an embedding model.")
 	case config.Ollama:
 		client, err := OllamaClient(append(config.Settings{en.Layer()}, c.Settings...))
 		if err != nil {
@@ -62,16 +59,15 @@ func Embedder(ctx context.Context, c *config.Config, store *memory.Store) (e mem
 	return e, nil, err
 }
 
-// autoEmbed is an embedding model that is installed on this machine, or else the
-// built-in one. Nobody else's machine is sent what is remembered unless the
-// user names it.
+// autoEmbed is an embedding model that is installed on this machine, or else none.
+// Nobody else's machine is sent what is remembered unless the user names it.
 func autoEmbed(ctx context.Context, c *config.Config, store *memory.Store) (memory.Embedder, error, error) {
 	client, err := ollama.New(ollama.Options{Host: config.Host.Of(c.Settings), HTTP: &http.Client{Transport: ollama.Transport(), CheckRedirect: staysOnThisMachine}})
 	if err != nil {
-		return hashed.Embedder{}, nil, nil // what is wrong with the address is said when a model is asked
+		return nil, nil, nil // what is wrong with the address is said when a model is asked
 	}
 	if at, err := url.Parse(client.Host()); err != nil || !config.Loopback(at.Hostname()) {
-		return hashed.Embedder{}, nil, nil
+		return nil, nil, nil
 	}
 	e, err := ofOllama(ctx, client, "")
 	if err == nil || ctx.Err() != nil {
@@ -83,10 +79,10 @@ func autoEmbed(ctx context.Context, c *config.Config, store *memory.Store) (memo
 	}
 	for _, name := range used {
 		if strings.HasPrefix(name, config.Ollama+"/") {
-			return hashed.Embedder{}, fmt.Errorf("searched without %s: %w", name, err), nil
+			return nil, fmt.Errorf("searched without %s: %w", name, err), nil
 		}
 	}
-	return hashed.Embedder{}, nil, nil
+	return nil, nil, nil
 }
 
 // staysOnThisMachine follows no redirect to another one.

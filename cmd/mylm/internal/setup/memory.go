@@ -109,6 +109,9 @@ func (m *Memory) Searched(ctx context.Context) (*memory.Store, error) {
 func (m *Memory) warn(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if errors.Is(err, memory.ErrDimension) {
+		err = fmt.Errorf("%w; mylm memory reindex makes all vectors again", err)
+	}
 	m.tell(err)
 }
 

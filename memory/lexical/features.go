@@ -1,0 +1,100 @@
+package lexical
+
+import (
+	"context"
+	"math/bits"
+)
+
+// Feature is a reason for a document to come before others. All are linear in a
+// score that Weights multiply; most are in units of Around.
+type Feature int
+
+// The features. Each pays on at least one of the sets that the weights were
+// learned on, or keeps order among what an assistant leaves behind; see
+// docs/decisions/memory.md.
+const (
+	Around      Feature = iota // BM25 of the document, with the words that neighbours lend it
+	Terms                      // share of the query's terms that it holds
+	TermsAround                // share of the query's terms that it or a neighbour holds
+	Next                       // BM25 of the document after it: an answer confirms what it answers
+	Speaker                    // Around, if the query names who says it
+	Date                       // Around, by how near it is to a date in the query
+	When                       // Around, if the query asks for a time and it holds time words
+	Brief                      // Around, less the longer it is: thanks, or a yes, is rarely what is looked for
+	Assistant                  // 1 if an assistant says it: people are asked about what they said
+	Tool                       // 1 if a tool printed it
+	Question                   // 1 if it is a bare question, less the longer it is: the answer is looked for
+	NumFeatures
+)
+
+// Features are the values of the features, or their weights.
+type Features [NumFeatures]float64
+
+var featureNames = [NumFeatures]string{"Around", "Terms", "TermsAround", "Next", "Speaker", "Date", "When", "Brief", "Assistant", "Tool", "Question"}
+
+// String returns the name of the feature.
+func (f Feature) String() string { return featureNames[f] }
+
+// Score is the linear sum of the features.
+func (w *Features) Score(v *Features) (sum float64) {
+	for i := range w {
+		sum += w[i] * v[i]
+	}
+	return sum
+}
+
+// features computes what the weights are applied to.
+func (s *search) features(p uint32) (v Features) {
+	f, d := s.facts, s.facts.order[p]
+	scale := 1 / (s.total * (s.K1 + 1))
+	base := float64(s.around[p]) * scale
+	v[Around] = base
+	asked := float64(len(s.terms) + s.unknown)
+	v[Terms] = float64(bits.OnesCount32(s.held[p])) / asked
+	v[TermsAround] = float64(bits.OnesCount32(s.reach[p])) / asked
+	if q := int(p) + 1; q < len(f.session) && f.session[q] == f.session[p] {
+		v[Next] = float64(s.words[q]) * scale
+	}
+	if s.speaks(d) {
+		v[Speaker] = base
+	}
+	if s.date.said() {
+		v[Date] = base * s.date.near(utc(f.Time[d]))
+	}
+	flags, words := f.Flags[d], float64(f.Length[d])
+	if s.when && flags&TimeWords != 0 {
+		v[When] = base
+	}
+	v[Brief] = base * 2 / (words + 2)
+	if flags&FromAssistant != 0 {
+		v[Assistant] = 1
+	}
+	if flags&FromTool != 0 {
+		v[Tool] = 1
+	}
+	if flags&Asks != 0 {
+		short := words / 6
+		v[Question] = 1 / (1 + short*short*short*short)
+	}
+	return v
+}
+
+// Candidate is a document that the first step chose.
+type Candidate struct {
+	Doc      uint32
+	Features Features
+}
+
+// Candidates returns the k best documents of the first step with their features,
+// in no order: it is for programs that learn weights.
+func (r Ranking) Candidates(ctx context.Context, index Index, query Query, k int) ([]Candidate, error) {
+	s, err := r.search(ctx, index, query)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	var all []Candidate
+	for _, f := range s.candidates(k) {
+		all = append(all, Candidate{f.doc, s.features(s.facts.place[f.doc])})
+	}
+	return all, nil
+}

@@ -1,0 +1,66 @@
+package lexical
+
+import (
+	"strings"
+	"sync"
+)
+
+// maxAsked is how many words a question has: what is longer is a text that was
+// pasted, of which most words may be unknown.
+const maxAsked = 32
+
+// answered reports whether something in scope is about the query: whether a
+// document, together with its neighbours, holds enough of the rarity of its words.
+// A word that nobody used counts as the rarest, and one that was taken for another
+// half. A query that names a speaker is about what they said.
+func (s *search) answered() bool {
+	if s.Floor <= 0 || s.named != nil || len(s.terms)+s.unknown > maxAsked {
+		return true
+	}
+	total := float64(s.unknown) * s.idf(0)
+	var worth [len(s.rarity)]float64
+	for i, t := range s.terms {
+		worth[i] = s.rarity[i]
+		switch {
+		case asking()[t.text]:
+			worth[i] = 0
+		case !t.corrected:
+			total += worth[i]
+		case i == 0 || s.terms[i-1].word != t.word: // the first of those that it may be
+			total += worth[i]
+			worth[i] /= 2
+		default:
+			worth[i] /= 2
+		}
+	}
+	share := func(bits uint32) (sum float64) {
+		for i, w := range worth {
+			if bits&(1<<i) != 0 {
+				sum += w
+			}
+		}
+		return sum
+	}
+	seen := map[[2]uint32]bool{} // most documents hold the same few of the terms
+	for _, p := range s.reached {
+		holds := [2]uint32{s.held[p], s.reach[p]}
+		if seen[holds] {
+			continue
+		}
+		seen[holds] = true
+		if share(s.held[p])+share(s.reach[p]) >= 2*s.Floor*total {
+			return true
+		}
+	}
+	return false
+}
+
+// asking are the terms of words that say what kind of answer is wanted, and
+// nothing of what it is about.
+var asking = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, w := range strings.Fields("name call number many much kind sort type colour color time day date year place thing person get say tell know find remember") {
+		all[stemOf(w)] = true
+	}
+	return all
+})

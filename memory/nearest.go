@@ -1,0 +1,244 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/philippgille/chromem-go"
+
+	"mylm/memory/lexical"
+)
+
+// dense is the embedder of a store, and whom to tell what goes wrong with it.
+type dense struct {
+	embedder Embedder
+	tell     func(error)
+	silent   atomic.Bool // it did not answer a question in time, and is not asked again
+}
+
+func (d *dense) warn(err error) {
+	if d.tell != nil {
+		d.tell(err)
+	}
+}
+
+// nearest compares a question's vector with those of documents, within the
+// transaction of one search. The file holds the vectors; those that the search
+// compares, the candidates that words found or the nearest of a scan, become a
+// collection of chromem-go's, which orders them by similarity.
+//
+// Of chromem-go's database only collections in memory are used: a crash damages
+// its files. A vector of another length would make every query fail, and one of
+// zeros would be divided by its length; neither is added.
+type nearest struct {
+	tx       *sql.Tx
+	embedder int64 // in the file
+	vector   []float32
+}
+
+// similar is a document and how near it is to the question: the cosine, at most 1.
+type similar struct {
+	doc        uint32
+	similarity float32
+}
+
+// nearest returns nil where there is nothing to compare. What goes wrong with
+// vectors does not end a search, unless the file is damaged.
+func (s *Store) nearest(ctx context.Context, tx *sql.Tx, d *dense, vector []float32) (*nearest, error) {
+	if d == nil {
+		return nil, nil
+	}
+	n := &nearest{tx: tx, vector: slices.Clone(vector)}
+	dimension := 0
+	err := tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", d.embedder.Name()).Scan(&n.embedder, &dimension)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(vector) != dimension:
+		d.warn(fmt.Errorf("searched by words alone: %w: %d numbers for the question, %d for documents of %s",
+			ErrDimension, len(vector), dimension, d.embedder.Name()))
+		return nil, nil
+	case !normalise(n.vector): // without a direction nothing is near
+		return nil, nil
+	}
+	return n, nil
+}
+
+// similarities compares documents that words found.
+func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]float32, error) {
+	found := map[uint32]float32{}
+	all, err := n.rank(ctx, docs)
+	for _, s := range all {
+		found[s.doc] = s.similarity
+	}
+	return found, err
+}
+
+// errAsked is never seen: every document and question comes with its vector.
+// Without a function of ours chromem-go would send texts to a company.
+var errAsked = errors.New("chromem-go asked for a vector that it should have been given")
+
+// rank orders documents by how near they are, those without a vector left out.
+func (n *nearest) rank(ctx context.Context, docs []uint32) ([]similar, error) {
+	collection, err := chromem.NewDB().CreateCollection("memory", nil, func(context.Context, string) ([]float32, error) { return nil, errAsked })
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(docs)
+	if err != nil {
+		return nil, err
+	}
+	found, err := n.tx.QueryContext(ctx, `SELECT v.num, v.data FROM json_each(?) AS wanted
+		CROSS JOIN vectors v ON v.embedder = ? AND v.num = wanted.value`, string(list), n.embedder)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	var data sql.RawBytes
+	for found.Next() {
+		var doc uint32
+		if err := found.Scan(&doc, &data); err != nil {
+			return nil, err
+		}
+		if len(data) != 4*len(n.vector) {
+			return nil, fmt.Errorf("%w: a vector has %d bytes instead of %d", ErrDamaged, len(data), 4*len(n.vector))
+		}
+		values := make([]float32, len(n.vector))
+		for i := range values {
+			values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		}
+		if !normalise(values) {
+			continue
+		}
+		if err := collection.AddDocument(ctx, chromem.Document{ID: strconv.FormatUint(uint64(doc), 10), Embedding: values}); err != nil {
+			return nil, err
+		}
+	}
+	if err := found.Err(); err != nil || collection.Count() == 0 {
+		return nil, err
+	}
+	results, err := collection.QueryEmbedding(ctx, n.vector, collection.Count(), nil, nil)
+	if err := cmp.Or(ctx.Err(), err); err != nil { // a query that is cancelled returns what it has
+		return nil, err
+	}
+	var all []similar
+	for _, r := range results {
+		doc, err := strconv.ParseUint(r.ID, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		if r.Similarity > 0 {
+			all = append(all, similar{uint32(doc), r.Similarity})
+		}
+	}
+	slices.SortFunc(all, nearer)
+	return all, nil
+}
+
+// nearer puts the nearer first, and of equally near ones that which was added first.
+func nearer(a, b similar) int {
+	return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.doc, b.doc))
+}
+
+// scan finds the k nearest documents of all that the query may find. It reads the
+// vectors once, one by one, so that a million of them need no more memory than
+// k: chromem-go would hold them all, and takes several times as long.
+func (n *nearest) scan(ctx context.Context, v *view, q lexical.Query, k int) ([]similar, error) {
+	found, err := n.tx.QueryContext(ctx, "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", n.embedder)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	var best []similar // in order once it is full
+	var data sql.RawBytes
+	for found.Next() {
+		var doc uint32
+		if err := found.Scan(&doc, &data); err != nil {
+			return nil, err
+		}
+		if int(doc) >= len(v.facts.Flags) || len(data) != 4*len(n.vector) || !q.Selects(v.facts, doc) {
+			continue
+		}
+		s := similar{doc, n.cosine(data)}
+		if s.similarity <= 0 || len(best) == k && nearer(s, best[k-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, s, nearer)
+		best = slices.Insert(best, at, s)
+		best = best[:min(k, len(best))]
+	}
+	if err := cmp.Or(found.Err(), ctx.Err()); err != nil || len(best) == 0 {
+		return nil, err
+	}
+	docs := make([]uint32, len(best))
+	for i, s := range best {
+		docs[i] = s.doc
+	}
+	return n.rank(ctx, docs)
+}
+
+// fill adds the nearest documents behind those that words found, up to k.
+func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []lexical.Hit, k int) ([]lexical.Hit, error) {
+	near, err := n.scan(ctx, v, q, k)
+	for _, s := range near {
+		if len(found) < k && !slices.ContainsFunc(found, func(h lexical.Hit) bool { return h.Doc == s.doc }) {
+			found = append(found, lexical.Hit{Doc: s.doc, Similarity: s.similarity})
+		}
+	}
+	return found, err
+}
+
+// cosine compares a stored vector with the question's, which has length 1.
+func (n *nearest) cosine(data []byte) float32 {
+	var dot, square [4]float32
+	i := 0
+	for ; i+4 <= len(n.vector); i += 4 {
+		b := data[4*i : 4*i+16]
+		for j := range 4 {
+			x := math.Float32frombits(binary.LittleEndian.Uint32(b[4*j:]))
+			dot[j] += x * n.vector[i+j]
+			square[j] += x * x
+		}
+	}
+	for ; i < len(n.vector); i++ {
+		x := math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		dot[0] += x * n.vector[i]
+		square[0] += x * x
+	}
+	length := math.Sqrt(float64(square[0]) + float64(square[1]) + float64(square[2]) + float64(square[3]))
+	if length == 0 || math.IsInf(length, 0) || math.IsNaN(length) {
+		return 0
+	}
+	return float32((float64(dot[0]) + float64(dot[1]) + float64(dot[2]) + float64(dot[3])) / length)
+}
+
+// normalise makes a vector's length 1, exactly enough that chromem-go does not
+// make another copy. It reports whether there is a direction.
+func normalise(v []float32) bool {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	length := math.Sqrt(sum)
+	if length == 0 || math.IsInf(length, 0) || math.IsNaN(length) {
+		return false
+	}
+	if math.Abs(length-1) < 1e-7 {
+		return true
+	}
+	for i, x := range v {
+		v[i] = float32(float64(x) / length)
+	}
+	return true
+}

@@ -1,0 +1,232 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"mylm/memory/lexical"
+)
+
+// Bounds of what is compared with other hits. Longer texts are equal or different.
+const (
+	comparedBytes = 600
+	comparedTerms = 40
+)
+
+// candidate is a hit with what it is compared by.
+type candidate struct {
+	Hit
+	num   int64
+	asks  bool
+	terms []lexical.TermCount // none if the text is too long
+}
+
+// unrepeated makes hits of what the ranking found, best first. The newest answer
+// takes the place of older ones to the same question; texts that say the same take
+// one place, that of the first, where a note comes before an exchange that echoes
+// it; and of texts that differ in little but what the query asks for, the newest
+// comes first.
+func unrepeated(ctx context.Context, tx *sql.Tx, v *view, found []lexical.Hit, q Query) ([]Hit, error) {
+	var all []candidate
+	for _, h := range found {
+		c, err := fetch(ctx, tx, v, h)
+		if err != nil {
+			return nil, err
+		}
+		if !q.History {
+			if err := c.update(ctx, tx, v, q); err != nil {
+				return nil, err
+			}
+			if i := slices.IndexFunc(all, func(other candidate) bool { return other.says(&c) }); i >= 0 {
+				all[i].merge(c)
+				continue
+			}
+		}
+		all = append(all, c)
+	}
+	if !q.History {
+		newestFirst(all)
+	}
+	hits := make([]Hit, min(q.Limit, len(all)))
+	for i := range hits {
+		hits[i] = all[i].Hit
+	}
+	return hits, nil
+}
+
+// fetch reads a document that was found.
+func fetch(ctx context.Context, tx *sql.Tx, v *view, h lexical.Hit) (candidate, error) {
+	r, err := oneRow(ctx, tx, "num = ?", h.Doc)
+	if errors.Is(err, ErrNotFound) {
+		err = ErrDamaged // a view has one state of documents and index
+	}
+	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num}
+	c.asks = v.facts.Flags[h.Doc]&lexical.Asks != 0
+	if len(r.Text) <= comparedBytes {
+		c.terms = lexical.Analyse(r.Text).Terms
+	}
+	return c, err
+}
+
+// update replaces an answer by the newest one to the same question, as the user
+// asked it, if the query may find that.
+func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) error {
+	if c.Role != "assistant" || c.Kind != Exchange || c.Session == "" || len(q.Sessions) > 0 || !q.After.IsZero() || !q.Before.IsZero() {
+		return nil
+	}
+	var hash []byte
+	err := tx.QueryRowContext(ctx, `SELECT hash FROM documents WHERE session = ? AND project = ? AND num < ? AND role = 'user' AND kind = ?
+		ORDER BY num DESC LIMIT 1`, c.Session, c.Project, c.num, Exchange).Scan(&hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	asked, err := rows(ctx, tx, "hash = ? AND superseded_by IS NULL ORDER BY num DESC LIMIT 100", hash)
+	if err != nil || len(asked) < 2 {
+		return err
+	}
+	for i, question := range asked {
+		answer, err := oneRow(ctx, tx, "session = ? AND project = ? AND num > ? AND role = 'assistant' AND kind = ? AND superseded_by IS NULL ORDER BY num",
+			question.Session, question.Project, question.num, string(Exchange))
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		c.Older = len(asked) - 1 - i
+		if answer.num != c.num && answer.num < int64(len(v.facts.Flags)) {
+			h := c.Found
+			h.Doc = uint32(answer.num)
+			newer, err := fetch(ctx, tx, v, h)
+			if err != nil {
+				return err
+			}
+			newer.Older = c.Older
+			*c = newer
+		}
+		return nil
+	}
+	return nil
+}
+
+// says reports whether two hits say the same: one is the other, or holds little
+// that the other does not.
+func (c *candidate) says(other *candidate) bool {
+	if c.num == other.num || c.Text == other.Text && c.Project == other.Project {
+		return true
+	}
+	if c.Project != other.Project || (c.Kind == Tool) != (other.Kind == Tool) {
+		return false
+	}
+	few, many := len(c.terms), len(other.terms)
+	if few > many {
+		few, many = many, few
+	}
+	return few > 1 && many <= few+few/2+1 && 10*shared(c.terms, other.terms) >= 9*few &&
+		slices.Equal(numbers(c.terms), numbers(other.terms))
+}
+
+// numbers are the terms of a text with a digit: another port is another text.
+func numbers(terms []lexical.TermCount) (all []string) {
+	for _, t := range terms {
+		if strings.ContainsAny(t.Term, "0123456789") {
+			all = append(all, t.Term)
+		}
+	}
+	return all
+}
+
+// merge takes another hit into the place of c, and keeps the better of the two.
+func (c *candidate) merge(other candidate) {
+	if c.num == other.num {
+		return
+	}
+	older := c.Older + other.Older + 1
+	if c.asks != other.asks { // a question is no other version of its answer
+		older = max(c.Older, other.Older)
+	}
+	if other.before(c) {
+		other.Found.Score = c.Found.Score
+		*c = other
+	}
+	c.Older = older
+}
+
+// before orders hits that say the same: notes come before what echoes them,
+// answers before questions, the new before the old.
+func (c *candidate) before(other *candidate) bool {
+	rank := func(c *candidate) int {
+		switch {
+		case c.Kind == Note:
+			return 0
+		case c.asks:
+			return 2
+		}
+		return 1
+	}
+	return cmp.Or(rank(c)-rank(other), other.Last.Compare(c.Last), cmp.Compare(other.num, c.num)) < 0
+}
+
+// newestFirst puts the newest first among hits that are versions of each other.
+// They keep their places as a group.
+func newestFirst(all []candidate) {
+	for i := range all {
+		versions := []int{i}
+		for j := i + 1; j < len(all); j++ {
+			if all[i].version(&all[j]) {
+				versions = append(versions, j)
+			}
+		}
+		if len(versions) == 1 {
+			continue
+		}
+		newest := i
+		for _, j := range versions {
+			if c := cmp.Or(all[j].Last.Compare(all[newest].Last), cmp.Compare(all[j].num, all[newest].num)); c > 0 {
+				newest = j
+			}
+		}
+		c := all[newest]
+		all = slices.Replace(all, newest, newest+1) // the others move on by one
+		all = slices.Insert(all, i, c)
+	}
+}
+
+// version reports whether two statements of the same length share the words that
+// the query asks about, and most others: the staging host is heron, is wren.
+func (c *candidate) version(other *candidate) bool {
+	if c.asks || other.asks || c.Kind == Tool || other.Kind == Tool || c.Project != other.Project {
+		return false
+	}
+	few, many := len(c.terms), len(other.terms)
+	if few > many {
+		few, many = many, few
+	}
+	if few < 2 || many > comparedTerms || many > few+few/2+1 || 10*shared(c.terms, other.terms) < 6*few {
+		return false
+	}
+	return c.Found.Held != 0 && c.Found.Held == other.Found.Held
+}
+
+// shared counts the terms that two texts have in common.
+func shared(a, b []lexical.TermCount) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch c := strings.Compare(a[0].Term, b[0].Term); {
+		case c < 0:
+			a = a[1:]
+		case c > 0:
+			b = b[1:]
+		default:
+			n++
+			a, b = a[1:], b[1:]
+		}
+	}
+	return n
+}
