@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Role says who speaks in a Message.
+// Role is the author of a Message.
 type Role string
 
 // The roles that every backend understands.
@@ -22,11 +22,11 @@ type Message struct {
 	Text string `json:"text"`
 }
 
-// Thinking asks a reasoning model to think, or not to.
+// Thinking turns the reasoning of a model on or off.
 type Thinking string
 
 // ThinkAuto, the zero value, lets a model think if it can. ThinkOn is an error
-// on a model that cannot; ThinkOff is a wish that some models ignore.
+// on a model that cannot; some models ignore ThinkOff.
 const (
 	ThinkAuto Thinking = ""
 	ThinkOn   Thinking = "on"
@@ -43,8 +43,8 @@ type Request struct {
 	MaxTokens   int      `json:"max_tokens,omitempty"` // of the reply; 0: the backend's own limit
 	Think       Thinking `json:"think,omitempty"`
 
-	// Status, if set, is told in a few words what the backend is doing while
-	// nothing arrives ("loading the model"). It is called from the goroutine
+	// Status, if set, is called with what the backend is doing while nothing
+	// arrives ("loading the model"). It is called from the goroutine
 	// that ranges over Generate.
 	Status func(string) `json:"-"`
 }
@@ -75,7 +75,7 @@ const (
 // Chunk is a piece of a reply.
 type Chunk struct {
 	Text    string
-	Thought string // reasoning that the backend tells apart from the text
+	Thought string // reasoning that the backend separates from the text
 	Call    *ServerCall
 	Stop    StopReason // on the last chunk only
 	Usage   Usage      // on the last chunk only
@@ -86,10 +86,10 @@ type Chunk struct {
 // in several chunks.
 type ServerCall struct {
 	Name string
-	Args string // JSON as the server sent it, checked by nobody; cut if the reply is
+	Args string // JSON as the server sent it, not validated; incomplete if the reply is cut
 }
 
-// Usage is what one reply cost. A backend that does not tell leaves zeros.
+// Usage is what one reply cost. A backend that does not report it leaves zeros.
 type Usage struct {
 	Prompt    int `json:"prompt_tokens"`              // tokens of the whole prompt
 	Output    int `json:"output_tokens"`              // tokens generated, thought included
@@ -112,7 +112,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Info is what a backend tells about a model.
+// Info is what a backend reports about a model.
 type Info struct {
 	Window  int  `json:"window,omitempty"`  // tokens of prompt and reply together that will be in force; 0: unknown
 	Trained int  `json:"trained,omitempty"` // the most the model was trained for; 0: unknown
@@ -122,14 +122,14 @@ type Info struct {
 	Embeds  bool `json:"embeds"`            // turns text into vectors
 }
 
-// Informer is implemented by models whose backend can tell about them.
+// Informer is implemented by models whose backend can report about them.
 // Info does not load the model.
 type Informer interface {
 	Info(ctx context.Context) (Info, error)
 }
 
 // ModelInfo is one line of a backend's list of models. In JSON the fields of
-// Info stand beside the others.
+// Info are on the same level as the others.
 type ModelInfo struct {
 	Name     string    `json:"name"`
 	Size     int64     `json:"size,omitempty"` // bytes on disk; 0: unknown

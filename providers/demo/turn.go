@@ -54,7 +54,7 @@ func readTurn(messages []providers.Message) *turn {
 // "--- end of NAME ---".
 func attachmentHead() *regexp.Regexp { return lazy(`(?m)^--- (.+) ---\r?$`) }
 
-// question is what stands before the attachments of a message. If nothing does,
+// question is the text before the attachments of a message. If there is none,
 // it is the whole message.
 func question(text string) string {
 	at := attachmentHead().FindStringSubmatchIndex(text)

@@ -32,7 +32,7 @@ type Options struct {
 	End End
 }
 
-// End is the sign by which a whole reply is told from one that was cut.
+// End is the sign that distinguishes a whole reply from one that was cut.
 // llms.Model defines none.
 type End string
 

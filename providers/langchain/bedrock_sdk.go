@@ -229,7 +229,7 @@ func ended(x *wire.Exchange, err error) error {
 	return err
 }
 
-// exceptions are the statuses that the errors in a stream stand for.
+// exceptions are the statuses of the errors in a stream.
 var exceptions = map[string]int{
 	"validationexception": http.StatusBadRequest, "throttlingexception": http.StatusTooManyRequests,
 	"serviceunavailableexception": http.StatusServiceUnavailable,

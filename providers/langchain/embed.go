@@ -18,7 +18,7 @@ import (
 type Embedder struct {
 	name   string
 	inner  embeddings.Embedder
-	model  *Model // knows how failures are told apart
+	model  *Model // classifies failures
 	pieces *pieces.Splitter
 }
 
@@ -29,9 +29,9 @@ const pieceSize = 8192 * 3
 // longestVector is far more than a vector takes as JSON.
 const longestVector = 256 << 10
 
-// NewEmbedder makes an Embedder of any of langchaingo's. The name tells its
-// vectors from those of others; whoever changes the model changes it, too:
-// langchaingo cannot say which model it asks.
+// NewEmbedder makes an Embedder of any of langchaingo's. The name
+// distinguishes its vectors from those of others, and has to change with the
+// model: langchaingo cannot report which model it asks.
 func NewEmbedder(name string, e embeddings.Embedder) *Embedder {
 	return newEmbedder("langchain/"+name, e, New(nil, Options{Name: name}))
 }
@@ -41,7 +41,7 @@ func newEmbedder(name string, e embeddings.Embedder, m *Model) *Embedder {
 }
 
 // OpenEmbedder makes an Embedder of a provider that speaks OpenAI's wire. Like
-// Open, it contacts nobody and reads neither environment nor files.
+// Open, it sends nothing and reads neither environment nor files.
 func OpenEmbedder(provider string, c Config) (*Embedder, error) {
 	if b, ok := backends()[provider]; ok && !b.embeds {
 		return nil, badConfig(b.Title+" makes no vectors here", "Name an embedding model of Ollama's, or of a provider that speaks OpenAI's wire.")
@@ -61,7 +61,7 @@ func OpenEmbedder(provider string, c Config) (*Embedder, error) {
 	return newEmbedder(provider+"/"+m.config.Model, inner, m), nil
 }
 
-// Name tells the vectors of this embedder from all others.
+// Name distinguishes the vectors of this embedder from all others.
 func (e *Embedder) Name() string { return e.name }
 
 // Close drops idle connections. The embedder remains usable.
@@ -103,7 +103,7 @@ func (e *Embedder) embed(ctx context.Context, texts []string, ask pieces.Ask) ([
 	return v, err
 }
 
-// call asks in a goroutine of its own: a client that does not heed its context
+// call asks in a goroutine of its own: a client that ignores its context
 // must not hold up the caller, and one that panics over an empty answer must
 // not end the process.
 func (e *Embedder) call(ctx context.Context, texts []string, ask pieces.Ask) ([][]float32, error) {

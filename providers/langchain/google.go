@@ -13,9 +13,9 @@ import (
 )
 
 // googleBackend speaks Gemini's own API. langchaingo's model for OpenAI carries
-// it: the request is written anew on its way out, and the reply is read here.
-// langchaingo's backend for Google stands on a client library
-// that Google has given up, which would double the size of the program.
+// it: the request is rewritten on its way out, and the reply is read here.
+// langchaingo's backend for Google uses a client library
+// that Google has deprecated, and would double the size of the program.
 func googleBackend() backend {
 	return backend{
 		Provider: Provider{
@@ -148,8 +148,7 @@ func (googleReader) Whole(r *wire.Reply, body []byte) error {
 	return nil
 }
 
-// read notes what e tells. More than one event
-// may give a reason to finish.
+// read notes the contents of e. More than one event may have a finish reason.
 func (e *googleReply) read(r *wire.Reply, data []byte) {
 	r.Known = r.Known || len(e.Candidates) > 0 || e.Usage.Prompt > 0
 	if wire.Present(e.Error) {
@@ -179,7 +178,7 @@ func (e *googleReply) read(r *wire.Reply, data []byte) {
 	e.count(&r.Usage)
 }
 
-// count notes the cost, which each event tells as it stands.
+// count notes the usage so far, which each event repeats.
 func (e *googleReply) count(u *providers.Usage) {
 	if e.Usage.Prompt == 0 && e.Usage.Output == 0 {
 		return

@@ -28,7 +28,7 @@ func local() backend {
 			Name: "local", Title: "the local program", Streams: true,
 			Settings: []Setting{
 				{Name: "bin", Vars: []string{"LOCAL_LLM_BIN"}, Required: true, Help: "the program: a name to be found in PATH, or a path from the root"},
-				{Name: "args", Vars: []string{"LOCAL_LLM_ARGS"}, Help: "its arguments; {prompt} in one stands for the conversation, which is else written to stdin"},
+				{Name: "args", Vars: []string{"LOCAL_LLM_ARGS"}, Help: "its arguments; {prompt} in one is replaced by the conversation, which otherwise goes to stdin"},
 			},
 		},
 		open: func(c Config, _ *http.Client) (llms.Model, error) {
@@ -93,7 +93,7 @@ type program struct {
 	args []string
 }
 
-// promptMark stands for the conversation in an argument.
+// promptMark is replaced by the conversation in an argument.
 const promptMark = "{prompt}"
 
 // longestPrint bounds what a program prints. No reply comes near.
@@ -145,7 +145,7 @@ func (p program) GenerateContent(ctx context.Context, messages []llms.MessageCon
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: out.all.String(), StopReason: string(providers.StopEnd)}}}, nil
 }
 
-// failed tells why there is no whole reply.
+// failed reports why there is no whole reply.
 func (p program) failed(ctx context.Context, err error, out *output, stderr *tail) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -212,7 +212,7 @@ func (o *output) pass(b []byte) error {
 // tail keeps the end of what is written to it.
 type tail struct{ end []byte }
 
-// tailLength is as much of stderr as fits a message: the cause stands at its
+// tailLength is as much of stderr as fits a message: the cause is at its
 // end.
 const tailLength = 400
 

@@ -35,7 +35,7 @@ var (
 func (m *Model) Name() string { return m.config.Model }
 
 // Info returns the window that the model was opened with. Without one, a
-// provider whose list of models tells the windows is asked, once.
+// provider whose list of models has the windows is asked, once.
 func (m *Model) Info(ctx context.Context) (providers.Info, error) {
 	info := providers.Info{Window: m.config.Window, Chats: true}
 	if info.Window > 0 || !m.back.list.windows {

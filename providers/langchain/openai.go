@@ -23,7 +23,7 @@ type openAIReply struct {
 	Error   json.RawMessage `json:"error"`
 	Errors  []any           `json:"errors"` // Cloudflare's and IBM's
 	Choice  openAIChoice    `json:"choices"`
-	Usage   json.RawMessage `json:"usage"` // read apart: a number of an odd type is no reason to lose a reply
+	Usage   json.RawMessage `json:"usage"` // read apart: a number of an odd type must not lose a reply
 	Timings json.RawMessage `json:"timings"`
 }
 
@@ -199,7 +199,7 @@ func (e *openAIReply) failed() bool {
 	return e.Choice.FinishReason == "error" // OpenRouter
 }
 
-// read tells text from thought. A content of another shape would be lost, and
+// read separates text from thought. A content of another shape would be lost, and
 // is an error.
 func (m openAIMessage) read() (text, thought string, err error) {
 	thought = m.ReasoningContent
@@ -245,7 +245,7 @@ func textOf(raw json.RawMessage) string {
 	return s
 }
 
-// count notes the cost, which may come in several events.
+// count notes the usage, which may come in several events.
 func (e *openAIReply) count(u *providers.Usage) {
 	var n openAIUsage
 	if json.Unmarshal(e.Usage, &n) == nil && n.Prompt+n.Output > 0 {

@@ -88,7 +88,7 @@ type dialect struct {
 	seed     string                                // the name of the seed; "" is seed
 	noSeed   bool                                  // takes none
 	plain    bool                                  // stream_options is refused as unknown; usage comes anyway
-	windows  bool                                  // GET /models tells the windows
+	windows  bool                                  // GET /models has the windows
 	list     *lister                               // in the place of GET /models; empty: there is none
 	anyModel bool                                  // the server has one model, whatever it is called
 	turns    bool                                  // user and assistant take turns, after at most one system message

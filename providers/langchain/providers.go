@@ -108,7 +108,7 @@ func Lookup(name string) (Provider, bool) {
 	return b.Provider, ok
 }
 
-// Open makes a model of a provider. It contacts nobody and reads neither
+// Open makes a model of a provider. It sends nothing and reads neither
 // environment nor files. A model without a name can list others, but not talk.
 func Open(provider string, c Config) (*Model, error) {
 	b, ok := backends()[provider]
@@ -245,7 +245,7 @@ func checkBase(b backend, base string) error {
 	return nil
 }
 
-// filled puts settings into the address of a provider, where their names stand
+// filled puts settings into the address of a provider, where their names are
 // in braces.
 func filled(base string, settings map[string]string) string {
 	for name, value := range settings {
@@ -265,7 +265,7 @@ func withPath(base, own string) string {
 	return base
 }
 
-// printable reports whether s can stand in a header.
+// printable reports whether s can be the value of a header.
 func printable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }

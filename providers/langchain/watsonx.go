@@ -171,7 +171,7 @@ func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Durat
 	return "", 0, t.untraded(req.URL.Host, resp, body, err)
 }
 
-// untraded tells why no token came.
+// untraded reports why no token came.
 func (t *ibmTransport) untraded(host string, resp *http.Response, body []byte, err error) error {
 	e := &providers.Error{Kind: providers.ServerFault, Status: resp.StatusCode, Err: err, RetryAfter: wire.RetryAfter(resp.Header),
 		Message: fmt.Sprintf("no token came from %s (HTTP status %d)", host, resp.StatusCode), Hint: "Ask again in a moment."}
@@ -181,7 +181,7 @@ func (t *ibmTransport) untraded(host string, resp *http.Response, body []byte, e
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
 		e.Kind = providers.RateLimited
-	case resp.StatusCode >= 400 && resp.StatusCode < 500: // IBM's word for an unknown key is 400
+	case resp.StatusCode >= 400 && resp.StatusCode < 500: // IBM answers 400 to an unknown key
 		e.Kind, e.Permanent, e.Hint = providers.Auth, true, "Check the key in "+t.from+": it is one of IBM Cloud, made under Manage, Access (IAM), API keys."
 	}
 	return e

@@ -62,7 +62,7 @@ func (c *Client) exchange(ctx context.Context, model string, x *wire.Exchange, f
 }
 
 // installHint says how to get a model that is missing, or what else there is.
-// If the list does not come either, the hint goes without.
+// If the list cannot be fetched, the hint does not mention it.
 func (c *Client) installHint(ctx context.Context, name string) string {
 	hint := fmt.Sprintf("Install it with `ollama pull %s`.", name)
 	list, err := c.list(ctx)

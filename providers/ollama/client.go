@@ -38,7 +38,7 @@ type Client struct {
 
 var _ providers.Lister = (*Client)(nil)
 
-// New makes a client. It contacts nobody. The only error is a bad Host.
+// New makes a client. It sends nothing. The only error is a bad Host.
 func New(o Options) (*Client, error) {
 	base, err := ParseHost(o.Host)
 	if err != nil {
@@ -111,8 +111,8 @@ func (c *Client) Model(name string, o ModelOptions) *Model {
 // first). Info.Window is that of a loaded model, else 0.
 //
 // The server's list does not say of every model that it thinks, and before 0.30
-// it tells no capabilities at all. What is missing is asked of each model by
-// itself, a few at a time; whether models think only if at most 20 would have
+// it reports no capabilities at all. What is missing is asked for each model
+// separately, a few at a time; whether models think only if at most 20 would have
 // to be asked.
 func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	list, err := c.list(ctx)

@@ -16,7 +16,7 @@
 //		fmt.Print(chunk.Text)
 //	}
 //
-// # Words
+// # Terms
 //
 // A Client is one server, a Model one of its models. The window is num_ctx,
 // the tokens that prompt and reply share. A Model settles it once, when it is
@@ -26,7 +26,7 @@
 // # What is sent
 //
 // Every call sends truncate:false and shift:false, so that a conversation that
-// does not fit is an error and never loses its beginning in silence. Beyond
+// does not fit is an error and never silently loses its beginning. Beyond
 // num_ctx, an option is sent only if the request sets it. Thinking is left to
 // the model unless asked for or against: a server lets a model think that can.
 // Neither tools nor stop sequences are sent.

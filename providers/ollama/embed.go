@@ -96,13 +96,13 @@ func (c *Client) newEmbedder(l api.ListModelResponse, trained int) *Embedder {
 	return e
 }
 
-// Name tells the vectors of this embedder from all others: by the model, the
+// Name distinguishes the vectors of this embedder from all others: by the model, the
 // contents of its file, and what is put before a text.
 func (e *Embedder) Name() string { return e.name }
 
 // EmbedDocuments gives a vector for each text. A text that is longer than the
 // model takes is split; its vector is the mean of those of its parts, of which
-// the first 16 count. Nothing is cut off in silence by the server. Errors are
+// the first 16 count. The server never truncates a text silently. Errors are
 // *providers.Error or those of ctx.
 func (e *Embedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
 	return e.embed(ctx, e.prompts.document, texts)

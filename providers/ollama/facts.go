@@ -53,7 +53,7 @@ func (c *Client) show(ctx context.Context, name string) (facts, error) {
 		return int64(n)
 	}
 	f := newFacts(s.Capabilities, int(number("context_length")))
-	if s.Capabilities == nil { // servers that do not tell had chat models only
+	if s.Capabilities == nil { // servers without capabilities had chat models only
 		f.chats = true
 	}
 	f.cache = cachePerToken(number)
@@ -63,13 +63,13 @@ func (c *Client) show(ctx context.Context, name string) (facts, error) {
 }
 
 const (
-	maxAsked   = 20 // models that are asked whether they think: showing one takes the server a while
+	maxAsked   = 20 // models that are asked whether they think: showing one is slow
 	maxAskedAt = 4  // models asked at once
 )
 
-// factsOf returns what the list tells, completed by showing the models that it
-// tells too little of; thinking says whether it matters which models think. One
-// that cannot be shown keeps what the list tells.
+// factsOf returns the facts in the list, completed by showing the models of which
+// it has too few; thinking says whether it matters which models think. One that
+// cannot be shown keeps the facts in the list.
 func (c *Client) factsOf(ctx context.Context, list []api.ListModelResponse, thinking bool) []facts {
 	all := make([]facts, len(list))
 	var silent, unsure []int

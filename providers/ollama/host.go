@@ -25,7 +25,7 @@ func ParseHost(s string) (*url.URL, error) {
 	s = strings.Trim(s, "\"' \t\r\n")
 	u, err := parseHost(s)
 	if err != nil {
-		// What stands before an @ may be a password.
+		// The part before an @ may be a password.
 		shown := s[strings.LastIndexByte(s, '@')+1:]
 		return nil, fmt.Errorf("the Ollama address %q: %w; write it like 127.0.0.1:11434 or https://host/path", shown, err)
 	}

@@ -33,7 +33,7 @@ var (
 // Name returns the name that the model was opened with.
 func (m *Model) Name() string { return m.name }
 
-// Info tells about the model without loading it. Window is the one that every
+// Info describes the model without loading it. Window is the one that every
 // call of this Model asks for, Loaded whether the model is in memory now.
 func (m *Model) Info(ctx context.Context) (providers.Info, error) {
 	if err := m.check(); err != nil {

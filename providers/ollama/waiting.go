@@ -18,14 +18,14 @@ const (
 	lookTime  = time.Second // for the server to say it
 )
 
-// waiting says what the server is doing until a reply begins: it sends nothing
+// waiting reports what the server is doing until a reply begins: it sends nothing
 // at all while it loads a model and reads a prompt.
 type waiting struct {
 	report func(string)                 // called by the goroutine that makes the request
-	look   func(context.Context) string // asks the server; "": it does not say
+	look   func(context.Context) string // asks the server; "": unknown
 }
 
-// waiting is for one request of the model; nil if nobody listens.
+// waiting is for one request of the model; nil without a Status to call.
 func (m *Model) waiting(r providers.Request) *waiting {
 	if r.Status == nil {
 		return nil

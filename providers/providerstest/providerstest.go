@@ -48,7 +48,7 @@ type Backend struct {
 	// Prompt is what the user says in every call. "" is "hello".
 	Prompt string
 
-	Thoughts bool             // tells thought from text
+	Thoughts bool             // separates thought from text
 	Usage    bool             // reports Usage.Prompt and Usage.Output
 	OnePiece bool             // the reply comes as one chunk: nobody can leave in the middle of it
 	NoSeed   bool             // takes no seed: a request with one is a BadRequest and is not sent

@@ -31,7 +31,7 @@ func replies(t *testing.T, b Backend) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.reply.Thought != nil && !b.Thoughts {
-				t.Skip("this backend does not tell thought from text")
+				t.Skip("this backend does not separate thought from text")
 			}
 			h := b.whole(t, b.Open(t, tt.reply).Model, b.ask())
 			checkReply(t, b, h, tt.reply)
@@ -59,7 +59,7 @@ func checkReply(t *testing.T, b Backend, h *heard, r Reply) {
 	}
 }
 
-// failures checks that a failure is told, typed, and never a success.
+// failures checks that a failure is reported, typed, and never a success.
 func failures(t *testing.T, b Backend) {
 	t.Run("cut", func(t *testing.T) {
 		wantKind(t, b, Reply{Text: []string{"the answer ", "is"}, Cut: true}, providers.Interrupted)
@@ -227,7 +227,7 @@ func requests(t *testing.T, b Backend) {
 	}
 }
 
-// noSeed checks that a wish that cannot be granted is not passed over.
+// noSeed checks that a seed which cannot be used is not ignored.
 func noSeed(t *testing.T, rig Rig, r providers.Request) {
 	t.Helper()
 	var e *providers.Error

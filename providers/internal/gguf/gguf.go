@@ -30,7 +30,7 @@ const tensorF32 = 0
 type Writer struct {
 	kvs     []kv
 	tensors []tensor
-	err     error // the first mistake, told by WriteTo
+	err     error // the first mistake, returned by WriteTo
 }
 
 type kv struct {
@@ -48,7 +48,7 @@ type tensor struct {
 // know makes WriteTo fail.
 func (w *Writer) Set(key string, value any) { w.kvs = append(w.kvs, kv{key, value}) }
 
-// Tensor adds a tensor. Its dimensions stand in ggml's order, the contiguous
+// Tensor adds a tensor. Its dimensions are in ggml's order, the contiguous
 // one first: a matrix of R rows of C values is Tensor(name, data, C, R). Data
 // of another size makes WriteTo fail.
 func (w *Writer) Tensor(name string, data []float32, dims ...int) {

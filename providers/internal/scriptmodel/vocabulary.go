@@ -96,7 +96,7 @@ func (v *vocabulary) learn(corpus string) {
 	}
 }
 
-// said is what tells chains apart.
+// said is what distinguishes chains.
 type said struct {
 	text string
 	loop bool

@@ -113,7 +113,7 @@ func (c *Complaint) noModel(status int) bool {
 		status == http.StatusNotFound && c.says("model")
 }
 
-// refusedParam tells a bad request by the parameter that was refused.
+// refusedParam finds the parameter that a bad request was refused for.
 func refusedParam(c Complaint) (kind providers.Kind, param, hint string) {
 	kind = providers.BadRequest
 	switch {

@@ -135,7 +135,7 @@ func (c *Complaint) is(names ...string) bool {
 }
 
 // says reports whether the text has one of the phrases, which are in small
-// letters. A * stands for anything.
+// letters. A * matches anything.
 func (c *Complaint) says(phrases ...string) bool {
 	text := strings.ToLower(c.Text)
 	for _, phrase := range phrases {

@@ -11,7 +11,7 @@ import (
 )
 
 // decoded is the body of a response as it was before a proxy or server
-// compressed it, which nobody asks for.
+// compressed it without being asked.
 func decoded(resp *http.Response) (io.ReadCloser, error) {
 	switch coding := strings.ToLower(resp.Header.Get("Content-Encoding")); coding {
 	case "", "identity":

@@ -7,7 +7,7 @@ import (
 )
 
 // Near returns the up to three names of models that look most like the wanted
-// one. What stands before a slash or behind a colon counts little.
+// one. What comes before a slash or after a colon counts little.
 func Near(want string, names []string) []string {
 	type candidate struct {
 		name     string

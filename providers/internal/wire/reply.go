@@ -37,7 +37,7 @@ type Reply struct {
 	Ended   bool   // the sign that the reply is whole has come
 	Settled bool   // only the usage may follow: a connection that ends now does no harm
 	Over    bool   // nothing follows
-	Stop    string // why it ended, in the server's word
+	Stop    string // why it ended, as the server calls it
 	Usage   providers.Usage
 	Fault   *Complaint // an error in the place of the rest
 

@@ -32,8 +32,8 @@ const headLength = 512
 // so far lets the connection serve the next call.
 const drainTime = 200 * time.Millisecond
 
-// lingerTime is how long the cost of a reply is waited for behind its reason to
-// end. Servers send both at once.
+// lingerTime is how long the usage of a reply is waited for after its finish
+// reason. Servers send both at once.
 const lingerTime = 2 * time.Second
 
 // replyBody is the body of a reply whose text goes straight to the caller.

@@ -44,7 +44,7 @@ func StaysHere(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// longestWait stands for every time to wait that is beyond all patience.
+// longestWait replaces every longer time to wait.
 const longestWait = 366 * 24 * time.Hour
 
 // RetryAfter reads the header Retry-After in its two forms, seconds or a date.
