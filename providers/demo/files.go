@@ -86,7 +86,8 @@ func countFiles(t *turn, m []string) string {
 	case l.total > len(l.names):
 		return fmt.Sprintf("There are %d entries %s, more than I was shown.", l.total, where)
 	}
-	return fmt.Sprintf("I count %s and %s %s.", plural(len(l.files), "file", "files"), plural(l.dirs, "directory", "directories"), where)
+	return fmt.Sprintf("I count %s and %s %s.", plural(len(l.files), "file", "files"),
+		plural(l.dirs, "directory", "directories"), where)
 }
 
 // compareSizes says which file is the largest, or what else was asked.
@@ -107,7 +108,8 @@ func compareSizes(t *turn, m []string) string {
 	if at < 0 || at >= len(l.files) {
 		return fmt.Sprintf("There are too few files %s to say.", where)
 	}
-	return fmt.Sprintf("The %s of the %s %s is %s, with %s.", which, plural(len(l.files), "file", "files"), where, l.files[at].name, plural(l.files[at].size, "byte", "bytes"))
+	return fmt.Sprintf("The %s of the %s %s is %s, with %s.", which, plural(len(l.files), "file", "files"), where,
+		l.files[at].name, plural(l.files[at].size, "byte", "bytes"))
 }
 
 // content is what read_file returned.

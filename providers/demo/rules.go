@@ -22,12 +22,15 @@ func init() { // not a literal: the list of examples is part of an answer
 		{"what is 12 * (3.5 + 4) / 7?", form(`(?:what(?:'s| is) |calculate )?([-+*/().\d\s]*\d\s*[-+*/][-+*/().\d\s]*)=?`), tellSum},
 		{"run `go version`", form("(?:run|execute) (?:`([^`]+)`|([^\\s`]+))"), runCommand},
 		{"what files are here?", form(`(?:what|which) files are (?:here|there)|what(?:'s| is) (?:here|in this (?:directory|folder))|(?:list|show)(?: me)?(?: all)?(?: the)? files(?: here)?|ls`), listFiles},
-		{"list the files in docs", form(`(?:list|show)(?: me)?(?: all)?(?: the)? files (?:in|of|under) ` + path + `|(?:what|which) files are in ` + path + `|ls ` + path), listFiles},
-		{"how many files are here?", form(`(?:how many|count(?: the)?) files(?: are)?(?: there)?(?: here| in ` + path + `)?`), countFiles},
+		{"list the files in docs", form(`(?:list|show)(?: me)?(?: all)?(?: the)? files (?:in|of|under) ` + path +
+			`|(?:what|which) files are in ` + path + `|ls ` + path), listFiles},
+		{"how many files are here?", form(`(?:how many|count(?: the)?) files(?: are)?(?: there)?(?: here| in ` +
+			path + `)?`), countFiles},
 		{"which of these files is the largest?", form(`(?:and )?(?:which|what)?.*?\b(second largest|largest|biggest|smallest)\b.*?(?: in ` + path + `)?`), compareSizes},
 		{"count the lines of README.md", form(`(?:count(?: the)? lines (?:of|in)|how many lines (?:does|are in|has)) ` + path + `(?: have)?`), countLines},
 		{"what is this project about?", form(`what(?:'s| is) this (?:project|directory|repository) about|what does this project do|describe this project`), tellAbout},
-		{"what is in README.md?", form(`(?:what(?:'s| is) in|read|show(?: me)?|print|cat|open) (?:the file )?` + path), readFile},
+		{"what is in README.md?", form(`(?:what(?:'s| is) in|read|show(?: me)?|print|cat|open) (?:the file )?` +
+			path), readFile},
 		{"remember that the staging host is called heron", form(`remember(?: that)? (.+)`), keepNote},
 		{"which host is staging?", form(`(?:who|what|which|where|when|how|why|whose)\b.+`), lookBack},
 	}

@@ -103,7 +103,8 @@ func (t *turn) use(intro, tool string, args map[string]any) (o observation, repl
 		return t.seen[t.next-1], ""
 	}
 	if !t.has(tool) {
-		return observation{}, fmt.Sprintf("For that I would need the tool %s, which is not offered here. %s", tool, t.toolSentence())
+		return observation{}, fmt.Sprintf("For that I would need the tool %s, which is not offered here. %s", tool,
+			t.toolSentence())
 	}
 	return observation{}, intro + "\n\n" + protocol.EncodeCall(tool, encode(args))
 }

@@ -21,7 +21,8 @@ func anthropicBackend() backend {
 			Streams: true, Lists: true,
 		},
 		open: func(c Config, client *http.Client) (llms.Model, error) {
-			return anthropic.New(anthropic.WithToken(c.Key), anthropic.WithBaseURL(c.BaseURL), anthropic.WithModel(c.Model), anthropic.WithHTTPClient(client))
+			return anthropic.New(anthropic.WithToken(c.Key), anthropic.WithBaseURL(c.BaseURL),
+				anthropic.WithModel(c.Model), anthropic.WithHTTPClient(client))
 		},
 		api: api{
 			body:   editAnthropic,

@@ -9,8 +9,10 @@ func bedrockBackend() backend {
 			Name: "bedrock", Title: "Amazon Bedrock",
 			KeyVars: []string{"AWS_BEARER_TOKEN_BEDROCK"}, BaseVars: []string{"AWS_ENDPOINT_URL_BEDROCK_RUNTIME"},
 			Settings: []Setting{
-				{Name: "region", Vars: []string{"AWS_REGION", "AWS_DEFAULT_REGION"}, Help: "where the models are, such as us-east-1; empty: that of the AWS configuration"},
-				{Name: "profile", Vars: []string{"AWS_PROFILE"}, Help: "the profile of the AWS configuration that counts, where no key is given"},
+				{Name: "region", Vars: []string{"AWS_REGION", "AWS_DEFAULT_REGION"},
+					Help: "where the models are, such as us-east-1; empty: that of the AWS configuration"},
+				{Name: "profile", Vars: []string{"AWS_PROFILE"},
+					Help: "the profile of the AWS configuration that counts, where no key is given"},
 			},
 			Streams: true,
 			Missing: bedrockMissing,

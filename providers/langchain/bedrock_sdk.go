@@ -39,16 +39,17 @@ func (f transportFunc) RoundTrip(req *http.Request) (*http.Response, error) { re
 
 func openBedrock(c Config, client *http.Client) (llms.Model, error) {
 	next := client.Transport
-	return &bedrockModel{config: c, client: &http.Client{CheckRedirect: client.CheckRedirect, Transport: transportFunc(func(req *http.Request) (*http.Response, error) {
-		req = req.Clone(req.Context())
-		if err := keepBody(req); err != nil {
-			return nil, err
-		}
-		if c.Key != "" { // the SDK sends a key over HTTPS only, which a proxy of one's own may not speak
-			bearer(req.Header, c)
-		}
-		return next.RoundTrip(req)
-	})}}, nil
+	return &bedrockModel{config: c, client: &http.Client{CheckRedirect: client.CheckRedirect,
+		Transport: transportFunc(func(req *http.Request) (*http.Response, error) {
+			req = req.Clone(req.Context())
+			if err := keepBody(req); err != nil {
+				return nil, err
+			}
+			if c.Key != "" { // the SDK sends a key over HTTPS only, which a proxy of one's own may not speak
+				bearer(req.Header, c)
+			}
+			return next.RoundTrip(req)
+		})}}, nil
 }
 
 // keepBody gives a request a body of its own: the SDK closes that which it made
@@ -75,7 +76,8 @@ func (m *bedrockModel) aws(ctx context.Context) (*aws.Config, error) {
 		return m.loaded, nil
 	}
 	set := m.config.Settings
-	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(set["region"]), config.WithSharedConfigProfile(set["profile"]))
+	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(set["region"]),
+		config.WithSharedConfigProfile(set["profile"]))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +114,8 @@ func (m *bedrockModel) Call(ctx context.Context, prompt string, options ...llms.
 
 // GenerateContent implements llms.Model. What it finds out goes into the
 // exchange, as it does with a wire's reader.
-func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.MessageContent,
+	options ...llms.CallOption) (*llms.ContentResponse, error) {
 	x, r := wire.Of(ctx), ctx.Value(requestKey{}).(providers.Request)
 	var o llms.CallOptions
 	for _, set := range options {
@@ -171,7 +174,8 @@ func converse(model string, messages []llms.MessageContent, r providers.Request)
 }
 
 // heard passes one event on.
-func heard(ctx context.Context, x *wire.Exchange, event types.ConverseStreamOutput, o llms.CallOptions, call *providers.ServerCall) error {
+func heard(ctx context.Context, x *wire.Exchange, event types.ConverseStreamOutput, o llms.CallOptions,
+	call *providers.ServerCall) error {
 	switch e := event.(type) {
 	case *types.ConverseStreamOutputMemberContentBlockStart:
 		if s, ok := e.Value.Start.(*types.ContentBlockStartMemberToolUse); ok {
@@ -251,11 +255,13 @@ func unsent(x *wire.Exchange, err error) error {
 	case x.Sent() || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, errNoRegion):
-		return &providers.Error{Kind: providers.BadRequest, Permanent: true, Err: err, Message: "Amazon Bedrock: " + err.Error(),
-			Hint: "Set it in the configuration. " + variables(bedrockBackend().Settings[0].Vars)}
+		return &providers.Error{Kind: providers.BadRequest, Permanent: true, Err: err,
+			Message: "Amazon Bedrock: " + err.Error(),
+			Hint:    "Set it in the configuration. " + variables(bedrockBackend().Settings[0].Vars)}
 	}
 	return &providers.Error{Kind: providers.Auth, Permanent: true, Err: err,
-		Message: "Amazon Bedrock: no usable AWS credentials: " + wire.OneLine(err.Error()), Hint: bedrockBackend().ownKeys}
+		Message: "Amazon Bedrock: no usable AWS credentials: " +
+			wire.OneLine(err.Error()), Hint: bedrockBackend().ownKeys}
 }
 
 var errNoRegion = errors.New("no region is set")

@@ -44,7 +44,8 @@ func newEmbedder(name string, e embeddings.Embedder, m *Model) *Embedder {
 // Open, it sends nothing and reads neither environment nor files.
 func OpenEmbedder(provider string, c Config) (*Embedder, error) {
 	if b, ok := backends()[provider]; ok && !b.embeds {
-		return nil, badConfig(b.Title+" makes no vectors here", "Name an embedding model of Ollama's, or of a provider that speaks OpenAI's wire.")
+		return nil, badConfig(b.Title+" makes no vectors here",
+			"Name an embedding model of Ollama's, or of a provider that speaks OpenAI's wire.")
 	}
 	m, err := Open(provider, c)
 	if err != nil {
@@ -95,10 +96,13 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 }
 
 func (e *Embedder) embed(ctx context.Context, texts []string, ask pieces.Ask) ([][]float32, error) {
-	v, err := e.pieces.Embed(ctx, "", texts, func(ctx context.Context, texts []string) ([][]float32, error) { return e.call(ctx, texts, ask) })
+	v, err := e.pieces.Embed(ctx, "", texts, func(ctx context.Context, texts []string) ([][]float32, error) {
+		return e.call(ctx, texts, ask)
+	})
 	if errors.Is(err, pieces.ErrUnusable) {
-		return nil, &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err, Message: fmt.Sprintf("%s: %v", e.name, err),
-			Hint: "Check the embedder's address and model; searching by words works without it."}
+		return nil, &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
+			Message: fmt.Sprintf("%s: %v", e.name, err),
+			Hint:    "Check the embedder's address and model; searching by words works without it."}
 	}
 	return v, err
 }
@@ -116,10 +120,12 @@ func (e *Embedder) call(ctx context.Context, texts []string, ask pieces.Ask) ([]
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &wire.Exchange{Server: &e.model.server, Edit: e.model.edit(asked{}, nil), Limit: wire.LongestBody + int64(len(texts))*longestVector}
+	x := &wire.Exchange{Server: &e.model.server, Edit: e.model.edit(asked{}, nil),
+		Limit: wire.LongestBody + int64(len(texts))*longestVector}
 	bound := x.Bind(call)
 	done := make(chan answer, 1)
-	guarded(func() ([][]float32, error) { return ask(bound, texts) }, func(v [][]float32, err error) { done <- answer{v, err} })
+	guarded(func() ([][]float32, error) { return ask(bound, texts) },
+		func(v [][]float32, err error) { done <- answer{v, err} })
 	var a answer
 	select {
 	case a = <-done:

@@ -47,7 +47,8 @@ func headGoogle(req *http.Request, a asked) {
 	if !ok {
 		kind, name = "models", a.model
 	}
-	to, err := url.Parse(a.base + "/" + url.PathEscape(kind) + "/" + url.PathEscape(name) + ":streamGenerateContent?alt=sse")
+	to, err := url.Parse(a.base + "/" + url.PathEscape(kind) + "/" + url.PathEscape(name) +
+		":streamGenerateContent?alt=sse")
 	if err != nil { // the base was checked, and the rest is escaped
 		return
 	}

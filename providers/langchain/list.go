@@ -26,7 +26,8 @@ const mostPages = 50
 // Models lists the models of the provider.
 func (m *Model) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	if !m.back.Lists {
-		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Message: m.back.Title + " cannot list its models",
+		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true,
+			Message: m.back.Title + " cannot list its models",
 			Backend: m.server.Name, Hint: "Look for the names in its documentation."}
 	}
 	if err := ctx.Err(); err != nil {

@@ -27,8 +27,10 @@ func local() backend {
 		Provider: Provider{
 			Name: "local", Title: "the local program", Streams: true,
 			Settings: []Setting{
-				{Name: "bin", Vars: []string{"LOCAL_LLM_BIN"}, Required: true, Help: "the program: a name to be found in PATH, or a path from the root"},
-				{Name: "args", Vars: []string{"LOCAL_LLM_ARGS"}, Help: "its arguments; {prompt} in one is replaced by the conversation, which otherwise goes to stdin"},
+				{Name: "bin", Vars: []string{"LOCAL_LLM_BIN"}, Required: true,
+					Help: "the program: a name to be found in PATH, or a path from the root"},
+				{Name: "args", Vars: []string{"LOCAL_LLM_ARGS"},
+					Help: "its arguments; {prompt} in one is replaced by the conversation, which otherwise goes to stdin"},
 			},
 		},
 		open: func(c Config, _ *http.Client) (llms.Model, error) {
@@ -49,7 +51,8 @@ func checkLocal(c Config) error {
 		return badConfig("a local program has neither address nor key", "Take them out of the configuration.")
 	}
 	if bin := c.Settings["bin"]; bin != filepath.Base(bin) && !filepath.IsAbs(bin) {
-		return badConfig(fmt.Sprintf("the program %q is a path from the current folder", bin), "Write the path from the root, or a name that is found in PATH.")
+		return badConfig(fmt.Sprintf("the program %q is a path from the current folder", bin),
+			"Write the path from the root, or a name that is found in PATH.")
 	}
 	_, err := words(c.Settings["args"])
 	return err
@@ -79,7 +82,8 @@ func words(s string) (out []string, err error) {
 		}
 	}
 	if quote != 0 {
-		return nil, badConfig("a quote in the arguments of the local program is not closed", "Add the missing "+string(quote)+".")
+		return nil, badConfig("a quote in the arguments of the local program is not closed",
+			"Add the missing "+string(quote)+".")
 	}
 	if open {
 		out = append(out, string(word))
@@ -110,7 +114,8 @@ func (p program) Call(ctx context.Context, prompt string, options ...llms.CallOp
 }
 
 // GenerateContent runs the program with the text of the one message.
-func (p program) GenerateContent(ctx context.Context, messages []llms.MessageContent, options ...llms.CallOption) (*llms.ContentResponse, error) {
+func (p program) GenerateContent(ctx context.Context, messages []llms.MessageContent,
+	options ...llms.CallOption) (*llms.ContentResponse, error) {
 	o := llms.CallOptions{Temperature: math.NaN()}
 	for _, set := range options {
 		set(&o)
@@ -120,8 +125,9 @@ func (p program) GenerateContent(ctx context.Context, messages []llms.MessageCon
 		if o.MaxTokens != 0 {
 			param = providers.ParamMaxTokens
 		}
-		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Param: param, Message: "a local program takes neither temperature nor limit",
-			Hint: "What the program calls them can be put into its arguments."}
+		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Param: param,
+			Message: "a local program takes neither temperature nor limit",
+			Hint:    "What the program calls them can be put into its arguments."}
 	}
 	prompt := messages[0].Parts[0].(llms.TextContent).Text
 	run, kill := context.WithCancel(ctx)
@@ -142,7 +148,8 @@ func (p program) GenerateContent(ctx context.Context, messages []llms.MessageCon
 	if err := out.pass(out.rest); err != nil {
 		return nil, err
 	}
-	return &llms.ContentResponse{Choices: []*llms.ContentChoice{{Content: out.all.String(), StopReason: string(providers.StopEnd)}}}, nil
+	choice := &llms.ContentChoice{Content: out.all.String(), StopReason: string(providers.StopEnd)}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
 }
 
 // failed reports why there is no whole reply.
@@ -158,7 +165,8 @@ func (p program) failed(ctx context.Context, err error, out *output, stderr *tai
 	case errors.Is(err, exec.ErrWaitDelay):
 		e.Kind, e.Message = providers.Interrupted, p.bin+" ended, but something that it started kept its output open"
 	case !errors.As(err, &exit):
-		e.Kind, e.Permanent, e.Message = providers.Unreachable, true, fmt.Sprintf("the program cannot be started: %s", wire.OneLine(err.Error()))
+		e.Kind, e.Permanent, e.Message = providers.Unreachable, true, fmt.Sprintf("the program cannot be started: %s",
+			wire.OneLine(err.Error()))
 		e.Hint = "Check the setting bin."
 	case !exit.Exited() || out.all.Len() > 0:
 		e.Kind, e.Message = providers.Interrupted, fmt.Sprintf("%s ended in mid-reply: %v", p.bin, err)

@@ -93,11 +93,13 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 func (m *Model) check(r providers.Request) error {
 	switch {
 	case m.config.Model == "":
-		return &providers.Error{Kind: providers.ModelMissing, Backend: m.server.Name, Param: providers.ParamModel, Message: "no model is named"}
+		return &providers.Error{Kind: providers.ModelMissing, Backend: m.server.Name, Param: providers.ParamModel,
+			Message: "no model is named"}
 	case len(r.Messages) == 0:
 		return badRequest("the conversation is empty")
 	case r.Temperature != nil && (math.IsNaN(*r.Temperature) || math.IsInf(*r.Temperature, 0)):
-		return badRequest(fmt.Sprintf("a temperature of %v is impossible; give a number such as 0.7, or none", *r.Temperature))
+		return badRequest(fmt.Sprintf("a temperature of %v is impossible; give a number such as 0.7, or none",
+			*r.Temperature))
 	case r.MaxTokens < 0:
 		return badRequest(fmt.Sprintf("a reply of at most %d tokens is impossible", r.MaxTokens))
 	}
@@ -112,7 +114,8 @@ func (m *Model) check(r providers.Request) error {
 		return badRequest(fmt.Sprintf("thinking %q: want on, off or nothing", r.Think))
 	}
 	if r.Seed != nil && m.back.api.noSeed {
-		return &providers.Error{Kind: providers.BadRequest, Backend: m.server.Name, Param: providers.ParamSeed, Message: m.back.Title + " takes no seed"}
+		return &providers.Error{Kind: providers.BadRequest, Backend: m.server.Name, Param: providers.ParamSeed,
+			Message: m.back.Title + " takes no seed"}
 	}
 	return nil
 }

@@ -99,13 +99,15 @@ func readList(body []byte) (models []providers.ModelInfo, next string, ok bool) 
 }
 
 func (m listedModel) info() providers.ModelInfo {
-	info := providers.ModelInfo{Name: strings.TrimPrefix(cmp.Or(m.ID, m.Name, m.ModelID), "models/"), Size: cmp.Or(m.Size, m.Meta.Size)}
+	info := providers.ModelInfo{Name: strings.TrimPrefix(cmp.Or(m.ID, m.Name, m.ModelID), "models/"),
+		Size: cmp.Or(m.Size, m.Meta.Size)}
 	info.Modified, _ = time.Parse(time.RFC3339, cmp.Or(m.CreatedAt, m.Modified)) // unknown where it has another form
 	if m.Created > 0 {
 		info.Modified = time.Unix(int64(m.Created), 0).UTC()
 	}
 	info.Window = cmp.Or(m.MaxModelLen, m.Meta.Window)
-	info.Trained = cmp.Or(int(m.ContextLength), m.ContextWindow, m.MaxContext, m.Meta.Trained, m.MaxModelLen, m.MaxInput, m.InputLimit, m.Limits.Sequence)
+	info.Trained = cmp.Or(int(m.ContextLength), m.ContextWindow, m.MaxContext, m.Meta.Trained, m.MaxModelLen,
+		m.MaxInput, m.InputLimit, m.Limits.Sequence)
 	for _, p := range m.Properties {
 		if s, ok := p.Value.(string); ok && p.ID == "context_window" {
 			info.Trained, _ = strconv.Atoi(s) // unknown where it is no number
@@ -116,7 +118,8 @@ func (m listedModel) info() providers.ModelInfo {
 		_, info.Embeds = purpose(info.Name)
 		info.Chats = *m.Capabilities.Chat
 	case m.Methods != nil:
-		info.Chats, info.Embeds = slices.Contains(m.Methods, "generateContent"), slices.Contains(m.Methods, "embedContent")
+		info.Chats, info.Embeds = slices.Contains(m.Methods, "generateContent"), slices.Contains(m.Methods,
+			"embedContent")
 	case m.Endpoints != nil:
 		info.Chats, info.Embeds = slices.Contains(m.Endpoints, "chat"), slices.Contains(m.Endpoints, "embed")
 	default:
@@ -131,7 +134,8 @@ func purpose(name string) (chats, embeds bool) {
 	if strings.Contains(name, "embed") {
 		return false, true
 	}
-	for _, other := range []string{"whisper", "tts", "dall-e", "image", "moderation", "transcribe", "realtime", "rerank", "sora", "davinci-002", "babbage-002"} {
+	for _, other := range []string{"whisper", "tts", "dall-e", "image", "moderation", "transcribe", "realtime",
+		"rerank", "sora", "davinci-002", "babbage-002"} {
 		if strings.Contains(name, other) {
 			return false, false
 		}

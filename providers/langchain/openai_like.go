@@ -18,7 +18,8 @@ func openAILike() []backend {
 		speaksOpenAI(dialect{think: effort(true)}, Provider{
 			Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1", NeedsKey: true,
 			KeyVars: []string{"OPENAI_API_KEY"}, BaseVars: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"},
-			Settings: []Setting{{Name: "organization", Vars: []string{"OPENAI_ORG_ID", "OPENAI_ORGANIZATION"}, Help: "the organization that pays"}},
+			Settings: []Setting{{Name: "organization", Vars: []string{"OPENAI_ORG_ID", "OPENAI_ORGANIZATION"},
+				Help: "the organization that pays"}},
 		}),
 		speaksOpenAI(dialect{think: openRouterThink, windows: true}, Provider{
 			Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", NeedsKey: true,
@@ -60,10 +61,12 @@ func openAILike() []backend {
 			Name: "huggingface", Title: "Hugging Face", BaseURL: "https://router.huggingface.co/v1", NeedsKey: true,
 			KeyVars: []string{"HF_TOKEN", "HUGGINGFACEHUB_API_TOKEN"},
 		}),
-		speaksOpenAI(dialect{path: "/v1", list: &lister{path: "/models/search?task=Text+Generation&per_page=100", next: "page", windows: true, authorize: bearer}}, Provider{
+		speaksOpenAI(dialect{path: "/v1", list: &lister{path: "/models/search?task=Text+Generation&per_page=100",
+			next: "page", windows: true, authorize: bearer}}, Provider{
 			Name: "cloudflare", Title: "Cloudflare", BaseURL: "https://api.cloudflare.com/client/v4/accounts/{account}/ai", NeedsKey: true,
-			KeyVars:  []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY"},
-			Settings: []Setting{{Name: "account", Vars: []string{"CLOUDFLARE_ACCOUNT_ID"}, Required: true, Help: "the account's ID, 32 characters that the dashboard shows"}},
+			KeyVars: []string{"CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY"},
+			Settings: []Setting{{Name: "account", Vars: []string{"CLOUDFLARE_ACCOUNT_ID"}, Required: true,
+				Help: "the account's ID, 32 characters that the dashboard shows"}},
 		}),
 		// Maritaca documents neither a seed nor stream_options, and no list of models.
 		speaksOpenAI(dialect{plain: true, noSeed: true, list: &lister{}}, Provider{
@@ -75,10 +78,12 @@ func openAILike() []backend {
 			KeyVars: []string{"QIANFAN_API_KEY"},
 		}),
 		// Whether Cohere takes stream_options has changed over time.
-		speaksOpenAI(dialect{plain: true, path: "/compatibility/v1", list: &lister{path: "/v1/models?page_size=1000", next: "page_token", windows: true, authorize: bearer}}, Provider{
-			Name: "cohere", Title: "Cohere", BaseURL: "https://api.cohere.com", NeedsKey: true,
-			KeyVars: []string{"COHERE_API_KEY", "CO_API_KEY"}, BaseVars: []string{"COHERE_BASE_URL", "CO_API_URL"},
-		}),
+		speaksOpenAI(dialect{plain: true, path: "/compatibility/v1",
+			list: &lister{path: "/v1/models?page_size=1000", next: "page_token", windows: true, authorize: bearer}},
+			Provider{
+				Name: "cohere", Title: "Cohere", BaseURL: "https://api.cohere.com", NeedsKey: true,
+				KeyVars: []string{"COHERE_API_KEY", "CO_API_KEY"}, BaseVars: []string{"COHERE_BASE_URL", "CO_API_URL"},
+			}),
 	}
 }
 
@@ -120,7 +125,8 @@ func openOpenAI(c Config, client *http.Client) (llms.Model, error) {
 		key = "none" // langchaingo insists; the header does not go out
 	}
 	// All that langchaingo would look up in the environment is given here.
-	return openai.New(openai.WithToken(key), openai.WithBaseURL(c.BaseURL), openai.WithModel(c.Model), openai.WithEmbeddingModel(c.Model),
+	return openai.New(openai.WithToken(key), openai.WithBaseURL(c.BaseURL), openai.WithModel(c.Model),
+		openai.WithEmbeddingModel(c.Model),
 		openai.WithOrganization(c.Settings["organization"]), openai.WithAPIType(openai.APITypeOpenAI), openai.WithHTTPClient(client))
 }
 

@@ -19,12 +19,16 @@ import (
 
 // Config says which model to open, and how.
 type Config struct {
-	Model     string            // the model's name at the provider
-	Name      string            // what the user calls who answers, for hints; "": the provider's name
-	BaseURL   string            // "": the provider's own
-	BaseFrom  string            // where BaseURL came from, for messages; "": the first of the provider's BaseVars, or the configuration
-	Key       string            // the secret; "" where none is needed
-	KeyFrom   string            // where Key came from or is looked for, for messages; "": the first of the provider's KeyVars
+	Model   string // the model's name at the provider
+	Name    string // what the user calls who answers, for hints; "": the provider's name
+	BaseURL string // "": the provider's own
+	// where BaseURL came from, for messages; "": the first of the provider's
+	// BaseVars, or the configuration
+	BaseFrom string
+	Key      string // the secret; "" where none is needed
+	// where Key came from or is looked for, for messages; "": the first of the
+	// provider's KeyVars
+	KeyFrom   string
 	Headers   map[string]string // sent with each request, and replacing langchaingo's own
 	Window    int               // tokens of prompt and reply together; 0: unknown
 	Settings  map[string]string // what only this provider has, by Setting.Name
@@ -33,9 +37,11 @@ type Config struct {
 
 // Provider is what a provider needs and can.
 type Provider struct {
-	Name     string    // as it is typed
-	Title    string    // as it is shown
-	KeyVars  []string  // environment variables that usually hold the key; the first that is set counts. Nothing here reads them.
+	Name  string // as it is typed
+	Title string // as it is shown
+	// environment variables that usually hold the key; the first that is set
+	// counts. Nothing here reads them.
+	KeyVars  []string
 	BaseVars []string  // the same for the address
 	BaseURL  string    // its own address; "": it has none
 	NeedsKey bool      // does not answer without a key
@@ -85,7 +91,8 @@ type backend struct {
 // do not pay for the table.
 var backends = sync.OnceValue(func() map[string]backend {
 	all := map[string]backend{}
-	for _, b := range append(openAILike(), anthropicBackend(), bedrockBackend(), googleBackend(), langchainOllama(), watsonx(), local()) {
+	for _, b := range append(openAILike(), anthropicBackend(), bedrockBackend(), googleBackend(), langchainOllama(),
+		watsonx(), local()) {
 		all[b.Name] = b
 	}
 	return all
@@ -113,7 +120,8 @@ func Lookup(name string) (Provider, bool) {
 func Open(provider string, c Config) (*Model, error) {
 	b, ok := backends()[provider]
 	if !ok {
-		return nil, badConfig(fmt.Sprintf("there is no provider %q", provider), "Providers: "+strings.Join(names(), ", "))
+		return nil, badConfig(fmt.Sprintf("there is no provider %q", provider),
+			"Providers: "+strings.Join(names(), ", "))
 	}
 	return openBackend(b, c)
 }
@@ -172,7 +180,8 @@ func checkConfig(b backend, c Config) error {
 	}
 	if b.NeedsKey && c.Key == "" && (c.BaseURL == "" || c.BaseURL == b.BaseURL) { // elsewhere may be a server without
 		from := cmp.Or(c.KeyFrom, strings.Join(b.KeyVars, " or "))
-		return &providers.Error{Kind: providers.Auth, Permanent: true, Message: b.Title + " needs a key", Hint: fmt.Sprintf("Put it into %s.", from)}
+		return &providers.Error{Kind: providers.Auth, Permanent: true, Message: b.Title + " needs a key",
+			Hint: fmt.Sprintf("Put it into %s.", from)}
 	}
 	if !printable(c.Key) || strings.Contains(c.Key, " ") {
 		return badConfig(fmt.Sprintf("the key for %s holds a space, a line break or another character that no key has", b.Title), "Copy it again, without quotes.")
@@ -182,7 +191,8 @@ func checkConfig(b backend, c Config) error {
 			return badConfig(fmt.Sprintf("%q cannot be the name of a header", name), "")
 		}
 		if !printable(value) {
-			return badConfig(fmt.Sprintf("the value of the header %q holds a line break or another control character", name), "")
+			return badConfig(fmt.Sprintf("the value of the header %q holds a line break or another control character",
+				name), "")
 		}
 	}
 	if c.Window < 0 {
@@ -199,12 +209,14 @@ func checkSettings(b backend, given map[string]string) error {
 	for _, s := range b.Settings {
 		known = append(known, s.Name)
 		if s.Required && given[s.Name] == "" {
-			return badConfig(fmt.Sprintf("%s needs %s: %s", b.Title, s.Name, s.Help), strings.TrimSpace("Set it in the configuration. "+variables(s.Vars)))
+			return badConfig(fmt.Sprintf("%s needs %s: %s", b.Title, s.Name, s.Help),
+				strings.TrimSpace("Set it in the configuration. "+variables(s.Vars)))
 		}
 	}
 	for name, value := range given {
 		if !slices.Contains(known, name) {
-			return badConfig(fmt.Sprintf("%s has no setting %q", b.Title, name), "It has: "+cmp.Or(strings.Join(known, ", "), "none"))
+			return badConfig(fmt.Sprintf("%s has no setting %q", b.Title, name),
+				"It has: "+cmp.Or(strings.Join(known, ", "), "none"))
 		}
 		if strings.ContainsFunc(value, unicode.IsControl) {
 			return badConfig(fmt.Sprintf("the setting %s holds a line break or another control character", name), "")
@@ -231,15 +243,19 @@ func checkBase(b backend, base string) error {
 	case err != nil || !printable(base):
 		return badConfig(fmt.Sprintf("the address of %s is none", b.Title), "Write it like http://localhost:8080/v1.")
 	case u.User != nil:
-		return badConfig(fmt.Sprintf("the address of %s holds a user or password", b.Title), "Take it out of the address; a header can carry it: Authorization.")
+		return badConfig(fmt.Sprintf("the address of %s holds a user or password", b.Title),
+			"Take it out of the address; a header can carry it: Authorization.")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return badConfig(fmt.Sprintf("the address %q is not one of HTTP", base), "Write it like http://localhost:8080/v1.")
+		return badConfig(fmt.Sprintf("the address %q is not one of HTTP", base),
+			"Write it like http://localhost:8080/v1.")
 	case u.RawQuery != "" || u.Fragment != "" || strings.HasSuffix(base, "?") || strings.HasSuffix(base, "#"):
-		return badConfig(fmt.Sprintf("the address of %s holds a query or fragment", b.Title), "Leave out what follows ? or #.")
+		return badConfig(fmt.Sprintf("the address of %s holds a query or fragment", b.Title),
+			"Leave out what follows ? or #.")
 	}
 	for _, end := range []string{"/chat/completions", "/completions", "/messages", "/models"} {
 		if short, ok := strings.CutSuffix(base, end); ok {
-			return badConfig(fmt.Sprintf("the address of %s names one function of it", b.Title), "Leave out its end: "+short)
+			return badConfig(fmt.Sprintf("the address of %s names one function of it", b.Title),
+				"Leave out its end: "+short)
 		}
 	}
 	return nil

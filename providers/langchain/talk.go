@@ -71,7 +71,8 @@ func guarded[T any](f func() (T, error), done func(T, error)) {
 }
 
 // talk makes the call and passes the reply on.
-func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.MessageContent, yield func(providers.Chunk, error) bool) error {
+func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.MessageContent,
+	yield func(providers.Chunk, error) bool) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := &talk{ctx: call, wait: settling, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
@@ -148,7 +149,8 @@ func (t *talk) pass(c providers.Chunk) error {
 }
 
 // finish judges a call that has returned and yields what is left of the reply.
-func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome, yield func(providers.Chunk, error) bool) error {
+func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome,
+	yield func(providers.Chunk, error) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -166,7 +168,8 @@ func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome
 	if t.thoughts == 0 && reasoning != "" && !yield(providers.Chunk{Thought: reasoning}, nil) {
 		return nil
 	}
-	if len(content) > t.passed && !yield(providers.Chunk{Text: content[t.passed:]}, nil) { // verdict has compared the beginning
+	// verdict has compared the beginning
+	if len(content) > t.passed && !yield(providers.Chunk{Text: content[t.passed:]}, nil) {
 		return nil
 	}
 	yield(last, nil)
@@ -179,13 +182,15 @@ func (m *Model) failure(x *wire.Exchange, err error) *providers.Error {
 	var p *panicked
 	if errors.As(err, &p) && (e == nil || e.Err == err) {
 		return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err, Backend: m.server.Name,
-			Message: fmt.Sprintf("langchaingo cannot handle the reply of %s (%v)", m.back.Title, wire.OneLine(p.Error()))}
+			Message: fmt.Sprintf("langchaingo cannot handle the reply of %s (%v)", m.back.Title,
+				wire.OneLine(p.Error()))}
 	}
 	return e
 }
 
 // verdict is the last chunk of a reply that no fault ended, if it is whole.
-func (m *Model) verdict(t *talk, x *wire.Exchange, resp *llms.ContentResponse, content string) (last providers.Chunk, err error) {
+func (m *Model) verdict(t *talk, x *wire.Exchange, resp *llms.ContentResponse, content string) (
+	last providers.Chunk, err error) {
 	last = providers.Chunk{Stop: stopReason(stopOf(resp)), Usage: usageOf(resp)}
 	ended := false
 	x.Note(func(r *wire.Reply) {
@@ -202,7 +207,8 @@ func (m *Model) verdict(t *talk, x *wire.Exchange, resp *llms.ContentResponse, c
 	case len(content) > t.passed && !strings.HasPrefix(content, t.heard.String()):
 		return last, wire.Interrupted(&m.server, "the model returned another text than it streamed", nil)
 	case refused(last.Stop) && t.passed == 0 && content == "":
-		return last, &providers.Error{Kind: providers.Filtered, Permanent: true, Backend: m.server.Name, Hint: wire.HintFiltered,
+		return last, &providers.Error{Kind: providers.Filtered, Permanent: true, Backend: m.server.Name,
+			Hint:    wire.HintFiltered,
 			Message: fmt.Sprintf("%s refused to answer (%s)", m.back.Title, wire.OneLine(string(last.Stop)))}
 	}
 	last.Stop = cmp.Or(last.Stop, providers.StopEnd)

@@ -28,13 +28,16 @@ func watsonx() backend {
 			Name: "watsonx", Title: "IBM watsonx", BaseURL: "https://us-south.ml.cloud.ibm.com/ml/v1", NeedsKey: true,
 			KeyVars: []string{"WATSONX_API_KEY", "WATSONX_APIKEY"}, BaseVars: []string{"WATSONX_URL"},
 			Settings: []Setting{
-				{Name: "project", Vars: []string{"WATSONX_PROJECT_ID"}, Required: true, Help: "the ID of the project that pays"},
-				{Name: "auth_url", Vars: []string{"WATSONX_AUTH_URL"}, Help: "where the key is traded for a token, if not at " + ibmTokens},
+				{Name: "project", Vars: []string{"WATSONX_PROJECT_ID"}, Required: true,
+					Help: "the ID of the project that pays"},
+				{Name: "auth_url", Vars: []string{"WATSONX_AUTH_URL"},
+					Help: "where the key is traded for a token, if not at " + ibmTokens},
 			},
 			Streams: true, Lists: true,
 		},
 		open: func(c Config, client *http.Client) (llms.Model, error) {
-			client.Transport = &ibmTransport{next: client.Transport.(*wire.Link), key: c.Key, from: cmp.Or(c.KeyFrom, "WATSONX_API_KEY"), tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
+			client.Transport = &ibmTransport{next: client.Transport.(*wire.Link), key: c.Key,
+				from: cmp.Or(c.KeyFrom, "WATSONX_API_KEY"), tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
 			return openOpenAI(c, client)
 		},
 		api: api{body: editWatsonx, format: openAIFormat},
@@ -60,7 +63,8 @@ func checkAuthURL(s string) error {
 	case s == "":
 		return nil
 	case err == nil && u.Host != "" && u.User == nil && u.Scheme == "http" && !loopback(u.Hostname()):
-		return badConfig("the setting auth_url of IBM watsonx would carry the key unprotected", "Write it with https://.")
+		return badConfig("the setting auth_url of IBM watsonx would carry the key unprotected",
+			"Write it with https://.")
 	case err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http"):
 		return nil
 	}
@@ -142,7 +146,8 @@ func (t *ibmTransport) authorize(ctx context.Context) (string, error) {
 // trade gives the key for a token. IBM takes the key in the body of a form.
 func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Duration, err error) {
 	if t.key == "" {
-		return "", 0, &providers.Error{Kind: providers.Auth, Permanent: true, Message: "IBM watsonx needs a key", Hint: fmt.Sprintf("Put it into %s.", t.from)}
+		return "", 0, &providers.Error{Kind: providers.Auth, Permanent: true, Message: "IBM watsonx needs a key",
+			Hint: fmt.Sprintf("Put it into %s.", t.from)}
 	}
 	form := url.Values{"grant_type": {"urn:ibm:params:oauth:grant-type:apikey"}, "apikey": {t.key}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.tokens, strings.NewReader(form.Encode()))
@@ -173,8 +178,10 @@ func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Durat
 
 // untraded reports why no token came.
 func (t *ibmTransport) untraded(host string, resp *http.Response, body []byte, err error) error {
-	e := &providers.Error{Kind: providers.ServerFault, Status: resp.StatusCode, Err: err, RetryAfter: wire.RetryAfter(resp.Header),
-		Message: fmt.Sprintf("no token came from %s (HTTP status %d)", host, resp.StatusCode), Hint: "Ask again in a moment."}
+	e := &providers.Error{Kind: providers.ServerFault, Status: resp.StatusCode, Err: err,
+		RetryAfter: wire.RetryAfter(resp.Header),
+		Message: fmt.Sprintf("no token came from %s (HTTP status %d)", host,
+			resp.StatusCode), Hint: "Ask again in a moment."}
 	if c, ok := wire.Complain(body); ok {
 		e.Message += ": " + wire.OneLine(wire.WithoutKey(c.Text, t.key))
 	}

@@ -44,7 +44,8 @@ func (c *Client) Embedder(ctx context.Context, name string) (*Embedder, error) {
 	}
 	i := slices.IndexFunc(list, func(l api.ListModelResponse) bool { return fullName(l.Name) == fullName(name) })
 	if i < 0 {
-		return nil, &providers.Error{Kind: providers.ModelMissing, Backend: c.server.Name, Param: providers.ParamModel, Hint: c.installHint(ctx, name),
+		return nil, &providers.Error{Kind: providers.ModelMissing, Backend: c.server.Name,
+			Param: providers.ParamModel, Hint: c.installHint(ctx, name),
 			Message: fmt.Sprintf("Ollama: model %q not found", wire.OneLine(name))}
 	}
 	var s *api.ShowResponse
@@ -56,7 +57,8 @@ func (c *Client) Embedder(ctx context.Context, name string) (*Embedder, error) {
 		return nil, err
 	}
 	if s.Capabilities != nil && !slices.Contains(s.Capabilities, model.CapabilityEmbedding) {
-		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Backend: c.server.Name, Param: providers.ParamModel,
+		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Backend: c.server.Name,
+			Param:   providers.ParamModel,
 			Message: fmt.Sprintf("Ollama: model %q is not an embedding model", wire.OneLine(name)),
 			Hint:    "`ollama pull nomic-embed-text` installs one."}
 	}
@@ -76,8 +78,9 @@ func (c *Client) firstEmbedder(ctx context.Context, list []api.ListModelResponse
 		}
 	}
 	if first < 0 {
-		return nil, &providers.Error{Kind: providers.ModelMissing, Backend: c.server.Name, Message: "Ollama has no embedding model",
-			Hint: "`ollama pull nomic-embed-text` installs one."}
+		return nil, &providers.Error{Kind: providers.ModelMissing, Backend: c.server.Name,
+			Message: "Ollama has no embedding model",
+			Hint:    "`ollama pull nomic-embed-text` installs one."}
 	}
 	return c.newEmbedder(list[first], all[first].trained), nil
 }
@@ -121,7 +124,9 @@ func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, erro
 func (e *Embedder) embed(ctx context.Context, prompt string, texts []string) ([][]float32, error) {
 	v, err := e.pieces.Embed(ctx, prompt, texts, e.request)
 	if errors.Is(err, pieces.ErrUnusable) {
-		return nil, &providers.Error{Kind: providers.ServerFault, Backend: e.client.server.Name, Hint: "The model's files may be damaged: `ollama pull` repairs them. " + e.client.server.Log, Permanent: true, Err: err,
+		return nil, &providers.Error{Kind: providers.ServerFault, Backend: e.client.server.Name,
+			Hint:      "The model's files may be damaged: `ollama pull` repairs them. " + e.client.server.Log,
+			Permanent: true, Err: err,
 			Message: fmt.Sprintf("Ollama: %q: %v", wire.OneLine(e.model), err)}
 	}
 	return v, err

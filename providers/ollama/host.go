@@ -27,7 +27,8 @@ func ParseHost(s string) (*url.URL, error) {
 	if err != nil {
 		// The part before an @ may be a password.
 		shown := s[strings.LastIndexByte(s, '@')+1:]
-		return nil, fmt.Errorf("the Ollama address %q: %w; write it like 127.0.0.1:11434 or https://host/path", shown, err)
+		return nil, fmt.Errorf("the Ollama address %q: %w; write it like 127.0.0.1:11434 or https://host/path", shown,
+			err)
 	}
 	return u, nil
 }

@@ -132,7 +132,9 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 			}
 			return nil
 		}}
-	err = m.client.exchange(call, m.name, x, func(ctx context.Context) error { return m.client.api.Chat(ctx, request, nil) })
+	err = m.client.exchange(call, m.name, x, func(ctx context.Context) error {
+		return m.client.api.Chat(ctx, request, nil)
+	})
 	switch {
 	case gone:
 		return nil
@@ -153,7 +155,8 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 func (m *Model) check() error {
 	switch {
 	case m.name == "":
-		return &providers.Error{Kind: providers.ModelMissing, Message: "no model is named", Backend: m.client.server.Name, Param: providers.ParamModel,
+		return &providers.Error{Kind: providers.ModelMissing, Message: "no model is named",
+			Backend: m.client.server.Name, Param: providers.ParamModel,
 			Hint: "`ollama pull NAME` installs one."}
 	case m.options.NumCtx < 0:
 		return badRequest(fmt.Sprintf("a window of %d tokens is impossible", m.options.NumCtx))

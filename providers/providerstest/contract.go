@@ -59,7 +59,8 @@ func contract(t *testing.T, b Backend) {
 		r.Status = func(string) { said++ }
 		ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 		defer cancel()
-		if h, err := listen(ctx, b.Open(t, several).Model, r, func(providers.Chunk) { said++ }); err != nil || h.err != nil {
+		if h, err := listen(ctx, b.Open(t, several).Model, r, func(providers.Chunk) { said++ }); err != nil ||
+			h.err != nil {
 			t.Fatal(err, h.err)
 		}
 	})
@@ -129,7 +130,8 @@ func cancellation(t *testing.T, b Backend) {
 }
 
 // wantEnd checks that a call with ctx ends at once with the error want.
-func (b Backend) wantEnd(t *testing.T, m providers.Model, ctx context.Context, r providers.Request, want error, each func(providers.Chunk)) {
+func (b Backend) wantEnd(t *testing.T, m providers.Model, ctx context.Context, r providers.Request, want error,
+	each func(providers.Chunk)) {
 	t.Helper()
 	b.inTime(t, "the call", func() {
 		h, err := listen(ctx, m, r, each)

@@ -18,7 +18,8 @@ func replies(t *testing.T, b Backend) {
 		name  string
 		reply Reply
 	}{
-		{"pieces", Reply{Text: []string{" leading", " and trailing \n", "\n\tline ", "<tool_code>&\"\\", "Größe → 終わり 🎉", " "}}},
+		{"pieces", Reply{Text: []string{" leading", " and trailing \n", "\n\tline ", "<tool_code>&\"\\",
+			"Größe → 終わり 🎉", " "}}},
 		{"one piece", Reply{Text: []string{"yes"}}},
 		{"long", Reply{Text: slices.Repeat([]string{"0123456789abcdef\n"}, 4096)}},
 		{"empty", Reply{}},

@@ -78,7 +78,8 @@ func Agent(native bool) *s.Model {
 			{When: after("hello-from-tool"), Say: Answer},
 			{When: after(NoteText), Say: NoteAnswer},
 			{When: after("[remember] Success"), Say: RememberAnswer},
-			{When: []s.Cond{s.LastContains("[search_memory] Success"), s.LastContains("The staging host is called heron.")}, Say: RecallAnswer},
+			{When: []s.Cond{s.LastContains("[search_memory] Success"),
+				s.LastContains("The staging host is called heron.")}, Say: RecallAnswer},
 			{When: after("<observation>"), Say: "The observation was not what I expected."},
 			{When: after(AskCall), Say: Call + Invented},
 			{When: after(AskTags), Say: TagCall},
@@ -103,7 +104,8 @@ func Thinker(native bool) *s.Model {
 		Thinking: true,
 		Scripts: []s.Script{
 			// Not again when it is corrected: servers join messages of one role, so that the question stands there too.
-			{When: []s.Cond{s.LastContains(AskNothing), s.Not(s.LastContains("only thought"))}, Say: "<think>I have no idea what to say.</think>"},
+			{When: []s.Cond{s.LastContains(AskNothing), s.Not(s.LastContains("only thought"))},
+				Say: "<think>I have no idea what to say.</think>"},
 			{When: []s.Cond{s.AnyContains(AskBrood), s.Thinks()}, Say: "<think>On and on.</think>"},
 			{When: []s.Cond{s.AnyContains(AskBrood)}, Say: OffHand},
 		},

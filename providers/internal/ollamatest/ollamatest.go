@@ -57,7 +57,8 @@ func binary(t testing.TB) string {
 	switch {
 	case bin != "" && supported:
 	case os.Getenv(requireEnv) != "":
-		t.Fatalf("%s is set, but there is no Ollama to test against: set %s=$(scripts/get-ollama DIR)", requireEnv, binaryEnv)
+		t.Fatalf("%s is set, but there is no Ollama to test against: set %s=$(scripts/get-ollama DIR)", requireEnv,
+			binaryEnv)
 	default:
 		t.Skipf("no Ollama to test against: set %s=$(scripts/get-ollama DIR)", binaryEnv)
 	}

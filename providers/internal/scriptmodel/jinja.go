@@ -43,7 +43,8 @@ func (t *jinjaTemplate) messages(thinking bool) {
 	t.out("{%%- for m in messages -%%}")
 	t.out("{%%- if m['role'] == 'assistant' -%%}{%%- set ns.replies = ns.replies + 1 -%%}{%%- endif -%%}")
 	for i, n := range t.system {
-		t.out("{%%- if m['role'] == 'system' and %s in m['content'] -%%}{%%- set ns.s%d = true -%%}{%%- endif -%%}", jinjaLiteral(n), i)
+		t.out("{%%- if m['role'] == 'system' and %s in m['content'] -%%}{%%- set ns.s%d = true -%%}{%%- endif -%%}",
+			jinjaLiteral(n), i)
 	}
 	for i, n := range t.count {
 		t.out("{%%- if %s in m['content'] -%%}{%%- set ns.c%d = ns.c%[2]d + 1 -%%}{%%- endif -%%}", jinjaLiteral(n), i)

@@ -55,9 +55,11 @@ func (t *goTemplate) scan(source, prefix string, needles []string) {
 			first = append(first, c)
 		}
 	}
-	t.out("{{ $t := %s }}{{ range $i := len $t }}{{ if eq (index $t $i) %s }}{{ $u := slice $t $i }}", source, strings.Join(first, " "))
+	t.out("{{ $t := %s }}{{ range $i := len $t }}{{ if eq (index $t $i) %s }}{{ $u := slice $t $i }}", source,
+		strings.Join(first, " "))
 	for i, n := range needles {
-		t.out("{{ if ge (len $u) %d }}{{ if eq (slice $u 0 %[1]d) %s }}{{ $%s%d = true }}{{ end }}{{ end }}", len(n), goLiteral(n), prefix, i)
+		t.out("{{ if ge (len $u) %d }}{{ if eq (slice $u 0 %[1]d) %s }}{{ $%s%d = true }}{{ end }}{{ end }}", len(n),
+			goLiteral(n), prefix, i)
 	}
 	t.out("{{ end }}{{ end }}")
 }

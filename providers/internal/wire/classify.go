@@ -24,7 +24,8 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 	as := func(kind providers.Kind, param, hint string) { e.Kind, e.Param, e.Hint = kind, param, hint }
 	forever := func(kind providers.Kind, param, hint string) { as(kind, param, hint); e.Permanent = true }
 	switch {
-	case c.says("max_tokens*is too large", "max_tokens*greater than*budget_tokens"): // vLLM and Anthropic name the window here too
+	// vLLM and Anthropic name the window here too.
+	case c.says("max_tokens*is too large", "max_tokens*greater than*budget_tokens"):
 		as(refusedParam(c))
 	case c.overflow():
 		e.Kind, e.PromptTokens, e.Window = providers.Overflow, c.prompt, c.window
@@ -33,31 +34,42 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 		if x.Server.Local {
 			e.Hint = "Give it less text, or start the server with a larger window."
 		}
-	case c.is("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") || status == 498 || // Cohere's
-		c.says("content management policy", "content policy", "content filtering policy", "flagged by*moderation", "requires moderation", "prohibited_content"):
+	// 498 is Cohere's.
+	case c.is("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") ||
+		status == 498 ||
+		c.says("content management policy", "content policy", "content filtering policy", "flagged by*moderation",
+			"requires moderation", "prohibited_content"):
 		forever(providers.Filtered, "", HintFiltered)
-	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota", "token_quota_reached") || status == http.StatusPaymentRequired ||
-		c.says("exceeded your current quota", "credit balance is too low", "insufficient balance", "insufficient credits", "requires more credits", "daily free allocation"):
-		as(providers.RateLimited, "", fmt.Sprintf("No quota or credit is left at %s: check the account's billing.", x.Server.Title))
+	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota",
+		"token_quota_reached") || status == http.StatusPaymentRequired ||
+		c.says("exceeded your current quota", "credit balance is too low", "insufficient balance",
+			"insufficient credits", "requires more credits", "daily free allocation"):
+		as(providers.RateLimited, "", fmt.Sprintf("No quota or credit is left at %s: check the account's billing.",
+			x.Server.Title))
 		e.Permanent = e.RetryAfter == 0 // Google says the same of a minute's quota, and how long to wait
-	case c.says("not a chat model", "does not support chat", "does not support completions", "only supports embeddings", "does not support this task*embed"):
+	case c.says("not a chat model", "does not support chat", "does not support completions",
+		"only supports embeddings", "does not support this task*embed"):
 		param, hint := x.Server.another()
 		as(providers.CannotChat, param, "Choose a chat model. "+hint)
 	case status < 500 && c.noModel(status):
 		param, hint := x.Server.another()
 		as(providers.ModelMissing, param, hint)
-	case c.says("more system memory", "out of memory", "out-of-memory", "cudamalloc", "unable to allocate*buffer", "failed to allocate*buffer"):
+	case c.says("more system memory", "out of memory", "out-of-memory", "cudamalloc", "unable to allocate*buffer",
+		"failed to allocate*buffer"):
 		forever(providers.OutOfMemory, providers.ParamWindow, hintMemory)
-	case c.says("unable to load model", "error loading model", "template*error") && status == http.StatusInternalServerError:
+	case c.says("unable to load model", "error loading model", "template*error") &&
+		status == http.StatusInternalServerError:
 		forever(providers.ServerFault, "", "The model's files may be damaged: installing the model again repairs them. "+x.Server.Log)
 	case c.says("binary not found"):
 		forever(providers.ServerFault, "", "The server's installation is incomplete: install it again.")
 	case c.says("option*must be of type", "invalid format:"):
 		forever(providers.ServerFault, "", "")
 	case c.says("unexpected eof", "unexpectedly stopped"): // Ollama's runner
-		as(providers.ServerFault, providers.ParamWindow, "The model's process ended; the next question starts it again. "+hintMemory)
+		as(providers.ServerFault, providers.ParamWindow,
+			"The model's process ended; the next question starts it again. "+hintMemory)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
-		c.is("authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied", "api_key_invalid"),
+		c.is("authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied",
+			"api_key_invalid"),
 		c.says("api key not valid", "invalid api key", "incorrect api key"):
 		as(providers.Auth, "", x.Server.Key(status))
 		switch {
@@ -66,7 +78,8 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 		case status == http.StatusProxyAuthRequired:
 			e.Hint = hintProxyKey
 		}
-	case status == http.StatusTooManyRequests, c.is("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
+	case status == http.StatusTooManyRequests,
+		c.is("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
 		as(providers.RateLimited, "", wait)
 	case c.says("server busy"): // Ollama
 		as(providers.RateLimited, "", "The server's queue is full. "+wait)
@@ -76,7 +89,8 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 		as(providers.ServerFault, "", x.Server.Title+" is overloaded. "+wait)
 	case status == http.StatusRequestEntityTooLarge:
 		as(providers.BadRequest, "", "The request is larger than the server, or a proxy in front of it, accepts.")
-	case status == http.StatusNotImplemented, badStatus(status), c.is("invalid_request_error", "bad_request") && status < 500:
+	case status == http.StatusNotImplemented, badStatus(status),
+		c.is("invalid_request_error", "bad_request") && status < 500:
 		as(refusedParam(c))
 	case x.Server.Local && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout):
 		as(providers.ServerFault, "", "A proxy in front of the server gets no answer from it. "+x.Server.Start)
@@ -107,8 +121,10 @@ func badStatus(status int) bool {
 
 // noModel reports whether the model is what is missing.
 func (c *Complaint) noModel(status int) bool {
-	return c.is("model_not_found", "invalid_model", "model_decommissioned", "model_not_available", "model_not_supported") ||
-		c.says("model*does not exist", "model*not found", "model not exist", "is not a valid model id", "no endpoints found for",
+	return c.is("model_not_found", "invalid_model", "model_decommissioned", "model_not_available",
+		"model_not_supported") ||
+		c.says("model*does not exist", "model*not found", "model not exist", "is not a valid model id",
+			"no endpoints found for",
 			"invalid model", "model identifier is invalid", "no such model", "unknown model", "no models loaded", "is not supported by any provider") ||
 		status == http.StatusNotFound && c.says("model")
 }

@@ -57,7 +57,8 @@ func (c *Complaint) read(v any, depth int) {
 		}
 	case map[string]any:
 		c.facts(v)
-		for _, name := range []string{"error", "errors", "message", "detail", "msg", "error_msg", "errorMessage", "fault"} {
+		for _, name := range []string{"error", "errors", "message", "detail", "msg", "error_msg", "errorMessage",
+			"fault"} {
 			if inner, ok := v[name]; ok && inner != nil {
 				c.read(inner, depth+1)
 			}

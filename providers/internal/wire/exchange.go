@@ -74,12 +74,16 @@ func Of(ctx context.Context) *Exchange {
 // Exchange watches the requests of one call. The last request counts.
 type Exchange struct {
 	Server *Server
-	Format Format                                                                  // zero: the client library reads the reply itself
-	Edit   func(*http.Request) (*http.Request, error)                              // changes a clone of the request; may be nil
-	Send   func(next http.RoundTripper, req *http.Request) (*http.Response, error) // in the place of next.RoundTrip; may be nil
-	Pass   func(providers.Chunk) error                                             // to the caller
-	Limit  int64                                                                   // bytes of a body that the client library reads itself; 0: any number
-	Eager  bool                                                                    // read the reply within RoundTrip, which then returns ErrRead
+	Format Format                      // zero: the client library reads the reply itself
+	Pass   func(providers.Chunk) error // to the caller
+	Limit  int64                       // bytes of a body that the client library reads; 0: any number
+	Eager  bool                        // read the reply within RoundTrip, which then returns ErrRead
+
+	// Edit changes a clone of each request. May be nil.
+	Edit func(*http.Request) (*http.Request, error)
+
+	// Send makes a request instead of next.RoundTrip. May be nil.
+	Send func(next http.RoundTripper, req *http.Request) (*http.Response, error)
 
 	ctx context.Context
 

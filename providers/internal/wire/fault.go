@@ -41,7 +41,8 @@ func (x *Exchange) failure(err error) *providers.Error {
 		return x.refused()
 	case x.status >= http.StatusMultipleChoices:
 		return x.redirected()
-	case x.noReply == nil && x.status == 0 && x.request != nil && err != nil: // a client with a limit of its own gave up
+	// a client with a limit of its own gave up
+	case x.noReply == nil && x.status == 0 && x.request != nil && err != nil:
 		return x.unanswered(err, err)
 	case x.noReply != nil:
 		return x.unanswered(x.noReply, err)
@@ -78,7 +79,8 @@ func (x *Exchange) interrupted(message string, err error) *providers.Error {
 func (x *Exchange) worded(err error) *providers.Error {
 	var syntax *json.SyntaxError
 	var shape *json.UnmarshalTypeError
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, &syntax) || errors.As(err, &shape) ||
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, &syntax) ||
+		errors.As(err, &shape) ||
 		strings.Contains(err.Error(), "unexpected end of JSON") {
 		return x.interrupted("the reply broke off: "+Reason(err), err)
 	}
@@ -109,7 +111,8 @@ func (x *Exchange) broken(err error) *providers.Error {
 	switch {
 	case errors.Is(err, errLongLine), errors.Is(err, errLongBody):
 		return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err, Param: providers.ParamAddress,
-			Message: fmt.Sprintf("%s sent %v", x.Server.Title, err), Hint: "This is not a model's reply. " + x.Server.Address}
+			Message: fmt.Sprintf("%s sent %v", x.Server.Title, err),
+			Hint:    "This is not a model's reply. " + x.Server.Address}
 	case errors.Is(err, errHalfLine):
 		return x.interrupted("the reply broke off in mid-line", err)
 	case errors.Is(err, ErrGarbled), errors.Is(err, errNoField), errors.Is(err, ErrOddContent):
@@ -131,7 +134,8 @@ func (x *Exchange) unanswered(err, outer error) *providers.Error {
 	if e := x.proxyFault(err); e != nil {
 		return e
 	}
-	e := &providers.Error{Kind: providers.Unreachable, Err: err, Param: providers.ParamAddress, Hint: x.Server.unreachable()}
+	e := &providers.Error{Kind: providers.Unreachable, Err: err, Param: providers.ParamAddress,
+		Hint: x.Server.unreachable()}
 	var dns *net.DNSError
 	var op *net.OpError
 	var timeout net.Error
@@ -167,7 +171,8 @@ func (x *Exchange) otherScheme() string {
 		scheme = "http"
 	}
 	_, rest, _ := strings.Cut(x.Server.Base, "://")
-	return fmt.Sprintf("Try the address %s://%s. With a certificate of your own, add its authority to the system's.", scheme, rest)
+	return fmt.Sprintf("Try the address %s://%s. With a certificate of your own, add its authority to the system's.",
+		scheme, rest)
 }
 
 // Elsewhere is the error for a response that makes sense for no model's API.
@@ -217,7 +222,8 @@ func (x *Exchange) refused() *providers.Error {
 	c, ok := Complain(x.body)
 	if !ok {
 		switch {
-		case x.status == http.StatusNotFound, x.status == http.StatusMethodNotAllowed, x.status < 500 && strings.Contains(string(x.body), "HTTPS"):
+		case x.status == http.StatusNotFound, x.status == http.StatusMethodNotAllowed,
+			x.status < 500 && strings.Contains(string(x.body), "HTTPS"):
 			return x.elsewhere("")
 		}
 		c = Complaint{Text: fmt.Sprintf("%s answers %d %s", x.host(), x.status, http.StatusText(x.status)), Names: " "}
@@ -236,5 +242,6 @@ func (x *Exchange) refused() *providers.Error {
 
 // isText reports whether s can be shown.
 func isText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) })
+	return utf8.ValidString(s) && !strings.ContainsFunc(s,
+		func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) })
 }

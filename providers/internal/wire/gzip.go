@@ -20,8 +20,9 @@ func decoded(resp *http.Response) (io.ReadCloser, error) {
 		return &unzipped{body: resp.Body}, nil
 	default:
 		return nil, &providers.Error{Kind: providers.Unreachable, Status: resp.StatusCode, Permanent: true,
-			Message: fmt.Sprintf("%s answers in the encoding %q, which was not asked for", resp.Request.URL.Host, OneLine(coding)),
-			Hint:    "Turn compression off in the proxy in front of it."}
+			Message: fmt.Sprintf("%s answers in the encoding %q, which was not asked for", resp.Request.URL.Host,
+				OneLine(coding)),
+			Hint: "Turn compression off in the proxy in front of it."}
 	}
 }
 

@@ -58,7 +58,8 @@ func (ollamaReader) Event(r *Reply, data []byte) error {
 		return nil
 	}
 	r.Ended, r.Over, r.Stop = true, true, e.Reason
-	r.Usage = providers.Usage{Prompt: e.Prompt, Output: e.Output, Load: e.Load, PromptTime: e.PromptTime, OutputTime: e.OutputTime}
+	r.Usage = providers.Usage{Prompt: e.Prompt, Output: e.Output, Load: e.Load, PromptTime: e.PromptTime,
+		OutputTime: e.OutputTime}
 	return nil
 }
 

@@ -36,7 +36,8 @@ func (x *Exchange) proxyFault(err error) *providers.Error {
 		return nil
 	}
 	e := &providers.Error{Kind: providers.Unreachable, Permanent: true, Err: err,
-		Hint: fmt.Sprintf("Check %s, or put %s into NO_PROXY if it is reached without one.", variable, x.request.Hostname())}
+		Hint: fmt.Sprintf("Check %s, or put %s into NO_PROXY if it is reached without one.", variable,
+			x.request.Hostname())}
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {

@@ -75,7 +75,8 @@ func (r *Reply) Call(name string, args json.RawMessage) {
 // CallText is Call with the text of a JSON value.
 func (r *Reply) CallText(name, args string) {
 	if name != "" {
-		r.pieces, r.spoken = append(r.pieces, providers.Chunk{Call: &providers.ServerCall{Name: name, Args: args}}), true
+		call := &providers.ServerCall{Name: name, Args: args}
+		r.pieces, r.spoken = append(r.pieces, providers.Chunk{Call: call}), true
 	}
 }
 

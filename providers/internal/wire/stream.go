@@ -99,7 +99,8 @@ func (r *replyBody) finish() {
 	switch {
 	case r.err != io.EOF:
 		r.x.readErr = r.err
-	case !r.x.reply.understood() && r.kind != "" && !strings.Contains(r.kind, "event-stream") && !strings.Contains(r.kind, "ndjson"):
+	case !r.x.reply.understood() && r.kind != "" && !strings.Contains(r.kind, "event-stream") &&
+		!strings.Contains(r.kind, "ndjson"):
 		r.x.foreign = true
 	case r.x.reply.Ended:
 		r.out = []byte(r.x.Format.End)
@@ -181,7 +182,8 @@ func (r *replyBody) all() error {
 	defer r.x.mu.Unlock()
 	err = r.reader.Whole(&r.x.reply, body)
 	switch {
-	case !r.x.reply.understood() && json.Valid(bytes.TrimLeft(body, beforeJSON)): // what is half JSON may be half a reply
+	// what is half JSON may be half a reply
+	case !r.x.reply.understood() && json.Valid(bytes.TrimLeft(body, beforeJSON)):
 		return r.foreign(body)
 	case err != nil:
 		return err

@@ -38,7 +38,8 @@ func Reason(err error) string {
 // and what it holds from going to another host: net/http drops only the headers
 // that it knows. The redirect is then the response.
 func StaysHere(req *http.Request, via []*http.Request) error {
-	if len(via) >= 5 || req.Method != via[0].Method || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
+	if len(via) >= 5 || req.Method != via[0].Method || req.URL.Host != via[0].URL.Host ||
+		req.URL.Scheme != via[0].URL.Scheme {
 		return http.ErrUseLastResponse
 	}
 	return nil
@@ -92,7 +93,8 @@ func DescribeOverflow(e *providers.Error) {
 	e.Message = "the conversation does not fit the model's context window"
 	switch {
 	case e.PromptTokens > 0 && e.Window > 0:
-		e.Message = fmt.Sprintf("the conversation (%d tokens) does not fit the model's context window (%d tokens)", e.PromptTokens, e.Window)
+		e.Message = fmt.Sprintf("the conversation (%d tokens) does not fit the model's context window (%d tokens)",
+			e.PromptTokens, e.Window)
 	case e.Window > 0:
 		e.Message = fmt.Sprintf("the conversation does not fit the model's context window (%d tokens)", e.Window)
 	}
