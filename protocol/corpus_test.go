@@ -73,6 +73,35 @@ func TestCorpusCuts(t *testing.T) {
 	})
 }
 
+// TestCorpusReplies reads all replies of the corpus, whole and in small pieces.
+// What is right is for its own scorer to say.
+func TestCorpusReplies(t *testing.T) {
+	for _, name := range []string{"cases.jsonl", "bfcl_raw.jsonl.gz", "dialects.jsonl.gz", "agents.jsonl.gz"} {
+		corpus(t, name, func(n int, line []byte) {
+			var c struct {
+				ID, Input, Raw, Stop string
+				Tools                []definition
+			}
+			if err := json.Unmarshal(line, &c); err != nil {
+				t.Fatal(err)
+			}
+			stop := protocol.End
+			if c.Stop == "length" {
+				stop = protocol.Length
+			}
+			o, reply := protocol.Options{Tools: newToolset(c.Tools...)}, c.Input+c.Raw
+			once := read(o, stop, reply)
+			var pieces []string
+			for i := 0; i < len(reply); i += 7 {
+				pieces = append(pieces, reply[i:min(len(reply), i+7)])
+			}
+			if again := read(o, stop, pieces...); again.whole() != once.whole() {
+				t.Errorf("%s line %d: in pieces\n got %s\nwant %s", name, n, again.whole(), once.whole())
+			}
+		})
+	}
+}
+
 // TestCorpusTools writes each tool as its definition and a call of it in every
 // dialect, and reads both back.
 func TestCorpusTools(t *testing.T) {

@@ -213,7 +213,7 @@ func (f *finder) reAct(s string) string {
 	if !strings.HasPrefix(s, ":") {
 		return ""
 	}
-	line, after, _ := strings.Cut(s[1:], "\n")
+	line, after, _ := strings.Cut(trimSpace(s[1:]), "\n")
 	line = strings.Trim(line, " *`\r")
 	n = pathLen(line)
 	if tool, known := f.d.declared(tidyName(line[:n])); known && n > 0 && (n == len(line) || strings.IndexByte("[({", line[n]) >= 0) {

@@ -150,7 +150,7 @@ func (r *reader) space() (commented bool, err *readError) {
 			return commented, nil
 		case !closed:
 			return false, r.cut()
-		case r.src[r.pos+1] != '*' && strings.Count(r.src[r.pos:r.pos+n], `"`)%2 == 1: // it may as well be text behind an odd quote
+		case !strings.HasPrefix(r.src[r.pos:], "/*") && strings.Count(r.src[r.pos:r.pos+n], `"`)%2 == 1: // it may as well be text behind an odd quote
 			return false, r.fail("a quote inside the comment, or the string, has no other")
 		}
 		r.repair("comment", r.pos)
