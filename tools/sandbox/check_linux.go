@@ -35,7 +35,27 @@ func (p Policy) Check() error {
 	if !p.confines() {
 		return nil
 	}
-	return checkKernel()
+	if err := checkKernel(); err != nil || !p.strict() {
+		return err
+	}
+	return checkStrict()
+}
+
+// checkStrict reports whether the supervisor can be asked about system calls, and
+// look at their arguments. What it needs beside is older than abiTruncate: calls
+// that go on and files that are handed over (Linux 5.5 and 5.14), and calls that
+// signals do not end (5.19). Without abiScopes it decides about signals.
+func checkStrict() error {
+	action := uint32(unix.SECCOMP_RET_USER_NOTIF)
+	if err := seccomp(unix.SECCOMP_GET_ACTION_AVAIL, 0, pointer(&action)); err != nil {
+		return fmt.Errorf("this kernel does not report system calls (seccomp notification): %w", err)
+	}
+	const onlyPrivileged = '2'
+	scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
+	if err == nil && len(scope) > 0 && scope[0] >= onlyPrivileged && (os.Geteuid() != 0 || scope[0] > onlyPrivileged) {
+		return fmt.Errorf("the arguments of system calls cannot be looked at, since kernel.yama.ptrace_scope is %c; it must be 0 or 1", scope[0])
+	}
+	return nil
 }
 
 // checkKernel reports whether the kernel has all that the rules are made of.
@@ -75,14 +95,17 @@ func checkSeccomp() error {
 // Gaps says what a policy that Check accepts leaves open because the kernel is
 // older than Linux 6.12, in words for a person.
 func (p Policy) Gaps() []string {
-	if !p.confines() {
-		return nil
-	}
-	abi, err := landlock.LandlockGetABIVersion()
-	if errata, _ := landlock.LandlockGetErrata(); err == nil && abi >= abiScopes && errata&errataSignals != 0 {
+	if !p.confines() || p.strict() || scoped() { // the strict sandbox has another way
 		return nil
 	}
 	return []string{"this kernel cannot keep commands from sending signals to your other processes; a current Linux 6.12 or later can"}
+}
+
+// scoped reports whether Landlock keeps signals in. Tests act as if it did not.
+var scoped = func() bool {
+	abi, err := landlock.LandlockGetABIVersion()
+	errata, _ := landlock.LandlockGetErrata()
+	return err == nil && abi >= abiScopes && errata&errataSignals != 0
 }
 
 // Supervises reports whether commands can be supervised: this program calls

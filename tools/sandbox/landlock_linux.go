@@ -96,6 +96,9 @@ func restrictFiles(b bounds) error {
 	if b.AllowNet {
 		config = landlock.Config{HandledAccessFS: config.HandledAccessFS, Scoped: config.Scoped}
 	}
+	if b.Strict != nil && b.Strict.Signals {
+		config.Scoped = 0 // the supervisor decides
+	}
 	rules := make([]landlock.Rule, 0, len(b.Rules))
 	for _, r := range b.Rules {
 		rules = append(rules, landlock.PathAccess(r.Rights, r.Path).IgnoreIfMissing())

@@ -12,7 +12,7 @@ import (
 const (
 	maxMemory    = 1 << 30   // bytes, of all its processes together
 	maxTemp      = 256 << 20 // bytes below its private directories
-	maxTempFiles = 5_000    // there
+	maxTempFiles = 5_000     // there
 	maxTasks     = 512       // processes and threads at once
 	maxOpen      = 1024      // descriptors of a process
 )

@@ -313,6 +313,7 @@ func (f *field) plant(t *testing.T) {
 		for h in pre-commit post-checkout post-index-change; do cp tools/hook .git/hooks/$h; done
 		chmod +x tools/hook tools/git-status .git/hooks/*
 		printf '#!/bin/sh\necho x >`+f.out+`/new; echo x >new\n' >prog && chmod +x prog
+		cp "$(command -v touch)" touch
 		git init -q --bare `+f.out+`/repo.git
 		tar -cf tree.tar -C src main.go
 		ln -s `+f.out+`/secret link; ln -s `+f.out+` dirlink; ln -s ../../out deep/up; ln -s .. abs; ln -s .env toenv; ln -s `+f.out+`/file `+f.out+`/soft
@@ -514,6 +515,37 @@ func TestAttackLinesWithoutTheWall(t *testing.T) {
 		t.Errorf("only %d lines have an effect without the wall", len(lines)-len(idle))
 	}
 }
+
+// Where Landlock does not keep signals in, the supervisor does.
+func TestSignalsWithoutScopes(t *testing.T) {
+	defer sandbox.Unscoped()()
+	f := newField(t)
+	p := sandbox.Policy{Mode: sandbox.ReadOnly, Strict: true, Workspace: f.ws, Home: f.home}
+	if err := p.Check(); err != nil {
+		noSandbox(t, err)
+	}
+	var lines []string
+	signals := regexp.MustCompile(`kill|signal|syscall\((200|234|129|297)|fcntl`)
+	for _, line := range listed(attacks) {
+		if strings.Contains(line, "{pid}") && signals.MatchString(line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) < 20 {
+		t.Errorf("there are only %d lines", len(lines))
+	}
+	for _, batch := range batches(lines, 20) {
+		if found := f.effects(first(inWall(t, p, f.env, f.places.Replace(each(batch))))); found != nil {
+			t.Errorf("%s", strings.Join(found, "\n"))
+		}
+	}
+	out, report := inWall(t, p, f.env, `sleep 60 & kill $!; wait $!; echo $?; timeout 0.1 sleep 60; echo $?`)
+	if !strings.HasSuffix(out, "143\n124\n") || len(report.Refusals) > 0 {
+		t.Errorf("its own processes: %q, refused %v", out, report.Refusals)
+	}
+}
+
+func first[T, U any](x T, _ U) T { return x }
 
 // renew puts everything back.
 func (f *field) renew(t *testing.T) {

@@ -164,7 +164,7 @@ var names = map[uint32]string{
 	unix.SYS_SETNS: "namespaces", unix.SYS_PROCESS_VM_READV: "memory of another process", unix.SYS_PROCESS_VM_WRITEV: "memory of another process", unix.SYS_PIDFD_GETFD: "files of another process",
 	unix.SYS_SHMGET: "shared memory", unix.SYS_SHMAT: "shared memory", unix.SYS_SEMGET: "semaphores", unix.SYS_MSGGET: "message queues", unix.SYS_MQ_OPEN: "message queues", unix.SYS_SYSLOG: "the kernel's log",
 	unix.SYS_ADD_KEY: "keyrings", unix.SYS_REQUEST_KEY: "keyrings", unix.SYS_KEYCTL: "keyrings", unix.SYS_BPF: "bpf", unix.SYS_PERF_EVENT_OPEN: "performance counters",
-	unix.SYS_SETHOSTNAME: "the host's name", unix.SYS_SETTIMEOFDAY: "the clock", unix.SYS_CLOCK_SETTIME: "the clock", unix.SYS_REBOOT: "reboot",
+	unix.SYS_SETHOSTNAME: "the host's name", unix.SYS_SETTIMEOFDAY: "the clock", unix.SYS_CLOCK_SETTIME: "the clock", unix.SYS_REBOOT: "reboot", unix.SYS_FCNTL: "signals of files",
 }
 
 // families name sockets to a person.

@@ -120,7 +120,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
 	if p.strict() {
-		b.Strict = &strict{Temp: resolved(g.temp.path), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: len(p.Gaps()) > 0, Path: onPath(env)}
+		b.Strict = &strict{Temp: resolved(g.temp.path), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: !scoped(), Path: onPath(env)}
 		for _, dir := range slices.Concat([]string{p.Workspace}, p.Writes) {
 			b.Strict.Workspace = append(b.Strict.Workspace, resolved(dir))
 		}

@@ -2,9 +2,11 @@ package sandbox_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -202,23 +204,47 @@ func TestKill(t *testing.T) {
 
 // BenchmarkWrap is what the helpers cost a command.
 func BenchmarkWrap(b *testing.B) {
-	for _, mode := range []sandbox.Mode{sandbox.Off, sandbox.Workspace} {
-		b.Run(string(mode), func(b *testing.B) {
-			p := sandbox.Policy{Mode: mode, Workspace: b.TempDir()}
-			if err := p.Check(); err != nil {
-				b.Skip("no sandbox here: ", err)
-			}
-			for b.Loop() {
-				cmd := exec.Command("true")
-				guard, err := p.Wrap(cmd)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := cmd.Run(); err != nil {
-					b.Fatal(err)
-				}
-				guard.Release()
-			}
+	for name, p := range map[string]sandbox.Policy{"off": {Mode: sandbox.Off}, "workspace": {}, "strict": {Mode: sandbox.ReadOnly, Strict: true}} {
+		b.Run(name, func(b *testing.B) { wraps(b, p, "true") })
+	}
+}
+
+// BenchmarkOpens is what it costs that files are opened by the supervisor: 2,000
+// of them in each command.
+func BenchmarkOpens(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 2000 {
+		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), []byte("text\n"), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, strict := range map[string]bool{"read-only": false, "strict": true} {
+		b.Run(name, func(b *testing.B) {
+			wraps(b, sandbox.Policy{Mode: sandbox.ReadOnly, Strict: strict, Workspace: dir}, "grep", "-r", "nothing", ".")
 		})
+	}
+}
+
+func wraps(b *testing.B, p sandbox.Policy, name string, args ...string) {
+	if p.Workspace == "" {
+		p.Workspace = b.TempDir()
+	}
+	if err := p.Check(); err != nil {
+		b.Skip("no sandbox here: ", err)
+	}
+	for b.Loop() {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = p.Workspace
+		guard, err := p.Wrap(cmd)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var exit *exec.ExitError
+		if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+			b.Fatal(err)
+		}
+		if report := guard.Release(); report.Failed != nil || len(report.Refusals) > 0 {
+			b.Fatalf("%+v", report)
+		}
 	}
 }

@@ -1,0 +1,9 @@
+package sandbox
+
+// Unscoped makes the strict sandbox do without Landlock's scopes, as on a kernel
+// before 6.12, until the function that it returns is called.
+func Unscoped() (undo func()) {
+	was := scoped
+	scoped = func() bool { return false }
+	return func() { scoped = was }
+}
