@@ -1,7 +1,9 @@
 package journal_test
 
 import (
+	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -119,6 +121,27 @@ func TestSearchTellsOfDamage(t *testing.T) {
 		}
 		if hits != 1 || !strings.Contains(told, id) || !strings.Contains(told, "line 6 cannot be read") {
 			t.Errorf("%s: %d hits, %q", name, hits, told)
+		}
+	}
+}
+
+// TestBitFlips changes one bit anywhere in a journal: it is never taken for whole.
+func TestBitFlips(t *testing.T) {
+	store := newStore(t)
+	id := talk(t, store, "go")
+	whole := []byte(read(t, store.Path(id)))
+	_, entries, err := store.Load(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		at := random.IntN(len(whole))
+		flipped := bytes.Clone(whole)
+		flipped[at] ^= 1 << random.IntN(8)
+		write(t, store.Path(id), string(flipped))
+		if _, got, err := store.Load(t.Context(), id); err == nil {
+			t.Errorf("the bit flip at byte %d (%q) goes unnoticed: %d entries of %d", at, whole[max(0, at-20):min(len(whole), at+20)], len(got), len(entries))
 		}
 	}
 }

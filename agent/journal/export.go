@@ -128,7 +128,7 @@ func cleanValue(v any, f func(string) string) any {
 	return v
 }
 
-// WriteJSONL writes a session as a journal is written.
+// WriteJSONL writes a session as a journal of version 1: without checksums.
 func WriteJSONL(w io.Writer, h Header, entries []agent.Entry) error {
 	var line bytes.Buffer
 	write := func(v any) error {
@@ -139,6 +139,7 @@ func WriteJSONL(w io.Writer, h Header, entries []agent.Entry) error {
 		_, err := w.Write(line.Bytes())
 		return err
 	}
+	h.Version = min(h.Version, sumVersion-1)
 	if err := write(h); err != nil {
 		return err
 	}

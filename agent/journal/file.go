@@ -226,9 +226,11 @@ func (f *file) flush(sync bool) error {
 	}
 	var text bytes.Buffer
 	for _, e := range f.entries {
+		start := text.Len()
 		if err := encode(&text, e); err != nil {
 			return fmt.Errorf("session %s: %w", f.id, err)
 		}
+		addSum(&text, start)
 	}
 	f.entries = nil
 	if f.out == nil {
@@ -263,6 +265,7 @@ func (f *file) create(text []byte) (err error) {
 	}
 	var head bytes.Buffer
 	if err = encode(&head, f.header); err == nil {
+		addSum(&head, 0)
 		head.Write(text)
 		_, err = out.Write(head.Bytes()) // all of it or no file
 	}

@@ -15,7 +15,7 @@ import (
 
 // Version is the version of the format that this package writes. It reads this
 // one and those before it.
-const Version = 1
+const Version = sumVersion
 
 // format is how a journal says what it is.
 const format = "mylm session"

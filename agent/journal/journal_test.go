@@ -175,12 +175,13 @@ func TestRefuses(t *testing.T) {
 		want error
 		says string
 	}{
-		"newer":          {strings.Replace(header, `"version":1`, `"version":2,"new":{}`, 1) + entry, journal.ErrNewer, "format 2"},
+		"newer":          {strings.Replace(header, `"version":1`, `"version":99,"new":{}`, 1) + entry, journal.ErrNewer, "format 99"},
 		"another file":   {"{}\n", journal.ErrDamaged, "header"},
 		"nothing":        {"", journal.ErrDamaged, "it is empty"},
 		"half a header":  {header[:20], journal.ErrDamaged, "first line is cut short"},
 		"no JSON":        {"hello\nthere\n", journal.ErrDamaged, "header"},
 		"a bad middle":   {header + "{oops\n" + entry, journal.ErrDamaged, "line 2"},
+		"no checksum":    {strings.Replace(header, `"version":1`, `"version":2`, 1) + entry, journal.ErrDamaged, "checksum"},
 		"a missing line": {header + entry + strings.Replace(entry, `"seq":1`, `"seq":3`, 1), journal.ErrDamaged, "line 3: entry 2 is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {

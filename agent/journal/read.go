@@ -95,7 +95,11 @@ func read(ctx context.Context, in io.Reader) (h Header, entries []agent.Entry, w
 		case n == 1:
 			h, err = parseHeader(line)
 		default:
-			if err := json.Unmarshal(line, &e); err != nil {
+			err := checkSum(line, h.Version >= sumVersion)
+			if err == nil {
+				err = json.Unmarshal(line, &e)
+			}
+			if err != nil {
 				bad = fmt.Errorf("%w: line %d cannot be read: %w", ErrDamaged, n, err)
 				return nil
 			}
@@ -158,6 +162,9 @@ func parseHeader(line []byte) (Header, error) {
 		return h, fmt.Errorf("%w (format %d; this one reads up to %d)", ErrNewer, h.Version, Version)
 	case err != nil:
 		return h, fmt.Errorf("%w: its header cannot be read: %w", ErrDamaged, err)
+	}
+	if err := checkSum(line, h.Version >= sumVersion); err != nil {
+		return h, fmt.Errorf("its header: %w", err)
 	}
 	return h, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -228,7 +229,8 @@ func TestExport(t *testing.T) {
 	}
 	cleanHeader, cleanEntries := journal.Clean(header, entries, clean)
 	var out bytes.Buffer
-	if err := journal.WriteJSONL(&out, header, entries); err != nil || out.String() != kept {
+	plain := strings.Replace(regexp.MustCompile(`,"sum":"[0-9a-f]{8}"`).ReplaceAllString(kept, ""), `"version":2`, `"version":1`, 1)
+	if err := journal.WriteJSONL(&out, header, entries); err != nil || out.String() != plain || plain == kept {
 		t.Errorf("a copy differs: %v", err)
 	}
 	out.Reset()
