@@ -52,7 +52,7 @@ func foreign(origin string) bool {
 func (r *run) count(a *attempt) {
 	s, limit := &r.state, r.agent.opts.MaxConsecutiveErrors
 	s.Tainted = s.Tainted || foreign(a.outcome.Origin)
-	sensitive := a.inv != nil && a.inv.Effect.Sensitive()
+	sensitive := a.inv != nil && a.inv.Effect.Sensitive() || a.refused != nil
 	if a.skipped {
 		r.limit(&LimitError{Reason: StopRepeatedCall, Limit: "MaxRepeatedCalls", Value: s.Repeats,
 			Message: fmt.Sprintf("the model made the same call %s in a row (%s)", times(s.Repeats), describe(a))})

@@ -112,8 +112,11 @@ func TestPermitDenied(t *testing.T) {
 					t.Errorf("the model is not told %q: %s", want, text)
 				}
 			}
-			if stopped := r.StopReason == agent.StopDenied; stopped != (name == "stop") {
-				t.Errorf("ended with %s", r.StopReason)
+			if r.StopReason != agent.StopDenied {
+				t.Errorf("the run ended with %s", r.StopReason)
+			}
+			if stopped := r.Turns == 1; stopped != (name == "stop") {
+				t.Errorf("ended after %d turns", r.Turns)
 			}
 		})
 	}

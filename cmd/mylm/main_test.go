@@ -72,6 +72,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_DATA_HOME", env.WorkDir+"/home/data")
 			env.Setenv("OLLAMA_HOST", "127.0.0.1:1") // where nobody listens
 			env.Setenv("MYLM_SANDBOX", "off")        // which would refuse to work above the home directory
+			env.Setenv("MYLM_UNASKED", "readers")    // what there is to run unasked without it
 			env.Setenv("NO_COLOR", "")
 			env.Setenv("TERM", "xterm")
 			env.Setenv("CI", "")

@@ -42,13 +42,13 @@ func TestStoredRules(t *testing.T) {
 		"exactly this": {commandReplies("touch one", "ls", "touch one", "touch two"), nil,
 			[]step{{question, "e\n"}, {"touch two", ""}, {question, "n\n"}}, "4", ""},
 		"a prefix": {commandReplies("touch one", "ls", "touch two", "touch three; mkdir four"), nil,
-			[]step{{"p stores the rule \"touch ...\" for /", ""}, {question, "p\n"}, {"stored: touch ... (mylm policy revoke touch takes it back)", ""}, {"mkdir four", ""}, {"mkdir is not among", ""}, {question, "n\n"}}, "4", `"touch"`},
+			[]step{{"p stores the rule \"touch ...\" for /", ""}, {question, "p\n"}, {"stored: touch ... (mylm policy revoke touch takes it back)", ""}, {"mkdir four", ""}, {"mkdir changes or builds something", ""}, {question, "n\n"}}, "4", `"touch"`},
 		"no prefix of an interpreter": {commandReplies("sh -c ls", "python3 -c 1"), nil,
 			[]step{{"[e]xactly this in this session, [n]o", "p\n"}, {"[e]xactly this in this session, [n]o", "y\n"}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},
-		"no prefix for a redirect":        {commandReplies("touch x > y"), nil, []step{{"Why you are asked: it writes to y", ""}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},
-		"a background is another command": {commandReplies("ls & rm -rf two"), nil, []step{{"in the background", ""}, {question, "n\n"}}, "4", ""},
+		"no prefix for a redirect":        {commandReplies("wc x > y"), nil, []step{{"Why you are asked: it writes to y", ""}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},
+		"a background is another command": {commandReplies("ls & rm -rf two"), nil, []step{{"rm changes or builds something", ""}, {question, "n\n"}}, "4", ""},
 		"everything is asked":             {commandReplies("ls"), []string{"--confirm", "confirm-all"}, []step{{question, "e\n"}, {"Allow it? [y]es, [n]o", "y\n"}}, "0", ""},
-		"outside":                         {commandReplies("cat /etc/hostname"), nil, []step{{"(runs, outside)", ""}, {"lies outside the workspace", ""}, {question, "n\n"}}, "4", ""},
+		"outside":                         {commandReplies("cat /etc/hostname"), nil, []step{{"(runs)", ""}, {"leads out of the workspace", ""}, {question, "n\n"}}, "4", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +76,7 @@ func TestStoredRules(t *testing.T) {
 // TestReasonOnANarrowTerminal: all of the reason can be read there, too.
 func TestReasonOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
-	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch x > y; touch z > w")}, "ask", "q")
+	cmd := command(t, map[string]string{"replies.txt": commandReplies("wc x > y; wc z > w")}, "ask", "q")
 	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 24})
 	c.expect("Why you are asked: it\r\n")
 	c.expect("writes")

@@ -39,7 +39,7 @@ func policyCommand(s *term.Screen) *cli.Command {
 			{
 				Name: "check", Usage: "tell what would become of a command", ArgsUsage: commandLine,
 				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
-				Flags:       append(config.Flags(config.ProfileName, config.Workspace, config.Confirm), jsonFlag()),
+				Flags:       append(config.Flags(config.ProfileName, config.Workspace, config.Confirm, config.Unasked, config.SandboxMode), jsonFlag()),
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
 			},
 		},
@@ -55,7 +55,7 @@ func guardOf(c *cli.Context) (*setup.Guard, *config.Config, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	g, err := setup.NewGuard(loaded, "", nil)
+	g, err := setup.NewGuard(loaded, setup.SandboxPolicy(loaded), "", nil)
 	return g, loaded, err
 }
 
@@ -84,9 +84,10 @@ func checkCommand(c *cli.Context, s *term.Screen) error {
 	if c.Bool("json") {
 		return term.PrintJSON(s.Out, struct {
 			policy.Decision
-			Effect string      `json:"effect"`
-			Mode   policy.Mode `json:"mode"`
-		}{d, inv.Effect.String(), g.Mode()})
+			Effect  string         `json:"effect"`
+			Mode    policy.Mode    `json:"mode"`
+			Unasked policy.Unasked `json:"unasked"`
+		}{d, inv.Effect.String(), g.Mode(), g.Unasked()})
 	}
 	_, err = fmt.Fprintf(s.Out, "%s  %s\n", d.Verdict, term.OneLine(term.Visible(d.Why), 400))
 	return err
@@ -123,10 +124,10 @@ func listRules(c *cli.Context, s *term.Screen) error {
 		}
 	}
 	if c.Bool("json") {
-		return term.PrintJSON(s.Out, map[string]any{"mode": g.Mode(), "project": loaded.Project, "rules": rules})
+		return term.PrintJSON(s.Out, map[string]any{"mode": g.Mode(), "unasked": g.Unasked(), "project": loaded.Project, "rules": rules})
 	}
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "mode\t%s\n", g.Mode())
+	fmt.Fprintf(w, "mode\t%s\nunasked\t%s\n", g.Mode(), g.Unasked())
 	for _, r := range rules {
 		dots := ""
 		if r.Verdict == policy.Allow {

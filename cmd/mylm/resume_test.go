@@ -132,7 +132,7 @@ func newHome(t *testing.T, p *placed) *home {
 func (h *home) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("mylm", args...)
 	cmd.Dir = h.dir
-	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_CONFIG_HOME="+h.dir+"/config", "XDG_DATA_HOME="+h.dir+"/data", "MYLM_SANDBOX=off",
+	cmd.Env = append(os.Environ(), "HOME="+h.dir, "XDG_CONFIG_HOME="+h.dir+"/config", "XDG_DATA_HOME="+h.dir+"/data", "MYLM_SANDBOX=off", "MYLM_UNASKED=readers",
 		"OLLAMA_HOST="+h.host, "TERM=xterm", "NO_COLOR=", "CI=", "MYLM_MODEL=m", "MYLM_NO_SAVE=")
 	return cmd
 }

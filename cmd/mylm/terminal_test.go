@@ -29,7 +29,7 @@ func command(t *testing.T, files map[string]string, args ...string) *exec.Cmd {
 	cmd := exec.Command("mylm", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir+"/config", "XDG_DATA_HOME="+dir+"/data",
-		"OLLAMA_HOST=127.0.0.1:1", "TERM=xterm", "NO_COLOR=", "CI=", "MYLM_MODEL=scripted/replies.txt", "MYLM_NO_SAVE=1", "MYLM_SANDBOX=off")
+		"OLLAMA_HOST=127.0.0.1:1", "TERM=xterm", "NO_COLOR=", "CI=", "MYLM_MODEL=scripted/replies.txt", "MYLM_NO_SAVE=1", "MYLM_SANDBOX=off", "MYLM_UNASKED=readers")
 	return cmd
 }
 

@@ -1,20 +1,16 @@
 package command
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxLine is how long a line may be to be understood, in bytes. What somebody
-// would type is shorter, and the parser's stack is bounded by it.
+// maxLine is how long a line may be to be understood, in bytes. The parser's
+// stack is bounded by it.
 const maxLine = 32 << 10
-
-// maxCalls is how many commands a line may hold: nobody reads more of them in a
-// question, and each may read for a while.
-const maxCalls = 50
 
 // Place is where a command line would run.
 type Place struct {
@@ -23,191 +19,160 @@ type Place struct {
 	Env  []string // the environment, as os.Environ has it
 }
 
-// Analysis is what a command line would do.
+// Analysis is what can be seen of a command line.
 type Analysis struct {
-	OnlyReads bool   // it changes nothing and reads nothing outside the workspace
-	Leaves    bool   // it would only read, but outside the workspace
-	Why       string // why it does not only read, for a person; "" if it does
+	// Reads reports that every command is a plain reader, of files that lie in
+	// the workspace. Why says why it is not, for a person.
+	Reads bool
+	Why   string
 
-	// Plain tells that nothing but Calls would happen.
-	Plain bool
-	// Calls are the simple commands in their order, if the line is plain.
+	// Changes says what in the line is there to change, build or install
+	// something; "" if nothing is seen. It has no weight for safety.
+	Changes string
+
+	// Calls are the simple commands in their order, if nothing else would happen:
+	// nil if a file is written to, something is substituted, assigned or left
+	// in the background, or sh and Bash read the line in different ways.
 	Calls []Call
-	// Seen are all commands that can be seen in the line, also in what is not
-	// plain. A redirect is seen as the call of ">" or "<" with the file.
-	// Variables stand in the words as $NAME.
+
+	// Seen are all commands that can be seen, wherever they are. A redirect is the
+	// call of ">" or "<" with the file.
 	Seen []Call
-	// Bomb tells that a function of the line starts itself again and again.
-	Bomb bool
-	// Lost tells that the line holds more commands than were looked at.
-	Lost bool
+	Bomb bool // a function of the line starts itself again and again
+	Lost bool // the line holds more commands than were looked at
 }
 
 // Call is one simple command.
 type Call struct {
-	Words     []string // the program and its arguments, without quotes
-	OnlyReads bool
-	Leaves    bool   // it would only read, but outside the workspace
-	Outside   bool   // a word or a redirect names something outside the workspace, or in .git
-	Why       string // why it does not only read
-	Starts    bool   // of what is seen: its later words may be a command, for it is not known what it does with them
+	Words  []string // the program and its arguments, without quotes
+	Reads  bool     // it is a plain reader of the workspace
+	Starts bool     // of what is seen: its later words may be a command
 
-	odd bool // which program it starts is not certain
-	fed bool // something is piped or redirected into it
+	why     string // why it is no plain reader
+	odd     bool   // which program it starts, or with which words, is not certain
+	fed     bool   // something is piped or redirected into it
+	outside bool   // something in it leads out of the workspace, or into .git
 }
 
-// Analyse tells what a line would do at a place. It looks at files there, and
+// Analyse looks at a line that would run at a place. It looks at files there, and
 // changes nothing. It may be called from several goroutines at once.
 func Analyse(line string, at Place) Analysis {
 	at = at.clean()
-	var a Analysis
-	l := look(line)
-	a.Seen, a.Bomb, a.Lost = l.seen, l.bomb, l.lost
-	calls, why := understand(line, at)
-	if why != "" {
-		a.Why = why
+	a := look(line)
+	for _, c := range a.Seen {
+		a.Changes = cmp.Or(a.Changes, c.Changes())
+	}
+	if a.Calls, a.Why = plain(line, at); a.Why != "" {
 		return a
 	}
-	a.Plain, a.Calls = true, calls
-	a.OnlyReads = true
-	for i := range calls {
-		c := &calls[i]
-		a.OnlyReads = a.OnlyReads && c.OnlyReads
+	for _, c := range a.Calls {
+		if !c.Reads {
+			a.Why = c.why
+			return a
+		}
 	}
-	if !a.OnlyReads {
-		a.Leaves, a.Why = summary(calls)
-	}
+	a.Reads = true
 	return a
 }
 
-// summary is the reason of the first call that may do more than read, or else of
-// the first that leaves the workspace.
-func summary(calls []Call) (leaves bool, why string) {
-	for _, c := range calls {
-		if !c.OnlyReads && !c.Leaves {
-			return false, c.Why
-		}
+// plain are the calls of a line that is made of nothing else, or why it is not.
+func plain(line string, at Place) (calls []Call, why string) {
+	if len(line) > maxLine {
+		return nil, "it is too long to be read"
 	}
-	i := slices.IndexFunc(calls, func(c Call) bool { return c.Leaves })
-	return true, calls[i].Why
-}
-
-// understand reads the line as both shells do. why is what it is not understood
-// for.
-func understand(line string, at Place) (calls []Call, why string) {
-	if why := suspicious(line); why != "" {
-		return nil, why
-	}
-	var posix, bash reading
-	for lang, r := range map[syntax.LangVariant]*reading{syntax.LangPOSIX: &posix, syntax.LangBash: &bash} {
+	var readings [2]reading
+	for i, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
 		file, err := parse(line, lang)
 		if err != nil {
-			return nil, "it cannot be read as a command line: " + reason(err)
+			return nil, "it cannot be read as a command line"
 		}
-		r.stmts(file.Stmts)
+		r := &readings[i]
+		for _, s := range file.Stmts {
+			r.stmt(s, false)
+		}
+		if r.why != "" {
+			return nil, r.why
+		}
 	}
-	switch {
-	case posix.why != "":
-		return nil, posix.why
-	case bash.why != "":
-		return nil, bash.why
-	case !slices.EqualFunc(posix.calls, bash.calls, same) || !same(posix.dir, bash.dir):
+	posix, bash := readings[0], readings[1]
+	same := func(a, b simple) bool { return slices.Equal(a.words, b.words) && slices.Equal(a.inputs, b.inputs) }
+	if len(posix.calls) == 0 || !slices.EqualFunc(posix.calls, bash.calls, same) {
 		return nil, "sh and bash read it in different ways"
-	case len(posix.calls) == 0:
-		return nil, "it is empty"
-	case len(posix.calls) > maxCalls:
-		return nil, fmt.Sprintf("it holds more than %d commands", maxCalls)
 	}
-	if posix.dir != nil {
-		var o objection
-		if at, o = at.enter(posix.dir); o.why != "" {
-			return nil, o.why
+	for _, s := range posix.calls {
+		if s.enters {
+			if at.Dir = at.dir(s.words[1]); at.Dir == "" {
+				return nil, s.words[1].text + " is no directory of the workspace"
+			}
 		}
-	}
-	for i, words := range posix.calls {
-		c := judge(words, at)
-		c.fed = posix.fed[i]
-		calls = append(calls, c)
-	}
-	for _, file := range posix.inputs {
-		calls[0].object(at.input(file)) // whichever reads it: one is enough to ask
+		calls = append(calls, at.call(s))
 	}
 	return calls, ""
 }
-
-// enter is the place that a cd in front of everything leads to. The shell goes by names where
-// files go by links, so that .. is not followed.
-func (at Place) enter(cd []word) (Place, objection) {
-	if _, set := at.variable("CDPATH"); set {
-		return at, objection{why: "CDPATH is set, so that cd may lead elsewhere"}
-	}
-	if o := at.program(cd[0]); o.why != "" {
-		return at, o
-	}
-	if slices.Contains(strings.Split(cd[1].text, "/"), "..") {
-		return at, leaves("cd " + cd[1].text)
-	}
-	return at.in(cd[1])
-}
-
-func same(a, b []word) bool { return slices.Equal(a, b) }
 
 func parse(line string, lang syntax.LangVariant) (*syntax.File, error) {
 	return syntax.NewParser(syntax.Variant(lang)).Parse(strings.NewReader(line), "")
 }
 
-// reason is a parser's error without its position, which counts lines from 1 and
-// says nothing about a line.
-func reason(err error) string {
-	text := err.Error()
-	if _, after, ok := strings.Cut(text, ": "); ok {
-		text = after
-	}
-	return text
+// reading is a line in one of the shells' readings, as far as it is plain.
+type reading struct {
+	calls []simple
+	why   string // what is not plain
 }
 
-// objection is why something is not only read.
-type objection struct {
-	why    string // "": nothing is wrong
-	leaves bool   // all that is wrong is that it lies outside the workspace
+// simple is a command as it is written.
+type simple struct {
+	words  []word
+	inputs []word // files that < reads
+	fed    bool
+	enters bool // cd DIRECTORY &&
 }
 
-// object notes an objection. What lies outside counts less than what may change
-// something.
-func (c *Call) object(o objection) {
-	if o.why == "" {
-		return
-	}
-	if c.OnlyReads || c.Leaves && !o.leaves {
-		c.Why = o.why
-	}
-	c.Leaves = o.leaves && (c.OnlyReads || c.Leaves)
-	c.OnlyReads = false
-	c.Outside = c.Outside || o.leaves
-}
-
-// judge tells whether one call only reads.
-func judge(words []word, at Place) Call {
-	c := Call{OnlyReads: true}
-	for _, w := range words {
-		c.Words = append(c.Words, w.text)
-	}
-	c.object(at.program(words[0]))
-	c.odd = !c.OnlyReads
-	if !at.within(at.Dir) {
-		c.object(leaves("the working directory"))
-	}
-	if c.OnlyReads || c.Leaves {
-		c.object(known(words[0].text, words[1:], at))
-	}
-	for _, w := range words[1:] {
-		switch {
-		case w.tilde:
-			c.object(leaves(w.text))
-		case w.glob: // whatever the program takes it for
-			c.object(at.glob(w))
+func (r *reading) stmt(s *syntax.Stmt, fed bool) {
+	var inputs []word
+	for _, d := range s.Redirs {
+		switch nowhere := d.Word != nil && d.Word.Lit() == "/dev/null"; {
+		case d.Op == syntax.RdrIn && d.N == nil && !nowhere:
+			w, ok := literal(d.Word)
+			inputs, fed = append(inputs, w), true
+			if !ok || w.glob {
+				r.why = "it reads a file whose name is not certain"
+			}
+		case (d.Op == syntax.RdrIn || d.Op == syntax.RdrOut || d.Op == syntax.AppOut) && nowhere:
+		case d.Op == syntax.DplOut && (d.Word.Lit() == "1" || d.Word.Lit() == "2") && (d.N == nil || d.N.Value != "0"):
+		default:
+			r.why = "it holds a redirect"
 		}
-		c.Outside = c.Outside || at.outside(w)
 	}
-	return c
+	if s.Background || s.Coprocess || s.Disown {
+		r.why = "it leaves something running in the background"
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		call := simple{inputs: inputs, fed: fed}
+		for _, arg := range c.Args {
+			w, ok := literal(arg)
+			if !ok {
+				r.why = "it holds words that are not known before it runs"
+			}
+			call.words = append(call.words, w)
+		}
+		if len(c.Assigns) > 0 || len(c.Args) == 0 {
+			r.why = "it sets a variable"
+		}
+		r.calls = append(r.calls, call)
+	case *syntax.BinaryCmd:
+		if c.Op != syntax.AndStmt && c.Op != syntax.OrStmt && c.Op != syntax.Pipe {
+			r.why = "it is made of more than simple commands"
+		}
+		n := len(r.calls)
+		r.stmt(c.X, fed)
+		if n == 0 && len(r.calls) == 1 && c.Op == syntax.AndStmt && !c.X.Negated {
+			x := &r.calls[0]
+			x.enters = len(x.words) == 2 && x.words[0].text == "cd" && !strings.HasPrefix(x.words[1].text, "-")
+		}
+		r.stmt(c.Y, fed || c.Op == syntax.Pipe)
+	default:
+		r.why = "it is made of more than simple commands"
+	}
 }

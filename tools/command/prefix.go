@@ -2,9 +2,155 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
+
+// offers are the prefixes that a rule can be made of, one a line: words, of which
+// * is a name of the project, and the flags that may follow beside common ones; those behind -- may only follow
+// it. What is missing fetches, publishes, removes, or runs what the next words say. A line with ! takes
+// each word for one more thing to do, so that none may follow.
+const offers = `
+make -[kns]*j?[0-9]* -B -r
+gmake -[kns]*j?[0-9]*
+ninja ! -j[0-9]*
+ninja * ! -j[0-9]*
+mkdir -p
+touch
+gofmt -d -w
+goimports -d -w -local
+staticcheck -checks -tests -tags
+golangci-lint run --fast --tests --timeout
+pytest --maxfail --tb --lf --ff --durations --cov --no-header -[vqsxl]*[km] -rA -n
+black --line-length --safe
+ruff check --select --ignore --output-format --statistics
+ruff format --line-length
+flake8 --max-line-length --statistics --count
+pylint -E --disable --enable --errors-only
+mypy --strict --pretty --ignore-missing-imports --warn-unused-ignores
+pyright --outputjson --stats
+isort --check-only
+tsc --noEmit --strict --pretty --skipLibCheck
+eslint --ext --max-warnings
+prettier -c -w --write --list-different
+stylelint --allow-empty-input
+biome check --write
+biome format --write
+biome lint --write
+jest -t --coverage --runInBand --testNamePattern
+vitest run -t --coverage
+phpunit --filter --testsuite --testdox
+rspec -e -fd --example --tag --fail-fast
+rubocop -a -A
+shellcheck -S
+shfmt -d -w -i
+rustfmt --edition
+clang-format -i
+git add -A -u -N
+git commit -[aqs]*m? --amend --no-edit --allow-empty
+git mv
+go build -race -tags -trimpath
+go vet -tags
+go test -run -race -count -short -cover -bench -benchmem -benchtime -timeout -tags -failfast -skip -list -parallel -json -vet -mod
+go list -m -json -f -deps -test
+go doc -src -short
+go fmt
+go mod tidy
+cargo bench -p
+cargo build -p --package --features --workspace --all-targets --all-features --locked --offline
+cargo check -p --package --features --workspace --all-targets --all-features --locked --offline
+cargo clippy -p --package --features --workspace --all-targets --all-features -- -[ADW]
+cargo doc --no-deps
+cargo fmt -p -- --check
+cargo test -p --package --features --workspace --lib --test --doc --no-run --all-features --locked --offline -- --nocapture --ignored --include-ignored --exact --test-threads
+npm test --if-present
+yarn test
+pnpm test
+npm run *
+yarn run *
+pnpm run *
+just * !
+task * !
+rake * !
+mvn compile ! -B -DskipTests
+mvn package ! -B -DskipTests
+mvn test ! -B -Dtest=[\w#.]+
+mvn verify ! -B -DskipTests
+gradle build ! --no-daemon --offline
+gradle check ! --no-daemon --offline
+gradle test ! --no-daemon --offline --tests=[\w.]+
+dotnet build -c --configuration --no-restore
+dotnet test --filter --no-build --no-restore
+mix compile --warnings-as-errors
+mix format --check-formatted
+mix test --trace --failed
+swift build -c
+swift test --filter
+zig build ! -Doptimize=\w+ -j[0-9]*
+zig build * ! -Doptimize=\w+ -j[0-9]*
+stack build --fast
+stack test
+cabal build
+cabal test
+bazel build -c
+bazel test --test_output=\w+
+terraform fmt -recursive
+terraform validate -json
+helm lint --strict
+`
+
+// What may follow any prefix: flags that only choose, filter or report, and words
+// that no shell behind the tool takes for more than a word.
+const (
+	commonFlags = `-[vqsxkl]+|-all|--(verbose|quiet|silent|color(=\w+)?|no-color|check|diff|fix|all|release|recursive|force-exclude)`
+	commonWords = `[\w./%+,:^$# *-]+`
+)
+
+type offer struct {
+	words         []string
+	flags, behind *regexp.Regexp // what may be a flag, before -- and after it
+	alone         bool           // no more words may follow
+}
+
+var allOffers = sync.OnceValue(func() (all []offer) {
+	for line := range strings.Lines(strings.TrimSpace(offers)) {
+		o := offer{}
+		before, after, _ := strings.Cut(line, " -- ")
+		flags := commonFlags
+		for w := range strings.FieldsSeq(before) {
+			switch {
+			case w == "!":
+				o.alone = true
+			case w[0] == '-':
+				flags += "|" + w + `(=[\w.,:-]+)?`
+			default:
+				o.words = append(o.words, w)
+			}
+		}
+		o.flags = regexp.MustCompile(`^(` + flags + `)$`)
+		o.behind = regexp.MustCompile(`^(` + strings.Join(strings.Fields(after), "|") + `)(=\w+)?$`)
+		all = append(all, o)
+	}
+	return all
+})
+
+var scriptName = late(`^[a-z][a-z0-9:_-]*$`)
+
+// offered is what a call begins with, and how many of its words that is: the longest one.
+func offered(words []string) (found offer, n int) {
+	for _, o := range allOffers() {
+		fits := len(words) >= len(o.words)
+		for i, want := range o.words {
+			fits = fits && (words[i] == want || want == "*" && scriptName().MatchString(words[i]))
+		}
+		if fits && len(o.words) > n {
+			found, n = o, len(o.words)
+		}
+	}
+	return found, n
+}
 
 // Prefix is the begin of the call that a rule can be made of: a program, or a
 // program and what it is to do. It is nil where there is none.
@@ -23,51 +169,57 @@ func Offered(prefix []string) bool {
 	return n > 0 && n == len(prefix)
 }
 
-func begins(words, with []string) bool {
-	return len(words) >= len(with) && slices.Equal(words[:len(with)], with)
-}
-
 // Covered reports whether the call is one that the prefix stands for: it is Offered, the call begins with its words, stays
 // in the workspace and out of .git, starts the program that PATH has outside of it, is fed nothing by a pipe or a redirect, and
 // has no words but those that are known to name no other program, settings, task or place to write.
 // In which directory of the workspace it runs does not matter: a prefix holds in all of them.
 func (c Call) Covered(prefix []string) bool {
-	return Offered(prefix) && begins(c.Words, prefix) && c.excess(len(prefix)) == ""
+	return Offered(prefix) && c.begins(prefix) && c.excess(prefix) == ""
 }
 
 // Exceeds says why a call that begins with the words of a prefix is not covered
 // by it. It is "" for every other.
 func (c Call) Exceeds(prefix []string) string {
-	if !begins(c.Words, prefix) || len(prefix) == 0 {
+	rule := "the rule " + strings.Join(prefix, " ")
+	if len(prefix) == 0 || !c.begins(prefix) {
 		return ""
 	}
-	rule := "the rule " + strings.Join(prefix, " ")
 	if !Offered(prefix) {
 		return rule + " does not count: no such rule is made any more"
 	}
-	if why := c.excess(len(prefix)); why != "" {
+	if why := c.excess(prefix); why != "" {
 		return rule + " does not count here: " + why
 	}
 	return ""
 }
 
-func (c Call) excess(n int) string {
+func (c Call) begins(prefix []string) bool {
+	return len(c.Words) >= len(prefix) && slices.Equal(c.Words[:len(prefix)], prefix)
+}
+
+// excess is what in the call a prefix does not cover.
+func (c Call) excess(prefix []string) string {
+	o, n := offered(prefix)
 	switch {
 	case c.odd:
-		return c.Why
+		return "which program it starts is not certain"
 	case c.fed:
 		return "something is piped or redirected into it"
-	case c.Outside:
+	case c.outside:
 		return "something in it leads out of the workspace, or into .git"
 	}
-	for _, w := range c.Words[n:] {
-		if assignment(w) {
-			return w + " sets a variable"
+	words := late(`^(?s:` + commonWords + `)$`)()
+	flags := o.flags
+	for i, w := range c.Words[n:] {
+		before := c.Words[n+i-1]
+		message := prefix[0] == "git" && before[0] == '-' && strings.HasSuffix(before, "m")
+		switch flag := strings.HasPrefix(w, "-"); {
+		case w == "--" && !o.alone:
+			flags = o.behind
+		case flag && flags.MatchString(w), !flag && !o.alone && words.MatchString(w), message:
+		default:
+			return fmt.Sprintf("%.40q is not among what it covers", w)
 		}
-	}
-	o, _ := offered(c.Words)
-	if w, ok := o.excess(c.Words[n:]); !ok {
-		return fmt.Sprintf("%q is not among what it covers", quotedName(w))
 	}
 	return ""
 }

@@ -85,7 +85,7 @@ func (p *Policy) forbids(c Call, a command.Analysis) string {
 	seen := make([][]term, len(a.Seen))
 	for i, call := range a.Seen {
 		seen[i] = at.terms(call.Words, call.Starts)
-		if at.enter(call.Words); at.lost {
+		if at.enter(call.Words); len(at.dirs) > maxDirs {
 			return tooLong
 		}
 	}

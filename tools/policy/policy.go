@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -41,17 +42,48 @@ func (m Mode) Stricter(n Mode) Mode {
 	return Modes[min(slices.Index(Modes, m), slices.Index(Modes, n))]
 }
 
-// Options of a Policy. The zero value is useful.
+// Unasked says which command lines run without a question, in the mode
+// ConfirmSensitive.
+type Unasked string
+
+// What runs unasked, the most first.
+const (
+	Sandbox Unasked = "sandbox" // any line, held to reading by the tool's sandbox
+	Readers Unasked = "readers" // lines of plain readers, on files of the workspace
+	Never   Unasked = "never"   // none
+)
+
+// ParseUnasked reads what runs unasked. "" is Sandbox.
+func ParseUnasked(s string) (Unasked, error) {
+	u := Unasked(cmp.Or(s, string(Sandbox)))
+	if !slices.Contains(unaskeds, u) {
+		return "", fmt.Errorf("unasked is %q; it must be sandbox, readers or never", s)
+	}
+	return u, nil
+}
+
+var unaskeds = []Unasked{Sandbox, Readers, Never}
+
+// Stricter is the stricter of two.
+func (u Unasked) Stricter(v Unasked) Unasked {
+	return unaskeds[max(slices.Index(unaskeds, u), slices.Index(unaskeds, v))]
+}
+
+// Options of a Policy. The zero value asks about every command line.
 type Options struct {
-	Mode  Mode       // "": ConfirmSensitive
-	Deny  []string   // rules beside DefaultDeny
-	Allow [][]string // prefixes of command lines that are allowed in the project
+	Mode    Mode       // "": ConfirmSensitive
+	Unasked Unasked    // "": Never
+	Because string     // why no more command lines run unasked, for the question
+	Deny    []string   // rules beside DefaultDeny
+	Allow   [][]string // prefixes of command lines that are allowed in the project
 }
 
 // Policy decides. It may be used by several goroutines at once.
 type Policy struct {
-	mode Mode
-	deny []denyRule
+	mode    Mode
+	unasked Unasked
+	because string
+	deny    []denyRule
 
 	mu       sync.Mutex
 	prefixes [][]string
@@ -67,7 +99,7 @@ func New(o Options) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{mode: mode, prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
+	p := &Policy{mode: mode, unasked: cmp.Or(o.Unasked, Never), because: cmp.Or(o.Because, "no command runs unasked here"), prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
 	for _, text := range append(slices.Clone(DefaultDeny), o.Deny...) {
 		rule, err := parseDeny(text)
 		if err != nil {
@@ -81,6 +113,9 @@ func New(o Options) (*Policy, error) {
 // Mode is what is asked about.
 func (p *Policy) Mode() Mode { return p.mode }
 
+// Unasked is which command lines run without a question.
+func (p *Policy) Unasked() Unasked { return p.unasked }
+
 // Call is a call of a tool that is decided about.
 type Call struct {
 	Tool    string
@@ -90,6 +125,8 @@ type Call struct {
 	Place   command.Place // where Line would run
 	Host    string        // whom the call would talk to, if that is known
 	Tainted bool          // the run has read what strangers wrote
+
+	Refused []tools.Refusal // what the call was refused when it ran, and would be allowed now
 }
 
 // Verdict is what becomes of a call.
@@ -105,6 +142,7 @@ const (
 // Decision is a verdict and what led to it.
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
+	Hold    bool    `json:"hold,omitempty"` // allow no more than reading: the tool's sandbox sees to it
 	Why     string  `json:"why"`            // for a person
 	Rule    string  `json:"rule,omitempty"` // that decided; "" if none did
 	Offer   *Offer  `json:"offer,omitempty"`
@@ -131,18 +169,26 @@ func (p *Policy) Decide(c Call) Decision {
 		return Decision{Verdict: Allow, Why: "nothing is asked about in the mode yolo"}
 	case p.mode == ConfirmAll:
 		return Decision{Verdict: Ask, Why: "everything is asked about in the mode confirm-all"}
-	case c.Effect.OnlyReads():
+	case c.Line == "" && c.Refused == nil && c.Effect.OnlyReads():
 		return Decision{Verdict: Allow, Why: "it only reads in the workspace"}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rule := p.allows(c, a)
-	offer := &Offer{Host: c.Host, Prefix: p.prefix(a)}
+	tainted := c.Tainted && !p.eased
 	switch {
-	case c.Tainted && !p.eased:
-		return Decision{Verdict: Ask, Why: "this run has read what strangers wrote, so no rule counts until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
-	case rule != "":
+	case rule != "" && !tainted:
 		return Decision{Verdict: Allow, Why: rule, Rule: rule}
+	case c.Line != "" && c.Refused == nil && p.unasked == Sandbox && a.Changes == "":
+		return Decision{Verdict: Allow, Hold: true, Why: "it runs unasked in the read-only sandbox; what it is refused there is asked about"}
+	case c.Line != "" && c.Refused == nil && p.unasked == Readers && a.Reads:
+		return Decision{Verdict: Allow, Hold: true, Why: "it only reads files of the workspace"}
+	case tainted:
+		return Decision{Verdict: Ask, Why: "this run has read what strangers wrote, so no rule counts until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
+	}
+	offer := &Offer{Host: c.Host}
+	if !slices.ContainsFunc(c.Refused, func(r tools.Refusal) bool { return r.Effect&(tools.Writes|tools.Runs) == 0 }) {
+		offer.Prefix = p.prefix(a)
 	}
 	return Decision{Verdict: Ask, Why: p.why(c, a), Offer: offer}
 }
@@ -150,7 +196,7 @@ func (p *Policy) Decide(c Call) Decision {
 // why is why a call is asked about. What a rule covers is no reason.
 func (p *Policy) why(c Call, a command.Analysis) string {
 	for _, call := range a.Calls {
-		if call.OnlyReads || slices.ContainsFunc(p.prefixes, call.Covered) {
+		if slices.ContainsFunc(p.prefixes, call.Covered) {
 			continue
 		}
 		for _, prefix := range p.prefixes {
@@ -158,11 +204,19 @@ func (p *Policy) why(c Call, a command.Analysis) string {
 				return why
 			}
 		}
-		return call.Why
+		if why := call.Changes(); why != "" && c.Refused == nil {
+			return why
+		}
 	}
 	switch {
-	case a.Why != "":
+	case c.Refused != nil:
+		return "the sandbox refused it permission"
+	case c.Line != "" && a.Changes != "":
+		return a.Changes
+	case c.Line != "" && p.unasked == Readers:
 		return a.Why
+	case c.Line != "":
+		return p.because
 	case c.Effect&tools.Network != 0 && c.Host != "":
 		return "it talks to " + c.Host
 	case c.Effect&^tools.Reads == tools.Leaves:
@@ -179,12 +233,12 @@ func (p *Policy) allows(c Call, a command.Analysis) string {
 	if c.Host != "" && p.hosts[c.Host] && c.Effect&(tools.Writes|tools.Runs|tools.Leaves) == 0 {
 		return "you allowed " + c.Host + " in this session"
 	}
-	if !a.Plain || a.OnlyReads {
+	if c.Refused != nil {
 		return ""
 	}
 	var used []string
 	for _, call := range a.Calls {
-		if call.OnlyReads {
+		if call.Reads {
 			continue
 		}
 		i := slices.IndexFunc(p.prefixes, call.Covered)
@@ -193,16 +247,16 @@ func (p *Policy) allows(c Call, a command.Analysis) string {
 		}
 		used = append(used, strings.Join(p.prefixes[i], " "))
 	}
+	if used == nil {
+		return ""
+	}
 	return "you allowed " + strings.Join(used, " and ") + " in this project"
 }
 
 // prefix is the one that would allow the line, if one alone does.
 func (p *Policy) prefix(a command.Analysis) (found []string) {
-	if !a.Plain {
-		return nil
-	}
 	for _, call := range a.Calls {
-		if call.OnlyReads || slices.ContainsFunc(p.prefixes, call.Covered) {
+		if call.Reads || slices.ContainsFunc(p.prefixes, call.Covered) {
 			continue
 		}
 		prefix := call.Prefix()
@@ -214,7 +268,7 @@ func (p *Policy) prefix(a command.Analysis) (found []string) {
 	return found
 }
 
-// key tells calls apart: two spellings of the same arguments are one.
+// key tells calls apart, and their permissions: two spellings of the same arguments are one.
 func (c Call) key() string {
 	d := json.NewDecoder(bytes.NewReader(c.Args))
 	d.UseNumber()
@@ -226,7 +280,7 @@ func (c Call) key() string {
 	if err != nil {
 		args = c.Args
 	}
-	return c.Tool + " " + c.Place.Dir + " " + string(args)
+	return c.Tool + " " + c.Place.Dir + " " + string(args) + fmt.Sprint(c.Refused)
 }
 
 // Allowed notes that a person has allowed a call: in a tainted run, rules count

@@ -17,99 +17,82 @@ type term struct {
 }
 
 // program is the word as the name of a program, with its directory and without.
-func (t term) program() (out []string) {
-	for _, name := range t.spellings {
-		out = append(out, name, path.Base(strings.ReplaceAll(name, `\`, "/")))
-	}
-	return out
+func (t term) program() []string {
+	name := t.spellings[0]
+	return []string{name, path.Base(strings.ReplaceAll(name, `\`, "/"))}
 }
 
 // speller knows in which ways a file may be named.
 type speller struct {
-	root, home string
-	dirs       []string // where commands may be, the first one where the line runs
-	roots      []string // the names of the workspace: it may be reached through a link
-	known      map[string][]string
-	looked     int  // how often it was asked what a file is
-	globs      int  // how many patterns were tried out
-	lost       bool // a bound was reached
+	home  string
+	roots []string // the names of the workspace: it may be reached through a link
+	dirs  []string // where commands may be: cd may not get there, so that earlier ones count too
+	known map[string][]string
 }
 
-// maxLooked, maxGlobs and maxDirs bound what is looked at for one line. Nobody means to
-// write more.
+// maxDirs bounds the directories that one line goes to, maxPath how long a text may be
+// to be taken for a path.
 const (
-	maxLooked = 300_000
-	maxGlobs  = 200
-	maxDirs   = 50
+	maxDirs = 20
+	maxPath = 4096
 )
 
 func spellerOf(at command.Place) *speller {
-	s := &speller{root: at.Root, dirs: []string{at.Dir}, known: map[string][]string{}}
-	if at.Dir == "" {
-		s.dirs[0] = s.root
-	}
-	if s.root != "" {
-		s.roots = []string{s.root}
-		if real, err := filepath.EvalSymlinks(s.root); err == nil && real != s.root {
+	s := &speller{known: map[string][]string{}}
+	if at.Root != "" {
+		s.dirs, s.roots = []string{at.Root}, []string{at.Root}
+		if at.Dir != "" {
+			s.dirs[0] = at.Dir
+		}
+		if real, err := filepath.EvalSymlinks(at.Root); err == nil && real != at.Root {
 			s.roots = append(s.roots, real)
 		}
 	}
 	for _, kv := range at.Env {
-		if v, ok := strings.CutPrefix(kv, "HOME="); ok && path.IsAbs(v) {
+		if v, ok := strings.CutPrefix(kv, "HOME="); ok && path.IsAbs(v) && v != "/" {
 			s.home = path.Clean(v)
 		}
 	}
 	return s
 }
 
-// enter notes where a command leads those behind it: cd, and the flag -C of many. It may not get there, or only
-// its shell does, so that where they were before counts too.
+// enter notes where a command leads those behind it: cd, and the flag -C of many.
 func (s *speller) enter(words []string) {
-	if len(words) == 0 {
-		return
+	var to []string
+	cd := path.Base(words[0]) == "cd" || path.Base(words[0]) == "pushd"
+	if cd {
+		to = []string{"~"}
 	}
-	name := path.Base(words[0])
-	if name == "cd" || name == "pushd" {
-		dir := "~"
-		for _, w := range words[1:] {
-			if !strings.HasPrefix(w, "-") {
-				dir = w
-			}
+	for i, w := range words[1:] {
+		switch dir, long := strings.CutPrefix(w, "--chdir="); {
+		case long:
+			to = append(to, dir)
+		case cd && !strings.HasPrefix(w, "-"):
+			to = []string{w}
+		case !cd && words[i] == "-C":
+			to = append(to, w)
 		}
-		s.enterDir(dir)
-		return
 	}
-	for i, w := range words {
-		dir, long := strings.CutPrefix(w, "--chdir=")
-		if w == "-C" && i+1 < len(words) {
-			dir, long = words[i+1], true
+	for _, dir := range to {
+		if dir = s.homely(dir); !filepath.IsAbs(dir) && len(s.dirs) > 0 {
+			dir = filepath.Join(s.dirs[len(s.dirs)-1], dir)
 		}
-		if long {
-			s.enterDir(dir)
+		if i := slices.Index(s.dirs, dir); i >= 0 {
+			s.dirs = slices.Delete(s.dirs, i, i+1) // it is the last one again
 		}
+		s.dirs = append(s.dirs, filepath.Clean(dir))
+		clear(s.known)
 	}
 }
 
-func (s *speller) enterDir(dir string) {
-	for _, home := range []string{"~", "$HOME"} {
-		if rest, ok := strings.CutPrefix(dir, home); ok && s.home != "" && (rest == "" || rest[0] == '/') {
-			dir = s.home + rest
+// homely is a path with the home directory in place of its sign.
+func (s *speller) homely(text string) string {
+	for _, sign := range []string{"~", "$HOME"} {
+		if rest, ok := strings.CutPrefix(text, sign); ok && s.home != "" && (rest == "" || rest[0] == '/') {
+			return s.home + rest
 		}
 	}
-	for _, from := range []string{s.dirs[0], s.dirs[len(s.dirs)-1]} {
-		to := filepath.Clean(dir)
-		if !filepath.IsAbs(to) {
-			to = filepath.Join(from, to)
-		}
-		if i := slices.Index(s.dirs, to); i > 0 {
-			s.dirs = slices.Delete(s.dirs, i, i+1) // it is the last one again
-		} else if i == 0 {
-			continue
-		}
-		s.dirs = append(s.dirs, to)
-	}
-	s.lost = s.lost || len(s.dirs) > maxDirs
-	clear(s.known)
+	return text
 }
 
 // runners take each of their words for one more thing to do.
@@ -122,9 +105,6 @@ func (s *speller) terms(words []string, starts bool) (out []term) {
 		t := term{spellings: []string{w}}
 		switch {
 		case i == 0:
-			if isPattern(w) {
-				t.spellings = s.file(w)
-			}
 		case w == "--" && !operands:
 			operands = !starts
 			continue
@@ -143,109 +123,48 @@ func (s *speller) terms(words []string, starts bool) (out []term) {
 	return out
 }
 
-// maxPath is how long a text may be to be taken for a path: no system that is known has longer ones.
-const maxPath = 4096
-
 // file are the ways in which a rule may name what a text names: as it is, and, as a path, without detours, from the
-// home directory if it is there, from the workspace, and with its links followed. A pattern is what it stands for, too.
+// home directory if it is there, from the workspace, and with its links followed.
 func (s *speller) file(text string) []string {
-	out, ok := s.known[text]
-	if !ok {
-		out = s.names(text)
-		s.known[text] = out
+	if out, ok := s.known[text]; ok {
+		return out
 	}
-	return out
-}
-
-func (s *speller) names(text string) []string {
 	out := []string{text}
-	if text == "" || len(text) > maxPath || strings.ContainsAny(text, "\n\x00") || strings.Contains(text, "://") {
-		return out
-	}
-	add := func(path string) {
-		if !slices.Contains(out, path) {
-			out = append(out, path)
+	if text != "" && len(text) <= maxPath && !strings.ContainsAny(text, "\n\x00") && !strings.Contains(text, "://") {
+		file := s.homely(text)
+		if file != text || strings.Contains(text, "/") {
+			out = append(out, path.Clean(text), path.Clean(file))
 		}
-	}
-	rest, home := strings.CutPrefix(text, "~/")
-	switch {
-	case strings.HasPrefix(text, "~") || strings.HasPrefix(text, "$"):
-		add(path.Clean(text))
-		if !home || s.home == "" {
-			return out
+		for _, dir := range s.dirs {
+			at := file
+			if !filepath.IsAbs(at) {
+				at = dir + "/" + at
+			}
+			out = append(out, s.seen(filepath.Clean(at))...)
+			if real, err := followed(at); err == nil {
+				out = append(out, s.seen(real)...)
+			}
 		}
-		text = s.home + "/" + rest
-	case strings.Contains(text, "/"):
-		add(path.Clean(text))
+		slices.Sort(out[1:])
+		out = slices.Compact(out)
 	}
-	if s.root == "" {
-		s.add(path.Clean(text), add)
-		return out
-	}
-	for _, dir := range s.dirs {
-		file := text
-		if !filepath.IsAbs(text) {
-			file = dir + "/" + text
-		}
-		s.look(file, add)
-		for _, match := range s.matches(file) {
-			s.look(match, add)
-		}
-		if file == text {
-			break
-		}
-	}
+	s.known[text] = out
 	return out
 }
 
-// look adds the names of one file.
-func (s *speller) look(file string, add func(string)) {
-	if s.looked++; s.looked > maxLooked {
-		s.lost = true
-		return
-	}
-	s.add(filepath.Clean(file), add)
-	if real, err := followed(file); err == nil {
-		s.add(real, add)
-	}
-}
-
-func isPattern(text string) bool { return strings.ContainsAny(text, "*?[") }
-
-// matches are the files that a pattern stands for, if it is one in at most two of
-// its elements: more may be without end.
-func (s *speller) matches(file string) []string {
-	patterns := 0
-	for element := range strings.SplitSeq(filepath.ToSlash(file), "/") {
-		if isPattern(element) {
-			patterns++
-		}
-	}
-	if patterns == 0 || patterns > 2 {
-		return nil
-	}
-	if s.globs++; s.globs > maxGlobs {
-		s.lost = true
-		return nil
-	}
-	matches, _ := filepath.Glob(file) // a broken one stands for itself
-	return matches
-}
-
-// add adds a path as it is seen from the root, the home directory and the
-// workspace.
-func (s *speller) add(clean string, add func(string)) {
-	if filepath.IsAbs(clean) {
-		add(clean)
-	}
-	if rest, ok := strings.CutPrefix(clean, s.home); s.home != "" && s.home != "/" && ok && (rest == "" || rest[0] == '/') {
-		add("~" + rest)
+// seen is an absolute path as it is seen from the root, the home directory and
+// the workspace.
+func (s *speller) seen(clean string) []string {
+	out := []string{clean}
+	if rest, ok := strings.CutPrefix(clean, s.home); s.home != "" && ok && (rest == "" || rest[0] == '/') {
+		out = append(out, "~"+rest)
 	}
 	for _, root := range s.roots {
 		if rel, err := filepath.Rel(root, clean); err == nil && filepath.IsLocal(rel) {
-			add(filepath.ToSlash(rel))
+			out = append(out, filepath.ToSlash(rel))
 		}
 	}
+	return out
 }
 
 // followed is a path with its links followed, also if only its directory is

@@ -22,7 +22,7 @@ var programs = []string{
 var facts = []string{
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime", "/etc/timezone", "/etc/locale.alias", "/etc/locale.conf",
 	"/etc/hosts", "/etc/resolv.conf", "/etc/host.conf", "/etc/hostname", "/etc/protocols", "/etc/services", "/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/alternatives",
-	"/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf", "/etc/crypto-policies", "/etc/mime.types", "/etc/magic", "/etc/magic.mime", "/etc/inputrc", "/etc/terminfo", "/etc/perl", "/etc/python3", "/etc/java", "/etc/papersize", "/etc/selinux/config",
+	"/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/pki/tls/openssl.cnf", "/etc/crypto-policies", "/etc/mime.types", "/etc/magic", "/etc/magic.mime", "/etc/inputrc", "/etc/terminfo", "/etc/perl", "/etc/python3", "/etc/java", "/etc/papersize", "/etc/selinux/config",
 	"/dev/null", "/dev/zero", "/dev/urandom", "/dev/random",
 	"/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version", "/proc/filesystems", "/proc/sys/vm/overcommit_memory", "/proc/sys/vm/max_map_count",
 	"/proc/sys/kernel/osrelease", "/proc/sys/kernel/ostype", "/proc/sys/kernel/version", "/proc/sys/kernel/hostname", "/proc/sys/kernel/pid_max", "/proc/sys/kernel/cap_last_cap", "/proc/sys/kernel/ngroups_max", "/proc/sys/kernel/random/uuid", "/proc/sys/kernel/random/boot_id",
@@ -31,7 +31,7 @@ var facts = []string{
 }
 
 // netFacts are those of a network.
-var netFacts = append([]string{"/etc/gai.conf", "/etc/ssl/certs", "/etc/ca-certificates", "/etc/pki", "/usr/share/ca-certificates"}, resolvers...)
+var netFacts = append([]string{"/etc/gai.conf", "/etc/ca-certificates", "/etc/pki", "/usr/share/ca-certificates"}, resolvers...)
 
 // strictRules adds the rules of a command that nobody was asked about.
 func (b bounds) strictRules(add func(landlock.AccessFSSet, ...string) error) error {

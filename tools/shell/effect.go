@@ -8,18 +8,24 @@ import (
 
 	"mylm/tools"
 	"mylm/tools/command"
+	"mylm/tools/sandbox"
 )
 
-// effect is Reads for a command line that is known to only read in the working
-// directory, and else Runs: with Leaves if all it does is read elsewhere.
+// effect is Reads for a line of plain readers, and else Runs.
 func (o Options) effect(args json.RawMessage) tools.Effect {
-	var in struct{ Command, Cwd string }
-	if err := json.Unmarshal(args, &in); err != nil || o.AlwaysRuns || runtime.GOOS == "windows" { // whose shell is another
+	var in input
+	if err := json.Unmarshal(args, &in); err != nil || !o.reads(in) {
 		return tools.Runs
 	}
+	return tools.Reads
+}
+
+// reads reports whether a command is made of plain readers, of files that lie in
+// the working directory.
+func (o Options) reads(in input) bool {
 	root, err := filepath.Abs(o.Dir)
-	if err != nil {
-		return tools.Runs
+	if err != nil || runtime.GOOS == "windows" { // whose shell is another
+		return false
 	}
 	at := command.Place{Root: root, Dir: root, Env: append(os.Environ(), environment...)}
 	switch {
@@ -28,12 +34,13 @@ func (o Options) effect(args json.RawMessage) tools.Effect {
 	case in.Cwd != "":
 		at.Dir = filepath.Join(root, in.Cwd)
 	}
-	a := command.Analyse(in.Command, at)
-	switch {
-	case a.OnlyReads:
-		return tools.Reads
-	case a.Leaves:
-		return tools.Runs | tools.Leaves
-	}
-	return tools.Runs
+	return command.Analyse(in.Command, at).Reads
+}
+
+// strangers reports whether the output of a command may be a stranger's words: it
+// had the network or read elsewhere, or may have where nobody looked at the line
+// or nothing confined it.
+func (o Options) strangers(in input, given tools.Effect, unasked bool) bool {
+	p := o.policy()
+	return p.AllowNet || given&(tools.Leaves|tools.Network) != 0 || (unasked || p.Mode == sandbox.Off) && !o.reads(in)
 }

@@ -57,10 +57,6 @@ type Options struct {
 	// MaxTimeout is an error.
 	Timeout time.Duration
 
-	// AlwaysRuns says that no line counts as one that only reads: where nothing
-	// confines a command, nothing makes up for a wrong judgement of it.
-	AlwaysRuns bool
-
 	// Sandbox is what commands may do. If the policy cannot be enforced they
 	// are refused. Nil is no sandbox. A call that was granted no more than reading
 	// gets less: where there is a sandbox it runs in the strict one, and what it
@@ -197,6 +193,10 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	report, err := o.execute(o.command(ctx, dir, in.Command), to)
 	code, err := verdict(ctx, err)
 	text, cut := out.text()
+	origin := tools.Workspace
+	if text != "" && o.strangers(in, given, unasked) {
+		origin = tools.Outside
+	}
 	lacked, rest := refusals(usual, report)
 	if unasked && time.Duration(in.Timeout)*time.Second > limit && context.Cause(ctx) == error(timedOut) {
 		lacked = append(lacked, tools.Refusal{Effect: tools.Runs, Kind: string(sandbox.Limit), What: limit.String()})
@@ -209,10 +209,6 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	}
 	if len(rest) > 0 {
 		text = joinLines(text, "(refused by the sandbox: "+strings.Join(rest, "; ")+")")
-	}
-	origin := tools.Workspace
-	if given&(tools.Leaves|tools.Network) != 0 || o.policy().AllowNet {
-		origin = tools.Outside
 	}
 	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut, Refused: lacked}, err
 }

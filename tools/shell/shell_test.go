@@ -67,6 +67,13 @@ func TestOriginOfWhatIsRead(t *testing.T) {
 	if out := run(t, shell.Options{Dir: t.TempDir()}, "cat "+elsewhere); out.Text != "words" || out.Origin != tools.Outside {
 		t.Errorf("%q is of %q", out.Text, out.Origin)
 	}
+	for line, want := range map[string]string{"echo words": tools.Workspace, "expr 1": tools.Outside} { // by whether it is a plain reader
+		inv := invocation(t, shell.Options{Dir: t.TempDir()}, line)
+		inv.Effect = tools.Reads
+		if out := inv.Run(t.Context(), patience); out.Origin != want {
+			t.Errorf("unasked, %q is of %q", line, out.Origin)
+		}
+	}
 }
 
 func TestOutcomes(t *testing.T) {
@@ -109,9 +116,6 @@ func TestOutcomes(t *testing.T) {
 			}
 			if out.Truncated != c.truncated {
 				t.Errorf("truncated is %v", out.Truncated)
-			}
-			if out.Origin != tools.Workspace {
-				t.Errorf("origin is %q", out.Origin)
 			}
 		})
 	}

@@ -52,6 +52,8 @@ var (
 	Workspace = add[string](Def{Flag: "workspace", Usage: "work in `DIRECTORY`: the model's paths and commands are relative to it", Default: "the current one"})
 	Confirm   = add(Def{Key: "confirm", Flag: "confirm", Var: "MYLM_CONFIRM", Usage: "`MODE`: confirm-all asks about every call, confirm-sensitive about what may do more than read here, yolo about none", Default: "confirm-sensitive", Example: `"confirm-all"`},
 		oneOf("confirm-all", "confirm-sensitive", "yolo")).tightenedBy(stricterConfirm)
+	Unasked = add(Def{Key: "policy.unasked", Flag: "unasked", Var: "MYLM_UNASKED", Usage: "`WHICH` commands run without a question: sandbox (any, held to reading), readers (plain readers of the workspace) or never", Default: string(policy.Sandbox), Example: `"readers"`},
+		oneOf("sandbox", "readers", "never")).tightenedBy(stricterUnasked)
 	Yes  = add[bool](Def{Flag: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"})
 	Deny = add(Def{Key: "policy.deny", Usage: "calls that are never made, whatever was allowed", Example: `["execute_command(git push)"]`, TopOnly: true, Adds: true}, denials).
 		tightenedBy(func(user, project []string) ([]string, error) { return project, nil })
@@ -173,6 +175,11 @@ func stricterConfirm(user, project string) (string, error) {
 	}
 	mode, err := policy.ParseMode(user)
 	return string(mode.Stricter(policy.Mode(project))), err
+}
+
+func stricterUnasked(user, project string) (string, error) {
+	unasked, err := policy.ParseUnasked(user)
+	return string(unasked.Stricter(policy.Unasked(project))), err
 }
 
 func stricterSandbox(user, project string) (string, error) {

@@ -1,12 +1,14 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/tools"
 	"mylm/tools/policy"
 )
 
@@ -28,13 +30,22 @@ const (
 func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
 	columns, height := term.Size()
 	why := term.Fold("Why you are asked: "+term.OneLine(term.Visible(d.Why), 200), columns-1, term.WhyRows)
-	view := term.NewPreview(r.Preview, columns, max(5, height-term.QuestionRows-strings.Count(why, "\n")))
+	rows := max(5, height-term.QuestionRows-strings.Count(why, "\n"))
 	head := fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", term.OneLine(r.Name, 60), r.Effect)
+	refused, tail := term.Preview{}, why+"\n"
+	if r.Refused != nil {
+		refused = term.NewPreview(listed(r.Refused), columns, max(3, rows/3))
+		rows = max(3, rows-len(refused.Shown)-2)
+		head = "\n" + ran(r)
+		tail = "It was refused to:\n\n" + strings.Join(refused.Shown, "\n") + "\n\n" +
+			term.Fold("A yes runs it again, from the start, and lets it "+permission(r.Refused)+".", columns-1, term.WhyRows) + "\n"
+	}
+	view := term.NewPreview(r.Preview, columns, rows)
 	if view.Size != "" {
 		head += term.NoteStart + view.Size + "; this is how much of it fits here:\n\n"
 	}
-	head += strings.Join(view.Shown, "\n") + "\n\n" + why + "\n"
-	unseen := view.Unseen
+	head += strings.Join(view.Shown, "\n") + "\n\n" + tail
+	unseen := cmp.Or(view.Unseen, refused.Unseen)
 	for {
 		typed, err := p.Ask(ctx, head+choices(unseen, d.Offer, project, columns))
 		if err != nil {
@@ -51,7 +62,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 		case "s", "stop":
 			return answer{verdict: agent.Stop}, nil
 		case "v", "view":
-			seen, err := p.Page(ctx, term.Texts(view.Whole), max(5, height-2))
+			seen, err := p.Page(ctx, term.Texts(append(view.Whole, refused.Whole...)), max(5, height-2))
 			if err != nil {
 				return answer{}, err
 			}
@@ -65,6 +76,48 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 			}
 		}
 	}
+}
+
+// ran says what happened to a call that lacked a permission.
+func ran(r agent.ApprovalRequest) string {
+	had := r.Effect
+	for _, f := range r.Refused {
+		had &^= f.Effect
+	}
+	if had.OnlyReads() {
+		return "The model's command was tried in the read-only sandbox, where it changed nothing:\n\n"
+	}
+	return "The model's command ran with what you allowed (" + had.String() + "), and lacked more:\n\n"
+}
+
+// permission is what a call would be let do, in words.
+func permission(refused []tools.Refusal) string {
+	var effects tools.Effect
+	for _, f := range refused {
+		effects |= f.Effect
+	}
+	var all []string
+	for _, p := range []struct {
+		effect tools.Effect
+		words  string
+	}{
+		{tools.Writes, "write in the workspace"}, {tools.Network, "use the network"},
+		{tools.Runs, "run what is named above"}, {tools.Leaves, "read what is named above"},
+	} {
+		if effects&p.effect != 0 {
+			all = append(all, p.words)
+		}
+	}
+	return strings.Join(all, ", and ")
+}
+
+// listed are what a call was refused, a line each.
+func listed(refused []tools.Refusal) string {
+	lines := make([]string, len(refused))
+	for i, f := range refused {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
 }
 
 // allowing reads the answers that only somebody may give who saw everything.

@@ -34,7 +34,7 @@ func SandboxPolicy(c *config.Config) *sandbox.Policy {
 // tellAbout makes the tool say what its sandbox cannot do here, to the person
 // too, when it is first used.
 func tellAbout(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
-	if n == nil || p.Mode == sandbox.Off && c.SandboxPossible() {
+	if n == nil || p == nil || p.Mode == sandbox.Off && c.SandboxPossible() {
 		return
 	}
 	run := t.Run
@@ -43,7 +43,7 @@ func tellAbout(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
 		once.Do(func() {
 			if p.Mode == sandbox.Off {
-				n.Say("mylm: on this system there is no sandbox, only on Linux: a command can do what you can, and every one is asked about.")
+				n.Say("mylm: on this system there is no sandbox, only on Linux: a command can do what you can.")
 				return
 			}
 			if err = p.Check(); err != nil {
@@ -57,13 +57,25 @@ func tellAbout(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 		if err != nil {
 			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --workspace DIR or --sandbox off", err)
 		}
+		if granted, ok := tools.Granted(ctx); ok && granted.OnlyReads() {
+			tellUnasked(n)
+		}
 		result, err := run(ctx, args)
-		if err != nil {
+		if err != nil && result.Refused == nil {
 			if hint := missed(result.Text, p); hint != "" {
 				result.Text += "\n" + hint
 			}
 		}
 		return result, err
+	}
+}
+
+// tellUnasked says what it means that a command runs unasked, the first time that
+// one does.
+func tellUnasked(n Notify) {
+	if first("unasked_told", "The user was told that commands run unasked in the sandbox.\n") {
+		n.Say("mylm: commands run without a question in a sandbox where they can read this workspace and write nothing; code of the project runs there, too.\n" +
+			"  What a command is refused there you are asked about. --unasked never, or unasked = \"never\" in [policy], asks about each.")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"mylm/agent"
@@ -15,6 +16,7 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/policy"
+	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 	"mylm/tools/web"
 )
@@ -40,7 +42,7 @@ type Guard struct {
 // NewGuard makes the policy of the settings, with what the project has added to
 // them and the mode that a workflow asks for, "" for none. Without a person it can
 // only be looked at.
-func NewGuard(c *config.Config, workflow string, p *Person) (*Guard, error) {
+func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person) (*Guard, error) {
 	mode, err := stricter(config.Confirm.Of(c.Settings), workflow)
 	if err != nil {
 		return nil, failure.Config(err)
@@ -49,6 +51,7 @@ func NewGuard(c *config.Config, workflow string, p *Person) (*Guard, error) {
 	users, err := stricter(config.Confirm.Of(c.Settings.Without(config.Project)), workflow)
 	g.over = err == nil && mode != users
 	o := policy.Options{Mode: mode, Deny: config.Deny.Of(c.Settings)}
+	o.Unasked, o.Because = unasked(c, box)
 	if p != nil {
 		if _, asks := config.Asked(c, config.Confirm); asks {
 			p.Bound = config.ProjectFile + " of this project"
@@ -66,6 +69,27 @@ func NewGuard(c *config.Config, workflow string, p *Person) (*Guard, error) {
 		return nil, failure.Config(err)
 	}
 	return g, nil
+}
+
+// unasked is which commands run without a question here, and why no more do.
+func unasked(c *config.Config, box *sandbox.Policy) (policy.Unasked, string) {
+	set, _ := policy.ParseUnasked(config.Unasked.Of(c.Settings)) // settings are checked
+	switch {
+	case set == policy.Never:
+		return set, fmt.Sprintf("nothing runs unasked, since %s is never (%s)", config.Unasked.Key, config.Unasked.Place(c.Settings))
+	case runtime.GOOS == "windows":
+		return policy.Never, "its shell is one whose lines are not understood, and there is no sandbox to hold it"
+	case set == policy.Readers:
+		return set, ""
+	case box.Mode == sandbox.Off:
+		return policy.Never, "there is no sandbox to hold it"
+	}
+	strict := *box
+	strict.Mode, strict.Strict = sandbox.ReadOnly, true
+	if err := strict.Check(); err != nil {
+		return policy.Never, "the sandbox cannot hold it: " + err.Error()
+	}
+	return set, ""
 }
 
 // Call is a call as the policy sees it.
@@ -104,11 +128,11 @@ func (g *Guard) Decision(c policy.Call) policy.Decision {
 // Approve is asked by the engine about every call.
 func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
 	c := g.Call(r.Name, r.Args, r.Effect)
-	c.Tainted = r.Tainted
+	c.Tainted, c.Refused = r.Tainted, r.Refused
 	d := g.Decision(c)
 	switch d.Verdict {
 	case policy.Allow:
-		return agent.Decision{Verdict: agent.Allow}, nil
+		return agent.Decision{Verdict: agent.Allow, Hold: d.Hold}, nil
 	case policy.Deny:
 		return g.forbid(r, c, d), nil
 	}
@@ -165,7 +189,11 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 		if p.Bound != "" {
 			remedy = p.BoundBy() + ": run it on a terminal."
 		}
-		p.Screen.Say(fmt.Sprintf("mylm: denied: %s\n  %s; %s", wanted(r), no, remedy))
+		said := fmt.Sprintf("mylm: denied: %s\n", wanted(r))
+		if r.Refused != nil {
+			said += "  the sandbox refused to " + term.Visible(term.OneLine(strings.ReplaceAll(listed(r.Refused), "\n", "; "), 300)) + "\n"
+		}
+		p.Screen.Say(said + fmt.Sprintf("  %s; %s", no, remedy))
 		return agent.Decision{Reason: "nobody is there to allow it"}, nil
 	case err != nil:
 		return agent.Decision{}, err

@@ -170,19 +170,26 @@ func (m *Memory) Record(ctx context.Context, run remember.Run) (kept, failed boo
 	return n > 0, false
 }
 
+// first reports whether something happens for the first time, and notes it in a
+// file of the data directory.
+func first(name, note string) bool {
+	dir, err := config.DataDir()
+	if err != nil {
+		return false
+	}
+	marker := filepath.Join(dir, name)
+	if _, err := os.Lstat(marker); err == nil {
+		return false
+	}
+	return !errors.Is(config.CreateFile(marker, note), os.ErrExist) // by another process, just now
+}
+
 // TellOnce says that conversations are kept, the first time one is. Without a
 // place to write that down it would be said each time, which is no harm.
 func TellOnce(n Notify) {
 	dir, err := config.DataDir()
-	if err != nil {
+	if err != nil || !first("memory_told", "The user was told that conversations are remembered.\n") {
 		return
-	}
-	marker := filepath.Join(dir, "memory_told")
-	if _, err := os.Lstat(marker); err == nil {
-		return
-	}
-	if errors.Is(config.CreateFile(marker, "The user was told that conversations are remembered.\n"), os.ErrExist) {
-		return // by another process, just now
 	}
 	n.Say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + dir + "\n" +
 		"  mylm memory and mylm sessions show and delete it, mylm agent forget deletes its plans; --no-save, or save = false in the configuration, turns it off.")

@@ -17,6 +17,7 @@ import (
 	"mylm/tools"
 	"mylm/tools/files/undo"
 	"mylm/tools/policy"
+	"mylm/tools/sandbox"
 )
 
 // Notify is told what the user should know. A term.Screen is one.
@@ -64,7 +65,8 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 			s.Close()
 		}
 	}()
-	registry, err := s.tools()
+	box := SandboxPolicy(c)
+	registry, err := s.tools(box)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +85,7 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Guard, err = NewGuard(c, r.Confirm, r.Person); err != nil {
+	if s.Guard, err = NewGuard(c, box, r.Confirm, r.Person); err != nil {
 		return nil, err
 	}
 	s.Options = options(c.Settings)
@@ -103,7 +105,7 @@ func (s *Setup) Close() {
 }
 
 // tools are those that the settings, the session and the workflow leave.
-func (s *Setup) tools() (*tools.Registry, error) {
+func (s *Setup) tools(box *sandbox.Policy) (*tools.Registry, error) {
 	c := s.Config
 	names, named := config.Tools.Lookup(c.Settings)
 	origin := config.Tools.From(c.Settings)
@@ -115,7 +117,7 @@ func (s *Setup) tools() (*tools.Registry, error) {
 	question, err := s.Person.tool(only)
 	var registry *tools.Registry
 	if err == nil {
-		registry, err = toolbox{c: c, memory: s.Memory, notify: s.Notify, session: s.Session, journal: s.journal, question: question}.registry(only)
+		registry, err = toolbox{c: c, box: box, memory: s.Memory, notify: s.Notify, session: s.Session, journal: s.journal, question: question}.registry(only)
 	}
 	if err != nil && named {
 		return nil, wrongTools(c, names, err)

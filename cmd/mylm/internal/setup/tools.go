@@ -18,6 +18,7 @@ import (
 // toolbox is what the tools of a run are made of.
 type toolbox struct {
 	c        *config.Config
+	box      *sandbox.Policy // nil: none of the tools is run
 	memory   *Memory
 	notify   Notify
 	session  *agent.Session
@@ -27,18 +28,14 @@ type toolbox struct {
 
 // registry makes the tools, or those of them that are named.
 func (b toolbox) registry(only []string) (*tools.Registry, error) {
-	var box *sandbox.Policy
-	if b.notify != nil {
-		box = SandboxPolicy(b.c)
-	}
 	inFiles, err1 := fileTools(b.c.Workspace, b.journal)
-	execute, err2 := shell.New(shell.Options{Dir: b.c.Workspace, Sandbox: box, AlwaysRuns: !b.c.SandboxPossible()})
+	execute, err2 := shell.New(shell.Options{Dir: b.c.Workspace, Sandbox: b.box})
 	fetch, err3 := web.New(web.Options{AllowHosts: config.AllowHosts.Of(b.c.Settings)})
 	remembering, err4 := b.memory.tools(b.session)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	tellAbout(execute, b.c, box, b.notify)
+	tellAbout(execute, b.c, b.box, b.notify)
 	registry, err := tools.NewRegistry(slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)...)
 	if err != nil || only == nil {
 		return registry, err
