@@ -116,7 +116,7 @@ func runPlan(c *cli.Context, s *term.Screen, p *planning) error {
 			return err
 		}
 	}
-	return runAsking(c, s, &asking{planning: p})
+	return runAsking(c, s, &asking{planning: p, words: p.words})
 }
 
 // load reads a plan from a file. Its goal stands in for one that is not typed.
@@ -134,6 +134,7 @@ func (p *planning) load(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	p.file = path
 	if p.tasks = made.Tasks; len(p.words) == 0 {
 		p.words = []string{made.Goal}
 	}

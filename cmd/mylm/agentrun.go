@@ -26,16 +26,24 @@ import (
 type planning struct {
 	words    []string // of the goal
 	tasks    []plan.Task
+	file     string      // that the tasks are from
 	workflow *filled     // nil: the goal is what was typed
 	confirm  string      // of the workflow: the mode can only be stricter
 	saved    *plan.Saved // that is gone on with; nil: it begins
 }
 
-// input is the goal as the model is told it. Of a nil planning it is what was
-// asked.
-func (p *planning) input(in input) (input, error) {
-	if p == nil || p.workflow == nil {
-		return in, nil
+// input is the goal as the model is given it. An error says what is missing
+// where nothing was typed or piped in.
+func (p *planning) input(in input, err error) (input, error) {
+	switch {
+	case errors.Is(err, errNoQuestion) && p.workflow != nil:
+		return in, p.workflow.withoutText()
+	case errors.Is(err, errNoQuestion) && len(p.tasks) > 0:
+		return in, failure.Usage("there is no goal").WithHint("The plan names none. Say what it is for: mylm agent run --plan " + term.ShellQuote(p.file) + " \"...\"")
+	case errors.Is(err, errNoQuestion):
+		return in, failure.Usage("there is no goal").WithHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
+	case err != nil || p.workflow == nil:
+		return in, err
 	}
 	goal, tasks, err := p.workflow.fill(in.question)
 	if err != nil {
@@ -46,21 +54,6 @@ func (p *planning) input(in input) (input, error) {
 		p.tasks = tasks
 	}
 	return in, nil
-}
-
-// withoutGoal says what is missing where nothing was typed or piped in. Every
-// other error, and that of a question, stays.
-func (a *asking) withoutGoal(err error) error {
-	p := a.planning
-	switch {
-	case p == nil || !errors.Is(err, errNoQuestion):
-		return err
-	case p.workflow != nil:
-		return p.workflow.withoutText()
-	case len(p.tasks) > 0:
-		return failure.Usage("there is no goal").WithHint("The plan names none. Say what it is for: mylm agent run --plan " + term.ShellQuote(a.cli.String("plan")) + " \"...\"")
-	}
-	return failure.Usage("there is no goal").WithHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
 }
 
 // carryOut makes a plan and carries it out, or what of that is wanted.

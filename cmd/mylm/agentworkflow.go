@@ -74,11 +74,8 @@ func (f *filled) withoutText() error {
 	return failure.Usage("there is no text for the workflow %s", f.Name).WithHint("Leave - out: it waits for text on stdin, and there was none.")
 }
 
-// request is what the workflow asks of the setup, if there is one.
+// request is what a workflow asks of the setup.
 func (p *planning) request() (r setup.Request) {
-	if p == nil {
-		return r
-	}
 	if r.Confirm = p.confirm; p.workflow != nil {
 		r.Workflow, r.Tools = p.workflow.Name, p.workflow.Tools
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"mylm/agent"
@@ -70,7 +69,11 @@ func askFlags() []cli.Flag {
 
 // runAsk answers a question, in a session that is there unless r is nil.
 func runAsk(c *cli.Context, s *term.Screen, r *resuming) error {
-	return runAsking(c, s, &asking{resuming: r})
+	a := &asking{resuming: r, words: c.Args().Slice()}
+	if r != nil {
+		a.words = r.words
+	}
+	return runAsking(c, s, a)
 }
 
 // runAsking does what is asked for, with a plan or without.
@@ -114,6 +117,7 @@ type asking struct {
 	setup    *setup.Setup // nil: none was made
 	model    *setup.Model // nil: none was opened
 	question string       // as it is remembered
+	words    []string     // of the question, on the command line
 	session  *agent.Session
 	saving   *setup.Recorder // nil: the session is not kept
 	resuming *resuming       // nil: the session is a new one
@@ -121,9 +125,9 @@ type asking struct {
 	form     string          // text, json or ndjson
 	sinks    sink.All
 	terminal *sink.Terminal
-	meter    sink.Meter
-	kept     bool // a plan is kept
-	printed  bool // what was asked for is on stdout already, and it is no answer
+	meter    *sink.Meter // nil: no statistics are wanted
+	kept     bool        // a plan is kept
+	printed  bool        // what was asked for is on stdout already, and it is no answer
 	result   *agent.Result
 }
 
@@ -140,11 +144,16 @@ func (a *asking) run(ctx context.Context) (err error) {
 	if a.config, err = config.Load(ctx, c.Command.Flags, session); err != nil {
 		return err
 	}
-	if err := a.rightPlace(); err != nil {
-		return err
+	if a.resuming != nil {
+		if err := a.rightPlace(); err != nil {
+			return err
+		}
 	}
 	p := &setup.Person{Prompter: term.Prompter{Screen: a.screen, View: a.terminal}}
-	r := a.planning.request()
+	var r setup.Request
+	if a.planning != nil {
+		r = a.planning.request()
+	}
 	r.Config, r.Session, r.Person, r.Notify = a.config, a.session, p, a.screen
 	if a.setup, err = setup.New(ctx, r); err != nil {
 		return err
@@ -155,10 +164,11 @@ func (a *asking) run(ctx context.Context) (err error) {
 	}
 	var in input
 	if a.asks() {
-		if in, err = readInput(ctx, c, a.words(), a.screen); err != nil {
-			return a.withoutGoal(err)
+		in, err = readInput(ctx, c, a.words, a.screen)
+		if a.planning != nil {
+			in, err = a.planning.input(in, err)
 		}
-		if in, err = a.planning.input(in); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -174,7 +184,9 @@ func (a *asking) run(ctx context.Context) (err error) {
 		a.screen.Dim(a.model.Notice)
 	}
 	options := a.setup.Options
-	options.Effects = a.meter.Effects
+	if a.meter != nil {
+		options.Effects = a.meter.Effects
+	}
 	ag, err := agent.New(options)
 	if err != nil {
 		return err
@@ -189,9 +201,18 @@ func (a *asking) run(ctx context.Context) (err error) {
 	return a.answer(ctx, ag, in.prompt(), p)
 }
 
+// asks reports whether there is a question.
+func (a *asking) asks() bool {
+	return a.resuming == nil || len(a.words) > 0 || len(a.cli.StringSlice("file")) > 0
+}
+
 // answer runs the agent.
 func (a *asking) answer(ctx context.Context, ag *agent.Agent, prompt string, p *setup.Person) error {
-	failed := a.sinks.Watch(a.running(), a.events(ctx, ag, prompt))
+	events := ag.Resume(ctx, a.session)
+	if a.asks() {
+		events = ag.Run(ctx, a.session, prompt)
+	}
+	failed := a.sinks.Watch(a.running(), events)
 	result, ok := a.session.Result()
 	if !ok {
 		return cmp.Or(failed, errors.New("the run ended without a result"))
@@ -208,8 +229,10 @@ func (a *asking) running() sink.Run {
 // ended returns what is left to report of a run that has a result.
 func (a *asking) ended(p *setup.Person) error {
 	f := reported(p, *a.result)
-	a.model.Advise(f)
-	a.adviseResume(f)
+	if f != nil {
+		a.model.Advise(f)
+		a.adviseResume(f)
+	}
 	if providers.KindOf(a.result.Err) == providers.ModelMissing {
 		config.ForgetModel(a.model.Name)
 	}
@@ -218,6 +241,71 @@ func (a *asking) ended(p *setup.Person) error {
 	}
 	a.model.Answered()
 	return nil
+}
+
+// reported says how a finished run is reported: nil if it is complete.
+func reported(p *setup.Person, r agent.Result) *failure.Error {
+	f := &failure.Error{Code: failure.ExitPartial, Name: string(r.StopReason)}
+	say := func(hint, format string, args ...any) *failure.Error {
+		f.Err, f.Hint = fmt.Errorf(format, args...), hint
+		return f
+	}
+	switch r.StopReason {
+	case agent.StopComplete:
+		return nil
+	case agent.StopDenied:
+		f.Code = failure.ExitDenied
+		var refused *failure.Error
+		if errors.As(r.Err, &refused) { // a plan that was not agreed to
+			return refused
+		}
+		if p.Stopped {
+			return say("", "stopped by you (%s)", lastCall(r))
+		}
+		if p.Forbidden {
+			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", deniedCall(r))
+		}
+		if p.Bound != "" {
+			return say("Ask again and allow it: "+p.BoundBy()+".", "a call was denied, and the model found no other way (%s)", deniedCall(r))
+		}
+		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
+	case agent.StopMalformed:
+		f.Code = failure.ExitMalformed
+		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
+	case agent.StopInterrupted:
+		f.Code, f.Err = failure.ExitInterrupted, failure.ErrInterrupted
+		return f
+	case agent.StopFinishOther:
+		return say("", "the reply is not complete: %v", r.Err)
+	case agent.StopRepeatedCall, agent.StopConsecutiveErrors:
+		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
+	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
+		if e := limitOf(r); e != nil {
+			return atLimit(e)
+		}
+	case agent.StopInternal:
+		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: r.Err, Hint: failure.Advice(r.Err)}
+	}
+	return failure.Of(r.Err)
+}
+
+func lastCall(r agent.Result) string {
+	if len(r.Calls) == 0 {
+		return "no call"
+	}
+	return callText(r.Calls[len(r.Calls)-1])
+}
+
+// deniedCall is the first call that was denied.
+func deniedCall(r agent.Result) string {
+	if i := slices.IndexFunc(r.Calls, func(c agent.CallRecord) bool { return c.Denied }); i >= 0 {
+		return callText(r.Calls[i])
+	}
+	return lastCall(r)
+}
+
+func callText(c agent.CallRecord) string {
+	return term.Visible(term.OneLine(c.Name+" "+string(c.Args), 100))
 }
 
 // finish closes the sinks, and reports what is left to report.
@@ -241,38 +329,4 @@ func (a *asking) finish(err error) error {
 		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: fmt.Errorf("the answer could not be written: %w", failed)}
 	}
 	return nil
-}
-
-// showPrompt prints the messages that would be sent.
-func (a *asking) showPrompt(o agent.Options, in input) error {
-	o.Model = unasked{}
-	ag, err := agent.New(o)
-	if err != nil {
-		return err
-	}
-	r, err := ag.Request(a.session, in.prompt())
-	if err != nil {
-		return err
-	}
-	a.printed = true
-	if a.form != formText {
-		return term.PrintJSON(a.screen, r)
-	}
-	for i, m := range r.Messages {
-		if i > 0 {
-			a.screen.Answer("\n")
-		}
-		a.screen.Answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
-	}
-	return nil
-}
-
-// unasked is a model that is never asked: --show-prompt needs none.
-type unasked struct{}
-
-// Generate implements providers.Model.
-func (unasked) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
-	return func(yield func(providers.Chunk, error) bool) {
-		yield(providers.Chunk{}, errors.New("this model cannot be asked"))
-	}
 }

@@ -83,38 +83,14 @@ func explainMemory(err error) error {
 
 // busily shows a spinner while f runs, for what may take long.
 func (r *remembering) busily(label string, f func() error) error {
-	if !r.screen.Still {
-		sp := term.NewSpinner(r.screen)
-		sp.Show(label)
-		defer sp.Hide()
-	}
-	return f()
+	return r.showing(func() string { return label }, f)
 }
 
 // showing is busily with a label that changes. It may be asked for at any time.
 func (r *remembering) showing(label func() string, f func() error) error {
-	if r.screen.Still {
-		return f()
-	}
 	sp := term.NewSpinner(r.screen)
-	sp.Show(label())
+	sp.Follow(label)
 	defer sp.Hide()
-	stop := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-tick.C:
-				sp.Show(label())
-			}
-		}
-	}()
-	defer func() { close(stop); <-ended }()
 	return f()
 }
 

@@ -47,26 +47,27 @@ func formOf(c *cli.Context) (string, error) {
 
 // wantedForm is the form that the command line asks for, right or wrong as the
 // rest of it may be.
-func wantedForm(args []string) string {
-	if wantsJSON(args) {
-		return formJSON
-	}
+func wantedForm(args []string) (form string) {
+	form = formText
 	for i, arg := range args[min(1, len(args)):] {
-		if arg == "--" {
-			break
-		}
 		name, given, inline := strings.Cut(arg, "=")
-		if name != "--output" && name != "-output" && name != "-o" {
-			continue
-		}
-		if !inline && i+2 < len(args) {
-			given = args[i+2]
-		}
-		if given == formJSON || given == formEvents {
-			return given
+		switch name {
+		case "--":
+			return form
+		case "--json", "-json":
+			if on, err := strconv.ParseBool(given); !inline || err == nil && on {
+				return formJSON
+			}
+		case "--output", "-output", "-o":
+			if !inline && i+2 < len(args) {
+				given = args[i+2]
+			}
+			if form == formText && (given == formJSON || given == formEvents) {
+				form = given
+			}
 		}
 	}
-	return formText
+	return form
 }
 
 // formSink is what prints a run in a form; nil for text, which the terminal
@@ -89,30 +90,12 @@ func (a *asking) newSinks() (all sink.All, terminal *sink.Terminal) {
 		Answer: a.form == formText, Stream: !c.Bool("no-stream"),
 	}
 	if c.Bool("stats") || o.Verbose && !o.Quiet {
-		o.Stats = &a.meter
+		a.meter = &sink.Meter{}
+		o.Stats = a.meter
 	}
 	terminal = sink.NewTerminal(a.screen, o)
 	if s := formSink(a.form, a.screen); s != nil {
 		all = append(all, s)
 	}
 	return append(all, terminal), terminal
-}
-
-// wantsJSON reports whether --json stands on the command line, right or wrong
-// as the rest of it may be.
-func wantsJSON(args []string) bool {
-	for _, arg := range args[min(1, len(args)):] {
-		if arg == "--" {
-			return false
-		}
-		name, given, inline := strings.Cut(arg, "=")
-		if name != "--json" && name != "-json" {
-			continue
-		}
-		on, err := strconv.ParseBool(given)
-		if !inline || err == nil && on {
-			return true
-		}
-	}
-	return false
 }

@@ -32,7 +32,8 @@ func passphrase(ctx context.Context, c *cli.Context, sc *term.Screen, question s
 		}
 		return line, nil
 	}
-	first, err := term.AskSecret(ctx, sc, question)
+	p := &term.Prompter{Screen: sc}
+	first, err := p.AskSecret(ctx, question)
 	var no term.Nobody
 	switch {
 	case errors.As(err, &no):
@@ -44,7 +45,7 @@ func passphrase(ctx context.Context, c *cli.Context, sc *term.Screen, question s
 	case !writing:
 		return first, nil
 	}
-	again, err := term.AskSecret(ctx, sc, "Once more: ")
+	again, err := p.AskSecret(ctx, "Once more: ")
 	if err != nil {
 		return "", err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -146,7 +145,7 @@ func resumed(id string, was *agent.Setup) *config.Resumed {
 
 // rightPlace refuses a session of another directory.
 func (a *asking) rightPlace() error {
-	if a.resuming == nil || a.resuming.setup == nil {
+	if a.resuming.setup == nil {
 		return nil
 	}
 	if dir := a.resuming.setup.Labels["dir"]; dir != "" && dir != a.config.Workspace {
@@ -236,26 +235,10 @@ func explainSession(err error) error {
 	return err
 }
 
-// asks reports whether there is a question.
-func (a *asking) asks() bool {
-	return a.resuming == nil || len(a.resuming.words) > 0 || len(a.cli.StringSlice("file")) > 0
-}
-
-// words are those of the question on the command line.
-func (a *asking) words() []string {
-	switch {
-	case a.resuming != nil:
-		return a.resuming.words
-	case a.planning != nil:
-		return a.planning.words
-	}
-	return a.cli.Args().Slice()
-}
-
 // adviseResume adds to the hint of a run that came to no answer how to go on with
 // it. Asking again would do again what was done.
 func (a *asking) adviseResume(f *failure.Error) {
-	if f == nil || !a.saving.Keeps() || strings.Contains(f.Hint, "mylm resume") {
+	if !a.saving.Keeps() || strings.Contains(f.Hint, "mylm resume") {
 		return
 	}
 	how := "To go on: "
@@ -264,7 +247,7 @@ func (a *asking) adviseResume(f *failure.Error) {
 	case errors.Is(f.Err, agent.ErrDiverged):
 		how, command = "To ask it: ", command+" \"...\""
 	case a.result.StopReason == agent.StopInternal:
-		how = "Once that is mended, go on: "
+		how = "Once that is fixed, go on: "
 	case a.acted():
 		f.Hint = strings.NewReplacer("Ask again", "Go on", "ask again", "go on").Replace(f.Hint)
 		how = "To go on, with nothing done twice: "
@@ -304,12 +287,4 @@ func (a *asking) acted() bool {
 		}
 	}
 	return false
-}
-
-// events runs the agent.
-func (a *asking) events(ctx context.Context, ag *agent.Agent, prompt string) iter.Seq2[agent.Event, error] {
-	if a.asks() {
-		return ag.Run(ctx, a.session, prompt)
-	}
-	return ag.Resume(ctx, a.session)
 }

@@ -69,8 +69,17 @@ func Size() (columns, rows int) {
 }
 
 // Ask shows a question on the terminal and returns the line that is typed. What
-// was typed before the question stood there is no answer to it.
+// was typed before the question was shown is no answer to it.
 func (p *Prompter) Ask(ctx context.Context, question string) (string, error) {
+	return p.ask(ctx, question, false)
+}
+
+// AskSecret is Ask for a line that the terminal does not show.
+func (p *Prompter) AskSecret(ctx context.Context, question string) (string, error) {
+	return p.ask(ctx, question, true)
+}
+
+func (p *Prompter) ask(ctx context.Context, question string, secret bool) (string, error) {
 	p.asking.Lock()
 	defer p.asking.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -91,7 +100,11 @@ func (p *Prompter) Ask(ctx context.Context, question string) (string, error) {
 	if p.Screen.OutTTY {
 		p.Screen.EndAnswer()
 	}
-	if err := flushInput(in); err != nil {
+	before, err := term.GetState(int(in.Fd()))
+	if err == nil {
+		err = flushInput(in)
+	}
+	if err != nil {
 		in.Close()
 		return "", fmt.Errorf("the terminal does not drop what was typed ahead, so nothing is asked on it: %w", err)
 	}
@@ -99,28 +112,26 @@ func (p *Prompter) Ask(ctx context.Context, question string) (string, error) {
 		in.Close()
 		return "", NoTerminal
 	}
-	type line struct {
-		text string
-		err  error
-	}
-	typed := make(chan line, 1)
-	go func() {
+	typed, err := Wait(ctx, func() (string, error) {
 		defer in.Close()
-		text, err := bufio.NewReader(in).ReadString('\n')
-		typed <- line{strings.TrimSpace(text), err}
-	}()
-	select {
-	case l := <-typed:
-		if l.err != nil {
-			fmt.Fprintln(out)
-			return "", noAnswer
+		if secret {
+			text, err := term.ReadPassword(int(in.Fd()))
+			return string(text), err
 		}
-		return l.text, nil
-	case <-ctx.Done():
-		// The read ends with the process, which is about to.
+		text, err := bufio.NewReader(in).ReadString('\n')
+		return strings.TrimSpace(text), err
+	})
+	if err != nil || secret {
 		fmt.Fprintln(out)
+	}
+	switch {
+	case err == nil:
+		return typed, nil
+	case ctx.Err() != nil:
+		_ = term.Restore(int(out.Fd()), before) // the read ends with the process, which is about to
 		return "", ctx.Err()
 	}
+	return "", noAnswer
 }
 
 // Choose lets the user pick one of several lines by number.
