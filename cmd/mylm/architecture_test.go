@@ -43,8 +43,12 @@ var rules = []rule{
 // topLevel are the folders that may hold Go packages.
 var topLevel = []string{"agent", "cmd", "memory", "prompts", "protocol", "providers", "scripts", "tools"}
 
-// maxLines is where a file stops being readable in one go.
-const maxLines = 400
+// maxLines is where a file stops being readable in one go. A parser is one file
+// with its invariants at the top, however long it is; this is where it is two.
+const (
+	maxLines    = 400
+	parserLines = 800
+)
 
 // source is one Go file of the module that is no test.
 type source struct {
@@ -179,8 +183,12 @@ func TestPackagesAndFiles(t *testing.T) {
 		if top == "cmd" && !strings.HasPrefix(f.dir, "cmd/mylm") {
 			t.Errorf("%s: there is one command, cmd/mylm", f.path)
 		}
-		if f.lines > maxLines {
-			t.Errorf("%s has %d lines, more than %d: split it by what its parts do", f.path, f.lines, maxLines)
+		most := maxLines
+		if f.dir == "protocol" {
+			most = parserLines
+		}
+		if f.lines > most {
+			t.Errorf("%s has %d lines, more than %d: split it by what its parts do", f.path, f.lines, most)
 		}
 		packages[f.dir] = true
 		inPlace := path.Base(f.path) == "doc.go" || top == "scripts" // a script is one file
