@@ -15,10 +15,8 @@ type rule struct {
 }
 
 // rules are tried in order.
-var rules []rule
-
-func init() { // not a literal: the list of examples is part of an answer
-	rules = []rule{
+func rules() []rule {
+	return []rule{
 		{"what is 12 * (3.5 + 4) / 7?", form(`(?:what(?:'s| is) |calculate )?([-+*/().\d\s]*\d\s*[-+*/][-+*/().\d\s]*)=?`), tellSum},
 		{"run `go version`", form("(?:run|execute) (?:`([^`]+)`|([^\\s`]+))"), runCommand},
 		{"what files are here?", form(`(?:what|which) files are (?:here|there)|what(?:'s| is) (?:here|in this (?:directory|folder))|(?:list|show)(?: me)?(?: all)?(?: the)? files(?: here)?|ls`), listFiles},
@@ -61,15 +59,15 @@ func match(goal string) (*rule, []string) {
 		return nil, nil
 	}
 	goal = strings.Join(strings.Fields(goal), " ")
-	for i := range rules {
-		if m := rules[i].form().FindStringSubmatch(goal); m != nil {
+	for _, r := range rules() {
+		if m := r.form().FindStringSubmatch(goal); m != nil {
 			var groups []string
 			for _, g := range m[1:] {
 				if g != "" {
 					groups = append(groups, unquote(g))
 				}
 			}
-			return &rules[i], groups
+			return &r, groups
 		}
 	}
 	return nil, nil
@@ -106,7 +104,7 @@ const (
 func unknown() string {
 	var b strings.Builder
 	b.WriteString(whoIAm + "I have no rule for what you asked.\n\nThings that I understand:\n\n")
-	for _, r := range rules {
+	for _, r := range rules() {
 		fmt.Fprintf(&b, "- %s\n", r.example)
 	}
 	return b.String() + "\n" + realModel
