@@ -22,8 +22,8 @@ type attempt struct {
 	outcome tools.Outcome
 	denied  bool
 	skipped bool
-	dryRun  bool   // not run: only what it would do is told
-	note    string // what the model is told below the result
+	dryRun  bool   // not run: the result says what it would do
+	note    string // added below the result for the model
 
 	rewritten bool // the arguments are not the model's own
 
@@ -76,7 +76,7 @@ func (r *run) act(ctx context.Context, reply *reply) {
 }
 
 // attempt has the call approved and runs it. A refusal becomes a failed
-// outcome that the model is told; an error is the engine's.
+// outcome for the model; an error is the engine's.
 func (r *run) attempt(ctx context.Context, a *attempt) error {
 	on, err := r.before(ctx, a)
 	if !on {
@@ -176,7 +176,7 @@ func listed(refused []tools.Refusal) string {
 	return strings.Join(all, "; ")
 }
 
-// refuse turns a decision against a call into what the model is told.
+// refuse turns a decision against a call into its result for the model.
 func (r *run) refuse(a *attempt, d Decision) {
 	a.denied = true
 	a.outcome.Error = notAllowed
@@ -216,7 +216,7 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	o := a.outcome
 	if err := r.record(context.WithoutCancel(ctx), ResultEntry{
 		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
-		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.told(), ExitCode: o.ExitCode,
+		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.notes(), ExitCode: o.ExitCode,
 		Truncated: o.Truncated, Duration: o.Duration, Refused: a.refused,
 	}); err != nil {
 		return err
@@ -233,8 +233,8 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 }
 
 // runTool runs a tool in a goroutine of its own, since only the loop's may
-// yield: it passes the tool's progress on, and lets go of a tool that does not
-// heed its context. A panic that is not the tool's own surfaces here.
+// yield: it passes the tool's progress on, and abandons a tool that ignores
+// its context. A panic that is not the tool's own surfaces here.
 func (r *run) runTool(ctx context.Context, inv *tools.Invocation, request ToolRequest) tools.Outcome {
 	type end struct {
 		outcome  tools.Outcome

@@ -77,7 +77,7 @@ func (r *run) refitted() {
 	}
 }
 
-// putBack returns what was not gone through again to the session.
+// putBack returns what was not replayed to the session.
 func (r *run) putBack() {
 	for _, e := range r.past {
 		r.session.add(e)
@@ -85,8 +85,8 @@ func (r *run) putBack() {
 	r.past = nil
 }
 
-// caughtUp is called at the end of the run, which by then has gone through all
-// that the record holds, unless it was interrupted.
+// caughtUp is called at the end of the run, which by then has replayed all that
+// the record holds, unless it was interrupted.
 func (r *run) caughtUp() {
 	if len(r.past) == 0 || r.replay != nil {
 		return
@@ -97,8 +97,8 @@ func (r *run) caughtUp() {
 	}
 }
 
-// decided is what the record holds of a call that is gone through again, nil if
-// it holds nothing: what was decided about the call stands.
+// decided is the next entry of the record about a call that is replayed, nil if
+// there is none: the decision about the call is not made again.
 func (r *run) decided() *Entry {
 	if len(r.past) > 0 && r.past[0].CallID() != "" {
 		return &r.past[0]

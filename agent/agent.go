@@ -47,7 +47,7 @@ type Options struct {
 	MaxContextTokens    Limit // of prompt and reply together; what the backend reports, or else 32,768
 
 	ToolTimeout       time.Duration // of a call whose tool does not set its own; 30 s
-	StopGrace         time.Duration // for a tool to return once it was told to stop; 5 s
+	StopGrace         time.Duration // for a tool to return after it was cancelled; 5 s
 	FirstTokenTimeout time.Duration // until a reply begins, loading included; 10 min
 	TokenTimeout      time.Duration // between two pieces of a reply; 60 s
 	StepTimeout       time.Duration // of a whole reply; 0: no limit
@@ -64,9 +64,9 @@ type Options struct {
 	// Hooks are called around tool calls and before the model is asked.
 	Hooks Hooks
 	// DryRun: calls that write, run something or use the network are not run;
-	// the model is told what they would have done.
+	// the model learns what they would have done.
 	DryRun bool
-	// Tainted: what the prompts say rests on what strangers wrote. Approve is told.
+	// Tainted: the prompts rest on text of unknown origin. Approve sees it.
 	Tainted bool
 	// NoLastWord: a limit ends a run at once, and the model is not asked what it has.
 	NoLastWord bool

@@ -66,7 +66,7 @@ func (a *Agent) closing(entries []Entry) (*closing, error) {
 const toldMessage = 400
 
 // summarised is what the model is shown to sum up the conversation up to an
-// entry: what stands for earlier parts already, then every message in part,
+// entry: the summary of earlier parts, then every message in part,
 // the last ones first where there is not room for all.
 func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message, error) {
 	system, err := a.opts.Prompts.Text(prompts.Summary)
@@ -83,7 +83,7 @@ func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message
 			}
 		}
 	}
-	var told []string
+	var recent []string
 	room := q.Results * summaryResults
 	for i := min(q.Until, len(entries)) - 1; i >= from; i-- {
 		m, ok := entries[i].message(toldMessage)
@@ -92,13 +92,13 @@ func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message
 		}
 		text := string(m.Role) + ": " + shorten(m.Text, toldMessage)
 		if room -= estimate(text); room < 0 && q.Results > 0 {
-			told = append(told, "[...]")
+			recent = append(recent, "[...]")
 			break
 		}
-		told = append(told, text)
+		recent = append(recent, text)
 	}
-	for i := len(told) - 1; i >= 0; i-- {
-		parts = append(parts, told[i])
+	for i := len(recent) - 1; i >= 0; i-- {
+		parts = append(parts, recent[i])
 	}
 	return []providers.Message{
 		{Role: providers.System, Text: system},
@@ -117,7 +117,7 @@ type SelfEval string
 const (
 	EvalOff   SelfEval = ""      // "off" means the same
 	EvalBasic SelfEval = "basic" // an answer that does not pass ends the run with StopNotVerified
-	EvalFull  SelfEval = "full"  // the model is told what is wrong, and tries again up to twice
+	EvalFull  SelfEval = "full"  // the model gets the issues, and tries again up to twice
 )
 
 const (
@@ -215,7 +215,7 @@ func (r *run) sendBack(ctx context.Context, e Evaluation) {
 	r.emit(Retract{})
 }
 
-// maxAdvice is how many words of a check's advice the model is told.
+// maxAdvice is how many words of a check's advice the model gets.
 const maxAdvice = 60
 
 func (e Evaluation) reason() string {
@@ -287,7 +287,7 @@ func (a *Agent) judged(entries []Entry, q ModelRequest) ([]providers.Message, er
 // if it comes to nothing the last text of the model has to do.
 func (r *run) lastWord(ctx context.Context) {
 	s := &r.state
-	if !s.LastWord || len(s.Continued) > 0 || r.gone || ctx.Err() != nil {
+	if !s.LastWord || len(s.Continued) > 0 || r.consumerLeft || ctx.Err() != nil {
 		return
 	}
 	last, err := r.agent.closing(r.session.all())

@@ -101,7 +101,7 @@ const (
 	sameErrors  = 3  // times of the same error, whatever the call
 )
 
-// changed stands among the seen calls for one that may have changed the world.
+// changed marks, among the seen calls, one that may have changed the world.
 const changed = "*"
 
 // stuck notes a call with its result, and says which circle it closes, if any.

@@ -67,7 +67,7 @@ func (r *run) scale() float64 {
 	return r.state.Scale
 }
 
-// measure is the size of the prompt as it stands, in tokens.
+// measure is the current size of the prompt, in tokens.
 func (r *run) measure() int { return r.tokens(r.view.size) }
 
 func (r *run) tokens(estimated int) int { return int(float64(estimated) * r.scale()) }
@@ -224,5 +224,5 @@ func (r *run) cut(format string, args ...any) error {
 // for: there is none, or the prompt is a quarter larger since.
 func (r *run) lacksCount() bool {
 	s := &r.state
-	return !r.untold && r.agent.opts.Hooks.TransformContext == nil && (r.leastCount() == 0 || r.measure() > s.Prompt*5/4)
+	return !r.countsLate && r.agent.opts.Hooks.TransformContext == nil && (r.leastCount() == 0 || r.measure() > s.Prompt*5/4)
 }

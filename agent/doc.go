@@ -19,40 +19,42 @@
 //		}
 //	}
 //
-// # Words
+// # Terms
 //
 // A run answers one prompt. A turn is one reply of the model and the tool call
-// in it. A Session is the record of one or more runs, which only grows; what
-// the model is shown is a view of it. A run ends with a StopReason, and a
-// Result that holds everything up to there, however it ended.
+// in it. A Session is the record of one or more runs, which only grows; the model
+// sees a view of it. A run ends with a StopReason, and a Result that holds
+// everything up to that point, however it ended.
 //
-// A Recorder keeps what happens as it happens; the package agent/journal has one
-// that writes files. LoadSession makes a session of what was kept, and Resume
-// goes on with it, also if the process died in the middle of a run: nothing that
-// was finished is done again.
+// An Entry is one step of the record, with a typed payload. A Recorder stores
+// entries as they are made; the package agent/journal has one that writes files.
+// LoadSession makes a session of stored entries, and Resume continues it, also
+// if the process died in the middle of a run: nothing that was finished is done
+// again. Replay runs a session again without a model, and reports what today's
+// engine does differently.
 //
 // A State is what a run needs between two turns, and Effects is everything it
-// does that is not a function of its record: the model, the tools, the person
-// who approves, the clock, new names. Both can be written down, which is what
-// makes a run repeatable.
+// does that is not a function of its record: the model and what it can take, the
+// tools, the person who approves, the clock, new names. Both can be written down,
+// which is what makes a run repeatable.
 //
 // # Long runs
 //
-// What the model is shown is a view of the record that fits its window: long
-// results of tools in part, older exchanges as a summary, in the end without
-// the oldest. A compaction is an entry of the record, and what was recorded
-// stays. Until the next one a prompt only grows at its end, so that a backend
-// can keep what it has read. A run that goes in circles, takes too long or does
-// not fit any more ends with a LimitError that says what to do, or a
-// providers.Error of the kind Overflow or Stalled.
+// The view of the record fits the model's window: long results of tools in part,
+// older exchanges as a summary, in the end without the oldest. A compaction is an
+// entry of the record, and what was recorded stays. Until the next one a prompt
+// only grows at its end, so that a backend can reuse what it has read. A run that
+// goes in circles or reaches a limit ends with a LimitError, which has the option
+// and its value; one that does not fit ends with a providers.Error of the kind
+// Overflow.
 //
 // Hooks may refuse or rewrite calls, rewrite results, and change what is sent.
 //
 // # What it never does
 //
 // It never prompts and never prints: approval is a function passed in, and
-// without one only calls that read are allowed. It never runs a call that was
-// not complete, and never retries a tool.
+// without one only calls that read are allowed. It never runs an incomplete call,
+// and never retries a tool.
 //
 // # Limits
 //

@@ -94,15 +94,15 @@ const (
 	Deny   Verdict = ""
 	Allow  Verdict = "allow"
 	Stop   Verdict = "stop"   // deny, and end the run
-	Forbid Verdict = "forbid" // deny by a rule, not by a person: Reason is told as it stands
+	Forbid Verdict = "forbid" // deny by a rule, not by a person: the model gets Reason as it is
 
-	Rehearse Verdict = "rehearse" // do not run it: the model is told what it would have done
+	Rehearse Verdict = "rehearse" // do not run it: the model learns what it would have done
 )
 
 // Decision is an answer to an ApprovalRequest.
 type Decision struct {
 	Verdict Verdict         `json:"verdict"`
-	Reason  string          `json:"reason,omitempty"` // told to the model when denied
+	Reason  string          `json:"reason,omitempty"` // for the model, when denied
 	Args    json.RawMessage `json:"args,omitempty"`   // run with these instead; nil: as asked
 
 	// Hold allows no more than reading, of a tool that keeps itself to what it was

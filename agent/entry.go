@@ -88,7 +88,7 @@ type (
 		Name    string          `json:"name,omitempty"`
 		Args    json.RawMessage `json:"args,omitempty"`
 		Effect  *tools.Effect   `json:"effect,omitempty"`
-		Repairs []string        `json:"repairs,omitempty"` // codes of what was repaired to read it
+		Repairs []string        `json:"repairs,omitempty"` // codes of the repairs that made it readable
 		// Refused is what the call had no permission for when it ran before. It
 		// runs again with that permission.
 		Refused []tools.Refusal `json:"refused,omitempty"`
@@ -114,7 +114,7 @@ type (
 		DryRun    bool            `json:"dry_run,omitempty"` // nothing was done
 	}
 
-	// UserEntry is what the engine told the model: a correction, a nudge.
+	// UserEntry is a message of the engine to the model: a correction, a nudge.
 	UserEntry struct {
 		Text string `json:"text,omitempty"`
 	}

@@ -82,7 +82,7 @@ func estimate(s string) int {
 	return (g.total + 99) / 100
 }
 
-// countWords counts what stands between spaces.
+// countWords counts the words between spaces.
 func countWords(s string) (n int) {
 	inWord := false
 	for _, r := range s {

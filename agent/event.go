@@ -64,7 +64,7 @@ type ToolCall struct {
 	Args    json.RawMessage `json:"args"`
 	Effect  tools.Effect    `json:"effect"`
 	Preview string          `json:"preview,omitempty"`
-	Repairs []string        `json:"repairs,omitempty"` // codes of what was mended to read the call
+	Repairs []string        `json:"repairs,omitempty"` // codes of the repairs that made the call readable
 
 	// Refused is what the call was refused when it ran before: it runs again with
 	// permission for it, under the same ID.
@@ -138,11 +138,11 @@ type Retract struct{}
 // sent before.
 type Compaction struct {
 	Dropped    int  `json:"dropped"`              // messages; 0: tool results are shown in smaller part
-	Summarized bool `json:"summarized,omitempty"` // a summary stands for them
+	Summarized bool `json:"summarized,omitempty"` // a summary replaces them
 	Before     int  `json:"before"`               // tokens of the prompt, as far as they are known
 	After      int  `json:"after"`
 	Window     int  `json:"window,omitempty"`  // of the model, as far as it is known
-	Guessed    bool `json:"guessed,omitempty"` // nobody told the window
+	Guessed    bool `json:"guessed,omitempty"` // the window is not known
 }
 
 // FinalResponse ends the run. It is the last event.

@@ -21,7 +21,7 @@ type Hooks struct {
 	BeforeToolCall Approve
 
 	// AfterToolCall is given what a call that ran came to, and returns what is
-	// recorded and told to the model.
+	// recorded and shown to the model.
 	AfterToolCall func(ctx context.Context, call ToolRequest, o tools.Outcome) (tools.Outcome, error)
 
 	// TransformContext is given the messages of a turn and returns those that
@@ -113,9 +113,9 @@ func (a *attempt) rehearse() {
 	a.outcome.Text = fmt.Sprintf("Dry run: nothing was done. This call (%s) would have done:\n%s", a.inv.Effect, a.inv.Preview)
 }
 
-// told is what the model is told about arguments that are not its own, and about
-// permissions that the call was not given.
-func (a *attempt) told() string {
+// notes tell the model about arguments that are not its own, and about permissions
+// that the call did not get.
+func (a *attempt) notes() string {
 	note := a.note
 	if a.rewritten && !a.denied {
 		note = joinLines(note, "The call was run with other arguments than yours: "+protocol.Neutralise(string(a.inv.Args)))

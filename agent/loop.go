@@ -13,26 +13,26 @@ import (
 // run is one run while it lasts. Only the goroutine that ranges over the events
 // touches it.
 type run struct {
-	agent   *Agent
-	session *Session
-	effects Effects
-	state   State
-	yield   func(Event, error) bool
-	cancel  context.CancelFunc // ends what is under way when the consumer leaves
-	gone    bool               // the consumer left
-	inside  bool               // the consumer has an event in hand
-	resumed bool               // the run goes on with what the session holds
-	past    []Entry            // what the record holds of what is gone through again
-	replay  *replay            // the run is only compared with its record; nil: it happens
-	repeats *CallEntry         // the last call of the record that is gone through again
-	turn    State              // as it was when the turn began
-	request int                // the entry of what was asked
-	err     error              // why the run did not complete
-	view    view               // of the session, as the model is shown it
+	agent        *Agent
+	session      *Session
+	effects      Effects
+	state        State
+	yield        func(Event, error) bool
+	cancel       context.CancelFunc // ends what is under way when the consumer leaves
+	consumerLeft bool               // no event is wanted any more
+	yielding     bool               // the consumer is handling an event
+	resumed      bool               // the run goes on with what the session holds
+	past         []Entry            // recorded entries that are still to be replayed
+	replay       *replay            // the run is only compared with its record; nil: it happens
+	repeats      *CallEntry         // the last call that was replayed
+	turn         State              // as it was when the turn began
+	request      int                // the entry of what was asked
+	err          error              // why the run did not complete
+	view         view               // of the session, as the model is shown it
 
-	switched bool // the record is of another model
-	untold   bool // the backend does not tell soon what it counted
-	vain     int  // the size of the prompt for which a summary was no gain; the next one waits until it has doubled
+	switched      bool // the record is of another model
+	countsLate    bool // the backend does not report its counts soon after a call
+	failedSummary int  // size of the prompt when a summary made it no smaller; the next one waits until it has doubled
 
 	evaluation *Evaluation // of the answer
 }
@@ -239,7 +239,7 @@ func (r *run) end(ctx context.Context) {
 	result := r.result()
 	r.session.ended(result)
 	r.emit(FinalResponse{Result: result})
-	if r.gone {
+	if r.consumerLeft {
 		return
 	}
 	switch {
@@ -299,7 +299,7 @@ type recordError struct{ err error }
 func (e *recordError) Error() string { return "the session could not be recorded: " + e.err.Error() }
 func (e *recordError) Unwrap() error { return e.err }
 
-// record writes an entry down, behind all that stands before it, and adds it to
+// record writes an entry, after all those before it, and adds it to
 // the session.
 func (r *run) record(ctx context.Context, p EntryPayload) error {
 	e := Entry{Session: r.session.ID, Seq: r.session.last() + 1, Time: r.effects.Now(), Run: r.state.Run, Turn: r.state.Turn, Payload: p}
@@ -332,15 +332,15 @@ func (r *run) write(ctx context.Context, e Entry) error {
 
 // emit hands an event to the consumer, unless it has left.
 func (r *run) emit(p Payload) {
-	if r.gone || len(r.past) > 0 { // what is gone through again was shown
+	if r.consumerLeft || len(r.past) > 0 { // what is replayed was shown
 		return
 	}
 	r.state.Events++
 	ev := Event{Run: r.state.Run, Seq: r.state.Events, Turn: r.state.Turn, Time: r.effects.Now(), Payload: p}
-	r.inside = true
+	r.yielding = true
 	more := r.yield(ev, nil)
-	if r.inside = false; !more {
-		r.gone = true
+	if r.yielding = false; !more {
+		r.consumerLeft = true
 		r.cancel()
 	}
 }

@@ -256,7 +256,7 @@ func comparable(p EntryPayload) []part {
 	case ResultEntry:
 		return []part{
 			{"name of the tool", p.Name}, {"arguments of the call", compact(p.Args)}, {"text of the result", p.Text},
-			{"error that the model is told", p.Error}, {"note to the model", p.Note}, {"success", fmt.Sprint(p.Success)},
+			{"error for the model", p.Error}, {"note to the model", p.Note}, {"success", fmt.Sprint(p.Success)},
 			{"whether the call was skipped", fmt.Sprint(p.Skipped)},
 		}
 	case UserEntry:

@@ -18,16 +18,15 @@ var (
 	ErrNoQuestion = errors.New("the session ends before its question was recorded")
 )
 
-// Resume goes on with the last run of a session, without a prompt.
+// Resume continues the last run of a session, without a prompt.
 //
-// A run whose end was never recorded, since the process died, goes on in its
-// place: no reply that the record holds is asked for again, and no call that has
-// a result there is run again. A call without a result is run again if it only
-// reads; of any other the model is told that its outcome is unknown.
+// A run whose end was never recorded, since the process died, is continued: no
+// recorded reply is asked for again, and no call with a recorded result runs
+// again. A call without a result runs again if it only reads; for any other the
+// model learns that its outcome is unknown.
 //
-// A run that ended early (at a limit, interrupted, for a fault of the model) is
-// followed by one of its own limits, to which the conversation is handed as it
-// stands. The events, the result and the errors are those of Run.
+// A run that ended early (at a limit, interrupted, by a fault of the model) is
+// followed by a run with limits of its own, on the same conversation. The events, the result and the errors are those of Run.
 func (a *Agent) Resume(ctx context.Context, s *Session) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		err := ErrNoQuestion
@@ -67,7 +66,7 @@ func (r *run) start(ctx context.Context, prompt string) error {
 }
 
 // restore takes the state from the last reply of a run that has no end, and
-// puts that turn aside, to be gone through again. It reports whether there is
+// takes that turn back, to be replayed. It reports whether there is
 // such a run.
 func (r *run) restore(ctx context.Context) bool {
 	entries := r.session.all()
@@ -86,7 +85,7 @@ func (r *run) restore(ctx context.Context) bool {
 	r.state = State{Run: began.Run, Started: began.Time, First: first + 1}
 	if reply >= 0 {
 		r.state = *entries[reply].Payload.(ReplyEntry).State
-		r.state.Turn-- // the turn begins anew
+		r.state.Turn-- // the turn starts again
 		r.past = r.session.rewind(reply)
 	}
 	if was := r.state; began.Payload.(RunEntry).Setup.counts(r.agent.setup()) {
@@ -180,10 +179,10 @@ func open(entries []Entry) (calls []CallEntry) {
 // abandoned closes the record of a run whose consumer panicked, or ended its
 // goroutine, with an event in hand.
 func (r *run) abandoned(ctx context.Context) {
-	if !r.inside {
+	if !r.yielding {
 		return
 	}
-	r.inside, r.gone = false, true
+	r.yielding, r.consumerLeft = false, true
 	r.cancel()
 	r.stop(StopInterrupted, errors.New("the consumer of the events failed"))
 	r.end(ctx)

@@ -103,16 +103,16 @@ func (s *Session) last() int {
 }
 
 // LoadSession makes a session of the entries that a Recorder kept. They are not
-// recorded again. It is an error if one of them is missing, or points to one that
-// does not stand before it.
+// recorded again. It is an error if one of them is missing, or refers to one that
+// does not come before it.
 func LoadSession(id string, entries []Entry) (*Session, error) {
 	s := &Session{ID: id}
 	for i, e := range entries {
 		if e.Seq != i+1 {
-			return nil, fmt.Errorf("entry %d of the session %s is missing: %d stands in its place", i+1, id, e.Seq)
+			return nil, fmt.Errorf("entry %d of the session %s is missing: entry %d is in its place", i+1, id, e.Seq)
 		}
 		if !e.sound() {
-			return nil, fmt.Errorf("entry %d of the session %s is damaged: it points to what is not there", i+1, id)
+			return nil, fmt.Errorf("entry %d of the session %s is damaged: it refers to an entry that does not exist", i+1, id)
 		}
 		s.add(e)
 	}

@@ -27,7 +27,7 @@ type State struct {
 	Stale int      `json:"stale,omitempty"` // calls in a row that brought nothing unseen
 
 	Window    int     `json:"window,omitempty"`     // tokens of prompt and reply together; 0: not looked at yet
-	Guessed   bool    `json:"guessed,omitempty"`    // nobody told the window
+	Guessed   bool    `json:"guessed,omitempty"`    // the window is not known
 	Scale     float64 `json:"scale,omitempty"`      // tokens that the backend counts for one that is estimated; 0: it has not counted yet
 	Results   int     `json:"results,omitempty"`    // how much of a tool's result is shown, in estimated tokens
 	Prompt    int     `json:"prompt,omitempty"`     // tokens of the last prompt, as the backend counted them
@@ -58,7 +58,7 @@ func (s *State) learned() *State {
 }
 
 // Setup is how a run was set up, as far as its record needs it to be understood
-// or gone through again.
+// or replayed.
 type Setup struct {
 	Labels               map[string]string `json:"labels,omitempty"`
 	Model                string            `json:"model,omitempty"` // its own name, if it has one

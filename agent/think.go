@@ -24,7 +24,7 @@ type reply struct {
 	fault   *protocol.FormatError
 	stop    providers.StopReason
 	usage   providers.Usage
-	partial bool   // stopped before the backend told its usage
+	partial bool   // stopped before the backend reported its usage
 	broken  string // why it ended before its end, if its time was over
 	dropped bool   // another call came after it, for the backend could not be stopped in time
 }
@@ -195,7 +195,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 		}
 		alarm.stop() // what the consumer takes is not the model's time
 		l.take(chunk)
-		if r.gone || l.decoder.Done() && (!waits || l.reply.stop != "") {
+		if r.consumerLeft || l.decoder.Done() && (!waits || l.reply.stop != "") {
 			break
 		}
 		if l.decoder.Done() {
@@ -242,7 +242,7 @@ func (l *listener) count(c providers.Chunk) {
 	case u.Prompt > 0:
 		l.reply.usage = u
 	case c.Text == "" && c.Thought == "" && len(l.run.past) == 0:
-		l.run.untold = true
+		l.run.countsLate = true
 	}
 }
 

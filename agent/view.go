@@ -82,7 +82,7 @@ func (v *view) setSystem(m providers.Message) {
 	v.size += v.sizes[0]
 }
 
-// restart begins anew after a compaction.
+// restart builds the view again after a compaction.
 func (v *view) restart(entries []Entry, c CompactionEntry, seq int) {
 	system, taken := v.messages[0], v.taken
 	*v = v.empty()
@@ -126,7 +126,7 @@ func (v *view) push(m providers.Message) {
 	v.size += n
 }
 
-// before is what stands before the i-th group and would go with a cut there:
+// before is what comes before the i-th group and would be hidden by a cut there:
 // how many messages, and their size. The system prompt, the request with the
 // given sequence number and an earlier summary do not count.
 func (v *view) before(i, request int) (messages, size int) {
@@ -251,7 +251,7 @@ func (r *run) toSummarise() int {
 	if keep == 0 {
 		keep = keepRecent
 	}
-	if keep = min(keep, after); v.replies <= after || v.size < 2*r.vain {
+	if keep = min(keep, after); v.replies <= after || v.size < 2*r.failedSummary {
 		return 0
 	}
 	for i := len(v.groups) - 1; i > 0; i-- {
@@ -271,7 +271,7 @@ func (r *run) toSummarise() int {
 	return 0
 }
 
-// summarise has the model sum up what stands before an entry. If it cannot,
+// summarise has the model sum up everything before an entry. If it cannot,
 // nothing changes.
 func (r *run) summarise(ctx context.Context, through int) error {
 	reply, err := r.aside(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
@@ -285,7 +285,7 @@ func (r *run) summarise(ctx context.Context, through int) error {
 	summary := protocol.Neutralise(strings.TrimSpace(reply.text))
 	done, err := r.compact(ctx, through, shorten(summary, maxSummary), through)
 	if err == nil && !done {
-		r.vain = r.view.size
+		r.failedSummary = r.view.size
 		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps stay as they are: their summary is no shorter"})
 	}
 	return err
@@ -344,13 +344,13 @@ func (r *run) lastSummary() (summary string, through int) {
 	return summary, through
 }
 
-// compact records that what stands up to an entry is not shown from now on,
-// with a summary of what stands up to another one, and reports whether it does:
+// compact records that everything up to an entry is not shown from now on, with a
+// summary of everything up to another one, and reports whether it did:
 // not if the prompt would be no smaller. The record itself stays whole.
 func (r *run) compact(ctx context.Context, through int, summary string, summarised int) (bool, error) {
 	s, before := &r.state, r.measure()
 	lost := r.messages(summarised, through)
-	gone := r.messages(r.view.from, through)
+	hidden := r.messages(r.view.from, through)
 	text, err := r.agent.opts.Prompts.Compacted(prompts.CompactedData{Summary: summary, Dropped: lost})
 	if err != nil {
 		return false, err
@@ -364,12 +364,12 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 	}
 	r.look()
 	r.emit(Compaction{
-		Dropped: gone, Summarized: lost == 0, Before: before, After: r.measure(), Window: s.Window, Guessed: s.Guessed,
+		Dropped: hidden, Summarized: lost == 0, Before: before, After: r.measure(), Window: s.Window, Guessed: s.Guessed,
 	})
 	return true, nil
 }
 
-// messages counts those that stand in the record behind one entry and up to
+// messages counts those in the record after one entry and up to
 // another, without the request, which stays.
 func (r *run) messages(behind, upTo int) (n int) {
 	entries := r.session.all()

@@ -9,7 +9,7 @@ import (
 	"mylm/tools"
 )
 
-// Words puts what is wrong with a reply into the words that the model is told.
+// Words puts what is wrong with a reply into words for the model.
 // What they are in detail is for the templates to say; each stays within 60
 // words, since a small model loses the thread of more.
 type Words struct {

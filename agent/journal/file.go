@@ -21,20 +21,20 @@ type file struct {
 	store *Store
 	id    string
 
-	mu      sync.Mutex
-	out     *os.File // nil until the journal is there
-	lock    *lock
-	header  Header
-	size    int64           // of what is whole in the file
-	seq     int             // of the last entry
-	entries []agent.Entry   // those that are not in the file yet
-	careful map[string]bool // calls whose result must not be lost
-	synced  bool            // the directory was, too
-	resting bool            // the journal is there, and is taken for the first entry
-	over    bool            // it was let go
-	err     error           // why nothing can be appended any more
-	told    bool            // an Append has returned err
-	soon    *time.Timer     // makes the file
+	mu       sync.Mutex
+	out      *os.File // nil until the journal is there
+	lock     *lock
+	header   Header
+	size     int64           // of what is whole in the file
+	seq      int             // of the last entry
+	entries  []agent.Entry   // those that are not in the file yet
+	careful  map[string]bool // calls whose result must not be lost
+	synced   bool            // the directory was, too
+	resting  bool            // the journal is there, and is taken for the first entry
+	over     bool            // it was let go
+	err      error           // why nothing can be appended any more
+	reported bool            // an Append has returned err
+	soon     *time.Timer     // makes the file
 }
 
 func newFile(s *Store, id string) *file {
@@ -58,7 +58,7 @@ func (f *file) append(ctx context.Context, e agent.Entry) error {
 	}
 	if f.err != nil {
 		_ = f.letGo() // the first error counts
-		f.told = true
+		f.reported = true
 	}
 	return f.err
 }
@@ -303,7 +303,7 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 	}
 	if end, err := f.out.Seek(0, io.SeekEnd); err != nil || end > f.size {
 		if err = errors.Join(err, f.out.Truncate(f.size)); err != nil {
-			return nil, fmt.Errorf("session %s: its last line is cut short and cannot be mended: %w", f.id, err)
+			return nil, fmt.Errorf("session %s: its last line is cut short and cannot be removed: %w", f.id, err)
 		}
 	}
 	for _, c := range open(entries) {
@@ -338,7 +338,7 @@ func (f *file) close() error {
 	defer f.mu.Unlock()
 	failed := f.err
 	switch {
-	case f.told:
+	case f.reported:
 		failed = nil
 	case failed == nil && f.out != nil:
 		failed = f.flush(false)

@@ -33,8 +33,8 @@ var (
 	ErrNewer = errors.New("the session was written by a newer version of mylm")
 	// ErrDamaged: a line that is not the last one cannot be read, or nothing can.
 	ErrDamaged = errors.New("the session is damaged")
-	// ErrCut: the last line is not whole, as after a loss of power. What stands
-	// before it is all there.
+	// ErrCut: the last line is not whole, as after a loss of power. Everything
+	// before it is complete.
 	ErrCut = errors.New("the last line is cut short")
 	// ErrNotBegun: the file of a session could not be made. Nothing of it was
 	// written.
@@ -102,7 +102,7 @@ func (s *Store) Append(ctx context.Context, e agent.Entry) error {
 }
 
 // Open takes a session to append to it, and returns what it holds. Whatever cut
-// its last line short is mended first. The session is held until its next run is
+// its last line short is repaired first. The session is held until its next run is
 // over, or the store is closed.
 func (s *Store) Open(ctx context.Context, id string) (*agent.Session, error) {
 	if !validID(id) {

@@ -56,9 +56,9 @@ func acquire(dir, id string) (*lock, error) {
 		}
 		// The one before us may have removed the file between its opening and
 		// its locking here: then somebody else can lock a file of that name.
-		mine, err := l.Stat()
-		there, err2 := os.Lstat(path)
-		if err == nil && err2 == nil && os.SameFile(mine, there) {
+		locked, err := l.Stat()
+		current, err2 := os.Lstat(path)
+		if err == nil && err2 == nil && os.SameFile(locked, current) {
 			return &lock{l}, nil
 		}
 		if err := l.Close(); err != nil {

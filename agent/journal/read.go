@@ -15,7 +15,7 @@ import (
 
 // Load reads a session, which may be in use. Where a line in the middle cannot
 // be read the entries before it are returned with ErrDamaged, and with ErrCut
-// all that stand before a last line that is not whole.
+// all those before a last line that is not whole.
 func (s *Store) Load(ctx context.Context, id string) (Header, []agent.Entry, error) {
 	if !validID(id) {
 		return Header{}, nil, fmt.Errorf("session %q: %w", id, ErrNotFound)
@@ -121,8 +121,8 @@ func read(ctx context.Context, in io.Reader) (h Header, entries []agent.Entry, w
 	return h, entries, whole, err
 }
 
-// lines hands over what ends in a line break, with it. It returns what stands
-// behind the last one.
+// lines hands over what ends in a line break, with it. It returns what comes
+// after the last one.
 func lines(ctx context.Context, in io.Reader, f func([]byte) error) (rest []byte, err error) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {

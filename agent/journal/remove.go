@@ -41,24 +41,24 @@ func (s *Store) Prune(ctx context.Context, before time.Time, most int) (int, err
 	if err != nil {
 		return 0, err
 	}
-	gone := 0
+	removed := 0
 	var failed error
-	for i := len(names) - 1; i >= 0 && (most == 0 || gone < most); i-- {
+	for i := len(names) - 1; i >= 0 && (most == 0 || removed < most); i-- {
 		if err := ctx.Err(); err != nil {
-			return gone, err
+			return removed, err
 		}
 		switch err := s.Remove(names[i].id); {
 		case err == nil:
-			gone++
+			removed++
 		case errors.Is(err, ErrInUse), errors.Is(err, ErrNotFound):
 		default:
 			failed = errors.Join(failed, err)
 		}
 	}
-	return gone, errors.Join(failed, s.sweep(before))
+	return removed, errors.Join(failed, s.sweep(before))
 }
 
-// sweep deletes the locks of sessions that are gone, which stay behind where a
+// sweep deletes the locks of sessions that are removed, which stay behind where a
 // process died.
 func (s *Store) sweep(before time.Time) error {
 	entries, err := os.ReadDir(s.dir)

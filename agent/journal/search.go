@@ -101,7 +101,7 @@ func object(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))
 }
 
-// plainWords are the words that stand in JSON as they are.
+// plainWords are the words that JSON does not escape.
 func plainWords(words []string) (plain [][]byte) {
 	for _, w := range words {
 		if strings.IndexFunc(w, func(r rune) bool { return r > unicode.MaxASCII || r < ' ' || r == '"' || r == '\\' }) < 0 {

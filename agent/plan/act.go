@@ -132,7 +132,7 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 		}
 		c.add(j.task.ID, result)
 		switch {
-		case errors.Is(result.Err, agent.ErrDiverged): // written by another version: the task begins anew
+		case errors.Is(result.Err, agent.ErrDiverged): // written by another version: the task starts again
 			return agent.Result{StopReason: agent.StopIncomplete, Err: result.Err}, nil
 		case r.stopped.Load() && result.Status != agent.Success:
 			return result, &ended{agent.StopDenied, nil}

@@ -7,33 +7,33 @@
 //	state, err := plan.Collect(p.Run(ctx, nil, "find out which test is slow, and why", nil))
 //	fmt.Println(state.Output)
 //
-// # Words
+// # Terms
 //
 // A Task is one step: what to do, and the ids of the tasks whose results it
-// needs. The tasks are a Graph, which is always valid: whatever is wrong with
-// what a model wrote is mended, and said as a Flaw. An iteration is one task
-// taken up. In it the model may reason (which of the tasks that are ready comes
-// first), the task acts (a run of the agent with nothing but that task in view),
-// and the model observes (was it done, what was learned, has the plan to
-// change). After every third iteration the model reflects on the plan as a
-// whole. Each can be switched off, but for the acting.
+// needs. The tasks are a Graph, which is always valid: errors in what a model
+// wrote are repaired, and reported as a Flaw. An iteration is one task taken up.
+// In it the model may reason (which of the ready tasks comes first), the task
+// acts (a run of the agent that sees only that task), and the model observes (was
+// it done, what was learned, must the plan change). After every third iteration
+// the model reflects on the plan as a whole. All but the acting can be switched
+// off.
 //
-// A task that fails is tried again with the error in view, then in a simpler
-// form, then without the tool that failed, then with what a person says to it,
-// and is given up in the end: it is blocked, with all that wait for it.
+// A task that fails is retried with the error in view, then in a simpler form,
+// then without the tool that failed, then with the advice of a person. After that
+// it is blocked, with all tasks that wait for it.
 //
-// A plan is a success when every task is completed, and not before. A State is
-// all there is to know about one, and events tell it as it happens: those of a
-// task are those of its run, with Event.Task set.
+// A plan is a success when every task is completed. A State is the whole plan;
+// events report it as it happens. Those of a task are those of its run, with
+// Event.Task set.
 //
-// With a Recorder the plan, its progress, the sessions of its tasks and all that
-// the model was asked about it stand in one session: Load and Resume go on with
-// it, and Parts takes it apart, for a replay.
+// With a Recorder the plan, its progress, the sessions of its tasks and all
+// questions to the model about it are in one session: Load and Resume continue
+// it, Parts takes it apart, and Replay replays it.
 //
-// A Workflow is a plan that is written down: a Markdown file with steps.
+// A Workflow is a plan in a Markdown file with steps.
 //
 // # Limits
 //
-// Replies of the model for the whole plan are bounded, and so is its time if
-// that is set. A Planner may be used for any number of plans at once.
+// The model's replies for the whole plan are bounded, and so is its time if that
+// is set. A Planner may be used for any number of plans at once.
 package plan

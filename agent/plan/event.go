@@ -9,7 +9,7 @@ type Planned struct {
 	Why   string `json:"why"` // one of the reasons below
 }
 
-// Why a plan is told.
+// Why a plan is reported.
 const (
 	Made     = "made"     // by the model
 	Given    = "given"    // by the caller

@@ -18,7 +18,7 @@ type Graph struct {
 	index map[string]int
 }
 
-// NewGraph makes a graph of tasks and says what it had to mend. A task without
+// NewGraph makes a graph of tasks and reports what it had to repair. A task without
 // an id gets one, one without a status is pending.
 func NewGraph(tasks []Task) (*Graph, []Flaw) {
 	g := &Graph{index: map[string]int{}}
@@ -234,7 +234,7 @@ func (g *Graph) Unblock(id string) bool {
 	return true
 }
 
-// hopeless reports whether a task will not be completed as it stands.
+// hopeless reports whether a task will not be completed.
 func (g *Graph) hopeless(id string) bool {
 	s := g.tasks[g.index[id]].Status
 	return s == Failed || s == Blocked

@@ -79,7 +79,7 @@ func read(s *agent.Session) (*loaded, error) {
 	for task, entries := range l.parts {
 		session, err := agent.LoadSession(entries[0].Session, entries)
 		if err != nil {
-			continue // its beginning is missing: the task begins anew
+			continue // its beginning is missing: the task starts again
 		}
 		l.begun[task] = session
 	}

@@ -16,7 +16,7 @@ const RunName = "plan"
 
 // The kinds of entry that a plan adds to those of the agent.
 const (
-	EntryPlan    agent.EntryKind = "plan"    // the plan as it stands: a Planned, in Args
+	EntryPlan    agent.EntryKind = "plan"    // the current plan: a Planned, in Args
 	EntryStep    agent.EntryKind = "step"    // a task was taken up, or ended; in Args
 	EntryTask    agent.EntryKind = "task"    // an entry of the session of the task Name, in Args
 	EntryConsult agent.EntryKind = "consult" // an entry of the session in which the model was asked about the plan, or about the task Name, in Args; Purpose is the template that it was asked with

@@ -87,7 +87,7 @@ const (
 	maxOthers = 12
 )
 
-// briefing is what a task is told of the plan.
+// briefing is what a task gets to see of the plan.
 func (r *run) briefing(t Task) prompts.PlanData {
 	all := r.graph.Tasks()
 	at := line(t)

@@ -157,7 +157,7 @@ func (r *run) lay(tasks []Task) error {
 	return nil
 }
 
-// planned tells and records the plan as it stands.
+// planned records the current plan and emits it.
 func (r *run) planned(ctx context.Context, why string) error {
 	p := Planned{Goal: r.state.Goal, Tasks: r.graph.Tasks(), Why: why}
 	if err := r.recordPlan(ctx, p); err != nil {

@@ -9,7 +9,7 @@ import (
 	"mylm/tools"
 )
 
-// Status is where a task stands.
+// Status is the state of a task.
 type Status string
 
 // The statuses. A task begins as pending; completed, failed and blocked are
@@ -76,7 +76,7 @@ func CheckTools(tasks []Task, all *tools.Registry) error {
 	return nil
 }
 
-// Flaw is something in a list of tasks that was mended.
+// Flaw is something in a list of tasks that was repaired.
 type Flaw struct {
 	Code string `json:"code"`
 	Text string `json:"text"`

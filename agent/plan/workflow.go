@@ -32,7 +32,7 @@ import (
 //	---
 //	Write the notes of the changes since {{since}}.
 //
-// What stands below the head is the goal. A step without needs waits for the
+// The text below the head is the goal. A step without needs waits for the
 // one before it. Without steps the model makes the plan.
 type Workflow struct {
 	Name        string         `yaml:"name"`
@@ -45,7 +45,7 @@ type Workflow struct {
 	Text        string         `yaml:"-"` // of the file
 }
 
-// Input is a value that a workflow is given. {{name}} stands for it.
+// Input is a value that a workflow is given. {{name}} is replaced by it.
 type Input struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
@@ -116,7 +116,7 @@ func ParseWorkflow(text string) (*Workflow, error) {
 	return w, w.check()
 }
 
-// splitHead takes the head of a workflow from what stands below it.
+// splitHead separates the head of a workflow from the text below it.
 func splitHead(text string) (head, goal string, ok bool) {
 	body := strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	rest, begun := strings.CutPrefix(body, "---\n")
@@ -124,7 +124,7 @@ func splitHead(text string) (head, goal string, ok bool) {
 	return head, goal, begun && ok && (goal == "" || goal[0] == '\n')
 }
 
-// HeadName is the name that stands in the head of a workflow, which is not read
+// HeadName is the name in the head of a workflow, which is not read
 // beyond that; "" if there is none to be seen.
 func HeadName(text string) string {
 	head, _, ok := splitHead(text)
@@ -228,7 +228,7 @@ func (w *Workflow) check() error {
 	for _, text := range texts {
 		for _, m := range placeholder().FindAllStringSubmatch(text, -1) {
 			if !inputs[m[1]] {
-				return fmt.Errorf("%s stands for no input", m[0])
+				return fmt.Errorf("%s is not an input", m[0])
 			}
 		}
 	}
