@@ -33,6 +33,13 @@
 // ptrace, io_uring, keyrings, mounts, namespaces and shared memory of other
 // processes. Environ takes secrets out of the environment.
 //
+// With Strict, for a command that nobody was asked about, the filter asks the
+// supervisor about every call that opens, changes, executes, connects or signals.
+// It answers by the same rules that Landlock has, opens files for reading itself,
+// and notes what it refuses: the Report has it, so that somebody can be asked
+// whether the command runs again with just that permission. It counts what all the
+// processes use, and kills them when it is too much.
+//
 // # Limits
 //
 // It fails closed: where the kernel cannot enforce a policy, Check and Wrap say

@@ -25,8 +25,13 @@
 // # Limits
 //
 // A command cannot ask: its standard input is empty and it has no terminal. It
-// inherits the environment without secrets, see sandbox.Environ, with pagers,
+// inherits the environment without secrets, see sandbox.Policy.Environ, with pagers,
 // colours and git's password prompt turned off.
+//
+// A call that was granted no more than reading runs in the strict sandbox, with an
+// empty home and bounds on its time and output. What it was refused is in the
+// result, and a call that is permitted some of that runs with just these
+// permissions more.
 //
 // Without a sandbox a command may do whatever the user of this process may do.
 // Whether it should run is the caller's decision, before Run: the tool has the
