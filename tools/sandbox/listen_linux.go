@@ -13,13 +13,13 @@ import (
 
 // notification is struct seccomp_notif (linux/seccomp.h).
 type notification struct {
-	id    uint64
-	pid   uint32 // of the thread
-	flags uint32
-	nr    int32
-	arch  uint32
-	ip    uint64
-	args  [6]uint64
+	id   uint64
+	pid  uint32 // of the thread
+	_    uint32 // flags
+	nr   int32
+	_    uint32 // architecture
+	_    uint64 // instruction
+	args [6]uint64
 }
 
 // response is struct seccomp_notif_resp.
@@ -35,7 +35,7 @@ type addFD struct {
 	id      uint64
 	flags   uint32
 	src     uint32
-	fd      uint32
+	_       uint32 // the number that it gets
 	fdFlags uint32
 }
 
@@ -145,21 +145,39 @@ func fails(errno error) verdict {
 	return verdict{errno: unix.EACCES}
 }
 
+// answer sends a verdict. A descriptor is added first and then named in the
+// answer: done in one step, a signal to this thread could part them, and the
+// command would take descriptor 0 for the file that it opened.
 func (w *warden) answer(r *request, v verdict) {
+	resp := response{id: r.id}
 	if v.fd > 0 {
-		add := addFD{id: r.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, src: uint32(v.fd), fdFlags: v.flags}
-		err := ioctl(w.listener, ioctlAddFD, pointer(&add))
+		add := addFD{id: r.id, src: uint32(v.fd), fdFlags: v.flags}
+		n, err := w.add(&add)
 		unix.Close(v.fd)
-		if err == nil || err == unix.ENOENT {
-			return
+		if err != nil { // it is gone, or has too many files
+			v = fails(err)
 		}
-		v = fails(err) // EMFILE of the command
+		resp.val = int64(n)
 	}
-	resp := response{id: r.id, errno: -int32(v.errno)}
+	resp.errno = -int32(v.errno)
 	if v.pass {
 		resp.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 	}
-	_ = ioctl(w.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, pointer(&resp)) // ENOENT: it is gone
+	for ioctl(w.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, pointer(&resp)) == unix.EINTR {
+	}
+}
+
+func (w *warden) add(fd *addFD) (n uintptr, err error) {
+	for {
+		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(w.listener), ioctlAddFD, uintptr(pointer(fd)))
+		switch e {
+		case 0:
+			return n, nil
+		case unix.EINTR:
+		default:
+			return 0, e
+		}
+	}
 }
 
 // valid reports whether the process that asked still waits, so that what was
