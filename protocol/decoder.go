@@ -240,14 +240,11 @@ func (n *next) from(i int) int {
 	return min(n.find(&n.tag, i, '<'), n.find(&n.newline, i, '\n'), n.find(&n.tick, i, '`'))
 }
 
-// mayBegin marks the bytes that a call without tags, or a token that is no tag,
-// can begin with at the start of a line.
-var mayBegin = func() (m [256]bool) {
-	for c := range 256 {
-		m[c] = c == '{' || c == '[' || c == '&' || byte(c) == "◁"[0] || isWord(byte(c)) && !isDigit(byte(c)) && c < 0x80
-	}
-	return m
-}()
+// mayBegin reports whether a call without tags, or a token that is no tag, can
+// begin with a byte at the start of a line.
+func mayBegin(c byte) bool {
+	return c == '{' || c == '[' || c == '&' || c == "◁"[0] || c < 0x80 && isWord(c) && !isDigit(c)
+}
 
 // pushText passes on text (T2) up to what changes the mode, and returns what comes
 // after it.
@@ -286,7 +283,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 		switch c := s[i]; {
 		case c == '<':
 			m, more = d.matchTag(s[i:])
-		case !d.line.filled && d.mode == inText && mayBegin[c]:
+		case !d.line.filled && d.mode == inText && mayBegin(c):
 			d.line.settle()
 			m, form, more = d.begins(s[i:], d.off+int64(i-start))
 		}

@@ -16,13 +16,8 @@ import (
 // what was cut or evaluates anything, digits stay as they are, and each looks at
 // a byte a bounded number of times.
 
-// stringStops marks the bytes of a string that are not copied as they are.
-var stringStops = func() (m [256]bool) {
-	for c := range 256 {
-		m[c] = c < ' ' || c == '"' || c == '\'' || c == '\\'
-	}
-	return m
-}()
+// stopsString reports whether a byte of a string is not copied as it is.
+func stopsString(c byte) bool { return c < ' ' || c == '"' || c == '\'' || c == '\\' }
 
 // span finds the end of a value as it arrives, or that of a block around it.
 type span struct {
@@ -426,7 +421,7 @@ func (r *reader) str(p place) *readError {
 	paired := false // inside a pair of unescaped quotes
 	for {
 		end := r.pos
-		for end < len(r.src) && !stringStops[r.src[end]] {
+		for end < len(r.src) && !stopsString(r.src[end]) {
 			end++
 		}
 		if end == len(r.src) {

@@ -136,7 +136,9 @@ var allOffers = sync.OnceValue(func() (all []offer) {
 	return all
 })
 
-var scriptName = late(`^[a-z][a-z0-9:_-]*$`)
+var scriptName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`)
+})
 
 // offered is what a call begins with, and how many of its words that is: the longest one.
 func offered(words []string) (found offer, n int) {
@@ -208,7 +210,7 @@ func (c Call) excess(prefix []string) string {
 	case c.outside:
 		return "something in it leads out of the workspace, or into .git"
 	}
-	words := late(`^(?s:` + commonWords + `)$`)()
+	words := regexp.MustCompile(`^(?s:` + commonWords + `)$`)
 	flags := o.flags
 	for i, w := range c.Words[n:] {
 		before := c.Words[n+i-1]

@@ -20,11 +20,15 @@ var readers = map[string]string{
 }
 
 // harmless are the long flags that readers may have.
-var harmless = late(`^--(all|almost-all|color(=\w+)?|count|ignore-case|line-number|word-regexp|files-with-matches|recursive|invert-match|human-readable|summarize|` +
-	`lines(=[0-9]+)?|bytes(=[0-9]+)?|max-depth=[0-9]+|(include|exclude|exclude-dir)=[^/]*)$`)
+var harmless = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^--(all|almost-all|color(=\w+)?|count|ignore-case|line-number|word-regexp|files-with-matches|recursive|invert-match|human-readable|summarize|` +
+		`lines(=[0-9]+)?|bytes(=[0-9]+)?|max-depth=[0-9]+|(include|exclude|exclude-dir)=[^/]*)$`)
+})
 
 // keys are the names of files that hold keys, by their looks.
-var keys = late(`(?i)^(\.env(\..*)?|.*\.(pem|key|p12|pfx|kdbx)|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|\.npmrc|\.pypirc|credentials(\..*)?)$`)
+var keys = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(\.env(\..*)?|.*\.(pem|key|p12|pfx|kdbx)|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|\.npmrc|\.pypirc|credentials(\..*)?)$`)
+})
 
 // call judges one command.
 func (at Place) call(s simple) Call {
@@ -107,10 +111,4 @@ func (c Call) Changes() string {
 		}
 	}
 	return ""
-}
-
-// late is a regular expression that is compiled when it is used first: a program
-// that judges no command compiles none.
-func late(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -2,8 +2,10 @@ package command
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // shells take a command line as the argument behind -c, or read one.
@@ -153,6 +155,8 @@ func (l *looker) wrapped(args []string, before, depth int) {
 	}
 }
 
-var assigns = late(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assigns = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+})
 
 func assignment(w string) bool { return assigns().MatchString(w) }
