@@ -43,35 +43,32 @@ func scanAction(d *Decoder) (end int, state scanState) {
 	return scanRest(d)
 }
 
-func (x *resolver) action() *readError {
+func (x *resolver) action() {
 	x.pos = len(actionLabel)
 	head, tail, _ := strings.Cut(x.rest(), "\n")
 	switch head = strings.TrimSpace(head); {
 	case head == "", head[0] == '{', strings.HasPrefix(head, "```"), strings.HasSuffix(head, ")"):
-		return x.content()
+		x.content()
+		return
 	}
 	x.name = head
 	const input = "Action Input:"
 	after := trimSpace(tail)
 	switch {
 	case after == "":
-		return x.cut()
+		x.cut()
 	case len(after) < len(input) || !strings.EqualFold(after[:len(input)], input):
-		return x.fail(BadJSON, "there is no Action Input")
+		x.fail(BadJSON, "there is no Action Input")
 	}
 	x.pos = len(x.src) - len(after) + len(input)
 	x.blank()
 	x.unwrap()
-	if strings.HasPrefix(x.rest(), "{") || x.rest() == "" {
-		return x.content()
+	switch {
+	case strings.HasPrefix(x.rest(), "{") || x.rest() == "":
+		x.content()
+	case x.skip("None") || x.skip("null"): // P2
+		x.args = json.RawMessage("{}")
+	default:
+		x.fail(BadJSON, "the Action Input is not a JSON object")
 	}
-	for _, none := range []string{"None", "null"} { // P2
-		if after, ok := strings.CutPrefix(x.rest(), none); ok && (after == "" || isSpace(after[0])) {
-			x.pos += len(none)
-			x.args = json.RawMessage("{}")
-			return nil
-		}
-	}
-	x.closed = true
-	return x.fail(BadJSON, "the Action Input is not a JSON object")
 }

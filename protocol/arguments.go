@@ -2,129 +2,81 @@ package protocol
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 )
 
-// Arguments that have an element, or an attribute, of their own. Their values
-// are text (P4); the caller makes of it what the schema wants.
+// Arguments that have an element of their own. Their values are text (P4); the
+// caller makes of it what the schema wants.
 
-// ownArgument reports whether an element that is named like the parameters is an
-// argument of the tool (B24).
-func (x *resolver) ownArgument(e elem) bool {
-	if x.property(e.name) == nil || e.empty {
-		return false
+// element is an element named like a tool, with elements for its arguments
+// (D19), as Cline, Roo Code and Kilo Code have models write calls.
+var element = &dialect{name: "element"}
+
+// matchElement reads the opening tag of a tool's element that s begins with.
+func (d *Decoder) matchElement(s string) (m mark, more bool) {
+	if d.opts.Tools == nil || len(s) < 2 || !isWord(s[1]) {
+		return mark{}, false
 	}
-	inside := trimSpace(x.rest()[e.n:])
-	return inside != "" && inside[0] != '{'
+	n := 1 + pathLen(s[1:])
+	name := s[1:n]
+	if n == len(s) {
+		for _, tool := range d.opts.Tools.Names() {
+			more = more || strings.HasPrefix(tool, name)
+		}
+		return mark{}, more && n < maxTag
+	}
+	if _, ok := d.opts.Tools.Schema(name); !ok || s[n] != '>' {
+		return mark{}, false
+	}
+	return mark{tag: toolOpen, kind: element.name, name: name, n: n + 1}, false
 }
 
-// argument reads an argument that has an element of its own.
-func (x *resolver) argument(e elem) *readError {
-	name := e.argument()
-	if name == "" { // D7
-		return x.fail(BadJSON, "a parameter without a name")
-	}
-	value, err := x.elementText(e)
-	if err != nil {
-		return err
-	}
-	if value != "" {
-		x.attrs = append(x.attrs, e.attrs)
-	}
-	for key, v := range attributes(e.attrs) {
-		switch {
-		case value != "":
-		case key == "value":
-			value = unescape(v)
-		case !knownAttrs[key]:
-			return x.fail(BadJSON, fmt.Sprintf("<%s> has its value in an attribute", clip(e.name)))
+// scanElement looks for the tool's closing tag. The element of an argument begins
+// at once, or it is no call; a closing tag that is part of an argument is passed.
+func scanElement(d *Decoder) (end int, state scanState) {
+	h := &d.held
+	if !h.begun {
+		head := trimSpace(h.buf[min(h.open.n, len(h.buf)):])
+		if head == "" && len(h.buf) < maxBlank || head != "" && head[0] == '<' && len(head) < maxTag && !strings.Contains(head, ">") {
+			return 0, scanMore
 		}
+		e, ok := elemAt(head)
+		x := resolver{d: d, name: h.open.name}
+		if !ok || e.closing || x.property(e.name) == nil {
+			return h.open.n, scanData
+		}
+		h.begun = true
 	}
-	switch {
-	case e.fold == "argkey" && x.key != "", e.fold == "argvalue" && x.key == "": // D8
-		return x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
-	case e.fold == "argkey":
-		x.key = strings.TrimSpace(value)
-		return nil
-	case e.fold == "argvalue":
-		name, x.key = x.key, ""
+	closer := "</" + h.open.name + ">"
+	i := strings.Index(h.buf[h.span.pos:], closer)
+	if i < 0 {
+		h.span.pos = max(h.span.pos, len(h.buf)-len(closer)+1)
+		return 0, scanMore
 	}
-	x.children = append(x.children, child{name, value})
-	return nil
+	h.inside = h.span.pos + i
+	h.span.pos = h.inside + len(closer)
+	h.closed = true
+	return h.span.pos, scanMaybe
 }
 
-// elementText reads the text of an element up to its closing tag. Elements of
-// the same name may stand in it, closed like it.
-func (x *resolver) elementText(e elem) (value string, err *readError) {
-	x.pos += e.n
-	if e.empty {
-		return "", nil
+// verbatim is the text of an argument of D19: what a file is to hold, byte for
+// byte, and anything else without the white space around it.
+func verbatim(name, text string) string {
+	if name == "content" || name == "diff" {
+		return text
 	}
-	rest := x.rest()
-	if after, ok := strings.CutPrefix(trimSpace(rest), "<![CDATA["); ok { // B28
-		value, tail, ok := strings.Cut(after, "]]>")
-		if !ok {
-			return "", x.cut()
-		}
-		x.repair("cdata")
-		x.pos = len(x.src) - len(trimSpace(tail))
-		if c, ok := elemAt(x.rest()); ok && c.closing {
-			x.pos += c.n
-		}
-		return value, nil
-	}
-	inner, nested := 0, false
-	for at := 0; ; at++ {
-		k := strings.IndexByte(rest[at:], '<')
-		if k < 0 && nested && x.closed {
-			return "", x.fail(Ambiguous, fmt.Sprintf("<%s> stands in itself and is not closed", clip(e.name)))
-		}
-		if k < 0 {
-			return "", x.cut()
-		}
-		at += k
-		if !sameName(rest[at+1:], e.fold) {
-			continue
-		}
-		c, ok := elemAt(rest[at:min(len(rest), at+maxTag)])
-		switch {
-		case !ok || c.fold != e.fold || c.empty:
-		case !c.closing:
-			inner, nested = inner+1, true
-		case inner > 0:
-			inner--
-		default:
-			x.pos += at + c.n
-			return x.dialect.edges(rest[:at]), nil
-		}
-	}
-}
-
-// sameName reports whether what follows a < may be the folded name. It spares a
-// closer look at most.
-func sameName(s, folded string) bool {
-	for i := 0; i < min(len(s), maxTag); i++ {
-		switch c := s[i]; {
-		case isSpace(c) || c == '/' || c == '_' || c == '-':
-		case strings.HasPrefix(s[i:], "｜"), c >= 0x80:
-			return true
-		default:
-			return lower(c) == folded[0] || c == 'a' || c == 'm' || c == 's' // or a family's prefix
-		}
-	}
-	return false
+	return strings.TrimSpace(text)
 }
 
 // asFile is the text of an element where line ends set it off from its tags: a
 // text of several lines keeps its last, as a file does (P5). It decodes
 // character references if the text is escaped as XML is: without a bare <.
-func asFile(s string) string {
+func asFile(_, s string) string {
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "\r"), "\n")
 	if line := strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r"); strings.IndexByte(line, '\n') < 0 {
 		s = line
 	}
-	if strings.IndexByte(s, '<') < 0 && strings.Contains(s, "&") {
+	if strings.IndexByte(s, '<') < 0 {
 		return unescape(s)
 	}
 	return s
@@ -132,68 +84,131 @@ func asFile(s string) string {
 
 // oneLineEnd is the text as OpenHands reads it: without one line end next to
 // each tag, and otherwise as it is (D6).
-func oneLineEnd(s string) string {
+func oneLineEnd(_, s string) string {
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "\r"), "\n")
 	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
 }
 
-// fromAttributes reads arguments that are attributes of the tag (P3).
-func (x *resolver) fromAttributes(attrs string) *readError {
-	for attrs != "" {
-		name, rest, ok := strings.Cut(attrs, "=")
-		rest = strings.TrimSpace(rest)
-		if !ok || rest == "" || (rest[0] != '"' && rest[0] != '\'') {
-			return x.fail(BadJSON, "the parameters are not a JSON object")
-		}
-		value, after, ok := strings.Cut(rest[1:], rest[:1])
-		if !ok {
-			return x.fail(BadJSON, "an attribute is not closed")
-		}
-		x.children = append(x.children, child{strings.TrimSpace(name), unescape(value)})
-		attrs = strings.TrimSpace(after)
+// ownArgument reports whether an element that is named like the parameters is an
+// argument of the tool (B24).
+func (x *resolver) ownArgument(e elem) bool {
+	inside := trimSpace(x.rest()[e.n:])
+	return x.property(e.name) != nil && !e.empty && inside != "" && inside[0] != '{'
+}
+
+// argument reads an argument that has an element of its own.
+func (x *resolver) argument(e elem) {
+	name := e.name
+	if e.fold == "parameter" || e.fold == "arg" || e.fold == "param" {
+		name = nameAttr(e.attrs)
 	}
-	return nil
+	if name == "" { // D7
+		x.fail(BadJSON, "a parameter without a name")
+	}
+	value := x.elementText(e)
+	for key, v := range attributes(e.attrs) {
+		switch {
+		case key == "value" && value == "":
+			value = unescape(v)
+		case !knownAttrs[key] && value == "":
+			x.fail(BadJSON, "<%s> has its value in an attribute", e.name)
+		}
+	}
+	if value != "" {
+		x.attrs = append(x.attrs, strings.Replace(e.attrs, "value=", "=", 1))
+	}
+	switch {
+	case e.fold == "argkey" && x.key != "", e.fold == "argvalue" && x.key == "": // D8
+		x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
+	case e.fold == "argkey":
+		x.key = strings.TrimSpace(value)
+		return
+	case e.fold == "argvalue":
+		name, x.key = x.key, ""
+	}
+	x.children = append(x.children, member{name, json.RawMessage(value)})
+}
+
+// elementText reads the text of an element. It ends at the first of its closing
+// tags that another tag, or the end of the block, follows: what is quoted in
+// the text is followed by words, or by the closing tag itself.
+func (x *resolver) elementText(e elem) (value string) {
+	x.pos += e.n
+	rest := x.rest()
+	if after, ok := strings.CutPrefix(trimSpace(rest), "<![CDATA["); ok { // B28
+		value, tail, ok := strings.Cut(after, "]]>")
+		if !ok {
+			x.cut()
+		}
+		x.repair("cdata")
+		x.pos = len(x.src) - len(trimSpace(tail))
+		if c, ok := elemAt(x.rest()); ok && c.closing {
+			x.pos += c.n
+		}
+		return value
+	}
+	end := -1
+	for at := 0; !e.empty; {
+		k := strings.Index(rest[at:], "</")
+		if k < 0 {
+			k = strings.Index(rest[at:], "< /")
+		}
+		if k < 0 {
+			break
+		}
+		at += k
+		c, ok := elemAt(rest[at:min(len(rest), at+maxTag)])
+		if !ok || c.fold != e.fold {
+			at += 2
+			continue
+		}
+		value, end = rest[:at], at+c.n
+		after := trimSpace(rest[end:])
+		if next, ok := elemAt(after); ok && !(next.closing && next.fold == e.fold) || after == "" {
+			break
+		}
+		at = end
+	}
+	if e.empty {
+		return ""
+	}
+	if end < 0 {
+		x.cut()
+	}
+	x.pos += end
+	return x.dialect.edges(e.name, value)
 }
 
 // fromChildren makes an object of arguments that had elements of their own.
 // What comes more than once is a list, if the tool wants one there (P6).
-func (x *resolver) fromChildren() (json.RawMessage, *readError) {
+func (x *resolver) fromChildren() json.RawMessage {
 	if len(x.children) == 0 {
-		return json.RawMessage("{}"), nil
+		return json.RawMessage("{}")
 	}
 	x.repair("elements")
 	var ms []member
 	index := map[string]int{}
 	for _, c := range x.children {
-		at, ok := index[c.name]
-		if !ok {
-			at, index[c.name] = -1, len(ms)
-		}
-		value := quoteJSON(c.value)
-		p := x.property(c.name)
+		at, again := index[c.key]
+		value, text := quoteJSON(string(c.value)), strings.TrimSpace(string(c.value))
+		p := x.property(c.key)
 		list := p != nil && p.Type == "array"
+		// What is a list in another form is no item of one.
+		item := strings.IndexAny(text, `["'<-`) != 0 && !strings.Contains(text, "\n") && text != "null" && text != "None"
 		switch {
-		case at < 0 && list && strings.TrimSpace(c.value) == "":
-			ms = append(ms, member{c.name, json.RawMessage("[]")})
-		case at < 0 && list && isItem(c.value):
-			ms = append(ms, member{c.name, json.RawMessage("[" + string(value) + "]")})
-		case at < 0:
-			ms = append(ms, member{c.name, value})
-		case list && (ms[at].value[0] != '[' || strings.HasPrefix(strings.TrimSpace(c.value), "[")):
-			return nil, x.fail(DuplicateKey, fmt.Sprintf("%q is given twice, once as a list", c.name))
-		case list:
+		case !again:
+			if index[c.key] = len(ms); list && text == "" {
+				value = []byte("[]")
+			} else if list && item {
+				value = []byte("[" + string(value) + "]")
+			}
+			ms = append(ms, member{c.key, value})
+		case list && ms[at].value[0] == '[' && !strings.HasPrefix(text, "["):
 			old := ms[at].value
 			ms[at].value = append(append(append(old[:len(old)-1], ','), value...), ']')
-		case string(ms[at].value) != string(value):
-			return nil, x.fail(DuplicateKey, fmt.Sprintf("%q is given twice with different values", c.name))
+		case list || string(ms[at].value) != string(value):
+			x.fail(DuplicateKey, "%q is given twice with different values", c.key)
 		}
 	}
-	return join(ms), nil
-}
-
-// isItem reports whether a text where a list is wanted is one item of it, and not
-// a list in another form.
-func isItem(text string) bool {
-	text = strings.TrimSpace(text)
-	return strings.IndexAny(text, `["'<-`) != 0 && !strings.Contains(text, "\n") && text != "null" && text != "None"
+	return join(ms)
 }

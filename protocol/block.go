@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -26,25 +27,24 @@ type resolver struct {
 	args     json.RawMessage // nil: none yet
 	several  bool            // further calls may follow the first
 	other    bool            // a second name was read: what follows is of its call
-	children []child
-	thoughts []child  // what models say of a call, unless the tool has an argument of that name
-	words    []string // that were left out
-	attrs    []string // of tags that may have attributes beside a name
-	tail     string   // what stands behind a fence, backticks or CDATA that were taken off
-	key      string   // the key that an <arg_value> belongs to
+	children []member        // arguments that have an element of their own; their values are text
+	thoughts []member        // what models say of a call, unless the tool has an argument of that name
+	words    []string        // that were left out
+	attrs    []string        // of tags that may have attributes beside a name
+	tail     string          // what stands behind a fence, backticks or CDATA that were taken off
+	key      string          // the key that an <arg_value> belongs to
 	repairs  []Repair
-	props    map[string]*jsonschema.Schema // of the tool, by folded name
+	props    map[string]*jsonschema.Schema // of the tool propsOf, by folded name
+	propsOf  *jsonschema.Schema
 }
 
-// child is one argument that has an element of its own.
-type child struct{ name, value string }
-
-// The elements that may stand in a block, folded (B24, B27).
+// The elements that may stand in a block, folded (B24, B27), and the attributes
+// of its tags (B26).
 var (
 	nameElements  = map[string]bool{"name": true, "toolname": true, "tool": true, "functionname": true}
 	paramElements = map[string]bool{"parameters": true, "arguments": true, "args": true, "params": true, "input": true, "toolinput": true}
 	thoughtNames  = map[string]bool{"thought": true, "thoughts": true, "thinking": true, "think": true, "reason": true, "reasoning": true, "explanation": true, "description": true}
-	knownAttrs    = map[string]bool{"": true, "name": true, "id": true, "type": true, "lang": true, "language": true, "string": true, "value": true}
+	knownAttrs    = map[string]bool{"": true, "name": true, "id": true, "type": true, "lang": true, "language": true, "string": true}
 )
 
 func (x *resolver) repair(code string) {
@@ -53,12 +53,18 @@ func (x *resolver) repair(code string) {
 	}
 }
 
-func (x *resolver) fail(reason Reason, detail string) *readError {
-	return &readError{reason: reason, pos: x.pos, detail: detail}
+// fail refuses the block. It panics; try recovers.
+func (x *resolver) fail(reason Reason, format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = clip(strings.TrimSpace(s))
+		}
+	}
+	panic(&readError{reason: reason, pos: x.pos, detail: fmt.Sprintf(format, args...)})
 }
 
-func (x *resolver) cut() *readError {
-	return &readError{reason: Truncated, pos: len(x.src), detail: "the reply ended inside the call", cut: true}
+func (x *resolver) cut() {
+	panic(&readError{reason: Truncated, pos: len(x.src), detail: "the reply ended inside the call", cut: true})
 }
 
 func (x *resolver) rest() string { return x.src[x.pos:] }
@@ -66,10 +72,9 @@ func (x *resolver) rest() string { return x.src[x.pos:] }
 // blank moves past what means nothing between the parts of a block (B2): white
 // space, a byte order mark, HTML comments.
 func (x *resolver) blank() {
-	const bom = "\ufeff"
 	for {
 		x.pos = len(x.src) - len(trimSpace(x.rest()))
-		after, ok := strings.CutPrefix(x.rest(), bom)
+		after, ok := strings.CutPrefix(x.rest(), "\ufeff")
 		if !ok && strings.HasPrefix(x.rest(), "<!--") {
 			_, after, ok = strings.Cut(x.rest(), "-->")
 		}
@@ -81,75 +86,71 @@ func (x *resolver) blank() {
 }
 
 // call reads the block and returns its call.
-func (x *resolver) call() (*ToolCall, *readError) {
-	if err := x.dialect.read(x); err != nil {
-		return nil, err
-	}
-	if x.name == "" { // B21
-		x.pos = 0
-		return nil, x.fail(NoName, "the call names no tool")
-	}
-	tool, known := x.d.declared(tidyName(x.name))
-	if known && tool != x.name {
-		x.repair("name")
-	}
-	x.name = tool
-	if err := x.settle(); err != nil {
-		return nil, err
-	}
-	if x.args == nil {
-		var err *readError
-		if x.args, err = x.fromChildren(); err != nil {
-			return nil, err
+func (x *resolver) call() (call *ToolCall, err *readError) {
+	err = try(func() {
+		x.dialect.read(x)
+		if x.name == "" { // B21
+			x.pos = 0
+			x.fail(NoName, "the call names no tool")
 		}
-	}
-	x.dropOwnName()
-	return &ToolCall{Name: x.name, Args: x.args, Dialect: x.dialect.name, Repairs: x.repairs}, nil
+		tool, known := x.d.declared(tidyName(x.name))
+		if known && tool != x.name {
+			x.repair("name")
+		}
+		x.name = tool
+		x.settle()
+		if x.args == nil {
+			x.args = x.fromChildren()
+		}
+		if !utf8.Valid(x.args) { // V10
+			x.fail(BadJSON, "it is not valid UTF-8")
+		}
+		call = &ToolCall{Name: x.name, Args: x.args, Dialect: x.dialect.name, Repairs: x.repairs}
+	})
+	return call, err
 }
 
-// content reads whatever stands in a block (B1, D1): elements, JSON, a name and what it
-// is given, a call as Python writes it.
-func (x *resolver) content() *readError {
+// content reads whatever stands in a block (B1, D1): elements, JSON, a name and
+// what it is given, a call as Python writes it.
+func (x *resolver) content() {
 	x.blank()
 	x.unwrap()
-	x.blank()
 	rest := x.rest()
 	switch {
 	case rest == "" && !x.tagged:
-		return x.cut()
+		x.cut()
 	case rest == "" && x.name == "":
-		return x.fail(NoName, "the call is empty")
-	case rest == "", rest[0] == '<', x.name != "" && rest[0] == '{':
-		return x.elements()
+		x.fail(NoName, "the call is empty")
+	case rest == "", rest[0] == '<', x.name != "" && (rest[0] == '{' || !strings.Contains(rest, "(")):
+		x.elements()
 	case rest[0] == '{', rest[0] == '[' && !pythonList(rest):
-		return x.envelope()
-	case x.name != "" && !strings.Contains(rest, "("):
-		return x.elements()
+		x.envelope()
+	case x.nameFollows(rest) || x.bareName(rest):
+		x.elements()
+	default:
+		x.python()
 	}
-	if at := strings.IndexAny(rest, "<{"); at > 0 && rest[at] == '<' {
-		if e, ok := elemAt(rest[at:]); ok && !e.closing && nameElements[e.fold] { // words before the name
-			return x.elements()
-		}
+}
+
+// nameFollows reports whether words stand before the element of a name.
+func (x *resolver) nameFollows(rest string) bool {
+	at := strings.IndexAny(rest, "<{")
+	if at < 0 {
+		return false
 	}
-	if x.bareName() {
-		return x.elements()
-	}
-	return x.python()
+	e, ok := elemAt(rest[at:])
+	return ok && !e.closing && nameElements[e.fold]
 }
 
 // bareName takes off the name of a tool that is followed by its arguments, or
 // stands on a line of its own (D16).
-func (x *resolver) bareName() bool {
-	rest := x.rest()
-	end := strings.IndexAny(rest, "\n<")
-	if end < 0 {
-		end = len(rest)
-	}
+func (x *resolver) bareName(rest string) bool {
+	end := strings.IndexAny(rest+"\n", "\n<")
 	name := strings.TrimSpace(rest[:end])
-	if x.name != "" || !isPath(name) {
+	after := trimSpace(rest[end:])
+	if !isPath(name) || x.name != "" {
 		return false
 	}
-	after := trimSpace(rest[end:])
 	if after == "" || after[0] != '{' && after[0] != '<' {
 		_, known := x.d.declared(tidyName(name))
 		if x.d.opts.Tools == nil || !known || after == "" && !x.tagged {
@@ -165,65 +166,55 @@ func (x *resolver) bareName() bool {
 // unwrap takes off what models put around a value (B28): CDATA, a fence,
 // backticks. What stands behind it is kept to be looked at.
 func (x *resolver) unwrap() {
-	ends := func(skip int, closer, code string) {
-		x.repair(code)
-		x.pos += skip
-		if end := strings.LastIndex(x.rest(), closer); end >= 0 {
+	for _, w := range [][3]string{{"<![CDATA[", "]]>", "cdata"}, {"```", "```", "fence"}, {"`", "`", "backticks"}} {
+		rest := x.rest()
+		if !strings.HasPrefix(rest, w[0]) {
+			continue
+		}
+		x.repair(w[2])
+		x.pos += len(w[0])
+		if head, _, _ := strings.Cut(x.rest(), "\n"); w[2] == "fence" && !strings.ContainsAny(head, "{[<(") && !strings.HasPrefix(head, " ") {
+			x.pos += len(head)
+		}
+		if end := strings.LastIndex(x.rest(), w[1]); end >= 0 {
 			end += x.pos
-			x.tail = x.src[end+len(closer):] + x.tail
+			x.tail = x.src[end+len(w[1]):] + x.tail
 			x.src, x.closed = x.src[:end], true
 		}
 		x.blank()
-	}
-	const cdata = "<![CDATA["
-	if strings.HasPrefix(x.rest(), cdata) {
-		ends(len(cdata), "]]>", "cdata")
-	}
-	switch rest := x.rest(); {
-	case strings.HasPrefix(rest, "```"):
-		head, _, _ := strings.Cut(rest, "\n")
-		if strings.ContainsAny(head, "{[<(") || strings.HasPrefix(head, "``` ") {
-			head = "```"
-		}
-		ends(len(head), "```", "fence")
-	case strings.HasPrefix(rest, "`"):
-		ends(1, "`", "backticks")
 	}
 }
 
 // read reads one value at pos and moves behind it: its end, not the closing tag,
 // ends the arguments (P1).
-func (x *resolver) read() (value json.RawMessage, missing int, err *readError) {
+func (x *resolver) read() (value json.RawMessage, missing int) {
 	r, err := read(reader{src: x.src, pos: x.pos, maxDepth: x.d.opts.MaxDepth, closed: x.closed})
 	if err != nil {
-		return nil, 0, err
+		panic(err)
 	}
 	x.repairs = append(x.repairs, r.repairs...)
 	x.pos = r.pos
-	return r.out, r.missing, nil
+	return r.out, r.missing
 }
 
 // object reads the arguments as one object.
-func (x *resolver) object() *readError {
+func (x *resolver) object() {
 	start := x.pos
 	if x.args != nil || x.several {
-		return x.fail(Ambiguous, "a second value stands beside the arguments")
+		x.fail(Ambiguous, "a second value is beside the arguments")
 	}
-	args, missing, err := x.read()
-	if err != nil {
-		return err
-	}
+	args, missing := x.read()
 	if missing > 0 { // V19
 		x.pos = start
-		return x.fail(BadJSON, "a closing brace is missing")
+		x.fail(BadJSON, "a closing brace is missing")
 	}
 	x.args = args
-	return x.behind()
+	x.behind()
 }
 
 // behind looks at what directly follows a value: nothing, a tag, a remark on a
 // line of its own (P9). Closing braces too many are dropped (V20).
-func (x *resolver) behind() *readError {
+func (x *resolver) behind() {
 	end := x.pos
 	for x.blank(); strings.HasPrefix(x.rest(), "}"); x.blank() {
 		x.repair("extra_brace")
@@ -232,23 +223,23 @@ func (x *resolver) behind() *readError {
 	}
 	rest := x.rest()
 	if x.bare || rest == "" || rest[0] == '<' || strings.HasPrefix(rest, "]]>") || strings.HasPrefix(rest, "[TOOL_CALLS]") {
-		return nil
+		return
 	}
 	remark, _, _ := strings.Cut(rest, "<")
 	n, _ := commentLen(rest)
 	switch {
 	case !x.several && (rest[0] == '[' || strings.Contains(remark, "{")): // P11
-		return x.fail(Ambiguous, "a second value follows the first")
-	case rest[0] == ',' || rest[0] == '"' || rest[0] == '\'':
-	case n > 0, blank(strings.Trim(remark, "`*")), strings.Contains(x.src[end:x.pos], "\n"), !x.tagged && strings.Contains(remark, "\n"):
-		return nil
+		x.fail(Ambiguous, "a second value follows the first")
+	case strings.IndexByte(`,"'`, rest[0]) < 0 &&
+		(n > 0 || blank(strings.Trim(remark, "`*")) || strings.Contains(x.src[end:x.pos], "\n") || !x.tagged && strings.Contains(remark, "\n")):
+		return
 	}
-	return x.fail(BadJSON, fmt.Sprintf("%q follows the value", clip(rest)))
+	x.fail(BadJSON, "%q follows the value", rest)
 }
 
 // elements reads a block of elements: a name, and parameters as JSON or as
 // elements of their own, in either order (B23).
-func (x *resolver) elements() *readError {
+func (x *resolver) elements() {
 	lastTag := strings.LastIndexByte(x.src, '>')
 	for {
 		x.blank()
@@ -258,355 +249,281 @@ func (x *resolver) elements() *readError {
 			lastTag = strings.LastIndexByte(x.src, '>')
 			continue
 		}
-		if rest == "" {
-			return x.unfinished()
-		}
-		if x.args != nil && x.name != "" && (x.bare || !x.tagged) {
-			return nil // what follows is not of the block, as far as can be told (B12)
-		}
+		given := x.args != nil && x.name != ""
 		e, ok := elemAt(rest)
-		var err *readError
 		switch {
-		case rest[0] == '{' && x.several:
-			return nil
-		case rest[0] == '{' && x.name == "":
-			err = x.fail(BadJSON, "a value stands before the name of the tool")
-		case rest[0] == '{':
-			err = x.object()
+		case rest == "", !ok && rest[0] == '<' && !x.closed && lastTag < x.pos:
+			x.unfinished()
+			return
+		case given && (x.bare || !x.tagged), rest[0] == '{' && x.several:
+			return // what follows is not of the call, as far as can be told (B12)
 		case strings.HasPrefix(rest, "<!--"):
-			err = x.cut()
-		case strings.HasPrefix(rest, "```") && x.name != "" && x.args == nil:
-			if x.unwrap(); !strings.HasPrefix(x.rest(), "{") {
-				err = x.fail(BadJSON, "the fence does not hold a JSON object")
-			}
-		case !ok && rest[0] == '<' && !x.closed && lastTag < x.pos:
-			return x.unfinished()
+			x.cut()
+		case rest[0] == '{' && x.name == "":
+			x.fail(BadJSON, "a value comes before the name of the tool")
+		case rest[0] == '{':
+			x.object()
+		case rest[0] == '`' && x.name != "" && x.args == nil:
+			x.unwrap()
 		case !ok:
-			err = x.remark(rest)
+			x.remark(rest)
 		case e.closing:
 			x.pos += e.n
 		default:
-			var done bool
-			if done, err = x.element(e); done && err == nil {
-				return nil
+			if x.element(e, given) {
+				return
 			}
-		}
-		if err != nil {
-			return err
 		}
 	}
 }
 
 // element reads one element of a block. done says that another call begins.
-func (x *resolver) element(e elem) (done bool, err *readError) {
+func (x *resolver) element(e elem, given bool) (done bool) {
 	m, _ := matchTag(x.rest())
-	given := x.args != nil && x.name != ""
 	switch named := nameAttr(e.attrs); {
+	case x.dialect == element:
+		x.argument(e)
 	case m.tag == toolOpen && given, x.other && paramElements[e.fold]:
-		return true, nil // B4: the first call counts
+		return true // B4: the first call counts
 	case m.tag == toolOpen:
 		return x.nested(m)
 	case nameElements[e.fold] && given:
 		x.other = true
 		x.pos += e.n
-		rest := x.rest()
-		x.pos += max(0, strings.IndexByte(rest, '<'))
-		return x.pos == len(x.src)-len(rest), nil
+		x.pos += strings.IndexByte(x.rest()+"<", '<')
 	case nameElements[e.fold] && e.attrs != "" && named != "":
 		x.attrs = append(x.attrs, e.attrs)
 		x.pos += e.n
-		return false, x.setName(named)
+		x.setName(named)
 	case nameElements[e.fold] && (e.fold != "tool" || x.name == ""):
-		return false, x.nameElement(e)
+		x.nameElement(e)
 	case paramElements[e.fold] && !x.ownArgument(e), e.fold == "parameter" && named == "":
-		if x.args != nil {
-			return false, x.fail(Ambiguous, "the parameters are given twice")
-		}
-		return false, x.params(e)
+		x.params(e)
 	case thoughtNames[e.fold]:
 		start := x.pos
-		value, err := x.elementText(e)
-		if err != nil && x.args != nil { // a quote or a tag in it put the reading off
-			x.pos, err = start+e.n, nil
+		var value string
+		if err := try(func() { value = x.elementText(e) }); err != nil { // a quote or a tag in it put the reading off
+			if x.pos = start + e.n; x.args == nil {
+				panic(err)
+			}
 		}
-		x.thoughts = append(x.thoughts, child{e.name, value})
-		return false, err
+		x.thoughts = append(x.thoughts, member{e.name, json.RawMessage(value)})
 	case given:
-		return false, x.fail(Ambiguous, fmt.Sprintf("<%s> stands beside the parameters", clip(e.name)))
+		x.fail(Ambiguous, "<%s> is beside the parameters", e.name)
+	default:
+		x.argument(e)
 	}
-	return false, x.argument(e)
+	return false
 }
 
 // nested goes into a block in the block (B18).
-func (x *resolver) nested(m mark) (done bool, err *readError) {
+func (x *resolver) nested(m mark) (done bool) {
 	x.pos += m.n
 	x.attrs = append(x.attrs, m.attrs)
-	if d := dialectOf[m.kind]; d != nil && m.kind != "invoke" {
+	if d := dialectOf[m.kind]; d.edges != nil {
 		x.dialect = &dialect{name: x.dialect.name, read: x.dialect.read, edges: d.edges}
 	}
 	if m.name != "" {
-		if err := x.setName(m.name); err != nil {
-			return false, err
-		}
+		x.setName(m.name)
 	}
 	x.blank()
-	if rest := x.rest(); rest != "" && rest[0] != '<' {
-		return true, x.content()
+	if done = x.rest() != "" && x.rest()[0] != '<'; done {
+		x.content()
 	}
-	return false, nil
+	return done
 }
 
-// remark skips words between the elements (P15). Words may announce the object
-// (P9), but not stand for the parameters or between arguments.
-func (x *resolver) remark(rest string) *readError {
-	next := strings.IndexAny(rest[1:], "<{") + 1
+// remark skips words between the elements (P15). They may come before the
+// object (P9), but not stand for the parameters or between arguments.
+func (x *resolver) remark(rest string) {
+	next := strings.IndexAny(rest[1:]+"<", "<{") + 1
+	words := rest[:next]
 	switch {
 	case len(x.children) > 0 && x.args == nil:
 		x.stray = true
-		return x.fail(BadJSON, fmt.Sprintf("%q stands between the parameters", clip(rest)))
-	case next == 0:
-		next = len(rest)
-	case rest[next] == '{' && x.args != nil:
-	case rest[next] == '{' && !announces(rest[:next]):
-		return x.fail(BadJSON, fmt.Sprintf("%q stands before the value", clip(rest)))
-	case rest[next] == '{':
+		x.fail(BadJSON, "%q is between the parameters", rest)
+	case !strings.HasPrefix(rest[next:], "{") || x.args != nil:
+	case !strings.HasSuffix(strings.TrimSpace(words), ":") || strings.ContainsAny(words, `"'=`):
+		x.fail(BadJSON, "%q comes before the value", rest)
+	default:
 		x.repair("prose")
 	}
-	x.words = append(x.words, rest[:next])
+	x.words = append(x.words, words)
 	x.pos += next
-	return nil
-}
-
-// announces reports whether words that stand before an object lead in to it.
-func announces(words string) bool {
-	return strings.HasSuffix(strings.TrimSpace(words), ":") && !strings.ContainsAny(words, `"'=`)
 }
 
 // unfinished decides a block that ended.
-func (x *resolver) unfinished() *readError {
+func (x *resolver) unfinished() {
 	switch {
 	case x.args != nil && x.name != "":
 	case !x.tagged && len(x.children) == 0:
-		return x.cut()
+		x.cut()
 	case x.name == "":
-		return x.fail(NoName, "the call names no tool")
+		x.fail(NoName, "the call names no tool")
 	case x.key != "":
-		return x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
+		x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
 	case len(x.words) > 0 && x.args == nil && len(x.children) == 0:
-		return x.fail(BadJSON, fmt.Sprintf("%q stands where the parameters belong", clip(strings.TrimSpace(x.words[0]))))
+		x.fail(BadJSON, "%q is where the parameters belong", x.words[0])
 	}
-	return nil
 }
 
 // setName sets the tool's name, which must not contradict another (B22).
-func (x *resolver) setName(name string) *readError {
+func (x *resolver) setName(name string) {
 	if x.name != "" && name != x.name {
-		return x.fail(Ambiguous, "two tools are named in one call")
+		x.fail(Ambiguous, "two tools are named in one call")
 	}
 	x.name = name
-	return nil
 }
 
 // nameElement reads the tool's name. A name that was not closed ends with its
 // line (B25).
-func (x *resolver) nameElement(e elem) *readError {
-	start := x.pos
+func (x *resolver) nameElement(e elem) {
 	x.pos += e.n
-	rest := x.rest()
-	lead := len(rest) - len(trimSpace(rest))
-	end := strings.IndexAny(rest[lead:], "<\n")
+	rest := trimSpace(x.rest())
+	end := strings.IndexAny(rest, "<\n")
 	if end < 0 && !x.closed {
-		return x.cut()
+		x.cut()
+	} else if end < 0 {
+		end = len(rest)
 	}
-	if end < 0 {
-		end = len(rest) - lead
-	}
-	x.pos += lead + end
-	if err := x.setName(strings.TrimSpace(rest[lead : lead+end])); err != nil {
-		err.pos = start
-		return err
-	}
-	return nil
+	x.pos = len(x.src) - len(rest) + end
+	x.setName(strings.TrimSpace(rest[:end]))
 }
 
-// params reads the parameters: JSON, elements, attributes, or nothing (P2).
-func (x *resolver) params(e elem) *readError {
+// params reads the parameters: JSON, elements, attributes (P3), or nothing (P2).
+func (x *resolver) params(e elem) {
 	start := x.pos
 	x.pos += e.n
-	if e.empty {
-		return x.fromAttributes(e.attrs)
-	}
 	wasClosed := x.closed
-	x.blank()
-	x.unwrap()
-	x.blank()
+	if x.args != nil {
+		x.fail(Ambiguous, "the parameters are given twice")
+	}
+	if !e.empty {
+		x.blank()
+		x.unwrap()
+	}
 	rest := x.rest()
 	c, ok := elemAt(rest)
-	if ok && c.closing && strings.Contains(e.attrs, "=") {
-		return x.fromAttributes(e.attrs)
+	words, _, found := strings.Cut(rest, "<")
+	word := strings.TrimSpace(words)
+	none := word == "null" || word == "None"
+	switch {
+	case (e.empty || ok && c.closing) && e.attrs != "":
+		for key, value := range attributes(e.attrs) {
+			x.children = append(x.children, member{key, json.RawMessage(unescape(value))})
+		}
+		return
+	case none && (found || x.closed):
+		x.pos += len(words)
+		fallthrough
+	case e.empty, ok && c.closing:
+		x.args = json.RawMessage("{}")
+		return
 	}
 	x.attrs = append(x.attrs, e.attrs)
 	switch {
 	case rest == "":
 		x.closed = x.closed && wasClosed
-		return x.unfinished()
+		x.unfinished()
+	case none:
+		x.cut()
 	case rest[0] == '{':
-		return x.object()
+		x.object()
 	case rest[0] == '"': // P10
-		value, _, err := x.read()
-		if err == nil {
-			err = x.take(value)
-		}
-		if err == nil {
-			err = x.behind()
-		}
-		return err
-	case rest[0] == '[':
-		x.pos = start
-		return x.fail(NotObject, "the parameters must be one JSON object")
-	case ok && c.closing:
-		x.args = json.RawMessage("{}")
-		return nil
+		value, _ := x.read()
+		x.take(value)
+		x.behind()
 	case ok:
-		return x.paramElements()
+		x.paramElements()
+	case rest[0] == '[', json.Valid([]byte(word)): // P12
+		x.pos = start
+		x.fail(NotObject, "the parameters must be one JSON object")
+	case strings.Contains(words, "{"):
+		x.remark(rest)
+	default:
+		x.fail(BadJSON, "the parameters are not a JSON object")
 	}
-	words, _, found := strings.Cut(rest, "<")
-	switch word := strings.TrimSpace(words); {
-	case word == "null" || word == "None":
-		if !found && !x.closed {
-			return x.cut()
-		}
-		x.pos += len(words)
-		x.args = json.RawMessage("{}")
-		return nil
-	case json.Valid([]byte(word)): // P12
-		return x.fail(NotObject, "the parameters must be one JSON object")
-	}
-	if brace := strings.IndexByte(words, '{'); brace >= 0 && announces(words[:brace]) {
-		return x.remark(rest)
-	}
-	return x.fail(BadJSON, "the parameters are not a JSON object")
 }
 
 // paramElements reads arguments that have elements of their own, up to the end
 // of the parameters (P4).
-func (x *resolver) paramElements() *readError {
+func (x *resolver) paramElements() {
 	for {
 		x.blank()
 		rest := x.rest()
 		e, ok := elemAt(rest)
 		switch {
 		case ok && e.closing && (paramElements[e.fold] || e.fold == "parameter"), rest == "" && (x.tagged || !x.closed):
-			return nil
+			return
 		case rest == "", !ok && !x.closed && !strings.Contains(rest, ">"):
-			return x.cut()
+			x.cut()
 		case !ok || e.closing:
 			x.stray = true
-			return x.fail(BadJSON, fmt.Sprintf("%q stands between the parameters", clip(rest)))
+			x.fail(BadJSON, "%q is between the parameters", rest)
 		}
-		if err := x.argument(e); err != nil {
-			return err
-		}
+		x.argument(e)
 	}
 }
 
 // settle looks at all that was read beside the arguments, once the tool is
 // known: none of it may be an argument that would be lost, nor be unknown (P14).
-func (x *resolver) settle() *readError {
+func (x *resolver) settle() {
 	for _, words := range x.words {
-		if err := x.noArgument(words); err != nil {
-			return err
-		}
+		x.noArgument(words)
 	}
 	for _, attrs := range x.attrs {
 		for key := range attributes(attrs) {
 			if !knownAttrs[strings.ToLower(key)] || key != "" && !strings.EqualFold(key, "name") && x.property(key) != nil {
-				return x.fail(Ambiguous, fmt.Sprintf("%q stands in a tag, beside the arguments", clip(key)))
+				x.fail(Ambiguous, "%q is in a tag, beside the arguments", key)
 			}
 		}
 	}
 	for _, c := range x.thoughts {
-		if x.property(c.name) != nil && !hasMember(x.args, c.name) {
+		if x.property(c.key) != nil && !hasMember(x.args, c.key) {
 			x.children = append(x.children, c)
 		}
 	}
 	if x.args != nil && len(x.children) > 0 {
-		return x.fail(Ambiguous, fmt.Sprintf("<%s> stands beside the parameters", clip(x.children[0].name)))
+		x.fail(Ambiguous, "<%s> is beside the parameters", x.children[0].key)
 	}
-	return nil
 }
 
-// noArgument looks for an argument among words that are left out: its name, and
-// a colon or an equals sign.
-func (x *resolver) noArgument(words string) *readError {
-	const around = " \t\"'`*"
-	for rest := words; ; {
-		i := strings.IndexAny(rest, ":=")
+// noArgument looks for an argument among words that are left out (P15): its
+// name, and a colon or an equals sign.
+func (x *resolver) noArgument(words string) {
+	for {
+		i := strings.IndexAny(words, ":=")
 		if i < 0 {
-			return nil
+			return
 		}
-		before := strings.TrimRight(rest[:i], around)
-		if strings.HasSuffix(before, ")") {
-			before = strings.TrimRight(before[:max(0, strings.LastIndexByte(before, '('))], around)
-		}
-		at := len(before)
-		for at > 0 && (isWord(before[at-1]) || before[at-1] == '-') {
-			at--
-		}
+		before := strings.TrimRight(words[:i], " \t\"'`*")
+		at := 1 + strings.LastIndexFunc(before, func(r rune) bool { return !isWord(byte(r)) && r != '-' })
 		if name := before[at:]; x.property(name) != nil {
-			return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", clip(name)))
+			x.fail(Ambiguous, "%q is beside the arguments", name)
 		}
-		rest = rest[i+1:]
+		words = words[i+1:]
 	}
 }
 
-// schema is that of the tool, nil if it is not known.
-func (x *resolver) schema() *jsonschema.Schema {
+// property is the schema of an argument of the tool, nil if the tool is not known
+// or declares none of that name.
+func (x *resolver) property(name string) *jsonschema.Schema {
 	if x.d.opts.Tools == nil {
 		return nil
 	}
 	tool, _ := x.d.declared(tidyName(x.name))
 	schema, _ := x.d.opts.Tools.Schema(tool)
-	return schema
-}
-
-// property is the schema of an argument of the tool, nil if it declares none of
-// that name.
-func (x *resolver) property(name string) *jsonschema.Schema {
-	schema := x.schema()
-	if schema == nil {
+	if schema == nil || fold(name) == "" {
 		return nil
 	}
 	if p := schema.Properties[name]; p != nil {
 		return p
 	}
-	if x.props == nil || x.props["/"] != schema {
-		x.props = map[string]*jsonschema.Schema{"/": schema}
+	if x.propsOf != schema {
+		x.props, x.propsOf = map[string]*jsonschema.Schema{}, schema
 		for key, p := range schema.Properties {
 			x.props[fold(key)] = p
 		}
 	}
-	if name = fold(name); name == "" {
-		return nil
-	}
-	return x.props[name]
-}
-
-// dropOwnName takes the tool's own name out of the arguments, where some models
-// repeat it, unless the tool has an argument of that name (P13).
-func (x *resolver) dropOwnName() {
-	schema := x.schema()
-	if schema == nil || schema.Properties["name"] != nil || len(schema.Properties) == 0 || !strings.Contains(string(x.args), `"name"`) {
-		return
-	}
-	ms := split(x.args)
-	for i, m := range ms {
-		if m.key == "name" {
-			if tool, _ := x.d.declared(tidyName(text(m.value))); tool == x.name {
-				x.repair("name_in_arguments")
-				x.args = join(append(ms[:i:i], ms[i+1:]...))
-			}
-			return
-		}
-	}
+	return x.props[fold(name)]
 }

@@ -13,8 +13,8 @@ type dialect struct {
 	// next bytes decide.
 	opens func(d *Decoder, s string, first bool) (ok, more bool)
 	scan  func(d *Decoder) (end int, state scanState)
-	read  func(x *resolver) *readError
-	edges func(text string) string // what an element's text is, of what stands between its tags
+	read  func(x *resolver)
+	edges func(name, text string) string // what an element's text is, of what stands between its tags
 }
 
 // scanState is how far the search for the end of a call has come.
@@ -54,12 +54,12 @@ var dialectOf = map[string]*dialect{}
 func init() {
 	defer indexTags()
 	dialectOf[element.name] = element
-	element.scan, element.read = scanElement, (*resolver).toolElement
+	element.scan, element.edges = scanElement, verbatim
 	escaped.opens, escaped.scan = opensEscaped, scanRest
 	action.opens, action.scan, action.read = opensAction, scanAction, (*resolver).action
 	jsonValue.opens, jsonValue.scan = opensJSON, scanJSON
 	python.opens, python.scan = opensPython, scanRest
-	named.opens, named.scan, named.read = opensNamed, scanRest, (*resolver).named
+	named.opens, named.scan, named.read = opensNamed, scanRest, (*resolver).nameLine
 	for _, d := range dialects {
 		for _, name := range append(d.tags, d.tokens...) {
 			dialectOf[name] = d

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -59,89 +58,85 @@ var (
 )
 
 // envelope reads a call that is one JSON value, or the first of a list of them.
-func (x *resolver) envelope() *readError {
+func (x *resolver) envelope() {
 	start := x.pos
-	value, missing, err := x.read()
-	if err != nil {
-		return err
-	}
+	value, missing := x.read()
 	end := x.pos
 	x.pos = start
-	if err := x.fromJSON(value, missing, 0); err != nil {
-		return err
-	}
+	x.fromJSON(value, missing, 0)
 	x.pos, x.several = end, true
-	if err := x.behind(); err != nil {
-		return err
-	}
-	if !x.bare && strings.HasPrefix(x.rest(), "{") {
-		y := &resolver{d: x.d, dialect: x.dialect, src: x.src, pos: x.pos, closed: x.closed}
-		value, missing, err := y.read()
-		if err == nil {
-			err = y.fromJSON(value, missing, 0)
-		}
-		if err != nil && err.reason == NoName { // D4
-			return x.fail(Ambiguous, "a second value without a name follows the first")
-		}
-	}
+	x.behind()
 	if x.bare {
-		return nil
+		return
 	}
-	return x.elements()
+	if strings.HasPrefix(x.rest(), "{") {
+		y := *x
+		x.named(func() { y.fromJSON(y.first()) })
+	}
+	x.elements()
+}
+
+// first is the value at pos.
+func (x *resolver) first() (value json.RawMessage, missing, depth int) {
+	value, missing = x.read()
+	return value, missing, 0
+}
+
+// named refuses the call if read, of the value behind it, finds one without a
+// name: the two may be parts of one call (D4).
+func (x *resolver) named(read func()) {
+	if err := try(read); err != nil && err.reason == NoName {
+		x.fail(Ambiguous, "a second value without a name follows the first")
+	}
 }
 
 // fromJSON finds name and arguments in a value.
-func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) *readError {
+func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) {
 	switch {
-	case depth > 4:
-		return x.fail(NoName, "the call names no tool")
-	case value[0] == '[':
-		return x.fromList(split(value), missing, depth)
+	case value[0] == '[' && depth < 4:
+		x.fromList(split(value), missing, depth)
+		return
 	case value[0] == '"' && depth > 0: // D14: a list of calls in strings
-		return x.fromString(text(value))
-	case value[0] != '{':
-		return x.fail(NoName, "the call is not a JSON object")
+		x.fromString(text(value))
+		return
+	case value[0] != '{' || depth > 4:
+		x.fail(NoName, "the call is not a JSON object")
 	}
-	p, err := x.partsOf(value)
+	p := x.partsOf(value)
 	switch {
-	case err != nil:
-		return err
 	case p.inner != nil:
-		return x.fromInner(p, missing, depth)
+		x.fromInner(p, missing, depth)
 	case p.name == nil && p.args != nil && p.args[0] == '{' && missing == 1:
-		return x.swallowed(p.args, p.rest)
+		x.swallowed(p.args, p.rest)
 	case missing > 0:
-		return x.fail(BadJSON, "a closing brace is missing")
+		x.fail(BadJSON, "a closing brace is missing")
 	case p.name == nil:
-		return x.fail(NoName, "the call names no tool")
+		x.fail(NoName, "the call names no tool")
+	default:
+		x.fromParts(p)
 	}
-	return x.fromParts(p)
 }
 
 // fromList takes the first of a list of calls.
-func (x *resolver) fromList(list []member, missing, depth int) *readError {
+func (x *resolver) fromList(list []member, missing, depth int) {
 	if len(list) == 0 {
-		return x.fail(NoName, "the list of calls is empty")
+		x.fail(NoName, "the list of calls is empty")
 	}
-	if err := x.fromJSON(list[0].value, missing, depth+1); err != nil || len(list) == 1 {
-		return err
+	x.fromJSON(list[0].value, missing, depth+1)
+	if len(list) > 1 {
+		y := &resolver{d: x.d, dialect: x.dialect}
+		x.named(func() { y.fromJSON(list[1].value, 0, depth+1) })
 	}
-	y := &resolver{d: x.d, dialect: x.dialect}
-	if err := y.fromJSON(list[1].value, 0, depth+1); err != nil && err.reason == NoName {
-		return x.fail(Ambiguous, "a second value without a name follows the first")
-	}
-	return nil
 }
 
 // fromString reads a call of Python that is written in a string.
-func (x *resolver) fromString(s string) *readError {
+func (x *resolver) fromString(s string) {
 	y := &resolver{d: x.d, dialect: x.dialect, src: strings.TrimSpace(s), closed: true, bare: true}
-	if err := y.python(); err != nil || !blank(strings.Trim(y.rest(), ";")) {
-		return x.fail(NoName, "the call names no tool")
+	if err := try(y.python); err != nil || !blank(strings.Trim(y.rest(), ";")) {
+		x.fail(NoName, "the call names no tool")
 	}
 	x.repair("python_call")
 	x.name, x.args = y.name, y.args
-	return nil
 }
 
 // parts are the members of an object that may be a call.
@@ -153,13 +148,13 @@ type parts struct {
 	rest       []member
 }
 
-func (x *resolver) partsOf(object json.RawMessage) (p parts, err *readError) {
+func (x *resolver) partsOf(object json.RawMessage) (p parts) {
 	for _, m := range split(object) {
 		switch key := fold(m.key); {
 		case (callKeys[key] || key == "function" && m.value[0] == '{') && p.inner == nil:
 			p.inner = m.value
 		case callKeys[key]:
-			return p, x.fail(Ambiguous, "two calls stand in one object")
+			x.fail(Ambiguous, "two calls are in one object")
 		case nameKeys[key] && m.value[0] == '"' && p.name == nil:
 			p.name = m.value
 		case argsKeys[key] && p.args == nil:
@@ -170,71 +165,62 @@ func (x *resolver) partsOf(object json.RawMessage) (p parts, err *readError) {
 			p.rest = append(p.rest, m)
 		}
 	}
-	return p, nil
+	return p
 }
 
-// fromInner reads a call that stands in a member of its own. What an API writes
-// beside it is known; anything else is refused (P14).
-func (x *resolver) fromInner(p parts, missing, depth int) *readError {
-	switch {
-	case p.name != nil:
-		return x.fail(Ambiguous, "two tools are named in one call")
-	case p.args != nil:
-		return x.fail(Ambiguous, "the arguments stand beside the call")
+// fromInner reads a call that is a member of its own. What an API writes beside
+// it is known; anything else is refused (P14).
+func (x *resolver) fromInner(p parts, missing, depth int) {
+	if p.name != nil || p.args != nil {
+		x.fail(Ambiguous, "a name or arguments are beside the call")
 	}
-	if err := x.fromJSON(p.inner, missing, depth+1); err != nil {
-		return err
-	}
-	for _, m := range p.aside {
-		if !otherKeys[fold(m.key)] && x.property(m.key) != nil {
-			p.rest = append(p.rest, m)
+	x.fromJSON(p.inner, missing, depth+1)
+	for _, m := range append(p.rest, p.aside...) {
+		known := otherKeys[fold(m.key)] || x.property(m.key) == nil && (thoughtNames[fold(m.key)] || m.key == "role" || m.key == "content")
+		if !known {
+			x.fail(Ambiguous, "%q is beside the call", m.key)
 		}
 	}
-	for _, m := range p.rest {
-		if x.property(m.key) != nil || m.key != "role" && m.key != "content" {
-			return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the call", clip(m.key)))
-		}
-	}
-	return nil
 }
 
-// fromParts reads a call whose name stands in the object.
-func (x *resolver) fromParts(p parts) *readError {
+// fromParts reads a call whose name is in the object.
+func (x *resolver) fromParts(p parts) {
 	x.name = text(p.name)
 	args, rest := p.args, p.rest
 	if args != nil && args[0] != '{' && x.property(p.argsKey) != nil { // an argument of that name (D3)
 		rest, args = append(rest, member{p.argsKey, args}), nil
 	}
-	described := false
 	for _, m := range p.aside {
-		described = described || m.key == "description" && x.property(m.key) == nil
-		if x.property(m.key) != nil && !hasMember(args, m.key) && (args == nil || !isMeta(m)) {
+		declared := x.property(m.key) != nil
+		if m.key == "description" && !declared && (args == nil || args[0] != '{' || hasMember(args, "properties")) { // D4
+			x.name = ""
+			x.fail(NoName, "it is the definition of a tool")
+		}
+		if declared && !hasMember(args, m.key) && (args == nil || !isMeta(m)) {
 			rest = append(rest, m)
 		}
 	}
 	switch {
-	case described && (args == nil || args[0] != '{'), args != nil && x.isSchema(args): // D4
-		x.name = ""
-		return x.fail(NoName, "it is the definition of a tool")
 	case args == nil:
-		return x.take(join(rest))
+		args = join(rest)
 	case len(rest) > 0:
-		return x.fail(Ambiguous, fmt.Sprintf("%q stands beside the arguments", clip(rest[0].key)))
+		x.fail(Ambiguous, "%q is beside the arguments", rest[0].key)
+	case hasMember(args, "properties") && hasMember(args, "type") && x.property("properties") == nil: // D4
+		x.name = ""
+		x.fail(NoName, "it is the definition of a tool")
 	}
-	return x.take(args)
+	x.take(args)
 }
 
 // isMeta reports whether a member is what APIs write beside the arguments of
 // every call: "type": "function", "id": "call_…".
 func isMeta(m member) bool {
 	value := text(m.value)
-	switch key := fold(m.key); {
-	case !otherKeys[key]:
-		return false
-	case key == "type":
-		return value == "function" || strings.HasPrefix(value, "tool") || strings.HasPrefix(value, "function_")
+	prefixes := []string{"call", "tool", "chatcmpl"}
+	if fold(m.key) == "type" {
+		prefixes = []string{"function", "tool"}
 	}
-	return strings.HasPrefix(value, "call") || strings.HasPrefix(value, "tool") || strings.HasPrefix(value, "chatcmpl")
+	return otherKeys[fold(m.key)] && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(value, p) })
 }
 
 // hasMember reports whether value is an object with a member of that name.
@@ -242,57 +228,44 @@ func hasMember(value json.RawMessage, name string) bool {
 	return len(value) > 0 && value[0] == '{' && slices.ContainsFunc(split(value), func(m member) bool { return fold(m.key) == fold(name) })
 }
 
-// isSchema reports whether value is a JSON Schema where the tool wants none.
-func (x *resolver) isSchema(value json.RawMessage) bool {
-	if value[0] != '{' || x.property("properties") != nil {
-		return false
-	}
-	object, properties := false, false
-	for _, m := range split(value) {
-		object = object || m.key == "type" && text(m.value) == "object"
-		properties = properties || m.key == "properties" && m.value[0] == '{'
-	}
-	return object && properties
-}
-
 // take sets the arguments: an object, nothing (P2), or a string that holds an
 // object (P10).
-func (x *resolver) take(args json.RawMessage) *readError {
+func (x *resolver) take(args json.RawMessage) {
 	inner := strings.TrimSpace(text(args))
 	switch {
 	case args[0] == '{':
 		x.args = args
-		return nil
+		return
 	case args[0] == 'n', args[0] == '"' && inner == "":
 		x.args = json.RawMessage("{}")
-		return nil
+		return
 	case args[0] == '"':
 		y := &resolver{d: x.d, src: inner}
-		if value, _, err := y.read(); err == nil && value[0] == '{' && blank(y.rest()) {
+		if err := try(func() { x.args, _ = y.read() }); err == nil && x.args[0] == '{' && blank(y.rest()) {
 			x.repair("stringified_arguments")
 			x.repairs = append(x.repairs, y.repairs...)
-			x.args = value
-			return nil
+			return
 		}
 	}
-	return x.fail(NotObject, "the arguments must be one JSON object")
+	x.fail(NotObject, "the arguments must be one JSON object")
 }
 
 // swallowed reads {"arguments": {…, "name": "tool"} with the brace between
 // missing: the last member is the name, if it is that of a tool (D5).
-func (x *resolver) swallowed(args json.RawMessage, rest []member) *readError {
+func (x *resolver) swallowed(args json.RawMessage, rest []member) {
 	ms := split(args)
 	n := len(ms) - 1
 	if n < 0 || ms[n].key != "name" || len(rest) > 0 || x.d.opts.Tools == nil {
-		return x.fail(BadJSON, "a closing brace is missing")
+		x.fail(BadJSON, "a closing brace is missing")
 	}
 	tool, known := x.d.declared(tidyName(text(ms[n].value)))
-	if schema, _ := x.d.opts.Tools.Schema(tool); !known || schema == nil || schema.Properties["name"] != nil {
-		return x.fail(Ambiguous, "a closing brace is missing")
+	x.name = tool
+	if !known || x.property("name") != nil {
+		x.name = ""
+		x.fail(Ambiguous, "a closing brace is missing")
 	}
 	x.repair("missing_brace")
-	x.name, x.args = tool, join(ms[:n])
-	return nil
+	x.args = join(ms[:n])
 }
 
 // escaped is a reply that begins with a block whose tags are written as in HTML

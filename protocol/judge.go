@@ -387,7 +387,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 	x.tagged = h.closed
 	call, err := x.call()
 	if err == nil && stop != End && (!h.final || !ended) { // what follows would have decided (B6, B13)
-		err = x.cut()
+		err = try(x.cut)
 	}
 	name, known := d.declared(tidyName(x.name))
 	if tagged && !h.final {
@@ -440,7 +440,7 @@ func (d *Decoder) bare(x *resolver, err **readError, known bool) (rest string, t
 	switch {
 	case *err == nil && follows == thoughtEnds:
 	case *err == nil && known && h.dialect == action && follows == words:
-		*err = x.fail(Ambiguous, "words follow the action")
+		*err = &readError{reason: Ambiguous, pos: x.pos, detail: "words follow the action"}
 		return "", false
 	case *err != nil && known && x.name != "":
 		return "", false

@@ -192,7 +192,7 @@ func (f *finder) call(s string, bullet bool) string {
 		return tool
 	}
 	x := &resolver{d: f.d, src: f.ahead(s, maxSaid), pos: 1, bare: true}
-	if err := x.keywords(); err != nil || len(x.args) <= len("{}") {
+	if err := try(x.keywords); err != nil || len(x.args) <= len("{}") {
 		return ""
 	}
 	behind, _, _ := strings.Cut(x.rest(), "\n")

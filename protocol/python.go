@@ -1,6 +1,9 @@
 package protocol
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // python is a reply that is a call as Python writes it, or a list of them, bare
 // or in strings (D14).
@@ -79,49 +82,43 @@ func pythonList(s string) bool {
 // python reads one call as Python writes it: name(key=value, …) with literal
 // values, perhaps the first of several, perhaps inside print() (D15). It is read
 // as data; nothing is run or looked up, and code around it is refused.
-func (x *resolver) python() *readError {
-	list := strings.HasPrefix(x.rest(), "[")
-	if list {
-		x.pos++
-		x.blank()
-	}
-	printed := strings.HasPrefix(x.rest(), "print(")
-	if printed {
-		x.pos += len("print(")
-		x.blank()
-	}
+func (x *resolver) python() {
+	list, printed := x.skip("["), x.skip("print(")
 	head, _, ok := strings.Cut(x.rest(), "(")
 	name := strings.TrimSpace(head)
 	switch {
 	case !ok && !x.closed && (name == "" || isPath(name)):
-		return x.cut()
+		x.cut()
 	case !ok || !isPath(name):
-		return x.fail(NoName, "the call names no tool")
+		x.fail(NoName, "the call names no tool")
 	}
 	x.repair("python_call")
 	x.name = name
 	x.pos += len(head) + 1
-	if err := x.keywords(); err != nil {
-		return err
+	x.keywords()
+	if x.blank(); printed && !x.skip(")") {
+		x.fail(BadJSON, "code around the call is not run")
 	}
-	if printed {
-		if x.blank(); !strings.HasPrefix(x.rest(), ")") {
-			return x.fail(BadJSON, "code around the call is not run")
-		}
-		x.pos++
-	}
+	x.pos = strings.LastIndexByte(x.src[:x.pos], ')') + 1
 	start := x.pos
 	x.otherCalls(list)
 	if x.bare {
-		return nil
+		return
 	}
-	between := x.src[start:x.pos]
 	x.blank()
-	rest := x.rest()
-	if rest != "" && rest[0] != '<' && rest[0] != '`' && !strings.Contains(between+x.src[start:x.pos], "\n") {
-		return x.fail(BadJSON, "code around the call is not run")
+	if rest := x.rest(); rest != "" && rest[0] != '<' && rest[0] != '`' && !strings.Contains(x.src[start:x.pos], "\n") {
+		x.fail(BadJSON, "code around the call is not run")
 	}
-	return x.elements()
+	x.elements()
+}
+
+// skip moves past s and the white space behind it, if it comes next.
+func (x *resolver) skip(s string) bool {
+	after, ok := strings.CutPrefix(x.rest(), s)
+	if ok {
+		x.pos = len(x.src) - len(trimSpace(after))
+	}
+	return ok
 }
 
 // otherCalls moves past the calls that follow one, in a list, on lines of their
@@ -130,104 +127,87 @@ func (x *resolver) otherCalls(list bool) {
 	for {
 		start := x.pos
 		x.pos = len(x.src) - len(trimSpace(x.rest()))
-		rest := x.rest()
 		switch {
-		case list && strings.HasPrefix(rest, "]"):
-			x.pos++
+		case list && x.skip("]"):
 			list = false
 			continue
-		case list && !strings.HasPrefix(rest, ","):
+		case list && !x.skip(","):
 			return
-		case list, strings.HasPrefix(rest, ";"):
-			x.pos++
-			x.pos = len(x.src) - len(trimSpace(x.rest()))
+		case !list:
+			x.skip(";")
 		}
-		y := &resolver{d: x.d, dialect: x.dialect, src: x.src, pos: x.pos, bare: true}
-		head, _, _ := strings.Cut(y.rest(), "(")
-		switch name := strings.TrimSpace(head); {
-		case strings.HasPrefix(rest, ";") && y.rest() == "":
-			return
-		case !strings.HasPrefix(y.rest()[len(head):], "(") || !isPath(name):
-			x.pos = start
+		y := *x
+		n := pathLen(y.rest())
+		if y.pos += n; n == 0 || !y.skip("(") {
+			if y.rest() != "" { // the semicolon may be the last byte
+				x.pos = start
+			}
 			return
 		}
-		y.pos += len(head) + 1
-		if err := y.keywords(); err == nil {
+		if err := try(y.keywords); err == nil {
 			x.pos = y.pos
-		} else if end := strings.TrimRight(x.src, " \t\r\n"); list && x.bare && strings.HasSuffix(end, "]") {
+			continue
+		}
+		if end := strings.TrimRight(x.src, " \t\r\n"); list && x.bare && strings.HasSuffix(end, "]") {
 			x.pos = len(x.src) // whatever the others are, the list ends with the reply
-			return
 		} else {
 			x.pos = start
-			return
 		}
+		return
 	}
 }
 
 // keywords reads keyword arguments up to the closing parenthesis. One object in
 // their place is taken for them.
-func (x *resolver) keywords() *readError {
+func (x *resolver) keywords() {
 	r := reader{src: x.src, pos: x.pos, maxDepth: x.d.opts.MaxDepth, python: true, depth: 1}
-	more, err := r.next(')', true)
-	if err != nil {
-		return err
-	}
+	more := r.next(')', true)
 	if more && r.peek() == '{' {
-		if err := r.value(inTuple); err != nil {
-			return err
+		r.value(inTuple)
+		if more, _ = r.more(')'); more {
+			r.fail("the arguments are given twice")
 		}
-		if more, _, err = r.more(')'); err != nil || more {
-			return r.fail("the arguments are given twice")
-		}
-		x.args, x.pos = r.out, r.pos
-		x.repairs = append(x.repairs, r.repairs...)
-		return nil
+		x.args = r.out
+	} else {
+		x.args = x.keyValues(&r, more)
 	}
+	x.pos = r.pos
+	x.repairs = append(x.repairs, r.repairs...)
+}
+
+func (x *resolver) keyValues(r *reader, more bool) json.RawMessage {
 	var ms []member
 	seen := map[string]bool{}
-	for more {
+	for ; more; more, _ = r.more(')') {
 		start := r.pos
-		for !r.end() && (isWord(r.peek()) || r.peek() == '\\') {
-			r.pos++
+		key := strings.ReplaceAll(r.word("\\"), `\_`, "_")
+		if r.space(); r.end() {
+			r.cut()
 		}
-		key := strings.ReplaceAll(r.src[start:r.pos], `\_`, "_")
-		if _, err := r.space(); err != nil {
-			return err
-		}
-		switch {
-		case r.end():
-			return r.cut()
-		case r.peek() != '=' || key == "":
+		if r.peek() != '=' || key == "" {
 			r.pos = start
-			return r.fail("the arguments need their names: name(key=value)")
+			r.fail("the arguments need their names: name(key=value)")
+		}
+		if seen[key] {
+			panic(&readError{reason: DuplicateKey, pos: start, detail: "an argument is given twice"})
 		}
 		r.pos++
 		r.out = nil
-		if err := r.value(inTuple); err != nil {
-			return err
-		}
-		if seen[key] {
-			return &readError{reason: DuplicateKey, pos: start, detail: "an argument is given twice"}
-		}
+		r.value(inTuple)
 		seen[key] = true
 		ms = append(ms, member{key, r.out})
-		if more, _, err = r.more(')'); err != nil {
-			return err
-		}
 	}
-	x.args, x.pos = join(ms), r.pos
-	x.repairs = append(x.repairs, r.repairs...)
-	return nil
+	return join(ms)
 }
 
 // named is a reply that is the name of a tool and, on the next line, an object
 // (D16).
 var named = &dialect{name: "named"}
 
-func (x *resolver) named() *readError {
+func (x *resolver) nameLine() {
 	name, object, _ := strings.Cut(x.src, "{")
 	x.name, x.pos = strings.TrimSpace(name), len(x.src)-len(object)-1
-	return x.object()
+	x.object()
 }
 
 func opensNamed(d *Decoder, s string, first bool) (ok, more bool) {

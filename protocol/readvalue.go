@@ -30,7 +30,7 @@ func ReadValue(text string, accept func(json.RawMessage) bool) (json.RawMessage,
 		offset += at
 		r, err := read(reader{src: text, pos: offset, maxDepth: defaultDepth})
 		if err == nil && r.missing > 0 {
-			err = r.cut()
+			err = try(r.cut)
 		}
 		switch {
 		case err == nil && accept(r.out):

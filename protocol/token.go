@@ -4,65 +4,48 @@ import "strings"
 
 // afterToken reads a call that a token opens (D9, D20): JSON or Python, or a
 // name, other tokens between the parts, and an object.
-func (x *resolver) afterToken() *readError {
+func (x *resolver) afterToken() {
 	for {
 		x.blank()
 		rest := x.rest()
-		if rest == "" {
-			return x.cut()
-		}
-		if m, _ := matchTag(rest + " "); m.tag == delimiter || m.tag == tokenOpen || m.tag == separator {
+		m, _ := matchTag(rest + " ")
+		switch {
+		case rest == "":
+			x.cut()
+		case m.tag == delimiter || m.tag == tokenOpen || m.tag == separator:
 			x.pos += m.n
 			continue
-		}
-		if rest[0] == '{' || rest[0] == '[' || rest[0] == '<' {
-			return x.content()
+		case strings.IndexByte("{[<", rest[0]) >= 0:
+			x.content()
+			return
 		}
 		head := rest[:pathLen(rest)]
-		after := trimSpace(rest[len(head):])
-		m := mark{}
-		if n := len(x.kimiCount(after)); n > 0 { // functions.name:0
-			after = after[n:]
-		}
-		if after != "" && (after[0] == '<' || after[0] == '[') {
-			m, _ = matchTag(after + " ")
-		}
+		after := trimSpace(strings.TrimLeft(rest[len(head):], ":0123456789")) // Kimi numbers its calls: functions.name:0
+		m, _ = matchTag(after + " ")
 		switch {
-		case head == "function" && m.tag == separator: // DeepSeek's type of a call
-			x.pos = len(x.src) - len(after) + m.n
-			continue
-		case x.name != "" && m.tag == separator: // Mistral's id of a call
-			x.pos = len(x.src) - len(after) + m.n
-			continue
-		case head == "" || x.name != "":
-			return x.fail(BadJSON, "the call is not one that is known behind this token")
-		case after != "" && after[0] == '(':
+		case head == "":
+			x.fail(BadJSON, "the call is not one that is known behind this token")
+		case strings.HasPrefix(after, "("):
 			if name, ok := strings.CutSuffix(head, ".call"); ok { // Llama's built-in tools
-				x.src = rest[:len(name)] + rest[len(head):]
-				x.pos = 0
+				x.src, x.pos = name+rest[len(head):], 0
 			}
-			return x.python()
+			x.python()
+			return
+		case m.tag == separator && (x.name != "" || head == "function"): // Mistral's id of a call, DeepSeek's type
+		case x.name != "":
+			x.fail(Ambiguous, "%q is beside the call", rest)
 		case after == "" && !x.tagged:
-			return x.cut()
+			x.cut()
+		default:
+			x.name = head
 		}
-		x.name = head
-		x.pos = len(x.src) - len(after) + m.n
-		if m.tag != separator {
-			return x.content()
+		x.pos = len(x.src) - len(after)
+		if m.tag == noTag {
+			x.content()
+			return
 		}
+		x.pos += m.n
 	}
-}
-
-// kimiCount is the number that Kimi puts behind a name.
-func (x *resolver) kimiCount(s string) string {
-	n := 0
-	for strings.HasPrefix(s, ":") && n+1 < len(s) && isDigit(s[n+1]) {
-		n++
-	}
-	if n == 0 {
-		return ""
-	}
-	return s[:n+1]
 }
 
 // harmony is the format of gpt-oss: messages with a channel, and a recipient

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -89,42 +90,44 @@ const (
 	inTuple // or in the arguments of a call
 )
 
-// fail refuses what has no one reading (V18).
-func (r *reader) fail(detail string) *readError {
-	return &readError{reason: BadJSON, pos: r.pos, detail: detail}
+// fail refuses what has no one reading (V18). It panics; try recovers.
+func (r *reader) fail(detail string) {
+	panic(&readError{reason: BadJSON, pos: r.pos, detail: detail})
 }
 
-func (r *reader) cut() *readError {
-	return &readError{reason: Truncated, pos: len(r.src), detail: "it ends in the middle of a value", cut: true}
+func (r *reader) cut() {
+	panic(&readError{reason: Truncated, pos: len(r.src), detail: "it ends in the middle of a value", cut: true})
 }
 
-// repair notes a repair at pos, if it was needed by JSON and not at home in
-// Python.
+// try calls read and returns what it failed with.
+func try(read func()) (err *readError) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = p.(*readError)
+		}
+	}()
+	read()
+	return nil
+}
+
+// repair notes a repair at pos. What is at home in Python is none there.
 func (r *reader) repair(code string, pos int) {
-	if len(r.repairs) < maxRepairs {
+	if len(r.repairs) < maxRepairs && !(r.python && pythonic[code]) {
 		r.repairs = append(r.repairs, Repair{Code: code, Offset: int64(pos)})
 	}
 }
 
-func (r *reader) repairUnlessPython(code string) {
-	if !r.python {
-		r.repair(code, r.pos)
-	}
-}
+var pythonic = map[string]bool{"tuple": true, "trailing_comma": true, "python_literal": true, "single_quotes": true, "escape": true}
 
 // repaired reports whether src is not strict JSON. A key given twice does not
 // count.
 func (r *reader) repaired() bool {
-	for _, m := range r.repairs {
-		if m.Code != "duplicate_key" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.repairs, func(m Repair) bool { return m.Code != "duplicate_key" })
 }
 
 func (r *reader) end() bool { return r.pos >= len(r.src) }
 
+// peek is the next byte; 0 at the end.
 func (r *reader) peek() byte {
 	if r.end() {
 		return 0
@@ -132,289 +135,227 @@ func (r *reader) peek() byte {
 	return r.src[r.pos]
 }
 
+// word moves past a name, with the other bytes that may stand in it.
+func (r *reader) word(others string) string {
+	start := r.pos
+	for !r.end() && (isWord(r.src[r.pos]) || strings.IndexByte(others, r.src[r.pos]) >= 0) {
+		r.pos++
+	}
+	if r.end() && !r.closed && r.depth > 0 {
+		r.cut()
+	}
+	return r.src[start:r.pos]
+}
+
 // space skips white space and comments (V12), and says whether there was one.
-func (r *reader) space() (commented bool, err *readError) {
-	for !r.end() {
-		if isSpace(r.src[r.pos]) {
-			r.pos++
-			continue
-		}
-		n, closed := commentLen(r.src[r.pos:])
+func (r *reader) space() (commented bool) {
+	for {
+		rest := trimSpace(r.src[r.pos:])
+		r.pos = len(r.src) - len(rest)
+		n, closed := commentLen(rest)
 		switch {
 		case n == 0:
-			return commented, nil
+			return commented
 		case !closed:
-			return false, r.cut()
-		case !strings.HasPrefix(r.src[r.pos:], "/*") && strings.Count(r.src[r.pos:r.pos+n], `"`)%2 == 1: // it may as well be text behind an odd quote
-			return false, r.fail("a quote inside the comment, or the string, has no other")
+			r.cut()
+		case !strings.HasPrefix(rest, "/*") && strings.Count(rest[:n], `"`)%2 == 1: // it may as well be text behind an odd quote
+			r.fail("a quote inside the comment, or the string, has no other")
 		}
 		r.repair("comment", r.pos)
 		r.pos += n
 		commented = true
 	}
-	return commented, nil
 }
 
 // commentLen is the length of the comment that s begins with, 0 if it begins
 // with none.
 func commentLen(s string) (n int, closed bool) {
 	switch {
-	case strings.HasPrefix(s, "//"), strings.HasPrefix(s, "#"):
-		if n = strings.IndexByte(s, '\n'); n < 0 {
-			n = len(s)
-		}
-		return n, true
 	case strings.HasPrefix(s, "/*"):
 		if n = strings.Index(s[2:], "*/"); n < 0 {
 			return len(s), false
 		}
 		return n + len("/**/"), true
+	case strings.HasPrefix(s, "//"), strings.HasPrefix(s, "#"):
+		if n = strings.IndexByte(s, '\n'); n < 0 {
+			n = len(s)
+		}
 	}
-	return 0, true
+	return n, true
 }
 
 // value reads one value that stands at p.
-func (r *reader) value(p place) *readError {
-	if _, err := r.space(); err != nil {
-		return err
-	}
+func (r *reader) value(p place) {
+	r.space()
 	switch b := r.peek(); {
 	case r.end():
-		return r.cut()
+		r.cut()
 	case b == '{':
-		return r.nest(r.object)
+		r.nest(r.object)
 	case b == '[':
-		return r.nest(func() *readError { return r.list(']', inList) })
+		r.nest(func() { r.list(']', inList) })
 	case b == '(': // V7
-		r.repairUnlessPython("tuple")
-		return r.nest(func() *readError { return r.list(')', inTuple) })
+		r.repair("tuple", r.pos)
+		r.nest(func() { r.list(')', inTuple) })
 	case b == '"' || b == '\'':
-		return r.str(p)
-	case b == '-' || isDigit(b):
-		return r.number()
+		r.str(p)
+	default:
+		r.literal()
 	}
-	return r.word()
 }
 
-func (r *reader) nest(read func() *readError) *readError {
+func (r *reader) nest(read func()) {
 	if r.depth++; r.depth > r.maxDepth { // L2
-		return &readError{reason: TooDeep, pos: r.pos, detail: fmt.Sprintf("nested deeper than %d", r.maxDepth)}
+		panic(&readError{reason: TooDeep, pos: r.pos, detail: fmt.Sprintf("nested deeper than %d", r.maxDepth)})
 	}
-	err := read()
+	read()
 	r.depth--
-	return err
 }
 
 // list reads an array, or a tuple, which becomes one.
-func (r *reader) list(closer byte, p place) *readError {
-	start := r.pos
+func (r *reader) list(closer byte, p place) {
+	start, n, comma := r.pos, 0, false
 	r.pos++
 	r.out = append(r.out, '[')
-	more, err := r.next(closer, true)
-	n, comma := 0, false
-	for ; more && err == nil; n++ {
+	for more := r.next(closer, true); more; n++ {
 		if n > 0 {
 			r.out = append(r.out, ',')
 		}
 		at := len(r.out)
-		if err = r.value(p); err == nil {
-			if r.parts != nil && r.depth == 1 {
-				*r.parts = append(*r.parts, member{"", r.out[at:]})
-			}
-			more, comma, err = r.more(closer)
+		r.value(p)
+		if r.parts != nil && r.depth == 1 {
+			*r.parts = append(*r.parts, member{"", r.out[at:]})
 		}
-	}
-	if err != nil {
-		return err
+		more, comma = r.more(closer)
 	}
 	if closer == ')' && n == 1 && !comma {
 		r.pos = start
-		return r.fail("a value in parentheses is no list")
+		r.fail("a value in parentheses is no list")
 	}
 	r.out = append(r.out, ']')
-	return nil
 }
 
 // object reads an object. A member that repeats an earlier one with the same
 // value is left out (V3); with another value it is an error (V4).
-func (r *reader) object() *readError {
+func (r *reader) object() {
 	r.pos++
 	r.out = append(r.out, '{')
 	seen := map[string][2]int{} // where in out the value of a key stands
-	more, err := r.next('}', true)
-	for more && err == nil {
+	for more := r.next('}', true); more; more, _ = r.more('}') {
 		at, before := r.pos, len(r.out)
 		if len(seen) > 0 {
 			r.out = append(r.out, ',')
 		}
 		keyAt := len(r.out)
-		if err := r.key(); err != nil {
-			return err
-		}
+		r.key()
 		key := unquoteJSON(r.out[keyAt:])
 		r.out = append(r.out, ':')
 		valueAt := len(r.out)
-		if err := r.value(inObject); err != nil {
-			return err
-		}
+		r.value(inObject)
 		if old, dup := seen[key]; !dup {
 			seen[key] = [2]int{valueAt, len(r.out)}
 			if r.parts != nil && r.depth == 1 {
 				*r.parts = append(*r.parts, member{key, r.out[valueAt:]})
 			}
 		} else if !bytes.Equal(r.out[old[0]:old[1]], r.out[valueAt:]) {
-			return &readError{reason: DuplicateKey, pos: at, detail: fmt.Sprintf("%q is given twice with different values", key)}
+			panic(&readError{reason: DuplicateKey, pos: at, detail: fmt.Sprintf("%q is given twice with different values", key)})
 		} else {
 			r.repair("duplicate_key", at)
 			r.out = r.out[:before]
 		}
-		more, _, err = r.more('}')
 	}
 	r.out = append(r.out, '}')
-	return err
 }
 
 // next moves to an element, or past the end. A comment in the place of all
 // elements stands for something that was left out (V11).
-func (r *reader) next(closer byte, first bool) (more bool, err *readError) {
-	commented, err := r.space()
+func (r *reader) next(closer byte, first bool) (more bool) {
+	commented := r.space()
 	switch {
-	case err != nil:
-		return false, err
 	case r.end():
-		return false, r.cut()
+		r.cut()
 	case r.peek() != closer:
-		return true, nil
+		return true
 	case commented && first:
-		return false, r.fail("a comment stands where a value belongs")
+		r.fail("a comment stands where a value belongs")
 	}
 	r.pos++
-	return false, nil
+	return false
 }
 
 // more goes on behind an element to the next one, or past the end. comma says
 // that a comma was read.
-func (r *reader) more(closer byte) (more, comma bool, err *readError) {
-	if _, err := r.space(); err != nil {
-		return false, false, err
-	}
+func (r *reader) more(closer byte) (more, comma bool) {
+	r.space()
 	switch {
 	case r.end() && r.closed:
 		r.missing++
-		return false, false, nil
+		return false, false
 	case r.end():
-		return false, false, r.cut()
+		r.cut()
 	case r.peek() == closer:
 		r.pos++
-		return false, false, nil
-	case r.peek() == ',':
-		r.pos++
-		more, err = r.next(closer, false)
-		if err == nil && !more && closer != ')' { // V14; in a tuple it makes a list of one value
-			r.repairUnlessPython("trailing_comma")
-		}
-		return more, true, err
+		return false, false
+	case r.peek() != ',':
+		r.fail("expected a comma or " + string(closer))
 	}
-	return false, false, r.fail("expected a comma or " + string(closer))
+	r.pos++
+	if more = r.next(closer, false); !more && closer != ')' { // V14; in a tuple it makes a list of one value
+		r.repair("trailing_comma", r.pos)
+	}
+	return more, true
 }
 
 // key reads a key and the colon behind it.
-func (r *reader) key() *readError {
+func (r *reader) key() {
 	switch b := r.peek(); {
 	case b == '"' || b == '\'':
-		if err := r.str(asKey); err != nil {
-			return err
-		}
-	case isWord(b) && !isDigit(b): // V16
-		start := r.pos
-		for !r.end() && (isWord(r.peek()) || r.peek() == '-') {
-			r.pos++
-		}
-		if r.end() && !r.closed {
-			return r.cut()
-		}
-		if strings.ContainsAny(r.src[start:r.pos], "“”‘’") {
-			return r.fail("keys stand in straight quotes")
-		}
-		r.repair("unquoted_key", start)
-		r.out = append(append(append(r.out, '"'), r.src[start:r.pos]...), '"')
+		r.str(asKey)
+	case isWord(b) && !isDigit(b) && b < utf8.RuneSelf: // V16
+		r.repair("unquoted_key", r.pos)
+		r.out = append(append(append(r.out, '"'), r.word("-")...), '"')
 	default:
-		return r.fail("expected a key")
+		r.fail("expected a key")
 	}
-	if _, err := r.space(); err != nil {
-		return err
+	if r.space(); r.end() {
+		r.cut()
 	}
-	switch {
-	case r.end():
-		return r.cut()
-	case r.peek() != ':':
-		return r.fail("expected a colon behind the key")
+	if r.peek() != ':' {
+		r.fail("expected a colon behind the key")
 	}
 	r.pos++
-	return nil
 }
 
-// number copies a number as it was written (V2). One that no program can hold
-// is refused (V17).
-func (r *reader) number() *readError {
+// literal copies a number as it was written (V2), or true, false and null in
+// JSON's spelling or Python's (V7). A number that no program can hold is refused
+// (V17).
+func (r *reader) literal() {
 	start := r.pos
-	for !r.end() && (isWord(r.peek()) || strings.IndexByte("+-.", r.peek()) >= 0) {
-		r.pos++
+	text := r.word("+-.")
+	if word, ok := map[string]string{"True": "true", "False": "false", "None": "null"}[text]; ok {
+		r.repair("python_literal", start)
+		text = word
 	}
-	if r.end() && !r.closed && r.depth > 0 {
-		return r.cut()
-	}
-	text := r.src[start:r.pos]
-	valid := json.Valid([]byte(text))
-	if valid && strings.ContainsAny(text, ".eE") {
-		_, err := strconv.ParseFloat(text, 64)
-		valid = err == nil
-	}
-	if !valid {
+	_, err := strconv.ParseFloat(text, 64)
+	if !json.Valid([]byte(text)) || err != nil && strings.ContainsAny(text, ".eE") && isDigit(text[len(text)-1]) {
 		r.pos = start
-		return r.fail(fmt.Sprintf("%q is no number", clip(text)))
+		r.fail(fmt.Sprintf("%q is no value", clip(r.src[start:min(len(r.src), start+max(len(text), 1))])))
 	}
 	r.out = append(r.out, text...)
-	return nil
-}
-
-// word reads true, false and null, in JSON's spelling or Python's (V7).
-func (r *reader) word() *readError {
-	start := r.pos
-	for !r.end() && isWord(r.peek()) {
-		r.pos++
-	}
-	if r.end() && !r.closed && r.depth > 0 {
-		return r.cut()
-	}
-	text := r.src[start:r.pos]
-	switch text {
-	case "true", "false", "null":
-	case "True", "False", "None":
-		if !r.python {
-			r.repair("python_literal", start)
-		}
-		text = map[string]string{"True": "true", "False": "false", "None": "null"}[text]
-	default:
-		r.pos = start
-		return r.fail(fmt.Sprintf("%q is no value", clip(r.src[start:min(len(r.src), start+max(len(text), 1))])))
-	}
-	r.out = append(r.out, text...)
-	return nil
 }
 
 // str reads a string that stands at p and writes it as JSON. Where the source
 // is not strict JSON, a quote ends the string only if what follows it can stand
 // behind a string there; other quotes are part of the text if they come in
 // pairs, as in <a href="x">, or are apostrophes (V13).
-func (r *reader) str(p place) *readError {
+func (r *reader) str(p place) {
 	start := r.pos
 	quote := r.src[start]
 	if quote == '\'' { // V5
-		r.repairUnlessPython("single_quotes")
+		r.repair("single_quotes", start)
 	}
 	if triple := strings.Repeat(string(quote), 3); !r.strict && strings.HasPrefix(r.src[start:], triple) {
-		return r.fail("strings stand in one pair of quotes, with escapes")
+		r.fail("strings stand in one pair of quotes, with escapes")
 	}
 	r.pos++
 	r.out = append(r.out, '"')
@@ -424,121 +365,79 @@ func (r *reader) str(p place) *readError {
 		for end < len(r.src) && !stopsString(r.src[end]) {
 			end++
 		}
-		if end == len(r.src) {
-			return r.cut()
-		}
 		r.out = append(r.out, r.src[r.pos:end]...)
-		r.pos = end
+		if r.pos = end; r.end() {
+			r.cut()
+		}
 		switch b := r.src[r.pos]; {
 		case b == '\\':
-			if err := r.escape(); err != nil {
-				return err
+			r.escape()
+			continue
+		case b == quote && r.endsString(p):
+			if paired {
+				r.fail("a quote inside the string is not escaped")
 			}
+			r.pos++
+			r.out = append(r.out, '"')
+			return
 		case b == quote:
-			ends, err := r.endsString(p)
-			if err != nil {
-				return err
+			paired = r.innerQuote(start, paired)
+			fallthrough
+		case b == '"' || b == '\'':
+			if b == '"' {
+				r.out = append(r.out, '\\')
 			}
-			if ends && paired {
-				return r.fail("a quote inside the string is not escaped")
-			}
-			if ends {
-				r.pos++
-				r.out = append(r.out, '"')
-				return nil
-			}
-			if paired, err = r.innerQuote(start, paired); err != nil {
-				return err
-			}
-		case b == '"': // in single quotes
-			r.out = append(r.out, '\\', '"')
-			r.pos++
-		case b == '\'':
 			r.out = append(r.out, b)
-			r.pos++
-		default:
-			r.control(b)
+		default: // a control character (V9)
+			r.repairOnce("raw_control")
+			quoted := quoteJSON(string(b))
+			r.out = append(r.out, quoted[1:len(quoted)-1]...)
 		}
+		r.pos++
 	}
 }
 
-// control writes a control character that stands in a string as it is (V9). One
-// note is enough for a text full of them.
-func (r *reader) control(b byte) {
-	r.repairOnce("raw_control")
-	if i := strings.IndexByte("\n\r\t", b); i >= 0 {
-		r.out = append(r.out, '\\', "nrt"[i])
-	} else {
-		r.out = fmt.Appendf(r.out, `\u%04x`, b)
-	}
-	r.pos++
-}
-
+// repairOnce notes a repair that a text may be full of.
 func (r *reader) repairOnce(code string) {
 	if n := len(r.repairs); n == 0 || r.repairs[n-1].Code != code {
 		r.repair(code, r.pos)
 	}
 }
 
-// escape reads a backslash and what it escapes (V8).
-func (r *reader) escape() *readError {
-	if r.pos+1 >= len(r.src) {
-		return r.cut()
+// escape reads a backslash and what it escapes (V8). Half a surrogate pair stands
+// for nothing and is refused (V10).
+func (r *reader) escape() {
+	rest := r.src[r.pos:]
+	if len(rest) < 2 || rest[1] == 'u' && len(rest) < 6 {
+		r.cut()
 	}
-	switch b := r.src[r.pos+1]; {
+	n := 2
+	switch b := rest[1]; {
 	case strings.IndexByte(`"\bfnrt`, b) >= 0, b == '/' && !r.python:
-		r.out = append(r.out, '\\', b)
 	case b == 'u':
-		return r.unicodeEscape()
-	case b == '\'':
-		r.repairUnlessPython("escape")
-		r.out = append(r.out, '\'')
-	case b == '_': // as Markdown escapes it; *, [ and # are escaped in commands and patterns
-		r.repair("markdown_escape", r.pos)
+		if n = 6; len(rest) >= 12 && strings.IndexByte("dD", rest[2]) >= 0 && rest[3] > '7' {
+			n = 12 // a pair
+		}
+		if quoted := `"` + rest[:n] + `"`; !json.Valid([]byte(quoted)) || n == 6 && unquoteJSON([]byte(quoted)) == "\ufffd" && !strings.EqualFold(rest[:n], `\ufffd`) {
+			r.fail(`\u needs four hexadecimal digits, or two halves of a pair`)
+		}
+	case b == '\'' || b == '_': // as Markdown escapes it; *, [ and # are escaped in commands and patterns
+		r.repair(map[byte]string{'\'': "escape", '_': "markdown_escape"}[b], r.pos)
 		r.out = append(r.out, b)
+		r.pos += 2
+		return
 	case r.python && strings.IndexByte("xNUav01234567\r\n", b) < 0 && b < utf8.RuneSelf: // Python takes the backslash for itself
-		r.out = append(r.out, '\\', '\\')
-		r.pos--
+		r.out = append(r.out, '\\')
+		n = 1
 	default:
-		return r.fail(fmt.Sprintf(`\%s is no escape: write \\ for a backslash`, clip(r.src[r.pos+1:min(len(r.src), r.pos+2)])))
+		r.fail(fmt.Sprintf(`\%s is no escape: write \\ for a backslash`, clip(rest[1:2])))
 	}
-	r.pos += 2
-	return nil
-}
-
-// unicodeEscape reads \u and four hexadecimal digits. Half a surrogate pair
-// stands for nothing and is refused (V10).
-func (r *reader) unicodeEscape() *readError {
-	unit := func(at int) (n uint64, ok bool) {
-		if at+6 > len(r.src) || r.src[at:at+2] != `\u` {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(r.src[at+2:at+6], 16, 16)
-		return n, err == nil
-	}
-	n, ok := unit(r.pos)
-	width := 6
-	switch {
-	case !ok && r.pos+6 > len(r.src):
-		return r.cut()
-	case !ok:
-		return r.fail(`\u needs four hexadecimal digits`)
-	case 0xd800 <= n && n <= 0xdfff:
-		if low, ok := unit(r.pos + 6); !ok || n >= 0xdc00 || low < 0xdc00 || low > 0xdfff {
-			return r.fail("half a surrogate pair is no character")
-		}
-		width = 12
-	}
-	r.out = append(r.out, r.src[r.pos:r.pos+width]...)
-	r.pos += width
-	return nil
+	r.out = append(r.out, rest[:n]...)
+	r.pos += n
 }
 
 // endsString reports whether the quote at pos ends a string that stands at p.
-func (r *reader) endsString(p place) (bool, *readError) {
-	if r.strict {
-		return true, nil
-	}
+func (r *reader) endsString(p place) bool {
 	rest := r.src[r.pos+1:]
 	next := trimSpace(rest)
 	for len(next) < len(rest) && p != asKey && p != atTop { // a comment needs white space before it (V12)
@@ -548,24 +447,23 @@ func (r *reader) endsString(p place) (bool, *readError) {
 		}
 		next = trimSpace(next[n:])
 	}
-	if next == "" {
-		if !r.closed && r.depth > 0 {
-			return false, r.cut()
-		}
-		return true, nil
+	if next == "" && !r.strict && !r.closed && r.depth > 0 {
+		r.cut()
+	}
+	if r.strict || next == "" || p == atTop {
+		return true
 	}
 	after := trimSpace(next[1:])
+	comma := next[0] == ','
 	switch p {
-	case atTop:
-		return true, nil
 	case asKey:
-		return next[0] == ':', nil
+		return next[0] == ':'
 	case inObject:
-		return next[0] == '}' || next[0] == ',' && (after == "" || after[0] == '}' || looksLikeKey(after)), nil
+		return next[0] == '}' || comma && (after == "" || after[0] == '}' || looksLikeKey(after))
 	case inList:
-		return next[0] == ']' || next[0] == ',' && (after == "" || after[0] == ']' || startsValue(after[0])), nil
+		return next[0] == ']' || comma && (after == "" || after[0] == ']' || strings.IndexByte(`"'{[(-tfnTFN/0123456789`, after[0]) >= 0)
 	}
-	return next[0] == ')' || next[0] == ',', nil
+	return next[0] == ')' || comma
 }
 
 // maxKey is how far looksLikeKey looks for the end of a key.
@@ -595,15 +493,11 @@ func looksLikeKey(s string) bool {
 	return rest == "" || rest[0] == ':'
 }
 
-func startsValue(c byte) bool {
-	return strings.IndexByte(`"'{[(-tfnTFN/`, c) >= 0 || isDigit(c)
-}
-
 // innerQuote takes the quote at pos for a part of the text. Quotes in text come
 // in pairs, the first before a word and the second behind one; a single quote
 // between two letters is an apostrophe. Anything else, such as "a" + "b", has
 // no one reading.
-func (r *reader) innerQuote(start int, paired bool) (bool, *readError) {
+func (r *reader) innerQuote(start int, paired bool) bool {
 	quote, prev, next := r.src[r.pos], r.src[r.pos-1], r.src[r.pos+1]
 	switch {
 	case quote == '\'' && isWord(prev) && isWord(next) && r.pos-1 > start:
@@ -612,15 +506,10 @@ func (r *reader) innerQuote(start int, paired bool) (bool, *readError) {
 	case paired && !isSpace(prev) && (next == quote || strings.IndexByte(" \t\n>.,;:!?)]}/<\\", next) >= 0):
 		paired = false
 	default:
-		return false, r.fail("a comma or a brace is missing behind a string, or a quote inside it is not escaped")
+		r.fail("a comma or a brace is missing behind a string, or a quote inside it is not escaped")
 	}
 	r.repairOnce("unescaped_quote")
-	if quote == '"' {
-		r.out = append(r.out, '\\')
-	}
-	r.out = append(r.out, quote)
-	r.pos++
-	return paired, nil
+	return paired
 }
 
 // read reads the value at pos: strict JSON first, and what models make of it
@@ -628,14 +517,14 @@ func (r *reader) innerQuote(start int, paired bool) (bool, *readError) {
 func read(r reader) (*reader, *readError) {
 	strict := r
 	strict.strict, strict.closed = true, false
-	err := strict.value(atTop)
 	last := &strict
+	err := try(func() { strict.value(atTop) })
 	if err != nil && (!err.cut || r.closed || strict.repaired()) || err == nil && strict.repaired() {
 		last = &r
-		err = r.value(atTop)
+		err = try(func() { r.value(atTop) })
 	}
-	if err == nil && !utf8.Valid(last.out) {
-		return last, last.fail("it is not valid UTF-8")
+	if err == nil && !utf8.Valid(last.out) { // V10
+		err = &readError{reason: BadJSON, pos: last.pos, detail: "it is not valid UTF-8"}
 	}
 	return last, err
 }
@@ -644,7 +533,7 @@ func read(r reader) (*reader, *readError) {
 func split(value []byte) []member {
 	var parts []member
 	r := reader{src: string(value), strict: true, maxDepth: len(value), out: make([]byte, 0, len(value)), parts: &parts}
-	_ = r.value(atTop) // it was written by a reader
+	r.value(atTop) // it was written by a reader
 	return parts
 }
 
