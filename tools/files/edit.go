@@ -6,33 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"mylm/tools"
 )
-
-type editInput struct {
-	Path string `json:"path" jsonschema:"relative to the workspace"`
-	Old  string `json:"old" jsonschema:"the text as it stands in the file, with enough lines around it"`
-	New  string `json:"new" jsonschema:"the text in its place"`
-}
-
-// EditFile makes the tool edit_file. It is an error if Root cannot be opened or
-// a limit is negative. The tool may be called from several goroutines at once.
-//
-// Text that is not there, or there more than once, is an error that says where
-// the nearest is, and changes nothing. In a file whose lines end in CRLF, the
-// line ends of old and new are taken for CRLF, since read_file shows them as LF.
-func EditFile(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", EditFileName, err)
-	}
-	t, err := tools.New[editInput](EditFileName, "Replace a text in a file of the workspace. It must stand there exactly once.", tools.Writes, nil)
-	if err != nil {
-		return nil, err
-	}
-	return revises(w, t, w.planEdit), nil
-}
 
 // maxEdited bounds the files that are edited, which are held in memory: no text
 // that somebody wrote is larger.

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,32 +13,6 @@ import (
 
 	"mylm/tools"
 )
-
-type findInput struct {
-	Pattern string `json:"pattern" jsonschema:"like *.go, docs/**/*.md or src/{a,b}*"`
-}
-
-// FindFiles makes the tool find_files. It is an error if Root cannot be opened
-// or a limit is negative. The tool may be called from several goroutines at
-// once.
-//
-// The pattern is a glob with ** for any directories and {a,b} for either; one
-// without a slash is looked for everywhere. Files are listed by path, one a
-// line, at most MaxEntries; a last line says how many there are. What git
-// ignores is left out, unless the pattern begins with an ignored directory.
-func FindFiles(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", FindFilesName, err)
-	}
-	t, err := tools.New(FindFilesName, "Find files of the workspace by a glob. What .gitignore names is left out.", tools.Reads, w.find)
-	return w.reader(t, err, func(args json.RawMessage) string {
-		var in findInput
-		_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
-		base, _ := splitGlob(in.Pattern)
-		return base
-	})
-}
 
 func (w *workspace) find(ctx context.Context, in findInput) (tools.Result, error) {
 	if strings.TrimSpace(in.Pattern) == "" {

@@ -15,26 +15,6 @@ import (
 	"mylm/tools"
 )
 
-type listInput struct {
-	Path string `json:"path,omitempty" jsonschema:"directory, relative to the workspace; the workspace itself if left out"`
-}
-
-// ListDir makes the tool list_dir. It is an error if Root cannot be opened or
-// a limit is negative. The tool may be called from several goroutines at once.
-//
-// One entry a line, sorted by name, hidden ones included: "cmd/", "go.mod (58
-// bytes)", "latest -> v2/". At most MaxEntries are shown; a last line says how
-// many there are.
-func ListDir(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ListDirName, err)
-	}
-	t, err := tools.New(ListDirName, "List a directory of the workspace: one entry a line, "+
-		"directories with a trailing slash, files with their size.", tools.Reads, w.list)
-	return w.reader(t, err, pathOf)
-}
-
 func (w *workspace) list(ctx context.Context, in listInput) (tools.Result, error) {
 	path := in.Path
 	if strings.TrimSpace(path) == "" {

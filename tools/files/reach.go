@@ -2,11 +2,9 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"mylm/tools"
@@ -78,50 +76,3 @@ func (w *workspace) labelled(r tools.Result, err error) (tools.Result, error) {
 // lookTime is how long it may take to find out what a call would do. A file
 // system that does not answer by then is taken for the worst.
 const lookTime = 2 * time.Second
-
-// reader gives a tool that reads its effect and its preview: place is the path
-// that a call looks at.
-func (w *workspace) reader(t *tools.Tool, err error, place func(args json.RawMessage) string) (*tools.Tool, error) {
-	if err != nil {
-		return nil, err
-	}
-	where := func(args json.RawMessage) (real string, outside bool) {
-		path := place(args)
-		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
-		defer cancel()
-		real, _ = patiently(ctx, path, func() (string, error) {
-			seen, name, err := w.reach(path)
-			if err != nil || !seen.outside {
-				return "", err
-			}
-			if followed, err := filepath.EvalSymlinks(name); err == nil {
-				return followed, nil
-			}
-			return name, nil
-		})
-		return real, real != "" || ctx.Err() != nil // an error is the call's to tell
-	}
-	t.Effect = func(args json.RawMessage) tools.Effect {
-		if _, outside := where(args); outside {
-			return tools.Reads | tools.Leaves
-		}
-		return tools.Reads
-	}
-	t.Preview = func(args json.RawMessage) string {
-		if real, outside := where(args); outside {
-			return fmt.Sprintf("%s\nreads %s, outside the workspace %s", args, printable(real), w.Root)
-		}
-		return string(args)
-	}
-	return t, nil
-}
-
-// pathOf is the argument path of a call.
-func pathOf(args json.RawMessage) string {
-	var in struct{ Path string }
-	_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
-	if strings.TrimSpace(in.Path) != "" {
-		return in.Path
-	}
-	return "."
-}

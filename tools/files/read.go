@@ -15,28 +15,6 @@ import (
 	"mylm/tools/files/internal/open"
 )
 
-type readInput struct {
-	Path      string `json:"path" jsonschema:"file, relative to the workspace"`
-	StartLine int    `json:"start_line,omitempty" jsonschema:"first line to show, counted from 1"`
-	EndLine   int    `json:"end_line,omitempty" jsonschema:"last line to show"`
-}
-
-// ReadFile makes the tool read_file. It is an error if Root cannot be opened or
-// a limit is negative. The tool may be called from several goroutines at once.
-//
-// The text is shown without line numbers, so that a model can copy it. If it is
-// not the whole file, a last line says which lines these are, of how many, and
-// with which start_line to go on.
-func ReadFile(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ReadFileName, err)
-	}
-	t, err := tools.New(ReadFileName, fmt.Sprintf("Read a text file of the workspace, at most %d lines at once; "+
-		"start_line and end_line choose a part.", w.MaxLines), tools.Reads, w.read)
-	return w.reader(t, err, pathOf)
-}
-
 func (in readInput) check() error {
 	switch {
 	case strings.TrimSpace(in.Path) == "":

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,67 +26,6 @@ type revision struct {
 
 	exact      bool // new was made from old, which must still be there
 	from, upto int  // the lines of old that differ, then
-}
-
-// revises gives a tool that changes files what the two have in common. Plan
-// finds out what a call would do, without doing it: it is asked for the effect,
-// for the preview, and when the call runs. A call that cannot succeed only
-// reads, so that nobody is asked about it.
-func revises[In any](w *workspace, t *tools.Tool, plan func(*os.Root, In) (*revision, error)) *tools.Tool {
-	planned := func(ctx context.Context, in In) (*revision, error) {
-		return patiently(ctx, "the file system", func() (*revision, error) {
-			root, err := w.open()
-			if err != nil {
-				return nil, err
-			}
-			defer root.Close()
-			return plan(root, in)
-		})
-	}
-	foresee := func(args json.RawMessage) (r *revision, late bool, err error) {
-		in, err := tools.Decode[In](args)
-		if err != nil {
-			return nil, false, err
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
-		defer cancel()
-		r, err = planned(ctx, in)
-		return r, ctx.Err() != nil, err
-	}
-	t.Effect = func(args json.RawMessage) tools.Effect {
-		if args == nil {
-			return tools.Writes
-		}
-		if _, late, err := foresee(args); err != nil && !late {
-			return tools.Reads
-		}
-		return tools.Writes
-	}
-	t.Preview = func(args json.RawMessage) string {
-		r, _, err := foresee(args)
-		if err != nil {
-			return fmt.Sprintf("%s\n%v", args, err)
-		}
-		return r.preview(t.Name)
-	}
-	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
-		in, err := tools.Decode[In](args)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		r, err := planned(ctx, in)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		if r.known && r.info != nil && r.old == r.new {
-			return tools.Result{Text: fmt.Sprintf("%s holds exactly that already; nothing was written", r.path), Origin: tools.Workspace}, nil
-		}
-		if !granted(ctx, tools.Writes) {
-			return tools.Result{}, fmt.Errorf("%s was changed after this call was checked, and nothing was written; try again", r.path)
-		}
-		return w.revise(ctx, r)
-	}
-	return t
 }
 
 // revise writes the file. It is not left to itself when ctx is done: a file

@@ -18,29 +18,6 @@ import (
 	"mylm/tools/files/internal/open"
 )
 
-type searchInput struct {
-	Pattern string `json:"pattern" jsonschema:"RE2 syntax, line by line; (?i) ignores case"`
-	Path    string `json:"path,omitempty" jsonschema:"file or directory; all if left out"`
-	Glob    string `json:"glob,omitempty" jsonschema:"only such files, like *.go"`
-}
-
-// SearchFiles makes the tool search_files. It is an error if Root cannot be
-// opened or a limit is negative. The tool may be called from several goroutines
-// at once.
-//
-// Lines that match come as "path:line: text", by path, at most MaxMatches and
-// MaxBytes; a last line says what was left out. Binary files are not searched,
-// nor what git ignores, unless path leads there.
-func SearchFiles(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", SearchFilesName, err)
-	}
-	t, err := tools.New(SearchFilesName, "Search the text of the files of the workspace with a regular expression. "+
-		"What .gitignore names is left out.", tools.Reads, w.search)
-	return w.reader(t, err, pathOf)
-}
-
 func (w *workspace) search(ctx context.Context, in searchInput) (tools.Result, error) {
 	s := &searcher{glob: in.Glob}
 	if err := s.compile(in.Pattern); err != nil {

@@ -6,35 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"mylm/tools"
 )
-
-type writeInput struct {
-	Path          string `json:"path" jsonschema:"relative to the workspace"`
-	Content       string `json:"content" jsonschema:"the whole text"`
-	CreateParents bool   `json:"create_parents,omitempty" jsonschema:"make missing directories"`
-}
-
-// WriteFile makes the tool write_file. It is an error if Root cannot be opened
-// or a limit is negative. The tool may be called from several goroutines at
-// once.
-//
-// The file holds the whole content or what it held before, never a part; its
-// mode stays. Its preview is a diff. What it writes over is kept by
-// Options.Journal.
-func WriteFile(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", WriteFileName, err)
-	}
-	t, err := tools.New[writeInput](WriteFileName, "Write a file of the workspace, a new one or all of one that is there. "+
-		"To change a part, "+EditFileName+" is safer.", tools.Writes, nil)
-	if err != nil {
-		return nil, err
-	}
-	return revises(w, t, w.planWrite), nil
-}
 
 func (w *workspace) planWrite(root *os.Root, in writeInput) (*revision, error) {
 	t, err := w.target(root, in.Path)

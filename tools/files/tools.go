@@ -1,0 +1,261 @@
+package files
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mylm/tools"
+)
+
+type listInput struct {
+	Path string `json:"path,omitempty" jsonschema:"directory, relative to the workspace; the workspace itself if left out"`
+}
+
+// ListDir makes the tool list_dir. It is an error if Root cannot be opened or
+// a limit is negative. The tool may be called from several goroutines at once.
+//
+// One entry a line, sorted by name, hidden ones included: "cmd/", "go.mod (58
+// bytes)", "latest -> v2/". At most MaxEntries are shown; a last line says how
+// many there are.
+func ListDir(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ListDirName, err)
+	}
+	t, err := tools.New(ListDirName, "List a directory of the workspace: one entry a line, "+
+		"directories with a trailing slash, files with their size.", tools.Reads, w.list)
+	return w.reader(t, err, pathOf)
+}
+
+type readInput struct {
+	Path      string `json:"path" jsonschema:"file, relative to the workspace"`
+	StartLine int    `json:"start_line,omitempty" jsonschema:"first line to show, counted from 1"`
+	EndLine   int    `json:"end_line,omitempty" jsonschema:"last line to show"`
+}
+
+// ReadFile makes the tool read_file. It is an error if Root cannot be opened or
+// a limit is negative. The tool may be called from several goroutines at once.
+//
+// The text is shown without line numbers, so that a model can copy it. If it is
+// not the whole file, a last line says which lines these are, of how many, and
+// with which start_line to go on.
+func ReadFile(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ReadFileName, err)
+	}
+	t, err := tools.New(ReadFileName, fmt.Sprintf("Read a text file of the workspace, at most %d lines at once; "+
+		"start_line and end_line choose a part.", w.MaxLines), tools.Reads, w.read)
+	return w.reader(t, err, pathOf)
+}
+
+type findInput struct {
+	Pattern string `json:"pattern" jsonschema:"like *.go, docs/**/*.md or src/{a,b}*"`
+}
+
+// FindFiles makes the tool find_files. It is an error if Root cannot be opened
+// or a limit is negative. The tool may be called from several goroutines at
+// once.
+//
+// The pattern is a glob with ** for any directories and {a,b} for either; one
+// without a slash is looked for everywhere. Files are listed by path, one a
+// line, at most MaxEntries; a last line says how many there are. What git
+// ignores is left out, unless the pattern begins with an ignored directory.
+func FindFiles(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", FindFilesName, err)
+	}
+	t, err := tools.New(FindFilesName, "Find files of the workspace by a glob. What .gitignore names is left out.", tools.Reads, w.find)
+	return w.reader(t, err, func(args json.RawMessage) string {
+		var in findInput
+		_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
+		base, _ := splitGlob(in.Pattern)
+		return base
+	})
+}
+
+type searchInput struct {
+	Pattern string `json:"pattern" jsonschema:"RE2 syntax, line by line; (?i) ignores case"`
+	Path    string `json:"path,omitempty" jsonschema:"file or directory; all if left out"`
+	Glob    string `json:"glob,omitempty" jsonschema:"only such files, like *.go"`
+}
+
+// SearchFiles makes the tool search_files. It is an error if Root cannot be
+// opened or a limit is negative. The tool may be called from several goroutines
+// at once.
+//
+// Lines that match come as "path:line: text", by path, at most MaxMatches and
+// MaxBytes; a last line says what was left out. Binary files are not searched,
+// nor what git ignores, unless path leads there.
+func SearchFiles(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", SearchFilesName, err)
+	}
+	t, err := tools.New(SearchFilesName, "Search the text of the files of the workspace with a regular expression. "+
+		"What .gitignore names is left out.", tools.Reads, w.search)
+	return w.reader(t, err, pathOf)
+}
+
+type writeInput struct {
+	Path          string `json:"path" jsonschema:"relative to the workspace"`
+	Content       string `json:"content" jsonschema:"the whole text"`
+	CreateParents bool   `json:"create_parents,omitempty" jsonschema:"make missing directories"`
+}
+
+// WriteFile makes the tool write_file. It is an error if Root cannot be opened
+// or a limit is negative. The tool may be called from several goroutines at
+// once.
+//
+// The file holds the whole content or what it held before, never a part; its
+// mode stays. Its preview is a diff. What it writes over is kept by
+// Options.Journal.
+func WriteFile(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", WriteFileName, err)
+	}
+	t, err := tools.New[writeInput](WriteFileName, "Write a file of the workspace, a new one or all of one that is there. "+
+		"To change a part, "+EditFileName+" is safer.", tools.Writes, nil)
+	if err != nil {
+		return nil, err
+	}
+	return revises(w, t, w.planWrite), nil
+}
+
+type editInput struct {
+	Path string `json:"path" jsonschema:"relative to the workspace"`
+	Old  string `json:"old" jsonschema:"the text as it stands in the file, with enough lines around it"`
+	New  string `json:"new" jsonschema:"the text in its place"`
+}
+
+// EditFile makes the tool edit_file. It is an error if Root cannot be opened or
+// a limit is negative. The tool may be called from several goroutines at once.
+//
+// Text that is not there, or there more than once, is an error that says where
+// the nearest is, and changes nothing. In a file whose lines end in CRLF, the
+// line ends of old and new are taken for CRLF, since read_file shows them as LF.
+func EditFile(o Options) (*tools.Tool, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", EditFileName, err)
+	}
+	t, err := tools.New[editInput](EditFileName, "Replace a text in a file of the workspace. It must stand there exactly once.", tools.Writes, nil)
+	if err != nil {
+		return nil, err
+	}
+	return revises(w, t, w.planEdit), nil
+}
+
+// reader gives a tool that reads its effect and its preview: place is the path
+// that a call looks at.
+func (w *workspace) reader(t *tools.Tool, err error, place func(args json.RawMessage) string) (*tools.Tool, error) {
+	if err != nil {
+		return nil, err
+	}
+	where := func(args json.RawMessage) (real string, outside bool) {
+		path := place(args)
+		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+		defer cancel()
+		real, _ = patiently(ctx, path, func() (string, error) {
+			seen, name, err := w.reach(path)
+			if err != nil || !seen.outside {
+				return "", err
+			}
+			if followed, err := filepath.EvalSymlinks(name); err == nil {
+				return followed, nil
+			}
+			return name, nil
+		})
+		return real, real != "" || ctx.Err() != nil // an error is the call's to tell
+	}
+	t.Effect = func(args json.RawMessage) tools.Effect {
+		if _, outside := where(args); outside {
+			return tools.Reads | tools.Leaves
+		}
+		return tools.Reads
+	}
+	t.Preview = func(args json.RawMessage) string {
+		if real, outside := where(args); outside {
+			return fmt.Sprintf("%s\nreads %s, outside the workspace %s", args, printable(real), w.Root)
+		}
+		return string(args)
+	}
+	return t, nil
+}
+
+// pathOf is the argument path of a call.
+func pathOf(args json.RawMessage) string {
+	var in struct{ Path string }
+	_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
+	if strings.TrimSpace(in.Path) != "" {
+		return in.Path
+	}
+	return "."
+}
+
+// revises gives a tool that changes files what the two have in common. Plan
+// finds out what a call would do, without doing it: it is asked for the effect,
+// for the preview, and when the call runs. A call that cannot succeed only
+// reads, so that nobody is asked about it.
+func revises[In any](w *workspace, t *tools.Tool, plan func(*os.Root, In) (*revision, error)) *tools.Tool {
+	planned := func(ctx context.Context, in In) (*revision, error) {
+		return patiently(ctx, "the file system", func() (*revision, error) {
+			root, err := w.open()
+			if err != nil {
+				return nil, err
+			}
+			defer root.Close()
+			return plan(root, in)
+		})
+	}
+	foresee := func(args json.RawMessage) (r *revision, late bool, err error) {
+		in, err := tools.Decode[In](args)
+		if err != nil {
+			return nil, false, err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+		defer cancel()
+		r, err = planned(ctx, in)
+		return r, ctx.Err() != nil, err
+	}
+	t.Effect = func(args json.RawMessage) tools.Effect {
+		if args == nil {
+			return tools.Writes
+		}
+		if _, late, err := foresee(args); err != nil && !late {
+			return tools.Reads
+		}
+		return tools.Writes
+	}
+	t.Preview = func(args json.RawMessage) string {
+		r, _, err := foresee(args)
+		if err != nil {
+			return fmt.Sprintf("%s\n%v", args, err)
+		}
+		return r.preview(t.Name)
+	}
+	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
+		in, err := tools.Decode[In](args)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		r, err := planned(ctx, in)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		if r.known && r.info != nil && r.old == r.new {
+			return tools.Result{Text: fmt.Sprintf("%s holds exactly that already; nothing was written", r.path), Origin: tools.Workspace}, nil
+		}
+		if !granted(ctx, tools.Writes) {
+			return tools.Result{}, fmt.Errorf("%s was changed after this call was checked, and nothing was written; try again", r.path)
+		}
+		return w.revise(ctx, r)
+	}
+	return t
+}
