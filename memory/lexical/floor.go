@@ -9,11 +9,11 @@ import (
 // pasted, of which most words may be unknown.
 const maxAsked = 32
 
-// answered reports whether something in scope is about the query: whether a
-// document, together with its neighbours, holds enough of the rarity of its words.
+// answered reports whether a candidate is about the query: whether it,
+// together with its neighbours, holds enough of the rarity of its words.
 // A word that nobody used counts as the rarest, and one that was taken for another
 // half. A query that names a speaker is about what they said.
-func (s *search) answered() bool {
+func (s *search) answered(candidates []found) bool {
 	if s.Floor <= 0 || s.named != nil || len(s.terms)+s.unknown > maxAsked {
 		return true
 	}
@@ -41,13 +41,8 @@ func (s *search) answered() bool {
 		}
 		return sum
 	}
-	seen := map[[2]uint32]bool{} // most documents hold the same few of the terms
-	for _, p := range s.reached {
-		holds := [2]uint32{s.held[p], s.reach[p]}
-		if seen[holds] {
-			continue
-		}
-		seen[holds] = true
+	for _, c := range candidates {
+		p := s.facts.place[c.doc]
 		if share(s.held[p])+share(s.reach[p]) >= 2*s.Floor*total {
 			return true
 		}

@@ -11,8 +11,12 @@ import (
 func (s *search) candidates(k int) []found {
 	best := top{k: k, time: s.facts.Time}
 	for _, p := range s.reached {
+		score := float64(s.around[p] + s.words[p])
+		if len(best.found) == k && score < best.found[0].score {
+			continue // most
+		}
 		if d := s.facts.order[p]; s.query.wants(s.facts, d) {
-			best.offer(found{d, float64(s.around[p] + s.words[p])})
+			best.offer(found{d, score})
 		}
 	}
 	return best.found
@@ -23,10 +27,10 @@ const minCandidates = 200
 
 // hits gives the k best of what was reached.
 func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
-	if !s.answered() {
+	best := top{k: k, time: s.facts.Time, found: s.candidates(max(minCandidates, 2*k))}
+	if !s.answered(best.found) {
 		return nil, nil
 	}
-	best := top{k: k, time: s.facts.Time, found: s.candidates(max(minCandidates, 2*k))}
 	var near map[uint32]float32
 	if s.query.Similarities != nil {
 		docs := make([]uint32, len(best.found))

@@ -88,6 +88,7 @@ func (r Ranking) search(ctx context.Context, index Index, query Query) (*search,
 	n := len(facts.order)
 	s.widened, s.around, s.words = make([]float32, n), make([]float32, n), make([]float32, n)
 	s.held, s.reach = make([]uint32, n), make([]uint32, n)
+	s.at, s.reached = make([]uint32, 0, n), make([]uint32, 0, n)
 	for i := range s.terms {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -108,9 +109,9 @@ type search struct {
 	date  date
 	named []bool // speakers
 
-	in     []bool // the scope
-	count  int    // of documents in scope
-	length float64
+	in    []bool    // the scope
+	count int       // of documents in scope
+	norm  []float32 // of each place: how many times it holds a word for half of what that is worth
 
 	terms     []term
 	corrected []Correction
@@ -146,7 +147,11 @@ func (s *search) narrow() {
 			total += uint64(f.Length[d])
 		}
 	}
-	s.length = max(1, float64(total)) / max(1, float64(s.count))
+	length := max(1, float64(total)) / max(1, float64(s.count))
+	s.norm = make([]float32, len(f.order))
+	for p, d := range f.order {
+		s.norm[p] = float32(s.K1 * (1 - s.B + s.B*float64(f.Length[d])/length))
+	}
 }
 
 // member tells whether v is in a set; an empty one holds everything.
@@ -177,8 +182,9 @@ func (s *search) weigh(i int) {
 	}
 	s.rarity[bit] += idf
 	s.total += idf
+	most := float32(idf * (s.K1 + 1))
 	for _, p := range s.at {
-		tf := float64(s.widened[p])
+		tf := s.widened[p]
 		s.widened[p] = 0
 		if !s.in[p] {
 			continue
@@ -187,12 +193,13 @@ func (s *search) weigh(i int) {
 			s.reached = append(s.reached, p)
 		}
 		s.reach[p] |= 1 << bit
-		s.around[p] += float32(idf * s.saturated(tf, p))
+		s.around[p] += most * tf / (tf + s.norm[p])
 	}
 	for _, posting := range t.postings {
 		p := s.facts.place[posting.Doc]
 		s.held[p] |= 1 << bit
-		s.words[p] += float32(idf * s.saturated(float64(posting.Count), p))
+		tf := float32(posting.Count)
+		s.words[p] += most * tf / (tf + s.norm[p])
 	}
 }
 
@@ -200,12 +207,6 @@ func (s *search) weigh(i int) {
 func (s *search) idf(reached int) float64 {
 	n := float64(reached)
 	return math.Log(1 + (float64(s.count)-n+0.5)/(n+0.5))
-}
-
-// saturated is BM25's weight of a number of occurrences.
-func (s *search) saturated(tf float64, p uint32) float64 {
-	held := 1 - s.B + s.B*float64(s.facts.Length[s.facts.order[p]])/s.length
-	return tf * (s.K1 + 1) / (tf + s.K1*held)
 }
 
 // widen finds how much of a term each place holds or is lent.
@@ -228,16 +229,17 @@ func (s *search) widen(t *term) {
 		if s.Lender > 0 {
 			count *= float32(s.Lender / (s.Lender + float64(s.facts.Length[posting.Doc])))
 		}
+		own := session[p]
 		for i, share := range s.Before {
 			q := p + uint32(i) + 1
-			if int(q) >= len(session) || session[q] != session[p] {
+			if int(q) >= len(session) || session[q] != own {
 				break
 			}
 			s.put(q, count*float32(share))
 		}
 		for i, share := range s.After {
 			q := p - uint32(i) - 1
-			if q > p || session[q] != session[p] { // q > p: below the first place
+			if q > p || session[q] != own { // q > p: below the first place
 				break
 			}
 			s.put(q, count*float32(share))
