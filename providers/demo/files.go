@@ -152,28 +152,29 @@ func (t *turn) fetch(name string) (c content, reply string) {
 	return c, reply
 }
 
-func countLines(t *turn, m []string) string {
-	c, reply := t.fetch(m[0])
+// about reads a file and says something about its lines.
+func (t *turn) about(name string, say func(c content) string) string {
+	c, reply := t.fetch(name)
 	switch {
 	case reply != "":
 		return reply
 	case c.odd:
 		return c.text
 	}
-	return fmt.Sprintf("%s has %s.", m[0], c.lines)
+	return fmt.Sprintf("%s has %s", name, say(c))
+}
+
+func countLines(t *turn, m []string) string {
+	return t.about(m[0], func(c content) string { return c.lines + "." })
 }
 
 func readFile(t *turn, m []string) string {
-	c, reply := t.fetch(m[0])
-	switch {
-	case reply != "":
-		return reply
-	case c.odd:
-		return c.text
-	case c.cut:
-		return fmt.Sprintf("%s has %s. It begins:\n\n%s", m[0], c.lines, show(c.text, "There is more."))
-	}
-	return fmt.Sprintf("%s has %s:\n\n%s", m[0], c.lines, show(c.text, "That is all of it."))
+	return t.about(m[0], func(c content) string {
+		if c.cut {
+			return fmt.Sprintf("%s. It begins:\n\n%s", c.lines, show(c.text, "There is more."))
+		}
+		return fmt.Sprintf("%s:\n\n%s", c.lines, show(c.text, "That is all of it."))
+	})
 }
 
 // tellAbout quotes the beginning of the README.
