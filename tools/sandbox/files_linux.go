@@ -91,7 +91,9 @@ func (r *request) read(s spot, flags int) verdict {
 	case strings.HasPrefix(s.path, "/proc/") && r.mine(s.path):
 	case !r.w.allows(s.path, right):
 		return r.refuse(Refusal{Kind: Read, Path: s.path}, unix.EACCES)
-	case right == abi.AccessFSReadFile && r.w.secret(s.path):
+	case stat.Mode&unix.S_IFMT == unix.S_IFBLK, stat.Mode&unix.S_IFMT == unix.S_IFCHR && !strings.HasPrefix(s.path, "/dev/"): // a disk, in a directory that is another system's
+		return r.refuse(Refusal{Kind: Read, Path: s.path}, unix.EACCES)
+	case right == abi.AccessFSReadFile && r.w.secret(s):
 		return r.refuse(Refusal{Kind: Secret, Path: s.path}, unix.EACCES)
 	}
 	return r.hand(s, flags)

@@ -33,7 +33,7 @@ type response struct {
 // addFD is struct seccomp_notif_addfd.
 type addFD struct {
 	id      uint64
-	flags   uint32
+	_       uint32 // flags
 	src     uint32
 	_       uint32 // the number that it gets
 	fdFlags uint32

@@ -123,8 +123,9 @@ func strictCalls(allowNet, metadataToo, threads bool) filter {
 	f.pairs()
 	f.on(unix.SYS_CLONE, load(arg(0)), jump(unix.BPF_JSET, namespaces, 0, 1), ret(judged), ret(allow))
 	f.on(unix.SYS_UNSHARE, load(arg(0)), jump(unix.BPF_JSET, namespaces|newTime, 0, 1), ret(judged), ret(allow))
-	// Signals that a file sends, and watching a directory.
-	f.on(unix.SYS_FCNTL, load(arg(1)), jump(unix.BPF_JEQ, unix.F_SETOWN, 2, 0), jump(unix.BPF_JEQ, unix.F_SETOWN_EX, 1, 0), jump(unix.BPF_JEQ, unix.F_NOTIFY, 0, 1), ret(judged), ret(allow))
+	// Signals that a file sends, leases that others wait for, and watching a directory.
+	f.on(unix.SYS_FCNTL, load(arg(1)), jump(unix.BPF_JEQ, unix.F_SETOWN, 3, 0), jump(unix.BPF_JEQ, unix.F_SETOWN_EX, 2, 0),
+		jump(unix.BPF_JEQ, unix.F_SETLEASE, 1, 0), jump(unix.BPF_JEQ, unix.F_NOTIFY, 0, 1), ret(judged), ret(allow))
 	f.on(unix.SYS_IOCTL, ioctlRules(metadataToo)...)
 	listen := slices.Concat(calls)
 	if !allowNet {

@@ -314,6 +314,7 @@ func (f *field) plant(t *testing.T) {
 		chmod +x tools/hook tools/git-status .git/hooks/*
 		printf '#!/bin/sh\necho x >`+f.out+`/new; echo x >new\n' >prog && chmod +x prog
 		cp "$(command -v touch)" touch
+		git init -q other && git -C other remote add origin https://me:`+f.token+`@127.0.0.1/x
 		git init -q --bare `+f.out+`/repo.git
 		tar -cf tree.tar -C src main.go
 		ln -s `+f.out+`/secret link; ln -s `+f.out+` dirlink; ln -s ../../out deep/up; ln -s .. abs; ln -s .env toenv; ln -s `+f.out+`/file `+f.out+`/soft

@@ -106,15 +106,28 @@ func (w *warden) allows(path string, right uint64) bool {
 	return false
 }
 
-// secret reports whether a file of the workspace looks like a key that nobody
-// named.
-func (w *warden) secret(path string) bool {
-	if !keyLike(filepath.Base(path)) {
+// secret reports whether a file of the workspace, which nobody named, looks like
+// a key, or is the configuration of a repository that holds one.
+func (w *warden) secret(s spot) bool {
+	name := filepath.Base(s.path)
+	config := name == "config" || name == "config.worktree"
+	if !config && !keyLike(name) {
 		return false
 	}
-	within := func(dir string) bool { return Within(path, dir) }
-	return slices.ContainsFunc(w.strict.Workspace, within) && !slices.ContainsFunc(w.strict.Named, within)
+	within := func(dir string) bool { return Within(s.path, dir) }
+	if !slices.ContainsFunc(w.strict.Workspace, within) || slices.ContainsFunc(w.strict.Named, within) {
+		return false
+	}
+	if !config {
+		return true
+	}
+	text, err := os.ReadFile("/proc/self/fd/" + strconv.Itoa(s.fd))
+	return strings.Contains(s.path, ".git/") && (err != nil || len(text) > maxRepositoryConfig || slices.ContainsFunc(strings.Split(strings.ToLower(string(text)), "\n"), confidential))
 }
+
+// confidential reports whether a line of a repository's configuration may hold a
+// secret.
+func confidential(line string) bool { return suspicious(line) || strings.Contains(line, "extraheader") }
 
 // refuse notes a refusal and gives the error for it.
 func (r *request) refuse(f Refusal, errno unix.Errno) verdict {
