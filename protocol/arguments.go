@@ -25,7 +25,10 @@ func (d *Decoder) matchElement(s string) (m mark, more bool) {
 		}
 		return mark{}, more && n < maxTag
 	}
-	if _, ok := d.opts.Tools.Schema(name); !ok || s[n] != '>' {
+	if s[n] != '>' {
+		return mark{}, false
+	}
+	if _, ok := d.opts.Tools.Schema(name); !ok {
 		return mark{}, false
 	}
 	return mark{tag: toolOpen, kind: element.name, name: name, n: n + 1}, false

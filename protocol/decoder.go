@@ -52,6 +52,7 @@ type Decoder struct {
 	thought     bool // some thought was seen
 	text        bool // some text other than white space was passed on and stands
 	answered    bool // <final_answer> was seen
+	struck      bool // <s> was seen, as in HTML
 	harmony     bool // a header of that format was seen
 	droppedCall bool
 }
@@ -331,7 +332,7 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 func (d *Decoder) begins(s string, at int64) (m mark, form *dialect, more bool) {
 	// The start of a fence that starts the reply counts as that of the reply (D13).
 	first := !d.line.seen || d.line.fence > 0 && !d.line.fenceLead && !d.line.fenceFull && !d.line.fenceHead
-	if d.line.literal() || d.line.fence > 0 && !first {
+	if d.line.literal() || d.line.fence > 0 && !first || !first && s[0] != actionLabel[0] && s[0] != '[' && s[0] < utf8.RuneSelf {
 		return mark{}, nil, false
 	}
 	if s[0] == '[' || s[0] == "◁"[0] {
@@ -388,6 +389,8 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 		return literal
 	case m.tag == noTag || d.line.literal():
 		return literal
+	case m.tag == struck:
+		d.struck = true
 	case m.tag == comment:
 		d.line.comment, d.line.dashes = !fenced && d.mode == inText, 0
 		return literal
@@ -449,7 +452,7 @@ func (d *Decoder) beginAnswer() {
 func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
 	mode := d.mode
 	switch {
-	case m.kind == "/s" && strings.Contains(d.said.String(), "<s>"): // struck out, as in HTML
+	case m.kind == "/s" && d.struck:
 		return -1
 	case d.harmony && m.kind == "<|end|>": // it ends a message
 		return skip(mode)

@@ -24,9 +24,8 @@ type held struct {
 	inside int  // where what it holds ends
 	closed bool // by its closing tag
 
-	behind   int // how far what follows was looked at
-	ticks    int // of the closing fence
-	searched int // how far it was searched for the end of a thought
+	behind int // how far what follows was looked at
+	ticks  int // of the closing fence
 }
 
 // hold begins to hold what may be a call.
@@ -53,45 +52,7 @@ func (d *Decoder) pushHeld(s string) (rest string) {
 	n := min(len(s), max(minPiece, len(h.buf)))
 	h.b.WriteString(s[:n])
 	h.buf = h.b.String()
-	if h.open.n > 0 {
-		return d.again(d.advance(), s, n)
-	}
-	buf, end := h.buf, d.endOfThought()
-	if end >= 0 {
-		h.buf = buf[:end]
-	}
-	rest = d.advance()
-	switch {
-	case end < 0:
-	case d.mode == inHeld: // it was thought, and is for its closing tag to retract
-		h.buf = buf
-		rest = d.release(1)
-	default:
-		rest += buf[end:]
-	}
-	return d.again(rest, s, n)
-}
-
-// endOfThought returns where a closing tag of thought stands in what is held, at
-// the start of a line since in a string it is data, and -1 if there is none.
-func (d *Decoder) endOfThought() int {
-	h := &d.held
-	for {
-		i := strings.Index(h.buf[h.searched:], "\n</")
-		if i < 0 {
-			h.searched = max(h.searched, len(h.buf)-len("\n<"))
-			return -1
-		}
-		h.searched += i
-		m, more := matchTag(h.buf[h.searched+1 : min(len(h.buf), h.searched+1+maxTag)])
-		if more {
-			return -1
-		}
-		if m.tag == thinkClose {
-			return h.searched
-		}
-		h.searched++
-	}
+	return d.again(d.advance(), s, n)
 }
 
 // advance goes on with what is held, up to where it is decided.
@@ -257,13 +218,8 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 	h := &d.held
 	p := &h.span
 	for p.pos < len(h.buf) {
-		if p.str && !p.esc {
-			k := strings.IndexAny(h.buf[p.pos:min(len(h.buf), p.pos+window)], `"\<`)
-			if k < 0 {
-				p.pos = min(len(h.buf), p.pos+window)
-				continue
-			}
-			p.pos += k
+		for p.str && !p.esc && p.pos < len(h.buf)-1 && h.buf[p.pos] != '"' && h.buf[p.pos] != '\\' && h.buf[p.pos] != '<' {
+			p.pos++
 		}
 		if c := h.buf[p.pos]; c != '<' {
 			p.step(c)

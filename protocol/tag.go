@@ -27,6 +27,7 @@ const (
 	separator    // a token between the parts of a call
 	channel      // a header of the harmony format
 	turnEnd      // the model's turn is over
+	struck       // <s>, which </s> ends elsewhere
 )
 
 // tagNames gives the meaning of a tag by its folded name (T3): lower case,
@@ -36,7 +37,7 @@ var tagNames = map[string]tag{
 	"functionresponse": observationOpen, "functionresults": observationOpen,
 	"finalanswer": answerOpen, "/finalanswer": answerClose,
 	"/parameters": paramsClose, "/arguments": paramsClose, "/args": paramsClose, "/parameter": paramsClose, "/params": paramsClose,
-	"endofturn": turnEnd, "startofturn": turnEnd, "/s": turnEnd,
+	"endofturn": turnEnd, "startofturn": turnEnd, "/s": turnEnd, "s": struck,
 }
 
 // thoughtTags hold thought (H3), exampleTags what is only shown (T11).
@@ -72,19 +73,16 @@ var tokens = []token{
 	{"<|START_OF_TURN_TOKEN|>", turnEnd}, {"<｜end▁of▁sentence｜>", turnEnd}, {"<｜User｜>", turnEnd}, {"[INST]", turnEnd},
 }
 
-// tokensAt are the tokens by their third byte.
-var tokensAt [256][]token
+// tokensAt are the tokens by their third byte, tagStarts all that the name of a
+// tag may begin with.
+var (
+	tokensAt  [256][]token
+	tagStarts = map[string]bool{}
+	// tagPairs are the first two letters of tags and of families.
+	tagPairs [256][256]bool
+)
 
-// trie finds a tag's name letter by letter, so that a < in text that begins no
-// tag is recognised at once.
-type trie struct {
-	next [27]uint16 // a to z, slash; 0: no such name
-	kind string     // the name that ends here; "": none
-}
-
-var tries []trie
-
-// indexTags builds the trie and adds the tags and tokens of dialects.
+// indexTags adds the tags and tokens of dialects.
 func indexTags() {
 	add := func(name string, opens, closes tag) { tagNames[name], tagNames["/"+name] = opens, closes }
 	for _, name := range thoughtTags {
@@ -108,33 +106,16 @@ func indexTags() {
 	for _, t := range tokens {
 		tokensAt[lower(t.text[2])] = append(tokensAt[lower(t.text[2])], t)
 	}
-	t := make([]trie, 1, 512)
+	for _, f := range families {
+		tagPairs[f[0]][f[1]] = true
+	}
 	for name := range tagNames {
-		at := uint16(0)
-		for i := range len(name) {
-			k := letter(name[i])
-			if t[at].next[k] == 0 {
-				t = append(t, trie{})
-				t[at].next[k] = uint16(len(t) - 1)
-			}
-			at = t[at].next[k]
+		next := name + ">"
+		tagPairs[next[0]][next[1]] = true
+		for i := range len(name) + 1 {
+			tagStarts[name[:i]] = true
 		}
-		t[at].kind = name
 	}
-	tries = t
-}
-
-// letter is the place of c in a trie's node, -1 if it has none.
-func letter(c byte) int {
-	switch {
-	case 'a' <= c && c <= 'z':
-		return int(c - 'a')
-	case 'A' <= c && c <= 'Z':
-		return int(c - 'A')
-	case c == '/':
-		return 26
-	}
-	return -1
 }
 
 // maxTag bounds a tag with its attributes and the white space inside it (L3),
@@ -167,39 +148,47 @@ func matchTag(s string) (m mark, more bool) {
 		}
 		return mark{}, strings.HasPrefix(open, s)
 	}
-	at, i := uint16(0), 1
+	i := 1
 	for i < len(s) && isSpace(s[i]) {
 		i++
 	}
-	first := i
-	for ; i < len(s); i++ {
+	if i+1 < len(s) && isWord(s[i]) && (isWord(s[i+1]) || s[i+1] == '>') && s[i+1] != '_' && !tagPairs[lower(s[i])][lower(s[i+1])] {
+		return mark{}, false // most tags of text end here
+	}
+	var folded [maxName]byte
+	name := folded[:0]
+	for first := i; i < len(s); i++ {
 		c := s[i]
 		if c == '_' || c == '-' || isSpace(c) && i > first && s[i-1] == '/' {
 			continue
 		}
-		if at == 0 || i > 0 && s[i-1] == '/' {
+		if len(name) == 0 || len(name) == 1 && name[0] == '/' {
 			n, more := family(s[i:])
-			if more {
+			if i += n; more {
 				return mark{}, len(s) <= maxTag
 			}
-			if n > 0 {
-				i += n - 1
-				continue
+			if i == len(s) {
+				break
 			}
+			c = s[i]
 		}
-		k := letter(c)
-		if k < 0 || k == 26 && at != 0 {
-			if tries[at].kind == "" {
+		letter := lower(c)
+		if letter != '/' && (letter < 'a' || letter > 'z') || letter == '/' && len(name) > 0 {
+			if _, ok := tagNames[string(name)]; !ok {
 				return mark{}, false
 			}
-			return endTag(tries[at].kind, s[:min(len(s), maxTag)], i)
+			return endTag(string(name), s[:min(len(s), maxTag)], i)
 		}
-		if at = tries[at].next[k]; at == 0 {
+		if len(name) == maxName || !tagStarts[string(append(name, letter))] {
 			return mark{}, false
 		}
+		name = append(name, letter)
 	}
 	return mark{}, len(s) <= maxTag
 }
+
+// maxName is more than the longest name of a tag.
+const maxName = 24
 
 // family is the length of a family's prefix that s begins with. more says that
 // s may go on to be one, and can be nothing else.

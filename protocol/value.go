@@ -415,10 +415,14 @@ func (r *reader) escape() {
 	switch b := rest[1]; {
 	case strings.IndexByte(`"\bfnrt`, b) >= 0, b == '/' && !r.python:
 	case b == 'u':
-		if n = 6; len(rest) >= 12 && strings.IndexByte("dD", rest[2]) >= 0 && rest[3] > '7' {
-			n = 12 // a pair
+		unit, err := strconv.ParseUint(rest[2:6], 16, 16)
+		if n = 6; unit>>11 == 0xd800>>11 && len(rest) >= 12 && rest[6:8] == `\u` && unit < 0xdc00 {
+			var low uint64
+			if low, err = strconv.ParseUint(rest[8:12], 16, 16); low>>10 == 0xdc00>>10 {
+				n, unit = 12, 0
+			}
 		}
-		if quoted := `"` + rest[:n] + `"`; !json.Valid([]byte(quoted)) || n == 6 && unquoteJSON([]byte(quoted)) == "\ufffd" && !strings.EqualFold(rest[:n], `\ufffd`) {
+		if err != nil || unit>>11 == 0xd800>>11 {
 			r.fail(`\u needs four hexadecimal digits, or two halves of a pair`)
 		}
 	case b == '\'' || b == '_': // as Markdown escapes it; *, [ and # are escaped in commands and patterns
