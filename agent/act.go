@@ -57,11 +57,14 @@ func (r *run) act(ctx context.Context, reply *reply) {
 		a.skipped = true
 		a.outcome.Error = "not run: the same call was just made"
 	case bad != nil:
-		var err error
-		if a.outcome.Error, err = r.words().Refused(bad); err != nil {
+		text, err := r.words().Refused(bad)
+		if err != nil {
 			r.fail(ctx, err)
 			return
 		}
+		var form string
+		a.outcome.Error, form = split(text)
+		a.note = joinLines(a.note, form)
 	default:
 		if err := r.attempt(ctx, a); err != nil {
 			r.fail(ctx, err)

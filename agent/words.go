@@ -70,6 +70,18 @@ func (w Words) Refused(err error) (string, error) {
 	return w.Prompts.Refusal(data)
 }
 
+// split takes the form that a refusal shows off the words before it. The words
+// go into the observation, where they are data; the form stays as it is, so that
+// a copy of it runs.
+func split(refusal string) (words, form string) {
+	at := strings.Index(refusal, "<tool_code>")
+	if at < 0 {
+		return refusal, ""
+	}
+	at = strings.LastIndexByte(strings.TrimRight(refusal[:at], " \n"), '\n') + 1
+	return strings.TrimRight(refusal[:at], "\n"), refusal[at:]
+}
+
 // example is a filled-in form of a tool's parameters, "" if there is no such tool.
 func (w Words) example(tool string) string {
 	if schema, ok := w.Tools.Schema(tool); ok {
