@@ -164,7 +164,7 @@ func TestRealThinking(t *testing.T) {
 	r := user("x")
 	r.Think = providers.ThinkOn
 	_, _, _, err := hear(t, c.Model("plain", ollama.ModelOptions{}), r)
-	check(t, err, providers.Error{Kind: providers.BadRequest, Status: 400}, "thinking", "--think")
+	check(t, err, providers.Error{Kind: providers.BadRequest, Status: 400}, "thinking", "param:think")
 }
 
 func TestRealOverflow(t *testing.T) {
@@ -217,8 +217,8 @@ func TestRealErrors(t *testing.T) {
 	}{
 		{"natife", user("x"), providers.Error{Kind: providers.ModelMissing, Status: 404}, "natife", "Did you mean native?"},
 		{"no such/model name", user("x"), providers.Error{Kind: providers.ModelMissing, Status: 400}, "model", "ollama pull"},
-		{"embed", user("x"), providers.Error{Kind: providers.CannotChat, Status: 400}, "embed", "mylm models"},
-		{"modelfile", user(ollamatest.AskStutter), providers.Error{Kind: providers.Interrupted}, "last line", "again"},
+		{"embed", user("x"), providers.Error{Kind: providers.CannotChat, Status: 400}, "embed", "param:model"},
+		{"modelfile", user(ollamatest.AskStutter), providers.Error{Kind: providers.Interrupted}, "without a sign", "again"},
 	}
 	for _, tt := range tests {
 		_, _, _, err := hear(t, c.Model(tt.model, ollama.ModelOptions{NumCtx: 8192}), tt.r)
