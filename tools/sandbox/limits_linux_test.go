@@ -21,8 +21,8 @@ func strictLimits(t *testing.T) {
 		name, line, want string
 		memory           uint64
 	}{
-		{"memory", `for i in 1 2 3 4 5 6; do perl -e '$x = "x" x 40_000_000; sleep 60' & done; wait`, "limit 160 MiB of memory", 160 << 20},
-		{"shared memory", `perl -MPOSIX -e 'sleep 0'; python3 -c "import mmap, time; m = [mmap.mmap(-1, 100 << 20) for _ in range(3)]; [x.write(bytes(100 << 20)) for x in m]; time.sleep(60)"`, "limit 256 MiB of memory", 256 << 20},
+		{"memory", `for i in 1 2 3 4 5 6; do perl -e '$x = "x" x 100_000_000; sleep 60' & done; wait`, "limit 512 MiB of memory", 512 << 20},
+		{"shared memory", `python3 -c "import mmap, time; m = [mmap.mmap(-1, 100 << 20) for _ in range(6)]; [x.write(bytes(100 << 20)) for x in m]; time.sleep(60)"`, "limit 512 MiB of memory", 512 << 20},
 		{"processes", `perl -e 'for (1..1500) { my $p = fork; if (!$p) { sleep 60; exit } } sleep 60'`, "limit 512 processes and threads", 0},
 		{"temporary space", `for i in 1 2 3 4 5 6; do head -c 60000000 /dev/zero >$TMPDIR/$i; done; sleep 60`, "limit 256 MiB of temporary space", 0},
 		{"space that no name leads to", `perl -e 'for (1..6) { open my $f, ">", "$ENV{TMPDIR}/x"; unlink "$ENV{TMPDIR}/x"; print $f "x" x 60_000_000; push @f, $f } sleep 60'`, "limit 256 MiB of temporary space", 0},
@@ -81,6 +81,12 @@ func TestStaleTempIsRemoved(t *testing.T) {
 	_ = syscall.Kill(first.Process.Pid, syscall.SIGSTOP)
 	for _, pid := range strings.Fields(string(children)) { // the supervisor, and with it the command
 		_ = syscall.Kill(number(pid), syscall.SIGKILL)
+		for { // until its files are closed
+			stat, err := os.ReadFile("/proc/" + pid + "/stat")
+			if err != nil || strings.Contains(string(stat), ") Z ") {
+				break
+			}
+		}
 	}
 	_ = first.Process.Kill()
 	_ = first.Wait()
