@@ -121,7 +121,7 @@ func (a *attempt) notes() string {
 		note = joinLines(note, "The call was run with other arguments than yours: "+protocol.Neutralise(string(a.inv.Args)))
 	}
 	if len(a.refused) > 0 {
-		note = joinLines(note, "It ran in a sandbox, which refused to: "+protocol.Neutralise(listed(a.refused))+".")
+		note = joinLines(note, "It ran in a sandbox, which refused: "+protocol.Neutralise(listed(a.refused))+".")
 	}
 	return note
 }

@@ -107,7 +107,7 @@ func TestPermitDenied(t *testing.T) {
 				t.Errorf("ran %q: %+v", b.String(), r.Calls)
 			}
 			text := fmt.Sprint(s.Messages())
-			for _, want := range []string{"not allowed: nobody is there", "some output", "refused to: write out.txt"} {
+			for _, want := range []string{"not allowed: nobody is there", "some output", "refused: write out.txt"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("the model is not told %q: %s", want, text)
 				}

@@ -24,7 +24,7 @@ func place(t *testing.T) command.Place {
 			t.Fatal(err)
 		}
 	}
-	for name, to := range map[string]string{"-": "/proc/self/environ", "dirlink": outside, "link": "a.txt", "etc": "/etc", "dangling": outside + "/none"} {
+	for name, to := range map[string]string{"-": "/proc/self/environ", "dirlink": outside, "link": "a.txt", "etc": "/etc", "envlink": ".env", "dangling": outside + "/none"} {
 		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
 			t.Skip(err)
 		}
@@ -79,6 +79,10 @@ grep -f a.txt b.txt
 grep -R x .
 grep --file=a.txt b.txt
 grep -ex etc/passwd
+grep -ex ~/secret
+grep -ex e*/passwd
+cat .e*
+cat envlink
 sort -o x a.txt
 sort --output=x a.txt
 ls *; rm x

@@ -86,30 +86,31 @@ func inGit(path string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(e string) bool { return strings.EqualFold(e, ".git") })
 }
 
-// stays reports whether all that a word may name stays in the workspace: the
-// word, what follows a sign in it, and each name that a pattern stands for, none of which may look like a flag.
-func (at Place) stays(w word) bool {
+// names are all files that a word may name, and whether all stay in the
+// workspace: the word, what follows a sign in it, and each name that a pattern
+// stands for, none of which may look like a flag.
+func (at Place) names(w word) (parts []string, stay bool) {
 	if w.tilde {
-		return false
+		return nil, false
 	}
-	parts := strings.FieldsFunc(w.text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })
+	parts = strings.FieldsFunc(w.text, func(r rune) bool { return strings.ContainsRune("=:,@", r) })
 	if len(w.text) > 2 && w.text[0] == '-' && w.text[1] != '-' { // the path in -I/usr
 		parts = append(parts, w.text[2:])
 	}
 	if w.glob {
 		names, err := filepath.Glob(strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(at.Dir) + "/" + w.text)
 		if err != nil || len(names) > maxNames || strings.HasPrefix(w.text, ".*") {
-			return false
+			return nil, false
 		}
 		for _, name := range names {
 			rel, err := filepath.Rel(at.Dir, name)
 			if err != nil || strings.HasPrefix(rel, "-") && !strings.HasPrefix(w.text, "./") {
-				return false
+				return nil, false
 			}
 			parts = append(parts, rel)
 		}
 	}
-	return !slices.ContainsFunc(parts, func(part string) bool { return part != "/dev/null" && !at.inside(part) })
+	return parts, !slices.ContainsFunc(parts, func(part string) bool { return part != "/dev/null" && !at.inside(part) })
 }
 
 // maxNames bounds how many files a pattern may stand for.

@@ -48,25 +48,23 @@ func (at Place) call(s simple) Call {
 		s.words = s.words[:1] // at is that directory
 	}
 	operands := 0
-	for _, w := range s.words[1:] {
-		pattern := operands == 0 && strings.Contains(name, "grep")
-		if flag := len(w.text) > 1 && w.text[0] == '-'; !flag {
+	for _, w := range slices.Concat(s.words[1:], s.inputs) {
+		flag := len(w.text) > 1 && w.text[0] == '-'
+		if !flag {
 			operands++
 		} else if short := w.text[1] != '-'; short && strings.ContainsAny(w.text, forbidden) || !short && w.text != "--" && !harmless().MatchString(w.text) {
 			c.why = name + " " + w.text + " is not known to only read"
 		}
-		if _, err := os.Lstat(at.abs(w.text)); pattern && err != nil {
+		if _, err := os.Lstat(at.abs(w.text)); err != nil && !flag && operands == 1 && strings.Contains(name, "grep") && !w.tilde && !w.glob {
 			continue // what is searched for
 		}
-		c.outside = c.outside || !at.stays(w)
-		if keys().MatchString(filepath.Base(w.text)) {
-			c.why = w.text + " looks like a key"
-		}
-	}
-	for _, w := range s.inputs {
-		c.outside = c.outside || w.tilde || !at.inside(w.text)
-		if keys().MatchString(filepath.Base(w.text)) {
-			c.why = w.text + " looks like a key"
+		names, stay := at.names(w)
+		c.outside = c.outside || !stay
+		for _, file := range names {
+			real, _ := filepath.EvalSymlinks(at.abs(file))
+			if keys().MatchString(filepath.Base(file)) || keys().MatchString(filepath.Base(real)) {
+				c.why = file + " looks like a key"
+			}
 		}
 	}
 	if c.outside && c.why == "" {

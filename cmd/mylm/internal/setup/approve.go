@@ -37,7 +37,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 		refused = term.NewPreview(listed(r.Refused), columns, max(3, rows/3))
 		rows = max(3, rows-len(refused.Shown)-2)
 		head = "\n" + ran(r)
-		tail = "It was refused to:\n\n" + strings.Join(refused.Shown, "\n") + "\n\n" +
+		tail = "The sandbox refused:\n\n" + strings.Join(refused.Shown, "\n") + "\n\n" +
 			term.Fold("A yes runs it again, from the start, and lets it "+permission(r.Refused)+".", columns-1, term.WhyRows) + "\n"
 	}
 	view := term.NewPreview(r.Preview, columns, rows)

@@ -191,7 +191,7 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 		}
 		said := fmt.Sprintf("mylm: denied: %s\n", wanted(r))
 		if r.Refused != nil {
-			said += "  the sandbox refused to " + term.Visible(term.OneLine(strings.ReplaceAll(listed(r.Refused), "\n", "; "), 300)) + "\n"
+			said += "  the sandbox refused: " + term.Visible(term.OneLine(strings.ReplaceAll(listed(r.Refused), "\n", "; "), 300)) + "\n"
 		}
 		p.Screen.Say(said + fmt.Sprintf("  %s; %s", no, remedy))
 		return agent.Decision{Reason: "nobody is there to allow it"}, nil

@@ -14,6 +14,7 @@ import (
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
+	"mylm/tools/policy"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 )
@@ -177,5 +178,43 @@ func TestAttackLinesAreHeld(t *testing.T) {
 		if _, err := os.Lstat(made); err == nil {
 			t.Errorf("%s was written unasked", made)
 		}
+	}
+}
+
+// No line of attack is decided to run without the wall: not where the sandbox
+// holds lines, and not where plain readers run without one. Without it grep -r
+// reads all files of the workspace, keys too.
+func TestAttackLinesAreNotAllowed(t *testing.T) {
+	text, err := os.ReadFile("../../../../tools/sandbox/testdata/attacks.txt")
+	check(t, err)
+	dir, outside := t.TempDir(), t.TempDir()
+	project(t, dir)
+	check(t, os.MkdirAll(filepath.Join(dir, "deep"), 0o700))
+	for name, text := range map[string]string{filepath.Join(outside, "secret"): "x", filepath.Join(dir, ".env"): "KEY=x"} {
+		check(t, os.WriteFile(name, []byte(text), 0o600))
+	}
+	for name, to := range map[string]string{"-": "/proc/self/environ", "link": outside + "/secret", "dirlink": outside, "deep/up": outside, "abs": "/", "tracked": outside, "toenv": ".env"} {
+		check(t, os.Symlink(to, filepath.Join(dir, name)))
+	}
+	lines := 0
+	for line := range strings.Lines(string(text)) {
+		line = strings.NewReplacer("{ws}", dir, "{out}", outside, "{home}", outside, "{pid}", "1", "{cat}", "cat").Replace(strings.TrimSpace(line))
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		lines++
+		for _, unasked := range []policy.Unasked{policy.Sandbox, policy.Readers} {
+			p, err := policy.New(policy.Options{Unasked: unasked})
+			check(t, err)
+			c := policy.Call{Tool: shell.Name, Effect: tools.Runs, Line: line}
+			c.Place.Root, c.Place.Env = dir, os.Environ()
+			d := p.Decide(c)
+			if d.Verdict == policy.Allow && (!d.Hold || unasked == policy.Readers && !strings.HasPrefix(line, "grep -r")) {
+				t.Errorf("%s: %s is allowed: %s", unasked, line, d.Why)
+			}
+		}
+	}
+	if lines < 300 {
+		t.Errorf("%d lines, want 300", lines)
 	}
 }
