@@ -9,24 +9,21 @@ import (
 )
 
 // offers are the prefixes that a rule can be made of, one a line: words, of which
-// * is a name of the project, and the flags that may follow beside common ones; those behind -- may only follow
-// it. What is missing fetches, publishes, removes, or runs what the next words say. A line with ! takes
+// * is a name of the project and | separates alternatives, and the flags that may follow beside common ones; those behind -- may
+// only follow it. What is missing fetches, publishes, removes, or runs what the next words say. A line with ! takes
 // each word for one more thing to do, so that none may follow.
 const offers = `
-make -[kns]*j?[0-9]* -B -r
-gmake -[kns]*j?[0-9]*
+make|gmake -[kns]*j?[0-9]* -B -r
 ninja ! -j[0-9]*
 ninja * ! -j[0-9]*
 mkdir -p
 touch
-gofmt -d -w
-goimports -d -w -local
+gofmt|goimports -d -w -local
 staticcheck -checks -tests -tags
 golangci-lint run --fast --tests --timeout
 pytest --maxfail --tb --lf --ff --durations --cov --no-header -[vqsxl]*[km] -rA -n
 black --line-length --safe
-ruff check --select --ignore --output-format --statistics
-ruff format --line-length
+ruff check|format --select --ignore --output-format --statistics --line-length
 flake8 --max-line-length --statistics --count
 pylint -E --disable --enable --errors-only
 mypy --strict --pretty --ignore-missing-imports --warn-unused-ignores
@@ -36,9 +33,7 @@ tsc --noEmit --strict --pretty --skipLibCheck
 eslint --ext --max-warnings
 prettier -c -w --write --list-different
 stylelint --allow-empty-input
-biome check --write
-biome format --write
-biome lint --write
+biome check|format|lint --write
 jest -t --coverage --runInBand --testNamePattern
 vitest run -t --coverage
 phpunit --filter --testsuite --testdox
@@ -51,53 +46,28 @@ clang-format -i
 git add -A -u -N
 git commit -[aqs]*m? --amend --no-edit --allow-empty
 git mv
-go build -race -tags -trimpath
-go vet -tags
+go build|vet -race -tags -trimpath
 go test -run -race -count -short -cover -bench -benchmem -benchtime -timeout -tags -failfast -skip -list -parallel -json -vet -mod
 go list -m -json -f -deps -test
-go doc -src -short
-go fmt
+go doc|fmt -src -short
 go mod tidy
-cargo bench -p
-cargo build -p --package --features --workspace --all-targets --all-features --locked --offline
-cargo check -p --package --features --workspace --all-targets --all-features --locked --offline
+cargo bench|build|check|doc -p --package --features --workspace --all-targets --all-features --locked --offline --no-deps
 cargo clippy -p --package --features --workspace --all-targets --all-features -- -[ADW]
-cargo doc --no-deps
 cargo fmt -p -- --check
 cargo test -p --package --features --workspace --lib --test --doc --no-run --all-features --locked --offline -- --nocapture --ignored --include-ignored --exact --test-threads
-npm test --if-present
-yarn test
-pnpm test
-npm run *
-yarn run *
-pnpm run *
-just * !
-task * !
-rake * !
-mvn compile ! -B -DskipTests
-mvn package ! -B -DskipTests
-mvn test ! -B -Dtest=[\w#.]+
-mvn verify ! -B -DskipTests
-gradle build ! --no-daemon --offline
-gradle check ! --no-daemon --offline
-gradle test ! --no-daemon --offline --tests=[\w.]+
-dotnet build -c --configuration --no-restore
-dotnet test --filter --no-build --no-restore
-mix compile --warnings-as-errors
-mix format --check-formatted
-mix test --trace --failed
-swift build -c
-swift test --filter
+npm|yarn|pnpm test --if-present
+npm|yarn|pnpm run *
+just|task|rake * !
+mvn compile|package|test|verify ! -B -DskipTests -Dtest=[\w#.]+
+gradle build|check|test ! --no-daemon --offline --tests=[\w.]+
+dotnet build|test -c --configuration --no-restore --no-build --filter
+mix compile|format|test --warnings-as-errors --check-formatted --trace --failed
+swift build|test -c --filter
 zig build ! -Doptimize=\w+ -j[0-9]*
 zig build * ! -Doptimize=\w+ -j[0-9]*
-stack build --fast
-stack test
-cabal build
-cabal test
-bazel build -c
-bazel test --test_output=\w+
-terraform fmt -recursive
-terraform validate -json
+stack|cabal build|test --fast
+bazel build|test -c --test_output=\w+
+terraform fmt|validate -recursive -json
 helm lint --strict
 `
 
@@ -145,7 +115,7 @@ func offered(words []string) (found offer, n int) {
 	for _, o := range allOffers() {
 		fits := len(words) >= len(o.words)
 		for i, want := range o.words {
-			fits = fits && (words[i] == want || want == "*" && scriptName().MatchString(words[i]))
+			fits = fits && (slices.Contains(strings.Split(want, "|"), words[i]) || want == "*" && scriptName().MatchString(words[i]))
 		}
 		if fits && len(o.words) > n {
 			found, n = o, len(o.words)
