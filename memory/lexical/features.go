@@ -23,7 +23,7 @@ const (
 	Brief                      // Around, less the longer it is: thanks, or a yes, is rarely what is looked for
 	Assistant                  // 1 if an assistant says it: people are asked about what they said
 	Tool                       // 1 if a tool printed it
-	Question                   // 1 if it is a bare question, less the longer it is: the answer is looked for
+	Question                   // 1 if nobody named asks it, less the longer it is: its answer is looked for
 	NumFeatures
 )
 
@@ -72,7 +72,7 @@ func (s *search) features(p uint32) (v Features) {
 	if flags&FromTool != 0 {
 		v[Tool] = 1
 	}
-	if flags&Asks != 0 {
+	if flags&Asks != 0 && f.Speaker[d] == 0 { // people among themselves answer by asking
 		short := words / 6
 		v[Question] = 1 / (1 + short*short*short*short)
 	}

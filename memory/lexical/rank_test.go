@@ -253,7 +253,7 @@ func TestCues(t *testing.T) {
 	add("The garden needs water now.", "José García", 0)
 	add("My garden got water yesterday.", "Maria", 0)
 	add("My garden got water, well.", "Maria", -300) // the oldest: only its date can put it first
-	add("Does the garden get water now?", "Maria", 400)
+	add("Does the garden get water now?", "", 400)
 	first := func(q string) lexical.Hit {
 		hits := ask(t, &m, q)
 		if len(hits) != 5 {

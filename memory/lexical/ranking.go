@@ -38,7 +38,7 @@ type Ranking struct {
 // learned are the weights that scripts/rank prints. The weight of Tool is chosen
 // by hand: no set that may be used holds the output of tools.
 var learned = Features{
-	Around: 5.7, Terms: 3.4, TermsAround: 2, Next: 1.6, Speaker: 6.5, Date: 9.3, When: 4.6, Brief: -3.8, Assistant: -3.2, Tool: -6, Question: -7,
+	Around: 6.0, Terms: 3.4, TermsAround: 1.8, Next: 1.7, Speaker: 6.4, Date: 8.7, When: 4.6, Brief: -3.3, Assistant: -3.3, Tool: -6, Question: -7,
 }
 
 // Default is the ranking that was learned; docs/decisions/memory.md says on what.

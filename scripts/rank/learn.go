@@ -26,9 +26,16 @@ const (
 	decay  = 1e-4
 )
 
+// byHand are the features whose weights no set can teach: none holds the output of
+// tools, nor the questions that somebody asks an assistant again and again.
+var byHand = []lexical.Feature{lexical.Tool, lexical.Question}
+
 // learn finds weights on the learning halves; only some features may have one.
 func learn(sets []*set, all [][]example, some [lexical.NumFeatures]bool) lexical.Features {
 	w := lexical.Features{lexical.Around: 5}
+	for _, f := range byHand {
+		w[f] = lexical.Default().Weights[f]
+	}
 	var first, second lexical.Features
 	for step := 1; step <= steps; step++ {
 		var slope lexical.Features
@@ -56,8 +63,11 @@ func learn(sets []*set, all [][]example, some [lexical.NumFeatures]bool) lexical
 			first[f] = 0.9*first[f] + 0.1*slope[f]
 			second[f] = 0.99*second[f] + 0.01*slope[f]*slope[f]
 			m, v := first[f]/(1-math.Pow(0.9, float64(step))), second[f]/(1-math.Pow(0.99, float64(step)))
-			if w[f] -= rate * m / (math.Sqrt(v) + 1e-8); !some[f] {
+			switch {
+			case !some[f]:
 				w[f] = 0
+			case !slices.Contains(byHand, lexical.Feature(f)):
+				w[f] -= rate * m / (math.Sqrt(v) + 1e-8)
 			}
 		}
 	}
