@@ -28,7 +28,7 @@ and nothing else. The plan is a success when every task is completed.
 
 mylm resume goes on with a plan that was interrupted.`,
 				Flags:  planFlags(),
-				Action: func(c *cli.Context) error { return runPlan(c, s, &planning{words: c.Args().Slice()}) },
+				Action: func(c *cli.Context) error { return runPlan(c, s, order{words: c.Args().Slice(), plan: &planning{}}) },
 			},
 			workflowShortcut(s, "debug", "find the cause of a bug and mend it", "debug_bug"),
 			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
@@ -94,7 +94,7 @@ func checkProgressFlags(c *cli.Context) error {
 }
 
 // runPlan checks the flags and does what they ask for.
-func runPlan(c *cli.Context, s *term.Screen, p *planning) error {
+func runPlan(c *cli.Context, s *term.Screen, o order) error {
 	if err := checkProgressFlags(c); err != nil {
 		return err
 	}
@@ -112,15 +112,19 @@ func runPlan(c *cli.Context, s *term.Screen, p *planning) error {
 		return failure.Usage("--no-plan contradicts --plan-only, --mixed and --plan")
 	}
 	if path := c.String("plan"); path != "" {
-		if err := p.load(c.Context, path); err != nil {
+		goal, err := o.plan.load(c.Context, path)
+		if err != nil {
 			return err
 		}
+		if len(o.words) == 0 {
+			o.words = []string{goal}
+		}
 	}
-	return runAsking(c, s, &asking{planning: p, words: p.words})
+	return o.do(c, s)
 }
 
-// load reads a plan from a file. Its goal stands in for one that is not typed.
-func (p *planning) load(ctx context.Context, path string) error {
+// load reads a plan from a file, whose goal stands in for one that is not typed.
+func (p *planning) load(ctx context.Context, path string) (goal string, err error) {
 	made, err := term.Wait(ctx, func() (made plan.Planned, err error) {
 		text, err := readFile(path)
 		if err != nil {
@@ -131,12 +135,6 @@ func (p *planning) load(ctx context.Context, path string) error {
 		}
 		return made, nil
 	})
-	if err != nil {
-		return err
-	}
-	p.file = path
-	if p.tasks = made.Tasks; len(p.words) == 0 {
-		p.words = []string{made.Goal}
-	}
-	return nil
+	p.tasks = made.Tasks
+	return made.Goal, err
 }

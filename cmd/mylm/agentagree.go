@@ -19,21 +19,21 @@ import (
 
 // agree shows a plan and asks whether it is to be carried out. It returns the
 // tasks if they were edited.
-func (a *asking) agree(ctx context.Context, p *setup.Person, all *tools.Registry, made plan.Planned) (edited []plan.Task, err error) {
-	if a.setup.Guard.Mode() == policy.Yolo {
+func (r *run) agree(ctx context.Context, made plan.Planned) (edited []plan.Task, err error) {
+	if r.Guard.Mode() == policy.Yolo {
 		return nil, nil
 	}
-	d := &draft{tasks: made.Tasks, tools: all}
+	d := &draft{tasks: made.Tasks, tools: r.Options.Tools}
 	defer d.remove()
 	for note := ""; ; {
-		again, err := a.showPlan(ctx, p, d.tasks, note)
+		again, err := showPlan(ctx, r.Person, d.tasks, note)
 		switch {
 		case err != nil:
 			return nil, err
 		case !again:
 			return edited, nil
 		}
-		if note, err = d.edit(ctx, p); err != nil {
+		if note, err = d.edit(ctx, r.Person); err != nil {
 			note = "The plan is as it was: " + err.Error()
 		} else {
 			edited = d.tasks
@@ -43,7 +43,7 @@ func (a *asking) agree(ctx context.Context, p *setup.Person, all *tools.Registry
 
 // showPlan asks about tasks until there is an answer: edit, or a yes. All else
 // is an error.
-func (a *asking) showPlan(ctx context.Context, p *setup.Person, tasks []plan.Task, note string) (edit bool, err error) {
+func showPlan(ctx context.Context, p *setup.Person, tasks []plan.Task, note string) (edit bool, err error) {
 	shown := term.Proposal{Head: "\nThe plan:\n\n", Text: planText(tasks), What: "carry it out", Edit: true}
 	if note != "" {
 		shown.Tail = term.Visible(note) + "\n\n"

@@ -12,7 +12,6 @@ import (
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-	"mylm/tools"
 
 	"github.com/urfave/cli/v2"
 )
@@ -25,35 +24,35 @@ func plansPath() (string, error) {
 
 // planCache is where plans are kept, nil if nothing is. One whose planner looked
 // around is about what it has seen there and then.
-func (a *asking) planCache(goal string, registry *tools.Registry) (*plan.Cache, string) {
-	c := a.cli
+func (r *run) planCache(goal string) (*plan.Cache, string) {
+	c := r.flags
 	path, err := plansPath()
-	if err != nil || a.setup.Memory.NoSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || a.planning.workflow != nil || !a.asks() {
+	if err != nil || r.Memory.NoSave != "" || c.Bool("fresh") || c.Bool("no-plan") || c.Bool("mixed") || c.String("plan") != "" || r.plan.workflow != nil || !r.asks() {
 		return nil, ""
 	}
-	return &plan.Cache{Path: path}, plan.CacheKey(goal, a.model.Name, registry.Names())
+	return &plan.Cache{Path: path}, plan.CacheKey(goal, r.Model.Name, r.Options.Tools.Names())
 }
 
 // keepPlan keeps a plan for the next time. One with secrets is not kept: without
 // them it could not be carried out.
-func (a *asking) keepPlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
+func (r *run) keepPlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
 	texts := []string{goal}
 	for _, t := range tasks {
 		texts = append(texts, t.ID, t.Description)
 	}
 	if _, found := memory.Redact(strings.Join(texts, "\n")); len(found) > 0 {
-		a.note("this plan is not kept, for there are secrets in it: " + strings.Join(found, ", "))
+		r.out.note("this plan is not kept, for there are secrets in it: " + strings.Join(found, ", "))
 		return
 	}
 	err := cache.Put(key, tasks)
-	a.kept = a.kept || err == nil
-	a.tellCache(err)
+	r.plan.kept = r.plan.kept || err == nil
+	r.tellCache(err)
 }
 
 // tellCache says that plans cannot be kept, which is no reason not to go on.
-func (a *asking) tellCache(err error) {
+func (r *run) tellCache(err error) {
 	if err != nil {
-		a.screen.Say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+		r.out.screen.Say(fmt.Sprintf("mylm: plans are not kept: %v", err))
 	}
 }
 

@@ -24,26 +24,17 @@ import (
 
 // planning is what is wanted of a plan, and what came of it.
 type planning struct {
-	words    []string // of the goal
 	tasks    []plan.Task
-	file     string      // that the tasks are from
 	workflow *filled     // nil: the goal is what was typed
 	confirm  string      // of the workflow: the mode can only be stricter
 	saved    *plan.Saved // that is gone on with; nil: it begins
+	kept     bool        // the plan is kept for the next time
 }
 
-// input is the goal as the model is given it. An error says what is missing
-// where nothing was typed or piped in.
-func (p *planning) input(in input, err error) (input, error) {
-	switch {
-	case errors.Is(err, errNoQuestion) && p.workflow != nil:
-		return in, p.workflow.withoutText()
-	case errors.Is(err, errNoQuestion) && len(p.tasks) > 0:
-		return in, failure.Usage("there is no goal").WithHint("The plan names none. Say what it is for: mylm agent run --plan " + term.ShellQuote(p.file) + " \"...\"")
-	case errors.Is(err, errNoQuestion):
-		return in, failure.Usage("there is no goal").WithHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
-	case err != nil || p.workflow == nil:
-		return in, err
+// input is the goal as the model is told it.
+func (p *planning) input(in input) (input, error) {
+	if p.workflow == nil {
+		return in, nil
 	}
 	goal, tasks, err := p.workflow.fill(in.question)
 	if err != nil {
@@ -56,37 +47,47 @@ func (p *planning) input(in input, err error) (input, error) {
 	return in, nil
 }
 
+// withoutGoal says what is missing where nothing was typed or piped in.
+func (p *planning) withoutGoal(file string) error {
+	switch {
+	case p.workflow != nil:
+		return p.workflow.withoutText()
+	case len(p.tasks) > 0:
+		return failure.Usage("there is no goal").WithHint("The plan names none. Say what it is for: mylm agent run --plan " + term.ShellQuote(file) + " \"...\"")
+	}
+	return failure.Usage("there is no goal").WithHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
+}
+
 // carryOut makes a plan and carries it out, or what of that is wanted.
-func (a *asking) carryOut(ctx context.Context, base agent.Options, in input, p *setup.Person) error {
-	c := a.cli
-	options := a.planOptions(base, p)
+func (r *run) carryOut(ctx context.Context, in input) error {
+	options := r.planOptions()
 	goal := in.prompt()
-	if saved := a.planning.saved; saved != nil {
+	if saved := r.plan.saved; saved != nil {
 		goal = saved.Goal
 	}
-	if err := plan.CheckTools(a.planning.tasks, base.Tools); err != nil {
+	if err := plan.CheckTools(r.plan.tasks, r.Options.Tools); err != nil {
 		return failure.Usage("%v", err)
 	}
-	cache, key := a.planCache(goal, base.Tools)
-	if len(a.planning.tasks) == 0 && cache != nil && a.asks() {
+	cache, key := r.planCache(goal)
+	if len(r.plan.tasks) == 0 && cache != nil && r.asks() {
 		tasks, ok, err := cache.Get(key)
-		if a.tellCache(err); err != nil {
+		if r.tellCache(err); err != nil {
 			cache = nil
 		}
 		if ok {
-			a.planning.tasks = tasks
-			a.note("this plan was made for the same goal before; --fresh makes another")
+			r.plan.tasks = tasks
+			r.out.note("this plan was made for the same goal before; --fresh makes another")
 		}
 	}
-	if c.Bool("plan-only") {
-		made, err := a.makePlan(ctx, options, goal, p)
+	if r.flags.Bool("plan-only") {
+		made, err := r.makePlan(ctx, options, goal)
 		if err != nil {
 			return err
 		}
 		if cache != nil && made.Why == plan.Made {
-			a.keepPlan(cache, key, goal, made.Tasks)
+			r.keepPlan(cache, key, goal, made.Tasks)
 		}
-		return a.printPlan(made)
+		return r.out.printPlan(made, r.flags.Bool("mermaid"))
 	}
 	log := &remember.PlanLog{Recorder: options.Agent.Recorder}
 	if log.Recorder != nil {
@@ -97,31 +98,29 @@ func (a *asking) carryOut(ctx context.Context, base agent.Options, in input, p *
 		return failure.Usage("%v", err)
 	}
 	events := planner.Resume
-	if a.asks() {
+	if r.asks() {
 		events = func(ctx context.Context, s *agent.Session) planEvents {
-			return planner.Run(ctx, s, goal, a.planning.tasks)
+			return planner.Run(ctx, s, goal, r.plan.tasks)
 		}
 	}
-	run := a.running()
-	run.Goal = cmp.Or(a.question, goal)
 	var o outcome
-	failed := append(a.sinks, &o).Watch(run, events(ctx, a.session))
-	a.result = o.result
+	failed := append(r.out.sinks, &o).Watch(r.about(cmp.Or(r.question, goal)), events(ctx, r.Session))
+	r.result = o.result
 	switch {
 	case cache == nil: // a plan that did not lead to the goal is made anew
 	case o.end.Success && len(o.made) > 0:
-		a.keepPlan(cache, key, goal, o.made)
+		r.keepPlan(cache, key, goal, o.made)
 	case o.end.StopReason == agent.StopIncomplete:
-		a.tellCache(cache.Forget(key))
+		r.tellCache(cache.Forget(key))
 	}
-	if s, bad := log.Session(a.session.ID); bad == nil {
-		a.session = s // for the memory
+	if s, bad := log.Session(r.Session.ID); bad == nil {
+		r.Session = s // for the memory
 	}
 	switch {
-	case a.result != nil:
-		return a.ended(p)
-	case a.screen.Failed != nil:
-		return nil // finish reports it
+	case r.result != nil:
+		return r.outcome()
+	case r.out.screen.Failed != nil:
+		return nil // out.close reports it
 	}
 	return cmp.Or(explainSession(failed), errors.New("the plan ended without a result"))
 }
@@ -129,31 +128,24 @@ func (a *asking) carryOut(ctx context.Context, base agent.Options, in input, p *
 // planEvents are the events of a plan.
 type planEvents = iter.Seq2[agent.Event, error]
 
-func (a *asking) note(text string) {
-	if !a.cli.Bool("quiet") {
-		a.screen.Dim(text)
-	}
-}
-
 // planOptions are those of the plan that is gone on with, if there is one, as
 // far as the flags do not say otherwise.
-func (a *asking) planOptions(o agent.Options, p *setup.Person) plan.Options {
-	c := a.cli
+func (r *run) planOptions() plan.Options {
+	c, o, s := r.flags, r.Options, r.Config.Settings
 	var options plan.Options
-	if saved := a.planning.saved; saved != nil {
+	if saved := r.plan.saved; saved != nil {
 		options = saved.Options
 	}
-	s := a.config.Settings
 	if n, ok := config.PlanTurns.Lookup(s); ok {
 		options.MaxTurns = n
 	} else if config.MaxTurns.From(s).Kind == config.Flag { // of mylm resume
 		options.MaxTurns = config.MaxTurns.Of(s)
 	}
 	o.MaxTurns = cmp.Or(c.Int("task-turns"), config.MaxTurns.Of(s.Without(config.Flag, config.Variable)))
-	if a.planning.confirm != "" {
-		o.Labels["confirm"] = a.planning.confirm
+	if r.plan.confirm != "" {
+		o.Labels["confirm"] = r.plan.confirm
 	}
-	if w := a.planning.workflow; w != nil {
+	if w := r.plan.workflow; w != nil {
 		o.Labels["workflow"] = w.Name
 	}
 	if c.IsSet("workers") || options.Workers == 0 {
@@ -166,14 +158,14 @@ func (a *asking) planOptions(o agent.Options, p *setup.Person) plan.Options {
 			*off = c.Bool(name)
 		}
 	}
-	options.Agent, options.Alone = o, func(registry *tools.Registry) bool { return mayAsk(a.setup.Guard.Mode(), registry) }
+	options.Agent, options.Alone = o, func(registry *tools.Registry) bool { return mayAsk(r.Guard.Mode(), registry) }
 	if options.Explore {
 		options.Agree = func(ctx context.Context, made plan.Planned) ([]plan.Task, error) {
-			return a.agree(ctx, p, o.Tools, made)
+			return r.agree(ctx, made)
 		}
 	}
-	if p.Absent() == "" {
-		options.AskUser = func(ctx context.Context, question string) (string, error) { return adviseTask(ctx, p, question) }
+	if r.Person.Absent() == "" {
+		options.AskUser = func(ctx context.Context, question string) (string, error) { return adviseTask(ctx, r.Person, question) }
 	}
 	return options
 }
@@ -204,21 +196,21 @@ func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
 }
 
 // makePlan makes the plan and does nothing of it.
-func (a *asking) makePlan(ctx context.Context, o plan.Options, goal string, p *setup.Person) (plan.Planned, error) {
+func (r *run) makePlan(ctx context.Context, o plan.Options, goal string) (plan.Planned, error) {
 	o.PlanOnly, o.Agent.Recorder = true, nil
 	planner, err := plan.New(o)
 	if err != nil {
 		return plan.Planned{}, failure.Usage("%v", err)
 	}
 	var came outcome
-	_ = sink.All{a.terminal, &came}.Watch(sink.Run{}, planner.Run(ctx, nil, goal, a.planning.tasks)) // the result has the error
+	_ = sink.All{r.out.terminal, &came}.Watch(sink.Run{}, planner.Run(ctx, nil, goal, r.plan.tasks)) // the result has the error
 	if came.result == nil {
 		return came.plan, errors.New("the planner ended without a result")
 	}
-	if f := reported(p, *came.result); f != nil {
+	if f := reported(r.Person, *came.result); f != nil {
 		return came.plan, f
 	}
-	a.model.Answered()
+	r.Model.Answered()
 	return came.plan, nil
 }
 
@@ -254,19 +246,19 @@ func (o *outcome) Event(ev agent.Event) error {
 func (*outcome) Close(sink.Outcome) error { return nil }
 
 // printPlan prints a plan in the form that is wanted.
-func (a *asking) printPlan(made plan.Planned) error {
-	a.printed = true
+func (o *output) printPlan(made plan.Planned, mermaid bool) error {
+	o.printed = true
 	switch {
-	case a.cli.Bool("mermaid"):
-		a.screen.Answer(plan.Mermaid(made.Tasks))
-	case a.form == formText:
-		a.screen.Answer(planText(made.Tasks))
+	case mermaid:
+		o.screen.Answer(plan.Mermaid(made.Tasks))
+	case o.form == formText:
+		o.screen.Answer(planText(made.Tasks))
 	default:
 		print := term.PrintJSON
-		if a.form == formEvents {
+		if o.form == formEvents {
 			print = term.PrintJSONLine
 		}
-		return print(a.screen, struct {
+		return print(o.screen, struct {
 			Goal  string      `json:"goal"`
 			Tasks []plan.Task `json:"tasks"`
 		}{made.Goal, made.Tasks})

@@ -139,7 +139,7 @@ func runWorkflow(c *cli.Context, s *term.Screen, name string, words []string) er
 			return err
 		}
 	}
-	return runPlan(c, s, &planning{words: words, workflow: f, confirm: w.Confirm})
+	return runPlan(c, s, order{words: words, plan: &planning{workflow: f, confirm: w.Confirm}})
 }
 
 // read takes the inputs from the flags; --set beats --context.

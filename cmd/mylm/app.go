@@ -47,7 +47,7 @@ func newApp(s *term.Screen, args []string) *cli.App {
 		Reader:                    s.In,
 		Writer:                    s,
 		ErrWriter:                 s.Err,
-		ExitErrHandler:            func(*cli.Context, error) {}, // run decides about exit codes
+		ExitErrHandler:            func(*cli.Context, error) {}, // program decides about exit codes
 		OnUsageError:              onUsageError,
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {

@@ -15,11 +15,11 @@ import (
 
 func main() {
 	sandbox.Main()
-	os.Exit(run(os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	os.Exit(program(os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// run is the whole program: it returns the exit code.
-func run(args []string, s term.Streams) (code int) {
+// program is the whole of it: it returns the exit code.
+func program(args []string, s term.Streams) (code int) {
 	screen := term.NewScreen(s)
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -82,20 +85,63 @@ func formSink(form string, out io.Writer) sink.Sink {
 	return nil
 }
 
-// newSinks are what takes a run.
-func (a *asking) newSinks() (all sink.All, terminal *sink.Terminal) {
-	c := a.cli
-	o := sink.Options{
-		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"),
-		Answer: a.form == formText, Stream: !c.Bool("no-stream"),
+// output is where a run goes, as the flags say.
+type output struct {
+	screen   *term.Screen
+	form     string
+	quiet    bool
+	sinks    sink.All
+	terminal *sink.Terminal
+	meter    *sink.Meter // nil: no statistics are wanted
+	printed  bool        // what was asked for is on stdout already, and it is no answer
+}
+
+func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
+	if color := c.String("color"); !slices.Contains([]string{"auto", "always", "never"}, color) {
+		return nil, failure.Usage("--color is %q; it must be auto, always or never", term.Echoed(color))
 	}
-	if c.Bool("stats") || o.Verbose && !o.Quiet {
-		a.meter = &sink.Meter{}
-		o.Stats = a.meter
+	form, err := formOf(c)
+	if err != nil {
+		return nil, err
 	}
-	terminal = sink.NewTerminal(a.screen, o)
-	if s := formSink(a.form, a.screen); s != nil {
-		all = append(all, s)
+	o := &output{screen: s, form: form, quiet: c.Bool("quiet")}
+	s.SetColor(c.String("color"))
+	s.Still = s.Still || o.quiet
+	shown := sink.Options{Quiet: o.quiet, Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"), Answer: form == formText, Stream: !c.Bool("no-stream")}
+	if c.Bool("stats") || shown.Verbose && !o.quiet {
+		o.meter = &sink.Meter{}
+		shown.Stats = o.meter
 	}
-	return append(all, terminal), terminal
+	o.terminal = sink.NewTerminal(s, shown)
+	if first := formSink(form, s); first != nil {
+		o.sinks = append(o.sinks, first)
+	}
+	o.sinks = append(o.sinks, o.terminal)
+	return o, nil
+}
+
+// note says something that may be left out.
+func (o *output) note(text string) {
+	if !o.quiet {
+		o.screen.Dim(text)
+	}
+}
+
+// close closes the sinks, and reports what is left to report.
+func (o *output) close(came sink.Outcome, err error) error {
+	if err != nil {
+		came.Failure = failure.Of(err)
+	}
+	var failed error
+	if !o.printed || err != nil {
+		failed = cmp.Or(o.sinks.Close(came), o.screen.Failed)
+	}
+	switch {
+	case err != nil:
+		o.screen.Report(came.Failure)
+		return errors.Join(failure.ErrReported, came.Failure)
+	case failed != nil:
+		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: fmt.Errorf("the answer could not be written: %w", failed)}
+	}
+	return nil
 }

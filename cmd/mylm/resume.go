@@ -46,15 +46,24 @@ What --yes allowed then is asked about again.`,
 			if err := checkProgressFlags(c); err != nil {
 				return err
 			}
-			return runAsk(c, s, &resuming{id: id, words: words})
+			return goOn(c, s, id, words)
 		},
 	}
 }
 
+// goOn goes on with a session.
+func goOn(c *cli.Context, s *term.Screen, id string, words []string) error {
+	from, err := openSession(c, s, id, len(words) > 0 || len(c.StringSlice("file")) > 0)
+	if err != nil {
+		return err
+	}
+	return order{words: words, plan: from.plan, from: from}.do(c, s)
+}
+
 // refusePlanFlags is for a session that is not gone on with as a plan.
-func (a *asking) refusePlanFlags() error {
+func refusePlanFlags(c *cli.Context) error {
 	for _, f := range progressFlags() {
-		if name := f.Names()[0]; a.cli.IsSet(name) {
+		if name := f.Names()[0]; c.IsSet(name) {
 			return failure.Usage("--%s is for plans, and no plan is gone on with here", name).
 				WithHint("Leave it out. A plan goes on with mylm resume ID, without a question, as long as something of it is left.")
 		}
@@ -62,23 +71,24 @@ func (a *asking) refusePlanFlags() error {
 	return nil
 }
 
-// resuming is a session that is gone on with.
-type resuming struct {
-	id    string   // as it was typed
-	words []string // of the question
-	setup *agent.Setup
-	title string
+// continued is a session that is gone on with.
+type continued struct {
+	session  *agent.Session
+	recorder *setup.Recorder
+	asks     bool         // there is another question
+	was      *agent.Setup // what it was asked with; nil: it does not say
+	plan     *planning    // nil: it is no plan, or another question
 }
 
-// openSession takes the session that is gone on with. Its model, and the rest
-// that it was asked with, stand in for flags that are not given.
-func (a *asking) openSession(ctx context.Context) (*config.Resumed, error) {
+// openSession takes a session to go on with, with another question or not.
+func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*continued, error) {
+	ctx := c.Context
 	store, err := setup.Sessions()
 	if err != nil {
 		return nil, err
 	}
-	k := &keeping{cli: a.cli, screen: a.screen, store: store}
-	id, err := k.find(ctx, a.resuming.id)
+	k := &keeping{cli: c, screen: screen, store: store}
+	id, err := k.find(ctx, name)
 	if errors.Is(err, journal.ErrNotFound) {
 		if last, _, failed := k.last(ctx); failed == nil && last != nil {
 			return nil, failure.Usage("%v", err).WithHint(hintList + "\nA question comes behind the id: mylm resume last \"...\"")
@@ -89,86 +99,72 @@ func (a *asking) openSession(ctx context.Context) (*config.Resumed, error) {
 	}
 	s, err := term.Wait(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
 	if errors.Is(err, journal.ErrDamaged) {
-		return nil, damaged(err).WithHint(a.beforeDamage(ctx, store, id))
+		return nil, damaged(err).WithHint(beforeDamage(ctx, store, id))
 	}
 	if err != nil {
 		return nil, explainSession(err)
 	}
-	a.session, a.saving = s, setup.Resumed(store, a.screen)
+	from := &continued{session: s, recorder: setup.Resumed(store, screen), asks: asks}
 	saved, err := plan.Load(s)
-	ofPlan := err == nil && !a.asks() && plan.Unfinished(s)
+	ofPlan := err == nil && !asks && plan.Unfinished(s)
 	for _, e := range s.Entries() {
-		switch p := e.Payload.(type) {
-		case agent.RunEntry:
-			if p.Setup != nil && (!ofPlan || p.Name == plan.RunName) {
-				a.resuming.setup = p.Setup
-			}
-		case agent.PromptEntry:
-			a.resuming.title = p.Text
+		if p, ok := e.Payload.(agent.RunEntry); ok && p.Setup != nil && (!ofPlan || p.Name == plan.RunName) {
+			from.was = p.Setup
 		}
 	}
-	if err := s.Resumable(); err != nil && !a.asks() && !ofPlan {
-		return nil, failure.Usage("%v", err).WithHint("Ask another: mylm resume " + a.resuming.id + " \"...\"")
+	if err := s.Resumable(); err != nil && !asks && !ofPlan {
+		return nil, failure.Usage("%v", err).WithHint("Ask another: mylm resume " + name + " \"...\"")
 	}
-	was := a.resuming.setup
-	if ofPlan {
-		a.planning = &planning{saved: &saved}
-		if was != nil {
-			a.planning.confirm = was.Labels["confirm"]
-		}
-	} else if err := a.refusePlanFlags(); err != nil {
-		return nil, err
+	if !ofPlan {
+		return from, refusePlanFlags(c)
 	}
-	if was == nil {
-		return nil, nil
+	from.plan = &planning{saved: &saved}
+	if from.was != nil {
+		from.plan.confirm = from.was.Labels["confirm"]
 	}
-	return resumed(s.ID, was), nil
+	return from, nil
 }
 
-// resumed is what a session says about those who go on with it.
-func resumed(id string, was *agent.Setup) *config.Resumed {
-	r := &config.Resumed{ID: id}
+// settings are what the session says about those who go on with it.
+func (f *continued) settings() *config.Resumed {
+	if f.was == nil {
+		return nil
+	}
+	r := &config.Resumed{ID: f.session.ID}
 	for name, row := range map[string]*config.Row[string]{"profile": config.ProfileName, "model": config.ModelName} {
-		if label := was.Labels[name]; label != "" {
+		if label := f.was.Labels[name]; label != "" {
 			r.Beats = row.In(r.Beats, label)
 		}
 	}
-	if was.DryRun {
+	if f.was.DryRun {
 		r.Beats = config.DryRun.In(r.Beats, true)
 	}
-	if was.MaxTurns > 0 {
-		r.Else = config.MaxTurns.In(r.Else, was.MaxTurns)
+	if f.was.MaxTurns > 0 {
+		r.Else = config.MaxTurns.In(r.Else, f.was.MaxTurns)
 	}
-	r.Else = config.Tools.In(r.Else, was.Tools)
+	r.Else = config.Tools.In(r.Else, f.was.Tools)
 	return r
 }
 
 // rightPlace refuses a session of another directory.
-func (a *asking) rightPlace() error {
-	if a.resuming.setup == nil {
+func (f *continued) rightPlace(workspace string) error {
+	if f.was == nil || f.was.Labels["dir"] == "" || f.was.Labels["dir"] == workspace {
 		return nil
 	}
-	if dir := a.resuming.setup.Labels["dir"]; dir != "" && dir != a.config.Workspace {
-		return a.elsewhere(dir)
-	}
-	return nil
-}
-
-// elsewhere refuses a session of another directory.
-func (a *asking) elsewhere(dir string) *failure.Error {
-	f := failure.Usage("the session is about another directory, %s", term.Printable(dir))
+	dir := f.was.Labels["dir"]
+	other := failure.Usage("the session is about another directory, %s", term.Printable(dir))
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return f.WithHint("That one is gone, and with it what its paths mean: ask in a session of its own, mylm ask \"...\"")
+		return other.WithHint("That one is gone, and with it what its paths mean: ask in a session of its own, mylm ask \"...\"")
 	}
-	command := "mylm resume " + a.session.ID
-	if a.asks() {
+	command := "mylm resume " + f.session.ID
+	if f.asks {
 		command += " \"...\""
 	}
-	return f.WithHint("Its paths mean files there: cd " + term.ShellQuote(dir) + " && " + command)
+	return other.WithHint("Its paths mean files there: cd " + term.ShellQuote(dir) + " && " + command)
 }
 
 // beforeDamage says what can be done with a session that cannot be gone on with.
-func (a *asking) beforeDamage(ctx context.Context, store *journal.Store, id string) string {
+func beforeDamage(ctx context.Context, store *journal.Store, id string) string {
 	if _, entries, _ := store.Load(ctx, id); len(entries) == 0 {
 		return deleteSession(store, id)
 	}
@@ -237,18 +233,18 @@ func explainSession(err error) error {
 
 // adviseResume adds to the hint of a run that came to no answer how to go on with
 // it. Asking again would do again what was done.
-func (a *asking) adviseResume(f *failure.Error) {
-	if !a.saving.Keeps() || strings.Contains(f.Hint, "mylm resume") {
+func (r *run) adviseResume(f *failure.Error) {
+	if !r.Recorder.Keeps() || strings.Contains(f.Hint, "mylm resume") {
 		return
 	}
 	how := "To go on: "
-	command := "mylm resume " + a.session.ID + a.sameFlags()
+	command := "mylm resume " + r.Session.ID + sameFlags(r.Config.Settings)
 	switch {
 	case errors.Is(f.Err, agent.ErrDiverged):
 		how, command = "To ask it: ", command+" \"...\""
-	case a.result.StopReason == agent.StopInternal:
+	case r.result.StopReason == agent.StopInternal:
 		how = "Once that is fixed, go on: "
-	case a.acted():
+	case acted(r.Session):
 		f.Hint = strings.NewReplacer("Ask again", "Go on", "ask again", "go on").Replace(f.Hint)
 		how = "To go on, with nothing done twice: "
 	}
@@ -258,8 +254,7 @@ func (a *asking) adviseResume(f *failure.Error) {
 // sameFlags are the flags without which the session would be gone on with
 // elsewhere. It holds no address itself: one in a file that came from somebody else
 // would get what is asked.
-func (a *asking) sameFlags() (flags string) {
-	s := a.config.Settings
+func sameFlags(s config.Settings) (flags string) {
 	if dir, ok := config.Workspace.Lookup(s); ok {
 		flags += " --workspace " + term.ShellQuote(dir)
 	}
@@ -275,8 +270,8 @@ func (a *asking) sameFlags() (flags string) {
 }
 
 // acted reports whether something with an effect was begun for the last question.
-func (a *asking) acted() bool {
-	for _, e := range slices.Backward(a.session.Entries()) {
+func acted(s *agent.Session) bool {
+	for _, e := range slices.Backward(s.Entries()) {
 		switch p := e.Payload.(type) {
 		case agent.PromptEntry:
 			return false

@@ -4,32 +4,32 @@ import (
 	"context"
 	"errors"
 	"iter"
-
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 )
 
 // showPrompt prints the messages that would be sent.
-func (a *asking) showPrompt(o agent.Options, in input) error {
+func (r *run) showPrompt(in input) error {
+	o := r.Options
 	o.Model = unasked{}
 	ag, err := agent.New(o)
 	if err != nil {
 		return err
 	}
-	r, err := ag.Request(a.session, in.prompt())
+	request, err := ag.Request(r.Session, in.prompt())
 	if err != nil {
 		return err
 	}
-	a.printed = true
-	if a.form != formText {
-		return term.PrintJSON(a.screen, r)
+	r.out.printed = true
+	if r.out.form != formText {
+		return term.PrintJSON(r.out.screen, request)
 	}
-	for i, m := range r.Messages {
+	for i, m := range request.Messages {
 		if i > 0 {
-			a.screen.Answer("\n")
+			r.out.screen.Answer("\n")
 		}
-		a.screen.Answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
+		r.out.screen.Answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
 	}
 	return nil
 }

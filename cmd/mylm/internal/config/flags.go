@@ -2,7 +2,6 @@ package config
 
 import (
 	"flag"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 )
@@ -141,11 +140,4 @@ func variables(getenv func(string) string) (Layer, error) {
 	}
 	err := checkAll(l.values, func(d *Def) string { return d.Var })
 	return l, err
-}
-
-// placeholder is what the value of a setting is called in its help.
-func (d *Def) placeholder() string {
-	_, rest, _ := strings.Cut(d.Usage, "`")
-	name, _, _ := strings.Cut(rest, "`")
-	return name
 }

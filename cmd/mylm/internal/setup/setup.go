@@ -34,6 +34,8 @@ type Request struct {
 	Person  *Person
 	Notify  Notify
 
+	Recorder *Recorder // of a session that is gone on with; nil: it is not kept yet
+
 	// Of a workflow: it can take tools away, and ask for more questions.
 	Workflow string   // its name; "" is none
 	Tools    []string // nil: all
@@ -43,11 +45,10 @@ type Request struct {
 // Setup is what a run is made of.
 type Setup struct {
 	Request
-	Options  agent.Options // without a model until OpenModel
-	Model    *Model        // nil until OpenModel
-	Guard    *Guard
-	Memory   *Memory
-	Recorder *Recorder // nil: the session is not kept
+	Options agent.Options // without a model until OpenModel
+	Model   *Model        // nil until OpenModel
+	Guard   *Guard
+	Memory  *Memory
 
 	journal *undo.Journal
 }

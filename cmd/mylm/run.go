@@ -1,0 +1,262 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"mylm/agent"
+	"mylm/agent/remember"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
+	"mylm/cmd/mylm/internal/sink"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/providers"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+)
+
+// order is what a command that asks a model is to do.
+type order struct {
+	words []string   // of the question or the goal
+	plan  *planning  // nil: no plan is made
+	from  *continued // the session that is gone on with; nil: it is a new one
+}
+
+// do carries an order out: of the settings a setup is made, of the setup a run,
+// and what happens in the run goes to the sinks.
+func (o order) do(c *cli.Context, s *term.Screen) error {
+	out, err := newOutput(c, s)
+	if err != nil {
+		return err
+	}
+	r := &run{order: o, flags: c, out: out}
+	err = r.start(c.Context)
+	return r.end(c.Context, err)
+}
+
+// run is an order as it is carried out.
+type run struct {
+	order
+	*setup.Setup // nil until there is one
+	flags        *cli.Context
+	out          *output
+	question     string        // as it is remembered
+	result       *agent.Result // nil: the model was not asked
+}
+
+// start sets a run up and runs it. The error is what is left to report.
+func (r *run) start(ctx context.Context) error {
+	if err := r.setUp(ctx); err != nil {
+		return err
+	}
+	in, err := r.input(ctx)
+	if err != nil {
+		return err
+	}
+	r.question = in.remembered()
+	if r.flags.Bool("show-prompt") {
+		return r.showPrompt(in)
+	}
+	if err := r.OpenModel(ctx); err != nil {
+		return err
+	}
+	if r.Model.Notice != "" {
+		r.out.note(r.Model.Notice)
+	}
+	if r.out.meter != nil {
+		r.Options.Effects = r.out.meter.Effects
+	}
+	ag, err := agent.New(r.Options)
+	if err != nil {
+		return err
+	}
+	request := func(prompt string) (providers.Request, error) { return ag.Request(r.Session, prompt) }
+	if err := in.fit(ctx, r.Model, request, int(r.Options.MaxContextTokens), r.flags.Bool("clip"), r.out.screen); err != nil {
+		return err
+	}
+	if r.plan != nil {
+		return r.carryOut(ctx, in)
+	}
+	return r.answer(ctx, ag, in.prompt())
+}
+
+// setUp makes the setup of the settings, and of those of the session that is gone
+// on with.
+func (r *run) setUp(ctx context.Context) error {
+	var request setup.Request
+	if r.plan != nil {
+		request = r.plan.request()
+	}
+	request.Session, request.Notify = agent.NewSession(), r.out.screen
+	request.Person = &setup.Person{Prompter: term.Prompter{Screen: r.out.screen, View: r.out.terminal}}
+	var resumed *config.Resumed
+	if r.from != nil {
+		request.Session, request.Recorder, resumed = r.from.session, r.from.recorder, r.from.settings()
+	}
+	var err error
+	if request.Config, err = config.Load(ctx, r.flags.Command.Flags, resumed); err != nil {
+		return err
+	}
+	if r.from != nil {
+		if err := r.from.rightPlace(request.Config.Workspace); err != nil {
+			return err
+		}
+	}
+	if r.Setup, err = setup.New(ctx, request); err != nil {
+		return err
+	}
+	if r.from != nil && r.Memory.NoSave != "" {
+		return failure.Usage("saving is turned off, and a session that is gone on with has to be kept").WithHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
+	}
+	return nil
+}
+
+// asks reports whether there is a question; without one a session goes on where
+// it broke off.
+func (r *run) asks() bool { return r.from == nil || r.from.asks }
+
+// input is the question, or the goal, with what goes along.
+func (r *run) input(ctx context.Context) (in input, err error) {
+	if !r.asks() {
+		return in, nil
+	}
+	in, err = readInput(ctx, r.flags, r.words, r.out.screen)
+	switch {
+	case r.plan == nil:
+		return in, err
+	case errors.Is(err, errNoQuestion):
+		return in, r.plan.withoutGoal(r.flags.String("plan"))
+	case err != nil:
+		return in, err
+	}
+	return r.plan.input(in)
+}
+
+// answer runs the agent.
+func (r *run) answer(ctx context.Context, ag *agent.Agent, prompt string) error {
+	events := ag.Resume(ctx, r.Session)
+	if r.asks() {
+		events = ag.Run(ctx, r.Session, prompt)
+	}
+	failed := r.out.sinks.Watch(r.about(""), events)
+	result, ok := r.Session.Result()
+	if !ok {
+		return cmp.Or(failed, errors.New("the run ended without a result"))
+	}
+	r.result = &result
+	return r.outcome()
+}
+
+// about is what the sinks are told first. There is a goal where there is a plan.
+func (r *run) about(goal string) sink.Run {
+	return sink.Run{Session: r.Session.ID, Model: r.Model.Name, Saved: r.Recorder != nil, Goal: goal}
+}
+
+// outcome returns what is left to report of a run that has a result.
+func (r *run) outcome() error {
+	f := reported(r.Person, *r.result)
+	if providers.KindOf(r.result.Err) == providers.ModelMissing {
+		config.ForgetModel(r.Model.Name)
+	}
+	if f == nil {
+		r.Model.Answered()
+		return nil
+	}
+	r.Model.Advise(f)
+	r.adviseResume(f)
+	return f
+}
+
+// end reports how the run ended, and keeps what it leaves.
+func (r *run) end(ctx context.Context, err error) error {
+	if r.Setup == nil {
+		return r.out.close(sink.Outcome{}, err)
+	}
+	defer r.Close()
+	saved := r.Recorder.Finish() && r.result != nil
+	o := sink.Outcome{Result: r.result}
+	if r.Model != nil {
+		o.Model = r.Model.Name
+	}
+	err = r.out.close(o, err)
+	kept, failed := r.plan != nil && r.plan.kept, false
+	if r.result != nil {
+		remembered, unkept := r.Memory.Record(ctx, remember.Run{Session: r.Session, Result: *r.result, Question: r.question})
+		kept, failed = kept || remembered, unkept
+	}
+	if saved && ctx.Err() == nil {
+		r.Recorder.Prune(ctx)
+	}
+	if (saved || kept) && !failed && !r.Recorder.Incomplete() && !r.out.quiet {
+		setup.TellOnce(r.out.screen)
+	}
+	return err
+}
+
+// reported says how a finished run is reported: nil if it is complete.
+func reported(p *setup.Person, r agent.Result) *failure.Error {
+	f := &failure.Error{Code: failure.ExitPartial, Name: string(r.StopReason)}
+	say := func(hint, format string, args ...any) *failure.Error {
+		f.Err, f.Hint = fmt.Errorf(format, args...), hint
+		return f
+	}
+	switch r.StopReason {
+	case agent.StopComplete:
+		return nil
+	case agent.StopDenied:
+		f.Code = failure.ExitDenied
+		var refused *failure.Error
+		if errors.As(r.Err, &refused) { // a plan that was not agreed to
+			return refused
+		}
+		if p.Stopped {
+			return say("", "stopped by you (%s)", lastCall(r))
+		}
+		if p.Forbidden {
+			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", deniedCall(r))
+		}
+		if p.Bound != "" {
+			return say("Ask again and allow it: "+p.BoundBy()+".", "a call was denied, and the model found no other way (%s)", deniedCall(r))
+		}
+		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
+	case agent.StopMalformed:
+		f.Code = failure.ExitMalformed
+		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
+	case agent.StopInterrupted:
+		f.Code, f.Err = failure.ExitInterrupted, failure.ErrInterrupted
+		return f
+	case agent.StopFinishOther:
+		return say("", "the reply is not complete: %v", r.Err)
+	case agent.StopRepeatedCall, agent.StopConsecutiveErrors:
+		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
+	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
+		if e := limitOf(r); e != nil {
+			return atLimit(e)
+		}
+	case agent.StopInternal:
+		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: r.Err, Hint: failure.Advice(r.Err)}
+	}
+	return failure.Of(r.Err)
+}
+
+func lastCall(r agent.Result) string {
+	if len(r.Calls) == 0 {
+		return "no call"
+	}
+	return callText(r.Calls[len(r.Calls)-1])
+}
+
+// deniedCall is the first call that was denied.
+func deniedCall(r agent.Result) string {
+	if i := slices.IndexFunc(r.Calls, func(c agent.CallRecord) bool { return c.Denied }); i >= 0 {
+		return callText(r.Calls[i])
+	}
+	return lastCall(r)
+}
+
+func callText(c agent.CallRecord) string {
+	return term.Visible(term.OneLine(c.Name+" "+string(c.Args), 100))
+}
