@@ -85,6 +85,9 @@ func (f *finder) ahead(s string, most int) string {
 func (f *finder) find(anywhere bool) (tool string, at int) {
 	for i := 0; i < len(f.text); i++ {
 		c := f.text[i]
+		if c == '<' {
+			f.line.settle()
+		}
 		literal := f.line.literal() || f.line.fence > 0
 		start := !f.line.filled
 		if !literal || anywhere {
