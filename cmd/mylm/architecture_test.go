@@ -37,7 +37,19 @@ var rules = []rule{
 	{"agent/plan", []string{"agent", "protocol", "providers", "tools", "prompts"}, "plans are made of runs; a run knows no plan"},
 	{"agent/remember", []string{"agent", "tools", "tools/recall", "prompts", "memory"}, "what a run leaves becomes documents of the memory here, so that neither the agent nor the store knows the other"},
 	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
+	{"cmd/mylm/internal/failure", []string{"agent", "providers"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},
+	{"cmd/mylm/internal/term", []string{"cmd/mylm/internal/failure"}, "what knows a terminal knows no run"},
+	{"cmd/mylm/internal/config", []string{
+		"cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory/redact", "providers", "providers/langchain", "tools/policy", "tools/sandbox", "tools/web",
+	}, "settings are values; the backends, rules and hosts that they name are known here to check them, and nothing is run"},
+	{"cmd/mylm/internal/setup", []string{
+		"agent", "agent/*", "cmd/mylm/internal/config", "cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory", "memory/*", "prompts", "protocol",
+		"providers", "providers/*", "tools", "tools/*", "tools/files/*",
+	}, "a setup is made of settings, and does not know where the events of a run go"},
+	{"cmd/mylm/internal/sink", []string{"agent", "agent/*", "cmd/mylm/internal/failure", "cmd/mylm/internal/term", "providers", "tools/shell"},
+		"a sink takes events, and knows neither settings nor how a run was set up"},
 	{"scripts", nil, "scripts measure and fetch from outside"},
+	{"scripts/rank", []string{"memory/lexical"}, "what is learned is how this package ranks"},
 }
 
 // topLevel are the folders that may hold Go packages.
@@ -126,8 +138,8 @@ func ruleFor(dir string) rule {
 // what lies below, as long as no narrower rule separates them.
 func allowed(r rule, dir, target string) bool {
 	switch {
-	case strings.HasPrefix(target, "cmd/"):
-		return dir == "cmd/mylm" || strings.HasPrefix(dir, "cmd/mylm/")
+	case strings.HasPrefix(target, "cmd/") && dir != "cmd/mylm" && !strings.HasPrefix(dir, "cmd/mylm/"):
+		return false
 	case slices.Contains(r.may, "*"), slices.Contains(r.may, target), slices.Contains(r.may, path.Dir(target)+"/*"):
 		return true
 	}
@@ -148,6 +160,13 @@ func TestImportRules(t *testing.T) {
 		{"tools/recall", "memory", true},
 		{"providers/demo", "protocol", true},
 		{"cmd/mylm", "providers/ollama", true},
+		{"cmd/mylm", "cmd/mylm/internal/sink", true},
+		{"cmd/mylm/internal/setup", "cmd/mylm/internal/config", true},
+		{"cmd/mylm/internal/setup", "cmd/mylm/internal/sink", false},
+		{"cmd/mylm/internal/config", "cmd/mylm/internal/setup", false},
+		{"cmd/mylm/internal/config", "agent", false},
+		{"cmd/mylm/internal/term", "agent", false},
+		{"cmd/mylm/internal/sink", "cmd/mylm/internal/config", false},
 		{"agent", "agent/plan", false},
 		{"agent", "agent/journal", false},
 		{"agent/plan", "agent/journal", false},
@@ -303,6 +322,23 @@ func TestOnlyTheCommandTouchesTheProcess(t *testing.T) {
 	}
 }
 
+// TestNoChdir: the workspace is a value. Whoever changes the directory of the
+// process changes what every relative path in it means.
+func TestNoChdir(t *testing.T) {
+	set, all := sources(t)
+	for _, f := range all {
+		packages := packageNames(f.File)
+		ast.Inspect(f.File, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Chdir" {
+				if x, ok := sel.X.(*ast.Ident); ok && packages[x.Name] == "os" {
+					t.Errorf("%s: pass the directory as a value", set.Position(n.Pos()))
+				}
+			}
+			return true
+		})
+	}
+}
+
 // packageNames maps the names by which f knows packages to their paths.
 func packageNames(f *ast.File) map[string]string {
 	names := map[string]string{}
@@ -317,11 +353,18 @@ func packageNames(f *ast.File) map[string]string {
 	return names
 }
 
-// commandWords are words of the command in a string: flags, variables, commands.
-var commandWords = regexp.MustCompile(`--[a-z]|MYLM_|\bmylm (ask|agent|resume|sessions|models|memory|config|policy)\b`)
+// Words of the command in a string: variables and commands, and flags.
+var (
+	commandWords = regexp.MustCompile(`MYLM_|\bmylm (ask|agent|resume|sessions|models|config|policy|memory [a-z]+)\b`)
+	flagWords    = regexp.MustCompile(`--[a-z]`)
+)
 
-// withoutCommandWords are the folders whose strings have none.
-var withoutCommandWords = []string{"agent", "providers"}
+// libraries are the folders whose strings have no words of the command.
+var libraries = []string{"agent", "memory", "prompts", "protocol", "providers", "tools"}
+
+// withFlags know the flags of other programs: of command lines that they look
+// at, or of servers that tests start.
+var withFlags = []string{"memory/redact", "providers/internal/ollamatest", "tools/command", "tools/policy", "tools/sandbox", "tools/shell"}
 
 // TestLibrariesReportFacts keeps flags and variables out of the libraries'
 // errors: a user of the library has neither. The command's advice is in
@@ -329,14 +372,12 @@ var withoutCommandWords = []string{"agent", "providers"}
 func TestLibrariesReportFacts(t *testing.T) {
 	set, all := sources(t)
 	for _, f := range all {
-		if top, _, _ := strings.Cut(f.path, "/"); !slices.Contains(withoutCommandWords, top) {
+		if top, _, _ := strings.Cut(f.path, "/"); !slices.Contains(libraries, top) || f.Name.Name == "main" || strings.HasSuffix(f.dir, "/memorytest") {
 			continue
 		}
-		if strings.HasPrefix(f.path, "providers/internal/ollamatest/") { // the flags of servers that tests start
-			continue
-		}
+		flags := !slices.Contains(withFlags, f.dir)
 		ast.Inspect(f.File, func(n ast.Node) bool {
-			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && commandWords.MatchString(lit.Value) {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && (commandWords.MatchString(lit.Value) || flags && flagWords.MatchString(lit.Value)) {
 				t.Errorf("%s: %s names what only the command has; return the fact, and put the advice in cmd/mylm/internal/failure/advice.go", set.Position(lit.Pos()), lit.Value)
 			}
 			return true
