@@ -134,6 +134,9 @@ func (r *run) step(ctx context.Context) {
 func (r *run) keep(ctx context.Context, reply *reply) error {
 	s := &r.state
 	s.spend(reply)
+	if r.replay != nil {
+		r.replay.reads(reply)
+	}
 	e := reply.entry(PurposeTurn)
 	e.Answer, e.Error, e.State = reply.answer, reply.broken, new(r.turn)
 	switch {

@@ -31,6 +31,9 @@ type Difference struct {
 	What string `json:"what"` // what is different: "text of the reply", "arguments of the call", …
 	Was  string `json:"was"`  // in the record
 	Is   string `json:"is"`   // in the replay
+	// Why is how today's engine read the last reply before: as a call in a form and
+	// with repairs, as text, or not at all and why.
+	Why string `json:"why,omitempty"`
 }
 
 // Replay runs a session again with the replies of the record and the results of
@@ -142,6 +145,22 @@ type replay struct {
 	over  context.CancelFunc
 	found *Difference // the first
 	done  bool        // nothing more is compared
+	read  string      // how the last reply was read
+}
+
+// reads notes how a reply was read.
+func (p *replay) reads(rep *reply) {
+	switch {
+	case rep.call != nil:
+		p.read = fmt.Sprintf("the reply is a call of %s in the form %s", rep.call.Name, rep.call.Dialect)
+		for i, r := range rep.call.Repairs {
+			p.read += []string{", repaired: ", ", "}[min(i, 1)] + r.Code
+		}
+	case rep.fault != nil:
+		p.read = "the reply cannot be read: " + rep.fault.Error()
+	default:
+		p.read = "the reply is text"
+	}
 }
 
 var errReplayed = errors.New("the record ends here")
@@ -199,7 +218,7 @@ func (p *replay) beyond(next *Entry, is string) error {
 
 func (p *replay) note(at *Entry, what, was, is string) {
 	if p.found == nil && !p.done {
-		p.found = &Difference{Run: at.Run, Turn: at.Turn, What: what, Was: was, Is: is}
+		p.found = &Difference{Run: at.Run, Turn: at.Turn, What: what, Was: was, Is: is, Why: p.read}
 	}
 }
 

@@ -164,25 +164,26 @@ func TestReplayDiffers(t *testing.T) {
 		change func([]agent.Entry)
 		what   string
 		turn   int
+		why    string
 	}{
-		"an answer for a call": {func(e []agent.Entry) { change(&e[2], func(p *agent.ReplyEntry) { p.Raw = "Nothing to do." }) }, "text of the reply", 1},
+		"an answer for a call": {func(e []agent.Entry) { change(&e[2], func(p *agent.ReplyEntry) { p.Raw = "Nothing to do." }) }, "text of the reply", 1, "the reply is text"},
 		"other arguments": {func(e []agent.Entry) {
 			change(&e[2], func(p *agent.ReplyEntry) { p.Raw = call("look", `{"text":"z"}`) })
-		}, "text of the reply", 1},
-		"another thought": {func(e []agent.Entry) { change(&e[2], func(p *agent.ReplyEntry) { p.Aside = "other" }) }, "thought", 1},
+		}, "text of the reply", 1, "the reply is a call of look"},
+		"another thought": {func(e []agent.Entry) { change(&e[2], func(p *agent.ReplyEntry) { p.Aside = "other" }) }, "thought", 1, ""},
 		"what the model hears": {func(e []agent.Entry) {
 			for i := range e {
 				if e[i].Kind() == agent.EntryUser {
 					e[i].Payload = agent.UserEntry{Text: "Your reply cannot be read."}
 				}
 			}
-		}, "text of the user", 3},
-		"another end":  {func(e []agent.Entry) { e[len(e)-1].Payload = agent.EndEntry{StopReason: agent.StopMaxTurns} }, "end", 7},
-		"more happens": {func(e []agent.Entry) { change(&e[len(e)-2], func(p *agent.ReplyEntry) { p.Raw = "<think>" }) }, "text of the reply", 7},
+		}, "text of the user", 3, "the reply cannot be read"},
+		"another end":  {func(e []agent.Entry) { e[len(e)-1].Payload = agent.EndEntry{StopReason: agent.StopMaxTurns} }, "end", 7, "the reply is text"},
+		"more happens": {func(e []agent.Entry) { change(&e[len(e)-2], func(p *agent.ReplyEntry) { p.Raw = "<think>" }) }, "text of the reply", 7, "cannot be read"},
 		"fewer turns": {func(e []agent.Entry) {
 			change(&e[0], func(p *agent.RunEntry) { p.Setup = &agent.Setup{MaxConsecutiveErrors: 1, Tools: p.Setup.Tools} })
-		}, "what happens", 5},
-		"a missing tool": {nil, "text of the reply", 1},
+		}, "what happens", 5, "a call of nothing"},
+		"a missing tool": {nil, "text of the reply", 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h hands
@@ -200,7 +201,7 @@ func TestReplayDiffers(t *testing.T) {
 			if err != nil || len(done.Differences) != 1 {
 				t.Fatalf("%+v, %v", done, err)
 			}
-			if d := done.Differences[0]; d.What != test.what || d.Turn != test.turn || d.Was == d.Is {
+			if d := done.Differences[0]; d.What != test.what || d.Turn != test.turn || d.Was == d.Is || !strings.Contains(d.Why, test.why) {
 				t.Errorf("difference %+v", d)
 			}
 		})

@@ -87,6 +87,9 @@ func (k *keeping) print(done agent.Replayed, partly bool) {
 			k.screen.Answer("task " + term.OneLine(term.Visible(d.Task), 30) + ", ")
 		}
 		k.screen.Answer(fmt.Sprintf("run %s, turn %d: %s\n  was: %s\n  is:  %s\n", d.Run, d.Turn, d.What, term.Visible(term.OneLine(d.Was, 1000)), term.Visible(term.OneLine(d.Is, 1000))))
+		if d.Why != "" {
+			k.screen.Answer("  why: " + term.Visible(term.OneLine(d.Why, 1000)) + "\n")
+		}
 	}
 	text := fmt.Sprintf("%s, %s, %s", term.Plural(done.Runs, "run"), term.Plural(done.Replies, "reply"), term.Plural(done.Calls, "call"))
 	if len(done.Differences) == 0 {
