@@ -1,15 +1,19 @@
 package remember
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
-	"slices"
-
 	"mylm/agent"
 	"mylm/memory"
 	"mylm/prompts"
 	"mylm/tools"
 	"mylm/tools/recall"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 )
 
 // Memory is a store as the runs about one project use it.
@@ -76,3 +80,121 @@ func (m *Memory) Keep(ctx context.Context, r Run) (int, error) {
 var ownTools = []string{recall.SearchMemoryName, recall.ReadMemoryName, recall.RememberName}
 
 func ofMemory(tool string) bool { return slices.Contains(ownTools, tool) }
+
+// Run is a run that is over.
+type Run struct {
+	Session  *agent.Session
+	Result   agent.Result
+	Question string // as a person asked it, where the prompt holds more, such as files; "": the prompt
+}
+
+// Bounds of what is kept of one run, in bytes: an answer of any length that
+// somebody reads, and the head of a tool's output.
+const (
+	maxText = 64 << 10
+	maxHead = 600
+	maxArgs = 300
+)
+
+// Documents returns what a run leaves: the question, a short document for each
+// call, and the answer. A run without an answer leaves nothing, nor does a question
+// for which only the memory was searched, and nothing found: it would be found
+// later instead of what answers it.
+func (m *Memory) Documents(r Run) (all []memory.Document) {
+	add := func(at time.Time, role string, kind memory.Kind, text string) {
+		all = append(all, memory.Document{Session: r.Session.ID, Project: m.Project, Source: "ask", Kind: kind, Role: role, Time: at, Text: text})
+	}
+	answered, asks, found, searched := false, false, false, false
+	for _, e := range r.Session.Entries() {
+		if e.Run != r.Result.Run {
+			continue // of an earlier question
+		}
+		switch p := e.Payload.(type) {
+		case agent.PromptEntry:
+			question := cmp.Or(r.Question, p.Text)
+			asks = memory.Asks(question)
+			add(e.Time, "user", memory.Exchange, head(question, maxText))
+		case agent.ResultEntry:
+			if p.Denied || p.Skipped || p.DryRun {
+				continue
+			}
+			if ofMemory(p.Name) {
+				searched = true
+				found = found || p.Success && !recall.Nothing(p.Text)
+				continue
+			}
+			add(e.Time, "tool", memory.Tool, callText(p))
+			found = true
+		case agent.EndEntry:
+			if text := strings.TrimSpace(r.Result.Response); text != "" && r.Result.StopReason.Answers() {
+				add(e.Time, "assistant", memory.Exchange, head(text, maxText))
+				answered = true
+			}
+		}
+	}
+	if !answered || asks && searched && !found {
+		return nil
+	}
+	return all
+}
+
+// callText is a call and the head of its output.
+func callText(e agent.ResultEntry) string {
+	output := e.Outcome().Body()
+	if !e.Success {
+		output = "Error: " + output
+	}
+	return e.Name + " " + head(string(e.Args), maxArgs) + "\n" + head(output, maxHead)
+}
+
+// head is the beginning of a text, at most n bytes. Secrets are removed before
+// it is cut: a part of one would not be recognised.
+func head(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	const margin = 16 << 10 // longer than any key
+	text, _ = memory.Redact(text[:min(len(text), n+margin)])
+	if len(text) <= n {
+		return text + " …"
+	}
+	return strings.ToValidUTF8(text[:n], "") + " …"
+}
+
+// PlanLog is a recorder that also keeps what the memory is told of a plan: the
+// goal, the results of the tools in its tasks, and its end.
+type PlanLog struct {
+	agent.Recorder
+
+	mu      sync.Mutex
+	entries []agent.Entry
+}
+
+// Append implements agent.Recorder.
+func (l *PlanLog) Append(ctx context.Context, e agent.Entry) error {
+	if err := l.Recorder.Append(ctx, e); err != nil {
+		return err
+	}
+	if within, ok := e.Payload.(agent.CustomEntry); ok {
+		var of agent.Entry
+		if within.Call == "" || json.Unmarshal(within.Args, &of) != nil || of.Kind() != agent.EntryResult {
+			return nil
+		}
+		e.Time, e.Payload = of.Time, of.Payload
+	}
+	switch e.Payload.(type) {
+	case agent.PromptEntry, agent.ResultEntry, agent.EndEntry:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		e.Seq = len(l.entries) + 1
+		l.entries = append(l.entries, e)
+	}
+	return nil
+}
+
+// Session is what was kept, as the session of a Run.
+func (l *PlanLog) Session(id string) (*agent.Session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return agent.LoadSession(id, l.entries)
+}
