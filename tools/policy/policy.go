@@ -71,18 +71,18 @@ func (u Unasked) Stricter(v Unasked) Unasked {
 
 // Options of a Policy. The zero value asks about every command line.
 type Options struct {
-	Mode    Mode       // "": ConfirmSensitive
-	Unasked Unasked    // "": Never
-	Because string     // why no more command lines run unasked, for the question
-	Deny    []string   // rules beside DefaultDeny
-	Allow   [][]string // prefixes of command lines that are allowed in the project
+	Mode    Mode         // "": ConfirmSensitive
+	Unasked Unasked      // "": Never
+	Because string       // why no more command lines run unasked, for the question
+	Check   func() error // why the sandbox cannot hold command lines, which then do not run unasked; nil: it can. Called once, at the first one
+	Deny    []string     // rules beside DefaultDeny
+	Allow   [][]string   // prefixes of command lines that are allowed in the project
 }
 
 // Policy decides. It may be used by several goroutines at once.
 type Policy struct {
 	mode    Mode
-	unasked Unasked
-	because string
+	unasked func() (Unasked, string)
 	deny    []denyRule
 
 	mu       sync.Mutex
@@ -99,7 +99,7 @@ func New(o Options) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{mode: mode, unasked: cmp.Or(o.Unasked, Never), because: cmp.Or(o.Because, "no command runs unasked here"), prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
+	p := &Policy{mode: mode, unasked: sync.OnceValues(o.unaskedHere), prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
 	for _, text := range append(slices.Clone(DefaultDeny), o.Deny...) {
 		rule, err := parseDeny(text)
 		if err != nil {
@@ -113,8 +113,21 @@ func New(o Options) (*Policy, error) {
 // Mode is what is asked about.
 func (p *Policy) Mode() Mode { return p.mode }
 
+// unaskedHere is which command lines run without a question, and why no more do.
+func (o Options) unaskedHere() (Unasked, string) {
+	if o.Unasked == Sandbox && o.Check != nil {
+		if err := o.Check(); err != nil {
+			return Never, "the sandbox cannot hold it: " + err.Error()
+		}
+	}
+	return cmp.Or(o.Unasked, Never), cmp.Or(o.Because, "no command runs unasked here")
+}
+
 // Unasked is which command lines run without a question.
-func (p *Policy) Unasked() Unasked { return p.unasked }
+func (p *Policy) Unasked() Unasked {
+	unasked, _ := p.unasked()
+	return unasked
+}
 
 // Call is a call of a tool that is decided about.
 type Call struct {
@@ -179,9 +192,9 @@ func (p *Policy) Decide(c Call) Decision {
 	switch {
 	case rule != "" && !tainted:
 		return Decision{Verdict: Allow, Why: rule, Rule: rule}
-	case c.Line != "" && c.Refused == nil && p.unasked == Sandbox && a.Changes == "":
+	case c.Line != "" && c.Refused == nil && p.Unasked() == Sandbox && a.Changes == "":
 		return Decision{Verdict: Allow, Hold: true, Why: "it runs unasked in the read-only sandbox; what it is refused there is asked about"}
-	case c.Line != "" && c.Refused == nil && p.unasked == Readers && a.Reads:
+	case c.Line != "" && c.Refused == nil && p.Unasked() == Readers && a.Reads:
 		return Decision{Verdict: Allow, Hold: true, Why: "it only reads files of the workspace"}
 	case tainted:
 		return Decision{Verdict: Ask, Why: "this run has read what strangers wrote, so no rule counts until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
@@ -213,10 +226,11 @@ func (p *Policy) why(c Call, a command.Analysis) string {
 		return "the sandbox refused it permission"
 	case c.Line != "" && a.Changes != "":
 		return a.Changes
-	case c.Line != "" && p.unasked == Readers:
+	case c.Line != "" && p.Unasked() == Readers:
 		return a.Why
 	case c.Line != "":
-		return p.because
+		_, because := p.unasked()
+		return because
 	case c.Effect&tools.Network != 0 && c.Host != "":
 		return "it talks to " + c.Host
 	case c.Effect&^tools.Reads == tools.Leaves:

@@ -60,6 +60,10 @@ type Policy struct {
 	// in the mode ReadOnly read. Those that do not exist are ignored.
 	Writes []string
 
+	// Further names more Reads and Writes. It is called when a command is checked
+	// or started, so that finding them costs nothing where none is; nil: none.
+	Further func() (reads, writes []string)
+
 	// Private is a directory that is the command's home, and is kept: it is
 	// made if need be. It must not serve anything outside the sandbox. Without
 	// one every command gets an empty home, which is removed after it.
@@ -99,6 +103,15 @@ type Policy struct {
 	AllowMetadata bool // change modes, owners, times and attributes, and make links, wherever the file's owner may
 }
 
+// Resolved is the policy with what Further names in it.
+func (p Policy) Resolved() Policy {
+	if p.Further != nil {
+		reads, writes := p.Further()
+		p.Reads, p.Writes, p.Further = slices.Concat(p.Reads, reads), slices.Concat(p.Writes, writes), nil
+	}
+	return p
+}
+
 // strict reports whether the tighter rules hold.
 func (p Policy) strict() bool { return p.Strict && p.confines() }
 
@@ -133,6 +146,7 @@ func (p Policy) check() error {
 			return fmt.Errorf("the workspace %s and %s overlap, where this program keeps what is its own; change to the directory of a project", p.Workspace, dir)
 		}
 	}
+	p = p.Resolved()
 	for _, path := range slices.Concat(p.Reads, p.Writes, []string{p.Private}) {
 		if path != "" && !filepath.IsAbs(path) {
 			return fmt.Errorf("%q in the sandbox's policy is not an absolute path", path)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Profile is what a user chooses, and the directories of this machine that the
@@ -34,19 +35,25 @@ func (p Profile) Policy() *Policy {
 		return policy
 	}
 	policy.Home = p.Home
-	workspace := resolved(p.Workspace) // as projects are named
-	policy.Reads = toolchains(p.Home, workspace, p.Getenv)
-	for _, path := range p.Reads {
-		if rest, ok := strings.CutPrefix(path, "~"); ok {
-			path = p.Home + rest
-		}
-		policy.Reads = append(policy.Reads, path)
-	}
-	reads, writes := repository(p.Project, workspace, p.Home)
-	policy.Reads, policy.Writes = append(policy.Reads, reads...), writes
+	policy.Further = sync.OnceValues(p.further)
 	if p.Cache != "" {
 		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(p.Workspace)))
 		policy.Private = filepath.Join(p.Cache, filepath.Base(p.Workspace)+"-"+sum[:12])
 	}
 	return policy
+}
+
+// further finds the toolchains and the repository, which takes hundreds of looks
+// at the file system.
+func (p Profile) further() (reads, writes []string) {
+	workspace := resolved(p.Workspace) // as projects are named
+	reads, writes = repository(p.Project, workspace, p.Home)
+	found := toolchains(p.Home, workspace, p.Getenv)
+	for _, path := range p.Reads {
+		if rest, ok := strings.CutPrefix(path, "~"); ok {
+			path = p.Home + rest
+		}
+		found = append(found, path)
+	}
+	return append(found, reads...), writes
 }

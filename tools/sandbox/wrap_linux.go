@@ -69,6 +69,7 @@ type Guard struct {
 // Call Release when cmd is done or was not started. If cmd.SysProcAttr asks for
 // a session of its own, the command and the supervisor get one each.
 func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
+	p = p.Resolved()
 	if err := p.Check(); err != nil {
 		return nil, err
 	}

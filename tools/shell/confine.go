@@ -108,7 +108,7 @@ func writable(p sandbox.Policy, path string) bool {
 	if p.Mode == sandbox.ReadOnly {
 		return false
 	}
-	for _, dir := range append([]string{p.Workspace}, p.Writes...) {
+	for _, dir := range append([]string{p.Workspace}, p.Resolved().Writes...) {
 		if sandbox.Within(path, real(dir)) {
 			return true
 		}

@@ -52,6 +52,11 @@ func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person)
 	g.over = err == nil && mode != users
 	o := policy.Options{Mode: mode, Deny: config.Deny.Of(c.Settings)}
 	o.Unasked, o.Because = unasked(c, box)
+	o.Check = func() error {
+		strict := *box
+		strict.Mode, strict.Strict = sandbox.ReadOnly, true
+		return strict.Check()
+	}
 	if p != nil {
 		if _, asks := config.Asked(c, config.Confirm); asks {
 			p.Bound = config.ProjectFile + " of this project"
@@ -83,11 +88,6 @@ func unasked(c *config.Config, box *sandbox.Policy) (policy.Unasked, string) {
 		return set, ""
 	case box.Mode == sandbox.Off:
 		return policy.Never, "there is no sandbox to hold it"
-	}
-	strict := *box
-	strict.Mode, strict.Strict = sandbox.ReadOnly, true
-	if err := strict.Check(); err != nil {
-		return policy.Never, "the sandbox cannot hold it: " + err.Error()
 	}
 	return set, ""
 }
