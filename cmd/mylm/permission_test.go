@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -85,6 +86,42 @@ func TestReasonOnANarrowTerminal(t *testing.T) {
 	c.types("n\n")
 	if code := c.exit(); code != "4" {
 		t.Errorf("exit %s: %q", code, c.text())
+	}
+}
+
+// TestSecondRun: what the sandbox refused is shown, and a yes runs the command
+// again with permission for it.
+func TestSecondRun(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is a sandbox on Linux only")
+	}
+	for answer, want := range map[string]struct {
+		made bool
+		exit string
+	}{"y": {true, "0"}, "n": {false, "4"}} {
+		cmd := command(t, map[string]string{"replies.txt": commandReplies("perl -e 'open F, q(>made)'; echo tried")}, "ask", "q")
+		home := t.TempDir()
+		cmd.Env = append(cmd.Env, "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "MYLM_SANDBOX=", "MYLM_UNASKED=")
+		c := converse(t, cmd, "", &pty.Winsize{Rows: 40, Cols: 200})
+		c.expect("was tried in the read-only sandbox, where it changed nothing")
+		c.expect("  | perl -e 'open F, q(>made)'; echo tried")
+		c.expect("The sandbox refused:")
+		c.expect("  | write ")
+		c.expect("/made")
+		c.expect("A yes runs it again, from the start, and lets it write in the workspace.")
+		c.expect("Allow it?")
+		c.expect(": ")
+		if _, err := os.Lstat(filepath.Join(cmd.Dir, "made")); err == nil {
+			t.Error("it was written before the question")
+		}
+		c.types(answer + "\n")
+		c.expect("Done.")
+		if code := c.exit(); code != want.exit {
+			t.Errorf("%s: exit %s, want %s: %q", answer, code, want.exit, c.text())
+		}
+		if _, err := os.Lstat(filepath.Join(cmd.Dir, "made")); (err == nil) != want.made {
+			t.Errorf("%s: made is there: %v", answer, err == nil)
+		}
 	}
 }
 
