@@ -26,11 +26,11 @@ and nothing else. The plan is a success when every task is completed.
    mylm agent run --plan-only --json "..." > plan.json    # look at it, edit it
    mylm agent run --plan plan.json                        # and carry it out
 
-mylm resume goes on with a plan that was interrupted.`,
+mylm resume continues an interrupted plan.`,
 				Flags:  planFlags(),
 				Action: func(c *cli.Context) error { return runPlan(c, s, order{words: c.Args().Slice(), plan: &planning{}}) },
 			},
-			workflowShortcut(s, "debug", "find the cause of a bug and mend it", "debug_bug"),
+			workflowShortcut(s, "debug", "find the cause of a bug and fix it", "debug_bug"),
 			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
 			workflowCommand(s), forgetPlansCommand(s),
 		},
@@ -59,7 +59,7 @@ func planFlags() []cli.Flag {
 		return slices.Contains([]string{"max-turns", "show-prompt", "no-stream", "file"}, f.Names()[0])
 	})
 	flags = append(flags,
-		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` along with the goal (repeatable)"},
+		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` with the goal (repeatable)"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "plan-only", Usage: "print the plan, and do nothing of it"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
 		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
@@ -77,7 +77,7 @@ func progressFlags() []cli.Flag {
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-reason", Usage: "take tasks in the order of the plan"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-observe", Usage: "take an answer for a task that is completed"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-reflect", Usage: "do not look at the plan as a whole"},
-		&cli.IntFlag{Name: "task-turns", Usage: "the most replies of the model in one task of a plan", DefaultText: "10"},
+		&cli.IntFlag{Name: "task-turns", Usage: "maximum replies of the model in one task of a plan", DefaultText: "10"},
 		&cli.IntFlag{Name: "workers", Usage: "how many tasks of a plan run side by side, 4 at most, where none can lead to a question", DefaultText: "4"},
 	}
 }

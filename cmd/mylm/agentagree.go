@@ -77,9 +77,9 @@ type draft struct {
 	path  string
 }
 
-// edit opens the plan in the user's editor. It says what had to be mended of
+// edit opens the plan in the user's editor. It says what had to be repaired of
 // what was saved; an error is why that cannot be used.
-func (d *draft) edit(ctx context.Context, p *setup.Person) (mended string, err error) {
+func (d *draft) edit(ctx context.Context, p *setup.Person) (repaired string, err error) {
 	if err := d.write(); err != nil {
 		return "", err
 	}

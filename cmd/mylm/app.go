@@ -19,16 +19,16 @@ var commands = []struct {
 }{
 	{"ask", "answer a question, with tools where they help", askCommand},
 	{"agent", "break a goal down into tasks, and do them", agentCommand},
-	{"resume", "go on with a session, with another question or where it broke off", resumeCommand},
+	{"resume", "resume a session, with another question or where it stopped", resumeCommand},
 	{"sessions", "look at, search, export and delete what was asked and done", sessionsCommand},
-	{"replay", "run a session again with its recorded replies, and say what is different", replayCommand},
+	{"replay", "run a session again with its recorded replies, and report differences", replayCommand},
 	{"memory", "look at, search and change what is remembered", memoryCommand},
-	{"undo", "bring back the files that the last run has changed here", undoCommand},
+	{"undo", "restore the files that the last run changed here", undoCommand},
 	{"policy", "what runs without a question, what is asked about, what is forbidden", policyCommand},
 	{"tools", "list the tools that a model can call", toolsCommand},
 	{"models", "list the models that can be asked", modelsCommand},
 	{"prompts", "show or replace the words that mylm says to models", promptsCommand},
-	{"parse", "show what would be made of a model's reply", parseCommand},
+	{"parse", "show how a model's reply is read", parseCommand},
 	{"sandbox", "run a program as commands of a model are run", sandboxCommand},
 	{"config", "show or edit the settings", configCommand},
 	{"version", "print the version", versionCommand},
@@ -38,7 +38,7 @@ var commands = []struct {
 func newApp(s *term.Screen, args []string) *cli.App {
 	app := &cli.App{
 		Name:                      "mylm",
-		Usage:                     "give a language model that cannot call functions hands",
+		Usage:                     "tools for language models that cannot call functions",
 		Description:               "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
 		Flags:                     []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "version", Usage: "print the version"}, cli.HelpFlag},
 		HideVersion:               true, // the library's own takes -v
@@ -93,7 +93,7 @@ func prepare(c *cli.Command, path string) {
 	if len(c.Subcommands) > 0 && c.Action == nil {
 		c.Action = func(ctx *cli.Context) error {
 			if ctx.Args().Present() {
-				return failure.Usage("%s: there is no %q", path, term.Echoed(ctx.Args().First())).WithHint("mylm help " + c.Name + " lists what there is")
+				return failure.Usage("%s: there is no %q", path, term.Echoed(ctx.Args().First())).WithHint("mylm help " + c.Name + " lists its subcommands")
 			}
 			return cli.ShowSubcommandHelp(ctx)
 		}

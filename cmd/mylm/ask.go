@@ -21,7 +21,7 @@ What only reads in the working directory runs at once. Before anything else runs
 you are asked on the terminal; without one it is denied, unless --yes is given or
 mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 		Flags: append(askFlags(),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "continue", Aliases: []string{"c"}, Usage: "go on with the last session of this project"}),
+			&cli.BoolFlag{DisableDefaultText: true, Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"}),
 		Action: func(c *cli.Context) error {
 			if c.Bool("continue") {
 				return goOn(c, s, "last", c.Args().Slice())
@@ -45,8 +45,8 @@ func askSettings() []config.Setting {
 func askFlags() []cli.Flag {
 	flags := config.Flags(askSettings()...)
 	flags = append(flags,
-		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` along (repeatable)"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "cut input that is too long for the model, visibly, instead of refusing it"},
+		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` with the question (repeatable)"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
 	)
 	return append(append(flags, outputFlags()...),
 		&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},

@@ -200,7 +200,7 @@ func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *
 		case <-ctx.Done():
 			return "", ctx.Err()
 		case <-t.C:
-			screen.Dim(fmt.Sprintf("stdin is open but said nothing for %v: asking without it (to wait for it, add -)", patience))
+			screen.Dim(fmt.Sprintf("No input on stdin after %v; continuing without it (use - to wait).", patience))
 			return "", nil
 		}
 	}
@@ -276,7 +276,7 @@ func (in *input) fit(ctx context.Context, m *setup.Model, request func(prompt st
 			WithHint(larger + ", or let the model read the file itself.")
 	}
 	if guessed {
-		screen.Say(fmt.Sprintf("mylm: nobody tells the context window of %s, so it is taken for %d tokens; context in a [models.NAME] entry says what it is", setup.ServerText(m.Name), whole))
+		screen.Say(fmt.Sprintf("mylm: the context window of %s is unknown; assuming %d tokens. Set context in a [models.NAME] entry.", setup.ServerText(m.Name), whole))
 	}
 	screen.Say("mylm: " + told)
 	*in = shorter
@@ -318,7 +318,7 @@ func (in input) clipped(room int, fits func(input) bool) (shorter input, told st
 	keep := func(n int) (cut string) {
 		head, tail := text[:n*2/3], text[len(text)-n/3:]
 		cut = text[len(head) : len(text)-len(tail)]
-		*longest = fmt.Sprintf("%s\n[... %s left out here ...]\n%s", strings.ToValidUTF8(head, ""), term.Bytes(int64(len(cut))), strings.ToValidUTF8(tail, ""))
+		*longest = fmt.Sprintf("%s\n[... %s omitted here ...]\n%s", strings.ToValidUTF8(head, ""), term.Bytes(int64(len(cut))), strings.ToValidUTF8(tail, ""))
 		return cut
 	}
 	const least = 200 // bytes that are worth showing

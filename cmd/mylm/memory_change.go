@@ -57,7 +57,7 @@ func (r *remembering) note(ctx context.Context, text string) (memory.Document, e
 // tellRedacted says what was not kept of a text.
 func (r *remembering) tellRedacted(text string) {
 	if _, found := memory.Redact(text); len(found) > 0 {
-		r.screen.Say("mylm: secrets are not kept; left out: " + strings.Join(found, ", "))
+		r.screen.Say("mylm: secrets are not kept; removed: " + strings.Join(found, ", "))
 	}
 }
 
@@ -128,8 +128,8 @@ func supersedeCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "supersede", Usage: "correct a memory: the old text is found with --history only", ArgsUsage: "OLD-ID NEW TEXT... | -",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "by", Usage: "corrected by the memory `ID`, which is there already"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "undo", Usage: "take the correction back"},
+			&cli.StringFlag{Name: "by", Usage: "corrected by the existing memory `ID`"},
+			&cli.BoolFlag{DisableDefaultText: true, Name: "undo", Usage: "withdraw the correction"},
 			jsonFlag(),
 		},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {

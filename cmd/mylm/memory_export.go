@@ -63,7 +63,7 @@ func (r *remembering) exporter(ctx context.Context, f memory.Filter) (func(io.Wr
 // exportFile writes a file that is whole or not there. One that is there stays.
 func exportFile(ctx context.Context, path string, export func(io.Writer) (int, error)) (int, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return 0, failure.Usage("%s is there already", term.Echoed(path)).WithHint("Name another file, or delete it first.")
+		return 0, failure.Usage("%s already exists", term.Echoed(path)).WithHint("Name another file, or delete it first.")
 	}
 	out, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part") // 0600
 	if err != nil {

@@ -80,16 +80,16 @@ func (r *remembering) importFile(ctx context.Context) error {
 	}
 	text := fmt.Sprintf("%s read, %s added", term.Plural(done.Records, "record"), term.Plural(done.Added, "document"))
 	if done.Known > 0 {
-		text += fmt.Sprintf(", %d were there already", done.Known)
+		text += fmt.Sprintf(", %d already existed", done.Known)
 	}
 	if done.Skipped > 0 {
-		text += fmt.Sprintf(", %d without a text left out", done.Skipped)
+		text += fmt.Sprintf(", %d without a text skipped", done.Skipped)
 	}
 	if done.Kept > 0 {
-		text += fmt.Sprintf(", %s left out of what says something else here", term.Plural(done.Kept, "correction"))
+		text += fmt.Sprintf(", %s skipped because this memory has another", term.Plural(done.Kept, "correction"))
 	}
 	if done.Circles > 0 {
-		text += fmt.Sprintf(", %s left out that would close a circle", term.Plural(done.Circles, "correction"))
+		text += fmt.Sprintf(", %s skipped that would close a cycle", term.Plural(done.Circles, "correction"))
 	}
 	if n := in.broken.Load(); n > 0 {
 		text += fmt.Sprintf("; %s of the database cannot be read", term.Plural(int(n), "file"))

@@ -49,7 +49,7 @@ func (r *remembering) reindex(ctx context.Context) error {
 		return r.store.Embed(ctx, e, func(d, t int) { done.Store(int64(d)); total.Store(int64(t)) })
 	})
 	if ctx.Err() != nil && done.Load() > 0 {
-		r.screen.Say(fmt.Sprintf("mylm: %d of %d memories have a vector; mylm memory reindex goes on from there", done.Load(), total.Load()))
+		r.screen.Say(fmt.Sprintf("mylm: %d of %d memories have a vector; mylm memory reindex continues from there", done.Load(), total.Load()))
 	}
 	if errors.Is(err, memory.ErrRefused) {
 		r.screen.Say("mylm: " + term.OneLine(err.Error(), 500))

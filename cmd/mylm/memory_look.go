@@ -37,7 +37,7 @@ func searchCommand(s *term.Screen) *cli.Command {
 		Description: `With --jsonl questions are read from stdin, one {"id","scope","text"} a line, where
 scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
 		Flags: append(append(scopeFlags(), config.Flags(config.Embedder, config.Host)...), globalFlag(), historyFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is shown", Value: 5},
+			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number shown", Value: 5},
 
 			&cli.BoolFlag{DisableDefaultText: true, Name: "jsonl", Usage: "read questions from stdin, one JSON object a line"},
 		),
@@ -165,7 +165,7 @@ func listCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list what is remembered, the newest first",
 		Flags: append(scopeFlags(), globalFlag(), tagFlag("only what has this `TAG` (repeatable)"), historyFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is listed; 0 is all", Value: 20}),
+			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number listed; 0 lists all", Value: 20}),
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
 			f, err := r.filter(r.config.Project)
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 func modelsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Description: `Without flags: those of Ollama, and the entries [models.NAME] of the configuration.
-What stands under NAME is what "mylm ask -m" takes.
+"mylm ask -m" takes the names under NAME.
 
    mylm models --providers            # who else can be asked, and the keys they need
    mylm models --provider openai      # what one of them has, where it tells`,

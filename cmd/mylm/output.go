@@ -29,7 +29,7 @@ func outputFlags() []cli.Flag {
 		&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "stats", Usage: "say what the run cost, at its end"},
+		&cli.BoolFlag{DisableDefaultText: true, Name: "stats", Usage: "report what the run cost, at its end"},
 	}
 }
 

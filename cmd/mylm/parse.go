@@ -102,7 +102,7 @@ func judge(pieces []string, stop protocol.Stop, l *lookup, set *prompts.Set) (ve
 // called fits the arguments of a call, or says why it would not run.
 func (v *verdict) called(call *protocol.ToolCall, l *lookup, words agent.Words) (err error) {
 	for _, r := range call.Repairs {
-		v.mended(r.Code)
+		v.repaired(r.Code)
 	}
 	v.Name, v.Dialect = call.Name, call.Dialect
 	schema, known := l.Schema(call.Name)
@@ -119,14 +119,14 @@ func (v *verdict) called(call *protocol.ToolCall, l *lookup, words agent.Words) 
 		return err
 	}
 	for _, r := range repairs {
-		v.mended(r.Code)
+		v.repaired(r.Code)
 	}
 	v.Kind, v.Args = "call", args
 	return nil
 }
 
-// mended notes the code of a repair, once.
-func (v *verdict) mended(code string) {
+// repaired notes the code of a repair, once.
+func (v *verdict) repaired(code string) {
 	if !slices.Contains(v.Repairs, code) {
 		v.Repairs = append(v.Repairs, code)
 	}
@@ -136,7 +136,7 @@ func parseCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		ArgsUsage: "[FILE]",
 		Description: `Reads a reply from FILE or stdin and says what is text, thought and call in it, what
-was mended to read the call, and what the model would be told if it cannot be read.
+was repaired to read the call, and what the model would be told if it cannot be read.
 Nothing runs, and a reply that cannot be read is no failure. The tools are those of mylm ask.
 
 With --jsonl every line of the input is an object

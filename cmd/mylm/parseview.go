@@ -97,6 +97,6 @@ func (v verdict) String() string {
 		}
 		section("cannot be used ("+v.Reason+"); the model would be told", v.Hint)
 	}
-	section("mended", strings.Join(v.Repairs, ", "))
+	section("repaired", strings.Join(v.Repairs, ", "))
 	return b.String()
 }

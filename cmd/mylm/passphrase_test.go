@@ -61,5 +61,5 @@ func TestPassphraseIsAsked(t *testing.T) {
 	}
 	talk("0", []string{"correct horse\n", "correct horse\n"}, "exported 1 document", "memory", "export", "--encrypt", sealed)
 	talk("2", []string{"wrong horse\n"}, "not the one", "memory", "import", sealed)
-	talk("0", []string{"correct horse\n"}, "1 were there already", "memory", "import", sealed)
+	talk("0", []string{"correct horse\n"}, "1 already existed", "memory", "import", sealed)
 }

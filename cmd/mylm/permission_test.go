@@ -43,7 +43,7 @@ func TestStoredRules(t *testing.T) {
 		"exactly this": {commandReplies("touch one", "ls", "touch one", "touch two"), nil,
 			[]step{{question, "e\n"}, {"touch two", ""}, {question, "n\n"}}, "4", ""},
 		"a prefix": {commandReplies("touch one", "ls", "touch two", "touch three; mkdir four"), nil,
-			[]step{{"p stores the rule \"touch ...\" for /", ""}, {question, "p\n"}, {"stored: touch ... (mylm policy revoke touch takes it back)", ""}, {"mkdir four", ""}, {"mkdir changes or builds something", ""}, {question, "n\n"}}, "4", `"touch"`},
+			[]step{{"p stores the rule \"touch ...\" for /", ""}, {question, "p\n"}, {"stored: touch ... (mylm policy revoke touch removes it)", ""}, {"mkdir four", ""}, {"mkdir changes or builds something", ""}, {question, "n\n"}}, "4", `"touch"`},
 		"no prefix of an interpreter": {commandReplies("sh -c ls", "python3 -c 1"), nil,
 			[]step{{"[e]xactly this in this session, [n]o", "p\n"}, {"[e]xactly this in this session, [n]o", "y\n"}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},
 		"no prefix for a redirect":        {commandReplies("wc x > y"), nil, []step{{"Why you are asked: it writes to y", ""}, {"[e]xactly this in this session, [n]o", "n\n"}}, "4", ""},

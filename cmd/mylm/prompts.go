@@ -86,7 +86,7 @@ func ejectPrompt(name string) (path string, err error) {
 	}
 	err = config.CreateFile(path, text)
 	if errors.Is(err, os.ErrExist) {
-		return "", failure.Usage("%s is there already", path).WithHint("Change it, or delete it to get the built-in one back.")
+		return "", failure.Usage("%s already exists", path).WithHint("Change it, or delete it to get the built-in one back.")
 	}
 	return path, err
 }

@@ -23,9 +23,9 @@ import (
 func resumeCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		ArgsUsage: "[ID|last] [QUESTION...] [-]",
-		Description: `Without a question the last one is gone on with: nothing that was finished is asked
+		Description: `Without a question the last one is continued: nothing that was finished is asked
 or run again. A call that was under way when mylm was killed is run again if it only
-reads; otherwise the model is told that nobody knows how far it came.
+reads; otherwise the model is told that its outcome is unknown.
 last, which is also what no id means, is the last session of this project. An id may
 be cut short.
 
@@ -64,8 +64,8 @@ func goOn(c *cli.Context, s *term.Screen, id string, words []string) error {
 func refusePlanFlags(c *cli.Context) error {
 	for _, f := range progressFlags() {
 		if name := f.Names()[0]; c.IsSet(name) {
-			return failure.Usage("--%s is for plans, and no plan is gone on with here", name).
-				WithHint("Leave it out. A plan goes on with mylm resume ID, without a question, as long as something of it is left.")
+			return failure.Usage("--%s is for plans, and this session resumes no plan", name).
+				WithHint("Omit it. mylm resume ID without a question continues a plan that has tasks left.")
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ func beforeDamage(ctx context.Context, store *journal.Store, id string) string {
 	if _, entries, _ := store.Load(ctx, id); len(entries) == 0 {
 		return deleteSession(store, id)
 	}
-	return "What stands before the damage can be read: mylm sessions show " + id
+	return "The entries before the damage can be read: mylm sessions show " + id
 }
 
 func deleteSession(store *journal.Store, id string) string {

@@ -425,7 +425,7 @@ func TestResumeDiverged(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := h.run("resume", id)
-	if code != "1" || !strings.Contains(errs, "a question of your own\n  To ask it: mylm resume "+id+` "..."`) || strings.Contains(errs, "mended") {
+	if code != "1" || !strings.Contains(errs, "a question of your own\n  To ask it: mylm resume "+id+` "..."`) || strings.Contains(errs, "fixed") {
 		t.Errorf("exit %s, %s", code, errs)
 	}
 	if out, errs, code := h.run("resume", id, "and now?"); out != "Done.\n" || code != "0" {

@@ -109,7 +109,7 @@ func (r *run) setUp(ctx context.Context) error {
 		return err
 	}
 	if r.from != nil && r.Memory.NoSave != "" {
-		return failure.Usage("saving is turned off, and a session that is gone on with has to be kept").WithHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
+		return failure.Usage("saving is turned off, but a resumed session must be saved").WithHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
 	}
 	return nil
 }

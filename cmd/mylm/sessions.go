@@ -70,7 +70,7 @@ func (k *keeping) scope() (journal.Filter, error) {
 func listSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list sessions, the last one first",
-		Flags: []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is listed; 0 is all", Value: 20}},
+		Flags: []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number listed; 0 lists all", Value: 20}},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
 			f, err := k.scope()
 			if err != nil {
@@ -121,7 +121,7 @@ func searchSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "find what was asked, answered, called or given back", ArgsUsage: "WORDS...",
 		Description: "What holds all of the words is found, in any case. The last session comes first.",
-		Flags:       []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "the most that is shown; 0 is all", Value: 20}},
+		Flags:       []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number shown; 0 shows all", Value: 20}},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
 			text := strings.TrimSpace(strings.Join(k.cli.Args().Slice(), " "))
 			if text == "" {
@@ -212,7 +212,7 @@ func removeSessionsCommand(s *term.Screen) *cli.Command {
 func pruneSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "delete old sessions",
-		Flags: []cli.Flag{&cli.IntFlag{Name: "days", Usage: "those that were not changed for so many `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}},
+		Flags: []cli.Flag{&cli.IntFlag{Name: "days", Usage: "sessions unchanged for this many `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
 			days := k.cli.Int("days")
 			if days < 1 {

@@ -65,7 +65,7 @@ func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
 	case none:
 		return l, damaged(fmt.Errorf("%s: nothing is recorded in it", what)).WithHint(advice)
 	case err != nil:
-		k.screen.Say(fmt.Sprintf("mylm: %v, and left out", err))
+		k.screen.Say(fmt.Sprintf("mylm: %v; skipped", err))
 	}
 	return l, nil
 }
@@ -75,7 +75,7 @@ func (l loaded) partly() error {
 	if l.damage == nil {
 		return nil
 	}
-	return damaged(fmt.Errorf("%w; only what stands before that was read", l.damage))
+	return damaged(fmt.Errorf("%w; only the entries before it were read", l.damage))
 }
 
 // one is the session that the first argument names.
@@ -97,7 +97,7 @@ func showSessionCommand(s *term.Screen) *cli.Command {
 				return err
 			}
 			if l.damage != nil {
-				k.screen.Say(fmt.Sprintf("mylm: %v; what follows is what stands before that", l.damage))
+				k.screen.Say(fmt.Sprintf("mylm: %v; these are the entries before it", l.damage))
 			}
 			form := "markdown"
 			if k.cli.Bool("json") {
@@ -154,7 +154,7 @@ func (k *keeping) export(ctx context.Context) error {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return failure.Usage("%s is there already", term.Echoed(path)).WithHint("Name another file, or delete it first.")
+		return failure.Usage("%s already exists", term.Echoed(path)).WithHint("Name another file, or delete it first.")
 	}
 	if err := config.CreateFile(path, text.String()); err != nil {
 		return failure.Usage("the file cannot be written: %v", err)

@@ -173,7 +173,7 @@ func TestSilentPipe(t *testing.T) {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
-	if err != nil || string(out) != "Fine.\n" || !strings.Contains(errs.String(), "stdin is open but said nothing") {
+	if err != nil || string(out) != "Fine.\n" || !strings.Contains(errs.String(), "No input on stdin after") {
 		t.Errorf("%q, %v, stderr %q", out, err, errs.String())
 	}
 }

@@ -123,7 +123,7 @@ func (u *undoing) line(r undo.Run, where bool) string {
 	}
 	switch {
 	case r.Active:
-		text += "  (goes on)"
+		text += "  (still running)"
 	case !r.Undone.IsZero():
 		text += "  (undone)"
 	case r.Undoes != "":
@@ -188,7 +188,7 @@ func (u *undoing) undo(ctx context.Context) error {
 		u.screen.Answer(u.step(step) + "\n")
 	}
 	if out.By != "" {
-		u.screen.Dim("to take this back: mylm undo --run " + out.By)
+		u.screen.Dim("to reverse this: mylm undo --run " + out.By)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (u *undoing) explain(r undo.Run, err error) error {
 		lines, hint := []string{}, "--force brings the earlier versions back all the same; what is there now is kept, and can be had again."
 		for _, step := range in.Steps {
 			if step.Blocked {
-				hint = "What stands in the way has to be moved away by hand; then mylm undo again. --force does not do that."
+				hint = "Move what is in the way by hand, then run mylm undo again. --force does not do that."
 			}
 			lines = append(lines, term.Printable(step.Name)+": "+term.Printable(step.Conflict))
 		}

@@ -25,7 +25,7 @@ var adviceAt = map[string]string{
 	"plan.MaxIterations":   "Go on with what is left: mylm resume",
 }
 
-const adviceCircles = "The model goes in circles: put the question differently, or try a larger model."
+const adviceCircles = "The model repeats itself: rephrase the question, or try a larger model."
 
 // Advice is what to do about an error, "" if its message says all there is.
 func Advice(err error) string {

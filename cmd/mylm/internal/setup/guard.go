@@ -225,6 +225,6 @@ func (g *Guard) keep(ctx context.Context, rule string, c policy.Call, offer *pol
 			g.person.Screen.Say(fmt.Sprintf("mylm: the rule holds for this session only: %v", err))
 			return
 		}
-		g.person.Screen.Dim(fmt.Sprintf("stored: %s ... (mylm policy revoke %s takes it back)", text, text))
+		g.person.Screen.Dim(fmt.Sprintf("stored: %s ... (mylm policy revoke %s removes it)", text, text))
 	}
 }

@@ -236,4 +236,4 @@ func stricter(a, b string) (policy.Mode, error) {
 }
 
 // ErrKept refuses to go on with a session that would not be kept.
-var ErrKept = errors.New("saving is turned off, and a session that is gone on with has to be kept")
+var ErrKept = errors.New("saving is turned off, but a resumed session must be saved")

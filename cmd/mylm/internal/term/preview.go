@@ -100,7 +100,7 @@ func fold(lines []string, width int) (rows []row, long int) {
 			for _, r := range line[2:] {
 				rest.bytes += r.bytes
 			}
-			rest.text = fmt.Sprintf("%s[... this line goes on for %s ...]", NoteStart, Plural(rest.bytes, "byte"))
+			rest.text = fmt.Sprintf("%s[... %s more in this line ...]", NoteStart, Plural(rest.bytes, "byte"))
 			line = append(line[:2], rest)
 			long++
 		}

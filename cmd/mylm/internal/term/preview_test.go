@@ -50,7 +50,7 @@ func TestPreview(t *testing.T) {
 		"wrapped":     {strings.Repeat("a", 100), "", "", []string{"  : " + strings.Repeat("a", 25)}},
 		"lines":       {"first\n" + numbered(3000) + "last", "2993 lines (20951 bytes)", "3002 lines, 21010 bytes", []string{"  | first", "  | last", "    [... 2993 lines (20951 bytes) not shown ...]"}},
 		"blank lines": {"ls" + strings.Repeat("\n", 500) + "rm x", "", "501 lines, 506 bytes", []string{"  | ls", "    [499 blank lines]", "  | rm x"}},
-		"a long line": {"ls " + strings.Repeat(" ", 5000) + "; rm x", "the rest of 1 long line", "1 line, 5009 bytes", []string{"    [... this line goes on for 4859 bytes ...]"}},
+		"a long line": {"ls " + strings.Repeat(" ", 5000) + "; rm x", "the rest of 1 long line", "1 line, 5009 bytes", []string{"    [... 4859 bytes more in this line ...]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewPreview(test.text, 80, 10)
