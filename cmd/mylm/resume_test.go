@@ -74,7 +74,11 @@ func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
 	p.asked = append(p.asked, n)
 	var text string
 	if p.by != nil {
-		text = p.by(request.Messages[0].Content, request.Messages[len(request.Messages)-1].Content)
+		last := len(request.Messages) - 1
+		if strings.HasPrefix(request.Messages[last].Content, "You were interrupted") {
+			last -= 2 // behind the question and what came of it
+		}
+		text = p.by(request.Messages[0].Content, request.Messages[last].Content)
 	} else {
 		text = p.replies[min(n, len(p.replies)-1)]
 	}
@@ -421,6 +425,7 @@ func TestResumeDiverged(t *testing.T) {
 	text := h.read(path)
 	text = text[:strings.Index(text, `{"session":"`+id+`","seq":5`)] // behind the call
 	text = strings.Replace(text, `"name":"list_dir","args"`, `"name":"read_file","args"`, 1)
+	text = strings.Replace(sum.ReplaceAllString(text, ""), `"version":2`, `"version":1`, 1) // which has no checksums
 	if err := os.WriteFile(filepath.Join(h.dir, path), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -64,6 +64,9 @@ func TestOldSessionsGo(t *testing.T) {
 	}
 }
 
+// sum is the checksum of a line of a session.
+var sum = regexp.MustCompile(`,"sum":"[0-9a-f]{8}"`)
+
 // Whatever is wrong with a session, the commands in the hint can be typed as they
 // stand, and work.
 func TestHintsCanBeTyped(t *testing.T) {
@@ -73,7 +76,6 @@ func TestHintsCanBeTyped(t *testing.T) {
 	spoiled := func(line int) func([]string) []string {
 		return func(l []string) []string { l[line-1] = "oops\n"; return l }
 	}
-	sum := regexp.MustCompile(`,"sum":"[0-9a-f]{8}"`)
 	for name, test := range map[string]struct {
 		spoil func(lines []string) []string // nil: nothing is wrong with the file
 		args  string                        // ID stands for the session's
