@@ -67,7 +67,7 @@ func planFlags() []cli.Flag {
 		&cli.BoolFlag{DisableDefaultText: true, Name: "fresh", Usage: "make a new plan, though there is one for this goal"},
 		&cli.BoolFlag{DisableDefaultText: true, Name: "no-plan", Usage: "do the goal as one task"},
 	)
-	return append(append(flags, config.Flags(config.PlanTurns)...), progressFlags()...)
+	return append(append(flags, config.Flags(config.PlanTurns, config.MaxIterations)...), progressFlags()...)
 }
 
 // progressFlags are those of a plan that is made already: mylm resume has them,

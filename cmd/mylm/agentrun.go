@@ -141,6 +141,7 @@ func (r *run) planOptions() plan.Options {
 	} else if config.MaxTurns.From(s).Kind == config.Flag { // of mylm resume
 		options.MaxTurns = config.MaxTurns.Of(s)
 	}
+	options.MaxIterations = config.MaxIterations.Or(s, options.MaxIterations)
 	o.MaxTurns = cmp.Or(c.Int("task-turns"), config.MaxTurns.Of(s.Without(config.Flag, config.Variable)))
 	if r.plan.confirm != "" {
 		o.Labels["confirm"] = r.plan.confirm

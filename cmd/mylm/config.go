@@ -34,7 +34,7 @@ func configCommand(s *term.Screen) *cli.Command {
 			{
 				Name: "show", Usage: "list every setting, its value, and where that comes from",
 				Description: "Secrets are masked. Flags of mylm ask and a profile can be given, to see what they change.",
-				Flags: append(config.Flags(askSettings()...), jsonFlag(),
+				Flags: append(config.Flags(append(askSettings(), config.MaxIterations)...), jsonFlag(),
 					&cli.BoolFlag{DisableDefaultText: true, Name: "file", Usage: "print the file instead, checked and without its secrets"}),
 				Action: func(c *cli.Context) error {
 					if c.Bool("file") {
