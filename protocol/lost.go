@@ -83,7 +83,15 @@ func (f *finder) ahead(s string, most int) string {
 // find returns the tool that a call in the text names, and where the call
 // stands. anywhere says that what is quoted as code counts too.
 func (f *finder) find(anywhere bool) (tool string, at int) {
+	seek := next{s: f.text, tag: -1, newline: -1, tick: -1}
 	for i := 0; i < len(f.text); i++ {
+		if f.line.filled && f.line.run == 0 && !f.line.comment {
+			from := i
+			i = seek.from(i)
+			if f.line.skip(f.text[from:i]); i == len(f.text) {
+				break
+			}
+		}
 		c := f.text[i]
 		if c == '<' {
 			f.line.settle()
@@ -177,18 +185,19 @@ func (f *finder) atLine(s string) string {
 // in parentheses, brackets or an object, and nothing behind them on the line.
 func (f *finder) call(s string, bullet bool) string {
 	n := pathLen(s)
-	tool, known := f.d.declared(tidyName(s[:n]))
-	if !known || n == 0 {
+	name := s[:n]
+	s = strings.TrimLeft(s[n:], "*`_ :")
+	if n == 0 || s == "" || s[0] != '(' && s[0] != '{' {
 		return ""
 	}
-	s = strings.TrimLeft(s[n:], "*`_ :")
-	if strings.HasPrefix(s, "{") {
+	tool, known := f.d.declared(tidyName(name))
+	if !known {
+		return ""
+	}
+	if s[0] == '{' {
 		if r, err := read(reader{src: f.ahead(s, maxSaid), maxDepth: f.d.opts.MaxDepth}); err == nil && len(r.out) > len("{}") {
 			return tool
 		}
-		return ""
-	}
-	if s == "" || s[0] != '(' {
 		return ""
 	}
 	if after, ok := strings.CutPrefix(s, "()"); ok && !bullet && blank(after[:max(0, strings.IndexByte(after+"\n", '\n'))]) {
@@ -208,8 +217,11 @@ func (f *finder) call(s string, bullet bool) string {
 // reAct returns the tool of a step in a format like that of ReAct: Action:,
 // perhaps with a number, and a tool's name with its input in brackets.
 func (f *finder) reAct(s string) string {
-	n := pathLen(s)
-	if label := strings.ToLower(s[:n]); label != "action" && label != "act" {
+	n := 0
+	for n < len("action") && n < len(s) && strings.IndexByte("action", lower(s[n])) >= 0 {
+		n++
+	}
+	if !strings.EqualFold(s[:n], "action") && !strings.EqualFold(s[:n], "act") {
 		return ""
 	}
 	s = strings.TrimLeft(s[n:], " 0123456789*")

@@ -367,6 +367,28 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// TestHostile holds the hostile vectors to their promise: no known tool runs.
+func TestHostile(t *testing.T) {
+	defaults, n := vectorTools(t), 0
+	for _, v := range vectors(t) {
+		if !strings.HasPrefix(v.name, "hostile-") {
+			continue
+		}
+		n++
+		set := defaults
+		if defs, ok := section(v.Archive, "tools"); ok {
+			set = parseToolset(t, defs)
+		}
+		reply, _ := section(v.Archive, "reply")
+		if out := read(protocol.Options{Tools: set}, protocol.End, reply); out.call != nil && slices.Contains(set.names, out.call.Name) {
+			t.Errorf("%s: %s runs with %s", v.name, out.call.Name, out.call.Args)
+		}
+	}
+	if n < 150 {
+		t.Errorf("only %d hostile vectors", n)
+	}
+}
+
 func rewrite(t *testing.T, file string, vs []vector) {
 	t.Helper()
 	old, err := txtar.ParseFile(file)
