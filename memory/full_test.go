@@ -3,6 +3,7 @@
 package memory_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -194,11 +195,33 @@ func TestReadOnly(t *testing.T) {
 	dir := disk(t, 4<<20)
 	path := filepath.Join(dir, "memory.db")
 	sample(t, path, 10)
+	old := filepath.Join(dir, "old.db") // with an index that would have to be built again
+	s := open(t, old)
+	fill(t, s, 700)
+	s.Close()
+	db, err := sql.Open("sqlite", old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"UPDATE state SET analyser = 1", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.Close()
 	remount(t, dir, syscall.MS_RDONLY, "")
-	refused(t, path)
+	searchedOnly(t, path)
+	if s, err := memory.Open(t.Context(), old, memory.Options{}); err != nil {
+		t.Error(err)
+	} else {
+		if hits := search(t, s, memory.Query{Text: question}); len(hits) == 0 {
+			t.Error("nothing is found with an index of another version")
+		}
+		s.Close()
+	}
 	refused(t, filepath.Join(dir, "folder", "memory.db"))
 	remount(t, dir, 0, "")
-	s := open(t, path)
+	s = open(t, path)
 	defer s.Close()
 	if got := contents(t, s); len(got) != 10 || s.Salvaged() != nil {
 		t.Errorf("%d documents are there, %v", len(got), s.Salvaged())
@@ -218,7 +241,28 @@ func TestReadOnlyFolder(t *testing.T) {
 	if err := os.Chmod(path, 0o400); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, path)
+	searchedOnly(t, path)
+}
+
+// searchedOnly opens a memory that cannot be written to.
+func searchedOnly(t *testing.T, path string) {
+	t.Helper()
+	s, err := memory.Open(t.Context(), path, memory.Options{})
+	if err != nil {
+		t.Errorf("Open of %s: %v", path, err)
+		return
+	}
+	defer s.Close()
+	all := contents(t, s)
+	if len(all) != 10 {
+		t.Errorf("%d documents are there, want 10", len(all))
+	}
+	if hits, err := s.Search(t.Context(), memory.Query{Text: question}); err != nil {
+		t.Errorf("Search finds %v, %v", hits, err)
+	}
+	if _, err := s.Add(t.Context(), memory.Document{Text: "one more"}); !errors.Is(err, memory.ErrReadOnly) {
+		t.Errorf("Add: %v, want ErrReadOnly", err)
+	}
 }
 
 func refused(t *testing.T, path string) {

@@ -31,7 +31,8 @@ const applicationID = 0x6d796c6d
 // Open opens the memory in the file at path, and makes it, with its folder, if
 // there is none. What it costs does not depend on how much the memory holds.
 //
-// A file that is damaged is moved aside, and what can be read of it goes into
+// A file that cannot be written to can be searched, and every change is
+// ErrReadOnly. A file that is damaged is moved aside, and what can be read of it goes into
 // a new one; Store.Salvaged then says what became of it.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Wait <= 0 {
@@ -52,10 +53,33 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{path: path, now: o.Now, wait: o.Wait, embedWait: o.EmbedWait, write: make(chan struct{}, 1),
 		lock: flock.New(path+lockSuffix, flock.SetPermissions(0o600))}
-	if err := s.open(ctx); err != nil {
+	err = s.open(ctx)
+	if errors.Is(err, ErrReadOnly) && s.openReadOnly(ctx) {
+		return s, nil
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.disconnect(), s.lock.Close())
 	}
 	return s, nil
+}
+
+// openReadOnly opens a file that cannot be written to, for searching: a backup, or
+// one on a read-only disk. A file with a log beside it is not whole by itself, and
+// to read the log SQLite has to write.
+func (s *Store) openReadOnly(ctx context.Context) bool {
+	if info, err := os.Stat(s.path + "-wal"); exists(s.path+damagedSuffix) || err == nil && info.Size() > 0 {
+		return false
+	}
+	if info, err := os.Stat(s.path); err != nil || !info.Mode().IsRegular() || s.disconnect() != nil {
+		return false
+	}
+	var err error
+	if s.db, err = sql.Open("sqlite", location(s.path)+"?mode=ro&immutable=1"); err != nil {
+		return false
+	}
+	_, err = s.version(ctx)
+	s.readOnly = err == nil
+	return s.readOnly
 }
 
 // open tries what is usual first: a file that is there, whole and up to date.
@@ -180,15 +204,19 @@ func (s *Store) version(ctx context.Context) (version int, err error) {
 // dsn says how each connection is set up. Deleted content is overwritten,
 // because what was forgotten must not be found in the file.
 func dsn(path string) string {
-	slashed := filepath.ToSlash(path)
-	if !strings.HasPrefix(slashed, "/") { // C:/…
-		slashed = "/" + slashed
-	}
 	q := url.Values{"_txlock": {"immediate"}, "mode": {"rw"}, "_error_rc": {"1"}, "_pragma": {
 		"busy_timeout(50)", // patiently waits for longer
 		"journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "secure_delete(1)", "journal_size_limit(4194304)",
 	}}
-	return "file:" + (&url.URL{Path: slashed}).EscapedPath() + "?" + q.Encode()
+	return location(path) + "?" + q.Encode()
+}
+
+func location(path string) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") { // C:/…
+		slashed = "/" + slashed
+	}
+	return "file:" + (&url.URL{Path: slashed}).EscapedPath()
 }
 
 // create makes a memory at path, with what fill puts into it. The file is there

@@ -56,6 +56,7 @@ type Store struct {
 	lock      *flock.Flock  // shared: whoever replaces the file waits for all
 	write     chan struct{} // the writer of this process, so that waiting costs nothing
 	saved     *Salvage
+	readOnly  bool
 
 	mu    sync.Mutex
 	cache *cache
@@ -78,6 +79,9 @@ func (s *Store) Path() string { return s.path }
 // update runs f in a transaction that writes. When it returns nil, what f did
 // is on the disk; else nothing of it happened.
 func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
+	if s.readOnly {
+		return fmt.Errorf("%w: %s", ErrReadOnly, s.path)
+	}
 	select {
 	case s.write <- struct{}{}:
 		defer func() { <-s.write }()

@@ -80,7 +80,10 @@ func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
 		return nil, err
 	}
 	if version != analyser && len(c.segments) > 0 {
-		return nil, errAnalyser
+		if !s.readOnly {
+			return nil, errAnalyser
+		}
+		c.segments = nil // all documents are read from their texts
 	}
 	if err := c.load(ctx, tx); err != nil {
 		return nil, err
@@ -91,12 +94,17 @@ func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
 	return &view{tx, c}, nil
 }
 
+// indexed is the last document of the segments that count.
+func (c *cache) indexed() int64 {
+	if n := len(c.segments); n > 0 {
+		return c.segments[n-1].last
+	}
+	return 0
+}
+
 // load reads the facts of segments, and makes those of pending documents.
 func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
-	size := c.last + 1
-	if n := len(c.segments); n > 0 {
-		size = max(size, c.segments[n-1].last+1)
-	}
+	size := max(c.last, c.indexed()) + 1
 	f := &lexical.Facts{
 		Project: make([]uint32, size), Session: make([]uint32, size), Kind: make([]uint8, size), Speaker: make([]uint16, size),
 		Time: make([]int64, size), Length: make([]uint32, size), Flags: make([]lexical.Flags, size),
@@ -105,7 +113,7 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 	for i := range f.Flags {
 		f.Flags[i] = lexical.Deleted // until a document is there
 	}
-	found, err := tx.QueryContext(ctx, "SELECT first, facts FROM segments")
+	found, err := tx.QueryContext(ctx, "SELECT first, facts FROM segments WHERE first <= ?", c.indexed())
 	if err != nil {
 		return err
 	}
@@ -180,10 +188,7 @@ func speakers(ctx context.Context, tx *sql.Tx) ([]string, error) {
 
 // loadPending analyses the documents that no segment covers.
 func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
-	first := int64(1)
-	if n := len(c.segments); n > 0 {
-		first = c.segments[n-1].last + 1
-	}
+	first := c.indexed() + 1
 	numbers := map[string]uint16{}
 	for i, name := range c.facts.Speakers {
 		numbers[name] = uint16(i)
@@ -259,7 +264,7 @@ func (v *view) Facts(context.Context) (*lexical.Facts, error) { return v.facts, 
 // Postings implements lexical.Index.
 func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, error) {
 	found, err := v.tx.QueryContext(ctx, `SELECT first, (SELECT data FROM chunks WHERE segment = segments.num AND term <= ?
-		ORDER BY term DESC LIMIT 1) FROM segments ORDER BY first`, term)
+		ORDER BY term DESC LIMIT 1) FROM segments WHERE first <= ? ORDER BY first`, term, v.indexed())
 	if err != nil {
 		return nil, err
 	}
@@ -301,8 +306,8 @@ func (v *view) Terms(ctx context.Context, first string, minLen, maxLen int) iter
 				}
 			}
 		}
-		found, err := v.tx.QueryContext(ctx, `SELECT data FROM segments JOIN chunks ON segment = segments.num WHERE term < ?2 AND
-			term >= coalesce((SELECT max(term) FROM chunks WHERE segment = segments.num AND term <= ?1), '')`, first, first+"\U0010FFFF")
+		found, err := v.tx.QueryContext(ctx, `SELECT data FROM segments JOIN chunks ON segment = segments.num WHERE first <= ?3 AND term < ?2 AND
+			term >= coalesce((SELECT max(term) FROM chunks WHERE segment = segments.num AND term <= ?1), '')`, first, first+"\U0010FFFF", v.indexed())
 		if err != nil {
 			yield("", err)
 			return

@@ -69,7 +69,7 @@ func (m *Memory) opened(ctx context.Context) (*memory.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := memory.Open(ctx, path, memory.Options{})
+	store, err := memory.Open(ctx, path, memory.Options{Wait: recordPatience})
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (m *Memory) tools(session *agent.Session) ([]*tools.Tool, error) {
 
 // recordPatience is how long the end of a run may wait for another process that
 // writes to the memory.
-const recordPatience = 5 * time.Second
+const recordPatience = 30 * time.Second
 
 // Record keeps what was asked, found out and answered. That it fails does not
 // make the run fail: the user is told.
