@@ -109,7 +109,7 @@ func writable(p sandbox.Policy, path string) bool {
 		return false
 	}
 	for _, dir := range append([]string{p.Workspace}, p.Resolved().Writes...) {
-		if sandbox.Within(path, real(dir)) {
+		if sandbox.Within(path, resolved(dir)) {
 			return true
 		}
 	}
@@ -123,14 +123,14 @@ func readable(p sandbox.Policy, path string) bool {
 			return false
 		}
 	}
-	return path != "/" && (p.Home == "" || !sandbox.Within(real(p.Home), path))
+	return path != "/" && (p.Home == "" || !sandbox.Within(resolved(p.Home), path))
 }
 
 func temporary(path string) bool { return strings.Contains(path, "/mylm-sandbox-") }
 
-func workspace(p sandbox.Policy) string { return real(p.Workspace) }
+func workspace(p sandbox.Policy) string { return resolved(p.Workspace) }
 
-func real(dir string) string {
+func resolved(dir string) string {
 	if path, err := filepath.EvalSymlinks(dir); err == nil {
 		return path
 	}
