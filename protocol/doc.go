@@ -34,13 +34,16 @@
 //
 // SPEC.md is the normative text. In short: the block above is the house form;
 // the forms that other models were taught, and broken JSON, are read too where
-// they have one reading, and ToolCall says what was mended.
+// they have one reading, and ToolCall says what was repaired. What holds the mark-up
+// of a call in a form that is not read, and the name of a known tool, is malformed
+// once (Options.Insisted).
 //
 // The JSON value ends the arguments, not the closing tag: tags inside a string
 // argument are data. The first complete call ends the reply; an invented
 // observation after it is never seen. A block that starts its line outside a
 // code fence is final at its close; one in the middle of a line or inside a
-// fence is decided by what follows. Inline code and block quotes are text.
+// fence is decided by what follows. Inline code, block quotes, indented code and
+// examples are text, and a token that ends the turn ends the reply.
 // A value that was cut is never completed. How a reply is split into chunks
 // makes no difference.
 //

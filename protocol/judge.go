@@ -218,8 +218,12 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 	h := &d.held
 	p := &h.span
 	for p.pos < len(h.buf) {
-		for p.str && !p.esc && p.pos < len(h.buf)-1 && h.buf[p.pos] != '"' && h.buf[p.pos] != '\\' && h.buf[p.pos] != '<' {
-			p.pos++
+		if rest := h.buf[p.pos:]; p.str && !p.esc {
+			k := 0
+			for k < len(rest)-1 && rest[k] != '"' && rest[k] != '\\' && rest[k] != '<' {
+				k++
+			}
+			p.pos += k
 		}
 		if c := h.buf[p.pos]; c != '<' {
 			p.step(c)

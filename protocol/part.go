@@ -50,10 +50,10 @@ type ToolCall struct {
 	Args    json.RawMessage // a JSON object; numbers as they were written
 	Raw     string          // the block as the model wrote it
 	Dialect string          // the form it was written in; "mylm" is the house form
-	Repairs []Repair        // what was mended to read it
+	Repairs []Repair        // what was repaired to read it
 }
 
-// Repair is one thing that was mended.
+// Repair is one thing that was repaired.
 type Repair struct {
 	Code   string // what kind of repair, for instance "duplicate_key"
 	Offset int64  // byte offset in the reply
@@ -105,7 +105,7 @@ var faults = map[Reason]string{
 	TooDeep:             "the arguments are nested too deep",
 	TooLarge:            "the tool call is too long",
 	Ambiguous:           "the tool call can be read in two ways",
-	FencedCall:          "the tool call stands in a code fence",
+	FencedCall:          "the tool call is in a code fence",
 	EscapedCall:         "the tags of the tool call are escaped",
 	CallAfterAnswer:     "a tool call follows the answer",
 	InventedObservation: "it makes up an observation",

@@ -4,6 +4,7 @@ import (
 	"html"
 	"iter"
 	"strings"
+	"unicode/utf8"
 )
 
 // tag is what a piece of mark-up means in running text.
@@ -78,7 +79,7 @@ var tokens = []token{
 var (
 	tokensAt  [256][]token
 	tagStarts = map[string]bool{}
-	// tagPairs are the first two letters of tags and of families.
+	// tagPairs are the first two letters of tags and of families; 0 is any.
 	tagPairs [256][256]bool
 )
 
@@ -107,11 +108,11 @@ func indexTags() {
 		tokensAt[lower(t.text[2])] = append(tokensAt[lower(t.text[2])], t)
 	}
 	for _, f := range families {
-		tagPairs[f[0]][f[1]] = true
+		tagPairs[f[0]][f[1]], tagPairs[f[0]][0] = true, true
 	}
 	for name := range tagNames {
-		next := name + ">"
-		tagPairs[next[0]][next[1]] = true
+		next := strings.TrimPrefix(name, "/") + ">"
+		tagPairs[next[0]][next[1]], tagPairs[next[0]][0] = true, true
 		for i := range len(name) + 1 {
 			tagStarts[name[:i]] = true
 		}
@@ -152,8 +153,15 @@ func matchTag(s string) (m mark, more bool) {
 	for i < len(s) && isSpace(s[i]) {
 		i++
 	}
-	if i+1 < len(s) && isWord(s[i]) && (isWord(s[i+1]) || s[i+1] == '>') && s[i+1] != '_' && !tagPairs[lower(s[i])][lower(s[i+1])] {
-		return mark{}, false // most tags of text end here
+	j := i
+	if j < len(s) && s[j] == '/' {
+		j++
+	}
+	if j+1 < len(s) && s[j] < utf8.RuneSelf && !isSpace(s[j]) { // most tags of text end here
+		c, next := lower(s[j]), lower(s[j+1])
+		if !tagPairs[c][0] || (isWord(next) && next != '_' || next == '>') && !tagPairs[c][next] {
+			return mark{}, false
+		}
 	}
 	var folded [maxName]byte
 	name := folded[:0]

@@ -78,7 +78,7 @@ func exact(c config) error {
 	}{
 		{"calls in <tool_call>", tagged, []named{
 			{"mylm, the decoder alone", whole(readMylm)}, {"mylm parse", c.wouldRun},
-			{"@ai-sdk-tool/parser", n.all}, {"Ollama", whole(readOllama)}}},
+			{"@ai-sdk-tool/parser", n.all}, {"Ollama, tools", whole(readOllama)}, {"Ollama, model/parsers", whole(readParser)}}},
 		{"calls in other forms", others, []named{{"mylm, the decoder alone", whole(readMylm)}, {"mylm parse", c.wouldRun}}},
 	} {
 		if err := compare(c, group.what, group.records, group.readers); err != nil {

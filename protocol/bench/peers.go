@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ollama/ollama/api"
+	"github.com/ollama/ollama/model/parsers"
 	"github.com/ollama/ollama/tools"
 
 	"mylm/protocol"
@@ -58,6 +59,29 @@ func readOllama(q query, until time.Time) (first *call, taken int) {
 			first = &call{calls[0].Function.Name, args}
 		}
 	})
+	return first, taken
+}
+
+// readParser reads as Ollama does for a model whose file says PARSER qwen3, the
+// parser of this style.
+func readParser(q query, until time.Time) (first *call, taken int) {
+	known := make([]api.Tool, len(q.Tools))
+	for i, t := range q.Tools {
+		known[i].Function.Name = t.Name
+	}
+	p := parsers.ParserForName("qwen3")
+	p.Init(known, nil, nil)
+	add := func(s string, done bool) {
+		_, _, calls, err := p.Add(s, done)
+		if err != nil || len(calls) == 0 || first != nil {
+			return
+		}
+		if args, err := json.Marshal(calls[0].Function.Arguments); err == nil {
+			first = &call{calls[0].Function.Name, args}
+		}
+	}
+	taken = pieces(q, until, func(s string) { add(s, false) })
+	add("", true)
 	return first, taken
 }
 
