@@ -16,17 +16,23 @@
 // is what a conversation was about. A scope is a set of projects and sessions:
 // a search stays inside it.
 //
-// A document that another supersedes is found with History only. A text that
-// is recorded again is the same document with a higher count.
+// A document that another supersedes is found with History only. A text that is
+// recorded again in its session is the same document with a higher count; a note
+// is so in any session.
 //
 // The store is one SQLite file. The texts in it are the truth. The index of
 // words is made from them and can be made again; so are the vectors.
 //
-// An embedder makes vectors of texts, and what is near to a question is found
-// though it shares no word with it. Use names the one that searches have;
-// memory/hashed needs nothing installed, providers/ollama and
-// providers/langchain have those of models. A search embeds some of what has no
-// vector yet, Embed all of it.
+// An embedder makes vectors of texts, and texts that mean much the same have
+// vectors that are near to each other. Use names the one that searches have;
+// providers/ollama and providers/langchain have those of models. What words find
+// is ranked higher if it is near to the question, and where words find too little
+// the nearest documents follow. A search embeds some of what has no vector yet,
+// Embed all of it.
+//
+// A search finds nothing where no document holds enough of the question. Of
+// several answers to one question it returns the newest, of texts that say the
+// same one, and Hit.Older counts the others.
 //
 // # What can be relied on
 //

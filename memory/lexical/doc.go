@@ -1,7 +1,8 @@
 // Package lexical finds documents by the words of a question, without any
 // model. It is the ranking of mylm's memory: BM25 in which a document borrows
-// words from its neighbours in the conversation, with cues from dates, speakers
-// and the form of the question.
+// words from its neighbours in the conversation chooses candidates, and a linear
+// sum of named features orders them: words, neighbours, dates, speakers, whose
+// words they are. The weights are learned, by scripts/rank.
 //
 // # Smallest use
 //
@@ -28,7 +29,9 @@
 //
 // # Limits
 //
-// A question of function words alone finds nothing, and neither do synonyms.
+// A question of function words alone finds nothing, and neither do synonyms. Nor
+// does one of which no document, with its neighbours, holds enough: see
+// Ranking.Floor.
 // Slips are corrected in words of at least four letters whose first letter is
 // right, if no document in scope holds the word as it was written. Relative
 // dates (yesterday) are not resolved; 5/8/2023 counts as its year, since
