@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -46,7 +47,7 @@ func Neutralise(s string) string {
 		switch {
 		case n > 0 && isGuarded(s[i+n:]):
 			i += n
-		case s[i] == '[' && (strings.HasPrefix(s[i:], "[INST]") || strings.HasPrefix(s[i:], "[/INST]") || strings.HasPrefix(s[i:], "[TOOL_CALLS]")):
+		case s[i] == '[' && bracketToken.MatchString(s[i:min(len(s), i+maxGuarded)]):
 			i++
 		case s[i] == 'A' && strings.HasPrefix(s[i:], actionLabel) && wasStart:
 		default:
@@ -67,6 +68,9 @@ func Neutralise(s string) string {
 	b.WriteString(s[last:])
 	return b.String()
 }
+
+// bracketToken is a control token in brackets, of Mistral's templates or EXAONE's.
+var bracketToken = regexp.MustCompile(`^\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID)|\|\w+\|)\]`)
 
 // opener returns the length of the < that s starts with, in any spelling.
 func opener(s string) int {
@@ -131,8 +135,8 @@ func controlToken(s string) bool {
 		if !ok {
 			continue
 		}
-		name, _, ok := strings.Cut(rest[:min(len(rest), 2*maxGuarded)], bar+">")
-		return ok && !strings.ContainsFunc(name, unicode.IsSpace)
+		name, _, ok := strings.Cut(rest[:min(len(rest), 2*maxGuarded)], ">") // <|turn> of Gemma 4, too
+		return ok && name != "" && !strings.ContainsFunc(name, unicode.IsSpace)
 	}
 	return false
 }

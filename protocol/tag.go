@@ -352,14 +352,6 @@ func elemAt(s string) (e elem, ok bool) {
 	return e, e.fold != ""
 }
 
-// argument is the name of the argument that the element gives.
-func (e elem) argument() string {
-	if e.fold == "parameter" || e.fold == "arg" || e.fold == "param" {
-		return nameAttr(e.attrs)
-	}
-	return e.name
-}
-
 // unescape decodes the character references that end in a semicolon; others are
 // parts of addresses: ?a=1&copy=2.
 func unescape(s string) string {
