@@ -20,6 +20,7 @@ import (
 //	block.go      what stands in a block: the one reader of calls; arguments.go their elements
 //	value.go      JSON as models write it
 //	names.go      which tool a name stands for
+//	native.go     calls that the server took out of the text
 //	lost.go       calls that would be lost in an answer
 
 type mode uint8
