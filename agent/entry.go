@@ -67,16 +67,18 @@ type (
 
 	// ReplyEntry is what the model wrote in the conversation.
 	ReplyEntry struct {
-		Text    string               `json:"text,omitempty"`    // as the model is shown it later
-		Raw     string               `json:"raw,omitempty"`     // as it was written, calls included
-		Aside   string               `json:"aside,omitempty"`   // the thought that came beside Raw, not in it
-		Thought string               `json:"thought,omitempty"` // all of it
-		Answer  string               `json:"answer,omitempty"`  // the part of Text that answers
-		Stop    providers.StopReason `json:"stop,omitempty"`
-		Usage   *providers.Usage     `json:"usage,omitempty"`
-		State   *State               `json:"state,omitempty"` // of the run before the reply
-		Error   string               `json:"error,omitempty"` // why it is not whole
-		Purpose Purpose              `json:"purpose,omitempty"`
+		Text string `json:"text,omitempty"` // as the model is shown it later
+		Raw  string `json:"raw,omitempty"`  // as it was written, calls included
+		// Native is the call that the server took out of what was written, behind Raw.
+		Native  *providers.ServerCall `json:"server_call,omitempty"`
+		Aside   string                `json:"aside,omitempty"`   // the thought that came beside Raw, not in it
+		Thought string                `json:"thought,omitempty"` // all of it
+		Answer  string                `json:"answer,omitempty"`  // the part of Text that answers
+		Stop    providers.StopReason  `json:"stop,omitempty"`
+		Usage   *providers.Usage      `json:"usage,omitempty"`
+		State   *State                `json:"state,omitempty"` // of the run before the reply
+		Error   string                `json:"error,omitempty"` // why it is not whole
+		Purpose Purpose               `json:"purpose,omitempty"`
 	}
 
 	// AsideEntry is a reply outside the conversation: a summary, a judgement.
@@ -324,7 +326,8 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 // ends with a Stalled error.
 func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
-		if p.Aside != "" && !yield(providers.Chunk{Thought: p.Aside}, nil) || p.Raw != "" && !yield(providers.Chunk{Text: p.Raw}, nil) {
+		if p.Aside != "" && !yield(providers.Chunk{Thought: p.Aside}, nil) || p.Raw != "" && !yield(providers.Chunk{Text: p.Raw}, nil) ||
+			p.Native != nil && !yield(providers.Chunk{Call: p.Native}, nil) {
 			return
 		}
 		if p.Error != "" {

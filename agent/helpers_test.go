@@ -21,10 +21,11 @@ import (
 type say struct {
 	text    string
 	thought string
-	stop    providers.StopReason // "" is StopEnd
-	err     error                // yielded after the text, instead of an end
-	hang    bool                 // after the text: wait for the context
-	whole   bool                 // in one chunk, as a backend that does not stream
+	stop    providers.StopReason   // "" is StopEnd
+	err     error                  // yielded after the text, instead of an end
+	hang    bool                   // after the text: wait for the context
+	whole   bool                   // in one chunk, as a backend that does not stream
+	calls   []providers.ServerCall // that the server took out of the text, behind it
 }
 
 // model replies from a list and keeps what it was asked.
@@ -73,6 +74,11 @@ func (m *model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 				return
 			}
 			rest = rest[n:]
+		}
+		for i := range s.calls {
+			if !yield(providers.Chunk{Call: &s.calls[i]}, nil) {
+				return
+			}
 		}
 		switch {
 		case s.hang:

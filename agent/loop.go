@@ -119,7 +119,7 @@ func (r *run) step(ctx context.Context) {
 		r.act(ctx, reply)
 	case reply.stop == providers.StopLength:
 		r.goOn(ctx)
-	case reply.stop != providers.StopEnd:
+	case reply.stop != providers.StopEnd && !stopsForCall[reply.stop]:
 		r.stop(StopFinishOther, fmt.Errorf("the backend ended the reply with %q", reply.stop))
 	case s.Denied:
 		r.stop(StopDenied, nil)

@@ -276,7 +276,7 @@ func (s *Setup) counts(other *Setup) bool {
 // entry is what the record holds of a reply, with all that a repeat is made of.
 func (rep *reply) entry(p Purpose) ReplyEntry {
 	return ReplyEntry{
-		Purpose: p, Text: rep.text, Raw: rep.raw, Aside: rep.aside, Thought: rep.thought, Stop: rep.stop, Usage: &rep.usage,
+		Purpose: p, Text: rep.text, Raw: rep.raw, Aside: rep.aside, Thought: rep.thought, Stop: rep.stop, Usage: &rep.usage, Native: rep.native,
 	}
 }
 

@@ -21,6 +21,7 @@ type reply struct {
 	answer  string // the part of text that would be the answer
 	thought string
 	call    *protocol.ToolCall
+	native  *providers.ServerCall // the call that the server took out of the text, if one came
 	fault   *protocol.FormatError
 	stop    providers.StopReason
 	usage   providers.Usage
@@ -186,6 +187,9 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 	waits := !l.quiet && request.Purpose == PurposeTurn && r.lacksCount()
 	for chunk, err := range r.effects.Model(ctx, request) {
 		if l.decoder.Done() {
+			if chunk.Call != nil && err == nil {
+				continue // one call a turn
+			}
 			alarm.stop()
 			l.count(chunk)
 			break
@@ -229,6 +233,12 @@ func (l *listener) take(c providers.Chunk) {
 		l.chunks++
 		l.raw.WriteString(c.Text)
 		l.parts(l.decoder.Push(c.Text))
+	}
+	if c.Call != nil && !l.decoder.Done() {
+		l.chunks++
+		l.size += len(c.Call.Name) + len(c.Call.Args)
+		l.reply.native = c.Call
+		l.parts(l.decoder.PushCall(c.Call.Name, c.Call.Args))
 	}
 	if c.Stop != "" {
 		l.reply.stop, l.reply.usage = c.Stop, plausible(c.Usage)
@@ -289,11 +299,14 @@ func (l *listener) emit(p Payload) {
 // close gets the decoder's verdict and puts the reply together.
 func (l *listener) close() *reply {
 	end := protocol.Length
-	if l.reply.stop == providers.StopEnd {
+	if l.reply.stop == providers.StopEnd || stopsForCall[l.reply.stop] {
 		end = protocol.End
 	}
 	l.parts(l.decoder.Close(end))
 	rep := &l.reply
+	if rep.call == nil && rep.fault == nil && stopsForCall[rep.stop] && !l.run.state.Insisted {
+		rep.fault = &protocol.FormatError{Reason: protocol.UnknownForm}
+	}
 	rep.raw, rep.aside = l.raw.String(), l.aside.String()
 	rep.text, rep.answer, rep.thought = l.text.String(), l.answer.String(), l.thoughts.String()
 	rep.dropped = l.decoder.DroppedCall()
@@ -303,7 +316,7 @@ func (l *listener) close() *reply {
 	}
 	if f := rep.fault; f != nil && f.Reason == protocol.Empty {
 		switch {
-		case rep.stop != providers.StopEnd && rep.stop != providers.StopLength && rep.stop != "":
+		case rep.stop != providers.StopEnd && !stopsForCall[rep.stop] && rep.stop != providers.StopLength && rep.stop != "":
 			rep.fault = nil // the backend's own reason says more than "empty"
 		case rep.thought != "":
 			f.Reason = protocol.OnlyThought
@@ -311,6 +324,10 @@ func (l *listener) close() *reply {
 	}
 	return rep
 }
+
+// stopsForCall are the reasons with which servers end a reply that holds a call.
+// Without one, the call was lost on its way.
+var stopsForCall = map[providers.StopReason]bool{"tool_calls": true, "tool_use": true, "function_call": true}
 
 // alarm cancels a call in which nothing arrives for too long.
 type alarm struct {

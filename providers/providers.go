@@ -85,8 +85,8 @@ type Chunk struct {
 // no tools were offered to it. The text of the call is lost. Several calls come
 // in several chunks.
 type ServerCall struct {
-	Name string
-	Args string // JSON as the server sent it, not validated; incomplete if the reply is cut
+	Name string `json:"name"`
+	Args string `json:"args"` // JSON as the server sent it, not validated; incomplete if the reply is cut
 }
 
 // Usage is what one reply cost. A backend that does not report it leaves zeros.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mylm/agent"
+	"mylm/providers"
 )
 
 // Clean returns the session with every text in it handed to f, for instance to
@@ -68,6 +69,13 @@ func cleaned(p agent.EntryPayload, f func(string) string) agent.EntryPayload {
 func cleanReply(p agent.ReplyEntry, f func(string) string) agent.ReplyEntry {
 	for _, text := range []*string{&p.Text, &p.Raw, &p.Aside, &p.Thought, &p.Answer, &p.Error} {
 		*text = f(*text)
+	}
+	if p.Native != nil {
+		clean := providers.ServerCall{Name: f(p.Native.Name), Args: f(p.Native.Args)}
+		if args := json.RawMessage(p.Native.Args); json.Valid(args) {
+			clean.Args = string(cleanJSON(args, f))
+		}
+		p.Native = &clean
 	}
 	p.State = cleanState(p.State, f)
 	return p

@@ -16,6 +16,10 @@ import (
 
 const listCall = `<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`
 
+// parsedCall is a line with the same call as Ollama's parsers send it, and a
+// second one.
+const parsedCall = `{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"list_dir","arguments":{}}},{"function":{"name":"execute_command","arguments":{"command":"false"}}}]},"done":false}` + "\n"
+
 // What can go wrong between mylm and a server ends a run with a name, a code
 // and a word of advice, or is got over; it never leaves half an answer on stdout,
 // and the session can be gone on with.
@@ -72,6 +76,9 @@ func TestFaults(t *testing.T) {
 		"replies of only thought in tags": {fault: sends(says("<think>What could it be?</think>"), lastPiece), times: ever, exit: "6", stop: "malformed", says: []string{"--think off"}},
 		"a proxy that buffers":            {fault: buffered(says("All "), says("of it."), lastPiece), times: 1, exit: "0", answer: "All of it."},
 		"a proxy that buffers a call":     {fault: buffered(says(listCall), says("<observation>made up</observation>"), says(listCall), lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
+		"a call that the server parsed":   {fault: sends(says("I will look."), parsedCall, lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
+		"nothing but such a call":         {fault: sends(parsedCall, lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
+		"such a call, thought, no end":    {fault: ignores(piece("thinking", "Hm."), parsedCall), times: 1, exit: "0", answer: "Done.", calls: 1},
 		"a proxy that gives up":           {fault: refuses(504, "<html>gateway time-out</html>", "Content-Type", "text/html"), times: ever, exit: "1", stop: "model_error", says: []string{"A proxy in front of the server"}, retries: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
