@@ -252,7 +252,7 @@ func endTag(kind, s string, i int) (mark, bool) {
 			m.empty = strings.HasSuffix(attrs, "/")
 		}
 		if strings.TrimSpace(attrs) != "" && m.name == "" && m.tag != observationOpen && m.tag != exampleOpen &&
-			(m.tag != toolOpen || !strings.Contains(attrs, "=")) {
+			(m.tag != toolOpen && m.tag != thinkOpen || !strings.Contains(attrs, "=")) {
 			return mark{}, false // <think harder> is no tag
 		}
 	default:
