@@ -196,6 +196,13 @@ type Computed interface {
 // waiting for each other, 480 ms a token against 1 ms on a busy machine.
 func (s *Server) Create(t testing.TB, name string, m Computed) {
 	t.Helper()
+	s.CreateParsed(t, name, m, "")
+}
+
+// CreateParsed is Create for a model whose replies go through one of the
+// server's own parsers ("qwen3").
+func (s *Server) CreateParsed(t testing.TB, name string, m Computed, parser string) {
+	t.Helper()
 	var file bytes.Buffer
 	if err := m.WriteGGUF(&file); err != nil {
 		t.Fatal(err)
@@ -206,6 +213,7 @@ func (s *Server) Create(t testing.TB, name string, m Computed) {
 		"model":      name,
 		"files":      map[string]string{"model.gguf": digest},
 		"template":   m.Template(),
+		"parser":     parser,
 		"parameters": map[string]any{"num_thread": 1, "num_gpu": 0},
 		"stream":     false,
 	})
