@@ -264,7 +264,9 @@ func (x *resolver) elements() {
 		case rest[0] == '{':
 			x.object()
 		case rest[0] == '`' && x.name != "" && x.args == nil:
-			x.unwrap()
+			if x.unwrap(); !strings.HasPrefix(x.rest(), "{") {
+				x.fail(BadJSON, "the fence does not hold a JSON object")
+			}
 		case !ok:
 			x.remark(rest)
 		case e.closing:

@@ -390,8 +390,11 @@ func (r *reader) str(p place) {
 			r.out = append(r.out, b)
 		default: // a control character (V9)
 			r.repairOnce("raw_control")
-			quoted := quoteJSON(string(b))
-			r.out = append(r.out, quoted[1:len(quoted)-1]...)
+			if i := strings.IndexByte("\n\r\t", b); i >= 0 {
+				r.out = append(r.out, '\\', "nrt"[i])
+			} else {
+				r.out = fmt.Appendf(r.out, `\u%04x`, b)
+			}
 		}
 		r.pos++
 	}
