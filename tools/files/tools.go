@@ -130,7 +130,7 @@ func WriteFile(o Options) (*tools.Tool, error) {
 
 type editInput struct {
 	Path string `json:"path" jsonschema:"relative to the workspace"`
-	Old  string `json:"old" jsonschema:"the text as it stands in the file, with enough lines around it"`
+	Old  string `json:"old" jsonschema:"the exact text in the file, with enough lines around it to occur once"`
 	New  string `json:"new" jsonschema:"the text in its place"`
 }
 

@@ -38,7 +38,7 @@ func NewMemory(c *config.Config, n Notify) *Memory {
 	if !config.Save.Or(c.Settings, true) {
 		m.NoSave = "Nothing can be remembered: saving is turned off, by --no-save or save = false in the configuration. Say so to the user."
 		if config.Save.From(c.Settings).Kind == config.Project {
-			m.NoSave = "Nothing can be remembered: save = false stands in " + config.ProjectFile + " of this project. Say so to the user."
+			m.NoSave = "Nothing can be remembered: save = false is set in " + config.ProjectFile + " of this project. Tell the user."
 		}
 	}
 	return m
@@ -191,6 +191,6 @@ func TellOnce(n Notify) {
 	if err != nil || !first("memory_told", "The user was told that conversations are remembered.\n") {
 		return
 	}
-	n.Say("mylm: what is asked, found out and answered is remembered from now on, on this machine only: " + dir + "\n" +
-		"  mylm memory and mylm sessions show and delete it, mylm agent forget deletes its plans; --no-save, or save = false in the configuration, turns it off.")
+	n.Say("mylm: from now on, questions, results and answers are saved on this machine only: " + dir + "\n" +
+		"  mylm memory and mylm sessions show and delete them, mylm agent forget deletes plans; to turn this off, use --no-save or set save = false in the configuration.")
 }
