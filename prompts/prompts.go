@@ -262,5 +262,5 @@ func (s *Set) remedy(name string) string {
 	if s.files[name] == "" {
 		return ""
 	}
-	return fmt.Sprintf(" (fix %s, or delete it to restore the built-in one)", s.files[name])
+	return fmt.Sprintf(" (fix %s, or delete it to get the built-in one back)", s.files[name])
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -220,5 +221,20 @@ func (r *request) executed(dir, path int, flags uint64) verdict {
 	if stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Mode&0o111 == 0 || r.w.allows(s.path, abi.AccessFSExecute) {
 		return passed
 	}
+	if r.w.foundFurther(name) {
+		return verdict{errno: unix.EACCES}
+	}
 	return r.refuse(Refusal{Kind: Execute, Path: s.path}, unix.EACCES)
+}
+
+// foundFurther reports whether a program that was looked for in a directory of
+// PATH is also in a later one, from where it may be started. A shell goes on to
+// that one, so that the first is no loss.
+func (w *warden) foundFurther(name string) bool {
+	i := slices.Index(w.strict.Lookup, filepath.Dir(name))
+	return i >= 0 && slices.ContainsFunc(w.strict.Lookup[i+1:], func(dir string) bool {
+		path := resolved(filepath.Join(dir, filepath.Base(name)))
+		info, err := os.Stat(path)
+		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && w.allows(path, abi.AccessFSExecute)
+	})
 }

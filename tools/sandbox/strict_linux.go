@@ -60,17 +60,22 @@ func (b bounds) strictRules(add func(landlock.AccessFSSet, ...string) error) err
 	return err
 }
 
-// onPath are directories of programs that are neither the system's usual ones nor
-// below a home, where the profile opens them, with what belongs to them.
-func onPath(env []string) []string {
+// lookup is where a shell with this environment looks for programs.
+func lookup(env []string) []string {
 	var path string
 	for _, kv := range env {
 		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
 			path = value
 		}
 	}
+	return filepath.SplitList(path)
+}
+
+// onPath are directories of programs that are neither the system's usual ones nor
+// below a home, where the profile opens them, with what belongs to them.
+func onPath(env []string) []string {
 	var dirs []string
-	for _, dir := range filepath.SplitList(path) {
+	for _, dir := range lookup(env) {
 		dir = resolved(dir)
 		if !Within(dir, "/opt") && !Within(dir, "/snap") && !Within(dir, "/usr/local") {
 			continue

@@ -556,3 +556,26 @@ func (f *field) renew(t *testing.T) {
 	f.plant(t)
 	f.watch(t)
 }
+
+// A directory of PATH that is closed is none whose program is missed where a later
+// one has it, too.
+func TestClosedDirectoryOfPath(t *testing.T) {
+	f := newField(t)
+	closed := t.TempDir()
+	for _, name := range []string{"uname", "nowhere-else"} {
+		if err := os.WriteFile(filepath.Join(closed, name), []byte("#!/bin/sh\necho closed\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := sandbox.Policy{Mode: sandbox.ReadOnly, Strict: true, Workspace: f.ws, Home: f.home}
+	if err := p.Check(); err != nil {
+		noSandbox(t, err)
+	}
+	env := []string{"PATH=" + closed + ":/usr/bin:/bin"}
+	if out, report := inWall(t, p, env, "uname"); out != "Linux\n" || len(report.Refusals) > 0 {
+		t.Errorf("%q, refused %v", out, report.Refusals)
+	}
+	if out, report := inWall(t, p, env, "nowhere-else"); len(report.Refusals) != 1 || report.Refusals[0].Kind != sandbox.Execute {
+		t.Errorf("%q, refused %v", out, report.Refusals)
+	}
+}

@@ -36,6 +36,7 @@ type strict struct {
 	Workspace []string // directories, without links, whose files may be secrets and are not executed
 	Named     []string // of them, and files in them, that were named to be read
 	Path      []string // where programs are that the system does not come with
+	Lookup    []string // where a shell looks for programs, in this order
 	Temp      string   // without links; its quota is counted
 	Memory    uint64   // bytes, of all processes together
 	Execute   bool     // of the workspace and the temporary space
@@ -121,7 +122,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
 	if p.strict() {
-		b.Strict = &strict{Temp: resolved(g.temp.path), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: !scoped(), Path: onPath(env)}
+		b.Strict = &strict{Temp: resolved(g.temp.path), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: !scoped(), Path: onPath(env), Lookup: lookup(env)}
 		for _, dir := range slices.Concat([]string{p.Workspace}, p.Writes) {
 			b.Strict.Workspace = append(b.Strict.Workspace, resolved(dir))
 		}
