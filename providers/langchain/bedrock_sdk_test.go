@@ -59,7 +59,7 @@ var bedrockSpeech = speech{
 	key:    "Authorization",
 	noSeed: true,
 	cannot: []string{"no JSON", "a line without end", "an error with success"}, // frames, no lines; the SDK reads no JSON
-	hints:  map[string]string{"_API_KEY": "AWS_BEARER_TOKEN_BEDROCK", "param:model": "documentation", "wait": "gain", "server's output": "gain"},
+	hints:  map[string]string{"_API_KEY": "AWS_BEARER_TOKEN_BEDROCK", "param:model": "documentation", "Wait": "gain", "server": "gain", "server's output": "gain"},
 	read:   readBedrock,
 }
 
