@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mylm/agent"
@@ -19,26 +20,22 @@ import (
 
 // A consumer may take its time: that is not the model's silence.
 func TestSlowConsumerIsNoStall(t *testing.T) {
-	a := newAgent(t, agent.Options{Model: newModel("a long answer in many pieces"), TokenTimeout: 20 * time.Millisecond, FirstTokenTimeout: 20 * time.Millisecond})
-	slow := time.NewTicker(30 * time.Millisecond)
-	defer slow.Stop()
-	var r agent.Result
-	n := 0
-	for ev, err := range a.Run(t.Context(), nil, "go") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch p := ev.Payload.(type) {
-		case agent.TextDelta:
-			if n++; n <= 2 {
-				<-slow.C
-				<-slow.C
+	synctest.Test(t, func(t *testing.T) {
+		a := newAgent(t, agent.Options{Model: newModel("a long answer in many pieces"), TokenTimeout: time.Second, FirstTokenTimeout: time.Second})
+		var r agent.Result
+		for ev, err := range a.Run(t.Context(), nil, "go") {
+			if err != nil {
+				t.Fatal(err)
 			}
-		case agent.FinalResponse:
-			r = p.Result
+			switch p := ev.Payload.(type) {
+			case agent.TextDelta:
+				time.Sleep(time.Minute) // by the bubble's clock
+			case agent.FinalResponse:
+				r = p.Result
+			}
 		}
-	}
-	wantEnd(t, r, agent.Success, agent.StopComplete, 1)
+		wantEnd(t, r, agent.Success, agent.StopComplete, 1)
+	})
 }
 
 // A reply that goes on where the length limit cut it is read as one.
