@@ -25,6 +25,7 @@ var secretWords = []string{"PASS", "PWD", "PAT", "AUTH", "COOKIE"}
 // show text, and where toolchains are; and not if they hold a URL with a name or
 // password, or what looks like a key.
 func (p Policy) Environ(env []string) []string {
+	p = p.Resolved()
 	out := make([]string, 0, len(env))
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")

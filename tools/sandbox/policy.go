@@ -60,9 +60,10 @@ type Policy struct {
 	// in the mode ReadOnly read. Those that do not exist are ignored.
 	Writes []string
 
-	// Further names more Reads and Writes. It is called when a command is checked
-	// or started, so that finding them costs nothing where none is; nil: none.
-	Further func() (reads, writes []string)
+	// Further names more of what the policy is made of. It is called when a command
+	// is checked or started, so that finding it costs nothing where none is; nil:
+	// there is no more.
+	Further func() Further
 
 	// Private is a directory that is the command's home, and is kept: it is
 	// made if need be. It must not serve anything outside the sandbox. Without
@@ -103,11 +104,16 @@ type Policy struct {
 	AllowMetadata bool // change modes, owners, times and attributes, and make links, wherever the file's owner may
 }
 
+// Further is added to the fields of a Policy that have its names.
+type Further struct{ Reads, Writes, Secrets, SecretEnv []string }
+
 // Resolved is the policy with what Further names in it.
 func (p Policy) Resolved() Policy {
 	if p.Further != nil {
-		reads, writes := p.Further()
-		p.Reads, p.Writes, p.Further = slices.Concat(p.Reads, reads), slices.Concat(p.Writes, writes), nil
+		f := p.Further()
+		p.Reads, p.Writes = slices.Concat(p.Reads, f.Reads), slices.Concat(p.Writes, f.Writes)
+		p.Secrets, p.SecretEnv = slices.Concat(p.Secrets, f.Secrets), slices.Concat(p.SecretEnv, f.SecretEnv)
+		p.Further = nil
 	}
 	return p
 }

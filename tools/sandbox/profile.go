@@ -19,9 +19,10 @@ type Profile struct {
 	Project   string   // the directory that holds .git, without links; Workspace lies in it
 	Home      string   // "" where there is none: nothing needs to be closed
 	Closed    []string // see Policy
-	Secrets   []string // see Policy
-	SecretEnv []string // see Policy
 	Cache     string   // below it are the private directories of workspaces; "" is none
+
+	// Secrets are the SecretEnv and the Secrets of the Policy; nil: there are none.
+	Secrets func() (variables, values []string)
 
 	// Getenv names the toolchains: PATH, GOROOT, GOPATH, VIRTUAL_ENV and the like.
 	Getenv func(string) string
@@ -30,12 +31,11 @@ type Profile struct {
 // Policy is the policy of the profile: it opens the toolchains, and what git
 // reads of the project's repository.
 func (p Profile) Policy() *Policy {
-	policy := &Policy{Mode: p.Mode, Workspace: p.Workspace, AllowNet: p.AllowNet, Env: p.Env, Closed: p.Closed, Secrets: p.Secrets, SecretEnv: p.SecretEnv}
+	policy := &Policy{Mode: p.Mode, Workspace: p.Workspace, AllowNet: p.AllowNet, Env: p.Env, Closed: p.Closed, Further: sync.OnceValue(p.further)}
 	if p.Mode == Off {
 		return policy
 	}
 	policy.Home = p.Home
-	policy.Further = sync.OnceValues(p.further)
 	if p.Cache != "" {
 		sum := fmt.Sprintf("%x", sha256.Sum256([]byte(p.Workspace)))
 		policy.Private = filepath.Join(p.Cache, filepath.Base(p.Workspace)+"-"+sum[:12])
@@ -43,17 +43,24 @@ func (p Profile) Policy() *Policy {
 	return policy
 }
 
-// further finds the toolchains and the repository, which takes hundreds of looks
-// at the file system.
-func (p Profile) further() (reads, writes []string) {
+// further finds the secrets, the toolchains and the repository, which takes hundreds
+// of looks at the file system.
+func (p Profile) further() (f Further) {
+	if p.Secrets != nil {
+		f.SecretEnv, f.Secrets = p.Secrets()
+	}
+	if p.Mode == Off {
+		return f
+	}
 	workspace := resolved(p.Workspace) // as projects are named
-	reads, writes = repository(p.Project, workspace, p.Home)
-	found := toolchains(p.Home, workspace, p.Getenv)
+	f.Reads = toolchains(p.Home, workspace, p.Getenv)
 	for _, path := range p.Reads {
 		if rest, ok := strings.CutPrefix(path, "~"); ok {
 			path = p.Home + rest
 		}
-		found = append(found, path)
+		f.Reads = append(f.Reads, path)
 	}
-	return append(found, reads...), writes
+	reads, writes := repository(p.Project, workspace, p.Home)
+	f.Reads, f.Writes = append(f.Reads, reads...), writes
+	return f
 }

@@ -22,7 +22,7 @@ func SandboxPolicy(c *config.Config) *sandbox.Policy {
 		Mode: c.Sandbox(), AllowNet: config.AllowNet.Of(s), Reads: config.SandboxReads.Of(s), Env: config.SandboxEnv.Of(s),
 		Workspace: c.Workspace, Project: c.Project, Getenv: os.Getenv,
 	}
-	p.SecretEnv, p.Secrets = c.Secrets()
+	p.Secrets = c.Secrets
 	p.Closed = config.OwnDirs()
 	p.Home, _ = os.UserHomeDir() // without one nothing needs to be closed
 	if cache, err := os.UserCacheDir(); err == nil {
