@@ -71,6 +71,7 @@ func BenchmarkLoad(b *testing.B) {
 	})
 }
 
+// big is of the first version, whose lines have no checksums.
 func big(b *testing.B, store *journal.Store) string {
 	b.Helper()
 	var text strings.Builder
@@ -81,7 +82,7 @@ func big(b *testing.B, store *journal.Store) string {
 		}
 		text.Write(append(out, '\n'))
 	}
-	line(journal.Header{Format: "mylm session", Version: journal.Version, ID: "bigone", Title: "q"})
+	line(journal.Header{Format: "mylm session", Version: 1, ID: "bigone", Title: "q"})
 	line(agent.Entry{Seq: 1, Run: "r", Payload: agent.RunEntry{}})
 	line(agent.Entry{Seq: 2, Run: "r", Payload: agent.PromptEntry{Text: "q"}})
 	output := strings.Repeat("a line of some output, \"quoted\" in part\n", 50<<10/40)

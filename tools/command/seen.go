@@ -35,8 +35,8 @@ func look(line string) Analysis {
 
 func (l *looker) line(line string, depth int) {
 	l.read += len(line)
-	l.Lost = l.Lost || l.read > maxRead
-	if depth > maxDepth || l.Lost {
+	l.Lost = l.Lost || l.read > maxRead || depth > maxDepth
+	if l.Lost {
 		return
 	}
 	if len(line) <= maxLine {

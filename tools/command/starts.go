@@ -57,7 +57,8 @@ func (l *looker) call(words []string, depth int) {
 	for len(words) > 0 && (words[0] == "" || assignment(words[0])) {
 		words = words[1:]
 	}
-	if len(words) == 0 || depth > maxDepth || l.Lost {
+	l.Lost = l.Lost || len(words) > 0 && depth > maxDepth
+	if len(words) == 0 || l.Lost {
 		return
 	}
 	name, args := path.Base(words[0]), words[1:]

@@ -108,6 +108,8 @@ sudo env X=1 rm -rf /
 env -i rm -rf /
 nohup rm -rf /
 nice -n 5 rm -rf /
+nice nice nice nice nice nice nice nice nice nice rm -rf /
+env env env env env env env env rm -rf /
 timeout 5 rm -rf /
 timeout -k 5 10 rm -rf /
 xargs rm -rf /

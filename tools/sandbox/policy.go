@@ -190,6 +190,10 @@ type Report struct {
 	// code of the exec.Cmd means nothing.
 	Failed error
 
+	// Abandoned says that the supervisor ended before the command, or that the
+	// command was not started: what it started may still run.
+	Abandoned bool
+
 	// Leftovers says that processes outlived the command and were killed.
 	Leftovers bool
 

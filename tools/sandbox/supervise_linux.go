@@ -44,7 +44,7 @@ func (h *helper) supervise() error {
 	if h.job.Temp != "" {
 		removeAll(h.job.Temp)
 	}
-	h.tell(note{Leftovers: leftovers})
+	h.tell(note{Ended: true, Leftovers: leftovers})
 	die(status)
 	return nil
 }

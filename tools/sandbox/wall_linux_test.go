@@ -579,3 +579,49 @@ func TestClosedDirectoryOfPath(t *testing.T) {
 		t.Errorf("%q, refused %v", out, report.Refusals)
 	}
 }
+
+// A file that is named as a repository's configuration does not have the
+// supervisor read it, whatever it is.
+func TestFilesNamedConfig(t *testing.T) {
+	f := newField(t)
+	large := filepath.Join(f.ws, "config")
+	if err := os.WriteFile(large, []byte("hello"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(large, 3<<30); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(f.ws, "pipes", ".git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pipes/config", "pipes/.git/config"} {
+		if err := syscall.Mkfifo(filepath.Join(f.ws, name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := sandbox.Policy{Mode: sandbox.ReadOnly, Strict: true, Workspace: f.ws, Home: f.home}
+	if err := p.Check(); err != nil {
+		noSandbox(t, err)
+	}
+	for _, line := range []string{"head -c 5 config", "timeout 0.2 cat pipes/config; echo hello", "timeout 0.2 cat pipes/.git/config; echo hello"} {
+		if out, report := inWall(t, p, f.env, line); !strings.HasSuffix(strings.TrimSpace(out), "hello") || report.Abandoned {
+			t.Errorf("%s: %q, abandoned: %v", line, out, report.Abandoned)
+		}
+	}
+}
+
+// A command that is free to end its supervisor does not pass for one that ended.
+func TestAbandoned(t *testing.T) {
+	for line, want := range map[string]bool{"kill -9 $PPID; sleep 0.1": true, "true": false, "exit 3": false} {
+		cmd := exec.Command("sh", "-c", line)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		guard, err := sandbox.Policy{Mode: sandbox.Off, Workspace: t.TempDir()}.Wrap(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Run() // how it ends is not what this is about
+		if report := guard.Release(); report.Abandoned != want {
+			t.Errorf("%s: abandoned: %v", line, report.Abandoned)
+		}
+	}
+}

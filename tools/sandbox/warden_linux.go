@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -121,8 +122,29 @@ func (w *warden) secret(s spot) bool {
 	if !config {
 		return true
 	}
-	text, err := os.ReadFile("/proc/self/fd/" + strconv.Itoa(s.fd))
-	return strings.Contains(s.path, ".git/") && (err != nil || len(text) > maxRepositoryConfig || slices.ContainsFunc(strings.Split(strings.ToLower(string(text)), "\n"), confidential))
+	if !strings.Contains(s.path, ".git/") {
+		return false
+	}
+	text, err := readOpen(s.fd, maxRepositoryConfig)
+	return err != nil || slices.ContainsFunc(strings.Split(strings.ToLower(string(text)), "\n"), confidential)
+}
+
+// readOpen reads a file that a command is about to open, unless it is none of an
+// ordinary size: the command may have made anything there.
+func readOpen(fd int, most int64) ([]byte, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return nil, err
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Size > most {
+		return nil, os.ErrInvalid
+	}
+	f, err := os.Open("/proc/self/fd/" + strconv.Itoa(fd))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
 }
 
 // confidential reports whether a line of a repository's configuration may hold a

@@ -47,6 +47,7 @@ type strict struct {
 // note is what the helpers tell in return, one JSON value each.
 type note struct {
 	Failed    string `json:",omitempty"`
+	Ended     bool   `json:",omitempty"` // the last one: the command and all that it started are gone
 	Leftovers bool   `json:",omitempty"`
 
 	Refusal *Refusal `json:",omitempty"`
@@ -245,6 +246,7 @@ func (g *Guard) Release() Report {
 	g.theirs = nil
 	var r Report
 	if g.notes != nil {
+		r.Abandoned = true
 		_ = g.notes.SetReadDeadline(time.Now().Add(lastNotes))
 		for d := json.NewDecoder(io.LimitReader(g.notes, 1<<20)); ; {
 			var n note
@@ -252,6 +254,7 @@ func (g *Guard) Release() Report {
 				break
 			}
 			r.Leftovers = r.Leftovers || n.Leftovers
+			r.Abandoned = r.Abandoned && !n.Ended
 			if n.Refusal != nil {
 				r.Refusals = append(r.Refusals, *n.Refusal)
 			}

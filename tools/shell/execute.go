@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -103,6 +104,8 @@ func (o Options) start(cmd *exec.Cmd) (end func() (sandbox.Report, error), err e
 		report := guard.Release()
 		if report.Failed != nil {
 			err = fmt.Errorf("the command could not be started: %w", report.Failed)
+		} else if report.Abandoned {
+			err = errors.Join(err, errors.New("the command ended its supervisor, and what it started may still run; tell the user"))
 		}
 		return report, err
 	}, nil
