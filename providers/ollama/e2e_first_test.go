@@ -210,7 +210,7 @@ func (e *endToEnd) https(t *testing.T) {
 	p.ask(t, "m", "hello").want(t, 0, "fine\n")
 
 	plain := strings.Replace(secure.URL, "https", "http", 1)
-	e.user(t, plain).ask(t, "m", "hello").want(t, 3, "", "wants HTTPS", "OLLAMA_HOST="+secure.URL)
+	e.user(t, plain).ask(t, "m", "hello").want(t, 3, "", "wants HTTPS", "Try the address "+secure.URL)
 	asTLS := strings.Replace(f.URL, "http", "https", 1)
-	e.user(t, asTLS).ask(t, "m", "hello").want(t, 3, "", "no secure connection", "OLLAMA_HOST="+f.URL)
+	e.user(t, asTLS).ask(t, "m", "hello").want(t, 3, "", "no secure connection", "Try the address "+f.URL)
 }

@@ -45,18 +45,18 @@ func TestRealMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	query := memory.Query{Text: "car buy"}
-	if hits, err := store.Search(t.Context(), query); err != nil || len(hits) != 5 || strings.Contains(fmt.Sprint(hits), "automobile") {
+	query := memory.Query{Text: "car"} // no document has the word
+	if hits, err := store.Search(t.Context(), query); err != nil || len(hits) != 0 {
 		t.Fatalf("words alone: %v, %v", hits, err)
 	}
 	var told []error
 	store.Use(embedder, func(err error) { told = append(told, err) })
 	hits, err := store.Search(deadline(t), query)
-	if err != nil || len(hits) != 5 || hits[4].Text != "automobile" || !strings.HasPrefix(hits[4].Why(), "vector: 0.") || len(told) > 0 {
+	if err != nil || len(hits) == 0 || hits[0].Text != "automobile" || !strings.HasPrefix(hits[0].Why(), "vector: ") || len(told) > 0 {
 		t.Fatalf("with vectors: %+v, %v, told %v", hits, err, told)
 	}
 	s.Kill()
-	if hits, err := store.Search(deadline(t), query); err != nil || len(hits) != 5 || len(told) != 1 {
+	if hits, err := store.Search(deadline(t), query); err != nil || len(hits) != 0 || len(told) != 1 {
 		t.Errorf("without the server: %v, %v, told %v", hits, err, told)
 	}
 }
