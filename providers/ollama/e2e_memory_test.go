@@ -18,7 +18,7 @@ func (e *endToEnd) memory(t *testing.T, model string) {
 	o = p.ask(t, model, ollamatest.AskRecall)
 	o.want(t, 0, ollamatest.RecallAnswer+"\n", "> search_memory ")
 	told := r.wantRequests(t, 4)[3].messages
-	if last := told[len(told)-1].Content; len(told) != 4 || !strings.Contains(last, " | note]\n  The staging host is called heron.") {
+	if last := told[len(told)-1].Content; len(told) != 4 || !strings.Contains(last, " | note | the newest of 2]\n  The staging host is called heron.") {
 		t.Errorf("the model was told, after %d messages: %q", len(told)-1, last)
 	}
 
