@@ -37,7 +37,7 @@ func (e *endToEnd) overflow(t *testing.T, model string) {
 func (e *endToEnd) stutter(t *testing.T) {
 	p, r := e.watched(t)
 	p.ask(t, "modelfile", ollamatest.AskStutter).want(t, 1, "",
-		"retry 2 in", "retry 3 in", "mylm: the reply ended without its last line\n", "Ask again")
+		"retry 2 in", "retry 3 in", "mylm: the reply ended without a sign that it is whole\n", "Ask again")
 	r.wantRequests(t, 3)
 	if h := r.reply(t, 2); h.done || !strings.HasPrefix(h.text, "haha") {
 		t.Errorf("the last reply: %+v, want one without its end", h)
@@ -125,7 +125,7 @@ func (e *endToEnd) thought(t *testing.T, model string) {
 	}
 	p.ask(t, model, "--think", "off", ollamatest.AskBrood).want(t, 0, ollamatest.OffHand+"\n")
 	// Once is no harm.
-	p.ask(t, model, ollamatest.AskNothing).want(t, 0, "The answer is four.\n", "asking again")
+	p.ask(t, model, ollamatest.AskNothing).want(t, 0, "The answer is four.\n", "retrying")
 }
 
 // Thought is no part of the answer, and who wants it can read it.
@@ -149,7 +149,10 @@ func (e *endToEnd) interrupt(t *testing.T, model string) {
 		if err := run.cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		run.wait(t).want(t, 130, "", "mylm: interrupted")
+		o := run.wait(t) // what had come is printed
+		if o.want(t, 130, o.stdout, "mylm: interrupted"); !strings.HasPrefix(o.stdout, "one two three") {
+			t.Errorf("stdout %q", o.stdout)
+		}
 		// The endless reply would keep the slot far longer than a run may take.
 		p.ask(t, model, "hello").want(t, 0, ollamatest.Greeting+"\n")
 	}

@@ -66,7 +66,7 @@ func (e *endToEnd) longInput(t *testing.T, model string) {
 	}
 	p.ask(t, model, append(args, "--clip")...).want(t, 0, ollamatest.Greeting+"\n", "mylm: stdin is too long: ", "were cut out of its middle")
 	asked := r.wantRequests(t, 1)[0].messages[1].Content
-	if !strings.HasPrefix(asked, "what is this?\n\n--- stdin ---\nThe assistant") || !strings.Contains(asked, "left out here ...]\n") {
+	if !strings.HasPrefix(asked, "what is this?\n\n--- stdin ---\nThe assistant") || !strings.Contains(asked, "omitted here ...]\n") {
 		t.Errorf("sent %.200q", asked)
 	}
 }
@@ -180,7 +180,7 @@ func (e *endToEnd) hosts(t *testing.T) {
 	}
 
 	o := e.user(t, "http://me:wrong-password@"+behind).ask(t, "m", "hello")
-	o.want(t, 1, "", "OLLAMA_HOST=https://user:password@host")
+	o.want(t, 1, "", "https://user:password@host")
 	if strings.Contains(o.stderr, "wrong-password") {
 		t.Errorf("the password is shown:\n%s", o.stderr)
 	}
