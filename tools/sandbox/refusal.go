@@ -33,7 +33,7 @@ type Refusal struct {
 	Program string // that tried it: the kernel's name of the process, which it may have chosen itself
 }
 
-// String names the refusal for a person: "write /work/a (by sed)".
+// String names the refusal for a person: "write /src/shop/a (by sed)".
 func (r Refusal) String() string {
 	words := []string{string(r.Kind)}
 	for _, w := range []string{r.Detail, cmp.Or(r.Path, r.Address)} {
