@@ -99,8 +99,14 @@ const listenerSocket = 5
 // becomeCommand applies the rules to this process and replaces it.
 func (h *helper) becomeCommand() error {
 	b := h.job.Bounds
-	if b == nil {
+	switch {
+	case b == nil && h.job.Memory == 0:
 		return errors.New("the sandbox was told no rules")
+	case b == nil:
+		if err := h.boundMemory(); err != nil {
+			return err
+		}
+		return h.exec()
 	}
 	err := checkKernel()
 	if err != nil {
@@ -124,6 +130,9 @@ func (h *helper) becomeCommand() error {
 	if err := restrictFiles(*b); err != nil {
 		return fmt.Errorf("files cannot be protected: %w", err)
 	}
+	if err := h.boundMemory(); err != nil {
+		return err
+	}
 	// Whatever this process was given beside the three streams stays here.
 	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("open files cannot be kept from the command: %w", err)
@@ -136,10 +145,27 @@ func (h *helper) becomeCommand() error {
 	if err != nil {
 		return err
 	}
-	err = syscall.Exec(h.path, h.args, os.Environ())
-	if errors.Is(err, unix.EACCES) {
+	if err = h.exec(); errors.Is(err, unix.EACCES) {
 		err = fmt.Errorf("%w: it may lie where the sandbox reads nothing; name its directory in reads", err)
 	}
+	return err
+}
+
+// boundMemory bounds what the command may have. It is done late, since this
+// process has more.
+func (h *helper) boundMemory() error {
+	if h.job.Memory == 0 {
+		return nil
+	}
+	if err := lower(unix.RLIMIT_DATA, h.job.Memory); err != nil {
+		return fmt.Errorf("the memory cannot be bounded: %w", err)
+	}
+	return nil
+}
+
+// exec replaces this process by the command.
+func (h *helper) exec() error {
+	err := syscall.Exec(h.path, h.args, os.Environ())
 	return fmt.Errorf("%s cannot be started: %w", filepath.Clean(h.path), err)
 }
 

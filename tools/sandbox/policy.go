@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -154,15 +155,38 @@ func (p Policy) check() error {
 	}
 	p = p.Resolved()
 	for _, path := range slices.Concat(p.Reads, p.Writes, []string{p.Private}) {
-		if path != "" && !filepath.IsAbs(path) {
-			return fmt.Errorf("%q in the sandbox's policy is not an absolute path", path)
+		if err := CheckOpen(path, p.Home); path != "" && err != nil {
+			return err
 		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
+	}
+	for _, name := range p.Env {
+		if err := CheckEnv(name); err != nil {
+			return err
 		}
-		if path != "" && home != "" && Within(home, filepath.Clean(path)) {
-			return fmt.Errorf("%q in the sandbox's policy holds your home directory, which stays closed; name what is needed in it", path)
-		}
+	}
+	return nil
+}
+
+// CheckOpen reports why a policy cannot open a path to commands: it is not
+// absolute, or holds the home directory or the whole system.
+func CheckOpen(path, home string) error {
+	switch real := resolved(path); {
+	case !filepath.IsAbs(path):
+		return fmt.Errorf("%q in the sandbox's policy is not an absolute path", path)
+	case filepath.Dir(real) == real:
+		return fmt.Errorf("%q in the sandbox's policy is the whole system; name what is needed in it", path)
+	case home != "" && Within(resolved(home), real):
+		return fmt.Errorf("%q in the sandbox's policy holds your home directory, which stays closed; name what is needed in it", path)
+	}
+	return nil
+}
+
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+
+// CheckEnv reports why a policy cannot pass on a variable: it is not the name of one.
+func CheckEnv(name string) error {
+	if !variableName().MatchString(name) {
+		return fmt.Errorf("%q in the sandbox's policy is not the name of an environment variable", name)
 	}
 	return nil
 }

@@ -75,17 +75,20 @@ func TestCheckRefuses(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]sandbox.Policy{
-		"there is no sandbox \"none\"":     {Mode: "none", Workspace: dir},
-		"is not an absolute path":          {Workspace: "."},
-		"cannot be used":                   {Workspace: filepath.Join(dir, "none")},
-		"is not a directory":               {Workspace: file},
-		"would protect nothing":            {Workspace: dir, Home: dir},
-		"change to the directory of a pro": {Workspace: link, Home: dir},
-		"which stays closed":               {Workspace: dir, Home: filepath.Dir(dir), Reads: []string{link}},
-		"in the sandbox's policy is not":   {Workspace: dir, Reads: []string{"~/x"}},
-		"policy is not an absolute path":   {Workspace: dir, Private: "x"},
-		"where this program keeps what is": {Workspace: dir, Closed: []string{filepath.Join(dir, "none"), filepath.Join(dir, "..", "other")}},
-		"and " + dir + " overlap":          {Workspace: filepath.Join(dir, "below"), Closed: []string{dir}},
+		"there is no sandbox \"none\"":      {Mode: "none", Workspace: dir},
+		"is not an absolute path":           {Workspace: "."},
+		"cannot be used":                    {Workspace: filepath.Join(dir, "none")},
+		"is not a directory":                {Workspace: file},
+		"would protect nothing":             {Workspace: dir, Home: dir},
+		"change to the directory of a pro":  {Workspace: link, Home: dir},
+		"which stays closed":                {Workspace: dir, Home: filepath.Dir(dir), Reads: []string{link}},
+		"in the sandbox's policy is not":    {Workspace: dir, Reads: []string{"~/x"}},
+		"policy is not an absolute path":    {Workspace: dir, Private: "x"},
+		"is the whole system":               {Workspace: dir, Reads: []string{filepath.VolumeName(dir) + string(filepath.Separator)}},
+		`"A=b" in the sandbox's policy is`:  {Workspace: dir, Env: []string{"NPM_TOKEN", "A=b"}},
+		`"" in the sandbox's policy is not`: {Workspace: dir, Env: []string{""}},
+		"where this program keeps what is":  {Workspace: dir, Closed: []string{filepath.Join(dir, "none"), filepath.Join(dir, "..", "other")}},
+		"and " + dir + " overlap":           {Workspace: filepath.Join(dir, "below"), Closed: []string{dir}},
 	} {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", p, err, want)

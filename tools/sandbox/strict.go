@@ -33,7 +33,8 @@ var (
 
 // strictSettings are added to its environment: what would write beside the files
 // that are read, or read settings of the system, is turned off.
-var strictSettings = []string{"PYTHONDONTWRITEBYTECODE=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0", "GOTELEMETRY=off"}
+var strictSettings = []string{"PYTHONDONTWRITEBYTECODE=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
+	"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=diff.autoRefreshIndex", "GIT_CONFIG_VALUE_0=false"}
 
 // harmless reports whether a strict command gets a variable.
 func harmlessVariable(name, value string) bool {

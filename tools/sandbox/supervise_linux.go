@@ -21,11 +21,6 @@ func (h *helper) supervise() error {
 	}
 	// Signals are for the command, which gets those of the terminal by itself.
 	signal.Notify(make(chan os.Signal, 1))
-	if h.job.Memory > 0 { // the command inherits it
-		if err := lower(unix.RLIMIT_DATA, h.job.Memory); err != nil {
-			return fmt.Errorf("the memory cannot be bounded: %w", err)
-		}
-	}
 	end := make(chan struct{})
 	stop := sync.OnceFunc(func() { close(end) })
 	done := make(chan struct{})
@@ -59,15 +54,17 @@ func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 		// is not, but nobody should kill a supervisor.
 		Sys: &syscall.SysProcAttr{Setsid: h.job.Session, Pdeathsig: syscall.SIGKILL},
 	}
-	if h.job.Bounds == nil {
+	b := h.job.Bounds
+	if b == nil && h.job.Memory == 0 {
 		if pid, err = syscall.ForkExec(h.path, h.args, attr); err != nil {
 			return 0, fmt.Errorf("%s cannot be started: %w", h.path, err)
 		}
 		return pid, nil
 	}
-	b := h.job.Bounds
-	if b.Rules, err = b.rules(); err != nil {
-		return 0, fmt.Errorf("files cannot be protected: %w", err)
+	if b != nil {
+		if b.Rules, err = b.rules(); err != nil {
+			return 0, fmt.Errorf("files cannot be protected: %w", err)
+		}
 	}
 	told, err := json.Marshal(h.job)
 	if err != nil {
@@ -84,7 +81,7 @@ func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 	defer r.Close()
 	attr.Files = append(attr.Files, r.Fd(), h.notes.Fd())
 	var ours *os.File
-	if b.Strict != nil {
+	if b != nil && b.Strict != nil {
 		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return 0, err

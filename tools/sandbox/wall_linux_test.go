@@ -130,7 +130,8 @@ func repository(t *testing.T, dir string) {
 		write(t, filepath.Join(dir, name), text)
 	}
 	setUp(t, dir, `mkdir tree && echo a >tree/a.txt && tar -cf data/tree.tar tree && tar -czf data/tree.tar.gz tree && rm -r tree && printf 'line 1\nline 2\n' | gzip >data/log.gz
-		git init -q -b main . && git add -A && git commit -qm "Start" && echo more >>README.md && git commit -qam "More words" && printf '\nfunc other() {}\n' >>src/main.go && git commit -qam "Another function" && git tag v1 && echo new >>docs/guide.md && mkdir node_modules && echo 1 >node_modules/x.js`)
+		git init -q -b main . && git add -A && git commit -qm "Start" && echo more >>README.md && git commit -qam "More words" && printf '\nfunc other() {}\n' >>src/main.go && git commit -qam "Another function" && git tag v1 && echo new >>docs/guide.md && mkdir node_modules && echo 1 >node_modules/x.js
+		touch -d 2001-01-01 src/util.py # as if it had changed, which git would write into its index`)
 }
 
 func write(t *testing.T, path, text string) {

@@ -118,7 +118,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	if err := errors.Join(os.Mkdir(temp, 0o700), os.MkdirAll(home, 0o700)); err != nil {
 		return nil, nil, err
 	}
-	if err := link(p.Home, home, p.Reads); err != nil {
+	if err := furnish(p.Home, home, p.Reads); err != nil {
 		return nil, nil, err
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
@@ -166,15 +166,26 @@ func private(env []string, home, temp string) []string {
 	return append(out, "HOME="+home, "TMPDIR="+temp)
 }
 
-// link makes what lies below the user's home appear below the private one. The
+// telemetry is the file, below a home, that keeps Go from collecting statistics. A
+// process of its own would do that, which outlives the command; no variable keeps
+// it from that (golang.org/x/telemetry).
+const telemetry = ".config/go/telemetry/mode"
+
+// furnish makes what lies below the user's home appear below the private one. The
 // private one was in the hands of commands: os.Root does not follow links that
 // lead out of it.
-func link(from, to string, paths []string) error {
+func furnish(from, to string, paths []string) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	if root.MkdirAll(filepath.Dir(telemetry), 0o700) == nil { // a command may have put something else there
+		if f, err := root.OpenFile(telemetry, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			_, _ = f.WriteString("off")
+			f.Close()
+		}
+	}
 	// Sorted, a directory comes before what is in it, which then is there already.
 	for _, path := range slices.Sorted(slices.Values(paths)) {
 		rel, err := filepath.Rel(from, path)

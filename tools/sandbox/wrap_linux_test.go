@@ -99,6 +99,40 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// A limit of memory is the command's and not the supervisor's, which would die of
+// it and leave behind what the command started.
+func TestMaxMemory(t *testing.T) {
+	for _, c := range []struct {
+		policy sandbox.Policy
+		line   string
+	}{
+		{sandbox.Policy{Mode: sandbox.Off}, "sleep 60 & ulimit -d; grep -c 'Max data.*4194304' /proc/$PPID/limits"},
+		{sandbox.Policy{Mode: sandbox.Workspace}, "sleep 60 & ulimit -d; echo 0"},
+		{sandbox.Policy{Mode: sandbox.ReadOnly, Strict: true}, "sleep 60 & ulimit -d; echo 0"},
+	} {
+		c.policy.Workspace, c.policy.MaxMemory = t.TempDir(), 4<<20
+		out, report, err := wrapped(t, c.policy, c.line+"; exit 0")
+		if err != nil || out != "4096\n0\n" || report.Abandoned || !report.Leftovers {
+			t.Errorf("%s: %q, %v, %+v", c.policy.Mode, out, err, report)
+		}
+	}
+}
+
+// Go starts a process of its own for its statistics, unless a file turns them off.
+func TestGoLeavesNothingBehind(t *testing.T) {
+	goCommand, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("Go is not installed: ", err)
+	}
+	for _, p := range []sandbox.Policy{{}, {Private: t.TempDir()}, {Mode: sandbox.ReadOnly, Strict: true}} {
+		p.Workspace, p.Reads = t.TempDir(), []string{filepath.Dir(filepath.Dir(goCommand))}
+		out, report, err := wrapped(t, p, quoted(goCommand)+" version && cat ~/.config/go/telemetry/mode")
+		if err != nil || !strings.HasSuffix(out, "\noff") || report.Leftovers {
+			t.Errorf("%s: %q, %v, %+v", p.Mode, out, err, report)
+		}
+	}
+}
+
 // A command that cannot be started says so, not its exit code.
 func TestFailed(t *testing.T) {
 	for _, mode := range []sandbox.Mode{sandbox.Off, sandbox.Workspace} {
@@ -154,7 +188,7 @@ func TestPrivateHome(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{`cat ~/tools/bin/file && echo kept >~/note`, "tool"},
 		{`cat ~/note && ! echo x 2>/dev/null >~/tools/bin/file`, "kept"},
-		{`rm -r ~/tools ~/.cache; ln -s "` + home + `" ~/.cache && ln -s "` + home + `/secret" ~/tools; echo set`, "set"},
+		{`rm -r ~/tools ~/.cache; ln -s "` + home + `" ~/.cache && ln -s "` + home + `/secret" ~/tools; rm ~/.config/go/telemetry/mode && mkfifo ~/.config/go/telemetry/mode; echo set`, "set"},
 		{`ls ~/.cache/ 2>&1 || echo closed`, "closed"},
 	} {
 		if out, _, err := wrapped(t, p, c.line); err != nil || !strings.Contains(out, c.want) {
