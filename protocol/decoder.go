@@ -312,11 +312,22 @@ func (d *Decoder) pushText(s string) (rest string) {
 }
 
 // matchTag reads the tag at the beginning of s, or the element of a tool. A
-// header of the harmony format is read whole.
+// header of the harmony format is read whole, and the role whose turn begins.
 func (d *Decoder) matchTag(s string) (m mark, more bool) {
 	m, more = matchTag(s)
+	foreign, begins := turns[m.kind]
 	switch {
 	case more:
+	case begins && !foreign && (m.tag == delimiter || !d.text && !d.thought): // T14
+		word := strings.ToLower(strings.TrimLeft(s[m.n:min(len(s), maxTag)], " \t\r\n<|"))
+		n := pathLen(word)
+		if n == len(word) && len(s) < maxTag {
+			return mark{}, true
+		}
+		role := strings.TrimSuffix(word[:n], "_token")
+		if roles[role] {
+			m.tag, m.name = turnEnd, role
+		}
 	case m.tag == noTag && d.mode == inText:
 		return d.matchElement(s)
 	case m.tag == channel:
@@ -460,7 +471,7 @@ func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
 	}
 	skip(mode)
 	d.line.mark()
-	if d.text || d.thought || mode != inText {
+	if d.text || d.thought || mode != inText || m.name != "" || turns[m.kind] {
 		d.conclude(End)
 	}
 	return m.n

@@ -155,9 +155,6 @@ func (d *Decoder) opens() (decided bool, rest string) {
 	call := c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen
 	if h.open.tag != toolOpen && isWord(c) {
 		word := stars[:pathLen(stars)]
-		if h.open.kind == imStart && roles[word] { // T14
-			return true, d.turnAt()
-		}
 		_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
 		call = h.open.kind != imStart && (known || word == "function")
 	}
@@ -167,20 +164,6 @@ func (d *Decoder) opens() (decided bool, rest string) {
 	h.begun = true
 	h.span.pos = max(h.span.pos, i)
 	return true, ""
-}
-
-// roles are those whose turns are not the model's.
-var roles = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}
-
-// turnAt ends the reply where somebody else's turn begins, if the model has said
-// something before.
-func (d *Decoder) turnAt() (rest string) {
-	if !d.text && !d.thought {
-		return d.release(d.held.open.n)
-	}
-	d.mode = inText
-	d.conclude(End)
-	return ""
 }
 
 // maxTries bounds how often an end inside a string, or a call without tags, is

@@ -74,6 +74,17 @@ var tokens = []token{
 	{"<|START_OF_TURN_TOKEN|>", turnEnd}, {"<｜end▁of▁sentence｜>", turnEnd}, {"<｜User｜>", turnEnd}, {"[INST]", turnEnd},
 }
 
+// turns are the tokens that begin a turn: true if it is never the model's, false
+// if a role says whose it is. roles are those that are not the model's.
+var (
+	turns = map[string]bool{
+		imStart: false, "startofturn": false, "<|START_OF_TURN_TOKEN|>": false,
+		"<|start_header_id|>": false, "<|header_start|>": false, "<|start_of_role|>": false,
+		"<|im_user|>": true, "<|im_system|>": true, "<|user|>": true, "<|system|>": true, "<|observation|>": true, "<｜User｜>": true, "[INST]": true,
+	}
+	roles = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}
+)
+
 // tokensAt are the tokens by their third byte, tagStarts all that the name of a
 // tag may begin with.
 var (
