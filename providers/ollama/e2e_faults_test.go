@@ -142,15 +142,16 @@ func (e *endToEnd) interrupt(t *testing.T, model string) {
 	p, r := e.watched(t)
 	// One more than there are slots: if they were not freed, the last would wait.
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT}
-	for i, sig := range signals {
-		middle := r.middle(2 * i)
-		run := p.start(t, "ask", "-m", model, ollamatest.AskCount)
-		run.until(t, middle)
+	for _, sig := range signals {
+		run := p.start(t, "ask", "-m", model, "-o", "ndjson", ollamatest.AskCount)
+		run.until(t, run.stdout.prints("three"))
 		if err := run.cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		o := run.wait(t) // what had come is printed
-		if o.want(t, 130, o.stdout, "mylm: interrupted"); !strings.HasPrefix(o.stdout, "one two three") {
+		o := run.wait(t)
+		o.want(t, 130, o.stdout, "mylm: interrupted")
+		// What was shown is kept as the response.
+		if !strings.Contains(o.stdout, `"response":"one two three`) || !strings.Contains(o.stdout, `"stop_reason":"interrupted"`) {
 			t.Errorf("stdout %q", o.stdout)
 		}
 		// The endless reply would keep the slot far longer than a run may take.

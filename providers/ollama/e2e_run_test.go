@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,9 +34,49 @@ type outcome struct {
 
 // running is a run of mylm under way.
 type running struct {
-	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer
-	done           chan struct{}
+	cmd    *exec.Cmd
+	stdout output
+	stderr bytes.Buffer
+	done   chan struct{}
+}
+
+// output is what a run prints, and an event when it has printed something.
+type output struct {
+	mu      sync.Mutex
+	text    strings.Builder
+	want    string
+	printed chan struct{}
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Write(b)
+	o.check()
+	return len(b), nil
+}
+
+// check closes printed once the wanted text is there.
+func (o *output) check() {
+	if o.want != "" && strings.Contains(o.text.String(), o.want) {
+		close(o.printed)
+		o.want = ""
+	}
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// prints is closed when stdout contains the text.
+func (o *output) prints(text string) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.want, o.printed = text, make(chan struct{})
+	o.check()
+	return o.printed
 }
 
 // start begins a run. It has no terminal, not even the one of the test.
