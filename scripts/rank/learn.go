@@ -26,9 +26,11 @@ const (
 	decay  = 1e-4
 )
 
-// byHand are the features whose weights no set can teach: none holds the output of
-// tools, nor the questions that somebody asks an assistant again and again.
-var byHand = []lexical.Feature{lexical.Tool, lexical.Question}
+// byHand are the features whose weights are not learned. No set holds the output
+// of tools, nor the questions that somebody asks an assistant again and again, and
+// one set alone has an assistant: what is learned without it would not know that
+// an answer is rarely what a person looks for.
+var byHand = []lexical.Feature{lexical.Assistant, lexical.Tool, lexical.Question}
 
 // learn finds weights on the learning halves; only some features may have one.
 func learn(sets []*set, all [][]example, some [lexical.NumFeatures]bool) lexical.Features {
