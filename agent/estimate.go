@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mylm/tools"
 )
 
 // What characters cost in hundredths of a token. Tokenizers take 3.5 to 4.5
@@ -119,26 +121,22 @@ func tailOf(s string, limit int) int {
 	return 0
 }
 
-// markerTokens is what the marker of a cut takes.
-const markerTokens = 16
+// markerTokens is what the marker of a cut takes at most.
+const markerTokens = 24
 
 // shorten keeps the first two thirds and the last third of what limit tokens
-// hold, with a marker between them that says what is missing. A limit of 0
-// keeps everything.
+// hold, see tools.Abridge. A limit of 0 keeps everything.
 func shorten(s string, limit int) string {
 	if limit <= 0 || len(s) <= limit || headOf(s, limit) == len(s) {
 		return s
 	}
 	limit = max(3, limit-markerTokens)
 	head := headOf(s, limit*2/3)
-	tail := max(head, tailOf(s, limit/3))
-	cut := s[head:tail]
-	marker := fmt.Sprintf("\n[... left out: %s, %s ...]\n",
-		counted(strings.Count(cut, "\n")+1, "line"), counted(utf8.RuneCountInString(cut), "character"))
-	if estimate(marker) >= estimate(cut) {
+	short := tools.Abridge(s, head, len(s)-max(head, tailOf(s, limit/3)))
+	if estimate(short) >= estimate(s) {
 		return s
 	}
-	return s[:head] + marker + s[tail:]
+	return short
 }
 
 func counted(n int, thing string) string {

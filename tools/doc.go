@@ -24,6 +24,9 @@
 // the arguments, the caller decides whether it may run, Invocation.Run runs it.
 // A tool that panics or fails makes a failed Outcome, never a failed program.
 //
+// A text that is too long has a Gap, which Abridge widens: whoever shortens it
+// once more keeps one mark that counts all that is missing.
+//
 // # Limits
 //
 // Fit knows the part of JSON Schema that tools use: type, enum, const, items,

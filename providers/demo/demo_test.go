@@ -151,7 +151,7 @@ func TestFiles(t *testing.T) {
 		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "(a.txt is empty)")}, "a.txt is empty."},
 		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "1\n2\n[lines 1-2 of at least 9; go on with start_line 3]")}, "a.txt has at least 9 lines. It begins:\n\n```\n1\n2\n```\n\nThere is more."},
 		{"count the lines of README.md", []step{cat(`{"path":"README.md"}`, "1\n2\n")}, "README.md has 2 lines."},
-		{"how many lines does a.txt have?", []step{cat(`{"path":"a.txt"}`, "1\n[... left out: 28 lines, 900 characters ...]\n30"),
+		{"how many lines does a.txt have?", []step{cat(`{"path":"a.txt"}`, "1\n[... left out: 28 lines, 900 bytes ...]\n30"),
 			cat(`{"end_line":20,"path":"a.txt","start_line":1}`, "1\n2\n[lines 1-20 of 30; go on with start_line 21]")}, "a.txt has 30 lines."},
 
 		{"what is this project about?", []step{ls(here, listing), cat(`{"path":"README.md"}`, "# x, a tool\n\n[![ci](b)](c)\n<p>\n\n- a list\n\nIt does one thing. It does\nit well.\n\nMore.")},

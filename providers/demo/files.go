@@ -123,7 +123,7 @@ type content struct {
 func pageNote() *regexp.Regexp {
 	return lazy(`\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`)
 }
-func shortened() *regexp.Regexp { return lazy(`\n\[\.\.\. left out: \d+ [^\n]*\.\.\.\]\n`) }
+func shortened() *regexp.Regexp { return lazy(`\[\.\.\. left out: \d+ [^\n]*\.\.\.\]`) }
 func described() *regexp.Regexp {
 	return lazy(`^\((.+ (?:is empty|is a binary file, .*|holds nothing but .*))\)$`)
 }

@@ -106,13 +106,13 @@ func TestMaxMemory(t *testing.T) {
 		policy sandbox.Policy
 		line   string
 	}{
-		{sandbox.Policy{Mode: sandbox.Off}, "sleep 60 & ulimit -d; grep -c 'Max data.*4194304' /proc/$PPID/limits"},
+		{sandbox.Policy{Mode: sandbox.Off}, "sleep 60 & ulimit -d; grep -c 'Max data.*67108864' /proc/$PPID/limits"},
 		{sandbox.Policy{Mode: sandbox.Workspace}, "sleep 60 & ulimit -d; echo 0"},
 		{sandbox.Policy{Mode: sandbox.ReadOnly, Strict: true}, "sleep 60 & ulimit -d; echo 0"},
 	} {
-		c.policy.Workspace, c.policy.MaxMemory = t.TempDir(), 4<<20
+		c.policy.Workspace, c.policy.MaxMemory = t.TempDir(), 64<<20
 		out, report, err := wrapped(t, c.policy, c.line+"; exit 0")
-		if err != nil || out != "4096\n0\n" || report.Abandoned || !report.Leftovers {
+		if err != nil || out != "65536\n0\n" || report.Abandoned || !report.Leftovers {
 			t.Errorf("%s: %q, %v, %+v", c.policy.Mode, out, err, report)
 		}
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
+
+	"mylm/tools"
 )
 
 const (
@@ -78,44 +79,7 @@ func (o *output) text() (text string, cut bool) {
 	if o.size <= o.headCap+o.tailCap {
 		return strings.TrimRight(string(o.head)+string(o.tail), "\n"), false
 	}
-	head := wholeLinesBefore(o.head)
-	tail := wholeLinesAfter(o.tail[len(o.tail)-min(o.tailCap, len(o.tail)):])
-	lines := o.lines - bytes.Count(head, []byte{'\n'}) - bytes.Count(tail, []byte{'\n'})
-	marker := cutMarker(lines, o.size-len(head)-len(tail))
-	return strings.TrimRight(joinLines(joinLines(strings.TrimSuffix(string(head), "\n"), marker), string(tail)), "\n"), true
-}
-
-func cutMarker(lines, size int) string {
-	if lines == 0 {
-		return fmt.Sprintf("[... %d bytes of this line cut here ...]", size)
-	}
-	return fmt.Sprintf("[... %d lines (%d bytes) cut here ...]", lines, size)
-}
-
-// wholeLinesBefore shortens b to whole lines if that leaves at least half of
-// it, and else to whole characters.
-func wholeLinesBefore(b []byte) []byte {
-	if i := bytes.LastIndexByte(b, '\n') + 1; i > 0 && i >= len(b)/2 {
-		return b[:i]
-	}
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if c := b[len(b)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				b = b[:len(b)-i]
-			}
-			break
-		}
-	}
-	return b
-}
-
-// wholeLinesAfter is wholeLinesBefore for the other end.
-func wholeLinesAfter(b []byte) []byte {
-	if i := bytes.IndexByte(b, '\n') + 1; i > 0 && i <= len(b)/2 {
-		return b[i:]
-	}
-	for len(b) > 0 && !utf8.RuneStart(b[0]) {
-		b = b[1:]
-	}
-	return b
+	tail := o.tail[len(o.tail)-min(o.tailCap, len(o.tail)):]
+	missing := tools.Gap{Bytes: o.size - len(o.head) - len(tail), Breaks: o.lines - bytes.Count(o.head, []byte{'\n'}) - bytes.Count(tail, []byte{'\n'})}
+	return strings.TrimRight(missing.Join(string(o.head), string(tail)), "\n"), true
 }

@@ -193,9 +193,9 @@ func TestLongOutput(t *testing.T) {
 		name, command       string
 		first, last, marker string
 	}{
-		{"lines", "seq 100000", "1\n2\n", "\n100000", " lines ("},
-		{"one line", "head -c 100000 /dev/zero | tr '\\0' x", "xxx", "xxx", "[... 97000 bytes of this line cut here ...]"},
-		{"wide characters", `printf x; i=0; while [ $i -lt 900 ]; do printf 'ääääéééé'; i=$((i+1)); done; printf x`, "xää", "ééx", " bytes of this line cut here"},
+		{"lines", "seq 100000", "1\n2\n", "\n100000", " lines, "},
+		{"one line", "head -c 100000 /dev/zero | tr '\\0' x", "xxx", "xxx", "[... left out: 97000 bytes ...]"},
+		{"wide characters", `printf x; i=0; while [ $i -lt 900 ]; do printf 'ääääéééé'; i=$((i+1)); done; printf x`, "xää", "ééx", " bytes ...]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := run(t, shell.Options{MaxOutput: limit}, c.command)
@@ -218,9 +218,9 @@ func TestLongOutput(t *testing.T) {
 // The marker's numbers and what is kept add up to what was printed.
 func TestCutAddsUp(t *testing.T) {
 	out := run(t, shell.Options{MaxOutput: 902}, "seq 1000 9999")
-	head, rest, _ := strings.Cut(out.Text, "\n[... ")
-	marker, tail, ok := strings.Cut(rest, " bytes) cut here ...]\n")
-	lines, size, ok2 := strings.Cut(marker, " lines (")
+	head, rest, _ := strings.Cut(out.Text, "\n[... left out: ")
+	marker, tail, ok := strings.Cut(rest, " bytes ...]\n")
+	lines, size, ok2 := strings.Cut(marker, " lines, ")
 	if !ok || !ok2 {
 		t.Fatalf("no marker in %q", out.Text)
 	}
@@ -229,7 +229,7 @@ func TestCutAddsUp(t *testing.T) {
 	if got := strings.Count(head, "\n") + 1 + n + strings.Count(tail, "\n") + 1; got != 9000 {
 		t.Errorf("%d lines in all, want 9000", got)
 	}
-	if got := len(head) + 1 + b + len(tail) + 1; got != 45000 {
+	if got := len(head) + 1 + b + 1 + len(tail) + 1; got != 45000 {
 		t.Errorf("%d bytes in all, want 45000", got)
 	}
 	if len(head)%5 != 4 || len(tail)%5 != 4 {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"mime"
@@ -12,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
+
+	"mylm/tools"
 )
 
 // read turns an answer into the text that the model sees, and reports whether
@@ -38,7 +39,9 @@ func (f *fetcher) read(ctx context.Context, p *page) (text string, cut bool, err
 	} else {
 		text = decoded
 	}
-	text, cut = clip(clean(text), f.MaxOutput)
+	seen := clean(text)
+	text = tools.Abridge(seen, f.MaxOutput*2/3, f.MaxOutput-f.MaxOutput*2/3)
+	cut = len(text) != len(seen)
 	if text == "" {
 		text = "(the page has no text; if it is made by a program in the browser, this tool cannot see it)"
 	}
@@ -147,24 +150,4 @@ func clean(text string) string {
 		}
 		return r
 	}, text))
-}
-
-// clip keeps the beginning and the end of a text that is longer than limit, two
-// thirds and one third, in whole lines if that costs at most half of either.
-func clip(text string, limit int) (string, bool) {
-	if len(text) <= limit {
-		return text, false
-	}
-	head, tail := []byte(text[:limit*2/3]), []byte(text[len(text)-(limit-limit*2/3):])
-	if i := bytes.LastIndexByte(head, '\n'); i >= len(head)/2 {
-		head = head[:i]
-	}
-	if i := bytes.IndexByte(tail, '\n'); i >= 0 && i <= len(tail)/2 {
-		tail = tail[i+1:]
-	}
-	head = trimPartial(head)
-	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	return fmt.Sprintf("%s\n[... %d bytes cut here ...]\n%s", head, len(text)-len(head)-len(tail), tail), true
 }

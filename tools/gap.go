@@ -1,0 +1,101 @@
+package tools
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Gap is what is missing in the middle of a text that was too long to be shown.
+// The text has a mark in its place, as "[... left out: 9 lines, 99 bytes ...]".
+type Gap struct {
+	Bytes  int
+	Breaks int // line ends among them
+}
+
+func (g Gap) plus(text string) Gap {
+	return Gap{g.Bytes + len(text), g.Breaks + strings.Count(text, "\n")}
+}
+
+// Join returns a text of which the beginning and the end are left: head, the mark
+// of the gap, and tail. Where lines are short it also leaves out the incomplete
+// ones beside the gap, and otherwise incomplete characters. What is shown and what
+// the mark names make up the whole.
+func (g Gap) Join(head, tail string) string {
+	keep := len(head)
+	if i := strings.LastIndexByte(head, '\n') + 1; i > 0 && i >= len(head)/2 {
+		keep = i
+	} else if r, size := utf8.DecodeLastRuneInString(head); r == utf8.RuneError && size == 1 {
+		for i := max(0, keep-utf8.UTFMax); i < keep; i++ {
+			if utf8.RuneStart(head[i]) && !utf8.FullRuneInString(head[i:]) {
+				keep = i
+			}
+		}
+	}
+	skip := 0
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i <= len(tail)/2 {
+		skip = i // the line end stays: that of the last line left out
+	} else {
+		for skip < min(len(tail), utf8.UTFMax-1) && !utf8.RuneStart(tail[skip]) {
+			skip++
+		}
+	}
+	g = g.plus(head[keep:]).plus(tail[:skip])
+	head, tail = head[:keep], tail[skip:]
+	return head + g.mark((head == "" || strings.HasSuffix(head, "\n")) && strings.HasPrefix(tail, "\n")) + tail
+}
+
+// mark stands for the gap. With whole, it is made of complete lines.
+func (g Gap) mark(whole bool) string {
+	counted := func(n int, what string) string {
+		if n == 1 {
+			return "1 " + what
+		}
+		return fmt.Sprintf("%d %ss", n, what)
+	}
+	text := counted(g.Bytes, "byte")
+	switch {
+	case whole:
+		text = counted(g.Breaks+1, "line") + ", " + text
+	case g.Breaks > 0:
+		text += ", " + counted(g.Breaks, "line break")
+	}
+	return "[... left out: " + text + " ...]"
+}
+
+var marks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[\.\.\. left out: (?:(\d+) lines?, )?(\d+) bytes?(?:, (\d+) line breaks?)? \.\.\.\]`)
+})
+
+// find returns where the mark of a gap stands in a text, and the gap.
+func find(text string) (from, upto int, g Gap, ok bool) {
+	m := marks().FindStringSubmatchIndex(text)
+	if m == nil {
+		return 0, 0, g, false
+	}
+	number := func(group int) (n int) {
+		if at := m[2*group]; at >= 0 {
+			n, _ = strconv.Atoi(text[at:m[2*group+1]])
+		}
+		return n
+	}
+	const lines, bytes, breaks = 1, 2, 3
+	return m[0], m[1], Gap{number(bytes), max(number(breaks), number(lines)-1)}, true
+}
+
+// Abridge leaves out the middle of a text that is longer than head and tail, in
+// bytes, together. A gap that the text has becomes larger, so that there is one.
+func Abridge(text string, head, tail int) string {
+	if head+tail >= len(text) {
+		return text
+	}
+	from, upto := head, len(text)-tail
+	if at, end, g, ok := find(text); ok {
+		from, upto = min(from, at), max(upto, end)
+		return g.plus(text[from:at]).plus(text[end:upto]).Join(text[:from], text[upto:])
+	}
+	return Gap{}.plus(text[from:upto]).Join(text[:from], text[upto:])
+}
