@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
+	"sync"
 )
 
 // From version 2 of the format on, each line of a journal ends with a checksum
@@ -17,12 +18,13 @@ const (
 	sumLength  = len(sumField) + 8 + len(sumEnd)
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made on first use, since that takes a while.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // addSum puts the checksum into a line that is an object, from the byte at start.
 func addSum(text *bytes.Buffer, start int) {
 	text.Truncate(text.Len() - len("}\n"))
-	sum := crc32.Checksum(text.Bytes()[start:], castagnoli)
+	sum := crc32.Checksum(text.Bytes()[start:], castagnoli())
 	fmt.Fprintf(text, sumField+"%08x"+sumEnd, sum)
 }
 
@@ -35,7 +37,7 @@ func checkSum(line []byte, required bool) error {
 		}
 		return nil
 	}
-	want := fmt.Sprintf("%08x", crc32.Checksum(line[:at], castagnoli))
+	want := fmt.Sprintf("%08x", crc32.Checksum(line[:at], castagnoli()))
 	if got := string(line[at+len(sumField) : at+len(sumField)+8]); got != want {
 		return fmt.Errorf("%w: its checksum is %s, not %s", ErrDamaged, want, got)
 	}
