@@ -1,8 +1,12 @@
 package protocol
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/beevik/etree"
@@ -32,7 +36,7 @@ func EncodeTools(tools []Definition) (string, error) {
 		schema := []byte("{}")
 		if t.Schema != nil {
 			var err error
-			if schema, err = t.Schema.MarshalJSON(); err != nil {
+			if schema, err = encodeSchema(t.Schema); err != nil {
 				return "", fmt.Errorf("tool %q: its schema cannot be written as JSON: %w", t.Name, err)
 			}
 		}
@@ -40,6 +44,58 @@ func EncodeTools(tools []Definition) (string, error) {
 	}
 	root.CreateText("\n")
 	return doc.WriteToString()
+}
+
+// toolSchema is what schemas of tools are made of, in the order in which a
+// jsonschema.Schema writes it.
+type toolSchema struct {
+	Type                 string          `json:"type"`
+	Properties           json.RawMessage `json:"properties,omitempty"`
+	Items                json.RawMessage `json:"items,omitempty"`
+	Description          string          `json:"description,omitempty"`
+	Enum                 []any           `json:"enum,omitempty"`
+	Required             []string        `json:"required,omitempty"`
+	AdditionalProperties json.RawMessage `json:"additionalProperties,omitempty"`
+}
+
+// encodeSchema writes what MarshalJSON does, which takes half a millisecond to
+// get to know the sixty fields that a schema may have. It writes those of tools.
+func encodeSchema(s *jsonschema.Schema) (_ []byte, err error) {
+	if s == nil {
+		return nil, nil
+	}
+	if s.Not != nil && reflect.DeepEqual(*s, jsonschema.Schema{Not: &jsonschema.Schema{}}) {
+		return []byte("false"), nil // as MarshalJSON writes it: no other properties
+	}
+	rest := *s
+	rest.Type, rest.Properties, rest.PropertyOrder, rest.Items, rest.Description = "", nil, nil, nil, ""
+	rest.Enum, rest.Required, rest.AdditionalProperties = nil, nil, nil
+	if s.Type == "" || !reflect.ValueOf(rest).IsZero() || len(s.PropertyOrder) != len(s.Properties) {
+		return s.MarshalJSON()
+	}
+	out := toolSchema{Type: s.Type, Description: s.Description, Enum: s.Enum, Required: s.Required}
+	for i, name := range s.PropertyOrder {
+		property, ok := s.Properties[name]
+		if !ok || property == nil || slices.Contains(s.PropertyOrder[:i], name) {
+			return s.MarshalJSON()
+		}
+		key, err1 := json.Marshal(name)
+		value, err2 := encodeSchema(property)
+		if err := cmp.Or(err1, err2); err != nil {
+			return nil, err
+		}
+		out.Properties = slices.Concat(out.Properties, []byte(","), key, []byte(":"), value)
+	}
+	if s.Properties != nil {
+		out.Properties = slices.Concat([]byte("{"), bytes.TrimPrefix(out.Properties, []byte(",")), []byte("}"))
+	}
+	if out.Items, err = encodeSchema(s.Items); err != nil {
+		return nil, err
+	}
+	if out.AdditionalProperties, err = encodeSchema(s.AdditionalProperties); err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
 }
 
 // EncodeCall writes a call in mylm's own form (E1), as the model is asked to write

@@ -58,6 +58,44 @@ func TestEncodeToolsRoundTrip(t *testing.T) {
 	}
 }
 
+// A schema is written as its own MarshalJSON writes it.
+func TestEncodeToolsSchemas(t *testing.T) {
+	text, never := &jsonschema.Schema{Type: "string", Description: `a < "b" & c`}, &jsonschema.Schema{Not: &jsonschema.Schema{}}
+	two := map[string]*jsonschema.Schema{"b": text, "a": {Type: "array", Items: text}}
+	for _, s := range []*jsonschema.Schema{
+		{Type: "object"},
+		{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: never},
+		{Type: "object", Properties: two, PropertyOrder: []string{"b", "a"}, Required: []string{"a"}, AdditionalProperties: text},
+		{Type: "object", Properties: two},
+		{Type: "object", Properties: two, PropertyOrder: []string{"a", "c"}},
+		{Type: "object", Properties: two, PropertyOrder: []string{"a"}},
+		{Type: "string", Enum: []any{"x", 1.5, nil}, Description: "one"},
+		{Types: []string{"null", "integer"}, Minimum: jsonschema.Ptr(1.0)},
+		{Type: "object", Title: "T", Extra: map[string]any{"x": true}},
+		{}, never,
+	} {
+		want, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := protocol.EncodeTools([]protocol.Definition{{Name: "one", Schema: s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc := etree.NewDocument()
+		if err := doc.ReadFromString(out); err != nil {
+			t.Fatal(err)
+		}
+		if got := doc.FindElement("//parameters").Text(); got != string(want) {
+			t.Errorf("schema %s, want %s", got, want)
+		}
+	}
+	bad := &jsonschema.Schema{Type: "object", Properties: two, PropertyOrder: []string{"a", "a"}}
+	if _, err := protocol.EncodeTools([]protocol.Definition{{Name: "one", Schema: bad}}); err == nil {
+		t.Error("a schema that names a property twice is written")
+	}
+}
+
 func TestEncodeObservation(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
