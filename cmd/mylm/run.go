@@ -90,7 +90,7 @@ func (r *run) setUp(ctx context.Context) error {
 	if r.plan != nil {
 		request = r.plan.request()
 	}
-	request.Session, request.Notify = agent.NewSession(), r.out.screen
+	request.Session, request.Notify, request.Asks = agent.NewSession(), r.out.screen, !r.flags.Bool("show-prompt")
 	request.Person = &setup.Person{Prompter: term.Prompter{Screen: r.out.screen, View: r.out.terminal}}
 	var resumed *config.Resumed
 	if r.from != nil {

@@ -59,7 +59,7 @@ func TestWhiteSpaceIsBounded(t *testing.T) {
 func TestInterruptWhileReading(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"file":   {"ask", "q", "--file", "fifo"},
+		"file":   {"ask", "q", "-m", "demo", "--file", "fifo"},
 		"script": {"ask", "q", "-m", "scripted/fifo"},
 		"config": {"models"},
 		"import": {"memory", "import", "fifo"},

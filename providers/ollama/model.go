@@ -23,6 +23,8 @@ type Model struct {
 	facts   *once[facts]
 	window  *once[int]
 	warm    atomic.Bool // it was in memory when it was last asked
+	loads   atomic.Bool // the next call loads it
+	ahead   chan error  // why Prepare failed; closed when it has ended, nil before it
 }
 
 var (
@@ -65,11 +67,43 @@ func (m *Model) known(ctx context.Context) (facts, error) {
 	return m.facts.get(ctx, func() (facts, error) { return m.client.show(ctx, m.name) })
 }
 
-// numCtx settles the window. Only a model that is not loaded with a window
+// Prepare begins to ask the server what the first call has to know, while the
+// caller still puts its request together. It is called before any other method,
+// if at all. Where it fails, the first call returns the error.
+func (m *Model) Prepare(ctx context.Context) {
+	m.ahead = make(chan error, 1)
+	go func() {
+		defer close(m.ahead)
+		if _, err := m.settle(ctx); err != nil {
+			m.ahead <- err
+		}
+	}()
+}
+
+// numCtx is the window of every call.
+func (m *Model) numCtx(ctx context.Context, status func(string)) (n int, err error) {
+	if m.ahead != nil {
+		select {
+		case err, failed := <-m.ahead:
+			if failed {
+				return 0, err
+			}
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	n, err = m.settle(ctx)
+	if m.loads.Swap(false) && status != nil {
+		status("loading " + m.name)
+	}
+	return n, err
+}
+
+// settle settles the window. Only a model that is not loaded with a window
 // large enough has to be looked up: showing one takes the server a while.
-func (m *Model) numCtx(ctx context.Context, status func(string)) (int, error) {
-	if m.options.NumCtx > 0 {
-		return m.options.NumCtx, nil
+func (m *Model) settle(ctx context.Context) (int, error) {
+	if err := m.check(); err != nil || m.options.NumCtx > 0 {
+		return m.options.NumCtx, err
 	}
 	return m.window.get(ctx, func() (int, error) {
 		running, err := m.client.running(ctx)
@@ -86,9 +120,7 @@ func (m *Model) numCtx(ctx context.Context, status func(string)) (int, error) {
 			return 0, err
 		}
 		n := f.choose(current)
-		if status != nil && !f.remote && (!isLoaded || n != current) {
-			status("loading " + m.name)
-		}
+		m.loads.Store(!f.remote && (!isLoaded || n != current))
 		return n, nil
 	})
 }
@@ -105,9 +137,6 @@ func (m *Model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 // generate returns the error that is still to be yielded.
 func (m *Model) generate(ctx context.Context, r providers.Request, yield func(providers.Chunk, error) bool) error {
 	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := m.check(); err != nil {
 		return err
 	}
 	numCtx, err := m.numCtx(ctx, r.Status)

@@ -14,6 +14,7 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/providers"
+	"mylm/providers/ollama"
 	"mylm/tools"
 	"mylm/tools/files/undo"
 	"mylm/tools/policy"
@@ -33,6 +34,7 @@ type Request struct {
 	Session *agent.Session
 	Person  *Person
 	Notify  Notify
+	Asks    bool // the model is going to be asked
 
 	Recorder *Recorder // of a session that is gone on with; nil: it is not kept yet
 
@@ -46,20 +48,29 @@ type Request struct {
 type Setup struct {
 	Request
 	Options agent.Options // without a model until OpenModel
-	Model   *Model        // nil until OpenModel
+	Model   *Model        // may be nil until OpenModel
 	Guard   *Guard
 	Memory  *Memory
 
 	journal *undo.Journal
 }
 
-// New makes the setup of a run, all but the model. It has to be closed.
+// New makes the setup of a run, all but a model that nothing names. It has to be
+// closed.
 func New(ctx context.Context, r Request) (made *Setup, err error) {
 	if err := r.Config.ApplyProject(ctx); err != nil {
 		return nil, err
 	}
 	c := r.Config
 	s := &Setup{Request: r, Memory: NewMemory(c, r.Notify)}
+	if r.Asks && config.ModelName.Of(c.Settings) != "" {
+		if err := s.chooseModel(ctx); err != nil {
+			return nil, err
+		}
+		if m, ok := s.Model.Model.(*ollama.Model); ok {
+			m.Prepare(ctx) // its server answers while the rest is made
+		}
+	}
 	s.journal = UndoStore().Begin(realPath(c.Workspace), r.Session.ID)
 	defer func() {
 		if err != nil {
@@ -206,11 +217,18 @@ func environment(workspace string) *prompts.Environment {
 	return &prompts.Environment{OS: runtime.GOOS, Shell: shell, Directory: workspace}
 }
 
+func (s *Setup) chooseModel(ctx context.Context) (err error) {
+	s.Model, err = OpenModel(ctx, s.Config, s.Notify, s.Person.Choose)
+	return err
+}
+
 // OpenModel opens the model that the settings, or the circumstances, name, and
 // begins to keep the session.
-func (s *Setup) OpenModel(ctx context.Context) (err error) {
-	if s.Model, err = OpenModel(ctx, s.Config, s.Notify, s.Person.Choose); err != nil {
-		return err
+func (s *Setup) OpenModel(ctx context.Context) error {
+	if s.Model == nil {
+		if err := s.chooseModel(ctx); err != nil {
+			return err
+		}
 	}
 	s.Options.Model = s.Model.Model
 	s.Options.Labels = map[string]string{"project": s.Config.Project, "dir": s.Config.Workspace, "model": s.Model.Name}
