@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mylm/memory"
@@ -89,8 +90,12 @@ func (s *slow) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
 
 // A search waits a while for its embedder, once, and not longer.
 func TestEmbedderDoesNotAnswer(t *testing.T) {
-	const wait = 200 * time.Millisecond // in which a busy machine embeds what the embedder is quick with
-	s, err := memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{EmbedWait: wait})
+	path := filepath.Join(t.TempDir(), "memory.db")
+	synctest.Test(t, func(t *testing.T) { embedderDoesNotAnswer(t, path) })
+}
+
+func embedderDoesNotAnswer(t *testing.T, path string) {
+	s, err := memory.Open(t.Context(), path, memory.Options{EmbedWait: 200 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -221,8 +220,9 @@ func TestFitDoesNotChangeTheSchema(t *testing.T) {
 	}
 }
 
-// TestFitIsBounded holds inputs that take exponential or quadratic time in a
-// validator that does not look out.
+// TestFitIsBounded has inputs that take a careless validator exponential or
+// quadratic time: too long for the time limit of go test, which is the only clock
+// here.
 func TestFitIsBounded(t *testing.T) {
 	defs := []string{`"d0":{"type":"string"}`}
 	for i := 1; i < 60; i++ {
@@ -245,13 +245,9 @@ func TestFitIsBounded(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			start := time.Now()
 			_, _, err := tools.Fit(schema(t, tt.schema), json.RawMessage(tt.args))
 			if (err == nil) != tt.ok {
 				t.Errorf("err = %v, want ok %v", err, tt.ok)
-			}
-			if took := time.Since(start); took > 10*time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for what should come at once.
-const patience = 10 * time.Second
+const patience = 30 * time.Second
 
 func invocation(t *testing.T, o shell.Options, command string) *tools.Invocation {
 	t.Helper()
