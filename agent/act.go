@@ -262,7 +262,8 @@ func (r *run) runTool(ctx context.Context, inv *tools.Invocation, request ToolRe
 	report := func(text string) { r.emit(ToolProgress{ID: request.Call, Text: text}) }
 
 	timeout := r.agent.timeout(inv)
-	grace := time.NewTimer(timeout + r.agent.opts.StopGrace)
+	abandon := make(chan struct{}, 2)
+	grace := tools.NewAlarm(timeout+r.agent.opts.StopGrace, func() { abandon <- struct{}{} })
 	defer grace.Stop()
 	unheeded := fmt.Sprintf("timed out after %v", timeout)
 	cancelled := ctx.Done()
@@ -282,7 +283,10 @@ func (r *run) runTool(ctx context.Context, inv *tools.Invocation, request ToolRe
 			cancelled = nil
 			unheeded = "cancelled"
 			grace.Reset(r.agent.opts.StopGrace)
-		case <-grace.C:
+		case <-abandon:
+			if len(done) > 0 {
+				continue
+			}
 			return tools.Outcome{Error: unheeded + ", but the tool did not stop: its outcome is unknown"}
 		}
 	}

@@ -38,16 +38,24 @@ func (r *run) learnWindow(ctx context.Context, matters bool) {
 	if s.Window > 0 || r.agent.opts.MaxContextTokens == Off || limit == 0 && r.measure() < smallPrompt && !matters {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, windowPatience)
-	defer cancel()
-	if info, err := r.effects.Info(ctx); err == nil { // what is wrong with the backend shows when the model is asked
-		s.Window = info.Window
-	}
+	s.Window = r.askWindow(ctx)
 	s.Guessed = s.Window == 0 && limit == 0
 	if s.Window == 0 || limit > 0 && limit < s.Window {
 		s.Window = cmp.Or(limit, usualWindow)
 	}
 	r.setResults()
+}
+
+// askWindow is the window that the backend reports, 0 if it does not: what is
+// wrong with it shows when the model is asked.
+func (r *run) askWindow(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(ctx, windowPatience)
+	defer cancel()
+	info, err := r.effects.Info(ctx)
+	if err != nil {
+		return 0
+	}
+	return info.Window
 }
 
 // room is how many tokens a prompt may take.

@@ -98,7 +98,7 @@ func (w *window) Generate(ctx context.Context, r providers.Request) iter.Seq2[pr
 		if w.usage {
 			u.Prompt = min(total, w.size-64) // what a cutting server keeps
 		}
-		yield(providers.Chunk{Stop: providers.StopEnd, Usage: u}, nil)
+		yield(providers.Chunk{Stop: cmp.Or(s.stop, providers.StopEnd), Usage: u}, nil)
 	}
 }
 

@@ -303,23 +303,6 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-func TestEndlessReply(t *testing.T) {
-	r, err := newAgent(t, agent.Options{Model: endless{}}).Ask(t.Context(), "go")
-	if err == nil || !strings.Contains(err.Error(), "does not end") || r.StopReason != agent.StopModelError {
-		t.Errorf("%s, %v", r.StopReason, err)
-	}
-}
-
-type endless struct{}
-
-func (endless) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
-	return func(yield func(providers.Chunk, error) bool) {
-		spam := strings.Repeat("spam ", 100000)
-		for yield(providers.Chunk{Text: spam}, nil) {
-		}
-	}
-}
-
 func TestRecorderTellsSessionsApart(t *testing.T) {
 	rec := &recorder{}
 	a := newAgent(t, agent.Options{Model: echoModel{}, Recorder: rec})

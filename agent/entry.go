@@ -322,12 +322,16 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 }
 
 // Chunks are a reply as the backend may have sent it: what the engine makes of
-// them is what it made of the reply. One that broke off when its time was over
-// ends with a Stalled error.
+// them is what it made of the reply. One that broke off ends with a Stalled error, or
+// with the limit that ended it.
 func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		if p.Aside != "" && !yield(providers.Chunk{Thought: p.Aside}, nil) || p.Raw != "" && !yield(providers.Chunk{Text: p.Raw}, nil) ||
 			p.Native != nil && !yield(providers.Chunk{Call: p.Native}, nil) {
+			return
+		}
+		if p.Error != "" && p.Stop != "" {
+			yield(providers.Chunk{}, &LimitError{Reason: StopReason(p.Stop), Message: p.Error})
 			return
 		}
 		if p.Error != "" {

@@ -296,7 +296,7 @@ func TestTimeIsOverInAnAnswer(t *testing.T) {
 		{"half a call", []any{look, "<tool_code>\n<name>ec"}, "I look.", 3},
 		{"a thought", []any{look, "<think>It may be a"}, "I look.", 3},
 		{"nothing", []any{look, ""}, "I look.", 3},
-		{"on and on", []any{strings.Repeat("and so on ", 5000)}, strings.TrimSpace(strings.Repeat("and so on ", 5000)), 2},
+		{"on and on", []any{say{text: strings.Repeat("and so on ", 5000), whole: true}}, strings.TrimSpace(strings.Repeat("and so on ", 5000)), 2},
 		{"behind a length limit", []any{say{text: "One, two", stop: providers.StopLength}, ", three, fo"}, "One, two, three, fo", 4},
 	} {
 		for name, o := range map[string]agent.Options{

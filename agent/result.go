@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mylm/providers"
+	"mylm/tools"
 	"strings"
 	"time"
 )
@@ -135,7 +136,7 @@ func (a *Agent) limitTime(ctx context.Context) (context.Context, context.CancelF
 	if d == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, overTime("MaxTime", d, "the run took longer than %v"))
+	return tools.WithTimeout(ctx, d, overTime("MaxTime", d, "the run took longer than %v"))
 }
 
 // cancelled is why a run stops whose context is done.
@@ -148,12 +149,12 @@ func cancelled(ctx context.Context) (StopReason, error) {
 	return StopInterrupted, cause
 }
 
-// rest is what there is of a reply whose time was over, or that was interrupted:
+// rest is what there is of a reply that was ended at a limit, or interrupted:
 // its text, without the call in which it may have broken off. It is nil if there
 // is none, and for a reply that failed for another reason.
 func (l *listener) rest(ctx context.Context, err error) *reply {
 	var limit *LimitError
-	over := ctx.Err() != nil || providers.KindOf(err) == providers.Stalled || errors.As(err, &limit) && limit.Reason == StopTimeout
+	over := ctx.Err() != nil || providers.KindOf(err) == providers.Stalled || errors.As(err, &limit)
 	if ctx.Err() != nil {
 		_, err = cancelled(ctx)
 	}
@@ -161,10 +162,12 @@ func (l *listener) rest(ctx context.Context, err error) *reply {
 		return nil
 	}
 	rep := l.close()
-	if strings.TrimSpace(rep.text) == "" {
+	rep.call, rep.fault, rep.broken = nil, nil, err.Error()
+	if limit != nil && limit.Reason != StopTimeout { // a replay ends it in the same way
+		rep.stop = providers.StopReason(limit.Reason)
+	} else if strings.TrimSpace(rep.text) == "" {
 		return nil
 	}
-	rep.call, rep.fault, rep.broken = nil, nil, err.Error()
 	return rep
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"mylm/protocol"
 	"mylm/providers"
+	"mylm/tools"
 )
 
 // reply is what the model wrote in a turn, as the decoder understood it.
@@ -86,6 +88,9 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 				refits++
 				continue
 			}
+			if len(r.state.Continued) > 0 {
+				return nil, &modelError{r.filled(err)}
+			}
 		}
 		if tries == r.agent.opts.Tries || !passing(err) {
 			return l.rest(ctx, err), &modelError{err}
@@ -103,6 +108,13 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 			return nil, &modelError{err}
 		}
 	}
+}
+
+// filled is the error of a reply that the length limit cut, and that nothing can be
+// added to.
+func (r *run) filled(err error) error {
+	return &LimitError{Reason: StopContextFull, Limit: "MaxTokens", Value: r.agent.opts.MaxTokens, Err: err,
+		Message: "the reply filled the context window and is not complete"}
 }
 
 // maxRefits is how often a turn's prompt is made smaller because the backend
@@ -139,9 +151,40 @@ func tooLate(e *providers.Error) error {
 	return &late
 }
 
-// maxReply bounds one reply in bytes, so that a backend that never stops does
-// not fill the memory. It is twice what a call may hold.
-const maxReply = 32 << 20
+const (
+	// maxReply bounds one reply in bytes where nothing else does, so that a backend
+	// that never stops does not fill the memory. It is twice what a call may hold.
+	maxReply = 32 << 20
+
+	longToken = 8 // bytes of a token that is longer than most
+)
+
+// endless is why a reply that goes on with a chunk is stopped; nil: it may go on.
+// Unless its length is limited, it may have as many tokens as the window holds.
+func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
+	r := l.run
+	tooLong := func(format string, n int) error {
+		return &LimitError{Reason: StopContextFull, Limit: "MaxTokens", Value: r.agent.opts.MaxTokens, Message: "the reply does not end: stopped after " + fmt.Sprintf(format, n)}
+	}
+	switch {
+	case c.Stop != "":
+	case l.repeating:
+		return &LimitError{Reason: StopStuck, Message: "the reply repeats itself and does not end"}
+	case l.size > maxReply:
+		return tooLong("%d MiB", maxReply>>20)
+	case r.agent.opts.MaxContextTokens == Off || len(r.past) > 0:
+	case max(l.pieces, l.size/longToken) > cmp.Or(l.limit, r.state.Window, usualWindow):
+		if l.limit == 0 {
+			if l.limit = r.state.Window; l.limit == 0 || r.state.Guessed {
+				l.limit = cmp.Or(r.askWindow(ctx), max(l.limit, usualWindow))
+			}
+			l.limit = max(l.limit, r.agent.opts.MaxTokens)
+			return l.endless(ctx, c)
+		}
+		return tooLong("%d tokens, which is all that the context window holds", l.limit)
+	}
+	return nil
+}
 
 // passing reports whether the same request may succeed later.
 func passing(err error) bool {
@@ -151,18 +194,23 @@ func passing(err error) bool {
 
 // listener takes in one reply.
 type listener struct {
-	run      *run
-	decoder  *protocol.Decoder
-	quiet    bool // nobody is shown the reply
-	reply    reply
-	shown    bool
-	chunks   int
-	size     int // bytes that came
-	raw      strings.Builder
-	text     strings.Builder
-	answer   strings.Builder
-	thoughts strings.Builder
-	aside    strings.Builder
+	run     *run
+	decoder *protocol.Decoder
+	quiet   bool // nobody is shown the reply
+	reply   reply
+	shown   bool
+	chunks  int
+	pieces  int // of text and thought; each is at least one token
+	size    int // bytes that came
+	limit   int // tokens that the reply may have; 0: not asked yet
+
+	repetition repetition
+	repeating  bool
+	raw        strings.Builder
+	text       strings.Builder
+	answer     strings.Builder
+	thoughts   strings.Builder
+	aside      strings.Builder
 }
 
 // listen makes one call of the model and returns its reply. The call is ended
@@ -171,17 +219,17 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 	r := l.run
 	if d := r.agent.opts.StepTimeout; d > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d, overTime("StepTimeout", d, "the reply took longer than %v"))
+		ctx, cancel = tools.WithTimeout(ctx, d, overTime("StepTimeout", d, "the reply took longer than %v"))
 		defer cancel()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	alarm := newAlarm(cancel, r.agent.opts.FirstTokenTimeout, r.agent.opts.TokenTimeout)
-	defer alarm.stop()
+	defer alarm.Stop()
 	ctx = withStatus(ctx, func(text string) {
-		alarm.pause() // what the consumer takes is not the model's time
+		left := alarm.Stop() // what the consumer takes is not the model's time
 		r.emit(Waiting{Text: text})
-		alarm.resume()
+		alarm.Reset(left)
 	})
 
 	waits := !l.quiet && request.Purpose == PurposeTurn && r.lacksCount()
@@ -190,26 +238,24 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 			if chunk.Call != nil && err == nil {
 				continue // one call a turn
 			}
-			alarm.stop()
+			alarm.Stop()
 			l.count(chunk)
 			break
 		}
 		if err != nil {
 			return nil, alarm.cause(ctx, err)
 		}
-		alarm.stop() // what the consumer takes is not the model's time
+		alarm.Stop() // what the consumer takes is not the model's time
+		if err := l.endless(ctx, chunk); err != nil {
+			return nil, err
+		}
 		l.take(chunk)
 		if r.consumerLeft || l.decoder.Done() && (!waits || l.reply.stop != "") {
 			break
 		}
 		if l.decoder.Done() {
-			alarm.enough()
+			alarm.arm(lastLine, errEnough)
 			continue
-		}
-		if l.size > maxReply {
-			message := fmt.Sprintf("the reply does not end: stopped after %d MiB", maxReply>>20)
-			return nil, &providers.Error{Kind: providers.ServerFault, Permanent: true, Message: message,
-				Err: &LimitError{Reason: StopModelError, Limit: "MaxTokens", Value: r.agent.opts.MaxTokens, Message: message}}
 		}
 		alarm.begin()
 	}
@@ -225,6 +271,10 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 // take handles one chunk.
 func (l *listener) take(c providers.Chunk) {
 	l.size += len(c.Text) + len(c.Thought)
+	l.pieces++
+	if len(l.run.past) == 0 { // what was recorded has been judged
+		l.repeating = l.repetition.add(c.Thought+c.Text) || l.repeating
+	}
 	if c.Thought != "" {
 		l.aside.WriteString(c.Thought)
 		l.thought(c.Thought)
@@ -331,60 +381,37 @@ var stopsForCall = map[providers.StopReason]bool{"tool_calls": true, "tool_use":
 
 // alarm cancels a call in which nothing arrives for too long.
 type alarm struct {
-	cancel      context.CancelCauseFunc
-	first, next time.Duration
-	begun       bool // something has arrived
-	timer       *time.Timer
-	due         time.Time     // when the timer goes off
-	left        time.Duration // while it is paused
+	*tools.Alarm
+	cancel context.CancelCauseFunc
+	next   time.Duration
+	begun  bool // something has arrived
 }
 
 func newAlarm(cancel context.CancelCauseFunc, first, next time.Duration) *alarm {
-	a := &alarm{cancel: cancel, first: first, next: next}
-	a.arm("FirstTokenTimeout", first, "the model sent nothing for %v")
+	a := &alarm{cancel: cancel, next: next}
+	a.arm(first, overTime("FirstTokenTimeout", first, "the model sent nothing for %v"))
 	return a
 }
 
-func (a *alarm) arm(option string, d time.Duration, format string) {
-	a.due = time.Now().Add(d)
-	a.timer = time.AfterFunc(d, func() { a.cancel(overTime(option, d, format)) })
+func (a *alarm) arm(d time.Duration, cause error) {
+	a.Alarm = tools.NewAlarm(d, func() { a.cancel(cause) })
 }
 
 // begin waits for the next piece of a reply that has begun.
 func (a *alarm) begin() {
-	if !a.begun {
-		a.begun = true
-		a.arm("TokenTimeout", a.next, "the model fell silent for %v in the middle of its reply")
+	if a.begun {
+		a.Reset(a.next)
 		return
 	}
-	a.due = time.Now().Add(a.next)
-	a.timer.Reset(a.next)
+	a.begun = true
+	a.arm(a.next, overTime("TokenTimeout", a.next, "the model fell silent for %v in the middle of its reply"))
 }
 
-// enough ends the call soon: nothing more is needed of it.
-func (a *alarm) enough() {
-	a.due = time.Now().Add(lastLine)
-	a.timer = time.AfterFunc(lastLine, func() { a.cancel(errEnough) })
-}
-
-// lastLine is how long a backend may take to tell what a reply cost whose call
+// lastLine is how long a backend may take to report what a reply cost whose call
 // is complete. The token that ends it takes most models less.
 const lastLine = 300 * time.Millisecond
 
 var errEnough = errors.New("the call is complete")
-
-// pause and resume leave out the time in between.
-func (a *alarm) pause() {
-	a.timer.Stop()
-	a.left = max(0, time.Until(a.due))
-}
-
-func (a *alarm) resume() {
-	a.due = time.Now().Add(a.left)
-	a.timer.Reset(a.left)
-}
-
-func (a *alarm) stop() { a.timer.Stop() }
 
 // cause is why a call ended: a stall rather than the cancellation it led to.
 func (a *alarm) cause(ctx context.Context, err error) error {

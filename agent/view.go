@@ -216,6 +216,9 @@ func (r *run) tooLong() error {
 	case r.state.Guessed, r.state.Scale == 0 && r.view.words(0) <= window:
 		return nil
 	}
+	if len(r.state.Continued) > 0 {
+		return &modelError{r.filled(nil)}
+	}
 	message := fmt.Sprintf("the conversation does not fit %s: the instructions, the request and the last step alone take about %d of %d tokens", what, n, window)
 	e := &providers.Error{Kind: providers.Overflow, PromptTokens: n, Window: window, Message: message}
 	if option != "" {

@@ -213,7 +213,7 @@ func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcom
 	timedOut := fmt.Errorf("timed out after %v", timeout)
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, timedOut)
+		ctx, cancel = WithTimeout(ctx, timeout, timedOut)
 		defer cancel()
 	}
 	start := time.Now()

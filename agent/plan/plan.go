@@ -174,7 +174,7 @@ func (p *Planner) limitTime(ctx context.Context) (context.Context, context.Cance
 	if d == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, d, &agent.LimitError{
+	return tools.WithTimeout(ctx, d, &agent.LimitError{
 		Reason: agent.StopTimeout, Limit: "MaxTime", Value: d, Message: fmt.Sprintf("the plan took longer than %v", d),
 	})
 }

@@ -17,8 +17,11 @@ func limitOf(r agent.Result) *agent.LimitError {
 // atLimit reports a limit that says all there is to say.
 func atLimit(e *agent.LimitError) *failure.Error {
 	f := &failure.Error{Code: failure.ExitPartial, Name: string(e.Reason), Err: e, Hint: failure.Advice(e)}
-	if e.Reason == agent.StopTimeout {
+	switch e.Reason {
+	case agent.StopTimeout:
 		f.Code = failure.ExitTimeout
+	case agent.StopContextFull:
+		f.Code = failure.ExitContextFull
 	}
 	return f
 }

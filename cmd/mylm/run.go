@@ -232,7 +232,7 @@ func reported(p *setup.Person, r agent.Result) *failure.Error {
 		return say("", "the reply is not complete: %v", r.Err)
 	case agent.StopRepeatedCall, agent.StopConsecutiveErrors:
 		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
-	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete:
+	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete, agent.StopContextFull:
 		if e := limitOf(r); e != nil {
 			return atLimit(e)
 		}

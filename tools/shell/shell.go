@@ -180,7 +180,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 		o = o.confined(permits)
 	}
 	timedOut := &timeoutError{limit, unasked}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, timedOut)
+	ctx, cancel := tools.WithTimeout(ctx, limit, timedOut)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

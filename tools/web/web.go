@@ -97,7 +97,7 @@ func (f *fetcher) run(ctx context.Context, in input) (tools.Result, error) {
 	if err != nil {
 		return tools.Result{}, err
 	}
-	timed, cancel := context.WithTimeoutCause(ctx, f.Timeout, errSlow)
+	timed, cancel := tools.WithTimeout(ctx, f.Timeout, errSlow)
 	defer cancel()
 	r, err := f.fetch(timed, t)
 	if err != nil {

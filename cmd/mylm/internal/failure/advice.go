@@ -56,8 +56,8 @@ func adviceAtLimit(e *agent.LimitError) string {
 		return adviceCircles
 	case e.Reason == agent.StopIncomplete && e.Limit == "":
 		return "The log above says what failed or was dropped. Once that is fixed: mylm resume"
-	case e.Limit == "MaxTokens" && e.Reason == agent.StopModelError: // the reply has no end
-		return "Limit the length of a reply with --max-tokens."
+	case e.Limit == "MaxTokens" && e.Reason == agent.StopContextFull:
+		return "Limit the length of a reply (--max-tokens), ask for a shorter answer, or give the model a larger window (--num-ctx for Ollama)."
 	case e.Limit == "MaxTokens" && e.Value == 0: // it is the backend's own
 		return "Allow a larger window (--num-ctx) or more turns (--max-turns), or ask for a shorter answer."
 	case e.Limit == "MaxTokens":

@@ -8,13 +8,14 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 )
 
-// Interruptible returns a context that the first signal to end cancels. The
-// second one ends the process at once.
+// Interruptible returns a context that the first signal to end cancels, or a
+// stdout that nobody reads any more. A second signal ends the process at once.
 func Interruptible(s *Screen) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, endSignals()...)
 	done := make(chan struct{})
+	whenUnread(s.Out, done, cancel)
 	go func() {
 		for {
 			select {

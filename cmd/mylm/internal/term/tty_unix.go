@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 const ttyIn, ttyOut = "/dev/tty", "/dev/tty"
@@ -29,4 +31,26 @@ func endEditor(p *os.Process) { _ = p.Signal(syscall.SIGHUP) }
 // which has the signal to itself, has ended.
 func editorCommand(editor, path string) *exec.Cmd {
 	return exec.Command("sh", "-c", "trap : INT QUIT; "+editor+` "$1"`, "sh", path)
+}
+
+// whenUnread calls f once nobody can read any more what is written to a pipe.
+func whenUnread(out *os.File, done <-chan struct{}, f func()) {
+	if info, err := out.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+		return
+	}
+	go func() {
+		const pollEvery = 1000 // milliseconds; a broken pipe ends the wait at once
+		for {
+			fds := []unix.PollFd{{Fd: int32(out.Fd())}}
+			if n, _ := unix.Poll(fds, pollEvery); n > 0 && fds[0].Revents&(unix.POLLERR|unix.POLLHUP) != 0 {
+				f()
+				return
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	}()
 }

@@ -1,0 +1,106 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process that was stopped for longer than it waits blames nobody: what came
+// meanwhile is taken first, and the time does not count.
+func TestPausedProcessBlamesNobody(t *testing.T) {
+	t.Parallel()
+	const limit, pause = 3 * time.Second, 4 * time.Second
+	line := func(text, rest string) string {
+		return `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":"` + text + `"},` + rest + "}\n"
+	}
+	end := line("", `"done":true,"done_reason":"stop","prompt_eval_count":10,"eval_count":5`)
+	for name, test := range map[string]struct {
+		before, after string // of the pause
+		first         string // the whole reply before that one
+	}{
+		"before the reply":   {after: line("Hello.", `"done":false`) + end},
+		"in the reply":       {before: line("Hel", `"done":false`), after: line("lo.", `"done":false`) + end},
+		"while a tool works": {first: toolCall("execute_command", `{"command": "echo x > begun; sleep 1", "timeout_s": 3}`), before: line("Hello.", `"done":false`) + end},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			here, resume := make(chan bool, 1), make(chan bool)
+			p := newPlaced(t, test.first)
+			chats := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/api/chat" {
+					p.Config.Handler.ServeHTTP(w, r)
+					return
+				}
+				if chats++; test.first != "" && chats == 1 {
+					p.chat(w, r)
+					return
+				}
+				w.Header().Set("Content-Type", "application/x-ndjson")
+				_, _ = io.WriteString(w, test.before)
+				w.(http.Flusher).Flush()
+				if test.after != "" {
+					here <- true
+					<-resume
+					_, _ = io.WriteString(w, test.after)
+				}
+			}))
+			t.Cleanup(server.Close)
+			h := newHome(t, p)
+			h.host = server.URL
+			cmd := h.command("ask", "--yes", "--first-token-timeout", limit.String(), "--timeout", limit.String(), "hello")
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if test.first != "" {
+				eventually(t, func() bool { return h.read("begun") != "" })
+			} else {
+				<-here
+			}
+			_ = cmd.Process.Signal(syscall.SIGSTOP)
+			time.Sleep(pause / 2)
+			close(resume)
+			time.Sleep(pause / 2) // what is tested is that this counts for nothing
+			_ = cmd.Process.Signal(syscall.SIGCONT)
+			if code := exitWithin(t, cmd); code != "0" || out.String() != "Hello.\n" || strings.Contains(errs.String(), "timed out") {
+				t.Errorf("exit %s, stdout %q, stderr %s", code, out.String(), errs.String())
+			}
+		})
+	}
+}
+
+// A run whose output nobody reads ends at once, as by an interrupt, also while
+// nothing is written.
+func TestUnreadOutputEndsTheRun(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{}, {"--json"}, {"-o", "ndjson"}} {
+		p := newPlaced(t, "hang")
+		h := newHome(t, p)
+		cmd := h.command(append([]string{"ask", "q"}, args...)...)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() bool { return len(p.questions()) == 1 })
+		out.Close()
+		if code := exitWithin(t, cmd); code != "130" && code != "-1" { // the signal of a broken pipe, where there is an answer to write
+			t.Errorf("%v: exit %s", args, code)
+		}
+		if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  interrupted  ") {
+			t.Errorf("%v: listed %q", args, list)
+		}
+	}
+}
