@@ -6,11 +6,10 @@ import (
 	"strings"
 
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
-
-	"github.com/urfave/cli/v2"
 )
 
 func agentCommand(s *term.Screen) *cli.Command {
@@ -28,7 +27,7 @@ and nothing else. The plan is a success when every task is completed.
 
 mylm resume continues an interrupted plan.`,
 				Flags:  planFlags(),
-				Action: func(c *cli.Context) error { return runPlan(c, s, order{words: c.Args().Slice(), plan: &planning{}}) },
+				Action: func(c *cli.Context) error { return runPlan(c, s, order{words: c.Args, plan: &planning{}}) },
 			},
 			workflowShortcut(s, "debug", "find the cause of a bug and fix it", "debug_bug"),
 			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
@@ -47,7 +46,7 @@ func workflowShortcut(s *term.Screen, name, usage, workflow string) *cli.Command
 			if named := c.String("workflow"); named != "" {
 				workflow = named
 			}
-			return runWorkflow(c, s, workflow, c.Args().Slice())
+			return runWorkflow(c, s, workflow, c.Args)
 		},
 	}
 }
@@ -56,16 +55,16 @@ func workflowShortcut(s *term.Screen, name, usage, workflow string) *cli.Command
 // question, as far as they make sense.
 func planFlags() []cli.Flag {
 	flags := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
-		return slices.Contains([]string{"max-turns", "show-prompt", "no-stream", "file"}, f.Names()[0])
+		return slices.Contains([]string{"max-turns", "show-prompt", "no-stream", "file"}, f.Doc().Names[0])
 	})
 	flags = append(flags,
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` with the goal (repeatable)"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "plan-only", Usage: "print the plan, and do nothing of it"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
+		&cli.BoolFlag{Name: "plan-only", Usage: "print the plan, and do nothing of it"},
+		&cli.BoolFlag{Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
 		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "fresh", Usage: "make a new plan, though there is one for this goal"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "no-plan", Usage: "do the goal as one task"},
+		&cli.BoolFlag{Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
+		&cli.BoolFlag{Name: "fresh", Usage: "make a new plan, though there is one for this goal"},
+		&cli.BoolFlag{Name: "no-plan", Usage: "do the goal as one task"},
 	)
 	return append(append(flags, config.Flags(config.PlanTurns, config.MaxIterations)...), progressFlags()...)
 }
@@ -74,9 +73,9 @@ func planFlags() []cli.Flag {
 // too.
 func progressFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{DisableDefaultText: true, Name: "no-reason", Usage: "take tasks in the order of the plan"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "no-observe", Usage: "take an answer for a task that is completed"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "no-reflect", Usage: "do not look at the plan as a whole"},
+		&cli.BoolFlag{Name: "no-reason", Usage: "take tasks in the order of the plan"},
+		&cli.BoolFlag{Name: "no-observe", Usage: "take an answer for a task that is completed"},
+		&cli.BoolFlag{Name: "no-reflect", Usage: "do not look at the plan as a whole"},
 		&cli.IntFlag{Name: "task-turns", Usage: "maximum replies of the model in one task of a plan", DefaultText: "10"},
 		&cli.IntFlag{Name: "workers", Usage: "how many tasks of a plan run side by side, 4 at most, where none can lead to a question", DefaultText: "4"},
 	}

@@ -39,8 +39,9 @@ var rules = []rule{
 	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
 	{"cmd/mylm/internal/failure", []string{"agent", "providers"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},
 	{"cmd/mylm/internal/term", []string{"cmd/mylm/internal/failure"}, "what knows a terminal knows no run"},
+	{"cmd/mylm/internal/cli", []string{"cmd/mylm/internal/failure", "cmd/mylm/internal/term"}, "a command line is read without a word about what the commands do"},
 	{"cmd/mylm/internal/config", []string{
-		"cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory/redact", "providers", "providers/langchain", "tools/policy", "tools/sandbox", "tools/web",
+		"cmd/mylm/internal/cli", "cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory/redact", "providers", "providers/langchain", "tools/policy", "tools/sandbox", "tools/web",
 	}, "settings are values; the backends, rules and hosts that they name are known here to check them, and nothing is run"},
 	{"cmd/mylm/internal/setup", []string{
 		"agent", "agent/*", "cmd/mylm/internal/config", "cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory", "memory/*", "prompts", "protocol",

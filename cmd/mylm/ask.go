@@ -1,10 +1,9 @@
 package main
 
 import (
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/term"
-
-	"github.com/urfave/cli/v2"
 )
 
 func askCommand(s *term.Screen) *cli.Command {
@@ -21,12 +20,12 @@ What only reads in the working directory runs at once. Before anything else runs
 you are asked on the terminal; without one it is denied, unless --yes is given or
 mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 		Flags: append(askFlags(),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"}),
+			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"}),
 		Action: func(c *cli.Context) error {
 			if c.Bool("continue") {
-				return goOn(c, s, "last", c.Args().Slice())
+				return goOn(c, s, "last", c.Args)
 			}
-			return order{words: c.Args().Slice()}.do(c, s)
+			return order{words: c.Args}.do(c, s)
 		},
 	}
 }
@@ -46,11 +45,11 @@ func askFlags() []cli.Flag {
 	flags := config.Flags(askSettings()...)
 	flags = append(flags,
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` with the question (repeatable)"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
+		&cli.BoolFlag{Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
 	)
 	return append(append(flags, outputFlags()...),
 		&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "verbose", Usage: "show thought, tool output and statistics too"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
+		&cli.BoolFlag{Name: "verbose", Usage: "show thought, tool output and statistics too"},
+		&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
 	)
 }

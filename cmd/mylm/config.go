@@ -9,12 +9,12 @@ import (
 	"slices"
 	"text/tabwriter"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/google/renameio/v2/maybe"
-	"github.com/urfave/cli/v2"
 )
 
 func configCommand(s *term.Screen) *cli.Command {
@@ -35,7 +35,7 @@ func configCommand(s *term.Screen) *cli.Command {
 				Name: "show", Usage: "list every setting, its value, and where that comes from",
 				Description: "Secrets are masked. Flags of mylm ask and a profile can be given, to see what they change.",
 				Flags: append(config.Flags(append(askSettings(), config.MaxIterations)...), jsonFlag(),
-					&cli.BoolFlag{DisableDefaultText: true, Name: "file", Usage: "print the file instead, checked and without its secrets"}),
+					&cli.BoolFlag{Name: "file", Usage: "print the file instead, checked and without its secrets"}),
 				Action: func(c *cli.Context) error {
 					if c.Bool("file") {
 						return showConfigFile(c.Context, s)

@@ -32,9 +32,8 @@ func program(args []string, s term.Streams) (code int) {
 	ctx, stop := term.Interruptible(screen)
 	defer stop()
 
-	app := newApp(screen, args)
-	args = hoist(app, args)
-	err := app.RunContext(ctx, args)
+	line := newApp(screen, args).Parse(ctx, args, screen)
+	err := line.Run()
 	if err == nil && screen.Failed != nil {
 		err = fmt.Errorf("the text could not be written: %w", screen.Failed)
 	}
@@ -44,7 +43,7 @@ func program(args []string, s term.Streams) (code int) {
 	f := failure.Of(err)
 	if !errors.Is(err, failure.ErrReported) {
 		screen.Report(f)
-		if out := formSink(wantedForm(args), s.Out); out != nil {
+		if out := formSink(wantedForm(line), s.Out); out != nil {
 			_ = out.Close(sink.Outcome{Failure: f}) // stderr has it as well
 		}
 	}

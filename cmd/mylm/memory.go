@@ -12,13 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-
-	"github.com/urfave/cli/v2"
 )
 
 // remembering is one run of mylm memory.
@@ -47,7 +46,7 @@ the model or by you. list and search look at this project; --global at all of th
 }
 
 // withMemory makes the action of a subcommand: f is run with the memory open.
-func withMemory(s *term.Screen, f func(*remembering, context.Context) error) cli.ActionFunc {
+func withMemory(s *term.Screen, f func(*remembering, context.Context) error) func(*cli.Context) error {
 	return func(c *cli.Context) error {
 		r := &remembering{cli: c, screen: s}
 		var err error
@@ -106,7 +105,7 @@ func scopeFlags() []cli.Flag {
 }
 
 func globalFlag() cli.Flag {
-	return &cli.BoolFlag{DisableDefaultText: true, Name: "global", Aliases: []string{"g"}, Usage: "all projects, not only this one"}
+	return &cli.BoolFlag{Name: "global", Aliases: []string{"g"}, Usage: "all projects, not only this one"}
 }
 
 func tagFlag(usage string) cli.Flag {
@@ -114,11 +113,11 @@ func tagFlag(usage string) cli.Flag {
 }
 
 func jsonFlag() cli.Flag {
-	return &cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print JSON"}
+	return &cli.BoolFlag{Name: "json", Usage: "print JSON"}
 }
 
 func historyFlag() cli.Flag {
-	return &cli.BoolFlag{DisableDefaultText: true, Name: "history", Usage: "also what was corrected since"}
+	return &cli.BoolFlag{Name: "history", Usage: "also what was corrected since"}
 }
 
 // filter reads the flags of scopeFlags. Here is the project that is meant where

@@ -7,11 +7,10 @@ import (
 	"os"
 	"strings"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-
-	"github.com/urfave/cli/v2"
 )
 
 func addCommand(s *term.Screen) *cli.Command {
@@ -22,7 +21,7 @@ func addCommand(s *term.Screen) *cli.Command {
 			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT`: a directory of it, or its name", DefaultText: "this one"},
 		},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			text, err := r.words(ctx, r.cli.Args().Slice())
+			text, err := r.words(ctx, r.cli.Args)
 			if err != nil {
 				return err
 			}
@@ -76,15 +75,15 @@ func editMemoryCommand(s *term.Screen) *cli.Command {
 		Description: "Without a text, $VISUAL or $EDITOR opens it. To keep the old text as well: mylm memory supersede",
 		Flags:       []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if !r.cli.Args().Present() {
+			if len(r.cli.Args) == 0 {
 				return failure.Usage("memory edit takes an id").WithHint("mylm memory list and search show ids.")
 			}
-			old, err := r.store.Get(ctx, r.cli.Args().First())
+			old, err := r.store.Get(ctx, r.cli.Arg(0))
 			if err != nil {
 				return err
 			}
-			text, err := r.words(ctx, r.cli.Args().Tail())
-			if err == nil && r.cli.NArg() == 1 {
+			text, err := r.words(ctx, r.cli.Args[1:])
+			if err == nil && len(r.cli.Args) == 1 {
 				text, err = r.editor(old.Text)
 			}
 			switch {
@@ -129,18 +128,18 @@ func supersedeCommand(s *term.Screen) *cli.Command {
 		Name: "supersede", Usage: "correct a memory: the old text is found with --history only", ArgsUsage: "OLD-ID NEW TEXT... | -",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "by", Usage: "corrected by the existing memory `ID`"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "undo", Usage: "withdraw the correction"},
+			&cli.BoolFlag{Name: "undo", Usage: "withdraw the correction"},
 			jsonFlag(),
 		},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if !r.cli.Args().Present() {
+			if len(r.cli.Args) == 0 {
 				return failure.Usage("memory supersede takes the id of what is wrong").WithHint("mylm memory supersede ID \"what is right\"")
 			}
-			old, err := r.store.Get(ctx, r.cli.Args().First())
+			old, err := r.store.Get(ctx, r.cli.Arg(0))
 			if err != nil {
 				return err
 			}
-			text, err := r.words(ctx, r.cli.Args().Tail())
+			text, err := r.words(ctx, r.cli.Args[1:])
 			if err != nil {
 				return err
 			}
@@ -188,8 +187,8 @@ func forgetCommand(s *term.Screen) *cli.Command {
 		Description: "Without ids, the flags say which. You are asked first, unless --yes is given.",
 		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"), jsonFlag(),
 			&cli.StringFlag{Name: "source", Usage: "only what came from `SOURCE`, as show prints it"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "everything there is"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+			&cli.BoolFlag{Name: "all", Usage: "everything there is"},
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		),
 		Action: withMemory(s, (*remembering).forget),
 	}
@@ -200,7 +199,7 @@ func (r *remembering) forget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.IDs, f.History = r.cli.Args().Slice(), true
+	f.IDs, f.History = r.cli.Args, true
 	narrowed := len(f.IDs)+len(f.Projects)+len(f.Sessions)+len(f.Kinds)+len(f.Tags) > 0 || f.Source != "" || !f.After.IsZero() || !f.Before.IsZero()
 	switch {
 	case r.cli.Bool("all") && narrowed:

@@ -6,11 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-
-	"github.com/urfave/cli/v2"
 )
 
 func exportCommand(s *term.Screen) *cli.Command {
@@ -19,7 +18,7 @@ func exportCommand(s *term.Screen) *cli.Command {
 		Description: `Without a file, or with -, they go to stdout. What was corrected goes along. The
 file is readable for you alone. With --encrypt it can be read with a passphrase only.`,
 		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "encrypt", Usage: "encrypt it with a passphrase"}, passphraseFlag()),
+			&cli.BoolFlag{Name: "encrypt", Usage: "encrypt it with a passphrase"}, passphraseFlag()),
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
 			f, err := r.filter("")
 			if err != nil {
@@ -29,7 +28,7 @@ file is readable for you alone. With --encrypt it can be read with a passphrase 
 			if err != nil {
 				return err
 			}
-			path := r.cli.Args().First()
+			path := r.cli.Arg(0)
 			n := 0
 			switch {
 			case path != "" && path != "-":

@@ -12,11 +12,10 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-
-	"github.com/urfave/cli/v2"
 )
 
 // fieldNames are the parts of a document that --map can fill.
@@ -48,7 +47,7 @@ import can be repeated, also of records without an id, and of a file that grew.`
 
 func (r *remembering) importFile(ctx context.Context) error {
 	c := r.cli
-	if c.NArg() != 1 {
+	if len(c.Args) != 1 {
 		return failure.Usage("memory import takes one file, or - for stdin")
 	}
 	mapping, err := r.mapping()
@@ -199,7 +198,7 @@ type importSource struct {
 // source opens what is to be imported: stdin, a file, plain or sealed, or a
 // database.
 func (r *remembering) source(ctx context.Context) (*importSource, error) {
-	path := r.cli.Args().First()
+	path := r.cli.Arg(0)
 	secret := r.cli.IsSet("passphrase-file")
 	if r.cli.String("from") == fromChromem {
 		if path == "-" {

@@ -10,12 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-
-	"github.com/urfave/cli/v2"
 )
 
 // hitJSON is a hit as --json prints it.
@@ -39,7 +38,7 @@ scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
 		Flags: append(append(scopeFlags(), config.Flags(config.Embedder, config.Host)...), globalFlag(), historyFlag(), jsonFlag(),
 			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number shown", Value: 5},
 
-			&cli.BoolFlag{DisableDefaultText: true, Name: "jsonl", Usage: "read questions from stdin, one JSON object a line"},
+			&cli.BoolFlag{Name: "jsonl", Usage: "read questions from stdin, one JSON object a line"},
 		),
 		Action: withMemory(s, (*remembering).search),
 	}
@@ -57,12 +56,12 @@ func (r *remembering) search(ctx context.Context) error {
 		Limit: r.cli.Int("limit"), Projects: f.Projects, Sessions: f.Sessions, Kinds: f.Kinds, After: f.After, Before: f.Before, History: f.History,
 	}
 	if r.cli.Bool("jsonl") {
-		if err := errNoArgs(r.cli); err != nil {
+		if err := r.cli.AtMost(0); err != nil {
 			return err
 		}
 		return r.searchAll(ctx, q)
 	}
-	if q.Text, err = r.words(ctx, r.cli.Args().Slice()); err != nil {
+	if q.Text, err = r.words(ctx, r.cli.Args); err != nil {
 		return err
 	}
 	if q.Text == "" {
@@ -206,10 +205,10 @@ func showCommand(s *term.Screen) *cli.Command {
 		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
 		Flags: []cli.Flag{jsonFlag(), &cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if r.cli.NArg() != 1 {
+			if len(r.cli.Args) != 1 {
 				return failure.Usage("memory show takes one id").WithHint("mylm memory list and search show ids.")
 			}
-			found, err := r.store.Around(ctx, r.cli.Args().First(), max(r.cli.Int("around"), 0))
+			found, err := r.store.Around(ctx, r.cli.Arg(0), max(r.cli.Int("around"), 0))
 			if err != nil {
 				return err
 			}

@@ -4,12 +4,11 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
-
-	"github.com/urfave/cli/v2"
 )
 
 func modelsCommand(s *term.Screen) *cli.Command {
@@ -21,8 +20,8 @@ func modelsCommand(s *term.Screen) *cli.Command {
    mylm models --provider openai      # what one of them has, where it tells`,
 		Flags: append(config.Flags(config.Host),
 			&cli.StringFlag{Name: "provider", Usage: "list the models of provider or entry `NAME`"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "providers", Usage: "list the providers instead"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "as JSON"},
+			&cli.BoolFlag{Name: "providers", Usage: "list the providers instead"},
+			&cli.BoolFlag{Name: "json", Usage: "as JSON"},
 		),
 		Action: func(c *cli.Context) error {
 			if c.Bool("providers") && c.IsSet("provider") {

@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
-	"strings"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
-
-	"github.com/urfave/cli/v2"
 )
 
 // The forms in which a run can be printed.
@@ -26,10 +23,10 @@ const (
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
-		&cli.BoolFlag{DisableDefaultText: true, Name: "stats", Usage: "report what the run cost, at its end"},
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+		&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
+		&cli.BoolFlag{Name: "stats", Usage: "report what the run cost, at its end"},
 	}
 }
 
@@ -50,27 +47,14 @@ func formOf(c *cli.Context) (string, error) {
 
 // wantedForm is the form that the command line asks for, right or wrong as the
 // rest of it may be.
-func wantedForm(args []string) (form string) {
-	form = formText
-	for i, arg := range args[min(1, len(args)):] {
-		name, given, inline := strings.Cut(arg, "=")
-		switch name {
-		case "--":
-			return form
-		case "--json", "-json":
-			if on, err := strconv.ParseBool(given); !inline || err == nil && on {
-				return formJSON
-			}
-		case "--output", "-output", "-o":
-			if !inline && i+2 < len(args) {
-				given = args[i+2]
-			}
-			if form == formText && (given == formJSON || given == formEvents) {
-				form = given
-			}
-		}
+func wantedForm(c *cli.Context) string {
+	switch form := c.String("output"); {
+	case c.Bool("json"):
+		return formJSON
+	case form == formEvents || form == formJSON:
+		return form
 	}
-	return form
+	return formText
 }
 
 // formSink is what prints a run in a form; nil for text, which the terminal

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mylm/agent"
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
@@ -20,7 +21,6 @@ import (
 	"mylm/tools"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/urfave/cli/v2"
 )
 
 // verdict is what the engine would make of a reply.
@@ -143,9 +143,9 @@ With --jsonl every line of the input is an object
    {"id", "input", "tools": [{"name", "description", "parameters"}], "stop": "stop"|"length", "chunk": N, "splits": [N...]}
 and every line of the output is what was made of it; without "tools" they are those of mylm ask.`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "jsonl", DisableDefaultText: true, Usage: "read and write one JSON object a line"},
-			&cli.BoolFlag{Name: "json", DisableDefaultText: true, Usage: "print one JSON object"},
-			&cli.BoolFlag{Name: "cut", DisableDefaultText: true, Usage: "the reply was cut by a length limit"},
+			&cli.BoolFlag{Name: "jsonl", Usage: "read and write one JSON object a line"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+			&cli.BoolFlag{Name: "cut", Usage: "the reply was cut by a length limit"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Bool("jsonl") && (c.Bool("json") || c.Bool("cut")) {

@@ -9,14 +9,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/policy"
 	"mylm/tools/shell"
-
-	"github.com/urfave/cli/v2"
 )
 
 func policyCommand(s *term.Screen) *cli.Command {
@@ -31,13 +30,13 @@ func policyCommand(s *term.Screen) *cli.Command {
 				Name: "revoke", Usage: "take back what you allowed in this project", ArgsUsage: "RULE... | --all",
 				Description: "RULE is what mylm policy list shows, with or without the dots:\n\n   mylm policy revoke go test",
 				Flags: []cli.Flag{
-					&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "every rule of this project"},
+					&cli.BoolFlag{Name: "all", Usage: "every rule of this project"},
 					globalFlag(), jsonFlag(),
 				},
 				Action: func(c *cli.Context) error { return revokeRules(c, s) },
 			},
 			{
-				Name: "check", Usage: "tell what would become of a command", ArgsUsage: commandLine,
+				Name: "check", Usage: "tell what would become of a command", ArgsUsage: cli.CommandLine,
 				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
 				Flags:       append(config.Flags(config.ProfileName, config.Workspace, config.Confirm, config.Unasked, config.SandboxMode), jsonFlag()),
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
@@ -60,7 +59,7 @@ func guardOf(c *cli.Context) (*setup.Guard, *config.Config, error) {
 }
 
 func checkCommand(c *cli.Context, s *term.Screen) error {
-	line := strings.Join(c.Args().Slice(), " ")
+	line := strings.Join(c.Args, " ")
 	if strings.TrimSpace(line) == "" {
 		return failure.Usage("there is no command to check").WithHint("mylm policy check 'ls | wc -l'")
 	}
@@ -143,7 +142,7 @@ func listRules(c *cli.Context, s *term.Screen) error {
 }
 
 func revokeRules(c *cli.Context, s *term.Screen) error {
-	words := strings.Fields(strings.Join(c.Args().Slice(), " "))
+	words := strings.Fields(strings.Join(c.Args, " "))
 	if len(words) > 0 && words[len(words)-1] == "..." {
 		words = words[:len(words)-1]
 	}

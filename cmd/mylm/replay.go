@@ -8,11 +8,10 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
-
-	"github.com/urfave/cli/v2"
 )
 
 func replayCommand(s *term.Screen) *cli.Command {

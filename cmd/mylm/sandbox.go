@@ -9,13 +9,12 @@ import (
 	"os/signal"
 	"time"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/sandbox"
-
-	"github.com/urfave/cli/v2"
 )
 
 func sandboxCommand(s *term.Screen) *cli.Command {
@@ -31,7 +30,7 @@ it starts outlives it. Its exit code is that of this command.
 			&cli.StringFlag{Name: "mode", Usage: "read-only or workspace: what it can write to", Value: string(sandbox.Workspace)},
 		),
 		Action: func(c *cli.Context) error {
-			if c.NArg() == 0 {
+			if len(c.Args) == 0 {
 				return failure.Usage("sandbox needs a program to run").WithHint("mylm sandbox -- PROGRAM ARGS...")
 			}
 			mode := sandbox.Mode(c.String("mode"))
@@ -47,7 +46,7 @@ it starts outlives it. Its exit code is that of this command.
 				return err
 			}
 			policy := setup.SandboxPolicy(loaded)
-			return inSandbox(c.Context, s, policy, c.Args().Slice())
+			return inSandbox(c.Context, s, policy, c.Args)
 		},
 	}
 }

@@ -13,12 +13,11 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
-
-	"github.com/urfave/cli/v2"
 )
 
 // loaded is a session that was read.
@@ -80,7 +79,7 @@ func (l loaded) partly() error {
 
 // one is the session that the first argument names.
 func (k *keeping) one(ctx context.Context) (loaded, error) {
-	name := k.cli.Args().First()
+	name := k.cli.Arg(0)
 	if name == "" {
 		name = "last"
 	}
@@ -119,7 +118,7 @@ what is written as jsonl, the form it is kept in. --redact takes out the secrets
 mylm knows by their form; look at the file before you give it away.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Usage: strings.Join(exportForms, ", "), Value: exportForms[0]},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "redact", Usage: "take secrets out"},
+			&cli.BoolFlag{Name: "redact", Usage: "take secrets out"},
 		},
 		Action: withSessions(s, (*keeping).export),
 	}
@@ -145,7 +144,7 @@ func (k *keeping) export(ctx context.Context) error {
 		})
 		k.tellRedacted(kinds)
 	}
-	path := k.cli.Args().Get(1)
+	path := k.cli.Arg(1)
 	if path == "" || path == "-" {
 		return cmp.Or(l.write(ctx, k.screen.Out, form, k.screen.OutTTY), l.partly())
 	}

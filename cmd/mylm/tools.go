@@ -4,17 +4,16 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
-
-	"github.com/urfave/cli/v2"
 )
 
 func toolsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Flags: []cli.Flag{&cli.BoolFlag{DisableDefaultText: true, Name: "json", Usage: "with their schemas, as JSON"}},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "with their schemas, as JSON"}},
 		Action: func(c *cli.Context) error {
 			registry, err := lookTools()
 			if err != nil {

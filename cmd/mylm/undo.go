@@ -8,14 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/files/undo"
-
-	"github.com/urfave/cli/v2"
 )
 
 // realWorkspace is the workspace without links: by it runs are found again.
@@ -39,11 +38,11 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
    mylm undo --list
    mylm undo --run 20260131-140000-abcd`,
 		Flags: append(config.Flags(config.Workspace),
-			&cli.BoolFlag{DisableDefaultText: true, Name: "list", Usage: "list the runs that can be undone here"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "all", Usage: "with --list: in all directories"},
+			&cli.BoolFlag{Name: "list", Usage: "list the runs that can be undone here"},
+			&cli.BoolFlag{Name: "all", Usage: "with --list: in all directories"},
 			&cli.StringFlag{Name: "run", Usage: "undo the run `ID`, or the last one of the session ID"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "dry-run", Aliases: []string{"n"}, Usage: "say what would be done, and do nothing"},
-			&cli.BoolFlag{DisableDefaultText: true, Name: "force", Usage: "also where somebody else has changed a file since"},
+			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "say what would be done, and do nothing"},
+			&cli.BoolFlag{Name: "force", Usage: "also where somebody else has changed a file since"},
 			jsonFlag(),
 		),
 		Action: func(c *cli.Context) error {

@@ -1,10 +1,6 @@
 package config
 
-import (
-	"flag"
-
-	"github.com/urfave/cli/v2"
-)
+import "mylm/cmd/mylm/internal/cli"
 
 // Flags are the flags of some settings.
 func Flags(settings ...Setting) []cli.Flag {
@@ -15,97 +11,36 @@ func Flags(settings ...Setting) []cli.Flag {
 	return out
 }
 
-// flagOf is the flag of a setting. It holds what was typed, so that nothing else
-// can be taken for it: the library's own flags mix their variables in.
+// flagOf is the flag of a setting.
 type flagOf struct {
 	*Def
 	setting Setting
 	typed   any // nil: it was not given
 }
 
-// Apply implements cli.Flag.
-func (f *flagOf) Apply(set *flag.FlagSet) error {
-	for _, name := range f.Names() {
-		set.Var(typedValue{f}, name, f.Usage)
+// Doc implements cli.Flag.
+func (f *flagOf) Doc() cli.Doc {
+	_, on := f.setting.(*Row[bool])
+	_, list := f.setting.(*Row[[]string])
+	d := cli.Doc{Names: append([]string{f.Flag}, f.Aliases...), Usage: f.Usage, Default: f.Default, Variable: f.Var, Bool: on, List: list}
+	if on {
+		d.Default = ""
 	}
-	return nil
+	return d
 }
 
-// Names implements cli.Flag.
-func (f *flagOf) Names() []string { return append([]string{f.Flag}, f.Aliases...) }
-
-// IsSet implements cli.Flag.
-func (f *flagOf) IsSet() bool { return f.typed != nil }
-
-// String implements cli.Flag: it is the line of the help.
-func (f *flagOf) String() string { return cli.FlagStringer(f) }
-
-// TakesValue implements cli.DocGenerationFlag.
-func (f *flagOf) TakesValue() bool { return !typedValue{f}.IsBoolFlag() }
-
-// GetUsage implements cli.DocGenerationFlag.
-func (f *flagOf) GetUsage() string { return f.Usage }
-
-// GetValue implements cli.DocGenerationFlag.
-func (f *flagOf) GetValue() string { return "" }
-
-// GetDefaultText implements cli.DocGenerationFlag.
-func (f *flagOf) GetDefaultText() string {
-	if !f.TakesValue() {
-		return ""
+// Set implements cli.Flag.
+func (f *flagOf) Set(text string) error {
+	value, err := f.setting.parse(text)
+	if err == nil && f.typed != nil {
+		if _, list := f.setting.(*Row[[]string]); list {
+			value = f.setting.add(f.typed, value)
+		}
 	}
-	return f.Default
-}
-
-// GetEnvVars implements cli.DocGenerationFlag: the help shows them.
-func (f *flagOf) GetEnvVars() []string {
-	if f.Var == "" {
-		return nil
+	if err == nil {
+		f.typed = value
 	}
-	return []string{f.Var}
-}
-
-// IsVisible implements cli.VisibleFlag.
-func (f *flagOf) IsVisible() bool { return true }
-
-// IsSliceFlag implements cli.DocGenerationSliceFlag.
-func (f *flagOf) IsSliceFlag() bool { _, list := f.setting.(*Row[[]string]); return list }
-
-// typedValue takes what is typed for a flag.
-type typedValue struct{ *flagOf }
-
-// again is what the library sets the other names of a flag to.
-const again = "\x00again"
-
-// Serialize makes the library set the other names of the flag to again.
-func (typedValue) Serialize() string { return again }
-
-// IsBoolFlag makes --flag alone mean --flag=true.
-func (v typedValue) IsBoolFlag() bool {
-	if v.flagOf == nil {
-		return false
-	}
-	_, on := v.setting.(*Row[bool])
-	return on
-}
-
-// String implements flag.Value.
-func (v typedValue) String() string { return "" }
-
-// Set implements flag.Value.
-func (v typedValue) Set(text string) error {
-	if text == again {
-		return nil
-	}
-	value, err := v.setting.parse(text)
-	switch {
-	case err != nil:
-		return err
-	case v.typed != nil && v.IsSliceFlag():
-		value = v.setting.add(v.typed, value)
-	}
-	v.typed = value
-	return nil
+	return err
 }
 
 // typedFlags is the layer of what was typed.

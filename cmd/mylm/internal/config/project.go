@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-	"github.com/urfave/cli/v2"
-
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/BurntSushi/toml"
 )
 
 // ProjectFile is what a project says about itself. It comes with the project,
