@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -88,71 +87,6 @@ func (b *builder) read(ctx context.Context, first, last int64) error {
 		}
 	}
 	return nil
-}
-
-// move takes a segment into the one in the making, without some documents, and
-// removes it.
-func (b *builder) move(ctx context.Context, g segment, drop map[int64]bool) error {
-	var facts []byte
-	if err := b.tx.QueryRowContext(ctx, "SELECT facts FROM segments WHERE num = ?", g.num).Scan(&facts); err != nil {
-		return err
-	}
-	if len(facts)%factSize != 0 {
-		return fmt.Errorf("%w: %w", ErrDamaged, errChunk)
-	}
-	b.pad(g.first)
-	for i := 0; i < len(facts); i += factSize {
-		f := readFact(facts[i:])
-		if drop[g.first+int64(i/factSize)] {
-			f = fact{flags: lexical.Deleted}
-		}
-		b.facts = f.append(b.facts)
-	}
-	found, err := b.tx.QueryContext(ctx, "SELECT data FROM chunks WHERE segment = ? ORDER BY term", g.num)
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	var data sql.RawBytes
-	var list []lexical.Posting
-	for found.Next() {
-		err := found.Scan(&data)
-		for term, stored := range entries(data, &err) {
-			if list, err = decode(list[:0], stored, uint32(g.first)); err != nil {
-				break
-			}
-			p := b.index[string(term)]
-			for _, posting := range list {
-				if drop[int64(posting.Doc)] {
-					continue
-				}
-				if p == nil {
-					p = &postings{last: uint32(b.first)}
-					b.index[string(term)] = p
-				}
-				p.add(posting.Doc, posting.Count)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
-	}
-	if err := found.Err(); err != nil {
-		return err
-	}
-	if len(drop) > 0 {
-		if err := b.tx.QueryRowContext(ctx, "SELECT "+weightOf+" FROM documents WHERE num BETWEEN ? AND ?", g.first, g.last).Scan(&g.weight); err != nil {
-			return err
-		}
-	}
-	b.weight += g.weight
-	b.last = g.last
-	return b.remove(ctx, g)
-}
-
-func (b *builder) remove(ctx context.Context, g segment) error {
-	_, err := b.tx.ExecContext(ctx, "DELETE FROM segments WHERE num = ?", g.num)
-	return err
 }
 
 // add adds a document to the segment in the making.

@@ -1,11 +1,16 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"mylm/memory/lexical"
 )
 
 // Edit replaces the text of a document. Its ID, its place in its session and
@@ -32,13 +37,88 @@ func (s *Store) Edit(ctx context.Context, id, text string) (Document, error) {
 		if _, err := tx.ExecContext(ctx, "UPDATE embedders SET through = min(through, ?)", old.num-1); err != nil {
 			return err
 		}
-		return rebuild(ctx, tx, []int64{old.num}, false)
+		return rebuild(ctx, tx, []int64{old.num})
 	})
 	if err != nil {
 		return Document{}, err
 	}
 	s.erase()
 	return d, nil
+}
+
+// How much is left of what a tool printed long ago, and how many outputs are
+// shortened at a time.
+const (
+	longRemains = 300
+	mostAtOnce  = 1000
+)
+
+// shorten cuts what tools printed long ago to the call and the lines that share
+// most words with what was asked and answered around it.
+func (s *Store) shorten(ctx context.Context, tx *sql.Tx) error {
+	if s.whole <= 0 {
+		return nil
+	}
+	old, err := rows(ctx, tx, "kind = ? AND time < ? AND octet_length(text) > ? ORDER BY num LIMIT ?",
+		Tool, s.now().Add(-s.whole).UnixMicro(), longRemains, mostAtOnce)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	var nums []int64
+	for _, d := range old {
+		said, err := rows(ctx, tx, "session = ? AND project = ? AND num BETWEEN ? AND ? AND kind != ?", d.Session, d.Project, d.num-10, d.num+10, Tool)
+		if err != nil {
+			return err
+		}
+		d.Text = passages(d.Text, said)
+		if _, err := tx.ExecContext(ctx, "UPDATE documents SET text = ?, hash = ? WHERE num = ?", d.Text, d.hash(), d.num); err != nil {
+			return err
+		}
+		nums = append(nums, d.num)
+	}
+	return rebuild(ctx, tx, nums)
+}
+
+// passages are the first line of a text, which is the call, and those that share
+// most words with what was said, in their order, as far as there is room.
+func passages(text string, said []row) string {
+	words := map[string]bool{}
+	for _, d := range said {
+		for _, t := range lexical.Analyse(d.Text).Terms {
+			words[t.Term] = true
+		}
+	}
+	lines := strings.Split(text, "\n")
+	shares, order := make([]int, len(lines)), make([]int, len(lines))
+	for i, line := range lines {
+		order[i] = i
+		for _, t := range lexical.Analyse(line).Terms {
+			if words[t.Term] {
+				shares[i]++
+			}
+		}
+	}
+	slices.SortStableFunc(order[1:], func(a, b int) int { return cmp.Compare(shares[b], shares[a]) })
+	const mark = "…"
+	room, kept := longRemains-len(mark), make([]bool, len(lines))
+	for _, i := range order {
+		size := min(len(lines[i]), longRemains/3) + len("\n") + len(mark)
+		if kept[i] = (i == 0 || shares[i] > 0) && size <= room; kept[i] {
+			room -= size
+		}
+	}
+	var b strings.Builder
+	for i, line := range lines {
+		switch {
+		case !kept[i] && i > 0 && kept[i-1]:
+			b.WriteString(mark + "\n")
+		case kept[i] && len(line) > longRemains/3:
+			b.WriteString(strings.ToValidUTF8(line[:longRemains/3], "") + mark + "\n")
+		case kept[i]:
+			b.WriteString(line + "\n")
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 // All is the filter that Forget takes for everything.
@@ -67,7 +147,7 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 				return err
 			}
 		}
-		if err := rebuild(ctx, tx, nums, true); err != nil {
+		if err := rebuild(ctx, tx, nums); err != nil {
 			return err
 		}
 		return dropNames(ctx, tx)

@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -326,5 +327,17 @@ func TestReadingChecks(t *testing.T) {
 	defer s.Close()
 	if got := s.Salvaged(); got == nil || got.Saved != 9 || got.Lost != 1 {
 		t.Errorf("Salvaged = %+v, want 9 saved and 1 lost", got)
+	}
+}
+
+// TestTotalLoss: nothing is said about how much is lost where nothing can be read.
+func TestTotalLoss(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	sample(t, path, 100)
+	write(t, path, bytes.Repeat([]byte("x"), 1<<16))
+	s := open(t, path)
+	defer s.Close()
+	if got := s.Salvaged(); got == nil || got.Saved != 0 || !strings.Contains(got.String(), "nothing of it can be read, and how many it held is not known") {
+		t.Errorf("%v", got)
 	}
 }

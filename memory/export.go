@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -19,8 +20,17 @@ func (s *Store) Export(ctx context.Context, w io.Writer, f Filter) (n int, err e
 	out := bufio.NewWriter(w)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	var failed error // of w: not the memory's
+	n, err = s.each(ctx, f, func(_ int, d Document) error { return encoder.Encode(d) })
+	return n, cmp.Or(err, out.Flush())
+}
+
+// each calls f with the documents that a filter selects and how many came before,
+// in one state of the memory. It ends at the first error of f, and returns how many
+// there were.
+func (s *Store) each(ctx context.Context, f Filter, call func(n int, d Document) error) (n int, err error) {
+	var failed error // of the caller's: not the memory's
 	err = s.read(ctx, func(tx *sql.Tx) error {
+		n = 0
 		where, args := f.where()
 		for after := int64(0); ; {
 			all, err := rows(ctx, tx, where+" AND num > ? ORDER BY num LIMIT ?", append(args[:len(args):len(args)], after, batch)...)
@@ -28,7 +38,7 @@ func (s *Store) Export(ctx context.Context, w io.Writer, f Filter) (n int, err e
 				return err
 			}
 			for _, r := range all {
-				if failed = encoder.Encode(r.Document); failed != nil {
+				if failed = call(n, r.Document); failed != nil {
 					return nil
 				}
 				n++
@@ -36,11 +46,5 @@ func (s *Store) Export(ctx context.Context, w io.Writer, f Filter) (n int, err e
 			after = all[len(all)-1].num
 		}
 	})
-	if err == nil {
-		err = failed
-	}
-	if err == nil {
-		err = out.Flush()
-	}
-	return n, err
+	return n, cmp.Or(err, failed)
 }

@@ -68,9 +68,13 @@ func str(record map[string]any, field string) string {
 }
 
 // LLMLogs is the mapping of what the command "llm logs --json" prints: each
-// record is a prompt and its response, which become two documents.
-func LLMLogs(record map[string]any) ([]Document, error) {
-	base := Document{Kind: Exchange, Session: str(record, "conversation_id"), Source: "llm"}
+// record is a prompt and its response, which become two documents of a project.
+func LLMLogs(project string) Mapping {
+	return func(record map[string]any) ([]Document, error) { return llmLog(record, project) }
+}
+
+func llmLog(record map[string]any, project string) ([]Document, error) {
+	base := Document{Kind: Exchange, Project: project, Session: str(record, "conversation_id"), Source: "llm"}
 	if model := str(record, "model"); model != "" {
 		base.Source = "llm " + model
 	}

@@ -85,13 +85,17 @@ func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]f
 	return found, err
 }
 
-// errAsked is never seen: every document and question comes with its vector.
+const collectionName = "memory"
+
+// unasked is never called: every document and question comes with its vector.
 // Without a function of ours chromem-go would send texts to a company.
-var errAsked = errors.New("chromem-go asked for a vector that it should have been given")
+func unasked(context.Context, string) ([]float32, error) {
+	return nil, errors.New("chromem-go asked for a vector that it should have been given")
+}
 
 // rank orders documents by how near they are, those without a vector left out.
 func (n *nearest) rank(ctx context.Context, docs []uint32) ([]similar, error) {
-	collection, err := chromem.NewDB().CreateCollection("memory", nil, func(context.Context, string) ([]float32, error) { return nil, errAsked })
+	collection, err := chromem.NewDB().CreateCollection(collectionName, nil, unasked)
 	if err != nil {
 		return nil, err
 	}

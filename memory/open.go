@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -51,7 +52,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, notWritable(path, err)
 	}
-	s := &Store{path: path, now: o.Now, wait: o.Wait, embedWait: o.EmbedWait, write: make(chan struct{}, 1),
+	s := &Store{path: path, now: o.Now, wait: o.Wait, embedWait: o.EmbedWait, whole: o.ToolsWhole, write: make(chan struct{}, 1),
 		lock: flock.New(path+lockSuffix, flock.SetPermissions(0o600))}
 	err = s.open(ctx)
 	if errors.Is(err, ErrReadOnly) && s.openReadOnly(ctx) {
@@ -62,6 +63,51 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// Erase deletes the memory at path with all that belongs to it, also where there
+// is no space to forget anything. The file is overwritten first. It is ErrBusy
+// where other processes use it for longer than wait.
+func Erase(ctx context.Context, path string, wait time.Duration) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	s := &Store{path: path, wait: wait, lock: flock.New(path + lockSuffix)}
+	defer s.lock.Close()
+	if err := s.acquire(ctx, s.lock.TryLockContext); err != nil {
+		return err
+	}
+	beside, err := filepath.Glob(globQuote.Replace(path) + damagedSuffix + "*")
+	if err != nil {
+		return err
+	}
+	for _, file := range append(beside, path, path+"-wal", path+"-shm") { // else the log would come back
+		if err := wipe(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return notWritable(path, err)
+		}
+	}
+	return nil
+}
+
+var globQuote = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+// wipe overwrites a file and deletes it.
+func wipe(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		_, err = io.CopyN(f, zeros{}, info.Size())
+	}
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
+}
+
+// zeros reads as zeros without end.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 // openReadOnly opens a file that cannot be written to, for searching: a backup, or
 // one on a read-only disk. A file with a log beside it is not whole by itself, and

@@ -31,15 +31,21 @@ type Salvage struct {
 
 // String says it to a person.
 func (s *Salvage) String() string {
+	saved := fmt.Sprintf("%d documents were", s.Saved)
+	if s.Saved == 1 {
+		saved = "1 document was"
+	}
 	lost := "none is known to be lost"
 	switch {
+	case s.Saved+s.Lost == 0:
+		lost = "nothing of it can be read, and how many it held is not known"
 	case s.Lost == 1:
 		lost = "1 document is lost"
 	case s.Lost > 1:
 		lost = fmt.Sprintf("%d documents are lost", s.Lost)
 	}
-	return fmt.Sprintf("The memory %s was damaged. %d documents were saved into a new one; %s. The damaged file is kept as %s.",
-		s.Path, s.Saved, lost, s.Aside)
+	return fmt.Sprintf("The memory %s was damaged. %s saved into a new one; %s. The damaged file is kept as %s.",
+		s.Path, saved, lost, s.Aside)
 }
 
 // salvage moves a damaged memory aside and puts what can be read of it into a

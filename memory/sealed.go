@@ -3,14 +3,14 @@ package memory
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/philippgille/chromem-go"
 	"golang.org/x/crypto/argon2"
@@ -45,23 +45,20 @@ func (s *Store) ExportSealed(ctx context.Context, w io.Writer, f Filter, passphr
 		return 0, errors.New("the passphrase is empty, and would protect nothing")
 	}
 	db := chromem.NewDB()
-	to, err := db.CreateCollection("memory", nil,
-		func(context.Context, string) ([]float32, error) { return nil, errAsked })
+	to, err := db.CreateCollection(collectionName, nil, unasked)
 	if err != nil {
 		return 0, err
 	}
-	lines, out := io.Pipe()
-	exported := make(chan error, 1)
-	go func() {
-		_, err := s.Export(ctx, out, f)
-		out.CloseWithError(err)
-		exported <- err
-	}()
-	n, err := collect(ctx, lines, to)
-	lines.CloseWithError(err)
-	if exportErr := <-exported; err == nil || exportErr != nil && !errors.Is(exportErr, err) {
-		err = exportErr
-	}
+	n, err := s.each(ctx, f, func(n int, d Document) error {
+		text := d.Text
+		d.Text = "" // stands beside
+		rest, err := json.Marshal(d)
+		if err != nil {
+			return err
+		}
+		return to.AddDocument(ctx, chromem.Document{ID: d.ID, Content: text, Embedding: []float32{1}, // stored by no other means
+			Metadata: map[string]string{sealedOrder: fmt.Sprintf("%012d", n), sealedDocument: string(rest)}})
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -71,30 +68,6 @@ func (s *Store) ExportSealed(ctx context.Context, w io.Writer, f Filter, passphr
 		return 0, err
 	}
 	return n, db.ExportToWriter(w, true, string(key(passphrase, salt)))
-}
-
-// collect puts exported documents into a collection.
-func collect(ctx context.Context, lines io.Reader, to *chromem.Collection) (n int, err error) {
-	for d := json.NewDecoder(lines); ; n++ {
-		var document Document
-		if err := d.Decode(&document); errors.Is(err, io.EOF) {
-			return n, nil
-		} else if err != nil {
-			return n, err
-		}
-		text := document.Text
-		document.Text = "" // stands beside
-		rest, err := json.Marshal(document)
-		if err != nil {
-			return n, err
-		}
-		err = to.AddDocument(ctx, chromem.Document{ID: document.ID, Content: text, Embedding: []float32{1}, // chromem-go stores nothing without one
-
-			Metadata: map[string]string{sealedOrder: fmt.Sprintf("%012d", n), sealedDocument: string(rest)}})
-		if err != nil {
-			return n, err
-		}
-	}
 }
 
 // The metadata of a document in a sealed export.
@@ -121,19 +94,24 @@ func Unseal(ctx context.Context, r io.Reader, w io.Writer, passphrase string) er
 	if err != nil {
 		return err
 	}
-	found, err := unseal(body, key(passphrase, head[len(sealedLine):]))
+	db := chromem.NewDB()
+	if err := db.ImportFromReader(bytes.NewReader(body), string(key(passphrase, head[len(sealedLine):]))); err != nil {
+		return fmt.Errorf("%w (%w)", ErrPassphrase, err)
+	}
+	found, err := everything(ctx, db.GetCollection(collectionName, unasked))
 	if err != nil {
 		return err
 	}
+	slices.SortFunc(found, func(a, b chromem.Result) int { return cmp.Compare(a.Metadata[sealedOrder], b.Metadata[sealedOrder]) })
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	for _, d := range inOrder(found) {
+	for _, d := range found {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		var document Document
 		if err := json.Unmarshal([]byte(d.Metadata[sealedDocument]), &document); err != nil {
-			return fmt.Errorf("%w: %s: %w", errNoDatabase, d.ID, err)
+			return fmt.Errorf("%w (%s: %w)", ErrPassphrase, d.ID, err)
 		}
 		document.Text = d.Content
 		if err := out.Encode(document); err != nil {
@@ -143,41 +121,19 @@ func Unseal(ctx context.Context, r io.Reader, w io.Writer, passphrase string) er
 	return nil
 }
 
-// unseal opens an export of chromem-go's. chromem-go gives documents only to
-// those who know their names, or the length of their vectors; written once more,
-// without a key, they can be read.
-func unseal(body, key []byte) (db chromemDB, err error) {
-	opened := chromem.NewDB()
-	if err := opened.ImportFromReader(bytes.NewReader(body), string(key)); err != nil {
-		return db, fmt.Errorf("%w (%w)", ErrPassphrase, err)
+// everything returns all documents of a collection. chromem-go returns them to
+// those who know their names or the length of their vectors: 1, and 384 in exports
+// of the version that had vectors built in.
+func everything(ctx context.Context, from *chromem.Collection) (found []chromem.Result, err error) {
+	if from == nil || from.Count() == 0 {
+		return nil, nil
 	}
-	var plain bytes.Buffer
-	if err := opened.ExportToWriter(&plain, false, ""); err != nil {
-		return db, err
-	}
-	return db, decodeGob(&plain, longestDatabase, &db)
-}
-
-// decodeGob reads one value, compressed or not, of at most so many bytes.
-func decodeGob(r io.Reader, most int64, v any) (err error) {
-	defer func() {
-		if p := recover(); p != nil { // gob is made for data that is trusted
-			err = fmt.Errorf("%w: %v", errNoDatabase, p)
+	for _, length := range []int{1, 384} {
+		vector := make([]float32, length)
+		vector[0] = 1
+		if found, err = from.QueryEmbedding(ctx, vector, from.Count(), nil, nil); err == nil {
+			break
 		}
-	}()
-	in := bufio.NewReader(r)
-	if magic, _ := in.Peek(2); string(magic) == "\x1f\x8b" {
-		unzipped, err := gzip.NewReader(in)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errNoDatabase, err)
-		}
-		in = bufio.NewReader(unzipped)
 	}
-	limited := &io.LimitedReader{R: in, N: most}
-	if err := gob.NewDecoder(limited).Decode(v); err != nil && limited.N <= 0 {
-		return fmt.Errorf("%w: it would take more than %d MiB", errNoDatabase, most>>20)
-	} else if err != nil {
-		return fmt.Errorf("%w: %w", errNoDatabase, err)
-	}
-	return nil
+	return found, cmp.Or(ctx.Err(), err)
 }

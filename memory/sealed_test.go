@@ -7,12 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/philippgille/chromem-go"
+	"golang.org/x/crypto/argon2"
 
 	"mylm/memory"
 )
@@ -86,125 +85,32 @@ func TestSealed(t *testing.T) {
 	}
 }
 
-func TestReadChromem(t *testing.T) {
-	dir := t.TempDir()
-	fill := func(db *chromem.DB) {
-		t.Helper()
-		for _, name := range []string{"notes [1]", "chat"} {
-			c, err := db.CreateCollection(name, map[string]string{"made": "by hand"}, func(context.Context, string) ([]float32, error) { return []float32{1, 0}, nil })
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range 3 {
-				err := c.AddDocument(t.Context(), chromem.Document{ID: fmt.Sprint(i), Content: fmt.Sprintf("%s says <%d>", name, i),
-					Metadata: map[string]string{"timestamp": "2026-02-03T04:05:06Z", "role": "user", "text": "not this"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
+// TestSealedByEarlierVersions opens an export of the version that had vectors
+// built in.
+func TestSealedByEarlierVersions(t *testing.T) {
+	db := chromem.NewDB()
+	c, err := db.CreateCollection("memory", nil, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	made := chromem.NewDB()
-	fill(made)
-	const secret = "0123456789abcdef0123456789abcdef"
-	files := map[string]string{"plain.gob": "", "small.gob.gz": "", "secret.gob.gz.enc": secret}
-	for name, key := range files {
-		if err := made.ExportToFile(filepath.Join(dir, name), strings.Contains(name, ".gz"), key); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, compress := range []bool{false, true} {
-		name := fmt.Sprint("dir ", compress)
-		db, err := chromem.NewPersistentDB(filepath.Join(dir, name), compress)
+	for i, id := range []string{"b", "a"} {
+		vector := make([]float32, 384)
+		vector[i+5] = 1
+		err := c.AddDocument(t.Context(), chromem.Document{ID: id, Content: "text " + id, Embedding: vector,
+			Metadata: map[string]string{"order": fmt.Sprintf("%012d", i), "document": `{"id":"` + id + `","kind":"note","time":"2026-01-02T03:04:05Z"}`}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		fill(db)
-		files[name] = ""
 	}
-	for name, key := range files {
-		var records bytes.Buffer
-		if broken, err := memory.ReadChromem(t.Context(), filepath.Join(dir, name), key, &records); broken != 0 || err != nil {
-			t.Errorf("%s: %d broken, %v", name, broken, err)
-			continue
-		}
-		s := fresh(t)
-		if done, err := s.Import(t.Context(), &records, memory.FromChromem); err != nil || done.Added != 6 {
-			t.Errorf("%s: %+v, %v", name, done, err)
-		}
-		d, err := s.Get(t.Context(), "notes [1]/1")
-		if err != nil || d.Text != "notes [1] says <1>" || d.Role != "user" || d.Time.Month() != 2 || d.Source != "chromem notes [1]" {
-			t.Errorf("%s: %+v, %v", name, d, err)
-		}
-	}
-
-	// What a crash leaves behind does not cost the rest.
-	broken, err := filepath.Glob(filepath.Join(dir, "dir false", "*", "*.gob"))
-	if err != nil || len(broken) != 8 {
-		t.Fatal(broken, err)
-	}
-	broken = slices.DeleteFunc(broken, func(path string) bool { return strings.HasSuffix(path, "00000000.gob") })
-	if err := os.Truncate(broken[0], 5); err != nil {
+	salt := "0123456789abcdef"
+	sealed, back := bytes.NewBufferString("mylm memory, sealed, 1\n"+salt), bytes.Buffer{}
+	if err := db.ExportToWriter(sealed, true, string(argon2.IDKey([]byte("horse"), []byte(salt), 3, 64<<10, 4, 32))); err != nil {
 		t.Fatal(err)
 	}
-	write(t, broken[1], bytes.Repeat([]byte{0xff}, 100))
-	var records bytes.Buffer
-	if n, err := memory.ReadChromem(t.Context(), filepath.Join(dir, "dir false"), "", &records); n != 2 || err != nil || strings.Count(records.String(), "\n") != 4 {
-		t.Errorf("%d broken, %v, %s", n, err, records.String())
-	}
-
-	for name, key := range map[string]string{"secret.gob.gz.enc": strings.Repeat("x", 32), "plain.gob": secret, "small.gob.gz": "short", "nothing": "", ".": ""} {
-		if _, err := memory.ReadChromem(t.Context(), filepath.Join(dir, name), key, &records); err == nil && name != "." {
-			t.Errorf("%s is read with the key %q", name, key)
-		}
-	}
-	// A few bytes that stand for very many.
-	large := chromem.NewDB()
-	c, err := large.CreateCollection("c", nil, nil)
-	if err != nil {
+	if err := memory.Unseal(t.Context(), sealed, &back, "horse"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AddDocument(t.Context(), chromem.Document{ID: "1", Content: strings.Repeat("x", 20<<20), Embedding: []float32{1}}); err != nil {
-		t.Fatal(err)
+	if lines := strings.Split(back.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[0], `"text":"text b"`) || !strings.Contains(lines[1], `"text":"text a"`) {
+		t.Errorf("%q", lines)
 	}
-	bomb := filepath.Join(t.TempDir(), "bomb")
-	db, err := chromem.NewPersistentDB(bomb, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var packed bytes.Buffer
-	if err := large.ExportToWriter(&packed, true, ""); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.ImportFromReader(bytes.NewReader(packed.Bytes()), ""); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := memory.ReadChromem(t.Context(), bomb, "", &records); n != 1 || err != nil {
-		t.Errorf("a bomb: %d broken, %v", n, err)
-	}
-	if _, err := memory.ReadChromem(t.Context(), t.TempDir(), "", &records); err == nil {
-		t.Error("an empty directory is a database")
-	}
-}
-
-func FuzzReadChromem(f *testing.F) {
-	db := chromem.NewDB()
-	if _, err := db.CreateCollection("c", nil, nil); err != nil {
-		f.Fatal(err)
-	}
-	var seed bytes.Buffer
-	if err := db.ExportToWriter(&seed, false, ""); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(seed.Bytes())
-	path := filepath.Join(f.TempDir(), "db.gob")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var records bytes.Buffer
-		if _, err := memory.ReadChromem(t.Context(), path, "", &records); err != nil && records.Len() > 0 {
-			t.Errorf("records and an error: %v", err)
-		}
-	})
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 )
 
 // analyser is the version of the index. It goes up when the terms of a text or the
@@ -87,7 +89,7 @@ func (s *Store) foldIfDue(ctx context.Context, last int64, size int) {
 			return
 		}
 	}
-	_ = s.update(ctx, func(tx *sql.Tx) error { return fold(ctx, tx) })
+	_ = s.update(ctx, func(tx *sql.Tx) error { return errors.Join(s.shorten(ctx, tx), fold(ctx, tx)) })
 }
 
 // fold makes a segment of what is pending, and of lighter ones before it.
@@ -108,23 +110,21 @@ func fold(ctx context.Context, tx *sql.Tx) error {
 	if err != nil || pending.last == 0 {
 		return err
 	}
-	from := merged(append(all, pending))
-	b := newBuilder(tx, pending.first)
-	for i, g := range all[from:] {
-		if i == 0 {
-			b.begin(g.first)
-		}
-		if err := b.move(ctx, g, nil); err != nil {
-			return err
-		}
-	}
-	if err := b.read(ctx, pending.first, pending.last); err != nil {
+	all = append(all, pending)
+	return index(ctx, tx, all[merged(all)].first, pending.last)
+}
+
+// index makes segments of a range of documents, in place of those that begin in
+// it, and tells all caches.
+func index(ctx context.Context, tx *sql.Tx, first, last int64) error {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM segments WHERE first BETWEEN ? AND ?", first, last); err != nil {
 		return err
 	}
-	if err := b.write(ctx); err != nil {
+	b := newBuilder(tx, first)
+	if err := b.read(ctx, first, last); err != nil {
 		return err
 	}
-	return changed(ctx, tx)
+	return cmp.Or(b.write(ctx), changed(ctx, tx))
 }
 
 // merged tells from which segment on all are to become one with the last.
@@ -160,9 +160,8 @@ func renew(ctx context.Context, tx *sql.Tx) (dropped bool, err error) {
 }
 
 // rebuild makes the segments again that hold one of the documents, which are
-// in ascending order, without what they said before: they are gone, or have
-// another text.
-func rebuild(ctx context.Context, tx *sql.Tx, nums []int64, gone bool) error {
+// in ascending order: they are gone, or have another text.
+func rebuild(ctx context.Context, tx *sql.Tx, nums []int64) error {
 	if dropped, err := renew(ctx, tx); err != nil || dropped {
 		return cmp.Or(err, fold(ctx, tx))
 	}
@@ -171,26 +170,10 @@ func rebuild(ctx context.Context, tx *sql.Tx, nums []int64, gone bool) error {
 		return err
 	}
 	for _, g := range all {
-		drop := map[int64]bool{}
-		for ; len(nums) > 0 && nums[0] <= g.last; nums = nums[1:] {
-			if nums[0] >= g.first {
-				drop[nums[0]] = true
+		if i, _ := slices.BinarySearch(nums, g.first); i < len(nums) && nums[i] <= g.last {
+			if err := index(ctx, tx, g.first, g.last); err != nil {
+				return err
 			}
-		}
-		if len(drop) == 0 {
-			continue
-		}
-		b := newBuilder(tx, g.first)
-		if gone {
-			err = b.move(ctx, g, drop)
-		} else if err = b.remove(ctx, g); err == nil {
-			err = b.read(ctx, g.first, g.last)
-		}
-		if err == nil {
-			err = b.write(ctx)
-		}
-		if err != nil {
-			return err
 		}
 	}
 	return changed(ctx, tx)

@@ -13,18 +13,25 @@ import (
 type Stats struct {
 	Documents, Superseded int
 	Projects, Sessions    int
-	Kinds                 map[Kind]int
+	Kinds                 map[Kind]Share
 	Oldest, Newest        time.Time      // of Document.Time, zero without documents
 	Pending               int            // documents that the index does not cover yet; a search reads them
 	Vectors               map[string]int // of each embedder
 	Bytes                 int64          // of the file
 }
 
+// Share is what the documents of one kind have of a memory.
+type Share struct {
+	Documents      int       `json:"documents"`
+	Bytes          int64     `json:"bytes"` // of their texts
+	Oldest, Newest time.Time `json:"-"`
+}
+
 // Stats counts what there is.
 func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	var st Stats
 	err := s.read(ctx, func(tx *sql.Tx) error {
-		st = Stats{Kinds: map[Kind]int{}, Vectors: map[string]int{}}
+		st = Stats{Kinds: map[Kind]Share{}, Vectors: map[string]int{}}
 		var oldest, newest sql.NullInt64
 		err := tx.QueryRowContext(ctx, `SELECT count(*), count(superseded_by), count(DISTINCT project),
 			(SELECT count(*) FROM (SELECT DISTINCT session, project FROM documents WHERE session != '')), min(time), max(time),
@@ -37,11 +44,25 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		if oldest.Valid {
 			st.Oldest, st.Newest = instant(oldest.Int64), instant(newest.Int64)
 		}
-		if err := counts(ctx, tx, "SELECT kind, count(*) FROM documents GROUP BY kind", func(name string, n int) { st.Kinds[Kind(name)] = n }); err != nil {
+		err = each(ctx, tx, "SELECT kind, count(*), sum(octet_length(text)), min(time), max(time) FROM documents GROUP BY kind", func(scan func(...any) error) error {
+			var kind Kind
+			var k Share
+			var oldest, newest int64
+			err := scan(&kind, &k.Documents, &k.Bytes, &oldest, &newest)
+			k.Oldest, k.Newest = instant(oldest), instant(newest)
+			st.Kinds[kind] = k
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		return counts(ctx, tx, "SELECT name, (SELECT count(*) FROM vectors WHERE embedder = embedders.num) FROM embedders",
-			func(name string, n int) { st.Vectors[name] = n })
+		return each(ctx, tx, "SELECT name, (SELECT count(*) FROM vectors WHERE embedder = embedders.num) FROM embedders", func(scan func(...any) error) error {
+			var name string
+			var n int
+			err := scan(&name, &n)
+			st.Vectors[name] = n
+			return err
+		})
 	})
 	return st, err
 }
@@ -62,20 +83,17 @@ func (s *Store) Aside() ([]string, error) {
 	return aside, nil
 }
 
-// counts gives the rows of a name and a number.
-func counts(ctx context.Context, tx *sql.Tx, query string, each func(name string, n int)) error {
-	found, err := tx.QueryContext(ctx, query)
+// each calls f with each row of a query.
+func each(ctx context.Context, q querier, query string, f func(scan func(...any) error) error, args ...any) error {
+	found, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer found.Close()
 	for found.Next() {
-		var name string
-		var n int
-		if err := found.Scan(&name, &n); err != nil {
+		if err := f(found.Scan); err != nil {
 			return err
 		}
-		each(name, n)
 	}
 	return found.Err()
 }

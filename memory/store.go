@@ -22,6 +22,10 @@ type Options struct {
 	// EmbedWait is how long a search waits for its embedder to answer; one that
 	// did not is not asked again. Zero is 10 seconds: it may have to be loaded.
 	EmbedWait time.Duration
+	// ToolsWhole is for how long what a tool printed is kept as it was recorded.
+	// Of older output only the lines remain that share most words with what was
+	// asked and answered around it. Zero is for ever.
+	ToolsWhole time.Duration
 	// Now is the clock for documents without a time, and for how long a search
 	// embeds. It is time.Now if nil.
 	Now func() time.Time
@@ -52,6 +56,7 @@ type Store struct {
 	db        *sql.DB
 	now       func() time.Time
 	wait      time.Duration
+	whole     time.Duration
 	embedWait time.Duration
 	lock      *flock.Flock  // shared: whoever replaces the file waits for all
 	write     chan struct{} // the writer of this process, so that waiting costs nothing

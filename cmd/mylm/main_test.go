@@ -102,13 +102,11 @@ func TestScripts(t *testing.T) {
 			"golden":    golden,
 			"restored":  restored,
 			// of the memory
-			"chromem":        makeChromem,
-			"damage":         damage,
-			"damagedocument": damageDocument,
-			"id":             id,
-			"many":           many,
-			"vectors":        vectorServer,
-			"words":          longText,
+			"damage":  damage,
+			"id":      id,
+			"many":    many,
+			"vectors": vectorServer,
+			"words":   longText,
 		},
 	})
 }

@@ -206,24 +206,29 @@ func statsCommand(s *term.Screen) *cli.Command {
 				return err
 			}
 			if r.cli.Bool("json") {
+				kinds, bytes := map[memory.Kind]int{}, map[memory.Kind]int64{}
+				for k, n := range st.Kinds {
+					kinds[k], bytes[k] = n.Documents, n.Bytes
+				}
 				return term.PrintJSON(s.Out, struct {
-					Path       string              `json:"path"`
-					Bytes      int64               `json:"bytes"`
-					Documents  int                 `json:"documents"`
-					Superseded int                 `json:"superseded"`
-					Projects   int                 `json:"projects"`
-					Sessions   int                 `json:"sessions"`
-					Kinds      map[memory.Kind]int `json:"kinds"`
-					Oldest     time.Time           `json:"oldest,omitzero"`
-					Newest     time.Time           `json:"newest,omitzero"`
-					Vectors    map[string]int      `json:"vectors"`
-				}{r.store.Path(), st.Bytes, st.Documents, st.Superseded, st.Projects, st.Sessions, st.Kinds, st.Oldest, st.Newest, st.Vectors})
+					Path       string                `json:"path"`
+					Bytes      int64                 `json:"bytes"`
+					Documents  int                   `json:"documents"`
+					Superseded int                   `json:"superseded"`
+					Projects   int                   `json:"projects"`
+					Sessions   int                   `json:"sessions"`
+					Kinds      map[memory.Kind]int   `json:"kinds"`
+					TextBytes  map[memory.Kind]int64 `json:"text_bytes"`
+					Oldest     time.Time             `json:"oldest,omitzero"`
+					Newest     time.Time             `json:"newest,omitzero"`
+					Vectors    map[string]int        `json:"vectors"`
+				}{r.store.Path(), st.Bytes, st.Documents, st.Superseded, st.Projects, st.Sessions, kinds, bytes, st.Oldest, st.Newest, st.Vectors})
 			}
 			text := fmt.Sprintf("%s, %s\n%s in %s and %s", r.store.Path(), term.Bytes(st.Bytes),
 				term.Plural(st.Documents, "document"), term.Plural(st.Projects, "project"), term.Plural(st.Sessions, "session"))
 			for _, k := range []memory.Kind{memory.Exchange, memory.Note, memory.Tool, memory.Summary} {
-				if n := st.Kinds[k]; n > 0 {
-					text += fmt.Sprintf("\n  %-9s %d", k, n)
+				if n := st.Kinds[k]; n.Documents > 0 {
+					text += fmt.Sprintf("\n  %-9s %6d  %9s  from %s to %s", k, n.Documents, term.Bytes(n.Bytes), modTime(n.Oldest), modTime(n.Newest))
 				}
 			}
 			if st.Superseded > 0 {
@@ -231,9 +236,6 @@ func statsCommand(s *term.Screen) *cli.Command {
 			}
 			for _, name := range slices.Sorted(maps.Keys(st.Vectors)) {
 				text += fmt.Sprintf("\n%s of %s", term.Plural(st.Vectors[name], "vector"), name)
-			}
-			if st.Documents > 0 {
-				text += fmt.Sprintf("\nfrom %s to %s", modTime(st.Oldest), modTime(st.Newest))
 			}
 			aside, err := r.store.Aside()
 			if err != nil {

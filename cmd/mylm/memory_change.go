@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
 )
@@ -190,8 +192,31 @@ func forgetCommand(s *term.Screen) *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "everything there is"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		),
-		Action: withMemory(s, (*remembering).forget),
+		Action: func(c *cli.Context) error {
+			err := withMemory(s, (*remembering).forget)(c)
+			if errors.Is(err, memory.ErrFull) && c.Bool("all") {
+				return eraseMemory(c, s)
+			}
+			return err
+		},
 	}
+}
+
+// eraseMemory forgets everything where there is no space left to do it otherwise.
+func eraseMemory(c *cli.Context, s *term.Screen) error {
+	r := &remembering{cli: c, screen: s}
+	if err := r.confirm(c.Context, nil); err != nil {
+		return err
+	}
+	path, err := setup.MemoryPath()
+	if err == nil {
+		err = memory.Erase(c.Context, path, 10*time.Second)
+	}
+	if err != nil {
+		return err
+	}
+	s.Say("mylm: forgot everything: the disk is full, so the memory was deleted as a whole")
+	return nil
 }
 
 func (r *remembering) forget(ctx context.Context) error {
@@ -271,6 +296,9 @@ func (r *remembering) confirm(ctx context.Context, doomed []memory.Document) err
 	}
 	const most = 5
 	question := "\nForget " + term.Plural(len(doomed), "document") + "? They cannot be brought back.\n\n"
+	if doomed == nil {
+		question = "\nThere is no space left on the disk. Delete the whole memory? It cannot be brought back.\n"
+	}
 	for i, d := range doomed {
 		if i == most {
 			question += fmt.Sprintf("  … and %d more\n", len(doomed)-most)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,20 +23,20 @@ func importCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "import", Usage: "add memories from a file", ArgsUsage: "FILE | -",
 		Description: `The file is JSON Lines or a JSON array: what mylm memory export writes, what
-llm logs --json prints (--from llm), or records of any kind with --map. Or it is an
-encrypted export, or a database of chromem-go's, as a directory or exported:
+llm logs --json prints (--from llm), or records of any kind with --map, or an
+encrypted export:
 
    llm logs --json -n 0 | mylm memory import --from llm -
    mylm memory import --map text=body --map time=created_at chats.jsonl
-   mylm memory import --from chromem ./db
 
 A part of a memory is one of: ` + strings.Join(fieldNames, ", ") + `.
 text may be given more than once. What is there already stays as it is, so that an
-import can be repeated, also of records without an id, and of a file that grew.`,
+import can be repeated, also of records without an id, and of a file that grew.
+Records that name no project are of this one.`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "mylm, llm or chromem", Value: "mylm"},
+			&cli.StringFlag{Name: "from", Usage: "mylm or llm", Value: "mylm"},
 			&cli.StringSliceFlag{Name: "map", Usage: "`PART=FIELD`: take a part of the memory from this field of a record (repeatable)"},
-			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT` where a record names none: a directory of it, or its name"},
+			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT` where a record names none: a directory of it, or its name", DefaultText: "this one"},
 			passphraseFlag(), jsonFlag(),
 		},
 		Action: withMemory(s, (*remembering).importFile),
@@ -90,9 +88,6 @@ func (r *remembering) importFile(ctx context.Context) error {
 	if done.Circles > 0 {
 		text += fmt.Sprintf(", %s skipped that would close a cycle", term.Plural(done.Circles, "correction"))
 	}
-	if n := in.broken.Load(); n > 0 {
-		text += fmt.Sprintf("; %s of the database cannot be read", term.Plural(int(n), "file"))
-	}
 	r.screen.Say("mylm: " + text)
 	return nil
 }
@@ -100,40 +95,26 @@ func (r *remembering) importFile(ctx context.Context) error {
 // mapping reads --from and --map.
 func (r *remembering) mapping() (memory.Mapping, error) {
 	c := r.cli
-	project := ""
+	project := r.config.Project
 	if name := c.String("project"); name != "" {
 		project = projectNamed(name)
 	}
 	if pairs := c.StringSlice("map"); len(pairs) > 0 {
-		if c.IsSet("from") && c.String("from") != fromChromem {
-			return nil, failure.Usage("--from and --map exclude each other, unless it is from chromem")
+		if c.IsSet("from") {
+			return nil, failure.Usage("--from and --map exclude each other")
 		}
 		return fieldMapping(pairs, project)
 	}
 	switch c.String("from") {
 	case "mylm":
-		if project != "" {
+		if c.IsSet("project") {
 			return nil, failure.Usage("--project does not go with a file of mylm's own: it says which project each memory is of")
 		}
 		return nil, nil
 	case "llm":
-		return ofProject(project, memory.LLMLogs), nil
-	case fromChromem:
-		return ofProject(project, memory.FromChromem), nil
+		return memory.LLMLogs(project), nil
 	}
-	return nil, failure.Usage("--from is %q; it is mylm, llm or chromem", term.Echoed(c.String("from")))
-}
-
-// ofProject is a mapping of documents that are of a project unless they name
-// one.
-func ofProject(project string, m memory.Mapping) memory.Mapping {
-	return func(record map[string]any) ([]memory.Document, error) {
-		made, err := m(record)
-		for i := range made {
-			made[i].Project = cmp.Or(made[i].Project, project)
-		}
-		return made, err
-	}
+	return nil, failure.Usage("--from is %q; it is mylm or llm", term.Echoed(c.String("from")))
 }
 
 func fieldMapping(pairs []string, project string) (memory.Mapping, error) {
@@ -184,28 +165,17 @@ func (r *remembering) importing(in *progressReader, size int64, f func() error) 
 	}, f)
 }
 
-// fromChromem is the value of --from for a database of chromem-go's.
-const fromChromem = "chromem"
-
 // importSource is where records come from.
 type importSource struct {
-	r      io.Reader
-	size   int64        // in bytes; 0: unknown
-	broken atomic.Int64 // files that cannot be read
-	close  func()
+	r     io.Reader
+	size  int64 // in bytes; 0: unknown
+	close func()
 }
 
-// source opens what is to be imported: stdin, a file, plain or sealed, or a
-// database.
+// source opens what is to be imported: stdin, or a file, plain or sealed.
 func (r *remembering) source(ctx context.Context) (*importSource, error) {
 	path := r.cli.Arg(0)
 	secret := r.cli.IsSet("passphrase-file")
-	if r.cli.String("from") == fromChromem {
-		if path == "-" {
-			return nil, failure.Usage("a database is a file or a directory; it cannot be read from stdin")
-		}
-		return r.chromem(ctx, path, secret)
-	}
 	in := &importSource{r: r.screen.In, close: func() {}}
 	if path != "-" {
 		f, err := term.Wait(ctx, func() (*os.File, error) { return os.Open(path) })
@@ -251,31 +221,6 @@ func (r *remembering) unsealed(ctx context.Context, in *importSource) error {
 	in.size = 0 // what is counted is what comes out
 	in.pipe(func(w io.Writer) error { return memory.Unseal(ctx, sealed, w, secret) })
 	return nil
-}
-
-// chromem is the source that a database of chromem-go's is. The secret of an
-// encrypted one is its key.
-func (r *remembering) chromem(ctx context.Context, path string, secret bool) (*importSource, error) {
-	key := ""
-	if secret {
-		var err error
-		if key, err = passphrase(ctx, r.cli, r.screen, "", false); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := os.Stat(path); err != nil {
-		return nil, failure.Usage("the database cannot be read: %v", err)
-	}
-	in := &importSource{close: func() {}}
-	in.pipe(func(w io.Writer) error {
-		n, err := memory.ReadChromem(ctx, path, key, w)
-		in.broken.Store(int64(n))
-		if err != nil && !secret && !errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%w; if it is encrypted, --passphrase-file names a file with its key", err)
-		}
-		return err
-	})
-	return in, nil
 }
 
 // pipe makes a source give what f writes.

@@ -82,9 +82,9 @@ func (r *remembering) search(ctx context.Context) error {
 		return term.PrintJSON(r.screen.Out, hitsJSON(hits))
 	}
 	if len(hits) == 0 {
-		hint := ""
+		hint := "; try names, or other words that were probably used"
 		if len(q.Projects) > 0 && len(r.cli.StringSlice("project")) == 0 {
-			hint = " in this project; --global searches all"
+			hint = " in this project; --global searches all" + hint
 		}
 		r.screen.Say("mylm: nothing that matches is remembered" + hint)
 	}

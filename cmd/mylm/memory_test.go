@@ -2,18 +2,15 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
-	"github.com/philippgille/chromem-go"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -130,37 +127,6 @@ func vectorServer(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	ts.Defer(s.Close)
-}
-
-// makeChromem makes databases of chromem-go's in a folder: dir, and file, which
-// is encrypted with the key in key.
-func makeChromem(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: chromem FOLDER")
-	}
-	const key = "0123456789abcdef0123456789abcdef"
-	db, err := chromem.NewPersistentDB(ts.MkAbs(args[0]+"/dir"), false)
-	ts.Check(err)
-	c, err := db.CreateCollection("fish", nil, func(context.Context, string) ([]float32, error) { return []float32{1}, nil })
-	ts.Check(err)
-	for i, text := range []string{"a trout", "a herring"} {
-		ts.Check(c.AddDocument(context.Background(), chromem.Document{ID: fmt.Sprint(i), Content: text, Metadata: map[string]string{"when": "2024-05-06T12:00:00Z"}}))
-	}
-	ts.Check(db.ExportToFile(ts.MkAbs(args[0]+"/file"), true, key))
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]+"/key"), []byte(key+"\n"), 0o600))
-}
-
-// damageDocument cuts a document off in a directory of chromem-go's.
-func damageDocument(ts *testscript.TestScript, neg bool, args []string) {
-	all, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*", "*.gob"))
-	ts.Check(err)
-	for _, path := range all {
-		if filepath.Base(path) != "00000000.gob" {
-			ts.Check(os.Truncate(path, 5))
-			return
-		}
-	}
-	ts.Fatalf("there is no document")
 }
 
 // damage FILE overwrites a part of a file, and cuts its end off.

@@ -9,9 +9,6 @@ import (
 
 // Bounds on what one text may cost, however it is made.
 const (
-	// maxTerms is how many distinct terms of a document are indexed. Prose of
-	// 1 MB has about 20,000.
-	maxTerms = 1 << 16
 	// maxWord is the longest term in bytes. What is longer is data, which
 	// nobody types; it is known by its beginning.
 	maxWord = 64
@@ -21,8 +18,8 @@ const (
 
 // Document is what the index knows of a text.
 type Document struct {
-	// Terms are the distinct index terms in ascending order, at most 65,536 of
-	// at most 64 bytes each.
+	// Terms are the distinct index terms in ascending order, of at most 64 bytes
+	// each.
 	Terms []TermCount
 	// Length is the number of words that the terms were made of.
 	Length int
@@ -63,7 +60,7 @@ func Analyse(text string) Document {
 
 // analysers are kept because most words of a text were in the one before.
 var analysers = sync.Pool{New: func() any {
-	return &analyser{stems: map[string]string{}, at: map[string]int{}, limit: maxTerms}
+	return &analyser{stems: map[string]string{}, at: map[string]int{}}
 }}
 
 // analyser turns text into terms.
@@ -76,11 +73,10 @@ type analyser struct {
 	buf    []byte
 	marks  []int // where the characters of a run begin
 
-	// A query is read in the same way with three differences: few terms are
-	// kept, single characters only where they stand alone, and each term
-	// remembers the word it was made of.
+	// A query is read in the same way with two differences: single characters
+	// are kept only where they stand alone, and each term remembers the word it was
+	// made of.
 	query bool
-	limit int
 	word  string
 	words []string // of found
 }
@@ -91,7 +87,7 @@ func (a *analyser) release() {
 	}
 	clear(a.at)
 	a.found, a.words, a.length, a.times = a.found[:0], a.words[:0], 0, false
-	a.query, a.limit, a.word = false, maxTerms, ""
+	a.query, a.word = false, ""
 	analysers.Put(a)
 }
 
@@ -101,9 +97,7 @@ func (a *analyser) add(term []byte) {
 		a.count(i)
 		return
 	}
-	if len(a.found) < a.limit {
-		a.insert(string(term))
-	}
+	a.insert(string(term))
 }
 
 // addString is add for a term that exists already: nothing is copied.
@@ -112,9 +106,7 @@ func (a *analyser) addString(term string) {
 		a.count(i)
 		return
 	}
-	if len(a.found) < a.limit {
-		a.insert(term)
-	}
+	a.insert(term)
 }
 
 func (a *analyser) count(i int) {

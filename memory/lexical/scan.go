@@ -32,7 +32,7 @@ const classes = "................................" + // control characters
 
 // scan counts the terms of a text.
 func (a *analyser) scan(text string) {
-	for i := 0; i < len(text) && len(a.found) < a.limit; {
+	for i := 0; i < len(text); {
 		kind, size := kindAt(text, i)
 		switch kind {
 		case wordKind:

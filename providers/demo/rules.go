@@ -100,10 +100,16 @@ const (
 		"    ollama pull qwen3:8b\n"
 )
 
+// IsHelp reports whether a reply says what the demo understands, because no rule
+// fitted: it answers nothing, and is not worth remembering.
+func IsHelp(reply string) bool { return strings.HasPrefix(reply, whoIAm+noRule) }
+
+const noRule = "I have no rule for what you asked.\n"
+
 // unknown is the answer to a goal that no rule fits.
 func unknown() string {
 	var b strings.Builder
-	b.WriteString(whoIAm + "I have no rule for what you asked.\n\nThings that I understand:\n\n")
+	b.WriteString(whoIAm + noRule + "\nThings that I understand:\n\n")
 	for _, r := range rules() {
 		fmt.Fprintf(&b, "- %s\n", r.example)
 	}

@@ -14,6 +14,7 @@ import (
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+	"mylm/providers/demo"
 	"mylm/tools"
 )
 
@@ -44,8 +45,8 @@ func NewMemory(c *config.Config, n Notify) *Memory {
 	return m
 }
 
-// memoryPath is the file of the memory.
-func memoryPath() (string, error) {
+// MemoryPath is the file of the memory.
+func MemoryPath() (string, error) {
 	dir, err := config.DataDir()
 	if err != nil {
 		return "", fmt.Errorf("no directory for the memory (set HOME or XDG_DATA_HOME): %w", err)
@@ -65,11 +66,11 @@ func (m *Memory) opened(ctx context.Context) (*memory.Store, error) {
 	if m.store != nil {
 		return m.store, nil
 	}
-	path, err := memoryPath()
+	path, err := MemoryPath()
 	if err != nil {
 		return nil, err
 	}
-	store, err := memory.Open(ctx, path, memory.Options{Wait: recordPatience})
+	store, err := memory.Open(ctx, path, memory.Options{Wait: recordPatience, ToolsWhole: SessionsKept})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +158,7 @@ const recordPatience = 30 * time.Second
 // Record keeps what was asked, found out and answered. That it fails does not
 // make the run fail: the user is told.
 func (m *Memory) Record(ctx context.Context, run remember.Run) (kept, failed bool) {
-	if m.NoSave != "" || ctx.Err() != nil {
+	if m.NoSave != "" || ctx.Err() != nil || demo.IsHelp(run.Result.Response) {
 		return false, false
 	}
 	limited, cancel := context.WithTimeout(ctx, recordPatience)
