@@ -1,5 +1,5 @@
-// Package prompts holds every word that mylm says to a model, as text/template
-// files that a user can replace.
+// Package prompts holds every word that mylm says to a model, as templates that
+// a user can replace.
 //
 // # Smallest use
 //
@@ -18,8 +18,11 @@
 //
 // Load reads NAME.tmpl files from a directory; `mylm prompts eject` writes the
 // built-in ones there. A template sees the fields of its data type (SystemData,
-// CorrectionData, CompactedData, RetryData). A file that is no template, or that uses a field that does
-// not exist, is an error with its line, never a silent fallback.
+// CorrectionData, CompactedData, RetryData). The language is that of the package
+// text/template: fields, variables, if, with, range, pipelines, and the functions
+// and, or, not, eq, ne, lt, le, gt, ge, len, print and printf. It has no methods
+// and no templates within templates. A file that is no template, or that uses a
+// field that does not exist, is an error with its line, never a silent fallback.
 //
 // # Limits
 //

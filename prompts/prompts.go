@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/template"
+	"text/template/parse"
 )
 
 //go:embed templates/*.tmpl
@@ -112,10 +112,10 @@ type Set struct {
 	files map[string]string // path of the user's template by name
 
 	mu     sync.Mutex
-	parsed map[string]*template.Template
+	parsed map[string]*parse.Tree
 }
 
-var defaults = sync.OnceValue(func() *Set { return &Set{parsed: map[string]*template.Template{}} })
+var defaults = sync.OnceValue(func() *Set { return &Set{parsed: map[string]*parse.Tree{}} })
 
 // Default returns the built-in templates.
 func Default() *Set { return defaults() }
@@ -128,7 +128,7 @@ func Load(dir string) (*Set, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	s := &Set{files: map[string]string{}, parsed: map[string]*template.Template{}}
+	s := &Set{files: map[string]string{}, parsed: map[string]*parse.Tree{}}
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".tmpl")
 		if !ok {
@@ -233,14 +233,14 @@ func (s *Set) render(name string, data any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	if err := t.Execute(&b, data); err != nil {
+	text, err := execute(t, data)
+	if err != nil {
 		return "", fmt.Errorf("prompt template: %w%s", err, s.remedy(name))
 	}
-	return strings.TrimSpace(b.String()), nil
+	return strings.TrimSpace(text), nil
 }
 
-func (s *Set) template(name string) (*template.Template, error) {
+func (s *Set) template(name string) (*parse.Tree, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.parsed[name]; t != nil {
@@ -250,7 +250,8 @@ func (s *Set) template(name string) (*template.Template, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := template.New(cmp.Or(s.files[name], name)).Option("missingkey=error").Parse(source)
+	path := cmp.Or(s.files[name], name)
+	t, err := parse.New(path).Parse(source, "", "", map[string]*parse.Tree{}, functions)
 	if err != nil {
 		return nil, fmt.Errorf("prompt template: %w%s", err, s.remedy(name))
 	}

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -121,6 +122,20 @@ func TestImports(t *testing.T) {
 			if ours && !allowed(r, f.dir, target) {
 				t.Errorf("%s imports mylm/%s, but may import %v: %s", f.path, target, r.may, r.reason)
 			}
+		}
+	}
+}
+
+// text/template finds methods by name. A program that can do that keeps every
+// exported method of every type: 2.6 MB.
+func TestNoMethodsByName(t *testing.T) {
+	deps, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range []string{"text/template", "html/template"} {
+		if slices.Contains(strings.Fields(string(deps)), pkg) {
+			t.Errorf("the command links %s", pkg)
 		}
 	}
 }
