@@ -123,6 +123,8 @@ func (u *undoing) line(r undo.Run, where bool) string {
 	switch {
 	case r.Active:
 		text += "  (still running)"
+	case r.Broken != nil:
+		text += "  (cannot be undone: " + term.OneLine(term.Printable(r.Broken.Error()), 200) + ")"
 	case !r.Undone.IsZero():
 		text += "  (undone)"
 	case r.Undoes != "":

@@ -98,6 +98,9 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 			return fmt.Errorf("what the file was cannot be kept: %w", err)
 		}
 	}
+	if err := straight(root, c.Name); err != nil {
+		return err
+	}
 	before, old, err := j.keep(ctx, root, c.Name)
 	if err != nil {
 		return err

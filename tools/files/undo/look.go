@@ -14,19 +14,22 @@ import (
 	"mylm/tools/files/internal/replace"
 )
 
-// obstacle says what keeps a file from being looked at, with the directory on
-// the way that is none, if it is that.
-func obstacle(root *os.Root, name string, err error) string {
+// straight reports what on the way to name is no directory. Names are written down
+// with all links followed, so that a link there was swapped in.
+func straight(root *os.Root, name string) error {
 	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
 		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
-			return fmt.Sprintf("%s is %s, not a directory any more", filepath.ToSlash(dir), open.Kind(info))
+			return fmt.Errorf("%s is %s, not a directory any more", filepath.ToSlash(dir), open.Kind(info))
 		}
 	}
-	return err.Error()
+	return nil
 }
 
 // look says what stands at name.
 func look(ctx context.Context, root *os.Root, name string) (state, error) {
+	if err := straight(root, name); err != nil {
+		return state{}, err
+	}
 	f, info, err := open.Regular(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state{}, nil

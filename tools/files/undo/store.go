@@ -68,6 +68,7 @@ type Run struct {
 	Ended  bool      `json:"-"` // false while it goes on, and if it was killed
 	Undone time.Time `json:"-"` // zero if it was not
 	Active bool      `json:"-"` // a process is at it
+	Broken error     `json:"-"` // why it cannot be undone: its journal cannot be read
 
 	changes []change
 	dir     string
@@ -115,8 +116,9 @@ type change struct {
 }
 
 // Runs lists the runs of a workspace, the latest first; of all workspaces if it
-// is "". What cannot be read is left out: Runs is for finding, and a damaged
-// journal must not hide the others.
+// is "". A run whose journal cannot be read is among them as Broken, unless not
+// even its workspace is known: it must not hide the others, nor pass for one that
+// never was.
 func (s *Store) Runs(workspace string) ([]Run, error) {
 	if s.o.Dir == "" {
 		return nil, errNoDir
@@ -160,11 +162,12 @@ func load(dir string) (Run, error) {
 			return r, err
 		}
 		if err := r.read(n, text); err != nil {
-			return r, fmt.Errorf("%s, line %d: %w", f.Name(), n, err)
+			r.Broken = fmt.Errorf("%s, line %d: %w", f.Name(), n, err)
+			break
 		}
 	}
-	if r.ID == "" {
-		return r, fmt.Errorf("%s is empty", f.Name())
+	if r.ID == "" || r.Workspace == "" {
+		return r, fmt.Errorf("%s does not name a run", f.Name())
 	}
 	r.Active = held(dir)
 	return r, nil
@@ -176,7 +179,7 @@ func (r *Run) read(n int, text []byte) error {
 			return err
 		}
 		if r.Version != version {
-			return fmt.Errorf("the format is version %d, and this mylm reads version %d", r.Version, version)
+			return fmt.Errorf("the format is version %d, and this program reads version %d", r.Version, version)
 		}
 		return nil
 	}
@@ -240,7 +243,7 @@ func (s *Store) prune(root *os.Root, workspace string) error {
 		case r.Active:
 		case count[r.Workspace] > s.o.MaxRuns, total > s.o.MaxTotal, time.Since(r.Started) > s.o.MaxAge:
 			err = errors.Join(err, os.RemoveAll(r.dir))
-		case !r.Ended && r.Workspace == workspace:
+		case !r.Ended && r.Broken == nil && r.Workspace == workspace:
 			err = errors.Join(err, r.sweep(root))
 		}
 	}

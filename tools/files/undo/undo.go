@@ -39,6 +39,13 @@ type Step struct {
 // Plan says what Undo would do, file by file, in the order of their first
 // change. It changes nothing.
 func (s *Store) Plan(ctx context.Context, r Run) ([]Step, error) {
+	if r.Broken != nil {
+		return nil, r.Broken
+	}
+	real, err := filepath.EvalSymlinks(r.Workspace)
+	if err == nil && real != r.Workspace {
+		return nil, fmt.Errorf("the workspace of the run, %s, is a link now", r.Workspace)
+	}
 	root, err := os.OpenRoot(r.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace of the run is gone: %w", err)
@@ -80,7 +87,7 @@ func (s *Store) step(ctx context.Context, root *os.Root, r Run, name string) (St
 	}
 	switch {
 	case err != nil:
-		step.Conflict, step.Blocked = obstacle(root, filepath.FromSlash(name), err)+"; move it away first", true
+		step.Conflict, step.Blocked = err.Error()+"; move it away first", true
 	case now.same(step.to) && (now.Mode == step.to.Mode || !now.Exists):
 		step.Action = Nothing
 	case now.same(step.to) || slices.ContainsFunc(ours, now.same):

@@ -228,6 +228,10 @@ func TestSomethingInTheWay(t *testing.T) {
 		"a link":             {"d/a", func(p *place, at string) error { return os.Symlink("b", at) }, "d/a is a link, not a file; move it away first"},
 		"a link out":         {"d/a", func(p *place, at string) error { return os.Symlink(p.data, at) }, "d/a is a link, not a file; move it away first"},
 		"a parent is a link": {"d", func(p *place, at string) error { return os.Symlink(filepath.Dir(p.data), at) }, "d is a link, not a directory any more; move it away first"},
+		"a parent is a link within": {"d", func(p *place, at string) error {
+			p.put("else/a", "1", 0o600)
+			return os.Symlink("else", at)
+		}, "d is a link, not a directory any more; move it away first"},
 		"a parent is a file": {"d", func(p *place, at string) error { return os.WriteFile(at, nil, 0o600) }, "d is a file, not a directory any more; move it away first"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -248,6 +252,64 @@ func TestSomethingInTheWay(t *testing.T) {
 					t.Errorf("force %v: something was undone all the same", force)
 				}
 			}
+		})
+	}
+}
+
+// A link that took the place of the workspace, or of a directory on the way to a
+// file, is not followed.
+func TestSwappedLinks(t *testing.T) {
+	p := newPlace(t, undo.Options{})
+	p.put("d/a", "old", 0o600)
+	r := p.run("d/a", "1")
+	moved := p.dir + "-moved"
+	if err := errors.Join(os.Rename(p.dir, moved), os.Symlink(moved, p.dir)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.store.Undo(t.Context(), r, true); err == nil || !strings.Contains(err.Error(), "is a link now") {
+		t.Error(err)
+	}
+	if err := errors.Join(os.Remove(p.dir), os.Rename(moved, p.dir), os.Rename(filepath.Join(p.dir, "d"), filepath.Join(p.dir, "e")), os.Symlink("e", filepath.Join(p.dir, "d"))); err != nil {
+		t.Fatal(err)
+	}
+	before := p.tree()
+	err := p.store.Begin(p.dir, "").Write(t.Context(), p.root, undo.Change{Name: filepath.Join("d", "a"), Content: []byte("2")})
+	if err == nil || !strings.Contains(err.Error(), "d is a link, not a directory any more") || p.tree() != before {
+		t.Errorf("%v\n%s", err, p.tree())
+	}
+}
+
+// A run that cannot be read, since a later program wrote it down or it is damaged,
+// stands where it belongs: undoing does not go on to an earlier one.
+func TestUnreadableRuns(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"newer":   {`{"version":1,`, `{"version":9,"more":{},`, "version 9"},
+		"damaged": {`{"change":{`, `{"change":{{`, "line 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, undo.Options{})
+			p.run("a", "1")
+			r := p.run("a", "2")
+			journal := filepath.Join(p.data, r.ID, "journal.jsonl")
+			b, err := os.ReadFile(journal)
+			if err == nil {
+				err = os.WriteFile(journal, []byte(strings.Replace(string(b), c.old, c.new, 1)), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := p.tree()
+			runs, err := p.store.Runs(p.dir)
+			if err != nil || len(runs) != 2 || runs[0].ID != r.ID || runs[0].Broken == nil || !strings.Contains(runs[0].Broken.Error(), c.want) || runs[1].Broken != nil {
+				t.Fatalf("%+v, %v", runs, err)
+			}
+			_, err1 := p.store.Plan(t.Context(), runs[0])
+			_, err2 := p.store.Undo(t.Context(), runs[0], true)
+			if !errors.Is(err1, runs[0].Broken) || !errors.Is(err2, runs[0].Broken) || p.tree() != before {
+				t.Errorf("%v, %v:\n%s", err1, err2, p.tree())
+			}
+			p.run("b", "3") // which prunes
+			p.find(r.ID)
 		})
 	}
 }
