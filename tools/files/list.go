@@ -115,7 +115,7 @@ func describe(root *os.Root, dir string, e fs.DirEntry) string {
 // quotes, so that every entry is one line.
 func printable(name string) string {
 	for _, r := range name {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar || tools.Hidden(r) {
 			return strconv.Quote(name)
 		}
 	}

@@ -59,7 +59,7 @@ func refusals(p sandbox.Policy, report sandbox.Report) (permits []tools.Refusal,
 // at them.
 func permission(p sandbox.Policy, r sandbox.Refusal) (tools.Refusal, bool) {
 	f := tools.Refusal{Kind: string(r.Kind), What: r.Path}
-	if strings.ContainsFunc(r.Path+r.Address, func(c rune) bool { return !unicode.IsPrint(c) }) {
+	if strings.ContainsFunc(r.Path+r.Address, func(c rune) bool { return !unicode.IsPrint(c) || tools.Hidden(c) }) {
 		return f, false // a person could not see what it is
 	}
 	switch r.Kind {

@@ -1,6 +1,10 @@
 package web
 
-import "net/netip"
+import (
+	"net"
+	"net/netip"
+	"slices"
+)
 
 // special are the addresses within the unicast ranges that are no machine of
 // the public internet. Sources: IANA's registries of special-purpose addresses
@@ -35,16 +39,43 @@ var (
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// notPublic says what an address is for, "" if it is a public one.
+// interfaces are the addresses of this machine. Tests give it public ones.
+var interfaces = net.InterfaceAddrs
+
+// notPublic says what an address is for, "" if it is a public one of another
+// machine.
 func notPublic(a netip.Addr) string {
-	if a.Zone() != "" {
-		return "the local link"
+	if what := purpose(a); what != "" {
+		return what
 	}
-	a = a.Unmap()
-	if nat64.Contains(a) {
+	own, err := interfaces()
+	if err != nil {
+		return "this machine, as far as is known: " + err.Error()
+	}
+	if slices.ContainsFunc(own, func(o net.Addr) bool {
+		prefix, err := netip.ParsePrefix(o.String())
+		return err == nil && prefix.Addr().Unmap() == embedded(a)
+	}) {
+		return "this machine"
+	}
+	return ""
+}
+
+// embedded is the IPv4 address that stands in an IPv6 one, else the address.
+func embedded(a netip.Addr) netip.Addr {
+	if a = a.Unmap(); nat64.Contains(a) {
 		b := a.As16()
 		a = netip.AddrFrom4([4]byte(b[12:]))
 	}
+	return a
+}
+
+// purpose says what IANA has reserved an address for.
+func purpose(a netip.Addr) string {
+	if a.Zone() != "" {
+		return "the local link"
+	}
+	a = embedded(a)
 	for _, s := range special {
 		for _, p := range s.prefixes {
 			if netip.MustParsePrefix(p).Contains(a) {

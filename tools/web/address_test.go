@@ -171,6 +171,33 @@ func TestForbiddenAddresses(t *testing.T) {
 	}
 }
 
+// A server on this machine may have a public address, behind which services listen
+// that trust who is here.
+func TestOwnAddresses(t *testing.T) {
+	var own []net.Addr
+	for _, a := range []string{"93.184.215.14/24", "2606:4700::1111/64"} {
+		ip, network, _ := net.ParseCIDR(a)
+		own = append(own, &net.IPNet{IP: ip, Mask: network.Mask})
+	}
+	defer web.Interfaces(own...)()
+	world := newInternet(t, map[string][]string{"here.test": {"93.184.215.14"}, "here6.test": {"2606:4700::1111"}, "there.test": {"93.184.215.15"}},
+		func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("secret")) })
+	for _, host := range []string{"here.test", "here6.test", "93.184.215.14", "[::ffff:93.184.215.14]", "[64:ff9b::5db8:d70e]", "[2606:4700::1111]"} {
+		o := call(t, world.options(), "http://"+host+"/")
+		if !strings.Contains(o.Error, "is an address for this machine") || world.connected.Load() != 0 {
+			t.Errorf("%s: %q", host, o.Body())
+		}
+	}
+	if o := call(t, world.options(), "http://there.test/"); o.Body() != "secret" {
+		t.Errorf("a neighbour: %q", o.Body())
+	}
+	allowed := world.options()
+	allowed.AllowHosts = []string{"here.test"}
+	if o := call(t, allowed, "http://here.test/"); o.Body() != "secret" {
+		t.Errorf("an allowed host: %q", o.Body())
+	}
+}
+
 // With nothing of the test's own between, the system's connection is refused.
 func TestDialerRefuses(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("secret")) }))

@@ -135,19 +135,30 @@ func binary(text string) bool {
 	return 10*(strings.Count(text, "\uFFFD")*len("\uFFFD")+len(text)-len(strings.ToValidUTF8(text, ""))) > len(text)+10*utf8.UTFMax
 }
 
-// clean takes out what a reader would not see: control characters, and the tag
-// characters of Unicode (U+E0000 to U+E007F), which spell ASCII invisibly.
+// clean takes out what a reader would not see: characters that show nothing. A
+// joiner stays between two letters or pictures that it joins.
 func clean(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	var b strings.Builder
+	before := rune(0)
+	for i, r := range text {
+		const joiner, nonJoiner = 0x200d, 0x200c
 		switch {
-		case r == '\n' || r == '\t':
-			return r
 		case r == '\r':
-			return '\n'
-		case unicode.IsControl(r), r >= 0xE0000 && r <= 0xE007F:
-			return -1
+			r = '\n'
+		case r == joiner || r == nonJoiner:
+			next, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
+			if before <= unicode.MaxASCII || next <= unicode.MaxASCII || tools.Hidden(next) {
+				continue
+			}
+		case tools.Hidden(r):
+			continue
 		}
-		return r
-	}, text))
+		b.WriteRune(r)
+		before = r
+		if r == joiner || r == nonJoiner {
+			before = 0
+		}
+	}
+	return strings.TrimSpace(b.String())
 }

@@ -21,7 +21,8 @@
 // HTML becomes Markdown: the element main if there is one, and from the element
 // that the fragment of the address names. Left out is what a reader would not
 // see: comments, scripts, styles, templates, elements with the attribute hidden
-// or with display:none or visibility:hidden in their own style.
+// or whose own style takes them away, makes them transparent or tiny, or moves
+// them off the screen; and characters that show nothing.
 // Other text is shown as it is. What is not text is described.
 //
 // # Limits
@@ -35,7 +36,7 @@
 // show or hide is taken as it stands. Nothing that a page says is to be
 // trusted: a Result has the origin tools.Web.
 //
-// A machine of the local network that has a public address, as is usual with
-// IPv6, counts as public. The request itself carries what its address says to
+// Another machine of the local network that has a public address, as is usual
+// with IPv6, counts as public. The request itself carries what its address says to
 // its host, so a call has the effect tools.Network and is somebody's decision.
 package web

@@ -2,9 +2,7 @@ package web
 
 import (
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -17,13 +15,8 @@ var unseen = map[atom.Atom]bool{
 	atom.Noembed: true, atom.Noframes: true,
 }
 
-// invisible finds in an element's own style what takes it away from sight.
-var invisible = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b`)
-})
-
 // visible reports whether a reader would see an element, as far as that stands
-// in itself.
+// in itself. The filter turns a style that hides something into the attribute.
 func visible(n *html.Node) bool {
 	if unseen[n.DataAtom] {
 		return false
@@ -35,10 +28,6 @@ func visible(n *html.Node) bool {
 			return false
 		case "open":
 			open = true
-		case "style":
-			if invisible().MatchString(a.Val) {
-				return false
-			}
 		}
 	}
 	return open

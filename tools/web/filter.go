@@ -15,7 +15,7 @@ var kept = map[string]bool{
 }
 
 // longestValue is how much of an attribute is kept: more than a link that is
-// shown, or a style that hides something, has.
+// shown has.
 const longestValue = 2000
 
 // filter leaves of a page what can become Markdown: no comments, none of the
@@ -108,6 +108,12 @@ next:
 		}
 		seen[n] = string(key)
 		n++
+		if seen[n-1] == "style" {
+			if hides(string(value)) {
+				f.b.WriteString(" hidden")
+			}
+			continue
+		}
 		f.b.WriteString(" " + seen[n-1] + `="` + html.EscapeString(string(value[:min(longestValue, len(value))])) + `"`)
 	}
 }
