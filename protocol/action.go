@@ -1,9 +1,6 @@
 package protocol
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // actionLabel begins a call in the format of ReAct, on a line of its own.
 const actionLabel = "Action:"
@@ -61,14 +58,8 @@ func (x *resolver) action() {
 		x.fail(BadJSON, "there is no Action Input")
 	}
 	x.pos = len(x.src) - len(after) + len(input)
-	x.blank()
-	x.unwrap()
-	switch {
-	case strings.HasPrefix(x.rest(), "{") || x.rest() == "":
-		x.content()
-	case x.skip("None") || x.skip("null"): // P2
-		x.args = json.RawMessage("{}")
-	default:
-		x.fail(BadJSON, "the Action Input is not a JSON object")
+	if x.blank(); x.rest() == "" {
+		x.cut()
 	}
+	x.object()
 }

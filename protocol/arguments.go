@@ -62,35 +62,29 @@ func scanElement(d *Decoder) (end int, state scanState) {
 	return h.span.pos, scanMaybe
 }
 
-// verbatim is the text of an argument of D19: what a file is to hold, byte for
-// byte, and anything else without the white space around it.
-func verbatim(name, text string) string {
-	if name == "content" || name == "diff" {
-		return text
+// text is what an element's text is, of what stands between its tags: without
+// one line end next to each (D6); in the house form several lines keep their
+// last, as a file does (P5), and what has no bare < is unescaped.
+func (x *resolver) text(name, s string) string {
+	switch {
+	case x.dialect == element && (name == "content" || name == "diff"): // D19
+		return s
+	case x.dialect == element:
+		return strings.TrimSpace(s)
 	}
-	return strings.TrimSpace(text)
-}
-
-// asFile is the text of an element where line ends set it off from its tags: a
-// text of several lines keeps its last, as a file does (P5). It decodes
-// character references if the text is escaped as XML is: without a bare <.
-func asFile(_, s string) string {
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "\r"), "\n")
-	if line := strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r"); strings.IndexByte(line, '\n') < 0 {
+	line := strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
+	if x.dialect.name == "function" || strings.IndexByte(line, '\n') < 0 {
 		s = line
 	}
-	if strings.IndexByte(s, '<') < 0 {
-		return unescape(s)
+	if x.dialect.name == "function" || strings.IndexByte(s, '<') >= 0 {
+		return s
 	}
-	return s
+	return references.Replace(s)
 }
 
-// oneLineEnd is the text as OpenHands reads it: without one line end next to
-// each tag, and otherwise as it is (D6).
-func oneLineEnd(_, s string) string {
-	s = strings.TrimPrefix(strings.TrimPrefix(s, "\r"), "\n")
-	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
-}
+// references are those that XML has of itself.
+var references = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&#39;", "'", "&#10;", "\n", "&amp;", "&")
 
 // ownArgument reports whether an element that is named like the parameters is an
 // argument of the tool (B24).
@@ -108,18 +102,10 @@ func (x *resolver) argument(e elem) {
 	if name == "" { // D7
 		x.fail(BadJSON, "a parameter without a name")
 	}
+	if e.attrs != "" {
+		x.attrs = append(x.attrs, e.attrs)
+	}
 	value := x.elementText(e)
-	for key, v := range attributes(e.attrs) {
-		switch {
-		case key == "value" && value == "":
-			value = unescape(v)
-		case !knownAttrs[key] && value == "":
-			x.fail(BadJSON, "<%s> has its value in an attribute", e.name)
-		}
-	}
-	if value != "" {
-		x.attrs = append(x.attrs, strings.Replace(e.attrs, "value=", "=", 1))
-	}
 	switch {
 	case e.fold == "argkey" && x.key != "", e.fold == "argvalue" && x.key == "": // D8
 		x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
@@ -134,28 +120,26 @@ func (x *resolver) argument(e elem) {
 
 // elementText reads the text of an element. It ends at the first of its closing
 // tags that another tag, or the end of the block, follows: what is quoted in
-// the text is followed by words, or by the closing tag itself.
-func (x *resolver) elementText(e elem) (value string) {
+// the text is followed by words, or by the closing tag itself. CDATA around it is
+// taken off (B28).
+func (x *resolver) elementText(e elem) string {
 	x.pos += e.n
-	rest := x.rest()
-	if after, ok := strings.CutPrefix(trimSpace(rest), "<![CDATA["); ok { // B28
-		value, tail, ok := strings.Cut(after, "]]>")
-		if !ok {
+	if e.empty {
+		return ""
+	}
+	rest, end, value := x.rest(), -1, ""
+	if inner, ok := strings.CutPrefix(trimSpace(rest), "<![CDATA["); ok {
+		value, tail, ok := strings.Cut(inner, "]]>")
+		c, closed := elemAt(trimSpace(tail))
+		if !ok || !closed || c.fold != e.fold {
 			x.cut()
 		}
 		x.repair("cdata")
-		x.pos = len(x.src) - len(trimSpace(tail))
-		if c, ok := elemAt(x.rest()); ok && c.closing {
-			x.pos += c.n
-		}
+		x.pos = len(x.src) - len(trimSpace(tail)) + c.n
 		return value
 	}
-	end := -1
-	for at := 0; !e.empty; {
+	for at := 0; ; {
 		k := strings.Index(rest[at:], "</")
-		if k < 0 {
-			k = strings.Index(rest[at:], "< /")
-		}
 		if k < 0 {
 			break
 		}
@@ -172,14 +156,11 @@ func (x *resolver) elementText(e elem) (value string) {
 		}
 		at = end
 	}
-	if e.empty {
-		return ""
-	}
 	if end < 0 {
 		x.cut()
 	}
 	x.pos += end
-	return x.dialect.edges(e.name, value)
+	return x.text(e.name, value)
 }
 
 // fromChildren makes an object of arguments that had elements of their own.
@@ -197,16 +178,14 @@ func (x *resolver) fromChildren() json.RawMessage {
 		p := x.property(c.key)
 		list := p != nil && p.Type == "array"
 		// What is a list in another form is no item of one.
-		item := strings.IndexAny(text, `["'<-`) != 0 && !strings.Contains(text, "\n") && text != "null" && text != "None"
+		item := text != "" && strings.IndexAny(text, `["'<-`) != 0 && !strings.Contains(text, "\n") && text != "null" && text != "None"
 		switch {
 		case !again:
-			if index[c.key] = len(ms); list && text == "" {
-				value = []byte("[]")
-			} else if list && item {
+			if index[c.key] = len(ms); list && item {
 				value = []byte("[" + string(value) + "]")
 			}
 			ms = append(ms, member{c.key, value})
-		case list && ms[at].value[0] == '[' && !strings.HasPrefix(text, "["):
+		case list && item && ms[at].value[0] == '[':
 			old := ms[at].value
 			ms[at].value = append(append(append(old[:len(old)-1], ','), value...), ']')
 		case list || string(ms[at].value) != string(value):

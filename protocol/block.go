@@ -29,9 +29,9 @@ type resolver struct {
 	other    bool            // a second name was read: what follows is of its call
 	children []member        // arguments that have an element of their own; their values are text
 	thoughts []member        // what models say of a call, unless the tool has an argument of that name
-	words    []string        // that were left out
+	words    string          // that were left out
+	wrapper  string          // the last mark around a value that was left out
 	attrs    []string        // of tags that may have attributes beside a name
-	tail     string          // what stands behind a fence, backticks or CDATA that were taken off
 	key      string          // the key that an <arg_value> belongs to
 	repairs  []Repair
 	props    map[string]*jsonschema.Schema // of the tool propsOf, by folded name
@@ -69,21 +69,37 @@ func (x *resolver) cut() {
 
 func (x *resolver) rest() string { return x.src[x.pos:] }
 
-// blank moves past what means nothing between the parts of a block (B2): white
-// space, a byte order mark, HTML comments.
+// blank moves past what means nothing between the parts of a block (B2, B28):
+// white space, a byte order mark, and the marks of a fence, of code or of CDATA
+// around a value.
 func (x *resolver) blank() {
 	for {
 		x.pos = len(x.src) - len(trimSpace(x.rest()))
-		after, ok := strings.CutPrefix(x.rest(), "\ufeff")
-		if !ok && strings.HasPrefix(x.rest(), "<!--") {
-			_, after, ok = strings.Cut(x.rest(), "-->")
+		n, code := 0, ""
+		for _, w := range wrappers {
+			if n == 0 && strings.HasPrefix(x.rest(), w.mark) {
+				n, code = len(w.mark), w.code
+			}
 		}
-		if !ok {
+		if n == 0 {
 			return
 		}
-		x.pos = len(x.src) - len(after)
+		if code != x.wrapper && code != "" {
+			x.repair(code)
+			x.wrapper = code
+		}
+		x.pos += n
+		if code == "fence" { // its language
+			word := x.rest()[:pathLen(x.rest())]
+			if after := strings.TrimLeft(x.rest()[len(word):], " \r"); strings.HasPrefix(after, "\n") {
+				x.pos += len(word)
+			}
+		}
 	}
 }
+
+// wrappers are marks that stand around values, with the code of the repair.
+var wrappers = []struct{ mark, code string }{{"\ufeff", ""}, {"*", ""}, {"<![CDATA[", "cdata"}, {"]]>", ""}, {"```", "fence"}, {"`", "backticks"}}
 
 // call reads the block and returns its call.
 func (x *resolver) call() (call *ToolCall, err *readError) {
@@ -114,32 +130,21 @@ func (x *resolver) call() (call *ToolCall, err *readError) {
 // what it is given, a call as Python writes it.
 func (x *resolver) content() {
 	x.blank()
-	x.unwrap()
 	rest := x.rest()
 	switch {
 	case rest == "" && !x.tagged:
 		x.cut()
 	case rest == "" && x.name == "":
 		x.fail(NoName, "the call is empty")
-	case rest == "", rest[0] == '<', x.name != "" && (rest[0] == '{' || !strings.Contains(rest, "(")):
+	case rest == "", rest[0] == '<', x.name != "":
 		x.elements()
 	case rest[0] == '{', rest[0] == '[' && !pythonList(rest):
 		x.envelope()
-	case x.nameFollows(rest) || x.bareName(rest):
+	case x.bareName(rest):
 		x.elements()
 	default:
 		x.python()
 	}
-}
-
-// nameFollows reports whether words stand before the element of a name.
-func (x *resolver) nameFollows(rest string) bool {
-	at := strings.IndexAny(rest, "<{")
-	if at < 0 {
-		return false
-	}
-	e, ok := elemAt(rest[at:])
-	return ok && !e.closing && nameElements[e.fold]
 }
 
 // bareName takes off the name of a tool that is followed by its arguments, or
@@ -163,28 +168,6 @@ func (x *resolver) bareName(rest string) bool {
 	return true
 }
 
-// unwrap takes off what models put around a value (B28): CDATA, a fence,
-// backticks. What stands behind it is kept to be looked at.
-func (x *resolver) unwrap() {
-	for _, w := range [][3]string{{"<![CDATA[", "]]>", "cdata"}, {"```", "```", "fence"}, {"`", "`", "backticks"}} {
-		rest := x.rest()
-		if !strings.HasPrefix(rest, w[0]) {
-			continue
-		}
-		x.repair(w[2])
-		x.pos += len(w[0])
-		if head, _, _ := strings.Cut(x.rest(), "\n"); w[2] == "fence" && !strings.ContainsAny(head, "{[<(") && !strings.HasPrefix(head, " ") {
-			x.pos += len(head)
-		}
-		if end := strings.LastIndex(x.rest(), w[1]); end >= 0 {
-			end += x.pos
-			x.tail = x.src[end+len(w[1]):] + x.tail
-			x.src, x.closed = x.src[:end], true
-		}
-		x.blank()
-	}
-}
-
 // read reads one value at pos and moves behind it: its end, not the closing tag,
 // ends the arguments (P1).
 func (x *resolver) read() (value json.RawMessage, missing int) {
@@ -197,7 +180,7 @@ func (x *resolver) read() (value json.RawMessage, missing int) {
 	return r.out, r.missing
 }
 
-// object reads the arguments as one object.
+// object reads the arguments: one object, or what stands for it (P2, P10).
 func (x *resolver) object() {
 	start := x.pos
 	if x.args != nil || x.several {
@@ -208,7 +191,7 @@ func (x *resolver) object() {
 		x.pos = start
 		x.fail(BadJSON, "a closing brace is missing")
 	}
-	x.args = args
+	x.take(args)
 	x.behind()
 }
 
@@ -222,17 +205,12 @@ func (x *resolver) behind() {
 		end = x.pos
 	}
 	rest := x.rest()
-	if x.bare || rest == "" || rest[0] == '<' || strings.HasPrefix(rest, "]]>") || strings.HasPrefix(rest, "[TOOL_CALLS]") {
+	if x.bare || rest == "" || rest[0] == '<' || strings.HasPrefix(rest, "[TOOL_CALLS]") ||
+		strings.Contains(x.src[end:x.pos], "\n") && strings.IndexByte(`,"'`, rest[0]) < 0 {
 		return
 	}
-	remark, _, _ := strings.Cut(rest, "<")
-	n, _ := commentLen(rest)
-	switch {
-	case !x.several && (rest[0] == '[' || strings.Contains(remark, "{")): // P11
+	if !x.several && (rest[0] == '{' || rest[0] == '[') { // P11
 		x.fail(Ambiguous, "a second value follows the first")
-	case strings.IndexByte(`,"'`, rest[0]) < 0 &&
-		(n > 0 || blank(strings.Trim(remark, "`*")) || strings.Contains(x.src[end:x.pos], "\n") || !x.tagged && strings.Contains(remark, "\n")):
-		return
 	}
 	x.fail(BadJSON, "%q follows the value", rest)
 }
@@ -240,33 +218,21 @@ func (x *resolver) behind() {
 // elements reads a block of elements: a name, and parameters as JSON or as
 // elements of their own, in either order (B23).
 func (x *resolver) elements() {
-	lastTag := strings.LastIndexByte(x.src, '>')
 	for {
 		x.blank()
 		rest := x.rest()
-		if rest == "" && x.tail != "" {
-			x.src, x.pos, x.tail = x.tail, 0, ""
-			lastTag = strings.LastIndexByte(x.src, '>')
-			continue
-		}
 		given := x.args != nil && x.name != ""
 		e, ok := elemAt(rest)
 		switch {
-		case rest == "", !ok && rest[0] == '<' && !x.closed && lastTag < x.pos:
+		case rest == "", !ok && rest[0] == '<' && !x.closed:
 			x.unfinished()
 			return
 		case given && (x.bare || !x.tagged), rest[0] == '{' && x.several:
 			return // what follows is not of the call, as far as can be told (B12)
-		case strings.HasPrefix(rest, "<!--"):
-			x.cut()
 		case rest[0] == '{' && x.name == "":
 			x.fail(BadJSON, "a value comes before the name of the tool")
 		case rest[0] == '{':
 			x.object()
-		case rest[0] == '`' && x.name != "" && x.args == nil:
-			if x.unwrap(); !strings.HasPrefix(x.rest(), "{") {
-				x.fail(BadJSON, "the fence does not hold a JSON object")
-			}
 		case !ok:
 			x.remark(rest)
 		case e.closing:
@@ -282,7 +248,7 @@ func (x *resolver) elements() {
 // element reads one element of a block. done says that another call begins.
 func (x *resolver) element(e elem, given bool) (done bool) {
 	m, _ := matchTag(x.rest())
-	switch named := nameAttr(e.attrs); {
+	switch {
 	case x.dialect == element:
 		x.argument(e)
 	case m.tag == toolOpen && given, x.other && paramElements[e.fold]:
@@ -293,23 +259,12 @@ func (x *resolver) element(e elem, given bool) (done bool) {
 		x.other = true
 		x.pos += e.n
 		x.pos += strings.IndexByte(x.rest()+"<", '<')
-	case nameElements[e.fold] && e.attrs != "" && named != "":
-		x.attrs = append(x.attrs, e.attrs)
-		x.pos += e.n
-		x.setName(named)
-	case nameElements[e.fold] && (e.fold != "tool" || x.name == ""):
+	case nameElements[e.fold]:
 		x.nameElement(e)
-	case paramElements[e.fold] && !x.ownArgument(e), e.fold == "parameter" && named == "":
+	case paramElements[e.fold] && !x.ownArgument(e), e.fold == "parameter" && nameAttr(e.attrs) == "":
 		x.params(e)
 	case thoughtNames[e.fold]:
-		start := x.pos
-		var value string
-		if err := try(func() { value = x.elementText(e) }); err != nil { // a quote or a tag in it put the reading off
-			if x.pos = start + e.n; x.args == nil {
-				panic(err)
-			}
-		}
-		x.thoughts = append(x.thoughts, member{e.name, json.RawMessage(value)})
+		x.thoughts = append(x.thoughts, member{e.name, json.RawMessage(x.elementText(e))})
 	case given:
 		x.fail(Ambiguous, "<%s> is beside the parameters", e.name)
 	default:
@@ -322,9 +277,6 @@ func (x *resolver) element(e elem, given bool) (done bool) {
 func (x *resolver) nested(m mark) (done bool) {
 	x.pos += m.n
 	x.attrs = append(x.attrs, m.attrs)
-	if d := dialectOf[m.kind]; d.edges != nil {
-		x.dialect = &dialect{name: x.dialect.name, read: x.dialect.read, edges: d.edges}
-	}
 	if m.name != "" {
 		x.setName(m.name)
 	}
@@ -335,23 +287,29 @@ func (x *resolver) nested(m mark) (done bool) {
 	return done
 }
 
-// remark skips words between the elements (P15). They may come before the
-// object (P9), but not stand for the parameters or between arguments.
+// remark skips words behind the arguments (P15).
 func (x *resolver) remark(rest string) {
-	next := strings.IndexAny(rest[1:]+"<", "<{") + 1
-	words := rest[:next]
 	switch {
-	case len(x.children) > 0 && x.args == nil:
+	case x.args == nil && x.prose():
+		return
+	case x.args == nil:
 		x.stray = true
-		x.fail(BadJSON, "%q is between the parameters", rest)
-	case !strings.HasPrefix(rest[next:], "{") || x.args != nil:
-	case !strings.HasSuffix(strings.TrimSpace(words), ":") || strings.ContainsAny(words, `"'=`):
-		x.fail(BadJSON, "%q comes before the value", rest)
-	default:
-		x.repair("prose")
+		x.fail(BadJSON, "%q is where the arguments belong", rest)
 	}
-	x.words = append(x.words, words)
+	next := strings.IndexAny(rest[1:]+"<", "<{") + 1
+	x.words += rest[:next] + "\n"
 	x.pos += next
+}
+
+// prose skips words that announce an object (P9).
+func (x *resolver) prose() bool {
+	words, _, ok := strings.Cut(x.rest(), "{")
+	if ok = ok && strings.HasSuffix(strings.TrimSpace(words), ":") && !strings.ContainsAny(words, `"'=<`); ok {
+		x.repair("prose")
+		x.words += words + "\n"
+		x.pos += len(words)
+	}
+	return ok
 }
 
 // unfinished decides a block that ended.
@@ -364,8 +322,6 @@ func (x *resolver) unfinished() {
 		x.fail(NoName, "the call names no tool")
 	case x.key != "":
 		x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
-	case len(x.words) > 0 && x.args == nil && len(x.children) == 0:
-		x.fail(BadJSON, "%q is where the parameters belong", x.words[0])
 	}
 }
 
@@ -380,12 +336,11 @@ func (x *resolver) setName(name string) {
 // nameElement reads the tool's name. A name that was not closed ends with its
 // line (B25).
 func (x *resolver) nameElement(e elem) {
+	x.attrs = append(x.attrs, e.attrs)
 	x.pos += e.n
 	rest := trimSpace(x.rest())
 	end := strings.IndexAny(rest, "<\n")
-	if end < 0 && !x.closed {
-		x.cut()
-	} else if end < 0 {
+	if end < 0 {
 		end = len(rest)
 	}
 	x.pos = len(x.src) - len(rest) + end
@@ -394,56 +349,32 @@ func (x *resolver) nameElement(e elem) {
 
 // params reads the parameters: JSON, elements, attributes (P3), or nothing (P2).
 func (x *resolver) params(e elem) {
-	start := x.pos
 	x.pos += e.n
-	wasClosed := x.closed
 	if x.args != nil {
 		x.fail(Ambiguous, "the parameters are given twice")
 	}
 	if !e.empty {
 		x.blank()
-		x.unwrap()
 	}
-	rest := x.rest()
-	c, ok := elemAt(rest)
-	words, _, found := strings.Cut(rest, "<")
-	word := strings.TrimSpace(words)
-	none := word == "null" || word == "None"
-	switch {
-	case (e.empty || ok && c.closing) && e.attrs != "":
+	c, ok := elemAt(x.rest())
+	none := e.empty || ok && c.closing
+	if none && e.attrs != "" {
 		for key, value := range attributes(e.attrs) {
-			x.children = append(x.children, member{key, json.RawMessage(unescape(value))})
+			x.children = append(x.children, member{key, json.RawMessage(references.Replace(value))})
 		}
-		return
-	case none && (found || x.closed):
-		x.pos += len(words)
-		fallthrough
-	case e.empty, ok && c.closing:
-		x.args = json.RawMessage("{}")
 		return
 	}
 	x.attrs = append(x.attrs, e.attrs)
 	switch {
-	case rest == "":
-		x.closed = x.closed && wasClosed
-		x.unfinished()
 	case none:
-		x.cut()
-	case rest[0] == '{':
-		x.object()
-	case rest[0] == '"': // P10
-		value, _ := x.read()
-		x.take(value)
-		x.behind()
+		x.args = json.RawMessage("{}")
+	case x.rest() == "":
+		x.unfinished()
 	case ok:
 		x.paramElements()
-	case rest[0] == '[', json.Valid([]byte(word)): // P12
-		x.pos = start
-		x.fail(NotObject, "the parameters must be one JSON object")
-	case strings.Contains(words, "{"):
-		x.remark(rest)
 	default:
-		x.fail(BadJSON, "the parameters are not a JSON object")
+		x.prose()
+		x.object()
 	}
 }
 
@@ -455,11 +386,11 @@ func (x *resolver) paramElements() {
 		rest := x.rest()
 		e, ok := elemAt(rest)
 		switch {
-		case ok && e.closing && (paramElements[e.fold] || e.fold == "parameter"), rest == "" && (x.tagged || !x.closed):
-			return
-		case rest == "", !ok && !x.closed && !strings.Contains(rest, ">"):
+		case rest == "" && x.closed && !x.tagged:
 			x.cut()
-		case !ok || e.closing:
+		case rest == "", ok && e.closing:
+			return
+		case !ok:
 			x.stray = true
 			x.fail(BadJSON, "%q is between the parameters", rest)
 		}
@@ -470,12 +401,10 @@ func (x *resolver) paramElements() {
 // settle looks at all that was read beside the arguments, once the tool is
 // known: none of it may be an argument that would be lost, nor be unknown (P14).
 func (x *resolver) settle() {
-	for _, words := range x.words {
-		x.noArgument(words)
-	}
+	x.noArgument(x.words)
 	for _, attrs := range x.attrs {
 		for key := range attributes(attrs) {
-			if !knownAttrs[strings.ToLower(key)] || key != "" && !strings.EqualFold(key, "name") && x.property(key) != nil {
+			if key = strings.ToLower(key); !knownAttrs[key] || key != "name" && x.property(key) != nil {
 				x.fail(Ambiguous, "%q is in a tag, beside the arguments", key)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"html"
 	"io"
 	"maps"
 	"math/rand/v2"
@@ -305,7 +304,7 @@ var dialects = []struct {
 	{"named", false, func(d definition, args []argument) (string, bool) { return d.Name + "\n" + string(join(args)), true }},
 	{"python", false, python},
 	{"function", true, elements("<function=%s>", "<parameter=%s>", "</parameter>", "</function>", plainText)},
-	{"invoke", true, elements(`<invoke name="%s">`, `<parameter name="%s">`, "</parameter>", "</invoke>", elementText)},
+	{"invoke", true, elements(`<invoke name="%s">`, `<parameter name="%s">`, "</parameter>", "</invoke>", plainText)},
 }
 
 func wrapped(before, behind string) func(definition, []argument) (string, bool) {
@@ -361,15 +360,5 @@ func elements(open, openArg, closeArg, closer string, write func(string) (string
 
 // plainText writes a text so that D6 gives it back.
 func plainText(text string) (string, bool) {
-	return "\n" + text + "\n", !tags.MatchString(text) && !strings.Contains(text, "</parameter")
-}
-
-// elementText writes a text so that P4 and P5 of SPEC.md give it back.
-func elementText(text string) (string, bool) {
-	if !strings.Contains(text, "<") || tags.MatchString(text) {
-		text = strings.ReplaceAll(html.EscapeString(text), "&#34;", `"`)
-		return "\n" + strings.ReplaceAll(text, "\n", "&#10;"), true
-	}
-	one := strings.TrimSuffix(text, "\n")
-	return "\n" + text, one == text || strings.Contains(one, "\n") // else the line end would be its tag's
+	return "\n" + text + "\n", !tags.MatchString(text) && !strings.Contains(text, "</parameter") && !strings.HasPrefix(strings.TrimSpace(text), "<![CDATA[")
 }

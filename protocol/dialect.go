@@ -14,7 +14,6 @@ type dialect struct {
 	opens func(d *Decoder, s string, first bool) (ok, more bool)
 	scan  func(d *Decoder) (end int, state scanState)
 	read  func(x *resolver)
-	edges func(name, text string) string // what an element's text is, of what stands between its tags
 }
 
 // scanState is how far the search for the end of a call has come.
@@ -39,7 +38,7 @@ var dialects = []*dialect{
 	{name: "tool_calls", tags: []string{"toolcalls"}},
 	{name: "function_call", tags: []string{"functioncall"}},
 	{name: "function_calls", tags: []string{"functioncalls"}},
-	{name: "function", tags: []string{"function"}, edges: oneLineEnd},
+	{name: "function", tags: []string{"function"}},
 	{name: "invoke", tags: []string{"invoke"}},
 	{name: "delimiter", tokens: []string{imStart, "<|python_tag|>", "<|tool_call|>", "<|tool_call_start|>", "<|action_start|>", "<|START_ACTION|>", "<|tools_prefix|>"}},
 	{name: "mistral", tokens: []string{"[TOOL_CALLS]"}},
@@ -54,7 +53,7 @@ var dialectOf = map[string]*dialect{}
 func init() {
 	defer indexTags()
 	dialectOf[element.name] = element
-	element.scan, element.edges = scanElement, verbatim
+	element.scan = scanElement
 	escaped.opens, escaped.scan = opensEscaped, scanRest
 	action.opens, action.scan, action.read = opensAction, scanAction, (*resolver).action
 	jsonValue.opens, jsonValue.scan = opensJSON, scanJSON
@@ -71,9 +70,6 @@ func init() {
 			d.read = (*resolver).afterToken
 		} else if d.read == nil {
 			d.read = (*resolver).content
-		}
-		if d.edges == nil {
-			d.edges = asFile
 		}
 	}
 }

@@ -229,7 +229,7 @@ func hasMember(value json.RawMessage, name string) bool {
 }
 
 // take sets the arguments: an object, nothing (P2), or a string that holds an
-// object (P10).
+// object (P10). Anything else is refused (P12).
 func (x *resolver) take(args json.RawMessage) {
 	inner := strings.TrimSpace(text(args))
 	switch {

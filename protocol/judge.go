@@ -376,7 +376,7 @@ func (d *Decoder) bare(x *resolver, err **readError, known bool) (rest string, t
 	}
 	follows, from := nothing, 0
 	if *err == nil && h.dialect != jsonValue {
-		follows = d.follow(x.rest()+x.tail, &from)
+		follows = d.follow(x.rest(), &from)
 	} else if *err != nil && h.dialect == python && (*err).reason != Truncated && mentioned(x.src) {
 		return d.release(1), true
 	}

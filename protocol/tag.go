@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"html"
 	"iter"
 	"strings"
 	"unicode/utf8"
@@ -361,31 +360,4 @@ func elemAt(s string) (e elem, ok bool) {
 	}
 	e.fold = fold(e.name)
 	return e, e.fold != ""
-}
-
-// unescape decodes the character references that end in a semicolon; others are
-// parts of addresses: ?a=1&copy=2.
-func unescape(s string) string {
-	const maxReference = 40 // more than the longest name of a character
-	var b strings.Builder
-	for {
-		amp := strings.IndexByte(s, '&')
-		if amp < 0 {
-			b.WriteString(s)
-			return b.String()
-		}
-		b.WriteString(s[:amp])
-		s = s[amp:]
-		n := 1
-		for n < min(len(s), maxReference) && (s[n] == '#' || isDigit(s[n]) || 'a' <= lower(s[n]) && lower(s[n]) <= 'z') {
-			n++
-		}
-		if n < len(s) && s[n] == ';' {
-			n++
-			b.WriteString(html.UnescapeString(s[:n]))
-		} else {
-			b.WriteString(s[:n])
-		}
-		s = s[n:]
-	}
 }
