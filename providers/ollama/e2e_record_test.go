@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // recorder stands between mylm and a server and keeps what both say in chats.
@@ -157,7 +156,6 @@ func (r *recorder) requests(t *testing.T) []sent {
 type heardReply struct {
 	text string
 	done bool
-	load time.Duration
 }
 
 // reply returns the n-th reply, from 0.
@@ -167,14 +165,13 @@ func (r *recorder) reply(t *testing.T, n int) (h heardReply) {
 	defer r.mu.Unlock()
 	for line := range strings.Lines(r.chats[n].reply.String()) {
 		var l struct {
-			Message      said
-			Done         bool
-			LoadDuration time.Duration `json:"load_duration"`
+			Message said
+			Done    bool
 		}
 		if err := json.Unmarshal([]byte(line), &l); err != nil {
 			break // cut off
 		}
-		h.text, h.done, h.load = h.text+l.Message.Content, l.Done, l.LoadDuration
+		h.text, h.done = h.text+l.Message.Content, l.Done
 	}
 	return h
 }

@@ -33,13 +33,11 @@ func wantTurn(t *testing.T, got sent, want ...said) {
 	}
 }
 
-// loadTime is far more than a look at a loaded model takes (a few
-// milliseconds) and less than loading it does (hundreds).
-const loadTime = 200 * time.Millisecond
-
 // A tool runs between two replies, what the model made up about it is gone, and
 // the second reply finds the model loaded.
 func (e *endToEnd) tools(t *testing.T, model string) {
+	e.user(t, e.server.URL).ask(t, model, "hello")
+	loaded := e.server.Runners()
 	p, r := e.watched(t)
 	o := p.ask(t, model, "--yes", "please", ollamatest.AskCall)
 	o.want(t, 0, ollamatest.Answer+"\n", "$ echo hello-from-tool\n")
@@ -51,8 +49,8 @@ func (e *endToEnd) tools(t *testing.T, model string) {
 		said{"user", "please " + ollamatest.AskCall},
 		kept("I will look.\n", `{"command":"echo hello-from-tool"}`),
 		observed("execute_command", "hello-from-tool"))
-	if h := r.reply(t, 1); !h.done || h.load > loadTime {
-		t.Errorf("the second reply: %+v, want one without loading", h)
+	if now := e.server.Runners(); began(loaded, now) {
+		t.Errorf("the model was loaded again: processes %d, then %d", loaded, now)
 	}
 
 	// A call that only reads needs no --yes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func realAgent(t *testing.T, env ...string) (*ollamatest.Server, *ollama.Client)
 }
 
 func TestRealReplies(t *testing.T) {
-	_, c := realAgent(t)
+	s, c := realAgent(t)
 	tests := []struct{ ask, want string }{
 		{"hello", ollamatest.Greeting},
 		{ollamatest.AskCall, ollamatest.Call + ollamatest.Invented},
@@ -56,6 +57,7 @@ func TestRealReplies(t *testing.T) {
 	for name := range templates {
 		t.Run(name, func(t *testing.T) {
 			m := c.Model(name, ollama.ModelOptions{})
+			var loaded []int
 			for i, tt := range tests {
 				text, _, last, err := hear(t, m, user(tt.ask))
 				if err != nil || text != tt.want || last.Stop != providers.StopEnd {
@@ -64,14 +66,20 @@ func TestRealReplies(t *testing.T) {
 				if last.Usage.Prompt == 0 || last.Usage.Output == 0 {
 					t.Errorf("%s: usage %+v", tt.ask, last.Usage)
 				}
-				// Loading takes hundreds of milliseconds, a look at a loaded
-				// model a few.
-				if i > 0 && last.Usage.Load > 100*time.Millisecond {
-					t.Errorf("%s: the model was loaded again, in %v", tt.ask, last.Usage.Load)
+				switch now := s.Runners(); {
+				case i == 0:
+					loaded = now
+				case began(loaded, now):
+					t.Errorf("%s: the model was loaded again: processes %d, then %d", tt.ask, loaded, now)
 				}
 			}
 		})
 	}
+}
+
+// began reports whether there is a process now that was not there before.
+func began(before, now []int) bool {
+	return slices.ContainsFunc(now, func(pid int) bool { return !slices.Contains(before, pid) })
 }
 
 func TestRealConversation(t *testing.T) {

@@ -157,7 +157,18 @@ func (s *Server) Kill() {
 
 // KillRunners ends the processes that run models, but not the server. It
 // returns how many there were.
-func (s *Server) KillRunners() int { return killChildren(s.cmd.Process.Pid) }
+func (s *Server) KillRunners() (killed int) {
+	for _, pid := range s.Runners() {
+		if kill(pid) {
+			killed++
+		}
+	}
+	return killed
+}
+
+// Runners returns the processes that run models: a model that is loaded again has
+// another one.
+func (s *Server) Runners() []int { return children(s.cmd.Process.Pid) }
 
 // stop ends the server politely, then what is left of its group.
 func (s *Server) stop() {

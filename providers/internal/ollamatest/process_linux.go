@@ -21,9 +21,9 @@ func interrupt(cmd *exec.Cmd) { cmd.Process.Signal(syscall.SIGTERM) }
 
 func killGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// killChildren looks for children in /proc, where stat reads
+// children looks for children in /proc, where stat reads
 // "pid (name) state parent ...".
-func killChildren(of int) (killed int) {
+func children(of int) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
 		b, err := os.ReadFile(path)
@@ -34,9 +34,11 @@ func killChildren(of int) (killed int) {
 		var state string
 		fmt.Sscan(string(b), &pid)
 		fmt.Sscan(string(b[bytes.LastIndexByte(b, ')')+1:]), &state, &parent)
-		if parent == of && syscall.Kill(pid, syscall.SIGKILL) == nil {
-			killed++
+		if parent == of {
+			pids = append(pids, pid)
 		}
 	}
-	return killed
+	return pids
 }
+
+func kill(pid int) bool { return syscall.Kill(pid, syscall.SIGKILL) == nil }

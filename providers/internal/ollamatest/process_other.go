@@ -12,4 +12,6 @@ func interrupt(cmd *exec.Cmd) { cmd.Process.Kill() }
 
 func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 
-func killChildren(int) int { return 0 }
+func children(int) []int { return nil }
+
+func kill(int) bool { return false }
