@@ -1,8 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
 	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 )
 
@@ -52,4 +60,121 @@ func askFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "verbose", Usage: "show thought, tool output and statistics too"},
 		&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
 	)
+}
+
+// The forms in which a run can be printed.
+const (
+	formText   = "text"
+	formJSON   = "json"
+	formEvents = "ndjson"
+)
+
+func outputFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+		&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
+		&cli.BoolFlag{Name: "stats", Usage: "report what the run cost, at its end"},
+	}
+}
+
+// formOf is how the run is to be printed.
+func formOf(c *cli.Context) (string, error) {
+	form := c.String("output")
+	if !slices.Contains([]string{formText, formJSON, formEvents}, form) {
+		return "", failure.Usage("--output is %q; it must be text, json or ndjson", term.Echoed(form))
+	}
+	if !c.Bool("json") {
+		return form, nil
+	}
+	if c.IsSet("output") && form != formJSON {
+		return "", failure.Usage("--json and --output %s exclude each other", form)
+	}
+	return formJSON, nil
+}
+
+// wantedForm is the form that the command line asks for, right or wrong as the
+// rest of it may be.
+func wantedForm(c *cli.Context) string {
+	switch form := c.String("output"); {
+	case c.Bool("json"):
+		return formJSON
+	case form == formEvents || form == formJSON:
+		return form
+	}
+	return formText
+}
+
+// formSink is what prints a run in a form; nil for text, which the terminal
+// shows.
+func formSink(form string, out io.Writer) sink.Sink {
+	switch form {
+	case formJSON:
+		return sink.NewJSON(out)
+	case formEvents:
+		return sink.NewLines(out)
+	}
+	return nil
+}
+
+// output is where a run goes, as the flags say.
+type output struct {
+	screen   *term.Screen
+	form     string
+	quiet    bool
+	sinks    sink.All
+	terminal *sink.Terminal
+	meter    *sink.Meter // nil: no statistics are wanted
+	printed  bool        // what was asked for is on stdout already, and it is no answer
+}
+
+func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
+	if color := c.String("color"); !slices.Contains([]string{"auto", "always", "never"}, color) {
+		return nil, failure.Usage("--color is %q; it must be auto, always or never", term.Echoed(color))
+	}
+	form, err := formOf(c)
+	if err != nil {
+		return nil, err
+	}
+	o := &output{screen: s, form: form, quiet: c.Bool("quiet")}
+	s.SetColor(c.String("color"))
+	s.Still = s.Still || o.quiet
+	shown := sink.Options{Quiet: o.quiet, Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"), Answer: form == formText, Stream: !c.Bool("no-stream")}
+	if c.Bool("stats") || shown.Verbose && !o.quiet {
+		o.meter = &sink.Meter{}
+		shown.Stats = o.meter
+	}
+	o.terminal = sink.NewTerminal(s, shown)
+	if first := formSink(form, s); first != nil {
+		o.sinks = append(o.sinks, first)
+	}
+	o.sinks = append(o.sinks, o.terminal)
+	return o, nil
+}
+
+// note says something that may be left out.
+func (o *output) note(text string) {
+	if !o.quiet {
+		o.screen.Dim(text)
+	}
+}
+
+// close closes the sinks, and reports what is left to report.
+func (o *output) close(came sink.Outcome, err error) error {
+	if err != nil {
+		came.Failure = failure.Of(err)
+	}
+	var failed error
+	if !o.printed || err != nil {
+		failed = cmp.Or(o.sinks.Close(came), o.screen.Failed)
+	}
+	switch {
+	case err != nil:
+		o.screen.Report(came.Failure)
+		return errors.Join(failure.ErrReported, came.Failure)
+	case failed != nil:
+		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: fmt.Errorf("the answer could not be written: %w", failed)}
+	}
+	return nil
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
+	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
@@ -57,4 +59,69 @@ func dropEmptyVariables() {
 			_ = os.Unsetenv(name)
 		}
 	}
+}
+
+// commands are in the order of the help. What a command takes is made when it
+// is named.
+var commands = []struct {
+	name, usage string
+	make        func(*term.Screen) *cli.Command
+}{
+	{"ask", "answer a question, with tools where they help", askCommand},
+	{"agent", "break a goal down into tasks, and do them", agentCommand},
+	{"resume", "resume a session, with another question or where it stopped", resumeCommand},
+	{"sessions", "look at, search, export and delete what was asked and done", sessionsCommand},
+	{"replay", "run a session again with its recorded replies, and report differences", replayCommand},
+	{"memory", "look at, search and change what is remembered", memoryCommand},
+	{"undo", "restore the files that the last run changed here", undoCommand},
+	{"policy", "what runs without a question, what is asked about, what is forbidden", policyCommand},
+	{"tools", "list the tools that a model can call", toolsCommand},
+	{"models", "list the models that can be asked", modelsCommand},
+	{"prompts", "show or replace the words that mylm says to models", promptsCommand},
+	{"parse", "show how a model's reply is read", parseCommand},
+	{"sandbox", "run a program as commands of a model are run", sandboxCommand},
+	{"config", "show or edit the settings", configCommand},
+	{"version", "print the version", versionCommand},
+}
+
+// newApp is the command line for some arguments.
+func newApp(s *term.Screen, args []string) *cli.Command {
+	app := &cli.Command{
+		Name:        "mylm",
+		Usage:       "tools for language models that cannot call functions",
+		Description: "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
+		Flags:       []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version"}},
+		Action: func(c *cli.Context) error {
+			if name := c.Arg(0); name != "" {
+				question := term.Echoed(strings.Join(c.Args, " "))
+				return failure.Usage("there is no command %q", term.Echoed(name)).WithHint("mylm help lists the commands; to ask a question: mylm ask \"" + question + "\"")
+			}
+			if c.Bool("version") {
+				return printVersion(s)
+			}
+			return c.Command.Help(s)
+		},
+	}
+	for _, row := range commands {
+		c := &cli.Command{}
+		if slices.Contains(args, row.name) {
+			c = row.make(s)
+		}
+		c.Name, c.Usage = row.name, row.usage
+		app.Subcommands = append(app.Subcommands, c)
+	}
+	app.Subcommands = append(app.Subcommands, &cli.Command{
+		Name: "help", Aliases: []string{"h"}, Usage: "list the commands, or the flags of one", ArgsUsage: "[COMMAND...]",
+		Action: func(c *cli.Context) error {
+			of := app
+			for _, name := range c.Args {
+				path := strings.TrimPrefix(of.HelpName+" "+name, "mylm ")
+				if of = of.Find(name); of == nil {
+					return failure.Usage("there is no command %q", term.Echoed(path)).WithHint("mylm help lists the commands")
+				}
+			}
+			return of.Help(s)
+		},
+	})
+	return app
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"mylm/agent"
@@ -259,4 +260,58 @@ func deniedCall(r agent.Result) string {
 
 func callText(c agent.CallRecord) string {
 	return term.Visible(term.OneLine(c.Name+" "+string(c.Args), 100))
+}
+
+// showPrompt prints the messages that would be sent.
+func (r *run) showPrompt(in input) error {
+	o := r.Options
+	o.Model = unasked{}
+	ag, err := agent.New(o)
+	if err != nil {
+		return err
+	}
+	request, err := ag.Request(r.Session, in.prompt())
+	if err != nil {
+		return err
+	}
+	r.out.printed = true
+	if r.out.form != formText {
+		return term.PrintJSON(r.out.screen, request)
+	}
+	for i, m := range request.Messages {
+		if i > 0 {
+			r.out.screen.Answer("\n")
+		}
+		r.out.screen.Answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
+	}
+	return nil
+}
+
+// unasked is a model that is never asked: --show-prompt needs none.
+type unasked struct{}
+
+// Generate implements providers.Model.
+func (unasked) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		yield(providers.Chunk{}, errors.New("this model cannot be asked"))
+	}
+}
+
+// limitOf is the limit that ended a run; nil if it was something else.
+func limitOf(r agent.Result) *agent.LimitError {
+	var e *agent.LimitError
+	errors.As(r.Err, &e)
+	return e
+}
+
+// atLimit reports a limit that says all there is to say.
+func atLimit(e *agent.LimitError) *failure.Error {
+	f := &failure.Error{Code: failure.ExitPartial, Name: string(e.Reason), Err: e, Hint: failure.Advice(e)}
+	switch e.Reason {
+	case agent.StopTimeout:
+		f.Code = failure.ExitTimeout
+	case agent.StopContextFull:
+		f.Code = failure.ExitContextFull
+	}
+	return f
 }

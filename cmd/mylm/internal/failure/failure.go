@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"mylm/agent"
 	"mylm/providers"
@@ -83,3 +84,91 @@ var ErrInterrupted = errors.New("interrupted")
 
 // ErrReported marks an error that was printed already.
 var ErrReported = errors.New("reported")
+
+// adviceAt is what to do at a limit, by the option that set it.
+var adviceAt = map[string]string{
+	"MaxTurns":             "Allow more with --max-turns, or ask for less at once.",
+	"MaxTime":              "Allow more with --max-time, ask for less at once, or try a faster model.",
+	"StepTimeout":          "Allow more with --step-timeout, limit the length of a reply with --max-tokens, or try a faster model.",
+	"FirstTokenTimeout":    "The backend may be overloaded or hung: look at its log, try a smaller model, or allow more time with --first-token-timeout.",
+	"TokenTimeout":         "The backend may be overloaded or hung: look at its log, try a smaller model, or allow more time with --timeout.",
+	"MaxContextTokens":     "Allow more with --max-context-tokens, let tools say less (--max-tool-result-tokens), or ask for less at once.",
+	"MaxConsecutiveErrors": "The log above says what failed.",
+	"MaxRepeatedCalls":     adviceCircles,
+	"MaxMalformed":         "The model does not keep to the form for tool calls. Try a larger model, or --think off if it only thinks.",
+	"SelfEval":             "Read the answer with care, ask more precisely, or try a larger model; --self-eval off leaves the check out.",
+	"plan.MaxTurns":        "Allow more with --max-turns, or go on with what is left: mylm resume",
+	"plan.MaxIterations":   "Go on with what is left: mylm resume",
+}
+
+const adviceCircles = "The model repeats itself: rephrase the question, or try a larger model."
+
+// Advice is what to do about an error, "" if its message says all there is.
+func Advice(err error) string {
+	var limit *agent.LimitError
+	if errors.As(err, &limit) {
+		return adviceAtLimit(limit)
+	}
+	var p *providers.Error
+	switch {
+	case errors.Is(err, agent.ErrDiverged):
+		return "Go on with a question of your own"
+	case !errors.As(err, &p):
+		return ""
+	case p.Hint+p.Param != "":
+		return strings.TrimSpace(p.Hint + "\n" + adviceOn(p))
+	case p.Kind == providers.Overflow:
+		return "Give the model a larger window (--num-ctx for Ollama; else context in the model's entry says what it really is),\n" +
+			"let tools say less (--max-tool-result-tokens), or ask for less at once."
+	case p.Kind == providers.RateLimited:
+		return "Ask again then, choose another model, or look into the quota of the account there."
+	}
+	return ""
+}
+
+func adviceAtLimit(e *agent.LimitError) string {
+	switch {
+	case e.Reason == agent.StopStuck:
+		return adviceCircles
+	case e.Reason == agent.StopIncomplete && e.Limit == "":
+		return "The log above says what failed or was dropped. Once that is fixed: mylm resume"
+	case e.Limit == "MaxTokens" && e.Reason == agent.StopContextFull:
+		return "Limit the length of a reply (--max-tokens), ask for a shorter answer, or give the model a larger window (--num-ctx for Ollama)."
+	case e.Limit == "MaxTokens" && e.Value == 0: // it is the backend's own
+		return "Allow a larger window (--num-ctx) or more turns (--max-turns), or ask for a shorter answer."
+	case e.Limit == "MaxTokens":
+		return "Allow longer replies (--max-tokens) or more turns (--max-turns), or ask for a shorter answer."
+	}
+	return adviceAt[e.Limit]
+}
+
+// adviceOn is what to change about a request, by the parameter that its backend
+// names.
+func adviceOn(e *providers.Error) string {
+	ollama := e.Backend == "ollama"
+	switch e.Param {
+	case providers.ParamAddress:
+		if ollama {
+			return "--host or OLLAMA_HOST sets the address, if it runs elsewhere.\n" +
+				"Without a server, `mylm ask -m demo \"what files are here?\"` works with the built-in demo."
+		}
+	case providers.ParamModel:
+		if ollama {
+			return "`mylm models` lists the installed models."
+		}
+		return fmt.Sprintf("`mylm models --provider %s` lists the models there are.", e.Backend)
+	case providers.ParamWindow:
+		if ollama {
+			return "--num-ctx sets the window, as far as the model and the memory allow."
+		}
+	case providers.ParamMaxTokens:
+		return "--max-tokens limits the reply; leave it out, or change it."
+	case providers.ParamTemperature:
+		return "Ask without --temperature."
+	case providers.ParamSeed:
+		return "Ask without --seed."
+	case providers.ParamThink:
+		return "Ask without --think."
+	}
+	return ""
+}

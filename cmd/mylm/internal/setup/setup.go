@@ -4,18 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
+	"mylm/protocol"
 	"mylm/providers"
 	"mylm/providers/ollama"
 	"mylm/tools"
+	"mylm/tools/files"
 	"mylm/tools/files/undo"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
@@ -258,3 +263,87 @@ func stricter(a, b string) (policy.Mode, error) {
 
 // ErrKept refuses to go on with a session that would not be kept.
 var ErrKept = errors.New("saving is turned off, but a resumed session must be saved")
+
+// Prompts are the templates, the user's before the built-in ones.
+func Prompts() (*prompts.Set, error) {
+	dir, err := config.Dir()
+	if err != nil {
+		return prompts.Default(), nil
+	}
+	dir = filepath.Join(dir, "prompts")
+	if _, err := os.Stat(dir); config.IsMissing(err) {
+		return prompts.Default(), nil
+	}
+	set, err := prompts.Load(dir)
+	if err != nil {
+		return nil, failure.Config(err)
+	}
+	return set, nil
+}
+
+// checkPrompts finds templates of the user's that are broken or say nothing.
+func checkPrompts(set *prompts.Set) error {
+	if err := set.Check(); err != nil {
+		return failure.Config(err)
+	}
+	for _, name := range prompts.Names() {
+		if set.Path(name) == "" {
+			continue
+		}
+		var text string
+		var err error
+		switch name {
+		case prompts.SystemPrompt:
+			text, err = set.System(prompts.SystemData{Tools: "x", Environment: &prompts.Environment{}})
+		case prompts.Correction:
+			text, err = set.Correction(prompts.CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}"})
+		case prompts.Memory:
+			text, err = set.Remembering(prompts.MemoryData{Save: true})
+		case prompts.Tree:
+			text, err = set.Files(prompts.TreeData{Tree: "x"})
+		default:
+			text, err = set.Example(name)
+		}
+		if err == nil && strings.TrimSpace(text) == "" {
+			err = fmt.Errorf("%s says nothing (write the prompt there, or delete it to get the built-in one back)", set.Path(name))
+		}
+		if err != nil {
+			return failure.Config(err)
+		}
+	}
+	return nil
+}
+
+// Bounds of the tree in the system prompt: about 1,000 tokens at most, an eighth
+// of a window of 8,192, the smallest in common use.
+const (
+	treeEntries = 200
+	treeBytes   = 4 << 10
+)
+
+// treeTime is how long it may take to look: a disk that sleeps wakes up in less.
+const treeTime = 10 * time.Second
+
+// treeSection is the part of the system prompt that shows what files there are,
+// none unless it is wanted. It stays as it was at the beginning of a run, so that
+// the prompt keeps its beginning.
+func treeSection(ctx context.Context, set *prompts.Set, c *config.Config) ([]prompts.Section, error) {
+	if !config.Tree.Of(c.Settings) {
+		return nil, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, treeTime)
+	defer cancel()
+	text, whole, err := files.Tree(limited, files.Options{Root: c.Workspace, MaxEntries: treeEntries, MaxBytes: treeBytes})
+	if err != nil {
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return nil, err
+		}
+		err = fmt.Errorf("the tree of the workspace took longer than %v", treeTime)
+		return nil, (&failure.Error{Code: failure.ExitError, Name: "internal", Err: err}).WithHint("Go without it: --tree=false")
+	}
+	text, err = set.Files(prompts.TreeData{Tree: protocol.Neutralise(text), Cut: !whole})
+	if err != nil {
+		return nil, failure.Config(err)
+	}
+	return []prompts.Section{{Title: "FILES", Text: text}}, nil
+}

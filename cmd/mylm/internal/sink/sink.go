@@ -2,10 +2,16 @@ package sink
 
 import (
 	"errors"
+	"io"
 	"iter"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"mylm/agent"
+	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 )
 
 // Sink takes what happens in a run.
@@ -70,4 +76,111 @@ func (all All) each(f func(Sink) error) (err error) {
 		err = errors.Join(err, f(s))
 	}
 	return err
+}
+
+// JSON prints one object at the end.
+type JSON struct {
+	out  io.Writer
+	plan *plan.State
+}
+
+// NewJSON is a sink that writes to out.
+func NewJSON(out io.Writer) *JSON { return &JSON{out: out} }
+
+// Open implements Sink.
+func (*JSON) Open(Run) error { return nil }
+
+// Event implements Sink.
+func (j *JSON) Event(ev agent.Event) error {
+	if end, ok := ev.Payload.(plan.End); ok {
+		j.plan = &end.State
+	}
+	return nil
+}
+
+// Close implements Sink.
+func (j *JSON) Close(o Outcome) error {
+	report := jsonReport{Status: agent.Failed, ToolCalls: []agent.CallRecord{}, Model: o.Model, Output: o.Answer(), Plan: j.plan}
+	if f := o.Failure; f != nil {
+		report.Error = NewError(f)
+	}
+	if r := o.Result; r != nil {
+		report.Status, report.StopReason, report.Turns = r.Status, r.StopReason, r.Turns
+		report.ToolCalls, report.DurationMS, report.Session = r.Calls, r.Duration.Milliseconds(), r.Session
+		report.Usage = jsonUsage{Prompt: r.Usage.Prompt, Output: r.Usage.Output, Partial: r.UsagePartial}
+		report.Evaluation = r.Evaluation
+	}
+	return term.PrintJSON(j.out, report)
+}
+
+// jsonReport is the object that --json prints.
+type jsonReport struct {
+	Status     agent.Status       `json:"status"`
+	StopReason agent.StopReason   `json:"stop_reason,omitempty"`
+	Output     string             `json:"output"`
+	Turns      int                `json:"turns"`
+	ToolCalls  []agent.CallRecord `json:"tool_calls"`
+	Usage      jsonUsage          `json:"usage"`
+	DurationMS int64              `json:"duration_ms"`
+	Model      string             `json:"model,omitempty"`
+	Session    string             `json:"session,omitempty"`
+	Evaluation *agent.Evaluation  `json:"evaluation,omitempty"`
+	Plan       *plan.State        `json:"plan,omitempty"`
+	Error      *Error             `json:"error,omitempty"`
+}
+
+type jsonUsage struct {
+	Prompt int `json:"prompt_tokens"`
+	Output int `json:"output_tokens"`
+	// Partial: replies that were stopped at their call are counted by pieces,
+	// so that the sums are lower bounds.
+	Partial bool `json:"partial,omitempty"`
+}
+
+// Error is a failure as JSON.
+type Error struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// NewError is f as JSON.
+func NewError(f *failure.Error) *Error { return &Error{Code: f.Name, Message: f.Error(), Hint: f.Hint} }
+
+// Lines prints every event as it comes, as a line of JSON. A line about the
+// session comes first, and one about the failure last, if there is one.
+type Lines struct {
+	out    io.Writer
+	broken chan os.Signal
+}
+
+// NewLines is a sink that writes to out.
+func NewLines(out io.Writer) *Lines { return &Lines{out: out} }
+
+// Open implements Sink. From here on a reader that goes away is an error of the
+// next line. The signal would end the process, and with it the care for what it
+// began.
+func (l *Lines) Open(r Run) error {
+	l.broken = make(chan os.Signal, 1)
+	signal.Notify(l.broken, syscall.SIGPIPE)
+	return term.PrintJSONLine(l.out, struct {
+		Type    string `json:"type"`
+		Session string `json:"session"`
+		Model   string `json:"model"`
+		Saved   bool   `json:"saved"`
+	}{"session", r.Session, r.Model, r.Saved})
+}
+
+// Event implements Sink.
+func (l *Lines) Event(ev agent.Event) error { return term.PrintJSONLine(l.out, ev) }
+
+// Close implements Sink.
+func (l *Lines) Close(o Outcome) error {
+	if o.Failure == nil {
+		return nil
+	}
+	return term.PrintJSONLine(l.out, struct {
+		Type  string `json:"type"`
+		Error *Error `json:"error"`
+	}{"failure", NewError(o.Failure)})
 }

@@ -88,3 +88,116 @@ func (p *Prompter) Page(ctx context.Context, rows []string, height int) (whole b
 	}
 	return true, nil
 }
+
+// What a person is asked about stands behind a gutter that nothing else has, so
+// that no command can write our own words below itself.
+const (
+	gutter    = "  | "
+	goesOn    = "  : " // the line above goes on here
+	NoteStart = "    " // our words about the text, in brackets
+)
+
+// row is one row of a preview on the terminal, and how much of the text it
+// stands for.
+type row struct {
+	text         string
+	lines, bytes int
+}
+
+// preview is a text for somebody to decide on, as it fits on a terminal.
+type Preview struct {
+	Whole  []row
+	Shown  []string
+	Unseen string // what is not shown, in words; "" if everything is
+	Size   string // lines and bytes, if it had to be shortened
+}
+
+// NewPreview lays text out for a terminal of so many columns, in at most height
+// rows.
+func NewPreview(text string, columns, height int) Preview {
+	width := max(20, columns-len(gutter)-1)
+	lines := strings.Split(strings.TrimRight(Visible(text), "\n"), "\n")
+	p := Preview{}
+	for _, l := range lines {
+		p.Whole = append(p.Whole, wrap(l, width)...)
+	}
+	if len(p.Whole) <= height {
+		p.Shown = Texts(p.Whole)
+		return p
+	}
+	p.Size = fmt.Sprintf("%s, %s", Plural(len(lines), "line"), Plural(len(text), "byte"))
+	folded, cut := fold(lines, width)
+	var missing []string
+	if len(folded) > height {
+		head := height * 2 / 3
+		tail := len(folded) - (height - head - 1)
+		left := row{}
+		for _, r := range folded[head:tail] {
+			left.lines, left.bytes = left.lines+r.lines, left.bytes+r.bytes
+		}
+		what := fmt.Sprintf("%s (%s)", Plural(left.lines, "line"), Plural(left.bytes, "byte"))
+		missing = append(missing, what)
+		p.Shown = append(Texts(folded[:head]), NoteStart+"[... "+what+" not shown ...]")
+		folded = folded[tail:]
+	}
+	p.Shown = append(p.Shown, Texts(folded)...)
+	if cut > 0 {
+		missing = append(missing, "the rest of "+Plural(cut, "long line"))
+	}
+	p.Unseen = strings.Join(missing, " and ")
+	return p
+}
+
+// wrap breaks a line into rows.
+func wrap(line string, width int) []row {
+	line = strings.ReplaceAll(line, "\t", "    ")
+	rows := []row{{text: gutter, lines: 1, bytes: 1}}
+	for {
+		piece := Cut(line, width)
+		last := &rows[len(rows)-1]
+		last.text += piece
+		last.bytes += len(piece)
+		if line = line[len(piece):]; line == "" {
+			return rows
+		}
+		rows = append(rows, row{text: goesOn})
+	}
+}
+
+// fold is the text with several blank lines in one row, and with at most two
+// rows of a line. It says how many lines are cut.
+func fold(lines []string, width int) (rows []row, long int) {
+	for len(lines) > 0 {
+		blank := 0
+		for blank < len(lines) && strings.TrimSpace(lines[blank]) == "" {
+			blank++
+		}
+		if blank > 1 {
+			rows = append(rows, row{fmt.Sprintf("%s[%d blank lines]", NoteStart, blank), blank, blank})
+			lines = lines[blank:]
+			continue
+		}
+		line := wrap(lines[0], width)
+		lines = lines[1:]
+		if len(line) > 3 {
+			rest := row{}
+			for _, r := range line[2:] {
+				rest.bytes += r.bytes
+			}
+			rest.text = fmt.Sprintf("%s[... %s more in this line ...]", NoteStart, Plural(rest.bytes, "byte"))
+			line = append(line[:2], rest)
+			long++
+		}
+		rows = append(rows, line...)
+	}
+	return rows, long
+}
+
+// Texts are rows as they are shown.
+func Texts(rows []row) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = r.text
+	}
+	return out
+}
