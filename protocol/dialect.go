@@ -34,13 +34,13 @@ const imStart = "<|im_start|>"
 // tags is that in which they are tried.
 var dialects = []*dialect{
 	{name: "mylm", tags: []string{"toolcode"}},
-	{name: "tool_call", tags: []string{"toolcall"}},
+	{name: "tool_call", tags: []string{"toolcall", "longcattoolcall"}},
 	{name: "tool_calls", tags: []string{"toolcalls"}},
 	{name: "function_call", tags: []string{"functioncall"}},
 	{name: "function_calls", tags: []string{"functioncalls"}},
 	{name: "function", tags: []string{"function"}},
 	{name: "invoke", tags: []string{"invoke"}},
-	{name: "delimiter", tokens: []string{imStart, "<|python_tag|>", "<|tool_call|>", "<|tool_call_start|>", "<|action_start|>", "<|START_ACTION|>", "<|tools_prefix|>"}},
+	{name: "delimiter", tokens: []string{imStart, "<|python_tag|>", "<|python_start|>", "<|tool_call|>", "<|tool_call_start|>", "<|action_start|>", "<|START_ACTION|>", "<|tools_prefix|>"}},
 	{name: "mistral", tokens: []string{"[TOOL_CALLS]"}},
 	{name: "kimi", tokens: []string{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"}},
 	{name: "deepseek", tokens: []string{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"}},

@@ -48,7 +48,7 @@ var (
 
 // families are the prefixes that model families put before the names of their
 // tags (T12).
-var families = []string{"antml:", "minimax:", "seed:", "steptml:", "｜DSML｜"}
+var families = []string{"antml:", "minimax:", "mm:", "seed:", "steptml:", "｜DSML｜"}
 
 // token is a control token with a meaning, written just so (T4).
 type token struct {
@@ -60,17 +60,23 @@ type token struct {
 var tokens = []token{
 	{"<|/tool_call|>", toolClose}, {"<|tool_call_end|>", toolClose}, {"<|tool_calls_section_end|>", toolClose},
 	{"<｜tool▁call▁end｜>", toolClose}, {"<｜tool▁calls▁end｜>", toolClose}, {"<|call|>", toolClose}, {"<|action_end|>", toolClose},
-	{"<|END_ACTION|>", toolClose}, {"<|tools_suffix|>", toolClose}, {"[/TOOL_CALLS]", toolClose},
+	{"<|END_ACTION|>", toolClose}, {"<|tools_suffix|>", toolClose}, {"[/TOOL_CALLS]", toolClose}, {"<|python_end|>", toolClose},
 	{"<|tool_call_argument_begin|>", separator}, {"<｜tool▁sep｜>", separator}, {"<|plugin|>", separator}, {"[ARGS]", separator}, {"[CALL_ID]", separator},
 	{"[THINK]", thinkOpen}, {"[/THINK]", thinkClose}, {"◁think▷", thinkOpen}, {"◁/think▷", thinkClose},
 	{"<|START_THINKING|>", thinkOpen}, {"<|END_THINKING|>", thinkClose},
-	{"<|begin_of_thought|>", thinkOpen}, {"<|end_of_thought|>", thinkClose},
+	{"<|begin_of_thought|>", thinkOpen}, {"<|end_of_thought|>", thinkClose}, {"<|inner_prefix|>", thinkOpen}, {"<|inner_suffix|>", thinkClose},
+	{"<|channel>", thinkOpen}, {"<channel|>", thinkClose}, {"<longcat_think>", thinkOpen}, {"</longcat_think>", thinkClose},
+	{"<|think:start|>", thinkOpen}, {"<|think:end|>", thinkClose}, {"<think:opensource>", thinkOpen}, {"</think:opensource>", thinkClose},
+	{"<|open|>think<|sep|>", thinkOpen}, {"<|close|>think<|sep|>", thinkClose},
 	{"<|channel|>", channel}, {"<|start|>", channel},
 	{"<|im_end|>", turnEnd}, {"<|eot_id|>", turnEnd}, {"<|eom_id|>", turnEnd}, {"<|endoftext|>", turnEnd}, {"<|end_of_text|>", turnEnd},
 	{"<|end|>", turnEnd}, {"<|return|>", turnEnd}, {"<|eot|>", turnEnd}, {"<|im_user|>", turnEnd}, {"<|im_system|>", turnEnd},
 	{"<|start_header_id|>", turnEnd}, {"<|end_header_id|>", turnEnd}, {"<|start_of_role|>", turnEnd}, {"<|header_start|>", turnEnd},
 	{"<|user|>", turnEnd}, {"<|system|>", turnEnd}, {"<|observation|>", turnEnd}, {"<|END_OF_TURN_TOKEN|>", turnEnd},
 	{"<|START_OF_TURN_TOKEN|>", turnEnd}, {"<｜end▁of▁sentence｜>", turnEnd}, {"<｜User｜>", turnEnd}, {"[INST]", turnEnd},
+	{"<turn|>", turnEnd}, {"<|turn>", turnEnd}, {"<|end_of_turn|>", turnEnd}, {"<|endofturn|>", turnEnd}, {"<|end_of_sentence|>", turnEnd},
+	{"<|end_of_msg|>", turnEnd}, {"<|assistant_end|>", turnEnd}, {"<|user_start|>", turnEnd}, {"<seed:eos>", turnEnd},
+	{"</longcat_s>", turnEnd}, {"<SPECIAL_12>", turnEnd}, {"<｜hy_eos:opensource｜>", turnEnd}, {"[e~[", turnEnd}, {"[|endofturn|]", turnEnd},
 }
 
 // turns are the tokens that begin a turn: true if it is never the model's, false
@@ -78,7 +84,7 @@ var tokens = []token{
 var (
 	turns = map[string]bool{
 		imStart: false, "startofturn": false, "<|START_OF_TURN_TOKEN|>": false,
-		"<|start_header_id|>": false, "<|header_start|>": false, "<|start_of_role|>": false,
+		"<|start_header_id|>": false, "<|header_start|>": false, "<|start_of_role|>": false, "<|turn>": false, "<|user_start|>": true,
 		"<|im_user|>": true, "<|im_system|>": true, "<|user|>": true, "<|system|>": true, "<|observation|>": true, "<｜User｜>": true, "[INST]": true,
 	}
 	roles = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}
@@ -87,8 +93,10 @@ var (
 // tokensAt are the tokens by their third byte, tagStarts all that the name of a
 // tag may begin with.
 var (
-	tokensAt  [256][]token
-	tagStarts = map[string]bool{}
+	tokensAt [256][]token
+	// wordTokens are the second bytes of tokens that are written like tags.
+	wordTokens [256]bool
+	tagStarts  = map[string]bool{}
 	// tagPairs are the first two letters of tags and of families; 0 is any.
 	tagPairs [256][256]bool
 )
@@ -116,6 +124,7 @@ func indexTags() {
 	}
 	for _, t := range tokens {
 		tokensAt[lower(t.text[2])] = append(tokensAt[lower(t.text[2])], t)
+		wordTokens[lower(t.text[1])] = wordTokens[lower(t.text[1])] || t.text[0] == '<' && t.text[1] != '|' && t.text[1] < utf8.RuneSelf
 	}
 	for _, f := range families {
 		tagPairs[f[0]][f[1]], tagPairs[f[0]][0] = true, true
@@ -146,6 +155,14 @@ type mark struct {
 // matchTag reads the tag that s begins with. more means that the next bytes
 // decide.
 func matchTag(s string) (m mark, more bool) {
+	if m, more = matchName(s); m.tag == noTag && !more && len(s) > 1 && wordTokens[lower(s[1])] {
+		return matchToken(s)
+	}
+	return m, more
+}
+
+// matchName is matchTag for all but the tokens that are written like tags.
+func matchName(s string) (m mark, more bool) {
 	if s[0] != '<' || len(s) > 1 && (s[1] == '|' || s[1] >= 0x80) {
 		const dsml = "<｜DSML｜"
 		if m, more = matchToken(s); m.tag != noTag || !strings.HasPrefix(s, dsml) {
