@@ -110,11 +110,25 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) {
 		x.swallowed(p.args, p.rest)
 	case missing > 0:
 		x.fail(BadJSON, "a closing brace is missing")
-	case p.name == nil:
+	case p.name == nil && !x.fromKey(p):
 		x.fail(NoName, "the call names no tool")
-	default:
+	case p.name != nil:
 		x.fromParts(p)
 	}
+}
+
+// fromKey reads a call behind a token that is an object with the tool's name for
+// its key (D20), as Apertus writes it.
+func (x *resolver) fromKey(p parts) bool {
+	if x.dialect.tokens == nil || len(p.rest) != 1 || p.args != nil || len(p.aside) > 0 || p.rest[0].value[0] != '{' {
+		return false
+	}
+	if _, known := x.d.declared(p.rest[0].key); !known {
+		return false
+	}
+	x.name = p.rest[0].key
+	x.take(p.rest[0].value)
+	return true
 }
 
 // fromList takes the first of a list of calls.

@@ -148,15 +148,25 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		break
 	}
 	stars := strings.TrimLeft(h.buf[i:], "*")
-	if stars == "" || h.open.tag != toolOpen && isWord(h.buf[i]) && pathLen(h.buf[i:]) == len(h.buf)-i && len(h.buf)-i < maxTag {
+	word := stars[:pathLen(stars)]
+	if stars == "" || word != "" && len(word) == len(stars) && len(word) < maxTag {
 		return false, ""
 	}
 	c := stars[0]
 	call := c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen
-	if h.open.tag != toolOpen && isWord(c) {
-		word := stars[:pathLen(stars)]
+	if word != "" {
 		_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
-		call = h.open.kind != imStart && (known || word == "function")
+		after := trimSpace(stars[len(word):])
+		switch {
+		case !known:
+			call = h.open.tag == tokenOpen && word == "function"
+		case h.open.tag == tokenOpen:
+			call = true
+		case h.open.tag == toolOpen && after == "" && len(h.buf)-i < maxTag:
+			return false, ""
+		case h.open.tag == toolOpen:
+			call = after != "" && (after[0] == '<' || after[0] == '{' || after[0] == '(' && h.open.kind == "functioncalls")
+		}
 	}
 	if !call {
 		return true, d.release(h.open.n)
