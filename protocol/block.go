@@ -212,6 +212,7 @@ func (x *resolver) behind() {
 	if !x.several && (rest[0] == '{' || rest[0] == '[') { // P11
 		x.fail(Ambiguous, "a second value follows the first")
 	}
+	x.stray = true
 	x.fail(BadJSON, "%q follows the value", rest)
 }
 

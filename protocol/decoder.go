@@ -207,13 +207,13 @@ func (d *Decoder) retract() {
 const shortText = 64
 
 // matters marks the bytes that next finds.
-var matters = [256]bool{'<': true, '\n': true, '`': true}
+var matters = [256]bool{'<': true, '\n': true, '`': true, '[': true}
 
 // next finds the bytes that matter in the middle of a line. It searches for
 // each by itself, which is faster than looking at every byte.
 type next struct {
-	s                  string
-	tag, newline, tick int
+	s                           string
+	tag, newline, tick, bracket int
 }
 
 // window bounds how far next looks ahead, so that text which is taken up again
@@ -239,7 +239,7 @@ func (n *next) from(i int) int {
 		}
 		return i
 	}
-	return min(n.find(&n.tag, i, '<'), n.find(&n.newline, i, '\n'), n.find(&n.tick, i, '`'))
+	return min(n.find(&n.tag, i, '<'), n.find(&n.newline, i, '\n'), n.find(&n.tick, i, '`'), n.find(&n.bracket, i, '['))
 }
 
 // mayBegin reports whether a call without tags, or a token that is no tag, can
@@ -268,7 +268,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			return after
 		}
 	}
-	seek := next{s: s, tag: -1, newline: -1, tick: -1}
+	seek := next{s: s, tag: -1, newline: -1, tick: -1, bracket: -1}
 	start := 0
 	for i := 0; i < len(s); {
 		if d.line.filled && d.line.run == 0 && !d.line.comment {
@@ -285,6 +285,10 @@ func (d *Decoder) pushText(s string) (rest string) {
 		switch c := s[i]; {
 		case c == '<':
 			m, more = d.matchTag(s[i:])
+		case c == '[' && d.line.filled:
+			if m, more = matchToken(s[i:]); m.tag != tokenOpen && m.tag != turnEnd || m.kind == "[INST]" {
+				m = mark{}
+			}
 		case !d.line.filled && d.mode == inText && mayBegin(c):
 			d.line.settle()
 			m, form, more = d.begins(s[i:], d.off+int64(i-start))

@@ -416,10 +416,12 @@ func (d *Decoder) namesTool(held string) string {
 	return ""
 }
 
-// onlyCloses reports whether s holds nothing but closing tags.
+// onlyCloses reports whether s holds nothing but closing tags, up to another call.
 func onlyCloses(s string) bool {
 	for {
-		s = trimSpace(s)
+		if s = trimSpace(s); strings.HasPrefix(s, "[TOOL_CALLS]") {
+			return true
+		}
 		e, ok := elemAt(s)
 		if !ok || !e.closing {
 			return s == ""

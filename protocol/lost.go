@@ -83,7 +83,7 @@ func (f *finder) ahead(s string, most int) string {
 // find returns the tool that a call in the text names, and where the call
 // stands. anywhere says that what is quoted as code counts too.
 func (f *finder) find(anywhere bool) (tool string, at int) {
-	seek := next{s: f.text, tag: -1, newline: -1, tick: -1}
+	seek := next{s: f.text, tag: -1, newline: -1, tick: -1, bracket: -1}
 	for i := 0; i < len(f.text); i++ {
 		if f.line.filled && f.line.run == 0 && !f.line.comment {
 			from := i
