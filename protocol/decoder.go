@@ -419,6 +419,12 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 		if m.tag == answerClose {
 			return skip(afterward)
 		}
+		if _, to, _, _ := d.header(s); d.harmony && m.tag == channel && to != "" { // A6
+			enter(done)
+			tool, _ := d.declared(to)
+			d.fail(&FormatError{Reason: CallAfterAnswer, Offset: d.off, Tool: tool})
+			return m.n
+		}
 	case d.mode == afterward:
 		if m.tag == toolOpen && !fenced { // A6
 			enter(done)

@@ -56,7 +56,7 @@ func init() {
 	element.scan = scanElement
 	escaped.opens, escaped.scan = opensEscaped, scanRest
 	action.opens, action.scan, action.read = opensAction, scanAction, (*resolver).action
-	jsonValue.opens, jsonValue.scan = opensJSON, scanJSON
+	jsonValue.opens, jsonValue.scan, jsonValue.read = opensJSON, scanJSON, (*resolver).jsonValue
 	python.opens, python.scan = opensPython, scanRest
 	named.opens, named.scan, named.read = opensNamed, scanRest, (*resolver).nameLine
 	for _, d := range dialects {

@@ -9,7 +9,16 @@ import (
 // jsonValue is a reply that is one JSON value (D10).
 var jsonValue = &dialect{name: "json"}
 
+// functools is what Phi 4 mini and Firefunction write before a list of calls.
+const functools = "functools"
+
 func opensJSON(_ *Decoder, s string, first bool) (ok, more bool) {
+	if after, ok := strings.CutPrefix(s, functools); ok && strings.HasPrefix(after, "[") {
+		s = after
+	}
+	if first && strings.HasPrefix(functools+"[", s) {
+		return false, true
+	}
 	if !first || s[0] != '{' && s[0] != '[' {
 		return false, false
 	}
@@ -25,6 +34,9 @@ func opensJSON(_ *Decoder, s string, first bool) (ok, more bool) {
 // scan off.
 func scanJSON(d *Decoder) (end int, state scanState) {
 	h := &d.held
+	if h.span.pos == 0 && strings.HasPrefix(h.buf, functools) {
+		h.span.pos = len(functools)
+	}
 	for h.span.pos < len(h.buf) {
 		h.span.step(h.buf[h.span.pos])
 		if h.span.depth > 0 || h.tries >= maxTries {
@@ -47,6 +59,11 @@ func scanJSON(d *Decoder) (end int, state scanState) {
 		}
 	}
 	return 0, scanMore
+}
+
+func (x *resolver) jsonValue() {
+	x.skip(functools)
+	x.content()
 }
 
 // The names under which models write the parts of a call in JSON, folded (D2).

@@ -59,6 +59,9 @@ func (d *Decoder) inThought() bool {
 	return false
 }
 
+// minimaxPrefix comes before every tag in a call of MiniMax M3.
+const minimaxPrefix = "]<]minimax[>["
+
 // finder looks for the mark-up of a call in text.
 type finder struct {
 	d     *Decoder
@@ -108,7 +111,7 @@ func (f *finder) find(anywhere bool) (tool string, at int) {
 				}
 			}
 			if c == '<' {
-				if tool := f.markUp(f.text[i:], start); tool != "" {
+				if tool := f.markUp(f.text[i:], start || strings.HasSuffix(f.text[:i], minimaxPrefix)); tool != "" {
 					return tool, i
 				}
 			}
@@ -172,9 +175,26 @@ func (f *finder) atLine(s string) string {
 			return f.word(s[end+1 : min(len(s), end+maxTag)])
 		}
 		return f.call(trimSpace(s[1:]), bullet)
+	case strings.HasPrefix(s, ">>>"): // Functionary
+		n := 3 + pathLen(s[3:])
+		if tool, known := f.d.declared(s[3:n]); known && strings.HasPrefix(trimSpace(s[n:]), "{") {
+			return tool
+		}
+	case strings.HasPrefix(s, "✿FUNCTION✿:"): // Qwen-Agent
+		return f.word(s)
 	case isWord(c):
 		if tool := f.reAct(s); tool != "" {
 			return tool
+		}
+		if strings.HasPrefix(s, functools+"[") {
+			return f.object(s[len(functools):])
+		}
+		line, _, _ := strings.Cut(s, "\n")
+		if _, to, ok := strings.Cut(line, "to=functions."); ok { // harmony without its tokens
+			n := pathLen(to)
+			if tool, known := f.d.declared(to[:n]); known && strings.HasPrefix(strings.TrimLeft(to[n:], " jsoncde"), "{") {
+				return tool
+			}
 		}
 		return f.call(strings.TrimPrefix(s, "print("), bullet)
 	}
@@ -301,9 +321,12 @@ func (f *finder) object(s string) string {
 // markUp returns the tool of an element that is named like it, of one that names
 // it, or of a control token before its name.
 func (f *finder) markUp(s string, start bool) string {
+	if strings.HasPrefix(s, "<｜tool ") { // as DeepSeek's models misspell their tokens
+		return f.word(s)
+	}
 	if strings.HasPrefix(s, "<|") || strings.HasPrefix(s, "<｜") {
 		head := strings.ToLower(s[:min(len(s), 2*maxGuarded)])
-		if controlToken(s[1:]) && slices.ContainsFunc([]string{"tool", "call", "function", "action", "channel", "recipient", "plugin", "message"}, func(w string) bool { return strings.Contains(head, w) }) {
+		if controlToken(s[1:]) && slices.ContainsFunc([]string{"tool", "call", "function", "action", "channel", "recipient", "plugin", "message", "python"}, func(w string) bool { return strings.Contains(head, w) }) {
 			return f.word(s)
 		}
 		return ""
@@ -336,8 +359,19 @@ func (f *finder) markUp(s string, start bool) string {
 			return value
 		}
 	}
+	if start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")) {
+		return f.word(s)
+	}
 	if !start || !closed {
 		return ""
+	}
+	switch content := strings.TrimSpace(inside); {
+	case strings.Contains(content, "<arg_key>"):
+		return f.word(content)
+	case e.fold == "tool" && slices.Contains(f.d.opts.Tools.Names(), content): // LangChain's XML
+		return content
+	case content != "" && (content[0] == '{' || content[0] == '['):
+		return f.object(content)
 	}
 	for _, tool := range f.d.opts.Tools.Names() {
 		if strings.Contains(inside[:min(len(inside), maxElem)], ">"+tool+"</") {
