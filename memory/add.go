@@ -19,6 +19,11 @@ import (
 // once more: its Count goes up and its Last is set. A Note is so in any session. A document with an ID that exists is
 // the same document, and what is stored stays as it is.
 func (s *Store) Add(ctx context.Context, documents ...Document) ([]Document, error) {
+	return s.add(ctx, documents, func(*sql.Tx, []Document) error { return nil })
+}
+
+// add adds documents and does something with them, or neither.
+func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx, []Document) error) ([]Document, error) {
 	if len(documents) == 0 {
 		return nil, nil
 	}
@@ -48,7 +53,7 @@ func (s *Store) Add(ctx context.Context, documents ...Document) ([]Document, err
 			}
 		}
 		last = in.num
-		return nil
+		return then(tx, stored)
 	})
 	if err != nil {
 		return nil, err

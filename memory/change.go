@@ -135,11 +135,8 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 	var nums []int64
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		where, args := f.where()
-		found, err := tx.QueryContext(ctx, "SELECT num FROM documents WHERE "+where+" ORDER BY num", args...)
-		if err != nil {
-			return err
-		}
-		if nums, err = integers(found); err != nil || len(nums) == 0 {
+		var err error
+		if nums, err = integers(ctx, tx, "SELECT num FROM documents WHERE "+where+" ORDER BY num", args...); err != nil || len(nums) == 0 {
 			return err
 		}
 		for _, num := range nums {
@@ -177,19 +174,6 @@ func (s *Store) erase() {
 	_, _ = s.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-// integers reads rows of one number, and closes them.
-func integers(found *sql.Rows) (all []int64, err error) {
-	defer found.Close()
-	for found.Next() {
-		var n int64
-		if err := found.Scan(&n); err != nil {
-			return nil, err
-		}
-		all = append(all, n)
-	}
-	return all, found.Err()
-}
-
 // Supersede says that one document corrects another, which is then found with
 // its history only. An empty replacement takes it back.
 func (s *Store) Supersede(ctx context.Context, old, replacement string) error {
@@ -198,63 +182,43 @@ func (s *Store) Supersede(ctx context.Context, old, replacement string) error {
 		if err != nil {
 			return err
 		}
-		if replacement != "" {
-			return supersede(ctx, tx, was, replacement)
-		}
-		if _, err := tx.ExecContext(ctx, "UPDATE documents SET superseded_by = NULL WHERE num = ?", was.num); err != nil {
-			return err
-		}
-		return changed(ctx, tx)
+		return supersede(ctx, tx, was, replacement)
 	})
 }
 
 // Correct adds a document that corrects another one, which is then found with its
 // history only: both or neither. It is an error if it says what the old one does.
 func (s *Store) Correct(ctx context.Context, old string, d Document) (Document, error) {
-	now := s.now()
-	d, err := d.clean(now)
-	if err != nil {
-		return Document{}, err
-	}
-	var last int64
-	err = s.update(ctx, func(tx *sql.Tx) error {
+	all, err := s.add(ctx, []Document{d}, func(tx *sql.Tx, added []Document) error {
 		was, err := byID(ctx, tx, old)
 		if err != nil {
 			return err
 		}
-		if was.Text == d.Text {
+		if was.Text == added[0].Text {
 			return fmt.Errorf("%s says that already, word for word", was.ID)
 		}
-		in, err := newInserter(ctx, tx)
-		if err != nil {
-			return err
-		}
-		defer in.close()
-		if _, err := in.record(ctx, &d, now); err != nil {
-			return err
-		}
-		last = in.num
-		return supersede(ctx, tx, was, d.ID)
+		return supersede(ctx, tx, was, added[0].ID)
 	})
 	if err != nil {
 		return Document{}, err
 	}
-	s.foldIfDue(ctx, last, len(d.Text))
-	return d, nil
+	return all[0], nil
 }
 
 func supersede(ctx context.Context, tx *sql.Tx, was row, replacement string) error {
-	is, err := byID(ctx, tx, replacement)
-	if err != nil {
-		return err
+	var by any
+	if replacement != "" {
+		is, err := byID(ctx, tx, replacement)
+		if err != nil {
+			return err
+		}
+		if err := noCircle(ctx, tx, was, is); err != nil {
+			return err
+		}
+		by = is.num
 	}
-	if err := noCircle(ctx, tx, was, is); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, "UPDATE documents SET superseded_by = ? WHERE num = ?", is.num, was.num); err != nil {
-		return err
-	}
-	return changed(ctx, tx)
+	_, err := tx.ExecContext(ctx, "UPDATE documents SET superseded_by = ? WHERE num = ?", by, was.num)
+	return cmp.Or(err, changed(ctx, tx))
 }
 
 // noCircle follows the corrections of a document: if they led back to the one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -81,12 +82,9 @@ func (s *Store) Embed(ctx context.Context, e Embedder, progress func(done, total
 			progress(done, max(done, st.Documents))
 		}
 	}
-	for name := range st.Vectors {
-		if name != e.Name() {
-			if err := s.DropVectors(ctx, name); err != nil {
-				return err
-			}
-		}
+	delete(st.Vectors, e.Name())
+	if err := s.DropVectors(ctx, slices.Collect(maps.Keys(st.Vectors))...); err != nil {
+		return err
 	}
 	if len(refused) > 0 {
 		return fmt.Errorf("%w: %d of them; the first: %w", ErrRefused, len(refused), refused[0])

@@ -39,6 +39,32 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// each calls f with each row of a query.
+func each(ctx context.Context, q querier, query string, args []any, f func(scan func(...any) error) error) error {
+	found, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	for found.Next() {
+		if err := f(found.Scan); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
+// integers reads rows of one number.
+func integers(ctx context.Context, q querier, query string, args ...any) (all []int64, err error) {
+	err = each(ctx, q, query, args, func(scan func(...any) error) error {
+		var n int64
+		err := scan(&n)
+		all = append(all, n)
+		return err
+	})
+	return all, err
+}
+
 // row is a document and its number.
 type row struct {
 	num int64
@@ -48,33 +74,29 @@ type row struct {
 // rows reads what a condition on documents d selects. A text that is not what
 // was written is damage: what nobody said must not be remembered.
 func rows(ctx context.Context, q querier, where string, args ...any) ([]row, error) {
-	found, err := q.QueryContext(ctx, "SELECT "+columns+" FROM documents d WHERE "+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
 	var all []row
-	for found.Next() {
+	err := each(ctx, q, "SELECT "+columns+" FROM documents d WHERE "+where, args, func(scan func(...any) error) error {
 		var r row
 		var tags string
 		var hash sql.RawBytes
 		var at, last int64
-		if err := found.Scan(&r.num, &r.ID, &r.Kind, &r.Role, &r.Speaker, &r.Session, &r.Project, &r.Source, &tags,
+		if err := scan(&r.num, &r.ID, &r.Kind, &r.Role, &r.Speaker, &r.Session, &r.Project, &r.Source, &tags,
 			&at, &last, &r.Count, &r.SupersededBy, &r.Text, &hash); err != nil {
-			return nil, err
+			return err
 		}
 		if !bytes.Equal(hash, r.Document.hash()) {
-			return nil, fmt.Errorf("%w: the text of %.80q is not what was written", ErrDamaged, r.ID)
+			return fmt.Errorf("%w: the text of %.80q is not what was written", ErrDamaged, r.ID)
 		}
 		if tags != "[]" {
 			if err := json.Unmarshal([]byte(tags), &r.Tags); err != nil {
-				return nil, fmt.Errorf("%w: the tags of %s are %.40q", ErrDamaged, r.ID, tags)
+				return fmt.Errorf("%w: the tags of %s are %.40q", ErrDamaged, r.ID, tags)
 			}
 		}
 		r.Time, r.Last = instant(at), instant(last)
 		all = append(all, r)
-	}
-	return all, found.Err()
+		return nil
+	})
+	return all, err
 }
 
 // one reads the first document that a condition selects.
@@ -171,12 +193,10 @@ func documents(all []row) []Document {
 // where is the condition of a filter, without History and Everything.
 func (f Filter) where() (where string, args []any) {
 	where = "true"
-	in := func(column string, values ...string) {
+	in := func(column string, values []any) {
 		if len(values) > 0 {
 			where += " AND " + column + " IN (?" + strings.Repeat(", ?", len(values)-1) + ")"
-			for _, v := range values {
-				args = append(args, v)
-			}
+			args = append(args, values...)
 		}
 	}
 	if len(f.IDs) > 0 { // more than there may be parameters
@@ -184,22 +204,16 @@ func (f Filter) where() (where string, args []any) {
 		where += " AND id IN (SELECT value FROM json_each(?))"
 		args = append(args, string(ids))
 	}
-	in("project", f.Projects...)
-	in("session", f.Sessions...)
-	for i, k := range f.Kinds {
-		if i == 0 {
-			where += " AND kind IN (?" + strings.Repeat(", ?", len(f.Kinds)-1) + ")"
-		}
-		args = append(args, string(k))
-	}
+	in("project", arguments(f.Projects))
+	in("session", arguments(f.Sessions))
+	in("kind", arguments(f.Kinds))
 	if len(f.Tags) > 0 {
-		where += " AND EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (?" + strings.Repeat(", ?", len(f.Tags)-1) + "))"
-		for _, t := range f.Tags {
-			args = append(args, t)
-		}
+		where += " AND EXISTS (SELECT 1 FROM json_each(tags) WHERE true"
+		in("value", arguments(f.Tags))
+		where += ")"
 	}
 	if f.Source != "" {
-		in("source", f.Source)
+		in("source", []any{f.Source})
 	}
 	if !f.After.IsZero() {
 		where += " AND time >= ?"

@@ -223,7 +223,7 @@ func (in *importer) supersede(ctx context.Context) error {
 				return err
 			}
 		}
-		return changed(ctx, tx)
+		return nil
 	})
 	if err == nil {
 		in.done.Circles, in.done.Kept = circles, kept
@@ -237,15 +237,7 @@ func correct(ctx context.Context, tx *sql.Tx, c correction) error {
 	if err != nil || old.SupersededBy != "" {
 		return err
 	}
-	by, err := byID(ctx, tx, c.by)
-	if err != nil {
-		return err
-	}
-	if err := noCircle(ctx, tx, old, by); err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, "UPDATE documents SET superseded_by = ? WHERE num = ?", by.num, old.num)
-	return err
+	return supersede(ctx, tx, old, c.by)
 }
 
 // own is the mapping of what Export writes.

@@ -128,7 +128,7 @@ func (v *view) query(ctx context.Context, q Query) (lexical.Query, bool, error) 
 	return query, true, nil
 }
 
-func arguments(values []string) (args []any) {
+func arguments[T any](values []T) (args []any) {
 	for _, v := range values {
 		args = append(args, v)
 	}

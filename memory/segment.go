@@ -43,24 +43,21 @@ const mayMiss = 1 << 22
 // that no memory can have is damage: whoever counts on them would ask for more
 // memory than there is.
 func segments(ctx context.Context, tx *sql.Tx) (all []segment, err error) {
-	found, err := tx.QueryContext(ctx, "SELECT num, first, last, weight, octet_length(facts) FROM segments ORDER BY first")
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	var before, known, size int64
-	for ; found.Next(); known += size / factSize {
+	var before, known int64
+	err = each(ctx, tx, "SELECT num, first, last, weight, octet_length(facts) FROM segments ORDER BY first", nil, func(scan func(...any) error) error {
 		var g segment
-		if err := found.Scan(&g.num, &g.first, &g.last, &g.weight, &size); err != nil {
-			return nil, err
+		var size int64
+		if err := scan(&g.num, &g.first, &g.last, &g.weight, &size); err != nil {
+			return err
 		}
 		if g.first <= before || g.last < g.first {
-			return nil, fmt.Errorf("%w: a segment of %d to %d follows one that ends at %d", ErrDamaged, g.first, g.last, before)
+			return fmt.Errorf("%w: a segment of %d to %d follows one that ends at %d", ErrDamaged, g.first, g.last, before)
 		}
-		before = g.last
+		before, known = g.last, known+size/factSize
 		all = append(all, g)
-	}
-	if err := found.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	var first, last, pending int64

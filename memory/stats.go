@@ -44,7 +44,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		if oldest.Valid {
 			st.Oldest, st.Newest = instant(oldest.Int64), instant(newest.Int64)
 		}
-		err = each(ctx, tx, "SELECT kind, count(*), sum(octet_length(text)), min(time), max(time) FROM documents GROUP BY kind", func(scan func(...any) error) error {
+		err = each(ctx, tx, "SELECT kind, count(*), sum(octet_length(text)), min(time), max(time) FROM documents GROUP BY kind", nil, func(scan func(...any) error) error {
 			var kind Kind
 			var k Share
 			var oldest, newest int64
@@ -56,7 +56,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		if err != nil {
 			return err
 		}
-		return each(ctx, tx, "SELECT name, (SELECT count(*) FROM vectors WHERE embedder = embedders.num) FROM embedders", func(scan func(...any) error) error {
+		return each(ctx, tx, "SELECT name, (SELECT count(*) FROM vectors WHERE embedder = embedders.num) FROM embedders", nil, func(scan func(...any) error) error {
 			var name string
 			var n int
 			err := scan(&name, &n)
@@ -81,19 +81,4 @@ func (s *Store) Aside() ([]string, error) {
 		}
 	}
 	return aside, nil
-}
-
-// each calls f with each row of a query.
-func each(ctx context.Context, q querier, query string, f func(scan func(...any) error) error, args ...any) error {
-	found, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	for found.Next() {
-		if err := f(found.Scan); err != nil {
-			return err
-		}
-	}
-	return found.Err()
 }

@@ -71,27 +71,24 @@ func (s *Store) missing(ctx context.Context, embedder string, limit int) ([]Docu
 func (s *Store) Embedders(ctx context.Context) (names []string, err error) {
 	err = s.read(ctx, func(tx *sql.Tx) error {
 		names = nil
-		found, err := tx.QueryContext(ctx, "SELECT name FROM embedders ORDER BY name")
-		if err != nil {
-			return err
-		}
-		defer found.Close()
-		for found.Next() {
+		return each(ctx, tx, "SELECT name FROM embedders ORDER BY name", nil, func(scan func(...any) error) error {
 			var name string
-			if err := found.Scan(&name); err != nil {
-				return err
-			}
+			err := scan(&name)
 			names = append(names, name)
-		}
-		return found.Err()
+			return err
+		})
 	})
 	return names, err
 }
 
-// DropVectors deletes the vectors of an embedder.
-func (s *Store) DropVectors(ctx context.Context, embedder string) error {
+// DropVectors deletes the vectors of embedders.
+func (s *Store) DropVectors(ctx context.Context, embedders ...string) error {
 	return s.update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM embedders WHERE name = ?", embedder)
-		return err
+		for _, name := range embedders {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM embedders WHERE name = ?", name); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }

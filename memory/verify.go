@@ -67,27 +67,15 @@ func (r *Report) problem(format string, args ...any) {
 }
 
 func (r *Report) pages(ctx context.Context, tx *sql.Tx) error {
-	for _, pragma := range []string{"integrity_check", "foreign_key_check"} {
-		found, err := tx.QueryContext(ctx, "SELECT * FROM pragma_"+pragma)
-		if err != nil {
-			return err
-		}
-		columns, err := found.Columns()
-		values, targets := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range values {
-			targets[i] = &values[i]
-		}
-		for err == nil && found.Next() {
-			if err = found.Scan(targets...); err == nil && values[0].String != "ok" {
-				r.problem("the file: %s", values[0].String)
+	for _, check := range []string{"SELECT integrity_check FROM pragma_integrity_check", `SELECT 'a row of ' || "table" || ' belongs to no document' FROM pragma_foreign_key_check`} {
+		err := each(ctx, tx, check, nil, func(scan func(...any) error) error {
+			var said string
+			err := scan(&said)
+			if err == nil && said != "ok" {
+				r.problem("the file: %s", said)
 			}
-		}
-		if closed := found.Close(); err == nil {
-			err = closed
-		}
-		if err == nil {
-			err = found.Err()
-		}
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -96,23 +84,18 @@ func (r *Report) pages(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (r *Report) texts(ctx context.Context, tx *sql.Tx) error {
-	hashes, err := tx.QueryContext(ctx, "SELECT id, kind, role, speaker, project, text, hash FROM documents ORDER BY num")
-	if err != nil {
-		return err
-	}
-	defer hashes.Close()
-	for hashes.Next() {
+	return each(ctx, tx, "SELECT id, kind, role, speaker, project, text, hash FROM documents ORDER BY num", nil, func(scan func(...any) error) error {
 		var d Document
 		var hash sql.RawBytes
-		if err := hashes.Scan(&d.ID, &d.Kind, &d.Role, &d.Speaker, &d.Project, &d.Text, &hash); err != nil {
+		if err := scan(&d.ID, &d.Kind, &d.Role, &d.Speaker, &d.Project, &d.Text, &hash); err != nil {
 			return err
 		}
 		r.Documents++
 		if !bytes.Equal(hash, d.hash()) {
 			r.problem("document %s: the text is not what was written", d.ID)
 		}
-	}
-	return hashes.Err()
+		return nil
+	})
 }
 
 // index analyses the documents of each segment again and compares.
@@ -142,24 +125,16 @@ func (r *Report) segment(ctx context.Context, tx *sql.Tx, g segment) error {
 		addTerms(index, lexical.Analyse(d.text), uint32(d.num), uint32(g.first))
 	}
 	want := chunks(index)
-	found, err := tx.QueryContext(ctx, "SELECT term, data FROM chunks WHERE segment = ? ORDER BY term", g.num)
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	n := 0
-	for ; found.Next(); n++ {
+	n, same := 0, true
+	err := each(ctx, tx, "SELECT term, data FROM chunks WHERE segment = ? ORDER BY term", []any{g.num}, func(scan func(...any) error) error {
 		var term, data sql.RawBytes
-		if err := found.Scan(&term, &data); err != nil {
-			return err
-		}
-		if n < len(want) && (string(term) != want[n].first || !bytes.Equal(data, want[n].data)) {
-			r.problem("the index of documents %d to %d is not what their texts make of it, from %q on", g.first, g.last, want[n].first)
-			return nil
-		}
+		err := scan(&term, &data)
+		same = same && n < len(want) && string(term) == want[n].first && bytes.Equal(data, want[n].data)
+		n++
+		return err
+	})
+	if err == nil && (!same || n != len(want)) {
+		r.problem("the index of documents %d to %d is not what their texts make of it", g.first, g.last)
 	}
-	if n != len(want) {
-		r.problem("the index of documents %d to %d has %d parts instead of %d", g.first, g.last, n, len(want))
-	}
-	return found.Err()
+	return err
 }

@@ -113,15 +113,10 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 	for i := range f.Flags {
 		f.Flags[i] = lexical.Deleted // until a document is there
 	}
-	found, err := tx.QueryContext(ctx, "SELECT first, facts FROM segments WHERE first <= ?", c.indexed())
-	if err != nil {
-		return err
-	}
-	defer found.Close()
-	var facts sql.RawBytes
-	for found.Next() {
+	err := each(ctx, tx, "SELECT first, facts FROM segments WHERE first <= ?", []any{c.indexed()}, func(scan func(...any) error) error {
 		var first int64
-		if err := found.Scan(&first, &facts); err != nil {
+		var facts sql.RawBytes
+		if err := scan(&first, &facts); err != nil {
 			return err
 		}
 		if len(facts)%factSize != 0 || first < 1 || first+int64(len(facts)/factSize) > size {
@@ -131,8 +126,9 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 			c.set(first, readFact(facts))
 			first++
 		}
-	}
-	if err := found.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	if f.Speakers, err = speakers(ctx, tx); err != nil {
@@ -141,11 +137,7 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 	if err := c.loadPending(ctx, tx); err != nil {
 		return err
 	}
-	old, err := tx.QueryContext(ctx, "SELECT num FROM documents WHERE superseded_by IS NOT NULL")
-	if err != nil {
-		return err
-	}
-	nums, err := integers(old)
+	nums, err := integers(ctx, tx, "SELECT num FROM documents WHERE superseded_by IS NOT NULL")
 	for _, n := range nums {
 		if n < size {
 			f.Flags[n] |= lexical.Superseded
@@ -166,24 +158,15 @@ func (c *cache) set(num int64, v fact) {
 }
 
 func speakers(ctx context.Context, tx *sql.Tx) ([]string, error) {
-	found, err := tx.QueryContext(ctx, "SELECT num, name FROM speakers WHERE num < 65536 ORDER BY num")
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
 	names := []string{""} // nobody
-	for found.Next() {
+	err := each(ctx, tx, "SELECT num, name FROM speakers WHERE num < 65536 ORDER BY num", nil, func(scan func(...any) error) error {
 		var num int
 		var name string
-		if err := found.Scan(&num, &name); err != nil {
-			return nil, err
-		}
-		for len(names) < num {
-			names = append(names, "")
-		}
-		names = append(names, name)
-	}
-	return names, found.Err()
+		err := scan(&num, &name)
+		names = append(append(names, make([]string, max(0, num-len(names)))...), name)
+		return err
+	})
+	return names, err
 }
 
 // loadPending analyses the documents that no segment covers.
@@ -242,11 +225,7 @@ func (c *cache) number(ctx context.Context, tx *sql.Tx, s scope) (n uint32, err 
 
 // numbers finds the scopes that a condition selects.
 func (v *view) numbers(ctx context.Context, match func(scope) bool, where string, args ...any) (all []uint32, err error) {
-	found, err := v.tx.QueryContext(ctx, "SELECT num FROM scopes WHERE "+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	nums, err := integers(found)
+	nums, err := integers(ctx, v.tx, "SELECT num FROM scopes WHERE "+where, args...)
 	for _, n := range nums {
 		all = append(all, uint32(n))
 	}
@@ -263,31 +242,27 @@ func (v *view) Facts(context.Context) (*lexical.Facts, error) { return v.facts, 
 
 // Postings implements lexical.Index.
 func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, error) {
-	found, err := v.tx.QueryContext(ctx, `SELECT first, (SELECT data FROM chunks WHERE segment = segments.num AND term <= ?
-		ORDER BY term DESC LIMIT 1) FROM segments WHERE first <= ? ORDER BY first`, term, v.indexed())
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
 	var all []lexical.Posting
-	var data sql.RawBytes
-	for found.Next() {
+	err := each(ctx, v.tx, `SELECT first, (SELECT data FROM chunks WHERE segment = segments.num AND term <= ?
+		ORDER BY term DESC LIMIT 1) FROM segments WHERE first <= ? ORDER BY first`, []any{term, v.indexed()}, func(scan func(...any) error) error {
 		var first uint32
-		if err := found.Scan(&first, &data); err != nil {
-			return nil, err
+		var data sql.RawBytes
+		if err := scan(&first, &data); err != nil {
+			return err
 		}
 		stored, err := find(data, term)
 		if err == nil {
 			all, err = decode(all, stored, first)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
+		return nil
+	})
+	if n := len(all); err == nil && n > 0 && int64(all[n-1].Doc) >= int64(len(v.facts.Flags)) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, errChunk)
 	}
-	if n := len(all); n > 0 && int64(all[n-1].Doc) >= int64(len(v.facts.Flags)) {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, errChunk)
-	}
-	return append(all, v.pending[term]...), found.Err()
+	return append(all, v.pending[term]...), err
 }
 
 // Terms implements lexical.Index.

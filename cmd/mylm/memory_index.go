@@ -62,12 +62,10 @@ func (r *remembering) reindex(ctx context.Context) error {
 
 func (r *remembering) dropVectors(ctx context.Context) error {
 	names, err := r.store.Embedders(ctx)
-	for _, name := range names {
-		if err == nil {
-			err = r.store.DropVectors(ctx, name)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return r.store.DropVectors(ctx, names...)
 }
 
 // reindexed says what there is now.
