@@ -11,7 +11,7 @@ import (
 // guarded lists the tags that mean something to a decoder or to a chat
 // template, folded: letters and digits only, in lower case.
 var guarded = sync.OnceValue(func() map[string]bool {
-	m := map[string]bool{"tooldefinitions": true, "startofturn": true, "endofturn": true, "s": true, "inst": true, "sys": true}
+	m := map[string]bool{"tooldefinitions": true, "startofturn": true, "endofturn": true, "turn": true, "s": true, "bos": true, "eos": true, "sop": true, "eop": true, "inst": true, "sys": true}
 	for name, t := range tagNames {
 		if t != paramsClose && t != exampleOpen && t != exampleClose {
 			m[strings.TrimPrefix(name, "/")] = true
@@ -70,7 +70,7 @@ func Neutralise(s string) string {
 }
 
 // bracketToken is a control token in brackets, of Mistral's templates or EXAONE's.
-var bracketToken = regexp.MustCompile(`^\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID)|\|\w+\|)\]`)
+var bracketToken = regexp.MustCompile(`^\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\]`)
 
 // opener returns the length of the < that s starts with, in any spelling.
 func opener(s string) int {

@@ -7,3 +7,7 @@ func Unscoped() (undo func()) {
 	scoped = func() bool { return false }
 	return func() { scoped = was }
 }
+
+// StrictlyReadable are the files and directories of the system that a strict command
+// can read.
+func StrictlyReadable() []string { return append(append([]string{}, programs...), facts...) }

@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,6 +93,24 @@ func TestCheckRefuses(t *testing.T) {
 	} {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", p, err, want)
+		}
+	}
+}
+
+// The home directory that the system has for the user counts, too, whatever HOME
+// says.
+func TestHomeOfTheDatabase(t *testing.T) {
+	u, err := user.Current()
+	if err != nil {
+		t.Skip(err)
+	}
+	if _, err := os.Stat(u.HomeDir); err != nil || !filepath.IsAbs(u.HomeDir) {
+		t.Skip("the user has no home: ", u.HomeDir)
+	}
+	t.Setenv("HOME", t.TempDir())
+	for _, dir := range []string{u.HomeDir, filepath.Dir(u.HomeDir)} {
+		if err := (sandbox.Policy{Workspace: dir, Home: os.Getenv("HOME")}).Check(); err == nil || !strings.Contains(err.Error(), "holds your home directory") {
+			t.Errorf("%s: %v", dir, err)
 		}
 	}
 }

@@ -547,6 +547,74 @@ func TestSignalsWithoutScopes(t *testing.T) {
 	}
 }
 
+// The network is the internet's: UNIX sockets, by path or abstract, stay closed.
+func TestUnixSocketsWithNetwork(t *testing.T) {
+	f := newField(t)
+	var lines []string
+	for _, line := range listed(attacks) {
+		if strings.Contains(line, "{abstract}") || strings.Contains(line, "{unix}") || strings.Contains(line, "{dgram}") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) < 10 || !strings.Contains(strings.Join(lines, "\n"), "{abstract}") {
+		t.Errorf("there are only %d lines", len(lines))
+	}
+	for _, p := range []sandbox.Policy{{}, {Mode: sandbox.ReadOnly}, {Mode: sandbox.ReadOnly, Strict: true}} {
+		p.Workspace, p.Home, p.AllowNet = f.ws, f.home, true
+		if err := p.Check(); err != nil {
+			noSandbox(t, err)
+		}
+		if out, _ := inWall(t, p, f.env, f.places.Replace(each(lines))); f.heard.Load() > 0 {
+			t.Fatalf("%s, strict %v: somebody was reached\n%s", p.Mode, p.Strict, out)
+		}
+		if _, err := net.Listen("unix", "@"+f.token); err == nil {
+			t.Fatal("nobody listened")
+		}
+	}
+}
+
+// What a strict command can open of the system's files is on the list, and nothing
+// else is: not of /etc, /dev, /proc, /run and /var, nor in root directories.
+func TestStrictReadsNothingElse(t *testing.T) { asNobody(t, strictReadsNothingElse) }
+
+func strictReadsNothingElse(t *testing.T) {
+	p := sandbox.Policy{Mode: sandbox.ReadOnly, Strict: true, Workspace: t.TempDir()}
+	if err := p.Check(); err != nil {
+		noSandbox(t, err)
+	}
+	var paths []string
+	for _, top := range []string{"/etc", "/dev", "/run", "/var", "/root", "/boot", "/srv", "/mnt", "/media", "/opt", "/home", "/usr/local/etc", "/tmp", "/proc/1", "/proc", "/sys/kernel", "/sys/fs"} {
+		n := 0
+		_ = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			process := top == "/proc" && path != top && regexp.MustCompile(`^/proc/(\d|self|thread-self)`).MatchString(path)
+			if n++; err != nil || process || n > 1500 || strings.Count(path, "/") > 5 || strings.HasPrefix(path, p.Workspace) {
+				if d != nil && d.IsDir() && path != top {
+					return fs.SkipDir
+				}
+				return nil
+			}
+			paths = append(paths, path)
+			return nil
+		})
+	}
+	write(t, filepath.Join(p.Workspace, "paths"), strings.Join(paths, "\n")+"\n")
+	out, _ := inWall(t, p, []string{everydayPath}, `perl -MFcntl -ne 'chomp; print "$_\n" if sysopen(F, $_, O_RDONLY|O_NONBLOCK)' paths`)
+	opened := strings.Fields(out)
+	if len(paths) < 200 || !slices.Contains(opened, "/etc/passwd") || !slices.Contains(opened, "/dev/null") {
+		t.Fatalf("%d of %d opened: %.500s", len(opened), len(paths), out)
+	}
+	for _, path := range opened {
+		real, err := filepath.EvalSymlinks(path)
+		if err == nil && !slices.ContainsFunc(sandbox.StrictlyReadable(), func(dir string) bool {
+			named, err := filepath.EvalSymlinks(dir)
+			return err == nil && sandbox.Within(real, named)
+		}) {
+			t.Errorf("%s (%s) was opened", path, real)
+		}
+	}
+	t.Logf("%d of %d paths were opened", len(opened), len(paths))
+}
+
 func first[T, U any](x T, _ U) T { return x }
 
 // renew puts everything back.
