@@ -20,58 +20,57 @@ import (
 const counting = 100 * time.Millisecond
 
 // watch counts what the command uses until done is closed. If it is too much it
-// says so and calls stop.
-func (w *warden) watch(done <-chan struct{}, stop func()) {
-	tick := time.NewTicker(counting)
-	defer tick.Stop()
-	for {
+// tells which limit it was, once. Counting takes at most a twentieth of the time.
+func (q quota) watch(done <-chan struct{}, exceeded func(limit string)) {
+	for pause := counting; ; {
 		select {
 		case <-done:
 			return
-		case <-tick.C:
+		case <-time.After(pause):
 		}
-		if over := w.exceeded(); over != "" {
-			w.note(Refusal{Kind: Limit, Detail: over}, "")
-			stop()
+		began := time.Now()
+		if over := q.exceeded(); over != "" {
+			exceeded(over)
 			return
 		}
+		pause = max(counting, 20*time.Since(began))
 	}
 }
 
 // exceeded names the limit that the command is over, "" if there is none.
-func (w *warden) exceeded() string {
+func (q quota) exceeded() string {
 	all := descendants(unix.Getpid())
 	tasks, resident := 0, uint64(0)
 	for _, p := range all {
 		tasks += p.threads
 		resident += p.resident
 	}
-	if tasks > maxTasks {
-		return fmt.Sprintf("%d processes and threads", maxTasks)
+	if q.Tasks > 0 && tasks > q.Tasks {
+		return fmt.Sprintf("%d processes and threads", q.Tasks)
 	}
-	if resident > w.strict.Memory { // with what they share: look again
+	if q.Memory > 0 && resident > q.Memory { // with what they share: look again
 		resident = 0
 		for _, p := range all {
 			resident += p.used()
 		}
-		if resident > w.strict.Memory {
-			return fmt.Sprintf("%d MiB of memory", w.strict.Memory>>20)
+		if resident > q.Memory {
+			return fmt.Sprintf("%d MiB of memory", q.Memory>>20)
 		}
 	}
-	switch bytes, files := usage(w.strict.Temp, all); {
-	case bytes > maxTemp:
-		return fmt.Sprintf("%d MiB of temporary space", maxTemp>>20)
-	case files > maxTempFiles:
-		return fmt.Sprintf("%d temporary files", maxTempFiles)
+	switch bytes, files := q.usage(all); {
+	case bytes > q.Bytes:
+		return fmt.Sprintf("%d MiB of temporary space", q.Bytes>>20)
+	case files > q.Files:
+		return fmt.Sprintf("%d temporary files", q.Files)
 	}
 	return ""
 }
 
-// usage is what the files below dir take, and how many there are, with those
-// that were removed and are still open.
-func usage(dir string, open []process) (bytes int64, files int) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if files++; files > maxTempFiles {
+// usage is what the temporary files take, and how many there are, with those that
+// were removed and are still open.
+func (q quota) usage(open []process) (bytes int64, files int) {
+	_ = filepath.WalkDir(q.Temp, func(_ string, d fs.DirEntry, err error) error {
+		if files++; files > q.Files {
 			return fs.SkipAll
 		}
 		if err == nil && d.Type().IsRegular() {
@@ -87,7 +86,7 @@ func usage(dir string, open []process) (bytes int64, files int) {
 		names, _ := os.ReadDir(fds)
 		for _, name := range names {
 			link := filepath.Join(fds, name.Name())
-			if target, err := os.Readlink(link); err == nil && strings.HasPrefix(target, dir+"/") && strings.HasSuffix(target, gone) {
+			if target, err := os.Readlink(link); err == nil && strings.HasPrefix(target, q.Temp+"/") && strings.HasSuffix(target, gone) {
 				if info, err := os.Stat(link); err == nil {
 					bytes += allocated(info)
 				}

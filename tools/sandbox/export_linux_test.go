@@ -11,3 +11,11 @@ func Unscoped() (undo func()) {
 // StrictlyReadable are the files and directories of the system that a strict command
 // can read.
 func StrictlyReadable() []string { return append(append([]string{}, programs...), facts...) }
+
+// AskedTemp bounds the temporary space of commands that are not Strict, until the
+// function that it returns is called.
+func AskedTemp(bytes int64) (undo func()) {
+	was := askedTemp
+	askedTemp = bytes
+	return func() { askedTemp = was }
+}

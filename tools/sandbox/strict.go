@@ -17,6 +17,13 @@ const (
 	maxOpen      = 1024      // descriptors of a process
 )
 
+// The quota on temporary space of other commands keeps a disk from filling up. It
+// is more than a build takes.
+var (
+	askedTemp      int64 = 8 << 30
+	askedTempFiles       = 500_000
+)
+
 // harmlessNames are the environment variables that a strict command gets, beside
 // those that begin with one of harmlessPrefixes: how to show text, and where
 // toolchains are.

@@ -95,9 +95,13 @@ func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 		return 0, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
 	if ours != nil {
-		guard := newWarden(*b, h.tell)
-		go guard.listen(ours)
-		go guard.watch(done, stop)
+		go newWarden(*b, h.tell).listen(ours)
+	}
+	if b != nil {
+		go b.Quota.watch(done, func(limit string) {
+			h.tell(note{Refusal: &Refusal{Kind: Limit, Detail: limit}})
+			stop()
+		})
 	}
 	return pid, nil
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +26,6 @@ type warden struct {
 
 	noted map[Refusal]bool // without the program
 	size  int              // of what was told
-	mu    sync.Mutex
 }
 
 func newWarden(b bounds, tell func(note)) *warden {
@@ -166,8 +164,6 @@ const longestPath = 512
 // reads before the end.
 func (w *warden) note(f Refusal, program string) {
 	f.Path = f.Path[:min(len(f.Path), longestPath)]
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.noted[f] || len(w.noted) == MaxRefusals || w.size > longestPath*MaxRefusals {
 		return
 	}

@@ -27,8 +27,18 @@ type job struct {
 type bounds struct {
 	Writes, Reads []string
 	AllowNet      bool
+	Quota         quota
 	Strict        *strict // nil: it was asked about
 	Rules         []rule  // what the paths come to; the supervisor adds it
+}
+
+// quota is what all processes of a command may use together.
+type quota struct {
+	Temp   string // where temporary files are, without links
+	Bytes  int64  // there
+	Files  int    // there
+	Memory uint64 // bytes; 0: any
+	Tasks  int    // processes and threads; 0: any
 }
 
 // strict is what a command has less that nobody was asked about.
@@ -37,8 +47,6 @@ type strict struct {
 	Named     []string // of them, and files in them, that were named to be read
 	Path      []string // where programs are that the system does not come with
 	Lookup    []string // where a shell looks for programs, in this order
-	Temp      string   // without links; its quota is counted
-	Memory    uint64   // bytes, of all processes together
 	Execute   bool     // of the workspace and the temporary space
 	Metadata  bool     // may be changed
 	Signals   bool     // Landlock does not see to those of threads
@@ -121,9 +129,10 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	if err := furnish(p.Home, home, p.Reads); err != nil {
 		return nil, nil, err
 	}
-	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet}
+	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: resolved(g.temp.path), Bytes: askedTemp, Files: askedTempFiles}}
 	if p.strict() {
-		b.Strict = &strict{Temp: resolved(g.temp.path), Memory: p.MaxMemory, Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: !scoped(), Path: onPath(env), Lookup: lookup(env)}
+		b.Quota = quota{Temp: b.Quota.Temp, Bytes: maxTemp, Files: maxTempFiles, Memory: p.MaxMemory, Tasks: maxTasks}
+		b.Strict = &strict{Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: !scoped(), Path: onPath(env), Lookup: lookup(env)}
 		for _, dir := range slices.Concat([]string{p.Workspace}, p.Writes) {
 			b.Strict.Workspace = append(b.Strict.Workspace, resolved(dir))
 		}

@@ -42,10 +42,11 @@ func (o Options) confined(permits []tools.Refusal) Options {
 }
 
 // refusals splits what a command was refused: what a permission can be given for,
-// and words for the model about the rest.
-func refusals(p sandbox.Policy, report sandbox.Report) (permits []tools.Refusal, rest []string) {
+// and words for the model about the rest. A limit that holds for every command is
+// of the latter.
+func refusals(p sandbox.Policy, strict bool, report sandbox.Report) (permits []tools.Refusal, rest []string) {
 	for _, r := range report.Refusals {
-		if f, ok := permission(p, r); ok {
+		if f, ok := permission(p, r); ok && (strict || r.Kind != sandbox.Limit) {
 			permits = append(permits, f)
 		} else {
 			rest = append(rest, r.String())

@@ -197,7 +197,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	if text != "" && o.strangers(in, given, unasked) {
 		origin = tools.Outside
 	}
-	lacked, rest := refusals(usual, report)
+	lacked, rest := refusals(usual, o.policy().Strict, report)
 	if unasked && time.Duration(in.Timeout)*time.Second > limit && context.Cause(ctx) == error(timedOut) {
 		lacked = append(lacked, tools.Refusal{Effect: tools.Runs, Kind: string(sandbox.Limit), What: limit.String()})
 	}
