@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,10 @@ type Options struct {
 	MaxMatches int    // lines shown by one search_files; 0: DefaultMaxMatches
 
 	MaxTime time.Duration // after which find_files and search_files tell what they have; 0: DefaultMaxTime
+
+	// Closed are directories, such as those of the program's own settings, that are
+	// no part of the workspace, wherever they lie.
+	Closed []string
 
 	Journal *undo.Journal // keeps what write_file and edit_file write over; nil: nothing is kept
 }
@@ -93,6 +98,22 @@ func newWorkspace(o Options) (*workspace, error) {
 		return nil, fmt.Errorf("the workspace cannot be used: %w", err)
 	}
 	return &workspace{Options: o, real: real}, nil
+}
+
+// closed reports whether a name within the root, of what exists, lies in a
+// directory of Closed.
+func (w *workspace) closed(name string) bool {
+	if len(w.Closed) == 0 || w.outside {
+		return false
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(w.real, name))
+	return err == nil && slices.ContainsFunc(w.Closed, func(dir string) bool {
+		if closed, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = closed
+		}
+		rel, err := filepath.Rel(dir, real)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }
 
 // open opens the root for one call: a tool has no end at which it could close one.

@@ -325,6 +325,39 @@ func TestInsideOnly(t *testing.T) {
 	wantError(t, read(t, o, "loop"), "loop cannot be read")
 }
 
+// A program's own settings are no part of the workspace, also if they lie in it or
+// around it: they are read only when that is allowed, and not written.
+func TestClosed(t *testing.T) {
+	root := tree(t, map[string]string{"own/config": "key", "in.txt": "key", "link": "-> own/config", "dir": "-> own", "deep/own/x": "key"})
+	for _, o := range []files.Options{{Root: root, Closed: []string{filepath.Join(root, "own"), filepath.Join(root, "none")}}, {Root: filepath.Join(root, "own"), Closed: []string{root}}} {
+		inner := o.Root != root
+		for _, path := range []string{"own/config", "link", "dir/config", filepath.Join(root, "own/config")} {
+			if inner && !filepath.IsAbs(path) {
+				path = "config"
+			}
+			if e := effect(t, o, files.ReadFileName, map[string]any{"path": path}); e != tools.Reads|tools.Leaves {
+				t.Errorf("the effect of reading %s is %q", path, e)
+			}
+			wantError(t, unasked(t, o, files.ReadFileName, map[string]any{"path": path}), "was not allowed")
+			wantError(t, write(t, o, path, "x", false), "own settings and data")
+			if path != "link" {
+				wantError(t, write(t, o, filepath.Join(filepath.Dir(path), "new/x"), "x", true), "own settings and data")
+			}
+		}
+	}
+	o := files.Options{Root: root, Closed: []string{filepath.Join(root, "own")}}
+	wantText(t, read(t, o, "in.txt"), "key", false)
+	if out := unasked(t, o, files.SearchFilesName, map[string]any{"pattern": "key"}); out.Text != "deep/own/x:1: key\nin.txt:1: key" {
+		t.Errorf("search: %q", out.Body())
+	}
+	if out := unasked(t, o, files.FindFilesName, map[string]any{"pattern": "config"}); !strings.Contains(out.Text, "no file matches") {
+		t.Errorf("find: %q", out.Body())
+	}
+	if text, _, err := files.Tree(t.Context(), o); err != nil || strings.Contains(text, "config") {
+		t.Errorf("tree: %q, %v", text, err)
+	}
+}
+
 // The workspace may itself be reached through a link; paths of either form work.
 func TestLinkedRoot(t *testing.T) {
 	root := tree(t, map[string]string{"a.txt": "x"})

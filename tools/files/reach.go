@@ -36,6 +36,10 @@ func (w *workspace) reach(path string) (*workspace, string, error) {
 			return w.everything(abs), abs, nil
 		}
 	}
+	if w.closed(name) {
+		abs := filepath.Join(w.real, name)
+		return w.everything(abs), abs, nil
+	}
 	return w, path, nil
 }
 

@@ -41,6 +41,15 @@ func (w *workspace) target(root *os.Root, path string) (*target, error) {
 	if ofGit(name) {
 		return nil, fmt.Errorf("%s belongs to git's own data, which only git should write; use its commands", path)
 	}
+	for dir := name; ; dir = filepath.Dir(dir) { // of a new file, its nearest directory
+		if _, err := root.Lstat(dir); err != nil && dir != "." {
+			continue
+		}
+		if w.closed(dir) {
+			return nil, fmt.Errorf("%s belongs to this program's own settings and data; write to another file", path)
+		}
+		break
+	}
 	t := &target{path: path, name: name}
 	t.info, err = root.Lstat(name)
 	switch {

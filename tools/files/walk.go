@@ -25,9 +25,10 @@ type walk struct {
 	base   string // where the walk begins
 	prefix string // the path of base from where the rules begin
 	visit  func(name string, e fs.DirEntry) error
+	closed func(name string) bool // no part of the workspace
 
 	ignored int      // entries that were left out
-	closed  int      // directories that could not be read
+	unread  int      // directories that could not be read
 	cut     []string // directories with more entries than maxListed
 }
 
@@ -38,7 +39,7 @@ var errEnough = errors.New("enough")
 // hold there.
 func (w *workspace) newWalk(ctx context.Context, root *os.Root, name string, visit func(string, fs.DirEntry) error) (*walk, []ruleset) {
 	sets, prefix := w.rulesFor(ctx, filepath.Join(w.real, name))
-	return &walk{ctx: ctx, root: root, base: name, prefix: prefix, visit: visit}, sets
+	return &walk{ctx: ctx, root: root, base: name, prefix: prefix, visit: visit, closed: w.closed}, sets
 }
 
 // visible are the entries of a directory that git would look at, as far as it
@@ -58,7 +59,7 @@ func (k *walk) visible(name string, sets []ruleset) ([]fs.DirEntry, []ruleset, e
 			break
 		}
 		switch {
-		case e.Name() == ".git":
+		case e.Name() == ".git", e.IsDir() && k.closed(filepath.Join(name, e.Name())):
 		case ignored(sets, k.full(filepath.Join(name, e.Name())), e.IsDir()):
 			k.ignored++
 		default:
@@ -75,7 +76,7 @@ func (k *walk) dir(name string, sets []ruleset) error {
 		return context.Cause(k.ctx)
 	}
 	if err != nil {
-		k.closed++
+		k.unread++
 	}
 	for _, e := range entries {
 		if err := k.ctx.Err(); err != nil {
@@ -125,8 +126,8 @@ func (k *walk) entries(name string) (all []fs.DirEntry, err error) {
 
 // notes say what the walk has left out.
 func (k *walk) notes(verb string) (notes []string) {
-	if k.closed > 0 {
-		notes = append(notes, fmt.Sprintf("%s could not be read", directories(k.closed)))
+	if k.unread > 0 {
+		notes = append(notes, fmt.Sprintf("%s could not be read", directories(k.unread)))
 	}
 	for _, dir := range k.cut {
 		notes = append(notes, fmt.Sprintf("of %s only %d entries were %s", printable(filepath.ToSlash(dir)), maxListed, verb))

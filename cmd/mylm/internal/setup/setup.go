@@ -333,7 +333,7 @@ func treeSection(ctx context.Context, set *prompts.Set, c *config.Config) ([]pro
 	}
 	limited, cancel := context.WithTimeout(ctx, treeTime)
 	defer cancel()
-	text, whole, err := files.Tree(limited, files.Options{Root: c.Workspace, MaxEntries: treeEntries, MaxBytes: treeBytes})
+	text, whole, err := files.Tree(limited, files.Options{Root: c.Workspace, MaxEntries: treeEntries, MaxBytes: treeBytes, Closed: config.OwnDirs()})
 	if err != nil {
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return nil, err

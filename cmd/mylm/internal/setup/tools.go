@@ -55,7 +55,7 @@ func (b toolbox) registry(only []string) (*tools.Registry, error) {
 
 // fileTools are the tools for the files of a workspace.
 func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
-	o := files.Options{Root: dir, Journal: journal}
+	o := files.Options{Root: dir, Journal: journal, Closed: config.OwnDirs()}
 	var all []*tools.Tool
 	for _, make := range []func(files.Options) (*tools.Tool, error){
 		files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,
