@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"mylm/memory"
 )
@@ -298,4 +299,32 @@ func TestPermissions(t *testing.T) {
 	if info, err := os.Stat(loose); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("a file that all may read stays %v, %v", info.Mode(), err)
 	}
+}
+
+// TestEraseOnAFullDisk: everything can be forgotten where nothing can be written.
+func TestEraseOnAFullDisk(t *testing.T) {
+	dir := disk(t, 4<<20)
+	path := filepath.Join(dir, "memory.db")
+	sample(t, path, 1000)
+	write(t, path+".damaged-20260101T000000Z", []byte("what was damaged once"))
+	s := open(t, path)
+	if err := memory.Erase(t.Context(), path, time.Millisecond); !errors.Is(err, memory.ErrBusy) {
+		t.Errorf("while it is in use: %v, want ErrBusy", err)
+	}
+	s.Close()
+	if err := fillUp(filepath.Join(dir, "filler")); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	if err := memory.Erase(t.Context(), path, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	left, err := filepath.Glob(path + "*")
+	if err != nil || len(left) != 1 || left[0] != path+".lock" {
+		t.Errorf("left are %q, %v", left, err)
+	}
+	s = open(t, path)
+	if got := contents(t, s); len(got) != 0 || s.Salvaged() != nil {
+		t.Errorf("%d documents are there, %v", len(got), s.Salvaged())
+	}
+	s.Close()
 }
