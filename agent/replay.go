@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"mylm/providers"
@@ -38,9 +39,9 @@ type Difference struct {
 
 // Replay runs a session again with the replies of the record and the results of
 // the record: no model is asked, no tool is run, and nothing is recorded. Of the
-// options the tools, for their schemas, and the prompts count. What a run did
-// behind its first difference is not compared. Runs that the agent did not carry
-// out, which have a name, are left out.
+// options the tools, the prompts and System count: a changed system prompt or description of
+// a tool is a difference. What a run did behind its first other difference is not
+// compared. Runs that the agent did not carry out, which have a name, are left out.
 func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 	done := Replayed{Differences: []Difference{}}
 	s, err := LoadSession("replay", entries)
@@ -75,8 +76,10 @@ func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 		seen = r.view
 		seen.closing = nil
 		done.count(all[i:end])
-		if p.found != nil {
-			done.Differences = append(done.Differences, *p.found)
+		for _, d := range []*Difference{p.prompt, p.found} {
+			if d != nil {
+				done.Differences = append(done.Differences, *d)
+			}
 		}
 	}
 	return done, nil
@@ -142,10 +145,11 @@ func (nobody) Generate(context.Context, providers.Request) iter.Seq2[providers.C
 // replay compares a run with its record. It is also the effects of the run
 // beyond what is recorded: any of them ends it.
 type replay struct {
-	over  context.CancelFunc
-	found *Difference // the first
-	done  bool        // nothing more is compared
-	read  string      // how the last reply was read
+	over   context.CancelFunc
+	prompt *Difference // of the system prompt
+	found  *Difference // the first other
+	done   bool        // nothing more is compared
+	read   string      // how the last reply was read
 }
 
 // reads notes how a reply was read.
@@ -231,6 +235,10 @@ func (p *replay) differs(was, is *Entry) bool {
 		p.note(was, "what happens", what(was), what(is))
 		return true
 	}
+	if is, ok := is.Payload.(RunEntry); ok {
+		p.comparePrompts(was, is)
+		return false
+	}
 	then, now := comparable(was.Payload), comparable(is.Payload)
 	for i := range then {
 		if then[i].text != now[i].text {
@@ -239,6 +247,24 @@ func (p *replay) differs(was, is *Entry) bool {
 		}
 	}
 	return false
+}
+
+// comparePrompts compares what the run was told with what it would be told today,
+// as far as that does not follow from its surroundings.
+func (p *replay) comparePrompts(at *Entry, is RunEntry) {
+	was := at.Payload.(RunEntry)
+	if was.Setup == nil || was.Setup.Prompt == "" || was.Setup.Prompt == is.Setup.Prompt {
+		return
+	}
+	then, now := strings.Split(was.System, "\n"), strings.Split(is.System, "\n")
+	heading := func(line string) bool { return strings.HasPrefix(line, "# ") } // before it is the identity
+	then, now = then[max(0, slices.IndexFunc(then, heading)):], now[max(0, slices.IndexFunc(now, heading)):]
+	then, now = append(then, ""), append(now, "")
+	i := 0
+	for i < min(len(then), len(now))-1 && then[i] == now[i] {
+		i++
+	}
+	p.prompt = &Difference{Run: at.Run, What: "system prompt or tools", Was: then[i], Is: now[i]}
 }
 
 // what an entry is, in words.

@@ -2,8 +2,11 @@ package agent
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"mylm/prompts"
 	"mylm/providers"
 	"slices"
 	"sync"
@@ -252,6 +255,7 @@ type Setup struct {
 	MaxToolResultTokens  int               `json:"max_tool_result_tokens,omitempty"`
 	SelfEval             SelfEval          `json:"self_eval,omitempty"`
 	DryRun               bool              `json:"dry_run,omitempty"`
+	Prompt               string            `json:"prompt,omitempty"` // a digest of the system prompt, without what is particular to a run; "": it is not compared
 }
 
 func (a *Agent) setup() *Setup {
@@ -262,8 +266,20 @@ func (a *Agent) setup() *Setup {
 	return &Setup{
 		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: int(a.opts.MaxToolResultTokens), Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
 		MaxConsecutiveErrors: a.opts.MaxConsecutiveErrors, MaxMalformed: a.opts.MaxMalformed,
-		SelfEval: a.opts.SelfEval, DryRun: a.opts.DryRun,
+		SelfEval: a.opts.SelfEval, DryRun: a.opts.DryRun, Prompt: a.promptDigest(),
 	}
+}
+
+func (a *Agent) promptDigest() string {
+	text := a.opts.System
+	if text == "" {
+		var err error
+		if text, err = a.opts.Prompts.System(prompts.SystemData{Tools: a.tools}); err != nil {
+			return ""
+		}
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
 }
 
 // counts reports whether what a backend counted in a run of this setup holds in

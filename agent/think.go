@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,13 +109,6 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 	}
 }
 
-// filled is the error of a reply that the length limit cut, and that nothing can be
-// added to.
-func (r *run) filled(err error) error {
-	return &LimitError{Reason: StopContextFull, Limit: "MaxTokens", Value: r.agent.opts.MaxTokens, Err: err,
-		Message: "the reply filled the context window and is not complete"}
-}
-
 // maxRefits is how often a turn's prompt is made smaller because the backend
 // finds it too long. Its first complaint mostly tells the sizes.
 const maxRefits = 4
@@ -149,41 +141,6 @@ func tooLate(e *providers.Error) error {
 	late.Message += fmt.Sprintf("; it asks to wait %v, and nothing waits here for more than %v", e.RetryAfter.Round(time.Second), maxRetryAfter)
 	late.Hint = ""
 	return &late
-}
-
-const (
-	// maxReply bounds one reply in bytes where nothing else does, so that a backend
-	// that never stops does not fill the memory. It is twice what a call may hold.
-	maxReply = 32 << 20
-
-	longToken = 8 // bytes of a token that is longer than most
-)
-
-// endless is why a reply that goes on with a chunk is stopped; nil: it may go on.
-// Unless its length is limited, it may have as many tokens as the window holds.
-func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
-	r := l.run
-	tooLong := func(format string, n int) error {
-		return &LimitError{Reason: StopContextFull, Limit: "MaxTokens", Value: r.agent.opts.MaxTokens, Message: "the reply does not end: stopped after " + fmt.Sprintf(format, n)}
-	}
-	switch {
-	case c.Stop != "":
-	case l.repeating:
-		return &LimitError{Reason: StopStuck, Message: "the reply repeats itself and does not end"}
-	case l.size > maxReply:
-		return tooLong("%d MiB", maxReply>>20)
-	case r.agent.opts.MaxContextTokens == Off || len(r.past) > 0:
-	case max(l.pieces, l.size/longToken) > cmp.Or(l.limit, r.state.Window, usualWindow):
-		if l.limit == 0 {
-			if l.limit = r.state.Window; l.limit == 0 || r.state.Guessed {
-				l.limit = cmp.Or(r.askWindow(ctx), max(l.limit, usualWindow))
-			}
-			l.limit = max(l.limit, r.agent.opts.MaxTokens)
-			return l.endless(ctx, c)
-		}
-		return tooLong("%d tokens, which is all that the context window holds", l.limit)
-	}
-	return nil
 }
 
 // passing reports whether the same request may succeed later.

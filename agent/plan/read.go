@@ -2,9 +2,10 @@ package plan
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"slices"
 	"strings"
 
 	"mylm/protocol"
@@ -36,10 +37,11 @@ func ParsePlan(text string) ([]Task, error) {
 		return nil, err
 	}
 	list, _ := taskList(v)
-	if tasks := readTasks(list); len(tasks) > 0 {
-		return tasks, nil
+	tasks := readTasks(list)
+	if !slices.ContainsFunc(tasks, func(t Task) bool { return t.Description != "" }) {
+		return nil, errors.New(`it has no task with a "description"`)
 	}
-	return nil, errors.New("there is no task in it")
+	return tasks, nil
 }
 
 // ParseChoice reads a reasoner's reply.
@@ -49,7 +51,7 @@ func ParseChoice(text string) (Choice, error) {
 		return Choice{}, err
 	}
 	m := v.(map[string]any)
-	return Choice{Thought: word(m["thought"]), TaskID: word(m["selected_task_id"]), Rationale: word(m["rationale"])}, nil
+	return Choice{Thought: word(value(m, "thought")), TaskID: word(value(m, "selected_task_id")), Rationale: word(value(m, "rationale"))}, nil
 }
 
 // ParseObservation reads the reply of an observer.
@@ -60,21 +62,24 @@ func ParseObservation(text string) (Observation, error) {
 	}
 	m := v.(map[string]any)
 	o := readObservation(m)
-	switch s := m["success"].(type) {
-	case bool:
-		o.Success = s
-	case string:
-		switch strings.ToLower(strings.TrimSpace(s)) {
-		case "true", "yes":
-			o.Success = true
-		case "false", "no":
-		default:
-			return Observation{}, fmt.Errorf(`"success" is %q; it must be true or false`, s)
-		}
-	default:
+	said := value(m, "success")
+	if inner, ok := said.(map[string]any); ok {
+		said, o.Reason = value(inner, "success"), cmp.Or(o.Reason, word(value(inner, "reason")))
+	}
+	if text, ok := said.(string); ok {
+		said = verdicts[strings.ToLower(strings.TrimSpace(text))]
+	}
+	ok := false
+	if o.Success, ok = said.(bool); !ok {
 		return Observation{}, errors.New(`"success" must be true or false`)
 	}
 	return o, nil
+}
+
+// verdicts are words that observers use for true and false.
+var verdicts = map[string]any{
+	"true": true, "yes": true, "success": true, "successful": true, "succeeded": true, "completed": true, "complete": true, "done": true,
+	"false": false, "no": false, "failure": false, "failed": false, "partial": false, "incomplete": false, "unsuccessful": false,
 }
 
 // ParseReflection reads what the model makes of the whole plan.
@@ -87,12 +92,45 @@ func ParseReflection(text string) (Observation, error) {
 }
 
 func readObservation(m map[string]any) Observation {
-	o := Observation{Reason: word(m["reason"]), Learned: words(m["learned"]), Unblocked: words(m["unblocked"]), Progress: word(m["progress"])}
-	if a, ok := m["adjustments"].(map[string]any); ok {
-		list, _ := a["add"].([]any)
-		o.Adjustment = Adjustment{Add: readTasks(list), Drop: words(a["drop"])}
+	o := Observation{
+		Reason: word(value(m, "reason")), Learned: words(value(m, "learned")), Unblocked: words(value(m, "unblocked")), Progress: word(value(m, "progress")),
+	}
+	if a, ok := value(m, "adjustments").(map[string]any); ok {
+		list, _ := value(a, "add").([]any)
+		o.Adjustment = Adjustment{Add: readTasks(list), Drop: words(value(a, "drop"))}
 	}
 	return o
+}
+
+// aliases are names of keys that models know from other planners.
+var aliases = map[string][]string{
+	"tasks":            {"plan", "steps", "subtasks"},
+	"id":               {"task_id"},
+	"description":      {"title", "task", "name", "text", "do"},
+	"dependencies":     {"depends_on", "needs"},
+	"tools":            {"required_tools"},
+	"selected_task_id": {"task_id", "selected_task", "next_task"},
+	"thought":          {"reasoning"},
+	"rationale":        {"reason"},
+	"success":          {"success_assessment", "task_success"},
+	"reason":           {"explanation"},
+	"learned":          {"learnings", "what_learned"},
+	"unblocked":        {"unblocked_tasks"},
+	"progress":         {"progress_made"},
+	"adjustments":      {"plan_adjustments", "adjustment"},
+	"add":              {"add_tasks", "new_tasks"},
+	"drop":             {"drop_tasks", "remove", "remove_tasks"},
+}
+
+// value is that of a key, or of the first of its aliases that there is. A text that
+// says nothing does not count.
+func value(m map[string]any, key string) any {
+	for _, k := range append([]string{key}, aliases[key]...) {
+		if v, ok := m[k]; ok && v != nil && v != "" {
+			return v
+		}
+	}
+	return m[key]
 }
 
 // find is the first value in a text that is of a form.
@@ -114,8 +152,7 @@ func find(text string, form func(any) bool) (found any, err error) {
 func has(key string) func(any) bool {
 	return func(v any) bool {
 		m, _ := v.(map[string]any)
-		_, ok := m[key]
-		return ok
+		return value(m, key) != nil
 	}
 }
 
@@ -124,11 +161,11 @@ func has(key string) func(any) bool {
 func taskList(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		list, ok := v["tasks"].([]any)
+		list, ok := value(v, "tasks").([]any)
 		return list, ok
 	case []any:
 		for _, e := range v {
-			if m, ok := e.(map[string]any); ok && m["description"] != nil {
+			if m, ok := e.(map[string]any); ok && value(m, "description") != nil {
 				return v, true
 			}
 		}
@@ -144,11 +181,11 @@ func readTasks(list []any) (tasks []Task) {
 		case string:
 			tasks = append(tasks, Task{Description: e, Status: Pending, Dependencies: []string{}})
 		case map[string]any:
-			t := Task{ID: word(e["id"]), Description: word(e["description"]), Status: Pending}
-			if names, given := e["tools"]; given && names != nil {
+			t := Task{ID: word(value(e, "id")), Description: word(value(e, "description")), Status: Pending}
+			if names := value(e, "tools"); names != nil {
 				t.Tools = append([]string{}, words(names)...)
 			}
-			if d, given := e["dependencies"]; given {
+			if d := value(e, "dependencies"); d != nil {
 				t.Dependencies = append([]string{}, words(d)...)
 			}
 			if m, _ := e["metadata"].(map[string]any); m[taintedKey] != nil { // a plan that was printed stays so

@@ -23,6 +23,8 @@ func TestParsePlan(t *testing.T) {
 		{"descriptions alone", `{"tasks": ["look around"]}`, []plan.Task{{Description: "look around", Status: plan.Pending, Dependencies: []string{}}}, ""},
 		{"done already, it says", `{"tasks": [{"id": "a", "description": "x", "status": "completed", "dependencies": []}]}`, []plan.Task{{ID: "a", Description: "x", Status: plan.Pending, Dependencies: []string{}}}, ""},
 		{"printed, and made by one who has read the web", `{"tasks": [{"id": "a", "description": "x", "dependencies": [], "metadata": {"tainted": "true"}}]}`, []plan.Task{{ID: "a", Description: "x", Status: plan.Pending, Dependencies: []string{}, Metadata: map[string]string{"tainted": "true"}}}, ""},
+		{"other keys", `{"plan": [{"task_id": 1, "title": "list", "depends_on": [], "required_tools": ["list_dir"]}, {"id": "2", "title": "count", "description": "", "depends_on": "1"}]}`, two, ""},
+		{"without text", `{"tasks": [{"id": "1"}, {"id": "2", "description": " "}]}`, nil, "no task"},
 		{"prose", "First I would look around.", nil, "is not in it"},
 		{"none", `{"tasks": []}`, nil, "no task"},
 		{"cut", `{"tasks": [{"id": "1", "descr`, nil, "ends in the middle"},
@@ -61,6 +63,17 @@ func TestParseObservation(t *testing.T) {
 	}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = plan.ParseObservation(`{"success_assessment": "Failed", "reason": "no file", "learnings": ["x"], "unblocked_tasks": "t2", "progress_made": "none",
+		"plan_adjustments": {"new_tasks": [{"title": "measure"}], "remove": ["t3"]}}`)
+	want = plan.Observation{Reason: "no file", Learned: []string{"x"}, Unblocked: []string{"t2"}, Progress: "none", Adjustment: plan.Adjustment{
+		Add: []plan.Task{{Description: "measure", Status: plan.Pending}}, Drop: []string{"t3"},
+	}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("other keys: %+v, %v", got, err)
+	}
+	if got, err := plan.ParseObservation(`{"success_assessment": {"success": true, "reason": "seen"}}`); err != nil || !got.Success || got.Reason != "seen" {
+		t.Errorf("nested: %+v, %v", got, err)
 	}
 	for _, bad := range []string{`{"success": "mostly"}`, `{"success": null}`, `{"learned": []}`, "done"} {
 		if _, err := plan.ParseObservation(bad); err == nil {

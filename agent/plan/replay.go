@@ -70,7 +70,7 @@ func Replay(ctx context.Context, entries []agent.Entry, o agent.Options) (agent.
 		return all, err
 	}
 	for _, p := range parts {
-		done, err := agent.Replay(ctx, p.Entries, o)
+		done, err := agent.Replay(ctx, p.Entries, p.options(o))
 		if err != nil {
 			return all, err
 		}
@@ -81,6 +81,25 @@ func Replay(ctx context.Context, entries []agent.Entry, o agent.Options) (agent.
 		}
 	}
 	return all, nil
+}
+
+// options are those under which a part is replayed: what was asked about a plan had
+// instructions of its own.
+func (p Part) options(o agent.Options) agent.Options {
+	if p.Role == "" {
+		return o
+	}
+	if o.Prompts == nil {
+		o.Prompts = prompts.Default()
+	}
+	begins, _ := p.Entries[0].Payload.(agent.RunEntry)
+	text, err := o.Prompts.Text(p.Role)
+	if err == nil && (begins.Setup == nil || len(begins.Setup.Tools) == 0) {
+		o.System = text
+	} else {
+		o.Identity = text
+	}
+	return o
 }
 
 // reread reads the replies about the plan again.

@@ -222,12 +222,7 @@ func (r *run) schedule(ctx context.Context) {
 			if !ok {
 				break
 			}
-			if r.needsToBeAlone(t) {
-				if running > 0 {
-					break // it comes when the others are done
-				}
-				alone = true
-			}
+			alone = r.needsToBeAlone(t)
 			job, err := r.take(ctx, t)
 			if err != nil {
 				r.halt(err)
@@ -266,10 +261,19 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 		}})
 		return Task{}, false
 	}
+	free := r.opts.Workers - running
+	switch {
+	case running > 0: // a task that has to be alone comes when the others are done
+		if ready = slices.DeleteFunc(ready, r.needsToBeAlone); len(ready) == 0 {
+			return Task{}, false
+		}
+	case slices.ContainsFunc(ready, r.needsToBeAlone):
+		free = 1
+	}
 	if r.opts.Workers > 1 {
 		r.graph.urgent(ready)
 	}
-	if r.opts.NoReason || len(ready) <= r.opts.Workers-running {
+	if r.opts.NoReason || len(ready) <= free {
 		return ready[0], true
 	}
 	choice, read, err := consult(ctx, r, &r.cost, question{

@@ -129,6 +129,39 @@ func TestReasoner(t *testing.T) {
 	}
 }
 
+// The reasoner is asked where more tasks are ready than can be taken up: of four
+// that run one at a time, whatever the number of workers, three times.
+func TestReasonerIsAskedWhereThereIsAChoice(t *testing.T) {
+	for alone, want := range map[bool]int{true: 3, false: 0} {
+		m := &model{reply: func(kind, message string) string {
+			if kind == "reason" {
+				return `{"selected_task_id": "d"}`
+			}
+			return reply(kind, message)
+		}}
+		o := quiet(m)
+		o.NoReason, o.Workers, o.Alone = false, 4, func(*tools.Registry) bool { return alone }
+		w := carryOut(t, o, "g", task("a"), task("b"), task("c"), task("d"))
+		if n := len(m.asked("reason")); !w.state.Success || n != want {
+			t.Errorf("alone %v: asked %d times, want %d", alone, n, want)
+		}
+	}
+}
+
+// A plan whose tasks say nothing is asked for again, and then the goal is the task.
+func TestTasksWithoutText(t *testing.T) {
+	m := &model{reply: func(kind, message string) string {
+		if kind == "plan" {
+			return `{"tasks": [{"id": "t1"}, {"id": "t2", "tools": []}]}`
+		}
+		return reply(kind, message)
+	}}
+	w := carryOut(t, quiet(m), "g")
+	if n := len(m.asked("plan")); n != 2 || !w.state.Success || len(w.state.Tasks) != 1 || w.state.Tasks[0].Description != "g" {
+		t.Errorf("asked %d times: %+v", n, w.state)
+	}
+}
+
 // TestNineOfTen: a plan of which one task is not completed is no success.
 func TestNineOfTen(t *testing.T) {
 	var tasks []plan.Task

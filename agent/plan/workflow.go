@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,10 +48,11 @@ type Workflow struct {
 
 // Input is a value that a workflow is given. {{name}} is replaced by it.
 type Input struct {
-	Name        string `yaml:"name"`
-	Description string `yaml:"description"`
-	Required    bool   `yaml:"required"`
-	Default     string `yaml:"default"`
+	Name        string   `yaml:"name"`
+	Aliases     []string `yaml:"aliases"` // other names that it may be given by
+	Description string   `yaml:"description"`
+	Required    bool     `yaml:"required"`
+	Default     string   `yaml:"default"`
 }
 
 // WorkflowStep is a task of a workflow. In YAML it is this, or the text alone.
@@ -191,7 +193,7 @@ func wrongHead(err error) error {
 	}
 	text := strings.Join(bad.Errors, "; ")
 	for typ, keys := range map[string]string{
-		"Workflow": "a workflow has name, description, inputs, tools, confirm and steps", "Input": "an input has name, description, required and default",
+		"Workflow": "a workflow has name, description, inputs, tools, confirm and steps", "Input": "an input has name, aliases, description, required and default",
 	} {
 		text = strings.ReplaceAll(text, "not found in type plan."+typ, "is not known: "+keys)
 	}
@@ -208,13 +210,16 @@ func (w *Workflow) check() error {
 	if !slices.Contains([]string{"", "confirm-all", "confirm-sensitive"}, w.Confirm) {
 		return fmt.Errorf("confirm is %q; a workflow can ask for confirm-all or confirm-sensitive", w.Confirm)
 	}
-	inputs := map[string]bool{}
+	inputs, names := map[string]bool{}, map[string]bool{}
 	for _, in := range w.Inputs {
 		if !workflowName().MatchString(in.Name) {
 			return fmt.Errorf("an input is called %q; it must be letters, digits, _ and -", in.Name)
 		}
-		if inputs[in.Name] {
-			return fmt.Errorf("there are two inputs called %s", in.Name)
+		for _, name := range append([]string{in.Name}, in.Aliases...) {
+			if names[name] {
+				return fmt.Errorf("there are two inputs called %s", name)
+			}
+			names[name] = true
 		}
 		inputs[in.Name] = true
 	}
@@ -257,25 +262,46 @@ func (w *Workflow) tasks() (tasks []Task) {
 	return tasks
 }
 
+// InputName returns the input that a name or an alias means; ok is false for
+// others.
+func (w *Workflow) InputName(name string) (input string, ok bool) {
+	i := slices.IndexFunc(w.Inputs, func(in Input) bool { return in.Name == name || slices.Contains(in.Aliases, name) })
+	if i < 0 {
+		return "", false
+	}
+	return w.Inputs[i].Name, true
+}
+
+// WithContext adds facts to a goal.
+func WithContext(goal string, facts map[string]string) string {
+	if len(facts) == 0 {
+		return goal
+	}
+	goal += "\n\nContext:"
+	for _, name := range slices.Sorted(maps.Keys(facts)) {
+		goal += "\n- " + name + ": " + facts[name]
+	}
+	return goal
+}
+
 // Fill puts values into a workflow. The tasks are nil if the workflow has no
-// steps. A value that is missing or that the workflow does not know is an
-// error.
+// steps. A required value that is missing is an error; a value that is no input
+// becomes context of the goal.
 func (w *Workflow) Fill(values map[string]string) (goal string, tasks []Task, err error) {
-	all := map[string]string{}
-	for _, in := range w.Inputs {
-		value, given := values[in.Name]
-		switch {
-		case given && strings.TrimSpace(value) != "":
-			all[in.Name] = value
-		case in.Required:
-			return "", nil, fmt.Errorf("the workflow %s needs %s (%s)", w.Name, in.Name, in.Description)
-		default:
-			all[in.Name] = in.Default
+	all, facts := map[string]string{}, map[string]string{}
+	for name, value := range values {
+		if input, known := w.InputName(name); !known {
+			facts[name] = value
+		} else if strings.TrimSpace(value) != "" {
+			all[input] = value
 		}
 	}
-	for name := range values {
-		if _, known := all[name]; !known {
-			return "", nil, fmt.Errorf("the workflow %s has no input %q; it has %s", w.Name, name, strings.Join(w.names(), ", "))
+	for _, in := range w.Inputs {
+		if _, given := all[in.Name]; given {
+			continue
+		}
+		if all[in.Name] = in.Default; in.Required {
+			return "", nil, fmt.Errorf("the workflow %s needs %s (%s)", w.Name, in.Name, in.Description)
 		}
 	}
 	size := 0
@@ -293,22 +319,11 @@ func (w *Workflow) Fill(values map[string]string) (goal string, tasks []Task, er
 	for i := range tasks {
 		tasks[i].Description = fill(tasks[i].Description)
 	}
-	goal = strings.TrimSpace(fill(w.Goal))
+	goal = WithContext(strings.TrimSpace(fill(w.Goal)), facts)
 	if size > maxFilled {
 		return "", nil, fmt.Errorf("with these values the workflow %s is longer than %d bytes", w.Name, maxFilled)
 	}
 	return goal, tasks, nil
-}
-
-func (w *Workflow) names() []string {
-	var names []string
-	for _, in := range w.Inputs {
-		names = append(names, in.Name)
-	}
-	if len(names) == 0 {
-		return []string{"none"}
-	}
-	return names
 }
 
 //go:embed workflows/*.md

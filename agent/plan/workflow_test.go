@@ -15,6 +15,7 @@ name: notes
 description: Write notes.
 inputs:
   - name: since
+    aliases: [start]
     required: true
   - name: file
     default: NOTES.md
@@ -48,7 +49,10 @@ func TestWorkflow(t *testing.T) {
 	if w.Confirm != "confirm-all" || !slices.Equal(w.Tools, []string{"read_file"}) {
 		t.Errorf("%+v", w)
 	}
-	for values, fails := range map[string]string{"": "needs since", "since=1,other=2": `no input "other"; it has since, file`} {
+	if goal, _, err = w.Fill(map[string]string{"start": "1", "other": "2"}); err != nil || goal != "Notes since 1 in NOTES.md.\n\nContext:\n- other: 2" {
+		t.Errorf("by an alias, and with context: %q, %v", goal, err)
+	}
+	for values, fails := range map[string]string{"": "needs since", "since= ": "needs since"} {
 		m := map[string]string{}
 		for kv := range strings.SplitSeq(values, ",") {
 			if k, v, ok := strings.Cut(kv, "="); ok {

@@ -59,6 +59,7 @@ func planFlags() []cli.Flag {
 	})
 	flags = append(flags,
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` with the goal (repeatable)"},
+		&cli.StringFlag{Name: "context", Usage: "facts for the goal, or inputs of the workflow, as a `JSON` object"},
 		&cli.BoolFlag{Name: "plan-only", Usage: "print the plan, and do nothing of it"},
 		&cli.BoolFlag{Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
 		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
@@ -109,6 +110,11 @@ func runPlan(c *cli.Context, s *term.Screen, o order) error {
 	}
 	if c.Bool("no-plan") && (c.Bool("plan-only") || c.Bool("mixed") || c.String("plan") != "") {
 		return failure.Usage("--no-plan contradicts --plan-only, --mixed and --plan")
+	}
+	if c.IsSet("context") && o.plan.workflow == nil {
+		if o.plan.context, err = readContext(c.String("context")); err != nil {
+			return err
+		}
 	}
 	if path := c.String("plan"); path != "" {
 		goal, err := o.plan.load(c.Context, path)

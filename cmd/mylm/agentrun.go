@@ -25,7 +25,8 @@ import (
 // planning is what is wanted of a plan, and what came of it.
 type planning struct {
 	tasks    []plan.Task
-	workflow *filled     // nil: the goal is what was typed
+	workflow *filled // nil: the goal is what was typed
+	context  map[string]string
 	confirm  string      // of the workflow: the mode can only be stricter
 	saved    *plan.Saved // that is gone on with; nil: it begins
 	kept     bool        // the plan is kept for the next time
@@ -34,6 +35,7 @@ type planning struct {
 // input is the goal as the model is told it.
 func (p *planning) input(in input) (input, error) {
 	if p.workflow == nil {
+		in.question = plan.WithContext(in.question, p.context)
 		return in, nil
 	}
 	goal, tasks, err := p.workflow.fill(in.question)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,7 +85,6 @@ func (p *planning) request() (r setup.Request) {
 func workflowFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "workflow", Usage: "run the workflow `NAME` instead"},
-		&cli.StringFlag{Name: "context", Usage: "inputs of the workflow as a `JSON` object"},
 		&cli.StringSliceFlag{Name: "set", Usage: "one input, as `NAME=VALUE` (repeatable)"},
 	}
 }
@@ -144,8 +144,12 @@ func runWorkflow(c *cli.Context, s *term.Screen, name string, words []string) er
 // read takes the inputs from the flags; --set beats --context.
 func (f *filled) read(c *cli.Context) error {
 	if c.IsSet("context") {
-		if err := f.readJSON(c.String("context")); err != nil {
+		values, err := readContext(c.String("context"))
+		if err != nil {
 			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			f.set(name, values[name])
 		}
 	}
 	for _, kv := range c.StringSlice("set") {
@@ -153,36 +157,54 @@ func (f *filled) read(c *cli.Context) error {
 		if !ok {
 			return failure.Usage("--set is %q; it must be NAME=VALUE", term.Echoed(kv))
 		}
-		f.values[strings.TrimSpace(k)] = v
+		if !f.set(strings.TrimSpace(k), v) {
+			var names []string
+			for _, in := range f.Inputs {
+				names = append(names, in.Name)
+			}
+			return failure.Usage("the workflow %s has no input %q; it has %s", f.Name, term.Echoed(k), cmp.Or(strings.Join(names, ", "), "none")).WithHint("mylm agent workflow show " + f.Name + " prints its inputs.")
+		}
 	}
 	return nil
 }
 
-// readJSON takes the inputs from a JSON object.
-func (f *filled) readJSON(text string) error {
+// set gives a value to the input that a name means. One that is no input is kept as
+// context, and reported.
+func (f *filled) set(name, value string) bool {
+	input, ok := f.InputName(name)
+	if !ok {
+		input = name
+	}
+	f.values[input] = value
+	return ok
+}
+
+// readContext reads facts from a JSON object.
+func readContext(text string) (map[string]string, error) {
 	const bad = "--context is no JSON object: "
 	var m map[string]any
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
 	if err := d.Decode(&m); err != nil {
-		return failure.Usage(bad+"%v", err)
+		return nil, failure.Usage(bad+"%v", err)
 	}
 	if m == nil {
-		return failure.Usage(bad + "it is null")
+		return nil, failure.Usage(bad + "it is null")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return failure.Usage(bad + "there is more behind it")
+		return nil, failure.Usage(bad + "there is more behind it")
 	}
+	values := map[string]string{}
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		switch m[k].(type) {
 		case string, json.Number, bool:
-			f.values[k] = fmt.Sprint(m[k])
+			values[k] = fmt.Sprint(m[k])
 		default:
 			b, _ := json.Marshal(m[k]) // it was just read
-			return failure.Usage("--context: %s is %s; it must be text, a number, true or false", term.Echoed(k), term.Echoed(string(b)))
+			return nil, failure.Usage("--context: %s is %s; it must be text, a number, true or false", term.Echoed(k), term.Echoed(string(b)))
 		}
 	}
-	return nil
+	return values, nil
 }
 
 // known is a workflow and where it comes from.

@@ -67,7 +67,7 @@ func checkCommand(c *cli.Context, s *term.Screen) error {
 	if err != nil {
 		return err
 	}
-	registry, err := setup.AllTools(loaded.Workspace)
+	registry, err := setup.AllTools(loaded.Workspace, nil)
 	if err != nil {
 		return err
 	}

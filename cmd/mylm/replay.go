@@ -5,13 +5,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"mylm/agent"
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/cli"
+	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/tools"
+	"mylm/tools/sandbox"
+	"mylm/tools/shell"
 )
 
 func replayCommand(s *term.Screen) *cli.Command {
@@ -34,7 +40,7 @@ func (k *keeping) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	registry, err := lookTools()
+	registry, err := toolsOf(l.entries)
 	if err != nil {
 		return err
 	}
@@ -72,6 +78,34 @@ func (k *keeping) replay(ctx context.Context) error {
 	f := failure.Of(err)
 	k.screen.Report(f)
 	return errors.Join(failure.ErrReported, f) // one object on stdout is enough
+}
+
+// toolsOf are the tools of mylm ask, with commands in the sandbox that the record
+// tells of: it is a setting of the run, and described to the model.
+func toolsOf(entries []agent.Entry) (*tools.Registry, error) {
+	dir, _, err := config.Where(nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, box := range []*sandbox.Policy{{}, {AllowNet: true}, {Mode: sandbox.ReadOnly}, {Mode: sandbox.ReadOnly, AllowNet: true}} {
+		registry, err := setup.AllTools(dir, box)
+		if err != nil {
+			return nil, err
+		}
+		description := registry.Lookup(shell.Name).Description
+		if slices.ContainsFunc(entries, func(e agent.Entry) bool {
+			switch p := e.Payload.(type) {
+			case agent.RunEntry:
+				return strings.Contains(p.System, description)
+			case agent.CustomEntry:
+				return strings.Contains(string(p.Args), description)
+			}
+			return false
+		}) {
+			return registry, nil
+		}
+	}
+	return lookTools()
 }
 
 // replayReport is the object that --json prints, whatever the exit code.

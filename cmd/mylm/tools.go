@@ -48,5 +48,5 @@ func lookTools() (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return setup.AllTools(dir)
+	return setup.AllTools(dir, nil)
 }

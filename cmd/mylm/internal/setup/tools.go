@@ -69,13 +69,14 @@ func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
 	return all, nil
 }
 
-// AllTools are the tools of mylm ask, to be looked at. None of them is run.
-func AllTools(workspace string) (*tools.Registry, error) {
+// AllTools are the tools of mylm ask, to be looked at, for commands in a sandbox
+// (nil: in none). None of them is run.
+func AllTools(workspace string, box *sandbox.Policy) (*tools.Registry, error) {
 	question, err := ask.New((&Person{}).Answer)
 	if err != nil {
 		return nil, err
 	}
-	return toolbox{c: &config.Config{Workspace: workspace}, memory: &Memory{config: &config.Config{}, read: true}, session: agent.NewSession(), question: []*tools.Tool{question}}.registry(nil)
+	return toolbox{c: &config.Config{Workspace: workspace}, box: box, memory: &Memory{config: &config.Config{}, read: true}, session: agent.NewSession(), question: []*tools.Tool{question}}.registry(nil)
 }
 
 // SandboxPolicy is the policy for commands in the workspace.
