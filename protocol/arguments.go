@@ -63,21 +63,23 @@ func scanElement(d *Decoder) (end int, state scanState) {
 }
 
 // text is what an element's text is, of what stands between its tags: without
-// one line end next to each (D6); in the house form several lines keep their
-// last, as a file does (P5), and what has no bare < is unescaped.
-func (x *resolver) text(name, s string) string {
+// one line end next to each (D6); elsewhere several lines keep their last, as a
+// file does (P5). Only the house form's arguments are unescaped, if they have no
+// bare <: no family's template escapes what it writes (D7, D8).
+func (x *resolver) text(e elem, s string) string {
 	switch {
-	case x.dialect == element && (name == "content" || name == "diff"): // D19
+	case x.dialect == element && (e.name == "content" || e.name == "diff"): // D19
 		return s
 	case x.dialect == element:
 		return strings.TrimSpace(s)
 	}
+	exact := x.dialect.name == "function" || strings.HasPrefix(e.attrs, "=")
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "\r"), "\n")
 	line := strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
-	if x.dialect.name == "function" || strings.IndexByte(line, '\n') < 0 {
+	if exact || strings.IndexByte(line, '\n') < 0 {
 		s = line
 	}
-	if x.dialect.name == "function" || strings.IndexByte(s, '<') >= 0 {
+	if exact || e.fold == "parameter" || e.fold == "argvalue" || strings.IndexByte(s, '<') >= 0 {
 		return s
 	}
 	return references.Replace(s)
@@ -160,7 +162,7 @@ func (x *resolver) elementText(e elem) string {
 		x.cut()
 	}
 	x.pos += end
-	return x.text(e.name, value)
+	return x.text(e, value)
 }
 
 // fromChildren makes an object of arguments that had elements of their own.

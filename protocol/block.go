@@ -256,6 +256,8 @@ func (x *resolver) element(e elem, given bool) (done bool) {
 		return true // B4: the first call counts
 	case m.tag == toolOpen:
 		return x.nested(m)
+	case e.fold == "toolsep": // Hunyuan Hy3 writes it behind the name
+		x.pos += e.n
 	case nameElements[e.fold] && given:
 		x.other = true
 		x.pos += e.n

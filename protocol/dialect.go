@@ -43,7 +43,7 @@ var dialects = []*dialect{
 	{name: "delimiter", tokens: []string{imStart, "<|python_tag|>", "<|python_start|>", "<|tool_call|>", "<|tool_call_start|>", "<|action_start|>", "<|START_ACTION|>", "<|tools_prefix|>"}},
 	{name: "mistral", tokens: []string{"[TOOL_CALLS]"}},
 	{name: "kimi", tokens: []string{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"}},
-	{name: "deepseek", tokens: []string{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"}},
+	{name: "deepseek", tokens: []string{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"}},
 	harmony, element, escaped, action, jsonValue, python, named,
 }
 

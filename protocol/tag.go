@@ -59,9 +59,9 @@ type token struct {
 // tokens are those of every family; dialects adds the ones that open calls.
 var tokens = []token{
 	{"<|/tool_call|>", toolClose}, {"<|tool_call_end|>", toolClose}, {"<|tool_calls_section_end|>", toolClose},
-	{"<｜tool▁call▁end｜>", toolClose}, {"<｜tool▁calls▁end｜>", toolClose}, {"<|call|>", toolClose}, {"<|action_end|>", toolClose},
+	{"<｜tool▁call▁end｜>", toolClose}, {"<｜tool▁calls▁end｜>", toolClose}, {"<｜tool_call_end｜>", toolClose}, {"<｜tool_calls_end｜>", toolClose}, {"<|call|>", toolClose}, {"<|action_end|>", toolClose},
 	{"<|END_ACTION|>", toolClose}, {"<|tools_suffix|>", toolClose}, {"[/TOOL_CALLS]", toolClose}, {"<|python_end|>", toolClose},
-	{"<|tool_call_argument_begin|>", separator}, {"<｜tool▁sep｜>", separator}, {"<|plugin|>", separator}, {"[ARGS]", separator}, {"[CALL_ID]", separator},
+	{"<|tool_call_argument_begin|>", separator}, {"<｜tool▁sep｜>", separator}, {"<｜tool_sep｜>", separator}, {"<|plugin|>", separator}, {"[ARGS]", separator}, {"[CALL_ID]", separator},
 	{"[THINK]", thinkOpen}, {"[/THINK]", thinkClose}, {"◁think▷", thinkOpen}, {"◁/think▷", thinkClose},
 	{"<|START_THINKING|>", thinkOpen}, {"<|END_THINKING|>", thinkClose},
 	{"<|begin_of_thought|>", thinkOpen}, {"<|end_of_thought|>", thinkClose}, {"<|inner_prefix|>", thinkOpen}, {"<|inner_suffix|>", thinkClose},

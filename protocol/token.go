@@ -40,7 +40,7 @@ func (x *resolver) afterToken() {
 			x.name = head
 		}
 		x.pos = len(x.src) - len(after)
-		if m.tag == noTag {
+		if m.tag == noTag || m.tag == toolOpen {
 			x.content()
 			return
 		}
