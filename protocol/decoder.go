@@ -45,6 +45,9 @@ type Decoder struct {
 	held  held
 	mind  thought
 	said  strings.Builder // the text that stands, as far as lost looks at it
+	spots []int           // where in it a call may begin
+
+	shownAt int // where in it what is only shown began last
 
 	tries   int   // calls without tags that were looked for
 	lastTry int64 // where the last of them began
@@ -129,7 +132,10 @@ func (d *Decoder) conclude(stop Stop) {
 	case d.mode == inAnswer && cutAnswer(pend): // A2
 		d.off += int64(len(pend))
 	case d.mode != done:
-		d.emit(pend)
+		d.line.settle()
+		if m, _ := matchTag(pend + " "); m.tag != turnEnd || d.line.literal() || d.line.fence > 0 {
+			d.emit(pend)
+		}
 	}
 	switch {
 	case d.mode == done:
@@ -201,6 +207,7 @@ func (d *Decoder) retract() {
 	d.thought = d.thought || d.text
 	d.text, d.line = false, line{}
 	d.said.Reset()
+	d.spots = nil
 }
 
 // shortText is where searching for each byte by itself begins to pay.
@@ -279,6 +286,9 @@ func (d *Decoder) pushText(s string) (rest string) {
 				break
 			}
 		}
+		if c := s[i]; c == '<' || !d.line.filled && !isSpace(c) && c != '`' && c != '~' {
+			d.spot(i - start)
+		}
 		var m mark
 		var form *dialect
 		more := false
@@ -322,7 +332,7 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 	foreign, begins := turns[m.kind]
 	switch {
 	case more:
-	case begins && !foreign && (m.tag == delimiter || !d.text && !d.thought): // T14
+	case begins && !foreign: // T14
 		word := strings.ToLower(strings.TrimLeft(s[m.n:min(len(s), maxTag)], " \t\r\n<|"))
 		n := pathLen(word)
 		if n == len(word) && len(s) < maxTag {
@@ -409,9 +419,11 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 		d.struck = true
 	case m.tag == comment:
 		d.line.comment, d.line.dashes = !fenced && d.mode == inText, 0
+		d.shownAt = d.said.Len() + len(before) + m.n
 		return literal
 	case m.tag == exampleOpen && !fenced && d.mode == inText:
 		d.line.example = m.kind
+		d.shownAt = d.said.Len() + len(before) + m.n
 		return literal
 	case m.tag == turnEnd && !fenced:
 		return d.turnEnds(m, skip)

@@ -1,8 +1,10 @@
 package protocol
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // lost fails a reply that is about to be taken for the answer though it holds a
@@ -13,21 +15,19 @@ func (d *Decoder) lost() {
 	if d.opts.Tools == nil {
 		return
 	}
-	said := d.said.String()
-	f := finder{d: d, text: said}
-	tool, at := f.find(false)
-	if open := f.open; tool == "" && open > 0 { // what was only shown never ended
-		inside := finder{d: d, text: said[open:], shown: true}
-		if tool, at = inside.find(false); tool != "" {
-			d.fail(&FormatError{Reason: FencedCall, Offset: d.off - int64(len(said)-open-at), Tool: tool})
-			return
-		}
+	f := finder{d: d, text: d.said.String()}
+	reason := UnknownForm
+	tool, at := f.find(d.spots)
+	if tool == "" && (d.line.comment || d.line.example != "") { // what was only shown never ended
+		f.shown, reason = true, FencedCall
+		tool, at = f.find(spotsOf(f.text, d.shownAt))
 	}
 	if tool == "" {
 		tool, at = f.only()
+		reason = UnknownForm
 	}
 	if tool != "" {
-		d.fail(&FormatError{Reason: UnknownForm, Offset: d.off - int64(len(said)-at), Tool: tool})
+		d.fail(&FormatError{Reason: reason, Offset: d.off - int64(len(f.text)-at), Tool: tool})
 	}
 }
 
@@ -42,7 +42,7 @@ func (d *Decoder) unclosedThought() {
 		d.off = at
 	}
 	f := finder{d: d, text: text, shown: true}
-	if tool, at := f.find(true); tool != "" {
+	if tool, at := f.find(spotsOf(text, 0)); tool != "" {
 		d.fail(&FormatError{Reason: CallInThought, Offset: d.off - int64(len(text)-at), Tool: tool})
 	}
 }
@@ -62,17 +62,35 @@ func (d *Decoder) inThought() bool {
 // minimaxPrefix comes before every tag in a call of MiniMax M3.
 const minimaxPrefix = "]<]minimax[>["
 
+// spot notes where in the text that stands the mark-up of a call may begin: the
+// start of a line, or a tag, outside of what is only shown.
+func (d *Decoder) spot(ahead int) {
+	d.line.settle()
+	at, n := d.said.Len()+ahead, len(d.spots)
+	if at < maxSaid && !d.line.literal() && d.line.fence == 0 && (n == 0 || d.spots[n-1] < at) {
+		d.spots = append(d.spots, at)
+	}
+}
+
+// spotsOf are all such places from an offset on, whatever is shown.
+func spotsOf(text string, from int) (spots []int) {
+	start := true
+	for i := from; i < len(text); i++ {
+		c := text[i]
+		if c == '<' || start && !isSpace(c) && c != '`' && c != '~' {
+			spots = append(spots, i)
+		}
+		start = c == '\n' || start && isSpace(c)
+	}
+	return spots
+}
+
 // finder looks for the mark-up of a call in text.
 type finder struct {
 	d     *Decoder
 	text  string
-	line  line
 	shown bool // calls in forms that are read are looked for too
-	open  int  // where an example or a comment begins that never ends; 0: none
 	spent int  // bytes that were looked at twice
-
-	fences  int // how many there are
-	fenceAt int // behind the opening of the last
 }
 
 // ahead is how much of s, up to most, may be looked at beyond the text's own
@@ -83,68 +101,29 @@ func (f *finder) ahead(s string, most int) string {
 	return s
 }
 
-// find returns the tool that a call in the text names, and where the call
-// stands. anywhere says that what is quoted as code counts too.
-func (f *finder) find(anywhere bool) (tool string, at int) {
-	seek := next{s: f.text, tag: -1, newline: -1, tick: -1, bracket: -1}
-	for i := 0; i < len(f.text); i++ {
-		if f.line.filled && f.line.run == 0 && !f.line.comment {
-			from := i
-			i = seek.from(i)
-			if f.line.skip(f.text[from:i]); i == len(f.text) {
-				break
-			}
+// find returns the tool that a call at one of the places names, and where the
+// call stands.
+func (f *finder) find(spots []int) (tool string, at int) {
+	for _, at = range spots {
+		if at >= len(f.text) { // a token stood there
+			break
 		}
-		c := f.text[i]
-		if c == '<' {
-			f.line.settle()
+		line := at
+		for line > 0 && f.text[line-1] != '\n' && isSpace(f.text[line-1]) {
+			line--
 		}
-		literal := f.line.literal() || f.line.fence > 0
-		start := !f.line.filled
-		if !literal || anywhere {
-			if start && !isSpace(c) && c != '`' && c != '~' {
-				f.line.settle()
-				if f.line.fence == 0 || anywhere {
-					if tool := f.atLine(f.text[i:]); tool != "" {
-						return tool, i
-					}
-				}
-			}
-			if c == '<' {
-				if tool := f.markUp(f.text[i:], start || strings.HasSuffix(f.text[:i], minimaxPrefix)); tool != "" {
-					return tool, i
-				}
-			}
+		start := line == 0 || f.text[line-1] == '\n'
+		if start {
+			tool = f.atLine(f.text[at:])
 		}
-		f.shows(i, literal)
-		wasFence := f.line.fence
-		f.line.step(c)
-		if wasFence == 0 && f.line.fence > 0 {
-			f.fences++
-			f.fenceAt = i
+		if tool == "" && f.text[at] == '<' {
+			tool = f.markUp(f.text[at:], start || strings.HasSuffix(f.text[:at], minimaxPrefix))
 		}
-	}
-	if f.line.example == "" && !f.line.comment {
-		f.open = 0
+		if tool != "" {
+			return tool, at
+		}
 	}
 	return "", 0
-}
-
-// shows follows examples and comments as the decoder does.
-func (f *finder) shows(i int, literal bool) {
-	if f.text[i] != '<' || f.line.fence > 0 {
-		return
-	}
-	m, _ := matchTag(f.text[i:min(len(f.text), i+maxTag+1)])
-	switch {
-	case m.tag == exampleClose && f.line.example == m.kind[1:]:
-		f.line.example = ""
-	case literal:
-	case m.tag == exampleOpen:
-		f.line.example, f.open = m.kind, i+m.n
-	case m.tag == comment:
-		f.line.comment, f.line.dashes, f.open = true, 0, i+m.n
-	}
 }
 
 // atLine returns the tool that a call at the start of a line names, behind the
@@ -234,36 +213,27 @@ func (f *finder) call(s string, bullet bool) string {
 	return tool
 }
 
+// step begins a step in a format like that of ReAct.
+var step = regexp.MustCompile(`(?i)^act(ion)?[ 0-9*]*:[ \t\r\n*` + "`" + `]*`)
+
 // reAct returns the tool of a step in a format like that of ReAct: Action:,
 // perhaps with a number, and a tool's name with its input in brackets.
 func (f *finder) reAct(s string) string {
-	n := 0
-	for n < len("action") && n < len(s) && strings.IndexByte("action", lower(s[n])) >= 0 {
-		n++
-	}
-	if !strings.EqualFold(s[:n], "action") && !strings.EqualFold(s[:n], "act") {
+	after := s[len(step.FindString(s[:min(len(s), maxTag)])):]
+	if len(after) == len(s) {
 		return ""
 	}
-	s = strings.TrimLeft(s[n:], " 0123456789*")
-	if !strings.HasPrefix(s, ":") {
-		return ""
-	}
-	line, after, _ := strings.Cut(trimSpace(s[1:]), "\n")
-	line = strings.Trim(line, " *`\r")
-	n = pathLen(line)
+	line, below, _ := strings.Cut(after, "\n")
+	line = strings.TrimRight(line, " *`\r")
+	n := pathLen(line)
 	if tool, known := f.d.declared(tidyName(line[:n])); known && n > 0 && (n == len(line) || strings.IndexByte("[({", line[n]) >= 0) {
 		return tool
 	}
-	if names := f.d.opts.Tools.Names(); len(names) == 1 && blank(after) && f.thinksAloud() { // a step, and nothing else
-		return names[0]
+	head := strings.ToLower(trimSpace(f.text))
+	if names := f.d.opts.Tools.Names(); len(names) == 1 && blank(below) && (strings.HasPrefix(head, "thought") || strings.HasPrefix(head, "action")) {
+		return names[0] // a step, and nothing else
 	}
 	return ""
-}
-
-// thinksAloud reports whether the text begins as a step of ReAct does.
-func (f *finder) thinksAloud() bool {
-	head := strings.ToLower(strings.TrimSpace(f.text[:min(len(f.text), maxTag)]))
-	return strings.HasPrefix(head, "thought") || strings.HasPrefix(head, "action")
 }
 
 // object returns the tool that an object, or the first of a list, names: under a
@@ -350,14 +320,8 @@ func (f *finder) markUp(s string, start bool) string {
 		return ""
 	}
 	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxSaid), "</"+e.name)
-	closed = closed && (start || !blank(inside))
-	if known && (closed || e.empty) {
+	if known && (e.empty || closed && (start || !blank(inside))) {
 		return tool
-	}
-	for _, value := range attributes(e.attrs) {
-		if _, known := f.d.opts.Tools.Schema(value); known && start && (closed || e.empty) {
-			return value
-		}
 	}
 	if start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")) {
 		return f.word(s)
@@ -383,43 +347,35 @@ func (f *finder) markUp(s string, start bool) string {
 
 // word returns the first tool whose name stands in s as a word.
 func (f *finder) word(s string) string {
-	s = f.ahead(s, maxElem)
-	first, at := "", len(s)
-	for _, tool := range f.d.opts.Tools.Names() {
-		for from := 0; tool != ""; {
-			i := strings.Index(s[from:], tool)
-			if i < 0 {
-				break
-			}
-			i += from
-			from = i + len(tool)
-			if (i == 0 || !isWord(s[i-1])) && (from == len(s) || !isWord(s[from])) {
-				if i < at {
-					first, at = tool, i
-				}
-				break
+	for word := range strings.FieldsFuncSeq(f.ahead(s, maxElem), func(r rune) bool { return r < utf8.RuneSelf && !isWord(byte(r)) && r != '-' && r != '.' }) {
+		word = strings.Trim(word, ".-")
+		for _, name := range []string{word, word[strings.LastIndexByte(word, '.')+1:]} {
+			if _, known := f.d.opts.Tools.Schema(name); known {
+				return name
 			}
 		}
 	}
-	return first
+	return ""
 }
 
 // only returns the one tool that there is, if it takes one text and the reply
-// ends in its one fence: that is how agents with nothing but a shell have models
-// write commands.
+// ends in its one fence behind prose: that is how agents with nothing but a shell
+// have models write commands.
 func (f *finder) only() (tool string, at int) {
+	const fence = "\n```"
 	names := f.d.opts.Tools.Names()
 	text := strings.TrimRight(f.text, " \t\r\n")
-	if len(names) != 1 || f.fences != 1 || !strings.HasSuffix(text, "```") || strings.HasPrefix(trimSpace(text), "```") {
+	at = strings.Index(text, fence) + len(fence)
+	if len(names) != 1 || strings.Count(text, fence) != 2 || !strings.HasSuffix(text, fence) || strings.HasPrefix(trimSpace(text), fence[1:]) {
 		return "", 0
 	}
 	schema, _ := f.d.opts.Tools.Schema(names[0])
-	if schema == nil || len(schema.Required) != 1 || len(schema.Properties) != 1 || schema.Properties[schema.Required[0]] == nil || schema.Properties[schema.Required[0]].Type != "string" {
+	if schema == nil || len(schema.Required) != 1 || len(schema.Properties) != 1 {
 		return "", 0
 	}
-	info, _, _ := strings.Cut(f.text[f.fenceAt:], "\n")
-	if info = strings.TrimSpace(info); info != "" && info != names[0] {
+	p := schema.Properties[schema.Required[0]]
+	if p == nil || p.Type != "string" {
 		return "", 0
 	}
-	return names[0], f.fenceAt
+	return names[0], at
 }

@@ -416,7 +416,7 @@ func (r *reader) escape() {
 	}
 	n := 2
 	switch b := rest[1]; {
-	case strings.IndexByte(`"\bfnrt`, b) >= 0, b == '/' && !r.python:
+	case strings.IndexByte(`"\/bfnrt`, b) >= 0:
 	case b == 'u':
 		unit, err := strconv.ParseUint(rest[2:6], 16, 16)
 		if n = 6; unit>>11 == 0xd800>>11 && len(rest) >= 12 && rest[6:8] == `\u` && unit < 0xdc00 {
@@ -433,9 +433,6 @@ func (r *reader) escape() {
 		r.out = append(r.out, b)
 		r.pos += 2
 		return
-	case r.python && strings.IndexByte("xNUav01234567\r\n", b) < 0 && b < utf8.RuneSelf: // Python takes the backslash for itself
-		r.out = append(r.out, '\\')
-		n = 1
 	default:
 		r.fail(fmt.Sprintf(`\%s is no escape: write \\ for a backslash`, clip(rest[1:2])))
 	}
