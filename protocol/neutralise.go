@@ -17,6 +17,11 @@ var guarded = sync.OnceValue(func() map[string]bool {
 			m[strings.TrimPrefix(name, "/")] = true
 		}
 	}
+	for _, t := range tokens { // those that are written like tags
+		if t.text[0] == '<' && isWord(t.text[1]) || strings.HasPrefix(t.text, "</") {
+			m[fold(t.text)] = true
+		}
+	}
 	return m
 })
 
