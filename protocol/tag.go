@@ -48,7 +48,7 @@ var (
 
 // families are the prefixes that model families put before the names of their
 // tags (T12).
-var families = []string{"antml:", "minimax:", "mm:", "seed:", "steptml:", "｜DSML｜"}
+var families = []string{"antml:", "atem:", "minimax:", "mm:", "seed:", "steptml:", "｜DSML｜"}
 
 // token is a control token with a meaning, written just so (T4).
 type token struct {
