@@ -53,8 +53,9 @@ type Options struct {
 	StepTimeout       time.Duration // of a whole reply; 0: no limit
 	MaxTime           time.Duration // of a run; 0: no limit
 
-	Tries     int           // calls of the model for one reply, when the fault may pass; 3
-	RetryWait time.Duration // before the second try; grows by half each time; 500 ms
+	Tries     int           // calls of the model for one reply, when the fault may pass; 3; 1 is no retry at all
+	RetryWait time.Duration // mean pause before the second try; doubles each time; 500 ms
+	Patience  time.Duration // waited in all for a backend that is busy, loading or restarting; 60 s
 
 	Temperature *float64
 	Seed        *int
@@ -114,7 +115,7 @@ func New(o Options) (*Agent, error) {
 	}
 	for name, d := range map[string]time.Duration{
 		"ToolTimeout": o.ToolTimeout, "StopGrace": o.StopGrace, "FirstTokenTimeout": o.FirstTokenTimeout,
-		"TokenTimeout": o.TokenTimeout, "RetryWait": o.RetryWait, "StepTimeout": o.StepTimeout, "MaxTime": o.MaxTime,
+		"TokenTimeout": o.TokenTimeout, "RetryWait": o.RetryWait, "Patience": o.Patience, "StepTimeout": o.StepTimeout, "MaxTime": o.MaxTime,
 	} {
 		if d < 0 {
 			return nil, fmt.Errorf("agent: %s is negative", name)
@@ -137,6 +138,7 @@ func New(o Options) (*Agent, error) {
 	o.TokenTimeout = cmp.Or(o.TokenTimeout, time.Minute)
 	o.Tries = cmp.Or(o.Tries, 3)
 	o.RetryWait = cmp.Or(o.RetryWait, 500*time.Millisecond)
+	o.Patience = cmp.Or(o.Patience, time.Minute)
 	if o.Prompts == nil {
 		o.Prompts = prompts.Default()
 	}

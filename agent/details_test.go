@@ -269,6 +269,59 @@ func TestRetryWaitsAsLongAsAsked(t *testing.T) {
 	}
 }
 
+// A backend that is busy, loading or restarting is waited for a minute; a fault
+// that may pass is not, and one that cannot is not retried.
+func TestPatience(t *testing.T) {
+	fault := func(kind providers.Kind, busy, permanent bool) say {
+		return say{err: &providers.Error{Kind: kind, Busy: busy, Permanent: permanent}}
+	}
+	for name, tt := range map[string]struct {
+		replies []any
+		waits   bool
+		retries int
+	}{
+		"busy":                       {[]any{fault(providers.ServerFault, true, false)}, true, 0},
+		"too many requests":          {[]any{fault(providers.RateLimited, true, false)}, true, 0},
+		"no quota":                   {[]any{fault(providers.RateLimited, false, true)}, false, 0},
+		"a fault":                    {[]any{fault(providers.ServerFault, false, false)}, false, 2},
+		"nobody there":               {[]any{fault(providers.Unreachable, false, false)}, false, 2},
+		"gone after a broken reply":  {[]any{fault(providers.Interrupted, false, false), fault(providers.Unreachable, false, false)}, true, 0},
+		"gone after a reply":         {[]any{call("echo", `{"text":"x"}`), fault(providers.Unreachable, false, false)}, true, 0},
+		"no such model":              {[]any{fault(providers.ModelMissing, false, false)}, false, 0},
+		"gone, and then a wrong key": {[]any{fault(providers.Interrupted, false, false), fault(providers.Auth, false, false)}, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			replies := tt.replies
+			for range 1000 {
+				replies = append(replies, tt.replies[len(tt.replies)-1])
+			}
+			w := &wrapped{}
+			o := agent.Options{Model: newModel(replies...), Tools: new(bench).registry(t), Patience: time.Minute, Effects: func(_ *agent.Session, real agent.Effects) agent.Effects {
+				w.Effects = real
+				return w
+			}}
+			o.RetryWait = 500 * time.Millisecond
+			a, err := agent.New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, _ := a.Ask(t.Context(), "go"); r.StopReason != agent.StopModelError {
+				t.Errorf("stop reason %s", r.StopReason)
+			}
+			var all time.Duration
+			for _, d := range w.slept {
+				all += d
+				if d > 16*time.Second {
+					t.Errorf("a pause of %v", d)
+				}
+			}
+			if tt.waits != (all >= time.Minute) || all > 80*time.Second || !tt.waits && len(w.slept) != tt.retries {
+				t.Errorf("%d pauses, %v in all", len(w.slept), all)
+			}
+		})
+	}
+}
+
 // wrapped is Effects that do not really sleep.
 type wrapped struct {
 	agent.Effects

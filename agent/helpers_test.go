@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -178,6 +179,7 @@ func (b *bench) registry(t *testing.T) *tools.Registry {
 func newAgent(t *testing.T, o agent.Options) *agent.Agent {
 	t.Helper()
 	o.RetryWait = time.Microsecond
+	o.Patience = cmp.Or(o.Patience, time.Microsecond)
 	if o.Approve == nil {
 		o.Approve = agent.AllowAll
 	}

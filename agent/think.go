@@ -52,10 +52,13 @@ func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
 // prompt was too long and could be made smaller, as that of the conversation can,
 // whose replies are shown.
 func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply, error) {
+	// Full jitter: a pause is anything up to twice the interval, so that the clients
+	// of a server that comes back do not all come at once.
 	intervals := backoff.ExponentialBackOff{
-		InitialInterval: r.agent.opts.RetryWait, Multiplier: 1.5, RandomizationFactor: 0.5, MaxInterval: 30 * time.Second,
+		InitialInterval: r.agent.opts.RetryWait, Multiplier: 2, RandomizationFactor: 1, MaxInterval: 8 * time.Second,
 	}
 	intervals.Reset()
+	waited, reached := time.Duration(0), r.state.Turn > 1
 	q.Run, q.Turn, q.Results = r.state.Run, r.state.Turn, r.state.Results
 	for tries, refits := 1, 0; ; {
 		q.Attempt, q.Through = tries+refits, r.session.last()
@@ -91,7 +94,11 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 				return nil, &modelError{r.filled(err)}
 			}
 		}
-		if tries == r.agent.opts.Tries || !passing(err) {
+		// A backend that was there a moment ago is waited for as one that is busy.
+		busy := provider != nil && (provider.Busy || reached && provider.Kind == providers.Unreachable)
+		reached = reached || provider != nil && provider.Kind != providers.Unreachable
+		again := tries < r.agent.opts.Tries || busy && r.agent.opts.Tries > 1 && waited < r.agent.opts.Patience
+		if !again || !passing(err) {
 			return l.rest(ctx, err), &modelError{err}
 		}
 		pause := intervals.NextBackOff()
@@ -101,6 +108,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 			}
 		}
 		tries++
+		waited += pause
 		takeBack()
 		r.emit(Retry{Attempt: tries, Wait: pause, Reason: err.Error()})
 		if err := r.effects.Sleep(ctx, pause); err != nil {

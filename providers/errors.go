@@ -54,6 +54,7 @@ type Error struct {
 	PromptTokens int           // Overflow: the size of the prompt; 0: unknown
 	Window       int           // Overflow: the size of the window; 0: unknown
 	Permanent    bool          // the same request fails again, whatever the kind
+	Busy         bool          // the backend is loading, starting or has too much to do; it will pass
 
 	Err error // the cause, for errors.Is and errors.As
 }

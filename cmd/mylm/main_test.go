@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/providers/langchain"
 	"mylm/tools/sandbox"
 )
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) {
 	// Most tests wait for a timer, a terminal or another process.
 	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	sandbox.Main()
+	setup.Patience = time.Second
 	testscript.Main(m, map[string]func(){
 		"mylm":               main,
 		"interrupted-editor": interruptedEditor,

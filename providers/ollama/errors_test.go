@@ -74,6 +74,8 @@ func TestErrors(t *testing.T) {
 			providers.Error{Kind: providers.RateLimited, Status: 429, RetryAfter: 7 * time.Second}, "slow down", "again"},
 		{"queue full", after("2", refuses(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`)),
 			providers.Error{Kind: providers.RateLimited, Status: 503, RetryAfter: 2 * time.Second}, "busy", "again"},
+		{"a parser that refuses calls", refuses(500, `{"error":"tool 'list_dir' not found"}`),
+			providers.Error{Kind: providers.ServerFault, Status: 500, Permanent: true}, "list_dir", "PARSER passthrough"},
 		{"unavailable", after("junk", refuses(503, `upstream down`)),
 			providers.Error{Kind: providers.ServerFault, Status: 503}, "503", "log"},
 		{"bad gateway", refuses(502, `<html>bad gateway</html>`),

@@ -51,6 +51,9 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 		"only supports embeddings", "does not support this task*embed"):
 		param, hint := x.Server.another()
 		as(providers.CannotChat, param, "Choose a chat model. "+hint)
+	case c.says("tool*not found") && (status == 0 || status >= 500): // some of Ollama's parsers
+		forever(providers.ServerFault, "", "The server's parser for this model refuses calls of tools that were not sent "+
+			"to it, and none are sent. Create the model anew with PARSER passthrough in its Modelfile.")
 	case status < 500 && c.noModel(status):
 		param, hint := x.Server.another()
 		as(providers.ModelMissing, param, hint)
@@ -100,6 +103,9 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 		as(providers.ServerFault, "", x.Server.fault())
 	}
 	e.Hint = strings.TrimSpace(e.Hint)
+	e.Busy = !e.Permanent && (e.Kind == providers.RateLimited ||
+		e.Kind == providers.ServerFault && (status == http.StatusServiceUnavailable || status == 529 ||
+			c.is("overloaded_error") || c.says("loading model", "server busy")))
 	return e
 }
 

@@ -175,6 +175,10 @@ func wrongTools(c *config.Config, names []string, err error) error {
 	return failure.Usage("%s: %s", config.Tools.Place(c.Settings), message)
 }
 
+// Patience is how long a busy server is waited for; 0 is the agent's default.
+// Tests shorten it.
+var Patience time.Duration
+
 // options are those of the agent that the settings say.
 func options(s config.Settings) agent.Options {
 	limit := func(r *config.Row[int]) agent.Limit {
@@ -198,6 +202,7 @@ func options(s config.Settings) agent.Options {
 		FirstTokenTimeout:    config.FirstTokenTimeout.Of(s),
 		StepTimeout:          config.StepTimeout.Of(s),
 		MaxTime:              config.MaxTime.Of(s),
+		Patience:             Patience,
 		MaxContextTokens:     limit(config.MaxContextTokens),
 		MaxToolResultTokens:  limit(config.MaxToolResultTokens),
 		SummarizeAfterTurns:  limit(config.SummarizeAfterTurns),
