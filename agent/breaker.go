@@ -53,13 +53,14 @@ func (r *run) count(a *attempt) {
 	s, limit := &r.state, r.agent.opts.MaxConsecutiveErrors
 	s.Tainted = s.Tainted || foreign(a.outcome.Origin)
 	sensitive := a.inv != nil && a.inv.Effect.Sensitive() || a.refused != nil
+	asked := sensitive || a.inv != nil && !a.inv.Effect.OnlyReads()
 	if a.skipped {
 		r.limit(&LimitError{Reason: StopRepeatedCall, Limit: "MaxRepeatedCalls", Value: s.Repeats,
 			Message: fmt.Sprintf("the model made the same call %s in a row (%s)", times(s.Repeats), describe(a))})
 		return
 	}
 	if a.denied {
-		s.Denied = s.Denied || sensitive
+		s.Denied = s.Denied || asked
 		if s.Denials++; s.Denials >= limit {
 			r.stop(StopDenied, nil)
 		}
@@ -72,7 +73,7 @@ func (r *run) count(a *attempt) {
 	}
 	if a.outcome.Success() {
 		s.Errors = 0
-		s.Denied = s.Denied && !sensitive
+		s.Denied = s.Denied && !asked
 	} else if s.Errors++; s.Errors >= limit {
 		r.limit(&LimitError{Reason: StopConsecutiveErrors, Limit: "MaxConsecutiveErrors", Value: s.Errors,
 			Message: fmt.Sprintf("%d tool calls in a row failed (the last: %s)", s.Errors, firstWords(a.outcome.Error, maxDetail))})

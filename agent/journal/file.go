@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -168,7 +169,7 @@ func (f *file) describe(e agent.Entry) bool {
 		}
 		return true
 	case agent.PromptEntry:
-		f.header.Title = title(p.Text)
+		f.header.Title = title(cmp.Or(f.header.Labels["title"], p.Text))
 		return true
 	}
 	return false

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"sync"
@@ -33,13 +34,13 @@ func checkSum(line []byte, required bool) error {
 	at := len(line) - sumLength
 	if at < 0 || !bytes.HasPrefix(line[at:], []byte(sumField)) || !bytes.HasSuffix(line, []byte(sumEnd)) {
 		if required {
-			return fmt.Errorf("%w: it has no checksum", ErrDamaged)
+			return errors.New("it has no checksum")
 		}
 		return nil
 	}
 	want := fmt.Sprintf("%08x", crc32.Checksum(line[:at], castagnoli()))
 	if got := string(line[at+len(sumField) : at+len(sumField)+8]); got != want {
-		return fmt.Errorf("%w: its checksum is %s, not %s", ErrDamaged, want, got)
+		return fmt.Errorf("its checksum is %s, not %s", want, got)
 	}
 	return nil
 }

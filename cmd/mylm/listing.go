@@ -185,6 +185,14 @@ var native = langchain.Provider{Name: config.Ollama, Title: "Ollama", BaseVars: 
 // providers lists who can be asked.
 func (l *listing) providers() error {
 	all := append([]langchain.Provider{native}, langchain.Providers()...)
+	for i, p := range all {
+		if set, _ := config.FirstSet(p.BaseVars); set != "" {
+			all[i].BaseURL = config.MaskedText(set)
+		}
+	}
+	if client, err := setup.OllamaClient(l.settings); err == nil {
+		all[0].BaseURL = client.Host()
+	}
 	if l.cli.Bool("json") {
 		out := []providerListed{}
 		for _, p := range all {

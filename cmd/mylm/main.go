@@ -94,7 +94,7 @@ func newApp(s *term.Screen, args []string) *cli.Command {
 		Action: func(c *cli.Context) error {
 			if name := c.Arg(0); name != "" {
 				question := term.Echoed(strings.Join(c.Args, " "))
-				return failure.Usage("there is no command %q", term.Echoed(name)).WithHint("mylm help lists the commands; to ask a question: mylm ask \"" + question + "\"")
+				return c.Command.Missing(name, "mylm help lists the commands; to ask a question: mylm ask \""+question+"\"")
 			}
 			if c.Bool("version") {
 				return printVersion(s)
@@ -115,10 +115,11 @@ func newApp(s *term.Screen, args []string) *cli.Command {
 		Action: func(c *cli.Context) error {
 			of := app
 			for _, name := range c.Args {
-				path := strings.TrimPrefix(of.HelpName+" "+name, "mylm ")
-				if of = of.Find(name); of == nil {
-					return failure.Usage("there is no command %q", term.Echoed(path)).WithHint("mylm help lists the commands")
+				sub := of.Find(name)
+				if sub == nil {
+					return of.Missing(name, "mylm help lists the commands")
 				}
+				of = sub
 			}
 			return of.Help(s)
 		},

@@ -102,6 +102,7 @@ func TestScripts(t *testing.T) {
 			"subst":     subst,
 			"edits":     edits,
 			"golden":    golden,
+			"session":   session,
 			"restored":  restored,
 			// of the memory
 			"damage":  damage,
@@ -139,6 +140,15 @@ func golden(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.WriteFile(filepath.Join(dir, head.ID+".jsonl"), []byte(text), 0o600))
 		ts.Setenv(name, head.ID)
 	}
+}
+
+// session NAME sets $NAME to the id that stderr says how to go on with.
+func session(ts *testscript.TestScript, neg bool, args []string) {
+	_, id, ok := strings.Cut(ts.ReadFile("stderr"), "mylm resume ")
+	if neg || len(args) != 1 || !ok {
+		ts.Fatalf("usage: session NAME, after a run that can be gone on with")
+	}
+	ts.Setenv(args[0], strings.Fields(id)[0])
 }
 
 // exits CODE ARGS... runs mylm and checks its exit code, which "! exec" cannot.

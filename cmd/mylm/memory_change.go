@@ -266,6 +266,10 @@ func (r *remembering) forget(ctx context.Context) error {
 	if r.cli.Bool("json") {
 		return term.PrintJSON(r.screen.Out, map[string]int{"forgotten": n})
 	}
+	if n == 0 {
+		r.screen.Say("mylm: nothing was forgotten: no document matches")
+		return nil
+	}
 	r.screen.Say("mylm: forgot " + term.Plural(n, "document"))
 	return nil
 }

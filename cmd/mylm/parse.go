@@ -241,6 +241,9 @@ func (q *parseQuery) lookup() (*lookup, error) {
 	}
 	l := &lookup{schemas: map[string]*jsonschema.Schema{}}
 	for _, t := range *q.Tools {
+		if t.Name == "" {
+			return nil, errors.New("a tool has no name")
+		}
 		schema := &jsonschema.Schema{}
 		if p := bytes.TrimSpace(t.Parameters); len(p) > 0 && !bytes.Equal(p, []byte("null")) {
 			if err := json.Unmarshal(p, schema); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,8 @@ type continued struct {
 	recorder *setup.Recorder
 	asks     bool         // there is another question
 	was      *agent.Setup // what it was asked with; nil: it does not say
+	answered string       // the model of the last reply, "" if there is none
+	missing  bool         // the last run had no model to ask
 	plan     *planning    // nil: it is no plan, or another question
 }
 
@@ -107,8 +110,17 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	saved, err := plan.Load(s)
 	ofPlan := err == nil && !asks && plan.Unfinished(s)
 	for _, e := range s.Entries() {
-		if p, ok := e.Payload.(agent.RunEntry); ok && p.Setup != nil && (!ofPlan || p.Name == plan.RunName) {
-			from.was = p.Setup
+		switch p := e.Payload.(type) {
+		case agent.RunEntry:
+			if p.Setup != nil && (!ofPlan || p.Name == plan.RunName) {
+				from.was, from.missing = p.Setup, false
+			}
+		case agent.ReplyEntry:
+			if from.was != nil {
+				from.answered = from.was.Labels["model"]
+			}
+		case agent.EndEntry:
+			from.missing = p.StopReason == agent.StopModelError
 		}
 	}
 	if err := s.Resumable(); err != nil && !asks && !ofPlan {
@@ -131,7 +143,11 @@ func (f *continued) settings() *config.Resumed {
 	}
 	r := &config.Resumed{ID: f.session.ID}
 	for name, row := range map[string]*config.Row[string]{"profile": config.ProfileName, "model": config.ModelName} {
-		if label := f.was.Labels[name]; label != "" {
+		label := f.was.Labels[name]
+		if name == "model" && f.missing {
+			label = cmp.Or(f.answered, label)
+		}
+		if label != "" {
 			r.Beats = row.In(r.Beats, label)
 		}
 	}
@@ -202,7 +218,24 @@ func (k *keeping) last(ctx context.Context) (*journal.Info, []journal.Info, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	return k.store.Last(ctx, journal.Filter{Labels: map[string]string{"project": project}})
+	filter := journal.Filter{Labels: map[string]string{"project": project}}
+	first, unreadable, err := k.store.Last(ctx, filter)
+	for last, at := first, first; err == nil && last != nil; at = last {
+		// A run that failed before the model said anything, as with a misspelt name,
+		// is not what anybody means.
+		if at.State != string(agent.StopModelError) || k.replied(ctx, at.ID) {
+			return at, unreadable, nil
+		}
+		filter.Before = at.Changed
+		last, _, err = k.store.Last(ctx, filter)
+	}
+	return first, unreadable, err
+}
+
+// replied reports whether a session has a reply of a model.
+func (k *keeping) replied(ctx context.Context, id string) bool {
+	_, entries, _ := k.store.Load(ctx, id)
+	return slices.ContainsFunc(entries, func(e agent.Entry) bool { return e.Kind() == agent.EntryReply })
 }
 
 const hintList = "mylm sessions list shows what there is; --global that of all projects."

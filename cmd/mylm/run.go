@@ -64,6 +64,9 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.OpenModel(ctx); err != nil {
 		return err
 	}
+	if len(in.attachments) > 0 {
+		r.Options.Labels["title"] = in.question
+	}
 	if r.Model.Notice != "" {
 		r.out.note(r.Model.Notice)
 	}

@@ -40,6 +40,8 @@ func parseHost(s string) (*url.URL, error) {
 	switch {
 	case !ok && s == "ollama.com":
 		scheme, rest, port = "https", s, "443"
+	case !ok && strings.Contains(s, ":/"): // htp:/x is no host with an empty port
+		return nil, fmt.Errorf("bad scheme")
 	case !ok:
 		scheme, rest = "http", s
 	case scheme == "http":

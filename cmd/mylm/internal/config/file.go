@@ -216,38 +216,13 @@ func (u *unknownKey) Error() string {
 }
 
 func (d decoder) unknown(path, known []string) error {
-	u := &unknownKey{key: strings.Join(path, "."), known: known}
+	var names []string
 	for _, name := range known {
-		if distance(path[len(path)-1], name) <= 2 {
-			u.near = name
-		}
+		name = strings.Trim(name, "[]")
+		table, _, _ := strings.Cut(name, ".")
+		names = append(names, name, table)
 	}
-	return u
-}
-
-// distance is how many letters have to be changed, added or left out to make b
-// of a, 3 where it is more than 2.
-func distance(a, b string) int {
-	if len(a)-len(b) > 2 || len(b)-len(a) > 2 {
-		return 3
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := before
-			if a[i] != b[j] {
-				change++
-			}
-			before = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return min(row[len(b)], 3)
+	return &unknownKey{key: strings.Join(path, "."), known: known, near: failure.Near(path[len(path)-1], names)}
 }
 
 // keyed is the setting with a key.

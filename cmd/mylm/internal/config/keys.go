@@ -146,7 +146,7 @@ const Mask = "********"
 func maskComment(line string, m []string) string {
 	name, value := m[2], m[4]
 	secret := name != "key_env" && secretName(name) || (name == "headers" || name == "settings") && secretName(value) ||
-		len(password(value)) > 0 || len(redact.Arguments(value)) > 0
+		len(secretParts(value)) > 0
 	if !secret {
 		return line
 	}
@@ -209,6 +209,7 @@ func (f *file) masked(text string) (string, error) {
 			}
 		}
 	}
+	text, _ = redact.Text(text) // what looks like a secret wherever it is
 	return text, nil
 }
 

@@ -93,7 +93,7 @@ func (e Entry) Where() string { return "[models." + e.Name + "]" }
 // variableName is narrower than the shell's: keys have small letters, and one
 // that is taken for a name would stand in messages.
 func variableName(s string) bool {
-	return s[0] != '_' && s[0] > '9' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" || s[0] == '_' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+	return s[0] > '9' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
 // check finds what cannot be meant. Nothing of a secret is in its errors.
@@ -187,7 +187,7 @@ func (f *file) holders() []holder {
 // ollamaHolder is what holds an address of Ollama, with or without a password.
 func ollamaHolder(where, address string) holder {
 	h := holder{where: where, what: "a password", instead: "MYLM_HOST and OLLAMA_HOST take an address with a password too.", shown: map[string]string{}}
-	h.add(address, password(address)...)
+	h.add(address, secretParts(address)...)
 	return h
 }
 
@@ -196,13 +196,9 @@ func (e Entry) holder() holder {
 		return ollamaHolder(e.Where(), e.BaseURL)
 	}
 	h := holder{where: e.Where(), secrets: e.secrets(), private: e.private(), what: "a key", instead: "key_env names a variable instead.", shown: map[string]string{}}
-	h.add(e.BaseURL, password(e.BaseURL)...)
-	for name, v := range e.Settings {
-		if isAddress(name) {
-			h.add(v, password(v)...)
-		} else {
-			h.add(v, redact.Arguments(v)...)
-		}
+	h.add(e.BaseURL, secretParts(e.BaseURL)...)
+	for _, v := range e.Settings {
+		h.add(v, secretParts(v)...)
 	}
 	return h
 }
@@ -285,12 +281,13 @@ func (c *Config) Secrets() (variables, values []string) {
 	return variables, values
 }
 
-// password is where the password in an address is, if it has one.
-func password(address string) [][2]int {
-	if start, end, ok := redact.Password(address); ok {
+// secretParts is where the password of an address is, or the secrets in the
+// arguments of a program.
+func secretParts(text string) [][2]int {
+	if start, end, ok := redact.Password(text); ok {
 		return [][2]int{{start, end}}
 	}
-	return nil
+	return redact.Arguments(text)
 }
 
 // checkPrivate refuses secrets in a file that others can read.

@@ -179,7 +179,7 @@ func orMessage(err error, message string) error {
 func parseSpan(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no time span; write it as 90s, 10m or 1h30m", term.Echoed(text))
+		return 0, fmt.Errorf("%q is not a duration; write 90s, 10m or 1h30m", term.Echoed(text))
 	}
 	return d, nil
 }

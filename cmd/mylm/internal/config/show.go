@@ -53,7 +53,7 @@ func (e Entry) show() (all []Shown) {
 	}
 	text("provider", e.Provider)
 	text("model", e.Model)
-	text("base_url", maskedText(e.BaseURL))
+	text("base_url", MaskedText(e.BaseURL))
 	text("key_env", e.KeyEnv)
 	if e.Key != "" {
 		add("key", Mask)
@@ -65,7 +65,7 @@ func (e Entry) show() (all []Shown) {
 		if redact.Name(name) && !isAddress(name) {
 			add("settings."+name, Mask)
 		} else {
-			add("settings."+name, maskedText(e.Settings[name]))
+			add("settings."+name, MaskedText(e.Settings[name]))
 		}
 	}
 	if e.Context != nil {
@@ -80,22 +80,28 @@ func (e Entry) show() (all []Shown) {
 }
 
 func maskedValue(v any) any {
-	if s, ok := v.(string); ok {
-		return maskedText(s)
+	switch v := v.(type) {
+	case string:
+		return MaskedText(v)
+	case []string:
+		out := slices.Clone(v)
+		for i, s := range v {
+			out[i] = MaskedText(s)
+		}
+		return out
 	}
 	return v
 }
 
-// maskedText is a text without a password in an address and without secrets in
-// the arguments of a program.
-func maskedText(s string) string {
-	for _, parts := range [][][2]int{password(s), redact.Arguments(s)} {
-		if len(parts) > 0 {
-			h := holder{shown: map[string]string{}}
-			h.add(s, parts...)
-			return h.shown[s]
-		}
+// MaskedText is a text without a password in an address, without secrets in
+// the arguments of a program, and without what looks like a secret.
+func MaskedText(s string) string {
+	if parts := secretParts(s); len(parts) > 0 {
+		h := holder{shown: map[string]string{}}
+		h.add(s, parts...)
+		s = h.shown[s]
 	}
+	s, _ = redact.Text(s)
 	return s
 }
 

@@ -35,7 +35,7 @@ var (
 	MaxTime              = add(Def{Key: "max_time", Flag: "max-time", Var: "MYLM_MAX_TIME", Usage: "maximum `TIME` of the whole run; 0 is no limit", Default: "0", Example: `"10m"`}, atLeast(time.Duration(0)))
 	MaxContextTokens     = add(Def{Key: "max_context_tokens", Flag: "max-context-tokens", Var: "MYLM_MAX_CONTEXT_TOKENS", Usage: "maximum `TOKENS` of conversation and reply; older steps are left out beyond it; 0 never leaves any out", Default: "what the model has"}, orOff(256))
 	MaxToolResultTokens  = add(Def{Key: "max_tool_result_tokens", Flag: "max-tool-result-tokens", Var: "MYLM_MAX_TOOL_RESULT_TOKENS", Usage: "how many `TOKENS` of a tool's output the model is shown; 0 is all", Default: "2000, or a third of a small window"}, orOff(32))
-	SummarizeAfterTurns  = add(Def{Key: "summarize_after_turns", Flag: "summarize-after-turns", Var: "MYLM_SUMMARIZE_AFTER_TURNS", Usage: "sum up older steps after so `MANY`; 0 never does", Default: "8, once half of the window is full"}, orOff(1))
+	SummarizeAfterTurns  = add(Def{Key: "summarize_after_turns", Flag: "summarize-after-turns", Var: "MYLM_SUMMARIZE_AFTER_TURNS", Usage: "summarize older steps after this `NUMBER` of them; 0 never does", Default: "8, once half of the window is full"}, orOff(1))
 	KeepRecentTurns      = add(Def{Key: "keep_recent_turns", Flag: "keep-recent-turns", Var: "MYLM_KEEP_RECENT_TURNS", Usage: "how `MANY` of the last steps are not summed up", Default: "4"}, atLeast(1))
 	SelfEval             = add(Def{Key: "self_eval", Flag: "self-eval", Var: "MYLM_SELF_EVAL", Usage: "have the model check its answer: off, basic (report if it does not pass) or full (and retry)", Default: "off", Example: `"basic"`}, oneOf("off", "basic", "full"))
 	MaxTurns             = add(Def{Key: "max_turns", Flag: "max-turns", Var: "MYLM_MAX_TURNS", Usage: "maximum replies of the model", Default: "10", Example: "10"}, atLeast(1))
@@ -66,7 +66,7 @@ var (
 	AllowNet = add[bool](Def{Key: "sandbox.allow_net", Flag: "allow-net", Var: "MYLM_ALLOW_NET", Usage: "let commands in the sandbox use the network", Example: "true"}).
 			tightenedBy(onlyOff("sandbox.allow_net"))
 	SandboxReads = add(Def{Key: "sandbox.reads", Usage: "what commands can read beside the workspace, the system and toolchains", Example: `["~/data"]`}, absolute)
-	SandboxEnv   = add[[]string](Def{Key: "sandbox.env", Usage: "variables that commands see although they look like secrets", Example: `["NPM_TOKEN"]`})
+	SandboxEnv   = add(Def{Key: "sandbox.env", Usage: "variables that commands see although they look like secrets", Example: `["NPM_TOKEN"]`}, variableNames)
 
 	// The memory.
 	Embedder = add(Def{Key: "embedder", Flag: "embedder", Var: "MYLM_EMBEDDER", Usage: "find memories by vectors of this model, too: `NAME`, auto or none", Default: "auto", Example: `"nomic-embed-text"`}, notBlank)
@@ -143,6 +143,18 @@ func absolute(paths []string) error {
 	for _, path := range paths {
 		if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
 			return fmt.Errorf("%q must be an absolute path or begin with ~/", path)
+		}
+		if filepath.Clean(path) == filepath.VolumeName(path)+string(filepath.Separator) {
+			return fmt.Errorf("%q is everything; name the directories that commands need", path)
+		}
+	}
+	return nil
+}
+
+func variableNames(names []string) error {
+	for _, name := range names {
+		if name == "" || strings.ContainsAny(name, "= \t\n$\x00") {
+			return fmt.Errorf("%q is not the name of a variable", name)
 		}
 	}
 	return nil

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"mylm/agent"
+	"mylm/protocol"
 	"mylm/providers"
+	"mylm/tools"
 )
 
 // The exit codes; the package comment has the table.
@@ -52,6 +54,14 @@ func Config(err error) *Error {
 func (f *Error) WithHint(hint string) *Error {
 	f.Hint = hint
 	return f
+}
+
+// Near is the name that a wrong one was probably meant to be, "" if there is none.
+func Near(typed string, names []string) string {
+	if near := tools.Unknown(typed, names).Near; len(near) > 0 {
+		return near[0]
+	}
+	return ""
 }
 
 // Of is err as an Error: the one it wraps, or one made for its kind.
@@ -127,9 +137,12 @@ func Advice(err error) string {
 }
 
 func adviceAtLimit(e *agent.LimitError) string {
+	var unreadable *protocol.FormatError
 	switch {
 	case e.Reason == agent.StopStuck:
 		return adviceCircles
+	case errors.As(e.Err, &unreadable) && unreadable.Reason == protocol.Empty:
+		return "The model said nothing. Try --think off if it only thinks, a larger window (--num-ctx), or another model."
 	case e.Reason == agent.StopIncomplete && e.Limit == "":
 		return "The log above says what failed or was dropped. Once that is fixed: mylm resume"
 	case e.Limit == "MaxTokens" && e.Reason == agent.StopContextFull:

@@ -112,7 +112,7 @@ func ofOllama(ctx context.Context, client *ollama.Client, name string) (memory.E
 func openEmbedder(e config.Entry) (memory.Embedder, error) {
 	c, err := e.Complete()
 	if err != nil {
-		return nil, err
+		return nil, wrongEntry(e, err)
 	}
 	inner, err := langchain.OpenEmbedder(e.Provider, c)
 	if err != nil {

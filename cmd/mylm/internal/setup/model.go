@@ -272,7 +272,7 @@ func openProvider(e config.Entry, typed string) (*Model, error) {
 func OpenLangchain(e config.Entry) (*discreet, error) {
 	c, err := e.Complete()
 	if err != nil {
-		return nil, err
+		return nil, wrongEntry(e, err)
 	}
 	m, err := langchain.Open(e.Provider, c)
 	if err != nil {
@@ -285,7 +285,7 @@ func OpenLangchain(e config.Entry) (*discreet, error) {
 // an entry that cannot be meant. Another error it returns as it is.
 func wrongEntry(e config.Entry, err error) error {
 	var fault *providers.Error
-	if !errors.As(err, &fault) || fault.Kind != providers.BadRequest {
+	if !errors.As(err, &fault) || fault.Kind != providers.BadRequest && fault.Kind != providers.Auth {
 		return err
 	}
 	if e.Name != "" {

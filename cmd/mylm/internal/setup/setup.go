@@ -87,6 +87,9 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkDeny(c); err != nil {
+		return nil, err
+	}
 	set, err := Prompts()
 	if err == nil {
 		err = checkPrompts(set)

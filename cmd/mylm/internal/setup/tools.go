@@ -9,10 +9,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/ask"
 	"mylm/tools/files"
@@ -51,6 +54,32 @@ func (b toolbox) registry(only []string) (*tools.Registry, error) {
 		return tools.NewRegistry()
 	}
 	return registry.Only(only...)
+}
+
+// checkDeny refuses rules about tools that there are none of: they would forbid
+// nothing.
+func checkDeny(c *config.Config) error {
+	rules := config.Deny.Of(c.Settings)
+	if len(rules) == 0 {
+		return nil
+	}
+	all, err := AllTools(c.Workspace)
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
+		name, _, _ := strings.Cut(rule, "(")
+		name = strings.TrimSpace(name)
+		if name == "*" || all.Lookup(name) != nil {
+			continue
+		}
+		hint := "The tools: " + strings.Join(all.Names(), ", ")
+		if near := failure.Near(name, all.Names()); near != "" {
+			hint = "Did you mean " + near + "?"
+		}
+		return failure.Config(fmt.Errorf("policy.deny: the rule %q names no tool", term.Echoed(rule))).WithHint(hint)
+	}
+	return nil
 }
 
 // fileTools are the tools for the files of a workspace.

@@ -149,10 +149,7 @@ func NewError(f *failure.Error) *Error { return &Error{Code: f.Name, Message: f.
 
 // Lines prints every event as it comes, as a line of JSON. A line about the
 // session comes first, and one about the failure last, if there is one.
-type Lines struct {
-	out    io.Writer
-	broken chan os.Signal
-}
+type Lines struct{ out io.Writer }
 
 // NewLines is a sink that writes to out.
 func NewLines(out io.Writer) *Lines { return &Lines{out: out} }
@@ -161,8 +158,7 @@ func NewLines(out io.Writer) *Lines { return &Lines{out: out} }
 // next line. The signal would end the process, and with it the care for what it
 // began.
 func (l *Lines) Open(r Run) error {
-	l.broken = make(chan os.Signal, 1)
-	signal.Notify(l.broken, syscall.SIGPIPE)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return term.PrintJSONLine(l.out, struct {
 		Type    string `json:"type"`
 		Session string `json:"session"`
