@@ -63,7 +63,7 @@ func checkDeny(c *config.Config) error {
 	if len(rules) == 0 {
 		return nil
 	}
-	all, err := AllTools(c.Workspace)
+	all, err := AllTools(c.Workspace, nil)
 	if err != nil {
 		return err
 	}
