@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"mylm/agent/plan"
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 func agentCommand(s *term.Screen) *cli.Command {
@@ -27,7 +28,7 @@ and nothing else. The plan is a success when every task is completed.
 
 mylm resume continues an interrupted plan.`,
 				Flags:  planFlags(),
-				Action: func(c *cli.Context) error { return runPlan(c, s, order{words: c.Args, plan: &planning{}}) },
+				Action: func(c *cli.Context) error { return runPlan(c, s, order{words: c.Args().Slice(), plan: &planning{}}) },
 			},
 			workflowShortcut(s, "debug", "find the cause of a bug and fix it", "debug_bug"),
 			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
@@ -46,7 +47,7 @@ func workflowShortcut(s *term.Screen, name, usage, workflow string) *cli.Command
 			if named := c.String("workflow"); named != "" {
 				workflow = named
 			}
-			return runWorkflow(c, s, workflow, c.Args)
+			return runWorkflow(c, s, workflow, c.Args().Slice())
 		},
 	}
 }
@@ -55,7 +56,7 @@ func workflowShortcut(s *term.Screen, name, usage, workflow string) *cli.Command
 // question, as far as they make sense.
 func planFlags() []cli.Flag {
 	flags := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
-		return slices.Contains([]string{"max-turns", "show-prompt", "no-stream", "file"}, f.Doc().Names[0])
+		return slices.Contains([]string{"max-turns", "show-prompt", "no-stream", "file"}, f.Names()[0])
 	})
 	flags = append(flags,
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` with the goal (repeatable)"},

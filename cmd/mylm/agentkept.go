@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"mylm/agent/plan"
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // plansPath is where plans are kept for goals that come again.

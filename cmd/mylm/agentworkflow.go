@@ -15,11 +15,13 @@ import (
 	"text/tabwriter"
 
 	"mylm/agent/plan"
-	"mylm/cmd/mylm/internal/cli"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 // filled is a workflow and what it is given.
@@ -98,7 +100,7 @@ in the directory workflows beside the configuration file, those of a project in 
 to you before they run for the first time.`,
 		Flags: append(planFlags(), workflowFlags()[1:]...),
 		Action: func(c *cli.Context) error {
-			switch name := c.Arg(0); name {
+			switch name := c.Args().Get(0); name {
 			case "":
 				return failure.Usage("agent workflow takes list, show NAME, or a NAME").WithHint("mylm agent workflow list lists what there is.")
 			case "list":
@@ -106,7 +108,7 @@ to you before they run for the first time.`,
 			case "show":
 				return showWorkflow(c, s)
 			default:
-				return runWorkflow(c, s, name, c.Args[1:])
+				return runWorkflow(c, s, name, c.Args().Slice()[1:])
 			}
 		},
 	}
@@ -340,7 +342,7 @@ func workflowNamed(c *cli.Context, name string) (known, error) {
 }
 
 func listWorkflows(c *cli.Context, s *term.Screen) error {
-	if err := c.AtMost(1); err != nil {
+	if err := cmdline.AtMost(c, 1); err != nil {
 		return err
 	}
 	there, err := term.Wait(c.Context, func() (workflows, error) { return allWorkflows(c, "") })
@@ -363,10 +365,10 @@ func listWorkflows(c *cli.Context, s *term.Screen) error {
 }
 
 func showWorkflow(c *cli.Context, s *term.Screen) error {
-	if err := c.AtMost(2); err != nil {
+	if err := cmdline.AtMost(c, 2); err != nil {
 		return err
 	}
-	w, err := workflowNamed(c, c.Arg(1))
+	w, err := workflowNamed(c, c.Args().Get(1))
 	if err != nil {
 		return err
 	}

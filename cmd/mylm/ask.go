@@ -7,11 +7,12 @@ import (
 	"io"
 	"slices"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 func askCommand(s *term.Screen) *cli.Command {
@@ -31,9 +32,9 @@ mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"}),
 		Action: func(c *cli.Context) error {
 			if c.Bool("continue") {
-				return goOn(c, s, "last", c.Args)
+				return goOn(c, s, "last", c.Args().Slice())
 			}
-			return order{words: c.Args}.do(c, s)
+			return order{words: c.Args().Slice()}.do(c, s)
 		},
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/google/renameio/v2/maybe"
+	"github.com/urfave/cli/v2"
 )
 
 func configCommand(s *term.Screen) *cli.Command {

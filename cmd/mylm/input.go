@@ -16,12 +16,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
+
+	"github.com/urfave/cli/v2"
 )
 
 // stdinPatience is how long a pipe on stdin may be silent when there is a

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/providers/langchain"
+
+	"github.com/urfave/cli/v2"
 )
 
 // listing is one run of mylm models.

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"mylm/cmd/mylm/internal/cli"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/sandbox"
+
+	"github.com/urfave/cli/v2"
 )
 
 func main() {
@@ -34,7 +36,7 @@ func program(args []string, s term.Streams) (code int) {
 	ctx, stop := term.Interruptible(screen)
 	defer stop()
 
-	line := newApp(screen, args).Parse(ctx, args, screen)
+	line := cmdline.Parse(ctx, newApp(screen, args), args, screen)
 	err := line.Run()
 	if err == nil && screen.Failed != nil {
 		err = fmt.Errorf("the text could not be written: %w", screen.Failed)
@@ -45,7 +47,7 @@ func program(args []string, s term.Streams) (code int) {
 	f := failure.Of(err)
 	if !errors.Is(err, failure.ErrReported) {
 		screen.Report(f)
-		if out := formSink(wantedForm(line), s.Out); out != nil {
+		if out := formSink(wantedForm(line.Context), s.Out); out != nil {
 			_ = out.Close(sink.Outcome{Failure: f}) // stderr has it as well
 		}
 	}
@@ -92,14 +94,14 @@ func newApp(s *term.Screen, args []string) *cli.Command {
 		Description: "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
 		Flags:       []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version"}},
 		Action: func(c *cli.Context) error {
-			if name := c.Arg(0); name != "" {
-				question := term.Echoed(strings.Join(c.Args, " "))
-				return c.Command.Missing(name, "mylm help lists the commands; to ask a question: mylm ask \""+question+"\"")
+			if name := c.Args().First(); name != "" {
+				question := term.Echoed(strings.Join(c.Args().Slice(), " "))
+				return cmdline.Missing(c.Command, name, "mylm help lists the commands; to ask a question: mylm ask \""+question+"\"")
 			}
 			if c.Bool("version") {
 				return printVersion(s)
 			}
-			return c.Command.Help(s)
+			return cmdline.Help(c.Command, s)
 		},
 	}
 	for _, row := range commands {
@@ -114,14 +116,14 @@ func newApp(s *term.Screen, args []string) *cli.Command {
 		Name: "help", Aliases: []string{"h"}, Usage: "list the commands, or the flags of one", ArgsUsage: "[COMMAND...]",
 		Action: func(c *cli.Context) error {
 			of := app
-			for _, name := range c.Args {
-				sub := of.Find(name)
+			for _, name := range c.Args().Slice() {
+				sub := cmdline.Find(of, name)
 				if sub == nil {
-					return of.Missing(name, "mylm help lists the commands")
+					return cmdline.Missing(of, name, "mylm help lists the commands")
 				}
 				of = sub
 			}
-			return of.Help(s)
+			return cmdline.Help(of, s)
 		},
 	})
 	return app

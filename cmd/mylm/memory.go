@@ -12,12 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // remembering is one run of mylm memory.

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 func addCommand(s *term.Screen) *cli.Command {
@@ -23,7 +24,7 @@ func addCommand(s *term.Screen) *cli.Command {
 			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT`: a directory of it, or its name", DefaultText: "this one"},
 		},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			text, err := r.words(ctx, r.cli.Args)
+			text, err := r.words(ctx, r.cli.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -77,15 +78,15 @@ func editMemoryCommand(s *term.Screen) *cli.Command {
 		Description: "Without a text, $VISUAL or $EDITOR opens it. To keep the old text as well: mylm memory supersede",
 		Flags:       []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if len(r.cli.Args) == 0 {
+			if r.cli.NArg() == 0 {
 				return failure.Usage("memory edit takes an id").WithHint("mylm memory list and search show ids.")
 			}
-			old, err := r.store.Get(ctx, r.cli.Arg(0))
+			old, err := r.store.Get(ctx, r.cli.Args().Get(0))
 			if err != nil {
 				return err
 			}
-			text, err := r.words(ctx, r.cli.Args[1:])
-			if err == nil && len(r.cli.Args) == 1 {
+			text, err := r.words(ctx, r.cli.Args().Slice()[1:])
+			if err == nil && r.cli.NArg() == 1 {
 				text, err = r.editor(old.Text)
 			}
 			switch {
@@ -134,14 +135,14 @@ func supersedeCommand(s *term.Screen) *cli.Command {
 			jsonFlag(),
 		},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if len(r.cli.Args) == 0 {
+			if r.cli.NArg() == 0 {
 				return failure.Usage("memory supersede takes the id of what is wrong").WithHint("mylm memory supersede ID \"what is right\"")
 			}
-			old, err := r.store.Get(ctx, r.cli.Arg(0))
+			old, err := r.store.Get(ctx, r.cli.Args().Get(0))
 			if err != nil {
 				return err
 			}
-			text, err := r.words(ctx, r.cli.Args[1:])
+			text, err := r.words(ctx, r.cli.Args().Slice()[1:])
 			if err != nil {
 				return err
 			}
@@ -224,7 +225,7 @@ func (r *remembering) forget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.IDs, f.History = r.cli.Args, true
+	f.IDs, f.History = r.cli.Args().Slice(), true
 	narrowed := len(f.IDs)+len(f.Projects)+len(f.Sessions)+len(f.Kinds)+len(f.Tags) > 0 || f.Source != "" || !f.After.IsZero() || !f.Before.IsZero()
 	switch {
 	case r.cli.Bool("all") && narrowed:

@@ -6,10 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 func exportCommand(s *term.Screen) *cli.Command {
@@ -28,7 +29,7 @@ file is readable for you alone. With --encrypt it can be read with a passphrase 
 			if err != nil {
 				return err
 			}
-			path := r.cli.Arg(0)
+			path := r.cli.Args().Get(0)
 			n := 0
 			switch {
 			case path != "" && path != "-":

@@ -10,10 +10,11 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // fieldNames are the parts of a document that --map can fill.
@@ -45,7 +46,7 @@ Records that name no project are of this one.`,
 
 func (r *remembering) importFile(ctx context.Context) error {
 	c := r.cli
-	if len(c.Args) != 1 {
+	if c.NArg() != 1 {
 		return failure.Usage("memory import takes one file, or - for stdin")
 	}
 	mapping, err := r.mapping()
@@ -174,7 +175,7 @@ type importSource struct {
 
 // source opens what is to be imported: stdin, or a file, plain or sealed.
 func (r *remembering) source(ctx context.Context) (*importSource, error) {
-	path := r.cli.Arg(0)
+	path := r.cli.Args().Get(0)
 	secret := r.cli.IsSet("passphrase-file")
 	in := &importSource{r: r.screen.In, close: func() {}}
 	if path != "-" {

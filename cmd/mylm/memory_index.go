@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 func reindexCommand(s *term.Screen) *cli.Command {

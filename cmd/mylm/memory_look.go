@@ -10,11 +10,13 @@ import (
 	"strings"
 	"time"
 
-	"mylm/cmd/mylm/internal/cli"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // hitJSON is a hit as --json prints it.
@@ -56,12 +58,12 @@ func (r *remembering) search(ctx context.Context) error {
 		Limit: r.cli.Int("limit"), Projects: f.Projects, Sessions: f.Sessions, Kinds: f.Kinds, After: f.After, Before: f.Before, History: f.History,
 	}
 	if r.cli.Bool("jsonl") {
-		if err := r.cli.AtMost(0); err != nil {
+		if err := cmdline.AtMost(r.cli, 0); err != nil {
 			return err
 		}
 		return r.searchAll(ctx, q)
 	}
-	if q.Text, err = r.words(ctx, r.cli.Args); err != nil {
+	if q.Text, err = r.words(ctx, r.cli.Args().Slice()); err != nil {
 		return err
 	}
 	if q.Text == "" {
@@ -205,10 +207,10 @@ func showCommand(s *term.Screen) *cli.Command {
 		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
 		Flags: []cli.Flag{jsonFlag(), &cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
-			if len(r.cli.Args) != 1 {
+			if r.cli.NArg() != 1 {
 				return failure.Usage("memory show takes one id").WithHint("mylm memory list and search show ids.")
 			}
-			found, err := r.store.Around(ctx, r.cli.Arg(0), max(r.cli.Int("around"), 0))
+			found, err := r.store.Around(ctx, r.cli.Args().Get(0), max(r.cli.Int("around"), 0))
 			if err != nil {
 				return err
 			}

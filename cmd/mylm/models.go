@@ -4,11 +4,12 @@ import (
 	"strings"
 	"time"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
+
+	"github.com/urfave/cli/v2"
 )
 
 func modelsCommand(s *term.Screen) *cli.Command {

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"mylm/agent"
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
@@ -21,6 +20,7 @@ import (
 	"mylm/tools"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/urfave/cli/v2"
 )
 
 // verdict is what the engine would make of a reply.

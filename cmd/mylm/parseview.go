@@ -6,20 +6,20 @@ import (
 	"os"
 	"strings"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/protocol"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/urfave/cli/v2"
 )
 
 // parseInput opens the file that was named, or stdin.
 func parseInput(c *cli.Context, s *term.Screen) (io.ReadCloser, error) {
-	switch name := c.Arg(0); {
-	case len(c.Args) > 1:
-		return nil, failure.Usage("parse takes one file, but got %d", len(c.Args))
+	switch name := c.Args().Get(0); {
+	case c.NArg() > 1:
+		return nil, failure.Usage("parse takes one file, but got %d", c.NArg())
 	case name == "" || name == "-":
 		return io.NopCloser(s.In), nil
 	default:
@@ -46,7 +46,7 @@ func askTools() (*lookup, error) {
 
 // parseOne shows what is made of one reply.
 func parseOne(c *cli.Context, in io.Reader, s *term.Screen, set *prompts.Set) error {
-	if len(c.Args) == 0 && term.IsTerminal(s.In) {
+	if c.NArg() == 0 && term.IsTerminal(s.In) {
 		fmt.Fprintln(s.Err, "reading a reply from the terminal: end it with Ctrl-D on a line of its own")
 	}
 	reply, err := io.ReadAll(io.LimitReader(in, maxInput+1)) // every byte counts, valid or not

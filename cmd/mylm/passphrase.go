@@ -5,9 +5,10 @@ import (
 	"errors"
 	"strings"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 func passphraseFlag() cli.Flag {

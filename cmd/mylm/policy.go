@@ -9,13 +9,15 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"mylm/cmd/mylm/internal/cli"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/policy"
 	"mylm/tools/shell"
+
+	"github.com/urfave/cli/v2"
 )
 
 func policyCommand(s *term.Screen) *cli.Command {
@@ -36,7 +38,7 @@ func policyCommand(s *term.Screen) *cli.Command {
 				Action: func(c *cli.Context) error { return revokeRules(c, s) },
 			},
 			{
-				Name: "check", Usage: "tell what would become of a command", ArgsUsage: cli.CommandLine,
+				Name: "check", Usage: "tell what would become of a command", ArgsUsage: cmdline.Verbatim,
 				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
 				Flags:       append(config.Flags(config.ProfileName, config.Workspace, config.Confirm, config.Unasked, config.SandboxMode), jsonFlag()),
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },
@@ -59,7 +61,7 @@ func guardOf(c *cli.Context) (*setup.Guard, *config.Config, error) {
 }
 
 func checkCommand(c *cli.Context, s *term.Screen) error {
-	line := strings.Join(c.Args, " ")
+	line := strings.Join(c.Args().Slice(), " ")
 	if strings.TrimSpace(line) == "" {
 		return failure.Usage("there is no command to check").WithHint("mylm policy check 'ls | wc -l'")
 	}
@@ -142,7 +144,7 @@ func listRules(c *cli.Context, s *term.Screen) error {
 }
 
 func revokeRules(c *cli.Context, s *term.Screen) error {
-	words := strings.Fields(strings.Join(c.Args, " "))
+	words := strings.Fields(strings.Join(c.Args().Slice(), " "))
 	if len(words) > 0 && words[len(words)-1] == "..." {
 		words = words[:len(words)-1]
 	}

@@ -9,12 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
+
+	"github.com/urfave/cli/v2"
 )
 
 func promptsCommand(s *term.Screen) *cli.Command {
@@ -23,16 +24,16 @@ func promptsCommand(s *term.Screen) *cli.Command {
 			{
 				Name: "show", Usage: "print a template, or list them", ArgsUsage: "[NAME]",
 				Action: func(c *cli.Context) error {
-					return showPrompts(s.Out, c.Arg(0))
+					return showPrompts(s.Out, c.Args().Get(0))
 				},
 			},
 			{
 				Name: "eject", Usage: "write a built-in template to where you can change it", ArgsUsage: "NAME",
 				Action: func(c *cli.Context) error {
-					if len(c.Args) != 1 {
+					if c.NArg() != 1 {
 						return failure.Usage("prompts eject takes one name: %s", strings.Join(prompts.Names(), ", "))
 					}
-					path, err := ejectPrompt(c.Arg(0))
+					path, err := ejectPrompt(c.Args().Get(0))
 					if err != nil {
 						return err
 					}

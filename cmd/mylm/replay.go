@@ -10,7 +10,6 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
@@ -18,6 +17,8 @@ import (
 	"mylm/tools"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
+
+	"github.com/urfave/cli/v2"
 )
 
 func replayCommand(s *term.Screen) *cli.Command {

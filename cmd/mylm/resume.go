@@ -13,11 +13,12 @@ import (
 	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/agent/plan"
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 func resumeCommand(s *term.Screen) *cli.Command {
@@ -39,7 +40,7 @@ What --yes allowed then is asked about again.`,
 		Flags: append(askFlags(), progressFlags()...),
 		Action: func(c *cli.Context) error {
 			id := "last"
-			words := c.Args
+			words := c.Args().Slice()
 			if len(words) > 0 {
 				id, words = words[0], words[1:]
 			}
@@ -63,7 +64,7 @@ func goOn(c *cli.Context, s *term.Screen, id string, words []string) error {
 // refusePlanFlags is for a session that is not gone on with as a plan.
 func refusePlanFlags(c *cli.Context) error {
 	for _, f := range progressFlags() {
-		if name := f.Doc().Names[0]; c.IsSet(name) {
+		if name := f.Names()[0]; c.IsSet(name) {
 			return failure.Usage("--%s is for plans, and this session resumes no plan", name).
 				WithHint("Omit it. mylm resume ID without a question continues a plan that has tasks left.")
 		}

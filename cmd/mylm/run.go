@@ -10,13 +10,14 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/remember"
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
+
+	"github.com/urfave/cli/v2"
 )
 
 // order is what a command that asks a model is to do.

@@ -9,12 +9,13 @@ import (
 	"os/signal"
 	"time"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/sandbox"
+
+	"github.com/urfave/cli/v2"
 )
 
 func sandboxCommand(s *term.Screen) *cli.Command {
@@ -30,7 +31,7 @@ it starts outlives it. Its exit code is that of this command.
 			&cli.StringFlag{Name: "mode", Usage: "read-only or workspace: what it can write to", Value: string(sandbox.Workspace)},
 		),
 		Action: func(c *cli.Context) error {
-			if len(c.Args) == 0 {
+			if c.NArg() == 0 {
 				return failure.Usage("sandbox needs a program to run").WithHint("mylm sandbox -- PROGRAM ARGS...")
 			}
 			mode := sandbox.Mode(c.String("mode"))
@@ -46,7 +47,7 @@ it starts outlives it. Its exit code is that of this command.
 				return err
 			}
 			policy := setup.SandboxPolicy(loaded)
-			return inSandbox(c.Context, s, policy, c.Args)
+			return inSandbox(c.Context, s, policy, c.Args().Slice())
 		},
 	}
 }

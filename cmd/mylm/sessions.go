@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"mylm/agent/journal"
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 // keeping is one run of mylm sessions.
@@ -122,7 +123,7 @@ func searchSessionsCommand(s *term.Screen) *cli.Command {
 		Description: "What holds all of the words is found, in any case. The last session comes first.",
 		Flags:       []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number shown; 0 shows all", Value: 20}},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
-			text := strings.TrimSpace(strings.Join(k.cli.Args, " "))
+			text := strings.TrimSpace(strings.Join(k.cli.Args().Slice(), " "))
 			if text == "" {
 				return failure.Usage("there is nothing to search for").WithHint("mylm sessions search \"permission denied\"")
 			}
@@ -184,11 +185,11 @@ func removeSessionsCommand(s *term.Screen) *cli.Command {
 		Name: "rm", Usage: "delete sessions", ArgsUsage: "ID...",
 		Description: "What the memory holds of them stays: mylm memory forget --session ID deletes it.",
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
-			if len(k.cli.Args) == 0 {
+			if k.cli.NArg() == 0 {
 				return failure.Usage("sessions rm takes the ids of sessions").WithHint("mylm sessions list shows them.")
 			}
 			var ids []string
-			for _, name := range k.cli.Args { // a slip in one of them deletes none
+			for _, name := range k.cli.Args().Slice() { // a slip in one of them deletes none
 				id, err := k.find(ctx, name)
 				if err != nil {
 					return err

@@ -13,11 +13,12 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/journal"
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
+
+	"github.com/urfave/cli/v2"
 )
 
 // loaded is a session that was read.
@@ -79,7 +80,7 @@ func (l loaded) partly() error {
 
 // one is the session that the first argument names.
 func (k *keeping) one(ctx context.Context) (loaded, error) {
-	name := k.cli.Arg(0)
+	name := k.cli.Args().Get(0)
 	if name == "" {
 		name = "last"
 	}
@@ -144,7 +145,7 @@ func (k *keeping) export(ctx context.Context) error {
 		})
 		k.tellRedacted(kinds)
 	}
-	path := k.cli.Arg(1)
+	path := k.cli.Args().Get(1)
 	if path == "" || path == "-" {
 		return cmp.Or(l.write(ctx, k.screen.Out, form, k.screen.OutTTY), l.partly())
 	}

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"text/tabwriter"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
+
+	"github.com/urfave/cli/v2"
 )
 
 func toolsCommand(s *term.Screen) *cli.Command {

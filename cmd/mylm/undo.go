@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/files/undo"
+
+	"github.com/urfave/cli/v2"
 )
 
 // realWorkspace is the workspace without links: by it runs are found again.

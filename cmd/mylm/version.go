@@ -5,8 +5,9 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 func versionCommand(s *term.Screen) *cli.Command {

@@ -2,15 +2,17 @@ package config
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
 )
 
 // Config is all that is set.
@@ -143,29 +145,61 @@ type flagOf struct {
 	typed   any // nil: it was not given
 }
 
-// Doc implements cli.Flag.
-func (f *flagOf) Doc() cli.Doc {
-	_, on := f.setting.(*Row[bool])
-	_, list := f.setting.(*Row[[]string])
-	d := cli.Doc{Names: append([]string{f.Flag}, f.Aliases...), Usage: f.Usage, Default: f.Default, Variable: f.Var, Bool: on, List: list}
-	if on {
-		d.Default = ""
-	}
-	return d
+// Apply implements cli.Flag.
+func (f *flagOf) Apply(set *flag.FlagSet) error {
+	set.Var(typedValue{f}, f.Flag, f.Usage)
+	return nil
 }
 
-// Set implements cli.Flag.
-func (f *flagOf) Set(text string) error {
-	value, err := f.setting.parse(text)
-	if err == nil && f.typed != nil {
-		if _, list := f.setting.(*Row[[]string]); list {
-			value = f.setting.add(f.typed, value)
-		}
+// Names implements cli.Flag.
+func (f *flagOf) Names() []string { return append([]string{f.Flag}, f.Aliases...) }
+
+// IsSet implements cli.Flag.
+func (f *flagOf) IsSet() bool { return f.typed != nil }
+
+// String implements cli.Flag.
+func (f *flagOf) String() string { return cli.FlagStringer(f) }
+
+// TakesValue implements cli.DocGenerationFlag.
+func (f *flagOf) TakesValue() bool { _, on := f.setting.(*Row[bool]); return !on }
+
+// GetUsage implements cli.DocGenerationFlag.
+func (f *flagOf) GetUsage() string { return f.Usage }
+
+// GetValue implements cli.DocGenerationFlag.
+func (f *flagOf) GetValue() string { return "" }
+
+// GetDefaultText implements cli.DocGenerationFlag.
+func (f *flagOf) GetDefaultText() string { return f.Default }
+
+// GetEnvVars implements cli.DocGenerationFlag: the help shows them.
+func (f *flagOf) GetEnvVars() []string {
+	if f.Var == "" {
+		return nil
 	}
-	if err == nil {
-		f.typed = value
+	return []string{f.Var}
+}
+
+// IsSliceFlag implements cli.DocGenerationSliceFlag.
+func (f *flagOf) IsSliceFlag() bool { _, list := f.setting.(*Row[[]string]); return list }
+
+// typedValue takes what is typed for a flag.
+type typedValue struct{ *flagOf }
+
+// String implements flag.Value.
+func (typedValue) String() string { return "" }
+
+// Set implements flag.Value.
+func (v typedValue) Set(text string) error {
+	value, err := v.setting.parse(text)
+	if err != nil {
+		return err
 	}
-	return err
+	if v.typed != nil && v.IsSliceFlag() {
+		value = v.setting.add(v.typed, value)
+	}
+	v.typed = value
+	return nil
 }
 
 // typedFlags is the layer of what was typed.

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"syscall"
 
-	"mylm/cmd/mylm/internal/cli"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/BurntSushi/toml"
 	"github.com/google/renameio/v2/maybe"
+	"github.com/urfave/cli/v2"
 )
 
 // ProjectFile is what a project says about itself. It comes with the project,

@@ -1,0 +1,252 @@
+package cmdline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+)
+
+// Verbatim is the ArgsUsage of a command whose arguments are a command line:
+// from the first of them on, nothing is a flag of ours. Otherwise "..." in an
+// ArgsUsage allows any number of arguments.
+const Verbatim = "CMD"
+
+// Line is a command line that was read.
+type Line struct {
+	*cli.Context
+
+	out  io.Writer
+	set  *flag.FlagSet
+	help bool
+	err  error
+}
+
+// Find returns the subcommand of a name, nil if there is none.
+func Find(c *cli.Command, name string) *cli.Command {
+	for _, sub := range c.Subcommands {
+		if sub.HasName(name) {
+			sub.HelpName = c.HelpName + " " + sub.Name
+			return sub
+		}
+	}
+	return nil
+}
+
+// Missing is the error of a name that no subcommand has. The hint follows a
+// suggestion, if there is one.
+func Missing(c *cli.Command, name, hint string) error {
+	var names []string
+	for _, sub := range c.Subcommands {
+		names = append(names, sub.Name)
+	}
+	if near := failure.Near(name, names); near != "" {
+		hint = "Did you mean " + c.HelpName + " " + near + "? " + hint
+	}
+	path := strings.TrimSpace(strings.TrimPrefix(c.HelpName, "mylm") + " " + name)
+	return failure.Usage("there is no command %q", term.Echoed(path)).WithHint(hint)
+}
+
+// Parse reads the arguments of a program, its name among them. root is the
+// program; out takes the help. An error of the command line is returned by Run;
+// the flags behind it are set all the same.
+func Parse(ctx context.Context, root *cli.Command, args []string, out io.Writer) *Line {
+	root.HelpName = root.Name
+	c, rest := root, args[min(1, len(args)):]
+	for len(rest) > 0 {
+		sub := Find(c, rest[0])
+		if sub == nil {
+			break
+		}
+		c, rest = sub, rest[1:]
+	}
+	l := &Line{out: out, set: flag.NewFlagSet(c.Name, flag.ContinueOnError)}
+	l.Context = cli.NewContext(nil, l.set, nil)
+	l.Context.Context, l.Command = ctx, c
+	for _, f := range c.Flags {
+		l.err = cmp.Or(l.err, f.Apply(l.set))
+	}
+	words := []string{"--"}
+	for len(rest) > 0 {
+		arg := rest[0]
+		rest = rest[1:]
+		switch {
+		case arg == "--":
+			words, rest = append(words, rest...), nil
+		case len(arg) < 2 || arg[0] != '-':
+			if words = append(words, arg); c.ArgsUsage == Verbatim {
+				words, rest = append(words, rest...), nil
+			}
+		default:
+			used, err := l.flag(arg, rest)
+			rest = rest[used:]
+			l.err = cmp.Or(l.err, err)
+		}
+	}
+	l.err = cmp.Or(l.err, l.set.Parse(words))
+	return l
+}
+
+// flag sets the flag that arg names. used is how many of the arguments behind it
+// are its value.
+func (l *Line) flag(arg string, rest []string) (used int, err error) {
+	// One or two dashes are the same.
+	name, value, inline := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
+	at := slices.IndexFunc(l.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if at < 0 {
+		if !inline && slices.Contains(helpNames, name) {
+			l.help = true
+			return 0, nil
+		}
+		var names []string
+		for _, f := range l.Command.Flags {
+			names = append(names, f.Names()...)
+		}
+		err := l.usage("there is no flag %s", term.Echoed("-"+name))
+		if near := failure.Near(name, names); near != "" {
+			err.Hint = "Did you mean --" + near + "? " + err.Hint
+		}
+		return 0, err
+	}
+	f := l.Command.Flags[at]
+	name = f.Names()[0]
+	switch {
+	case inline:
+	case !takesValue(f):
+		value = "true"
+	case len(rest) == 0:
+		return 0, l.usage("flag needs an argument: --%s", name)
+	default:
+		value, used = rest[0], 1
+	}
+	typed := value
+	if list, ok := l.set.Lookup(name).Value.(*cli.StringSlice); ok {
+		// Set splits a value at its commas, which a path may hold.
+		value = cli.NewStringSlice(append(list.Value(), value)...).Serialize()
+	}
+	if err = l.set.Set(name, value); err == nil {
+		return used, nil
+	}
+	switch f.(type) { // the library's errors are "parse error"
+	case *cli.BoolFlag:
+		err = errors.New("must be true or false")
+	case *cli.IntFlag:
+		err = errors.New("must be a whole number")
+	}
+	return used, l.usage("invalid value %q for flag --%s: %v", term.Echoed(typed), name, err)
+}
+
+func takesValue(f cli.Flag) bool {
+	d, ok := f.(cli.DocGenerationFlag)
+	return ok && d.TakesValue()
+}
+
+func (l *Line) usage(format string, args ...any) *failure.Error {
+	help := "help" + strings.TrimPrefix(l.Command.HelpName, "mylm")
+	return failure.Usage(format, args...).WithHint("mylm " + help + " lists the flags; a question that begins with - goes behind --")
+}
+
+// Run carries the command out.
+func (l *Line) Run() error {
+	c, path := l.Command, strings.TrimPrefix(l.Command.HelpName, "mylm ")
+	switch {
+	case l.err != nil:
+		return l.err
+	case l.help, c.Action == nil && l.NArg() == 0:
+		return Help(c, l.out)
+	case c.Action == nil:
+		return Missing(c, l.Args().First(), "mylm help "+path+" lists its subcommands")
+	case len(c.Subcommands) == 0 && !strings.Contains(c.ArgsUsage, "...") && c.ArgsUsage != Verbatim:
+		if err := AtMost(l.Context, len(strings.Fields(c.ArgsUsage))); err != nil {
+			return err
+		}
+	}
+	return c.Action(l.Context)
+}
+
+// AtMost returns an error if there are more than n arguments.
+func AtMost(c *cli.Context, n int) error {
+	if c.NArg() <= n {
+		return nil
+	}
+	takes := "no arguments"
+	if n > 0 {
+		takes = "at most " + term.Plural(n, "argument")
+	}
+	return failure.Usage("%s takes %s, but got %q", strings.TrimPrefix(c.Command.HelpName, "mylm "), takes, term.Echoed(c.Args().Get(n)))
+}
+
+var helpNames = []string{"help", "h"}
+
+// Help prints the help of a command.
+func Help(c *cli.Command, out io.Writer) error {
+	// Columns are two spaces apart.
+	w := tabwriter.NewWriter(out, 1, 8, 2, ' ', 0)
+	line, options := c.HelpName+" [command options]", "OPTIONS"
+	if !strings.Contains(c.HelpName, " ") {
+		line, options = c.HelpName+" [global options] command [command options]", "GLOBAL OPTIONS"
+	}
+	if c.ArgsUsage != "" {
+		line += " " + c.ArgsUsage
+	}
+	fmt.Fprintf(w, "NAME:\n   %s - %s\n\nUSAGE:\n   %s\n", c.HelpName, c.Usage, line)
+	if c.Description != "" {
+		text := strings.ReplaceAll(c.Description, "\n", "\n   ")
+		fmt.Fprintf(w, "\nDESCRIPTION:\n   %s\n", strings.ReplaceAll(text, "\n   \n", "\n\n"))
+	}
+	if len(c.Subcommands) > 0 {
+		fmt.Fprint(w, "\nCOMMANDS:\n")
+		for _, sub := range c.Subcommands {
+			fmt.Fprintf(w, "   %s\t%s\n", strings.Join(append([]string{sub.Name}, sub.Aliases...), ", "), sub.Usage)
+		}
+	}
+	fmt.Fprintf(w, "\n%s:\n", options)
+	for _, f := range append(c.Flags[:len(c.Flags):len(c.Flags)], &cli.BoolFlag{Name: helpNames[0], Aliases: helpNames[1:], Usage: "show help"}) {
+		fmt.Fprintf(w, "   %s\n", flagLine(f))
+	}
+	return w.Flush()
+}
+
+// flagLine is the line of the help about a flag: names, a tab, what it does.
+func flagLine(f cli.Flag) string {
+	d, ok := f.(cli.DocGenerationFlag)
+	if !ok {
+		return f.String()
+	}
+	usage, value := d.GetUsage(), ""
+	if before, quoted, ok := strings.Cut(usage, "`"); ok {
+		name, after, _ := strings.Cut(quoted, "`")
+		usage, value = before+name+after, " "+name
+	} else if d.TakesValue() {
+		value = " value"
+	}
+	var names []string
+	for _, name := range f.Names() {
+		dashes := "--"
+		if len(name) == 1 {
+			dashes = "-"
+		}
+		names = append(names, dashes+name+value)
+	}
+	spelled := strings.Join(names, ", ")
+	if s, ok := f.(cli.DocGenerationSliceFlag); ok && s.IsSliceFlag() {
+		spelled += " [ " + spelled + " ]"
+	}
+	if text := d.GetDefaultText(); d.TakesValue() && text != "" && text != "0" {
+		usage += " (default: " + text + ")"
+	}
+	for _, name := range d.GetEnvVars() {
+		usage += " [$" + name + "]"
+	}
+	return spelled + "\t" + usage
+}
