@@ -42,8 +42,8 @@ type Options struct {
 	// What the model is shown of a long conversation. All of them work on what is
 	// sent, never on the session.
 	MaxToolResultTokens Limit // of one tool result; more is cut in its middle; 2,000, or a third of a small window
-	SummarizeAfterTurns Limit // exchanges after which older ones become a summary; 8, once half of the window is full
-	KeepRecentTurns     int   // exchanges that a summary keeps as they are; 4
+	SummarizeAfterTurns Limit // exchanges after which older ones become a summary; 0: when the window is full
+	KeepRecentTurns     int   // exchanges that a summary keeps as they are; 4, fewer where they are long
 	MaxContextTokens    Limit // of prompt and reply together; what the backend reports, or else 32,768
 
 	ToolTimeout       time.Duration // of a call whose tool does not set its own; 30 s

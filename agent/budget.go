@@ -22,7 +22,7 @@ const (
 	replyRoom     = 2048 // for a reply whose length is not limited; a quarter of a small window
 	defaultResult = 2000 // tokens of a tool's result that the model is shown
 
-	calmTarget = 0.6 // how full a compaction leaves the room, so that the next one is some turns away
+	calmTarget = 0.25 // how full a compaction leaves the room, so that the next one is many turns away
 	margin     = 1.03
 
 	// A count beyond these bounds is not one of this prompt's tokens.

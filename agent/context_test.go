@@ -414,11 +414,11 @@ func TestLongRequestStays(t *testing.T) {
 	request := strings.Repeat("Read every page with care. ", 200)
 	m := &window{size: 8192, count: words, reply: reading(40)}
 	m.evaluate = func(r providers.Request) { whole(t, r.Messages, request) }
-	events, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: pages(t, 1_500, "prose"), MaxTurns: 50}).Run(t.Context(), nil, request))
+	events, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: pages(t, 1_500, "prose"), MaxTurns: 50, SummarizeAfterTurns: agent.Off}).Run(t.Context(), nil, request))
 	wantEnd(t, r, agent.Success, agent.StopComplete, 41)
 	for _, ev := range events {
-		// 60% of what a reply of 2,048 tokens leaves, and a marker
-		if c, ok := ev.Payload.(agent.Compaction); ok && c.After > 6144*6/10+60 {
+		// the request, a quarter of what a reply of 2,048 tokens leaves, and a marker
+		if c, ok := ev.Payload.(agent.Compaction); ok && c.After > words(request)+6144/4+600 {
 			t.Errorf("turn %d: %d tokens are left of %d", ev.Turn, c.After, c.Before)
 		}
 	}
@@ -682,12 +682,11 @@ func TestSummaryIsOfABoundedText(t *testing.T) {
 	}
 }
 
-// TestSummaryWhenHalfFull is the default: more than eight steps, and half of the
-// window.
-func TestSummaryWhenHalfFull(t *testing.T) {
+// TestSummaryWhenFull is the default: when the window is full.
+func TestSummaryWhenFull(t *testing.T) {
 	asked := 0
 	m := &window{size: 16384, count: words}
-	next := reading(14)
+	next := reading(34)
 	steps := 0
 	m.evaluate = func(r providers.Request) {
 		summary := strings.HasPrefix(r.Messages[0].Text, "You sum up")
@@ -700,8 +699,8 @@ func TestSummaryWhenHalfFull(t *testing.T) {
 			return next(steps - 1)
 		}
 	}
-	r := ask(t, agent.Options{Model: m, Tools: pages(t, 2_500, "prose"), MaxTurns: 20}, "Read.")
-	wantEnd(t, r, agent.Success, agent.StopComplete, 15)
+	r := ask(t, agent.Options{Model: m, Tools: pages(t, 2_500, "prose"), MaxTurns: 40}, "Read.")
+	wantEnd(t, r, agent.Success, agent.StopComplete, 35)
 	if asked == 0 || m.refused > 0 {
 		t.Errorf("%d summaries, %d refusals", asked, m.refused)
 	}
@@ -732,4 +731,51 @@ func TestCompactionHoldsInTheNextRun(t *testing.T) {
 	if total > 8192 || !strings.Contains(r.Messages[2].Text, "no longer shown") {
 		t.Errorf("the next prompt has %d tokens: %.200q", total, r.Messages[1:3])
 	}
+}
+
+// Compactions are few: of 100 turns in a window of 16k at most ten.
+func TestCompactionsAreFew(t *testing.T) {
+	var last []providers.Message
+	breaks, evaluated, sent, summary := 0, 0, 0, false
+	m := &window{size: 16384, count: words, usage: true}
+	m.evaluate = func(r providers.Request) {
+		if summary = r.Messages[0].Text == summaryPrompt(t); summary {
+			evaluated += words(r.Messages[1].Text)
+			return
+		}
+		same := 0
+		for same < min(len(last), len(r.Messages)) && last[same] == r.Messages[same] {
+			same++
+		}
+		if same < len(last) {
+			breaks++
+		}
+		for i, msg := range r.Messages {
+			n := words(msg.Text)
+			if sent += n; i >= same {
+				evaluated += n
+			}
+		}
+		last = slices.Clone(r.Messages)
+	}
+	m.reply = func(n int) say {
+		if summary {
+			return say{text: "The pages so far were read. " + strings.Repeat("One of them says this. ", 40)}
+		}
+		return say{text: fmt.Sprintf("Page %d comes next.\n%s", n, call("page", fmt.Sprintf(`{"text":"%d"}`, n)))}
+	}
+	ask(t, agent.Options{Model: m, Tools: pages(t, 2200, "log"), MaxTurns: 100, NoLastWord: true}, "Read all the pages.")
+	t.Logf("%d breaks; %d of %d tokens evaluated", breaks, evaluated, sent)
+	if breaks > 10 {
+		t.Errorf("%d prompts of 100 do not go on from the one before", breaks)
+	}
+}
+
+func summaryPrompt(t *testing.T) string {
+	t.Helper()
+	text, err := prompts.Default().Text(prompts.Summary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -169,7 +169,7 @@ func TestResumeAfterAnEnd(t *testing.T) {
 					t.Errorf("what was asked is gone from %d messages", len(r.Messages))
 				}
 			}
-			collect(t, newAgent(t, agent.Options{Model: w, Tools: pages(t, 20_000, "prose"), MaxTurns: 30}).Resume(t.Context(), long))
+			collect(t, newAgent(t, agent.Options{Model: w, Tools: pages(t, 20_000, "prose"), MaxTurns: 30, SummarizeAfterTurns: agent.Off}).Resume(t.Context(), long))
 			m := newModel("Now it is done.")
 			_, r = collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t)}).Resume(t.Context(), s))
 			if r.Response != "Now it is done." || r.Turns != 1 || !strings.Contains(m.last(), test.last) {

@@ -227,11 +227,8 @@ func (r *run) tooLong() error {
 	return &modelError{e}
 }
 
-// The defaults of summaries.
-const (
-	summariseAfter = 8
-	keepRecent     = 4
-)
+// keepRecent is how many of the last exchanges a summary keeps at most, unless that is set.
+const keepRecent = 4
 
 // toSummarise is the last entry of what should become a summary now; 0: nothing
 // should. Left to itself, the run does not give details away that there is
@@ -243,16 +240,12 @@ func (r *run) toSummarise() int {
 	case o.SummarizeAfterTurns == Off, v.closing != nil: // the last word is not worth another call
 		return 0
 	case after == 0:
-		full := r.room() / 2
-		if r.state.Guessed { // the window may be far larger
-			full = r.room()
-		}
-		if after = summariseAfter; r.state.Window == 0 || r.measure() <= full {
+		if after = keepRecent; r.state.Window == 0 || r.measure() <= r.room() {
 			return 0
 		}
 	}
 	if keep == 0 {
-		keep = keepRecent
+		keep = r.recent()
 	}
 	if keep = min(keep, after); v.replies <= after || v.size < 2*r.failedSummary {
 		return 0
@@ -272,6 +265,21 @@ func (r *run) toSummarise() int {
 		}
 	}
 	return 0
+}
+
+// recent is how many of the last exchanges a summary keeps where that is not set:
+// those that leave most of the room for what comes.
+func (r *run) recent() (n int) {
+	v, size := &r.view, 0
+	for i := len(v.messages) - 1; i > 0 && n < keepRecent; i-- {
+		if size += v.sizes[i]; v.messages[i].Role == providers.Assistant {
+			if n > 0 && r.tokens(size) > r.room()/8 {
+				break
+			}
+			n++
+		}
+	}
+	return max(1, n)
 }
 
 // summarise has the model sum up everything before an entry. If it cannot,

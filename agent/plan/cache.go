@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2/maybe"
 )
 
@@ -22,10 +23,18 @@ const Cached = 100
 // more than a list that a person reads.
 const MaxCached = 64 << 10
 
-// Cache keeps plans in a file, for goals that come again. Two processes that
-// write at the same moment lose one of the two plans, and nothing else.
+// Cache keeps plans in a file, for goals that come again. Processes that use it
+// wait for each other.
 type Cache struct {
 	Path string // made when the first plan is kept, readable for its owner alone
+}
+
+// cacheVersion is that of the format of the file. Before it the file was the list.
+const cacheVersion = 1
+
+type cacheFile struct {
+	Version int      `json:"version"`
+	Plans   []cached `json:"plans"`
 }
 
 // cached is a plan in the file, the one used last at the end.
@@ -45,28 +54,27 @@ func CacheKey(goal, model string, tools []string) string {
 }
 
 // Get returns the tasks of a plan; ok is false if there is none. The plan
-// counts as used. An error is that of a file that cannot be read or written;
-// a damaged one counts as empty.
+// counts as used. An error is that of a file that cannot be read or written, or
+// that a later version wrote; a damaged one counts as empty.
 func (c Cache) Get(key string) (tasks []Task, ok bool, err error) {
-	all, err := c.load()
-	if err != nil {
-		return nil, false, err
-	}
-	i := slices.IndexFunc(all, func(e cached) bool { return e.Key == key })
-	if i < 0 {
+	if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
-	e := all[i]
-	return e.Tasks, true, c.store(append(slices.Delete(all, i, i+1), e))
+	err = c.update(func(all []cached) []cached {
+		i := slices.IndexFunc(all, func(e cached) bool { return e.Key == key })
+		if ok = i >= 0; !ok {
+			return all
+		}
+		e := all[i]
+		tasks = e.Tasks
+		return append(slices.Delete(all, i, i+1), e)
+	})
+	return tasks, ok && err == nil, err
 }
 
 // Put keeps the tasks of a plan, as they were before anything was done. A plan
 // that rests on what strangers wrote, or is larger than MaxCached, is not kept.
 func (c Cache) Put(key string, tasks []Task) error {
-	all, err := c.load()
-	if err != nil {
-		return err
-	}
 	if slices.ContainsFunc(tasks, func(t Task) bool { return t.has(taintedKey) }) {
 		return nil
 	}
@@ -77,55 +85,62 @@ func (c Cache) Put(key string, tasks []Task) error {
 	if b, err := json.Marshal(e); err != nil || len(b) > MaxCached {
 		return err
 	}
-	all = append(slices.DeleteFunc(all, func(o cached) bool { return o.Key == key }), e)
-	return c.store(all[max(0, len(all)-Cached):])
+	return c.update(func(all []cached) []cached {
+		all = append(without(all, key), e)
+		return all[max(0, len(all)-Cached):]
+	})
 }
 
-// Forget removes a plan, if it is there: it did not lead to the goal.
+// Forget removes a plan, if it exists: it did not lead to the goal.
 func (c Cache) Forget(key string) error {
-	all, err := c.load()
-	if err != nil {
+	return c.update(func(all []cached) []cached { return without(all, key) })
+}
+
+// Clear removes all plans and returns how many there were.
+func (c Cache) Clear() (n int, err error) {
+	if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	err = c.update(func(all []cached) []cached {
+		n = len(all)
+		return nil
+	})
+	return n, err
+}
+
+func without(all []cached, key string) []cached {
+	return slices.DeleteFunc(all, func(e cached) bool { return e.Key == key })
+}
+
+// update changes the plans in the file while no other process does.
+func (c Cache) update(change func([]cached) []cached) error {
+	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
 		return err
 	}
-	left := slices.DeleteFunc(slices.Clone(all), func(e cached) bool { return e.Key == key })
-	if len(left) == len(all) {
+	lock := flock.New(c.Path+".lock", flock.SetPermissions(0o600))
+	if err := lock.Lock(); err != nil {
+		return err
+	}
+	defer lock.Close()
+	b, err := os.ReadFile(c.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var file cacheFile
+	if json.Unmarshal(b, &file) != nil {
+		_ = json.Unmarshal(b, &file.Plans) // of the format before
+	}
+	if file.Version > cacheVersion {
+		return fmt.Errorf("%s was written by a newer version of mylm", c.Path)
+	}
+	file = cacheFile{cacheVersion, change(file.Plans)}
+	if len(file.Plans) == 0 {
+		if err := os.Remove(c.Path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		return nil
 	}
-	return c.store(left)
-}
-
-// Clear removes all plans, with their file, and returns how many there were.
-func (c Cache) Clear() (n int, err error) {
-	all, err := c.load()
-	if err != nil {
-		return 0, err
-	}
-	if err := os.Remove(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	return len(all), nil
-}
-
-func (c Cache) load() (all []cached, err error) {
-	b, err := os.ReadFile(c.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if json.Unmarshal(b, &all) != nil {
-		return nil, nil
-	}
-	return all, nil
-}
-
-func (c Cache) store(all []cached) error {
-	b, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
+	if b, err = json.Marshal(file); err != nil {
 		return err
 	}
 	return maybe.WriteFile(c.Path, b, 0o600)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"mylm/agent/plan"
@@ -84,5 +85,42 @@ func TestMermaid(t *testing.T) {
 	want := "flowchart TD\n    n1[\"a b: say &quot;hi&quot;\"]\n    n2[\"c: do c\"]\n    n1 --> n2\n"
 	if got := plan.Mermaid([]plan.Task{{ID: "a b", Description: `say "hi"`}, task("c", "a b")}); got != want {
 		t.Errorf("%s", got)
+	}
+}
+
+// Plans that are kept at the same time are all kept, a file of the format before is
+// read, and one of a later version is left alone.
+func TestCacheAtOnce(t *testing.T) {
+	c := plan.Cache{Path: filepath.Join(t.TempDir(), "plans.json")}
+	before := `[{"key": "old", "tasks": [{"id": "t1", "description": "x", "status": "pending", "dependencies": []}]}]`
+	if err := os.WriteFile(c.Path, []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			if err := c.Put(fmt.Sprint(i), []plan.Task{task("a")}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	for _, key := range []string{"old", "0", "39", "17"} {
+		if tasks, ok, err := c.Get(key); !ok || err != nil || len(tasks) != 1 {
+			t.Errorf("%s: %v, %v, %v", key, tasks, ok, err)
+		}
+	}
+	if n, err := c.Clear(); n != 41 || err != nil {
+		t.Errorf("%d plans, %v", n, err)
+	}
+	newer := `{"version": 99, "plans": []}`
+	if err := os.WriteFile(c.Path, []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Put("x", []plan.Task{task("a")}); err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("a later version: %v", err)
+	}
+	if b, err := os.ReadFile(c.Path); string(b) != newer || err != nil {
+		t.Errorf("it holds %s, %v", b, err)
 	}
 }

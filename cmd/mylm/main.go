@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -33,6 +34,11 @@ func program(args []string, s term.Streams) (code int) {
 		}
 	}()
 	dropEmptyVariables()
+	if home := os.Getenv("HOME"); home != "" && !filepath.IsAbs(home) { // commands run elsewhere
+		if abs, err := filepath.Abs(home); err == nil {
+			_ = os.Setenv("HOME", abs)
+		}
+	}
 	ctx, stop := term.Interruptible(screen)
 	defer stop()
 

@@ -193,7 +193,9 @@ func (r *run) end(ctx context.Context, err error) error {
 		kept, failed = kept || remembered, unkept
 	}
 	if saved && ctx.Err() == nil {
-		r.Recorder.Prune(ctx)
+		if n := r.Recorder.Prune(ctx); n > 0 {
+			r.out.note(fmt.Sprintf("deleted %s that had not changed for %d days", term.Plural(n, "session"), int(setup.SessionsKept.Hours()/24)))
+		}
 	}
 	if (saved || kept) && !failed && !r.Recorder.Incomplete() && !r.out.quiet {
 		setup.TellOnce(r.out.screen)

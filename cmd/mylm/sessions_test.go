@@ -13,7 +13,7 @@ import (
 )
 
 // Sessions that nobody has touched for 90 days go at the end of a run, once a
-// day, and without a word.
+// day, and are reported. A clock that jumped deletes none.
 func TestOldSessionsGo(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, newPlaced(t, "Fine."))
@@ -25,12 +25,14 @@ func TestOldSessionsGo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	told := false // that sessions were deleted
 	ask := func() string {
 		t.Helper()
 		_, errs, code := h.run("ask", "q")
-		if code != "0" || strings.Contains(errs, "deleted") {
+		if code != "0" {
 			t.Fatalf("exit %s, %s", code, errs)
 		}
+		told = strings.Contains(errs, "deleted 1 session that had not changed for 90 days")
 		all, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 		if err != nil {
 			t.Fatal(err)
@@ -50,13 +52,25 @@ func TestOldSessionsGo(t *testing.T) {
 	age(old, 91)
 	age(young, 89)
 	ask()
-	if !there(old) {
+	if !there(old) || told {
 		t.Error("a second time on one day")
 	}
-	age(filepath.Join(dir, "pruned"), 2)
-	ask()
-	if there(old) || !there(young) {
-		t.Errorf("old is there: %v, young: %v", there(old), there(young))
+	marker := filepath.Join(dir, "pruned")
+	jump := func(years int) { // the clock was set ahead: all that is there is older
+		trusted, err := time.Now().AddDate(-years, 0, 0).MarshalText()
+		if err != nil || os.WriteFile(marker, trusted, 0o600) != nil {
+			t.Fatal(err)
+		}
+		age(marker, 365*years)
+	}
+	jump(10)
+	if ask(); !there(old) || told {
+		t.Error("a clock ten years ahead deletes sessions")
+	}
+	jump(0)
+	age(marker, 2)
+	if ask(); there(old) || !there(young) || !told {
+		t.Errorf("old is there: %v, young: %v, told: %v", there(old), there(young), told)
 	}
 	age(young, 40)
 	if out, _, code := h.run("sessions", "prune", "--days", "30"); code != "0" || out != "deleted 1 session\n" || there(young) {

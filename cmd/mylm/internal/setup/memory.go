@@ -276,21 +276,34 @@ const (
 	pruneEvery    = 24 * time.Hour
 )
 
-// Prune deletes sessions that nobody has touched for long, a few at a time and
-// once a day. Nobody waits for it, so that it fails in silence: mylm sessions
-// prune says what is wrong.
-func (r *Recorder) Prune(ctx context.Context) {
-	marker := filepath.Join(r.store.Dir(), "pruned")
-	now := time.Now()
-	if info, err := os.Stat(marker); err == nil && now.Sub(info.ModTime()) < pruneEvery {
-		return
+// Prune deletes sessions that nobody has touched for long, a few at a time and once
+// a day, and returns how many. Their age is measured by a clock of its own, which
+// goes on by two days at most from one time to the next: a clock that jumped deletes
+// nothing. It fails in silence: mylm sessions prune says what is wrong.
+func (r *Recorder) Prune(ctx context.Context) int {
+	marker, now := filepath.Join(r.store.Dir(), "pruned"), time.Now()
+	trusted := now
+	info, err := os.Stat(marker)
+	if err == nil {
+		if passed := now.Sub(info.ModTime()); 0 <= passed && passed < pruneEvery {
+			return 0
+		}
+		text, _ := os.ReadFile(marker)
+		if trusted.UnmarshalText(text) != nil { // written before there was a clock in it
+			trusted = info.ModTime()
+		}
+		if trusted = trusted.Add(2 * pruneEvery); trusted.After(now) {
+			trusted = now
+		}
 	}
-	if os.WriteFile(marker, nil, 0o600) != nil || os.Chtimes(marker, now, now) != nil {
-		return
+	text, _ := trusted.MarshalText()
+	if os.WriteFile(marker, text, 0o600) != nil || os.Chtimes(marker, now, now) != nil || err != nil {
+		return 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, prunePatience)
 	defer cancel()
-	_, _ = r.store.Prune(ctx, now.Add(-SessionsKept), pruneAtMost)
+	n, _ := r.store.Prune(ctx, trusted.Add(-SessionsKept), pruneAtMost)
+	return n
 }
 
 // NewRecorder keeps a session from its first entry on; nil if it cannot.
