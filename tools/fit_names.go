@@ -18,17 +18,17 @@ func fold(name string) string {
 	}, name)
 }
 
-// maxNear is how many names nearest suggests: a small model reads no more.
+// maxNear is how many names Nearest suggests: a small model reads no more.
 const maxNear = 3
 
 // maxNameLength is how long a name is worth comparing letter by letter.
 // Tools' names have at most 64.
 const maxNameLength = 128
 
-// nearest returns the names that a wrong one may have meant, at most three:
+// Nearest returns the names that a wrong one may have meant, at most three:
 // those equal after folding (with or without a namespace), then those a few
 // letters away, nearest first.
-func nearest(name string, known []string) []string {
+func Nearest(name string, known []string) []string {
 	type candidate struct {
 		name     string
 		distance int

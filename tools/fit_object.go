@@ -67,7 +67,7 @@ func (f *fitter) unknown(known map[string]*jsonschema.Schema, m member, at loc) 
 	f.fail(at, "unknown", m.node, nil)
 	if len(f.faults) > before {
 		names := slices.Sorted(maps.Keys(known))
-		f.faults[before].Wanted = otherwise(nearest(m.name, names), names)
+		f.faults[before].Wanted = otherwise(Nearest(m.name, names), names)
 	}
 }
 

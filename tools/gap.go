@@ -28,12 +28,8 @@ func (g Gap) Join(head, tail string) string {
 	keep := len(head)
 	if i := strings.LastIndexByte(head, '\n') + 1; i > 0 && i >= len(head)/2 {
 		keep = i
-	} else if r, size := utf8.DecodeLastRuneInString(head); r == utf8.RuneError && size == 1 {
-		for i := max(0, keep-utf8.UTFMax); i < keep; i++ {
-			if utf8.RuneStart(head[i]) && !utf8.FullRuneInString(head[i:]) {
-				keep = i
-			}
-		}
+	} else {
+		keep = len(Begin(head, keep))
 	}
 	skip := 0
 	if i := strings.IndexByte(tail, '\n'); i >= 0 && i <= len(tail)/2 {
@@ -98,4 +94,18 @@ func Abridge(text string, head, tail int) string {
 		return g.plus(text[from:at]).plus(text[end:upto]).Join(text[:from], text[upto:])
 	}
 	return Gap{}.plus(text[from:upto]).Join(text[:from], text[upto:])
+}
+
+// Begin returns at most n bytes of a text that do not end within a character.
+func Begin[T string | []byte](text T, n int) T {
+	text = text[:min(n, len(text))]
+	for i := len(text) - 1; i >= 0 && i >= len(text)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRune([]byte(text[i:])) {
+				return text[:i]
+			}
+			break
+		}
+	}
+	return text
 }

@@ -100,7 +100,7 @@ type UnknownToolError struct {
 
 // Unknown is the error for a tool that is not among the known ones.
 func Unknown(name string, known []string) *UnknownToolError {
-	return &UnknownToolError{Name: name, Near: nearest(name, known), Known: known}
+	return &UnknownToolError{Name: name, Near: Nearest(name, known), Known: known}
 }
 
 // Error says what is wrong and which tools there are. A long name is cut.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"mylm/tools/sandbox"
 )
 
 // readers are programs that print what is in files and change nothing, with the
@@ -23,11 +25,6 @@ var readers = map[string]string{
 var harmless = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^--(all|almost-all|color(=\w+)?|count|ignore-case|line-number|word-regexp|files-with-matches|recursive|invert-match|human-readable|summarize|` +
 		`lines(=[0-9]+)?|bytes(=[0-9]+)?|max-depth=[0-9]+|(include|exclude|exclude-dir)=[^/]*)$`)
-})
-
-// keys are the names of files that hold keys, by their looks.
-var keys = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^(\.env(\..*)?|.*\.(pem|key|p12|pfx|kdbx)|id_(rsa|dsa|ecdsa|ed25519).*|\.netrc|\.npmrc|\.pypirc|credentials(\..*)?)$`)
 })
 
 // call judges one command.
@@ -62,7 +59,7 @@ func (at Place) call(s simple) Call {
 		c.outside = c.outside || !stay
 		for _, file := range names {
 			real, _ := filepath.EvalSymlinks(at.abs(file))
-			if keys().MatchString(filepath.Base(file)) || keys().MatchString(filepath.Base(real)) {
+			if sandbox.KeyLike(filepath.Base(file)) || sandbox.KeyLike(filepath.Base(real)) {
 				c.why = file + " looks like a key"
 			}
 		}

@@ -2,8 +2,10 @@ package command
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -153,3 +155,157 @@ func (l *looker) add(words []string, starts bool) {
 		l.Seen = append(l.Seen, Call{Words: words, Starts: starts})
 	}
 }
+
+// shells take a command line as the argument behind -c, or read one.
+var shells = strings.Fields("sh bash dash zsh ksh mksh ash fish csh tcsh su runuser script flock sg eval source . at")
+
+// evaluators take their arguments for a command line, or for several.
+var evaluators = strings.Fields("eval watch parallel trap alias hyperfine concurrently nix-shell")
+
+// executing are the flags of find and fd behind which a command stands.
+var executing = strings.Fields("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+
+// wrappers start the command that their arguments end in. A digit says how many
+// operands come before it.
+var wrappers = strings.Fields(`sudo doas env nohup nice ionice timeout:1 gtimeout:1 xargs stdbuf setsid time strace ltrace chroot:1 flock:1 taskset:1 chrt:1 exec command builtin
+	busybox toybox unshare nsenter systemd-run caffeinate firejail bwrap pkexec proot fakeroot setarch:1 unbuffer entr find fd dbus-run-session xvfb-run
+	setpriv rlwrap valgrind perf:1 numactl prlimit eatmydata ccache sccache torsocks proxychains proxychains4 ssh-agent dumb-init tini cross-env dotenv
+	npx bunx pnpx uvx pipx:1 mise:1 asdf:1 pyenv:1 rbenv:1 rustup:2 pipenv:1 poetry:1 pdm:1 rye:1 pixi:1 hatch:1 uv:1 bundle:1 runuser sg:1 script:1`)
+
+// quiet are usual programs whose arguments are names and texts, and start
+// nothing; readers are as well, and what prefixes are offered for.
+var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred unlink tee dd truncate mktemp mkfifo unzip gzip gunzip bzip2 xz zstd
+	kill killall pkill mount umount systemctl service journalctl launchctl crontab hostname test [ printf rg jq tree file diff uniq column xxd id date arch type df seq expand
+	curl wget ping dig host sed awk gawk mawk less more apropos printenv export set unset declare local readonly read cd pushd popd
+	apt apt-get dnf yum pacman pip pip3 helm gh glab hg svn jj ps top sleep yes find git go
+	gcc g++ cc c++ clang clang++ mkfs init telinit shutdown reboot halt poweroff`)
+
+// startsNothing reports whether the arguments of a program are known to be no
+// command. A tool with several tasks may start others in one that is not offered: npm exec, cargo watch.
+func startsNothing(name string) bool {
+	_, reads := readers[name]
+	_, n := offered([]string{name})
+	return reads || n == 1 || slices.Contains(quiet, name)
+}
+
+// wraps reports whether a program is a wrapper, and how many operands come before the command.
+func wraps(name string) (before int, ok bool) {
+	for _, w := range wrappers {
+		if w == name {
+			return 0, true
+		} else if rest, found := strings.CutPrefix(w, name+":"); found {
+			return int(rest[0] - '0'), true
+		}
+	}
+	return 0, false
+}
+
+// call looks at one command, and at those that its words start.
+func (l *looker) call(words []string, depth int) {
+	for len(words) > 0 && (words[0] == "" || assignment(words[0])) {
+		words = words[1:]
+	}
+	l.Lost = l.Lost || len(words) > 0 && depth > maxDepth
+	if len(words) == 0 || l.Lost {
+		return
+	}
+	name, args := path.Base(words[0]), words[1:]
+	before, wrapper := wraps(name)
+	shell := slices.Contains(shells, name)
+	unknown := !wrapper && !shell && !startsNothing(name)
+	l.add(words, unknown)
+	if strings.ContainsAny(words[0], " \t\n") { // a wrapper may have a shell read it
+		l.line(words[0], depth+1)
+	}
+	switch {
+	case name == "find" || name == "fd":
+		for i, a := range args {
+			if slices.Contains(executing, a) {
+				l.call(args[i+1:], depth+1)
+			}
+		}
+		return
+	case slices.Contains(evaluators, name):
+		l.line(strings.Join(args, " "), depth+1)
+		for _, a := range args { // or each of them is a line
+			if _, line, named := strings.Cut(a, "="); named && name == "alias" {
+				a = line
+			}
+			l.line(a, depth+1)
+		}
+	case shell, name == "env":
+		l.texts(args, depth)
+	case name == "git" && slices.ContainsFunc(args, func(a string) bool { return a == "rebase" || a == "bisect" || a == "submodule" || a == "filter-branch" }):
+		unknown = true
+		for i, a := range args {
+			if a == "run" || a == "foreach" {
+				l.wrapped(args[i+1:], 0, depth)
+			}
+		}
+	}
+	switch {
+	case wrapper:
+		l.wrapped(args, before, depth)
+	case unknown:
+		l.unknown(words, depth)
+	}
+}
+
+// unknown looks at the words of a program of which it is not known what it starts. The policy looks for commands
+// among them; a shell's are in one of them, as may be those of others. Behind exec, and what npm and its like call so, is one for sure.
+func (l *looker) unknown(words []string, depth int) {
+	for i, w := range words[1:] {
+		if w == "exec" || w == "dlx" || w == "x" && i == 0 {
+			l.wrapped(words[i+2:], 0, depth)
+		}
+		if b := path.Base(w); slices.Contains(shells, b) || slices.Contains(evaluators, b) || b == "env" {
+			l.call(words[i+1:], depth+1)
+		}
+		if strings.ContainsAny(w, " \t\n") {
+			inner := strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(" \t\n;|&(){}`=\"'!:", r) })
+			l.add(append([]string{words[0]}, inner...), true)
+		}
+	}
+}
+
+// texts looks into the words of a shell that are lines by their looks, and into
+// the one behind -c.
+func (l *looker) texts(args []string, depth int) {
+	for i, a := range args {
+		_, value, _ := strings.Cut(a, "=")
+		switch {
+		case strings.HasPrefix(a, "--") && strings.Contains(value, " "):
+			l.line(value, depth+1)
+		case strings.HasPrefix(a, "-"):
+			if _, line, _ := strings.Cut(a, "c"); strings.Contains(line, " ") { // script and su take it there
+				l.line(line, depth+1)
+			}
+		case strings.ContainsAny(a, " \t\n;&|"), i > 0 && strings.HasPrefix(args[i-1], "-") && strings.HasSuffix(args[i-1], "c"):
+			l.line(a, depth+1)
+		}
+	}
+}
+
+// wrapped looks for the command behind a wrapper. Which flags take a value is not
+// known, so what stands behind a flag counts as both.
+func (l *looker) wrapped(args []string, before, depth int) {
+	for i, a := range args {
+		if strings.HasPrefix(a, "-") || assignment(a) {
+			continue
+		}
+		l.call(args[i:], depth+1)
+		switch {
+		case i > 0 && strings.HasPrefix(args[i-1], "-") && args[i-1] != "--":
+		case before == 0:
+			return
+		default:
+			before--
+		}
+	}
+}
+
+var assigns = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+})
+
+func assignment(w string) bool { return assigns().MatchString(w) }

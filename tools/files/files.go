@@ -210,16 +210,3 @@ func (w *workspace) explain(root *os.Root, path, name string, err error) error {
 // escapes reports whether err is what os.Root says of a path that leads out of
 // it. Package os does not export that error.
 func escapes(err error) bool { return strings.Contains(err.Error(), "escapes") }
-
-// kind names what is neither a regular file nor a directory.
-func kind(mode fs.FileMode) string {
-	switch {
-	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	case mode&fs.ModeDevice != 0:
-		return "a device"
-	}
-	return "a special file"
-}

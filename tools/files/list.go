@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"mylm/tools"
+	"mylm/tools/files/internal/open"
 )
 
 func (w *workspace) list(ctx context.Context, in listInput) (tools.Result, error) {
@@ -102,7 +103,7 @@ func describe(root *os.Root, dir string, e fs.DirEntry) string {
 		}
 		return name + " -> " + label(filepath.ToSlash(target), mode)
 	case !e.Type().IsRegular():
-		return fmt.Sprintf("%s (%s)", name, kind(e.Type()))
+		return fmt.Sprintf("%s (%s)", name, open.Kind(e.Type()))
 	}
 	info, err := root.Lstat(path)
 	if err != nil {

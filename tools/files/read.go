@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -102,7 +103,7 @@ func regular(path string, info os.FileInfo) error {
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory, not a file", path)
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is %s; only files can be read", path, kind(info.Mode()))
+		return fmt.Errorf("%s is %s; only files can be read", path, open.Kind(info.Mode()))
 	}
 	return nil
 }
@@ -126,4 +127,181 @@ func binary(sample []byte) bool {
 		b = b[size:]
 	}
 	return invalid*10 > len(sample)
+}
+
+// counted is how far into a file lines are counted beyond the ones shown: 64
+// MiB take well under a second from a disk that is not cached.
+const counted = 64 << 20
+
+// page collects a range of the lines of a file while it is read in blocks. It
+// never holds more than MaxBytes of it.
+type page struct {
+	start, end int // the range asked for; end 0: none
+	maxLines   int
+	maxBytes   int
+
+	text  bytes.Buffer // whole lines with their ends
+	line  []byte       // the line that is being read, as far as it is wanted
+	long  int          // its whole length so far
+	shown int          // lines in text
+	full  bool         // nothing more is shown
+	cut   int          // length of the only line shown, if it is too long; else 0
+	total int          // lines so far
+	more  bool         // what comes after counted was not read
+}
+
+func newPage(start, end, maxLines, maxBytes int) *page {
+	return &page{start: start, end: end, maxLines: maxLines, maxBytes: maxBytes}
+}
+
+// scan reads r to its end, or as far as lines are counted.
+func (p *page) scan(ctx context.Context, r io.Reader) error {
+	block := make([]byte, 64<<10)
+	for read := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if read > counted && (p.full || p.wanted() && p.long > p.maxBytes) {
+			if !p.full {
+				p.endLine(false)
+			}
+			p.more = true
+			return nil
+		}
+		n, err := r.Read(block)
+		b := block[:n]
+		if read == 0 {
+			b = bytes.TrimPrefix(b, []byte("\uFEFF"))
+		}
+		read += n
+		p.feed(b)
+		if err == io.EOF {
+			if p.long > 0 {
+				p.endLine(false)
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (p *page) feed(b []byte) {
+	for len(b) > 0 {
+		if p.full {
+			n := bytes.Count(b, []byte{'\n'})
+			p.total += n
+			if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+				p.long = 0
+				b = b[i+1:]
+			}
+			p.long += len(b)
+			return
+		}
+		piece, rest, ended := bytes.Cut(b, []byte{'\n'})
+		p.long += len(piece)
+		if p.wanted() {
+			// Three more bytes than fit, so that a character can be cut off whole.
+			p.line = append(p.line, piece[:min(len(piece), max(0, p.maxBytes+utf8.UTFMax-len(p.line)))]...)
+		}
+		if ended {
+			p.endLine(true)
+		}
+		b = rest
+	}
+}
+
+// wanted reports whether the line that is being read belongs to the range.
+func (p *page) wanted() bool {
+	n := p.total + 1
+	return !p.full && n >= p.start && (p.end == 0 || n <= p.end)
+}
+
+// endLine takes the line that was read into the page if it fits.
+func (p *page) endLine(terminated bool) {
+	if p.wanted() {
+		p.take(terminated)
+	}
+	p.total++
+	p.line, p.long = p.line[:0], 0
+	if p.shown == p.maxLines || (p.end != 0 && p.total >= p.end) {
+		p.full = true
+	}
+}
+
+func (p *page) take(terminated bool) {
+	line := p.line
+	if p.long <= p.maxBytes {
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+	}
+	switch fits := p.text.Len()+len(line) <= p.maxBytes; {
+	case fits:
+		p.text.Write(line)
+		if terminated {
+			p.text.WriteByte('\n')
+		}
+		p.shown++
+	case p.shown == 0:
+		p.text.Write(tools.Begin(line, p.maxBytes))
+		p.shown, p.cut, p.full = 1, p.long, true
+	default:
+		p.full = true
+	}
+}
+
+// result is the page as the model sees it.
+func (p *page) result(path string) (tools.Result, error) {
+	if p.total < p.start && p.start > 1 {
+		return tools.Result{}, fmt.Errorf("start_line %d is past the end: %s has %s", p.start, path, count(p.total, "line"))
+	}
+	if p.total == 0 {
+		return tools.Result{Text: fmt.Sprintf("(%s is empty)", path), Origin: tools.Workspace}, nil
+	}
+	text := strings.TrimSuffix(p.text.String(), "\n")
+	text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	switch note := p.note(); {
+	case note != "":
+		text += "\n[" + note + "]"
+	case strings.TrimSpace(text) == "":
+		text = fmt.Sprintf("(%s holds nothing but %s without text)", path, count(p.total, "line"))
+	}
+	return tools.Result{Text: text, Origin: tools.Workspace, Truncated: p.truncated()}, nil
+}
+
+// last is the number of the last line shown.
+func (p *page) last() int { return p.start + p.shown - 1 }
+
+// rest reports whether there is something after the last line shown.
+func (p *page) rest() bool { return p.last() < p.total || p.more }
+
+// truncated reports whether something that was asked for is not shown.
+func (p *page) truncated() bool {
+	return p.cut > 0 || p.rest() && (p.end == 0 || p.last() < p.end)
+}
+
+// note says what the page does not show, "" if it shows all.
+func (p *page) note() string {
+	if p.start == 1 && p.cut == 0 && !p.rest() {
+		return ""
+	}
+	least := ""
+	if p.more {
+		least = "at least "
+	}
+	note := fmt.Sprintf("lines %d-%d of %s%d", p.start, p.last(), least, p.total)
+	if p.cut > 0 {
+		note = fmt.Sprintf("line %d of %s%d, its first %d of %s%d bytes", p.start, least, p.total, p.text.Len(), least, p.cut)
+	}
+	if p.truncated() && p.last() < p.total {
+		note += fmt.Sprintf("; go on with start_line %d", p.last()+1)
+	}
+	return note
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

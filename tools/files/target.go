@@ -129,7 +129,7 @@ func (w *workspace) writable(root *os.Root, t *target) error {
 	case mode.IsDir():
 		return fmt.Errorf("%s is a directory, not a file", t.path)
 	case !mode.IsRegular():
-		return fmt.Errorf("%s is %s; only files can be written", t.path, kind(mode))
+		return fmt.Errorf("%s is %s; only files can be written", t.path, open.Kind(mode))
 	case mode.Perm()&0o222 == 0:
 		return fmt.Errorf("%s is read-only (mode %04o); nothing was written", t.path, mode.Perm())
 	}

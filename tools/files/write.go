@@ -1,10 +1,12 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -87,4 +89,93 @@ func twin(root *os.Root, name string) string {
 		}
 	}
 	return ""
+}
+
+// maxEdited bounds the files that are edited, which are held in memory: no text
+// that somebody wrote is larger.
+const maxEdited = 16 << 20
+
+func (w *workspace) planEdit(root *os.Root, in editInput) (*revision, error) {
+	switch {
+	case in.Old == "":
+		return nil, errors.New("old is empty; give the text to replace, or make a file with " + WriteFileName)
+	case in.Old == in.New:
+		return nil, errors.New("old and new are the same; nothing would change")
+	}
+	t, err := w.target(root, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	if t.info == nil {
+		return nil, missing(root, in.Path, t.name)
+	}
+	if t.info.Size() > maxEdited {
+		return nil, fmt.Errorf("%s has %d bytes, and files of more than %d are not edited; change it with a command", in.Path, t.info.Size(), maxEdited)
+	}
+	text, err := w.text(root, t)
+	if err != nil {
+		return nil, err
+	}
+	if binary([]byte(text[:min(len(text), sampled)])) {
+		return nil, fmt.Errorf("%s is a binary file; only text can be edited", in.Path)
+	}
+	old, new := in.ends(text)
+	at, err := once(in.Path, text, old)
+	if err != nil {
+		return nil, err
+	}
+	r := &revision{target: t, old: text, known: true, new: text[:at] + new + text[at+len(old):], exact: true}
+	r.from, r.upto = wholeLines(text, at, at+len(old))
+	r.said = fmt.Sprintf("edited %s%s:\n", in.Path, r.led())
+	return r, nil
+}
+
+// wholeLines widens a range of the text to the lines that it touches.
+func wholeLines(text string, from, upto int) (int, int) {
+	from = strings.LastIndexByte(text[:from], '\n') + 1
+	if end := strings.IndexByte(text[upto:], '\n'); end >= 0 {
+		return from, upto + end + 1
+	}
+	return from, len(text)
+}
+
+// ends gives old and new the line ends of the text.
+func (in editInput) ends(text string) (old, new string) {
+	crlf := strings.Count(text, "\r\n")
+	mixed := crlf < strings.Count(text, "\n")
+	if crlf == 0 || mixed && strings.Contains(text, in.Old) {
+		return in.Old, in.New
+	}
+	return carriage(in.Old), carriage(in.New)
+}
+
+func carriage(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
+}
+
+// once finds the only place where old stands in the text.
+func once(path, text, old string) (int, error) {
+	at := strings.Index(text, old)
+	if at < 0 {
+		return 0, notFound(path, text, old)
+	}
+	lines, n := []string{}, 0
+	for next := at; next >= 0; n++ {
+		if n < offered {
+			lines = append(lines, strconv.Itoa(1+strings.Count(text[:next], "\n")))
+		}
+		after := strings.Index(text[next+1:], old) // places may overlap: then which is meant is open too
+		if after < 0 {
+			break
+		}
+		next += 1 + after
+	}
+	if n == 0 {
+		return at, nil
+	}
+	where := strings.Join(lines, ", ")
+	if n+1 > len(lines) {
+		where += ", …"
+	}
+	return 0, fmt.Errorf("old stands %d times in %s (at lines %s); give more of the lines around the one you mean", n+1, path, where)
 }

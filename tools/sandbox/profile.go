@@ -3,6 +3,7 @@ package sandbox
 import (
 	"crypto/sha256"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -63,4 +64,147 @@ func (p Profile) further() (f Further) {
 	reads, writes := repository(p.Project, workspace, p.Home)
 	f.Reads, f.Writes = append(f.Reads, reads...), writes
 	return f
+}
+
+// kept are where programs of common toolchains and the modules that they
+// fetched are kept, below the home directory. None of them holds a secret:
+// those lie beside them.
+var kept = []string{
+	"go/pkg/mod", "go/bin", "sdk", ".cargo/registry", ".cargo/git", ".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml",
+	".npm/_cacache", ".nvm/versions", ".local/share/fnm", ".local/share/pnpm", ".volta/tools", ".volta/bin",
+	".pyenv", ".rbenv", ".local/bin", ".local/lib", ".local/share/uv/python", ".local/share/uv/tools", ".local/share/virtualenvs", ".cache/pypoetry/virtualenvs",
+	".local/share/mise/installs", ".asdf/installs", ".sdkman/candidates", ".cache/pip", ".cache/uv", ".m2/repository",
+}
+
+// condas are roots of Conda. Beside the parts of any toolchain they hold
+// environments, and beside those settings that may name a password.
+var (
+	condas     = []string{"miniconda3", "miniforge3", "anaconda3"}
+	condaParts = append([]string{"envs", "conda-meta", "condabin", "share", "ssl"}, parts...)
+)
+
+// parts are where a toolchain keeps programs and libraries, below its root. The
+// root is not opened: it may be ~/.local, where keyrings are.
+var parts = []string{"bin", "sbin", "lib", "lib64", "libexec", "include"}
+
+// toolVariables name directories of toolchains that are elsewhere.
+var toolVariables = []string{"GOROOT", "GOMODCACHE", "VIRTUAL_ENV", "JAVA_HOME"}
+
+// found collects what toolchains there are. All of it is only read.
+type found struct {
+	home, workspace string // without links
+	paths           []string
+}
+
+// toolchains are the directories that programs and their libraries lie in.
+func toolchains(home, workspace string, getenv func(string) string) []string {
+	f := &found{home: resolved(home), workspace: resolved(workspace)}
+	for _, dir := range filepath.SplitList(getenv("PATH")) {
+		f.programs(dir)
+	}
+	for _, name := range toolVariables {
+		f.add(getenv(name))
+	}
+	for _, dir := range filepath.SplitList(getenv("GOPATH")) {
+		f.below(dir, "pkg/mod")
+	}
+	f.below(getenv("CONDA_PREFIX"), condaParts...)
+	f.python(getenv("VIRTUAL_ENV"))
+	if workspace != "" {
+		f.python(filepath.Join(workspace, ".venv"))
+		f.python(filepath.Join(workspace, "venv"))
+	}
+	if home != "" {
+		f.below(home, kept...)
+		for _, conda := range condas {
+			f.below(filepath.Join(home, conda), condaParts...)
+		}
+	}
+	return f.paths
+}
+
+// resolved is a path without links, or else as it is.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); path != "" && err == nil {
+		return real
+	}
+	return path
+}
+
+// add takes a directory, unless it is no place for a toolchain: one that holds
+// the home directory.
+func (f *found) add(dir string) {
+	if filepath.IsAbs(dir) && !holdsHome(resolved(dir), f.home) {
+		f.paths = append(f.paths, filepath.Clean(dir))
+	}
+}
+
+func (f *found) below(root string, names ...string) {
+	for _, name := range names {
+		if root != "" {
+			f.add(filepath.Join(root, name))
+		}
+	}
+}
+
+// mine reports whether a path, without links, lies in the home directory, but
+// not in the workspace: what is there is open, and what it says is not believed.
+func (f *found) mine(path string) bool {
+	return f.home != "" && path != f.home && Within(path, f.home) && !Within(path, f.workspace)
+}
+
+// programs takes a directory of PATH with its libraries, and what its links
+// lead to.
+func (f *found) programs(dir string) {
+	real := resolved(dir)
+	if !filepath.IsAbs(dir) || !f.mine(real) {
+		return // of the system, which is open, or of the workspace
+	}
+	f.add(dir)
+	f.toolchainOf(filepath.Join(real, "program"))
+	entries, err := os.ReadDir(real)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if e.Type()&os.ModeSymlink == 0 {
+			continue
+		}
+		target, err := filepath.EvalSymlinks(filepath.Join(real, e.Name()))
+		if err != nil || !f.mine(target) || Within(target, real) {
+			continue
+		}
+		if info, err := os.Stat(target); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+			continue
+		}
+		f.add(target)
+		f.toolchainOf(target)
+	}
+}
+
+// toolchainOf takes the parts of the toolchain that a program lies in, if it
+// lies in one.
+func (f *found) toolchainOf(program string) {
+	root := filepath.Dir(filepath.Dir(program))
+	if filepath.Base(filepath.Dir(program)) == "bin" && f.mine(root) {
+		f.below(root, parts...)
+	}
+}
+
+// python takes the installation that a virtual environment is made from. The
+// environment may have come with the workspace, so that only what surely is an
+// installation of Python counts.
+func (f *found) python(environment string) {
+	if environment == "" {
+		return
+	}
+	target, err := filepath.EvalSymlinks(filepath.Join(environment, "bin", "python"))
+	if err != nil || !f.mine(target) || !strings.HasPrefix(filepath.Base(target), "py") {
+		return
+	}
+	root := filepath.Dir(filepath.Dir(target))
+	standard, _ := filepath.Glob(filepath.Join(root, "lib", "py*", "os.py"))
+	if len(standard) > 0 {
+		f.toolchainOf(target)
+	}
 }

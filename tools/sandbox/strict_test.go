@@ -8,7 +8,7 @@ func TestKeyLike(t *testing.T) {
 		"credentials": true, ".netrc": true, ".npmrc": true, "secrets.yaml": true, "service-account-1.json": true, "terraform.tfstate": true,
 		".env.example": false, ".env.sample": false, "id_rsa.pub": false, "id_map.go": false, "env": false, "environment.go": false, "key.go": false, "monkey": false, "README.md": false,
 	} {
-		if got := keyLike(name); got != want {
+		if got := KeyLike(name); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}

@@ -110,7 +110,7 @@ func (w *warden) allows(path string, right uint64) bool {
 func (w *warden) secret(s spot) bool {
 	name := filepath.Base(s.path)
 	config := name == "config" || name == "config.worktree"
-	if !config && !keyLike(name) {
+	if !config && !KeyLike(name) {
 		return false
 	}
 	within := func(dir string) bool { return Within(s.path, dir) }

@@ -95,7 +95,7 @@ func (p *page) describe(media string) string {
 // is hardly ever valid UTF-8.
 func decode(body []byte, contentType string) (string, bool) {
 	encoding, name, _ := charset.DetermineEncoding(body, contentType)
-	utf := trimPartial(body)
+	utf := tools.Begin(body, len(body)) // whose end may cut a character
 	if name == "utf-8" || name == "windows-1252" && utf8.Valid(utf) {
 		text := strings.TrimPrefix(string(utf), "\uFEFF")
 		return strings.ToValidUTF8(text, "\uFFFD"), !binary(text)
@@ -106,19 +106,6 @@ func decode(body []byte, contentType string) (string, bool) {
 	}
 	text := strings.TrimPrefix(string(decoded), "\uFEFF")
 	return strings.ToValidUTF8(text, "\uFFFD"), !binary(text)
-}
-
-// trimPartial takes away a character that the end of the body cuts.
-func trimPartial(b []byte) []byte {
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				return b[:len(b)-i]
-			}
-			break
-		}
-	}
-	return b
 }
 
 // sampled is how much of a text decides whether it is one; git looks at as

@@ -19,7 +19,7 @@ import (
 func straight(root *os.Root, name string) error {
 	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
 		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is %s, not a directory any more", filepath.ToSlash(dir), open.Kind(info))
+			return fmt.Errorf("%s is %s, not a directory any more", filepath.ToSlash(dir), open.Kind(info.Mode()))
 		}
 	}
 	return nil

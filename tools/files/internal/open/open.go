@@ -32,18 +32,24 @@ func Regular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 }
 
 func notFile(name string, info fs.FileInfo) error {
-	return fmt.Errorf("%s is %s, not a file", filepath.ToSlash(name), Kind(info))
+	return fmt.Errorf("%s is %s, not a file", filepath.ToSlash(name), Kind(info.Mode()))
 }
 
 // Kind says what there is, in words for a message.
-func Kind(info fs.FileInfo) string {
+func Kind(mode fs.FileMode) string {
 	switch {
-	case info.IsDir():
+	case mode.IsDir():
 		return "a directory"
-	case info.Mode()&fs.ModeSymlink != 0:
+	case mode&fs.ModeSymlink != 0:
 		return "a link"
-	case info.Mode().IsRegular():
+	case mode.IsRegular():
 		return "a file"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
 	}
 	return "a special file"
 }
