@@ -16,6 +16,8 @@ type builder struct {
 	tx       *sql.Tx
 	scopes   map[scope]uint32
 	speakers map[string]uint32
+	// fresh gives a number to a scope or a speaker that the file has none for.
+	fresh func(ctx context.Context, insert string, args ...any) (uint32, error)
 
 	segment // in the making
 	size    int64
@@ -28,7 +30,14 @@ type scope struct{ session, project string }
 
 // newBuilder makes a builder that begins with a document.
 func newBuilder(tx *sql.Tx, first int64) *builder {
-	b := &builder{tx: tx, scopes: map[scope]uint32{}, speakers: map[string]uint32{}}
+	b := &builder{tx: tx, scopes: map[scope]uint32{}, speakers: map[string]uint32{}, fresh: func(ctx context.Context, insert string, args ...any) (uint32, error) {
+		result, err := tx.ExecContext(ctx, insert, args...)
+		if err != nil {
+			return 0, err
+		}
+		num, err := result.LastInsertId()
+		return uint32(num), err
+	}}
 	b.begin(first)
 	return b
 }
@@ -160,16 +169,10 @@ func (b *builder) speaker(ctx context.Context, name string) (uint16, error) {
 
 // number finds the number of a name, or gives it one.
 func (b *builder) number(ctx context.Context, find, add string, args ...any) (n uint32, err error) {
-	err = b.tx.QueryRowContext(ctx, find, args...).Scan(&n)
-	if !errors.Is(err, sql.ErrNoRows) {
-		return n, err
+	if err = b.tx.QueryRowContext(ctx, find, args...).Scan(&n); errors.Is(err, sql.ErrNoRows) {
+		return b.fresh(ctx, add, args...)
 	}
-	result, err := b.tx.ExecContext(ctx, add, args...)
-	if err != nil {
-		return 0, err
-	}
-	id, err := result.LastInsertId()
-	return uint32(id), err
+	return n, err
 }
 
 // write stores the segment in the making, if it holds anything.

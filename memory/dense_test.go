@@ -3,6 +3,8 @@ package memory_test
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -320,5 +322,43 @@ func TestVectorsTogether(t *testing.T) {
 		if hits := search(t, s, memory.Query{Text: "car", Limit: 100}); len(hits) != 4*(20-4-2) {
 			t.Errorf("%d hits at the end", len(hits))
 		}
+	}
+}
+
+// TestVectorsOfEarlierVersions: those that were stored with four bytes a number
+// still count.
+func TestVectorsOfEarlierVersions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	sample(t, path, 50)
+	nearest := func() []string {
+		s := open(t, path)
+		defer s.Close()
+		if err := s.Embed(t.Context(), noise{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		s.Use(noise{}, func(err error) { t.Error(err) })
+		return textsOf(search(t, s, memory.Query{Text: "xylophone"}))
+	}
+	want := nearest()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for num := range 51 {
+		var packed []byte
+		if err := db.QueryRow("SELECT data FROM vectors WHERE num = ?", num).Scan(&packed); err != nil {
+			continue
+		}
+		var long []byte
+		for _, b := range packed {
+			long = binary.LittleEndian.AppendUint32(long, math.Float32bits(float32(int8(b))/9))
+		}
+		if _, err := db.Exec("UPDATE vectors SET data = ? WHERE num = ?", long, num); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := nearest(); len(want) == 0 || !slices.Equal(got, want) {
+		t.Errorf("found %q, before %q", got, want)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,12 +114,9 @@ func (n *nearest) rank(ctx context.Context, docs []uint32) ([]similar, error) {
 		if err := found.Scan(&doc, &data); err != nil {
 			return nil, err
 		}
-		if len(data) != 4*len(n.vector) {
-			return nil, fmt.Errorf("%w: a vector has %d bytes instead of %d", ErrDamaged, len(data), 4*len(n.vector))
-		}
 		values := make([]float32, len(n.vector))
-		for i := range values {
-			values[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		if err := unpack(values, data); err != nil {
+			return nil, err
 		}
 		if !normalise(values) {
 			continue
@@ -165,16 +161,20 @@ func (n *nearest) scan(ctx context.Context, v *view, q lexical.Query, k int) ([]
 	}
 	defer found.Close()
 	var best []similar // in order once it is full
+	values := make([]float32, len(n.vector))
 	var data sql.RawBytes
 	for found.Next() {
 		var doc uint32
 		if err := found.Scan(&doc, &data); err != nil {
 			return nil, err
 		}
-		if int(doc) >= len(v.facts.Flags) || len(data) != 4*len(n.vector) || !q.Selects(v.facts, doc) {
+		if int(doc) >= len(v.facts.Flags) || !q.Selects(v.facts, doc) {
 			continue
 		}
-		s := similar{doc, n.cosine(data)}
+		if err := unpack(values, data); err != nil {
+			return nil, err
+		}
+		s := similar{doc, n.cosine(values)}
 		if s.similarity <= 0 || len(best) == k && nearer(s, best[k-1]) > 0 {
 			continue
 		}
@@ -203,28 +203,23 @@ func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []le
 	return found, err
 }
 
-// cosine compares a stored vector with the question's, which has length 1.
-func (n *nearest) cosine(data []byte) float32 {
-	var dot, square [4]float32
+// cosine compares a vector with the question's, which has length 1.
+func (n *nearest) cosine(values []float32) float32 {
+	var dot, square, dot2, square2 float32 // two sums each, which a processor adds up side by side
 	i := 0
-	for ; i+4 <= len(n.vector); i += 4 {
-		b := data[4*i : 4*i+16]
-		for j := range 4 {
-			x := math.Float32frombits(binary.LittleEndian.Uint32(b[4*j:]))
-			dot[j] += x * n.vector[i+j]
-			square[j] += x * x
-		}
+	for ; i+2 <= len(values); i += 2 {
+		x, y := values[i:i+2:i+2], n.vector[i:i+2:i+2]
+		dot, dot2 = dot+x[0]*y[0], dot2+x[1]*y[1]
+		square, square2 = square+x[0]*x[0], square2+x[1]*x[1]
 	}
-	for ; i < len(n.vector); i++ {
-		x := math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
-		dot[0] += x * n.vector[i]
-		square[0] += x * x
+	if i < len(values) {
+		dot, square = dot+values[i]*n.vector[i], square+values[i]*values[i]
 	}
-	length := math.Sqrt(float64(square[0]) + float64(square[1]) + float64(square[2]) + float64(square[3]))
+	length := math.Sqrt(float64(square) + float64(square2))
 	if length == 0 || math.IsInf(length, 0) || math.IsNaN(length) {
 		return 0
 	}
-	return float32((float64(dot[0]) + float64(dot[1]) + float64(dot[2]) + float64(dot[3])) / length)
+	return float32((float64(dot) + float64(dot2)) / length)
 }
 
 // normalise makes a vector's length 1, exactly enough that chromem-go does not

@@ -181,7 +181,7 @@ func TestEarlierVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{"PRAGMA user_version = 3", "UPDATE state SET analyser = 1", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+	for _, statement := range []string{"PRAGMA user_version = 3", "UPDATE state SET analyser = 1", "UPDATE vectors SET data = zeroblob(4*384)", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 		if _, err := old.Exec(statement); err != nil {
 			t.Fatal(err)
 		}

@@ -84,6 +84,10 @@ var migrations = []string{
 	// The vectors of an embedder that was built in, and found nothing that words
 	// did not. Their space is given back by shrink.
 	`DELETE FROM embedders WHERE name LIKE 'hashed/%';`,
+
+	// From here on a vector has a byte for each number, see pack; those that exist
+	// stay as they are.
+	``,
 }
 
 // shrink gives the space of deleted rows back to the file system, if it is worth

@@ -39,13 +39,10 @@ func (s *Store) putVectors(ctx context.Context, embedder string, vectors ...vect
 			if len(v.values) != dimension || dimension == 0 {
 				return fmt.Errorf("%w: %d instead of %d from %s; their model has changed", ErrDimension, len(v.values), dimension, embedder)
 			}
-			data := make([]byte, 0, 4*dimension)
-			for _, x := range v.values {
-				if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-					return fmt.Errorf("%s gave a vector for %s that is none: it holds %v", embedder, v.id, x)
-				}
-				data = binary.LittleEndian.AppendUint32(data, math.Float32bits(x))
+			if !finite(v.values) {
+				return fmt.Errorf("%s gave a vector for %s that is none", embedder, v.id)
 			}
+			data := pack(v.values)
 			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
 				SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, num, data, v.id, v.text); err != nil {
 				return err
@@ -58,6 +55,41 @@ func (s *Store) putVectors(ctx context.Context, embedder string, vectors ...vect
 			(SELECT max(num) FROM documents), through) WHERE num = ?`, num)
 		return err
 	})
+}
+
+// pack stores a vector as a byte for each number, the largest of which is 127. Only
+// directions are compared, so that no scale is needed; a cosine is off by some
+// thousandths, and a file of them is a quarter as large, and read as much faster.
+func pack(v []float32) []byte {
+	most := float32(0)
+	for _, x := range v {
+		most = max(most, x, -x)
+	}
+	data := make([]byte, len(v))
+	for i, x := range v {
+		if most > 0 {
+			data[i] = byte(int8(math.Round(float64(x / most * 127))))
+		}
+	}
+	return data
+}
+
+// unpack reads a stored vector: a byte a number, or, of the versions before, a
+// float32.
+func unpack(v []float32, data []byte) error {
+	switch len(data) {
+	case len(v):
+		for i := range v {
+			v[i] = float32(int8(data[i]))
+		}
+	case 4 * len(v):
+		for i := range v {
+			v[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+		}
+	default:
+		return fmt.Errorf("%w: a vector has %d bytes for %d numbers", ErrDamaged, len(data), len(v))
+	}
+	return nil
 }
 
 // missing reads documents that have no vector of an embedder, the oldest

@@ -48,7 +48,7 @@ type cache struct {
 	segments      []segment
 	facts         *lexical.Facts
 	pending       map[string][]lexical.Posting
-	scopes        map[scope]uint32 // of pending documents that the file has no number for
+	scopes        map[scope]uint32 // of pending documents
 }
 
 // errAnalyser says that the index was made by another version of the analysis.
@@ -63,7 +63,7 @@ type view struct {
 // view gives the index as tx sees it. Most of the time that is the one that
 // was loaded before.
 func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
-	c := &cache{pending: map[string][]lexical.Posting{}, scopes: map[scope]uint32{}}
+	c := &cache{pending: map[string][]lexical.Posting{}}
 	var version int
 	err := tx.QueryRowContext(ctx, "SELECT changes, analyser, (SELECT coalesce(max(num), 0) FROM documents) FROM state").
 		Scan(&c.changes, &version, &c.last)
@@ -169,58 +169,33 @@ func speakers(ctx context.Context, tx *sql.Tx) ([]string, error) {
 	return names, err
 }
 
-// loadPending analyses the documents that no segment covers.
+// loadPending indexes the documents that no segment covers. Scopes and speakers
+// that the file has no number for get one that holds for this cache.
 func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
-	first := c.indexed() + 1
-	numbers := map[string]uint16{}
-	for i, name := range c.facts.Speakers {
-		numbers[name] = uint16(i)
+	b := newBuilder(tx, c.indexed()+1)
+	b.fresh = func(_ context.Context, _ string, args ...any) (uint32, error) {
+		if len(args) > 1 {
+			return 1<<30 | uint32(len(b.scopes)), nil
+		}
+		c.facts.Speakers = append(c.facts.Speakers, args[0].(string))
+		return uint32(len(c.facts.Speakers) - 1), nil
 	}
-	var pending []indexed
-	for d, err := range texts(ctx, tx, first, c.last) {
+	for d, err := range texts(ctx, tx, b.first, c.last) {
+		if err == nil {
+			err = b.add(ctx, d)
+		}
 		if err != nil {
 			return err
 		}
-		pending = append(pending, d)
 	}
-	for _, d := range pending {
-		a := lexical.Analyse(d.text)
-		for _, t := range a.Terms {
-			c.pending[t.Term] = append(c.pending[t.Term], lexical.Posting{Doc: uint32(d.num), Count: t.Count})
-		}
-		speaker, ok := numbers[d.speaker]
-		if !ok && len(c.facts.Speakers) < 1<<16 {
-			speaker = uint16(len(c.facts.Speakers))
-			numbers[d.speaker] = speaker
-			c.facts.Speakers = append(c.facts.Speakers, d.speaker)
-		}
-		v := fact{kind: d.kind.number(), speaker: speaker, time: d.micro / 1e6, length: uint32(a.Length), flags: a.Flags | d.voice()}
-		var err error
-		if v.project, err = c.number(ctx, tx, scope{"", d.project}); err != nil {
-			return err
-		}
-		if d.session != "" {
-			if v.session, err = c.number(ctx, tx, scope{d.session, d.project}); err != nil {
-				return err
-			}
-		}
-		c.set(d.num, v)
+	for i := 0; i < len(b.facts); i += factSize {
+		c.set(b.first+int64(i/factSize), readFact(b.facts[i:]))
 	}
+	for term, p := range b.index {
+		c.pending[term], _ = decode(nil, p.data, uint32(b.first)) // it was made just now
+	}
+	c.scopes = b.scopes
 	return nil
-}
-
-// number finds the number of a scope. One that has none yet gets one that
-// holds for this cache.
-func (c *cache) number(ctx context.Context, tx *sql.Tx, s scope) (n uint32, err error) {
-	if n, ok := c.scopes[s]; ok {
-		return n, nil
-	}
-	err = tx.QueryRowContext(ctx, "SELECT num FROM scopes WHERE session = ? AND project = ?", s.session, s.project).Scan(&n)
-	if errors.Is(err, sql.ErrNoRows) {
-		n, err = 1<<30|uint32(len(c.scopes)), nil
-	}
-	c.scopes[s] = n
-	return n, err
 }
 
 // numbers finds the scopes that a condition selects.

@@ -2,8 +2,6 @@ package lexical
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -56,27 +54,6 @@ type Facts struct {
 
 // gone is the place of a document that was deleted.
 const gone = ^uint32(0)
-
-// check tells whether the arrays fit together: a store that is damaged must
-// not end in a panic.
-func (f *Facts) check() error {
-	if f == nil {
-		return errors.New("the index gave no facts")
-	}
-	n := len(f.Time)
-	for _, a := range []struct {
-		name string
-		len  int
-	}{
-		{"Project", len(f.Project)}, {"Session", len(f.Session)}, {"Kind", len(f.Kind)},
-		{"Speaker", len(f.Speaker)}, {"Length", len(f.Length)}, {"Flags", len(f.Flags)},
-	} {
-		if a.len != n {
-			return fmt.Errorf("the facts of the index do not fit together: %s has %d documents, Time has %d", a.name, a.len, n)
-		}
-	}
-	return nil
-}
 
 // link finds out what follows from the arrays. Sessions may be interleaved,
 // since several processes may write at once: documents are put in the order of

@@ -173,17 +173,6 @@ func TestErrorsOfTheIndex(t *testing.T) {
 			t.Errorf("%d: error %v, want that of the index", i, err)
 		}
 	}
-	if _, err := lexical.Default().Rank(context.Background(), damaged{m}, lexical.Query{Text: "umbrella"}, 5); err == nil || !strings.Contains(err.Error(), "Session") {
-		t.Errorf("facts that do not fit: %v, want an error that names Session", err)
-	}
-}
-
-// damaged is an index whose facts have lost something.
-type damaged struct{ *lexical.Memory }
-
-func (d damaged) Facts(context.Context) (*lexical.Facts, error) {
-	f, err := d.Memory.Facts(context.Background())
-	return &lexical.Facts{Project: f.Project, Kind: f.Kind, Speaker: f.Speaker, Time: f.Time, Length: f.Length, Flags: f.Flags}, err
 }
 
 // Each look at the index may be the one during which the caller gives up.

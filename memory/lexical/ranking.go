@@ -72,9 +72,6 @@ func (r Ranking) search(ctx context.Context, index Index, query Query) (*search,
 	if err != nil {
 		return nil, fmt.Errorf("reading the facts of the memory's documents: %w", err)
 	}
-	if err := facts.check(); err != nil {
-		return nil, err
-	}
 	facts.link()
 	s := search{Ranking: r, index: index, facts: facts, query: query}
 	s.read()
