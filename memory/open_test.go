@@ -1,9 +1,11 @@
 package memory_test
 
 import (
+	"compress/gzip"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -201,6 +203,37 @@ func TestEarlierVersions(t *testing.T) {
 		t.Errorf("%+v, %v; it had %d bytes", st, err, before.Size())
 	}
 	healthy(t, s)
+}
+
+// TestGolden opens a file that a binary of that version wrote.
+func TestGolden(t *testing.T) {
+	f, err := os.Open("testdata/version3.db.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := io.ReadAll(unzipped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "memory.db")
+	write(t, path, before)
+	s := open(t, path)
+	defer s.Close()
+	if hits := search(t, s, memory.Query{Text: "which host has service 3?", Projects: []string{"shop"}}); len(hits) == 0 || !strings.HasSuffix(hits[0].Text, "called heron3") {
+		t.Errorf("found %v", textsOf(hits))
+	}
+	if st, err := s.Stats(t.Context()); err != nil || st.Documents != 40 || len(st.Vectors) != 0 || s.Salvaged() != nil {
+		t.Errorf("%+v, %v, %v", st, err, s.Salvaged())
+	}
+	healthy(t, s)
+	if st, err := s.Stats(t.Context()); err != nil || st.Bytes > int64(len(before))*3/4 {
+		t.Errorf("%d bytes, %v; before %d", st.Bytes, err, len(before))
+	}
 }
 
 // builtIn has the name of an embedder that there was.
