@@ -329,25 +329,27 @@ func (d *Decoder) pushText(s string) (rest string) {
 // header of the harmony format is read whole, and the role whose turn begins.
 func (d *Decoder) matchTag(s string) (m mark, more bool) {
 	m, more = matchTag(s)
-	foreign, begins := turns[m.kind]
-	switch {
-	case more:
-	case begins && !foreign: // T14
-		word := strings.ToLower(strings.TrimLeft(s[m.n:min(len(s), maxTag)], " \t\r\n<|"))
+	switch m.tag {
+	case noTag:
+		if !more && d.mode == inText {
+			return d.matchElement(s)
+		}
+	case channel:
+		_, _, m.n, more = d.header(s)
+		if m.n == 0 {
+			m.tag = noTag
+		}
+	case turnEnd, delimiter:
+		if foreign, begins := turns[m.kind]; foreign || !begins {
+			break
+		}
+		word := strings.ToLower(strings.TrimLeft(s[m.n:min(len(s), maxTag)], " \t\r\n<|")) // T14
 		n := pathLen(word)
 		if n == len(word) && len(s) < maxTag {
 			return mark{}, true
 		}
-		role := strings.TrimSuffix(word[:n], "_token")
-		if roles[role] {
+		if role := strings.TrimSuffix(word[:n], "_token"); roles[role] {
 			m.tag, m.name = turnEnd, role
-		}
-	case m.tag == noTag && d.mode == inText:
-		return d.matchElement(s)
-	case m.tag == channel:
-		_, _, m.n, more = d.header(s)
-		if m.n == 0 {
-			m.tag = noTag
 		}
 	}
 	return m, more
