@@ -225,7 +225,8 @@ type Report struct {
 	Leftovers bool
 
 	// Refusals are what a Strict command was refused, each once, in the order in
-	// which it was tried, at most MaxRefusals.
+	// which it was tried, at most MaxRefusals; of any command, the limit that it
+	// was killed for.
 	Refusals []Refusal
 }
 

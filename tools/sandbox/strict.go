@@ -85,12 +85,12 @@ var secretWords = []string{"PASS", "PWD", "PAT", "AUTH", "COOKIE"}
 
 // Environ returns the variables of an environment that a command gets.
 //
-// In every mode those are left out that SecretEnv names, and those whose value
-// is one of Secrets, or contains one that is long enough to be no coincidence. So are those that look like secrets by their names,
-// unless Env names them: those with KEY, TOKEN, SECRET, PASSWORD and the like
-// in them, in capitals or not, and those of several words, as X_PASS or X_PAT are,
-// with PASS, PWD, PAT, AUTH or COOKIE among them. Names of sockets, which end in
-// _SOCK, are passed on all the same.
+// In every mode the variables that SecretEnv names are left out, and those whose
+// value is one of Secrets, or contains one that is long enough to be no
+// coincidence. So are those that look like secrets by their names, unless Env names
+// them: those with KEY, TOKEN, SECRET, PASSWORD and the like in them, in capitals
+// or not, and those of several words, as X_PASS or X_PAT are, with PASS, PWD, PAT,
+// AUTH or COOKIE among them. Names of sockets, which end in _SOCK, are passed on.
 //
 // A Strict command gets only variables of a short list, whatever Env says: how to
 // show text, and where toolchains are; and not if they hold a URL with a name or
