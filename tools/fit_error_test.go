@@ -18,6 +18,7 @@ func TestArgErrorText(t *testing.T) {
 		{"bound", `{"path":"x","limit":0}`, `limit: got 0, want at least 1`},
 		{"near name", `{"path":"x","limits":1}`, `limits: no such argument, did you mean limit?`},
 		{"strange name", `{"path":"x","colour":1}`, `colour: no such argument, there are limit, mode, path`},
+		{"instead of the missing one", `{"mod":"x"}`, `path: missing, want string; mod: no such argument, did you mean path?`},
 		{"two", `{"limit":[]}`, `path: missing, want string; limit: got [], want integer`},
 		{"not an object", `5`, `the arguments: got 5, want object`},
 	}

@@ -20,14 +20,16 @@ func (f *fitter) object(s *jsonschema.Schema, v *node, at loc) *node {
 	if closed && !f.strict {
 		v = f.rename(known, v, at)
 	}
+	var missing []string
 	for _, name := range s.Required { // first, since it is what helps most
 		if v.get(name) == nil {
+			missing = append(missing, name)
 			f.fail(at.key(name), "required", nil, s.Properties[name])
 		}
 	}
 	out := v
 	for i, m := range v.members {
-		fitted := f.member(s, m, closed, known, at)
+		fitted := f.member(s, m, closed, known, missing, at)
 		if fitted == m.node {
 			continue
 		}
@@ -39,7 +41,7 @@ func (f *fitter) object(s *jsonschema.Schema, v *node, at loc) *node {
 	return out
 }
 
-func (f *fitter) member(s *jsonschema.Schema, m member, closed bool, known map[string]*jsonschema.Schema, at loc) *node {
+func (f *fitter) member(s *jsonschema.Schema, m member, closed bool, known map[string]*jsonschema.Schema, missing []string, at loc) *node {
 	v, at := m.node, at.key(m.name)
 	sub, found := s.Properties[m.name]
 	if found {
@@ -54,7 +56,7 @@ func (f *fitter) member(s *jsonschema.Schema, m member, closed bool, known map[s
 	case found:
 	case closed:
 		if _, ok := known[m.name]; !ok {
-			f.unknown(known, m, at)
+			f.unknown(known, missing, m, at)
 		}
 	case s.AdditionalProperties != nil:
 		v = f.value(s.AdditionalProperties, v, at)
@@ -62,12 +64,20 @@ func (f *fitter) member(s *jsonschema.Schema, m member, closed bool, known map[s
 	return v
 }
 
-func (f *fitter) unknown(known map[string]*jsonschema.Schema, m member, at loc) {
+// unknown suggests what an unknown argument may have meant: a missing one rather
+// than one that looks like it.
+func (f *fitter) unknown(known map[string]*jsonschema.Schema, missing []string, m member, at loc) {
 	before := len(f.faults)
 	f.fail(at, "unknown", m.node, nil)
 	if len(f.faults) > before {
 		names := slices.Sorted(maps.Keys(known))
-		f.faults[before].Wanted = otherwise(Nearest(m.name, names), names)
+		near := missing
+		if len(missing) != 1 {
+			if near = Nearest(m.name, missing); len(near) == 0 {
+				near = Nearest(m.name, names)
+			}
+		}
+		f.faults[before].Wanted = otherwise(near, names)
 	}
 }
 
