@@ -166,7 +166,7 @@ func parseHeader(line []byte) (Header, error) {
 		return h, fmt.Errorf("%w: its header cannot be read: %w", ErrDamaged, err)
 	}
 	if err := checkSum(line, h.Version >= sumVersion); err != nil {
-		return h, fmt.Errorf("its header: %w", err)
+		return h, fmt.Errorf("%w: its header: %w", ErrDamaged, err)
 	}
 	return h, nil
 }
