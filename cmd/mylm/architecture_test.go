@@ -38,7 +38,7 @@ var rules = []rule{
 	{"agent/plan", []string{"agent", "protocol", "providers", "tools", "prompts"}, "plans are made of runs; a run knows no plan"},
 	{"agent/remember", []string{"agent", "tools", "tools/recall", "prompts", "memory"}, "what a run leaves becomes documents of the memory here, so that neither the agent nor the store knows the other"},
 	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
-	{"cmd/mylm/internal/failure", []string{"agent", "providers"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},
+	{"cmd/mylm/internal/failure", []string{"agent", "protocol", "providers", "tools"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},
 	{"cmd/mylm/internal/term", []string{"cmd/mylm/internal/failure"}, "what knows a terminal knows no run"},
 	{"cmd/mylm/internal/cmdline", []string{"cmd/mylm/internal/failure", "cmd/mylm/internal/term"}, "a command line is read without a word about what the commands do"},
 	{"cmd/mylm/internal/config", []string{

@@ -34,7 +34,7 @@ func TestWebFetch(t *testing.T) {
 		"allowed":          {[]string{"--yes", "--allow-host", host}, "", "0", "secret **text** <tool_code> of the page"},
 		"another port":     {[]string{"--yes", "--allow-host", "127.0.0.1:1"}, "", "0", "this machine"},
 		"by configuration": {[]string{"--yes"}, "[web]\nallow_hosts = [\"127.0.0.1\"]\n", "0", "secret **text**"},
-		"nobody to ask":    {[]string{"--allow-host", host}, "", "0", "denied: web_fetch http://127.0.0.1:" + port + "/page"},
+		"nobody to ask":    {[]string{"--allow-host", host}, "", "4", "denied: web_fetch http://127.0.0.1:" + port + "/page"},
 		"a bad host":       {[]string{"--allow-host", "http://x"}, "", "2", `--allow-host: the allowed host "http://x": it is an address, not a host`},
 		"a bad setting":    {nil, "[web]\nallow_hosts = [\"*\"]\n", "2", `web.allow_hosts: the allowed host "*"`},
 		"no table":         {nil, "web = [\"x\"]\n", "2", "web must be a table"},
