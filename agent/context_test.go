@@ -194,7 +194,7 @@ func TestLongRunFits(t *testing.T) {
 			if n := len(s.Messages()); n != 2*turns+2 {
 				t.Errorf("the session has %d messages, want all %d", n, 2*turns+2)
 			}
-			if heap[200] > heap[20]*12/10+256<<10 { // 256 KB is what the runtime scatters by
+			if heap[200] > heap[20]*12/10+512<<10 { // 512 KB is what the runtime scatters by
 				t.Errorf("beside the record, %d bytes are live after 200 turns, and %d after 20", heap[200], heap[20])
 			}
 			t.Logf("largest prompt %d tokens, %d continuations, heap %d and %d KB", m.largest, growth, heap[20]>>10, heap[200]>>10)
