@@ -269,8 +269,6 @@ func stricter(a, b string) (policy.Mode, error) {
 	return mode.Stricter(policy.Mode(b)), nil
 }
 
-// ErrKept refuses to go on with a session that would not be kept.
-var ErrKept = errors.New("saving is turned off, but a resumed session must be saved")
 
 // Prompts are the templates, the user's before the built-in ones.
 func Prompts() (*prompts.Set, error) {
