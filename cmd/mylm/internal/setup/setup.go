@@ -269,7 +269,6 @@ func stricter(a, b string) (policy.Mode, error) {
 	return mode.Stricter(policy.Mode(b)), nil
 }
 
-
 // Prompts are the templates, the user's before the built-in ones.
 func Prompts() (*prompts.Set, error) {
 	dir, err := config.Dir()
