@@ -304,7 +304,7 @@ var dialects = []struct {
 	{"named", false, func(d definition, args []argument) (string, bool) { return d.Name + "\n" + string(join(args)), true }},
 	{"python", false, python},
 	{"function", true, elements("<function=%s>", "<parameter=%s>", "</parameter>", "</function>", plainText)},
-	{"invoke", true, elements(`<invoke name="%s">`, `<parameter name="%s">`, "</parameter>", "</invoke>", plainText)},
+	{"invoke", true, elements(`<invoke name="%s">`, `<parameter name="%s">`, "</parameter>", "</invoke>", elementText)},
 }
 
 func wrapped(before, behind string) func(definition, []argument) (string, bool) {
@@ -361,4 +361,11 @@ func elements(open, openArg, closeArg, closer string, write func(string) (string
 // plainText writes a text so that D6 gives it back.
 func plainText(text string) (string, bool) {
 	return "\n" + text + "\n", !tags.MatchString(text) && !strings.Contains(text, "</parameter") && !strings.HasPrefix(strings.TrimSpace(text), "<![CDATA[")
+}
+
+// elementText writes a text so that P4 and P5 give it back.
+func elementText(text string) (string, bool) {
+	_, ok := plainText(text)
+	one := strings.TrimSuffix(text, "\n")
+	return "\n" + text, ok && (one == text || strings.Contains(one, "\n")) // else the line end would be its tag's
 }
