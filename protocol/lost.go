@@ -229,7 +229,7 @@ func (f *finder) reAct(s string) string {
 	if tool, known := f.d.declared(tidyName(line[:n])); known && n > 0 && (n == len(line) || strings.IndexByte("[({", line[n]) >= 0) {
 		return tool
 	}
-	head := strings.ToLower(trimSpace(f.text))
+	head := strings.ToLower(trimSpace(f.text[:min(len(f.text), maxTag)]))
 	if names := f.d.opts.Tools.Names(); len(names) == 1 && blank(below) && (strings.HasPrefix(head, "thought") || strings.HasPrefix(head, "action")) {
 		return names[0] // a step, and nothing else
 	}
