@@ -1,4 +1,4 @@
-package memory_test
+package memorytest
 
 import (
 	"fmt"
@@ -41,14 +41,14 @@ func searches(t *testing.T, s *suite) {
 		{memory.Query{Text: "?!"}, []string{}},
 		{memory.Query{Text: ""}, []string{}},
 	} {
-		if got := found(t, s.Store, tt.query); !slices.Equal(got, tt.want) {
+		if got := found(t, s, tt.query); !slices.Equal(got, tt.want) {
 			t.Errorf("Search(%+v) = %v, want %v", tt.query, got, tt.want)
 		}
 	}
-	if got := found(t, s.Store, memory.Query{Text: "wheels"}); len(got) != 5 {
+	if got := found(t, s, memory.Query{Text: "wheels"}); len(got) != 5 {
 		t.Errorf("without a limit there are %d hits, want 5", len(got))
 	}
-	if got := found(t, s.Store, memory.Query{Text: "wheels", Limit: 20}); len(got) != 20 {
+	if got := found(t, s, memory.Query{Text: "wheels", Limit: 20}); len(got) != 20 {
 		t.Errorf("with a limit of 20 there are %d hits", len(got))
 	}
 	hits, err := s.Search(t.Context(), memory.Query{Text: "which host is staging?", Limit: 1})
@@ -58,10 +58,10 @@ func searches(t *testing.T, s *suite) {
 	if _, err := s.Forget(t.Context(), memory.Filter{IDs: []string{"old"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got := found(t, s.Store, memory.Query{Text: "heron"}); len(got) != 0 {
+	if got := found(t, s, memory.Query{Text: "heron"}); len(got) != 0 {
 		t.Errorf("what was forgotten is found: %v", got)
 	}
-	if got := found(t, s.Store, memory.Query{Text: "number 1499", Limit: 1}); len(got) != 1 || s.get(t, got[0]).Text != "filler number 1499 about wheels and wood" {
+	if got := found(t, s, memory.Query{Text: "number 1499", Limit: 1}); len(got) != 1 || s.get(t, got[0]).Text != "filler number 1499 about wheels and wood" {
 		t.Errorf("after Forget, 1499 is %v", got)
 	}
 }
@@ -86,7 +86,7 @@ func scopes(t *testing.T, s *suite) {
 		{"unknown session", memory.Query{Sessions: []string{"nowhere"}}, []string{}},
 	} {
 		tt.q.Text = "heron"
-		got := found(t, s.Store, tt.q)
+		got := found(t, s, tt.q)
 		slices.Sort(got)
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)

@@ -1,4 +1,4 @@
-package memory_test
+package memorytest
 
 import (
 	"errors"
@@ -137,7 +137,7 @@ func neighbours(t *testing.T, s *suite) {
 		t.Errorf("a document without a session has neighbours: %v, %v", got, err)
 	}
 	s.notes(t, memory.Document{}, "walrus", "next to it")
-	if got := found(t, s.Store, memory.Query{Text: "walrus"}); len(got) != 1 {
+	if got := found(t, s, memory.Query{Text: "walrus"}); len(got) != 1 {
 		t.Errorf("documents without a session lend each other their words: %v", got)
 	}
 	if _, err := s.Around(t.Context(), "nothing", 3); !errors.Is(err, memory.ErrNotFound) {
@@ -174,7 +174,7 @@ func lists(t *testing.T, s *suite) {
 		}
 	}
 	st, err := s.Stats(t.Context())
-	if err != nil || st.Documents != 3 || st.Projects != 2 || st.Sessions != 2 || st.Kinds[memory.Tool].Documents != 1 ||
+	if err != nil || st.Documents != 3 || st.Projects != 2 || st.Sessions != 2 || st.Kinds[memory.Tool] != 1 ||
 		!st.Oldest.Equal(day) || !st.Newest.Equal(day.Add(2*time.Hour)) || st.Bytes == 0 {
 		t.Errorf("Stats = %+v, %v", st, err)
 	}

@@ -1,4 +1,4 @@
-package memory_test
+package memorytest
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 
 func edits(t *testing.T, s *suite) {
 	ids := s.notes(t, memory.Document{Session: "s"}, "before", "the host is heron", "after")
-	if got := found(t, s.Store, memory.Query{Text: "heron"}); len(got) == 0 { // fills what caches there are
+	if got := found(t, s, memory.Query{Text: "heron"}); len(got) == 0 { // fills what caches there are
 		t.Error("the text is not found before it is edited")
 	}
 	changed, err := s.Edit(t.Context(), ids[1], "the host is kestrel, password=hunter2")
@@ -30,10 +30,10 @@ func edits(t *testing.T, s *suite) {
 	if got, err := s.Around(t.Context(), ids[0], 2); err != nil || !slices.Equal(idsOf(got), ids) {
 		t.Errorf("after Edit the session is %v, %v, want %v", idsOf(got), err, ids)
 	}
-	if got := found(t, s.Store, memory.Query{Text: "kestrel", Limit: 1}); !slices.Equal(got, ids[1:2]) {
+	if got := found(t, s, memory.Query{Text: "kestrel", Limit: 1}); !slices.Equal(got, ids[1:2]) {
 		t.Errorf("the new word finds %v", got)
 	}
-	if got := found(t, s.Store, memory.Query{Text: "heron"}); len(got) != 0 {
+	if got := found(t, s, memory.Query{Text: "heron"}); len(got) != 0 {
 		t.Errorf("the old word finds %v", got)
 	}
 	if _, err := s.Edit(t.Context(), "nothing", "x"); !errors.Is(err, memory.ErrNotFound) {
@@ -58,17 +58,17 @@ func forgets(t *testing.T, s *suite) {
 	if _, err := s.Get(t.Context(), p[1]); !errors.Is(err, memory.ErrNotFound) {
 		t.Errorf("Get of what was forgotten: %v", err)
 	}
-	if got := found(t, s.Store, memory.Query{Text: "heron"}); slices.Contains(got, p[1]) || len(got) != 3 {
+	if got := found(t, s, memory.Query{Text: "heron"}); slices.Contains(got, p[1]) || len(got) != 3 {
 		t.Errorf("after Forget a search finds %v", got)
 	}
 	if n, err := s.Forget(t.Context(), memory.Filter{Projects: []string{"p"}}); n != 2 || err != nil {
 		t.Errorf("Forget of a project = %d, %v, want 2", n, err)
 	}
-	if got := found(t, s.Store, memory.Query{Text: "heron"}); !slices.Equal(got, q) {
+	if got := found(t, s, memory.Query{Text: "heron"}); !slices.Equal(got, q) {
 		t.Errorf("what is left is %v, want %v", got, q)
 	}
 	fresh := s.notes(t, memory.Document{Project: "q"}, "heron five")
-	if got := found(t, s.Store, memory.Query{Text: "five"}); !slices.Equal(got[:1], fresh) {
+	if got := found(t, s, memory.Query{Text: "five"}); !slices.Equal(got[:1], fresh) {
 		t.Errorf("what was added after Forget: %v, want %v first", got, fresh)
 	}
 	if n, err := s.Forget(t.Context(), memory.Filter{Everything: true, Projects: []string{"nothing"}}); n != 0 || err != nil {
@@ -81,7 +81,7 @@ func forgets(t *testing.T, s *suite) {
 
 func supersedes(t *testing.T, s *suite) {
 	ids := s.notes(t, memory.Document{}, "the staging host is heron", "the staging host is kestrel", "the staging host is merlin")
-	if got := found(t, s.Store, memory.Query{Text: "staging host"}); len(got) != 3 {
+	if got := found(t, s, memory.Query{Text: "staging host"}); len(got) != 3 {
 		t.Errorf("before Supersede a search finds %v", got)
 	}
 	for i := range 2 {
@@ -92,10 +92,10 @@ func supersedes(t *testing.T, s *suite) {
 	if got := s.get(t, ids[0]); got.SupersededBy != ids[1] {
 		t.Errorf("SupersededBy is %q, want %q", got.SupersededBy, ids[1])
 	}
-	if got := found(t, s.Store, memory.Query{Text: "staging host"}); !slices.Equal(got, ids[2:]) {
+	if got := found(t, s, memory.Query{Text: "staging host"}); !slices.Equal(got, ids[2:]) {
 		t.Errorf("a search finds %v, want the last, %v", got, ids[2:])
 	}
-	if got := found(t, s.Store, memory.Query{Text: "heron staging host", History: true}); len(got) != 3 || got[0] != ids[0] {
+	if got := found(t, s, memory.Query{Text: "heron staging host", History: true}); len(got) != 3 || got[0] != ids[0] {
 		t.Errorf("with history a search finds %v, want all three, %s first", got, ids[0])
 	}
 	if got, err := s.List(t.Context(), memory.Filter{}, 0); err != nil || len(got) != 1 {
@@ -215,7 +215,7 @@ func secrets(t *testing.T, s *suite) {
 			t.Errorf("%+v holds a secret", got)
 		}
 	}
-	if got := found(t, s.Store, memory.Query{Text: "AKIAIOSFODNN7EXAMPLE"}); len(got) != 0 {
+	if got := found(t, s, memory.Query{Text: "AKIAIOSFODNN7EXAMPLE"}); len(got) != 0 {
 		t.Errorf("a search for the key finds %v", got)
 	}
 	_, err := s.Import(t.Context(), strings.NewReader(`{"id":"i","text":"token=abc123def456ghi7"}`), nil)
@@ -234,7 +234,7 @@ func exports(t *testing.T, s *suite) {
 	if err != nil || n != 2 || strings.Count(out.String(), "\n") != 2 || !strings.Contains(out.String(), "<b>") {
 		t.Fatalf("Export = %d, %v:\n%s", n, err, &out)
 	}
-	other := &suite{path: s.path + ".copy"}
+	other := &suite{open: s.open, path: s.path + ".copy"}
 	other.Store = other.another(t)
 	for _, want := range []memory.Imported{{Records: 2, Added: 2}, {Records: 2, Known: 2}} {
 		got, err := other.Import(t.Context(), bytes.NewReader(out.Bytes()), nil)
@@ -292,7 +292,7 @@ func nameless(t *testing.T, s *suite) {
 func together(t *testing.T, s *suite) {
 	other := s.another(t)
 	var wg sync.WaitGroup
-	for i, store := range []*memory.Store{s.Store, other} {
+	for i, store := range []Store{s.Store, other} {
 		wg.Go(func() {
 			for n := range 40 {
 				if _, err := store.Add(t.Context(), memory.Document{Text: fmt.Sprintf("writer %d says heron%d", i, n), Session: "s"}); err != nil {
@@ -340,7 +340,7 @@ func again(t *testing.T, s *suite) {
 	}
 }
 
-func mustList(t *testing.T, s *memory.Store) []memory.Document {
+func mustList(t *testing.T, s Store) []memory.Document {
 	t.Helper()
 	all, err := s.List(t.Context(), memory.Filter{}, 0)
 	if err != nil {
@@ -364,7 +364,7 @@ func cancelled(t *testing.T, s *suite) {
 			t.Errorf("%s: %v, want %v", name, err, context.Canceled)
 		}
 	}
-	if got := mustList(t, s.Store); len(got) != 1 {
+	if got := mustList(t, s); len(got) != 1 {
 		t.Errorf("there are %d documents, want 1", len(got))
 	}
 }

@@ -1,14 +1,37 @@
-package memory_test
+package memorytest
 
 import (
+	"context"
+	"io"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"mylm/memory"
 )
 
-// TestConformance holds a memory to what it promises, whatever becomes of its file.
-func TestConformance(t *testing.T) {
+// Store is what a memory can do. See the methods of memory.Store.
+type Store interface {
+	Add(ctx context.Context, documents ...memory.Document) ([]memory.Document, error)
+	Get(ctx context.Context, id string) (memory.Document, error)
+	Around(ctx context.Context, id string, n int) ([]memory.Document, error)
+	List(ctx context.Context, f memory.Filter, limit int) ([]memory.Document, error)
+	Edit(ctx context.Context, id, text string) (memory.Document, error)
+	Forget(ctx context.Context, f memory.Filter) (int, error)
+	Supersede(ctx context.Context, old, replacement string) error
+	Correct(ctx context.Context, old string, d memory.Document) (memory.Document, error)
+	Search(ctx context.Context, q memory.Query) ([]memory.Hit, error)
+	Stats(ctx context.Context) (memory.Stats, error)
+	Export(ctx context.Context, w io.Writer, f memory.Filter) (int, error)
+	Import(ctx context.Context, r io.Reader, m memory.Mapping) (memory.Imported, error)
+	Close() error
+}
+
+// Open opens the memory that a path names.
+type Open func(t *testing.T, path string) Store
+
+// Run runs the suite.
+func Run(t *testing.T, open Open) {
 	for _, test := range []struct {
 		name string
 		run  func(*testing.T, *suite)
@@ -36,7 +59,7 @@ func TestConformance(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := &suite{path: filepath.Join(t.TempDir(), "memory", "memory.db")}
+			s := &suite{open: open, path: filepath.Join(t.TempDir(), "memory", "memory.db")}
 			s.Store = s.another(t)
 			test.run(t, s)
 		})
@@ -45,14 +68,15 @@ func TestConformance(t *testing.T) {
 
 // suite is one memory under test.
 type suite struct {
-	*memory.Store
+	Store
+	open Open
 	path string
 }
 
 // another opens the same memory once more.
-func (s *suite) another(t *testing.T) *memory.Store {
+func (s *suite) another(t *testing.T) Store {
 	t.Helper()
-	store := open(t, s.path)
+	store := s.open(t, s.path)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Errorf("Close: %v", err)
@@ -60,6 +84,9 @@ func (s *suite) another(t *testing.T) *memory.Store {
 	})
 	return store
 }
+
+// day is a time that tests count from.
+var day = time.Date(2026, 3, 14, 9, 26, 53, 589793000, time.UTC)
 
 func (s *suite) add(t *testing.T, documents ...memory.Document) []memory.Document {
 	t.Helper()
@@ -93,7 +120,7 @@ func (s *suite) get(t *testing.T, id string) memory.Document {
 }
 
 // found are the IDs of what a query finds, best first.
-func found(t *testing.T, s *memory.Store, q memory.Query) []string {
+func found(t *testing.T, s Store, q memory.Query) []string {
 	t.Helper()
 	hits, err := s.Search(t.Context(), q)
 	if err != nil {
