@@ -16,7 +16,7 @@ import (
 // what to do, and the first argument the path.
 const childEnv = "MYLM_MEMORY_CHILD"
 
-var day = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+var day = time.Date(2026, 3, 14, 9, 26, 53, 589793000, time.UTC)
 
 // child does its work until it is killed, and says on stdout what it was told
 // is on the disk.

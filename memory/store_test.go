@@ -146,7 +146,7 @@ func TestImportForms(t *testing.T) {
 				{ID: "c/2", Project: "c", Session: "1", Time: time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC), Speaker: "Melanie", Text: "Look\na photo of a dog", Kind: memory.Exchange, Source: "benchmark"},
 			}, memory.Imported{Records: 3, Added: 2, Skipped: 1}, ""},
 		{"llm logs", `[{"id":"01h","model":"gpt-4o","prompt":"Which host?","response":"heron","conversation_id":"c1","datetime_utc":"2026-01-02T03:04:05.123456+00:00"},
-			{"id":"01i","model":"gpt-4o","prompt":"","response":"only this","conversation_id":"c1","datetime_utc":"2026-01-02T03:04:06"}]`, memory.LLMLogs,
+			{"id":"01i","model":"gpt-4o","prompt":"","response":"only this","conversation_id":"c1","datetime_utc":"2026-01-02T03:04:06"}]`, memory.LLMLogs(""),
 			[]memory.Document{
 				{ID: "01h/prompt", Kind: memory.Exchange, Role: "user", Session: "c1", Source: "llm gpt-4o", Time: time.Date(2026, 1, 2, 3, 4, 5, 123456000, time.UTC), Text: "Which host?"},
 				{ID: "01h/response", Kind: memory.Exchange, Role: "assistant", Session: "c1", Source: "llm gpt-4o", Time: time.Date(2026, 1, 2, 3, 4, 5, 123456000, time.UTC), Text: "heron"},

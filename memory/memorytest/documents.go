@@ -174,7 +174,7 @@ func lists(t *testing.T, s *suite) {
 		}
 	}
 	st, err := s.Stats(t.Context())
-	if err != nil || st.Documents != 3 || st.Projects != 2 || st.Sessions != 2 || st.Kinds[memory.Tool] != 1 ||
+	if err != nil || st.Documents != 3 || st.Projects != 2 || st.Sessions != 2 || st.Kinds[memory.Tool].Documents != 1 ||
 		!st.Oldest.Equal(day) || !st.Newest.Equal(day.Add(2*time.Hour)) || st.Bytes == 0 {
 		t.Errorf("Stats = %+v, %v", st, err)
 	}
