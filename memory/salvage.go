@@ -107,7 +107,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Columns of a document in the file, and of the index of hashes. See schema.go.
+// Columns of a document in the file, and of the index of hashes. See migrations.
 const (
 	documentColumns = 15
 	hashColumns     = 2

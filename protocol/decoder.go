@@ -15,11 +15,10 @@ import (
 //	decoder.go    text, thought and answers: what is passed on, and what begins
 //	line.go       where in its line, and in which code or example, text stands
 //	tag.go        the tags and tokens that mean something
-//	dialect.go    the table of dialects; json, python, action, element and token.go are theirs
+//	dialect.go    the table of dialects, and which tool a name stands for; json, python, action, element and token.go are theirs
 //	judge.go      where a call ends, and what may follow it
 //	block.go      what stands in a block: the one reader of calls; arguments.go their elements
 //	value.go      JSON as models write it
-//	names.go      which tool a name stands for
 //	native.go     calls that the server took out of the text
 //	lost.go       calls that would be lost in an answer
 

@@ -6,8 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/beevik/etree"
 	"github.com/google/jsonschema-go/jsonschema"
@@ -120,4 +124,142 @@ func EncodeObservation(name string, success bool, body string) string {
 		return r
 	}, name)
 	return "<observation>\n[" + Neutralise(name) + "] " + head + Neutralise(body) + "\n</observation>"
+}
+
+// guarded lists the tags that mean something to a decoder or to a chat
+// template, folded: letters and digits only, in lower case.
+var guarded = sync.OnceValue(func() map[string]bool {
+	m := map[string]bool{"tooldefinitions": true, "startofturn": true, "endofturn": true, "turn": true, "s": true, "bos": true, "eos": true, "sop": true, "eop": true, "inst": true, "sys": true}
+	for name, t := range tagNames {
+		if t != paramsClose && t != exampleOpen && t != exampleClose {
+			m[strings.TrimPrefix(name, "/")] = true
+		}
+	}
+	for _, t := range tokens { // those that are written like tags
+		if t.text[0] == '<' && isWord(t.text[1]) || strings.HasPrefix(t.text, "</") {
+			m[fold(t.text)] = true
+		}
+	}
+	return m
+})
+
+// maxGuarded is more than the longest guarded name. White space, - and _ and
+// invisible characters do not count.
+const maxGuarded = 32
+
+// Neutralise makes text safe to show to a model as data (E4): every tag in it that
+// a decoder or a chat template would act on gets a backslash behind its <, with
+// it every control token of the form <|name|> or [INST], and every line that
+// begins a call without tags. Case, spacing, character references for < and
+// invisible characters make no difference (E5). The text stays readable, and what
+// holds nothing of the kind comes back unchanged (E6).
+func Neutralise(s string) string {
+	if !strings.ContainsAny(s, "<&＜[") && !strings.Contains(s, actionLabel) {
+		return s
+	}
+	var b strings.Builder
+	last, lineStart := 0, true
+	for i := 0; i < len(s); {
+		n := opener(s[i:])
+		wasStart := lineStart
+		if r, _ := utf8.DecodeRuneInString(s[i:]); r == '\n' {
+			lineStart = true
+		} else if !unicode.IsSpace(r) && !invisible(r) {
+			lineStart = false
+		}
+		switch {
+		case n > 0 && isGuarded(s[i+n:]):
+			i += n
+		case s[i] == '[' && bracketToken.MatchString(s[i:min(len(s), i+maxGuarded)]):
+			i++
+		case s[i] == 'A' && strings.HasPrefix(s[i:], actionLabel) && wasStart:
+		default:
+			if n == 0 {
+				_, n = utf8.DecodeRuneInString(s[i:])
+			}
+			i += n
+			continue
+		}
+		b.WriteString(s[last:i])
+		b.WriteByte('\\')
+		last = i
+		i++
+	}
+	if last == 0 && b.Len() == 0 {
+		return s
+	}
+	b.WriteString(s[last:])
+	return b.String()
+}
+
+// bracketToken is a control token in brackets, of Mistral's templates or EXAONE's.
+var bracketToken = regexp.MustCompile(`^\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\]`)
+
+// opener returns the length of the < that s starts with, in any spelling.
+func opener(s string) int {
+	switch {
+	case s[0] == '<':
+		return 1
+	case s[0] == '&':
+		end := strings.IndexByte(s[:min(len(s), 12)], ';')
+		if end < 0 {
+			return 0
+		}
+		ref := strings.ToLower(s[1:end])
+		if ref == "lt" {
+			return end + 1
+		}
+		if num, ok := strings.CutPrefix(ref, "#"); ok {
+			num, hex := strings.CutPrefix(num, "x")
+			num = strings.TrimLeft(num, "0")
+			if hex && num == "3c" || !hex && num == "60" {
+				return end + 1
+			}
+		}
+	case strings.HasPrefix(s, "＜"):
+		return len("＜")
+	}
+	return 0
+}
+
+// isGuarded reports whether a guarded tag's name follows its <.
+func isGuarded(s string) bool {
+	if controlToken(s) {
+		return true
+	}
+	var name [maxGuarded]byte
+	k := 0
+	for _, r := range s {
+		if k == maxGuarded {
+			return false
+		}
+		switch {
+		case r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+			name[k] = lower(byte(r))
+			k++
+		case k == 0 && (r == '/' || unicode.IsSpace(r)):
+		case r == '_' || r == '-' || invisible(r):
+		default:
+			return guarded()[string(name[:k])]
+		}
+	}
+	return guarded()[string(name[:k])]
+}
+
+// invisible reports whether r shows nothing: format characters, soft hyphens,
+// variation selectors and the like (Unicode's Cf and Mn).
+func invisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Mn) }
+
+// controlToken reports whether s goes on like a control token of a chat
+// template, "|im_start|>", also with the full-width bars that some use.
+func controlToken(s string) bool {
+	for _, bar := range []string{"|", "｜"} {
+		rest, ok := strings.CutPrefix(s, bar)
+		if !ok {
+			continue
+		}
+		name, _, ok := strings.Cut(rest[:min(len(rest), 2*maxGuarded)], ">") // <|turn> of Gemma 4, too
+		return ok && name != "" && !strings.ContainsFunc(name, unicode.IsSpace)
+	}
+	return false
 }
