@@ -418,7 +418,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 		return literal
 	case m.tag == struck:
 		d.struck = true
-	case m.tag == comment:
+	case m.tag == comment: // T7
 		d.line.comment, d.line.dashes = !fenced && d.mode == inText, 0
 		d.shownAt = d.said.Len() + len(before) + m.n
 		return literal

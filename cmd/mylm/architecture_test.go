@@ -149,6 +149,28 @@ func TestNoMethodsByName(t *testing.T) {
 	}
 }
 
+// The documents name the functions that carry out their rules.
+func TestDocumentsNameFunctions(t *testing.T) {
+	row := regexp.MustCompile("`(\\w+)` in ([\\w/]+\\.go)")
+	for _, doc := range []string{"permissions.md", "running.md"} {
+		text, err := os.ReadFile(filepath.Join("../../docs", doc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(string(text), "## In the code")
+		rows := row.FindAllStringSubmatch(table, -1)
+		if len(rows) == 0 {
+			t.Errorf("%s names no function", doc)
+		}
+		for _, m := range rows {
+			source, err := os.ReadFile(filepath.Join("../..", m[2]))
+			if err != nil || !regexp.MustCompile(`(?m)^func (\([^)]*\) )?`+m[1]+`\(`).Match(source) {
+				t.Errorf("%s: there is no function %s in %s (%v)", doc, m[1], m[2], err)
+			}
+		}
+	}
+}
+
 func ruleFor(dir string) rule {
 	var best rule
 	for _, r := range rules {

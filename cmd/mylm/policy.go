@@ -109,7 +109,7 @@ func listRules(c *cli.Context, s *term.Screen) error {
 		return err
 	}
 	var rules []listedRule
-	for from, deny := range map[string][]string{"built in": policy.DefaultDeny, "configuration": config.Deny.Of(loaded.Settings.Only(config.File)), config.ProjectFile: config.Deny.Of(loaded.Settings.Only(config.Project))} {
+	for from, deny := range map[string][]string{"built in": policy.BuiltIn(), "configuration": config.Deny.Of(loaded.Settings.Only(config.File)), config.ProjectFile: config.Deny.Of(loaded.Settings.Only(config.Project))} {
 		for _, rule := range deny {
 			rules = append(rules, listedRule{Verdict: policy.Deny, Rule: rule, From: from})
 		}

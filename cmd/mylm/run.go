@@ -239,6 +239,7 @@ func reported(p *setup.Person, r agent.Result) *failure.Error {
 		return say("", "the reply is not complete: %v", r.Err)
 	case agent.StopRepeatedCall, agent.StopConsecutiveErrors:
 		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
+	// The limits: max_turns, stuck, not_verified, timeout, incomplete, context_full.
 	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete, agent.StopContextFull:
 		if e := limitOf(r); e != nil {
 			return atLimit(e)

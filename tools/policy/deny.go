@@ -42,6 +42,10 @@ var DefaultDeny = []string{
 // looked at.
 const tooLong = CommandTool + "(more commands than can be looked at)"
 
+// BuiltIn returns the rules that always hold: those of DefaultDeny, and two that no
+// pattern can express.
+func BuiltIn() []string { return append(slices.Clone(DefaultDeny), forkBomb, tooLong) }
+
 // denyRule is a rule, read.
 type denyRule struct {
 	text    string

@@ -79,7 +79,7 @@ func Of(err error) *Error {
 	}
 	f = &Error{Code: ExitError, Name: string(agent.StopModelError), Err: err, Hint: Advice(err)}
 	switch p.Kind {
-	case providers.Unreachable, providers.ModelMissing:
+	case providers.Unreachable, providers.ModelMissing: // "unreachable", "model_missing"
 		f.Code, f.Name = ExitUnreachable, string(p.Kind)
 	case providers.Overflow:
 		f.Code, f.Name = ExitContextFull, string(agent.StopContextFull)

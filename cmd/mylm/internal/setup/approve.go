@@ -10,6 +10,7 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/policy"
+	"mylm/tools/sandbox"
 )
 
 // answer is what a person says to a question.
@@ -90,13 +91,17 @@ func ran(r agent.ApprovalRequest) string {
 	return "The model's command ran with what you allowed (" + had.String() + "), and lacked more:\n\n"
 }
 
-// permission is what a call would be let do, in words.
+// permission describes what a yes would allow.
 func permission(refused []tools.Refusal) string {
 	var effects tools.Effect
-	for _, f := range refused {
-		effects |= f.Effect
-	}
 	var all []string
+	for _, f := range refused {
+		if f.Kind != string(sandbox.Limit) {
+			effects |= f.Effect
+		} else if len(all) == 0 {
+			all = []string{"exceed the limit that is named above"}
+		}
+	}
 	for _, p := range []struct {
 		effect tools.Effect
 		words  string
