@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"cmp"
 	"unicode"
 	"unicode/utf8"
 
@@ -54,11 +55,7 @@ func (a *analyser) foldWide(word string) {
 		default:
 			r = unicode.ToLower(r)
 			plain = r < 0x0530
-			if s := plainLetter(r); s != "" {
-				a.buf = append(a.buf, s...)
-				continue
-			}
-			a.buf = utf8.AppendRune(a.buf, r)
+			a.buf = append(a.buf, cmp.Or(plainLetters[r], string(r))...)
 		}
 	}
 	if len(a.buf) > maxWord { // a ligature may stand for many letters
@@ -66,28 +63,8 @@ func (a *analyser) foldWide(word string) {
 	}
 }
 
-// plainLetter is how a letter without a decomposition is written where the
-// keyboard lacks it; "" for all others.
-func plainLetter(r rune) string {
-	switch r {
-	case 'ß':
-		return "ss"
-	case 'æ':
-		return "ae"
-	case 'œ':
-		return "oe"
-	case 'ø':
-		return "o"
-	case 'ł':
-		return "l"
-	case 'đ', 'ð':
-		return "d"
-	case 'þ':
-		return "th"
-	case 'ı':
-		return "i"
-	case 'ς':
-		return "σ"
-	}
-	return ""
+// plainLetters is how a letter without a decomposition is written where the
+// keyboard lacks it.
+var plainLetters = map[rune]string{
+	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ı': "i", 'ς': "σ",
 }

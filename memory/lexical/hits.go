@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"slices"
 )
@@ -12,7 +11,7 @@ func (s *search) candidates(k int) []found {
 	best := top{k: k, time: s.facts.Time}
 	for _, p := range s.reached {
 		score := float64(s.around[p] + s.words[p])
-		if len(best.found) == k && score < best.found[0].score {
+		if len(best.found) == k && score < best.found[k-1].score {
 			continue // most
 		}
 		if d := s.facts.order[p]; s.query.wants(s.facts, d) {
@@ -120,7 +119,8 @@ type found struct {
 	score float64
 }
 
-// top keeps the k best in a heap with the worst of them on top.
+// top keeps the k best in order. Few of many are inserted: the best come at
+// random.
 type top struct {
 	k     int
 	time  []int64
@@ -133,25 +133,12 @@ func (t *top) compare(a, b found) int {
 }
 
 func (t *top) offer(f found) {
-	switch {
-	case len(t.found) < t.k:
-		heap.Push(t, f)
-	case t.compare(f, t.found[0]) < 0:
-		t.found[0] = f
-		heap.Fix(t, 0)
+	at, _ := slices.BinarySearchFunc(t.found, f, t.compare)
+	if len(t.found) == t.k {
+		if at == t.k {
+			return
+		}
+		t.found = t.found[:t.k-1]
 	}
-}
-
-func (t *top) Len() int           { return len(t.found) }
-func (t *top) Less(i, j int) bool { return t.compare(t.found[i], t.found[j]) > 0 }
-func (t *top) Swap(i, j int)      { t.found[i], t.found[j] = t.found[j], t.found[i] }
-
-// Push implements heap.Interface.
-func (t *top) Push(v any) { t.found = append(t.found, v.(found)) }
-
-// Pop implements heap.Interface; nothing is taken out.
-func (t *top) Pop() any {
-	v := t.found[len(t.found)-1]
-	t.found = t.found[:len(t.found)-1]
-	return v
+	t.found = slices.Insert(t.found, at, f)
 }

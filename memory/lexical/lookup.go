@@ -27,11 +27,6 @@ func (s *search) read() {
 	}
 	a.release()
 	s.when = asksWhen(text)
-	s.readNames()
-}
-
-// readNames finds the speakers that the query names.
-func (s *search) readNames() {
 	for i := range s.terms {
 		s.nameSpeakers(&s.terms[i])
 	}
@@ -98,31 +93,19 @@ func (s *search) fetch(ctx context.Context, t *term) error {
 	if err != nil {
 		return fmt.Errorf("looking for %q in the memory: %w", t.text, err)
 	}
-	within := 0
-	for _, p := range all {
-		if s.has(p) {
-			within++
-		}
-	}
-	if within == len(all) { // the usual case: nothing is copied
-		t.postings = all
-		return nil
-	}
-	t.postings = make([]Posting, 0, within)
-	for _, p := range all {
-		if s.has(p) {
-			t.postings = append(t.postings, p)
-		}
+	t.postings = all
+	if slices.ContainsFunc(all, s.lacks) { // usually nothing is copied
+		t.postings = slices.DeleteFunc(slices.Clone(all), s.lacks)
 	}
 	return nil
 }
 
-// has tells whether a posting is in scope. Its document may have been added
-// since the facts were read, and is then not.
-func (s *search) has(p Posting) bool {
+// lacks tells whether a posting is out of scope. Its document may have been added
+// since the facts were read, and is then, too.
+func (s *search) lacks(p Posting) bool {
 	if p.Count == 0 || int(p.Doc) >= len(s.facts.place) {
-		return false
+		return true
 	}
 	place := s.facts.place[p.Doc]
-	return place != gone && s.in[place]
+	return place == gone || !s.in[place]
 }

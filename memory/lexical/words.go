@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"bytes"
 	"strings"
 	"sync"
 
@@ -54,15 +55,11 @@ func timeWord(word []byte) bool {
 	if lexicon().times[string(word)] {
 		return true
 	}
-	n := 0
-	for n < len(word) && classes[word[n]&0x7f] == digit && word[n] < 0x80 {
-		n++
-	}
-	switch string(word[n:]) {
+	switch rest := bytes.TrimLeft(word, "0123456789"); string(rest) {
 	case "":
-		return n == 4
+		return len(word) == 4
 	case "st", "nd", "rd", "th":
-		return n > 0
+		return len(rest) < len(word)
 	}
 	return false
 }
