@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,14 +123,21 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 		return nil, err
 	}
 	defer db.Close()
-	var log io.ReaderAt
+	var log pages.Reader
 	if wal, err := os.Open(s.Aside + "-wal"); err == nil {
 		defer wal.Close()
 		log = wal
 	}
-	file := pages.Open(db, log)
-	found, ids, known := map[int64]kept{}, map[string]bool{}, map[int64]string{} // known by number: the hash
-	err = file.Tables(ctx, documentColumns, func(r pages.Row) {
+	found, ids := map[int64]kept{}, map[string]bool{}
+	known, indexed := map[int64]string{}, map[int64]string{} // by number: the hash in the row, in the index
+	err = pages.Open(db, log).Rows(ctx, documentColumns, hashColumns, func(r pages.Row) {
+		if len(r.Values) == hashColumns {
+			hash, isHash := r.Values[0].([]byte)
+			if num, ok := r.Values[1].(int64); ok && isHash && len(hash) == 16 {
+				indexed[num] = string(hash)
+			}
+			return
+		}
 		d, ok := fromRow(r)
 		if !ok {
 			return
@@ -143,15 +150,7 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = file.Indexes(ctx, hashColumns, func(r pages.Row) {
-		hash, isHash := r.Values[0].([]byte)
-		if num, ok := r.Values[1].(int64); ok && isHash && len(hash) == 16 {
-			known[num] = string(hash)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
+	maps.Copy(known, indexed)
 	all, saved := make([]kept, 0, len(found)), map[string]bool{}
 	for _, d := range found {
 		all = append(all, d)
@@ -175,34 +174,29 @@ type kept struct {
 
 // fromRow takes a row for a document if its columns have the right types.
 func fromRow(r pages.Row) (d kept, ok bool) {
-	d.num = r.Num
-	ok = r.Num > 0 && r.Values[0] == nil
-	text := func(column int) string {
-		s, is := r.Values[column].(string)
-		ok = ok && is
-		return s
+	v := r.Values
+	ok = r.Num > 0 && v[0] == nil
+	var tags string
+	for column, to := range []*string{1: &d.ID, 3: (*string)(&d.Kind), 4: &d.Role, 5: &d.Speaker, 6: &d.Session, 7: &d.Project, 8: &d.Source, 9: &tags, 14: &d.Text} {
+		if to != nil {
+			ok = take(v[column], to) && ok
+		}
 	}
-	number := func(column int) int64 {
-		n, is := r.Values[column].(int64)
-		ok = ok && is
-		return n
-	}
-	d.ID = text(1)
-	var is bool
-	d.hash, is = r.Values[2].([]byte)
-	ok = ok && is && len(d.hash) == 16
-	d.Kind, d.Role, d.Speaker, d.Session = Kind(text(3)), text(4), text(5), text(6)
-	d.Project, d.Source = text(7), text(8)
-	tags := text(9)
-	d.Time, d.Last, d.Count = instant(number(10)), instant(number(11)), int(number(12))
-	d.Text = text(14)
-	if by, is := r.Values[13].(int64); is {
+	var at, last, count int64
+	ok = take(v[2], &d.hash) && take(v[10], &at) && take(v[11], &last) && take(v[12], &count) && len(d.hash) == 16 && ok
+	d.num, d.Time, d.Last, d.Count = r.Num, instant(at), instant(last), int(count)
+	if by, is := v[13].(int64); is {
 		d.supersededBy = by
 	}
 	if ok && json.Unmarshal([]byte(tags), &d.Tags) != nil {
 		d.Tags = nil // the words are worth more than their tags
 	}
 	return d, ok
+}
+
+func take[T any](value any, to *T) (ok bool) {
+	*to, ok = value.(T)
+	return ok
 }
 
 // valid tells whether the text is what was written.

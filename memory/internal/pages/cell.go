@@ -39,7 +39,6 @@ func (f *File) cell(p []byte, kind byte, at, columns int) (row Row, ok bool) {
 			return row, false
 		}
 		payload = f.overflow(payload, binary.BigEndian.Uint32(b[local:]), int(size))
-		row.Cut = len(payload) < int(size)
 	}
 	return row, row.read(payload, int(size), columns)
 }

@@ -4,7 +4,7 @@
 // # Smallest use
 //
 //	file := pages.Open(db, log) // log may be nil
-//	err := file.Tables(ctx, 15, func(row pages.Row) { … })
+//	err := file.Rows(ctx, 15, 2, func(row pages.Row) { … })
 //
 // # Words
 //

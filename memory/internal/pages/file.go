@@ -11,18 +11,23 @@ import (
 // maxPayload bounds what a broken length may ask for.
 const maxPayload = 64 << 20
 
+// Reader is a file, or what stands for one.
+type Reader interface {
+	io.ReaderAt
+	io.Seeker
+}
+
 // File is a database, read page by page.
 type File struct {
-	db    io.ReaderAt
-	log   io.ReaderAt
-	size  int              // of a page in bytes
-	pages uint32           // of the database itself, the last may be cut
-	newer map[uint32]int64 // pages whose content is in the log, with its offset
-	spare uint64           // bytes that may still be read from overflow pages, each of which belongs to one row
+	db, log Reader
+	size    int              // of a page in bytes
+	pages   uint32           // of the database itself, the last may be cut
+	newer   map[uint32]int64 // pages whose content is in the log, with its offset
+	spare   uint64           // bytes that may still be read from overflow pages, each of which belongs to one row
 }
 
 // Open looks at a database and its write-ahead log, which may be nil.
-func Open(db, log io.ReaderAt) *File {
+func Open(db, log Reader) *File {
 	f := &File{db: db, log: log, size: 4096, newer: map[uint32]int64{}}
 	var header [100]byte
 	_, _ = db.ReadAt(header[:], 0) // what is missing stays zero, and the usual size
@@ -31,32 +36,12 @@ func Open(db, log io.ReaderAt) *File {
 	} else if n == 1 {
 		f.size = 1 << 16
 	}
-	f.pages = uint32((length(db) + int64(f.size) - 1) / int64(f.size))
+	length, _ := db.Seek(0, io.SeekEnd)
+	f.pages = uint32((length + int64(f.size) - 1) / int64(f.size))
 	if log != nil {
 		f.readLog()
 	}
 	return f
-}
-
-// length finds the end of what can be read.
-func length(r io.ReaderAt) int64 {
-	var b [1]byte
-	there := func(at int64) bool { n, _ := r.ReadAt(b[:], at); return n == 1 }
-	if !there(0) {
-		return 0
-	}
-	low, high := int64(0), int64(1)
-	for there(high) {
-		low, high = high, high*2
-	}
-	for high-low > 1 {
-		if middle := low + (high-low)/2; there(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high
 }
 
 // readLog finds the pages that the log holds newer versions of. A frame
@@ -126,21 +111,9 @@ func (f *File) page(n uint32) []byte {
 type Row struct {
 	// Num is the rowid, 0 in an index.
 	Num int64
-	// Values are nil, int64, float64, string or []byte.
+	// Values are nil, int64, float64, string or []byte; the last one is cut if the
+	// end of the row could not be read.
 	Values []any
-	// Cut says that the end of the row could not be read.
-	Cut bool
-}
-
-// Tables gives the rows of tables that have so many columns. The error is ctx's.
-func (f *File) Tables(ctx context.Context, columns int, each func(Row)) error {
-	return f.walk(ctx, columns, each, false)
-}
-
-// Indexes gives the entries of indexes that have so many columns, the rowid
-// counted as the last.
-func (f *File) Indexes(ctx context.Context, columns int, each func(Row)) error {
-	return f.walk(ctx, columns, each, true)
 }
 
 // Types of pages.
@@ -150,7 +123,9 @@ const (
 	tableLeaf  = 0x0d
 )
 
-func (f *File) walk(ctx context.Context, columns int, each func(Row), index bool) error {
+// Rows gives the rows of tables that have so many columns, and the entries of
+// indexes that have so many, the rowid counted as the last. The error is ctx's.
+func (f *File) Rows(ctx context.Context, table, index int, each func(Row)) error {
 	f.spare = 2 * f.holds()
 	for n := range f.all() {
 		if err := ctx.Err(); err != nil {
@@ -161,19 +136,13 @@ func (f *File) walk(ctx context.Context, columns int, each func(Row), index bool
 		if n == 1 {
 			start = 100 // the header of the file
 		}
-		cells := start + 8
+		cells, columns := start+8, index
 		switch p[start] {
 		case indexInner:
 			cells += 4
-			fallthrough
 		case indexLeaf:
-			if !index {
-				continue
-			}
 		case tableLeaf:
-			if index {
-				continue
-			}
+			columns = table
 		default:
 			continue
 		}
