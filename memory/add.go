@@ -102,7 +102,7 @@ func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (add
 	if d.ID != "" {
 		there, err := one(ctx, in.tx, "id = ?", d.ID)
 		if err == nil {
-			*d = there
+			*d = there.Document
 			return false, nil
 		}
 		if !errors.Is(err, ErrNotFound) {
@@ -130,7 +130,7 @@ func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (add
 	if d.Last.After(there.Last) {
 		there.Last = d.Last
 	}
-	*d = there
+	*d = there.Document
 	_, err = in.tx.ExecContext(ctx, "UPDATE documents SET count = ?, last = ? WHERE id = ?", d.Count, d.Last.UnixMicro(), d.ID)
 	return false, err
 }

@@ -136,7 +136,7 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		where, args := f.where()
 		var err error
-		if nums, err = integers(ctx, tx, "SELECT num FROM documents WHERE "+where+" ORDER BY num", args...); err != nil || len(nums) == 0 {
+		if nums, err = column[int64](ctx, tx, "SELECT num FROM documents WHERE "+where+" ORDER BY num", args...); err != nil || len(nums) == 0 {
 			return err
 		}
 		for _, num := range nums {

@@ -2,10 +2,10 @@ package memory
 
 import (
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"iter"
+	"maps"
 	"slices"
-	"strings"
 
 	"mylm/memory/lexical"
 )
@@ -16,7 +16,7 @@ import (
 const chunkSize = 900
 
 // errChunk is found in a chunk that does not hold what was written.
-var errChunk = errors.New("a part of its index cannot be read")
+var errChunk = fmt.Errorf("%w: a part of its index cannot be read", ErrDamaged)
 
 // postings are what documents of a segment hold a term, as they are stored:
 // for each the distance from the one before, doubled, plus one if a count
@@ -68,15 +68,10 @@ type chunk struct {
 // chunks cuts an index into chunks, in the order of terms. A term is stored as
 // the length of what it shares with the one before, and the rest.
 func chunks(index map[string]*postings) []chunk {
-	terms := make([]string, 0, len(index))
-	for t := range index {
-		terms = append(terms, t)
-	}
-	slices.Sort(terms)
 	var all []chunk
 	var c chunk
 	before := ""
-	for _, t := range terms {
+	for _, t := range slices.Sorted(maps.Keys(index)) {
 		data := index[t].data
 		if len(c.data) > 0 && len(c.data)+len(t)+len(data) > chunkSize {
 			all = append(all, c)
@@ -85,7 +80,10 @@ func chunks(index map[string]*postings) []chunk {
 		if len(c.data) == 0 {
 			c.first = t
 		}
-		shared := sharedPrefix(before, t)
+		shared := 0
+		for shared < min(len(before), len(t)) && before[shared] == t[shared] {
+			shared++
+		}
 		c.data = binary.AppendUvarint(c.data, uint64(shared))
 		c.data = binary.AppendUvarint(c.data, uint64(len(t)-shared))
 		c.data = append(c.data, t[shared:]...)
@@ -97,16 +95,6 @@ func chunks(index map[string]*postings) []chunk {
 		all = append(all, c)
 	}
 	return all
-}
-
-func sharedPrefix(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }
 
 // entries gives the terms of a chunk, in order, with their stored postings.
@@ -144,9 +132,10 @@ func entries(data []byte, err *error) iter.Seq2[[]byte, []byte] {
 // find looks for a term in a chunk.
 func find(data []byte, term string) (stored []byte, err error) {
 	for t, p := range entries(data, &err) {
-		if c := strings.Compare(string(t), term); c == 0 {
+		if string(t) == term {
 			return p, nil
-		} else if c > 0 {
+		}
+		if string(t) > term {
 			break
 		}
 	}

@@ -34,14 +34,9 @@ type Filter struct {
 const columns = `d.num, d.id, d.kind, d.role, d.speaker, d.session, d.project, d.source, d.tags, d.time, d.last, d.count,
 	coalesce((SELECT id FROM documents WHERE num = d.superseded_by), ''), d.text, d.hash`
 
-// querier is a transaction or the database itself.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // each calls f with each row of a query.
-func each(ctx context.Context, q querier, query string, args []any, f func(scan func(...any) error) error) error {
-	found, err := q.QueryContext(ctx, query, args...)
+func each(ctx context.Context, tx *sql.Tx, query string, args []any, f func(scan func(...any) error) error) error {
+	found, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -54,12 +49,12 @@ func each(ctx context.Context, q querier, query string, args []any, f func(scan 
 	return found.Err()
 }
 
-// integers reads rows of one number.
-func integers(ctx context.Context, q querier, query string, args ...any) (all []int64, err error) {
-	err = each(ctx, q, query, args, func(scan func(...any) error) error {
-		var n int64
-		err := scan(&n)
-		all = append(all, n)
+// column reads rows of one value.
+func column[T any](ctx context.Context, tx *sql.Tx, query string, args ...any) (all []T, err error) {
+	err = each(ctx, tx, query, args, func(scan func(...any) error) error {
+		var v T
+		err := scan(&v)
+		all = append(all, v)
 		return err
 	})
 	return all, err
@@ -73,9 +68,9 @@ type row struct {
 
 // rows reads what a condition on documents d selects. A text that is not what
 // was written is damage: what nobody said must not be remembered.
-func rows(ctx context.Context, q querier, where string, args ...any) ([]row, error) {
+func rows(ctx context.Context, tx *sql.Tx, where string, args ...any) ([]row, error) {
 	var all []row
-	err := each(ctx, q, "SELECT "+columns+" FROM documents d WHERE "+where, args, func(scan func(...any) error) error {
+	err := each(ctx, tx, "SELECT "+columns+" FROM documents d WHERE "+where, args, func(scan func(...any) error) error {
 		var r row
 		var tags string
 		var hash sql.RawBytes
@@ -100,25 +95,20 @@ func rows(ctx context.Context, q querier, where string, args ...any) ([]row, err
 }
 
 // one reads the first document that a condition selects.
-func one(ctx context.Context, q querier, where string, args ...any) (Document, error) {
-	found, err := oneRow(ctx, q, where, args...)
-	return found.Document, err
-}
-
-func oneRow(ctx context.Context, q querier, where string, args ...any) (row, error) {
-	found, err := rows(ctx, q, where+" LIMIT 1", args...)
+func one(ctx context.Context, tx *sql.Tx, where string, args ...any) (row, error) {
+	found, err := rows(ctx, tx, where+" LIMIT 1", args...)
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
 	if err != nil {
 		return row{}, err
-	}
-	if len(found) == 0 {
-		return row{}, ErrNotFound
 	}
 	return found[0], nil
 }
 
 // byID reads a document, and names it if it is not there.
-func byID(ctx context.Context, q querier, id string) (row, error) {
-	found, err := oneRow(ctx, q, "id = ?", id)
+func byID(ctx context.Context, tx *sql.Tx, id string) (row, error) {
+	found, err := one(ctx, tx, "id = ?", id)
 	if err == ErrNotFound {
 		err = fmt.Errorf("%w: %.80q", ErrNotFound, id)
 	}

@@ -36,12 +36,8 @@ const applicationID = 0x6d796c6d
 // ErrReadOnly. A file that is damaged is moved aside, and what can be read of it goes into
 // a new one; Store.Salvaged then says what became of it.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	if o.Wait <= 0 {
-		o.Wait = 10 * time.Second
-	}
-	if o.EmbedWait <= 0 {
-		o.EmbedWait = 10 * time.Second
-	}
+	o.Wait = cmp.Or(max(0, o.Wait), 10*time.Second)
+	o.EmbedWait = cmp.Or(max(0, o.EmbedWait), 10*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -77,19 +73,17 @@ func Erase(ctx context.Context, path string, wait time.Duration) error {
 	if err := s.acquire(ctx, s.lock.TryLockContext); err != nil {
 		return err
 	}
-	beside, err := filepath.Glob(globQuote.Replace(path) + damagedSuffix + "*")
+	damaged, err := beside(path)
 	if err != nil {
 		return err
 	}
-	for _, file := range append(beside, path, path+"-wal", path+"-shm") { // else the log would come back
+	for _, file := range append(damaged, path, path+"-wal", path+"-shm") { // else the log would come back
 		if err := wipe(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return notWritable(path, err)
 		}
 	}
 	return nil
 }
-
-var globQuote = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`)
 
 // wipe overwrites a file and deletes it.
 func wipe(path string) error {
@@ -227,10 +221,8 @@ func (s *Store) connect(ctx context.Context) (version int, err error) {
 // version reads the version of the schema.
 func (s *Store) version(ctx context.Context) (version int, err error) {
 	var application int
-	if err := s.db.QueryRowContext(ctx, "PRAGMA application_id").Scan(&application); err != nil {
-		return 0, err
-	}
-	if err := s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+	err = s.db.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&application, &version)
+	if err != nil {
 		return 0, err
 	}
 	switch {

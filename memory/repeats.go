@@ -60,7 +60,7 @@ func unrepeated(ctx context.Context, tx *sql.Tx, v *view, found []lexical.Hit, q
 
 // fetch reads a document that was found.
 func fetch(ctx context.Context, tx *sql.Tx, v *view, h lexical.Hit) (candidate, error) {
-	r, err := oneRow(ctx, tx, "num = ?", h.Doc)
+	r, err := one(ctx, tx, "num = ?", h.Doc)
 	if errors.Is(err, ErrNotFound) {
 		err = ErrDamaged // a view has one state of documents and index
 	}
@@ -92,7 +92,7 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 		return err
 	}
 	for i, question := range asked {
-		answer, err := oneRow(ctx, tx, "session = ? AND project = ? AND num > ? AND role = 'assistant' AND kind = ? AND superseded_by IS NULL ORDER BY num",
+		answer, err := one(ctx, tx, "session = ? AND project = ? AND num > ? AND role = 'assistant' AND kind = ? AND superseded_by IS NULL ORDER BY num",
 			question.Session, question.Project, question.num, string(Exchange))
 		if errors.Is(err, ErrNotFound) {
 			continue

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -70,15 +71,17 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 // Aside are the files beside the memory that were damaged once and moved aside by
 // Open: what they hold is forgotten by nobody but who deletes them.
 func (s *Store) Aside() ([]string, error) {
-	all, err := os.ReadDir(filepath.Dir(s.path))
-	if err != nil {
-		return nil, err
-	}
-	var aside []string
-	for _, f := range all {
-		if strings.HasPrefix(f.Name(), filepath.Base(s.path)+damagedSuffix+"-") {
-			aside = append(aside, filepath.Join(filepath.Dir(s.path), f.Name()))
+	all, err := beside(s.path)
+	return slices.DeleteFunc(all, func(path string) bool { return !strings.HasPrefix(path, s.path+damagedSuffix+"-") }), err
+}
+
+// beside are the marks of damage of a memory, and the files that they name.
+func beside(path string) (all []string, err error) {
+	folder, err := os.ReadDir(filepath.Dir(path))
+	for _, f := range folder {
+		if strings.HasPrefix(f.Name(), filepath.Base(path)+damagedSuffix) {
+			all = append(all, filepath.Join(filepath.Dir(path), f.Name()))
 		}
 	}
-	return aside, nil
+	return all, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -39,12 +40,8 @@ func (s *Store) putVectors(ctx context.Context, embedder string, vectors ...vect
 			if len(v.values) != dimension || dimension == 0 {
 				return fmt.Errorf("%w: %d instead of %d from %s; their model has changed", ErrDimension, len(v.values), dimension, embedder)
 			}
-			if !finite(v.values) {
-				return fmt.Errorf("%s gave a vector for %s that is none", embedder, v.id)
-			}
-			data := pack(v.values)
 			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
-				SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, num, data, v.id, v.text); err != nil {
+				SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, num, pack(v.values), v.id, v.text); err != nil {
 				return err
 			}
 		}
@@ -101,26 +98,18 @@ func (s *Store) missing(ctx context.Context, embedder string, limit int) ([]Docu
 
 // Embedders are the names of those whose vectors the store has.
 func (s *Store) Embedders(ctx context.Context) (names []string, err error) {
-	err = s.read(ctx, func(tx *sql.Tx) error {
-		names = nil
-		return each(ctx, tx, "SELECT name FROM embedders ORDER BY name", nil, func(scan func(...any) error) error {
-			var name string
-			err := scan(&name)
-			names = append(names, name)
-			return err
-		})
+	err = s.read(ctx, func(tx *sql.Tx) (err error) {
+		names, err = column[string](ctx, tx, "SELECT name FROM embedders ORDER BY name")
+		return err
 	})
 	return names, err
 }
 
 // DropVectors deletes the vectors of embedders.
 func (s *Store) DropVectors(ctx context.Context, embedders ...string) error {
+	names, _ := json.Marshal(embedders) // strings never fail
 	return s.update(ctx, func(tx *sql.Tx) error {
-		for _, name := range embedders {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM embedders WHERE name = ?", name); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := tx.ExecContext(ctx, "DELETE FROM embedders WHERE name IN (SELECT value FROM json_each(?))", string(names))
+		return err
 	})
 }

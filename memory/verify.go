@@ -67,20 +67,14 @@ func (r *Report) problem(format string, args ...any) {
 }
 
 func (r *Report) pages(ctx context.Context, tx *sql.Tx) error {
-	for _, check := range []string{"SELECT integrity_check FROM pragma_integrity_check", `SELECT 'a row of ' || "table" || ' belongs to no document' FROM pragma_foreign_key_check`} {
-		err := each(ctx, tx, check, nil, func(scan func(...any) error) error {
-			var said string
-			err := scan(&said)
-			if err == nil && said != "ok" {
-				r.problem("the file: %s", said)
-			}
-			return err
-		})
-		if err != nil {
-			return err
+	found, err := column[string](ctx, tx, `SELECT integrity_check FROM pragma_integrity_check
+		UNION ALL SELECT 'a row of ' || "table" || ' belongs to no document' FROM pragma_foreign_key_check`)
+	for _, said := range found {
+		if said != "ok" {
+			r.problem("the file: %s", said)
 		}
 	}
-	return nil
+	return err
 }
 
 func (r *Report) texts(ctx context.Context, tx *sql.Tx) error {

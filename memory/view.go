@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -15,9 +14,9 @@ import (
 )
 
 // texts reads what the index is made of, for a range of documents in order.
-func texts(ctx context.Context, q querier, first, last int64) iter.Seq2[indexed, error] {
+func texts(ctx context.Context, tx *sql.Tx, first, last int64) iter.Seq2[indexed, error] {
 	return func(yield func(indexed, error) bool) {
-		found, err := q.QueryContext(ctx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
+		found, err := tx.QueryContext(ctx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
 			WHERE num BETWEEN ? AND ? ORDER BY num`, first, last)
 		if err != nil {
 			yield(indexed{}, err)
@@ -120,7 +119,7 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 			return err
 		}
 		if len(facts)%factSize != 0 || first < 1 || first+int64(len(facts)/factSize) > size {
-			return fmt.Errorf("%w: %w", ErrDamaged, errChunk)
+			return errChunk
 		}
 		for ; len(facts) > 0; facts = facts[factSize:] {
 			c.set(first, readFact(facts))
@@ -137,7 +136,7 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 	if err := c.loadPending(ctx, tx); err != nil {
 		return err
 	}
-	nums, err := integers(ctx, tx, "SELECT num FROM documents WHERE superseded_by IS NOT NULL")
+	nums, err := column[int64](ctx, tx, "SELECT num FROM documents WHERE superseded_by IS NOT NULL")
 	for _, n := range nums {
 		if n < size {
 			f.Flags[n] |= lexical.Superseded
@@ -200,10 +199,7 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 
 // numbers finds the scopes that a condition selects.
 func (v *view) numbers(ctx context.Context, match func(scope) bool, where string, args ...any) (all []uint32, err error) {
-	nums, err := integers(ctx, v.tx, "SELECT num FROM scopes WHERE "+where, args...)
-	for _, n := range nums {
-		all = append(all, uint32(n))
-	}
+	all, err = column[uint32](ctx, v.tx, "SELECT num FROM scopes WHERE "+where, args...)
 	for s, n := range v.scopes {
 		if match(s) && !slices.Contains(all, n) {
 			all = append(all, n)
@@ -229,13 +225,10 @@ func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, er
 		if err == nil {
 			all, err = decode(all, stored, first)
 		}
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrDamaged, err)
-		}
-		return nil
+		return err
 	})
 	if n := len(all); err == nil && n > 0 && int64(all[n-1].Doc) >= int64(len(v.facts.Flags)) {
-		err = fmt.Errorf("%w: %w", ErrDamaged, errChunk)
+		err = errChunk
 	}
 	return append(all, v.pending[term]...), err
 }
@@ -244,43 +237,36 @@ func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, er
 func (v *view) Terms(ctx context.Context, first string, minLen, maxLen int) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		given := map[string]bool{}
-		fits := func(t string) bool {
+		give := func(t string) (more bool) {
 			n := utf8.RuneCountInString(t)
-			return n >= minLen && n <= maxLen && strings.HasPrefix(t, first) && !given[t]
+			if n < minLen || n > maxLen || !strings.HasPrefix(t, first) || given[t] {
+				return true
+			}
+			given[t] = true
+			return yield(t, nil)
 		}
 		for t := range v.pending {
-			if fits(t) {
-				given[t] = true
-				if !yield(t, nil) {
-					return
-				}
-			}
-		}
-		found, err := v.tx.QueryContext(ctx, `SELECT data FROM segments JOIN chunks ON segment = segments.num WHERE first <= ?3 AND term < ?2 AND
-			term >= coalesce((SELECT max(term) FROM chunks WHERE segment = segments.num AND term <= ?1), '')`, first, first+"\U0010FFFF", v.indexed())
-		if err != nil {
-			yield("", err)
-			return
-		}
-		defer found.Close()
-		var data sql.RawBytes
-		for found.Next() {
-			err := found.Scan(&data)
-			for t := range entries(data, &err) {
-				if fits(string(t)) {
-					given[string(t)] = true
-					if !yield(string(t), nil) {
-						return
-					}
-				}
-			}
-			if err != nil {
-				yield("", fmt.Errorf("%w: %w", ErrDamaged, err))
+			if !give(t) {
 				return
 			}
 		}
-		if err := cmp.Or(found.Err(), ctx.Err()); err != nil {
-			yield("", err)
+		stopped := false
+		err := each(ctx, v.tx, `SELECT data FROM segments JOIN chunks ON segment = segments.num WHERE first <= ?3 AND term < ?2 AND
+			term >= coalesce((SELECT max(term) FROM chunks WHERE segment = segments.num AND term <= ?1), '')`, []any{first, first + "\U0010FFFF", v.indexed()}, func(scan func(...any) error) error {
+			var data sql.RawBytes
+			err := scan(&data)
+			for t := range entries(data, &err) {
+				if stopped = !give(string(t)); stopped {
+					return errStopped
+				}
+			}
+			return err
+		})
+		if err != nil && !stopped {
+			yield("", cmp.Or(ctx.Err(), err))
 		}
 	}
 }
+
+// errStopped ends a query of which no more is wanted.
+var errStopped = errors.New("stopped")
