@@ -14,32 +14,6 @@ func opensAction(_ *Decoder, s string, _ bool) (ok, more bool) {
 	return strings.HasPrefix(s, actionLabel), strings.HasPrefix(actionLabel, s)
 }
 
-// scanAction goes on to an observation, if Action: is followed by the name of a
-// tool or by a value.
-func scanAction(d *Decoder) (end int, state scanState) {
-	h := &d.held
-	if !h.begun {
-		head := trimSpace(h.buf[:min(len(h.buf), maxTag)][len(actionLabel):])
-		if strings.HasPrefix(head, "```") {
-			head = strings.TrimLeft(strings.TrimPrefix(head[3:], "json"), " \t\r\n")
-		}
-		if !strings.HasPrefix(head, "{") {
-			end := strings.IndexAny(head, "(\n")
-			if end < 0 && len(h.buf) < maxTag {
-				return 0, scanMore
-			}
-			if _, known := d.declared(tidyName(head[:max(end, 0)])); !known {
-				return 0, scanNone
-			}
-		}
-		if !d.tryAgain(d.off) {
-			return 0, scanNone
-		}
-		h.begun = true
-	}
-	return scanRest(d)
-}
-
 func (x *resolver) action() {
 	x.pos = len(actionLabel)
 	head, tail, _ := strings.Cut(x.rest(), "\n")

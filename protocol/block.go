@@ -16,6 +16,7 @@ import (
 type resolver struct {
 	d       *Decoder
 	dialect *dialect
+	form    string // the name of the dialect, as far as it was read
 	src     string
 	pos     int
 	closed  bool // src ends where the block ends
@@ -103,6 +104,7 @@ var wrappers = []struct{ mark, code string }{{"\ufeff", ""}, {"*", ""}, {"<![CDA
 
 // call reads the block and returns its call.
 func (x *resolver) call() (call *ToolCall, err *readError) {
+	x.form = x.dialect.name
 	err = try(func() {
 		x.dialect.read(x)
 		if x.name == "" { // B21
@@ -121,7 +123,7 @@ func (x *resolver) call() (call *ToolCall, err *readError) {
 		if !utf8.Valid(x.args) { // V10
 			x.fail(BadJSON, "it is not valid UTF-8")
 		}
-		call = &ToolCall{Name: x.name, Args: x.args, Dialect: x.dialect.name, Repairs: x.repairs}
+		call = &ToolCall{Name: x.name, Args: x.args, Dialect: x.form, Repairs: x.repairs}
 	})
 	return call, err
 }
@@ -162,7 +164,9 @@ func (x *resolver) bareName(rest string) bool {
 			return false
 		}
 	}
-	x.repair("bare_name")
+	if x.form != "named" {
+		x.repair("bare_name")
+	}
 	x.name = name
 	x.pos += end
 	return true

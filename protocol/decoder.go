@@ -212,14 +212,14 @@ func (d *Decoder) retract() {
 // shortText is where searching for each byte by itself begins to pay.
 const shortText = 64
 
-// matters marks the bytes that next finds.
-var matters = [256]bool{'<': true, '\n': true, '`': true, '[': true}
+// matters marks the bytes that next finds. 0xe2 is the first of ◁.
+var matters = [256]bool{'<': true, '\n': true, '`': true, '[': true, 0xe2: true}
 
 // next finds the bytes that matter in the middle of a line. It searches for
 // each by itself, which is faster than looking at every byte.
 type next struct {
-	s                           string
-	tag, newline, tick, bracket int
+	s                                  string
+	tag, newline, tick, bracket, white int
 }
 
 // window bounds how far next looks ahead, so that text which is taken up again
@@ -245,13 +245,13 @@ func (n *next) from(i int) int {
 		}
 		return i
 	}
-	return min(n.find(&n.tag, i, '<'), n.find(&n.newline, i, '\n'), n.find(&n.tick, i, '`'), n.find(&n.bracket, i, '['))
+	return min(n.find(&n.tag, i, '<'), n.find(&n.newline, i, '\n'), n.find(&n.tick, i, '`'), n.find(&n.bracket, i, '['), n.find(&n.white, i, 0xe2))
 }
 
-// mayBegin reports whether a call without tags, or a token that is no tag, can
-// begin with a byte at the start of a line.
+// mayBegin reports whether a call without tags can begin with a byte at the start
+// of a line.
 func mayBegin(c byte) bool {
-	return c == '{' || c == '[' || c == '&' || c == "◁"[0] || c < 0x80 && isWord(c) && !isDigit(c)
+	return c == '{' || c == '[' || c < utf8.RuneSelf && isWord(c) && !isDigit(c)
 }
 
 // pushText passes on text (T2) up to what changes the mode, and returns what comes
@@ -274,7 +274,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			return after
 		}
 	}
-	seek := next{s: s, tag: -1, newline: -1, tick: -1, bracket: -1}
+	seek := next{s: s, tag: -1, newline: -1, tick: -1, bracket: -1, white: -1}
 	start := 0
 	for i := 0; i < len(s); {
 		if d.line.filled && d.line.run == 0 && !d.line.comment {
@@ -294,13 +294,14 @@ func (d *Decoder) pushText(s string) (rest string) {
 		switch c := s[i]; {
 		case c == '<':
 			m, more = d.matchTag(s[i:])
-		case c == '[' && d.line.filled:
-			if m, more = matchToken(s[i:]); m.tag != tokenOpen && m.tag != turnEnd || m.kind == "[INST]" {
+		case c == '[' || c == 0xe2:
+			if m, more = matchToken(s[i:]); d.line.filled && (m.tag == thinkClose || m.kind == "[INST]") {
 				m = mark{}
 			}
-		case !d.line.filled && d.mode == inText && mayBegin(c):
+		}
+		if m.tag == noTag && !more && !d.line.filled && d.mode == inText && mayBegin(s[i]) {
 			d.line.settle()
-			m, form, more = d.begins(s[i:], d.off+int64(i-start))
+			form, more = d.begins(s[i:], d.off+int64(i-start))
 		}
 		switch {
 		case more:
@@ -354,30 +355,22 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 	return m, more
 }
 
-// begins finds out what s, at the start of a line, begins: a token that is no
-// tag, or a call without tags. more means that the next bytes decide.
-func (d *Decoder) begins(s string, at int64) (m mark, form *dialect, more bool) {
+// begins finds out whether s, at the start of a line, begins a call without tags.
+// more means that the next bytes decide.
+func (d *Decoder) begins(s string, at int64) (form *dialect, more bool) {
 	// The start of a fence that starts the reply counts as that of the reply (D13).
 	first := !d.line.seen || d.line.fence > 0 && !d.line.fenceLead && !d.line.fenceFull && !d.line.fenceHead
-	if d.line.literal() || d.line.fence > 0 && !first || !first && s[0] != actionLabel[0] && s[0] != '[' && s[0] < utf8.RuneSelf {
-		return mark{}, nil, false
+	if d.opts.Tools == nil || d.line.literal() || d.line.fence > 0 && !first {
+		return nil, false
 	}
-	if s[0] == '[' || s[0] == "◁"[0] {
-		if m, more = matchToken(s); m.tag != noTag {
-			return m, nil, false
-		}
-	}
-	for _, dialect := range dialects {
-		if dialect.opens == nil || d.opts.Tools == nil && dialect != escaped {
-			continue
-		}
+	for _, dialect := range []*dialect{action, bare} {
 		ok, partly := dialect.opens(d, s, first)
-		if ok && (dialect == action || d.tryAgain(at)) {
-			return mark{}, dialect, false
+		if ok && d.tryAgain(at) {
+			return dialect, false
 		}
 		more = more || partly && !ok
 	}
-	return mark{}, nil, more
+	return nil, more
 }
 
 // again returns what is to be pushed after the first n bytes of s were taken and

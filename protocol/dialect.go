@@ -27,7 +27,6 @@ const (
 	scanMore  scanState = iota // more is needed
 	scanEnd                    // it ends here
 	scanMaybe                  // it may end here, if it can be read up to here
-	scanNone                   // it is no call: its first byte is text
 	scanData                   // it is no call: all up to here is text
 )
 
@@ -48,7 +47,7 @@ var dialects = []*dialect{
 	{name: "mistral", tokens: []string{"[TOOL_CALLS]"}},
 	{name: "kimi", tokens: []string{"<|tool_calls_section_begin|>", "<|tool_call_begin|>"}},
 	{name: "deepseek", tokens: []string{"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"}},
-	harmony, element, escaped, action, jsonValue, python, named,
+	harmony, element, action, bare,
 }
 
 // dialectOf is the dialect that a tag or token opens.
@@ -58,11 +57,8 @@ func init() {
 	defer indexTags()
 	dialectOf[element.name] = element
 	element.scan = scanElement
-	escaped.opens, escaped.scan = opensEscaped, scanRest
-	action.opens, action.scan, action.read = opensAction, scanAction, (*resolver).action
-	jsonValue.opens, jsonValue.scan, jsonValue.read = opensJSON, scanJSON, (*resolver).jsonValue
-	python.opens, python.scan = opensPython, scanRest
-	named.opens, named.scan, named.read = opensNamed, scanRest, (*resolver).nameLine
+	action.opens, action.scan, action.read = opensAction, scanRest, (*resolver).action
+	bare.opens, bare.scan, bare.read = opensBare, scanRest, (*resolver).bareCall
 	for _, d := range dialects {
 		for _, name := range append(d.tags, d.tokens...) {
 			dialectOf[name] = d

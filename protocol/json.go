@@ -6,66 +6,6 @@ import (
 	"strings"
 )
 
-// jsonValue is a reply that is one JSON value (D10).
-var jsonValue = &dialect{name: "json"}
-
-// functools is what Phi 4 mini and Firefunction write before a list of calls.
-const functools = "functools"
-
-func opensJSON(_ *Decoder, s string, first bool) (ok, more bool) {
-	if after, ok := strings.CutPrefix(s, functools); ok && strings.HasPrefix(after, "[") {
-		s = after
-	}
-	if first && strings.HasPrefix(functools+"[", s) {
-		return false, true
-	}
-	if !first || s[0] != '{' && s[0] != '[' {
-		return false, false
-	}
-	after := trimSpace(s[1:])
-	if s[0] == '{' || after == "" || len(s)-len(after) >= maxTag {
-		return s[0] == '{', s[0] == '[' && after == "" && len(s) < maxTag
-	}
-	return after[0] == '{', false
-}
-
-// scanJSON follows the value. When it is whole, it is either a call of a known
-// tool or data; as long as it is neither, quotes of another kind may have put the
-// scan off.
-func scanJSON(d *Decoder) (end int, state scanState) {
-	h := &d.held
-	if h.span.pos == 0 && strings.HasPrefix(h.buf, functools) {
-		h.span.pos = len(functools)
-	}
-	for h.span.pos < len(h.buf) {
-		h.span.step(h.buf[h.span.pos])
-		if h.span.depth > 0 || h.tries >= maxTries {
-			continue
-		}
-		h.tries++
-		x := d.resolver(h.buf[:h.span.pos], true)
-		call, err := x.call()
-		switch {
-		case err == nil:
-			if _, known := d.declared(call.Name); known {
-				return h.span.pos, scanEnd
-			}
-			return h.span.pos, scanData
-		case err.reason == BadJSON && strings.ContainsRune(x.src, '\''):
-		case err.reason == NoName:
-			return h.span.pos, scanData
-		default:
-			return h.span.pos, scanEnd
-		}
-	}
-	return 0, scanMore
-}
-
-func (x *resolver) jsonValue() {
-	x.skip(functools)
-	x.content()
-}
-
 // The names under which models write the parts of a call in JSON, folded (D2).
 var (
 	nameKeys  = map[string]bool{"name": true, "tool": true, "toolname": true, "functionname": true, "function": true, "action": true}
@@ -297,22 +237,4 @@ func (x *resolver) swallowed(args json.RawMessage, rest []member) {
 	}
 	x.repair("missing_brace")
 	x.args = join(ms[:n])
-}
-
-// escaped is a reply that begins with a block whose tags are written as in HTML
-// (B20): a call gone wrong.
-var escaped = &dialect{name: "escaped"}
-
-func opensEscaped(_ *Decoder, s string, first bool) (ok, more bool) {
-	const lt, gt = "&lt;", "&gt;"
-	name, ok := strings.CutPrefix(s, lt)
-	if !first || !ok {
-		return false, first && strings.HasPrefix(lt, s)
-	}
-	name, _, ok = strings.Cut(name[:min(len(name), maxTag)], gt)
-	if !ok {
-		return false, len(name) < maxTag
-	}
-	m, _ := matchTag("<" + name + ">")
-	return m.tag == toolOpen, false
 }

@@ -78,7 +78,7 @@ func (d *Decoder) advance() (rest string) {
 		switch {
 		case end > d.opts.MaxArgs && tagged:
 			return d.tooLarge()
-		case state == scanNone, end > d.opts.MaxArgs:
+		case end > d.opts.MaxArgs:
 			return d.release(1)
 		case state == scanData:
 			return d.release(end)
@@ -253,18 +253,33 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 	return 0, scanMore
 }
 
-// scanRest goes on to the end of the reply, or to the observation behind an
-// action.
+// scanRest goes on to the end of the reply, or to where the call can be read and
+// somebody else's words begin.
 func scanRest(d *Decoder) (end int, state scanState) {
 	const observation = "\nObservation:"
 	h := &d.held
-	if h.dialect != action {
-		return 0, scanMore
+	for ; h.span.pos < len(h.buf); h.span.pos++ {
+		rest := h.buf[h.span.pos:]
+		switch rest[0] {
+		case '\n':
+			if h.dialect == action && strings.HasPrefix(rest, observation) {
+				return h.span.pos, scanEnd
+			}
+			if h.dialect == action && strings.HasPrefix(observation, rest) {
+				return 0, scanMore
+			}
+		case '<':
+			m, more := matchTag(rest[:min(len(rest), maxTag+1)])
+			if more {
+				return 0, scanMore
+			}
+			if m.tag == observationOpen || m.tag == turnEnd || m.tag == toolOpen {
+				h.inside = h.span.pos
+				h.span.pos++
+				return h.inside, scanMaybe
+			}
+		}
 	}
-	if i := strings.Index(h.buf[h.span.pos:], observation); i >= 0 {
-		return h.span.pos + i, scanEnd
-	}
-	h.span.pos = max(h.span.pos, len(h.buf)-len(observation))
 	return 0, scanMore
 }
 
@@ -324,10 +339,6 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 func (d *Decoder) verdict(stop Stop) (rest string) {
 	h := &d.held
 	block, tagged := h.buf[:h.end], h.open.n > 0
-	if h.dialect == escaped {
-		d.fail(&FormatError{Reason: EscapedCall, Offset: d.off, Raw: h.buf})
-		return ""
-	}
 	ended := h.closed || h.end < len(h.buf)
 	if tagged && h.fenced && !ended && strings.Contains(h.buf, "\n```") {
 		return d.release(len(h.buf)) // an example that lacks its closing tag (B11)
@@ -366,10 +377,6 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 	for i := range call.Repairs {
 		call.Repairs[i].Offset += d.off
 	}
-	if d.inThought() { // H8
-		d.fail(&FormatError{Reason: CallInThought, Offset: d.off, Tool: call.Name, Raw: block})
-		return ""
-	}
 	d.off += int64(h.end)
 	d.parts = append(d.parts, Part{Kind: Call, Call: call})
 	d.mode = done
@@ -381,13 +388,13 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 func (d *Decoder) bare(x *resolver, err **readError, known bool) (rest string, text bool) {
 	h := &d.held
 	if e := *err; e != nil && x.name == "" && (e.cut || e.reason == BadJSON) { // D12
-		x.name = d.namesTool(h.buf[:h.end])
+		x.name = d.namesTool(h.buf[:min(e.pos, h.end)])
 		known = x.name != ""
 	}
 	follows, from := nothing, 0
-	if *err == nil && h.dialect != jsonValue {
+	if *err == nil {
 		follows = d.follow(x.rest(), &from)
-	} else if *err != nil && h.dialect == python && (*err).reason != Truncated && mentioned(x.src) {
+	} else if *err != nil && x.form == "python" && (*err).reason != Truncated && mentioned(x.src) {
 		return d.release(1), true
 	}
 	switch {
@@ -397,7 +404,7 @@ func (d *Decoder) bare(x *resolver, err **readError, known bool) (rest string, t
 		return "", false
 	case *err != nil && known && x.name != "":
 		return "", false
-	case *err == nil && h.dialect == python && follows != words && follows != nextCall && !known: // D18
+	case *err == nil && x.form == "python" && follows != words && follows != nextCall && !known: // D18
 		return "", false
 	case *err == nil && known && (follows == nothing || follows == ends || h.dialect == action):
 		return "", false
@@ -488,19 +495,9 @@ func (d *Decoder) follow(s string, at *int) following {
 // mentioned reports whether prose follows a call of Python that cannot be read:
 // read_file(path) reads a file.
 func mentioned(s string) bool {
-	_, after, ok := strings.Cut(s, "(")
-	depth := 1
-	for i := 0; ok && i < len(after) && after[i] != '\n'; i++ {
-		switch after[i] {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		}
-		if depth == 0 {
-			after = strings.Trim(after[i+1:], " \t\r\n;])")
-			return after != "" && !strings.HasPrefix(after[pathLen(after):], "(")
-		}
-	}
-	return false
+	_, args, _ := strings.Cut(s, "(")
+	line, _, _ := strings.Cut(args, "\n")
+	end := strings.LastIndexByte(line, ')')
+	after := strings.Trim(args[end+1:], " \t\r\n;])")
+	return end >= 0 && after != "" && !strings.HasPrefix(after[pathLen(after):], "(")
 }

@@ -25,6 +25,8 @@ func (d *Decoder) lost() {
 	if tool == "" {
 		tool, at = f.only()
 		reason = UnknownForm
+	} else if strings.HasPrefix(f.text[at:], lt) {
+		reason = EscapedCall
 	}
 	if tool != "" {
 		d.fail(&FormatError{Reason: reason, Offset: d.off - int64(len(f.text)-at), Tool: tool})
@@ -32,7 +34,7 @@ func (d *Decoder) lost() {
 }
 
 // unclosedThought decides a reply that ends in thought. One that began in the
-// middle of a line is given back as text (H7); a call in any is told, not run.
+// middle of a line is given back as text (H7); a call in any is told, not run (H8).
 func (d *Decoder) unclosedThought() {
 	text := d.mind.text.String()
 	if d.mind.mid != "" {
@@ -45,18 +47,6 @@ func (d *Decoder) unclosedThought() {
 	if tool, at := f.find(spotsOf(text, 0)); tool != "" {
 		d.fail(&FormatError{Reason: CallInThought, Offset: d.off - int64(len(text)-at), Tool: tool})
 	}
-}
-
-// inThought reports whether a token of thought in the middle of a line, before
-// the call, is still open. Tokens that begin with < are seen as they come.
-func (d *Decoder) inThought() bool {
-	said := d.said.String()
-	for _, t := range [][2]string{{"[THINK]", "[/THINK]"}, {"◁think▷", "◁/think▷"}} {
-		if i := strings.LastIndex(said, t[0]); i >= 0 && !strings.Contains(said[i:], t[1]) && !strings.HasPrefix(said[i+len(t[0]):], "`") {
-			return true
-		}
-	}
-	return false
 }
 
 // minimaxPrefix comes before every tag in a call of MiniMax M3.
@@ -84,6 +74,9 @@ func spotsOf(text string, from int) (spots []int) {
 	}
 	return spots
 }
+
+// lt is a < as HTML writes it.
+const lt = "&lt;"
 
 // finder looks for the mark-up of a call in text.
 type finder struct {
@@ -144,6 +137,11 @@ func (f *finder) atLine(s string) string {
 		s = t
 	}
 	switch c := s[0]; {
+	case strings.HasPrefix(s, lt): // B20
+		name, _, _ := strings.Cut(s[len(lt):min(len(s), maxTag)], "&gt;")
+		if m, _ := matchTag("<" + name + ">"); m.tag == toolOpen {
+			return f.word(s)
+		}
 	case c == '{':
 		return f.object(s)
 	case c == '[':
@@ -236,56 +234,35 @@ func (f *finder) reAct(s string) string {
 	return ""
 }
 
+// memberStart is the key of a member, and its value if that is a word or begins
+// an object.
+var memberStart = regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|(\{))?`)
+
 // object returns the tool that an object, or the first of a list, names: under a
 // name of D2 with an object beside it, or as the key of one. A definition of a
 // tool names none.
-func (f *finder) object(s string) string {
-	s = f.ahead(s, 1<<16)
-	tool, args, named := "", false, false
-	key := ""
-	for i := 0; i < len(s); i++ {
-		q := s[i]
-		if q == '\n' && strings.HasPrefix(s[i:], "\n\n") && tool != "" && args {
-			break
-		}
-		if q != '"' && q != '\'' {
-			continue
-		}
-		end := i + 1
-		for end < len(s) && s[end] != q {
-			if s[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		if end >= len(s) {
-			break
-		}
-		word := s[i+1 : end]
-		i = end
-		rest := trimSpace(s[end+1:])
-		if !strings.HasPrefix(rest, ":") {
-			if t, known := f.d.declared(word); known && nameKeys[fold(key)] && tool == "" {
-				tool = t
-			}
-			key = ""
-			continue
-		}
-		key = word
-		opens := strings.HasPrefix(trimSpace(rest[1:]), "{")
-		switch _, known := f.d.opts.Tools.Schema(key); {
+func (f *finder) object(s string) (tool string) {
+	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
+	args := false
+	for _, m := range memberStart.FindAllStringSubmatch(s, -1) {
+		key, value, opens := m[1], m[2], m[3] != ""
+		_, isTool := f.d.opts.Tools.Schema(key)
+		named, known := f.d.declared(value)
+		switch {
 		case key == "properties" || key == "description":
 			return ""
-		case opens && known:
-			tool, named = key, true
+		case opens && isTool:
+			tool, args = key, true
 		case opens && argsKeys[fold(key)]:
 			args = true
+		case known && nameKeys[fold(key)] && tool == "":
+			tool = named
 		}
 	}
-	if named || args {
-		return tool
+	if !args {
+		return ""
 	}
-	return ""
+	return tool
 }
 
 // markUp returns the tool of an element that is named like it, of one that names

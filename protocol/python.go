@@ -5,50 +5,66 @@ import (
 	"strings"
 )
 
-// python is a reply that is a call as Python writes it, or a list of them, bare
-// or in strings (D14).
-var python = &dialect{name: "python"}
+// bare is a reply that is a call without tags, and nothing else: JSON, a list of
+// such, a call or calls as Python writes them, bare or in strings, or a name and
+// an object on the next line (D10, D14, D16).
+var bare = &dialect{name: "bare"}
 
-func opensPython(d *Decoder, s string, first bool) (ok, more bool) {
-	if !first {
+// functools is what Phi 4 mini and Firefunction write before a list of calls.
+const functools = "functools"
+
+func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
+	if !first || s[0] == '{' {
+		return first, false
+	}
+	list := strings.HasPrefix(strings.TrimPrefix(s, functools), "[")
+	inner := s
+	if list {
+		_, inner, _ = strings.Cut(s, "[")
+		if inner = trimSpace(inner); inner == "" || len(s)-len(inner) >= maxTag {
+			return false, len(s) < maxTag
+		}
+		if inner[0] == '"' || inner[0] == '\'' {
+			inner = inner[1:]
+		}
+	}
+	inner, printed := strings.CutPrefix(inner, "print(")
+	end := pathLen(inner)
+	if end == len(inner) || end >= maxTag { // any word may be a namespace
+		return false, end < maxTag
+	}
+	_, known := d.declared(tidyName(inner[:end]))
+	after := trimSpace(inner[end:])
+	switch {
+	case list && inner[0] == '{':
+		return true, false
+	case end > 0 && inner[end] == '(':
+		if known || !list && !printed {
+			return known, false
+		}
+		// A list of calls is one though the first names no tool, if it names its arguments (D18).
+		args := trimSpace(inner[end+1:])
+		key := trimSpace(args[pathLen(args):])
+		return pathLen(args) > 0 && strings.HasPrefix(key, "="), key == "" && len(inner) < maxTag
+	case !known || list || printed || len(inner)-end-len(after) >= maxTag:
 		return false, false
 	}
-	bracket := s[0] == '['
-	if bracket {
-		rest := trimSpace(s[1:])
-		if rest == "" || len(s)-len(rest) > maxTag {
-			return false, rest == "" && len(s) < maxTag
-		}
-		if s = rest; s[0] == '"' || s[0] == '\'' {
-			s = s[1:]
-		}
-	}
-	return d.opensCall(s, bracket)
+	return strings.HasPrefix(after, "{") && strings.Contains(inner[end:len(inner)-len(after)], "\n"), after == ""
 }
 
-// opensCall reports whether s begins with the name of a tool and a parenthesis.
-func (d *Decoder) opensCall(s string, bracket bool) (ok, more bool) {
-	end := pathLen(s)
+// bareCall reads such a reply.
+func (x *resolver) bareCall() {
+	x.skip(functools)
+	rest := x.rest()
 	switch {
-	case end >= maxTag:
-		return false, false
-	case end == len(s): // any word may be a namespace
-		return false, true
-	case s[end] != '(' || end == 0:
-		return false, false
-	case s[:end] == "print" && !bracket:
-		return d.opensCall(s[end+1:], true)
+	case strings.HasPrefix(trimSpace(strings.TrimPrefix(rest, "[")), "{"):
+		x.form = "json"
+	case strings.HasPrefix(trimSpace(rest[pathLen(rest):]), "{"):
+		x.form = "named"
+	default:
+		x.form = "python"
 	}
-	if _, known := d.declared(tidyName(s[:end])); known {
-		return true, false
-	}
-	if !bracket {
-		return false, false
-	}
-	// A list of calls is one though the first names no tool, if it names its arguments (D18).
-	args := trimSpace(s[end+1:])
-	key := trimSpace(args[min(len(args), pathLen(args)):])
-	return pathLen(args) > 0 && key != "" && key[0] == '=', key == "" && len(s) < maxTag
+	x.content()
 }
 
 // pathLen is the length of the name, with dots, that s begins with.
@@ -198,33 +214,4 @@ func (x *resolver) keyValues(r *reader, more bool) json.RawMessage {
 		ms = append(ms, member{key, r.out})
 	}
 	return join(ms)
-}
-
-// named is a reply that is the name of a tool and, on the next line, an object
-// (D16).
-var named = &dialect{name: "named"}
-
-func (x *resolver) nameLine() {
-	name, object, _ := strings.Cut(x.src, "{")
-	x.name, x.pos = strings.TrimSpace(name), len(x.src)-len(object)-1
-	x.object()
-}
-
-func opensNamed(d *Decoder, s string, first bool) (ok, more bool) {
-	end := pathLen(s)
-	switch {
-	case !first || end >= maxTag || end == 0:
-		return false, false
-	case end == len(s):
-		return false, true
-	}
-	if _, known := d.declared(tidyName(s[:end])); !known {
-		return false, false
-	}
-	rest := trimSpace(s[end:])
-	space := len(s) - end - len(rest)
-	if rest == "" || space >= maxTag {
-		return false, rest == "" && space < maxTag
-	}
-	return rest[0] == '{' && strings.Contains(s[end:end+space], "\n"), false
 }
