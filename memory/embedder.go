@@ -206,24 +206,19 @@ func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 }
 
 // catchUp embeds for a while, so that whoever only ever searches gets there,
-// too. It begins with one text, since a slow machine may need seconds for 32.
+// too. It begins with one text, since a slow machine may need seconds for 32. That
+// it takes too long is no error: the search goes on without them.
 func (s *Store) catchUp(ctx context.Context, d *dense) error {
+	refuse := func(err error) { d.warn(fmt.Errorf("%w: %w", ErrRefused, err)) }
 	for end, n := s.now().Add(patience), 1; ; n = min(2*n, portion) {
-		done, err := s.portion(ctx, d, n)
+		limited, cancel := context.WithTimeout(ctx, min(longest, s.embedWait))
+		done, err := s.embedBatch(limited, d.embedder, n, refuse)
+		if err != nil && ctx.Err() == nil && limited.Err() != nil {
+			done, err = 0, nil
+		}
+		cancel()
 		if err != nil || done < n || s.now().After(end) {
 			return err
 		}
 	}
-}
-
-// portion embeds n texts. That it takes too long is no error: the search goes on
-// without them.
-func (s *Store) portion(ctx context.Context, d *dense, n int) (int, error) {
-	limited, cancel := context.WithTimeout(ctx, min(longest, s.embedWait))
-	defer cancel()
-	done, err := s.embedBatch(limited, d.embedder, n, func(err error) { d.warn(fmt.Errorf("%w: %w", ErrRefused, err)) })
-	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return 0, nil
-	}
-	return done, err
 }

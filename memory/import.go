@@ -216,7 +216,10 @@ func (in *importer) supersede(ctx context.Context) error {
 				kept++
 				continue
 			}
-			err := correct(ctx, tx, c)
+			old, err := byID(ctx, tx, c.old)
+			if err == nil && old.SupersededBy == "" {
+				err = supersede(ctx, tx, old, c.by)
+			}
 			if errors.Is(err, errCircle) {
 				circles++
 			} else if err != nil && !errors.Is(err, ErrNotFound) {
@@ -229,15 +232,6 @@ func (in *importer) supersede(ctx context.Context) error {
 		in.done.Circles, in.done.Kept = circles, kept
 	}
 	return err
-}
-
-// correct writes down one correction.
-func correct(ctx context.Context, tx *sql.Tx, c correction) error {
-	old, err := byID(ctx, tx, c.old)
-	if err != nil || old.SupersededBy != "" {
-		return err
-	}
-	return supersede(ctx, tx, old, c.by)
 }
 
 // own is the mapping of what Export writes.

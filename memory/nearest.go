@@ -102,30 +102,21 @@ func (n *nearest) rank(ctx context.Context, docs []uint32) ([]similar, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := n.tx.QueryContext(ctx, `SELECT v.num, v.data FROM json_each(?) AS wanted
-		CROSS JOIN vectors v ON v.embedder = ? AND v.num = wanted.value`, string(list), n.embedder)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	var data sql.RawBytes
-	for found.Next() {
-		var doc uint32
-		if err := found.Scan(&doc, &data); err != nil {
-			return nil, err
-		}
+	err = each(ctx, n.tx, `SELECT v.num, v.data FROM json_each(?) AS wanted
+		CROSS JOIN vectors v ON v.embedder = ? AND v.num = wanted.value`, []any{string(list), n.embedder}, func(scan func(...any) error) error {
+		var id string
+		var data sql.RawBytes
 		values := make([]float32, len(n.vector))
-		if err := unpack(values, data); err != nil {
-			return nil, err
+		err := scan(&id, &data)
+		if err == nil {
+			err = unpack(values, data)
 		}
-		if !normalise(values) {
-			continue
+		if err != nil || !normalise(values) {
+			return err
 		}
-		if err := collection.AddDocument(ctx, chromem.Document{ID: strconv.FormatUint(uint64(doc), 10), Embedding: values}); err != nil {
-			return nil, err
-		}
-	}
-	if err := found.Err(); err != nil || collection.Count() == 0 {
+		return collection.AddDocument(ctx, chromem.Document{ID: id, Embedding: values})
+	})
+	if err != nil || collection.Count() == 0 {
 		return nil, err
 	}
 	results, err := collection.QueryEmbedding(ctx, n.vector, collection.Count(), nil, nil)
@@ -155,34 +146,27 @@ func nearer(a, b similar) int {
 // vectors once, one by one, so that a million of them need no more memory than
 // k: chromem-go would hold them all, and takes several times as long.
 func (n *nearest) scan(ctx context.Context, v *view, q lexical.Query, k int) ([]similar, error) {
-	found, err := n.tx.QueryContext(ctx, "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", n.embedder)
-	if err != nil {
-		return nil, err
-	}
-	defer found.Close()
-	var best []similar // in order once it is full
+	var best []similar // in order
 	values := make([]float32, len(n.vector))
 	var data sql.RawBytes
-	for found.Next() {
+	err := each(ctx, n.tx, "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", []any{n.embedder}, func(scan func(...any) error) error {
 		var doc uint32
-		if err := found.Scan(&doc, &data); err != nil {
-			return nil, err
-		}
-		if int(doc) >= len(v.facts.Flags) || !q.Selects(v.facts, doc) {
-			continue
+		if err := scan(&doc, &data); err != nil || int(doc) >= len(v.facts.Flags) || !q.Selects(v.facts, doc) {
+			return err
 		}
 		if err := unpack(values, data); err != nil {
-			return nil, err
+			return err
 		}
 		s := similar{doc, n.cosine(values)}
 		if s.similarity <= 0 || len(best) == k && nearer(s, best[k-1]) > 0 {
-			continue
+			return nil
 		}
 		at, _ := slices.BinarySearchFunc(best, s, nearer)
 		best = slices.Insert(best, at, s)
 		best = best[:min(k, len(best))]
-	}
-	if err := cmp.Or(found.Err(), ctx.Err()); err != nil || len(best) == 0 {
+		return nil
+	})
+	if err := cmp.Or(err, ctx.Err()); err != nil || len(best) == 0 {
 		return nil, err
 	}
 	docs := make([]uint32, len(best))

@@ -125,12 +125,23 @@ func (c *candidate) says(other *candidate) bool {
 	if c.Project != other.Project || (c.Kind == Tool) != (other.Kind == Tool) {
 		return false
 	}
-	few, many := len(c.terms), len(other.terms)
-	if few > many {
+	return c.shares(other, 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
+}
+
+// shares reports whether two texts are of like length, and that many tenths of the
+// terms of the shorter one are in the other.
+func (c *candidate) shares(other *candidate, tenths int) bool {
+	few, many := c.terms, other.terms
+	if len(few) > len(many) {
 		few, many = many, few
 	}
-	return few > 1 && many <= few+few/2+1 && 10*shared(c.terms, other.terms) >= 9*few &&
-		slices.Equal(numbers(c.terms), numbers(other.terms))
+	shared := 0
+	for _, t := range few {
+		if _, ok := slices.BinarySearchFunc(many, t.Term, func(t lexical.TermCount, term string) int { return strings.Compare(t.Term, term) }); ok {
+			shared++
+		}
+	}
+	return len(few) > 1 && len(many) <= len(few)+len(few)/2+1 && 10*shared >= tenths*len(few)
 }
 
 // numbers are the terms of a text with a digit: another port is another text.
@@ -171,31 +182,27 @@ func (c *candidate) before(other *candidate) bool {
 		}
 		return 1
 	}
-	return cmp.Or(rank(c)-rank(other), other.Last.Compare(c.Last), cmp.Compare(other.num, c.num)) < 0
+	return cmp.Or(rank(c)-rank(other), other.newer(c)) < 0
+}
+
+// newer compares when two hits were recorded.
+func (c *candidate) newer(other *candidate) int {
+	return cmp.Or(c.Last.Compare(other.Last), cmp.Compare(c.num, other.num))
 }
 
 // newestFirst puts the newest first among hits that are versions of each other.
 // They keep their places as a group.
 func newestFirst(all []candidate) {
 	for i := range all {
-		versions := []int{i}
-		for j := i + 1; j < len(all); j++ {
-			if all[i].version(&all[j]) {
-				versions = append(versions, j)
-			}
-		}
-		if len(versions) == 1 {
-			continue
-		}
 		newest := i
-		for _, j := range versions {
-			if c := cmp.Or(all[j].Last.Compare(all[newest].Last), cmp.Compare(all[j].num, all[newest].num)); c > 0 {
+		for j := range all {
+			if j > i && all[i].version(&all[j]) && all[j].newer(&all[newest]) > 0 {
 				newest = j
 			}
 		}
 		c := all[newest]
-		all = slices.Replace(all, newest, newest+1) // the others move on by one
-		all = slices.Insert(all, i, c)
+		copy(all[i+1:newest+1], all[i:newest]) // the others move on by one
+		all[i] = c
 	}
 }
 
@@ -205,28 +212,5 @@ func (c *candidate) version(other *candidate) bool {
 	if c.asks || other.asks || c.Kind == Tool || other.Kind == Tool || c.Project != other.Project {
 		return false
 	}
-	few, many := len(c.terms), len(other.terms)
-	if few > many {
-		few, many = many, few
-	}
-	if few < 2 || many > comparedTerms || many > few+few/2+1 || 10*shared(c.terms, other.terms) < 6*few {
-		return false
-	}
-	return c.Found.Held != 0 && c.Found.Held == other.Found.Held
-}
-
-// shared counts the terms that two texts have in common.
-func shared(a, b []lexical.TermCount) (n int) {
-	for len(a) > 0 && len(b) > 0 {
-		switch c := strings.Compare(a[0].Term, b[0].Term); {
-		case c < 0:
-			a = a[1:]
-		case c > 0:
-			b = b[1:]
-		default:
-			n++
-			a, b = a[1:], b[1:]
-		}
-	}
-	return n
+	return max(len(c.terms), len(other.terms)) <= comparedTerms && c.shares(other, 6) && c.Found.Held != 0 && c.Found.Held == other.Found.Held
 }

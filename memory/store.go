@@ -287,15 +287,14 @@ func shrink(ctx context.Context, db *sql.DB) {
 func migrate(ctx context.Context, db *sql.DB, version int) error {
 	for ; version < len(migrations); version++ {
 		tx, err := db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
+		if err == nil {
+			_, err = tx.ExecContext(ctx, migrations[version]+fmt.Sprintf("\nPRAGMA user_version = %d;", version+1))
+			if err == nil {
+				err = tx.Commit()
+			}
+			_ = tx.Rollback() // does nothing after a commit
 		}
-		_, err = tx.ExecContext(ctx, migrations[version]+fmt.Sprintf("\nPRAGMA user_version = %d;", version+1))
 		if err != nil {
-			_ = tx.Rollback() // the first error says more
-			return fmt.Errorf("bringing the memory to version %d: %w", version+1, err)
-		}
-		if err := tx.Commit(); err != nil {
 			return fmt.Errorf("bringing the memory to version %d: %w", version+1, err)
 		}
 	}

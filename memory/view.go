@@ -16,28 +16,23 @@ import (
 // texts reads what the index is made of, for a range of documents in order.
 func texts(ctx context.Context, tx *sql.Tx, first, last int64) iter.Seq2[indexed, error] {
 	return func(yield func(indexed, error) bool) {
-		found, err := tx.QueryContext(ctx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
-			WHERE num BETWEEN ? AND ? ORDER BY num`, first, last)
-		if err != nil {
-			yield(indexed{}, err)
-			return
-		}
-		defer found.Close()
-		for found.Next() {
+		err := each(ctx, tx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
+			WHERE num BETWEEN ? AND ? ORDER BY num`, []any{first, last}, func(scan func(...any) error) error {
 			var d indexed
-			if err := found.Scan(&d.num, &d.session, &d.project, &d.speaker, &d.role, &d.kind, &d.micro, &d.text); err != nil {
-				yield(indexed{}, err)
-				return
+			err := scan(&d.num, &d.session, &d.project, &d.speaker, &d.role, &d.kind, &d.micro, &d.text)
+			if err == nil && !yield(d, nil) {
+				err = errStopped
 			}
-			if !yield(d, nil) {
-				return
-			}
-		}
-		if err := found.Err(); err != nil {
+			return err
+		})
+		if err != nil && err != errStopped {
 			yield(indexed{}, err)
 		}
 	}
 }
+
+// errStopped ends a query of which no more is wanted.
+var errStopped = errors.New("stopped")
 
 // cache is what searches share: the facts of all documents, and the postings
 // of those that are pending. It holds for one state of the file, whoever
@@ -250,23 +245,19 @@ func (v *view) Terms(ctx context.Context, first string, minLen, maxLen int) iter
 				return
 			}
 		}
-		stopped := false
 		err := each(ctx, v.tx, `SELECT data FROM segments JOIN chunks ON segment = segments.num WHERE first <= ?3 AND term < ?2 AND
 			term >= coalesce((SELECT max(term) FROM chunks WHERE segment = segments.num AND term <= ?1), '')`, []any{first, first + "\U0010FFFF", v.indexed()}, func(scan func(...any) error) error {
 			var data sql.RawBytes
 			err := scan(&data)
 			for t := range entries(data, &err) {
-				if stopped = !give(string(t)); stopped {
+				if !give(string(t)) {
 					return errStopped
 				}
 			}
 			return err
 		})
-		if err != nil && !stopped {
+		if err != nil && err != errStopped {
 			yield("", cmp.Or(ctx.Err(), err))
 		}
 	}
 }
-
-// errStopped ends a query of which no more is wanted.
-var errStopped = errors.New("stopped")
