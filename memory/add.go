@@ -29,7 +29,6 @@ func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx
 	}
 	now := s.now()
 	stored := make([]Document, len(documents))
-	size := 0
 	for i, d := range documents {
 		if d.SupersededBy != "" {
 			return nil, fmt.Errorf("document %d: SupersededBy is set with Supersede", i+1)
@@ -38,9 +37,19 @@ func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx
 		if stored[i], err = d.clean(now); err != nil {
 			return nil, nth(i, len(documents), err)
 		}
-		size += len(stored[i].Text)
 	}
+	err := s.insert(ctx, stored, now, func(tx *sql.Tx, _ []bool) error { return then(tx, stored) })
+	if err != nil {
+		return nil, err
+	}
+	return stored, nil
+}
+
+// insert records documents that are fit to be stored, and does something with them
+// and with which of them were not there, all in one transaction.
+func (s *Store) insert(ctx context.Context, stored []Document, now time.Time, then func(tx *sql.Tx, added []bool) error) error {
 	var last int64
+	added, size := make([]bool, len(stored)), 0
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		in, err := newInserter(ctx, tx)
 		if err != nil {
@@ -48,18 +57,18 @@ func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx
 		}
 		defer in.close()
 		for i := range stored {
-			if _, err := in.record(ctx, &stored[i], now); err != nil {
+			size += len(stored[i].Text)
+			if added[i], err = in.record(ctx, &stored[i], now); err != nil {
 				return err
 			}
 		}
 		last = in.num
-		return then(tx, stored)
+		return then(tx, added)
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.foldIfDue(ctx, last, size)
 	}
-	s.foldIfDue(ctx, last, size)
-	return stored, nil
+	return err
 }
 
 // nth says which of several documents an error is about.
@@ -99,30 +108,28 @@ func (in *inserter) close() { in.insert.Close() }
 
 // record adds a document, or counts it if it is there.
 func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (added bool, err error) {
-	if d.ID != "" {
-		there, err := one(ctx, in.tx, "id = ?", d.ID)
-		if err == nil {
-			*d = there.Document
-			return false, nil
+	where, args := "id = ?", []any{d.ID}
+	if d.ID == "" {
+		where, args = "hash = ? AND superseded_by IS NULL", []any{d.hash()}
+		if d.Kind != Note { // the same question may get another answer
+			where, args = where+" AND session = ?", append(args, d.Session)
 		}
-		if !errors.Is(err, ErrNotFound) {
-			return false, err
-		}
-		return true, in.put(ctx, in.num+1, d, nil)
-	}
-	where, args := "hash = ? AND superseded_by IS NULL", []any{d.hash()}
-	if d.Kind != Note { // the same question may get another answer
-		where, args = where+" AND session = ?", append(args, d.Session)
 	}
 	there, err := one(ctx, in.tx, where+" ORDER BY num", args...)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		if d.ID, err = in.newID(ctx, now); err != nil {
-			return false, err
+	if errors.Is(err, ErrNotFound) {
+		if d.ID == "" {
+			if d.ID, err = in.newID(ctx, now); err != nil {
+				return false, err
+			}
 		}
 		return true, in.put(ctx, in.num+1, d, nil)
-	case err != nil:
+	}
+	if err != nil {
 		return false, err
+	}
+	if d.ID != "" {
+		*d = there.Document
+		return false, nil
 	}
 	if there.Count += d.Count; there.Count < 0 {
 		there.Count = math.MaxInt

@@ -136,14 +136,11 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 	err := s.update(ctx, func(tx *sql.Tx) error {
 		where, args := f.where()
 		var err error
-		if nums, err = column[int64](ctx, tx, "SELECT num FROM documents WHERE "+where+" ORDER BY num", args...); err != nil || len(nums) == 0 {
+		nums, err = column[int64](ctx, tx, "DELETE FROM documents WHERE "+where+" RETURNING num", args...)
+		if err != nil || len(nums) == 0 {
 			return err
 		}
-		for _, num := range nums {
-			if _, err := tx.ExecContext(ctx, "DELETE FROM documents WHERE num = ?", num); err != nil {
-				return err
-			}
-		}
+		slices.Sort(nums)
 		if err := rebuild(ctx, tx, nums); err != nil {
 			return err
 		}

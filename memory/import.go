@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Mapping makes documents of one record of a file. Numbers in the record are
@@ -170,37 +171,20 @@ func (in *importer) flush(ctx context.Context) error {
 	if len(pending) == 0 {
 		return nil
 	}
-	added, last := 0, int64(0)
-	err := in.store.update(ctx, func(tx *sql.Tx) error {
-		inserter, err := newInserter(ctx, tx)
-		if err != nil {
-			return err
-		}
-		defer inserter.close()
-		now := in.store.now()
-		for i := range pending {
-			read := pending[i]
-			isNew, err := inserter.record(ctx, &pending[i], now)
-			if err != nil {
-				return err
+	read := slices.Clone(pending)
+	return in.store.insert(ctx, pending, in.store.now(), func(_ *sql.Tx, added []bool) error {
+		for i, d := range pending {
+			if added[i] {
+				in.done.Added++
+			} else {
+				in.done.Known++
 			}
-			if isNew {
-				added++
-			}
-			if isNew || bytes.Equal(read.hash(), pending[i].hash()) && read.Time.Equal(pending[i].Time) {
-				in.same[pending[i].ID] = true
+			if added[i] || bytes.Equal(read[i].hash(), d.hash()) && read[i].Time.Equal(d.Time) {
+				in.same[d.ID] = true
 			}
 		}
-		last = inserter.num
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	in.done.Added += added
-	in.done.Known += len(pending) - added
-	in.store.foldIfDue(ctx, last, 0)
-	return nil
 }
 
 // supersede repeats what corrected what, where both are there. What the memory

@@ -31,21 +31,19 @@ type Salvage struct {
 
 // String says it to a person.
 func (s *Salvage) String() string {
-	saved := fmt.Sprintf("%d documents were", s.Saved)
-	if s.Saved == 1 {
-		saved = "1 document was"
+	count := func(n int) string {
+		if n == 1 {
+			return "1 document"
+		}
+		return fmt.Sprint(n, " documents")
 	}
 	lost := "none is known to be lost"
-	switch {
-	case s.Saved+s.Lost == 0:
+	if s.Lost > 0 {
+		lost = count(s.Lost) + " lost"
+	} else if s.Saved == 0 {
 		lost = "nothing of it can be read, and how many it held is not known"
-	case s.Lost == 1:
-		lost = "1 document is lost"
-	case s.Lost > 1:
-		lost = fmt.Sprintf("%d documents are lost", s.Lost)
 	}
-	return fmt.Sprintf("The memory %s was damaged. %s saved into a new one; %s. The damaged file is kept as %s.",
-		s.Path, saved, lost, s.Aside)
+	return fmt.Sprintf("The memory %s was damaged: %s saved into a new one; %s. The damaged file is kept as %s.", s.Path, count(s.Saved), lost, s.Aside)
 }
 
 // salvage moves a damaged memory aside and puts what can be read of it into a

@@ -141,21 +141,18 @@ func arguments[T any](values []T) (args []any) {
 func (h Hit) Why() string {
 	var why []string
 	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	if len(h.Found.Terms) > 0 {
-		say("words: %s", strings.Join(h.Found.Terms, ", "))
+	list := func(label string, words ...string) {
+		if said := strings.Join(words, ", "); said != "" {
+			say("%s: %s", label, said)
+		}
 	}
-	if len(h.Found.Nearby) > 0 {
-		say("words nearby: %s", strings.Join(h.Found.Nearby, ", "))
-	}
+	list("words", h.Found.Terms...)
+	list("words nearby", h.Found.Nearby...)
 	for _, c := range h.Found.Corrected {
 		say("%s for %s", c.Term, c.Word)
 	}
-	if h.Found.Date != "" {
-		say("date: %s", h.Found.Date)
-	}
-	if h.Found.Speaker != "" {
-		say("speaker: %s", h.Found.Speaker)
-	}
+	list("date", h.Found.Date)
+	list("speaker", h.Found.Speaker)
 	if h.Found.Similarity != 0 {
 		say("vector: %.2f", h.Found.Similarity)
 	}

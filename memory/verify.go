@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
+	"slices"
 
 	"mylm/memory/lexical"
 )
@@ -119,15 +120,15 @@ func (r *Report) segment(ctx context.Context, tx *sql.Tx, g segment) error {
 		addTerms(index, lexical.Analyse(d.text), uint32(d.num), uint32(g.first))
 	}
 	want := chunks(index)
-	n, same := 0, true
+	var stored []chunk
 	err := each(ctx, tx, "SELECT term, data FROM chunks WHERE segment = ? ORDER BY term", []any{g.num}, func(scan func(...any) error) error {
-		var term, data sql.RawBytes
-		err := scan(&term, &data)
-		same = same && n < len(want) && string(term) == want[n].first && bytes.Equal(data, want[n].data)
-		n++
+		var c chunk
+		err := scan(&c.first, &c.data)
+		stored = append(stored, c)
 		return err
 	})
-	if err == nil && (!same || n != len(want)) {
+	same := slices.EqualFunc(stored, want, func(a, b chunk) bool { return a.first == b.first && bytes.Equal(a.data, b.data) })
+	if err == nil && !same {
 		r.problem("the index of documents %d to %d is not what their texts make of it", g.first, g.last)
 	}
 	return err

@@ -197,7 +197,7 @@ func issued(d []byte) bool {
 
 // command is a program that takes a password as an option on its command line.
 type command struct {
-	name   string
+	names  string // with commas
 	option string // of one letter
 	joined bool   // the password follows the option without a space
 	apart  bool   // it is the next argument
@@ -205,34 +205,26 @@ type command struct {
 }
 
 var commands = []command{
-	{name: "curl", option: "-u", joined: true, apart: true, user: true},
-	{name: "mysql", option: "-p", joined: true},
-	{name: "mysqldump", option: "-p", joined: true},
-	{name: "mysqladmin", option: "-p", joined: true},
-	{name: "mysqlimport", option: "-p", joined: true},
-	{name: "mariadb", option: "-p", joined: true},
-	{name: "mariadb-dump", option: "-p", joined: true},
-	{name: "sshpass", option: "-p", joined: true, apart: true},
-	{name: "7z", option: "-p", joined: true},
-	{name: "mongo", option: "-p", apart: true},
-	{name: "mongosh", option: "-p", apart: true},
-	{name: "mongodump", option: "-p", apart: true},
-	{name: "mongorestore", option: "-p", apart: true},
-	{name: "docker login", option: "-p", apart: true},
-	{name: "podman login", option: "-p", apart: true},
-	{name: "redis-cli", option: "-a", apart: true},
-	{name: "ldapsearch", option: "-w", apart: true},
-	{name: "ldapmodify", option: "-w", apart: true},
-	{name: "sqlcmd", option: "-P", joined: true, apart: true},
-	{name: "zip", option: "-P", joined: true, apart: true},
-	{name: "unzip", option: "-P", joined: true, apart: true},
+	{names: "curl", option: "-u", joined: true, apart: true, user: true},
+	{names: "mysql,mysqldump,mysqladmin,mysqlimport,mariadb,mariadb-dump,7z", option: "-p", joined: true},
+	{names: "sshpass", option: "-p", joined: true, apart: true},
+	{names: "mongo,mongosh,mongodump,mongorestore,docker login,podman login", option: "-p", apart: true},
+	{names: "redis-cli", option: "-a", apart: true},
+	{names: "ldapsearch,ldapmodify", option: "-w", apart: true},
+	{names: "sqlcmd,zip,unzip", option: "-P", joined: true, apart: true},
+}
+
+// named is a command by one of its names.
+type named struct {
+	name string
+	*command
 }
 
 // commandAt remembers the command that begins at a place.
 func (r *redactor) commandAt(at int) {
 	for _, c := range r.forms.commands[r.text[at]] {
 		if strings.HasPrefix(r.text[at:], c.name) && strings.HasPrefix(r.text[at+len(c.name):], " ") {
-			r.command = c
+			r.command = c.command
 			return
 		}
 	}

@@ -56,7 +56,7 @@ type tables struct {
 	classes  [256]class
 	starts   [1 << 16]bool // the first two bytes of every token and command
 	tokens   [256][]*token
-	commands [256][]*command
+	commands [256][]named
 	endings  map[string]bool // the last three letters of every secret's name
 }
 
@@ -76,9 +76,10 @@ var forms = sync.OnceValue(func() *tables {
 		t.tokens[one.prefix[0]] = append(t.tokens[one.prefix[0]], one)
 	}
 	for i := range commands {
-		one := &commands[i]
-		t.starts[pair(one.name)] = true
-		t.commands[one.name[0]] = append(t.commands[one.name[0]], one)
+		for name := range strings.SplitSeq(commands[i].names, ",") {
+			t.starts[pair(name)] = true
+			t.commands[name[0]] = append(t.commands[name[0]], named{name, &commands[i]})
+		}
 	}
 	t.starts[pair("eyJ")] = true
 	for second := range 256 { // of base64

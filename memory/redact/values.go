@@ -251,11 +251,5 @@ var roots = []string{"process", "os", "env", "import", "config", "conf", "cfg", 
 // placeholder tells whether a value stands for one: a variable, a form to be
 // filled in, a row of stars, a marker of ours.
 func placeholder(s string) bool {
-	if s == "" || strings.Trim(s, s[:1]) == "" {
-		return true
-	}
-	if strings.HasPrefix(s, "[redacted") {
-		return true
-	}
-	return strings.IndexByte("$<%", s[0]) >= 0 || strings.HasPrefix(s, "{{") || strings.HasPrefix(s, "{")
+	return s == "" || strings.Trim(s, s[:1]) == "" || strings.HasPrefix(s, "[redacted") || strings.IndexByte("$<%{", s[0]) >= 0
 }
