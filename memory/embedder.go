@@ -40,13 +40,11 @@ const (
 // not answer, see Options.EmbedWait: it finds what words find, and warn is told.
 // Warn is called during Search, also by several at once.
 func (s *Store) Use(e Embedder, warn func(error)) {
-	var d *dense
-	if e != nil {
-		d = &dense{embedder: e, tell: warn}
+	if e == nil {
+		s.dense.Store(nil)
+		return
 	}
-	s.mu.Lock()
-	s.dense = d
-	s.mu.Unlock()
+	s.dense.Store(&dense{embedder: e, tell: warn})
 }
 
 // Embed makes the vectors that documents lack of an embedder, and then deletes
@@ -174,9 +172,7 @@ func finite(v []float32) bool {
 // prepare does what a search needs from its embedder before the search begins:
 // the vector of the question, and some of those that are missing.
 func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
-	s.mu.Lock()
-	d := s.dense
-	s.mu.Unlock()
+	d := s.dense.Load()
 	if d == nil || d.silent.Load() || strings.TrimSpace(q.Text) == "" {
 		return nil, nil
 	}

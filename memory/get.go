@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -138,13 +137,9 @@ func (s *Store) Around(ctx context.Context, id string, n int) ([]Document, error
 			all = []row{middle}
 			return nil
 		}
-		before, err := rows(ctx, tx, "session = ? AND project = ? AND num < ? ORDER BY num DESC LIMIT ?", middle.Session, middle.Project, middle.num, n)
-		if err != nil {
-			return err
-		}
-		after, err := rows(ctx, tx, "session = ? AND project = ? AND num > ? ORDER BY num LIMIT ?", middle.Session, middle.Project, middle.num, n)
-		slices.Reverse(before)
-		all = append(append(before, middle), after...)
+		all, err = rows(ctx, tx, `num IN (SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num < ?3 ORDER BY num DESC LIMIT ?4)
+			UNION ALL SELECT num FROM (SELECT num FROM documents WHERE session = ?1 AND project = ?2 AND num >= ?3 ORDER BY num LIMIT ?4 + 1)) ORDER BY num`,
+			middle.Session, middle.Project, middle.num, n)
 		return err
 	})
 	return documents(all), err

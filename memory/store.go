@@ -6,7 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -63,9 +63,8 @@ type Store struct {
 	saved     *Salvage
 	readOnly  bool
 
-	mu    sync.Mutex
-	cache *cache
-	dense *dense // nil without an embedder
+	cache atomic.Pointer[cache]
+	dense atomic.Pointer[dense] // nil without an embedder
 }
 
 // Close releases the file. What was recorded is safe without it.

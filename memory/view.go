@@ -64,10 +64,7 @@ func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	known := s.cache
-	s.mu.Unlock()
-	if known != nil && known.changes == c.changes && known.last == c.last {
+	if known := s.cache.Load(); known != nil && known.changes == c.changes && known.last == c.last {
 		return &view{tx, known}, nil
 	}
 	if c.segments, err = segments(ctx, tx); err != nil {
@@ -82,9 +79,7 @@ func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
 	if err := c.load(ctx, tx); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.cache = c
-	s.mu.Unlock()
+	s.cache.Store(c)
 	return &view{tx, c}, nil
 }
 

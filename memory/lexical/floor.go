@@ -20,16 +20,13 @@ func (s *search) answered(candidates []found) bool {
 	total := float64(s.unknown) * s.idf(0)
 	var worth [len(s.rarity)]float64
 	for i, t := range s.terms {
-		worth[i] = s.rarity[i]
-		switch {
-		case asking()[t.text]:
-			worth[i] = 0
-		case !t.corrected:
+		if !asking()[t.text] {
+			worth[i] = s.rarity[i]
+		}
+		if !t.corrected || i == 0 || s.terms[i-1].word != t.word { // the first of those that it may be
 			total += worth[i]
-		case i == 0 || s.terms[i-1].word != t.word: // the first of those that it may be
-			total += worth[i]
-			worth[i] /= 2
-		default:
+		}
+		if t.corrected {
 			worth[i] /= 2
 		}
 	}

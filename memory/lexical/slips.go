@@ -19,9 +19,13 @@ const (
 // instead gives what to look for in place of a term that the scope does not
 // hold: the terms nearest to it in spelling, or the characters of a pair.
 func (s *search) instead(ctx context.Context, t term) ([]term, error) {
+	var found []term
 	first, size := utf8.DecodeRuneInString(t.text)
 	if kindOf(first) == han && len(t.text) > size {
-		return s.characters(ctx, t)
+		for _, r := range t.text {
+			found = append(found, term{text: string(r), word: string(r)})
+		}
+		return s.present(ctx, found)
 	}
 	sp := newSpelling(t, s.Slips)
 	if sp == nil {
@@ -34,16 +38,14 @@ func (s *search) instead(ctx context.Context, t term) ([]term, error) {
 			return nil, err
 		}
 	}
-	var found []term
 	for _, text := range near {
 		c := term{text: text, word: t.word}
-		if err := s.fetch(ctx, &c); err != nil {
-			return nil, err
-		}
 		s.nameSpeakers(&c)
-		if len(c.postings) > 0 || c.speakers != nil {
-			found = append(found, c)
-		}
+		found = append(found, c)
+	}
+	found, err := s.present(ctx, found)
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(found, func(a, b term) int { return cmp.Compare(len(b.postings), len(a.postings)) })
 	found = found[:min(len(found), maxInstead)]
@@ -54,16 +56,14 @@ func (s *search) instead(ctx context.Context, t term) ([]term, error) {
 	return found, nil
 }
 
-// characters gives the characters of a pair that the scope does not hold.
-func (s *search) characters(ctx context.Context, t term) ([]term, error) {
-	var found []term
-	for _, r := range t.text {
-		c := term{text: string(r), word: string(r)}
-		if err := s.fetch(ctx, &c); err != nil {
+// present gives those of some terms that the scope holds, or the name of somebody.
+func (s *search) present(ctx context.Context, terms []term) (found []term, err error) {
+	for _, t := range terms {
+		if err := s.fetch(ctx, &t); err != nil {
 			return nil, err
 		}
-		if len(c.postings) > 0 {
-			found = append(found, c)
+		if len(t.postings) > 0 || t.speakers != nil {
+			found = append(found, t)
 		}
 	}
 	return found, nil
