@@ -300,8 +300,7 @@ func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
 	return a.opts.ToolTimeout
 }
 
-// correct tells the model what is wrong with its reply, and ends the run when
-// it does not learn.
+// correct sends the model a correction of its reply, and ends the run after too many of them.
 func (r *run) correct(ctx context.Context, reply *reply) {
 	f := reply.fault
 	r.state.Malformed++

@@ -13,12 +13,13 @@ import (
 )
 
 // A run goes through entries of its record again in two cases: a resumed one
-// through its last turn, a replayed one through all of it. What the record holds
-// is taken from run.past, in its order, and nothing is written. Where past ends, a
-// resumed run goes on with the real effects, and a replayed one is over.
+// through its last turn, a replayed one through all of it. What the record
+// holds is taken from run.past, in its order, and nothing is written. Where
+// past ends, a resumed run continues with the real effects, and a replayed one
+// is over.
 
-// ErrDiverged ends a resumed run whose record does not fit what this engine
-// makes of the model's reply. Nothing was done again.
+// ErrDiverged ends a resumed run whose record does not match how this engine
+// interprets the model's reply. Nothing was done again.
 var ErrDiverged = errors.New("the record was written by an engine that read the reply in another way")
 
 // again takes an entry from the record instead of writing it, if the run goes
@@ -65,7 +66,7 @@ func callOf(e *Entry) (name string, args json.RawMessage) {
 	return "", nil
 }
 
-// refitted takes back from the record what was done to make the next prompt fit.
+// refitted restores from the record what was done to make the next prompt fit.
 func (r *run) refitted() {
 	for len(r.past) > 0 {
 		aside, ok := r.past[0].Payload.(AsideEntry)
@@ -97,8 +98,8 @@ func (r *run) caughtUp() {
 	}
 }
 
-// decided is the next entry of the record about a call that is replayed, nil if
-// there is none: the decision about the call is not made again.
+// decided is the next entry of the record about a call that is replayed, or
+// nil: the decision about the call is not made again.
 func (r *run) decided() *Entry {
 	if len(r.past) > 0 && r.past[0].CallID() != "" {
 		return &r.past[0]
@@ -112,7 +113,7 @@ type recorded struct {
 	run *run
 }
 
-// next is the next payload of the record, nil if there is none.
+// next is the next payload of the record, or nil.
 func (m *recorded) next() EntryPayload {
 	if past := m.run.past; len(past) > 0 {
 		return past[0].Payload
@@ -120,7 +121,7 @@ func (m *recorded) next() EntryPayload {
 	return nil
 }
 
-// said is the next reply of the record, if it was asked for with this purpose.
+// said returns the next reply of the record, if it was asked for with this purpose.
 // What the last word was asked with comes before it.
 func (m *recorded) said(p Purpose) *ReplyEntry {
 	for _, e := range m.run.past {
@@ -167,7 +168,7 @@ func (m *recorded) NewID() string {
 	return m.Effects.NewID()
 }
 
-// Ask returns what was decided, as the entry behind it has it.
+// Ask returns the recorded decision, which the next entry holds.
 func (m *recorded) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {
 	switch p := m.next().(type) {
 	case CallEntry:
@@ -187,7 +188,7 @@ func (m *recorded) Ask(ctx context.Context, r ApprovalRequest) (Decision, error)
 	return m.Effects.Ask(ctx, r)
 }
 
-// decision is what a result says about the approval of its call.
+// decision derives the approval of a call from its result.
 func (p ResultEntry) decision(args json.RawMessage) Decision {
 	reason, person := strings.CutPrefix(p.Error, notAllowed)
 	switch {

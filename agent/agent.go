@@ -26,7 +26,7 @@ type Options struct {
 	Approve Approve         // nil: AllowReads
 	// Recorder keeps the session's entries. Nil: they live with the Session.
 	Recorder Recorder
-	// Labels are kept with each run, for whoever reads the record later.
+	// Labels are recorded with each run, for later readers of the record.
 	Labels map[string]string
 
 	System      string               // the whole system prompt; "": made of what follows
@@ -178,11 +178,11 @@ func Collect(events iter.Seq2[Event, error]) (result Result, err error) {
 	return result, err
 }
 
-// Run answers a prompt as part of a session. The last event is a
-// FinalResponse, which holds the result of every run that began, whatever its
-// end. After it an error is yielded if the run failed or its context was done.
-// A run that ends at a limit, at a full context or because the model fell silent
-// has no error but a StopReason, and says more in Result.Err.
+// Run answers a prompt as part of a session. The last event is a FinalResponse,
+// which holds the result of every run that began, whatever its end. After it an
+// error is yielded if the run failed or its context was done. A run that ends
+// at a limit, at a full context or because the model fell silent has a
+// StopReason and no error; Result.Err has the details.
 //
 // Breaking out of the loop cancels the model call or the tool that is running.
 // What was done until then is in the session.
@@ -266,8 +266,8 @@ func (a *Agent) request(messages []providers.Message) providers.Request {
 // Channel turns a run's events into a channel, for a consumer that selects. The
 // channel is closed when the run is over; the function waits for that and
 // returns what Collect would. Cancelling ctx, which must be the run's own
-// context or an ancestor of it, ends both: events that nobody takes are then
-// dropped, but the result is not.
+// context or an ancestor of it, ends both: unread events are then dropped, but
+// the result is not.
 func Channel(ctx context.Context, events iter.Seq2[Event, error]) (<-chan Event, func() (Result, error)) {
 	ch := make(chan Event)
 	done := make(chan struct{})

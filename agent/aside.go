@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// aside asks the model for something that is no part of the conversation and
-// that nobody is shown. It is recorded, so that a repeat need not ask again.
+// aside makes a request that is not part of the conversation and is not shown.
+// It is recorded, so that a repeat need not ask again.
 func (r *run) aside(ctx context.Context, q ModelRequest) (*reply, error) {
 	reply, err := r.converse(ctx, q, false)
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message
 // once. A result takes at most a third of the room.
 const summaryResults = 2
 
-// SelfEval says whether answers are checked by the model before they count.
+// SelfEval sets whether the model checks its answers before they count.
 type SelfEval string
 
 // The modes. A check is one more call of the model, without tools.
@@ -125,7 +125,7 @@ const (
 	evalRetries = 2
 )
 
-// Evaluation is what a check says of an answer.
+// Evaluation is the verdict of such a check.
 type Evaluation struct {
 	Completed  bool     `json:"completed"`
 	Confidence float64  `json:"confidence"` // from 0 to 1
@@ -283,8 +283,8 @@ func (a *Agent) judged(entries []Entry, q ModelRequest) ([]providers.Message, er
 }
 
 // lastWord gives the model one more reply, without tools, after a limit ended
-// the run: what was found out so far is better than nothing. It is no turn, and
-// if it comes to nothing the last text of the model has to do.
+// the run: what was found out so far is better than nothing. It does not count
+// as a turn, and if it fails the last text of the model is used.
 func (r *run) lastWord(ctx context.Context) {
 	s := &r.state
 	if !s.LastWord || len(s.Continued) > 0 || r.consumerLeft || ctx.Err() != nil {

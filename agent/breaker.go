@@ -94,8 +94,8 @@ func times(n int) string {
 	return counted(n, "time")
 }
 
-// The breaker of circles. A small model looks at things twice, and works in
-// rounds of changing and trying; neither is a circle. One is where three calls
+// The breaker of circles. A small model reads things twice, and alternates
+// between changing and testing; neither is a circle. One is where three calls
 // in a row bring nothing that was not there before, as in A-B-A-B-A, or where
 // one thing comes back again and again although nothing was changed.
 const (
@@ -108,7 +108,7 @@ const (
 // changed marks, among the seen calls, one that may have changed the world.
 const changed = "*"
 
-// stuck notes a call with its result, and says which circle it closes, if any.
+// stuck records a call with its result, and returns which circle it closes, if any.
 func (r *run) stuck(a *attempt, sensitive bool) string {
 	s, key := &r.state, signature(a)
 	limit, what := sameResults, "the same call had the same result %d times, and nothing was changed in between"
@@ -146,8 +146,9 @@ func (r *run) stuck(a *attempt, sensitive bool) string {
 }
 
 // signature is the same for the same call with the same result. A failure is
-// known by its error instead, so that slightly different commands with one error
-// are the same; unless the error says nothing of its own, as an exit status does.
+// known by its error instead, so that slightly different commands with one
+// error are the same; unless the error has no information of its own, such as
+// an exit status.
 func signature(a *attempt) string {
 	o, text := a.outcome, ""
 	switch {
@@ -162,7 +163,7 @@ func signature(a *attempt) string {
 	return hex.EncodeToString(digest[:8])
 }
 
-// plain leaves out of an error what differs between two spellings of the same
+// plain removes from an error what differs between two spellings of the same
 // thing: quotes, case, space and "./".
 func plain(s string) string {
 	const enough = 4000 // bytes; the end of a long output says as much
@@ -190,8 +191,9 @@ const (
 	longToken = 8 // bytes of a token that is longer than most
 )
 
-// endless is why a reply that goes on with a chunk is stopped; nil: it may go on.
-// Unless its length is limited, it may have as many tokens as the window holds.
+// endless returns why a reply that continues with a chunk is stopped; nil: it
+// may go on. Unless its length is limited, it may have as many tokens as the
+// window holds.
 func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
 	r := l.run
 	tooLong := func(format string, n int) error {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// usualWindow is what a window is taken for that nobody tells: hosted models
-	// of today have more, and few servers at home are given less.
+	// usualWindow is assumed for an unknown window: hosted models of today have
+	// more, and few servers at home are given less.
 	usualWindow = 32768
 
 	// smallPrompt fits the smallest window in use beside a reply. A backend is
@@ -133,7 +133,7 @@ func plausible(u providers.Usage) providers.Usage {
 	return u
 }
 
-// refit makes the prompt smaller after the backend said that it is too long,
+// refit makes the prompt smaller after the backend reported that it is too long,
 // and reports whether that is worth another try.
 func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
 	s := &r.state
@@ -164,7 +164,7 @@ func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
 // the count shows that the prompt was cut, the reply is worth nothing.
 //
 // Some backends count only what they had not read before. Such a count is at
-// most about that of the messages behind the last reply, and says nothing.
+// most about that of the messages after the last reply, and proves nothing.
 func (r *run) weigh(ctx context.Context, u providers.Usage) error {
 	s, v := &r.state, &r.view
 	size, results := v.size, s.Results
@@ -234,7 +234,7 @@ func (r *run) cut(format string, args ...any) error {
 }
 
 // lacksCount reports whether the backend's count of the prompt is worth waiting
-// for: there is none, or the prompt is a quarter larger since.
+// for: there is none, or the prompt has grown by a quarter since.
 func (r *run) lacksCount() bool {
 	s := &r.state
 	return !r.countsLate && r.agent.opts.Hooks.TransformContext == nil && (r.leastCount() == 0 || r.measure() > s.Prompt*5/4)
@@ -243,8 +243,8 @@ func (r *run) lacksCount() bool {
 // What characters cost in hundredths of a token. Tokenizers take 3.5 to 4.5
 // letters of English for a token, one to three digits, and most characters
 // beyond the alphabets by themselves or in pieces. The figures are on the high
-// side: they hold until the backend has counted a prompt, and a prompt that is
-// taken for too long costs less than one that is cut.
+// side: they hold until the backend has counted a prompt, and overestimating a
+// prompt costs less than having it truncated.
 const (
 	costLetter  = 30
 	costCapital = 40

@@ -1,6 +1,6 @@
 // Package agent is the loop between a model and its tools: a question goes in,
-// the model's text is read as it streams, one tool at a time runs, what it gave
-// back goes to the model, and an answer comes out.
+// the model's text is parsed as it streams, one tool at a time runs, its result
+// goes back to the model, and an answer comes out.
 //
 // # Smallest use
 //
@@ -22,7 +22,7 @@
 // # Terms
 //
 // A run answers one prompt. A turn is one reply of the model and the tool call
-// in it. A Session is the record of one or more runs, which only grows; the model
+// in it. A Session is the append-only record of one or more runs; the model
 // sees a view of it. A run ends with a StopReason, and a Result that holds
 // everything up to that point, however it ended.
 //
@@ -34,19 +34,19 @@
 // engine does differently.
 //
 // A State is what a run needs between two turns, and Effects is everything it
-// does that is not a function of its record: the model and what it can take, the
-// tools, the person who approves, the clock, new names. Both can be written down,
-// which is what makes a run repeatable.
+// does that is not a function of its record: the model and its context window,
+// the tools, the person who approves, the clock, new names. Both can be
+// recorded, which makes a run repeatable.
 //
 // # Long runs
 //
-// The view of the record fits the model's window: long results of tools in part,
-// older exchanges as a summary, in the end without the oldest. A compaction is an
-// entry of the record, and what was recorded stays. Until the next one a prompt
-// only grows at its end, so that a backend can reuse what it has read. A run that
-// goes in circles or reaches a limit ends with a LimitError, which has the option
-// and its value; one that does not fit ends with a providers.Error of the kind
-// Overflow.
+// The view of the record fits the model's window: long results of tools are
+// shown in part, older exchanges as a summary, and finally the oldest are
+// omitted. A compaction is an entry of the record, and the earlier entries
+// stay. Until the next one a prompt is only appended to, so that a backend can
+// reuse its cache. A run that goes in circles or reaches a limit ends with a
+// LimitError, which has the option and its value; one that does not fit ends
+// with a providers.Error of the kind Overflow.
 //
 // Hooks may refuse or rewrite calls, rewrite results, and change what is sent.
 //

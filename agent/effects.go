@@ -216,7 +216,7 @@ func statusOf(ctx context.Context) func(string) {
 // done. An error of one ends the run as failed, with StopInternal.
 type Hooks struct {
 	// BeforeToolCall is asked about every call that could be read and fits its
-	// tool, before anybody approves it. Allow lets the call go on to approval,
+	// tool, before anybody approves it. Allow passes the call on to approval,
 	// with other arguments if the Decision has some; they must fit the tool.
 	// Rehearse answers it at once. Anything else refuses it as an Approve would.
 	BeforeToolCall Approve
@@ -248,7 +248,7 @@ func (r *run) approval(a *attempt) ApprovalRequest {
 	}
 }
 
-// before asks the hook about a call. It reports whether the call goes on.
+// before asks the hook about a call. It reports whether the call continues.
 func (r *run) before(ctx context.Context, a *attempt) (bool, error) {
 	hook := r.agent.opts.Hooks.BeforeToolCall
 	if hook == nil || r.decided() != nil {
@@ -314,8 +314,8 @@ func (a *attempt) rehearse() {
 	a.outcome.Text = fmt.Sprintf("Dry run: nothing was done. This call (%s) would have done:\n%s", a.inv.Effect, a.inv.Preview)
 }
 
-// notes tell the model about arguments that are not its own, and about permissions
-// that the call did not get.
+// notes inform the model about arguments that are not its own, and about
+// permissions that the call did not get.
 func (a *attempt) notes() string {
 	note := a.note
 	if a.rewritten && !a.denied {

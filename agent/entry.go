@@ -69,7 +69,7 @@ type (
 	ReplyEntry struct {
 		Text string `json:"text,omitempty"` // as the model is shown it later
 		Raw  string `json:"raw,omitempty"`  // as it was written, calls included
-		// Native is the call that the server took out of what was written, behind Raw.
+		// Native is the call that the server took out of the text, after Raw.
 		Native  *providers.ServerCall `json:"server_call,omitempty"`
 		Aside   string                `json:"aside,omitempty"`   // the thought that came beside Raw, not in it
 		Thought string                `json:"thought,omitempty"` // all of it
@@ -252,7 +252,7 @@ func flat(head, body any) ([]byte, error) {
 	return append(text[:end+1], rest[1:]...), nil
 }
 
-// CallID is the id of the call that the entry is about, "" if there is none.
+// CallID is the id of the call that the entry is about, or "".
 func (e *Entry) CallID() string {
 	switch p := e.Payload.(type) {
 	case CallEntry:
@@ -277,8 +277,8 @@ func (e *Entry) state() *State {
 // OnlyReads reports whether the call is known to change nothing.
 func (c CallEntry) OnlyReads() bool { return c.Effect != nil && c.Effect.OnlyReads() }
 
-// lastOf is the index of the last entry with a payload of a type, -1 if there is
-// none. A run begins with a RunEntry.
+// lastOf is the index of the last entry with a payload of a type, or -1. A run
+// begins with a RunEntry.
 func lastOf[P EntryPayload](entries []Entry) int {
 	for i := len(entries) - 1; i >= 0; i-- {
 		if _, ok := entries[i].Payload.(P); ok {
@@ -321,9 +321,9 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 	return m, false
 }
 
-// Chunks are a reply as the backend may have sent it: what the engine makes of
-// them is what it made of the reply. One that broke off ends with a Stalled error, or
-// with the limit that ended it.
+// Chunks are a reply as the backend may have sent it: they show how the engine
+// interpreted the reply. One that broke off ends with a Stalled error, or with
+// the limit that ended it.
 func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		if p.Aside != "" && !yield(providers.Chunk{Thought: p.Aside}, nil) || p.Raw != "" && !yield(providers.Chunk{Text: p.Raw}, nil) ||
@@ -349,7 +349,7 @@ func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 	}
 }
 
-// Outcome is what a result says about its call.
+// Outcome describes how a call ended.
 func (p ResultEntry) Outcome() tools.Outcome {
 	return tools.Outcome{
 		Result: tools.Result{Text: p.Text, Origin: p.Origin, ExitCode: p.ExitCode, Truncated: p.Truncated, Refused: p.Refused},

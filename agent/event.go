@@ -30,7 +30,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	}{e.Payload.Type(), e.Run, e.Task, e.Seq, e.Turn, e.Time}, e.Payload)
 }
 
-// Payload says what happened. It is one of the types below.
+// Payload describes what happened. It is one of the types below.
 type Payload interface {
 	// Type is the snake_case name of the event.
 	Type() string
@@ -44,7 +44,7 @@ type TextDelta struct {
 	Text string `json:"text"`
 }
 
-// AnswerStart says that the text before was narration and the answer begins.
+// AnswerStart reports that the text before was narration and the answer begins.
 type AnswerStart struct{}
 
 // Thought is reasoning of the model.
@@ -52,12 +52,12 @@ type Thought struct {
 	Text string `json:"text"`
 }
 
-// Waiting tells what the backend is doing while nothing arrives.
+// Waiting reports what the backend is doing while nothing arrives.
 type Waiting struct {
 	Text string `json:"text"`
 }
 
-// ToolCall says that a tool is about to run.
+// ToolCall reports that a tool is about to run.
 type ToolCall struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
@@ -77,7 +77,7 @@ type ToolProgress struct {
 	Text string `json:"text"`
 }
 
-// ToolOutput says that a tool has run, or why it did not. A call that was
+// ToolOutput reports that a tool has run, or why it did not. A call that was
 // refused has no ToolCall before it.
 type ToolOutput struct {
 	ID        string          `json:"id"`
@@ -101,7 +101,7 @@ type TurnEnd struct {
 	HasToolCalls bool `json:"has_tool_calls"`
 }
 
-// Notice is something a person should know that is no error.
+// Notice is information for a person that is not an error.
 type Notice struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
@@ -116,26 +116,26 @@ const (
 	NoticeChecking    = "checking"     // the answer is being checked
 )
 
-// Error is a failure that the run goes on after, or ends with.
+// Error is a failure; the run continues after it, or ends with it.
 type Error struct {
 	Source  string `json:"source"` // "model", "format" (a reply), "tool" (it crashed) or "engine"
 	Message string `json:"message"`
 	Again   bool   `json:"again,omitempty"` // the model is asked for another reply
 }
 
-// Retry says that the model is asked again after a passing fault.
+// Retry reports that a request is repeated after a transient error.
 type Retry struct {
 	Attempt int           `json:"attempt"` // the attempt to come, from 2
 	Wait    time.Duration `json:"wait_ns"`
 	Reason  string        `json:"reason"`
 }
 
-// Retract takes back the text shown in this turn.
+// Retract withdraws the text shown in this turn.
 type Retract struct{}
 
-// Compaction says that older parts of the session are no longer shown to the
-// model, or only as a summary. What is sent next is no continuation of what was
-// sent before.
+// Compaction reports that older parts of the session are no longer shown to the
+// model, or only as a summary. The next prompt does not continue the one
+// before.
 type Compaction struct {
 	Dropped    int  `json:"dropped"`              // messages; 0: tool results are shown in smaller part
 	Summarized bool `json:"summarized,omitempty"` // a summary replaces them

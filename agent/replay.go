@@ -15,7 +15,7 @@ import (
 	"mylm/tools"
 )
 
-// Replayed says how a session went through today's engine.
+// Replayed is the result of replaying a session with today's engine.
 type Replayed struct {
 	Runs        int          `json:"runs"`
 	Replies     int          `json:"replies"`
@@ -23,8 +23,7 @@ type Replayed struct {
 	Differences []Difference `json:"differences"`
 }
 
-// Difference is a place at which today's engine does something else than the
-// record says.
+// Difference is a place where today's engine differs from the record.
 type Difference struct {
 	Task string `json:"task,omitempty"` // of the plan that the run belongs to
 	Run  string `json:"run"`
@@ -38,10 +37,11 @@ type Difference struct {
 }
 
 // Replay runs a session again with the replies of the record and the results of
-// the record: no model is asked, no tool is run, and nothing is recorded. Of the
-// options the tools, the prompts and System count: a changed system prompt or description of
-// a tool is a difference. What a run did behind its first other difference is not
-// compared. Runs that the agent did not carry out, which have a name, are left out.
+// the record: no model is asked, no tool is run, and nothing is recorded. Of
+// the options the tools, the prompts and System count: a changed system prompt
+// or description of a tool is a difference. What a run did after its first
+// other difference is not compared. Runs that the agent did not execute, which
+// have a name, are omitted.
 func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 	done := Replayed{Differences: []Difference{}}
 	s, err := LoadSession("replay", entries)
@@ -249,8 +249,8 @@ func (p *replay) differs(was, is *Entry) bool {
 	return false
 }
 
-// comparePrompts compares what the run was told with what it would be told today,
-// as far as that does not follow from its surroundings.
+// comparePrompts compares the prompt of a run with today's, as far as it does
+// not depend on the environment.
 func (p *replay) comparePrompts(at *Entry, is RunEntry) {
 	was := at.Payload.(RunEntry)
 	if was.Setup == nil || was.Setup.Prompt == "" || was.Setup.Prompt == is.Setup.Prompt {

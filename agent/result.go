@@ -22,7 +22,7 @@ const (
 	Failed  Status = "failed"
 )
 
-// StopReason says why a run ended.
+// StopReason is why a run ended.
 type StopReason string
 
 // The reasons.
@@ -139,7 +139,7 @@ func (a *Agent) limitTime(ctx context.Context) (context.Context, context.CancelF
 	return tools.WithTimeout(ctx, d, overTime("MaxTime", d, "the run took longer than %v"))
 }
 
-// cancelled is why a run stops whose context is done.
+// cancelled returns why a run whose context is done stops.
 func cancelled(ctx context.Context) (StopReason, error) {
 	cause := context.Cause(ctx)
 	var e *LimitError
@@ -149,9 +149,10 @@ func cancelled(ctx context.Context) (StopReason, error) {
 	return StopInterrupted, cause
 }
 
-// rest is what there is of a reply that was ended at a limit, or interrupted:
-// its text, without the call in which it may have broken off. It is nil if there
-// is none, and for a reply that failed for another reason.
+// rest is the received part of a reply that was ended at a limit, or
+// interrupted: its text, without the call in which it may have broken off. It
+// is nil if nothing was received, and for a reply that failed for another
+// reason.
 func (l *listener) rest(ctx context.Context, err error) *reply {
 	var limit *LimitError
 	over := ctx.Err() != nil || providers.KindOf(err) == providers.Stalled || errors.As(err, &limit)
@@ -175,7 +176,7 @@ func (l *listener) rest(ctx context.Context, err error) *reply {
 // may be one without an end.
 const maxRest = 1000
 
-// keepRest records what there is of the reply that broke off. It is the answer,
+// keepRest records the received part of the reply that was cut. It is the answer,
 // as far as it goes.
 func (r *run) keepRest(ctx context.Context, rest *reply) {
 	if rest == nil {

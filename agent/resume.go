@@ -10,7 +10,7 @@ import (
 	"mylm/providers"
 )
 
-// Errors of Resume for a session that it does not go on with.
+// Errors of Resume for a session that it does not continue.
 var (
 	// ErrComplete: the last run answered its prompt.
 	ErrComplete = errors.New("the last question of the session was answered: there is nothing to go on with")
@@ -129,8 +129,8 @@ func (r *run) carry(ctx context.Context, setup *Setup, system string) {
 }
 
 // relearn looks the window up again that was known once: since then it may have
-// become another, and what an overflow made of it may have been too little. If it
-// is the same, the prompt goes on as it was.
+// become another, and what an overflow made of it may have been too little. If
+// it is the same, the prompt is unchanged.
 func (r *run) relearn(ctx context.Context, was State) {
 	s := &r.state
 	s.Window, s.Guessed = 0, false
@@ -142,8 +142,7 @@ func (r *run) relearn(ctx context.Context, was State) {
 	}
 }
 
-// settle gives every call that has no result one that says so, before another
-// run begins.
+// settle gives every call without a result one that states that, before another run begins.
 func (r *run) settle(ctx context.Context) error {
 	for _, call := range open(r.session.all()) {
 		text, err := r.agent.opts.Prompts.Text(prompts.Unknown)

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Recorder keeps the entries of sessions as they are made; Entry.Session tells
-// them apart. Append returns when the entry is safe; a call's entry is appended
-// before the call runs. An error ends the run. It may be called by several runs
-// at once.
+// Recorder keeps the entries of sessions as they are made; Entry.Session
+// distinguishes them. Append returns when the entry is safe; a call's entry is
+// appended before the call runs. An error ends the run. It may be called by
+// several runs at once.
 type Recorder interface {
 	Append(context.Context, Entry) error
 }
@@ -133,10 +133,10 @@ func (e *Entry) sound() bool {
 		!slices.ContainsFunc(s.Continued, func(seq int) bool { return seq == 0 || !before(seq) })
 }
 
-// Unfinished reports whether Resume would go on with the session.
+// Unfinished reports whether Resume would continue the session.
 func (s *Session) Unfinished() bool { return s.Resumable() == nil }
 
-// Resumable returns why Resume would not go on with the session: ErrComplete if
+// Resumable returns why Resume would not continue the session: ErrComplete if
 // its last question was answered, ErrNoQuestion if that is not recorded.
 func (s *Session) Resumable() error {
 	state := ErrNoQuestion
@@ -185,7 +185,7 @@ func (s *Session) rewind(n int) []Entry {
 	return tail
 }
 
-// tainted reports whether strangers' words are among the results.
+// tainted reports whether the results include text from strangers.
 func tainted(entries []Entry) bool {
 	return slices.ContainsFunc(entries, func(e Entry) bool { p, ok := e.Payload.(ResultEntry); return ok && foreign(p.Origin) })
 }

@@ -14,7 +14,7 @@ import (
 	"mylm/tools"
 )
 
-// reply is what the model wrote in a turn, as the decoder understood it.
+// reply is what the model wrote in a turn, as decoded.
 type reply struct {
 	raw     string // as it was written
 	aside   string // the thought that came beside it
@@ -32,8 +32,8 @@ type reply struct {
 }
 
 // think asks the model for the next reply of the conversation, in a turn or as
-// its last word. Errors of the model are modelErrors; what there is of a reply
-// whose time was over comes with them.
+// its last word. Errors of the model are modelErrors; the received part of a
+// reply that timed out comes with them.
 func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
 	reply, err := r.converse(ctx, ModelRequest{Purpose: p}, true)
 	if err != nil {
@@ -118,11 +118,11 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 }
 
 // maxRefits is how often a turn's prompt is made smaller because the backend
-// finds it too long. Its first complaint mostly tells the sizes.
+// finds it too long. Its first error usually contains the sizes.
 const maxRefits = 4
 
 // decoder returns a decoder for the next reply. One that continues a reply
-// which the length limit cut goes on inside whatever that reply had opened.
+// which the length limit cut continues inside whatever that reply had opened.
 func (r *run) decoder(p Purpose) *protocol.Decoder {
 	if p != PurposeTurn {
 		return protocol.NewDecoder(protocol.Options{})
@@ -260,8 +260,8 @@ func (l *listener) take(c providers.Chunk) {
 	}
 }
 
-// count takes the account from what comes behind a complete call: the end, if
-// the model is done there, or more text, which nobody needs.
+// count takes the usage from what follows a complete call: the end, if the
+// model is done there, or more text, which is not needed.
 func (l *listener) count(c providers.Chunk) {
 	switch u := plausible(c.Usage); {
 	case u.Prompt > 0:

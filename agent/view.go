@@ -27,8 +27,8 @@ type view struct {
 	closing  *closing            // for the last word; nil: for a turn
 }
 
-// closing is what the last word is asked for with, instead of the run's own
-// system prompt and behind everything else. It is no part of the record.
+// closing is the system prompt that replaces the run's own in the request for
+// the last word, and the question at its end. It is not part of the record.
 type closing struct{ system, question providers.Message }
 
 // group is messages that stay together: a reply and what it led to, or a
@@ -175,10 +175,10 @@ func (v *view) shown() []providers.Message {
 	return messages
 }
 
-// fit makes sure, before the model is asked, that the conversation leaves room
-// for a reply: long results are shown in part (by the view), older exchanges
-// become a summary, and in the end the oldest are left out. A conversation that
-// cannot be made to fit is an error of the model, every other is the engine's own.
+// fit makes sure, before the model is asked, that the conversation leaves room for
+// a reply: long results are shown in part (by the view), older exchanges become a
+// summary, and finally the oldest are omitted. A conversation that cannot be made
+// to fit is an error of the model, every other is the engine's own.
 func (r *run) fit(ctx context.Context) error {
 	r.refitted()
 	r.look()

@@ -9,9 +9,9 @@ import (
 	"mylm/tools"
 )
 
-// Words puts what is wrong with a reply into words for the model.
-// What they are in detail is for the templates to say; each stays within 60
-// words, since a small model loses the thread of more.
+// Words puts what is wrong with a reply into words for the model. The templates
+// have the details; each stays within 60 words, since a small model loses the
+// thread of more.
 type Words struct {
 	Prompts *prompts.Set
 	Tools   protocol.Lookup
@@ -23,8 +23,8 @@ const (
 	maxSignature = 20
 )
 
-// Malformed says why a reply could not be read, with the right form of the call
-// that it tried.
+// Malformed explains why a reply could not be read, with the correct form of
+// the call that it tried.
 func (w Words) Malformed(f *protocol.FormatError) (string, error) {
 	tool := w.meant(f)
 	return w.Prompts.Correction(prompts.CorrectionData{
@@ -33,7 +33,7 @@ func (w Words) Malformed(f *protocol.FormatError) (string, error) {
 	})
 }
 
-// meant is the tool whose right form helps: the one that was read, or the only
+// meant is the tool whose correct form helps: the one that was read, or the only
 // one that the unreadable call mentions.
 func (w Words) meant(f *protocol.FormatError) string {
 	if _, known := w.Tools.Schema(f.Tool); known {
@@ -51,7 +51,7 @@ func (w Words) meant(f *protocol.FormatError) string {
 	return found
 }
 
-// Refused says why a call cannot run, for an error of tools.Registry.Prepare.
+// Refused explains why a call cannot run, for an error of tools.Registry.Prepare.
 func (w Words) Refused(err error) (string, error) {
 	data := prompts.CorrectionData{Detail: firstWords(err.Error(), maxDetail+maxSignature)}
 	var bad *tools.ArgError
@@ -71,7 +71,7 @@ func (w Words) Refused(err error) (string, error) {
 }
 
 // split takes the form that a refusal shows off the words before it. The words
-// go into the observation, where they are data; the form stays as it is, so that
+// go into the observation, where they are data; the form is unchanged, so that
 // a copy of it runs.
 func split(refusal string) (words, form string) {
 	at := strings.Index(refusal, "<tool_code>")
@@ -82,7 +82,7 @@ func split(refusal string) (words, form string) {
 	return strings.TrimRight(refusal[:at], "\n"), refusal[at:]
 }
 
-// example is a filled-in form of a tool's parameters, "" if there is no such tool.
+// example is an example of a tool's arguments, "" for an unknown tool.
 func (w Words) example(tool string) string {
 	if schema, ok := w.Tools.Schema(tool); ok {
 		return tools.Example(schema)
@@ -90,7 +90,7 @@ func (w Words) example(tool string) string {
 	return ""
 }
 
-// firstWords cuts s behind its n-th word.
+// firstWords cuts s after its n-th word.
 func firstWords(s string, n int) string {
 	inWord := false
 	for i, r := range s {

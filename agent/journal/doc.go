@@ -1,4 +1,4 @@
-// Package journal keeps sessions in files: one for each, which only grows.
+// Package journal stores sessions in append-only files, one for each.
 //
 // # Smallest use
 //
@@ -20,18 +20,18 @@
 // An entry is in the file when Append returns, and so survives the end of the
 // process, however it ends. What must survive a loss of power is on the disk by
 // then: a call that changes something before it runs, its result, the end of a
-// run. One thing is written some milliseconds later, while the model is being
-// asked: the question that a new session begins with.
+// run. One entry is written some milliseconds later, during the request to the
+// model: the question that a new session begins with.
 //
 // A last line that was cut short is skipped and reported as ErrCut when the
 // journal is read, and removed before anything is appended. One process at a
-// time appends to a session; another one gets ErrInUse. A session is locked while
-// a run is going on in it, and no file of it is open in between. Directories and
-// files are readable for their owner alone.
+// time appends to a session; another one gets ErrInUse. A session is locked
+// during a run, and no file of it is open in between. Directories and files are
+// readable only by their owner.
 //
 // # Limits
 //
 // The directory must be on a local disk: the locks of network file systems are
 // not reliable. Bytes that are not UTF-8 are stored as U+FFFD. Texts are stored
-// as they are, secrets included; Clean takes a function that removes them.
+// unchanged, secrets included; Clean takes a function that removes them.
 package journal

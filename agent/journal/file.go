@@ -42,9 +42,9 @@ func newFile(s *Store, id string) *file {
 	return &file{store: s, id: id, careful: map[string]bool{}, header: Header{Format: format, Version: Version, ID: id}}
 }
 
-// append puts an entry into the file, which it lets go with the last one, or when
-// it cannot. The entries up to the first question wait for it, and are written
-// while the model is being asked.
+// append writes an entry to the file, and closes the file after the last one,
+// or on an error. The entries up to the first question wait for it, and are
+// written while the model is being asked.
 func (f *file) append(ctx context.Context, e agent.Entry) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +79,7 @@ func (f *file) put(e agent.Entry) error {
 	return f.letGo()
 }
 
-// letGo closes the file for good, and leaves the session to whoever wants it.
+// letGo closes the file for good and unlocks the session.
 func (f *file) letGo() error {
 	var err error
 	if f.out != nil {
@@ -90,7 +90,7 @@ func (f *file) letGo() error {
 	return err
 }
 
-// isOver reports whether the file was let go.
+// isOver reports whether the file was closed.
 func (f *file) isOver() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,8 +114,7 @@ func (f *file) take(ctx context.Context) (err error) {
 	return err
 }
 
-// wake takes the journal of a session whose last run is over, if the entry
-// follows what it holds.
+// wake reopens the journal of a session whose last run is over, if the entry is the next one.
 func (f *file) wake(ctx context.Context, seq int) error {
 	if err := f.take(ctx); err != nil {
 		return fmt.Errorf("session %s: %w", f.id, err)
@@ -154,8 +153,8 @@ func (f *file) begin() {
 	}
 }
 
-// describe takes what the header says from the entries before the first reply.
-// It reports whether the entry is one of them.
+// describe fills the header from the entries before the first reply. It reports
+// whether the entry is one of them.
 func (f *file) describe(e agent.Entry) bool {
 	if f.header.Created.IsZero() {
 		f.header.Created = e.Time

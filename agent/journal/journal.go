@@ -19,7 +19,7 @@ import (
 // one and those before it.
 const Version = sumVersion
 
-// format is how a journal says what it is.
+// format identifies a journal.
 const format = "mylm session"
 
 // suffix is the end of a journal's name.
@@ -77,8 +77,8 @@ func (s *Store) Path(id string) string { return filepath.Join(s.dir, id+suffix) 
 
 // Append implements agent.Recorder. A session whose first entry comes must not
 // be there. One that is there is taken if its last run is over and the entry
-// follows it: otherwise, Open has to be called before. A session for which it fails
-// is let go: the rest of the run is refused with the same error.
+// follows it: otherwise, Open has to be called before. A session for which it
+// fails is closed: the rest of the run is refused with the same error.
 func (s *Store) Append(ctx context.Context, e agent.Entry) error {
 	if !validID(e.Session) {
 		return fmt.Errorf("%w: %q is no name for a session", ErrNotBegun, e.Session)
@@ -126,7 +126,7 @@ func (s *Store) Open(ctx context.Context, id string) (*agent.Session, error) {
 
 // Close waits for what is being written and lets the sessions go. The store can
 // be used again. The error is that of an entry that could not be written and
-// that no Append could tell of.
+// that no Append could report.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	files := s.files
@@ -216,12 +216,11 @@ func (s *Store) names() ([]name, error) {
 	return all, err
 }
 
-// lockSuffix is the end of the name of a file whose lock the writer of the
-// session holds. It is a file of its own, since on Windows a locked one cannot
-// be read.
+// lockSuffix ends the name of the file whose lock the writer of a session
+// holds. It is a file of its own, since on Windows a locked one cannot be read.
 const lockSuffix = ".lock"
 
-// lock is held by whoever appends to a session. A nil one is not held.
+// lock is held by the process that appends to a session. A nil one is not held.
 type lock struct{ *flock.Flock }
 
 // lockPatience is how long a lock is waited for that may be nobody's: a process
@@ -272,7 +271,7 @@ func acquire(dir, id string) (*lock, error) {
 	}
 }
 
-// release lets the session go, and leaves no file behind where a locked file
+// release unlocks the session, and removes the lock file where a locked file
 // can be removed. After the unlocking it would be somebody else's.
 func (l *lock) release() {
 	if l == nil {
@@ -284,7 +283,7 @@ func (l *lock) release() {
 
 func lockPath(dir, id string) string { return filepath.Join(dir, id+lockSuffix) }
 
-// Remove deletes a session that nobody appends to.
+// Remove deletes a session that no process appends to.
 func (s *Store) Remove(id string) error {
 	if !validID(id) {
 		return fmt.Errorf("session %q: %w", id, ErrNotFound)
@@ -333,8 +332,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, most int) (int, err
 	return removed, errors.Join(failed, s.sweep(before))
 }
 
-// sweep deletes the locks of sessions that are removed, which stay behind where a
-// process died.
+// sweep deletes lock files of removed sessions, which remain when a process dies.
 func (s *Store) sweep(before time.Time) error {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, os.ErrNotExist) {

@@ -22,7 +22,7 @@ const (
 	Unreadable = "unreadable"
 )
 
-// Info is what a list says about a session.
+// Info describes a session in a list.
 type Info struct {
 	Header
 	Changed time.Time `json:"changed"`
@@ -30,12 +30,12 @@ type Info struct {
 	// State is the stop reason of the last run, or one of Running, Unfinished
 	// and Unreadable.
 	State string `json:"state"`
-	// Problem says why a session is unreadable.
+	// Problem is why a session is unreadable.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Filter says which sessions are meant. Its zero value is all of them. One whose
-// labels cannot be read is always meant.
+// Filter selects sessions. Its zero value is all of them. One whose labels
+// cannot be read always matches.
 type Filter struct {
 	Labels map[string]string // those that have all of these
 	Before time.Time         // those that were last changed before; zero: whenever
@@ -64,8 +64,8 @@ func (s *Store) List(ctx context.Context, f Filter) (all []Info, err error) {
 	return all, err
 }
 
-// Last is the session last changed that can be read, nil if there is none, and
-// those that were changed since and cannot. The filter's limit does not count.
+// Last is the session last changed that can be read, or nil, and those that
+// were changed since and cannot be read. The filter's limit does not count.
 func (s *Store) Last(ctx context.Context, f Filter) (last *Info, unreadable []Info, err error) {
 	err = s.each(ctx, f, func(i Info) bool {
 		if i.State == Unreadable {

@@ -58,7 +58,7 @@ func (s *Store) openFile(id string, flag int) (*os.File, error) {
 	return f, err
 }
 
-// kindOf says what has the name of a file and is none.
+// kindOf describes a path that is not a regular file.
 func kindOf(mode os.FileMode) string {
 	switch {
 	case mode.IsDir():
@@ -83,8 +83,8 @@ func LoadFile(ctx context.Context, path string) (Header, []agent.Entry, error) {
 	return h, entries, err
 }
 
-// read reads a journal, and says how many bytes of it are whole. A last line that
-// is not is ErrCut.
+// read reads a journal, and returns how many bytes of it are intact. A last
+// line that is not is ErrCut.
 func read(ctx context.Context, in io.Reader) (h Header, entries []agent.Entry, whole int64, err error) {
 	var bad error // the line before this one cannot be read
 	n := 0

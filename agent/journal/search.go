@@ -24,7 +24,7 @@ type Hit struct {
 // Search looks for entries that hold every one of the words, in any case: in
 // questions, replies, calls and results. The sessions last changed come first.
 // Where one cannot be read, or not all of it, an error comes with its Info and
-// without an entry, and the search goes on with the next.
+// without an entry, and the search continues with the next.
 func (s *Store) Search(ctx context.Context, text string, f Filter) iter.Seq2[Hit, error] {
 	words := strings.Fields(strings.ToLower(text))
 	return func(yield func(Hit, error) bool) {
@@ -126,7 +126,7 @@ func matches(e agent.Entry, words []string) bool {
 	return text != "" && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// Text is what a search looks at in an entry, "" for the engine's own words.
+// Text is the part of an entry that is searched, "" for the engine's own messages.
 func Text(e agent.Entry) string {
 	call := func(text, name string, args json.RawMessage, failure string) string {
 		return strings.TrimSpace(failure + "\n" + text + "\n" + name + " " + string(args))

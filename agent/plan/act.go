@@ -20,7 +20,7 @@ type job struct {
 	tainted bool           // what strangers wrote is in view
 }
 
-// outcome is what a worker made of its task.
+// outcome is the result of a worker's task.
 type outcome struct {
 	task Task
 	cost cost
@@ -79,7 +79,8 @@ func (r *run) judge(ctx context.Context, out *outcome, j job, result agent.Resul
 }
 
 // failed decides what comes of a task that has just failed, and without which
-// tools: another try, or it is given up. What was denied is not tried again.
+// tools: another attempt, or the task is given up. What was denied is not tried
+// again.
 func (r *run) failed(ctx context.Context, out *outcome, j *job, result agent.Result) (without []string, err error) {
 	t := &out.task
 	switch {
@@ -102,8 +103,8 @@ func (r *run) failed(ctx context.Context, out *outcome, j *job, result agent.Res
 	return nil, r.observe(ctx, out, *j)
 }
 
-// attempt has the agent do the task. A run that used up what the plan had left
-// for it goes on with what other tasks give back.
+// attempt has the agent do the task. A run that used up its share of the plan's
+// budget continues with what other tasks release.
 func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (agent.Result, error) {
 	o, prompt, err := r.setUp(j, without)
 	if err != nil {
@@ -157,8 +158,8 @@ func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, e
 	return o, prompt, err
 }
 
-// once runs the agent for a task, or goes on with its session, and says how many of the replies it was
-// granted it has used.
+// once runs the agent for a task, or continues its session, and returns how
+// many of its granted replies it has used.
 func (r *run) once(ctx context.Context, o agent.Options, task string, s *agent.Session, prompt string, granted int) (result agent.Result, used int, err error) {
 	defer func() { r.budget.settle(granted, used) }()
 	a, err := agent.New(o)
@@ -187,7 +188,7 @@ func answered(s *agent.Session) agent.Result {
 	return result
 }
 
-// turnsOf is how many turns of its last run a session holds, if that run goes on.
+// turnsOf is how many turns of its last run a session holds, if that run is continued.
 func turnsOf(s *agent.Session) (n int) {
 	for _, e := range s.Entries() {
 		switch e.Payload.(type) {
@@ -200,7 +201,7 @@ func turnsOf(s *agent.Session) (n int) {
 	return n
 }
 
-// failureOf says why a run did not do its task, "" if it did.
+// failureOf returns why a run did not do its task, "" if it did.
 func failureOf(result agent.Result) string {
 	switch {
 	case result.Status == agent.Success:
@@ -211,7 +212,7 @@ func failureOf(result agent.Result) string {
 	return string(result.StopReason)
 }
 
-// wasDenied reports whether a run failed for what a person, or a rule, said no to.
+// wasDenied reports whether a run failed because a person or a rule denied a call.
 func wasDenied(result agent.Result) bool {
 	n := len(result.Calls)
 	return result.StopReason == agent.StopDenied || result.Status != agent.Success && n > 0 && result.Calls[n-1].Denied
@@ -263,7 +264,7 @@ func (r *run) approve(ctx context.Context, q agent.ApprovalRequest) (agent.Decis
 	return d, err
 }
 
-// observe has the model look at a result. It may find that a task was not done,
+// observe has the model judge a result. It may find that a task was not done,
 // and never that one was which failed.
 func (r *run) observe(ctx context.Context, out *outcome, j job) error {
 	if r.opts.NoObserve || r.stopped.Load() {

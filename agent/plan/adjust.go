@@ -22,11 +22,11 @@ type Adjustment struct {
 // Empty reports whether nothing is to change.
 func (a Adjustment) Empty() bool { return len(a.Add) == 0 && len(a.Drop) == 0 }
 
-// Adjust changes the graph as far as it stays valid, and says what was not
+// Adjust changes the graph as far as it stays valid, and returns what was not
 // done. Only pending tasks are changed or dropped: what was begun is history,
 // and what failed cannot be made to have never been wanted. What waited for a
-// dropped task waits for what that one waited for. What a person wrote stays as
-// it is, and what is added to it has no tool that it has not.
+// dropped task waits for what that one waited for. Tasks that a person wrote
+// are not changed, and tasks added to them get no further tools.
 func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 	for _, id := range a.Drop {
 		if !slices.ContainsFunc(a.Add, func(t Task) bool { return strings.TrimSpace(t.ID) == strings.TrimSpace(id) }) {
@@ -84,8 +84,7 @@ func (g *Graph) givenTools() []string {
 	return names
 }
 
-// narrow gives a task those tools of a limit that are wanted, or all of the
-// limit where nothing is said.
+// narrow gives a task those of the allowed tools that are wanted, or all of them if none are named.
 func (t *Task) narrow(limit, wanted []string) (flaws []Flaw) {
 	switch {
 	case wanted == nil:
@@ -118,8 +117,8 @@ func (g *Graph) replace(i int, t Task) []Flaw {
 	return at.narrow(at.Tools, t.Tools)
 }
 
-// settle looks at the dependencies of tasks that were changed: one that closes
-// a cycle is dropped, the others' stay. What waits for a task that will not be
+// settle checks the dependencies of tasks that were changed: one that closes a
+// cycle is dropped, the others' stay. What waits for a task that will not be
 // completed is blocked.
 func (g *Graph) settle(changed []string) (flaws []Flaw) {
 	wanted := map[string][]string{}
@@ -217,10 +216,10 @@ func (r *run) change(ctx context.Context, seen Observation) {
 	}
 }
 
-// reflectEvery is after how many tasks the plan is looked at as a whole.
+// reflectEvery is after how many tasks the plan is reviewed as a whole.
 const reflectEvery = 3
 
-// reflect has the plan looked at as a whole, from time to time.
+// reflect has the model review the plan as a whole, from time to time.
 func (r *run) reflect(ctx context.Context) {
 	if r.opts.NoReflect || r.stop != "" || r.graph.Count(Pending) == 0 || r.finished%reflectEvery != 0 {
 		return

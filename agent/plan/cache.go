@@ -53,7 +53,7 @@ func CacheKey(goal, model string, tools []string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Get returns the tasks of a plan; ok is false if there is none. The plan
+// Get returns the tasks of a plan; ok is false if none is stored. The plan
 // counts as used. An error is that of a file that cannot be read or written, or
 // that a later version wrote; a damaged one counts as empty.
 func (c Cache) Get(key string) (tasks []Task, ok bool, err error) {

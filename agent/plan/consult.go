@@ -34,7 +34,7 @@ func (c *cost) join(d cost) {
 	c.thoughts = appendLast(c.thoughts, d.thoughts...)
 }
 
-// ended is a run of the agent after which the plan cannot go on: the backend
+// ended is a run of the agent after which the plan cannot continue: the backend
 // failed, the record cannot be written, or the plan was stopped.
 type ended struct {
 	reason agent.StopReason

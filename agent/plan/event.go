@@ -2,7 +2,7 @@ package plan
 
 import "mylm/agent"
 
-// Planned tells the tasks: when the plan is there, and whenever it changes.
+// Planned reports the tasks: when the plan is there, and whenever it changes.
 type Planned struct {
 	Goal  string `json:"goal"`
 	Tasks []Task `json:"tasks"`
@@ -19,10 +19,10 @@ const (
 	Resumed  = "resumed"  // it was under way before
 )
 
-// Reasoned tells which of the tasks that are ready the model would do first.
+// Reasoned reports which of the ready tasks the model chose to do first.
 type Reasoned struct{ Choice }
 
-// TaskStart says that a task is taken up. It begins an iteration.
+// TaskStart reports that a task starts. It begins an iteration.
 type TaskStart struct {
 	ID            string `json:"id"`
 	Description   string `json:"description"`
@@ -30,7 +30,7 @@ type TaskStart struct {
 	MaxIterations int    `json:"max_iterations"`
 }
 
-// Recovery says that a task failed and what is done about it.
+// Recovery reports that a task failed and which step follows.
 type Recovery struct {
 	ID     string `json:"id"`
 	Step   Step   `json:"step"`
@@ -49,13 +49,13 @@ const (
 	StepSkip      Step = "skip"       // it is given up
 )
 
-// Observed tells what the model makes of a task's result.
+// Observed reports the model's assessment of a task's result.
 type Observed struct {
 	ID string `json:"id"`
 	Observation
 }
 
-// TaskEnd says how a task ended. Pending is one that was interrupted.
+// TaskEnd reports how a task ended. Pending is one that was interrupted.
 type TaskEnd struct {
 	ID     string `json:"id"`
 	Status Status `json:"status"`
@@ -63,15 +63,15 @@ type TaskEnd struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Reflected tells what the model makes of the plan as a whole.
+// Reflected reports the model's assessment of the plan as a whole.
 type Reflected struct {
 	Progress   string     `json:"progress"`
 	Learned    []string   `json:"learned,omitempty"`
 	Adjustment Adjustment `json:"adjustments,omitzero"`
 }
 
-// End tells all there is to know about a plan that is over. The last event, an
-// agent.FinalResponse without a task, comes behind it.
+// End reports the state of a plan that is over. The last event, an
+// agent.FinalResponse without a task, follows it.
 type End struct {
 	State State `json:"state"`
 }

@@ -40,7 +40,7 @@ func NewGraph(tasks []Task) (*Graph, []Flaw) {
 	return g, append(flaws, g.breakCycles()...)
 }
 
-// insert adds a task behind the others. Its dependencies are not looked at.
+// insert appends a task. Its dependencies are not checked.
 func (g *Graph) insert(t Task) (flaws []Flaw) {
 	t = t.clone()
 	t.ID, t.Description = strings.TrimSpace(t.ID), strings.TrimSpace(t.Description)
@@ -73,8 +73,7 @@ func (g *Graph) freeID() string {
 	}
 }
 
-// known drops the dependencies of a task that are no tasks, or stand there
-// twice.
+// known drops the dependencies of a task that are not tasks, or are duplicates.
 func (g *Graph) known(i int) (flaws []Flaw) {
 	t := &g.tasks[i]
 	var kept []string
@@ -244,8 +243,8 @@ func (g *Graph) hopeless(id string) bool {
 	return s == Failed || s == Blocked
 }
 
-// urgent sorts tasks that are ready: first those behind which the longest chain
-// of tasks waits, since that chain decides when all is done. Equals stay in
+// urgent sorts tasks that are ready: those with the longest chain of dependents
+// first, since that chain determines when the plan is done. Equals stay in
 // their order.
 func (g *Graph) urgent(ready []Task) {
 	waiting := map[string][]string{}

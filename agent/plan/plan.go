@@ -99,11 +99,12 @@ func (p *Planner) Run(ctx context.Context, s *agent.Session, goal string, tasks 
 	return p.stream(ctx, s, func(r *run, ctx context.Context) { r.drive(ctx, goal, tasks, nil) })
 }
 
-// Resume goes on with the plan that a session holds: tasks that were completed
-// stay so, those that were under way go on where their own run broke off, and
-// the rest follow. A plan that was not made yet, or not agreed to, is made. The
-// options are those of this planner, not those that are kept. ErrNoPlan is yielded if there is none, and agent.ErrComplete
-// if nothing of it is left.
+// Resume continues the plan that a session holds: tasks that were completed
+// stay so, those that were running continue where their own run was
+// interrupted, and the rest follow. A plan that was not made yet, or not agreed
+// to, is made. The options are those of this planner, not those that are kept.
+// ErrNoPlan is yielded if the session has none, and agent.ErrComplete if
+// nothing of it is left.
 func (p *Planner) Resume(ctx context.Context, s *agent.Session) iter.Seq2[agent.Event, error] {
 	l, err := read(s)
 	if err == nil && !l.left() {

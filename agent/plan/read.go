@@ -11,15 +11,14 @@ import (
 	"mylm/protocol"
 )
 
-// Choice is what the model says about the tasks that are ready.
+// Choice is which of the ready tasks the model would do first.
 type Choice struct {
 	Thought   string `json:"thought"`
 	TaskID    string `json:"selected_task_id"`
 	Rationale string `json:"rationale"`
 }
 
-// Observation is what the model makes of a task that was tried, or of the whole
-// plan.
+// Observation is the model's assessment of a task that was tried, or of the whole plan.
 type Observation struct {
 	Success    bool       `json:"success"`
 	Reason     string     `json:"reason,omitempty"` // why it was no success
@@ -82,7 +81,7 @@ var verdicts = map[string]any{
 	"false": false, "no": false, "failure": false, "failed": false, "partial": false, "incomplete": false, "unsuccessful": false,
 }
 
-// ParseReflection reads what the model makes of the whole plan.
+// ParseReflection parses the model's assessment of the whole plan.
 func ParseReflection(text string) (Observation, error) {
 	v, err := find(text, has("progress"))
 	if err != nil {
@@ -122,8 +121,8 @@ var aliases = map[string][]string{
 	"drop":             {"drop_tasks", "remove", "remove_tasks"},
 }
 
-// value is that of a key, or of the first of its aliases that there is. A text that
-// says nothing does not count.
+// value is that of a key, or of the first of its aliases that there is. An
+// empty text does not count.
 func value(m map[string]any, key string) any {
 	for _, k := range append([]string{key}, aliases[key]...) {
 		if v, ok := m[k]; ok && v != nil && v != "" {
@@ -156,8 +155,8 @@ func has(key string) func(any) bool {
 	}
 }
 
-// taskList are the tasks in a reply: in an object, or bare. A list of names, as
-// that of a task's tools, is none.
+// taskList are the tasks in a reply: in an object, or bare. A list of names,
+// such as a task's tools, does not count.
 func taskList(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -208,7 +207,7 @@ func word(v any) string {
 	return ""
 }
 
-// words are strings and numbers, one by itself or in a list.
+// words are strings and numbers, single or in a list.
 func words(v any) (all []string) {
 	list, ok := v.([]any)
 	if !ok {

@@ -145,15 +145,15 @@ func Load(s *agent.Session) (Saved, error) {
 	return Saved{l.goal, l.tasks, l.options}, nil
 }
 
-// Unfinished reports whether Planner.Resume would go on with a session, and
-// agent.Agent.Resume would not: something is left of its plan, and no question
-// behind it is without an answer.
+// Unfinished reports whether Planner.Resume would continue a session, and
+// agent.Agent.Resume would not: its plan is not done, and no later question is
+// without an answer.
 func Unfinished(s *agent.Session) bool {
 	l, err := read(s)
 	return err == nil && l.left() && (l.last || !s.Unfinished())
 }
 
-// loaded is a plan as it goes on.
+// loaded is a plan that is continued.
 type loaded struct {
 	goal      string
 	asked     bool // the goal is recorded
@@ -273,7 +273,7 @@ func (l *loaded) step(p progress) {
 	}
 }
 
-// pending are the tasks of a plan that goes on: what was under way, or blocked
+// pending are the tasks of a plan that is continued: what was under way, or blocked
 // by what went wrong, is to come.
 func (l *loaded) pending() []Task {
 	tasks := slices.Clone(l.tasks)

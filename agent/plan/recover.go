@@ -16,8 +16,8 @@ import (
 var steps = []Step{StepAgain, StepSimplify, StepOtherTool, StepAsk, StepSkip}
 
 // recover decides what to do about a task that has just failed, puts it into
-// the job, and says so. A step that cannot be taken here is passed over: there
-// may be no other tool, and nobody to ask.
+// the job, and reports it. A step that cannot be taken here is passed over:
+// there may be no other tool, and nobody to ask.
 func (r *run) recover(ctx context.Context, t *Task, j *job, failed []string) (step Step, without []string, err error) {
 	at := 0
 	for i, s := range steps {

@@ -22,7 +22,7 @@ type Part struct {
 	read []understood
 }
 
-// understood is what was made of the last reply among the first entries.
+// understood is how the last reply among the first entries was interpreted.
 type understood struct {
 	agent.CustomEntry
 	entries int

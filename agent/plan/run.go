@@ -18,7 +18,7 @@ import (
 	"mylm/tools"
 )
 
-// run is one plan while it lasts. Its goroutine alone touches the graph and the
+// run is one plan while it lasts. Only its goroutine touches the graph and the
 // state; workers hand over what came of a task as an outcome.
 type run struct {
 	opts    Options

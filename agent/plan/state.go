@@ -14,7 +14,7 @@ import (
 	"mylm/providers"
 )
 
-// State is all there is to know about a plan: while it lasts, and at its end.
+// State is the whole state of a plan: while it lasts, and at its end.
 type State struct {
 	Goal          string   `json:"goal"`
 	Tasks         []Task   `json:"tasks"`
@@ -98,7 +98,7 @@ func short(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + " …"
 }
 
-// end says how the plan came out, and closes its record.
+// end reports how the plan ended, and closes its record.
 func (r *run) end(ctx context.Context) {
 	s := &r.state
 	if r.graph != nil {

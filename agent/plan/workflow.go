@@ -285,8 +285,8 @@ func WithContext(goal string, facts map[string]string) string {
 }
 
 // Fill puts values into a workflow. The tasks are nil if the workflow has no
-// steps. A required value that is missing is an error; a value that is no input
-// becomes context of the goal.
+// steps. A required value that is missing is an error; a value that is not an
+// input becomes context of the goal.
 func (w *Workflow) Fill(values map[string]string) (goal string, tasks []Task, err error) {
 	all, facts := map[string]string{}, map[string]string{}
 	for name, value := range values {

@@ -51,8 +51,8 @@ func (m *Memory) Tools(s *agent.Session) ([]*tools.Tool, error) {
 	return []*tools.Tool{search, read, note}, nil
 }
 
-// Section returns the part of the system prompt that says when to use the tools
-// of the memory; none if they are not in the registry.
+// Section returns the part of the system prompt that explains when to use the
+// tools of the memory; none if they are not in the registry.
 func (m *Memory) Section(set *prompts.Set, registry *tools.Registry) ([]prompts.Section, error) {
 	if registry.Lookup(recall.SearchMemoryName) == nil {
 		return nil, nil
@@ -161,7 +161,7 @@ func head(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + " …"
 }
 
-// PlanLog is a recorder that also keeps what the memory is told of a plan: the
+// PlanLog is a recorder that also collects what the memory stores of a plan: the
 // goal, the results of the tools in its tasks, and its end.
 type PlanLog struct {
 	agent.Recorder
