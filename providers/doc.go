@@ -1,5 +1,5 @@
 // Package providers defines a language model: one streaming method that turns a
-// conversation into text, and errors that say what went wrong and what to do
+// conversation into text, and errors that report what went wrong and what to do
 // about it.
 //
 // # Smallest use
@@ -17,19 +17,18 @@
 //
 // A Model is one model at one backend. A Chunk is what arrived: text, thought
 // (reasoning that the backend separates from text), a call that the server
-// parsed by itself, and on the last chunk why the reply ended and what it cost.
-// An Error is a failure that the caller can decide on by its Kind.
+// parsed by itself, and on the last chunk, the stop reason and the usage. An
+// Error is a failure with a Kind, by which the caller can decide what to do.
 //
 // # The contract
 //
-// A reply is whole only when its last chunk carries a StopReason. A sequence
-// that ends without one, ends with an error: no implementation may take a cut
-// stream for a finished reply. The suite in providerstest holds every
-// backend to this.
+// A reply is complete only when its last chunk carries a StopReason. A sequence
+// without one ends with an error: no implementation may treat a cut stream as a
+// finished reply. The suite in providerstest checks this for every backend.
 //
 // Function calling of the backend is never used: a Request has no tools. Some
-// servers parse calls out of the text all the same, and the text of those is
-// lost; Chunk.Call is what they made of it.
+// servers parse calls out of the text anyway, and the text of those is lost;
+// Chunk.Call holds the parsed call.
 //
 // # Limits
 //

@@ -59,8 +59,8 @@ type Error struct {
 	Err error // the cause, for errors.Is and errors.As
 }
 
-// Error returns the message. The hint is not part of it: whoever prints the
-// error decides where the hint goes.
+// Error returns the message. The hint is not part of it: the code that prints
+// the error decides where the hint goes.
 func (e *Error) Error() string {
 	if e.Message == "" {
 		return fmt.Sprintf("model backend: %s", e.Kind)
@@ -82,7 +82,7 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// KindOf returns the kind of the first *Error in err's chain, "" if there is none.
+// KindOf returns the kind of the first *Error in err's chain, or "".
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {

@@ -62,7 +62,7 @@ type Model interface {
 	Generate(ctx context.Context, r Request) iter.Seq2[Chunk, error]
 }
 
-// StopReason says why a reply ended. A backend's other words are passed on as
+// StopReason is why a reply ended. A backend's other words are passed on as
 // they are ("content_filter").
 type StopReason string
 

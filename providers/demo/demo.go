@@ -32,11 +32,11 @@ func (*Model) Info(context.Context) (providers.Info, error) {
 	return providers.Info{Window: window, Loaded: true, Chats: true}, nil
 }
 
-// Generate answers the last thing the user said, a few words a chunk. It ends
+// Generate answers the last message of the user, a few words per chunk. It ends
 // with providers.StopEnd, or with providers.StopLength at r.MaxTokens. Usage is
 // a rough count; temperature and seed change nothing. It fails with a
-// *providers.Error of kind BadRequest if nothing was said or if thinking is
-// asked for, and with the context's error.
+// *providers.Error of kind BadRequest if there is no message or if thinking is
+// requested, and with the context's error.
 func (*Model) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		t := readTurn(r.Messages)

@@ -1,11 +1,11 @@
-// Package demo is a stand-in for a language model: a few rules that answer in
-// mylm's protocol, without weights, network or waiting. It shows the engine and
-// its tools at work on a machine that has no model.
+// Package demo is a substitute for a language model: a few rules that answer in
+// mylm's protocol, without weights, network or delays. It demonstrates the
+// engine and its tools on a machine without a model.
 //
-// It answers questions about files and what they hold, works out sums, runs a
+// It answers questions about files and their content, calculates sums, runs a
 // command that is spelled out, remembers a sentence and finds it again, and
-// plans a goal whose parts are joined by "then". Anything else gets the list
-// of what it knows, and how to get a real model.
+// plans a goal whose parts are joined by "then". Anything else gets a list of
+// what it supports, and how to get a real model.
 //
 // # Smallest use
 //
@@ -21,7 +21,7 @@
 // The goal is the last thing the user said that is not an observation. A rule
 // recognises a kind of goal and answers it; the first rule that matches counts.
 // An answer that needs a tool is a call. Asked again with the observation, the
-// same rule continues from there, so that nothing is kept between calls and the
+// same rule continues from there, so there is no state between calls, and the
 // same messages give the same reply.
 //
 // # Limits

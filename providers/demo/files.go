@@ -27,7 +27,7 @@ func withSize() *regexp.Regexp { return lazy(`^(.+) \((\d+) bytes\)$`) }
 func partial() *regexp.Regexp  { return lazy(`^\[\d+ of (\d+) entries;.*\]$`) }
 func emptyDir() *regexp.Regexp { return lazy(`^\(.* is empty\)$`) }
 
-// look lists a directory; reply is what to say until it is listed.
+// look lists a directory; reply is the reply until it is listed.
 func (t *turn) look(dir string) (l listing, reply string) {
 	o, reply := t.use("I will look at the directory.", "list_dir", map[string]any{"path": dir})
 	if reply == "" && !o.ok {
@@ -90,7 +90,7 @@ func countFiles(t *turn, m []string) string {
 		plural(l.dirs, "directory", "directories"), where)
 }
 
-// compareSizes says which file is the largest, or what else was asked.
+// compareSizes answers which file is the largest, or a similar question.
 func compareSizes(t *turn, m []string) string {
 	dir, where := directory(m[1:])
 	l, reply := t.look(dir)
@@ -128,7 +128,7 @@ func described() *regexp.Regexp {
 	return lazy(`^\((.+ (?:is empty|is a binary file, .*|holds nothing but .*))\)$`)
 }
 
-// fetch reads a file; reply is what to say until it is read.
+// fetch reads a file; reply is the reply until it is read.
 func (t *turn) fetch(name string) (c content, reply string) {
 	args := map[string]any{"path": name}
 	o, reply := t.use("I will read "+name+".", "read_file", args)
@@ -152,7 +152,7 @@ func (t *turn) fetch(name string) (c content, reply string) {
 	return c, reply
 }
 
-// about reads a file and says something about its lines.
+// about reads a file and answers a question about its lines.
 func (t *turn) about(name string, say func(c content) string) string {
 	c, reply := t.fetch(name)
 	switch {

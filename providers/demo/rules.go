@@ -100,8 +100,8 @@ const (
 		"    ollama pull qwen3:8b\n"
 )
 
-// IsHelp reports whether a reply says what the demo understands, because no rule
-// fitted: it answers nothing, and is not worth remembering.
+// IsHelp reports whether a reply lists what the demo supports, because no rule
+// matched: it answers nothing, and is not worth remembering.
 func IsHelp(reply string) bool { return strings.HasPrefix(reply, whoIAm+noRule) }
 
 const noRule = "I have no rule for what you asked.\n"
@@ -162,9 +162,9 @@ func memoryHead() *regexp.Regexp {
 	return lazy(`^\[(\S+) \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`)
 }
 
-// remembered takes the best memory that says something: a note rather than
-// what was said, and nothing that only asks. A memory is a head at the margin
-// with its text indented below it.
+// remembered returns the best memory with content: a note rather than what was
+// said, and nothing that only asks. A memory is a head at the margin with its
+// text indented below it.
 func remembered(body string) (day, text string) {
 	type memory struct{ day, who, text string }
 	var all []memory

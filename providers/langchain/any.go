@@ -28,7 +28,7 @@ type Options struct {
 	// not the model's text.
 	NoStream bool
 
-	// End says by what a whole reply is known.
+	// End is how a complete reply is recognized.
 	End End
 }
 
@@ -44,8 +44,8 @@ const (
 )
 
 // clients is what langchaingo's own packages need, by their names below llms/.
-// Those that are not listed read whole conversations, stream text, and tell
-// nothing about the end of a reply.
+// Those that are not listed read whole conversations, stream text, and give no
+// sign of the end of a reply.
 var clients = map[string]Options{
 	"anthropic":       {OneSystem: true, End: EndReason},
 	"cloudflare":      {NoStream: true}, // streams raw events
@@ -80,8 +80,8 @@ func ownClient(llm llms.Model) Options {
 // need is known and added to the options.
 //
 // The network is out of sight here: a request carries whatever llm adds, and
-// failures are classified by the words of its error. Open knows more about the
-// providers that it has.
+// failures are classified by the words of its error. Open has more information
+// about its providers.
 func New(llm llms.Model, o Options) *Model {
 	own := ownClient(llm)
 	m := &Model{

@@ -248,7 +248,7 @@ func exception(e smithy.APIError) *wire.Complaint {
 	return &wire.Complaint{Text: e.ErrorMessage(), Names: " " + code + " ", Status: status}
 }
 
-// unsent reports why a request did not go out for want of a region or of
+// unsent reports why a request was not sent for lack of a region or of
 // credentials. The Exchange knows what became of one that did.
 func unsent(x *wire.Exchange, err error) error {
 	switch {

@@ -1,5 +1,5 @@
-// Package langchain is the backend for every provider beside Ollama: what
-// langchaingo has a client for, made to keep the contract of providers.Model.
+// Package langchain is the backend for every provider except Ollama: it makes
+// the clients of langchaingo keep the contract of providers.Model.
 //
 // # Smallest use
 //
@@ -22,12 +22,12 @@
 // # Terms
 //
 // A Provider is a company, or a kind of server that the user runs. Providers
-// lists them, Lookup describes one, Open makes a Model of one. New makes a Model
-// of any llms.Model, of which it then knows nothing but its replies.
+// lists them, Lookup describes one, Open makes a Model of one. New makes a
+// Model of any llms.Model, with no other information about it than its replies.
 //
-// A backend is a provider with what it takes to talk to it. Its api is how it
-// wants requests; many providers share OpenAI's. The exchange of a call, in
-// package wire, watches its requests below langchaingo, as an
+// A backend is a provider with everything needed to call it. Its api is the
+// form of its requests; many providers share OpenAI's. The exchange of a call,
+// in package wire, watches its requests below langchaingo, as an
 // http.RoundTripper.
 //
 // # What is sent
@@ -40,9 +40,9 @@
 //
 // # What counts as a reply
 //
-// langchaingo takes a cut stream for a reply, so that its own result counts
-// last, after the context, an error in the stream, the HTTP status, what broke
-// the connection, and the missing end. The stream is read as it arrives and goes
+// langchaingo treats a cut stream as a reply, so its own result counts last,
+// after the context, an error in the stream, the HTTP status, what broke the
+// connection, and the missing end. The stream is read as it arrives and goes
 // straight to the caller: langchaingo makes the request and gets the end of an
 // empty stream.
 //
@@ -50,15 +50,16 @@
 //
 // A provider that speaks OpenAI's chat completions is a row in openai_like.go.
 // For another API copy anthropic.go: body cuts the request down, a wire.Reader
-// reads the reply, End is the shortest stream that langchaingo's package takes
-// for whole, and open calls the constructor with the client it is given, so that
-// every request is seen. Add it to backends in providers.go. What is not an HTTP
-// client at all is an llms.Model of our own without a reader, as in local.go.
+// reads the reply, End is the shortest stream that langchaingo's package
+// accepts as complete, and open calls the constructor with the client it is
+// given, so that every request is seen. Add it to backends in providers.go. A
+// backend without an HTTP client is a custom llms.Model without a reader, as in
+// local.go.
 //
 // The tests run over all APIs: describe the new one as a speech, as
 // openai_test.go does, and add it to speeches in wire_test.go. The suite of
-// providerstest, every fault, leaving in mid-stream and the use of the key are
-// then tested for it too. Add its request bodies to TestBodies.
+// providerstest, every fault, disconnecting in mid-stream and the use of the
+// key are then tested for it too. Add its request bodies to TestBodies.
 //
 // # Limits
 //

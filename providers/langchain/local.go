@@ -100,12 +100,12 @@ type program struct {
 // promptMark is replaced by the conversation in an argument.
 const promptMark = "{prompt}"
 
-// longestPrint bounds what a program prints. No reply comes near.
+// longestPrint bounds what a program prints. No reply is that long.
 const longestPrint = 8 << 20
 
 var errLongPrint = errors.New("a reply of more than 8 MiB")
 
-// heldOpen is how long output is waited for behind the end of the program.
+// heldOpen is how long to wait for output after the end of the program.
 const heldOpen = 500 * time.Millisecond
 
 // Call is what llms.Model asks for.
@@ -152,7 +152,7 @@ func (p program) GenerateContent(ctx context.Context, messages []llms.MessageCon
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, nil
 }
 
-// failed reports why there is no whole reply.
+// failed reports why there is no complete reply.
 func (p program) failed(ctx context.Context, err error, out *output, stderr *tail) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

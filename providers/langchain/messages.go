@@ -43,7 +43,7 @@ func (b *backend) messages(conversation []providers.Message) ([]llms.MessageCont
 	return out, nil
 }
 
-// oneSystem moves all that the system says into one first message.
+// oneSystem merges all system messages into one at the beginning.
 func oneSystem(conversation []providers.Message) []providers.Message {
 	var said []string
 	var rest []providers.Message

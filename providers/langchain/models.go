@@ -128,7 +128,7 @@ func (m listedModel) info() providers.ModelInfo {
 	return info
 }
 
-// purpose guesses from a name what a model is for, where the list does not say.
+// purpose guesses from a name what a model is for, if the list does not state it.
 func purpose(name string) (chats, embeds bool) {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "embed") {

@@ -41,7 +41,7 @@ func keyOllama(req *http.Request, a asked) {
 }
 
 // editOllama keeps the server from dropping the beginning of a conversation
-// that is too long, and from forgetting in mid-reply: both happen in silence.
+// that is too long, and from forgetting in mid-reply: both happen silently.
 func editOllama(f fields, a asked) {
 	f.keep("model", "messages", "stream")
 	f.set("truncate", false)

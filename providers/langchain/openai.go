@@ -62,8 +62,8 @@ func (c *openAIChoice) UnmarshalJSON(list []byte) error {
 	return nil
 }
 
-// openAIMessage is what is said. Content is a string, or with Mistral's
-// reasoning models a list of parts; reasoning has two names.
+// openAIMessage is the content of a message. Content is a string, or with
+// Mistral's reasoning models a list of parts; reasoning has two names.
 type openAIMessage struct {
 	Content          json.RawMessage `json:"content"`
 	ReasoningContent string          `json:"reasoning_content"`

@@ -167,7 +167,7 @@ func takeTurns(f fields) {
 }
 
 // limitName is what the limit of a reply is called: OpenAI's reasoning models
-// take the later name only, other servers know the earlier one.
+// take the later name only, other servers support the earlier one.
 func limitName(base string) string {
 	u, err := url.Parse(base)
 	if err == nil && (u.Hostname() == "openai.com" || strings.HasSuffix(u.Hostname(), ".openai.com")) {

@@ -17,7 +17,7 @@ import (
 	"mylm/providers/internal/wire"
 )
 
-// Config says which model to open, and how.
+// Config describes which model to open, and how.
 type Config struct {
 	Model   string // the model's name at the provider
 	Name    string // what the user calls who answers, for hints; "": the provider's name
@@ -51,7 +51,7 @@ type Provider struct {
 	Missing  string    // not in this build: how to get it; "": it is here
 }
 
-// Setting is a value that only one provider knows.
+// Setting is a value that only one provider supports.
 type Setting struct {
 	Name     string   // in Config.Settings
 	Vars     []string // environment variables that usually hold it
@@ -74,7 +74,7 @@ type backend struct {
 	// list is how models are listed, where Lists.
 	list lister
 
-	// check looks at what is particular to the provider. May be nil.
+	// check validates what is particular to the provider. May be nil.
 	check func(c Config) error
 
 	embeds     bool   // it also makes vectors: open gives an embeddings.EmbedderClient

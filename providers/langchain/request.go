@@ -15,7 +15,7 @@ import (
 // api leaves both to langchaingo.
 type api struct {
 	// body makes the body of a request that langchaingo wrote hold what was
-	// asked for and nothing else. Nil: it goes out as it is.
+	// asked for and nothing else. Nil: it is sent unchanged.
 	body func(f fields, a asked)
 
 	// head changes the address or the headers of a request. May be nil.
@@ -119,7 +119,7 @@ func (f fields) sampling(a asked, seed, maxTokens string) {
 	}
 }
 
-// thinking sets what the request says about thinking.
+// thinking sets the option for thinking in the request.
 func (f fields) thinking(a asked, think func(bool, asked) map[string]any) {
 	if think == nil || a.Think == providers.ThinkAuto {
 		return

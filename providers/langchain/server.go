@@ -37,7 +37,7 @@ func (m *Model) hintBase() string {
 	return fmt.Sprintf("The address is %s: check it in the configuration.", base)
 }
 
-// hintKey says where the key came from, or should come from.
+// hintKey explains where the key came from, or should come from.
 func (m *Model) hintKey(status int) string {
 	from := m.config.KeyFrom
 	if from == "" && len(m.back.KeyVars) > 0 {
@@ -76,8 +76,8 @@ func (m *Model) keyHeader() string {
 // namesTime bounds the look at the list of models that makes a hint better.
 const namesTime = 3 * time.Second
 
-// addNames names the models that are like the one that is missing. If the
-// list does not come, the hint stays as it is.
+// addNames names the models that are like the one that is missing. If the list
+// does not arrive, the hint is unchanged.
 func (m *Model) addNames(ctx context.Context, e *providers.Error) {
 	if !m.back.Lists {
 		return

@@ -18,10 +18,10 @@ import (
 // errGone unwinds langchaingo when the caller has left.
 var errGone = errors.New("the caller has left")
 
-// settling is how long a call that was given up is waited for. With its
-// connection closed, langchaingo returns at once. A model of New that ignores
-// its context and its callback's error is abandoned after settlingAlone, within
-// which a program seems to stop at once.
+// settling is how long to wait for an abandoned call. With its connection
+// closed, langchaingo returns at once. A model of New that ignores its context
+// and its callback's error is abandoned after settlingAlone, within which a
+// program seems to stop at once.
 const (
 	settling      = time.Second
 	settlingAlone = 150 * time.Millisecond

@@ -43,8 +43,7 @@ func stopOf(r *llms.ContentResponse) string {
 	return stop
 }
 
-// stopReasons are the names that providers have for the two reasons that the
-// engine knows.
+// stopReasons are the names that providers have for the two reasons that the engine distinguishes.
 var stopReasons = map[string]providers.StopReason{
 	"stop": providers.StopEnd, "end_turn": providers.StopEnd, "stop_sequence": providers.StopEnd,
 	"complete": providers.StopEnd, "eos": providers.StopEnd, "eos_token": providers.StopEnd,

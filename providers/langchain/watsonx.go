@@ -21,7 +21,7 @@ import (
 )
 
 // watsonx is IBM's. Its chat is OpenAI's under other names, at another path,
-// behind a token that is traded for the key.
+// with a token that is exchanged for the key.
 func watsonx() backend {
 	return backend{
 		Provider: Provider{

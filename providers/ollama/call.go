@@ -61,8 +61,8 @@ func (c *Client) exchange(ctx context.Context, model string, x *wire.Exchange, f
 	return fault
 }
 
-// installHint says how to get a model that is missing, or what else there is.
-// If the list cannot be fetched, the hint does not mention it.
+// installHint explains how to get a missing model, or which others exist. If
+// the list cannot be fetched, the hint does not mention it.
 func (c *Client) installHint(ctx context.Context, name string) string {
 	hint := fmt.Sprintf("Install it with `ollama pull %s`.", name)
 	list, err := c.list(ctx)

@@ -16,15 +16,15 @@ import (
 	"mylm/providers/internal/wire"
 )
 
-// Options says how to reach a server. The zero value reaches the one on this
-// machine.
+// Options describes how to reach a server. The zero value reaches the one on
+// this machine.
 type Options struct {
 	// Host is the server's address, as ParseHost reads it.
 	Host string
 
-	// HTTP makes the requests. Nil is a client of its own without a time
-	// limit: a server sends nothing at all while it loads a model and reads
-	// the prompt, so that only ctx can say how long is too long.
+	// HTTP makes the requests. Nil is a client of its own without a time limit:
+	// a server sends nothing at all while it loads a model and reads the
+	// prompt, so only ctx can limit the wait.
 	HTTP *http.Client
 }
 
@@ -80,8 +80,8 @@ type ModelOptions struct {
 	// Either way it is at most what the model was trained for.
 	NumCtx int
 
-	// KeepAlive says how long the server keeps the model in memory after a
-	// call: negative for ever, zero not at all. Nil leaves it to the server.
+	// KeepAlive is how long the server keeps the model in memory after a call:
+	// negative for ever, zero not at all. Nil leaves it to the server.
 	KeepAlive *time.Duration
 }
 
@@ -136,7 +136,7 @@ func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	return models, nil
 }
 
-// list is what the server says of the models that it has.
+// list is what the server reports about its models.
 func (c *Client) list(ctx context.Context) ([]api.ListModelResponse, error) {
 	var list *api.ListResponse
 	err := c.call(ctx, "", func(ctx context.Context) (err error) {

@@ -18,8 +18,8 @@
 //
 // # Terms
 //
-// A Client is one server, a Model one of its models. The window is num_ctx,
-// the tokens that prompt and reply share. A Model settles it once, when it is
+// A Client is one server, a Model one of its models. The window is num_ctx, the
+// tokens that prompt and reply share. A Model determines it once, when it is
 // first used, and keeps it: the server reloads a model whose num_ctx changes,
 // and waits for running replies before it does.
 //
@@ -28,8 +28,8 @@
 // Every call sends truncate:false and shift:false, so that a conversation that
 // does not fit is an error and never silently loses its beginning. Beyond
 // num_ctx, an option is sent only if the request sets it. Thinking is left to
-// the model unless asked for or against: a server lets a model think that can.
-// Neither tools nor stop sequences are sent.
+// the model unless the request sets it: by default a server lets a model think
+// if it can. Neither tools nor stop sequences are sent.
 //
 // # Limits
 //

@@ -32,8 +32,9 @@ const (
 
 // Embedder finds an embedding model among those that are installed; nothing is
 // pulled. Without a name it is the one that was installed or changed first, so
-// that installing another one changes nothing, and never one that runs on another
-// server; an error of the kind providers.ModelMissing says that there is none.
+// that installing another one changes nothing, and never one that runs on
+// another server; an error of the kind providers.ModelMissing means that there
+// is none.
 func (c *Client) Embedder(ctx context.Context, name string) (*Embedder, error) {
 	list, err := c.list(ctx)
 	if err != nil {

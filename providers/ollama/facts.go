@@ -67,9 +67,9 @@ const (
 	maxAskedAt = 4  // models asked at once
 )
 
-// factsOf returns the facts in the list, completed by showing the models of which
-// it has too few; thinking says whether it matters which models think. One that
-// cannot be shown keeps the facts in the list.
+// factsOf returns the facts in the list, completed by showing the models of
+// which it has too few; thinking is whether it matters which models think. One
+// that cannot be shown keeps the facts in the list.
 func (c *Client) factsOf(ctx context.Context, list []api.ListModelResponse, thinking bool) []facts {
 	all := make([]facts, len(list))
 	var silent, unsure []int

@@ -67,9 +67,9 @@ func (m *Model) known(ctx context.Context) (facts, error) {
 	return m.facts.get(ctx, func() (facts, error) { return m.client.show(ctx, m.name) })
 }
 
-// Prepare begins to ask the server what the first call has to know, while the
-// caller still puts its request together. It is called before any other method,
-// if at all. Where it fails, the first call returns the error.
+// Prepare starts querying the server for what the first call needs, while the
+// caller still assembles its request. It is called before any other method, if
+// at all. Where it fails, the first call returns the error.
 func (m *Model) Prepare(ctx context.Context) {
 	m.ahead = make(chan error, 1)
 	go func() {

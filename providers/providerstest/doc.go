@@ -1,4 +1,4 @@
-// Package providerstest holds every backend to the contract of
+// Package providerstest checks that a backend keeps the contract of
 // providers.Model: one suite, run by each implementation.
 //
 // # Smallest use
@@ -14,12 +14,12 @@
 // # Words
 //
 // A Reply is the script of one answer. A Rig is a model that gives this answer
-// to every call, with what its other side saw. A Backend opens rigs and says
-// what it cannot show; what it does not claim, the suite does not ask.
+// to every call, with a record of what its server saw. A Backend opens rigs and
+// declares what it cannot show; the suite omits those checks.
 //
 // # Limits
 //
-// The suite counts goroutines, so no other test may run in parallel with it.
-// It says nothing about what is particular to one backend: its wire format,
-// its error texts, its retries.
+// The suite counts goroutines, so no other test may run in parallel with it. It
+// does not cover what is particular to one backend: its wire format, its error
+// texts, its retries.
 package providerstest

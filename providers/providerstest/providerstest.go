@@ -41,11 +41,12 @@ type Backend struct {
 	// t.Cleanup. The model is used by several goroutines at once.
 	Open func(t *testing.T, r Reply) Rig
 
-	// Unscripted says that Open leaves r aside, since the model has its own
-	// words. Only what holds for every reply is then checked; Prompt is asked.
+	// Unscripted means that Open ignores r, since the model has its own
+	// replies. Only what holds for every reply is then checked; Prompt is
+	// asked.
 	Unscripted bool
 
-	// Prompt is what the user says in every call. "" is "hello".
+	// Prompt is the user's message in every call. "" is "hello".
 	Prompt string
 
 	Thoughts bool             // separates thought from text

@@ -1,6 +1,6 @@
-// Package scripted is a providers.Model whose replies are written down
-// beforehand: for tests, for benchmarks of what surrounds a model, and for bug
-// reports, where a script says exactly what the model wrote.
+// Package scripted is a providers.Model with prepared replies: for tests, for
+// benchmarks of the code around a model, and for bug reports, in which a script
+// holds exactly what the model wrote.
 //
 // # Smallest use
 //
@@ -11,14 +11,14 @@
 //
 // # Words
 //
-// A Reply is what the model says to one request. A script is the replies in
+// A Reply is the model's reply to one request. A script is the replies in
 // order: the first request gets the first. When they run out, a request fails.
 //
 // # The file
 //
 // Load reads a script from a text file. A line that begins with "=== reply"
 // opens a reply, the lines below it are its text, and words on the opening line
-// say what is special about it:
+// set its properties:
 //
 //	# Lines before the first reply are comments.
 //	=== reply
@@ -46,6 +46,6 @@
 //
 // # Limits
 //
-// A reply does not depend on the request. Several runs at once share the
-// script, in whatever order they ask.
+// A reply does not depend on the request. Concurrent runs share the script, in
+// the order of their requests.
 package scripted

@@ -12,8 +12,8 @@ import (
 	"mylm/providers"
 )
 
-// Reply is what the model says to one request. The zero value is an empty
-// reply that ends well.
+// Reply is the model's reply to one request. The zero value is an empty reply
+// that ends well.
 type Reply struct {
 	Thought string // comes before the text
 	Text    string
@@ -29,7 +29,7 @@ type Reply struct {
 	Hang bool  // after the text nothing comes until the context is done
 }
 
-// Model says the replies of a script. Set its fields before its first use;
+// Model returns the replies of a script. Set its fields before its first use;
 // after that it may be used by several goroutines at once.
 type Model struct {
 	Loop    bool // begin again when the replies run out
@@ -42,10 +42,10 @@ type Model struct {
 	requests []providers.Request
 }
 
-// New makes a model that says the replies in order.
+// New makes a model that returns the replies in order.
 func New(replies ...Reply) *Model { return &Model{replies: slices.Clone(replies)} }
 
-// Say makes a model that says the texts in order.
+// Say makes a model that returns the texts in order.
 func Say(texts ...string) *Model {
 	m := &Model{}
 	for _, text := range texts {
@@ -69,9 +69,9 @@ func (m *Model) Left() int {
 	return len(m.replies) - m.used
 }
 
-// Generate says the next reply. A reply counts as used from the moment on that
-// the sequence is ranged over, even if the caller breaks off. When there is
-// none left the error is a permanent BadRequest.
+// Generate returns the next reply. A reply counts as used from the moment on
+// that the sequence is ranged over, even if the caller breaks off. When none is
+// left the error is a permanent BadRequest.
 func (m *Model) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		if err := ctx.Err(); err != nil {

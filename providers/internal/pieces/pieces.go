@@ -35,8 +35,8 @@ func New(size int) *Splitter {
 	return &s
 }
 
-// Ask embeds a few texts. An error of the kind providers.Overflow says that one
-// of them is too long.
+// Ask embeds a few texts. An error of the kind providers.Overflow means that
+// one of them is too long.
 type Ask func(ctx context.Context, texts []string) ([][]float32, error)
 
 // Embed gives a vector for each text, which is split if need be. The prompt is

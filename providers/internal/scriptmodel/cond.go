@@ -26,22 +26,22 @@ const (
 	condThinks                  // thinking is on
 )
 
-// LastContains says that the last message contains text.
+// LastContains holds if the last message contains text.
 func LastContains(text string) Cond { return Cond{kind: condLast, text: text} }
 
-// SystemContains says that a system message contains text.
+// SystemContains holds if a system message contains text.
 func SystemContains(text string) Cond { return Cond{kind: condSystem, text: text} }
 
-// AnyContains says that some message contains text.
+// AnyContains holds if any message contains text.
 func AnyContains(text string) Cond { return Cond{kind: condCount, text: text, n: -1} }
 
-// Count says that exactly n messages contain text.
+// Count holds if exactly n messages contain text.
 func Count(text string, n int) Cond { return Cond{kind: condCount, text: text, n: n} }
 
-// Replies says that the conversation holds exactly n assistant messages.
+// Replies holds if the conversation has exactly n assistant messages.
 func Replies(n int) Cond { return Cond{kind: condReplies, n: n} }
 
-// Thinks says that the request asked for thinking, or left it to the model.
+// Thinks holds if the request asked for thinking, or left it to the model.
 func Thinks() Cond { return Cond{kind: condThinks} }
 
 // Not inverts a condition.

@@ -1,6 +1,6 @@
 // Package scriptmodel computes tiny models, so that a real Ollama server,
-// running them through its own tokenizer, cache, sampler and streaming, says
-// exactly what a test wants it to say.
+// running them through its own tokenizer, cache, sampler and streaming, replies
+// exactly what a test needs.
 //
 // # Smallest use
 //
@@ -28,7 +28,7 @@
 //
 // # Limits
 //
-// The model is deaf apart from the conditions: it shows what a client does
-// with replies, not whether a prompt is any good. Where chunks begin and end
+// The model reacts to nothing but the conditions: it shows what a client does
+// with replies, not whether a prompt is good. Where chunks begin and end
 // changes with the set of scripts. It is for tests only.
 package scriptmodel

@@ -153,7 +153,7 @@ func refusedParam(c Complaint) (kind providers.Kind, param, hint string) {
 	return kind, "", ""
 }
 
-// message says who reports a text, and hides the key.
+// message names the source of a text, and hides the key.
 func (x *Exchange) message(text string) string {
 	return x.Server.Title + ": " + cmp.Or(OneLine(WithoutKey(text, x.Server.Secret)), "an error without words")
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Complaint is what a provider says went wrong.
+// Complaint is an error as a provider reports it.
 type Complaint struct {
 	Text   string // its words
 	Names  string // codes and types, in lower case, each between spaces
@@ -23,7 +23,7 @@ type Complaint struct {
 
 // Complain reads an error in any of the forms that providers give it: an
 // object, a list of them or a string, below "error", "errors", "message",
-// "detail" and the like, or the top itself. ok says that there was one.
+// "detail" and the like, or the top itself. ok is true if there was one.
 func Complain(body []byte) (c Complaint, ok bool) {
 	if len(body) > longestFault { // no error is so long, and decoding it into anything costs much
 		return c, false
@@ -76,7 +76,7 @@ func (c *Complaint) read(v any, depth int) {
 	}
 }
 
-// say notes a text. One may hold the error of a server behind as JSON.
+// say records a text. One may hold the error of a server behind as JSON.
 func (c *Complaint) say(s string, depth int) {
 	if i := strings.IndexByte(s, '{'); i >= 0 {
 		var v map[string]any
@@ -155,9 +155,9 @@ func (c *Complaint) says(phrases ...string) bool {
 	return false
 }
 
-// overflows are what providers say of a prompt that is too long; the groups
-// p and w are its size and the window's. They are compiled when an error comes,
-// not at every start.
+// overflows are the phrases of providers for a prompt that is too long; the
+// groups p and w are its size and the window's. They are compiled when an error
+// comes, not at every start.
 var overflows = sync.OnceValue(func() []*regexp.Regexp {
 	var all []*regexp.Regexp
 	for _, s := range []string{
@@ -211,7 +211,7 @@ func (c *Complaint) overflow() bool {
 	return c.is("context_length_exceeded", "exceed_context_size_error", "string_above_max_length")
 }
 
-// again finds how long to wait where no header says it: OpenAI and Groq write
+// again finds how long to wait if no header gives it: OpenAI and Groq write
 // "Please try again in 7.66s".
 var again = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)

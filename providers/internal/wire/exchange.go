@@ -16,7 +16,7 @@ import (
 )
 
 // longestFault bounds an error's body, LongestBody one in one piece, and
-// longestLine one event of a stream. No reply of a model comes near.
+// longestLine one event of a stream. No reply of a model is that long.
 const (
 	longestFault = 64 << 10
 	LongestBody  = 8 << 20
@@ -178,7 +178,7 @@ func (x *Exchange) roundTrip(next http.RoundTripper, req *http.Request) (*http.R
 	return resp, nil
 }
 
-// answered looks at a response and watches its body from here on.
+// answered checks a response and watches its body from here on.
 func (x *Exchange) answered(resp *http.Response) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -12,7 +12,7 @@ type Format struct {
 	// Reader makes a reader of one reply. Nil: the client library reads it.
 	Reader func() Reader
 
-	// Lines says that a stream is one JSON value a line, not server-sent events.
+	// Lines means that a stream has one JSON value per line, not server-sent events.
 	Lines bool
 
 	// End is the shortest stream that the client library takes for whole. It is
@@ -21,7 +21,7 @@ type Format struct {
 }
 
 // Reader reads a reply as it arrives and notes in r what it means. An error
-// says that the reply makes no sense.
+// means that the reply makes no sense.
 type Reader interface {
 	// Event takes one event of a stream: the data of a server-sent event, or a
 	// line of JSON.
@@ -89,7 +89,7 @@ func (r *Reply) Fail(data []byte) {
 	r.Fault = &c
 }
 
-// understood reports whether the body is that of a model's API at all.
+// understood reports whether the body comes from a model's API.
 func (r *Reply) understood() bool { return r.Known || r.spoken || r.Ended || r.Fault != nil }
 
 // Present reports whether a field has a value: some servers write out empty
@@ -100,5 +100,5 @@ func Present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "
 // space and a byte order mark.
 const beforeJSON = " \t\r\n\ufeff"
 
-// Decode reads JSON behind what may come before it.
+// Decode reads JSON after anything that may precede it.
 func Decode(body []byte, v any) error { return json.Unmarshal(bytes.TrimLeft(body, beforeJSON), v) }

@@ -7,7 +7,7 @@ import (
 	"mylm/providers"
 )
 
-// Server describes who is asked. Messages and hints are made of it.
+// Server describes who is asked. Messages and hints are built from it.
 type Server struct {
 	Name  string // providers.Error.Backend
 	Title string // how messages call it

@@ -25,7 +25,7 @@ var (
 	ErrOddContent = errors.New("text in an unknown form")
 )
 
-// headLength is how much is kept of a body that is no reply of a model.
+// headLength is how much is kept of a body that is not a reply of a model.
 const headLength = 512
 
 // drainTime is how long a server may keep a reply open after its end. Reading
@@ -78,7 +78,7 @@ func (r *replyBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// pass hands on what was said. It blocks while the caller is busy.
+// pass passes on the text. It blocks while the caller is busy.
 func (r *replyBody) pass() error {
 	r.x.mu.Lock()
 	pieces := r.x.reply.pieces
@@ -155,7 +155,7 @@ func (r *replyBody) begin() error {
 	}
 }
 
-// page keeps the beginning of what is no reply.
+// page keeps the beginning of a body that is not a reply.
 func (r *replyBody) page() error {
 	head, err := io.ReadAll(io.LimitReader(r.in, headLength))
 	r.x.mu.Lock()
@@ -163,7 +163,7 @@ func (r *replyBody) page() error {
 	return cmp.Or(err, r.foreign(head))
 }
 
-// foreign notes that the body is no reply. The lock is held.
+// foreign records that the body is not a reply. The lock is held.
 func (r *replyBody) foreign(body []byte) error {
 	r.x.foreign, r.x.body = true, body
 	return io.EOF

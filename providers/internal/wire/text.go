@@ -49,7 +49,7 @@ func StaysHere(req *http.Request, via []*http.Request) error {
 const longestWait = 366 * 24 * time.Hour
 
 // RetryAfter reads the header Retry-After in its two forms, seconds or a date.
-// It is 0 where there is none, and a year at most.
+// It is 0 if there is none, and a year at most.
 func RetryAfter(h http.Header) time.Duration {
 	s := strings.TrimSpace(h.Get("Retry-After"))
 	n, err := strconv.ParseUint(s, 10, 64)
@@ -87,8 +87,8 @@ func OneLine(s string) string {
 	return s
 }
 
-// DescribeOverflow says in the message of an error of the kind
-// providers.Overflow what does not fit into what, as far as it is known.
+// DescribeOverflow adds the known sizes of prompt and window to the message of
+// an error of the kind providers.Overflow.
 func DescribeOverflow(e *providers.Error) {
 	e.Message = "the conversation does not fit the model's context window"
 	switch {
