@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -136,47 +135,35 @@ func (f *finder) atLine(s string) string {
 		bullet = true
 		s = t
 	}
-	switch c := s[0]; {
+	switch s = strings.TrimPrefix(s, functools); {
 	case strings.HasPrefix(s, lt): // B20
 		name, _, _ := strings.Cut(s[len(lt):min(len(s), maxTag)], "&gt;")
 		if m, _ := matchTag("<" + name + ">"); m.tag == toolOpen {
 			return f.word(s)
 		}
-	case c == '{':
+	case strings.HasPrefix(s, "{"), strings.HasPrefix(s, "[") && strings.HasPrefix(trimSpace(s[1:]), "{"):
 		return f.object(s)
-	case c == '[':
-		if rest := trimSpace(s[1:]); rest != "" && rest[0] == '{' {
-			return f.object(s)
-		}
-		if end := strings.IndexByte(s[:min(len(s), maxTag)], ']'); end > 0 && strings.ToUpper(s[:end]) == s[:end] && !strings.ContainsAny(s[:end], "(\" ") {
-			return f.word(s[end+1 : min(len(s), end+maxTag)])
-		}
-		return f.call(trimSpace(s[1:]), bullet)
-	case strings.HasPrefix(s, ">>>"): // Functionary
-		n := 3 + pathLen(s[3:])
-		if tool, known := f.d.declared(s[3:n]); known && strings.HasPrefix(trimSpace(s[n:]), "{") {
-			return tool
-		}
-	case strings.HasPrefix(s, "✿FUNCTION✿:"): // Qwen-Agent
-		return f.word(s)
-	case isWord(c):
-		if tool := f.reAct(s); tool != "" {
-			return tool
-		}
-		if strings.HasPrefix(s, functools+"[") {
-			return f.object(s[len(functools):])
-		}
-		line, _, _ := strings.Cut(s, "\n")
-		if _, to, ok := strings.Cut(line, "to=functions."); ok { // harmony without its tokens
-			n := pathLen(to)
-			if tool, known := f.d.declared(to[:n]); known && strings.HasPrefix(strings.TrimLeft(to[n:], " jsoncde"), "{") {
-				return tool
-			}
-		}
-		return f.call(strings.TrimPrefix(s, "print("), bullet)
 	}
-	return ""
+	head := s[:min(len(s), maxTag)]
+	if !strings.ContainsAny(head, "([{:>=") {
+		return ""
+	}
+	if m := lineForm.FindStringSubmatch(head); m != nil {
+		if tool, known := f.d.declared(tidyName(m[1])); known {
+			return tool
+		}
+	}
+	if tool := f.onlyStep(s); tool != "" {
+		return tool
+	}
+	return f.call(strings.TrimPrefix(trimSpace(strings.TrimPrefix(s, "[")), "print("), bullet)
 }
+
+// lineForm is what begins a call on a line, and the name of the tool behind it:
+// Functionary's >>>, Qwen-Agent's ✿FUNCTION✿:, a token in brackets, harmony
+// without its tokens, and steps like those of ReAct, perhaps with a number.
+var lineForm = regexp.MustCompile(`^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|[^\n{]*to=functions\.|(?i:act(?:ion)?)[ 0-9*]*:[\s*\x60]*)` +
+	`([\w.\\-]+)(?:[ *\x60\r]*(?:\n|$|[\[({])|[ a-z]*\{)`)
 
 // call returns the tool that s begins a call of: its name and literal arguments
 // in parentheses, brackets or an object, and nothing behind them on the line.
@@ -192,10 +179,10 @@ func (f *finder) call(s string, bullet bool) string {
 		return ""
 	}
 	if s[0] == '{' {
-		if r, err := read(reader{src: f.ahead(s, maxSaid), maxDepth: f.d.opts.MaxDepth}); err == nil && len(r.out) > len("{}") {
-			return tool
+		if !strings.HasPrefix(trimSpace(s[1:]), `"`) {
+			return ""
 		}
-		return ""
+		return tool
 	}
 	if after, ok := strings.CutPrefix(s, "()"); ok && !bullet && blank(after[:max(0, strings.IndexByte(after+"\n", '\n'))]) {
 		return tool
@@ -211,27 +198,20 @@ func (f *finder) call(s string, bullet bool) string {
 	return tool
 }
 
-// step begins a step in a format like that of ReAct.
-var step = regexp.MustCompile(`(?i)^act(ion)?[ 0-9*]*:[ \t\r\n*` + "`" + `]*`)
-
-// reAct returns the tool of a step in a format like that of ReAct: Action:,
-// perhaps with a number, and a tool's name with its input in brackets.
-func (f *finder) reAct(s string) string {
-	after := s[len(step.FindString(s[:min(len(s), maxTag)])):]
-	if len(after) == len(s) {
+// onlyStep returns the one tool there is, if the reply is a thought and an action
+// that names none.
+func (f *finder) onlyStep(s string) string {
+	head := strings.ToLower(trimSpace(f.text[:min(len(f.text), maxTag)]))
+	names := f.d.opts.Tools.Names()
+	if len(names) != 1 || !strings.HasPrefix(head, "thought") && !strings.HasPrefix(head, "act") || !strings.HasPrefix(strings.ToLower(s[:min(len(s), 3)]), "act") {
 		return ""
 	}
-	line, below, _ := strings.Cut(after, "\n")
-	line = strings.TrimRight(line, " *`\r")
-	n := pathLen(line)
-	if tool, known := f.d.declared(tidyName(line[:n])); known && n > 0 && (n == len(line) || strings.IndexByte("[({", line[n]) >= 0) {
-		return tool
+	_, step, ok := strings.Cut(s, ":")
+	_, below, _ := strings.Cut(trimSpace(step), "\n")
+	if !ok || !blank(below) {
+		return ""
 	}
-	head := strings.ToLower(trimSpace(f.text[:min(len(f.text), maxTag)]))
-	if names := f.d.opts.Tools.Names(); len(names) == 1 && blank(below) && (strings.HasPrefix(head, "thought") || strings.HasPrefix(head, "action")) {
-		return names[0] // a step, and nothing else
-	}
-	return ""
+	return names[0]
 }
 
 // memberStart is the key of a member, and its value if that is a word or begins
@@ -268,28 +248,12 @@ func (f *finder) object(s string) (tool string) {
 // markUp returns the tool of an element that is named like it, of one that names
 // it, or of a control token before its name.
 func (f *finder) markUp(s string, start bool) string {
-	if strings.HasPrefix(s, "<｜tool ") { // as DeepSeek's models misspell their tokens
-		return f.word(s)
-	}
-	if strings.HasPrefix(s, "<|") || strings.HasPrefix(s, "<｜") {
-		head := strings.ToLower(s[:min(len(s), 2*maxGuarded)])
-		if controlToken(s[1:]) && slices.ContainsFunc([]string{"tool", "call", "function", "action", "channel", "recipient", "plugin", "message", "python"}, func(w string) bool { return strings.Contains(head, w) }) {
-			return f.word(s)
-		}
-		return ""
-	}
 	e, ok := elemAt(s[:min(len(s), maxElem)])
-	if !ok || e.closing {
-		return ""
-	}
 	m, _ := matchTag(s[:min(len(s), maxTag)])
-	if m.tag == toolOpen {
-		if f.shown || start {
-			return f.word(s)
-		}
-		return ""
-	}
-	if m.tag != noTag {
+	switch {
+	case callToken.MatchString(s[:min(len(s), 2*maxGuarded)]), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
+		return f.word(s)
+	case !ok, e.closing, m.tag != noTag:
 		return ""
 	}
 	tool, known := f.d.declared(e.name)
@@ -297,21 +261,16 @@ func (f *finder) markUp(s string, start bool) string {
 		return ""
 	}
 	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxSaid), "</"+e.name)
-	if known && (e.empty || closed && (start || !blank(inside))) {
-		return tool
-	}
-	if start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")) {
-		return f.word(s)
-	}
-	if !start || !closed {
-		return ""
-	}
 	switch content := strings.TrimSpace(inside); {
-	case strings.Contains(content, "<arg_key>"):
+	case known && (e.empty || closed && (start || content != "")):
+		return tool
+	case start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")):
+		return f.word(s)
+	case !start || !closed || content == "":
+		return ""
+	case strings.Contains(content, "<arg_key>"), e.fold == "tool": // GLM's, and LangChain's XML
 		return f.word(content)
-	case e.fold == "tool" && slices.Contains(f.d.opts.Tools.Names(), content): // LangChain's XML
-		return content
-	case content != "" && (content[0] == '{' || content[0] == '['):
+	case content[0] == '{', content[0] == '[':
 		return f.object(content)
 	}
 	for _, tool := range f.d.opts.Tools.Names() {
@@ -321,6 +280,10 @@ func (f *finder) markUp(s string, start bool) string {
 	}
 	return ""
 }
+
+// callToken is a control token that may begin a call, also as DeepSeek's models
+// misspell theirs.
+var callToken = regexp.MustCompile(`(?i)^<[|｜][^<>]*(tool|call|function|action|channel|recipient|plugin|message|python)`)
 
 // word returns the first tool whose name stands in s as a word.
 func (f *finder) word(s string) string {
