@@ -52,6 +52,8 @@ type Decoder struct {
 	lastTry int64 // where the last of them began
 	folded  map[string][]string
 
+	initials [256]bool // of the tools' names
+
 	thought     bool // some thought was seen
 	text        bool // some text other than white space was passed on and stands
 	answered    bool // <final_answer> was seen
@@ -74,7 +76,13 @@ type thought struct {
 func NewDecoder(o Options) *Decoder {
 	o.MaxArgs = cmp.Or(o.MaxArgs, 16<<20)
 	o.MaxDepth = cmp.Or(o.MaxDepth, defaultDepth)
-	return &Decoder{opts: o}
+	d := &Decoder{opts: o}
+	if o.Tools != nil {
+		for _, name := range o.Tools.Names() {
+			d.initials[(name + " ")[0]] = true
+		}
+	}
+	return d
 }
 
 // Done reports whether the reply is decided: nothing more is read, and the
@@ -128,8 +136,6 @@ func (d *Decoder) conclude(stop Stop) {
 	case d.mode == inThought:
 		d.emitThought(pend)
 		d.unclosedThought()
-	case d.mode == inAnswer && cutAnswer(pend): // A2
-		d.off += int64(len(pend))
 	case d.mode != done:
 		d.line.settle()
 		if m, _ := matchTag(pend + " "); m.tag != turnEnd || d.line.literal() || d.line.fence > 0 {
@@ -209,43 +215,40 @@ func (d *Decoder) retract() {
 	d.spots = nil
 }
 
-// shortText is where searching for each byte by itself begins to pay.
-const shortText = 64
+// stops are the bytes that matter in the middle of a line, 0xe2 as the first of ◁.
+var stops = [...]byte{'<', '\n', '`', '[', 0xe2}
 
-// matters marks the bytes that next finds. 0xe2 is the first of ◁.
-var matters = [256]bool{'<': true, '\n': true, '`': true, '[': true, 0xe2: true}
+var isStop = [256]bool{'<': true, '\n': true, '`': true, '[': true, 0xe2: true}
 
-// next finds the bytes that matter in the middle of a line. It searches for
-// each by itself, which is faster than looking at every byte.
+// next finds them. It searches for each by itself, which is faster than looking at
+// every byte of a long text.
 type next struct {
-	s                                  string
-	tag, newline, tick, bracket, white int
+	s  string
+	at [len(stops)]int // where each comes next
 }
 
 // window bounds how far next looks ahead, so that text which is taken up again
 // and again is not searched to its end each time.
 const window = 4096
 
-func (n *next) find(at *int, i int, c byte) int {
-	if *at < i {
-		end := min(len(n.s), i+window)
-		if k := strings.IndexByte(n.s[i:end], c); k >= 0 {
-			*at = i + k
-		} else {
-			*at = end
-		}
-	}
-	return *at
-}
-
 func (n *next) from(i int) int {
-	if len(n.s)-i < shortText {
-		for i < len(n.s) && !matters[n.s[i]] {
+	if len(n.s)-i < 64 {
+		for i < len(n.s) && !isStop[n.s[i]] {
 			i++
 		}
 		return i
 	}
-	return min(n.find(&n.tag, i, '<'), n.find(&n.newline, i, '\n'), n.find(&n.tick, i, '`'), n.find(&n.bracket, i, '['), n.find(&n.white, i, 0xe2))
+	first := len(n.s)
+	for k, c := range stops {
+		if n.at[k] < i {
+			end := min(len(n.s), i+window)
+			if n.at[k] = strings.IndexByte(n.s[i:end], c) + i; n.at[k] < i {
+				n.at[k] = end
+			}
+		}
+		first = min(first, n.at[k])
+	}
+	return first
 }
 
 // mayBegin reports whether a call without tags can begin with a byte at the start
@@ -274,7 +277,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			return after
 		}
 	}
-	seek := next{s: s, tag: -1, newline: -1, tick: -1, bracket: -1, white: -1}
+	seek := next{s: s, at: [len(stops)]int{-1, -1, -1, -1, -1}}
 	start := 0
 	for i := 0; i < len(s); {
 		if d.line.filled && d.line.run == 0 && !d.line.comment {
@@ -292,7 +295,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 		var form *dialect
 		more := false
 		switch c := s[i]; {
-		case c == '<':
+		case c == '<' && (!plain(s[i:]) || d.mode == inText && d.initials[s[i+1]]):
 			m, more = d.matchTag(s[i:])
 		case c == '[' || c == 0xe2:
 			if m, more = matchToken(s[i:]); d.line.filled && (m.tag == thinkClose || m.kind == "[INST]") {
@@ -457,7 +460,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 			d.mind.mid = s[:m.n]
 		}
 		return m.n
-	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // A3; "The answer: <final_answer>"
+	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // A2, A3; "The answer: <final_answer>"
 	case m.tag == observationOpen: // B19
 		enter(done)
 		d.fail(&FormatError{Reason: InventedObservation, Offset: d.off})
@@ -565,10 +568,4 @@ func (d *Decoder) pushThought(s string) (rest string) {
 		d.mode, d.line = inText, line{seen: d.line.seen}
 		return s[i+m.n:]
 	}
-}
-
-// cutAnswer reports whether a tag in the making may be the end of the wrapping.
-func cutAnswer(tag string) bool {
-	name, ok := strings.CutPrefix(strings.TrimLeft(tag, "< \t\r\n"), "/")
-	return ok && strings.HasPrefix("finalanswer", fold(name))
 }

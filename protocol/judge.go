@@ -90,7 +90,7 @@ func (d *Decoder) advance() (rest string) {
 		}
 		h.end = end
 	}
-	if h.final || h.dialect == action {
+	if h.final {
 		rest = h.buf[h.end:]
 		if left := d.verdict(End); left != "" {
 			return left
@@ -253,8 +253,8 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 	return 0, scanMore
 }
 
-// scanRest goes on to the end of the reply, or to where the call can be read and
-// somebody else's words begin.
+// scanRest goes on to the end of the reply, or to a tag up to which the call can be
+// read.
 func scanRest(d *Decoder) (end int, state scanState) {
 	const observation = "\nObservation:"
 	h := &d.held
@@ -269,11 +269,14 @@ func scanRest(d *Decoder) (end int, state scanState) {
 				return 0, scanMore
 			}
 		case '<':
+			if h.tries >= maxTries {
+				break
+			}
 			m, more := matchTag(rest[:min(len(rest), maxTag+1)])
 			if more {
 				return 0, scanMore
 			}
-			if m.tag == observationOpen || m.tag == turnEnd || m.tag == toolOpen {
+			if m.tag != noTag {
 				h.inside = h.span.pos
 				h.span.pos++
 				return h.inside, scanMaybe

@@ -141,35 +141,20 @@ func (x *resolver) skip(s string) bool {
 // own or behind a semicolon. They are not looked at closely.
 func (x *resolver) otherCalls(list bool) {
 	for {
-		start := x.pos
-		x.pos = len(x.src) - len(trimSpace(x.rest()))
-		switch {
-		case list && x.skip("]"):
-			list = false
-			continue
-		case list && !x.skip(","):
-			return
-		case !list:
-			x.skip(";")
-		}
+		rest := strings.TrimLeft(x.rest(), " \t\r\n,;]")
+		x.pos = len(x.src) - len(rest)
 		y := *x
-		n := pathLen(y.rest())
-		if y.pos += n; n == 0 || !y.skip("(") {
-			if y.rest() != "" { // the semicolon may be the last byte
-				x.pos = start
+		y.pos += pathLen(rest)
+		if y.pos == x.pos || !y.skip("(") {
+			return
+		}
+		if err := try(y.keywords); err != nil {
+			if list && x.bare && strings.HasSuffix(strings.TrimRight(rest, " \t\r\n"), "]") {
+				x.pos = len(x.src) // whatever the others are, the list ends with the reply
 			}
 			return
 		}
-		if err := try(y.keywords); err == nil {
-			x.pos = y.pos
-			continue
-		}
-		if end := strings.TrimRight(x.src, " \t\r\n"); list && x.bare && strings.HasSuffix(end, "]") {
-			x.pos = len(x.src) // whatever the others are, the list ends with the reply
-		} else {
-			x.pos = start
-		}
-		return
+		x.pos = y.pos
 	}
 }
 

@@ -155,10 +155,27 @@ type mark struct {
 // matchTag reads the tag that s begins with. more means that the next bytes
 // decide.
 func matchTag(s string) (m mark, more bool) {
+	if plain(s) {
+		return mark{}, false
+	}
 	if m, more = matchName(s); m.tag == noTag && !more && len(s) > 1 && wordTokens[lower(s[1])] {
 		return matchToken(s)
 	}
 	return m, more
+}
+
+// plain reports whether a < certainly begins no tag: of most, two bytes tell.
+func plain(s string) bool {
+	i := 1
+	for i < len(s) && (isSpace(s[i]) || s[i] == '/') {
+		i++
+	}
+	if s[0] != '<' || i+1 >= len(s) || s[i] >= utf8.RuneSelf || s[i] == '|' || s[i] == '!' {
+		return false
+	}
+	c, next := lower(s[i]), lower(s[i+1])
+	pair := tagPairs[c][0] && (tagPairs[c][next] || next != '>' && (next == '_' || !isWord(next)))
+	return !pair && !wordTokens[c]
 }
 
 // matchName is matchTag for all but the tokens that are written like tags.
@@ -179,16 +196,6 @@ func matchName(s string) (m mark, more bool) {
 	i := 1
 	for i < len(s) && isSpace(s[i]) {
 		i++
-	}
-	j := i
-	if j < len(s) && s[j] == '/' {
-		j++
-	}
-	if j+1 < len(s) && s[j] < utf8.RuneSelf && !isSpace(s[j]) { // most tags of text end here
-		c, next := lower(s[j]), lower(s[j+1])
-		if !tagPairs[c][0] || (isWord(next) && next != '_' || next == '>') && !tagPairs[c][next] {
-			return mark{}, false
-		}
 	}
 	var folded [maxName]byte
 	name := folded[:0]
