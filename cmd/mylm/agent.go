@@ -129,7 +129,7 @@ func runPlan(c *cli.Context, s *term.Screen, o order) error {
 	return o.do(c, s)
 }
 
-// load reads a plan from a file, whose goal stands in for one that is not typed.
+// load reads a plan from a file, whose goal is used if none is typed.
 func (p *planning) load(ctx context.Context, path string) (goal string, err error) {
 	made, err := term.Wait(ctx, func() (made plan.Planned, err error) {
 		text, err := readFile(path)

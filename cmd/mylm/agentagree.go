@@ -17,8 +17,8 @@ import (
 	"mylm/tools/policy"
 )
 
-// agree shows a plan and asks whether it is to be carried out. It returns the
-// tasks if they were edited.
+// agree shows a plan and asks whether to run it. It returns the tasks if they
+// were edited.
 func (r *run) agree(ctx context.Context, made plan.Planned) (edited []plan.Task, err error) {
 	if r.Guard.Mode() == policy.Yolo {
 		return nil, nil

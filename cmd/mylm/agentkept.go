@@ -22,8 +22,8 @@ func plansPath() (string, error) {
 	return filepath.Join(dir, "plans.json"), err
 }
 
-// planCache is where plans are kept, nil if nothing is. One whose planner looked
-// around is about what it has seen there and then.
+// planCache is where plans are kept, nil if nothing is. A plan whose planner
+// read files depends on what it saw.
 func (r *run) planCache(goal string) (*plan.Cache, string) {
 	c := r.flags
 	path, err := plansPath()
@@ -33,8 +33,8 @@ func (r *run) planCache(goal string) (*plan.Cache, string) {
 	return &plan.Cache{Path: path}, plan.CacheKey(goal, r.Model.Name, r.Options.Tools.Names())
 }
 
-// keepPlan keeps a plan for the next time. One with secrets is not kept: without
-// them it could not be carried out.
+// keepPlan keeps a plan for the next time. One with secrets is not kept:
+// without them it could not run.
 func (r *run) keepPlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
 	texts := []string{goal}
 	for _, t := range tasks {
@@ -49,7 +49,7 @@ func (r *run) keepPlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
 	r.tellCache(err)
 }
 
-// tellCache says that plans cannot be kept, which is no reason not to go on.
+// tellCache reports that plans cannot be saved, which does not stop the run.
 func (r *run) tellCache(err error) {
 	if err != nil {
 		r.out.screen.Say(fmt.Sprintf("mylm: plans are not kept: %v", err))

@@ -32,7 +32,7 @@ type planning struct {
 	kept     bool        // the plan is kept for the next time
 }
 
-// input is the goal as the model is told it.
+// input is the goal as the model gets it.
 func (p *planning) input(in input) (input, error) {
 	if p.workflow == nil {
 		in.question = plan.WithContext(in.question, p.context)
@@ -49,7 +49,7 @@ func (p *planning) input(in input) (input, error) {
 	return in, nil
 }
 
-// withoutGoal says what is missing where nothing was typed or piped in.
+// withoutGoal reports what is missing if nothing was typed or piped in.
 func (p *planning) withoutGoal(file string) error {
 	switch {
 	case p.workflow != nil:
@@ -130,8 +130,7 @@ func (r *run) carryOut(ctx context.Context, in input) error {
 // planEvents are the events of a plan.
 type planEvents = iter.Seq2[agent.Event, error]
 
-// planOptions are those of the plan that is gone on with, if there is one, as
-// far as the flags do not say otherwise.
+// planOptions are those of the resumed plan, if there is one, unless flags override them.
 func (r *run) planOptions() plan.Options {
 	c, o, s := r.flags, r.Options, r.Config.Settings
 	var options plan.Options

@@ -69,7 +69,7 @@ func (f *filled) outline() (goal string, tasks []plan.Task, err error) {
 	return f.Fill(values)
 }
 
-// text is the workflow as it is run, for a person to decide on: its file may
+// text is the workflow as it will run, for a person to decide on: its file may
 // read otherwise.
 func (f *filled) text() (string, error) {
 	goal, tasks, err := f.outline()

@@ -47,8 +47,7 @@ func (f *filled) fill(text string) (goal string, tasks []plan.Task, err error) {
 	return goal, tasks, nil
 }
 
-// missing is the first input that must have a value and has none, "" if there is
-// none such.
+// missing is the first required input without a value, or "".
 func (f *filled) missing() string {
 	for _, in := range f.Inputs {
 		if in.Required && strings.TrimSpace(f.values[in.Name]) == "" {
@@ -58,7 +57,7 @@ func (f *filled) missing() string {
 	return ""
 }
 
-// remedy says what to type where the values cannot be used.
+// remedy explains what to type if the values cannot be used.
 func (f *filled) remedy() string {
 	name := f.missing()
 	if name == "" {
@@ -143,7 +142,7 @@ func runWorkflow(c *cli.Context, s *term.Screen, name string, words []string) er
 	return runPlan(c, s, order{words: words, plan: &planning{workflow: f, confirm: w.Confirm}})
 }
 
-// read takes the inputs from the flags; --set beats --context.
+// read takes the inputs from the flags; --set overrides --context.
 func (f *filled) read(c *cli.Context) error {
 	if c.IsSet("context") {
 		values, err := readContext(c.String("context"))
@@ -170,8 +169,8 @@ func (f *filled) read(c *cli.Context) error {
 	return nil
 }
 
-// set gives a value to the input that a name means. One that is no input is kept as
-// context, and reported.
+// set gives a value to the input that a name means. A value that is not an
+// input is kept as context, and reported.
 func (f *filled) set(name, value string) bool {
 	input, ok := f.InputName(name)
 	if !ok {
@@ -224,9 +223,9 @@ type workflows struct {
 }
 
 // allWorkflows are the user's, the built-in ones, and those of the project:
-// what comes first beats what comes later under the same name, so that a
-// project cannot take the place of what one knows. With a name no others of the
-// files are read beyond theirs.
+// earlier ones override later ones of the same name, so that a project cannot
+// replace a familiar one. With a name no others of the files are read beyond
+// theirs.
 func allWorkflows(c *cli.Context, name string) (there workflows, err error) {
 	var all []known
 	if dir, err := config.Dir(); err == nil {

@@ -119,7 +119,7 @@ func formSink(form string, out io.Writer) sink.Sink {
 	return nil
 }
 
-// output is where a run goes, as the flags say.
+// output is where the flags send a run's output.
 type output struct {
 	screen   *term.Screen
 	form     string
@@ -154,7 +154,7 @@ func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
 	return o, nil
 }
 
-// note says something that may be left out.
+// note prints something that --quiet omits.
 func (o *output) note(text string) {
 	if !o.quiet {
 		o.screen.Dim(text)

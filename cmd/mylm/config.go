@@ -96,7 +96,7 @@ func showConfigFile(ctx context.Context, s *term.Screen) error {
 	return err
 }
 
-// newConfigFile makes a commented file where there is none.
+// newConfigFile creates a commented file if none exists.
 func newConfigFile(path string) error {
 	if _, err := os.Stat(path); !config.IsMissing(err) {
 		return err

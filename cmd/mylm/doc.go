@@ -1,9 +1,10 @@
-// Command mylm gives a language model that cannot call functions hands: it asks
-// a model a question, runs the tools that the model calls for, and prints the
-// answer.
+// Command mylm turns a language model without function calling into an agent:
+// it asks the model a question, runs the tools that the model calls, and prints
+// the answer.
 //
 //	mylm ask "what is in this directory?"
 //
-// See README.md, and mylm help for every command and flag. What goes to stdout
-// and stderr, and which exit code means what, stands at the top of io.go.
+// See README.md, and mylm help for every command and flag. The package
+// internal/term documents what goes to stdout and stderr, internal/failure the
+// exit codes.
 package main

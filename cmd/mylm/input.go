@@ -60,7 +60,7 @@ func (in input) prompt() string {
 	return b.String()
 }
 
-// remembered is the question as it is kept: of what went along, the name and
+// remembered is the question as it is stored: of what went along, the name and
 // the size.
 func (in input) remembered() string {
 	text := in.question
@@ -71,7 +71,7 @@ func (in input) remembered() string {
 }
 
 // tag goes into the lines around attachments when one of them holds such a line
-// itself. It stands in none of them, so that no text can end before its end.
+// itself. It occurs in none of them, so that no text can end early.
 func (in input) tag() string {
 	var all strings.Builder
 	for _, a := range in.attachments {
@@ -153,7 +153,7 @@ func readFile(path string) (string, error) {
 	return text, nil
 }
 
-// readText reads a text and refuses what is none.
+// readText reads a text and refuses anything else.
 func readText(r io.Reader) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	switch {
@@ -170,8 +170,7 @@ func readText(r io.Reader) (string, error) {
 	return string(b), nil
 }
 
-// readStdin reads stdin to its end. With patience, a stdin that says nothing
-// for that long is left alone.
+// readStdin reads stdin to its end. With patience, a stdin without input for that long is ignored.
 func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *term.Screen) (string, error) {
 	type piece struct {
 		text string
@@ -215,11 +214,11 @@ func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *
 	}
 }
 
-// replyRoom is kept free for the reply and for what tools will say.
+// replyRoom is reserved for the reply and for the output of tools.
 const replyRoom = 1024
 
-// usualWindow is what --clip takes a window for that neither the backend nor
-// the configuration tells: the hosted models of today have more, and few
+// usualWindow is what --clip assumes if neither the backend nor the
+// configuration gives the window: the hosted models of today have more, and few
 // servers at home are given less.
 const usualWindow = 32768
 
@@ -305,7 +304,7 @@ func mostTokens(text string) int {
 }
 
 // clipped is the input with so much taken out of its longest part that it fits
-// into room tokens, and what is to be said about that; "" if that is not enough.
+// into room tokens, and a message about that; "" if that is not enough.
 func (in input) clipped(room int, fits func(input) bool) (shorter input, told string) {
 	shorter = input{in.question, slices.Clone(in.attachments)}
 	longest, name := &shorter.question, "the question"

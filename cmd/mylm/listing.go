@@ -36,7 +36,7 @@ type listed struct {
 }
 
 // all lists what Ollama has, and the entries. Entries need no Ollama: without
-// it they are listed all the same, and stderr says what is wrong.
+// it they are still listed, and stderr reports what is wrong.
 func (l *listing) all() error {
 	models, host, err := l.installed(l.settings)
 	if err != nil {
@@ -101,8 +101,8 @@ func (l *listing) ofOllama(s config.Settings) error {
 	return l.print(models, nothingAt(host).WithHint(hintPull))
 }
 
-// ofProvider lists what a provider says it has, by the names that --model
-// takes.
+// ofProvider lists the models that a provider reports, by the names that
+// --model takes.
 func (l *listing) ofProvider(e config.Entry) error {
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
@@ -213,7 +213,7 @@ func (l *listing) providers() error {
 	return w.Flush()
 }
 
-// keyText says where a provider's key is looked for, and whether it is there.
+// keyText reports where a provider's key is looked up, and whether it exists.
 func keyText(p langchain.Provider) string {
 	if len(p.KeyVars) == 0 {
 		return "none"
@@ -227,7 +227,7 @@ func keyText(p langchain.Provider) string {
 	return strings.Join(p.KeyVars, " or ") + " (not set, not needed)"
 }
 
-// keyText says the same for an entry.
+// keyText reports the same for an entry.
 func entryKeyText(e config.Entry) string {
 	p, _ := langchain.Lookup(e.Provider)
 	switch {

@@ -60,7 +60,7 @@ func program(args []string, s term.Streams) (code int) {
 	return f.Code
 }
 
-// dropEmptyVariables makes an empty variable of ours count as none.
+// dropEmptyVariables makes an empty MYLM_ variable count as unset.
 func dropEmptyVariables() {
 	for _, kv := range os.Environ() {
 		if name, value, _ := strings.Cut(kv, "="); value == "" && strings.HasPrefix(name, "MYLM_") {

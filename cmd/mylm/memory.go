@@ -94,7 +94,7 @@ func (r *remembering) showing(label func() string, f func() error) error {
 	return f()
 }
 
-// scopeFlags say which part of the memory is meant.
+// scopeFlags select a part of the memory.
 func scopeFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "project", Usage: "only this `PROJECT`: a directory of it, or its name (repeatable)"},

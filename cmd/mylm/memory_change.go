@@ -56,7 +56,7 @@ func (r *remembering) note(ctx context.Context, text string) (memory.Document, e
 	return kept[0], nil
 }
 
-// tellRedacted says what was not kept of a text.
+// tellRedacted reports what was removed from a text.
 func (r *remembering) tellRedacted(text string) {
 	if _, found := memory.Redact(text); len(found) > 0 {
 		r.screen.Say("mylm: secrets are not kept; removed: " + strings.Join(found, ", "))
@@ -203,7 +203,7 @@ func forgetCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// eraseMemory forgets everything where there is no space left to do it otherwise.
+// eraseMemory forgets everything if there is no space left for the usual way.
 func eraseMemory(c *cli.Context, s *term.Screen) error {
 	r := &remembering{cli: c, screen: s}
 	if err := r.confirm(c.Context, nil); err != nil {
@@ -275,8 +275,8 @@ func (r *remembering) forget(ctx context.Context) error {
 	return nil
 }
 
-// forgetAside deletes damaged files that were moved aside, with everything else,
-// or says that they may still hold what was forgotten.
+// forgetAside deletes damaged files that were moved aside, with everything
+// else, or reports that they may still hold what was forgotten.
 func (r *remembering) forgetAside() error {
 	aside, err := r.store.Aside()
 	if err != nil || len(aside) == 0 {

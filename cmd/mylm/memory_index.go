@@ -69,7 +69,7 @@ func (r *remembering) dropVectors(ctx context.Context) error {
 	return r.store.DropVectors(ctx, names...)
 }
 
-// reindexed says what there is now.
+// reindexed reports the result.
 func (r *remembering) reindexed(ctx context.Context, e memory.Embedder) error {
 	st, err := r.store.Stats(ctx)
 	if err != nil {

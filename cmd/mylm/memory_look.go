@@ -112,8 +112,7 @@ func hitsJSON(hits []memory.Hit) []hitJSON {
 	return out
 }
 
-// searchAll answers a batch of questions, one after the other, each as soon as
-// it is there.
+// searchAll answers a batch of questions, one after the other, each as soon as it arrives.
 func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
 	type question struct {
 		ID    string  `json:"id"`

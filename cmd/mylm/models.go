@@ -52,7 +52,7 @@ func modelsCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// uses says what a model is for.
+// uses describes what a model is for.
 func uses(m providers.ModelInfo) string {
 	var can []string
 	for what, does := range map[string]bool{"chat": m.Chats, "thinking": m.Thinks, "embedding": m.Embeds} {

@@ -99,7 +99,7 @@ func judge(pieces []string, stop protocol.Stop, l *lookup, set *prompts.Set) (ve
 	return v, err
 }
 
-// called fits the arguments of a call, or says why it would not run.
+// called fits the arguments of a call, or returns why it would not run.
 func (v *verdict) called(call *protocol.ToolCall, l *lookup, words agent.Words) (err error) {
 	for _, r := range call.Repairs {
 		v.repaired(r.Code)

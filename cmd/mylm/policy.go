@@ -47,7 +47,7 @@ func policyCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// guardOf is the guard of a run here, to be looked at.
+// guardOf is the guard of a run here, for inspection.
 func guardOf(c *cli.Context) (*setup.Guard, *config.Config, error) {
 	loaded, err := config.Load(c.Context, c.Command.Flags, nil)
 	if err == nil {

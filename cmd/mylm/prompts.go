@@ -45,7 +45,7 @@ func promptsCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// showPrompts prints the template of a name, or says where each comes from.
+// showPrompts prints the template of a name, or where each comes from.
 func showPrompts(w io.Writer, name string) error {
 	set, err := setup.Prompts()
 	if err != nil {

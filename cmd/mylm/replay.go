@@ -81,8 +81,8 @@ func (k *keeping) replay(ctx context.Context) error {
 	return errors.Join(failure.ErrReported, f) // one object on stdout is enough
 }
 
-// toolsOf are the tools of mylm ask, with commands in the sandbox that the record
-// tells of: it is a setting of the run, and described to the model.
+// toolsOf are the tools of mylm ask, with commands in the sandbox of the
+// record: it is a setting of the run, and described to the model.
 func toolsOf(entries []agent.Entry) (*tools.Registry, error) {
 	dir, _, err := config.Where(nil)
 	if err != nil {

@@ -52,7 +52,7 @@ What --yes allowed then is asked about again.`,
 	}
 }
 
-// goOn goes on with a session.
+// goOn resumes a session.
 func goOn(c *cli.Context, s *term.Screen, id string, words []string) error {
 	from, err := openSession(c, s, id, len(words) > 0 || len(c.StringSlice("file")) > 0)
 	if err != nil {
@@ -61,7 +61,7 @@ func goOn(c *cli.Context, s *term.Screen, id string, words []string) error {
 	return order{words: words, plan: from.plan, from: from}.do(c, s)
 }
 
-// refusePlanFlags is for a session that is not gone on with as a plan.
+// refusePlanFlags is for a session that is not resumed as a plan.
 func refusePlanFlags(c *cli.Context) error {
 	for _, f := range progressFlags() {
 		if name := f.Names()[0]; c.IsSet(name) {
@@ -72,7 +72,7 @@ func refusePlanFlags(c *cli.Context) error {
 	return nil
 }
 
-// continued is a session that is gone on with.
+// continued is a resumed session.
 type continued struct {
 	session  *agent.Session
 	recorder *setup.Recorder
@@ -83,7 +83,7 @@ type continued struct {
 	plan     *planning    // nil: it is no plan, or another question
 }
 
-// openSession takes a session to go on with, with another question or not.
+// openSession opens a session to resume, with another question or without.
 func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*continued, error) {
 	ctx := c.Context
 	store, err := setup.Sessions()
@@ -137,7 +137,7 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	return from, nil
 }
 
-// settings are what the session says about those who go on with it.
+// settings are those that the session brings to a resumed run.
 func (f *continued) settings() *config.Resumed {
 	if f.was == nil {
 		return nil
@@ -179,7 +179,7 @@ func (f *continued) rightPlace(workspace string) error {
 	return other.WithHint("Its paths mean files there: cd " + term.ShellQuote(dir) + " && " + command)
 }
 
-// beforeDamage says what can be done with a session that cannot be gone on with.
+// beforeDamage explains what can be done with a session that cannot be resumed.
 func beforeDamage(ctx context.Context, store *journal.Store, id string) string {
 	if _, entries, _ := store.Load(ctx, id); len(entries) == 0 {
 		return deleteSession(store, id)
@@ -222,8 +222,7 @@ func (k *keeping) last(ctx context.Context) (*journal.Info, []journal.Info, erro
 	filter := journal.Filter{Labels: map[string]string{"project": project}}
 	first, unreadable, err := k.store.Last(ctx, filter)
 	for last, at := first, first; err == nil && last != nil; at = last {
-		// A run that failed before the model said anything, as with a misspelt name,
-		// is not what anybody means.
+		// A run that failed before the model replied, as with a misspelt name, is never meant.
 		if at.State != string(agent.StopModelError) || k.replied(ctx, at.ID) {
 			return at, unreadable, nil
 		}
@@ -264,8 +263,8 @@ func explainSession(err error) error {
 	return err
 }
 
-// adviseResume adds to the hint of a run that came to no answer how to go on with
-// it. Asking again would do again what was done.
+// adviseResume adds to the hint of a run without an answer how to resume it.
+// Asking again would do again what was done.
 func (r *run) adviseResume(f *failure.Error) {
 	if !r.Recorder.Keeps() || strings.Contains(f.Hint, "mylm resume") {
 		return
@@ -284,9 +283,9 @@ func (r *run) adviseResume(f *failure.Error) {
 	f.Hint = strings.TrimSpace(f.Hint + "\n" + how + command)
 }
 
-// sameFlags are the flags without which the session would be gone on with
-// elsewhere. It holds no address itself: one in a file that came from somebody else
-// would get what is asked.
+// sameFlags are the flags without which the session would be resumed elsewhere.
+// It holds no address itself: one in a file that came from somebody else would
+// get what is asked.
 func sameFlags(s config.Settings) (flags string) {
 	if dir, ok := config.Workspace.Lookup(s); ok {
 		flags += " --workspace " + term.ShellQuote(dir)

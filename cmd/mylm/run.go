@@ -39,7 +39,7 @@ func (o order) do(c *cli.Context, s *term.Screen) error {
 	return r.end(c.Context, err)
 }
 
-// run is an order as it is carried out.
+// run is an order in execution.
 type run struct {
 	order
 	*setup.Setup // nil until there is one
@@ -88,8 +88,7 @@ func (r *run) start(ctx context.Context) error {
 	return r.answer(ctx, ag, in.prompt())
 }
 
-// setUp makes the setup of the settings, and of those of the session that is gone
-// on with.
+// setUp makes the setup of the settings, and of those of the resumed session.
 func (r *run) setUp(ctx context.Context) error {
 	var request setup.Request
 	if r.plan != nil {
@@ -119,8 +118,7 @@ func (r *run) setUp(ctx context.Context) error {
 	return nil
 }
 
-// asks reports whether there is a question; without one a session goes on where
-// it broke off.
+// asks reports whether there is a question; without one a session continues where it stopped.
 func (r *run) asks() bool { return r.from == nil || r.from.asks }
 
 // input is the question, or the goal, with what goes along.
@@ -155,7 +153,7 @@ func (r *run) answer(ctx context.Context, ag *agent.Agent, prompt string) error 
 	return r.outcome()
 }
 
-// about is what the sinks are told first. There is a goal where there is a plan.
+// about is what the sinks get first. There is a goal where there is a plan.
 func (r *run) about(goal string) sink.Run {
 	return sink.Run{Session: r.Session.ID, Model: r.Model.Name, Saved: r.Recorder != nil, Goal: goal}
 }
@@ -203,7 +201,7 @@ func (r *run) end(ctx context.Context, err error) error {
 	return err
 }
 
-// reported says how a finished run is reported: nil if it is complete.
+// reported is how a finished run is reported: nil if it is complete.
 func reported(p *setup.Person, r agent.Result) *failure.Error {
 	f := &failure.Error{Code: failure.ExitPartial, Name: string(r.StopReason)}
 	say := func(hint, format string, args ...any) *failure.Error {
@@ -311,7 +309,7 @@ func limitOf(r agent.Result) *agent.LimitError {
 	return e
 }
 
-// atLimit reports a limit that says all there is to say.
+// atLimit reports a limit whose error needs no more explanation.
 func atLimit(e *agent.LimitError) *failure.Error {
 	f := &failure.Error{Code: failure.ExitPartial, Name: string(e.Reason), Err: e, Hint: failure.Advice(e)}
 	switch e.Reason {

@@ -52,10 +52,10 @@ it starts outlives it. Its exit code is that of this command.
 	}
 }
 
-// exitNotFound is what a shell says of a program that is not there.
+// exitNotFound is a shell's exit code for a missing program.
 const exitNotFound = 127
 
-// stuck is how long processes may take to die before this one goes all the same.
+// stuck is how long processes may take to die before this one exits anyway.
 const stuck = 5 * time.Second
 
 // inSandbox runs a program on the streams of this one.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// shellCode is the exit code of a program as a shell tells it: of one that a
+// shellCode is the exit code of a program as a shell reports it: of one that a
 // signal ended, 128 and its number.
 func shellCode(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {

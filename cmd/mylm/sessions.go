@@ -52,7 +52,7 @@ func withSessions(s *term.Screen, f func(*keeping, context.Context) error) func(
 	}
 }
 
-// scope is the part of the sessions that --global and --limit say.
+// scope is the part of the sessions that --global and --limit select.
 func (k *keeping) scope() (journal.Filter, error) {
 	limit := k.cli.Int("limit")
 	if limit < 0 {
@@ -154,7 +154,7 @@ func searchSessionsCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// search is what is found, never nil. It tells what cannot be read.
+// search is what is found, never nil. It reports what cannot be read.
 func (k *keeping) search(ctx context.Context, text string, f journal.Filter) ([]journal.Hit, error) {
 	hits := []journal.Hit{}
 	for hit, err := range k.store.Search(ctx, text, f) {

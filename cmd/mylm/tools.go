@@ -43,7 +43,7 @@ func toolsCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// lookTools are the tools of mylm ask, to be looked at.
+// lookTools are the tools of mylm ask, for inspection.
 func lookTools() (*tools.Registry, error) {
 	dir, _, err := config.Where(nil)
 	if err != nil {

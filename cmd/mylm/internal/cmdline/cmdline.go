@@ -18,7 +18,7 @@ import (
 )
 
 // Verbatim is the ArgsUsage of a command whose arguments are a command line:
-// from the first of them on, nothing is a flag of ours. Otherwise "..." in an
+// from the first of them on, nothing is a flag of mylm. Otherwise "..." in an
 // ArgsUsage allows any number of arguments.
 const Verbatim = "CMD"
 
@@ -32,7 +32,7 @@ type Line struct {
 	err  error
 }
 
-// Find returns the subcommand of a name, nil if there is none.
+// Find returns the subcommand of a name, or nil.
 func Find(c *cli.Command, name string) *cli.Command {
 	for _, sub := range c.Subcommands {
 		if sub.HasName(name) {
@@ -59,7 +59,7 @@ func Missing(c *cli.Command, name, hint string) error {
 
 // Parse reads the arguments of a program, its name among them. root is the
 // program; out takes the help. An error of the command line is returned by Run;
-// the flags behind it are set all the same.
+// the flags after it are still set.
 func Parse(ctx context.Context, root *cli.Command, args []string, out io.Writer) *Line {
 	root.HelpName = root.Name
 	c, rest := root, args[min(1, len(args)):]
@@ -97,8 +97,7 @@ func Parse(ctx context.Context, root *cli.Command, args []string, out io.Writer)
 	return l
 }
 
-// flag sets the flag that arg names. used is how many of the arguments behind it
-// are its value.
+// flag sets the flag that arg names. used is how many of the arguments after it are its value.
 func (l *Line) flag(arg string, rest []string) (used int, err error) {
 	// One or two dashes are the same.
 	name, value, inline := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")

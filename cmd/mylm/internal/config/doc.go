@@ -11,7 +11,7 @@
 //	flag, MYLM_* variable, session that is resumed, profile, entry of the
 //	model, configuration file, OLLAMA_HOST
 //
-// A project's .mylm.toml can only tighten what they say. The package also holds
-// the entries [models.NAME], the directories of mylm, and what of the
-// configuration is secret.
+// A project's .mylm.toml can only tighten them. The package also holds the
+// entries [models.NAME], the directories of mylm, and the rules for what is
+// secret in the configuration.
 package config

@@ -131,8 +131,7 @@ func (d decoder) tables(top map[string]toml.Primitive, name string) (held map[st
 	return held, err
 }
 
-// table decodes what has to be a table: the library passes over something else
-// in silence.
+// table decodes what has to be a table: the library silently ignores anything else.
 func (d decoder) table(p toml.Primitive, into any, path ...string) error {
 	if t := d.Type(path...); t != "" && t != "Hash" { // "" is of [models.work], which makes models a table, too
 		name := strings.Join(path, ".")
@@ -278,7 +277,7 @@ var typeWords = map[string]string{
 	"slice":   `a list, such as ["read_file"]`,
 }
 
-// typeError says what a value should be, where the library names types.
+// typeError describes what a value should be, where the library names types.
 func typeError(err error) error {
 	if err == nil {
 		return nil

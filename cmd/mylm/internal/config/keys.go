@@ -37,8 +37,8 @@ func (e Entry) key(p langchain.Provider) (key, from string, err error) {
 }
 
 // Elsewhere reports whether the entry leads to somebody else than the owner of
-// the provider's usual variable: that key is not theirs to see. What a variable
-// says of an address was set beside the key.
+// the provider's usual variable: that key is not theirs to see. An address from
+// a variable was set beside the key.
 func (e Entry) Elsewhere(p langchain.Provider) bool {
 	if len(p.KeyVars) == 0 {
 		return false
@@ -102,7 +102,7 @@ func FirstSet(names []string) (held, name string) {
 	return "", ""
 }
 
-// Complete is what the entry and the environment say about the model.
+// Complete is the entry completed from the environment.
 func (e Entry) Complete() (c langchain.Config, err error) {
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
@@ -138,7 +138,7 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// Mask stands for what is secret.
+// Mask replaces secrets.
 const Mask = "********"
 
 // maskComment masks the value of a secret in a comment, whose parts are the text
@@ -165,7 +165,7 @@ func longestFirst(secrets []string) []string {
 }
 
 // Masked is the text of the configuration file at path without its secrets. It
-// fails where the file is wrong, or they cannot be told from the rest.
+// fails if the file is invalid, or they cannot be separated from the rest.
 func Masked(path, text string) (string, error) {
 	f, err := parseFile(path, text)
 	if err != nil {

@@ -27,15 +27,15 @@ type Config struct {
 	asked values // of the project's file, once it was applied
 }
 
-// Resumed is what a session says about those who go on with it.
+// Resumed holds the settings that a resumed session has recorded.
 type Resumed struct {
 	ID    string
 	Beats Layer // beats a profile, unless one is typed
 	Else  Layer // counts where nothing else does
 }
 
-// Load lays the settings over each other. flags are those of the command that
-// was asked for; resumed may be nil.
+// Load merges the layers of settings. flags are those of the command that was
+// asked for; resumed may be nil.
 func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, error) {
 	typed, err := typedFlags(flags)
 	if err != nil {
@@ -101,7 +101,7 @@ func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, err
 	return c, nil
 }
 
-// confirmed makes --yes the --confirm that it stands for.
+// confirmed turns --yes into the --confirm that it means.
 func confirmed(typed Layer) (Layer, error) {
 	s := Settings{typed}
 	if !Yes.Of(s) {
@@ -214,7 +214,7 @@ func typedFlags(flags []cli.Flag) (Layer, error) {
 	return l, err
 }
 
-// variables is the layer of the variables. An empty one is none.
+// variables is the layer of the variables. An empty one counts as unset.
 func variables(getenv func(string) string) (Layer, error) {
 	l := Layer{From: Origin{Kind: Variable}, values: values{}}
 	for _, s := range table {

@@ -33,7 +33,7 @@ type Entry struct {
 	values values // of the settings that an entry can hold
 }
 
-// entryFields are the keys of an entry that are no settings.
+// entryFields are the keys of an entry that are not settings.
 var entryFields = []string{"provider", "model", "base_url", "key_env", "key", "headers", "context", "settings"}
 
 // entryKeys are the settings that an entry can hold.
@@ -49,7 +49,7 @@ func entryKeys() (names []string) {
 // Ollama is the provider that langchain does not open.
 const Ollama = "ollama"
 
-// Layer is how the model is asked unless something else is said.
+// Layer holds the defaults for requests to the model.
 func (e Entry) Layer() Layer {
 	l := Layer{From: Origin{Kind: Model, Name: e.Name}, values: values{}}
 	maps.Copy(l.values, e.values)
@@ -81,7 +81,7 @@ func EntryFor(entries map[string]Entry, name string) (e Entry, ok bool) {
 	return e, true
 }
 
-// NoModel is for an entry that says where, but not whom to ask.
+// NoModel is for an entry with an address but no model.
 func (e Entry) NoModel() error {
 	return failure.Config(fmt.Errorf("%s names no model", e.Where())).
 		WithHint(fmt.Sprintf("Set model there, or ask with -m %s/MODEL; mylm models --provider %s lists what there is.", e.Name, e.Name))
@@ -91,7 +91,7 @@ func (e Entry) NoModel() error {
 func (e Entry) Where() string { return "[models." + e.Name + "]" }
 
 // variableName is narrower than the shell's: keys have small letters, and one
-// that is taken for a name would stand in messages.
+// that is mistaken for a name would appear in messages.
 func variableName(s string) bool {
 	return s[0] > '9' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
@@ -131,9 +131,9 @@ func (e Entry) checkNative() error {
 	return nil
 }
 
-// checkOpen tries to open the model, which contacts nobody, with a key that
-// stands for the one that will be there. What the environment may still add is
-// looked at when the model is used.
+// checkOpen tries to open the model, which makes no connection, with a
+// placeholder for the key. What the environment may still add is checked when
+// the model is used.
 func (e Entry) checkOpen(p langchain.Provider) error {
 	incomplete := slices.ContainsFunc(p.Settings, func(s langchain.Setting) bool { return s.Required && e.Settings[s.Name] == "" })
 	if p.Missing != "" || incomplete || e.BaseURL == "" && p.BaseURL == "" {
@@ -217,11 +217,11 @@ func (h *holder) add(text string, parts ...[2]int) {
 	}
 }
 
-// isAddress tells a setting such as auth_url, which says where a key goes, from
-// a secret.
+// isAddress distinguishes a setting such as auth_url, the address to which a
+// key is sent, from a secret.
 func isAddress(setting string) bool { return strings.HasSuffix(setting, "_url") }
 
-// secrets are the key, every header, and the settings whose name says so.
+// secrets are the key, every header, and the settings with a telling name.
 func (e Entry) secrets() []string {
 	out := []string{e.Key}
 	for _, v := range e.Headers {

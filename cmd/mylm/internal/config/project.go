@@ -21,8 +21,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// ProjectFile is what a project says about itself. It comes with the project,
-// perhaps from strangers, so it can only turn things off.
+// ProjectFile is the name of a project's own settings. It comes with the
+// project, perhaps from strangers, so it can only turn things off.
 const ProjectFile = ".mylm.toml"
 
 // ProjectOf is the project that a directory belongs to: the nearest one at or
@@ -85,7 +85,7 @@ func workspace(s Settings) (string, error) {
 	return real, nil
 }
 
-// ApplyProject lays what the project's file says over the settings.
+// ApplyProject applies the project's file to the settings.
 func (c *Config) ApplyProject(ctx context.Context) error {
 	l, err := term.Wait(ctx, func() (Layer, error) { return c.projectLayer() })
 	if err != nil {
@@ -102,10 +102,10 @@ type looseError string
 
 func (e looseError) Error() string { return string(e) }
 
-// maxProjectFile is far more than all that can be said.
+// maxProjectFile is far more than all settings need.
 const maxProjectFile = 64 << 10
 
-// projectLayer is what counts where the project has a say.
+// projectLayer holds the settings that the project may set.
 func (c *Config) projectLayer() (l Layer, err error) {
 	l = Layer{From: Origin{Kind: Project}, values: values{}}
 	path := filepath.Join(c.Project, ProjectFile)
@@ -147,7 +147,7 @@ func (c *Config) projectLayer() (l Layer, err error) {
 	return l, nil
 }
 
-// readProjectFile is what the file says, nothing yet done with it.
+// readProjectFile returns the content of the file, not yet applied.
 func readProjectFile(path string) (values, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -194,8 +194,8 @@ func notForProjects(name string) error {
 	return fmt.Errorf("there is no setting %q; a project can set: %s", term.Echoed(name), strings.Join(can, ", "))
 }
 
-// Asked is what the project's file says of a setting, and whether it says
-// anything; what counts may be stricter.
+// Asked is the value of a setting in the project's file, and whether it has
+// one; what counts may be stricter.
 func Asked[T any](c *Config, r *Row[T]) (v T, ok bool) {
 	held, ok := c.asked[&r.Def]
 	if ok {
@@ -248,7 +248,7 @@ func OwnDirs() (dirs []string) {
 	return dirs
 }
 
-// LastModelUsed is the model that answered last, "" if there is none.
+// LastModelUsed is the model that answered last, or "".
 func LastModelUsed() string {
 	dir, err := DataDir()
 	if err != nil {
@@ -282,7 +282,7 @@ func ForgetModel(name string) {
 	}
 }
 
-// IsMissing reports whether err says that a file does not exist, or cannot: a
+// IsMissing reports whether err means that a file does not exist, or cannot: a
 // home of /dev/null is common for services.
 func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)

@@ -62,8 +62,8 @@ func add[T any](d Def, checks ...func(T) error) *Row[T] {
 	return r
 }
 
-// tightenedBy makes a setting one that a project's file may hold. f lays its
-// value over the user's, and refuses one that loosens.
+// tightenedBy makes a setting one that a project's file may hold. f applies its
+// value to the user's, and refuses one that loosens it.
 func (r *Row[T]) tightenedBy(f func(user, project T) (T, error)) *Row[T] {
 	r.project, r.forProjects = f, true
 	return r
@@ -194,21 +194,21 @@ func splitList(text string) []string {
 	return out
 }
 
-// add is a list of a layer, with that of a lower one behind it.
+// add is a list of a layer, followed by that of a lower one.
 func (r *Row[T]) add(a, b any) any {
 	list, _ := a.([]string)
 	below, _ := b.([]string)
 	return slices.Concat(list, below)
 }
 
-// tighten is what counts once a project has its say.
+// tighten merges a project's value into the user's.
 func (r *Row[T]) tighten(user Settings, project any) (any, error) {
 	return r.project(r.Of(user), project.(T))
 }
 
 type values map[*Def]any
 
-// Layer is what one place says.
+// Layer holds the settings of one source.
 type Layer struct {
 	From   Origin
 	values values
@@ -240,7 +240,7 @@ const (
 	LastModel
 )
 
-// Settings are layers, the one that beats the others first.
+// Settings are layers, the one with the highest precedence first.
 type Settings []Layer
 
 func (s Settings) origin(d *Def) Origin {
@@ -262,7 +262,7 @@ func (s Settings) Only(kind Kind) Settings {
 	return slices.DeleteFunc(slices.Clone(s), func(l Layer) bool { return l.From.Kind != kind })
 }
 
-// text says where a value of a setting comes from.
+// text describes where a value of a setting comes from.
 func (o Origin) text(d *Def) string {
 	switch o.Kind {
 	case Project:
@@ -287,8 +287,7 @@ func (o Origin) text(d *Def) string {
 	return "default"
 }
 
-// checkAll refuses values of a layer that cannot be meant. name says how a
-// setting is called there.
+// checkAll refuses values of a layer that cannot be meant. name is the name of a setting there.
 func checkAll(v values, name func(*Def) string) error {
 	var errs []error
 	for _, s := range table {

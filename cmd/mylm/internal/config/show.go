@@ -40,7 +40,7 @@ func (c *Config) Show() (all []Shown) {
 	return all
 }
 
-// show lists what an entry says.
+// show lists the fields of an entry.
 func (e Entry) show() (all []Shown) {
 	from := Origin{Kind: File}.text(nil)
 	add := func(key string, v any) {

@@ -87,9 +87,9 @@ func (c *Config) Sandbox() sandbox.Mode {
 	return sandbox.Mode(SandboxMode.Or(c.Settings, string(defaultSandbox(c.platform()))))
 }
 
-// SandboxPossible reports whether this system can have a sandbox. Where there is
-// none every command is asked about. Who turns it off keeps the rules: he knows
-// that it is gone, and chose so.
+// SandboxPossible reports whether this system can have a sandbox. Without a
+// sandbox every command needs approval. Who turns it off keeps the rules: he
+// knows that it is gone, and chose so.
 func (c *Config) SandboxPossible() bool { return c.platform() == "linux" }
 
 func (c *Config) platform() string { return cmp.Or(c.Platform, runtime.GOOS) }

@@ -1,6 +1,7 @@
 // Package failure has the errors of the command: each has an exit code, a name
-// in --json, and a hint at what to do. It knows no terminal. Libraries report facts:
-// what a user can do about them, and with which flag, is in advice.go.
+// in --json, and a hint at what to do. It does not use the terminal. Libraries
+// report facts: what a user can do about them, and with which flag, is in
+// advice.go.
 //
 //	return failure.Usage("--color is %q; it must be auto, always or never", color)
 //

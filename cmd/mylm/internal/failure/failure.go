@@ -56,7 +56,7 @@ func (f *Error) WithHint(hint string) *Error {
 	return f
 }
 
-// Near is the name that a wrong one was probably meant to be, "" if there is none.
+// Near is the name that a wrong one was probably meant to be, or "".
 func Near(typed string, names []string) string {
 	if near := tools.Unknown(typed, names).Near; len(near) > 0 {
 		return near[0]
@@ -113,7 +113,7 @@ var adviceAt = map[string]string{
 
 const adviceCircles = "The model repeats itself: rephrase the question, or try a larger model."
 
-// Advice is what to do about an error, "" if its message says all there is.
+// Advice is what to do about an error, "" if its message is enough.
 func Advice(err error) string {
 	var limit *agent.LimitError
 	if errors.As(err, &limit) {

@@ -13,7 +13,7 @@ import (
 	"mylm/tools/sandbox"
 )
 
-// answer is what a person says to a question.
+// answer is a person's answer to a question.
 type answer struct {
 	verdict agent.Verdict
 	reason  string // of a no, for the model
@@ -26,8 +26,8 @@ const (
 	storeHost   = "host"
 )
 
-// decide asks until it gets an answer. What does not fit on the terminal is
-// allowed with a whole yes, or when all of it was looked at.
+// decide asks until it gets an answer. A call that does not fit on the terminal
+// needs a whole yes, unless all of it was viewed.
 func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
 	columns, height := term.Size()
 	why := term.Fold("Why you are asked: "+term.OneLine(term.Visible(d.Why), 200), columns-1, term.WhyRows)
@@ -79,7 +79,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 	}
 }
 
-// ran says what happened to a call that lacked a permission.
+// ran describes what happened to a call that lacked a permission.
 func ran(r agent.ApprovalRequest) string {
 	had := r.Effect
 	for _, f := range r.Refused {

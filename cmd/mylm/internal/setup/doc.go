@@ -1,6 +1,7 @@
-// Package setup makes of settings what a run needs: model, tools, permissions,
-// memory, recorder and the options of the agent. Every command that asks a model
-// something goes through [New]; none reads a setting of a run itself.
+// Package setup builds from the settings what a run needs: model, tools,
+// permissions, memory, recorder and the options of the agent. Every command
+// that asks a model something goes through [New]; none reads a setting of a run
+// itself.
 //
 //	run, err := setup.New(ctx, setup.Request{Config: c, Session: agent.NewSession(), Person: p, Notify: screen})
 //	defer run.Close()

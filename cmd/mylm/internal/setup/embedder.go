@@ -19,7 +19,7 @@ import (
 	"mylm/providers/ollama"
 )
 
-// Embedders that are no name of a model.
+// Embedders that are not names of models.
 const (
 	autoEmbedder = "auto"     // an embedding model of the Ollama on this machine, else none
 	noEmbedder   = "none"     // memories are found by their words alone
@@ -149,7 +149,7 @@ type discreet struct {
 func newDiscreet(m *langchain.Model, c langchain.Config) *discreet { return &discreet{m, newHider(c)} }
 
 // hider takes the secrets of a configuration out of errors: servers repeat what
-// they were sent, and a key may also stand in a header.
+// they were sent, and a key may also be in a header.
 type hider struct{ secrets []string }
 
 func newHider(c langchain.Config) (h hider) {

@@ -29,8 +29,7 @@ func PolicyStore() (policy.Store, error) {
 	return policy.Store{Path: filepath.Join(dir, "policy.json")}, err
 }
 
-// Guard decides about the calls of a run, and asks the person where it is not
-// for it to say.
+// Guard decides about the calls of a run, and asks the person if the rules do not decide.
 type Guard struct {
 	*policy.Policy
 	person  *Person
@@ -42,8 +41,8 @@ type Guard struct {
 }
 
 // NewGuard makes the policy of the settings, with what the project has added to
-// them and the mode that a workflow asks for, "" for none. Without a person it can
-// only be looked at.
+// them and the mode that a workflow asks for, "" for none. Without a person it
+// can only be inspected.
 func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person) (*Guard, error) {
 	mode, err := stricter(config.Confirm.Of(c.Settings), workflow)
 	if err != nil {
@@ -115,7 +114,7 @@ func (g *Guard) Call(name string, args json.RawMessage, effect tools.Effect) pol
 	return c
 }
 
-// Decision is what the rules say.
+// Decision is the decision of the rules.
 func (g *Guard) Decision(c policy.Call) policy.Decision {
 	d := g.Decide(c)
 	if d.Offer != nil && (g.loose || g.Store.Path == "") {
@@ -169,7 +168,7 @@ func wanted(r agent.ApprovalRequest) string {
 	return term.Visible(term.OneLine(r.Name, 60) + " " + term.OneLine(r.Preview, 200))
 }
 
-// tell tells the person what is forbidden.
+// tell reports to the person what is forbidden.
 func (g *Guard) tell(r agent.ApprovalRequest, why string) {
 	p := g.person
 	if p.View != nil {
@@ -231,8 +230,7 @@ func (g *Guard) keep(ctx context.Context, rule string, c policy.Call, offer *pol
 	}
 }
 
-// Person answers questions on the terminal. What he said bears on how the end of
-// a run is reported.
+// Person answers questions on the terminal. The answer affects how the end of a run is reported.
 type Person struct {
 	term.Prompter
 	Stopped   bool   // the answer to a question was to stop
@@ -240,7 +238,7 @@ type Person struct {
 	Bound     string // what asks for questions, so that --yes does not count; "" if nothing does
 }
 
-// BoundBy says why --yes is no remedy.
+// BoundBy is why --yes is not a remedy.
 func (p *Person) BoundBy() string {
 	return p.Bound + " asks for questions, so that --yes does not count"
 }
@@ -263,8 +261,8 @@ func (p *Person) tool(only []string) ([]*tools.Tool, error) {
 	return []*tools.Tool{t}, err
 }
 
-// Answer puts a question of the model's to the person. Its text stands behind
-// the gutter, as all that others wrote and somebody decides on.
+// Answer puts a question of the model's to the person. Its text is behind the
+// gutter, like every foreign text that a person decides on.
 func (p *Person) Answer(ctx context.Context, q ask.Question) (string, error) {
 	columns, height := term.Size()
 	height = max(5, height-term.QuestionRows-len(q.Options))

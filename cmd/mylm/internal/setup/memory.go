@@ -84,7 +84,7 @@ func (m *Memory) opened(ctx context.Context) (*memory.Store, error) {
 }
 
 // Searched opens the memory for searching it, which is when vectors count.
-// Words are searched where there is no embedder.
+// Without an embedder the search uses words only.
 func (m *Memory) Searched(ctx context.Context) (*memory.Store, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,7 +108,7 @@ func (m *Memory) Searched(ctx context.Context) (*memory.Store, error) {
 	return store, nil
 }
 
-// warn says what is wrong with a search that goes on, once.
+// warn reports, once, what is wrong with a search that continues.
 func (m *Memory) warn(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,7 +157,7 @@ func (m *Memory) tools(session *agent.Session) ([]*tools.Tool, error) {
 // writes to the memory.
 const recordPatience = 30 * time.Second
 
-// Record keeps what was asked, found out and answered. That it fails does not
+// Record stores what was asked, found out and answered. That it fails does not
 // make the run fail: the user is told.
 func (m *Memory) Record(ctx context.Context, run remember.Run) (kept, failed bool) {
 	if m.NoSave != "" || ctx.Err() != nil || demo.IsHelp(run.Result.Response) {
@@ -187,8 +187,8 @@ func first(name, note string) bool {
 	return !errors.Is(config.CreateFile(marker, note), os.ErrExist) // by another process, just now
 }
 
-// TellOnce says that conversations are kept, the first time one is. Without a
-// place to write that down it would be said each time, which is no harm.
+// TellOnce reports that conversations are stored, the first time one is. If
+// that cannot be recorded, it is reported each time, which does no harm.
 func TellOnce(n Notify) {
 	dir, err := config.DataDir()
 	if err != nil || !first("memory_told", "The user was told that conversations are remembered.\n") {
@@ -219,9 +219,9 @@ func Sessions() (*journal.Store, error) {
 	return journal.New(dir), nil
 }
 
-// Recorder keeps the session of a run. Where no file can be made for it, the run
-// goes on without; once there is one, an entry that cannot be kept ends the
-// run. A nil one keeps nothing.
+// Recorder keeps the session of a run. If no file can be created for it, the
+// run continues without one; once there is one, an entry that cannot be kept
+// ends the run. A nil one keeps nothing.
 type Recorder struct {
 	store  *journal.Store
 	notify Notify
@@ -248,7 +248,7 @@ func (r *Recorder) Append(ctx context.Context, e agent.Entry) error {
 // Keeps reports whether the session is kept so far.
 func (r *Recorder) Keeps() bool { return r != nil && !r.off.Load() }
 
-// giveUp says, once, that the session is not kept.
+// giveUp reports, once, that the session is not recorded.
 func (r *Recorder) giveUp(err error) {
 	if r.off.CompareAndSwap(false, true) {
 		r.notify.Say("mylm: this session is not kept, and cannot be resumed: " + term.OneLine(err.Error(), 500))
@@ -276,10 +276,11 @@ const (
 	pruneEvery    = 24 * time.Hour
 )
 
-// Prune deletes sessions that nobody has touched for long, a few at a time and once
-// a day, and returns how many. Their age is measured by a clock of its own, which
-// goes on by two days at most from one time to the next: a clock that jumped deletes
-// nothing. It fails in silence: mylm sessions prune says what is wrong.
+// Prune deletes sessions that were not used for long, a few at a time and once
+// a day, and returns how many. Their age is measured by a clock of its own,
+// which advances by two days at most from one time to the next: a clock that
+// jumped deletes nothing. It fails silently: mylm sessions prune reports what
+// is wrong.
 func (r *Recorder) Prune(ctx context.Context) int {
 	marker, now := filepath.Join(r.store.Dir(), "pruned"), time.Now()
 	trusted := now

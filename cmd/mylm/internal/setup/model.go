@@ -120,7 +120,7 @@ func OllamaClient(s config.Settings) (*ollama.Client, error) {
 	return client, nil
 }
 
-// wrongHost says where an address that cannot be used comes from.
+// wrongHost explains where an unusable address comes from.
 func wrongHost(err error, host string) error {
 	if term.Echoed(host) != host { // the error repeats parts of it too
 		err = fmt.Errorf("the Ollama address %q is none", term.Echoed(host))
@@ -144,8 +144,7 @@ func SplitModel(s string) (provider, name string) {
 	return config.Ollama, s
 }
 
-// Chooser asks a person to pick one of several lines. It returns -1 where there
-// is nobody to ask.
+// Chooser asks a person to pick one of several lines. It returns -1 if there is nobody to ask.
 type Chooser func(ctx context.Context, title string, lines []string) (int, error)
 
 // defaultModel picks a model when nothing names one: the only one installed,
@@ -182,7 +181,7 @@ func defaultModel(ctx context.Context, n Notify, client *ollama.Client, ask Choo
 	return models[i].Name, "", nil
 }
 
-// ContextText is the size of a window for a list, "" if nobody knows it.
+// ContextText is the size of a window for a list, "" if it is unknown.
 func ContextText(tokens int) string {
 	if tokens == 0 {
 		return ""
@@ -199,10 +198,10 @@ func (m *Model) Answered() {
 }
 
 // windowPatience is how long a question waits for a window that it can do
-// without: the server itself says what is too long.
+// without: the server itself reports what is too long.
 const windowPatience = 3 * time.Second
 
-// Window is the model's context window in tokens; 0 where nobody knows it.
+// Window is the model's context window in tokens; 0 if it is unknown.
 func (m *Model) Window(ctx context.Context, n Notify) (window int, err error) {
 	informer, ok := m.Model.(providers.Informer)
 	if !ok {
@@ -223,7 +222,7 @@ func (m *Model) Window(ctx context.Context, n Notify) (window int, err error) {
 	return window, err
 }
 
-// ServerText is a name that a server gave as it may stand in a list.
+// ServerText is a name from a server, made safe for a list.
 func ServerText(s string) string { return term.OneLine(term.Printable(s), 200) }
 
 // AskPatience is how long a server may take to report what models it has. It has
@@ -281,8 +280,8 @@ func OpenLangchain(e config.Entry) (*discreet, error) {
 	return newDiscreet(m, c), nil
 }
 
-// wrongEntry makes a fault of the configuration out of what langchain says of
-// an entry that cannot be meant. Another error it returns as it is.
+// wrongEntry turns langchain's error about an invalid entry into an error of
+// the configuration. It returns other errors unchanged.
 func wrongEntry(e config.Entry, err error) error {
 	var fault *providers.Error
 	if !errors.As(err, &fault) || fault.Kind != providers.BadRequest && fault.Kind != providers.Auth {

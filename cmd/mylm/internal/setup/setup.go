@@ -26,7 +26,7 @@ import (
 	"mylm/tools/sandbox"
 )
 
-// Notify is told what the user should know. A term.Screen is one.
+// Notify gets what the user should know. A term.Screen is one.
 type Notify interface {
 	Say(text string)                 // whole lines
 	Dim(text string)                 // whole lines, of less weight
@@ -182,7 +182,7 @@ func wrongTools(c *config.Config, names []string, err error) error {
 // Tests shorten it.
 var Patience time.Duration
 
-// options are those of the agent that the settings say.
+// options are the agent's options from the settings.
 func options(s config.Settings) agent.Options {
 	limit := func(r *config.Row[int]) agent.Limit {
 		n, set := r.Lookup(s)
@@ -286,7 +286,7 @@ func Prompts() (*prompts.Set, error) {
 	return set, nil
 }
 
-// checkPrompts finds templates of the user's that are broken or say nothing.
+// checkPrompts finds templates of the user that are broken or empty.
 func checkPrompts(set *prompts.Set) error {
 	if err := set.Check(); err != nil {
 		return failure.Config(err)

@@ -98,7 +98,7 @@ func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
 	return all, nil
 }
 
-// AllTools are the tools of mylm ask, to be looked at, for commands in a sandbox
+// AllTools are the tools of mylm ask, for inspection, for commands in a sandbox
 // (nil: in none). None of them is run.
 func AllTools(workspace string, box *sandbox.Policy) (*tools.Registry, error) {
 	question, err := ask.New((&Person{}).Answer)
@@ -124,8 +124,8 @@ func SandboxPolicy(c *config.Config) *sandbox.Policy {
 	return p.Policy()
 }
 
-// tellAbout makes the tool say what its sandbox cannot do here, to the person
-// too, when it is first used.
+// tellAbout makes the tool report what its sandbox cannot do here, to the
+// person too, when it is first used.
 func tellAbout(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 	if n == nil || p == nil || p.Mode == sandbox.Off && c.SandboxPossible() {
 		return
@@ -163,8 +163,8 @@ func tellAbout(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 	}
 }
 
-// tellUnasked says what it means that a command runs unasked, the first time that
-// one does.
+// tellUnasked explains what it means that a command runs without a question,
+// the first time one does.
 func tellUnasked(n Notify) {
 	if first("unasked_told", "The user was told that commands run unasked in the sandbox.\n") {
 		n.Say("mylm: commands run without a question in a sandbox where they can read this workspace and write nothing; code of the project runs there, too.\n" +
@@ -179,8 +179,8 @@ const (
 	noSemaphore = `(?s)SemLock.*(PermissionError: \[Errno 13\]|FileNotFoundError)` // Python's multiprocessing, which misses /dev/shm
 )
 
-// missed says what a command lacked in the sandbox, and who can give it, if its
-// output tells. A model would look for the fault in the program.
+// missed reports what a command lacked in the sandbox, and who can give it, if
+// its output shows that. A model would look for the fault in the program.
 func missed(output string, p *sandbox.Policy) string {
 	says := func(pattern string) bool { return regexp.MustCompile(pattern).MatchString(output) }
 	switch {

@@ -1,6 +1,6 @@
 // Package sink is where the events of a run go: the terminal, and stdout as one
 // JSON object or as lines of JSON. A sink takes events, and nothing else of a
-// run; what it needs to know before and after them is in [Run] and [Outcome].
+// run; what it needs before and after them is in [Run] and [Outcome].
 //
 //	sinks := sink.All{sink.NewJSON(screen), sink.NewTerminal(screen, sink.Options{})}
 //	err := sinks.Watch(sink.Run{Session: s.ID}, agent.Run(ctx, s, "how many files are here?"))

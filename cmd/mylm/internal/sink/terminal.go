@@ -13,7 +13,7 @@ import (
 	"mylm/tools/shell"
 )
 
-// Options say what the terminal shows.
+// Options set what the terminal shows.
 type Options struct {
 	Quiet   bool // only the answer
 	Verbose bool // thought, and the output of tools
@@ -89,8 +89,7 @@ func (t *Terminal) Resume() {
 	}
 }
 
-// Close implements Sink: the tree stays as it is, and the answer is printed as
-// far as it was not.
+// Close implements Sink: the tree is unchanged, and the rest of the answer is printed.
 func (t *Terminal) Close(o Outcome) error {
 	t.spinner.Hide()
 	t.mu.Lock()
@@ -319,7 +318,7 @@ func (t *Terminal) text(s string) {
 }
 
 // bounded is white space that waits for what follows it, of which some models
-// write without end: three newlines, and 200 bytes behind the last of them.
+// write without end: three newlines, and 200 bytes after the last of them.
 func bounded(space string) string {
 	if len(space) < 200 {
 		return space

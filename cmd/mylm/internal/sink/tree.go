@@ -10,7 +10,7 @@ import (
 	"mylm/cmd/mylm/internal/term"
 )
 
-// tree is a plan as it is carried out.
+// tree is a plan while it runs.
 type tree struct {
 	goal    string
 	tasks   []plan.Task
@@ -181,7 +181,7 @@ func (v *tree) rows(n int) []string {
 	return rows
 }
 
-// live is the tree with what goes on at this moment, in less than height rows.
+// live is the tree with the current activity, in less than height rows.
 func (v *tree) live(wheel string, height int) []string {
 	var below []string
 	if text := strings.TrimSpace(v.thought); text != "" {

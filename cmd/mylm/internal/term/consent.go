@@ -20,15 +20,15 @@ type Proposal struct {
 	Edit             bool   // it can be changed
 }
 
-// What somebody says to a proposal.
+// The answers to a proposal.
 const (
 	saidYes = iota + 1
 	SaidNo
 	SaidEdit
 )
 
-// Consent asks about a proposal until there is an answer. What does not fit on
-// the terminal takes a whole yes, or that all of it was looked at.
+// Consent asks about a proposal until there is an answer. A text that does not
+// fit on the terminal needs a whole yes, unless all of it was viewed.
 func (p *Prompter) Consent(ctx context.Context, o Proposal) (said int, err error) {
 	columns, height := Size()
 	v := NewPreview(o.Text, columns, max(5, height-QuestionRows-strings.Count(o.Tail, "\n")))
@@ -89,16 +89,15 @@ func (p *Prompter) Page(ctx context.Context, rows []string, height int) (whole b
 	return true, nil
 }
 
-// What a person is asked about stands behind a gutter that nothing else has, so
-// that no command can write our own words below itself.
+// What a person is asked about is shown behind a gutter that nothing else has,
+// so that no command can imitate mylm's own lines.
 const (
 	gutter    = "  | "
 	goesOn    = "  : " // the line above goes on here
 	NoteStart = "    " // our words about the text, in brackets
 )
 
-// row is one row of a preview on the terminal, and how much of the text it
-// stands for.
+// row is one row of a preview on the terminal, and how much of the text it covers.
 type row struct {
 	text         string
 	lines, bytes int
@@ -165,7 +164,7 @@ func wrap(line string, width int) []row {
 }
 
 // fold is the text with several blank lines in one row, and with at most two
-// rows of a line. It says how many lines are cut.
+// rows of a line. It reports how many lines are cut.
 func fold(lines []string, width int) (rows []row, long int) {
 	for len(lines) > 0 {
 		blank := 0

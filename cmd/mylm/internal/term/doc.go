@@ -1,6 +1,6 @@
-// Package term is all that knows a terminal: what goes to stdout and stderr
-// ([Screen]), questions ([Prompter]), text that is safe to show and fits
-// ([Visible], [OneLine], [Preview]), and signals.
+// Package term handles the terminal: what goes to stdout and stderr ([Screen]),
+// questions ([Prompter]), text that is safe to show and fits ([Visible],
+// [OneLine], [Preview]), and signals.
 //
 //	screen := term.NewScreen(term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, "auto")
 //	screen.Dim("$ ls")
@@ -19,10 +19,9 @@
 //	errors and what to do       stderr   always
 //	questions (allow? which?)   /dev/tty if there is one and CI is not set; else the answer is no
 //
-// A run that did not end with an answer prints one on stdout all the same where
-// there is something to hold: the last text of the model at a limit. After a
-// failure of the model, an interrupt, a timeout, unreadable replies or a full
-// context stdout stays empty.
+// A run that stopped at a limit prints the last text of the model on stdout, if
+// there is any. After a failure of the model, an interrupt, a timeout,
+// unreadable replies or a full context stdout stays empty.
 //
 // Nothing that a model or a tool wrote reaches a terminal with its control
 // characters; a pipe or a file gets the answer as it was written.

@@ -15,7 +15,7 @@ import (
 var editing atomic.Bool
 
 // Edit opens a file in the user's editor and waits for its end. When ctx is
-// done the editor is told to end, too.
+// done the editor is asked to terminate, too.
 func Edit(ctx context.Context, s Streams, path string) error {
 	fallback := "vi"
 	if runtime.GOOS == "windows" {

@@ -47,7 +47,7 @@ func NewScreen(s Streams) *Screen {
 	return sc
 }
 
-// SetColor says whether there are colors: auto, always or never.
+// SetColor sets whether there are colors: auto, always or never.
 func (s *Screen) SetColor(when string) {
 	s.color = when == "always" || when == "auto" && s.errTTY && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 }
@@ -150,7 +150,7 @@ func (s *Screen) Report(f *failure.Error) {
 	}
 }
 
-// Write writes to stdout as it is. After an error, nothing more is written.
+// Write writes to stdout unchanged. After an error, nothing more is written.
 func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Screen) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Size is that of the terminal that stderr is, 80 by 24 where it does not say.
+// Size is that of the terminal on stderr, 80 by 24 if it is unknown.
 func (s *Screen) Size() (columns, rows int) {
 	columns, rows, err := term.GetSize(int(s.Err.Fd()))
 	if err != nil || columns <= 0 || rows <= 0 {

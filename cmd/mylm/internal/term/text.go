@@ -79,7 +79,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// hides reports whether r shows nothing of its own, or a blank that is no
+// hides reports whether r has no glyph of its own, or is a blank other than a
 // space. The tables are those of the Unicode Character Database; U+2800 is the
 // Braille pattern without dots.
 func hides(r rune) bool {
@@ -195,5 +195,5 @@ func Bytes(n int64) string {
 // Seconds is a duration for a person.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// Flat is a text in one line: nothing in it can pass for a line of ours.
+// Flat is a text in one line: nothing in it can pass for a line of mylm.
 func Flat(text string) string { return strings.Join(strings.Fields(text), " ") }

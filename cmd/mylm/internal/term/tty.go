@@ -17,7 +17,7 @@ import (
 )
 
 // Prompter asks questions on the terminal, whatever stdin and stdout are
-// connected to. Where there is no terminal, or CI is set, there is nobody.
+// connected to. If there is no terminal, or CI is set, there is nobody to ask.
 type Prompter struct {
 	Screen *Screen
 	View   Pauser // gets out of the way of a question; may be nil
@@ -56,8 +56,8 @@ func OpenTTY() (in, out *os.File, err error) {
 	return in, out, nil
 }
 
-// Size is the size of the terminal that questions are asked on: 80 by 24,
-// the size of the DEC VT100, where it does not say.
+// Size is the size of the terminal that questions are asked on: 80 by 24, the
+// size of the DEC VT100, if it is unknown.
 func Size() (columns, rows int) {
 	columns, rows = 80, 24
 	f, err := os.OpenFile(ttyOut, os.O_WRONLY, 0)
@@ -71,8 +71,8 @@ func Size() (columns, rows int) {
 	return columns, rows
 }
 
-// Ask shows a question on the terminal and returns the line that is typed. What
-// was typed before the question was shown is no answer to it.
+// Ask shows a question on the terminal and returns the line that is typed.
+// Input typed before the question was shown is not an answer to it.
 func (p *Prompter) Ask(ctx context.Context, question string) (string, error) {
 	return p.ask(ctx, question, false)
 }
@@ -165,7 +165,7 @@ func (p *Prompter) Choose(ctx context.Context, title string, lines []string) (in
 	}
 }
 
-// Absent is why nobody can be asked, "" if somebody can.
+// Absent is why nobody can be asked, or "".
 func (p *Prompter) Absent() Nobody {
 	if os.Getenv("CI") != "" {
 		return inCI
@@ -179,8 +179,8 @@ func (p *Prompter) Absent() Nobody {
 	return ""
 }
 
-// Interruptible returns a context that the first signal to end cancels, or a
-// stdout that nobody reads any more. A second signal ends the process at once.
+// Interruptible returns a context that the first signal to end cancels, or the
+// end of stdout's reader. A second signal ends the process at once.
 func Interruptible(s *Screen) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -211,9 +211,8 @@ func Interruptible(s *Screen) (context.Context, func()) {
 	}
 }
 
-// Wait waits for f until ctx is done. A read of a pipe that nobody
-// writes to cannot be ended from here: it ends with the process, which is about
-// to.
+// Wait waits for f until ctx is done. A read of an idle pipe cannot be ended
+// from here: it ends with the process, which is about to.
 func Wait[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

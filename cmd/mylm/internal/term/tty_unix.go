@@ -33,7 +33,7 @@ func editorCommand(editor, path string) *exec.Cmd {
 	return exec.Command("sh", "-c", "trap : INT QUIT; "+editor+` "$1"`, "sh", path)
 }
 
-// whenUnread calls f once nobody can read any more what is written to a pipe.
+// whenUnread calls f once a pipe has no reader any more.
 func whenUnread(out *os.File, done <-chan struct{}, f func()) {
 	if info, err := out.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return
