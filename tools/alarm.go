@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// Alarm calls a function once the process has run for a given time. Time in which the
-// process was stopped (Ctrl-Z, SIGSTOP, a laptop's lid) does not count: nobody
-// else was slow then, and what arrived meanwhile is waiting to be read.
+// Alarm calls a function once the process has run for a given time. Time in
+// which the process was stopped (Ctrl-Z, SIGSTOP, a laptop's lid) does not
+// count: the other side was not slow then, and what arrived meanwhile is
+// waiting to be read.
 type Alarm struct {
 	f func()
 

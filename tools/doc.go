@@ -14,23 +14,23 @@
 //
 // # Words
 //
-// An Effect says what a call may do to the world: Reads, Writes, Runs,
-// Network, Leaves (the workspace). It may depend on the arguments. A Result is what goes back to the
-// model, with its Origin: whose words these are. Fit makes arguments conform
-// to a schema where that loses nothing, and otherwise reports every fault with
-// its path.
+// An Effect is what a call may do to the world: Reads, Writes, Runs, Network,
+// Leaves (the workspace). It may depend on the arguments. A Result is what goes
+// back to the model, with its Origin: the source of the text. Fit makes
+// arguments conform to a schema if that loses nothing, and otherwise reports
+// every error with its path.
 //
 // A call goes through three steps: Registry.Prepare looks the tool up and fits
 // the arguments, the caller decides whether it may run, Invocation.Run runs it.
 // A tool that panics or fails makes a failed Outcome, never a failed program.
 //
-// A text that is too long has a Gap, which Abridge widens: whoever shortens it
-// once more keeps one mark that counts all that is missing.
+// A text that is too long gets a Gap, which Abridge widens: shortening it again
+// leaves a single mark that counts everything omitted.
 //
 // # Limits
 //
-// Fit knows the part of JSON Schema that tools use: type, enum, const, items,
-// properties, required, additionalProperties, minimum, maximum (and the
+// Fit supports the part of JSON Schema that tools use: type, enum, const,
+// items, properties, required, additionalProperties, minimum, maximum (and the
 // exclusive ones), minLength, maxLength, minItems, maxItems, pattern, anyOf,
 // oneOf, allOf, and $ref into $defs. Other keywords are not enforced.
 package tools

@@ -36,8 +36,8 @@ type Fault struct {
 // than ten deep; whatever is deeper came from a model that repeats itself.
 const maxDepth = 100
 
-// maxFaults bounds how many faults are kept: a long array of wrong elements
-// says nothing after the first hundred.
+// maxFaults bounds how many faults are kept: a long array of wrong elements is
+// reported up to the first hundred.
 const maxFaults = 100
 
 // Fit makes args conform to schema where that loses nothing: "5" becomes 5, a
@@ -47,10 +47,10 @@ const maxFaults = 100
 // reported whole in the *ArgError: every fault with its path.
 //
 // Empty or null args count as {}. Arguments that schema does not declare are a
-// fault unless its additionalProperties says otherwise, which is stricter than
+// fault unless its additionalProperties allows them, which is stricter than
 // JSON Schema: models invent arguments. Numbers keep their literal, so integers
-// are exact at any size, and arguments keep their order. If nothing changed
-// the result is args itself. A nil schema accepts everything.
+// are exact at any size, and arguments keep their order. If nothing changed the
+// result is args itself. A nil schema accepts everything.
 //
 // Fit does not change schema and may be called from several goroutines at once.
 func Fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, []Repair, *ArgError) {
@@ -77,7 +77,7 @@ func Fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, []Re
 	return out.bytes(), f.repairs, nil
 }
 
-// read parses args; empty tells that there were none and {} stands for them.
+// read parses args; empty means that there were none and {} replaces them.
 func (f *fitter) read(args json.RawMessage) (v *node, empty bool, fault *Fault) {
 	trimmed := bytes.Trim(args, " \t\r\n") // JSON's white space is less than Unicode's
 	if len(trimmed) == 0 {
@@ -183,7 +183,7 @@ func (f *fitter) argError() *ArgError {
 	return &ArgError{Faults: f.faults, Signature: Signature("", f.root)}
 }
 
-// declares reports whether s says by itself which names an object may have.
+// declares reports whether s itself lists the names that an object may have.
 func declares(s *jsonschema.Schema) bool {
 	return len(s.Properties) > 0 || s.AdditionalProperties != nil || len(s.AllOf) > 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0
 }

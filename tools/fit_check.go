@@ -8,8 +8,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// value applies s to v: it coerces unless the fitter is strict, notes every
-// fault, and returns the value as it is to be passed on.
+// value applies s to v: it coerces unless the fitter is strict, records every
+// error, and returns the value to pass on.
 func (f *fitter) value(s *jsonschema.Schema, v *node, at loc) *node {
 	if f.steps--; s == nil || f.steps < 0 {
 		return v
@@ -179,8 +179,8 @@ func (f *fitter) combined(s *jsonschema.Schema, v *node, at loc) *node {
 	return v
 }
 
-// choose applies the alternative that v conforms to as it is, or else the one
-// way of coercing it. Two ways that give different values are no way.
+// choose applies the alternative that v conforms to unchanged, or else the only
+// way of coercing it. Two ways with different values are an error.
 func (f *fitter) choose(code string, subs []*jsonschema.Schema, s *jsonschema.Schema, v *node, at loc) *node {
 	var hits []*jsonschema.Schema
 	for _, sub := range subs {
@@ -220,8 +220,8 @@ func (f *fitter) coerceTo(code string, subs []*jsonschema.Schema, v *node, at lo
 	return out, out != nil
 }
 
-// explain tells why no alternative fits: with the faults of the only one that
-// has the right type, otherwise with the alternatives.
+// explain describes why no alternative fits: with the faults of the only one
+// that has the right type, otherwise with the alternatives.
 func (f *fitter) explain(code string, hits int, subs []*jsonschema.Schema, s *jsonschema.Schema, v *node, at loc) {
 	if hits == 0 && !f.quiet {
 		if sub := f.onlyOfType(subs, v); sub != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// ArgError says that arguments do not conform to a tool's schema, in words that
-// a small model can act on.
+// ArgError reports that arguments do not conform to a tool's schema, in words
+// that a small model can act on.
 type ArgError struct {
 	Tool      string  // the tool's name; "" if only a schema was given
 	Faults    []Fault // every fault, up to a hundred
 	Signature string  // the tool's parameters: "(path: string, start_line?: integer)"
 }
 
-// maxTold is how many faults Error tells. Most calls have one; a model that
+// maxTold is how many errors Error lists. Most calls have one; a model that
 // gets a long list corrects the last of it and forgets the first.
 const maxTold = 5
 
-// Error tells the first faults, each with the argument, what was given and what
-// is wanted, and below them how the tool is called.
+// Error lists the first errors, each with the argument, the given and the
+// wanted value, and below them how to call the tool.
 func (e *ArgError) Error() string {
 	told := make([]string, 0, maxTold+1)
 	for _, f := range e.Faults[:min(len(e.Faults), maxTold)] {
@@ -36,7 +36,7 @@ func (e *ArgError) Error() string {
 	return "invalid arguments: " + strings.Join(told, "; ") + "\nUsage: " + e.Tool + e.Signature
 }
 
-// String tells the fault in one line.
+// String describes the error in one line.
 func (f Fault) String() string {
 	path := f.Path
 	if path == "" {
@@ -51,7 +51,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s: got %s, want %s", path, f.Given, f.Wanted)
 }
 
-// wanted says what the keyword called code wants.
+// wanted describes what the keyword called code requires.
 func (f *fitter) wanted(code string, s *jsonschema.Schema) string {
 	switch code {
 	case "enum":
@@ -92,7 +92,7 @@ func (f *fitter) wanted(code string, s *jsonschema.Schema) string {
 // them all.
 const maxKnown = 12
 
-// otherwise tells which argument to use instead of an unknown one.
+// otherwise suggests the argument to use instead of an unknown one.
 func otherwise(near, known []string) string {
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
@@ -104,8 +104,8 @@ func otherwise(near, known []string) string {
 }
 
 // Signature writes a tool as a function: read_file(path: string, limit?:
-// integer). A question mark marks what may be left out. The parameters stand
-// in the schema's own order if it has one, otherwise the required ones first.
+// integer). A question mark marks optional parameters. The parameters are in
+// the schema's own order if it has one, otherwise the required ones come first.
 func Signature(name string, s *jsonschema.Schema) string {
 	if s == nil {
 		return name + "()"

@@ -60,8 +60,8 @@ func Nearest(name string, known []string) []string {
 	return names
 }
 
-// distance is how many letters must be put in, left out, replaced or swapped
-// with their neighbour to make b of a.
+// distance is how many letters must be inserted, deleted, replaced or swapped
+// with their neighbour to turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last := make([]int, len(y)+1), make([]int, len(y)+1)

@@ -44,7 +44,7 @@ func (g Gap) Join(head, tail string) string {
 	return head + g.mark((head == "" || strings.HasSuffix(head, "\n")) && strings.HasPrefix(tail, "\n")) + tail
 }
 
-// mark stands for the gap. With whole, it is made of complete lines.
+// mark represents the gap in a text. With whole, it is made of complete lines.
 func (g Gap) mark(whole bool) string {
 	counted := func(n int, what string) string {
 		if n == 1 {
@@ -66,7 +66,7 @@ var marks = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[\.\.\. left out: (?:(\d+) lines?, )?(\d+) bytes?(?:, (\d+) line breaks?)? \.\.\.\]`)
 })
 
-// find returns where the mark of a gap stands in a text, and the gap.
+// find returns the position of a gap's mark in a text, and the gap.
 func find(text string) (from, upto int, g Gap, ok bool) {
 	m := marks().FindStringSubmatchIndex(text)
 	if m == nil {
@@ -82,8 +82,9 @@ func find(text string) (from, upto int, g Gap, ok bool) {
 	return m[0], m[1], Gap{number(bytes), max(number(breaks), number(lines)-1)}, true
 }
 
-// Abridge leaves out the middle of a text that is longer than head and tail, in
-// bytes, together. A gap that the text has becomes larger, so that there is one.
+// Abridge omits the middle of a text that is longer than head and tail, in
+// bytes, together. A gap that the text has becomes larger, so that there is
+// one.
 func Abridge(text string, head, tail int) string {
 	if head+tail >= len(text) {
 		return text

@@ -103,7 +103,7 @@ func Unknown(name string, known []string) *UnknownToolError {
 	return &UnknownToolError{Name: name, Near: Nearest(name, known), Known: known}
 }
 
-// Error says what is wrong and which tools there are. A long name is cut.
+// Error reports what is wrong and which tools there are. A long name is cut.
 func (e *UnknownToolError) Error() string {
 	name := cut(e.Name)
 	switch {
@@ -190,7 +190,7 @@ type Outcome struct {
 // Success reports whether the call did what it was asked.
 func (o Outcome) Success() bool { return o.Error == "" }
 
-// Body is what the model is told: the error, the text, or both.
+// Body is what the model gets: the error, the text, or both.
 func (o Outcome) Body() string {
 	if o.Success() {
 		return o.Text
@@ -209,7 +209,7 @@ func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcom
 	if inv.Tool.Timeout > 0 {
 		timeout = inv.Tool.Timeout
 	}
-	// The cause tells this timeout from a deadline of the caller's.
+	// The cause distinguishes this timeout from a deadline of the caller.
 	timedOut := fmt.Errorf("timed out after %v", timeout)
 	if timeout > 0 {
 		var cancel context.CancelFunc

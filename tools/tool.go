@@ -28,8 +28,8 @@ const (
 	None      Effect = 0
 )
 
-// OnlyReads reports whether the call talks to nobody, stays in the workspace and
-// changes nothing, unless it be mylm's own memory.
+// OnlyReads reports whether the call uses no network, stays in the workspace
+// and changes nothing except mylm's own memory.
 func (e Effect) OnlyReads() bool { return e&^(Reads|Remembers) == 0 }
 
 // Sensitive reports whether the call writes or runs something.
@@ -98,7 +98,7 @@ type Refusal struct {
 	What   string `json:"what,omitempty"` // a path, an address, or whatever names it
 }
 
-// String says what the call tried to do: "write notes.txt".
+// String describes what the call tried to do: "write notes.txt".
 func (r Refusal) String() string { return strings.TrimSpace(r.Kind + " " + r.What) }
 
 // Tool is one thing a model can ask for.
@@ -110,7 +110,7 @@ type Tool struct {
 	// Timeout bounds one call. Zero is the engine's default.
 	Timeout time.Duration
 
-	// Effect tells what a call with these arguments may do. Nil means Runs:
+	// Effect returns what a call with these arguments may do. Nil means Runs:
 	// the most dangerous thing a tool can be.
 	Effect func(args json.RawMessage) Effect
 
@@ -119,8 +119,8 @@ type Tool struct {
 	Preview func(args json.RawMessage) string
 
 	// Run does the work. It must return soon after ctx is done. A Result
-	// returned with an error is told to the model below the error.
-	// It may be called from several goroutines at once.
+	// returned with an error is shown to the model below the error. It may be
+	// called from several goroutines at once.
 	Run func(ctx context.Context, args json.RawMessage) (Result, error)
 }
 

@@ -22,7 +22,7 @@ const (
 	MaxOption  = 150 // bytes of each
 )
 
-// patience is how long a question stands. Engines bound a tool by seconds, and a
+// patience is how long a question waits. Engines bound a tool by seconds, and a
 // person may be at lunch, or asleep.
 const patience = 24 * time.Hour
 
@@ -45,9 +45,9 @@ type input struct {
 	Options  []string `json:"options,omitempty" jsonschema:"answers to choose from"`
 }
 
-// New makes the tool ask_user. Its calls have no effect, so that nobody is asked
-// whether they may be asked. An answer that is the number of an option stands
-// for that option. It is an error if put is nil.
+// New makes the tool ask_user. Its calls have no effect, so they need no
+// approval. The number of an option is an answer that selects it. It is an
+// error if put is nil.
 func New(put Func) (*tools.Tool, error) {
 	if put == nil {
 		return nil, fmt.Errorf("%s: no function that asks", Name)

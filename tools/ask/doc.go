@@ -12,14 +12,14 @@
 //
 // A Question is what the model wants to know, with answers to choose from if it
 // named some. The function that New is given puts it to the person and returns
-// the answer. A person who does not want to answer is no failure: the model is
-// told, and goes on without.
+// the answer. If the person does not want to answer, that is not a failure: the
+// model is told, and continues without.
 //
 // # Limits
 //
-// The tool belongs into a registry only where somebody can answer. Text and
-// Options are the model's words, perhaps repeated from a page or a file: whoever
-// shows them takes care that they cannot pass for something else.
+// Register the tool only if somebody can answer. Text and Options are the
+// model's words, perhaps repeated from a page or a file: the program that shows
+// them must make sure that they cannot be mistaken for something else.
 //
 // A question waits for an answer for a day at most, or until its context is
 // done. Questions are put one at a time.

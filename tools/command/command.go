@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxLine is how long a line may be to be understood, in bytes. The parser's
+// maxLine is the maximum length of an analyzed line, in bytes. The parser's
 // stack is bounded by it.
 const maxLine = 32 << 10
 
@@ -22,11 +22,11 @@ type Place struct {
 // Analysis is what can be seen of a command line.
 type Analysis struct {
 	// Reads reports that every command is a plain reader, of files that lie in
-	// the workspace. Why says why it is not, for a person.
+	// the workspace. Why is the reason why it is not, for a person.
 	Reads bool
 	Why   string
 
-	// Changes says what in the line is there to change, build or install
+	// Changes is what in the line obviously changes, builds or installs
 	// something; "" if nothing is seen. It has no weight for safety.
 	Changes string
 
@@ -54,7 +54,7 @@ type Call struct {
 	outside bool   // something in it leads out of the workspace, or into .git
 }
 
-// Analyse looks at a line that would run at a place. It looks at files there, and
+// Analyse analyzes a line that would run at a place. It reads files there, and
 // changes nothing. It may be called from several goroutines at once.
 func Analyse(line string, at Place) Analysis {
 	at = at.clean()
@@ -222,7 +222,7 @@ func literal(w *syntax.Word) (out word, ok bool) {
 	return out, !strings.ContainsRune(out.text, 0)
 }
 
-// unescaped takes backslashes away: those in front of one of the characters, or,
+// unescaped removes backslashes: those in front of one of the characters, or,
 // if there are none, all. One in front of a line end takes that with it.
 func unescaped(s, characters string) string {
 	var b strings.Builder

@@ -1,5 +1,5 @@
-// Package command reads a shell command line before it is run: which commands it
-// holds, whether they are plain readers, and which look like a change.
+// Package command analyzes a shell command line before it runs: which commands
+// it contains, whether they are plain readers, and which look like a change.
 //
 // # Smallest use
 //
@@ -11,20 +11,20 @@
 // # Terms
 //
 // A call is one simple command of the line: a program and its words. A plain
-// reader is a call of one of a few programs that print what is in files, with
-// flags that cannot make them do anything else, on files of the workspace. A line
-// only reads if it is made of such calls alone, joined by pipes, &&, ||, ; or line
-// ends, and if sh and Bash read it the same way.
+// reader is a call of one of a few programs that print the content of files,
+// with flags that cannot make them do anything else, on files of the workspace.
+// A line only reads if it is made of such calls alone, joined by pipes, &&, ||,
+// ; or line ends, and if sh and Bash read it the same way.
 //
-// What a line would start is also looked for where it cannot be complete: in
-// loops, functions and substitutions, behind sudo or xargs, in the text for sh -c,
-// in what is echoed or fed to a shell. That is for rules that forbid.
+// Commands are also searched for where the search cannot be complete: in loops,
+// functions and substitutions, after sudo or xargs, in the text for sh -c, in
+// text that is echoed or fed to a shell. That is for deny rules.
 //
 // # Limits
 //
-// Nothing here protects anything by itself: what a line does is for a sandbox to
-// decide. The shell is a POSIX one; a line for another system's shell never only reads. The
-// answer holds for the moment: files that change between the question and the
-// run are not seen. What the user has set up is trusted: the programs of PATH
-// outside of the workspace, their configuration, the environment.
+// This package is not a protection: a sandbox must limit what a line does. The
+// shell is a POSIX one; a line for another system's shell never only reads. The
+// result is a snapshot: later changes of files are not seen. The user's
+// environment is trusted: the programs of PATH outside of the workspace, their
+// configuration, the environment.
 package command

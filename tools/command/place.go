@@ -88,7 +88,7 @@ func inGit(path string) bool {
 
 // names are all files that a word may name, and whether all stay in the
 // workspace: the word, what follows a sign in it, and each name that a pattern
-// stands for, none of which may look like a flag.
+// matches, none of which may look like a flag.
 func (at Place) names(w word) (parts []string, stay bool) {
 	if w.tilde {
 		return nil, false
@@ -113,7 +113,7 @@ func (at Place) names(w word) (parts []string, stay bool) {
 	return parts, !slices.ContainsFunc(parts, func(part string) bool { return part != "/dev/null" && !at.inside(part) })
 }
 
-// maxNames bounds how many files a pattern may stand for.
+// maxNames limits how many files a pattern may match.
 const maxNames = 10_000
 
 // certain reports whether a word is the name of a program that the workspace

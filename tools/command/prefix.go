@@ -8,10 +8,12 @@ import (
 	"sync"
 )
 
-// offers are the prefixes that a rule can be made of, one a line: words, of which
-// * is a name of the project and | separates alternatives, and the flags that may follow beside common ones; those behind -- may
-// only follow it. What is missing fetches, publishes, removes, or runs what the next words say. A line with ! takes
-// each word for one more thing to do, so that none may follow.
+// offers are the prefixes that a rule can be made of, one per line: words, in
+// which * is a name of the project and | separates alternatives, and the flags
+// that may follow in addition to common ones; those after -- may only follow it.
+// A prefix that is not listed fetches, publishes, removes, or runs what the next
+// words say. In a line with ! each word is one more thing to do, so none may
+// follow.
 const offers = `
 make|gmake -[kns]*j?[0-9]* -B -r
 ninja ! -j[0-9]*
@@ -71,8 +73,8 @@ terraform fmt|validate -recursive -json
 helm lint --strict
 `
 
-// What may follow any prefix: flags that only choose, filter or report, and words
-// that no shell behind the tool takes for more than a word.
+// What may follow any prefix: flags that only select, filter or report, and
+// words that no shell started by the tool treats as more than a word.
 const (
 	commonFlags = `-[vqsxkl]+|-all|--(verbose|quiet|silent|color(=\w+)?|no-color|check|diff|fix|all|release|recursive|force-exclude)`
 	commonWords = `[\w./%+,:^$# *-]+`
@@ -125,7 +127,7 @@ func offered(words []string) (found offer, n int) {
 }
 
 // Prefix is the begin of the call that a rule can be made of: a program, or a
-// program and what it is to do. It is nil where there is none.
+// program and what it is to do. It is nil if none can be stored.
 func (c Call) Prefix() []string {
 	_, n := offered(c.Words)
 	if n == 0 {
@@ -141,16 +143,18 @@ func Offered(prefix []string) bool {
 	return n > 0 && n == len(prefix)
 }
 
-// Covered reports whether the call is one that the prefix stands for: it is Offered, the call begins with its words, stays
-// in the workspace and out of .git, starts the program that PATH has outside of it, is fed nothing by a pipe or a redirect, and
-// has no words but those that are known to name no other program, settings, task or place to write.
-// In which directory of the workspace it runs does not matter: a prefix holds in all of them.
+// Covered reports whether the prefix covers the call: it is Offered, the call
+// begins with its words, stays in the workspace and out of .git, starts the
+// program that PATH has outside of it, is fed nothing by a pipe or a redirect,
+// and has no words but those that are known to name no other program, settings,
+// task or place to write. In which directory of the workspace it runs does not
+// matter: a prefix holds in all of them.
 func (c Call) Covered(prefix []string) bool {
 	return Offered(prefix) && c.begins(prefix) && c.excess(prefix) == ""
 }
 
-// Exceeds says why a call that begins with the words of a prefix is not covered
-// by it. It is "" for every other.
+// Exceeds returns why a call that begins with the words of a prefix is not
+// covered by it. It is "" for every other.
 func (c Call) Exceeds(prefix []string) string {
 	rule := "the rule " + strings.Join(prefix, " ")
 	if len(prefix) == 0 || !c.begins(prefix) {

@@ -85,8 +85,8 @@ var (
 	changers = sync.OnceValue(func() []string { return strings.Fields(changing) })
 )
 
-// Changes says that a command is there to change, build or install something; ""
-// if it does not look so.
+// Changes reports that a command obviously changes, builds or installs
+// something; "" if it does not look so.
 func (c Call) Changes() string {
 	name, args := filepath.Base(c.Words[0]), c.Words[1:]
 	switch {

@@ -10,8 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of what is looked at in one line, since lines can be built that start
-// each other in endless ways. A line that anybody means stays below them.
+// Limits of the analysis of one line, since lines can be built that start each
+// other in endless ways. A line that anybody means stays below them.
 const (
 	maxSeen  = 20_000
 	maxWords = 100_000 // of all commands together
@@ -156,13 +156,13 @@ func (l *looker) add(words []string, starts bool) {
 	}
 }
 
-// shells take a command line as the argument behind -c, or read one.
+// shells take a command line as the argument after -c, or read one.
 var shells = strings.Fields("sh bash dash zsh ksh mksh ash fish csh tcsh su runuser script flock sg eval source . at")
 
 // evaluators take their arguments for a command line, or for several.
 var evaluators = strings.Fields("eval watch parallel trap alias hyperfine concurrently nix-shell")
 
-// executing are the flags of find and fd behind which a command stands.
+// executing are the flags of find and fd that are followed by a command.
 var executing = strings.Fields("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 
 // wrappers start the command that their arguments end in. A digit says how many
@@ -200,7 +200,7 @@ func wraps(name string) (before int, ok bool) {
 	return 0, false
 }
 
-// call looks at one command, and at those that its words start.
+// call analyzes one command, and those that its words start.
 func (l *looker) call(words []string, depth int) {
 	for len(words) > 0 && (words[0] == "" || assignment(words[0])) {
 		words = words[1:]
@@ -251,8 +251,10 @@ func (l *looker) call(words []string, depth int) {
 	}
 }
 
-// unknown looks at the words of a program of which it is not known what it starts. The policy looks for commands
-// among them; a shell's are in one of them, as may be those of others. Behind exec, and what npm and its like call so, is one for sure.
+// unknown analyzes the words of a program that is not known to start others.
+// The policy looks for commands among them; a shell's are in one of them, as
+// may be those of others. Behind exec, and what npm and its like call so, is
+// one for sure.
 func (l *looker) unknown(words []string, depth int) {
 	for i, w := range words[1:] {
 		if w == "exec" || w == "dlx" || w == "x" && i == 0 {
@@ -286,8 +288,8 @@ func (l *looker) texts(args []string, depth int) {
 	}
 }
 
-// wrapped looks for the command behind a wrapper. Which flags take a value is not
-// known, so what stands behind a flag counts as both.
+// wrapped finds the command after a wrapper. Which flags take a value is
+// unknown, so the word after a flag counts as both.
 func (l *looker) wrapped(args []string, before, depth int) {
 	for i, a := range args {
 		if strings.HasPrefix(a, "-") || assignment(a) {

@@ -66,8 +66,8 @@ func (v variables) assign(list []*syntax.Assign) (ok bool) {
 	return true
 }
 
-// fields are the words that a shell makes of others, as far as that can be told. A
-// word that cannot be expanded stands as it is written.
+// fields are the words that a shell makes of others, as far as that can be
+// told. A word that cannot be expanded stays as it is written.
 func (v variables) fields(words ...*syntax.Word) (out []string) {
 	for _, w := range words {
 		out = append(out, v.expand(w)...)

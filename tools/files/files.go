@@ -35,11 +35,11 @@ const (
 	DefaultMaxMatches = 100
 
 	// DefaultMaxTime is less than the half minute that a tool usually has, so
-	// that what was found by then can still be told.
+	// that partial results can still be returned.
 	DefaultMaxTime = 20 * time.Second
 )
 
-// Options say what the tools see, and how much of it at once.
+// Options set what the tools see, and how much of it at once.
 type Options struct {
 	Root       string // the directory; "" is the working directory of the process
 	MaxLines   int    // lines shown by one read_file; 0: DefaultMaxLines
@@ -49,8 +49,8 @@ type Options struct {
 
 	MaxTime time.Duration // after which find_files and search_files tell what they have; 0: DefaultMaxTime
 
-	// Closed are directories, such as those of the program's own settings, that are
-	// no part of the workspace, wherever they lie.
+	// Closed are directories, such as those of the program's own settings, that
+	// are not part of the workspace, wherever they are.
 	Closed []string
 
 	Journal *undo.Journal // keeps what write_file and edit_file write over; nil: nothing is kept
@@ -172,8 +172,8 @@ func (w *workspace) within(name string) (string, bool) {
 	return rel, err == nil && rel != name && filepath.IsLocal(rel)
 }
 
-// stat finds what the path names. It returns the name by which the root knows
-// it, with links that lead outside refused.
+// stat finds what the path names. It returns the name relative to the root, and
+// refuses links that lead outside.
 func (w *workspace) stat(root *os.Root, path string) (string, fs.FileInfo, error) {
 	name, err := w.relative(path)
 	if err != nil {
@@ -191,7 +191,7 @@ func (w *workspace) stat(root *os.Root, path string) (string, fs.FileInfo, error
 	return "", nil, w.explain(root, path, name, err)
 }
 
-// explain turns an error of os.Root into one that tells the model what to do.
+// explain turns an error of os.Root into one that helps the model.
 func (w *workspace) explain(root *os.Root, path, name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -209,7 +209,7 @@ func (w *workspace) explain(root *os.Root, path, name string, err error) error {
 	return fmt.Errorf("%s cannot be read: %w", path, p.Err)
 }
 
-// escapes reports whether err is what os.Root says of a path that leads out of
+// escapes reports whether err is os.Root's error for a path that leads out of
 // it. Package os does not export that error.
 func escapes(err error) bool { return strings.Contains(err.Error(), "escapes") }
 
@@ -272,7 +272,7 @@ func granted(ctx context.Context, e tools.Effect) bool {
 	return !bounded || given&e == e
 }
 
-// labelled says whose words a result is.
+// labelled sets the origin of a result.
 func (w *workspace) labelled(r tools.Result, err error) (tools.Result, error) {
 	if w.outside && r.Origin != "" {
 		r.Origin = tools.Outside
@@ -280,8 +280,8 @@ func (w *workspace) labelled(r tools.Result, err error) (tools.Result, error) {
 	return r, err
 }
 
-// lookTime is how long it may take to find out what a call would do. A file
-// system that does not answer by then is taken for the worst.
+// lookTime is how long it may take to find out what a call would do. If the
+// file system does not answer by then, the worst is assumed.
 const lookTime = 2 * time.Second
 
 // patiently runs f, which works on path, and waits for it until ctx is done. A

@@ -32,8 +32,8 @@ type rule struct {
 	base    bool   // the last part of the path is matched, wherever it is
 }
 
-// ruleset is a .gitignore and the directory it stands in, with slashes and
-// relative to where the rules begin; "" is there.
+// ruleset is a .gitignore and its directory, with slashes and relative to where
+// the rules begin; "" is there.
 type ruleset struct {
 	dir   string
 	rules []rule
@@ -75,8 +75,7 @@ func parseRule(line string) (r rule, ok bool) {
 	return r, true
 }
 
-// classes are the character classes of POSIX in ASCII, which doublestar does
-// not know.
+// classes are the character classes of POSIX in ASCII, which doublestar does not support.
 var classes = strings.NewReplacer("[:alnum:]", "a-zA-Z0-9", "[:alpha:]", "a-zA-Z", "[:digit:]", "0-9", "[:lower:]", "a-z",
 	"[:upper:]", "A-Z", "[:xdigit:]", "0-9a-fA-F", "[:space:]", "\t-\r ", "[:blank:]", "\t ", "[:punct:]", "!-/:-@\\[-`{-~")
 
@@ -133,10 +132,10 @@ func ignored(sets []ruleset, name string, dir bool) bool {
 	return false
 }
 
-// rulesFor returns the rules that hold in dir, an absolute path, because of
-// what stands above it: up to the top of its repository. Prefix is the path
-// from there to dir. If dir is ignored itself, nothing holds: who asks for it
-// by name wants to see it.
+// rulesFor returns the rules that apply in dir, an absolute path, because of
+// its parents: up to the top of its repository. Prefix is the path from there
+// to dir. If dir is ignored itself, nothing holds: who asks for it by name
+// wants to see it.
 func (w *workspace) rulesFor(ctx context.Context, dir string) (sets []ruleset, prefix string) {
 	top := repository(dir)
 	prefix, err := filepath.Rel(top, dir)
@@ -176,8 +175,8 @@ func repository(dir string) string {
 	}
 }
 
-// ignoreFile reads a file of rules. What is no such file holds none; git does
-// not follow a link there either.
+// ignoreFile reads a file of rules. Anything else has no rules; git does not
+// follow a link there either.
 func (w *workspace) ignoreFile(ctx context.Context, name string) []rule {
 	root, err := w.open()
 	if err != nil || ctx.Err() != nil {

@@ -110,7 +110,7 @@ const (
 	maxQuoted   = 200    // bytes of a line that it quotes
 )
 
-// notFound says that old is not in the text, and what comes nearest.
+// notFound reports that old is not in the text, and what is most similar.
 func notFound(path, text, old string) error {
 	msg := fmt.Sprintf("old does not stand in %s", path)
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
@@ -125,7 +125,7 @@ func notFound(path, text, old string) error {
 	return fmt.Errorf("%s, nor anything like it; read the file again", msg)
 }
 
-// spaced finds where the lines stand if white space does not count, -1 if
+// spaced finds where the lines are if white space does not count, -1 if
 // nowhere. A text of white space alone is found nowhere.
 func spaced(lines, want []string) int {
 	wanted := folded(want)
@@ -158,8 +158,9 @@ func folded(lines []string) []string {
 	return out
 }
 
-// alike finds where the file comes nearest to the wanted lines: around the line
-// that most resembles the longest of them. The rate is 1 for an equal line.
+// alike finds the part of the file most similar to the wanted lines: around the
+// line that most resembles the longest of them. The rate is 1 for an equal
+// line.
 func alike(lines, want []string) (at int, rate float64) {
 	key := 0
 	for i, l := range want {

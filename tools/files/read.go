@@ -108,8 +108,8 @@ func regular(path string, info os.FileInfo) error {
 	return nil
 }
 
-// sampled is how much of a file decides whether it is text; git looks at as
-// many bytes for a NUL (buffer_is_binary in xdiff-interface.c).
+// sampled is how much of a file decides whether it is text; git checks as many
+// bytes for a NUL (buffer_is_binary in xdiff-interface.c).
 const sampled = 8000
 
 // binary reports whether the beginning of a file holds a NUL, is a PDF, or has
@@ -280,7 +280,7 @@ func (p *page) truncated() bool {
 	return p.cut > 0 || p.rest() && (p.end == 0 || p.last() < p.end)
 }
 
-// note says what the page does not show, "" if it shows all.
+// note reports what the page does not show, "" if it shows all.
 func (p *page) note() string {
 	if p.start == 1 && p.cut == 0 && !p.rest() {
 		return ""

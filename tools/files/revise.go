@@ -55,7 +55,7 @@ func (w *workspace) revise(ctx context.Context, r *revision) (tools.Result, erro
 	return tools.Result{Text: text, Origin: tools.Workspace}, nil
 }
 
-// unwritten turns an error of a write into one that tells the model what to do.
+// unwritten turns an error of a write into one that helps the model.
 func (w *workspace) unwritten(root *os.Root, r *revision, err error) error {
 	switch {
 	case errors.Is(err, undo.ErrChanged):
@@ -74,7 +74,7 @@ func (w *workspace) unwritten(root *os.Root, r *revision, err error) error {
 	return fmt.Errorf("%s was not changed: %w", r.path, err)
 }
 
-// led says where the links of the path lead, if there are any.
+// led returns where the links of the path lead, if there are any.
 func (r *revision) led() string {
 	if clean := filepath.ToSlash(filepath.Clean(r.path)); strings.HasSuffix("/"+clean, "/"+filepath.ToSlash(r.name)) {
 		return ""

@@ -122,8 +122,8 @@ func creatable(path, name string) error {
 	return nil
 }
 
-// writable refuses what is no file, and a file that is closed to writing: it
-// could be replaced, which is not what its mode says.
+// writable refuses what is not a file, and a read-only file: it could be
+// replaced, which its mode forbids.
 func (w *workspace) writable(root *os.Root, t *target) error {
 	switch mode := t.info.Mode(); {
 	case mode.IsDir():

@@ -63,8 +63,8 @@ type findInput struct {
 //
 // The pattern is a glob with ** for any directories and {a,b} for either; one
 // without a slash is looked for everywhere. Files are listed by path, one a
-// line, at most MaxEntries; a last line says how many there are. What git
-// ignores is left out, unless the pattern begins with an ignored directory.
+// line, at most MaxEntries; a last line says how many there are. Files that git
+// ignores are omitted, unless the pattern begins with an ignored directory.
 func FindFiles(o Options) (*tools.Tool, error) {
 	w, err := newWorkspace(o)
 	if err != nil {
@@ -90,8 +90,8 @@ type searchInput struct {
 // at once.
 //
 // Lines that match come as "path:line: text", by path, at most MaxMatches and
-// MaxBytes; a last line says what was left out. Binary files are not searched,
-// nor what git ignores, unless path leads there.
+// MaxBytes; a last line reports what was omitted. Binary files are not
+// searched, nor what git ignores, unless path leads there.
 func SearchFiles(o Options) (*tools.Tool, error) {
 	w, err := newWorkspace(o)
 	if err != nil {
@@ -139,7 +139,8 @@ type editInput struct {
 //
 // Text that is not there, or there more than once, is an error that says where
 // the nearest is, and changes nothing. In a file whose lines end in CRLF, the
-// line ends of old and new are taken for CRLF, since read_file shows them as LF.
+// line ends of old and new are treated as CRLF, since read_file shows them as
+// LF.
 func EditFile(o Options) (*tools.Tool, error) {
 	w, err := newWorkspace(o)
 	if err != nil {
@@ -152,8 +153,7 @@ func EditFile(o Options) (*tools.Tool, error) {
 	return revises(w, t, w.planEdit), nil
 }
 
-// reader gives a tool that reads its effect and its preview: place is the path
-// that a call looks at.
+// reader gives a tool that reads its effect and its preview: place is the path that a call uses.
 func (w *workspace) reader(t *tools.Tool, err error, place func(args json.RawMessage) string) (*tools.Tool, error) {
 	if err != nil {
 		return nil, err
@@ -202,7 +202,7 @@ func pathOf(args json.RawMessage) string {
 // revises gives a tool that changes files what the two have in common. Plan
 // finds out what a call would do, without doing it: it is asked for the effect,
 // for the preview, and when the call runs. A call that cannot succeed only
-// reads, so that nobody is asked about it.
+// reads, so it needs no approval.
 func revises[In any](w *workspace, t *tools.Tool, plan func(*os.Root, In) (*revision, error)) *tools.Tool {
 	planned := func(ctx context.Context, in In) (*revision, error) {
 		return patiently(ctx, "the file system", func() (*revision, error) {

@@ -24,8 +24,8 @@ const maxSiblings = 50
 // reports whether everything is shown. Of o, Root, MaxEntries and MaxBytes
 // count; MaxBytes is never exceeded.
 //
-// Names are as foreign as contents are: whoever puts them into a prompt
-// neutralises them.
+// Names are as foreign as contents are: the caller that puts them into a prompt
+// must neutralise them.
 func Tree(ctx context.Context, o Options) (text string, whole bool, err error) {
 	w, err := newWorkspace(o)
 	if err != nil {
@@ -172,12 +172,12 @@ func (b *branch) write(out *strings.Builder) {
 	}
 }
 
-// maxListed bounds the entries of one directory that are looked at: they are
-// held in memory to be sorted.
+// maxListed limits the entries of one directory that are read: they are held in
+// memory to be sorted.
 const maxListed = 100_000
 
-// walk looks at all files below a directory, sorted by name, as far as git
-// would: without .git and what is ignored. Links are not followed.
+// walk visits all files below a directory, sorted by name, as far as git would:
+// without .git and what is ignored. Links are not followed.
 type walk struct {
 	ctx    context.Context
 	root   *os.Root
@@ -201,8 +201,8 @@ func (w *workspace) newWalk(ctx context.Context, root *os.Root, name string, vis
 	return &walk{ctx: ctx, root: root, base: name, prefix: prefix, visit: visit, closed: w.closed}, sets
 }
 
-// visible are the entries of a directory that git would look at, as far as it
-// can be read, and the rules that hold below it.
+// visible are the entries of a directory that git would not ignore, as far as
+// it can be read, and the rules that apply below it.
 func (k *walk) visible(name string, sets []ruleset) ([]fs.DirEntry, []ruleset, error) {
 	entries, err := k.entries(name)
 	for _, e := range entries {
@@ -283,7 +283,7 @@ func (k *walk) entries(name string) (all []fs.DirEntry, err error) {
 	return all, err
 }
 
-// notes say what the walk has left out.
+// notes report what the walk has omitted.
 func (k *walk) notes(verb string) (notes []string) {
 	if k.unread > 0 {
 		notes = append(notes, fmt.Sprintf("could not be read: %d of the directories", k.unread))

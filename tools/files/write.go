@@ -66,8 +66,7 @@ func extent(text string) string {
 	return count(len(text), "byte") + ", " + count(lines, "line")
 }
 
-// lineEnds says what the model cannot see, since read_file shows every line end
-// as LF.
+// lineEnds reports what the model cannot see, since read_file shows every line end as LF.
 func lineEnds(old, new string) string {
 	was, is := strings.Contains(old, "\r\n"), strings.Contains(new, "\r\n")
 	switch {
@@ -153,7 +152,7 @@ func carriage(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// once finds the only place where old stands in the text.
+// once finds the only place where old occurs in the text.
 func once(path, text, old string) (int, error) {
 	at := strings.Index(text, old)
 	if at < 0 {

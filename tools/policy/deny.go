@@ -17,10 +17,10 @@ const CommandTool = "execute_command"
 // disks are the block devices of Linux, macOS and the BSDs.
 const disks = "/dev/sd*|/dev/hd*|/dev/vd*|/dev/xvd*|/dev/nvme*|/dev/mmcblk*|/dev/mapper/*|/dev/dm-*|/dev/md*|/dev/disk*|/dev/rdisk*"
 
-// places are what nobody wants to lose as a whole.
+// places are what must not be deleted as a whole.
 const places = `/|/\*|~|~/\*|$HOME|$HOME/\*|/bin|/boot|/dev|/etc|/home|/lib|/root|/sbin|/usr|/var|/Users|/System|/Library|/Applications`
 
-// forkBomb is how the one rule is called that is no pattern.
+// forkBomb is the name of the only rule that is not a pattern.
 const forkBomb = CommandTool + "(a fork bomb)"
 
 // DefaultDeny are the rules that always hold: what destroys a machine's disks
@@ -38,8 +38,7 @@ var DefaultDeny = []string{
 	CommandTool + `(init|telinit 0|6)`,
 }
 
-// tooLong is how the rule is called for lines that hold more commands than are
-// looked at.
+// tooLong is the name of the rule for lines with more commands than are checked.
 const tooLong = CommandTool + "(more commands than can be looked at)"
 
 // BuiltIn returns the rules that always hold: those of DefaultDeny, and two that no
@@ -76,7 +75,7 @@ func parseDeny(text string) (denyRule, error) {
 	return r, nil
 }
 
-// forbids is the deny rule that a call falls under, "" if there is none.
+// forbids is the deny rule that a call falls under, or "".
 func (p *Policy) forbids(c Call, a command.Analysis) string {
 	switch {
 	case a.Bomb:
@@ -169,8 +168,9 @@ func (r denyRule) command(terms []term) bool {
 // another. Nobody means to write so many.
 const maxStarts = 8
 
-// startedBy compares the pattern with what the words of a command may start. A single word is
-// not enough: vagrant halt is no halt. One that any command begins with was compared with the whole already.
+// startedBy compares the pattern with what the words of a command may start. A
+// single word is not enough: vagrant halt is not a halt. One that any command
+// begins with was compared with the whole already.
 func (r denyRule) startedBy(terms []term) bool {
 	if len(r.words) == 0 || len(r.words)+len(r.flags) < 2 || r.words[0] == "*" {
 		return false
@@ -244,8 +244,8 @@ func short(flag, long string) bool {
 	return len(flag) > 2 && strings.HasPrefix(flag, "--") && strings.HasPrefix(long, flag)
 }
 
-// inOrder reports whether the words fit the pattern from the first one on. *
-// alone is any number of words. What may be the value of a flag may be left out.
+// inOrder reports whether the words fit the pattern from the first one on. * as
+// a word is any number of words. A possible value of a flag may be skipped.
 func inOrder(pattern []string, words []term) bool {
 	reached := make([]bool, len(words)+1) // how many words may have been used up
 	reached[0] = true

@@ -1,5 +1,4 @@
-// Package policy decides whether a call of a tool runs, is asked about, or is
-// forbidden.
+// Package policy decides whether a call of a tool runs, needs approval, or is forbidden.
 //
 // # Smallest use
 //
@@ -9,17 +8,18 @@
 //
 // # Terms
 //
-// A mode says what is asked about: everything (ConfirmAll), what may do more than read in the
-// workspace (ConfirmSensitive, the default), nothing (Yolo).
+// A mode sets what needs approval: everything (ConfirmAll), what may do more
+// than read in the workspace (ConfirmSensitive, the default), nothing (Yolo).
 //
-// Unasked says which command lines need no question: any, held to reading by the
-// sandbox of the tool that runs them (Sandbox), those of plain readers (Readers),
-// none (Never). A held call that lacked a permission is decided about again, with
-// what it was refused.
+// Unasked sets which command lines run without a question: any, confined to
+// reading by the sandbox of the tool that runs them (Sandbox), those of plain
+// readers (Readers), none (Never). A held call that lacked a permission is
+// decided about again, with what it was refused.
 //
-// A deny rule forbids, in every mode. It is TOOL, for every call of a tool, or TOOL(PATTERN). For a tool that runs command
-// lines the pattern is compared with each command in the line, also behind wrappers such as sudo and in the text
-// for sh -c:
+// A deny rule forbids, in every mode. It is TOOL, for every call of a tool, or
+// TOOL(PATTERN). For a tool that runs command lines the pattern is compared
+// with each command in the line, also after wrappers such as sudo and in the
+// text for sh -c:
 //
 //	execute_command(git push)             git push, with whatever follows
 //	execute_command(rm -rf)               rm with both flags: -rf, -fR, -r -f, -rfv
@@ -27,21 +27,27 @@
 //	execute_command(> /dev/sd*)           a redirect that writes to such a file
 //	web_fetch(*.example.com*)             an argument, or the host, that fits
 //
-// The words of a pattern have to come in this order from the first one on; what follows does not matter. A word that begins with - may stand
-// anywhere. In a word * stands for any text, a|b for either, \ takes the meaning of the next character away; * as a word
-// stands for any number of words. A program is compared without its directory.
+// The words of a pattern have to come in this order from the first one on; what
+// follows does not matter. A word that begins with - may occur anywhere. In a
+// word * matches any text, a|b either, and \ escapes the next character; * as a
+// word matches any number of words. A program is compared without its
+// directory.
 //
-// Allow rules spare the question: for the very same call with the same permissions
-// in this session, for a host in this session, or for a prefix of command lines in
-// a project. A prefix is never made of a program that runs what it is told to, and covers a line
-// only if every command in it is covered or a plain reader, with nothing else in it, nothing is piped or redirected into
-// a covered one, and nothing but known flags and names follow. It holds in all
+// Allow rules replace the question: for exactly the same call with the same
+// permissions in this session, for a host in this session, or for a prefix of
+// command lines in a project. No prefix is made for a program that runs its
+// arguments. A prefix covers a line only if every command in it is covered or a
+// plain reader, with nothing else in it, nothing is piped or redirected into a
+// covered one, and nothing but known flags and names follow. It holds in all
 // directories of the project. Prefixes are kept in a Store.
 //
-// In a run that has read what strangers wrote, no allow rule counts until a person has allowed something in it.
+// In a run that has read text from strangers, no allow rule applies until a
+// person has allowed something in it.
 //
 // # Limits
 //
-// Deny rules see what is written in a line, and what the line itself sets, echoes or feeds to a shell. A name that is computed, a script or
-// a Makefile, a setting or alias that is there already, or a program in another language is beyond them: they stop mistakes, not attacks.
+// Deny rules see the text of a line, and what the line itself sets, echoes or
+// feeds to a shell. They do not see a computed name, a script or a Makefile, an
+// existing setting or alias, or a program in another language: they stop
+// mistakes, not attacks.
 package policy

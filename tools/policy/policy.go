@@ -13,7 +13,7 @@ import (
 	"mylm/tools/command"
 )
 
-// Mode says what is asked about.
+// Mode sets what needs approval.
 type Mode string
 
 // The modes, the strictest first.
@@ -42,7 +42,7 @@ func (m Mode) Stricter(n Mode) Mode {
 	return Modes[min(slices.Index(Modes, m), slices.Index(Modes, n))]
 }
 
-// Unasked says which command lines run without a question, in the mode
+// Unasked sets which command lines run without a question, in the mode
 // ConfirmSensitive.
 type Unasked string
 
@@ -282,7 +282,7 @@ func (p *Policy) prefix(a command.Analysis) (found []string) {
 	return found
 }
 
-// key tells calls apart, and their permissions: two spellings of the same arguments are one.
+// key identifies a call and its permissions: two spellings of the same arguments are one.
 func (c Call) key() string {
 	d := json.NewDecoder(bytes.NewReader(c.Args))
 	d.UseNumber()

@@ -56,7 +56,7 @@ func spellerOf(at command.Place) *speller {
 	return s
 }
 
-// enter notes where a command leads those behind it: cd, and the flag -C of many.
+// enter records where a command leads the following ones: cd, and the flag -C of many.
 func (s *speller) enter(words []string) {
 	var to []string
 	cd := path.Base(words[0]) == "cd" || path.Base(words[0]) == "pushd"
@@ -152,8 +152,7 @@ func (s *speller) file(text string) []string {
 	return out
 }
 
-// seen is an absolute path as it is seen from the root, the home directory and
-// the workspace.
+// seen is an absolute path as written from the root, the home directory and the workspace.
 func (s *speller) seen(clean string) []string {
 	out := []string{clean}
 	if rest, ok := strings.CutPrefix(clean, s.home); s.home != "" && ok && (rest == "" || rest[0] == '/') {

@@ -77,7 +77,7 @@ func (s Store) Project(project string) ([][]string, error) {
 	return out, err
 }
 
-// Add stores a prefix for a project. One that is there already stays as it is.
+// Add stores a prefix for a project. An existing one is not changed.
 func (s Store) Add(ctx context.Context, project string, prefix []string) error {
 	return s.change(ctx, func(rules []Stored) []Stored {
 		for _, r := range rules {
@@ -103,7 +103,7 @@ func (s Store) Revoke(ctx context.Context, revoked func(Stored) bool) (gone []St
 	return gone, err
 }
 
-// change reads, changes and replaces the file while nobody else does.
+// change reads, changes and replaces the file under a lock.
 func (s Store) change(ctx context.Context, change func([]Stored) []Stored) error {
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o700); err != nil {
 		return fmt.Errorf("no directory for the rules that you allow: %w", err)

@@ -1,5 +1,5 @@
 // Package recall gives a model a memory: search_memory finds what was said and
-// done before, read_memory shows what stood around it, remember keeps a note.
+// done before, read_memory shows its context, remember stores a note.
 //
 // # Smallest use
 //
@@ -20,11 +20,11 @@
 //
 // What is recalled is data: a Result has the origin tools.Memory, each line of
 // a recalled text is indented, and the lines that begin at the margin are the
-// tool's own. So no text can pass for another memory, and tags in it are
-// neutralised by whoever puts a Result into a prompt.
+// tool's own. So no text can pass for another memory. The caller that puts a
+// Result into a prompt neutralises tags in it.
 //
 // # Limits
 //
 // Remember only adds: nothing is ever changed or deleted by a model. A text
-// that does not fit the budget is cut around what was looked for, and says so.
+// that does not fit the budget is cut around the matches, and marked as cut.
 package recall

@@ -22,7 +22,7 @@ const (
 // English, a fifth of a window of 8,192.
 const DefaultMaxBytes = 6 << 10
 
-// Options say which memory the tools use, and for whom.
+// Options set which memory the tools use, and for whom.
 type Options struct {
 	// Open gives the store when the first call needs it. It is called by every
 	// call, and may return the same store each time. The tools do not close it.
@@ -126,7 +126,7 @@ func (r *recaller) parseTime(field, s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s is %.40q; write a date like 2026-01-31", field, s)
 }
 
-// Bounds of search_memory. More than 20 hits are no answer but a heap.
+// Bounds of search_memory. More than 20 hits do not help a model.
 const (
 	defaultLimit = 5
 	maxLimit     = 20
@@ -205,8 +205,7 @@ func (r *recaller) search(ctx context.Context, in searchInput) (tools.Result, er
 // nothingFound begins the text of a search without a hit.
 const nothingFound = "Nothing that was remembered matches."
 
-// Nothing reports whether the text of a result of search_memory says that nothing
-// was found.
+// Nothing reports whether the text of a result of search_memory reports that nothing was found.
 func Nothing(text string) bool { return strings.HasPrefix(text, nothingFound) }
 
 func nothing(scope string) string {

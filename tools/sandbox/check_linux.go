@@ -92,8 +92,8 @@ func checkSeccomp() error {
 	return nil
 }
 
-// Gaps says what a policy that Check accepts leaves open because the kernel is
-// older than Linux 6.12, in words for a person.
+// Gaps returns what a policy that Check accepts leaves open because the kernel
+// is older than Linux 6.12, in words for a person.
 func (p Policy) Gaps() []string {
 	if !p.confines() || p.strict() || scoped() { // the strict sandbox has another way
 		return nil

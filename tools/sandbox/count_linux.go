@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// counting is how often processes, memory and temporary space are looked at. Forks
-// are not judged one by one: a call that waits for a verdict can fail because of a
-// signal, and programs do not expect that of fork.
+// counting is how often processes, memory and temporary space are measured.
+// Forks are not judged one by one: a call that waits for a verdict can fail
+// because of a signal, and programs do not expect that of fork.
 const counting = 100 * time.Millisecond
 
 // watch counts what the command uses until done is closed. If it is too much it
-// tells which limit it was, once. Counting takes at most a twentieth of the time.
+// reports the limit, once. Counting takes at most a twentieth of the time.
 func (q quota) watch(done <-chan struct{}, exceeded func(limit string)) {
 	for pause := counting; ; {
 		select {
@@ -37,7 +37,7 @@ func (q quota) watch(done <-chan struct{}, exceeded func(limit string)) {
 	}
 }
 
-// exceeded names the limit that the command is over, "" if there is none.
+// exceeded names the limit that the command is over, or "".
 func (q quota) exceeded() string {
 	all := descendants(unix.Getpid())
 	tasks, resident := 0, uint64(0)
@@ -104,7 +104,7 @@ func allocated(info fs.FileInfo) int64 {
 	return info.Size()
 }
 
-// process is what /proc/PID/stat tells of a living process (proc_pid_stat(5)).
+// process is the content of /proc/PID/stat of a living process (proc_pid_stat(5)).
 type process struct {
 	pid, parent, group, threads int
 	resident                    uint64 // bytes
@@ -124,8 +124,8 @@ func (p process) used() (total uint64) {
 	return total
 }
 
-// processOf reads the process, or thread, of a number. Its name stands in
-// parentheses and may hold some itself.
+// processOf reads the process, or thread, of a number. Its name is in
+// parentheses and may contain some itself.
 func processOf(pid string) (p process, ok bool) {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {

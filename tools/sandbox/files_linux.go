@@ -13,8 +13,9 @@ import (
 )
 
 // open judges the opening of a file. Files are opened for reading here and
-// handed over: what was judged is what is read, whatever the command writes over
-// the path meanwhile. Writing goes on in the kernel, where Landlock decides.
+// handed over: what was judged is what is read, whatever the command writes
+// over the path meanwhile. Writing continues in the kernel, where Landlock
+// decides.
 func (r *request) open(dir, path, flags int, mode uint32) verdict {
 	if flags&unix.O_PATH != 0 {
 		return passed // it neither reads nor writes
@@ -250,9 +251,9 @@ type metadataCall struct {
 	path int
 }
 
-// metadata are calls that Landlock does not know. The kernel would read the path
-// once more, and find another one there, so that none goes on: the supervisor does
-// itself what is allowed.
+// metadata are calls that Landlock does not cover. The kernel would read the
+// path once more, and might find another one, so none continues: the supervisor
+// does itself what is allowed.
 var metadata = append([]metadataCall{
 	{unix.SYS_FCHMOD, "mode", 0, -1}, {unix.SYS_FCHMODAT, "mode", 0, 1}, {unix.SYS_FCHMODAT2, "mode", 0, 1},
 	{unix.SYS_FCHOWN, "owner", 0, -1}, {unix.SYS_FCHOWNAT, "owner", 0, 1},

@@ -90,7 +90,7 @@ func (b bounds) rules() ([]rule, error) {
 }
 
 // restrictFiles applies the rules about files, and the rest of what Landlock
-// knows, to this process.
+// supports, to this process.
 func restrictFiles(b bounds) error {
 	config := landlock.V11
 	if b.AllowNet {
@@ -110,7 +110,7 @@ func restrictFiles(b bounds) error {
 
 // publicParts are the files and directories at and below dir that everybody may
 // read: dir itself if that is all of them. Root could read the rest as well,
-// such as /etc/shadow, but that is no business of a command's.
+// such as /etc/shadow, but a command does not need that.
 func publicParts(dir string) (parts []string, all bool) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -91,7 +91,7 @@ func receive(socket *os.File) (listener int, err error) {
 }
 
 // listen answers the notifications of the listener that the stage sends, until
-// there are no more. Without one the stage says why.
+// there are no more. Without one the stage reports why.
 func (w *warden) listen(socket *os.File) {
 	listener, err := receive(socket)
 	socket.Close()

@@ -25,13 +25,13 @@ const (
 	stage      = "mylm-sandbox"
 )
 
-// ready says that this program knows how to be a helper.
+// ready records that this program can be a helper.
 var ready bool
 
 // Main turns this process into a helper if it was started as one, and then does
 // not return. Call it first of all in main, and in the TestMain of tests that
-// run commands. Otherwise it takes no time and does nothing else than to say
-// that helpers can be started.
+// run commands. Otherwise it takes no time and only records that helpers can be
+// started.
 func Main() {
 	ready = true
 	args := os.Args

@@ -41,8 +41,8 @@ func (m Mode) orDefault() Mode {
 	return m
 }
 
-// Policy says what a command may do. All paths are absolute. A Policy may be
-// used for many commands at once.
+// Policy describes what a command may do. All paths are absolute. A Policy may
+// be used for many commands at once.
 type Policy struct {
 	Mode Mode
 
@@ -77,8 +77,8 @@ type Policy struct {
 	// AllowNet allows IPv4 and IPv6 sockets. Raw and UNIX sockets stay closed.
 	AllowNet bool
 
-	// MaxMemory is how many bytes of its own each process may have; files that it
-	// maps do not count. 0 is no bound. It holds in every mode.
+	// MaxMemory is how many bytes of its own each process may have; files that
+	// it maps do not count. 0 means no limit. It holds in every mode.
 	MaxMemory uint64
 
 	// Env are names of environment variables that are passed on although they
@@ -93,13 +93,13 @@ type Policy struct {
 	// which the workspace must not overlap.
 	Closed []string
 
-	// Strict is for a command that nobody was asked about. It reads nothing but
-	// the workspace, the system's programs and libraries, Reads, and what
-	// belongs to itself below /proc, and no file of the workspace that looks like
-	// a key unless Reads names it. It executes nothing of the workspace and changes no
-	// mode, owner or times. Its environment is a short list of harmless variables,
-	// its home is empty, and its processes, memory and temporary space are
-	// bounded. What it is refused is in the Report.
+	// Strict is for a command that runs without a question. It reads nothing
+	// but the workspace, the system's programs and libraries, Reads, and what
+	// belongs to itself below /proc, and no file of the workspace that looks
+	// like a key unless Reads names it. It executes nothing of the workspace
+	// and changes no mode, owner or times. Its environment is a short list of
+	// harmless variables, its home is empty, and its processes, memory and
+	// temporary space are bounded. What it is refused is in the Report.
 	//
 	// The mode, AllowNet, AllowExec, AllowMetadata and Reads widen it by just
 	// that. It does nothing with the mode Off.
@@ -204,24 +204,24 @@ var databaseHome = sync.OnceValue(func() string {
 	return u.HomeDir
 })
 
-// Within reports whether path is dir or lies below it, by their names alone:
+// Within reports whether path is dir or is below it, by their names alone:
 // links are not followed.
 func Within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Report says how a command ended.
+// Report is how a command ended.
 type Report struct {
 	// Failed is why the command was not started, nil if it was. Then the exit
 	// code of the exec.Cmd means nothing.
 	Failed error
 
-	// Abandoned says that the supervisor ended before the command, or that the
+	// Abandoned means that the supervisor ended before the command, or that the
 	// command was not started: what it started may still run.
 	Abandoned bool
 
-	// Leftovers says that processes outlived the command and were killed.
+	// Leftovers means that processes outlived the command and were killed.
 	Leftovers bool
 
 	// Refusals are what a Strict command was refused, each once, in the order in

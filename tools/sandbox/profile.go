@@ -123,7 +123,7 @@ func toolchains(home, workspace string, getenv func(string) string) []string {
 	return f.paths
 }
 
-// resolved is a path without links, or else as it is.
+// resolved is a path without links, or else the path itself.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); path != "" && err == nil {
 		return real
@@ -148,7 +148,7 @@ func (f *found) below(root string, names ...string) {
 }
 
 // mine reports whether a path, without links, lies in the home directory, but
-// not in the workspace: what is there is open, and what it says is not believed.
+// not in the workspace: what is there is open, and its content is not trusted.
 func (f *found) mine(path string) bool {
 	return f.home != "" && path != f.home && Within(path, f.home) && !Within(path, f.workspace)
 }

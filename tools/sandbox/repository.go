@@ -13,7 +13,7 @@ import (
 )
 
 // repositoryParts are what git reads to tell what is and was in a repository.
-// Its configuration is looked at first. The rest stays closed: hooks, and logs
+// Its configuration is checked first. The rest stays closed: hooks, and logs
 // that say where it was fetched from.
 var repositoryParts = []string{"HEAD", "refs", "objects", "packed-refs", "index", "info", "shallow"}
 
@@ -105,8 +105,7 @@ func pointedTo(file, prefix string) (path string, ok bool) {
 	return path, err == nil
 }
 
-// leadsTo reports whether the configuration of a submodule says that it is
-// checked out there.
+// leadsTo reports whether the configuration of a submodule states that it is checked out there.
 func leadsTo(config, project string) bool {
 	text, err := readSmall(config, maxRepositoryConfig)
 	if err != nil {
@@ -156,7 +155,7 @@ func openParts(dir string) (parts []string) {
 // maxRepositoryConfig is far more than any has.
 const maxRepositoryConfig = 1 << 20
 
-// readSmall reads a regular file that is no link, nor longer than expected.
+// readSmall reads a regular file that is not a link, nor longer than expected.
 func readSmall(path string, most int64) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Offsets in struct seccomp_data (linux/seccomp.h). An argument has eight bytes;
-// the low four come first on the processors that auditArch knows.
+// Offsets in struct seccomp_data (linux/seccomp.h). An argument has eight
+// bytes; the low four come first on the processors that auditArch supports.
 const (
 	offNr   = 0
 	offArch = 4
@@ -70,12 +70,12 @@ var addressed = []uint32{unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.
 // unseen, clone3 could make namespaces. Programs fall back to others.
 var absent = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER, unix.SYS_CLONE3}
 
-// strictAbsent are calls that programs do without, and that would be ways around
-// what is judged or counted: a path in a structure, memory that is a file.
-// Watching files tells of directories that are closed.
+// strictAbsent are calls that programs do without, and that would be ways
+// around what is judged or counted: a path in a structure, memory that is a
+// file. Watching files would reveal directories that are closed.
 var strictAbsent = append([]uint32{unix.SYS_OPENAT2, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_INOTIFY_INIT1}, archAbsent...)
 
-// lastCall is the newest call that was looked at.
+// lastCall is the newest call that was reviewed.
 const lastCall = unix.SYS_FILE_SETATTR + 2
 
 // Requests of ioctl that x/sys does not have (asm-generic/ioctls.h, linux/fs.h).
@@ -107,7 +107,7 @@ func native() filter {
 	}
 }
 
-// strictCalls is the filter for a command that nobody was asked about. What it
+// strictCalls is the filter for a command that runs without a question. What it
 // does not allow is judged by the supervisor, which notes what it refuses.
 func strictCalls(allowNet, metadataToo, threads bool) filter {
 	f := native()

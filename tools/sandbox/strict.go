@@ -58,8 +58,8 @@ var (
 	})
 )
 
-// keyNames are names of files that hold keys, as path.Match reads them, in lower
-// case. What publicNames match is none.
+// keyNames are names of files that hold keys, as path.Match reads them, in
+// lower case. What publicNames match does not count.
 var (
 	keyNames = []string{
 		".env", ".env.*", "*.env", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk", "*.asc", "id_*",

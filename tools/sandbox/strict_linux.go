@@ -33,7 +33,7 @@ var facts = []string{
 // netFacts are those of a network.
 var netFacts = append([]string{"/etc/gai.conf", "/etc/ca-certificates", "/etc/pki", "/usr/share/ca-certificates"}, resolvers...)
 
-// strictRules adds the rules of a command that nobody was asked about.
+// strictRules adds the rules of a command that runs without a question.
 func (b bounds) strictRules(add func(landlock.AccessFSSet, ...string) error) error {
 	const noFIFO = dirWrite &^ abi.AccessFSMakeFifo
 	const readOnly = dirRead &^ abi.AccessFSExecute

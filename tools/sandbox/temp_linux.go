@@ -13,7 +13,7 @@ import (
 // tempPrefix begins the names of private directories.
 const tempPrefix = "mylm-sandbox-"
 
-// tempDir is the private directory of a command. Who uses it holds a lock on it:
+// tempDir is the private directory of a command. Its user holds a lock on it:
 // one without is left behind by processes that were killed.
 type tempDir struct {
 	path string

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// warden decides about the system calls of a strict command that the filter does
-// not decide about alone, and notes what is refused. It works on one goroutine;
-// what it shares with the one that counts is behind mu.
+// warden decides about the system calls of a strict command that the filter
+// does not decide about alone, and records what is refused. It works on one
+// goroutine; what it shares with the one that counts is behind mu.
 type warden struct {
 	strict   strict
 	rules    []rule
@@ -157,10 +157,10 @@ func (r *request) refuse(f Refusal, errno unix.Errno) verdict {
 	return verdict{errno: errno}
 }
 
-// longestPath is how much of a path is told.
+// longestPath is how much of a path is reported.
 const longestPath = 512
 
-// note tells of a refusal once. What is told must fit into a pipe that nobody
+// note reports a refusal once. What is told must fit into a pipe that nobody
 // reads before the end.
 func (w *warden) note(f Refusal, program string) {
 	f.Path = f.Path[:min(len(f.Path), longestPath)]

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// job is what the helpers are told. It goes through a pipe, since arguments can
-// be seen by everybody.
+// job is the instructions for the helpers. It goes through a pipe, since
+// arguments can be seen by everybody.
 type job struct {
 	Session bool    // the command gets a session of its own
 	Temp    string  // removed in the end, by the supervisor too: this process may be gone
@@ -41,7 +41,7 @@ type quota struct {
 	Tasks  int    // processes and threads; 0: any
 }
 
-// strict is what a command has less that nobody was asked about.
+// strict is the further limits of a command that runs without a question.
 type strict struct {
 	Workspace []string // directories, without links, whose files may be secrets and are not executed
 	Named     []string // of them, and files in them, that were named to be read
@@ -52,7 +52,7 @@ type strict struct {
 	Signals   bool     // Landlock does not see to those of threads
 }
 
-// note is what the helpers tell in return, one JSON value each.
+// note is a report of the helpers, one JSON value each.
 type note struct {
 	Failed    string `json:",omitempty"`
 	Ended     bool   `json:",omitempty"` // the last one: the command and all that it started are gone

@@ -90,8 +90,8 @@ func permission(p sandbox.Policy, r sandbox.Refusal) (tools.Refusal, bool) {
 	return f, false
 }
 
-// maxUnaskedOutput is how much a command may print that nobody was asked about.
-// Of more than a thousandth of it the model sees only the ends.
+// maxUnaskedOutput is how much a command that runs without a question may
+// print. Of more than a thousandth of it the model sees only the ends.
 const maxUnaskedOutput = 64 << 20
 
 // bounded calls stop when more than max bytes were written.

@@ -42,7 +42,7 @@ const drain = 250 * time.Millisecond
 // runs as somebody else, must not hold the caller.
 const stuck = 5 * time.Second
 
-// Options say where and how commands run. The zero value is useful.
+// Options set where and how commands run. The zero value is useful.
 type Options struct {
 	// Dir is the working directory, which a call's cwd cannot leave; "" is that
 	// of the process.
@@ -58,11 +58,11 @@ type Options struct {
 	Timeout time.Duration
 
 	// Sandbox is what commands may do. If the policy cannot be enforced they
-	// are refused. Nil is no sandbox. A call that was granted no more than reading
-	// gets less: where there is a sandbox it runs in the strict one, and what it
-	// is refused is in the result. A call that runs again with permissions gets
-	// just these. Without a sandbox each process has at most 1 GiB of memory, where
-	// commands can be supervised.
+	// are refused. Nil means no sandbox. A call that was granted no more than
+	// reading gets less: where there is a sandbox it runs in the strict one,
+	// and what it is refused is in the result. A call that runs again with
+	// permissions gets just these. Without a sandbox each process has at most 1
+	// GiB of memory, where commands can be supervised.
 	Sandbox *sandbox.Policy
 }
 
@@ -216,9 +216,9 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 // errTooMuch ends a command that prints without end.
 var errTooMuch = fmt.Errorf("it printed more than %d MiB; a command that nobody was asked about may print no more", maxUnaskedOutput>>20)
 
-// readerMemory bounds what each process of a command may have that nobody was
-// asked about. Looking at files takes a hundredth of it; a pattern of a hundred
-// bytes can have grep take all there is.
+// readerMemory limits the memory of each process of a command that runs without
+// a question. Reading files takes a hundredth of it; a pattern of a hundred
+// bytes can make grep take all memory.
 const readerMemory = 1 << 30
 
 // policy is what commands may do.
@@ -229,7 +229,7 @@ func (o Options) policy() sandbox.Policy {
 	return *o.Sandbox
 }
 
-// timeoutError says that a command took too long.
+// timeoutError reports that a command took too long.
 type timeoutError struct {
 	limit   time.Duration
 	unasked bool // nobody allowed it to take longer

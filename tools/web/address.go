@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// special are the addresses within the unicast ranges that are no machine of
+// special are the addresses within the unicast ranges that are not machines of
 // the public internet. Sources: IANA's registries of special-purpose addresses
 // (iana-ipv4-special-registry, iana-ipv6-special-registry) and of multicast,
 // without regard to the few single addresses in them that are reachable.
@@ -37,16 +37,15 @@ var (
 	// global is what IANA gives out of IPv6 (ipv6-unicast-address-assignments).
 	global = netip.MustParsePrefix("2000::/3")
 
-	// nat64 stands in front of an IPv4 address (RFC 6052): on a network with
-	// IPv6 alone, all of the IPv4 internet looks like this.
+	// nat64 is the prefix of an IPv4 address (RFC 6052): on an IPv6-only
+	// network, all of the IPv4 internet looks like this.
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )
 
 // interfaces are the addresses of this machine. Tests give it public ones.
 var interfaces = net.InterfaceAddrs
 
-// notPublic says what an address is for, "" if it is a public one of another
-// machine.
+// notPublic returns what an address is for, "" if it is a public one of another machine.
 func notPublic(a netip.Addr) string {
 	if what := purpose(a); what != "" {
 		return what
@@ -64,7 +63,7 @@ func notPublic(a netip.Addr) string {
 	return ""
 }
 
-// embedded is the IPv4 address that stands in an IPv6 one, else the address.
+// embedded is the IPv4 address embedded in an IPv6 one, else the address.
 func embedded(a netip.Addr) netip.Addr {
 	if a = a.Unmap(); nat64.Contains(a) {
 		b := a.As16()
@@ -73,7 +72,7 @@ func embedded(a netip.Addr) netip.Addr {
 	return a
 }
 
-// purpose says what IANA has reserved an address for.
+// purpose is what IANA has reserved an address for.
 func purpose(a netip.Addr) string {
 	if a.Zone() != "" {
 		return "the local link"

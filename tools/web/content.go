@@ -73,7 +73,7 @@ func textual(media string) bool {
 		strings.HasSuffix(media, "+yaml") || slices.Contains(textTypes, media)
 }
 
-// describe stands for a body that is no text.
+// describe replaces a body that is not text.
 func (p *page) describe(media string) string {
 	size := fmt.Sprintf("%d bytes", len(p.body))
 	switch {
@@ -108,8 +108,8 @@ func decode(body []byte, contentType string) (string, bool) {
 	return strings.ToValidUTF8(text, "\uFFFD"), !binary(text)
 }
 
-// sampled is how much of a text decides whether it is one; git looks at as
-// many bytes for a NUL (buffer_is_binary in xdiff-interface.c).
+// sampled is how much of a text decides whether it is one; git checks as many
+// bytes for a NUL (buffer_is_binary in xdiff-interface.c).
 const sampled = 8000
 
 // binary reports whether a decoded text holds a NUL near its beginning, or more

@@ -9,21 +9,21 @@
 // # Words
 //
 // A page is public if its address is http or https and its host resolves to
-// nothing but addresses of the public internet. The address that is connected
-// to is the one that was checked, so a name cannot change its mind between.
-// Only public pages are fetched, and those of hosts that Options.AllowHosts
-// names.
+// nothing but addresses of the public internet. The connection goes to the
+// address that was checked, so a name cannot change in between. Only public
+// pages are fetched, and those of hosts that Options.AllowHosts names.
 //
 // A redirect is followed on the same host, at most five times and never from
-// https to http. One that leads to another host is told to the model instead
-// of being followed: whoever allowed the first host has not allowed the second.
+// https to http. One that leads to another host is reported to the model
+// instead of being followed: permission for the first host is not permission
+// for the second.
 //
 // HTML becomes Markdown: the element main if there is one, and from the element
-// that the fragment of the address names. Left out is what a reader would not
-// see: comments, scripts, styles, templates, elements with the attribute hidden
-// or whose own style takes them away, makes them transparent or tiny, or moves
-// them off the screen; and characters that show nothing.
-// Other text is shown as it is. What is not text is described.
+// that the fragment of the address names. What a reader would not see is
+// omitted: comments, scripts, styles, templates, elements with the attribute
+// hidden or whose own style takes them away, makes them transparent or tiny, or
+// moves them off the screen; and characters that show nothing. Other text is
+// shown unchanged. Anything else is described.
 //
 // # Limits
 //
@@ -33,10 +33,10 @@
 //
 // No cookie, credential or referrer is sent, and no proxy of the environment is
 // used. No script runs and no stylesheet is read: text that only these would
-// show or hide is taken as it stands. Nothing that a page says is to be
-// trusted: a Result has the origin tools.Web.
+// show or hide is included as it is. A page is never trusted: a Result has the
+// origin tools.Web.
 //
 // Another machine of the local network that has a public address, as is usual
-// with IPv6, counts as public. The request itself carries what its address says to
-// its host, so a call has the effect tools.Network and is somebody's decision.
+// with IPv6, counts as public. The request itself sends the text of its address
+// to its host, so a call has the effect tools.Network and needs a decision.
 package web

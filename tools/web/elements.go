@@ -15,8 +15,9 @@ var unseen = map[atom.Atom]bool{
 	atom.Noembed: true, atom.Noframes: true,
 }
 
-// visible reports whether a reader would see an element, as far as that stands
-// in itself. The filter turns a style that hides something into the attribute.
+// visible reports whether a reader would see an element, as far as the element
+// itself determines that. The filter turns a style that hides something into
+// the attribute.
 func visible(n *html.Node) bool {
 	if unseen[n.DataAtom] {
 		return false

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// kept are the attributes that anything here looks at.
+// kept are the attributes that this package uses.
 var kept = map[string]bool{
 	"id": true, "name": true, "href": true, "src": true, "alt": true, "class": true, "style": true,
 	"hidden": true, "open": true, "start": true, "role": true,

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// hides reports whether an element's own style keeps its text from a reader: takes
-// it away, or makes it transparent, tiny, or moves it off the screen. A declaration
-// that does so counts wherever it stands.
+// hides reports whether an element's own style keeps its text from a reader:
+// takes it away, or makes it transparent, tiny, or moves it off the screen. A
+// declaration that does so counts wherever it is.
 func hides(style string) bool {
 	var color, background string
 	tiny, clipped := false, false

@@ -98,7 +98,7 @@ func newTarget(u *url.URL) (*target, error) {
 
 // setHost takes a name or an IP address. Names are mapped as browsers do (UTS
 // 46), so that what looks like a dot or a digit becomes one before it is
-// looked at.
+// checked.
 func (t *target) setHost(host string) error {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if ip.Zone() != "" {
@@ -147,7 +147,7 @@ func isNumber(label string) bool {
 // name is the host as it is asked about: with a port that is not the usual one.
 func (t *target) name() string { return t.url.Host }
 
-// bracketed is a host as it stands in a URL.
+// bracketed is a host as written in a URL.
 func bracketed(host string) string {
 	if strings.Contains(host, ":") {
 		return "[" + host + "]"
@@ -162,8 +162,8 @@ func (t *target) sameHost(o *target) bool {
 	return t.host == o.host && (t.port == o.port || usual(t) && usual(o))
 }
 
-// preview shows the address as it will be fetched. A host that is not ASCII
-// stands there as it is looked up, because letters of other alphabets pass for
+// preview shows the address as it will be fetched. A host that is not ASCII is
+// shown as it is looked up, because letters of other alphabets can pass for
 // Latin ones.
 func preview(args json.RawMessage) string {
 	in, err := tools.Decode[input](args)

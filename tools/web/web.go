@@ -16,14 +16,15 @@ import (
 const Name = "web_fetch"
 
 // Defaults of Options. 16 KiB are about 4,000 tokens, half of a window of
-// 8,192; 20 s leave an engine that allows a tool 30 s the time to say what came.
+// 8,192; 20 s leave an engine that allows a tool 30 s the time to report what
+// arrived.
 const (
 	DefaultMaxBytes  = 2 << 20
 	DefaultMaxOutput = 16 << 10
 	DefaultTimeout   = 20 * time.Second
 )
 
-// Options say what may be fetched, and how much of it. The zero value is useful.
+// Options set what may be fetched, and how much of it. The zero value is useful.
 type Options struct {
 	// AllowHosts are fetched whatever their addresses are: HOST with any port,
 	// or HOST:PORT. For documentation on this machine or in the local network.
@@ -52,8 +53,8 @@ type input struct {
 // AllowHosts is not a host. The tool may be called from several goroutines at
 // once; nothing is made before the first call.
 //
-// A status from 400 on is an error, returned together with what the server
-// said. A redirect to another host is a result that names the address.
+// A status from 400 on is an error, returned together with the server's
+// response. A redirect to another host is a result that names the address.
 func New(o Options) (*tools.Tool, error) {
 	if o.MaxBytes < 0 || o.MaxOutput < 0 || o.Timeout < 0 {
 		return nil, fmt.Errorf("%s: MaxBytes %d, MaxOutput %d, Timeout %v: each must be 0 (for the default) or more", Name, o.MaxBytes, o.MaxOutput, o.Timeout)
@@ -121,7 +122,7 @@ func (f *fetcher) run(ctx context.Context, in input) (tools.Result, error) {
 	return result, nil
 }
 
-// explain says what went wrong for a model that can only choose another address.
+// explain describes what went wrong, for a model that can only choose another address.
 func (f *fetcher) explain(ctx context.Context, t *target, err error) error {
 	var refused *refusal
 	var dns *net.DNSError

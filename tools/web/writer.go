@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// maxIndent is how many quotes and lists stand within each other. Each line
-	// of the innermost begins with all of them, so that a page of nothing else
-	// would grow with the square of its length.
+	// maxIndent is how deeply quotes and lists are nested. Each line of the
+	// innermost begins with all of them, so that a page of nothing else would
+	// grow with the square of its length.
 	maxIndent = 8
 
-	// maxMarkdown is where a page is given up: at four times DefaultMaxBytes,
-	// which is more than a page of text becomes.
+	// maxMarkdown is the size at which a page is cut: at four times
+	// DefaultMaxBytes, which is more than a page of text becomes.
 	maxMarkdown = 4 * DefaultMaxBytes
 )
 

@@ -1,5 +1,4 @@
-// Package undo keeps what files were before a run of a model changed them, and
-// brings it back.
+// Package undo saves files before a run of a model changes them, and restores them.
 //
 // # Smallest use
 //
@@ -14,13 +13,13 @@
 // # Words
 //
 // A run is what one journal covers: what a model changed to answer one request.
-// A change is one file that is written or removed. The earlier version of a file
-// is what stood there before the run's first change of it: its bytes, its mode,
-// or that there was none.
+// A change is one file that is written or removed. The earlier version of a
+// file is its state before the run's first change of it: its bytes and mode, or
+// that it did not exist.
 //
-// A conflict is a file that is no longer as the run left it. Undo changes
-// nothing then, unless it is forced. Undo is a run itself: what it overwrites
-// is kept, and it can be undone in its turn, by name.
+// A conflict is a file that was changed after the run. Undo then changes
+// nothing, unless it is forced. Undo is a run itself: what it overwrites is
+// saved, and it can be undone in turn, by name.
 //
 // # On the disk
 //
@@ -31,15 +30,16 @@
 //	lock            held while the run goes on
 //
 // An earlier version and the line of its change are on the disk before the file
-// is replaced, and the file is replaced at once. Whenever the process is killed,
-// the file is the old or the new one, and the journal leads back to the old.
+// is replaced, and the file is replaced atomically. Whenever the process is
+// killed, the file is the old or the new one, and the journal allows to restore
+// the old.
 //
 // # Limits
 //
-// Only changes that go through a journal are known: what a command did to a file
-// is not undone. Hard links and extended attributes are not brought back.
+// Only changes made through a journal are recorded: changes by a command are
+// not undone. Hard links and extended attributes are not restored.
 //
 // A run keeps at most MaxBytes; a change that would need more is refused. Runs
-// are pruned when another one begins: see Options. Who prunes leaves the runs
-// that are going on alone.
+// are pruned when another one begins: see Options. Runs in progress are not
+// pruned.
 package undo

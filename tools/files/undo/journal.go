@@ -29,7 +29,7 @@ var errNoDir = errors.New("there is no directory for what files were before; set
 // the earlier version than a run may take.
 var ErrTooLarge = errors.New("too large to be kept for undo")
 
-// ErrChanged is returned, wrapped, if a file is not what Change.Expect says.
+// ErrChanged is returned, wrapped, if a file does not match Change.Expect.
 var ErrChanged = errors.New("the file was changed meanwhile")
 
 // Journal writes files for one run and keeps what they were. It may be used by
@@ -76,7 +76,7 @@ func (j *Journal) Write(ctx context.Context, root *os.Root, c Change) error {
 	})
 }
 
-// Remove removes a file when what it was is safe. No file is no error.
+// Remove removes a file when what it was is safe. A missing file is not an error.
 func (j *Journal) Remove(ctx context.Context, root *os.Root, name string) error {
 	return j.change(ctx, root, Change{Name: name}, state{}, func(_ string, old fs.FileInfo) error {
 		if old == nil {
@@ -225,7 +225,7 @@ func (j *Journal) close() (err error) {
 	return err
 }
 
-// keep looks at the file and keeps what it holds, unless that is known.
+// keep reads the file and saves its content, unless that is saved already.
 func (j *Journal) keep(ctx context.Context, root *os.Root, name string) (state, fs.FileInfo, error) {
 	f, info, err := open.Regular(root, name)
 	if errors.Is(err, fs.ErrNotExist) {

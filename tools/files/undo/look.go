@@ -14,8 +14,8 @@ import (
 	"mylm/tools/files/internal/replace"
 )
 
-// straight reports what on the way to name is no directory. Names are written down
-// with all links followed, so that a link there was swapped in.
+// straight reports what on the way to name is not a directory. Names are
+// written down with all links followed, so that a link there was swapped in.
 func straight(root *os.Root, name string) error {
 	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
 		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
@@ -25,7 +25,7 @@ func straight(root *os.Root, name string) error {
 	return nil
 }
 
-// look says what stands at name.
+// look returns what is at name.
 func look(ctx context.Context, root *os.Root, name string) (state, error) {
 	if err := straight(root, name); err != nil {
 		return state{}, err

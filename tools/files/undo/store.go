@@ -24,7 +24,7 @@ const (
 	DefaultMaxAge   = 90 * 24 * time.Hour // as long as sessions are kept
 )
 
-// Options say where earlier versions are kept, and how many.
+// Options set where earlier versions are stored, and how many.
 type Options struct {
 	Dir      string        // made at the first change; "" makes every change fail
 	MaxBytes int64         // earlier versions that one run keeps; 0: DefaultMaxBytes
@@ -56,7 +56,7 @@ const (
 // version is of the journal's format. A reader refuses a higher one.
 const version = 1
 
-// Run is one run, as its journal tells it.
+// Run is one run, as recorded in its journal.
 type Run struct {
 	Version   int       `json:"version"`
 	ID        string    `json:"id"`
@@ -86,7 +86,7 @@ func (r Run) Files() []string {
 	return names
 }
 
-// state is what stands at a path.
+// state is what is at a path.
 type state struct {
 	Exists bool        `json:"exists"`
 	Sum    string      `json:"sum,omitempty"` // SHA-256

@@ -36,8 +36,7 @@ type Step struct {
 	to state
 }
 
-// Plan says what Undo would do, file by file, in the order of their first
-// change. It changes nothing.
+// Plan is what Undo would do, file by file, in the order of their first change. It changes nothing.
 func (s *Store) Plan(ctx context.Context, r Run) ([]Step, error) {
 	if r.Broken != nil {
 		return nil, r.Broken
@@ -134,7 +133,7 @@ func (e *ConflictError) Error() string {
 	return text
 }
 
-// Report says what Undo has done.
+// Report is what Undo has done.
 type Report struct {
 	Steps []Step `json:"steps"`
 	By    string `json:"by,omitempty"` // the run that undoing was, which can be undone; "" if there was nothing to do

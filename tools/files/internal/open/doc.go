@@ -1,5 +1,5 @@
 // Package open opens files that may be anything by now: it follows no link,
-// waits for no pipe and touches no device.
+// does not wait for a pipe and does not open a device.
 //
 // # Smallest use
 //
@@ -7,12 +7,11 @@
 //
 // # Words
 //
-// Regular looks at what is there before it opens it, since the mere opening of a
-// device can do something, and afterwards, since it may be another file by then.
-// Nonblock is for those who look in their own way.
+// Regular checks the file before it opens it, since merely opening a device can
+// have an effect, and afterwards, since it may be another file by then.
+// Nonblock is for callers with checks of their own.
 //
 // # Limits
 //
-// Links on the way to the file are os.Root's business: it follows those that
-// stay within.
+// Links on the way to the file are handled by os.Root, which follows those that stay within.
 package open

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Regular opens the file at name, or says why it is none. The file is the
-// caller's to close.
+// Regular opens the file at name, or reports why it is not a regular file. The
+// file is the caller's to close.
 func Regular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	info, err := root.Lstat(name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -35,7 +35,7 @@ func notFile(name string, info fs.FileInfo) error {
 	return fmt.Errorf("%s is %s, not a file", filepath.ToSlash(name), Kind(info.Mode()))
 }
 
-// Kind says what there is, in words for a message.
+// Kind describes a file, in words for a message.
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():

@@ -1,5 +1,5 @@
-// Package replace puts a file in the place of another one within an os.Root, at
-// once: who looks sees the old file or the new one, also after a crash.
+// Package replace atomically replaces a file within an os.Root: a reader sees
+// the old file or the new one, even after a crash.
 //
 // # Smallest use
 //
@@ -8,12 +8,12 @@
 //
 // # Words
 //
-// The temporary file stands beside the file, so that both are on one file
-// system. Its name is the caller's to choose with TempName and to write down
-// beforehand: a process that is killed leaves it behind, and Sweep removes it.
+// The temporary file is created beside the file, so that both are on one file
+// system. The caller chooses its name with TempName and records it beforehand:
+// a process that is killed leaves it behind, and Sweep removes it.
 //
 // # Limits
 //
-// What replaces a file is another file: hard links to the old one keep the old
-// text, and attributes beyond mode and owner are gone.
+// The result is another file: hard links to the old one keep the old text, and
+// attributes other than mode and owner are lost.
 package replace

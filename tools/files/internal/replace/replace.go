@@ -22,7 +22,7 @@ func TempName(name string) string {
 	return filepath.Join(filepath.Dir(name), prefix+strings.ToLower(rand.Text()[:12])+suffix)
 }
 
-// Like says what the file is to have of the one before it.
+// Like is what the new file takes over from the old one.
 type Like struct {
 	Mode  *fs.FileMode // permissions; nil: the usual ones of a file that is made
 	Owner fs.FileInfo  // whose owner and group it gets, as far as the system allows; nil: the process's
@@ -79,8 +79,8 @@ func Remove(root *os.Root, name string) error {
 	return syncDir(root, filepath.Dir(name))
 }
 
-// Sweep removes a temporary file that was left behind. A name that TempName
-// did not make is left alone.
+// Sweep removes a temporary file that was left behind. A name that TempName did
+// not make is ignored.
 func Sweep(root *os.Root, temp string) error {
 	base := filepath.Base(temp)
 	if !strings.HasPrefix(base, prefix) || !strings.HasSuffix(base, suffix) {
