@@ -192,7 +192,7 @@ func (s *Store) acquire(ctx context.Context, try func(context.Context, time.Dura
 // connect opens the file if it is there, whole as far as can be seen at once,
 // and not from the future; it returns the version of its schema.
 func (s *Store) connect(ctx context.Context) (version int, err error) {
-	if _, err := os.Lstat(s.path + damagedSuffix); err == nil {
+	if exists(s.path + damagedSuffix) {
 		return 0, ErrDamaged
 	}
 	info, err := os.Stat(s.path)
@@ -267,12 +267,8 @@ func create(ctx context.Context, path string, fill func(*sql.DB) error) (err err
 		}
 	}
 	// SQLite gives the files that it puts beside it the same permissions.
-	f, err := os.OpenFile(made, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	if err := os.WriteFile(made, nil, 0o600); err != nil {
 		return notWritable(path, err)
-	}
-	if err := f.Close(); err != nil {
-		return err
 	}
 	defer func() {
 		if err != nil {

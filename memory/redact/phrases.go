@@ -67,8 +67,7 @@ func (r *redactor) statement(at, end int) (next int) {
 	default:
 		return 0
 	}
-	r.add(value.start, value.end, "password")
-	return value.end
+	return r.password(value)
 }
 
 func (r *redactor) endsSentence(at int) bool {
@@ -92,21 +91,18 @@ func (r *redactor) cookies(at int) (next int) {
 // piped takes what echo gives to sudo -S.
 func (r *redactor) piped(at int) (next int) {
 	value, quoted := r.value(at)
+	if pipe := strings.IndexByte(r.text[value.start:value.end], '|'); pipe >= 0 && !quoted {
+		value.end = value.start + pipe
+	}
 	end := value.end
-	if !quoted {
-		if pipe := strings.IndexByte(r.text[value.start:value.end], '|'); pipe >= 0 {
-			end = value.start + pipe
-			value.end = end
-		}
-	} else {
+	if quoted {
 		end = min(len(r.text), end+1)
 	}
 	rest := strings.TrimLeft(r.text[end:min(len(r.text), end+maxValue)], " ")
-	if !strings.HasPrefix(rest, "|") || !readsPassword(strings.TrimLeft(rest[1:], " ")) || placeholder(r.text[value.start:value.end]) {
+	if !strings.HasPrefix(rest, "|") || !readsPassword(strings.TrimLeft(rest[1:], " ")) {
 		return 0
 	}
-	r.add(value.start, value.end, "password")
-	return value.end
+	return r.password(value)
 }
 
 // hereString takes the password of sudo -S COMMAND <<< PASSWORD.
@@ -118,11 +114,7 @@ func (r *redactor) hereString(end int) (next int) {
 	}
 	start := end + at + len("<<<")
 	value, _ := r.value(run(r.text, start, func(c byte) bool { return c == ' ' }))
-	if placeholder(r.text[value.start:value.end]) {
-		return 0
-	}
-	r.add(value.start, value.end, "password")
-	return value.end
+	return r.password(value)
 }
 
 // readsPassword reports whether a command line is a sudo that reads its password

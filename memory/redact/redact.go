@@ -97,6 +97,16 @@ func (r *redactor) add(start, end int, kind string) {
 	r.spans = append(r.spans, span{start, end, kind})
 }
 
+// password takes a value for a password, unless it stands for one: then it returns
+// 0.
+func (r *redactor) password(value span) (next int) {
+	if placeholder(r.text[value.start:value.end]) {
+		return 0
+	}
+	r.add(value.start, value.end, "password")
+	return value.end
+}
+
 // class is what a byte may begin.
 type class uint8
 

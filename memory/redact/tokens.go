@@ -113,11 +113,7 @@ func (r *redactor) netrc(at, end int) (next int) {
 	}
 	start := end + len(r.text[end:]) - len(strings.TrimLeft(r.text[end:], " \t\n"))
 	next = run(r.text, start, func(c byte) bool { return c > ' ' })
-	if placeholder(r.text[start:next]) {
-		return 0
-	}
-	r.add(start, next, "password")
-	return next
+	return r.password(span{start: start, end: next})
 }
 
 // token takes a token that begins at a place; 0: none does.
