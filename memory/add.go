@@ -34,8 +34,11 @@ func (s *Store) add(ctx context.Context, documents []Document, then func(*sql.Tx
 			return nil, fmt.Errorf("document %d: SupersededBy is set with Supersede", i+1)
 		}
 		var err error
-		if stored[i], err = d.clean(now); err != nil {
-			return nil, nth(i, len(documents), err)
+		if stored[i], err = d.clean(now); err != nil && len(documents) > 1 {
+			err = fmt.Errorf("document %d: %w", i+1, err)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	err := s.insert(ctx, stored, now, func(tx *sql.Tx, _ []bool) error { return then(tx, stored) })
@@ -69,14 +72,6 @@ func (s *Store) insert(ctx context.Context, stored []Document, now time.Time, th
 		s.foldIfDue(ctx, last, size)
 	}
 	return err
-}
-
-// nth says which of several documents an error is about.
-func nth(i, of int, err error) error {
-	if of == 1 {
-		return err
-	}
-	return fmt.Errorf("document %d: %w", i+1, err)
 }
 
 // inserter adds documents within one transaction.

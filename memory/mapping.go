@@ -70,29 +70,27 @@ func str(record map[string]any, field string) string {
 // LLMLogs is the mapping of what the command "llm logs --json" prints: each
 // record is a prompt and its response, which become two documents of a project.
 func LLMLogs(project string) Mapping {
-	return func(record map[string]any) ([]Document, error) { return llmLog(record, project) }
-}
-
-func llmLog(record map[string]any, project string) ([]Document, error) {
-	base := Document{Kind: Exchange, Project: project, Session: str(record, "conversation_id"), Source: "llm"}
-	if model := str(record, "model"); model != "" {
-		base.Source = "llm " + model
-	}
-	var err error
-	if base.Time, err = timeOf(record, "datetime_utc"); err != nil {
-		return nil, err
-	}
-	var made []Document
-	for _, turn := range []struct{ field, role string }{{"prompt", "user"}, {"response", "assistant"}} {
-		d := base
-		d.Role = turn.role
-		if d.Text = str(record, turn.field); strings.TrimSpace(d.Text) == "" {
-			continue
+	return func(record map[string]any) ([]Document, error) {
+		base := Document{Kind: Exchange, Project: project, Session: str(record, "conversation_id"), Source: "llm"}
+		if model := str(record, "model"); model != "" {
+			base.Source = "llm " + model
 		}
-		if id := str(record, "id"); id != "" {
-			d.ID = id + "/" + turn.field
+		var err error
+		if base.Time, err = timeOf(record, "datetime_utc"); err != nil {
+			return nil, err
 		}
-		made = append(made, d)
+		var made []Document
+		for _, turn := range []struct{ field, role string }{{"prompt", "user"}, {"response", "assistant"}} {
+			d := base
+			d.Role = turn.role
+			if d.Text = str(record, turn.field); strings.TrimSpace(d.Text) == "" {
+				continue
+			}
+			if id := str(record, "id"); id != "" {
+				d.ID = id + "/" + turn.field
+			}
+			made = append(made, d)
+		}
+		return made, nil
 	}
-	return made, nil
 }

@@ -107,16 +107,12 @@ func (row *Row) read(payload []byte, size, columns int) bool {
 	return len(row.Values) == columns && total == size
 }
 
+// widths are the bytes of values by their type, those of texts and blobs left out.
+var widths = [12]int{1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 7: 8}
+
 func width(t uint64) int {
-	switch {
-	case t <= 4:
-		return int(t)
-	case t == 5:
-		return 6
-	case t <= 7:
-		return 8
-	case t < 12:
-		return 0
+	if t < uint64(len(widths)) {
+		return widths[t]
 	}
 	return int(t-12) / 2
 }
