@@ -268,7 +268,7 @@ func TestOverflowIsLearnedFrom(t *testing.T) {
 	}
 }
 
-// unknown is a model that does not tell its window.
+// unknown is a model that does not report its window.
 type unknown struct{ w *window }
 
 func (u unknown) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
@@ -381,7 +381,7 @@ func TestSilentCutIsContextFull(t *testing.T) {
 	})
 }
 
-// wrapModel changes what a model says.
+// wrapModel changes a model's replies.
 type wrapModel struct {
 	providers.Model
 	change func(providers.Chunk) providers.Chunk
@@ -706,7 +706,7 @@ func TestSummaryWhenFull(t *testing.T) {
 	}
 }
 
-// TestCompactionHoldsInTheNextRun goes on with a session that was compacted.
+// TestCompactionHoldsInTheNextRun continues a session that was compacted.
 func TestCompactionHoldsInTheNextRun(t *testing.T) {
 	m := &window{size: 8192, count: words, reply: reading(20)}
 	a := newAgent(t, agent.Options{Model: m, Tools: pages(t, 20_000, "prose"), MaxTurns: 30})

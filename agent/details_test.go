@@ -38,7 +38,7 @@ func TestSlowConsumerIsNoStall(t *testing.T) {
 	})
 }
 
-// A reply that goes on where the length limit cut it is read as one.
+// A reply that continues where the length limit cut it is read as one.
 func TestContinuedReplyKeepsItsPlace(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first, second, want string
@@ -339,7 +339,7 @@ func (w *wrapped) Model(ctx context.Context, r agent.ModelRequest) iter.Seq2[pro
 	return w.Effects.Model(ctx, r)
 }
 
-// statusModel says what it is doing before it answers.
+// statusModel reports its status before it answers.
 type statusModel struct{}
 
 func (statusModel) Generate(_ context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {

@@ -275,7 +275,7 @@ func TestInvalidOptions(t *testing.T) {
 	}
 }
 
-// An engine's fault is not told to the model: it surfaces.
+// An error of the engine is not reported to the model: it surfaces.
 func TestEnginePanicsSurface(t *testing.T) {
 	m := newModel(call("echo", `{"text":"x"}`), "never")
 	var b bench

@@ -40,8 +40,8 @@ func (j *judges) into(o agent.Options, word string) agent.Options {
 	return o
 }
 
-// What hooks and an approver decided before a process died holds when its run is
-// gone on with: nobody is asked again, and no result is rewritten twice.
+// What hooks and an approver decided before a process died holds when its run
+// is resumed: nobody is asked again, and no result is rewritten twice.
 func TestDecisionsOutliveACrash(t *testing.T) {
 	replies := []string{
 		call("write", `{"text":"mended"}`), call("write", `{"text":"forbidden"}`), call("echo", `{"text":"two"}`),

@@ -59,7 +59,7 @@ func through(t *testing.T, entries []agent.Entry) []agent.Entry {
 	return out
 }
 
-// A process that dies after any entry is gone on for with nothing done twice.
+// After a process dies at any entry the run is resumed, and nothing is done twice.
 func TestResumeAfterEveryEntry(t *testing.T) {
 	replies := []string{
 		"I look.\n" + call("echo", `{"text":"one"}`),
@@ -264,7 +264,7 @@ func TestLoadSessionMissesNothing(t *testing.T) {
 
 // A consumer that stops early, panics or ends its goroutine loses nothing of
 // what was done: the record is closed, the result is with the session, and the
-// session can be gone on with.
+// session can be resumed.
 func TestConsumerFails(t *testing.T) {
 	leave := map[string]func(events iter.Seq2[agent.Event, error], at string){
 		"stops": func(events iter.Seq2[agent.Event, error], at string) {

@@ -13,8 +13,8 @@ import (
 	"mylm/agent/journal"
 )
 
-// What has a session's name and is none is listed with why, is never waited for,
-// and can be deleted.
+// A path with a session's name that is not a session is listed with the reason,
+// is never waited for, and can be deleted.
 func TestNoFiles(t *testing.T) {
 	store := newStore(t)
 	good := talk(t, store, "go")
@@ -64,7 +64,7 @@ func TestNoFiles(t *testing.T) {
 	}
 }
 
-// What stands where a lock belongs is told of, and never waited for.
+// Anything else in the place of a lock file is reported, and never waited for.
 func TestNoLocks(t *testing.T) {
 	store := newStore(t)
 	for name, test := range map[string]struct {
@@ -104,7 +104,7 @@ func TestNoLocks(t *testing.T) {
 	}
 }
 
-// A line that cannot be read is told by a search, wherever its words are.
+// A search reports a line that cannot be read, wherever its words are.
 func TestSearchTellsOfDamage(t *testing.T) {
 	store := newStore(t)
 	id := talk(t, store, "what about the heron?")

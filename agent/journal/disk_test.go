@@ -69,8 +69,8 @@ func TestOnDisk(t *testing.T) {
 	}
 }
 
-// A disk that fails ends the run before the effect. What it did not take is taken
-// out of the file again, and the session can be gone on with at once.
+// A disk that fails ends the run before the effect. What it did not take is
+// taken out of the file again, and the session can be resumed at once.
 func TestDiskFails(t *testing.T) {
 	store := newStore(t)
 	broken := errors.New("broken disk")

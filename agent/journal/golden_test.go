@@ -13,7 +13,7 @@ import (
 )
 
 // TestGolden reads sessions that the first version of the format wrote: each is
-// read whole, written back byte for byte, and goes on where it can. The script
+// read whole, written back byte for byte, and resumed if possible. The script
 // golden.txtar shows, replays and resumes the same files.
 func TestGolden(t *testing.T) {
 	tests := map[string]struct {

@@ -67,7 +67,7 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 	for n := 2; n < len(all["complete"]); n++ {
 		all["died after "+string(rune('a'+n))] = all["complete"][:n]
 	}
-	// One that was gone on with after it ended early.
+	// One that was resumed after it ended early.
 	var h hands
 	s, err := agent.LoadSession("s", all["max turns"])
 	if err != nil {
@@ -89,7 +89,7 @@ func sessions(t *testing.T) map[string][]agent.Entry {
 		t.Fatal(err)
 	}
 	all["resumed in a call"] = s.Entries()
-	// One that was allowed fewer turns when it was gone on with.
+	// One that was allowed fewer turns when it was resumed.
 	for n, e := range all["complete"] {
 		if e.Kind() == agent.EntryReply && e.Turn == 1 {
 			if s, err = agent.LoadSession("s", all["complete"][:n+1]); err != nil {

@@ -52,7 +52,7 @@ func TestBudgets(t *testing.T) {
 }
 
 // TestTaskAtTheLimitOfThePlan: a task that the plan's limit cuts short has not
-// failed. It is gone on with where it was.
+// failed. It is resumed where it was.
 func TestTaskAtTheLimitOfThePlan(t *testing.T) {
 	rec := &memory{}
 	o := quiet(looking(3))

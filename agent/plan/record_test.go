@@ -75,8 +75,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestAgree: a plan is carried out as a person has it, and one that was not
-// agreed to is asked about again.
+// TestAgree: a plan runs as the person approved it, and one that was not
+// approved is asked about again.
 func TestAgree(t *testing.T) {
 	no, broken := errors.New("no"), []plan.Task{task("x", "y"), task("z")}
 	tests := []struct {
@@ -139,7 +139,7 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestUnfinished: a question behind a plan is gone on with first.
+// TestUnfinished: a question after a plan is resumed first.
 func TestUnfinished(t *testing.T) {
 	rec := &memory{}
 	o := quiet(&model{reply: reply})

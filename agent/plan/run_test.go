@@ -320,7 +320,7 @@ func TestModelFailureEndsThePlan(t *testing.T) {
 	}
 }
 
-// TestTransientFailure: a fault of the model that passes is no failure of the task.
+// TestTransientFailure: a transient error of the model is not a failure of the task.
 func TestTransientFailure(t *testing.T) {
 	o := quiet(&faulty{model: &model{reply: reply}, faults: 2})
 	o.NoRecover, o.Agent.Tries, o.Agent.RetryWait = false, 0, 1

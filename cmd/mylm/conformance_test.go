@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestConformanceTable holds docs/conformance.md to what there is: every test
+// TestConformanceTable checks docs/conformance.md against the tests: every test
 // that it names exists, every row names one, and no row is an older form of
 // another: one of the same id with the same text or mostly the same tests.
 func TestConformanceTable(t *testing.T) {

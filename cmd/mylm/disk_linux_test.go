@@ -60,8 +60,8 @@ func TestMemoryCannotBeKept(t *testing.T) {
 	}
 }
 
-// A disk that fills up under a session ends the run before anything happens that
-// the record would not know of, and what was kept can be gone on with.
+// A disk that fills up under a session ends the run before anything happens
+// that the record would not know of, and what was recorded can be resumed.
 func TestDiskFillsUp(t *testing.T) {
 	p := newPlaced(t, shellCall("dd if=/dev/zero of=data/fill bs=4k count=256 2>/dev/null; seq 3000"), shellCall("echo never >> made"), "Done.")
 	script := `export OLLAMA_HOST=` + p.URL + ` MYLM_MODEL=m

@@ -21,8 +21,8 @@ const listCall = `<tool_code><name>list_dir</name><parameters>{}</parameters></t
 const parsedCall = `{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"list_dir","arguments":{}}},{"function":{"name":"execute_command","arguments":{"command":"false"}}}]},"done":false}` + "\n"
 
 // What can go wrong between mylm and a server ends a run with a name, a code
-// and a word of advice, or is got over; it never leaves half an answer on stdout,
-// and the session can be gone on with.
+// and a word of advice, or is got over; it never leaves half an answer on
+// stdout, and the session can be resumed.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	short := []string{"--first-token-timeout", "300ms"}

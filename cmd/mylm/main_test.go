@@ -142,7 +142,7 @@ func golden(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// session NAME sets $NAME to the id that stderr says how to go on with.
+// session NAME sets $NAME to the id in the resume command on stderr.
 func session(ts *testscript.TestScript, neg bool, args []string) {
 	_, id, ok := strings.Cut(ts.ReadFile("stderr"), "mylm resume ")
 	if neg || len(args) != 1 || !ok {

@@ -171,7 +171,7 @@ func TestNoWithReason(t *testing.T) {
 	}
 }
 
-// TestForbidden: a deny rule beats every mode, and the model is told so.
+// TestForbidden: a deny rule overrides every mode, and the model is told so.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"confirm-all", "confirm-sensitive", "yolo"} {

@@ -175,8 +175,8 @@ func shellCall(command string) string {
 	return "<tool_code>\n<name>execute_command</name>\n<parameters>" + string(args) + "</parameters>\n</tool_code>"
 }
 
-// Killed at any moment, a run is gone on with to the same answer, and nothing
-// that has an effect happens twice.
+// A run killed at any moment is resumed to the same answer, and nothing that
+// has an effect happens twice.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	kills := 5
@@ -239,8 +239,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills over %v; %d calls of unknown outcome", kills, whole, told)
 }
 
-// The first signal ends the model call at once, and the session can be gone on
-// with.
+// The first signal ends the model call at once, and the session can be resumed.
 func TestInterruptedModel(t *testing.T) {
 	t.Parallel()
 	for advice, workspace := range map[string][]string{"": nil, " --workspace 'my project'": {"--workspace", "my project"}} {
@@ -375,7 +374,7 @@ func TestReaderLeaves(t *testing.T) {
 	}
 }
 
-// Two processes cannot go on with one session at a time.
+// Two processes cannot resume one session at the same time.
 func TestTwoAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlaced(t, "Hello.", "hang")

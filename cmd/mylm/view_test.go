@@ -38,7 +38,7 @@ func TestDumbTerminal(t *testing.T) {
 	}
 }
 
-// What a model writes does not become a colour of ours.
+// What a model writes cannot produce mylm's colours.
 func TestForeignColour(t *testing.T) {
 	t.Parallel()
 	out := onTerminal(t, "=== thought\n\ue000red\ue001 thought\n=== reply\nDone.\n", "q", "--verbose", "--color", "never")

@@ -66,7 +66,7 @@ func (e *endToEnd) runnerDiesOnce(t *testing.T, model string) {
 	}
 }
 
-// A reply that breaks off each time is no answer.
+// A reply that is cut each time is not an answer.
 func (e *endToEnd) runnerDies(t *testing.T, model string) {
 	p, r := e.watched(t)
 	var middle []<-chan struct{}
@@ -160,7 +160,7 @@ func (e *endToEnd) interrupt(t *testing.T, model string) {
 	r.wantRequests(t, 2*len(signals))
 }
 
-// Refusals that no further try can mend are not tried again.
+// Refusals that a retry cannot fix are not retried.
 func (e *endToEnd) refusals(t *testing.T) {
 	for _, tt := range []struct {
 		status int

@@ -76,7 +76,7 @@ func (e *endToEnd) misspelt(t *testing.T) {
 	o.want(t, 3, "", "mylm: Ollama: model \"natife\" not found", "Did you mean native?", "ollama pull natife")
 }
 
-// Nobody can choose without a terminal. Who named a model once is not asked.
+// Nobody can choose without a terminal. After a model was named once there is no question.
 func (e *endToEnd) severalModels(t *testing.T) {
 	p := e.user(t, e.server.URL)
 	o := p.run(t, "ask", "hello")

@@ -176,7 +176,7 @@ func TestNoPermissionFor(t *testing.T) {
 	}
 }
 
-// A command that nobody was asked about prints no more than so much.
+// The output of a command that runs without a question is limited.
 func TestUnaskedOutputIsBounded(t *testing.T) {
 	p, dir := confined(t, sandbox.Workspace)
 	inv := invocation(t, shell.Options{Dir: dir, Sandbox: p}, "yes")
