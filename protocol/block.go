@@ -49,9 +49,7 @@ var (
 )
 
 func (x *resolver) repair(code string) {
-	if len(x.repairs) < maxRepairs {
-		x.repairs = append(x.repairs, Repair{Code: code, Offset: int64(x.pos)})
-	}
+	x.repairs = append(x.repairs, Repair{Code: code, Offset: int64(x.pos)})
 }
 
 // fail refuses the block. It panics; try recovers.

@@ -48,9 +48,8 @@ type Decoder struct {
 
 	shownAt int // where in it what is only shown began last
 
-	tries   int   // calls without tags that were looked for
-	lastTry int64 // where the last of them began
-	folded  map[string][]string
+	tries  budget // of calls without tags
+	folded map[string][]string
 
 	initials [256]bool // of the tools' names
 
@@ -368,7 +367,7 @@ func (d *Decoder) begins(s string, at int64) (form *dialect, more bool) {
 	}
 	for _, dialect := range []*dialect{action, bare} {
 		ok, partly := dialect.opens(d, s, first)
-		if ok && d.tryAgain(at) {
+		if ok && d.tries.take(int(at)) {
 			return dialect, false
 		}
 		more = more || partly && !ok

@@ -1,8 +1,6 @@
 package protocol
 
-import (
-	"strings"
-)
+import "strings"
 
 // dialect is one way in which models write calls: what opens it, how its end is
 // found while it arrives, and how it is read. What may follow a call is judged

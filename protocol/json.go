@@ -28,15 +28,12 @@ func (x *resolver) envelope() {
 	}
 	if strings.HasPrefix(x.rest(), "{") {
 		y := *x
-		x.named(func() { y.fromJSON(y.first()) })
+		x.named(func() {
+			value, missing := y.read()
+			y.fromJSON(value, missing, 0)
+		})
 	}
 	x.elements()
-}
-
-// first is the value at pos.
-func (x *resolver) first() (value json.RawMessage, missing, depth int) {
-	value, missing = x.read()
-	return value, missing, 0
 }
 
 // named refuses the call if read, of the value behind it, finds one without a

@@ -15,10 +15,9 @@ type held struct {
 	fenced  bool   // it stands in a fence
 	begun   bool   // what follows the opening tag can be a call
 
-	span    span // of the search for its end
-	any     bool // a value or an element was seen
-	tries   int  // ends that were tried
-	lastTry int
+	span span   // of the search for its end
+	any  bool   // a value or an element was seen
+	ends budget // of ends that are not certain
 
 	end    int  // where it ends; 0: not known
 	inside int  // where what it holds ends
@@ -176,28 +175,29 @@ func (d *Decoder) opens() (decided bool, rest string) {
 	return true, ""
 }
 
+// budget is what is left of such tries.
+type budget struct{ tries, last int }
+
+// take reports whether one more may be made, at an offset.
+func (b *budget) take(at int) bool {
+	if b.tries >= maxTries && at < 4*b.last {
+		return false
+	}
+	b.tries, b.last = b.tries+1, at
+	return true
+}
+
 // maxTries bounds how often an end inside a string, or a call without tags, is
 // tried, beside every time that what was read has grown fourfold (L5).
 const maxTries = 8
-
-// tryAgain reports whether one more call without tags may be looked for, at an
-// offset of the reply.
-func (d *Decoder) tryAgain(at int64) bool {
-	if d.tries >= maxTries && at < 4*d.lastTry {
-		return false
-	}
-	d.tries, d.lastTry = d.tries+1, at
-	return true
-}
 
 // endsHere reports whether what is held ends at a place that is not certain: it
 // reads as a call up to there (B16).
 func (d *Decoder) endsHere() bool {
 	h := &d.held
-	if h.tries >= maxTries && h.inside < 4*h.lastTry {
+	if !h.ends.take(h.inside) {
 		return false
 	}
-	h.tries, h.lastTry = h.tries+1, h.inside
 	x := d.resolver(h.buf[:h.inside], true)
 	x.tagged = h.closed
 	_, err := x.call()
@@ -269,7 +269,7 @@ func scanRest(d *Decoder) (end int, state scanState) {
 				return 0, scanMore
 			}
 		case '<':
-			if h.tries >= maxTries {
+			if h.ends.tries >= maxTries {
 				break
 			}
 			m, more := matchTag(rest[:min(len(rest), maxTag+1)])

@@ -26,15 +26,6 @@ const (
 	Retract
 )
 
-// String names the kind in lower case.
-func (k Kind) String() string {
-	names := [...]string{"", "text", "thought", "answer", "call", "malformed", "retract"}
-	if int(k) < len(names) {
-		return names[k]
-	}
-	return fmt.Sprintf("kind %d", k)
-}
-
 // Part is a piece of a reply of which the decoder is certain.
 type Part struct {
 	Kind Kind

@@ -67,9 +67,6 @@ type member struct {
 	value json.RawMessage
 }
 
-// maxRepairs bounds how many repairs are noted.
-const maxRepairs = 1000
-
 // readError is a value that cannot be read. cut says that it ran into the end
 // of the source, where more text might have helped.
 type readError struct {
@@ -110,9 +107,10 @@ func try(read func()) (err *readError) {
 	return nil
 }
 
-// repair notes a repair at pos. What is at home in Python is none there.
+// repair notes a repair at pos, and those like it that follow once. What is at
+// home in Python is none there.
 func (r *reader) repair(code string, pos int) {
-	if len(r.repairs) < maxRepairs && !(r.python && pythonic[code]) {
+	if n := len(r.repairs); !(r.python && pythonic[code]) && (n == 0 || r.repairs[n-1].Code != code) {
 		r.repairs = append(r.repairs, Repair{Code: code, Offset: int64(pos)})
 	}
 }
@@ -389,7 +387,7 @@ func (r *reader) str(p place) {
 			}
 			r.out = append(r.out, b)
 		default: // a control character (V9)
-			r.repairOnce("raw_control")
+			r.repair("raw_control", r.pos)
 			if i := strings.IndexByte("\n\r\t", b); i >= 0 {
 				r.out = append(r.out, '\\', "nrt"[i])
 			} else {
@@ -397,13 +395,6 @@ func (r *reader) str(p place) {
 			}
 		}
 		r.pos++
-	}
-}
-
-// repairOnce notes a repair that a text may be full of.
-func (r *reader) repairOnce(code string) {
-	if n := len(r.repairs); n == 0 || r.repairs[n-1].Code != code {
-		r.repair(code, r.pos)
 	}
 }
 
@@ -512,7 +503,7 @@ func (r *reader) innerQuote(start int, paired bool) bool {
 	default:
 		r.fail("a comma or a brace is missing behind a string, or a quote inside it is not escaped")
 	}
-	r.repairOnce("unescaped_quote")
+	r.repair("unescaped_quote", r.pos)
 	return paired
 }
 

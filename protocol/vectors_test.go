@@ -97,7 +97,7 @@ func read(o protocol.Options, stop protocol.Stop, pieces ...string) outcome {
 func (o *outcome) take(parts []protocol.Part) {
 	for _, p := range parts {
 		if o.call != nil || o.fault != nil {
-			o.broken = "something follows the verdict: " + p.Kind.String()
+			o.broken = "something follows the verdict: " + fmt.Sprint(p.Kind)
 		}
 		switch p.Kind {
 		case protocol.Text:
