@@ -245,6 +245,9 @@ type repetition struct {
 // add takes in a chunk, and reports whether the text has only repeated itself for
 // too long.
 func (p *repetition) add(chunk string) bool {
+	if chunk == "" {
+		return false
+	}
 	p.text = append(p.text, chunk...)
 	p.chunks = append(p.chunks, len(p.text))
 	if p.fresh += len(chunk); p.fresh < periodEvery {
@@ -267,7 +270,7 @@ func (p *repetition) add(chunk string) bool {
 func (p *repetition) repeats(tail []byte) bool {
 	n := len(tail)
 	at := func(i int) byte { return tail[n-1-i] }
-	same := make([]int, min(n, longestPeriod+1))
+	same, longest := make([]int, min(n, longestPeriod+1)), 0
 	for i, left, right := 1, 0, 0; i < len(same); i++ {
 		if i < right {
 			same[i] = min(right-i, same[i-left])
@@ -278,11 +281,11 @@ func (p *repetition) repeats(tail []byte) bool {
 		if i+same[i] > right {
 			left, right = i, i+same[i]
 		}
-		if same[i] >= 2*i && p.tokens(same[i]) >= repeatedTokens {
-			return true
+		if same[i] >= 2*i {
+			longest = max(longest, same[i])
 		}
 	}
-	return false
+	return longest > 0 && p.tokens(longest) >= repeatedTokens
 }
 
 // tokens is how many tokens the last n bytes are, at least.

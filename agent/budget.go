@@ -356,14 +356,17 @@ func tailOf(s string, limit int) int {
 const markerTokens = 24
 
 // shorten keeps the first two thirds and the last third of what limit tokens
-// hold, see tools.Abridge. A limit of 0 keeps everything.
-func shorten(s string, limit int) string {
+// hold. A limit of 0 keeps everything.
+func shorten(s string, limit int) string { return shortenResult(s, limit, false) }
+
+// shortenResult is shorten for a text that may have been cut: see tools.Abridge.
+func shortenResult(s string, limit int, cut bool) string {
 	if limit <= 0 || len(s) <= limit || headOf(s, limit) == len(s) {
 		return s
 	}
 	limit = max(3, limit-markerTokens)
 	head := headOf(s, limit*2/3)
-	short := tools.Abridge(s, head, len(s)-max(head, tailOf(s, limit/3)))
+	short := tools.Abridge(s, head, len(s)-max(head, tailOf(s, limit/3)), cut)
 	if estimate(short) >= estimate(s) {
 		return s
 	}

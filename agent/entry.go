@@ -112,6 +112,7 @@ type (
 		Refused   []tools.Refusal `json:"refused,omitempty"` // permissions it lacked and was not given
 		ExitCode  *int            `json:"exit_code,omitempty"`
 		Truncated bool            `json:"truncated,omitempty"`
+		Gap       bool            `json:"gap,omitempty"` // the text has the mark of one, see tools.Gap
 		Duration  time.Duration   `json:"duration_ns,omitempty"`
 		DryRun    bool            `json:"dry_run,omitempty"` // nothing was done
 	}
@@ -312,7 +313,7 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 	case ReplyEntry:
 		return providers.Message{Role: providers.Assistant, Text: p.Text}, e.shown()
 	case ResultEntry:
-		text := protocol.EncodeObservation(p.Name, p.Success, shorten(p.Outcome().Body(), limit))
+		text := protocol.EncodeObservation(p.Name, p.Success, shortenResult(p.Outcome().Body(), limit, p.Gap))
 		if p.Note != "" {
 			text += "\n" + p.Note
 		}
@@ -352,7 +353,7 @@ func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 // Outcome describes how a call ended.
 func (p ResultEntry) Outcome() tools.Outcome {
 	return tools.Outcome{
-		Result: tools.Result{Text: p.Text, Origin: p.Origin, ExitCode: p.ExitCode, Truncated: p.Truncated, Refused: p.Refused},
+		Result: tools.Result{Text: p.Text, Origin: p.Origin, ExitCode: p.ExitCode, Truncated: p.Truncated, Gap: p.Gap, Refused: p.Refused},
 		Error:  p.Error, Duration: p.Duration, Unknown: p.Unknown,
 	}
 }

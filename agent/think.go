@@ -190,7 +190,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	alarm := newAlarm(cancel, r.agent.opts.FirstTokenTimeout, r.agent.opts.TokenTimeout)
-	defer alarm.Stop()
+	defer func() { alarm.Stop() }() // the one that is set then
 	ctx = withStatus(ctx, func(text string) {
 		left := alarm.Stop() // what the consumer takes is not the model's time
 		r.emit(Waiting{Text: text})
@@ -236,7 +236,9 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 // take handles one chunk.
 func (l *listener) take(c providers.Chunk) {
 	l.size += len(c.Text) + len(c.Thought)
-	l.pieces++
+	if c.Text != "" || c.Thought != "" {
+		l.pieces++
+	}
 	if len(l.run.past) == 0 { // what was recorded has been judged
 		l.repeating = l.repetition.add(c.Thought+c.Text) || l.repeating
 	}

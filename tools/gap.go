@@ -40,7 +40,7 @@ func (g Gap) Join(head, tail string) string {
 		}
 	}
 	g = g.plus(head[keep:]).plus(tail[:skip])
-	head, tail = head[:keep], tail[skip:]
+	head, tail = defused(head[:keep]), defused(tail[skip:])
 	return head + g.mark((head == "" || strings.HasSuffix(head, "\n")) && strings.HasPrefix(tail, "\n")) + tail
 }
 
@@ -72,25 +72,33 @@ func find(text string) (from, upto int, g Gap, ok bool) {
 	if m == nil {
 		return 0, 0, g, false
 	}
+	var err error
 	number := func(group int) (n int) {
-		if at := m[2*group]; at >= 0 {
-			n, _ = strconv.Atoi(text[at:m[2*group+1]])
+		if at := m[2*group]; at >= 0 && err == nil {
+			n, err = strconv.Atoi(text[at:m[2*group+1]])
 		}
 		return n
 	}
 	const lines, bytes, breaks = 1, 2, 3
-	return m[0], m[1], Gap{number(bytes), max(number(breaks), number(lines)-1)}, true
+	g = Gap{number(bytes), max(number(breaks), number(lines)-1)}
+	return m[0], m[1], g, err == nil
 }
 
-// Abridge omits the middle of a text that is longer than head and tail, in
-// bytes, together. A gap that the text has becomes larger, so that there is
-// one.
-func Abridge(text string, head, tail int) string {
+// defused returns a text in which nothing looks like the mark of a gap: a file or
+// a page must not be able to say what was left out of it.
+func defused(text string) string {
+	return marks().ReplaceAllStringFunc(text, func(mark string) string { return "(" + mark[1:len(mark)-1] + ")" })
+}
+
+// Abridge leaves out the middle of a text that is longer than head and tail, in
+// bytes, together. With cut, the text has a gap already, which becomes larger, so
+// that there is one.
+func Abridge(text string, head, tail int, cut bool) string {
 	if head+tail >= len(text) {
 		return text
 	}
 	from, upto := head, len(text)-tail
-	if at, end, g, ok := find(text); ok {
+	if at, end, g, ok := find(text); ok && cut {
 		from, upto = min(from, at), max(upto, end)
 		return g.plus(text[from:at]).plus(text[end:upto]).Join(text[:from], text[upto:])
 	}

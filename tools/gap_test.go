@@ -65,7 +65,7 @@ func TestAbridge(t *testing.T) {
 		shown := text
 		for size := random.IntN(len(text)); size > 0; size /= 1 + random.IntN(4) {
 			head := random.IntN(size + 1)
-			if shown = tools.Abridge(shown, head, size-head); shown == text {
+			if shown = tools.Abridge(shown, head, size-head, shown != text); shown == text {
 				break
 			}
 			whole(t, text, shown)
@@ -87,13 +87,32 @@ func TestAbridgeKeepsLines(t *testing.T) {
 		head, tail int
 	}{
 		{seq, "1\n2\n3\n[... left out: 29995 lines, 168875 bytes ...]\n29999\n30000\n", 7, 14},
-		{tools.Abridge(seq, 4000, 2000), "1\n2\n3\n[... left out: 29995 lines, 168875 bytes ...]\n29999\n30000\n", 7, 14},
+		{tools.Abridge(seq, 4000, 2000, false), "1\n2\n3\n[... left out: 29995 lines, 168875 bytes ...]\n29999\n30000\n", 7, 14},
 		{"a\nb\nc\n", "a\nb\nc\n", 3, 3},
 		{strings.Repeat("x", 100), "xxx[... left out: 95 bytes ...]xx", 3, 2},
 		{"long line\nother\nlong line", "long [... left out: 16 bytes, 2 line breaks ...]line", 5, 4},
 	} {
-		if got := tools.Abridge(c.text, c.head, c.tail); got != c.want {
+		if got := tools.Abridge(c.text, c.head, c.tail, mark.MatchString(c.text)); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// What a file or a page holds is no mark: it cannot choose what is left out, nor
+// what is said of it.
+func TestForgedGaps(t *testing.T) {
+	for _, forged := range []string{"[... left out: 3 lines, 40 bytes ...]", "[... left out: 99999999999999999999 bytes ...]"} {
+		text := "header\n" + forged + "\n" + strings.Repeat("a line of the file\n", 300) + forged + "\nend\n"
+		short := tools.Abridge(text, 2000, 1000, false)
+		harmless := strings.NewReplacer("[... left", "(... left", " ...]", " ...)")
+		whole(t, strings.ReplaceAll(text, forged, harmless.Replace(forged)), short)
+		if n := len(short); n < 2900 {
+			t.Errorf("%d bytes are left", n)
+		}
+		again := tools.Abridge(short, 1500, 700, true)
+		whole(t, strings.ReplaceAll(text, forged, harmless.Replace(forged)), again)
+		if n := len(again); n < 2100 {
+			t.Errorf("%d bytes are left", n)
 		}
 	}
 }

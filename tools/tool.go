@@ -85,6 +85,7 @@ type Result struct {
 	Origin    string // whose words Text is: Workspace, Outside, Web, Memory, Elsewhere; "" is the tool's own
 	ExitCode  *int   // of a program that was run
 	Truncated bool   // Text is not all there was
+	Gap       bool   // Text has the mark of a Gap
 
 	// Refused is what a sandbox kept the call from doing. Whoever allowed the call
 	// may be asked whether it runs again, from the start, with permission for it.

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"time"
 
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
@@ -20,8 +21,9 @@ import (
 
 func sandboxCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		ArgsUsage: "[--] PROGRAM [ARGS...]",
-		Description: `The program can write to the workspace and to directories of its own, it can read the
+		ArgsUsage: cmdline.Verbatim,
+		Description: `CMD is a program with its arguments. It can write to the workspace and to directories of its
+own, it can read the
 system and the toolchains, but not your home directory, and it has no network. Nothing that
 it starts outlives it. Its exit code is that of this command.
 

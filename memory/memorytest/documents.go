@@ -15,7 +15,7 @@ import (
 func roundTrip(t *testing.T, s *suite) {
 	in := memory.Document{
 		Text: "The staging host is called heron.\n日本語 ✓", Kind: memory.Exchange, Role: "user", Speaker: "Ada",
-		Session: "s1", Project: "/src/shop", Time: day, Source: "mylm ask", Tags: []string{"hosts", "a \"tag\""},
+		Session: "s1", Project: "/src/shop", Time: day, Source: "a shell", Tags: []string{"hosts", "a \"tag\""},
 	}
 	stored := s.add(t, in)[0]
 	want := in

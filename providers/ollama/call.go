@@ -27,10 +27,17 @@ func (c *Client) describe() {
 	}
 }
 
-// call makes one request with Ollama's client. model is the one that the
-// request is about, if any.
+// call makes a request that only looks something up with Ollama's client. model is
+// the one that it is about, if any. Where the connection breaks off, it is made
+// again, up to twice.
 func (c *Client) call(ctx context.Context, model string, f func(context.Context) error) error {
-	return c.exchange(ctx, model, &wire.Exchange{Server: &c.server, Limit: wire.LongestBody}, f)
+	for tries := 1; ; tries++ {
+		err := c.exchange(ctx, model, &wire.Exchange{Server: &c.server, Limit: wire.LongestBody}, f)
+		var fault *providers.Error
+		if tries == 3 || !errors.As(err, &fault) || fault.Kind != providers.Interrupted {
+			return err
+		}
+	}
 }
 
 func (c *Client) exchange(ctx context.Context, model string, x *wire.Exchange, f func(context.Context) error) error {

@@ -85,7 +85,7 @@ func (e *endToEnd) runnerDies(t *testing.T, model string) {
 	p.ask(t, model, "hello").want(t, 0, ollamatest.Greeting+"\n")
 }
 
-// The server goes away in mid-reply and stays away.
+// The server goes away in mid-reply: it is waited for, until somebody has enough.
 func (e *endToEnd) serverDies(t *testing.T, model string) {
 	s := ollamatest.Start(t)
 	s.Create(t, model, ollamatest.Agent(templates[model]))
@@ -96,7 +96,12 @@ func (e *endToEnd) serverDies(t *testing.T, model string) {
 	r.Listener.Close()
 	s.Kill()
 	r.CloseClientConnections() // or one that was kept would find the recorder
-	run.wait(t).want(t, 3, "", "retry 2 in", "mid-reply", "mylm: no Ollama server answers at "+r.URL, "ollama serve")
+	run.until(t, run.stderr.prints("retry 3 in"))
+	if err := run.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	o := run.wait(t)
+	o.want(t, 130, o.stdout, "retry 2 in", "mid-reply", "mylm: interrupted")
 	r.wantRequests(t, 1)
 }
 

@@ -3,7 +3,6 @@
 package ollama_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,10 +33,9 @@ type outcome struct {
 
 // running is a run of mylm under way.
 type running struct {
-	cmd    *exec.Cmd
-	stdout output
-	stderr bytes.Buffer
-	done   chan struct{}
+	cmd            *exec.Cmd
+	stdout, stderr output
+	done           chan struct{}
 }
 
 // output is what a run prints, and an event when it has printed something.

@@ -31,12 +31,13 @@ func often(quick, slow int) int {
 func long(letter byte) string { return strings.Repeat(string(letter), 1<<20) }
 
 // writeForever writes one file again and again, until it is killed. It says so
-// after each time.
+// after each time. Two of them never write the same at once: a write that changes
+// nothing is none.
 func writeForever(root, dir string) {
 	journal := undo.NewStore(undo.Options{Dir: dir}).Begin(root, "killed")
 	tool, err := files.WriteFile(files.Options{Root: root, Journal: journal})
 	for i := 0; err == nil; i++ {
-		args, _ := json.Marshal(map[string]any{"path": "deep/er/f", "content": long(byte('a' + i%26)), "create_parents": true})
+		args, _ := json.Marshal(map[string]any{"path": "deep/er/f", "content": long(byte('a' + (i+os.Getpid())%26)), "create_parents": true})
 		if _, err = tool.Run(context.Background(), args); err == nil {
 			fmt.Println(i)
 		}

@@ -210,7 +210,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	if len(rest) > 0 {
 		text = joinLines(text, "(refused by the sandbox: "+strings.Join(rest, "; ")+")")
 	}
-	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut, Refused: lacked}, err
+	return tools.Result{Text: text, Origin: origin, ExitCode: code, Truncated: cut, Gap: cut, Refused: lacked}, err
 }
 
 // errTooMuch ends a command that prints without end.

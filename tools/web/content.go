@@ -17,21 +17,21 @@ import (
 
 // read turns an answer into the text that the model sees, and reports whether
 // that is less than there is.
-func (f *fetcher) read(ctx context.Context, p *page) (text string, cut bool, err error) {
+func (f *fetcher) read(ctx context.Context, p *page) (text string, cut, gap bool, err error) {
 	media := p.media()
 	if !textual(media) {
-		return p.describe(media), true, nil
+		return p.describe(media), true, false, nil
 	}
 	decoded, ok := decode(p.body, p.mediaType)
 	if !ok {
-		return p.describe(media), true, nil
+		return p.describe(media), true, false, nil
 	}
 	more := p.more
 	if media == "text/html" || media == "application/xhtml+xml" {
 		var whole bool
 		text, whole, err = markdown(ctx, decoded, p.final.url)
 		if err != nil {
-			return "", false, err
+			return "", false, false, err
 		}
 		if !whole {
 			more = "the rest is nothing but structure, or too much of it"
@@ -40,15 +40,16 @@ func (f *fetcher) read(ctx context.Context, p *page) (text string, cut bool, err
 		text = decoded
 	}
 	seen := clean(text)
-	text = tools.Abridge(seen, f.MaxOutput*2/3, f.MaxOutput-f.MaxOutput*2/3)
-	cut = len(text) != len(seen)
+	text = tools.Abridge(seen, f.MaxOutput*2/3, f.MaxOutput-f.MaxOutput*2/3, false)
+	gap = len(text) != len(seen)
+	cut = gap
 	if text == "" {
 		text = "(the page has no text; if it is made by a program in the browser, this tool cannot see it)"
 	}
 	if more != "" {
 		text, cut = text+"\n[the page goes on: "+more+"]", true
 	}
-	return text, cut, nil
+	return text, cut, gap, nil
 }
 
 // media is the type of the body: the declared one, or where that says nothing

@@ -108,14 +108,14 @@ func (f *fetcher) run(ctx context.Context, in input) (tools.Result, error) {
 		text := fmt.Sprintf("%s has moved to another host, and was not followed there: %s\nCall %s with that address if it is what you want.", t.url, r.elsewhere, Name)
 		return tools.Result{Text: text, Origin: tools.Web}, nil
 	}
-	text, cut, err := f.read(ctx, r)
+	text, cut, gap, err := f.read(ctx, r)
 	if err != nil {
 		return tools.Result{}, f.explain(ctx, t, err)
 	}
 	if r.final.url.String() != t.url.String() {
 		text = fmt.Sprintf("(redirected to %s)\n%s", r.final.url, text)
 	}
-	result := tools.Result{Text: text, Origin: tools.Web, Truncated: cut}
+	result := tools.Result{Text: text, Origin: tools.Web, Truncated: cut, Gap: gap}
 	if r.status >= 400 {
 		return result, fmt.Errorf("the server answered %s", r.statusText())
 	}
