@@ -100,9 +100,12 @@ func passages(text string, said []row) string {
 	}
 	slices.SortStableFunc(order[1:], func(a, b int) int { return cmp.Compare(shares[b], shares[a]) })
 	const mark = "…"
-	room, kept := longRemains-len(mark), make([]bool, len(lines))
+	room, kept := longRemains, make([]bool, len(lines))
 	for _, i := range order {
-		size := min(len(lines[i]), longRemains/3) + len("\n") + len(mark)
+		size := min(len(lines[i]), longRemains/3) + len("\n"+mark+"\n") // with the mark of a gap behind it
+		if len(lines[i]) > longRemains/3 {
+			size += len(mark)
+		}
 		if kept[i] = (i == 0 || shares[i] > 0) && size <= room; kept[i] {
 			room -= size
 		}

@@ -2,7 +2,9 @@ package memory_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,4 +72,92 @@ func TestOldToolOutput(t *testing.T) {
 		t.Errorf("what was cut finds %v", textsOf(hits))
 	}
 	healthy(t, s)
+}
+
+// TestShortenEnds: whatever a tool printed, at most 300 bytes of it remain, and the
+// next time nothing changes. What stays too long would be chosen again each time,
+// in place of what is newer.
+func TestShortenEnds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	now := day
+	s, err := memory.Open(t.Context(), path, memory.Options{ToolsWhole: time.Hour, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	add(t, s, memory.Document{Text: "the heron flies"})
+	printed := []string{"ls\n" + strings.Repeat("heron\nzz\n", 200)}
+	r := rand.New(rand.NewPCG(1, 2))
+	lines := []string{"heron", "zz", "", "a heron", "…", "heron本", strings.Repeat("heron ", 16) + "heré", strings.Repeat("本", 50) + " heron"}
+	for range 300 {
+		var b strings.Builder
+		for of := 1 + r.IntN(len(lines)); b.Len() <= 300+r.IntN(2000); b.WriteByte('\n') {
+			b.WriteString(lines[r.IntN(of)])
+		}
+		printed = append(printed, "x"+b.String())
+	}
+	tools := memory.Filter{Kinds: []memory.Kind{memory.Tool}}
+	for i, text := range printed {
+		if i%5 == 0 {
+			add(t, s, memory.Document{Text: fmt.Sprint("another heron flies, number ", i)})
+		}
+		add(t, s, memory.Document{Kind: memory.Tool, Text: text})
+	}
+	shortened := func() (texts []string) {
+		t.Helper()
+		now = now.Add(24 * time.Hour)
+		fold(t, s)
+		all, err := s.List(t.Context(), tools, 0)
+		if err != nil || len(all) < 100 {
+			t.Fatal(len(all), err)
+		}
+		for _, d := range all {
+			if len(d.Text) > 300 {
+				t.Errorf("%d bytes remain: %q", len(d.Text), d.Text)
+			}
+			texts = append(texts, d.Text)
+		}
+		return texts
+	}
+	if once := shortened(); !slices.Equal(once, shortened()) {
+		t.Error("shortening again changes something")
+	}
+	healthy(t, s)
+}
+
+// TestFoldWithoutShortening: documents go into the index also where what tools
+// printed cannot be shortened.
+func TestFoldWithoutShortening(t *testing.T) {
+	now := day
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s, err := memory.Open(t.Context(), path, memory.Options{ToolsWhole: time.Hour, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	long := strings.Repeat("heron\n", 100)
+	d := add(t, s, memory.Document{Kind: memory.Tool, Text: long})[0]
+	execute(t, path, "CREATE TRIGGER refused BEFORE UPDATE OF text ON documents BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	now = now.Add(24 * time.Hour)
+	fold(t, s)
+	if st, err := s.Stats(t.Context()); err != nil || st.Pending > 512 {
+		t.Errorf("%d of %d documents are pending, %v", st.Pending, st.Documents, err)
+	}
+	if d, err = s.Get(t.Context(), d.ID); err != nil || d.Text != long {
+		t.Errorf("the trigger let pass %q, %v", d.Text, err)
+	}
+}
+
+// fold adds so many documents that the index is made of them.
+func fold(t *testing.T, s *memory.Store) {
+	t.Helper()
+	st, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := make([]memory.Document, 600)
+	for i := range notes {
+		notes[i].Text = fmt.Sprint("number ", st.Documents+i)
+	}
+	add(t, s, notes...)
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -71,7 +70,8 @@ func segments(ctx context.Context, tx *sql.Tx) (all []segment, err error) {
 
 // foldIfDue makes a segment when the documents that wait for it weigh enough.
 // The documents are recorded already. If this fails they wait for the next
-// time, and searches read them meanwhile.
+// time, and searches read them meanwhile. So do old outputs of tools, which are
+// shortened at the same time.
 func (s *Store) foldIfDue(ctx context.Context, last int64, size int) {
 	var indexed, weight int64
 	if s.db.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM segments").Scan(&indexed) != nil {
@@ -86,7 +86,8 @@ func (s *Store) foldIfDue(ctx context.Context, last int64, size int) {
 			return
 		}
 	}
-	_ = s.update(ctx, func(tx *sql.Tx) error { return errors.Join(s.shorten(ctx, tx), fold(ctx, tx)) })
+	_ = s.update(ctx, func(tx *sql.Tx) error { return fold(ctx, tx) })
+	_ = s.update(ctx, func(tx *sql.Tx) error { return s.shorten(ctx, tx) }) // what it cannot do must not undo the fold
 }
 
 // fold makes a segment of what is pending, and of lighter ones before it.
