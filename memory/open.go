@@ -60,9 +60,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Erase deletes the memory at path with all that belongs to it, also where there
-// is no space to forget anything. The file is overwritten first. It is ErrBusy
-// where other processes use it for longer than wait.
+// Erase deletes the memory at path, then the files that mylm made beside it, also
+// where there is no space to forget anything. Each file is overwritten first, and
+// one that cannot be deleted does not keep the others. It is ErrBusy where other
+// processes use the memory for longer than wait.
 func Erase(ctx context.Context, path string, wait time.Duration) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -73,16 +74,14 @@ func Erase(ctx context.Context, path string, wait time.Duration) error {
 	if err := s.acquire(ctx, s.lock.TryLockContext); err != nil {
 		return err
 	}
-	damaged, err := beside(path)
-	if err != nil {
-		return err
-	}
-	for _, file := range append(damaged, path, path+"-wal", path+"-shm") { // else the log would come back
+	others, err := beside(path)
+	errs := []error{err}
+	for _, file := range append([]string{path, path + "-wal", path + "-shm"}, others...) { // a log that stays would come back
 		if err := wipe(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return notWritable(path, err)
+			errs = append(errs, notWritable(path, err))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // wipe overwrites a file and deletes it.

@@ -240,3 +240,44 @@ func TestGolden(t *testing.T) {
 type builtIn struct{ noise }
 
 func (builtIn) Name() string { return "hashed/1" }
+
+// TestEraseOnlyItsOwn: a file that the user named like the memory stays, and the memory
+// is deleted also where another file cannot be.
+func TestEraseOnlyItsOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	sample(t, path, 10)
+	users := []string{".damaged-by-hand", ".damaged.txt", ".damaged-20260101T000000Z.notes", ".damaged-20260101T000000Z-2.bak", ".new.txt", ".backup"}
+	for _, suffix := range users {
+		write(t, path+suffix, []byte("mine"))
+	}
+	for _, suffix := range []string{".damaged-20260101T000000Z", ".damaged-20260101T000000Z-wal", ".damaged-20260101T000000Z-2", ".damaged-20260101T000000Z-2-shm",
+		".damaged.new", ".new", ".new-wal", "-wal"} {
+		write(t, path+suffix, []byte("what was damaged once"))
+	}
+	stuck := []string{".damaged-20250101T000000Z", ".damaged-20270101T000000Z"}
+	for _, suffix := range stuck { // a folder cannot be overwritten
+		if err := os.MkdirAll(filepath.Join(path+suffix, "full"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := memory.Erase(t.Context(), path, time.Second)
+	for _, suffix := range stuck {
+		if err == nil || !strings.Contains(err.Error(), path+suffix) {
+			t.Errorf("%v does not name %s", err, suffix)
+		}
+	}
+	var want []string
+	for _, suffix := range append(append(users, stuck...), ".lock") {
+		want = append(want, path+suffix)
+	}
+	slices.Sort(want)
+	left, err := filepath.Glob(path + "*")
+	if err != nil || !slices.Equal(left, want) {
+		t.Errorf("left are\n%q, %v, want\n%q", left, err, want)
+	}
+	s := open(t, path)
+	defer s.Close()
+	if aside, err := s.Aside(); err != nil || !slices.Equal(aside, []string{path + stuck[0], path + stuck[1]}) {
+		t.Errorf("aside are %q, %v", aside, err)
+	}
+}

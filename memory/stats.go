@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ type Stats struct {
 	Bytes                 int64          // of the file
 }
 
-// Share is what the documents of one kind have of a memory.
+// Share counts the documents of one kind.
 type Share struct {
 	Documents      int       `json:"documents"`
 	Bytes          int64     `json:"bytes"` // of their texts
@@ -68,18 +69,24 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return st, err
 }
 
-// Aside are the files beside the memory that were damaged once and moved aside by
-// Open: what they hold is forgotten by nobody but who deletes them.
+// Aside returns the paths of damaged files that Open moved aside. They may still
+// hold what was forgotten since, and stay until somebody deletes them.
 func (s *Store) Aside() ([]string, error) {
 	all, err := beside(s.path)
 	return slices.DeleteFunc(all, func(path string) bool { return !strings.HasPrefix(path, s.path+damagedSuffix+"-") }), err
 }
 
-// beside are the marks of damage of a memory, and the files that they name.
+// besideSuffix matches what mylm appends to the name of a memory for the marks of
+// damage, the files that were moved aside and databases in the making. Other files
+// with the memory's name in theirs are the user's.
+const besideSuffix = `^(\.damaged(\.new|-\d{8}T\d{6}Z(-\d+)?(-wal|-shm)?)?|\.new(-wal|-shm)?)$`
+
+// beside returns the paths of the files that mylm made beside a memory.
 func beside(path string) (all []string, err error) {
+	made := regexp.MustCompile(besideSuffix)
 	folder, err := os.ReadDir(filepath.Dir(path))
 	for _, f := range folder {
-		if strings.HasPrefix(f.Name(), filepath.Base(path)+damagedSuffix) {
+		if suffix, ok := strings.CutPrefix(f.Name(), filepath.Base(path)); ok && made.MatchString(suffix) {
 			all = append(all, filepath.Join(filepath.Dir(path), f.Name()))
 		}
 	}

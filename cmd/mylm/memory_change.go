@@ -286,12 +286,11 @@ func (r *remembering) forgetAside() error {
 		r.screen.Say("mylm: what was forgotten may still stand in files that were damaged once; delete them if nothing of them is needed:\n  " + strings.Join(aside, "\n  "))
 		return nil
 	}
+	var errs []error
 	for _, path := range aside {
-		if err := os.Remove(path); err != nil {
-			return err
-		}
+		errs = append(errs, os.Remove(path))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // confirm asks before anything is deleted.
