@@ -66,7 +66,7 @@ func (r *remembering) importFile(ctx context.Context) error {
 	})
 	if err != nil && ctx.Err() == nil {
 		if done.Added > 0 {
-			r.screen.Say(fmt.Sprintf("mylm: %s were added before that; the import can be repeated", term.Plural(done.Added, "document")))
+			r.screen.Say(fmt.Sprintf("mylm: added %s before that; the import can be repeated", term.Plural(done.Added, "document")))
 		}
 		return failure.Usage("importing: %w", err).WithHint("mylm help memory import says what can be read.")
 	}
