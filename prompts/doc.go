@@ -19,10 +19,14 @@
 // Load reads NAME.tmpl files from a directory; `mylm prompts eject` writes the
 // built-in ones there. A template sees the fields of its data type (SystemData,
 // CorrectionData, CompactedData, RetryData). The language is that of the package
-// text/template: fields, variables, if, with, range, pipelines, and the functions
-// and, or, not, eq, ne, lt, le, gt, ge, len, print and printf. It has no methods
-// and no templates within templates. A file that is no template, or that uses a
-// field that does not exist, is an error with its line, never a silent fallback.
+// text/template: fields, variables, if, with, range over a list, pipelines, and
+// the functions and, or, not, eq, ne, lt, le, gt, ge, len, print and printf.
+//
+// It lacks break, continue, define, block and template; range over a number or a
+// map; methods; complex numbers; and the functions call, html, index, js,
+// println, slice and urlquery. A file that uses one of them, that is no template,
+// or that uses a field that does not exist, is an error with its line, never a
+// silent fallback.
 //
 // # Limits
 //

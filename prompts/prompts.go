@@ -251,7 +251,7 @@ func (s *Set) template(name string) (*parse.Tree, error) {
 		return nil, err
 	}
 	path := cmp.Or(s.files[name], name)
-	t, err := parse.New(path).Parse(source, "", "", map[string]*parse.Tree{}, functions)
+	t, err := compile(path, source)
 	if err != nil {
 		return nil, fmt.Errorf("prompt template: %w%s", err, s.remedy(name))
 	}

@@ -2,35 +2,144 @@ package prompts
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"text/template/parse"
 )
 
-// functions are those that a template can call.
+// function is one that a template can call with at least so many arguments,
+// and with at most so many.
+type function struct {
+	least, most int
+	call        func(args []any) (any, error)
+}
+
+const anyNumber = math.MaxInt
+
+// functions are of type function; the parser wants a map of any.
 var functions = map[string]any{
-	"and": true, "or": true, // known to command: they stop at the argument that decides
-	"not":   func(args []any) any { return !truth(args[0]) },
-	"len":   func(args []any) any { return reflect.ValueOf(args[0]).Len() },
-	"print": func(args []any) any { return fmt.Sprint(args...) },
-	"printf": func(args []any) any {
-		return fmt.Sprintf(args[0].(string), args[1:]...)
-	},
-	"eq": func(args []any) any {
+	"and": function{1, anyNumber, last}, "or": function{1, anyNumber, last}, // command stops at the argument that decides
+	"not":   function{1, 1, func(args []any) (any, error) { return !truth(args[0]), nil }},
+	"len":   function{1, 1, length},
+	"print": function{0, anyNumber, func(args []any) (any, error) { return fmt.Sprint(args...), nil }},
+	"printf": function{1, anyNumber, func(args []any) (any, error) {
+		format, ok := args[0].(string)
+		if !ok {
+			return nil, fmt.Errorf("the format is %T, not string", args[0])
+		}
+		return fmt.Sprintf(format, args[1:]...), nil
+	}},
+	"eq": function{2, anyNumber, func(args []any) (any, error) {
 		for _, other := range args[1:] {
-			if order(args[0], other) == 0 {
-				return true
+			if same, err := equal(args[0], other); same || err != nil {
+				return same, err
 			}
 		}
-		return false
-	},
-	"ne": func(args []any) any { return order(args[0], args[1]) != 0 },
-	"lt": func(args []any) any { return order(args[0], args[1]) < 0 },
-	"le": func(args []any) any { return order(args[0], args[1]) <= 0 },
-	"gt": func(args []any) any { return order(args[0], args[1]) > 0 },
-	"ge": func(args []any) any { return order(args[0], args[1]) >= 0 },
+		return false, nil
+	}},
+	"ne": function{2, 2, func(args []any) (any, error) {
+		same, err := equal(args[0], args[1])
+		return !same, err
+	}},
+	"lt": ordered(func(order int) bool { return order < 0 }),
+	"le": ordered(func(order int) bool { return order <= 0 }),
+	"gt": ordered(func(order int) bool { return order > 0 }),
+	"ge": ordered(func(order int) bool { return order >= 0 }),
+}
+
+func last(args []any) (any, error) { return args[len(args)-1], nil }
+
+func length(args []any) (any, error) {
+	v := reflect.ValueOf(args[0])
+	if v.Kind() != reflect.Slice && v.Kind() != reflect.String {
+		return nil, fmt.Errorf("%T has no length", args[0])
+	}
+	return v.Len(), nil
+}
+
+// equal compares values of one kind, or any value with nil.
+func equal(a, b any) (bool, error) {
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	switch {
+	case x.IsValid() && y.IsValid() && x.Kind() != y.Kind():
+		return false, fmt.Errorf("cannot compare %T with %T", a, b)
+	case isNil(x) || isNil(y):
+		return isNil(x) == isNil(y), nil
+	case !y.Type().Comparable():
+		return false, fmt.Errorf("%T cannot be compared", b)
+	}
+	return a == b, nil
+}
+
+func isNil(v reflect.Value) bool {
+	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) && v.IsNil()
+}
+
+// ordered compares two numbers of one type or two texts.
+func ordered(holds func(order int) bool) function {
+	return function{2, 2, func(args []any) (any, error) {
+		switch a := args[0].(type) {
+		case int:
+			if b, ok := args[1].(int); ok {
+				return holds(cmp.Compare(a, b)), nil
+			}
+		case float64:
+			if b, ok := args[1].(float64); ok {
+				return holds(cmp.Compare(a, b)), nil
+			}
+		case string:
+			if b, ok := args[1].(string); ok {
+				return holds(cmp.Compare(a, b)), nil
+			}
+		}
+		return nil, fmt.Errorf("cannot order %T and %T", args[0], args[1])
+	}}
+}
+
+// compile parses a template and refuses what execute does not carry out.
+func compile(path, source string) (*parse.Tree, error) {
+	trees := map[string]*parse.Tree{}
+	tree, err := parse.New(path).Parse(source, "", "", trees, functions)
+	if err != nil {
+		return nil, err
+	}
+	if node := unsupported(tree.Root); node != nil {
+		at, _ := tree.ErrorContext(node)
+		return nil, fmt.Errorf("%s: %s is not supported", at, node)
+	}
+	for _, other := range trees {
+		if other != tree {
+			at, _ := other.ErrorContext(other.Root)
+			return nil, fmt.Errorf("%s: {{define}} is not supported", at)
+		}
+	}
+	return tree, nil
+}
+
+// unsupported is the first of the nodes that execute does not carry out.
+func unsupported(list *parse.ListNode) parse.Node {
+	if list == nil {
+		return nil
+	}
+	for _, node := range list.Nodes {
+		var n parse.BranchNode
+		switch node := node.(type) {
+		case *parse.BreakNode, *parse.ContinueNode, *parse.TemplateNode:
+			return node
+		case *parse.IfNode:
+			n = node.BranchNode
+		case *parse.WithNode:
+			n = node.BranchNode
+		case *parse.RangeNode:
+			n = node.BranchNode
+		}
+		if found := cmp.Or(unsupported(n.List), unsupported(n.ElseList)); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 // Templates are parsed by text/template's own parser and carried out here:
@@ -40,9 +149,13 @@ var functions = map[string]any{
 func execute(tree *parse.Tree, data any) (text string, err error) {
 	r := &renderer{tree: tree, variables: []variable{{"$", reflect.ValueOf(data)}}}
 	defer func() {
-		if p := recover(); p != nil {
+		switch p := recover().(type) {
+		case nil:
+		case fault:
 			at, context := tree.ErrorContext(r.at)
-			err = fmt.Errorf("%s: at <%s>: %v", at, context, p)
+			err = fmt.Errorf("%s: at <%s>: %s", at, context, string(p))
+		default:
+			panic(p)
 		}
 	}()
 	r.walk(tree.Root, reflect.ValueOf(data))
@@ -54,8 +167,12 @@ type variable struct {
 	value reflect.Value
 }
 
-// renderer carries a template out. It panics with what is wrong at a node, as
-// does reflect where a value is of another kind than needed.
+// fault is what is wrong with a template at the node that is carried out.
+type fault string
+
+func fail(format string, args ...any) { panic(fault(fmt.Sprintf(format, args...))) }
+
+// renderer carries a template out. It panics with a fault.
 type renderer struct {
 	tree      *parse.Tree
 	at        parse.Node
@@ -72,10 +189,9 @@ func (r *renderer) walk(node parse.Node, dot reflect.Value) {
 		}
 	case *parse.TextNode:
 		r.out.Write(n.Text)
-	case *parse.CommentNode:
 	case *parse.ActionNode:
 		if v := r.pipe(n.Pipe, dot); len(n.Pipe.Decl) == 0 {
-			fmt.Fprint(&r.out, v)
+			r.print(v)
 		}
 	case *parse.IfNode:
 		r.branch(n.BranchNode, dot)
@@ -83,9 +199,18 @@ func (r *renderer) walk(node parse.Node, dot reflect.Value) {
 		r.branch(n.BranchNode, dot)
 	case *parse.RangeNode:
 		r.branch(n.BranchNode, dot)
-	default:
-		panic(errors.New("prompts have if, with, range, variables and values"))
 	}
+}
+
+func (r *renderer) print(v any) {
+	value := reflect.ValueOf(v)
+	if value.Kind() == reflect.Pointer && !value.IsNil() {
+		v = value.Elem().Interface()
+	}
+	if v == nil {
+		v = "<no value>"
+	}
+	fmt.Fprint(&r.out, v)
 }
 
 // branch carries out if, with and range.
@@ -93,22 +218,26 @@ func (r *renderer) branch(n parse.BranchNode, dot reflect.Value) {
 	outside := len(r.variables)
 	defer func() { r.variables = r.variables[:outside] }()
 	v := r.pipe(n.Pipe, dot)
+	list := reflect.ValueOf(v)
+	if n.NodeType == parse.NodeRange && list.IsValid() && list.Kind() != reflect.Slice {
+		fail("range needs a list, not %T", v)
+	}
 	switch {
-	case !truth(v) && n.ElseList != nil:
-		r.walk(n.ElseList, dot)
 	case !truth(v):
+		if n.ElseList != nil {
+			r.walk(n.ElseList, dot)
+		}
 	case n.NodeType == parse.NodeIf:
 		r.walk(n.List, dot)
 	case n.NodeType == parse.NodeWith:
-		r.walk(n.List, reflect.ValueOf(v))
+		r.walk(n.List, list)
 	default:
-		list, inside := reflect.ValueOf(v), len(r.variables)
+		inside, names := len(r.variables), n.Pipe.Decl
 		for i := range list.Len() {
 			// The last variable is the element, one before it the index.
-			for j, value := range []reflect.Value{list.Index(i), reflect.ValueOf(i)} {
-				if j < len(n.Pipe.Decl) {
-					r.variables[inside-1-j].value = value
-				}
+			values := []reflect.Value{reflect.ValueOf(i), list.Index(i)}[2-len(names):]
+			for j, name := range names {
+				r.variable(name.Ident[0]).value = values[j]
 			}
 			r.walk(n.List, list.Index(i))
 			r.variables = r.variables[:inside]
@@ -127,11 +256,11 @@ func (r *renderer) pipe(pipe *parse.PipeNode, dot reflect.Value) (v any) {
 		v = r.command(command, dot, before)
 	}
 	for _, d := range pipe.Decl {
-		if known := r.variable(d.Ident[0]); pipe.IsAssign && known != nil {
-			known.value = reflect.ValueOf(v)
-			continue
+		if pipe.IsAssign {
+			r.variable(d.Ident[0]).value = reflect.ValueOf(v)
+		} else {
+			r.variables = append(r.variables, variable{d.Ident[0], reflect.ValueOf(v)})
 		}
-		r.variables = append(r.variables, variable{d.Ident[0], reflect.ValueOf(v)})
 	}
 	return v
 }
@@ -141,9 +270,16 @@ func (r *renderer) command(n *parse.CommandNode, dot reflect.Value, before []any
 	name, called := n.Args[0].(*parse.IdentifierNode)
 	if !called {
 		if len(n.Args) > 1 || len(before) > 0 {
-			panic(errors.New("this is no function"))
+			fail("%s is not a function", n.Args[0])
+		}
+		if _, ok := n.Args[0].(*parse.NilNode); ok {
+			fail("nil is not a command")
 		}
 		return r.value(n.Args[0], dot)
+	}
+	f := functions[name.Ident].(function) // the parser refuses others
+	if got := len(n.Args) - 1 + len(before); got < f.least || got > f.most {
+		fail("%s needs %s, got %d", name.Ident, f.arguments(), got)
 	}
 	var args []any
 	for _, arg := range n.Args[1:] {
@@ -153,11 +289,24 @@ func (r *renderer) command(n *parse.CommandNode, dot reflect.Value, before []any
 		}
 		args = append(args, v)
 	}
-	args = append(args, before...)
-	if f, ok := functions[name.Ident].(func([]any) any); ok {
-		return f(args)
+	r.at = n
+	v, err := f.call(append(args, before...))
+	if err != nil {
+		fail("%s: %v", name.Ident, err)
 	}
-	return args[len(args)-1] // and, or: none decided
+	return v
+}
+
+// arguments says how many a function needs.
+func (f function) arguments() string {
+	text := fmt.Sprintf("%d argument", f.least)
+	if f.least != 1 {
+		text += "s"
+	}
+	if f.most != f.least {
+		text = "at least " + text
+	}
+	return text
 }
 
 func (r *renderer) value(node parse.Node, dot reflect.Value) any {
@@ -170,9 +319,7 @@ func (r *renderer) value(node parse.Node, dot reflect.Value) any {
 	case *parse.ChainNode:
 		return field(reflect.ValueOf(r.value(n.Node, dot)), n.Field)
 	case *parse.VariableNode:
-		if v := r.variable(n.Ident[0]); v != nil { // the parser knows them all
-			return field(v.value, n.Ident[1:])
-		}
+		return field(r.variable(n.Ident[0]).value, n.Ident[1:])
 	case *parse.PipeNode:
 		return r.pipe(n, dot)
 	case *parse.StringNode:
@@ -180,29 +327,50 @@ func (r *renderer) value(node parse.Node, dot reflect.Value) any {
 	case *parse.BoolNode:
 		return n.True
 	case *parse.NumberNode:
-		if n.IsInt {
-			return int(n.Int64)
-		}
-		return n.Float64
+		return number(n)
+	case *parse.NilNode:
+		return nil
+	case *parse.IdentifierNode: // a function among the arguments
+		return r.command(&parse.CommandNode{NodeType: parse.NodeCommand, Pos: n.Pos, Args: []parse.Node{n}}, dot, nil)
 	}
-	panic(fmt.Errorf("%s is no value", node))
+	fail("%s is not supported", node)
+	return nil
 }
 
-// variable is the innermost one of a name.
+// number is a whole number unless it is written as another one.
+func number(n *parse.NumberNode) any {
+	hex := strings.HasPrefix(strings.ToLower(n.Text), "0x") && !strings.ContainsAny(n.Text, "pP")
+	switch {
+	case n.IsComplex:
+		fail("%s is not supported", n)
+	case n.IsFloat && !hex && n.Text[0] != '\'' && strings.ContainsAny(n.Text, ".eEpP"):
+		return n.Float64
+	case !n.IsInt:
+		fail("%s is too large", n)
+	}
+	return int(n.Int64)
+}
+
+// variable is the innermost one of a name. The parser takes an assignment for a
+// declaration, so that there may be none.
 func (r *renderer) variable(name string) *variable {
 	for i := len(r.variables) - 1; i >= 0; i-- {
 		if r.variables[i].name == name {
 			return &r.variables[i]
 		}
 	}
+	fail("undefined variable %s", name)
 	return nil
 }
 
 func field(v reflect.Value, path []string) any {
 	for _, name := range path {
+		if isNil(v) {
+			fail("%s of a value that is nil", name)
+		}
 		v = reflect.Indirect(v)
 		if v.Kind() != reflect.Struct || !v.FieldByName(name).IsValid() {
-			panic(fmt.Errorf("there is no field %s", name))
+			fail("%s has no field %s", v.Type(), name)
 		}
 		v = v.FieldByName(name)
 	}
@@ -222,19 +390,10 @@ func truth(v any) bool {
 	switch value.Kind() {
 	case reflect.Invalid:
 		return false
-	case reflect.Slice, reflect.Map:
+	case reflect.Slice:
 		return value.Len() > 0
 	case reflect.Struct:
 		return true
 	}
 	return !value.IsZero()
-}
-
-// order compares numbers, else texts.
-func order(a, b any) int {
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	if x.CanInt() && y.CanInt() {
-		return cmp.Compare(x.Int(), y.Int())
-	}
-	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }
