@@ -25,11 +25,15 @@ type PlanStep struct {
 	Needs                           []string
 }
 
-// examplePlan has all that the templates look at.
-var examplePlan = PlanData{
-	Goal: "x", Tools: []PlanTool{{}}, Steps: []string{"x"}, Tasks: []PlanStep{{}}, Ready: []PlanStep{{}}, Done: []PlanStep{{}}, Learned: []string{"x"},
-	Task: &PlanStep{}, Failure: "x", Advice: "again", Told: "x", Without: []string{"x"},
-}
+// exampleStep and examplePlan have all that the templates look at.
+var (
+	exampleStep = PlanStep{ID: "x", Description: "x", Status: "completed", Result: "x", Needs: []string{"x"}}
+	examplePlan = PlanData{
+		Goal: "x", Tools: []PlanTool{{Name: "x", Description: "x"}}, Steps: []string{"x"}, Tasks: []PlanStep{exampleStep},
+		Ready: []PlanStep{exampleStep}, Done: []PlanStep{exampleStep}, Learned: []string{"x"},
+		Task: &exampleStep, Failure: "x", Advice: "again", Told: "x", Without: []string{"x"},
+	}
+)
 
 // ForPlan renders one of the templates that see PlanData.
 func (s *Set) ForPlan(name string, d PlanData) (string, error) { return s.render(name, d) }

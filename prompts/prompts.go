@@ -149,6 +149,14 @@ func (s *Set) Path(name string) string { return s.files[name] }
 // Source returns the text of a template.
 func (s *Set) Source(name string) (string, error) {
 	if path := s.files[name]; path != "" {
+		// Opening a FIFO waits for a writer without an end.
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		if !info.Mode().IsRegular() {
+			return "", fmt.Errorf("%s: not a regular file", path)
+		}
 		b, err := os.ReadFile(path)
 		return string(b), err
 	}
@@ -164,15 +172,19 @@ func Builtin(name string) (string, error) {
 	return string(b), nil
 }
 
-// Check renders every template that was replaced, so that a broken one is found
-// before it is needed.
+// Check renders every template that was replaced, so that a broken or an empty
+// one is found before it is needed.
 func (s *Set) Check() error {
 	for _, name := range Names() {
 		if s.files[name] == "" {
 			continue
 		}
-		if _, err := s.Example(name); err != nil {
+		text, err := s.Example(name)
+		if err != nil {
 			return err
+		}
+		if text == "" {
+			return fmt.Errorf("%s says nothing (write the prompt there, or delete it to get the built-in one back)", s.files[name])
 		}
 	}
 	return nil
@@ -183,13 +195,16 @@ func (s *Set) Example(name string) (string, error) {
 	var data any
 	switch name {
 	case SystemPrompt:
-		data = SystemData{Tools: "x", Sections: []Section{{}}, Environment: &Environment{}}
+		data = SystemData{
+			Identity: "x", Tools: "x", Sections: []Section{{Title: "x", Text: "x"}},
+			Environment: &Environment{OS: "x", Shell: "x", Directory: "x", Date: "2006-01-02"},
+		}
 	case Correction, Refusal:
-		data = CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}"}
+		data = CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}", Cut: true}
 	case Memory:
-		data = MemoryData{}
+		data = MemoryData{Save: true}
 	case Tree:
-		data = TreeData{Tree: "x"}
+		data = TreeData{Tree: "x", Cut: true}
 	case Compacted:
 		data = CompactedData{Summary: "x", Dropped: 1}
 	case Retry:

@@ -128,3 +128,38 @@ func TestTemplateErrors(t *testing.T) {
 		}
 	}
 }
+
+// A template is checked with something for all that it may look at.
+func TestCheck(t *testing.T) {
+	for text, want := range map[string]string{
+		`{{with .Environment}}{{.OS}}{{end}}`:                      "",
+		`{{with .Environment}}{{.Date}}{{end}}`:                    "",
+		`{{range $i, $s := .Sections}}{{$i}}={{$s.Title}};{{end}}`: "",
+		`{{range .Sections}}{{.Text}}{{end}}`:                      "",
+		`{{.Identity}}`:                                            "",
+		" \n":                                                      "system.tmpl says nothing",
+		`{{if false}}x{{end}}`:                                     "system.tmpl says nothing",
+		`{{with .Environment}}{{.Nothing}}{{end}}`:                 "has no field Nothing",
+	} {
+		err := systemTemplate(t, text).Check()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A FIFO would be waited for, without an end.
+func TestNotRegularFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "system.tmpl")
+	if err := os.Symlink(os.DevNull, path); err != nil {
+		t.Skip(err)
+	}
+	set, err := prompts.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := set.Source(prompts.SystemPrompt); err == nil || !strings.Contains(err.Error(), path+": not a regular file") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -91,11 +91,11 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 		return nil, err
 	}
 	set, err := Prompts()
-	if err == nil {
-		err = checkPrompts(set)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if err := set.Check(); err != nil {
+		return nil, failure.Config(err)
 	}
 	memory, err := s.Memory.remembering().Section(set, registry)
 	if err != nil {
@@ -284,39 +284,6 @@ func Prompts() (*prompts.Set, error) {
 		return nil, failure.Config(err)
 	}
 	return set, nil
-}
-
-// checkPrompts finds templates of the user that are broken or empty.
-func checkPrompts(set *prompts.Set) error {
-	if err := set.Check(); err != nil {
-		return failure.Config(err)
-	}
-	for _, name := range prompts.Names() {
-		if set.Path(name) == "" {
-			continue
-		}
-		var text string
-		var err error
-		switch name {
-		case prompts.SystemPrompt:
-			text, err = set.System(prompts.SystemData{Tools: "x", Environment: &prompts.Environment{}})
-		case prompts.Correction:
-			text, err = set.Correction(prompts.CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}"})
-		case prompts.Memory:
-			text, err = set.Remembering(prompts.MemoryData{Save: true})
-		case prompts.Tree:
-			text, err = set.Files(prompts.TreeData{Tree: "x"})
-		default:
-			text, err = set.Example(name)
-		}
-		if err == nil && strings.TrimSpace(text) == "" {
-			err = fmt.Errorf("%s says nothing (write the prompt there, or delete it to get the built-in one back)", set.Path(name))
-		}
-		if err != nil {
-			return failure.Config(err)
-		}
-	}
-	return nil
 }
 
 // Bounds of the tree in the system prompt: about 1,000 tokens at most, an eighth
