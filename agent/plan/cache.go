@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2/maybe"
@@ -112,14 +114,19 @@ func without(all []cached, key string) []cached {
 	return slices.DeleteFunc(all, func(e cached) bool { return e.Key == key })
 }
 
+// lockPatience is how long the plans may be changed by others.
+const lockPatience = 10 * time.Second
+
 // update changes the plans in the file while no other process does.
 func (c Cache) update(change func([]cached) []cached) error {
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
 		return err
 	}
 	lock := flock.New(c.Path+".lock", flock.SetPermissions(0o600))
-	if err := lock.Lock(); err != nil {
-		return err
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil {
+		return fmt.Errorf("%s is locked by another process: %w", c.Path, err)
 	}
 	defer lock.Close()
 	b, err := os.ReadFile(c.Path)
