@@ -40,8 +40,15 @@ func each(ctx context.Context, tx *sql.Tx, query string, args []any, f func(scan
 		return err
 	}
 	defer found.Close()
+	scan := func(dest ...any) error {
+		err := found.Scan(dest...)
+		if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error") { // a value of another type than was written
+			return fmt.Errorf("%w (%w)", ErrDamaged, err)
+		}
+		return err
+	}
 	for found.Next() {
-		if err := f(found.Scan); err != nil {
+		if err := f(scan); err != nil {
 			return err
 		}
 	}
