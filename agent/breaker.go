@@ -62,7 +62,7 @@ func (r *run) count(a *attempt) {
 			Message: fmt.Sprintf("the model made the same call %s in a row (%s)", times(s.Repeats), describe(a))})
 		return
 	}
-	if a.denied { // a run that ends so is denied, unless a later sensitive call succeeds
+	if a.denied { // a run that ends now is denied; a later call that does more than read clears it
 		s.Denied = s.Denied || asked
 		if s.Denials++; s.Denials >= limit {
 			r.stop(StopDenied, nil)
