@@ -105,12 +105,12 @@ func (in *inserter) close() { in.insert.Close() }
 func (in *inserter) record(ctx context.Context, d *Document, now time.Time) (added bool, err error) {
 	where, args := "id = ?", []any{d.ID}
 	if d.ID == "" {
-		where, args = "hash = ? AND superseded_by IS NULL", []any{d.hash()}
+		where, args = repeats, d.asRepeats()
 		if d.Kind != Note { // the same question may get another answer
-			where, args = where+" AND session = ?", append(args, d.Session)
+			where, args = where+" AND +session = ?", append(args, d.Session)
 		}
 	}
-	there, err := one(ctx, in.tx, where+" ORDER BY num", args...)
+	there, err := one(ctx, in.tx, where+" ORDER BY +num", args...)
 	if errors.Is(err, ErrNotFound) {
 		if d.ID == "" {
 			if d.ID, err = in.newID(ctx, now); err != nil {
@@ -159,7 +159,7 @@ func (in *inserter) put(ctx context.Context, num int64, d *Document, supersededB
 			return err
 		}
 	}
-	_, err := in.insert.ExecContext(ctx, num, d.ID, d.hash(), string(d.Kind), d.Role, d.Speaker, d.Session, d.Project, d.Source,
+	_, err := in.insert.ExecContext(ctx, num, d.ID, d.checksum(), string(d.Kind), d.Role, d.Speaker, d.Session, d.Project, d.Source,
 		string(tags), d.Time.UnixMicro(), d.Last.UnixMicro(), d.Count, supersededBy, d.Text)
 	if err == nil {
 		in.num, in.lastID = max(in.num, num), d.ID

@@ -28,7 +28,7 @@ func (s *Store) Edit(ctx context.Context, id, text string) (Document, error) {
 		if d, err = d.clean(s.now()); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "UPDATE documents SET text = ?, hash = ? WHERE num = ?", d.Text, d.hash(), old.num); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE documents SET text = ?, hash = ? WHERE num = ?", d.Text, d.checksum(), old.num); err != nil {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM vectors WHERE num = ?", old.num); err != nil {
@@ -71,7 +71,7 @@ func (s *Store) shorten(ctx context.Context, tx *sql.Tx) error {
 			return err
 		}
 		d.Text = passages(d.Text, said)
-		if _, err := tx.ExecContext(ctx, "UPDATE documents SET text = ?, hash = ? WHERE num = ?", d.Text, d.hash(), d.num); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE documents SET text = ?, hash = ? WHERE num = ?", d.Text, d.checksum(), d.num); err != nil {
 			return err
 		}
 		nums = append(nums, d.num)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -100,6 +101,7 @@ func TestVerify(t *testing.T) {
 	s.Close()
 	for _, tt := range []struct{ name, sql, want string }{
 		{"a text", "UPDATE documents SET text = 'nobody said this' WHERE num = 7", "the text is not what was written"},
+		{"an ID", "UPDATE documents SET id = 'nobody' WHERE num = 7", "the text is not what was written"},
 		{"an index of words", "DELETE FROM chunks WHERE term = (SELECT term FROM chunks LIMIT 1)", "the index"},
 		{"a missing entry", "PRAGMA writable_schema=1; DELETE FROM sqlite_schema WHERE name = 'documents_hash'", ""},
 		{"a segment", "UPDATE segments SET last = first - 1", "segment"},
@@ -158,6 +160,36 @@ func TestOverwritten(t *testing.T) {
 		}
 		return whole, 2 * 4096 / 100 // two pages of the shortest documents
 	})
+}
+
+// TestOverwrittenID has other bytes in place of an ID, in the row but not in the
+// index: the text must not come back under an ID that nobody was given.
+func TestOverwrittenID(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	want := sample(t, path, 100)
+	id := slices.Sorted(maps.Keys(want))[50]
+	file, changed := read(t, path), 0
+	for page := range slices.Chunk(file, 4096) {
+		if at := bytes.Index(page, []byte(id)); at >= 0 && page[0] == 0x0d { // a leaf of a table
+			copy(page[at:], "zzzzzzzzzzzzz")
+			changed++
+		}
+	}
+	if changed != 1 {
+		t.Fatalf("%s is in %d rows", id, changed)
+	}
+	write(t, path, file)
+	write(t, path+".damaged", nil)
+	s := open(t, path)
+	defer s.Close()
+	delete(want, id)
+	if got := contents(t, s); !maps.Equal(got, want) {
+		t.Errorf("%d documents with other IDs or texts than were recorded, want %d", len(got), len(want))
+	}
+	if got := s.Salvaged(); got.Saved != 99 || got.Lost != 1 {
+		t.Errorf("Salvaged = %+v, want 99 saved and 1 lost", got)
+	}
+	healthy(t, s)
 }
 
 func TestTruncated(t *testing.T) {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
@@ -128,8 +129,10 @@ func valid(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// hash is equal for documents that say the same. It also tells whether a text
-// that was read from a damaged file is the one that was written.
+// hashSize is the size of what Document.hash returns.
+const hashSize = 16
+
+// hash is equal for documents that say the same, whatever their IDs.
 func (d Document) hash() []byte {
 	h := sha256.New()
 	for _, s := range []string{string(d.Kind), d.Role, d.Speaker, d.Project, d.Text} {
@@ -138,7 +141,30 @@ func (d Document) hash() []byte {
 		h.Write(n[:])
 		h.Write([]byte(s))
 	}
-	return h.Sum(nil)[:16]
+	return h.Sum(nil)[:hashSize]
+}
+
+// checksum is stored with a document: the hash, and four bytes for the ID.
+func (d Document) checksum() []byte {
+	id := sha256.Sum256([]byte(d.ID))
+	return append(d.hash(), id[:4]...)
+}
+
+// intact reports whether text and ID are those that the checksum was made for.
+// Earlier versions stored the hash alone.
+func (d Document) intact(checksum []byte) bool {
+	want := d.checksum()
+	return bytes.Equal(checksum, want) || bytes.Equal(checksum, want[:hashSize])
+}
+
+// repeats is the condition for documents that say the same and that no other
+// corrects. Add a + to other columns, so that SQLite uses the index of hashes.
+const repeats = "hash BETWEEN ? AND ? AND superseded_by IS NULL"
+
+// asRepeats are the arguments of repeats.
+func (d Document) asRepeats() []any {
+	least := d.hash()[:hashSize:hashSize]
+	return []any{least, append(least, 0xff, 0xff, 0xff, 0xff)}
 }
 
 // number is the kind's in the index, 0 for one that there is not.

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -85,7 +84,7 @@ func rows(ctx context.Context, tx *sql.Tx, where string, args ...any) ([]row, er
 			&at, &last, &r.Count, &r.SupersededBy, &r.Text, &hash); err != nil {
 			return err
 		}
-		if !bytes.Equal(hash, r.Document.hash()) {
+		if !r.Document.intact(hash) {
 			return fmt.Errorf("%w: the text of %.80q is not what was written", ErrDamaged, r.ID)
 		}
 		if tags != "[]" {

@@ -78,16 +78,15 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 	if c.Role != "assistant" || c.Kind != Exchange || c.Session == "" || len(q.Sessions) > 0 || !q.After.IsZero() || !q.Before.IsZero() {
 		return nil
 	}
-	var hash []byte
-	err := tx.QueryRowContext(ctx, `SELECT hash FROM documents WHERE session = ? AND project = ? AND num < ? AND role = 'user' AND kind = ?
-		ORDER BY num DESC LIMIT 1`, c.Session, c.Project, c.num, Exchange).Scan(&hash)
-	if errors.Is(err, sql.ErrNoRows) {
+	question, err := one(ctx, tx, "session = ? AND project = ? AND num < ? AND role = 'user' AND kind = ? ORDER BY num DESC",
+		c.Session, c.Project, c.num, string(Exchange))
+	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	asked, err := rows(ctx, tx, "hash = ? AND superseded_by IS NULL ORDER BY num DESC LIMIT 100", hash)
+	asked, err := rows(ctx, tx, repeats+" ORDER BY +num DESC LIMIT 100", question.asRepeats()...)
 	if err != nil || len(asked) < 2 {
 		return err
 	}

@@ -131,7 +131,7 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 	err = pages.Open(db, log).Rows(ctx, documentColumns, hashColumns, func(r pages.Row) {
 		if len(r.Values) == hashColumns {
 			hash, isHash := r.Values[0].([]byte)
-			if num, ok := r.Values[1].(int64); ok && isHash && len(hash) == 16 {
+			if num, ok := r.Values[1].(int64); ok && isHash && len(hash) >= hashSize {
 				indexed[num] = string(hash)
 			}
 			return
@@ -181,7 +181,7 @@ func fromRow(r pages.Row) (d kept, ok bool) {
 		}
 	}
 	var at, last, count int64
-	ok = take(v[2], &d.hash) && take(v[10], &at) && take(v[11], &last) && take(v[12], &count) && len(d.hash) == 16 && ok
+	ok = take(v[2], &d.hash) && take(v[10], &at) && take(v[11], &last) && take(v[12], &count) && len(d.hash) >= hashSize && ok
 	d.num, d.Time, d.Last, d.Count = r.Num, instant(at), instant(last), int(count)
 	if by, is := v[13].(int64); is {
 		d.supersededBy = by
@@ -199,7 +199,7 @@ func take[T any](value any, to *T) (ok bool) {
 
 // valid tells whether the text is what was written.
 func (d kept) valid() bool {
-	return d.ID != "" && d.Kind.number() > 0 && string(d.Document.hash()) == string(d.hash) && strings.TrimSpace(d.Text) != ""
+	return d.ID != "" && d.Kind.number() > 0 && d.intact(d.hash) && strings.TrimSpace(d.Text) != ""
 }
 
 // refill puts documents into a new file in their order. They are numbered

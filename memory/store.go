@@ -269,6 +269,10 @@ var migrations = []string{
 	// From here on a vector has a byte for each number, see pack; those that exist
 	// stay as they are.
 	``,
+
+	// From here on a hash is followed by four bytes for the ID, see checksum; those
+	// that exist stay as they are.
+	``,
 }
 
 // shrink gives the space of deleted rows back to the file system, if it is worth
