@@ -260,8 +260,10 @@ func location(path string) string {
 // whole or not at all.
 func create(ctx context.Context, path string, fill func(*sql.DB) error) (err error) {
 	made := path + newSuffix
-	for _, suffix := range []string{"", "-wal", "-shm"} { // of an attempt that was killed
-		if err := os.Remove(made + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// Those of an attempt that was killed, and a log whose file is gone: SQLite would
+	// take it for that of the new file.
+	for _, old := range []string{made, made + "-wal", made + "-shm", path + "-wal", path + "-shm"} {
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return notWritable(path, err)
 		}
 	}

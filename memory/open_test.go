@@ -112,6 +112,28 @@ func TestClockGoesBack(t *testing.T) {
 	}
 }
 
+// TestLogWithoutFile has the log of a memory whose file was deleted: SQLite would
+// put its pages into the file that takes the place.
+func TestLogWithoutFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	s := open(t, path)
+	if _, err := s.Add(t.Context(), memory.Document{Text: "deleted with the file"}); err != nil {
+		t.Fatal(err)
+	}
+	log := read(t, path+"-wal")
+	s.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path+"-wal", log)
+	s = open(t, path)
+	defer s.Close()
+	if got := contents(t, s); len(got) > 0 || s.Salvaged() != nil {
+		t.Errorf("a memory that was deleted holds %v, salvaged %v", got, s.Salvaged())
+	}
+	healthy(t, s)
+}
+
 // TestMigration opens a memory that is older than the index.
 func TestMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
@@ -132,7 +154,7 @@ func TestMigration(t *testing.T) {
 func older(t *testing.T, path string) {
 	t.Helper()
 	execute(t, path, `DROP TABLE chunks; DROP TABLE segments; DROP TABLE state; DROP TABLE scopes; DROP TABLE speakers;
-		DROP TABLE vectors; DROP TABLE embedders; PRAGMA user_version = 1`)
+		DROP TABLE vectors; DROP TABLE embedders; UPDATE documents SET hash = substr(hash, 1, 16); PRAGMA user_version = 1`)
 }
 
 // TestAnalyserChanged opens a memory whose index another version made.
