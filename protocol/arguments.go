@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -14,24 +15,18 @@ var element = &dialect{name: "element"}
 
 // matchElement reads the opening tag of a tool's element that s begins with.
 func (d *Decoder) matchElement(s string) (m mark, more bool) {
-	if d.opts.Tools == nil || len(s) < 2 || !isWord(s[1]) {
+	if d.opts.Tools == nil {
 		return mark{}, false
 	}
-	n := 1 + pathLen(s[1:])
-	name := s[1:n]
-	if n == len(s) {
-		for _, tool := range d.opts.Tools.Names() {
-			more = more || strings.HasPrefix(tool, name)
-		}
-		return mark{}, more && n < maxTag
+	name := s[1 : 1+pathLen(s[1:])]
+	_, known := d.opts.Tools.Schema(name)
+	switch after := s[1+len(name):]; {
+	case after == "":
+		return mark{}, slices.ContainsFunc(d.opts.Tools.Names(), func(tool string) bool { return strings.HasPrefix(tool, name) })
+	case known && after[0] == '>':
+		return mark{tag: toolOpen, kind: element.name, name: name, n: len(name) + len("<>")}, false
 	}
-	if s[n] != '>' {
-		return mark{}, false
-	}
-	if _, ok := d.opts.Tools.Schema(name); !ok {
-		return mark{}, false
-	}
-	return mark{tag: toolOpen, kind: element.name, name: name, n: n + 1}, false
+	return mark{}, false
 }
 
 // scanElement looks for the tool's closing tag. The element of an argument begins

@@ -21,7 +21,7 @@ const (
 	paramsClose
 	comment      // <!--
 	exampleOpen  // <pre> and the like: what is in it is shown, not meant
-	exampleClose // its end
+	exampleClose // its end; thinkClose and it follow what they close
 	delimiter    // <|im_start|>: it opens a call, or somebody's turn
 	tokenOpen    // a token that opens calls and nothing else
 	separator    // a token between the parts of a call
@@ -32,51 +32,41 @@ const (
 
 // tagNames gives the meaning of a tag by its folded name (T3): lower case,
 // without - and _. A closing tag's name begins with a slash.
-var tagNames = map[string]tag{
-	"observation": observationOpen, "toolresponse": observationOpen, "toolresult": observationOpen,
-	"functionresponse": observationOpen, "functionresults": observationOpen,
-	"finalanswer": answerOpen, "/finalanswer": answerClose,
-	"/parameters": paramsClose, "/arguments": paramsClose, "/args": paramsClose, "/parameter": paramsClose, "/params": paramsClose,
-	"endofturn": turnEnd, "startofturn": turnEnd, "/s": turnEnd, "s": struck,
-}
-
-// thoughtTags hold thought (H3), exampleTags what is only shown (T11).
-var (
-	thoughtTags = []string{"think", "thinking", "reasoning", "thought", "thoughts", "analysis", "scratchpad", "reflection", "innermonologue"}
-	exampleTags = []string{"pre", "code", "example", "examples"}
-)
+var tagNames = map[string]tag{}
 
 // families are the prefixes that model families put before the names of their
 // tags (T12).
 var families = []string{"antml:", "atem:", "minimax:", "mm:", "seed:", "steptml:", "｜DSML｜"}
 
-// token is a control token with a meaning, written just so (T4).
-type token struct {
-	text string
-	tag  tag
+// namesOf are the names of tags, folded: thinkOpen (H3) and exampleOpen (T11) open
+// elements, whose closing tags indexTags adds.
+var namesOf = map[tag]string{
+	observationOpen: "observation toolresponse toolresult functionresponse functionresults",
+	answerOpen:      "finalanswer",
+	answerClose:     "/finalanswer",
+	paramsClose:     "/parameters /arguments /args /parameter /params",
+	turnEnd:         "endofturn startofturn /s",
+	struck:          "s",
+	thinkOpen:       "think thinking reasoning thought thoughts analysis scratchpad reflection innermonologue",
+	exampleOpen:     "pre code example examples",
 }
 
-// tokens are those of every family; dialects adds the ones that open calls.
-var tokens = []token{
-	{"<|/tool_call|>", toolClose}, {"<|tool_call_end|>", toolClose}, {"<|tool_calls_section_end|>", toolClose},
-	{"<｜tool▁call▁end｜>", toolClose}, {"<｜tool▁calls▁end｜>", toolClose}, {"<｜tool_call_end｜>", toolClose}, {"<｜tool_calls_end｜>", toolClose}, {"<|call|>", toolClose}, {"<|action_end|>", toolClose},
-	{"<|END_ACTION|>", toolClose}, {"<|tools_suffix|>", toolClose}, {"[/TOOL_CALLS]", toolClose}, {"<|python_end|>", toolClose},
-	{"<|tool_call_argument_begin|>", separator}, {"<｜tool▁sep｜>", separator}, {"<｜tool_sep｜>", separator}, {"<|plugin|>", separator}, {"[ARGS]", separator}, {"[CALL_ID]", separator},
-	{"[THINK]", thinkOpen}, {"[/THINK]", thinkClose}, {"◁think▷", thinkOpen}, {"◁/think▷", thinkClose},
-	{"<|START_THINKING|>", thinkOpen}, {"<|END_THINKING|>", thinkClose},
-	{"<|begin_of_thought|>", thinkOpen}, {"<|end_of_thought|>", thinkClose}, {"<|inner_prefix|>", thinkOpen}, {"<|inner_suffix|>", thinkClose},
-	{"<|channel>", thinkOpen}, {"<channel|>", thinkClose}, {"<longcat_think>", thinkOpen}, {"</longcat_think>", thinkClose},
-	{"<|think:start|>", thinkOpen}, {"<|think:end|>", thinkClose}, {"<think:opensource>", thinkOpen}, {"</think:opensource>", thinkClose},
-	{"<|open|>think<|sep|>", thinkOpen}, {"<|close|>think<|sep|>", thinkClose},
-	{"<|channel|>", channel}, {"<|start|>", channel},
-	{"<|im_end|>", turnEnd}, {"<|eot_id|>", turnEnd}, {"<|eom_id|>", turnEnd}, {"<|endoftext|>", turnEnd}, {"<|end_of_text|>", turnEnd},
-	{"<|end|>", turnEnd}, {"<|return|>", turnEnd}, {"<|eot|>", turnEnd}, {"<|im_user|>", turnEnd}, {"<|im_system|>", turnEnd},
-	{"<|start_header_id|>", turnEnd}, {"<|end_header_id|>", turnEnd}, {"<|start_of_role|>", turnEnd}, {"<|header_start|>", turnEnd},
-	{"<|user|>", turnEnd}, {"<|system|>", turnEnd}, {"<|observation|>", turnEnd}, {"<|END_OF_TURN_TOKEN|>", turnEnd},
-	{"<|START_OF_TURN_TOKEN|>", turnEnd}, {"<｜end▁of▁sentence｜>", turnEnd}, {"<｜User｜>", turnEnd}, {"[INST]", turnEnd},
-	{"<turn|>", turnEnd}, {"<|turn>", turnEnd}, {"<|end_of_turn|>", turnEnd}, {"<|endofturn|>", turnEnd}, {"<|end_of_sentence|>", turnEnd},
-	{"<|end_of_msg|>", turnEnd}, {"<|assistant_end|>", turnEnd}, {"<|user_start|>", turnEnd}, {"<seed:eos>", turnEnd},
-	{"</longcat_s>", turnEnd}, {"<SPECIAL_12>", turnEnd}, {"<｜hy_eos:opensource｜>", turnEnd}, {"[e~[", turnEnd}, {"[|endofturn|]", turnEnd},
+// tokensOf are the control tokens of every family, written just so (T4). dialects
+// adds the ones that open calls.
+var tokensOf = map[tag]string{
+	toolClose: "<|/tool_call|> <|tool_call_end|> <|tool_calls_section_end|> <｜tool▁call▁end｜> <｜tool▁calls▁end｜> <｜tool_call_end｜> " +
+		"<｜tool_calls_end｜> <|call|> <|action_end|> <|END_ACTION|> <|tools_suffix|> [/TOOL_CALLS] <|python_end|>",
+	separator: "<|tool_call_argument_begin|> <｜tool▁sep｜> <｜tool_sep｜> <|plugin|> [ARGS] [CALL_ID]",
+	thinkOpen: "[THINK] ◁think▷ <|START_THINKING|> <|begin_of_thought|> <|inner_prefix|> <|channel> <longcat_think> <|think:start|> " +
+		"<think:opensource> <|open|>think<|sep|>",
+	thinkClose: "[/THINK] ◁/think▷ <|END_THINKING|> <|end_of_thought|> <|inner_suffix|> <channel|> </longcat_think> <|think:end|> " +
+		"</think:opensource> <|close|>think<|sep|>",
+	channel: "<|channel|> <|start|>",
+	turnEnd: "<|im_end|> <|eot_id|> <|eom_id|> <|endoftext|> <|end_of_text|> <|end|> <|return|> <|eot|> <|im_user|> <|im_system|> " +
+		"<|start_header_id|> <|end_header_id|> <|start_of_role|> <|header_start|> <|user|> <|system|> <|observation|> " +
+		"<|END_OF_TURN_TOKEN|> <|START_OF_TURN_TOKEN|> <｜end▁of▁sentence｜> <｜User｜> [INST] <turn|> <|turn> <|end_of_turn|> " +
+		"<|endofturn|> <|end_of_sentence|> <|end_of_msg|> <|assistant_end|> <|user_start|> <seed:eos> </longcat_s> <SPECIAL_12> " +
+		"<｜hy_eos:opensource｜> [e~[ [|endofturn|]",
 }
 
 // turns are the tokens that begin a turn: true if it is never the model's, false
@@ -90,29 +80,39 @@ var (
 	roles = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}
 )
 
-// tokensAt are the tokens by their third byte, tagStarts all that the name of a
-// tag may begin with.
+// token is a control token with a meaning.
+type token struct {
+	text string
+	tag  tag
+}
+
 var (
-	tokensAt [256][]token
-	// wordTokens are the second bytes of tokens that are written like tags.
-	wordTokens [256]bool
-	tagStarts  = map[string]bool{}
-	// tagPairs are the first two letters of tags and of families; 0 is any.
+	tokens   []token
+	tokensAt [256][]token // by their third byte
+	// tagStarts are all that the name of a tag may begin with.
+	tagStarts = map[string]bool{}
+	// tagPairs are the first two letters of tags, of families and of tokens that
+	// are written like tags; 0 is any.
 	tagPairs [256][256]bool
 )
 
 // indexTags adds the tags and tokens of dialects.
 func indexTags() {
-	add := func(name string, opens, closes tag) { tagNames[name], tagNames["/"+name] = opens, closes }
-	for _, name := range thoughtTags {
-		add(name, thinkOpen, thinkClose)
+	for t, names := range namesOf {
+		for name := range strings.FieldsSeq(names) {
+			if tagNames[name] = t; t == thinkOpen || t == exampleOpen {
+				tagNames["/"+name] = t + 1
+			}
+		}
 	}
-	for _, name := range exampleTags {
-		add(name, exampleOpen, exampleClose)
+	for t, texts := range tokensOf {
+		for text := range strings.FieldsSeq(texts) {
+			tokens = append(tokens, token{text, t})
+		}
 	}
 	for _, d := range dialects {
 		for _, name := range d.tags {
-			add(name, toolOpen, toolClose)
+			tagNames[name], tagNames["/"+name] = toolOpen, toolClose
 		}
 		for _, text := range d.tokens {
 			opens := tokenOpen
@@ -122,16 +122,19 @@ func indexTags() {
 			tokens = append(tokens, token{text, opens})
 		}
 	}
+	pair := func(name string) {
+		name = strings.ToLower(strings.TrimPrefix(name, "/")) + ">"
+		tagPairs[name[0]][name[1]], tagPairs[name[0]][0] = true, true
+	}
 	for _, t := range tokens {
 		tokensAt[lower(t.text[2])] = append(tokensAt[lower(t.text[2])], t)
-		wordTokens[lower(t.text[1])] = wordTokens[lower(t.text[1])] || t.text[0] == '<' && t.text[1] != '|' && t.text[1] < utf8.RuneSelf
+		pair(t.text[1:])
 	}
 	for _, f := range families {
-		tagPairs[f[0]][f[1]], tagPairs[f[0]][0] = true, true
+		pair(f)
 	}
 	for name := range tagNames {
-		next := strings.TrimPrefix(name, "/") + ">"
-		tagPairs[next[0]][next[1]], tagPairs[next[0]][0] = true, true
+		pair(name)
 		for i := range len(name) + 1 {
 			tagStarts[name[:i]] = true
 		}
@@ -152,16 +155,65 @@ type mark struct {
 	empty bool   // <x/>
 }
 
-// matchTag reads the tag that s begins with. more means that the next bytes
-// decide.
+// matchTag reads the tag or token that s begins with. more means that the next
+// bytes decide.
 func matchTag(s string) (m mark, more bool) {
+	const open = "<!--"
 	if plain(s) {
 		return mark{}, false
 	}
-	if m, more = matchName(s); m.tag == noTag && !more && len(s) > 1 && wordTokens[lower(s[1])] {
-		return matchToken(s)
+	if m, more = matchToken(s); m.tag != noTag || s[0] != '<' {
+		return m, more
 	}
-	return m, more
+	if strings.HasPrefix(s, open) {
+		return mark{tag: comment, n: len(open)}, false
+	}
+	more = more || strings.HasPrefix(open, s)
+	i, slash := 1, ""
+	for i < len(s) && (isSpace(s[i]) || s[i] == '/' && slash == "") {
+		if s[i] == '/' {
+			slash = "/"
+		}
+		i++
+	}
+	n, partly := family(s[i:])
+	start := i + n
+	for i = start; i < len(s) && (s[i] == '_' || s[i] == '-' || 'a' <= lower(s[i]) && lower(s[i]) <= 'z'); {
+		i++
+	}
+	name := fold(s[start:i])
+	if partly || i == len(s) {
+		return mark{}, (partly || more || tagStarts[slash+name]) && len(s) <= maxTag
+	}
+	t, ok := tagNames[slash+name]
+	if !ok {
+		return mark{}, more
+	}
+	if strings.IndexByte(s[i:min(len(s), maxTag)], '>') < 0 {
+		return mark{}, more || endsName(s[i], name) && len(s) < maxTag
+	}
+	e, ok := elemAt(s[:min(len(s), maxTag)])
+	m = mark{tag: t, kind: slash + name, attrs: e.attrs, n: e.n, empty: e.empty}
+	if t == toolOpen {
+		m.name = nameAttr(e.attrs)
+	}
+	switch {
+	case !ok, !endsName(s[i], name), e.empty && e.attrs == "" && t != toolOpen:
+	case e.attrs != "" && m.name == "" && t != observationOpen && t != exampleOpen &&
+		(t != toolOpen && t != thinkOpen || !strings.Contains(e.attrs, "=")): // <think harder> is no tag
+	case t == toolOpen && named(name) && m.name == "": // HTML and prose have such words too
+	default:
+		return m, false
+	}
+	return mark{}, false
+}
+
+// named reports whether a tag is one only with the name of a tool.
+func named(tag string) bool { return tag == "function" || tag == "invoke" }
+
+// endsName reports whether the name of a tag ends before c.
+func endsName(c byte, name string) bool {
+	return isSpace(c) || c == '>' || c == '/' || c == '=' && named(name)
 }
 
 // plain reports whether a < certainly begins no tag: of most, two bytes tell.
@@ -174,75 +226,17 @@ func plain(s string) bool {
 		return false
 	}
 	c, next := lower(s[i]), lower(s[i+1])
-	pair := tagPairs[c][0] && (tagPairs[c][next] || next != '>' && (next == '_' || !isWord(next)))
-	return !pair && !wordTokens[c]
+	return !tagPairs[c][0] || !tagPairs[c][next] && (next == '>' || next != '_' && isWord(next))
 }
-
-// matchName is matchTag for all but the tokens that are written like tags.
-func matchName(s string) (m mark, more bool) {
-	if s[0] != '<' || len(s) > 1 && (s[1] == '|' || s[1] >= 0x80) {
-		const dsml = "<｜DSML｜"
-		if m, more = matchToken(s); m.tag != noTag || !strings.HasPrefix(s, dsml) {
-			return m, more || strings.HasPrefix(dsml, s)
-		}
-	}
-	if len(s) > 1 && s[1] == '!' {
-		const open = "<!--"
-		if strings.HasPrefix(s, open) {
-			return mark{tag: comment, n: len(open)}, false
-		}
-		return mark{}, strings.HasPrefix(open, s)
-	}
-	i := 1
-	for i < len(s) && isSpace(s[i]) {
-		i++
-	}
-	var folded [maxName]byte
-	name := folded[:0]
-	for first := i; i < len(s); i++ {
-		c := s[i]
-		if c == '_' || c == '-' || isSpace(c) && i > first && s[i-1] == '/' {
-			continue
-		}
-		if len(name) == 0 || len(name) == 1 && name[0] == '/' {
-			n, more := family(s[i:])
-			if i += n; more {
-				return mark{}, len(s) <= maxTag
-			}
-			if i == len(s) {
-				break
-			}
-			c = s[i]
-		}
-		letter := lower(c)
-		if letter != '/' && (letter < 'a' || letter > 'z') || letter == '/' && len(name) > 0 {
-			if _, ok := tagNames[string(name)]; !ok {
-				return mark{}, false
-			}
-			return endTag(string(name), s[:min(len(s), maxTag)], i)
-		}
-		if len(name) == maxName || !tagStarts[string(append(name, letter))] {
-			return mark{}, false
-		}
-		name = append(name, letter)
-	}
-	return mark{}, len(s) <= maxTag
-}
-
-// maxName is more than the longest name of a tag.
-const maxName = 24
 
 // family is the length of a family's prefix that s begins with. more says that
 // s may go on to be one, and can be nothing else.
 func family(s string) (n int, more bool) {
 	for _, f := range families {
-		switch {
-		case s[0] != f[0]:
-		case strings.HasPrefix(s, f):
+		if strings.HasPrefix(s, f) {
 			return len(f), false
-		case strings.HasPrefix(f, s):
-			more = true
 		}
+		more = more || strings.HasPrefix(f, s)
 	}
 	return 0, more
 }
@@ -263,40 +257,6 @@ func matchToken(s string) (m mark, more bool) {
 		}
 	}
 	return mark{}, more
-}
-
-// endTag reads what follows the name of a tag up to its >.
-func endTag(kind, s string, i int) (mark, bool) {
-	if i >= len(s) {
-		return mark{}, false
-	}
-	m := mark{tag: tagNames[kind], kind: kind}
-	named := kind == "function" || kind == "invoke"
-	switch c := s[i]; {
-	case c == '>':
-	case isSpace(c), c == '=' && named, c == '/' && m.tag == toolOpen:
-		end := strings.IndexByte(s[i:], '>')
-		if end < 0 {
-			return mark{}, len(s) < maxTag
-		}
-		attrs := s[i : i+end]
-		i += end
-		if m.tag == toolOpen {
-			m.name, m.attrs = nameAttr(attrs), attrs
-			m.empty = strings.HasSuffix(attrs, "/")
-		}
-		if strings.TrimSpace(attrs) != "" && m.name == "" && m.tag != observationOpen && m.tag != exampleOpen &&
-			(m.tag != toolOpen && m.tag != thinkOpen || !strings.Contains(attrs, "=")) {
-			return mark{}, false // <think harder> is no tag
-		}
-	default:
-		return mark{}, false
-	}
-	if named && m.name == "" {
-		return mark{}, false // HTML and prose have such words too
-	}
-	m.n = i + 1
-	return m, false
 }
 
 // nameAttr is the NAME of =NAME, or of name="NAME".
@@ -370,10 +330,8 @@ func elemAt(s string) (e elem, ok bool) {
 	inner, e.closing = strings.CutPrefix(inner, "/")
 	inner, e.empty = strings.CutSuffix(inner, "/")
 	inner = strings.TrimSpace(inner)
-	if inner != "" {
-		n, _ := family(inner)
-		inner = inner[n:]
-	}
+	prefix, _ := family(inner)
+	inner = inner[prefix:]
 	k := strings.IndexFunc(inner, func(r rune) bool { return r == '=' || r <= ' ' })
 	if k < 0 {
 		k = len(inner)
