@@ -201,7 +201,7 @@ func TestImportRules(t *testing.T) {
 		want        bool
 	}{
 		{"tools/shell", "tools", true},
-		{"providers/ollama", "providers/internal/gguf", true},
+		{"providers/ollama", "providers/internal/wire", true},
 		{"agent", "tools", true},
 		{"agent/plan", "agent", true},
 		{"tools/recall", "memory", true},

@@ -38,7 +38,7 @@ func reader(native bool) *scriptmodel.Model {
 		return fmt.Sprintf("<tool_code><name>page</name><parameters>{\"number\": %d}</parameters></tool_code>", n)
 	}
 	m := &scriptmodel.Model{
-		Jinja: native, Corpus: strings.Repeat(pageOf(1)[:400]+"You are an assistant that can use tools.\n"+call(7), 2), Default: call(1),
+		Jinja: native, Corpus: pageOf(1)[:400] + "You are an assistant that can use tools.\n" + call(7), Default: call(1),
 		Scripts: []scriptmodel.Script{
 			{When: []scriptmodel.Cond{scriptmodel.AnyContains(sumUp)}, Say: "Some pages were read. They hold nothing of note."},
 			{When: []scriptmodel.Cond{scriptmodel.LastContains(title(longTurns))}, Say: "That was the last page."},

@@ -1,7 +1,6 @@
 package ollamatest
 
 import (
-	"bytes"
 	"net"
 	"os"
 	"os/exec"
@@ -18,14 +17,7 @@ import (
 func StartLlama(t testing.TB, m Computed, args ...string) *Server {
 	t.Helper()
 	bin, dir := binary(t), tempDir(t)
-	var model bytes.Buffer
-	if err := m.WriteGGUF(&model); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "model.gguf")
-	if err := os.WriteFile(file, model.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := writeModel(t, m)
 	address := freePort(t)
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -1,10 +1,6 @@
 package ollamatest
 
-import (
-	"strings"
-
-	s "mylm/providers/internal/scriptmodel"
-)
+import s "mylm/providers/internal/scriptmodel"
 
 // What the model of Agent says.
 const (
@@ -71,7 +67,7 @@ func Agent(native bool) *s.Model {
 	after := func(needle string) []s.Cond { return []s.Cond{s.LastContains(needle)} }
 	return &s.Model{
 		Jinja:  native,
-		Corpus: strings.Repeat(corpus, 2),
+		Corpus: corpus,
 		Scripts: []s.Script{
 			{When: []s.Cond{s.AnyContains(AskLoopy)}, Say: Call},
 			{When: after("tags-came-through"), Say: TagAnswer},
@@ -99,23 +95,24 @@ func Agent(native bool) *s.Model {
 // Thinker is a model with the capability to think. Asked for nothing it thinks and
 // never answers.
 func Thinker(native bool) *s.Model {
+	const thoughtful = "<think>Let me see.\nTwo and two.</think>The answer is four."
 	return &s.Model{
 		Jinja:    native,
 		Thinking: true,
 		Scripts: []s.Script{
-			// Not again when it is corrected: servers join messages of one role, so that the question stands there too.
-			{When: []s.Cond{s.LastContains(AskNothing), s.Not(s.LastContains("only thought"))},
-				Say: "<think>I have no idea what to say.</think>"},
+			// A correction is in one message with the question: servers join messages of one role.
+			{When: []s.Cond{s.LastContains(AskNothing), s.LastContains("only thought")}, Say: thoughtful},
+			{When: []s.Cond{s.LastContains(AskNothing)}, Say: "<think>I have no idea what to say.</think>"},
 			{When: []s.Cond{s.AnyContains(AskBrood), s.Thinks()}, Say: "<think>On and on.</think>"},
 			{When: []s.Cond{s.AnyContains(AskBrood)}, Say: OffHand},
 		},
-		Default: "<think>Let me see.\nTwo and two.</think>The answer is four.",
+		Default: thoughtful,
 	}
 }
 
 // Embedder is a model that turns text into vectors and does not converse.
 func Embedder() *s.Embedder {
-	return &s.Embedder{Synonyms: [][]string{{"car", "automobile", "vehicle"}, {"happy", "glad"}}}
+	return &s.Embedder{Synonyms: [][]string{{"car", "automobile"}, {"apple"}, {"tree"}}}
 }
 
 // corpus resembles the prompts of an agent.
@@ -136,14 +133,15 @@ const (
 // Planner is a model that makes a plan, says first something that is none, and
 // carries it out.
 func Planner(native bool) *s.Model {
+	const noPlan = "First I would list the files."
 	system := func(text string, more ...s.Cond) []s.Cond { return append([]s.Cond{s.SystemContains(text)}, more...) }
 	after := func(needle string) []s.Cond { return []s.Cond{s.LastContains(needle)} }
 	return &s.Model{
 		Jinja:  native,
 		Corpus: corpus,
 		Scripts: []s.Script{
-			{When: system(`{"tasks":`, s.Replies(0)), Say: "First I would list the files."},
-			{When: system(`{"tasks":`), Say: PlanReply},
+			{When: system(`{"tasks":`, s.AnyContains(noPlan)), Say: PlanReply},
+			{When: system(`{"tasks":`), Say: noPlan},
 			{When: system(`{"success":`), Say: ContentWith},
 			{When: after("[execute_command] Success"), Say: Answer},
 			{When: after("[read_file] Success"), Say: NoteAnswer},

@@ -197,7 +197,7 @@ func (s *Server) logTail(n int) string {
 
 // Computed is a model that writes itself: a *scriptmodel.Model or Embedder.
 type Computed interface {
-	WriteGGUF(io.Writer) error
+	WriteGGUF(*os.File) error
 	Template() string // "": none
 }
 
@@ -214,12 +214,12 @@ func (s *Server) Create(t testing.TB, name string, m Computed) {
 // server's own parsers ("qwen3").
 func (s *Server) CreateParsed(t testing.TB, name string, m Computed, parser string) {
 	t.Helper()
-	var file bytes.Buffer
-	if err := m.WriteGGUF(&file); err != nil {
+	file, err := os.ReadFile(writeModel(t, m))
+	if err != nil {
 		t.Fatal(err)
 	}
-	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(file.Bytes()))
-	s.post(t, "/api/blobs/"+digest, &file)
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(file))
+	s.post(t, "/api/blobs/"+digest, bytes.NewReader(file))
 	body, err := json.Marshal(map[string]any{
 		"model":      name,
 		"files":      map[string]string{"model.gguf": digest},
@@ -234,6 +234,20 @@ func (s *Server) CreateParsed(t testing.TB, name string, m Computed, parser stri
 	if reply := s.post(t, "/api/create", bytes.NewReader(body)); !bytes.Contains(reply, []byte(`"success"`)) {
 		t.Fatalf("create %s: %s", name, reply)
 	}
+}
+
+// writeModel writes a model to a file that is removed when the test ends.
+func writeModel(t testing.TB, m Computed) (path string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(tempDir(t), "model.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := m.WriteGGUF(f); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name()
 }
 
 func (s *Server) post(t testing.TB, path string, body io.Reader) []byte {

@@ -7,45 +7,82 @@ import (
 	"strings"
 )
 
-// Template returns the chat template in the language of a Modelfile, "" if the
-// model has it inside (Jinja). It is ChatML that ends with the control token of
-// the first script whose conditions hold.
+// Template returns the chat template in the language of a Modelfile, "" if it
+// is part of the model (Jinja). It is ChatML that ends with the control token
+// of the first script whose conditions hold.
 //
 // Ollama's template language has neither string search nor arithmetic, only
 // len, index, slice and eq. So texts are looked for byte by byte, in one pass
-// over a message for all scripts together, and counting is growing a string.
+// over a message for all scripts together.
 func (m *Model) Template() string {
 	if m.Jinja {
 		return ""
 	}
-	t := goTemplate{last: m.needles(condLast), system: m.needles(condSystem), count: m.needles(condCount)}
-	t.out("{{- $last := `` }}{{ $replies := `` }}")
-	t.declare("l", "false", t.last)
-	t.declare("s", "false", t.system)
-	t.declare("c", "``", t.count)
-	t.messages(m.Thinking)
-	t.scan("$last", "l", t.last)
-	t.choose(m.Scripts)
-	return t.b.String()
-}
-
-// goTemplate writes a Go template. Variable $l0 says whether the first of
-// last was found, $s0 and $c0 the same for system and count.
-type goTemplate struct {
-	b                   strings.Builder
-	last, system, count []string
-}
-
-func (t *goTemplate) out(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
-
-func (t *goTemplate) declare(prefix, zero string, needles []string) {
-	for i := range needles {
-		t.out("{{ $%s%d := %s }}", prefix, i, zero)
+	t := template{m: m}
+	t.out("{{- $last := `` }}")
+	for kind, needles := range t.found() {
+		for i := range needles {
+			t.out("{{ $n%d_%d := false }}", kind, i)
+		}
 	}
+	t.out("{{ range .Messages }}{{ $last = .Content }}{{ if eq .Role `system` }}")
+	t.scan(".Content", condSystem)
+	t.out("{{ end }}")
+	t.scan(".Content", condAny)
+	t.out("%s{{ .Role }}\n", startText)
+	if m.Thinking {
+		t.out("{{ if .Thinking }}<think>{{ .Thinking }}</think>{{ end }}")
+	}
+	t.out("{{ .Content }}%s\n{{ end }}%sassistant\n", endText, startText)
+	t.scan("$last", condLast)
+	return t.choose(language{"{{ if false }}", "{{ else if and true", " %s", " }}", "{{ else }}", "{{ end }}", "$", "$.Think"})
 }
 
-// scan sets variable i with the prefix for each needle i that occurs in source.
-func (t *goTemplate) scan(source, prefix string, needles []string) {
+// jinja returns the chat template in the language of tokenizer.chat_template,
+// which Ollama 0.30 and later leaves to its runner when a model comes without
+// a template of the other kind.
+func (m *Model) jinja() string {
+	t := template{m: m}
+	t.out("{%%- set ns = namespace(x=0")
+	for kind, needles := range t.found() {
+		for i := range needles {
+			t.out(", n%d_%d=false", kind, i)
+		}
+	}
+	t.out(") -%%}{%%- for m in messages -%%}")
+	where := []string{"loop.last", "m['role'] == 'system'", "true"} // by kind of condition
+	for kind, needles := range t.found() {
+		for i, n := range needles {
+			t.out("{%%- if %s and %s in m['content'] -%%}{%%- set ns.n%d_%d = true -%%}{%%- endif -%%}", where[kind],
+				jinjaLiteral(n), kind, i)
+		}
+	}
+	t.out("{{ '%s' + m['role'] + '\\n' }}", startText)
+	if m.Thinking {
+		t.out("{%%- if m['reasoning_content'] -%%}{{ '<think>' + m['reasoning_content'] + '</think>' }}{%%- endif -%%}")
+	}
+	t.out("{{ m['content'] + '%s\\n' }}{%%- endfor -%%}{{ '%sassistant\\n' }}", endText, startText)
+	return t.choose(language{"{%- if false -%}", "{%- elif true", " and (%s)", " -%}", "{%- else -%}", "{%- endif -%}", "ns.",
+		"enable_thinking is not defined or enable_thinking"})
+}
+
+// template writes a chat template. Its variable nK_I reports whether needle I
+// of the conditions of kind K was found.
+type template struct {
+	m *Model
+	b strings.Builder
+}
+
+func (t *template) out(format string, args ...any) { fmt.Fprintf(&t.b, format, args...) }
+
+// found lists the needles by kind of condition.
+func (t *template) found() [][]string {
+	return [][]string{condLast: t.m.needles(condLast), condSystem: t.m.needles(condSystem), condAny: t.m.needles(condAny)}
+}
+
+// scan looks in source for the needles of a kind, in Ollama's language.
+func (t *template) scan(source string, kind condKind) {
+	needles := t.m.needles(kind)
 	if len(needles) == 0 {
 		return
 	}
@@ -58,72 +95,31 @@ func (t *goTemplate) scan(source, prefix string, needles []string) {
 	t.out("{{ $t := %s }}{{ range $i := len $t }}{{ if eq (index $t $i) %s }}{{ $u := slice $t $i }}", source,
 		strings.Join(first, " "))
 	for i, n := range needles {
-		t.out("{{ if ge (len $u) %d }}{{ if eq (slice $u 0 %[1]d) %s }}{{ $%s%d = true }}{{ end }}{{ end }}", len(n),
-			goLiteral(n), prefix, i)
+		t.out("{{ if ge (len $u) %d }}{{ if eq (slice $u 0 %[1]d) %s }}{{ $n%d_%d = true }}{{ end }}{{ end }}", len(n),
+			goLiteral(n), kind, i)
 	}
 	t.out("{{ end }}{{ end }}")
 }
 
-func (t *goTemplate) messages(thinking bool) {
-	t.out("{{ range .Messages }}{{ $last = .Content }}")
-	t.out("{{ if eq .Role `assistant` }}{{ $replies = print $replies `x` }}{{ end }}")
-	if len(t.system) > 0 {
-		t.out("{{ if eq .Role `system` }}")
-		t.scan(".Content", "s", t.system)
-		t.out("{{ end }}")
-	}
-	if len(t.count) > 0 {
-		t.declare("m", "false", t.count)
-		t.scan(".Content", "m", t.count)
-		for i := range t.count {
-			t.out("{{ if $m%d }}{{ $c%[1]d = print $c%[1]d `x` }}{{ end }}", i)
-		}
-	}
-	t.out("%s{{ .Role }}\n", startText)
-	if thinking {
-		t.out("{{ if .Thinking }}<think>{{ .Thinking }}</think>{{ end }}")
-	}
-	t.out("{{ .Content }}%s\n{{ end }}%sassistant\n", endText, startText)
-}
+// language is what differs in how template languages choose.
+type language struct{ begin, next, and, then, otherwise, end, variable, thinks string }
 
-func (t *goTemplate) choose(scripts []Script) {
-	keyword := "if"
-	for i, s := range scripts {
-		t.out("{{ %s and true", keyword)
+// choose ends the template with the choice of a script.
+func (t *template) choose(l language) string {
+	t.b.WriteString(l.begin)
+	for i, s := range t.m.Scripts {
+		t.b.WriteString(l.next)
 		for _, c := range s.When {
-			t.out(" %s", t.expression(c))
+			condition := l.thinks
+			if c.kind != condThinks {
+				condition = fmt.Sprintf("%sn%d_%d", l.variable, c.kind, slices.Index(t.m.needles(c.kind), c.text))
+			}
+			t.out(l.and, condition)
 		}
-		t.out(" }}%s", sayToken(i))
-		keyword = "else if"
+		t.b.WriteString(l.then + sayToken(i))
 	}
-	if len(scripts) == 0 {
-		t.out("%s", sayToken(0))
-		return
-	}
-	t.out("{{ else }}%s{{ end }}", sayToken(len(scripts)))
-}
-
-func (t *goTemplate) expression(c Cond) string {
-	var e string
-	switch c.kind {
-	case condLast:
-		e = fmt.Sprintf("$l%d", slices.Index(t.last, c.text))
-	case condSystem:
-		e = fmt.Sprintf("$s%d", slices.Index(t.system, c.text))
-	case condCount:
-		e = fmt.Sprintf("(eq (len $c%d) %d)", slices.Index(t.count, c.text), c.n)
-		if c.n < 0 {
-			e = fmt.Sprintf("(gt (len $c%d) 0)", slices.Index(t.count, c.text))
-		}
-	case condReplies:
-		e = fmt.Sprintf("(eq (len $replies) %d)", c.n)
-	case condThinks:
-		e = "$.Think"
-	}
-	if c.not {
-		return "(not " + e + ")"
-	}
-	return e
+	t.b.WriteString(l.otherwise + sayToken(len(t.m.Scripts)) + l.end)
+	return t.b.String()
 }
 
 func goLiteral(s string) string {
@@ -131,4 +127,8 @@ func goLiteral(s string) string {
 		return "`" + s + "`"
 	}
 	return strconv.Quote(s)
+}
+
+func jinjaLiteral(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(s) + "'"
 }

@@ -41,13 +41,13 @@ func uniquePieces(text string, taken func(string) bool) ([]string, error) {
 		return nil, errors.New("text is not valid UTF-8")
 	}
 	words := word.FindAllString(text, -1)
-	mine := map[string]bool{}
-	fresh := func(p string) bool { return !mine[p] && !taken(p) }
+	own := map[string]bool{}
+	fresh := func(p string) bool { return !own[p] && !taken(p) }
 	var out []string
 	piece := ""
 	for _, w := range words {
 		if piece += w; fresh(piece) {
-			mine[piece] = true
+			own[piece] = true
 			out = append(out, piece)
 			piece = ""
 		}
@@ -59,9 +59,9 @@ func uniquePieces(text string, taken func(string) bool) ([]string, error) {
 		}
 		last := out[len(out)-1]
 		out = out[:len(out)-1]
-		delete(mine, last)
+		delete(own, last)
 		if piece = last + piece; fresh(piece) {
-			mine[piece] = true
+			own[piece] = true
 			out = append(out, piece)
 			piece = ""
 		}

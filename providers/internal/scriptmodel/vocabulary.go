@@ -27,9 +27,6 @@ type direction int
 
 const dirEnd direction = 0 // leads to the end of the reply
 
-// merges bounds the merges that are learnt from a corpus.
-const merges = 2000
-
 // vocabulary is the tokens and where each leads.
 type vocabulary struct {
 	text      []string // as stored in the file
@@ -86,12 +83,16 @@ func (m *Model) vocabulary() (*vocabulary, error) {
 	return v, nil
 }
 
+// learn makes each word of a corpus a token, which its bytes are merged into
+// one after the other.
 func (v *vocabulary) learn(corpus string) {
-	for _, pair := range trainBPE(corpus, merges) {
-		left, right := encodeBytes(pair[0]), encodeBytes(pair[1])
-		v.merges = append(v.merges, left+" "+right)
-		if _, known := v.ids[left+right]; !known {
-			v.add(left+right, tokenNormal)
+	for _, w := range word.FindAllString(corpus, -1) {
+		for i := 1; i < len(w); i++ {
+			left, right := encodeBytes(w[:i]), encodeBytes(w[i:i+1])
+			if _, known := v.ids[left+right]; !known {
+				v.merges = append(v.merges, left+" "+right)
+				v.add(left+right, tokenNormal)
+			}
 		}
 	}
 }
