@@ -39,6 +39,10 @@ type Options struct {
 	MaxConsecutiveErrors int // this many failed, or denied, calls in a row end the run; 3
 	MaxMalformed         int // this many unreadable replies in a row end the run; 3
 
+	// MaxRepetition is for how many tokens a reply may do nothing but repeat itself; 1,500.
+	// In the arguments of a call, which are often data, it may do so for ten times as many.
+	MaxRepetition Limit
+
 	// What the model is shown of a long conversation. All of them work on what is
 	// sent, never on the session.
 	MaxToolResultTokens Limit // of one tool result; more is cut in its middle; 2,000, or a third of a small window
@@ -108,6 +112,7 @@ func New(o Options) (*Agent, error) {
 	}
 	for name, l := range map[string]Limit{
 		"MaxToolResultTokens": o.MaxToolResultTokens, "SummarizeAfterTurns": o.SummarizeAfterTurns, "MaxContextTokens": o.MaxContextTokens,
+		"MaxRepetition": o.MaxRepetition,
 	} {
 		if l < Off {
 			return nil, fmt.Errorf("agent: %s is %d; it must be Off, 0 for its default, or more", name, l)
@@ -131,6 +136,7 @@ func New(o Options) (*Agent, error) {
 	o.MaxRepeatedCalls = cmp.Or(o.MaxRepeatedCalls, 2)
 	o.MaxConsecutiveErrors = cmp.Or(o.MaxConsecutiveErrors, 3)
 	o.MaxMalformed = cmp.Or(o.MaxMalformed, 3)
+	o.MaxRepetition = cmp.Or(o.MaxRepetition, defaultRepetition)
 	o.MaxToolResultTokens = cmp.Or(o.MaxToolResultTokens, defaultResult)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 30*time.Second)
 	o.StopGrace = cmp.Or(o.StopGrace, 5*time.Second)

@@ -202,7 +202,8 @@ func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
 	switch {
 	case c.Stop != "":
 	case l.repeating:
-		return &LimitError{Reason: StopStuck, Message: "the reply repeats itself and does not end"}
+		return &LimitError{Reason: StopStuck, Limit: "MaxRepetition", Value: int(r.agent.opts.MaxRepetition),
+			Message: fmt.Sprintf("the reply repeats itself and does not end: stopped after %d tokens of repetition", l.repetition.tokens)}
 	case l.size > maxReply:
 		return tooLong("%d MiB", maxReply>>20)
 	case r.agent.opts.MaxContextTokens == Off || len(r.past) > 0:
@@ -219,6 +220,20 @@ func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
 	return nil
 }
 
+// repeats takes a chunk in and reports whether the reply has repeated itself for
+// too long.
+func (l *listener) repeats(chunk string) bool {
+	limit := l.run.agent.opts.MaxRepetition
+	if limit == Off || len(l.run.past) > 0 { // what was recorded has been judged
+		return false
+	}
+	p := &l.repetition
+	if p.add(chunk); p.bytes <= l.withheld {
+		limit *= argumentsRepetition
+	}
+	return p.tokens >= int(limit)
+}
+
 // filled is the error of a reply that the length limit cut, and that nothing can be
 // added to.
 func (r *run) filled(err error) error {
@@ -227,33 +242,35 @@ func (r *run) filled(err error) error {
 }
 
 // The breaker of a reply that repeats one line, phrase or passage until somebody
-// stops it. Tables and rulers repeat, too, but not for so long.
+// stops it. Tables and rulers repeat, too, but not for so long; data in the
+// arguments of a call, such as a file of zeros, may.
 const (
-	repeatedTokens = 1500     // of repetition, the first copy not counted
-	longestPeriod  = 4 << 10  // bytes of what is repeated
-	periodWindow   = 16 << 10 // bytes at the end of the reply that are looked at
-	periodEvery    = 256      // bytes after which they are looked at again
+	defaultRepetition   = 1500     // tokens of repetition, the first copy not counted
+	argumentsRepetition = 10       // times as many in the arguments of a call
+	longestPeriod       = 4 << 10  // bytes of what is repeated
+	periodWindow        = 16 << 10 // bytes at the end of the reply that are searched
+	periodEvery         = 256      // bytes between two searches
 )
 
 // repetition looks for a period at the end of what a model writes.
 type repetition struct {
-	text   []byte // reversed when it is looked at
-	chunks []int  // where in text they end: each is at least one token
-	fresh  int    // bytes since the last look
+	text   []byte
+	chunks []int // where in text they end: each is at least one token
+	fresh  int   // bytes since the last search
+
+	bytes, tokens int // that do nothing but repeat what is before them
 }
 
-// add takes in a chunk, and reports whether the text has only repeated itself for
-// too long.
-func (p *repetition) add(chunk string) bool {
+// add takes in a chunk.
+func (p *repetition) add(chunk string) {
 	if chunk == "" {
-		return false
+		return
 	}
 	p.text = append(p.text, chunk...)
 	p.chunks = append(p.chunks, len(p.text))
 	if p.fresh += len(chunk); p.fresh < periodEvery {
-		return false
+		return
 	}
-	p.fresh = 0
 	if n := len(p.text) - periodWindow; n > periodWindow {
 		p.text = append(p.text[:0], p.text[n:]...)
 		for i := range p.chunks {
@@ -261,16 +278,23 @@ func (p *repetition) add(chunk string) bool {
 		}
 		p.chunks = slices.DeleteFunc(p.chunks, func(end int) bool { return end <= 0 })
 	}
-	return p.repeats(p.text[max(0, len(p.text)-periodWindow):])
+	// A repetition that is longer than the window is counted piece by piece.
+	repeated := repeatedTail(p.text[max(0, len(p.text)-periodWindow):])
+	bytes, tokens := 0, 0
+	if repeated >= p.fresh {
+		bytes, tokens = p.bytes+p.fresh, p.tokens+p.count(p.fresh)
+	}
+	p.bytes, p.tokens, p.fresh = max(repeated, bytes), max(p.count(repeated), tokens), 0
 }
 
-// repeats reports whether the tail of the text is at least three copies of a
-// passage, and long. For each period, the Z-algorithm on the reversed tail has how
-// far back the text is the same as one period before.
-func (p *repetition) repeats(tail []byte) bool {
-	n := len(tail)
-	at := func(i int) byte { return tail[n-1-i] }
-	same, longest := make([]int, min(n, longestPeriod+1)), 0
+// repeatedTail is how many bytes at the end of a text repeat what is before them,
+// if they and that are at least three copies of a passage. For each period, the
+// Z-algorithm on the reversed text finds how far back the text is the same as one
+// period before.
+func repeatedTail(text []byte) (longest int) {
+	n := len(text)
+	at := func(i int) byte { return text[n-1-i] }
+	same := make([]int, min(n, longestPeriod+1))
 	for i, left, right := 1, 0, 0; i < len(same); i++ {
 		if i < right {
 			same[i] = min(right-i, same[i-left])
@@ -285,11 +309,11 @@ func (p *repetition) repeats(tail []byte) bool {
 			longest = max(longest, same[i])
 		}
 	}
-	return longest > 0 && p.tokens(longest) >= repeatedTokens
+	return longest
 }
 
-// tokens is how many tokens the last n bytes are, at least.
-func (p *repetition) tokens(n int) int {
+// count is how many tokens the last n bytes are, at least.
+func (p *repetition) count(n int) int {
 	from := len(p.text) - n
 	chunk, _ := slices.BinarySearch(p.chunks, from)
 	return max(estimate(string(p.text[from:])), len(p.chunks)-chunk)

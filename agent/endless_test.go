@@ -2,10 +2,12 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/agent"
 	"mylm/providers"
@@ -84,6 +86,79 @@ func TestRepeatingReplyIsStopped(t *testing.T) {
 		}
 	}
 }
+
+// Data in the arguments of a call may repeat for longer, and the option moves or
+// lifts the limit.
+func TestRepetitionThatIsWanted(t *testing.T) {
+	begins, line := "I write it.\n<tool_code>\n<name>echo</name>\n<parameters>{\"text\": \"", `0 0 0\n`
+	ends := "\"}</parameters>\n</tool_code>"
+	zeros := func(lines int) string { return begins + strings.Repeat(line, lines) + ends }
+	text := strings.Repeat("0 0 0\n", 2000)
+	for name, test := range map[string]struct {
+		says  []any
+		limit agent.Limit
+		stop  agent.StopReason
+		want  string // the answer; "": it is not looked at
+	}{
+		"arguments":                {says: []any{zeros(2000), "Done."}, stop: agent.StopComplete, want: "Done."},
+		"arguments without an end": {says: []any{zeros(20_000)}, stop: agent.StopStuck, want: "I write it."},
+		"text":                     {says: []any{text}, stop: agent.StopStuck},
+		"text, a higher limit":     {says: []any{text}, limit: 12_000, stop: agent.StopComplete, want: strings.TrimSpace(text)},
+		"text, no limit":           {says: []any{text}, limit: agent.Off, stop: agent.StopComplete, want: strings.TrimSpace(text)},
+		"arguments, a lower limit": {says: []any{zeros(2000)}, limit: 100, stop: agent.StopStuck, want: "I write it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bench
+			r := ask(t, agent.Options{Model: newModel(test.says...), Tools: b.registry(t), MaxRepetition: test.limit, MaxContextTokens: agent.Off}, "go")
+			if r.StopReason != test.stop || test.want != "" && r.Response != test.want {
+				t.Errorf("%s, %.50q, %v", r.StopReason, r.Response, r.Err)
+			}
+			var limit *agent.LimitError
+			if test.stop == agent.StopStuck && (!errors.As(r.Err, &limit) || limit.Limit != "MaxRepetition" || limit.Value == 0) {
+				t.Errorf("the error is %#v", r.Err)
+			}
+		})
+	}
+}
+
+// An empty chunk is neither a token of the reply nor a part of a repetition.
+func TestEmptyChunksDoNotCount(t *testing.T) {
+	came := 0
+	ruler := endless{came: &came, most: 40_000, window: 8000, piece: func(i int) string {
+		if i%60 == 0 {
+			return "-"
+		}
+		return ""
+	}}
+	wantEnd(t, ask(t, agent.Options{Model: ruler}, "go"), agent.Success, agent.StopComplete, 1)
+}
+
+// Looking for repetition takes time in proportion to the reply, also where most of
+// it is one character: a comparison for each period would take hundreds of times as
+// long as for text.
+func TestRepetitionIsFoundInLinearTime(t *testing.T) {
+	var random strings.Builder
+	for i := range 300 {
+		random.WriteString(word(i))
+	}
+	text := random.String()[:periodChunk]
+	took := func(chunk string) time.Duration {
+		least := time.Hour
+		for range 5 { // the least of several is the same on a busy machine
+			came := 0
+			m := endless{came: &came, most: 36, window: 1 << 20, piece: func(i int) string { return []string{"Well.", chunk}[min(i, 1)] }}
+			start := time.Now()
+			wantEnd(t, ask(t, agent.Options{Model: m, MaxRepetition: 1 << 20}, "go"), agent.Success, agent.StopComplete, 1)
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	if spaces, words := took(strings.Repeat(" ", periodChunk)), took(text); spaces > 30*words {
+		t.Errorf("%v for spaces, %v for words", spaces, words)
+	}
+}
+
+const periodChunk = 256 // bytes: each is looked at
 
 // What repeats for less, or nearly, or has ended by itself, is an answer.
 func TestRepetitionInAnAnswer(t *testing.T) {

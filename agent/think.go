@@ -171,6 +171,7 @@ type listener struct {
 
 	repetition repetition
 	repeating  bool
+	withheld   int // bytes since the decoder last gave out text: inside a call
 	raw        strings.Builder
 	text       strings.Builder
 	answer     strings.Builder
@@ -239,9 +240,6 @@ func (l *listener) take(c providers.Chunk) {
 	if c.Text != "" || c.Thought != "" {
 		l.pieces++
 	}
-	if len(l.run.past) == 0 { // what was recorded has been judged
-		l.repeating = l.repetition.add(c.Thought+c.Text) || l.repeating
-	}
 	if c.Thought != "" {
 		l.aside.WriteString(c.Thought)
 		l.thought(c.Thought)
@@ -249,6 +247,7 @@ func (l *listener) take(c providers.Chunk) {
 	if c.Text != "" {
 		l.chunks++
 		l.raw.WriteString(c.Text)
+		l.withheld += len(c.Text)
 		l.parts(l.decoder.Push(c.Text))
 	}
 	if c.Call != nil && !l.decoder.Done() {
@@ -260,6 +259,7 @@ func (l *listener) take(c providers.Chunk) {
 	if c.Stop != "" {
 		l.reply.stop, l.reply.usage = c.Stop, plausible(c.Usage)
 	}
+	l.repeating = l.repeating || l.repeats(c.Thought+c.Text)
 }
 
 // count takes the usage from what follows a complete call: the end, if the
@@ -277,11 +277,13 @@ func (l *listener) parts(parts []protocol.Part) {
 	for _, p := range parts {
 		switch p.Kind {
 		case protocol.Text:
+			l.withheld = 0
 			l.text.WriteString(p.Text)
 			l.answer.WriteString(p.Text)
 			l.shown = l.shown || !l.quiet
 			l.emit(TextDelta{Text: p.Text})
 		case protocol.Thought:
+			l.withheld = 0
 			l.thought(p.Text)
 		case protocol.Answer:
 			l.answer.Reset()

@@ -68,7 +68,7 @@ func TestFaults(t *testing.T) {
 		"deaf, and silent":                {fault: ignores(), times: ever, args: short, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 300ms"}},
 		"deaf, and the run is over":       {fault: ignores(says("Half an ans")), times: ever, args: []string{"--max-time", "2s"}, exit: "124", stop: "timeout", answer: "Half an ans", says: []string{"the run took longer than 2s"}},
 		"deaf, behind a call":             {fault: ignores(says(listCall), says("<observation>made up</observation>")), times: 1, exit: "0", answer: "Done.", calls: 1},
-		"a model that never stops":        {fault: endless(says(" ")), times: ever, exit: "5", stop: "stuck", says: []string{"the reply repeats itself", "a larger model"}},
+		"a model that never stops":        {fault: endless(says(" ")), times: ever, exit: "5", stop: "stuck", says: []string{"the reply repeats itself", "--max-repetition", "a larger model"}},
 		"a model that thinks for ever":    {fault: endless(piece("thinking", "hm ")), times: ever, exit: "5", stop: "stuck", says: []string{"the reply repeats itself"}},
 		"empty replies":                   {fault: sends(lastPiece), times: ever, exit: "6", stop: "malformed", says: []string{"3 replies in a row could not be read"}},
 		"one empty reply":                 {fault: sends(lastPiece), times: 1, exit: "0", answer: "Done."},

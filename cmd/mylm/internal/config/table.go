@@ -42,6 +42,7 @@ var (
 	MaxRepeatedCalls     = add(Def{Key: "max_repeated_calls", Flag: "max-repeated-calls", Var: "MYLM_MAX_REPEATED_CALLS", Usage: "how `MANY` identical calls in a row end the run, the last not run", Default: "2"}, atLeast(2))
 	MaxConsecutiveErrors = add(Def{Key: "max_consecutive_errors", Flag: "max-consecutive-errors", Var: "MYLM_MAX_CONSECUTIVE_ERRORS", Usage: "how `MANY` failed calls in a row end the run", Default: "3"}, atLeast(1))
 	MaxMalformed         = add(Def{Key: "max_malformed", Flag: "max-malformed", Var: "MYLM_MAX_MALFORMED", Usage: "how `MANY` unreadable replies in a row end the run", Default: "3"}, atLeast(1))
+	MaxRepetition        = add(Def{Key: "max_repetition", Flag: "max-repetition", Var: "MYLM_MAX_REPETITION", Usage: "how many `TOKENS` of a reply may repeat what is before them; ten times as many in a tool's arguments; 0 is no limit", Default: "1500"}, orOff(1))
 	MaxIterations        = add(Def{Key: "max_iterations", Flag: "max-iterations", Var: "MYLM_MAX_ITERATIONS", Usage: "how `MANY` tasks of a plan are taken up", Default: "10, or twice the tasks if that is more"}, atLeast(1))
 	PlanTurns            = add(Def{Flag: "max-turns", Usage: "maximum replies of the model in the whole plan", Default: "100"}, atLeast(1))
 	DryRun               = add[bool](Def{Flag: "dry-run", Usage: "run nothing that writes, runs programs or uses the network; say what it would do"})

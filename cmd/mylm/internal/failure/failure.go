@@ -105,6 +105,7 @@ var adviceAt = map[string]string{
 	"MaxContextTokens":     "Allow more with --max-context-tokens, let tools say less (--max-tool-result-tokens), or ask for less at once.",
 	"MaxConsecutiveErrors": "The log above says what failed.",
 	"MaxRepeatedCalls":     adviceCircles,
+	"MaxRepetition":        "If it should repeat, allow more with --max-repetition; 0 is no limit. Otherwise rephrase the question, or try a larger model.",
 	"MaxMalformed":         "The model does not keep to the form for tool calls. Try a larger model, or --think off if it only thinks.",
 	"SelfEval":             "Read the answer with care, ask more precisely, or try a larger model; --self-eval off leaves the check out.",
 	"plan.MaxTurns":        "Allow more with --max-turns, or go on with what is left: mylm resume",
@@ -139,7 +140,7 @@ func Advice(err error) string {
 func adviceAtLimit(e *agent.LimitError) string {
 	var unreadable *protocol.FormatError
 	switch {
-	case e.Reason == agent.StopStuck:
+	case e.Reason == agent.StopStuck && e.Limit == "":
 		return adviceCircles
 	case errors.As(e.Err, &unreadable) && unreadable.Reason == protocol.Empty:
 		return "The model said nothing. Try --think off if it only thinks, a larger window (--num-ctx), or another model."

@@ -208,6 +208,7 @@ func options(s config.Settings) agent.Options {
 		Patience:             Patience,
 		MaxContextTokens:     limit(config.MaxContextTokens),
 		MaxToolResultTokens:  limit(config.MaxToolResultTokens),
+		MaxRepetition:        limit(config.MaxRepetition),
 		SummarizeAfterTurns:  limit(config.SummarizeAfterTurns),
 		KeepRecentTurns:      config.KeepRecentTurns.Of(s),
 		SelfEval:             agent.SelfEval(config.SelfEval.Of(s)),
