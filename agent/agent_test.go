@@ -428,6 +428,24 @@ func TestApproval(t *testing.T) {
 		m := newModel(call("write", `{"text":"x"}`), call("write", `{"text":"y"}`), "done")
 		wantEnd(t, ask(t, agent.Options{Model: m, Tools: b.registry(t), Approve: second}, "go"), agent.Success, agent.StopComplete, 3)
 	})
+	t.Run("reading is denied, then something else is allowed", func(t *testing.T) {
+		for _, tt := range []struct {
+			denied, allowed string
+			stop            agent.StopReason
+		}{{"echo", "echo", agent.StopComplete}, {"echo", "write", agent.StopComplete}, {"write", "echo", agent.StopDenied}} {
+			var b bench
+			first := func(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+				if strings.Contains(string(r.Args), "first") {
+					return agent.Decision{}, nil
+				}
+				return agent.Decision{Verdict: agent.Allow}, nil
+			}
+			m := newModel(call(tt.denied, `{"text":"first"}`), call(tt.allowed, `{"text":"second"}`), "done")
+			if r := ask(t, agent.Options{Model: m, Tools: b.registry(t), Approve: first}, "go"); r.StopReason != tt.stop {
+				t.Errorf("%s is denied, %s allowed: %s", tt.denied, tt.allowed, r.StopReason)
+			}
+		}
+	})
 	t.Run("denied again and again", func(t *testing.T) {
 		var b bench
 		m := newModel(call("write", `{"text":"1"}`), call("write", `{"text":"2"}`), call("write", `{"text":"3"}`), "never")

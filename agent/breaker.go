@@ -62,8 +62,9 @@ func (r *run) count(a *attempt) {
 			Message: fmt.Sprintf("the model made the same call %s in a row (%s)", times(s.Repeats), describe(a))})
 		return
 	}
-	if a.denied { // a run that ends now is denied; a later call that does more than read clears it
-		s.Denied = s.Denied || asked
+	if a.denied { // a run that ends now is denied; a later call that does as much clears it
+		s.DeniedRead = !asked && (!s.Denied || s.DeniedRead)
+		s.Denied = true
 		if s.Denials++; s.Denials >= limit {
 			r.stop(StopDenied, nil)
 		}
@@ -76,7 +77,7 @@ func (r *run) count(a *attempt) {
 	}
 	if a.outcome.Success() {
 		s.Errors = 0
-		s.Denied = s.Denied && !asked
+		s.Denied = s.Denied && !asked && !s.DeniedRead
 	} else if s.Errors++; s.Errors >= limit {
 		r.limit(&LimitError{Reason: StopConsecutiveErrors, Limit: "MaxConsecutiveErrors", Value: s.Errors,
 			Message: fmt.Sprintf("%d tool calls in a row failed (the last: %s)", s.Errors, firstWords(a.outcome.Error, maxDetail))})

@@ -142,7 +142,7 @@ func TestDeniedBeatsOtherLimits(t *testing.T) {
 	last := newModel(call("write", `{"text":"x"}`))
 	wantEnd(t, ask(t, agent.Options{Model: last, Tools: b.registry(t), Approve: deny, MaxTurns: 1}, "go"), agent.Partial, agent.StopDenied, 1)
 	read := newModel(call("echo", `{"text":"x"}`), "I may not read.")
-	wantEnd(t, ask(t, agent.Options{Model: read, Tools: b.registry(t), Approve: deny}, "go"), agent.Success, agent.StopComplete, 2)
+	wantEnd(t, ask(t, agent.Options{Model: read, Tools: b.registry(t), Approve: deny}, "go"), agent.Partial, agent.StopDenied, 2)
 
 	n := 0
 	everyThird := func(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"reflect"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -328,6 +329,32 @@ func TestToolThatIgnoresItsContext(t *testing.T) {
 		wantEnd(t, result, agent.Partial, agent.StopInterrupted, 1)
 		if took := time.Since(start); took != 5*time.Second {
 			t.Errorf("let go after %v", took)
+		}
+	})
+}
+
+// ends replies at once.
+type ends struct{}
+
+func (ends) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		_ = yield(providers.Chunk{Text: "Well."}, nil) && yield(providers.Chunk{Stop: providers.StopEnd}, nil)
+	}
+}
+
+// A run that is over leaves no alarm behind, which would tick every second until its
+// time is over, in a goroutine each time.
+func TestAlarmsAreStopped(t *testing.T) {
+	created := []metrics.Sample{{Name: "/sched/goroutines-created:goroutines"}}
+	synctest.Test(t, func(t *testing.T) {
+		r := ask(t, agent.Options{Model: ends{}, FirstTokenTimeout: time.Hour, TokenTimeout: time.Hour}, "go")
+		wantEnd(t, r, agent.Success, agent.StopComplete, 1)
+		metrics.Read(created)
+		before := created[0].Value.Uint64()
+		time.Sleep(time.Hour)
+		metrics.Read(created)
+		if n := created[0].Value.Uint64() - before; n > 60 {
+			t.Errorf("%d goroutines within an hour after the run", n)
 		}
 	})
 }

@@ -205,8 +205,10 @@ type State struct {
 	Denials   int    `json:"denials,omitempty"`   // denied calls in a row
 	Malformed int    `json:"malformed,omitempty"` // unreadable replies in a row
 	Insisted  bool   `json:"insisted,omitempty"`  // the last reply held a call in a form that is not read, and the model was told
-	Denied    bool   `json:"denied,omitempty"`    // the last sensitive call was denied and none has succeeded since
-	Tainted   bool   `json:"tainted,omitempty"`   // what strangers wrote has been read
+	Denied    bool   `json:"denied,omitempty"`    // a call was denied, and none that does as much has succeeded since
+
+	DeniedRead bool `json:"denied_read,omitempty"` // it only reads: any call does as much
+	Tainted    bool `json:"tainted,omitempty"`     // what strangers wrote has been read
 
 	Seen  []string `json:"seen,omitempty"`  // digests of the last calls and their results
 	Stale int      `json:"stale,omitempty"` // calls in a row that brought nothing unseen

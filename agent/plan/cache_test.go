@@ -8,6 +8,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"mylm/agent/plan"
 )
@@ -123,4 +127,22 @@ func TestCacheAtOnce(t *testing.T) {
 	if b, err := os.ReadFile(c.Path); string(b) != newer || err != nil {
 		t.Errorf("it holds %s, %v", b, err)
 	}
+}
+
+// Plans that another process has locked are waited for, but not for ever.
+func TestCacheLockedByAnother(t *testing.T) {
+	c := plan.Cache{Path: filepath.Join(t.TempDir(), "plans.json")}
+	lock := flock.New(c.Path + ".lock")
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	defer time.AfterFunc(time.Minute, func() { _ = lock.Unlock() }).Stop() // else a wait without an end would hang
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		err := c.Put("x", []plan.Task{task("a")})
+		if err == nil || !strings.Contains(err.Error(), "locked by another process") || time.Since(start) != 10*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
 }
