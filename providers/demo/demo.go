@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"mylm/protocol"
@@ -32,7 +30,7 @@ func (*Model) Info(context.Context) (providers.Info, error) {
 	return providers.Info{Window: window, Loaded: true, Chats: true}, nil
 }
 
-// Generate answers the last message of the user, a few words per chunk. It ends
+// Generate answers the last message of the user, a word per chunk. It ends
 // with providers.StopEnd, or with providers.StopLength at r.MaxTokens. Usage is
 // a rough count; temperature and seed change nothing. It fails with a
 // *providers.Error of kind BadRequest if there is no message or if thinking is
@@ -45,7 +43,7 @@ func (*Model) Generate(ctx context.Context, r providers.Request) iter.Seq2[provi
 			return
 		}
 		last := providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: promptTokens(r.Messages)}}
-		for piece := range pieces(t.reply()) {
+		for piece := range strings.SplitAfterSeq(t.reply(), " ") {
 			if err := ctx.Err(); err != nil {
 				yield(providers.Chunk{}, err)
 				return
@@ -94,33 +92,11 @@ func (t *turn) reply() string {
 	if reply, ok := t.aboutPlan(); ok {
 		return reply
 	}
+	t.help = unknown()
 	if r, m := match(t.goal); r != nil {
 		return r.answer(t, m)
 	}
-	return unknown()
-}
-
-// pieces splits a text after every third word.
-func pieces(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		start, words, inWord := 0, 0, false
-		for i, r := range text {
-			space := unicode.IsSpace(r)
-			if inWord && space {
-				words++
-			}
-			if words == 3 && !space {
-				if !yield(text[start:i]) {
-					return
-				}
-				start, words = i, 0
-			}
-			inWord = !space
-		}
-		if rest := text[start:]; rest != "" {
-			yield(rest)
-		}
-	}
+	return t.help
 }
 
 // tokens estimates: a token of English text is about four characters.
@@ -139,21 +115,23 @@ type turn struct {
 	system string // the system prompt
 	last   string // what the user said last, all of it
 	goal   string
+	help   string // the answer to a goal that no rule fits
 	tools  []string
 	seen   []observation // since the goal
 	next   int           // how many of them the answer has used
 }
 
-// observation is what one call gave back.
+// observation is the result of one call.
 type observation struct {
-	tool string
 	ok   bool
 	body string
 }
 
-func toolBlock() *regexp.Regexp       { return lazy(`(?s)<tool_definitions>(.*?)</tool_definitions>`) }
-func toolName() *regexp.Regexp        { return lazy(`<tool>\s*<name>([^<]+)</name>`) }
-func observationHead() *regexp.Regexp { return lazy(`^\[([^\]]*)\] (Success|Error):\s*`) }
+var (
+	toolBlock       = lazy(`(?s)<tool_definitions>(.*?)</tool_definitions>`)
+	toolName        = lazy(`<tool>\s*<name>([^<]+)</name>`)
+	observationHead = lazy(`^\[[^\]]*\] (Success|Error):\s*`)
+)
 
 func readTurn(messages []providers.Message) *turn {
 	t := &turn{}
@@ -174,7 +152,7 @@ func readTurn(messages []providers.Message) *turn {
 
 // attachmentHead is the line above an attachment; the line below it is
 // "--- end of NAME ---".
-func attachmentHead() *regexp.Regexp { return lazy(`(?m)^--- (.+) ---\r?$`) }
+var attachmentHead = lazy(`(?m)^--- (.+) ---\r?$`)
 
 // question is the text before the attachments of a message. If there is none,
 // it is the whole message.
@@ -213,11 +191,11 @@ func readObservation(m providers.Message) (observation, bool) {
 	if head == nil {
 		return observation{body: text}, true
 	}
-	return observation{tool: head[1], ok: head[2] == "Success", body: text[len(head[0]):]}, true
+	return observation{ok: head[1] == "Success", body: text[len(head[0]):]}, true
 }
 
 // use returns the result of the next call of this answer. If the call has not
-// been made yet, use returns the reply that makes it, or one that says why it
+// been made yet, use returns the reply that makes it, or one that explains why it
 // cannot be made.
 func (t *turn) use(intro, tool string, args map[string]any) (o observation, reply string) {
 	if t.next < len(t.seen) {
@@ -225,20 +203,16 @@ func (t *turn) use(intro, tool string, args map[string]any) (o observation, repl
 		return t.seen[t.next-1], ""
 	}
 	if !t.has(tool) {
-		return observation{}, fmt.Sprintf("For that I would need the tool %s, which is not offered here. %s", tool,
-			t.toolSentence())
+		offered := "No tools are offered at all."
+		if len(t.tools) > 0 {
+			offered = fmt.Sprintf("What is offered: %s.", strings.Join(t.tools, ", "))
+		}
+		return observation{}, fmt.Sprintf("For that I would need the tool %s, which is not offered here. %s", tool, offered)
 	}
 	return observation{}, intro + "\n\n" + protocol.EncodeCall(tool, encode(args))
 }
 
 func (t *turn) has(tool string) bool { return slices.Contains(t.tools, tool) }
-
-func (t *turn) toolSentence() string {
-	if len(t.tools) == 0 {
-		return "No tools are offered at all."
-	}
-	return fmt.Sprintf("What is offered: %s.", strings.Join(t.tools, ", "))
-}
 
 // encode writes arguments as JSON in which a command stays readable.
 func encode(args map[string]any) json.RawMessage {
@@ -249,7 +223,7 @@ func encode(args map[string]any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// failed reports that a call did not work, in its own words.
+// failed reports a call's error.
 func failed(what string, o observation) string {
 	return fmt.Sprintf("I could not %s: %s", what, o.body)
 }

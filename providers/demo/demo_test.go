@@ -138,12 +138,6 @@ func TestFiles(t *testing.T) {
 		{"list files", []step{ls(here, "(. is empty)")}, "There is nothing here: the directory is empty."},
 		{"list files in x", []step{fails(ls(`{"path":"x"}`, "there is no x"))}, "I could not list x: there is no x"},
 		{"ls", []step{ls(here, "a (1 bytes)\nb (1 bytes)\n[2 of 1500 entries; 1498 more are not shown]")}, "There are 1500 entries here: a, b and 1488 more."},
-		{"how many files are here?", []step{ls(here, listing)}, "I count 2 files and 2 directories here."},
-		{"How many files are in docs?", []step{ls(`{"path":"docs"}`, "a.md (1 bytes)\nb/")}, "I count 1 file and 1 directory in docs."},
-		{"which of these files is the largest?", []step{ls(here, listing)}, "The largest of the 2 files here is README.md, with 120 bytes."},
-		{"and the second largest?", []step{ls(here, listing)}, "The second largest of the 2 files here is go.mod, with 9 bytes."},
-		{"what is the smallest file in docs", []step{ls(`{"path":"docs"}`, "a.md (1 bytes)\nb (4 bytes)")}, "The smallest of the 2 files in docs is a.md, with 1 byte."},
-		{"which file is the largest?", []step{ls(here, "a/")}, "There are too few files here to say."},
 
 		{"what is in notes.txt?", []step{cat(`{"path":"notes.txt"}`, "Buy milk.\n")}, "notes.txt has 1 line:\n\n```\nBuy milk.\n```\n\nThat is all of it."},
 		{"show me \"a b.md\"", []step{cat(`{"path":"a b.md"}`, "```\nx\n```")}, "a b.md has 3 lines:\n\n````\n```\nx\n```\n````\n\nThat is all of it."},
@@ -151,12 +145,7 @@ func TestFiles(t *testing.T) {
 		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "(a.txt is empty)")}, "a.txt is empty."},
 		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "1\n2\n[lines 1-2 of at least 9; go on with start_line 3]")}, "a.txt has at least 9 lines. It begins:\n\n```\n1\n2\n```\n\nThere is more."},
 		{"count the lines of README.md", []step{cat(`{"path":"README.md"}`, "1\n2\n")}, "README.md has 2 lines."},
-		{"how many lines does a.txt have?", []step{cat(`{"path":"a.txt"}`, "1\n[... left out: 28 lines, 900 bytes ...]\n30"),
-			cat(`{"end_line":20,"path":"a.txt","start_line":1}`, "1\n2\n[lines 1-20 of 30; go on with start_line 21]")}, "a.txt has 30 lines."},
-
-		{"what is this project about?", []step{ls(here, listing), cat(`{"path":"README.md"}`, "# x, a tool\n\n[![ci](b)](c)\n<p>\n\n- a list\n\nIt does one thing. It does\nit well.\n\nMore.")},
-			"According to README.md (x, a tool): It does one thing. It does it well."},
-		{"what is this project about?", []step{ls(here, "a/")}, "I found no README among the 1 entry here."},
+		{"how many lines does a.txt have?", []step{cat(`{"path":"a.txt"}`, "1\n[... left out: 28 lines, 900 bytes ...]\n30")}, "a.txt has 30 lines."},
 
 		{"run `go version`", []step{run(`{"command":"go version"}`, "go version go1.26")}, "`go version` printed:\n\n```\ngo version go1.26\n```\n\nThat is all of it."},
 		{"run false", []step{fails(run(`{"command":"false"}`, "exit status 1"))}, "`false` failed: exit status 1"},
@@ -170,7 +159,7 @@ func TestFiles(t *testing.T) {
 func TestLongTextIsShortened(t *testing.T) {
 	body := strings.TrimSuffix(strings.Repeat("x\n", 50), "\n")
 	text := play(t, all, "show a.txt", step{tool: "read_file", args: `{"path":"a.txt"}`, body: body})
-	if !strings.HasSuffix(text, "These are the first 20 lines of 50.") || strings.Count(text, "x\n") != 20 {
+	if !strings.HasSuffix(text, "These are the first 20 lines.") || strings.Count(text, "x\n") != 20 {
 		t.Errorf("got %s", text)
 	}
 }
@@ -283,7 +272,7 @@ func TestInfo(t *testing.T) {
 
 // Nothing that a user or a tool says makes it panic or hang.
 func FuzzReply(f *testing.F) {
-	for _, goal := range []string{"run `ls", "list files in \"", "what is (1+(", "read a", "which is the largest"} {
+	for _, goal := range []string{"run `ls", "list files in \"", "what is (1+(", "read a", "what is in a"} {
 		f.Add(goal, "[x] Success:\n[2 of 99999999999999999999 entries; x]\n(")
 	}
 	f.Fuzz(func(t *testing.T, goal, observed string) {

@@ -2,7 +2,7 @@
 // mylm's protocol, without weights, network or delays. It demonstrates the
 // engine and its tools on a machine without a model.
 //
-// It answers questions about files and their content, calculates sums, runs a
+// It lists and reads files, calculates sums, runs a
 // command that is spelled out, remembers a sentence and finds it again, and
 // plans a goal whose parts are joined by "then". Anything else gets a list of
 // what it supports, and how to get a real model.

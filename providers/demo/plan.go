@@ -3,7 +3,6 @@ package demo
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -32,13 +31,13 @@ func (t *turn) aboutPlan() (reply string, ok bool) {
 	return "", false
 }
 
-func goalLine() *regexp.Regexp  { return lazy(`(?s)^Goal: (.*?)(?:\n\n|$)`) }
-func afterThat() *regexp.Regexp { return lazy(`(?i)[\s,;.]*\b(?:and\s+)?then\b,?\s+|\s*\n\s*`) }
-func readyLine() *regexp.Regexp { return lazy(`(?m)^Ready:\n- (.+)$`) }
-func cannot() *regexp.Regexp {
-	return lazy("(?s)^(?:I could not |I cannot |For that I would need |I am mylm's demo responder.*I have no rule|`[^`]*` failed: )")
-}
-func taskLine() *regexp.Regexp { return lazy(`(?s)\nIt ended as: (\w+)\nResult:\n(.*)$`) }
+var (
+	goalLine  = lazy(`(?s)^Goal: (.*?)(?:\n\n|$)`)
+	afterThat = lazy(`(?i)[\s,;.]*\b(?:and\s+)?then\b,?\s+|\s*\n\s*`)
+	readyLine = lazy(`(?m)^Ready:\n- (.+)$`)
+	cannot    = lazy("(?s)^(?:I could not |I cannot |For that I would need |I am mylm's demo responder.*I have no rule|`[^`]*` failed: )")
+	taskLine  = lazy(`(?s)\nIt ended as: (\w+)\nResult:\n(.*)$`)
+)
 
 type planned struct {
 	ID           string   `json:"id"`
@@ -74,7 +73,7 @@ func chooseTask(t *turn) string {
 	return string(b)
 }
 
-// judgeTask recognises what the demo says when it cannot do something.
+// judgeTask recognizes what the demo replies when it cannot do something.
 func judgeTask(t *turn) string {
 	m := taskLine().FindStringSubmatch(t.last)
 	success := m != nil && m[1] == "completed" && !cannot().MatchString(m[2])

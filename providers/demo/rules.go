@@ -9,49 +9,36 @@ import (
 
 // rule is one kind of goal.
 type rule struct {
-	example string                           // for the list of what the demo knows; "" is not listed
-	form    func() *regexp.Regexp            // of a whole goal in one line
+	example string                           // for the list of what the demo supports
+	form    *regexp.Regexp                   // of a whole goal in one line
 	answer  func(t *turn, m []string) string // a final answer, or a call; m are the groups that took part
 }
 
-// rules are tried in order.
-func rules() []rule {
+// rules are tried in order. Programs that ask another model do not pay for them.
+var rules = sync.OnceValue(func() []rule {
+	const path = "(`[^`]+`|\"[^\"]+\"|'[^']+'|[^\\s-]\\S*)"
+	form := func(expr string) *regexp.Regexp { return regexp.MustCompile(`(?is)^(?:` + expr + `)$`) }
 	return []rule{
-		{"what is 12 * (3.5 + 4) / 7?", form(`(?:what(?:'s| is) |calculate )?([-+*/().\d\s]*\d\s*[-+*/][-+*/().\d\s]*)=?`), tellSum},
+		{"what is 12 * (3.5 + 4) / 7?", form(`(?:what(?:'s| is) |calculate )?([-+*/().\d\s]*\d\s*[-+*/][-+*/().\d\s]*)=?`),
+			answerSum},
 		{"run `go version`", form("(?:run|execute) (?:`([^`]+)`|([^\\s`]+))"), runCommand},
-		{"what files are here?", form(`(?:what|which) files are (?:here|there)|what(?:'s| is) (?:here|in this (?:directory|folder))|(?:list|show)(?: me)?(?: all)?(?: the)? files(?: here)?|ls`), listFiles},
+		{"what files are here?", form(`(?:what|which) files are (?:here|there)|what(?:'s| is) (?:here|in this (?:directory|` +
+			`folder))|(?:list|show)(?: me)?(?: all)?(?: the)? files(?: here)?|ls`), listFiles},
 		{"list the files in docs", form(`(?:list|show)(?: me)?(?: all)?(?: the)? files (?:in|of|under) ` + path +
 			`|(?:what|which) files are in ` + path + `|ls ` + path), listFiles},
-		{"how many files are here?", form(`(?:how many|count(?: the)?) files(?: are)?(?: there)?(?: here| in ` +
-			path + `)?`), countFiles},
-		{"which of these files is the largest?", form(`(?:and )?(?:which|what)?.*?\b(second largest|largest|biggest|smallest)\b.*?(?: in ` + path + `)?`), compareSizes},
-		{"count the lines of README.md", form(`(?:count(?: the)? lines (?:of|in)|how many lines (?:does|are in|has)) ` + path + `(?: have)?`), countLines},
-		{"what is this project about?", form(`what(?:'s| is) this (?:project|directory|repository) about|what does this project do|describe this project`), tellAbout},
-		{"what is in README.md?", form(`(?:what(?:'s| is) in|read|show(?: me)?|print|cat|open) (?:the file )?` +
-			path), readFile},
+		{"count the lines of README.md", form(`(?:count(?: the)? lines (?:of|in)|how many lines (?:does|are in|has)) ` +
+			path + `(?: have)?`), countLines},
+		{"what is in README.md?", form(`(?:what(?:'s| is) in|read|show(?: me)?|print|cat|open) (?:the file )?` + path),
+			readFile},
 		{"remember that the staging host is called heron", form(`remember(?: that)? (.+)`), keepNote},
 		{"which host is staging?", form(`(?:who|what|which|where|when|how|why|whose)\b.+`), lookBack},
 	}
+})
+
+// lazy compiles an expression when it is first used.
+func lazy(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
-
-const path = "(`[^`]+`|\"[^\"]+\"|'[^']+'|[^\\s-]\\S*)"
-
-func form(expr string) func() *regexp.Regexp {
-	return func() *regexp.Regexp { return lazy(`(?is)^(?:` + expr + `)$`) }
-}
-
-// lazy compiles an expression when it is first used: whoever asks another model
-// does not wait for the demo's rules.
-func lazy(expr string) *regexp.Regexp {
-	re, ok := expressions.Load(expr)
-	if !ok {
-		re, _ = expressions.LoadOrStore(expr, regexp.MustCompile(expr))
-	}
-	return re.(*regexp.Regexp)
-}
-
-// expressions are those that were used, by their text.
-var expressions sync.Map
 
 // match returns the first rule that fits a goal, with the groups that took part.
 func match(goal string) (*rule, []string) {
@@ -60,7 +47,7 @@ func match(goal string) (*rule, []string) {
 	}
 	goal = strings.Join(strings.Fields(goal), " ")
 	for _, r := range rules() {
-		if m := r.form().FindStringSubmatch(goal); m != nil {
+		if m := r.form.FindStringSubmatch(goal); m != nil {
 			var groups []string
 			for _, g := range m[1:] {
 				if g != "" {
@@ -80,10 +67,10 @@ func unquote(s string) string {
 	return s
 }
 
-func courtesy() *regexp.Regexp {
-	return lazy(`(?i)^(?:(?:please|could you|can you|would you|tell me)\b,?\s+)+`)
-}
-func ending() *regexp.Regexp { return lazy("(?i)(?:[\\s,]+please)?(?:\\s*[?!]+|([\\w)`\"'])\\.)?$") }
+var (
+	courtesy = lazy(`(?i)^(?:(?:please|could you|can you|would you|tell me)\b,?\s+)+`)
+	ending   = lazy("(?i)(?:[\\s,]+please)?(?:\\s*[?!]+|([\\w)`\"'])\\.)?$")
+)
 
 // tidy takes from a goal what does not change its meaning.
 func tidy(text string) string {
@@ -128,7 +115,7 @@ func runCommand(t *turn, m []string) string {
 	return fmt.Sprintf("`%s` printed:\n\n%s", m[0], show(printed, "That is all of it."))
 }
 
-// keepNote has a sentence remembered.
+// keepNote stores a sentence.
 func keepNote(t *turn, m []string) string {
 	o, reply := t.use("I will keep that in mind.", "remember", map[string]any{"text": m[0]})
 	switch {
@@ -143,7 +130,7 @@ func keepNote(t *turn, m []string) string {
 // lookBack answers a question from what was remembered.
 func lookBack(t *turn, _ []string) string {
 	if !t.has("search_memory") {
-		return unknown()
+		return t.help
 	}
 	o, reply := t.use("I will look for that in the memory.", "search_memory", map[string]any{"query": t.goal})
 	switch {
@@ -155,12 +142,10 @@ func lookBack(t *turn, _ []string) string {
 	if day, text := remembered(o.body); text != "" {
 		return fmt.Sprintf("From memory (%s): %s", day, text)
 	}
-	return "I was never told that, and nothing like it is remembered.\n\n" + unknown()
+	return "I was never told that, and nothing like it is remembered.\n\n" + t.help
 }
 
-func memoryHead() *regexp.Regexp {
-	return lazy(`^\[(\S+) \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`)
-}
+var memoryHead = lazy(`^\[\S+ \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`)
 
 // remembered returns the best memory with content: a note rather than what was
 // said, and nothing that only asks. A memory is a head at the margin with its
@@ -171,7 +156,7 @@ func remembered(body string) (day, text string) {
 	for line := range strings.Lines(body) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := memoryHead().FindStringSubmatch(line); m != nil {
-			all = append(all, memory{day: m[2], who: strings.TrimSpace(m[3])})
+			all = append(all, memory{day: m[1], who: strings.TrimSpace(m[2])})
 		} else if part, indented := strings.CutPrefix(line, "  "); indented && len(all) > 0 {
 			last := &all[len(all)-1]
 			last.text = strings.TrimSpace(last.text + " " + part)

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-func tellSum(_ *turn, m []string) string {
+func answerSum(_ *turn, m []string) string {
 	text := strings.TrimSpace(m[0])
 	s := sum{rest: text}
-	v := s.terms()
+	v := s.value(0)
 	switch {
 	case s.err == nil && s.peek() != 0:
 		s.err = fmt.Errorf("unexpected %q", s.rest)
@@ -38,56 +38,48 @@ func (s *sum) peek() byte {
 	return s.rest[0]
 }
 
-// takes reports whether one of the characters follows, and skips it.
-func (s *sum) takes(chars string) (byte, bool) {
-	c := s.peek()
-	if c == 0 || s.err != nil || strings.IndexByte(chars, c) < 0 {
-		return 0, false
-	}
-	s.rest = s.rest[1:]
-	return c, true
-}
+// precedence of the operators; 0 for all other characters.
+var precedence = [256]int{'+': 1, '-': 1, '*': 2, '/': 2}
 
-func (s *sum) terms() float64 {
-	v := s.factors()
-	for c, ok := s.takes("+-"); ok; c, ok = s.takes("+-") {
-		if next := s.factors(); c == '-' {
-			v -= next
-		} else {
-			v += next
-		}
-	}
-	return v
-}
-
-func (s *sum) factors() float64 {
-	v := s.factor()
-	for c, ok := s.takes("*/"); ok; c, ok = s.takes("*/") {
-		if next := s.factor(); c == '/' {
-			v /= next
-		} else {
-			v *= next
-		}
-	}
-	return v
-}
-
-func (s *sum) factor() float64 {
-	if c, ok := s.takes("+-"); ok {
-		if v := s.factor(); c == '-' {
-			return -v
-		} else {
+// value computes as far as operators bind more tightly than the given level.
+func (s *sum) value(level int) float64 {
+	v := s.operand()
+	for {
+		op := s.peek()
+		if s.err != nil || precedence[op] <= level {
 			return v
 		}
+		s.rest = s.rest[1:]
+		switch right := s.value(precedence[op]); op {
+		case '+':
+			v += right
+		case '-':
+			v -= right
+		case '*':
+			v *= right
+		case '/':
+			v /= right
+		}
 	}
-	if _, ok := s.takes("("); ok {
-		v := s.terms()
-		if _, ok := s.takes(")"); !ok && s.err == nil {
-			s.err = errors.New("a bracket is not closed")
+}
+
+// operand computes a number with its signs, or what is in brackets.
+func (s *sum) operand() (v float64) {
+	switch c := s.peek(); c {
+	case '+', '-':
+		s.rest = s.rest[1:]
+		if v = s.operand(); c == '-' {
+			v = -v
 		}
 		return v
+	case '(':
+		s.rest = s.rest[1:]
+		if v = s.value(0); s.peek() != ')' && s.err == nil {
+			s.err = errors.New("a bracket is not closed")
+		}
+		s.rest = strings.TrimPrefix(s.rest, ")")
+		return v
 	}
-	s.peek()
 	n := strings.IndexFunc(s.rest+" ", func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 	v, err := strconv.ParseFloat(s.rest[:n], 64)
 	if err != nil && s.err == nil {
