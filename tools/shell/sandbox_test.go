@@ -163,10 +163,10 @@ func TestNoPermissionFor(t *testing.T) {
 	p, dir := confined(t, sandbox.Workspace)
 	outside := t.TempDir()
 	for line, want := range map[string]string{
-		"touch " + outside + "/x":    "refused by the sandbox: write " + outside + "/x (by touch)",
-		"cat /proc/1/environ":        "refused by the sandbox: read /proc/1/environ (by cat)",
-		"kill -TERM $PPID":           "refused by the sandbox: signal TERM to process",
-		"mount -t tmpfs x . || true": "refused by the sandbox: system ",
+		"touch " + outside + "/x": "refused by the sandbox: write " + outside + "/x (by touch)",
+		"cat /proc/1/environ":     "refused by the sandbox: read /proc/1/environ (by cat)",
+		"kill -TERM $PPID":        "refused by the sandbox: signal TERM to process",
+		"unshare -n true || true": "refused by the sandbox: system namespaces (by unshare)",
 	} {
 		inv := invocation(t, shell.Options{Dir: dir, Sandbox: p}, line)
 		inv.Effect = tools.Reads
