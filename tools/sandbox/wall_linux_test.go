@@ -281,11 +281,11 @@ func newField(t *testing.T) *field {
 	return f
 }
 
-// plant makes the three directories anew.
+// plant makes the three directories, and a copy of them.
 func (f *field) plant(t *testing.T) {
 	t.Helper()
-	for _, dir := range []string{f.ws, f.out, f.home} {
-		if err := os.RemoveAll(dir); err != nil {
+	for _, dir := range []string{f.out, f.home} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -318,9 +318,11 @@ func (f *field) plant(t *testing.T) {
 		git init -q other && git -C other remote add origin https://me:`+f.token+`@127.0.0.1/x
 		git init -q --bare `+f.out+`/repo.git
 		tar -cf tree.tar -C src main.go
+		git config core.checkStat minimal; git config core.trustctime false # so that a copy is as good
 		ln -s `+f.out+`/secret link; ln -s `+f.out+` dirlink; ln -s ../../out deep/up; ln -s .. abs; ln -s .env toenv; ln -s `+f.out+`/file `+f.out+`/soft
 		rm toremove`)
 	_ = unix.Setxattr(f.ws+"/README.md", "user.canary", []byte("x"), 0) // where there are any
+	setUp(t, filepath.Dir(f.ws), "mkdir copy && cp -a ws out home copy/")
 }
 
 // race opens a harmless file again and again while another thread writes the name
@@ -346,7 +348,7 @@ while time.time() < end:
 stop = True
 `
 
-// watch starts the process that must stay as it is, unless it still does.
+// watch starts the process that must stay as it is.
 func (f *field) watch(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
@@ -622,7 +624,7 @@ func (f *field) renew(t *testing.T) {
 	t.Helper()
 	_ = f.canary.Process.Kill()
 	_ = f.canary.Wait()
-	f.plant(t)
+	setUp(t, filepath.Dir(f.ws), "chmod -R u+rwX ws out home; rm -rf ws out home; cp -a copy/. .")
 	f.watch(t)
 }
 
