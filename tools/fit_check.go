@@ -98,43 +98,36 @@ func inEnum(enum []any, v *node) bool {
 }
 
 func (f *fitter) number(s *jsonschema.Schema, v *node, at loc) {
-	if s.Minimum == nil && s.Maximum == nil && s.ExclusiveMinimum == nil && s.ExclusiveMaximum == nil {
-		return
+	within := func(code string, limit *float64, ok func(int) bool) {
+		if limit != nil && !ok(number(string(v.raw)).Cmp(float(*limit))) {
+			f.fail(at, code, v, s)
+		}
 	}
-	d := parseDecimal(string(v.raw))
-	if s.Minimum != nil && d.compare(float(*s.Minimum)) < 0 {
-		f.fail(at, "minimum", v, s)
-	}
-	if s.Maximum != nil && d.compare(float(*s.Maximum)) > 0 {
-		f.fail(at, "maximum", v, s)
-	}
-	if s.ExclusiveMinimum != nil && d.compare(float(*s.ExclusiveMinimum)) <= 0 {
-		f.fail(at, "exclusiveMinimum", v, s)
-	}
-	if s.ExclusiveMaximum != nil && d.compare(float(*s.ExclusiveMaximum)) >= 0 {
-		f.fail(at, "exclusiveMaximum", v, s)
-	}
+	within("minimum", s.Minimum, func(c int) bool { return c >= 0 })
+	within("maximum", s.Maximum, func(c int) bool { return c <= 0 })
+	within("exclusiveMinimum", s.ExclusiveMinimum, func(c int) bool { return c > 0 })
+	within("exclusiveMaximum", s.ExclusiveMaximum, func(c int) bool { return c < 0 })
 }
 
 func (f *fitter) text(s *jsonschema.Schema, v *node, at loc) {
-	if s.MinLength != nil && utf8.RuneCountInString(v.text) < *s.MinLength {
-		f.fail(at, "minLength", v, s)
-	}
-	if s.MaxLength != nil && utf8.RuneCountInString(v.text) > *s.MaxLength {
-		f.fail(at, "maxLength", v, s)
-	}
+	f.length("Length", s.MinLength, s.MaxLength, utf8.RuneCountInString(v.text), s, v, at)
 	if s.Pattern != "" && !matches(s.Pattern, v.text) {
 		f.fail(at, "pattern", v, s)
 	}
 }
 
+// length checks minWHAT and maxWHAT.
+func (f *fitter) length(what string, least, most *int, n int, s *jsonschema.Schema, v *node, at loc) {
+	if least != nil && n < *least {
+		f.fail(at, "min"+what, v, s)
+	}
+	if most != nil && n > *most {
+		f.fail(at, "max"+what, v, s)
+	}
+}
+
 func (f *fitter) array(s *jsonschema.Schema, v *node, at loc) *node {
-	if s.MinItems != nil && len(v.items) < *s.MinItems {
-		f.fail(at, "minItems", v, s)
-	}
-	if s.MaxItems != nil && len(v.items) > *s.MaxItems {
-		f.fail(at, "maxItems", v, s)
-	}
+	f.length("Items", s.MinItems, s.MaxItems, len(v.items), s, v, at)
 	first, rest := s.PrefixItems, s.Items
 	if s.ItemsArray != nil {
 		first, rest = s.ItemsArray, s.AdditionalItems

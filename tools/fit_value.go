@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strconv"
-	"unicode/utf8"
+	"strings"
 )
 
 // kind is the type of a JSON value, as a bit so that a set of them is one too.
@@ -42,18 +41,12 @@ func stringNode(s string) *node {
 	return &node{kind: isString, text: s, raw: quote(s)}
 }
 
-func numberNode(literal string) *node {
-	return &node{kind: isNumber, raw: []byte(literal)}
-}
-
 // quote writes s as a JSON string without escaping <, > and &.
 func quote(s string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(s) != nil { // a string always encodes
-		return []byte(strconv.Quote(s))
-	}
+	_ = e.Encode(s) // a string always encodes
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
@@ -105,136 +98,81 @@ var errDeep = errors.New("nested too deep")
 
 // parse reads one JSON value nested at most depth deep.
 func parse(src []byte, depth int) (*node, error) {
-	if tooDeep(src, depth) {
-		return nil, errDeep
+	p := parser{src: src, d: json.NewDecoder(bytes.NewReader(src))}
+	p.d.UseNumber()
+	v, err := p.value(depth)
+	if err != errDeep && !json.Valid(src) {
+		var any any
+		err = json.Unmarshal(src, &any) // which explains it
 	}
-	if !json.Valid(src) {
-		var v any
-		if err := json.Unmarshal(src, &v); err != nil {
-			return nil, err
-		}
-		return nil, errors.New("invalid JSON")
-	}
-	p := parser{src: src}
-	return p.value(), nil
+	return v, err
 }
 
-// tooDeep looks for brackets outside strings that are open at once. It runs
-// before anything recursive does.
-func tooDeep(src []byte, depth int) bool {
-	open, quoted := 0, false
-	for i := 0; i < len(src); i++ {
-		switch c := src[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if open++; open > depth {
-				return true
-			}
-		case c == '}' || c == ']':
-			open--
-		}
-	}
-	return false
-}
-
-// parser walks over source that is known to be valid JSON.
 type parser struct {
 	src []byte
-	at  int
+	d   *json.Decoder
 }
 
-func (p *parser) space() byte {
-	for p.src[p.at] <= ' ' {
-		p.at++
+// token returns the next token, and where in the source it begins.
+func (p *parser) token() (json.Token, int, error) {
+	start := int(p.d.InputOffset())
+	t, err := p.d.Token()
+	for err == nil && strings.IndexByte(" \t\r\n,:", p.src[start]) >= 0 {
+		start++
 	}
-	return p.src[p.at]
+	return t, start, err
 }
 
-func (p *parser) value() *node {
+func (p *parser) value(depth int) (*node, error) {
+	t, start, err := p.token()
+	if err != nil {
+		return nil, err
+	}
 	v := &node{}
-	c := p.space()
-	start := p.at
-	switch c {
-	case '{':
-		v.kind = isObject
-		p.members(v)
-	case '[':
-		v.kind = isArray
-		p.items(v)
-	case '"':
-		v.kind = isString
-		v.text = p.text()
-	case 't', 'f':
-		v.kind = isBool
-		p.word()
-	case 'n':
+	switch t := t.(type) {
+	case nil:
 		v.kind = isNull
-		p.word()
-	default:
+	case bool:
+		v.kind = isBool
+	case json.Number:
 		v.kind = isNumber
-		p.word()
+	case string:
+		v.kind, v.text = isString, t
+	case json.Delim:
+		if depth == 0 {
+			return nil, errDeep
+		}
+		v.kind = isArray
+		if t == '{' {
+			v.kind = isObject
+		}
+		for p.d.More() && err == nil {
+			err = p.child(v, depth-1)
+		}
+		if err == nil {
+			_, err = p.d.Token() // the bracket that closes it
+		}
 	}
-	v.raw = p.src[start:p.at]
-	return v
+	v.raw = p.src[start:p.d.InputOffset()]
+	return v, err
 }
 
-func (p *parser) members(v *node) {
-	p.at++
-	for p.space() != '}' {
-		if p.src[p.at] == ',' {
-			p.at++
-			p.space()
+// child reads the next item or member of v.
+func (p *parser) child(v *node, depth int) error {
+	var m member
+	if v.kind == isObject {
+		name, start, err := p.token()
+		if err != nil {
+			return err
 		}
-		start := p.at
-		m := member{name: p.text()}
-		m.raw = p.src[start:p.at]
-		p.space()
-		p.at++ // the colon
-		m.node = p.value()
+		m.name, m.raw = name.(string), p.src[start:p.d.InputOffset()]
+	}
+	w, err := p.value(depth)
+	if v.kind == isArray {
+		v.items = append(v.items, w)
+	} else {
+		m.node = w
 		v.members = append(v.members, m)
 	}
-	p.at++
-}
-
-func (p *parser) items(v *node) {
-	p.at++
-	for p.space() != ']' {
-		if p.src[p.at] == ',' {
-			p.at++
-		}
-		v.items = append(v.items, p.value())
-	}
-	p.at++
-}
-
-// word skips a number, true, false or null.
-func (p *parser) word() {
-	for p.at < len(p.src) {
-		switch c := p.src[p.at]; {
-		case c <= ' ', c == ',', c == '}', c == ']':
-			return
-		}
-		p.at++
-	}
-}
-
-func (p *parser) text() string {
-	start, escaped := p.at, false
-	for p.at++; p.src[p.at] != '"'; p.at++ {
-		if p.src[p.at] == '\\' {
-			escaped = true
-			p.at++
-		}
-	}
-	p.at++
-	if plain := p.src[start+1 : p.at-1]; !escaped && utf8.Valid(plain) {
-		return string(plain)
-	}
-	var s string
-	_ = json.Unmarshal(p.src[start:p.at], &s) // valid already; lone surrogates become U+FFFD
-	return s
+	return err
 }
