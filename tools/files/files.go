@@ -1,7 +1,6 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,15 +38,16 @@ const (
 	DefaultMaxTime = 20 * time.Second
 )
 
-// Options set what the tools see, and how much of it at once.
+// Options set what the tools see, and how much of it at once. A limit of 0 or less
+// is the default.
 type Options struct {
 	Root       string // the directory; "" is the working directory of the process
-	MaxLines   int    // lines shown by one read_file; 0: DefaultMaxLines
-	MaxBytes   int    // bytes shown by one read_file or search_files; 0: DefaultMaxBytes
-	MaxEntries int    // entries shown by one list_dir or find_files; 0: DefaultMaxEntries
-	MaxMatches int    // lines shown by one search_files; 0: DefaultMaxMatches
+	MaxLines   int    // lines shown by one read_file
+	MaxBytes   int    // bytes shown by one read_file or search_files
+	MaxEntries int    // entries shown by one list_dir or find_files
+	MaxMatches int    // lines shown by one search_files
 
-	MaxTime time.Duration // after which find_files and search_files tell what they have; 0: DefaultMaxTime
+	MaxTime time.Duration // after which find_files and search_files return what they have
 
 	// Closed are directories, such as those of the program's own settings, that
 	// are not part of the workspace, wherever they are.
@@ -64,27 +64,11 @@ type workspace struct {
 }
 
 func newWorkspace(o Options) (*workspace, error) {
-	for _, limit := range []struct {
-		name  string
-		value *int
-		usual int
-	}{
-		{"MaxLines", &o.MaxLines, DefaultMaxLines},
-		{"MaxBytes", &o.MaxBytes, DefaultMaxBytes},
-		{"MaxEntries", &o.MaxEntries, DefaultMaxEntries},
-		{"MaxMatches", &o.MaxMatches, DefaultMaxMatches},
-	} {
-		if *limit.value < 0 {
-			return nil, fmt.Errorf("%s is %d; it must be 0 (for %d) or more", limit.name, *limit.value, limit.usual)
-		}
-		if *limit.value == 0 {
-			*limit.value = limit.usual
-		}
-	}
-	if o.MaxTime < 0 {
-		return nil, fmt.Errorf("MaxTime is %v; it must be 0 (for %v) or more", o.MaxTime, DefaultMaxTime)
-	}
-	o.MaxTime = cmp.Or(o.MaxTime, DefaultMaxTime)
+	o.MaxLines = orDefault(o.MaxLines, DefaultMaxLines)
+	o.MaxBytes = orDefault(o.MaxBytes, DefaultMaxBytes)
+	o.MaxEntries = orDefault(o.MaxEntries, DefaultMaxEntries)
+	o.MaxMatches = orDefault(o.MaxMatches, DefaultMaxMatches)
+	o.MaxTime = orDefault(o.MaxTime, DefaultMaxTime)
 	abs, err := filepath.Abs(o.Root)
 	if err != nil {
 		return nil, fmt.Errorf("the workspace %s: %w", o.Root, err)
@@ -100,6 +84,14 @@ func newWorkspace(o Options) (*workspace, error) {
 		return nil, fmt.Errorf("the workspace cannot be used: %w", err)
 	}
 	return &workspace{Options: o, real: real}, nil
+}
+
+// orDefault is a limit, or its default if it is 0 or less.
+func orDefault[T int | time.Duration](limit, usual T) T {
+	if limit <= 0 {
+		return usual
+	}
+	return limit
 }
 
 // closed reports whether a name within the root, of what exists, lies in a

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ func (w *workspace) listing(ctx context.Context, path string) (tools.Result, err
 	if !info.IsDir() {
 		return tools.Result{}, fmt.Errorf("%s is a file, not a directory", path)
 	}
-	entries, total, err := w.entries(ctx, root, name)
+	entries, total, err := readDir(ctx, root, name, w.MaxEntries)
 	if err != nil {
 		return tools.Result{}, w.explain(root, path, name, err)
 	}
@@ -60,30 +61,30 @@ func (w *workspace) listing(ctx context.Context, path string) (tools.Result, err
 	return tools.Result{Text: strings.Join(lines, "\n"), Origin: tools.Workspace, Truncated: total > len(entries)}, nil
 }
 
-// entries returns the first MaxEntries of the directory by name, and how many
-// there are. It does not hold more than a batch beyond these in memory.
-func (w *workspace) entries(ctx context.Context, root *os.Root, name string) (first []fs.DirEntry, total int, err error) {
+// readDir returns the first entries of a directory by name, at most so many, and
+// how many there are. It does not hold many more than that in memory. After an
+// error the entries are those that could be read.
+func readDir(ctx context.Context, root *os.Root, name string, most int) (first []fs.DirEntry, total int, err error) {
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer f.Close()
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
-		batch, err := f.ReadDir(1024)
+	for err == nil {
+		var batch []fs.DirEntry
+		batch, err = f.ReadDir(1024)
 		total += len(batch)
 		first = append(first, batch...)
-		slices.SortFunc(first, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-		first = first[:min(len(first), w.MaxEntries)]
-		if err == io.EOF {
-			return first, total, nil
-		}
-		if err != nil {
-			return nil, 0, err
+		err = cmp.Or(err, ctx.Err())
+		if err != nil || len(first) > 2*most+1024 {
+			slices.SortFunc(first, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+			first = first[:min(len(first), most)]
 		}
 	}
+	if err == io.EOF {
+		err = nil
+	}
+	return first, total, err
 }
 
 func describe(root *os.Root, dir string, e fs.DirEntry) string {

@@ -134,20 +134,11 @@ func spaced(lines, want []string) int {
 	}
 	have := folded(lines)
 	for at := 0; at+len(wanted) <= len(have); at++ {
-		if matches(have[at:], wanted) {
+		if slices.Equal(have[at:at+len(wanted)], wanted) {
 			return at
 		}
 	}
 	return -1
-}
-
-func matches(have, want []string) bool {
-	for i, w := range want {
-		if have[i] != w {
-			return false
-		}
-	}
-	return true
 }
 
 func folded(lines []string) []string {

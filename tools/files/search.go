@@ -2,6 +2,7 @@ package files
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -191,18 +192,9 @@ func (s *searcher) next(ctx context.Context) (size int, err error) {
 		if size > s.longest+1 {
 			s.long++
 		}
-		s.line = trimEnd(s.line)
+		s.line = bytes.TrimSuffix(bytes.TrimSuffix(s.line, []byte{'\n'}), []byte{'\r'})
 		return size, nil
 	}
-}
-
-func trimEnd(line []byte) []byte {
-	for _, end := range []byte{'\n', '\r'} {
-		if n := len(line); n > 0 && line[n-1] == end {
-			line = line[:n-1]
-		}
-	}
-	return line
 }
 
 // maxExcerpt is how much of a line a match shows; before it, at most a third.

@@ -22,13 +22,8 @@ type listInput struct {
 // bytes)", "latest -> v2/". At most MaxEntries are shown; a last line says how
 // many there are.
 func ListDir(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ListDirName, err)
-	}
-	t, err := tools.New(ListDirName, "List a directory of the workspace: one entry a line, "+
-		"directories with a trailing slash, files with their size.", tools.Reads, w.list)
-	return w.reader(t, err, pathOf)
+	return reader(o, ListDirName, "List a directory of the workspace: one entry a line, "+
+		"directories with a trailing slash, files with their size.", (*workspace).list, pathOf)
 }
 
 type readInput struct {
@@ -44,13 +39,8 @@ type readInput struct {
 // not the whole file, a last line says which lines these are, of how many, and
 // with which start_line to go on.
 func ReadFile(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", ReadFileName, err)
-	}
-	t, err := tools.New(ReadFileName, fmt.Sprintf("Read a text file of the workspace, at most %d lines at once; "+
-		"start_line and end_line choose a part.", w.MaxLines), tools.Reads, w.read)
-	return w.reader(t, err, pathOf)
+	return reader(o, ReadFileName, fmt.Sprintf("Read a text file of the workspace, at most %d lines at once; "+
+		"start_line and end_line choose a part.", orDefault(o.MaxLines, DefaultMaxLines)), (*workspace).read, pathOf)
 }
 
 type findInput struct {
@@ -66,12 +56,7 @@ type findInput struct {
 // line, at most MaxEntries; a last line says how many there are. Files that git
 // ignores are omitted, unless the pattern begins with an ignored directory.
 func FindFiles(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", FindFilesName, err)
-	}
-	t, err := tools.New(FindFilesName, "Find files of the workspace by a glob. What .gitignore names is left out.", tools.Reads, w.find)
-	return w.reader(t, err, func(args json.RawMessage) string {
+	return reader(o, FindFilesName, "Find files of the workspace by a glob. What .gitignore names is left out.", (*workspace).find, func(args json.RawMessage) string {
 		var in findInput
 		_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
 		base, _ := splitGlob(in.Pattern)
@@ -93,13 +78,8 @@ type searchInput struct {
 // MaxBytes; a last line reports what was omitted. Binary files are not
 // searched, nor what git ignores, unless path leads there.
 func SearchFiles(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", SearchFilesName, err)
-	}
-	t, err := tools.New(SearchFilesName, "Search the text of the files of the workspace with a regular expression. "+
-		"What .gitignore names is left out.", tools.Reads, w.search)
-	return w.reader(t, err, pathOf)
+	return reader(o, SearchFilesName, "Search the text of the files of the workspace with a regular expression. "+
+		"What .gitignore names is left out.", (*workspace).search, pathOf)
 }
 
 type writeInput struct {
@@ -116,16 +96,8 @@ type writeInput struct {
 // mode stays. Its preview is a diff. What it writes over is kept by
 // Options.Journal.
 func WriteFile(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", WriteFileName, err)
-	}
-	t, err := tools.New[writeInput](WriteFileName, "Write a file of the workspace, a new one or all of one that is there. "+
-		"To change a part, "+EditFileName+" is safer.", tools.Writes, nil)
-	if err != nil {
-		return nil, err
-	}
-	return revises(w, t, w.planWrite), nil
+	return writer(o, WriteFileName, "Write a file of the workspace, a new one or all of an existing one. "+
+		"To change a part, "+EditFileName+" is safer.", (*workspace).planWrite)
 }
 
 type editInput struct {
@@ -142,19 +114,22 @@ type editInput struct {
 // line ends of old and new are treated as CRLF, since read_file shows them as
 // LF.
 func EditFile(o Options) (*tools.Tool, error) {
-	w, err := newWorkspace(o)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", EditFileName, err)
-	}
-	t, err := tools.New[editInput](EditFileName, "Replace a text in a file of the workspace. It must stand there exactly once.", tools.Writes, nil)
-	if err != nil {
-		return nil, err
-	}
-	return revises(w, t, w.planEdit), nil
+	return writer(o, EditFileName, "Replace a text in a file of the workspace. It must occur there exactly once.", (*workspace).planEdit)
 }
 
-// reader gives a tool that reads its effect and its preview: place is the path that a call uses.
-func (w *workspace) reader(t *tools.Tool, err error, place func(args json.RawMessage) string) (*tools.Tool, error) {
+// newTool makes a tool and the workspace that it works in.
+func newTool[In any](o Options, name, description string, e tools.Effect, run func(*workspace, context.Context, In) (tools.Result, error)) (*tools.Tool, *workspace, error) {
+	w, err := newWorkspace(o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	t, err := tools.New(name, description, e, func(ctx context.Context, in In) (tools.Result, error) { return run(w, ctx, in) })
+	return t, w, err
+}
+
+// reader makes a tool that reads. place is the path that a call uses.
+func reader[In any](o Options, name, description string, run func(*workspace, context.Context, In) (tools.Result, error), place func(args json.RawMessage) string) (*tools.Tool, error) {
+	t, w, err := newTool(o, name, description, tools.Reads, run)
 	if err != nil {
 		return nil, err
 	}
@@ -199,20 +174,35 @@ func pathOf(args json.RawMessage) string {
 	return "."
 }
 
-// revises gives a tool that changes files what the two have in common. Plan
-// finds out what a call would do, without doing it: it is asked for the effect,
-// for the preview, and when the call runs. A call that cannot succeed only
-// reads, so it needs no approval.
-func revises[In any](w *workspace, t *tools.Tool, plan func(*os.Root, In) (*revision, error)) *tools.Tool {
-	planned := func(ctx context.Context, in In) (*revision, error) {
+// writer makes a tool that changes a file. plan determines what a call would do,
+// without doing it: for the effect, for the preview, and when the call runs. A
+// call that cannot succeed only reads, so it needs no approval.
+func writer[In any](o Options, name, description string, plan func(*workspace, *os.Root, In) (*revision, error)) (*tools.Tool, error) {
+	planned := func(ctx context.Context, w *workspace, in In) (*revision, error) {
 		return patiently(ctx, "the file system", func() (*revision, error) {
 			root, err := w.open()
 			if err != nil {
 				return nil, err
 			}
 			defer root.Close()
-			return plan(root, in)
+			return plan(w, root, in)
 		})
+	}
+	t, w, err := newTool(o, name, description, tools.Writes, func(w *workspace, ctx context.Context, in In) (tools.Result, error) {
+		r, err := planned(ctx, w, in)
+		if err != nil {
+			return tools.Result{}, err
+		}
+		if r.known && r.info != nil && r.old == r.new {
+			return tools.Result{Text: fmt.Sprintf("%s has exactly this content already; nothing was written", r.path), Origin: tools.Workspace}, nil
+		}
+		if !granted(ctx, tools.Writes) {
+			return tools.Result{}, fmt.Errorf("%s was changed after this call was checked, and nothing was written; try again", r.path)
+		}
+		return w.revise(ctx, r)
+	})
+	if err != nil {
+		return nil, err
 	}
 	foresee := func(args json.RawMessage) (r *revision, late bool, err error) {
 		in, err := tools.Decode[In](args)
@@ -221,7 +211,7 @@ func revises[In any](w *workspace, t *tools.Tool, plan func(*os.Root, In) (*revi
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 		defer cancel()
-		r, err = planned(ctx, in)
+		r, err = planned(ctx, w, in)
 		return r, ctx.Err() != nil, err
 	}
 	t.Effect = func(args json.RawMessage) tools.Effect {
@@ -240,22 +230,5 @@ func revises[In any](w *workspace, t *tools.Tool, plan func(*os.Root, In) (*revi
 		}
 		return r.preview(t.Name)
 	}
-	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
-		in, err := tools.Decode[In](args)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		r, err := planned(ctx, in)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		if r.known && r.info != nil && r.old == r.new {
-			return tools.Result{Text: fmt.Sprintf("%s holds exactly that already; nothing was written", r.path), Origin: tools.Workspace}, nil
-		}
-		if !granted(ctx, tools.Writes) {
-			return tools.Result{}, fmt.Errorf("%s was changed after this call was checked, and nothing was written; try again", r.path)
-		}
-		return w.revise(ctx, r)
-	}
-	return t
+	return t, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -172,7 +171,7 @@ func (b *branch) write(out *strings.Builder) {
 	}
 }
 
-// maxListed limits the entries of one directory that are read: they are held in
+// maxListed limits the entries of one directory that are visited: they are held in
 // memory to be sorted.
 const maxListed = 100_000
 
@@ -204,7 +203,10 @@ func (w *workspace) newWalk(ctx context.Context, root *os.Root, name string, vis
 // visible are the entries of a directory that git would not ignore, as far as
 // it can be read, and the rules that apply below it.
 func (k *walk) visible(name string, sets []ruleset) ([]fs.DirEntry, []ruleset, error) {
-	entries, err := k.entries(name)
+	entries, total, err := readDir(k.ctx, k.root, name, maxListed)
+	if total > len(entries) {
+		k.cut = append(k.cut, name)
+	}
 	for _, e := range entries {
 		if e.Name() == ignoreName {
 			if rules := readIgnore(k.root, filepath.Join(name, ignoreName)); len(rules) > 0 {
@@ -259,28 +261,6 @@ func (k *walk) full(name string) string {
 		name = strings.TrimPrefix(name, k.base)
 	}
 	return strings.TrimPrefix(path.Join("/", k.prefix, filepath.ToSlash(name)), "/")
-}
-
-func (k *walk) entries(name string) (all []fs.DirEntry, err error) {
-	f, err := k.root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	for err == nil && k.ctx.Err() == nil {
-		var batch []fs.DirEntry
-		batch, err = f.ReadDir(1024)
-		all = append(all, batch...)
-		if len(all) > maxListed {
-			k.cut = append(k.cut, name)
-			err = io.EOF
-		}
-	}
-	slices.SortFunc(all, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	if err == io.EOF {
-		err = nil
-	}
-	return all, err
 }
 
 // notes report what the walk has omitted.

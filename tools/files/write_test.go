@@ -63,7 +63,7 @@ func TestWrite(t *testing.T) {
 		{path: "new.txt", content: "x\ny", file: "new.txt", says: "wrote new.txt: a new file, 3 bytes, 2 lines"},
 		{path: "empty", content: "", file: "empty", says: "wrote empty: a new file, 0 bytes, 0 lines"},
 		{path: "old.txt", content: "three\n", file: "old.txt", says: "wrote old.txt over 8 bytes: now 6 bytes, 1 line"},
-		{path: "old.txt", content: "three\n", file: "old.txt", says: "old.txt holds exactly that already; nothing was written"},
+		{path: "old.txt", content: "three\n", file: "old.txt", says: "old.txt has exactly this content already; nothing was written"},
 		{path: "a/b/c.txt", content: "c\n", parents: true, file: "a/b/c.txt", says: "wrote a/b/c.txt: a new file, 2 bytes, 1 line"},
 		{path: "link", content: "1", file: "dir/deep.txt", says: "wrote link (which is dir/deep.txt) over 4 bytes: now 1 byte, 1 line"},
 		{path: "abs", content: "22", file: "dir/deep.txt", says: "wrote abs (which is dir/deep.txt) over 1 byte: now 2 bytes, 1 line"},
