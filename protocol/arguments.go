@@ -131,7 +131,7 @@ func (x *resolver) elementText(e elem) string {
 		if !ok || !closed || c.fold != e.fold {
 			x.cut()
 		}
-		x.repair("cdata")
+		x.repair("cdata", x.pos)
 		x.pos = len(x.src) - len(trimSpace(tail)) + c.n
 		return value
 	}
@@ -166,7 +166,7 @@ func (x *resolver) fromChildren() json.RawMessage {
 	if len(x.children) == 0 {
 		return json.RawMessage("{}")
 	}
-	x.repair("elements")
+	x.repair("elements", x.pos)
 	var ms []member
 	index := map[string]int{}
 	for _, c := range x.children {

@@ -2,7 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,27 +14,23 @@ import (
 // pieces and one that came whole are read alike. It drops nothing that may be a
 // part of the call: what it does not know, it refuses (P14).
 type resolver struct {
+	cursor
 	d       *Decoder
 	dialect *dialect
 	form    string // the name of the dialect, as far as it was read
-	src     string
-	pos     int
-	closed  bool // src ends where the block ends
-	bare    bool // a call without tags: what follows it is for the judge
-	tagged  bool // with a closing tag, so that what is not there was left out
-	stray   bool // words stand where nothing but the end of the call belongs
+	bare    bool   // a call without tags: what follows it is for the judge
+	tagged  bool   // with a closing tag, so that what is not there was left out
+	stray   bool   // words stand where nothing but the end of the call belongs
 
 	name     string
-	args     json.RawMessage // nil: none yet
-	several  bool            // further calls may follow the first
-	other    bool            // a second name was read: what follows is of its call
-	children []member        // arguments that have an element of their own; their values are text
-	thoughts []member        // what models say of a call, unless the tool has an argument of that name
-	words    string          // that were left out
-	wrapper  string          // the last mark around a value that was left out
-	attrs    []string        // of tags that may have attributes beside a name
-	key      string          // the key that an <arg_value> belongs to
-	repairs  []Repair
+	args     json.RawMessage               // nil: none yet
+	several  bool                          // further calls may follow the first
+	other    bool                          // a second name was read: what follows is of its call
+	children []member                      // arguments that have an element of their own; their values are text
+	thoughts []member                      // what models say of a call, unless the tool has an argument of that name
+	words    string                        // that were left out
+	attrs    []string                      // of tags that may have attributes beside a name
+	key      string                        // the key that an <arg_value> belongs to
 	props    map[string]*jsonschema.Schema // of the tool propsOf, by folded name
 	propsOf  *jsonschema.Schema
 }
@@ -48,47 +44,22 @@ var (
 	knownAttrs    = map[string]bool{"": true, "name": true, "id": true, "type": true, "lang": true, "language": true, "string": true}
 )
 
-func (x *resolver) repair(code string) {
-	x.repairs = append(x.repairs, Repair{Code: code, Offset: int64(x.pos)})
-}
-
-// fail refuses the block. It panics; try recovers.
-func (x *resolver) fail(reason Reason, format string, args ...any) {
-	for i, a := range args {
-		if s, ok := a.(string); ok {
-			args[i] = clip(strings.TrimSpace(s))
-		}
-	}
-	panic(&readError{reason: reason, pos: x.pos, detail: fmt.Sprintf(format, args...)})
-}
-
-func (x *resolver) cut() {
-	panic(&readError{reason: Truncated, pos: len(x.src), detail: "the reply ended inside the call", cut: true})
-}
-
-func (x *resolver) rest() string { return x.src[x.pos:] }
-
 // blank moves past what means nothing between the parts of a block (B2, B28):
 // white space, a byte order mark, and the marks of a fence, of code or of CDATA
 // around a value.
 func (x *resolver) blank() {
 	for {
-		x.pos = len(x.src) - len(trimSpace(x.rest()))
-		n, code := 0, ""
-		for _, w := range wrappers {
-			if n == 0 && strings.HasPrefix(x.rest(), w.mark) {
-				n, code = len(w.mark), w.code
-			}
-		}
-		if n == 0 {
+		x.skip("")
+		i := slices.IndexFunc(wrappers, func(w wrapper) bool { return strings.HasPrefix(x.rest(), w.mark) })
+		if i < 0 {
 			return
 		}
-		if code != x.wrapper && code != "" {
-			x.repair(code)
-			x.wrapper = code
+		w := wrappers[i]
+		if w.code != "" {
+			x.repair(w.code, x.pos)
 		}
-		x.pos += n
-		if code == "fence" { // its language
+		x.pos += len(w.mark)
+		if w.code == "fence" { // its language
 			word := x.rest()[:pathLen(x.rest())]
 			if after := strings.TrimLeft(x.rest()[len(word):], " \r"); strings.HasPrefix(after, "\n") {
 				x.pos += len(word)
@@ -97,11 +68,13 @@ func (x *resolver) blank() {
 	}
 }
 
-// wrappers are marks that stand around values, with the code of the repair.
-var wrappers = []struct{ mark, code string }{{"\ufeff", ""}, {"*", ""}, {"<![CDATA[", "cdata"}, {"]]>", ""}, {"```", "fence"}, {"`", "backticks"}}
+// wrapper is a mark that stands around values, with the code of the repair.
+type wrapper struct{ mark, code string }
+
+var wrappers = []wrapper{{"\ufeff", ""}, {"*", ""}, {"<![CDATA[", "cdata"}, {"]]>", ""}, {"```", "fence"}, {"`", "backticks"}}
 
 // call reads the block and returns its call.
-func (x *resolver) call() (call *ToolCall, err *readError) {
+func (x *resolver) call() (call *ToolCall, err *ValueError) {
 	x.form = x.dialect.name
 	err = try(func() {
 		x.dialect.read(x)
@@ -111,7 +84,7 @@ func (x *resolver) call() (call *ToolCall, err *readError) {
 		}
 		tool, known := x.d.declared(tidyName(x.name))
 		if known && tool != x.name {
-			x.repair("name")
+			x.repair("name", x.pos)
 		}
 		x.name = tool
 		x.settle()
@@ -163,7 +136,7 @@ func (x *resolver) bareName(rest string) bool {
 		}
 	}
 	if x.form != "named" {
-		x.repair("bare_name")
+		x.repair("bare_name", x.pos)
 	}
 	x.name = name
 	x.pos += end
@@ -173,12 +146,11 @@ func (x *resolver) bareName(rest string) bool {
 // read reads one value at pos and moves behind it: its end, not the closing tag,
 // ends the arguments (P1).
 func (x *resolver) read() (value json.RawMessage, missing int) {
-	r, err := read(reader{src: x.src, pos: x.pos, maxDepth: x.d.opts.MaxDepth, closed: x.closed})
+	r, err := read(reader{cursor: cursor{src: x.src, pos: x.pos, closed: x.closed}, maxDepth: x.d.opts.MaxDepth})
 	if err != nil {
 		panic(err)
 	}
-	x.repairs = append(x.repairs, r.repairs...)
-	x.pos = r.pos
+	x.moveTo(r.cursor)
 	return r.out, r.missing
 }
 
@@ -202,7 +174,7 @@ func (x *resolver) object() {
 func (x *resolver) behind() {
 	end := x.pos
 	for x.blank(); strings.HasPrefix(x.rest(), "}"); x.blank() {
-		x.repair("extra_brace")
+		x.repair("extra_brace", x.pos)
 		x.pos++
 		end = x.pos
 	}
@@ -310,7 +282,7 @@ func (x *resolver) remark(rest string) {
 func (x *resolver) prose() bool {
 	words, _, ok := strings.Cut(x.rest(), "{")
 	if ok = ok && strings.HasSuffix(strings.TrimSpace(words), ":") && !strings.ContainsAny(words, `"'=<`); ok {
-		x.repair("prose")
+		x.repair("prose", x.pos)
 		x.words += words + "\n"
 		x.pos += len(words)
 	}

@@ -66,7 +66,7 @@ type thought struct {
 	depth    int    // tags of thought that are open
 	mid      string // the tag, where it began in the middle of a line
 	messages bool   // its end is that of a message in the harmony format
-	opener   string // the token that opened it
+	first    byte   // of its tags
 	last     byte   // of what was passed on
 	text     strings.Builder
 }
@@ -413,13 +413,11 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 		return literal
 	case m.tag == struck:
 		d.struck = true
-	case m.tag == comment: // T7
-		d.line.comment, d.line.dashes = !fenced && d.mode == inText, 0
-		d.shownAt = d.said.Len() + len(before) + m.n
-		return literal
-	case m.tag == exampleOpen && !fenced && d.mode == inText:
-		d.line.example = m.kind
-		d.shownAt = d.said.Len() + len(before) + m.n
+	case m.tag == comment || m.tag == exampleOpen: // T7, T11
+		if !fenced && d.mode == inText {
+			d.line.comment, d.line.dashes, d.line.example = m.tag == comment, 0, m.kind
+			d.shownAt = d.said.Len() + len(before) + m.n
+		}
 		return literal
 	case m.tag == turnEnd && !fenced:
 		return d.turnEnds(m, skip)
@@ -454,7 +452,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 		return m.n
 	case m.tag == thinkOpen:
 		skip(inThought)
-		d.mind = thought{depth: 1, opener: m.kind}
+		d.mind = thought{depth: 1, first: s[0]}
 		if d.line.filled {
 			d.mind.mid = s[:m.n]
 		}
@@ -510,7 +508,7 @@ func (d *Decoder) message(s string) {
 		d.held.buf = d.held.b.String()
 		d.held.begun, d.held.final = true, begun || !d.line.filled
 	case ch == "analysis":
-		d.mode, d.mind = inThought, thought{depth: 1, messages: true}
+		d.mode, d.mind = inThought, thought{depth: 1, first: '<', messages: true}
 	case ch == "final":
 		d.mode = inAnswer
 		d.beginAnswer()
@@ -525,20 +523,13 @@ func (d *Decoder) pushThought(s string) (rest string) {
 		s, d.pend = d.pend+s, ""
 	}
 	for i := 0; ; i++ {
-		first := byte('<')
-		if opener := d.mind.opener; opener != "" && (opener[0] == '[' || opener[0] >= utf8.RuneSelf) {
-			first = opener[0] // its closing token begins like it
-		}
-		k := strings.IndexByte(s[i:], first)
+		k := strings.IndexByte(s[i:], d.mind.first)
 		if k < 0 {
 			d.emitThought(s)
 			return ""
 		}
 		i += k
-		m, more := matchTag(s[i:])
-		if m.tag == channel {
-			_, _, _, more = d.header(s[i:])
-		}
+		m, more := d.matchTag(s[i:])
 		if more {
 			d.emitThought(s[:i])
 			d.pend = s[i:]

@@ -39,7 +39,7 @@ func (x *resolver) envelope() {
 // named refuses the call if read, of the value behind it, finds one without a
 // name: the two may be parts of one call (D4).
 func (x *resolver) named(read func()) {
-	if err := try(read); err != nil && err.reason == NoName {
+	if err := try(read); err != nil && err.Reason == NoName {
 		x.fail(Ambiguous, "a second value without a name follows the first")
 	}
 }
@@ -99,11 +99,11 @@ func (x *resolver) fromList(list []member, missing, depth int) {
 
 // fromString reads a call of Python that is written in a string.
 func (x *resolver) fromString(s string) {
-	y := &resolver{d: x.d, dialect: x.dialect, src: strings.TrimSpace(s), closed: true, bare: true}
+	y := &resolver{d: x.d, dialect: x.dialect, cursor: cursor{src: strings.TrimSpace(s), closed: true}, bare: true}
 	if err := try(y.python); err != nil || !blank(strings.Trim(y.rest(), ";")) {
 		x.fail(NoName, "the call names no tool")
 	}
-	x.repair("python_call")
+	x.repair("python_call", x.pos)
 	x.name, x.args = y.name, y.args
 }
 
@@ -208,9 +208,9 @@ func (x *resolver) take(args json.RawMessage) {
 		x.args = json.RawMessage("{}")
 		return
 	case args[0] == '"':
-		y := &resolver{d: x.d, src: inner}
+		y := &resolver{d: x.d, cursor: cursor{src: inner}}
 		if err := try(func() { x.args, _ = y.read() }); err == nil && x.args[0] == '{' && blank(y.rest()) {
-			x.repair("stringified_arguments")
+			x.repair("stringified_arguments", x.pos)
 			x.repairs = append(x.repairs, y.repairs...)
 			return
 		}
@@ -232,6 +232,6 @@ func (x *resolver) swallowed(args json.RawMessage, rest []member) {
 		x.name = ""
 		x.fail(Ambiguous, "a closing brace is missing")
 	}
-	x.repair("missing_brace")
+	x.repair("missing_brace", x.pos)
 	x.args = join(ms[:n])
 }

@@ -75,10 +75,8 @@ func (d *Decoder) advance() (rest string) {
 			end = len(h.buf) - maxTag
 		}
 		switch {
-		case end > d.opts.MaxArgs && tagged:
-			return d.tooLarge()
 		case end > d.opts.MaxArgs:
-			return d.release(1)
+			return d.tooLarge()
 		case state == scanData:
 			return d.release(end)
 		case state == scanMore:
@@ -91,23 +89,19 @@ func (d *Decoder) advance() (rest string) {
 	}
 	if h.final {
 		rest = h.buf[h.end:]
-		if left := d.verdict(End); left != "" {
-			return left
-		}
+		d.verdict(End)
 		return rest
 	}
-	f := d.follow(h.buf[h.end:], &h.behind)
-	switch {
+	tail := h.buf[h.end:]
+	switch f := d.follow(tail, &h.behind); {
 	case f == words, f == thoughtEnds, f == nextCall && !tagged: // D10: the one with tags is meant
 		return d.release(h.end)
-	case f == ends || f == nextCall:
-		tail := h.buf[h.end:]
-		if rest := d.verdict(End); rest != "" {
-			return rest
+	case f != nothing:
+		if rest = d.verdict(End); rest == "" {
+			d.drop(tail)
 		}
-		d.drop(tail)
 	}
-	return ""
+	return rest
 }
 
 // opens looks at what follows the opening tag of a block that need not be one:
@@ -151,27 +145,21 @@ func (d *Decoder) opens() (decided bool, rest string) {
 	if stars == "" || word != "" && len(word) == len(stars) && len(word) < maxTag {
 		return false, ""
 	}
-	c := stars[0]
-	call := c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen
-	if word != "" {
-		_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
-		after := trimSpace(stars[len(word):])
-		switch {
-		case !known:
-			call = h.open.tag == tokenOpen && word == "function"
-		case h.open.tag == tokenOpen:
-			call = true
-		case h.open.tag == toolOpen && after == "" && len(h.buf)-i < maxTag:
-			return false, ""
-		case h.open.tag == toolOpen:
-			call = after != "" && (after[0] == '<' || after[0] == '{' || after[0] == '(' && h.open.kind == "functioncalls")
-		}
+	_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
+	after := trimSpace(stars[len(word):]) + " "
+	switch c := after[0]; {
+	case word == "":
+		h.begun = c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen
+	case h.open.tag == tokenOpen:
+		h.begun = known || word == "function"
+	case h.open.tag == toolOpen && known && after == " " && len(h.buf)-i < maxTag:
+		return false, ""
+	case h.open.tag == toolOpen && known:
+		h.begun = c == '<' || c == '{' || c == '(' && h.open.kind == "functioncalls"
 	}
-	if !call {
+	if !h.begun {
 		return true, d.release(h.open.n)
 	}
-	h.begun = true
-	h.span.pos = max(h.span.pos, i)
 	return true, ""
 }
 
@@ -260,18 +248,12 @@ func scanRest(d *Decoder) (end int, state scanState) {
 	h := &d.held
 	for ; h.span.pos < len(h.buf); h.span.pos++ {
 		rest := h.buf[h.span.pos:]
-		switch rest[0] {
-		case '\n':
-			if h.dialect == action && strings.HasPrefix(rest, observation) {
-				return h.span.pos, scanEnd
-			}
-			if h.dialect == action && strings.HasPrefix(observation, rest) {
-				return 0, scanMore
-			}
-		case '<':
-			if h.ends.tries >= maxTries {
-				break
-			}
+		switch {
+		case h.dialect == action && strings.HasPrefix(rest, observation):
+			return h.span.pos, scanEnd
+		case h.dialect == action && strings.HasPrefix(observation, rest):
+			return 0, scanMore
+		case rest[0] == '<' && h.ends.tries < maxTries:
 			m, more := matchTag(rest[:min(len(rest), maxTag+1)])
 			if more {
 				return 0, scanMore
@@ -297,9 +279,13 @@ func (d *Decoder) release(end int) (rest string) {
 	return buf[end:]
 }
 
-// tooLarge gives up a block beyond the limit (L1).
+// tooLarge gives up a block beyond the limit (L1); a call without tags is text
+// (L3).
 func (d *Decoder) tooLarge() (rest string) {
 	h := &d.held
+	if h.open.n == 0 {
+		return d.release(1)
+	}
 	x := d.resolver(h.buf[:min(len(h.buf), d.opts.MaxArgs, maxElem)], false)
 	_, _ = x.call() // for the name
 	d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(x.name), Raw: h.buf[:min(len(h.buf), d.opts.MaxArgs)]})
@@ -309,7 +295,7 @@ func (d *Decoder) tooLarge() (rest string) {
 // resolver reads the block, or what stands without tags.
 func (d *Decoder) resolver(block string, closed bool) *resolver {
 	h := &d.held
-	x := &resolver{d: d, dialect: h.dialect, src: block, pos: min(h.open.n, len(block)), name: h.open.name, closed: closed, bare: h.open.n == 0}
+	x := &resolver{d: d, cursor: cursor{src: block, pos: min(h.open.n, len(block)), closed: closed}, dialect: h.dialect, name: h.open.name, bare: h.open.n == 0}
 	if h.open.attrs != "" {
 		x.attrs = []string{h.open.attrs}
 	}
@@ -324,10 +310,7 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 		return d.release(min(h.open.n, len(h.buf)))
 	}
 	if h.end == 0 && len(h.buf) > d.opts.MaxArgs {
-		if h.open.n > 0 {
-			return d.tooLarge()
-		}
-		return d.release(1)
+		return d.tooLarge()
 	}
 	if h.end == 0 {
 		h.end = len(h.buf)
@@ -363,7 +346,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 		case stray && !ended, name == "" && (stop == End || ended), !known: // B6, B7
 			return d.release(h.end)
 		case err == nil && h.fenced && h.ticks >= d.line.fence && (d.line.fenceLead || d.line.fenceFull): // B10
-			err = &readError{reason: FencedCall}
+			err = &ValueError{Reason: FencedCall}
 		}
 	}
 	if !tagged {
@@ -372,7 +355,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 		}
 	}
 	if err != nil {
-		d.fail(&FormatError{Reason: err.reason, Offset: d.off + int64(min(err.pos, h.end)), Detail: err.detail, Tool: tidyName(x.name), Raw: block})
+		d.fail(&FormatError{Reason: err.Reason, Offset: d.off + int64(min(err.Offset, h.end)), Detail: err.Detail, Tool: tidyName(x.name), Raw: block})
 		d.off += int64(h.end)
 		return ""
 	}
@@ -388,22 +371,22 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 
 // bare judges a call without tags: only a known tool makes one (D11), and only
 // what may follow it. Otherwise all of it is text.
-func (d *Decoder) bare(x *resolver, err **readError, known bool) (rest string, text bool) {
+func (d *Decoder) bare(x *resolver, err **ValueError, known bool) (rest string, text bool) {
 	h := &d.held
-	if e := *err; e != nil && x.name == "" && (e.cut || e.reason == BadJSON) { // D12
-		x.name = d.namesTool(h.buf[:min(e.pos, h.end)])
+	if e := *err; e != nil && x.name == "" && (e.Reason == Truncated || e.Reason == BadJSON) { // D12
+		x.name = d.namesTool(h.buf[:min(e.Offset, h.end)])
 		known = x.name != ""
 	}
 	follows, from := nothing, 0
 	if *err == nil {
 		follows = d.follow(x.rest(), &from)
-	} else if *err != nil && x.form == "python" && (*err).reason != Truncated && mentioned(x.src) {
+	} else if *err != nil && x.form == "python" && (*err).Reason != Truncated && mentioned(x.src) {
 		return d.release(1), true
 	}
 	switch {
 	case *err == nil && follows == thoughtEnds:
 	case *err == nil && known && h.dialect == action && follows == words:
-		*err = &readError{reason: Ambiguous, pos: x.pos, detail: "words follow the action"}
+		*err = &ValueError{Reason: Ambiguous, Offset: x.pos, Detail: "words follow the action"}
 		return "", false
 	case *err != nil && known && x.name != "":
 		return "", false

@@ -100,16 +100,13 @@ func (f *finder) find(spots []int) (tool string, at int) {
 		if at >= len(f.text) { // a token stood there
 			break
 		}
-		line := at
-		for line > 0 && f.text[line-1] != '\n' && isSpace(f.text[line-1]) {
-			line--
-		}
-		start := line == 0 || f.text[line-1] == '\n'
+		before := strings.TrimRight(f.text[:at], " \t\r")
+		start := before == "" || strings.HasSuffix(before, "\n")
 		if start {
 			tool = f.atLine(f.text[at:])
 		}
 		if tool == "" && f.text[at] == '<' {
-			tool = f.markUp(f.text[at:], start || strings.HasSuffix(f.text[:at], minimaxPrefix))
+			tool = f.markUp(f.text[at:], start || strings.HasSuffix(before, minimaxPrefix))
 		}
 		if tool != "" {
 			return tool, at
@@ -118,24 +115,14 @@ func (f *finder) find(spots []int) (tool string, at int) {
 	return "", 0
 }
 
-// atLine returns the tool that a call at the start of a line names, behind the
-// marks of a list and of bold type.
+// bulletMarks are the marks of a list and of bold type.
+var bulletMarks = regexp.MustCompile(`^(?:[ \t*_]|\d+\. |[-+] )+`)
+
+// atLine returns the tool that a call at the start of a line names, behind such
+// marks.
 func (f *finder) atLine(s string) string {
-	bullet := false
-	for {
-		t := strings.TrimLeft(s, " \t*_")
-		if after := strings.TrimLeft(t, "0123456789"); len(after) < len(t) && strings.HasPrefix(after, ". ") {
-			t = after[2:]
-		} else if strings.HasPrefix(t, "- ") || strings.HasPrefix(t, "+ ") {
-			t = t[2:]
-		}
-		if len(t) == len(s) || t == "" {
-			break
-		}
-		bullet = true
-		s = t
-	}
-	switch s = strings.TrimPrefix(s, functools); {
+	bullet := bulletMarks.FindString(s)
+	switch s = strings.TrimPrefix(s[len(bullet):], functools); {
 	case strings.HasPrefix(s, lt): // B20
 		name, _, _ := strings.Cut(s[len(lt):min(len(s), maxTag)], "&gt;")
 		if m, _ := matchTag("<" + name + ">"); m.tag == toolOpen {
@@ -153,10 +140,7 @@ func (f *finder) atLine(s string) string {
 			return tool
 		}
 	}
-	if tool := f.onlyStep(s); tool != "" {
-		return tool
-	}
-	return f.call(strings.TrimPrefix(trimSpace(strings.TrimPrefix(s, "[")), "print("), bullet)
+	return f.call(strings.TrimPrefix(trimSpace(strings.TrimPrefix(s, "[")), "print("), bullet != "")
 }
 
 // lineForm is what begins a call on a line, and the name of the tool behind it:
@@ -169,49 +153,24 @@ var lineForm = regexp.MustCompile(`^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|[^\
 // in parentheses, brackets or an object, and nothing behind them on the line.
 func (f *finder) call(s string, bullet bool) string {
 	n := pathLen(s)
-	name := s[:n]
+	tool, known := f.d.declared(tidyName(s[:n]))
 	s = strings.TrimLeft(s[n:], "*`_ :")
-	if n == 0 || s == "" || s[0] != '(' && s[0] != '{' {
+	line, _, _ := strings.Cut(s, "\n")
+	switch {
+	case n == 0 || !known:
 		return ""
-	}
-	tool, known := f.d.declared(tidyName(name))
-	if !known {
-		return ""
-	}
-	if s[0] == '{' {
-		if !strings.HasPrefix(trimSpace(s[1:]), `"`) {
-			return ""
-		}
+	case strings.HasPrefix(s, "{") && strings.HasPrefix(trimSpace(s[1:]), `"`), strings.TrimSpace(line) == "()" && !bullet:
 		return tool
-	}
-	if after, ok := strings.CutPrefix(s, "()"); ok && !bullet && blank(after[:max(0, strings.IndexByte(after+"\n", '\n'))]) {
-		return tool
-	}
-	x := &resolver{d: f.d, src: f.ahead(s, maxSaid), pos: 1, bare: true}
-	if err := try(x.keywords); err != nil || len(x.args) <= len("{}") {
+	case !strings.HasPrefix(s, "("):
 		return ""
 	}
-	behind, _, _ := strings.Cut(x.rest(), "\n")
-	if strings.Trim(behind, " \t*_;,.])}\r") != "" {
+	x := &resolver{d: f.d, cursor: cursor{src: f.ahead(s, maxSaid), pos: 1}, bare: true}
+	err := try(x.keywords)
+	line, _, _ = strings.Cut(x.rest(), "\n")
+	if err != nil || len(x.args) <= len("{}") || strings.Trim(line, " \t*_;,.])}\r") != "" {
 		return ""
 	}
 	return tool
-}
-
-// onlyStep returns the one tool there is, if the reply is a thought and an action
-// that names none.
-func (f *finder) onlyStep(s string) string {
-	head := strings.ToLower(trimSpace(f.text[:min(len(f.text), maxTag)]))
-	names := f.d.opts.Tools.Names()
-	if len(names) != 1 || !strings.HasPrefix(head, "thought") && !strings.HasPrefix(head, "act") || !strings.HasPrefix(strings.ToLower(s[:min(len(s), 3)]), "act") {
-		return ""
-	}
-	_, step, ok := strings.Cut(s, ":")
-	_, below, _ := strings.Cut(trimSpace(step), "\n")
-	if !ok || !blank(below) {
-		return ""
-	}
-	return names[0]
 }
 
 // memberStart is the key of a member, and its value if that is a word or begins
@@ -298,23 +257,32 @@ func (f *finder) word(s string) string {
 	return ""
 }
 
-// only returns the one tool that there is, if it takes one text and the reply
-// ends in its one fence behind prose: that is how agents with nothing but a shell
-// have models write commands.
+// onlyStep is a reply that is a thought and an action, or an action alone.
+var onlyStep = regexp.MustCompile(`(?is)^\s*(?:(?:thought|act).*\n[\s*_]*)?act[^:]*:\s*[^\n]*$`)
+
+// only returns the one tool that there is, if the reply is a thought and an action
+// that names none, or the tool takes one text and the reply ends in its one fence
+// behind prose: that is how agents with nothing but a shell have models write
+// commands.
 func (f *finder) only() (tool string, at int) {
 	const fence = "\n```"
 	names := f.d.opts.Tools.Names()
 	text := strings.TrimRight(f.text, " \t\r\n")
+	switch {
+	case len(names) != 1:
+		return "", 0
+	case onlyStep.MatchString(text):
+		return names[0], 0
+	}
 	at = strings.Index(text, fence) + len(fence)
-	if len(names) != 1 || strings.Count(text, fence) != 2 || !strings.HasSuffix(text, fence) || strings.HasPrefix(trimSpace(text), fence[1:]) {
+	if strings.Count(text, fence) != 2 || !strings.HasSuffix(text, fence) || strings.HasPrefix(trimSpace(text), fence[1:]) {
 		return "", 0
 	}
 	schema, _ := f.d.opts.Tools.Schema(names[0])
 	if schema == nil || len(schema.Required) != 1 || len(schema.Properties) != 1 {
 		return "", 0
 	}
-	p := schema.Properties[schema.Required[0]]
-	if p == nil || p.Type != "string" {
+	if p := schema.Properties[schema.Required[0]]; p == nil || p.Type != "string" {
 		return "", 0
 	}
 	return names[0], at

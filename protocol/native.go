@@ -41,10 +41,10 @@ func (d *Decoder) native(name, args string) {
 		d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(name), Raw: raw[:d.opts.MaxArgs]})
 		return
 	}
-	x := &resolver{d: d, dialect: native, src: args, name: name}
+	x := &resolver{d: d, dialect: native, cursor: cursor{src: args}, name: name}
 	call, err := x.call()
 	if err != nil {
-		d.fail(&FormatError{Reason: err.reason, Offset: d.off, Detail: err.detail, Tool: tidyName(x.name), Raw: raw})
+		d.fail(&FormatError{Reason: err.Reason, Offset: d.off, Detail: err.Detail, Tool: tidyName(x.name), Raw: raw})
 		return
 	}
 	call.Raw = raw

@@ -1,9 +1,6 @@
 package protocol
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // bare is a reply that is a call without tags, and nothing else: JSON, a list of
 // such, a call or calls as Python writes them, bare or in strings, or a name and
@@ -108,7 +105,7 @@ func (x *resolver) python() {
 	case !ok || !isPath(name):
 		x.fail(NoName, "the call names no tool")
 	}
-	x.repair("python_call")
+	x.repair("python_call", x.pos)
 	x.name = name
 	x.pos += len(head) + 1
 	x.keywords()
@@ -126,15 +123,6 @@ func (x *resolver) python() {
 		x.fail(BadJSON, "code around the call is not run")
 	}
 	x.elements()
-}
-
-// skip moves past s and the white space behind it, if it comes next.
-func (x *resolver) skip(s string) bool {
-	after, ok := strings.CutPrefix(x.rest(), s)
-	if ok {
-		x.pos = len(x.src) - len(trimSpace(after))
-	}
-	return ok
 }
 
 // otherCalls moves past the calls that follow one, in a list, on lines of their
@@ -161,42 +149,15 @@ func (x *resolver) otherCalls(list bool) {
 // keywords reads keyword arguments up to the closing parenthesis. One object in
 // their place is taken for them.
 func (x *resolver) keywords() {
-	r := reader{src: x.src, pos: x.pos, maxDepth: x.d.opts.MaxDepth, python: true, depth: 1}
-	more := r.next(')', true)
-	if more && r.peek() == '{' {
+	r := reader{cursor: cursor{src: x.src, pos: x.pos, python: true}, maxDepth: x.d.opts.MaxDepth, depth: 1}
+	if r.space(); r.peek() == '{' {
 		r.value(inTuple)
-		if more, _ = r.more(')'); more {
-			r.fail("the arguments are given twice")
+		if more, _ := r.more(')'); more {
+			r.fail(BadJSON, "the arguments are given twice")
 		}
-		x.args = r.out
 	} else {
-		x.args = x.keyValues(&r, more)
+		r.object(')', '=', inTuple)
 	}
-	x.pos = r.pos
-	x.repairs = append(x.repairs, r.repairs...)
-}
-
-func (x *resolver) keyValues(r *reader, more bool) json.RawMessage {
-	var ms []member
-	seen := map[string]bool{}
-	for ; more; more, _ = r.more(')') {
-		start := r.pos
-		key := strings.ReplaceAll(r.word("\\"), `\_`, "_")
-		if r.space(); r.end() {
-			r.cut()
-		}
-		if r.peek() != '=' || key == "" {
-			r.pos = start
-			r.fail("the arguments need their names: name(key=value)")
-		}
-		if seen[key] {
-			panic(&readError{reason: DuplicateKey, pos: start, detail: "an argument is given twice"})
-		}
-		r.pos++
-		r.out = nil
-		r.value(inTuple)
-		seen[key] = true
-		ms = append(ms, member{key, r.out})
-	}
-	return join(ms)
+	x.args = r.out
+	x.moveTo(r.cursor)
 }

@@ -13,44 +13,44 @@ const maxOpeners = 40
 // ReadValue finds the JSON that a model was asked for in what it wrote: the
 // first object or list, by itself, in a fence or between prose, that accept
 // takes. Thought in <think> is passed over. The value is read with the care that
-// the arguments of a call are, and what was mended is returned; one that was cut
-// is never completed. The error is a *FormatError about the first value that
-// could not be read, or says that there is none.
+// the arguments of a call are, and its repairs are returned; one that was cut is
+// never completed. The error is a *ValueError about the value that could be read
+// furthest, or says that there is none.
 func ReadValue(text string, accept func(json.RawMessage) bool) (json.RawMessage, []Repair, error) {
 	offset := 0
 	if at := strings.LastIndex(text, thinkEnd); at >= 0 {
 		offset = at + len(thinkEnd)
 	}
-	var furthest *readError
+	var furthest *ValueError
 	for tries := 0; tries < maxOpeners; tries++ {
 		at := strings.IndexAny(text[offset:], "{[")
 		if at < 0 {
 			break
 		}
 		offset += at
-		r, err := read(reader{src: text, pos: offset, maxDepth: defaultDepth})
+		r, err := read(reader{cursor: cursor{src: text, pos: offset}, maxDepth: defaultDepth})
 		if err == nil && r.missing > 0 {
 			err = try(r.cut)
 		}
 		switch {
 		case err == nil && accept(r.out):
 			return r.out, r.repairs, nil
-		case err != nil && (furthest == nil || err.pos > furthest.pos):
+		case err != nil && (furthest == nil || err.Offset > furthest.Offset):
 			furthest = err
 		}
 		offset++
 	}
 	if furthest == nil {
-		return nil, nil, &ValueError{Offset: int64(len(text)), Detail: "the JSON that was asked for is not in it"}
+		furthest = &ValueError{Reason: BadJSON, Offset: len(text), Detail: "the JSON that was asked for is not in it"}
 	}
-	return nil, nil, &ValueError{Offset: int64(furthest.pos), Detail: furthest.detail, Cut: furthest.cut}
+	return nil, nil, furthest
 }
 
-// ValueError says why no value could be read.
+// ValueError says why a value could not be read.
 type ValueError struct {
-	Offset int64 // byte offset in the text
+	Reason Reason // Truncated: the text ends in the middle of the value
+	Offset int    // byte offset in the text
 	Detail string
-	Cut    bool // the text ends in the middle of a value
 }
 
 // Error says what is wrong, and where.

@@ -35,7 +35,7 @@ func TestReadValue(t *testing.T) {
 			got, _, err := protocol.ReadValue(tt.text, withTasks)
 			if tt.want == "" {
 				var bad *protocol.ValueError
-				if !errors.As(err, &bad) || bad.Cut != tt.cut {
+				if !errors.As(err, &bad) || (bad.Reason == protocol.Truncated) != tt.cut {
 					t.Fatalf("%s, %v", got, err)
 				}
 				return

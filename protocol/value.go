@@ -45,18 +45,23 @@ func (p *span) step(c byte) {
 	p.pos++
 }
 
+// cursor is a place in a text that is read, with the repairs made up to there.
+type cursor struct {
+	src     string
+	pos     int
+	closed  bool // src ends where the block ends: nothing more can come
+	python  bool // in a call as Python writes it, its literals are no repairs
+	repairs []Repair
+}
+
 // reader reads one value and writes it down as JSON.
 type reader struct {
-	src      string
-	pos      int
+	cursor
 	maxDepth int
 	strict   bool // src is JSON: every quote means what it says
-	python   bool // in a call as Python writes it, its literals are at home
-	closed   bool // src ends where the block does: nothing more can come
 
 	depth   int
 	out     []byte
-	repairs []Repair
 	missing int       // closing brackets that were missing at the end
 	parts   *[]member // where the members of the outermost object or list go
 }
@@ -65,15 +70,6 @@ type reader struct {
 type member struct {
 	key   string
 	value json.RawMessage
-}
-
-// readError is a value that cannot be read. cut says that it ran into the end
-// of the source, where more text might have helped.
-type readError struct {
-	reason Reason
-	pos    int
-	detail string
-	cut    bool
 }
 
 // place is where a value stands, which tells what may follow it.
@@ -88,49 +84,75 @@ const (
 )
 
 // fail refuses what has no one reading (V18). It panics; try recovers.
-func (r *reader) fail(detail string) {
-	panic(&readError{reason: BadJSON, pos: r.pos, detail: detail})
+func (c *cursor) fail(reason Reason, format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = clip(strings.TrimSpace(s))
+		}
+	}
+	panic(&ValueError{Reason: reason, Offset: c.pos, Detail: fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) cut() {
-	panic(&readError{reason: Truncated, pos: len(r.src), detail: "it ends in the middle of a value", cut: true})
+func (c *cursor) cut() {
+	c.pos = len(c.src)
+	c.fail(Truncated, "it ends in the middle of a value")
 }
 
 // try calls read and returns what it failed with.
-func try(read func()) (err *readError) {
+func try(read func()) (err *ValueError) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = p.(*readError)
+			err = p.(*ValueError)
 		}
 	}()
 	read()
 	return nil
 }
 
-// repair notes a repair at pos, and those like it that follow once. What is at
-// home in Python is none there.
-func (r *reader) repair(code string, pos int) {
-	if n := len(r.repairs); !(r.python && pythonic[code]) && (n == 0 || r.repairs[n-1].Code != code) {
-		r.repairs = append(r.repairs, Repair{Code: code, Offset: int64(pos)})
+// repair notes a repair at pos, each kind once. What is at home in Python is none
+// there.
+func (c *cursor) repair(code string, pos int) {
+	known := func(r Repair) bool { return r.Code == code }
+	if !(c.python && pythonic[code]) && !slices.ContainsFunc(c.repairs, known) {
+		c.repairs = append(c.repairs, Repair{Code: code, Offset: int64(pos)})
 	}
 }
 
 var pythonic = map[string]bool{"tuple": true, "trailing_comma": true, "python_literal": true, "single_quotes": true, "escape": true}
 
-// repaired reports whether src is not strict JSON. A key given twice does not
-// count.
-func (r *reader) repaired() bool {
-	return slices.ContainsFunc(r.repairs, func(m Repair) bool { return m.Code != "duplicate_key" })
+// moveTo moves to where another reader of the same text stopped.
+func (c *cursor) moveTo(r cursor) {
+	c.pos = r.pos
+	for _, m := range r.repairs {
+		c.repair(m.Code, int(m.Offset))
+	}
 }
 
-func (r *reader) end() bool { return r.pos >= len(r.src) }
+// repaired reports whether src is not strict JSON. A key given twice does not
+// count.
+func (c *cursor) repaired() bool {
+	return slices.ContainsFunc(c.repairs, func(m Repair) bool { return m.Code != "duplicate_key" })
+}
+
+func (c *cursor) rest() string { return c.src[c.pos:] }
+
+func (c *cursor) end() bool { return c.pos >= len(c.src) }
 
 // peek is the next byte; 0 at the end.
-func (r *reader) peek() byte {
-	if r.end() {
+func (c *cursor) peek() byte {
+	if c.end() {
 		return 0
 	}
-	return r.src[r.pos]
+	return c.src[c.pos]
+}
+
+// skip moves past s and the white space behind it, if it comes next.
+func (c *cursor) skip(s string) bool {
+	after, ok := strings.CutPrefix(c.rest(), s)
+	if ok {
+		c.pos = len(c.src) - len(trimSpace(after))
+	}
+	return ok
 }
 
 // word moves past a name, with the other bytes that may stand in it.
@@ -157,7 +179,7 @@ func (r *reader) space() (commented bool) {
 		case !closed:
 			r.cut()
 		case !strings.HasPrefix(rest, "/*") && strings.Count(rest[:n], `"`)%2 == 1: // it may as well be text behind an odd quote
-			r.fail("a quote inside the comment, or the string, has no other")
+			r.fail(BadJSON, "a quote inside the comment, or the string, has no other")
 		}
 		r.repair("comment", r.pos)
 		r.pos += n
@@ -189,7 +211,7 @@ func (r *reader) value(p place) {
 	case r.end():
 		r.cut()
 	case b == '{':
-		r.nest(r.object)
+		r.nest(func() { r.object('}', ':', inObject) })
 	case b == '[':
 		r.nest(func() { r.list(']', inList) })
 	case b == '(': // V7
@@ -204,16 +226,16 @@ func (r *reader) value(p place) {
 
 func (r *reader) nest(read func()) {
 	if r.depth++; r.depth > r.maxDepth { // L2
-		panic(&readError{reason: TooDeep, pos: r.pos, detail: fmt.Sprintf("nested deeper than %d", r.maxDepth)})
+		r.fail(TooDeep, "nested deeper than %d", r.maxDepth)
 	}
+	r.pos++
 	read()
 	r.depth--
 }
 
 // list reads an array, or a tuple, which becomes one.
 func (r *reader) list(closer byte, p place) {
-	start, n, comma := r.pos, 0, false
-	r.pos++
+	start, n, comma := r.pos-1, 0, false
 	r.out = append(r.out, '[')
 	for more := r.next(closer, true); more; n++ {
 		if n > 0 {
@@ -228,35 +250,36 @@ func (r *reader) list(closer byte, p place) {
 	}
 	if closer == ')' && n == 1 && !comma {
 		r.pos = start
-		r.fail("a value in parentheses is no list")
+		r.fail(BadJSON, "a value in parentheses is no list")
 	}
 	r.out = append(r.out, ']')
 }
 
-// object reads an object. A member that repeats an earlier one with the same
-// value is left out (V3); with another value it is an error (V4).
-func (r *reader) object() {
-	r.pos++
+// object reads an object, or the keywords of a call: keys, sep and values that stand
+// at p, up to closer. A member that repeats an earlier one with the same value is
+// left out (V3); with another value it is an error (V4).
+func (r *reader) object(closer, sep byte, p place) {
 	r.out = append(r.out, '{')
 	seen := map[string][2]int{} // where in out the value of a key stands
-	for more := r.next('}', true); more; more, _ = r.more('}') {
+	for more := r.next(closer, true); more; more, _ = r.more(closer) {
 		at, before := r.pos, len(r.out)
 		if len(seen) > 0 {
 			r.out = append(r.out, ',')
 		}
 		keyAt := len(r.out)
-		r.key()
+		r.key(sep)
 		key := unquoteJSON(r.out[keyAt:])
 		r.out = append(r.out, ':')
 		valueAt := len(r.out)
-		r.value(inObject)
+		r.value(p)
 		if old, dup := seen[key]; !dup {
 			seen[key] = [2]int{valueAt, len(r.out)}
 			if r.parts != nil && r.depth == 1 {
 				*r.parts = append(*r.parts, member{key, r.out[valueAt:]})
 			}
 		} else if !bytes.Equal(r.out[old[0]:old[1]], r.out[valueAt:]) {
-			panic(&readError{reason: DuplicateKey, pos: at, detail: fmt.Sprintf("%q is given twice with different values", key)})
+			r.pos = at
+			r.fail(DuplicateKey, "%q is given twice with different values", key)
 		} else {
 			r.repair("duplicate_key", at)
 			r.out = r.out[:before]
@@ -275,7 +298,7 @@ func (r *reader) next(closer byte, first bool) (more bool) {
 	case r.peek() != closer:
 		return true
 	case commented && first:
-		r.fail("a comment stands where a value belongs")
+		r.fail(BadJSON, "a comment stands where a value belongs")
 	}
 	r.pos++
 	return false
@@ -295,7 +318,7 @@ func (r *reader) more(closer byte) (more, comma bool) {
 		r.pos++
 		return false, false
 	case r.peek() != ',':
-		r.fail("expected a comma or " + string(closer))
+		r.fail(BadJSON, "expected a comma or %c", closer)
 	}
 	r.pos++
 	if more = r.next(closer, false); !more && closer != ')' { // V14; in a tuple it makes a list of one value
@@ -304,22 +327,27 @@ func (r *reader) more(closer byte) (more, comma bool) {
 	return more, true
 }
 
-// key reads a key and the colon behind it.
-func (r *reader) key() {
+// key reads a key and the sep behind it.
+func (r *reader) key(sep byte) {
 	switch b := r.peek(); {
+	case sep == '=':
+		r.out = append(r.out, quoteJSON(strings.ReplaceAll(r.word("\\"), `\_`, "_"))...)
 	case b == '"' || b == '\'':
 		r.str(asKey)
 	case isWord(b) && !isDigit(b) && b < utf8.RuneSelf: // V16
 		r.repair("unquoted_key", r.pos)
 		r.out = append(append(append(r.out, '"'), r.word("-")...), '"')
 	default:
-		r.fail("expected a key")
+		r.fail(BadJSON, "expected a key")
 	}
-	if r.space(); r.end() {
+	r.space()
+	switch {
+	case r.end():
 		r.cut()
-	}
-	if r.peek() != ':' {
-		r.fail("expected a colon behind the key")
+	case r.peek() != sep && sep == '=':
+		r.fail(BadJSON, "the arguments need their names: name(key=value)")
+	case r.peek() != sep:
+		r.fail(BadJSON, "expected a colon behind the key")
 	}
 	r.pos++
 }
@@ -337,7 +365,7 @@ func (r *reader) literal() {
 	_, err := strconv.ParseFloat(text, 64)
 	if !json.Valid([]byte(text)) || err != nil && strings.ContainsAny(text, ".eE") && isDigit(text[len(text)-1]) {
 		r.pos = start
-		r.fail(fmt.Sprintf("%q is no value", clip(r.src[start:min(len(r.src), start+max(len(text), 1))])))
+		r.fail(BadJSON, "%q is no value", r.src[start:min(len(r.src), start+max(len(text), 1))])
 	}
 	r.out = append(r.out, text...)
 }
@@ -353,7 +381,7 @@ func (r *reader) str(p place) {
 		r.repair("single_quotes", start)
 	}
 	if triple := strings.Repeat(string(quote), 3); !r.strict && strings.HasPrefix(r.src[start:], triple) {
-		r.fail("strings stand in one pair of quotes, with escapes")
+		r.fail(BadJSON, "strings stand in one pair of quotes, with escapes")
 	}
 	r.pos++
 	r.out = append(r.out, '"')
@@ -373,7 +401,7 @@ func (r *reader) str(p place) {
 			continue
 		case b == quote && r.endsString(p):
 			if paired {
-				r.fail("a quote inside the string is not escaped")
+				r.fail(BadJSON, "a quote inside the string is not escaped")
 			}
 			r.pos++
 			r.out = append(r.out, '"')
@@ -417,7 +445,7 @@ func (r *reader) escape() {
 			}
 		}
 		if err != nil || unit>>11 == 0xd800>>11 {
-			r.fail(`\u needs four hexadecimal digits, or two halves of a pair`)
+			r.fail(BadJSON, `\u needs four hexadecimal digits, or two halves of a pair`)
 		}
 	case b == '\'' || b == '_': // as Markdown escapes it; *, [ and # are escaped in commands and patterns
 		r.repair(map[byte]string{'\'': "escape", '_': "markdown_escape"}[b], r.pos)
@@ -425,7 +453,7 @@ func (r *reader) escape() {
 		r.pos += 2
 		return
 	default:
-		r.fail(fmt.Sprintf(`\%s is no escape: write \\ for a backslash`, clip(rest[1:2])))
+		r.fail(BadJSON, `\%s is no escape: write \\ for a backslash`, rest[1:2])
 	}
 	r.out = append(r.out, rest[:n]...)
 	r.pos += n
@@ -501,7 +529,7 @@ func (r *reader) innerQuote(start int, paired bool) bool {
 	case paired && !isSpace(prev) && (next == quote || strings.IndexByte(" \t\n>.,;:!?)]}/<\\", next) >= 0):
 		paired = false
 	default:
-		r.fail("a comma or a brace is missing behind a string, or a quote inside it is not escaped")
+		r.fail(BadJSON, "a comma or a brace is missing behind a string, or a quote inside it is not escaped")
 	}
 	r.repair("unescaped_quote", r.pos)
 	return paired
@@ -509,17 +537,17 @@ func (r *reader) innerQuote(start int, paired bool) bool {
 
 // read reads the value at pos: strict JSON first, and what models make of it
 // only if that fails.
-func read(r reader) (*reader, *readError) {
+func read(r reader) (*reader, *ValueError) {
 	strict := r
 	strict.strict, strict.closed = true, false
 	last := &strict
 	err := try(func() { strict.value(atTop) })
-	if err != nil && (!err.cut || r.closed || strict.repaired()) || err == nil && strict.repaired() {
+	if err != nil && (err.Reason != Truncated || r.closed || strict.repaired()) || err == nil && strict.repaired() {
 		last = &r
 		err = try(func() { r.value(atTop) })
 	}
 	if err == nil && !utf8.Valid(last.out) { // V10
-		err = &readError{reason: BadJSON, pos: last.pos, detail: "it is not valid UTF-8"}
+		err = try(func() { last.fail(BadJSON, "it is not valid UTF-8") })
 	}
 	return last, err
 }
@@ -527,7 +555,7 @@ func read(r reader) (*reader, *readError) {
 // split takes apart an object or a list that a reader wrote.
 func split(value []byte) []member {
 	var parts []member
-	r := reader{src: string(value), strict: true, maxDepth: len(value), out: make([]byte, 0, len(value)), parts: &parts}
+	r := reader{cursor: cursor{src: string(value)}, strict: true, maxDepth: len(value), out: make([]byte, 0, len(value)), parts: &parts}
 	r.value(atTop) // it was written by a reader
 	return parts
 }
