@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
@@ -78,41 +79,24 @@ func progressFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "no-reason", Usage: "take tasks in the order of the plan"},
 		&cli.BoolFlag{Name: "no-observe", Usage: "take an answer for a task that is completed"},
 		&cli.BoolFlag{Name: "no-reflect", Usage: "do not look at the plan as a whole"},
-		&cli.IntFlag{Name: "task-turns", Usage: "maximum replies of the model in one task of a plan", DefaultText: "10"},
-		&cli.IntFlag{Name: "workers", Usage: "how many tasks of a plan run side by side, 4 at most, where none can lead to a question", DefaultText: "4"},
+		cmdline.Int(&cli.IntFlag{Name: "task-turns", Usage: "maximum replies of the model in one task of a plan", DefaultText: "10"}, 1, 0),
+		cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "how many tasks of a plan run side by side, 4 at most, where none can lead to a question", DefaultText: "4"}, 1, plan.MaxWorkers),
 	}
-}
-
-// checkProgressFlags refuses numbers that are out of range.
-func checkProgressFlags(c *cli.Context) error {
-	if n := c.Int("workers"); c.IsSet("workers") && (n < 1 || n > plan.MaxWorkers) {
-		return failure.Usage("--workers is %d; it must be from 1 to %d", n, plan.MaxWorkers)
-	}
-	if n := c.Int("task-turns"); c.IsSet("task-turns") && n < 1 {
-		return failure.Usage("--task-turns is %d; it must be at least 1", n)
-	}
-	return nil
 }
 
 // runPlan checks the flags and does what they ask for.
 func runPlan(c *cli.Context, s *term.Screen, o order) error {
-	if err := checkProgressFlags(c); err != nil {
-		return err
-	}
 	if c.Bool("mermaid") && !c.Bool("plan-only") {
 		return failure.Usage("--mermaid goes with --plan-only")
 	}
-	form, err := formOf(c)
-	if err != nil {
-		return err
-	}
-	if c.Bool("mermaid") && form != formText {
+	if form := outputForm(c); c.Bool("mermaid") && form != formText {
 		return failure.Usage("--mermaid and --output %s exclude each other", form)
 	}
 	if c.Bool("no-plan") && (c.Bool("plan-only") || c.Bool("mixed") || c.String("plan") != "") {
 		return failure.Usage("--no-plan contradicts --plan-only, --mixed and --plan")
 	}
 	if c.IsSet("context") && o.plan.workflow == nil {
+		var err error
 		if o.plan.context, err = readContext(c.String("context")); err != nil {
 			return err
 		}

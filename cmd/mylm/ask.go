@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/sink"
@@ -57,7 +57,7 @@ func askFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
 	)
 	return append(append(flags, outputFlags()...),
-		&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"},
+		cmdline.OneOf(&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"}, "auto", "always", "never"),
 		&cli.BoolFlag{Name: "verbose", Usage: "show thought, tool output and statistics too"},
 		&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
 	)
@@ -72,7 +72,8 @@ const (
 
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
+		cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
+			formText, formJSON, formEvents),
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
 		&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
@@ -80,31 +81,12 @@ func outputFlags() []cli.Flag {
 	}
 }
 
-// formOf is how the run is to be printed.
-func formOf(c *cli.Context) (string, error) {
-	form := c.String("output")
-	if !slices.Contains([]string{formText, formJSON, formEvents}, form) {
-		return "", failure.Usage("--output is %q; it must be text, json or ndjson", term.Echoed(form))
-	}
-	if !c.Bool("json") {
-		return form, nil
-	}
-	if c.IsSet("output") && form != formJSON {
-		return "", failure.Usage("--json and --output %s exclude each other", form)
-	}
-	return formJSON, nil
-}
-
-// wantedForm is the form that the command line asks for, right or wrong as the
-// rest of it may be.
-func wantedForm(c *cli.Context) string {
-	switch form := c.String("output"); {
-	case c.Bool("json"):
+// outputForm is how the command line has the result printed.
+func outputForm(c *cli.Context) string {
+	if c.Bool("json") {
 		return formJSON
-	case form == formEvents || form == formJSON:
-		return form
 	}
-	return formText
+	return c.String("output")
 }
 
 // formSink is what prints a run in a form; nil for text, which the terminal
@@ -131,12 +113,9 @@ type output struct {
 }
 
 func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
-	if color := c.String("color"); !slices.Contains([]string{"auto", "always", "never"}, color) {
-		return nil, failure.Usage("--color is %q; it must be auto, always or never", term.Echoed(color))
-	}
-	form, err := formOf(c)
-	if err != nil {
-		return nil, err
+	form := outputForm(c)
+	if c.IsSet("output") && form != c.String("output") {
+		return nil, failure.Usage("--json and --output %s exclude each other", c.String("output"))
 	}
 	o := &output{screen: s, form: form, quiet: c.Bool("quiet")}
 	s.SetColor(c.String("color"))

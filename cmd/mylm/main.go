@@ -33,7 +33,6 @@ func program(args []string, s term.Streams) (code int) {
 			code = failure.ExitError
 		}
 	}()
-	dropEmptyVariables()
 	if home := os.Getenv("HOME"); home != "" && !filepath.IsAbs(home) { // commands run elsewhere
 		if abs, err := filepath.Abs(home); err == nil {
 			_ = os.Setenv("HOME", abs)
@@ -53,20 +52,11 @@ func program(args []string, s term.Streams) (code int) {
 	f := failure.Of(err)
 	if !errors.Is(err, failure.ErrReported) {
 		screen.Report(f)
-		if out := formSink(wantedForm(line.Context), s.Out); out != nil {
+		if out := formSink(outputForm(line.Context), s.Out); out != nil {
 			_ = out.Close(sink.Outcome{Failure: f}) // stderr has it as well
 		}
 	}
 	return f.Code
-}
-
-// dropEmptyVariables makes an empty MYLM_ variable count as unset.
-func dropEmptyVariables() {
-	for _, kv := range os.Environ() {
-		if name, value, _ := strings.Cut(kv, "="); value == "" && strings.HasPrefix(name, "MYLM_") {
-			_ = os.Unsetenv(name)
-		}
-	}
 }
 
 // commands are in the order of the help. What a command takes is made when it

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
@@ -115,6 +116,11 @@ func tagFlag(usage string) cli.Flag {
 
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON"}
+}
+
+// limitFlag bounds a list; with 0 it is complete.
+func limitFlag(usage string) cli.Flag {
+	return cmdline.Int(&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: usage, Value: 20}, 0, 0)
 }
 
 func historyFlag() cli.Flag {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/memory"
@@ -35,7 +36,7 @@ text may be given more than once. What is there already stays as it is, so that 
 import can be repeated, also of records without an id, and of a file that grew.
 Records that name no project are of this one.`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "mylm or llm", Value: "mylm"},
+			cmdline.OneOf(&cli.StringFlag{Name: "from", Usage: "mylm or llm", Value: "mylm"}, "mylm", "llm"),
 			&cli.StringSliceFlag{Name: "map", Usage: "`PART=FIELD`: take a part of the memory from this field of a record (repeatable)"},
 			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT` where a record names none: a directory of it, or its name", DefaultText: "this one"},
 			passphraseFlag(), jsonFlag(),
@@ -106,16 +107,13 @@ func (r *remembering) mapping() (memory.Mapping, error) {
 		}
 		return fieldMapping(pairs, project)
 	}
-	switch c.String("from") {
-	case "mylm":
-		if c.IsSet("project") {
-			return nil, failure.Usage("--project does not go with a file of mylm's own: it says which project each memory is of")
-		}
-		return nil, nil
-	case "llm":
+	if c.String("from") == "llm" {
 		return memory.LLMLogs(project), nil
 	}
-	return nil, failure.Usage("--from is %q; it is mylm or llm", term.Echoed(c.String("from")))
+	if c.IsSet("project") {
+		return nil, failure.Usage("--project does not go with a file of mylm's own: it says which project each memory is of")
+	}
+	return nil, nil
 }
 
 func fieldMapping(pairs []string, project string) (memory.Mapping, error) {

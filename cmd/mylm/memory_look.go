@@ -38,8 +38,7 @@ func searchCommand(s *term.Screen) *cli.Command {
 		Description: `With --jsonl questions are read from stdin, one {"id","scope","text"} a line, where
 scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
 		Flags: append(append(scopeFlags(), config.Flags(config.Embedder, config.Host)...), globalFlag(), historyFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number shown", Value: 5},
-
+			cmdline.Int(&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number shown", Value: 5}, 1, 0),
 			&cli.BoolFlag{Name: "jsonl", Usage: "read questions from stdin, one JSON object a line"},
 		),
 		Action: withMemory(s, (*remembering).search),
@@ -50,9 +49,6 @@ func (r *remembering) search(ctx context.Context) error {
 	f, err := r.filter(r.config.Project)
 	if err != nil {
 		return err
-	}
-	if r.cli.Int("limit") < 1 {
-		return failure.Usage("--limit is %d; it must be at least 1", r.cli.Int("limit"))
 	}
 	q := memory.Query{
 		Limit: r.cli.Int("limit"), Projects: f.Projects, Sessions: f.Sessions, Kinds: f.Kinds, After: f.After, Before: f.Before, History: f.History,
@@ -165,13 +161,13 @@ func listCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list what is remembered, the newest first",
 		Flags: append(scopeFlags(), globalFlag(), tagFlag("only what has this `TAG` (repeatable)"), historyFlag(), jsonFlag(),
-			&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number listed; 0 lists all", Value: 20}),
+			limitFlag("maximum number listed; 0 lists all")),
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
 			f, err := r.filter(r.config.Project)
 			if err != nil {
 				return err
 			}
-			limit := max(r.cli.Int("limit"), 0)
+			limit := r.cli.Int("limit")
 			ask := limit
 			if limit > 0 {
 				ask++ // to see whether there is more
@@ -204,12 +200,12 @@ func listCommand(s *term.Screen) *cli.Command {
 func showCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
-		Flags: []cli.Flag{jsonFlag(), &cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}},
+		Flags: []cli.Flag{jsonFlag(), cmdline.Int(&cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}, 0, 0)},
 		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
 			if r.cli.NArg() != 1 {
 				return failure.Usage("memory show takes one id").WithHint("mylm memory list and search show ids.")
 			}
-			found, err := r.store.Around(ctx, r.cli.Args().Get(0), max(r.cli.Int("around"), 0))
+			found, err := r.store.Around(ctx, r.cli.Args().Get(0), r.cli.Int("around"))
 			if err != nil {
 				return err
 			}

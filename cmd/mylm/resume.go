@@ -44,9 +44,6 @@ What --yes allowed then is asked about again.`,
 			if len(words) > 0 {
 				id, words = words[0], words[1:]
 			}
-			if err := checkProgressFlags(c); err != nil {
-				return err
-			}
 			return goOn(c, s, id, words)
 		},
 	}

@@ -30,21 +30,18 @@ it starts outlives it. Its exit code is that of this command.
    mylm sandbox -- make test
    mylm sandbox --mode read-only -- sh -c 'ls ~; env'`,
 		Flags: append(config.Flags(config.Workspace, config.AllowNet),
-			&cli.StringFlag{Name: "mode", Usage: "read-only or workspace: what it can write to", Value: string(sandbox.Workspace)},
+			cmdline.OneOf(&cli.StringFlag{Name: "mode", Usage: "read-only or workspace: what it can write to", Value: string(sandbox.Workspace)},
+				string(sandbox.ReadOnly), string(sandbox.Workspace)),
 		),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return failure.Usage("sandbox needs a program to run").WithHint("mylm sandbox -- PROGRAM ARGS...")
 			}
-			mode := sandbox.Mode(c.String("mode"))
-			if mode != sandbox.ReadOnly && mode != sandbox.Workspace {
-				return failure.Usage("--mode is %q; it must be read-only or workspace", term.Echoed(c.String("mode")))
-			}
 			loaded, err := config.Load(c.Context, c.Command.Flags, nil)
 			if err != nil {
 				return err
 			}
-			loaded.Settings = append(config.Settings{config.SandboxMode.In(config.Layer{}, string(mode))}, loaded.Settings...)
+			loaded.Settings = append(config.Settings{config.SandboxMode.In(config.Layer{}, c.String("mode"))}, loaded.Settings...)
 			if err := loaded.ApplyProject(c.Context); err != nil {
 				return err
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
@@ -54,11 +55,7 @@ func withSessions(s *term.Screen, f func(*keeping, context.Context) error) func(
 
 // scope is the part of the sessions that --global and --limit select.
 func (k *keeping) scope() (journal.Filter, error) {
-	limit := k.cli.Int("limit")
-	if limit < 0 {
-		return journal.Filter{}, failure.Usage("--limit is %d; it must be at least 1, or 0 for all", limit)
-	}
-	f := journal.Filter{Limit: limit}
+	f := journal.Filter{Limit: k.cli.Int("limit")}
 	if k.cli.Bool("global") {
 		return f, nil
 	}
@@ -70,7 +67,7 @@ func (k *keeping) scope() (journal.Filter, error) {
 func listSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list sessions, the last one first",
-		Flags: []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number listed; 0 lists all", Value: 20}},
+		Flags: []cli.Flag{globalFlag(), jsonFlag(), limitFlag("maximum number listed; 0 lists all")},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
 			f, err := k.scope()
 			if err != nil {
@@ -121,7 +118,7 @@ func searchSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "find what was asked, answered, called or given back", ArgsUsage: "WORDS...",
 		Description: "What holds all of the words is found, in any case. The last session comes first.",
-		Flags:       []cli.Flag{globalFlag(), jsonFlag(), &cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number shown; 0 shows all", Value: 20}},
+		Flags:       []cli.Flag{globalFlag(), jsonFlag(), limitFlag("maximum number shown; 0 shows all")},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
 			text := strings.TrimSpace(strings.Join(k.cli.Args().Slice(), " "))
 			if text == "" {
@@ -212,13 +209,9 @@ func removeSessionsCommand(s *term.Screen) *cli.Command {
 func pruneSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "delete old sessions",
-		Flags: []cli.Flag{&cli.IntFlag{Name: "days", Usage: "sessions unchanged for this many `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}},
+		Flags: []cli.Flag{cmdline.Int(&cli.IntFlag{Name: "days", Usage: "sessions unchanged for this many `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}, 1, 0)},
 		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
-			days := k.cli.Int("days")
-			if days < 1 {
-				return failure.Usage("--days is %d; it must be at least 1", days).WithHint("mylm sessions rm deletes single ones.")
-			}
-			n, err := k.store.Prune(ctx, time.Now().AddDate(0, 0, -days), 0)
+			n, err := k.store.Prune(ctx, time.Now().AddDate(0, 0, -k.cli.Int("days")), 0)
 			if err != nil && n > 0 {
 				err = errors.Join(fmt.Errorf("%s deleted before that", term.Plural(n, "session")), err)
 			}

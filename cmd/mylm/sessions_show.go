@@ -13,6 +13,7 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
@@ -118,7 +119,7 @@ func exportSessionCommand(s *term.Screen) *cli.Command {
 what is written as jsonl, the form it is kept in. --redact takes out the secrets that
 mylm knows by their form; look at the file before you give it away.`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Usage: strings.Join(exportForms, ", "), Value: exportForms[0]},
+			cmdline.OneOf(&cli.StringFlag{Name: "format", Usage: strings.Join(exportForms, ", "), Value: exportForms[0]}, exportForms...),
 			&cli.BoolFlag{Name: "redact", Usage: "take secrets out"},
 		},
 		Action: withSessions(s, (*keeping).export),
@@ -127,9 +128,6 @@ mylm knows by their form; look at the file before you give it away.`,
 
 func (k *keeping) export(ctx context.Context) error {
 	form := k.cli.String("format")
-	if !slices.Contains(exportForms, form) {
-		return failure.Usage("--format is %q; it is one of %s", term.Echoed(form), strings.Join(exportForms, ", "))
-	}
 	l, err := k.one(ctx)
 	if err != nil {
 		return err

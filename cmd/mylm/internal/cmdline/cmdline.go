@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -99,8 +100,8 @@ func Parse(ctx context.Context, root *cli.Command, args []string, out io.Writer)
 
 // flag sets the flag that arg names. used is how many of the arguments after it are its value.
 func (l *Line) flag(arg string, rest []string) (used int, err error) {
-	// One or two dashes are the same.
-	name, value, inline := strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
+	typed, value, inline := strings.Cut(arg, "=")
+	name := strings.TrimPrefix(typed[1:], "-") // one or two dashes are the same
 	at := slices.IndexFunc(l.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
 	if at < 0 {
 		if !inline && slices.Contains(helpNames, name) {
@@ -111,9 +112,11 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		for _, f := range l.Command.Flags {
 			names = append(names, f.Names()...)
 		}
-		err := l.usage("there is no flag %s", term.Echoed("-"+name))
+		err := l.usage("there is no flag %s", term.Echoed(typed))
 		if near := failure.Near(name, names); near != "" {
 			err.Hint = "Did you mean --" + near + "? " + err.Hint
+		} else if strings.ContainsAny(arg, " \t\n") && strings.Contains(l.Command.ArgsUsage, "...") {
+			err.Hint += "; a text that begins with - goes behind --"
 		}
 		return 0, err
 	}
@@ -124,25 +127,67 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 	case !takesValue(f):
 		value = "true"
 	case len(rest) == 0:
-		return 0, l.usage("flag needs an argument: --%s", name)
+		return 0, l.usage("--%s needs a value", name)
 	default:
 		value, used = rest[0], 1
 	}
-	typed := value
-	if list, ok := l.set.Lookup(name).Value.(*cli.StringSlice); ok {
-		// Set splits a value at its commas, which a path may hold.
-		value = cli.NewStringSlice(append(list.Value(), value)...).Serialize()
+	err = check(f, value)
+	if err == nil {
+		set := value
+		if list, ok := l.set.Lookup(name).Value.(*cli.StringSlice); ok {
+			// Set splits a value at its commas, which a path may hold.
+			set = cli.NewStringSlice(append(list.Value(), value)...).Serialize()
+		}
+		err = l.set.Set(name, set)
 	}
-	if err = l.set.Set(name, value); err == nil {
-		return used, nil
+	if err != nil {
+		err = l.usage("--%s is %s; %w", name, term.Quoted(value), err)
 	}
-	switch f.(type) { // the library's errors are "parse error"
+	return used, err
+}
+
+// checkedFlag is a flag whose value is checked when it is read.
+type checkedFlag struct {
+	cli.DocGenerationFlag
+	check func(value string) error
+}
+
+// Int makes a flag refuse numbers outside a range. A most of 0 is no bound.
+func Int(f *cli.IntFlag, least, most int) cli.Flag {
+	return checkedFlag{f, func(value string) error {
+		switch n, err := strconv.Atoi(value); {
+		case err != nil:
+			return errors.New("it must be a whole number")
+		case most > 0 && (n < least || n > most):
+			return fmt.Errorf("it must be from %d to %d", least, most)
+		case n < least:
+			return fmt.Errorf("it must be at least %d", least)
+		}
+		return nil
+	}}
+}
+
+// OneOf makes a flag refuse all but some words.
+func OneOf(f *cli.StringFlag, words ...string) cli.Flag {
+	return checkedFlag{f, func(value string) error {
+		if slices.Contains(words, value) {
+			return nil
+		}
+		return errors.New("it must be " + term.Alternatives(words))
+	}}
+}
+
+// check refuses what the library would call a "parse error".
+func check(f cli.Flag, value string) error {
+	switch f := f.(type) {
+	case checkedFlag:
+		return f.check(value)
 	case *cli.BoolFlag:
-		err = errors.New("must be true or false")
-	case *cli.IntFlag:
-		err = errors.New("must be a whole number")
+		if _, err := strconv.ParseBool(value); err != nil {
+			return errors.New("it must be true or false")
+		}
 	}
-	return used, l.usage("invalid value %q for flag --%s: %v", term.Echoed(typed), name, err)
+	return nil
 }
 
 func takesValue(f cli.Flag) bool {
@@ -152,7 +197,7 @@ func takesValue(f cli.Flag) bool {
 
 func (l *Line) usage(format string, args ...any) *failure.Error {
 	help := "help" + strings.TrimPrefix(l.Command.HelpName, "mylm")
-	return failure.Usage(format, args...).WithHint("mylm " + help + " lists the flags; a question that begins with - goes behind --")
+	return failure.Usage(format, args...).WithHint("mylm " + help + " lists the flags")
 }
 
 // Run carries the command out.

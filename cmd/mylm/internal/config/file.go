@@ -137,7 +137,7 @@ func (d decoder) table(p toml.Primitive, into any, path ...string) error {
 		name := strings.Join(path, ".")
 		return fmt.Errorf("%s must be a table: [%s], or name = value in braces", name, name)
 	}
-	return typeError(d.PrimitiveDecode(p, into))
+	return typeError(d.PrimitiveDecode(p, into), "")
 }
 
 // settings decodes those of a table at a path. Tables in it, such as sandbox,
@@ -149,7 +149,7 @@ func (d decoder) settings(held map[string]toml.Primitive, path []string, top boo
 		if s == nil {
 			return d.unknown(append(slices.Clone(path), name), keys(top))
 		}
-		v, err := s.decode(func(into any) error { return typeError(d.PrimitiveDecode(p, into)) })
+		v, err := s.decode(func(into any) error { return typeError(d.PrimitiveDecode(p, into), s.form()) })
 		out[s.def()] = v
 		return err
 	}
@@ -187,7 +187,7 @@ func (d decoder) entry(name string, p toml.Primitive) (Entry, error) {
 			}
 		}
 	}
-	if err := typeError(d.PrimitiveDecode(p, &e)); err != nil {
+	if err := typeError(d.PrimitiveDecode(p, &e), ""); err != nil {
 		return e, err
 	}
 	own, sampling := map[string]toml.Primitive{}, entryKeys()
@@ -259,37 +259,37 @@ func syntaxError(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	message := e.Message
+	message := strings.Replace(e.Message, " is out of range for int64", " is too large", 1)
 	if strings.HasPrefix(e.LastKey, "models.") || secretName(e.LastKey) {
 		message = `this cannot be read; a setting is written name = "value"`
 	}
 	return fmt.Errorf("line %d: %s", e.Position.Line, message)
 }
 
-var typeWords = map[string]string{
-	"int":     "a whole number without quotes, such as 4096",
-	"integer": "a whole number without quotes, such as 4096",
-	"float64": "a number without quotes, such as 0.5",
-	"float":   "a number without quotes, such as 0.5",
-	"string":  "text in quotes",
-	"bool":    "true or false without quotes",
-	"boolean": "true or false without quotes",
-	"slice":   `a list, such as ["read_file"]`,
-}
+const (
+	formNumber = "a whole number without quotes, such as 4096"
+	formText   = "text in quotes"
+)
 
-// typeError describes what a value should be, where the library names types.
-func typeError(err error) error {
+// typeError describes the form that a value should have, where the library names
+// types. Without a form it is that of a field of an entry.
+func typeError(err error, form string) error {
 	if err == nil {
 		return nil
 	}
-	wrong := regexp.MustCompile(`^toml: (line \d+ )?\(last key "(.*)"\): incompatible types: .*; destination has type (\w+)$`)
-	m := wrong.FindStringSubmatch(err.Error())
-	if m == nil || typeWords[m[3]] == "" {
+	m := regexp.MustCompile(`^toml: (?:line (\d+) )?\(last key "(.*)"\): incompatible types: .*; destination has type (\w+)$`).FindStringSubmatch(err.Error())
+	if m == nil {
 		return err
 	}
-	where := ""
-	if m[1] != "" {
-		where = strings.TrimSpace(m[1]) + ": "
+	if form == "" {
+		form = formText
+		if strings.HasPrefix(m[3], "int") {
+			form = formNumber
+		}
 	}
-	return fmt.Errorf("%s%s must be %s", where, m[2], typeWords[m[3]])
+	err = fmt.Errorf("%s must be %s", m[2], form)
+	if m[1] != "" {
+		err = fmt.Errorf("line %s: %w", m[1], err)
+	}
+	return err
 }

@@ -37,16 +37,13 @@ type Resumed struct {
 // Load merges the layers of settings. flags are those of the command that was
 // asked for; resumed may be nil.
 func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, error) {
-	typed, err := typedFlags(flags)
+	typed, err := confirmed(typedFlags(flags))
 	if err != nil {
-		return nil, failure.Usage("%w", err)
-	}
-	env, err := variables(os.Getenv)
-	if err != nil {
-		return nil, failure.Usage("%w", err)
-	}
-	if typed, err = confirmed(typed); err != nil {
 		return nil, err
+	}
+	env, err := variables()
+	if err != nil {
+		return nil, failure.Usage("%w", err)
 	}
 	f, err := term.Wait(ctx, func() (*file, error) {
 		path, text, err := fileText()
@@ -125,10 +122,6 @@ func (f *file) profile(name string) (Layer, error) {
 	return Layer{}, missing.WithHint("It has none. A profile is a table [profiles." + term.Echoed(name) + "]: mylm config edit")
 }
 
-func badVariable(name, text string, err error) error {
-	return fmt.Errorf("%s is %q; %w", name, term.Echoed(text), err)
-}
-
 // Flags are the flags of some settings.
 func Flags(settings ...Setting) []cli.Flag {
 	out := make([]cli.Flag, len(settings))
@@ -192,6 +185,9 @@ func (typedValue) String() string { return "" }
 // Set implements flag.Value.
 func (v typedValue) Set(text string) error {
 	value, err := v.setting.parse(text)
+	if err == nil {
+		err = v.setting.check(value)
+	}
 	if err != nil {
 		return err
 	}
@@ -203,32 +199,28 @@ func (v typedValue) Set(text string) error {
 }
 
 // typedFlags is the layer of what was typed.
-func typedFlags(flags []cli.Flag) (Layer, error) {
+func typedFlags(flags []cli.Flag) Layer {
 	l := Layer{From: Origin{Kind: Flag}, values: values{}}
 	for _, f := range flags {
 		if f, ok := f.(*flagOf); ok && f.typed != nil {
 			l.values[f.Def] = f.typed
 		}
 	}
-	err := checkAll(l.values, func(d *Def) string { return "--" + d.Flag })
-	return l, err
+	return l
 }
 
 // variables is the layer of the variables. An empty one counts as unset.
-func variables(getenv func(string) string) (Layer, error) {
+func variables() (Layer, error) {
 	l := Layer{From: Origin{Kind: Variable}, values: values{}}
 	for _, s := range table {
 		d := s.def()
-		text := ""
-		if d.Var != "" {
-			text = getenv(d.Var)
-		}
+		text := os.Getenv(d.Var)
 		if text == "" {
 			continue
 		}
 		v, err := s.parse(text)
 		if err != nil {
-			return l, badVariable(d.Var, text, err)
+			return l, fmt.Errorf("%s is %s; %w", d.Var, term.Quoted(text), err)
 		}
 		l.values[d] = v
 	}

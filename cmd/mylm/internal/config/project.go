@@ -44,11 +44,7 @@ func ProjectOf(dir string) string {
 
 // Where is the workspace that the flags of a command name, and its project.
 func Where(flags []cli.Flag) (dir, project string, err error) {
-	typed, err := typedFlags(flags)
-	if err != nil {
-		return "", "", failure.Usage("%w", err)
-	}
-	if dir, err = workspace(Settings{typed}); err != nil {
+	if dir, err = workspace(Settings{typedFlags(flags)}); err != nil {
 		return "", "", err
 	}
 	return dir, ProjectOf(dir), nil

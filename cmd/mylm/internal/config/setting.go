@@ -45,6 +45,7 @@ type Setting interface {
 	def() *Def
 	parse(text string) (any, error)           // a flag or a variable
 	decode(into func(any) error) (any, error) // a value of a file
+	form() string                             // of a value in a file
 	check(v any) error
 	add(a, b any) any
 	tighten(user Settings, project any) (v any, err error)
@@ -141,12 +142,29 @@ func (r *Row[T]) decode(into func(any) error) (any, error) {
 		}
 		d, err := parseSpan(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Key, err)
+			return nil, fmt.Errorf("%s is %q; %w", r.Key, term.Echoed(text), err)
 		}
 		return d, nil
 	}
 	err := into(&v)
 	return v, err
+}
+
+func (r *Row[T]) form() string {
+	var v T
+	switch any(v).(type) {
+	case int:
+		return formNumber
+	case float64:
+		return "a number without quotes, such as 0.5"
+	case bool:
+		return "true or false without quotes"
+	case time.Duration:
+		return `a duration in quotes, such as "30s"`
+	case []string:
+		return `a list of texts in quotes, such as ["read_file"]`
+	}
+	return formText
 }
 
 func (r *Row[T]) parse(text string) (any, error) {
@@ -179,7 +197,7 @@ func orMessage(err error, message string) error {
 func parseSpan(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a duration; write 90s, 10m or 1h30m", term.Echoed(text))
+		return 0, errors.New("it must be a duration such as 30s, 10m or 1h30m")
 	}
 	return d, nil
 }

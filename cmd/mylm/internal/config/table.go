@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
 	"mylm/tools/web"
@@ -128,8 +129,7 @@ func oneOf(words ...string) func(string) error {
 		if slices.Contains(words, v) {
 			return nil
 		}
-		last := len(words) - 1
-		return fmt.Errorf("it must be %s or %s", strings.Join(words[:last], ", "), words[last])
+		return errors.New("it must be " + term.Alternatives(words))
 	}
 }
 

@@ -3,7 +3,7 @@
 // report facts: what a user can do about them, and with which flag, is in
 // advice.go.
 //
-//	return failure.Usage("--color is %q; it must be auto, always or never", color)
+//	return failure.Usage("there is no session %q", id).WithHint("mylm sessions list shows what there is.")
 //
 //	exit  meaning
 //	0     complete

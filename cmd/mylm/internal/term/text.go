@@ -3,6 +3,7 @@ package term
 import (
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -116,6 +117,22 @@ func OneLine(s string, n int) string {
 // Echoed is what the user typed as an error message repeats it: at most 100
 // characters of it, the beginning and the end.
 func Echoed(s string) string { return Shorten(s, 100) }
+
+// Quoted is a value that the user typed as an error message repeats it: a number
+// or a duration as it is, anything else in quotes.
+func Quoted(s string) string {
+	_, noNumber := strconv.ParseFloat(s, 64)
+	if _, noDuration := time.ParseDuration(s); noNumber != nil && noDuration != nil {
+		return strconv.Quote(Echoed(s))
+	}
+	return Echoed(s)
+}
+
+// Alternatives lists words: "a, b or c".
+func Alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
 
 // EchoedIn is the message of err with what was typed in it shortened.
 func EchoedIn(err error, typed string) string {
