@@ -121,7 +121,7 @@ func (r *run) carryOut(ctx context.Context, in input) error {
 	switch {
 	case r.result != nil:
 		return r.outcome()
-	case r.out.screen.Failed != nil:
+	case r.out.screen.Failed() != nil:
 		return nil // out.close reports it
 	}
 	return cmp.Or(explainSession(failed), errors.New("the plan ended without a result"))

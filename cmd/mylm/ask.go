@@ -147,7 +147,8 @@ func (o *output) close(came sink.Outcome, err error) error {
 	}
 	var failed error
 	if !o.printed || err != nil {
-		failed = cmp.Or(o.sinks.Close(came), o.screen.Failed)
+		o.screen.Complete()
+		failed = cmp.Or(o.sinks.Close(came), o.screen.Failed())
 	}
 	switch {
 	case err != nil:

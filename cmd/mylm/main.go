@@ -43,10 +43,13 @@ func program(args []string, s term.Streams) (code int) {
 
 	line := cmdline.Parse(ctx, newApp(screen, args), args, screen)
 	err := line.Run()
-	if err == nil && screen.Failed != nil {
-		err = fmt.Errorf("the text could not be written: %w", screen.Failed)
+	if failed := screen.Failed(); err == nil && failed != nil {
+		err = fmt.Errorf("the text could not be written: %w", failed)
 	}
-	if err == nil {
+	switch {
+	case screen.Unread():
+		return failure.ExitUnread
+	case err == nil:
 		return failure.ExitOK
 	}
 	f := failure.Of(err)

@@ -16,4 +16,5 @@
 //	7     the conversation does not fit the model's context
 //	124   nothing came from the model for too long
 //	130   interrupted
+//	141   the reader of stdout closed it
 package failure

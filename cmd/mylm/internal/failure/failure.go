@@ -24,6 +24,7 @@ const (
 	ExitContextFull = 7
 	ExitTimeout     = 124
 	ExitInterrupted = 130
+	ExitUnread      = 141
 )
 
 // Error is an error with all that the command reports about it.

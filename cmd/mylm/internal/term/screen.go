@@ -1,11 +1,13 @@
 package term
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"mylm/cmd/mylm/internal/failure"
@@ -35,7 +37,8 @@ type Screen struct {
 	drawn  bool  // something stands on the current line of stderr, to be cleared
 	rows   []int // how wide the rows are that drawRows has shown, the last of them on that line
 	column bool  // stdout, on a terminal, is not at the start of a line
-	Failed error // the first write to stdout that failed
+	failed error // why stdout takes no more
+	whole  bool  // stdout has all that it gets
 }
 
 // NewScreen is the screen of some streams, with colors if stderr is a terminal
@@ -60,9 +63,10 @@ func (s *Screen) Answer(text string) {
 	if s.OutTTY {
 		text = Printable(text)
 	}
-	if _, err := io.WriteString(s.Out, text); err != nil && s.Failed == nil {
-		s.Failed = err
+	if s.failed != nil {
+		return
 	}
+	_, s.failed = io.WriteString(s.Out, text)
 	if text != "" {
 		s.column = s.OutTTY && !strings.HasSuffix(text, "\n")
 	}
@@ -142,8 +146,12 @@ func (s *Screen) EndAnswer() {
 	}
 }
 
-// Report prints a failure, and what to do about it, on stderr.
+// Report prints a failure, and what to do about it, on stderr. There is none if
+// the reader of stdout has closed it.
 func (s *Screen) Report(f *failure.Error) {
+	if s.Unread() {
+		return
+	}
 	s.Say("mylm: " + f.Error())
 	if f.Hint != "" {
 		s.Say("  " + strings.ReplaceAll(strings.TrimSpace(f.Hint), "\n", "\n  "))
@@ -155,12 +163,41 @@ func (s *Screen) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	if s.Failed != nil {
-		return 0, s.Failed
+	if s.failed != nil {
+		return 0, s.failed
 	}
 	n, err := s.Out.Write(b)
-	s.Failed = err
+	s.failed = err
 	return n, err
+}
+
+// Failed is why stdout takes no more, nil as long as it does.
+func (s *Screen) Failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// Unread reports whether the reader of stdout has closed it.
+func (s *Screen) Unread() bool { return errors.Is(s.Failed(), syscall.EPIPE) }
+
+// Complete is called before the last write to stdout: what its reader does from
+// then on does not matter.
+func (s *Screen) Complete() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.whole = true
+}
+
+// closed notes that the reader of stdout has closed it, and reports whether it
+// would have got more.
+func (s *Screen) closed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.whole {
+		s.failed = syscall.EPIPE
+	}
+	return !s.whole
 }
 
 // Size is that of the terminal on stderr, 80 by 24 if it is unknown.

@@ -186,7 +186,11 @@ func Interruptible(s *Screen) (context.Context, func()) {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, endSignals()...)
 	done := make(chan struct{})
-	whenUnread(s.Out, done, cancel)
+	onClosed(s.Out, done, func() {
+		if s.closed() {
+			cancel()
+		}
+	})
 	go func() {
 		for {
 			select {

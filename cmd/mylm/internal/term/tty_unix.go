@@ -33,8 +33,8 @@ func editorCommand(editor, path string) *exec.Cmd {
 	return exec.Command("sh", "-c", "trap : INT QUIT; "+editor+` "$1"`, "sh", path)
 }
 
-// whenUnread calls f once a pipe has no reader any more.
-func whenUnread(out *os.File, done <-chan struct{}, f func()) {
+// onClosed calls f when the reader of a pipe closes it.
+func onClosed(out *os.File, done <-chan struct{}, f func()) {
 	if info, err := out.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return
 	}

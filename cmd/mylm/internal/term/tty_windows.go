@@ -28,5 +28,5 @@ func editorCommand(editor, path string) *exec.Cmd {
 	return exec.Command(words[0], append(words[1:], path)...)
 }
 
-// whenUnread does nothing: the next write fails.
-func whenUnread(*os.File, <-chan struct{}, func()) {}
+// onClosed does nothing: the next write fails.
+func onClosed(*os.File, <-chan struct{}, func()) {}
