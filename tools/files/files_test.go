@@ -407,6 +407,12 @@ func TestList(t *testing.T) {
 	wantError(t, list(t, o, "cmb"), "did you mean cmd/?")
 }
 
+// A name with characters that show nothing is not taken for another.
+func TestHiddenInNames(t *testing.T) {
+	root := tree(t, map[string]string{"a\ufe0f": "x", "b\u2800": "x", "c\u3164": "x", "d\u200b": "x", "e\u2063": "x"})
+	wantText(t, list(t, files.Options{Root: root}, "."), `"a\ufe0f" (1 bytes)`+"\n"+`"b\u2800" (1 bytes)`+"\n"+`"c\u3164" (1 bytes)`+"\n"+`"d\u200b" (1 bytes)`+"\n"+`"e\u2063" (1 bytes)`, false)
+}
+
 func TestListBounded(t *testing.T) {
 	entries := map[string]string{}
 	for i := range 1500 {

@@ -113,13 +113,14 @@ func describe(root *os.Root, dir string, e fs.DirEntry) string {
 	return fmt.Sprintf("%s (%d bytes)", name, info.Size())
 }
 
-// printable returns a name that holds control characters or invalid UTF-8 in
-// quotes, so that every entry is one line.
+// printable returns a name that holds control or hidden characters or invalid
+// UTF-8 in quotes, so that every entry is one line and shows what it is.
 func printable(name string) string {
-	for _, r := range name {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar || tools.Hidden(r) {
-			return strconv.Quote(name)
-		}
+	switch {
+	case strings.ContainsFunc(name, tools.Hidden):
+		return strconv.QuoteToASCII(name) // Quote leaves some of them as they are
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }):
+		return strconv.Quote(name)
 	}
 	return name
 }

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -66,7 +67,7 @@ func (w *workspace) show(ctx context.Context, in readInput) (tools.Result, error
 		text := fmt.Sprintf("(%s is a binary file, not shown: %d bytes, %s)", in.Path, size, http.DetectContentType(sample))
 		return tools.Result{Text: text, Origin: tools.Workspace, Truncated: true}, nil
 	}
-	p := newPage(max(in.StartLine, 1), in.EndLine, w.MaxLines, w.MaxBytes)
+	p := page{start: max(in.StartLine, 1), end: in.EndLine, maxLines: w.MaxLines, maxBytes: w.MaxBytes}
 	if err := p.scan(ctx, f); err != nil {
 		return tools.Result{}, fmt.Errorf("%s cannot be read: %w", in.Path, err)
 	}
@@ -133,16 +134,45 @@ func binary(sample []byte) bool {
 // MiB take well under a second from a disk that is not cached.
 const counted = 64 << 20
 
-// page collects a range of the lines of a file while it is read in blocks. It
-// never holds more than MaxBytes of it.
+// lineReader reads a text line by line, and keeps as much of each as is wanted.
+type lineReader struct {
+	in    *bufio.Reader
+	most  int    // bytes of a line that are kept
+	line  []byte // the last line, as far as it is kept
+	size  int    // its length
+	ended bool   // by a line feed, which is no part of it
+}
+
+// next reads a line. ok is false at the end of the text. With bounded, a line
+// that is longer than counted comes in parts.
+func (l *lineReader) next(ctx context.Context, bounded bool) (ok bool, err error) {
+	l.line, l.size, l.ended = l.line[:0], 0, false
+	for {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		piece, err := l.in.ReadSlice('\n')
+		piece, l.ended = bytes.CutSuffix(piece, []byte{'\n'})
+		l.size += len(piece)
+		l.line = append(l.line, piece[:min(len(piece), l.most-len(l.line))]...)
+		if err == bufio.ErrBufferFull && (l.size <= counted || !bounded) {
+			continue
+		}
+		if err == io.EOF || err == bufio.ErrBufferFull {
+			err = nil
+		}
+		return l.size > 0 || l.ended, err
+	}
+}
+
+// page collects a range of the lines of a file. It never holds more than maxBytes
+// of it.
 type page struct {
 	start, end int // the range asked for; end 0: none
 	maxLines   int
 	maxBytes   int
 
 	text  bytes.Buffer // whole lines with their ends
-	line  []byte       // the line that is being read, as far as it is wanted
-	long  int          // its whole length so far
 	shown int          // lines in text
 	full  bool         // nothing more is shown
 	cut   int          // length of the only line shown, if it is too long; else 0
@@ -150,101 +180,48 @@ type page struct {
 	more  bool         // what comes after counted was not read
 }
 
-func newPage(start, end, maxLines, maxBytes int) *page {
-	return &page{start: start, end: end, maxLines: maxLines, maxBytes: maxBytes}
-}
-
 // scan reads r to its end, or as far as lines are counted.
 func (p *page) scan(ctx context.Context, r io.Reader) error {
-	block := make([]byte, 64<<10)
+	in := &lineReader{in: bufio.NewReaderSize(r, 64<<10), most: p.maxBytes + utf8.UTFMax} // so that a character can be cut off whole
+	const mark = "\uFEFF"
+	if begin, _ := in.in.Peek(len(mark)); string(begin) == mark {
+		_, _ = in.in.Discard(len(mark))
+	}
 	for read := 0; ; {
-		if err := ctx.Err(); err != nil {
+		wanted := !p.full && p.total+1 >= p.start
+		ok, err := in.next(ctx, wanted || p.full)
+		if !ok {
 			return err
 		}
-		if read > counted && (p.full || p.wanted() && p.long > p.maxBytes) {
-			if !p.full {
-				p.endLine(false)
-			}
+		read += in.size
+		if wanted {
+			p.take(in)
+		}
+		p.total++
+		p.full = p.full || p.shown == p.maxLines || p.end != 0 && p.total >= p.end
+		if err != nil || p.full && read > counted {
 			p.more = true
-			return nil
-		}
-		n, err := r.Read(block)
-		b := block[:n]
-		if read == 0 {
-			b = bytes.TrimPrefix(b, []byte("\uFEFF"))
-		}
-		read += n
-		p.feed(b)
-		if err == io.EOF {
-			if p.long > 0 {
-				p.endLine(false)
-			}
-			return nil
-		}
-		if err != nil {
 			return err
 		}
 	}
 }
 
-func (p *page) feed(b []byte) {
-	for len(b) > 0 {
-		if p.full {
-			n := bytes.Count(b, []byte{'\n'})
-			p.total += n
-			if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
-				p.long = 0
-				b = b[i+1:]
-			}
-			p.long += len(b)
-			return
-		}
-		piece, rest, ended := bytes.Cut(b, []byte{'\n'})
-		p.long += len(piece)
-		if p.wanted() {
-			// Three more bytes than fit, so that a character can be cut off whole.
-			p.line = append(p.line, piece[:min(len(piece), max(0, p.maxBytes+utf8.UTFMax-len(p.line)))]...)
-		}
-		if ended {
-			p.endLine(true)
-		}
-		b = rest
-	}
-}
-
-// wanted reports whether the line that is being read belongs to the range.
-func (p *page) wanted() bool {
-	n := p.total + 1
-	return !p.full && n >= p.start && (p.end == 0 || n <= p.end)
-}
-
-// endLine takes the line that was read into the page if it fits.
-func (p *page) endLine(terminated bool) {
-	if p.wanted() {
-		p.take(terminated)
-	}
-	p.total++
-	p.line, p.long = p.line[:0], 0
-	if p.shown == p.maxLines || (p.end != 0 && p.total >= p.end) {
-		p.full = true
-	}
-}
-
-func (p *page) take(terminated bool) {
-	line := p.line
-	if p.long <= p.maxBytes {
+// take adds a line if it fits.
+func (p *page) take(in *lineReader) {
+	line := in.line
+	if in.size <= p.maxBytes {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 	}
 	switch fits := p.text.Len()+len(line) <= p.maxBytes; {
 	case fits:
 		p.text.Write(line)
-		if terminated {
+		if in.ended {
 			p.text.WriteByte('\n')
 		}
 		p.shown++
 	case p.shown == 0:
 		p.text.Write(tools.Begin(line, p.maxBytes))
-		p.shown, p.cut, p.full = 1, p.long, true
+		p.shown, p.cut, p.full = 1, in.size, true
 	default:
 		p.full = true
 	}

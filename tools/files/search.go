@@ -20,7 +20,7 @@ import (
 )
 
 func (w *workspace) search(ctx context.Context, in searchInput) (tools.Result, error) {
-	s := &searcher{glob: in.Glob}
+	s := &searcher{glob: in.Glob, lineReader: lineReader{in: bufio.NewReaderSize(nil, 64<<10)}}
 	if err := s.compile(in.Pattern); err != nil {
 		return tools.Result{}, err
 	}
@@ -66,7 +66,7 @@ func (s *searcher) compile(pattern string) error {
 	if n := len(program.Inst); n > maxInstructions {
 		return fmt.Errorf("the pattern is too large (%d instructions, and %d are the most); use smaller repetitions", n, maxInstructions)
 	}
-	s.longest = min(maxLine, maxSteps/len(program.Inst))
+	s.most = min(maxLine, maxSteps/len(program.Inst))
 	s.re, err = regexp.Compile(pattern)
 	return err
 }
@@ -74,15 +74,13 @@ func (s *searcher) compile(pattern string) error {
 // searcher is one run of search_files.
 type searcher struct {
 	*workspace
-	re      *regexp.Regexp
-	longest int // bytes of a line that are searched
-	glob    string
+	re         *regexp.Regexp
+	lineReader // of which each line is searched as far as it is kept
+	glob       string
 
 	base  string // where the search began
-	in    *bufio.Reader
-	line  []byte
 	found []string
-	size  int
+	bytes int
 
 	files  int // searched
 	binary int // not searched
@@ -103,7 +101,7 @@ func (s *searcher) run(ctx context.Context, path string) (tools.Result, error) {
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, s.MaxTime, errLate)
 	defer cancel()
-	s.base, s.in = name, bufio.NewReaderSize(nil, 64<<10)
+	s.base = name
 	if !info.IsDir() {
 		f, _, err := s.openFile(root, path)
 		if err != nil {
@@ -156,44 +154,24 @@ func (s *searcher) file(ctx context.Context, name string, f *os.File) error {
 	}
 	s.files++
 	for n, read := 1, 0; ; n++ {
-		size, err := s.next(ctx)
-		if err != nil {
+		ok, err := s.next(ctx, true)
+		if ctx.Err() != nil {
 			return err
 		}
-		if size == 0 {
+		if !ok { // a file that cannot be read ends there
 			return nil
 		}
-		if loc := s.re.FindIndex(s.line); loc != nil {
-			if !s.take(name, n, loc) {
-				return errEnough
-			}
+		if s.size > s.most {
+			s.long++
 		}
-		if read += size; read > counted {
+		s.line = bytes.TrimSuffix(s.line, []byte{'\r'})
+		if loc := s.re.FindIndex(s.line); loc != nil && !s.take(name, n, loc) {
+			return errEnough
+		}
+		if read += s.size + 1; read > counted {
 			s.large++
 			return nil
 		}
-	}
-}
-
-// next reads a line, as far as it is searched, and returns how long it is with
-// its end; 0 is the end of the file. A file that cannot be read ends there.
-func (s *searcher) next(ctx context.Context) (size int, err error) {
-	s.line = s.line[:0]
-	for {
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
-		}
-		piece, err := s.in.ReadSlice('\n')
-		size += len(piece)
-		s.line = append(s.line, piece[:min(len(piece), s.longest-len(s.line))]...)
-		if err == bufio.ErrBufferFull && size <= counted {
-			continue
-		}
-		if size > s.longest+1 {
-			s.long++
-		}
-		s.line = bytes.TrimSuffix(bytes.TrimSuffix(s.line, []byte{'\n'}), []byte{'\r'})
-		return size, nil
 	}
 }
 
@@ -214,11 +192,11 @@ func (s *searcher) take(name string, n int, loc []int) bool {
 		text += "…"
 	}
 	text = fmt.Sprintf("%s:%d: %s", s.shown(name), n, text)
-	if len(s.found) == s.MaxMatches || len(s.found) > 0 && s.size+len(text) > s.MaxBytes {
+	if len(s.found) == s.MaxMatches || len(s.found) > 0 && s.bytes+len(text) > s.MaxBytes {
 		return false
 	}
 	s.found = append(s.found, text)
-	s.size += len(text) + 1
+	s.bytes += len(text) + 1
 	return true
 }
 
@@ -247,7 +225,7 @@ func (s *searcher) result(k *walk, err error) (tools.Result, error) {
 		}
 	}
 	if s.long > 0 {
-		notes = append(notes, fmt.Sprintf("%s searched in the first %d KiB only", count(s.long, "line"), s.longest>>10))
+		notes = append(notes, fmt.Sprintf("%s searched in the first %d KiB only", count(s.long, "line"), s.most>>10))
 	}
 	partial := len(notes) > 0
 	lines := s.found

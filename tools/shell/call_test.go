@@ -3,6 +3,7 @@
 package shell_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -129,5 +130,24 @@ func TestPosixlyCorrectIsUnset(t *testing.T) {
 	t.Setenv("POSIXLY_CORRECT", "1")
 	if out := run(t, shell.Options{}, `echo "it is ${POSIXLY_CORRECT-unset}"`); out.Text != "it is unset" {
 		t.Errorf("%+v", out)
+	}
+}
+
+// Git's commands that read do not write what they found out into its index.
+func TestGitStatusWritesNothing(t *testing.T) {
+	needs(t, "git")
+	o := shell.Options{Dir: t.TempDir()}
+	if out := run(t, o, "git init -q . && touch a && git add a && touch -d 2001-01-01 a"); !out.Success() {
+		t.Fatalf("%+v", out)
+	}
+	before, err := os.ReadFile(filepath.Join(o.Dir, ".git", "index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, o, "git status --short"); out.Text != "A  a" {
+		t.Errorf("%+v", out)
+	}
+	if after, err := os.ReadFile(filepath.Join(o.Dir, ".git", "index")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the index has changed (%v)", err)
 	}
 }

@@ -158,15 +158,48 @@ func TestRunsAgainWithPermission(t *testing.T) {
 	}
 }
 
+// Output may be a stranger's words if the command had the network, read outside
+// the workspace, or ran without a question and is not made of plain readers.
+func TestOriginOfOutput(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte("far away"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, line string
+		effect     tools.Effect
+		net        bool
+		permits    []tools.Refusal
+		want       string
+	}{
+		{name: "unasked reader", line: "echo x", effect: tools.Reads, want: tools.Workspace},
+		{name: "unasked", line: "perl -e 'print 1'", effect: tools.Reads, want: tools.Outside},
+		{name: "allowed", line: "perl -e 'print 1'", effect: tools.Runs, want: tools.Workspace},
+		{name: "with the network", line: "echo x", effect: tools.Runs, net: true, want: tools.Outside},
+		{name: "allowed the network", line: "perl -e 'print 1'", effect: tools.Runs | tools.Network, permits: []tools.Refusal{{Effect: tools.Network, Kind: "network", What: "IPv4"}}, want: tools.Outside},
+		{name: "allowed to read outside", line: "cat " + outside, effect: tools.Runs | tools.Leaves, permits: []tools.Refusal{{Effect: tools.Leaves, Kind: "read", What: outside}}, want: tools.Outside},
+	} {
+		p, dir := confined(t, sandbox.Workspace)
+		p.AllowNet = c.net
+		inv := invocation(t, shell.Options{Dir: dir, Sandbox: p}, c.line)
+		inv.Effect, inv.Permits = c.effect, c.permits
+		if out := inv.Run(t.Context(), patience); out.Origin != c.want || !out.Success() || len(out.Refused) > 0 {
+			t.Errorf("%s: origin %q, want %q: %+v", c.name, out.Origin, c.want, out)
+		}
+	}
+}
+
 // What no permission is good for is told to the model, and nobody is asked.
 func TestNoPermissionFor(t *testing.T) {
 	p, dir := confined(t, sandbox.Workspace)
 	outside := t.TempDir()
 	for line, want := range map[string]string{
-		"touch " + outside + "/x": "refused by the sandbox: write " + outside + "/x (by touch)",
-		"cat /proc/1/environ":     "refused by the sandbox: read /proc/1/environ (by cat)",
-		"kill -TERM $PPID":        "refused by the sandbox: signal TERM to process",
-		"unshare -n true || true": "refused by the sandbox: system namespaces (by unshare)",
+		"touch " + outside + "/x":   "refused by the sandbox: write " + outside + "/x (by touch)",
+		"cat /proc/1/environ":       "refused by the sandbox: read /proc/1/environ (by cat)",
+		"kill -TERM $PPID":          "refused by the sandbox: signal TERM to process",
+		"unshare -n true || true":   "refused by the sandbox: system namespaces (by unshare)",
+		"echo x >'a\ufe0f' || true": "refused by the sandbox: write " + dir, // a person could not see what it is
+		"echo x >'a\u200b' || true": "refused by the sandbox: write ",
 	} {
 		inv := invocation(t, shell.Options{Dir: dir, Sandbox: p}, line)
 		inv.Effect = tools.Reads
