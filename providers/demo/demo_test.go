@@ -139,6 +139,16 @@ func TestFiles(t *testing.T) {
 		{"list files in x", []step{fails(ls(`{"path":"x"}`, "there is no x"))}, "I could not list x: there is no x"},
 		{"ls", []step{ls(here, "a (1 bytes)\nb (1 bytes)\n[2 of 1500 entries; 1498 more are not shown]")}, "There are 1500 entries here: a, b and 1488 more."},
 
+		{"how many files are here?", []step{ls(here, listing)}, "Files here: 2. Other entries: 3."},
+		{"How many files are in docs?", []step{ls(`{"path":"docs"}`, "a.md (1 bytes)\nb/")}, "Files in docs: 1. Other entries: 1."},
+		{"which of these files is the largest?", []step{ls(here, listing)}, "The largest file here is README.md (120 bytes)."},
+		{"and the second largest?", []step{ls(here, listing)}, "The second largest file here is go.mod (9 bytes)."},
+		{"what is the smallest file in docs", []step{ls(`{"path":"docs"}`, "a.md (1 bytes)\nb (4 bytes)")}, "The smallest file in docs is a.md (1 bytes)."},
+		{"which file is the largest?", []step{ls(here, "a/")}, "There are too few files here to say."},
+		{"what is this project about?", []step{ls(here, listing), cat(`{"path":"README.md"}`, "# x, a tool\n\n[![ci](b)](c)\n<p>\n\n- a list\n\nIt does one thing. It does\nit well.\n\nMore.")},
+			"README.md says: It does one thing. It does it well."},
+		{"what is this project about?", []step{ls(here, "a/")}, "I found no README here."},
+
 		{"what is in notes.txt?", []step{cat(`{"path":"notes.txt"}`, "Buy milk.\n")}, "notes.txt has 1 line:\n\n```\nBuy milk.\n```\n\nThat is all of it."},
 		{"show me \"a b.md\"", []step{cat(`{"path":"a b.md"}`, "```\nx\n```")}, "a b.md has 3 lines:\n\n````\n```\nx\n```\n````\n\nThat is all of it."},
 		{"read a.txt", []step{fails(cat(`{"path":"a.txt"}`, "there is no a.txt"))}, "I could not read a.txt: there is no a.txt"},

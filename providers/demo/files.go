@@ -1,43 +1,67 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 var (
-	withSize = lazy(`^(.+) \(\d+ bytes\)$`)
+	withSize = lazy(`^(.+) \((\d+) bytes\)$`)
 	partial  = lazy(`^\[\d+ of (\d+) entries;.*\]$`)
-	emptyDir = lazy(`^\(.* is empty\)$`)
+	// paragraph finds the first one that is not a heading, a badge, a list or a tag.
+	paragraph = lazy(`(?m)^[ \t]*(?:\pL|\*\*)[^\n]*(?:\n[^\n#]+)*`)
+	emptyDir  = lazy(`^\(.* is empty\)$`)
 )
 
-// listFiles answers from what list_dir returned.
-func listFiles(t *turn, m []string) string {
-	dir, where := ".", "here"
-	if len(m) > 0 {
-		dir, where = m[0], "in "+m[0]
-	}
+// entry is one line of a listing.
+type entry struct {
+	name string
+	size int // in bytes; -1 if it is not a plain file
+}
+
+// entries lists a directory; total also counts entries that are not shown. reply
+// is the reply until the directory is listed.
+func (t *turn) entries(dir string) (shown []entry, total int, reply string) {
 	o, reply := t.use("I will look at the directory.", "list_dir", map[string]any{"path": dir})
-	switch {
-	case reply != "":
-		return reply
-	case !o.ok:
-		return failed("list "+dir, o)
+	if reply == "" && !o.ok {
+		reply = failed("list "+dir, o)
 	}
-	var names []string
-	total := 0
 	for line := range strings.SplitSeq(strings.TrimSpace(o.body), "\n") {
 		if m := partial().FindStringSubmatch(line); m != nil {
 			total, _ = strconv.Atoi(m[1]) // digits
+		} else if m := withSize().FindStringSubmatch(line); m != nil {
+			size, _ := strconv.Atoi(m[2]) // digits
+			shown = append(shown, entry{m[1], size})
 		} else if line != "" && line[0] != '[' && !emptyDir().MatchString(line) {
-			names = append(names, withSize().ReplaceAllString(line, "$1"))
+			shown = append(shown, entry{line, -1})
 		}
 	}
+	return shown, max(total, len(shown)), reply
+}
+
+// directory is the one that a rule found, and its name in an answer.
+func directory(m []string) (dir, where string) {
+	if len(m) == 0 {
+		return ".", "here"
+	}
+	return m[0], "in " + m[0]
+}
+
+func listFiles(t *turn, m []string) string {
+	dir, where := directory(m)
+	shown, total, reply := t.entries(dir)
+	var names []string
+	for _, e := range shown {
+		names = append(names, e.name)
+	}
 	const most = 12
-	total = max(total, len(names))
 	list := strings.Join(names[:min(len(names), most)], ", ")
 	switch {
+	case reply != "":
+		return reply
 	case total == 0:
 		return fmt.Sprintf("There is nothing %s: the directory is empty.", where)
 	case total == 1:
@@ -46,6 +70,33 @@ func listFiles(t *turn, m []string) string {
 		list += fmt.Sprintf(" and %d more", total-most)
 	}
 	return fmt.Sprintf("There are %d entries %s: %s.", total, where, list)
+}
+
+// compareSizes answers which file is the largest, or how many there are.
+func compareSizes(t *turn, m []string) string {
+	dir, where := directory(m[1:])
+	shown, total, reply := t.entries(dir)
+	if reply != "" {
+		return reply
+	}
+	files := slices.DeleteFunc(slices.Clone(shown), func(e entry) bool { return e.size < 0 })
+	slices.SortStableFunc(files, func(a, b entry) int { return cmp.Compare(b.size, a.size) })
+	which, at := strings.ToLower(m[0]), 0
+	switch which {
+	case "how many", "count":
+		if total > len(shown) {
+			return fmt.Sprintf("There are %d entries %s, more than I was shown.", total, where)
+		}
+		return fmt.Sprintf("Files %s: %d. Other entries: %d.", where, len(files), total-len(files))
+	case "second largest":
+		at = 1
+	case "smallest":
+		at = len(files) - 1
+	}
+	if at < 0 || at >= len(files) {
+		return fmt.Sprintf("There are too few files %s to say.", where)
+	}
+	return fmt.Sprintf("The %s file %s is %s (%d bytes).", which, where, files[at].name, files[at].size)
 }
 
 var (
@@ -94,6 +145,30 @@ func aboutFile(t *turn, name string, quoted bool) string {
 		return head + ". It begins:\n\n" + show(text, "There is more.")
 	}
 	return head + ":\n\n" + show(text, "That is all of it.")
+}
+
+// describeProject quotes the first paragraph of the README.
+func describeProject(t *turn, _ []string) string {
+	shown, _, reply := t.entries(".")
+	at := slices.IndexFunc(shown, func(e entry) bool { return e.size >= 0 && strings.HasPrefix(strings.ToLower(e.name), "readme") })
+	switch {
+	case reply != "":
+		return reply
+	case at < 0:
+		return "I found no README here."
+	}
+	name := shown[at].name
+	o, reply := t.use("I will read "+name+".", "read_file", map[string]any{"path": name})
+	switch {
+	case reply != "":
+		return reply
+	case !o.ok:
+		return failed("read "+name, o)
+	}
+	if m := paragraph().FindString(o.body); m != "" {
+		return fmt.Sprintf("%s says: %s", name, strings.Join(strings.Fields(m), " "))
+	}
+	return fmt.Sprintf("%s has no text that says what this is.", name)
 }
 
 // shownLines is how much of a text an answer quotes.

@@ -26,6 +26,11 @@ var rules = sync.OnceValue(func() []rule {
 			`folder))|(?:list|show)(?: me)?(?: all)?(?: the)? files(?: here)?|ls`), listFiles},
 		{"list the files in docs", form(`(?:list|show)(?: me)?(?: all)?(?: the)? files (?:in|of|under) ` + path +
 			`|(?:what|which) files are in ` + path + `|ls ` + path), listFiles},
+		{"which of these files is the largest?", form(`(?:and )?(?:which|what)?.*?\b(second largest|largest|biggest|smallest)\b.*?(?: in ` +
+			path + `)?`), compareSizes},
+		{"how many files are here?", form(`(how many|count)(?: the)? files(?: are)?(?: there)?(?: here| in ` + path + `)?`), compareSizes},
+		{"what is this project about?", form(`what(?:'s| is) this (?:project|directory|repository) about|what does this project do|` +
+			`describe this project`), describeProject},
 		{"count the lines of README.md", form(`(?:count(?: the)? lines (?:of|in)|how many lines (?:does|are in|has)) ` +
 			path + `(?: have)?`), countLines},
 		{"what is in README.md?", form(`(?:what(?:'s| is) in|read|show(?: me)?|print|cat|open) (?:the file )?` + path),
