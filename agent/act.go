@@ -81,8 +81,8 @@ func (r *run) act(ctx context.Context, reply *reply) {
 // attempt has the call approved and runs it. A refusal becomes a failed
 // outcome for the model; an error is the engine's.
 func (r *run) attempt(ctx context.Context, a *attempt) error {
-	on, err := r.before(ctx, a)
-	if !on {
+	allowed, err := r.beforeHook(ctx, a)
+	if !allowed {
 		return err
 	}
 	decision := Decision{Verdict: Rehearse}
@@ -91,18 +91,11 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 			return err
 		}
 	}
-	if decision.Verdict != Allow && decision.Verdict != Rehearse {
-		r.refuse(a, decision)
-		return nil
+	allowed, bad := r.apply(a, decision)
+	if bad != nil {
+		a.outcome.Error = bad.Error()
 	}
-	if decision.Args != nil {
-		if bad := r.rewrite(a, decision.Args); bad != nil {
-			a.outcome.Error = bad.Error()
-			return nil
-		}
-	}
-	if decision.Verdict == Rehearse {
-		a.rehearse()
+	if !allowed {
 		return nil
 	}
 	if decision.Hold {
@@ -125,7 +118,7 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 		if lacked != nil {
 			continue
 		}
-		if err := r.after(ctx, a, call); err != nil {
+		if err := r.afterHook(ctx, a, call); err != nil {
 			r.fail(ctx, err) // what was done is recorded all the same
 		}
 		return nil
@@ -177,6 +170,26 @@ func listed(refused []tools.Refusal) string {
 		all = append(all, f.String())
 	}
 	return strings.Join(all, "; ")
+}
+
+// apply carries out a decision about a call and reports whether the call may run.
+// The error is that its other arguments do not fit the tool.
+func (r *run) apply(a *attempt, d Decision) (allowed bool, bad error) {
+	if d.Verdict != Allow && d.Verdict != Rehearse {
+		r.refuse(a, d)
+		return false, nil
+	}
+	if d.Args != nil {
+		inv, bad := r.agent.opts.Tools.Prepare(a.call.Name, d.Args)
+		if bad != nil {
+			return false, bad
+		}
+		a.inv, a.rewritten = inv, true
+	}
+	if d.Verdict == Rehearse {
+		a.rehearse()
+	}
+	return d.Verdict == Allow, nil
 }
 
 // refuse turns a decision against a call into its result for the model.

@@ -275,26 +275,23 @@ func (a *Agent) request(messages []providers.Message) providers.Request {
 // context or an ancestor of it, ends both: unread events are then dropped, but
 // the result is not.
 func Channel(ctx context.Context, events iter.Seq2[Event, error]) (<-chan Event, func() (Result, error)) {
-	ch := make(chan Event)
-	done := make(chan struct{})
+	ch, done := make(chan Event), make(chan struct{})
 	var result Result
 	var failed error
 	go func() {
 		defer close(done)
 		defer close(ch)
-		for ev, err := range events {
-			if err != nil {
-				failed = err
-				continue
+		result, failed = Collect(func(yield func(Event, error) bool) {
+			for ev, err := range events {
+				if err == nil {
+					select {
+					case ch <- ev:
+					case <-ctx.Done():
+					}
+				}
+				yield(ev, err) // Collect takes all
 			}
-			if f, ok := ev.Payload.(FinalResponse); ok {
-				result = f.Result
-			}
-			select {
-			case ch <- ev:
-			case <-ctx.Done():
-			}
-		}
+		})
 	}()
 	return ch, func() (Result, error) {
 		<-done

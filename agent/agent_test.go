@@ -346,6 +346,9 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("error %v", r.Err)
 		}
 	})
+	t.Run("the limit can be set", func(t *testing.T) {
+		wantEnd(t, ask(t, agent.Options{Model: newModel(bad), MaxMalformed: 5}, "go"), agent.Partial, agent.StopMalformed, 5)
+	})
 	t.Run("a good reply resets the count", func(t *testing.T) {
 		var b bench
 		m := newModel(bad, bad, call("echo", `{"text":"x"}`), bad, bad, "done")

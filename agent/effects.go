@@ -146,7 +146,7 @@ func (w *world) Model(ctx context.Context, q ModelRequest) iter.Seq2[providers.C
 		}
 		if hook := w.agent.opts.Hooks.TransformContext; hook != nil && q.Purpose == PurposeTurn {
 			if messages, err = hook(ctx, slices.Clone(messages)); err != nil {
-				yield(providers.Chunk{}, &engineError{&hookError{"TransformContext", err}})
+				yield(providers.Chunk{}, &engineError{hookFailed("TransformContext", err)})
 				return
 			}
 		}
@@ -232,14 +232,8 @@ type Hooks struct {
 	TransformContext func(ctx context.Context, messages []providers.Message) ([]providers.Message, error)
 }
 
-// hookError is a hook that failed, or that asked for the impossible.
-type hookError struct {
-	hook string
-	err  error
-}
-
-func (e *hookError) Error() string { return fmt.Sprintf("the hook %s: %v", e.hook, e.err) }
-func (e *hookError) Unwrap() error { return e.err }
+// hookFailed is the error of a hook that failed, or that asked for the impossible.
+func hookFailed(hook string, err error) error { return fmt.Errorf("the hook %s: %w", hook, err) }
 
 // approval is the question whether a call may run.
 func (r *run) approval(a *attempt) ApprovalRequest {
@@ -248,46 +242,26 @@ func (r *run) approval(a *attempt) ApprovalRequest {
 	}
 }
 
-// before asks the hook about a call. It reports whether the call continues.
-func (r *run) before(ctx context.Context, a *attempt) (bool, error) {
+// beforeHook asks the hook about a call and reports whether the call continues.
+func (r *run) beforeHook(ctx context.Context, a *attempt) (allowed bool, err error) {
 	hook := r.agent.opts.Hooks.BeforeToolCall
 	if hook == nil || r.decided() != nil {
 		return true, nil
 	}
 	d, err := hook(ctx, r.approval(a))
 	if err != nil {
-		return false, &hookError{"BeforeToolCall", err}
+		return false, hookFailed("BeforeToolCall", err)
 	}
-	if d.Verdict != Allow && d.Verdict != Rehearse {
-		r.refuse(a, d)
-		return false, nil
-	}
-	if d.Args != nil {
-		if bad := r.rewrite(a, d.Args); bad != nil {
-			return false, &hookError{"BeforeToolCall", fmt.Errorf("its arguments for %s do not fit: %w", a.call.Name, bad)}
-		}
-	}
-	if d.Verdict == Rehearse {
-		a.rehearse()
-		return false, nil
-	}
-	return true, nil
-}
-
-// rewrite gives a call other arguments than the model's.
-func (r *run) rewrite(a *attempt, args json.RawMessage) error {
-	inv, bad := r.agent.opts.Tools.Prepare(a.call.Name, args)
+	allowed, bad := r.apply(a, d)
 	if bad != nil {
-		return bad
+		return false, hookFailed("BeforeToolCall", fmt.Errorf("its arguments for %s do not fit: %w", a.call.Name, bad))
 	}
-	a.inv = inv
-	a.rewritten = true
-	return nil
+	return allowed, nil
 }
 
-// after lets the hook change what a call came to. If it fails, the result is
+// afterHook lets the hook change what a call came to. If it fails, the result is
 // withheld: it may be there to take something out.
-func (r *run) after(ctx context.Context, a *attempt, call ToolRequest) error {
+func (r *run) afterHook(ctx context.Context, a *attempt, call ToolRequest) error {
 	hook := r.agent.opts.Hooks.AfterToolCall
 	if hook == nil || r.decided() != nil {
 		return nil
@@ -295,7 +269,7 @@ func (r *run) after(ctx context.Context, a *attempt, call ToolRequest) error {
 	o, err := hook(ctx, call, a.outcome)
 	if err != nil {
 		a.outcome = tools.Outcome{Error: "the call was run, but its result is withheld", Duration: a.outcome.Duration}
-		return &hookError{"AfterToolCall", err}
+		return hookFailed("AfterToolCall", err)
 	}
 	a.outcome = o
 	return nil

@@ -164,7 +164,14 @@ func (CompactionEntry) Kind() EntryKind { return EntryCompaction }
 func (EndEntry) Kind() EntryKind        { return EntryEnd }
 func (c CustomEntry) Kind() EntryKind   { return c.Type }
 
-func decoded[P EntryPayload](b []byte) (EntryPayload, error) {
+// decoders read payloads by their kind.
+var decoders = map[EntryKind]func([]byte) (EntryPayload, error){
+	EntryHistory: decode[HistoryEntry], EntryRun: decode[RunEntry], EntryPrompt: decode[PromptEntry], EntryReply: decode[ReplyEntry],
+	EntryAside: decode[AsideEntry], EntryCall: decode[CallEntry], EntryResult: decode[ResultEntry], EntryUser: decode[UserEntry],
+	EntryCompaction: decode[CompactionEntry], EntryEnd: decode[EndEntry],
+}
+
+func decode[P EntryPayload](b []byte) (EntryPayload, error) {
 	var p P
 	err := json.Unmarshal(b, &p)
 	return p, err
@@ -194,32 +201,13 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 	}
 	*e = Entry{Session: h.Session, Seq: h.Seq, Time: h.Time, Run: h.Run, Turn: h.Turn}
 	var err error
-	switch h.Kind {
-	case EntryHistory:
-		e.Payload, err = decoded[HistoryEntry](b)
-	case EntryRun:
-		e.Payload, err = decoded[RunEntry](b)
-	case EntryPrompt:
-		e.Payload, err = decoded[PromptEntry](b)
-	case EntryReply:
-		e.Payload, err = decoded[ReplyEntry](b)
-	case EntryAside:
-		e.Payload, err = decoded[AsideEntry](b)
-	case EntryCall:
-		e.Payload, err = decoded[CallEntry](b)
-	case EntryResult:
-		e.Payload, err = decoded[ResultEntry](b)
-	case EntryUser:
-		e.Payload, err = decoded[UserEntry](b)
-	case EntryCompaction:
-		e.Payload, err = decoded[CompactionEntry](b)
-	case EntryEnd:
-		e.Payload, err = decoded[EndEntry](b)
-	default:
-		custom := CustomEntry{Type: h.Kind}
-		err = json.Unmarshal(b, &custom)
-		e.Payload = custom
+	if decode := decoders[h.Kind]; decode != nil {
+		e.Payload, err = decode(b)
+		return err
 	}
+	custom := CustomEntry{Type: h.Kind}
+	err = json.Unmarshal(b, &custom)
+	e.Payload = custom
 	return err
 }
 

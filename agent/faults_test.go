@@ -130,7 +130,8 @@ func TestCancel(t *testing.T) {
 			m := newModel(says...)
 			var r agent.Result
 			var failed error
-			for ev, err := range newAgent(t, agent.Options{Model: m, Tools: b.registry(t)}).Run(ctx, nil, "go") {
+			rec := &recorder{}
+			for ev, err := range newAgent(t, agent.Options{Model: m, Tools: b.registry(t), Recorder: rec}).Run(ctx, nil, "go") {
 				failed = err
 				switch p := ev.Payload.(type) {
 				case agent.TurnStart:
@@ -149,6 +150,9 @@ func TestCancel(t *testing.T) {
 			}
 			if strings.Contains(name, "middle") && (r.Response != "Well, well" || r.Messages[len(r.Messages)-1].Text != "Well, well" || !r.UsagePartial) {
 				t.Errorf("what there is of the reply is lost: %+v", r)
+			}
+			if kinds := rec.kinds(); strings.Contains(name, "middle") && kinds != "run prompt reply end" {
+				t.Errorf("recorded %s", kinds)
 			}
 			if strings.Contains(name, "tool") && (b.String() != "wait stopped" || len(r.Calls) != 1) {
 				t.Errorf("tool: %q, calls %+v", b.String(), r.Calls)

@@ -78,7 +78,7 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 	if r.session.ID == "" {
 		r.session.ID = newID()
 	}
-	r.state.Tainted = r.agent.opts.Tainted || tainted(r.session.all())
+	r.state.Tainted = r.agent.opts.Tainted || r.session.Tainted()
 	system, err := r.agent.SystemPrompt(r.state.Started)
 	if err != nil {
 		return err
@@ -296,12 +296,6 @@ func answerOf(entries []Entry, seq int) string {
 	return reply.Answer
 }
 
-// recordError is a record that could not be written.
-type recordError struct{ err error }
-
-func (e *recordError) Error() string { return "the session could not be recorded: " + e.err.Error() }
-func (e *recordError) Unwrap() error { return e.err }
-
 // record writes an entry, after all those before it, and adds it to
 // the session.
 func (r *run) record(ctx context.Context, p EntryPayload) error {
@@ -326,7 +320,7 @@ func (r *run) write(ctx context.Context, e Entry) error {
 	e.Session = r.session.ID
 	if rec := r.agent.opts.Recorder; rec != nil {
 		if err := rec.Append(ctx, e); err != nil {
-			return &recordError{err}
+			return fmt.Errorf("the session could not be recorded: %w", err)
 		}
 	}
 	r.session.wrote(e.Seq)

@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -297,10 +295,10 @@ func comparable(p EntryPayload) []part {
 	case AsideEntry:
 		return []part{{"text of the check", p.Text}, {"thought", p.Thought}}
 	case CallEntry:
-		return []part{{"name of the tool", p.Name}, {"arguments of the call", compact(p.Args)}}
+		return []part{{"name of the tool", p.Name}, {"arguments of the call", canonical(p.Args)}}
 	case ResultEntry:
 		return []part{
-			{"name of the tool", p.Name}, {"arguments of the call", compact(p.Args)}, {"text of the result", p.Text},
+			{"name of the tool", p.Name}, {"arguments of the call", canonical(p.Args)}, {"text of the result", p.Text},
 			{"error for the model", p.Error}, {"note to the model", p.Note}, {"success", fmt.Sprint(p.Success)},
 			{"whether the call was skipped", fmt.Sprint(p.Skipped)},
 		}
@@ -310,12 +308,4 @@ func comparable(p EntryPayload) []part {
 		return []part{{"end", string(p.StopReason)}}
 	}
 	return nil
-}
-
-func compact(args json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, args) != nil {
-		return string(args)
-	}
-	return b.String()
 }

@@ -96,7 +96,7 @@ func (r *run) restore(ctx context.Context) bool {
 	}
 	// The time between the death of the process and now is not the run's.
 	r.state.Started = r.effects.Now().Add(-last.Time.Sub(r.state.Started))
-	r.state.Tainted = r.state.Tainted || r.agent.opts.Tainted || tainted(entries)
+	r.state.Tainted = r.state.Tainted || r.agent.opts.Tainted || r.session.Tainted()
 	return true
 }
 
@@ -144,7 +144,7 @@ func (r *run) relearn(ctx context.Context, was State) {
 
 // settle gives every call without a result one that states that, before another run begins.
 func (r *run) settle(ctx context.Context) error {
-	for _, call := range open(r.session.all()) {
+	for _, call := range OpenCalls(r.session.all()) {
 		text, err := r.agent.opts.Prompts.Text(prompts.Unknown)
 		if err == nil {
 			err = r.record(ctx, ResultEntry{ID: call.ID, Name: call.Name, Args: call.Args, Error: text, Unknown: true})
@@ -156,8 +156,8 @@ func (r *run) settle(ctx context.Context) error {
 	return nil
 }
 
-// open returns the calls that have no result.
-func open(entries []Entry) (calls []CallEntry) {
+// OpenCalls returns the calls that have no result.
+func OpenCalls(entries []Entry) (calls []CallEntry) {
 	for _, e := range entries {
 		n := len(calls)
 		switch p := e.Payload.(type) {

@@ -185,9 +185,9 @@ func (s *Session) rewind(n int) []Entry {
 	return tail
 }
 
-// tainted reports whether the results include text from strangers.
-func tainted(entries []Entry) bool {
-	return slices.ContainsFunc(entries, func(e Entry) bool { p, ok := e.Payload.(ResultEntry); return ok && foreign(p.Origin) })
+// Tainted reports whether a result in the session has text from strangers.
+func (s *Session) Tainted() bool {
+	return slices.ContainsFunc(s.all(), func(e Entry) bool { p, ok := e.Payload.(ResultEntry); return ok && foreign(p.Origin) })
 }
 
 // State is what a run needs between two turns. It is small and can be written

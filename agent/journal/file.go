@@ -306,7 +306,7 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 			return nil, fmt.Errorf("session %s: its last line is cut short and cannot be removed: %w", f.id, err)
 		}
 	}
-	for _, c := range open(entries) {
+	for _, c := range agent.OpenCalls(entries) {
 		if !c.OnlyReads() {
 			f.careful[c.ID] = true
 		}
@@ -317,20 +317,6 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return s, nil
-}
-
-// open are the calls without a result.
-func open(entries []agent.Entry) (calls map[string]agent.CallEntry) {
-	calls = map[string]agent.CallEntry{}
-	for _, e := range entries {
-		switch p := e.Payload.(type) {
-		case agent.CallEntry:
-			calls[p.ID] = p
-		case agent.ResultEntry:
-			delete(calls, p.ID)
-		}
-	}
-	return calls
 }
 
 func (f *file) close() error {

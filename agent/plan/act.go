@@ -127,7 +127,7 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 			return agent.Result{}, r.noTurns()
 		}
 		o.MaxTurns = before + granted
-		result, used, err := r.once(ctx, o, j.task.ID, session, prompt, granted)
+		result, used, err := r.once(ctx, o, j.task.ID, session, prompt, granted, true)
 		if err != nil {
 			return agent.Result{}, err
 		}
@@ -159,33 +159,26 @@ func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, e
 }
 
 // once runs the agent for a task, or continues its session, and returns how
-// many of its granted replies it has used.
-func (r *run) once(ctx context.Context, o agent.Options, task string, s *agent.Session, prompt string, granted int) (result agent.Result, used int, err error) {
+// many of its granted replies it has used. Of a question, which is not whole, only
+// what a person waits for is shown.
+func (r *run) once(ctx context.Context, o agent.Options, task string, s *agent.Session, prompt string, granted int, whole bool) (result agent.Result, used int, err error) {
 	defer func() { r.budget.settle(granted, used) }()
 	a, err := agent.New(o)
 	if err != nil {
 		return result, 0, &ended{agent.StopInternal, err}
 	}
 	events := a.Run(ctx, s, prompt)
-	if s.Unfinished() {
+	if whole && s.Unfinished() {
 		events = a.Resume(ctx, s)
 	}
-	result = r.follow(events, task, true)
+	result = r.follow(events, task, whole)
 	return result, max(0, result.Turns-(o.MaxTurns-granted)), nil
 }
 
 // answered is the result of a run that was recorded to its end.
 func answered(s *agent.Session) agent.Result {
-	result := agent.Result{Status: agent.Success, StopReason: agent.StopComplete}
-	for _, e := range s.Entries() {
-		switch p := e.Payload.(type) {
-		case agent.ReplyEntry:
-			result.Response = strings.TrimSpace(p.Answer)
-		case agent.ResultEntry:
-			result.Tainted = result.Tainted || p.Origin != "" && p.Origin != tools.Workspace && p.Origin != tools.Memory
-		}
-	}
-	return result
+	_, reply := lastReply(s.Entries())
+	return agent.Result{Status: agent.Success, StopReason: agent.StopComplete, Response: strings.TrimSpace(reply.Answer), Tainted: s.Tainted()}
 }
 
 // turnsOf is how many turns of its last run a session holds, if that run is continued.

@@ -130,19 +130,13 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 		turns = lookTurns
 		o.System, o.Identity, o.MaxMalformed, o.NoLastWord = "", system, 0, false
 	}
-	granted := r.budget.grant(turns)
-	if granted == 0 {
+	if o.MaxTurns = r.budget.grant(turns); o.MaxTurns == 0 {
 		return "", r.noTurns()
 	}
-	used := 0
-	defer func() { r.budget.settle(granted, used) }()
-	o.MaxTurns = granted
-	a, err := agent.New(o)
+	result, _, err := r.once(ctx, o, q.task, session, prompt, o.MaxTurns, false)
 	if err != nil {
-		return "", &ended{agent.StopInternal, err}
+		return "", err
 	}
-	result := r.follow(a.Run(ctx, session, prompt), q.task, false)
-	used = result.Turns
 	if result.Tainted {
 		r.foreign.Store(true)
 	}

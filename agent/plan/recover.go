@@ -26,31 +26,31 @@ func (r *run) recover(ctx context.Context, t *Task, j *job, failed []string) (st
 		}
 	}
 	j.data.Failure, j.data.Told, j.data.Without = t.Error, "", nil
-	for step = steps[at]; ; step = steps[at] {
-		at++
-		if step == StepOtherTool {
+	for _, step = range steps[at:] {
+		switch step {
+		case StepOtherTool:
 			if without = r.others(*t, failed); len(without) == 0 {
 				continue
 			}
 			j.data.Without = without
-		}
-		if step == StepAsk {
+		case StepAsk:
 			if r.opts.AskUser == nil {
 				continue
 			}
-			r.emit(t.ID, Recovery{ID: t.ID, Step: step, Reason: t.Error})
+		}
+		r.emit(t.ID, Recovery{ID: t.ID, Step: step, Reason: t.Error})
+		if step == StepAsk {
 			if j.data.Told, err = r.askUser(ctx, *t); err != nil {
 				return step, nil, err
 			}
 			if j.data.Told == "" {
 				continue
 			}
-		} else {
-			r.emit(t.ID, Recovery{ID: t.ID, Step: step, Reason: t.Error})
 		}
-		j.data.Advice = string(step)
-		return step, without, nil
+		break
 	}
+	j.data.Advice = string(step)
+	return step, without, nil
 }
 
 // others are the failed tools, if there are others for the task.
