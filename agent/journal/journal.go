@@ -38,6 +38,8 @@ var (
 	// ErrCut: the last line is not whole, as after a loss of power. Everything
 	// before it is complete.
 	ErrCut = errors.New("the last line is cut short")
+	// ErrNothing: the session has a header and no entry.
+	ErrNothing = errors.New("nothing is recorded in it")
 	// ErrNotBegun: the file of a session could not be made. Nothing of it was
 	// written.
 	ErrNotBegun = errors.New("the session cannot be kept")

@@ -137,7 +137,7 @@ func (s *Store) look(n name) (Info, error) {
 	if err != nil {
 		return info, err
 	}
-	end, _, _, err := lastEnd(in, n.size)
+	end, _, whole, err := lastEnd(in, n.size)
 	switch {
 	case err != nil:
 		return info, err
@@ -145,6 +145,8 @@ func (s *Store) look(n name) (Info, error) {
 		info.State = string(end.StopReason)
 	case s.inUse(n.id):
 		info.State = Running
+	case whole <= int64(len(line)):
+		return info, ErrNothing
 	default:
 		info.State = Unfinished
 	}

@@ -104,6 +104,9 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	if err != nil {
 		return nil, explainSession(err)
 	}
+	if len(s.Entries()) == 0 {
+		return nil, damaged(fmt.Errorf("session %s: %w", id, journal.ErrNothing)).WithHint(deleteSession(store, id))
+	}
 	from := &continued{session: s, recorder: setup.Resumed(store, screen), asks: asks}
 	saved, err := plan.Load(s)
 	ofPlan := err == nil && !asks && plan.Unfinished(s)

@@ -64,7 +64,7 @@ func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
 	case err != nil && !errors.Is(err, journal.ErrCut):
 		return l, err
 	case none:
-		return l, damaged(fmt.Errorf("%s: nothing is recorded in it", what)).WithHint(advice)
+		return l, damaged(fmt.Errorf("%s: %w", what, journal.ErrNothing)).WithHint(advice)
 	case err != nil:
 		k.screen.Say(fmt.Sprintf("mylm: %v; skipped", err))
 	}

@@ -90,6 +90,7 @@ func TestHintsCanBeTyped(t *testing.T) {
 	spoiled := func(line int) func([]string) []string {
 		return func(l []string) []string { l[line-1] = "oops\n"; return l }
 	}
+	header := func(l []string) []string { return l[:1] }
 	for name, test := range map[string]struct {
 		spoil func(lines []string) []string // nil: nothing is wrong with the file
 		args  string                        // ID stands for the session's
@@ -98,7 +99,10 @@ func TestHintsCanBeTyped(t *testing.T) {
 		"empty":           {none, "sessions show ID", "mylm sessions rm ID"},
 		"empty, replayed": {none, "replay ID", "mylm sessions rm ID"},
 		"empty, resumed":  {none, "resume ID q", "mylm sessions rm ID"},
-		"header alone":    {func(l []string) []string { return l[:1] }, "sessions export ID", "mylm sessions rm ID"},
+		"header alone":    {header, "sessions export ID", "mylm sessions rm ID"},
+		"header, resumed": {header, "resume ID", "mylm sessions rm ID"},
+		"header, asked":   {header, "resume ID q", "mylm sessions rm ID"},
+		"header, last":    {header, "resume last q", "mylm sessions list --global"},
 		"damaged":         {spoiled(4), "resume ID q", "mylm sessions show ID"},
 		"damaged at once": {spoiled(2), "resume ID", "mylm sessions rm ID"},
 		"no run": {func(l []string) []string {
