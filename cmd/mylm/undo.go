@@ -105,7 +105,11 @@ func (u *undoing) list() error {
 		return term.PrintJSON(u.screen.Out, out)
 	}
 	if len(runs) == 0 {
-		u.screen.Say("mylm: no run has changed a file here" + map[bool]string{false: "; --all lists those of all directories"}[dir == ""])
+		elsewhere := "; --all lists those of all directories"
+		if dir == "" {
+			elsewhere = ""
+		}
+		u.screen.Say("mylm: " + nothingToUndo + elsewhere + "\n  " + hintCommands)
 	}
 	for _, r := range runs {
 		u.screen.Answer(u.line(r, dir == "") + "\n")
@@ -156,12 +160,17 @@ func (u *undoing) pick() (undo.Run, error) {
 	if id != "" {
 		return undo.Run{}, failure.Usage("there is no run %q", term.Echoed(id)).WithHint("mylm undo --list --all lists them.")
 	}
-	f := failure.Usage("no run has changed a file here")
+	hint := hintCommands
 	if all, err := u.store.Runs(""); err == nil && len(all) > 0 {
-		return undo.Run{}, f.WithHint("The last one that did was in " + all[0].Workspace + ": go there, or mylm undo --list --all")
+		hint += "\nThe last run that wrote a file was in " + all[0].Workspace + ": go there, or mylm undo --list --all"
 	}
-	return undo.Run{}, f
+	return undo.Run{}, failure.Usage(nothingToUndo).WithHint(hint)
 }
+
+const (
+	nothingToUndo = "no run has changed a file here with write_file or edit_file"
+	hintCommands  = "What commands change is not recorded: mylm sessions show last lists those that ran; version control or a backup brings files back."
+)
 
 func (u *undoing) undo(ctx context.Context) error {
 	r, err := u.pick()
