@@ -137,9 +137,8 @@ func (r *run) planOptions() plan.Options {
 	if saved := r.plan.saved; saved != nil {
 		options = saved.Options
 	}
-	if n, ok := config.PlanTurns.Lookup(s); ok {
-		options.MaxTurns = n
-	} else if config.MaxTurns.From(s).Kind == config.Flag { // of mylm resume
+	options.MaxTurns = config.PlanTurns.Or(s, options.MaxTurns)
+	if config.MaxTurns.From(s).Kind == config.Flag { // of mylm resume
 		options.MaxTurns = config.MaxTurns.Of(s)
 	}
 	options.MaxIterations = config.MaxIterations.Or(s, options.MaxIterations)

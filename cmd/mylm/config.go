@@ -33,7 +33,7 @@ func configCommand(s *term.Screen) *cli.Command {
 			},
 			{
 				Name: "show", Usage: "list every setting, its value, and where that comes from",
-				Description: "Secrets are masked. Flags of mylm ask and a profile can be given, to see what they change.",
+				Description: "Secrets are masked. Flags of mylm ask and a profile can be given, to see what they change. A name with dashes is a flag that the\nconfiguration cannot hold.",
 				Flags: append(config.Flags(append(askSettings(), config.MaxIterations)...), jsonFlag(),
 					&cli.BoolFlag{Name: "file", Usage: "print the file instead, checked and without its secrets"}),
 				Action: func(c *cli.Context) error {

@@ -45,7 +45,7 @@ var (
 	MaxMalformed         = add(Def{Key: "max_malformed", Flag: "max-malformed", Var: "MYLM_MAX_MALFORMED", Usage: "how `MANY` unreadable replies in a row end the run", Default: "3"}, atLeast(1))
 	MaxRepetition        = add(Def{Key: "max_repetition", Flag: "max-repetition", Var: "MYLM_MAX_REPETITION", Usage: "how many `TOKENS` of a reply may repeat what is before them; ten times as many in a tool's arguments; 0 is no limit", Default: "1500"}, orOff(1))
 	MaxIterations        = add(Def{Key: "max_iterations", Flag: "max-iterations", Var: "MYLM_MAX_ITERATIONS", Usage: "how `MANY` tasks of a plan are taken up", Default: "10, or twice the tasks if that is more"}, atLeast(1))
-	PlanTurns            = add(Def{Flag: "max-turns", Usage: "maximum replies of the model in the whole plan", Default: "100"}, atLeast(1))
+	PlanTurns            = add(Def{Key: "plan_max_turns", Flag: "max-turns", Var: "MYLM_PLAN_MAX_TURNS", Usage: "maximum replies of the model in the whole plan", Default: "100"}, atLeast(1))
 	DryRun               = add[bool](Def{Flag: "dry-run", Usage: "run nothing that writes, runs programs or uses the network; say what it would do"})
 
 	// What the model is told, and what it can use.
