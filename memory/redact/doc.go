@@ -18,6 +18,6 @@
 //
 // # Limits
 //
-// A password in prose without the word before it is not recognised. The tables
-// are built on first use; importing the package costs nothing.
+// A password in prose without the word before it is not recognised. Expressions
+// are compiled on first use; importing the package costs nothing.
 package redact

@@ -43,11 +43,7 @@ func secretKind(name string) (kind string, sure bool) {
 			return kind, kind != ""
 		}
 	}
-	name = strings.TrimRight(name, "0123456789")
-	if len(name) < 3 || !forms().endings[strings.ToLower(name[len(name)-3:])] {
-		return "", false // most names, at little cost
-	}
-	plain := strings.ToLower(squeeze(name))
+	plain := strings.ToLower(squeeze(strings.TrimRight(name, "0123456789")))
 	ends := func(end string) bool { return strings.HasSuffix(plain, end) }
 	switch {
 	case slices.ContainsFunc(passwordNames, ends), slices.Contains(shortNames, plain):

@@ -1,10 +1,8 @@
 package redact
 
 import (
-	"encoding/base64"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"sync"
 )
 
 // token is a form of secret that begins with something unmistakable.
@@ -67,167 +65,82 @@ var tokens = []token{
 	{"django-insecure-", "secret", func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`\\", c) < 0 }, 20, false},
 }
 
-func pair(s string) int { return int(s[0])<<8 | int(s[1]) }
-
 func base64url(c byte) bool { return wordy(c) || c == '=' }
 func base64ish(c byte) bool { return base64url(c) || c == '+' || c == '/' }
 func dotted(c byte) bool    { return wordy(c) || c == '.' }
 
-// word looks at the beginning of a word, and goes on at its end.
-func (r *redactor) word(at int) (next int) {
-	if at+1 < len(r.text) && r.forms.starts[pair(r.text[at:])] {
-		if end := r.token(at); end > 0 {
-			return end
-		}
-		r.commandAt(at)
+// byFirst are the tokens by their first byte.
+var byFirst = sync.OnceValue(func() (all [256][]*token) {
+	for i := range tokens {
+		first := tokens[i].prefix[0]
+		all[first] = append(all[first], &tokens[i])
 	}
-	if isDigit(r.text[at]) {
-		if end := r.card(at); end > 0 {
-			return end
-		}
-	}
-	end := at + 1
-	for end < len(r.text) && (r.forms.classes[r.text[end]] == inWord || r.text[end] == '-') {
-		end++
-	}
-	if (end-at == len("Bearer") || end-at == len("Basic")) && // so long are Token and ApiKey, too
-		strings.HasPrefix(r.text[end:], " ") {
-		if next := r.scheme(at, end); next > end {
-			return next
-		}
-	}
-	if r.text[at:end] == "password" {
-		if next := r.netrc(at, end); next > 0 {
-			return max(end, next)
-		}
-	}
-	return max(end, r.phrase(at, end))
-}
+	return all
+})
 
-// netrc takes the password of a line of .netrc: machine HOST login NAME password
-// PASSWORD.
-func (r *redactor) netrc(at, end int) (next int) {
-	before := strings.Fields(r.text[max(0, at-2*maxValue):at])
-	if n := len(before); n < 4 || before[n-2] != "login" || before[n-4] != "machine" {
-		return 0
-	}
-	start := end + len(r.text[end:]) - len(strings.TrimLeft(r.text[end:], " \t\n"))
-	next = run(r.text, start, func(c byte) bool { return c > ' ' })
-	return r.password(span{start: start, end: next})
-}
+// Tokens whose form is more than a prefix: a JSON Web Token, whose first two parts
+// are objects in base64, and that of a Discord bot, its number, a time and a
+// signature.
+var (
+	webToken = form(`^eyJ[\w-]{7,}\.eyJ[\w-]*(?:\.[\w-]*)?`)
+	discord  = form(`^[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}`)
+)
 
-// token takes a token that begins at a place; 0: none does.
+// token takes a token that begins at a place and returns its end, 0 if there is none.
 func (r *redactor) token(at int) (end int) {
 	if at >= len(r.text) {
 		return 0
 	}
-	for _, t := range r.forms.tokens[r.text[at]] {
-		if !strings.HasPrefix(r.text[at:], t.prefix) {
+	rest := r.text[at:]
+	for _, t := range r.tokens[rest[0]] {
+		if !strings.HasPrefix(rest, t.prefix) {
 			continue
 		}
-		start := at + len(t.prefix)
-		end := run(r.text, start, t.alphabet)
-		for end > start && r.text[end-1] == '.' { // of the sentence
-			end--
-		}
-		if end-start >= t.least && (!t.mixed || mixed(r.text[start:end], 16)) {
-			r.add(at, end, t.kind)
-			return end
+		n := run(rest, len(t.prefix), t.alphabet)
+		n = len(strings.TrimRight(rest[:n], ".")) // of the sentence
+		if n-len(t.prefix) >= t.least && (!t.mixed || mixed(rest[len(t.prefix):n])) {
+			r.add(at, at+n, t.kind)
+			return at + n
 		}
 	}
-	switch r.text[at] {
-	case 'e':
-		return r.webToken(at)
-	case 'M', 'N', 'O':
-		return r.discord(at)
+	kind, re := "JWT", webToken
+	switch {
+	case strings.HasPrefix(rest, "eyJ"):
+	case rest[0] >= 'M' && rest[0] <= 'O' && strings.IndexByte(rest[:min(len(rest), 30)], '.') >= 24:
+		kind, re = "API key", discord
+	default:
+		return 0
+	}
+	if m := re().FindString(rest); m != "" {
+		r.add(at, at+len(m), kind)
+		return at + len(m)
 	}
 	return 0
 }
 
-// webToken takes a JSON Web Token: two or three parts in base64, of which the
-// first two are objects.
-func (r *redactor) webToken(at int) (end int) {
-	const object = "eyJ" // {" in base64
-	if !strings.HasPrefix(r.text[at:], object) {
-		return 0
-	}
-	dot := run(r.text, at, wordy)
-	if dot-at < 10 || !strings.HasPrefix(r.text[dot:], "."+object) {
-		return 0
-	}
-	end = run(r.text, dot+1, wordy)
-	if strings.HasPrefix(r.text[end:], ".") {
-		end = run(r.text, end+1, wordy)
-	}
-	r.add(at, end, "JWT")
-	return end
-}
+var cards = form(`^(?:(?:4\d{3}|5[1-5]\d\d|6011|65\d\d)(?:[ -]?\d{4}){3}|3[47]\d\d[ -]?\d{6}[ -]?\d{5})\b`)
 
-// discord takes a token of a bot of Discord's: its number in base64, a time, and
-// a signature.
-func (r *redactor) discord(at int) (end int) {
-	first := run(r.text, at, wordy)
-	if first-at < 24 || first-at > 28 || !strings.HasPrefix(r.text[first:], ".") {
+// card takes the number of a card of American Express, Visa, Mastercard or Discover
+// with a valid check digit, and returns its end, 0 if there is none.
+func (r *redactor) card(at int) (end int) {
+	if at > 0 && strings.IndexByte("-.", r.text[at-1]) >= 0 {
 		return 0
 	}
-	second := run(r.text, first+1, wordy)
-	if second-first != 7 || !strings.HasPrefix(r.text[second:], ".") {
+	number := cards().FindString(r.text[at:min(len(r.text), at+24)])
+	sum, double := 0, false
+	for i := len(number) - 1; i >= 0; i-- {
+		if !isDigit(number[i]) {
+			continue
+		}
+		n := int(number[i] - '0')
+		if double {
+			n = n*2%10 + n/5
+		}
+		sum, double = sum+n, !double
+	}
+	if number == "" || sum%10 != 0 {
 		return 0
 	}
-	if end = run(r.text, second+1, wordy); end-second < 28 {
-		return 0
-	}
-	r.add(at, end, "API key")
-	return end
-}
-
-// telegram takes a token of a bot of Telegram's: its number, and 35 characters
-// behind the colon of which the first two are A.
-func (r *redactor) telegram(colon int) (end int) {
-	if !strings.HasPrefix(r.text[colon:], ":AA") {
-		return 0
-	}
-	start := colon
-	for start > 0 && colon-start < 11 && isDigit(r.text[start-1]) {
-		start--
-	}
-	end = run(r.text, colon+1, wordy)
-	if colon-start < 8 || colon-start > 10 || end-colon != 36 {
-		return 0
-	}
-	r.add(start, end, "API key")
-	return end
-}
-
-// scheme takes what follows Bearer or Basic, and Token or ApiKey in a header.
-func (r *redactor) scheme(at, end int) (next int) {
-	start := end + 1
-	next = run(r.text, start, func(c byte) bool { return pathy(c) || strings.IndexByte("+~=", c) >= 0 })
-	given := r.text[start:next]
-	switch word := r.text[at:end]; {
-	case strings.EqualFold(word, "bearer") && len(given) >= 16 && strings.ContainsAny(given, "0123456789"):
-		r.add(start, next, "bearer token")
-		return next
-	case strings.EqualFold(word, "basic") && basic(given):
-		r.add(start, next, "password")
-		return next
-	case (strings.EqualFold(word, "token") || strings.EqualFold(word, "apikey")) && random(given) && strings.HasSuffix(strings.ToLower(r.text[max(0, at-15):at]), "authorization: "):
-		r.add(start, next, "secret")
-		return next
-	}
-	return end
-}
-
-// basic tells whether s, or its head if it was cut, is a name and a password in
-// base64, as RFC 7617 has them.
-func basic(s string) bool {
-	s = strings.TrimRight(s[:min(len(s), maxValue)], "=")
-	if len(s) < 6 {
-		return false
-	}
-	if len(s)%4 == 1 {
-		s = s[:len(s)-1]
-	}
-	plain, err := base64.RawStdEncoding.DecodeString(s)
-	return err == nil && strings.Contains(string(plain), ":") && utf8.Valid(plain) && strings.IndexFunc(string(plain), unicode.IsControl) < 0
+	r.add(at, at+len(number), "card number")
+	return at + len(number)
 }

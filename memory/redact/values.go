@@ -12,6 +12,9 @@ const maxValue = 128
 // assignment looks at the name before and the value after a sign: with = or :,
 // quoted or not, in code, in JSON, in a shell, in a connection string.
 func (r *redactor) assignment(at int) (next int) {
+	if strings.HasPrefix(r.text[at:], "://") {
+		return at + len("://")
+	}
 	next = at + 1
 	raw, plain := r.nameBefore(at)
 	kind, sure := secretKind(raw)
@@ -90,69 +93,10 @@ func likely(s string, program bool) bool {
 		slices.Contains(noPasswords, strings.ToLower(s)) {
 		return false
 	}
-	letter := func(c rune) bool { return c < 128 && isLetter(byte(c)) }
-	if !program {
-		return strings.IndexFunc(s, letter) >= 0
+	if program { // there it may be the name of something: words, in lower case
+		return strings.ToLower(s) != s
 	}
-	// There it may be the name of something: words, in lower case.
-	return strings.IndexFunc(s, func(c rune) bool { return 'A' <= c && c <= 'Z' }) >= 0 && strings.IndexFunc(s, letter) >= 0
-}
-
-// flag looks at --password VALUE, and at options of the command of the line;
-// with a sign between them it is an assignment.
-func (r *redactor) flag(at int) (next int) {
-	next = at + 1
-	if at > 0 && r.text[at-1] > ' ' {
-		return next
-	}
-	if end := r.option(at); end > 0 {
-		return end
-	}
-	if !strings.HasPrefix(r.text[at:], "--") {
-		return next
-	}
-	end := run(r.text, at+2, wordy)
-	if end-at > maxName || end >= len(r.text) || r.text[end] != ' ' {
-		return end
-	}
-	kind, _ := secretKind(r.text[at+2 : end])
-	if kind == "" {
-		return end
-	}
-	value, quoted := r.value(end + 1)
-	text := r.text[value.start:value.end]
-	if strings.HasPrefix(text, "-") || placeholder(text) || kind != "password" && !random(text) || len(text) < 4 {
-		return end
-	}
-	if !quoted {
-		value.end = run(r.text, value.end, unquoted)
-	}
-	r.add(value.start, value.end, kind)
-	return value.end
-}
-
-// element looks at <password>VALUE</password>.
-func (r *redactor) element(at int) (next int) {
-	next = at + 1
-	start := at
-	for start > 0 && at-start < maxName && wordy(r.text[start-1]) {
-		start--
-	}
-	name := r.text[start:at]
-	kind, _ := secretKind(name)
-	if kind == "" || start == 0 || r.text[start-1] != '<' {
-		return next
-	}
-	length := strings.IndexByte(r.text[next:min(len(r.text), next+8*maxValue)], '<')
-	if length < 0 || !strings.HasPrefix(r.text[next+length:], "</"+name) {
-		return next
-	}
-	text := r.text[next : next+length]
-	if placeholder(text) || strings.TrimSpace(text) == "" || kind != "password" && !random(text) {
-		return next
-	}
-	r.add(next, next+length, kind)
-	return next + length
+	return strings.ContainsFunc(s, letterRune)
 }
 
 // maxName is how long the name of a secret may be.
@@ -215,21 +159,10 @@ func squeeze(s string) string { return joints.Replace(s) }
 
 var joints = strings.NewReplacer("_", "", "-", "", ".", "")
 
-// random tells whether a value looks like a secret: long, of letters and
-// digits, in one piece.
+// random reports whether a value looks like a secret: long, of letters and digits,
+// in one piece.
 func random(s string) bool {
-	digit, letter := false, false
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == ' ' || c == '\t':
-			return false
-		case isDigit(c):
-			digit = true
-		case isLetter(c):
-			letter = true
-		}
-	}
-	return len(s) >= 8 && digit && letter
+	return len(s) >= 8 && !strings.ContainsAny(s, " \t") && strings.ContainsFunc(s, digitRune) && strings.ContainsFunc(s, letterRune)
 }
 
 func letters(s string) bool {
