@@ -20,16 +20,16 @@ const (
 type Repair struct {
 	Path string `json:"path"` // where: "items[2].name"; "" is the whole
 	Code string `json:"code"` // Coerced or Renamed
-	From string `json:"from"` // what stood there, shortened if it is long
-	To   string `json:"to"`   // what stands there, shortened if it is long
+	From string `json:"from"` // the value before, shortened if it is long
+	To   string `json:"to"`   // the value after, shortened if it is long
 }
 
 // Fault is one thing about arguments that does not conform to the schema.
 type Fault struct {
 	Path   string `json:"path"`            // where: "items[2].name"; "" is the whole
 	Code   string `json:"code"`            // the schema's keyword, or json, depth, unknown, false, range, complex
-	Given  string `json:"given,omitempty"` // what stands there, shortened if it is long; "" is nothing
-	Wanted string `json:"wanted"`          // what should, in words
+	Given  string `json:"given,omitempty"` // the value, shortened if it is long; "" is nothing
+	Wanted string `json:"wanted"`          // the value that is required, in words
 }
 
 // maxDepth bounds the nesting of arguments. Schemas of real tools nest less
@@ -66,7 +66,7 @@ func Fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, []Re
 		f.value(schema, out, loc{})
 	}
 	if f.steps < 0 {
-		f.faults = append(f.faults, Fault{Code: "complex", Given: clip(args), Wanted: "simpler arguments; checking these against the schema takes too long"})
+		f.faults = append(f.faults, Fault{Code: "complex", Given: cut(args), Wanted: "simpler arguments; checking these against the schema takes too long"})
 	}
 	if f.count > 0 || len(f.faults) > 0 {
 		return nil, nil, f.argError()
@@ -90,9 +90,9 @@ func (f *fitter) read(args json.RawMessage) (v *node, empty bool, fault *Fault) 
 	v, err := parse(trimmed, maxDepth)
 	switch {
 	case err == errDeep:
-		return nil, false, &Fault{Code: "depth", Given: clip(trimmed), Wanted: fmt.Sprintf("values nested at most %d deep", maxDepth)}
+		return nil, false, &Fault{Code: "depth", Given: cut(trimmed), Wanted: fmt.Sprintf("values nested at most %d deep", maxDepth)}
 	case err != nil:
-		return nil, false, &Fault{Code: "json", Given: clip(trimmed), Wanted: fmt.Sprintf("a JSON object (%v)", err)}
+		return nil, false, &Fault{Code: "json", Given: cut(trimmed), Wanted: fmt.Sprintf("a JSON object (%v)", err)}
 	}
 	return v, false, nil
 }
@@ -102,7 +102,7 @@ type fitter struct {
 	root    *jsonschema.Schema
 	repairs []Repair
 	faults  []Fault
-	count   int  // faults, told or not
+	count   int  // faults, recorded or not
 	strict  bool // do not coerce
 	quiet   bool // only count faults and repairs
 	steps   int  // schema applications left: schemas can be built whose check takes exponential time
@@ -159,15 +159,15 @@ func (f *fitter) fail(at loc, code string, given *node, s *jsonschema.Schema) {
 	if f.quiet || len(f.faults) >= maxFaults {
 		return
 	}
-	fault := Fault{Path: at.String(), Code: code, Wanted: f.wanted(code, s)}
+	fault := Fault{Path: cut(at.String()), Code: code, Wanted: f.wanted(code, s)}
 	if given != nil {
-		fault.Given = clip(given.bytes())
+		fault.Given = cut(given.bytes())
 	}
 	f.faults = append(f.faults, fault)
 }
 
 func (f *fitter) repaired(at loc, code, from, to string) {
-	f.repairs = append(f.repairs, Repair{Path: at.String(), Code: code, From: clip(from), To: clip(to)})
+	f.repairs = append(f.repairs, Repair{Path: at.String(), Code: code, From: cut(from), To: cut(to)})
 }
 
 // try applies s and takes everything back: it returns the value, the repairs

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -19,21 +18,21 @@ type ArgError struct {
 	Signature string  // the tool's parameters: "(path: string, start_line?: integer)"
 }
 
-// maxTold is how many errors Error lists. Most calls have one; a model that
+// maxListed is how many errors Error lists. Most calls have one; a model that
 // gets a long list corrects the last of it and forgets the first.
-const maxTold = 5
+const maxListed = 5
 
 // Error lists the first errors, each with the argument, the given and the
 // wanted value, and below them how to call the tool.
 func (e *ArgError) Error() string {
-	told := make([]string, 0, maxTold+1)
-	for _, f := range e.Faults[:min(len(e.Faults), maxTold)] {
-		told = append(told, f.String())
+	faults := make([]string, 0, maxListed+1)
+	for _, f := range e.Faults[:min(len(e.Faults), maxListed)] {
+		faults = append(faults, f.String())
 	}
-	if more := len(e.Faults) - maxTold; more > 0 {
-		told = append(told, fmt.Sprintf("and %d more", more))
+	if more := len(e.Faults) - maxListed; more > 0 {
+		faults = append(faults, fmt.Sprintf("and %d more", more))
 	}
-	return "invalid arguments: " + strings.Join(told, "; ") + "\nUsage: " + e.Tool + e.Signature
+	return "invalid arguments: " + strings.Join(faults, "; ") + "\nUsage: " + e.Tool + e.Signature
 }
 
 // String describes the error in one line.
@@ -214,20 +213,6 @@ func show(v any) string {
 		return fmt.Sprint(v)
 	}
 	return string(b)
-}
-
-// maxShown is how many bytes of a value a fault or a repair shows.
-const maxShown = 120
-
-func clip[T string | []byte | json.RawMessage](v T) string {
-	if len(v) <= maxShown {
-		return string(v)
-	}
-	cut := maxShown
-	for cut > 0 && !utf8.RuneStart(v[cut]) {
-		cut--
-	}
-	return string(v[:cut]) + "…"
 }
 
 // Example writes arguments that show the shape a schema wants: its required

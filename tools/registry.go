@@ -14,34 +14,30 @@ import (
 
 // Registry is a set of tools in the order in which they were added. It is
 // not changed while agents use it: Only makes another one.
-type Registry struct {
-	order  []string
-	byName map[string]*Tool
-}
+type Registry struct{ tools []*Tool }
 
 // NewRegistry makes a registry of the given tools. It is an error if one has a
 // bad name, no schema or no Run, or if two share a name.
 func NewRegistry(tools ...*Tool) (*Registry, error) {
-	r := &Registry{byName: map[string]*Tool{}}
+	r := &Registry{}
 	for _, t := range tools {
 		if err := t.check(); err != nil {
 			return nil, err
 		}
-		if r.byName[t.Name] != nil {
+		if r.Lookup(t.Name) != nil {
 			return nil, fmt.Errorf("two tools are called %q", t.Name)
 		}
-		r.byName[t.Name] = t
-		r.order = append(r.order, t.Name)
+		r.tools = append(r.tools, t)
 	}
 	return r, nil
 }
 
 // Names lists the tools in order.
-func (r *Registry) Names() []string {
-	if r == nil {
-		return nil
+func (r *Registry) Names() (names []string) {
+	for _, t := range r.Tools() {
+		names = append(names, t.Name)
 	}
-	return slices.Clone(r.order)
+	return names
 }
 
 // Tools lists the tools in order.
@@ -49,19 +45,19 @@ func (r *Registry) Tools() []*Tool {
 	if r == nil {
 		return nil
 	}
-	out := make([]*Tool, len(r.order))
-	for i, name := range r.order {
-		out[i] = r.byName[name]
-	}
-	return out
+	return slices.Clone(r.tools)
 }
 
 // Lookup returns the tool of that exact name, or nil.
 func (r *Registry) Lookup(name string) *Tool {
-	if r == nil {
-		return nil
+	if r != nil {
+		for _, t := range r.tools {
+			if t.Name == name {
+				return t
+			}
+		}
 	}
-	return r.byName[name]
+	return nil
 }
 
 // Schema returns the schema of the tool of that exact name.
@@ -81,14 +77,8 @@ func (r *Registry) Only(names ...string) (*Registry, error) {
 			return nil, fmt.Errorf("there is no tool %q; there are: %s", name, strings.Join(r.Names(), ", "))
 		}
 	}
-	sub := &Registry{byName: map[string]*Tool{}}
-	for _, t := range r.Tools() {
-		if slices.Contains(names, t.Name) {
-			sub.byName[t.Name] = t
-			sub.order = append(sub.order, t.Name)
-		}
-	}
-	return sub, nil
+	others := func(t *Tool) bool { return !slices.Contains(names, t.Name) }
+	return &Registry{slices.DeleteFunc(r.Tools(), others)}, nil
 }
 
 // UnknownToolError is a call of a tool that does not exist.
@@ -115,18 +105,18 @@ func (e *UnknownToolError) Error() string {
 	return fmt.Sprintf("unknown tool %q: the tools are %s", name, strings.Join(e.Known, ", "))
 }
 
-// maxName is how many characters of a name or a value an error shows: more
-// than the longest name of a tool, and few enough for one line.
-const maxName = 80
+// maxShown is how many characters of a name or a value an error or a repair shows:
+// more than the longest name of a tool, and few enough for one line.
+const maxShown = 80
 
-func cut(s string) string {
+func cut[T string | []byte | json.RawMessage](s T) string {
 	n := 0
-	for i := range s {
-		if n++; n > maxName {
-			return s[:i] + "…"
+	for i := range string(s) {
+		if n++; n > maxShown {
+			return string(s[:i]) + "…"
 		}
 	}
-	return s
+	return string(s)
 }
 
 // Invocation is a call that is ready to run.
@@ -151,10 +141,6 @@ func (r *Registry) Prepare(name string, args json.RawMessage) (*Invocation, erro
 	fitted, repairs, argErr := Fit(t.Schema, args)
 	if argErr != nil {
 		argErr.Tool = name
-		for i := range argErr.Faults {
-			fault := &argErr.Faults[i]
-			fault.Path, fault.Given = cut(fault.Path), cut(fault.Given)
-		}
 		return nil, argErr
 	}
 	inv := &Invocation{Tool: t, Args: fitted, Repairs: repairs, Preview: string(fitted)}
