@@ -46,18 +46,12 @@ func (g Gap) Join(head, tail string) string {
 
 // mark represents the gap in a text. With whole, it is made of complete lines.
 func (g Gap) mark(whole bool) string {
-	counted := func(n int, what string) string {
-		if n == 1 {
-			return "1 " + what
-		}
-		return fmt.Sprintf("%d %ss", n, what)
-	}
-	text := counted(g.Bytes, "byte")
+	text := Count(g.Bytes, "byte")
 	switch {
 	case whole:
-		text = counted(g.Breaks+1, "line") + ", " + text
+		text = Count(g.Breaks+1, "line") + ", " + text
 	case g.Breaks > 0:
-		text += ", " + counted(g.Breaks, "line break")
+		text += ", " + Count(g.Breaks, "line break")
 	}
 	return "[... left out: " + text + " ...]"
 }
@@ -117,4 +111,12 @@ func Begin[T string | []byte](text T, n int) T {
 		}
 	}
 	return text
+}
+
+// Count returns a number of things in words: "1 line", "2 lines".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

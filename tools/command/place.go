@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mylm/tools/sandbox"
 )
 
 // clean makes the place absolute and free of links.
@@ -13,10 +15,7 @@ func (at Place) clean() Place {
 		at.Dir = at.Root
 	}
 	for _, dir := range []*string{&at.Root, &at.Dir} {
-		*dir = filepath.Clean(*dir)
-		if real, err := filepath.EvalSymlinks(*dir); err == nil {
-			*dir = real
-		}
+		*dir = sandbox.Real(filepath.Clean(*dir))
 	}
 	return at
 }
@@ -77,10 +76,7 @@ func dotted(path string) bool {
 	return slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..")
 }
 
-func (at Place) within(path string) bool {
-	rel, err := filepath.Rel(at.Root, path)
-	return err == nil && filepath.IsLocal(rel)
-}
+func (at Place) within(path string) bool { return sandbox.Within(path, at.Root) }
 
 func inGit(path string) bool {
 	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"), func(e string) bool { return strings.EqualFold(e, ".git") })

@@ -207,7 +207,7 @@ func quoted(lines []string) string {
 	}
 	text := strings.ToValidUTF8(strings.Join(lines, "\n"), "\uFFFD")
 	if more > 0 {
-		text += fmt.Sprintf("\n[%s more]", count(more, "line"))
+		text += fmt.Sprintf("\n[%s more]", tools.Count(more, "line"))
 	}
 	return text
 }

@@ -230,7 +230,7 @@ func (p *page) take(in *lineReader) {
 // result is the page as the model sees it.
 func (p *page) result(path string) (tools.Result, error) {
 	if p.total < p.start && p.start > 1 {
-		return tools.Result{}, fmt.Errorf("start_line %d is past the end: %s has %s", p.start, path, count(p.total, "line"))
+		return tools.Result{}, fmt.Errorf("start_line %d is past the end: %s has %s", p.start, path, tools.Count(p.total, "line"))
 	}
 	if p.total == 0 {
 		return tools.Result{Text: fmt.Sprintf("(%s is empty)", path), Origin: tools.Workspace}, nil
@@ -241,7 +241,7 @@ func (p *page) result(path string) (tools.Result, error) {
 	case note != "":
 		text += "\n[" + note + "]"
 	case strings.TrimSpace(text) == "":
-		text = fmt.Sprintf("(%s holds nothing but %s without text)", path, count(p.total, "line"))
+		text = fmt.Sprintf("(%s holds nothing but %s without text)", path, tools.Count(p.total, "line"))
 	}
 	return tools.Result{Text: text, Origin: tools.Workspace, Truncated: p.truncated()}, nil
 }
@@ -274,11 +274,4 @@ func (p *page) note() string {
 		note += fmt.Sprintf("; go on with start_line %d", p.last()+1)
 	}
 	return note
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -122,7 +122,7 @@ func (r *revision) preview(tool string) string {
 	case r.info == nil:
 		return bounded(head + "a new file, " + extent(r.new) + "\n" + prefixed("+", r.new))
 	case !r.known || binary([]byte(r.old[:min(len(r.old), sampled)])):
-		return bounded(fmt.Sprintf("%s%s there are replaced by %s\n%s", head, count(int(r.info.Size()), "byte"), extent(r.new), prefixed("+", r.new)))
+		return bounded(fmt.Sprintf("%s%s there are replaced by %s\n%s", head, tools.Count(int(r.info.Size()), "byte"), extent(r.new), prefixed("+", r.new)))
 	case r.old == r.new:
 		return head + "nothing changes"
 	}
@@ -154,7 +154,7 @@ func head(text string, lines, size int) string {
 	end, n := 0, 0
 	for line := range strings.Lines(text) {
 		if n == lines || end+len(line) > size {
-			return text[:end] + fmt.Sprintf("[%s more]", count(strings.Count(text[end:], "\n"), "line"))
+			return text[:end] + fmt.Sprintf("[%s more]", tools.Count(strings.Count(text[end:], "\n"), "line"))
 		}
 		end += len(line)
 		n++

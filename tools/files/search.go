@@ -221,18 +221,18 @@ func (s *searcher) result(k *walk, err error) (tools.Result, error) {
 		{s.unread, "could not be read"}, {s.large, fmt.Sprintf("searched in the first %d MiB only", counted>>20)},
 	} {
 		if left.n > 0 {
-			notes = append(notes, count(left.n, "file")+" "+left.what)
+			notes = append(notes, tools.Count(left.n, "file")+" "+left.what)
 		}
 	}
 	if s.long > 0 {
-		notes = append(notes, fmt.Sprintf("%s searched in the first %d KiB only", count(s.long, "line"), s.most>>10))
+		notes = append(notes, fmt.Sprintf("%s searched in the first %d KiB only", tools.Count(s.long, "line"), s.most>>10))
 	}
 	partial := len(notes) > 0
 	lines := s.found
 	if len(lines) == 0 {
-		lines = []string{fmt.Sprintf("(no line matches in %s)", count(s.files, "file"))}
+		lines = []string{fmt.Sprintf("(no line matches in %s)", tools.Count(s.files, "file"))}
 		if s.binary > 0 {
-			notes = append(notes, count(s.binary, "binary file")+" not searched")
+			notes = append(notes, tools.Count(s.binary, "binary file")+" not searched")
 		}
 		if k != nil && k.ignored > 0 {
 			notes = append(notes, "what .gitignore names was left out")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"mylm/tools"
 )
 
 func (w *workspace) planWrite(root *os.Root, in writeInput) (*revision, error) {
@@ -24,7 +26,7 @@ func (w *workspace) planWrite(root *os.Root, in writeInput) (*revision, error) {
 		r.said = fmt.Sprintf("wrote %s%s: a new file, %s", in.Path, r.led(), extent(in.Content))
 		return r, nil
 	}
-	r.said = fmt.Sprintf("wrote %s%s over %s: now %s", in.Path, r.led(), count(int(t.info.Size()), "byte"), extent(in.Content))
+	r.said = fmt.Sprintf("wrote %s%s over %s: now %s", in.Path, r.led(), tools.Count(int(t.info.Size()), "byte"), extent(in.Content))
 	if t.info.Size() <= maxDiffed {
 		if r.old, err = w.text(root, t); err != nil {
 			return nil, err
@@ -63,7 +65,7 @@ func extent(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		lines++
 	}
-	return count(len(text), "byte") + ", " + count(lines, "line")
+	return tools.Count(len(text), "byte") + ", " + tools.Count(lines, "line")
 }
 
 // lineEnds reports what the model cannot see, since read_file shows every line end as LF.

@@ -235,7 +235,7 @@ func (r *request) executed(dir, path int, flags uint64) verdict {
 func (w *warden) foundFurther(name string) bool {
 	i := slices.Index(w.strict.Lookup, filepath.Dir(name))
 	return i >= 0 && slices.ContainsFunc(w.strict.Lookup[i+1:], func(dir string) bool {
-		path := resolved(filepath.Join(dir, filepath.Base(name)))
+		path := Real(filepath.Join(dir, filepath.Base(name)))
 		info, err := os.Stat(path)
 		return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && w.allows(path, abi.AccessFSExecute)
 	})

@@ -146,13 +146,13 @@ func (p Policy) check() error {
 	if info, err := os.Stat(workspace); err == nil && !info.IsDir() {
 		return fmt.Errorf("the workspace %s of the sandbox is not a directory", p.Workspace)
 	}
-	home := resolved(p.Home)
-	holds := func(dir string) bool { return dir != "" && Within(resolved(dir), workspace) }
+	home := Real(p.Home)
+	holds := func(dir string) bool { return dir != "" && Within(Real(dir), workspace) }
 	if workspace == string(filepath.Separator) || holds(home) || holds(databaseHome()) {
 		return fmt.Errorf("the workspace %s holds your home directory or the whole system, so that a sandbox would protect nothing; change to the directory of a project", p.Workspace)
 	}
 	for _, dir := range p.Closed {
-		if holds(dir) || Within(workspace, resolved(dir)) {
+		if holds(dir) || Within(workspace, Real(dir)) {
 			return fmt.Errorf("the workspace %s and %s overlap, where this program keeps what is its own; change to the directory of a project", p.Workspace, dir)
 		}
 	}
@@ -173,12 +173,12 @@ func (p Policy) check() error {
 // CheckOpen reports why a policy cannot open a path to commands: it is not
 // absolute, or holds the home directory or the whole system.
 func CheckOpen(path, home string) error {
-	switch real := resolved(path); {
+	switch real := Real(path); {
 	case !filepath.IsAbs(path):
 		return fmt.Errorf("%q in the sandbox's policy is not an absolute path", path)
 	case filepath.Dir(real) == real:
 		return fmt.Errorf("%q in the sandbox's policy is the whole system; name what is needed in it", path)
-	case home != "" && Within(resolved(home), real):
+	case home != "" && Within(Real(home), real):
 		return fmt.Errorf("%q in the sandbox's policy holds your home directory, which stays closed; name what is needed in it", path)
 	}
 	return nil

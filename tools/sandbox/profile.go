@@ -53,7 +53,7 @@ func (p Profile) further() (f Further) {
 	if p.Mode == Off {
 		return f
 	}
-	workspace := resolved(p.Workspace) // as projects are named
+	workspace := Real(p.Workspace) // as projects are named
 	f.Reads = toolchains(p.Home, workspace, p.Getenv)
 	for _, path := range p.Reads {
 		if rest, ok := strings.CutPrefix(path, "~"); ok {
@@ -98,7 +98,7 @@ type found struct {
 
 // toolchains are the directories that programs and their libraries lie in.
 func toolchains(home, workspace string, getenv func(string) string) []string {
-	f := &found{home: resolved(home), workspace: resolved(workspace)}
+	f := &found{home: Real(home), workspace: Real(workspace)}
 	for _, dir := range filepath.SplitList(getenv("PATH")) {
 		f.programs(dir)
 	}
@@ -123,8 +123,8 @@ func toolchains(home, workspace string, getenv func(string) string) []string {
 	return f.paths
 }
 
-// resolved is a path without links, or else the path itself.
-func resolved(path string) string {
+// Real is a path with its links followed, or the path itself if that fails.
+func Real(path string) string {
 	if real, err := filepath.EvalSymlinks(path); path != "" && err == nil {
 		return real
 	}
@@ -134,7 +134,7 @@ func resolved(path string) string {
 // add takes a directory, unless it is no place for a toolchain: one that holds
 // the home directory.
 func (f *found) add(dir string) {
-	if filepath.IsAbs(dir) && !holdsHome(resolved(dir), f.home) {
+	if filepath.IsAbs(dir) && !holdsHome(Real(dir), f.home) {
 		f.paths = append(f.paths, filepath.Clean(dir))
 	}
 }
@@ -156,7 +156,7 @@ func (f *found) mine(path string) bool {
 // programs takes a directory of PATH with its libraries, and what its links
 // lead to.
 func (f *found) programs(dir string) {
-	real := resolved(dir)
+	real := Real(dir)
 	if !filepath.IsAbs(dir) || !f.mine(real) {
 		return // of the system, which is open, or of the workspace
 	}

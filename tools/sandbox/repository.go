@@ -75,13 +75,7 @@ func withPointer(at string, parts []string) []string {
 
 // holdsHome reports whether the home directory is dir or lies below it.
 func holdsHome(dir, home string) bool {
-	if home == "" {
-		return false
-	}
-	if real, err := filepath.EvalSymlinks(home); err == nil {
-		home = real
-	}
-	return Within(home, dir)
+	return home != "" && Within(Real(home), dir)
 }
 
 // maxPointer is more than the longest path.

@@ -115,14 +115,7 @@ func strictCalls(allowNet, metadataToo, threads bool) filter {
 	for _, nr := range slices.Concat(absent, strictAbsent) {
 		f.on(nr, ret(missing))
 	}
-	f.on(unix.SYS_PRLIMIT64,
-		load(arg(0)), jump(unix.BPF_JEQ, 0, 4, 0),
-		load(arg(2)), jump(unix.BPF_JEQ, 0, 0, 3),
-		load(arg(2)+high), jump(unix.BPF_JEQ, 0, 0, 1),
-		ret(allow), ret(judged))
-	f.pairs()
-	f.on(unix.SYS_CLONE, load(arg(0)), jump(unix.BPF_JSET, namespaces, 0, 1), ret(judged), ret(allow))
-	f.on(unix.SYS_UNSHARE, load(arg(0)), jump(unix.BPF_JSET, namespaces|newTime, 0, 1), ret(judged), ret(allow))
+	f.limited(judged)
 	// Signals that a file sends, leases that others wait for, and watching a directory.
 	f.on(unix.SYS_FCNTL, load(arg(1)), jump(unix.BPF_JEQ, unix.F_SETOWN, 3, 0), jump(unix.BPF_JEQ, unix.F_SETOWN_EX, 2, 0),
 		jump(unix.BPF_JEQ, unix.F_SETLEASE, 1, 0), jump(unix.BPF_JEQ, unix.F_NOTIFY, 0, 1), ret(judged), ret(allow))
@@ -184,19 +177,25 @@ func systemCalls(allowNet bool) filter {
 		}
 	}
 	f.on(unix.SYS_SOCKET, socketRules(allowNet)...)
-	f.pairs()
-	f.on(unix.SYS_CLONE, load(arg(0)), jump(unix.BPF_JSET, namespaces, 0, 1), ret(refuse), ret(allow))
-	f.on(unix.SYS_UNSHARE, load(arg(0)), jump(unix.BPF_JSET, namespaces|newTime, 0, 1), ret(refuse), ret(allow))
+	f.limited(refuse)
 	// Both put characters into a terminal as if they were typed there. The
 	// kernel looks at the low half of the request only.
 	f.on(unix.SYS_IOCTL, load(arg(1)), jump(unix.BPF_JEQ, unix.TIOCSTI, 1, 0), jump(unix.BPF_JEQ, unix.TIOCLINUX, 0, 1), ret(refuse), ret(allow))
-	// Its own limits, or to look at others'.
+	return append(f, ret(allow))
+}
+
+// limited lets calls of which some have a use have just that; otherwise is what
+// happens to others.
+func (f *filter) limited(otherwise uint32) {
+	// Its own limits, or looking at those of others.
 	f.on(unix.SYS_PRLIMIT64,
 		load(arg(0)), jump(unix.BPF_JEQ, 0, 4, 0),
 		load(arg(2)), jump(unix.BPF_JEQ, 0, 0, 3),
 		load(arg(2)+high), jump(unix.BPF_JEQ, 0, 0, 1),
-		ret(allow), ret(refuse))
-	return append(f, ret(allow))
+		ret(allow), ret(otherwise))
+	f.pairs()
+	f.on(unix.SYS_CLONE, load(arg(0)), jump(unix.BPF_JSET, namespaces, 0, 1), ret(otherwise), ret(allow))
+	f.on(unix.SYS_UNSHARE, load(arg(0)), jump(unix.BPF_JSET, namespaces|newTime, 0, 1), ret(otherwise), ret(allow))
 }
 
 // pairs allows pairs of sockets that talk to themselves. One of datagrams could

@@ -52,7 +52,7 @@ func (b bounds) strictRules(add func(landlock.AccessFSSet, ...string) error) err
 	}
 	for _, path := range slices.Concat(programs, s.Path, b.Reads) {
 		rights := dirRead
-		if real := resolved(path); slices.ContainsFunc(s.Workspace, func(dir string) bool { return Within(real, dir) || Within(dir, real) }) {
+		if real := Real(path); slices.ContainsFunc(s.Workspace, func(dir string) bool { return Within(real, dir) || Within(dir, real) }) {
 			rights = readOnly | execute
 		}
 		err = errors.Join(err, add(rights, path))
@@ -76,7 +76,7 @@ func lookup(env []string) []string {
 func onPath(env []string) []string {
 	var dirs []string
 	for _, dir := range lookup(env) {
-		dir = resolved(dir)
+		dir = Real(dir)
 		if !Within(dir, "/opt") && !Within(dir, "/snap") && !Within(dir, "/usr/local") {
 			continue
 		}

@@ -129,15 +129,15 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	if err := furnish(p.Home, home, p.Reads); err != nil {
 		return nil, nil, err
 	}
-	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: resolved(g.temp.path), Bytes: askedTemp, Files: askedTempFiles}}
+	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: Real(g.temp.path), Bytes: askedTemp, Files: askedTempFiles}}
 	if p.strict() {
 		b.Quota = quota{Temp: b.Quota.Temp, Bytes: maxTemp, Files: maxTempFiles, Memory: p.MaxMemory, Tasks: maxTasks}
 		b.Strict = &strict{Execute: p.AllowExec, Metadata: p.AllowMetadata, Signals: !scoped(), Path: onPath(env), Lookup: lookup(env)}
 		for _, dir := range slices.Concat([]string{p.Workspace}, p.Writes) {
-			b.Strict.Workspace = append(b.Strict.Workspace, resolved(dir))
+			b.Strict.Workspace = append(b.Strict.Workspace, Real(dir))
 		}
 		for _, path := range p.Reads {
-			if path = resolved(path); slices.ContainsFunc(b.Strict.Workspace, func(dir string) bool { return Within(path, dir) && path != dir }) {
+			if path = Real(path); slices.ContainsFunc(b.Strict.Workspace, func(dir string) bool { return Within(path, dir) && path != dir }) {
 				b.Strict.Named = append(b.Strict.Named, path)
 			}
 		}
@@ -161,18 +161,11 @@ var elsewhere = []string{"HOME", "TMPDIR", "TMP", "TEMP", "GOCACHE", "GOENV", "G
 	"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "BASH_ENV", "ENV"}
 
 func private(env []string, home, temp string) []string {
-	out := make([]string, 0, len(env)+2)
-	for _, kv := range env {
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		drop := strings.HasPrefix(name, "XDG_")
-		for _, e := range elsewhere {
-			drop = drop || name == e
-		}
-		if !drop {
-			out = append(out, kv)
-		}
-	}
-	return append(out, "HOME="+home, "TMPDIR="+temp)
+		return strings.HasPrefix(name, "XDG_") || slices.Contains(elsewhere, name)
+	})
+	return append(env, "HOME="+home, "TMPDIR="+temp)
 }
 
 // telemetry is the file, below a home, that keeps Go from collecting statistics. A

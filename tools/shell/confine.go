@@ -114,7 +114,7 @@ func writable(p sandbox.Policy, path string) bool {
 		return false
 	}
 	for _, dir := range append([]string{p.Workspace}, p.Resolved().Writes...) {
-		if sandbox.Within(path, resolved(dir)) {
+		if sandbox.Within(path, sandbox.Real(dir)) {
 			return true
 		}
 	}
@@ -128,19 +128,12 @@ func readable(p sandbox.Policy, path string) bool {
 			return false
 		}
 	}
-	return path != "/" && (p.Home == "" || !sandbox.Within(resolved(p.Home), path))
+	return path != "/" && (p.Home == "" || !sandbox.Within(sandbox.Real(p.Home), path))
 }
 
 func temporary(path string) bool { return strings.Contains(path, "/mylm-sandbox-") }
 
-func workspace(p sandbox.Policy) string { return resolved(p.Workspace) }
-
-func resolved(dir string) string {
-	if path, err := filepath.EvalSymlinks(dir); err == nil {
-		return path
-	}
-	return dir
-}
+func workspace(p sandbox.Policy) string { return sandbox.Real(p.Workspace) }
 
 // effect is Reads for a line of plain readers, and else Runs.
 func (o Options) effect(args json.RawMessage) tools.Effect {
