@@ -71,7 +71,8 @@ type Policy struct {
 
 	// Private is a directory that is the command's home, and is kept: it is
 	// made if need be. It must not serve anything outside the sandbox. Without
-	// one every command gets an empty home, which is removed after it.
+	// one, or if it cannot be made, every command gets an empty home, which is
+	// removed after it.
 	Private string
 
 	// AllowNet allows IPv4 and IPv6 sockets. Raw and UNIX sockets stay closed.

@@ -120,7 +120,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 		return nil, nil, err
 	}
 	temp, home := filepath.Join(g.temp.path, "tmp"), p.Private
-	if home == "" || p.strict() {
+	if home == "" || p.strict() || os.MkdirAll(home, 0o700) != nil { // a home directory may be read-only
 		home = filepath.Join(g.temp.path, "home")
 	}
 	if err := errors.Join(os.Mkdir(temp, 0o700), os.MkdirAll(home, 0o700)); err != nil {

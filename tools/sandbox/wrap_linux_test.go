@@ -208,6 +208,15 @@ func TestPrivateHome(t *testing.T) {
 	}
 }
 
+// A command runs with a temporary home if its private home cannot be made: the
+// user's home directory may be read-only.
+func TestPrivateHomeCannotBeMade(t *testing.T) {
+	p := sandbox.Policy{Workspace: t.TempDir(), Private: "/dev/null/home"}
+	if out, _, err := wrapped(t, p, `echo kept >~/note && cat ~/note`); err != nil || !strings.Contains(out, "kept") {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
 // Kill ends a command at once, whatever it does to signals.
 func TestKill(t *testing.T) {
 	p := sandbox.Policy{Mode: sandbox.Off}
