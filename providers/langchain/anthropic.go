@@ -26,7 +26,7 @@ func anthropicBackend() backend {
 		},
 		api: api{
 			body:   editAnthropic,
-			format: wire.Format{Reader: func() wire.Reader { return &anthropicReader{} }, End: anthropicEnd},
+			format: wire.Format{Reader: func() wire.Reader { return &anthropicReader{} }},
 			think:  thinkAnthropic,
 			noSeed: true,
 		},
@@ -87,12 +87,6 @@ func thinkAnthropic(on bool, a asked) map[string]any {
 type anthropicReader struct {
 	call, input, args string // the call whose arguments are coming
 }
-
-// anthropicEnd is a stream without text. langchaingo fails at one without any
-// of these events.
-const anthropicEnd = `data: {"type":"message_start","message":{"usage":{"input_tokens":0}}}` + "\n\n" +
-	`data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":0}}` + "\n\n" +
-	`data: {"type":"message_stop"}` + "\n\n"
 
 type anthropicEvent struct {
 	Type    string        `json:"type"`

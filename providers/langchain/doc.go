@@ -42,17 +42,16 @@
 //
 // langchaingo treats a cut stream as a reply, so its own result counts last,
 // after the context, an error in the stream, the HTTP status, what broke the
-// connection, and the missing end. The stream is read as it arrives and goes
-// straight to the caller: langchaingo makes the request and gets the end of an
-// empty stream.
+// connection, and the missing end. The stream is read as it arrives, below
+// langchaingo, and goes straight to the caller: langchaingo makes the request
+// and gets nothing of the reply.
 //
 // # Adding a backend
 //
 // A provider that speaks OpenAI's chat completions is a row in openai_like.go.
 // For another API copy anthropic.go: body cuts the request down, a wire.Reader
-// reads the reply, End is the shortest stream that langchaingo's package
-// accepts as complete, and open calls the constructor with the client it is
-// given, so that every request is seen. Add it to backends in providers.go. A
+// reads the reply, and open calls the constructor with the client it is given,
+// so that every request is seen. Add it to backends in providers.go. A
 // backend without an HTTP client is a custom llms.Model without a reader, as in
 // local.go.
 //

@@ -27,7 +27,7 @@ func googleBackend() backend {
 		api: api{
 			head:   headGoogle,
 			body:   editGoogle,
-			format: wire.Format{Reader: func() wire.Reader { return googleReader{} }, End: openAIFormat.End},
+			format: wire.Format{Reader: func() wire.Reader { return googleReader{} }},
 			think:  thinkGoogle,
 		},
 		list: lister{

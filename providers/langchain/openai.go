@@ -88,8 +88,7 @@ type openAITimings struct {
 	PredictedMS float64 `json:"predicted_ms"`
 }
 
-// openAIFormat ends with a stream without text.
-var openAIFormat = wire.Format{Reader: func() wire.Reader { return &openAIReader{} }, End: "data: [DONE]\n\n"}
+var openAIFormat = wire.Format{Reader: func() wire.Reader { return &openAIReader{} }}
 
 func (o *openAIReader) Event(r *wire.Reply, data []byte) error {
 	if string(data) == "[DONE]" {

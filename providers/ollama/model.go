@@ -150,7 +150,7 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	gone := false // the caller broke out of its loop
-	x := &wire.Exchange{Server: &m.client.server, Format: wire.OllamaLines, Eager: true, Send: m.waiting(r).roundTrip,
+	x := &wire.Exchange{Server: &m.client.server, Format: wire.OllamaLines, Send: m.waiting(r).roundTrip,
 		Pass: func(c providers.Chunk) error {
 			m.warm.Store(true)
 			if ctx.Err() != nil { // pieces that were read ahead come too late

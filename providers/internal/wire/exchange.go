@@ -77,7 +77,6 @@ type Exchange struct {
 	Format Format                      // zero: the client library reads the reply itself
 	Pass   func(providers.Chunk) error // to the caller
 	Limit  int64                       // bytes of a body that the client library reads; 0: any number
-	Eager  bool                        // read the reply within RoundTrip, which then returns ErrRead
 
 	// Edit changes a clone of each request. May be nil.
 	Edit func(*http.Request) (*http.Request, error)
@@ -99,8 +98,8 @@ type Exchange struct {
 	reply   Reply
 }
 
-// ErrRead ends a request of an eager Exchange, whose reply was read. It spares
-// the client library its buffers.
+// ErrRead ends a request whose reply was read within RoundTrip: the client
+// library gets nothing of it.
 var ErrRead = errors.New("the reply was read")
 
 // Bind makes x the Exchange of all requests with the returned context.
@@ -166,13 +165,12 @@ func (x *Exchange) roundTrip(next http.RoundTripper, req *http.Request) (*http.R
 	if err == nil {
 		err = x.answered(resp)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		x.Unsent(err)
 		return nil, err
-	}
-	if x.Eager && x.Format.Reader != nil && resp.StatusCode < http.StatusMultipleChoices {
-		_, _ = io.Copy(io.Discard, resp.Body) // Failure has the error
-		resp.Body.Close()
+	case x.Format.Reader != nil && resp.StatusCode < http.StatusMultipleChoices:
+		x.read(x.abortable(resp.Body), resp.Header.Get("Content-Type"))
 		return nil, ErrRead
 	}
 	return resp, nil
@@ -196,10 +194,7 @@ func (x *Exchange) answered(resp *http.Response) error {
 	case x.Format.Reader == nil:
 		resp.Body = &watched{ReadCloser: x.abortable(body), x: x}
 	default:
-		resp.Body = newReplyBody(x, x.abortable(body), resp.Header.Get("Content-Type"))
-		resp.ContentLength = -1
-		resp.Header = resp.Header.Clone()
-		resp.Header.Del("Content-Length")
+		resp.Body = body
 	}
 	return nil
 }

@@ -8,11 +8,7 @@ import (
 )
 
 // OllamaLines is how Ollama writes the replies of /api/chat.
-var OllamaLines = Format{
-	Reader: func() Reader { return ollamaReader{} },
-	Lines:  true,
-	End:    `{"done":true}` + "\n",
-}
+var OllamaLines = Format{Reader: func() Reader { return ollamaReader{} }, Lines: true}
 
 type ollamaReader struct{}
 

@@ -14,10 +14,6 @@ type Format struct {
 
 	// Lines means that a stream has one JSON value per line, not server-sent events.
 	Lines bool
-
-	// End is the shortest stream that the client library takes for whole. It is
-	// all that the library gets of a reply that a Reader reads.
-	End string
 }
 
 // Reader reads a reply as it arrives and notes in r what it means. An error

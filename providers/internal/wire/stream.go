@@ -36,98 +36,60 @@ const drainTime = 200 * time.Millisecond
 // reason. Servers send both at once.
 const lingerTime = 2 * time.Second
 
-// replyBody is the body of a reply whose text goes straight to the caller.
-// langchaingo adds each piece of a stream to one string, so that the cost of a
-// long reply is quadratic; it gets the end alone. One goroutine reads.
-type replyBody struct {
+// stream reads one reply. Its text goes straight to the caller: langchaingo
+// adds each piece to one string, so that the cost of a long reply is quadratic,
+// and Ollama's client holds 8 MB for each.
+type stream struct {
 	x      *Exchange
 	body   io.ReadCloser
 	in     *bufio.Reader
 	reader Reader
 	kind   string       // Content-Type
-	step   func() error // reads on, until an error ends the body
+	step   func() error // reads on, until an error ends the reply
 	begun  bool         // a line was read
 	name   string       // of the event in the making
 	data   []byte       // of the same
-	out    []byte
-	err    error
-	linger *time.Timer // ends the wait for what may follow the reason to end; the Exchange's lock guards it
+	linger *time.Timer  // ends the wait for what may follow the finish reason
 }
 
-func newReplyBody(x *Exchange, body io.ReadCloser, kind string) *replyBody {
-	r := &replyBody{x: x, body: body, in: bufio.NewReader(body), reader: x.Format.Reader(), kind: kind}
+// read reads a reply and passes its pieces on, which blocks while the caller is
+// busy. It notes why nothing more comes.
+func (x *Exchange) read(body io.ReadCloser, kind string) {
+	r := &stream{x: x, body: body, in: bufio.NewReader(body), reader: x.Format.Reader(), kind: kind}
 	r.step = r.begin
-	return r
-}
-
-func (r *replyBody) Read(p []byte) (int, error) {
-	for len(r.out) == 0 {
-		if r.err != nil {
-			return 0, r.err
+	var err error
+	for err == nil {
+		err = r.step()
+		for _, c := range x.reply.pieces {
+			if failed := x.Pass(c); failed != nil {
+				err = failed
+				break
+			}
 		}
-		r.err = r.step()
-		if err := r.pass(); err != nil {
-			r.err = err
-		}
-		if r.err != nil {
-			r.finish()
-		}
+		x.reply.pieces = nil
 	}
-	n := copy(p, r.out)
-	r.out = r.out[n:]
-	return n, nil
-}
-
-// pass passes on the text. It blocks while the caller is busy.
-func (r *replyBody) pass() error {
-	r.x.mu.Lock()
-	pieces := r.x.reply.pieces
-	r.x.reply.pieces = nil
-	r.x.mu.Unlock()
-	for _, c := range pieces {
-		if err := r.x.Pass(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// finish notes why nothing more comes.
-func (r *replyBody) finish() {
-	r.x.mu.Lock()
-	defer r.x.mu.Unlock()
-	switch {
-	case r.err != io.EOF:
-		r.x.readErr = r.err
-	case !r.x.reply.understood() && r.kind != "" && !strings.Contains(r.kind, "event-stream") &&
-		!strings.Contains(r.kind, "ndjson"):
-		r.x.foreign = true
-	case r.x.reply.Ended:
-		r.out = []byte(r.x.Format.End)
-	}
-}
-
-// Close ends the Exchange. A reply that is whole is read to its last byte, so
-// that the connection remains.
-func (r *replyBody) Close() error {
-	r.x.mu.Lock()
-	whole := r.x.reply.Over
 	if r.linger != nil {
 		r.linger.Stop()
 	}
-	r.x.mu.Unlock()
-	if whole && r.x.ctx.Err() == nil {
-		limit := time.AfterFunc(drainTime, func() { r.body.Close() })
-		defer limit.Stop()
-		_, _ = io.Copy(io.Discard, io.LimitReader(r.body, longestFault)) // what follows the end means nothing
+	switch {
+	case err != io.EOF:
+		x.readErr = err
+	case !x.reply.understood() && kind != "" && !strings.Contains(kind, "event-stream") &&
+		!strings.Contains(kind, "ndjson"):
+		x.foreign = true
 	}
-	return r.body.Close()
+	if x.reply.Over && x.ctx.Err() == nil { // read to its last byte, so that the connection remains
+		limit := time.AfterFunc(drainTime, func() { body.Close() })
+		defer limit.Stop()
+		_, _ = io.Copy(io.Discard, io.LimitReader(body, longestFault)) // what follows the end means nothing
+	}
+	body.Close()
 }
 
 // begin finds out how the reply is written: servers that cannot stream, or do
 // not know how to fail in a stream, answer with one JSON value, and what is no
 // API at all with a page.
-func (r *replyBody) begin() error {
+func (r *stream) begin() error {
 	if strings.Contains(r.kind, "event-stream") {
 		r.step = r.line
 		return nil
@@ -156,21 +118,19 @@ func (r *replyBody) begin() error {
 }
 
 // page keeps the beginning of a body that is not a reply.
-func (r *replyBody) page() error {
+func (r *stream) page() error {
 	head, err := io.ReadAll(io.LimitReader(r.in, headLength))
-	r.x.mu.Lock()
-	defer r.x.mu.Unlock()
 	return cmp.Or(err, r.foreign(head))
 }
 
-// foreign records that the body is not a reply. The lock is held.
-func (r *replyBody) foreign(body []byte) error {
+// foreign records that the body is not a reply.
+func (r *stream) foreign(body []byte) error {
 	r.x.foreign, r.x.body = true, body
 	return io.EOF
 }
 
 // all reads a reply in one piece.
-func (r *replyBody) all() error {
+func (r *stream) all() error {
 	body, err := io.ReadAll(io.LimitReader(r.in, LongestBody+1))
 	switch {
 	case err != nil:
@@ -178,8 +138,6 @@ func (r *replyBody) all() error {
 	case len(body) > LongestBody:
 		return errLongBody
 	}
-	r.x.mu.Lock()
-	defer r.x.mu.Unlock()
 	err = r.reader.Whole(&r.x.reply, body)
 	switch {
 	// what is half JSON may be half a reply
@@ -192,11 +150,11 @@ func (r *replyBody) all() error {
 }
 
 // line reads one line of a stream.
-func (r *replyBody) line() error {
+func (r *stream) line() error {
 	line, err := r.readLine()
 	switch {
 	case err == nil, err == io.EOF:
-	case err != errLongLine && r.settled():
+	case err != errLongLine && r.x.reply.Settled: // only the cost of the reply can be missing
 		return io.EOF
 	default:
 		return err
@@ -215,15 +173,8 @@ func (r *replyBody) line() error {
 	return err
 }
 
-// settled reports whether nothing but the cost of the reply can be missing.
-func (r *replyBody) settled() bool {
-	r.x.mu.Lock()
-	defer r.x.mu.Unlock()
-	return r.x.reply.Settled
-}
-
 // take handles a line: of JSON, or of a server-sent event.
-func (r *replyBody) take(line []byte) error {
+func (r *stream) take(line []byte) error {
 	if !r.begun {
 		r.begun = true
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
@@ -252,11 +203,9 @@ func (r *replyBody) take(line []byte) error {
 // field handles a field of a server-sent event. The value of "error" is what
 // llama.cpp before 2025 wrote in the place of data. What is none at all may
 // have been a piece of the reply.
-func (r *replyBody) field(name string, value, line []byte) error {
-	r.x.mu.Lock()
+func (r *stream) field(name string, value, line []byte) error {
 	before := r.x.reply.Known
 	r.x.reply.Known = true
-	r.x.mu.Unlock()
 	switch name {
 	case "", "id", "retry": // "" begins a comment
 	case "event":
@@ -275,8 +224,6 @@ func (r *replyBody) field(name string, value, line []byte) error {
 		if before {
 			return errNoField
 		}
-		r.x.mu.Lock()
-		defer r.x.mu.Unlock()
 		r.x.reply.Known = false
 		return r.foreign(line)
 	}
@@ -288,13 +235,11 @@ func IsMark(data []byte) bool {
 	return len(data) > 2 && data[0] == '[' && data[len(data)-1] == ']'
 }
 
-func (r *replyBody) dispatch(data []byte) error {
+func (r *stream) dispatch(data []byte) error {
 	data = bytes.Trim(data, beforeJSON)
 	if len(data) == 0 {
 		return nil
 	}
-	r.x.mu.Lock()
-	defer r.x.mu.Unlock()
 	if r.name == "error" {
 		r.x.reply.Fail(data)
 		return io.EOF
@@ -317,7 +262,7 @@ func (r *replyBody) dispatch(data []byte) error {
 }
 
 // readLine returns the next line without its end.
-func (r *replyBody) readLine() ([]byte, error) {
+func (r *stream) readLine() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.in.ReadSlice('\n')
