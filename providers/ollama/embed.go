@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/ollama/ollama/api"
-	"github.com/ollama/ollama/types/model"
 
 	"mylm/providers"
 	"mylm/providers/internal/pieces"
@@ -49,23 +48,17 @@ func (c *Client) Embedder(ctx context.Context, name string) (*Embedder, error) {
 			Param: providers.ParamModel, Hint: c.installHint(ctx, name),
 			Message: fmt.Sprintf("Ollama: model %q not found", wire.OneLine(name))}
 	}
-	var s *api.ShowResponse
-	err = c.call(ctx, name, func(ctx context.Context) (err error) {
-		s, err = c.api.Show(ctx, &api.ShowRequest{Model: name})
-		return err
-	})
+	f, err := c.show(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if s.Capabilities != nil && !slices.Contains(s.Capabilities, model.CapabilityEmbedding) {
+	if !f.embeds && !f.silent {
 		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Backend: c.server.Name,
 			Param:   providers.ParamModel,
 			Message: fmt.Sprintf("Ollama: model %q is not an embedding model", wire.OneLine(name)),
 			Hint:    "`ollama pull nomic-embed-text` installs one."}
 	}
-	arch, _ := s.ModelInfo["general.architecture"].(string)
-	trained, _ := s.ModelInfo[arch+".context_length"].(float64)
-	return c.newEmbedder(list[i], int(trained)), nil
+	return c.newEmbedder(list[i], f.trained), nil
 }
 
 func (c *Client) firstEmbedder(ctx context.Context, list []api.ListModelResponse) (*Embedder, error) {

@@ -20,6 +20,7 @@ type facts struct {
 	cache                 int64 // bytes of cache that one token of context takes; 0: unknown
 	numCtx                int   // set in its Modelfile; 0: not set
 	remote                bool  // runs on another server, which has its own window
+	silent                bool  // the server does not report capabilities
 	chats, thinks, embeds bool
 }
 
@@ -27,6 +28,7 @@ func newFacts(capabilities []model.Capability, trained int) facts {
 	has := func(c model.Capability) bool { return slices.Contains(capabilities, c) }
 	return facts{
 		trained: trained,
+		silent:  capabilities == nil,
 		chats:   has(model.CapabilityCompletion),
 		thinks:  has(model.CapabilityThinking),
 		embeds:  has(model.CapabilityEmbedding),
@@ -53,9 +55,7 @@ func (c *Client) show(ctx context.Context, name string) (facts, error) {
 		return int64(n)
 	}
 	f := newFacts(s.Capabilities, int(number("context_length")))
-	if s.Capabilities == nil { // servers without capabilities had chat models only
-		f.chats = true
-	}
+	f.chats = f.chats || f.silent // such servers had chat models only
 	f.cache = cachePerToken(number)
 	f.numCtx = numCtxParameter(s.Parameters)
 	f.remote = s.RemoteHost != ""

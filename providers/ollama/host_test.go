@@ -58,16 +58,17 @@ func TestParseHostRejects(t *testing.T) {
 		{"box:65536", "port"},
 		{"box:-1", "port"},
 		{"a:b:c", "port"},
-		{"a:b:1", "host name"},
-		{"[::1", "IPv6"},
-		{"[box]:80", "IPv6"},
-		{"[::1]x", "IPv6"},
+		{"a:b:1", "port"},
+		{"[::1", "missing ']'"},
+		{"[box]:80", "host"},
+		{"[::1]x", "port"},
 		{"my box", "host name"},
-		{"::%#", "host name"},
-		{"http://box?x=1", "host name"},
+		{"::%#", "missing ']'"},
+		{"http://box?x=1", "query"},
 		{"http://box/x?y", "query"},
-		{"http://box/%zz", "path"},
+		{"http://box/%zz", "escape"},
 		{"u:%zz@box", "password"},
+		{"a<b", "host name"},
 		{"http://http://box", "scheme"},
 	}
 	for _, tt := range tests {
@@ -76,8 +77,10 @@ func TestParseHostRejects(t *testing.T) {
 			t.Errorf("ParseHost(%q) = %v, %v, want an error that speaks of %q", tt.in, u, err, tt.says)
 		}
 	}
-	if _, err := ollama.ParseHost("user:secret@box:port"); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("error %v, want one that keeps the password", err)
+	for _, s := range []string{"user:secret@box:port", "user:secret#x@box", "user:secret?x@box", "user:%secret@box"} {
+		if _, err := ollama.ParseHost(s); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v, want one that keeps the password", s, err)
+		}
 	}
 }
 

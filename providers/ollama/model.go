@@ -24,7 +24,6 @@ type Model struct {
 	window  *once[int]
 	warm    atomic.Bool // it was in memory when it was last asked
 	loads   atomic.Bool // the next call loads it
-	ahead   chan error  // why Prepare failed; closed when it has ended, nil before it
 }
 
 var (
@@ -68,38 +67,12 @@ func (m *Model) known(ctx context.Context) (facts, error) {
 }
 
 // Prepare starts querying the server for what the first call needs, while the
-// caller still assembles its request. It is called before any other method, if
-// at all. Where it fails, the first call returns the error.
+// caller still assembles its request. If that fails, the first call asks again.
 func (m *Model) Prepare(ctx context.Context) {
-	m.ahead = make(chan error, 1)
-	go func() {
-		defer close(m.ahead)
-		if _, err := m.settle(ctx); err != nil {
-			m.ahead <- err
-		}
-	}()
+	go func() { _, _ = m.settle(ctx) }()
 }
 
-// numCtx is the window of every call.
-func (m *Model) numCtx(ctx context.Context, status func(string)) (n int, err error) {
-	if m.ahead != nil {
-		select {
-		case err, failed := <-m.ahead:
-			if failed {
-				return 0, err
-			}
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-	}
-	n, err = m.settle(ctx)
-	if m.loads.Swap(false) && status != nil {
-		status("loading " + m.name)
-	}
-	return n, err
-}
-
-// settle settles the window. Only a model that is not loaded with a window
+// settle determines the window of every call. Only a model that is not loaded with a window
 // large enough has to be looked up: showing one takes the server a while.
 func (m *Model) settle(ctx context.Context) (int, error) {
 	if err := m.check(); err != nil || m.options.NumCtx > 0 {
@@ -139,9 +112,12 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	numCtx, err := m.numCtx(ctx, r.Status)
+	numCtx, err := m.settle(ctx)
 	if err != nil {
 		return err
+	}
+	if m.loads.Swap(false) && r.Status != nil {
+		r.Status("loading " + m.name)
 	}
 	request, err := m.request(r, numCtx)
 	if err != nil {
