@@ -26,6 +26,7 @@ type resolver struct {
 	args     json.RawMessage               // nil: none yet
 	several  bool                          // further calls may follow the first
 	other    bool                          // a second name was read: what follows is of its call
+	inParams bool                          // elements are arguments, up to the end of the parameters
 	children []member                      // arguments that have an element of their own; their values are text
 	thoughts []member                      // what models say of a call, unless the tool has an argument of that name
 	words    string                        // that were left out
@@ -199,19 +200,20 @@ func (x *resolver) elements() {
 		given := x.args != nil && x.name != ""
 		e, ok := elemAt(rest)
 		switch {
-		case rest == "", !ok && rest[0] == '<' && !x.closed:
+		case rest == "", !ok && rest[0] == '<' && !x.closed && !x.inParams:
 			x.unfinished()
 			return
 		case given && (x.bare || !x.tagged), rest[0] == '{' && x.several:
 			return // what follows is not of the call, as far as can be told (B12)
 		case rest[0] == '{' && x.name == "":
 			x.fail(BadJSON, "a value comes before the name of the tool")
-		case rest[0] == '{':
+		case rest[0] == '{' && !x.inParams:
 			x.object()
 		case !ok:
 			x.remark(rest)
 		case e.closing:
 			x.pos += e.n
+			x.inParams = false
 		default:
 			if x.element(e, given) {
 				return
@@ -224,7 +226,7 @@ func (x *resolver) elements() {
 func (x *resolver) element(e elem, given bool) (done bool) {
 	m, _ := matchTag(x.rest())
 	switch {
-	case x.dialect == element:
+	case x.dialect == element || x.inParams:
 		x.argument(e)
 	case m.tag == toolOpen && given, x.other && paramElements[e.fold]:
 		return true // B4: the first call counts
@@ -267,7 +269,7 @@ func (x *resolver) nested(m mark) (done bool) {
 // remark skips words behind the arguments (P15).
 func (x *resolver) remark(rest string) {
 	switch {
-	case x.args == nil && x.prose():
+	case x.args == nil && !x.inParams && x.prose():
 		return
 	case x.args == nil:
 		x.stray = true
@@ -293,7 +295,7 @@ func (x *resolver) prose() bool {
 func (x *resolver) unfinished() {
 	switch {
 	case x.args != nil && x.name != "":
-	case !x.tagged && len(x.children) == 0:
+	case !x.tagged && (len(x.children) == 0 || x.inParams && x.closed):
 		x.cut()
 	case x.name == "":
 		x.fail(NoName, "the call names no tool")
@@ -345,33 +347,11 @@ func (x *resolver) params(e elem) {
 	switch {
 	case none:
 		x.args = json.RawMessage("{}")
-	case x.rest() == "":
-		x.unfinished()
-	case ok:
-		x.paramElements()
+	case x.rest() == "" || ok: // P4
+		x.inParams = ok
 	default:
 		x.prose()
 		x.object()
-	}
-}
-
-// paramElements reads arguments that have elements of their own, up to the end
-// of the parameters (P4).
-func (x *resolver) paramElements() {
-	for {
-		x.blank()
-		rest := x.rest()
-		e, ok := elemAt(rest)
-		switch {
-		case rest == "" && x.closed && !x.tagged:
-			x.cut()
-		case rest == "", ok && e.closing:
-			return
-		case !ok:
-			x.stray = true
-			x.fail(BadJSON, "%q is between the parameters", rest)
-		}
-		x.argument(e)
 	}
 }
 

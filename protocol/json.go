@@ -154,28 +154,26 @@ func (x *resolver) fromInner(p parts, missing, depth int) {
 // fromParts reads a call whose name is in the object.
 func (x *resolver) fromParts(p parts) {
 	x.name = text(p.name)
-	args, rest := p.args, p.rest
+	args, rest, described := p.args, p.rest, false
 	if args != nil && args[0] != '{' && x.property(p.argsKey) != nil { // an argument of that name (D3)
 		rest, args = append(rest, member{p.argsKey, args}), nil
 	}
 	for _, m := range p.aside {
 		declared := x.property(m.key) != nil
-		if m.key == "description" && !declared && (args == nil || args[0] != '{' || hasMember(args, "properties")) { // D4
-			x.name = ""
-			x.fail(NoName, "it is the definition of a tool")
-		}
+		described = described || m.key == "description" && !declared
 		if declared && !hasMember(args, m.key) && (args == nil || !isMeta(m)) {
 			rest = append(rest, m)
 		}
 	}
 	switch {
+	case described && (args == nil || args[0] != '{'),
+		hasMember(args, "properties") && (described || hasMember(args, "type")) && x.property("properties") == nil: // D4
+		x.name = ""
+		x.fail(NoName, "it is the definition of a tool")
 	case args == nil:
 		args = join(rest)
 	case len(rest) > 0:
 		x.fail(Ambiguous, "%q is beside the arguments", rest[0].key)
-	case hasMember(args, "properties") && hasMember(args, "type") && x.property("properties") == nil: // D4
-		x.name = ""
-		x.fail(NoName, "it is the definition of a tool")
 	}
 	x.take(args)
 }
@@ -183,12 +181,11 @@ func (x *resolver) fromParts(p parts) {
 // isMeta reports whether a member is what APIs write beside the arguments of
 // every call: "type": "function", "id": "call_…".
 func isMeta(m member) bool {
-	value := text(m.value)
 	prefixes := []string{"call", "tool", "chatcmpl"}
 	if fold(m.key) == "type" {
 		prefixes = []string{"function", "tool"}
 	}
-	return otherKeys[fold(m.key)] && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(value, p) })
+	return otherKeys[fold(m.key)] && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text(m.value), p) })
 }
 
 // hasMember reports whether value is an object with a member of that name.

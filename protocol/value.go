@@ -95,7 +95,7 @@ func (c *cursor) fail(reason Reason, format string, args ...any) {
 
 func (c *cursor) cut() {
 	c.pos = len(c.src)
-	c.fail(Truncated, "it ends in the middle of a value")
+	c.fail(Truncated, "it ends in the middle")
 }
 
 // try calls read and returns what it failed with.
