@@ -61,17 +61,10 @@ func (d *Decoder) header(s string) (ch, recipient string, n int, more bool) {
 		return "", "", 0, len(s) < maxTag
 	}
 	n = len(head) + len(message)
-	if _, after, ok := strings.Cut(head, " to="); ok {
-		recipient = after[:pathLen(after)]
-	}
-	role, ok := strings.CutPrefix(head, "<|start|>")
-	before, after, _ := strings.Cut(head, "<|channel|>")
-	if ok && !strings.HasPrefix(role, "assistant") {
+	if role, ok := strings.CutPrefix(head, "<|start|>"); ok && !strings.HasPrefix(role, "assistant") {
 		return "other", "", n, false
 	}
-	if _, to, ok := strings.Cut(before, " to="); ok {
-		recipient = to[:pathLen(to)]
-	}
-	ch = after[:pathLen(after)]
-	return ch, recipient, n, false
+	_, ch, _ = strings.Cut(head, "<|channel|>")
+	_, recipient, _ = strings.Cut(head, " to=")
+	return ch[:pathLen(ch)], recipient[:pathLen(recipient)], n, false
 }
