@@ -264,14 +264,6 @@ func granted(ctx context.Context, e tools.Effect) bool {
 	return !bounded || given&e == e
 }
 
-// labelled sets the origin of a result.
-func (w *workspace) labelled(r tools.Result, err error) (tools.Result, error) {
-	if w.outside && r.Origin != "" {
-		r.Origin = tools.Outside
-	}
-	return r, err
-}
-
 // lookTime is how long it may take to find out what a call would do. If the
 // file system does not answer by then, the worst is assumed.
 const lookTime = 2 * time.Second

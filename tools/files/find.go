@@ -14,22 +14,34 @@ import (
 	"mylm/tools"
 )
 
-func (w *workspace) find(ctx context.Context, in findInput) (tools.Result, error) {
+func find(ctx context.Context, r reading, in findInput) (tools.Result, error) {
 	if strings.TrimSpace(in.Pattern) == "" {
 		return tools.Result{}, errors.New("the pattern is empty; give a glob like **/*.go")
 	}
-	base, pattern := splitGlob(in.Pattern)
+	_, pattern := splitGlob(in.Pattern)
 	if err := checkGlob(pattern); err != nil {
 		return tools.Result{}, err
 	}
-	return patiently(ctx, base, func() (tools.Result, error) {
-		seen, base, err := w.allowed(ctx, base)
-		if err != nil {
-			return tools.Result{}, err
+	name, err := r.dir()
+	if err != nil {
+		return tools.Result{}, err
+	}
+	f := &finder{workspace: r.workspace, pattern: pattern}
+	limited, cancel := context.WithTimeoutCause(ctx, f.MaxTime, errEnough)
+	defer cancel()
+	k, sets := f.newWalk(limited, r.root, name, func(at string, e fs.DirEntry) error {
+		rel, err := filepath.Rel(name, at)
+		if err != nil || !doublestar.MatchUnvalidated(f.pattern, filepath.ToSlash(rel)) {
+			return err
 		}
-		f := &finder{workspace: seen, pattern: pattern}
-		return seen.labelled(f.run(ctx, base))
+		f.take(at, e)
+		return nil
 	})
+	err = k.dir(name, sets)
+	if late := errors.Is(err, errEnough); late || err == nil {
+		return f.result(k, late), nil
+	}
+	return tools.Result{}, err
 }
 
 // splitGlob cuts a glob into the directory that it begins with and the rest.
@@ -85,38 +97,6 @@ type finder struct {
 	found   []string
 	total   int
 	dirs    []string // directories that match
-}
-
-func (f *finder) run(ctx context.Context, base string) (tools.Result, error) {
-	root, err := f.open()
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer root.Close()
-	name, info, err := f.stat(root, base)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	if !info.IsDir() {
-		return tools.Result{}, fmt.Errorf("%s is a file, not a directory", base)
-	}
-	limited, cancel := context.WithTimeoutCause(ctx, f.MaxTime, errEnough)
-	defer cancel()
-	k, sets := f.newWalk(limited, root, name, func(at string, e fs.DirEntry) error {
-		rel, err := filepath.Rel(name, at)
-		if err != nil || !doublestar.MatchUnvalidated(f.pattern, filepath.ToSlash(rel)) {
-			return err
-		}
-		f.take(at, e)
-		return nil
-	})
-	late := false
-	if err := k.dir(name, sets); errors.Is(err, errEnough) {
-		late = true
-	} else if err != nil {
-		return tools.Result{}, err
-	}
-	return f.result(k, late), nil
 }
 
 func (f *finder) take(name string, e fs.DirEntry) {

@@ -17,43 +17,21 @@ import (
 	"mylm/tools/files/internal/open"
 )
 
-func (w *workspace) list(ctx context.Context, in listInput) (tools.Result, error) {
-	path := in.Path
-	if strings.TrimSpace(path) == "" {
-		path = "."
-	}
-	return patiently(ctx, path, func() (tools.Result, error) {
-		seen, path, err := w.allowed(ctx, path)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		return seen.labelled(seen.listing(ctx, path))
-	})
-}
-
-func (w *workspace) listing(ctx context.Context, path string) (tools.Result, error) {
-	root, err := w.open()
+func list(ctx context.Context, r reading, _ listInput) (tools.Result, error) {
+	name, err := r.dir()
 	if err != nil {
 		return tools.Result{}, err
 	}
-	defer root.Close()
-	name, info, err := w.stat(root, path)
+	entries, total, err := readDir(ctx, r.root, name, r.MaxEntries)
 	if err != nil {
-		return tools.Result{}, err
-	}
-	if !info.IsDir() {
-		return tools.Result{}, fmt.Errorf("%s is a file, not a directory", path)
-	}
-	entries, total, err := readDir(ctx, root, name, w.MaxEntries)
-	if err != nil {
-		return tools.Result{}, w.explain(root, path, name, err)
+		return tools.Result{}, r.explain(r.root, r.path, name, err)
 	}
 	if total == 0 {
-		return tools.Result{Text: fmt.Sprintf("(%s is empty)", path), Origin: tools.Workspace}, nil
+		return tools.Result{Text: fmt.Sprintf("(%s is empty)", r.path), Origin: tools.Workspace}, nil
 	}
 	lines := make([]string, 0, len(entries)+1)
 	for _, e := range entries {
-		lines = append(lines, describe(root, name, e))
+		lines = append(lines, describe(r.root, name, e))
 	}
 	if total > len(entries) {
 		lines = append(lines, fmt.Sprintf("[%d of %d entries; %d more are not shown]", len(entries), total, total-len(entries)))

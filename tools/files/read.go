@@ -29,27 +29,11 @@ func (in readInput) check() error {
 	return nil
 }
 
-func (w *workspace) read(ctx context.Context, in readInput) (tools.Result, error) {
+func read(ctx context.Context, r reading, in readInput) (tools.Result, error) {
 	if err := in.check(); err != nil {
 		return tools.Result{}, err
 	}
-	return patiently(ctx, in.Path, func() (tools.Result, error) {
-		seen, path, err := w.allowed(ctx, in.Path)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		in.Path = path
-		return seen.labelled(seen.show(ctx, in))
-	})
-}
-
-func (w *workspace) show(ctx context.Context, in readInput) (tools.Result, error) {
-	root, err := w.open()
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer root.Close()
-	f, size, err := w.openFile(root, in.Path)
+	f, size, err := r.openFile(r.root, r.path)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -61,17 +45,17 @@ func (w *workspace) show(ctx context.Context, in readInput) (tools.Result, error
 	sample := make([]byte, sampled)
 	n, err := f.ReadAt(sample, 0)
 	if sample = sample[:n]; n == 0 && err != nil && size > 0 {
-		return tools.Result{}, fmt.Errorf("%s cannot be read: %w", in.Path, err)
+		return tools.Result{}, fmt.Errorf("%s cannot be read: %w", r.path, err)
 	}
 	if binary(sample) {
-		text := fmt.Sprintf("(%s is a binary file, not shown: %d bytes, %s)", in.Path, size, http.DetectContentType(sample))
+		text := fmt.Sprintf("(%s is a binary file, not shown: %d bytes, %s)", r.path, size, http.DetectContentType(sample))
 		return tools.Result{Text: text, Origin: tools.Workspace, Truncated: true}, nil
 	}
-	p := page{start: max(in.StartLine, 1), end: in.EndLine, maxLines: w.MaxLines, maxBytes: w.MaxBytes}
+	p := page{start: max(in.StartLine, 1), end: in.EndLine, maxLines: r.MaxLines, maxBytes: r.MaxBytes}
 	if err := p.scan(ctx, f); err != nil {
-		return tools.Result{}, fmt.Errorf("%s cannot be read: %w", in.Path, err)
+		return tools.Result{}, fmt.Errorf("%s cannot be read: %w", r.path, err)
 	}
-	return p.result(in.Path)
+	return p.result(r.path)
 }
 
 // openFile opens a regular file. What it is gets looked at before, since the

@@ -19,8 +19,8 @@ import (
 	"mylm/tools/files/internal/open"
 )
 
-func (w *workspace) search(ctx context.Context, in searchInput) (tools.Result, error) {
-	s := &searcher{glob: in.Glob, lineReader: lineReader{in: bufio.NewReaderSize(nil, 64<<10)}}
+func search(ctx context.Context, r reading, in searchInput) (tools.Result, error) {
+	s := &searcher{workspace: r.workspace, glob: in.Glob, lineReader: lineReader{in: bufio.NewReaderSize(nil, 64<<10)}}
 	if err := s.compile(in.Pattern); err != nil {
 		return tools.Result{}, err
 	}
@@ -29,18 +29,32 @@ func (w *workspace) search(ctx context.Context, in searchInput) (tools.Result, e
 			return tools.Result{}, err
 		}
 	}
-	path := in.Path
-	if strings.TrimSpace(path) == "" {
-		path = "."
+	name, info, err := r.stat(r.root, r.path)
+	if err != nil {
+		return tools.Result{}, err
 	}
-	return patiently(ctx, path, func() (tools.Result, error) {
-		seen, path, err := w.allowed(ctx, path)
+	limited, cancel := context.WithTimeoutCause(ctx, s.MaxTime, errLate)
+	defer cancel()
+	s.base = name
+	if !info.IsDir() {
+		f, _, err := r.openFile(r.root, r.path)
 		if err != nil {
 			return tools.Result{}, err
 		}
-		s.workspace = seen
-		return seen.labelled(s.run(ctx, path))
+		return s.result(nil, s.file(limited, name, f))
+	}
+	k, sets := s.newWalk(limited, r.root, name, func(at string, e fs.DirEntry) error {
+		if !e.Type().IsRegular() || !s.wanted(at) {
+			return nil
+		}
+		f, err := r.root.OpenFile(at, os.O_RDONLY|open.Nonblock, 0)
+		if err != nil {
+			s.unread++
+			return nil
+		}
+		return s.file(limited, at, f)
 	})
+	return s.result(k, k.dir(name, sets))
 }
 
 // Bounds of a pattern. Matching takes as many steps as the line has bytes and
@@ -87,40 +101,6 @@ type searcher struct {
 	unread int // could not be opened
 	long   int // lines that were searched in part
 	large  int // files that were searched in part
-}
-
-func (s *searcher) run(ctx context.Context, path string) (tools.Result, error) {
-	root, err := s.open()
-	if err != nil {
-		return tools.Result{}, err
-	}
-	defer root.Close()
-	name, info, err := s.stat(root, path)
-	if err != nil {
-		return tools.Result{}, err
-	}
-	limited, cancel := context.WithTimeoutCause(ctx, s.MaxTime, errLate)
-	defer cancel()
-	s.base = name
-	if !info.IsDir() {
-		f, _, err := s.openFile(root, path)
-		if err != nil {
-			return tools.Result{}, err
-		}
-		return s.result(nil, s.file(limited, name, f))
-	}
-	k, sets := s.newWalk(limited, root, name, func(at string, e fs.DirEntry) error {
-		if !e.Type().IsRegular() || !s.wanted(at) {
-			return nil
-		}
-		f, err := root.OpenFile(at, os.O_RDONLY|open.Nonblock, 0)
-		if err != nil {
-			s.unread++
-			return nil
-		}
-		return s.file(limited, at, f)
-	})
-	return s.result(k, k.dir(name, sets))
 }
 
 // errLate ends a search that takes too long.

@@ -23,7 +23,7 @@ type listInput struct {
 // many there are.
 func ListDir(o Options) (*tools.Tool, error) {
 	return reader(o, ListDirName, "List a directory of the workspace: one entry a line, "+
-		"directories with a trailing slash, files with their size.", (*workspace).list, pathOf)
+		"directories with a trailing slash, files with their size.", list)
 }
 
 type readInput struct {
@@ -40,7 +40,7 @@ type readInput struct {
 // with which start_line to go on.
 func ReadFile(o Options) (*tools.Tool, error) {
 	return reader(o, ReadFileName, fmt.Sprintf("Read a text file of the workspace, at most %d lines at once; "+
-		"start_line and end_line choose a part.", orDefault(o.MaxLines, DefaultMaxLines)), (*workspace).read, pathOf)
+		"start_line and end_line choose a part.", orDefault(o.MaxLines, DefaultMaxLines)), read)
 }
 
 type findInput struct {
@@ -56,12 +56,7 @@ type findInput struct {
 // line, at most MaxEntries; a last line says how many there are. Files that git
 // ignores are omitted, unless the pattern begins with an ignored directory.
 func FindFiles(o Options) (*tools.Tool, error) {
-	return reader(o, FindFilesName, "Find files of the workspace by a glob. What .gitignore names is left out.", (*workspace).find, func(args json.RawMessage) string {
-		var in findInput
-		_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
-		base, _ := splitGlob(in.Pattern)
-		return base
-	})
+	return reader(o, FindFilesName, "Find files of the workspace by a glob. What .gitignore names is left out.", find)
 }
 
 type searchInput struct {
@@ -79,7 +74,7 @@ type searchInput struct {
 // searched, nor what git ignores, unless path leads there.
 func SearchFiles(o Options) (*tools.Tool, error) {
 	return reader(o, SearchFilesName, "Search the text of the files of the workspace with a regular expression. "+
-		"What .gitignore names is left out.", (*workspace).search, pathOf)
+		"What .gitignore names is left out.", search)
 }
 
 type writeInput struct {
@@ -127,14 +122,49 @@ func newTool[In any](o Options, name, description string, e tools.Effect, run fu
 	return t, w, err
 }
 
-// reader makes a tool that reads. place is the path that a call uses.
-func reader[In any](o Options, name, description string, run func(*workspace, context.Context, In) (tools.Result, error), place func(args json.RawMessage) string) (*tools.Tool, error) {
-	t, w, err := newTool(o, name, description, tools.Reads, run)
+// reading is a call of a tool that reads.
+type reading struct {
+	*workspace          // what the call may read
+	root       *os.Root // of it
+	path       string   // what is read, as reach returns it
+}
+
+// dir is the name of the directory that is read.
+func (r reading) dir() (string, error) {
+	name, info, err := r.stat(r.root, r.path)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is a file, not a directory", r.path)
+	}
+	return name, err
+}
+
+// reader makes a tool that reads.
+func reader[In interface{ place() string }](o Options, name, description string, run func(context.Context, reading, In) (tools.Result, error)) (*tools.Tool, error) {
+	t, w, err := newTool(o, name, description, tools.Reads, func(w *workspace, ctx context.Context, in In) (tools.Result, error) {
+		return patiently(ctx, in.place(), func() (tools.Result, error) {
+			seen, path, err := w.allowed(ctx, in.place())
+			if err != nil {
+				return tools.Result{}, err
+			}
+			root, err := seen.open()
+			if err != nil {
+				return tools.Result{}, err
+			}
+			defer root.Close()
+			result, err := run(ctx, reading{seen, root, path}, in)
+			if seen.outside && result.Origin != "" {
+				result.Origin = tools.Outside
+			}
+			return result, err
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
 	where := func(args json.RawMessage) (real string, outside bool) {
-		path := place(args)
+		var in In
+		_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
+		path := in.place()
 		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 		defer cancel()
 		real, _ = patiently(ctx, path, func() (string, error) {
@@ -164,14 +194,21 @@ func reader[In any](o Options, name, description string, run func(*workspace, co
 	return t, nil
 }
 
-// pathOf is the argument path of a call.
-func pathOf(args json.RawMessage) string {
-	var in struct{ Path string }
-	_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
-	if strings.TrimSpace(in.Path) != "" {
-		return in.Path
+// orRoot is a path, or the workspace if there is none.
+func orRoot(path string) string {
+	if strings.TrimSpace(path) == "" {
+		return "."
 	}
-	return "."
+	return path
+}
+
+// place is the path that a call reads.
+func (in listInput) place() string   { return orRoot(in.Path) }
+func (in readInput) place() string   { return orRoot(in.Path) }
+func (in searchInput) place() string { return orRoot(in.Path) }
+func (in findInput) place() string {
+	base, _ := splitGlob(in.Pattern)
+	return base
 }
 
 // writer makes a tool that changes a file. plan determines what a call would do,
