@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -204,17 +203,6 @@ func list(values []any, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-func show(v any) string {
-	if s, ok := v.(string); ok {
-		return string(quote(s))
-	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Sprint(v)
-	}
-	return string(b)
-}
-
 // Example writes arguments that show the shape a schema wants: its required
 // properties with placeholders, or all of them if none is required. They are
 // for a model to look at, and need not be valid.
@@ -232,9 +220,7 @@ func Example(s *jsonschema.Schema) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		key, _ := json.Marshal(name) // a string always can be
-		b.Write(key)
-		b.WriteByte(':')
+		b.WriteString(show(name) + ":")
 		b.WriteString(placeholder(s.Properties[name]))
 	}
 	b.WriteByte('}')
@@ -246,9 +232,7 @@ func placeholder(s *jsonschema.Schema) string {
 		return `"..."`
 	}
 	if len(s.Enum) > 0 {
-		if b, err := json.Marshal(s.Enum[0]); err == nil {
-			return string(b)
-		}
+		return show(s.Enum[0])
 	}
 	switch s.Type {
 	case "integer", "number":

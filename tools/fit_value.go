@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -41,13 +42,18 @@ func stringNode(s string) *node {
 	return &node{kind: isString, text: s, raw: quote(s)}
 }
 
-// quote writes s as a JSON string without escaping <, > and &.
-func quote(s string) []byte {
-	var b bytes.Buffer
+// quote writes s as a JSON string.
+func quote(s string) []byte { return []byte(show(s)) }
+
+// show writes v as JSON without escaping <, > and &.
+func show(v any) string {
+	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always encodes
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if err := e.Encode(v); err != nil { // of a schema that is no JSON
+		return fmt.Sprint(v)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // get returns the member of that name. Of several the last one counts, as it
