@@ -587,6 +587,40 @@ func TestLongResultsKeepHeadAndTail(t *testing.T) {
 	}
 }
 
+// A result that its tool cut is cut further at the same place: there is one mark, and
+// what it counts and what is shown are the whole.
+func TestResultIsCutOnce(t *testing.T) {
+	var all strings.Builder
+	for i := range 30_000 {
+		fmt.Fprintln(&all, i+1)
+	}
+	whole := all.String()
+	head, tail := whole[:40_000], whole[len(whole)-20_000:]
+	text := tools.Gap{Bytes: len(whole) - 60_000, Breaks: strings.Count(whole[40_000:len(whole)-20_000], "\n")}.Join(head, tail)
+	show, err := tools.New("show", "Show.", tools.Reads, func(context.Context, noneIn) (tools.Result, error) {
+		return tools.Result{Text: text, Gap: true, Truncated: true}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := tools.NewRegistry(show)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newModel(call("show", `{}`), "done")
+	ask(t, agent.Options{Model: m, Tools: registry, MaxToolResultTokens: 500}, "go")
+	got := m.last()
+	var lines int
+	_, mark, _ := strings.Cut(got, "[... left out: ")
+	if _, err := fmt.Sscanf(mark, "%d lines", &lines); err != nil || strings.Count(got, "left out") != 1 {
+		t.Fatalf("%v: %s", err, got)
+	}
+	const around = 5 // lines: two before the result, the mark, two after the result
+	if shown := strings.Count(got, "\n") + 1 - around; shown+lines != 30_000 {
+		t.Errorf("%d lines are shown and %d left out", shown, lines)
+	}
+}
+
 func TestSummaries(t *testing.T) {
 	sum := func(text string) say { return say{text: text} }
 	step := func(i int) say {
