@@ -767,8 +767,14 @@ func TestCompactionHoldsInTheNextRun(t *testing.T) {
 	}
 }
 
-// Compactions are few: of 100 turns in a window of 16k at most ten.
+// Compactions are few: of 100 turns in a window of 16k at most ten, and not many
+// more without summaries.
 func TestCompactionsAreFew(t *testing.T) {
+	t.Run("summaries", func(t *testing.T) { testCompactionsAreFew(t, 0, 10) })
+	t.Run("no summaries", func(t *testing.T) { testCompactionsAreFew(t, agent.Off, 12) })
+}
+
+func testCompactionsAreFew(t *testing.T, after agent.Limit, most int) {
 	var last []providers.Message
 	breaks, evaluated, sent, summary := 0, 0, 0, false
 	m := &window{size: 16384, count: words, usage: true}
@@ -798,9 +804,9 @@ func TestCompactionsAreFew(t *testing.T) {
 		}
 		return say{text: fmt.Sprintf("Page %d comes next.\n%s", n, call("page", fmt.Sprintf(`{"text":"%d"}`, n)))}
 	}
-	ask(t, agent.Options{Model: m, Tools: pages(t, 2200, "log"), MaxTurns: 100, NoLastWord: true}, "Read all the pages.")
+	ask(t, agent.Options{Model: m, Tools: pages(t, 2200, "log"), MaxTurns: 100, NoLastWord: true, SummarizeAfterTurns: after}, "Read all the pages.")
 	t.Logf("%d breaks; %d of %d tokens evaluated", breaks, evaluated, sent)
-	if breaks > 10 {
+	if breaks > most {
 		t.Errorf("%d prompts of 100 do not go on from the one before", breaks)
 	}
 }

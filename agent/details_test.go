@@ -105,6 +105,31 @@ func TestToolThatOutlivesItsTimeout(t *testing.T) {
 	}
 }
 
+// A result that came while the consumer was busy is taken, though the time for the
+// call is over by then.
+func TestToolResultBeforeItsTimeout(t *testing.T) {
+	for range 20 { // of two things that have happened either may be seen first
+		synctest.Test(t, func(t *testing.T) {
+			registry := newTool(t, tools.Reads, func(ctx context.Context, _ noneIn) (tools.Result, error) {
+				tools.Progress(ctx, "nearly there")
+				return tools.Result{Text: "the result"}, nil
+			})
+			m := newModel(call("tool", `{}`), "done")
+			for ev, err := range newAgent(t, agent.Options{Model: m, Tools: registry}).Run(t.Context(), nil, "go") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, ok := ev.Payload.(agent.ToolProgress); ok {
+					time.Sleep(time.Hour)
+				}
+			}
+			if !strings.Contains(m.last(), "the result") {
+				t.Errorf("the model was told %q", m.last())
+			}
+		})
+	}
+}
+
 func TestToolThatExitsItsGoroutine(t *testing.T) {
 	registry := newTool(t, tools.Reads, func(context.Context, noneIn) (tools.Result, error) {
 		runtime.Goexit()

@@ -256,7 +256,10 @@ func (r *run) result() Result {
 	result := Result{
 		Run: s.Run, Session: r.session.ID, Status: s.Stop.Status(), StopReason: s.Stop, Turns: s.Turn,
 		Response: s.Message, Calls: []CallRecord{}, Usage: s.Usage, UsagePartial: s.UsagePartial,
-		Duration: r.effects.Now().Sub(s.Started), Messages: r.session.Messages(), Err: r.err, Evaluation: r.evaluation, Tainted: s.Tainted,
+		Duration: r.effects.Now().Sub(s.Started), Err: r.err, Evaluation: r.evaluation, Tainted: s.Tainted,
+	}
+	if r.replay == nil { // else each run of a session would copy all before it
+		result.Messages = r.session.Messages()
 	}
 	entries := r.session.all()
 	var last ReplyEntry

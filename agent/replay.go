@@ -60,7 +60,7 @@ func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 		if err != nil {
 			return done, err
 		}
-		s.rewind(i)
+		s.entries = all[:i] // the replay adds the same ones again, in place
 		p := &replay{}
 		r := &run{agent: a, session: s, past: slices.Clone(all[i:end]), replay: p, view: seen, yield: func(Event, error) bool { return true }}
 		r.resumed = end == i+1 || all[i+1].Kind() != EntryPrompt
