@@ -9,7 +9,7 @@
 //		scripted.Reply{Text: "Done."},
 //	)
 //
-// # Words
+// # Terms
 //
 // A Reply is the model's reply to one request. A script is the replies in
 // order: the first request gets the first. When they run out, a request fails.
@@ -28,16 +28,16 @@
 //	The model's reasoning, which goes before the reply below it.
 //	=== reply stop=length prompt=120 output=8
 //	There are tw
-//	=== reply error=rate_limited status=429 retry=2s message="slow down"
+//	=== reply error=rate_limited message="slow down"
 //	=== reply cut
 //	The connection breaks off after this.
 //	=== reply hang
 //	Nothing more comes after this until the caller goes away.
 //
-// The words are stop=REASON, prompt=N, output=N and evaluated=N (tokens),
-// chunk=N (bytes a piece, never splitting a character), delay=DURATION (before
-// the first piece), cut, hang, and error=KIND with status=N, retry=DURATION,
-// permanent, message="…" and hint="…". A value with spaces is quoted as in Go.
+// The words are stop=REASON, prompt=N and output=N (tokens), chunk=N (bytes a
+// piece, never splitting a character), delay=DURATION (before the first piece),
+// cut, hang, and error=KIND with message="…" and hint="…". A value with spaces
+// is quoted as in Go.
 // The line end before the next opening line is not part of the text. A line of
 // the text that begins with "===" is written with a backslash before it.
 //

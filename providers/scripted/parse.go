@@ -3,9 +3,11 @@ package scripted
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"mylm/providers"
@@ -89,18 +91,30 @@ func (p *scriptParser) line(line string) error {
 }
 
 func (p *scriptParser) reply(options string) error {
-	o, err := parseOptions(options)
-	if err != nil {
-		return err
+	r := Reply{Thought: p.thought}
+	failure := &providers.Error{}
+	for rest := strings.TrimSpace(options); rest != ""; {
+		m := option().FindStringSubmatch(rest)
+		if m == nil {
+			return fmt.Errorf("%s: want WORD, WORD=VALUE or WORD=\"VALUE WITH SPACES\"", rest)
+		}
+		rest = rest[len(m[0]):]
+		value := m[2]
+		if unquoted, err := strconv.Unquote(value); err == nil {
+			value = unquoted
+		}
+		if err := r.set(m[1], value, failure); err != nil {
+			return fmt.Errorf("%s: %w", m[1], err)
+		}
 	}
-	o.reply.Thought = p.thought
-	if o.failure.Kind != "" {
-		o.reply.Err = &o.failure
-	} else if o.failure != (providers.Error{}) {
-		return fmt.Errorf("status, retry, permanent, message and hint belong to an error; add error=KIND")
+	switch {
+	case failure.Kind != "":
+		r.Err = failure
+	case failure.Message+failure.Hint != "":
+		return fmt.Errorf("message and hint belong to an error; add error=KIND")
 	}
 	p.thought, p.pending = "", false
-	p.replies = append(p.replies, o.reply)
+	p.replies = append(p.replies, r)
 	p.into = &p.replies[len(p.replies)-1].Text
 	return nil
 }
@@ -114,47 +128,12 @@ func (p *scriptParser) close() {
 	p.body.Reset()
 }
 
-type options struct {
-	reply   Reply
-	failure providers.Error
-}
+// option matches a word with its value, if it has one.
+var option = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(\w+)(?:=("(?:[^"\\]|\\.)*"|[^\s"]*))?(?:\s+|$)`)
+})
 
-func parseOptions(s string) (*options, error) {
-	o := &options{}
-	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
-		end := strings.IndexAny(s, "= ")
-		if end < 0 {
-			end = len(s)
-		}
-		key, value := s[:end], ""
-		if s = s[end:]; strings.HasPrefix(s, "=") {
-			var err error
-			if value, s, err = optionValue(s[1:]); err != nil {
-				return nil, fmt.Errorf("%s: %w", key, err)
-			}
-		}
-		if err := o.set(key, value); err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
-	}
-	return o, nil
-}
-
-func optionValue(s string) (value, rest string, err error) {
-	if strings.HasPrefix(s, `"`) {
-		quoted, err := strconv.QuotedPrefix(s)
-		if err != nil {
-			return "", "", fmt.Errorf("the quoted value does not end")
-		}
-		value, err = strconv.Unquote(quoted)
-		return value, s[len(quoted):], err
-	}
-	value, rest, _ = strings.Cut(s, " ")
-	return value, rest, nil
-}
-
-func (o *options) set(key, value string) (err error) {
-	r, f := &o.reply, &o.failure
+func (r *Reply) set(key, value string, failure *providers.Error) (err error) {
 	switch key {
 	case "stop":
 		r.Stop = providers.StopReason(value)
@@ -162,8 +141,6 @@ func (o *options) set(key, value string) (err error) {
 		r.Usage.Prompt, err = strconv.Atoi(value)
 	case "output":
 		r.Usage.Output, err = strconv.Atoi(value)
-	case "evaluated":
-		r.Usage.Evaluated, err = strconv.Atoi(value)
 	case "chunk":
 		r.Chunk, err = strconv.Atoi(value)
 	case "delay":
@@ -173,32 +150,21 @@ func (o *options) set(key, value string) (err error) {
 	case "hang":
 		r.Hang = true
 	case "error":
-		f.Kind, err = kindNamed(value)
-	case "status":
-		f.Status, err = strconv.Atoi(value)
-	case "retry":
-		f.RetryAfter, err = time.ParseDuration(value)
-	case "permanent":
-		f.Permanent = true
+		if failure.Kind = providers.Kind(value); !slices.Contains(kinds, failure.Kind) {
+			err = fmt.Errorf("unknown kind %q; there are %v", value, kinds)
+		}
 	case "message":
-		f.Message = value
+		failure.Message = value
 	case "hint":
-		f.Hint = value
+		failure.Hint = value
 	default:
-		return fmt.Errorf("unknown word; there are stop, prompt, output, evaluated, chunk, delay, cut, hang, error, status, retry, permanent, message, hint")
+		err = fmt.Errorf("unknown word; there are stop, prompt, output, chunk, delay, cut, hang, error, message, hint")
 	}
 	return err
 }
 
 var kinds = []providers.Kind{
-	providers.Unreachable, providers.ModelMissing, providers.CannotChat, providers.Auth, providers.RateLimited, providers.Overflow,
-	providers.Filtered, providers.BadRequest, providers.ServerFault, providers.Interrupted, providers.Stalled,
-}
-
-func kindNamed(name string) (providers.Kind, error) {
-	k := providers.Kind(name)
-	if !slices.Contains(kinds, k) {
-		return "", fmt.Errorf("unknown kind %q; there are %v", name, kinds)
-	}
-	return k, nil
+	providers.Unreachable, providers.ModelMissing, providers.CannotChat, providers.Auth, providers.RateLimited,
+	providers.Overflow, providers.Filtered, providers.BadRequest, providers.ServerFault, providers.Interrupted,
+	providers.Stalled, providers.OutOfMemory,
 }

@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -61,14 +62,6 @@ func (m *Model) Requests() []providers.Request {
 	return slices.Clone(m.requests)
 }
 
-// Left returns how many replies have not been asked for. With Loop it counts
-// those of the current round.
-func (m *Model) Left() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.replies) - m.used
-}
-
 // Generate returns the next reply. A reply counts as used from the moment on
 // that the sequence is ranged over, even if the caller breaks off. When none is
 // left the error is a permanent BadRequest.
@@ -83,13 +76,7 @@ func (m *Model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 			yield(providers.Chunk{}, err)
 			return
 		}
-		if err, more := reply.say(ctx, yield); more {
-			if err == nil {
-				yield(providers.Chunk{Stop: reply.stop(), Usage: reply.Usage}, nil)
-				return
-			}
-			yield(providers.Chunk{}, err)
-		}
+		reply.say(ctx, yield)
 	}
 }
 
@@ -115,60 +102,39 @@ func (m *Model) next(r providers.Request) (*Reply, error) {
 	return &m.replies[m.used-1], nil
 }
 
-// say yields thought and text. It returns how the reply fails, if it does, and
-// whether the caller still listens.
-func (r *Reply) say(ctx context.Context, yield func(providers.Chunk, error) bool) (err error, more bool) {
+// say yields the reply to its end, or until the caller leaves.
+func (r *Reply) say(ctx context.Context, yield func(providers.Chunk, error) bool) {
 	if r.Delay > 0 {
-		timer := time.NewTimer(r.Delay)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(r.Delay):
 		case <-ctx.Done():
-			return ctx.Err(), true
 		}
 	}
-	for _, part := range []struct {
-		text    string
-		thought bool
-	}{{r.Thought, true}, {r.Text, false}} {
-		for rest := part.text; rest != ""; {
-			if err := ctx.Err(); err != nil {
-				return err, true
-			}
+	for _, part := range []providers.Chunk{{Thought: r.Thought}, {Text: r.Text}} {
+		for rest := part.Thought + part.Text; rest != "" && ctx.Err() == nil; {
 			piece := cut(rest, r.Chunk)
 			rest = rest[len(piece):]
 			c := providers.Chunk{Text: piece}
-			if part.thought {
+			if part.Thought != "" {
 				c = providers.Chunk{Thought: piece}
 			}
 			if !yield(c, nil) {
-				return nil, false
+				return
 			}
 		}
 	}
-	return r.end(ctx), true
-}
-
-func (r *Reply) end(ctx context.Context) error {
-	switch {
-	case r.Hang:
+	if r.Hang {
 		<-ctx.Done()
-		return ctx.Err()
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case r.Err != nil:
-		return r.Err
+	}
+	err := cmp.Or(ctx.Err(), r.Err)
+	switch {
+	case err != nil:
+		yield(providers.Chunk{}, err)
 	case r.Cut:
-		return &providers.Error{Kind: providers.Interrupted, Message: "the script cuts the reply off here"}
+		yield(providers.Chunk{}, &providers.Error{Kind: providers.Interrupted, Message: "the script cuts the reply off here"})
+	default:
+		yield(providers.Chunk{Stop: cmp.Or(r.Stop, providers.StopEnd), Usage: r.Usage}, nil)
 	}
-	return nil
-}
-
-func (r *Reply) stop() providers.StopReason {
-	if r.Stop == "" {
-		return providers.StopEnd
-	}
-	return r.Stop
 }
 
 // cut returns the first n bytes of s, and as many more as end a character.
