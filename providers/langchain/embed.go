@@ -2,9 +2,7 @@ package langchain
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"time"
 
 	"github.com/tmc/langchaingo/embeddings"
 
@@ -13,13 +11,13 @@ import (
 	"mylm/providers/internal/wire"
 )
 
-// Embedder makes vectors with one of langchaingo's embedders. It may be used
-// by several goroutines at once if the one that it was made of may.
+// Embedder makes vectors with one of langchaingo's embedders, by its methods
+// Name, EmbedDocuments and EmbedQuery. It may be used by several goroutines at
+// once if langchaingo's may.
 type Embedder struct {
-	name   string
-	inner  embeddings.Embedder
-	model  *Model // classifies failures
-	pieces *pieces.Splitter
+	*pieces.Embedder
+	inner embeddings.Embedder
+	model *Model // classifies failures
 }
 
 // pieceSize is how many bytes of a text are sent as one, to begin with: 8,192
@@ -36,8 +34,21 @@ func NewEmbedder(name string, e embeddings.Embedder) *Embedder {
 	return newEmbedder("langchain/"+name, e, New(nil, Options{Name: name}))
 }
 
-func newEmbedder(name string, e embeddings.Embedder, m *Model) *Embedder {
-	return &Embedder{name: name, inner: e, model: m, pieces: pieces.New(pieceSize)}
+func newEmbedder(name string, inner embeddings.Embedder, m *Model) *Embedder {
+	e := &Embedder{inner: inner, model: m}
+	e.Embedder = pieces.New(pieces.Options{Name: name, Size: pieceSize,
+		Ask: func(ctx context.Context, texts []string) ([][]float32, error) {
+			return e.call(ctx, texts, inner.EmbedDocuments)
+		},
+		AskQuery: func(ctx context.Context, texts []string) ([][]float32, error) {
+			return e.call(ctx, texts, e.queries)
+		},
+		Unusable: func(err error) *providers.Error {
+			return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
+				Message: fmt.Sprintf("%s: %v", name, err),
+				Hint:    "Check the embedder's address and model; searching by words works without it."}
+		}})
+	return e
 }
 
 // OpenEmbedder makes an Embedder of a provider that speaks OpenAI's wire. Like
@@ -62,59 +73,25 @@ func OpenEmbedder(provider string, c Config) (*Embedder, error) {
 	return newEmbedder(provider+"/"+m.config.Model, inner, m), nil
 }
 
-// Name distinguishes the vectors of this embedder from all others.
-func (e *Embedder) Name() string { return e.name }
-
 // Close drops idle connections. The embedder remains usable.
 func (e *Embedder) Close() { e.model.Close() }
 
-// EmbedDocuments gives a vector for each text. A text that is longer than the
-// model takes is split; its vector is the mean of those of its parts, of which
-// the first 16 count. Errors are *providers.Error or those of ctx.
-func (e *Embedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	return e.embed(ctx, texts, e.inner.EmbedDocuments)
-}
-
-// EmbedQuery gives the vector of a question. Its errors are those of
-// EmbedDocuments.
-func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
-	v, err := e.embed(ctx, []string{text}, func(ctx context.Context, texts []string) ([][]float32, error) {
-		vectors := make([][]float32, len(texts))
-		for i, text := range texts { // one, unless the question is very long
-			v, err := e.inner.EmbedQuery(ctx, text)
-			if err != nil {
-				return nil, err
-			}
-			vectors[i] = v
+// queries embeds the parts of a question: one, unless it is very long.
+func (e *Embedder) queries(ctx context.Context, texts []string) (vectors [][]float32, err error) {
+	for _, text := range texts {
+		v, err := e.inner.EmbedQuery(ctx, text)
+		if err != nil {
+			return nil, err
 		}
-		return vectors, nil
-	})
-	if err != nil {
-		return nil, err
+		vectors = append(vectors, v)
 	}
-	return v[0], nil
-}
-
-func (e *Embedder) embed(ctx context.Context, texts []string, ask pieces.Ask) ([][]float32, error) {
-	v, err := e.pieces.Embed(ctx, "", texts, func(ctx context.Context, texts []string) ([][]float32, error) {
-		return e.call(ctx, texts, ask)
-	})
-	if errors.Is(err, pieces.ErrUnusable) {
-		return nil, &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err,
-			Message: fmt.Sprintf("%s: %v", e.name, err),
-			Hint:    "Check the embedder's address and model; searching by words works without it."}
-	}
-	return v, err
+	return vectors, nil
 }
 
 // call asks in a goroutine of its own: a client that ignores its context
 // must not hold up the caller, and one that panics over an empty answer must
 // not end the process.
 func (e *Embedder) call(ctx context.Context, texts []string, ask pieces.Ask) ([][]float32, error) {
-	type answer struct {
-		vectors [][]float32
-		err     error
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -123,27 +100,19 @@ func (e *Embedder) call(ctx context.Context, texts []string, ask pieces.Ask) ([]
 	x := &wire.Exchange{Server: &e.model.server, Edit: e.model.edit(asked{}, nil),
 		Limit: wire.LongestBody + int64(len(texts))*longestVector}
 	bound := x.Bind(call)
-	done := make(chan answer, 1)
-	guarded(func() ([][]float32, error) { return ask(bound, texts) },
-		func(v [][]float32, err error) { done <- answer{v, err} })
-	var a answer
+	done := guarded(func() ([][]float32, error) { return ask(bound, texts) })
+	var o outcome[[][]float32]
 	select {
-	case a = <-done:
+	case o = <-done:
 	case <-ctx.Done():
-		cancel()
-		patience := time.NewTimer(settling)
-		defer patience.Stop()
-		select {
-		case <-done:
-		case <-patience.C:
-		}
+		settle(cancel, done, settling)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if fault := e.model.failure(x, a.err); fault != nil {
-		fault.Message = "no vectors from " + e.name + ": " + fault.Message
+	if fault := e.model.failure(x, o.err); fault != nil {
+		fault.Message = "no vectors from " + e.Name() + ": " + fault.Message
 		return nil, fault
 	}
-	return a.vectors, nil
+	return o.value, nil
 }

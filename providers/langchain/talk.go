@@ -32,18 +32,16 @@ const (
 // may yield: pieces go through a channel.
 type talk struct {
 	ctx    context.Context // ends with the call
-	wait   time.Duration   // for a call that was given up
 	pieces chan providers.Chunk
-	done   chan outcome
 
 	passed, thoughts int             // bytes handed on, counted by the caller's goroutine
 	heard            strings.Builder // the text of them, where the model also returns it
 }
 
-// outcome is what langchaingo returns.
-type outcome struct {
-	resp *llms.ContentResponse
-	err  error
+// outcome is what a function returned.
+type outcome[T any] struct {
+	value T
+	err   error
 }
 
 // panicked is a panic of langchaingo's.
@@ -56,18 +54,31 @@ func (p *panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
 // guarded calls f in a goroutine of its own, and makes an error of a panic or a
 // goroutine that ends.
-func guarded[T any](f func() (T, error), done func(T, error)) {
+func guarded[T any](f func() (T, error)) <-chan outcome[T] {
+	done := make(chan outcome[T], 1)
 	go func() {
-		var v T
-		var err error = &panicked{value: "the goroutine ended without returning"} // as runtime.Goexit does
+		o := outcome[T]{err: &panicked{value: "the goroutine ended without returning"}} // as runtime.Goexit does
 		defer func() {
 			if p := recover(); p != nil {
-				err = &panicked{p, debug.Stack()}
+				o.err = &panicked{p, debug.Stack()}
 			}
-			done(v, err)
+			done <- o
 		}()
-		v, err = f()
+		o.value, o.err = f()
 	}()
+	return done
+}
+
+// settle cancels a call and waits until it has returned, but no longer than
+// the given time.
+func settle[T any](cancel context.CancelFunc, done <-chan outcome[T], wait time.Duration) {
+	cancel()
+	patience := time.NewTimer(wait)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+	}
 }
 
 // talk makes the call and passes the reply on.
@@ -75,37 +86,33 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 	yield func(providers.Chunk, error) bool) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t := &talk{ctx: call, wait: settling, pieces: make(chan providers.Chunk), done: make(chan outcome, 1)}
+	t := &talk{ctx: call, pieces: make(chan providers.Chunk)}
 	x := &wire.Exchange{Server: &m.server, Format: m.back.api.format, Pass: t.pass, Edit: m.edit(asked{
 		Request: r, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings}, &m.back.api)}
+	wait := settling
 	if m.link == nil {
-		t.wait = settlingAlone
+		wait = settlingAlone
 	}
 	bound := context.WithValue(x.Bind(call), requestKey{}, r)
-	guarded(func() (*llms.ContentResponse, error) {
+	done := guarded(func() (*llms.ContentResponse, error) {
 		return m.llm.GenerateContent(bound, messages, m.options(r, t)...)
-	},
-		func(resp *llms.ContentResponse, err error) { t.done <- outcome{resp, err} })
+	})
 	for {
 		select {
 		case c := <-t.pieces:
-			if ctx.Err() != nil {
-				t.settle(cancel)
-				return ctx.Err()
-			}
 			t.passed += len(c.Text)
 			t.thoughts += len(c.Thought)
 			if m.back.api.format.Reader == nil {
 				t.heard.WriteString(c.Text)
 			}
-			if !yield(c, nil) {
-				t.settle(cancel)
-				return nil
+			if ctx.Err() != nil || !yield(c, nil) {
+				settle(cancel, done, wait)
+				return ctx.Err()
 			}
-		case o := <-t.done:
+		case o := <-done:
 			return m.finish(ctx, t, x, o, yield)
 		case <-ctx.Done():
-			t.settle(cancel)
+			settle(cancel, done, wait)
 			return ctx.Err()
 		}
 	}
@@ -113,17 +120,6 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 
 // requestKey is where a model of our own finds the request.
 type requestKey struct{}
-
-// settle ends the call and waits until langchaingo has returned.
-func (t *talk) settle(cancel context.CancelFunc) {
-	cancel()
-	patience := time.NewTimer(t.wait)
-	defer patience.Stop()
-	select {
-	case <-t.done:
-	case <-patience.C:
-	}
-}
 
 // text is the streaming callback.
 func (t *talk) text(_ context.Context, chunk []byte) error {
@@ -149,7 +145,7 @@ func (t *talk) pass(c providers.Chunk) error {
 }
 
 // finish judges a call that has returned and yields what is left of the reply.
-func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome,
+func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome[*llms.ContentResponse],
 	yield func(providers.Chunk, error) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -160,8 +156,8 @@ func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome
 		}
 		return cmp.Or(ctx.Err(), error(e))
 	}
-	content, reasoning := said(o.resp)
-	last, err := m.verdict(t, x, o.resp, content)
+	content, reasoning := said(o.value)
+	last, err := m.verdict(t, x, o.value, content)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package ollama
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +13,11 @@ import (
 	"mylm/providers/internal/wire"
 )
 
-// Embedder turns texts into vectors with a model of an Ollama server. It may be
-// used by several goroutines at once.
-type Embedder struct {
-	client  *Client
-	model   string
-	name    string
-	prompts prompts
-	pieces  *pieces.Splitter
-}
+// Embedder turns texts into vectors with a model of an Ollama server, by its
+// methods Name, EmbedDocuments and EmbedQuery. The name holds the model, the
+// digest of its file, and what is put before a text. The server never truncates
+// a text silently. It may be used by several goroutines at once.
+type Embedder struct{ *pieces.Embedder }
 
 const (
 	tokenBytes  = 3    // of English are at least one token, by and large
@@ -80,63 +75,33 @@ func (c *Client) firstEmbedder(ctx context.Context, list []api.ListModelResponse
 }
 
 func (c *Client) newEmbedder(l api.ListModelResponse, trained int) *Embedder {
-	e := &Embedder{client: c, model: l.Name, prompts: promptsOf(l.Name)}
-	e.name = fmt.Sprintf("ollama/%s@%.12s", fullName(l.Name), l.Digest)
-	if e.prompts.scheme != "" {
-		e.name += "+" + e.prompts.scheme
+	p := promptsOf(l.Name)
+	name := fmt.Sprintf("ollama/%s@%.12s", fullName(l.Name), l.Digest)
+	if p.scheme != "" {
+		name += "+" + p.scheme
 	}
 	window := usualWindow
 	if trained > 0 {
 		window = min(window, trained)
 	}
-	e.pieces = pieces.New(window * tokenBytes)
-	return e
-}
-
-// Name distinguishes the vectors of this embedder from all others: by the model, the
-// contents of its file, and what is put before a text.
-func (e *Embedder) Name() string { return e.name }
-
-// EmbedDocuments gives a vector for each text. A text that is longer than the
-// model takes is split; its vector is the mean of those of its parts, of which
-// the first 16 count. The server never truncates a text silently. Errors are
-// *providers.Error or those of ctx.
-func (e *Embedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	return e.embed(ctx, e.prompts.document, texts)
-}
-
-// EmbedQuery gives the vector of a question, to be compared with those of
-// documents. Its errors are those of EmbedDocuments.
-func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
-	v, err := e.embed(ctx, e.prompts.query, []string{text})
-	if err != nil {
-		return nil, err
+	ask := func(ctx context.Context, texts []string) ([][]float32, error) {
+		truncate := false // the server would cut a text off silently
+		var r *api.EmbedResponse
+		err := c.call(ctx, l.Name, func(ctx context.Context) (err error) {
+			r, err = c.api.Embed(ctx, &api.EmbedRequest{Model: l.Name, Input: texts, Truncate: &truncate})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return r.Embeddings, nil
 	}
-	return v[0], nil
-}
-
-func (e *Embedder) embed(ctx context.Context, prompt string, texts []string) ([][]float32, error) {
-	v, err := e.pieces.Embed(ctx, prompt, texts, e.request)
-	if errors.Is(err, pieces.ErrUnusable) {
-		return nil, &providers.Error{Kind: providers.ServerFault, Backend: e.client.server.Name,
-			Hint:      "The model's files may be damaged: `ollama pull` repairs them. " + e.client.server.Log,
-			Permanent: true, Err: err,
-			Message: fmt.Sprintf("Ollama: %q: %v", wire.OneLine(e.model), err)}
-	}
-	return v, err
-}
-
-func (e *Embedder) request(ctx context.Context, texts []string) ([][]float32, error) {
-	truncate := false // the server would cut a text off and not say so
-	var r *api.EmbedResponse
-	err := e.client.call(ctx, e.model, func(ctx context.Context) (err error) {
-		r, err = e.client.api.Embed(ctx, &api.EmbedRequest{Model: e.model, Input: texts, Truncate: &truncate})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return r.Embeddings, nil
+	return &Embedder{pieces.New(pieces.Options{Name: name, Query: p.query, Document: p.document, Size: window * tokenBytes,
+		Ask: ask, Unusable: func(err error) *providers.Error {
+			return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err, Backend: c.server.Name,
+				Message: fmt.Sprintf("Ollama: %q: %v", wire.OneLine(l.Name), err),
+				Hint:    "The model's files may be damaged: `ollama pull` repairs them. " + c.server.Log}
+		}})}
 }
 
 // prompts are what a model was trained to find before a text.

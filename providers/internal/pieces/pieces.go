@@ -21,30 +21,71 @@ const (
 	longest = 1 << 16 // numbers of a vector; models have a few thousand
 )
 
-// ErrUnusable is the error for vectors that a backend gave and that are none.
-var ErrUnusable = errors.New("the vectors cannot be used")
+// errUnusable is the error for vectors that are empty, too long or unequal.
+var errUnusable = errors.New("the vectors cannot be used")
 
-// Splitter keeps how long a piece is. It may be used by several goroutines at
-// once.
-type Splitter struct{ size atomic.Int64 }
+// Options describes an Embedder.
+type Options struct {
+	Name            string // distinguishes its vectors from all others
+	Query, Document string // what the model was trained to find before a text
+	Size            int    // bytes of a piece, to begin with; at least 32
 
-// New makes a Splitter that begins with pieces of size bytes, at least 32.
-func New(size int) *Splitter {
-	var s Splitter
-	s.size.Store(int64(max(least, size)))
-	return &s
+	Ask      Ask // for documents
+	AskQuery Ask // for queries; nil: Ask
+
+	// Unusable reports vectors that cannot be used.
+	Unusable func(err error) *providers.Error
 }
 
 // Ask embeds a few texts. An error of the kind providers.Overflow means that
 // one of them is too long.
 type Ask func(ctx context.Context, texts []string) ([][]float32, error)
 
-// Embed gives a vector for each text, which is split if need be. The prompt is
-// put before each piece. Errors are those of ask, or ErrUnusable.
-func (s *Splitter) Embed(ctx context.Context, prompt string, texts []string, ask Ask) ([][]float32, error) {
+// Embedder turns texts into vectors. It may be used by several goroutines at
+// once if its Ask may.
+type Embedder struct {
+	o    Options
+	size atomic.Int64
+}
+
+// New makes an Embedder.
+func New(o Options) *Embedder {
+	e := &Embedder{o: o}
+	e.size.Store(int64(max(least, o.Size)))
+	return e
+}
+
+// Name distinguishes the vectors of this embedder from all others.
+func (e *Embedder) Name() string { return e.o.Name }
+
+// EmbedDocuments gives a vector for each text. A text that is longer than the
+// model takes is split; its vector is the mean of those of its parts, of which
+// the first 16 count. Errors are *providers.Error or those of ctx.
+func (e *Embedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	return e.embed(ctx, e.o.Document, texts, e.o.Ask)
+}
+
+// EmbedQuery gives the vector of a question, to be compared with those of
+// documents. Its errors are those of EmbedDocuments.
+func (e *Embedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	ask := e.o.AskQuery
+	if ask == nil {
+		ask = e.o.Ask
+	}
+	v, err := e.embed(ctx, e.o.Query, []string{text}, ask)
+	if err != nil {
+		return nil, err
+	}
+	return v[0], nil
+}
+
+func (e *Embedder) embed(ctx context.Context, prompt string, texts []string, ask Ask) ([][]float32, error) {
 	vectors := make([][]float32, 0, len(texts))
 	for some := range slices.Chunk(texts, batch) {
-		v, err := s.some(ctx, prompt, some, ask)
+		v, err := e.some(ctx, prompt, some, ask)
+		if errors.Is(err, errUnusable) {
+			return nil, e.o.Unusable(err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -53,15 +94,15 @@ func (s *Splitter) Embed(ctx context.Context, prompt string, texts []string, ask
 	return vectors, nil
 }
 
-func (s *Splitter) some(ctx context.Context, prompt string, texts []string, ask Ask) ([][]float32, error) {
+// some halves the pieces until they fit.
+func (e *Embedder) some(ctx context.Context, prompt string, texts []string, ask Ask) ([][]float32, error) {
 	for {
-		size := s.size.Load()
+		size := e.size.Load()
 		v, err := try(ctx, prompt, texts, int(size), ask)
-		var fault *providers.Error
-		if !errors.As(err, &fault) || fault.Kind != providers.Overflow || size <= least {
+		if providers.KindOf(err) != providers.Overflow || size <= least {
 			return v, err
 		}
-		s.size.CompareAndSwap(size, max(least, size/2))
+		e.size.CompareAndSwap(size, max(least, size/2))
 	}
 }
 
@@ -77,7 +118,7 @@ func try(ctx context.Context, prompt string, texts []string, size int, ask Ask) 
 	for some := range slices.Chunk(pieces, batch) {
 		v, err := ask(ctx, some)
 		if err == nil && len(v) != len(some) {
-			err = fmt.Errorf("%w: %d vectors for %d texts", ErrUnusable, len(v), len(some))
+			err = fmt.Errorf("%w: %d vectors for %d texts", errUnusable, len(v), len(some))
 		}
 		if err != nil {
 			return nil, err
@@ -86,13 +127,13 @@ func try(ctx context.Context, prompt string, texts []string, size int, ask Ask) 
 	}
 	for _, v := range got {
 		if len(v) == 0 {
-			return nil, fmt.Errorf("%w: one is empty", ErrUnusable)
+			return nil, fmt.Errorf("%w: one is empty", errUnusable)
 		}
 		if len(v) > longest {
-			return nil, fmt.Errorf("%w: one has %d numbers", ErrUnusable, len(v))
+			return nil, fmt.Errorf("%w: one has %d numbers", errUnusable, len(v))
 		}
 		if len(v) != len(got[0]) {
-			return nil, fmt.Errorf("%w: one has %d numbers, another %d", ErrUnusable, len(got[0]), len(v))
+			return nil, fmt.Errorf("%w: one has %d numbers, another %d", errUnusable, len(got[0]), len(v))
 		}
 	}
 	if len(pieces) == len(texts) {
