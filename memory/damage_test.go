@@ -232,6 +232,9 @@ func damage(t *testing.T, spoil func(*testing.T, []byte) (spoilt []byte, mayLose
 			s = open(t, copied)
 			defer s.Close()
 			salvaged := s.Salvaged()
+			if slices.ContainsFunc(report.Problems, func(p string) bool { return strings.ContainsAny(p, "*\n") }) {
+				t.Errorf("a problem is more than one line: %q", report.Problems)
+			}
 			if (len(report.Problems) > 0) != (salvaged != nil) {
 				t.Errorf("Verify found %q, and then Open salvaged %v", report.Problems, salvaged)
 			}
@@ -369,7 +372,7 @@ func TestTotalLoss(t *testing.T) {
 	write(t, path, bytes.Repeat([]byte("x"), 1<<16))
 	s := open(t, path)
 	defer s.Close()
-	if got := s.Salvaged(); got == nil || got.Saved != 0 || !strings.Contains(got.String(), "nothing of it can be read, and how many it held is not known") {
+	if got := s.Salvaged(); got == nil || got.Saved != 0 || !strings.Contains(got.String(), "nothing in it can be read, and how many documents it held is unknown") {
 		t.Errorf("%v", got)
 	}
 }

@@ -29,21 +29,24 @@ type Salvage struct {
 	Lost int
 }
 
-// String says it to a person.
+// String reports it to a person.
 func (s *Salvage) String() string {
 	count := func(n int) string {
 		if n == 1 {
-			return "1 document"
+			return "1 document was"
 		}
-		return fmt.Sprint(n, " documents")
+		return fmt.Sprint(n, " documents were")
 	}
-	lost := "none is known to be lost"
-	if s.Lost > 0 {
-		lost = count(s.Lost) + " lost"
-	} else if s.Saved == 0 {
-		lost = "nothing of it can be read, and how many it held is not known"
+	became := count(s.Saved) + " saved into a new one, "
+	switch {
+	case s.Lost > 0:
+		became += count(s.Lost) + " lost."
+	case s.Saved > 0:
+		became += "none is known to be lost."
+	default:
+		became = "nothing in it can be read, and how many documents it held is unknown. A new one is empty."
 	}
-	return fmt.Sprintf("The memory %s was damaged: %s saved into a new one; %s. The damaged file is kept as %s.", s.Path, count(s.Saved), lost, s.Aside)
+	return fmt.Sprintf("the memory %s was damaged: %s The damaged file is %s.", s.Path, became, s.Aside)
 }
 
 // salvage moves a damaged memory aside and puts what can be read of it into a

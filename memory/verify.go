@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"mylm/memory/lexical"
 )
@@ -70,9 +71,11 @@ func (r *Report) problem(format string, args ...any) {
 func (r *Report) pages(ctx context.Context, tx *sql.Tx) error {
 	found, err := column[string](ctx, tx, `SELECT integrity_check FROM pragma_integrity_check
 		UNION ALL SELECT 'a row of ' || "table" || ' belongs to no document' FROM pragma_foreign_key_check`)
-	for _, said := range found {
-		if said != "ok" {
-			r.problem("the file: %s", said)
+	for _, row := range found { // one row of SQLite's can hold several lines, the first of them a title
+		for line := range strings.Lines(row) {
+			if line = strings.TrimSpace(line); line != "ok" && !strings.HasPrefix(line, "***") {
+				r.problem("the file: %s", line)
+			}
 		}
 	}
 	return err
