@@ -87,7 +87,7 @@ func TestPausedProcessBlamesNobody(t *testing.T) {
 	}
 }
 
-// A run whose output nobody reads ends at once, as by an interrupt, also while
+// A run whose stdout is closed ends at once and without a message, also while
 // nothing is written.
 func TestUnreadOutputEndsTheRun(t *testing.T) {
 	t.Parallel()
@@ -95,6 +95,8 @@ func TestUnreadOutputEndsTheRun(t *testing.T) {
 		p := newPlaced(t, "hang")
 		h := newHome(t, p)
 		cmd := h.command(append([]string{"ask", "q"}, args...)...)
+		var errs strings.Builder
+		cmd.Stderr = &errs
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -104,11 +106,36 @@ func TestUnreadOutputEndsTheRun(t *testing.T) {
 		}
 		eventually(t, func() bool { return len(p.questions()) == 1 })
 		out.Close()
-		if code := exitWithin(t, cmd); code != "130" && code != "-1" { // the signal of a broken pipe, where there is an answer to write
-			t.Errorf("%v: exit %s", args, code)
+		if code := exitWithin(t, cmd); code != "141" || errs.String() != "" {
+			t.Errorf("%v: exit %s, stderr %q", args, code, errs.String())
 		}
 		if list, _, _ := h.run("sessions", "list"); !strings.Contains(list, "  interrupted  ") {
 			t.Errorf("%v: listed %q", args, list)
 		}
+	}
+}
+
+// An answer that was printed whole is remembered, though its reader closes stdout
+// before the run has ended.
+func TestAnswerIsRememberedUnread(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newPlaced(t, "A heron."))
+	cmd := h.command("ask", "which bird?")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	out.Close()
+	if code := exitWithin(t, cmd); code != "0" {
+		t.Errorf("exit %s", code)
+	}
+	if list, _, _ := h.run("memory", "list"); !strings.Contains(list, "A heron.") {
+		t.Errorf("remembered: %q", list)
 	}
 }

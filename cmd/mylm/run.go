@@ -195,7 +195,7 @@ func (r *run) end(ctx context.Context, err error) error {
 			r.out.note(fmt.Sprintf("deleted %s that had not changed for %d days", term.Plural(n, "session"), int(setup.SessionsKept.Hours()/24)))
 		}
 	}
-	if (saved || kept) && !failed && !r.Recorder.Incomplete() && !r.out.quiet {
+	if (saved || kept) && !failed && !r.Recorder.Incomplete() && !r.out.quiet && !r.out.screen.Unread() {
 		setup.TellOnce(r.out.screen)
 	}
 	return err

@@ -81,59 +81,6 @@ func TestTerminalStreams(t *testing.T) {
 	}
 }
 
-// A reader that closes stdout ends the run at once and without a word. An answer
-// that was printed before is still remembered.
-func TestClosedStdout(t *testing.T) {
-	t.Parallel()
-	for form, before := range map[string]string{"text": "", "json": "", "ndjson": "\n"} {
-		t.Run(form, func(t *testing.T) {
-			t.Parallel()
-			cmd := command(t, map[string]string{"replies.txt": "=== reply hang\nHalf an ans\n"}, "ask", "q", "-o", form)
-			errs, code := readUntil(t, cmd, before)
-			if code != "141" || errs != "" {
-				t.Errorf("exit %s, %q", code, errs)
-			}
-		})
-	}
-	t.Run("answered", func(t *testing.T) {
-		t.Parallel()
-		cmd := command(t, map[string]string{"replies.txt": "=== reply\nA heron.\nIt flies.\n"}, "ask", "which bird?")
-		cmd.Env = append(cmd.Env, "MYLM_NO_SAVE=")
-		if errs, code := readUntil(t, cmd, "\n"); code != "0" {
-			t.Errorf("exit %s, %q", code, errs)
-		}
-		if out, err := again(cmd, "memory", "list").Output(); err != nil || !strings.Contains(string(out), "A heron.") {
-			t.Errorf("%v: %s", err, out)
-		}
-	})
-}
-
-// readUntil runs a command, reads its stdout up to a text, and closes it.
-func readUntil(t *testing.T, cmd *exec.Cmd, end string) (errs, code string) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	var stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = w, &stderr
-	err = cmd.Start()
-	w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for out, b := "", make([]byte, 1); !strings.HasSuffix(out, end); out += string(b) {
-		if _, err := r.Read(b); err != nil {
-			t.Error(err)
-			break
-		}
-	}
-	r.Close()
-	code = exitWithin(t, cmd)
-	return stderr.String(), code
-}
-
 // strip removes what is drawn in place, and colours.
 func strip(s string) string {
 	var b strings.Builder

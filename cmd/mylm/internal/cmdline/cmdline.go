@@ -140,10 +140,13 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		}
 		err = l.set.Set(name, set)
 	}
-	if err != nil {
-		err = l.usage("--%s is %s; %w", name, term.Quoted(value), err)
+	switch {
+	case err == nil:
+		return used, nil
+	case strings.HasPrefix(err.Error(), "it must be "):
+		return used, l.usage("--%s is %s; %w", name, term.Quoted(value), err)
 	}
-	return used, err
+	return used, l.usage("--%s: %w", name, err)
 }
 
 // checkedFlag is a flag whose value is checked when it is read.

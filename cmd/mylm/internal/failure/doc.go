@@ -8,7 +8,7 @@
 //	exit  meaning
 //	0     complete
 //	1     internal error, or the model failed
-//	2     wrong usage or configuration
+//	2     wrong usage or configuration, a missing or wrong key included
 //	3     no server at the address, or no such model
 //	4     the last sensitive call was denied and none succeeded after it
 //	5     any other end without an answer: a limit, a loop, failing tools

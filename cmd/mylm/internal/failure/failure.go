@@ -82,6 +82,8 @@ func Of(err error) *Error {
 	switch p.Kind {
 	case providers.Unreachable, providers.ModelMissing: // "unreachable", "model_missing"
 		f.Code, f.Name = ExitUnreachable, string(p.Kind)
+	case providers.Auth: // as a key that is missing
+		f.Code, f.Name = ExitUsage, string(p.Kind)
 	case providers.Overflow:
 		f.Code, f.Name = ExitContextFull, string(agent.StopContextFull)
 	case providers.Stalled:
