@@ -1,12 +1,8 @@
 package protocol_test
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"mylm/protocol"
 )
@@ -31,17 +27,6 @@ var heads = []string{
 	"<think>", "```\n", "x <tool_code>{", "<|channel|>commentary to=functions.write_file<|message|>{",
 }
 
-// took is how long a reply takes to be read in pieces of n bytes.
-func took(tools protocol.Lookup, s string, n int) time.Duration {
-	start := time.Now()
-	d := protocol.NewDecoder(protocol.Options{Tools: tools})
-	for i := 0; i < len(s); i += n {
-		d.Push(s[i:min(len(s), i+n)])
-	}
-	d.Close(protocol.End)
-	return time.Since(start)
-}
-
 // TestPatterns reads each pattern behind each head whole and byte by byte, with
 // limits small and large.
 func TestPatterns(t *testing.T) {
@@ -56,55 +41,6 @@ func TestPatterns(t *testing.T) {
 					t.Errorf("%q + %q, at most %d bytes:\n got %s\nwant %s", head, p, limit, bytewise.whole(), once.whole())
 				}
 			}
-		}
-	}
-}
-
-// maxRatio is how much longer a pattern may take than plain text in small pieces:
-// 50 are 500 ms for 1 MB on a machine that reads plain text in 10 ms. Square time
-// would be 10,000.
-const maxRatio = 50
-
-// BenchmarkPatterns reads 64 KB of each pattern behind each head, whole and in
-// small pieces, then 1 MB of the slowest of them, and fails where that takes too
-// long beside plain text. Of each only the best run counts, so that other work on
-// the machine matters little.
-func BenchmarkPatterns(b *testing.B) {
-	type candidate struct {
-		head, pattern string
-		pieces        int
-		time          time.Duration
-	}
-	tools := vectorTools(b)
-	best := func(s string, n, runs int) time.Duration {
-		t := took(tools, s, n)
-		for range runs - 1 {
-			t = min(t, took(tools, s, n))
-		}
-		return t
-	}
-	const short, long, slowest = 64 << 10, 1 << 20, 12
-	for b.Loop() {
-		plain := max(best(strings.Repeat(prose, long/len(prose)), 16, 5), 10*time.Millisecond)
-		var all []candidate
-		for _, head := range heads {
-			for _, p := range patterns {
-				for _, n := range []int{long, 16} {
-					all = append(all, candidate{head, p, n, took(tools, head+strings.Repeat(p, short/len(p)), n)})
-				}
-			}
-		}
-		slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(b.time, a.time) })
-		worst, name := time.Duration(0), ""
-		for _, c := range all[:slowest] {
-			if t := best(c.head+strings.Repeat(c.pattern, long/len(c.pattern)), c.pieces, 3); t > worst {
-				worst, name = t, fmt.Sprintf("%q + %q in pieces of %d", c.head, c.pattern, c.pieces)
-			}
-		}
-		b.ReportMetric(float64(worst.Milliseconds()), "ms/worst")
-		b.ReportMetric(float64(worst)/float64(plain), "worst/plain")
-		if b.Log(name); worst > maxRatio*plain {
-			b.Errorf("%s takes %v, plain text %v", name, worst, plain)
 		}
 	}
 }

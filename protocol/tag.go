@@ -169,51 +169,50 @@ func matchTag(s string) (m mark, more bool) {
 		return mark{tag: comment, n: len(open)}, false
 	}
 	more = more || strings.HasPrefix(open, s)
-	i, slash := 1, ""
-	for i < len(s) && (isSpace(s[i]) || s[i] == '/' && slash == "") {
+	i := 1
+	var buf [maxTag]byte
+	name := buf[:0]
+	for i < len(s) && (isSpace(s[i]) || s[i] == '/' && len(name) == 0) {
 		if s[i] == '/' {
-			slash = "/"
+			name = append(name, '/')
 		}
 		i++
 	}
 	n, partly := family(s[i:])
-	start := i + n
-	for i = start; i < len(s) && (s[i] == '_' || s[i] == '-' || 'a' <= lower(s[i]) && lower(s[i]) <= 'z'); {
-		i++
+	for i += n; i < min(len(s), maxTag) && (s[i] == '_' || s[i] == '-' || 'a' <= lower(s[i]) && lower(s[i]) <= 'z'); i++ {
+		if s[i] != '_' && s[i] != '-' {
+			name = append(name, lower(s[i]))
+		}
 	}
-	name := fold(s[start:i])
 	if partly || i == len(s) {
-		return mark{}, (partly || more || tagStarts[slash+name]) && len(s) <= maxTag
+		return mark{}, (partly || more || tagStarts[string(name)]) && len(s) <= maxTag
 	}
-	t, ok := tagNames[slash+name]
+	t, ok := tagNames[string(name)]
 	if !ok {
 		return mark{}, more
 	}
+	named := string(name) == "function" || string(name) == "invoke" // a tag only with the name of a tool
+	ended := isSpace(s[i]) || s[i] == '>' || s[i] == '/' || s[i] == '=' && named
 	if strings.IndexByte(s[i:min(len(s), maxTag)], '>') < 0 {
-		return mark{}, more || endsName(s[i], name) && len(s) < maxTag
+		return mark{}, more || ended && len(s) < maxTag
 	}
 	e, ok := elemAt(s[:min(len(s), maxTag)])
-	m = mark{tag: t, kind: slash + name, attrs: e.attrs, n: e.n, empty: e.empty}
+	m = mark{tag: t, kind: e.fold, attrs: e.attrs, n: e.n, empty: e.empty}
+	if e.closing {
+		m.kind = "/" + e.fold
+	}
 	if t == toolOpen {
 		m.name = nameAttr(e.attrs)
 	}
 	switch {
-	case !ok, !endsName(s[i], name), e.empty && e.attrs == "" && t != toolOpen:
+	case !ok, !ended, e.empty && e.attrs == "" && t != toolOpen:
 	case e.attrs != "" && m.name == "" && t != observationOpen && t != exampleOpen &&
 		(t != toolOpen && t != thinkOpen || !strings.Contains(e.attrs, "=")): // <think harder> is no tag
-	case t == toolOpen && named(name) && m.name == "": // HTML and prose have such words too
+	case t == toolOpen && named && m.name == "": // HTML and prose have such words too
 	default:
 		return m, false
 	}
 	return mark{}, false
-}
-
-// named reports whether a tag is one only with the name of a tool.
-func named(tag string) bool { return tag == "function" || tag == "invoke" }
-
-// endsName reports whether the name of a tag ends before c.
-func endsName(c byte, name string) bool {
-	return isSpace(c) || c == '>' || c == '/' || c == '=' && named(name)
 }
 
 // plain reports whether a < certainly begins no tag: of most, two bytes tell.

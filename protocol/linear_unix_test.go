@@ -1,0 +1,85 @@
+//go:build unix
+
+package protocol_test
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"mylm/protocol"
+)
+
+// used is the processor time of this process: unlike the clock it does not run on
+// while other work has the processor.
+func used(t testing.TB) time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano())
+}
+
+// took is the processor time that a reply takes to be read in pieces of n bytes.
+func took(t testing.TB, tools protocol.Lookup, s string, n int) time.Duration {
+	start := used(t)
+	d := protocol.NewDecoder(protocol.Options{Tools: tools})
+	for i := 0; i < len(s); i += n {
+		d.Push(s[i:min(len(s), i+n)])
+	}
+	d.Close(protocol.End)
+	return used(t) - start
+}
+
+// maxRatio is how much longer a pattern may take than plain text in small pieces:
+// 50 are 500 ms for 1 MB on a machine that reads plain text in 10 ms. Square time
+// would be 10,000.
+const maxRatio = 50
+
+// BenchmarkPatterns reads 64 KB of each pattern behind each head, whole and in
+// small pieces, then 1 MB of the slowest of them, and fails where that takes too
+// long beside plain text. Of each only the best run counts, so that other work on
+// the machine matters little.
+func BenchmarkPatterns(b *testing.B) {
+	type candidate struct {
+		head, pattern string
+		pieces        int
+		time          time.Duration
+	}
+	tools := vectorTools(b)
+	best := func(s string, n, runs int) time.Duration {
+		t := took(b, tools, s, n)
+		for range runs - 1 {
+			t = min(t, took(b, tools, s, n))
+		}
+		return t
+	}
+	const short, long, slowest = 64 << 10, 1 << 20, 12
+	for b.Loop() {
+		plain := max(best(strings.Repeat(prose, long/len(prose)), 16, 5), 10*time.Millisecond)
+		var all []candidate
+		for _, head := range heads {
+			for _, p := range patterns {
+				for _, n := range []int{long, 16} {
+					all = append(all, candidate{head, p, n, took(b, tools, head+strings.Repeat(p, short/len(p)), n)})
+				}
+			}
+		}
+		slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(b.time, a.time) })
+		worst, name := time.Duration(0), ""
+		for _, c := range all[:slowest] {
+			if t := best(c.head+strings.Repeat(c.pattern, long/len(c.pattern)), c.pieces, 3); t > worst {
+				worst, name = t, fmt.Sprintf("%q + %q in pieces of %d", c.head, c.pattern, c.pieces)
+			}
+		}
+		b.ReportMetric(float64(worst.Milliseconds()), "ms/worst")
+		b.ReportMetric(float64(worst)/float64(plain), "worst/plain")
+		if b.Log(name); worst > maxRatio*plain {
+			b.Errorf("%s takes %v, plain text %v", name, worst, plain)
+		}
+	}
+}
