@@ -265,7 +265,7 @@ func TestDescriptionTellsOfSandbox(t *testing.T) {
 // it is 10 GB, all of which is read.
 func TestEndlessOutput(t *testing.T) {
 	p, dir := confined(t, sandbox.Workspace)
-	command, timeout := "yes 'a line of output'", 2*time.Second
+	command, timeout := "yes 'a line of output'", time.Second/4
 	if os.Getenv("MYLM_SLOW") != "" {
 		command, timeout = command+" | head -c 10000000000", shell.MaxTimeout
 	}
