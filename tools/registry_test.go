@@ -123,7 +123,7 @@ func TestPrepareUnknownTool(t *testing.T) {
 	}
 }
 
-// What a model made up may be long; what it is told of it is not.
+// What a model made up may be long; the error about it is not.
 func TestErrorsCutLongNamesAndValues(t *testing.T) {
 	r := registry(t, tool(t, "weather", tools.Network))
 	long := strings.Repeat("ä", 10_000)
@@ -139,7 +139,7 @@ func TestErrorsCutLongNamesAndValues(t *testing.T) {
 			}
 			n := strings.Count(err.Error(), "ä")
 			if n < 50 || n > 80 || !strings.Contains(err.Error(), "ä…") {
-				t.Errorf("%d characters of the long text are told: %v", n, err)
+				t.Errorf("%d characters of the long text are shown: %v", n, err)
 			}
 		})
 	}

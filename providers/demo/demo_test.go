@@ -153,7 +153,7 @@ func TestFiles(t *testing.T) {
 		{"show me \"a b.md\"", []step{cat(`{"path":"a b.md"}`, "```\nx\n```")}, "a b.md has 3 lines:\n\n````\n```\nx\n```\n````\n\nThat is all of it."},
 		{"read a.txt", []step{fails(cat(`{"path":"a.txt"}`, "there is no a.txt"))}, "I could not read a.txt: there is no a.txt"},
 		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "(a.txt is empty)")}, "a.txt is empty."},
-		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "1\n2\n[lines 1-2 of at least 9; go on with start_line 3]")}, "a.txt has at least 9 lines. It begins:\n\n```\n1\n2\n```\n\nThere is more."},
+		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "1\n2\n[lines 1-2 of at least 9; continue with start_line 3]")}, "a.txt has at least 9 lines. It begins:\n\n```\n1\n2\n```\n\nThere is more."},
 		{"count the lines of README.md", []step{cat(`{"path":"README.md"}`, "1\n2\n")}, "README.md has 2 lines."},
 		{"how many lines does a.txt have?", []step{cat(`{"path":"a.txt"}`, "1\n[... left out: 28 lines, 900 bytes ...]\n30")}, "a.txt has 30 lines."},
 

@@ -102,7 +102,7 @@ func compareSizes(t *turn, m []string) string {
 var (
 	pageNote  = lazy(`\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`)
 	leftOut   = lazy(`\[\.\.\. left out: (?:(\d+) lines?, )?[^\n]*\.\.\.\]`)
-	described = lazy(`^\((.+ (?:is empty|is a binary file, .*|holds nothing but .*))\)$`)
+	described = lazy(`^\((.+ (?:is empty|is a binary file, .*|has only .* without text))\)$`)
 )
 
 // readFile shows the beginning of a file, countLines only how many lines it has.

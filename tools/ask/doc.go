@@ -13,7 +13,7 @@
 // A Question is what the model wants to know, with answers to choose from if it
 // named some. The function that New is given puts it to the person and returns
 // the answer. If the person does not want to answer, that is not a failure: the
-// model is told, and continues without.
+// model is informed, and continues without it.
 //
 // # Limits
 //

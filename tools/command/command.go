@@ -180,7 +180,7 @@ func (r *reading) stmt(s *syntax.Stmt, fed bool) {
 // word is a word of a line whose text is known before it runs.
 type word struct {
 	text  string
-	glob  bool // it holds * or ?, which stand for names of files
+	glob  bool // it holds * or ?, which match names of files
 	bare  bool // it was written without quotes and escapes
 	tilde bool // it begins with the home directory of somebody
 }

@@ -16,8 +16,8 @@ type variables map[string]expand.Variable
 // maxValue bounds the value of a variable, in bytes: x=$x$x doubles it.
 const maxValue = 4 << 10
 
-// Get implements expand.Environ. What the line does not set stands for itself, but
-// for parameters, of which nothing is known.
+// Get implements expand.Environ. A variable that the line does not set is its own
+// name; parameters are empty, since nothing is known about them.
 func (v variables) Get(name string) expand.Variable {
 	value, set := v[name]
 	switch {
@@ -66,8 +66,8 @@ func (v variables) assign(list []*syntax.Assign) (ok bool) {
 	return true
 }
 
-// fields are the words that a shell makes of others, as far as that can be
-// told. A word that cannot be expanded stays as it is written.
+// fields are the words to which a shell expands others, as far as that is known. A
+// word that cannot be expanded stays as written.
 func (v variables) fields(words ...*syntax.Word) (out []string) {
 	for _, w := range words {
 		out = append(out, v.expand(w)...)
@@ -112,5 +112,5 @@ func (v variables) expand(w *syntax.Word) (out []string) {
 	return out
 }
 
-// defaults are the operators whose word may be what a variable stands for.
+// defaults are the operators whose word may become the value of a variable.
 var defaults = []syntax.ParExpOperator{syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull, syntax.AlternateUnset, syntax.AlternateUnsetOrNull}

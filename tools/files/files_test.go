@@ -164,24 +164,24 @@ func TestRead(t *testing.T) {
 		{name: "whole", content: "a\n\n b\n", want: "a\n\n b"},
 		{name: "no newline at the end", content: "a\nb", want: "a\nb"},
 		{name: "empty", want: "(f is empty)"},
-		{name: "one blank line", content: "\n", want: "(f holds nothing but 1 line without text)"},
+		{name: "one blank line", content: "\n", want: "(f has only 1 line without text)"},
 		{name: "CRLF", content: "a\r\nb\r\n", want: "a\nb"},
 		{name: "byte order mark", content: "\uFEFFa\n", want: "a"},
 		{name: "invalid UTF-8", content: "a caf\xe9 in Paris\n", want: "a caf\uFFFD in Paris"},
-		{name: "first page", content: ten, o: small, want: "l1\nl2\nl3\nl4\n[lines 1-4 of 10; go on with start_line 5]", truncated: true},
-		{name: "next page", content: ten, o: small, lines: []int{5}, want: "l5\nl6\nl7\nl8\n[lines 5-8 of 10; go on with start_line 9]", truncated: true},
+		{name: "first page", content: ten, o: small, want: "l1\nl2\nl3\nl4\n[lines 1-4 of 10; continue with start_line 5]", truncated: true},
+		{name: "next page", content: ten, o: small, lines: []int{5}, want: "l5\nl6\nl7\nl8\n[lines 5-8 of 10; continue with start_line 9]", truncated: true},
 		{name: "last page", content: ten, o: small, lines: []int{9}, want: "l9\nl10\n[lines 9-10 of 10]"},
 		{name: "exactly one page", content: "a\nb\nc\nd\n", o: small, want: "a\nb\nc\nd"},
-		{name: "last line without newline", content: "1\n2\n3\n4\n5", o: small, want: "1\n2\n3\n4\n[lines 1-4 of 5; go on with start_line 5]", truncated: true},
+		{name: "last line without newline", content: "1\n2\n3\n4\n5", o: small, want: "1\n2\n3\n4\n[lines 1-4 of 5; continue with start_line 5]", truncated: true},
 		{name: "range", content: ten, lines: []int{2, 3}, want: "l2\nl3\n[lines 2-3 of 10]"},
-		{name: "range over the limit", content: ten, o: small, lines: []int{2, 9}, want: "l2\nl3\nl4\nl5\n[lines 2-5 of 10; go on with start_line 6]", truncated: true},
+		{name: "range over the limit", content: ten, o: small, lines: []int{2, 9}, want: "l2\nl3\nl4\nl5\n[lines 2-5 of 10; continue with start_line 6]", truncated: true},
 		{name: "range past the end", content: ten, lines: []int{9, 99}, want: "l9\nl10\n[lines 9-10 of 10]"},
 		{name: "end only", content: ten, lines: []int{0, 1}, want: "l1\n[lines 1-1 of 10]"},
 		{name: "all by range", content: ten, lines: []int{1, 10}, want: strings.TrimSuffix(ten, "\n")},
-		{name: "bytes", content: ten, o: files.Options{MaxBytes: 7}, want: "l1\nl2\n[lines 1-2 of 10; go on with start_line 3]", truncated: true},
-		{name: "a long line", content: "äää\nb\n", o: files.Options{MaxBytes: 5}, want: "ää\n[line 1 of 2, its first 4 of 6 bytes; go on with start_line 2]", truncated: true},
+		{name: "bytes", content: ten, o: files.Options{MaxBytes: 7}, want: "l1\nl2\n[lines 1-2 of 10; continue with start_line 3]", truncated: true},
+		{name: "a long line", content: "äää\nb\n", o: files.Options{MaxBytes: 5}, want: "ää\n[line 1 of 2, its first 4 of 6 bytes; continue with start_line 2]", truncated: true},
 		{name: "a long line alone", content: "abcdefgh", o: files.Options{MaxBytes: 5}, want: "abcde\n[line 1 of 1, its first 5 of 8 bytes]", truncated: true},
-		{name: "a long line second", content: "a\nabcdefgh\n", o: files.Options{MaxBytes: 5}, want: "a\n[lines 1-1 of 2; go on with start_line 2]", truncated: true},
+		{name: "a long line second", content: "a\nabcdefgh\n", o: files.Options{MaxBytes: 5}, want: "a\n[lines 1-1 of 2; continue with start_line 2]", truncated: true},
 		{name: "binary", content: "\x89PNG\r\n\x1a\n\x00\x00", want: "(f is a binary file, not shown: 10 bytes, image/png)", truncated: true},
 		{name: "PDF", content: "%PDF-1.7\n", want: "(f is a binary file, not shown: 9 bytes, application/pdf)", truncated: true},
 		{name: "not UTF-8", content: "\x1f\x8b\x08\xff\xfe\xfd", want: "(f is a binary file, not shown: 6 bytes, application/x-gzip)", truncated: true},
@@ -197,9 +197,9 @@ func TestRead(t *testing.T) {
 func TestReadDefaults(t *testing.T) {
 	root := tree(t, map[string]string{"lines": numbered(1200), "wide": strings.Repeat(strings.Repeat("x", 99)+"\n", 300)})
 	out := read(t, files.Options{Root: root}, "lines")
-	wantText(t, out, numbered(400)+"[lines 1-400 of 1200; go on with start_line 401]", true)
+	wantText(t, out, numbered(400)+"[lines 1-400 of 1200; continue with start_line 401]", true)
 	out = read(t, files.Options{Root: root}, "wide")
-	if !strings.HasSuffix(out.Text, "\n[lines 1-163 of 300; go on with start_line 164]") || len(out.Text) > 16<<10+100 {
+	if !strings.HasSuffix(out.Text, "\n[lines 1-163 of 300; continue with start_line 164]") || len(out.Text) > 16<<10+100 {
 		t.Errorf("%d bytes, ending in %q", len(out.Text), out.Text[len(out.Text)-60:])
 	}
 }
@@ -247,7 +247,7 @@ func TestReadErrors(t *testing.T) {
 		{path: "scr/parser.go", want: []string{"did you mean src/?", "in the workspace"}},
 		{path: "src/zzzzzzzz", want: []string{"in src there are: notes.yaml, parser.go, sub/"}},
 		{path: "empty/x", want: []string{"nothing is in empty"}},
-		{path: "dangling", want: []string{"is a link to nowhere, which is not there"}},
+		{path: "dangling", want: []string{"is a link to nowhere, which does not exist"}},
 		{path: "src", want: []string{"src is a directory, not a file"}},
 		{path: ".", want: []string{"is a directory"}},
 		{path: " ", want: []string{"the path is empty"}},

@@ -81,11 +81,11 @@ func checkGlob(pattern string) error {
 	case len(pattern) > maxGlob:
 		return fmt.Errorf("the glob is %d bytes long, more than %d; give a shorter one", len(pattern), maxGlob)
 	case ways > maxExpanded:
-		return fmt.Errorf("the braces of the glob stand for more than %d patterns; use several calls", maxExpanded)
+		return fmt.Errorf("the braces of the glob expand to more than %d patterns; use several calls", maxExpanded)
 	case !doublestar.ValidatePattern(pattern):
-		return fmt.Errorf("%q is no glob; a bracket or brace may not be closed (put a backslash before one that is meant as it is)", pattern)
+		return fmt.Errorf("%q is not a valid glob; a bracket or brace may not be closed (escape a literal one with a backslash)", pattern)
 	case strings.Contains("/"+pattern+"/", "/../"):
-		return fmt.Errorf("%q goes up behind a wildcard; begin the pattern with the directory that is meant", pattern)
+		return fmt.Errorf("%q has .. behind a wildcard; begin the pattern with the directory itself", pattern)
 	}
 	return nil
 }

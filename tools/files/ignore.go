@@ -134,8 +134,7 @@ func ignored(sets []ruleset, name string, dir bool) bool {
 
 // rulesFor returns the rules that apply in dir, an absolute path, because of
 // its parents: up to the top of its repository. Prefix is the path from there
-// to dir. If dir is ignored itself, nothing holds: who asks for it by name
-// wants to see it.
+// to dir. If dir is ignored itself, no rules apply: it was asked for by name.
 func (w *workspace) rulesFor(ctx context.Context, dir string) (sets []ruleset, prefix string) {
 	top := repository(dir)
 	prefix, err := filepath.Rel(top, dir)

@@ -20,12 +20,12 @@ const (
 	offered = 8
 )
 
-// missing explains that name does not exist: which part of it, and what stands
+// missing explains that name does not exist: which part of it, and what there is
 // in the directory where it should be.
 func missing(root *os.Root, path, name string) error {
 	dir, base := deepest(root, name)
 	if target, err := root.Readlink(filepath.Join(dir, base)); err == nil {
-		return fmt.Errorf("%s does not exist: %s is a link to %s, which is not there", path, base, target)
+		return fmt.Errorf("%s does not exist: %s is a link to %s, which does not exist", path, base, target)
 	}
 	where := "in " + filepath.ToSlash(dir)
 	switch top := root.Name(); {
@@ -103,7 +103,7 @@ func label(name string, mode fs.FileMode) string {
 	return name
 }
 
-// Bounds of the search for what a text that is not there may be meant to be.
+// Bounds of the search for text that is similar to a missing one.
 const (
 	maxCompared = 20_000 // lines of the file
 	maxShown    = 12     // lines that an error quotes
@@ -112,17 +112,17 @@ const (
 
 // notFound reports that old is not in the text, and what is most similar.
 func notFound(path, text, old string) error {
-	msg := fmt.Sprintf("old does not stand in %s", path)
+	msg := fmt.Sprintf("old does not occur in %s", path)
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	lines = lines[:min(len(lines), maxCompared)]
 	want := strings.Split(strings.Trim(strings.ReplaceAll(old, "\r\n", "\n"), "\n"), "\n")
 	if at := spaced(lines, want); at >= 0 {
-		return fmt.Errorf("%s; with other white space it does, at line %d. Give it exactly so:\n%s", msg, at+1, quoted(lines[at:at+len(want)]))
+		return fmt.Errorf("%s; with other white space it does, at line %d. Use exactly this text:\n%s", msg, at+1, quoted(lines[at:at+len(want)]))
 	}
 	if at, rate := alike(lines, want); rate >= 0.5 {
-		return fmt.Errorf("%s; nearest to it come the lines from %d on:\n%s", msg, at+1, quoted(lines[at:min(len(lines), at+len(want))]))
+		return fmt.Errorf("%s; the most similar lines start at %d:\n%s", msg, at+1, quoted(lines[at:min(len(lines), at+len(want))]))
 	}
-	return fmt.Errorf("%s, nor anything like it; read the file again", msg)
+	return fmt.Errorf("%s, and neither does similar text; read the file again", msg)
 }
 
 // spaced finds where the lines are if white space does not count, -1 if

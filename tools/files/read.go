@@ -225,7 +225,7 @@ func (p *page) result(path string) (tools.Result, error) {
 	case note != "":
 		text += "\n[" + note + "]"
 	case strings.TrimSpace(text) == "":
-		text = fmt.Sprintf("(%s holds nothing but %s without text)", path, tools.Count(p.total, "line"))
+		text = fmt.Sprintf("(%s has only %s without text)", path, tools.Count(p.total, "line"))
 	}
 	return tools.Result{Text: text, Origin: tools.Workspace, Truncated: p.truncated()}, nil
 }
@@ -255,7 +255,7 @@ func (p *page) note() string {
 		note = fmt.Sprintf("line %d of %s%d, its first %d of %s%d bytes", p.start, least, p.total, p.text.Len(), least, p.cut)
 	}
 	if p.truncated() && p.last() < p.total {
-		note += fmt.Sprintf("; go on with start_line %d", p.last()+1)
+		note += fmt.Sprintf("; continue with start_line %d", p.last()+1)
 	}
 	return note
 }

@@ -58,7 +58,7 @@ func TestSearch(t *testing.T) {
 		{map[string]any{"pattern": "(abcdefghij){1000}"}, "too large"},
 		{map[string]any{"pattern": "x", "path": "c"}, "no such file"},
 		{map[string]any{"pattern": "x", "path": "a.og"}, "did you mean a.go?"},
-		{map[string]any{"pattern": "x", "glob": "[a"}, "is no glob"},
+		{map[string]any{"pattern": "x", "glob": "[a"}, "is not a valid glob"},
 		{map[string]any{"pattern": "x", "glob": strings.Repeat("{a,b}", 20)}, "more than 256 patterns"},
 	} {
 		t.Run(fmt.Sprint(c.args), func(t *testing.T) { wantError(t, search(t, o, c.args), c.want) })
@@ -135,7 +135,7 @@ func TestFind(t *testing.T) {
 		t.Run(pattern, func(t *testing.T) { wantText(t, find(t, o, pattern), want, false) })
 	}
 	for pattern, want := range map[string]string{
-		"": "the pattern is empty", "[a": "is no glob", "dosc/*": "did you mean docs/?", "a.go/*": "is a file, not a directory", "*/../../x": "leads outside", "b*/x/../../*": "is no",
+		"": "the pattern is empty", "[a": "is not a valid glob", "dosc/*": "did you mean docs/?", "a.go/*": "is a file, not a directory", "*/../../x": "leads outside", "b*/x/../../*": "is no",
 	} {
 		t.Run(pattern, func(t *testing.T) {
 			if out := find(t, o, pattern); want == "leads outside" || want == "is no" {

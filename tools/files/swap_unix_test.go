@@ -67,7 +67,7 @@ func TestSwappedLinks(t *testing.T) {
 	close(stop)
 	swapping.Wait()
 	if got := content(t, secret); got != "secret\n" {
-		t.Errorf("what stands outside is %q", got)
+		t.Errorf("the file outside holds %q", got)
 	}
 	nothingElse(t, outside, "f")
 	if wrote == 0 || refused == 0 {

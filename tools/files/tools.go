@@ -177,7 +177,7 @@ func reader[In interface{ place() string }](o Options, name, description string,
 			}
 			return name, nil
 		})
-		return real, real != "" || ctx.Err() != nil // an error is the call's to tell
+		return real, real != "" || ctx.Err() != nil // the call itself reports the error
 	}
 	t.Effect = func(args json.RawMessage) tools.Effect {
 		if _, outside := where(args); outside {

@@ -19,7 +19,7 @@ const maxSiblings = 50
 // Tree returns what is in the workspace as an indented list, without .git and
 // what is ignored: "./" first, then an entry a line, directories with a trailing
 // slash and links with a trailing arrow. What lies deeper is shown as far as
-// there is room for it; a line in square brackets stands for what is not. whole
+// there is room for it; a line in square brackets replaces the rest. whole
 // reports whether everything is shown. Of o, Root, MaxEntries and MaxBytes
 // count; MaxBytes is never exceeded.
 //
@@ -84,8 +84,8 @@ func (w *workspace) grow(ctx context.Context, top *branch) error {
 // room is what is left of the bounds.
 type room struct{ entries, bytes int }
 
-// What stands for what is not shown: of a directory's entries, and behind the
-// name of one.
+// Marks of what is not shown: instead of a directory's entries, and behind the name
+// of one.
 const (
 	closedNote = "[it cannot be read]\n" // no other line is longer
 	unseenMark = " [...]"

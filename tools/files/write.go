@@ -86,7 +86,7 @@ func twin(root *os.Root, name string) string {
 	base := filepath.Base(name)
 	for _, have := range namesIn(root, filepath.Dir(name)) {
 		if have = strings.TrimSuffix(have, "/"); have != base && strings.EqualFold(have, base) {
-			return fmt.Sprintf("%s stands beside it, a name that differs in case only", have)
+			return fmt.Sprintf("there is also %s, a name that differs only in case", have)
 		}
 	}
 	return ""
@@ -178,5 +178,5 @@ func once(path, text, old string) (int, error) {
 	if n+1 > len(lines) {
 		where += ", …"
 	}
-	return 0, fmt.Errorf("old stands %d times in %s (at lines %s); give more of the lines around the one you mean", n+1, path, where)
+	return 0, fmt.Errorf("old occurs %d times in %s (at lines %s); include more of the lines around the intended one", n+1, path, where)
 }

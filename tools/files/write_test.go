@@ -34,7 +34,7 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-// nothingElse fails if something stands in dir beside the names.
+// nothingElse fails if dir has other entries than the names.
 func nothingElse(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -70,7 +70,7 @@ func TestWrite(t *testing.T) {
 		{path: "dirlink/other", content: "3", file: "dir/other", says: "wrote dirlink/other (which is dir/other): a new file, 1 byte, 1 line"},
 		{path: filepath.Join(root, "inside"), content: "4", file: "inside", says: "wrote " + filepath.Join(root, "inside") + ": a new file, 1 byte, 1 line"},
 		{path: "crlf.txt", content: "a\nb\n", file: "crlf.txt", says: "wrote crlf.txt over 6 bytes: now 4 bytes, 2 lines\n[the file had CRLF at the ends of its lines and has LF now]"},
-		{path: "OLD.txt", content: "5", file: "OLD.txt", says: "wrote OLD.txt: a new file, 1 byte, 1 line\n[old.txt stands beside it, a name that differs in case only]"},
+		{path: "OLD.txt", content: "5", file: "OLD.txt", says: "wrote OLD.txt: a new file, 1 byte, 1 line\n[there is also old.txt, a name that differs only in case]"},
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			if e := effect(t, o, files.WriteFileName, map[string]any{"path": c.path, "content": c.content, "create_parents": c.parents}); e != tools.Writes {
@@ -91,7 +91,7 @@ func TestWrite(t *testing.T) {
 	nothingElse(t, filepath.Join(root, "dir"), "deep.txt", "other")
 }
 
-// What cannot be written is told without asking anybody, and changes nothing.
+// A write that cannot succeed reports why without a question, and changes nothing.
 func TestWriteErrors(t *testing.T) {
 	root := tree(t, map[string]string{
 		"file": "x", "dir/": "", "closed": "x", ".git/config": "x", "sub/.git/hooks/": "",
@@ -135,7 +135,7 @@ func TestWriteErrors(t *testing.T) {
 		})
 	}
 	if got := content(t, secret); got != "secret" {
-		t.Errorf("what stands outside is %q", got)
+		t.Errorf("the file outside holds %q", got)
 	}
 	nothingElse(t, filepath.Dir(root), "secret.txt", "workspace")
 	nothingElse(t, filepath.Join(root, "dir"))
@@ -194,11 +194,11 @@ func TestEditErrors(t *testing.T) {
 		path, old, new string
 		want           []string
 	}{
-		{"f", "return", "x", []string{"old stands 2 times in f (at lines 3, 7)", "more of the lines around"}},
-		{"aaa", "aa", "x", []string{"old stands 2 times in aaa (at lines 1, 1)"}},
+		{"f", "return", "x", []string{"old occurs 2 times in f (at lines 3, 7)", "more of the lines around"}},
+		{"aaa", "aa", "x", []string{"old occurs 2 times in aaa (at lines 1, 1)"}},
 		{"f", "func main() {\n    fmt.Println(\"hello, world\")", "x", []string{"with other white space it does, at line 1", "\n\tfmt.Println(\"hello, world\")"}},
-		{"f", "fmt.Printn(\"hello, wrld\")", "x", []string{"nearest to it come the lines from 2 on", "\tfmt.Println"}},
-		{"f", "0123456789", "x", []string{"old does not stand in f, nor anything like it; read the file again"}},
+		{"f", "fmt.Printn(\"hello, wrld\")", "x", []string{"the most similar lines start at 2", "\tfmt.Println"}},
+		{"f", "0123456789", "x", []string{"old does not occur in f, and neither does similar text; read the file again"}},
 		{"f", "", "x", []string{"old is empty", "write_file"}},
 		{"f", "x", "x", []string{"the same"}},
 		{"readme.md", "x", "y", []string{"no such file", "did you mean README.md?"}},
@@ -214,7 +214,7 @@ func TestEditErrors(t *testing.T) {
 		})
 	}
 	many := tree(t, map[string]string{"f": strings.Repeat("x\n", 100_000)})
-	wantError(t, edit(t, files.Options{Root: many}, "f", "x", "y"), "old stands 100000 times", "8, …)")
+	wantError(t, edit(t, files.Options{Root: many}, "f", "x", "y"), "old occurs 100000 times", "8, …)")
 }
 
 func TestPreview(t *testing.T) {

@@ -155,14 +155,14 @@ const (
 // Decision is a verdict and what led to it.
 type Decision struct {
 	Verdict Verdict `json:"verdict"`
-	Hold    bool    `json:"hold,omitempty"` // allow no more than reading: the tool's sandbox sees to it
+	Hold    bool    `json:"hold,omitempty"` // allow no more than reading: the tool's sandbox enforces it
 	Why     string  `json:"why"`            // for a person
 	Rule    string  `json:"rule,omitempty"` // that decided; "" if none did
 	Offer   *Offer  `json:"offer,omitempty"`
 }
 
-// Offer are the rules by which somebody who is asked can spare himself the same
-// question. None is offered in ConfirmAll.
+// Offer are the rules with which the user can avoid the same question later. None is
+// offered in ConfirmAll.
 type Offer struct {
 	Prefix []string `json:"prefix,omitempty"` // of command lines, in the project; nil: none may be made
 	Host   string   `json:"host,omitempty"`   // in the session
@@ -305,21 +305,21 @@ func (p *Policy) Allowed(c Call) {
 	p.eased = p.eased || c.Tainted && !c.Effect.OnlyReads()
 }
 
-// AllowCall spares the question about the very same call from now on.
+// AllowCall allows exactly the same call from now on.
 func (p *Policy) AllowCall(c Call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls[c.key()] = true
 }
 
-// AllowHost spares the question about calls that only talk to this host.
+// AllowHost allows calls that only talk to this host from now on.
 func (p *Policy) AllowHost(host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hosts[host] = true
 }
 
-// AllowPrefix spares the question about command lines that the prefix covers.
+// AllowPrefix allows command lines that the prefix covers from now on.
 // What keeps it beyond the session is a Store.
 func (p *Policy) AllowPrefix(prefix []string) {
 	p.mu.Lock()

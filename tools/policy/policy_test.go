@@ -899,7 +899,7 @@ func TestPrefixInDirectories(t *testing.T) {
 	}
 }
 
-// noPrefix start what they are told to, or run it.
+// noPrefix start or run whatever their arguments name.
 const noPrefix = `mise pyenv rbenv rustup asdf nix
 	nix-shell valgrind perf hyperfine setpriv rlwrap guile ocaml expect ipython xonsh pdm dotenv cross-env 
 	aws gcloud pipenv rye pixi foreman dart dc m4 racket raku swipl luajit 

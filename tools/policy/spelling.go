@@ -13,7 +13,7 @@ import (
 type term struct {
 	spellings []string // the first one is the word itself
 	flag      bool
-	optional  bool // it stands behind a flag, and may be its value
+	optional  bool // it follows a flag, and may be its value
 }
 
 // program is the word as the name of a program, with its directory and without.

@@ -91,7 +91,7 @@ func (r *request) read(s spot, flags int) verdict {
 	}
 	switch {
 	case s.path == "/" && right == abi.AccessFSReadDir: // find and xargs open it, and the names are no secret
-	case strings.HasPrefix(s.path, "/proc/") && r.mine(s.path):
+	case strings.HasPrefix(s.path, "/proc/") && r.ownFile(s.path):
 	case !r.w.allows(s.path, right):
 		return r.refuse(Refusal{Kind: Read, Path: s.path}, unix.EACCES)
 	case stat.Mode&unix.S_IFMT == unix.S_IFBLK, stat.Mode&unix.S_IFMT == unix.S_IFCHR && !strings.HasPrefix(s.path, "/dev/"): // a disk, in a directory that is another system's
@@ -119,12 +119,12 @@ func (r *request) hand(s spot, flags int) verdict {
 }
 
 // ownFiles are files and directories below a process's own directory in /proc
-// that tell about itself. Its environment is not among them, since a thread of
-// another one may be behind the name by the time it is read.
+// about the process itself. Its environment is not among them, since the name may
+// mean a thread of another process by the time it is read.
 var ownFiles = []string{"auxv", "cgroup", "cmdline", "comm", "fd", "limits", "maps", "mountinfo", "mounts", "stat", "statm", "status", "task", "oom_score_adj"}
 
-// mine reports whether a path below /proc is about the process that asks.
-func (r *request) mine(path string) bool {
+// ownFile reports whether a path below /proc is about the calling process itself.
+func (r *request) ownFile(path string) bool {
 	pid, name, _ := strings.Cut(strings.TrimPrefix(path, "/proc/"), "/")
 	if pid != strconv.Itoa(r.process()) && pid != strconv.Itoa(int(r.pid)) {
 		return false

@@ -12,8 +12,8 @@ import (
 )
 
 // system are the directories of the system: programs, libraries, settings, and
-// what programs ask about the machine and themselves. What /proc tells of other
-// processes is kept from a command by Landlock, except how they were started.
+// facts about the machine and processes. Landlock hides the /proc entries of other
+// processes, except their command lines.
 var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/home/linuxbrew/.linuxbrew", "/nix/store", "/gnu/store", "/snap", "/proc", "/sys"}
 
 // settings is read in parts if this process could read more there than others.
@@ -25,7 +25,7 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 // resolvers are where /etc/resolv.conf may point to.
 var resolvers = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf"}
 
-// nothing takes whatever is written to it.
+// nothing discards whatever is written to it.
 const nothing = "/dev/null"
 
 // Sets of rights. Making devices and sockets is in none. Refer lets files move

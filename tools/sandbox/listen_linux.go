@@ -67,7 +67,7 @@ func (f filter) installListening(socket int) error {
 	_, _, e = unix.RawSyscall(unix.SYS_SENDMSG, uintptr(socket), uintptr(pointer(&message)), 0)
 	runtime.KeepAlive(control)
 	if e != 0 {
-		return fmt.Errorf("the supervisor cannot be told of refusals: %w", e)
+		return fmt.Errorf("the supervisor cannot receive refusals: %w", e)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (w *warden) listen(socket *os.File) {
 				judge = (*request).refusedCall
 			}
 			w.answer(r, judge(r))
-		case unix.EINTR, unix.ENOENT: // whoever asked is gone
+		case unix.EINTR, unix.ENOENT: // the caller is gone
 			if err == unix.ENOENT && w.over() {
 				return
 			}

@@ -18,8 +18,8 @@ import (
 const self = "/proc/self/exe"
 
 // Names of the helpers: their first argument, as a list of processes shows it.
-// The file descriptors for being told and for telling follow, then the path of
-// the command and its arguments.
+// The descriptors of the instructions and of the notes follow, then the path of the
+// command and its arguments.
 const (
 	supervisor = "mylm-supervisor"
 	stage      = "mylm-sandbox"
@@ -43,13 +43,13 @@ func Main() {
 	in, err1 := strconv.Atoi(args[1])
 	out, err2 := strconv.Atoi(args[2])
 	if err := errors.Join(err1, err2); err != nil {
-		return // a program of another kind that happens to be called so
+		return // another program of that name
 	}
 	h := helper{control: os.NewFile(uintptr(in), "control"), notes: os.NewFile(uintptr(out), "notes"), path: args[3], args: args[4:]}
 	syscall.CloseOnExec(in)
 	syscall.CloseOnExec(out)
 	err := h.run(args[0])
-	h.tell(note{Failed: err.Error()})
+	h.send(note{Failed: err.Error()})
 	syscall.Exit(failed)
 }
 
@@ -69,10 +69,10 @@ type helper struct {
 func (h *helper) run(role string) error {
 	line, err := bufio.NewReader(h.control).ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("the sandbox was not told what to do: %w", err)
+		return fmt.Errorf("the sandbox got no instructions: %w", err)
 	}
 	if err := json.Unmarshal(line, &h.job); err != nil {
-		return fmt.Errorf("the sandbox was told what it does not understand: %w", err)
+		return fmt.Errorf("the sandbox does not understand its instructions: %w", err)
 	}
 	if role == stage {
 		return h.becomeCommand()
@@ -80,7 +80,8 @@ func (h *helper) run(role string) error {
 	return h.supervise()
 }
 
-func (h *helper) tell(n note) {
+// send writes a note to the process that started the command.
+func (h *helper) send(n note) {
 	text, err := json.Marshal(n)
 	if err == nil {
 		_, _ = h.notes.Write(append(text, '\n'))
@@ -101,7 +102,7 @@ func (h *helper) becomeCommand() error {
 	b := h.job.Bounds
 	switch {
 	case b == nil && h.job.Memory == 0:
-		return errors.New("the sandbox was told no rules")
+		return errors.New("the sandbox got no rules")
 	case b == nil:
 		if err := h.boundMemory(); err != nil {
 			return err
@@ -125,7 +126,7 @@ func (h *helper) becomeCommand() error {
 		return fmt.Errorf("capabilities cannot be given up: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("the way to other privileges cannot be closed: %w", err)
+		return fmt.Errorf("gaining privileges cannot be disabled: %w", err)
 	}
 	if err := restrictFiles(*b); err != nil {
 		return fmt.Errorf("files cannot be protected: %w", err)
@@ -133,9 +134,9 @@ func (h *helper) becomeCommand() error {
 	if err := h.boundMemory(); err != nil {
 		return err
 	}
-	// Whatever this process was given beside the three streams stays here.
+	// The command gets no descriptors but the three streams.
 	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return fmt.Errorf("open files cannot be kept from the command: %w", err)
+		return fmt.Errorf("open files cannot be closed to the command: %w", err)
 	}
 	if b.Strict == nil {
 		err = systemCalls(b.AllowNet).install()

@@ -147,9 +147,9 @@ func (f *found) below(root string, names ...string) {
 	}
 }
 
-// mine reports whether a path, without links, lies in the home directory, but
-// not in the workspace: what is there is open, and its content is not trusted.
-func (f *found) mine(path string) bool {
+// inHome reports whether a path, without links, lies in the home directory, but
+// not in the workspace, which is open, and whose content is not trusted.
+func (f *found) inHome(path string) bool {
 	return f.home != "" && path != f.home && Within(path, f.home) && !Within(path, f.workspace)
 }
 
@@ -157,7 +157,7 @@ func (f *found) mine(path string) bool {
 // lead to.
 func (f *found) programs(dir string) {
 	real := Real(dir)
-	if !filepath.IsAbs(dir) || !f.mine(real) {
+	if !filepath.IsAbs(dir) || !f.inHome(real) {
 		return // of the system, which is open, or of the workspace
 	}
 	f.add(dir)
@@ -171,7 +171,7 @@ func (f *found) programs(dir string) {
 			continue
 		}
 		target, err := filepath.EvalSymlinks(filepath.Join(real, e.Name()))
-		if err != nil || !f.mine(target) || Within(target, real) {
+		if err != nil || !f.inHome(target) || Within(target, real) {
 			continue
 		}
 		if info, err := os.Stat(target); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
@@ -186,20 +186,20 @@ func (f *found) programs(dir string) {
 // lies in one.
 func (f *found) toolchainOf(program string) {
 	root := filepath.Dir(filepath.Dir(program))
-	if filepath.Base(filepath.Dir(program)) == "bin" && f.mine(root) {
+	if filepath.Base(filepath.Dir(program)) == "bin" && f.inHome(root) {
 		f.below(root, parts...)
 	}
 }
 
 // python takes the installation that a virtual environment is made from. The
-// environment may have come with the workspace, so that only what surely is an
-// installation of Python counts.
+// environment may have come with the workspace, so that only a certain installation
+// of Python counts.
 func (f *found) python(environment string) {
 	if environment == "" {
 		return
 	}
 	target, err := filepath.EvalSymlinks(filepath.Join(environment, "bin", "python"))
-	if err != nil || !f.mine(target) || !strings.HasPrefix(filepath.Base(target), "py") {
+	if err != nil || !f.inHome(target) || !strings.HasPrefix(filepath.Base(target), "py") {
 		return
 	}
 	root := filepath.Dir(filepath.Dir(target))

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// repositoryParts are what git reads to tell what is and was in a repository.
+// repositoryParts are what git reads to show the content and history of a repository.
 // Its configuration is checked first. The rest stays closed: hooks, and logs
 // that say where it was fetched from.
 var repositoryParts = []string{"HEAD", "refs", "objects", "packed-refs", "index", "info", "shallow"}
@@ -48,10 +48,10 @@ func repository(project, workspace, home string) (reads, writes []string) {
 		}
 		return withPointer(at, openParts(dir)), nil
 	}
-	// Whoever can write to the workspace can write to the pointer in it. What
-	// it leads to has to lead back, which nobody can see to who could not have
-	// written there anyway. What this working tree's directory says about the
-	// repository is not believed: commands can write to it.
+	// A command can write to the pointer in the workspace. So its target has to
+	// point back, which only somebody with write access there can arrange. The
+	// files in this working tree's directory do not count for the repository:
+	// commands can write to them.
 	back, ok1 := pointedTo(filepath.Join(dir, "gitdir"), "")
 	says, ok2 := pointedTo(filepath.Join(dir, "commondir"), "")
 	if real, err := filepath.EvalSymlinks(at); err != nil || !ok1 || !ok2 || back != real || says != common || holdsHome(filepath.Dir(common), home) {
@@ -171,7 +171,7 @@ func readSmall(path string, most int64) ([]byte, error) {
 // aliases are in others.
 var plainSections = []string{"core", "remote", "branch", "user", "init", "extensions", "submodule", "pull", "push", "merge", "rebase", "diff", "color", "log", "gc", "lfs"}
 
-// harmless reports whether a repository's configuration surely holds no secret.
+// harmless reports whether a repository's configuration certainly holds no secret.
 func harmless(config []byte) bool {
 	known := false
 	for s := bufio.NewScanner(bytes.NewReader(config)); ; {

@@ -26,8 +26,8 @@ const (
 	judged  = unix.SECCOMP_RET_USER_NOTIF                  // by the supervisor
 )
 
-// x32 is set in the numbers of system calls of the x32 ABI, which are other
-// doors to the same rooms.
+// x32 is set in the numbers of system calls of the x32 ABI, which reach the same
+// functions of the kernel.
 const x32 = 0x40000000
 
 // namespaces are the flags of clone and unshare that make new ones; newTime is
@@ -95,7 +95,7 @@ var looks = []uint32{unix.TCGETS, unix.TIOCGWINSZ, unix.TIOCGPGRP, unix.TIOCINQ,
 // filter is a BPF program.
 type filter []unix.SockFilter
 
-// native begins a filter: what comes by another door is killed.
+// native begins a filter: a process that uses another ABI is killed.
 func native() filter {
 	return filter{
 		load(offArch),
@@ -145,8 +145,8 @@ func strictCalls(allowNet, metadataToo, threads bool) filter {
 }
 
 // ioctlRules allow what is harmless. Other requests do not exist, but for those
-// that change attributes of a file, for which a descriptor for reading is enough:
-// they are metadata.
+// that change attributes of a file through a descriptor for reading: they are
+// metadata.
 func ioctlRules(metadataToo bool) filter {
 	f := filter{load(arg(1))}
 	for _, request := range looks {

@@ -79,8 +79,8 @@ func KeyLike(name string) bool {
 // secrets are parts of the names of environment variables that hold secrets.
 var secrets = []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"}
 
-// secretWords are such parts where they stand alone: PAT is not to be found in
-// PATH, nor PWD to be the working directory.
+// secretWords are such parts if they are a word of several: PATH does not contain
+// the word PAT, and PWD alone is the working directory.
 var secretWords = []string{"PASS", "PWD", "PAT", "AUTH", "COOKIE"}
 
 // Environ returns the variables of an environment that a command gets.
@@ -114,7 +114,7 @@ func (p Policy) Environ(env []string) []string {
 	return out
 }
 
-// noCoincidence is how many bytes of a secret are not found in another value by
+// noCoincidence is the length from which a secret is not part of another value by
 // chance, as a password of "local" would be.
 const noCoincidence = 8
 

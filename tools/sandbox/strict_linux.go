@@ -18,7 +18,7 @@ var programs = []string{
 	"/usr/local/share", "/usr/local/include", "/usr/local/go", "/home/linuxbrew/.linuxbrew", "/nix/store", "/gnu/store",
 }
 
-// facts are files that tell about the machine what programs ask when they start.
+// facts are files about the machine that programs read when they start.
 var facts = []string{
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/localtime", "/etc/timezone", "/etc/locale.alias", "/etc/locale.conf",
 	"/etc/hosts", "/etc/resolv.conf", "/etc/host.conf", "/etc/hostname", "/etc/protocols", "/etc/services", "/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/alternatives",

@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervise starts the command, sees to it that nothing outlives it, and ends
-// as it ended.
+// supervise starts the command, kills what outlives it, and ends as it ended.
 func (h *helper) supervise() error {
 	// Orphans become children of this process, even if they left their session.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -28,7 +27,7 @@ func (h *helper) supervise() error {
 	if err != nil {
 		return err
 	}
-	let(0, 1, 2)
+	releaseStreams()
 	go func() {
 		var b [1]byte
 		_, _ = h.control.Read(b[:]) // nothing comes until the other end is closed
@@ -39,8 +38,8 @@ func (h *helper) supervise() error {
 	if h.job.Temp != "" {
 		removeAll(h.job.Temp)
 	}
-	h.tell(note{Ended: true, Leftovers: leftovers})
-	die(status)
+	h.send(note{Ended: true, Leftovers: leftovers})
+	exitLike(status)
 	return nil
 }
 
@@ -66,7 +65,7 @@ func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 			return 0, fmt.Errorf("files cannot be protected: %w", err)
 		}
 	}
-	told, err := json.Marshal(h.job)
+	instructions, err := json.Marshal(h.job)
 	if err != nil {
 		return 0, err
 	}
@@ -75,7 +74,7 @@ func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 		return 0, err
 	}
 	go func() {
-		_, _ = w.Write(append(told, '\n'))
+		_, _ = w.Write(append(instructions, '\n'))
 		w.Close()
 	}()
 	defer r.Close()
@@ -95,24 +94,25 @@ func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 		return 0, fmt.Errorf("the sandbox cannot be started: %w", err)
 	}
 	if ours != nil {
-		go newWarden(*b, h.tell).listen(ours)
+		go newWarden(*b, h.send).listen(ours)
 	}
 	if b != nil {
 		go b.Quota.watch(done, func(limit string) {
-			h.tell(note{Refusal: &Refusal{Kind: Limit, Detail: limit}})
+			h.send(note{Refusal: &Refusal{Kind: Limit, Detail: limit}})
 			stop()
 		})
 	}
 	return pid, nil
 }
 
-// let lets go of the streams, which whoever reads them would wait for.
-func let(fds ...int) {
+// releaseStreams closes the standard streams, so that their readers need not wait
+// for this process.
+func releaseStreams() {
 	null, err := unix.Open(nothing, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
-	for _, fd := range fds {
+	for fd := range 3 {
 		_ = unix.Dup3(null, fd, 0)
 	}
 	unix.Close(null)
@@ -166,8 +166,8 @@ func wait(s *unix.WaitStatus, flags int) int {
 	}
 }
 
-// die ends this process as the command ended, by the same signal if need be.
-func die(s unix.WaitStatus) {
+// exitLike ends this process as the command ended, by the same signal if need be.
+func exitLike(s unix.WaitStatus) {
 	if !s.Signaled() {
 		syscall.Exit(s.ExitStatus())
 	}
@@ -188,8 +188,8 @@ const (
 )
 
 // sweep kills all descendants of this process, again and again, until done is
-// closed: a process may start another while they are counted. Who is found
-// starts no more, so that it ends even with those that multiply.
+// closed: a process may start another while they are counted. A killed one
+// starts no more, so that this ends even for processes that multiply.
 func sweep(done <-chan struct{}) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		for _, p := range descendants(unix.Getpid()) {

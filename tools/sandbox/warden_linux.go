@@ -21,15 +21,15 @@ type warden struct {
 	strict   strict
 	rules    []rule
 	allowNet bool
-	tell     func(note)
+	send     func(note)
 	listener int
 
 	noted map[Refusal]bool // without the program
-	size  int              // of what was told
+	size  int              // of the texts that were reported
 }
 
-func newWarden(b bounds, tell func(note)) *warden {
-	return &warden{strict: *b.Strict, rules: b.Rules, allowNet: b.AllowNet, tell: tell, noted: map[Refusal]bool{}}
+func newWarden(b bounds, send func(note)) *warden {
+	return &warden{strict: *b.Strict, rules: b.Rules, allowNet: b.AllowNet, send: send, noted: map[Refusal]bool{}}
 }
 
 // call is a system call and who judges it.
@@ -160,8 +160,8 @@ func (r *request) refuse(f Refusal, errno unix.Errno) verdict {
 // longestPath is how much of a path is reported.
 const longestPath = 512
 
-// note reports a refusal once. What is told must fit into a pipe that nobody
-// reads before the end.
+// note reports a refusal once. All reports must fit into a pipe that is read only
+// after the command has ended.
 func (w *warden) note(f Refusal, program string) {
 	f.Path = f.Path[:min(len(f.Path), longestPath)]
 	if w.noted[f] || len(w.noted) == MaxRefusals || w.size > longestPath*MaxRefusals {
@@ -170,15 +170,15 @@ func (w *warden) note(f Refusal, program string) {
 	w.noted[f] = true
 	w.size += len(f.Path) + len(f.Address) + len(f.Detail)
 	f.Program = program
-	w.tell(note{Refusal: &f})
+	w.send(note{Refusal: &f})
 }
 
-// other judges a call about a process: its own tasks are its own affair.
+// other judges a call about a process: those about its own descendants pass.
 func (r *request) other(arg int) verdict {
 	pid := int(int32(r.args[arg]))
 	const ioprioProcess = 1 // IOPRIO_WHO_PROCESS (linux/ioprio.h)
 	several := r.nr == unix.SYS_SETPRIORITY && r.args[0] != unix.PRIO_PROCESS || r.nr == unix.SYS_IOPRIO_SET && r.args[0] != ioprioProcess
-	if !several && (pid == 0 || ours(pid)) {
+	if !several && (pid == 0 || isDescendant(pid)) {
 		return passed
 	}
 	return r.refuse(Refusal{Kind: System, Detail: "priority or limits of " + processName(pid)}, unix.EPERM)
@@ -246,12 +246,12 @@ func (r *request) connected() verdict {
 
 // signalled judges a signal. Landlock decides in the end, where it can.
 func (r *request) signalled(pid, signal int) verdict {
-	if pid == 0 || pid > 0 && (ours(pid) || unix.Kill(pid, 0) == unix.ESRCH) {
+	if pid == 0 || pid > 0 && (isDescendant(pid) || unix.Kill(pid, 0) == unix.ESRCH) {
 		return passed
 	}
 	if pid < -1 {
 		members := groupMembers(-pid)
-		if !slices.ContainsFunc(members, func(pid int) bool { return !ours(pid) }) {
+		if !slices.ContainsFunc(members, func(pid int) bool { return !isDescendant(pid) }) {
 			return passed
 		}
 	}
@@ -277,8 +277,8 @@ func (r *request) signalledByFD() verdict {
 	return r.signalled(pid, int(r.args[1]))
 }
 
-// ours reports whether a process or thread descends from this one.
-func ours(pid int) bool {
+// isDescendant reports whether a process or thread descends from this one.
+func isDescendant(pid int) bool {
 	for self := unix.Getpid(); pid > 1; {
 		p, ok := processOf(strconv.Itoa(pid))
 		if !ok {

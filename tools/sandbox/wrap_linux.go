@@ -49,7 +49,7 @@ type strict struct {
 	Lookup    []string // where a shell looks for programs, in this order
 	Execute   bool     // of the workspace and the temporary space
 	Metadata  bool     // may be changed
-	Signals   bool     // Landlock does not see to those of threads
+	Signals   bool     // to threads are judged here, since Landlock does not
 }
 
 // note is a report of the helpers, one JSON value each.
@@ -90,19 +90,19 @@ func (p Policy) Wrap(cmd *exec.Cmd) (*Guard, error) {
 	if p.strict() && p.MaxMemory == 0 {
 		p.MaxMemory = maxMemory
 	}
-	told := job{Session: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid, Memory: p.MaxMemory}
+	instructions := job{Session: cmd.SysProcAttr != nil && cmd.SysProcAttr.Setsid, Memory: p.MaxMemory}
 	env := p.Environ(cmd.Environ())
 	if p.confines() {
 		var err error
-		if told.Bounds, env, err = g.confine(p, env); err != nil {
+		if instructions.Bounds, env, err = g.confine(p, env); err != nil {
 			g.Release()
 			return nil, err
 		}
 	}
 	if g.temp != nil {
-		told.Temp = g.temp.path
+		instructions.Temp = g.temp.path
 	}
-	if err := g.connect(cmd, told); err != nil {
+	if err := g.connect(cmd, instructions); err != nil {
 		g.Release()
 		return nil, err
 	}
@@ -174,8 +174,8 @@ func private(env []string, home, temp string) []string {
 const telemetry = ".config/go/telemetry/mode"
 
 // furnish makes what lies below the user's home appear below the private one. The
-// private one was in the hands of commands: os.Root does not follow links that
-// lead out of it.
+// private one was writable for commands: os.Root does not follow links that lead
+// out of it.
 func furnish(from, to string, paths []string) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {
@@ -198,7 +198,7 @@ func furnish(from, to string, paths []string) error {
 			continue
 		}
 		if err := root.MkdirAll(filepath.Dir(rel), 0o700); err != nil {
-			continue // a command put something else there, and may have it
+			continue // a command has put something else there
 		}
 		_ = root.Symlink(path, rel)
 	}
@@ -206,7 +206,7 @@ func furnish(from, to string, paths []string) error {
 }
 
 // connect lays the pipes to the helpers and turns cmd into the supervisor.
-func (g *Guard) connect(cmd *exec.Cmd, told job) error {
+func (g *Guard) connect(cmd *exec.Cmd, instructions job) error {
 	control, lifeline, err := os.Pipe()
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (g *Guard) connect(cmd *exec.Cmd, told job) error {
 		return err
 	}
 	g.notes, g.theirs = notes, append(g.theirs, w)
-	text, err := json.Marshal(told)
+	text, err := json.Marshal(instructions)
 	if err != nil {
 		return err
 	}

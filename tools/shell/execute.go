@@ -105,7 +105,7 @@ func (o Options) start(cmd *exec.Cmd) (end func() (sandbox.Report, error), err e
 		if report.Failed != nil {
 			err = fmt.Errorf("the command could not be started: %w", report.Failed)
 		} else if report.Abandoned {
-			err = errors.Join(err, errors.New("the command ended its supervisor, and what it started may still run; tell the user"))
+			err = errors.Join(err, errors.New("the command killed its supervisor, and processes that it started may still run; inform the user"))
 		}
 		return report, err
 	}, nil

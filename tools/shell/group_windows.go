@@ -16,7 +16,7 @@ const shellName = "cmd /C"
 func shellCommand(ctx context.Context, line string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "cmd")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		// With /S cmd takes what stands between the first and the last quote as
+		// With /S cmd takes the text between the first and the last quote as
 		// it is; quoting as Go does it is not what cmd reads. /D: no AutoRun.
 		CmdLine:       `cmd /D /S /C "` + line + `"`,
 		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW,

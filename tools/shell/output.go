@@ -29,7 +29,7 @@ type output struct {
 
 	clean      cleaner
 	buffer     []byte // of the last write, as text
-	first      []byte // the first raw bytes, for telling what kind they are
+	first      []byte // the first raw bytes, from which their type is determined
 	raw        int    // bytes written
 	head, tail []byte // text; tail holds up to twice its share
 	size       int    // bytes of text
@@ -101,7 +101,7 @@ const (
 // characters but newline and tab. It may be fed in pieces of any size.
 type cleaner struct {
 	state   state
-	cr      bool   // a carriage return whose meaning the next character tells
+	cr      bool   // a carriage return whose meaning depends on the next character
 	partial []byte // the start of a character, whose rest has not come yet
 	alien   int    // bytes that text does not have: NUL and invalid UTF-8
 }
@@ -131,7 +131,7 @@ func (c *cleaner) feed(dst, p []byte) []byte {
 	return dst
 }
 
-// simple is how many bytes at the start of p stand for themselves.
+// simple is how many bytes at the start of p are plain text.
 func (c *cleaner) simple(p []byte) int {
 	if c.state != plain || c.cr {
 		return 0

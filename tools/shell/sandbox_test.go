@@ -189,7 +189,7 @@ func TestOriginOfOutput(t *testing.T) {
 	}
 }
 
-// What no permission is good for is told to the model, and nobody is asked.
+// The model learns what no permission would allow, and nobody is asked.
 func TestNoPermissionFor(t *testing.T) {
 	p, dir := confined(t, sandbox.Workspace)
 	outside := t.TempDir()
@@ -240,7 +240,7 @@ func TestNotEnforced(t *testing.T) {
 	}
 }
 
-func TestDescriptionTellsOfSandbox(t *testing.T) {
+func TestDescriptionNamesSandbox(t *testing.T) {
 	for _, c := range []struct {
 		p    *sandbox.Policy
 		want string

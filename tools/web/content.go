@@ -34,7 +34,7 @@ func (f *fetcher) read(ctx context.Context, p *page) (text string, cut, gap bool
 			return "", false, false, err
 		}
 		if !whole {
-			more = "the rest is nothing but structure, or too much of it"
+			more = "the rest is only markup, or too long"
 		}
 	} else {
 		text = decoded
@@ -44,10 +44,10 @@ func (f *fetcher) read(ctx context.Context, p *page) (text string, cut, gap bool
 	gap = len(text) != len(seen)
 	cut = gap
 	if text == "" {
-		text = "(the page has no text; if it is made by a program in the browser, this tool cannot see it)"
+		text = "(the page has no text; if a script in the browser builds it, this tool cannot see it)"
 	}
 	if more != "" {
-		text, cut = text+"\n[the page goes on: "+more+"]", true
+		text, cut = text+"\n[the page continues: "+more+"]", true
 	}
 	return text, cut, gap, nil
 }

@@ -42,7 +42,7 @@ func TestContentTypes(t *testing.T) {
 		"png without type":       {"", "\x89PNG\r\n\x1a\n", "(not text, not shown: image/png, 8 bytes)"},
 		"text with NUL":          {"text/plain", "a\x00b", "(not text, not shown: said to be text/plain, 3 bytes)"},
 		"noise as text":          {"text/plain; charset=utf-8", strings.Repeat("\xfe\x01\xff", 100), "(not text, not shown: said to be text/plain, 300 bytes)"},
-		"empty":                  {"text/html", "", "(the page has no text; if it is made by a program in the browser, this tool cannot see it)"},
+		"empty":                  {"text/html", "", "(the page has no text; if a script in the browser builds it, this tool cannot see it)"},
 		"control characters":     {"text/plain", "a\x1b[31mb\ac\rd", "a[31mbc\nd"},
 		"invisible ASCII":        {"text/plain; charset=utf-8", "a\U000e0041\U000e0042b", "ab"},
 		"zero width":             {"text/plain; charset=utf-8", "a\u200bb\u2060c\ufeffd\u00ade\u200df", "abcdef"},

@@ -71,7 +71,7 @@ func (c *converter) pre(n *html.Node) {
 	}
 	fence := strings.Repeat("`", max(3, longestRun(text)+1))
 	marks, flat := c.w.marks, c.w.flat
-	c.w.marks, c.w.flat = nil, 0 // nothing may stand in front of a fence, or hold its lines together
+	c.w.marks, c.w.flat = nil, 0 // a fence begins its line, and has lines
 	c.w.block()
 	c.w.word(fence + language(n))
 	c.w.verbatim(text + "\n" + fence)

@@ -165,7 +165,7 @@ func TestBounds(t *testing.T) {
 			w.Header().Set("Content-Length", "1000")
 			flush(w, "a beginning")
 			panic(http.ErrAbortHandler)
-		}, "a beginning\n[the page goes on: the rest could not be read: "},
+		}, "a beginning\n[the page continues: the rest could not be read: "},
 		"header bomb": {func(w http.ResponseWriter, _ *http.Request) {
 			for i := range 1000 {
 				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 1000))
@@ -217,7 +217,7 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 
 func TestSlowPages(t *testing.T) {
 	for begin, want := range map[string]string{
-		"a beginning": "a beginning\n[the page goes on: no more came within 20s]",
+		"a beginning": "a beginning\n[the page continues: no more came within 20s]",
 		"":            "did not answer within 20s",
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ type filter struct {
 	b   strings.Builder
 
 	skip  atom.Atom // the element that is left out
-	depth int       // how many of them stand within each other
+	depth int       // how deeply it is nested in itself
 }
 
 func filtered(ctx context.Context, text string) string {

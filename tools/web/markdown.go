@@ -148,7 +148,7 @@ func (c *converter) node(n *html.Node) {
 
 func (c *converter) element(n *html.Node) {
 	switch a := n.DataAtom; a {
-	case atom.Head: // its title stands above all
+	case atom.Head: // its title was written first
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		c.heading(n, int(n.Data[1]-'0'))
 	case atom.Ul, atom.Ol, atom.Menu:
@@ -204,7 +204,7 @@ func (c *converter) plain(n *html.Node, a atom.Atom) {
 	end()
 }
 
-// paragraphs stand apart, lines begin a line.
+// paragraphs are separated by blank lines, lines begin a line.
 var (
 	paragraphs = map[atom.Atom]bool{
 		atom.P: true, atom.Article: true, atom.Section: true, atom.Header: true, atom.Footer: true, atom.Main: true, atom.Nav: true, atom.Aside: true,

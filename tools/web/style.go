@@ -36,7 +36,7 @@ func hides(style string) bool {
 				return true
 			}
 		case "left", "top", "right", "bottom", "inset", "text-indent", "margin", "margin-left", "margin-top", "translate":
-			if far(value, !strings.HasPrefix(name, "margin")) { // by a margin of -100% columns stand beside each other
+			if far(value, !strings.HasPrefix(name, "margin")) { // a margin of -100% puts columns side by side
 				return true
 			}
 		case "transform", "clip", "clip-path", "filter":

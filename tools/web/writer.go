@@ -21,8 +21,8 @@ const (
 // the rest.
 type indent struct{ first, rest string }
 
-// writer writes Markdown. What stands between two words is owed until the
-// second one comes, so that nothing is written about what is empty.
+// writer writes Markdown. What separates two words is written with the second one,
+// so that empty elements leave nothing.
 type writer struct {
 	b        strings.Builder
 	indents  []indent

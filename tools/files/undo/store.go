@@ -109,7 +109,7 @@ type line struct {
 type change struct {
 	Name   string    `json:"name"`
 	Time   time.Time `json:"time"`
-	Temp   string    `json:"temp,omitempty"` // stands there if the process was killed
+	Temp   string    `json:"temp,omitempty"` // is left behind if the process was killed
 	Before state     `json:"before"`
 	After  state     `json:"after"`
 	Made   []string  `json:"made,omitempty"` // directories that were made for it, the outer ones first

@@ -280,7 +280,7 @@ func TestSwappedLinks(t *testing.T) {
 }
 
 // A run that cannot be read, since a later program wrote it down or it is damaged,
-// stands where it belongs: undoing does not go on to an earlier one.
+// is listed in its place: undoing does not continue with an earlier one.
 func TestUnreadableRuns(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"newer":   {`{"version":1,`, `{"version":9,"more":{},`, "version 9"},
