@@ -130,7 +130,11 @@ func (t *Terminal) Event(ev agent.Event) error {
 	case agent.ToolOutput:
 		t.output(task, p)
 	case agent.Retry:
-		t.say(task, fmt.Sprintf("retry %d in %v: %s", p.Attempt, p.Wait.Round(100*time.Millisecond), term.OneLine(p.Reason, 200)))
+		when := "now"
+		if wait := p.Wait.Round(10 * time.Millisecond); wait > 0 {
+			when = "in " + wait.String()
+		}
+		t.say(task, fmt.Sprintf("retry %d %s: %s", p.Attempt, when, term.OneLine(p.Reason, 200)))
 	case agent.Error:
 		if p.Source == "format" {
 			t.say(task, unusable(p))
