@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"mylm":               main,
 		"interrupted-editor": interruptedEditor,
+		"ollama":             fakeOllama,
 	})
 }
 

@@ -100,7 +100,7 @@ func (c *Client) newEmbedder(l api.ListModelResponse, trained int) *Embedder {
 		Ask: ask, Unusable: func(err error) *providers.Error {
 			return &providers.Error{Kind: providers.ServerFault, Permanent: true, Err: err, Backend: c.server.Name,
 				Message: fmt.Sprintf("Ollama: %q: %v", wire.OneLine(l.Name), err),
-				Hint:    "The model's files may be damaged: `ollama pull` repairs them. " + c.server.Log}
+				Hint:    fmt.Sprintf("The model's files may be damaged: `ollama pull %s` repairs them. ", wire.OneLine(l.Name)) + c.server.Log}
 		}})}
 }
 
