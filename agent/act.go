@@ -57,13 +57,13 @@ func (r *run) act(ctx context.Context, reply *reply) {
 		a.skipped = true
 		a.outcome.Error = "not run: the same call was just made"
 	case bad != nil:
-		text, err := r.words().Refused(bad)
+		text, err := r.corrections().Refused(bad)
 		if err != nil {
 			r.fail(ctx, err)
 			return
 		}
 		var form string
-		a.outcome.Error, form = split(text)
+		a.outcome.Error, form = splitForm(text)
 		a.note = joinLines(a.note, form)
 	default:
 		if err := r.attempt(ctx, a); err != nil {
@@ -75,7 +75,7 @@ func (r *run) act(ctx context.Context, reply *reply) {
 		r.fail(ctx, err)
 		return
 	}
-	r.count(a)
+	r.updateBreakers(a)
 }
 
 // attempt has the call approved and runs it. A refusal becomes a failed
@@ -86,7 +86,7 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 		return err
 	}
 	decision := Decision{Verdict: Rehearse}
-	if !r.dry(a) {
+	if !r.isDryRun(a) {
 		if decision, err = r.effects.Ask(ctx, r.approval(a)); err != nil {
 			return err
 		}
@@ -163,8 +163,8 @@ func (r *run) permit(ctx context.Context, a *attempt) (lacked []tools.Refusal, e
 	return lacked, nil
 }
 
-// listed joins what was refused.
-func listed(refused []tools.Refusal) string {
+// joinRefusals joins what was refused.
+func joinRefusals(refused []tools.Refusal) string {
 	var all []string
 	for _, f := range refused {
 		all = append(all, f.String())
@@ -322,10 +322,10 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 	r.emit(Error{Source: "format", Message: f.Error(), Again: !last && r.turnsLeft()})
 	if last {
 		r.stop(StopMalformed, &LimitError{Reason: StopMalformed, Limit: "MaxMalformed", Value: r.state.Malformed, Err: f,
-			Message: fmt.Sprintf("%s in a row could not be read (the last: %v)", counted(r.state.Malformed, "reply"), f)})
+			Message: fmt.Sprintf("%s in a row could not be read (the last: %v)", plural(r.state.Malformed, "reply"), f)})
 		return
 	}
-	text, err := r.words().Malformed(f)
+	text, err := r.corrections().Malformed(f)
 	if err == nil {
 		err = r.record(ctx, UserEntry{text})
 	}
@@ -334,4 +334,6 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 	}
 }
 
-func (r *run) words() Words { return Words{Prompts: r.agent.opts.Prompts, Tools: r.agent.opts.Tools} }
+func (r *run) corrections() Corrections {
+	return Corrections{Prompts: r.agent.opts.Prompts, Tools: r.agent.opts.Tools}
+}

@@ -212,7 +212,7 @@ func (a *Agent) drive(ctx context.Context, r *run, prompt string) {
 	defer s.busy.Store(false)
 	ctx, r.cancel = a.limitTime(ctx)
 	defer r.cancel()
-	r.effects = &world{agent: a, session: s, view: &r.view}
+	r.effects = &realEffects{agent: a, session: s, view: &r.view}
 	switch {
 	case r.replay != nil:
 		r.effects = r.replay
@@ -250,7 +250,7 @@ func (a *Agent) Request(s *Session, prompt string) (providers.Request, error) {
 	}
 	var v view
 	if s != nil {
-		v.sync(s.all(), a.opts.resultTokens())
+		v.sync(s.snapshot(), a.opts.resultTokens())
 	}
 	messages := []providers.Message{{Role: providers.System, Text: system}}
 	if shown := v.shown(); len(shown) > 1 {

@@ -46,15 +46,15 @@ func canonical(args json.RawMessage) string {
 	return string(b)
 }
 
-// foreign reports whether the words of a result may be a stranger's.
-func foreign(origin string) bool {
+// untrusted reports whether the words of a result may be a stranger's.
+func untrusted(origin string) bool {
 	return origin != "" && origin != tools.Workspace && origin != tools.Memory
 }
 
-// count keeps the breakers up to date and trips them.
-func (r *run) count(a *attempt) {
+// updateBreakers keeps the breakers up to date and trips them.
+func (r *run) updateBreakers(a *attempt) {
 	s, limit := &r.state, r.agent.opts.MaxConsecutiveErrors
-	s.Tainted = s.Tainted || foreign(a.outcome.Origin)
+	s.Tainted = s.Tainted || untrusted(a.outcome.Origin)
 	sensitive := a.inv != nil && a.inv.Effect.Sensitive() || a.refused != nil
 	asked := sensitive || a.inv != nil && !a.inv.Effect.OnlyReads()
 	if a.skipped {
@@ -83,7 +83,7 @@ func (r *run) count(a *attempt) {
 			Message: fmt.Sprintf("%d tool calls in a row failed (the last: %s)", s.Errors, firstWords(a.outcome.Error, maxDetail))})
 		return
 	}
-	if what := r.stuck(a, sensitive); what != "" {
+	if what := r.circle(a, sensitive); what != "" {
 		r.limit(&LimitError{Reason: StopStuck, Message: what + " (" + describe(a) + ")"})
 	}
 }
@@ -92,7 +92,7 @@ func times(n int) string {
 	if n == 2 {
 		return "twice"
 	}
-	return counted(n, "time")
+	return plural(n, "time")
 }
 
 // The breaker of circles. A small model reads things twice, and alternates
@@ -109,8 +109,8 @@ const (
 // changed marks, among the seen calls, one that may have changed the world.
 const changed = "*"
 
-// stuck records a call with its result, and returns which circle it closes, if any.
-func (r *run) stuck(a *attempt, sensitive bool) string {
+// circle records a call with its result, and returns which circle it closes, if any.
+func (r *run) circle(a *attempt, sensitive bool) string {
 	s, key := &r.state, signature(a)
 	limit, what := sameResults, "the same call had the same result %d times, and nothing was changed in between"
 	if !a.outcome.Success() {
@@ -158,15 +158,15 @@ func signature(a *attempt) string {
 	case o.Text == "" && o.ExitCode != nil:
 		text = "!" + a.call.Name + " " + canonical(a.args()) + "\n" + o.Error
 	default:
-		text = "!" + a.call.Name + "\n" + plain(o.Body())
+		text = "!" + a.call.Name + "\n" + normalized(o.Body())
 	}
 	digest := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(digest[:8])
 }
 
-// plain removes from an error what differs between two spellings of the same
+// normalized removes from an error what differs between two spellings of the same
 // thing: quotes, case, space and "./".
-func plain(s string) string {
+func normalized(s string) string {
 	const enough = 4000 // bytes; the end of a long output says as much
 	if len(s) > enough {
 		s = s[len(s)-enough:]
@@ -207,11 +207,11 @@ func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
 			Message: fmt.Sprintf("the reply repeats itself and does not end: stopped after %d tokens of repetition", l.repetition.tokens)}
 	case l.size > maxReply:
 		return tooLong("%d MiB", maxReply>>20)
-	case r.agent.opts.MaxContextTokens == Off || len(r.past) > 0:
-	case max(l.pieces, l.size/longToken) > cmp.Or(l.limit, r.state.Window, usualWindow):
+	case r.agent.opts.MaxContextTokens == Off || len(r.toReplay) > 0:
+	case max(l.pieces, l.size/longToken) > cmp.Or(l.limit, r.state.Window, defaultWindow):
 		if l.limit == 0 {
 			if l.limit = r.state.Window; l.limit == 0 || r.state.Guessed {
-				l.limit = cmp.Or(r.askWindow(ctx), max(l.limit, usualWindow))
+				l.limit = cmp.Or(r.askWindow(ctx), max(l.limit, defaultWindow))
 			}
 			l.limit = max(l.limit, r.agent.opts.MaxTokens)
 			return l.endless(ctx, c)
@@ -221,11 +221,11 @@ func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
 	return nil
 }
 
-// repeats takes a chunk in and reports whether the reply has repeated itself for
+// repeatsTooLong takes a chunk in and reports whether the reply has repeated itself for
 // too long.
-func (l *listener) repeats(chunk string) bool {
+func (l *listener) repeatsTooLong(chunk string) bool {
 	limit := l.run.agent.opts.MaxRepetition
-	if limit == Off || len(l.run.past) > 0 { // what was recorded has been judged
+	if limit == Off || len(l.run.toReplay) > 0 { // what was recorded has been judged
 		return false
 	}
 	p := &l.repetition
@@ -235,9 +235,9 @@ func (l *listener) repeats(chunk string) bool {
 	return p.tokens >= int(limit)
 }
 
-// filled is the error of a reply that the length limit cut, and that nothing can be
+// windowFilled is the error of a reply that the length limit cut, and that nothing can be
 // added to.
-func (r *run) filled(err error) error {
+func (r *run) windowFilled(err error) error {
 	return &LimitError{Reason: StopContextFull, Limit: "MaxTokens", Value: r.agent.opts.MaxTokens, Err: err,
 		Message: "the reply filled the context window and is not complete"}
 }

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// usualWindow is assumed for an unknown window: hosted models of today have
+	// defaultWindow is assumed for an unknown window: hosted models of today have
 	// more, and few servers at home are given less.
-	usualWindow = 32768
+	defaultWindow = 32768
 
 	// smallPrompt fits the smallest window in use beside a reply. A backend is
 	// not asked about its window for less, since that takes it a while.
@@ -27,28 +27,28 @@ const (
 	replyRoom     = 2048 // for a reply whose length is not limited; a quarter of a small window
 	defaultResult = 2000 // tokens of a tool's result that the model is shown
 
-	calmTarget = 0.25 // how full a compaction leaves the room, so that the next one is many turns away
-	margin     = 1.03
+	compactionTarget  = 0.25 // how full a compaction leaves the room, so that the next one is many turns away
+	calibrationMargin = 1.03
 
 	// A count beyond these bounds is not one of this prompt's tokens.
 	leastScale, mostScale = 0.5, 8
 
-	fewTokens = 0.6 // of what a prompt is taken for: so small a count is looked into
+	suspiciousCount = 0.6 // of what a prompt is taken for: so small a count is looked into
 )
 
 // learnWindow finds out, once it matters or the prompt is not small, how many
 // tokens the model can take.
 func (r *run) learnWindow(ctx context.Context, matters bool) {
 	s, limit := &r.state, int(r.agent.opts.MaxContextTokens)
-	if s.Window > 0 || r.agent.opts.MaxContextTokens == Off || limit == 0 && r.measure() < smallPrompt && !matters {
+	if s.Window > 0 || r.agent.opts.MaxContextTokens == Off || limit == 0 && r.promptTokens() < smallPrompt && !matters {
 		return
 	}
 	s.Window = r.askWindow(ctx)
 	s.Guessed = s.Window == 0 && limit == 0
 	if s.Window == 0 || limit > 0 && limit < s.Window {
-		s.Window = cmp.Or(limit, usualWindow)
+		s.Window = cmp.Or(limit, defaultWindow)
 	}
-	r.setResults()
+	r.limitResults()
 }
 
 // askWindow is the window that the backend reports, 0 if it does not: what is
@@ -80,8 +80,8 @@ func (r *run) scale() float64 {
 	return r.state.Scale
 }
 
-// measure is the current size of the prompt, in tokens.
-func (r *run) measure() int { return r.tokens(r.view.size) }
+// promptTokens is the current size of the prompt, in tokens.
+func (r *run) promptTokens() int { return r.tokens(r.view.size) }
 
 func (r *run) tokens(estimated int) int { return int(float64(estimated) * r.scale()) }
 
@@ -89,10 +89,10 @@ func (r *run) tokens(estimated int) int { return int(float64(estimated) * r.scal
 // known; 0: all of it.
 func (o *Options) resultTokens() int { return max(0, int(o.MaxToolResultTokens)) }
 
-// setResults settles how much of a tool's result is shown: at most a third of
+// limitResults settles how much of a tool's result is shown: at most a third of
 // the room, so that the question and the last step fit beside it. It reports
 // whether that changes.
-func (r *run) setResults() bool {
+func (r *run) limitResults() bool {
 	s, before := &r.state, r.state.Results
 	s.Results = r.agent.opts.resultTokens()
 	if s.Window > 0 && s.Results > 0 {
@@ -102,16 +102,16 @@ func (r *run) setResults() bool {
 		return false
 	}
 	s.Prompt = 0 // what is sent next is no continuation
-	r.look()
+	r.syncView()
 	return true
 }
 
-// look takes into the view what was recorded.
-func (r *run) look() { r.view.sync(r.session.all(), r.state.Results) }
+// syncView takes into the view what was recorded.
+func (r *run) syncView() { r.view.sync(r.session.snapshot(), r.state.Results) }
 
 func (r *run) calibrate(tokens int) {
 	if r.view.size > 0 {
-		r.state.Scale = min(mostScale, max(leastScale, margin*float64(tokens)/float64(r.view.size)))
+		r.state.Scale = min(mostScale, max(leastScale, calibrationMargin*float64(tokens)/float64(r.view.size)))
 	}
 }
 
@@ -133,17 +133,17 @@ func plausible(u providers.Usage) providers.Usage {
 	return u
 }
 
-// refit makes the prompt smaller after the backend reported that it is too long,
+// shrinkPrompt makes the prompt smaller after the backend reported that it is too long,
 // and reports whether that is worth another try.
-func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
+func (r *run) shrinkPrompt(ctx context.Context, e *providers.Error) (bool, error) {
 	s := &r.state
-	if r.agent.opts.MaxContextTokens == Off || len(r.past) > 0 { // what was done about it is in the record
+	if r.agent.opts.MaxContextTokens == Off || len(r.toReplay) > 0 { // what was done about it is in the record
 		return false, nil
 	}
 	if s.Window == 0 {
 		r.learnWindow(ctx, true)
 	}
-	before := r.measure()
+	before := r.promptTokens()
 	switch {
 	case e.PromptTokens > 0 && float64(e.PromptTokens) <= mostScale*float64(r.view.size):
 		r.calibrate(e.PromptTokens)
@@ -160,42 +160,42 @@ func (r *run) refit(ctx context.Context, e *providers.Error) (bool, error) {
 	return r.makeRoom(ctx)
 }
 
-// weigh learns from the backend's own count of the prompt that it was sent. If
+// checkCount learns from the backend's own count of the prompt that it was sent. If
 // the count shows that the prompt was cut, the reply is worth nothing.
 //
 // Some backends count only what they had not read before. Such a count is at
 // most about that of the messages after the last reply, and proves nothing.
-func (r *run) weigh(ctx context.Context, u providers.Usage) error {
+func (r *run) checkCount(ctx context.Context, u providers.Usage) error {
 	s, v := &r.state, &r.view
 	size, results := v.size, s.Results
 	switch {
 	case u.Prompt == 0, float64(u.Prompt) > mostScale*float64(size), r.agent.opts.Hooks.TransformContext != nil:
 		return nil
-	case len(r.past) > 0: // this was looked at when it came
+	case len(r.toReplay) > 0: // this was looked at when it came
 		if !r.switched {
-			r.counted(u.Prompt)
+			r.noteCount(u.Prompt)
 		}
 		return nil
-	case u.Prompt < r.leastCount():
-		if u.Prompt <= r.tokens(v.unread())*5/4+unreadSlack {
+	case u.Prompt < r.minimumCount():
+		if u.Prompt <= r.tokens(v.sinceLastReply())*5/4+unreadSlack {
 			return nil
 		}
-		return r.cut("it read %d tokens of a prompt of which it had read %d before, and which only grew since", u.Prompt, s.Prompt)
+		return r.silentCut("it read %d tokens of a prompt of which it had read %d before, and which only grew since", u.Prompt, s.Prompt)
 	}
-	few := float64(u.Prompt) < fewTokens*float64(r.measure())
+	few := float64(u.Prompt) < suspiciousCount*float64(r.promptTokens())
 	if few { // a window too small to be asked for may have cut it
 		r.learnWindow(ctx, true)
 	}
 	if s.Window > 0 && !s.Guessed && s.Window != int(r.agent.opts.MaxContextTokens) {
 		if u.Prompt >= s.Window-1 {
-			return r.cut("it read %d tokens, which is all its window holds", u.Prompt)
+			return r.silentCut("it read %d tokens, which is all its window holds", u.Prompt)
 		}
-		if n := v.words(0); few && n > s.Window {
-			return r.cut("it read %d tokens of a prompt of %d words, and its window holds %d", u.Prompt, n, s.Window)
+		if n := v.countWords(0); few && n > s.Window {
+			return r.silentCut("it read %d tokens of a prompt of %d words, and its window holds %d", u.Prompt, n, s.Window)
 		}
 	}
 	if s.Results == results { // else the next prompt is another one
-		r.counted(u.Prompt)
+		r.noteCount(u.Prompt)
 	}
 	return nil
 }
@@ -203,8 +203,8 @@ func (r *run) weigh(ctx context.Context, u providers.Usage) error {
 // unreadSlack is for what a chat template adds, and for what is read again.
 const unreadSlack = 64
 
-// counted notes what the backend counted.
-func (r *run) counted(tokens int) {
+// noteCount notes what the backend counted.
+func (r *run) noteCount(tokens int) {
 	s, v := &r.state, &r.view
 	if v.closing == nil { // else no prompt goes on from it
 		s.Prompt, s.PromptCut, s.Counted = tokens, v.cut, len(v.messages)
@@ -214,30 +214,30 @@ func (r *run) counted(tokens int) {
 	}
 }
 
-// leastCount is what the backend has to count if it reads the whole prompt, as
+// minimumCount is what the backend has to count if it reads the whole prompt, as
 // far as an earlier count of its beginning tells; 0: there is none. Two words
 // that were added are one token at the very least.
-func (r *run) leastCount() int {
+func (r *run) minimumCount() int {
 	s, v := &r.state, &r.view
 	if v.closing != nil || s.Prompt == 0 || s.PromptCut != v.cut || s.Counted > len(v.messages) {
 		return 0
 	}
-	return s.Prompt + v.words(s.Counted)/2
+	return s.Prompt + v.countWords(s.Counted)/2
 }
 
-// cut is the error of a backend that read less than it was sent.
-func (r *run) cut(format string, args ...any) error {
+// silentCut is the error of a backend that read less than it was sent.
+func (r *run) silentCut(format string, args ...any) error {
 	return &providers.Error{
-		Kind: providers.Overflow, PromptTokens: r.measure(), Window: r.state.Window,
+		Kind: providers.Overflow, PromptTokens: r.promptTokens(), Window: r.state.Window,
 		Message: "the backend cut the conversation without a word: " + fmt.Sprintf(format, args...),
 	}
 }
 
-// lacksCount reports whether the backend's count of the prompt is worth waiting
+// needsCount reports whether the backend's count of the prompt is worth waiting
 // for: there is none, or the prompt has grown by a quarter since.
-func (r *run) lacksCount() bool {
+func (r *run) needsCount() bool {
 	s := &r.state
-	return !r.countsLate && r.agent.opts.Hooks.TransformContext == nil && (r.leastCount() == 0 || r.measure() > s.Prompt*5/4)
+	return !r.countsLate && r.agent.opts.Hooks.TransformContext == nil && (r.minimumCount() == 0 || r.promptTokens() > s.Prompt*5/4)
 }
 
 // What characters cost in hundredths of a token. Tokenizers take 3.5 to 4.5
@@ -276,13 +276,13 @@ func cost(c rune) int {
 	return costSymbol
 }
 
-// gauge adds up what characters cost, in either direction of reading.
-type gauge struct {
+// tokenCounter adds up what characters cost, in either direction of reading.
+type tokenCounter struct {
 	total int // hundredths of a token
 	run   int // letters and digits since the last other character
 }
 
-func (g *gauge) add(r rune) {
+func (g *tokenCounter) add(r rune) {
 	if r >= utf8.RuneSelf {
 		g.run = 0
 		switch {
@@ -308,15 +308,15 @@ func (g *gauge) add(r rune) {
 
 // estimate guesses the tokens of a text.
 func estimate(s string) int {
-	var g gauge
+	var g tokenCounter
 	for _, r := range s {
 		g.add(r)
 	}
 	return (g.total + 99) / 100
 }
 
-// countWords counts the words between spaces.
-func countWords(s string) (n int) {
+// wordCount counts the words between spaces.
+func wordCount(s string) (n int) {
 	inWord := false
 	for _, r := range s {
 		space := unicode.IsSpace(r)
@@ -330,7 +330,7 @@ func countWords(s string) (n int) {
 
 // headOf is how many bytes of s, in whole characters, are within limit tokens.
 func headOf(s string, limit int) int {
-	var g gauge
+	var g tokenCounter
 	for i, r := range s {
 		if g.add(r); g.total > 100*limit {
 			return i
@@ -341,7 +341,7 @@ func headOf(s string, limit int) int {
 
 // tailOf is where the last limit tokens of s begin.
 func tailOf(s string, limit int) int {
-	var g gauge
+	var g tokenCounter
 	for end := len(s); end > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:end])
 		if g.add(r); g.total > 100*limit {
@@ -373,7 +373,7 @@ func shortenResult(s string, limit int, cut bool) string {
 	return short
 }
 
-func counted(n int, thing string) string {
+func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

@@ -130,14 +130,14 @@ func AllowReads(_ context.Context, r ApprovalRequest) (Decision, error) {
 	return Decision{Reason: "only reading is allowed here"}, nil
 }
 
-// world is the Effects of a run that really happens.
-type world struct {
+// realEffects is the Effects of a run that really happens.
+type realEffects struct {
 	agent   *Agent
 	session *Session
 	view    *view // of the session; what is not in it yet is taken in
 }
 
-func (w *world) Model(ctx context.Context, q ModelRequest) iter.Seq2[providers.Chunk, error] {
+func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		messages, err := w.messages(q)
 		if err != nil {
@@ -163,16 +163,16 @@ type engineError struct{ err error }
 func (e *engineError) Error() string { return e.err.Error() }
 func (e *engineError) Unwrap() error { return e.err }
 
-func (w *world) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
+func (w *realEffects) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
 	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect, Permits: r.Permits}
 	return inv.Run(ctx, w.agent.timeout(&inv))
 }
 
-func (w *world) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {
+func (w *realEffects) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {
 	return w.agent.opts.Approve(ctx, r)
 }
 
-func (w *world) Info(ctx context.Context) (providers.Info, error) {
+func (w *realEffects) Info(ctx context.Context) (providers.Info, error) {
 	informer, ok := w.agent.opts.Model.(providers.Informer)
 	if !ok {
 		return providers.Info{}, errors.ErrUnsupported
@@ -180,9 +180,9 @@ func (w *world) Info(ctx context.Context) (providers.Info, error) {
 	return informer.Info(ctx)
 }
 
-func (w *world) Now() time.Time { return time.Now() }
+func (w *realEffects) Now() time.Time { return time.Now() }
 
-func (w *world) Sleep(ctx context.Context, d time.Duration) error {
+func (w *realEffects) Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -193,7 +193,7 @@ func (w *world) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (w *world) NewID() string { return newID() }
+func (w *realEffects) NewID() string { return newID() }
 
 // newID is short enough to type and long enough (65 bits) that two never meet.
 func newID() string { return strings.ToLower(rand.Text()[:13]) }
@@ -245,7 +245,7 @@ func (r *run) approval(a *attempt) ApprovalRequest {
 // beforeHook asks the hook about a call and reports whether the call continues.
 func (r *run) beforeHook(ctx context.Context, a *attempt) (allowed bool, err error) {
 	hook := r.agent.opts.Hooks.BeforeToolCall
-	if hook == nil || r.decided() != nil {
+	if hook == nil || r.recordedDecision() != nil {
 		return true, nil
 	}
 	d, err := hook(ctx, r.approval(a))
@@ -263,7 +263,7 @@ func (r *run) beforeHook(ctx context.Context, a *attempt) (allowed bool, err err
 // withheld: it may be there to take something out.
 func (r *run) afterHook(ctx context.Context, a *attempt, call ToolRequest) error {
 	hook := r.agent.opts.Hooks.AfterToolCall
-	if hook == nil || r.decided() != nil {
+	if hook == nil || r.recordedDecision() != nil {
 		return nil
 	}
 	o, err := hook(ctx, call, a.outcome)
@@ -275,11 +275,11 @@ func (r *run) afterHook(ctx context.Context, a *attempt, call ToolRequest) error
 	return nil
 }
 
-// dry reports whether a call would change something or talk to somebody, and is
+// isDryRun reports whether a call would change something or talk to somebody, and is
 // not to.
-func (r *run) dry(a *attempt) bool {
+func (r *run) isDryRun(a *attempt) bool {
 	e := a.inv.Effect
-	return r.agent.opts.DryRun && r.decided() == nil && (e.Sensitive() || e&tools.Network != 0)
+	return r.agent.opts.DryRun && r.recordedDecision() == nil && (e.Sensitive() || e&tools.Network != 0)
 }
 
 // rehearse answers a call with what it would do.
@@ -296,7 +296,7 @@ func (a *attempt) notes() string {
 		note = joinLines(note, "The call was run with other arguments than yours: "+protocol.Neutralise(string(a.inv.Args)))
 	}
 	if len(a.refused) > 0 {
-		note = joinLines(note, "It ran in a sandbox, which refused: "+protocol.Neutralise(listed(a.refused))+".")
+		note = joinLines(note, "It ran in a sandbox, which refused: "+protocol.Neutralise(joinRefusals(a.refused))+".")
 	}
 	return note
 }

@@ -37,7 +37,7 @@ const (
 	EntryRun        EntryKind = "run"
 	EntryPrompt     EntryKind = "prompt"
 	EntryReply      EntryKind = "reply"
-	EntryAside      EntryKind = "aside"
+	EntryAuxiliary  EntryKind = "aside"
 	EntryCall       EntryKind = "call"
 	EntryResult     EntryKind = "result"
 	EntryUser       EntryKind = "user"
@@ -70,19 +70,19 @@ type (
 		Text string `json:"text,omitempty"` // as the model is shown it later
 		Raw  string `json:"raw,omitempty"`  // as it was written, calls included
 		// Native is the call that the server took out of the text, after Raw.
-		Native  *providers.ServerCall `json:"server_call,omitempty"`
-		Aside   string                `json:"aside,omitempty"`   // the thought that came beside Raw, not in it
-		Thought string                `json:"thought,omitempty"` // all of it
-		Answer  string                `json:"answer,omitempty"`  // the part of Text that answers
-		Stop    providers.StopReason  `json:"stop,omitempty"`
-		Usage   *providers.Usage      `json:"usage,omitempty"`
-		State   *State                `json:"state,omitempty"` // of the run before the reply
-		Error   string                `json:"error,omitempty"` // why it is not whole
-		Purpose Purpose               `json:"purpose,omitempty"`
+		Native          *providers.ServerCall `json:"server_call,omitempty"`
+		SeparateThought string                `json:"aside,omitempty"`   // the thought that came beside Raw, not in it
+		Thought         string                `json:"thought,omitempty"` // all of it
+		Answer          string                `json:"answer,omitempty"`  // the part of Text that answers
+		Stop            providers.StopReason  `json:"stop,omitempty"`
+		Usage           *providers.Usage      `json:"usage,omitempty"`
+		State           *State                `json:"state,omitempty"` // of the run before the reply
+		Error           string                `json:"error,omitempty"` // why it is not whole
+		Purpose         Purpose               `json:"purpose,omitempty"`
 	}
 
-	// AsideEntry is a reply outside the conversation: a summary, a judgement.
-	AsideEntry ReplyEntry
+	// AuxiliaryEntry is a reply outside the conversation: a summary, a judgement.
+	AuxiliaryEntry ReplyEntry
 
 	// CallEntry is a call that is about to run.
 	CallEntry struct {
@@ -156,7 +156,7 @@ func (HistoryEntry) Kind() EntryKind    { return EntryHistory }
 func (RunEntry) Kind() EntryKind        { return EntryRun }
 func (PromptEntry) Kind() EntryKind     { return EntryPrompt }
 func (ReplyEntry) Kind() EntryKind      { return EntryReply }
-func (AsideEntry) Kind() EntryKind      { return EntryAside }
+func (AuxiliaryEntry) Kind() EntryKind  { return EntryAuxiliary }
 func (CallEntry) Kind() EntryKind       { return EntryCall }
 func (ResultEntry) Kind() EntryKind     { return EntryResult }
 func (UserEntry) Kind() EntryKind       { return EntryUser }
@@ -167,7 +167,7 @@ func (c CustomEntry) Kind() EntryKind   { return c.Type }
 // decoders read payloads by their kind.
 var decoders = map[EntryKind]func([]byte) (EntryPayload, error){
 	EntryHistory: decode[HistoryEntry], EntryRun: decode[RunEntry], EntryPrompt: decode[PromptEntry], EntryReply: decode[ReplyEntry],
-	EntryAside: decode[AsideEntry], EntryCall: decode[CallEntry], EntryResult: decode[ResultEntry], EntryUser: decode[UserEntry],
+	EntryAuxiliary: decode[AuxiliaryEntry], EntryCall: decode[CallEntry], EntryResult: decode[ResultEntry], EntryUser: decode[UserEntry],
 	EntryCompaction: decode[CompactionEntry], EntryEnd: decode[EndEntry],
 }
 
@@ -277,8 +277,8 @@ func lastOf[P EntryPayload](entries []Entry) int {
 	return -1
 }
 
-// shown reports whether the entry is a message of the conversation.
-func (e *Entry) shown() bool {
+// isMessage reports whether the entry is a message of the conversation.
+func (e *Entry) isMessage() bool {
 	switch p := e.Payload.(type) {
 	case HistoryEntry, PromptEntry, UserEntry, ResultEntry:
 		return true
@@ -299,7 +299,7 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 	case UserEntry:
 		return providers.Message{Role: providers.User, Text: p.Text}, true
 	case ReplyEntry:
-		return providers.Message{Role: providers.Assistant, Text: p.Text}, e.shown()
+		return providers.Message{Role: providers.Assistant, Text: p.Text}, e.isMessage()
 	case ResultEntry:
 		text := protocol.EncodeObservation(p.Name, p.Success, shortenResult(p.Outcome().Body(), limit, p.Gap))
 		if p.Note != "" {
@@ -315,7 +315,7 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 // the limit that ended it.
 func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
-		if p.Aside != "" && !yield(providers.Chunk{Thought: p.Aside}, nil) || p.Raw != "" && !yield(providers.Chunk{Text: p.Raw}, nil) ||
+		if p.SeparateThought != "" && !yield(providers.Chunk{Thought: p.SeparateThought}, nil) || p.Raw != "" && !yield(providers.Chunk{Text: p.Raw}, nil) ||
 			p.Native != nil && !yield(providers.Chunk{Call: p.Native}, nil) {
 			return
 		}

@@ -203,14 +203,14 @@ func TestThoughtBesideIsRecorded(t *testing.T) {
 			replies := 0
 			for _, e := range s.Entries() {
 				p, ok := e.Payload.(agent.ReplyEntry)
-				if aside, beside := e.Payload.(agent.AsideEntry); beside {
+				if aside, beside := e.Payload.(agent.AuxiliaryEntry); beside {
 					p, ok = agent.ReplyEntry(aside), true
 				}
 				if !ok {
 					continue
 				}
-				if replies++; p.Aside != "hm: "+p.Raw || p.Thought != p.Aside {
-					t.Errorf("%s %s: beside %q stands %q", e.Kind(), p.Purpose, p.Raw, p.Aside)
+				if replies++; p.SeparateThought != "hm: "+p.Raw || p.Thought != p.SeparateThought {
+					t.Errorf("%s %s: beside %q stands %q", e.Kind(), p.Purpose, p.Raw, p.SeparateThought)
 				}
 			}
 			if replies != len(tt.says) {
@@ -342,6 +342,26 @@ func TestTimeIsOverInAnAnswer(t *testing.T) {
 					}
 				})
 			})
+		}
+	}
+}
+
+// deadlines is a model that notes whether its context has a deadline.
+type deadlines struct{ found bool }
+
+func (d *deadlines) Generate(ctx context.Context, _ providers.Request) iter.Seq2[providers.Chunk, error] {
+	_, d.found = ctx.Deadline()
+	return ends{}.Generate(ctx, providers.Request{})
+}
+
+// The bounds of a run and of a reply are no deadlines: a deadline passes while the
+// process is stopped.
+func TestBoundsAreNoDeadlines(t *testing.T) {
+	for name, o := range map[string]agent.Options{"run": {MaxTime: time.Hour}, "reply": {StepTimeout: time.Hour}} {
+		m := &deadlines{}
+		o.Model = m
+		if ask(t, o, "go"); m.found {
+			t.Errorf("%s: the model's context has a deadline", name)
 		}
 	}
 }

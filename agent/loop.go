@@ -22,9 +22,9 @@ type run struct {
 	consumerLeft bool               // no event is wanted any more
 	yielding     bool               // the consumer is handling an event
 	resumed      bool               // the run goes on with what the session holds
-	past         []Entry            // recorded entries that are still to be replayed
+	toReplay     []Entry            // recorded entries that are still to be replayed
 	replay       *replay            // the run is only compared with its record; nil: it happens
-	repeats      *CallEntry         // the last call that was replayed
+	replayedCall *CallEntry         // the last call that was replayed
 	turn         State              // as it was when the turn began
 	request      int                // the entry of what was asked
 	err          error              // why the run did not complete
@@ -43,13 +43,13 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	if err := r.start(ctx, prompt); err != nil {
 		r.stop(StopInternal, err)
 	}
-	r.request = lastOf[PromptEntry](r.session.all()) + 1
+	r.request = lastOf[PromptEntry](r.session.snapshot()) + 1
 	for s.Stop == "" {
 		switch {
 		case ctx.Err() != nil:
 			r.stop(cancelled(ctx))
 		case !r.turnsLeft():
-			r.outOfTurns()
+			r.turnLimit()
 		default:
 			r.step(ctx)
 			r.verify(ctx)
@@ -59,13 +59,13 @@ func (r *run) loop(ctx context.Context, prompt string) {
 	r.end(ctx)
 }
 
-// outOfTurns ends the run at its limit of turns, in the middle of an answer if
+// turnLimit ends the run at its limit of turns, in the middle of an answer if
 // the length limit cut the last reply.
-func (r *run) outOfTurns() {
+func (r *run) turnLimit() {
 	e := &LimitError{Reason: StopMaxTurns, Limit: "MaxTurns", Value: r.state.Turn,
-		Message: "stopped after " + counted(r.state.Turn, "turn") + " without an answer"}
+		Message: "stopped after " + plural(r.state.Turn, "turn") + " without an answer"}
 	if n := len(r.state.Continued); n > 0 {
-		replies := strings.TrimPrefix(counted(n, "reply"), "1 ")
+		replies := strings.TrimPrefix(plural(n, "reply"), "1 ")
 		e.Limit, e.Value = "MaxTokens", r.agent.opts.MaxTokens
 		e.Message += ": the length limit cut the last " + replies + ", and the answer is not complete"
 	}
@@ -74,7 +74,7 @@ func (r *run) outOfTurns() {
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
 
-func (r *run) begin(ctx context.Context, prompt string) error {
+func (r *run) recordStart(ctx context.Context, prompt string) error {
 	if r.session.ID == "" {
 		r.session.ID = newID()
 	}
@@ -84,8 +84,8 @@ func (r *run) begin(ctx context.Context, prompt string) error {
 		return err
 	}
 	setup := r.agent.setup()
-	r.setResults()
-	r.carry(ctx, setup, system)
+	r.limitResults()
+	r.carryOver(ctx, setup, system)
 	if err := r.record(ctx, RunEntry{System: system, Setup: setup}); err != nil || r.resumed {
 		return err
 	}
@@ -106,19 +106,19 @@ func (r *run) step(ctx context.Context) {
 		reply, err = r.think(ctx, PurposeTurn)
 	}
 	if err == nil {
-		err = r.keep(ctx, reply)
+		err = r.recordReply(ctx, reply)
 	}
 	switch {
 	case err != nil:
 		r.fail(ctx, err)
-		r.keepRest(ctx, reply)
+		r.recordPartial(ctx, reply)
 	case reply.fault != nil:
 		r.correct(ctx, reply)
 	case reply.call != nil:
 		acted = true
 		r.act(ctx, reply)
 	case reply.stop == providers.StopLength:
-		r.goOn(ctx)
+		r.continueReply(ctx)
 	case reply.stop != providers.StopEnd && !stopsForCall[reply.stop]:
 		r.stop(StopFinishOther, fmt.Errorf("the backend ended the reply with %q", reply.stop))
 	case s.Denied:
@@ -129,13 +129,13 @@ func (r *run) step(ctx context.Context) {
 	r.emit(TurnEnd{HasToolCalls: acted})
 }
 
-// keep records a reply. A call is kept in mylm's own form whatever the model
+// recordReply records a reply. A call is kept in mylm's own form whatever the model
 // wrote, and nothing that came after it is kept.
-func (r *run) keep(ctx context.Context, reply *reply) error {
+func (r *run) recordReply(ctx context.Context, reply *reply) error {
 	s := &r.state
-	s.spend(reply)
+	s.addUsage(reply)
 	if r.replay != nil {
-		r.replay.reads(reply)
+		r.replay.noteReading(reply)
 	}
 	e := reply.entry(PurposeTurn)
 	e.Answer, e.Error, e.State = reply.answer, reply.broken, new(r.turn)
@@ -147,10 +147,10 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 		e.Text += protocol.EncodeCall(reply.call.Name, reply.call.Args)
 		s.Continued = nil
 	case reply.fault != nil:
-		e.Text += bounded(reply.fault.Raw)
+		e.Text += shortened(reply.fault.Raw)
 		s.Continued = nil
 	case reply.broken != "":
-		e.Text = shorten(e.Text, maxRest)
+		e.Text = shorten(e.Text, maxPartial)
 	default:
 		s.Malformed, s.Insisted = 0, false
 	}
@@ -160,9 +160,9 @@ func (r *run) keep(ctx context.Context, reply *reply) error {
 	return r.record(ctx, e)
 }
 
-// bounded keeps the ends of an unreadable call: enough for the model to see what
+// shortened keeps the ends of an unreadable call: enough for the model to see what
 // it wrote, not so much that it fills the window.
-func bounded(s string) string {
+func shortened(s string) string {
 	const limit = 2000
 	if len(s) <= limit {
 		return s
@@ -171,9 +171,9 @@ func bounded(s string) string {
 	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d bytes left out]\n", len(s)-limit) + strings.ToValidUTF8(tail, "")
 }
 
-// goOn asks for the rest of a reply that a length limit cut. The answer is then
+// continueReply asks for the rest of a reply that a length limit cut. The answer is then
 // made of both.
-func (r *run) goOn(ctx context.Context) {
+func (r *run) continueReply(ctx context.Context) {
 	r.state.Continued = append(r.state.Continued, r.session.last())
 	if !r.turnsLeft() {
 		return
@@ -230,17 +230,17 @@ func (r *run) stop(reason StopReason, err error) {
 // end closes the record and hands over the result.
 func (r *run) end(ctx context.Context) {
 	s := &r.state
-	r.caughtUp()
+	r.finishReplay()
 	if r.session.last() >= s.First { // else the record has no run to end
 		// The end is recorded even if the context is done: a reader should see why
 		// the run stopped.
-		recorded := r.record(context.WithoutCancel(ctx), EndEntry{StopReason: s.Stop, Error: message(r.err), State: s.learned()})
+		recorded := r.record(context.WithoutCancel(ctx), EndEntry{StopReason: s.Stop, Error: message(r.err), State: s.backendState()})
 		if recorded != nil && s.Stop.Status() != Failed {
 			s.Stop, r.err = StopInternal, recorded
 		}
 	}
 	result := r.result()
-	r.session.ended(result)
+	r.session.setResult(result)
 	r.emit(FinalResponse{Result: result})
 	if r.consumerLeft {
 		return
@@ -261,7 +261,7 @@ func (r *run) result() Result {
 	if r.replay == nil { // else each run of a session would copy all before it
 		result.Messages = r.session.Messages()
 	}
-	entries := r.session.all()
+	entries := r.session.snapshot()
 	var last ReplyEntry
 	for _, e := range entries[min(s.First-1, len(entries)):] {
 		switch p := e.Payload.(type) {
@@ -275,17 +275,17 @@ func (r *run) result() Result {
 	case s.Closing > 0:
 		result.Response = strings.TrimSpace(answerOf(entries, s.Closing))
 	case s.Stop == StopComplete, s.Stop == StopDenied, s.Stop == StopFinishOther, s.Stop == StopNotVerified:
-		result.Response = strings.TrimSpace(s.joined(entries) + last.Answer)
+		result.Response = strings.TrimSpace(s.continuedText(entries) + last.Answer)
 	default:
-		if text := strings.TrimSpace(s.joined(entries)); text != "" || s.Stop == StopInterrupted {
+		if text := strings.TrimSpace(s.continuedText(entries)); text != "" || s.Stop == StopInterrupted {
 			result.Response = text
 		}
 	}
 	return result
 }
 
-// joined is the text of the replies that were cut by the length limit.
-func (s *State) joined(entries []Entry) string {
+// continuedText is the text of the replies that were cut by the length limit.
+func (s *State) continuedText(entries []Entry) string {
 	var text strings.Builder
 	for _, seq := range s.Continued {
 		text.WriteString(answerOf(entries, seq))
@@ -303,7 +303,7 @@ func answerOf(entries []Entry, seq int) string {
 // the session.
 func (r *run) record(ctx context.Context, p EntryPayload) error {
 	e := Entry{Session: r.session.ID, Seq: r.session.last() + 1, Time: r.effects.Now(), Run: r.state.Run, Turn: r.state.Turn, Payload: p}
-	if again, err := r.again(e); again {
+	if again, err := r.replayEntry(e); again {
 		return err
 	}
 	for _, earlier := range r.session.unrecorded() {
@@ -326,13 +326,13 @@ func (r *run) write(ctx context.Context, e Entry) error {
 			return fmt.Errorf("the session could not be recorded: %w", err)
 		}
 	}
-	r.session.wrote(e.Seq)
+	r.session.markRecorded(e.Seq)
 	return nil
 }
 
 // emit hands an event to the consumer, unless it has left.
 func (r *run) emit(p Payload) {
-	if r.consumerLeft || len(r.past) > 0 { // what is replayed was shown
+	if r.consumerLeft || len(r.toReplay) > 0 { // what is replayed was shown
 		return
 	}
 	r.state.Events++

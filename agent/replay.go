@@ -46,7 +46,7 @@ func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 	if err != nil {
 		return done, err
 	}
-	all, seen := s.all(), view{}
+	all, seen := s.snapshot(), view{}
 	for i := range all {
 		begins, ok := all[i].Payload.(RunEntry)
 		if !ok || begins.Name != "" {
@@ -56,16 +56,16 @@ func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 		for end < len(all) && all[end].Run == all[i].Run && all[end].Kind() != EntryRun {
 			end++
 		}
-		a, err := New(replaying(o, begins.Setup, all[i:end]))
+		a, err := New(replayOptions(o, begins.Setup, all[i:end]))
 		if err != nil {
 			return done, err
 		}
 		s.entries = all[:i] // the replay adds the same ones again, in place
 		p := &replay{}
-		r := &run{agent: a, session: s, past: slices.Clone(all[i:end]), replay: p, view: seen, yield: func(Event, error) bool { return true }}
+		r := &run{agent: a, session: s, toReplay: slices.Clone(all[i:end]), replay: p, view: seen, yield: func(Event, error) bool { return true }}
 		r.resumed = end == i+1 || all[i+1].Kind() != EntryPrompt
 		played, cancel := context.WithCancel(ctx)
-		p.over = cancel
+		p.cancel = cancel
 		a.drive(played, r, promptOf(all[i+1:end]))
 		cancel()
 		if ctx.Err() != nil {
@@ -74,7 +74,7 @@ func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 		seen = r.view
 		seen.closing = nil
 		done.count(all[i:end])
-		for _, d := range []*Difference{p.prompt, p.found} {
+		for _, d := range []*Difference{p.promptDifference, p.difference} {
 			if d != nil {
 				done.Differences = append(done.Differences, *d)
 			}
@@ -104,13 +104,13 @@ func promptOf(entries []Entry) string {
 	return ""
 }
 
-// replaying are the options under which a run is replayed: those it had, as far
+// replayOptions are the options under which a run is replayed: those it had, as far
 // as they decide what happens, without anything real.
-func replaying(o Options, setup *Setup, entries []Entry) Options {
-	o.Model, o.Recorder, o.Approve, o.Environment, o.Hooks, o.Effects = nobody{}, nil, nil, nil, Hooks{}, nil
+func replayOptions(o Options, setup *Setup, entries []Entry) Options {
+	o.Model, o.Recorder, o.Approve, o.Environment, o.Hooks, o.Effects = noModel{}, nil, nil, nil, Hooks{}, nil
 	o.MaxTime, o.DryRun = 0, false // the record says of each call whether it was made
 	if setup != nil {
-		o.Tools = known(o.Tools, setup.Tools)
+		o.Tools = knownTools(o.Tools, setup.Tools)
 		o.MaxTurns, o.MaxRepeatedCalls = setup.MaxTurns, setup.MaxRepeatedCalls
 		o.MaxConsecutiveErrors, o.MaxMalformed, o.SelfEval = setup.MaxConsecutiveErrors, setup.MaxMalformed, setup.SelfEval
 	}
@@ -123,8 +123,8 @@ func replaying(o Options, setup *Setup, entries []Entry) Options {
 	return o
 }
 
-// known are the tools that a run had, as far as they exist.
-func known(all *tools.Registry, names []string) *tools.Registry {
+// knownTools are the tools that a run had, as far as they exist.
+func knownTools(all *tools.Registry, names []string) *tools.Registry {
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
 	if len(names) == 0 {
 		return nil
@@ -133,35 +133,35 @@ func known(all *tools.Registry, names []string) *tools.Registry {
 	return some
 }
 
-// nobody is the model of a replay, which is never asked.
-type nobody struct{}
+// noModel is the model of a replay, which is never asked.
+type noModel struct{}
 
-func (nobody) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+func (noModel) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(func(providers.Chunk, error) bool) {}
 }
 
 // replay compares a run with its record. It is also the effects of the run
 // beyond what is recorded: any of them ends it.
 type replay struct {
-	over   context.CancelFunc
-	prompt *Difference // of the system prompt
-	found  *Difference // the first other
-	done   bool        // nothing more is compared
-	read   string      // how the last reply was read
+	cancel           context.CancelFunc
+	promptDifference *Difference // of the system prompt
+	difference       *Difference // the first other
+	done             bool        // nothing more is compared
+	reading          string      // how the last reply was read
 }
 
-// reads notes how a reply was read.
-func (p *replay) reads(rep *reply) {
+// noteReading notes how a reply was read.
+func (p *replay) noteReading(rep *reply) {
 	switch {
 	case rep.call != nil:
-		p.read = fmt.Sprintf("the reply is a call of %s in the form %s", rep.call.Name, rep.call.Dialect)
+		p.reading = fmt.Sprintf("the reply is a call of %s in the form %s", rep.call.Name, rep.call.Dialect)
 		for i, r := range rep.call.Repairs {
-			p.read += []string{", repaired: ", ", "}[min(i, 1)] + r.Code
+			p.reading += []string{", repaired: ", ", "}[min(i, 1)] + r.Code
 		}
 	case rep.fault != nil:
-		p.read = "the reply cannot be read: " + rep.fault.Error()
+		p.reading = "the reply cannot be read: " + rep.fault.Error()
 	default:
-		p.read = "the reply is text"
+		p.reading = "the reply is text"
 	}
 }
 
@@ -169,7 +169,7 @@ var errReplayed = errors.New("the record ends here")
 
 func (p *replay) end() error {
 	p.done = true
-	p.over()
+	p.cancel()
 	return errReplayed
 }
 
@@ -199,45 +199,45 @@ func (p *replay) fault(q ModelRequest, next *Entry) error {
 	case end.StopReason == StopContextFull:
 		fault.Kind = providers.Overflow
 	default:
-		return p.beyond(next, "the model is asked")
+		return p.stopAt(next, "the model is asked")
 	}
 	return fault
 }
 
-// byChance reports whether it does not follow from the record when a run ended
-// so.
-func (r StopReason) byChance() bool {
+// external reports whether the reason came from outside, so that the record cannot
+// reproduce it.
+func (r StopReason) external() bool {
 	return r == StopInterrupted || r == StopInternal || r == StopTimeout
 }
 
-// beyond ends the replay where the engine wants what the record does not hold.
-func (p *replay) beyond(next *Entry, is string) error {
-	if end, ok := next.Payload.(EndEntry); !ok || !end.StopReason.byChance() {
-		p.note(next, "what happens", what(next), is)
+// stopAt ends the replay where the engine wants what the record does not hold.
+func (p *replay) stopAt(next *Entry, is string) error {
+	if end, ok := next.Payload.(EndEntry); !ok || !end.StopReason.external() {
+		p.note(next, "what happens", describeEntry(next), is)
 	}
 	return p.end()
 }
 
 func (p *replay) note(at *Entry, what, was, is string) {
-	if p.found == nil && !p.done {
-		p.found = &Difference{Run: at.Run, Turn: at.Turn, What: what, Was: was, Is: is, Why: p.read}
+	if p.difference == nil && !p.done {
+		p.difference = &Difference{Run: at.Run, Turn: at.Turn, What: what, Was: was, Is: is, Why: p.reading}
 	}
 }
 
 // differs compares an entry of the record with what today's engine would write.
 func (p *replay) differs(was, is *Entry) bool {
-	if end, ok := was.Payload.(EndEntry); ok && end.StopReason.byChance() {
+	if end, ok := was.Payload.(EndEntry); ok && end.StopReason.external() {
 		return p.end() != nil
 	}
 	if was.Kind() != is.Kind() {
-		p.note(was, "what happens", what(was), what(is))
+		p.note(was, "what happens", describeEntry(was), describeEntry(is))
 		return true
 	}
 	if is, ok := is.Payload.(RunEntry); ok {
 		p.comparePrompts(was, is)
 		return false
 	}
-	then, now := comparable(was.Payload), comparable(is.Payload)
+	then, now := comparedParts(was.Payload), comparedParts(is.Payload)
 	for i := range then {
 		if then[i].text != now[i].text {
 			p.note(was, then[i].what, then[i].text, now[i].text)
@@ -262,15 +262,15 @@ func (p *replay) comparePrompts(at *Entry, is RunEntry) {
 	for i < min(len(then), len(now))-1 && then[i] == now[i] {
 		i++
 	}
-	p.prompt = &Difference{Run: at.Run, What: "system prompt or tools", Was: then[i], Is: now[i]}
+	p.promptDifference = &Difference{Run: at.Run, What: "system prompt or tools", Was: then[i], Is: now[i]}
 }
 
-// what an entry is, in words.
-func what(e *Entry) string {
+// describeEntry is an entry in words.
+func describeEntry(e *Entry) string {
 	switch p := e.Payload.(type) {
 	case CallEntry:
 		return "call of " + p.Name
-	case AsideEntry:
+	case AuxiliaryEntry:
 		return "a check of the answer"
 	case ResultEntry:
 		return "result of " + p.Name
@@ -284,15 +284,15 @@ func what(e *Entry) string {
 
 type part struct{ what, text string }
 
-// comparable is what of an entry follows from the reply. Errors at the end of a
+// comparedParts is what of an entry follows from the reply. Errors at the end of a
 // run hold times and addresses, and do not.
-func comparable(p EntryPayload) []part {
+func comparedParts(p EntryPayload) []part {
 	switch p := p.(type) {
 	case PromptEntry:
 		return []part{{"text of the prompt", p.Text}}
 	case ReplyEntry:
 		return []part{{"text of the reply", p.Text}, {"answer", p.Answer}, {"thought", p.Thought}}
-	case AsideEntry:
+	case AuxiliaryEntry:
 		return []part{{"text of the check", p.Text}, {"thought", p.Thought}}
 	case CallEntry:
 		return []part{{"name of the tool", p.Name}, {"arguments of the call", canonical(p.Args)}}

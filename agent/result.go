@@ -149,11 +149,11 @@ func cancelled(ctx context.Context) (StopReason, error) {
 	return StopInterrupted, cause
 }
 
-// rest is the received part of a reply that was ended at a limit, or
+// partialReply is the received part of a reply that was ended at a limit, or
 // interrupted: its text, without the call in which it may have broken off. It
 // is nil if nothing was received, and for a reply that failed for another
 // reason.
-func (l *listener) rest(ctx context.Context, err error) *reply {
+func (l *listener) partialReply(ctx context.Context, err error) *reply {
 	var limit *LimitError
 	over := ctx.Err() != nil || providers.KindOf(err) == providers.Stalled || errors.As(err, &limit)
 	if ctx.Err() != nil {
@@ -172,17 +172,17 @@ func (l *listener) rest(ctx context.Context, err error) *reply {
 	return rep
 }
 
-// maxRest is what the model is shown, in tokens, of a reply that broke off: it
+// maxPartial is what the model is shown, in tokens, of a reply that broke off: it
 // may be one without an end.
-const maxRest = 1000
+const maxPartial = 1000
 
-// keepRest records the received part of the reply that was cut. It is the answer,
+// recordPartial records the received part of the reply that was cut. It is the answer,
 // as far as it goes.
-func (r *run) keepRest(ctx context.Context, rest *reply) {
+func (r *run) recordPartial(ctx context.Context, rest *reply) {
 	if rest == nil {
 		return
 	}
-	if err := r.keep(context.WithoutCancel(ctx), rest); err != nil {
+	if err := r.recordReply(context.WithoutCancel(ctx), rest); err != nil {
 		r.emit(Error{Source: "engine", Message: err.Error()})
 		return
 	}

@@ -47,14 +47,14 @@ func (r *run) start(ctx context.Context, prompt string) error {
 		return nil
 	}
 	r.state = State{Run: r.effects.NewID(), Started: r.effects.Now(), First: r.session.last() + 1}
-	if err := r.settle(ctx); err != nil {
+	if err := r.closeOpenCalls(ctx); err != nil {
 		return err
 	}
 	r.state.First = r.session.last() + 1
-	if err := r.begin(ctx, prompt); err != nil || !r.resumed {
+	if err := r.recordStart(ctx, prompt); err != nil || !r.resumed {
 		return err
 	}
-	r.look()
+	r.syncView()
 	if m := r.view.messages; m[len(m)-1].Role != providers.Assistant {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (r *run) start(ctx context.Context, prompt string) error {
 // takes that turn back, to be replayed. It reports whether there is
 // such a run.
 func (r *run) restore(ctx context.Context) bool {
-	entries := r.session.all()
+	entries := r.session.snapshot()
 	first, reply := lastOf[RunEntry](entries), -1
 	for i := first; i < len(entries); i++ {
 		switch p := entries[i].Payload.(type) {
@@ -86,9 +86,9 @@ func (r *run) restore(ctx context.Context) bool {
 	if reply >= 0 {
 		r.state = *entries[reply].Payload.(ReplyEntry).State
 		r.state.Turn-- // the turn starts again
-		r.past = r.session.rewind(reply)
+		r.toReplay = r.session.rewind(reply)
 	}
-	if was := r.state; began.Payload.(RunEntry).Setup.counts(r.agent.setup()) {
+	if was := r.state; began.Payload.(RunEntry).Setup.sameBackend(r.agent.setup()) {
 		r.relearn(ctx, was)
 	} else {
 		r.switched = true
@@ -100,16 +100,16 @@ func (r *run) restore(ctx context.Context) bool {
 	return true
 }
 
-// carry takes over what the session's last run learned of the backend, if that
+// carryOver takes over what the session's last run learned of the backend, if that
 // was the same model.
-func (r *run) carry(ctx context.Context, setup *Setup, system string) {
-	entries := r.session.all()
+func (r *run) carryOver(ctx context.Context, setup *Setup, system string) {
+	entries := r.session.snapshot()
 	first := lastOf[RunEntry](entries)
 	if first < 0 {
 		return
 	}
 	began := entries[first].Payload.(RunEntry)
-	if !began.Setup.counts(setup) {
+	if !began.Setup.sameBackend(setup) {
 		return
 	}
 	for _, e := range slices.Backward(entries[first:]) {
@@ -142,9 +142,9 @@ func (r *run) relearn(ctx context.Context, was State) {
 	}
 }
 
-// settle gives every call without a result one that states that, before another run begins.
-func (r *run) settle(ctx context.Context) error {
-	for _, call := range OpenCalls(r.session.all()) {
+// closeOpenCalls gives every call without a result one that states that, before another run begins.
+func (r *run) closeOpenCalls(ctx context.Context) error {
+	for _, call := range OpenCalls(r.session.snapshot()) {
 		text, err := r.agent.opts.Prompts.Text(prompts.Unknown)
 		if err == nil {
 			err = r.record(ctx, ResultEntry{ID: call.ID, Name: call.Name, Args: call.Args, Error: text, Unknown: true})

@@ -79,7 +79,7 @@ func TestResumeOfLongRuns(t *testing.T) {
 			for n := 2; n < len(entries); n++ {
 				last, asked := entries[n-1], 0
 				for _, e := range entries[:n] {
-					if e.Kind() == agent.EntryReply || e.Kind() == agent.EntryAside {
+					if e.Kind() == agent.EntryReply || e.Kind() == agent.EntryAuxiliary {
 						asked++
 					}
 				}
@@ -93,7 +93,7 @@ func TestResumeOfLongRuns(t *testing.T) {
 					t.Errorf("%d %s: ended with %q, %s, %d turns; want %q, %s, %d", n, last.Kind(), r.Response, r.StopReason, r.Turns, first.Response, first.StopReason, first.Turns)
 				}
 				unused := 0
-				if aside, ok := last.Payload.(agent.AsideEntry); ok && aside.Purpose == agent.PurposeSummary {
+				if aside, ok := last.Payload.(agent.AuxiliaryEntry); ok && aside.Purpose == agent.PurposeSummary {
 					unused = 1
 				}
 				if asked+more != total+unused {

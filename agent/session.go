@@ -57,8 +57,8 @@ func (s *Session) Entries() []Entry {
 	return slices.Clone(s.entries)
 }
 
-// all is Entries without a copy, for those who only look.
-func (s *Session) all() []Entry {
+// snapshot is Entries without a copy, for those who only look.
+func (s *Session) snapshot() []Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clip(s.entries)
@@ -68,7 +68,7 @@ func (s *Session) all() []Entry {
 // a run no longer shows to the model.
 func (s *Session) Messages() []providers.Message {
 	var messages []providers.Message
-	for _, e := range s.all() {
+	for _, e := range s.snapshot() {
 		if m, ok := e.message(0); ok {
 			messages = append(messages, m)
 		}
@@ -83,8 +83,8 @@ func (s *Session) unrecorded() []Entry {
 	return slices.Clip(s.entries[s.recorded:])
 }
 
-// wrote notes that the entries up to one are recorded.
-func (s *Session) wrote(seq int) {
+// markRecorded notes that the entries up to one are recorded.
+func (s *Session) markRecorded(seq int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.recorded = seq
@@ -113,7 +113,7 @@ func LoadSession(id string, entries []Entry) (*Session, error) {
 		if e.Seq != i+1 {
 			return nil, fmt.Errorf("entry %d of the session %s is missing: entry %d is in its place", i+1, id, e.Seq)
 		}
-		if !e.sound() {
+		if !e.valid() {
 			return nil, fmt.Errorf("entry %d of the session %s is damaged: it refers to an entry that does not exist", i+1, id)
 		}
 		s.add(e)
@@ -122,8 +122,8 @@ func LoadSession(id string, entries []Entry) (*Session, error) {
 	return s, nil
 }
 
-// sound reports whether what the entry points to can be there.
-func (e *Entry) sound() bool {
+// valid reports whether what the entry points to can be there.
+func (e *Entry) valid() bool {
 	before := func(seq int) bool { return 0 <= seq && seq < e.Seq }
 	if p, ok := e.Payload.(CompactionEntry); ok {
 		return before(p.Through) && before(p.Request)
@@ -140,7 +140,7 @@ func (s *Session) Unfinished() bool { return s.Resumable() == nil }
 // its last question was answered, ErrNoQuestion if that is not recorded.
 func (s *Session) Resumable() error {
 	state := ErrNoQuestion
-	for _, e := range s.all() {
+	for _, e := range s.snapshot() {
 		switch p := e.Payload.(type) {
 		case RunEntry:
 			if state == ErrComplete && p.Name == "" { // a question should follow
@@ -169,7 +169,7 @@ func (s *Session) Result() (result Result, ok bool) {
 	return *s.result, true
 }
 
-func (s *Session) ended(r Result) {
+func (s *Session) setResult(r Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.result = &r
@@ -187,7 +187,7 @@ func (s *Session) rewind(n int) []Entry {
 
 // Tainted reports whether a result in the session has text from strangers.
 func (s *Session) Tainted() bool {
-	return slices.ContainsFunc(s.all(), func(e Entry) bool { p, ok := e.Payload.(ResultEntry); return ok && foreign(p.Origin) })
+	return slices.ContainsFunc(s.snapshot(), func(e Entry) bool { p, ok := e.Payload.(ResultEntry); return ok && untrusted(p.Origin) })
 }
 
 // State is what a run needs between two turns. It is small and can be written
@@ -236,8 +236,8 @@ type State struct {
 	Stop StopReason `json:"stop,omitempty"` // set when the run is over
 }
 
-// learned is what the next run of the session need not find out again.
-func (s *State) learned() *State {
+// backendState is what the next run of the session need not find out again.
+func (s *State) backendState() *State {
 	return &State{
 		Run: s.Run, Started: s.Started, First: s.First, Turn: s.Turn, Events: s.Events, Window: s.Window, Guessed: s.Guessed,
 		Scale: s.Scale, Results: s.Results, Prompt: s.Prompt, PromptCut: s.PromptCut, Counted: s.Counted,
@@ -284,9 +284,9 @@ func (a *Agent) promptDigest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// counts reports whether what a backend counted in a run of this setup holds in
+// sameBackend reports whether what a backend counted in a run of this setup holds in
 // one of the other: for the same model, shown as much.
-func (s *Setup) counts(other *Setup) bool {
+func (s *Setup) sameBackend(other *Setup) bool {
 	return s != nil && s.Model != "" && s.Model == other.Model && s.Labels["model"] == other.Labels["model"] &&
 		s.MaxToolResultTokens == other.MaxToolResultTokens
 }
@@ -294,12 +294,12 @@ func (s *Setup) counts(other *Setup) bool {
 // entry is what the record holds of a reply, with all that a repeat is made of.
 func (rep *reply) entry(p Purpose) ReplyEntry {
 	return ReplyEntry{
-		Purpose: p, Text: rep.text, Raw: rep.raw, Aside: rep.aside, Thought: rep.thought, Stop: rep.stop, Usage: &rep.usage, Native: rep.native,
+		Purpose: p, Text: rep.text, Raw: rep.raw, SeparateThought: rep.separateThought, Thought: rep.thought, Stop: rep.stop, Usage: &rep.usage, Native: rep.native,
 	}
 }
 
-// spend adds what a reply cost.
-func (s *State) spend(rep *reply) {
+// addUsage adds what a reply cost.
+func (s *State) addUsage(rep *reply) {
 	s.Usage, s.UsagePartial = s.Usage.Add(rep.usage), s.UsagePartial || rep.partial
 }
 

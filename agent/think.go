@@ -16,30 +16,30 @@ import (
 
 // reply is what the model wrote in a turn, as decoded.
 type reply struct {
-	raw     string // as it was written
-	aside   string // the thought that came beside it
-	text    string // for the conversation: everything but thought and calls
-	answer  string // the part of text that would be the answer
-	thought string
-	call    *protocol.ToolCall
-	native  *providers.ServerCall // the call that the server took out of the text, if one came
-	fault   *protocol.FormatError
-	stop    providers.StopReason
-	usage   providers.Usage
-	partial bool   // stopped before the backend reported its usage
-	broken  string // why it ended before its end, if its time was over
-	dropped bool   // another call came after it, for the backend could not be stopped in time
+	raw             string // as it was written
+	separateThought string // the thought that came beside it
+	text            string // for the conversation: everything but thought and calls
+	answer          string // the part of text that would be the answer
+	thought         string
+	call            *protocol.ToolCall
+	native          *providers.ServerCall // the call that the server took out of the text, if one came
+	fault           *protocol.FormatError
+	stop            providers.StopReason
+	usage           providers.Usage
+	partial         bool   // stopped before the backend reported its usage
+	broken          string // why it ended before its end, if its time was over
+	dropped         bool   // another call came after it, for the backend could not be stopped in time
 }
 
 // think asks the model for the next reply of the conversation, in a turn or as
 // its last word. Errors of the model are modelErrors; the received part of a
 // reply that timed out comes with them.
 func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
-	reply, err := r.converse(ctx, ModelRequest{Purpose: p}, true)
+	reply, err := r.generate(ctx, ModelRequest{Purpose: p}, true)
 	if err != nil {
 		return reply, err
 	}
-	if err := r.weigh(ctx, reply.usage); err != nil {
+	if err := r.checkCount(ctx, reply.usage); err != nil {
 		if reply.text != "" {
 			r.emit(Retract{})
 		}
@@ -48,10 +48,10 @@ func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
 	return reply, nil
 }
 
-// converse makes a request of the model, again if the fault may pass, or if the
+// generate makes a request of the model, again if the fault may pass, or if the
 // prompt was too long and could be made smaller, as that of the conversation can,
 // whose replies are shown.
-func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply, error) {
+func (r *run) generate(ctx context.Context, q ModelRequest, shown bool) (*reply, error) {
 	// Full jitter: a pause is anything up to twice the interval, so that the clients
 	// of a server that comes back do not all come at once.
 	intervals := backoff.ExponentialBackOff{
@@ -72,7 +72,7 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 		case errors.As(err, &engine):
 			return nil, engine.err
 		case ctx.Err() != nil:
-			return l.rest(ctx, err), &modelError{err}
+			return l.partialReply(ctx, err), &modelError{err}
 		}
 		takeBack := func() {
 			if l.shown {
@@ -80,8 +80,8 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 			}
 		}
 		var provider *providers.Error
-		if errors.As(err, &provider) && provider.Kind == providers.Overflow && shown && refits < maxRefits {
-			smaller, failed := r.refit(ctx, provider)
+		if errors.As(err, &provider) && provider.Kind == providers.Overflow && shown && refits < maxShrinks {
+			smaller, failed := r.shrinkPrompt(ctx, provider)
 			if failed != nil {
 				return nil, failed
 			}
@@ -91,20 +91,20 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 				continue
 			}
 			if len(r.state.Continued) > 0 {
-				return nil, &modelError{r.filled(err)}
+				return nil, &modelError{r.windowFilled(err)}
 			}
 		}
 		// A backend that was there a moment ago is waited for as one that is busy.
 		busy := provider != nil && (provider.Busy || reached && provider.Kind == providers.Unreachable)
 		reached = reached || provider != nil && provider.Kind != providers.Unreachable
 		again := tries < r.agent.opts.Tries || busy && r.agent.opts.Tries > 1 && waited < r.agent.opts.Patience
-		if !again || !passing(err) {
-			return l.rest(ctx, err), &modelError{err}
+		if !again || !temporary(err) {
+			return l.partialReply(ctx, err), &modelError{err}
 		}
 		pause := intervals.NextBackOff()
 		if provider.RetryAfter > 0 {
 			if pause = provider.RetryAfter; pause > maxRetryAfter {
-				return nil, &modelError{tooLate(provider)}
+				return nil, &modelError{waitTooLong(provider)}
 			}
 		}
 		tries++
@@ -117,9 +117,9 @@ func (r *run) converse(ctx context.Context, q ModelRequest, shown bool) (*reply,
 	}
 }
 
-// maxRefits is how often a turn's prompt is made smaller because the backend
+// maxShrinks is how often a turn's prompt is made smaller because the backend
 // finds it too long. Its first error usually contains the sizes.
-const maxRefits = 4
+const maxShrinks = 4
 
 // decoder returns a decoder for the next reply. One that continues a reply
 // which the length limit cut continues inside whatever that reply had opened.
@@ -129,7 +129,7 @@ func (r *run) decoder(p Purpose) *protocol.Decoder {
 	}
 	d := protocol.NewDecoder(protocol.Options{Tools: r.agent.opts.Tools, Insisted: r.state.Insisted})
 	if len(r.state.Continued) > 0 {
-		entries := r.session.all()
+		entries := r.session.snapshot()
 		for _, seq := range r.state.Continued {
 			reply, _ := entries[seq-1].Payload.(ReplyEntry)
 			d.Push(reply.Raw)
@@ -142,8 +142,8 @@ func (r *run) decoder(p Purpose) *protocol.Decoder {
 // would rather know.
 const maxRetryAfter = time.Minute
 
-// tooLate is the error of a backend that asks to wait for longer than that.
-func tooLate(e *providers.Error) error {
+// waitTooLong is the error of a backend that asks to wait for longer than that.
+func waitTooLong(e *providers.Error) error {
 	late := *e
 	late.Err = e
 	late.Message += fmt.Sprintf("; it asks to wait %v, and nothing waits here for more than %v", e.RetryAfter.Round(time.Second), maxRetryAfter)
@@ -151,8 +151,8 @@ func tooLate(e *providers.Error) error {
 	return &late
 }
 
-// passing reports whether the same request may succeed later.
-func passing(err error) bool {
+// temporary reports whether the same request may succeed later.
+func temporary(err error) bool {
 	var e *providers.Error
 	return errors.As(err, &e) && e.Temporary()
 }
@@ -169,14 +169,14 @@ type listener struct {
 	size    int // bytes that came
 	limit   int // tokens that the reply may have; 0: not asked yet
 
-	repetition repetition
-	repeating  bool
-	withheld   int // bytes since the decoder last gave out text: inside a call
-	raw        strings.Builder
-	text       strings.Builder
-	answer     strings.Builder
-	thoughts   strings.Builder
-	aside      strings.Builder
+	repetition      repetition
+	repeating       bool
+	withheld        int // bytes since the decoder last gave out text: inside a call
+	raw             strings.Builder
+	text            strings.Builder
+	answer          strings.Builder
+	thoughts        strings.Builder
+	separateThought strings.Builder
 }
 
 // listen makes one call of the model and returns its reply. The call is ended
@@ -198,7 +198,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 		alarm.Reset(left)
 	})
 
-	waits := !l.quiet && request.Purpose == PurposeTurn && r.lacksCount()
+	waits := !l.quiet && request.Purpose == PurposeTurn && r.needsCount()
 	for chunk, err := range r.effects.Model(ctx, request) {
 		if l.decoder.Done() {
 			if chunk.Call != nil && err == nil {
@@ -220,12 +220,12 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 			break
 		}
 		if l.decoder.Done() {
-			alarm.arm(lastLine, errEnough)
+			alarm.arm(usageWait, errCallComplete)
 			continue
 		}
 		alarm.begin()
 	}
-	if err := context.Cause(ctx); err != nil && err != errEnough {
+	if err := context.Cause(ctx); err != nil && err != errCallComplete {
 		return nil, alarm.cause(ctx, err)
 	}
 	if l.reply.stop == "" && !l.decoder.Done() {
@@ -241,7 +241,7 @@ func (l *listener) take(c providers.Chunk) {
 		l.pieces++
 	}
 	if c.Thought != "" {
-		l.aside.WriteString(c.Thought)
+		l.separateThought.WriteString(c.Thought)
 		l.thought(c.Thought)
 	}
 	if c.Text != "" {
@@ -259,7 +259,7 @@ func (l *listener) take(c providers.Chunk) {
 	if c.Stop != "" {
 		l.reply.stop, l.reply.usage = c.Stop, plausible(c.Usage)
 	}
-	l.repeating = l.repeating || l.repeats(c.Thought+c.Text)
+	l.repeating = l.repeating || l.repeatsTooLong(c.Thought+c.Text)
 }
 
 // count takes the usage from what follows a complete call: the end, if the
@@ -268,7 +268,7 @@ func (l *listener) count(c providers.Chunk) {
 	switch u := plausible(c.Usage); {
 	case u.Prompt > 0:
 		l.reply.usage = u
-	case c.Text == "" && c.Thought == "" && len(l.run.past) == 0:
+	case c.Text == "" && c.Thought == "" && len(l.run.toReplay) == 0:
 		l.run.countsLate = true
 	}
 }
@@ -326,7 +326,7 @@ func (l *listener) close() *reply {
 	if rep.call == nil && rep.fault == nil && stopsForCall[rep.stop] && !l.run.state.Insisted {
 		rep.fault = &protocol.FormatError{Reason: protocol.UnknownForm}
 	}
-	rep.raw, rep.aside = l.raw.String(), l.aside.String()
+	rep.raw, rep.separateThought = l.raw.String(), l.separateThought.String()
 	rep.text, rep.answer, rep.thought = l.text.String(), l.answer.String(), l.thoughts.String()
 	rep.dropped = l.decoder.DroppedCall()
 	if rep.stop == "" && rep.usage.Prompt == 0 { // stopped by us: at least one token a piece
@@ -376,11 +376,11 @@ func (a *alarm) begin() {
 	a.arm(a.next, overTime("TokenTimeout", a.next, "the model fell silent for %v in the middle of its reply"))
 }
 
-// lastLine is how long a backend may take to report what a reply cost whose call
+// usageWait is how long a backend may take to report what a reply cost whose call
 // is complete. The token that ends it takes most models less.
-const lastLine = 300 * time.Millisecond
+const usageWait = 300 * time.Millisecond
 
-var errEnough = errors.New("the call is complete")
+var errCallComplete = errors.New("the call is complete")
 
 // cause is why a call ended: a stall rather than the cancellation it led to.
 func (a *alarm) cause(ctx context.Context, err error) error {

@@ -98,8 +98,8 @@ func (v *view) restart(entries []Entry, c CompactionEntry, seq int) {
 	}
 }
 
-// smaller reports whether a compaction would make the view smaller.
-func (v *view) smaller(entries []Entry, c CompactionEntry) bool {
+// shrinks reports whether a compaction would make the view smaller.
+func (v *view) shrinks(entries []Entry, c CompactionEntry) bool {
 	next := *v
 	next.restart(entries, c, len(entries)+1)
 	return next.size < v.size
@@ -126,10 +126,10 @@ func (v *view) push(m providers.Message) {
 	v.size += n
 }
 
-// before is what comes before the i-th group and would be hidden by a cut there:
+// hiddenBefore is what comes before the i-th group and would be hidden by a cut there:
 // how many messages, and their size. The system prompt, the request with the
 // given sequence number and an earlier summary do not count.
-func (v *view) before(i, request int) (messages, size int) {
+func (v *view) hiddenBefore(i, request int) (messages, size int) {
 	for j, g := range v.groups[:i] {
 		if g.seq == request {
 			continue
@@ -146,9 +146,9 @@ func (v *view) before(i, request int) (messages, size int) {
 	return messages, size
 }
 
-// unread is the size of the messages from the last reply on, which a backend
+// sinceLastReply is the size of the messages from the last reply on, which a backend
 // that keeps what it has read finds at the end of the prompt.
-func (v *view) unread() (size int) {
+func (v *view) sinceLastReply() (size int) {
 	for i := len(v.messages) - 1; i > 0; i-- {
 		if size += v.sizes[i]; v.messages[i].Role == providers.Assistant {
 			break
@@ -157,11 +157,11 @@ func (v *view) unread() (size int) {
 	return size
 }
 
-// words is how many words the messages from the i-th on have: tokens do not
+// countWords is how many words the messages from the i-th on have: tokens do not
 // reach across the space between two of them.
-func (v *view) words(i int) (n int) {
+func (v *view) countWords(i int) (n int) {
 	for _, m := range v.messages[i:] {
-		n += countWords(m.Text)
+		n += wordCount(m.Text)
 	}
 	return n
 }
@@ -180,32 +180,32 @@ func (v *view) shown() []providers.Message {
 // summary, and finally the oldest are omitted. A conversation that cannot be made
 // to fit is an error of the model, every other is the engine's own.
 func (r *run) fit(ctx context.Context) error {
-	r.refitted()
-	r.look()
-	if len(r.past) > 0 { // it was made to fit when it was asked for
+	r.replayCompactions()
+	r.syncView()
+	if len(r.toReplay) > 0 { // it was made to fit when it was asked for
 		return nil
 	}
 	r.learnWindow(ctx, false)
-	if through := r.toSummarise(); through > 0 {
-		if err := r.summarise(ctx, through); err != nil {
+	if through := r.summarizeThrough(); through > 0 {
+		if err := r.summarize(ctx, through); err != nil {
 			return err
 		}
 	}
-	if r.state.Window == 0 || r.measure() <= r.room() {
+	if r.state.Window == 0 || r.promptTokens() <= r.room() {
 		return nil
 	}
 	if _, err := r.makeRoom(ctx); err != nil {
 		return err
 	}
-	return r.tooLong()
+	return r.overflowError()
 }
 
-// tooLong is why a conversation that was made as small as it can be is not
+// overflowError is why a conversation that was made as small as it can be is not
 // sent; nil: it is. While the window is a guess, or the backend has not counted,
 // it knows better whether its window is full, but nobody else holds the limit
 // that a person set.
-func (r *run) tooLong() error {
-	n, window := r.measure(), r.state.Window
+func (r *run) overflowError() error {
+	n, window := r.promptTokens(), r.state.Window
 	what, option := "the model's window", ""
 	switch limit := int(r.agent.opts.MaxContextTokens); {
 	case n <= window:
@@ -213,11 +213,11 @@ func (r *run) tooLong() error {
 	case 0 < limit && limit < n && (r.state.Guessed || limit == window):
 		window = limit
 		what, option = "the limit that was set for it", "MaxContextTokens"
-	case r.state.Guessed, r.state.Scale == 0 && r.view.words(0) <= window:
+	case r.state.Guessed, r.state.Scale == 0 && r.view.countWords(0) <= window:
 		return nil
 	}
 	if len(r.state.Continued) > 0 {
-		return &modelError{r.filled(nil)}
+		return &modelError{r.windowFilled(nil)}
 	}
 	message := fmt.Sprintf("the conversation does not fit %s: the instructions, the request and the last step alone take about %d of %d tokens", what, n, window)
 	e := &providers.Error{Kind: providers.Overflow, PromptTokens: n, Window: window, Message: message}
@@ -230,22 +230,22 @@ func (r *run) tooLong() error {
 // keepRecent is how many of the last exchanges a summary keeps at most, unless that is set.
 const keepRecent = 4
 
-// toSummarise is the last entry of what should become a summary now; 0: nothing
+// summarizeThrough is the last entry of what should become a summary now; 0: nothing
 // should. Left to itself, the run does not give details away that there is
 // still room for.
-func (r *run) toSummarise() int {
+func (r *run) summarizeThrough() int {
 	o, v := &r.agent.opts, &r.view
 	after, keep := int(o.SummarizeAfterTurns), o.KeepRecentTurns
 	switch {
 	case o.SummarizeAfterTurns == Off, v.closing != nil: // the last word is not worth another call
 		return 0
 	case after == 0:
-		if after = keepRecent; r.state.Window == 0 || r.measure() <= r.room() {
+		if after = keepRecent; r.state.Window == 0 || r.promptTokens() <= r.room() {
 			return 0
 		}
 	}
 	if keep == 0 {
-		keep = r.recent()
+		keep = r.recentExchanges()
 	}
 	if keep = min(keep, after); v.replies <= after || v.size < 2*r.failedSummary {
 		return 0
@@ -258,7 +258,7 @@ func (r *run) toSummarise() int {
 			if !v.groups[i-1].reply { // a question stays with its reply
 				i--
 			}
-			if messages, _ := v.before(i, r.request); messages > 0 {
+			if messages, _ := v.hiddenBefore(i, r.request); messages > 0 {
 				return v.groups[i].seq - 1
 			}
 			return 0
@@ -267,9 +267,9 @@ func (r *run) toSummarise() int {
 	return 0
 }
 
-// recent is how many of the last exchanges a summary keeps where that is not set:
+// recentExchanges is how many of the last exchanges a summary keeps where that is not set:
 // those that leave most of the room for what comes.
-func (r *run) recent() (n int) {
+func (r *run) recentExchanges() (n int) {
 	v, size := &r.view, 0
 	for i := len(v.messages) - 1; i > 0 && n < keepRecent; i-- {
 		if size += v.sizes[i]; v.messages[i].Role == providers.Assistant {
@@ -282,10 +282,10 @@ func (r *run) recent() (n int) {
 	return max(1, n)
 }
 
-// summarise has the model sum up everything before an entry. If it cannot,
+// summarize has the model sum up everything before an entry. If it cannot,
 // nothing changes.
-func (r *run) summarise(ctx context.Context, through int) error {
-	reply, err := r.aside(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
+func (r *run) summarize(ctx context.Context, through int) error {
+	reply, err := r.askSeparately(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -310,12 +310,12 @@ const maxSummary = 600
 // come. It reports whether the prompt got smaller.
 func (r *run) makeRoom(ctx context.Context) (bool, error) {
 	v, before := &r.view, r.view.size
-	changed := r.setResults()
-	if r.measure() > r.room() {
-		target := int(calmTarget * float64(r.room()))
+	changed := r.limitResults()
+	if r.promptTokens() > r.room() {
+		target := int(compactionTarget * float64(r.room()))
 		best := 0
 		for i := 1; i < len(v.groups); i++ {
-			messages, size := v.before(i, r.request)
+			messages, size := v.hiddenBefore(i, r.request)
 			if messages == 0 {
 				continue
 			}
@@ -333,7 +333,7 @@ func (r *run) makeRoom(ctx context.Context) (bool, error) {
 		}
 	}
 	if changed && v.size < before {
-		r.emit(Compaction{Before: r.tokens(before), After: r.measure(), Window: r.state.Window, Guessed: r.state.Guessed})
+		r.emit(Compaction{Before: r.tokens(before), After: r.promptTokens(), Window: r.state.Window, Guessed: r.state.Guessed})
 	}
 	return v.size < before, nil
 }
@@ -341,7 +341,7 @@ func (r *run) makeRoom(ctx context.Context) (bool, error) {
 // lastSummary is the summary that the model is shown now, and the last entry
 // that is in it.
 func (r *run) lastSummary() (summary string, through int) {
-	entries := r.session.all()
+	entries := r.session.snapshot()
 	for i := r.view.cut; i > 0; i-- {
 		c, ok := entries[i-1].Payload.(CompactionEntry)
 		switch {
@@ -359,7 +359,7 @@ func (r *run) lastSummary() (summary string, through int) {
 // summary of everything up to another one, and reports whether it did:
 // not if the prompt would be no smaller. The record itself stays whole.
 func (r *run) compact(ctx context.Context, through int, summary string, summarised int) (bool, error) {
-	s, before := &r.state, r.measure()
+	s, before := &r.state, r.promptTokens()
 	lost := r.messages(summarised, through)
 	hidden := r.messages(r.view.from, through)
 	text, err := r.agent.opts.Prompts.Compacted(prompts.CompactedData{Summary: summary, Dropped: lost})
@@ -367,15 +367,15 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 		return false, err
 	}
 	c := CompactionEntry{Text: text, Summary: summary, Through: through, Request: r.request}
-	if !r.view.smaller(r.session.all(), c) {
+	if !r.view.shrinks(r.session.snapshot(), c) {
 		return false, nil
 	}
 	if err := r.record(ctx, c); err != nil {
 		return false, err
 	}
-	r.look()
+	r.syncView()
 	r.emit(Compaction{
-		Dropped: hidden, Summarized: lost == 0, Before: before, After: r.measure(), Window: s.Window, Guessed: s.Guessed,
+		Dropped: hidden, Summarized: lost == 0, Before: before, After: r.promptTokens(), Window: s.Window, Guessed: s.Guessed,
 	})
 	return true, nil
 }
@@ -383,9 +383,9 @@ func (r *run) compact(ctx context.Context, through int, summary string, summaris
 // messages counts those in the record after one entry and up to
 // another, without the request, which stays.
 func (r *run) messages(behind, upTo int) (n int) {
-	entries := r.session.all()
+	entries := r.session.snapshot()
 	for i := behind; i < upTo; i++ {
-		if entries[i].shown() && entries[i].Seq != r.request {
+		if entries[i].isMessage() && entries[i].Seq != r.request {
 			n++
 		}
 	}

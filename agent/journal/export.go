@@ -43,8 +43,8 @@ func cleaned(p agent.EntryPayload, f func(string) string) agent.EntryPayload {
 		return agent.PromptEntry{Text: f(p.Text)}
 	case agent.ReplyEntry:
 		return cleanReply(p, f)
-	case agent.AsideEntry:
-		return agent.AsideEntry(cleanReply(agent.ReplyEntry(p), f))
+	case agent.AuxiliaryEntry:
+		return agent.AuxiliaryEntry(cleanReply(agent.ReplyEntry(p), f))
 	case agent.CallEntry:
 		p.Args = cleanJSON(p.Args, f)
 		return p
@@ -67,7 +67,7 @@ func cleaned(p agent.EntryPayload, f func(string) string) agent.EntryPayload {
 }
 
 func cleanReply(p agent.ReplyEntry, f func(string) string) agent.ReplyEntry {
-	for _, text := range []*string{&p.Text, &p.Raw, &p.Aside, &p.Thought, &p.Answer, &p.Error} {
+	for _, text := range []*string{&p.Text, &p.Raw, &p.SeparateThought, &p.Thought, &p.Answer, &p.Error} {
 		*text = f(*text)
 	}
 	if p.Native != nil {

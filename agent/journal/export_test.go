@@ -12,7 +12,7 @@ func (s *Store) Held() (files, calls int) {
 	defer s.mu.Unlock()
 	for _, f := range s.files {
 		f.mu.Lock()
-		calls += len(f.careful)
+		calls += len(f.syncResults)
 		f.mu.Unlock()
 	}
 	return len(s.files), calls

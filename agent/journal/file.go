@@ -22,24 +22,24 @@ type file struct {
 	store *Store
 	id    string
 
-	mu       sync.Mutex
-	out      *os.File // nil until the journal is there
-	lock     *lock
-	header   Header
-	size     int64           // of what is whole in the file
-	seq      int             // of the last entry
-	entries  []agent.Entry   // those that are not in the file yet
-	careful  map[string]bool // calls whose result must not be lost
-	synced   bool            // the directory was, too
-	resting  bool            // the journal is there, and is taken for the first entry
-	over     bool            // it was let go
-	err      error           // why nothing can be appended any more
-	reported bool            // an Append has returned err
-	soon     *time.Timer     // makes the file
+	mu          sync.Mutex
+	out         *os.File // nil until the journal is there
+	lock        *lock
+	header      Header
+	size        int64           // of what is whole in the file
+	seq         int             // of the last entry
+	entries     []agent.Entry   // those that are not in the file yet
+	syncResults map[string]bool // calls whose result must not be lost
+	synced      bool            // the directory was, too
+	reopens     bool            // the journal is there, and is taken for the first entry
+	closed      bool            // it was let go
+	err         error           // why nothing can be appended any more
+	reported    bool            // an Append has returned err
+	createTimer *time.Timer     // makes the file
 }
 
 func newFile(s *Store, id string) *file {
-	return &file{store: s, id: id, careful: map[string]bool{}, header: Header{Format: format, Version: Version, ID: id}}
+	return &file{store: s, id: id, syncResults: map[string]bool{}, header: Header{Format: format, Version: Version, ID: id}}
 }
 
 // append writes an entry to the file, and closes the file after the last one,
@@ -48,53 +48,53 @@ func newFile(s *Store, id string) *file {
 func (f *file) append(ctx context.Context, e agent.Entry) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.err == nil && f.resting {
-		f.err = f.wake(ctx, e.Seq)
+	if f.err == nil && f.reopens {
+		f.err = f.reopen(ctx, e.Seq)
 	}
 	if f.err == nil && e.Seq != f.seq+1 { // of a session that was opened again since
 		return f.outdated()
 	}
 	if f.err == nil {
-		f.err = f.put(e)
+		f.err = f.add(e)
 	}
 	if f.err != nil {
-		_ = f.letGo() // the first error counts
+		_ = f.release() // the first error counts
 		f.reported = true
 	}
 	return f.err
 }
 
-func (f *file) put(e agent.Entry) error {
+func (f *file) add(e agent.Entry) error {
 	f.seq = e.Seq
 	f.entries = append(f.entries, e)
-	if f.out == nil && f.describe(e) {
+	if f.out == nil && f.fillHeader(e) {
 		if e.Kind() == agent.EntryPrompt {
-			f.soon = time.AfterFunc(beginAfter, f.begin)
+			f.createTimer = time.AfterFunc(createDelay, f.createNow)
 		}
 		return nil
 	}
-	if err := f.flush(f.important(e)); err != nil || e.Kind() != agent.EntryEnd {
+	if err := f.flush(f.mustSync(e)); err != nil || e.Kind() != agent.EntryEnd {
 		return err
 	}
-	return f.letGo()
+	return f.release()
 }
 
-// letGo closes the file for good and unlocks the session.
-func (f *file) letGo() error {
+// release closes the file for good and unlocks the session.
+func (f *file) release() error {
 	var err error
 	if f.out != nil {
 		err = f.out.Close()
 	}
 	f.lock.release()
-	f.out, f.lock, f.over = nil, nil, true
+	f.out, f.lock, f.closed = nil, nil, true
 	return err
 }
 
-// isOver reports whether the file was closed.
-func (f *file) isOver() bool {
+// isClosed reports whether the file was closed.
+func (f *file) isClosed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.over
+	return f.closed
 }
 
 // outdated is the error of an entry that does not follow what the journal holds.
@@ -102,8 +102,8 @@ func (f *file) outdated() error {
 	return fmt.Errorf("session %s: %w, or was: another run has gone on with it; open it again", f.id, ErrInUse)
 }
 
-// take takes the journal that is there.
-func (f *file) take(ctx context.Context) (err error) {
+// acquireFile takes the journal that is there.
+func (f *file) acquireFile(ctx context.Context) (err error) {
 	if _, err := os.Lstat(f.store.Path(f.id)); errors.Is(err, os.ErrNotExist) {
 		return ErrNotFound
 	}
@@ -114,9 +114,9 @@ func (f *file) take(ctx context.Context) (err error) {
 	return err
 }
 
-// wake reopens the journal of a session whose last run is over, if the entry is the next one.
-func (f *file) wake(ctx context.Context, seq int) error {
-	if err := f.take(ctx); err != nil {
+// reopen reopens the journal of a session whose last run is over, if the entry is the next one.
+func (f *file) reopen(ctx context.Context, seq int) error {
+	if err := f.acquireFile(ctx); err != nil {
 		return fmt.Errorf("session %s: %w", f.id, err)
 	}
 	info, err := f.out.Stat()
@@ -132,30 +132,30 @@ func (f *file) wake(ctx context.Context, seq int) error {
 	case last >= seq:
 		return f.outdated()
 	}
-	f.size, f.seq, f.resting = whole, last, false
+	f.size, f.seq, f.reopens = whole, last, false
 	return nil
 }
 
-// beginAfter is how long the first question waits for the file to be made, so
+// createDelay is how long the first question waits for the file to be made, so
 // that the question to the model goes out first. Sending one takes a few
 // milliseconds, and the answer comes later than that.
-const beginAfter = 15 * time.Millisecond
+const createDelay = 15 * time.Millisecond
 
-// begin makes the file, if that has not happened meanwhile.
-func (f *file) begin() {
+// createNow makes the file, if that has not happened meanwhile.
+func (f *file) createNow() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {
 		return
 	}
 	if f.err = f.flush(false); f.err != nil {
-		_ = f.letGo()
+		_ = f.release()
 	}
 }
 
-// describe fills the header from the entries before the first reply. It reports
+// fillHeader fills the header from the entries before the first reply. It reports
 // whether the entry is one of them.
-func (f *file) describe(e agent.Entry) bool {
+func (f *file) fillHeader(e agent.Entry) bool {
 	if f.header.Created.IsZero() {
 		f.header.Created = e.Time
 	}
@@ -185,19 +185,19 @@ func title(text string) string {
 	return string(runes)
 }
 
-// important reports whether an entry has to outlive a loss of power: without a
+// mustSync reports whether an entry has to outlive a loss of power: without a
 // call that was begun its effect would be repeated, without its result the
 // model would not know of it.
-func (f *file) important(e agent.Entry) bool {
+func (f *file) mustSync(e agent.Entry) bool {
 	result := func(call string) bool {
-		careful := f.careful[call]
-		delete(f.careful, call)
+		careful := f.syncResults[call]
+		delete(f.syncResults, call)
 		return careful
 	}
 	switch p := e.Payload.(type) {
 	case agent.CallEntry:
 		if !p.OnlyReads() {
-			f.careful[p.ID] = true
+			f.syncResults[p.ID] = true
 		}
 		return !p.OnlyReads()
 	case agent.ResultEntry:
@@ -207,7 +207,7 @@ func (f *file) important(e agent.Entry) bool {
 			return p.Call != "" && result(p.Call)
 		}
 		if !p.Effect.OnlyReads() {
-			f.careful[p.Call] = true
+			f.syncResults[p.Call] = true
 		}
 		return !p.Effect.OnlyReads()
 	case agent.EndEntry:
@@ -221,8 +221,8 @@ func (f *file) flush(sync bool) error {
 	if len(f.entries) == 0 {
 		return nil // written meanwhile
 	}
-	if f.soon != nil {
-		f.soon.Stop()
+	if f.createTimer != nil {
+		f.createTimer.Stop()
 	}
 	var text bytes.Buffer
 	for _, e := range f.entries {
@@ -292,7 +292,7 @@ func (f *file) sync() error {
 
 // open takes the journal that is there, and reads it.
 func (f *file) open(ctx context.Context) (*agent.Session, error) {
-	if err := f.take(ctx); err != nil {
+	if err := f.acquireFile(ctx); err != nil {
 		return nil, fmt.Errorf("session %s: %w", f.id, err)
 	}
 	var err error
@@ -308,7 +308,7 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 	}
 	for _, c := range agent.OpenCalls(entries) {
 		if !c.OnlyReads() {
-			f.careful[c.ID] = true
+			f.syncResults[c.ID] = true
 		}
 	}
 	f.seq = len(entries)
@@ -329,7 +329,7 @@ func (f *file) close() error {
 	case failed == nil && f.out != nil:
 		failed = f.flush(false)
 	}
-	failed = errors.Join(failed, f.letGo())
+	failed = errors.Join(failed, f.release())
 	f.err = fmt.Errorf("session %s: the store was closed", f.id)
 	return failed
 }

@@ -88,14 +88,14 @@ func (s *Store) Append(ctx context.Context, e agent.Entry) error {
 	s.mu.Lock()
 	f := s.files[e.Session]
 	begins := e.Seq == 1 || e.Kind() == agent.EntryRun
-	if f == nil || begins && f.isOver() {
+	if f == nil || begins && f.isClosed() {
 		f = newFile(s, e.Session)
-		f.resting = e.Seq > 1
+		f.reopens = e.Seq > 1
 		s.files[e.Session] = f
 	}
 	s.mu.Unlock()
 	err := f.append(ctx, e)
-	if e.Kind() == agent.EntryEnd && f.isOver() { // before, the rest of its run is refused with the same error
+	if e.Kind() == agent.EntryEnd && f.isClosed() { // before, the rest of its run is refused with the same error
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.files[e.Session] == f {
@@ -114,7 +114,7 @@ func (s *Store) Open(ctx context.Context, id string) (*agent.Session, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f := s.files[id]; f != nil && !f.isOver() {
+	if f := s.files[id]; f != nil && !f.isClosed() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrInUse)
 	}
 	f := newFile(s, id)

@@ -42,7 +42,7 @@ type Filter struct {
 	Limit  int               // at most so many; 0: all
 }
 
-func (f Filter) holds(i Info) bool {
+func (f Filter) matches(i Info) bool {
 	if i.State == Unreadable && i.Labels == nil {
 		return true
 	}
@@ -89,14 +89,14 @@ func (s *Store) each(ctx context.Context, f Filter, more func(Info) bool) error 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		info, err := s.look(n)
+		info, err := s.readInfo(n)
 		if errors.Is(err, ErrNotFound) {
 			continue // removed meanwhile
 		}
 		if err != nil {
 			info.State, info.Problem = Unreadable, err.Error()
 		}
-		if f.holds(info) && !more(info) {
+		if f.matches(info) && !more(info) {
 			return nil
 		}
 	}
@@ -120,8 +120,8 @@ const (
 	maxEnd    = 16 << 10
 )
 
-// look reads the beginning and the end of a journal.
-func (s *Store) look(n name) (Info, error) {
+// readInfo reads the beginning and the end of a journal.
+func (s *Store) readInfo(n name) (Info, error) {
 	info := Info{Header: Header{ID: n.id}, Changed: n.changed, Size: n.size}
 	in, err := s.openFile(n.id, os.O_RDONLY)
 	if err != nil {

@@ -170,7 +170,7 @@ func TestReplayDiffers(t *testing.T) {
 		"other arguments": {func(e []agent.Entry) {
 			change(&e[2], func(p *agent.ReplyEntry) { p.Raw = call("look", `{"text":"z"}`) })
 		}, "text of the reply", 1, "the reply is a call of look"},
-		"another thought": {func(e []agent.Entry) { change(&e[2], func(p *agent.ReplyEntry) { p.Aside = "other" }) }, "thought", 1, ""},
+		"another thought": {func(e []agent.Entry) { change(&e[2], func(p *agent.ReplyEntry) { p.SeparateThought = "other" }) }, "thought", 1, ""},
 		"what the model hears": {func(e []agent.Entry) {
 			for i := range e {
 				if e[i].Kind() == agent.EntryUser {

@@ -42,7 +42,7 @@ func (s *Store) Search(ctx context.Context, text string, f Filter) iter.Seq2[Hit
 				return yield(h, nil) && (limit == 0 || n < limit)
 			})
 			switch {
-			case errors.Is(err, errEnough):
+			case errors.Is(err, errStop):
 				return
 			case ctx.Err() != nil:
 				yield(Hit{}, ctx.Err())
@@ -55,7 +55,7 @@ func (s *Store) Search(ctx context.Context, text string, f Filter) iter.Seq2[Hit
 	}
 }
 
-var errEnough = errors.New("enough was found")
+var errStop = errors.New("enough was found")
 
 func (s *Store) search(ctx context.Context, info Info, words []string, found func(Hit) bool) error {
 	in, err := s.openFile(info.ID, os.O_RDONLY)
@@ -82,7 +82,7 @@ func (s *Store) search(ctx context.Context, info Info, words []string, found fun
 		case json.Unmarshal(line, &e) != nil:
 			bad = fmt.Errorf("%w: line %d cannot be read", ErrDamaged, n)
 		case matches(e, words) && !found(Hit{Session: info, Entry: e}):
-			return errEnough
+			return errStop
 		}
 		return nil
 	})
@@ -138,7 +138,7 @@ func Text(e agent.Entry) string {
 		return p.Text
 	case agent.ReplyEntry:
 		return p.Text
-	case agent.AsideEntry:
+	case agent.AuxiliaryEntry:
 		return p.Text
 	case agent.CompactionEntry:
 		return p.Text

@@ -16,29 +16,29 @@ import (
 type job struct {
 	task    Task
 	data    prompts.PlanData
-	begun   *agent.Session // what another process did of it; nil: nothing
+	session *agent.Session // what another process did of it; nil: nothing
 	tainted bool           // what strangers wrote is in view
 }
 
 // outcome is the result of a worker's task.
 type outcome struct {
-	task Task
-	cost cost
-	seen Observation
-	err  error // ends the plan
+	task        Task
+	cost        totals
+	observation Observation
+	err         error // ends the plan
 }
 
 // tainted reports whether a task that is done has read what strangers wrote:
 // its result is shown to others.
 func (r *run) tainted() bool {
-	return slices.ContainsFunc(r.graph.tasks, func(t Task) bool { return t.has(taintedKey) })
+	return slices.ContainsFunc(r.graph.tasks, func(t Task) bool { return t.hasNote(taintedKey) })
 }
 
 // act works on a task until it is completed or given up.
 func (r *run) act(ctx context.Context, j job) (out outcome) {
 	defer func() { // a bug in a tool's neighbourhood is not to hang the plan
 		if p := recover(); p != nil {
-			out = outcome{task: j.task, err: &ended{agent.StopInternal, fmt.Errorf("the task %s crashed: %v", j.task.ID, p)}}
+			out = outcome{task: j.task, err: &planEnd{agent.StopInternal, fmt.Errorf("the task %s crashed: %v", j.task.ID, p)}}
 			out.task.Status = Pending
 		}
 	}()
@@ -48,10 +48,10 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 		result, err := r.attempt(ctx, &out.cost, &j, without)
 		if err == nil {
 			j.tainted = j.tainted || result.Tainted
-			err = r.judge(ctx, &out, j, result, tried)
+			err = r.evaluate(ctx, &out, j, result, tried)
 		}
 		if err == nil && out.task.Status == Failed {
-			without, err = r.failed(ctx, &out, &j, result)
+			without, err = r.handleFailure(ctx, &out, &j, result)
 		}
 		if out.err = err; err != nil {
 			out.task.Status = Pending
@@ -62,9 +62,9 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 	}
 }
 
-// judge takes in how a run ended: what was answered is completed, if the
+// evaluate takes in how a run ended: what was answered is completed, if the
 // observer finds so as well.
-func (r *run) judge(ctx context.Context, out *outcome, j job, result agent.Result, tried int) error {
+func (r *run) evaluate(ctx context.Context, out *outcome, j job, result agent.Result, tried int) error {
 	t := &out.task
 	t.note("attempts", fmt.Sprint(tried))
 	if result.Tainted {
@@ -78,10 +78,10 @@ func (r *run) judge(ctx context.Context, out *outcome, j job, result agent.Resul
 	return r.observe(ctx, out, j)
 }
 
-// failed decides what comes of a task that has just failed, and without which
+// handleFailure decides what comes of a task that has just failed, and without which
 // tools: another attempt, or the task is given up. What was denied is not tried
 // again.
-func (r *run) failed(ctx context.Context, out *outcome, j *job, result agent.Result) (without []string, err error) {
+func (r *run) handleFailure(ctx context.Context, out *outcome, j *job, result agent.Result) (without []string, err error) {
 	t := &out.task
 	switch {
 	case r.opts.NoRecover:
@@ -105,13 +105,13 @@ func (r *run) failed(ctx context.Context, out *outcome, j *job, result agent.Res
 
 // attempt has the agent do the task. A run that used up its share of the plan's
 // budget continues with what other tasks release.
-func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (agent.Result, error) {
+func (r *run) attempt(ctx context.Context, c *totals, j *job, without []string) (agent.Result, error) {
 	o, prompt, err := r.setUp(j, without)
 	if err != nil {
-		return agent.Result{}, &ended{agent.StopInternal, err}
+		return agent.Result{}, &planEnd{agent.StopInternal, err}
 	}
-	session := j.begun
-	j.begun = nil
+	session := j.session
+	j.session = nil
 	switch {
 	case session == nil:
 		session = agent.NewSession()
@@ -124,10 +124,10 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 	for want := max(1, o.MaxTurns-before); ; before = 0 {
 		granted := r.budget.grant(want)
 		if granted == 0 {
-			return agent.Result{}, r.noTurns()
+			return agent.Result{}, r.turnLimit()
 		}
 		o.MaxTurns = before + granted
-		result, used, err := r.once(ctx, o, j.task.ID, session, prompt, granted, true)
+		result, used, err := r.runAgent(ctx, o, j.task.ID, session, prompt, granted, true)
 		if err != nil {
 			return agent.Result{}, err
 		}
@@ -136,7 +136,7 @@ func (r *run) attempt(ctx context.Context, c *cost, j *job, without []string) (a
 		case errors.Is(result.Err, agent.ErrDiverged): // written by another version: the task starts again
 			return agent.Result{StopReason: agent.StopIncomplete, Err: result.Err}, nil
 		case r.stopped.Load() && result.Status != agent.Success:
-			return result, &ended{agent.StopDenied, nil}
+			return result, &planEnd{agent.StopDenied, nil}
 		case result.StopReason != agent.StopMaxTurns || granted == want:
 			return result, endOf(ctx, result)
 		}
@@ -158,20 +158,20 @@ func (r *run) setUp(j *job, without []string) (o agent.Options, prompt string, e
 	return o, prompt, err
 }
 
-// once runs the agent for a task, or continues its session, and returns how
+// runAgent runs the agent for a task, or continues its session, and returns how
 // many of its granted replies it has used. Of a question, which is not whole, only
 // what a person waits for is shown.
-func (r *run) once(ctx context.Context, o agent.Options, task string, s *agent.Session, prompt string, granted int, whole bool) (result agent.Result, used int, err error) {
-	defer func() { r.budget.settle(granted, used) }()
+func (r *run) runAgent(ctx context.Context, o agent.Options, task string, s *agent.Session, prompt string, granted int, whole bool) (result agent.Result, used int, err error) {
+	defer func() { r.budget.release(granted, used) }()
 	a, err := agent.New(o)
 	if err != nil {
-		return result, 0, &ended{agent.StopInternal, err}
+		return result, 0, &planEnd{agent.StopInternal, err}
 	}
 	events := a.Run(ctx, s, prompt)
 	if whole && s.Unfinished() {
 		events = a.Resume(ctx, s)
 	}
-	result = r.follow(events, task, whole)
+	result = r.forward(events, task, whole)
 	return result, max(0, result.Turns-(o.MaxTurns-granted)), nil
 }
 
@@ -264,15 +264,15 @@ func (r *run) observe(ctx context.Context, out *outcome, j job) error {
 		return nil
 	}
 	t := &out.task
-	shown := line(*t)
-	shown.Result = short(t.Result, maxResult)
+	shown := planStep(*t)
+	shown.Result = truncate(t.Result, maxResult)
 	if t.Error != "" {
 		shown.Result = t.Error
 	}
 	seen, read, err := consult(ctx, r, &out.cost, question{
 		task: t.ID, role: prompts.Observe, form: prompts.PlanState,
-		data:   prompts.PlanData{Goal: j.data.Goal, Tasks: j.data.Tasks, Task: &shown},
-		unread: fmt.Sprintf("%s counts as %s, as its own run has it", t.ID, t.Status),
+		data:     prompts.PlanData{Goal: j.data.Goal, Tasks: j.data.Tasks, Task: &shown},
+		fallback: fmt.Sprintf("%s counts as %s, as its own run has it", t.ID, t.Status),
 	}, ParseObservation)
 	if err != nil || !read {
 		return err
@@ -280,7 +280,7 @@ func (r *run) observe(ctx context.Context, out *outcome, j job) error {
 	if t.Status != Completed {
 		seen.Success = false
 	}
-	out.seen = seen
+	out.observation = seen
 	out.cost.thoughts = appendLast(out.cost.thoughts, seen.Progress)
 	r.emit(t.ID, Observed{t.ID, seen})
 	if t.Status == Completed && !seen.Success {

@@ -48,11 +48,11 @@ func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 				changed = append(changed, id)
 			}
 			continue
-		case slices.ContainsFunc(g.tasks, func(o Task) bool { return sameWords(o.Description, t.Description) }):
+		case slices.ContainsFunc(g.tasks, func(o Task) bool { return sameDescription(o.Description, t.Description) }):
 			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%q is in the plan already and is not added again", oneLine(t.Description))})
 			continue
 		case len(g.tasks) >= MaxTasks:
-			return append(append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are left out", MaxTasks, len(a.Add)-i)}), g.settle(changed)...)
+			return append(append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are left out", MaxTasks, len(a.Add)-i)}), g.checkChanged(changed)...)
 		}
 		t.Status, t.Result, t.Error, t.Metadata, t.Given = Pending, "", "", nil, false
 		before := len(g.tasks)
@@ -62,10 +62,10 @@ func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 			changed = append(changed, g.tasks[before].ID)
 		}
 	}
-	return append(flaws, g.settle(changed)...)
+	return append(flaws, g.checkChanged(changed)...)
 }
 
-func sameWords(a, b string) bool {
+func sameDescription(a, b string) bool {
 	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }
 
@@ -117,20 +117,20 @@ func (g *Graph) replace(i int, t Task) []Flaw {
 	return at.narrow(at.Tools, t.Tools)
 }
 
-// settle checks the dependencies of tasks that were changed: one that closes a
+// checkChanged checks the dependencies of tasks that were changed: one that closes a
 // cycle is dropped, the others' stay. What waits for a task that will not be
 // completed is blocked.
-func (g *Graph) settle(changed []string) (flaws []Flaw) {
+func (g *Graph) checkChanged(changed []string) (flaws []Flaw) {
 	wanted := map[string][]string{}
 	for _, id := range changed {
-		flaws = append(flaws, g.known(g.index[id])...)
+		flaws = append(flaws, g.checkDependencies(g.index[id])...)
 		at := &g.tasks[g.index[id]]
 		wanted[id], at.Dependencies = at.Dependencies, []string{}
 	}
 	for _, id := range changed {
 		at := &g.tasks[g.index[id]]
 		for _, d := range wanted[id] {
-			if g.waits(d, id) {
+			if g.dependsOn(d, id) {
 				flaws = append(flaws, Flaw{Cycle, fmt.Sprintf("%s would wait for %s, which waits for %s: that is dropped", id, d, id)})
 			} else if !slices.Contains(at.Dependencies, d) {
 				at.Dependencies = append(at.Dependencies, d)
@@ -145,8 +145,8 @@ func (g *Graph) settle(changed []string) (flaws []Flaw) {
 	return flaws
 }
 
-// waits reports whether a task waits for another, directly or not.
-func (g *Graph) waits(id, other string) bool {
+// dependsOn reports whether a task waits for another, directly or not.
+func (g *Graph) dependsOn(id, other string) bool {
 	seen := map[string]bool{}
 	for next := []string{id}; len(next) > 0; {
 		at := next[len(next)-1]
@@ -192,8 +192,8 @@ func (g *Graph) drop(id string) []Flaw {
 	return nil
 }
 
-// change adjusts the plan as the model has it.
-func (r *run) change(ctx context.Context, seen Observation) {
+// adjust adjusts the plan as the model has it.
+func (r *run) adjust(ctx context.Context, seen Observation) {
 	changed, before := false, r.graph.Tasks()
 	for _, id := range seen.Unblocked {
 		changed = r.graph.Unblock(id) || changed
@@ -206,8 +206,8 @@ func (r *run) change(ctx context.Context, seen Observation) {
 	if !changed {
 		return
 	}
-	if err := r.planned(ctx, Adjusted); err != nil {
-		r.halt(err)
+	if err := r.publishPlan(ctx, Adjusted); err != nil {
+		r.stopWith(err)
 	}
 	for _, was := range before {
 		if t, _ := r.graph.Task(was.ID); was.Status == Pending && t.Status == Blocked {
@@ -225,16 +225,16 @@ func (r *run) reflect(ctx context.Context) {
 		return
 	}
 	seen, read, err := consult(ctx, r, &r.cost, question{
-		role: prompts.Reflect, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks())},
-		unread: "the plan stays as it is",
+		role: prompts.Reflect, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: planSteps(r.graph.Tasks())},
+		fallback: "the plan stays as it is",
 	}, ParseReflection)
 	switch {
 	case err != nil:
-		r.halt(err)
+		r.stopWith(err)
 	case read:
 		r.cost.thoughts = appendLast(r.cost.thoughts, seen.Progress)
 		r.state.Learnings = appendLast(r.state.Learnings, seen.Learned...)
 		r.emit("", Reflected{seen.Progress, seen.Learned, seen.Adjustment})
-		r.change(ctx, seen)
+		r.adjust(ctx, seen)
 	}
 }

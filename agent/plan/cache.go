@@ -77,7 +77,7 @@ func (c Cache) Get(key string) (tasks []Task, ok bool, err error) {
 // Put keeps the tasks of a plan, as they were before anything was done. A plan
 // that rests on what strangers wrote, or is larger than MaxCached, is not kept.
 func (c Cache) Put(key string, tasks []Task) error {
-	if slices.ContainsFunc(tasks, func(t Task) bool { return t.has(taintedKey) }) {
+	if slices.ContainsFunc(tasks, func(t Task) bool { return t.hasNote(taintedKey) }) {
 		return nil
 	}
 	e := cached{Key: key}
@@ -88,14 +88,14 @@ func (c Cache) Put(key string, tasks []Task) error {
 		return err
 	}
 	return c.update(func(all []cached) []cached {
-		all = append(without(all, key), e)
+		all = append(removeKey(all, key), e)
 		return all[max(0, len(all)-Cached):]
 	})
 }
 
 // Forget removes a plan, if it exists: it did not lead to the goal.
 func (c Cache) Forget(key string) error {
-	return c.update(func(all []cached) []cached { return without(all, key) })
+	return c.update(func(all []cached) []cached { return removeKey(all, key) })
 }
 
 // Clear removes all plans and returns how many there were.
@@ -110,7 +110,7 @@ func (c Cache) Clear() (n int, err error) {
 	return n, err
 }
 
-func without(all []cached, key string) []cached {
+func removeKey(all []cached, key string) []cached {
 	return slices.DeleteFunc(all, func(e cached) bool { return e.Key == key })
 }
 

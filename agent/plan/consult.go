@@ -11,8 +11,8 @@ import (
 	"mylm/tools"
 )
 
-// cost is what was done and used up by part of a plan.
-type cost struct {
+// totals is what was done and used up by part of a plan.
+type totals struct {
 	actions  []Action
 	calls    []agent.CallRecord
 	usage    providers.Usage
@@ -20,7 +20,7 @@ type cost struct {
 	thoughts []string
 }
 
-func (c *cost) add(task string, result agent.Result) {
+func (c *totals) add(task string, result agent.Result) {
 	c.usage, c.partial = c.usage.Add(result.Usage), c.partial || result.UsagePartial
 	c.calls = append(c.calls, result.Calls...)
 	for _, call := range result.Calls {
@@ -28,71 +28,71 @@ func (c *cost) add(task string, result agent.Result) {
 	}
 }
 
-func (c *cost) join(d cost) {
+func (c *totals) join(d totals) {
 	c.usage, c.partial = c.usage.Add(d.usage), c.partial || d.partial
 	c.calls, c.actions = append(c.calls, d.calls...), append(c.actions, d.actions...)
 	c.thoughts = appendLast(c.thoughts, d.thoughts...)
 }
 
-// ended is a run of the agent after which the plan cannot continue: the backend
+// planEnd is a run of the agent after which the plan cannot continue: the backend
 // failed, the record cannot be written, or the plan was stopped.
-type ended struct {
+type planEnd struct {
 	reason agent.StopReason
 	err    error
 }
 
-func (e *ended) Error() string { return fmt.Sprintf("%s: %v", e.reason, e.err) }
-func (e *ended) Unwrap() error { return e.err }
+func (e *planEnd) Error() string { return fmt.Sprintf("%s: %v", e.reason, e.err) }
+func (e *planEnd) Unwrap() error { return e.err }
 
 // endOf is how a result ends the plan, nil if it does not.
 func endOf(ctx context.Context, result agent.Result) error {
 	switch result.StopReason {
 	case agent.StopModelError, agent.StopInternal, agent.StopInterrupted:
-		return &ended{result.StopReason, result.Err}
+		return &planEnd{result.StopReason, result.Err}
 	}
 	if ctx.Err() != nil {
-		return &ended{result.StopReason, result.Err}
+		return &planEnd{result.StopReason, result.Err}
 	}
 	return nil
 }
 
-// noTurns is the end of a plan whose replies are used up.
-func (r *run) noTurns() error {
-	return &ended{agent.StopMaxTurns, &agent.LimitError{
-		Reason: agent.StopMaxTurns, Limit: "plan.MaxTurns", Value: r.opts.MaxTurns, Message: "the plan is not done after " + counted(r.opts.MaxTurns, "turn"),
+// turnLimit is the end of a plan whose replies are used up.
+func (r *run) turnLimit() error {
+	return &planEnd{agent.StopMaxTurns, &agent.LimitError{
+		Reason: agent.StopMaxTurns, Limit: "plan.MaxTurns", Value: r.opts.MaxTurns, Message: "the plan is not done after " + plural(r.opts.MaxTurns, "turn"),
 	}}
 }
 
 // question is what the model is asked beside the tasks.
 type question struct {
-	task   string // that it is about; "" is the plan
-	role   string // the template of the system prompt
-	form   string // the template of the message
-	data   prompts.PlanData
-	tools  *tools.Registry // nil: none
-	unread string          // what happens if the reply cannot be read, for a notice
+	task     string // that it is about; "" is the plan
+	role     string // the template of the system prompt
+	form     string // the template of the message
+	data     prompts.PlanData
+	tools    *tools.Registry // nil: none
+	fallback string          // what happens if the reply cannot be read, for a notice
 }
 
-// lookTurns is how many replies a planner has that may look around: enough for
+// exploreTurns is how many replies a planner has that may look around: enough for
 // a directory and a few files.
-const lookTurns = 6
+const exploreTurns = 6
 
 // consult asks the model for JSON, and once more with what is wrong with it. It
 // returns what was read, if the reply could be. An error ends the plan.
-func consult[T any](ctx context.Context, r *run, c *cost, q question, parse func(reply string) (T, error)) (seen T, read bool, err error) {
+func consult[T any](ctx context.Context, r *run, c *totals, q question, parse func(reply string) (T, error)) (seen T, read bool, err error) {
 	set := r.opts.Agent.Prompts
 	system, err := set.Text(q.role)
 	if err != nil {
-		return seen, false, &ended{agent.StopInternal, err}
+		return seen, false, &planEnd{agent.StopInternal, err}
 	}
 	session := agent.NewSession()
 	form := q.form
 	for range 2 {
 		prompt, err := set.ForPlan(form, q.data)
 		if err != nil {
-			return seen, false, &ended{agent.StopInternal, err}
+			return seen, false, &planEnd{agent.StopInternal, err}
 		}
-		reply, err := r.inquire(ctx, c, q, session, system, prompt)
+		reply, err := r.ask(ctx, c, q, session, system, prompt)
 		if errors.Is(err, errTooLong) {
 			break
 		}
@@ -109,16 +109,16 @@ func consult[T any](ctx context.Context, r *run, c *cost, q question, parse func
 		form, q.data.Failure = prompts.Unreadable, unread.Error()
 		r.notice(q.task, NoticeUnreadable, "the reply could not be read: "+oneLine(unread.Error()))
 	}
-	r.notice(q.task, NoticeUnreadable, q.unread)
+	r.notice(q.task, NoticeUnreadable, q.fallback)
 	return seen, false, nil
 }
 
 // errTooLong is a plan that does not fit into the model's context any more.
 var errTooLong = errors.New("the plan is too long for the context of the model")
 
-// inquire makes one run of the agent for a question and returns the reply as it
+// ask makes one run of the agent for a question and returns the reply as it
 // was written.
-func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.Session, system, prompt string) (string, error) {
+func (r *run) ask(ctx context.Context, c *totals, q question, session *agent.Session, system, prompt string) (string, error) {
 	turns := 1
 	o := r.opts.Agent
 	o.Sections, o.Labels, o.MaxTime, o.SelfEval, o.Approve = nil, nil, 0, "", r.approveReads
@@ -127,18 +127,18 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 	}
 	o.System, o.MaxMalformed, o.NoLastWord = system, 1, true
 	if o.Tools = q.tools; len(q.tools.Names()) > 0 {
-		turns = lookTurns
+		turns = exploreTurns
 		o.System, o.Identity, o.MaxMalformed, o.NoLastWord = "", system, 0, false
 	}
 	if o.MaxTurns = r.budget.grant(turns); o.MaxTurns == 0 {
-		return "", r.noTurns()
+		return "", r.turnLimit()
 	}
-	result, _, err := r.once(ctx, o, q.task, session, prompt, o.MaxTurns, false)
+	result, _, err := r.runAgent(ctx, o, q.task, session, prompt, o.MaxTurns, false)
 	if err != nil {
 		return "", err
 	}
 	if result.Tainted {
-		r.foreign.Store(true)
+		r.plannerTainted.Store(true)
 	}
 	c.add(q.task, result)
 	if err := endOf(ctx, result); err != nil {
@@ -146,7 +146,7 @@ func (r *run) inquire(ctx context.Context, c *cost, q question, session *agent.S
 	}
 	switch {
 	case result.StopReason == agent.StopTimeout, result.StopReason == agent.StopContextFull && q.role == prompts.Plan:
-		return "", &ended{result.StopReason, result.Err}
+		return "", &planEnd{result.StopReason, result.Err}
 	case result.StopReason == agent.StopContextFull:
 		r.notice(q.task, NoticeUnreadable, errTooLong.Error())
 		return "", errTooLong
@@ -163,9 +163,9 @@ func (r *run) approveReads(ctx context.Context, q agent.ApprovalRequest) (agent.
 	return r.approve(ctx, q)
 }
 
-// follow ranges over the events of a run, hands them on, and returns the
+// forward ranges over the events of a run, hands them on, and returns the
 // result. Of a question only what a person waits for is handed on.
-func (r *run) follow(events func(func(agent.Event, error) bool), task string, whole bool) (result agent.Result) {
+func (r *run) forward(events func(func(agent.Event, error) bool), task string, whole bool) (result agent.Result) {
 	for ev, err := range events {
 		if err != nil {
 			if result.StopReason == "" { // there was no run
@@ -192,10 +192,10 @@ func (r *run) follow(events func(func(agent.Event, error) bool), task string, wh
 }
 
 // asEnd is how an error ends the plan.
-func asEnd(err error) *ended {
-	var e *ended
+func asEnd(err error) *planEnd {
+	var e *planEnd
 	if errors.As(err, &e) {
 		return e
 	}
-	return &ended{agent.StopInternal, err}
+	return &planEnd{agent.StopInternal, err}
 }

@@ -35,7 +35,7 @@ func NewGraph(tasks []Task) (*Graph, []Flaw) {
 		flaws = append(flaws, g.insert(t)...)
 	}
 	for i := range g.tasks {
-		flaws = append(flaws, g.known(i)...)
+		flaws = append(flaws, g.checkDependencies(i)...)
 	}
 	return g, append(flaws, g.breakCycles()...)
 }
@@ -73,14 +73,14 @@ func (g *Graph) freeID() string {
 	}
 }
 
-// known drops the dependencies of a task that are not tasks, or are duplicates.
-func (g *Graph) known(i int) (flaws []Flaw) {
+// checkDependencies drops the dependencies of a task that are not tasks, or are duplicates.
+func (g *Graph) checkDependencies(i int) (flaws []Flaw) {
 	t := &g.tasks[i]
 	var kept []string
 	for _, d := range t.Dependencies {
 		d = strings.TrimSpace(d)
 		switch at, ok := g.index[d]; {
-		case ok && g.tasks[at].has(droppedKey):
+		case ok && g.tasks[at].hasNote(droppedKey):
 			flaws = append(flaws, Flaw{UnknownDependency, fmt.Sprintf("%s waits for %s, which is dropped: it does not", t.ID, d)})
 		case !ok:
 			flaws = append(flaws, Flaw{UnknownDependency, fmt.Sprintf("%s waits for %q, which is no task: that is dropped", t.ID, d)})
@@ -145,15 +145,15 @@ func (g *Graph) Task(id string) (Task, bool) {
 // their order.
 func (g *Graph) Ready() (ready []Task) {
 	for i := range g.tasks {
-		if g.tasks[i].Status == Pending && g.free(i) {
+		if g.tasks[i].Status == Pending && g.unblocked(i) {
 			ready = append(ready, g.tasks[i].clone())
 		}
 	}
 	return ready
 }
 
-// free reports whether all that a task waits for is completed.
-func (g *Graph) free(i int) bool {
+// unblocked reports whether all that a task waits for is completed.
+func (g *Graph) unblocked(i int) bool {
 	return !slices.ContainsFunc(g.tasks[i].Dependencies, func(d string) bool { return g.tasks[g.index[d]].Status != Completed })
 }
 
@@ -175,7 +175,7 @@ func (g *Graph) Count(s Status) (n int) {
 // Start takes a task up. It is an error if the task is not ready.
 func (g *Graph) Start(id string) error {
 	i, ok := g.index[id]
-	if !ok || g.tasks[i].Status != Pending || !g.free(i) {
+	if !ok || g.tasks[i].Status != Pending || !g.unblocked(i) {
 		return fmt.Errorf("the task %q is not ready", id)
 	}
 	g.tasks[i].Status = InProgress
@@ -219,7 +219,7 @@ func (g *Graph) block(id string) (blocked []string) {
 // taken up again.
 func (g *Graph) Unblock(id string) bool {
 	i, ok := g.index[id]
-	if !ok || g.tasks[i].Status != Blocked || g.tasks[i].has(unblockedKey) || g.tasks[i].has(deniedKey) || !g.free(i) {
+	if !ok || g.tasks[i].Status != Blocked || g.tasks[i].hasNote(unblockedKey) || g.tasks[i].hasNote(deniedKey) || !g.unblocked(i) {
 		return false
 	}
 	g.tasks[i].note(unblockedKey, "true")
@@ -228,7 +228,7 @@ func (g *Graph) Unblock(id string) bool {
 	for next := []string{id}; len(next) > 0; next = next[1:] {
 		for i := range g.tasks {
 			t := &g.tasks[i]
-			if t.Status == Blocked && !t.has(droppedKey) && slices.Contains(t.Dependencies, next[0]) && !slices.ContainsFunc(t.Dependencies, g.hopeless) {
+			if t.Status == Blocked && !t.hasNote(droppedKey) && slices.Contains(t.Dependencies, next[0]) && !slices.ContainsFunc(t.Dependencies, g.willNotComplete) {
 				t.Status, t.Error = Pending, ""
 				next = append(next, t.ID)
 			}
@@ -237,8 +237,8 @@ func (g *Graph) Unblock(id string) bool {
 	return true
 }
 
-// hopeless reports whether a task will not be completed.
-func (g *Graph) hopeless(id string) bool {
+// willNotComplete reports whether a task will not be completed.
+func (g *Graph) willNotComplete(id string) bool {
 	s := g.tasks[g.index[id]].Status
 	return s == Failed || s == Blocked
 }
@@ -290,8 +290,8 @@ const (
 	unblockedKey = "unblocked" // it was unblocked, which it is once
 )
 
-// has reports whether a task remembers something.
-func (t *Task) has(key string) bool { return t.Metadata[key] != "" }
+// hasNote reports whether a task remembers something.
+func (t *Task) hasNote(key string) bool { return t.Metadata[key] != "" }
 
 // Task is one step of a plan.
 type Task struct {

@@ -107,7 +107,7 @@ func (p *Planner) Run(ctx context.Context, s *agent.Session, goal string, tasks 
 // nothing of it is left.
 func (p *Planner) Resume(ctx context.Context, s *agent.Session) iter.Seq2[agent.Event, error] {
 	l, err := read(s)
-	if err == nil && !l.left() {
+	if err == nil && !l.hasOpenTasks() {
 		err = agent.ErrComplete
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func (p *Planner) stream(ctx context.Context, s *agent.Session, drive func(*run,
 		defer cancel()
 		r := &run{
 			opts: p.opts, session: s, id: agent.NewSession().ID, started: time.Now(), events: make(chan agent.Event),
-			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()), cut: map[string]bool{},
+			outcomes: make(chan outcome, MaxWorkers), budget: newBudget(p.opts.MaxTurns), seq: len(s.Entries()), interrupted: map[string]bool{},
 		}
 		var panicked any
 		go func() {
@@ -183,14 +183,14 @@ func (p *Planner) limitTime(ctx context.Context) (context.Context, context.Cance
 // budget is how many replies of the model there may still be.
 type budget struct {
 	mu         sync.Mutex
-	settled    *sync.Cond
+	released   *sync.Cond
 	left, used int
-	out        int // granted and not settled yet
+	granted    int // granted and not settled yet
 }
 
 func newBudget(n int) *budget {
 	b := &budget{left: n}
-	b.settled = sync.NewCond(&b.mu)
+	b.released = sync.NewCond(&b.mu)
 	return b
 }
 
@@ -200,23 +200,23 @@ func newBudget(n int) *budget {
 func (b *budget) grant(n int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.left <= 0 && b.out > 0 {
-		b.settled.Wait()
+	for b.left <= 0 && b.granted > 0 {
+		b.released.Wait()
 	}
 	n = max(0, min(n, b.left))
-	b.left, b.out = b.left-n, b.out+n
+	b.left, b.granted = b.left-n, b.granted+n
 	return n
 }
 
-// settle gives back what was granted and not used.
-func (b *budget) settle(granted, used int) {
+// release gives back what was granted and not used.
+func (b *budget) release(granted, used int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.left, b.used, b.out = b.left+granted-used, b.used+used, b.out-granted
-	b.settled.Broadcast()
+	b.left, b.used, b.granted = b.left+granted-used, b.used+used, b.granted-granted
+	b.released.Broadcast()
 }
 
-func (b *budget) spent() int {
+func (b *budget) usedTurns() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.used

@@ -31,7 +31,7 @@ type Observation struct {
 // ParsePlan reads the tasks in a planner's reply, an object with "tasks" or a
 // list of them. All are pending.
 func ParsePlan(text string) ([]Task, error) {
-	v, err := find(text, func(v any) bool { _, ok := taskList(v); return ok })
+	v, err := findValue(text, func(v any) bool { _, ok := taskList(v); return ok })
 	if err != nil {
 		return nil, err
 	}
@@ -45,17 +45,17 @@ func ParsePlan(text string) ([]Task, error) {
 
 // ParseChoice reads a reasoner's reply.
 func ParseChoice(text string) (Choice, error) {
-	v, err := find(text, has("selected_task_id"))
+	v, err := findValue(text, hasKey("selected_task_id"))
 	if err != nil {
 		return Choice{}, err
 	}
 	m := v.(map[string]any)
-	return Choice{Thought: word(value(m, "thought")), TaskID: word(value(m, "selected_task_id")), Rationale: word(value(m, "rationale"))}, nil
+	return Choice{Thought: scalar(value(m, "thought")), TaskID: scalar(value(m, "selected_task_id")), Rationale: scalar(value(m, "rationale"))}, nil
 }
 
 // ParseObservation reads the reply of an observer.
 func ParseObservation(text string) (Observation, error) {
-	v, err := find(text, has("success"))
+	v, err := findValue(text, hasKey("success"))
 	if err != nil {
 		return Observation{}, err
 	}
@@ -63,7 +63,7 @@ func ParseObservation(text string) (Observation, error) {
 	o := readObservation(m)
 	said := value(m, "success")
 	if inner, ok := said.(map[string]any); ok {
-		said, o.Reason = value(inner, "success"), cmp.Or(o.Reason, word(value(inner, "reason")))
+		said, o.Reason = value(inner, "success"), cmp.Or(o.Reason, scalar(value(inner, "reason")))
 	}
 	if text, ok := said.(string); ok {
 		said = verdicts[strings.ToLower(strings.TrimSpace(text))]
@@ -83,7 +83,7 @@ var verdicts = map[string]any{
 
 // ParseReflection parses the model's assessment of the whole plan.
 func ParseReflection(text string) (Observation, error) {
-	v, err := find(text, has("progress"))
+	v, err := findValue(text, hasKey("progress"))
 	if err != nil {
 		return Observation{}, err
 	}
@@ -92,11 +92,11 @@ func ParseReflection(text string) (Observation, error) {
 
 func readObservation(m map[string]any) Observation {
 	o := Observation{
-		Reason: word(value(m, "reason")), Learned: words(value(m, "learned")), Unblocked: words(value(m, "unblocked")), Progress: word(value(m, "progress")),
+		Reason: scalar(value(m, "reason")), Learned: scalars(value(m, "learned")), Unblocked: scalars(value(m, "unblocked")), Progress: scalar(value(m, "progress")),
 	}
 	if a, ok := value(m, "adjustments").(map[string]any); ok {
 		list, _ := value(a, "add").([]any)
-		o.Adjustment = Adjustment{Add: readTasks(list), Drop: words(value(a, "drop"))}
+		o.Adjustment = Adjustment{Add: readTasks(list), Drop: scalars(value(a, "drop"))}
 	}
 	return o
 }
@@ -132,8 +132,8 @@ func value(m map[string]any, key string) any {
 	return m[key]
 }
 
-// find is the first value in a text that is of a form.
-func find(text string, form func(any) bool) (found any, err error) {
+// findValue is the first value in a text that is of a form.
+func findValue(text string, form func(any) bool) (found any, err error) {
 	_, _, err = protocol.ReadValue(text, func(raw json.RawMessage) bool {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.UseNumber()
@@ -147,8 +147,8 @@ func find(text string, form func(any) bool) (found any, err error) {
 	return found, err
 }
 
-// has is the form of an object with a key.
-func has(key string) func(any) bool {
+// hasKey is the form of an object with a key.
+func hasKey(key string) func(any) bool {
 	return func(v any) bool {
 		m, _ := v.(map[string]any)
 		return value(m, key) != nil
@@ -180,12 +180,12 @@ func readTasks(list []any) (tasks []Task) {
 		case string:
 			tasks = append(tasks, Task{Description: e, Status: Pending, Dependencies: []string{}})
 		case map[string]any:
-			t := Task{ID: word(value(e, "id")), Description: word(value(e, "description")), Status: Pending}
+			t := Task{ID: scalar(value(e, "id")), Description: scalar(value(e, "description")), Status: Pending}
 			if names := value(e, "tools"); names != nil {
-				t.Tools = append([]string{}, words(names)...)
+				t.Tools = append([]string{}, scalars(names)...)
 			}
 			if d := value(e, "dependencies"); d != nil {
-				t.Dependencies = append([]string{}, words(d)...)
+				t.Dependencies = append([]string{}, scalars(d)...)
 			}
 			if m, _ := e["metadata"].(map[string]any); m[taintedKey] != nil { // a plan that was printed stays so
 				t.note(taintedKey, "true")
@@ -196,8 +196,8 @@ func readTasks(list []any) (tasks []Task) {
 	return tasks
 }
 
-// word is a string, or a number as one.
-func word(v any) string {
+// scalar is a string, or a number as one.
+func scalar(v any) string {
 	switch v := v.(type) {
 	case string:
 		return strings.TrimSpace(v)
@@ -207,14 +207,14 @@ func word(v any) string {
 	return ""
 }
 
-// words are strings and numbers, single or in a list.
-func words(v any) (all []string) {
+// scalars are strings and numbers, single or in a list.
+func scalars(v any) (all []string) {
 	list, ok := v.([]any)
 	if !ok {
 		list = []any{v}
 	}
 	for _, e := range list {
-		if w := word(e); w != "" {
+		if w := scalar(e); w != "" {
 			all = append(all, w)
 		}
 	}
@@ -230,8 +230,8 @@ func ParseFile(text string) (goal string, tasks []Task, err error) {
 	for i := range tasks {
 		tasks[i].Given = true
 	}
-	if v, err := find(text, has("goal")); err == nil {
-		goal = word(v.(map[string]any)["goal"])
+	if v, err := findValue(text, hasKey("goal")); err == nil {
+		goal = scalar(v.(map[string]any)["goal"])
 	}
 	return goal, tasks, nil
 }

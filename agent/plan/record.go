@@ -39,7 +39,7 @@ type progress struct {
 // record writes an entry of the plan's session. That it cannot ends the plan.
 func (r *run) record(ctx context.Context, p agent.EntryPayload) error {
 	if err := r.write(ctx, 0, p); err != nil {
-		return &ended{agent.StopInternal, fmt.Errorf("the session could not be recorded: %w", err)}
+		return &planEnd{agent.StopInternal, fmt.Errorf("the session could not be recorded: %w", err)}
 	}
 	return nil
 }
@@ -55,23 +55,23 @@ func (r *run) write(ctx context.Context, turn int, p agent.EntryPayload) error {
 	return rec.Append(ctx, agent.Entry{Session: r.session.ID, Seq: r.seq, Time: time.Now(), Run: r.id, Turn: turn, Payload: p})
 }
 
-// begun is what the run of a plan records of how it was set up.
-type begun struct {
+// planSetup is what the run of a plan records of how it was set up.
+type planSetup struct {
 	Options Options `json:"options"`
 	Tasks   []Task  `json:"tasks,omitempty"`
 }
 
 func (r *run) begin(ctx context.Context, goal string, given []Task, l *loaded) error {
 	o := r.opts.Agent
-	args, err := json.Marshal(begun{r.opts, given})
+	args, err := json.Marshal(planSetup{r.opts, given})
 	if err != nil {
-		return &ended{agent.StopInternal, err}
+		return &planEnd{agent.StopInternal, err}
 	}
 	err = r.record(ctx, agent.RunEntry{Name: RunName, Args: args, Setup: &agent.Setup{
 		Labels: o.Labels, Tools: append([]string{}, o.Tools.Names()...), MaxTurns: o.MaxTurns, SelfEval: o.SelfEval, DryRun: o.DryRun,
 	}})
 	if l != nil {
-		r.begun, r.before, r.state.Iteration, r.state.Learnings = l.begun, l.iteration, l.iteration, l.learned
+		r.unfinished, r.before, r.state.Iteration, r.state.Learnings = l.unfinished, l.iteration, l.iteration, l.learned
 		return err
 	}
 	if err != nil {
@@ -85,13 +85,13 @@ func (r *run) recordPlan(ctx context.Context, p Planned) error {
 }
 
 func (r *run) recordTask(ctx context.Context, t Task, learned []string) error {
-	return r.recordJSON(ctx, EntryStep, progress{t, r.state.Iteration, r.budget.spent(), learned})
+	return r.recordJSON(ctx, EntryStep, progress{t, r.state.Iteration, r.budget.usedTurns(), learned})
 }
 
 func (r *run) recordJSON(ctx context.Context, kind agent.EntryKind, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return &ended{agent.StopInternal, err}
+		return &planEnd{agent.StopInternal, err}
 	}
 	return r.record(ctx, agent.CustomEntry{Type: kind, Args: b})
 }
@@ -102,7 +102,7 @@ func (r *run) recordRead(ctx context.Context, q question, s *agent.Session, valu
 	if unread == nil {
 		b, err := json.Marshal(value)
 		if err != nil {
-			return &ended{agent.StopInternal, err}
+			return &planEnd{agent.StopInternal, err}
 		}
 		e.Args = b
 	}
@@ -150,26 +150,26 @@ func Load(s *agent.Session) (Saved, error) {
 // without an answer.
 func Unfinished(s *agent.Session) bool {
 	l, err := read(s)
-	return err == nil && l.left() && (l.last || !s.Unfinished())
+	return err == nil && l.hasOpenTasks() && (l.isLast || !s.Unfinished())
 }
 
 // loaded is a plan that is continued.
 type loaded struct {
-	goal      string
-	asked     bool // the goal is recorded
-	options   Options
-	given     []Task // what it was to be made of
-	tasks     []Task
-	iteration int
-	learned   []string
-	begun     map[string]*agent.Session // of tasks that were under way
-	last      bool                      // no other run comes behind it
+	goal       string
+	hasGoal    bool // the goal is recorded
+	options    Options
+	given      []Task // what it was to be made of
+	tasks      []Task
+	iteration  int
+	learned    []string
+	unfinished map[string]*agent.Session // of tasks that were under way
+	isLast     bool                      // no other run comes behind it
 
 	parts map[string][]agent.Entry // of the tasks that are under way, the last session of each
 }
 
-// left reports whether something is left to do.
-func (l *loaded) left() bool {
+// hasOpenTasks reports whether something is left to do.
+func (l *loaded) hasOpenTasks() bool {
 	return len(l.tasks) == 0 || slices.ContainsFunc(l.tasks, func(t Task) bool { return t.Status != Completed })
 }
 
@@ -183,38 +183,38 @@ func read(s *agent.Session) (*loaded, error) {
 				l = &loaded{}
 			}
 			if l != nil {
-				l.last = ofPlan
+				l.isLast = ofPlan
 			}
 		}
 		if l == nil {
 			continue
 		}
-		if err := l.take(e); err != nil {
+		if err := l.apply(e); err != nil {
 			return nil, fmt.Errorf("entry %d of the session %s cannot be read: %w", e.Seq, s.ID, err)
 		}
 	}
-	if l == nil || !l.asked {
+	if l == nil || !l.hasGoal {
 		return nil, ErrNoPlan
 	}
-	l.begun = map[string]*agent.Session{}
+	l.unfinished = map[string]*agent.Session{}
 	for task, entries := range l.parts {
 		session, err := agent.LoadSession(entries[0].Session, entries)
 		if err != nil {
 			continue // its beginning is missing: the task starts again
 		}
-		l.begun[task] = session
+		l.unfinished[task] = session
 	}
 	return l, nil
 }
 
-// take takes an entry in.
-func (l *loaded) take(e agent.Entry) error {
+// apply takes an entry in.
+func (l *loaded) apply(e agent.Entry) error {
 	switch p := e.Payload.(type) {
 	case agent.RunEntry:
 		if p.Name != RunName {
 			return nil
 		}
-		var b begun
+		var b planSetup
 		if err := json.Unmarshal(p.Args, &b); err != nil {
 			return err
 		}
@@ -223,16 +223,16 @@ func (l *loaded) take(e agent.Entry) error {
 			l.given = b.Tasks
 		}
 	case agent.PromptEntry:
-		if l.last {
-			*l = loaded{goal: p.Text, asked: true, options: l.options, given: l.given, last: true, parts: map[string][]agent.Entry{}}
+		if l.isLast {
+			*l = loaded{goal: p.Text, hasGoal: true, options: l.options, given: l.given, isLast: true, parts: map[string][]agent.Entry{}}
 		}
 	case agent.CustomEntry:
-		return l.takeOwn(p)
+		return l.applyCustom(p)
 	}
 	return nil
 }
 
-func (l *loaded) takeOwn(e agent.CustomEntry) error {
+func (l *loaded) applyCustom(e agent.CustomEntry) error {
 	switch e.Type {
 	case EntryPlan:
 		var p Planned
@@ -245,7 +245,7 @@ func (l *loaded) takeOwn(e agent.CustomEntry) error {
 		if err := json.Unmarshal(e.Args, &p); err != nil {
 			return err
 		}
-		l.step(p)
+		l.applyStep(p)
 	case EntryTask:
 		var of agent.Entry
 		if err := json.Unmarshal(e.Args, &of); err != nil {
@@ -259,8 +259,8 @@ func (l *loaded) takeOwn(e agent.CustomEntry) error {
 	return nil
 }
 
-// step takes in that a task was taken up, or ended.
-func (l *loaded) step(p progress) {
+// applyStep takes in that a task was taken up, or ended.
+func (l *loaded) applyStep(p progress) {
 	l.iteration, l.learned = p.Iteration, appendLast(l.learned, p.Learned...)
 	for i := range l.tasks {
 		if l.tasks[i].ID == p.Task.ID {

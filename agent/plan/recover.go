@@ -29,7 +29,7 @@ func (r *run) recover(ctx context.Context, t *Task, j *job, failed []string) (st
 	for _, step = range steps[at:] {
 		switch step {
 		case StepOtherTool:
-			if without = r.others(*t, failed); len(without) == 0 {
+			if without = r.otherTools(*t, failed); len(without) == 0 {
 				continue
 			}
 			j.data.Without = without
@@ -53,8 +53,8 @@ func (r *run) recover(ctx context.Context, t *Task, j *job, failed []string) (st
 	return step, without, nil
 }
 
-// others are the failed tools, if there are others for the task.
-func (r *run) others(t Task, failed []string) []string {
+// otherTools are the failed tools, if there are others for the task.
+func (r *run) otherTools(t Task, failed []string) []string {
 	registry, err := r.toolsOf(t, failed)
 	if err != nil || len(failed) == 0 || len(registry.Names()) == 0 {
 		return nil
@@ -66,15 +66,15 @@ func (r *run) askUser(ctx context.Context, t Task) (string, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
 	if r.stopped.Load() { // at the question about another task
-		return "", &ended{agent.StopDenied, nil}
+		return "", &planEnd{agent.StopDenied, nil}
 	}
 	answer, err := r.opts.AskUser(ctx, fmt.Sprintf("A task of the plan failed several times.\n\n%s\n\nThe last time: %s\n\nWhat should be done about it? Without an answer it is skipped.", t.Description, t.Error))
 	switch {
 	case ctx.Err() != nil:
-		return "", &ended{reasonOf(ctx), context.Cause(ctx)}
+		return "", &planEnd{reasonOf(ctx), context.Cause(ctx)}
 	case errors.Is(err, ErrStop):
 		r.stopped.Store(true)
-		return "", &ended{agent.StopDenied, nil}
+		return "", &planEnd{agent.StopDenied, nil}
 	}
 	return answer, err
 }
@@ -87,11 +87,11 @@ const (
 	maxOthers = 12
 )
 
-// briefing is what a task gets to see of the plan.
-func (r *run) briefing(t Task) prompts.PlanData {
+// taskData is what a task gets to see of the plan.
+func (r *run) taskData(t Task) prompts.PlanData {
 	all := r.graph.Tasks()
-	at := line(t)
-	data := prompts.PlanData{Goal: r.state.Goal, Tasks: lines(all), Task: &at, Learned: r.state.Learnings[max(0, len(r.state.Learnings)-maxOthers):]}
+	at := planStep(t)
+	data := prompts.PlanData{Goal: r.state.Goal, Tasks: planSteps(all), Task: &at, Learned: r.state.Learnings[max(0, len(r.state.Learnings)-maxOthers):]}
 	needed := map[string]bool{}
 	for _, d := range t.Dependencies {
 		needed[d] = true
@@ -109,31 +109,31 @@ func (r *run) briefing(t Task) prompts.PlanData {
 			}
 			limit = maxOther
 		}
-		s := line(o)
-		s.Result = short(o.Result, limit)
+		s := planStep(o)
+		s.Result = truncate(o.Result, limit)
 		data.Done = append([]prompts.PlanStep{s}, data.Done...)
 	}
 	return data
 }
 
-func line(t Task) prompts.PlanStep {
+func planStep(t Task) prompts.PlanStep {
 	return prompts.PlanStep{ID: t.ID, Description: t.Description, Status: string(t.Status), Needs: t.Dependencies}
 }
 
-// lines are tasks, the last ones that ended with the beginning of what came of
+// planSteps are tasks, the last ones that ended with the beginning of what came of
 // them.
-func lines(tasks []Task) []prompts.PlanStep {
+func planSteps(tasks []Task) []prompts.PlanStep {
 	all := make([]prompts.PlanStep, len(tasks))
 	results := 0
 	for i, t := range slices.Backward(tasks) {
-		all[i] = line(t)
-		all[i].Description = short(t.Description, maxOther)
+		all[i] = planStep(t)
+		all[i].Description = truncate(t.Description, maxOther)
 		came := cmp.Or(t.Error, t.Result)
 		if came == "" {
 			continue
 		}
 		if results++; results <= maxOthers {
-			all[i].Result = short(came, maxOther)
+			all[i].Result = truncate(came, maxOther)
 		}
 	}
 	return all

@@ -19,11 +19,11 @@ type Part struct {
 	Role    string // the template that the model was asked with; "": the task was worked on
 	Entries []agent.Entry
 
-	read []understood
+	read []parsedReply
 }
 
-// understood is how the last reply among the first entries was interpreted.
-type understood struct {
+// parsedReply is how the last reply among the first entries was interpreted.
+type parsedReply struct {
 	agent.CustomEntry
 	entries int
 }
@@ -50,7 +50,7 @@ func Parts(entries []agent.Entry) ([]Part, error) {
 			parts[i].Entries = append(parts[i].Entries, of)
 		case EntryRead:
 			if i, known := index[p.Call]; known {
-				parts[i].read = append(parts[i].read, understood{p, len(parts[i].Entries)})
+				parts[i].read = append(parts[i].read, parsedReply{p, len(parts[i].Entries)})
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func Replay(ctx context.Context, entries []agent.Entry, o agent.Options) (agent.
 			return all, err
 		}
 		all.Runs, all.Replies, all.Calls = all.Runs+done.Runs, all.Replies+done.Replies, all.Calls+done.Calls
-		for _, d := range append(done.Differences, p.reread()...) {
+		for _, d := range append(done.Differences, p.reparseReplies()...) {
 			d.Task = p.Task
 			all.Differences = append(all.Differences, d)
 		}
@@ -102,8 +102,8 @@ func (p Part) options(o agent.Options) agent.Options {
 	return o
 }
 
-// reread reads the replies about the plan again.
-func (p Part) reread() (differences []agent.Difference) {
+// reparseReplies reads the replies about the plan again.
+func (p Part) reparseReplies() (differences []agent.Difference) {
 	for _, u := range p.read {
 		at, reply := lastReply(p.Entries[:u.entries])
 		value, err := reparse(p.Role, reply.Raw)

@@ -28,20 +28,20 @@ type run struct {
 	before  int // iterations of earlier processes, which do not count for the limit
 	workers errgroup.Group
 
-	graph    *Graph
-	state    State
-	cost     cost
-	budget   *budget
-	begun    map[string]*agent.Session // what earlier processes recorded of tasks
-	outcomes chan outcome
-	finished int             // tasks that came to an end
-	cut      map[string]bool // tasks that were under way when the plan ended
-	stop     agent.StopReason
-	err      error
+	graph       *Graph
+	state       State
+	cost        totals
+	budget      *budget
+	unfinished  map[string]*agent.Session // what earlier processes recorded of tasks
+	outcomes    chan outcome
+	finished    int             // tasks that came to an end
+	interrupted map[string]bool // tasks that were under way when the plan ended
+	stop        agent.StopReason
+	err         error
 
-	asking  sync.Mutex  // one question to a person at a time
-	stopped atomic.Bool // a person said stop
-	foreign atomic.Bool // the planner has read what strangers wrote
+	asking         sync.Mutex  // one question to a person at a time
+	stopped        atomic.Bool // a person said stop
+	plannerTainted atomic.Bool // the planner has read what strangers wrote
 
 	sending sync.Mutex
 	events  chan agent.Event
@@ -80,17 +80,17 @@ func (r *run) flaws(flaws []Flaw) {
 func (r *run) drive(ctx context.Context, goal string, tasks []Task, l *loaded) {
 	r.state.Goal, r.state.MaxTurns = goal, r.opts.MaxTurns
 	if err := r.begin(ctx, goal, tasks, l); err != nil {
-		r.halt(err)
+		r.stopWith(err)
 	} else if err := r.plan(ctx, goal, tasks, l); err != nil {
-		r.halt(err)
+		r.stopWith(err)
 	} else if !r.opts.PlanOnly {
 		r.schedule(ctx)
 	}
 	r.end(ctx)
 }
 
-// halt ends the plan. The first reason counts.
-func (r *run) halt(err error) {
+// stopWith ends the plan. The first reason counts.
+func (r *run) stopWith(err error) {
 	if e := asEnd(err); r.stop == "" {
 		r.stop, r.err = e.reason, e.err
 	}
@@ -114,19 +114,19 @@ func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) er
 			why, tasks = Fallback, []Task{{ID: "t1", Description: goal}}
 		}
 	}
-	if err := r.lay(tasks); err != nil {
+	if err := r.buildGraph(tasks); err != nil {
 		return err
 	}
 	if r.opts.Agree != nil && !r.opts.PlanOnly && why != Resumed {
 		tasks, err := r.opts.Agree(ctx, Planned{Goal: goal, Tasks: r.graph.Tasks(), Why: why})
 		switch {
 		case ctx.Err() != nil:
-			return &ended{reasonOf(ctx), context.Cause(ctx)}
+			return &planEnd{reasonOf(ctx), context.Cause(ctx)}
 		case err != nil:
-			return &ended{agent.StopDenied, err}
+			return &planEnd{agent.StopDenied, err}
 		case tasks != nil:
 			why = Given
-			if err := r.lay(tasks); err != nil {
+			if err := r.buildGraph(tasks); err != nil {
 				return err
 			}
 		}
@@ -134,31 +134,31 @@ func (r *run) plan(ctx context.Context, goal string, tasks []Task, l *loaded) er
 	// The limit is that of the plan's beginning: a model that always adds a task
 	// does not move it.
 	r.state.MaxIterations = r.before + cmp.Or(r.opts.MaxIterations, max(10, 2*len(r.graph.tasks)))
-	return r.planned(ctx, why)
+	return r.publishPlan(ctx, why)
 }
 
-// lay makes the graph of tasks.
-func (r *run) lay(tasks []Task) error {
+// buildGraph makes the graph of tasks.
+func (r *run) buildGraph(tasks []Task) error {
 	graph, flaws := NewGraph(tasks)
 	r.flaws(flaws)
 	if len(graph.tasks) == 0 {
-		return &ended{agent.StopInternal, errors.New("the plan has no tasks")}
+		return &planEnd{agent.StopInternal, errors.New("the plan has no tasks")}
 	}
 	r.graph = graph
-	if r.foreign.Load() {
+	if r.plannerTainted.Load() {
 		for i := range graph.tasks {
 			graph.tasks[i].note(taintedKey, "true")
 		}
 	}
 	if err := CheckTools(graph.tasks, r.opts.Agent.Tools); err != nil {
-		return &ended{agent.StopInternal, err}
+		return &planEnd{agent.StopInternal, err}
 	}
 	r.checkTools()
 	return nil
 }
 
-// planned records the current plan and emits it.
-func (r *run) planned(ctx context.Context, why string) error {
+// publishPlan records the current plan and emits it.
+func (r *run) publishPlan(ctx context.Context, why string) error {
 	p := Planned{Goal: r.state.Goal, Tasks: r.graph.Tasks(), Why: why}
 	if err := r.recordPlan(ctx, p); err != nil {
 		return err
@@ -173,18 +173,18 @@ func (r *run) askForPlan(ctx context.Context, goal string) (tasks []Task, err er
 		line, _, _ := strings.Cut(t.Description, "\n")
 		data.Tools = append(data.Tools, prompts.PlanTool{Name: t.Name, Description: line})
 	}
-	q := question{role: prompts.Plan, form: prompts.PlanGoal, data: data, unread: "there is no plan: the goal is done as one task"}
+	q := question{role: prompts.Plan, form: prompts.PlanGoal, data: data, fallback: "there is no plan: the goal is done as one task"}
 	if r.opts.Explore {
-		if q.tools, err = reading(r.opts.Agent.Tools); err != nil {
-			return nil, &ended{agent.StopInternal, err}
+		if q.tools, err = readOnly(r.opts.Agent.Tools); err != nil {
+			return nil, &planEnd{agent.StopInternal, err}
 		}
 	}
 	tasks, _, err = consult(ctx, r, &r.cost, q, ParsePlan)
 	return tasks, err
 }
 
-// reading are the tools that only read.
-func reading(all *tools.Registry) (*tools.Registry, error) {
+// readOnly are the tools that only read.
+func readOnly(all *tools.Registry) (*tools.Registry, error) {
 	var names []string
 	for _, t := range all.Tools() {
 		if t.Effect(nil).OnlyReads() {
@@ -218,14 +218,14 @@ func (r *run) schedule(ctx context.Context) {
 	running, alone := 0, false
 	for {
 		for r.stop == "" && ctx.Err() == nil && !alone && running < r.opts.Workers {
-			t, ok := r.next(ctx, running)
+			t, ok := r.nextTask(ctx, running)
 			if !ok {
 				break
 			}
-			alone = r.needsToBeAlone(t)
-			job, err := r.take(ctx, t)
+			alone = r.runsAlone(t)
+			job, err := r.startTask(ctx, t)
 			if err != nil {
-				r.halt(err)
+				r.stopWith(err)
 				break
 			}
 			running++
@@ -236,38 +236,38 @@ func (r *run) schedule(ctx context.Context) {
 		}
 		out := <-r.outcomes
 		running, alone = running-1, false
-		r.finish(ctx, out)
+		r.finishTask(ctx, out)
 		if r.stop != "" {
 			cancel()
 		}
 	}
 	_ = r.workers.Wait() // none returns an error
 	if ctx.Err() != nil {
-		r.halt(&ended{reasonOf(ctx), context.Cause(ctx)})
+		r.stopWith(&planEnd{reasonOf(ctx), context.Cause(ctx)})
 	}
 }
 
-// next is the task to be taken up, as the model has it where there is a choice.
+// nextTask is the task to be taken up, as the model has it where there is a choice.
 // Otherwise it is the first of the plan, or beside others the most urgent.
-func (r *run) next(ctx context.Context, running int) (Task, bool) {
+func (r *run) nextTask(ctx context.Context, running int) (Task, bool) {
 	ready := r.graph.Ready()
 	if len(ready) == 0 {
 		return Task{}, false
 	}
 	if r.state.Iteration >= r.state.MaxIterations {
-		r.halt(&ended{agent.StopIncomplete, &agent.LimitError{
+		r.stopWith(&planEnd{agent.StopIncomplete, &agent.LimitError{
 			Reason: agent.StopIncomplete, Limit: "plan.MaxIterations", Value: r.state.Iteration - r.before,
-			Message: "the plan is not done after " + counted(r.state.Iteration, "iteration"),
+			Message: "the plan is not done after " + plural(r.state.Iteration, "iteration"),
 		}})
 		return Task{}, false
 	}
 	free := r.opts.Workers - running
 	switch {
 	case running > 0: // a task that has to be alone comes when the others are done
-		if ready = slices.DeleteFunc(ready, r.needsToBeAlone); len(ready) == 0 {
+		if ready = slices.DeleteFunc(ready, r.runsAlone); len(ready) == 0 {
 			return Task{}, false
 		}
-	case slices.ContainsFunc(ready, r.needsToBeAlone):
+	case slices.ContainsFunc(ready, r.runsAlone):
 		free = 1
 	}
 	if r.opts.Workers > 1 {
@@ -277,11 +277,11 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 		return ready[0], true
 	}
 	choice, read, err := consult(ctx, r, &r.cost, question{
-		role: prompts.Reason, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: lines(r.graph.Tasks()), Ready: lines(ready)},
-		unread: "the first task that is ready is taken: " + ready[0].ID,
+		role: prompts.Reason, form: prompts.PlanState, data: prompts.PlanData{Goal: r.state.Goal, Tasks: planSteps(r.graph.Tasks()), Ready: planSteps(ready)},
+		fallback: "the first task that is ready is taken: " + ready[0].ID,
 	}, ParseChoice)
 	if err != nil {
-		r.halt(err)
+		r.stopWith(err)
 		return Task{}, false
 	}
 	if !read {
@@ -296,8 +296,8 @@ func (r *run) next(ctx context.Context, running int) (Task, bool) {
 	return ready[0], true
 }
 
-// needsToBeAlone reports whether no other task may run beside this one.
-func (r *run) needsToBeAlone(t Task) bool {
+// runsAlone reports whether no other task may run beside this one.
+func (r *run) runsAlone(t Task) bool {
 	if r.opts.Alone == nil || r.opts.Workers == 1 {
 		return false
 	}
@@ -305,8 +305,8 @@ func (r *run) needsToBeAlone(t Task) bool {
 	return err != nil || r.opts.Alone(registry)
 }
 
-// take takes a task up.
-func (r *run) take(ctx context.Context, t Task) (job, error) {
+// startTask takes a task up.
+func (r *run) startTask(ctx context.Context, t Task) (job, error) {
 	if err := r.graph.Start(t.ID); err != nil {
 		return job{}, err
 	}
@@ -318,18 +318,18 @@ func (r *run) take(ctx context.Context, t Task) (job, error) {
 		return job{}, err
 	}
 	r.emit(t.ID, TaskStart{ID: t.ID, Description: t.Description, Iteration: r.state.Iteration, MaxIterations: r.state.MaxIterations})
-	j := job{task: t, data: r.briefing(t), begun: r.begun[t.ID], tainted: r.tainted()}
-	delete(r.begun, t.ID)
+	j := job{task: t, data: r.taskData(t), session: r.unfinished[t.ID], tainted: r.tainted()}
+	delete(r.unfinished, t.ID)
 	return j, nil
 }
 
-// finish takes in what came of a task.
-func (r *run) finish(ctx context.Context, out outcome) {
+// finishTask takes in what came of a task.
+func (r *run) finishTask(ctx context.Context, out outcome) {
 	t := out.task
 	r.cost.join(out.cost)
-	r.state.Learnings = appendLast(r.state.Learnings, out.seen.Learned...)
+	r.state.Learnings = appendLast(r.state.Learnings, out.observation.Learned...)
 	blocked := r.graph.Finish(t)
-	err := r.recordTask(context.WithoutCancel(ctx), t, out.seen.Learned)
+	err := r.recordTask(context.WithoutCancel(ctx), t, out.observation.Learned)
 	r.emit(t.ID, TaskEnd{ID: t.ID, Status: t.Status, Result: t.Result, Error: t.Error})
 	for _, id := range blocked {
 		b, _ := r.graph.Task(id)
@@ -337,19 +337,19 @@ func (r *run) finish(ctx context.Context, out outcome) {
 		r.emit(id, TaskEnd{ID: id, Status: b.Status, Error: b.Error})
 	}
 	if t.Status == Pending {
-		r.cut[t.ID] = true
+		r.interrupted[t.ID] = true
 	} else {
 		r.finished++
 	}
 	switch {
 	case out.err != nil:
-		r.halt(out.err)
+		r.stopWith(out.err)
 	case err != nil:
-		r.halt(err)
+		r.stopWith(err)
 	case r.stopped.Load():
-		r.halt(&ended{agent.StopDenied, nil})
+		r.stopWith(&planEnd{agent.StopDenied, nil})
 	default:
-		r.change(ctx, out.seen)
+		r.adjust(ctx, out.observation)
 		r.reflect(ctx)
 	}
 }

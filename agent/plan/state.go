@@ -80,18 +80,18 @@ func output(tasks []Task) string {
 	return strings.Join(parts, "\n\n")
 }
 
-func oneLine(s string) string { return short(strings.Join(strings.Fields(s), " "), 200) }
+func oneLine(s string) string { return truncate(strings.Join(strings.Fields(s), " "), 200) }
 
-// counted is a number of things.
-func counted(n int, thing string) string {
+// plural is a number of things.
+func plural(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// short is the beginning of a text, n bytes at most.
-func short(s string, n int) string {
+// truncate is the beginning of a text, n bytes at most.
+func truncate(s string, n int) string {
 	if s = strings.TrimSpace(s); len(s) <= n {
 		return s
 	}
@@ -104,13 +104,13 @@ func (r *run) end(ctx context.Context) {
 	if r.graph != nil {
 		s.Tasks = r.graph.Tasks()
 	}
-	r.verdict()
+	r.checkCompletion()
 	for _, t := range s.Tasks {
-		if r.cut[t.ID] && s.CurrentTask == "" {
+		if r.interrupted[t.ID] && s.CurrentTask == "" {
 			s.CurrentTask = t.ID
 		}
 	}
-	s.Turns, s.Usage = r.budget.spent(), r.cost.usage
+	s.Turns, s.Usage = r.budget.usedTurns(), r.cost.usage
 	s.Thoughts, s.Actions = append([]string{}, r.cost.thoughts...), append([]Action{}, r.cost.actions...)
 	s.Learnings, s.Tasks = append([]string{}, s.Learnings...), append([]Task{}, s.Tasks...)
 	s.Output = output(s.Tasks)
@@ -134,8 +134,8 @@ func (r *run) end(ctx context.Context) {
 	r.emit("", agent.FinalResponse{Result: result})
 }
 
-// verdict is the completion check: a plan is complete when every task is.
-func (r *run) verdict() {
+// checkCompletion is the completion check: a plan is complete when every task is.
+func (r *run) checkCompletion() {
 	switch {
 	case r.stop != "":
 	case r.opts.PlanOnly, r.graph.Done():
@@ -144,7 +144,7 @@ func (r *run) verdict() {
 		var left []string
 		for _, t := range r.graph.tasks {
 			switch {
-			case t.has(droppedKey):
+			case t.hasNote(droppedKey):
 				left = append(left, t.ID+" (dropped)")
 			case t.Status != Completed:
 				left = append(left, fmt.Sprintf("%s (%s)", t.ID, t.Status))

@@ -86,7 +86,7 @@ func judge(pieces []string, stop protocol.Stop, l *lookup, set *prompts.Set) (ve
 	}
 	take(d.Close(stop))
 	v.Text, v.Thought = strings.TrimSpace(answer.String()), strings.TrimSpace(thought.String())
-	words := agent.Words{Prompts: set, Tools: l}
+	words := agent.Corrections{Prompts: set, Tools: l}
 	var err error
 	switch {
 	case fault != nil:
@@ -100,7 +100,7 @@ func judge(pieces []string, stop protocol.Stop, l *lookup, set *prompts.Set) (ve
 }
 
 // called fits the arguments of a call, or returns why it would not run.
-func (v *verdict) called(call *protocol.ToolCall, l *lookup, words agent.Words) (err error) {
+func (v *verdict) called(call *protocol.ToolCall, l *lookup, words agent.Corrections) (err error) {
 	for _, r := range call.Repairs {
 		v.repaired(r.Code)
 	}

@@ -34,7 +34,7 @@ func TestWordsAreShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := agent.Words{Prompts: prompts.Default(), Tools: registry}
+	words := agent.Corrections{Prompts: prompts.Default(), Tools: registry}
 	const form = "<name>big_tool</name>\n<parameters>{\"argument_00\":1,\"argument_01\":1,\"argument_02\":1}</parameters>"
 	check := func(name, text, want string, err error) {
 		t.Helper()

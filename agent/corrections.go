@@ -9,10 +9,10 @@ import (
 	"mylm/tools"
 )
 
-// Words puts what is wrong with a reply into words for the model. The templates
+// Corrections puts what is wrong with a reply into words for the model. The templates
 // have the details; each stays within 60 words, since a small model loses the
 // thread of more.
-type Words struct {
+type Corrections struct {
 	Prompts *prompts.Set
 	Tools   protocol.Lookup
 }
@@ -25,7 +25,7 @@ const (
 
 // Malformed explains why a reply could not be read, with the correct form of
 // the call that it tried.
-func (w Words) Malformed(f *protocol.FormatError) (string, error) {
+func (w Corrections) Malformed(f *protocol.FormatError) (string, error) {
 	tool := w.meant(f)
 	return w.Prompts.Correction(prompts.CorrectionData{
 		Reason: string(f.Reason), Detail: protocol.Neutralise(firstWords(f.Detail, maxDetail)),
@@ -35,7 +35,7 @@ func (w Words) Malformed(f *protocol.FormatError) (string, error) {
 
 // meant is the tool whose correct form helps: the one that was read, or the only
 // one that the unreadable call mentions.
-func (w Words) meant(f *protocol.FormatError) string {
+func (w Corrections) meant(f *protocol.FormatError) string {
 	if _, known := w.Tools.Schema(f.Tool); known {
 		return f.Tool
 	}
@@ -52,7 +52,7 @@ func (w Words) meant(f *protocol.FormatError) string {
 }
 
 // Refused explains why a call cannot run, for an error of tools.Registry.Prepare.
-func (w Words) Refused(err error) (string, error) {
+func (w Corrections) Refused(err error) (string, error) {
 	data := prompts.CorrectionData{Detail: firstWords(err.Error(), maxDetail+maxSignature)}
 	var bad *tools.ArgError
 	var unknown *tools.UnknownToolError
@@ -70,10 +70,10 @@ func (w Words) Refused(err error) (string, error) {
 	return w.Prompts.Refusal(data)
 }
 
-// split takes the form that a refusal shows off the words before it. The words
+// splitForm takes the form that a refusal shows off the words before it. The words
 // go into the observation, where they are data; the form is unchanged, so that
 // a copy of it runs.
-func split(refusal string) (words, form string) {
+func splitForm(refusal string) (words, form string) {
 	at := strings.Index(refusal, "<tool_code>")
 	if at < 0 {
 		return refusal, ""
@@ -83,7 +83,7 @@ func split(refusal string) (words, form string) {
 }
 
 // example is an example of a tool's arguments, "" for an unknown tool.
-func (w Words) example(tool string) string {
+func (w Corrections) example(tool string) string {
 	if schema, ok := w.Tools.Schema(tool); ok {
 		return tools.Example(schema)
 	}

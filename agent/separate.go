@@ -10,32 +10,32 @@ import (
 	"strings"
 )
 
-// aside makes a request that is not part of the conversation and is not shown.
+// askSeparately makes a request that is not part of the conversation and is not shown.
 // It is recorded, so that a repeat need not ask again.
-func (r *run) aside(ctx context.Context, q ModelRequest) (*reply, error) {
-	reply, err := r.converse(ctx, q, false)
+func (r *run) askSeparately(ctx context.Context, q ModelRequest) (*reply, error) {
+	reply, err := r.generate(ctx, q, false)
 	if err != nil {
 		return nil, err
 	}
-	r.state.spend(reply)
+	r.state.addUsage(reply)
 	if reply.call != nil || reply.fault != nil {
 		reply.text = reply.raw
 		if q.Purpose == PurposeSummary {
 			return nil, &providers.Error{Kind: providers.BadRequest, Message: "the model wrote something else than a summary"}
 		}
 	}
-	return reply, r.record(ctx, AsideEntry(reply.entry(q.Purpose)))
+	return reply, r.record(ctx, AuxiliaryEntry(reply.entry(q.Purpose)))
 }
 
 // messages is what the model is sent for a request. It follows from the record
 // alone.
-func (w *world) messages(q ModelRequest) ([]providers.Message, error) {
-	entries := w.session.all()[:q.Through]
+func (w *realEffects) messages(q ModelRequest) ([]providers.Message, error) {
+	entries := w.session.snapshot()[:q.Through]
 	switch q.Purpose {
 	case PurposeJudge:
-		return w.agent.judged(entries, q)
+		return w.agent.judgeMessages(entries, q)
 	case PurposeSummary:
-		return w.agent.summarised(entries, q)
+		return w.agent.summaryMessages(entries, q)
 	}
 	v := w.view
 	if q.Purpose == PurposeLastWord && v.closing == nil {
@@ -63,12 +63,12 @@ func (a *Agent) closing(entries []Entry) (*closing, error) {
 }
 
 // What of each message goes into what is to be summed up, in estimated tokens.
-const toldMessage = 400
+const summarizedMessage = 400
 
-// summarised is what the model is shown to sum up the conversation up to an
+// summaryMessages is what the model is shown to sum up the conversation up to an
 // entry: the summary of earlier parts, then every message in part,
 // the last ones first where there is not room for all.
-func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message, error) {
+func (a *Agent) summaryMessages(entries []Entry, q ModelRequest) ([]providers.Message, error) {
 	system, err := a.opts.Prompts.Text(prompts.Summary)
 	if err != nil {
 		return nil, err
@@ -79,18 +79,18 @@ func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message
 			from, parts = c.Through, []string{c.Text}
 			if 0 < c.Request && c.Request <= c.Through {
 				request, _ := entries[c.Request-1].Payload.(PromptEntry)
-				parts = append(parts, "user: "+shorten(request.Text, toldMessage))
+				parts = append(parts, "user: "+shorten(request.Text, summarizedMessage))
 			}
 		}
 	}
 	var recent []string
-	room := q.Results * summaryResults
+	room := q.Results * summarizedResults
 	for i := min(q.Until, len(entries)) - 1; i >= from; i-- {
-		m, ok := entries[i].message(toldMessage)
+		m, ok := entries[i].message(summarizedMessage)
 		if !ok {
 			continue
 		}
-		text := string(m.Role) + ": " + shorten(m.Text, toldMessage)
+		text := string(m.Role) + ": " + shorten(m.Text, summarizedMessage)
 		if room -= estimate(text); room < 0 && q.Results > 0 {
 			recent = append(recent, "[...]")
 			break
@@ -106,9 +106,9 @@ func (a *Agent) summarised(entries []Entry, q ModelRequest) ([]providers.Message
 	}, nil
 }
 
-// summaryResults is how many results' worth of conversation is summed up at
+// summarizedResults is how many results' worth of conversation is summed up at
 // once. A result takes at most a third of the room.
-const summaryResults = 2
+const summarizedResults = 2
 
 // SelfEval sets whether the model checks its answers before they count.
 type SelfEval string
@@ -174,7 +174,7 @@ func (r *run) verify(ctx context.Context) {
 	}
 	answer := append(append([]int{}, s.Continued...), r.session.last())
 	r.emit(Notice{Code: NoticeChecking, Text: "checking the answer"})
-	reply, err := r.aside(ctx, ModelRequest{Purpose: PurposeJudge, Answer: answer})
+	reply, err := r.askSeparately(ctx, ModelRequest{Purpose: PurposeJudge, Answer: answer})
 	var e Evaluation
 	switch {
 	case ctx.Err() != nil:
@@ -189,14 +189,14 @@ func (r *run) verify(ctx context.Context) {
 		return
 	}
 	if s.Checks++; err == nil && mode == EvalFull && s.Checks <= evalRetries && r.turnsLeft() {
-		r.sendBack(ctx, e)
+		r.requestCorrection(ctx, e)
 		return
 	}
 	s.Stop, r.err = StopNotVerified, &LimitError{Reason: StopNotVerified, Limit: "SelfEval", Message: "the answer did not pass its check" + e.reason()}
 }
 
-// sendBack has an answer written again.
-func (r *run) sendBack(ctx context.Context, e Evaluation) {
+// requestCorrection has an answer written again.
+func (r *run) requestCorrection(ctx context.Context, e Evaluation) {
 	data := prompts.RetryData{Suggestion: protocol.Neutralise(firstWords(e.Suggestion, maxAdvice))}
 	for _, issue := range e.Issues[:min(len(e.Issues), 5)] {
 		data.Issues = append(data.Issues, protocol.Neutralise(firstWords(issue, maxAdvice)))
@@ -228,15 +228,15 @@ func (e Evaluation) reason() string {
 
 // What of a run a check is shown, in estimated tokens.
 const (
-	judgedText    = 1500 // of the request, and of the answer
-	judgedActions = 20   // the last calls
-	judgedResult  = 100
+	judgeText    = 1500 // of the request, and of the answer
+	judgeActions = 20   // the last calls
+	judgeResult  = 100
 )
 
-// judged is what the model is shown to check an answer. In a small window, where
+// judgeMessages is what the model is shown to check an answer. In a small window, where
 // a result takes a third of the room, the request and the answer take a quarter
 // each, and the actions a third: the last ones first.
-func (a *Agent) judged(entries []Entry, q ModelRequest) ([]providers.Message, error) {
+func (a *Agent) judgeMessages(entries []Entry, q ModelRequest) ([]providers.Message, error) {
 	system, err := a.opts.Prompts.Text(prompts.Judge)
 	if err != nil {
 		return nil, err
@@ -255,18 +255,18 @@ func (a *Agent) judged(entries []Entry, q ModelRequest) ([]providers.Message, er
 			if !p.Success {
 				outcome = "failed: " + firstWords(p.Error, maxDetail)
 			}
-			actions = append(actions, fmt.Sprintf("- %s %s: %s\n%s", p.Name, shorten(string(p.Args), judgedResult), outcome, shorten(p.Text, judgedResult)))
+			actions = append(actions, fmt.Sprintf("- %s %s: %s\n%s", p.Name, shorten(string(p.Args), judgeResult), outcome, shorten(p.Text, judgeResult)))
 		}
 	}
 	for _, seq := range q.Answer {
 		answer += answerOf(entries, seq)
 	}
-	limit := judgedText
+	limit := judgeText
 	if q.Results > 0 {
 		limit = min(limit, q.Results*3/4)
 	}
 	first, size := len(actions), 0
-	for first > max(0, len(actions)-judgedActions) {
+	for first > max(0, len(actions)-judgeActions) {
 		if size += estimate(actions[first-1]); q.Results > 0 && size > q.Results {
 			break
 		}
@@ -290,7 +290,7 @@ func (r *run) lastWord(ctx context.Context) {
 	if !s.LastWord || len(s.Continued) > 0 || r.consumerLeft || ctx.Err() != nil {
 		return
 	}
-	last, err := r.agent.closing(r.session.all())
+	last, err := r.agent.closing(r.session.snapshot())
 	if err == nil {
 		r.view = view{closing: last}
 		err = r.fit(ctx)
@@ -306,7 +306,7 @@ func (r *run) lastWord(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	s.spend(said)
+	s.addUsage(said)
 	if said.call != nil || said.fault != nil || strings.TrimSpace(said.answer) == "" {
 		if said.text != "" {
 			r.emit(Retract{})

@@ -22,21 +22,21 @@ import (
 // interprets the model's reply. Nothing was done again.
 var ErrDiverged = errors.New("the record was written by an engine that read the reply in another way")
 
-// again takes an entry from the record instead of writing it, if the run goes
+// replayEntry takes an entry from the record instead of writing it, if the run goes
 // through it again.
-func (r *run) again(e Entry) (done bool, err error) {
-	if len(r.past) == 0 {
+func (r *run) replayEntry(e Entry) (done bool, err error) {
+	if len(r.toReplay) == 0 {
 		if r.replay == nil {
 			return false, nil
 		}
 		return true, r.replay.end()
 	}
-	was := r.past[0]
+	was := r.toReplay[0]
 	if r.replay != nil && r.replay.differs(&was, &e) || r.replay == nil && !sameStep(&was, &e) {
-		r.putBack()
+		r.restoreEntries()
 		return true, ErrDiverged
 	}
-	r.past = r.past[1:]
+	r.toReplay = r.toReplay[1:]
 	r.session.add(was)
 	switch p := was.Payload.(type) {
 	case ReplyEntry:
@@ -44,7 +44,7 @@ func (r *run) again(e Entry) (done bool, err error) {
 			r.state.Usage = r.turn.Usage.Add(*p.Usage) // as it was counted when it came
 		}
 	case CallEntry:
-		r.repeats = &p
+		r.replayedCall = &p
 	}
 	return true, nil
 }
@@ -66,43 +66,43 @@ func callOf(e *Entry) (name string, args json.RawMessage) {
 	return "", nil
 }
 
-// refitted restores from the record what was done to make the next prompt fit.
-func (r *run) refitted() {
-	for len(r.past) > 0 {
-		aside, ok := r.past[0].Payload.(AsideEntry)
-		if _, compacted := r.past[0].Payload.(CompactionEntry); !compacted && (!ok || aside.Purpose != PurposeSummary) {
+// replayCompactions restores from the record what was done to make the next prompt fit.
+func (r *run) replayCompactions() {
+	for len(r.toReplay) > 0 {
+		aside, ok := r.toReplay[0].Payload.(AuxiliaryEntry)
+		if _, compacted := r.toReplay[0].Payload.(CompactionEntry); !compacted && (!ok || aside.Purpose != PurposeSummary) {
 			return
 		}
-		r.session.add(r.past[0])
-		r.past = r.past[1:]
+		r.session.add(r.toReplay[0])
+		r.toReplay = r.toReplay[1:]
 	}
 }
 
-// putBack returns what was not replayed to the session.
-func (r *run) putBack() {
-	for _, e := range r.past {
+// restoreEntries returns what was not replayed to the session.
+func (r *run) restoreEntries() {
+	for _, e := range r.toReplay {
 		r.session.add(e)
 	}
-	r.past = nil
+	r.toReplay = nil
 }
 
-// caughtUp is called at the end of the run, which by then has replayed all that
+// finishReplay is called at the end of the run, which by then has replayed all that
 // the record holds, unless it was interrupted.
-func (r *run) caughtUp() {
-	if len(r.past) == 0 || r.replay != nil {
+func (r *run) finishReplay() {
+	if len(r.toReplay) == 0 || r.replay != nil {
 		return
 	}
-	r.putBack()
+	r.restoreEntries()
 	if s := &r.state; s.Stop != StopInterrupted && s.Stop != StopInternal {
 		s.Stop, r.err = StopInternal, ErrDiverged
 	}
 }
 
-// decided is the next entry of the record about a call that is replayed, or
+// recordedDecision is the next entry of the record about a call that is replayed, or
 // nil: the decision about the call is not made again.
-func (r *run) decided() *Entry {
-	if len(r.past) > 0 && r.past[0].CallID() != "" {
-		return &r.past[0]
+func (r *run) recordedDecision() *Entry {
+	if len(r.toReplay) > 0 && r.toReplay[0].CallID() != "" {
+		return &r.toReplay[0]
 	}
 	return nil
 }
@@ -115,23 +115,23 @@ type recorded struct {
 
 // next is the next payload of the record, or nil.
 func (m *recorded) next() EntryPayload {
-	if past := m.run.past; len(past) > 0 {
+	if past := m.run.toReplay; len(past) > 0 {
 		return past[0].Payload
 	}
 	return nil
 }
 
-// said returns the next reply of the record, if it was asked for with this purpose.
+// nextReply returns the next reply of the record, if it was asked for with this purpose.
 // What the last word was asked with comes before it.
-func (m *recorded) said(p Purpose) *ReplyEntry {
-	for _, e := range m.run.past {
+func (m *recorded) nextReply(p Purpose) *ReplyEntry {
+	for _, e := range m.run.toReplay {
 		switch reply := e.Payload.(type) {
 		case ReplyEntry:
 			if reply.Purpose == p {
 				return &reply
 			}
 			return nil
-		case AsideEntry:
+		case AuxiliaryEntry:
 			if reply.Purpose == p {
 				return (*ReplyEntry)(&reply)
 			}
@@ -145,23 +145,23 @@ func (m *recorded) said(p Purpose) *ReplyEntry {
 }
 
 func (m *recorded) Model(ctx context.Context, q ModelRequest) iter.Seq2[providers.Chunk, error] {
-	switch reply := m.said(q.Purpose); {
+	switch reply := m.nextReply(q.Purpose); {
 	case reply != nil:
 		return reply.Chunks()
-	case m.run.replay != nil && len(m.run.past) > 0:
+	case m.run.replay != nil && len(m.run.toReplay) > 0:
 		return func(yield func(providers.Chunk, error) bool) {
-			yield(providers.Chunk{}, m.run.replay.fault(q, &m.run.past[0]))
+			yield(providers.Chunk{}, m.run.replay.fault(q, &m.run.toReplay[0]))
 		}
 	}
 	return m.Effects.Model(ctx, q)
 }
 
 func (m *recorded) NewID() string {
-	if len(m.run.past) > 0 {
+	if len(m.run.toReplay) > 0 {
 		if _, begins := m.next().(RunEntry); begins {
-			return m.run.past[0].Run
+			return m.run.toReplay[0].Run
 		}
-		if id := m.run.past[0].CallID(); id != "" {
+		if id := m.run.toReplay[0].CallID(); id != "" {
 			return id
 		}
 	}
@@ -172,18 +172,18 @@ func (m *recorded) NewID() string {
 func (m *recorded) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {
 	switch p := m.next().(type) {
 	case CallEntry:
-		return Decision{Verdict: Allow, Hold: p.OnlyReads(), Args: unless(r.Args, p.Args)}, nil
+		return Decision{Verdict: Allow, Hold: p.OnlyReads(), Args: changedArgs(r.Args, p.Args)}, nil
 	case ResultEntry:
 		d := p.decision(r.Args)
-		if past := m.run.past; p.Denied && len(past) > 1 {
+		if past := m.run.toReplay; p.Denied && len(past) > 1 {
 			if end, ends := past[1].Payload.(EndEntry); ends && end.StopReason == StopDenied {
 				d.Verdict = Stop
 			}
 		}
 		return d, nil
 	}
-	if m.run.replay != nil && len(m.run.past) > 0 {
-		return Decision{}, m.run.replay.beyond(&m.run.past[0], "call of "+r.Name)
+	if m.run.replay != nil && len(m.run.toReplay) > 0 {
+		return Decision{}, m.run.replay.stopAt(&m.run.toReplay[0], "call of "+r.Name)
 	}
 	return m.Effects.Ask(ctx, r)
 }
@@ -197,13 +197,13 @@ func (p ResultEntry) decision(args json.RawMessage) Decision {
 	case p.Denied:
 		return Decision{Verdict: Forbid, Reason: p.Error}
 	case p.DryRun:
-		return Decision{Verdict: Rehearse, Args: unless(args, p.Args)}
+		return Decision{Verdict: Rehearse, Args: changedArgs(args, p.Args)}
 	}
-	return Decision{Verdict: Allow, Args: unless(args, p.Args)}
+	return Decision{Verdict: Allow, Args: changedArgs(args, p.Args)}
 }
 
-// unless returns the arguments of the record, nil if they are those.
-func unless(args, recorded json.RawMessage) json.RawMessage {
+// changedArgs returns the arguments of the record, nil if they are those.
+func changedArgs(args, recorded json.RawMessage) json.RawMessage {
 	if canonical(args) == canonical(recorded) {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (m *recorded) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
 	case CallEntry: // it ran again, with permission for what it was refused
 		return tools.Outcome{Result: tools.Result{Refused: p.Refused}}
 	}
-	if call := m.run.repeats; m.run.replay == nil && call != nil && call.ID == r.Call && !call.OnlyReads() {
+	if call := m.run.replayedCall; m.run.replay == nil && call != nil && call.ID == r.Call && !call.OnlyReads() {
 		text, err := m.run.agent.opts.Prompts.Text(prompts.Unknown)
 		if err != nil {
 			text = "its outcome is unknown: " + err.Error()
