@@ -32,8 +32,6 @@ func (x *resolver) action() {
 		x.fail(BadJSON, "there is no Action Input")
 	}
 	x.pos = len(x.src) - len(after) + len(input)
-	if x.blank(); x.rest() == "" {
-		x.cut()
-	}
+	x.blank()
 	x.object()
 }

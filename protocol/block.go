@@ -108,8 +108,6 @@ func (x *resolver) content() {
 	switch {
 	case rest == "" && !x.tagged:
 		x.cut()
-	case rest == "" && x.name == "":
-		x.fail(NoName, "the call is empty")
 	case rest == "", rest[0] == '<', x.name != "":
 		x.elements()
 	case rest[0] == '{', rest[0] == '[' && !pythonList(rest):
@@ -297,8 +295,6 @@ func (x *resolver) unfinished() {
 	case x.args != nil && x.name != "":
 	case !x.tagged && (len(x.children) == 0 || x.inParams && x.closed):
 		x.cut()
-	case x.name == "":
-		x.fail(NoName, "the call names no tool")
 	case x.key != "":
 		x.fail(BadJSON, "<arg_key> and <arg_value> do not come in pairs")
 	}

@@ -508,9 +508,6 @@ func looksLikeKey(s string) bool {
 		for end < min(len(s), maxKey) && (isWord(s[end]) || s[end] == '-') {
 			end++
 		}
-		if end == 0 {
-			return false
-		}
 	}
 	rest := trimSpace(s[end:])
 	return rest == "" || rest[0] == ':'
