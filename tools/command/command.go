@@ -48,10 +48,10 @@ type Call struct {
 	Reads  bool     // it is a plain reader of the workspace
 	Starts bool     // of what is seen: its later words may be a command
 
-	why     string // why it is no plain reader
-	odd     bool   // which program it starts, or with which words, is not certain
-	fed     bool   // something is piped or redirected into it
-	outside bool   // something in it leads out of the workspace, or into .git
+	why       string // why it is no plain reader
+	uncertain bool   // which program it starts, or with which words, is not certain
+	fed       bool   // something is piped or redirected into it
+	outside   bool   // something in it leads out of the workspace, or into .git
 }
 
 // Analyse analyzes a line that would run at a place. It reads files there, and

@@ -150,7 +150,7 @@ func Offered(prefix []string) bool {
 // task or place to write. In which directory of the workspace it runs does not
 // matter: a prefix holds in all of them.
 func (c Call) Covered(prefix []string) bool {
-	return Offered(prefix) && c.begins(prefix) && c.excess(prefix) == ""
+	return Offered(prefix) && c.begins(prefix) && c.uncovered(prefix) == ""
 }
 
 // Exceeds returns why a call that begins with the words of a prefix is not
@@ -163,7 +163,7 @@ func (c Call) Exceeds(prefix []string) string {
 	if !Offered(prefix) {
 		return rule + " does not count: no such rule is made any more"
 	}
-	if why := c.excess(prefix); why != "" {
+	if why := c.uncovered(prefix); why != "" {
 		return rule + " does not count here: " + why
 	}
 	return ""
@@ -173,11 +173,11 @@ func (c Call) begins(prefix []string) bool {
 	return len(c.Words) >= len(prefix) && slices.Equal(c.Words[:len(prefix)], prefix)
 }
 
-// excess is what in the call a prefix does not cover.
-func (c Call) excess(prefix []string) string {
+// uncovered is what in the call a prefix does not cover.
+func (c Call) uncovered(prefix []string) string {
 	o, n := offered(prefix)
 	switch {
-	case c.odd:
+	case c.uncertain:
 		return "which program it starts is not certain"
 	case c.fed:
 		return "something is piped or redirected into it"

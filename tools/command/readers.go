@@ -29,14 +29,14 @@ var harmless = sync.OnceValue(func() *regexp.Regexp {
 
 // call judges one command.
 func (at Place) call(s simple) Call {
-	c := Call{fed: s.fed, odd: !at.certain(s.words[0])}
+	c := Call{fed: s.fed, uncertain: !at.certain(s.words[0])}
 	for _, w := range s.words {
 		c.Words = append(c.Words, w.text)
 	}
 	name := c.Words[0]
 	forbidden, reader := readers[name]
 	switch {
-	case c.odd:
+	case c.uncertain:
 		c.why = name + " may be a program of the workspace"
 	case !reader || name == "cd" && !s.enters:
 		c.why = name + " is no plain reader"

@@ -172,9 +172,9 @@ var wrappers = strings.Fields(`sudo doas env nohup nice ionice timeout:1 gtimeou
 	setpriv rlwrap valgrind perf:1 numactl prlimit eatmydata ccache sccache torsocks proxychains proxychains4 ssh-agent dumb-init tini cross-env dotenv
 	npx bunx pnpx uvx pipx:1 mise:1 asdf:1 pyenv:1 rbenv:1 rustup:2 pipenv:1 poetry:1 pdm:1 rye:1 pixi:1 hatch:1 uv:1 bundle:1 runuser sg:1 script:1`)
 
-// quiet are usual programs whose arguments are names and texts, and start
+// ordinary are usual programs whose arguments are names and texts, and start
 // nothing; readers are as well, and what prefixes are offered for.
-var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred unlink tee dd truncate mktemp mkfifo unzip gzip gunzip bzip2 xz zstd
+var ordinary = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred unlink tee dd truncate mktemp mkfifo unzip gzip gunzip bzip2 xz zstd
 	kill killall pkill mount umount systemctl service journalctl launchctl crontab hostname test [ printf rg jq tree file diff uniq column xxd id date arch type df seq expand
 	curl wget ping dig host sed awk gawk mawk less more apropos printenv export set unset declare local readonly read cd pushd popd
 	apt apt-get dnf yum pacman pip pip3 helm gh glab hg svn jj ps top sleep yes find git go
@@ -185,11 +185,11 @@ var quiet = strings.Fields(`rm rmdir mv cp ln install chmod chown chgrp shred un
 func startsNothing(name string) bool {
 	_, reads := readers[name]
 	_, n := offered([]string{name})
-	return reads || n == 1 || slices.Contains(quiet, name)
+	return reads || n == 1 || slices.Contains(ordinary, name)
 }
 
-// wraps reports whether a program is a wrapper, and how many operands come before the command.
-func wraps(name string) (before int, ok bool) {
+// isWrapper reports whether a program is a wrapper, and how many operands come before the command.
+func isWrapper(name string) (before int, ok bool) {
 	for _, w := range wrappers {
 		if w == name {
 			return 0, true
@@ -210,7 +210,7 @@ func (l *looker) call(words []string, depth int) {
 		return
 	}
 	name, args := path.Base(words[0]), words[1:]
-	before, wrapper := wraps(name)
+	before, wrapper := isWrapper(name)
 	shell := slices.Contains(shells, name)
 	unknown := !wrapper && !shell && !startsNothing(name)
 	l.add(words, unknown)
@@ -234,7 +234,7 @@ func (l *looker) call(words []string, depth int) {
 			l.line(a, depth+1)
 		}
 	case shell, name == "env":
-		l.texts(args, depth)
+		l.shellLines(args, depth)
 	case name == "git" && slices.ContainsFunc(args, func(a string) bool { return a == "rebase" || a == "bisect" || a == "submodule" || a == "filter-branch" }):
 		unknown = true
 		for i, a := range args {
@@ -270,9 +270,9 @@ func (l *looker) unknown(words []string, depth int) {
 	}
 }
 
-// texts looks into the words of a shell that are lines by their looks, and into
+// shellLines looks into the words of a shell that are lines by their looks, and into
 // the one behind -c.
-func (l *looker) texts(args []string, depth int) {
+func (l *looker) shellLines(args []string, depth int) {
 	for i, a := range args {
 		_, value, _ := strings.Cut(a, "=")
 		switch {

@@ -60,7 +60,7 @@ type Options struct {
 type workspace struct {
 	Options
 	real    string // Root without symbolic links
-	outside bool   // Root is where all files begin: see reach
+	outside bool   // Root is where all files begin: see locate
 }
 
 func newWorkspace(o Options) (*workspace, error) {
@@ -205,9 +205,9 @@ func (w *workspace) explain(root *os.Root, path, name string, err error) error {
 // it. Package os does not export that error.
 func escapes(err error) bool { return strings.Contains(err.Error(), "escapes") }
 
-// reach finds through which root a path can be read, and its name there: the
+// locate finds through which root a path can be read, and its name there: the
 // workspace, or where all files begin, for what leads out of it.
-func (w *workspace) reach(path string) (*workspace, string, error) {
+func (w *workspace) locate(path string) (*workspace, string, error) {
 	name, err := w.relative(path)
 	var out *outsideError
 	if errors.As(err, &out) {
@@ -215,7 +215,7 @@ func (w *workspace) reach(path string) (*workspace, string, error) {
 		if !filepath.IsAbs(abs) {
 			abs = filepath.Join(w.Root, abs)
 		}
-		return w.everything(abs), filepath.Clean(abs), nil
+		return w.wholeVolume(abs), filepath.Clean(abs), nil
 	}
 	if err != nil {
 		return nil, "", err
@@ -228,28 +228,28 @@ func (w *workspace) reach(path string) (*workspace, string, error) {
 	if _, err := root.Stat(name); err != nil && escapes(err) {
 		if _, in := w.within(name); !in {
 			abs := filepath.Join(w.real, name)
-			return w.everything(abs), abs, nil
+			return w.wholeVolume(abs), abs, nil
 		}
 	}
 	if w.closed(name) {
 		abs := filepath.Join(w.real, name)
-		return w.everything(abs), abs, nil
+		return w.wholeVolume(abs), abs, nil
 	}
 	return w, path, nil
 }
 
-// everything is a workspace of all that is on the volume of path.
-func (w *workspace) everything(path string) *workspace {
+// wholeVolume is a workspace of all that is on the volume of path.
+func (w *workspace) wholeVolume(path string) *workspace {
 	all := *w
 	all.Root = filepath.VolumeName(path) + string(filepath.Separator)
 	all.real, all.outside = all.Root, true
 	return &all
 }
 
-// allowed is reach for a call that runs. A path that led inside when the call
+// allowed is locate for a call that runs. A path that led inside when the call
 // was checked, and outside since, is refused.
 func (w *workspace) allowed(ctx context.Context, path string) (*workspace, string, error) {
-	seen, name, err := w.reach(path)
+	seen, name, err := w.locate(path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -264,14 +264,14 @@ func granted(ctx context.Context, e tools.Effect) bool {
 	return !bounded || given&e == e
 }
 
-// lookTime is how long it may take to find out what a call would do. If the
+// maxPlanTime is how long it may take to find out what a call would do. If the
 // file system does not answer by then, the worst is assumed.
-const lookTime = 2 * time.Second
+const maxPlanTime = 2 * time.Second
 
-// patiently runs f, which works on path, and waits for it until ctx is done. A
+// waitFor runs f, which works on path, and waits for it until ctx is done. A
 // file system may never answer (a network server that is gone), and nothing
 // can end such a wait: f is left to it, and closes what it opened afterwards.
-func patiently[T any](ctx context.Context, path string, f func() (T, error)) (T, error) {
+func waitFor[T any](ctx context.Context, path string, f func() (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
 		return none, err

@@ -142,7 +142,7 @@ func (w *workspace) rulesFor(ctx context.Context, dir string) (sets []ruleset, p
 		prefix = ""
 	}
 	prefix = filepath.ToSlash(prefix)
-	all := w.everything(top)
+	all := w.wholeVolume(top)
 	if rules := all.ignoreFile(ctx, filepath.Join(top, ".git", "info", "exclude")); rules != nil {
 		sets = append(sets, ruleset{"", rules})
 	}

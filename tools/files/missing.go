@@ -116,18 +116,18 @@ func notFound(path, text, old string) error {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	lines = lines[:min(len(lines), maxCompared)]
 	want := strings.Split(strings.Trim(strings.ReplaceAll(old, "\r\n", "\n"), "\n"), "\n")
-	if at := spaced(lines, want); at >= 0 {
+	if at := indexFolded(lines, want); at >= 0 {
 		return fmt.Errorf("%s; with other white space it does, at line %d. Use exactly this text:\n%s", msg, at+1, quoted(lines[at:at+len(want)]))
 	}
-	if at, rate := alike(lines, want); rate >= 0.5 {
+	if at, rate := mostSimilar(lines, want); rate >= 0.5 {
 		return fmt.Errorf("%s; the most similar lines start at %d:\n%s", msg, at+1, quoted(lines[at:min(len(lines), at+len(want))]))
 	}
 	return fmt.Errorf("%s, and neither does similar text; read the file again", msg)
 }
 
-// spaced finds where the lines are if white space does not count, -1 if
+// indexFolded finds where the lines are if white space does not count, -1 if
 // nowhere. A text of white space alone is found nowhere.
-func spaced(lines, want []string) int {
+func indexFolded(lines, want []string) int {
 	wanted := folded(want)
 	if strings.Join(wanted, "") == "" {
 		return -1
@@ -149,10 +149,10 @@ func folded(lines []string) []string {
 	return out
 }
 
-// alike finds the part of the file most similar to the wanted lines: around the
+// mostSimilar finds the part of the file most similar to the wanted lines: around the
 // line that most resembles the longest of them. The rate is 1 for an equal
 // line.
-func alike(lines, want []string) (at int, rate float64) {
+func mostSimilar(lines, want []string) (at int, rate float64) {
 	key := 0
 	for i, l := range want {
 		if len(strings.TrimSpace(l)) > len(strings.TrimSpace(want[key])) {
@@ -165,7 +165,7 @@ func alike(lines, want []string) (at int, rate float64) {
 	}
 	best := 0
 	for i, l := range lines {
-		if r := resemblance(wanted, pairs(l)); r > rate {
+		if r := similarity(wanted, pairs(l)); r > rate {
 			best, rate = i, r
 		}
 	}
@@ -183,8 +183,8 @@ func pairs(line string) map[[2]byte]int {
 	return out
 }
 
-// resemblance is Dice's coefficient of the pairs of two lines.
-func resemblance(a, b map[[2]byte]int) float64 {
+// similarity is Dice's coefficient of the pairs of two lines.
+func similarity(a, b map[[2]byte]int) float64 {
 	common, all := 0, 0
 	for p, n := range a {
 		common += min(n, b[p])

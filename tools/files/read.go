@@ -38,7 +38,7 @@ func read(ctx context.Context, r reading, in readInput) (tools.Result, error) {
 		return tools.Result{}, err
 	}
 	defer f.Close()
-	// Only some files have deadlines, for instance /proc/kmsg; patiently is for the others.
+	// Only some files have deadlines, for instance /proc/kmsg; waitFor is for the others.
 	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 

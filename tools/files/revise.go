@@ -23,11 +23,11 @@ type revision struct {
 	known   bool
 	new     string
 	parents bool
-	said    string
+	summary string
 	note    string
 
-	exact      bool // new was made from old, which must still be there
-	from, upto int  // the lines of old that differ, then
+	exact    bool // new was made from old, which must still be there
+	from, to int  // the lines of old that differ, then
 }
 
 // revise writes the file. It is not left to itself when ctx is done: a file
@@ -43,11 +43,11 @@ func (w *workspace) revise(ctx context.Context, r *revision) (tools.Result, erro
 		c.Expect = &r.old
 	}
 	if err := w.Journal.Write(ctx, root, c); err != nil {
-		return tools.Result{}, w.unwritten(root, r, err)
+		return tools.Result{}, w.writeError(root, r, err)
 	}
-	text := r.said
+	text := r.summary
 	if r.exact {
-		text += head(r.diff(), saidLines, saidBytes)
+		text += head(r.diff(), summaryLines, summaryBytes)
 	}
 	if r.note != "" {
 		text += "\n[" + r.note + "]"
@@ -55,8 +55,8 @@ func (w *workspace) revise(ctx context.Context, r *revision) (tools.Result, erro
 	return tools.Result{Text: text, Origin: tools.Workspace}, nil
 }
 
-// unwritten turns an error of a write into one that helps the model.
-func (w *workspace) unwritten(root *os.Root, r *revision, err error) error {
+// writeError turns an error of a write into one that helps the model.
+func (w *workspace) writeError(root *os.Root, r *revision, err error) error {
 	switch {
 	case errors.Is(err, undo.ErrChanged):
 		return fmt.Errorf("%s was changed by somebody else just now, and nothing was written; read it again", r.path)
@@ -74,8 +74,8 @@ func (w *workspace) unwritten(root *os.Root, r *revision, err error) error {
 	return fmt.Errorf("%s was not changed: %w", r.path, err)
 }
 
-// led returns where the links of the path lead, if there are any.
-func (r *revision) led() string {
+// linkNote returns where the links of the path lead, if there are any.
+func (r *revision) linkNote() string {
 	if clean := filepath.ToSlash(filepath.Clean(r.path)); strings.HasSuffix("/"+clean, "/"+filepath.ToSlash(r.name)) {
 		return ""
 	}
@@ -91,18 +91,18 @@ const (
 	maxPreview = 256 << 10
 
 	// What a model is shown of the edit that it made itself.
-	saidLines = 40
-	saidBytes = 4 << 10
+	summaryLines = 40
+	summaryBytes = 4 << 10
 )
 
 // diff is the unified diff of a revision whose old text is known.
 func (r *revision) diff() string {
 	name := printable(filepath.ToSlash(r.name))
-	from, upto := 0, len(r.old)
+	from, to := 0, len(r.old)
 	if r.exact { // the rest is the same, and may be long
-		from, upto = r.from, r.upto
+		from, to = r.from, r.to
 	}
-	edits := udiff.Lines(r.old[from:upto], r.new[from:len(r.new)-(len(r.old)-upto)])
+	edits := udiff.Lines(r.old[from:to], r.new[from:len(r.new)-(len(r.old)-to)])
 	for i := range edits {
 		edits[i].Start += from
 		edits[i].End += from
@@ -117,12 +117,12 @@ func (r *revision) diff() string {
 
 // preview describes the revision to the person who is asked about it.
 func (r *revision) preview(tool string) string {
-	head := fmt.Sprintf("%s %s%s: ", tool, printable(filepath.ToSlash(r.path)), r.led())
+	head := fmt.Sprintf("%s %s%s: ", tool, printable(filepath.ToSlash(r.path)), r.linkNote())
 	switch {
 	case r.info == nil:
-		return bounded(head + "a new file, " + extent(r.new) + "\n" + prefixed("+", r.new))
+		return bounded(head + "a new file, " + sizeOf(r.new) + "\n" + prefixed("+", r.new))
 	case !r.known || binary([]byte(r.old[:min(len(r.old), sampled)])):
-		return bounded(fmt.Sprintf("%s%s there are replaced by %s\n%s", head, tools.Count(int(r.info.Size()), "byte"), extent(r.new), prefixed("+", r.new)))
+		return bounded(fmt.Sprintf("%s%s there are replaced by %s\n%s", head, tools.Count(int(r.info.Size()), "byte"), sizeOf(r.new), prefixed("+", r.new)))
 	case r.old == r.new:
 		return head + "nothing changes"
 	}

@@ -38,7 +38,7 @@ func (w *workspace) target(root *os.Root, path string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ofGit(name) {
+	if inGit(name) {
 		return nil, fmt.Errorf("%s belongs to git's own data, which only git should write; use its commands", path)
 	}
 	for dir := name; ; dir = filepath.Dir(dir) { // of a new file, its nearest directory
@@ -97,10 +97,10 @@ func reason(err error) error {
 	return err
 }
 
-// ofGit reports whether the name lies in a directory of git's, where a hook or
+// inGit reports whether the name lies in a directory of git's, where a hook or
 // a setting runs a program later. Some file systems ignore case, and Windows
 // dots and spaces at the end.
-func ofGit(name string) bool {
+func inGit(name string) bool {
 	for part := range strings.SplitSeq(name, string(filepath.Separator)) {
 		if strings.EqualFold(strings.TrimRight(part, ". "), ".git") {
 			return true

@@ -126,7 +126,7 @@ func newTool[In any](o Options, name, description string, e tools.Effect, run fu
 type reading struct {
 	*workspace          // what the call may read
 	root       *os.Root // of it
-	path       string   // what is read, as reach returns it
+	path       string   // what is read, as locate returns it
 }
 
 // dir is the name of the directory that is read.
@@ -141,7 +141,7 @@ func (r reading) dir() (string, error) {
 // reader makes a tool that reads.
 func reader[In interface{ place() string }](o Options, name, description string, run func(context.Context, reading, In) (tools.Result, error)) (*tools.Tool, error) {
 	t, w, err := newTool(o, name, description, tools.Reads, func(w *workspace, ctx context.Context, in In) (tools.Result, error) {
-		return patiently(ctx, in.place(), func() (tools.Result, error) {
+		return waitFor(ctx, in.place(), func() (tools.Result, error) {
 			seen, path, err := w.allowed(ctx, in.place())
 			if err != nil {
 				return tools.Result{}, err
@@ -165,10 +165,10 @@ func reader[In interface{ place() string }](o Options, name, description string,
 		var in In
 		_ = json.Unmarshal(args, &in) // arguments that do not fit are refused later
 		path := in.place()
-		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+		ctx, cancel := context.WithTimeout(context.Background(), maxPlanTime)
 		defer cancel()
-		real, _ = patiently(ctx, path, func() (string, error) {
-			seen, name, err := w.reach(path)
+		real, _ = waitFor(ctx, path, func() (string, error) {
+			seen, name, err := w.locate(path)
 			if err != nil || !seen.outside {
 				return "", err
 			}
@@ -216,7 +216,7 @@ func (in findInput) place() string {
 // call that cannot succeed only reads, so it needs no approval.
 func writer[In any](o Options, name, description string, plan func(*workspace, *os.Root, In) (*revision, error)) (*tools.Tool, error) {
 	planned := func(ctx context.Context, w *workspace, in In) (*revision, error) {
-		return patiently(ctx, "the file system", func() (*revision, error) {
+		return waitFor(ctx, "the file system", func() (*revision, error) {
 			root, err := w.open()
 			if err != nil {
 				return nil, err
@@ -241,12 +241,12 @@ func writer[In any](o Options, name, description string, plan func(*workspace, *
 	if err != nil {
 		return nil, err
 	}
-	foresee := func(args json.RawMessage) (r *revision, late bool, err error) {
+	planNow := func(args json.RawMessage) (r *revision, late bool, err error) {
 		in, err := tools.Decode[In](args)
 		if err != nil {
 			return nil, false, err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), lookTime)
+		ctx, cancel := context.WithTimeout(context.Background(), maxPlanTime)
 		defer cancel()
 		r, err = planned(ctx, w, in)
 		return r, ctx.Err() != nil, err
@@ -255,13 +255,13 @@ func writer[In any](o Options, name, description string, plan func(*workspace, *
 		if args == nil {
 			return tools.Writes
 		}
-		if _, late, err := foresee(args); err != nil && !late {
+		if _, late, err := planNow(args); err != nil && !late {
 			return tools.Reads
 		}
 		return tools.Writes
 	}
 	t.Preview = func(args json.RawMessage) string {
-		r, _, err := foresee(args)
+		r, _, err := planNow(args)
 		if err != nil {
 			return fmt.Sprintf("%s\n%v", args, err)
 		}

@@ -31,7 +31,7 @@ func Tree(ctx context.Context, o Options) (text string, whole bool, err error) {
 		return "", false, fmt.Errorf("the tree: %w", err)
 	}
 	top := &branch{name: "."}
-	_, err = patiently(ctx, w.Root, func() (struct{}, error) { return struct{}{}, w.grow(ctx, top) })
+	_, err = waitFor(ctx, w.Root, func() (struct{}, error) { return struct{}{}, w.grow(ctx, top) })
 	if err != nil {
 		return "", false, err
 	}

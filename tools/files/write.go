@@ -22,11 +22,11 @@ func (w *workspace) planWrite(root *os.Root, in writeInput) (*revision, error) {
 		if dir := filepath.Dir(t.name); !in.CreateParents && !isDir(root, dir) {
 			return nil, fmt.Errorf("there is no directory %s; create_parents makes it", filepath.ToSlash(dir))
 		}
-		r.note = twin(root, t.name)
-		r.said = fmt.Sprintf("wrote %s%s: a new file, %s", in.Path, r.led(), extent(in.Content))
+		r.note = caseVariant(root, t.name)
+		r.summary = fmt.Sprintf("wrote %s%s: a new file, %s", in.Path, r.linkNote(), sizeOf(in.Content))
 		return r, nil
 	}
-	r.said = fmt.Sprintf("wrote %s%s over %s: now %s", in.Path, r.led(), tools.Count(int(t.info.Size()), "byte"), extent(in.Content))
+	r.summary = fmt.Sprintf("wrote %s%s over %s: now %s", in.Path, r.linkNote(), tools.Count(int(t.info.Size()), "byte"), sizeOf(in.Content))
 	if t.info.Size() <= maxDiffed {
 		if r.old, err = w.text(root, t); err != nil {
 			return nil, err
@@ -59,8 +59,8 @@ func (w *workspace) text(root *os.Root, t *target) (string, error) {
 	return string(b), nil
 }
 
-// extent is how much a text is.
-func extent(text string) string {
+// sizeOf is how much a text is.
+func sizeOf(text string) string {
 	lines := strings.Count(text, "\n")
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		lines++
@@ -80,9 +80,9 @@ func lineEnds(old, new string) string {
 	return ""
 }
 
-// twin names a file beside a new one whose name differs in upper and lower case
+// caseVariant names a file beside a new one whose name differs in upper and lower case
 // only: on other systems both are one, and a slip is likely.
-func twin(root *os.Root, name string) string {
+func caseVariant(root *os.Root, name string) string {
 	base := filepath.Base(name)
 	for _, have := range namesIn(root, filepath.Dir(name)) {
 		if have = strings.TrimSuffix(have, "/"); have != base && strings.EqualFold(have, base) {
@@ -121,21 +121,21 @@ func (w *workspace) planEdit(root *os.Root, in editInput) (*revision, error) {
 		return nil, fmt.Errorf("%s is a binary file; only text can be edited", in.Path)
 	}
 	old, new := in.ends(text)
-	at, err := once(in.Path, text, old)
+	at, err := onlyPlace(in.Path, text, old)
 	if err != nil {
 		return nil, err
 	}
 	r := &revision{target: t, old: text, known: true, new: text[:at] + new + text[at+len(old):], exact: true}
-	r.from, r.upto = wholeLines(text, at, at+len(old))
-	r.said = fmt.Sprintf("edited %s%s:\n", in.Path, r.led())
+	r.from, r.to = wholeLines(text, at, at+len(old))
+	r.summary = fmt.Sprintf("edited %s%s:\n", in.Path, r.linkNote())
 	return r, nil
 }
 
 // wholeLines widens a range of the text to the lines that it touches.
-func wholeLines(text string, from, upto int) (int, int) {
+func wholeLines(text string, from, to int) (int, int) {
 	from = strings.LastIndexByte(text[:from], '\n') + 1
-	if end := strings.IndexByte(text[upto:], '\n'); end >= 0 {
-		return from, upto + end + 1
+	if end := strings.IndexByte(text[to:], '\n'); end >= 0 {
+		return from, to + end + 1
 	}
 	return from, len(text)
 }
@@ -147,15 +147,15 @@ func (in editInput) ends(text string) (old, new string) {
 	if crlf == 0 || mixed && strings.Contains(text, in.Old) {
 		return in.Old, in.New
 	}
-	return carriage(in.Old), carriage(in.New)
+	return toCRLF(in.Old), toCRLF(in.New)
 }
 
-func carriage(s string) string {
+func toCRLF(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\n", "\r\n")
 }
 
-// once finds the only place where old occurs in the text.
-func once(path, text, old string) (int, error) {
+// onlyPlace finds the only place where old occurs in the text.
+func onlyPlace(path, text, old string) (int, error) {
 	at := strings.Index(text, old)
 	if at < 0 {
 		return 0, notFound(path, text, old)

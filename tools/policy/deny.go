@@ -17,8 +17,8 @@ const CommandTool = "execute_command"
 // disks are the block devices of Linux, macOS and the BSDs.
 const disks = "/dev/sd*|/dev/hd*|/dev/vd*|/dev/xvd*|/dev/nvme*|/dev/mmcblk*|/dev/mapper/*|/dev/dm-*|/dev/md*|/dev/disk*|/dev/rdisk*"
 
-// places are what must not be deleted as a whole.
-const places = `/|/\*|~|~/\*|$HOME|$HOME/\*|/bin|/boot|/dev|/etc|/home|/lib|/root|/sbin|/usr|/var|/Users|/System|/Library|/Applications`
+// protectedDirs are what must not be deleted as a whole.
+const protectedDirs = `/|/\*|~|~/\*|$HOME|$HOME/\*|/bin|/boot|/dev|/etc|/home|/lib|/root|/sbin|/usr|/var|/Users|/System|/Library|/Applications`
 
 // forkBomb is the name of the only rule that is not a pattern.
 const forkBomb = CommandTool + "(a fork bomb)"
@@ -26,9 +26,9 @@ const forkBomb = CommandTool + "(a fork bomb)"
 // DefaultDeny are the rules that always hold: what destroys a machine's disks
 // or a home directory, and what turns the machine off.
 var DefaultDeny = []string{
-	CommandTool + `(rm -r|-R|--recursive * ` + places + `)`,
-	CommandTool + `(chmod|chown|chgrp -R|--recursive * ` + places + `)`,
-	CommandTool + `(find ` + places + ` -delete)`,
+	CommandTool + `(rm -r|-R|--recursive * ` + protectedDirs + `)`,
+	CommandTool + `(chmod|chown|chgrp -R|--recursive * ` + protectedDirs + `)`,
+	CommandTool + `(find ` + protectedDirs + ` -delete)`,
 	CommandTool + `(mkfs|mkfs.*|mke2fs|newfs|wipefs|mkswap)`,
 	CommandTool + `(dd * of=` + strings.ReplaceAll(disks, "|", "|of=") + `)`,
 	CommandTool + `(tee|shred|cp|mv|truncate * ` + disks + `)`,
@@ -83,7 +83,7 @@ func (p *Policy) forbids(c Call, a command.Analysis) string {
 	case a.Lost:
 		return tooLong
 	}
-	at := spellerOf(c.Place)
+	at := pathFormsAt(c.Place)
 	texts := c.texts(at)
 	seen := make([][]term, len(a.Seen))
 	for i, call := range a.Seen {
@@ -110,7 +110,7 @@ func (p *Policy) forbids(c Call, a command.Analysis) string {
 
 // texts are those among the arguments, in every spelling, and the host, with its
 // port and without.
-func (c Call) texts(at *speller) (out []string) {
+func (c Call) texts(at *pathForms) (out []string) {
 	if c.Host != "" {
 		out = append(out, c.Host)
 		if name, _, err := net.SplitHostPort(c.Host); err == nil {
@@ -143,16 +143,16 @@ func (r denyRule) command(terms []term) bool {
 	if len(terms) == 0 {
 		return false
 	}
-	args := []term{{spellings: terms[0].program()}}
-	either := slices.ContainsFunc(args[0].spellings, func(name string) bool { return slices.Contains(eitherCase, name) })
+	args := []term{{forms: terms[0].program()}}
+	either := slices.ContainsFunc(args[0].forms, func(name string) bool { return slices.Contains(eitherCase, name) })
 	var flags []string
 	for _, t := range terms[1:] {
 		if !t.flag {
 			args = append(args, t)
 			continue
 		}
-		flags = append(flags, t.spellings[0])
-		if either && !strings.HasPrefix(t.spellings[0], "--") && strings.ContainsAny(t.spellings[0], "rR") {
+		flags = append(flags, t.forms[0])
+		if either && !strings.HasPrefix(t.forms[0], "--") && strings.ContainsAny(t.forms[0], "rR") {
 			flags = append(flags, "--recursive")
 		}
 	}
@@ -189,7 +189,7 @@ func (r denyRule) startedBy(terms []term) bool {
 
 // named compares the whole pattern with each word by itself.
 func (r denyRule) named(terms []term) bool {
-	return slices.ContainsFunc(terms, func(t term) bool { return matchAny(r.pattern, t.spellings) })
+	return slices.ContainsFunc(terms, func(t term) bool { return matchAny(r.pattern, t.forms) })
 }
 
 // eitherCase are programs that go down directories with -r as with -R. For others one of them is something else, or nothing:
@@ -257,7 +257,7 @@ func inOrder(pattern []string, words []term) bool {
 				continue
 			case p == "*":
 				next[i] = true
-			case i < len(words) && matchAny(p, words[i].spellings):
+			case i < len(words) && matchAny(p, words[i].forms):
 				next[i+1] = true
 			}
 			found = found || p == "*" || i < len(words) && next[i+1]
@@ -272,8 +272,8 @@ func inOrder(pattern []string, words []term) bool {
 	return true
 }
 
-func matchAny(pattern string, spellings []string) bool {
-	return slices.ContainsFunc(spellings, func(s string) bool { return matchWord(pattern, s) })
+func matchAny(pattern string, forms []string) bool {
+	return slices.ContainsFunc(forms, func(s string) bool { return matchWord(pattern, s) })
 }
 
 // matchWord compares a text with alternatives.

@@ -85,11 +85,11 @@ type Policy struct {
 	unasked func() (Unasked, string)
 	deny    []denyRule
 
-	mu       sync.Mutex
-	prefixes [][]string
-	calls    map[string]bool // exact calls of this session
-	hosts    map[string]bool
-	eased    bool // a person has allowed something although the run is tainted
+	mu              sync.Mutex
+	prefixes        [][]string
+	calls           map[string]bool // exact calls of this session
+	hosts           map[string]bool
+	approvedTainted bool // a person has allowed something although the run is tainted
 }
 
 // New makes a policy. It is an error if the mode is unknown or a rule cannot be
@@ -99,7 +99,7 @@ func New(o Options) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{mode: mode, unasked: sync.OnceValues(o.unaskedHere), prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
+	p := &Policy{mode: mode, unasked: sync.OnceValues(o.effectiveUnasked), prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
 	for _, text := range append(slices.Clone(DefaultDeny), o.Deny...) {
 		rule, err := parseDeny(text)
 		if err != nil {
@@ -113,8 +113,8 @@ func New(o Options) (*Policy, error) {
 // Mode is what is asked about.
 func (p *Policy) Mode() Mode { return p.mode }
 
-// unaskedHere is which command lines run without a question, and why no more do.
-func (o Options) unaskedHere() (Unasked, string) {
+// effectiveUnasked is which command lines run without a question, and why no more do.
+func (o Options) effectiveUnasked() (Unasked, string) {
 	if o.Unasked == Sandbox && o.Check != nil {
 		if err := o.Check(); err != nil {
 			return Never, "the sandbox cannot hold it: " + err.Error()
@@ -188,7 +188,7 @@ func (p *Policy) Decide(c Call) Decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	rule := p.allows(c, a)
-	tainted := c.Tainted && !p.eased
+	tainted := c.Tainted && !p.approvedTainted
 	switch {
 	case rule != "" && !tainted:
 		return Decision{Verdict: Allow, Why: rule, Rule: rule}
@@ -282,7 +282,7 @@ func (p *Policy) prefix(a command.Analysis) (found []string) {
 	return found
 }
 
-// key identifies a call and its permissions: two spellings of the same arguments are one.
+// key identifies a call and its permissions: two forms of the same arguments are one.
 func (c Call) key() string {
 	d := json.NewDecoder(bytes.NewReader(c.Args))
 	d.UseNumber()
@@ -302,7 +302,7 @@ func (c Call) key() string {
 func (p *Policy) Allowed(c Call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.eased = p.eased || c.Tainted && !c.Effect.OnlyReads()
+	p.approvedTainted = p.approvedTainted || c.Tainted && !c.Effect.OnlyReads()
 }
 
 // AllowCall allows exactly the same call from now on.

@@ -43,7 +43,7 @@ func (r *request) open(dir, path, flags int, mode uint32) verdict {
 	case !filepath.IsAbs(s.path) && writes: // a pipe or the like, which it has already
 		return passed
 	case !filepath.IsAbs(s.path):
-		return r.hand(s, flags)
+		return r.openFor(s, flags)
 	case writes && r.w.allows(s.path, abi.AccessFSWriteFile):
 		return passed
 	case s.path == "/dev/tty":
@@ -77,7 +77,7 @@ func (r *request) create(dir int, name string, flags int, mode uint32, writes bo
 }
 
 // read opens a file for reading, if the policy allows that.
-func (r *request) read(s spot, flags int) verdict {
+func (r *request) read(s location, flags int) verdict {
 	var stat unix.Stat_t
 	if err := unix.Fstat(s.fd, &stat); err != nil {
 		return fails(err)
@@ -99,12 +99,12 @@ func (r *request) read(s spot, flags int) verdict {
 	case right == abi.AccessFSReadFile && r.w.secret(s):
 		return r.refuse(Refusal{Kind: Secret, Path: s.path}, unix.EACCES)
 	}
-	return r.hand(s, flags)
+	return r.openFor(s, flags)
 }
 
-// hand opens a file and hands it over. A FIFO without a writer must not stop the
+// openFor opens a file for the process and passes the descriptor. A FIFO without a writer must not stop the
 // supervisor.
-func (r *request) hand(s spot, flags int) verdict {
+func (r *request) openFor(s location, flags int) verdict {
 	const dropped = unix.O_NOFOLLOW | unix.O_CREAT | unix.O_EXCL
 	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(s.fd), flags&^dropped|unix.O_CLOEXEC|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -223,16 +223,16 @@ func (r *request) executed(dir, path int, flags uint64) verdict {
 	if stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Mode&0o111 == 0 || r.w.allows(s.path, abi.AccessFSExecute) {
 		return passed
 	}
-	if r.w.foundFurther(name) {
+	if r.w.foundLater(name) {
 		return verdict{errno: unix.EACCES}
 	}
 	return r.refuse(Refusal{Kind: Execute, Path: s.path}, unix.EACCES)
 }
 
-// foundFurther reports whether a program that was looked for in a directory of
+// foundLater reports whether a program that was looked for in a directory of
 // PATH is also in a later one, from where it may be started. A shell goes on to
 // that one, so that the first is no loss.
-func (w *warden) foundFurther(name string) bool {
+func (w *warden) foundLater(name string) bool {
 	i := slices.Index(w.strict.Lookup, filepath.Dir(name))
 	return i >= 0 && slices.ContainsFunc(w.strict.Lookup[i+1:], func(dir string) bool {
 		path := Real(filepath.Join(dir, filepath.Base(name)))
@@ -311,12 +311,12 @@ func done(err error) verdict {
 }
 
 // subject is the file that a call is about.
-func (r *request) subject(m metadataCall) (spot, error) {
+func (r *request) subject(m metadataCall) (location, error) {
 	name := ""
 	if m.path >= 0 && r.args[m.path] != 0 {
 		var err error
 		if name, err = r.text(m.path); err != nil {
-			return spot{}, err
+			return location{}, err
 		}
 	}
 	if name == "" {

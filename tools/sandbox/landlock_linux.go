@@ -25,8 +25,8 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 // resolvers are where /etc/resolv.conf may point to.
 var resolvers = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf"}
 
-// nothing discards whatever is written to it.
-const nothing = "/dev/null"
+// devNull discards whatever is written to it.
+const devNull = "/dev/null"
 
 // Sets of rights. Making devices and sockets is in none. Refer lets files move
 // between directories that have it, and only where that gives no more rights.
@@ -85,7 +85,7 @@ func (b bounds) rules() ([]rule, error) {
 	} else {
 		reads = append(reads, settings)
 	}
-	err := errors.Join(add(dirWrite, b.Writes...), add(fileRead|fileWrite, nothing), add(dirRead, reads...))
+	err := errors.Join(add(dirWrite, b.Writes...), add(fileRead|fileWrite, devNull), add(dirRead, reads...))
 	return rules, err
 }
 

@@ -188,7 +188,7 @@ func dropCapabilities() error {
 	if err := unix.Capget(&header, &now[0]); err != nil {
 		return err
 	}
-	const kept = 1 << unix.CAP_DAC_OVERRIDE
+	const fileRight = 1 << unix.CAP_DAC_OVERRIDE
 	if now[0].Effective&(1<<unix.CAP_SETPCAP) != 0 {
 		for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 			if c != unix.CAP_DAC_OVERRIDE {
@@ -196,7 +196,7 @@ func dropCapabilities() error {
 			}
 		}
 	}
-	keep := now[0].Permitted & kept
+	keep := now[0].Permitted & fileRight
 	left := [2]unix.CapUserData{{Effective: keep, Permitted: keep}}
 	return unix.Capset(&header, &left[0])
 }

@@ -66,10 +66,10 @@ func (p Profile) further() (f Further) {
 	return f
 }
 
-// kept are where programs of common toolchains and the modules that they
+// toolchainDirs are where programs of common toolchains and the modules that they
 // fetched are kept, below the home directory. None of them holds a secret:
 // those lie beside them.
-var kept = []string{
+var toolchainDirs = []string{
 	"go/pkg/mod", "go/bin", "sdk", ".cargo/registry", ".cargo/git", ".cargo/bin", ".rustup/toolchains", ".rustup/settings.toml",
 	".npm/_cacache", ".nvm/versions", ".local/share/fnm", ".local/share/pnpm", ".volta/tools", ".volta/bin",
 	".pyenv", ".rbenv", ".local/bin", ".local/lib", ".local/share/uv/python", ".local/share/uv/tools", ".local/share/virtualenvs", ".cache/pypoetry/virtualenvs",
@@ -90,15 +90,15 @@ var parts = []string{"bin", "sbin", "lib", "lib64", "libexec", "include"}
 // toolVariables name directories of toolchains that are elsewhere.
 var toolVariables = []string{"GOROOT", "GOMODCACHE", "VIRTUAL_ENV", "JAVA_HOME"}
 
-// found collects what toolchains there are. All of it is only read.
-type found struct {
+// toolchainFinder collects what toolchains there are. All of it is only read.
+type toolchainFinder struct {
 	home, workspace string // without links
 	paths           []string
 }
 
 // toolchains are the directories that programs and their libraries lie in.
 func toolchains(home, workspace string, getenv func(string) string) []string {
-	f := &found{home: Real(home), workspace: Real(workspace)}
+	f := &toolchainFinder{home: Real(home), workspace: Real(workspace)}
 	for _, dir := range filepath.SplitList(getenv("PATH")) {
 		f.programs(dir)
 	}
@@ -115,7 +115,7 @@ func toolchains(home, workspace string, getenv func(string) string) []string {
 		f.python(filepath.Join(workspace, "venv"))
 	}
 	if home != "" {
-		f.below(home, kept...)
+		f.below(home, toolchainDirs...)
 		for _, conda := range condas {
 			f.below(filepath.Join(home, conda), condaParts...)
 		}
@@ -133,13 +133,13 @@ func Real(path string) string {
 
 // add takes a directory, unless it is no place for a toolchain: one that holds
 // the home directory.
-func (f *found) add(dir string) {
+func (f *toolchainFinder) add(dir string) {
 	if filepath.IsAbs(dir) && !holdsHome(Real(dir), f.home) {
 		f.paths = append(f.paths, filepath.Clean(dir))
 	}
 }
 
-func (f *found) below(root string, names ...string) {
+func (f *toolchainFinder) below(root string, names ...string) {
 	for _, name := range names {
 		if root != "" {
 			f.add(filepath.Join(root, name))
@@ -149,13 +149,13 @@ func (f *found) below(root string, names ...string) {
 
 // inHome reports whether a path, without links, lies in the home directory, but
 // not in the workspace, which is open, and whose content is not trusted.
-func (f *found) inHome(path string) bool {
+func (f *toolchainFinder) inHome(path string) bool {
 	return f.home != "" && path != f.home && Within(path, f.home) && !Within(path, f.workspace)
 }
 
 // programs takes a directory of PATH with its libraries, and what its links
 // lead to.
-func (f *found) programs(dir string) {
+func (f *toolchainFinder) programs(dir string) {
 	real := Real(dir)
 	if !filepath.IsAbs(dir) || !f.inHome(real) {
 		return // of the system, which is open, or of the workspace
@@ -184,7 +184,7 @@ func (f *found) programs(dir string) {
 
 // toolchainOf takes the parts of the toolchain that a program lies in, if it
 // lies in one.
-func (f *found) toolchainOf(program string) {
+func (f *toolchainFinder) toolchainOf(program string) {
 	root := filepath.Dir(filepath.Dir(program))
 	if filepath.Base(filepath.Dir(program)) == "bin" && f.inHome(root) {
 		f.below(root, parts...)
@@ -194,7 +194,7 @@ func (f *found) toolchainOf(program string) {
 // python takes the installation that a virtual environment is made from. The
 // environment may have come with the workspace, so that only a certain installation
 // of Python counts.
-func (f *found) python(environment string) {
+func (f *toolchainFinder) python(environment string) {
 	if environment == "" {
 		return
 	}

@@ -66,19 +66,19 @@ func (r *request) process() int {
 	return pid
 }
 
-// spot is where a path of a request leads to.
-type spot struct {
+// location is where a path of a request leads to.
+type location struct {
 	fd     int    // of the file, or of the directory that it would be in; it allows nothing
 	path   string // absolute, without links
 	base   string // the name in the directory, if the file does not exist or is not to be followed
 	exists bool
 }
 
-func (s spot) close() { unix.Close(s.fd) }
+func (s location) close() { unix.Close(s.fd) }
 
 // find follows a path as the kernel would for this process, but for links of
 // /proc, which would be those of the supervisor.
-func (r *request) find(dir int, path string, flags uint64) (spot, error) {
+func (r *request) find(dir int, path string, flags uint64) (location, error) {
 	how := unix.OpenHow{Flags: flags | unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	if link := r.descriptor(path); link != "" {
 		path, how.Resolve = link, 0
@@ -87,21 +87,21 @@ func (r *request) find(dir int, path string, flags uint64) (spot, error) {
 	}
 	at, err := r.at(dir, path)
 	if err != nil {
-		return spot{}, err
+		return location{}, err
 	}
 	if at != unix.AT_FDCWD {
 		defer unix.Close(at)
 	}
 	fd, err := unix.Openat2(at, path, &how)
 	if err != nil {
-		return spot{}, err
+		return location{}, err
 	}
 	real, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))
 	if err != nil {
 		unix.Close(fd)
-		return spot{}, unix.EACCES
+		return location{}, unix.EACCES
 	}
-	return spot{fd: fd, path: real, exists: true}, nil
+	return location{fd: fd, path: real, exists: true}, nil
 }
 
 // at opens the directory that a relative path starts from.
@@ -119,11 +119,11 @@ func (r *request) at(dir int, path string) (int, error) {
 
 // entry finds the entry of a directory that a path names, whether it exists or
 // not. The last name is not followed.
-func (r *request) entry(dir int, path string) (spot, error) {
+func (r *request) entry(dir int, path string) (location, error) {
 	trimmed := strings.TrimRight(path, "/")
 	parent, base := filepath.Split(trimmed)
 	if path == "" {
-		return spot{}, unix.ENOENT
+		return location{}, unix.ENOENT
 	}
 	if base == "" || base == "." || base == ".." {
 		s, err := r.find(dir, path, unix.O_DIRECTORY)
@@ -134,7 +134,7 @@ func (r *request) entry(dir int, path string) (spot, error) {
 	}
 	s, err := r.find(dir, parent, unix.O_DIRECTORY)
 	if err != nil {
-		return spot{}, err
+		return location{}, err
 	}
 	var stat unix.Stat_t
 	s.exists = unix.Fstatat(s.fd, base, &stat, unix.AT_SYMLINK_NOFOLLOW) == nil

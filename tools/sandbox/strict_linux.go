@@ -44,7 +44,7 @@ func (b bounds) strictRules(add func(landlock.AccessFSSet, ...string) error) err
 	}
 	err := errors.Join(
 		add(noFIFO&^abi.AccessFSExecute|execute, b.Writes...),
-		add(fileRead|fileWrite, nothing),
+		add(fileRead|fileWrite, devNull),
 		add(readOnly|execute, s.Workspace...),
 		add(readOnly, facts...))
 	if b.AllowNet {

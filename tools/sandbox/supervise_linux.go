@@ -108,7 +108,7 @@ func (h *helper) start(done <-chan struct{}, stop func()) (pid int, err error) {
 // releaseStreams closes the standard streams, so that their readers need not wait
 // for this process.
 func releaseStreams() {
-	null, err := unix.Open(nothing, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	null, err := unix.Open(devNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
@@ -131,7 +131,7 @@ func reap(command int, end <-chan struct{}) (status unix.WaitStatus, leftovers b
 		case <-done:
 			return
 		}
-		sweep(done)
+		killDescendants(done)
 	}()
 	pid := 0
 	for pid >= 0 && pid != command {
@@ -187,10 +187,10 @@ const (
 	lastPause  = 50 * time.Millisecond
 )
 
-// sweep kills all descendants of this process, again and again, until done is
+// killDescendants kills all descendants of this process, again and again, until done is
 // closed: a process may start another while they are counted. A killed one
 // starts no more, so that this ends even for processes that multiply.
-func sweep(done <-chan struct{}) {
+func killDescendants(done <-chan struct{}) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		for _, p := range descendants(unix.Getpid()) {
 			_ = unix.Kill(p.pid, unix.SIGKILL)

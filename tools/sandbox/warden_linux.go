@@ -107,7 +107,7 @@ func (w *warden) allows(path string, right uint64) bool {
 
 // secret reports whether a file of the workspace, which nobody named, looks like
 // a key, or is the configuration of a repository that holds one.
-func (w *warden) secret(s spot) bool {
+func (w *warden) secret(s location) bool {
 	name := filepath.Base(s.path)
 	config := name == "config" || name == "config.worktree"
 	if !config && !KeyLike(name) {

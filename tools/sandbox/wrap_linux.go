@@ -126,7 +126,7 @@ func (g *Guard) confine(p Policy, env []string) (*bounds, []string, error) {
 	if err := errors.Join(os.Mkdir(temp, 0o700), os.MkdirAll(home, 0o700)); err != nil {
 		return nil, nil, err
 	}
-	if err := furnish(p.Home, home, p.Reads); err != nil {
+	if err := linkToHome(p.Home, home, p.Reads); err != nil {
 		return nil, nil, err
 	}
 	b := &bounds{Writes: []string{temp, home}, Reads: p.Reads, AllowNet: p.AllowNet, Quota: quota{Temp: Real(g.temp.path), Bytes: askedTemp, Files: askedTempFiles}}
@@ -173,10 +173,10 @@ func private(env []string, home, temp string) []string {
 // it from that (golang.org/x/telemetry).
 const telemetry = ".config/go/telemetry/mode"
 
-// furnish makes what lies below the user's home appear below the private one. The
+// linkToHome makes what lies below the user's home appear below the private one. The
 // private one was writable for commands: os.Root does not follow links that lead
 // out of it.
-func furnish(from, to string, paths []string) error {
+func linkToHome(from, to string, paths []string) error {
 	root, err := os.OpenRoot(to)
 	if err != nil {
 		return err

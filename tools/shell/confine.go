@@ -161,10 +161,10 @@ func (o Options) reads(in input) bool {
 	return command.Analyse(in.Command, at).Reads
 }
 
-// strangers reports whether the output of a command may be a stranger's words: it
+// mayBeForeign reports whether the output of a command may be a stranger's words: it
 // had the network or read elsewhere, or may have where nobody looked at the line
 // or nothing confined it.
-func (o Options) strangers(in input, given tools.Effect, unasked bool) bool {
+func (o Options) mayBeForeign(in input, given tools.Effect, unasked bool) bool {
 	p := o.policy()
 	return p.AllowNet || given&(tools.Leaves|tools.Network) != 0 || (unasked || p.Mode == sandbox.Off) && !o.reads(in)
 }

@@ -70,7 +70,7 @@ func (o Options) execute(cmd *exec.Cmd, out io.Writer) (report sandbox.Report, e
 	report, err = end()
 	select {
 	case <-read:
-	case <-time.After(drain):
+	case <-time.After(maxDrain):
 		r.Close()
 		<-read
 	}

@@ -15,10 +15,10 @@ const (
 	// sniffed is how many bytes http.DetectContentType looks at.
 	sniffed = 512
 
-	// alienShare is the share of NULs and invalid UTF-8, one byte in so many,
+	// invalidShare is the share of NULs and invalid UTF-8, one byte in so many,
 	// above which output is binary. Text in Latin-1 and file names separated by
 	// NULs have less, programs, archives and UTF-16 have more.
-	alienShare = 10
+	invalidShare = 10
 )
 
 // output keeps the beginning and the end of what is written to it, as text.
@@ -52,7 +52,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (o *output) binary() bool { return o.clean.alien*alienShare > o.raw }
+func (o *output) binary() bool { return o.clean.invalid*invalidShare > o.raw }
 
 func (o *output) keep(text []byte) {
 	if len(text) == 0 {
@@ -103,7 +103,7 @@ type cleaner struct {
 	state   state
 	cr      bool   // a carriage return whose meaning depends on the next character
 	partial []byte // the start of a character, whose rest has not come yet
-	alien   int    // bytes that text does not have: NUL and invalid UTF-8
+	invalid int    // bytes that text does not have: NUL and invalid UTF-8
 }
 
 // feed appends to dst what the bytes p mean.
@@ -123,7 +123,7 @@ func (c *cleaner) feed(dst, p []byte) []byte {
 				c.partial = append(c.partial, p...)
 				break
 			}
-			c.alien++
+			c.invalid++
 		}
 		dst = c.rune(dst, r)
 		p = p[size:]
@@ -147,7 +147,7 @@ func (c *cleaner) simple(p []byte) int {
 // close appends what was held back.
 func (c *cleaner) close(dst []byte) []byte {
 	for range c.partial {
-		c.alien++
+		c.invalid++
 		dst = c.rune(dst, utf8.RuneError)
 	}
 	c.partial = nil
@@ -217,7 +217,7 @@ func (c *cleaner) text(dst []byte, r rune) []byte {
 	case r == '\r':
 		c.cr = true
 	case r == 0: // separates records, as in the output of find -print0
-		c.alien++
+		c.invalid++
 		dst = append(dst, '\n')
 	case r == '\n', r == '\t', !unicode.IsControl(r):
 		dst = utf8.AppendRune(dst, r)

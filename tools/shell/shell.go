@@ -33,14 +33,14 @@ const (
 	MaxTimeout     = 10 * time.Minute
 )
 
-// drain is how long output is still read after the command and its group are
+// maxDrain is how long output is still read after the command and its group are
 // gone. What they wrote is in the pipe already and takes no time; only a
 // program that left the group can still hold the pipe open.
-const drain = 250 * time.Millisecond
+const maxDrain = 250 * time.Millisecond
 
-// stuck is how long processes may take to die. One that hangs in the kernel, or
+// maxDying is how long processes may take to die. One that hangs in the kernel, or
 // runs as somebody else, must not hold the caller.
-const stuck = 5 * time.Second
+const maxDying = 5 * time.Second
 
 // Options set where and how commands run. The zero value is useful.
 type Options struct {
@@ -99,7 +99,7 @@ func New(o Options) (*tools.Tool, error) {
 	}
 	t.Schema.Properties["timeout_s"].Minimum = jsonschema.Ptr(1.0)
 	t.Schema.Properties["timeout_s"].Maximum = jsonschema.Ptr(MaxTimeout.Seconds())
-	t.Timeout = MaxTimeout + 2*stuck // the call's own time comes first
+	t.Timeout = MaxTimeout + 2*maxDying // the call's own time comes first
 	t.Preview = preview
 	t.Effect = o.effect
 	return t, nil
@@ -194,7 +194,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 	code, err := verdict(ctx, err)
 	text, cut := out.text()
 	origin := tools.Workspace
-	if text != "" && o.strangers(in, given, unasked) {
+	if text != "" && o.mayBeForeign(in, given, unasked) {
 		origin = tools.Outside
 	}
 	lacked, rest := refusals(usual, o.policy().Strict, report)
@@ -267,7 +267,7 @@ const posixly = "POSIXLY_CORRECT"
 func (o Options) command(ctx context.Context, dir, line string) *exec.Cmd {
 	cmd := shellCommand(ctx, line)
 	cmd.Dir = dir
-	cmd.WaitDelay = stuck
+	cmd.WaitDelay = maxDying
 	env := slices.DeleteFunc(cmd.Environ(), func(kv string) bool { return strings.HasPrefix(kv, posixly+"=") })
 	cmd.Env = append(o.policy().Environ(env), environment...)
 	return cmd

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// unseen are elements that a reader sees nothing of, or that hold no text to read.
-var unseen = map[atom.Atom]bool{
+// invisible are elements that a reader sees nothing of, or that hold no text to read.
+var invisible = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Svg: true, atom.Canvas: true, atom.Audio: true, atom.Video: true,
 	atom.Object: true, atom.Embed: true, atom.Iframe: true, atom.Select: true, atom.Datalist: true, atom.Textarea: true, atom.Input: true,
 	atom.Noembed: true, atom.Noframes: true,
@@ -19,7 +19,7 @@ var unseen = map[atom.Atom]bool{
 // itself determines that. The filter turns a style that hides something into
 // the attribute.
 func visible(n *html.Node) bool {
-	if unseen[n.DataAtom] {
+	if invisible[n.DataAtom] {
 		return false
 	}
 	open := n.DataAtom != atom.Dialog
@@ -248,7 +248,7 @@ func (c *converter) tokens(r io.Reader) {
 			}
 		case html.StartTagToken:
 			a := tag(z)
-			if skip == 0 && (unseen[a] || a == atom.Title) && a != atom.Input && a != atom.Embed {
+			if skip == 0 && (invisible[a] || a == atom.Title) && a != atom.Input && a != atom.Embed {
 				skip = a
 			}
 			if paragraphs[a] || lines[a] || nested[a] || a == atom.Br {

@@ -24,12 +24,12 @@ const (
 	// of a client, and send less.
 	maxHeader = 64 << 10
 
-	// oneAddress bounds the attempt at one address of several, so that a broken
+	// addressTimeout bounds the attempt at one address of several, so that a broken
 	// IPv6 does not use up the time.
-	oneAddress = 5 * time.Second
+	addressTimeout = 5 * time.Second
 
-	// accepted asks for what needs no conversion first.
-	accepted = "text/markdown,text/plain;q=0.9,text/html;q=0.8,application/xhtml+xml;q=0.8,application/json;q=0.8,*/*;q=0.5"
+	// acceptHeader asks for what needs no conversion first.
+	acceptHeader = "text/markdown,text/plain;q=0.9,text/html;q=0.8,application/xhtml+xml;q=0.8,application/json;q=0.8,*/*;q=0.5"
 
 	userAgent = "Mozilla/5.0 (compatible; mylm; web_fetch)"
 )
@@ -79,7 +79,7 @@ func (f *fetcher) fetch(ctx context.Context, t *target) (*page, error) {
 		return nil, err
 	}
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set("Accept", accepted)
+	request.Header.Set("Accept", acceptHeader)
 	response, err := client.Do(request)
 	if err != nil {
 		var tried *url.Error
@@ -163,7 +163,7 @@ func (f *fetcher) connect(ctx context.Context, network string, t *target) (net.C
 	}
 	var last error
 	for _, a := range addresses {
-		one, cancel := context.WithTimeout(ctx, oneAddress)
+		one, cancel := context.WithTimeout(ctx, addressTimeout)
 		conn, err := dial(one, network, net.JoinHostPort(a.String(), t.port))
 		cancel()
 		if err == nil {

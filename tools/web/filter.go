@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// kept are the attributes that this package uses.
-var kept = map[string]bool{
+// usedAttributes are the attributes that this package uses.
+var usedAttributes = map[string]bool{
 	"id": true, "name": true, "href": true, "src": true, "alt": true, "class": true, "style": true,
 	"hidden": true, "open": true, "start": true, "role": true,
 }
@@ -73,7 +73,7 @@ func (f *filter) start(kind html.TokenType) {
 		return
 	case empty[a]:
 		return
-	case unseen[a]:
+	case invisible[a]:
 		if kind == html.StartTagToken || a != atom.Svg {
 			f.skip, f.depth = a, 1
 		}
@@ -98,7 +98,7 @@ next:
 	for more {
 		var key, value []byte
 		key, value, more = f.z.TagAttr()
-		if !kept[string(key)] {
+		if !usedAttributes[string(key)] {
 			continue
 		}
 		for _, s := range seen[:n] {

@@ -109,7 +109,7 @@ var nested = map[atom.Atom]bool{
 
 func (c *converter) page(doc *html.Node) {
 	if c.title != "" && !c.headed {
-		c.w.open("# ")
+		c.w.openMark("# ")
 		c.w.text(c.title)
 		c.w.block()
 	}
@@ -229,9 +229,9 @@ func (c *converter) heading(n *html.Node, level int) {
 }
 
 func (c *converter) marked(n *html.Node, open, shut string) {
-	c.w.open(open)
+	c.w.openMark(open)
 	c.children(n)
-	c.w.shut(shut)
+	c.w.closeMark(shut)
 }
 
 func (c *converter) list(n *html.Node) {

@@ -36,11 +36,11 @@ func hides(style string) bool {
 				return true
 			}
 		case "left", "top", "right", "bottom", "inset", "text-indent", "margin", "margin-left", "margin-top", "translate":
-			if far(value, !strings.HasPrefix(name, "margin")) { // a margin of -100% puts columns side by side
+			if offScreen(value, !strings.HasPrefix(name, "margin")) { // a margin of -100% puts columns side by side
 				return true
 			}
 		case "transform", "clip", "clip-path", "filter":
-			if vanishing().MatchString(value) || far(value, true) {
+			if vanishing().MatchString(value) || offScreen(value, true) {
 				return true
 			}
 		case "color", "-webkit-text-fill-color":
@@ -69,9 +69,9 @@ var (
 	lengths = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-+]?\d*\.?\d+[a-z%]*`) })
 )
 
-// far reports whether one of the lengths in a value leads off the screen, of the
+// offScreen reports whether one of the lengths in a value leads off the screen, of the
 // shares only with shares.
-func far(value string, shares bool) bool {
+func offScreen(value string, shares bool) bool {
 	const screens = 5000 // pixels: no screen is so large; to the left and above a tenth of it is enough
 	for _, text := range lengths().FindAllString(value, -1) {
 		if l := number(text); l.unit != "deg" && (l.pixels() > screens || l.pixels() <= -screens/10 || shares && l.unit == "%" && l.n <= -100) {

@@ -111,10 +111,10 @@ func (w *writer) blank() string {
 }
 
 // line ends a line, block a paragraph.
-func (w *writer) line()  { w.owe(1) }
-func (w *writer) block() { w.owe(2) }
+func (w *writer) line()  { w.separate(1) }
+func (w *writer) block() { w.separate(2) }
 
-func (w *writer) owe(newlines int) {
+func (w *writer) separate(newlines int) {
 	if w.flat > 0 {
 		w.space = true
 		return
@@ -148,11 +148,11 @@ func (w *writer) pop() {
 	w.indents = w.indents[:len(w.indents)-1]
 }
 
-// open writes a mark in front of the next word; shut writes its counterpart
+// openMark writes a mark in front of the next word; closeMark writes its counterpart
 // behind the last one, or nothing if none came between.
-func (w *writer) open(mark string) { w.marks = append(w.marks, mark) }
+func (w *writer) openMark(mark string) { w.marks = append(w.marks, mark) }
 
-func (w *writer) shut(mark string) {
+func (w *writer) closeMark(mark string) {
 	if n := len(w.marks); n > 0 {
 		w.marks = w.marks[:n-1]
 		return

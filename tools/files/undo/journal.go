@@ -39,11 +39,11 @@ type Journal struct {
 	run   Run
 	bound int64 // 0: none
 
-	mu   sync.Mutex
-	file *os.File // nil before the first change
-	lock *flock.Flock
-	kept map[string]bool // sums of earlier versions, and of what the run itself wrote
-	used int64
+	mu     sync.Mutex
+	file   *os.File // nil before the first change
+	lock   *flock.Flock
+	stored map[string]bool // sums of earlier versions, and of what the run itself wrote
+	used   int64
 }
 
 // Begin begins a run in a workspace, which is a directory's absolute path
@@ -98,10 +98,10 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 			return fmt.Errorf("what the file was cannot be kept: %w", err)
 		}
 	}
-	if err := straight(root, c.Name); err != nil {
+	if err := checkParents(root, c.Name); err != nil {
 		return err
 	}
-	before, old, err := j.keep(ctx, root, c.Name)
+	before, old, err := j.save(ctx, root, c.Name)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 		return &fs.PathError{Op: "open", Path: filepath.Dir(c.Name), Err: fs.ErrNotExist}
 	}
 	temp := replace.TempName(c.Name)
-	if err := j.note(line{Change: &change{
+	if err := j.record(line{Change: &change{
 		Name: filepath.ToSlash(c.Name), Time: time.Now(), Temp: filepath.ToSlash(temp), Before: before, After: next, Made: made,
 	}}); err != nil {
 		return fmt.Errorf("what the file was cannot be kept: %w", err)
@@ -132,7 +132,7 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 		return err
 	}
 	if j != nil && next.Exists {
-		j.kept[next.Sum] = true
+		j.stored[next.Sum] = true
 	}
 	return nil
 }
@@ -157,8 +157,8 @@ func (j *Journal) open(root *os.Root) error {
 	}
 	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
-		j.run.dir, j.file, j.lock, j.kept, j.used = dir, f, lock, map[string]bool{}, 0
-		err = j.note(j.run)
+		j.run.dir, j.file, j.lock, j.stored, j.used = dir, f, lock, map[string]bool{}, 0
+		err = j.record(j.run)
 	}
 	if err != nil {
 		j.close()
@@ -170,8 +170,8 @@ func (j *Journal) open(root *os.Root) error {
 	return nil
 }
 
-// note writes a line of the journal. It is on the disk when note returns.
-func (j *Journal) note(v any) error {
+// record writes a line of the journal. It is on the disk when record returns.
+func (j *Journal) record(v any) error {
 	if j == nil {
 		return nil
 	}
@@ -213,7 +213,7 @@ func (j *Journal) End() error {
 		return nil
 	}
 	now := time.Now()
-	err := j.note(line{Ended: &now})
+	err := j.record(line{Ended: &now})
 	return errors.Join(err, j.close())
 }
 
@@ -225,8 +225,8 @@ func (j *Journal) close() (err error) {
 	return err
 }
 
-// keep reads the file and saves its content, unless that is saved already.
-func (j *Journal) keep(ctx context.Context, root *os.Root, name string) (state, fs.FileInfo, error) {
+// save reads the file and saves its content, unless that is saved already.
+func (j *Journal) save(ctx context.Context, root *os.Root, name string) (state, fs.FileInfo, error) {
 	f, info, err := open.Regular(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state{}, nil, nil
@@ -243,7 +243,7 @@ func (j *Journal) keep(ctx context.Context, root *os.Root, name string) (state, 
 		return s, info, tooLarge(j.bound - j.used)
 	}
 	s.Sum, _, err = copySum(ctx, io.Discard, f)
-	if err != nil || j == nil || j.kept[s.Sum] {
+	if err != nil || j == nil || j.stored[s.Sum] {
 		return s, info, err
 	}
 	if j.bound > 0 && info.Size() > j.bound-j.used {
@@ -283,7 +283,7 @@ func (j *Journal) blob(ctx context.Context, r io.Reader) (sum string, err error)
 		return "", err
 	}
 	syncDirs(dir)
-	j.kept[sum] = true
+	j.stored[sum] = true
 	j.used += n
 	return sum, nil
 }

@@ -14,9 +14,9 @@ import (
 	"mylm/tools/files/internal/replace"
 )
 
-// straight reports what on the way to name is not a directory. Names are
+// checkParents reports what on the way to name is not a directory. Names are
 // written down with all links followed, so that a link there was swapped in.
-func straight(root *os.Root, name string) error {
+func checkParents(root *os.Root, name string) error {
 	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
 		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
 			return fmt.Errorf("%s is %s, not a directory any more", filepath.ToSlash(dir), open.Kind(info.Mode()))
@@ -25,9 +25,9 @@ func straight(root *os.Root, name string) error {
 	return nil
 }
 
-// look returns what is at name.
-func look(ctx context.Context, root *os.Root, name string) (state, error) {
-	if err := straight(root, name); err != nil {
+// stateOf returns what is at name.
+func stateOf(ctx context.Context, root *os.Root, name string) (state, error) {
+	if err := checkParents(root, name); err != nil {
 		return state{}, err
 	}
 	f, info, err := open.Regular(root, name)

@@ -169,7 +169,7 @@ func load(dir string) (Run, error) {
 	if r.ID == "" || r.Workspace == "" {
 		return r, fmt.Errorf("%s does not name a run", f.Name())
 	}
-	r.Active = held(dir)
+	r.Active = locked(dir)
 	return r, nil
 }
 
@@ -198,8 +198,8 @@ func (r *Run) read(n int, text []byte) error {
 	return nil
 }
 
-// held reports whether a process is at the run in dir.
-func held(dir string) bool {
+// locked reports whether a process is at the run in dir.
+func locked(dir string) bool {
 	lock := flock.New(filepath.Join(dir, lockName), flock.SetFlag(os.O_RDWR))
 	got, err := lock.TryLock()
 	if got {

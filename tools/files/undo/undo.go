@@ -63,18 +63,18 @@ func (s *Store) Plan(ctx context.Context, r Run) ([]Step, error) {
 
 func (s *Store) step(ctx context.Context, root *os.Root, r Run, name string) (Step, error) {
 	step := Step{Name: name}
-	var ours []state
+	var written []state
 	for _, c := range r.changes {
 		if c.Name != name {
 			continue
 		}
-		if len(ours) == 0 {
+		if len(written) == 0 {
 			step.to = c.Before
 		}
-		ours = append(ours, c.After)
+		written = append(written, c.After)
 	}
 	step.Size = step.to.Size
-	now, err := look(ctx, root, filepath.FromSlash(name))
+	now, err := stateOf(ctx, root, filepath.FromSlash(name))
 	if ctx.Err() != nil {
 		return step, ctx.Err()
 	}
@@ -89,17 +89,17 @@ func (s *Store) step(ctx context.Context, root *os.Root, r Run, name string) (St
 		step.Conflict, step.Blocked = err.Error()+"; move it away first", true
 	case now.same(step.to) && (now.Mode == step.to.Mode || !now.Exists):
 		step.Action = Nothing
-	case now.same(step.to) || slices.ContainsFunc(ours, now.same):
+	case now.same(step.to) || slices.ContainsFunc(written, now.same):
 	case !now.Exists:
 		step.Conflict = "it was deleted since"
 	default:
-		step.Conflict = "it was changed since" + s.by(r, name, now)
+		step.Conflict = "it was changed since" + s.changedBy(r, name, now)
 	}
 	return step, nil
 }
 
-// by names the later run that left the file as it is, if one did.
-func (s *Store) by(r Run, name string, now state) string {
+// changedBy names the later run that left the file as it is, if one did.
+func (s *Store) changedBy(r Run, name string, now state) string {
 	runs, err := s.Runs(r.Workspace)
 	if err != nil {
 		return ""
@@ -176,7 +176,7 @@ func (s *Store) Undo(ctx context.Context, r Run, force bool) (Report, error) {
 	j.run.Undoes, j.bound = r.ID, 0
 	report := Report{Steps: steps}
 	for _, step := range steps {
-		if err = s.take(ctx, root, j, r, step); err != nil {
+		if err = s.apply(ctx, root, j, r, step); err != nil {
 			err = fmt.Errorf("%s: %w", step.Name, err)
 			break
 		}
@@ -189,13 +189,13 @@ func (s *Store) Undo(ctx context.Context, r Run, force bool) (Report, error) {
 	report.By = j.ID()
 	err = errors.Join(err, j.End())
 	if err == nil {
-		err = s.mark(r)
+		err = s.markUndone(r)
 	}
 	return report, err
 }
 
-// mark writes down that r is undone. Where r undid a run, that one counts again.
-func (s *Store) mark(r Run) error {
+// markUndone writes down that r is undone. Where r undid a run, that one counts again.
+func (s *Store) markUndone(r Run) error {
 	now := time.Now()
 	if err := r.append(line{Undone: &now}); err != nil || r.Undoes == "" {
 		return err
@@ -217,8 +217,8 @@ func conflicts(steps []Step) []Step {
 	return in
 }
 
-// take makes one step.
-func (s *Store) take(ctx context.Context, root *os.Root, j *Journal, r Run, step Step) error {
+// apply makes one step.
+func (s *Store) apply(ctx context.Context, root *os.Root, j *Journal, r Run, step Step) error {
 	name := filepath.FromSlash(step.Name)
 	switch step.Action {
 	case Remove:

@@ -11,19 +11,19 @@ import (
 
 // term is a word of a command as rules see it.
 type term struct {
-	spellings []string // the first one is the word itself
-	flag      bool
-	optional  bool // it follows a flag, and may be its value
+	forms    []string // the first one is the word itself
+	flag     bool
+	optional bool // it follows a flag, and may be its value
 }
 
 // program is the word as the name of a program, with its directory and without.
 func (t term) program() []string {
-	name := t.spellings[0]
+	name := t.forms[0]
 	return []string{name, path.Base(strings.ReplaceAll(name, `\`, "/"))}
 }
 
-// speller knows in which ways a file may be named.
-type speller struct {
+// pathForms finds the ways in which a rule may name a file.
+type pathForms struct {
 	home  string
 	roots []string // the names of the workspace: it may be reached through a link
 	dirs  []string // where commands may be: cd may not get there, so that earlier ones count too
@@ -37,8 +37,8 @@ const (
 	maxPath = 4096
 )
 
-func spellerOf(at command.Place) *speller {
-	s := &speller{known: map[string][]string{}}
+func pathFormsAt(at command.Place) *pathForms {
+	s := &pathForms{known: map[string][]string{}}
 	if at.Root != "" {
 		s.dirs, s.roots = []string{at.Root}, []string{at.Root}
 		if at.Dir != "" {
@@ -57,7 +57,7 @@ func spellerOf(at command.Place) *speller {
 }
 
 // enter records where a command leads the following ones: cd, and the flag -C of many.
-func (s *speller) enter(words []string) {
+func (s *pathForms) enter(words []string) {
 	var to []string
 	cd := path.Base(words[0]) == "cd" || path.Base(words[0]) == "pushd"
 	if cd {
@@ -74,7 +74,7 @@ func (s *speller) enter(words []string) {
 		}
 	}
 	for _, dir := range to {
-		if dir = s.homely(dir); !filepath.IsAbs(dir) && len(s.dirs) > 0 {
+		if dir = s.expandHome(dir); !filepath.IsAbs(dir) && len(s.dirs) > 0 {
 			dir = filepath.Join(s.dirs[len(s.dirs)-1], dir)
 		}
 		if i := slices.Index(s.dirs, dir); i >= 0 {
@@ -85,8 +85,8 @@ func (s *speller) enter(words []string) {
 	}
 }
 
-// homely is a path with the home directory in place of its sign.
-func (s *speller) homely(text string) string {
+// expandHome is a path with the home directory in place of its sign.
+func (s *pathForms) expandHome(text string) string {
 	for _, sign := range []string{"~", "$HOME"} {
 		if rest, ok := strings.CutPrefix(text, sign); ok && s.home != "" && (rest == "" || rest[0] == '/') {
 			return s.home + rest
@@ -99,10 +99,10 @@ func (s *speller) homely(text string) string {
 var runners = strings.Fields("make gmake ninja just task rake gradle gradlew mvn mvnw")
 
 // terms reads the words of a command. If it may start another, what looks like a flag behind -- is one of that.
-func (s *speller) terms(words []string, starts bool) (out []term) {
+func (s *pathForms) terms(words []string, starts bool) (out []term) {
 	operands := false
 	for i, w := range words {
-		t := term{spellings: []string{w}}
+		t := term{forms: []string{w}}
 		switch {
 		case i == 0:
 		case w == "--" && !operands:
@@ -111,10 +111,10 @@ func (s *speller) terms(words []string, starts bool) (out []term) {
 		case strings.HasPrefix(w, "-") && !operands:
 			t.flag = true
 			if _, value, ok := strings.Cut(w, "="); ok && value != "" {
-				t.spellings = append(t.spellings, s.file(value)...)
+				t.forms = append(t.forms, s.file(value)...)
 			}
 		default:
-			t.spellings = s.file(w)
+			t.forms = s.file(w)
 			before := words[i-1]
 			t.optional = !operands && i > 1 && strings.HasPrefix(before, "-") && before != "--" && !strings.Contains(before, "=") || slices.Contains(runners, path.Base(words[0]))
 		}
@@ -125,13 +125,13 @@ func (s *speller) terms(words []string, starts bool) (out []term) {
 
 // file are the ways in which a rule may name what a text names: as it is, and, as a path, without detours, from the
 // home directory if it is there, from the workspace, and with its links followed.
-func (s *speller) file(text string) []string {
+func (s *pathForms) file(text string) []string {
 	if out, ok := s.known[text]; ok {
 		return out
 	}
 	out := []string{text}
 	if text != "" && len(text) <= maxPath && !strings.ContainsAny(text, "\n\x00") && !strings.Contains(text, "://") {
-		file := s.homely(text)
+		file := s.expandHome(text)
 		if file != text || strings.Contains(text, "/") {
 			out = append(out, path.Clean(text), path.Clean(file))
 		}
@@ -140,9 +140,9 @@ func (s *speller) file(text string) []string {
 			if !filepath.IsAbs(at) {
 				at = dir + "/" + at
 			}
-			out = append(out, s.seen(filepath.Clean(at))...)
-			if real, err := followed(at); err == nil {
-				out = append(out, s.seen(real)...)
+			out = append(out, s.relativeForms(filepath.Clean(at))...)
+			if real, err := followLinks(at); err == nil {
+				out = append(out, s.relativeForms(real)...)
 			}
 		}
 		slices.Sort(out[1:])
@@ -152,8 +152,8 @@ func (s *speller) file(text string) []string {
 	return out
 }
 
-// seen is an absolute path as written from the root, the home directory and the workspace.
-func (s *speller) seen(clean string) []string {
+// relativeForms is an absolute path as written from the root, the home directory and the workspace.
+func (s *pathForms) relativeForms(clean string) []string {
 	out := []string{clean}
 	if rest, ok := strings.CutPrefix(clean, s.home); s.home != "" && ok && (rest == "" || rest[0] == '/') {
 		out = append(out, "~"+rest)
@@ -166,9 +166,9 @@ func (s *speller) seen(clean string) []string {
 	return out
 }
 
-// followed is a path with its links followed, also if only its directory is
+// followLinks is a path with its links followed, also if only its directory is
 // there.
-func followed(text string) (string, error) {
+func followLinks(text string) (string, error) {
 	real, err := filepath.EvalSymlinks(text)
 	if err == nil {
 		return real, nil
