@@ -29,7 +29,7 @@ type Options struct {
 	// Labels are recorded with each run, for later readers of the record.
 	Labels map[string]string
 
-	System      string               // the whole system prompt; "": made of what follows
+	System      string               // the whole system prompt; "": built from the following fields
 	Identity    string               // how the system prompt begins; "": prompts.DefaultIdentity
 	Sections    []prompts.Section    // further parts of the system prompt
 	Environment *prompts.Environment // nil: none. An empty Date is filled in.

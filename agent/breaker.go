@@ -46,7 +46,7 @@ func canonical(args json.RawMessage) string {
 	return string(b)
 }
 
-// untrusted reports whether the words of a result may be a stranger's.
+// untrusted reports whether a result may hold text from outside the workspace.
 func untrusted(origin string) bool {
 	return origin != "" && origin != tools.Workspace && origin != tools.Memory
 }
@@ -112,9 +112,9 @@ const changed = "*"
 // circle records a call with its result, and returns which circle it closes, if any.
 func (r *run) circle(a *attempt, sensitive bool) string {
 	s, key := &r.state, signature(a)
-	limit, what := sameResults, "the same call had the same result %d times, and nothing was changed in between"
+	limit, what := sameResults, "the same call had the same result %d times, with no change in between"
 	if !a.outcome.Success() {
-		limit, what = sameErrors, "the same error came %d times, and nothing was changed in between"
+		limit, what = sameErrors, "the same error occurred %d times, with no change in between"
 	}
 	times, since := 1, 1
 	for _, k := range s.Seen {
@@ -139,7 +139,7 @@ func (r *run) circle(a *attempt, sensitive bool) string {
 	}
 	switch {
 	case s.Stale >= staleLimit:
-		return fmt.Sprintf("%d calls in a row brought nothing that was not seen before", s.Stale)
+		return fmt.Sprintf("%d calls in a row returned nothing new", s.Stale)
 	case since >= limit:
 		return fmt.Sprintf(what, since)
 	}
@@ -242,8 +242,8 @@ func (r *run) windowFilled(err error) error {
 		Message: "the reply filled the context window and is not complete"}
 }
 
-// The breaker of a reply that repeats one line, phrase or passage until somebody
-// stops it. Tables and rulers repeat, too, but not for so long; data in the
+// The breaker of a reply that repeats one line, phrase or passage without
+// end. Tables and rulers repeat, too, but not for so long; data in the
 // arguments of a call, such as a file of zeros, may.
 const (
 	defaultRepetition   = 1500     // tokens of repetition, the first copy not counted
@@ -262,7 +262,7 @@ type repetition struct {
 	bytes, tokens int // that do nothing but repeat what is before them
 }
 
-// add takes in a chunk.
+// add appends a chunk and measures the repetition at the end.
 func (p *repetition) add(chunk string) {
 	if chunk == "" {
 		return

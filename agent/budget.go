@@ -22,7 +22,7 @@ const (
 	// not asked about its window for less, since that takes it a while.
 	smallPrompt = 3000
 
-	windowPatience = 3 * time.Second // for a backend to tell its window; the run can do without
+	windowPatience = 3 * time.Second // for a backend to report its window, which is not essential
 
 	replyRoom     = 2048 // for a reply whose length is not limited; a quarter of a small window
 	defaultResult = 2000 // tokens of a tool's result that the model is shown
@@ -33,7 +33,7 @@ const (
 	// A count beyond these bounds is not one of this prompt's tokens.
 	leastScale, mostScale = 0.5, 8
 
-	suspiciousCount = 0.6 // of what a prompt is taken for: so small a count is looked into
+	suspiciousCount = 0.6 // of the estimate: a lower count is checked
 )
 
 // learnWindow finds out, once it matters or the prompt is not small, how many
@@ -89,7 +89,7 @@ func (r *run) tokens(estimated int) int { return int(float64(estimated) * r.scal
 // known; 0: all of it.
 func (o *Options) resultTokens() int { return max(0, int(o.MaxToolResultTokens)) }
 
-// limitResults settles how much of a tool's result is shown: at most a third of
+// limitResults sets how much of a tool's result is shown: at most a third of
 // the room, so that the question and the last step fit beside it. It reports
 // whether that changes.
 func (r *run) limitResults() bool {
@@ -106,7 +106,7 @@ func (r *run) limitResults() bool {
 	return true
 }
 
-// syncView takes into the view what was recorded.
+// syncView adds new entries of the record to the view.
 func (r *run) syncView() { r.view.sync(r.session.snapshot(), r.state.Results) }
 
 func (r *run) calibrate(tokens int) {
@@ -154,7 +154,7 @@ func (r *run) shrinkPrompt(ctx context.Context, e *providers.Error) (bool, error
 		}
 	case 0 < e.Window && e.Window < before:
 		s.Window = e.Window
-	default: // the window is another one, or the estimate is wrong: who knows by how much
+	default: // the window is smaller than assumed, or the estimate too low, by an unknown amount
 		s.Window, s.Guessed = before*3/4, true
 	}
 	return r.makeRoom(ctx)
@@ -171,7 +171,7 @@ func (r *run) checkCount(ctx context.Context, u providers.Usage) error {
 	switch {
 	case u.Prompt == 0, float64(u.Prompt) > mostScale*float64(size), r.agent.opts.Hooks.TransformContext != nil:
 		return nil
-	case len(r.toReplay) > 0: // this was looked at when it came
+	case len(r.toReplay) > 0: // it was checked when it arrived
 		if !r.switched {
 			r.noteCount(u.Prompt)
 		}
@@ -206,7 +206,7 @@ const unreadSlack = 64
 // noteCount notes what the backend counted.
 func (r *run) noteCount(tokens int) {
 	s, v := &r.state, &r.view
-	if v.closing == nil { // else no prompt goes on from it
+	if v.closing == nil { // else no prompt continues it
 		s.Prompt, s.PromptCut, s.Counted = tokens, v.cut, len(v.messages)
 	}
 	if float64(tokens) >= leastScale*float64(v.size) {
@@ -215,7 +215,7 @@ func (r *run) noteCount(tokens int) {
 }
 
 // minimumCount is what the backend has to count if it reads the whole prompt, as
-// far as an earlier count of its beginning tells; 0: there is none. Two words
+// far as an earlier count of its beginning shows; 0: there is none. Two words
 // that were added are one token at the very least.
 func (r *run) minimumCount() int {
 	s, v := &r.state, &r.view
@@ -229,7 +229,7 @@ func (r *run) minimumCount() int {
 func (r *run) silentCut(format string, args ...any) error {
 	return &providers.Error{
 		Kind: providers.Overflow, PromptTokens: r.promptTokens(), Window: r.state.Window,
-		Message: "the backend cut the conversation without a word: " + fmt.Sprintf(format, args...),
+		Message: "the backend silently truncated the conversation: " + fmt.Sprintf(format, args...),
 	}
 }
 

@@ -133,7 +133,7 @@ func TestSilentCutIsNoticed(t *testing.T) {
 			switch {
 			case tt.by == 0 && r.StopReason != agent.StopComplete:
 				t.Errorf("a false alarm: %s after %d turns, %v", r.StopReason, r.Turns, r.Err)
-			case tt.by > 0 && (r.StopReason != agent.StopContextFull || r.Turns > tt.by || !strings.Contains(r.Err.Error(), "cut the conversation without a word")):
+			case tt.by > 0 && (r.StopReason != agent.StopContextFull || r.Turns > tt.by || !strings.Contains(r.Err.Error(), "silently truncated the conversation")):
 				t.Errorf("%s after %d turns, %v; want a cut to be noticed by turn %d", r.StopReason, r.Turns, r.Err, tt.by)
 			}
 		})

@@ -149,7 +149,7 @@ func TestRewrittenCallIsShownAsItRan(t *testing.T) {
 	}
 	m := newModel(call("write", `{"text":"x"}`), "done")
 	events, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t), Approve: rewrite}).Run(t.Context(), nil, "go"))
-	if names(r.Calls) != `write{"text":"y"}` || !strings.Contains(m.last(), `other arguments than yours: {"text":"y"}`) {
+	if names(r.Calls) != `write{"text":"y"}` || !strings.Contains(m.last(), `ran with different arguments: {"text":"y"}`) {
 		t.Errorf("calls %s, the model was told %q", names(r.Calls), m.last())
 	}
 	for _, ev := range events {

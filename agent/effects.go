@@ -74,7 +74,7 @@ type ToolRequest struct {
 	Permits []tools.Refusal `json:"permits,omitempty"` // what it was refused before, and may do now
 }
 
-// ApprovalRequest is a call that somebody has to allow.
+// ApprovalRequest is a call that needs a decision.
 type ApprovalRequest struct {
 	Run     string          `json:"run"`
 	Call    string          `json:"call"` // the call's id
@@ -82,7 +82,7 @@ type ApprovalRequest struct {
 	Args    json.RawMessage `json:"args"`
 	Effect  tools.Effect    `json:"effect"`
 	Preview string          `json:"preview"` // what it would do, for a person
-	Tainted bool            `json:"tainted"` // the run has read what strangers wrote
+	Tainted bool            `json:"tainted"` // the run has read text from outside the workspace
 
 	// Refused is what the call was refused when it ran: it is asked whether it
 	// runs again, from the start, with the permissions that it lacked.
@@ -259,7 +259,7 @@ func (r *run) beforeHook(ctx context.Context, a *attempt) (allowed bool, err err
 	return allowed, nil
 }
 
-// afterHook lets the hook change what a call came to. If it fails, the result is
+// afterHook lets the hook change a call's outcome. If it fails, the result is
 // withheld: it may be there to take something out.
 func (r *run) afterHook(ctx context.Context, a *attempt, call ToolRequest) error {
 	hook := r.agent.opts.Hooks.AfterToolCall
@@ -275,8 +275,8 @@ func (r *run) afterHook(ctx context.Context, a *attempt, call ToolRequest) error
 	return nil
 }
 
-// isDryRun reports whether a call would change something or talk to somebody, and is
-// not to.
+// isDryRun reports whether a call would change something or use the network in a
+// dry run.
 func (r *run) isDryRun(a *attempt) bool {
 	e := a.inv.Effect
 	return r.agent.opts.DryRun && r.recordedDecision() == nil && (e.Sensitive() || e&tools.Network != 0)
@@ -293,7 +293,7 @@ func (a *attempt) rehearse() {
 func (a *attempt) notes() string {
 	note := a.note
 	if a.rewritten && !a.denied {
-		note = joinLines(note, "The call was run with other arguments than yours: "+protocol.Neutralise(string(a.inv.Args)))
+		note = joinLines(note, "The call ran with different arguments: "+protocol.Neutralise(string(a.inv.Args)))
 	}
 	if len(a.refused) > 0 {
 		note = joinLines(note, "It ran in a sandbox, which refused: "+protocol.Neutralise(joinRefusals(a.refused))+".")

@@ -106,7 +106,7 @@ type (
 		Error     string          `json:"error,omitempty"`
 		Denied    bool            `json:"denied,omitempty"`
 		Skipped   bool            `json:"skipped,omitempty"` // it repeats the call before it
-		Unknown   bool            `json:"unknown,omitempty"` // nobody knows what the call did
+		Unknown   bool            `json:"unknown,omitempty"` // whether the call took effect is unknown
 		Origin    string          `json:"origin,omitempty"`
 		Note      string          `json:"note,omitempty"`    // what the engine adds below it
 		Refused   []tools.Refusal `json:"refused,omitempty"` // permissions it lacked and was not given

@@ -109,7 +109,7 @@ type Notice struct {
 
 // The codes of notices.
 const (
-	NoticeContinued   = "continued"    // the length limit cut a reply, and the next one goes on where it stopped
+	NoticeContinued   = "continued"    // the length limit cut a reply, and the next one continues it
 	NoticeNoSummary   = "no_summary"   // older steps could not be summed up
 	NoticeLastWord    = "last_word"    // a limit ended the run, and the model is asked what it has
 	NoticeNotVerified = "not_verified" // the answer did not pass its check, and the model tries again

@@ -79,7 +79,7 @@ func TestPassingFaultsAreRetried(t *testing.T) {
 		_, err := newAgent(t, agent.Options{Model: m}).Ask(t.Context(), "go")
 		var e *providers.Error
 		if m.asked() != 1 || !errors.As(err, &e) || !errors.Is(err, busy) || e.Kind != providers.RateLimited ||
-			!strings.Contains(e.Message, "busy; it asks to wait 27h46m39s") {
+			!strings.Contains(e.Message, "busy; it asks for a wait of 27h46m39s") {
 			t.Errorf("asked %d times, %v", m.asked(), err)
 		}
 	})

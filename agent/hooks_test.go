@@ -27,7 +27,7 @@ func TestHookBeforeToolCall(t *testing.T) {
 	}{
 		{"lets it go on", agent.Decision{Verdict: agent.Allow}, nil, "write:a", `write{"text":"a"}`, "written", agent.StopComplete},
 		{"rewrites it", agent.Decision{Verdict: agent.Allow, Args: json.RawMessage(`{"text":7}`)}, nil,
-			"write:7", `write{"text": "7"}`, `other arguments than yours: {"text": "7"}`, agent.StopComplete},
+			"write:7", `write{"text": "7"}`, `ran with different arguments: {"text": "7"}`, agent.StopComplete},
 		{"denies it", agent.Decision{Reason: "not on Sundays"}, nil, "", "", "[write] Error: not allowed: not on Sundays", agent.StopDenied},
 		{"stops the run", agent.Decision{Verdict: agent.Stop}, nil, "", "", "", agent.StopDenied},
 		{"fails", agent.Decision{}, errors.New("no disk"), "", "", "", agent.StopInternal},

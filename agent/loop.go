@@ -18,10 +18,10 @@ type run struct {
 	effects      Effects
 	state        State
 	yield        func(Event, error) bool
-	cancel       context.CancelFunc // ends what is under way when the consumer leaves
+	cancel       context.CancelFunc // cancels the current model call or tool when the consumer leaves
 	consumerLeft bool               // no event is wanted any more
 	yielding     bool               // the consumer is handling an event
-	resumed      bool               // the run goes on with what the session holds
+	resumed      bool               // the run continues the session's last one
 	toReplay     []Entry            // recorded entries that are still to be replayed
 	replay       *replay            // the run is only compared with its record; nil: it happens
 	replayedCall *CallEntry         // the last call that was replayed
@@ -171,8 +171,8 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d bytes left out]\n", len(s)-limit) + strings.ToValidUTF8(tail, "")
 }
 
-// continueReply asks for the rest of a reply that a length limit cut. The answer is then
-// made of both.
+// continueReply asks for the rest of a reply that a length limit cut. The answer
+// joins both.
 func (r *run) continueReply(ctx context.Context) {
 	r.state.Continued = append(r.state.Continued, r.session.last())
 	if !r.turnsLeft() {

@@ -20,7 +20,7 @@ import (
 
 // ErrDiverged ends a resumed run whose record does not match how this engine
 // interprets the model's reply. Nothing was done again.
-var ErrDiverged = errors.New("the record was written by an engine that read the reply in another way")
+var ErrDiverged = errors.New("the record was written by a version that read the reply differently")
 
 // replayEntry takes an entry from the record instead of writing it, if the run goes
 // through it again.

@@ -210,7 +210,7 @@ func (r StopReason) external() bool {
 	return r == StopInterrupted || r == StopInternal || r == StopTimeout
 }
 
-// stopAt ends the replay where the engine wants what the record does not hold.
+// stopAt ends the replay where the engine needs something that is not recorded.
 func (p *replay) stopAt(next *Entry, is string) error {
 	if end, ok := next.Payload.(EndEntry); !ok || !end.StopReason.external() {
 		p.note(next, "what happens", describeEntry(next), is)
@@ -277,7 +277,7 @@ func describeEntry(e *Entry) string {
 	case EndEntry:
 		return "end: " + string(p.StopReason)
 	case UserEntry:
-		return "the engine tells the model: " + p.Text
+		return "message to the model: " + p.Text
 	}
 	return string(e.Kind())
 }

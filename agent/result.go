@@ -94,7 +94,7 @@ type Result struct {
 	Evaluation *Evaluation `json:"evaluation,omitempty"` // the last check of the answer; nil: there was none
 
 	Messages []providers.Message `json:"-"` // the conversation, without the system prompt
-	Tainted  bool                `json:"-"` // what strangers wrote has been read
+	Tainted  bool                `json:"-"` // text from outside the workspace has been read
 	Err      error               `json:"-"` // what went wrong, for a run that did not complete; may be nil
 }
 

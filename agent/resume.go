@@ -13,7 +13,7 @@ import (
 // Errors of Resume for a session that it does not continue.
 var (
 	// ErrComplete: the last run answered its prompt.
-	ErrComplete = errors.New("the last question of the session was answered: there is nothing to go on with")
+	ErrComplete = errors.New("the last question of the session was answered: there is nothing to resume")
 	// ErrNoQuestion: there is no run, or its record ends before the prompt.
 	ErrNoQuestion = errors.New("the session ends before its question was recorded")
 )

@@ -21,7 +21,7 @@ func (r *run) askSeparately(ctx context.Context, q ModelRequest) (*reply, error)
 	if reply.call != nil || reply.fault != nil {
 		reply.text = reply.raw
 		if q.Purpose == PurposeSummary {
-			return nil, &providers.Error{Kind: providers.BadRequest, Message: "the model wrote something else than a summary"}
+			return nil, &providers.Error{Kind: providers.BadRequest, Message: "the model did not write a summary"}
 		}
 	}
 	return reply, r.record(ctx, AuxiliaryEntry(reply.entry(q.Purpose)))

@@ -185,7 +185,7 @@ func (s *Session) rewind(n int) []Entry {
 	return tail
 }
 
-// Tainted reports whether a result in the session has text from strangers.
+// Tainted reports whether a result in the session has text from outside the workspace.
 func (s *Session) Tainted() bool {
 	return slices.ContainsFunc(s.snapshot(), func(e Entry) bool { p, ok := e.Payload.(ResultEntry); return ok && untrusted(p.Origin) })
 }
@@ -204,11 +204,11 @@ type State struct {
 	Errors    int    `json:"errors,omitempty"`    // failed calls in a row
 	Denials   int    `json:"denials,omitempty"`   // denied calls in a row
 	Malformed int    `json:"malformed,omitempty"` // unreadable replies in a row
-	Insisted  bool   `json:"insisted,omitempty"`  // the last reply held a call in a form that is not read, and the model was told
+	Insisted  bool   `json:"insisted,omitempty"`  // the last reply held a call in an unsupported form, and the model was told so
 	Denied    bool   `json:"denied,omitempty"`    // a call was denied, and none that does as much has succeeded since
 
 	DeniedRead bool `json:"denied_read,omitempty"` // it only reads: any call does as much
-	Tainted    bool `json:"tainted,omitempty"`     // what strangers wrote has been read
+	Tainted    bool `json:"tainted,omitempty"`     // text from outside the workspace has been read
 
 	Seen  []string `json:"seen,omitempty"`  // digests of the last calls and their results
 	Stale int      `json:"stale,omitempty"` // calls in a row that brought nothing unseen
@@ -291,7 +291,7 @@ func (s *Setup) sameBackend(other *Setup) bool {
 		s.MaxToolResultTokens == other.MaxToolResultTokens
 }
 
-// entry is what the record holds of a reply, with all that a repeat is made of.
+// entry is what the record holds of a reply, with all that a replay needs.
 func (rep *reply) entry(p Purpose) ReplyEntry {
 	return ReplyEntry{
 		Purpose: p, Text: rep.text, Raw: rep.raw, SeparateThought: rep.separateThought, Thought: rep.thought, Stop: rep.stop, Usage: &rep.usage, Native: rep.native,

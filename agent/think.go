@@ -146,7 +146,7 @@ const maxRetryAfter = time.Minute
 func waitTooLong(e *providers.Error) error {
 	late := *e
 	late.Err = e
-	late.Message += fmt.Sprintf("; it asks to wait %v, and nothing waits here for more than %v", e.RetryAfter.Round(time.Second), maxRetryAfter)
+	late.Message += fmt.Sprintf("; it asks for a wait of %v; the longest allowed is %v", e.RetryAfter.Round(time.Second), maxRetryAfter)
 	late.Hint = ""
 	return &late
 }
@@ -157,11 +157,11 @@ func temporary(err error) bool {
 	return errors.As(err, &e) && e.Temporary()
 }
 
-// listener takes in one reply.
+// listener collects one reply.
 type listener struct {
 	run     *run
 	decoder *protocol.Decoder
-	quiet   bool // nobody is shown the reply
+	quiet   bool // the reply is not shown
 	reply   reply
 	shown   bool
 	chunks  int

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// view is the conversation as the model is shown it. It is made of the
-// session's record, which it never changes, and of nothing else, so that it can
-// be made again anywhere. Until a compaction it only grows at its end, which is
+// view is the conversation as the model is shown it. It is built from the
+// session's record alone, which it never changes, so that it can be rebuilt
+// anywhere. Until a compaction it only grows at its end, which is
 // what lets a backend keep what it has read.
 type view struct {
 	limit    int                 // of a tool's result, in estimated tokens; 0: none
@@ -39,7 +39,7 @@ type group struct {
 	reply   bool
 }
 
-// sync takes in what was recorded since.
+// sync adds the entries that were recorded since.
 func (v *view) sync(entries []Entry, limit int) {
 	if limit != v.limit || len(v.messages) == 0 || v.taken > len(entries) {
 		*v = v.empty()
@@ -202,8 +202,8 @@ func (r *run) fit(ctx context.Context) error {
 
 // overflowError is why a conversation that was made as small as it can be is not
 // sent; nil: it is. While the window is a guess, or the backend has not counted,
-// it knows better whether its window is full, but nobody else holds the limit
-// that a person set.
+// it knows better whether its window is full, but only the engine enforces a
+// configured limit.
 func (r *run) overflowError() error {
 	n, window := r.promptTokens(), r.state.Window
 	what, option := "the model's window", ""
@@ -212,7 +212,7 @@ func (r *run) overflowError() error {
 		return nil
 	case 0 < limit && limit < n && (r.state.Guessed || limit == window):
 		window = limit
-		what, option = "the limit that was set for it", "MaxContextTokens"
+		what, option = "the configured limit", "MaxContextTokens"
 	case r.state.Guessed, r.state.Scale == 0 && r.view.countWords(0) <= window:
 		return nil
 	}
@@ -290,14 +290,14 @@ func (r *run) summarize(ctx context.Context, through int) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps could not be summed up, and stay as they are: " + err.Error()})
+		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps could not be summarized and are kept: " + err.Error()})
 		return nil
 	}
 	summary := protocol.Neutralise(strings.TrimSpace(reply.text))
 	done, err := r.compact(ctx, through, shorten(summary, maxSummary), through)
 	if err == nil && !done {
 		r.failedSummary = r.view.size
-		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps stay as they are: their summary is no shorter"})
+		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps are kept: their summary is no shorter"})
 	}
 	return err
 }

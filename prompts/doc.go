@@ -8,9 +8,9 @@
 // # Words
 //
 // A Set is the built-in templates, some of them replaced by the user's. The
-// system prompt is what every conversation starts with; a correction is what
-// the model is told about a reply that could not be read, a refusal about a call
-// that cannot run. A summary stands for messages that are no longer shown; a
+// system prompt is what every conversation starts with; a correction explains
+// to the model why its reply could not be read, a refusal why a call cannot
+// run. A summary replaces messages that are no longer shown; a
 // judge checks an answer, and a retry says what it found; a last word is asked
 // for when a limit ends a run.
 //

@@ -45,7 +45,7 @@ const (
 	Unreadable = "unreadable" // PlanData
 )
 
-// DefaultIdentity is how the system prompt begins unless it is told otherwise.
+// DefaultIdentity is how the system prompt begins by default.
 const DefaultIdentity = "You are mylm, an assistant that answers questions and gets work done on this computer with tools."
 
 // Names lists the templates there are.
@@ -56,7 +56,7 @@ func Names() []string {
 	}
 }
 
-// Environment tells the model where it is. It holds no time of day, so that
+// Environment describes the system to the model. It holds no time of day, so that
 // the system prompt stays the same and a backend's prefix cache keeps hitting.
 type Environment struct {
 	OS, Shell, Directory string
@@ -95,7 +95,7 @@ type TreeData struct {
 	Cut  bool   // not all is in it
 }
 
-// CompactedData is what stands in for messages that are no longer shown.
+// CompactedData is for the text that replaces messages that are no longer shown.
 type CompactedData struct {
 	Summary string // of the messages; "": there is none
 	Dropped int    // messages that are in no summary
@@ -184,7 +184,7 @@ func (s *Set) Check() error {
 			return err
 		}
 		if text == "" {
-			return fmt.Errorf("%s says nothing (write the prompt there, or delete it to get the built-in one back)", s.files[name])
+			return fmt.Errorf("%s is empty (write the prompt there, or delete it to get the built-in one back)", s.files[name])
 		}
 	}
 	return nil
@@ -234,7 +234,7 @@ func (s *Set) Remembering(d MemoryData) (string, error) { return s.render(Memory
 // Files renders what is in the working directory: the text of a Section.
 func (s *Set) Files(d TreeData) (string, error) { return s.render(Tree, d) }
 
-// Compacted renders what stands in for messages that are no longer shown.
+// Compacted renders the text that replaces messages that are no longer shown.
 func (s *Set) Compacted(d CompactedData) (string, error) { return s.render(Compacted, d) }
 
 // Retry renders what the model is told about an answer that a check found short.

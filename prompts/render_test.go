@@ -137,8 +137,8 @@ func TestCheck(t *testing.T) {
 		`{{range $i, $s := .Sections}}{{$i}}={{$s.Title}};{{end}}`: "",
 		`{{range .Sections}}{{.Text}}{{end}}`:                      "",
 		`{{.Identity}}`:                                            "",
-		" \n":                                                      "system.tmpl says nothing",
-		`{{if false}}x{{end}}`:                                     "system.tmpl says nothing",
+		" \n":                                                      "system.tmpl is empty",
+		`{{if false}}x{{end}}`:                                     "system.tmpl is empty",
 		`{{with .Environment}}{{.Nothing}}{{end}}`:                 "has no field Nothing",
 	} {
 		err := systemTemplate(t, text).Check()

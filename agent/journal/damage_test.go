@@ -28,7 +28,7 @@ func TestNoFiles(t *testing.T) {
 			t.Skipf("%s cannot be made here: %v", id, err)
 		}
 	}
-	want := map[string]string{"folder": "is a directory", "full": "is a directory", "nowhere": "is a link to a file that is not there", "pipe": "is a named pipe"}
+	want := map[string]string{"folder": "is a directory", "full": "is a directory", "nowhere": "is a link to a missing file", "pipe": "is a named pipe"}
 	problems := map[string]string{}
 	all, err := store.List(t.Context(), journal.Filter{Labels: map[string]string{"project": "/src"}})
 	if err != nil {

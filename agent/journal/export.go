@@ -172,7 +172,7 @@ func WriteJSON(w io.Writer, h Header, entries []agent.Entry) error {
 }
 
 // WriteMarkdown writes a session for people to read: questions, replies, calls
-// and what came of them.
+// and their results.
 func WriteMarkdown(w io.Writer, h Header, entries []agent.Entry) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Session %s\n\n%s\n", h.ID, h.Created.Local().Format("2006-01-02 15:04"))

@@ -17,7 +17,7 @@ import (
 	"mylm/agent"
 )
 
-// file is the journal of one session while somebody appends to it.
+// file is the journal of one session that is being appended to.
 type file struct {
 	store *Store
 	id    string
@@ -31,8 +31,8 @@ type file struct {
 	entries     []agent.Entry   // those that are not in the file yet
 	syncResults map[string]bool // calls whose result must not be lost
 	synced      bool            // the directory was, too
-	reopens     bool            // the journal is there, and is taken for the first entry
-	closed      bool            // it was let go
+	reopens     bool            // the journal exists and is opened for the first entry
+	closed      bool            // no entry can follow
 	err         error           // why nothing can be appended any more
 	reported    bool            // an Append has returned err
 	createTimer *time.Timer     // makes the file
@@ -99,10 +99,10 @@ func (f *file) isClosed() bool {
 
 // outdated is the error of an entry that does not follow what the journal holds.
 func (f *file) outdated() error {
-	return fmt.Errorf("session %s: %w, or was: another run has gone on with it; open it again", f.id, ErrInUse)
+	return fmt.Errorf("session %s: %w, or was: another run has continued it; open it again", f.id, ErrInUse)
 }
 
-// acquireFile takes the journal that is there.
+// acquireFile locks and opens an existing journal.
 func (f *file) acquireFile(ctx context.Context) (err error) {
 	if _, err := os.Lstat(f.store.Path(f.id)); errors.Is(err, os.ErrNotExist) {
 		return ErrNotFound

@@ -62,7 +62,7 @@ type Store struct {
 	sync func(*os.File) error
 
 	mu    sync.Mutex
-	files map[string]*file // of sessions that a run goes on in, or that wait for one
+	files map[string]*file // of sessions in which a run is in progress, or may begin
 }
 
 // New returns the store in a directory, which is made when the first session
@@ -83,7 +83,7 @@ func (s *Store) Path(id string) string { return filepath.Join(s.dir, id+suffix) 
 // fails is closed: the rest of the run is refused with the same error.
 func (s *Store) Append(ctx context.Context, e agent.Entry) error {
 	if !validID(e.Session) {
-		return fmt.Errorf("%w: %q is no name for a session", ErrNotBegun, e.Session)
+		return fmt.Errorf("%w: %q is not a valid session id", ErrNotBegun, e.Session)
 	}
 	s.mu.Lock()
 	f := s.files[e.Session]
@@ -126,7 +126,7 @@ func (s *Store) Open(ctx context.Context, id string) (*agent.Session, error) {
 	return session, nil
 }
 
-// Close waits for what is being written and lets the sessions go. The store can
+// Close waits for pending writes and releases the sessions. The store can
 // be used again. The error is that of an entry that could not be written and
 // that no Append could report.
 func (s *Store) Close() error {
@@ -174,7 +174,7 @@ func (s *Store) Find(prefix string) (string, error) {
 	case len(matching) == 1:
 		return matching[0], nil
 	}
-	return "", fmt.Errorf("%q: %w: it begins the names of %d: %s", prefix, ErrNotFound, len(matching), strings.Join(matching[:min(5, len(matching))], ", "))
+	return "", fmt.Errorf("%q: %w: it matches %d sessions: %s", prefix, ErrNotFound, len(matching), strings.Join(matching[:min(5, len(matching))], ", "))
 }
 
 // validID keeps names of sessions from being paths.
@@ -225,7 +225,7 @@ const lockSuffix = ".lock"
 // lock is held by the process that appends to a session. A nil one is not held.
 type lock struct{ *flock.Flock }
 
-// lockPatience is how long a lock is waited for that may be nobody's: a process
+// lockPatience bounds the wait for a lock that may be stale: a process
 // that is killed while it starts another leaves its files open in that one, until
 // the program there begins.
 const lockPatience = 300 * time.Millisecond
@@ -250,7 +250,7 @@ func acquire(dir, id string) (*lock, error) {
 	path := lockPath(dir, id)
 	for {
 		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is %s, and the session's lock belongs there: delete it yourself", path, kindOf(info.Mode()))
+			return nil, fmt.Errorf("%s is %s where the session's lock file belongs: delete it yourself", path, kindOf(info.Mode()))
 		}
 		l := flock.New(path, flock.SetPermissions(0o600))
 		ok, err := l.TryLock()
@@ -261,7 +261,7 @@ func acquire(dir, id string) (*lock, error) {
 			return nil, errors.Join(ErrInUse, l.Close())
 		}
 		// The one before us may have removed the file between its opening and
-		// its locking here: then somebody else can lock a file of that name.
+		// its locking here: then another process can lock a file of that name.
 		locked, err := l.Stat()
 		current, err2 := os.Lstat(path)
 		if err == nil && err2 == nil && os.SameFile(locked, current) {
@@ -274,7 +274,7 @@ func acquire(dir, id string) (*lock, error) {
 }
 
 // release unlocks the session, and removes the lock file where a locked file
-// can be removed. After the unlocking it would be somebody else's.
+// can be removed. After the unlocking it may be another process's.
 func (l *lock) release() {
 	if l == nil {
 		return

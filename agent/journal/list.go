@@ -172,7 +172,7 @@ func lastEnd(in io.ReaderAt, size int64) (end *agent.EndEntry, seq int, whole in
 	return end, e.Seq, size - int64(len(rest)), nil
 }
 
-// inUse reports whether somebody appends to a session.
+// inUse reports whether a process appends to a session.
 func (s *Store) inUse(id string) bool {
 	if _, err := os.Lstat(lockPath(s.dir, id)); err != nil {
 		return false

@@ -34,14 +34,14 @@ func (s *Store) Load(ctx context.Context, id string) (Header, []agent.Entry, err
 	return h, entries, err
 }
 
-// openFile opens the journal of a session, and nothing else that has its name: of a
-// named pipe nobody knows when it opens.
+// openFile opens the journal of a session, and refuses anything but a regular
+// file: opening a named pipe may block forever.
 func (s *Store) openFile(id string, flag int) (*os.File, error) {
 	path := s.Path(id)
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return nil, fmt.Errorf("%w: it is a link to a file that is not there", ErrDamaged)
+			return nil, fmt.Errorf("%w: it is a link to a missing file", ErrDamaged)
 		}
 		return nil, ErrNotFound
 	}

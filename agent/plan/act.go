@@ -17,7 +17,7 @@ type job struct {
 	task    Task
 	data    prompts.PlanData
 	session *agent.Session // what another process did of it; nil: nothing
-	tainted bool           // what strangers wrote is in view
+	tainted bool           // text from outside the workspace is in the prompt
 }
 
 // outcome is the result of a worker's task.
@@ -28,7 +28,7 @@ type outcome struct {
 	err         error // ends the plan
 }
 
-// tainted reports whether a task that is done has read what strangers wrote:
+// tainted reports whether a task that is done has read text from outside the workspace:
 // its result is shown to others.
 func (r *run) tainted() bool {
 	return slices.ContainsFunc(r.graph.tasks, func(t Task) bool { return t.hasNote(taintedKey) })
@@ -62,8 +62,8 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 	}
 }
 
-// evaluate takes in how a run ended: what was answered is completed, if the
-// observer finds so as well.
+// evaluate derives a task's status from the end of its run: an answered task is
+// completed, if the observer agrees.
 func (r *run) evaluate(ctx context.Context, out *outcome, j job, result agent.Result, tried int) error {
 	t := &out.task
 	t.note("attempts", fmt.Sprint(tried))
@@ -78,8 +78,8 @@ func (r *run) evaluate(ctx context.Context, out *outcome, j job, result agent.Re
 	return r.observe(ctx, out, j)
 }
 
-// handleFailure decides what comes of a task that has just failed, and without which
-// tools: another attempt, or the task is given up. What was denied is not tried
+// handleFailure decides how to proceed with a task that has just failed, and without
+// which tools: another attempt, or the task is given up. What was denied is not tried
 // again.
 func (r *run) handleFailure(ctx context.Context, out *outcome, j *job, result agent.Result) (without []string, err error) {
 	t := &out.task
@@ -272,7 +272,7 @@ func (r *run) observe(ctx context.Context, out *outcome, j job) error {
 	seen, read, err := consult(ctx, r, &out.cost, question{
 		task: t.ID, role: prompts.Observe, form: prompts.PlanState,
 		data:     prompts.PlanData{Goal: j.data.Goal, Tasks: j.data.Tasks, Task: &shown},
-		fallback: fmt.Sprintf("%s counts as %s, as its own run has it", t.ID, t.Status),
+		fallback: fmt.Sprintf("%s counts as %s, as its run ended", t.ID, t.Status),
 	}, ParseObservation)
 	if err != nil || !read {
 		return err

@@ -9,7 +9,7 @@ import (
 	"mylm/prompts"
 )
 
-// Adjustment is a change of a plan that is under way.
+// Adjustment is a change of a plan in progress.
 type Adjustment struct {
 	// Add are tasks to come. One with the id of a pending task replaces its
 	// description and its dependencies, and narrows its tools.
@@ -52,7 +52,7 @@ func (g *Graph) Adjust(a Adjustment) (flaws []Flaw) {
 			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%q is in the plan already and is not added again", oneLine(t.Description))})
 			continue
 		case len(g.tasks) >= MaxTasks:
-			return append(append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are left out", MaxTasks, len(a.Add)-i)}), g.checkChanged(changed)...)
+			return append(append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are omitted", MaxTasks, len(a.Add)-i)}), g.checkChanged(changed)...)
 		}
 		t.Status, t.Result, t.Error, t.Metadata, t.Given = Pending, "", "", nil, false
 		before := len(g.tasks)
@@ -99,7 +99,7 @@ func (t *Task) narrow(limit, wanted []string) (flaws []Flaw) {
 		if slices.Contains(limit, name) {
 			t.Tools = append(t.Tools, name)
 		} else {
-			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%s cannot be given %q: that is dropped", t.ID, oneLine(name))})
+			flaws = append(flaws, Flaw{NotAdjusted, fmt.Sprintf("%s may not use %q: dropped", t.ID, oneLine(name))})
 		}
 	}
 	return flaws
@@ -131,7 +131,7 @@ func (g *Graph) checkChanged(changed []string) (flaws []Flaw) {
 		at := &g.tasks[g.index[id]]
 		for _, d := range wanted[id] {
 			if g.dependsOn(d, id) {
-				flaws = append(flaws, Flaw{Cycle, fmt.Sprintf("%s would wait for %s, which waits for %s: that is dropped", id, d, id)})
+				flaws = append(flaws, Flaw{Cycle, fmt.Sprintf("%s would depend on %s, which depends on %s: dependency dropped", id, d, id)})
 			} else if !slices.Contains(at.Dependencies, d) {
 				at.Dependencies = append(at.Dependencies, d)
 			}
@@ -167,7 +167,7 @@ func (g *Graph) drop(id string) []Flaw {
 	i, ok := g.index[id]
 	switch {
 	case !ok:
-		return []Flaw{{NotAdjusted, fmt.Sprintf("%q cannot be dropped: it is no task", oneLine(id))}}
+		return []Flaw{{NotAdjusted, fmt.Sprintf("%q cannot be dropped: there is no such task", oneLine(id))}}
 	case g.tasks[i].Status != Pending:
 		return []Flaw{{NotAdjusted, fmt.Sprintf("%s is %s and cannot be dropped", id, g.tasks[i].Status)}}
 	case g.tasks[i].Given:

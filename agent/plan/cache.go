@@ -75,7 +75,7 @@ func (c Cache) Get(key string) (tasks []Task, ok bool, err error) {
 }
 
 // Put keeps the tasks of a plan, as they were before anything was done. A plan
-// that rests on what strangers wrote, or is larger than MaxCached, is not kept.
+// that rests on text from outside the workspace, or is larger than MaxCached, is not kept.
 func (c Cache) Put(key string, tasks []Task) error {
 	if slices.ContainsFunc(tasks, func(t Task) bool { return t.hasNote(taintedKey) }) {
 		return nil
@@ -114,7 +114,7 @@ func removeKey(all []cached, key string) []cached {
 	return slices.DeleteFunc(all, func(e cached) bool { return e.Key == key })
 }
 
-// lockPatience is how long the plans may be changed by others.
+// lockPatience bounds the wait for other processes.
 const lockPatience = 10 * time.Second
 
 // update changes the plans in the file while no other process does.

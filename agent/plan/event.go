@@ -16,7 +16,7 @@ const (
 	Fallback = "fallback" // one task holds the goal, since the model made no plan
 	Direct   = "direct"   // one task holds the goal, as was asked for
 	Adjusted = "adjusted" // the model changed it
-	Resumed  = "resumed"  // it was under way before
+	Resumed  = "resumed"  // it is continued from a session
 )
 
 // Reasoned reports which of the ready tasks the model chose to do first.

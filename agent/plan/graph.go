@@ -29,7 +29,7 @@ func NewGraph(tasks []Task) (*Graph, []Flaw) {
 	var flaws []Flaw
 	for i, t := range tasks {
 		if len(g.tasks) == MaxTasks {
-			flaws = append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are left out", MaxTasks, len(tasks)-i)})
+			flaws = append(flaws, Flaw{TooManyTasks, fmt.Sprintf("a plan has at most %d tasks: %d are omitted", MaxTasks, len(tasks)-i)})
 			break
 		}
 		flaws = append(flaws, g.insert(t)...)
@@ -45,12 +45,12 @@ func (g *Graph) insert(t Task) (flaws []Flaw) {
 	t = t.clone()
 	t.ID, t.Description = strings.TrimSpace(t.ID), strings.TrimSpace(t.Description)
 	if t.Description == "" {
-		return []Flaw{{EmptyTask, fmt.Sprintf("the task %q says nothing: it is left out", t.ID)}}
+		return []Flaw{{EmptyTask, fmt.Sprintf("the task %q has no description: omitted", t.ID)}}
 	}
 	if _, taken := g.index[t.ID]; taken {
 		was := t.ID
 		t.ID = g.freeID()
-		flaws = append(flaws, Flaw{DuplicateID, fmt.Sprintf("two tasks are called %q: the second is %s now", was, t.ID)})
+		flaws = append(flaws, Flaw{DuplicateID, fmt.Sprintf("two tasks have the id %q: the second is now %s", was, t.ID)})
 	}
 	if t.ID == "" {
 		t.ID = g.freeID()
@@ -81,11 +81,11 @@ func (g *Graph) checkDependencies(i int) (flaws []Flaw) {
 		d = strings.TrimSpace(d)
 		switch at, ok := g.index[d]; {
 		case ok && g.tasks[at].hasNote(droppedKey):
-			flaws = append(flaws, Flaw{UnknownDependency, fmt.Sprintf("%s waits for %s, which is dropped: it does not", t.ID, d)})
+			flaws = append(flaws, Flaw{UnknownDependency, fmt.Sprintf("%s depends on %s, which was dropped: dependency dropped", t.ID, d)})
 		case !ok:
-			flaws = append(flaws, Flaw{UnknownDependency, fmt.Sprintf("%s waits for %q, which is no task: that is dropped", t.ID, d)})
+			flaws = append(flaws, Flaw{UnknownDependency, fmt.Sprintf("%s depends on %q, which does not exist: dependency dropped", t.ID, d)})
 		case d == t.ID:
-			flaws = append(flaws, Flaw{Cycle, fmt.Sprintf("%s waits for itself: that is dropped", t.ID)})
+			flaws = append(flaws, Flaw{Cycle, fmt.Sprintf("%s depends on itself: dependency dropped", t.ID)})
 		case !slices.Contains(kept, d):
 			kept = append(kept, d)
 		}
@@ -106,7 +106,7 @@ func (g *Graph) breakCycles() (flaws []Flaw) {
 		t.Dependencies = slices.DeleteFunc(t.Dependencies, func(d string) bool {
 			switch j := g.index[d]; state[j] {
 			case open:
-				flaws = append(flaws, Flaw{Cycle, fmt.Sprintf("%s waits for %s, which waits for %s: that %s waits is dropped", t.ID, d, t.ID, t.ID)})
+				flaws = append(flaws, Flaw{Cycle, fmt.Sprintf("%s depends on %s, which depends on %s: the dependency of %s is dropped", t.ID, d, t.ID, t.ID)})
 				return true
 			case 0:
 				visit(j)
@@ -284,7 +284,7 @@ const (
 
 // What a task remembers in its metadata.
 const (
-	taintedKey   = "tainted"   // it has read what strangers wrote
+	taintedKey   = "tainted"   // it has read text from outside the workspace
 	deniedKey    = "denied"    // a person, or a rule, said no to what it wanted to do
 	droppedKey   = "dropped"   // the model dropped it
 	unblockedKey = "unblocked" // it was unblocked, which it is once

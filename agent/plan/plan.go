@@ -37,11 +37,11 @@ type Options struct {
 	// there may be questions to a person. Nil: none needs that.
 	Alone func(*tools.Registry) bool `json:"-"`
 	// AskUser asks a person about a task that failed; "" is no answer, and
-	// ErrStop ends the plan as denied. Nil: nobody is there.
+	// ErrStop ends the plan as denied. Nil: the step is skipped.
 	AskUser func(ctx context.Context, question string) (string, error) `json:"-"`
 	// Agree shows a plan to a person before anything of it is done, and returns
 	// the tasks as they are to be; nil is as they are. An error ends the plan as
-	// denied. Nil: nobody is asked.
+	// denied. Nil: the plan is carried out as it is.
 	Agree func(ctx context.Context, p Planned) ([]Task, error) `json:"-"`
 
 	PlanOnly bool     `json:"-"`                 // end when the plan is there
@@ -90,7 +90,7 @@ func New(o Options) (*Planner, error) {
 // Events of tasks have their id in Event.Task. The last ones are an End, and
 // an agent.FinalResponse whose result is that of the plan: complete only if
 // every task is. After them an error is yielded as by agent.Agent.Run. Breaking
-// out of the loop, or cancelling ctx, ends all that is under way, and Run
+// out of the loop, or cancelling ctx, ends all tasks, and Run
 // returns when it has ended.
 func (p *Planner) Run(ctx context.Context, s *agent.Session, goal string, tasks []Task) iter.Seq2[agent.Event, error] {
 	if s == nil {

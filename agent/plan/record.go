@@ -21,7 +21,7 @@ const (
 	EntryStep    agent.EntryKind = "step"    // a task was taken up, or ended; in Args
 	EntryTask    agent.EntryKind = "task"    // an entry of the session of the task Name, in Args
 	EntryConsult agent.EntryKind = "consult" // an entry of the session in which the model was asked about the plan, or about the task Name, in Args; Purpose is the template that it was asked with
-	EntryRead    agent.EntryKind = "read"    // what was made of the last reply in the session Call, in Args; or why it could not be read, in Error
+	EntryRead    agent.EntryKind = "read"    // how the last reply in the session Call was interpreted, in Args; or why it could not be read, in Error
 )
 
 // ErrNoPlan is yielded by Resume for a session that holds no plan, or ends before
@@ -96,7 +96,7 @@ func (r *run) recordJSON(ctx context.Context, kind agent.EntryKind, v any) error
 	return r.record(ctx, agent.CustomEntry{Type: kind, Args: b})
 }
 
-// recordRead records what was made of the last reply of a question's session.
+// recordRead records the interpretation of the last reply of a question's session.
 func (r *run) recordRead(ctx context.Context, q question, s *agent.Session, value any, unread error) error {
 	e := agent.CustomEntry{Type: EntryRead, Name: q.task, Purpose: agent.Purpose(q.role), Call: s.ID, Error: message(unread)}
 	if unread == nil {
@@ -158,14 +158,14 @@ type loaded struct {
 	goal       string
 	hasGoal    bool // the goal is recorded
 	options    Options
-	given      []Task // what it was to be made of
+	given      []Task // tasks that the caller gave
 	tasks      []Task
 	iteration  int
 	learned    []string
-	unfinished map[string]*agent.Session // of tasks that were under way
+	unfinished map[string]*agent.Session // of tasks in progress
 	isLast     bool                      // no other run comes behind it
 
-	parts map[string][]agent.Entry // of the tasks that are under way, the last session of each
+	parts map[string][]agent.Entry // of the tasks in progress, the last session of each
 }
 
 // hasOpenTasks reports whether something is left to do.
@@ -207,7 +207,7 @@ func read(s *agent.Session) (*loaded, error) {
 	return l, nil
 }
 
-// apply takes an entry in.
+// apply applies an entry.
 func (l *loaded) apply(e agent.Entry) error {
 	switch p := e.Payload.(type) {
 	case agent.RunEntry:
@@ -259,7 +259,7 @@ func (l *loaded) applyCustom(e agent.CustomEntry) error {
 	return nil
 }
 
-// applyStep takes in that a task was taken up, or ended.
+// applyStep applies the start or the end of a task.
 func (l *loaded) applyStep(p progress) {
 	l.iteration, l.learned = p.Iteration, appendLast(l.learned, p.Learned...)
 	for i := range l.tasks {
@@ -273,8 +273,8 @@ func (l *loaded) applyStep(p progress) {
 	}
 }
 
-// pending are the tasks of a plan that is continued: what was under way, or blocked
-// by what went wrong, is to come.
+// pending are the tasks of a plan that is continued: what was in progress, or blocked
+// by a failure, becomes pending.
 func (l *loaded) pending() []Task {
 	tasks := slices.Clone(l.tasks)
 	for i := range tasks {

@@ -17,7 +17,7 @@ var steps = []Step{StepAgain, StepSimplify, StepOtherTool, StepAsk, StepSkip}
 
 // recover decides what to do about a task that has just failed, puts it into
 // the job, and reports it. A step that cannot be taken here is passed over:
-// there may be no other tool, and nobody to ask.
+// there may be no other tool, and no person to ask.
 func (r *run) recover(ctx context.Context, t *Task, j *job, failed []string) (step Step, without []string, err error) {
 	at := 0
 	for i, s := range steps {
@@ -120,8 +120,8 @@ func planStep(t Task) prompts.PlanStep {
 	return prompts.PlanStep{ID: t.ID, Description: t.Description, Status: string(t.Status), Needs: t.Dependencies}
 }
 
-// planSteps are tasks, the last ones that ended with the beginning of what came of
-// them.
+// planSteps are tasks, the last ones that ended with the beginning of their
+// results.
 func planSteps(tasks []Task) []prompts.PlanStep {
 	all := make([]prompts.PlanStep, len(tasks))
 	results := 0

@@ -131,7 +131,7 @@ func reparse(role, reply string) (any, error) {
 	case prompts.Reflect:
 		return ParseReflection(reply)
 	}
-	return nil, errors.New("nobody reads replies to " + role)
+	return nil, errors.New("unknown role " + role)
 }
 
 // compact is JSON without the spaces that do not count.

@@ -19,7 +19,7 @@ import (
 )
 
 // run is one plan while it lasts. Only its goroutine touches the graph and the
-// state; workers hand over what came of a task as an outcome.
+// state; workers hand over the outcome of a task.
 type run struct {
 	opts    Options
 	session *agent.Session
@@ -35,13 +35,13 @@ type run struct {
 	unfinished  map[string]*agent.Session // what earlier processes recorded of tasks
 	outcomes    chan outcome
 	finished    int             // tasks that came to an end
-	interrupted map[string]bool // tasks that were under way when the plan ended
+	interrupted map[string]bool // tasks that were in progress when the plan ended
 	stop        agent.StopReason
 	err         error
 
 	asking         sync.Mutex  // one question to a person at a time
 	stopped        atomic.Bool // a person said stop
-	plannerTainted atomic.Bool // the planner has read what strangers wrote
+	plannerTainted atomic.Bool // the planner has read text from outside the workspace
 
 	sending sync.Mutex
 	events  chan agent.Event
@@ -173,7 +173,7 @@ func (r *run) askForPlan(ctx context.Context, goal string) (tasks []Task, err er
 		line, _, _ := strings.Cut(t.Description, "\n")
 		data.Tools = append(data.Tools, prompts.PlanTool{Name: t.Name, Description: line})
 	}
-	q := question{role: prompts.Plan, form: prompts.PlanGoal, data: data, fallback: "there is no plan: the goal is done as one task"}
+	q := question{role: prompts.Plan, form: prompts.PlanGoal, data: data, fallback: "no plan was made: the goal is the only task"}
 	if r.opts.Explore {
 		if q.tools, err = readOnly(r.opts.Agent.Tools); err != nil {
 			return nil, &planEnd{agent.StopInternal, err}
@@ -205,7 +205,7 @@ func (r *run) checkTools() {
 			if r.opts.Agent.Tools.Lookup(name) != nil {
 				return false
 			}
-			r.notice("", NoticeNoTool, fmt.Sprintf("%s would use %q, which is no tool: that is dropped", t.ID, oneLine(name)))
+			r.notice("", NoticeNoTool, fmt.Sprintf("%s lists the tool %q, which does not exist: dropped", t.ID, oneLine(name)))
 			return true
 		})
 	}
@@ -247,7 +247,7 @@ func (r *run) schedule(ctx context.Context) {
 	}
 }
 
-// nextTask is the task to be taken up, as the model has it where there is a choice.
+// nextTask is the task to start, the model's choice if there are several.
 // Otherwise it is the first of the plan, or beside others the most urgent.
 func (r *run) nextTask(ctx context.Context, running int) (Task, bool) {
 	ready := r.graph.Ready()
@@ -305,7 +305,7 @@ func (r *run) runsAlone(t Task) bool {
 	return err != nil || r.opts.Alone(registry)
 }
 
-// startTask takes a task up.
+// startTask starts a task.
 func (r *run) startTask(ctx context.Context, t Task) (job, error) {
 	if err := r.graph.Start(t.ID); err != nil {
 		return job{}, err
@@ -323,7 +323,7 @@ func (r *run) startTask(ctx context.Context, t Task) (job, error) {
 	return j, nil
 }
 
-// finishTask takes in what came of a task.
+// finishTask applies the outcome of a task.
 func (r *run) finishTask(ctx context.Context, out outcome) {
 	t := out.task
 	r.cost.join(out.cost)

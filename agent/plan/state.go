@@ -18,7 +18,7 @@ import (
 type State struct {
 	Goal          string   `json:"goal"`
 	Tasks         []Task   `json:"tasks"`
-	CurrentTask   string   `json:"current_task,omitempty"` // the first that was under way when the plan was cut short
+	CurrentTask   string   `json:"current_task,omitempty"` // the first that was in progress when the plan was interrupted
 	Iteration     int      `json:"iteration"`
 	MaxIterations int      `json:"max_iterations"`
 	Thoughts      []string `json:"thoughts"`

@@ -69,7 +69,7 @@ func (s *WorkflowStep) UnmarshalYAML(n *yaml.Node) error {
 		return n.Decode(&s.Do)
 	}
 	type plain WorkflowStep
-	for i := 0; i+1 < len(n.Content); i += 2 { // a node's Decode knows no KnownFields
+	for i := 0; i+1 < len(n.Content); i += 2 { // a node's Decode does not support KnownFields
 		if key := n.Content[i].Value; !slices.Contains([]string{"id", "do", "needs", "tools"}, key) {
 			return fmt.Errorf("line %d: a step has no %q; it has id, do, needs and tools", n.Content[i].Line, key)
 		}
@@ -82,7 +82,7 @@ var (
 	workflowName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })
 )
 
-// Bounds of a workflow, which may come from strangers.
+// Bounds of a workflow, which may come from an untrusted source.
 const (
 	MaxWorkflow = 64 << 10 // bytes of its text; nobody reads more
 	maxInputs   = 64
@@ -157,7 +157,7 @@ func checkNode(n *yaml.Node) error {
 	case n.Style&yaml.TaggedStyle != 0:
 		return wrong(n.ShortTag(), "tags")
 	case n.Kind == yaml.MappingNode && len(n.Content) > 2*maxKeys:
-		return fmt.Errorf("line %d: there are %d keys; %d are the most", n.Line, len(n.Content)/2, maxKeys)
+		return fmt.Errorf("line %d: there are %d keys; at most %d are allowed", n.Line, len(n.Content)/2, maxKeys)
 	}
 	for i, c := range n.Content {
 		if err := checkNode(c); err != nil {
@@ -178,7 +178,7 @@ func checkList(key string, value *yaml.Node) error {
 	most := map[string]int{"inputs": maxInputs, "steps": MaxTasks}[key]
 	switch {
 	case most > 0 && len(value.Content) > most:
-		return fmt.Errorf("line %d: it has %d %s; %d are the most", value.Line, len(value.Content), key, most)
+		return fmt.Errorf("line %d: it has %d %s; at most %d are allowed", value.Line, len(value.Content), key, most)
 	case key == "tools" && value.Tag == "!!null":
 		return fmt.Errorf("line %d: tools is empty; leave it out for all of them, or write [] for none", value.Line)
 	}
@@ -217,7 +217,7 @@ func (w *Workflow) check() error {
 		}
 		for _, name := range append([]string{in.Name}, in.Aliases...) {
 			if names[name] {
-				return fmt.Errorf("there are two inputs called %s", name)
+				return fmt.Errorf("two inputs have the name %s", name)
 			}
 			names[name] = true
 		}
@@ -226,7 +226,7 @@ func (w *Workflow) check() error {
 	texts := []string{w.Goal}
 	for i, s := range w.Steps {
 		if strings.TrimSpace(s.Do) == "" {
-			return fmt.Errorf("step %d says nothing", i+1)
+			return fmt.Errorf("step %d has no text", i+1)
 		}
 		texts = append(texts, s.Do)
 	}

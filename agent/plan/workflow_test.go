@@ -72,11 +72,11 @@ func TestWorkflowFaults(t *testing.T) {
 		{"name: notes", "name: ../notes", "must be letters"},
 		{"confirm-all", "yolo", "can ask for confirm-all"},
 		{"    needs: []", "    need: []", `a step has no "need"`},
-		{"    needs: []", "    needs: [t9]", "which is no task"},
-		{"    needs: []", "    needs: [t3]", "waits for itself"},
+		{"    needs: []", "    needs: [t9]", "which does not exist"},
+		{"    needs: []", "    needs: [t3]", "depends on itself"},
 		{"{{since}} in", "{{sinse}} in", "is not an input"},
 		{"Notes since {{since}} in {{file}}.\n", "", "no goal"},
-		{"do: Read it.", "do: ''", "says nothing"},
+		{"do: Read it.", "do: ''", "has no text"},
 		{"tools: [read_file]\nconfirm", "tools: [read_file\nconfirm", "line"},
 	}
 	for _, tt := range tests {
@@ -121,9 +121,9 @@ func TestWorkflowBounds(t *testing.T) {
 	long := func(s string) string { return strings.Repeat(s, (plan.MaxWorkflow-2000)/len(s)) }
 	tests := []struct{ name, text, fails string }{
 		{"as many inputs as there may be", head(inputs(64)), ""},
-		{"inputs", head(inputs(65)), "has 65 inputs; 64 are the most"},
-		{"the same input twice", head("inputs: [{name: a}, {name: b}, {name: a}]"), "there are two inputs called a"},
-		{"steps", head(inputs(1) + "steps:\n" + strings.Repeat("  - x\n", 501)), "has 501 steps; 500 are the most"},
+		{"inputs", head(inputs(65)), "has 65 inputs; at most 64 are allowed"},
+		{"the same input twice", head("inputs: [{name: a}, {name: b}, {name: a}]"), "two inputs have the name a"},
+		{"steps", head(inputs(1) + "steps:\n" + strings.Repeat("  - x\n", 501)), "has 501 steps; at most 500 are allowed"},
 		{"bytes", head(inputs(1)) + strings.Repeat("x", plan.MaxWorkflow), "has more than 65536 bytes"},
 		{"anchor", head(inputs(1) + "description: &d x"), "line 5: &d: a workflow has no anchors"},
 		{"alias", head(inputs(1) + "description: &d x\nsteps: [*d, *d]"), "line 5: &d: a workflow has no anchors"},

@@ -47,7 +47,7 @@ func TestFaults(t *testing.T) {
 		"reset once in the reply":         {fault: resets(says("Half an ans")), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"reset behind the reply":          {fault: resets(says("All of it."), lastPiece), times: 1, exit: "0", answer: "All of it."},
 		"429 with Retry-After":            {fault: refuses(429, `{"error":"slow down"}`, "Retry-After", "1"), times: 1, exit: "0", answer: "Done.", retries: 1},
-		"429 for too long":                {fault: refuses(429, `{"error":"slow down"}`, "Retry-After", "3600"), times: ever, exit: "1", stop: "model_error", says: []string{"slow down", "asks to wait 1h0m0s", "Ask again then"}},
+		"429 for too long":                {fault: refuses(429, `{"error":"slow down"}`, "Retry-After", "3600"), times: ever, exit: "1", stop: "model_error", says: []string{"slow down", "asks for a wait of 1h0m0s", "Ask again then"}},
 		"429 for ever":                    {fault: refuses(429, `{"error":"slow down"}`), times: ever, exit: "1", stop: "model_error", says: []string{"slow down"}, retries: several},
 		"500 that may pass":               {fault: refuses(500, `{"error":"model runner has unexpectedly stopped, this may be due to resource limitations"}`), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"500 for ever":                    {fault: refuses(500, "oops"), times: ever, exit: "1", stop: "model_error", says: []string{"answers 500"}, retries: 2},
