@@ -28,8 +28,10 @@ and nothing else. The plan is a success when every task is completed.
    mylm agent run --plan plan.json                        # and carry it out
 
 mylm resume continues an interrupted plan.`,
-				Flags:  planFlags(),
-				Action: func(c *cli.Context) error { return runPlan(c, s, order{words: c.Args().Slice(), plan: &planning{}}) },
+				Flags: planFlags(),
+				Action: func(c *cli.Context) error {
+					return runPlan(c, s, runRequest{words: c.Args().Slice(), plan: &planRequest{}})
+				},
 			},
 			workflowShortcut(s, "debug", "find the cause of a bug and fix it", "debug_bug"),
 			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
@@ -85,7 +87,7 @@ func progressFlags() []cli.Flag {
 }
 
 // runPlan checks the flags and does what they ask for.
-func runPlan(c *cli.Context, s *term.Screen, o order) error {
+func runPlan(c *cli.Context, s *term.Screen, o runRequest) error {
 	if c.Bool("mermaid") && !c.Bool("plan-only") {
 		return failure.Usage("--mermaid goes with --plan-only")
 	}
@@ -114,7 +116,7 @@ func runPlan(c *cli.Context, s *term.Screen, o order) error {
 }
 
 // load reads a plan from a file, whose goal is used if none is typed.
-func (p *planning) load(ctx context.Context, path string) (goal string, err error) {
+func (p *planRequest) load(ctx context.Context, path string) (goal string, err error) {
 	made, err := term.Wait(ctx, func() (made plan.Planned, err error) {
 		text, err := readFile(path)
 		if err != nil {

@@ -22,18 +22,18 @@ import (
 	"mylm/tools/policy"
 )
 
-// planning is what is wanted of a plan, and what came of it.
-type planning struct {
+// planRequest is what a command wants of a plan.
+type planRequest struct {
 	tasks    []plan.Task
-	workflow *filled // nil: the goal is what was typed
+	workflow *workflowRun // nil: the goal is what was typed
 	context  map[string]string
 	confirm  string      // of the workflow: the mode can only be stricter
-	saved    *plan.Saved // that is gone on with; nil: it begins
-	kept     bool        // the plan is kept for the next time
+	saved    *plan.Saved // the plan that is resumed; nil: a new one
+	kept     bool        // the plan was saved for the next time
 }
 
 // input is the goal as the model gets it.
-func (p *planning) input(in input) (input, error) {
+func (p *planRequest) input(in input) (input, error) {
 	if p.workflow == nil {
 		in.question = plan.WithContext(in.question, p.context)
 		return in, nil
@@ -50,7 +50,7 @@ func (p *planning) input(in input) (input, error) {
 }
 
 // withoutGoal reports what is missing if nothing was typed or piped in.
-func (p *planning) withoutGoal(file string) error {
+func (p *planRequest) withoutGoal(file string) error {
 	switch {
 	case p.workflow != nil:
 		return p.workflow.withoutText()
@@ -60,8 +60,8 @@ func (p *planning) withoutGoal(file string) error {
 	return failure.Usage("there is no goal").WithHint("Say what is to be done: mylm agent run \"find out which test is slow, and why\"")
 }
 
-// carryOut makes a plan and carries it out, or what of that is wanted.
-func (r *run) carryOut(ctx context.Context, in input) error {
+// executePlan makes a plan and carries it out, as far as the flags want that.
+func (r *run) executePlan(ctx context.Context, in input) error {
 	options := r.planOptions()
 	goal := in.prompt()
 	if saved := r.plan.saved; saved != nil {
@@ -73,7 +73,7 @@ func (r *run) carryOut(ctx context.Context, in input) error {
 	cache, key := r.planCache(goal)
 	if len(r.plan.tasks) == 0 && cache != nil && r.asks() {
 		tasks, ok, err := cache.Get(key)
-		if r.tellCache(err); err != nil {
+		if r.reportCacheError(err); err != nil {
 			cache = nil
 		}
 		if ok {
@@ -87,7 +87,7 @@ func (r *run) carryOut(ctx context.Context, in input) error {
 			return err
 		}
 		if cache != nil && made.Why == plan.Made {
-			r.keepPlan(cache, key, goal, made.Tasks)
+			r.savePlan(cache, key, goal, made.Tasks)
 		}
 		return r.out.printPlan(made, r.flags.Bool("mermaid"))
 	}
@@ -111,9 +111,9 @@ func (r *run) carryOut(ctx context.Context, in input) error {
 	switch {
 	case cache == nil: // a plan that did not lead to the goal is made anew
 	case o.end.Success && len(o.made) > 0:
-		r.keepPlan(cache, key, goal, o.made)
+		r.savePlan(cache, key, goal, o.made)
 	case o.end.StopReason == agent.StopIncomplete:
-		r.tellCache(cache.Forget(key))
+		r.reportCacheError(cache.Forget(key))
 	}
 	if s, bad := log.Session(r.Session.ID); bad == nil {
 		r.Session = s // for the memory
@@ -196,7 +196,7 @@ func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
 	return slices.ContainsFunc(registry.Tools(), func(t *tools.Tool) bool { return t.Effect(nil).Sensitive() })
 }
 
-// makePlan makes the plan and does nothing of it.
+// makePlan makes the plan and carries nothing out.
 func (r *run) makePlan(ctx context.Context, o plan.Options, goal string) (plan.Planned, error) {
 	o.PlanOnly, o.Agent.Recorder = true, nil
 	planner, err := plan.New(o)
@@ -215,7 +215,7 @@ func (r *run) makePlan(ctx context.Context, o plan.Options, goal string) (plan.P
 	return came.plan, nil
 }
 
-// outcome is a sink that keeps what came of a plan.
+// outcome is a sink that keeps the result of a plan.
 type outcome struct {
 	plan   plan.Planned
 	made   []plan.Task // by the model
@@ -246,7 +246,7 @@ func (o *outcome) Event(ev agent.Event) error {
 // Close implements sink.Sink.
 func (*outcome) Close(sink.Outcome) error { return nil }
 
-// printPlan prints a plan in the form that is wanted.
+// printPlan prints a plan in the form that the flags select.
 func (o *output) printPlan(made plan.Planned, mermaid bool) error {
 	o.printed = true
 	switch {

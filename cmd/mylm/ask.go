@@ -32,9 +32,9 @@ mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"}),
 		Action: func(c *cli.Context) error {
 			if c.Bool("continue") {
-				return goOn(c, s, "last", c.Args().Slice())
+				return resumeSession(c, s, "last", c.Args().Slice())
 			}
-			return order{words: c.Args().Slice()}.do(c, s)
+			return runRequest{words: c.Args().Slice()}.do(c, s)
 		},
 	}
 }

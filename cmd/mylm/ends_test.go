@@ -119,7 +119,7 @@ func TestEnds(t *testing.T) {
 			if !strings.Contains(errs, got.Error.Message) || !strings.Contains(objectErrs, got.Error.Message) || !strings.Contains(objectErrs, strings.Split(got.Error.Hint, "\n")[0]) {
 				t.Errorf("the error is %+v, and stderr says %s%s", got.Error, errs, objectErrs)
 			}
-			if goesOn := test.exit != "0"; strings.Contains(errs, "mylm resume ") != goesOn || strings.Contains(got.Error.Hint, "mylm resume "+got.Session) != goesOn {
+			if continuedGutter := test.exit != "0"; strings.Contains(errs, "mylm resume ") != continuedGutter || strings.Contains(got.Error.Hint, "mylm resume "+got.Session) != continuedGutter {
 				t.Errorf("how to go on is missing, or said for nothing: %q, %s", got.Error.Hint, errs)
 			}
 

@@ -243,7 +243,7 @@ func (in *input) fit(ctx context.Context, m *setup.Model, request func(prompt st
 	larger := "Give a larger window with --num-ctx"
 	switch {
 	case limited:
-		// The instructions alone may take most of it, and the guess is cautious.
+		// The instructions alone may take most of it, and the estimate is high.
 		room, tokens, share, of, larger = limit, mostTokens, 16, "the allowed", "Allow more with --max-context-tokens"
 	case m.Provider != config.Ollama:
 		larger = "Say in context of the model's entry that its window is larger"

@@ -20,24 +20,24 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// listing is one run of mylm models.
-type listing struct {
+// modelsRun is one run of mylm models.
+type modelsRun struct {
 	cli      *cli.Context
 	screen   *term.Screen
 	settings config.Settings
 	entries  map[string]config.Entry
 }
 
-// listed is a model in --json. Provider and Model are those of an entry.
+// listed is a model as --json prints it. Only entries have Provider and Model.
 type listed struct {
 	providers.ModelInfo
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
 }
 
-// all lists what Ollama has, and the entries. Entries need no Ollama: without
-// it they are still listed, and stderr reports what is wrong.
-func (l *listing) all() error {
+// all lists the models of Ollama and the entries. If Ollama does not answer, the
+// entries are still listed, and stderr reports the error.
+func (l *modelsRun) all() error {
 	models, host, err := l.installed(l.settings)
 	if err != nil {
 		if len(l.entries) == 0 || config.Host.From(l.settings).Kind == config.Flag || l.cli.Context.Err() != nil {
@@ -57,7 +57,7 @@ func (l *listing) all() error {
 		}
 	}
 	if len(l.entries) == 0 {
-		return nothingAt(host).WithHint(hintPull)
+		return noModelsAt(host).WithHint(hintPull)
 	}
 	w := l.writer("NAME\tPROVIDER\tMODEL\tKEY")
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
@@ -69,8 +69,8 @@ func (l *listing) all() error {
 
 const hintPull = "Get one: ollama pull qwen3:8b"
 
-// installed are the models of Ollama's, and where it is.
-func (l *listing) installed(s config.Settings) (models []providers.ModelInfo, host string, err error) {
+// installed returns the models of Ollama, and its address.
+func (l *modelsRun) installed(s config.Settings) (models []providers.ModelInfo, host string, err error) {
 	client, err := setup.OllamaClient(s)
 	if err != nil {
 		return nil, "", err
@@ -80,7 +80,7 @@ func (l *listing) installed(s config.Settings) (models []providers.ModelInfo, ho
 }
 
 // configured are the entries as models.
-func (l *listing) configured() (out []listed) {
+func (l *modelsRun) configured() (out []listed) {
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[name]
 		info := providers.ModelInfo{Name: name, Info: providers.Info{Chats: true}}
@@ -92,18 +92,18 @@ func (l *listing) configured() (out []listed) {
 	return out
 }
 
-// ofOllama lists what one server of Ollama's has.
-func (l *listing) ofOllama(s config.Settings) error {
+// ofOllama lists the models of one Ollama server.
+func (l *modelsRun) ofOllama(s config.Settings) error {
 	models, host, err := l.installed(s)
 	if err != nil {
 		return err
 	}
-	return l.print(models, nothingAt(host).WithHint(hintPull))
+	return l.print(models, noModelsAt(host).WithHint(hintPull))
 }
 
 // ofProvider lists the models that a provider reports, by the names that
 // --model takes.
-func (l *listing) ofProvider(e config.Entry) error {
+func (l *modelsRun) ofProvider(e config.Entry) error {
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
 		return config.NoProvider(e.Provider)
@@ -128,10 +128,10 @@ func (l *listing) ofProvider(e config.Entry) error {
 	for i := range models {
 		models[i].Name = cmp.Or(e.Name, e.Provider) + "/" + models[i].Name
 	}
-	return l.print(models, nothingAt(p.Title))
+	return l.print(models, noModelsAt(p.Title))
 }
 
-func (l *listing) print(models []providers.ModelInfo, none *failure.Error) error {
+func (l *modelsRun) print(models []providers.ModelInfo, none *failure.Error) error {
 	switch {
 	case l.cli.Bool("json"):
 		return term.PrintJSON(l.screen.Out, plain(models))
@@ -141,11 +141,11 @@ func (l *listing) print(models []providers.ModelInfo, none *failure.Error) error
 	return l.table(models)
 }
 
-func nothingAt(where string) *failure.Error {
+func noModelsAt(where string) *failure.Error {
 	return &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing), Err: fmt.Errorf("no models at %s", where)}
 }
 
-// plain is models for JSON, never null.
+// plain is models for JSON, never nil.
 func plain(models []providers.ModelInfo) []listed {
 	out := make([]listed, len(models))
 	for i, m := range models {
@@ -154,13 +154,13 @@ func plain(models []providers.ModelInfo) []listed {
 	return out
 }
 
-func (l *listing) writer(head string) *tabwriter.Writer {
+func (l *modelsRun) writer(head string) *tabwriter.Writer {
 	w := tabwriter.NewWriter(l.screen.Out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, head)
 	return w
 }
 
-func (l *listing) table(models []providers.ModelInfo) error {
+func (l *modelsRun) table(models []providers.ModelInfo) error {
 	w := l.writer("NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
 	for _, m := range models {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", setup.ServerText(m.Name), term.Bytes(m.Size), strings.TrimPrefix(setup.ContextText(m.Trained), "context "), modTime(m.Modified), uses(m))
@@ -183,8 +183,8 @@ type providerListed struct {
 // native is Ollama through its own client, as a provider.
 var native = langchain.Provider{Name: config.Ollama, Title: "Ollama", BaseVars: []string{"OLLAMA_HOST"}, BaseURL: "http://127.0.0.1:11434", Streams: true, Lists: true}
 
-// providers lists who can be asked.
-func (l *listing) providers() error {
+// providers lists the providers.
+func (l *modelsRun) providers() error {
 	all := append([]langchain.Provider{native}, langchain.Providers()...)
 	for i, p := range all {
 		if set, _ := config.FirstSet(p.BaseVars); set != "" {
@@ -227,7 +227,7 @@ func keyText(p langchain.Provider) string {
 	return strings.Join(p.KeyVars, " or ") + " (not set, not needed)"
 }
 
-// keyText reports the same for an entry.
+// entryKeyText does the same for an entry.
 func entryKeyText(e config.Entry) string {
 	p, _ := langchain.Lookup(e.Provider)
 	switch {

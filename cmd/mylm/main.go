@@ -23,7 +23,7 @@ func main() {
 	os.Exit(program(os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
-// program is the whole of it: it returns the exit code.
+// program runs the command and returns the exit code.
 func program(args []string, s term.Streams) (code int) {
 	screen := term.NewScreen(s)
 	defer func() {
@@ -62,8 +62,8 @@ func program(args []string, s term.Streams) (code int) {
 	return f.Code
 }
 
-// commands are in the order of the help. What a command takes is made when it
-// is named.
+// commands are in the order of the help. The flags of a command are built only if
+// the command is named.
 var commands = []struct {
 	name, usage string
 	make        func(*term.Screen) *cli.Command

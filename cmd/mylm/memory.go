@@ -22,8 +22,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// remembering is one run of mylm memory.
-type remembering struct {
+// memoryRun is one run of mylm memory.
+type memoryRun struct {
 	cli      *cli.Context
 	config   *config.Config
 	screen   *term.Screen
@@ -48,9 +48,9 @@ the model or by you. list and search look at this project; --global at all of th
 }
 
 // withMemory makes the action of a subcommand: f is run with the memory open.
-func withMemory(s *term.Screen, f func(*remembering, context.Context) error) func(*cli.Context) error {
+func withMemory(s *term.Screen, f func(*memoryRun, context.Context) error) func(*cli.Context) error {
 	return func(c *cli.Context) error {
-		r := &remembering{cli: c, screen: s}
+		r := &memoryRun{cli: c, screen: s}
 		var err error
 		if r.config, err = config.Load(c.Context, c.Command.Flags, nil); err != nil {
 			return err
@@ -64,7 +64,7 @@ func withMemory(s *term.Screen, f func(*remembering, context.Context) error) fun
 	}
 }
 
-// explainMemory gives an error of the memory its exit code and what to do.
+// explainMemory gives an error of the memory its exit code and hint.
 func explainMemory(err error) error {
 	var f *failure.Error
 	switch {
@@ -82,13 +82,13 @@ func explainMemory(err error) error {
 	return err
 }
 
-// busily shows a spinner while f runs, for what may take long.
-func (r *remembering) busily(label string, f func() error) error {
+// withSpinner shows a spinner while f runs.
+func (r *memoryRun) withSpinner(label string, f func() error) error {
 	return r.showing(func() string { return label }, f)
 }
 
-// showing is busily with a label that changes. It may be asked for at any time.
-func (r *remembering) showing(label func() string, f func() error) error {
+// showing is withSpinner with a label that changes and may be called at any time.
+func (r *memoryRun) showing(label func() string, f func() error) error {
 	sp := term.NewSpinner(r.screen)
 	sp.Follow(label)
 	defer sp.Hide()
@@ -127,9 +127,9 @@ func historyFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "history", Usage: "also what was corrected since"}
 }
 
-// filter reads the flags of scopeFlags. Here is the project that is meant where
-// none of them says which; "" is all.
-func (r *remembering) filter(here string) (f memory.Filter, err error) {
+// filter reads the flags of scopeFlags. Here is the project if none of them names
+// one; "" is all.
+func (r *memoryRun) filter(here string) (f memory.Filter, err error) {
 	c := r.cli
 	for _, name := range c.StringSlice("project") {
 		f.Projects = append(f.Projects, projectNamed(name))
@@ -154,7 +154,7 @@ func (r *remembering) filter(here string) (f memory.Filter, err error) {
 }
 
 // projectNamed is the project that a user names: by a directory in it, else by
-// the name itself, for what is imported may have any.
+// the name itself, since imported projects may have any name.
 func projectNamed(name string) string {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		if abs, err := filepath.Abs(name); err == nil {
@@ -176,8 +176,8 @@ func day(c *cli.Context, flag string) (time.Time, error) {
 	return time.Time{}, failure.Usage("--%s is %q; write a date like 2026-01-31, or a time like \"2026-01-31 14:00\"", flag, term.Echoed(s))
 }
 
-// words are the arguments as one text; a lone - is stdin.
-func (r *remembering) words(ctx context.Context, args []string) (string, error) {
+// words joins the arguments; a single - is stdin.
+func (r *memoryRun) words(ctx context.Context, args []string) (string, error) {
 	if len(args) == 1 && args[0] == "-" {
 		text, err := readStdin(ctx, r.screen.In, 0, r.screen)
 		return strings.TrimSpace(text), err
@@ -186,7 +186,7 @@ func (r *remembering) words(ctx context.Context, args []string) (string, error) 
 }
 
 // line is a document in one line of a list.
-func (r *remembering) line(d memory.Document, width int) string {
+func (r *memoryRun) line(d memory.Document, width int) string {
 	who := cmp.Or(d.Speaker, d.Role)
 	if d.Kind != memory.Exchange {
 		who = string(d.Kind)
@@ -201,13 +201,13 @@ func (r *remembering) line(d memory.Document, width int) string {
 	return fmt.Sprintf("%s  %s  %-9s  %s", term.OneLine(term.Printable(d.ID), 40), d.Time.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(who), 20), text)
 }
 
-// lineText is how much of a text a list shows.
+// lineText is how many characters of a text a list shows.
 const lineText = 160
 
 func statsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "stats", Usage: "say how much is remembered, and where", Flags: []cli.Flag{jsonFlag()},
-		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			st, err := r.store.Stats(ctx)
 			if err != nil {
 				return err
@@ -260,9 +260,9 @@ func statsCommand(s *term.Screen) *cli.Command {
 func verifyCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "read the whole memory and say whether it is what was written", Flags: []cli.Flag{jsonFlag()},
-		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			var report memory.Report
-			err := r.busily("checking", func() (err error) { report, err = r.store.Verify(ctx); return err })
+			err := r.withSpinner("checking", func() (err error) { report, err = r.store.Verify(ctx); return err })
 			if err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ func addCommand(s *term.Screen) *cli.Command {
 			tagFlag("a `WORD` to find it by (repeatable)"), jsonFlag(),
 			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT`: a directory of it, or its name", DefaultText: "this one"},
 		},
-		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			text, err := r.words(ctx, r.cli.Args().Slice())
 			if err != nil {
 				return err
@@ -40,8 +40,8 @@ func addCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// note adds a note of the user's.
-func (r *remembering) note(ctx context.Context, text string) (memory.Document, error) {
+// note adds a note of the user.
+func (r *memoryRun) note(ctx context.Context, text string) (memory.Document, error) {
 	project := r.config.Project
 	if name := r.cli.String("project"); name != "" {
 		project = projectNamed(name)
@@ -52,19 +52,19 @@ func (r *remembering) note(ctx context.Context, text string) (memory.Document, e
 	if err != nil {
 		return memory.Document{}, err
 	}
-	r.tellRedacted(text)
+	r.reportRedacted(text)
 	return kept[0], nil
 }
 
-// tellRedacted reports what was removed from a text.
-func (r *remembering) tellRedacted(text string) {
+// reportRedacted reports which secrets were removed.
+func (r *memoryRun) reportRedacted(text string) {
 	if _, found := memory.Redact(text); len(found) > 0 {
 		r.screen.Say("mylm: secrets are not kept; removed: " + strings.Join(found, ", "))
 	}
 }
 
-// changed prints the document that a command made or changed: its id.
-func (r *remembering) changed(d memory.Document, what string) error {
+// changed prints the id of the document that a command made or changed.
+func (r *memoryRun) changed(d memory.Document, what string) error {
 	if r.cli.Bool("json") {
 		return term.PrintJSON(r.screen.Out, d)
 	}
@@ -77,7 +77,7 @@ func editMemoryCommand(s *term.Screen) *cli.Command {
 		Name: "edit", Usage: "change the text of a memory; the old one is gone", ArgsUsage: "ID [TEXT... | -]",
 		Description: "Without a text, $VISUAL or $EDITOR opens it. To keep the old text as well: mylm memory supersede",
 		Flags:       []cli.Flag{jsonFlag()},
-		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			if r.cli.NArg() == 0 {
 				return failure.Usage("memory edit takes an id").WithHint("mylm memory list and search show ids.")
 			}
@@ -102,14 +102,14 @@ func editMemoryCommand(s *term.Screen) *cli.Command {
 			if err != nil {
 				return err
 			}
-			r.tellRedacted(text)
+			r.reportRedacted(text)
 			return r.changed(d, "")
 		}),
 	}
 }
 
-// editor has the user change a text in a file that nobody else can read.
-func (r *remembering) editor(text string) (string, error) {
+// editor lets the user edit a text in a file that nobody else can read.
+func (r *memoryRun) editor(text string) (string, error) {
 	f, err := os.CreateTemp("", "mylm-memory-*.txt") // 0600
 	if err != nil {
 		return "", err
@@ -134,7 +134,7 @@ func supersedeCommand(s *term.Screen) *cli.Command {
 			&cli.BoolFlag{Name: "undo", Usage: "withdraw the correction"},
 			jsonFlag(),
 		},
-		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			if r.cli.NArg() == 0 {
 				return failure.Usage("memory supersede takes the id of what is wrong").WithHint("mylm memory supersede ID \"what is right\"")
 			}
@@ -169,7 +169,7 @@ func supersedeCommand(s *term.Screen) *cli.Command {
 				if err != nil {
 					return err
 				}
-				r.tellRedacted(text)
+				r.reportRedacted(text)
 				return r.changed(d, " corrects "+old.ID)
 			}
 			if err := r.store.Supersede(ctx, old.ID, by); err != nil {
@@ -194,7 +194,7 @@ func forgetCommand(s *term.Screen) *cli.Command {
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 		),
 		Action: func(c *cli.Context) error {
-			err := withMemory(s, (*remembering).forget)(c)
+			err := withMemory(s, (*memoryRun).forget)(c)
 			if errors.Is(err, memory.ErrFull) && c.Bool("all") {
 				return eraseMemory(c, s)
 			}
@@ -205,7 +205,7 @@ func forgetCommand(s *term.Screen) *cli.Command {
 
 // eraseMemory forgets everything if there is no space left for the usual way.
 func eraseMemory(c *cli.Context, s *term.Screen) error {
-	r := &remembering{cli: c, screen: s}
+	r := &memoryRun{cli: c, screen: s}
 	if err := r.confirm(c.Context, nil); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func eraseMemory(c *cli.Context, s *term.Screen) error {
 	return nil
 }
 
-func (r *remembering) forget(ctx context.Context) error {
+func (r *memoryRun) forget(ctx context.Context) error {
 	f, err := r.filter("")
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (r *remembering) forget(ctx context.Context) error {
 	case !narrowed:
 		return failure.Usage("say what to forget: ids, or flags like --project . or --before 2026-01-01").WithHint("--all forgets everything.")
 	}
-	for _, id := range f.IDs { // a slip in one of them would go unnoticed
+	for _, id := range f.IDs { // a typo in one of them would go unnoticed
 		if _, err := r.store.Get(ctx, id); err != nil {
 			return err
 		}
@@ -250,13 +250,13 @@ func (r *remembering) forget(ctx context.Context) error {
 	} else if err := r.confirm(ctx, doomed); err != nil {
 		return err
 	}
-	shown := memory.Filter{} // and nothing that was recorded while the question stood
+	shown := memory.Filter{} // and nothing that was recorded meanwhile
 	for _, d := range doomed {
 		shown.IDs = append(shown.IDs, d.ID)
 	}
 	n := 0
 	if len(doomed) > 0 {
-		err := r.busily("forgetting", func() (err error) { n, err = r.store.Forget(ctx, shown); return err })
+		err := r.withSpinner("forgetting", func() (err error) { n, err = r.store.Forget(ctx, shown); return err })
 		if err != nil {
 			return err
 		}
@@ -277,7 +277,7 @@ func (r *remembering) forget(ctx context.Context) error {
 
 // forgetAside deletes damaged files that were moved aside, with everything
 // else, or reports that they may still hold what was forgotten.
-func (r *remembering) forgetAside() error {
+func (r *memoryRun) forgetAside() error {
 	aside, err := r.store.Aside()
 	if err != nil || len(aside) == 0 {
 		return err
@@ -294,7 +294,7 @@ func (r *remembering) forgetAside() error {
 }
 
 // confirm asks before anything is deleted.
-func (r *remembering) confirm(ctx context.Context, doomed []memory.Document) error {
+func (r *memoryRun) confirm(ctx context.Context, doomed []memory.Document) error {
 	if r.cli.Bool("yes") {
 		return nil
 	}

@@ -20,7 +20,7 @@ func exportCommand(s *term.Screen) *cli.Command {
 file is readable for you alone. With --encrypt it can be read with a passphrase only.`,
 		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"),
 			&cli.BoolFlag{Name: "encrypt", Usage: "encrypt it with a passphrase"}, passphraseFlag()),
-		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			f, err := r.filter("")
 			if err != nil {
 				return err
@@ -33,7 +33,7 @@ file is readable for you alone. With --encrypt it can be read with a passphrase 
 			n := 0
 			switch {
 			case path != "" && path != "-":
-				err = r.busily("exporting", func() (err error) { n, err = exportFile(ctx, path, export); return err })
+				err = r.withSpinner("exporting", func() (err error) { n, err = exportFile(ctx, path, export); return err })
 			case r.screen.OutTTY && r.cli.Bool("encrypt"):
 				return failure.Usage("an encrypted export is nothing for a terminal").WithHint("Name a file: mylm memory export --encrypt memory.sealed")
 			default:
@@ -49,7 +49,7 @@ file is readable for you alone. With --encrypt it can be read with a passphrase 
 }
 
 // exporter is how memories are written: plain, or encrypted.
-func (r *remembering) exporter(ctx context.Context, f memory.Filter) (func(io.Writer) (int, error), error) {
+func (r *memoryRun) exporter(ctx context.Context, f memory.Filter) (func(io.Writer) (int, error), error) {
 	if !r.cli.Bool("encrypt") {
 		if r.cli.IsSet("passphrase-file") {
 			return nil, failure.Usage("--passphrase-file is for --encrypt")
@@ -60,7 +60,7 @@ func (r *remembering) exporter(ctx context.Context, f memory.Filter) (func(io.Wr
 	return func(w io.Writer) (int, error) { return r.store.ExportSealed(ctx, w, f, secret) }, err
 }
 
-// exportFile writes a file that is whole or not there. One that is there stays.
+// exportFile writes a file completely or not at all, and never replaces one.
 func exportFile(ctx context.Context, path string, export func(io.Writer) (int, error)) (int, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return 0, failure.Usage("%s already exists", term.Echoed(path)).WithHint("Name another file, or delete it first.")
@@ -84,8 +84,8 @@ func exportFile(ctx context.Context, path string, export func(io.Writer) (int, e
 	return n, err
 }
 
-// stoppable is a writer that ends with a context. Plain takes out what could
-// make a terminal do things.
+// stoppable is a writer that fails once its context is done. Plain removes control
+// characters.
 type stoppable struct {
 	ctx   context.Context
 	w     io.Writer

@@ -41,11 +41,11 @@ Records that name no project are of this one.`,
 			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT` where a record names none: a directory of it, or its name", DefaultText: "this one"},
 			passphraseFlag(), jsonFlag(),
 		},
-		Action: withMemory(s, (*remembering).importFile),
+		Action: withMemory(s, (*memoryRun).importFile),
 	}
 }
 
-func (r *remembering) importFile(ctx context.Context) error {
+func (r *memoryRun) importFile(ctx context.Context) error {
 	c := r.cli
 	if c.NArg() != 1 {
 		return failure.Usage("memory import takes one file, or - for stdin")
@@ -95,7 +95,7 @@ func (r *remembering) importFile(ctx context.Context) error {
 }
 
 // mapping reads --from and --map.
-func (r *remembering) mapping() (memory.Mapping, error) {
+func (r *memoryRun) mapping() (memory.Mapping, error) {
 	c := r.cli
 	project := r.config.Project
 	if name := c.String("project"); name != "" {
@@ -141,7 +141,7 @@ func fieldMapping(pairs []string, project string) (memory.Mapping, error) {
 	return f.Mapping(), nil
 }
 
-// progressReader counts what was read.
+// progressReader counts the bytes that were read.
 type progressReader struct {
 	r io.Reader
 	n atomic.Int64
@@ -153,8 +153,8 @@ func (p *progressReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// importing shows how far an import is.
-func (r *remembering) importing(in *progressReader, size int64, f func() error) error {
+// importing shows the progress of an import.
+func (r *memoryRun) importing(in *progressReader, size int64, f func() error) error {
 	return r.showing(func() string {
 		label := "importing, " + term.Bytes(in.n.Load())
 		if size > 0 {
@@ -164,7 +164,7 @@ func (r *remembering) importing(in *progressReader, size int64, f func() error) 
 	}, f)
 }
 
-// importSource is where records come from.
+// importSource is the input of an import.
 type importSource struct {
 	r     io.Reader
 	size  int64 // in bytes; 0: unknown
@@ -172,7 +172,7 @@ type importSource struct {
 }
 
 // source opens what is to be imported: stdin, or a file, plain or sealed.
-func (r *remembering) source(ctx context.Context) (*importSource, error) {
+func (r *memoryRun) source(ctx context.Context) (*importSource, error) {
 	path := r.cli.Args().Get(0)
 	secret := r.cli.IsSet("passphrase-file")
 	in := &importSource{r: r.screen.In, close: func() {}}
@@ -207,8 +207,8 @@ func (r *remembering) source(ctx context.Context) (*importSource, error) {
 	return in, nil
 }
 
-// unsealed makes a source give what is in the sealed export that it is.
-func (r *remembering) unsealed(ctx context.Context, in *importSource) error {
+// unsealed makes a source yield the content of the sealed export that it is.
+func (r *memoryRun) unsealed(ctx context.Context, in *importSource) error {
 	if r.cli.IsSet("map") || r.cli.IsSet("from") && r.cli.String("from") != "mylm" {
 		return failure.Usage("this is an encrypted export of mylm's: it needs neither --from nor --map")
 	}
@@ -222,7 +222,7 @@ func (r *remembering) unsealed(ctx context.Context, in *importSource) error {
 	return nil
 }
 
-// pipe makes a source give what f writes.
+// pipe makes a source yield what f writes.
 func (in *importSource) pipe(f func(io.Writer) error) {
 	r, w := io.Pipe()
 	done := make(chan struct{})

@@ -21,11 +21,11 @@ func reindexCommand(s *term.Screen) *cli.Command {
 the embedder, or to have it done at once. Vectors of another embedder are deleted
 at the end; with --embedder none all are. The memory can be used meanwhile.`,
 		Flags:  append(config.Flags(config.Embedder, config.Host), jsonFlag()),
-		Action: withMemory(s, (*remembering).reindex),
+		Action: withMemory(s, (*memoryRun).reindex),
 	}
 }
 
-func (r *remembering) reindex(ctx context.Context) error {
+func (r *memoryRun) reindex(ctx context.Context) error {
 	e, fallback, err := setup.Embedder(ctx, r.config, r.store)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (r *remembering) reindex(ctx context.Context) error {
 	return r.reindexed(ctx, e)
 }
 
-func (r *remembering) dropVectors(ctx context.Context) error {
+func (r *memoryRun) dropVectors(ctx context.Context) error {
 	names, err := r.store.Embedders(ctx)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (r *remembering) dropVectors(ctx context.Context) error {
 }
 
 // reindexed reports the result.
-func (r *remembering) reindexed(ctx context.Context, e memory.Embedder) error {
+func (r *memoryRun) reindexed(ctx context.Context, e memory.Embedder) error {
 	st, err := r.store.Stats(ctx)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func modelsCommand(s *term.Screen) *cli.Command {
 				return err
 			}
 			set, entries := loaded.Settings, loaded.Models
-			l := &listing{cli: c, screen: s, settings: set, entries: entries}
+			l := &modelsRun{cli: c, screen: s, settings: set, entries: entries}
 			name := c.String("provider")
 			switch e, ok := entries[name]; {
 			case c.Bool("providers"):
@@ -52,7 +52,7 @@ func modelsCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// uses describes what a model is for.
+// uses lists what a model can do.
 func uses(m providers.ModelInfo) string {
 	var can []string
 	for what, does := range map[string]bool{"chat": m.Chats, "thinking": m.Thinks, "embedding": m.Embeds} {

@@ -23,7 +23,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// verdict is what the engine would make of a reply.
+// verdict is how the engine interprets a reply.
 type verdict struct {
 	ID      json.RawMessage `json:"id,omitempty"`
 	Kind    string          `json:"kind"` // call, final or malformed
@@ -33,8 +33,8 @@ type verdict struct {
 	Dialect string          `json:"dialect,omitempty"`
 	Repairs []string        `json:"repairs"`
 	Reason  string          `json:"reason,omitempty"`
-	Detail  string          `json:"detail,omitempty"` // what is wrong, where it could not be read
-	Offset  *int64          `json:"offset,omitempty"` // and at which byte of the reply
+	Detail  string          `json:"detail,omitempty"` // why it could not be read
+	Offset  *int64          `json:"offset,omitempty"` // in bytes, of the fault
 	Hint    string          `json:"hint,omitempty"`
 	Thought string          `json:"thought,omitempty"`
 }
@@ -52,8 +52,7 @@ func (l *lookup) Schema(name string) (*jsonschema.Schema, bool) {
 	return s, ok
 }
 
-// judge decodes a reply given in pieces and fits the call's arguments, as a run
-// would.
+// judge decodes a reply in pieces and fits the arguments of its call, as a run does.
 func judge(pieces []string, stop protocol.Stop, l *lookup, set *prompts.Set) (verdict, error) {
 	d := protocol.NewDecoder(protocol.Options{Tools: l})
 	v := verdict{Kind: "final", Repairs: []string{}}
@@ -125,7 +124,7 @@ func (v *verdict) called(call *protocol.ToolCall, l *lookup, words agent.Correct
 	return nil
 }
 
-// repaired notes the code of a repair, once.
+// repaired adds the code of a repair once.
 func (v *verdict) repaired(code string) {
 	if !slices.Contains(v.Repairs, code) {
 		v.Repairs = append(v.Repairs, code)
@@ -256,7 +255,7 @@ func (q *parseQuery) lookup() (*lookup, error) {
 	return l, nil
 }
 
-// pieces cuts the input as the query wants it.
+// pieces splits the input as the query asks.
 func (q *parseQuery) pieces() []string {
 	s := q.Input
 	if q.Chunk > 0 {

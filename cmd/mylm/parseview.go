@@ -31,9 +31,9 @@ func parseInput(c *cli.Context, s *term.Screen) (io.ReadCloser, error) {
 	}
 }
 
-// askTools are the tools of mylm ask, to be looked up.
+// askTools is a lookup of the tools of mylm ask.
 func askTools() (*lookup, error) {
-	registry, err := lookTools()
+	registry, err := inspectTools()
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func askTools() (*lookup, error) {
 	return l, nil
 }
 
-// parseOne shows what is made of one reply.
+// parseOne shows how one reply is read.
 func parseOne(c *cli.Context, in io.Reader, s *term.Screen, set *prompts.Set) error {
 	if c.NArg() == 0 && term.IsTerminal(s.In) {
 		fmt.Fprintln(s.Err, "reading a reply from the terminal: end it with Ctrl-D on a line of its own")

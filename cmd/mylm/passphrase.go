@@ -15,8 +15,8 @@ func passphraseFlag() cli.Flag {
 	return &cli.StringFlag{Name: "passphrase-file", Usage: "read the passphrase from the first line of `PATH` instead of asking for it"}
 }
 
-// passphrase reads the secret of a file from another file, or asks for it. One
-// that is to be used for writing is asked for twice.
+// passphrase reads a passphrase from a file, or asks for it, twice if it is for
+// writing.
 func passphrase(ctx context.Context, c *cli.Context, sc *term.Screen, question string, writing bool) (string, error) {
 	if path := c.String("passphrase-file"); path != "" {
 		text, err := term.Wait(ctx, func() (string, error) { return readFile(path) })

@@ -47,7 +47,7 @@ func policyCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// guardOf is the guard of a run here, for inspection.
+// guardOf is the guard that a run here would have.
 func guardOf(c *cli.Context) (*setup.Guard, *config.Config, error) {
 	loaded, err := config.Load(c.Context, c.Command.Flags, nil)
 	if err == nil {
@@ -100,7 +100,7 @@ type listedRule struct {
 	Rule    string         `json:"rule"`
 	From    string         `json:"from"`
 	Added   *time.Time     `json:"added,omitempty"`
-	Ignored bool           `json:"ignored,omitempty"` // no such rule is made any more
+	Ignored bool           `json:"ignored,omitempty"` // of a kind that is no longer offered
 }
 
 func listRules(c *cli.Context, s *term.Screen) error {

@@ -32,11 +32,11 @@ done for each of its tasks, and for what the model was asked about it.
    mylm replay last
    mylm sessions export last report.jsonl --redact && mylm replay report.jsonl`,
 		Flags:  []cli.Flag{jsonFlag()},
-		Action: withSessions(s, (*keeping).replay),
+		Action: withSessions(s, (*sessionsRun).replay),
 	}
 }
 
-func (k *keeping) replay(ctx context.Context) error {
+func (k *sessionsRun) replay(ctx context.Context) error {
 	l, err := k.one(ctx)
 	if err != nil {
 		return err
@@ -81,8 +81,8 @@ func (k *keeping) replay(ctx context.Context) error {
 	return errors.Join(failure.ErrReported, f) // one object on stdout is enough
 }
 
-// toolsOf are the tools of mylm ask, with commands in the sandbox of the
-// record: it is a setting of the run, and described to the model.
+// toolsOf are the tools of mylm ask with the sandbox of the record, which is
+// described to the model.
 func toolsOf(entries []agent.Entry) (*tools.Registry, error) {
 	dir, _, err := config.Where(nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func toolsOf(entries []agent.Entry) (*tools.Registry, error) {
 			return registry, nil
 		}
 	}
-	return lookTools()
+	return inspectTools()
 }
 
 // replayReport is the object that --json prints, whatever the exit code.
@@ -115,7 +115,7 @@ type replayReport struct {
 	Damage string `json:"damage,omitempty"` // why no more than this was replayed
 }
 
-func (k *keeping) print(done agent.Replayed, partly bool) {
+func (k *sessionsRun) print(done agent.Replayed, partly bool) {
 	for _, d := range done.Differences {
 		if d.Task != "" {
 			k.screen.Answer("task " + term.OneLine(term.Visible(d.Task), 30) + ", ")

@@ -44,21 +44,21 @@ What --yes allowed then is asked about again.`,
 			if len(words) > 0 {
 				id, words = words[0], words[1:]
 			}
-			return goOn(c, s, id, words)
+			return resumeSession(c, s, id, words)
 		},
 	}
 }
 
-// goOn resumes a session.
-func goOn(c *cli.Context, s *term.Screen, id string, words []string) error {
+// resumeSession resumes a session.
+func resumeSession(c *cli.Context, s *term.Screen, id string, words []string) error {
 	from, err := openSession(c, s, id, len(words) > 0 || len(c.StringSlice("file")) > 0)
 	if err != nil {
 		return err
 	}
-	return order{words: words, plan: from.plan, from: from}.do(c, s)
+	return runRequest{words: words, plan: from.plan, from: from}.do(c, s)
 }
 
-// refusePlanFlags is for a session that is not resumed as a plan.
+// refusePlanFlags refuses flags of plans for a session that is not resumed as one.
 func refusePlanFlags(c *cli.Context) error {
 	for _, f := range progressFlags() {
 		if name := f.Names()[0]; c.IsSet(name) {
@@ -69,25 +69,25 @@ func refusePlanFlags(c *cli.Context) error {
 	return nil
 }
 
-// continued is a resumed session.
-type continued struct {
+// resumedSession is a resumed session.
+type resumedSession struct {
 	session  *agent.Session
 	recorder *setup.Recorder
-	asks     bool         // there is another question
-	was      *agent.Setup // what it was asked with; nil: it does not say
+	asks     bool         // with another question
+	was      *agent.Setup // the setup of the last run; nil: not recorded
 	answered string       // the model of the last reply, "" if there is none
-	missing  bool         // the last run had no model to ask
-	plan     *planning    // nil: it is no plan, or another question
+	missing  bool         // the last run ended with a model that could not be asked
+	plan     *planRequest // nil: not a plan, or another question is asked
 }
 
 // openSession opens a session to resume, with another question or without.
-func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*continued, error) {
+func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*resumedSession, error) {
 	ctx := c.Context
 	store, err := setup.Sessions()
 	if err != nil {
 		return nil, err
 	}
-	k := &keeping{cli: c, screen: screen, store: store}
+	k := &sessionsRun{cli: c, screen: screen, store: store}
 	id, err := k.find(ctx, name)
 	if errors.Is(err, journal.ErrNotFound) {
 		if last, _, failed := k.last(ctx); failed == nil && last != nil {
@@ -99,15 +99,15 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	}
 	s, err := term.Wait(ctx, func() (*agent.Session, error) { return store.Open(ctx, id) })
 	if errors.Is(err, journal.ErrDamaged) {
-		return nil, damaged(err).WithHint(beforeDamage(ctx, store, id))
+		return nil, damaged(err).WithHint(damageHint(ctx, store, id))
 	}
 	if err != nil {
 		return nil, explainSession(err)
 	}
 	if len(s.Entries()) == 0 {
-		return nil, damaged(fmt.Errorf("session %s: %w", id, journal.ErrNothing)).WithHint(deleteSession(store, id))
+		return nil, damaged(fmt.Errorf("session %s: %w", id, journal.ErrNothing)).WithHint(deleteHint(store, id))
 	}
-	from := &continued{session: s, recorder: setup.Resumed(store, screen), asks: asks}
+	from := &resumedSession{session: s, recorder: setup.Resumed(store, screen), asks: asks}
 	saved, err := plan.Load(s)
 	ofPlan := err == nil && !asks && plan.Unfinished(s)
 	for _, e := range s.Entries() {
@@ -130,15 +130,15 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	if !ofPlan {
 		return from, refusePlanFlags(c)
 	}
-	from.plan = &planning{saved: &saved}
+	from.plan = &planRequest{saved: &saved}
 	if from.was != nil {
 		from.plan.confirm = from.was.Labels["confirm"]
 	}
 	return from, nil
 }
 
-// settings are those that the session brings to a resumed run.
-func (f *continued) settings() *config.Resumed {
+// settings are the settings that the session recorded.
+func (f *resumedSession) settings() *config.Resumed {
 	if f.was == nil {
 		return nil
 	}
@@ -149,21 +149,21 @@ func (f *continued) settings() *config.Resumed {
 			label = cmp.Or(f.answered, label)
 		}
 		if label != "" {
-			r.Beats = row.In(r.Beats, label)
+			r.Overrides = row.In(r.Overrides, label)
 		}
 	}
 	if f.was.DryRun {
-		r.Beats = config.DryRun.In(r.Beats, true)
+		r.Overrides = config.DryRun.In(r.Overrides, true)
 	}
 	if f.was.MaxTurns > 0 {
-		r.Else = config.MaxTurns.In(r.Else, f.was.MaxTurns)
+		r.Fallbacks = config.MaxTurns.In(r.Fallbacks, f.was.MaxTurns)
 	}
-	r.Else = config.Tools.In(r.Else, f.was.Tools)
+	r.Fallbacks = config.Tools.In(r.Fallbacks, f.was.Tools)
 	return r
 }
 
-// rightPlace refuses a session of another directory.
-func (f *continued) rightPlace(workspace string) error {
+// checkDirectory refuses a session of another directory.
+func (f *resumedSession) checkDirectory(workspace string) error {
 	if f.was == nil || f.was.Labels["dir"] == "" || f.was.Labels["dir"] == workspace {
 		return nil
 	}
@@ -179,23 +179,23 @@ func (f *continued) rightPlace(workspace string) error {
 	return other.WithHint("Its paths mean files there: cd " + term.ShellQuote(dir) + " && " + command)
 }
 
-// beforeDamage explains what can be done with a session that cannot be resumed.
-func beforeDamage(ctx context.Context, store *journal.Store, id string) string {
+// damageHint explains what can be done with a session that cannot be resumed.
+func damageHint(ctx context.Context, store *journal.Store, id string) string {
 	if _, entries, _ := store.Load(ctx, id); len(entries) == 0 {
-		return deleteSession(store, id)
+		return deleteHint(store, id)
 	}
 	return "The entries before the damage can be read: mylm sessions show " + id
 }
 
-func deleteSession(store *journal.Store, id string) string {
+func deleteHint(store *journal.Store, id string) string {
 	if files, _ := os.ReadDir(store.Path(id)); len(files) > 0 {
 		return "mylm deletes no directory that is not empty. To see what is in it: ls " + term.ShellQuote(store.Path(id))
 	}
 	return "Nothing of it can be used. To delete it: mylm sessions rm " + id
 }
 
-// find is the id of a session that a user names.
-func (k *keeping) find(ctx context.Context, name string) (string, error) {
+// find returns the id of the session that a user names.
+func (k *sessionsRun) find(ctx context.Context, name string) (string, error) {
 	if name != "last" {
 		return k.store.Find(name)
 	}
@@ -212,9 +212,9 @@ func (k *keeping) find(ctx context.Context, name string) (string, error) {
 	return last.ID, nil
 }
 
-// last is the last session of this project, and what cannot be read and may be
-// later.
-func (k *keeping) last(ctx context.Context) (*journal.Info, []journal.Info, error) {
+// last returns the last session of this project, and the sessions that may be
+// later but cannot be read.
+func (k *sessionsRun) last(ctx context.Context) (*journal.Info, []journal.Info, error) {
 	_, project, err := config.Where(k.cli.Command.Flags)
 	if err != nil {
 		return nil, nil, err
@@ -233,19 +233,19 @@ func (k *keeping) last(ctx context.Context) (*journal.Info, []journal.Info, erro
 }
 
 // replied reports whether a session has a reply of a model.
-func (k *keeping) replied(ctx context.Context, id string) bool {
+func (k *sessionsRun) replied(ctx context.Context, id string) bool {
 	_, entries, _ := k.store.Load(ctx, id)
 	return slices.ContainsFunc(entries, func(e agent.Entry) bool { return e.Kind() == agent.EntryReply })
 }
 
 const hintList = "mylm sessions list shows what there is; --global that of all projects."
 
-// damaged is the failure of a session that cannot be read, or not all of it.
+// damaged is the failure of a session that cannot be read, or only in part.
 func damaged(err error) *failure.Error {
 	return &failure.Error{Code: failure.ExitError, Name: "damaged", Err: err}
 }
 
-// explainSession gives an error of the sessions its exit code and what to do.
+// explainSession gives an error of the sessions its exit code and hint.
 func explainSession(err error) error {
 	var f *failure.Error
 	switch {
@@ -270,30 +270,30 @@ func (r *run) adviseResume(f *failure.Error) {
 		return
 	}
 	how := "To go on: "
-	command := "mylm resume " + r.Session.ID + sameFlags(r.Config.Settings)
+	command := "mylm resume " + r.Session.ID + resumeFlags(r.Config.Settings)
 	switch {
 	case errors.Is(f.Err, agent.ErrDiverged):
 		how, command = "To ask it: ", command+" \"...\""
 	case r.result.StopReason == agent.StopInternal:
 		how = "Once that is fixed, go on: "
-	case acted(r.Session):
+	case hadEffects(r.Session):
 		f.Hint = strings.NewReplacer("Ask again", "Go on", "ask again", "go on").Replace(f.Hint)
 		how = "To go on, with nothing done twice: "
 	}
 	f.Hint = strings.TrimSpace(f.Hint + "\n" + how + command)
 }
 
-// sameFlags are the flags without which the session would be resumed elsewhere.
-// It holds no address itself: one in a file that came from somebody else would
-// get what is asked.
-func sameFlags(s config.Settings) (flags string) {
+// resumeFlags are the flags without which the session would be resumed elsewhere.
+// The address is not taken from the session: a file that came from somebody else
+// could then redirect what is asked.
+func resumeFlags(s config.Settings) (flags string) {
 	if dir, ok := config.Workspace.Lookup(s); ok {
 		flags += " --workspace " + term.ShellQuote(dir)
 	}
 	host, from := config.Host.Of(s), config.Host.From(s).Kind
 	switch {
 	case from != config.Flag && from != config.Variable:
-	case strings.Contains(host, "@"): // a password may stand before it
+	case strings.Contains(host, "@"): // a password may precede it
 		flags += " --host ADDRESS"
 	default:
 		flags += " --host " + term.ShellQuote(host)
@@ -301,8 +301,9 @@ func sameFlags(s config.Settings) (flags string) {
 	return flags
 }
 
-// acted reports whether something with an effect was begun for the last question.
-func acted(s *agent.Session) bool {
+// hadEffects reports whether a call that does more than read was begun for the
+// last question.
+func hadEffects(s *agent.Session) bool {
 	for _, e := range slices.Backward(s.Entries()) {
 		switch p := e.Payload.(type) {
 		case agent.PromptEntry:

@@ -20,32 +20,32 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// order is what a command that asks a model is to do.
-type order struct {
-	words []string   // of the question or the goal
-	plan  *planning  // nil: no plan is made
-	from  *continued // the session that is gone on with; nil: it is a new one
+// runRequest is what a command asks a model to do.
+type runRequest struct {
+	words []string        // of the question or the goal
+	plan  *planRequest    // nil: no plan is made
+	from  *resumedSession // the resumed session; nil: a new one
 }
 
-// do carries an order out: of the settings a setup is made, of the setup a run,
-// and what happens in the run goes to the sinks.
-func (o order) do(c *cli.Context, s *term.Screen) error {
+// do carries a request out: settings become a setup, the setup a run, and the
+// events of the run go to the sinks.
+func (o runRequest) do(c *cli.Context, s *term.Screen) error {
 	out, err := newOutput(c, s)
 	if err != nil {
 		return err
 	}
-	r := &run{order: o, flags: c, out: out}
+	r := &run{runRequest: o, flags: c, out: out}
 	err = r.start(c.Context)
 	return r.end(c.Context, err)
 }
 
-// run is an order in execution.
+// run is a request in execution.
 type run struct {
-	order
+	runRequest
 	*setup.Setup // nil until there is one
 	flags        *cli.Context
 	out          *output
-	question     string        // as it is remembered
+	question     string        // as the memory stores it
 	result       *agent.Result // nil: the model was not asked
 }
 
@@ -83,12 +83,12 @@ func (r *run) start(ctx context.Context) error {
 		return err
 	}
 	if r.plan != nil {
-		return r.carryOut(ctx, in)
+		return r.executePlan(ctx, in)
 	}
 	return r.answer(ctx, ag, in.prompt())
 }
 
-// setUp makes the setup of the settings, and of those of the resumed session.
+// setUp makes the setup from the settings and those of the resumed session.
 func (r *run) setUp(ctx context.Context) error {
 	var request setup.Request
 	if r.plan != nil {
@@ -105,7 +105,7 @@ func (r *run) setUp(ctx context.Context) error {
 		return err
 	}
 	if r.from != nil {
-		if err := r.from.rightPlace(request.Config.Workspace); err != nil {
+		if err := r.from.checkDirectory(request.Config.Workspace); err != nil {
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (r *run) setUp(ctx context.Context) error {
 // asks reports whether there is a question; without one a session continues where it stopped.
 func (r *run) asks() bool { return r.from == nil || r.from.asks }
 
-// input is the question, or the goal, with what goes along.
+// input is the question, or the goal, with its attachments.
 func (r *run) input(ctx context.Context) (in input, err error) {
 	if !r.asks() {
 		return in, nil
@@ -153,7 +153,7 @@ func (r *run) answer(ctx context.Context, ag *agent.Agent, prompt string) error 
 	return r.outcome()
 }
 
-// about is what the sinks get first. There is a goal where there is a plan.
+// about is what the sinks get first. Only a plan has a goal.
 func (r *run) about(goal string) sink.Run {
 	return sink.Run{Session: r.Session.ID, Model: r.Model.Name, Saved: r.Recorder != nil, Goal: goal}
 }
@@ -173,7 +173,7 @@ func (r *run) outcome() error {
 	return f
 }
 
-// end reports how the run ended, and keeps what it leaves.
+// end reports how the run ended, and records it.
 func (r *run) end(ctx context.Context, err error) error {
 	if r.Setup == nil {
 		return r.out.close(sink.Outcome{}, err)
@@ -196,7 +196,7 @@ func (r *run) end(ctx context.Context, err error) error {
 		}
 	}
 	if (saved || kept) && !failed && !r.Recorder.Incomplete() && !r.out.quiet && !r.out.screen.Unread() {
-		setup.TellOnce(r.out.screen)
+		setup.ExplainOnce(r.out.screen)
 	}
 	return err
 }
@@ -224,7 +224,7 @@ func reported(p *setup.Person, r agent.Result) *failure.Error {
 			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", deniedCall(r))
 		}
 		if p.Bound != "" {
-			return say("Ask again and allow it: "+p.BoundBy()+".", "a call was denied, and the model found no other way (%s)", deniedCall(r))
+			return say("Ask again and allow it: "+p.WhyAsked()+".", "a call was denied, and the model found no other way (%s)", deniedCall(r))
 		}
 		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
 	case agent.StopMalformed:

@@ -54,14 +54,14 @@ it starts outlives it. Its exit code is that of this command.
 // exitNotFound is a shell's exit code for a missing program.
 const exitNotFound = 127
 
-// stuck is how long processes may take to die before this one exits anyway.
-const stuck = 5 * time.Second
+// killPatience is how long killed processes may take to end.
+const killPatience = 5 * time.Second
 
 // inSandbox runs a program on the streams of this one.
 func inSandbox(ctx context.Context, s *term.Screen, policy *sandbox.Policy, args []string) error {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
-	cmd.WaitDelay = stuck
+	cmd.WaitDelay = killPatience
 	if cmd.Err != nil {
 		return &failure.Error{Code: exitNotFound, Name: "not_found", Err: fmt.Errorf("%s cannot be run: %w", term.Echoed(args[0]), cmd.Err)}
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// keeping is one run of mylm sessions.
-type keeping struct {
+// sessionsRun is one run of mylm sessions.
+type sessionsRun struct {
 	cli    *cli.Context
 	screen *term.Screen
 	store  *journal.Store
@@ -43,18 +43,18 @@ An id may be cut short; last is the last session of this project.
 }
 
 // withSessions makes the action of a subcommand: f is run with the store.
-func withSessions(s *term.Screen, f func(*keeping, context.Context) error) func(*cli.Context) error {
+func withSessions(s *term.Screen, f func(*sessionsRun, context.Context) error) func(*cli.Context) error {
 	return func(c *cli.Context) error {
 		store, err := setup.Sessions()
 		if err == nil {
-			err = f(&keeping{cli: c, screen: s, store: store}, c.Context)
+			err = f(&sessionsRun{cli: c, screen: s, store: store}, c.Context)
 		}
 		return explainSession(err)
 	}
 }
 
 // scope is the part of the sessions that --global and --limit select.
-func (k *keeping) scope() (journal.Filter, error) {
+func (k *sessionsRun) scope() (journal.Filter, error) {
 	f := journal.Filter{Limit: k.cli.Int("limit")}
 	if k.cli.Bool("global") {
 		return f, nil
@@ -68,7 +68,7 @@ func listSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list sessions, the last one first",
 		Flags: []cli.Flag{globalFlag(), jsonFlag(), limitFlag("maximum number listed; 0 lists all")},
-		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			f, err := k.scope()
 			if err != nil {
 				return err
@@ -119,7 +119,7 @@ func searchSessionsCommand(s *term.Screen) *cli.Command {
 		Name: "search", Usage: "find what was asked, answered, called or given back", ArgsUsage: "WORDS...",
 		Description: "What holds all of the words is found, in any case. The last session comes first.",
 		Flags:       []cli.Flag{globalFlag(), jsonFlag(), limitFlag("maximum number shown; 0 shows all")},
-		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			text := strings.TrimSpace(strings.Join(k.cli.Args().Slice(), " "))
 			if text == "" {
 				return failure.Usage("there is nothing to search for").WithHint("mylm sessions search \"permission denied\"")
@@ -151,8 +151,8 @@ func searchSessionsCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// search is what is found, never nil. It reports what cannot be read.
-func (k *keeping) search(ctx context.Context, text string, f journal.Filter) ([]journal.Hit, error) {
+// search returns the hits, never nil, and reports what cannot be read.
+func (k *sessionsRun) search(ctx context.Context, text string, f journal.Filter) ([]journal.Hit, error) {
 	hits := []journal.Hit{}
 	for hit, err := range k.store.Search(ctx, text, f) {
 		switch {
@@ -167,8 +167,7 @@ func (k *keeping) search(ctx context.Context, text string, f journal.Filter) ([]
 	return hits, nil
 }
 
-// around is the part of a text about the first word that was looked for, in
-// one line.
+// around is the part of a text around the first word of the query, in one line.
 func around(text, words string) string {
 	const before = 60
 	if at := strings.Index(strings.ToLower(text), strings.Fields(strings.ToLower(words))[0]); at > before && at < len(text) {
@@ -181,12 +180,12 @@ func removeSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "rm", Usage: "delete sessions", ArgsUsage: "ID...",
 		Description: "What the memory holds of them stays: mylm memory forget --session ID deletes it.",
-		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			if k.cli.NArg() == 0 {
 				return failure.Usage("sessions rm takes the ids of sessions").WithHint("mylm sessions list shows them.")
 			}
 			var ids []string
-			for _, name := range k.cli.Args().Slice() { // a slip in one of them deletes none
+			for _, name := range k.cli.Args().Slice() { // a typo in one of them deletes none
 				id, err := k.find(ctx, name)
 				if err != nil {
 					return err
@@ -210,7 +209,7 @@ func pruneSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "delete old sessions",
 		Flags: []cli.Flag{cmdline.Int(&cli.IntFlag{Name: "days", Usage: "sessions unchanged for this many `DAYS`", Value: int(setup.SessionsKept / (24 * time.Hour))}, 1, 0)},
-		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			n, err := k.store.Prune(ctx, time.Now().AddDate(0, 0, -k.cli.Int("days")), 0)
 			if err != nil && n > 0 {
 				err = errors.Join(fmt.Errorf("%s deleted before that", term.Plural(n, "session")), err)

@@ -22,20 +22,20 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// loaded is a session that was read.
-type loaded struct {
-	name    string // what a command takes for it
+// loadedSession is a session that was read.
+type loadedSession struct {
+	name    string // as commands take it
 	header  journal.Header
 	entries []agent.Entry
-	damage  error // behind the entries; nil: all was read
+	damage  error // after the entries; nil: all was read
 }
 
 // load reads the session that an argument names, a file if it looks like one.
-func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
-	read := func(f func() (journal.Header, []agent.Entry, error)) (loaded, error) {
-		return term.Wait(ctx, func() (loaded, error) {
+func (k *sessionsRun) load(ctx context.Context, name string) (l loadedSession, err error) {
+	read := func(f func() (journal.Header, []agent.Entry, error)) (loadedSession, error) {
+		return term.Wait(ctx, func() (loadedSession, error) {
 			h, entries, err := f()
-			return loaded{header: h, entries: entries}, err
+			return loadedSession{header: h, entries: entries}, err
 		})
 	}
 	what, advice := term.Echoed(name), "Get the file again from where it was recorded: nothing of this one can be used."
@@ -53,7 +53,7 @@ func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
 			return l, err
 		}
 		l, err = read(func() (journal.Header, []agent.Entry, error) { return k.store.Load(ctx, name) })
-		l.name, what, advice = name, "session "+name, deleteSession(k.store, name)
+		l.name, what, advice = name, "session "+name, deleteHint(k.store, name)
 	}
 	none := len(l.entries) == 0
 	switch {
@@ -72,7 +72,7 @@ func (k *keeping) load(ctx context.Context, name string) (l loaded, err error) {
 }
 
 // partly is the failure of a command that did its work with a part of the session.
-func (l loaded) partly() error {
+func (l loadedSession) partly() error {
 	if l.damage == nil {
 		return nil
 	}
@@ -80,7 +80,7 @@ func (l loaded) partly() error {
 }
 
 // one is the session that the first argument names.
-func (k *keeping) one(ctx context.Context) (loaded, error) {
+func (k *sessionsRun) one(ctx context.Context) (loadedSession, error) {
 	name := k.cli.Args().Get(0)
 	if name == "" {
 		name = "last"
@@ -92,7 +92,7 @@ func showSessionCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print a session", ArgsUsage: "[ID|last|FILE]",
 		Flags: []cli.Flag{jsonFlag()},
-		Action: withSessions(s, func(k *keeping, ctx context.Context) error {
+		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			l, err := k.one(ctx)
 			if err != nil {
 				return err
@@ -122,11 +122,11 @@ mylm knows by their form; look at the file before you give it away.`,
 			cmdline.OneOf(&cli.StringFlag{Name: "format", Usage: strings.Join(exportForms, ", "), Value: exportForms[0]}, exportForms...),
 			&cli.BoolFlag{Name: "redact", Usage: "take secrets out"},
 		},
-		Action: withSessions(s, (*keeping).export),
+		Action: withSessions(s, (*sessionsRun).export),
 	}
 }
 
-func (k *keeping) export(ctx context.Context) error {
+func (k *sessionsRun) export(ctx context.Context) error {
 	form := k.cli.String("format")
 	l, err := k.one(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (k *keeping) export(ctx context.Context) error {
 			}
 			return clean
 		})
-		k.tellRedacted(kinds)
+		k.reportRedacted(kinds)
 	}
 	path := k.cli.Args().Get(1)
 	if path == "" || path == "-" {
@@ -160,7 +160,7 @@ func (k *keeping) export(ctx context.Context) error {
 	return l.partly()
 }
 
-func (k *keeping) tellRedacted(kinds map[string]bool) {
+func (k *sessionsRun) reportRedacted(kinds map[string]bool) {
 	if len(kinds) == 0 {
 		k.screen.Dim("no secret of a known form was found")
 		return
@@ -174,7 +174,7 @@ func (k *keeping) tellRedacted(kinds map[string]bool) {
 }
 
 // write prints the session. On a terminal nothing of it can make that do things.
-func (l loaded) write(ctx context.Context, w io.Writer, form string, terminal bool) error {
+func (l loadedSession) write(ctx context.Context, w io.Writer, form string, terminal bool) error {
 	out := &stoppable{ctx: ctx, w: w, plain: terminal}
 	switch form {
 	case "json":

@@ -16,7 +16,7 @@ func toolsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "with their schemas, as JSON"}},
 		Action: func(c *cli.Context) error {
-			registry, err := lookTools()
+			registry, err := inspectTools()
 			if err != nil {
 				return err
 			}
@@ -43,8 +43,8 @@ func toolsCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// lookTools are the tools of mylm ask, for inspection.
-func lookTools() (*tools.Registry, error) {
+// inspectTools are the tools of mylm ask, to be described.
+func inspectTools() (*tools.Registry, error) {
 	dir, _, err := config.Where(nil)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// realWorkspace is the workspace without links: by it runs are found again.
+// realWorkspace is the workspace with links resolved, as runs are filed by it.
 func realWorkspace(c *cli.Context) (string, error) {
 	dir, _, err := config.Where(c.Command.Flags)
 	if err != nil {
@@ -47,7 +47,7 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 			jsonFlag(),
 		),
 		Action: func(c *cli.Context) error {
-			u := &undoing{cli: c, screen: s, store: setup.UndoStore()}
+			u := &undoRun{cli: c, screen: s, store: setup.UndoStore()}
 			if c.Bool("list") {
 				return u.list()
 			}
@@ -56,8 +56,8 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 	}
 }
 
-// undoing is one run of mylm undo.
-type undoing struct {
+// undoRun is one run of mylm undo.
+type undoRun struct {
 	cli    *cli.Context
 	screen *term.Screen
 	store  *undo.Store
@@ -71,7 +71,7 @@ type runJSON struct {
 	Active bool      `json:"active"`
 }
 
-// undoJSON is what undoing did, or would do.
+// undoJSON is what undoRun did, or would do.
 type undoJSON struct {
 	Run    *runJSON    `json:"run"`
 	Steps  []undo.Step `json:"steps"`
@@ -85,7 +85,7 @@ func asRunJSON(r undo.Run) runJSON {
 	return runJSON{Run: r, Files: r.Files(), Undone: r.Undone, Active: r.Active}
 }
 
-func (u *undoing) list() error {
+func (u *undoRun) list() error {
 	dir, err := realWorkspace(u.cli)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (u *undoing) list() error {
 }
 
 // line is a run in one line of a list.
-func (u *undoing) line(r undo.Run, where bool) string {
+func (u *undoRun) line(r undo.Run, where bool) string {
 	names := r.Files()
 	text := fmt.Sprintf("%s  %s  %s: ", r.ID, r.Started.Local().Format("2006-01-02 15:04"), term.Plural(len(names), "file"))
 	text += term.OneLine(term.Printable(strings.Join(names, ", ")), 80)
@@ -138,8 +138,8 @@ func (u *undoing) line(r undo.Run, where bool) string {
 	return text
 }
 
-// pick finds the run that is meant.
-func (u *undoing) pick() (undo.Run, error) {
+// pick finds the run that the flags name.
+func (u *undoRun) pick() (undo.Run, error) {
 	id := u.cli.String("run")
 	dir, err := realWorkspace(u.cli)
 	if err != nil && id == "" {
@@ -172,7 +172,7 @@ const (
 	hintCommands  = "What commands change is not recorded: mylm sessions show last lists those that ran; version control or a backup brings files back."
 )
 
-func (u *undoing) undo(ctx context.Context) error {
+func (u *undoRun) undo(ctx context.Context) error {
 	r, err := u.pick()
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (u *undoing) undo(ctx context.Context) error {
 }
 
 // step is what is done to a file, in one line.
-func (u *undoing) step(s undo.Step) string {
+func (u *undoRun) step(s undo.Step) string {
 	text := map[undo.Action]string{undo.Restore: "restore", undo.Remove: "remove ", undo.Nothing: "as it was"}[s.Action] + "  " + term.Printable(s.Name)
 	if s.Conflict != "" {
 		text += "  (" + term.Printable(s.Conflict) + ")"
@@ -213,8 +213,8 @@ func (u *undoing) step(s undo.Step) string {
 	return text
 }
 
-// explain gives an error its exit code and what to do.
-func (u *undoing) explain(r undo.Run, err error) error {
+// explain gives an error its exit code and hint.
+func (u *undoRun) explain(r undo.Run, err error) error {
 	var in *undo.ConflictError
 	switch {
 	case errors.As(err, &in):

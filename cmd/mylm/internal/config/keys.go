@@ -18,7 +18,7 @@ import (
 	"mylm/providers/langchain"
 )
 
-// key finds the secret for a provider, and where it came from or is missed.
+// key finds the secret for a provider, and where it came from or should be.
 func (e Entry) key(p langchain.Provider) (key, from string, err error) {
 	switch {
 	case e.Key != "":
@@ -52,10 +52,10 @@ func (e Entry) Elsewhere(p langchain.Provider) bool {
 	return slices.ContainsFunc(addresses, func(a string) bool { return a != "" && !owns(p, a) })
 }
 
-// kin are hosts that belong to a provider beside the one of its address. Those
+// relatedHosts are hosts that belong to a provider beside the one of its address. Those
 // of AWS and IBM are named after regions; what a customer of theirs can call as
 // he likes, such as a bucket, must not match.
-var kin = map[string]string{
+var relatedHosts = map[string]string{
 	"bedrock":          `^bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]+\.amazonaws\.com(\.cn)?$`,
 	"langchain-ollama": `^ollama\.com$`,
 	"watsonx":          `^(([a-z0-9-]+\.)+ml|(private\.)?iam)\.cloud\.ibm\.com$`,
@@ -77,7 +77,7 @@ func owns(p langchain.Provider, address string) bool {
 	case u.Scheme != "https" || !strings.HasSuffix(site(u), "//"+host): // on another port is another program
 		return false
 	default:
-		return kin[p.Name] != "" && regexp.MustCompile(kin[p.Name]).MatchString(host)
+		return relatedHosts[p.Name] != "" && regexp.MustCompile(relatedHosts[p.Name]).MatchString(host)
 	}
 }
 

@@ -29,9 +29,9 @@ type Config struct {
 
 // Resumed holds the settings that a resumed session has recorded.
 type Resumed struct {
-	ID    string
-	Beats Layer // beats a profile, unless one is typed
-	Else  Layer // counts where nothing else does
+	ID        string
+	Overrides Layer // beats a profile, unless one is typed
+	Fallbacks Layer // counts where nothing else does
 }
 
 // Load merges the layers of settings. flags are those of the command that was
@@ -59,7 +59,7 @@ func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, err
 	_, profileTyped := ProfileName.Lookup(s)
 	var session []Layer
 	if resumed != nil {
-		session = []Layer{resumed.Beats}
+		session = []Layer{resumed.Overrides}
 		session[0].From = Origin{Session, resumed.ID}
 	}
 	if !profileTyped {
@@ -83,7 +83,7 @@ func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, err
 		below = append(below, ModelName.In(Layer{From: Origin{Kind: LastModel}}, name))
 	}
 	if resumed != nil {
-		last := resumed.Else
+		last := resumed.Fallbacks
 		last.From = Origin{Session, resumed.ID}
 		below = append(below, last)
 	}

@@ -112,47 +112,49 @@ func ofOllama(ctx context.Context, client *ollama.Client, name string) (memory.E
 func openEmbedder(e config.Entry) (memory.Embedder, error) {
 	c, err := e.Complete()
 	if err != nil {
-		return nil, wrongEntry(e, err)
+		return nil, entryError(e, err)
 	}
 	inner, err := langchain.OpenEmbedder(e.Provider, c)
 	if err != nil {
-		return nil, wrongEntry(e, err)
+		return nil, entryError(e, err)
 	}
-	return &discreetEmbedder{inner, newHider(c)}, nil
+	return &redactedEmbedder{inner, newRedactor(c)}, nil
 }
 
-// discreetEmbedder is an embedder whose errors hold no secrets.
-type discreetEmbedder struct {
+// redactedEmbedder is an embedder whose errors hold no secrets.
+type redactedEmbedder struct {
 	*langchain.Embedder
-	hider
+	errorRedactor
 }
 
 // EmbedDocuments implements memory.Embedder.
-func (d *discreetEmbedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+func (d *redactedEmbedder) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
 	v, err := d.Embedder.EmbedDocuments(ctx, texts)
 	return v, d.hide(err)
 }
 
 // EmbedQuery implements memory.Embedder.
-func (d *discreetEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+func (d *redactedEmbedder) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
 	v, err := d.Embedder.EmbedQuery(ctx, text)
 	return v, d.hide(err)
 }
 
-// discreet is a model whose errors hold no secrets.
-type discreet struct {
+// redactedModel is a model whose errors hold no secrets.
+type redactedModel struct {
 	*langchain.Model
-	hider
+	errorRedactor
 }
 
-// newDiscreet keeps the secrets of the configuration that m was opened with.
-func newDiscreet(m *langchain.Model, c langchain.Config) *discreet { return &discreet{m, newHider(c)} }
+// newRedactedModel keeps the secrets of the configuration that m was opened with.
+func newRedactedModel(m *langchain.Model, c langchain.Config) *redactedModel {
+	return &redactedModel{m, newRedactor(c)}
+}
 
-// hider takes the secrets of a configuration out of errors: servers repeat what
+// errorRedactor takes the secrets of a configuration out of errors: servers repeat what
 // they were sent, and a key may also be in a header.
-type hider struct{ secrets []string }
+type errorRedactor struct{ secrets []string }
 
-func newHider(c langchain.Config) (h hider) {
+func newRedactor(c langchain.Config) (h errorRedactor) {
 	for _, s := range config.Secrets(c) {
 		h.secrets = append(h.secrets, s, config.Mask)
 	}
@@ -160,7 +162,7 @@ func newHider(c langchain.Config) (h hider) {
 }
 
 // Generate implements providers.Model.
-func (d *discreet) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+func (d *redactedModel) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		for c, err := range d.Model.Generate(ctx, r) {
 			if !yield(c, d.hide(err)) {
@@ -171,12 +173,12 @@ func (d *discreet) Generate(ctx context.Context, r providers.Request) iter.Seq2[
 }
 
 // Models implements providers.Lister.
-func (d *discreet) Models(ctx context.Context) ([]providers.ModelInfo, error) {
+func (d *redactedModel) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 	models, err := d.Model.Models(ctx)
 	return models, d.hide(err)
 }
 
-func (h hider) hide(err error) error {
+func (h errorRedactor) hide(err error) error {
 	var e *providers.Error
 	if !errors.As(err, &e) {
 		return err

@@ -140,9 +140,9 @@ func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Dec
 	return g.question(ctx, r, c, d)
 }
 
-// rehearse is asked about every call of a dry run, in which nobody is asked: what
+// approveDryRun is asked about every call of a dry run, in which nobody is asked: what
 // a rule forbids would not be done.
-func (g *Guard) rehearse(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
+func (g *Guard) approveDryRun(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
 	c := g.Call(r.Name, r.Args, r.Effect)
 	if d := g.Decision(c); d.Verdict == policy.Deny {
 		return g.forbid(r, c, d), nil
@@ -188,7 +188,7 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 	case errors.As(err, &no):
 		remedy := "--yes allows everything."
 		if p.Bound != "" {
-			remedy = p.BoundBy() + ": run it on a terminal."
+			remedy = p.WhyAsked() + ": run it on a terminal."
 		}
 		said := fmt.Sprintf("mylm: denied: %s\n", wanted(r))
 		if r.Refused != nil {
@@ -238,8 +238,8 @@ type Person struct {
 	Bound     string // what asks for questions, so that --yes does not count; "" if nothing does
 }
 
-// BoundBy is why --yes is not a remedy.
-func (p *Person) BoundBy() string {
+// WhyAsked is why --yes is not a remedy.
+func (p *Person) WhyAsked() string {
 	return p.Bound + " asks for questions, so that --yes does not count"
 }
 

@@ -187,9 +187,9 @@ func first(name, note string) bool {
 	return !errors.Is(config.CreateFile(marker, note), os.ErrExist) // by another process, just now
 }
 
-// TellOnce reports that conversations are stored, the first time one is. If
+// ExplainOnce reports that conversations are stored, the first time one is. If
 // that cannot be recorded, it is reported each time, which does no harm.
-func TellOnce(n Notify) {
+func ExplainOnce(n Notify) {
 	dir, err := config.DataDir()
 	if err != nil || !first("memory_told", "The user was told that conversations are remembered.\n") {
 		return
@@ -317,5 +317,5 @@ func NewRecorder(n Notify) *Recorder {
 	return Resumed(store, n)
 }
 
-// Resumed keeps on keeping a session that a store has opened.
+// Resumed keeps recording a session that a store has opened.
 func Resumed(store *journal.Store, n Notify) *Recorder { return &Recorder{store: store, notify: n} }

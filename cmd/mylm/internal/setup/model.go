@@ -72,7 +72,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, ask Chooser) (*M
 			return nil, err
 		}
 		if name, notice, err = defaultModel(ctx, n, client, ask); err != nil {
-			return nil, alsoThere(err, c.Models)
+			return nil, suggestOthers(err, c.Models)
 		}
 	}
 	// A name that would mean something else when it is typed again keeps its
@@ -115,13 +115,13 @@ func OllamaClient(s config.Settings) (*ollama.Client, error) {
 	host := config.Host.Of(s)
 	client, err := ollama.New(ollama.Options{Host: host})
 	if err != nil {
-		return nil, wrongHost(err, host)
+		return nil, hostError(err, host)
 	}
 	return client, nil
 }
 
-// wrongHost explains where an unusable address comes from.
-func wrongHost(err error, host string) error {
+// hostError explains where an unusable address comes from.
+func hostError(err error, host string) error {
 	if term.Echoed(host) != host { // the error repeats parts of it too
 		err = fmt.Errorf("the Ollama address %q is none", term.Echoed(host))
 	}
@@ -268,21 +268,21 @@ func openProvider(e config.Entry, typed string) (*Model, error) {
 }
 
 // OpenLangchain opens a model, whose name may be empty.
-func OpenLangchain(e config.Entry) (*discreet, error) {
+func OpenLangchain(e config.Entry) (*redactedModel, error) {
 	c, err := e.Complete()
 	if err != nil {
-		return nil, wrongEntry(e, err)
+		return nil, entryError(e, err)
 	}
 	m, err := langchain.Open(e.Provider, c)
 	if err != nil {
-		return nil, wrongEntry(e, err)
+		return nil, entryError(e, err)
 	}
-	return newDiscreet(m, c), nil
+	return newRedactedModel(m, c), nil
 }
 
-// wrongEntry turns langchain's error about an invalid entry into an error of
+// entryError turns langchain's error about an invalid entry into an error of
 // the configuration. It returns other errors unchanged.
-func wrongEntry(e config.Entry, err error) error {
+func entryError(e config.Entry, err error) error {
 	var fault *providers.Error
 	if !errors.As(err, &fault) || fault.Kind != providers.BadRequest && fault.Kind != providers.Auth {
 		return err
@@ -305,8 +305,8 @@ func (m *Model) Advise(f *failure.Error) {
 	}
 }
 
-// alsoThere adds to a failure of Ollama's who else could be asked.
-func alsoThere(err error, entries map[string]config.Entry) error {
+// suggestOthers adds to a failure of Ollama's who else could be asked.
+func suggestOthers(err error, entries map[string]config.Entry) error {
 	f := failure.Of(err)
 	if f.Code != failure.ExitUnreachable {
 		return err

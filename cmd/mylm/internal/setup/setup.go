@@ -41,7 +41,7 @@ type Request struct {
 	Notify  Notify
 	Asks    bool // the model is going to be asked
 
-	Recorder *Recorder // of a session that is gone on with; nil: it is not kept yet
+	Recorder *Recorder // of the resumed session; nil: a new session
 
 	// Of a workflow: it can take tools away, and ask for more questions.
 	Workflow string   // its name; "" is none
@@ -113,7 +113,7 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	s.Options.Environment = environment(c.Workspace)
 	s.Options.Approve = s.Guard.Approve
 	if s.Options.DryRun {
-		s.Options.Hooks.BeforeToolCall = s.Guard.rehearse
+		s.Options.Hooks.BeforeToolCall = s.Guard.approveDryRun
 	}
 	return s, nil
 }
@@ -140,7 +140,7 @@ func (s *Setup) tools(box *sandbox.Policy) (*tools.Registry, error) {
 		registry, err = toolbox{c: c, box: box, memory: s.Memory, notify: s.Notify, session: s.Session, journal: s.journal, question: question}.registry(only)
 	}
 	if err != nil && named {
-		return nil, wrongTools(c, names, err)
+		return nil, toolsError(c, names, err)
 	}
 	if err != nil {
 		return nil, err
@@ -165,8 +165,8 @@ func onlyOf(all *tools.Registry, names []string) (*tools.Registry, error) {
 	return all.Only(names...)
 }
 
-// wrongTools reports a wrong list of tools, and where it is.
-func wrongTools(c *config.Config, names []string, err error) error {
+// toolsError reports a wrong list of tools, and where it is.
+func toolsError(c *config.Config, names []string, err error) error {
 	from := config.Tools.From(c.Settings)
 	if from.Kind != config.Flag && from.Kind != config.Variable {
 		return failure.Config(fmt.Errorf("tools in the configuration: %w", err)).WithHint("mylm config edit opens it")

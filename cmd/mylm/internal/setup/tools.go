@@ -45,7 +45,7 @@ func (b toolbox) registry(only []string) (*tools.Registry, error) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	tellAbout(execute, b.c, b.box, b.notify)
+	reportSandbox(execute, b.c, b.box, b.notify)
 	registry, err := tools.NewRegistry(slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)...)
 	if err != nil || only == nil {
 		return registry, err
@@ -124,9 +124,9 @@ func SandboxPolicy(c *config.Config) *sandbox.Policy {
 	return p.Policy()
 }
 
-// tellAbout makes the tool report what its sandbox cannot do here, to the
+// reportSandbox makes the tool report what its sandbox cannot do here, to the
 // person too, when it is first used.
-func tellAbout(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
+func reportSandbox(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 	if n == nil || p == nil || p.Mode == sandbox.Off && c.SandboxPossible() {
 		return
 	}
@@ -151,11 +151,11 @@ func tellAbout(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 			return tools.Result{}, fmt.Errorf("the command was not run, because its sandbox cannot be enforced: %w. Only the user can change that, with mylm ask --workspace DIR or --sandbox off", err)
 		}
 		if granted, ok := tools.Granted(ctx); ok && granted.OnlyReads() {
-			tellUnasked(n)
+			explainUnasked(n)
 		}
 		result, err := run(ctx, args)
 		if err != nil && result.Refused == nil {
-			if hint := missed(result.Text, p); hint != "" {
+			if hint := sandboxHint(result.Text, p); hint != "" {
 				result.Text += "\n" + hint
 			}
 		}
@@ -163,9 +163,9 @@ func tellAbout(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 	}
 }
 
-// tellUnasked explains what it means that a command runs without a question,
+// explainUnasked explains what it means that a command runs without a question,
 // the first time one does.
-func tellUnasked(n Notify) {
+func explainUnasked(n Notify) {
 	if first("unasked_told", "The user was told that commands run unasked in the sandbox.\n") {
 		n.Say("mylm: commands run without a question in a sandbox where they can read this workspace and write nothing; code of the project runs there, too.\n" +
 			"  What a command is refused there you are asked about. --unasked never, or unasked = \"never\" in [policy], asks about each.")
@@ -179,9 +179,9 @@ const (
 	noSemaphore = `(?s)SemLock.*(PermissionError: \[Errno 13\]|FileNotFoundError)` // Python's multiprocessing, which misses /dev/shm
 )
 
-// missed reports what a command lacked in the sandbox, and who can give it, if
+// sandboxHint reports what a command lacked in the sandbox, and who can give it, if
 // its output shows that. A model would look for the fault in the program.
-func missed(output string, p *sandbox.Policy) string {
+func sandboxHint(output string, p *sandbox.Policy) string {
 	says := func(pattern string) bool { return regexp.MustCompile(pattern).MatchString(output) }
 	switch {
 	case p.Mode == sandbox.Off:
@@ -202,8 +202,7 @@ func UndoStore() *undo.Store {
 	return undo.NewStore(undo.Options{Dir: filepath.Join(dir, "undo")})
 }
 
-// realPath is a directory without links, "" if it is gone: by it runs are found
-// again.
+// realPath is a directory with links resolved, "" if it is gone.
 func realPath(dir string) string {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -237,7 +237,7 @@ type reply struct {
 	start     bool   // nothing yet: leading white space is left out
 	space     string // white space that is shown only if something follows it
 	shown     bool
-	continued bool   // the next reply goes on where this one was cut
+	continued bool   // the next reply continues this one, which was cut
 	thoughts  string // the line of thought that is not ended yet
 	whole     bool   // the answer is shown at the end, since another one may replace it
 	guessed   bool   // it was reported that the window is unknown

@@ -22,9 +22,9 @@ type Proposal struct {
 
 // The answers to a proposal.
 const (
-	saidYes = iota + 1
-	SaidNo
-	SaidEdit
+	answerYes = iota + 1
+	AnswerNo
+	AnswerEdit
 )
 
 // Consent asks about a proposal until there is an answer. A text that does not
@@ -51,11 +51,11 @@ func (p *Prompter) Consent(ctx context.Context, o Proposal) (said int, err error
 		head = "\n"
 		switch typed = strings.ToLower(typed); {
 		case typed == "yes", typed == "y" && v.Unseen == "":
-			return saidYes, nil
+			return answerYes, nil
 		case typed == "n", typed == "no":
-			return SaidNo, nil
+			return AnswerNo, nil
 		case o.Edit && (typed == "e" || typed == "edit"):
-			return SaidEdit, nil
+			return AnswerEdit, nil
 		case typed == "v", typed == "view":
 			seen, err := p.Page(ctx, Texts(v.Whole), max(5, height-2))
 			if err != nil {
@@ -92,9 +92,9 @@ func (p *Prompter) Page(ctx context.Context, rows []string, height int) (whole b
 // What a person is asked about is shown behind a gutter that nothing else has,
 // so that no command can imitate mylm's own lines.
 const (
-	gutter    = "  | "
-	goesOn    = "  : " // the line above goes on here
-	NoteStart = "    " // our words about the text, in brackets
+	gutter          = "  | "
+	continuedGutter = "  : " // continues the line above
+	NoteStart       = "    " // our words about the text, in brackets
 )
 
 // row is one row of a preview on the terminal, and how much of the text it covers.
@@ -159,7 +159,7 @@ func wrap(line string, width int) []row {
 		if line = line[len(piece):]; line == "" {
 			return rows
 		}
-		rows = append(rows, row{text: goesOn})
+		rows = append(rows, row{text: continuedGutter})
 	}
 }
 

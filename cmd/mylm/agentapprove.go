@@ -41,8 +41,8 @@ func (r *run) agree(ctx context.Context, made plan.Planned) (edited []plan.Task,
 	}
 }
 
-// showPlan asks about tasks until there is an answer: edit, or a yes. All else
-// is an error.
+// showPlan asks about tasks until the answer is yes or edit. Anything else is an
+// error.
 func showPlan(ctx context.Context, p *setup.Person, tasks []plan.Task, note string) (edit bool, err error) {
 	shown := term.Proposal{Head: "\nThe plan:\n\n", Text: planText(tasks), What: "carry it out", Edit: true}
 	if note != "" {
@@ -54,13 +54,13 @@ func showPlan(ctx context.Context, p *setup.Person, tasks []plan.Task, note stri
 	case errors.As(err, &no):
 		remedy := "--yes carries it out without asking"
 		if p.Bound != "" {
-			remedy = p.BoundBy()
+			remedy = p.WhyAsked()
 		}
 		return false, notCarriedOut(lowerFirst(string(no)), remedy+"; --plan-only --json prints it, and --plan FILE carries it out.")
-	case err == nil && said == term.SaidNo:
+	case err == nil && said == term.AnswerNo:
 		return false, notCarriedOut("you said no", "mylm resume asks again. --plan-only --json prints a plan, and --plan FILE carries out what you make of it.")
 	}
-	return said == term.SaidEdit, err
+	return said == term.AnswerEdit, err
 }
 
 func notCarriedOut(why, hint string) *failure.Error {
@@ -69,16 +69,16 @@ func notCarriedOut(why, hint string) *failure.Error {
 
 func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
 
-// draft is a plan that a person edits, in a file that stays until there is an
-// answer: nothing that was typed is lost.
+// draft is a plan that a person edits, in a file that is kept until there is an
+// answer, so that nothing that was typed is lost.
 type draft struct {
 	tasks []plan.Task
-	tools *tools.Registry // that there are
+	tools *tools.Registry // that tasks may name
 	path  string
 }
 
-// edit opens the plan in the user's editor. It says what had to be repaired of
-// what was saved; an error is why that cannot be used.
+// edit opens the plan in the user's editor. It returns what had to be repaired in
+// the saved text, or why that cannot be used.
 func (d *draft) edit(ctx context.Context, p *setup.Person) (repaired string, err error) {
 	if err := d.write(); err != nil {
 		return "", err

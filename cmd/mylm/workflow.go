@@ -24,15 +24,15 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// filled is a workflow and what it is given.
-type filled struct {
+// workflowRun is a workflow with the values of its inputs.
+type workflowRun struct {
 	*plan.Workflow
 	values map[string]string
-	typed  bool // the text that is typed goes into the first input without a value
+	typed  bool // the typed text is the value of the first input without one
 }
 
-// fill puts the values in, with what was typed.
-func (f *filled) fill(text string) (goal string, tasks []plan.Task, err error) {
+// fill inserts the values and the typed text.
+func (f *workflowRun) fill(text string) (goal string, tasks []plan.Task, err error) {
 	if f.typed {
 		i := slices.IndexFunc(f.Inputs, func(in plan.Input) bool { return f.values[in.Name] == "" })
 		if i < 0 {
@@ -48,7 +48,7 @@ func (f *filled) fill(text string) (goal string, tasks []plan.Task, err error) {
 }
 
 // missing is the first required input without a value, or "".
-func (f *filled) missing() string {
+func (f *workflowRun) missing() string {
 	for _, in := range f.Inputs {
 		if in.Required && strings.TrimSpace(f.values[in.Name]) == "" {
 			return in.Name
@@ -57,8 +57,8 @@ func (f *filled) missing() string {
 	return ""
 }
 
-// remedy explains what to type if the values cannot be used.
-func (f *filled) remedy() string {
+// remedy is the hint for values that cannot be used.
+func (f *workflowRun) remedy() string {
 	name := f.missing()
 	if name == "" {
 		return "mylm agent workflow show " + f.Name + " prints its inputs."
@@ -66,8 +66,8 @@ func (f *filled) remedy() string {
 	return fmt.Sprintf(`Give it: mylm agent workflow %s "VALUE", --set %s=VALUE, or --context '{"%s": "VALUE"}'`, f.Name, name, name)
 }
 
-// withoutText is the error of a workflow that was to be given text, and got none.
-func (f *filled) withoutText() error {
+// withoutText is the error of a workflow that needs text and got none.
+func (f *workflowRun) withoutText() error {
 	f.typed = false
 	if _, _, err := f.fill(""); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (f *filled) withoutText() error {
 	return failure.Usage("there is no text for the workflow %s", f.Name).WithHint("Leave - out: it waits for text on stdin, and there was none.")
 }
 
-// request is what a workflow asks of the setup.
-func (p *planning) request() (r setup.Request) {
+// request is the part of the setup's request that a workflow determines.
+func (p *planRequest) request() (r setup.Request) {
 	if r.Confirm = p.confirm; p.workflow != nil {
 		r.Workflow, r.Tools = p.workflow.Name, p.workflow.Tools
 	}
@@ -118,7 +118,7 @@ func runWorkflow(c *cli.Context, s *term.Screen, name string, words []string) er
 	if err != nil {
 		return err
 	}
-	f := &filled{Workflow: w.Workflow, values: map[string]string{}, typed: true}
+	f := &workflowRun{Workflow: w.Workflow, values: map[string]string{}, typed: true}
 	if err := f.read(c); err != nil {
 		return err
 	}
@@ -139,11 +139,11 @@ func runWorkflow(c *cli.Context, s *term.Screen, name string, words []string) er
 			return err
 		}
 	}
-	return runPlan(c, s, order{words: words, plan: &planning{workflow: f, confirm: w.Confirm}})
+	return runPlan(c, s, runRequest{words: words, plan: &planRequest{workflow: f, confirm: w.Confirm}})
 }
 
 // read takes the inputs from the flags; --set overrides --context.
-func (f *filled) read(c *cli.Context) error {
+func (f *workflowRun) read(c *cli.Context) error {
 	if c.IsSet("context") {
 		values, err := readContext(c.String("context"))
 		if err != nil {
@@ -169,9 +169,9 @@ func (f *filled) read(c *cli.Context) error {
 	return nil
 }
 
-// set gives a value to the input that a name means. A value that is not an
-// input is kept as context, and reported.
-func (f *filled) set(name, value string) bool {
+// set gives a value to the input with a name, and reports whether there is one. A
+// value without an input is kept as context.
+func (f *workflowRun) set(name, value string) bool {
 	input, ok := f.InputName(name)
 	if !ok {
 		input = name
@@ -208,31 +208,30 @@ func readContext(text string) (map[string]string, error) {
 	return values, nil
 }
 
-// known is a workflow and where it comes from.
-type known struct {
+// foundWorkflow is a workflow and where it was found.
+type foundWorkflow struct {
 	*plan.Workflow
 	from    string
 	project bool
 	bad     error // the file cannot be read
 }
 
-// workflows are those that there are.
+// workflows are all that were found.
 type workflows struct {
-	all    []known
-	unread error // why those of the project are not among them
+	all    []foundWorkflow
+	unread error // why those of the project could not be read
 }
 
-// allWorkflows are the user's, the built-in ones, and those of the project:
-// earlier ones override later ones of the same name, so that a project cannot
-// replace a familiar one. With a name no others of the files are read beyond
-// theirs.
+// allWorkflows are the user's, the built-in ones, and those of the project, in
+// this order of precedence: a project cannot replace a familiar one. With a name,
+// only its file is parsed; of the others only the name is read.
 func allWorkflows(c *cli.Context, name string) (there workflows, err error) {
-	var all []known
+	var all []foundWorkflow
 	if dir, err := config.Dir(); err == nil {
 		all = append(all, workflowsIn(c.Context, filepath.Join(dir, "workflows"), name, false)...)
 	}
 	for _, w := range plan.Workflows() {
-		all = append(all, known{Workflow: w, from: "built in"})
+		all = append(all, foundWorkflow{Workflow: w, from: "built in"})
 	}
 	_, project, err := config.Where(c.Command.Flags)
 	if err != nil {
@@ -246,7 +245,7 @@ func allWorkflows(c *cli.Context, name string) (there workflows, err error) {
 		return there, err
 	}
 	seen := map[string]bool{}
-	all = slices.DeleteFunc(all, func(k known) bool {
+	all = slices.DeleteFunc(all, func(k foundWorkflow) bool {
 		was := seen[k.Name]
 		seen[k.Name] = true
 		return was
@@ -256,8 +255,8 @@ func allWorkflows(c *cli.Context, name string) (there workflows, err error) {
 
 var errLink = errors.New("it is a link, and links are not followed")
 
-// projectDir is where the workflows of a project are. A link on the way may lead
-// out of it.
+// projectDir is the directory of a project's workflows. It must not be reached by
+// a link, which may lead out of the project.
 func projectDir(project string) (dir string, err error) {
 	dir = project
 	for _, name := range []string{".mylm", "workflows"} {
@@ -269,7 +268,7 @@ func projectDir(project string) (dir string, err error) {
 	return dir, nil
 }
 
-func workflowsIn(ctx context.Context, dir, wanted string, project bool) (all []known) {
+func workflowsIn(ctx context.Context, dir, wanted string, project bool) (all []foundWorkflow) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
@@ -283,7 +282,7 @@ func workflowsIn(ctx context.Context, dir, wanted string, project bool) (all []k
 		if ctx.Err() != nil {
 			return nil
 		}
-		k := known{Workflow: &plan.Workflow{Name: name}, from: filepath.Join(dir, e.Name()), project: project}
+		k := foundWorkflow{Workflow: &plan.Workflow{Name: name}, from: filepath.Join(dir, e.Name()), project: project}
 		if k.bad = errLink; !link {
 			k.bad = k.parse(wanted)
 		}
@@ -292,8 +291,8 @@ func workflowsIn(ctx context.Context, dir, wanted string, project bool) (all []k
 	return all
 }
 
-// parse reads the file of a workflow, whole only if it may be the wanted one.
-func (k *known) parse(wanted string) error {
+// parse reads the file of a workflow, only its name if it is not the wanted one.
+func (k *foundWorkflow) parse(wanted string) error {
 	text, err := readWorkflow(k.from)
 	if err != nil {
 		return err
@@ -319,15 +318,15 @@ func readWorkflow(path string) (string, error) {
 	return string(b), err // plan.ParseWorkflow says if it is too long
 }
 
-func workflowNamed(c *cli.Context, name string) (known, error) {
+func workflowNamed(c *cli.Context, name string) (foundWorkflow, error) {
 	there, err := term.Wait(c.Context, func() (workflows, error) { return allWorkflows(c, name) })
 	if err != nil {
-		return known{}, err
+		return foundWorkflow{}, err
 	}
 	var names []string
 	for _, k := range there.all {
 		if k.Name == name && k.bad != nil {
-			return known{}, failure.Config(fmt.Errorf("%s: %w", k.from, k.bad))
+			return foundWorkflow{}, failure.Config(fmt.Errorf("%s: %w", k.from, k.bad))
 		}
 		if k.Name == name {
 			return k, nil
@@ -335,9 +334,9 @@ func workflowNamed(c *cli.Context, name string) (known, error) {
 		names = append(names, k.Name)
 	}
 	if there.unread != nil {
-		return known{}, failure.Config(there.unread).WithHint("There may be workflows of this project behind it. Put the files themselves there.")
+		return foundWorkflow{}, failure.Config(there.unread).WithHint("There may be workflows of this project behind it. Put the files themselves there.")
 	}
-	return known{}, failure.Usage("there is no workflow %q; there are: %s", term.Echoed(name), strings.Join(sorted(names), ", "))
+	return foundWorkflow{}, failure.Usage("there is no workflow %q; there are: %s", term.Echoed(name), strings.Join(sorted(names), ", "))
 }
 
 func listWorkflows(c *cli.Context, s *term.Screen) error {

@@ -16,14 +16,14 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// plansPath is where plans are kept for goals that come again.
+// plansPath is the file of the cached plans.
 func plansPath() (string, error) {
 	dir, err := config.DataDir()
 	return filepath.Join(dir, "plans.json"), err
 }
 
-// planCache is where plans are kept, nil if nothing is. A plan whose planner
-// read files depends on what it saw.
+// planCache is the cache of plans, nil if this one is not cached: a plan whose
+// planner read files depends on what it saw.
 func (r *run) planCache(goal string) (*plan.Cache, string) {
 	c := r.flags
 	path, err := plansPath()
@@ -33,9 +33,9 @@ func (r *run) planCache(goal string) (*plan.Cache, string) {
 	return &plan.Cache{Path: path}, plan.CacheKey(goal, r.Model.Name, r.Options.Tools.Names())
 }
 
-// keepPlan keeps a plan for the next time. One with secrets is not kept:
+// savePlan saves a plan for the next time. A plan with secrets is not saved:
 // without them it could not run.
-func (r *run) keepPlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
+func (r *run) savePlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
 	texts := []string{goal}
 	for _, t := range tasks {
 		texts = append(texts, t.ID, t.Description)
@@ -46,11 +46,11 @@ func (r *run) keepPlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
 	}
 	err := cache.Put(key, tasks)
 	r.plan.kept = r.plan.kept || err == nil
-	r.tellCache(err)
+	r.reportCacheError(err)
 }
 
-// tellCache reports that plans cannot be saved, which does not stop the run.
-func (r *run) tellCache(err error) {
+// reportCacheError reports that plans cannot be saved, which does not stop the run.
+func (r *run) reportCacheError(err error) {
 	if err != nil {
 		r.out.screen.Say(fmt.Sprintf("mylm: plans are not kept: %v", err))
 	}
@@ -79,9 +79,9 @@ func forgetPlansCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// forgetConsents has workflows of projects asked about again.
+// forgetConsents deletes the consents to workflows of projects.
 func forgetConsents() (n int, err error) {
-	dir, err := agreedDir()
+	dir, err := consentDir()
 	if err != nil {
 		return 0, err
 	}

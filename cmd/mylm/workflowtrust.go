@@ -16,10 +16,10 @@ import (
 	"mylm/cmd/mylm/internal/term"
 )
 
-// trustWorkflow shows a workflow that came with the project, and asks. What was
-// agreed to is kept by the text of the file: a changed one is asked about again.
-func trustWorkflow(ctx context.Context, screen *term.Screen, w known, f *filled) error {
-	dir, err := agreedDir()
+// trustWorkflow shows a workflow of the project and asks for consent, which holds
+// for this text of the file: a changed one is asked about again.
+func trustWorkflow(ctx context.Context, screen *term.Screen, w foundWorkflow, f *workflowRun) error {
+	dir, err := consentDir()
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func trustWorkflow(ctx context.Context, screen *term.Screen, w known, f *filled)
 			WithHint("Run it on a terminal once; or look at it (mylm agent workflow show " + w.Name + ") and copy it to the directory workflows beside your configuration file.")
 	case err != nil:
 		return err
-	case said == term.SaidNo:
+	case said == term.AnswerNo:
 		return &failure.Error{Code: failure.ExitDenied, Name: "denied", Err: errors.New("the workflow was not run: you said no")}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -53,15 +53,15 @@ func trustWorkflow(ctx context.Context, screen *term.Screen, w known, f *filled)
 	return nil
 }
 
-// agreedDir is where it is kept which workflows of projects were agreed to.
-func agreedDir() (string, error) {
+// consentDir holds a file for each workflow of a project that was consented to.
+func consentDir() (string, error) {
 	dir, err := config.DataDir()
 	return filepath.Join(dir, "workflows"), err
 }
 
-// outline is what the workflow does, with the names of its inputs where their
-// values will be. That a value has no input is an error.
-func (f *filled) outline() (goal string, tasks []plan.Task, err error) {
+// outline is the workflow with the names of its inputs in place of their values. A
+// value without an input is an error.
+func (f *workflowRun) outline() (goal string, tasks []plan.Task, err error) {
 	values := maps.Clone(f.values)
 	for _, in := range f.Inputs {
 		values[in.Name] = "{{" + in.Name + "}}"
@@ -69,9 +69,9 @@ func (f *filled) outline() (goal string, tasks []plan.Task, err error) {
 	return f.Fill(values)
 }
 
-// text is the workflow as it will run, for a person to decide on: its file may
-// read otherwise.
-func (f *filled) text() (string, error) {
+// text is the workflow as it will run, for a person to decide on; its file may
+// look different.
+func (f *workflowRun) text() (string, error) {
 	goal, tasks, err := f.outline()
 	if err != nil {
 		return "", err

@@ -41,11 +41,11 @@ scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
 			cmdline.Int(&cli.IntFlag{Name: "limit", Aliases: []string{"n"}, Usage: "maximum number shown", Value: 5}, 1, 0),
 			&cli.BoolFlag{Name: "jsonl", Usage: "read questions from stdin, one JSON object a line"},
 		),
-		Action: withMemory(s, (*remembering).search),
+		Action: withMemory(s, (*memoryRun).search),
 	}
 }
 
-func (r *remembering) search(ctx context.Context) error {
+func (r *memoryRun) search(ctx context.Context) error {
 	f, err := r.filter(r.config.Project)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (r *remembering) search(ctx context.Context) error {
 		return failure.Usage("there is nothing to search for").WithHint("mylm memory search \"which host is staging?\"")
 	}
 	var hits []memory.Hit
-	err = r.busily("searching", func() error {
+	err = r.withSpinner("searching", func() error {
 		store, err := r.memories.Searched(ctx)
 		if err == nil {
 			hits, err = store.Search(ctx, q)
@@ -109,7 +109,7 @@ func hitsJSON(hits []memory.Hit) []hitJSON {
 }
 
 // searchAll answers a batch of questions, one after the other, each as soon as it arrives.
-func (r *remembering) searchAll(ctx context.Context, base memory.Query) error {
+func (r *memoryRun) searchAll(ctx context.Context, base memory.Query) error {
 	type question struct {
 		ID    string  `json:"id"`
 		Scope *string `json:"scope"`
@@ -162,7 +162,7 @@ func listCommand(s *term.Screen) *cli.Command {
 		Name: "list", Usage: "list what is remembered, the newest first",
 		Flags: append(scopeFlags(), globalFlag(), tagFlag("only what has this `TAG` (repeatable)"), historyFlag(), jsonFlag(),
 			limitFlag("maximum number listed; 0 lists all")),
-		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			f, err := r.filter(r.config.Project)
 			if err != nil {
 				return err
@@ -201,7 +201,7 @@ func showCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
 		Flags: []cli.Flag{jsonFlag(), cmdline.Int(&cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}, 0, 0)},
-		Action: withMemory(s, func(r *remembering, ctx context.Context) error {
+		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			if r.cli.NArg() != 1 {
 				return failure.Usage("memory show takes one id").WithHint("mylm memory list and search show ids.")
 			}
@@ -223,7 +223,7 @@ func showCommand(s *term.Screen) *cli.Command {
 	}
 }
 
-// whole is a document with all that is known of it.
+// whole is a document with all of its fields.
 func whole(d memory.Document) string {
 	var b strings.Builder
 	field := func(name, text string) {
