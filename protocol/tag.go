@@ -197,15 +197,12 @@ func matchTag(s string) (m mark, more bool) {
 		return mark{}, more || ended && len(s) < maxTag
 	}
 	e, ok := elemAt(s[:min(len(s), maxTag)])
-	m = mark{tag: t, kind: e.fold, attrs: e.attrs, n: e.n, empty: e.empty}
-	if e.closing {
-		m.kind = "/" + e.fold
-	}
+	m = mark{tag: t, kind: string(name), attrs: e.attrs, n: e.n, empty: e.empty}
 	if t == toolOpen {
 		m.name = nameAttr(e.attrs)
 	}
 	switch {
-	case !ok, !ended, e.empty && e.attrs == "" && t != toolOpen:
+	case !ok, !ended, e.fold != strings.TrimPrefix(m.kind, "/"), e.empty && e.attrs == "" && t != toolOpen:
 	case e.attrs != "" && m.name == "" && t != observationOpen && t != exampleOpen &&
 		(t != toolOpen && t != thinkOpen || !strings.Contains(e.attrs, "=")): // <think harder> is no tag
 	case t == toolOpen && named && m.name == "": // HTML and prose have such words too
