@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"os"
 	"path"
@@ -135,15 +134,19 @@ func ignored(sets []ruleset, name string, dir bool) bool {
 // rulesFor returns the rules that apply in dir, an absolute path, because of
 // its parents: up to the top of its repository. Prefix is the path from there
 // to dir. If dir is ignored itself, no rules apply: it was asked for by name.
-func (w *workspace) rulesFor(ctx context.Context, dir string) (sets []ruleset, prefix string) {
+func rulesFor(dir string) (sets []ruleset, prefix string) {
 	top := repository(dir)
 	prefix, err := filepath.Rel(top, dir)
 	if err != nil || prefix == "." {
 		prefix = ""
 	}
 	prefix = filepath.ToSlash(prefix)
-	all := w.wholeVolume(top)
-	if rules := all.ignoreFile(ctx, filepath.Join(top, ".git", "info", "exclude")); rules != nil {
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return nil, prefix
+	}
+	defer root.Close()
+	if rules := readIgnore(root, filepath.Join(".git", "info", "exclude")); rules != nil {
 		sets = append(sets, ruleset{"", rules})
 	}
 	if prefix == "" {
@@ -151,7 +154,7 @@ func (w *workspace) rulesFor(ctx context.Context, dir string) (sets []ruleset, p
 	}
 	at := ""
 	for part := range strings.SplitSeq(prefix, "/") {
-		if rules := all.ignoreFile(ctx, filepath.Join(top, filepath.FromSlash(at), ignoreName)); rules != nil {
+		if rules := readIgnore(root, filepath.Join(filepath.FromSlash(at), ignoreName)); rules != nil {
 			sets = append(sets, ruleset{at, rules})
 		}
 		at = path.Join(at, part)
@@ -174,21 +177,8 @@ func repository(dir string) string {
 	}
 }
 
-// ignoreFile reads a file of rules. Anything else has no rules; git does not
+// readIgnore reads a file of rules. Anything else has no rules; git does not
 // follow a link there either.
-func (w *workspace) ignoreFile(ctx context.Context, name string) []rule {
-	root, err := w.open()
-	if err != nil || ctx.Err() != nil {
-		return nil
-	}
-	defer root.Close()
-	rel, err := w.relative(name)
-	if err != nil {
-		return nil
-	}
-	return readIgnore(root, rel)
-}
-
 func readIgnore(root *os.Root, name string) []rule {
 	f, _, err := open.Regular(root, name)
 	if err != nil {

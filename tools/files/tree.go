@@ -196,7 +196,7 @@ var errEnough = errors.New("enough")
 // newWalk prepares a walk of the directory name, and returns the rules that
 // hold there.
 func (w *workspace) newWalk(ctx context.Context, root *os.Root, name string, visit func(string, fs.DirEntry) error) (*walk, []ruleset) {
-	sets, prefix := w.rulesFor(ctx, filepath.Join(w.real, name))
+	sets, prefix := rulesFor(filepath.Join(w.real, name))
 	return &walk{ctx: ctx, root: root, base: name, prefix: prefix, visit: visit, closed: w.closed}, sets
 }
 

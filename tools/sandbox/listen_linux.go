@@ -39,13 +39,6 @@ type addFD struct {
 	fdFlags uint32
 }
 
-// Requests of a listener that x/sys does not have.
-const (
-	ioctlIDValid  = 0x40082102
-	ioctlAddFD    = 0x40182103
-	ioctlSetFlags = 0x40082104
-)
-
 // installListening puts the filter on the calling thread, for good, and sends
 // the descriptor that its notifications come from through a socket. The runtime
 // must not run in between: what it does on this thread may have to be answered
@@ -101,7 +94,7 @@ func (w *warden) listen(socket *os.File) {
 	w.listener = listener
 	judges := w.judges()
 	// What wakes the other side runs next on the same processor. Linux 6.6.
-	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlSetFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	for {
 		var n notification
 		switch err := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, pointer(&n)); err {
@@ -169,7 +162,7 @@ func (w *warden) answer(r *request, v verdict) {
 
 func (w *warden) add(fd *addFD) (n uintptr, err error) {
 	for {
-		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(w.listener), ioctlAddFD, uintptr(pointer(fd)))
+		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(w.listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(pointer(fd)))
 		switch e {
 		case 0:
 			return n, nil
@@ -183,7 +176,7 @@ func (w *warden) add(fd *addFD) (n uintptr, err error) {
 // valid reports whether the process that asked still waits, so that what was
 // read of it is its own.
 func (r *request) valid() bool {
-	return ioctl(r.w.listener, ioctlIDValid, pointer(&r.id)) == nil
+	return ioctl(r.w.listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, pointer(&r.id)) == nil
 }
 
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) error {

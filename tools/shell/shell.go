@@ -83,9 +83,7 @@ func New(o Options) (*tools.Tool, error) {
 	if o.MaxOutput < 0 {
 		return nil, fmt.Errorf("%s: MaxOutput is %d; it must be 0 (for %d) or more", Name, o.MaxOutput, DefaultMaxOutput)
 	}
-	if o.MaxOutput == 0 {
-		o.MaxOutput = DefaultMaxOutput
-	}
+	o.MaxOutput = cmp.Or(o.MaxOutput, DefaultMaxOutput)
 	if o.Timeout < 0 || o.Timeout > MaxTimeout {
 		return nil, fmt.Errorf("%s: Timeout is %v; it must be 0 (for %v) or more, at most %v", Name, o.Timeout, DefaultTimeout, MaxTimeout)
 	}

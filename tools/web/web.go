@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -59,15 +60,9 @@ func New(o Options) (*tools.Tool, error) {
 	if o.MaxBytes < 0 || o.MaxOutput < 0 || o.Timeout < 0 {
 		return nil, fmt.Errorf("%s: MaxBytes %d, MaxOutput %d, Timeout %v: each must be 0 (for the default) or more", Name, o.MaxBytes, o.MaxOutput, o.Timeout)
 	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = DefaultMaxBytes
-	}
-	if o.MaxOutput == 0 {
-		o.MaxOutput = DefaultMaxOutput
-	}
-	if o.Timeout == 0 {
-		o.Timeout = DefaultTimeout
-	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
+	o.MaxOutput = cmp.Or(o.MaxOutput, DefaultMaxOutput)
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	f := &fetcher{Options: o}
 	for _, entry := range o.AllowHosts {
 		a, err := parseAllowed(entry)

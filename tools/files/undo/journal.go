@@ -64,30 +64,16 @@ type Change struct {
 // Write writes a file, at once and for good, when what it was before is safe. On
 // an error the file is as it was.
 func (j *Journal) Write(ctx context.Context, root *os.Root, c Change) error {
-	sum := sha256.Sum256(c.Content)
-	next := state{Exists: true, Sum: hex.EncodeToString(sum[:]), Size: int64(len(c.Content))}
-	return j.change(ctx, root, c, next, func(temp string, old fs.FileInfo) error {
-		like := replace.Like{Mode: c.Mode, Owner: old}
-		if like.Mode == nil && old != nil {
-			mode := old.Mode() & fs.ModePerm // who writes to a file takes its setuid away
-			like.Mode = &mode
-		}
-		return replace.Bytes(root, c.Name, temp, c.Content, like)
-	})
+	return j.change(ctx, root, c, state{Exists: true, Sum: sumOf(c.Content), Size: int64(len(c.Content))})
 }
 
 // Remove removes a file when what it was is safe. A missing file is not an error.
 func (j *Journal) Remove(ctx context.Context, root *os.Root, name string) error {
-	return j.change(ctx, root, Change{Name: name}, state{}, func(_ string, old fs.FileInfo) error {
-		if old == nil {
-			return nil
-		}
-		return replace.Remove(root, name)
-	})
+	return j.change(ctx, root, Change{Name: name}, state{})
 }
 
 // change keeps the earlier version, writes the change down, and makes it.
-func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next state, do func(temp string, old fs.FileInfo) error) error {
+func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next state) error {
 	if !utf8.ValidString(c.Name) {
 		return fmt.Errorf("the name %q is not UTF-8, so what the file was could not be written down", c.Name)
 	}
@@ -105,7 +91,7 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 	if err != nil {
 		return err
 	}
-	if c.Expect != nil && !before.holds(*c.Expect) {
+	if c.Expect != nil && (!before.Exists || before.Sum != sumOf([]byte(*c.Expect))) {
 		return ErrChanged
 	}
 	made := missingDirs(root, filepath.Dir(c.Name))
@@ -121,11 +107,11 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if len(made) > 0 && next.Exists {
-		err = root.MkdirAll(filepath.Dir(c.Name), 0o777)
-	}
-	if err == nil {
-		err = do(temp, old)
+	switch {
+	case next.Exists:
+		err = c.write(root, temp, old)
+	case old != nil:
+		err = replace.Remove(root, c.Name)
 	}
 	if err != nil {
 		removeEmpty(root, made)
@@ -135,6 +121,19 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 		j.stored[next.Sum] = true
 	}
 	return nil
+}
+
+// write makes the missing directories and replaces the file.
+func (c Change) write(root *os.Root, temp string, old fs.FileInfo) error {
+	if err := root.MkdirAll(filepath.Dir(c.Name), 0o777); err != nil {
+		return err
+	}
+	like := replace.Like{Mode: c.Mode, Owner: old}
+	if like.Mode == nil && old != nil {
+		mode := old.Mode() & fs.ModePerm // who writes to a file takes its setuid away
+		like.Mode = &mode
+	}
+	return replace.Bytes(root, c.Name, temp, c.Content, like)
 }
 
 // open makes the run's directory at its first change.
@@ -307,8 +306,7 @@ func (c *cancellable) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// holds reports whether the state is that of a file with this text.
-func (s state) holds(text string) bool {
-	sum := sha256.Sum256([]byte(text))
-	return s.Exists && s.Sum == hex.EncodeToString(sum[:])
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

@@ -2,8 +2,6 @@ package undo
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -243,7 +241,7 @@ func (r *Run) blob(s state) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != s.Sum {
+	if sumOf(b) != s.Sum {
 		return nil, fmt.Errorf("its earlier version in %s is damaged", r.dir)
 	}
 	return b, nil
