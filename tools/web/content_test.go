@@ -105,6 +105,7 @@ func TestMarkdown(t *testing.T) {
 		"forms":        {"<form><label>Name</label><input value=evil><textarea>evil</textarea><select><option>evil</select><button>Send</button></form>", "Name\nSend"},
 		"svg":          {"a<svg><title>evil</title><style><b>evil</style><text>evil</text></svg> b<math><mi>x</mi></math>", "a bx"},
 		"svg, smuggle": {"<svg><style></svg><p>a", "a"},
+		"deep, hidden": {strings.Repeat("<div>", 600) + "a<p hidden>evil<p>evil</p></p><x-y style='display:none'>evil</x-y><i style='opacity:0'>evil</i><br hidden>b", "a\nb"},
 		"attributes":   {"<p x=1 y=2 title=evil aria-label=evil>a", "a"},
 	} {
 		if got := show(t, "text/html; charset=utf-8", tt.html, ""); got != tt.want {

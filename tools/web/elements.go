@@ -234,35 +234,34 @@ func (c *converter) row(n *html.Node) (cells int) {
 	return cells
 }
 
-// tokens writes the text of a page whose structure is too deep to be followed.
+// tokens writes the text of a page whose structure is too deep to be followed. What
+// is hidden ends with the end tag, since nothing else shows where it does.
 func (c *converter) tokens(r io.Reader) {
 	z := html.NewTokenizer(r)
-	skip := atom.Atom(0) // the element whose text is not for readers
+	hidden, depth := "", 0 // the hidden element, and how deeply it is nested in itself
 	for !c.over() {
-		switch z.Next() {
-		case html.ErrorToken:
+		kind := z.Next()
+		if kind == html.ErrorToken {
 			return
-		case html.TextToken:
-			if skip == 0 {
-				c.w.text(string(z.Text()))
-			}
-		case html.StartTagToken:
-			a := tag(z)
-			if skip == 0 && (invisible[a] || a == atom.Title) && a != atom.Input && a != atom.Embed {
-				skip = a
-			}
-			if paragraphs[a] || lines[a] || nested[a] || a == atom.Br {
-				c.w.line()
-			}
-		case html.EndTagToken:
-			if tag(z) == skip {
-				skip = 0
+		}
+		t := z.Token()
+		a := t.DataAtom
+		switch {
+		case kind == html.TextToken && depth == 0:
+			c.w.text(t.Data)
+		case kind == html.EndTagToken && depth > 0 && t.Data == hidden:
+			depth--
+		case kind != html.StartTagToken:
+		case depth > 0 && t.Data == hidden:
+			depth++
+		case depth > 0:
+		case paragraphs[a] || lines[a] || nested[a] || a == atom.Br:
+			c.w.line()
+			fallthrough
+		default:
+			if a != atom.Br && a != atom.Hr && a != atom.Img && a != atom.Wbr && !visible(&html.Node{DataAtom: a, Attr: t.Attr}) {
+				hidden, depth = t.Data, 1
 			}
 		}
 	}
-}
-
-func tag(z *html.Tokenizer) atom.Atom {
-	name, _ := z.TagName()
-	return atom.Lookup(name)
 }
