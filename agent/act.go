@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -248,6 +249,9 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	return nil
 }
 
+// stopGrace is how long a tool may take to return after it was cancelled.
+const stopGrace = 5 * time.Second
+
 // runTool runs a tool in a goroutine of its own, since only the loop's may
 // yield: it passes the tool's progress on, and abandons a tool that ignores
 // its context. A panic that is not the tool's own surfaces here.
@@ -276,7 +280,7 @@ func (r *run) runTool(ctx context.Context, inv *tools.Invocation, request ToolRe
 
 	timeout := r.agent.timeout(inv)
 	abandon := make(chan struct{}, 2)
-	grace := tools.NewAlarm(timeout+r.agent.opts.StopGrace, func() { abandon <- struct{}{} })
+	grace := tools.NewAlarm(timeout+stopGrace, func() { abandon <- struct{}{} })
 	defer grace.Stop()
 	unheeded := fmt.Sprintf("timed out after %v", timeout)
 	cancelled := ctx.Done()
@@ -295,7 +299,7 @@ func (r *run) runTool(ctx context.Context, inv *tools.Invocation, request ToolRe
 		case <-cancelled:
 			cancelled = nil
 			unheeded = "cancelled"
-			grace.Reset(r.agent.opts.StopGrace)
+			grace.Reset(stopGrace)
 		case <-abandon:
 			if len(done) > 0 {
 				continue
@@ -307,10 +311,7 @@ func (r *run) runTool(ctx context.Context, inv *tools.Invocation, request ToolRe
 
 // timeout is how long a call may take.
 func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
-	if inv.Tool.Timeout > 0 {
-		return inv.Tool.Timeout
-	}
-	return a.opts.ToolTimeout
+	return cmp.Or(inv.Tool.Timeout, a.opts.ToolTimeout)
 }
 
 // correct sends the model a correction of its reply, and ends the run after too many of them.

@@ -51,7 +51,6 @@ type Options struct {
 	MaxContextTokens    Limit // of prompt and reply together; what the backend reports, or else 32,768
 
 	ToolTimeout       time.Duration // of a call whose tool does not set its own; 30 s
-	StopGrace         time.Duration // for a tool to return after it was cancelled; 5 s
 	FirstTokenTimeout time.Duration // until a reply begins, loading included; 10 min
 	TokenTimeout      time.Duration // between two pieces of a reply; 60 s
 	StepTimeout       time.Duration // of a whole reply; 0: no limit
@@ -102,29 +101,17 @@ func New(o Options) (*Agent, error) {
 	if o.Model == nil {
 		return nil, errors.New("agent: no model")
 	}
-	for name, n := range map[string]int{
+	if err := cmp.Or(atLeast(0, map[string]int{
 		"MaxTurns": o.MaxTurns, "MaxRepeatedCalls": o.MaxRepeatedCalls, "MaxConsecutiveErrors": o.MaxConsecutiveErrors,
 		"MaxMalformed": o.MaxMalformed, "Tries": o.Tries, "MaxTokens": o.MaxTokens, "KeepRecentTurns": o.KeepRecentTurns,
-	} {
-		if n < 0 {
-			return nil, fmt.Errorf("agent: %s is negative", name)
-		}
-	}
-	for name, l := range map[string]Limit{
+	}), atLeast(Off, map[string]Limit{
 		"MaxToolResultTokens": o.MaxToolResultTokens, "SummarizeAfterTurns": o.SummarizeAfterTurns, "MaxContextTokens": o.MaxContextTokens,
 		"MaxRepetition": o.MaxRepetition,
-	} {
-		if l < Off {
-			return nil, fmt.Errorf("agent: %s is %d; it must be Off, 0 for its default, or more", name, l)
-		}
-	}
-	for name, d := range map[string]time.Duration{
-		"ToolTimeout": o.ToolTimeout, "StopGrace": o.StopGrace, "FirstTokenTimeout": o.FirstTokenTimeout,
-		"TokenTimeout": o.TokenTimeout, "RetryWait": o.RetryWait, "Patience": o.Patience, "StepTimeout": o.StepTimeout, "MaxTime": o.MaxTime,
-	} {
-		if d < 0 {
-			return nil, fmt.Errorf("agent: %s is negative", name)
-		}
+	}), atLeast(0, map[string]time.Duration{
+		"ToolTimeout": o.ToolTimeout, "FirstTokenTimeout": o.FirstTokenTimeout, "TokenTimeout": o.TokenTimeout,
+		"RetryWait": o.RetryWait, "Patience": o.Patience, "StepTimeout": o.StepTimeout, "MaxTime": o.MaxTime,
+	})); err != nil {
+		return nil, err
 	}
 	if o.MaxRepeatedCalls == 1 {
 		return nil, errors.New("agent: MaxRepeatedCalls is 1, which would refuse every call; the least is 2")
@@ -139,7 +126,6 @@ func New(o Options) (*Agent, error) {
 	o.MaxRepetition = cmp.Or(o.MaxRepetition, defaultRepetition)
 	o.MaxToolResultTokens = cmp.Or(o.MaxToolResultTokens, defaultResult)
 	o.ToolTimeout = cmp.Or(o.ToolTimeout, 30*time.Second)
-	o.StopGrace = cmp.Or(o.StopGrace, 5*time.Second)
 	o.FirstTokenTimeout = cmp.Or(o.FirstTokenTimeout, 10*time.Minute)
 	o.TokenTimeout = cmp.Or(o.TokenTimeout, time.Minute)
 	o.Tries = cmp.Or(o.Tries, 3)
@@ -163,6 +149,16 @@ func New(o Options) (*Agent, error) {
 		}
 	}
 	return a, nil
+}
+
+// atLeast checks options by name.
+func atLeast[N ~int | ~int64](least N, options map[string]N) error {
+	for name, n := range options {
+		if n < least {
+			return fmt.Errorf("agent: %s is %v; it must be at least %v", name, n, least)
+		}
+	}
+	return nil
 }
 
 // Ask answers a prompt in a session of its own. The error is what Run's is; the

@@ -322,7 +322,7 @@ func TestFinalAnswerIsUnwrapped(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	bad := "Hm.\n<tool_code><name>echo</name><parameters>{\"text\": oops}</parameters></tool_code>"
-	t.Run("told and mended", func(t *testing.T) {
+	t.Run("corrected", func(t *testing.T) {
 		var b bench
 		m := newModel(bad, call("echo", `{"text":"x"}`), "done")
 		events, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t)}).Run(t.Context(), nil, "go"))

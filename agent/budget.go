@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"mylm/providers"
@@ -313,19 +312,6 @@ func estimate(s string) int {
 		g.add(r)
 	}
 	return (g.total + 99) / 100
-}
-
-// wordCount counts the words between spaces.
-func wordCount(s string) (n int) {
-	inWord := false
-	for _, r := range s {
-		space := unicode.IsSpace(r)
-		if !space && !inWord {
-			n++
-		}
-		inWord = !space
-	}
-	return n
 }
 
 // headOf is how many bytes of s, in whole characters, are within limit tokens.

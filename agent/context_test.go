@@ -59,7 +59,7 @@ type window struct {
 	reply    func(n int) say
 	silent   bool // cuts the prompt instead of refusing it
 	mute     bool // refuses without numbers
-	usage    bool // tells its count
+	usage    bool // reports its count
 	n        int
 	refused  int
 	largest  int
@@ -471,7 +471,7 @@ func TestMaxContextTokensHoldsAtOnce(t *testing.T) {
 		{"a window without a limit", 2048, 0, nil, file, agent.StopContextFull, "-"},
 		{"within the limit", 1 << 20, 8000, nil, "go", agent.StopComplete, ""},
 		{"off", 1 << 20, agent.Off, nil, file, agent.StopComplete, ""},
-		{"nobody knows", 0, 0, nil, file, agent.StopComplete, ""},
+		{"unknown window", 0, 0, nil, file, agent.StopComplete, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			largest := 0
@@ -664,7 +664,7 @@ func TestSummaries(t *testing.T) {
 		if len(r.Messages) != 1+2*6+1 {
 			t.Errorf("the result has %d messages, want all", len(r.Messages))
 		}
-		if r.Usage.Prompt != 10*9 { // the model ends at its calls, and tells what they cost
+		if r.Usage.Prompt != 10*9 { // the model ends at its calls, and reports what they cost
 			t.Errorf("usage %+v", r.Usage)
 		}
 	})

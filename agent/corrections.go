@@ -92,15 +92,12 @@ func (w Corrections) example(tool string) string {
 
 // firstWords cuts s after its n-th word.
 func firstWords(s string, n int) string {
-	inWord := false
-	for i, r := range s {
-		space := r == ' ' || r == '\n' || r == '\t'
-		if inWord && space {
-			if n--; n == 0 {
-				return s[:i] + " …"
-			}
+	var words []string
+	for word := range strings.FieldsSeq(s) {
+		if len(words) == n {
+			return strings.Join(words, " ") + " …"
 		}
-		inWord = !space
+		words = append(words, word)
 	}
 	return s
 }

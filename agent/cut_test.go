@@ -12,8 +12,8 @@ import (
 	"mylm/providers"
 )
 
-// counter is a model that tells what its prompts are said to have had, by how
-// often it was asked and what they really had.
+// counter is a model that reports made-up sizes of its prompts, computed from how
+// often it was asked and their real size.
 type counter struct {
 	name   string
 	window int // 0: it does not tell
@@ -180,7 +180,7 @@ func TestSilentCutBetweenRuns(t *testing.T) {
 		{"a template of less", first(), &counter{name: "small", told: func(_, total int) int { return total * 15 / 16 }}, agent.Options{}, false},
 		{"another model", first(), &counter{name: "other", told: func(_, total int) int { return total * 6 / 10 }}, agent.Options{}, false},
 		{"other instructions", first(), &counter{name: "small", told: func(_, total int) int { return total * 6 / 10 }}, agent.Options{System: "Be brief."}, false},
-		{"nobody's name", &counter{told: whole, says: []say{{text: "well"}}}, &counter{told: atMost(1024)}, agent.Options{}, false},
+		{"no name", &counter{told: whole, says: []say{{text: "well"}}}, &counter{told: atMost(1024)}, agent.Options{}, false},
 		{"a smaller window", &counter{name: "small", window: 8192, told: whole, says: []say{{text: "well"}}}, &counter{name: "small", window: 4096, told: whole}, agent.Options{}, false},
 	} {
 		for _, how := range []string{"session", "record", "crash"} {
@@ -249,8 +249,8 @@ func TestOverflowSpoilsNoSession(t *testing.T) {
 	}
 }
 
-// TestResumeWithAnotherModel goes on in place of a run that died, with a model
-// that counts less.
+// TestResumeWithAnotherModel continues a run that died with a model that counts
+// less.
 func TestResumeWithAnotherModel(t *testing.T) {
 	var b bench
 	var rec recorder

@@ -91,18 +91,20 @@ func newTool(t *testing.T, e tools.Effect, run func(context.Context, noneIn) (to
 }
 
 func TestToolThatOutlivesItsTimeout(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
-	registry := newTool(t, tools.Reads, func(context.Context, noneIn) (tools.Result, error) {
-		<-release
-		return tools.Result{}, nil
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		registry := newTool(t, tools.Reads, func(context.Context, noneIn) (tools.Result, error) {
+			<-release
+			return tools.Result{}, nil
+		})
+		m := newModel(call("tool", `{}`), "done")
+		r := ask(t, agent.Options{Model: m, Tools: registry, ToolTimeout: time.Second}, "go")
+		wantEnd(t, r, agent.Success, agent.StopComplete, 2)
+		if !strings.Contains(m.last(), "timed out after 1s, but the tool did not stop: its outcome is unknown") {
+			t.Errorf("the model was told %q", m.last())
+		}
 	})
-	m := newModel(call("tool", `{}`), "done")
-	r := ask(t, agent.Options{Model: m, Tools: registry, ToolTimeout: time.Millisecond, StopGrace: time.Millisecond}, "go")
-	wantEnd(t, r, agent.Success, agent.StopComplete, 2)
-	if !strings.Contains(m.last(), "timed out after 1ms, but the tool did not stop: its outcome is unknown") {
-		t.Errorf("the model was told %q", m.last())
-	}
 }
 
 // A result that came while the consumer was busy is taken, though the time for the
@@ -309,7 +311,7 @@ func TestPatience(t *testing.T) {
 		"too many requests":          {[]any{fault(providers.RateLimited, true, false)}, true, 0},
 		"no quota":                   {[]any{fault(providers.RateLimited, false, true)}, false, 0},
 		"a fault":                    {[]any{fault(providers.ServerFault, false, false)}, false, 2},
-		"nobody there":               {[]any{fault(providers.Unreachable, false, false)}, false, 2},
+		"no server":                  {[]any{fault(providers.Unreachable, false, false)}, false, 2},
 		"gone after a broken reply":  {[]any{fault(providers.Interrupted, false, false), fault(providers.Unreachable, false, false)}, true, 0},
 		"gone after a reply":         {[]any{call("echo", `{"text":"x"}`), fault(providers.Unreachable, false, false)}, true, 0},
 		"no such model":              {[]any{fault(providers.ModelMissing, false, false)}, false, 0},

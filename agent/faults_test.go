@@ -308,8 +308,8 @@ func TestApprovalErrorEndsTheRun(t *testing.T) {
 	}
 }
 
-// TestToolThatIgnoresItsContext is let go of some time after the run was
-// cancelled, whatever it was allowed to take.
+// TestToolThatIgnoresItsContext is abandoned some time after the run was
+// cancelled, whatever its timeout.
 func TestToolThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

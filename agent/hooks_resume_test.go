@@ -27,7 +27,7 @@ func (j *judges) into(o agent.Options, word string) agent.Options {
 		switch text := string(r.Args); {
 		case strings.Contains(text, "denied"):
 			return agent.Decision{Reason: word + ": a hook says no"}, nil
-		case strings.Contains(text, "mended"):
+		case strings.Contains(text, "changed"):
 			return agent.Decision{Verdict: agent.Allow, Args: json.RawMessage(fmt.Sprintf(`{"text":"%s %d"}`, word, j.before))}, nil
 		}
 		return agent.Decision{Verdict: agent.Allow}, nil
@@ -41,10 +41,10 @@ func (j *judges) into(o agent.Options, word string) agent.Options {
 }
 
 // What hooks and an approver decided before a process died holds when its run
-// is resumed: nobody is asked again, and no result is rewritten twice.
+// is resumed: no approval is asked for again, and no result is rewritten twice.
 func TestDecisionsOutliveACrash(t *testing.T) {
 	replies := []string{
-		call("write", `{"text":"mended"}`), call("write", `{"text":"forbidden"}`), call("echo", `{"text":"two"}`),
+		call("write", `{"text":"changed"}`), call("write", `{"text":"forbidden"}`), call("echo", `{"text":"two"}`),
 		call("write", `{"text":"denied"}`), call("write", `{"text":"last"}`), "All is done.",
 	}
 	const calls, running = 5, 3

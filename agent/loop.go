@@ -147,7 +147,7 @@ func (r *run) recordReply(ctx context.Context, reply *reply) error {
 		e.Text += protocol.EncodeCall(reply.call.Name, reply.call.Args)
 		s.Continued = nil
 	case reply.fault != nil:
-		e.Text += shortened(reply.fault.Raw)
+		e.Text += shorten(reply.fault.Raw, maxUnreadable)
 		s.Continued = nil
 	case reply.broken != "":
 		e.Text = shorten(e.Text, maxPartial)
@@ -160,16 +160,9 @@ func (r *run) recordReply(ctx context.Context, reply *reply) error {
 	return r.record(ctx, e)
 }
 
-// shortened keeps the ends of an unreadable call: enough for the model to see what
-// it wrote, not so much that it fills the window.
-func shortened(s string) string {
-	const limit = 2000
-	if len(s) <= limit {
-		return s
-	}
-	head, tail := s[:limit*2/3], s[len(s)-limit/3:]
-	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d bytes left out]\n", len(s)-limit) + strings.ToValidUTF8(tail, "")
-}
+// maxUnreadable is what the model is shown, in tokens, of an unreadable call: enough
+// to see what it wrote.
+const maxUnreadable = 600
 
 // continueReply asks for the rest of a reply that a length limit cut. The answer
 // joins both.

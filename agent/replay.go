@@ -63,10 +63,15 @@ func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 		s.entries = all[:i] // the replay adds the same ones again, in place
 		p := &replay{}
 		r := &run{agent: a, session: s, toReplay: slices.Clone(all[i:end]), replay: p, view: seen, yield: func(Event, error) bool { return true }}
-		r.resumed = end == i+1 || all[i+1].Kind() != EntryPrompt
+		var prompt PromptEntry
+		asked := false
+		if i+1 < end {
+			prompt, asked = all[i+1].Payload.(PromptEntry)
+		}
+		r.resumed = !asked
 		played, cancel := context.WithCancel(ctx)
 		p.cancel = cancel
-		a.drive(played, r, promptOf(all[i+1:end]))
+		a.drive(played, r, prompt.Text)
 		cancel()
 		if ctx.Err() != nil {
 			return done, ctx.Err()
@@ -93,15 +98,6 @@ func (done *Replayed) count(entries []Entry) {
 			done.Calls++
 		}
 	}
-}
-
-func promptOf(entries []Entry) string {
-	if len(entries) > 0 {
-		if p, ok := entries[0].Payload.(PromptEntry); ok {
-			return p.Text
-		}
-	}
-	return ""
 }
 
 // replayOptions are the options under which a run is replayed: those it had, as far

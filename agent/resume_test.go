@@ -182,7 +182,7 @@ func TestResumeAfterAnEnd(t *testing.T) {
 	}
 }
 
-// A question after a crash tells the model of the call that was under way.
+// A question after a crash tells the model about the call that was running.
 func TestQuestionAfterACrash(t *testing.T) {
 	var b bench
 	var rec recorder

@@ -98,11 +98,7 @@ func (s *Session) add(e Entry) Entry {
 	return e
 }
 
-func (s *Session) last() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.entries)
-}
+func (s *Session) last() int { return len(s.snapshot()) }
 
 // LoadSession makes a session of the entries that a Recorder kept. They are not
 // recorded again. It is an error if one of them is missing, or refers to one that

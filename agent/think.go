@@ -98,7 +98,7 @@ func (r *run) generate(ctx context.Context, q ModelRequest, shown bool) (*reply,
 		busy := provider != nil && (provider.Busy || reached && provider.Kind == providers.Unreachable)
 		reached = reached || provider != nil && provider.Kind != providers.Unreachable
 		again := tries < r.agent.opts.Tries || busy && r.agent.opts.Tries > 1 && waited < r.agent.opts.Patience
-		if !again || !temporary(err) {
+		if !again || provider == nil || !provider.Temporary() {
 			return l.partialReply(ctx, err), &modelError{err}
 		}
 		pause := intervals.NextBackOff()
@@ -151,12 +151,6 @@ func waitTooLong(e *providers.Error) error {
 	return &late
 }
 
-// temporary reports whether the same request may succeed later.
-func temporary(err error) bool {
-	var e *providers.Error
-	return errors.As(err, &e) && e.Temporary()
-}
-
 // listener collects one reply.
 type listener struct {
 	run     *run
@@ -164,7 +158,6 @@ type listener struct {
 	quiet   bool // the reply is not shown
 	reply   reply
 	shown   bool
-	chunks  int
 	pieces  int // of text and thought; each is at least one token
 	size    int // bytes that came
 	limit   int // tokens that the reply may have; 0: not asked yet
@@ -245,13 +238,11 @@ func (l *listener) take(c providers.Chunk) {
 		l.thought(c.Thought)
 	}
 	if c.Text != "" {
-		l.chunks++
 		l.raw.WriteString(c.Text)
 		l.withheld += len(c.Text)
 		l.parts(l.decoder.Push(c.Text))
 	}
 	if c.Call != nil && !l.decoder.Done() {
-		l.chunks++
 		l.size += len(c.Call.Name) + len(c.Call.Args)
 		l.reply.native = c.Call
 		l.parts(l.decoder.PushCall(c.Call.Name, c.Call.Args))
@@ -331,7 +322,7 @@ func (l *listener) close() *reply {
 	rep.dropped = l.decoder.DroppedCall()
 	if rep.stop == "" && rep.usage.Prompt == 0 { // stopped by us: at least one token a piece
 		rep.partial = true
-		rep.usage.Output = l.chunks
+		rep.usage.Output = l.pieces
 	}
 	if f := rep.fault; f != nil && f.Reason == protocol.Empty {
 		switch {

@@ -161,7 +161,9 @@ func (v *view) sinceLastReply() (size int) {
 // reach across the space between two of them.
 func (v *view) countWords(i int) (n int) {
 	for _, m := range v.messages[i:] {
-		n += wordCount(m.Text)
+		for range strings.FieldsSeq(m.Text) {
+			n++
+		}
 	}
 	return n
 }

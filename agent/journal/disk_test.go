@@ -25,7 +25,7 @@ func (w watched) Append(ctx context.Context, e agent.Entry) error {
 	return err
 }
 
-// What the machine may not lose is on the disk before the run goes on, with the
+// What a loss of power must not lose is on the disk before the run continues, with the
 // name of its file; the rest costs no fsync.
 func TestOnDisk(t *testing.T) {
 	store := newStore(t)

@@ -68,7 +68,7 @@ func TestKeepsWhatHappened(t *testing.T) {
 }
 
 // A journal may end at any byte. Whatever is whole in it counts, the rest is cut
-// off, and the session goes on to the same end with no effect repeated.
+// off, and the session continues to the same end with no effect repeated.
 func TestCutAnywhere(t *testing.T) {
 	whole := newStore(t)
 	id := talk(t, whole, "go")
@@ -269,8 +269,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// Between two runs a session belongs to nobody. Whoever goes on with what another
-// has changed is told, keeps nobody out, and can open it again.
+// Between two runs a session is not locked. A run that continues one which another
+// has changed gets an error, leaves no lock, and can open it again.
 func TestBetweenRuns(t *testing.T) {
 	store := newStore(t)
 	other := journal.New(store.Dir())
@@ -375,7 +375,7 @@ func TestListFindSearch(t *testing.T) {
 	if got := list(journal.Filter{Labels: map[string]string{"project": "/src"}, Limit: 1}); !reflect.DeepEqual(got, want[:1]) {
 		t.Errorf("of the project %q", got)
 	}
-	if got := list(journal.Filter{Labels: map[string]string{"project": "/other"}}); !reflect.DeepEqual(got, want[1:2]) { // nobody knows of which it is
+	if got := list(journal.Filter{Labels: map[string]string{"project": "/other"}}); !reflect.DeepEqual(got, want[1:2]) { // whose labels are unknown which it is
 		t.Errorf("of another project %q", got)
 	}
 
@@ -417,7 +417,7 @@ func TestListFindSearch(t *testing.T) {
 	}
 }
 
-// A list does not read what stands between the beginning and the end: of this
+// A list does not read what is between the beginning and the end: of this
 // session 64 GB are.
 func TestListReadsTheEnds(t *testing.T) {
 	store := newStore(t)

@@ -59,9 +59,6 @@ func CacheKey(goal, model string, tools []string) string {
 // counts as used. An error is that of a file that cannot be read or written, or
 // that a later version wrote; a damaged one counts as empty.
 func (c Cache) Get(key string) (tasks []Task, ok bool, err error) {
-	if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
 	err = c.update(func(all []cached) []cached {
 		i := slices.IndexFunc(all, func(e cached) bool { return e.Key == key })
 		if ok = i >= 0; !ok {
@@ -100,9 +97,6 @@ func (c Cache) Forget(key string) error {
 
 // Clear removes all plans and returns how many there were.
 func (c Cache) Clear() (n int, err error) {
-	if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
 	err = c.update(func(all []cached) []cached {
 		n = len(all)
 		return nil
@@ -119,6 +113,9 @@ const lockPatience = 10 * time.Second
 
 // update changes the plans in the file while no other process does.
 func (c Cache) update(change func([]cached) []cached) error {
+	if _, err := os.Stat(c.Path); errors.Is(err, fs.ErrNotExist) && len(change(nil)) == 0 {
+		return nil // there is nothing to lock
+	}
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
 		return err
 	}

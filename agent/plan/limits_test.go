@@ -79,7 +79,7 @@ func TestTaskAtTheLimitOfThePlan(t *testing.T) {
 	}
 }
 
-// TestRepliesGivenBack: a task that was granted what was left goes on with what
+// TestRepliesGivenBack: a task that was granted the rest continues with what
 // others give back.
 func TestRepliesGivenBack(t *testing.T) {
 	var both sync.WaitGroup
@@ -111,7 +111,7 @@ func TestRepliesGivenBack(t *testing.T) {
 }
 
 // TestStopIsNoFailure: a task at which a person said stop was not given up, and
-// nobody is asked about another.
+// no person is asked about another.
 func TestStopIsNoFailure(t *testing.T) {
 	asked, both := 0, make(chan struct{}, 2)
 	write := tool(t, "write", tools.Writes, func(context.Context) (tools.Result, error) { return tools.Result{}, nil })

@@ -80,10 +80,6 @@ func (r *run) begin(ctx context.Context, goal string, given []Task, l *loaded) e
 	return r.record(ctx, agent.PromptEntry{Text: goal})
 }
 
-func (r *run) recordPlan(ctx context.Context, p Planned) error {
-	return r.recordJSON(ctx, EntryPlan, p)
-}
-
 func (r *run) recordTask(ctx context.Context, t Task, learned []string) error {
 	return r.recordJSON(ctx, EntryStep, progress{t, r.state.Iteration, r.budget.usedTurns(), learned})
 }

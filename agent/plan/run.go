@@ -160,7 +160,7 @@ func (r *run) buildGraph(tasks []Task) error {
 // publishPlan records the current plan and emits it.
 func (r *run) publishPlan(ctx context.Context, why string) error {
 	p := Planned{Goal: r.state.Goal, Tasks: r.graph.Tasks(), Why: why}
-	if err := r.recordPlan(ctx, p); err != nil {
+	if err := r.recordJSON(ctx, EntryPlan, p); err != nil {
 		return err
 	}
 	r.emit("", p)

@@ -258,7 +258,7 @@ func TestRecovery(t *testing.T) {
 	broken := func(context.Context) (tools.Result, error) { return tools.Result{}, errors.New("it is broken") }
 	tests := []struct {
 		name  string
-		works string // what stands in the message of the try that works
+		works string // part of the message of the try that works
 		asks  func(context.Context, string) (string, error)
 		steps []plan.Step
 		end   plan.Status
@@ -274,7 +274,7 @@ func TestRecovery(t *testing.T) {
 		}, []plan.Step{plan.StepAgain, plan.StepSimplify, plan.StepOtherTool, plan.StepAsk}, plan.Completed},
 		{"no answer", "NEVER", func(context.Context, string) (string, error) { return "", nil },
 			[]plan.Step{plan.StepAgain, plan.StepSimplify, plan.StepOtherTool, plan.StepAsk, plan.StepSkip}, plan.Blocked},
-		{"nobody there", "NEVER", nil, []plan.Step{plan.StepAgain, plan.StepSimplify, plan.StepOtherTool, plan.StepSkip}, plan.Blocked},
+		{"no person", "NEVER", nil, []plan.Step{plan.StepAgain, plan.StepSimplify, plan.StepOtherTool, plan.StepSkip}, plan.Blocked},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

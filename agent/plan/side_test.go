@@ -278,7 +278,7 @@ func TestAloneBesideOthers(t *testing.T) {
 	}
 }
 
-// TestFailedTaskBeginsAnew: what failed is not gone on with where it went wrong.
+// TestFailedTaskBeginsAnew: a failed task is not resumed where it failed.
 func TestFailedTaskBeginsAnew(t *testing.T) {
 	rec := &memory{}
 	m := &model{reply: func(string, string) string { return call("nothing") }}

@@ -125,7 +125,7 @@ func TestAdjustedTools(t *testing.T) {
 	}
 }
 
-// web is a tool that brings what strangers wrote, and writes is whether each
+// web is a tool that returns text from outside the workspace, and writes is whether each
 // question about the tool write came with that said.
 func web(t *testing.T) (all *tools.Registry, approve func(context.Context, agent.ApprovalRequest) (agent.Decision, error), writes *[]bool) {
 	fetch := tool(t, "fetch", tools.Reads, func(context.Context) (tools.Result, error) {
@@ -161,7 +161,7 @@ func TestNextTryIsTainted(t *testing.T) {
 	}
 }
 
-// TestAllIsTainted: what strangers wrote may be in the goal.
+// TestAllIsTainted: the goal may hold text from outside the workspace.
 func TestAllIsTainted(t *testing.T) {
 	o := quiet(&model{reply: func(kind, message string) string {
 		if strings.Contains(message, "written") {
@@ -176,7 +176,7 @@ func TestAllIsTainted(t *testing.T) {
 	}
 }
 
-// TestPlannerIsTainted: a plan whose planner has read what strangers wrote is
+// TestPlannerIsTainted: a plan whose planner has read text from outside the workspace is
 // theirs in part, also when a person edited it.
 func TestPlannerIsTainted(t *testing.T) {
 	for name, edited := range map[string][]plan.Task{"made": nil, "edited": {task("z")}} {
@@ -203,7 +203,7 @@ func TestPlannerIsTainted(t *testing.T) {
 	}
 }
 
-// TestPlannerOnlyReads: a tool that reads as it stands, and not with what it is
+// TestPlannerOnlyReads: a tool that only reads by itself, but not with what it is
 // given, does not run for a planner.
 func TestPlannerOnlyReads(t *testing.T) {
 	ran := false

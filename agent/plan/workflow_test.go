@@ -106,7 +106,7 @@ func TestBuiltinWorkflows(t *testing.T) {
 	}
 }
 
-// TestWorkflowBounds: a file from strangers costs nothing to speak of, whatever
+// TestWorkflowBounds: an untrusted file costs little, whatever
 // is in it.
 func TestWorkflowBounds(t *testing.T) {
 	head := func(lines string) string { return "---\nname: n\n" + lines + "\n---\ngoal {{a}}\n" }
