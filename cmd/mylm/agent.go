@@ -68,7 +68,7 @@ func planFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
 		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
 		&cli.BoolFlag{Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
-		&cli.BoolFlag{Name: "fresh", Usage: "make a new plan, though there is one for this goal"},
+		&cli.BoolFlag{Name: "fresh", Usage: "make a new plan even if one is saved for this goal"},
 		&cli.BoolFlag{Name: "no-plan", Usage: "do the goal as one task"},
 	)
 	return append(append(flags, config.Flags(config.PlanTurns, config.MaxIterations)...), progressFlags()...)
@@ -79,8 +79,8 @@ func planFlags() []cli.Flag {
 func progressFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "no-reason", Usage: "take tasks in the order of the plan"},
-		&cli.BoolFlag{Name: "no-observe", Usage: "take an answer for a task that is completed"},
-		&cli.BoolFlag{Name: "no-reflect", Usage: "do not look at the plan as a whole"},
+		&cli.BoolFlag{Name: "no-observe", Usage: "count every answer as a completed task"},
+		&cli.BoolFlag{Name: "no-reflect", Usage: "skip the review of the whole plan"},
 		cmdline.Int(&cli.IntFlag{Name: "task-turns", Usage: "maximum replies of the model in one task of a plan", DefaultText: "10"}, 1, 0),
 		cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "how many tasks of a plan run side by side, 4 at most, where none can lead to a question", DefaultText: "4"}, 1, plan.MaxWorkers),
 	}

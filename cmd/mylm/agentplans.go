@@ -41,7 +41,7 @@ func (r *run) savePlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
 		texts = append(texts, t.ID, t.Description)
 	}
 	if _, found := memory.Redact(strings.Join(texts, "\n")); len(found) > 0 {
-		r.out.note("this plan is not kept, for there are secrets in it: " + strings.Join(found, ", "))
+		r.out.note("this plan is not saved, because it contains secrets: " + strings.Join(found, ", "))
 		return
 	}
 	err := cache.Put(key, tasks)
@@ -52,13 +52,13 @@ func (r *run) savePlan(cache *plan.Cache, key, goal string, tasks []plan.Task) {
 // reportCacheError reports that plans cannot be saved, which does not stop the run.
 func (r *run) reportCacheError(err error) {
 	if err != nil {
-		r.out.screen.Say(fmt.Sprintf("mylm: plans are not kept: %v", err))
+		r.out.screen.Say(fmt.Sprintf("mylm: the plan cannot be saved: %v", err))
 	}
 }
 
 func forgetPlansCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "forget", Usage: "delete the plans that are kept, and the consent to workflows of projects",
+		Name: "forget", Usage: "delete the saved plans, and the consent to workflows of projects",
 		Description: "Plans are made anew then, and workflows of projects shown and asked about again. Sessions stay:\nmylm sessions rm deletes them.",
 		Action: func(c *cli.Context) error {
 			path, err := plansPath()

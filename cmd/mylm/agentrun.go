@@ -78,7 +78,7 @@ func (r *run) executePlan(ctx context.Context, in input) error {
 		}
 		if ok {
 			r.plan.tasks = tasks
-			r.out.note("this plan was made for the same goal before; --fresh makes another")
+			r.out.note("using the plan that was saved for this goal; --fresh makes a new one")
 		}
 	}
 	if r.flags.Bool("plan-only") {

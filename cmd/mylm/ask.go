@@ -58,7 +58,7 @@ func askFlags() []cli.Flag {
 	)
 	return append(append(flags, outputFlags()...),
 		cmdline.OneOf(&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"}, "auto", "always", "never"),
-		&cli.BoolFlag{Name: "verbose", Usage: "show thought, tool output and statistics too"},
+		&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"},
 		&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
 	)
 }
@@ -77,7 +77,7 @@ func outputFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
 		&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
-		&cli.BoolFlag{Name: "stats", Usage: "report what the run cost, at its end"},
+		&cli.BoolFlag{Name: "stats", Usage: "report the cost of the run at its end"},
 	}
 }
 

@@ -124,7 +124,7 @@ func limitFlag(usage string) cli.Flag {
 }
 
 func historyFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "history", Usage: "also what was corrected since"}
+	return &cli.BoolFlag{Name: "history", Usage: "include corrected memories"}
 }
 
 // filter reads the flags of scopeFlags. Here is the project if none of them names
@@ -206,7 +206,7 @@ const lineText = 160
 
 func statsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "stats", Usage: "say how much is remembered, and where", Flags: []cli.Flag{jsonFlag()},
+		Name: "stats", Usage: "show the size and the content of the memory", Flags: []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			st, err := r.store.Stats(ctx)
 			if err != nil {
@@ -259,7 +259,7 @@ func statsCommand(s *term.Screen) *cli.Command {
 
 func verifyCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "verify", Usage: "read the whole memory and say whether it is what was written", Flags: []cli.Flag{jsonFlag()},
+		Name: "verify", Usage: "check the whole memory for damage", Flags: []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			var report memory.Report
 			err := r.withSpinner("checking", func() (err error) { report, err = r.store.Verify(ctx); return err })

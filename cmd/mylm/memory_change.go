@@ -74,7 +74,7 @@ func (r *memoryRun) changed(d memory.Document, what string) error {
 
 func editMemoryCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "edit", Usage: "change the text of a memory; the old one is gone", ArgsUsage: "ID [TEXT... | -]",
+		Name: "edit", Usage: "replace the text of a memory", ArgsUsage: "ID [TEXT... | -]",
 		Description: "Without a text, $VISUAL or $EDITOR opens it. To keep the old text as well: mylm memory supersede",
 		Flags:       []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {

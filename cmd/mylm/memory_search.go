@@ -34,7 +34,7 @@ type hitJSON struct {
 
 func searchCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "search", Usage: "find what was said about something", ArgsUsage: "WORDS...",
+		Name: "search", Usage: "search the memory", ArgsUsage: "WORDS...",
 		Description: `With --jsonl questions are read from stdin, one {"id","scope","text"} a line, where
 scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
 		Flags: append(append(scopeFlags(), config.Flags(config.Embedder, config.Host)...), globalFlag(), historyFlag(), jsonFlag(),

@@ -38,7 +38,7 @@ func policyCommand(s *term.Screen) *cli.Command {
 				Action: func(c *cli.Context) error { return revokeRules(c, s) },
 			},
 			{
-				Name: "check", Usage: "tell what would become of a command", ArgsUsage: cmdline.Verbatim,
+				Name: "check", Usage: "show whether a command would be allowed, asked about or denied", ArgsUsage: cmdline.Verbatim,
 				Description: "The first word on stdout is allow, ask or deny. Nothing is run.\n\n   mylm policy check 'go test ./... | tail'",
 				Flags:       append(config.Flags(config.ProfileName, config.Workspace, config.Confirm, config.Unasked, config.SandboxMode), jsonFlag()),
 				Action:      func(c *cli.Context) error { return checkCommand(c, s) },

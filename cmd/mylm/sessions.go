@@ -116,8 +116,8 @@ func sessionText(i journal.Info) string {
 
 func searchSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "search", Usage: "find what was asked, answered, called or given back", ArgsUsage: "WORDS...",
-		Description: "What holds all of the words is found, in any case. The last session comes first.",
+		Name: "search", Usage: "find questions, answers, calls and results", ArgsUsage: "WORDS...",
+		Description: "Finds entries that contain all of the words, in any case. The last session comes first.",
 		Flags:       []cli.Flag{globalFlag(), jsonFlag(), limitFlag("maximum number shown; 0 shows all")},
 		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			text := strings.TrimSpace(strings.Join(k.cli.Args().Slice(), " "))

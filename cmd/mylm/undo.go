@@ -42,8 +42,8 @@ touched, unless --force is given. Undoing can be undone: --run with its own id.
 			&cli.BoolFlag{Name: "list", Usage: "list the runs that can be undone here"},
 			&cli.BoolFlag{Name: "all", Usage: "with --list: in all directories"},
 			&cli.StringFlag{Name: "run", Usage: "undo the run `ID`, or the last one of the session ID"},
-			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "say what would be done, and do nothing"},
-			&cli.BoolFlag{Name: "force", Usage: "also where somebody else has changed a file since"},
+			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what would be done, and do nothing"},
+			&cli.BoolFlag{Name: "force", Usage: "also overwrite files that somebody else has changed since"},
 			jsonFlag(),
 		),
 		Action: func(c *cli.Context) error {

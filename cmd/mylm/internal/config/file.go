@@ -14,7 +14,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 )
 
-// file is the configuration file.
+// file is the content of the configuration file.
 type file struct {
 	layer    Layer
 	profiles map[string]Layer
@@ -80,7 +80,7 @@ func parseFile(path, text string) (*file, error) {
 	return f, nil
 }
 
-// key is what a setting is called in the file.
+// key is the name of a setting in the file.
 func key(d *Def) string { return d.Key }
 
 // decodeFile reads the text. Its values are of the right type, and not checked.
@@ -131,7 +131,7 @@ func (d decoder) tables(top map[string]toml.Primitive, name string) (held map[st
 	return held, err
 }
 
-// table decodes what has to be a table: the library silently ignores anything else.
+// table decodes a table. The library silently ignores anything else.
 func (d decoder) table(p toml.Primitive, into any, path ...string) error {
 	if t := d.Type(path...); t != "" && t != "Hash" { // "" is of [models.work], which makes models a table, too
 		name := strings.Join(path, ".")
@@ -140,8 +140,8 @@ func (d decoder) table(p toml.Primitive, into any, path ...string) error {
 	return typeError(d.PrimitiveDecode(p, into), "")
 }
 
-// settings decodes those of a table at a path. Tables in it, such as sandbox,
-// hold the settings whose keys begin so.
+// settings decodes the settings of a table at a path. Tables in it, such as
+// sandbox, hold the settings whose keys have that prefix.
 func (d decoder) settings(held map[string]toml.Primitive, path []string, top bool) (values, error) {
 	out := values{}
 	read := func(name string, p toml.Primitive) error {
@@ -234,7 +234,7 @@ func keyed(name string, top bool) Setting {
 	return nil
 }
 
-// keys are those of all settings, with the tables of tables at the end.
+// keys are the keys of all settings, followed by the tables of tables.
 func keys(top bool) (names []string) {
 	for _, s := range table {
 		if d := s.def(); d.Key != "" && (top || !d.TopOnly) {
@@ -252,8 +252,8 @@ func isTable(name string, top bool) bool {
 	return slices.ContainsFunc(keys(top), func(k string) bool { return strings.HasPrefix(k, name+".") })
 }
 
-// syntaxError reports a line that cannot be read. The library quotes what
-// is there, which may be a key without quotes.
+// syntaxError reports a line that cannot be read. The library's message quotes
+// the line, which may hold an API key.
 func syntaxError(err error) error {
 	var e toml.ParseError
 	if !errors.As(err, &e) {

@@ -18,7 +18,7 @@ import (
 	"mylm/providers/langchain"
 )
 
-// key finds the secret for a provider, and where it came from or should be.
+// key finds the API key for a provider, and where it came from or should be.
 func (e Entry) key(p langchain.Provider) (key, from string, err error) {
 	switch {
 	case e.Key != "":
@@ -36,9 +36,9 @@ func (e Entry) key(p langchain.Provider) (key, from string, err error) {
 	return key, from, nil
 }
 
-// Elsewhere reports whether the entry leads to somebody else than the owner of
-// the provider's usual variable: that key is not theirs to see. An address from
-// a variable was set beside the key.
+// Elsewhere reports whether the entry's address belongs to somebody other than the
+// provider, who must not get the key in the provider's usual variable. An address
+// from a variable is trusted, since it was set together with the key.
 func (e Entry) Elsewhere(p langchain.Provider) bool {
 	if len(p.KeyVars) == 0 {
 		return false
@@ -52,17 +52,16 @@ func (e Entry) Elsewhere(p langchain.Provider) bool {
 	return slices.ContainsFunc(addresses, func(a string) bool { return a != "" && !owns(p, a) })
 }
 
-// relatedHosts are hosts that belong to a provider beside the one of its address. Those
-// of AWS and IBM are named after regions; what a customer of theirs can call as
-// he likes, such as a bucket, must not match.
+// relatedHosts are further hosts of a provider. Those of AWS and IBM are named
+// after regions; names that customers choose, such as buckets, must not match.
 var relatedHosts = map[string]string{
 	"bedrock":          `^bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]+\.amazonaws\.com(\.cn)?$`,
 	"langchain-ollama": `^ollama\.com$`,
 	"watsonx":          `^(([a-z0-9-]+\.)+ml|(private\.)?iam)\.cloud\.ibm\.com$`,
 }
 
-// owns reports whether an address is the provider's own. One that runs at home
-// owns all of this machine.
+// owns reports whether an address is the provider's own. A local provider owns all
+// addresses of this machine.
 func owns(p langchain.Provider, address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -81,7 +80,7 @@ func owns(p langchain.Provider, address string) bool {
 	}
 }
 
-// site is the scheme, the host and the port, if that is not the usual one.
+// site is the scheme, the host, and the port unless it is the default.
 func site(u *url.URL) string {
 	s := u.Scheme + "://" + strings.ToLower(u.Host)
 	return strings.TrimSuffix(s, map[string]string{"http": ":80", "https": ":443"}[u.Scheme])
@@ -92,7 +91,7 @@ func Loopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// FirstSet is the first of these environment variables that holds something.
+// FirstSet is the first of these environment variables that is not empty.
 func FirstSet(names []string) (held, name string) {
 	for _, name := range names {
 		if v := os.Getenv(name); v != "" {
@@ -153,12 +152,12 @@ func maskComment(line string, m []string) string {
 	return m[1] + m[2] + m[3] + Mask
 }
 
-// leastPlain is how long a secret has to be to be looked for without quotes: a
-// short one would be found in the middle of words.
+// leastPlain is the length from which on a secret is also masked without quotes:
+// a short one would be found in the middle of words.
 const leastPlain = 8
 
-// longestFirst sorts secrets as they have to be looked for: one may hold
-// another, as a header does a key.
+// longestFirst sorts secrets in the order in which they have to be masked: one may
+// contain another, as a header does a key.
 func longestFirst(secrets []string) []string {
 	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return secrets
@@ -193,11 +192,11 @@ func (f *file) masked(text string) (string, error) {
 			text = strings.ReplaceAll(text, s, Mask)
 		}
 	}
-	// A setting that was taken out of use, but not out of the file.
+	// A setting that was commented out.
 	commented := regexp.MustCompile(`(#.*?\b)([\w-]+)(["']?[ \t]*=[ \t]*)(\S.*)`)
 	text = commented.ReplaceAllStringFunc(text, func(line string) string { return maskComment(line, commented.FindStringSubmatch(line)) })
-	// Escapes and line ends within strings are spelled in many ways: whether
-	// something is left shows in what the text now says.
+	// Escapes and line ends within strings have many spellings: decoding the masked
+	// text shows whether a secret is left.
 	after, err := decodeFile(text)
 	if err != nil {
 		return "", errors.New("the secrets in it cannot be masked: write them as plain strings, in quotes")

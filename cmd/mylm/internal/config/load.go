@@ -15,22 +15,22 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Config is all that is set.
+// Config is the result of merging all settings.
 type Config struct {
 	Settings  Settings
 	Models    map[string]Entry
 	Workspace string // absolute
-	Project   string // that it belongs to
+	Project   string // the project of the workspace
 
 	Platform string // the system it is about; "" is this one
 
-	asked values // of the project's file, once it was applied
+	asked values // the values of the project's file, once applied
 }
 
 // Resumed holds the settings that a resumed session has recorded.
 type Resumed struct {
 	ID        string
-	Overrides Layer // beats a profile, unless one is typed
+	Overrides Layer // overrides a profile, unless that is named by a flag
 	Fallbacks Layer // counts where nothing else does
 }
 

@@ -81,7 +81,7 @@ func EntryFor(entries map[string]Entry, name string) (e Entry, ok bool) {
 	return e, true
 }
 
-// NoModel is for an entry with an address but no model.
+// NoModel is the error of an entry without a model.
 func (e Entry) NoModel() error {
 	return failure.Config(fmt.Errorf("%s names no model", e.Where())).
 		WithHint(fmt.Sprintf("Set model there, or ask with -m %s/MODEL; mylm models --provider %s lists what there is.", e.Name, e.Name))
@@ -90,13 +90,13 @@ func (e Entry) NoModel() error {
 // Where names the entry in messages.
 func (e Entry) Where() string { return "[models." + e.Name + "]" }
 
-// variableName is narrower than the shell's: keys have small letters, and one
-// that is mistaken for a name would appear in messages.
+// variableName is stricter than the shell: keys contain lower-case letters, and
+// one that is mistaken for a name would appear in messages.
 func variableName(s string) bool {
 	return s[0] > '9' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// check finds what cannot be meant. Nothing of a secret is in its errors.
+// check finds contradictions. Its errors contain no secrets.
 func (e Entry) check() error {
 	switch {
 	case e.Name == "" || e.Name == "demo" || strings.ContainsAny(e.Name, "/ \t\n") || term.Printable(e.Name) != e.Name:
@@ -123,7 +123,7 @@ func (e Entry) check() error {
 	return e.checkOpen(p)
 }
 
-// checkNative refuses what Ollama's own client has no use for.
+// checkNative refuses fields that Ollama's own client does not use.
 func (e Entry) checkNative() error {
 	if e.Key+e.KeyEnv != "" || e.Headers != nil || e.Settings != nil {
 		return errors.New("key, key_env, headers and settings are not for Ollama; a password goes into base_url")
@@ -161,14 +161,14 @@ func ProviderNames() []string {
 
 func secretName(name string) bool { return redact.Name(name) }
 
-// holder is something in the configuration that may hold secrets.
+// holder is a part of the configuration that may hold secrets.
 type holder struct {
 	where   string            // its name in messages
-	secrets []string          // what is shown to nobody
-	shown   map[string]string // values that hold one among other things, and what is shown of them
-	private bool              // others must not read it
-	what    string            // it holds
-	instead string            // where that could be
+	secrets []string          // values that are never shown
+	shown   map[string]string // values that contain a secret, and how they are shown
+	private bool              // other users must not read it
+	what    string            // the kind of secret
+	instead string            // where else it can be put
 }
 
 // holders are the top of the file, its profiles and its models, sorted.
@@ -184,7 +184,7 @@ func (f *file) holders() []holder {
 	return out
 }
 
-// ollamaHolder is what holds an address of Ollama, with or without a password.
+// ollamaHolder is the holder of an address of Ollama, which may have a password.
 func ollamaHolder(where, address string) holder {
 	h := holder{where: where, what: "a password", instead: "MYLM_HOST and OLLAMA_HOST take an address with a password too.", shown: map[string]string{}}
 	h.add(address, secretParts(address)...)
@@ -203,7 +203,7 @@ func (e Entry) holder() holder {
 	return h
 }
 
-// add notes which parts of a text, from here to there, are secret.
+// add marks parts of a text as secret.
 func (h *holder) add(text string, parts ...[2]int) {
 	var shown strings.Builder
 	rest := 0
@@ -217,8 +217,8 @@ func (h *holder) add(text string, parts ...[2]int) {
 	}
 }
 
-// isAddress distinguishes a setting such as auth_url, the address to which a
-// key is sent, from a secret.
+// isAddress reports whether a setting is an address such as auth_url, which is no
+// secret.
 func isAddress(setting string) bool { return strings.HasSuffix(setting, "_url") }
 
 // secrets are the key, every header, and the settings with a telling name.
@@ -235,8 +235,8 @@ func (e Entry) secrets() []string {
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
-// private reports whether the entry holds what others must not read. A header
-// such as X-Title is masked, but no reason to refuse a file.
+// private reports whether other users must not read the entry. A header such as
+// X-Title is masked, but no reason to refuse a file.
 func (e Entry) private() bool {
 	if e.Key != "" {
 		return true
@@ -251,8 +251,8 @@ func (e Entry) private() bool {
 	return false
 }
 
-// Secrets are what no command may see: the variables that entries name for keys,
-// and the keys and passwords of entries, providers and addresses of Ollama.
+// Secrets must not reach a command: the variables that entries name for keys, and
+// the keys and passwords of entries, providers and addresses of Ollama.
 func (c *Config) Secrets() (variables, values []string) {
 	add := func(found ...string) {
 		for _, s := range found {
@@ -281,8 +281,8 @@ func (c *Config) Secrets() (variables, values []string) {
 	return variables, values
 }
 
-// secretParts is where the password of an address is, or the secrets in the
-// arguments of a program.
+// secretParts locates the password of an address, or the secrets in the arguments
+// of a program.
 func secretParts(text string) [][2]int {
 	if start, end, ok := redact.Password(text); ok {
 		return [][2]int{{start, end}}

@@ -42,7 +42,7 @@ func ProjectOf(dir string) string {
 	}
 }
 
-// Where is the workspace that the flags of a command name, and its project.
+// Where returns the workspace that the flags of a command name, and its project.
 func Where(flags []cli.Flag) (dir, project string, err error) {
 	if dir, err = workspace(Settings{typedFlags(flags)}); err != nil {
 		return "", "", err
@@ -50,8 +50,8 @@ func Where(flags []cli.Flag) (dir, project string, err error) {
 	return dir, ProjectOf(dir), nil
 }
 
-// workspace is the directory that --workspace names, else the current one. Where
-// it is named it is without links, as the current one would be after a cd.
+// workspace is the directory that --workspace names, with links resolved as after a
+// cd, else the current one.
 func workspace(s Settings) (string, error) {
 	dir, named := Workspace.Lookup(s)
 	if !named {
@@ -93,12 +93,12 @@ func (c *Config) ApplyProject(ctx context.Context) error {
 	return nil
 }
 
-// looseError is a setting of a project's file that would turn something on.
+// looseError is a setting in a project's file that would turn something on.
 type looseError string
 
 func (e looseError) Error() string { return string(e) }
 
-// maxProjectFile is far more than all settings need.
+// maxProjectFile bounds the file, in bytes; all settings need far less.
 const maxProjectFile = 64 << 10
 
 // projectLayer holds the settings that the project may set.
@@ -200,7 +200,7 @@ func Asked[T any](c *Config, r *Row[T]) (v T, ok bool) {
 	return v, ok
 }
 
-// Dir is where the configuration, the user's prompts and workflows are.
+// Dir is the directory of the configuration, the user's prompts and workflows.
 func Dir() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -218,8 +218,8 @@ func Path() (string, error) {
 	return filepath.Join(dir, "config.toml"), err
 }
 
-// DataDir is where mylm keeps what it writes of itself: by the XDG base
-// directory specification, and its equivalents elsewhere.
+// DataDir is the directory of mylm's own data, by the XDG base directory
+// specification or its equivalents elsewhere.
 func DataDir() (string, error) {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "mylm"), nil
@@ -257,8 +257,7 @@ func LastModelUsed() string {
 	return strings.TrimSpace(string(b))
 }
 
-// RememberModel keeps the name of the model that answered. Nothing depends on
-// its success.
+// RememberModel records the name of the model that answered. It may fail silently.
 func RememberModel(name string) {
 	if LastModelUsed() == name {
 		return
@@ -270,22 +269,22 @@ func RememberModel(name string) {
 	_ = maybe.WriteFile(filepath.Join(dir, "last_model"), []byte(name+"\n"), 0o600)
 }
 
-// ForgetModel drops a remembered model that is gone, so that the next run
-// chooses anew.
+// ForgetModel drops a recorded model that no longer exists, so that the next run
+// chooses another.
 func ForgetModel(name string) {
 	if dir, err := DataDir(); err == nil && LastModelUsed() == name {
 		_ = os.Remove(filepath.Join(dir, "last_model"))
 	}
 }
 
-// IsMissing reports whether err means that a file does not exist, or cannot: a
-// home of /dev/null is common for services.
+// IsMissing reports whether err means that a file does not exist, also because a
+// parent is no directory: services often have the home /dev/null.
 func IsMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// CreateFile makes a file with all of text or none at all, and never replaces
-// one: a link, unlike a rename, fails where there is a file.
+// CreateFile creates a file with all of text or not at all, and never replaces
+// one: a link, unlike a rename, fails if the file exists.
 func CreateFile(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".mylm-*") // 0600
 	if err != nil {

@@ -18,7 +18,7 @@ type Def struct {
 	Aliases []string // of the flag
 	Var     string   // the variable; "" is none
 	Usage   string   // one line of help; `QUOTED` is what the value is called
-	Default string   // what counts if nothing sets it, in words
+	Default string   // described for the help
 	Example string   // a value for the template of the file, as TOML
 
 	Negated  bool // the flag and the variable say the opposite of the key
@@ -70,7 +70,7 @@ func (r *Row[T]) tightenedBy(f func(user, project T) (T, error)) *Row[T] {
 	return r
 }
 
-// Lookup is the value that counts, and whether anything sets it.
+// Lookup returns the effective value, and whether anything sets it.
 func (r *Row[T]) Lookup(s Settings) (v T, set bool) {
 	for _, l := range s {
 		held, ok := l.values[&r.Def]
@@ -87,13 +87,13 @@ func (r *Row[T]) Lookup(s Settings) (v T, set bool) {
 	return v, set
 }
 
-// Of is the value that counts, or the zero value.
+// Of is the effective value, or the zero value.
 func (r *Row[T]) Of(s Settings) T {
 	v, _ := r.Lookup(s)
 	return v
 }
 
-// Or is the value that counts, or another where nothing sets it.
+// Or is the effective value, or another if nothing sets it.
 func (r *Row[T]) Or(s Settings, other T) T {
 	if v, ok := r.Lookup(s); ok {
 		return v
@@ -101,7 +101,7 @@ func (r *Row[T]) Or(s Settings, other T) T {
 	return other
 }
 
-// Ptr is the value that counts, nil where nothing sets it.
+// Ptr is the effective value, nil if nothing sets it.
 func (r *Row[T]) Ptr(s Settings) *T {
 	if v, ok := r.Lookup(s); ok {
 		return &v
@@ -109,10 +109,10 @@ func (r *Row[T]) Ptr(s Settings) *T {
 	return nil
 }
 
-// From is where the value that counts comes from.
+// From is the origin of the effective value.
 func (r *Row[T]) From(s Settings) Origin { return s.origin(&r.Def) }
 
-// Place names where the value that counts comes from: --model, MYLM_MODEL.
+// Place names the origin of the effective value: --model, MYLM_MODEL.
 func (r *Row[T]) Place(s Settings) string { return r.From(s).text(&r.Def) }
 
 // In is a layer with one more value.
@@ -244,7 +244,7 @@ type Origin struct {
 // Kind is a kind of layer.
 type Kind int
 
-// The kinds of layers. Default is of what nothing sets.
+// The kinds of layers. Default is the kind of a setting that nothing sets.
 const (
 	Default Kind = iota
 	Project
@@ -305,7 +305,7 @@ func (o Origin) text(d *Def) string {
 	return "default"
 }
 
-// checkAll refuses values of a layer that cannot be meant. name is the name of a setting there.
+// checkAll checks the values of a layer. name is the name of a setting there.
 func checkAll(v values, name func(*Def) string) error {
 	var errs []error
 	for _, s := range table {
@@ -338,7 +338,7 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// held is the value that counts, nil where nothing sets it.
+// held is the effective value, nil if nothing sets it.
 func (r *Row[T]) held(s Settings) any {
 	if v, ok := r.Lookup(s); ok {
 		return v

@@ -14,7 +14,7 @@ type Shown struct {
 	Key   string `json:"key"`
 	Value any    `json:"value"` // nil: nothing sets it
 	From  string `json:"from"`
-	Text  string `json:"-"` // the value, or what counts without one
+	Text  string `json:"-"` // the value, or the default described
 }
 
 // Show lists every setting with its value and where that comes from, and the
@@ -105,7 +105,7 @@ func MaskedText(s string) string {
 	return s
 }
 
-// Template is what a new configuration file holds: every setting, out of use.
+// Template is a new configuration file, with every setting commented out.
 func Template() string {
 	var b strings.Builder
 	b.WriteString("# mylm's configuration. A flag or a MYLM_* variable beats what is set here.\n\n")

@@ -16,7 +16,7 @@ import (
 	"mylm/tools/web"
 )
 
-// The settings. A row is all that one takes.
+// The settings, one row each.
 var (
 	// The model.
 	ModelName   = add[string](Def{Key: "model", Flag: "model", Aliases: []string{"m"}, Var: "MYLM_MODEL", Usage: "`NAME` as mylm models lists it, PROVIDER/NAME, or demo", Default: "the last one used, or the only one there is", Example: `"qwen3:8b"`})
@@ -84,14 +84,13 @@ func defaultSandbox(platform string) sandbox.Mode {
 	return sandbox.Off
 }
 
-// Sandbox is the mode of the sandbox.
+// Sandbox is the effective mode of the sandbox.
 func (c *Config) Sandbox() sandbox.Mode {
 	return sandbox.Mode(SandboxMode.Or(c.Settings, string(defaultSandbox(c.platform()))))
 }
 
-// SandboxPossible reports whether this system can have a sandbox. Without a
-// sandbox every command needs approval. Who turns it off keeps the rules: he
-// knows that it is gone, and chose so.
+// SandboxPossible reports whether this system can have a sandbox. Stored rules
+// apply without one only if the user turned it off.
 func (c *Config) SandboxPossible() bool { return c.platform() == "linux" }
 
 func (c *Config) platform() string { return cmp.Or(c.Platform, runtime.GOOS) }
@@ -176,7 +175,7 @@ func denials(v []string) error {
 	return err
 }
 
-// onlyOff is for what a project can turn off, and not on.
+// onlyOff lets a project turn a setting off, and not on.
 func onlyOff(key string) func(user, project bool) (bool, error) {
 	return func(_, project bool) (bool, error) {
 		if project {

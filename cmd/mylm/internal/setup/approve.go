@@ -27,7 +27,7 @@ const (
 )
 
 // decide asks until it gets an answer. A call that does not fit on the terminal
-// needs a whole yes, unless all of it was viewed.
+// needs "yes" instead of "y", unless all of it was viewed.
 func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
 	columns, height := term.Size()
 	why := term.Fold("Why you are asked: "+term.OneLine(term.Visible(d.Why), 200), columns-1, term.WhyRows)
@@ -79,7 +79,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 	}
 }
 
-// ran describes what happened to a call that lacked a permission.
+// ran describes how a call ran that lacked a permission.
 func ran(r agent.ApprovalRequest) string {
 	had := r.Effect
 	for _, f := range r.Refused {
@@ -116,7 +116,7 @@ func permission(refused []tools.Refusal) string {
 	return strings.Join(all, ", and ")
 }
 
-// listed are what a call was refused, a line each.
+// listed lists refusals, one per line.
 func listed(refused []tools.Refusal) string {
 	lines := make([]string, len(refused))
 	for i, f := range refused {
@@ -125,7 +125,7 @@ func listed(refused []tools.Refusal) string {
 	return strings.Join(lines, "\n")
 }
 
-// allowing reads the answers that only somebody may give who saw everything.
+// allowing reads the answers that need a call that was seen whole.
 func allowing(typed string, offer *policy.Offer) (a answer, ok bool) {
 	a.verdict = agent.Allow
 	switch {

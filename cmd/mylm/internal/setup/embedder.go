@@ -23,11 +23,11 @@ import (
 const (
 	autoEmbedder = "auto"     // an embedding model of the Ollama on this machine, else none
 	noEmbedder   = "none"     // memories are found by their words alone
-	oldEmbedder  = "built-in" // what configurations may still name; it found nothing that words did not
+	oldEmbedder  = "built-in" // an embedder of earlier versions, which found nothing that words did not
 )
 
-// embedderPatience is how long a search waits to hear which models Ollama has.
-// It runs on this machine, and has only to look.
+// embedderPatience is how long a search waits for Ollama's list of models. The
+// server is on this machine and answers at once.
 const embedderPatience = 2 * time.Second
 
 // Embedder opens the embedder that the settings name, nil for none. The store
@@ -121,7 +121,7 @@ func openEmbedder(e config.Entry) (memory.Embedder, error) {
 	return &redactedEmbedder{inner, newRedactor(c)}, nil
 }
 
-// redactedEmbedder is an embedder whose errors hold no secrets.
+// redactedEmbedder removes secrets from the errors of an embedder.
 type redactedEmbedder struct {
 	*langchain.Embedder
 	errorRedactor
@@ -139,7 +139,7 @@ func (d *redactedEmbedder) EmbedQuery(ctx context.Context, text string) ([]float
 	return v, d.hide(err)
 }
 
-// redactedModel is a model whose errors hold no secrets.
+// redactedModel removes secrets from the errors of a model.
 type redactedModel struct {
 	*langchain.Model
 	errorRedactor
@@ -150,8 +150,8 @@ func newRedactedModel(m *langchain.Model, c langchain.Config) *redactedModel {
 	return &redactedModel{m, newRedactor(c)}
 }
 
-// errorRedactor takes the secrets of a configuration out of errors: servers repeat what
-// they were sent, and a key may also be in a header.
+// errorRedactor removes the secrets of a configuration from errors: servers repeat
+// what they were sent, and a key may also be in a header.
 type errorRedactor struct{ secrets []string }
 
 func newRedactor(c langchain.Config) (h errorRedactor) {

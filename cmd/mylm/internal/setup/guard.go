@@ -32,12 +32,12 @@ func PolicyStore() (policy.Store, error) {
 // Guard decides about the calls of a run, and asks the person if the rules do not decide.
 type Guard struct {
 	*policy.Policy
-	person  *Person
-	Store   policy.Store
-	project string
-	dir     string // the workspace
-	over    bool   // a project's file asks for more questions than the user
-	loose   bool   // nothing confines commands here, so that no prefix allows any
+	person          *Person
+	Store           policy.Store
+	project         string
+	dir             string // the workspace
+	stricterProject bool   // the project's file asks for more questions than the user
+	noPrefixes      bool   // nothing confines commands here, so stored prefixes do not apply
 }
 
 // NewGuard makes the policy of the settings, with what the project has added to
@@ -48,9 +48,9 @@ func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person)
 	if err != nil {
 		return nil, failure.Config(err)
 	}
-	g := &Guard{person: p, loose: !c.SandboxPossible(), project: c.Project, dir: c.Workspace}
+	g := &Guard{person: p, noPrefixes: !c.SandboxPossible(), project: c.Project, dir: c.Workspace}
 	users, err := stricter(config.Confirm.Of(c.Settings.Without(config.Project)), workflow)
-	g.over = err == nil && mode != users
+	g.stricterProject = err == nil && mode != users
 	o := policy.Options{Mode: mode, Deny: config.Deny.Of(c.Settings)}
 	o.Unasked, o.Because = unasked(c, box)
 	o.Check = func() error {
@@ -66,7 +66,7 @@ func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person)
 		}
 	}
 	// Without a home there are no rules.
-	if g.Store, err = PolicyStore(); err == nil && !g.loose {
+	if g.Store, err = PolicyStore(); err == nil && !g.noPrefixes {
 		if o.Allow, err = g.Store.Project(g.project); err != nil && p != nil && !config.IsMissing(err) {
 			p.Screen.Say(fmt.Sprintf("mylm: no rule counts that you stored: %v", err))
 		}
@@ -77,7 +77,7 @@ func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person)
 	return g, nil
 }
 
-// unasked is which commands run without a question here, and why no more do.
+// unasked is which commands run without a question here, and why not more.
 func unasked(c *config.Config, box *sandbox.Policy) (policy.Unasked, string) {
 	set, _ := policy.ParseUnasked(config.Unasked.Of(c.Settings)) // settings are checked
 	switch {
@@ -117,16 +117,16 @@ func (g *Guard) Call(name string, args json.RawMessage, effect tools.Effect) pol
 // Decision is the decision of the rules.
 func (g *Guard) Decision(c policy.Call) policy.Decision {
 	d := g.Decide(c)
-	if d.Offer != nil && (g.loose || g.Store.Path == "") {
+	if d.Offer != nil && (g.noPrefixes || g.Store.Path == "") {
 		d.Offer.Prefix = nil
 	}
-	if d.Verdict == policy.Ask && g.over {
+	if d.Verdict == policy.Ask && g.stricterProject {
 		d.Why += " (" + config.ProjectFile + " of this project has it so)"
 	}
 	return d
 }
 
-// Approve is asked by the engine about every call.
+// Approve decides about a call for the engine.
 func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
 	c := g.Call(r.Name, r.Args, r.Effect)
 	c.Tainted, c.Refused = r.Tainted, r.Refused
@@ -140,8 +140,8 @@ func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Dec
 	return g.question(ctx, r, c, d)
 }
 
-// approveDryRun is asked about every call of a dry run, in which nobody is asked: what
-// a rule forbids would not be done.
+// approveDryRun decides about the calls of a dry run, in which nobody is asked and
+// only rules forbid.
 func (g *Guard) approveDryRun(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
 	c := g.Call(r.Name, r.Args, r.Effect)
 	if d := g.Decision(c); d.Verdict == policy.Deny {
@@ -150,7 +150,7 @@ func (g *Guard) approveDryRun(_ context.Context, r agent.ApprovalRequest) (agent
 	return agent.Decision{Verdict: agent.Allow}, nil
 }
 
-// forbid is the answer to what a rule forbids. The person is told too.
+// forbid refuses a call that a rule forbids, and tells the person.
 func (g *Guard) forbid(r agent.ApprovalRequest, c policy.Call, d policy.Decision) agent.Decision {
 	what := "Call"
 	if c.Line != "" {
@@ -160,8 +160,8 @@ func (g *Guard) forbid(r agent.ApprovalRequest, c policy.Call, d policy.Decision
 	return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}
 }
 
-// wanted is a call that is not made, in a line. Some previews begin with the name.
-func wanted(r agent.ApprovalRequest) string {
+// callLine is a call that is not made, in one line. Some previews begin with the name.
+func callLine(r agent.ApprovalRequest) string {
 	if text := term.OneLine(r.Preview, 200); strings.HasPrefix(text, r.Name+" ") {
 		return term.Visible(text)
 	}
@@ -176,10 +176,10 @@ func (g *Guard) tell(r agent.ApprovalRequest, why string) {
 		defer p.View.Resume()
 	}
 	p.Forbidden = true
-	p.Screen.Say(fmt.Sprintf("mylm: forbidden: %s\n  %s", wanted(r), term.OneLine(why, 200)))
+	p.Screen.Say(fmt.Sprintf("mylm: forbidden: %s\n  %s", callLine(r), term.OneLine(why, 200)))
 }
 
-// question asks the person, and keeps the rule that he chose.
+// question asks the person, and adds the rule that the answer chose.
 func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.Call, d policy.Decision) (agent.Decision, error) {
 	p := g.person
 	a, err := p.decide(ctx, r, d, g.project)
@@ -190,7 +190,7 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 		if p.Bound != "" {
 			remedy = p.WhyAsked() + ": run it on a terminal."
 		}
-		said := fmt.Sprintf("mylm: denied: %s\n", wanted(r))
+		said := fmt.Sprintf("mylm: denied: %s\n", callLine(r))
 		if r.Refused != nil {
 			said += "  the sandbox refused: " + term.Visible(term.OneLine(strings.ReplaceAll(listed(r.Refused), "\n", "; "), 300)) + "\n"
 		}
@@ -211,8 +211,8 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 	return agent.Decision{Verdict: agent.Allow}, nil
 }
 
-// keep makes the rule that was chosen. Where it cannot be stored it holds for
-// this session.
+// keep adds the rule that was chosen. If it cannot be stored it holds for this
+// session.
 func (g *Guard) keep(ctx context.Context, rule string, c policy.Call, offer *policy.Offer) {
 	switch rule {
 	case storeCall:
@@ -235,10 +235,10 @@ type Person struct {
 	term.Prompter
 	Stopped   bool   // the answer to a question was to stop
 	Forbidden bool   // a rule forbade a call
-	Bound     string // what asks for questions, so that --yes does not count; "" if nothing does
+	Bound     string // what requires questions, so that --yes does not count; "" if nothing does
 }
 
-// WhyAsked is why --yes is not a remedy.
+// WhyAsked is why --yes does not help.
 func (p *Person) WhyAsked() string {
 	return p.Bound + " asks for questions, so that --yes does not count"
 }
@@ -261,8 +261,8 @@ func (p *Person) tool(only []string) ([]*tools.Tool, error) {
 	return []*tools.Tool{t}, err
 }
 
-// Answer puts a question of the model's to the person. Its text is behind the
-// gutter, like every foreign text that a person decides on.
+// Answer asks the person a question of the model. Its text is shown behind the
+// gutter, like every foreign text.
 func (p *Person) Answer(ctx context.Context, q ask.Question) (string, error) {
 	columns, height := term.Size()
 	height = max(5, height-term.QuestionRows-len(q.Options))

@@ -32,7 +32,7 @@ type Memory struct {
 	mu        sync.Mutex
 	store     *memory.Store
 	embedding bool            // the store has its embedder
-	warned    map[string]bool // each is said once
+	warned    map[string]bool // each warning is reported once
 }
 
 // NewMemory is the memory that the settings allow. It has to be closed.
@@ -63,7 +63,7 @@ func (m *Memory) Open(ctx context.Context) (*memory.Store, error) {
 	return m.opened(ctx)
 }
 
-// opened is Open for those who hold the lock.
+// opened is Open for callers that hold the lock.
 func (m *Memory) opened(ctx context.Context) (*memory.Store, error) {
 	if m.store != nil {
 		return m.store, nil
@@ -96,7 +96,7 @@ func (m *Memory) Searched(ctx context.Context) (*memory.Store, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	m.embedding = true // or each search would wait for the same that does not answer
+	m.embedding = true // also after an error: a server that does not answer is waited for once
 	if err != nil {
 		m.tell(fmt.Errorf("searched by words alone: %w", err))
 		return store, nil
@@ -130,7 +130,7 @@ func (m *Memory) tell(err error) {
 	m.notify.Say(text)
 }
 
-// Close lets the memory go. A nil or unopened one has nothing to close.
+// Close closes the memory if it was opened.
 func (m *Memory) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,8 +157,8 @@ func (m *Memory) tools(session *agent.Session) ([]*tools.Tool, error) {
 // writes to the memory.
 const recordPatience = 30 * time.Second
 
-// Record stores what was asked, found out and answered. That it fails does not
-// make the run fail: the user is told.
+// Record stores the question, the results and the answer. An error does not fail
+// the run; it is reported.
 func (m *Memory) Record(ctx context.Context, run remember.Run) (kept, failed bool) {
 	if m.NoSave != "" || ctx.Err() != nil || demo.IsHelp(run.Result.Response) {
 		return false, false
@@ -173,9 +173,9 @@ func (m *Memory) Record(ctx context.Context, run remember.Run) (kept, failed boo
 	return n > 0, false
 }
 
-// first reports whether something happens for the first time, and notes it in a
-// file of the data directory.
-func first(name, note string) bool {
+// firstTime reports whether something happens for the first time, and notes it in
+// a file of the data directory.
+func firstTime(name, note string) bool {
 	dir, err := config.DataDir()
 	if err != nil {
 		return false
@@ -191,7 +191,7 @@ func first(name, note string) bool {
 // that cannot be recorded, it is reported each time, which does no harm.
 func ExplainOnce(n Notify) {
 	dir, err := config.DataDir()
-	if err != nil || !first("memory_told", "The user was told that conversations are remembered.\n") {
+	if err != nil || !firstTime("memory_told", "The user was told that conversations are remembered.\n") {
 		return
 	}
 	n.Say("mylm: from now on, questions, results and answers are saved on this machine only: " + dir + "\n" +
@@ -219,14 +219,14 @@ func Sessions() (*journal.Store, error) {
 	return journal.New(dir), nil
 }
 
-// Recorder keeps the session of a run. If no file can be created for it, the
-// run continues without one; once there is one, an entry that cannot be kept
-// ends the run. A nil one keeps nothing.
+// Recorder records the session of a run. If no file can be created for it, the
+// run continues without one; once there is one, an entry that cannot be written
+// ends the run. A nil Recorder records nothing.
 type Recorder struct {
 	store  *journal.Store
 	notify Notify
 	off    atomic.Bool
-	broken atomic.Bool // an entry could not be kept
+	broken atomic.Bool // an entry could not be written
 }
 
 // Append implements agent.Recorder.
@@ -245,7 +245,7 @@ func (r *Recorder) Append(ctx context.Context, e agent.Entry) error {
 	return err
 }
 
-// Keeps reports whether the session is kept so far.
+// Keeps reports whether the session has been recorded so far.
 func (r *Recorder) Keeps() bool { return r != nil && !r.off.Load() }
 
 // giveUp reports, once, that the session is not recorded.
@@ -255,7 +255,7 @@ func (r *Recorder) giveUp(err error) {
 	}
 }
 
-// Finish lets the session go, and reports whether it was kept.
+// Finish closes the session, and reports whether it was recorded.
 func (r *Recorder) Finish() bool {
 	if r == nil {
 		return false
@@ -266,10 +266,10 @@ func (r *Recorder) Finish() bool {
 	return !r.off.Load()
 }
 
-// Incomplete reports whether a part of the session could not be kept.
+// Incomplete reports whether a part of the session could not be recorded.
 func (r *Recorder) Incomplete() bool { return r != nil && r.broken.Load() }
 
-// Bounds of what the end of a run spends on old sessions.
+// Bounds of the time that the end of a run spends on old sessions.
 const (
 	pruneAtMost   = 200
 	prunePatience = time.Second
@@ -307,7 +307,7 @@ func (r *Recorder) Prune(ctx context.Context) int {
 	return n
 }
 
-// NewRecorder keeps a session from its first entry on; nil if it cannot.
+// NewRecorder records a new session; nil if it cannot.
 func NewRecorder(n Notify) *Recorder {
 	store, err := Sessions()
 	if err != nil {

@@ -35,7 +35,7 @@ type Model struct {
 // Local reports whether the model needs nothing but this program.
 func (m *Model) Local() bool { return m.local }
 
-// OpenModel finds the model that the settings, or the circumstances, name.
+// OpenModel opens the model that the settings name, or else a default.
 func OpenModel(ctx context.Context, c *config.Config, n Notify, ask Chooser) (*Model, error) {
 	typed := config.ModelName.Of(c.Settings)
 	if e, ok := config.EntryFor(c.Models, typed); ok {
@@ -89,8 +89,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, ask Chooser) (*M
 	return o, err
 }
 
-// openOllama opens a model of Ollama's. Where the server is, and the like, an
-// entry has told s already.
+// openOllama opens a model of Ollama. The entry's address is in s already.
 func openOllama(e config.Entry, typed string, s config.Settings) (*Model, error) {
 	if e.Model == "" {
 		return nil, e.NoModel()
@@ -120,7 +119,7 @@ func OllamaClient(s config.Settings) (*ollama.Client, error) {
 	return client, nil
 }
 
-// hostError explains where an unusable address comes from.
+// hostError is the error of an unusable address, with where it can be set.
 func hostError(err error, host string) error {
 	if term.Echoed(host) != host { // the error repeats parts of it too
 		err = fmt.Errorf("the Ollama address %q is none", term.Echoed(host))
@@ -240,7 +239,7 @@ func ListModels(ctx context.Context, n Notify, client *ollama.Client) (models []
 
 const hintOllama = "Is it Ollama that listens there, and is it well? mylm models asks it again; --host names another."
 
-// Patiently does something that has to be done soon.
+// Patiently does something that should not take longer than patience.
 func Patiently(ctx context.Context, n Notify, what, hint string, patience time.Duration, do func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -293,7 +292,7 @@ func entryError(e config.Entry, err error) error {
 	return failure.Config(err).WithHint(fault.Hint)
 }
 
-// Advise makes the hint of a failure fit how the model was named.
+// Advise adds to the hint of a failure what the name of the model may mean.
 func (m *Model) Advise(f *failure.Error) {
 	if f == nil || m.Provider != config.Ollama || f.Code != failure.ExitUnreachable {
 		return
@@ -305,7 +304,7 @@ func (m *Model) Advise(f *failure.Error) {
 	}
 }
 
-// suggestOthers adds to a failure of Ollama's who else could be asked.
+// suggestOthers adds other models to the hint of a failure of Ollama.
 func suggestOthers(err error, entries map[string]config.Entry) error {
 	f := failure.Of(err)
 	if f.Code != failure.ExitUnreachable {

@@ -33,7 +33,7 @@ type Notify interface {
 	Busy(label string) (done func()) // shown while something takes long
 }
 
-// Request is what a run is made for.
+// Request is the input of a setup.
 type Request struct {
 	Config  *config.Config
 	Session *agent.Session
@@ -49,7 +49,7 @@ type Request struct {
 	Confirm  string   // "": as it is set
 }
 
-// Setup is what a run is made of.
+// Setup holds what a run needs.
 type Setup struct {
 	Request
 	Options agent.Options // without a model until OpenModel
@@ -60,7 +60,7 @@ type Setup struct {
 	journal *undo.Journal
 }
 
-// New makes the setup of a run, all but a model that nothing names. It has to be
+// New makes the setup of a run, without a model if none is named. It has to be
 // closed.
 func New(ctx context.Context, r Request) (made *Setup, err error) {
 	if err := r.Config.ApplyProject(ctx); err != nil {
@@ -156,7 +156,7 @@ func (s *Setup) tools(box *sandbox.Policy) (*tools.Registry, error) {
 	return registry, nil
 }
 
-// onlyOf are the tools of a registry that are named, as far as they are there.
+// onlyOf are the named tools of a registry, as far as it has them.
 func onlyOf(all *tools.Registry, names []string) (*tools.Registry, error) {
 	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
 	if len(names) == 0 {
@@ -165,7 +165,7 @@ func onlyOf(all *tools.Registry, names []string) (*tools.Registry, error) {
 	return all.Only(names...)
 }
 
-// toolsError reports a wrong list of tools, and where it is.
+// toolsError reports a wrong list of tools, and where it is set.
 func toolsError(c *config.Config, names []string, err error) error {
 	from := config.Tools.From(c.Settings)
 	if from.Kind != config.Flag && from.Kind != config.Variable {
@@ -236,8 +236,8 @@ func (s *Setup) chooseModel(ctx context.Context) (err error) {
 	return err
 }
 
-// OpenModel opens the model that the settings, or the circumstances, name, and
-// begins to keep the session.
+// OpenModel opens the model that the settings name, or else a default, and begins
+// to record the session.
 func (s *Setup) OpenModel(ctx context.Context) error {
 	if s.Model == nil {
 		if err := s.chooseModel(ctx); err != nil {
@@ -294,7 +294,7 @@ const (
 	treeBytes   = 4 << 10
 )
 
-// treeTime is how long it may take to look: a disk that sleeps wakes up in less.
+// treeTime bounds the reading of directories: a sleeping disk wakes up in less.
 const treeTime = 10 * time.Second
 
 // treeSection is the part of the system prompt that shows what files there are,

@@ -25,15 +25,15 @@ import (
 	"mylm/tools/web"
 )
 
-// toolbox is what the tools of a run are made of.
+// toolbox holds what the tools of a run need.
 type toolbox struct {
 	c        *config.Config
 	box      *sandbox.Policy // nil: none of the tools is run
 	memory   *Memory
 	notify   Notify
 	session  *agent.Session
-	journal  *undo.Journal // keeps what files were before they are written; nil: none is written
-	question []*tools.Tool // asks a person, where there is one
+	journal  *undo.Journal // keeps earlier versions of files; nil: none is written
+	question []*tools.Tool // ask_user, if somebody can be asked
 }
 
 // registry makes the tools, or those of them that are named.
@@ -56,8 +56,7 @@ func (b toolbox) registry(only []string) (*tools.Registry, error) {
 	return registry.Only(only...)
 }
 
-// checkDeny refuses rules about tools that there are none of: they would forbid
-// nothing.
+// checkDeny refuses deny rules for unknown tools, which would forbid nothing.
 func checkDeny(c *config.Config) error {
 	rules := config.Deny.Of(c.Settings)
 	if len(rules) == 0 {
@@ -124,8 +123,8 @@ func SandboxPolicy(c *config.Config) *sandbox.Policy {
 	return p.Policy()
 }
 
-// reportSandbox makes the tool report what its sandbox cannot do here, to the
-// person too, when it is first used.
+// reportSandbox makes the tool report, when it is first used, what its sandbox
+// cannot do here.
 func reportSandbox(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify) {
 	if n == nil || p == nil || p.Mode == sandbox.Off && c.SandboxPossible() {
 		return
@@ -166,7 +165,7 @@ func reportSandbox(t *tools.Tool, c *config.Config, p *sandbox.Policy, n Notify)
 // explainUnasked explains what it means that a command runs without a question,
 // the first time one does.
 func explainUnasked(n Notify) {
-	if first("unasked_told", "The user was told that commands run unasked in the sandbox.\n") {
+	if firstTime("unasked_told", "The user was told that commands run unasked in the sandbox.\n") {
 		n.Say("mylm: commands run without a question in a sandbox where they can read this workspace and write nothing; code of the project runs there, too.\n" +
 			"  What a command is refused there you are asked about. --unasked never, or unasked = \"never\" in [policy], asks about each.")
 	}
@@ -176,11 +175,11 @@ func explainUnasked(n Notify) {
 const (
 	noSocket    = `(?i)socket: operation not permitted|(listen|connect) EPERM`     // Go and the C library, and Node
 	noPython    = `(?s)socket.*PermissionError: \[Errno 1\]`                       // Python, below the line of the call
-	noSemaphore = `(?s)SemLock.*(PermissionError: \[Errno 13\]|FileNotFoundError)` // Python's multiprocessing, which misses /dev/shm
+	noSemaphore = `(?s)SemLock.*(PermissionError: \[Errno 13\]|FileNotFoundError)` // Python's multiprocessing, which needs /dev/shm
 )
 
-// sandboxHint reports what a command lacked in the sandbox, and who can give it, if
-// its output shows that. A model would look for the fault in the program.
+// sandboxHint explains what a command lacked in the sandbox, if its output shows
+// that. A model would otherwise look for the fault in the program.
 func sandboxHint(output string, p *sandbox.Policy) string {
 	says := func(pattern string) bool { return regexp.MustCompile(pattern).MatchString(output) }
 	switch {

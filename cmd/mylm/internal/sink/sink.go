@@ -36,7 +36,7 @@ type Run struct {
 type Outcome struct {
 	Result  *agent.Result  // nil: no run took place
 	Model   string         // "" if none was opened
-	Failure *failure.Error // nil: all is well
+	Failure *failure.Error // nil: success
 }
 
 // Answer is what goes to stdout, "" if that is nothing.
@@ -47,11 +47,11 @@ func (o Outcome) Answer() string {
 	return o.Result.Response
 }
 
-// All are the sinks of a run. Each gets every event.
+// All is the sinks of a run. Each gets every event.
 type All []Sink
 
-// Watch gives a run to all sinks. It leaves the run when one of them cannot take
-// more, and returns the run's own error.
+// Watch passes the events of a run to all sinks. It ends the run when one of them
+// fails, and returns the run's own error.
 func (all All) Watch(r Run, events iter.Seq2[agent.Event, error]) (failed error) {
 	full := all.each(func(s Sink) error { return s.Open(r) })
 	for ev, err := range events {

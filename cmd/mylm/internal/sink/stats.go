@@ -55,7 +55,7 @@ func (m *metered) Model(ctx context.Context, r agent.ModelRequest) iter.Seq2[pro
 	}
 }
 
-// text is what a run cost.
+// text describes the cost of a run.
 func (m *Meter) text(r agent.Result) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -34,9 +34,9 @@ type Terminal struct {
 
 	mu     sync.Mutex
 	reply  reply
-	tree   *tree    // nil: there is no plan, or nothing of it is done yet
+	tree   *tree    // nil: there is no plan, or it has not started
 	paused bool     // a question is shown
-	held   []string // lines that came meanwhile
+	held   []string // lines to print after the question
 }
 
 // NewTerminal is a sink that writes to a screen.
@@ -145,7 +145,7 @@ func (t *Terminal) Event(ev agent.Event) error {
 	return nil
 }
 
-// unusable reports a reply that could not be read.
+// unusable describes a reply that could not be read.
 func unusable(e agent.Error) string {
 	text := "unusable reply"
 	if e.Again {
@@ -196,7 +196,7 @@ func (t *Terminal) say(task, text string) {
 	}
 }
 
-// line prints what a tree shows by itself, where there is none.
+// line prints what a tree would show, if no tree is drawn.
 func (t *Terminal) line(task, text string) {
 	if t.tree == nil || t.screen.Still {
 		t.say(task, text)
@@ -232,22 +232,21 @@ func callLine(name string, args json.RawMessage) string {
 // label is the id of a task as it begins a line.
 func label(task string) string { return term.OneLine(term.Visible(task), 30) }
 
-// reply is what a terminal has shown of the model's last reply.
+// reply is the state of the model's last reply on the terminal.
 type reply struct {
-	start     bool   // nothing yet: leading white space is left out
+	start     bool   // nothing is shown yet: leading white space is dropped
 	space     string // white space that is shown only if something follows it
 	shown     bool
 	continued bool   // the next reply continues this one, which was cut
-	thoughts  string // the line of thought that is not ended yet
+	thoughts  string // the unfinished line of thought
 	whole     bool   // the answer is shown at the end, since another one may replace it
 	guessed   bool   // it was reported that the window is unknown
 }
 
-// begin is for what comes next as a reply of its own.
+// begin starts a new reply.
 func (r *reply) begin() { r.start, r.space, r.shown = true, "", false }
 
-// replyEvent shows what a single run does, text and thought of the model above
-// all.
+// replyEvent shows an event of a run without a plan.
 func (t *Terminal) replyEvent(ev agent.Event) {
 	if _, ok := ev.Payload.(agent.Thought); !ok {
 		t.endThought()

@@ -26,8 +26,8 @@ func newTree(goal string) *tree {
 	return &tree{goal: goal, action: map[string]string{}, start: time.Now()}
 }
 
-// planEvent shows what a plan does, and its tasks: in the tree, or as lines
-// where nothing can be drawn.
+// planEvent shows an event of a plan: in the tree, or as a line if nothing can be
+// drawn.
 func (t *Terminal) planEvent(task string, ev agent.Event) {
 	v := t.tree
 	switch p := ev.Payload.(type) {
@@ -64,7 +64,7 @@ func (t *Terminal) planEvent(task string, ev agent.Event) {
 	}
 }
 
-// recoveries is what is done about a task that failed.
+// recoveries describes what happens to a task that failed.
 var recoveries = map[plan.Step]string{
 	plan.StepAgain: "retrying", plan.StepSimplify: "retrying in a simpler form", plan.StepOtherTool: "retrying with other tools",
 	plan.StepAsk: "asking you", plan.StepSkip: "skipped, with all tasks that depend on it",
@@ -145,8 +145,8 @@ func row(t plan.Task) string {
 	return text
 }
 
-// rows is the goal and at most n tasks: where there are more, those around the
-// first that is not done.
+// rows is the goal and at most n tasks: if there are more, those around the first
+// unfinished one.
 func (v *tree) rows(n int) []string {
 	done := 0
 	for _, t := range v.tasks {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// questionRows is what the question takes besides the preview, with one row for
-// the reason, which may take up to whyRows.
+// QuestionRows are the rows of the question besides the preview, with one row for
+// the reason, which may take up to WhyRows.
 const (
 	QuestionRows = 10
 	WhyRows      = 3
 )
 
-// Proposal is a text that somebody is to agree to.
+// Proposal is a text that needs a person's consent.
 type Proposal struct {
-	Head, Text, Tail string // text stands behind the gutter, head and tail are our words
-	What             string // is done with a yes
-	Edit             bool   // it can be changed
+	Head, Text, Tail string // only Text is foreign and shown behind the gutter
+	What             string // what a yes does
+	Edit             bool   // the text can be edited
 }
 
 // The answers to a proposal.
@@ -28,7 +28,7 @@ const (
 )
 
 // Consent asks about a proposal until there is an answer. A text that does not
-// fit on the terminal needs a whole yes, unless all of it was viewed.
+// fit on the terminal needs "yes" instead of "y", unless all of it was viewed.
 func (p *Prompter) Consent(ctx context.Context, o Proposal) (said int, err error) {
 	columns, height := Size()
 	v := NewPreview(o.Text, columns, max(5, height-QuestionRows-strings.Count(o.Tail, "\n")))
@@ -89,8 +89,8 @@ func (p *Prompter) Page(ctx context.Context, rows []string, height int) (whole b
 	return true, nil
 }
 
-// What a person is asked about is shown behind a gutter that nothing else has,
-// so that no command can imitate mylm's own lines.
+// A text to decide on is shown behind a gutter that nothing else has, so that no
+// command can imitate mylm's own lines.
 const (
 	gutter          = "  | "
 	continuedGutter = "  : " // continues the line above
@@ -103,11 +103,11 @@ type row struct {
 	lines, bytes int
 }
 
-// preview is a text for somebody to decide on, as it fits on a terminal.
+// Preview is a text to decide on, as it fits on a terminal.
 type Preview struct {
 	Whole  []row
 	Shown  []string
-	Unseen string // what is not shown, in words; "" if everything is
+	Unseen string // describes what is not shown; "" if everything is
 	Size   string // lines and bytes, if it had to be shortened
 }
 

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 )
 
-// editing: an editor has the terminal. An interrupt is a key there like others,
-// and the terminal sends it to us as well.
+// editing is set while an editor has the terminal. An interrupt is a key of the
+// editor then, though the terminal sends it to mylm as well.
 var editing atomic.Bool
 
 // Edit opens a file in the user's editor and waits for its end. When ctx is

@@ -34,11 +34,11 @@ type Screen struct {
 	Still          bool // nothing is drawn in place
 
 	mu     sync.Mutex
-	drawn  bool  // something stands on the current line of stderr, to be cleared
-	rows   []int // how wide the rows are that drawRows has shown, the last of them on that line
+	drawn  bool  // something is drawn in place on stderr
+	rows   []int // widths of the rows that are drawn in place
 	column bool  // stdout, on a terminal, is not at the start of a line
 	failed error // why stdout takes no more
-	whole  bool  // stdout has all that it gets
+	whole  bool  // the last write to stdout has begun
 }
 
 // NewScreen is the screen of some streams, with colors if stderr is a terminal
@@ -260,8 +260,7 @@ func columnsOf(text string) (n int) {
 	return n
 }
 
-// Spinner shows on stderr that something is going on, in place and moving. On a
-// screen that stands still it shows nothing.
+// Spinner animates a label in place on stderr. On a still screen it shows nothing.
 type Spinner struct {
 	screen *Screen
 	mu     sync.Mutex

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// ShellQuote is a word as a shell takes it.
+// ShellQuote quotes a word for a shell.
 func ShellQuote(s string) string {
 	plain := "/:._-+,@%"
 	quote, inside := "'", `'\''`
@@ -27,9 +27,8 @@ func ShellQuote(s string) string {
 	return quote + strings.ReplaceAll(s, quote, inside) + quote
 }
 
-// Printable removes what could make a terminal do things: control characters
-// other than newline and tab, and the direction marks that make text read as
-// something else.
+// Printable removes control characters other than newline and tab, and direction
+// marks, which make text look different.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -42,13 +41,13 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Visible shows what cannot be seen, or passes for something else, as escapes:
-// \x1b, \u200b, \U000e0041. Backslashes in front of what would read as such an
+// Visible shows invisible and ambiguous characters as escapes: \x1b, \u200b,
+// \U000e0041. Backslashes in front of what would read as such an
 // escape, or of one, are doubled: an odd number of them begins an escape, an
 // even number is text.
 func Visible(s string) string {
 	var b strings.Builder
-	slashes, based := 0, false // based: a combining mark has something to stand on
+	slashes, based := 0, false // based: a combining mark has a base character
 	for len(s) > 0 {
 		r, size := utf8.DecodeRuneInString(s)
 		escape := ""
@@ -80,8 +79,7 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// hides reports whether r has no glyph of its own, or is a blank other than a
-// space. The tables are those of the Unicode Character Database; U+2800 is the
+// hides reports whether r is invisible, or a blank other than a space. The tables are those of the Unicode Character Database; U+2800 is the
 // Braille pattern without dots.
 func hides(r rune) bool {
 	if r == '\n' || r == '\t' {
@@ -212,5 +210,5 @@ func Bytes(n int64) string {
 // Seconds is a duration for a person.
 func Seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// Flat is a text in one line: nothing in it can pass for a line of mylm.
+// Flat is a text in one line, so that no part of it looks like a line of mylm.
 func Flat(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -20,12 +20,12 @@ import (
 // connected to. If there is no terminal, or CI is set, there is nobody to ask.
 type Prompter struct {
 	Screen *Screen
-	View   Pauser // gets out of the way of a question; may be nil
+	View   Pauser // pauses during a question; may be nil
 
 	asking sync.Mutex // tasks of a plan run side by side: one question at a time
 }
 
-// Pauser is what moves on the terminal, and gets out of the way of a question.
+// Pauser draws on the terminal, and pauses during a question.
 type Pauser interface {
 	Pause()
 	Resume()
@@ -215,8 +215,8 @@ func Interruptible(s *Screen) (context.Context, func()) {
 	}
 }
 
-// Wait waits for f until ctx is done. A read of an idle pipe cannot be ended
-// from here: it ends with the process, which is about to.
+// Wait waits for f until ctx is done. A read of an idle pipe cannot be ended: it
+// ends with the process.
 func Wait[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
