@@ -3,6 +3,7 @@ package langchain
 import (
 	"cmp"
 	"reflect"
+	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 )
@@ -69,11 +70,11 @@ func ownClient(llm llms.Model) Options {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	const llmsPath = "github.com/tmc/langchaingo/llms/"
-	if t == nil || len(t.PkgPath()) <= len(llmsPath) || t.PkgPath()[:len(llmsPath)] != llmsPath {
+	if t == nil {
 		return Options{}
 	}
-	return clients[t.PkgPath()[len(llmsPath):]]
+	name, _ := strings.CutPrefix(t.PkgPath(), "github.com/tmc/langchaingo/llms/")
+	return clients[name]
 }
 
 // New makes a providers.Model of any llms.Model. What langchaingo's own clients

@@ -115,12 +115,8 @@ func (m *bedrockModel) Call(ctx context.Context, prompt string, options ...llms.
 // GenerateContent implements llms.Model. What it finds out goes into the
 // exchange, as it does with a wire's reader.
 func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.MessageContent,
-	options ...llms.CallOption) (*llms.ContentResponse, error) {
+	_ ...llms.CallOption) (*llms.ContentResponse, error) {
 	x, r := wire.Of(ctx), ctx.Value(requestKey{}).(providers.Request)
-	var o llms.CallOptions
-	for _, set := range options {
-		set(&o)
-	}
 	api, err := m.runtime(ctx)
 	if err != nil {
 		return nil, unsent(x, err)
@@ -133,7 +129,7 @@ func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.Mess
 	defer stream.Close()
 	var call providers.ServerCall // whose arguments are coming
 	for event := range stream.Events() {
-		if err := heard(ctx, x, event, o, &call); err != nil {
+		if err := heard(x, event, &call); err != nil {
 			return nil, err
 		}
 	}
@@ -174,8 +170,7 @@ func converse(model string, messages []llms.MessageContent, r providers.Request)
 }
 
 // heard passes one event on.
-func heard(ctx context.Context, x *wire.Exchange, event types.ConverseStreamOutput, o llms.CallOptions,
-	call *providers.ServerCall) error {
+func heard(x *wire.Exchange, event types.ConverseStreamOutput, call *providers.ServerCall) error {
 	switch e := event.(type) {
 	case *types.ConverseStreamOutputMemberContentBlockStart:
 		if s, ok := e.Value.Start.(*types.ContentBlockStartMemberToolUse); ok {
@@ -191,10 +186,10 @@ func heard(ctx context.Context, x *wire.Exchange, event types.ConverseStreamOutp
 		case *types.ContentBlockDeltaMemberToolUse:
 			call.Args += aws.ToString(d.Value.Input)
 		case *types.ContentBlockDeltaMemberText:
-			return o.StreamingFunc(ctx, []byte(d.Value))
+			return x.Pass(providers.Chunk{Text: d.Value})
 		case *types.ContentBlockDeltaMemberReasoningContent:
 			if t, ok := d.Value.(*types.ReasoningContentBlockDeltaMemberText); ok {
-				return o.StreamingReasoningFunc(ctx, []byte(t.Value), nil)
+				return x.Pass(providers.Chunk{Thought: t.Value})
 			}
 		}
 	case *types.ConverseStreamOutputMemberMessageStop:

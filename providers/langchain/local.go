@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +40,7 @@ func local() backend {
 		check:      checkLocal,
 		anyModel:   true,
 		oneMessage: true,
+		noOptions:  true,
 	}
 }
 
@@ -116,18 +116,9 @@ func (p program) Call(ctx context.Context, prompt string, options ...llms.CallOp
 // GenerateContent runs the program with the text of the one message.
 func (p program) GenerateContent(ctx context.Context, messages []llms.MessageContent,
 	options ...llms.CallOption) (*llms.ContentResponse, error) {
-	o := llms.CallOptions{Temperature: math.NaN()}
+	var o llms.CallOptions
 	for _, set := range options {
 		set(&o)
-	}
-	if !math.IsNaN(o.Temperature) || o.MaxTokens != 0 {
-		param := providers.ParamTemperature
-		if o.MaxTokens != 0 {
-			param = providers.ParamMaxTokens
-		}
-		return nil, &providers.Error{Kind: providers.BadRequest, Permanent: true, Param: param,
-			Message: "a local program takes neither temperature nor limit",
-			Hint:    "What the program calls them can be put into its arguments."}
 	}
 	prompt := messages[0].Parts[0].(llms.TextContent).Text
 	run, kill := context.WithCancel(ctx)

@@ -113,6 +113,15 @@ func (m *Model) check(r providers.Request) error {
 	default:
 		return badRequest(fmt.Sprintf("thinking %q: want on, off or nothing", r.Think))
 	}
+	if m.back.noOptions && (r.Temperature != nil || r.MaxTokens > 0) {
+		param := providers.ParamTemperature
+		if r.MaxTokens > 0 {
+			param = providers.ParamMaxTokens
+		}
+		return &providers.Error{Kind: providers.BadRequest, Permanent: true, Backend: m.server.Name, Param: param,
+			Message: m.back.Title + " takes neither temperature nor limit",
+			Hint:    "What the program calls them can be put into its arguments."}
+	}
 	if r.Seed != nil && m.back.api.noSeed {
 		return &providers.Error{Kind: providers.BadRequest, Backend: m.server.Name, Param: providers.ParamSeed,
 			Message: m.back.Title + " takes no seed"}

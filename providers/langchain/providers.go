@@ -79,6 +79,7 @@ type backend struct {
 
 	embeds     bool   // it also makes vectors: open gives an embeddings.EmbedderClient
 	anyModel   bool   // the model needs no name: the server has one
+	noOptions  bool   // takes neither temperature nor limit
 	oneMessage bool   // langchaingo reads the first message only
 	oneSystem  bool   // one system message only
 	onePiece   bool   // langchaingo is not asked to stream

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -59,22 +57,13 @@ const watsonxVersion = "2024-10-08"
 
 func checkAuthURL(s string) error {
 	u, err := url.Parse(s)
-	switch {
-	case s == "":
-		return nil
-	case err == nil && u.Host != "" && u.User == nil && u.Scheme == "http" && !loopback(u.Hostname()):
-		return badConfig("the setting auth_url of IBM watsonx would carry the key unprotected",
-			"Write it with https://.")
-	case err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http"):
-		return nil
+	if err == nil && u.Scheme == "http" {
+		if ip := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return badConfig("the setting auth_url of IBM watsonx would carry the key unprotected",
+				"Write it with https://.")
+		}
 	}
-	return badConfig("the setting auth_url of IBM watsonx is no address", "Write it like "+ibmTokens)
-}
-
-// loopback reports whether a host is this machine.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return checkBase(backend{Provider: Provider{Title: "IBM watsonx (auth_url)"}}, s)
 }
 
 func editWatsonx(f fields, a asked) {
@@ -143,53 +132,44 @@ func (t *ibmTransport) authorize(ctx context.Context) (string, error) {
 	return token, nil
 }
 
-// trade gives the key for a token. IBM takes the key in the body of a form.
+// trade exchanges the key for a token. IBM takes the key in the body of a form.
 func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Duration, err error) {
 	if t.key == "" {
 		return "", 0, &providers.Error{Kind: providers.Auth, Permanent: true, Message: "IBM watsonx needs a key",
 			Hint: fmt.Sprintf("Put it into %s.", t.from)}
 	}
+	server := &wire.Server{Title: "IBM Cloud", IsNot: "a service for tokens", Base: t.tokens, Secret: t.key,
+		Address: "Check the setting auth_url.", Key: func(int) string { return t.keyHint() }}
+	x := &wire.Exchange{Server: server, Limit: wire.LongestBody}
 	form := url.Values{"grant_type": {"urn:ibm:params:oauth:grant-type:apikey"}, "apikey": {t.key}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.tokens, strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(x.Bind(ctx), http.MethodPost, t.tokens, strings.NewReader(form.Encode()))
 	if err != nil {
 		return "", 0, err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
-	resp, err := t.next.Next.RoundTrip(req)
-	if err != nil {
-		return "", 0, &providers.Error{Kind: providers.Unreachable, Err: err, Hint: "Check the network.",
-			Message: fmt.Sprintf("no token came from %s: %s", req.URL.Host, wire.Reason(err))}
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	var answer struct {
 		Token   string `json:"access_token"`
 		Seconds int    `json:"expires_in"`
 	}
-	if resp.StatusCode == http.StatusOK {
-		err = errors.Join(err, json.Unmarshal(body, &answer))
-		if err == nil && answer.Token != "" && printable(answer.Token) {
-			return answer.Token, time.Duration(answer.Seconds) * time.Second, nil
-		}
+	resp, err := t.next.RoundTrip(req)
+	if err == nil {
+		defer resp.Body.Close()
+		err = json.NewDecoder(resp.Body).Decode(&answer)
 	}
-	return "", 0, t.untraded(req.URL.Host, resp, body, err)
+	fault := x.Failure(err)
+	switch {
+	case fault == nil && answer.Token != "" && printable(answer.Token):
+		return answer.Token, time.Duration(answer.Seconds) * time.Second, nil
+	case fault == nil:
+		fault = x.Elsewhere("what %s sends is no token")
+	case fault.Kind == providers.BadRequest: // IBM answers 400 to an unknown key
+		fault.Kind, fault.Permanent, fault.Hint = providers.Auth, true, t.keyHint()
+	}
+	fault.Message = "no token came: " + fault.Message
+	return "", 0, fault
 }
 
-// untraded reports why no token came.
-func (t *ibmTransport) untraded(host string, resp *http.Response, body []byte, err error) error {
-	e := &providers.Error{Kind: providers.ServerFault, Status: resp.StatusCode, Err: err,
-		RetryAfter: wire.RetryAfter(resp.Header),
-		Message: fmt.Sprintf("no token came from %s (HTTP status %d)", host,
-			resp.StatusCode), Hint: "Ask again in a moment."}
-	if c, ok := wire.Complain(body); ok {
-		e.Message += ": " + wire.OneLine(wire.WithoutKey(c.Text, t.key))
-	}
-	switch {
-	case resp.StatusCode == http.StatusTooManyRequests:
-		e.Kind = providers.RateLimited
-	case resp.StatusCode >= 400 && resp.StatusCode < 500: // IBM answers 400 to an unknown key
-		e.Kind, e.Permanent, e.Hint = providers.Auth, true, "Check the key in "+t.from+": it is one of IBM Cloud, made under Manage, Access (IAM), API keys."
-	}
-	return e
+func (t *ibmTransport) keyHint() string {
+	return "Check the key in " + t.from + ": it is one of IBM Cloud, made under Manage, Access (IAM), API keys."
 }

@@ -27,17 +27,21 @@ func (c *Client) describe() {
 	}
 }
 
-// call makes a request that only looks something up with Ollama's client. model is
-// the one that it is about, if any. Where the connection breaks off, it is made
-// again, up to twice.
-func (c *Client) call(ctx context.Context, model string, f func(context.Context) error) error {
-	for tries := 1; ; tries++ {
-		err := c.exchange(ctx, model, &wire.Exchange{Server: &c.server, Limit: wire.LongestBody}, f)
-		var fault *providers.Error
-		if tries == 3 || !errors.As(err, &fault) || fault.Kind != providers.Interrupted {
-			return err
+// call looks something up with Ollama's client. model is the one that it is
+// about, if any. If the connection breaks off, the request is made again, up to
+// twice.
+func call[T any](ctx context.Context, c *Client, model string, f func(context.Context) (T, error)) (v T, err error) {
+	for range 3 {
+		err = c.exchange(ctx, model, &wire.Exchange{Server: &c.server, Limit: wire.LongestBody},
+			func(ctx context.Context) (err error) {
+				v, err = f(ctx)
+				return err
+			})
+		if providers.KindOf(err) != providers.Interrupted {
+			break
 		}
 	}
+	return v, err
 }
 
 func (c *Client) exchange(ctx context.Context, model string, x *wire.Exchange, f func(context.Context) error) error {

@@ -138,11 +138,7 @@ func (c *Client) Models(ctx context.Context) ([]providers.ModelInfo, error) {
 
 // list is what the server reports about its models.
 func (c *Client) list(ctx context.Context) ([]api.ListModelResponse, error) {
-	var list *api.ListResponse
-	err := c.call(ctx, "", func(ctx context.Context) (err error) {
-		list, err = c.api.List(ctx)
-		return err
-	})
+	list, err := call(ctx, c, "", c.api.List)
 	if err != nil {
 		return nil, err
 	}
@@ -168,11 +164,7 @@ func fullName(name string) string {
 
 // running asks what is in memory.
 func (c *Client) running(ctx context.Context) (loaded, error) {
-	var ps *api.ProcessResponse
-	err := c.call(ctx, "", func(ctx context.Context) (err error) {
-		ps, err = c.api.ListRunning(ctx)
-		return err
-	})
+	ps, err := call(ctx, c, "", c.api.ListRunning)
 	if err != nil {
 		return nil, err
 	}

@@ -86,10 +86,8 @@ func (c *Client) newEmbedder(l api.ListModelResponse, trained int) *Embedder {
 	}
 	ask := func(ctx context.Context, texts []string) ([][]float32, error) {
 		truncate := false // the server would cut a text off silently
-		var r *api.EmbedResponse
-		err := c.call(ctx, l.Name, func(ctx context.Context) (err error) {
-			r, err = c.api.Embed(ctx, &api.EmbedRequest{Model: l.Name, Input: texts, Truncate: &truncate})
-			return err
+		r, err := call(ctx, c, l.Name, func(ctx context.Context) (*api.EmbedResponse, error) {
+			return c.api.Embed(ctx, &api.EmbedRequest{Model: l.Name, Input: texts, Truncate: &truncate})
 		})
 		if err != nil {
 			return nil, err

@@ -41,10 +41,8 @@ func (f facts) info() providers.Info {
 
 // show asks for the facts of one model.
 func (c *Client) show(ctx context.Context, name string) (facts, error) {
-	var s *api.ShowResponse
-	err := c.call(ctx, name, func(ctx context.Context) (err error) {
-		s, err = c.api.Show(ctx, &api.ShowRequest{Model: name})
-		return err
+	s, err := call(ctx, c, name, func(ctx context.Context) (*api.ShowResponse, error) {
+		return c.api.Show(ctx, &api.ShowRequest{Model: name})
 	})
 	if err != nil {
 		return facts{}, err

@@ -62,36 +62,41 @@ func (w *waiting) roundTrip(next http.RoundTripper, req *http.Request) (*http.Re
 		resp *http.Response
 		err  error
 	}
-	answered := make(chan answer, 1)
+	answered, said := make(chan answer, 1), make(chan string)
 	go func() {
 		resp, err := next.RoundTrip(req)
 		answered <- answer{resp, err}
 	}()
 	ctx, cancel := context.WithCancel(req.Context())
-	said := make(chan string, 1)
-	looking, last := false, ""
-	defer func() {
-		cancel()
-		if looking {
-			<-said
+	go func() {
+		defer close(said)
+		for wait := firstLook; ; wait = nextLook {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+			look, done := context.WithTimeout(ctx, lookTime)
+			text := w.look(look)
+			done()
+			select {
+			case said <- text:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
-	timer := time.NewTimer(firstLook)
-	defer timer.Stop()
+	defer func() {
+		cancel()
+		for range said { // until the last look has ended
+		}
+	}()
+	last := ""
 	for {
 		select {
 		case a := <-answered:
 			return a.resp, a.err
-		case <-timer.C:
-			looking = true
-			go func() {
-				ctx, cancel := context.WithTimeout(ctx, lookTime)
-				defer cancel()
-				said <- w.look(ctx)
-			}()
 		case text := <-said:
-			looking = false
-			timer.Reset(nextLook)
 			if text != "" && text != last {
 				last = text
 				w.report(text)

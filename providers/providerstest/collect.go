@@ -71,28 +71,13 @@ func (b Backend) whole(t *testing.T, m providers.Model, r providers.Request) *he
 	return h
 }
 
-// inTime runs f and fails the test if it does not return.
-func (b Backend) inTime(t *testing.T, what string, f func()) {
-	t.Helper()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	select {
-	case <-done:
-	case <-time.After(b.Patience):
-		t.Fatalf("%s did not return within %v\n%s", what, b.Patience, stacks())
-	}
-}
-
 // eventually polls until ok, and fails the test if that never comes.
 func (b Backend) eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(b.Patience)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %v\n%s", what, b.Patience, stacks())
+			t.Fatalf("%s: not within %v", what, b.Patience)
 		}
 		runtime.Gosched()
 		time.Sleep(time.Millisecond)
@@ -124,19 +109,6 @@ func settled() int {
 		}
 	}
 	return n
-}
-
-func stacks() string {
-	b := make([]byte, 1<<20)
-	return string(b[:runtime.Stack(b, true)])
-}
-
-// clip keeps failure messages readable.
-func clip(s string) string {
-	if len(s) > 200 {
-		return s[:200] + "…"
-	}
-	return s
 }
 
 func show(rs ...providers.Request) string {

@@ -42,18 +42,14 @@ type Backend struct {
 	Open func(t *testing.T, r Reply) Rig
 
 	// Unscripted means that Open ignores r, since the model has its own
-	// replies. Only what holds for every reply is then checked; Prompt is
-	// asked.
+	// replies. Only what holds for every reply is then checked.
 	Unscripted bool
-
-	// Prompt is the user's message in every call. "" is "hello".
-	Prompt string
 
 	Thoughts bool             // separates thought from text
 	Usage    bool             // reports Usage.Prompt and Usage.Output
 	OnePiece bool             // the reply comes as one chunk: nobody can leave in the middle of it
 	NoSeed   bool             // takes no seed: a request with one is a BadRequest and is not sent
-	Patience time.Duration    // bounds each wait; 0 is a minute, since reaching it means that something hangs
+	Patience time.Duration    // bounds each wait; 0 is a minute
 	Fails    []providers.Kind // the failures it can show before a reply begins
 	Breaks   []providers.Kind // the failures it can show in the middle of one
 }
@@ -63,9 +59,6 @@ func Run(t *testing.T, b Backend) {
 	t.Helper()
 	if b.Open == nil {
 		t.Fatal("providerstest: the backend has no Open")
-	}
-	if b.Prompt == "" {
-		b.Prompt = "hello"
 	}
 	if b.Patience == 0 {
 		b.Patience = time.Minute

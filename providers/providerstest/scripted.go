@@ -34,7 +34,7 @@ func replies(t *testing.T, b Backend) {
 			if tt.reply.Thought != nil && !b.Thoughts {
 				t.Skip("this backend does not separate thought from text")
 			}
-			h := b.whole(t, b.Open(t, tt.reply).Model, b.ask())
+			h := b.whole(t, b.Open(t, tt.reply).Model, ask())
 			checkReply(t, b, h, tt.reply)
 		})
 	}
@@ -43,10 +43,10 @@ func replies(t *testing.T, b Backend) {
 func checkReply(t *testing.T, b Backend, h *heard, r Reply) {
 	t.Helper()
 	if got, want := h.text.String(), strings.Join(r.Text, ""); got != want {
-		t.Errorf("text %q, want %q", clip(got), clip(want))
+		t.Errorf("text %.200q, want %.200q", got, want)
 	}
 	if got, want := h.thought.String(), strings.Join(r.Thought, ""); got != want {
-		t.Errorf("thought %q, want %q", clip(got), clip(want))
+		t.Errorf("thought %.200q, want %.200q", got, want)
 	}
 	want := r.Stop
 	if want == "" {
@@ -84,7 +84,7 @@ func wantKind(t *testing.T, b Backend, r Reply, want providers.Kind) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
-	h, err := listen(ctx, b.Open(t, r).Model, b.ask(), nil)
+	h, err := listen(ctx, b.Open(t, r).Model, ask(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,13 +115,13 @@ func hangs(t *testing.T, b Backend) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go b.whenSilent(rig, arrived(rig), cancel)
-			b.wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, nil)
+			b.wantEnd(t, rig.Model, ctx, ask(), context.Canceled, nil)
 		})
 	})
 	t.Run("deadline in silence", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		b.wantEnd(t, b.Open(t, Reply{Hang: true}).Model, ctx, b.ask(), context.DeadlineExceeded, nil)
+		b.wantEnd(t, b.Open(t, Reply{Hang: true}).Model, ctx, ask(), context.DeadlineExceeded, nil)
 	})
 	if b.OnePiece {
 		return
@@ -133,7 +133,7 @@ func hangs(t *testing.T, b Backend) {
 			calls++
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			b.wantEnd(t, rig.Model, ctx, b.ask(), context.Canceled, func(providers.Chunk) { cancel() })
+			b.wantEnd(t, rig.Model, ctx, ask(), context.Canceled, func(providers.Chunk) { cancel() })
 		})
 		b.sawLeave(t, rig, calls)
 	})
@@ -142,14 +142,12 @@ func hangs(t *testing.T, b Backend) {
 		calls := 0
 		b.noneLeft(t, func() {
 			calls++
-			b.inTime(t, "break out of the loop", func() {
-				for _, err := range rig.Model.Generate(t.Context(), b.ask()) {
-					if err != nil {
-						t.Error(err)
-					}
-					break
+			for _, err := range rig.Model.Generate(t.Context(), ask()) {
+				if err != nil {
+					t.Error(err)
 				}
-			})
+				break
+			}
 		})
 		b.sawLeave(t, rig, calls)
 	})
