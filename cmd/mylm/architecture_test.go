@@ -26,11 +26,12 @@ type rule struct {
 
 var rules = []rule{
 	{"protocol", nil, "protocol turns text into meaning and back; it is given names and schemas, so that every consumer can use it alone"},
-	{"providers", nil, "a backend knows models and errors; how tools are called is none of its business"},
+	{"internal", nil, "what the families share without knowing it: processes and names"},
+	{"providers", []string{"internal/*"}, "a backend knows models and errors; how tools are called is none of its business"},
 	{"providers/demo", []string{"providers", "protocol", "providers/*"}, "the demo model writes the protocol, and that is all it needs"},
 	{"providers/scripted", []string{"providers", "protocol", "providers/*"}, "a script may hold calls in the protocol, and that is all it needs"},
-	{"tools", nil, "a tool is a name, a schema and a function; it does not know who calls it"},
-	{"tools/recall", []string{"tools", "tools/*", "memory"}, "recall is the tool of the memory"},
+	{"tools", []string{"internal/*"}, "a tool is a name, a schema and a function; it does not know who calls it"},
+	{"tools/recall", []string{"tools", "tools/*", "memory", "internal/*"}, "recall is the tool of the memory"},
 	{"memory", nil, "the store takes an embedding function, so that it knows no backend"},
 	{"prompts", nil, "prompts are templates over plain values"},
 	{"agent", []string{"protocol", "providers", "tools", "prompts"}, "the loop works with interfaces: a concrete backend, tool, store or recorder is passed in"},
@@ -55,7 +56,7 @@ var rules = []rule{
 }
 
 // topLevel are the folders that may hold Go packages.
-var topLevel = []string{"agent", "cmd", "memory", "prompts", "protocol", "providers", "scripts", "tools"}
+var topLevel = []string{"agent", "cmd", "internal", "memory", "prompts", "protocol", "providers", "scripts", "tools"}
 
 // maxLines is where a file stops being readable in one go. A parser is one file
 // with its invariants at the top, however long it is; this is where it is two.

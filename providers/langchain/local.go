@@ -14,6 +14,7 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 
+	"mylm/internal/group"
 	"mylm/providers"
 	"mylm/providers/internal/wire"
 )
@@ -133,7 +134,12 @@ func (p program) GenerateContent(ctx context.Context, messages []llms.MessageCon
 		cmd.Stdin = strings.NewReader(prompt)
 	}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, stderr, heldOpen
-	if err := runGroup(cmd); err != nil {
+	children, err := group.Start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+		children.Kill()
+	}
+	if err != nil {
 		return nil, p.failed(ctx, err, out, stderr)
 	}
 	if err := out.pass(out.rest); err != nil {

@@ -90,9 +90,7 @@ func (m *Model) addNames(ctx context.Context, e *providers.Error) {
 	}
 	names := make([]string, 0, len(list))
 	for _, l := range list {
-		names = append(names, wire.OneLine(l.Name))
+		names = append(names, l.Name)
 	}
-	if near := wire.Near(m.config.Model, names); len(near) > 0 {
-		e.Hint = strings.TrimSpace(fmt.Sprintf("Did you mean %s? %s", strings.Join(near, " or "), e.Hint))
-	}
+	e.Hint = strings.TrimSpace(wire.DidYouMean(m.config.Model, names) + " " + e.Hint)
 }

@@ -87,8 +87,8 @@ func (c *Client) installHint(ctx context.Context, name string) string {
 	for _, m := range list {
 		names = append(names, wire.OneLine(m.Name))
 	}
-	if close := wire.Near(name, names); len(close) > 0 {
-		return fmt.Sprintf("Did you mean %s? Otherwise: %s", strings.Join(close, " or "), hint)
+	if question := wire.DidYouMean(name, names); question != "" {
+		return question + " Otherwise: " + hint
 	}
 	return hint + "\nInstalled: " + strings.Join(names[:min(len(names), 5)], ", ")
 }

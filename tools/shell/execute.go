@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"mylm/internal/group"
 	"mylm/tools/sandbox"
 )
 
@@ -82,13 +83,13 @@ func (o Options) execute(cmd *exec.Cmd, out io.Writer) (report sandbox.Report, e
 func (o Options) start(cmd *exec.Cmd) (end func() (sandbox.Report, error), err error) {
 	policy := o.policy()
 	if policy.Mode == sandbox.Off && !sandbox.Supervises() {
-		g, err := start(cmd)
+		g, err := group.Start(cmd)
 		if err != nil {
 			return nil, fmt.Errorf("the command could not be started: %w", err)
 		}
 		return func() (sandbox.Report, error) {
 			err := cmd.Wait()
-			return sandbox.Report{Leftovers: g.kill()}, err
+			return sandbox.Report{Leftovers: g.Kill()}, err
 		}, nil
 	}
 	guard, err := policy.Wrap(cmd)

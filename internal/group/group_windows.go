@@ -1,7 +1,6 @@
-package shell
+package group
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,26 +10,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const shellName = "cmd /C"
+// Group is the job object that holds a command and all that it starts.
+type Group struct{ job windows.Handle }
 
-func shellCommand(ctx context.Context, line string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "cmd")
-	cmd.SysProcAttr = &syscall.SysProcAttr{
-		// With /S cmd takes the text between the first and the last quote as
-		// it is; quoting as Go does it is not what cmd reads. /D: no AutoRun.
-		CmdLine:       `cmd /D /S /C "` + line + `"`,
-		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW,
-	}
-	return cmd
-}
-
-// group is the job object that holds the shell and all that it starts.
-type group struct{ job windows.Handle }
-
-// start starts cmd in a job that its context ends. A process that cmd starts
+// Start starts cmd in a job that its context ends. A process that cmd starts
 // before it is in the job is not part of it: package syscall has no way to
 // create a process within a job.
-func start(cmd *exec.Cmd) (*group, error) {
+func Start(cmd *exec.Cmd) (*Group, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
+	}
 	job, err := newJob()
 	if err != nil {
 		return nil, fmt.Errorf("no job object to hold its processes: %w", err)
@@ -49,7 +38,7 @@ func start(cmd *exec.Cmd) (*group, error) {
 		windows.CloseHandle(job)
 		return nil, fmt.Errorf("it could not be put into a job object: %w", err)
 	}
-	return &group{job}, nil
+	return &Group{job}, nil
 }
 
 // newJob makes a job object whose processes die with it, also when this process ends.
@@ -95,9 +84,9 @@ type accounting struct {
 	_      uint32 // processes ended by a limit
 }
 
-// kill kills all processes of the job, reports whether there were any, and
+// Kill kills all processes of the job, reports whether there were any, and
 // gives the job back.
-func (g *group) kill() bool {
+func (g *Group) Kill() bool {
 	defer windows.CloseHandle(g.job)
 	var a accounting
 	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation,
@@ -105,6 +94,3 @@ func (g *group) kill() bool {
 	windows.TerminateJobObject(g.job, 1)
 	return err == nil && a.Active > 0
 }
-
-// exitCode is the exit status. Windows has no signals.
-func exitCode(s *os.ProcessState) (code int, signal string) { return s.ExitCode(), "" }

@@ -23,28 +23,6 @@ func shellCommand(ctx context.Context, line string) *exec.Cmd {
 	return cmd
 }
 
-// group is the process group that the shell leads.
-type group struct{ leader *os.Process }
-
-// start starts cmd as the leader of a group that its context kills.
-func start(cmd *exec.Cmd) (*group, error) {
-	cmd.Cancel = func() error {
-		if !(&group{cmd.Process}).kill() {
-			return os.ErrProcessDone
-		}
-		return nil
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	return &group{cmd.Process}, nil
-}
-
-// kill kills all processes of the group and reports whether there were any.
-func (g *group) kill() bool {
-	return syscall.Kill(-g.leader.Pid, syscall.SIGKILL) == nil
-}
-
 // exitCode is the exit status, or what a shell makes of a signal: 128 and its number.
 func exitCode(s *os.ProcessState) (code int, signal string) {
 	status, ok := s.Sys().(syscall.WaitStatus)
