@@ -92,7 +92,7 @@ func (in input) check() error {
 		case len(o) > MaxOption:
 			return fmt.Errorf("option %d is %d bytes long; give at most %d", i+1, len(o), MaxOption)
 		case slices.Contains(in.Options[:i], o):
-			return fmt.Errorf("option %d is there twice; leave it out", i+1)
+			return fmt.Errorf("option %d is a duplicate; remove it", i+1)
 		}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (a *asker) run(ctx context.Context, in input) (tools.Result, error) {
 	answer = strings.TrimSpace(answer)
 	switch {
 	case errors.Is(err, ErrNoAnswer), err == nil && answer == "":
-		return tools.Result{Text: "(the user gave no answer; go on with what is known, or say what is missing)"}, nil
+		return tools.Result{Text: "(the user gave no answer; continue with what is known, or state what is missing)"}, nil
 	case err != nil:
 		return tools.Result{}, fmt.Errorf("the user could not be asked: %w", err)
 	}

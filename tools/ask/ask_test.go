@@ -46,15 +46,15 @@ func TestAnswers(t *testing.T) {
 		"an option, spelled": {`{"question": "Which?", "options": ["red", "blue"]}`, "red", nil, "red", true},
 		"none of them":       {`{"question": "Which?", "options": ["red", "blue"]}`, "3", nil, "3", true},
 		"numbers":            {`{"question": "How many?", "options": ["3", "1", "2"]}`, "1", nil, "1", true},
-		"no answer":          {`{"question": "Which?"}`, " ", nil, "no answer; go on", true},
-		"refused":            {`{"question": "Which?"}`, "", ask.ErrNoAnswer, "no answer; go on", true},
+		"no answer":          {`{"question": "Which?"}`, " ", nil, "no answer; continue", true},
+		"refused":            {`{"question": "Which?"}`, "", ask.ErrNoAnswer, "no answer; continue", true},
 		"failed":             {`{"question": "Which?"}`, "", errors.New("the terminal is gone"), "could not be asked: the terminal is gone", false},
 		"nothing asked":      {`{"question": " "}`, "x", nil, "the question is empty", false},
 		"too long":           {`{"question": "` + strings.Repeat("x", ask.MaxText+1) + `"}`, "x", nil, "at most 1500", false},
 		"too many options":   {`{"question": "Which?", "options": ["1","2","3","4","5","6","7","8","9","10","11"]}`, "x", nil, "at most 10", false},
 		"an empty option":    {`{"question": "Which?", "options": ["a", ""]}`, "x", nil, "option 2 is empty", false},
 		"a long option":      {`{"question": "Which?", "options": ["` + strings.Repeat("x", ask.MaxOption+1) + `"]}`, "x", nil, "option 1 is 151 bytes", false},
-		"an option twice":    {`{"question": "Which?", "options": ["a", "b", "a"]}`, "x", nil, "option 3 is there twice", false},
+		"an option twice":    {`{"question": "Which?", "options": ["a", "b", "a"]}`, "x", nil, "option 3 is a duplicate", false},
 	} {
 		o := call(t.Context(), t, func(context.Context, ask.Question) (string, error) { return tt.answer, tt.err }, tt.args)
 		if o.Success() != tt.ok || !strings.Contains(o.Body(), tt.want) || o.Origin != "" {

@@ -78,13 +78,13 @@ func Analyse(line string, at Place) Analysis {
 // plain are the calls of a line that is made of nothing else, or why it is not.
 func plain(line string, at Place) (calls []Call, why string) {
 	if len(line) > maxLine {
-		return nil, "it is too long to be read"
+		return nil, "it is too long to analyze"
 	}
 	var readings [2]reading
 	for i, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash} {
 		file, err := parse(line, lang)
 		if err != nil {
-			return nil, "it cannot be read as a command line"
+			return nil, "it is not a valid command line"
 		}
 		r := &readings[i]
 		for _, s := range file.Stmts {
@@ -141,7 +141,7 @@ func (r *reading) stmt(s *syntax.Stmt, fed bool) {
 		case (d.Op == syntax.RdrIn || d.Op == syntax.RdrOut || d.Op == syntax.AppOut) && nowhere:
 		case d.Op == syntax.DplOut && (d.Word.Lit() == "1" || d.Word.Lit() == "2") && (d.N == nil || d.N.Value != "0"):
 		default:
-			r.why = "it holds a redirect"
+			r.why = "it contains a redirect"
 		}
 	}
 	if s.Background || s.Coprocess || s.Disown {
@@ -153,7 +153,7 @@ func (r *reading) stmt(s *syntax.Stmt, fed bool) {
 		for _, arg := range c.Args {
 			w, ok := literal(arg)
 			if !ok {
-				r.why = "it holds words that are not known before it runs"
+				r.why = "it contains words that are known only when it runs"
 			}
 			call.words = append(call.words, w)
 		}

@@ -128,7 +128,7 @@ func (w *workspace) relative(path string) (string, error) {
 		return "", fmt.Errorf("the path is %d bytes long, and no file has one of more than %d; give a shorter one", len(path), longestPath)
 	}
 	if strings.ContainsRune(path, 0) {
-		return "", fmt.Errorf("the path %q holds a NUL byte; leave it out", path)
+		return "", fmt.Errorf("the path %q contains a NUL byte; remove it", path)
 	}
 	name := filepath.Clean(filepath.FromSlash(path))
 	if filepath.IsLocal(name) {
@@ -295,6 +295,6 @@ func waitFor[T any](ctx context.Context, path string, f func() (T, error)) (T, e
 	case o := <-done:
 		return o.result, o.err
 	case <-ctx.Done():
-		return none, fmt.Errorf("%s does not answer, and was given up: %w", path, ctx.Err())
+		return none, fmt.Errorf("%s does not respond: %w", path, ctx.Err())
 	}
 }

@@ -59,7 +59,7 @@ func (w *workspace) revise(ctx context.Context, r *revision) (tools.Result, erro
 func (w *workspace) writeError(root *os.Root, r *revision, err error) error {
 	switch {
 	case errors.Is(err, undo.ErrChanged):
-		return fmt.Errorf("%s was changed by somebody else just now, and nothing was written; read it again", r.path)
+		return fmt.Errorf("%s has changed meanwhile, so nothing was written; read it again", r.path)
 	case errors.Is(err, undo.ErrTooLarge):
 		return fmt.Errorf("%w; nothing was written. Write to another file, or change this one with a command", err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):

@@ -78,7 +78,7 @@ func (s *searcher) compile(pattern string) error {
 		return err
 	}
 	if n := len(program.Inst); n > maxInstructions {
-		return fmt.Errorf("the pattern is too large (%d instructions, and %d are the most); use smaller repetitions", n, maxInstructions)
+		return fmt.Errorf("the pattern is too large (%d instructions; at most %d are allowed); use smaller repetitions", n, maxInstructions)
 	}
 	s.most = min(maxLine, maxSteps/len(program.Inst))
 	s.re, err = regexp.Compile(pattern)

@@ -117,7 +117,7 @@ func (p *Policy) Mode() Mode { return p.mode }
 func (o Options) effectiveUnasked() (Unasked, string) {
 	if o.Unasked == Sandbox && o.Check != nil {
 		if err := o.Check(); err != nil {
-			return Never, "the sandbox cannot hold it: " + err.Error()
+			return Never, "the sandbox cannot confine it: " + err.Error()
 		}
 	}
 	return cmp.Or(o.Unasked, Never), cmp.Or(o.Because, "no command runs unasked here")
@@ -197,7 +197,7 @@ func (p *Policy) Decide(c Call) Decision {
 	case c.Line != "" && c.Refused == nil && p.Unasked() == Readers && a.Reads:
 		return Decision{Verdict: Allow, Hold: true, Why: "it only reads files of the workspace"}
 	case tainted:
-		return Decision{Verdict: Ask, Why: "this run has read what strangers wrote, so no rule counts until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
+		return Decision{Verdict: Ask, Why: "this run has read foreign text, so no rule applies until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
 	}
 	offer := &Offer{Host: c.Host}
 	if !slices.ContainsFunc(c.Refused, func(r tools.Refusal) bool { return r.Effect&(tools.Writes|tools.Runs) == 0 }) {

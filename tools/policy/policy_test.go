@@ -1156,7 +1156,7 @@ func TestTaintedRunsAskAgain(t *testing.T) {
 		}
 		p.Allowed(c)
 		c.Tainted = true
-		if d := p.Decide(c); d.Verdict != policy.Ask || !strings.Contains(d.Why, "strangers") || len(d.Offer.Prefix) > 0 {
+		if d := p.Decide(c); d.Verdict != policy.Ask || !strings.Contains(d.Why, "foreign text") || len(d.Offer.Prefix) > 0 {
 			t.Errorf("%s, tainted: %+v", tool, d)
 		}
 		reading := c

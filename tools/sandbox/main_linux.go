@@ -123,7 +123,7 @@ func (h *helper) becomeCommand() error {
 		}
 	}
 	if err := dropCapabilities(); err != nil {
-		return fmt.Errorf("capabilities cannot be given up: %w", err)
+		return fmt.Errorf("capabilities cannot be dropped: %w", err)
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("gaining privileges cannot be disabled: %w", err)

@@ -103,7 +103,7 @@ func TestTimeouts(t *testing.T) {
 		t.Fatal(err)
 	}
 	inv.Effect = tools.Reads
-	if out := inv.Run(t.Context(), 0); !strings.HasPrefix(out.Error, "timed out after 50ms; a command that only reads gets no more") {
+	if out := inv.Run(t.Context(), 0); !strings.HasPrefix(out.Error, "timed out after 50ms, the limit for a command that runs without a question") {
 		t.Errorf("of what nobody was asked about: %+v", out)
 	}
 	for _, bad := range []any{0, -1, 601, 1.5, "long"} {

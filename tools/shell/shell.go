@@ -212,7 +212,7 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 }
 
 // errTooMuch ends a command that prints without end.
-var errTooMuch = fmt.Errorf("it printed more than %d MiB; a command that nobody was asked about may print no more", maxUnaskedOutput>>20)
+var errTooMuch = fmt.Errorf("it printed more than %d MiB, the limit for a command that runs without a question", maxUnaskedOutput>>20)
 
 // readerMemory limits the memory of each process of a command that runs without
 // a question. Reading files takes a hundredth of it; a pattern of a hundred
@@ -236,7 +236,7 @@ type timeoutError struct {
 func (e *timeoutError) Error() string {
 	switch {
 	case e.unasked:
-		return fmt.Sprintf("timed out after %v; a command that only reads gets no more, since nobody is asked about it", e.limit)
+		return fmt.Sprintf("timed out after %v, the limit for a command that runs without a question", e.limit)
 	case e.limit >= MaxTimeout:
 		return fmt.Sprintf("timed out after %v", e.limit)
 	}
@@ -248,7 +248,7 @@ func check(command string) error {
 	case strings.TrimSpace(command) == "":
 		return errors.New("the command is empty; give the command line to run")
 	case strings.ContainsRune(command, 0):
-		return errors.New("the command holds a NUL byte, which no command line can; leave it out")
+		return errors.New("the command contains a NUL byte; remove it")
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func (p *page) redirect(u *url.URL, hops int) error {
 	case next.ip.IsValid() && next.host != p.final.host && notPublic(next.ip) != "":
 		return refuse("%s redirects to %s, which is an address for %s; that is not followed", p.final.name(), next.host, notPublic(next.ip))
 	case p.final.url.Scheme == "https" && next.url.Scheme == "http":
-		return refuse("%s redirects from https to %s, which anybody on the way could change; fetch that address if it is meant", p.final.name(), next.url)
+		return refuse("%s redirects from https to %s, which is not encrypted; fetch that address if that is intended", p.final.name(), next.url)
 	case !p.final.sameHost(next):
 		p.elsewhere = next.url.String()
 		return http.ErrUseLastResponse

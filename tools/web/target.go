@@ -71,7 +71,7 @@ func newTarget(u *url.URL) (*target, error) {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("the url begins with %s:, and only http and https are fetched", u.Scheme)
 	case u.User != nil:
-		return nil, errors.New("the url holds a user name or password; none is sent, leave it out")
+		return nil, errors.New("the url contains a user name or password, which is never sent; remove it")
 	case u.Hostname() == "":
 		return nil, errors.New("the url has no host; it looks like https://example.com/page")
 	}

@@ -127,7 +127,7 @@ func (f *fetcher) explain(ctx context.Context, t *target, err error) error {
 	case context.Cause(ctx) == errSlow:
 		return fmt.Errorf("%s did not answer within %v; try again later, or another page", t.name(), f.Timeout)
 	case ctx.Err() != nil:
-		return fmt.Errorf("fetching %s was given up: %w", t.name(), context.Cause(ctx))
+		return fmt.Errorf("fetching %s was canceled: %w", t.name(), context.Cause(ctx))
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fmt.Errorf("there is no host %s; check its spelling", t.host)
 	}

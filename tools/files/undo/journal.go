@@ -23,7 +23,7 @@ import (
 	"mylm/tools/files/internal/replace"
 )
 
-var errNoDir = errors.New("there is no directory for what files were before; set HOME or XDG_DATA_HOME")
+var errNoDir = errors.New("there is no directory to save earlier versions of files in; set HOME or XDG_DATA_HOME")
 
 // ErrTooLarge is returned, wrapped, for a change that would need more space for
 // the earlier version than a run may take.
@@ -75,13 +75,13 @@ func (j *Journal) Remove(ctx context.Context, root *os.Root, name string) error 
 // change keeps the earlier version, writes the change down, and makes it.
 func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next state) error {
 	if !utf8.ValidString(c.Name) {
-		return fmt.Errorf("the name %q is not UTF-8, so what the file was could not be written down", c.Name)
+		return fmt.Errorf("the name %q is not UTF-8, so its earlier version could not be recorded", c.Name)
 	}
 	if j != nil {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		if err := j.open(root); err != nil {
-			return fmt.Errorf("what the file was cannot be kept: %w", err)
+			return fmt.Errorf("its earlier version cannot be saved: %w", err)
 		}
 	}
 	if err := checkParents(root, c.Name); err != nil {
@@ -102,7 +102,7 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 	if err := j.record(line{Change: &change{
 		Name: filepath.ToSlash(c.Name), Time: time.Now(), Temp: filepath.ToSlash(temp), Before: before, After: next, Made: made,
 	}}); err != nil {
-		return fmt.Errorf("what the file was cannot be kept: %w", err)
+		return fmt.Errorf("its earlier version cannot be saved: %w", err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (j *Journal) save(ctx context.Context, root *os.Root, name string) (state, 
 		s.Sum, err = j.blob(ctx, f)
 	}
 	if err != nil {
-		return s, info, fmt.Errorf("what %s was cannot be kept: %w", filepath.ToSlash(name), err)
+		return s, info, fmt.Errorf("the earlier version of %s cannot be saved: %w", filepath.ToSlash(name), err)
 	}
 	return s, info, nil
 }
