@@ -70,60 +70,54 @@ func (d indexed) voice() lexical.Flags {
 // assistants are what the files of other programs call a model.
 var assistants = []string{"assistant", "ai", "model", "bot", "chatgpt", "gpt"}
 
-// read adds a range of documents from their texts. A segment that is full is
-// written.
-func (b *builder) read(ctx context.Context, first, last int64) error {
-	for first <= last {
-		b.last = last
-		for d, err := range texts(ctx, b.tx, first, last) {
-			if err != nil {
-				return err
-			}
-			if err := b.add(ctx, d); err != nil {
-				return err
-			}
-			b.size += int64(len(d.text))
-			if b.weight++; b.weight+b.size/textWeight >= full {
-				b.last = d.num
-				break
-			}
+// read adds a range of documents from their texts, and writes segments of them.
+func (b *builder) read(ctx context.Context, last int64) error {
+	err := texts(ctx, b.tx, b.first, last, func(d indexed) error {
+		if err := b.add(ctx, d); err != nil {
+			return err
 		}
-		if first = b.last + 1; first <= last {
-			if err := b.write(ctx); err != nil {
-				return err
-			}
-			b.begin(first)
+		b.size += int64(len(d.text))
+		if b.weight++; b.weight+b.size/textWeight < full || d.num == last {
+			return nil
 		}
+		b.last = d.num
+		err := b.write(ctx)
+		b.begin(d.num + 1)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return nil
+	b.last = last
+	return b.write(ctx)
 }
 
 // add adds a document to the segment in the making.
 func (b *builder) add(ctx context.Context, d indexed) error {
 	a := lexical.Analyse(d.text)
 	addTerms(b.index, a, uint32(d.num), uint32(b.first))
-	f := fact{kind: d.kind.number(), time: d.micro / 1e6, length: uint32(a.Length), flags: a.Flags | d.voice()}
+	f := lexical.Fact{Kind: d.kind.number(), Time: d.micro / 1e6, Length: uint32(a.Length), Flags: a.Flags | d.voice()}
 	var err error
-	if f.project, err = b.scope(ctx, scope{"", d.project}); err != nil {
+	if f.Project, err = b.scope(ctx, scope{"", d.project}); err != nil {
 		return err
 	}
 	if d.session != "" {
-		if f.session, err = b.scope(ctx, scope{d.session, d.project}); err != nil {
+		if f.Session, err = b.scope(ctx, scope{d.session, d.project}); err != nil {
 			return err
 		}
 	}
-	if f.speaker, err = b.speaker(ctx, d.speaker); err != nil {
+	if f.Speaker, err = b.speaker(ctx, d.speaker); err != nil {
 		return err
 	}
 	b.pad(d.num)
-	b.facts = f.append(b.facts)
+	b.facts = appendFact(b.facts, f)
 	return nil
 }
 
 // pad fills the facts up to a document with ones that were deleted.
 func (b *builder) pad(num int64) {
 	for int64(len(b.facts)) < (num-b.first)*factSize {
-		b.facts = fact{flags: lexical.Deleted}.append(b.facts)
+		b.facts = appendFact(b.facts, lexical.Fact{Flags: lexical.Deleted})
 	}
 }
 
@@ -201,29 +195,18 @@ func (b *builder) write(ctx context.Context) error {
 	return nil
 }
 
-// fact is what the ranking knows of a document, and factSize its bytes.
-type fact struct {
-	project, session uint32
-	kind             uint8
-	speaker          uint16
-	time             int64 // seconds
-	length           uint32
-	flags            lexical.Flags
-}
-
+// factSize is the size of a fact in a segment.
 const factSize = 24
 
-func (f fact) append(b []byte) []byte {
-	b = binary.LittleEndian.AppendUint32(b, f.project)
-	b = binary.LittleEndian.AppendUint32(b, f.session)
-	b = append(b, f.kind, uint8(f.flags))
-	b = binary.LittleEndian.AppendUint16(b, f.speaker)
-	b = binary.LittleEndian.AppendUint64(b, uint64(f.time))
-	return binary.LittleEndian.AppendUint32(b, f.length)
+func appendFact(b []byte, f lexical.Fact) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint32(le.AppendUint32(b, f.Project), f.Session)
+	b = le.AppendUint16(append(b, f.Kind, uint8(f.Flags)), f.Speaker)
+	return le.AppendUint32(le.AppendUint64(b, uint64(f.Time)), f.Length)
 }
 
-func readFact(b []byte) fact {
+func readFact(b []byte) lexical.Fact {
 	le := binary.LittleEndian
-	return fact{project: le.Uint32(b), session: le.Uint32(b[4:]), kind: b[8], flags: lexical.Flags(b[9]), speaker: le.Uint16(b[10:]),
-		time: int64(le.Uint64(b[12:])), length: le.Uint32(b[20:])}
+	return lexical.Fact{Project: le.Uint32(b), Session: le.Uint32(b[4:]), Kind: b[8], Flags: lexical.Flags(b[9]), Speaker: le.Uint16(b[10:]),
+		Time: int64(le.Uint64(b[12:])), Length: le.Uint32(b[20:])}
 }

@@ -151,7 +151,7 @@ func (n *nearest) scan(ctx context.Context, v *view, q lexical.Query, k int) ([]
 	var data sql.RawBytes
 	err := each(ctx, n.tx, "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", []any{n.embedder}, func(scan func(...any) error) error {
 		var doc uint32
-		if err := scan(&doc, &data); err != nil || int(doc) >= len(v.facts.Flags) || !q.Selects(v.facts, doc) {
+		if err := scan(&doc, &data); err != nil || int(doc) >= len(v.facts.Docs) || !q.Selects(v.facts, doc) {
 			return err
 		}
 		if err := unpack(values, data); err != nil {

@@ -65,7 +65,7 @@ func fetch(ctx context.Context, tx *sql.Tx, v *view, h lexical.Hit) (candidate, 
 		err = ErrDamaged // a view has one state of documents and index
 	}
 	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num}
-	c.asks = v.facts.Flags[h.Doc]&lexical.Asks != 0
+	c.asks = v.facts.Docs[h.Doc].Flags&lexical.Asks != 0
 	if len(r.Text) <= comparedBytes {
 		c.terms = lexical.Analyse(r.Text).Terms
 	}
@@ -100,7 +100,7 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 			return err
 		}
 		c.Older = len(asked) - 1 - i
-		if answer.num != c.num && answer.num < int64(len(v.facts.Flags)) {
+		if answer.num != c.num && answer.num < int64(len(v.facts.Docs)) {
 			h := c.Found
 			h.Doc = uint32(answer.num)
 			newer, err := fetch(ctx, tx, v, h)

@@ -118,11 +118,10 @@ func index(ctx context.Context, tx *sql.Tx, first, last int64) error {
 	if _, err := tx.ExecContext(ctx, "DELETE FROM segments WHERE first BETWEEN ? AND ?", first, last); err != nil {
 		return err
 	}
-	b := newBuilder(tx, first)
-	if err := b.read(ctx, first, last); err != nil {
+	if err := newBuilder(tx, first).read(ctx, last); err != nil {
 		return err
 	}
-	return cmp.Or(b.write(ctx), changed(ctx, tx))
+	return changed(ctx, tx)
 }
 
 // merged tells from which segment on all are to become one with the last.

@@ -116,15 +116,16 @@ func (r *Report) index(ctx context.Context, tx *sql.Tx) error {
 
 func (r *Report) segment(ctx context.Context, tx *sql.Tx, g segment) error {
 	index := map[string]*postings{}
-	for d, err := range texts(ctx, tx, g.first, g.last) {
-		if err != nil {
-			return err
-		}
+	err := texts(ctx, tx, g.first, g.last, func(d indexed) error {
 		addTerms(index, lexical.Analyse(d.text), uint32(d.num), uint32(g.first))
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	want := chunks(index)
 	var stored []chunk
-	err := each(ctx, tx, "SELECT term, data FROM chunks WHERE segment = ? ORDER BY term", []any{g.num}, func(scan func(...any) error) error {
+	err = each(ctx, tx, "SELECT term, data FROM chunks WHERE segment = ? ORDER BY term", []any{g.num}, func(scan func(...any) error) error {
 		var c chunk
 		err := scan(&c.first, &c.data)
 		stored = append(stored, c)

@@ -1,38 +1,27 @@
 package memory
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"mylm/memory/lexical"
 )
 
-// texts reads what the index is made of, for a range of documents in order.
-func texts(ctx context.Context, tx *sql.Tx, first, last int64) iter.Seq2[indexed, error] {
-	return func(yield func(indexed, error) bool) {
-		err := each(ctx, tx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
-			WHERE num BETWEEN ? AND ? ORDER BY num`, []any{first, last}, func(scan func(...any) error) error {
-			var d indexed
-			err := scan(&d.num, &d.session, &d.project, &d.speaker, &d.role, &d.kind, &d.micro, &d.text)
-			if err == nil && !yield(d, nil) {
-				err = errStopped
-			}
+// texts calls f with what the index is made of, for a range of documents in order.
+func texts(ctx context.Context, tx *sql.Tx, first, last int64, f func(indexed) error) error {
+	return each(ctx, tx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
+		WHERE num BETWEEN ? AND ? ORDER BY num`, []any{first, last}, func(scan func(...any) error) error {
+		var d indexed
+		if err := scan(&d.num, &d.session, &d.project, &d.speaker, &d.role, &d.kind, &d.micro, &d.text); err != nil {
 			return err
-		})
-		if err != nil && err != errStopped {
-			yield(indexed{}, err)
 		}
-	}
+		return f(d)
+	})
 }
-
-// errStopped ends a query of which no more is wanted.
-var errStopped = errors.New("stopped")
 
 // cache is what searches share: the facts of all documents, and the postings
 // of those that are pending. It holds for one state of the file, whoever
@@ -93,14 +82,10 @@ func (c *cache) indexed() int64 {
 
 // load reads the facts of segments, and makes those of pending documents.
 func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
-	size := max(c.last, c.indexed()) + 1
-	f := &lexical.Facts{
-		Project: make([]uint32, size), Session: make([]uint32, size), Kind: make([]uint8, size), Speaker: make([]uint16, size),
-		Time: make([]int64, size), Length: make([]uint32, size), Flags: make([]lexical.Flags, size),
-	}
+	f := &lexical.Facts{Docs: make([]lexical.Fact, max(c.last, c.indexed())+1)}
 	c.facts = f
-	for i := range f.Flags {
-		f.Flags[i] = lexical.Deleted // until a document is there
+	for i := range f.Docs {
+		f.Docs[i].Flags = lexical.Deleted // until a document is there
 	}
 	err := each(ctx, tx, "SELECT first, facts FROM segments WHERE first <= ?", []any{c.indexed()}, func(scan func(...any) error) error {
 		var first int64
@@ -108,7 +93,7 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 		if err := scan(&first, &facts); err != nil {
 			return err
 		}
-		if len(facts)%factSize != 0 || first < 1 || first+int64(len(facts)/factSize) > size {
+		if len(facts)%factSize != 0 || first < 1 || first+int64(len(facts)/factSize) > int64(len(f.Docs)) {
 			return errChunk
 		}
 		for ; len(facts) > 0; facts = facts[factSize:] {
@@ -128,8 +113,8 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 	}
 	nums, err := column[int64](ctx, tx, "SELECT num FROM documents WHERE superseded_by IS NOT NULL")
 	for _, n := range nums {
-		if n < size {
-			f.Flags[n] |= lexical.Superseded
+		if n < int64(len(f.Docs)) {
+			f.Docs[n].Flags |= lexical.Superseded
 		}
 	}
 	return err
@@ -137,13 +122,11 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 
 // set puts the facts of a document in place. One without a session gets a
 // session for itself, since it has no neighbours.
-func (c *cache) set(num int64, v fact) {
-	if v.session == 0 {
-		v.session = 1<<31 | uint32(num)
+func (c *cache) set(num int64, f lexical.Fact) {
+	if f.Session == 0 {
+		f.Session = 1<<31 | uint32(num)
 	}
-	f := c.facts
-	f.Project[num], f.Session[num], f.Kind[num], f.Speaker[num] = v.project, v.session, v.kind, v.speaker
-	f.Time[num], f.Length[num], f.Flags[num] = v.time, v.length, v.flags
+	c.facts.Docs[num] = f
 }
 
 func speakers(ctx context.Context, tx *sql.Tx) ([]string, error) {
@@ -169,13 +152,8 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 		c.facts.Speakers = append(c.facts.Speakers, args[0].(string))
 		return uint32(len(c.facts.Speakers) - 1), nil
 	}
-	for d, err := range texts(ctx, tx, b.first, c.last) {
-		if err == nil {
-			err = b.add(ctx, d)
-		}
-		if err != nil {
-			return err
-		}
+	if err := texts(ctx, tx, b.first, c.last, func(d indexed) error { return b.add(ctx, d) }); err != nil {
+		return err
 	}
 	for i := 0; i < len(b.facts); i += factSize {
 		c.set(b.first+int64(i/factSize), readFact(b.facts[i:]))
@@ -217,42 +195,31 @@ func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, er
 		}
 		return err
 	})
-	if n := len(all); err == nil && n > 0 && int64(all[n-1].Doc) >= int64(len(v.facts.Flags)) {
+	if n := len(all); err == nil && n > 0 && int64(all[n-1].Doc) >= int64(len(v.facts.Docs)) {
 		err = errChunk
 	}
 	return append(all, v.pending[term]...), err
 }
 
 // Terms implements lexical.Index.
-func (v *view) Terms(ctx context.Context, first string, minLen, maxLen int) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		given := map[string]bool{}
-		give := func(t string) (more bool) {
-			n := utf8.RuneCountInString(t)
-			if n < minLen || n > maxLen || !strings.HasPrefix(t, first) || given[t] {
-				return true
-			}
+func (v *view) Terms(ctx context.Context, first string, f func(term string)) error {
+	given := map[string]bool{}
+	for t := range v.pending {
+		if strings.HasPrefix(t, first) {
 			given[t] = true
-			return yield(t, nil)
-		}
-		for t := range v.pending {
-			if !give(t) {
-				return
-			}
-		}
-		err := each(ctx, v.tx, `SELECT data FROM segments JOIN chunks ON segment = segments.num WHERE first <= ?3 AND term < ?2 AND
-			term >= coalesce((SELECT max(term) FROM chunks WHERE segment = segments.num AND term <= ?1), '')`, []any{first, first + "\U0010FFFF", v.indexed()}, func(scan func(...any) error) error {
-			var data sql.RawBytes
-			err := scan(&data)
-			for t := range entries(data, &err) {
-				if !give(string(t)) {
-					return errStopped
-				}
-			}
-			return err
-		})
-		if err != nil && err != errStopped {
-			yield("", cmp.Or(ctx.Err(), err))
+			f(t)
 		}
 	}
+	return each(ctx, v.tx, `SELECT data FROM segments JOIN chunks ON segment = segments.num WHERE first <= ?3 AND term < ?2 AND
+		term >= coalesce((SELECT max(term) FROM chunks WHERE segment = segments.num AND term <= ?1), '')`, []any{first, first + "\U0010FFFF", v.indexed()}, func(scan func(...any) error) error {
+		var data sql.RawBytes
+		err := scan(&data)
+		for t := range entries(data, &err) {
+			if bytes.HasPrefix(t, []byte(first)) && !given[string(t)] {
+				given[string(t)] = true
+				f(string(t))
+			}
+		}
+		return err
+	})
 }

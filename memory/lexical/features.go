@@ -59,9 +59,9 @@ func (s *search) features(p uint32) (v Features) {
 		v[Speaker] = base
 	}
 	if s.date.said() {
-		v[Date] = base * s.date.near(utc(f.Time[d]))
+		v[Date] = base * s.date.near(utc(f.Docs[d].Time))
 	}
-	flags, words := f.Flags[d], float64(f.Length[d])
+	flags, words := f.Docs[d].Flags, float64(f.Docs[d].Length)
 	if s.when && flags&TimeWords != 0 {
 		v[When] = base
 	}
@@ -72,7 +72,7 @@ func (s *search) features(p uint32) (v Features) {
 	if flags&FromTool != 0 {
 		v[Tool] = 1
 	}
-	if flags&Asks != 0 && f.Speaker[d] == 0 { // people among themselves answer by asking
+	if flags&Asks != 0 && f.Docs[d].Speaker == 0 { // people among themselves answer by asking
 		short := words / 6
 		v[Question] = 1 / (1 + short*short*short*short)
 	}

@@ -8,7 +8,7 @@ import (
 
 // candidates gives the places that the first step chose, about k of them.
 func (s *search) candidates(k int) []found {
-	best := top{k: k, time: s.facts.Time}
+	best := top{k: k, docs: s.facts.Docs}
 	for _, p := range s.reached {
 		score := float64(s.around[p] + s.words[p])
 		if len(best.found) == k && score < best.found[k-1].score {
@@ -26,7 +26,7 @@ const minCandidates = 200
 
 // hits gives the k best of what was reached.
 func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
-	best := top{k: k, time: s.facts.Time, found: s.candidates(max(minCandidates, 2*k))}
+	best := top{k: k, docs: s.facts.Docs, found: s.candidates(max(minCandidates, 2*k))}
 	if !s.answered(best.found) {
 		return nil, nil
 	}
@@ -81,9 +81,9 @@ func (s *search) explain(f found) Hit {
 	}
 	h.Nearby = slices.DeleteFunc(h.Nearby, func(w string) bool { return slices.Contains(h.Terms, w) })
 	if s.speaks(f.doc) {
-		h.Speaker = s.facts.Speakers[s.facts.Speaker[f.doc]]
+		h.Speaker = s.facts.Speakers[s.facts.Docs[f.doc].Speaker]
 	}
-	if s.date.said() && s.date.near(utc(s.facts.Time[f.doc])) > 0 {
+	if s.date.said() && s.date.near(utc(s.facts.Docs[f.doc].Time)) > 0 {
 		h.Date = s.date.text
 	}
 	return h
@@ -123,13 +123,13 @@ type found struct {
 // random.
 type top struct {
 	k     int
-	time  []int64
+	docs  []Fact
 	found []found
 }
 
 // compare puts the better first.
 func (t *top) compare(a, b found) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(t.time[b.doc], t.time[a.doc]), cmp.Compare(a.doc, b.doc))
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(t.docs[b.doc].Time, t.docs[a.doc].Time), cmp.Compare(a.doc, b.doc))
 }
 
 func (t *top) offer(f found) {

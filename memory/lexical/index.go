@@ -2,7 +2,6 @@ package lexical
 
 import (
 	"context"
-	"iter"
 	"sync"
 	"time"
 )
@@ -17,9 +16,8 @@ type Index interface {
 	// Facts gives what the ranking knows of every document. It may cover fewer
 	// documents than Postings, if one was added in between.
 	Facts(ctx context.Context) (*Facts, error)
-	// Terms gives the indexed terms that begin with first and have minLen to
-	// maxLen characters, in any order.
-	Terms(ctx context.Context, first string, minLen, maxLen int) iter.Seq2[string, error]
+	// Terms calls f with each indexed term that begins with first, in any order.
+	Terms(ctx context.Context, first string, f func(term string)) error
 }
 
 // Posting says that a document holds a term, and how often.
@@ -28,18 +26,21 @@ type Posting struct {
 	Count uint16
 }
 
-// Facts are arrays with one element for each document, of equal length. They
-// take 24 bytes a document, and 12 more once they are used. They must not be
-// changed after that.
-type Facts struct {
-	Project []uint32 // numbers of the caller's choice, like the next three
-	Session []uint32
-	Kind    []uint8
-	Speaker []uint16 // an index into Speakers
-	Time    []int64  // Unix seconds
-	Length  []uint32 // Document.Length
-	Flags   []Flags
+// Fact is what the ranking knows of a document. Project, Session and Kind are
+// numbers of the caller's choice.
+type Fact struct {
+	Project, Session uint32
+	Length           uint32 // Document.Length
+	Speaker          uint16 // an index into Facts.Speakers
+	Kind             uint8
+	Flags            Flags
+	Time             int64 // Unix seconds
+}
 
+// Facts are those of all documents. They take 24 bytes a document, and 12 more once
+// they are used. They must not be changed after that.
+type Facts struct {
+	Docs []Fact
 	// Speakers are names as they are written. A number without a name, or with
 	// an empty one, speaks for nobody. Roles such as user and assistant are no
 	// names: a question about a user is not about who wrote.
@@ -60,30 +61,36 @@ const gone = ^uint32(0)
 // sessions, so that neighbours are next to each other.
 func (f *Facts) link() {
 	f.once.Do(func() {
-		next := map[uint32]uint32{} // where the next document of a session goes
-		var sessions []uint32       // in the order of their first document
-		for d, s := range f.Session {
-			if f.Flags[d]&Deleted == 0 {
-				if next[s] == 0 {
-					sessions = append(sessions, s)
-				}
-				next[s]++
+		ends := map[uint32]*uint32{} // where the next document of a session goes
+		var sessions []*uint32       // in the order of their first document
+		var end *uint32
+		var current uint32
+		find := func(session uint32) { // most documents follow one of their session
+			if end != nil && session == current {
+				return
+			}
+			if current, end = session, ends[session]; end == nil {
+				end = new(uint32)
+				ends[session], sessions = end, append(sessions, end)
+			}
+		}
+		for _, d := range f.Docs {
+			if d.Flags&Deleted == 0 {
+				find(d.Session)
+				*end++
 			}
 		}
 		var total uint32
-		for _, s := range sessions {
-			total, next[s] = total+next[s], total
+		for _, end := range sessions {
+			total, *end = total+*end, total
 		}
-		f.order, f.session = make([]uint32, total), make([]uint32, total)
-		f.place = make([]uint32, len(f.Session))
-		for d, s := range f.Session {
-			if f.Flags[d]&Deleted != 0 {
-				f.place[d] = gone
-				continue
+		f.order, f.session, f.place = make([]uint32, total), make([]uint32, total), make([]uint32, len(f.Docs))
+		for n, d := range f.Docs {
+			if f.place[n] = gone; d.Flags&Deleted == 0 {
+				find(d.Session)
+				f.order[*end], f.session[*end], f.place[n] = uint32(n), d.Session, *end
+				*end++
 			}
-			p := next[s]
-			next[s]++
-			f.order[p], f.session[p], f.place[d] = uint32(d), s, p
 		}
 		f.spoken = make([][]string, len(f.Speakers))
 		for i, name := range f.Speakers {
@@ -123,13 +130,14 @@ func (q *Query) covers(f *Facts, doc uint32) bool {
 	if q.History {
 		hidden = Deleted
 	}
-	return f.Flags[doc]&hidden == 0 && member(q.Projects, f.Project[doc]) && member(q.Sessions, f.Session[doc])
+	d := &f.Docs[doc]
+	return d.Flags&hidden == 0 && member(q.Projects, d.Project) && member(q.Sessions, d.Session)
 }
 
 // wants tells whether a document of the scope may be a hit.
 func (q *Query) wants(f *Facts, doc uint32) bool {
-	t := f.Time[doc]
-	return member(q.Kinds, f.Kind[doc]) &&
+	t := f.Docs[doc].Time
+	return member(q.Kinds, f.Docs[doc].Kind) &&
 		(q.After.IsZero() || t >= q.After.Unix()) &&
 		(q.Before.IsZero() || t < q.Before.Unix())
 }

@@ -2,12 +2,11 @@ package lexical
 
 import (
 	"context"
-	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 // Memory is an index in memory: for tests, and for as many documents as one is
@@ -16,12 +15,29 @@ import (
 type Memory struct {
 	mu       sync.RWMutex
 	postings map[string][]Posting
-	letters  map[rune][]string // the terms by their first character
-	facts    Facts             // grows; what is given out are copies
-	given    *Facts
-	speakers map[string]uint16
-	sessions map[string]uint32
-	projects map[string]uint32
+	docs     []Fact
+	facts    *Facts // nil after a change
+	speakers names[uint16]
+	sessions names[uint32]
+	projects names[uint32]
+}
+
+// names number what they are asked for, from 0.
+type names[N uint16 | uint32] struct {
+	numbers map[string]N
+	all     []string
+}
+
+func (n *names[N]) number(name string) N {
+	number, ok := n.numbers[name]
+	if !ok {
+		if n.numbers == nil {
+			n.numbers = map[string]N{}
+		}
+		number = N(len(n.all))
+		n.numbers[name], n.all = number, append(n.all, name)
+	}
+	return number
 }
 
 // Entry is a document to be added to a Memory.
@@ -41,35 +57,19 @@ func (m *Memory) Add(e Entry) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.postings == nil {
-		m.postings, m.letters = map[string][]Posting{}, map[rune][]string{}
-		m.speakers = map[string]uint16{"": 0}
-		m.sessions, m.projects = map[string]uint32{}, map[string]uint32{}
-		m.facts.Speakers = []string{""}
+		m.postings = map[string][]Posting{}
+		m.speakers.number("")
 	}
-	f := &m.facts
-	doc := uint32(len(f.Time))
+	doc := uint32(len(m.docs))
 	for _, t := range d.Terms {
-		held := m.postings[t.Term]
-		if held == nil {
-			r, _ := utf8.DecodeRuneInString(t.Term)
-			m.letters[r] = append(m.letters[r], t.Term)
-		}
-		m.postings[t.Term] = append(held, Posting{doc, t.Count})
+		m.postings[t.Term] = append(m.postings[t.Term], Posting{doc, t.Count})
 	}
-	speaker, ok := m.speakers[e.Speaker]
-	if !ok && len(f.Speakers) < 1<<16 {
-		speaker = uint16(len(f.Speakers))
-		m.speakers[e.Speaker] = speaker
-		f.Speakers = append(f.Speakers, e.Speaker)
+	if len(m.speakers.all) > math.MaxUint16 {
+		e.Speaker = ""
 	}
-	f.Project = append(f.Project, number(m.projects, e.Project))
-	f.Session = append(f.Session, number(m.sessions, e.Session))
-	f.Speaker = append(f.Speaker, speaker)
-	f.Kind = append(f.Kind, e.Kind)
-	f.Time = append(f.Time, e.Time.Unix())
-	f.Length = append(f.Length, uint32(d.Length))
-	f.Flags = append(f.Flags, d.Flags|e.Flags)
-	m.given = nil
+	m.docs = append(m.docs, Fact{Project: m.projects.number(e.Project), Session: m.sessions.number(e.Session), Length: uint32(d.Length),
+		Speaker: m.speakers.number(e.Speaker), Kind: e.Kind, Flags: d.Flags | e.Flags, Time: e.Time.Unix()})
+	m.facts = nil
 	return doc
 }
 
@@ -77,16 +77,16 @@ func (m *Memory) Add(e Entry) uint32 {
 func (m *Memory) Mark(doc uint32, flags Flags) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.facts.Flags = slices.Clone(m.facts.Flags) // the old ones may be in use
-	m.facts.Flags[doc] |= flags
-	m.given = nil
+	m.docs = slices.Clone(m.docs) // the old ones may be in use
+	m.docs[doc].Flags |= flags
+	m.facts = nil
 }
 
 // Project gives the number of a project, for Query.Projects.
 func (m *Memory) Project(name string) (uint32, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	n, ok := m.projects[name]
+	n, ok := m.projects.numbers[name]
 	return n, ok
 }
 
@@ -94,17 +94,8 @@ func (m *Memory) Project(name string) (uint32, bool) {
 func (m *Memory) Session(name string) (uint32, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	n, ok := m.sessions[name]
+	n, ok := m.sessions.numbers[name]
 	return n, ok
-}
-
-func number(m map[string]uint32, name string) uint32 {
-	n, ok := m[name]
-	if !ok {
-		n = uint32(len(m))
-		m[name] = n
-	}
-	return n
 }
 
 // Postings implements Index.
@@ -118,26 +109,20 @@ func (m *Memory) Postings(_ context.Context, term string) ([]Posting, error) {
 func (m *Memory) Facts(context.Context) (*Facts, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.given == nil {
-		f := &m.facts
-		m.given = &Facts{Project: f.Project, Session: f.Session, Kind: f.Kind, Speaker: f.Speaker,
-			Time: f.Time, Length: f.Length, Flags: f.Flags, Speakers: f.Speakers}
+	if m.facts == nil {
+		m.facts = &Facts{Docs: m.docs, Speakers: m.speakers.all}
 	}
-	return m.given, nil
+	return m.facts, nil
 }
 
 // Terms implements Index.
-func (m *Memory) Terms(_ context.Context, first string, minLen, maxLen int) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		r, _ := utf8.DecodeRuneInString(first)
-		m.mu.RLock()
-		terms := m.letters[r] // it only grows, so that no lock is held while others look at it
-		m.mu.RUnlock()
-		for _, t := range terms {
-			n := utf8.RuneCountInString(t)
-			if n >= minLen && n <= maxLen && strings.HasPrefix(t, first) && !yield(t, nil) {
-				return
-			}
+func (m *Memory) Terms(_ context.Context, first string, f func(term string)) error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for t := range m.postings {
+		if strings.HasPrefix(t, first) {
+			f(t)
 		}
 	}
+	return nil
 }

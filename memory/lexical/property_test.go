@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -68,18 +67,14 @@ func TestRankingIsRepeatable(t *testing.T) {
 // backwards gives the vocabulary in the opposite order.
 type backwards struct{ *lexical.Memory }
 
-func (b backwards) Terms(ctx context.Context, first string, minLen, maxLen int) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		var all []string
-		for t := range b.Memory.Terms(ctx, first, minLen, maxLen) {
-			all = append(all, t)
-		}
-		for _, t := range slices.Backward(all) {
-			if !yield(t, nil) {
-				return
-			}
-		}
+func (b backwards) Terms(ctx context.Context, first string, f func(string)) error {
+	var all []string
+	err := b.Memory.Terms(ctx, first, func(t string) { all = append(all, t) })
+	slices.Sort(all)
+	for _, t := range slices.Backward(all) {
+		f(t)
 	}
+	return err
 }
 
 func TestOrderOfTheVocabularyIsNothing(t *testing.T) {
@@ -129,8 +124,8 @@ func TestWhatWasGivenOutStays(t *testing.T) {
 	}
 	m.Mark(0, lexical.Deleted)
 	m.Add(lexical.Entry{Text: "stork"})
-	if f.Flags[0] != 0 || len(f.Time) != 2 {
-		t.Errorf("the facts became %b and %d documents", f.Flags[0], len(f.Time))
+	if f.Docs[0].Flags != 0 || len(f.Docs) != 2 {
+		t.Errorf("the facts became %b and %d documents", f.Docs[0].Flags, len(f.Docs))
 	}
 	if got := ask(t, m, "heron egret stork"); len(got) != 2 {
 		t.Errorf("found %v, want the two that are left", docs(got))
@@ -159,11 +154,11 @@ func (b broken) Facts(ctx context.Context) (*lexical.Facts, error) {
 	return b.Memory.Facts(ctx)
 }
 
-func (b broken) Terms(ctx context.Context, first string, minLen, maxLen int) iter.Seq2[string, error] {
+func (b broken) Terms(ctx context.Context, first string, f func(string)) error {
 	if b.terms {
-		return func(yield func(string, error) bool) { yield("", errIndex) }
+		return errIndex
 	}
-	return b.Memory.Terms(ctx, first, minLen, maxLen)
+	return b.Memory.Terms(ctx, first, f)
 }
 
 func TestErrorsOfTheIndex(t *testing.T) {
@@ -210,7 +205,7 @@ func (c *cancelling) Postings(ctx context.Context, term string) ([]lexical.Posti
 	return c.Memory.Postings(ctx, term)
 }
 
-func (c *cancelling) Terms(ctx context.Context, first string, minLen, maxLen int) iter.Seq2[string, error] {
+func (c *cancelling) Terms(ctx context.Context, first string, f func(string)) error {
 	c.look()
-	return c.Memory.Terms(ctx, first, minLen, maxLen)
+	return c.Memory.Terms(ctx, first, f)
 }

@@ -141,13 +141,13 @@ func (s *search) narrow() {
 		if s.query.covers(f, d) {
 			s.in[p] = true
 			s.count++
-			total += uint64(f.Length[d])
+			total += uint64(f.Docs[d].Length)
 		}
 	}
 	length := max(1, float64(total)) / max(1, float64(s.count))
 	s.norm = make([]float32, len(f.order))
 	for p, d := range f.order {
-		s.norm[p] = float32(s.K1 * (1 - s.B + s.B*float64(f.Length[d])/length))
+		s.norm[p] = float32(s.K1 * (1 - s.B + s.B*float64(f.Docs[d].Length)/length))
 	}
 }
 
@@ -211,7 +211,7 @@ func (s *search) widen(t *term) {
 	s.at = s.at[:0]
 	if t.speakers != nil {
 		for p, d := range s.facts.order {
-			if v := s.facts.Speaker[d]; s.in[p] && int(v) < len(t.speakers) && t.speakers[v] {
+			if v := s.facts.Docs[d].Speaker; s.in[p] && int(v) < len(t.speakers) && t.speakers[v] {
 				s.put(uint32(p), float32(s.Name))
 			}
 		}
@@ -220,11 +220,11 @@ func (s *search) widen(t *term) {
 	for _, posting := range t.postings {
 		p, count := s.facts.place[posting.Doc], float32(posting.Count)
 		s.put(p, count)
-		if s.facts.Flags[posting.Doc]&FromTool != 0 {
+		if s.facts.Docs[posting.Doc].Flags&FromTool != 0 {
 			continue // what a tool prints holds many words that the conversation is not about
 		}
 		if s.Lender > 0 {
-			count *= float32(s.Lender / (s.Lender + float64(s.facts.Length[posting.Doc])))
+			count *= float32(s.Lender / (s.Lender + float64(s.facts.Docs[posting.Doc].Length)))
 		}
 		own := session[p]
 		for i, share := range s.Before {
@@ -258,6 +258,6 @@ func (s *search) put(p uint32, share float32) {
 
 // speaks tells whether the query names who speaks.
 func (s *search) speaks(d uint32) bool {
-	v := s.facts.Speaker[d]
+	v := s.facts.Docs[d].Speaker
 	return s.named != nil && int(v) < len(s.named) && s.named[v]
 }

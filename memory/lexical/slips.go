@@ -79,14 +79,13 @@ func (s *search) nearest(ctx context.Context, sp *spelling) ([]string, error) {
 		}
 	}
 	most := max(len(sp.raw.word), len(sp.stem.word)) + sp.limit
-	for t, err := range s.index.Terms(ctx, sp.first, minCorrected-1, most) {
-		if err != nil {
-			return nil, fmt.Errorf("looking for words like %q in the memory: %w", sp.word, err)
+	err := s.index.Terms(ctx, sp.first, func(t string) {
+		if n := utf8.RuneCountInString(t); n >= minCorrected-1 && n <= most {
+			sp.look(t)
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		sp.look(t)
+	})
+	if err := cmp.Or(ctx.Err(), err); err != nil {
+		return nil, fmt.Errorf("looking for words like %q in the memory: %w", sp.word, err)
 	}
 	slices.Sort(sp.near)
 	near := slices.Compact(sp.near)
