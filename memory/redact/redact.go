@@ -45,7 +45,7 @@ type span struct {
 
 type redactor struct {
 	text   string
-	tokens [256][]*token // by their first byte
+	tokens [256][]prefixed // by their first byte
 	spans  []span
 }
 
