@@ -193,51 +193,47 @@ const (
 const astray = 10 * 365 * 24 * time.Hour
 
 // nextID makes an ID that sorts after last, also where the clock went back. A
-// last that is none of ours, or is far in the future, is not looked at.
+// last that is not one of ours, or is far in the future, does not count.
 func nextID(now time.Time, last string) string {
 	var random [4]byte
 	rand.Read(random[:]) // never fails
-	n := uint64(max(0, now.UnixMilli()))<<randomBits | uint64(binary.LittleEndian.Uint32(random[:])>>(32-randomBits))
-	if before, ok := parseID(last); ok && before >= n && before>>randomBits < uint64(now.Add(astray).UnixMilli()) {
-		n = before + 1
+	id := formatID(now, binary.LittleEndian.Uint32(random[:])>>(32-randomBits))
+	if len(last) != len(id) || strings.Trim(last, alphabet) != "" || last < id || last > formatID(now.Add(astray), 0) {
+		return id
 	}
-	var id [timeChars + randChars]byte
+	next := []byte(last)
+	for i := len(next) - 1; ; i-- { // it does not overflow, since last is not far in the future
+		digit := strings.IndexByte(alphabet, next[i]) + 1
+		next[i] = alphabet[digit%len(alphabet)]
+		if digit < len(alphabet) {
+			return string(next)
+		}
+	}
+}
+
+func formatID(t time.Time, random uint32) string {
+	n := uint64(max(0, t.UnixMilli()))<<randomBits | uint64(random)
+	id := make([]byte, timeChars+randChars)
 	for i := len(id) - 1; i >= 0; i-- {
-		id[i] = alphabet[n&31]
-		n >>= 5
+		id[i] = alphabet[n%32]
+		n /= 32
 	}
-	return string(id[:])
+	return string(id)
 }
 
 // derivedID makes an ID of a hash. It begins with a letter that is not in the
 // alphabet, so that nobody takes it for a time, and has 75 bits: among a million
 // documents the odds that two have the same are one in 10¹⁰.
 func derivedID(hash [32]byte) string {
-	id := make([]byte, 16)
-	id[0] = 'i'
-	n := binary.LittleEndian.Uint64(hash[:])
-	for i := 1; i < len(id); i++ {
-		if i == 8 {
-			n = binary.LittleEndian.Uint64(hash[8:])
+	id := []byte{'i'}
+	for _, chars := range []int{7, 8} {
+		n := binary.LittleEndian.Uint64(hash[len(id)&8:])
+		for range chars {
+			id = append(id, alphabet[n%32])
+			n /= 32
 		}
-		id[i] = alphabet[n&31]
-		n >>= 5
 	}
 	return string(id)
-}
-
-func parseID(id string) (n uint64, ok bool) {
-	if len(id) != timeChars+randChars {
-		return 0, false
-	}
-	for i := range len(id) {
-		digit := strings.IndexByte(alphabet, id[i])
-		if digit < 0 || i == 0 && digit > 15 { // 13 characters could hold 65 bits
-			return 0, false
-		}
-		n = n<<5 | uint64(digit)
-	}
-	return n, true
 }
 
 // The times that a document may have, in microseconds since 1970: the years 1

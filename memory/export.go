@@ -32,19 +32,29 @@ func (s *Store) each(ctx context.Context, f Filter, call func(n int, d Document)
 	err = s.read(ctx, func(tx *sql.Tx) error {
 		n = 0
 		where, args := f.where()
-		for after := int64(0); ; {
-			all, err := rows(ctx, tx, where+" AND num > ? ORDER BY num LIMIT ?", append(args[:len(args):len(args)], after, batch)...)
-			if err != nil || len(all) == 0 {
-				return err
-			}
-			for _, r := range all {
-				if failed = call(n, r.Document); failed != nil {
-					return nil
-				}
+		return inPortions(ctx, tx, where, args, func(d Document) bool {
+			if failed = call(n, d); failed == nil {
 				n++
 			}
-			after = all[len(all)-1].num
-		}
+			return failed == nil
+		})
 	})
 	return n, cmp.Or(err, failed)
+}
+
+// inPortions calls f with the documents that a condition selects, in order, until it
+// returns false.
+func inPortions(ctx context.Context, tx *sql.Tx, where string, args []any, f func(Document) bool) error {
+	for after := int64(0); ; {
+		all, err := rows(ctx, tx, where+" AND num > ? ORDER BY num LIMIT ?", append(args[:len(args):len(args)], after, batch)...)
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		for _, r := range all {
+			if !f(r.Document) {
+				return nil
+			}
+		}
+		after = all[len(all)-1].num
+	}
 }

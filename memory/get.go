@@ -85,7 +85,7 @@ func rows(ctx context.Context, tx *sql.Tx, where string, args ...any) ([]row, er
 			return err
 		}
 		if !r.Document.intact(hash) {
-			return fmt.Errorf("%w: the text of %.80q is not what was written", ErrDamaged, r.ID)
+			return fmt.Errorf("%w: document %.80q: the text is not what was written", ErrDamaged, r.ID)
 		}
 		if tags != "[]" {
 			if err := json.Unmarshal([]byte(tags), &r.Tags); err != nil {
@@ -184,36 +184,23 @@ func documents(all []row) []Document {
 // where is the condition of a filter, without History and Everything.
 func (f Filter) where() (where string, args []any) {
 	where = "true"
-	in := func(column string, values []any) {
-		if len(values) > 0 {
-			where += " AND " + column + " IN (?" + strings.Repeat(", ?", len(values)-1) + ")"
-			args = append(args, values...)
+	and := func(condition string, set bool, arg any) {
+		if set {
+			where, args = where+" AND "+condition, append(args, arg)
 		}
 	}
-	if len(f.IDs) > 0 { // more than there may be parameters
-		ids, _ := json.Marshal(f.IDs) // strings never fail
-		where += " AND id IN (SELECT value FROM json_each(?))"
-		args = append(args, string(ids))
+	in := func(condition string, n int, values any) { // there may be more than a statement may have parameters
+		list, _ := json.Marshal(values) // strings never fail
+		and(strings.Replace(condition, "?", "(SELECT value FROM json_each(?))", 1), n > 0, string(list))
 	}
-	in("project", arguments(f.Projects))
-	in("session", arguments(f.Sessions))
-	in("kind", arguments(f.Kinds))
-	if len(f.Tags) > 0 {
-		where += " AND EXISTS (SELECT 1 FROM json_each(tags) WHERE true"
-		in("value", arguments(f.Tags))
-		where += ")"
-	}
-	if f.Source != "" {
-		in("source", []any{f.Source})
-	}
-	if !f.After.IsZero() {
-		where += " AND time >= ?"
-		args = append(args, f.After.UnixMicro())
-	}
-	if !f.Before.IsZero() {
-		where += " AND time < ?"
-		args = append(args, f.Before.UnixMicro())
-	}
+	in("id IN ?", len(f.IDs), f.IDs)
+	in("project IN ?", len(f.Projects), f.Projects)
+	in("session IN ?", len(f.Sessions), f.Sessions)
+	in("kind IN ?", len(f.Kinds), f.Kinds)
+	in("EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN ?)", len(f.Tags), f.Tags)
+	and("source = ?", f.Source != "", f.Source)
+	and("time >= ?", !f.After.IsZero(), f.After.UnixMicro())
+	and("time < ?", !f.Before.IsZero(), f.Before.UnixMicro())
 	return where, args
 }
 

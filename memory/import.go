@@ -72,10 +72,8 @@ func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 	buffered := bufio.NewReader(r)
 	decoder := json.NewDecoder(buffered)
 	decoder.UseNumber()
-	array, err := startsArray(buffered)
-	if err != nil {
-		return fmt.Errorf("reading what is to be imported: %w", err)
-	}
+	head, _ := buffered.Peek(512) // what the reader's error is, the decoder says
+	array := bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("["))
 	if array {
 		_, _ = decoder.Token() // the bracket that was seen
 	}
@@ -89,7 +87,7 @@ func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 		}
 		in.done.Records++
 	}
-	_, err = decoder.Token() // the other bracket, the end, or what stopped the reader
+	_, err := decoder.Token() // the other bracket, the end, or what stopped the reader
 	if array && errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
@@ -97,21 +95,6 @@ func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 		return fmt.Errorf("after record %d, at byte %d: %w", in.done.Records, decoder.InputOffset(), err)
 	}
 	return nil
-}
-
-func startsArray(r *bufio.Reader) (bool, error) {
-	for {
-		c, err := r.ReadByte()
-		if errors.Is(err, io.EOF) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
-			return c == '[', r.UnreadByte()
-		}
-	}
 }
 
 func (in *importer) add(ctx context.Context, record map[string]any) error {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -70,26 +71,21 @@ func str(record map[string]any, field string) string {
 // LLMLogs is the mapping of what the command "llm logs --json" prints: each
 // record is a prompt and its response, which become two documents of a project.
 func LLMLogs(project string) Mapping {
-	return func(record map[string]any) ([]Document, error) {
-		base := Document{Kind: Exchange, Project: project, Session: str(record, "conversation_id"), Source: "llm"}
-		if model := str(record, "model"); model != "" {
-			base.Source = "llm " + model
-		}
-		var err error
-		if base.Time, err = timeOf(record, "datetime_utc"); err != nil {
-			return nil, err
-		}
-		var made []Document
+	return func(record map[string]any) (made []Document, err error) {
 		for _, turn := range []struct{ field, role string }{{"prompt", "user"}, {"response", "assistant"}} {
-			d := base
-			d.Role = turn.role
-			if d.Text = str(record, turn.field); strings.TrimSpace(d.Text) == "" {
+			f := Fields{ID: "id", Session: "conversation_id", Time: "datetime_utc", Text: []string{turn.field},
+				Default: Document{Kind: Exchange, Role: turn.role, Project: project, Source: strings.TrimSpace("llm " + str(record, "model"))}}
+			d, err := f.Mapping()(record)
+			if errors.Is(err, ErrEmpty) {
 				continue
 			}
-			if id := str(record, "id"); id != "" {
-				d.ID = id + "/" + turn.field
+			if err != nil {
+				return nil, err
 			}
-			made = append(made, d)
+			if d[0].ID != "" {
+				d[0].ID += "/" + turn.field
+			}
+			made = append(made, d[0])
 		}
 		return made, nil
 	}

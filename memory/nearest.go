@@ -31,9 +31,8 @@ func (d *dense) warn(err error) {
 }
 
 // nearest compares a question's vector with those of documents, within the
-// transaction of one search. The file holds the vectors; those that the search
-// compares, the candidates that words found or the nearest of a scan, become a
-// collection of chromem-go's, which orders them by similarity.
+// transaction of one search. The file holds the vectors; those of the candidates
+// that words found become a collection of chromem-go's, which compares them.
 //
 // Of chromem-go's database only collections in memory are used: a crash damages
 // its files. A vector of another length would make every query fail, and one of
@@ -42,12 +41,6 @@ type nearest struct {
 	tx       *sql.Tx
 	embedder int64 // in the file
 	vector   []float32
-}
-
-// similar is a document and how near it is to the question: the cosine, at most 1.
-type similar struct {
-	doc        uint32
-	similarity float32
 }
 
 // nearest returns nil where there is nothing to compare. What goes wrong with
@@ -74,16 +67,6 @@ func (s *Store) nearest(ctx context.Context, tx *sql.Tx, d *dense, vector []floa
 	return n, nil
 }
 
-// similarities compares documents that words found.
-func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]float32, error) {
-	found := map[uint32]float32{}
-	all, err := n.rank(ctx, docs)
-	for _, s := range all {
-		found[s.doc] = s.similarity
-	}
-	return found, err
-}
-
 const collectionName = "memory"
 
 // unasked is never called: every document and question comes with its vector.
@@ -92,8 +75,9 @@ func unasked(context.Context, string) ([]float32, error) {
 	return nil, errors.New("chromem-go asked for a vector that it should have been given")
 }
 
-// rank orders documents by how near they are, those without a vector left out.
-func (n *nearest) rank(ctx context.Context, docs []uint32) ([]similar, error) {
+// similarities compares documents that words found, those without a vector left
+// out.
+func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]float32, error) {
 	collection, err := chromem.NewDB().CreateCollection(collectionName, nil, unasked)
 	if err != nil {
 		return nil, err
@@ -123,68 +107,46 @@ func (n *nearest) rank(ctx context.Context, docs []uint32) ([]similar, error) {
 	if err := cmp.Or(ctx.Err(), err); err != nil { // a query that is cancelled returns what it has
 		return nil, err
 	}
-	var all []similar
+	found := map[uint32]float32{}
 	for _, r := range results {
-		doc, err := strconv.ParseUint(r.ID, 10, 32)
-		if err != nil {
-			return nil, err
-		}
-		if r.Similarity > 0 {
-			all = append(all, similar{uint32(doc), r.Similarity})
-		}
+		doc, _ := strconv.ParseUint(r.ID, 10, 32) // it was a number above
+		found[uint32(doc)] = max(0, r.Similarity)
 	}
-	slices.SortFunc(all, nearer)
-	return all, nil
+	return found, nil
 }
 
-// nearer puts the nearer first, and of equally near ones that which was added first.
-func nearer(a, b similar) int {
-	return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.doc, b.doc))
-}
-
-// scan finds the k nearest documents of all that the query may find. It reads the
-// vectors once, one by one, so that a million of them need no more memory than
-// k: chromem-go would hold them all, and takes several times as long.
-func (n *nearest) scan(ctx context.Context, v *view, q lexical.Query, k int) ([]similar, error) {
-	var best []similar // in order
+// fill adds the nearest of all documents that the query may find to those that
+// words found, up to k. It reads the vectors once, one by one, so that a million of
+// them need no more memory than k: chromem-go would hold them all, and takes
+// several times as long.
+func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []lexical.Hit, k int) ([]lexical.Hit, error) {
+	nearer := func(a, b lexical.Hit) int { // of equally near ones, the one that was added first
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.Doc, b.Doc))
+	}
+	var best []lexical.Hit // in order
 	values := make([]float32, len(n.vector))
 	var data sql.RawBytes
 	err := each(ctx, n.tx, "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", []any{n.embedder}, func(scan func(...any) error) error {
-		var doc uint32
-		if err := scan(&doc, &data); err != nil || int(doc) >= len(v.facts.Docs) || !q.Selects(v.facts, doc) {
+		var h lexical.Hit
+		if err := scan(&h.Doc, &data); err != nil || int(h.Doc) >= len(v.facts.Docs) || !q.Selects(v.facts, h.Doc) {
 			return err
 		}
 		if err := unpack(values, data); err != nil {
 			return err
 		}
-		s := similar{doc, n.cosine(values)}
-		if s.similarity <= 0 || len(best) == k && nearer(s, best[k-1]) > 0 {
-			return nil
+		if h.Similarity = n.cosine(values); h.Similarity > 0 && (len(best) < k || nearer(h, best[k-1]) < 0) {
+			at, _ := slices.BinarySearchFunc(best, h, nearer)
+			best = slices.Insert(best, at, h)
+			best = best[:min(k, len(best))]
 		}
-		at, _ := slices.BinarySearchFunc(best, s, nearer)
-		best = slices.Insert(best, at, s)
-		best = best[:min(k, len(best))]
 		return nil
 	})
-	if err := cmp.Or(err, ctx.Err()); err != nil || len(best) == 0 {
-		return nil, err
-	}
-	docs := make([]uint32, len(best))
-	for i, s := range best {
-		docs[i] = s.doc
-	}
-	return n.rank(ctx, docs)
-}
-
-// fill adds the nearest documents behind those that words found, up to k.
-func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []lexical.Hit, k int) ([]lexical.Hit, error) {
-	near, err := n.scan(ctx, v, q, k)
-	for _, s := range near {
-		if len(found) < k && !slices.ContainsFunc(found, func(h lexical.Hit) bool { return h.Doc == s.doc }) {
-			found = append(found, lexical.Hit{Doc: s.doc, Similarity: s.similarity})
+	for _, h := range best {
+		if len(found) < k && !slices.ContainsFunc(found, func(f lexical.Hit) bool { return f.Doc == h.Doc }) {
+			found = append(found, h)
 		}
 	}
-	return found, err
+	return found, cmp.Or(err, ctx.Err())
 }
 
 // cosine compares a vector with the question's, which has length 1.
@@ -199,29 +161,31 @@ func (n *nearest) cosine(values []float32) float32 {
 	if i < len(values) {
 		dot, square = dot+values[i]*n.vector[i], square+values[i]*values[i]
 	}
-	length := math.Sqrt(float64(square) + float64(square2))
-	if length == 0 || math.IsInf(length, 0) || math.IsNaN(length) {
-		return 0
-	}
+	length := direction(float64(square) + float64(square2))
 	return float32((float64(dot) + float64(dot2)) / length)
+}
+
+// direction is the length of a vector whose squares have a sum, infinite for one
+// that points nowhere.
+func direction(squares float64) float64 {
+	if length := math.Sqrt(squares); length > 0 { // nor NaN
+		return length
+	}
+	return math.Inf(1)
 }
 
 // normalise makes a vector's length 1, exactly enough that chromem-go does not
 // make another copy. It reports whether there is a direction.
 func normalise(v []float32) bool {
-	var sum float64
+	var squares float64
 	for _, x := range v {
-		sum += float64(x) * float64(x)
+		squares += float64(x) * float64(x)
 	}
-	length := math.Sqrt(sum)
-	if length == 0 || math.IsInf(length, 0) || math.IsNaN(length) {
-		return false
+	length := direction(squares)
+	if math.Abs(length-1) >= 1e-7 {
+		for i, x := range v {
+			v[i] = float32(float64(x) / length)
+		}
 	}
-	if math.Abs(length-1) < 1e-7 {
-		return true
-	}
-	for i, x := range v {
-		v[i] = float32(float64(x) / length)
-	}
-	return true
+	return !math.IsInf(length, 0)
 }

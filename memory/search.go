@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -112,27 +111,16 @@ func (v *view) query(ctx context.Context, q Query) (lexical.Query, bool, error) 
 	}
 	var err error
 	if len(q.Projects) > 0 {
-		query.Projects, err = v.numbers(ctx, func(s scope) bool { return s.session == "" && slices.Contains(q.Projects, s.project) },
-			"session = '' AND project IN (?"+strings.Repeat(", ?", len(q.Projects)-1)+")", arguments(q.Projects)...)
-		if err != nil || len(query.Projects) == 0 {
+		if query.Projects, err = v.numbers(ctx, false, q.Projects); err != nil || len(query.Projects) == 0 {
 			return query, false, err
 		}
 	}
 	if len(q.Sessions) > 0 {
-		query.Sessions, err = v.numbers(ctx, func(s scope) bool { return s.session != "" && slices.Contains(q.Sessions, s.session) },
-			"session != '' AND session IN (?"+strings.Repeat(", ?", len(q.Sessions)-1)+")", arguments(q.Sessions)...)
-		if err != nil || len(query.Sessions) == 0 {
+		if query.Sessions, err = v.numbers(ctx, true, q.Sessions); err != nil || len(query.Sessions) == 0 {
 			return query, false, err
 		}
 	}
 	return query, true, nil
-}
-
-func arguments[T any](values []T) (args []any) {
-	for _, v := range values {
-		args = append(args, v)
-	}
-	return args
 }
 
 // Why says in a few words why a document was found: the words of the question

@@ -90,7 +90,7 @@ func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
 	case s.write <- struct{}{}:
 		defer func() { <-s.write }()
 	case <-ctx.Done():
-		return s.waited(ctx)
+		return errBusy(s.path, ctx.Err())
 	}
 	var tx *sql.Tx
 	err := s.patiently(ctx, func() (err error) {
@@ -131,16 +131,15 @@ func (s *Store) patiently(ctx context.Context, try func() error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return s.waited(ctx)
+			return errBusy(s.path, ctx.Err())
 		case <-time.After(pause):
 		}
 	}
 }
 
-// waited is the error for a context that was done before others let go of the
-// file.
-func (s *Store) waited(ctx context.Context) error {
-	return fmt.Errorf("%w: %s: another process is writing to it; try again in a moment (%w)", ErrBusy, s.path, ctx.Err())
+// errBusy is the error for a file that others write to.
+func errBusy(path string, err error) error {
+	return fmt.Errorf("%w: %s: another process is writing to it; try again in a moment (%w)", ErrBusy, path, err)
 }
 
 func busy(err error) bool {
@@ -152,14 +151,12 @@ func busy(err error) bool {
 // written down, so that the next Open repairs it.
 func (s *Store) explain(ctx context.Context, err error) error {
 	err = explain(ctx, s.path, err)
-	if isDamage(err) {
+	if errors.Is(err, ErrDamaged) {
 		_ = s.mark() // the error says more
 		return fmt.Errorf("%w; %s: what can be read is saved the next time it is opened", err, s.path)
 	}
 	return err
 }
-
-func isDamage(err error) bool { return errors.Is(err, ErrDamaged) }
 
 func explain(ctx context.Context, path string, err error) error {
 	var e *sqlite.Error
@@ -176,7 +173,7 @@ func explain(ctx context.Context, path string, err error) error {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT:
 		return fmt.Errorf("%w (%w)", ErrDamaged, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
-		return fmt.Errorf("%w: %s: another process is writing to it; try again in a moment (%w)", ErrBusy, path, err)
+		return errBusy(path, err)
 	case sqlite3.SQLITE_FULL:
 		return fmt.Errorf("%w: %s: free some space and try again (%w)", ErrFull, path, err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:

@@ -2,8 +2,10 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -165,11 +167,16 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// numbers finds the scopes that a condition selects.
-func (v *view) numbers(ctx context.Context, match func(scope) bool, where string, args ...any) (all []uint32, err error) {
-	all, err = column[uint32](ctx, v.tx, "SELECT num FROM scopes WHERE "+where, args...)
+// numbers finds the scopes of projects, or of sessions whatever their project.
+func (v *view) numbers(ctx context.Context, ofSessions bool, names []string) ([]uint32, error) {
+	list, _ := json.Marshal(names) // strings never fail
+	where := "session = '' AND project"
+	if ofSessions {
+		where = "session != '' AND session"
+	}
+	all, err := column[uint32](ctx, v.tx, "SELECT num FROM scopes WHERE "+where+" IN (SELECT value FROM json_each(?))", string(list))
 	for s, n := range v.scopes {
-		if match(s) && !slices.Contains(all, n) {
+		if name := cmp.Or(s.session, s.project); ofSessions == (s.session != "") && slices.Contains(names, name) && !slices.Contains(all, n) {
 			all = append(all, n)
 		}
 	}
