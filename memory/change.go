@@ -51,6 +51,7 @@ func (s *Store) Edit(ctx context.Context, id, text string) (Document, error) {
 const (
 	longRemains = 300
 	mostAtOnce  = 1000
+	gap         = "…"
 )
 
 // shorten cuts what tools printed long ago to the call and the lines that share
@@ -97,31 +98,27 @@ func passages(text string, said []row) string {
 				shares[i]++
 			}
 		}
+		if len(line) > longRemains/3 {
+			lines[i] = strings.ToValidUTF8(line[:longRemains/3], "") + gap
+		}
 	}
 	slices.SortStableFunc(order[1:], func(a, b int) int { return cmp.Compare(shares[b], shares[a]) })
-	const mark = "…"
 	room, kept := longRemains, make([]bool, len(lines))
 	for _, i := range order {
-		size := min(len(lines[i]), longRemains/3) + len("\n"+mark+"\n") // with the mark of a gap behind it
-		if len(lines[i]) > longRemains/3 {
-			size += len(mark)
-		}
+		size := len(lines[i]) + len("\n"+gap+"\n") // with the mark of a gap behind it
 		if kept[i] = (i == 0 || shares[i] > 0) && size <= room; kept[i] {
 			room -= size
 		}
 	}
-	var b strings.Builder
+	var left []string
 	for i, line := range lines {
-		switch {
-		case !kept[i] && i > 0 && kept[i-1]:
-			b.WriteString(mark + "\n")
-		case kept[i] && len(line) > longRemains/3:
-			b.WriteString(strings.ToValidUTF8(line[:longRemains/3], "") + mark + "\n")
-		case kept[i]:
-			b.WriteString(line + "\n")
+		if kept[i] {
+			left = append(left, line)
+		} else if i > 0 && kept[i-1] {
+			left = append(left, gap)
 		}
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return strings.Join(left, "\n")
 }
 
 // All is the filter that Forget takes for everything.

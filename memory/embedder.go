@@ -105,7 +105,7 @@ func (s *Store) embedBatch(ctx context.Context, e Embedder, limit int, refuse fu
 	if err != nil {
 		return 0, err
 	}
-	return len(vectors), s.putVectors(ctx, e.Name(), vectors...)
+	return len(vectors), s.putVectors(ctx, e.Name(), documents, vectors)
 }
 
 // probe is a text that every embedder takes.
@@ -114,39 +114,29 @@ const probe = "hello"
 // embedAll makes the vectors of documents. If they are not to be had together
 // they are tried in halves, down to the one that is refused: that gets a vector
 // of zeros, which is near to nothing, or it would be tried for ever.
-func embedAll(ctx context.Context, e Embedder, documents []Document, refuse func(error)) ([]vector, error) {
+func embedAll(ctx context.Context, e Embedder, documents []Document, refuse func(error)) ([][]float32, error) {
 	texts := make([]string, len(documents))
 	for i, d := range documents {
 		texts[i] = d.Text
 	}
-	values, err := embedTexts(ctx, e, texts)
+	vectors, err := embedTexts(ctx, e, texts)
 	switch half := len(documents) / 2; {
-	case err == nil:
-	case ctx.Err() != nil:
-		return nil, err
+	case err == nil || ctx.Err() != nil:
 	case half > 0:
-		first, err := embedAll(ctx, e, documents[:half], refuse)
-		if err != nil {
-			return nil, err
+		if vectors, err = embedAll(ctx, e, documents[:half], refuse); err == nil {
+			var rest [][]float32
+			rest, err = embedAll(ctx, e, documents[half:], refuse)
+			vectors = append(vectors, rest...)
 		}
-		second, err := embedAll(ctx, e, documents[half:], refuse)
-		return append(first, second...), err
 	default:
 		taken, probeErr := embedTexts(ctx, e, []string{probe})
 		if probeErr != nil {
 			return nil, err // it takes nothing at all
 		}
 		refuse(fmt.Errorf("%s: %w", documents[0].ID, err))
-		values = [][]float32{make([]float32, len(taken[0]))}
+		vectors, err = [][]float32{make([]float32, len(taken[0]))}, nil
 	}
-	vectors := make([]vector, len(documents))
-	for i, d := range documents {
-		if !finite(values[i]) {
-			values[i] = make([]float32, len(values[i]))
-		}
-		vectors[i] = vector{id: d.ID, values: values[i], text: d.Text}
-	}
-	return vectors, nil
+	return vectors, err
 }
 
 func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, error) {
@@ -156,6 +146,11 @@ func embedTexts(ctx context.Context, e Embedder, texts []string) ([][]float32, e
 	}
 	if err != nil {
 		return nil, embedding(e, err)
+	}
+	for _, v := range values {
+		if !finite(v) {
+			clear(v)
+		}
 	}
 	return values, nil
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,12 +129,12 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 		log = wal
 	}
 	found, ids := map[int64]kept{}, map[string]bool{}
-	known, indexed := map[int64]string{}, map[int64]string{} // by number: the hash in the row, in the index
+	known := map[int64]string{} // by number: the hash in the index, else in the row
 	err = pages.Open(db, log).Rows(ctx, documentColumns, hashColumns, func(r pages.Row) {
 		if len(r.Values) == hashColumns {
 			hash, isHash := r.Values[0].([]byte)
 			if num, ok := r.Values[1].(int64); ok && isHash && len(hash) >= hashSize {
-				indexed[num] = string(hash)
+				known[num] = string(hash)
 			}
 			return
 		}
@@ -143,7 +142,7 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 		if !ok {
 			return
 		}
-		known[r.Num] = string(d.hash)
+		known[r.Num] = cmp.Or(known[r.Num], string(d.hash))
 		if d.valid() && !ids[d.ID] {
 			found[r.Num], ids[d.ID] = d, true
 		}
@@ -151,7 +150,6 @@ func (s *Salvage) read(ctx context.Context) ([]kept, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(known, indexed)
 	all, saved := make([]kept, 0, len(found)), map[string]bool{}
 	for _, d := range found {
 		all = append(all, d)

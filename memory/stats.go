@@ -34,17 +34,13 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	var st Stats
 	err := s.read(ctx, func(tx *sql.Tx) error {
 		st = Stats{Kinds: map[Kind]Share{}, Vectors: map[string]int{}}
-		var oldest, newest sql.NullInt64
-		err := tx.QueryRowContext(ctx, `SELECT count(*), count(superseded_by), count(DISTINCT project),
-			(SELECT count(*) FROM (SELECT DISTINCT session, project FROM documents WHERE session != '')), min(time), max(time),
+		err := tx.QueryRowContext(ctx, `SELECT count(superseded_by), count(DISTINCT project),
+			(SELECT count(*) FROM (SELECT DISTINCT session, project FROM documents WHERE session != '')),
 			count(*) FILTER (WHERE num > (SELECT coalesce(max(last), 0) FROM segments)),
 			(SELECT page_count * page_size FROM pragma_page_count, pragma_page_size) FROM documents`).
-			Scan(&st.Documents, &st.Superseded, &st.Projects, &st.Sessions, &oldest, &newest, &st.Pending, &st.Bytes)
+			Scan(&st.Superseded, &st.Projects, &st.Sessions, &st.Pending, &st.Bytes)
 		if err != nil {
 			return err
-		}
-		if oldest.Valid {
-			st.Oldest, st.Newest = instant(oldest.Int64), instant(newest.Int64)
 		}
 		err = each(ctx, tx, "SELECT kind, count(*), sum(octet_length(text)), min(time), max(time) FROM documents GROUP BY kind", nil, func(scan func(...any) error) error {
 			var kind Kind
@@ -53,6 +49,13 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 			err := scan(&kind, &k.Documents, &k.Bytes, &oldest, &newest)
 			k.Oldest, k.Newest = instant(oldest), instant(newest)
 			st.Kinds[kind] = k
+			if st.Documents == 0 || k.Oldest.Before(st.Oldest) {
+				st.Oldest = k.Oldest
+			}
+			if k.Newest.After(st.Newest) {
+				st.Newest = k.Newest
+			}
+			st.Documents += k.Documents
 			return err
 		})
 		if err != nil {

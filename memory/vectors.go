@@ -10,25 +10,17 @@ import (
 	"math"
 )
 
-// vector is what an embedder made of a document's text. If the document has
-// another text by now, it is of no use.
-type vector struct {
-	id     string // of the document
-	values []float32
-	text   string
-}
-
 // ErrDimension is returned for a vector that is not as long as the others of
 // its embedder: the model behind the name has changed.
 var ErrDimension = errors.New("the vector has another length than those before it")
 
-// putVectors stores vectors that an embedder made. All vectors of an embedder
-// have the length of the first. A vector of a document that is gone is left
-// out, one that is there is replaced.
-func (s *Store) putVectors(ctx context.Context, embedder string, vectors ...vector) error {
+// putVectors stores the vectors that an embedder made of documents. All vectors of
+// an embedder have the length of the first. The vector of a document that is gone
+// or has another text by now is omitted, one that exists is replaced.
+func (s *Store) putVectors(ctx context.Context, embedder string, documents []Document, vectors [][]float32) error {
 	return s.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO embedders (name, dimension, through) VALUES (?, ?, 0) ON CONFLICT DO NOTHING",
-			embedder, len(vectors[0].values))
+			embedder, len(vectors[0]))
 		if err != nil {
 			return err
 		}
@@ -36,12 +28,12 @@ func (s *Store) putVectors(ctx context.Context, embedder string, vectors ...vect
 		if err := tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", embedder).Scan(&num, &dimension); err != nil {
 			return err
 		}
-		for _, v := range vectors {
-			if len(v.values) != dimension || dimension == 0 {
-				return fmt.Errorf("%w: %d instead of %d from %s; their model has changed", ErrDimension, len(v.values), dimension, embedder)
+		for i, v := range vectors {
+			if len(v) != dimension || dimension == 0 {
+				return fmt.Errorf("%w: %d instead of %d from %s; their model has changed", ErrDimension, len(v), dimension, embedder)
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT OR REPLACE INTO vectors (num, embedder, data)
-				SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, num, pack(v.values), v.id, v.text); err != nil {
+				SELECT num, ?, ? FROM documents WHERE id = ? AND text = ?`, num, pack(v), documents[i].ID, documents[i].Text); err != nil {
 				return err
 			}
 		}

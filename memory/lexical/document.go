@@ -52,7 +52,13 @@ const (
 func Analyse(text string) Document {
 	a := analysers.Get().(*analyser)
 	a.scan(text)
-	d := Document{Terms: slices.Clone(a.found), Length: a.length, Flags: a.flags(text)}
+	d := Document{Terms: slices.Clone(a.found), Length: a.length}
+	if a.times {
+		d.Flags |= TimeWords
+	}
+	if mostlyAsks(text) {
+		d.Flags |= Asks
+	}
 	slices.SortFunc(d.Terms, func(x, y TermCount) int { return strings.Compare(x.Term, y.Term) })
 	a.release()
 	return d
@@ -91,48 +97,19 @@ func (a *analyser) release() {
 	analysers.Put(a)
 }
 
-// add counts the term in buf.
-func (a *analyser) add(term []byte) {
+// add counts a term. A string is made of it when it is first seen.
+func add[T string | []byte](a *analyser, term T) {
 	if i, ok := a.at[string(term)]; ok {
-		a.count(i)
+		if c := &a.found[i].Count; *c < math.MaxUint16 {
+			*c++
+		}
 		return
 	}
-	a.insert(string(term))
-}
-
-// addString is add for a term that exists already: nothing is copied.
-func (a *analyser) addString(term string) {
-	if i, ok := a.at[term]; ok {
-		a.count(i)
-		return
-	}
-	a.insert(term)
-}
-
-func (a *analyser) count(i int) {
-	if c := &a.found[i].Count; *c < math.MaxUint16 {
-		*c++
-	}
-}
-
-func (a *analyser) insert(term string) {
-	a.at[term] = len(a.found)
-	a.found = append(a.found, TermCount{term, 1})
+	a.at[string(term)] = len(a.found)
+	a.found = append(a.found, TermCount{string(term), 1})
 	if a.query {
 		a.words = append(a.words, a.word)
 	}
-}
-
-// flags is called when the text was scanned.
-func (a *analyser) flags(text string) Flags {
-	var f Flags
-	if a.times {
-		f |= TimeWords
-	}
-	if mostlyAsks(text) {
-		f |= Asks
-	}
-	return f
 }
 
 // mostlyAsks tells whether more of a text is in questions than in statements.

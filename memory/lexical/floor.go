@@ -1,6 +1,7 @@
 package lexical
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -30,21 +31,13 @@ func (s *search) answered(candidates []found) bool {
 			worth[i] /= 2
 		}
 	}
-	share := func(bits uint32) (sum float64) {
+	return slices.ContainsFunc(candidates, func(c found) bool {
+		p, share := s.facts.place[c.doc], 0.0
 		for i, w := range worth {
-			if bits&(1<<i) != 0 {
-				sum += w
-			}
+			share += w * float64(s.held[p]>>i&1+s.reach[p]>>i&1)
 		}
-		return sum
-	}
-	for _, c := range candidates {
-		p := s.facts.place[c.doc]
-		if share(s.held[p])+share(s.reach[p]) >= 2*s.Floor*total {
-			return true
-		}
-	}
-	return false
+		return share >= 2*s.Floor*total
+	})
 }
 
 // asking are the terms of words that say what kind of answer is wanted, and

@@ -68,8 +68,8 @@ func (a *analyser) chunk(text string, start int) int {
 		return end + n
 	}
 	a.word = chunk
-	if suffix := symbol(text[end:]); suffix != "" {
-		a.whole(text[start : end+len(suffix)])
+	if n := symbol(text[end:]); n > 0 {
+		a.whole(text[start : end+n])
 	}
 	if joints == 0 {
 		a.name(chunk)
@@ -83,25 +83,21 @@ func (a *analyser) chunk(text string, start int) int {
 // it is dropped: won't says nothing that can be looked for, won does.
 func negation(rest string) int {
 	for _, t := range []string{"'t", "’t"} {
-		if strings.HasPrefix(rest, t) {
-			if kind, _ := kindAt(rest, len(t)); kind != wordKind {
-				return len(t)
-			}
+		if kind, _ := kindAt(rest, len(t)); strings.HasPrefix(rest, t) && kind != wordKind {
+			return len(t)
 		}
 	}
 	return 0
 }
 
-// symbol is what belongs to a name though it is no letter: C++, C#.
-func symbol(rest string) string {
+// symbol is the size of what belongs to a name though it is no letter: C++, C#.
+func symbol(rest string) int {
 	for _, s := range []string{"++", "#"} {
-		if strings.HasPrefix(rest, s) {
-			if kind, _ := kindAt(rest, len(s)); kind == noKind {
-				return s
-			}
+		if kind, _ := kindAt(rest, len(s)); strings.HasPrefix(rest, s) && kind == noKind {
+			return len(s)
 		}
 	}
-	return ""
+	return 0
 }
 
 // joined reads a chunk of several words.
@@ -144,7 +140,7 @@ func (a *analyser) whole(chunk string) {
 			a.buf[i] = '/'
 		}
 	}
-	a.add(a.buf)
+	add(a, a.buf)
 }
 
 // name reads one word, and its parts if it has any.
@@ -229,7 +225,7 @@ func (a *analyser) term(word string) {
 	}
 	if stem != "" {
 		a.length++
-		a.addString(stem)
+		add(a, stem)
 	}
 }
 
@@ -343,5 +339,5 @@ func (a *analyser) gram(s string) {
 	a.word = s
 	a.buf = append(a.buf[:0], s...)
 	a.times = a.times || timeWord(a.buf)
-	a.add(a.buf)
+	add(a, a.buf)
 }

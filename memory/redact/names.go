@@ -18,16 +18,29 @@ var (
 	// What is said about passwords, instead of one.
 	noPasswords = []string{"required", "optional", "string", "str", "bytes", "true", "false", "null", "none", "nil", "undefined",
 		"empty", "missing", "invalid", "wrong", "incorrect", "expired", "changed", "hidden", "yes", "no", "disabled", "enabled", "changeme"}
-	// Words that make of SECRET or TOKEN, before them, the name of something
-	// else, and those that make another key of KEY, behind them.
-	harmless = []string{"ALG", "ALGORITHM", "ARN", "BACKEND", "CLASS", "COLUMN", "COUNT", "DIR", "ENABLED", "ENDPOINT", "ENGINE", "ENV", "EXPIRATION", "EXPIRES",
-		"EXPIRY", "FIELD", "FILE", "FORMAT", "HEADER", "HINT", "HOST", "ID", "INDEX", "ISSUER", "LABEL", "LEN", "LENGTH", "LIFETIME", "LIMIT", "MANAGER", "MAX",
-		"MIN", "MODE", "NAME", "PATH", "PATTERN", "POLICY", "PORT", "PREFIX", "PROVIDER", "REGEX", "REGION", "REF", "REQUIRED", "ROTATION", "SCOPE", "SERVICE",
-		"SIZE", "STORE", "TIMEOUT", "TTL", "TYPE", "URI", "URL", "VAR", "VERSION"}
-	otherKeys = []string{"ARROW", "ATTRIBUTE", "CACHE", "COLUMN", "COMPOSITE", "CONTEXT", "CUSTOM", "DICT", "EVENT", "FIELD", "FOREIGN", "FUNCTION", "GROUP", "HASH",
-		"HOT", "I18N", "INDEX", "ITEM", "KEYBOARD", "LOCALE", "LOOKUP", "MAP", "MESSAGE", "METADATA", "OBJECT", "ORDER", "PARTITION", "PRIMARY", "PUBLIC",
-		"QUERY", "QUEUE", "RANGE", "REDIS", "REGISTRY", "ROUTING", "ROW", "SHORTCUT", "SORT", "STATE", "STORAGE", "THEME", "TOKEN", "TRANSLATION", "UNIQUE"}
 )
+
+// environment has the names of variables, in upper case, in which the word that
+// says it may stand anywhere; the first that matches counts. An empty kind is no
+// secret: SECRET and TOKEN before some words name something else, and so does KEY
+// behind some. A number at the end does not count.
+var environment = []struct {
+	kind string
+	form func() *regexp.Regexp
+}{
+	{"", form(`^(OLD)?PWD$`)}, // where a shell is
+	{"password", form(`(PASSWORD|PASSWD|PASSPHRASE|\bPWD|\bPASS)NUMBER$`)},
+	{"secret", form(`(TOKEN|SECRET|APIKEY)NUMBER$`)},
+	{"", form(`(^|\b(ARROW|ATTRIBUTE|CACHE|COLUMN|COMPOSITE|CONTEXT|CUSTOM|DICT|EVENT|FIELD|FOREIGN|FUNCTION|GROUP|HASH|HOT|I18N|INDEX|ITEM|KEYBOARD|` +
+		`LOCALE|LOOKUP|MAP|MESSAGE|METADATA|OBJECT|ORDER|PARTITION|PRIMARY|PUBLIC|QUERY|QUEUE|RANGE|REDIS|REGISTRY|ROUTING|ROW|SHORTCUT|SORT|STATE|` +
+		`STORAGE|THEME|TOKEN|TRANSLATION|UNIQUE)\.)KEYNUMBER$`)},
+	{"secret", form(`\bKEYNUMBER$`)},
+	{"", form(`\b(ALG|ALGORITHM|ARN|BACKEND|CLASS|COLUMN|COUNT|DIR|ENABLED|ENDPOINT|ENGINE|ENV|EXPIRATION|EXPIRES|EXPIRY|FIELD|FILE|FORMAT|HEADER|HINT|` +
+		`HOST|ID|INDEX|ISSUER|LABEL|LEN|LENGTH|LIFETIME|LIMIT|MANAGER|MAX|MIN|MODE|NAME|PATH|PATTERN|POLICY|PORT|PREFIX|PROVIDER|REGEX|REGION|REF|` +
+		`REQUIRED|ROTATION|SCOPE|SERVICE|SIZE|STORE|TIMEOUT|TTL|TYPE|URI|URL|VAR|VERSION)NUMBER$`)},
+	{"password", form(`\bPASSWORD\b`)},
+	{"secret", form(`\b(SECRET|TOKEN|APIKEY)\b`)},
+}
 
 // signature is the parameter of a URL that is one in Azure's.
 const signature = "sig"
@@ -39,8 +52,11 @@ func secretKind(name string) (kind string, sure bool) {
 		return "", false
 	}
 	if name == strings.ToUpper(name) {
-		if kind, known := environmentKind(name); known {
-			return kind, kind != ""
+		dotted := strings.NewReplacer("_", ".", "-", ".").Replace(name)
+		for _, e := range environment {
+			if e.form().MatchString(dotted) {
+				return e.kind, e.kind != ""
+			}
 		}
 	}
 	plain := strings.ToLower(squeeze(strings.TrimRight(name, "0123456789")))
@@ -50,40 +66,6 @@ func secretKind(name string) (kind string, sure bool) {
 		return "password", false
 	case slices.ContainsFunc(secretNames, ends), plain == signature:
 		return "secret", false
-	}
-	return "", false
-}
-
-// environmentKind is secretKind of a name in upper case, in which the word that
-// says it may stand anywhere. It does not know every name.
-func environmentKind(name string) (kind string, known bool) {
-	words := strings.FieldsFunc(name, func(c rune) bool { return c == '_' || c == '-' || c == '.' })
-	if n := len(words); n > 1 && strings.Trim(words[n-1], "0123456789") == "" {
-		words = words[:n-1] // the second of several
-	}
-	if len(words) == 0 {
-		return "", false
-	}
-	last := words[len(words)-1]
-	ends := func(end string) bool { return strings.HasSuffix(last, end) }
-	switch {
-	case name == "PWD", name == "OLDPWD": // where a shell is
-		return "", true
-	case ends("PASSWORD"), ends("PASSWD"), ends("PASSPHRASE"), last == "PWD", last == "PASS":
-		return "password", true
-	case ends("TOKEN"), ends("SECRET"), ends("APIKEY"):
-		return "secret", true
-	case last == "KEY":
-		if len(words) == 1 || slices.Contains(otherKeys, words[len(words)-2]) {
-			return "", true
-		}
-		return "secret", true
-	case slices.Contains(harmless, last):
-		return "", true
-	case slices.Contains(words, "PASSWORD"):
-		return "password", true
-	case slices.Contains(words, "SECRET"), slices.Contains(words, "TOKEN"), slices.Contains(words, "APIKEY"):
-		return "secret", true
 	}
 	return "", false
 }

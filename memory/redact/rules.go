@@ -31,7 +31,8 @@ var fragments = strings.NewReplacer(
 	"ARGS", ` (?:(?:[^\n|]|\\\n)*?\s)??`,
 	"STDIN", `sudo(?: +-\S+)*? +(?:-\w*S\w*|--stdin)\b`,
 	"STATED", `(?:password|passwort|passphrase|passcode|kennwort)`,
-	"IS", ` +(?:is|ist|was)`,
+	"NUMBER", `(\.\d+)?`,
+	"VERB", ` +(?:is|ist|was)`,
 )
 
 const statements = "passwor|passphrase|passcode|kennwort|pin "
@@ -63,11 +64,11 @@ var rules = []rule{
 
 	// A password that a sentence states: in quotes, behind a colon, with a digit, or
 	// at its end where it is somebody's.
-	{statements, "password", form(`(?i)\b(?:STATED|pin)IS:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), stated},
-	{statements, "password", form(`(?i)\b(?:STATED|pin)IS: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
-	{statements, "password", form(`(?i)\bpinIS +(\d{4,})\b`), nil},
-	{statements, "password", form(`(?i)\bSTATEDIS +([^\s"'\x60]*\d\S*?)[.,;!?)"']*(?:\s|$)`), func(s string) bool { return stated(s) && run(s, 0, isDigit) < len(s) }},
-	{statements, "password", form(`(?i)\b(?:my|our|mein|unser) STATEDIS +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
+	{statements, "password", form(`(?i)\b(?:STATED|pin)VERB:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), stated},
+	{statements, "password", form(`(?i)\b(?:STATED|pin)VERB: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
+	{statements, "password", form(`(?i)\bpinVERB +(\d{4,})\b`), nil},
+	{statements, "password", form(`(?i)\bSTATEDVERB +([^\s"'\x60]*\d\S*?)[.,;!?)"']*(?:\s|$)`), func(s string) bool { return stated(s) && run(s, 0, isDigit) < len(s) }},
+	{statements, "password", form(`(?i)\b(?:my|our|mein|unser) STATEDVERB +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
 }
 
 // applyRules searches the text by each rule that may find something.

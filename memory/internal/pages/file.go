@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
-	"iter"
 	"maps"
+	"slices"
 )
 
 // maxPayload bounds what a broken length may ask for.
@@ -75,22 +75,6 @@ func (f *File) readLog() {
 	}
 }
 
-// all are the numbers of the pages that there are.
-func (f *File) all() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		for n := uint32(1); n <= f.pages; n++ {
-			if !yield(n) {
-				return
-			}
-		}
-		for n := range f.newer {
-			if n > f.pages && !yield(n) {
-				return
-			}
-		}
-	}
-}
-
 // holds is how many bytes all pages have, which nothing in them can exceed.
 func (f *File) holds() uint64 {
 	return (uint64(f.pages) + uint64(len(f.newer))) * uint64(f.size)
@@ -127,7 +111,13 @@ const (
 // indexes that have so many, the rowid counted as the last. The error is ctx's.
 func (f *File) Rows(ctx context.Context, table, index int, each func(Row)) error {
 	f.spare = 2 * f.holds()
-	for n := range f.all() {
+	numbers := slices.Collect(maps.Keys(f.newer))
+	for n := uint32(1); n <= f.pages; n++ {
+		if _, logged := f.newer[n]; !logged {
+			numbers = append(numbers, n)
+		}
+	}
+	for _, n := range numbers {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
