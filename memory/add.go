@@ -152,13 +152,7 @@ func (in *inserter) newID(ctx context.Context, now time.Time) (string, error) {
 
 // put writes a row.
 func (in *inserter) put(ctx context.Context, num int64, d *Document, supersededBy any) error {
-	tags := []byte("[]")
-	if len(d.Tags) > 0 {
-		var err error
-		if tags, err = json.Marshal(d.Tags); err != nil {
-			return err
-		}
-	}
+	tags, _ := json.Marshal(append([]string{}, d.Tags...)) // strings never fail; none are []
 	_, err := in.insert.ExecContext(ctx, num, d.ID, d.checksum(), string(d.Kind), d.Role, d.Speaker, d.Session, d.Project, d.Source,
 		string(tags), d.Time.UnixMicro(), d.Last.UnixMicro(), d.Count, supersededBy, d.Text)
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,9 +14,8 @@ import (
 
 // builder makes segments of documents that come in order.
 type builder struct {
-	tx       *sql.Tx
-	scopes   map[scope]uint32
-	speakers map[string]uint32
+	tx      *sql.Tx
+	numbers map[any]uint32 // of each scope, and of each speaker's name
 	// fresh gives a number to a scope or a speaker that the file has none for.
 	fresh func(ctx context.Context, insert string, args ...any) (uint32, error)
 
@@ -30,7 +30,7 @@ type scope struct{ session, project string }
 
 // newBuilder makes a builder that begins with a document.
 func newBuilder(tx *sql.Tx, first int64) *builder {
-	b := &builder{tx: tx, scopes: map[scope]uint32{}, speakers: map[string]uint32{}, fresh: func(ctx context.Context, insert string, args ...any) (uint32, error) {
+	b := &builder{tx: tx, numbers: map[any]uint32{}, fresh: func(ctx context.Context, insert string, args ...any) (uint32, error) {
 		result, err := tx.ExecContext(ctx, insert, args...)
 		if err != nil {
 			return 0, err
@@ -134,12 +134,7 @@ func addTerms(index map[string]*postings, a lexical.Document, doc, first uint32)
 }
 
 func (b *builder) scope(ctx context.Context, s scope) (uint32, error) {
-	if n, ok := b.scopes[s]; ok {
-		return n, nil
-	}
-	n, err := b.number(ctx, "SELECT num FROM scopes WHERE session = ? AND project = ?", "INSERT INTO scopes (session, project) VALUES (?, ?)", s.session, s.project)
-	b.scopes[s] = n
-	return n, err
+	return b.number(ctx, s, "SELECT num FROM scopes WHERE session = ? AND project = ?", "INSERT INTO scopes (session, project) VALUES (?, ?)", s.session, s.project)
 }
 
 // speaker numbers a name. Nobody is 0, and so is everybody behind the 65,535th.
@@ -147,25 +142,22 @@ func (b *builder) speaker(ctx context.Context, name string) (uint16, error) {
 	if name == "" {
 		return 0, nil
 	}
-	n, ok := b.speakers[name]
-	if !ok {
-		var err error
-		if n, err = b.number(ctx, "SELECT num FROM speakers WHERE name = ?", "INSERT INTO speakers (name) VALUES (?)", name); err != nil {
-			return 0, err
-		}
-		b.speakers[name] = n
+	n, err := b.number(ctx, name, "SELECT num FROM speakers WHERE name = ?", "INSERT INTO speakers (name) VALUES (?)", name)
+	if n > math.MaxUint16 {
+		n = 0
 	}
-	if n > 1<<16-1 {
-		return 0, nil
-	}
-	return uint16(n), nil
+	return uint16(n), err
 }
 
-// number finds the number of a name, or gives it one.
-func (b *builder) number(ctx context.Context, find, add string, args ...any) (n uint32, err error) {
-	if err = b.tx.QueryRowContext(ctx, find, args...).Scan(&n); errors.Is(err, sql.ErrNoRows) {
-		return b.fresh(ctx, add, args...)
+// number finds the number of a scope or a speaker, or gives it one.
+func (b *builder) number(ctx context.Context, key any, find, add string, args ...any) (n uint32, err error) {
+	if n, ok := b.numbers[key]; ok {
+		return n, nil
 	}
+	if err = b.tx.QueryRowContext(ctx, find, args...).Scan(&n); errors.Is(err, sql.ErrNoRows) {
+		n, err = b.fresh(ctx, add, args...)
+	}
+	b.numbers[key] = n
 	return n, err
 }
 

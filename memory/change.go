@@ -209,27 +209,22 @@ func supersede(ctx context.Context, tx *sql.Tx, was row, replacement string) err
 		if err != nil {
 			return err
 		}
-		if err := noCircle(ctx, tx, was, is); err != nil {
+		// If the corrections of is led back to was, neither would be found. UNION ends
+		// also in a file that holds a circle.
+		var circle bool
+		err = tx.QueryRowContext(ctx, `WITH RECURSIVE corrections(num) AS (VALUES (?1) UNION
+				SELECT superseded_by FROM documents JOIN corrections USING (num) WHERE superseded_by IS NOT NULL)
+			SELECT EXISTS (SELECT 1 FROM corrections WHERE num = ?2)`, is.num, was.num).Scan(&circle)
+		if err == nil && circle {
+			err = fmt.Errorf("%w: %s cannot correct %s, which corrects it already", errCircle, is.ID, was.ID)
+		}
+		if err != nil {
 			return err
 		}
 		by = is.num
 	}
 	_, err := tx.ExecContext(ctx, "UPDATE documents SET superseded_by = ? WHERE num = ?", by, was.num)
 	return cmp.Or(err, changed(ctx, tx))
-}
-
-// noCircle follows the corrections of a document: if they led back to the one
-// that it is to correct, neither would be found. It ends, too, in a file that
-// holds a circle already.
-func noCircle(ctx context.Context, tx *sql.Tx, was, is row) error {
-	var circle bool
-	err := tx.QueryRowContext(ctx, `WITH RECURSIVE corrections(num) AS (VALUES (?1) UNION
-			SELECT superseded_by FROM documents JOIN corrections USING (num) WHERE superseded_by IS NOT NULL)
-		SELECT EXISTS (SELECT 1 FROM corrections WHERE num = ?2)`, is.num, was.num).Scan(&circle)
-	if err == nil && circle {
-		err = fmt.Errorf("%w: %s cannot correct %s, which corrects it already", errCircle, is.ID, was.ID)
-	}
-	return err
 }
 
 var errCircle = errors.New("corrections in a circle")

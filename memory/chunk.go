@@ -42,17 +42,16 @@ func decode(list []lexical.Posting, data []byte, base uint32) ([]lexical.Posting
 	doc := base
 	for len(data) > 0 {
 		distance, n := binary.Uvarint(data)
+		count, more := uint64(1), 0
+		if n > 0 && distance&1 != 0 {
+			if count, more = binary.Uvarint(data[n:]); more <= 0 {
+				n = 0
+			}
+		}
 		if n <= 0 {
 			return list, errChunk
 		}
-		data = data[n:]
-		count := uint64(1)
-		if distance&1 != 0 {
-			if count, n = binary.Uvarint(data); n <= 0 {
-				return list, errChunk
-			}
-			data = data[n:]
-		}
+		data = data[n+more:]
 		doc += uint32(distance >> 1)
 		list = append(list, lexical.Posting{Doc: doc, Count: uint16(count)})
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -168,14 +169,7 @@ func (d Document) asRepeats() []any {
 }
 
 // number is the kind's in the index, 0 for one that there is not.
-func (k Kind) number() uint8 {
-	for i, known := range kinds {
-		if k == known {
-			return uint8(i + 1)
-		}
-	}
-	return 0
-}
+func (k Kind) number() uint8 { return uint8(slices.Index(kinds, k) + 1) }
 
 // An ID is short, because models copy it: nine characters for the milliseconds
 // since 1970, which last until the year 2527, and four at random. The alphabet

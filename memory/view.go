@@ -33,7 +33,7 @@ type cache struct {
 	segments      []segment
 	facts         *lexical.Facts
 	pending       map[string][]lexical.Posting
-	scopes        map[scope]uint32 // of pending documents
+	scopes        map[any]uint32 // of pending documents, with the names of their speakers
 }
 
 // errAnalyser says that the index was made by another version of the analysis.
@@ -149,7 +149,7 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 	b := newBuilder(tx, c.indexed()+1)
 	b.fresh = func(_ context.Context, _ string, args ...any) (uint32, error) {
 		if len(args) > 1 {
-			return 1<<30 | uint32(len(b.scopes)), nil
+			return 1<<30 | uint32(len(b.numbers)), nil
 		}
 		c.facts.Speakers = append(c.facts.Speakers, args[0].(string))
 		return uint32(len(c.facts.Speakers) - 1), nil
@@ -163,7 +163,7 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 	for term, p := range b.index {
 		c.pending[term], _ = decode(nil, p.data, uint32(b.first)) // it was made just now
 	}
-	c.scopes = b.scopes
+	c.scopes = b.numbers
 	return nil
 }
 
@@ -175,8 +175,9 @@ func (v *view) numbers(ctx context.Context, ofSessions bool, names []string) ([]
 		where = "session != '' AND session"
 	}
 	all, err := column[uint32](ctx, v.tx, "SELECT num FROM scopes WHERE "+where+" IN (SELECT value FROM json_each(?))", string(list))
-	for s, n := range v.scopes {
-		if name := cmp.Or(s.session, s.project); ofSessions == (s.session != "") && slices.Contains(names, name) && !slices.Contains(all, n) {
+	for key, n := range v.scopes {
+		s, ok := key.(scope)
+		if name := cmp.Or(s.session, s.project); ok && ofSessions == (s.session != "") && slices.Contains(names, name) && !slices.Contains(all, n) {
 			all = append(all, n)
 		}
 	}

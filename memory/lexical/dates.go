@@ -35,14 +35,11 @@ func (d date) near(t time.Time) float64 {
 
 func (d date) nearIn(year int, t time.Time) float64 {
 	from := time.Date(year, max(1, d.month), max(1, d.day), 0, 0, 0, 0, time.UTC)
-	var to time.Time
-	switch {
-	case d.day > 0:
+	to := from.AddDate(1, 0, 0)
+	if d.day > 0 {
 		to = from.AddDate(0, 0, 1)
-	case d.month > 0:
+	} else if d.month > 0 {
 		to = from.AddDate(0, 1, 0)
-	default:
-		to = from.AddDate(1, 0, 0)
 	}
 	var days float64
 	switch {

@@ -226,20 +226,17 @@ func (s *search) widen(t *term) {
 		if s.Lender > 0 {
 			count *= float32(s.Lender / (s.Lender + float64(s.facts.Docs[posting.Doc].Length)))
 		}
-		own := session[p]
-		for i, share := range s.Before {
-			q := p + uint32(i) + 1
-			if int(q) >= len(session) || session[q] != own {
-				break
+		for _, side := range [2]struct {
+			step   int
+			shares []float64
+		}{{1, s.Before}, {-1, s.After}} {
+			q := int(p)
+			for _, share := range side.shares {
+				if q += side.step; q < 0 || q >= len(session) || session[q] != session[p] {
+					break
+				}
+				s.put(uint32(q), count*float32(share))
 			}
-			s.put(q, count*float32(share))
-		}
-		for i, share := range s.After {
-			q := p - uint32(i) - 1
-			if q > p || session[q] != own { // q > p: below the first place
-				break
-			}
-			s.put(q, count*float32(share))
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Names whose values are secrets, without the signs that join words. Whatever
@@ -70,53 +69,27 @@ func secretKind(name string) (kind string, sure bool) {
 	return "", false
 }
 
-// secretWords mark a setting as secret wherever they are in its name.
-var secretWords = []string{"key", "secret", "password", "passwd", "passphrase", "auth", "cookie", "credential"}
+var secretName = form(`(?i)key|secret|password|passwd|passphrase|auth|cookie|credential|token([^s]|$)`)
 
 // Name reports whether a setting, a header or a variable with this name may hold
 // a secret. A count of tokens is none.
-func Name(name string) bool {
-	name = strings.ToLower(name)
-	for _, w := range secretWords {
-		if strings.Contains(name, w) {
-			return true
-		}
-	}
-	for {
-		_, rest, found := strings.Cut(name, "token")
-		if !found {
-			return false
-		}
-		if !strings.HasPrefix(rest, "s") {
-			return true
-		}
-		name = rest
-	}
-}
+func Name(name string) bool { return secretName().MatchString(name) }
+
+var credentials = form(`^(?:.*?://)?[^:]*:((?:[^/]|/[^/]).*)@`)
 
 // Password returns where the password of an address is; ok is false if it has
 // none. The address need not be valid: a slash in the password does not end it.
 func Password(address string) (start, end int, ok bool) {
-	from, to := 0, strings.LastIndexByte(address, '@')
-	if i := strings.Index(address, "://"); i >= 0 {
-		from = i + len("://")
-	}
-	if to < from {
+	m := credentials().FindStringSubmatchIndex(address)
+	if m == nil {
 		return 0, 0, false
 	}
-	user, password, _ := strings.Cut(address[from:to], ":")
-	if password == "" {
-		return 0, 0, false
-	}
-	return from + len(user) + 1, to, true
+	return m[2], m[3], true
 }
 
 // argument is an argument whose name may be that of a secret: --api-key VALUE,
 // API_KEY=VALUE, Authorization: Bearer VALUE. Name has the last word.
-var argument = sync.OnceValue(func() *regexp.Regexp {
-	const name = `[\w-]*(?:key|token|secret|pass|auth|cookie|credential)[\w-]*`
-	return regexp.MustCompile(`(?i)(--?` + name + `(?:=|\s+)|` + name + `(?:=|:\s*))(?:(?:bearer|basic)\s+)?["']?([^\s"']+)`)
-})
+var argument = form(`(?i)(--?NAMED(?:=|\s+)|NAMED(?:=|:\s*))(?:(?:bearer|basic)\s+)?["']?([^\s"']+)`)
 
 // Arguments returns where the secrets in the arguments of a program are, as
 // pairs of start and end.

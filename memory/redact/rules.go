@@ -31,6 +31,7 @@ var fragments = strings.NewReplacer(
 	"ARGS", ` (?:(?:[^\n|]|\\\n)*?\s)??`,
 	"STDIN", `sudo(?: +-\S+)*? +(?:-\w*S\w*|--stdin)\b`,
 	"STATED", `(?:password|passwort|passphrase|passcode|kennwort)`,
+	"NAMED", `[\w-]*(?:key|token|secret|pass|auth|cookie|credential)[\w-]*`,
 	"NUMBER", `(\.\d+)?`,
 	"VERB", ` +(?:is|ist|was)`,
 )

@@ -63,10 +63,10 @@ type given struct {
 // the environment, such as API_KEY, and not some name in a program.
 func (v given) secret(kind string, sure bool) bool {
 	switch {
-	case placeholder(v.text), !v.quoted && expression(v.text):
+	case placeholder(v.text), !v.quoted && expression().MatchString(v.text):
 		return false
 	case kind == "password":
-		if location(v.text) {
+		if location().MatchString(v.text) {
 			return false
 		}
 		if len(v.text) < 4 && !(sure && v.tight) {
@@ -81,10 +81,8 @@ func (v given) secret(kind string, sure bool) bool {
 	return random(v.text) || sure && (v.tight || v.quoted) && likely(v.text, v.quoted && !v.tight)
 }
 
-// location reports whether the value of pwd is where a shell is, not a password.
-func location(s string) bool {
-	return strings.HasPrefix(s, "/") && strings.Count(s, "/") > 1 || strings.HasPrefix(s, "~/") || len(s) > 2 && s[1:3] == `:\`
-}
+// location matches where a shell is, which is the value of pwd, too.
+var location = form(`^(?:/.*/|~/|.:\\)`)
 
 // likely tells whether a value without digits is a secret behind a name that
 // says so, in a shell or in a program.
@@ -169,17 +167,10 @@ func letters(s string) bool {
 	return run(s, 0, func(c byte) bool { return isLetter(c) || c == '_' || c == '.' }) == len(s)
 }
 
-// expression tells whether a value without quotes is code that gives it.
-func expression(s string) bool {
-	if strings.ContainsAny(s, "([") {
-		return true
-	}
-	root, rest, ok := strings.Cut(s, ".")
-	return ok && (letters(s) || letters(root) && slices.Contains(roots, root) && run(rest, 0, dotted) == len(rest))
-}
-
-// roots are what settings are read from in programs.
-var roots = []string{"process", "os", "env", "import", "config", "conf", "cfg", "settings", "secrets", "vars", "self", "this", "var", "data", "local", "ctx", "args", "opts", "options"}
+// expression matches code that gives a value: a call, an element, a field, among
+// others of what programs read settings from.
+var expression = form(`[(\[]|^[A-Za-z_.]*\.[A-Za-z_.]*$|` +
+	`^(?:process|os|env|import|config|conf|cfg|settings|secrets|vars|self|this|var|data|local|ctx|args|opts|options)\.[\w.-]*$`)
 
 // placeholder tells whether a value stands for one: a variable, a form to be
 // filled in, a row of stars, a marker of ours.
