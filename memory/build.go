@@ -109,16 +109,11 @@ func (b *builder) add(ctx context.Context, d indexed) error {
 	if f.Speaker, err = b.speaker(ctx, d.speaker); err != nil {
 		return err
 	}
-	b.pad(d.num)
-	b.facts = appendFact(b.facts, f)
-	return nil
-}
-
-// pad fills the facts up to a document with ones that were deleted.
-func (b *builder) pad(num int64) {
-	for int64(len(b.facts)) < (num-b.first)*factSize {
+	for int64(len(b.facts)) < (d.num-b.first)*factSize { // of documents that were deleted
 		b.facts = appendFact(b.facts, lexical.Fact{Flags: lexical.Deleted})
 	}
+	b.facts = appendFact(b.facts, f)
+	return nil
 }
 
 // addTerms adds the terms of a document to an index that begins at first.

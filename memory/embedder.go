@@ -44,7 +44,10 @@ func (s *Store) Use(e Embedder, warn func(error)) {
 		s.dense.Store(nil)
 		return
 	}
-	s.dense.Store(&dense{embedder: e, tell: warn})
+	if warn == nil {
+		warn = func(error) {}
+	}
+	s.dense.Store(&dense{embedder: e, warn: warn})
 }
 
 // Embed makes the vectors that documents lack of an embedder, and then deletes

@@ -27,13 +27,10 @@ func (f Fields) Mapping() Mapping {
 		for _, part := range []struct {
 			field string
 			to    *string
-		}{{f.ID, &d.ID}, {f.Role, &d.Role}, {f.Speaker, &d.Speaker}, {f.Session, &d.Session}, {f.Project, &d.Project}, {f.Source, &d.Source}} {
+		}{{f.ID, &d.ID}, {f.Kind, (*string)(&d.Kind)}, {f.Role, &d.Role}, {f.Speaker, &d.Speaker}, {f.Session, &d.Session}, {f.Project, &d.Project}, {f.Source, &d.Source}} {
 			if s := str(record, part.field); s != "" {
 				*part.to = s
 			}
-		}
-		if kind := str(record, f.Kind); kind != "" {
-			d.Kind = Kind(kind)
 		}
 		var texts []string
 		for _, field := range f.Text {

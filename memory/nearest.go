@@ -20,14 +20,8 @@ import (
 // dense is the embedder of a store, and whom to tell what goes wrong with it.
 type dense struct {
 	embedder Embedder
-	tell     func(error)
+	warn     func(error)
 	silent   atomic.Bool // it did not answer a question in time, and is not asked again
-}
-
-func (d *dense) warn(err error) {
-	if d.tell != nil {
-		d.tell(err)
-	}
 }
 
 // nearest compares a question's vector with those of documents, within the

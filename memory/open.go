@@ -113,7 +113,7 @@ func (s *Store) openReadOnly(ctx context.Context) bool {
 		return false
 	}
 	var err error
-	if s.db, err = sql.Open("sqlite", location(s.path)+"?mode=ro&immutable=1"); err != nil {
+	if s.db, err = sql.Open("sqlite", location(s.path, url.Values{"mode": {"ro"}, "immutable": {"1"}})); err != nil {
 		return false
 	}
 	_, err = s.version(ctx)
@@ -241,19 +241,15 @@ func (s *Store) version(ctx context.Context) (version int, err error) {
 // dsn says how each connection is set up. Deleted content is overwritten,
 // because what was forgotten must not be found in the file.
 func dsn(path string) string {
-	q := url.Values{"_txlock": {"immediate"}, "mode": {"rw"}, "_error_rc": {"1"}, "_pragma": {
+	return location(path, url.Values{"_txlock": {"immediate"}, "mode": {"rw"}, "_error_rc": {"1"}, "_pragma": {
 		"busy_timeout(50)", // patiently waits for longer
 		"journal_mode(wal)", "synchronous(full)", "foreign_keys(1)", "secure_delete(1)", "journal_size_limit(4194304)",
-	}}
-	return location(path) + "?" + q.Encode()
+	}})
 }
 
-func location(path string) string {
-	slashed := filepath.ToSlash(path)
-	if !strings.HasPrefix(slashed, "/") { // C:/…
-		slashed = "/" + slashed
-	}
-	return "file:" + (&url.URL{Path: slashed}).EscapedPath()
+func location(path string, options url.Values) string {
+	slashed := "/" + strings.TrimPrefix(filepath.ToSlash(path), "/") // C:/…
+	return (&url.URL{Scheme: "file", Path: slashed, RawQuery: options.Encode()}).String()
 }
 
 // create makes a memory at path, with what fill puts into it. The file is there

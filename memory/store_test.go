@@ -99,7 +99,7 @@ func TestSearchIsTheRanking(t *testing.T) {
 			}
 			query, wanted := memory.Query{Text: q, Limit: 10, Ranking: &ranking}, lexical.Query{Text: q}
 			if p := fmt.Sprint("p", r.IntN(4)); p != "p3" {
-				number, ok := want.Project(p)
+				number, ok := want.Number(p)
 				if !ok {
 					continue
 				}

@@ -54,17 +54,11 @@ func (d date) nearIn(year int, t time.Time) float64 {
 	return 1 / (1 + days/fade)
 }
 
-// dateForm is a way to write a date, with groups named y, m, d, and name for the
-// name of a month.
-type dateForm struct {
-	*regexp.Regexp
-	groups []string
-}
-
-// dateForms are tried in this order, the more telling forms first. Of 5/8/2023
+// dateForms are ways to write a date, with groups named y, m, d, and name for the
+// name of a month. They are tried in this order, the more telling forms first. Of 5/8/2023
 // only the year is certain, and a month alone may be another word: may, march, a
 // name.
-var dateForms = sync.OnceValue(func() (all []dateForm) {
+var dateForms = sync.OnceValue(func() (all []*regexp.Regexp) {
 	expand := strings.NewReplacer("YEAR", `(?P<y>(?:19|20)\d\d)`, "MONTH", `(?P<m>\d\d?)`, "DAY", `(?P<d>\d\d?)`,
 		"NAME", `(?P<name>`+strings.Join(strings.Fields(monthNames), "|")+`)`)
 	for _, form := range []string{
@@ -77,8 +71,7 @@ var dateForms = sync.OnceValue(func() (all []dateForm) {
 		`\b(?:in|during|of|since|early|late|im|seit|en|desde) +NAME\b`,
 		`\bYEAR\b`,
 	} {
-		re := regexp.MustCompile(`(?i)` + expand.Replace(form))
-		all = append(all, dateForm{re, re.SubexpNames()})
+		all = append(all, regexp.MustCompile(`(?i)`+expand.Replace(form)))
 	}
 	return all
 })
@@ -94,7 +87,7 @@ func findDate(query string) date {
 		for _, m := range form.FindAllStringSubmatchIndex(query, -1) {
 			d := date{text: query[m[0]:m[1]]}
 			valid := true
-			for i, name := range form.groups {
+			for i, name := range form.SubexpNames() {
 				if name == "" || m[2*i] < 0 {
 					continue
 				}

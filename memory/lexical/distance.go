@@ -30,9 +30,9 @@ func (d *distance) fill(t string, limit int) {
 	}
 	a, b := d.word, d.other
 	size := len(b) + 1
-	d.before = slices.Grow(d.before[:0], size)[:size]
-	d.last = slices.Grow(d.last[:0], size)[:size]
-	d.current = slices.Grow(d.current[:0], size)[:size]
+	for _, row := range []*[]int{&d.before, &d.last, &d.current} {
+		*row = slices.Grow((*row)[:0], size)[:size]
+	}
 	for j := range d.last {
 		d.last[j] = j
 	}

@@ -17,27 +17,8 @@ type Memory struct {
 	postings map[string][]Posting
 	docs     []Fact
 	facts    *Facts // nil after a change
-	speakers names[uint16]
-	sessions names[uint32]
-	projects names[uint32]
-}
-
-// names number what they are asked for, from 0.
-type names[N uint16 | uint32] struct {
-	numbers map[string]N
-	all     []string
-}
-
-func (n *names[N]) number(name string) N {
-	number, ok := n.numbers[name]
-	if !ok {
-		if n.numbers == nil {
-			n.numbers = map[string]N{}
-		}
-		number = N(len(n.all))
-		n.numbers[name], n.all = number, append(n.all, name)
-	}
-	return number
+	speakers []string
+	numbers  map[string]uint32 // of projects and sessions
 }
 
 // Entry is a document to be added to a Memory.
@@ -57,20 +38,29 @@ func (m *Memory) Add(e Entry) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.postings == nil {
-		m.postings = map[string][]Posting{}
-		m.speakers.number("")
+		m.postings, m.numbers, m.speakers = map[string][]Posting{}, map[string]uint32{}, []string{""}
 	}
 	doc := uint32(len(m.docs))
 	for _, t := range d.Terms {
 		m.postings[t.Term] = append(m.postings[t.Term], Posting{doc, t.Count})
 	}
-	if len(m.speakers.all) > math.MaxUint16 {
-		e.Speaker = ""
+	speaker := slices.Index(m.speakers, e.Speaker)
+	if speaker < 0 && len(m.speakers) <= math.MaxUint16 {
+		speaker, m.speakers = len(m.speakers), append(m.speakers, e.Speaker)
 	}
-	m.docs = append(m.docs, Fact{Project: m.projects.number(e.Project), Session: m.sessions.number(e.Session), Length: uint32(d.Length),
-		Speaker: m.speakers.number(e.Speaker), Kind: e.Kind, Flags: d.Flags | e.Flags, Time: e.Time.Unix()})
+	m.docs = append(m.docs, Fact{Project: m.number(e.Project), Session: m.number(e.Session), Length: uint32(d.Length),
+		Speaker: uint16(max(0, speaker)), Kind: e.Kind, Flags: d.Flags | e.Flags, Time: e.Time.Unix()})
 	m.facts = nil
 	return doc
+}
+
+func (m *Memory) number(name string) uint32 {
+	n, ok := m.numbers[name]
+	if !ok {
+		n = uint32(len(m.numbers))
+		m.numbers[name] = n
+	}
+	return n
 }
 
 // Mark sets flags of a document that Add has given: Deleted or Superseded.
@@ -82,19 +72,12 @@ func (m *Memory) Mark(doc uint32, flags Flags) {
 	m.facts = nil
 }
 
-// Project gives the number of a project, for Query.Projects.
-func (m *Memory) Project(name string) (uint32, bool) {
+// Number returns the number of a project or a session, for Query.Projects and
+// Query.Sessions.
+func (m *Memory) Number(name string) (uint32, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	n, ok := m.projects.numbers[name]
-	return n, ok
-}
-
-// Session gives the number of a session, for Query.Sessions.
-func (m *Memory) Session(name string) (uint32, bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	n, ok := m.sessions.numbers[name]
+	n, ok := m.numbers[name]
 	return n, ok
 }
 
@@ -110,7 +93,7 @@ func (m *Memory) Facts(context.Context) (*Facts, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.facts == nil {
-		m.facts = &Facts{Docs: m.docs, Speakers: m.speakers.all}
+		m.facts = &Facts{Docs: m.docs, Speakers: m.speakers}
 	}
 	return m.facts, nil
 }

@@ -168,7 +168,7 @@ func TestScopeStatistics(t *testing.T) {
 		alone.Add(lexical.Entry{Text: text, Project: "small", Session: fmt.Sprint(i), Time: day})
 		beside.Add(lexical.Entry{Text: text, Project: "small", Session: fmt.Sprint(i), Time: day})
 	}
-	project, ok := beside.Project("small")
+	project, ok := beside.Number("small")
 	if !ok {
 		t.Fatal("the project has no number")
 	}
@@ -189,7 +189,7 @@ func TestSlipsAreThoseOfTheScope(t *testing.T) {
 	var m lexical.Memory
 	m.Add(lexical.Entry{Text: "umbrela", Project: "other", Session: "a"})
 	m.Add(lexical.Entry{Text: "umbrella", Project: "mine", Session: "b"})
-	mine, _ := m.Project("mine")
+	mine, _ := m.Number("mine")
 	if got := docs(rank(t, lexical.Default(), &m, lexical.Query{Text: "umbrela", Projects: []uint32{mine}})); !slices.Equal(got, []uint32{1}) {
 		t.Errorf("found %v, want 1", got)
 	}
@@ -202,7 +202,7 @@ func TestFilters(t *testing.T) {
 	}
 	m.Mark(4, lexical.Deleted)
 	m.Mark(5, lexical.Superseded)
-	session, _ := m.Session("1")
+	session, _ := m.Number("1")
 	tests := []struct {
 		name  string
 		query lexical.Query
