@@ -47,21 +47,12 @@ func (b *builder) begin(first int64) {
 	b.size, b.index, b.facts = 0, map[string]*postings{}, b.facts[:0]
 }
 
-// indexed is what the index takes of a document.
-type indexed struct {
-	num                             int64
-	session, project, speaker, role string
-	kind                            Kind
-	micro                           int64
-	text                            string
-}
-
 // voice is whose words a document has, as far as the ranking asks.
-func (d indexed) voice() lexical.Flags {
+func (d Document) voice() lexical.Flags {
 	switch {
-	case d.kind == Tool:
+	case d.Kind == Tool:
 		return lexical.FromTool
-	case d.kind == Exchange && slices.Contains(assistants, strings.ToLower(d.role)):
+	case d.Kind == Exchange && slices.Contains(assistants, strings.ToLower(d.Role)):
 		return lexical.FromAssistant
 	}
 	return 0
@@ -72,11 +63,11 @@ var assistants = []string{"assistant", "ai", "model", "bot", "chatgpt", "gpt"}
 
 // read adds a range of documents from their texts, and writes segments of them.
 func (b *builder) read(ctx context.Context, last int64) error {
-	err := texts(ctx, b.tx, b.first, last, func(d indexed) error {
+	err := texts(ctx, b.tx, b.first, last, func(d row) error {
 		if err := b.add(ctx, d); err != nil {
 			return err
 		}
-		b.size += int64(len(d.text))
+		b.size += int64(len(d.Text))
 		if b.weight++; b.weight+b.size/textWeight < full || d.num == last {
 			return nil
 		}
@@ -93,20 +84,20 @@ func (b *builder) read(ctx context.Context, last int64) error {
 }
 
 // add adds a document to the segment in the making.
-func (b *builder) add(ctx context.Context, d indexed) error {
-	a := lexical.Analyse(d.text)
+func (b *builder) add(ctx context.Context, d row) error {
+	a := lexical.Analyse(d.Text)
 	addTerms(b.index, a, uint32(d.num), uint32(b.first))
-	f := lexical.Fact{Kind: d.kind.number(), Time: d.micro / 1e6, Length: uint32(a.Length), Flags: a.Flags | d.voice()}
+	f := lexical.Fact{Kind: d.Kind.number(), Time: d.Time.Unix(), Length: uint32(a.Length), Flags: a.Flags | d.voice()}
 	var err error
-	if f.Project, err = b.scope(ctx, scope{"", d.project}); err != nil {
+	if f.Project, err = b.scope(ctx, scope{"", d.Project}); err != nil {
 		return err
 	}
-	if d.session != "" {
-		if f.Session, err = b.scope(ctx, scope{d.session, d.project}); err != nil {
+	if d.Session != "" {
+		if f.Session, err = b.scope(ctx, scope{d.Session, d.Project}); err != nil {
 			return err
 		}
 	}
-	if f.Speaker, err = b.speaker(ctx, d.speaker); err != nil {
+	if f.Speaker, err = b.speaker(ctx, d.Speaker); err != nil {
 		return err
 	}
 	for int64(len(b.facts)) < (d.num-b.first)*factSize { // of documents that were deleted

@@ -105,8 +105,8 @@ func (r *Report) index(ctx context.Context, tx *sql.Tx) error {
 
 func (r *Report) segment(ctx context.Context, tx *sql.Tx, g segment) error {
 	index := map[string]*postings{}
-	err := texts(ctx, tx, g.first, g.last, func(d indexed) error {
-		addTerms(index, lexical.Analyse(d.text), uint32(d.num), uint32(g.first))
+	err := texts(ctx, tx, g.first, g.last, func(d row) error {
+		addTerms(index, lexical.Analyse(d.Text), uint32(d.num), uint32(g.first))
 		return nil
 	})
 	if err != nil {

@@ -9,18 +9,21 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"mylm/memory/lexical"
 )
 
 // texts calls f with what the index is made of, for a range of documents in order.
-func texts(ctx context.Context, tx *sql.Tx, first, last int64, f func(indexed) error) error {
+func texts(ctx context.Context, tx *sql.Tx, first, last int64, f func(row) error) error {
 	return each(ctx, tx, `SELECT num, session, project, speaker, role, kind, time, text FROM documents
 		WHERE num BETWEEN ? AND ? ORDER BY num`, []any{first, last}, func(scan func(...any) error) error {
-		var d indexed
-		if err := scan(&d.num, &d.session, &d.project, &d.speaker, &d.role, &d.kind, &d.micro, &d.text); err != nil {
+		var d row
+		var micro int64
+		if err := scan(&d.num, &d.Session, &d.Project, &d.Speaker, &d.Role, &d.Kind, &micro, &d.Text); err != nil {
 			return err
 		}
+		d.Time = time.UnixMicro(micro)
 		return f(d)
 	})
 }
@@ -154,7 +157,7 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 		c.facts.Speakers = append(c.facts.Speakers, args[0].(string))
 		return uint32(len(c.facts.Speakers) - 1), nil
 	}
-	if err := texts(ctx, tx, b.first, c.last, func(d indexed) error { return b.add(ctx, d) }); err != nil {
+	if err := texts(ctx, tx, b.first, c.last, func(d row) error { return b.add(ctx, d) }); err != nil {
 		return err
 	}
 	for i := 0; i < len(b.facts); i += factSize {

@@ -42,6 +42,7 @@ var rules = []rule{
 	{"-----begin ", "private key", form(`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|.*))`), nil},
 	{"private-lines: ", "private key", form(`Private-Lines: \d+[\r\n]*([A-Za-z0-9+/=\r\n]{16,}?)(?:\r?\nPrivate-MAC|[^A-Za-z0-9+/=\r\n]|$)`), nil},
 
+	{"eyj", "JWT", form(`\b(eyJ[\w-]{7,}\.eyJ[\w-]*(?:\.[\w-]*)?)`), nil}, // two objects in base64, and a signature
 	{"bearer ", "bearer token", form(`(?i)\bbearer ([\w/.+~=-]{16,})`), func(s string) bool { return strings.ContainsFunc(s, digitRune) }},
 	{"basic ", "password", form(`(?i)\bbasic ([\w/.+~=-]{6,})`), basic},
 	{"authorization: ", "secret", form(`(?i)authorization: (?:token|apikey) ([\w/.+~=-]+)`), random},
