@@ -84,12 +84,10 @@ type inserter struct {
 
 func newInserter(ctx context.Context, tx *sql.Tx) (*inserter, error) {
 	in := &inserter{tx: tx}
-	err := tx.QueryRowContext(ctx, "SELECT num, id FROM documents ORDER BY num DESC LIMIT 1").Scan(&in.num, &in.lastID)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
-	}
 	var indexed int64 // numbers in the index are not used again
-	if err := tx.QueryRowContext(ctx, "SELECT coalesce(max(last), 0) FROM segments").Scan(&indexed); err != nil {
+	err := tx.QueryRowContext(ctx, `SELECT coalesce((SELECT max(num) FROM documents), 0), coalesce((SELECT id FROM documents ORDER BY num DESC LIMIT 1), ''),
+		coalesce((SELECT max(last) FROM segments), 0)`).Scan(&in.num, &in.lastID, &indexed)
+	if err != nil {
 		return nil, err
 	}
 	in.num = max(in.num, indexed)

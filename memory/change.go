@@ -129,13 +129,12 @@ var All = Filter{Everything: true}
 // again. A filter that selects everything is ErrEverything: All is the one
 // that may.
 func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
-	if f.empty() {
+	where, args := f.where()
+	if where == everything && !f.Everything {
 		return 0, ErrEverything
 	}
 	var nums []int64
-	err := s.update(ctx, func(tx *sql.Tx) error {
-		where, args := f.where()
-		var err error
+	err := s.update(ctx, func(tx *sql.Tx) (err error) {
 		nums, err = column[int64](ctx, tx, "DELETE FROM documents WHERE "+where+" RETURNING num", args...)
 		if err != nil || len(nums) == 0 {
 			return err
@@ -144,7 +143,8 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 		if err := rebuild(ctx, tx, nums); err != nil {
 			return err
 		}
-		return dropNames(ctx, tx)
+		_, err = tx.ExecContext(ctx, unusedNames)
+		return err
 	})
 	if err != nil || len(nums) == 0 {
 		return 0, err
@@ -153,15 +153,12 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 	return len(nums), nil
 }
 
-// dropNames deletes the names of scopes and speakers that nothing has any more.
-func dropNames(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, `
-		DELETE FROM scopes WHERE session != '' AND NOT EXISTS
-			(SELECT 1 FROM documents d WHERE d.session = scopes.session AND d.project = scopes.project);
-		DELETE FROM scopes WHERE session = '' AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.project = scopes.project);
-		DELETE FROM speakers WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.speaker = speakers.name);`)
-	return err
-}
+// unusedNames deletes the names of scopes and speakers that no document has.
+const unusedNames = `
+	DELETE FROM scopes WHERE session != '' AND NOT EXISTS
+		(SELECT 1 FROM documents d WHERE d.session = scopes.session AND d.project = scopes.project);
+	DELETE FROM scopes WHERE session = '' AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.project = scopes.project);
+	DELETE FROM speakers WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.speaker = speakers.name);`
 
 // erase takes what was deleted out of the log, too. If somebody reads just now
 // it stays until the log is written over.

@@ -181,9 +181,12 @@ func documents(all []row) []Document {
 	return out
 }
 
+// everything is the condition of a filter that is empty.
+const everything = "true"
+
 // where is the condition of a filter, without History and Everything.
 func (f Filter) where() (where string, args []any) {
-	where = "true"
+	where = everything
 	and := func(condition string, set bool, arg any) {
 		if set {
 			where, args = where+" AND "+condition, append(args, arg)
@@ -202,10 +205,4 @@ func (f Filter) where() (where string, args []any) {
 	and("time >= ?", !f.After.IsZero(), f.After.UnixMicro())
 	and("time < ?", !f.Before.IsZero(), f.Before.UnixMicro())
 	return where, args
-}
-
-// empty tells whether a filter selects everything without saying so.
-func (f Filter) empty() bool {
-	where, _ := f.where()
-	return where == "true" && !f.Everything
 }

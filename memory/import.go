@@ -176,11 +176,10 @@ func (in *importer) supersede(ctx context.Context) error {
 	if len(in.corrections) == 0 {
 		return nil
 	}
-	circles, kept := 0, 0
-	err := in.store.update(ctx, func(tx *sql.Tx) error {
+	return in.store.update(ctx, func(tx *sql.Tx) error {
 		for _, c := range in.corrections {
 			if !in.same[c.old] {
-				kept++
+				in.done.Kept++
 				continue
 			}
 			old, err := byID(ctx, tx, c.old)
@@ -188,17 +187,13 @@ func (in *importer) supersede(ctx context.Context) error {
 				err = supersede(ctx, tx, old, c.by)
 			}
 			if errors.Is(err, errCircle) {
-				circles++
+				in.done.Circles++
 			} else if err != nil && !errors.Is(err, ErrNotFound) {
 				return err
 			}
 		}
 		return nil
 	})
-	if err == nil {
-		in.done.Circles, in.done.Kept = circles, kept
-	}
-	return err
 }
 
 // own is the mapping of what Export writes.

@@ -98,7 +98,7 @@ func Unseal(ctx context.Context, r io.Reader, w io.Writer, passphrase string) er
 	if err := db.ImportFromReader(bytes.NewReader(body), string(key(passphrase, head[len(sealedLine):]))); err != nil {
 		return fmt.Errorf("%w (%w)", ErrPassphrase, err)
 	}
-	found, err := everything(ctx, db.GetCollection(collectionName, unasked))
+	found, err := contents(ctx, db.GetCollection(collectionName, unasked))
 	if err != nil {
 		return err
 	}
@@ -121,10 +121,10 @@ func Unseal(ctx context.Context, r io.Reader, w io.Writer, passphrase string) er
 	return nil
 }
 
-// everything returns all documents of a collection. chromem-go returns them to
+// contents returns all documents of a collection. chromem-go returns them to
 // those who know their names or the length of their vectors: 1, and 384 in exports
 // of the version that had vectors built in.
-func everything(ctx context.Context, from *chromem.Collection) (found []chromem.Result, err error) {
+func contents(ctx context.Context, from *chromem.Collection) (found []chromem.Result, err error) {
 	if from == nil || from.Count() == 0 {
 		return nil, nil
 	}

@@ -128,24 +128,23 @@ func (v *view) query(ctx context.Context, q Query) (lexical.Query, bool, error) 
 // names, how near its vector is.
 func (h Hit) Why() string {
 	var why []string
-	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	list := func(label string, words ...string) {
 		if said := strings.Join(words, ", "); said != "" {
-			say("%s: %s", label, said)
+			why = append(why, label+": "+said)
 		}
 	}
 	list("words", h.Found.Terms...)
 	list("words nearby", h.Found.Nearby...)
 	for _, c := range h.Found.Corrected {
-		say("%s for %s", c.Term, c.Word)
+		why = append(why, c.Term+" for "+c.Word)
 	}
 	list("date", h.Found.Date)
 	list("speaker", h.Found.Speaker)
 	if h.Found.Similarity != 0 {
-		say("vector: %.2f", h.Found.Similarity)
+		why = append(why, fmt.Sprintf("vector: %.2f", h.Found.Similarity))
 	}
 	if h.Older > 0 {
-		say("the newest of %d", h.Older+1)
+		why = append(why, fmt.Sprintf("the newest of %d", h.Older+1))
 	}
 	return strings.Join(why, "; ")
 }

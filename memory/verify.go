@@ -82,7 +82,7 @@ func (r *Report) pages(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (r *Report) texts(ctx context.Context, tx *sql.Tx) error {
-	return inPortions(ctx, tx, "true", nil, func(Document) bool { r.Documents++; return true })
+	return inPortions(ctx, tx, everything, nil, func(Document) bool { r.Documents++; return true })
 }
 
 // index analyses the documents of each segment again and compares.
