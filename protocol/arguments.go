@@ -57,7 +57,7 @@ func scanElement(d *Decoder) (end int, state scanState) {
 	return h.span.pos, scanMaybe
 }
 
-// text is what an element's text is, of what stands between its tags: without
+// text is the text of an element, given what is between its tags: without
 // one line end next to each (D6); elsewhere several lines keep their last, as a
 // file does (P5). Only the house form's arguments are unescaped, if they have no
 // bare <: no family's template escapes what it writes (D7, D8).

@@ -9,7 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// resolver reads what stands in a block, in whatever form a model gave it, and
+// resolver reads the content of a block, in whatever form a model wrote it, and
 // finds one call there. It is the only place that does: a block that came in
 // pieces and one that came whole are read alike. It drops nothing that may be a
 // part of the call: what it does not know, it refuses (P14).
@@ -20,7 +20,7 @@ type resolver struct {
 	form    string // the name of the dialect, as far as it was read
 	bare    bool   // a call without tags: what follows it is for the judge
 	tagged  bool   // with a closing tag, so that what is not there was left out
-	stray   bool   // words stand where nothing but the end of the call belongs
+	stray   bool   // there are words where only the end of the call belongs
 
 	name     string
 	args     json.RawMessage               // nil: none yet
@@ -36,7 +36,7 @@ type resolver struct {
 	propsOf  *jsonschema.Schema
 }
 
-// The elements that may stand in a block, folded (B24, B27), and the attributes
+// The elements that a block may hold, folded (B24, B27), and the attributes
 // of its tags (B26).
 var (
 	nameElements  = map[string]bool{"name": true, "toolname": true, "tool": true, "functionname": true}
@@ -69,7 +69,7 @@ func (x *resolver) blank() {
 	}
 }
 
-// wrapper is a mark that stands around values, with the code of the repair.
+// wrapper is a mark around a value, with the code of the repair.
 type wrapper struct{ mark, code string }
 
 var wrappers = []wrapper{{"\ufeff", ""}, {"*", ""}, {"<![CDATA[", "cdata"}, {"]]>", ""}, {"```", "fence"}, {"`", "backticks"}}
@@ -100,7 +100,7 @@ func (x *resolver) call() (call *ToolCall, err *ValueError) {
 	return call, err
 }
 
-// content reads whatever stands in a block (B1, D1): elements, JSON, a name and
+// content reads any content of a block (B1, D1): elements, JSON, a name and
 // what it is given, a call as Python writes it.
 func (x *resolver) content() {
 	x.blank()
@@ -120,7 +120,7 @@ func (x *resolver) content() {
 }
 
 // bareName takes off the name of a tool that is followed by its arguments, or
-// stands on a line of its own (D16).
+// is alone on its line (D16).
 func (x *resolver) bareName(rest string) bool {
 	end := strings.IndexAny(rest+"\n", "\n<")
 	name := strings.TrimSpace(rest[:end])
@@ -153,7 +153,7 @@ func (x *resolver) read() (value json.RawMessage, missing int) {
 	return r.out, r.missing
 }
 
-// object reads the arguments: one object, or what stands for it (P2, P10).
+// object reads the arguments: one object, or what replaces it (P2, P10).
 func (x *resolver) object() {
 	start := x.pos
 	if x.args != nil || x.several {
@@ -202,7 +202,7 @@ func (x *resolver) elements() {
 			x.unfinished()
 			return
 		case given && (x.bare || !x.tagged), rest[0] == '{' && x.several:
-			return // what follows is not of the call, as far as can be told (B12)
+			return // what follows does not seem to belong to the call (B12)
 		case rest[0] == '{' && x.name == "":
 			x.fail(BadJSON, "a value comes before the name of the tool")
 		case rest[0] == '{' && !x.inParams:

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// The decoder is a small machine over a reply. In text it passes everything on
-// but a tag or a word that may still be in the making (pend). What may be a call
-// is held until its dialect finds its end and the judge allows what follows.
-// Every byte is looked at a bounded number of times, and how the reply is cut
-// makes no difference (T1).
+// The decoder is a small state machine over a reply. It passes text on at once,
+// except for a tag or a word that may be incomplete (pend). What may be a call is
+// held until its dialect finds its end and the judge allows what follows. Every
+// byte is looked at a bounded number of times, and how the reply is split makes no
+// difference (T1).
 //
 //	decoder.go    text, thought and answers: what is passed on, and what begins
-//	line.go       where in its line, and in which code or example, text stands
+//	line.go       position in the line, and the code or example around the text
 //	tag.go        the tags and tokens that mean something
-//	dialect.go    the table of dialects, and which tool a name stands for; json, python, action, element and token.go are theirs
+//	dialect.go    the table of dialects, and which tool a name refers to; json, python, action, arguments and token.go read them
 //	judge.go      where a call ends, and what may follow it
-//	block.go      what stands in a block: the one reader of calls; arguments.go their elements
-//	value.go      JSON as models write it
+//	block.go      the content of a block: the one reader of calls
+//	value.go      JSON as models write it, and the cursor that all readers share
 //	native.go     calls that the server took out of the text
 //	lost.go       calls that would be lost in an answer
 
@@ -35,30 +35,30 @@ const (
 
 // Decoder reads one reply. It is not safe for concurrent use.
 type Decoder struct {
-	opts  Options
-	mode  mode
-	off   int64  // bytes of the reply that are dealt with, pend and held not counted
-	pend  string // a tag or word in the making
-	line  line
-	parts []Part
-	held  held
-	mind  thought
-	said  strings.Builder // the text that stands, as far as lost looks at it
-	spots []int           // where in it a call may begin
+	opts       Options
+	mode       mode
+	off        int64  // bytes of the reply that are dealt with, pend and held not counted
+	pend       string // the beginning of a tag or a word
+	line       line
+	parts      []Part
+	held       held
+	thinking   thought
+	passed     strings.Builder // the text so far, unless retracted, up to maxPassed
+	callStarts []int           // where in it a call may begin
 
-	shownAt int // where in it what is only shown began last
+	shownAt int // where in it the last example or comment began
 
 	tries  budget // of calls without tags
 	folded map[string][]string
 
 	initials [256]bool // of the tools' names
 
-	thought     bool // some thought was seen
-	text        bool // some text other than white space was passed on and stands
-	answered    bool // <final_answer> was seen
-	struck      bool // <s> was seen, as in HTML
-	harmony     bool // a header of that format was seen
-	droppedCall bool
+	thought       bool // some thought was seen
+	text          bool // some text other than white space was passed on and not retracted
+	answered      bool // <final_answer> was seen
+	strikethrough bool // <s> was seen, as in HTML
+	harmony       bool // a header of that format was seen
+	droppedCall   bool
 }
 
 // thought is one that is being read.
@@ -158,7 +158,7 @@ func (d *Decoder) conclude(stop Stop) {
 	d.mode = done
 }
 
-// drop looks at what comes after the verdict, which stands (B5, H6).
+// drop looks for a call in what comes after the verdict (B5, H6).
 func (d *Decoder) drop(s string) {
 	for i := 0; i < len(s) && !d.droppedCall; i++ {
 		if s[i] == '<' {
@@ -168,8 +168,8 @@ func (d *Decoder) drop(s string) {
 	}
 }
 
-// maxSaid bounds the text that lost looks at.
-const maxSaid = 1 << 20
+// maxPassed bounds the text that lost looks at.
+const maxPassed = 1 << 20
 
 // emit passes text on.
 func (d *Decoder) emit(s string) {
@@ -181,8 +181,8 @@ func (d *Decoder) emit(s string) {
 		return // A5
 	}
 	d.text = d.text || !blank(s)
-	if d.said.Len() < maxSaid {
-		d.said.WriteString(s[:min(len(s), maxSaid-d.said.Len())])
+	if d.passed.Len() < maxPassed {
+		d.passed.WriteString(s[:min(len(s), maxPassed-d.passed.Len())])
 	}
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
 }
@@ -193,9 +193,9 @@ func (d *Decoder) emitThought(s string) {
 	}
 	d.off += int64(len(s))
 	d.thought = d.thought || !blank(s)
-	d.mind.last = s[len(s)-1]
-	if d.mind.mid != "" && d.mind.text.Len() < d.opts.MaxArgs || d.mind.text.Len() < maxSaid {
-		d.mind.text.WriteString(s)
+	d.thinking.last = s[len(s)-1]
+	if d.thinking.mid != "" && d.thinking.text.Len() < d.opts.MaxArgs || d.thinking.text.Len() < maxPassed {
+		d.thinking.text.WriteString(s)
 	}
 	d.parts = append(d.parts, Part{Kind: Thought, Text: s})
 }
@@ -210,8 +210,8 @@ func (d *Decoder) retract() {
 	d.parts = append(d.parts, Part{Kind: Retract})
 	d.thought = d.thought || d.text
 	d.text, d.line = false, line{}
-	d.said.Reset()
-	d.spots = nil
+	d.passed.Reset()
+	d.callStarts = nil
 }
 
 // stops are the bytes that matter in the middle of a line, 0xe2 as the first of ◁.
@@ -288,7 +288,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			}
 		}
 		if c := s[i]; c == '<' || !d.line.filled && !isSpace(c) && c != '`' && c != '~' {
-			d.spot(i - start)
+			d.noteCallStart(i - start)
 		}
 		var m mark
 		var form *dialect
@@ -412,11 +412,11 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	case m.tag == noTag || d.line.literal():
 		return literal
 	case m.tag == struck:
-		d.struck = true
+		d.strikethrough = true
 	case m.tag == comment || m.tag == exampleOpen: // T7, T11
 		if !fenced && d.mode == inText {
 			d.line.comment, d.line.dashes, d.line.example = m.tag == comment, 0, m.kind
-			d.shownAt = d.said.Len() + len(before) + m.n
+			d.shownAt = d.passed.Len() + len(before) + m.n
 		}
 		return literal
 	case m.tag == turnEnd && !fenced:
@@ -452,9 +452,9 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 		return m.n
 	case m.tag == thinkOpen:
 		skip(inThought)
-		d.mind = thought{depth: 1, first: s[0]}
+		d.thinking = thought{depth: 1, first: s[0]}
 		if d.line.filled {
-			d.mind.mid = s[:m.n]
+			d.thinking.mid = s[:m.n]
 		}
 		return m.n
 	case d.line.filled && (m.tag != answerOpen || d.line.last != ':'): // A2, A3; "The answer: <final_answer>"
@@ -476,11 +476,11 @@ func (d *Decoder) beginAnswer() {
 }
 
 // turnEnds ends the reply at a token that ends the model's turn, or begins
-// somebody else's (T14): what follows is not the model's to say.
+// somebody else's (T14).
 func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
 	mode := d.mode
 	switch {
-	case m.kind == "/s" && d.struck:
+	case m.kind == "/s" && d.strikethrough:
 		return -1
 	case d.harmony && m.kind == "<|end|>": // it ends a message
 		return skip(mode)
@@ -508,7 +508,7 @@ func (d *Decoder) message(s string) {
 		d.held.buf = d.held.b.String()
 		d.held.begun, d.held.final = true, begun || !d.line.filled
 	case ch == "analysis":
-		d.mode, d.mind = inThought, thought{depth: 1, first: '<', messages: true}
+		d.mode, d.thinking = inThought, thought{depth: 1, first: '<', messages: true}
 	case ch == "final":
 		d.mode = inAnswer
 		d.beginAnswer()
@@ -523,7 +523,7 @@ func (d *Decoder) pushThought(s string) (rest string) {
 		s, d.pend = d.pend+s, ""
 	}
 	for i := 0; ; i++ {
-		k := strings.IndexByte(s[i:], d.mind.first)
+		k := strings.IndexByte(s[i:], d.thinking.first)
 		if k < 0 {
 			d.emitThought(s)
 			return ""
@@ -535,22 +535,22 @@ func (d *Decoder) pushThought(s string) (rest string) {
 			d.pend = s[i:]
 			return ""
 		}
-		last := d.mind.last
+		last := d.thinking.last
 		if i > 0 {
 			last = s[i-1]
 		}
 		switch {
-		case d.mind.messages && m.tag == channel:
-			m.n, d.mind.depth = 0, 0
-		case d.mind.messages && m.tag == turnEnd, m.tag == thinkClose && !d.mind.messages:
-			d.mind.depth--
-		case m.tag == thinkOpen && !d.mind.messages && last != '`':
-			d.mind.depth++
+		case d.thinking.messages && m.tag == channel:
+			m.n, d.thinking.depth = 0, 0
+		case d.thinking.messages && m.tag == turnEnd, m.tag == thinkClose && !d.thinking.messages:
+			d.thinking.depth--
+		case m.tag == thinkOpen && !d.thinking.messages && last != '`':
+			d.thinking.depth++
 			continue
 		default:
 			continue
 		}
-		if d.mind.depth > 0 {
+		if d.thinking.depth > 0 {
 			continue
 		}
 		d.emitThought(s[:i])

@@ -4,7 +4,7 @@ import "strings"
 
 // dialect is one way in which models write calls: what opens it, how its end is
 // found while it arrives, and how it is read. What may follow a call is judged
-// in one place for all of them (judge.go), and what stands in a block is read in
+// in one place for all of them (judge.go), and the content of a block is read in
 // one place (block.go), since models mix the forms.
 type dialect struct {
 	name   string
@@ -89,7 +89,7 @@ func fold(name string) string {
 // namespaces are what models put before a tool's name, with a dot (N3).
 var namespaces = []string{"functions.", "function.", "tools.", "tool.", "default_api.", "tool_code."}
 
-// declared finds the tool that a name stands for: the same name (N1), else one
+// declared finds the tool that a name refers to: the same name (N1), else one
 // that is equal after folding case, separators and a known namespace, if there
 // is only one (N2). A near miss is never taken (N5).
 func (d *Decoder) declared(name string) (tool string, known bool) {

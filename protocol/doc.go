@@ -26,17 +26,17 @@
 //	<parameters>{"path": "go.mod"}</parameters>
 //	</tool_code>
 //
-// in it. An observation is what the call gave back, told to the model by the
-// user's side. Text is what a person may read; thought is reasoning that is
+// in it. An observation is the result of the call, which the model gets in a
+// message of the user. Text is what a person may read; thought is reasoning that is
 // neither searched for calls nor taken for an answer.
 //
 // # Rules
 //
 // SPEC.md is the normative text. In short: the block above is the house form;
 // the forms that other models were taught, and broken JSON, are read too where
-// they have one reading, and ToolCall says what was repaired. What holds the mark-up
-// of a call in a form that is not read, and the name of a known tool, is malformed
-// once (Options.Insisted).
+// they have one reading, and ToolCall says what was repaired. A reply with the
+// mark-up of a call in a form that is not read, and the name of a known tool, is
+// malformed once (Options.Insisted).
 //
 // The JSON value ends the arguments, not the closing tag: tags inside a string
 // argument are data. The first complete call ends the reply; an invented

@@ -108,7 +108,7 @@ func EncodeCall(name string, args json.RawMessage) string {
 	return fmt.Sprintf("<tool_code>\n<name>%s</name>\n<parameters>%s</parameters>\n</tool_code>", name, args)
 }
 
-// EncodeObservation writes what a call gave back as the model is told it (E3):
+// EncodeObservation writes the result of a call for the model (E3):
 // "[name] Success:" and the output on the lines below it, or "[name] Error:"
 // and the message. Tags in the body are neutralised, so that no output can
 // close the observation, open a call or forge an answer.
@@ -250,8 +250,7 @@ func isGuarded(s string) bool {
 // variation selectors and the like (Unicode's Cf and Mn).
 func invisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Mn) }
 
-// controlToken reports whether s goes on like a control token of a chat
-// template, "|im_start|>", also with the full-width bars that some use.
+// controlToken reports whether s continues a control token of a chat template, "|im_start|>", also with the full-width bars that some use.
 func controlToken(s string) bool {
 	for _, bar := range []string{"|", "｜"} {
 		rest, ok := strings.CutPrefix(s, bar)

@@ -110,9 +110,9 @@ func (x *resolver) fromString(s string) {
 // parts are the members of an object that may be a call.
 type parts struct {
 	name, args json.RawMessage
-	argsKey    string          // under which args stands
+	argsKey    string          // the key of args
 	inner      json.RawMessage // a call, or a list of calls
-	aside      []member        // what stands beside every call, and thoughts
+	aside      []member        // what APIs write beside every call, and thoughts
 	rest       []member
 }
 

@@ -12,7 +12,7 @@ type held struct {
 	buf     string // what b holds
 	open    mark   // the tag it opens with
 	final   bool   // its end decides: it opens at a line start outside a fence (B3)
-	fenced  bool   // it stands in a fence
+	fenced  bool   // it is in a fence
 	begun   bool   // what follows the opening tag can be a call
 
 	span span   // of the search for its end
@@ -54,7 +54,7 @@ func (d *Decoder) pushHeld(s string) (rest string) {
 	return d.again(d.advance(), s, n)
 }
 
-// advance goes on with what is held, up to where it is decided.
+// advance continues with what is held, until it is decided.
 func (d *Decoder) advance() (rest string) {
 	h := &d.held
 	tagged := h.open.n > 0
@@ -71,7 +71,7 @@ func (d *Decoder) advance() (rest string) {
 	}
 	for h.end == 0 {
 		end, state := h.dialect.scan(d)
-		if state == scanMore { // a tag that ends it may still be in the making
+		if state == scanMore { // the tag that ends it may be incomplete
 			end = len(h.buf) - maxTag
 		}
 		switch {
@@ -192,9 +192,10 @@ func (d *Decoder) endsHere() bool {
 	return err == nil
 }
 
-// scanBlock looks for the end of a block (B14, B17). It takes what stands in the
-// block for strict JSON, so that tags in strings are none (B15), and tries every tag that may end it: outside a value for certain,
-// inside a string perhaps, since quotes that a model did not escape put it off.
+// scanBlock looks for the end of a block (B14, B17). It assumes strict JSON, so
+// that tags in strings are data (B15), and considers every tag that may end the
+// block: outside a value it does; inside a string it may, since quotes that a model
+// did not escape mislead this search.
 func scanBlock(d *Decoder) (end int, state scanState) {
 	h := &d.held
 	p := &h.span
@@ -241,7 +242,7 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 	return 0, scanMore
 }
 
-// scanRest goes on to the end of the reply, or to a tag up to which the call can be
+// scanRest looks for the end of the reply, or for a tag up to which the call can be
 // read.
 func scanRest(d *Decoder) (end int, state scanState) {
 	const observation = "\nObservation:"
@@ -292,7 +293,7 @@ func (d *Decoder) tooLarge() (rest string) {
 	return ""
 }
 
-// resolver reads the block, or what stands without tags.
+// resolver returns the reader of a block, or of a call without tags.
 func (d *Decoder) resolver(block string, closed bool) *resolver {
 	h := &d.held
 	x := &resolver{d: d, cursor: cursor{src: block, pos: min(h.open.n, len(block)), closed: closed}, dialect: h.dialect, name: h.open.name, bare: h.open.n == 0}
@@ -423,7 +424,7 @@ func onlyCloses(s string) bool {
 	}
 }
 
-// following is what stands behind a call that its own end does not decide.
+// following is what follows a call that its own end does not decide.
 type following uint8
 
 const (
@@ -437,7 +438,7 @@ const (
 // reactWords may follow an action (D17).
 var reactWords = []string{"Observation:", "Thought:", actionLabel, "Final Answer:", "PAUSE"}
 
-// follow judges what stands behind the call so far, from at on (B6, B9 to B11,
+// follow judges what follows the call so far, from at on (B6, B9 to B11,
 // D10, D14, D17), and moves at.
 func (d *Decoder) follow(s string, at *int) following {
 	h := &d.held

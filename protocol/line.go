@@ -1,12 +1,12 @@
 package protocol
 
-// line knows where in its line, and inside which code, running text stands. It
+// line tracks the position in the line, and the code around running text. It
 // follows CommonMark (T8) as far as a stream allows: a fence opens with three or
 // more backticks or tildes at the start of a line and closes with as many; an
 // inline code span ends with its line, so that one stray backtick hides nothing
 // for long.
 type line struct {
-	filled bool // something other than white space stands on this line
+	filled bool // the line holds something other than white space
 	quote  bool // it begins with >
 	seen   bool // something other than white space came before this line or on it
 
@@ -24,7 +24,7 @@ type line struct {
 	fence     int  // length of the run that opened a fence; 0: outside
 	fenceChar byte // which
 	fenceLead bool // prose came before the fence
-	fenceFull bool // a line of the fence holds something already
+	fenceFull bool // a line of the fence holds something
 	fenceHead bool // still on the line that opens it
 	closing   bool // a closing run was read, and nothing after it
 

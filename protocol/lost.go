@@ -8,18 +8,18 @@ import (
 
 // lost fails a reply that is about to be taken for the answer though it holds a
 // call in a form that is not read (A8): mark-up of calls, outside of what is only
-// shown, together with the name of a known tool. The model is told the right form
-// once; which call was meant is not guessed.
+// shown, together with the name of a known tool. The model gets one correction;
+// which call was meant is not guessed.
 func (d *Decoder) lost() {
 	if d.opts.Tools == nil {
 		return
 	}
-	f := finder{d: d, text: d.said.String()}
+	f := finder{d: d, text: d.passed.String()}
 	reason := UnknownForm
-	tool, at := f.find(d.spots)
+	tool, at := f.find(d.callStarts)
 	if tool == "" && (d.line.comment || d.line.example != "") { // what was only shown never ended
 		f.shown, reason = true, FencedCall
-		tool, at = f.find(spotsOf(f.text, d.shownAt))
+		tool, at = f.find(callStartsOf(f.text, d.shownAt))
 	}
 	if tool == "" {
 		tool, at = f.only()
@@ -33,17 +33,17 @@ func (d *Decoder) lost() {
 }
 
 // unclosedThought decides a reply that ends in thought. One that began in the
-// middle of a line is given back as text (H7); a call in any is told, not run (H8).
+// middle of a line is given back as text (H7); a call in any is malformed (H8).
 func (d *Decoder) unclosedThought() {
-	text := d.mind.text.String()
-	if d.mind.mid != "" {
+	text := d.thinking.text.String()
+	if d.thinking.mid != "" {
 		d.mode = inText
 		at := d.off
-		d.emit(d.mind.mid + text)
+		d.emit(d.thinking.mid + text)
 		d.off = at
 	}
 	f := finder{d: d, text: text, shown: true}
-	if tool, at := f.find(spotsOf(text, 0)); tool != "" {
+	if tool, at := f.find(callStartsOf(text, 0)); tool != "" {
 		d.fail(&FormatError{Reason: CallInThought, Offset: d.off - int64(len(text)-at), Tool: tool})
 	}
 }
@@ -51,27 +51,27 @@ func (d *Decoder) unclosedThought() {
 // minimaxPrefix comes before every tag in a call of MiniMax M3.
 const minimaxPrefix = "]<]minimax[>["
 
-// spot notes where in the text that stands the mark-up of a call may begin: the
+// noteCallStart notes where in the text the mark-up of a call may begin: the
 // start of a line, or a tag, outside of what is only shown.
-func (d *Decoder) spot(ahead int) {
+func (d *Decoder) noteCallStart(ahead int) {
 	d.line.settle()
-	at, n := d.said.Len()+ahead, len(d.spots)
-	if at < maxSaid && !d.line.literal() && d.line.fence == 0 && (n == 0 || d.spots[n-1] < at) {
-		d.spots = append(d.spots, at)
+	at, n := d.passed.Len()+ahead, len(d.callStarts)
+	if at < maxPassed && !d.line.literal() && d.line.fence == 0 && (n == 0 || d.callStarts[n-1] < at) {
+		d.callStarts = append(d.callStarts, at)
 	}
 }
 
-// spotsOf are all such places from an offset on, whatever is shown.
-func spotsOf(text string, from int) (spots []int) {
+// callStartsOf are all such places from an offset on, whatever is shown.
+func callStartsOf(text string, from int) (starts []int) {
 	start := true
 	for i := from; i < len(text); i++ {
 		c := text[i]
 		if c == '<' || start && !isSpace(c) && c != '`' && c != '~' {
-			spots = append(spots, i)
+			starts = append(starts, i)
 		}
 		start = c == '\n' || start && isSpace(c)
 	}
-	return spots
+	return starts
 }
 
 // lt is a < as HTML writes it.
@@ -93,11 +93,10 @@ func (f *finder) ahead(s string, most int) string {
 	return s
 }
 
-// find returns the tool that a call at one of the places names, and where the
-// call stands.
-func (f *finder) find(spots []int) (tool string, at int) {
-	for _, at = range spots {
-		if at >= len(f.text) { // a token stood there
+// find returns the tool that a call at one of the places names, and the place.
+func (f *finder) find(starts []int) (tool string, at int) {
+	for _, at = range starts {
+		if at >= len(f.text) { // a token was there
 			break
 		}
 		before := strings.TrimRight(f.text[:at], " \t\r")
@@ -164,7 +163,7 @@ func (f *finder) call(s string, bullet bool) string {
 	case !strings.HasPrefix(s, "("):
 		return ""
 	}
-	x := &resolver{d: f.d, cursor: cursor{src: f.ahead(s, maxSaid), pos: 1}, bare: true}
+	x := &resolver{d: f.d, cursor: cursor{src: f.ahead(s, maxPassed), pos: 1}, bare: true}
 	err := try(x.keywords)
 	line, _, _ = strings.Cut(x.rest(), "\n")
 	if err != nil || len(x.args) <= len("{}") || strings.Trim(line, " \t*_;,.])}\r") != "" {
@@ -219,7 +218,7 @@ func (f *finder) markUp(s string, start bool) string {
 	if !known && !start {
 		return ""
 	}
-	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxSaid), "</"+e.name)
+	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxPassed), "</"+e.name)
 	switch content := strings.TrimSpace(inside); {
 	case known && (e.empty || closed && (start || content != "")):
 		return tool
@@ -244,7 +243,7 @@ func (f *finder) markUp(s string, start bool) string {
 // misspell theirs.
 var callToken = regexp.MustCompile(`(?i)^<[|｜][^<>]*(tool|call|function|action|channel|recipient|plugin|message|python)`)
 
-// word returns the first tool whose name stands in s as a word.
+// word returns the first tool whose name occurs in s as a word.
 func (f *finder) word(s string) string {
 	for word := range strings.FieldsFuncSeq(f.ahead(s, maxElem), func(r rune) bool { return r < utf8.RuneSelf && !isWord(byte(r)) && r != '-' && r != '.' }) {
 		word = strings.Trim(word, ".-")

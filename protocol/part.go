@@ -7,7 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Kind says what a Part is.
+// Kind is the kind of a Part.
 type Kind uint8
 
 // The kinds of Part.
@@ -56,7 +56,7 @@ type Reason string
 // The reasons for a Malformed part.
 const (
 	Empty               Reason = "empty"                // no text at all
-	OnlyThought         Reason = "only_thought"         // the model thought and then said nothing
+	OnlyThought         Reason = "only_thought"         // there is thought and nothing else
 	Truncated           Reason = "truncated"            // the reply ended inside a call
 	NoName              Reason = "no_name"              // a block without a tool's name
 	BadJSON             Reason = "bad_json"             // arguments that are not JSON
@@ -73,8 +73,8 @@ const (
 	UnknownForm         Reason = "unknown_form"         // a call in a form that is not read
 )
 
-// FormatError says, in facts, why a reply could not be read. The words for the
-// model are the engine's business.
+// FormatError is the reason why a reply could not be read. The engine words it for
+// the model.
 type FormatError struct {
 	Reason Reason
 	Offset int64  // byte offset in the reply
@@ -84,7 +84,7 @@ type FormatError struct {
 	Cut    bool   // the reply was cut, by something other than the model (Length)
 }
 
-// faults says in words what the reasons mean.
+// faults are the reasons in words.
 var faults = map[Reason]string{
 	Empty:               "it is empty",
 	OnlyThought:         "it holds only thought",
@@ -120,7 +120,7 @@ func (e *FormatError) Error() string {
 	return msg
 }
 
-// Lookup tells the decoder which tools there are.
+// Lookup gives the decoder the known tools.
 type Lookup interface {
 	// Names lists the tools.
 	Names() []string
@@ -130,14 +130,14 @@ type Lookup interface {
 
 // Options of a Decoder. The zero value is usable.
 type Options struct {
-	// Tools is used where only the name tells whether something is a call: a
+	// Tools is used where only the name decides whether something is a call: a
 	// block in the middle of a line, or in a fence, counts only if it names a
 	// known tool. Nil: every name counts in a block, nothing is known of
 	// arguments, and what needs a known name is text: bare JSON, calls as Python
 	// writes them, a name and an object, Action.
 	Tools Lookup
-	// Insisted says that the model was told UnknownForm for its last reply: what
-	// it writes now is its answer, if it is no call.
+	// Insisted is set if the model's last reply was malformed with UnknownForm: its
+	// next reply is the answer, if it is no call.
 	Insisted bool
 	// MaxArgs bounds a call in bytes. Zero: 16 MiB.
 	MaxArgs int
@@ -145,7 +145,7 @@ type Options struct {
 	MaxDepth int
 }
 
-// Stop says how the reply ended, for Close.
+// Stop is how the reply ended, for Close.
 type Stop uint8
 
 // The ways a reply can end.

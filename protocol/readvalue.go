@@ -46,18 +46,18 @@ func ReadValue(text string, accept func(json.RawMessage) bool) (json.RawMessage,
 	return nil, nil, furthest
 }
 
-// ValueError says why a value could not be read.
+// ValueError is the reason why a value could not be read.
 type ValueError struct {
 	Reason Reason // Truncated: the text ends in the middle of the value
 	Offset int    // byte offset in the text
 	Detail string
 }
 
-// Error says what is wrong, and where.
+// Error describes the fault and its place.
 func (e *ValueError) Error() string { return fmt.Sprintf("%s, at byte %d", e.Detail, e.Offset) }
 
-// defaultDepth bounds how deep a value may be nested: far deeper than anything
-// that is meant.
+// defaultDepth bounds how deep a value may be nested: far deeper than real values
+// are.
 const defaultDepth = 200
 
 // thinkEnd closes a thought.

@@ -20,7 +20,7 @@ const (
 	thinkClose
 	paramsClose
 	comment      // <!--
-	exampleOpen  // <pre> and the like: what is in it is shown, not meant
+	exampleOpen  // <pre> and the like: its content is only shown
 	exampleClose // its end; thinkClose and it follow what they close
 	delimiter    // <|im_start|>: it opens a call, or somebody's turn
 	tokenOpen    // a token that opens calls and nothing else
@@ -70,7 +70,7 @@ var tokensOf = map[tag]string{
 }
 
 // turns are the tokens that begin a turn: true if it is never the model's, false
-// if a role says whose it is. roles are those that are not the model's.
+// if a role follows. roles are those that are not the model's.
 var (
 	turns = map[string]bool{
 		imStart: false, "startofturn": false, "<|START_OF_TURN_TOKEN|>": false,

@@ -11,11 +11,10 @@ import (
 )
 
 // JSON as models write it. Three read it: span, which looks for the end of a
-// value while that arrives; reader in strict mode, which takes JSON for what it
-// is (V1); and reader in tolerant mode, which repairs what has one reading and
-// says how. They share what a string, a comment and a name is. None completes
-// what was cut or evaluates anything, digits stay as they are, and each looks at
-// a byte a bounded number of times.
+// value while that arrives; reader in strict mode, which reads JSON (V1); and
+// reader in tolerant mode, which repairs what has one reading and records each
+// repair. None completes what was cut or evaluates anything, digits stay as they
+// are, and each looks at a byte a bounded number of times.
 
 // stopsString reports whether a byte of a string is not copied as it is.
 func stopsString(c byte) bool { return c < ' ' || c == '"' || c == '\'' || c == '\\' }
@@ -58,7 +57,7 @@ type cursor struct {
 type reader struct {
 	cursor
 	maxDepth int
-	strict   bool // src is JSON: every quote means what it says
+	strict   bool // src is JSON: an unescaped quote always ends its string
 
 	depth   int
 	out     []byte
@@ -72,7 +71,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// place is where a value stands, which tells what may follow it.
+// place is where a value is, which decides what may follow it.
 type place uint8
 
 const (
@@ -109,8 +108,8 @@ func try(read func()) (err *ValueError) {
 	return nil
 }
 
-// repair notes a repair at pos, each kind once. What is at home in Python is none
-// there.
+// repair notes a repair at pos, each kind once. In a call of Python its own
+// literals are no repairs.
 func (c *cursor) repair(code string, pos int) {
 	known := func(r Repair) bool { return r.Code == code }
 	if !(c.python && pythonic[code]) && !slices.ContainsFunc(c.repairs, known) {
@@ -155,7 +154,7 @@ func (c *cursor) skip(s string) bool {
 	return ok
 }
 
-// word moves past a name, with the other bytes that may stand in it.
+// word moves past a name, which may hold the other bytes too.
 func (r *reader) word(others string) string {
 	start := r.pos
 	for !r.end() && (isWord(r.src[r.pos]) || strings.IndexByte(others, r.src[r.pos]) >= 0) {
@@ -167,7 +166,8 @@ func (r *reader) word(others string) string {
 	return r.src[start:r.pos]
 }
 
-// space skips white space and comments (V12), and says whether there was one.
+// space skips white space and comments (V12), and reports whether there was a
+// comment.
 func (r *reader) space() (commented bool) {
 	for {
 		rest := trimSpace(r.src[r.pos:])
@@ -204,7 +204,7 @@ func commentLen(s string) (n int, closed bool) {
 	return n, true
 }
 
-// value reads one value that stands at p.
+// value reads one value at p.
 func (r *reader) value(p place) {
 	r.space()
 	switch b := r.peek(); {
@@ -255,12 +255,12 @@ func (r *reader) list(closer byte, p place) {
 	r.out = append(r.out, ']')
 }
 
-// object reads an object, or the keywords of a call: keys, sep and values that stand
-// at p, up to closer. A member that repeats an earlier one with the same value is
+// object reads an object, or the keywords of a call: keys, sep and values at p, up
+// to closer. A member that repeats an earlier one with the same value is
 // left out (V3); with another value it is an error (V4).
 func (r *reader) object(closer, sep byte, p place) {
 	r.out = append(r.out, '{')
-	seen := map[string][2]int{} // where in out the value of a key stands
+	seen := map[string][2]int{} // where in out the value of a key is
 	for more := r.next(closer, true); more; more, _ = r.more(closer) {
 		at, before := r.pos, len(r.out)
 		if len(seen) > 0 {
@@ -289,7 +289,7 @@ func (r *reader) object(closer, sep byte, p place) {
 }
 
 // next moves to an element, or past the end. A comment in the place of all
-// elements stands for something that was left out (V11).
+// elements replaces something that was left out (V11).
 func (r *reader) next(closer byte, first bool) (more bool) {
 	commented := r.space()
 	switch {
@@ -304,8 +304,8 @@ func (r *reader) next(closer byte, first bool) (more bool) {
 	return false
 }
 
-// more goes on behind an element to the next one, or past the end. comma says
-// that a comma was read.
+// more moves from an element to the next one, or past the end. comma reports
+// whether a comma was read.
 func (r *reader) more(closer byte) (more, comma bool) {
 	r.space()
 	switch {
@@ -370,9 +370,8 @@ func (r *reader) literal() {
 	r.out = append(r.out, text...)
 }
 
-// str reads a string that stands at p and writes it as JSON. Where the source
-// is not strict JSON, a quote ends the string only if what follows it can stand
-// behind a string there; other quotes are part of the text if they come in
+// str reads a string at p and writes it as JSON. Where the source is not strict
+// JSON, a quote ends the string only if what follows it can follow a string there; other quotes are part of the text if they come in
 // pairs, as in <a href="x">, or are apostrophes (V13).
 func (r *reader) str(p place) {
 	start := r.pos
@@ -426,8 +425,8 @@ func (r *reader) str(p place) {
 	}
 }
 
-// escape reads a backslash and what it escapes (V8). Half a surrogate pair stands
-// for nothing and is refused (V10).
+// escape reads a backslash and what it escapes (V8). Half a surrogate pair
+// is refused (V10).
 func (r *reader) escape() {
 	rest := r.src[r.pos:]
 	if len(rest) < 2 || rest[1] == 'u' && len(rest) < 6 {
@@ -459,7 +458,7 @@ func (r *reader) escape() {
 	r.pos += n
 }
 
-// endsString reports whether the quote at pos ends a string that stands at p.
+// endsString reports whether the quote at pos ends a string at p.
 func (r *reader) endsString(p place) bool {
 	rest := r.src[r.pos+1:]
 	next := trimSpace(rest)
@@ -597,7 +596,7 @@ func quoteJSON(s string) []byte {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// isWord reports whether c may stand in a name: letters of any script count.
+// isWord reports whether a name may hold c: letters of any script are allowed.
 func isWord(c byte) bool {
 	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c == '$' || c >= utf8.RuneSelf
 }
