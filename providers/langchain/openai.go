@@ -1,7 +1,6 @@
 package langchain
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"strings"
@@ -19,47 +18,37 @@ type openAIReader struct {
 
 // openAIReply is an event of a stream, or a reply in one piece.
 type openAIReply struct {
-	Object  string          `json:"object"`
-	Error   json.RawMessage `json:"error"`
-	Errors  []any           `json:"errors"` // Cloudflare's and IBM's
-	Choice  openAIChoice    `json:"choices"`
-	Usage   json.RawMessage `json:"usage"` // read apart: a number of an odd type must not lose a reply
-	Timings json.RawMessage `json:"timings"`
+	Object  string            `json:"object"`
+	Error   json.RawMessage   `json:"error"`
+	Errors  []any             `json:"errors"` // Cloudflare's and IBM's
+	Choices []json.RawMessage `json:"choices"`
+	Usage   json.RawMessage   `json:"usage"` // read apart: a number of an odd type must not lose a reply
+	Timings json.RawMessage   `json:"timings"`
+	Choice  *openAIChoice     `json:"-"` // the first with the index 0; nil: none
 }
 
-// openAIChoice is the first of the choices with the index 0: one is asked for.
-// The others are not decoded, since a list of empty ones would take 200 times
-// the memory of its text.
 type openAIChoice struct {
 	Index        int           `json:"index"`
 	Delta        openAIMessage `json:"delta"`
 	Message      openAIMessage `json:"message"`
 	FinishReason string        `json:"finish_reason"`
-
-	given bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *openAIChoice) UnmarshalJSON(list []byte) error {
-	type choice openAIChoice
-	d := json.NewDecoder(bytes.NewReader(list))
-	if start, err := d.Token(); err != nil || start == nil { // null
-		return err
-	} else if start != json.Delim('[') {
-		return wire.ErrGarbled
-	}
-	for d.More() {
-		var each choice
-		if err := d.Decode(&each); err != nil {
-			return err
+// decode reads one of the choices: one is asked for, and a list of empty ones
+// would take 200 times the memory of its text.
+func (e *openAIReply) decode(data []byte) error {
+	err := wire.Decode(data, e)
+	for _, raw := range e.Choices {
+		var c openAIChoice
+		if err != nil {
+			break
 		}
-		if each.Index == 0 {
-			*c = openAIChoice(each)
-			c.given = true
-			return nil
+		if err = json.Unmarshal(raw, &c); err == nil && c.Index == 0 {
+			e.Choice = &c
+			break
 		}
 	}
-	return nil
+	return err
 }
 
 // openAIMessage is the content of a message. Content is a string, or with
@@ -100,7 +89,7 @@ func (o *openAIReader) Event(r *wire.Reply, data []byte) error {
 		return nil
 	}
 	var e openAIReply
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := e.decode(data); err != nil {
 		return wire.ErrGarbled
 	}
 	return o.read(&e, r, data)
@@ -108,7 +97,7 @@ func (o *openAIReader) Event(r *wire.Reply, data []byte) error {
 
 func (o *openAIReader) Whole(r *wire.Reply, body []byte) error {
 	var e openAIReply
-	if err := wire.Decode(body, &e); err != nil {
+	if err := e.decode(body); err != nil {
 		if c, ok := wire.Complain(body); ok { // Google wraps errors in a list
 			r.Fault = &c
 			return nil
@@ -117,7 +106,7 @@ func (o *openAIReader) Whole(r *wire.Reply, body []byte) error {
 	}
 	err := o.read(&e, r, body)
 	o.pass(r)
-	r.Ended = r.Ended || e.Choice.given
+	r.Ended = r.Ended || e.Choice != nil
 	return err
 }
 
@@ -160,12 +149,15 @@ func (o *openAIReader) pass(r *wire.Reply) {
 
 // read notes the contents of e.
 func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
-	r.Known = r.Known || e.Choice.given || strings.HasPrefix(e.Object, "chat.completion") || wire.Present(e.Usage)
+	r.Known = r.Known || e.Choice != nil || strings.HasPrefix(e.Object, "chat.completion") || wire.Present(e.Usage)
 	if e.failed() {
 		r.Fail(data)
 		return nil
 	}
 	e.count(&r.Usage)
+	if e.Choice == nil {
+		return nil
+	}
 	messages := []openAIMessage{e.Choice.Delta, e.Choice.Message}
 	if r.Spoken() || len(o.calls) > 0 { // some servers end a stream with all of it once more
 		messages = messages[:1]
@@ -195,7 +187,7 @@ func (e *openAIReply) failed() bool {
 	if e.Object == "error" || len(e.Errors) > 0 || wire.Present(e.Error) {
 		return true
 	}
-	return e.Choice.FinishReason == "error" // OpenRouter
+	return e.Choice != nil && e.Choice.FinishReason == "error" // OpenRouter
 }
 
 // read separates text from thought. A content of another shape would be lost, and

@@ -2,6 +2,8 @@ package langchain
 
 import (
 	"cmp"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
@@ -96,21 +98,8 @@ func usageOf(r *llms.ContentResponse) (u providers.Usage) {
 // number is the first of the named values that is a number other than zero.
 func number(info map[string]any, names ...string) int {
 	for _, name := range names {
-		n := 0
-		switch v := info[name].(type) {
-		case int:
-			n = v
-		case int32:
-			n = int(v)
-		case int64:
-			n = int(v)
-		case float32:
-			n = int(v)
-		case float64:
-			n = int(v)
-		}
-		if n != 0 {
-			return n
+		if n, err := strconv.ParseFloat(fmt.Sprint(info[name]), 64); err == nil && n != 0 {
+			return int(n)
 		}
 	}
 	return 0

@@ -64,7 +64,6 @@ func (m *Model) WriteGGUF(out *os.File) error {
 	if err != nil {
 		return err
 	}
-	vectors, width := directions(len(v.successor))
 	f := &file{KV: ggml.KV{
 		"general.architecture":                   "llama",
 		"general.name":                           "scripted test model",
@@ -93,21 +92,23 @@ func (m *Model) WriteGGUF(out *os.File) error {
 	if m.Jinja {
 		f.KV["tokenizer.chat_template"] = m.jinja()
 	}
-	v.weights(f, vectors, width)
-	layer(f, width)
+	v.weights(f)
+	layer(f)
 	return f.write(out)
 }
 
 // weights writes the chain: each token's embedding is its direction, and each
 // direction's successor has the highest logit there.
-func (v *vocabulary) weights(f *file, vectors []signs, width int) {
-	n := len(v.text)
+func (v *vocabulary) weights(f *file) {
+	n, vectors := len(v.text), directions(len(v.successor))
 	embedding, output := zeros(n*width), zeros(n*width)
 	for id, d := range v.direction {
-		vectors[d].fill(embedding[id*width:(id+1)*width], 1)
+		copy(embedding[id*width:], vectors[d])
 	}
 	for d, id := range v.successor {
-		vectors[d].fill(output[id*width:(id+1)*width], logitTop/float32(width))
+		for i, sign := range vectors[d] {
+			output[id*width+i] = sign * logitTop / width
+		}
 	}
 	f.tensor("token_embd.weight", embedding, width, n)
 	f.tensor("output_norm.weight", ones(width), width)
@@ -115,7 +116,7 @@ func (v *vocabulary) weights(f *file, vectors []signs, width int) {
 }
 
 // layer writes the one layer that changes nothing.
-func layer(f *file, width int) {
+func layer(f *file) {
 	add := func(name string, in, out int) { f.tensor("blk.0."+name+".weight", zeros(in*out), in, out) }
 	f.tensor("blk.0.attn_norm.weight", ones(width), width)
 	add("attn_q", width, headDim)

@@ -3,7 +3,6 @@ package scriptmodel
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -150,60 +149,20 @@ func (v *vocabulary) take(piece string) int {
 	return id
 }
 
-// signs is a vector of ±1, a bit for each component.
-type signs []uint64
+// width is how many numbers a direction has. Of a few thousand random ones, no
+// two overlap by more than half, so that the scripted token always leads by
+// logitTop/2.
+const width = 256
 
-func (a signs) dot(b signs) int {
-	differ := 0
-	for i := range a {
-		differ += bits.OnesCount64(a[i] ^ b[i])
-	}
-	return 64*len(a) - 2*differ
-}
-
-func (a signs) fill(row []float32, scale float32) {
-	for i := range row {
-		if a[i/64]>>(i%64)&1 == 1 {
-			row[i] = scale
-		} else {
-			row[i] = -scale
+// directions draws n vectors of ±1, the same each time.
+func directions(n int) [][]float32 {
+	rng := rand.New(rand.NewPCG(1, width))
+	vectors := make([][]float32, n)
+	for i := range vectors {
+		vectors[i] = zeros(width)
+		for k := range vectors[i] {
+			vectors[i][k] = float32(1 - 2*rng.IntN(2))
 		}
 	}
-}
-
-// directions draws n vectors of the smallest width, a multiple of 256, at
-// which no two overlap by more than half: the scripted token then always leads
-// by logitTop/2.
-func directions(n int) (vectors []signs, width int) {
-	for width = 256; ; width *= 2 {
-		rng := rand.New(rand.NewPCG(1, uint64(width))) // the same model each time
-		vectors = vectors[:0]
-		for len(vectors) < n {
-			s := draw(rng, vectors, width)
-			if s == nil {
-				break
-			}
-			vectors = append(vectors, s)
-		}
-		if len(vectors) == n {
-			return vectors, width
-		}
-	}
-}
-
-// draw returns a vector that keeps clear of the others, nil if that is hard.
-func draw(rng *rand.Rand, others []signs, width int) signs {
-	for range 20 {
-		s := make(signs, width/64)
-		for i := range s {
-			s[i] = rng.Uint64()
-		}
-		if !slices.ContainsFunc(others, func(o signs) bool {
-			d := s.dot(o)
-			return d > width/2 || d < -width/2
-		}) {
-			return s
-		}
-	}
-	return nil
+	return vectors
 }
