@@ -32,7 +32,7 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	got := play(t, offered, "which host is staging?", step{"search_memory", asked, false, "Nothing that was remembered matches."})
-	if !strings.Contains(got, "I was never told that") || !strings.Contains(got, "not a language model") {
+	if !strings.Contains(got, "I remember nothing about that") || !strings.Contains(got, "not a language model") {
 		t.Errorf("nothing was found: %s", got)
 	}
 	if got := play(t, all, "remember that tea is at five"); !strings.Contains(got, "remember, which is not offered here") {

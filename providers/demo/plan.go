@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A prompt about a plan asks for JSON, and shows the form. By it the demo knows
-// what is wanted.
+// A prompt about a plan asks for JSON, and shows the form. The demo goes by
+// that.
 var planForms = []struct {
 	mark   string
 	answer func(t *turn) string

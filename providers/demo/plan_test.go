@@ -11,7 +11,7 @@ import (
 	"mylm/providers/demo"
 )
 
-// consulted is what the demo says to a prompt about a plan.
+// consulted is the demo's reply to a prompt about a plan.
 func consulted(t *testing.T, role, form string, data prompts.PlanData) map[string]any {
 	t.Helper()
 	system, err1 := prompts.Default().Text(role)

@@ -147,7 +147,7 @@ func lookBack(t *turn, _ []string) string {
 	if day, text := remembered(o.body); text != "" {
 		return fmt.Sprintf("From memory (%s): %s", day, text)
 	}
-	return "I was never told that, and nothing like it is remembered.\n\n" + t.help
+	return "I remember nothing about that.\n\n" + t.help
 }
 
 var memoryHead = lazy(`^\[\S+ \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`)

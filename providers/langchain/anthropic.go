@@ -174,7 +174,7 @@ func (*anthropicReader) Whole(r *wire.Reply, body []byte) error {
 		return wire.ErrGarbled
 	}
 	if m.Type != "message" {
-		if c, ok := wire.Complain(body); ok {
+		if c, ok := wire.ReadError(body); ok {
 			r.Fault = &c
 		}
 		return nil

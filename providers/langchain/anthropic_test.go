@@ -6,9 +6,9 @@ import (
 	"mylm/providers"
 )
 
-// anthropicSpeech is the wire of Anthropic's messages. Its thought and text are
-// blocks, told apart here by a number each; the reader goes by what they hold.
-var anthropicSpeech = speech{
+// anthropicAPI is the wire of Anthropic's messages. Its thought and text are
+// blocks, distinguished here by a number each; the reader goes by their content.
+var anthropicAPI = fakeAPI{
 	provider: "anthropic",
 	path:     "/v1/messages",
 	kind:     "text/event-stream",

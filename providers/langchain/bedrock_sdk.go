@@ -129,7 +129,7 @@ func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.Mess
 	defer stream.Close()
 	var call providers.ServerCall // whose arguments are coming
 	for event := range stream.Events() {
-		if err := heard(x, event, &call); err != nil {
+		if err := passEvent(x, event, &call); err != nil {
 			return nil, err
 		}
 	}
@@ -169,8 +169,8 @@ func converse(model string, messages []llms.MessageContent, r providers.Request)
 	return in
 }
 
-// heard passes one event on.
-func heard(x *wire.Exchange, event types.ConverseStreamOutput, call *providers.ServerCall) error {
+// passEvent passes one event on.
+func passEvent(x *wire.Exchange, event types.ConverseStreamOutput, call *providers.ServerCall) error {
 	switch e := event.(type) {
 	case *types.ConverseStreamOutputMemberContentBlockStart:
 		if s, ok := e.Value.Start.(*types.ContentBlockStartMemberToolUse); ok {
@@ -210,16 +210,16 @@ func heard(x *wire.Exchange, event types.ConverseStreamOutput, call *providers.S
 
 // ended finds out how a stream ended.
 func ended(x *wire.Exchange, err error) error {
-	var told smithy.APIError
+	var apiError smithy.APIError
 	kind, broken := x.Answered()
 	whole := false
 	x.Note(func(r *wire.Reply) {
-		if whole = r.Ended; errors.As(err, &told) && !broken {
-			r.Fault = exception(told)
+		if whole = r.Ended; errors.As(err, &apiError) && !broken {
+			r.Fault = exception(apiError)
 		}
 	})
 	switch {
-	case broken, told != nil, whole:
+	case broken, apiError != nil, whole:
 	case !strings.Contains(kind, "eventstream"):
 		x.Foreign()
 	default: // cut, or with a frame that is damaged
@@ -234,17 +234,17 @@ var exceptions = map[string]int{
 	"serviceunavailableexception": http.StatusServiceUnavailable,
 }
 
-func exception(e smithy.APIError) *wire.Complaint {
+func exception(e smithy.APIError) *wire.ServerError {
 	code := strings.ToLower(e.ErrorCode())
 	status := exceptions[code]
 	if status == 0 {
 		status = http.StatusInternalServerError
 	}
-	return &wire.Complaint{Text: e.ErrorMessage(), Names: " " + code + " ", Status: status}
+	return &wire.ServerError{Text: e.ErrorMessage(), Names: " " + code + " ", Status: status}
 }
 
 // unsent reports why a request was not sent for lack of a region or of
-// credentials. The Exchange knows what became of one that did.
+// credentials. The Exchange has the error of one that was.
 func unsent(x *wire.Exchange, err error) error {
 	switch {
 	case x.Sent() || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):

@@ -19,9 +19,9 @@ import (
 	"mylm/providers/langchain"
 )
 
-// bedrockSpeech is the wire of Bedrock's Converse: frames of AWS's event
+// bedrockAPI is the wire of Bedrock's Converse: frames of AWS's event
 // stream, with JSON in them.
-var bedrockSpeech = speech{
+var bedrockAPI = fakeAPI{
 	provider: "bedrock",
 	config:   langchain.Config{Settings: map[string]string{"region": "eu-central-1"}},
 	path:     "/v1/model/m/converse-stream",
@@ -63,7 +63,7 @@ var bedrockSpeech = speech{
 	read:   readBedrock,
 }
 
-func init() { speeches = append(speeches, bedrockSpeech) }
+func init() { fakeAPIs = append(fakeAPIs, bedrockAPI) }
 
 func bedrockEvent(kind string, v map[string]any) string {
 	b, err := json.Marshal(v)
@@ -122,8 +122,8 @@ func readBedrock(body map[string]any) providers.Request {
 func TestBedrockBody(t *testing.T) {
 	warm := 0.7
 	messages := append(slices.Clone(talk), providers.Message{Role: providers.User, Text: "Go on."})
-	f := newFake(t, bedrockSpeech, bedrockSpeech.says("yes"))
-	if _, _, _, err := hear(t, f.model(t), providers.Request{Messages: messages, Temperature: &warm, MaxTokens: 77}); err != nil {
+	f := newFake(t, bedrockAPI, bedrockAPI.says("yes"))
+	if _, _, _, err := generate(t, f.model(t), providers.Request{Messages: messages, Temperature: &warm, MaxTokens: 77}); err != nil {
 		t.Fatal(err)
 	}
 	var want map[string]any
@@ -159,9 +159,9 @@ func awsEnvironment(t *testing.T, set map[string]string) {
 
 func TestBedrockSignsWithUsualCredentials(t *testing.T) {
 	awsEnvironment(t, map[string]string{"AWS_ACCESS_KEY_ID": "AKIDTEST", "AWS_SECRET_ACCESS_KEY": "secret-of-the-test", "AWS_REGION": "eu-west-3"})
-	f := newFake(t, bedrockSpeech, bedrockSpeech.says("yes"))
+	f := newFake(t, bedrockAPI, bedrockAPI.says("yes"))
 	m := open(t, "bedrock", langchain.Config{Model: "m", BaseURL: f.URL + "/v1"})
-	if text, _, _, err := hear(t, m, providers.Request{}); err != nil || text != "yes" {
+	if text, _, _, err := generate(t, m, providers.Request{}); err != nil || text != "yes" {
 		t.Fatal(text, err)
 	}
 	f.mu.Lock()
@@ -170,8 +170,8 @@ func TestBedrockSignsWithUsualCredentials(t *testing.T) {
 	if !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential=AKIDTEST/") || !strings.Contains(got, "/eu-west-3/bedrock/aws4_request") {
 		t.Errorf("Authorization: %q, want a signature of the region", got)
 	}
-	if f.urls[0] != bedrockSpeech.path {
-		t.Errorf("asked at %s, want %s", f.urls[0], bedrockSpeech.path)
+	if f.urls[0] != bedrockAPI.path {
+		t.Errorf("asked at %s, want %s", f.urls[0], bedrockAPI.path)
 	}
 }
 
@@ -191,9 +191,9 @@ func TestBedrockWithoutWhatItNeeds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			awsEnvironment(t, tt.set)
-			f := newFake(t, bedrockSpeech, bedrockSpeech.says("yes"))
+			f := newFake(t, bedrockAPI, bedrockAPI.says("yes"))
 			m := open(t, "bedrock", langchain.Config{Model: "m", BaseURL: f.URL + "/v1", Settings: tt.settings})
-			_, _, _, err := hear(t, m, providers.Request{})
+			_, _, _, err := generate(t, m, providers.Request{})
 			checkError(t, err, providers.Error{Kind: tt.kind, Permanent: true}, tt.says, tt.hint)
 			if n := len(f.sent()); n != 0 {
 				t.Errorf("%d requests were sent", n)
@@ -219,9 +219,9 @@ func TestBedrockRefusals(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			awsEnvironment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "eu-west-3"})
-			f := newFake(t, bedrockSpeech, bedrockSpeech.refuses(tt.status, "", tt.message))
+			f := newFake(t, bedrockAPI, bedrockAPI.refuses(tt.status, "", tt.message))
 			m := open(t, "bedrock", langchain.Config{Model: "m", BaseURL: f.URL + "/v1"})
-			_, _, _, err := hear(t, m, providers.Request{})
+			_, _, _, err := generate(t, m, providers.Request{})
 			wantError(t, err, tt.kind, tt.hint)
 			if n := len(f.sent()); n != 1 {
 				t.Errorf("asked %d times: trying again is the engine's business", n)
@@ -233,8 +233,8 @@ func TestBedrockRefusals(t *testing.T) {
 func TestBedrockCancelWithSignature(t *testing.T) {
 	awsEnvironment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "eu-west-3"})
 	var f *fake
-	f = newFake(t, bedrockSpeech, func(w http.ResponseWriter, r *http.Request) {
-		bedrockSpeech.stream(w, bedrockSpeech.text("one"))
+	f = newFake(t, bedrockAPI, func(w http.ResponseWriter, r *http.Request) {
+		bedrockAPI.stream(w, bedrockAPI.text("one"))
 		f.hang(r)
 	})
 	m := open(t, "bedrock", langchain.Config{Model: "m", BaseURL: f.URL + "/v1"})
@@ -251,20 +251,20 @@ func TestBedrockCancelWithSignature(t *testing.T) {
 func TestBedrockUsage(t *testing.T) {
 	end := bedrockEvent("messageStop", map[string]any{"stopReason": "end_turn"}) +
 		bedrockEvent("metadata", map[string]any{"usage": map[string]int{"inputTokens": 3, "outputTokens": 2, "cacheReadInputTokens": 100, "cacheWriteInputTokens": 7}})
-	f := newFake(t, bedrockSpeech, answers(200, bedrockSpeech.kind, bedrockSpeech.text("yes")+end))
-	_, _, last, err := hear(t, f.model(t), providers.Request{})
+	f := newFake(t, bedrockAPI, answers(200, bedrockAPI.kind, bedrockAPI.text("yes")+end))
+	_, _, last, err := generate(t, f.model(t), providers.Request{})
 	if want := (providers.Usage{Prompt: 110, Evaluated: 10, Output: 2}); err != nil || last.Usage != want {
 		t.Errorf("usage %+v, error %v, want %+v", last.Usage, err, want)
 	}
 }
 
 func TestBedrockServerCall(t *testing.T) {
-	body := bedrockSpeech.text("I will look.") +
+	body := bedrockAPI.text("I will look.") +
 		bedrockEvent("contentBlockStart", map[string]any{"contentBlockIndex": 1, "start": map[string]any{"toolUse": map[string]string{"toolUseId": "1", "name": "list_dir"}}}) +
 		bedrockEvent("contentBlockDelta", map[string]any{"contentBlockIndex": 1, "delta": map[string]any{"toolUse": map[string]string{"input": `{"path":`}}}) +
 		bedrockEvent("contentBlockDelta", map[string]any{"contentBlockIndex": 1, "delta": map[string]any{"toolUse": map[string]string{"input": `"docs"}`}}}) +
 		bedrockEvent("contentBlockStop", map[string]any{"contentBlockIndex": 1}) + bedrockEvent("messageStop", map[string]any{"stopReason": "tool_use"})
-	f := newFake(t, bedrockSpeech, answers(200, bedrockSpeech.kind, body))
+	f := newFake(t, bedrockAPI, answers(200, bedrockAPI.kind, body))
 	var calls []providers.ServerCall
 	for c, err := range f.model(t).Generate(t.Context(), hello) {
 		if err != nil {
@@ -280,10 +280,10 @@ func TestBedrockServerCall(t *testing.T) {
 }
 
 func TestBedrockCorruptStream(t *testing.T) {
-	bad := []byte(bedrockSpeech.text("wrong"))
+	bad := []byte(bedrockAPI.text("wrong"))
 	bad[len(bad)-6] ^= 1
-	f := newFake(t, bedrockSpeech, answers(200, bedrockSpeech.kind, bedrockSpeech.text("right")+string(bad)))
-	text, _, _, err := hear(t, f.model(t), providers.Request{})
+	f := newFake(t, bedrockAPI, answers(200, bedrockAPI.kind, bedrockAPI.text("right")+string(bad)))
+	text, _, _, err := generate(t, f.model(t), providers.Request{})
 	var e *providers.Error
 	if text != "right" || !errors.As(err, &e) || e.Kind != providers.Interrupted {
 		t.Errorf("heard %q and %v, want what is sound and an interruption", text, err)

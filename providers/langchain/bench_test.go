@@ -15,7 +15,7 @@ import (
 // BenchmarkLongReply is the cost of a reply by its length. It has to grow with
 // the length, not with its square.
 func BenchmarkLongReply(b *testing.B) {
-	for _, s := range []speech{openAISpeech, anthropicSpeech} {
+	for _, s := range []fakeAPI{openAIAPI, anthropicAPI} {
 		for _, tokens := range []int{16 << 10, 64 << 10, 128 << 10} {
 			b.Run(fmt.Sprintf("%s/%dk", s.provider, tokens>>10), func(b *testing.B) {
 				event := s.text("word")

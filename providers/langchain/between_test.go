@@ -24,11 +24,11 @@ func TestOpenEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var f *fake
-			f = newFake(t, openAISpeech, func(w http.ResponseWriter, r *http.Request) {
-				f.speech.stream(w, say("yes"), stopped)
+			f = newFake(t, openAIAPI, func(w http.ResponseWriter, r *http.Request) {
+				f.fakeAPI.stream(w, say("yes"), stopped)
 				then(f, r)
 			})
-			text, _, last, err := hear(t, f.model(t), providers.Request{})
+			text, _, last, err := generate(t, f.model(t), providers.Request{})
 			if text != "yes" || last != ended || err != nil {
 				t.Errorf("%q, %+v, %v", text, last, err)
 			}
@@ -48,19 +48,19 @@ func TestEncodings(t *testing.T) {
 			_, _ = z.Write([]byte(body))
 		}
 	}
-	s := openAISpeech
+	s := openAIAPI
 	f := newFake(t, s, zipped(200, s.kind, say("yes")+stopped))
-	if text, _, last, err := hear(t, f.model(t), providers.Request{}); text != "yes" || last != ended || err != nil {
+	if text, _, last, err := generate(t, f.model(t), providers.Request{}); text != "yes" || last != ended || err != nil {
 		t.Errorf("%q, %+v, %v", text, last, err)
 	}
 	f.answer = zipped(401, "application/json", s.refuse(401, "x", "who are you"))
-	_, _, _, err := hear(t, f.model(t), providers.Request{})
+	_, _, _, err := generate(t, f.model(t), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Auth, Status: 401}, "who are you", "")
 	f.answer = after("Content-Encoding", "br", bare(200, "x"))(s)
-	_, _, _, err = hear(t, f.model(t), providers.Request{})
+	_, _, _, err = generate(t, f.model(t), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, `"br"`, "proxy")
 	f.answer = answers(500, "application/octet-stream", "\x00\xffsecret")
-	_, _, _, err = hear(t, f.model(t), providers.Request{})
+	_, _, _, err = generate(t, f.model(t), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.ServerFault, Status: 500}, "500 Internal", "")
 	if strings.Contains(err.Error(), "secret") {
 		t.Errorf("bytes are shown: %v", err)
@@ -69,18 +69,18 @@ func TestEncodings(t *testing.T) {
 
 // TestCircle is for a server that sends requests on to itself.
 func TestCircle(t *testing.T) {
-	f := newFake(t, openAISpeech, func(w http.ResponseWriter, r *http.Request) {
+	f := newFake(t, openAIAPI, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.String(), http.StatusTemporaryRedirect)
 	})
-	_, _, _, err := hear(t, f.model(t), providers.Request{})
+	_, _, _, err := generate(t, f.model(t), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Unreachable, Status: 307, Permanent: true}, "to itself", "check it in")
 }
 
 // TestKeyInHeader proves that the hint names what went out.
 func TestKeyInHeader(t *testing.T) {
-	f := newFake(t, openAISpeech, openAISpeech.refuses(401, "x", "no"))
+	f := newFake(t, openAIAPI, openAIAPI.refuses(401, "x", "no"))
 	m := open(t, "openai", langchain.Config{Model: "m", BaseURL: f.URL, Key: testKey, Headers: map[string]string{"authorization": "Bearer other"}})
-	_, _, _, err := hear(t, m, providers.Request{})
+	_, _, _, err := generate(t, m, providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Auth, Status: 401}, "", "header Authorization")
 }
 
@@ -108,7 +108,7 @@ func proxied(t *testing.T) {
 		{"http://model.example/v1", "the proxy 127.0.0.1:", "Check HTTP_PROXY"},
 		{"https://model.example/v1", "refuses connections to model.example", "Check HTTPS_PROXY"},
 	} {
-		_, _, _, err := hear(t, open(t, "openai", langchain.Config{Model: "m", BaseURL: tt.base, Key: testKey}), providers.Request{})
+		_, _, _, err := generate(t, open(t, "openai", langchain.Config{Model: "m", BaseURL: tt.base, Key: testKey}), providers.Request{})
 		checkError(t, err, providers.Error{Kind: providers.Unreachable, Permanent: true}, tt.says, tt.hints)
 		if strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("the proxy's password is shown: %v", err)

@@ -143,7 +143,7 @@ func TestOwnClients(t *testing.T) {
 			conversation := providers.Request{Messages: talk}
 
 			reply = c.reply
-			text, _, last, err := hear(t, m, conversation)
+			text, _, last, err := generate(t, m, conversation)
 			want := providers.Chunk{Stop: providers.StopEnd}
 			if c.usage {
 				want.Usage = providers.Usage{Prompt: 7, Output: 3}
@@ -154,14 +154,14 @@ func TestOwnClients(t *testing.T) {
 
 			if c.cut {
 				reply = c.reply[:len(c.reply)-1]
-				_, _, last, err = hear(t, m, conversation)
+				_, _, last, err = generate(t, m, conversation)
 				if err == nil || last.Stop != "" {
 					t.Errorf("a cut reply: %+v, %v", last, err)
 				}
 			}
 
 			status = http.StatusServiceUnavailable
-			if _, _, last, err = hear(t, m, conversation); err == nil || last.Stop != "" {
+			if _, _, last, err = generate(t, m, conversation); err == nil || last.Stop != "" {
 				t.Errorf("an error of the server: %+v, %v", last, err)
 			}
 		})
@@ -170,7 +170,7 @@ func TestOwnClients(t *testing.T) {
 
 // TestFakeClient is langchaingo's stand-in for a model.
 func TestFakeClient(t *testing.T) {
-	text, _, last, err := hear(t, langchain.New(fakellm.NewFakeLLM([]string{"Hello you."}), langchain.Options{}), providers.Request{Messages: talk})
+	text, _, last, err := generate(t, langchain.New(fakellm.NewFakeLLM([]string{"Hello you."}), langchain.Options{}), providers.Request{Messages: talk})
 	if text != "Hello you." || err != nil || last.Stop != providers.StopEnd {
 		t.Errorf("%q, %+v, %v", text, last, err)
 	}

@@ -11,12 +11,12 @@ import (
 	"mylm/providers/langchain"
 )
 
-// cohereSpeech is OpenAI's wire as Cohere writes it: the cost comes with the
+// cohereAPI is OpenAI's wire as Cohere writes it: the cost comes with the
 // last piece, and an error is a message with an id.
-var cohereSpeech = cohereTalk()
+var cohereAPI = cohereTalk()
 
-func cohereTalk() speech {
-	s := openAISpeech
+func cohereTalk() fakeAPI {
+	s := openAIAPI
 	s.provider, s.path = "cohere", "/v1/compatibility/v1/chat/completions"
 	s.end = func(stop string, u providers.Usage) []string {
 		return []string{
@@ -41,7 +41,7 @@ func cohereTalk() speech {
 }
 
 func TestCohereModels(t *testing.T) {
-	f := newFake(t, cohereSpeech, nil)
+	f := newFake(t, cohereAPI, nil)
 	f.list = func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != "/v1/v1/models" || r.Header.Get("Authorization") != "Bearer "+testKey:
@@ -69,10 +69,10 @@ func TestCohereModels(t *testing.T) {
 
 // TestCohereAddress proves that an address may already end in the path.
 func TestCohereAddress(t *testing.T) {
-	f := newFake(t, cohereSpeech, cohereSpeech.says("yes"))
-	base := strings.TrimSuffix(f.URL+cohereSpeech.path, "/chat/completions")
+	f := newFake(t, cohereAPI, cohereAPI.says("yes"))
+	base := strings.TrimSuffix(f.URL+cohereAPI.path, "/chat/completions")
 	m := open(t, "cohere", langchain.Config{Model: "m", Key: testKey, BaseURL: base})
-	if text, _, _, err := hear(t, m, providers.Request{}); text != "yes" || err != nil {
+	if text, _, _, err := generate(t, m, providers.Request{}); text != "yes" || err != nil {
 		t.Errorf("%q, %v", text, err)
 	}
 }
@@ -94,8 +94,8 @@ func TestCohereRefusals(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(string(tt.kind), func(t *testing.T) {
-			f := newFake(t, cohereSpeech, cohereSpeech.refuses(tt.status, "", tt.message))
-			_, _, _, err := hear(t, f.model(t), providers.Request{})
+			f := newFake(t, cohereAPI, cohereAPI.refuses(tt.status, "", tt.message))
+			_, _, _, err := generate(t, f.model(t), providers.Request{})
 			wantError(t, err, tt.kind, tt.hint)
 		})
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for _, s := range speeches {
+	for _, s := range fakeAPIs {
 		t.Run(s.provider+"/streaming", func(t *testing.T) { conform(t, s, true) })
 		if s.whole != nil {
 			t.Run(s.provider+"/in one piece", func(t *testing.T) { conform(t, s, false) })
@@ -17,7 +17,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func conform(t *testing.T, s speech, streams bool) {
+func conform(t *testing.T, s fakeAPI, streams bool) {
 	b := providerstest.Backend{
 		Open:     func(t *testing.T, r providerstest.Reply) providerstest.Rig { return s.rig(t, r, streams) },
 		Thoughts: s.thought != nil,

@@ -27,7 +27,7 @@ func (b *body) Close() error {
 	return nil
 }
 
-// TestDeafTransport is for one that does not heed the context.
+// TestDeafTransport uses one that ignores the context.
 func TestDeafTransport(t *testing.T) {
 	b := &body{closed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -55,8 +55,8 @@
 // backend without an HTTP client is a custom llms.Model without a reader, as in
 // local.go.
 //
-// The tests run over all APIs: describe the new one as a speech, as
-// openai_test.go does, and add it to speeches in wire_test.go. The suite of
+// The tests run over all APIs: describe the new one as a fakeAPI, as
+// openai_test.go does, and add it to fakeAPIs in wire_test.go. The suite of
 // providerstest, every fault, disconnecting in mid-stream and the use of the
 // key are then tested for it too. Add its request bodies to TestBodies.
 //

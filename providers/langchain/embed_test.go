@@ -14,7 +14,7 @@ import (
 	"mylm/providers/langchain"
 )
 
-// embedding is an embedder of langchaingo's that does as it is told.
+// embedding is an embedder of langchaingo's with a scripted answer.
 type embedding func(ctx context.Context, texts []string) ([][]float32, error)
 
 func (f embedding) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {

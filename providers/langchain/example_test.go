@@ -12,7 +12,7 @@ import (
 
 func Example() {
 	// Stands for a real server, which would be reached without BaseURL.
-	server := httptest.NewServer(anthropicSpeech.says("Hello ", "yourself."))
+	server := httptest.NewServer(anthropicAPI.says("Hello ", "yourself."))
 	defer server.Close()
 
 	model, err := langchain.Open("anthropic", langchain.Config{Model: "claude-sonnet-4-5", Key: "secret", BaseURL: server.URL})

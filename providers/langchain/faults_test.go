@@ -19,13 +19,13 @@ import (
 // fault is one way in which a provider fails, on any wire.
 type fault struct {
 	name   string
-	answer func(speech) http.HandlerFunc
+	answer func(fakeAPI) http.HandlerFunc
 	want   providers.Error // Kind, Status, Permanent, RetryAfter, PromptTokens, Window are compared
 	says   string          // in the message
 	hints  string          // in the hint
 }
 
-// faults are what each speech goes through.
+// faults are tested with each fakeAPI.
 var faults = []fault{
 	{"key refused", refusal(401, "authentication_error", "invalid key"),
 		providers.Error{Kind: providers.Auth, Status: 401}, "invalid key", "Check the key in"},
@@ -79,11 +79,11 @@ var faults = []fault{
 		providers.Error{Kind: providers.Unreachable, Status: 307, Permanent: true}, "elsewhere.example", "address"},
 	{"wants TLS", bare(400, "Client sent an HTTP request to an HTTPS server.\n"),
 		providers.Error{Kind: providers.Unreachable, Status: 400, Permanent: true}, "wants HTTPS", "https://"},
-	{"closed without a reply", func(speech) http.HandlerFunc { return func(http.ResponseWriter, *http.Request) { abort() } },
+	{"closed without a reply", func(fakeAPI) http.HandlerFunc { return func(http.ResponseWriter, *http.Request) { abort() } },
 		providers.Error{Kind: providers.Interrupted}, "without a reply", "again"},
-	{"reset in mid-stream", midway(func(http.ResponseWriter, speech) { abort() }),
+	{"reset in mid-stream", midway(func(http.ResponseWriter, fakeAPI) { abort() }),
 		providers.Error{Kind: providers.Interrupted}, "broke off", "again"},
-	{"clean end without the terminal event", midway(func(http.ResponseWriter, speech) {}),
+	{"clean end without the terminal event", midway(func(http.ResponseWriter, fakeAPI) {}),
 		providers.Error{Kind: providers.Interrupted}, "without a sign", "again"},
 	{"empty body", bare(200, ""),
 		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API", "The address is http"},
@@ -97,26 +97,26 @@ var faults = []fault{
 		providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not a model's API", "The address is http"},
 	{"an error with success", bare(200, `{"message":"Invalid API key","code":401}`),
 		providers.Error{Kind: providers.Auth}, "Invalid API key", "Check the key in"},
-	{"overload in mid-stream", midway(func(w http.ResponseWriter, s speech) { s.stream(w, s.error(529, "overloaded_error", "Overloaded")) }),
+	{"overload in mid-stream", midway(func(w http.ResponseWriter, s fakeAPI) { s.stream(w, s.error(529, "overloaded_error", "Overloaded")) }),
 		providers.Error{Kind: providers.ServerFault}, "Overloaded", "Wait"},
-	{"overflow in mid-stream", midway(func(w http.ResponseWriter, s speech) {
+	{"overflow in mid-stream", midway(func(w http.ResponseWriter, s fakeAPI) {
 		s.stream(w, s.error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"))
 	}), providers.Error{Kind: providers.Overflow, PromptTokens: 9, Window: 8}, "8 tokens", "less text"},
-	{"error, then the end", midway(func(w http.ResponseWriter, s speech) {
+	{"error, then the end", midway(func(w http.ResponseWriter, s fakeAPI) {
 		s.stream(w, s.error(500, "api_error", "lost"))
 		s.stream(w, s.end(s.stop(providers.StopEnd), providers.Usage{})...)
 	}), providers.Error{Kind: providers.ServerFault}, "lost", "gain"},
-	{"half an event", midway(func(w http.ResponseWriter, s speech) { s.stream(w, s.text("lost")[:40]) }),
+	{"half an event", midway(func(w http.ResponseWriter, s fakeAPI) { s.stream(w, s.text("lost")[:40]) }),
 		providers.Error{Kind: providers.Interrupted}, "", "again"},
-	{"no JSON", midway(func(w http.ResponseWriter, s speech) { s.stream(w, "data: {\"oh\n\n") }),
+	{"no JSON", midway(func(w http.ResponseWriter, s fakeAPI) { s.stream(w, "data: {\"oh\n\n") }),
 		providers.Error{Kind: providers.Interrupted}, "not valid JSON", "again"},
-	{"a line without end", midway(func(w http.ResponseWriter, s speech) {
+	{"a line without end", midway(func(w http.ResponseWriter, s fakeAPI) {
 		s.stream(w, "data: ")
 		for range 10 {
 			s.stream(w, strings.Repeat("x", 1<<20))
 		}
 	}), providers.Error{Kind: providers.ServerFault, Permanent: true}, "8 MiB", "not a model's reply"},
-	{"refused without a word", func(s speech) http.HandlerFunc {
+	{"refused without a word", func(s fakeAPI) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			s.stream(w, s.begin...)
 			s.stream(w, s.end("refusal", providers.Usage{})...)
@@ -124,22 +124,22 @@ var faults = []fault{
 	}, providers.Error{Kind: providers.Filtered, Permanent: true}, "refus", "other words"},
 }
 
-func refusal(status int, code, message string) func(speech) http.HandlerFunc {
-	return func(s speech) http.HandlerFunc { return s.refuses(status, code, message) }
+func refusal(status int, code, message string) func(fakeAPI) http.HandlerFunc {
+	return func(s fakeAPI) http.HandlerFunc { return s.refuses(status, code, message) }
 }
 
-func page(status int) func(speech) http.HandlerFunc {
-	return func(speech) http.HandlerFunc {
+func page(status int) func(fakeAPI) http.HandlerFunc {
+	return func(fakeAPI) http.HandlerFunc {
 		return answers(status, "text/html", "<!doctype html>\n<title>Hello</title>")
 	}
 }
 
-func bare(status int, body string) func(speech) http.HandlerFunc {
-	return func(speech) http.HandlerFunc { return answers(status, "text/plain", body) }
+func bare(status int, body string) func(fakeAPI) http.HandlerFunc {
+	return func(fakeAPI) http.HandlerFunc { return answers(status, "text/plain", body) }
 }
 
-func after(header, value string, then func(speech) http.HandlerFunc) func(speech) http.HandlerFunc {
-	return func(s speech) http.HandlerFunc {
+func after(header, value string, then func(fakeAPI) http.HandlerFunc) func(fakeAPI) http.HandlerFunc {
+	return func(s fakeAPI) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set(header, value)
 			then(s)(w, r)
@@ -147,8 +147,8 @@ func after(header, value string, then func(speech) http.HandlerFunc) func(speech
 	}
 }
 
-func redirect(status int, to string) func(speech) http.HandlerFunc {
-	return func(speech) http.HandlerFunc {
+func redirect(status int, to string) func(fakeAPI) http.HandlerFunc {
+	return func(fakeAPI) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", to)
 			w.WriteHeader(status)
@@ -156,9 +156,9 @@ func redirect(status int, to string) func(speech) http.HandlerFunc {
 	}
 }
 
-// midway says half an answer before then.
-func midway(then func(http.ResponseWriter, speech)) func(speech) http.HandlerFunc {
-	return func(s speech) http.HandlerFunc {
+// midway sends half an answer before then.
+func midway(then func(http.ResponseWriter, fakeAPI)) func(fakeAPI) http.HandlerFunc {
+	return func(s fakeAPI) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			s.stream(w, s.begin...)
 			s.stream(w, s.text("the answer "), s.text("is"))
@@ -168,7 +168,7 @@ func midway(then func(http.ResponseWriter, speech)) func(speech) http.HandlerFun
 }
 
 func TestFaults(t *testing.T) {
-	for _, s := range speeches {
+	for _, s := range fakeAPIs {
 		for _, tt := range faults {
 			if slices.Contains(s.cannot, tt.name) || s.shown && tt.name == "a line without end" {
 				continue
@@ -181,7 +181,7 @@ func TestFaults(t *testing.T) {
 					tt.hints = other
 				}
 				f := newFake(t, s, tt.answer(s))
-				_, _, last, err := hear(t, f.model(t), providers.Request{})
+				_, _, last, err := generate(t, f.model(t), providers.Request{})
 				if last.Stop != "" {
 					t.Errorf("a failed reply passed for a whole one: %+v", last)
 				}
@@ -242,10 +242,10 @@ func TestUnreachable(t *testing.T) {
 		{"unknown certificate", secure.URL, true, "no secure connection", "certificate"},
 		{"no TLS", strings.Replace(plain.URL, "http:", "https:", 1), true, "no secure connection", "http://"},
 	}
-	for _, s := range speeches {
+	for _, s := range fakeAPIs {
 		for _, tt := range tests {
 			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
-				_, _, _, err := hear(t, s.model(t, tt.base), providers.Request{})
+				_, _, _, err := generate(t, s.model(t, tt.base), providers.Request{})
 				checkError(t, err, providers.Error{Kind: providers.Unreachable, Permanent: tt.permanent}, tt.says, tt.hints)
 			})
 		}
@@ -255,7 +255,7 @@ func TestUnreachable(t *testing.T) {
 // TestReplies are replies that are odd but whole.
 func TestReplies(t *testing.T) {
 	long := "x" + strings.Repeat("größe\x00\" ", 1<<20/10)
-	for _, s := range speeches {
+	for _, s := range fakeAPIs {
 		if s.shown {
 			continue
 		}
@@ -281,7 +281,7 @@ func TestReplies(t *testing.T) {
 					s.stream(w, tt.events...)
 					s.stream(w, s.end(s.stop(providers.StopEnd), providers.Usage{})...)
 				})
-				text, thought, last, err := hear(t, f.model(t), providers.Request{})
+				text, thought, last, err := generate(t, f.model(t), providers.Request{})
 				if err != nil || last.Stop != providers.StopEnd {
 					t.Fatalf("ended with %q, %v", last.Stop, err)
 				}
@@ -328,7 +328,7 @@ func TestLeaving(t *testing.T) {
 			<-arrived
 		},
 	}
-	for _, s := range speeches {
+	for _, s := range fakeAPIs {
 		for name, leaves := range leave {
 			t.Run(s.provider+"/"+name, func(t *testing.T) {
 				arrived := make(chan struct{})
@@ -371,7 +371,7 @@ func eventually(t *testing.T, ok func() bool) {
 // TestConnectionIsKept proves that a whole reply leaves its connection to the
 // next call.
 func TestConnectionIsKept(t *testing.T) {
-	for _, s := range speeches {
+	for _, s := range fakeAPIs {
 		t.Run(s.provider, func(t *testing.T) {
 			from := map[string]bool{}
 			f := newFake(t, s, nil)
@@ -382,7 +382,7 @@ func TestConnectionIsKept(t *testing.T) {
 			}
 			m := f.model(t)
 			for range 3 {
-				if _, _, _, err := hear(t, m, providers.Request{}); err != nil {
+				if _, _, _, err := generate(t, m, providers.Request{}); err != nil {
 					t.Fatal(err)
 				}
 			}

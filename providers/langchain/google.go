@@ -157,7 +157,7 @@ func (e *googleReply) read(r *wire.Reply, data []byte) {
 		return
 	}
 	if reason := e.Feedback.BlockReason; reason != "" {
-		r.Fault = &wire.Complaint{Text: fmt.Sprintf("the prompt was blocked (%s)", reason), Names: " content_filter "}
+		r.Fault = &wire.ServerError{Text: fmt.Sprintf("the prompt was blocked (%s)", reason), Names: " content_filter "}
 		return
 	}
 	for _, c := range e.Candidates {

@@ -13,9 +13,9 @@ import (
 	"mylm/providers/langchain"
 )
 
-// googleSpeech is the wire of Gemini's API. Each event tells the cost so far;
+// googleAPI is the wire of Gemini's API. Each event has the usage so far;
 // the last one gives the reason to finish, and nothing else marks the end.
-var googleSpeech = speech{
+var googleAPI = fakeAPI{
 	provider: "googleai",
 	path:     "/v1/models/m:streamGenerateContent",
 	kind:     "text/event-stream",
@@ -94,8 +94,8 @@ func googleMessage(role providers.Role, content map[string]any) providers.Messag
 }
 
 func TestGoogleKeyIsInTheHeader(t *testing.T) {
-	f := newFake(t, googleSpeech, googleSpeech.says("yes"))
-	if _, _, _, err := hear(t, f.model(t), providers.Request{}); err != nil {
+	f := newFake(t, googleAPI, googleAPI.says("yes"))
+	if _, _, _, err := generate(t, f.model(t), providers.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	f.mu.Lock()
@@ -116,9 +116,9 @@ func TestGoogleModelNames(t *testing.T) {
 		"a?b#c/../d":              "/v1/a%3Fb%23c/..%2Fd:streamGenerateContent?alt=sse",
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake(t, googleSpeech, googleSpeech.says("yes"))
+			f := newFake(t, googleAPI, googleAPI.says("yes"))
 			m := open(t, "googleai", langchain.Config{Model: name, BaseURL: f.URL + "/v1", Key: testKey})
-			hear(t, m, providers.Request{}) // the server knows one name only
+			generate(t, m, providers.Request{}) // the server knows one name only
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			if f.urls[0] != want {
@@ -129,8 +129,8 @@ func TestGoogleModelNames(t *testing.T) {
 }
 
 func TestGoogleSystem(t *testing.T) {
-	f := newFake(t, googleSpeech, googleSpeech.says("yes"))
-	_, _, _, err := hear(t, f.model(t), providers.Request{Messages: []providers.Message{
+	f := newFake(t, googleAPI, googleAPI.says("yes"))
+	_, _, _, err := generate(t, f.model(t), providers.Request{Messages: []providers.Message{
 		{Role: providers.System, Text: "a"}, {Role: providers.User, Text: "b"}, {Role: providers.System, Text: "c"}, {Role: providers.Assistant, Text: "d"},
 	}})
 	if err != nil {
@@ -216,8 +216,8 @@ func TestGoogleReplies(t *testing.T) {
 			if tt.body[0] != 'd' {
 				kind = "application/json"
 			}
-			f := newFake(t, googleSpeech, answers(status, kind, tt.body))
-			text, _, last, err := hear(t, f.model(t), providers.Request{})
+			f := newFake(t, googleAPI, answers(status, kind, tt.body))
+			text, _, last, err := generate(t, f.model(t), providers.Request{})
 			if text != tt.text {
 				t.Errorf("text %q, want %q", text, tt.text)
 			}
@@ -237,7 +237,7 @@ func TestGoogleReplies(t *testing.T) {
 }
 
 func TestGoogleModels(t *testing.T) {
-	f := newFake(t, googleSpeech, nil)
+	f := newFake(t, googleAPI, nil)
 	f.list = func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path != "/v1/models" || r.Header.Get("X-Goog-Api-Key") != testKey || r.URL.Query().Has("key"):
@@ -270,7 +270,7 @@ func wantModels(t *testing.T, got, want []providers.ModelInfo) {
 	}
 }
 
-// wantError checks an error's kind and what its hint says.
+// wantError checks an error's kind and hint.
 func wantError(t *testing.T, err error, kind providers.Kind, hint string) {
 	t.Helper()
 	var e *providers.Error

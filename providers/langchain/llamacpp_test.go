@@ -69,7 +69,7 @@ func llamaPackage(t *testing.T, s *ollamatest.Server) {
 	ask := func(r providers.Request, prompt string) (string, providers.Chunk, error) {
 		r.Messages = []providers.Message{{Role: providers.User, Text: prompt}}
 		for tries := 1; ; tries++ {
-			text, _, last, err := hear(t, m, r)
+			text, _, last, err := generate(t, m, r)
 			// The server may close a kept connection just when it is used again.
 			// The loop of the agent asks again then, and so does this.
 			if providers.KindOf(err) != providers.Interrupted || tries == 3 {

@@ -170,8 +170,8 @@ func (p program) failed(ctx context.Context, err error, out *output, stderr *tai
 	default:
 		e.Message = fmt.Sprintf("%s failed: %v", p.bin, err)
 	}
-	if said := wire.OneLine(string(stderr.end)); said != "" {
-		e.Message += ": " + said
+	if last := wire.OneLine(string(stderr.end)); last != "" {
+		e.Message += ": " + last
 	}
 	return e
 }

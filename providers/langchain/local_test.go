@@ -67,7 +67,7 @@ func init() {
 	os.Exit(0)
 }
 
-// playScript says what the suite wants.
+// playScript prints what the suite wants.
 func playScript(coded string) {
 	b, _ := base64.StdEncoding.DecodeString(coded)
 	var r providerstest.Reply
@@ -125,7 +125,7 @@ func TestLocalInput(t *testing.T) {
 		t.Run(tt.args, func(t *testing.T) {
 			m := openLocal(t, tt.args)
 			for range 2 { // nothing of a call stays for the next
-				text, _, last, err := hear(t, m, providers.Request{Messages: conversation})
+				text, _, last, err := generate(t, m, providers.Request{Messages: conversation})
 				if err != nil || text != tt.want || last.Stop != providers.StopEnd {
 					t.Fatalf("%s, %v\nwant %s", text, err, tt.want)
 				}
@@ -157,7 +157,7 @@ func TestLocalFaults(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := open(t, "local", langchain.Config{Settings: map[string]string{"bin": tt.bin, "args": tt.args}})
-			_, _, _, err := hear(t, m, tt.r)
+			_, _, _, err := generate(t, m, tt.r)
 			checkError(t, err, tt.want, tt.says, tt.hints)
 		})
 	}

@@ -21,7 +21,7 @@ var roles = map[providers.Role]llms.ChatMessageType{
 func (b *backend) messages(conversation []providers.Message) ([]llms.MessageContent, error) {
 	for _, m := range conversation {
 		if roles[m.Role] == "" {
-			return nil, badRequest(fmt.Sprintf("nobody speaks in the role %q: want system, user or assistant", m.Role))
+			return nil, badRequest(fmt.Sprintf("there is no role %q: want system, user or assistant", m.Role))
 		}
 	}
 	switch {
@@ -45,20 +45,20 @@ func (b *backend) messages(conversation []providers.Message) ([]llms.MessageCont
 
 // oneSystem merges all system messages into one at the beginning.
 func oneSystem(conversation []providers.Message) []providers.Message {
-	var said []string
+	var systemTexts []string
 	var rest []providers.Message
 	for _, m := range conversation {
 		switch {
 		case m.Role != providers.System:
 			rest = append(rest, m)
 		case m.Text != "":
-			said = append(said, m.Text)
+			systemTexts = append(systemTexts, m.Text)
 		}
 	}
-	if len(said) == 0 {
+	if len(systemTexts) == 0 {
 		return rest
 	}
-	return slices.Insert(rest, 0, providers.Message{Role: providers.System, Text: strings.Join(said, "\n\n")})
+	return slices.Insert(rest, 0, providers.Message{Role: providers.System, Text: strings.Join(systemTexts, "\n\n")})
 }
 
 // flatten writes a conversation as one text that ends where the model is to

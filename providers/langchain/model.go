@@ -86,7 +86,7 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	if err != nil {
 		return err
 	}
-	return m.talk(ctx, r, messages, yield)
+	return m.run(ctx, r, messages, yield)
 }
 
 // check refuses what no backend could answer.
@@ -135,7 +135,7 @@ func badRequest(message string) *providers.Error {
 
 // options are for backends whose requests are not edited; the others have
 // what they set replaced.
-func (m *Model) options(r providers.Request, t *talk) []llms.CallOption {
+func (m *Model) options(r providers.Request, t *relay) []llms.CallOption {
 	var out []llms.CallOption
 	if !m.back.onePiece {
 		out = append(out, llms.WithStreamingFunc(t.text), llms.WithStreamingReasoningFunc(t.thought))

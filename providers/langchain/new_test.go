@@ -81,7 +81,7 @@ func TestNew(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			text, thought, last, err := hear(t, langchain.New(tt.m, langchain.Options{}), providers.Request{})
+			text, thought, last, err := generate(t, langchain.New(tt.m, langchain.Options{}), providers.Request{})
 			if err != nil || text != tt.text || thought != tt.thought || last != tt.last {
 				t.Errorf("%q, thought %q, %+v, %v; want %q, %q, %+v", text, thought, last, err, tt.text, tt.thought, tt.last)
 			}
@@ -134,7 +134,7 @@ func TestNewFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, last, err := hear(t, langchain.New(tt.m, langchain.Options{End: langchain.EndReason}), providers.Request{})
+			_, _, last, err := generate(t, langchain.New(tt.m, langchain.Options{End: langchain.EndReason}), providers.Request{})
 			if last.Stop != "" {
 				t.Errorf("ended with %q", last.Stop)
 			}
@@ -149,12 +149,12 @@ func TestNothingIsNoReply(t *testing.T) {
 		m := model(func(context.Context, []llms.MessageContent, llms.CallOptions) (*llms.ContentResponse, error) {
 			return response(llms.ContentChoice{}), nil
 		})
-		_, _, _, err := hear(t, langchain.New(m, langchain.Options{End: end}), providers.Request{})
+		_, _, _, err := generate(t, langchain.New(m, langchain.Options{End: end}), providers.Request{})
 		checkError(t, err, providers.Error{Kind: providers.Interrupted}, "without a sign", "")
 	}
 }
 
-// TestDeafModel is for one that heeds neither its context nor its callback.
+// TestDeafModel uses one that ignores its context and its callback's error.
 func TestDeafModel(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
@@ -197,7 +197,7 @@ func TestFlatten(t *testing.T) {
 				}
 				return response(llms.ContentChoice{Content: "yes"}), nil
 			})
-			if _, _, _, err := hear(t, langchain.New(m, tt.o), providers.Request{Messages: tt.given}); err != nil {
+			if _, _, _, err := generate(t, langchain.New(m, tt.o), providers.Request{Messages: tt.given}); err != nil {
 				t.Fatal(err)
 			}
 			if s := strings.Join(got, "|"); s != tt.want {

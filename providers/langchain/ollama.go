@@ -10,7 +10,7 @@ import (
 )
 
 // langchainOllama is Ollama by langchaingo's client. Package providers/ollama
-// does more: it knows the server's window and its models.
+// does more: it asks for the server's window and its models.
 func langchainOllama() backend {
 	return backend{
 		Provider: Provider{

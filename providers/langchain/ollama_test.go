@@ -9,8 +9,8 @@ import (
 	"mylm/providers"
 )
 
-// ollamaSpeech is the wire of Ollama's /api/chat.
-var ollamaSpeech = speech{
+// ollamaAPI is the wire of Ollama's /api/chat.
+var ollamaAPI = fakeAPI{
 	provider: "langchain-ollama",
 	path:     "/v1/api/chat",
 	kind:     "application/x-ndjson",
@@ -64,10 +64,10 @@ func readOllama(body map[string]any) providers.Request {
 // TestOllamaWindow holds that a window that is known is asked for, and what the
 // last line tells.
 func TestOllamaWindow(t *testing.T) {
-	f := newFake(t, ollamaSpeech, ollamaSpeech.says("yes"))
-	c := ollamaSpeech.config
+	f := newFake(t, ollamaAPI, ollamaAPI.says("yes"))
+	c := ollamaAPI.config
 	c.Model, c.BaseURL, c.Window = "m", f.URL+"/v1", 4096
-	_, _, last, err := hear(t, open(t, "langchain-ollama", c), providers.Request{})
+	_, _, last, err := generate(t, open(t, "langchain-ollama", c), providers.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,19 +86,19 @@ func TestOllamaWindow(t *testing.T) {
 // through, text as text and thought as thought.
 func TestOllamaLongPieces(t *testing.T) {
 	long := strings.Repeat("tx ünd\n", 20_000)
-	s := ollamaSpeech
+	s := ollamaAPI
 	m := newFake(t, s, func(w http.ResponseWriter, _ *http.Request) {
 		s.stream(w, s.thought("x"+long), s.text("t"+long))
 		s.stream(w, s.end("stop", providers.Usage{})...)
 	}).model(t)
-	text, thought, _, err := hear(t, m, providers.Request{})
+	text, thought, _, err := generate(t, m, providers.Request{})
 	if err != nil || text != "t"+long || thought != "x"+long {
 		t.Errorf("%d bytes of text and %d of thought came, want %d of each; %v", len(text), len(thought), len(long)+1, err)
 	}
 }
 
 func TestOllamaModels(t *testing.T) {
-	f := newFake(t, ollamaSpeech, nil)
+	f := newFake(t, ollamaAPI, nil)
 	f.list = func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/api/tags" {
 			http.NotFound(w, r)

@@ -98,7 +98,7 @@ func (o *openAIReader) Event(r *wire.Reply, data []byte) error {
 func (o *openAIReader) Whole(r *wire.Reply, body []byte) error {
 	var e openAIReply
 	if err := e.decode(body); err != nil {
-		if c, ok := wire.Complain(body); ok { // Google wraps errors in a list
+		if c, ok := wire.ReadError(body); ok { // Google wraps errors in a list
 			r.Fault = &c
 			return nil
 		}

@@ -14,10 +14,10 @@ import (
 	"mylm/providers/langchain"
 )
 
-// hostSpeeches are the wires of providers that speak OpenAI's, in their own
+// hostAPIs are the wires of providers that speak OpenAI's, in their own
 // words where something fails.
-var hostSpeeches = []speech{
-	host("mistral", func(s *speech) {
+var hostAPIs = []fakeAPI{
+	host("mistral", func(s *fakeAPI) {
 		s.shown = false // the one that gets no stream_options
 		s.read = func(body map[string]any) providers.Request {
 			if seed, ok := body["random_seed"]; ok {
@@ -28,29 +28,29 @@ var hostSpeeches = []speech{
 			return readOpenAI(body)
 		}
 	}),
-	host("groq", func(*speech) {}),
-	host("deepseek", func(*speech) {}),
-	host("openrouter", func(*speech) {}),
-	host("gemini-openai", func(*speech) {}),
-	host("llamacpp", func(*speech) {}),
-	host("vllm", func(*speech) {}),
-	host("lmstudio", func(*speech) {}),
-	host("localai", func(*speech) {}),
-	host("llamafile", func(*speech) {}),
-	host("huggingface", func(*speech) {}),
-	host("cloudflare", func(s *speech) {
+	host("groq", func(*fakeAPI) {}),
+	host("deepseek", func(*fakeAPI) {}),
+	host("openrouter", func(*fakeAPI) {}),
+	host("gemini-openai", func(*fakeAPI) {}),
+	host("llamacpp", func(*fakeAPI) {}),
+	host("vllm", func(*fakeAPI) {}),
+	host("lmstudio", func(*fakeAPI) {}),
+	host("localai", func(*fakeAPI) {}),
+	host("llamafile", func(*fakeAPI) {}),
+	host("huggingface", func(*fakeAPI) {}),
+	host("cloudflare", func(s *fakeAPI) {
 		s.config.Settings = map[string]string{"account": "acc"}
 		s.refuse = func(status int, _, message string) string {
 			return fmt.Sprintf(`{"result":null,"success":false,"errors":[{"code":%d,"message":%q}],"messages":[]}`, 5000+status, "AiError: "+message)
 		}
 		s.cannot = []string{string(providers.Filtered)}
 	}),
-	host("maritaca", func(s *speech) {
+	host("maritaca", func(s *fakeAPI) {
 		s.noSeed = true
 		s.refuse = func(_ int, _, message string) string { return fmt.Sprintf(`{"detail":%q}`, message) }
 		s.cannot = []string{string(providers.Filtered), "model missing", "model does not exist"} // the hint is another: there is no list
 	}),
-	host("ernie", func(s *speech) {
+	host("ernie", func(s *fakeAPI) {
 		s.stops = map[providers.StopReason]string{providers.StopEnd: "normal"}
 		s.read = func(body map[string]any) providers.Request {
 			r := readOpenAI(body)
@@ -66,8 +66,8 @@ var hostSpeeches = []speech{
 	}),
 }
 
-func host(provider string, change func(*speech)) speech {
-	s := openAISpeech
+func host(provider string, change func(*fakeAPI)) fakeAPI {
+	s := openAIAPI
 	s.provider, s.shown = provider, true
 	change(&s)
 	return s
@@ -114,7 +114,7 @@ func TestHostBodies(t *testing.T) {
 				full.Think = providers.ThinkOn
 			}
 			for i, r := range []providers.Request{{Messages: conversation}, full} {
-				if _, _, _, err := hear(t, m, r); err != nil {
+				if _, _, _, err := generate(t, m, r); err != nil {
 					t.Fatal(err)
 				}
 				wantJSON(t, f.sent()[i], []string{tt.bare, tt.full}[i])
@@ -134,22 +134,22 @@ func TestErnieTurns(t *testing.T) {
 	s := speechOf(t, "ernie")
 	f := newFake(t, s, s.says("yes"))
 	r := providers.Request{Messages: append(slices.Clone(conversation), providers.Message{Role: providers.System, Text: "late"})}
-	if _, _, _, err := hear(t, f.model(t), r); err != nil {
+	if _, _, _, err := generate(t, f.model(t), r); err != nil {
 		t.Fatal(err)
 	}
 	wantJSON(t, f.sent()[0], `{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"s\n\nlate"},
 		{"role":"user","content":"q"},{"role":"assistant","content":"call"},{"role":"user","content":"observation\n\nmore"}]}`)
 }
 
-func speechOf(t *testing.T, provider string) speech {
+func speechOf(t *testing.T, provider string) fakeAPI {
 	t.Helper()
-	for _, s := range speeches {
+	for _, s := range fakeAPIs {
 		if s.provider == provider {
 			return s
 		}
 	}
-	t.Fatalf("nobody speaks for %s", provider)
-	return speech{}
+	t.Fatalf("no fake API of %s", provider)
+	return fakeAPI{}
 }
 
 func wantJSON(t *testing.T, got map[string]any, want string) {
@@ -170,7 +170,7 @@ func TestCloudflareAddress(t *testing.T) {
 	s := speechOf(t, "cloudflare")
 	s.path = "/client/v4/accounts/acc%2F1/ai/v1/chat/completions"
 	f := newFake(t, s, s.says("yes"))
-	f.speech.path = "/client/v4/accounts/acc/1/ai/v1/chat/completions" // as net/http unescapes it
+	f.fakeAPI.path = "/client/v4/accounts/acc/1/ai/v1/chat/completions" // as net/http unescapes it
 	var lists []string
 	f.list = func(w http.ResponseWriter, r *http.Request) {
 		lists = append(lists, r.URL.String()+" "+r.Header.Get("Authorization"))
@@ -179,7 +179,7 @@ func TestCloudflareAddress(t *testing.T) {
 			"success":true,"errors":[],"result_info":{"page":%[1]s,"per_page":1,"count":1,"total_count":2}}`, page)
 	}
 	m := open(t, "cloudflare", langchain.Config{Model: "@cf/m1", BaseURL: f.URL, Key: testKey, Settings: map[string]string{"account": "acc/1"}})
-	if text, _, _, err := hear(t, m, providers.Request{}); text != "yes" || err != nil {
+	if text, _, _, err := generate(t, m, providers.Request{}); text != "yes" || err != nil {
 		t.Fatalf("%q, %v", text, err)
 	}
 	if f.urls[0] != s.path {
@@ -232,7 +232,7 @@ func TestHostWords(t *testing.T) {
 		t.Run(fmt.Sprint(tt.provider, tt.status, tt.kind), func(t *testing.T) {
 			s := speechOf(t, tt.provider)
 			m := newFake(t, s, answers(tt.status, "application/json", tt.body)).model(t)
-			_, _, _, err := hear(t, m, providers.Request{})
+			_, _, _, err := generate(t, m, providers.Request{})
 			e, ok := err.(*providers.Error)
 			if !ok || e.Kind != tt.kind || !advises(e, tt.hint) || tt.permanent && e.Temporary() {
 				t.Fatalf("%v: %+v, want kind %s and a hint with %q", err, e, tt.kind, tt.hint)

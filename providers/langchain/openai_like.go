@@ -12,7 +12,7 @@ import (
 
 // openAILike returns the providers that speak OpenAI's chat completions.
 // langchaingo has packages of their own for the last group, but there only the
-// first message arrives or nothing says why a reply ended.
+// first message arrives or the reason for the end is missing.
 func openAILike() []backend {
 	return []backend{
 		speaksOpenAI(dialect{think: effort(true)}, Provider{
@@ -176,8 +176,8 @@ func limitName(base string) string {
 	return "max_tokens"
 }
 
-// effort is OpenAI's way. onlyOn says that off is not known to all models, and
-// is left out.
+// effort is OpenAI's way. With onlyOn, off is omitted, since not all models
+// support it.
 func effort(onlyOn bool) func(bool, asked) map[string]any {
 	return func(on bool, _ asked) map[string]any {
 		switch {

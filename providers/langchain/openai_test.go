@@ -6,8 +6,8 @@ import (
 	"mylm/providers"
 )
 
-// openAISpeech is the wire of OpenAI's chat completions.
-var openAISpeech = speech{
+// openAIAPI is the wire of OpenAI's chat completions.
+var openAIAPI = fakeAPI{
 	provider: "openai",
 	path:     "/v1/chat/completions",
 	kind:     "text/event-stream",

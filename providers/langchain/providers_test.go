@@ -98,10 +98,10 @@ func TestAddresses(t *testing.T) {
 		{"openai", "/api/", "/api/chat/completions"},
 		{"anthropic", "", "/v1/messages"},
 	} {
-		f := newFake(t, openAISpeech, nil)
+		f := newFake(t, openAIAPI, nil)
 		m := open(t, tt.provider, langchain.Config{Model: "m", BaseURL: f.URL + tt.path, Key: testKey})
-		f.speech.path = "none of them"
-		hear(t, m, providers.Request{})
+		f.fakeAPI.path = "none of them"
+		generate(t, m, providers.Request{})
 		if len(f.urls) != 1 || f.urls[0] != tt.want {
 			t.Errorf("%s at %q asks %q, want %q", tt.provider, tt.path, f.urls, tt.want)
 		}
@@ -110,7 +110,7 @@ func TestAddresses(t *testing.T) {
 
 func TestInfoAsks(t *testing.T) {
 	asked := 0
-	f := newFake(t, openAISpeech, nil)
+	f := newFake(t, openAIAPI, nil)
 	f.list = func(w http.ResponseWriter, r *http.Request) {
 		asked++
 		answers(200, "application/json", `{"data":[{"id":"a","context_length":1},{"id":"m","context_length":4096}]}`)(w, r)
@@ -182,7 +182,7 @@ func TestModels(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFake(t, openAISpeech, nil)
+			f := newFake(t, openAIAPI, nil)
 			f.list = func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/v1/models" || !strings.Contains(r.Header.Get("Authorization")+r.Header.Get("X-Api-Key"), testKey) {
 					t.Errorf("asks %s with %v", r.URL, r.Header)
@@ -215,7 +215,7 @@ func TestModelsFail(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFake(t, openAISpeech, nil)
+			f := newFake(t, openAIAPI, nil)
 			f.list = tt.answer
 			_, err := open(t, "openai", langchain.Config{BaseURL: f.URL, Key: testKey}).Models(t.Context())
 			checkError(t, err, tt.want, tt.says, "")
@@ -227,11 +227,11 @@ func TestModelsFail(t *testing.T) {
 
 // TestOrigins proves that hints speak of what the user wrote, and where.
 func TestOrigins(t *testing.T) {
-	f := newFake(t, openAISpeech, openAISpeech.refuses(404, "model_not_found", "The model does not exist"))
+	f := newFake(t, openAIAPI, openAIAPI.refuses(404, "model_not_found", "The model does not exist"))
 	c := langchain.Config{Model: "m", Name: "work", BaseURL: f.URL, BaseFrom: "base_url of [models.work]", Key: testKey, KeyFrom: "key of [models.work]"}
-	_, _, _, err := hear(t, open(t, "openai", c), providers.Request{})
+	_, _, _, err := generate(t, open(t, "openai", c), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.ModelMissing, Status: 404}, "", "param:model")
 	f.answer = answers(404, "text/html", "<html>")
-	_, _, _, err = hear(t, open(t, "openai", c), providers.Request{})
+	_, _, _, err = generate(t, open(t, "openai", c), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Unreachable, Status: 404, Permanent: true}, "", "check it in base_url of [models.work].")
 }

@@ -72,14 +72,14 @@ const claudeEnd = `data: {"type":"message_delta","delta":{"stop_reason":"end_tur
 
 var claudeEnded = providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Output: 2}}
 
-func claude(s string) string { return anthropicSpeech.text(s) }
+func claude(s string) string { return anthropicAPI.text(s) }
 
 var anthropicQuirks = []quirk{
 	{name: "other events and blocks", stream: `data: {"type":"novelty","x":1}` + "\n\n" + `data: {"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"x"}}` + "\n\n" +
 		`data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"x"}}` + "\n\n" + claude("yes") + claudeEnd, text: "yes", last: claudeEnded},
 	{name: "an index below zero", stream: `data: {"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":"yes"}}` + "\n\n" + claudeEnd, text: "yes", last: claudeEnded},
 	{name: "text in the block's start", stream: `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"y"}}` + "\n\n" + claude("es") + claudeEnd, text: "yes", last: claudeEnded},
-	{name: "text between thoughts", stream: anthropicSpeech.thought("a") + claude("y") + anthropicSpeech.thought("b") + claude("es") + claudeEnd, text: "yes", think: "ab", last: claudeEnded},
+	{name: "text between thoughts", stream: anthropicAPI.thought("a") + claude("y") + anthropicAPI.thought("b") + claude("es") + claudeEnd, text: "yes", think: "ab", last: claudeEnded},
 	{name: "cached tokens", stream: `data: {"type":"message_start","message":{"usage":{"input_tokens":3,"cache_creation_input_tokens":2,"cache_read_input_tokens":5,"output_tokens":1}}}` + "\n\n" + claude("yes") + claudeEnd,
 		text: "yes", last: providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2, Evaluated: 5}}},
 	{name: "the window is full", stream: claude("and") + `data: {"type":"message_delta","delta":{"stop_reason":"model_context_window_exceeded"}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n",
@@ -98,17 +98,17 @@ var ollamaQuirks = []quirk{
 
 func TestQuirks(t *testing.T) {
 	for _, s := range []struct {
-		speech
+		fakeAPI
 		quirks []quirk
-	}{{openAISpeech, openAIQuirks}, {anthropicSpeech, anthropicQuirks}, {googleSpeech, googleQuirks}, {ollamaSpeech, ollamaQuirks}} {
+	}{{openAIAPI, openAIQuirks}, {anthropicAPI, anthropicQuirks}, {googleAPI, googleQuirks}, {ollamaAPI, ollamaQuirks}} {
 		for _, tt := range s.quirks {
 			t.Run(s.provider+"/"+tt.name, func(t *testing.T) {
 				kind := tt.kind
 				if kind == "" {
 					kind = s.kind
 				}
-				f := newFake(t, s.speech, answers(http.StatusOK, kind, tt.stream))
-				text, thought, last, err := hear(t, f.model(t), providers.Request{})
+				f := newFake(t, s.fakeAPI, answers(http.StatusOK, kind, tt.stream))
+				text, thought, last, err := generate(t, f.model(t), providers.Request{})
 				if text != tt.text || thought != tt.think {
 					t.Errorf("text %q, thought %q; want %q, %q", text, thought, tt.text, tt.think)
 				}

@@ -69,15 +69,15 @@ func TestBodies(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.provider+"/"+tt.name, func(t *testing.T) {
-			s := openAISpeech
-			for _, other := range speeches {
+			s := openAIAPI
+			for _, other := range fakeAPIs {
 				if other.provider == tt.provider {
 					s = other
 				}
 			}
 			f := newFake(t, s, s.says("yes"))
 			m := open(t, tt.provider, langchain.Config{Model: "m", BaseURL: f.URL + "/v1", Key: testKey})
-			if _, _, _, err := hear(t, m, tt.request); err != nil {
+			if _, _, _, err := generate(t, m, tt.request); err != nil {
 				t.Fatal(err)
 			}
 			var want map[string]any
@@ -108,7 +108,7 @@ func TestLimitNames(t *testing.T) {
 		return nil, errors.New("enough")
 	})
 	m := open(t, "openai", langchain.Config{Model: "m", Key: testKey, Transport: next})
-	if _, _, _, err := hear(t, m, providers.Request{MaxTokens: 5}); err == nil || seen != "max_completion_tokens" {
+	if _, _, _, err := generate(t, m, providers.Request{MaxTokens: 5}); err == nil || seen != "max_completion_tokens" {
 		t.Errorf("OpenAI itself gets the limit as %q (%v)", seen, err)
 	}
 }
@@ -131,9 +131,9 @@ func TestAnthropicLimits(t *testing.T) {
 		{"claude-sonnet-4-5", 16384, 4096},
 	}
 	for _, tt := range tests {
-		f := newFake(t, anthropicSpeech, anthropicSpeech.says("yes"))
+		f := newFake(t, anthropicAPI, anthropicAPI.says("yes"))
 		m := open(t, "anthropic", langchain.Config{Model: tt.model, BaseURL: f.URL, Key: testKey, Window: tt.window})
-		if _, _, _, err := hear(t, m, providers.Request{}); err != nil {
+		if _, _, _, err := generate(t, m, providers.Request{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := f.sent()[0]["max_tokens"]; got != tt.want {
@@ -144,8 +144,8 @@ func TestAnthropicLimits(t *testing.T) {
 
 // TestMessages is for conversations that a wire cannot carry as they are.
 func TestMessages(t *testing.T) {
-	f := newFake(t, anthropicSpeech, anthropicSpeech.says("yes"))
-	_, _, _, err := hear(t, f.model(t), providers.Request{Messages: []providers.Message{
+	f := newFake(t, anthropicAPI, anthropicAPI.says("yes"))
+	_, _, _, err := generate(t, f.model(t), providers.Request{Messages: []providers.Message{
 		{Role: providers.System, Text: "one"}, {Role: providers.System, Text: "two"},
 		{Role: providers.User, Text: "a"}, {Role: providers.Assistant, Text: " "}, {Role: providers.System, Text: "three"}, {Role: providers.User, Text: "b"},
 	}})
@@ -164,10 +164,10 @@ func TestSecrets(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_MODEL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_ORGANIZATION", "ANTHROPIC_API_KEY"} {
 		t.Setenv(name, "http://from-the-environment.invalid")
 	}
-	for _, s := range speeches {
+	for _, s := range fakeAPIs {
 		t.Run(s.provider, func(t *testing.T) {
 			f := newFake(t, s, s.says("yes"))
-			if _, _, _, err := hear(t, f.model(t), providers.Request{}); err != nil {
+			if _, _, _, err := generate(t, f.model(t), providers.Request{}); err != nil {
 				t.Fatal(err)
 			}
 			for name, values := range f.heads[0] {
@@ -199,9 +199,9 @@ func TestHeaders(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFake(t, openAISpeech, openAISpeech.says("yes"))
+			f := newFake(t, openAIAPI, openAIAPI.says("yes"))
 			tt.c.Model, tt.c.BaseURL = "m", f.URL
-			if _, _, _, err := hear(t, open(t, "openai", tt.c), providers.Request{}); err != nil {
+			if _, _, _, err := generate(t, open(t, "openai", tt.c), providers.Request{}); err != nil {
 				t.Fatal(err)
 			}
 			for name, want := range tt.headers {
@@ -213,7 +213,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestRefusedRequests is for what is told before anything is sent.
+// TestRefusedRequests is for errors that are found before anything is sent.
 func TestRefusedRequests(t *testing.T) {
 	nan, seed := nan(), 1
 	tests := []struct {
@@ -233,15 +233,15 @@ func TestRefusedRequests(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFake(t, openAISpeech, openAISpeech.says("yes"))
+			f := newFake(t, openAIAPI, openAIAPI.says("yes"))
 			m := open(t, tt.provider, langchain.Config{Model: "m", BaseURL: f.URL, Key: testKey})
-			_, _, _, err := hear(t, m, tt.r)
+			_, _, _, err := generate(t, m, tt.r)
 			checkError(t, err, providers.Error{Kind: tt.kind}, tt.says, "")
 			if len(f.sent()) != 0 {
 				t.Error("it was sent")
 			}
 		})
 	}
-	_, _, _, err := hear(t, open(t, "openai", langchain.Config{Key: testKey}), providers.Request{})
+	_, _, _, err := generate(t, open(t, "openai", langchain.Config{Key: testKey}), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.ModelMissing}, "no model is named", "param:model")
 }

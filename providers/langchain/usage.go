@@ -11,9 +11,9 @@ import (
 	"mylm/providers"
 )
 
-// said collects text and reasoning of a response. Anthropic's has a choice for
+// contentOf collects text and reasoning of a response. Anthropic's has a choice for
 // each block; others put alternatives there, which are never asked for.
-func said(r *llms.ContentResponse) (text, reasoning string) {
+func contentOf(r *llms.ContentResponse) (text, reasoning string) {
 	if r == nil {
 		return "", ""
 	}

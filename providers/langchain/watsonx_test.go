@@ -13,8 +13,8 @@ import (
 	"mylm/providers/langchain"
 )
 
-// watsonxSpeech is the wire of IBM's text/chat_stream.
-var watsonxSpeech = speech{
+// watsonxAPI is the wire of IBM's text/chat_stream.
+var watsonxAPI = fakeAPI{
 	provider: "watsonx",
 	path:     "/v1/text/chat_stream",
 	kind:     "text/event-stream",
@@ -62,7 +62,7 @@ func trades(n *atomic.Int32, life int) http.HandlerFunc {
 	}
 }
 
-// TestWatsonxTokens holds when a key is traded for a token.
+// TestWatsonxTokens checks when a key is exchanged for a token.
 func TestWatsonxTokens(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -79,7 +79,7 @@ func TestWatsonxTokens(t *testing.T) {
 			var n atomic.Int32
 			iam := httptest.NewServer(trades(&n, tt.life))
 			t.Cleanup(iam.Close)
-			s, calls := watsonxSpeech, 0
+			s, calls := watsonxAPI, 0
 			f := newFake(t, s, func(w http.ResponseWriter, r *http.Request) {
 				if calls++; calls == 1 && tt.status != 200 {
 					s.refuses(tt.status, "authentication_token_expired", "Failed to authenticate the request due to an expired token")(w, r)
@@ -88,9 +88,9 @@ func TestWatsonxTokens(t *testing.T) {
 				s.says("yes")(w, r)
 			})
 			m := open(t, "watsonx", langchain.Config{Model: "m", BaseURL: f.URL, Key: testKey, Settings: map[string]string{"project": "p", "auth_url": iam.URL}})
-			f.speech.path = "/ml/v1/text/chat_stream"
+			f.fakeAPI.path = "/ml/v1/text/chat_stream"
 			for i := range tt.want {
-				_, _, _, err := hear(t, m, providers.Request{})
+				_, _, _, err := generate(t, m, providers.Request{})
 				if failed := i == 0 && tt.status != 200; failed != (err != nil) {
 					t.Fatalf("call %d: %v", i, err)
 				}
@@ -105,7 +105,7 @@ func TestWatsonxTokens(t *testing.T) {
 	}
 }
 
-// TestWatsonxNoToken holds what is told when no token comes.
+// TestWatsonxNoToken checks the errors if no token comes.
 func TestWatsonxNoToken(t *testing.T) {
 	const key = "wrong-key"
 	tests := []struct {
@@ -126,9 +126,9 @@ func TestWatsonxNoToken(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			iam := httptest.NewServer(tt.answer)
 			t.Cleanup(iam.Close)
-			f := newFake(t, watsonxSpeech, watsonxSpeech.says("yes"))
+			f := newFake(t, watsonxAPI, watsonxAPI.says("yes"))
 			m := open(t, "watsonx", langchain.Config{Model: "m", BaseURL: f.URL, Key: key, Settings: map[string]string{"project": "p", "auth_url": iam.URL}})
-			_, _, _, err := hear(t, m, providers.Request{})
+			_, _, _, err := generate(t, m, providers.Request{})
 			e, ok := err.(*providers.Error)
 			if !ok || e.Kind != tt.kind || !strings.Contains(e.Message, tt.says) || strings.Contains(e.Message, key) || e.Hint == "" {
 				t.Errorf("%v: %+v, want kind %s, %q and a hint", err, e, tt.kind, tt.says)
@@ -141,7 +141,7 @@ func TestWatsonxNoToken(t *testing.T) {
 }
 
 func TestWatsonxModels(t *testing.T) {
-	f := newFake(t, watsonxSpeech, nil)
+	f := newFake(t, watsonxAPI, nil)
 	f.list = func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v1/foundation_model_specs" || r.Header.Get("Authorization") != "" {
 			http.NotFound(w, r)
@@ -170,8 +170,8 @@ func TestWatsonxModels(t *testing.T) {
 func TestWatsonxEmptyKey(t *testing.T) {
 	iam := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an empty key is traded") }))
 	defer iam.Close()
-	f := newFake(t, watsonxSpeech, watsonxSpeech.says("yes"))
+	f := newFake(t, watsonxAPI, watsonxAPI.says("yes"))
 	m := open(t, "watsonx", langchain.Config{Model: "m", BaseURL: f.URL, KeyFrom: "key of [models.ibm]", Settings: map[string]string{"project": "p", "auth_url": iam.URL}})
-	_, _, _, err := hear(t, m, providers.Request{})
+	_, _, _, err := generate(t, m, providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Auth, Permanent: true}, "needs a key", "key of [models.ibm]")
 }

@@ -18,10 +18,10 @@ import (
 	"mylm/providers/providerstest"
 )
 
-// speech is how the server of one provider talks. A backend is tested by
-// describing its speech (see openAISpeech) and adding it to speeches: the
+// fakeAPI describes the server of one provider. A backend is tested by
+// describing its server (see openAIAPI) and adding it to fakeAPIs: the
 // conformance suite, the faults and the recorded requests then run over it.
-type speech struct {
+type fakeAPI struct {
 	provider string
 	config   langchain.Config // beyond address, model and key; KeyFrom and the like
 	path     string           // where a question arrives
@@ -45,7 +45,7 @@ type speech struct {
 	key    string // the header that holds the key
 	noSeed bool   // takes none
 
-	shown  bool                                    // another speech shows this wire: what is large or slow need not be said again
+	shown  bool                                    // another fakeAPI covers this wire: large or slow tests are skipped
 	cannot []string                                // kinds of failure, and names of faults, that the server has no words for
 	tune   func(t *testing.T, c *langchain.Config) // completes what the model is opened with; may be nil
 	hints  map[string]string                       // what hints say in the place of what they usually say
@@ -55,17 +55,17 @@ type speech struct {
 	read func(body map[string]any) providers.Request
 }
 
-// speeches are the wires that every test below goes over.
-var speeches = slices.Concat([]speech{openAISpeech, anthropicSpeech, cohereSpeech, googleSpeech, ollamaSpeech, watsonxSpeech}, hostSpeeches)
+// fakeAPIs are the wires that every test below goes over.
+var fakeAPIs = slices.Concat([]fakeAPI{openAIAPI, anthropicAPI, cohereAPI, googleAPI, ollamaAPI, watsonxAPI}, hostAPIs)
 
 const testKey = "sk-test-0123456789"
 
 // fake is a loopback server that speaks.
 type fake struct {
 	*httptest.Server
-	speech speech
-	answer http.HandlerFunc
-	list   http.HandlerFunc
+	fakeAPI fakeAPI
+	answer  http.HandlerFunc
+	list    http.HandlerFunc
 
 	mu     sync.Mutex
 	bodies []map[string]any
@@ -75,9 +75,9 @@ type fake struct {
 	gone   chan struct{} // one for each caller that was seen to leave
 }
 
-func newFake(t *testing.T, s speech, answer http.HandlerFunc) *fake {
+func newFake(t *testing.T, s fakeAPI, answer http.HandlerFunc) *fake {
 	t.Helper()
-	f := &fake{speech: s, answer: answer, gone: make(chan struct{}, 100), list: http.NotFound}
+	f := &fake{fakeAPI: s, answer: answer, gone: make(chan struct{}, 100), list: http.NotFound}
 	f.Server = httptest.NewServer(f)
 	t.Cleanup(f.Close)
 	return f
@@ -97,7 +97,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.bodies, f.heads, f.urls = append(f.bodies, m), append(f.heads, r.Header.Clone()), append(f.urls, r.URL.String())
 	f.mu.Unlock()
-	if r.URL.Path != f.speech.path {
+	if r.URL.Path != f.fakeAPI.path {
 		http.NotFound(w, r)
 		return
 	}
@@ -107,11 +107,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // model opens the provider's model "m" at the server.
 func (f *fake) model(t *testing.T) *langchain.Model {
 	t.Helper()
-	return f.speech.model(t, f.URL+"/v1")
+	return f.fakeAPI.model(t, f.URL+"/v1")
 }
 
 // model opens the provider's model "m" at an address.
-func (s speech) model(t *testing.T, base string) *langchain.Model {
+func (s fakeAPI) model(t *testing.T, base string) *langchain.Model {
 	t.Helper()
 	c := s.config
 	c.Model, c.BaseURL, c.Key = "m", base, testKey
@@ -153,7 +153,7 @@ func (f *fake) leavers() int {
 }
 
 // stream writes events, each flushed by itself.
-func (s speech) stream(w http.ResponseWriter, events ...string) {
+func (s fakeAPI) stream(w http.ResponseWriter, events ...string) {
 	w.Header().Set("Content-Type", s.kind)
 	for _, e := range events {
 		io.WriteString(w, e)
@@ -161,8 +161,8 @@ func (s speech) stream(w http.ResponseWriter, events ...string) {
 	}
 }
 
-// says streams a whole reply.
-func (s speech) says(texts ...string) http.HandlerFunc {
+// says streams a complete reply.
+func (s fakeAPI) says(texts ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		s.stream(w, s.begin...)
 		for _, t := range texts {
@@ -172,7 +172,7 @@ func (s speech) says(texts ...string) http.HandlerFunc {
 	}
 }
 
-func (s speech) stop(r providers.StopReason) string {
+func (s fakeAPI) stop(r providers.StopReason) string {
 	if word, ok := s.stops[r]; ok {
 		return word
 	}
@@ -180,7 +180,7 @@ func (s speech) stop(r providers.StopReason) string {
 }
 
 // refuses answers with an error of the provider.
-func (s speech) refuses(status int, code, message string) http.HandlerFunc {
+func (s fakeAPI) refuses(status int, code, message string) http.HandlerFunc {
 	return answers(status, "application/json", s.refuse(status, code, message))
 }
 
@@ -196,7 +196,7 @@ func answers(status int, kind, body string) http.HandlerFunc {
 func abort() { panic(http.ErrAbortHandler) }
 
 // rig is the server that providerstest scripts.
-func (s speech) rig(t *testing.T, r providerstest.Reply, streams bool) providerstest.Rig {
+func (s fakeAPI) rig(t *testing.T, r providerstest.Reply, streams bool) providerstest.Rig {
 	var f *fake
 	f = newFake(t, s, func(w http.ResponseWriter, req *http.Request) {
 		switch {
@@ -216,7 +216,7 @@ func (s speech) rig(t *testing.T, r providerstest.Reply, streams bool) providers
 	}}
 }
 
-func (s speech) script(w http.ResponseWriter, f *fake, req *http.Request, r providerstest.Reply) {
+func (s fakeAPI) script(w http.ResponseWriter, f *fake, req *http.Request, r providerstest.Reply) {
 	s.stream(w, s.begin...)
 	for _, t := range r.Thought {
 		s.stream(w, s.thought(t))
@@ -242,7 +242,7 @@ func (s speech) script(w http.ResponseWriter, f *fake, req *http.Request, r prov
 }
 
 // oneGo answers in one piece.
-func (s speech) oneGo(w http.ResponseWriter, f *fake, req *http.Request, r providerstest.Reply) {
+func (s fakeAPI) oneGo(w http.ResponseWriter, f *fake, req *http.Request, r providerstest.Reply) {
 	stop := r.Stop
 	if stop == "" {
 		stop = providers.StopEnd
@@ -280,7 +280,7 @@ var kinds = map[providers.Kind]struct {
 }
 
 // fails fails before the reply.
-func (s speech) fails(w http.ResponseWriter, kind providers.Kind) {
+func (s fakeAPI) fails(w http.ResponseWriter, kind providers.Kind) {
 	switch kind {
 	case providers.Interrupted:
 		abort()
@@ -293,7 +293,7 @@ func (s speech) fails(w http.ResponseWriter, kind providers.Kind) {
 }
 
 // hear collects a reply.
-func hear(t *testing.T, m providers.Model, r providers.Request) (text, thought string, last providers.Chunk, err error) {
+func generate(t *testing.T, m providers.Model, r providers.Request) (text, thought string, last providers.Chunk, err error) {
 	t.Helper()
 	if r.Messages == nil {
 		r.Messages = []providers.Message{{Role: providers.User, Text: "hello"}}

@@ -73,7 +73,7 @@ type counted struct {
 }
 
 // counting is a model whose replies are taken to their end, so that the server
-// tells what it counted also where a call ends the reply for the engine.
+// reports its counts even if a call ends the reply for the engine.
 type counting struct {
 	*ollama.Model
 	t      *testing.T

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// recorder stands between mylm and a server and keeps what both say in chats.
+// recorder is a proxy between mylm and a server that records their chats.
 type recorder struct {
 	*httptest.Server
 

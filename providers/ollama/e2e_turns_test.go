@@ -15,12 +15,12 @@ import (
 	"mylm/providers/internal/ollamatest"
 )
 
-// kept is how a call of execute_command stands in the conversation.
+// kept is the form of a call of execute_command in the conversation.
 func kept(before, args string) said {
 	return said{"assistant", before + "<tool_code>\n<name>execute_command</name>\n<parameters>" + args + "</parameters>\n</tool_code>"}
 }
 
-// observed is how the model is told what a call gave back.
+// observed is the form of an observation.
 func observed(tool, output string) said {
 	return said{"user", "<observation>\n[" + tool + "] Success:\n" + output + "\n</observation>"}
 }

@@ -107,7 +107,7 @@ func TestEmbedderIsFound(t *testing.T) {
 	s.show = `{"capabilities":["completion"]}`
 	_, err = c.Embedder(t.Context(), "chat")
 	check(t, err, providers.Error{Kind: providers.BadRequest, Permanent: true}, "chat", "ollama pull nomic-embed-text")
-	s.show = `{}` // an old server tells nothing, and is believed
+	s.show = `{}` // an old server reports no capabilities
 	s.open(t, "chat")
 	s.tags = `{"models":[{"name":"chat:latest","capabilities":["completion","thinking"]}]}`
 	_, err = c.Embedder(t.Context(), "")

@@ -15,7 +15,7 @@ import (
 	"mylm/providers/ollama"
 )
 
-// The tests of this file talk to a real server; package ollamatest says how to
+// The tests of this file talk to a real server; package ollamatest explains how to
 // give them one.
 
 // deadline is the test's context, with an end: a server that hangs fails the

@@ -62,14 +62,14 @@ func (w *waiting) roundTrip(next http.RoundTripper, req *http.Request) (*http.Re
 		resp *http.Response
 		err  error
 	}
-	answered, said := make(chan answer, 1), make(chan string)
+	answered, states := make(chan answer, 1), make(chan string)
 	go func() {
 		resp, err := next.RoundTrip(req)
 		answered <- answer{resp, err}
 	}()
 	ctx, cancel := context.WithCancel(req.Context())
 	go func() {
-		defer close(said)
+		defer close(states)
 		for wait := firstLook; ; wait = nextLook {
 			select {
 			case <-time.After(wait):
@@ -80,7 +80,7 @@ func (w *waiting) roundTrip(next http.RoundTripper, req *http.Request) (*http.Re
 			text := w.look(look)
 			done()
 			select {
-			case said <- text:
+			case states <- text:
 			case <-ctx.Done():
 				return
 			}
@@ -88,7 +88,7 @@ func (w *waiting) roundTrip(next http.RoundTripper, req *http.Request) (*http.Re
 	}()
 	defer func() {
 		cancel()
-		for range said { // until the last look has ended
+		for range states { // until the last look has ended
 		}
 	}()
 	last := ""
@@ -96,7 +96,7 @@ func (w *waiting) roundTrip(next http.RoundTripper, req *http.Request) (*http.Re
 		select {
 		case a := <-answered:
 			return a.resp, a.err
-		case text := <-said:
+		case text := <-states:
 			if text != "" && text != last {
 				last = text
 				w.report(text)

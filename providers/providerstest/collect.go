@@ -14,8 +14,8 @@ import (
 	"mylm/providers"
 )
 
-// heard is what one call brought.
-type heard struct {
+// result is what one call brought.
+type result struct {
 	text, thought strings.Builder
 	chunks        int
 	stop          providers.StopReason
@@ -23,10 +23,10 @@ type heard struct {
 	err           error
 }
 
-// listen ranges over one call to its end, checks what holds for every sequence,
+// collect ranges over one call to its end, checks what holds for every sequence,
 // and calls each, if given, with every chunk.
-func listen(ctx context.Context, m providers.Model, r providers.Request, each func(providers.Chunk)) (*heard, error) {
-	h := &heard{}
+func collect(ctx context.Context, m providers.Model, r providers.Request, each func(providers.Chunk)) (*result, error) {
+	h := &result{}
 	for c, err := range m.Generate(ctx, r) {
 		switch {
 		case h.err != nil:
@@ -56,12 +56,12 @@ func listen(ctx context.Context, m providers.Model, r providers.Request, each fu
 	return h, nil
 }
 
-// whole is listen for calls that must succeed.
-func (b Backend) whole(t *testing.T, m providers.Model, r providers.Request) *heard {
+// whole is collect for calls that must succeed.
+func (b Backend) whole(t *testing.T, m providers.Model, r providers.Request) *result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
-	h, err := listen(ctx, m, r, nil)
+	h, err := collect(ctx, m, r, nil)
 	if err == nil {
 		err = h.err
 	}

@@ -54,12 +54,12 @@ func contract(t *testing.T, b Backend) {
 	t.Run("status", func(t *testing.T) {
 		// Unsynchronised on purpose: the race detector sees a call from
 		// another goroutine.
-		said := 0
+		calls := 0
 		r := ask()
-		r.Status = func(string) { said++ }
+		r.Status = func(string) { calls++ }
 		ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 		defer cancel()
-		if h, err := listen(ctx, b.Open(t, several).Model, r, func(providers.Chunk) { said++ }); err != nil ||
+		if h, err := collect(ctx, b.Open(t, several).Model, r, func(providers.Chunk) { calls++ }); err != nil ||
 			h.err != nil {
 			t.Fatal(err, h.err)
 		}
@@ -74,12 +74,12 @@ func atOnce(t *testing.T, b Backend) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			h, err := listen(ctx, m, ask(), nil)
+			h, err := collect(ctx, m, ask(), nil)
 			switch {
 			case err != nil || h.err != nil:
 				t.Errorf("one of several calls at once: %v %v", err, h.err)
 			case !b.Unscripted && h.text.String() != want:
-				t.Errorf("one of several calls at once says %q, want %q", h.text.String(), want)
+				t.Errorf("one of several calls at once gave %q, want %q", h.text.String(), want)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func cancellation(t *testing.T, b Backend) {
 		b.noneLeft(t, func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			h, err := listen(ctx, m, ask(), func(providers.Chunk) { cancel() })
+			h, err := collect(ctx, m, ask(), func(providers.Chunk) { cancel() })
 			if err != nil {
 				t.Error(err)
 			} else if h.stop == "" && !errors.Is(h.err, context.Canceled) {
@@ -129,7 +129,7 @@ func cancellation(t *testing.T, b Backend) {
 func (b Backend) wantEnd(t *testing.T, m providers.Model, ctx context.Context, r providers.Request, want error,
 	each func(providers.Chunk)) {
 	t.Helper()
-	h, err := listen(ctx, m, r, each)
+	h, err := collect(ctx, m, r, each)
 	switch {
 	case err != nil:
 		t.Error(err)

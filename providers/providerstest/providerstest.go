@@ -27,11 +27,11 @@ type Rig struct {
 	Model providers.Model
 
 	// Requests returns the calls that arrived so far, translated back: a field
-	// that was not sent is zero. Nil: the other side cannot tell.
+	// that was not sent is zero. Nil: unknown.
 	Requests func() []providers.Request
 
 	// Left returns how many calls that were under way the other side has seen
-	// the caller abandon. Nil: the other side cannot tell.
+	// the caller abandon. Nil: unknown.
 	Left func() int
 }
 

@@ -40,7 +40,7 @@ func replies(t *testing.T, b Backend) {
 	}
 }
 
-func checkReply(t *testing.T, b Backend, h *heard, r Reply) {
+func checkReply(t *testing.T, b Backend, h *result, r Reply) {
 	t.Helper()
 	if got, want := h.text.String(), strings.Join(r.Text, ""); got != want {
 		t.Errorf("text %.200q, want %.200q", got, want)
@@ -84,7 +84,7 @@ func wantKind(t *testing.T, b Backend, r Reply, want providers.Kind) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), b.Patience)
 	defer cancel()
-	h, err := listen(ctx, b.Open(t, r).Model, ask(), nil)
+	h, err := collect(ctx, b.Open(t, r).Model, ask(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,15 +99,15 @@ func wantKind(t *testing.T, b Backend, r Reply, want providers.Kind) {
 		t.Errorf("error of kind %q, want %q: %v", e.Kind, want, e)
 	}
 	if e.Message == "" {
-		t.Error("the error says nothing")
+		t.Error("the error has no message")
 	}
 	if got, sent := h.text.String(), strings.Join(r.Text, ""); !strings.HasPrefix(sent, got) {
 		t.Errorf("text before the error %q, want the beginning of %q", got, sent)
 	}
 }
 
-// hangs checks the ways a caller goes away from a backend that says nothing
-// more.
+// hangs checks the ways a caller goes away from a silent
+// backend.
 func hangs(t *testing.T, b Backend) {
 	t.Run("cancel in silence", func(t *testing.T) {
 		rig := b.Open(t, Reply{Hang: true})
@@ -153,8 +153,8 @@ func hangs(t *testing.T, b Backend) {
 	})
 }
 
-// whenSilent calls f once more than before requests have arrived, or soon where the
-// other side cannot tell.
+// whenSilent calls f once more than before requests have arrived, or soon if they
+// are unknown.
 func (b Backend) whenSilent(rig Rig, before int, f func()) {
 	defer f()
 	if rig.Requests == nil {
@@ -203,7 +203,7 @@ func requests(t *testing.T, b Backend) {
 		t.Run(tt.name, func(t *testing.T) {
 			rig := b.Open(t, several)
 			if rig.Requests == nil {
-				t.Skip("the other side of this backend cannot tell what arrived")
+				t.Skip("the requests that arrive are unknown")
 			}
 			if b.NoSeed && tt.r.Seed != nil {
 				noSeed(t, rig, tt.r)

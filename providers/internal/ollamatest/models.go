@@ -2,7 +2,7 @@ package ollamatest
 
 import s "mylm/providers/internal/scriptmodel"
 
-// What the model of Agent says.
+// Replies of the model of Agent.
 const (
 	Greeting = "Hello! What can I do for you?"
 
@@ -34,7 +34,7 @@ const (
 )
 
 // AskBrood makes Thinker think and not answer, however often it is corrected,
-// unless thinking is off: then it says OffHand.
+// unless thinking is off: then the reply is OffHand.
 const (
 	AskBrood = "brood over it"
 	OffHand  = "Without thought: four."
@@ -54,7 +54,7 @@ const (
 	RememberAnswer = "I will remember it."
 	AskRecall      = "which host is staging?"
 	RecallCall     = "<tool_code><name>search_memory</name><parameters>{\"query\": \"staging host\"}</parameters></tool_code>"
-	RecallAnswer   = "The staging host is heron." // if the memory says so
+	RecallAnswer   = "The staging host is heron." // if the memory has it
 )
 
 // Padded begins and ends with white space.
@@ -130,7 +130,7 @@ const (
 	ContentWith = `{"success": true, "learned": [], "progress": "It goes on."}`
 )
 
-// Planner is a model that makes a plan, says first something that is none, and
+// Planner is a model that first replies without a plan, then makes one and
 // carries it out.
 func Planner(native bool) *s.Model {
 	const noPlan = "First I would list the files."

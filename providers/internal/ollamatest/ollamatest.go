@@ -99,7 +99,7 @@ func launch(t testing.TB, cmd *exec.Cmd, address, path string) *Server {
 	t.Cleanup(func() {
 		s.stop()
 		if t.Failed() {
-			t.Logf("%s said at the end:\n%s", cmd.Args, s.logTail(8000))
+			t.Logf("the end of the log of %s:\n%s", cmd.Args, s.logTail(8000))
 		}
 	})
 	s.awaitReady(t, path)

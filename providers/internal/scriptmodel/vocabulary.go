@@ -71,7 +71,7 @@ func (m *Model) vocabulary() (*vocabulary, error) {
 	// Shortest first: a text that must become a single token, since all its
 	// pieces are taken, then differs from every token there is.
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(scripts[a].Say), len(scripts[b].Say)) })
-	begin := map[said]direction{}
+	begin := map[chainKey]direction{}
 	for _, i := range order {
 		d, err := v.chain(scripts[i], begin)
 		if err != nil {
@@ -96,19 +96,19 @@ func (v *vocabulary) learn(corpus string) {
 	}
 }
 
-// said is what distinguishes chains.
-type said struct {
+// chainKey distinguishes chains.
+type chainKey struct {
 	text string
 	loop bool
 }
 
-// chain lays out a script and returns where it begins. Scripts that say the
-// same share a chain.
-func (v *vocabulary) chain(s Script, begin map[said]direction) (direction, error) {
+// chain lays out a script and returns where it begins. Scripts with the
+// same text share a chain.
+func (v *vocabulary) chain(s Script, begin map[chainKey]direction) (direction, error) {
 	if s.Say == "" {
 		return dirEnd, nil
 	}
-	key := said{s.Say, s.Loop}
+	key := chainKey{s.Say, s.Loop}
 	if d, ok := begin[key]; ok {
 		return d, nil
 	}

@@ -15,7 +15,7 @@ import (
 // response with its status, or in mid-reply, where the status is 0 or part of
 // the text. Codes count before the status, and the status before words: servers
 // report faults of a request as 500, and faults of their own as 200.
-func (x *Exchange) classify(c Complaint, status int) *providers.Error {
+func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	e := &providers.Error{Status: status, Message: x.message(c.Text), RetryAfter: c.wait(x.header)}
 	wait := "Wait a moment and ask again."
 	if e.RetryAfter > 0 {
@@ -25,7 +25,7 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 	forever := func(kind providers.Kind, param, hint string) { as(kind, param, hint); e.Permanent = true }
 	switch {
 	// vLLM and Anthropic name the window here too.
-	case c.says("max_tokens*is too large", "max_tokens*greater than*budget_tokens"):
+	case c.contains("max_tokens*is too large", "max_tokens*greater than*budget_tokens"):
 		as(refusedParam(c))
 	case c.overflow():
 		e.Kind, e.PromptTokens, e.Window = providers.Overflow, c.prompt, c.window
@@ -35,45 +35,45 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 			e.Hint = "Give it less text, or start the server with a larger window."
 		}
 	// 498 is Cohere's.
-	case c.is("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") ||
+	case c.hasCode("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") ||
 		status == 498 ||
-		c.says("content management policy", "content policy", "content filtering policy", "flagged by*moderation",
+		c.contains("content management policy", "content policy", "content filtering policy", "flagged by*moderation",
 			"requires moderation", "prohibited_content"):
 		forever(providers.Filtered, "", HintFiltered)
-	case c.is("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota",
+	case c.hasCode("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota",
 		"token_quota_reached") || status == http.StatusPaymentRequired ||
-		c.says("exceeded your current quota", "credit balance is too low", "insufficient balance",
+		c.contains("exceeded your current quota", "credit balance is too low", "insufficient balance",
 			"insufficient credits", "requires more credits", "daily free allocation"):
 		as(providers.RateLimited, "", fmt.Sprintf("No quota or credit is left at %s: check the account's billing.",
 			x.Server.Title))
 		e.Permanent = e.RetryAfter == 0 // Google says the same of a minute's quota, and how long to wait
-	case c.says("not a chat model", "does not support chat", "does not support completions",
+	case c.contains("not a chat model", "does not support chat", "does not support completions",
 		"only supports embeddings", "does not support this task*embed"):
 		param, hint := x.Server.another()
 		as(providers.CannotChat, param, "Choose a chat model. "+hint)
-	case c.says("tool*not found") && (status == 0 || status >= 500): // some of Ollama's parsers
+	case c.contains("tool*not found") && (status == 0 || status >= 500): // some of Ollama's parsers
 		forever(providers.ServerFault, "", "The server's parser for this model refuses calls of tools that were not sent "+
 			"to it, and none are sent. Create the model anew with PARSER passthrough in its Modelfile.")
 	case status < 500 && c.noModel(status):
 		param, hint := x.Server.another()
 		as(providers.ModelMissing, param, hint)
-	case c.says("more system memory", "out of memory", "out-of-memory", "cudamalloc", "unable to allocate*buffer",
+	case c.contains("more system memory", "out of memory", "out-of-memory", "cudamalloc", "unable to allocate*buffer",
 		"failed to allocate*buffer"):
 		forever(providers.OutOfMemory, providers.ParamWindow, hintMemory)
-	case c.says("unable to load model", "error loading model", "template*error") &&
+	case c.contains("unable to load model", "error loading model", "template*error") &&
 		status == http.StatusInternalServerError:
 		forever(providers.ServerFault, "", "The model's files may be damaged: installing the model again repairs them. "+x.Server.Log)
-	case c.says("binary not found"):
+	case c.contains("binary not found"):
 		forever(providers.ServerFault, "", "The server's installation is incomplete: install it again.")
-	case c.says("option*must be of type", "invalid format:"):
+	case c.contains("option*must be of type", "invalid format:"):
 		forever(providers.ServerFault, "", "")
-	case c.says("unexpected eof", "unexpectedly stopped"): // Ollama's runner
+	case c.contains("unexpected eof", "unexpectedly stopped"): // Ollama's runner
 		as(providers.ServerFault, providers.ParamWindow,
 			"The model's process ended; the next question starts it again. "+hintMemory)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
-		c.is("authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied",
+		c.hasCode("authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied",
 			"api_key_invalid"),
-		c.says("api key not valid", "invalid api key", "incorrect api key"):
+		c.contains("api key not valid", "invalid api key", "incorrect api key"):
 		as(providers.Auth, "", x.Server.Key(status))
 		switch {
 		case c.signin != "":
@@ -82,18 +82,18 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 			e.Hint = hintProxyKey
 		}
 	case status == http.StatusTooManyRequests,
-		c.is("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
+		c.hasCode("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
 		as(providers.RateLimited, "", wait)
-	case c.says("server busy"): // Ollama
+	case c.contains("server busy"): // Ollama
 		as(providers.RateLimited, "", "The server's queue is full. "+wait)
-	case c.says("loading model"):
+	case c.contains("loading model"):
 		as(providers.ServerFault, "", "The server is loading the model. "+wait)
-	case c.is("overloaded_error") || status == 529:
+	case c.hasCode("overloaded_error") || status == 529:
 		as(providers.ServerFault, "", x.Server.Title+" is overloaded. "+wait)
 	case status == http.StatusRequestEntityTooLarge:
 		as(providers.BadRequest, "", "The request is larger than the server, or a proxy in front of it, accepts.")
 	case status == http.StatusNotImplemented, badStatus(status),
-		c.is("invalid_request_error", "bad_request") && status < 500:
+		c.hasCode("invalid_request_error", "bad_request") && status < 500:
 		as(refusedParam(c))
 	case x.Server.Local && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout):
 		as(providers.ServerFault, "", "A proxy in front of the server gets no answer from it. "+x.Server.Start)
@@ -105,7 +105,7 @@ func (x *Exchange) classify(c Complaint, status int) *providers.Error {
 	e.Hint = strings.TrimSpace(e.Hint)
 	e.Busy = !e.Permanent && (e.Kind == providers.RateLimited ||
 		e.Kind == providers.ServerFault && (status == http.StatusServiceUnavailable || status == 529 ||
-			c.is("overloaded_error") || c.says("loading model", "server busy")))
+			c.hasCode("overloaded_error") || c.contains("loading model", "server busy")))
 	return e
 }
 
@@ -126,28 +126,28 @@ func badStatus(status int) bool {
 }
 
 // noModel reports whether the model is what is missing.
-func (c *Complaint) noModel(status int) bool {
-	return c.is("model_not_found", "invalid_model", "model_decommissioned", "model_not_available",
+func (c *ServerError) noModel(status int) bool {
+	return c.hasCode("model_not_found", "invalid_model", "model_decommissioned", "model_not_available",
 		"model_not_supported") ||
-		c.says("model*does not exist", "model*not found", "model not exist", "is not a valid model id",
+		c.contains("model*does not exist", "model*not found", "model not exist", "is not a valid model id",
 			"no endpoints found for",
 			"invalid model", "model identifier is invalid", "no such model", "unknown model", "no models loaded", "is not supported by any provider") ||
-		status == http.StatusNotFound && c.says("model")
+		status == http.StatusNotFound && c.contains("model")
 }
 
 // refusedParam finds the parameter that a bad request was refused for.
-func refusedParam(c Complaint) (kind providers.Kind, param, hint string) {
+func refusedParam(c ServerError) (kind providers.Kind, param, hint string) {
 	kind = providers.BadRequest
 	switch {
-	case c.says("budget_tokens"):
+	case c.contains("budget_tokens"):
 		return kind, providers.ParamMaxTokens, "Thinking needs a larger limit of the reply."
-	case c.says("max_tokens", "max_completion_tokens"):
+	case c.contains("max_tokens", "max_completion_tokens"):
 		return kind, providers.ParamMaxTokens, "The limit of the reply must be smaller."
-	case c.says("temperature"):
+	case c.contains("temperature"):
 		return kind, providers.ParamTemperature, "The server does not accept this temperature."
-	case c.says("reasoning", "thinking"):
+	case c.contains("reasoning", "thinking"):
 		return kind, providers.ParamThink, "The server does not accept this setting of thinking."
-	case c.says("seed"):
+	case c.contains("seed"):
 		return kind, providers.ParamSeed, "The server does not accept a seed here."
 	}
 	return kind, "", ""
@@ -168,7 +168,7 @@ func WithoutKey(text, key string) string {
 }
 
 // wait is how long the server asks to wait.
-func (c *Complaint) wait(h http.Header) time.Duration {
+func (c *ServerError) wait(h http.Header) time.Duration {
 	if ms, err := strconv.ParseUint(h.Get("Retry-After-Ms"), 10, 31); err == nil {
 		return time.Duration(ms) * time.Millisecond
 	}

@@ -49,7 +49,7 @@ func (x *Exchange) failure(err error) *providers.Error {
 	case x.readErr != nil && !(x.foreign && errors.Is(x.readErr, errLongBody)):
 		return x.broken(x.readErr)
 	case x.foreign:
-		if c, ok := Complain(x.body); ok {
+		if c, ok := ReadError(x.body); ok {
 			return x.classify(c, c.Status)
 		}
 		return x.elsewhere("")
@@ -84,10 +84,10 @@ func (x *Exchange) worded(err error) *providers.Error {
 		strings.Contains(err.Error(), "unexpected end of JSON") {
 		return x.interrupted("the reply broke off: "+Reason(err), err)
 	}
-	c, ok := Complain([]byte(err.Error()))
+	c, ok := ReadError([]byte(err.Error()))
 	if !ok {
-		c = Complaint{Text: err.Error(), Names: " "}
-		c.learn()
+		c = ServerError{Text: err.Error(), Names: " "}
+		c.findRetry()
 	}
 	e := x.classify(c, statusIn(err.Error()))
 	e.Err = err
@@ -219,14 +219,14 @@ func (x *Exchange) redirected() *providers.Error {
 
 // refused reports a response that is an error.
 func (x *Exchange) refused() *providers.Error {
-	c, ok := Complain(x.body)
+	c, ok := ReadError(x.body)
 	if !ok {
 		switch {
 		case x.status == http.StatusNotFound, x.status == http.StatusMethodNotAllowed,
 			x.status < 500 && strings.Contains(string(x.body), "HTTPS"):
 			return x.elsewhere("")
 		}
-		c = Complaint{Text: fmt.Sprintf("%s answers %d %s", x.host(), x.status, http.StatusText(x.status)), Names: " "}
+		c = ServerError{Text: fmt.Sprintf("%s answers %d %s", x.host(), x.status, http.StatusText(x.status)), Names: " "}
 		if s := strings.TrimSpace(string(x.body)); s != "" && !strings.HasPrefix(s, "<") && len(s) < 300 && isText(s) {
 			c.Text += ": " + s
 		}

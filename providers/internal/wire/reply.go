@@ -35,7 +35,7 @@ type Reply struct {
 	Over    bool   // nothing follows
 	Stop    string // why it ended, as the server calls it
 	Usage   providers.Usage
-	Fault   *Complaint // an error in the place of the rest
+	Fault   *ServerError // an error in the place of the rest
 
 	pieces []providers.Chunk // not yet passed on
 	spoken bool              // there was text, thought or a call
@@ -78,7 +78,7 @@ func (r *Reply) CallText(name, args string) {
 
 // Fail notes the error in data, which ends the reply.
 func (r *Reply) Fail(data []byte) {
-	c, ok := Complain(data)
+	c, ok := ReadError(data)
 	if !ok {
 		c.Text = "the reply ended with an error"
 	}

@@ -11,9 +11,9 @@ import (
 	"mylm/providers/langchain"
 )
 
-// TestTold holds what servers say, as they say it, against the error that it
-// becomes.
-func TestTold(t *testing.T) {
+// TestHints compares error bodies of servers, verbatim, with the errors that
+// they become.
+func TestHints(t *testing.T) {
 	overflow := func(prompt, window int) providers.Error {
 		return providers.Error{Kind: providers.Overflow, Status: 400, PromptTokens: prompt, Window: window}
 	}
@@ -106,8 +106,8 @@ func TestTold(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFake(t, openAISpeech, answers(tt.status, "application/json", tt.body))
-			_, _, _, err := hear(t, f.model(t), providers.Request{})
+			f := newFake(t, openAIAPI, answers(tt.status, "application/json", tt.body))
+			_, _, _, err := generate(t, f.model(t), providers.Request{})
 			checkError(t, err, tt.want, tt.says, tt.hints)
 		})
 	}
@@ -115,7 +115,7 @@ func TestTold(t *testing.T) {
 
 // TestCancelWhileHinting is for a caller who leaves while a hint is made.
 func TestCancelWhileHinting(t *testing.T) {
-	f := newFake(t, openAISpeech, openAISpeech.refuses(404, "model_not_found", "The model does not exist"))
+	f := newFake(t, openAIAPI, openAIAPI.refuses(404, "model_not_found", "The model does not exist"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	f.list = func(_ http.ResponseWriter, r *http.Request) {
@@ -131,9 +131,9 @@ func TestCancelWhileHinting(t *testing.T) {
 
 // TestNearModel proves that a missing model is answered with one like it.
 func TestNearModel(t *testing.T) {
-	f := newFake(t, openAISpeech, openAISpeech.refuses(404, "model_not_found", "The model does not exist"))
+	f := newFake(t, openAIAPI, openAIAPI.refuses(404, "model_not_found", "The model does not exist"))
 	f.list = answers(200, "application/json", `{"data":[{"id":"gpt-4o-mini"},{"id":"text-embedding-3-small"}]}`)
 	m := open(t, "openai", langchain.Config{Model: "gtp-4o-mini", BaseURL: f.URL, Key: testKey})
-	_, _, _, err := hear(t, m, providers.Request{})
+	_, _, _, err := generate(t, m, providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.ModelMissing, Status: 404}, "does not exist", "Did you mean gpt-4o-mini?")
 }

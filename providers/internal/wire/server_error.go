@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Complaint is an error as a provider reports it.
-type Complaint struct {
+// ServerError is an error as a provider reports it.
+type ServerError struct {
 	Text   string // its words
 	Names  string // codes and types, in lower case, each between spaces
 	Status int    // an HTTP status given in the text of an event; 0: none
@@ -21,10 +21,10 @@ type Complaint struct {
 	signin string // an address to sign in at
 }
 
-// Complain reads an error in any of the forms that providers give it: an
+// ReadError reads an error in any of the forms that providers give it: an
 // object, a list of them or a string, below "error", "errors", "message",
 // "detail" and the like, or the top itself. ok is true if there was one.
-func Complain(body []byte) (c Complaint, ok bool) {
+func ReadError(body []byte) (c ServerError, ok bool) {
 	if len(body) > longestFault { // no error is so long, and decoding it into anything costs much
 		return c, false
 	}
@@ -36,7 +36,7 @@ func Complain(body []byte) (c Complaint, ok bool) {
 	}
 	c.read(v, 0)
 	c.Names += " "
-	c.learn()
+	c.findRetry()
 	return c, c.Text != ""
 }
 
@@ -44,19 +44,19 @@ func Complain(body []byte) (c Complaint, ok bool) {
 // the provider behind it three deep.
 const deepest = 6
 
-func (c *Complaint) read(v any, depth int) {
+func (c *ServerError) read(v any, depth int) {
 	if depth > deepest {
 		return
 	}
 	switch v := v.(type) {
 	case string:
-		c.say(v, depth)
+		c.addText(v, depth)
 	case []any:
 		if len(v) > 0 {
 			c.read(v[0], depth+1)
 		}
 	case map[string]any:
-		c.facts(v)
+		c.addFields(v)
 		for _, name := range []string{"error", "errors", "message", "detail", "msg", "error_msg", "errorMessage",
 			"fault"} {
 			if inner, ok := v[name]; ok && inner != nil {
@@ -69,15 +69,15 @@ func (c *Complaint) read(v any, depth int) {
 		if details, ok := v["details"].([]any); ok {
 			for _, d := range details {
 				if m, ok := d.(map[string]any); ok {
-					c.facts(m)
+					c.addFields(m)
 				}
 			}
 		}
 	}
 }
 
-// say records a text. One may hold the error of a server behind as JSON.
-func (c *Complaint) say(s string, depth int) {
+// addText records a text. One may hold the error of a server behind as JSON.
+func (c *ServerError) addText(s string, depth int) {
 	if i := strings.IndexByte(s, '{'); i >= 0 {
 		var v map[string]any
 		d := json.NewDecoder(strings.NewReader(s[i:]))
@@ -95,8 +95,8 @@ func (c *Complaint) say(s string, depth int) {
 	}
 }
 
-// facts notes codes, types and numbers of an object.
-func (c *Complaint) facts(m map[string]any) {
+// addFields notes codes, types and numbers of an object.
+func (c *ServerError) addFields(m map[string]any) {
 	for _, name := range []string{"code", "type", "status", "reason", "error_code", "statusCode"} {
 		switch v := m[name].(type) {
 		case string:
@@ -125,8 +125,8 @@ func (c *Complaint) facts(m map[string]any) {
 	}
 }
 
-// is reports whether one of the names is among the codes and types.
-func (c *Complaint) is(names ...string) bool {
+// hasCode reports whether one of the names is among the codes and types.
+func (c *ServerError) hasCode(names ...string) bool {
 	for _, name := range names {
 		if strings.Contains(c.Names, " "+name+" ") {
 			return true
@@ -135,9 +135,9 @@ func (c *Complaint) is(names ...string) bool {
 	return false
 }
 
-// says reports whether the text has one of the phrases, which are in small
+// contains reports whether the text has one of the phrases, which are in small
 // letters. A * matches anything.
-func (c *Complaint) says(phrases ...string) bool {
+func (c *ServerError) contains(phrases ...string) bool {
 	text := strings.ToLower(c.Text)
 	for _, phrase := range phrases {
 		rest, found := text, true
@@ -190,7 +190,7 @@ var overflows = sync.OnceValue(func() []*regexp.Regexp {
 })
 
 // overflow reports whether the prompt was too long, and notes the numbers.
-func (c *Complaint) overflow() bool {
+func (c *ServerError) overflow() bool {
 	text := strings.ToLower(c.Text)
 	for _, r := range overflows() {
 		m := r.FindStringSubmatch(text)
@@ -208,17 +208,17 @@ func (c *Complaint) overflow() bool {
 		}
 		return true
 	}
-	return c.is("context_length_exceeded", "exceed_context_size_error", "string_above_max_length")
+	return c.hasCode("context_length_exceeded", "exceed_context_size_error", "string_above_max_length")
 }
 
-// again finds how long to wait if no header gives it: OpenAI and Groq write
+// retryIn finds how long to wait if no header gives it: OpenAI and Groq write
 // "Please try again in 7.66s".
-var again = sync.OnceValue(func() *regexp.Regexp {
+var retryIn = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
 })
 
-func (c *Complaint) learn() {
-	if m := again().FindStringSubmatch(strings.ToLower(c.Text)); m != nil && c.retry == 0 {
+func (c *ServerError) findRetry() {
+	if m := retryIn().FindStringSubmatch(strings.ToLower(c.Text)); m != nil && c.retry == 0 {
 		c.retry, _ = time.ParseDuration(m[1])
 	}
 }

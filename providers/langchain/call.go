@@ -27,15 +27,15 @@ const (
 	settlingAlone = 150 * time.Millisecond
 )
 
-// talk is one call under way. langchaingo runs in a goroutine of its own, and
+// relay is one call under way. langchaingo runs in a goroutine of its own, and
 // may call back from yet another one, while only the goroutine of the caller
 // may yield: pieces go through a channel.
-type talk struct {
+type relay struct {
 	ctx    context.Context // ends with the call
 	pieces chan providers.Chunk
 
 	passed, thoughts int             // bytes handed on, counted by the caller's goroutine
-	heard            strings.Builder // the text of them, where the model also returns it
+	streamed         strings.Builder // the text of them, where the model also returns it
 }
 
 // outcome is what a function returned.
@@ -81,12 +81,12 @@ func settle[T any](cancel context.CancelFunc, done <-chan outcome[T], wait time.
 	}
 }
 
-// talk makes the call and passes the reply on.
-func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.MessageContent,
+// run makes the call and passes the reply on.
+func (m *Model) run(ctx context.Context, r providers.Request, messages []llms.MessageContent,
 	yield func(providers.Chunk, error) bool) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t := &talk{ctx: call, pieces: make(chan providers.Chunk)}
+	t := &relay{ctx: call, pieces: make(chan providers.Chunk)}
 	x := &wire.Exchange{Server: &m.server, Format: m.back.api.format, Pass: t.pass, Edit: m.edit(asked{
 		Request: r, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings}, &m.back.api)}
 	wait := settling
@@ -103,7 +103,7 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 			t.passed += len(c.Text)
 			t.thoughts += len(c.Thought)
 			if m.back.api.format.Reader == nil {
-				t.heard.WriteString(c.Text)
+				t.streamed.WriteString(c.Text)
 			}
 			if ctx.Err() != nil || !yield(c, nil) {
 				settle(cancel, done, wait)
@@ -122,17 +122,17 @@ func (m *Model) talk(ctx context.Context, r providers.Request, messages []llms.M
 type requestKey struct{}
 
 // text is the streaming callback.
-func (t *talk) text(_ context.Context, chunk []byte) error {
+func (t *relay) text(_ context.Context, chunk []byte) error {
 	return t.pass(providers.Chunk{Text: string(chunk)})
 }
 
 // thought is the callback for reasoning. The text that comes with it comes to
 // the other callback too.
-func (t *talk) thought(_ context.Context, reasoning, _ []byte) error {
+func (t *relay) thought(_ context.Context, reasoning, _ []byte) error {
 	return t.pass(providers.Chunk{Thought: string(reasoning)})
 }
 
-func (t *talk) pass(c providers.Chunk) error {
+func (t *relay) pass(c providers.Chunk) error {
 	if c == (providers.Chunk{}) {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (t *talk) pass(c providers.Chunk) error {
 }
 
 // finish judges a call that has returned and yields what is left of the reply.
-func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome[*llms.ContentResponse],
+func (m *Model) finish(ctx context.Context, t *relay, x *wire.Exchange, o outcome[*llms.ContentResponse],
 	yield func(providers.Chunk, error) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -156,15 +156,15 @@ func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome
 		}
 		return cmp.Or(ctx.Err(), error(e))
 	}
-	content, reasoning := said(o.value)
-	last, err := m.verdict(t, x, o.value, content)
+	content, reasoning := contentOf(o.value)
+	last, err := m.lastChunk(t, x, o.value, content)
 	if err != nil {
 		return err
 	}
 	if t.thoughts == 0 && reasoning != "" && !yield(providers.Chunk{Thought: reasoning}, nil) {
 		return nil
 	}
-	// verdict has compared the beginning
+	// lastChunk has compared the beginning
 	if len(content) > t.passed && !yield(providers.Chunk{Text: content[t.passed:]}, nil) {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (m *Model) finish(ctx context.Context, t *talk, x *wire.Exchange, o outcome
 	return nil
 }
 
-// failure is nil if the call succeeded, as far as its requests can tell.
+// failure is nil if the call succeeded, as far as its requests show.
 func (m *Model) failure(x *wire.Exchange, err error) *providers.Error {
 	e := x.Failure(err)
 	var p *panicked
@@ -184,8 +184,8 @@ func (m *Model) failure(x *wire.Exchange, err error) *providers.Error {
 	return e
 }
 
-// verdict is the last chunk of a reply that no fault ended, if it is whole.
-func (m *Model) verdict(t *talk, x *wire.Exchange, resp *llms.ContentResponse, content string) (
+// lastChunk is the last chunk of a reply that no fault ended, if it is whole.
+func (m *Model) lastChunk(t *relay, x *wire.Exchange, resp *llms.ContentResponse, content string) (
 	last providers.Chunk, err error) {
 	last = providers.Chunk{Stop: stopReason(stopOf(resp)), Usage: usageOf(resp)}
 	ended := false
@@ -200,7 +200,7 @@ func (m *Model) verdict(t *talk, x *wire.Exchange, resp *llms.ContentResponse, c
 	switch {
 	case m.back.api.format.Reader == nil && last.Stop == "" && !ended && m.cut(t, content):
 		return last, wire.Interrupted(&m.server, wire.NoEnd, nil)
-	case len(content) > t.passed && !strings.HasPrefix(content, t.heard.String()):
+	case len(content) > t.passed && !strings.HasPrefix(content, t.streamed.String()):
 		return last, wire.Interrupted(&m.server, "the model returned another text than it streamed", nil)
 	case refused(last.Stop) && t.passed == 0 && content == "":
 		return last, &providers.Error{Kind: providers.Filtered, Permanent: true, Backend: m.server.Name,
@@ -212,7 +212,7 @@ func (m *Model) verdict(t *talk, x *wire.Exchange, resp *llms.ContentResponse, c
 }
 
 // cut reports whether a reply without a stop reason may lack its end.
-func (m *Model) cut(t *talk, content string) bool {
+func (m *Model) cut(t *relay, content string) bool {
 	streamed := t.passed+t.thoughts > 0
 	switch m.back.endOf {
 	case EndReason:
