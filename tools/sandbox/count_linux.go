@@ -111,17 +111,19 @@ type process struct {
 }
 
 // used is memory that a process has for itself or shares without a file.
-func (p process) used() (total uint64) {
+func (p process) used() uint64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
-	for _, name := range []string{"\nRssAnon:", "\nRssShmem:"} {
-		if _, rest, ok := bytes.Cut(status, []byte(name)); ok {
-			if fields := bytes.Fields(rest[:min(len(rest), 40)]); len(fields) > 0 {
-				kib, _ := strconv.ParseUint(string(fields[0]), 10, 64)
-				total += kib << 10
-			}
-		}
-	}
-	return total
+	return uint64(numberIn(status, "RssAnon")+numberIn(status, "RssShmem")) << 10
+}
+
+// numberIn is the number of a line of a file below /proc, such as "Tgid:\t1"; 0 if
+// there is none.
+func numberIn(file []byte, name string) int {
+	_, rest, _ := bytes.Cut(file, []byte("\n"+name+":"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	number, _, _ := strings.Cut(strings.TrimSpace(string(line)), " ") // a unit may follow
+	n, _ := strconv.Atoi(number)
+	return n
 }
 
 // processOf reads the process, or thread, of a number. Its name is in

@@ -132,8 +132,13 @@ func (r *request) ownFile(path string) bool {
 	return slices.Contains(ownFiles, name)
 }
 
+// What an entry must be so that a change of it can succeed.
+func existing(s location) bool     { return s.exists }
+func missingEntry(s location) bool { return !s.exists }
+func anyEntry(location) bool       { return true }
+
 // changed judges a change of the entry of a directory.
-func (r *request) changed(dir, path int, right uint64, mustExist bool) verdict {
+func (r *request) changed(dir, path int, right uint64, applies func(location) bool) verdict {
 	name, err := r.text(path)
 	if err != nil {
 		return fails(err)
@@ -143,46 +148,34 @@ func (r *request) changed(dir, path int, right uint64, mustExist bool) verdict {
 		return fails(err)
 	}
 	defer s.close()
-	if s.exists != mustExist || r.w.allows(s.path, right) {
+	if !applies(s) || r.w.allows(s.path, right) {
 		return passed // the kernel knows which error it is
 	}
 	return r.refuse(Refusal{Kind: Write, Path: s.path}, unix.EACCES)
 }
 
 func (r *request) removed(dir, path int) verdict {
-	return r.changed(dir, path, abi.AccessFSRemoveFile, true)
+	return r.changed(dir, path, abi.AccessFSRemoveFile, existing)
 }
 
 // node judges mknod and mkfifo. A FIFO would stop whoever opens it.
 func (r *request) node(dir, path int, mode uint64) verdict {
 	if kind := mode & unix.S_IFMT; kind != 0 && kind != unix.S_IFREG {
-		return r.changed(dir, path, abi.AccessFSMakeFifo, false)
+		return r.changed(dir, path, abi.AccessFSMakeFifo, missingEntry)
 	}
 	return r.made(dir, path)
 }
 
 func (r *request) made(dir, path int) verdict {
-	return r.changed(dir, path, abi.AccessFSMakeReg, false)
+	return r.changed(dir, path, abi.AccessFSMakeReg, missingEntry)
 }
 
 // renamed judges both names.
 func (r *request) renamed(dir, from, toDir, to int) verdict {
-	if v := r.changed(dir, from, abi.AccessFSRemoveFile, true); !v.pass {
+	if v := r.changed(dir, from, abi.AccessFSRemoveFile, existing); !v.pass {
 		return v
 	}
-	name, err := r.text(to)
-	if err != nil {
-		return fails(err)
-	}
-	s, err := r.entry(toDir, name)
-	if err != nil {
-		return fails(err)
-	}
-	defer s.close()
-	if !r.w.allows(s.path, abi.AccessFSMakeReg) {
-		return r.refuse(Refusal{Kind: Write, Path: s.path}, unix.EACCES)
-	}
-	return passed
+	return r.changed(toDir, to, abi.AccessFSMakeReg, anyEntry)
 }
 
 // truncated judges truncate.

@@ -60,10 +60,7 @@ func (r *request) program() string {
 // process is the process that the thread belongs to.
 func (r *request) process() int {
 	status, _ := os.ReadFile(r.proc("status"))
-	_, rest, _ := bytes.Cut(status, []byte("\nTgid:"))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	pid, _ := strconv.Atoi(string(bytes.TrimSpace(line)))
-	return pid
+	return numberIn(status, "Tgid")
 }
 
 // location is where a path of a request leads to.

@@ -268,10 +268,8 @@ func (r *request) signalledByFD() verdict {
 	if err != nil {
 		return verdict{errno: unix.EBADF}
 	}
-	_, rest, _ := strings.Cut(string(info), "\nPid:")
-	line, _, _ := strings.Cut(rest, "\n")
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil || pid <= 0 {
+	pid := numberIn(info, "Pid")
+	if pid <= 0 {
 		return verdict{errno: unix.EBADF}
 	}
 	return r.signalled(pid, int(r.args[1]))

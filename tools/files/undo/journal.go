@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -169,26 +168,12 @@ func (j *Journal) open(root *os.Root) error {
 	return nil
 }
 
-// record writes a line of the journal. It is on the disk when record returns.
+// record writes a line of the journal.
 func (j *Journal) record(v any) error {
 	if j == nil {
 		return nil
 	}
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	info, err := j.file.Stat()
-	if err != nil {
-		return err
-	}
-	if _, err = j.file.Write(append(b, '\n')); err == nil {
-		err = j.file.Sync()
-	}
-	if err != nil { // half a line would spoil the next one
-		return errors.Join(err, j.file.Truncate(info.Size()))
-	}
-	return nil
+	return writeLine(j.file, v)
 }
 
 // ID names the run; "" before its first change.

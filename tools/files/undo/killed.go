@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -27,26 +28,35 @@ func (r *Run) sweep(root *os.Root) error {
 // append adds a line to the journal of a run that is over. Half a line at its
 // end, of a process that was killed, is removed first.
 func (r *Run) append(l line) error {
-	path := filepath.Join(r.dir, journalName)
-	text, err := os.ReadFile(path)
+	f, err := os.OpenFile(filepath.Join(r.dir, journalName), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	whole := int64(bytes.LastIndexByte(text, '\n') + 1)
-	err = f.Truncate(whole)
+	text, err := io.ReadAll(f)
 	if err == nil {
-		_, err = f.WriteAt(append(b, '\n'), whole)
+		err = f.Truncate(int64(bytes.LastIndexByte(text, '\n') + 1))
 	}
 	if err == nil {
-		err = f.Sync()
+		err = writeLine(f, l)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// writeLine adds a line to a journal. It is on the disk when writeLine returns.
+func writeLine(f *os.File, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(append(b, '\n')); err == nil {
+		err = f.Sync()
+	}
+	if err != nil { // half a line would spoil the next one
+		return errors.Join(err, f.Truncate(end))
+	}
+	return nil
 }
