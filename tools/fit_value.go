@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// kind is the type of a JSON value, as a bit so that a set of them is one too.
+// kind is the type of a JSON value, as a bit, so that a kind can also be a set of them.
 type kind uint8
 
 const (

@@ -87,8 +87,8 @@ type Result struct {
 	Truncated bool   // Text is not all there was
 	Gap       bool   // Text has the mark of a Gap
 
-	// Refused is what a sandbox kept the call from doing. Whoever allowed the call
-	// may be asked whether it runs again, from the start, with permission for it.
+	// Refused is what a sandbox prevented the call from doing. The user may be asked
+	// whether to run it again, from the start, with permission for that.
 	Refused []Refusal
 }
 
@@ -115,7 +115,7 @@ type Tool struct {
 	// the most dangerous thing a tool can be.
 	Effect func(args json.RawMessage) Effect
 
-	// Preview describes a call to the person who is asked about it, for
+	// Preview describes a call to the user who is asked about it, for
 	// instance the command or a diff. Nil shows the arguments.
 	Preview func(args json.RawMessage) string
 

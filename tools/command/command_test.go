@@ -32,8 +32,8 @@ func place(t *testing.T) command.Place {
 	return command.Place{Root: root, Env: []string{"PATH=/usr/bin:/bin", "HOME=/home/ada"}}
 }
 
-// Plain readers need no question even where there is no sandbox. Whatever is not
-// one of them, on files of the workspace, is none.
+// Plain readers of files of the workspace need no question even without a sandbox;
+// nothing else is one.
 func TestReads(t *testing.T) {
 	at := place(t)
 	for line := range strings.Lines(`ls

@@ -107,7 +107,7 @@ func (r *rule) matches(name string, dir bool) bool {
 		return strings.HasSuffix(name, r.ending)
 	}
 	ok, err := doublestar.Match(r.pattern, name)
-	return ok && err == nil // git, too, lets a pattern that is none match nothing
+	return ok && err == nil // in git, too, an invalid pattern matches nothing
 }
 
 // ignored reports whether the sets, the outer ones first, ignore a name. The

@@ -134,7 +134,7 @@ func TestIgnoreFromAbove(t *testing.T) {
 	o := files.Options{Root: root}
 	out := call(t, t.Context(), o, files.SearchFilesName, map[string]any{"pattern": "needle"})
 	wantText(t, out, "a.txt:1: needle", false)
-	// Who names an ignored directory wants to see it.
+	// An ignored directory that is named is shown.
 	out = call(t, t.Context(), o, files.SearchFilesName, map[string]any{"pattern": "needle", "path": "made"})
 	wantText(t, out, "made/x:1: needle", false)
 	out = call(t, t.Context(), o, files.FindFilesName, map[string]any{"pattern": "made/*"})

@@ -39,8 +39,8 @@ func list(ctx context.Context, r reading, _ listInput) (tools.Result, error) {
 	return tools.Result{Text: strings.Join(lines, "\n"), Origin: tools.Workspace, Truncated: total > len(entries)}, nil
 }
 
-// readDir returns the first entries of a directory by name, at most so many, and
-// how many there are. It does not hold many more than that in memory. After an
+// readDir returns the first entries of a directory by name, at most most, and the
+// number of all. It does not hold many more than that in memory. After an
 // error the entries are those that could be read.
 func readDir(ctx context.Context, root *os.Root, name string, most int) (first []fs.DirEntry, total int, err error) {
 	f, err := root.Open(name)

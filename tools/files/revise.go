@@ -108,14 +108,14 @@ func (r *revision) diff() string {
 		edits[i].End += from
 	}
 	text, err := udiff.ToUnified(name, name, r.old, edits, udiff.DefaultContextLines)
-	if err != nil { // only edits that are none could do this
+	if err != nil { // only invalid edits could do this
 		return fmt.Sprintf("(no diff: %v)", err)
 	}
 	_, hunks, _ := strings.Cut(text, "\n+++ "+name+"\n")
 	return hunks
 }
 
-// preview describes the revision to the person who is asked about it.
+// preview describes the revision to the user who is asked about it.
 func (r *revision) preview(tool string) string {
 	head := fmt.Sprintf("%s %s%s: ", tool, printable(filepath.ToSlash(r.path)), r.linkNote())
 	switch {

@@ -17,12 +17,12 @@ import (
 type target struct {
 	path string      // as the model named it
 	name string      // within the root, with all links followed
-	info fs.FileInfo // of the file that is there; nil if there is none
+	info fs.FileInfo // of the existing file; nil if there is none
 }
 
-// target finds where a write to path goes, or why it must not. It changes
-// nothing; whoever writes goes through the root, where a link that has come
-// since leads nowhere else.
+// target finds the file that a write to path would change, or why it must not. It
+// changes nothing. The write itself goes through the root, so a link that was made
+// since cannot lead it outside.
 func (w *workspace) target(root *os.Root, path string) (*target, error) {
 	if strings.TrimSpace(path) == "" {
 		return nil, errors.New("the path is empty; give the file to write")

@@ -118,7 +118,7 @@ func (c Call) texts(at *pathForms) (out []string) {
 		}
 	}
 	var v any
-	_ = json.Unmarshal(c.Args, &v) // what is no JSON has no text in it
+	_ = json.Unmarshal(c.Args, &v) // arguments that are no JSON contain no text
 	var visit func(any)
 	visit = func(v any) {
 		switch v := v.(type) {
@@ -192,7 +192,7 @@ func (r denyRule) named(terms []term) bool {
 	return slices.ContainsFunc(terms, func(t term) bool { return matchAny(r.pattern, t.forms) })
 }
 
-// eitherCase are programs that go down directories with -r as with -R. For others one of them is something else, or nothing:
+// eitherCase are programs that are recursive with -r as well as with -R. For others one of them means something else:
 // ls -r turns the order around, chmod -r takes a right away.
 var eitherCase = strings.Fields("rm cp grep egrep fgrep")
 

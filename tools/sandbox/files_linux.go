@@ -47,7 +47,7 @@ func (r *request) open(dir, path, flags int, mode uint32) verdict {
 	case writes && r.w.allows(s.path, abi.AccessFSWriteFile):
 		return passed
 	case s.path == "/dev/tty":
-		return verdict{errno: unix.ENXIO} // there is none
+		return verdict{errno: unix.ENXIO} // a command has no terminal
 	case writes:
 		return r.refuse(Refusal{Kind: Write, Path: s.path}, unix.EACCES)
 	case flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0:
@@ -158,7 +158,7 @@ func (r *request) removed(dir, path int) verdict {
 	return r.changed(dir, path, abi.AccessFSRemoveFile, existing)
 }
 
-// node judges mknod and mkfifo. A FIFO would stop whoever opens it.
+// node judges mknod and mkfifo. A FIFO would block a process that opens it.
 func (r *request) node(dir, path int, mode uint64) verdict {
 	if kind := mode & unix.S_IFMT; kind != 0 && kind != unix.S_IFREG {
 		return r.changed(dir, path, abi.AccessFSMakeFifo, missingEntry)

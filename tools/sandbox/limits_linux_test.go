@@ -13,7 +13,7 @@ import (
 )
 
 // What a strict command uses is counted for all its processes together, also for
-// root. Who is over a limit is killed, and the report says which it was.
+// root. A command over a limit is killed, and the report names the limit.
 func TestStrictLimits(t *testing.T) { asNobody(t, strictLimits) }
 
 func strictLimits(t *testing.T) {

@@ -39,7 +39,7 @@ type addFD struct {
 	fdFlags uint32
 }
 
-// installListening puts the filter on the calling thread, for good, and sends
+// installListening puts the filter on the calling thread, permanently, and sends
 // the descriptor that its notifications come from through a socket. The runtime
 // must not run in between: what it does on this thread may have to be answered
 // already. So everything is prepared, and nothing but raw system calls is made.

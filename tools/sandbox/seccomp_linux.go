@@ -248,7 +248,7 @@ func ret(action uint32) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: action}
 }
 
-// install puts the filter on the calling thread, for good.
+// install puts the filter on the calling thread, permanently.
 func (f filter) install() error {
 	program := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
 	if err := seccomp(unix.SECCOMP_SET_MODE_FILTER, 0, pointer(&program)); err != nil {

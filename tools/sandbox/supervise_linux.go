@@ -180,7 +180,7 @@ func exitLike(s unix.WaitStatus) {
 	syscall.Exit(128 + int(s.Signal()))
 }
 
-// Pauses between looks at who is left: short at first, since most processes die
+// Pauses between searches for remaining processes: short at first, since most processes die
 // at once, and longer for those that hang in the kernel.
 const (
 	firstPause = time.Millisecond

@@ -634,8 +634,8 @@ func (f *field) renew(t *testing.T) {
 	f.watch(t)
 }
 
-// A directory of PATH that is closed is none whose program is missed where a later
-// one has it, too.
+// A program in a closed directory of PATH is not reported as refused if a later
+// directory has it, too.
 func TestClosedDirectoryOfPath(t *testing.T) {
 	f := newField(t)
 	closed := t.TempDir()

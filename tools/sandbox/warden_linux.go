@@ -32,7 +32,7 @@ func newWarden(b bounds, send func(note)) *warden {
 	return &warden{strict: *b.Strict, rules: b.Rules, allowNet: b.AllowNet, send: send, noted: map[Refusal]bool{}}
 }
 
-// call is a system call and who judges it.
+// call is a system call and the function that judges it.
 type call struct {
 	nr    uint32
 	judge func(*request) verdict
@@ -127,8 +127,8 @@ func (w *warden) secret(s location) bool {
 	return err != nil || slices.ContainsFunc(strings.Split(strings.ToLower(string(text)), "\n"), confidential)
 }
 
-// readOpen reads a file that a command is about to open, unless it is none of an
-// ordinary size: the command may have made anything there.
+// readOpen reads a file that a command is about to open, if it is a regular file of
+// an ordinary size: the command may have put anything there.
 func readOpen(fd int, most int64) ([]byte, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {

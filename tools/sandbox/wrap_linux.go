@@ -188,7 +188,7 @@ func linkToHome(from, to string, paths []string) error {
 			f.Close()
 		}
 	}
-	// Sorted, a directory comes before what is in it, which then is there already.
+	// In sorted order a directory comes before its content, which then exists already.
 	for _, path := range slices.Sorted(slices.Values(paths)) {
 		rel, err := filepath.Rel(from, path)
 		if from == "" || err != nil || !filepath.IsLocal(rel) || rel == "." {

@@ -49,8 +49,8 @@ func (o Options) dir(cwd string) (string, error) {
 // returns when the command is done, its processes are dead and its output is
 // read.
 //
-// The pipe is made here and not by Cmd, because Cmd.Wait would wait for
-// everybody who holds it before the rest could be killed.
+// The pipe is made here and not by Cmd, because Cmd.Wait would wait for every
+// process that holds it before the rest could be killed.
 func (o Options) execute(cmd *exec.Cmd, out io.Writer) (report sandbox.Report, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {

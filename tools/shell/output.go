@@ -96,8 +96,7 @@ const (
 	str           // after ESC ] and the like, until BEL or ESC \
 )
 
-// cleaner turns the bytes of a program into text for a reader who is no
-// terminal: valid UTF-8 without escape sequences and without control
+// cleaner turns the output of a program into plain text: valid UTF-8 without escape sequences and without control
 // characters but newline and tab. It may be fed in pieces of any size.
 type cleaner struct {
 	state   state

@@ -114,7 +114,7 @@ func decode(body []byte, contentType string) (string, bool) {
 const sampled = 8000
 
 // binary reports whether a decoded text holds a NUL near its beginning, or more
-// than a tenth of what is no character.
+// than a tenth of invalid characters.
 func binary(text string) bool {
 	text = text[:min(sampled, len(text))]
 	if strings.IndexByte(text, 0) >= 0 {

@@ -194,7 +194,7 @@ func (c *converter) table(n *html.Node) {
 	c.w.block()
 }
 
-// rows writes the rows in n, of which there were so many.
+// rows writes the rows in n, and counts them in before.
 func (c *converter) rows(n *html.Node, before *int) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		switch {

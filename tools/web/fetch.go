@@ -84,7 +84,7 @@ func (f *fetcher) fetch(ctx context.Context, t *target) (*page, error) {
 	if err != nil {
 		var tried *url.Error
 		if errors.As(err, &tried) {
-			err = tried.Err // without the address, which whoever reads this has
+			err = tried.Err // without the address, which the model knows
 		}
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (t *target) checkPort() error {
 }
 
 // dialer makes plain connections. Where not all addresses are free it looks at
-// the one that the system is about to connect to, whoever chose it.
+// the one that the system is about to connect to, however it was chosen.
 func dialer(free bool) *net.Dialer {
 	d := &net.Dialer{}
 	if free {
@@ -226,7 +226,7 @@ func dialer(free bool) *net.Dialer {
 	return d
 }
 
-// metered is a connection that ends after so many bytes.
+// metered is a connection that ends after a number of bytes.
 type metered struct {
 	net.Conn
 	left int64

@@ -60,13 +60,14 @@ type Change struct {
 	Expect  *string      // what it must hold now, if it is to be changed
 }
 
-// Write writes a file, at once and for good, when what it was before is safe. On
-// an error the file is as it was.
+// Write replaces a file atomically and durably, after its earlier version is safe.
+// On an error the file is unchanged.
 func (j *Journal) Write(ctx context.Context, root *os.Root, c Change) error {
 	return j.change(ctx, root, c, state{Exists: true, Sum: sumOf(c.Content), Size: int64(len(c.Content))})
 }
 
-// Remove removes a file when what it was is safe. A missing file is not an error.
+// Remove removes a file after its earlier version is safe. A missing file is not an
+// error.
 func (j *Journal) Remove(ctx context.Context, root *os.Root, name string) error {
 	return j.change(ctx, root, Change{Name: name}, state{})
 }
@@ -129,7 +130,7 @@ func (c Change) write(root *os.Root, temp string, old fs.FileInfo) error {
 	}
 	like := replace.Like{Mode: c.Mode, Owner: old}
 	if like.Mode == nil && old != nil {
-		mode := old.Mode() & fs.ModePerm // who writes to a file takes its setuid away
+		mode := old.Mode() & fs.ModePerm // writing to a file clears its setuid
 		like.Mode = &mode
 	}
 	return replace.Bytes(root, c.Name, temp, c.Content, like)
@@ -150,7 +151,7 @@ func (j *Journal) open(root *os.Root) error {
 		return err
 	}
 	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
-	if _, err := lock.TryLock(); err != nil { // nobody else knows of it
+	if _, err := lock.TryLock(); err != nil { // no other process knows of it
 		return err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_WRONLY|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600)

@@ -4,8 +4,8 @@ package undo
 
 import "os"
 
-// syncDirs writes the names in directories to the disk. That a file system
-// cannot do so is nothing that could be helped.
+// syncDirs writes the names in directories to the disk, on file systems that
+// support it.
 func syncDirs(dirs ...string) {
 	for _, dir := range dirs {
 		if f, err := os.Open(dir); err == nil {

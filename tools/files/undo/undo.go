@@ -28,7 +28,7 @@ type Step struct {
 	Name     string `json:"name"` // relative to the workspace
 	Action   Action `json:"action"`
 	Size     int64  `json:"size"`               // of the earlier version
-	Conflict string `json:"conflict,omitempty"` // why it must be forced: who else has changed the file
+	Conflict string `json:"conflict,omitempty"` // why it must be forced: what else has changed the file
 	Blocked  bool   `json:"blocked,omitempty"`  // the conflict cannot be forced: something other than a file is there, and has to be moved away
 
 	to state
