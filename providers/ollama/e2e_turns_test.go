@@ -66,10 +66,9 @@ func (e *endToEnd) tools(t *testing.T, model string) {
 		t.Errorf("calls %+v", got.ToolCalls)
 	}
 
-	// With confirm-all it does, and without a terminal the answer is no; one that
-	// only reads makes no difference to the exit code.
+	// With confirm-all it does, and without a terminal the answer is no.
 	o = p.ask(t, model, "--confirm", "confirm-all", ollamatest.AskCall)
-	if strings.Contains(o.stdout, "hello-from-tool") || !strings.Contains(o.stderr, "denied: execute_command echo hello-from-tool") || o.code != 0 {
+	if strings.Contains(o.stdout, "hello-from-tool") || !strings.Contains(o.stderr, "denied: execute_command echo hello-from-tool") || o.code != 4 {
 		t.Errorf("without --yes: %+v", o)
 	}
 }
