@@ -102,7 +102,7 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 			return errChunk
 		}
 		for ; len(facts) > 0; facts = facts[factSize:] {
-			c.set(first, readFact(facts))
+			f.Docs[first] = readFact(facts)
 			first++
 		}
 		return nil
@@ -123,15 +123,6 @@ func (c *cache) load(ctx context.Context, tx *sql.Tx) error {
 		}
 	}
 	return err
-}
-
-// set puts the facts of a document in place. One without a session gets a
-// session for itself, since it has no neighbours.
-func (c *cache) set(num int64, f lexical.Fact) {
-	if f.Session == 0 {
-		f.Session = 1<<31 | uint32(num)
-	}
-	c.facts.Docs[num] = f
 }
 
 func speakers(ctx context.Context, tx *sql.Tx) ([]string, error) {
@@ -161,7 +152,7 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	for i := 0; i < len(b.facts); i += factSize {
-		c.set(b.first+int64(i/factSize), readFact(b.facts[i:]))
+		c.facts.Docs[b.first+int64(i/factSize)] = readFact(b.facts[i:])
 	}
 	for term, p := range b.index {
 		c.pending[term], _ = decode(nil, p.data, uint32(b.first)) // it was made just now

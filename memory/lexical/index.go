@@ -27,7 +27,8 @@ type Posting struct {
 }
 
 // Fact is what the ranking knows of a document. Project, Session and Kind are
-// numbers of the caller's choice.
+// numbers of the caller's choice; small ones are fastest. A document of session 0
+// has no neighbours.
 type Fact struct {
 	Project, Session uint32
 	Length           uint32 // Document.Length
@@ -61,33 +62,37 @@ const gone = ^uint32(0)
 // sessions, so that neighbours are next to each other.
 func (f *Facts) link() {
 	f.once.Do(func() {
-		ends := map[uint32]*uint32{} // where the next document of a session goes
-		var sessions []*uint32       // in the order of their first document
-		var end *uint32
-		var current uint32
-		find := func(session uint32) { // most documents follow one of their session
-			if end != nil && session == current {
-				return
+		// Where the next document of a session goes. A map of a million sessions would
+		// take most of the time of a first search.
+		ends, more := make([]uint32, 2*len(f.Docs)+1), map[uint32]*uint32{}
+		end := func(session uint32) *uint32 {
+			if int64(session) < int64(len(ends)) {
+				return &ends[session]
 			}
-			if current, end = session, ends[session]; end == nil {
-				end = new(uint32)
-				ends[session], sessions = end, append(sessions, end)
+			if more[session] == nil {
+				more[session] = new(uint32)
 			}
+			return more[session]
 		}
 		for _, d := range f.Docs {
 			if d.Flags&Deleted == 0 {
-				find(d.Session)
-				*end++
+				*end(d.Session)++
 			}
 		}
 		var total uint32
-		for _, end := range sessions {
+		for i, n := range ends {
+			total, ends[i] = total+n, total
+		}
+		for _, end := range more {
 			total, *end = total+*end, total
 		}
 		f.order, f.session, f.place = make([]uint32, total), make([]uint32, total), make([]uint32, len(f.Docs))
 		for n, d := range f.Docs {
 			if f.place[n] = gone; d.Flags&Deleted == 0 {
-				find(d.Session)
+				end := end(d.Session)
+				if d.Session == 0 {
+					d.Session = 1<<31 | uint32(n) // one by itself
+				}
 				f.order[*end], f.session[*end], f.place[n] = uint32(n), d.Session, *end
 				*end++
 			}

@@ -57,7 +57,7 @@ func (m *Memory) Add(e Entry) uint32 {
 func (m *Memory) number(name string) uint32 {
 	n, ok := m.numbers[name]
 	if !ok {
-		n = uint32(len(m.numbers))
+		n = uint32(len(m.numbers)) + 1
 		m.numbers[name] = n
 	}
 	return n
