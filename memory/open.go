@@ -305,7 +305,9 @@ func syncFolder(path string) {
 }
 
 func notWritable(path string, err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist) || errReadOnly(err) {
+	// The text for a read-only file system is the same on all Unix systems, and the
+	// error has no name that all systems share.
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist) || strings.Contains(err.Error(), "read-only") {
 		return fmt.Errorf("%w: %s: see who owns the folder, or name another one (%w)", ErrReadOnly, path, err)
 	}
 	if errors.Is(err, syscall.ENOSPC) {
@@ -313,7 +315,3 @@ func notWritable(path string, err error) error {
 	}
 	return fmt.Errorf("memory %s: %w", path, err)
 }
-
-// errReadOnly tells whether a file system takes no changes. The text is the
-// same on all Unix systems, and the error has no name that all systems share.
-func errReadOnly(err error) bool { return err != nil && strings.Contains(err.Error(), "read-only") }

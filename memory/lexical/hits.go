@@ -50,9 +50,6 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 		best.found[i].score = score
 	}
 	slices.SortFunc(best.found, best.compare)
-	if len(best.found) == 0 {
-		return nil, nil
-	}
 	hits := make([]Hit, min(k, len(best.found)))
 	for i := range hits {
 		hits[i] = s.explain(best.found[i])
