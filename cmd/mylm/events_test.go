@@ -31,7 +31,7 @@ func TestEventsAreAsPublished(t *testing.T) {
 		args    []string
 		exit    string
 	}{
-		"answer":         {"=== thought\nhm\n=== reply prompt=100 output=7 evaluated=9\nI think.\n<final_answer>Fine.</final_answer>\n", nil, "0"},
+		"answer":         {"=== thought\nhm\n=== reply prompt=100 output=7\nI think.\n<final_answer>Fine.</final_answer>\n", nil, "0"},
 		"call":           {strings.Replace(look, "<tool", "I look.\n<tool", 1) + "=== reply\nDone.\n", nil, "0"},
 		"progress":       {call("echo one; sleep 0.3; echo two; exit 3") + "=== reply\nDone.\n", []string{"--yes"}, "0"},
 		"repaired":       {"=== reply\n<tool_code><name>list_dir</name><parameters>{path: '.',}</parameters></tool_code>\n=== reply\nDone.\n", nil, "0"},
@@ -42,7 +42,7 @@ func TestEventsAreAsPublished(t *testing.T) {
 		"malformed":      {strings.Repeat("=== reply\n<tool_code>\nno\n", 3), nil, "6"},
 		"length":         {"=== reply stop=length\nOne,\n=== reply\n two.\n", nil, "0"},
 		"filter":         {"=== reply stop=content_filter\nOne\n", nil, "5"},
-		"retry":          {"=== reply cut\nHalf an\n=== reply error=rate_limited retry=1ms message=\"slow\"\n=== reply\nWhole.\n", nil, "0"},
+		"retry":          {"=== reply cut\nHalf an\n=== reply error=rate_limited message=\"slow\"\n=== reply\nWhole.\n", nil, "0"},
 		"fault":          {"=== reply error=bad_request message=\"no\"\n", nil, "1"},
 		"full":           {"=== reply error=overflow message=\"too long\"\n", nil, "7"},
 		"compaction":     {misses("replies.txt") + look + misses("config") + "=== reply\nA summary.\n=== reply\nDone.\n", []string{"--summarize-after-turns", "2", "--keep-recent-turns", "1"}, "0"},
