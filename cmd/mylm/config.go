@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,14 +33,8 @@ func configCommand(s *term.Screen) *cli.Command {
 			{
 				Name: "show", Usage: "list every setting, its value, and where that comes from",
 				Description: "Secrets are masked. Flags of mylm ask and a profile can be given, to see what they change. A name with dashes is a flag that the\nconfiguration cannot hold.",
-				Flags: append(config.Flags(append(askSettings(), config.MaxIterations)...), jsonFlag(),
-					&cli.BoolFlag{Name: "file", Usage: "print the file instead, checked and without its secrets"}),
-				Action: func(c *cli.Context) error {
-					if c.Bool("file") {
-						return showConfigFile(c.Context, s)
-					}
-					return showConfig(c, s)
-				},
+				Flags: append(config.Flags(append(askSettings(), config.MaxIterations)...), jsonFlag()),
+				Action: func(c *cli.Context) error { return showConfig(c, s) },
 			},
 			{
 				Name: "edit", Usage: "open the file in $VISUAL or $EDITOR, then check it",
@@ -72,28 +65,6 @@ func showConfig(c *cli.Context, s *term.Screen) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, term.OneLine(term.Visible(v.Text), 100), term.Visible(v.From))
 	}
 	return w.Flush()
-}
-
-// showConfigFile prints the configuration file without its secrets.
-func showConfigFile(ctx context.Context, s *term.Screen) error {
-	path, err := config.Path()
-	if err != nil {
-		return err
-	}
-	text, err := term.Wait(ctx, func() ([]byte, error) { return os.ReadFile(path) })
-	if config.IsMissing(err) {
-		fmt.Fprintf(s.Err, "mylm: there is no %s yet; this is what mylm config edit starts with:\n", path)
-		text, err = []byte(config.Template()), nil
-	}
-	if err != nil {
-		return failure.Config(err)
-	}
-	shown, err := config.Masked(path, string(text))
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(s.Out, shown)
-	return err
 }
 
 // newConfigFile creates a commented file if none exists.

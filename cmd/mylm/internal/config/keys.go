@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -140,77 +139,9 @@ func deref[T any](p *T) (v T) {
 // Mask replaces secrets.
 const Mask = "********"
 
-// maskComment masks the value of a secret in a comment, whose parts are the text
-// before the name, the name, the sign and the value.
-func maskComment(line string, m []string) string {
-	name, value := m[2], m[4]
-	secret := name != "key_env" && secretName(name) || (name == "headers" || name == "settings") && secretName(value) ||
-		len(secretParts(value)) > 0
-	if !secret {
-		return line
-	}
-	return m[1] + m[2] + m[3] + Mask
-}
-
-// leastPlain is the length from which on a secret is also masked without quotes:
-// a short one would be found in the middle of words.
+// leastPlain is the length from which on a secret is looked for in messages: a short
+// one would be found in the middle of words.
 const leastPlain = 8
-
-// longestFirst sorts secrets in the order in which they have to be masked: one may
-// contain another, as a header does a key.
-func longestFirst(secrets []string) []string {
-	slices.SortFunc(secrets, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return secrets
-}
-
-// Masked is the text of the configuration file at path without its secrets. It
-// fails if the file is invalid, or they cannot be separated from the rest.
-func Masked(path, text string) (string, error) {
-	f, err := parseFile(path, text)
-	if err != nil {
-		return "", err
-	}
-	if text, err = f.masked(text); err != nil {
-		return "", failure.Config(fmt.Errorf("%s: %w", path, err))
-	}
-	return text, nil
-}
-
-func (f *file) masked(text string) (string, error) {
-	var secrets []string
-	for _, h := range f.holders() {
-		secrets = append(secrets, h.secrets...)
-		for whole, shown := range h.shown {
-			text = strings.ReplaceAll(text, whole, shown)
-		}
-	}
-	for _, s := range longestFirst(secrets) {
-		for _, quote := range []string{`"`, `'`} {
-			text = strings.ReplaceAll(text, quote+s+quote, quote+Mask+quote)
-		}
-		if len(s) >= leastPlain {
-			text = strings.ReplaceAll(text, s, Mask)
-		}
-	}
-	// A setting that was commented out.
-	commented := regexp.MustCompile(`(#.*?\b)([\w-]+)(["']?[ \t]*=[ \t]*)(\S.*)`)
-	text = commented.ReplaceAllStringFunc(text, func(line string) string { return maskComment(line, commented.FindStringSubmatch(line)) })
-	// Escapes and line ends within strings have many spellings: decoding the masked
-	// text shows whether a secret is left.
-	after, err := decodeFile(text)
-	if err != nil {
-		return "", errors.New("the secrets in it cannot be masked: write them as plain strings, in quotes")
-	}
-	for _, h := range after.holders() {
-		for _, s := range h.secrets {
-			if s != Mask {
-				return "", fmt.Errorf("the secrets in %s cannot be masked: write them as plain strings, without escapes", h.where)
-			}
-		}
-	}
-	text, _ = redact.Text(text) // what looks like a secret wherever it is
-	return text, nil
-}
 
 // Secrets are those of the configuration of a model, the longest first: servers
 // repeat what they were sent, and a key may also be in a header.
@@ -221,5 +152,7 @@ func Secrets(c langchain.Config) []string {
 			found = append(found, strings.Fields(v)...)
 		}
 	}
-	return slices.DeleteFunc(longestFirst(found), func(s string) bool { return len(s) < leastPlain })
+	// One may contain another, as a header does a key.
+	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return slices.DeleteFunc(found, func(s string) bool { return len(s) < leastPlain })
 }

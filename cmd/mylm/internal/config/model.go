@@ -163,12 +163,11 @@ func secretName(name string) bool { return redact.Name(name) }
 
 // holder is a part of the configuration that may hold secrets.
 type holder struct {
-	where   string            // its name in messages
-	secrets []string          // values that are never shown
-	shown   map[string]string // values that contain a secret, and how they are shown
-	private bool              // other users must not read it
-	what    string            // the kind of secret
-	instead string            // where else it can be put
+	where   string   // its name in messages
+	secrets []string // values that are never shown
+	private bool     // other users must not read it
+	what    string   // the kind of secret
+	instead string   // where else it can be put
 }
 
 // holders are the top of the file, its profiles and its models, sorted.
@@ -186,8 +185,8 @@ func (f *file) holders() []holder {
 
 // ollamaHolder is the holder of an address of Ollama, which may have a password.
 func ollamaHolder(where, address string) holder {
-	h := holder{where: where, what: "a password", instead: "MYLM_HOST and OLLAMA_HOST take an address with a password too.", shown: map[string]string{}}
-	h.add(address, secretParts(address)...)
+	h := holder{where: where, what: "a password", instead: "MYLM_HOST and OLLAMA_HOST take an address with a password too."}
+	h.add(address)
 	return h
 }
 
@@ -195,25 +194,18 @@ func (e Entry) holder() holder {
 	if e.Provider == Ollama {
 		return ollamaHolder(e.Where(), e.BaseURL)
 	}
-	h := holder{where: e.Where(), secrets: e.secrets(), private: e.private(), what: "a key", instead: "key_env names a variable instead.", shown: map[string]string{}}
-	h.add(e.BaseURL, secretParts(e.BaseURL)...)
+	h := holder{where: e.Where(), secrets: e.secrets(), private: e.private(), what: "a key", instead: "key_env names a variable instead."}
+	h.add(e.BaseURL)
 	for _, v := range e.Settings {
-		h.add(v, secretParts(v)...)
+		h.add(v)
 	}
 	return h
 }
 
 // add marks parts of a text as secret.
-func (h *holder) add(text string, parts ...[2]int) {
-	var shown strings.Builder
-	rest := 0
-	for _, p := range parts {
+func (h *holder) add(text string) {
+	for _, p := range secretParts(text) {
 		h.secrets, h.private = append(h.secrets, text[p[0]:p[1]]), true
-		shown.WriteString(text[rest:p[0]] + Mask)
-		rest = p[1]
-	}
-	if len(parts) > 0 {
-		h.shown[text] = shown.String() + text[rest:]
 	}
 }
 

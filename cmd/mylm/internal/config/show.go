@@ -96,10 +96,8 @@ func maskedValue(v any) any {
 // MaskedText is a text without a password in an address, without secrets in
 // the arguments of a program, and without what looks like a secret.
 func MaskedText(s string) string {
-	if parts := secretParts(s); len(parts) > 0 {
-		h := holder{shown: map[string]string{}}
-		h.add(s, parts...)
-		s = h.shown[s]
+	for _, p := range slices.Backward(secretParts(s)) {
+		s = s[:p[0]] + Mask + s[p[1]:]
 	}
 	s, _ = redact.Text(s)
 	return s
