@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
@@ -33,8 +32,8 @@ func configCommand(s *term.Screen) *cli.Command {
 			{
 				Name: "show", Usage: "list every setting, its value, and where that comes from",
 				Description: "Secrets are masked. Flags of mylm ask and a profile can be given, to see what they change. A name with dashes is a flag that the\nconfiguration cannot hold.",
-				Flags: append(config.Flags(append(askSettings(), config.MaxIterations)...), jsonFlag()),
-				Action: func(c *cli.Context) error { return showConfig(c, s) },
+				Flags:       append(config.Flags(append(askSettings(), config.MaxIterations)...), jsonFlag()),
+				Action:      func(c *cli.Context) error { return showConfig(c, s) },
 			},
 			{
 				Name: "edit", Usage: "open the file in $VISUAL or $EDITOR, then check it",
@@ -59,8 +58,7 @@ func showConfig(c *cli.Context, s *term.Screen) error {
 	if c.Bool("json") {
 		return term.PrintJSON(s.Out, all)
 	}
-	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	w := term.Columns(s.Out, "SETTING\tVALUE\tFROM")
 	for _, v := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, term.OneLine(term.Visible(v.Text), 100), term.Visible(v.From))
 	}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
@@ -59,7 +58,7 @@ func (l *modelsRun) all() error {
 	if len(l.entries) == 0 {
 		return noModelsAt(host).WithHint(hintPull)
 	}
-	w := l.writer("NAME\tPROVIDER\tMODEL\tKEY")
+	w := term.Columns(l.screen.Out, "NAME\tPROVIDER\tMODEL\tKEY")
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[name]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, e.Provider, setup.ServerText(e.Model), entryKeyText(e))
@@ -154,14 +153,8 @@ func plain(models []providers.ModelInfo) []listed {
 	return out
 }
 
-func (l *modelsRun) writer(head string) *tabwriter.Writer {
-	w := tabwriter.NewWriter(l.screen.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, head)
-	return w
-}
-
 func (l *modelsRun) table(models []providers.ModelInfo) error {
-	w := l.writer("NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
+	w := term.Columns(l.screen.Out, "NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
 	for _, m := range models {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", setup.ServerText(m.Name), term.Bytes(m.Size), strings.TrimPrefix(setup.ContextText(m.Trained), "context "), modTime(m.Modified), uses(m))
 	}
@@ -202,7 +195,7 @@ func (l *modelsRun) providers() error {
 		}
 		return term.PrintJSON(l.screen.Out, out)
 	}
-	w := l.writer("PROVIDER\tTITLE\tKEY\tADDRESS")
+	w := term.Columns(l.screen.Out, "PROVIDER\tTITLE\tKEY\tADDRESS")
 	for _, p := range all {
 		where := cmp.Or(p.BaseURL, "in the configuration")
 		if p.Missing != "" {

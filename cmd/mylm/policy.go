@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"mylm/cmd/mylm/internal/cmdline"
@@ -127,7 +126,7 @@ func listRules(c *cli.Context, s *term.Screen) error {
 	if c.Bool("json") {
 		return term.PrintJSON(s.Out, map[string]any{"mode": g.Mode(), "unasked": g.Unasked(), "project": loaded.Project, "rules": rules})
 	}
-	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
+	w := term.Columns(s.Out, "")
 	fmt.Fprintf(w, "mode\t%s\nunasked\t%s\n", g.Mode(), g.Unasked())
 	for _, r := range rules {
 		dots := ""

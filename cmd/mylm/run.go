@@ -201,51 +201,55 @@ func (r *run) end(ctx context.Context, err error) error {
 	return err
 }
 
+// exitCodes are the exit codes of the ends of a run other than failure.ExitPartial.
+var exitCodes = map[agent.StopReason]int{
+	agent.StopDenied: failure.ExitDenied, agent.StopMalformed: failure.ExitMalformed, agent.StopInterrupted: failure.ExitInterrupted,
+	agent.StopTimeout: failure.ExitTimeout, agent.StopContextFull: failure.ExitContextFull, agent.StopInternal: failure.ExitError,
+}
+
 // reported is how a finished run is reported: nil if it is complete.
 func reported(p *setup.Person, r agent.Result) *failure.Error {
-	f := &failure.Error{Code: failure.ExitPartial, Name: string(r.StopReason)}
-	say := func(hint, format string, args ...any) *failure.Error {
-		f.Err, f.Hint = fmt.Errorf(format, args...), hint
-		return f
-	}
+	f := &failure.Error{Code: cmp.Or(exitCodes[r.StopReason], failure.ExitPartial), Name: string(r.StopReason), Err: r.Err, Hint: failure.Advice(r.Err)}
 	switch r.StopReason {
 	case agent.StopComplete:
 		return nil
 	case agent.StopDenied:
-		f.Code = failure.ExitDenied
 		var refused *failure.Error
 		if errors.As(r.Err, &refused) { // a plan that was not agreed to
 			return refused
 		}
-		if p.Stopped {
-			return say("", "stopped by you (%s)", lastCall(r))
-		}
-		if p.Forbidden {
-			return say("mylm policy list shows the rules; mylm policy check CMD says which one it is.", "a call is forbidden, and the model found no other way (%s)", deniedCall(r))
-		}
-		if p.Bound != "" {
-			return say("Ask again and allow it: "+p.WhyAsked()+".", "a call was denied, and the model found no other way (%s)", deniedCall(r))
-		}
-		return say("Ask again and allow it, or allow everything in this run with --yes.", "a call was denied, and the model found no other way (%s)", deniedCall(r))
-	case agent.StopMalformed:
-		f.Code = failure.ExitMalformed
-		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
+		f.Err, f.Hint = denied(p, r)
+	case agent.StopMalformed, agent.StopRepeatedCall, agent.StopConsecutiveErrors:
+		f.Err = fmt.Errorf("stopped: %w", r.Err)
 	case agent.StopInterrupted:
-		f.Code, f.Err = failure.ExitInterrupted, failure.ErrInterrupted
-		return f
+		f.Err, f.Hint = failure.ErrInterrupted, ""
 	case agent.StopFinishOther:
-		return say("", "the reply is not complete: %v", r.Err)
-	case agent.StopRepeatedCall, agent.StopConsecutiveErrors:
-		return say(failure.Advice(r.Err), "stopped: %w", r.Err)
-	// The limits: max_turns, stuck, not_verified, timeout, incomplete, context_full.
-	case agent.StopMaxTurns, agent.StopStuck, agent.StopNotVerified, agent.StopTimeout, agent.StopIncomplete, agent.StopContextFull:
-		if e := limitOf(r); e != nil {
-			return atLimit(e)
-		}
+		f.Err, f.Hint = fmt.Errorf("the reply is not complete: %v", r.Err), ""
 	case agent.StopInternal:
-		return &failure.Error{Code: failure.ExitError, Name: "internal", Err: r.Err, Hint: failure.Advice(r.Err)}
+		f.Name = "internal"
+	default: // a limit, or a failure of the model
+		var limit *agent.LimitError
+		if !errors.As(r.Err, &limit) {
+			return failure.Of(r.Err)
+		}
+		f.Err = limit
 	}
-	return failure.Of(r.Err)
+	return f
+}
+
+// denied describes a run that ended with a denied call, and what to do.
+func denied(p *setup.Person, r agent.Result) (err error, hint string) {
+	err = fmt.Errorf("a call was denied, and the model found no other way (%s)", deniedCall(r))
+	switch {
+	case p.Stopped:
+		return fmt.Errorf("stopped by you (%s)", lastCall(r)), ""
+	case p.Forbidden:
+		return fmt.Errorf("a call is forbidden, and the model found no other way (%s)", deniedCall(r)),
+			"mylm policy list shows the rules; mylm policy check CMD says which one it is."
+	case p.Bound != "":
+		return err, "Ask again and allow it: " + p.WhyAsked() + "."
+	}
+	return err, "Ask again and allow it, or allow everything in this run with --yes."
 }
 
 func lastCall(r agent.Result) string {
@@ -300,23 +304,4 @@ func (unasked) Generate(context.Context, providers.Request) iter.Seq2[providers.
 	return func(yield func(providers.Chunk, error) bool) {
 		yield(providers.Chunk{}, errors.New("this model cannot be asked"))
 	}
-}
-
-// limitOf is the limit that ended a run; nil if it was something else.
-func limitOf(r agent.Result) *agent.LimitError {
-	var e *agent.LimitError
-	errors.As(r.Err, &e)
-	return e
-}
-
-// atLimit reports a limit whose error needs no more explanation.
-func atLimit(e *agent.LimitError) *failure.Error {
-	f := &failure.Error{Code: failure.ExitPartial, Name: string(e.Reason), Err: e, Hint: failure.Advice(e)}
-	switch e.Reason {
-	case agent.StopTimeout:
-		f.Code = failure.ExitTimeout
-	case agent.StopContextFull:
-		f.Code = failure.ExitContextFull
-	}
-	return f
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/setup"
@@ -33,8 +32,7 @@ func toolsCommand(s *term.Screen) *cli.Command {
 				}
 				return term.PrintJSON(s.Out, out)
 			}
-			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tEFFECT\tWHAT IT DOES")
+			w := term.Columns(s.Out, "NAME\tEFFECT\tWHAT IT DOES")
 			for _, t := range registry.Tools() {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Effect(nil), t.Description)
 			}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"mylm/agent/plan"
 	"mylm/cmd/mylm/internal/cmdline"
@@ -350,8 +349,7 @@ func listWorkflows(c *cli.Context, s *term.Screen) error {
 	if there.unread != nil {
 		s.Say("mylm: " + term.Visible(there.unread.Error()))
 	}
-	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tFROM\tWHAT IT DOES")
+	w := term.Columns(s.Out, "NAME\tFROM\tWHAT IT DOES")
 	for _, k := range there.all {
 		text := k.Description
 		if k.bad != nil {

@@ -126,52 +126,35 @@ func (f *file) profile(name string) (Layer, error) {
 func Flags(settings ...Setting) []cli.Flag {
 	out := make([]cli.Flag, len(settings))
 	for i, s := range settings {
-		out[i] = &flagOf{Def: s.def(), setting: s}
+		d := s.def()
+		f := &flagOf{setting: s}
+		f.GenericFlag = &cli.GenericFlag{Name: d.Flag, Aliases: d.Aliases, Usage: d.Usage, DefaultText: d.Default, Value: typedValue{f}}
+		if d.Var != "" {
+			f.EnvVars = []string{d.Var} // for the help
+		}
+		out[i] = f
 	}
 	return out
 }
 
 // flagOf is the flag of a setting.
 type flagOf struct {
-	*Def
+	*cli.GenericFlag
 	setting Setting
 	typed   any // nil: it was not given
 }
 
-// Apply implements cli.Flag.
+// Apply implements cli.Flag. The variable is another layer.
 func (f *flagOf) Apply(set *flag.FlagSet) error {
-	set.Var(typedValue{f}, f.Flag, f.Usage)
+	set.Var(f.Value, f.Name, f.Usage)
 	return nil
 }
-
-// Names implements cli.Flag.
-func (f *flagOf) Names() []string { return append([]string{f.Flag}, f.Aliases...) }
 
 // IsSet implements cli.Flag.
 func (f *flagOf) IsSet() bool { return f.typed != nil }
 
-// String implements cli.Flag.
-func (f *flagOf) String() string { return cli.FlagStringer(f) }
-
 // TakesValue implements cli.DocGenerationFlag.
 func (f *flagOf) TakesValue() bool { _, on := f.setting.(*Row[bool]); return !on }
-
-// GetUsage implements cli.DocGenerationFlag.
-func (f *flagOf) GetUsage() string { return f.Usage }
-
-// GetValue implements cli.DocGenerationFlag.
-func (f *flagOf) GetValue() string { return "" }
-
-// GetDefaultText implements cli.DocGenerationFlag.
-func (f *flagOf) GetDefaultText() string { return f.Default }
-
-// GetEnvVars implements cli.DocGenerationFlag: the help shows them.
-func (f *flagOf) GetEnvVars() []string {
-	if f.Var == "" {
-		return nil
-	}
-	return []string{f.Var}
-}
 
 // IsSliceFlag implements cli.DocGenerationSliceFlag.
 func (f *flagOf) IsSliceFlag() bool { _, list := f.setting.(*Row[[]string]); return list }
@@ -203,7 +186,7 @@ func typedFlags(flags []cli.Flag) Layer {
 	l := Layer{From: Origin{Kind: Flag}, values: values{}}
 	for _, f := range flags {
 		if f, ok := f.(*flagOf); ok && f.typed != nil {
-			l.values[f.Def] = f.typed
+			l.values[f.setting.def()] = f.typed
 		}
 	}
 	return l
