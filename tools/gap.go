@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -119,4 +120,26 @@ func Count(n int, thing string) string {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// Sampled is how many bytes Binary looks at; git looks at as many for a NUL
+// (buffer_is_binary in xdiff-interface.c).
+const Sampled = 8000
+
+// Binary reports whether content is not text: its beginning contains a NUL, is that of
+// a PDF, or has more than a tenth of invalid characters. Text in Latin-1 has less.
+func Binary[T string | []byte](text T) bool {
+	sample := []byte(text[:min(Sampled, len(text))])
+	if bytes.IndexByte(sample, 0) >= 0 || bytes.HasPrefix(sample, []byte("%PDF-")) {
+		return true
+	}
+	invalid := 0
+	for b := sample; len(b) > 0; {
+		r, size := utf8.DecodeRune(b)
+		if r == utf8.RuneError && utf8.FullRune(b) {
+			invalid += size
+		}
+		b = b[size:]
+	}
+	return invalid*10 > len(sample)
 }

@@ -42,12 +42,12 @@ func read(ctx context.Context, r reading, in readInput) (tools.Result, error) {
 	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 
-	sample := make([]byte, sampled)
+	sample := make([]byte, tools.Sampled)
 	n, err := f.ReadAt(sample, 0)
 	if sample = sample[:n]; n == 0 && err != nil && size > 0 {
 		return tools.Result{}, fmt.Errorf("%s cannot be read: %w", r.path, err)
 	}
-	if binary(sample) {
+	if tools.Binary(sample) {
 		text := fmt.Sprintf("(%s is a binary file, not shown: %d bytes, %s)", r.path, size, http.DetectContentType(sample))
 		return tools.Result{Text: text, Origin: tools.Workspace, Truncated: true}, nil
 	}
@@ -91,27 +91,6 @@ func regular(path string, info os.FileInfo) error {
 		return fmt.Errorf("%s is %s; only files can be read", path, open.Kind(info.Mode()))
 	}
 	return nil
-}
-
-// sampled is how much of a file decides whether it is text; git checks as many
-// bytes for a NUL (buffer_is_binary in xdiff-interface.c).
-const sampled = 8000
-
-// binary reports whether the beginning of a file holds a NUL, is a PDF, or has
-// more than a tenth of invalid UTF-8; a text in Latin-1 has less.
-func binary(sample []byte) bool {
-	if bytes.IndexByte(sample, 0) >= 0 || bytes.HasPrefix(sample, []byte("%PDF-")) {
-		return true
-	}
-	invalid := 0
-	for b := sample; len(b) > 0; {
-		r, size := utf8.DecodeRune(b)
-		if r == utf8.RuneError && size == 1 && utf8.FullRune(b) {
-			invalid++
-		}
-		b = b[size:]
-	}
-	return invalid*10 > len(sample)
 }
 
 // counted is how far into a file lines are counted beyond the ones shown: 64

@@ -121,7 +121,7 @@ func (r *revision) preview(tool string) string {
 	switch {
 	case r.info == nil:
 		return bounded(head + "a new file, " + sizeOf(r.new) + "\n" + prefixed("+", r.new))
-	case !r.known || binary([]byte(r.old[:min(len(r.old), sampled)])):
+	case !r.known || tools.Binary(r.old):
 		return bounded(fmt.Sprintf("%s%s there are replaced by %s\n%s", head, tools.Count(int(r.info.Size()), "byte"), sizeOf(r.new), prefixed("+", r.new)))
 	case r.old == r.new:
 		return head + "nothing changes"

@@ -128,7 +128,7 @@ func (s *searcher) file(ctx context.Context, name string, f *os.File) error {
 		return nil
 	}
 	s.in.Reset(f)
-	if sample, _ := s.in.Peek(sampled); binary(sample) {
+	if sample, _ := s.in.Peek(tools.Sampled); tools.Binary(sample) {
 		s.binary++
 		return nil
 	}

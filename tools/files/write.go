@@ -117,7 +117,7 @@ func (w *workspace) planEdit(root *os.Root, in editInput) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	if binary([]byte(text[:min(len(text), sampled)])) {
+	if tools.Binary(text) {
 		return nil, fmt.Errorf("%s is a binary file; only text can be edited", in.Path)
 	}
 	old, new := in.ends(text)

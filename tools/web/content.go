@@ -99,28 +99,14 @@ func decode(body []byte, contentType string) (string, bool) {
 	utf := tools.Begin(body, len(body)) // whose end may cut a character
 	if name == "utf-8" || name == "windows-1252" && utf8.Valid(utf) {
 		text := strings.TrimPrefix(string(utf), "\uFEFF")
-		return strings.ToValidUTF8(text, "\uFFFD"), !binary(text)
+		return strings.ToValidUTF8(text, "\uFFFD"), !tools.Binary(text)
 	}
 	decoded, err := encoding.NewDecoder().Bytes(body)
 	if err != nil {
 		return "", false
 	}
 	text := strings.TrimPrefix(string(decoded), "\uFEFF")
-	return strings.ToValidUTF8(text, "\uFFFD"), !binary(text)
-}
-
-// sampled is how much of a text decides whether it is one; git checks as many
-// bytes for a NUL (buffer_is_binary in xdiff-interface.c).
-const sampled = 8000
-
-// binary reports whether a decoded text holds a NUL near its beginning, or more
-// than a tenth of invalid characters.
-func binary(text string) bool {
-	text = text[:min(sampled, len(text))]
-	if strings.IndexByte(text, 0) >= 0 {
-		return true
-	}
-	return 10*(strings.Count(text, "\uFFFD")*len("\uFFFD")+len(text)-len(strings.ToValidUTF8(text, ""))) > len(text)+10*utf8.UTFMax
+	return strings.ToValidUTF8(text, "\uFFFD"), !tools.Binary(text)
 }
 
 // clean takes out what a reader would not see: characters that show nothing. A
