@@ -46,7 +46,7 @@ func editAnthropic(f fields, a asked) {
 	f.keep("model", "messages", "system", "stream")
 	f.sampling(a, "", "max_tokens")
 	if a.MaxTokens == 0 { // the API refuses a request without
-		f.set("max_tokens", anthropicLimit(a))
+		f["max_tokens"] = anthropicLimit(a)
 	}
 	f.thinking(a, thinkAnthropic)
 }

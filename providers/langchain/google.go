@@ -68,19 +68,19 @@ func editGoogle(f fields, a asked) {
 		parts := []any{map[string]string{"text": m.Text}}
 		switch m.Role {
 		case providers.System:
-			f.set("systemInstruction", map[string]any{"parts": parts})
+			f["systemInstruction"] = map[string]any{"parts": parts}
 		case providers.Assistant:
 			contents = append(contents, map[string]any{"role": "model", "parts": parts})
 		default:
 			contents = append(contents, map[string]any{"role": "user", "parts": parts})
 		}
 	}
-	f.set("contents", contents)
+	f["contents"] = contents
 	config := fields{}
 	config.sampling(a, "seed", "maxOutputTokens")
 	config.thinking(a, thinkGoogle)
 	if len(config) > 0 {
-		f.set("generationConfig", config)
+		f["generationConfig"] = config
 	}
 }
 

@@ -1,13 +1,13 @@
 package langchain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tmc/langchaingo/llms"
 
 	"mylm/providers"
+	"mylm/providers/internal/wire"
 )
 
 var roles = map[providers.Role]llms.ChatMessageType{
@@ -21,7 +21,7 @@ var roles = map[providers.Role]llms.ChatMessageType{
 func (b *backend) messages(conversation []providers.Message) ([]llms.MessageContent, error) {
 	for _, m := range conversation {
 		if roles[m.Role] == "" {
-			return nil, badRequest(fmt.Sprintf("there is no role %q: want system, user or assistant", m.Role))
+			return nil, wire.BadRequest("there is no role %q: want system, user or assistant", m.Role)
 		}
 	}
 	switch {
@@ -38,7 +38,7 @@ func (b *backend) messages(conversation []providers.Message) ([]llms.MessageCont
 		out = append(out, llms.TextParts(roles[m.Role], m.Text))
 	}
 	if len(out) == 0 {
-		return nil, badRequest("the conversation has no text")
+		return nil, wire.BadRequest("the conversation has no text")
 	}
 	return out, nil
 }

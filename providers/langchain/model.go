@@ -3,9 +3,7 @@ package langchain
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
-	"math"
 	"sync/atomic"
 
 	"github.com/tmc/langchaingo/llms"
@@ -96,22 +94,13 @@ func (m *Model) check(r providers.Request) error {
 		return &providers.Error{Kind: providers.ModelMissing, Backend: m.server.Name, Param: providers.ParamModel,
 			Message: "no model is named"}
 	case len(r.Messages) == 0:
-		return badRequest("the conversation is empty")
-	case r.Temperature != nil && (math.IsNaN(*r.Temperature) || math.IsInf(*r.Temperature, 0)):
-		return badRequest(fmt.Sprintf("a temperature of %v is impossible; give a number such as 0.7, or none",
-			*r.Temperature))
-	case r.MaxTokens < 0:
-		return badRequest(fmt.Sprintf("a reply of at most %d tokens is impossible", r.MaxTokens))
+		return wire.BadRequest("the conversation is empty")
+	case r.Think == providers.ThinkOn && m.back.api.think == nil:
+		return &providers.Error{Kind: providers.BadRequest, Backend: m.server.Name, Param: providers.ParamThink,
+			Message: m.back.Title + " has no switch for thinking", Hint: "A model that thinks does so by itself."}
 	}
-	switch r.Think {
-	case providers.ThinkAuto, providers.ThinkOff:
-	case providers.ThinkOn:
-		if m.back.api.think == nil {
-			return &providers.Error{Kind: providers.BadRequest, Backend: m.server.Name, Param: providers.ParamThink,
-				Message: m.back.Title + " has no switch for thinking", Hint: "A model that thinks does so by itself."}
-		}
-	default:
-		return badRequest(fmt.Sprintf("thinking %q: want on, off or nothing", r.Think))
+	if err := wire.Check(r); err != nil {
+		return err
 	}
 	if m.back.noOptions && (r.Temperature != nil || r.MaxTokens > 0) {
 		param := providers.ParamTemperature
@@ -127,10 +116,6 @@ func (m *Model) check(r providers.Request) error {
 			Message: m.back.Title + " takes no seed"}
 	}
 	return nil
-}
-
-func badRequest(message string) *providers.Error {
-	return &providers.Error{Kind: providers.BadRequest, Message: message}
 }
 
 // options are for backends whose requests are not edited; the others have

@@ -44,15 +44,15 @@ func keyOllama(req *http.Request, a asked) {
 // that is too long, and from forgetting in mid-reply: both happen silently.
 func editOllama(f fields, a asked) {
 	f.keep("model", "messages", "stream")
-	f.set("truncate", false)
-	f.set("shift", false)
+	f["truncate"] = false
+	f["shift"] = false
 	options := fields{}
 	options.sampling(a, "seed", "num_predict")
 	if a.window > 0 {
-		options.set("num_ctx", a.window)
+		options["num_ctx"] = a.window
 	}
 	if len(options) > 0 {
-		f.set("options", options)
+		f["options"] = options
 	}
 	f.thinking(a, ollamaThink)
 }

@@ -1,7 +1,7 @@
 package langchain
 
 import (
-	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -146,24 +146,19 @@ func (d dialect) edit(f fields, a asked) {
 	}
 }
 
-// takeTurns joins neighbouring messages of one role.
+// takeTurns joins neighboring messages of one role.
 func takeTurns(f fields) {
-	type message struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	}
-	var messages, turns []message
-	if json.Unmarshal(f["messages"], &messages) != nil {
-		return // written by langchaingo, of text alone
-	}
-	for _, m := range messages {
-		if last := len(turns) - 1; last >= 0 && turns[last].Role == m.Role {
-			turns[last].Content += "\n\n" + m.Content
+	var turns []map[string]any
+	messages, _ := f["messages"].([]any)
+	for _, each := range messages {
+		m, _ := each.(map[string]any) // written by langchaingo, of text alone
+		if last := len(turns) - 1; last >= 0 && turns[last]["role"] == m["role"] {
+			turns[last]["content"] = fmt.Sprintf("%v\n\n%v", turns[last]["content"], m["content"])
 			continue
 		}
 		turns = append(turns, m)
 	}
-	f.set("messages", turns)
+	f["messages"] = turns
 }
 
 // limitName is what the limit of a reply is called: OpenAI's reasoning models

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 
 	"mylm/providers"
 	"mylm/providers/internal/wire"
@@ -80,42 +82,23 @@ func setBody(req *http.Request, body []byte) {
 }
 
 // fields is a JSON object that is edited.
-type fields map[string]json.RawMessage
+type fields map[string]any
 
 // keep drops all fields but the named ones.
 func (f fields) keep(names ...string) {
-	kept := fields{}
-	for _, name := range names {
-		if v, ok := f[name]; ok {
-			kept[name] = v
-		}
-	}
-	clear(f)
-	for name, v := range kept {
-		f[name] = v
-	}
-}
-
-// set adds or replaces a field. v is made of strings, numbers, bools, maps and
-// lists of them.
-func (f fields) set(name string, v any) {
-	b, err := json.Marshal(v)
-	if err != nil { // NaN and the like: refused before any call
-		return
-	}
-	f[name] = b
+	maps.DeleteFunc(f, func(name string, _ any) bool { return !slices.Contains(names, name) })
 }
 
 // sampling sets what was asked for under the names that most providers share.
 func (f fields) sampling(a asked, seed, maxTokens string) {
 	if a.Temperature != nil {
-		f.set("temperature", *a.Temperature)
+		f["temperature"] = *a.Temperature
 	}
 	if a.Seed != nil {
-		f.set(seed, *a.Seed)
+		f[seed] = *a.Seed
 	}
 	if a.MaxTokens > 0 {
-		f.set(maxTokens, a.MaxTokens)
+		f[maxTokens] = a.MaxTokens
 	}
 }
 
@@ -125,6 +108,6 @@ func (f fields) thinking(a asked, think func(bool, asked) map[string]any) {
 		return
 	}
 	for name, v := range think(a.Think == providers.ThinkOn, a) {
-		f.set(name, v)
+		f[name] = v
 	}
 }

@@ -68,8 +68,8 @@ func checkAuthURL(s string) error {
 
 func editWatsonx(f fields, a asked) {
 	f.keep("messages")
-	f.set("model_id", a.model)
-	f.set("project_id", a.settings["project"])
+	f["model_id"] = a.model
+	f["project_id"] = a.settings["project"]
 	f.sampling(a, "seed", "max_tokens")
 }
 

@@ -180,7 +180,7 @@ func (e *endToEnd) hosts(t *testing.T) {
 	}
 
 	o := e.user(t, "http://me:wrong-password@"+behind).ask(t, "m", "hello")
-	o.want(t, 1, "", "https://user:password@host")
+	o.want(t, 2, "", "https://user:password@host")
 	if strings.Contains(o.stderr, "wrong-password") {
 		t.Errorf("the password is shown:\n%s", o.stderr)
 	}

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"math"
 	"sync/atomic"
 
 	"github.com/ollama/ollama/api"
@@ -112,16 +110,15 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := wire.Check(r); err != nil {
+		return err
+	}
 	numCtx, err := m.settle(ctx)
 	if err != nil {
 		return err
 	}
 	if m.loads.Swap(false) && r.Status != nil {
 		r.Status("loading " + m.name)
-	}
-	request, err := m.request(r, numCtx)
-	if err != nil {
-		return err
 	}
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -138,7 +135,7 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 			return nil
 		}}
 	err = m.client.exchange(call, m.name, x, func(ctx context.Context) error {
-		return m.client.api.Chat(ctx, request, nil)
+		return m.client.api.Chat(ctx, m.request(r, numCtx), nil)
 	})
 	switch {
 	case gone:
@@ -164,17 +161,13 @@ func (m *Model) check() error {
 			Backend: m.client.server.Name, Param: providers.ParamModel,
 			Hint: "`ollama pull NAME` installs one."}
 	case m.options.NumCtx < 0:
-		return badRequest(fmt.Sprintf("a window of %d tokens is impossible", m.options.NumCtx))
+		return wire.BadRequest("a window of %d tokens is impossible", m.options.NumCtx)
 	}
 	return nil
 }
 
-func badRequest(message string) *providers.Error {
-	return &providers.Error{Kind: providers.BadRequest, Message: message}
-}
-
 // request translates r.
-func (m *Model) request(r providers.Request, numCtx int) (*api.ChatRequest, error) {
+func (m *Model) request(r providers.Request, numCtx int) *api.ChatRequest {
 	no := false
 	out := &api.ChatRequest{Model: m.name, Truncate: &no, Shift: &no, Options: map[string]any{}}
 	for _, msg := range r.Messages {
@@ -184,31 +177,21 @@ func (m *Model) request(r providers.Request, numCtx int) (*api.ChatRequest, erro
 		out.Options["num_ctx"] = numCtx
 	}
 	if r.Temperature != nil {
-		if math.IsNaN(*r.Temperature) || math.IsInf(*r.Temperature, 0) {
-			return nil, badRequest(fmt.Sprintf("a temperature of %v is impossible; give a number such as 0.7, or none", *r.Temperature))
-		}
 		out.Options["temperature"] = *r.Temperature
 	}
 	if r.Seed != nil {
 		out.Options["seed"] = *r.Seed
 	}
-	switch {
-	case r.MaxTokens < 0:
-		return nil, badRequest(fmt.Sprintf("a reply of at most %d tokens is impossible", r.MaxTokens))
-	case r.MaxTokens > 0:
+	if r.MaxTokens > 0 {
 		out.Options["num_predict"] = r.MaxTokens
 	}
-	switch r.Think {
-	case providers.ThinkAuto:
-	case providers.ThinkOn, providers.ThinkOff:
+	if r.Think != providers.ThinkAuto {
 		out.Think = &api.ThinkValue{Value: r.Think == providers.ThinkOn}
-	default:
-		return nil, badRequest(fmt.Sprintf("thinking %q: want on, off or nothing", r.Think))
 	}
 	if m.options.KeepAlive != nil {
 		out.KeepAlive = &api.Duration{Duration: *m.options.KeepAlive}
 	}
-	return out, nil
+	return out
 }
 
 // errGone unwinds the call when the caller has left its loop.
