@@ -164,13 +164,6 @@ func (CompactionEntry) Kind() EntryKind { return EntryCompaction }
 func (EndEntry) Kind() EntryKind        { return EntryEnd }
 func (c CustomEntry) Kind() EntryKind   { return c.Type }
 
-// decoders read payloads by their kind.
-var decoders = map[EntryKind]func([]byte) (EntryPayload, error){
-	EntryHistory: decode[HistoryEntry], EntryRun: decode[RunEntry], EntryPrompt: decode[PromptEntry], EntryReply: decode[ReplyEntry],
-	EntryAuxiliary: decode[AuxiliaryEntry], EntryCall: decode[CallEntry], EntryResult: decode[ResultEntry], EntryUser: decode[UserEntry],
-	EntryCompaction: decode[CompactionEntry], EntryEnd: decode[EndEntry],
-}
-
 func decode[P EntryPayload](b []byte) (EntryPayload, error) {
 	var p P
 	err := json.Unmarshal(b, &p)
@@ -201,13 +194,32 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 	}
 	*e = Entry{Session: h.Session, Seq: h.Seq, Time: h.Time, Run: h.Run, Turn: h.Turn}
 	var err error
-	if decode := decoders[h.Kind]; decode != nil {
-		e.Payload, err = decode(b)
-		return err
+	switch h.Kind {
+	case EntryHistory:
+		e.Payload, err = decode[HistoryEntry](b)
+	case EntryRun:
+		e.Payload, err = decode[RunEntry](b)
+	case EntryPrompt:
+		e.Payload, err = decode[PromptEntry](b)
+	case EntryReply:
+		e.Payload, err = decode[ReplyEntry](b)
+	case EntryAuxiliary:
+		e.Payload, err = decode[AuxiliaryEntry](b)
+	case EntryCall:
+		e.Payload, err = decode[CallEntry](b)
+	case EntryResult:
+		e.Payload, err = decode[ResultEntry](b)
+	case EntryUser:
+		e.Payload, err = decode[UserEntry](b)
+	case EntryCompaction:
+		e.Payload, err = decode[CompactionEntry](b)
+	case EntryEnd:
+		e.Payload, err = decode[EndEntry](b)
+	default:
+		custom := CustomEntry{Type: h.Kind}
+		err = json.Unmarshal(b, &custom)
+		e.Payload = custom
 	}
-	custom := CustomEntry{Type: h.Kind}
-	err = json.Unmarshal(b, &custom)
-	e.Payload = custom
 	return err
 }
 
