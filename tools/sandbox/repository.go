@@ -155,6 +155,11 @@ func readSmall(path string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readRegular(path, info, most)
+}
+
+// readRegular reads a file if it is a regular one that is not longer than expected.
+func readRegular(path string, info fs.FileInfo, most int64) ([]byte, error) {
 	if !info.Mode().IsRegular() || info.Size() > most {
 		return nil, os.ErrInvalid
 	}

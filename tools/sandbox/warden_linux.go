@@ -3,7 +3,6 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -123,26 +122,13 @@ func (w *warden) secret(s location) bool {
 	if !strings.Contains(s.path, ".git/") {
 		return false
 	}
-	text, err := readOpen(s.fd, maxRepositoryConfig)
-	return err != nil || slices.ContainsFunc(strings.Split(strings.ToLower(string(text)), "\n"), confidential)
-}
-
-// readOpen reads a file that a command is about to open, if it is a regular file of
-// an ordinary size: the command may have put anything there.
-func readOpen(fd int, most int64) ([]byte, error) {
-	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil {
-		return nil, err
-	}
-	if stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Size > most {
-		return nil, os.ErrInvalid
-	}
-	f, err := os.Open("/proc/self/fd/" + strconv.Itoa(fd))
+	path := "/proc/self/fd/" + strconv.Itoa(s.fd)
+	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return true
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, most))
+	text, err := readRegular(path, info, maxRepositoryConfig) // the command may have put anything there
+	return err != nil || slices.ContainsFunc(strings.Split(strings.ToLower(string(text)), "\n"), confidential)
 }
 
 // confidential reports whether a line of a repository's configuration may hold a
