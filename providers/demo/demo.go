@@ -196,20 +196,24 @@ func readObservation(m providers.Message) (observation, bool) {
 
 // use returns the result of the next call of this answer. If the call has not
 // been made yet, use returns the reply that makes it, or one that explains why it
-// cannot be made.
-func (t *turn) use(intro, tool string, args map[string]any) (o observation, reply string) {
+// cannot be made; if it failed, one that reports the error.
+func (t *turn) use(intro, what, tool string, args map[string]any) (body, reply string) {
 	if t.next < len(t.seen) {
+		o := t.seen[t.next]
 		t.next++
-		return t.seen[t.next-1], ""
+		if !o.ok {
+			return "", fmt.Sprintf("I could not %s: %s", what, strings.TrimSpace(o.body))
+		}
+		return o.body, ""
 	}
 	if !t.has(tool) {
 		offered := "No tools are offered at all."
 		if len(t.tools) > 0 {
 			offered = fmt.Sprintf("What is offered: %s.", strings.Join(t.tools, ", "))
 		}
-		return observation{}, fmt.Sprintf("For that I would need the tool %s, which is not offered here. %s", tool, offered)
+		return "", fmt.Sprintf("For that I would need the tool %s, which is not offered here. %s", tool, offered)
 	}
-	return observation{}, intro + "\n\n" + protocol.EncodeCall(tool, encode(args))
+	return "", intro + "\n\n" + protocol.EncodeCall(tool, encode(args))
 }
 
 func (t *turn) has(tool string) bool { return slices.Contains(t.tools, tool) }
@@ -221,9 +225,4 @@ func encode(args map[string]any) json.RawMessage {
 	e.SetEscapeHTML(false)
 	e.Encode(args) // strings and integers: it cannot fail
 	return bytes.TrimSpace(b.Bytes())
-}
-
-// failed reports a call's error.
-func failed(what string, o observation) string {
-	return fmt.Sprintf("I could not %s: %s", what, o.body)
 }

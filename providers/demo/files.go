@@ -25,11 +25,8 @@ type entry struct {
 // entries lists a directory; total also counts entries that are not shown. reply
 // is the reply until the directory is listed.
 func (t *turn) entries(dir string) (shown []entry, total int, reply string) {
-	o, reply := t.use("I will look at the directory.", "list_dir", map[string]any{"path": dir})
-	if reply == "" && !o.ok {
-		reply = failed("list "+dir, o)
-	}
-	for line := range strings.SplitSeq(strings.TrimSpace(o.body), "\n") {
+	body, reply := t.use("I will look at the directory.", "list "+dir, "list_dir", map[string]any{"path": dir})
+	for line := range strings.SplitSeq(strings.TrimSpace(body), "\n") {
 		if m := partial().FindStringSubmatch(line); m != nil {
 			total, _ = strconv.Atoi(m[1]) // digits
 		} else if m := withSize().FindStringSubmatch(line); m != nil {
@@ -109,15 +106,16 @@ var (
 func readFile(t *turn, m []string) string   { return aboutFile(t, m[0], true) }
 func countLines(t *turn, m []string) string { return aboutFile(t, m[0], false) }
 
+func (t *turn) read(name string) (body, reply string) {
+	return t.use("I will read "+name+".", "read "+name, "read_file", map[string]any{"path": name})
+}
+
 func aboutFile(t *turn, name string, quoted bool) string {
-	o, reply := t.use("I will read "+name+".", "read_file", map[string]any{"path": name})
-	switch {
-	case reply != "":
+	body, reply := t.read(name)
+	if reply != "" {
 		return reply
-	case !o.ok:
-		return failed("read "+name, o)
 	}
-	text := strings.TrimRight(o.body, "\n")
+	text := strings.TrimRight(body, "\n")
 	if m := described().FindStringSubmatch(text); m != nil {
 		return m[1] + "."
 	}
@@ -158,14 +156,11 @@ func describeProject(t *turn, _ []string) string {
 		return "I found no README here."
 	}
 	name := shown[at].name
-	o, reply := t.use("I will read "+name+".", "read_file", map[string]any{"path": name})
-	switch {
-	case reply != "":
+	body, reply := t.read(name)
+	if reply != "" {
 		return reply
-	case !o.ok:
-		return failed("read "+name, o)
 	}
-	if m := paragraph().FindString(o.body); m != "" {
+	if m := paragraph().FindString(body); m != "" {
 		return fmt.Sprintf("%s says: %s", name, strings.Join(strings.Fields(m), " "))
 	}
 	return fmt.Sprintf("%s has no text that says what this is.", name)

@@ -35,7 +35,7 @@ var (
 	goalLine  = lazy(`(?s)^Goal: (.*?)(?:\n\n|$)`)
 	afterThat = lazy(`(?i)[\s,;.]*\b(?:and\s+)?then\b,?\s+|\s*\n\s*`)
 	readyLine = lazy(`(?m)^Ready:\n- (.+)$`)
-	cannot    = lazy("(?s)^(?:I could not |I cannot |For that I would need |I am mylm's demo responder.*I have no rule|`[^`]*` failed: )")
+	cannot    = lazy("(?s)^(?:I could not |I cannot |For that I would need |I am mylm's demo responder.*I have no rule)")
 	taskLine  = lazy(`(?s)\nIt ended as: (\w+)\nResult:\n(.*)$`)
 )
 

@@ -65,7 +65,7 @@ func TestPlanStates(t *testing.T) {
 	if got := consulted(t, prompts.Reason, prompts.PlanState, data)["selected_task_id"]; got != "t2" {
 		t.Errorf("chose %v", got)
 	}
-	for result, want := range map[string]bool{"There are 3 files.": true, "I could not read x: it is missing": false, "`false` failed: exit 1": false} {
+	for result, want := range map[string]bool{"There are 3 files.": true, "I could not read x: it is missing": false, "I could not run `false`: exit 1": false} {
 		data := prompts.PlanData{Goal: "x", Task: &prompts.PlanStep{ID: "t1", Status: "completed", Result: result}}
 		if got := consulted(t, prompts.Observe, prompts.PlanState, data)["success"]; got != want {
 			t.Errorf("%q is a success: %v", result, got)

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -109,27 +110,17 @@ func unknown() string {
 }
 
 func runCommand(t *turn, m []string) string {
-	o, reply := t.use("I will run that.", "execute_command", map[string]any{"command": m[0]})
-	printed := strings.TrimSpace(o.body)
-	switch {
-	case reply != "":
+	body, reply := t.use("I will run that.", "run `"+m[0]+"`", "execute_command", map[string]any{"command": m[0]})
+	if reply != "" {
 		return reply
-	case !o.ok:
-		return fmt.Sprintf("`%s` failed: %s", m[0], printed)
 	}
-	return fmt.Sprintf("`%s` printed:\n\n%s", m[0], show(printed, "That is all of it."))
+	return fmt.Sprintf("`%s` printed:\n\n%s", m[0], show(strings.TrimSpace(body), "That is all of it."))
 }
 
 // keepNote stores a sentence.
 func keepNote(t *turn, m []string) string {
-	o, reply := t.use("I will keep that in mind.", "remember", map[string]any{"text": m[0]})
-	switch {
-	case reply != "":
-		return reply
-	case !o.ok:
-		return failed("remember that", o)
-	}
-	return "I will remember that " + m[0] + "."
+	_, reply := t.use("I will keep that in mind.", "remember that", "remember", map[string]any{"text": m[0]})
+	return cmp.Or(reply, "I will remember that "+m[0]+".")
 }
 
 // lookBack answers a question from what was remembered.
@@ -137,14 +128,12 @@ func lookBack(t *turn, _ []string) string {
 	if !t.has("search_memory") {
 		return t.help
 	}
-	o, reply := t.use("I will look for that in the memory.", "search_memory", map[string]any{"query": t.goal})
-	switch {
-	case reply != "":
+	body, reply := t.use("I will look for that in the memory.", "search the memory", "search_memory",
+		map[string]any{"query": t.goal})
+	if reply != "" {
 		return reply
-	case !o.ok:
-		return failed("search the memory", o)
 	}
-	if day, text := remembered(o.body); text != "" {
+	if day, text := remembered(body); text != "" {
 		return fmt.Sprintf("From memory (%s): %s", day, text)
 	}
 	return "I remember nothing about that.\n\n" + t.help
