@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// ofPlans are the types of event that only plans have.
+// ofPlans are the event types of plans only.
 var ofPlans = []string{"plan", "plan_reason", "task_start", "task_recovery", "task_observed", "task_end", "plan_reflect", "plan_end"}
 
-// TestSideBySideModes: tasks run beside each other where no call of theirs can
-// lead to a question.
+// Tasks run in parallel if none of their calls can lead to a question.
 func TestSideBySideModes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -53,8 +52,7 @@ func TestSideBySideModes(t *testing.T) {
 	}
 }
 
-// TestChangesInAPipe: a plan that grows is not printed whole each time, but what
-// changed of it.
+// Of a plan that grows, only the changes are printed.
 func TestChangesInAPipe(t *testing.T) {
 	t.Parallel()
 	replies := fourTasks + `=== reply
@@ -86,7 +84,7 @@ const fourTasks = `=== reply
 {"tasks": [{"id": "a", "description": "one"}, {"id": "b", "description": "two"}, {"id": "c", "description": "three"}, {"id": "d", "description": "four"}]}
 `
 
-// Every line that a plan prints is as it is published, and it prints every type.
+// Every line that a plan prints fits the published schema, and every type occurs.
 func TestPlanEventsAreAsPublished(t *testing.T) {
 	t.Parallel()
 	schema, _ := eventSchema(t)

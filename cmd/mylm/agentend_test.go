@@ -17,8 +17,7 @@ const sixTasks = `{"tasks": [{"id": "z", "description": "zero", "tools": ["read_
 {"id": "c", "description": "three", "dependencies": ["z"], "tools": ["read_file"]}, {"id": "d", "description": "four", "dependencies": ["z"], "tools": ["read_file"]},
 {"id": "e", "description": "five", "dependencies": ["a", "b", "c", "d"], "tools": ["read_file"]}]}`
 
-// TestPlanEndsWithWorkersBusy: a signal ends four running replies, and the plan
-// is resumed from there.
+// A signal ends four running replies, and the plan can be resumed.
 func TestPlanEndsWithWorkersBusy(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {

@@ -11,8 +11,8 @@ import (
 	"mylm/agent/plan"
 )
 
-// TestInterruptedWhileReading: an interrupt ends what is read for a plan, be it
-// slow to come or long to make sense of.
+// An interrupt ends the reading of a plan's input, whether it arrives slowly or
+// takes long to parse.
 func TestInterruptedWhileReading(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{

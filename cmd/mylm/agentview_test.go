@@ -26,8 +26,7 @@ Made.
 {"success": true, "progress": "done"}
 `
 
-// TestLiveView: the tree is drawn in place, gets out of the way of a question,
-// and stands there at the end.
+// The tree is drawn in place, is hidden during a question, and remains at the end.
 func TestLiveView(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]*pty.Winsize{"wide": {Rows: 30, Cols: 100}, "narrow": {Rows: 8, Cols: 24}} {
@@ -64,7 +63,7 @@ func TestLiveView(t *testing.T) {
 	}
 }
 
-// TestMixed: a plan is shown and asked about before anything of it is done.
+// A plan is shown and asked about before any task starts.
 func TestMixed(t *testing.T) {
 	t.Parallel()
 	for answer, exit := range map[string]string{"n\n": "4", "y\n": "0", "\x03": "130"} {
@@ -87,8 +86,8 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestMixedUnseen: what does not fit takes a whole yes, or a look at all of it,
-// and no id passes for another task.
+// A plan that does not fit needs "yes" or to be viewed whole, and no id can imitate
+// another task.
 func TestMixedUnseen(t *testing.T) {
 	t.Parallel()
 	var many []string
@@ -124,7 +123,7 @@ func TestMixedUnseen(t *testing.T) {
 	}
 }
 
-// TestQuestionsOfTwoTasks: they come one after the other.
+// Questions of parallel tasks are asked one at a time.
 func TestQuestionsOfTwoTasks(t *testing.T) {
 	t.Parallel()
 	ask := "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"which one?\"}</parameters></tool_code>\n"
@@ -146,8 +145,7 @@ func TestQuestionsOfTwoTasks(t *testing.T) {
 	}
 }
 
-// TestEditedPlan: what an editor makes of a plan is carried out, and nothing that
-// was typed is lost by what cannot be used.
+// An edited plan is carried out, and an invalid edit loses nothing that was typed.
 func TestEditedPlan(t *testing.T) {
 	t.Parallel()
 	const twice = `if grep -q "no plan" "$1"; then cp whole.json "$1"; else cp "$1" whole.json; echo "no plan" > "$1"; fi`
@@ -197,9 +195,8 @@ steps:
 From strangers.
 `
 
-// TestProjectWorkflow: a workflow of the project is shown and asked about, once
-// for each text that it has. What is shown is what is run, and not how the file
-// writes it.
+// A workflow of the project is shown and asked about once for each version of its
+// text. What is shown is what runs, however the file spells it.
 func TestProjectWorkflow(t *testing.T) {
 	t.Parallel()
 	replies := strings.Repeat("=== reply\nMade.\n", 2)
@@ -239,8 +236,8 @@ func TestProjectWorkflow(t *testing.T) {
 	run(strings.Replace(strangers, "ke a file", "ke a second file", 1), "n\n", "4")
 }
 
-// TestStopAtAFailedTask: "stop" at the question about a task ends the plan, and
-// the task is to come.
+// "stop" at the question about a failed task ends the plan, and the task stays
+// pending.
 func TestStopAtAFailedTask(t *testing.T) {
 	t.Parallel()
 	for name, typed := range map[string]string{"letter": "s\n", "word": " Stop\n"} {

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// rule says what the packages at and below a path may import of this module,
-// beside packages of their own folder. The longest matching path holds.
+// rule lists what the packages at and below a path may import from this module,
+// besides packages of their own folder. The longest matching path applies.
 type rule struct {
 	path   string
 	may    []string // exact import paths below the module; "*" is everything
@@ -58,14 +58,13 @@ var rules = []rule{
 // topLevel are the folders that may hold Go packages.
 var topLevel = []string{"agent", "cmd", "internal", "memory", "prompts", "protocol", "providers", "scripts", "tools"}
 
-// maxLines is where a file stops being readable in one go. A parser is one file
-// with its invariants at the top, however long it is; this is where it is two.
+// maxLines is how many lines of code can be read in one go.
 const (
 	maxLines    = 400
 	parserLines = 800
 )
 
-// source is one Go file of the module that is no test.
+// source is one Go file of the module, not a test.
 type source struct {
 	path, dir string // below the module root, with slashes
 	lines     int
@@ -182,8 +181,8 @@ func ruleFor(dir string) rule {
 	return best
 }
 
-// allowed lets a package import its own family: the folder its rule names, and
-// what lies below, as long as no narrower rule separates them.
+// allowed lets a package import the folder that its rule names and the packages
+// below it, unless a narrower rule separates them.
 func allowed(r rule, dir, target string) bool {
 	switch {
 	case strings.HasPrefix(target, "cmd/") && dir != "cmd/mylm" && !strings.HasPrefix(dir, "cmd/mylm/"):
@@ -194,8 +193,8 @@ func allowed(r rule, dir, target string) bool {
 	return r.path != "" && ruleFor(target).path == r.path
 }
 
-// TestImportRules holds the rules themselves to cases, since a rule that
-// allows everything finds nothing.
+// TestImportRules tests the rules themselves, since a rule that allows everything
+// finds nothing.
 func TestImportRules(t *testing.T) {
 	tests := []struct {
 		dir, target string

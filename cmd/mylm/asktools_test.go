@@ -107,7 +107,7 @@ func TestAskUserInterrupted(t *testing.T) {
 	}
 }
 
-// The tool is there only where somebody can answer.
+// The tool exists only if somebody can answer.
 func TestAskUserNeedsSomebody(t *testing.T) {
 	t.Parallel()
 	for env, want := range map[string]bool{"CI=": true, "CI=1": false} {

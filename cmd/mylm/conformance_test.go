@@ -45,7 +45,7 @@ func TestConformanceTable(t *testing.T) {
 	}
 }
 
-// shared counts what is in both.
+// shared counts the elements that both have.
 func shared(a, b []string) (n int) {
 	for _, x := range a {
 		if slices.Contains(b, x) {

@@ -18,7 +18,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// conversation is a command on a terminal, and somebody who sits there.
+// conversation is a command on a terminal, and its user.
 type conversation struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -29,8 +29,8 @@ type conversation struct {
 	seen int // what was expected so far ends here
 }
 
-// converse starts a command on a terminal of its own. What is typed before
-// that waits in the terminal.
+// converse starts a command on a terminal of its own. ahead is typed before the
+// command starts.
 func converse(t *testing.T, cmd *exec.Cmd, ahead string, size *pty.Winsize) *conversation {
 	t.Helper()
 	master, slave, err := pty.Open()
@@ -82,7 +82,7 @@ func (c *conversation) types(text string) {
 	}
 }
 
-// expect waits until text appears behind what was expected before.
+// expect waits until text appears after the text expected last.
 func (c *conversation) expect(text string) {
 	c.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -172,7 +172,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// models is a server with two models, whose names are not what they seem.
+// models is a server with two models, one with control characters in its name.
 func models(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -213,8 +213,7 @@ func TestNamesFromServer(t *testing.T) {
 	})
 }
 
-// A server that never answers is shown to be waited for, and the first
-// interrupt ends that.
+// The wait for a server that never answers is shown, and an interrupt ends it.
 func TestListingIsShown(t *testing.T) {
 	t.Parallel()
 	silent := make(chan struct{})
@@ -234,7 +233,7 @@ func TestListingIsShown(t *testing.T) {
 	}
 }
 
-// An interrupt is for the editor alone, and so is another.
+// Interrupts reach the editor and do not end mylm.
 func TestEditorKeepsInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, nil, "config", "edit")

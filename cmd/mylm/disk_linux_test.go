@@ -33,7 +33,7 @@ func onDisk(t *testing.T, replies, options, script string) (out, errs, code stri
 	return o.String(), e.String(), code
 }
 
-// Where no file can be made the run is none the worse, and says so once.
+// If no file can be created the run continues, and reports that once.
 func TestSessionCannotBeKept(t *testing.T) {
 	replies := commandReply("echo x >> made")
 	for name, test := range map[string][2]string{
@@ -52,7 +52,7 @@ func TestSessionCannotBeKept(t *testing.T) {
 	}
 }
 
-// What could not be remembered is not said to be.
+// A conversation that could not be saved is not announced as saved.
 func TestMemoryCannotBeKept(t *testing.T) {
 	out, errs, code := onDisk(t, "=== reply\nDone.\n", "size=64k", "MYLM_NO_MEMORY= mylm ask q")
 	if code != "0" || out != "Done.\n" || strings.Count(errs, "was not remembered") != 1 || strings.Contains(errs, "is remembered") {
@@ -60,8 +60,8 @@ func TestMemoryCannotBeKept(t *testing.T) {
 	}
 }
 
-// A disk that fills up under a session ends the run before anything happens
-// that the record would not know of, and what was recorded can be resumed.
+// A disk that fills up ends the run before anything happens that is not recorded,
+// and the session can be resumed.
 func TestDiskFillsUp(t *testing.T) {
 	p := newPlaced(t, shellCall("dd if=/dev/zero of=data/fill bs=4k count=256 2>/dev/null; seq 3000"), shellCall("echo never >> made"), "Done.")
 	script := `export OLLAMA_HOST=` + p.URL + ` MYLM_MODEL=m

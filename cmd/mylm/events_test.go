@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Every line of every kind of run is as it is published, and no kind of line is
-// published that no run prints.
+// Every line of every kind of run fits the published schema, and every published
+// type of line is printed by some run.
 func TestEventsAreAsPublished(t *testing.T) {
 	t.Parallel()
 	schema, types := eventSchema(t)
@@ -89,7 +89,7 @@ func TestEventsAreAsPublished(t *testing.T) {
 	}
 }
 
-// The schema refuses what is not published.
+// The schema refuses unpublished lines.
 func TestEventSchemaIsStrict(t *testing.T) {
 	t.Parallel()
 	schema, _ := eventSchema(t)

@@ -20,9 +20,9 @@ const listCall = `<tool_code><name>list_dir</name><parameters>{}</parameters></t
 // second one.
 const parsedCall = `{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"list_dir","arguments":{}}},{"function":{"name":"execute_command","arguments":{"command":"false"}}}]},"done":false}` + "\n"
 
-// What can go wrong between mylm and a server ends a run with a name, a code
-// and a word of advice, or is got over; it never leaves half an answer on
-// stdout, and the session can be resumed.
+// A fault between mylm and a server is recovered from, or ends the run with a name,
+// an exit code and a hint. It never leaves half an answer on stdout, and the
+// session can be resumed.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	short := []string{"--first-token-timeout", "300ms"}
@@ -128,7 +128,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// replays checks that every session goes through today's engine as it did.
+// replays checks that every session replays without a difference.
 func (h *home) replays() {
 	h.t.Helper()
 	for _, fault := range different(filepath.Join(h.dir, "data"), func(file string) *exec.Cmd { return h.command("replay", file) }) {
@@ -136,7 +136,7 @@ func (h *home) replays() {
 	}
 }
 
-// An interrupt waits for no server that does not let go.
+// An interrupt does not wait for a server that ignores it.
 func TestInterruptedDeafServer(t *testing.T) {
 	t.Parallel()
 	server := newFaulty(t, ever, ignores(says("Half an ans")))
@@ -169,7 +169,7 @@ func TestInterruptedDeafServer(t *testing.T) {
 	h.replays()
 }
 
-// checkEnd checks what the lines of a run say of its end.
+// checkEnd checks the lines about the end of a run.
 func checkEnd(t *testing.T, lines []line, stop, code, answer string, counts map[string]int) {
 	t.Helper()
 	seen, shown := map[string]int{}, ""
@@ -212,5 +212,5 @@ func checkEnd(t *testing.T, lines []line, stop, code, answer string, counts map[
 // several are at least two.
 const several = -1
 
-// deserted is an address where nobody listens: no system gives the port away.
+// deserted is an address without a server: no system assigns this port.
 const deserted = "http://127.0.0.1:1"

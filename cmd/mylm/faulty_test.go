@@ -14,19 +14,18 @@ import (
 	"testing"
 )
 
-// fault is a reply of the model that goes wrong. A fault that waits does so
-// until over.
+// fault is a faulty reply of the server. A fault that waits does so until over.
 type fault func(w http.ResponseWriter, r *http.Request, over <-chan struct{})
 
-// faulty is a server that speaks as Ollama does, and whose first replies are
-// faults; the later ones are "Done.".
+// faulty is a server with Ollama's wire format whose first replies are faults; the
+// later ones are "Done.".
 type faulty struct {
 	*httptest.Server
 	times int32 // how many replies are faults
 	asked atomic.Int32
 }
 
-// ever is more often than anything is tried.
+// ever is more than all attempts.
 const ever = 1000
 
 func newFaulty(t *testing.T, times int, fail fault) *faulty {
@@ -75,7 +74,7 @@ func sends(texts ...string) fault {
 	}
 }
 
-// resets breaks the connection off behind what is sent before.
+// resets sends text and resets the connection.
 func resets(before ...string) fault {
 	return func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
 		if before != nil {
@@ -107,7 +106,7 @@ func refuses(status int, body string, headers ...string) fault {
 	}
 }
 
-// stays says something, and then nothing until the client goes.
+// stays sends text, and then nothing until the client disconnects.
 func stays(texts ...string) fault {
 	return func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
 		sends(texts...)(w, r, over)
@@ -118,7 +117,7 @@ func stays(texts ...string) fault {
 	}
 }
 
-// ignores says something and keeps the connection, whoever goes.
+// ignores sends text and keeps the connection even if the client disconnects.
 func ignores(texts ...string) fault {
 	return func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
 		sends(texts...)(w, r, over)
@@ -128,7 +127,7 @@ func ignores(texts ...string) fault {
 	}
 }
 
-// endless says the same until nobody takes it any more.
+// endless repeats a text until the client disconnects.
 func endless(text string) fault {
 	return func(w http.ResponseWriter, r *http.Request, over <-chan struct{}) {
 		for r.Context().Err() == nil {
@@ -139,7 +138,7 @@ func endless(text string) fault {
 	}
 }
 
-// buffered is what a proxy makes of a reply that it keeps until it is whole.
+// buffered sends a reply as a proxy does that buffers it whole.
 func buffered(texts ...string) fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 		whole := strings.Join(texts, "")

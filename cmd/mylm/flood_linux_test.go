@@ -11,8 +11,8 @@ import (
 // mebibyte in the unit of ru_maxrss, which is KiB (getrusage(2)).
 const mebibyte = 1 << 10
 
-// A command in the sandbox that prints without end costs mylm no memory and
-// ends with its time or its output.
+// A command that prints without end costs mylm no memory, and ends at the limit of
+// time or output.
 func TestFlood(t *testing.T) {
 	slow(t)
 	const line = "a line of output, as long as many"

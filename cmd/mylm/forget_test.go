@@ -9,7 +9,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// Forgetting asks on the terminal, shows what is meant, and takes only a yes.
+// Forgetting asks on the terminal, lists the memories, and needs a yes.
 func TestForgetAsks(t *testing.T) {
 	t.Parallel()
 	first := command(t, nil, "memory", "add", "the staging host is called heron")

@@ -39,7 +39,7 @@ func eventSchema(t *testing.T) (schema *jsonschema.Resolved, types []string) {
 	return schema, types
 }
 
-// line is what tests read of a line of -o ndjson.
+// line holds the fields of a line of -o ndjson that tests read.
 type line struct {
 	Type   string
 	Text   string
@@ -51,7 +51,7 @@ type line struct {
 	Error json.RawMessage
 }
 
-// checkLine is why a line is not as the schema has it.
+// checkLine returns why a line does not fit the schema.
 func checkLine(schema *jsonschema.Resolved, line string) error {
 	var v map[string]any
 	if err := json.Unmarshal([]byte(line), &v); err != nil {
@@ -65,7 +65,7 @@ func checkLine(schema *jsonschema.Resolved, line string) error {
 	return schema.Validate(v)
 }
 
-// unpublished says which lines are not as the schema has them.
+// unpublished lists the lines that do not fit the schema.
 func unpublished(schema *jsonschema.Resolved, out string) (faults []string) {
 	for text := range strings.Lines(out) {
 		if err := checkLine(schema, text); err != nil {
@@ -75,8 +75,7 @@ func unpublished(schema *jsonschema.Resolved, out string) (faults []string) {
 	return faults
 }
 
-// published are the lines of -o ndjson, each of which has to be as the schema
-// has it.
+// published parses lines of -o ndjson, each of which has to fit the schema.
 func published(t *testing.T, out string) (all []line) {
 	t.Helper()
 	schema, _ := eventSchema(t)
@@ -94,8 +93,8 @@ func published(t *testing.T, out string) (all []line) {
 	return all
 }
 
-// different replays every session below a data directory and tells the
-// differences. What a test has damaged on purpose has none to tell.
+// different replays every session below a data directory and returns the
+// differences, except of sessions that a test has damaged.
 func different(data string, replay func(file string) *exec.Cmd) (faults []string) {
 	files, _ := filepath.Glob(filepath.Join(data, "mylm", "sessions", "*.jsonl")) // the pattern is a good one
 	for _, file := range files {
@@ -107,7 +106,7 @@ func different(data string, replay func(file string) *exec.Cmd) (faults []string
 }
 
 // publishedScript is the command "published" of scripts: the lines on the last
-// stdout are as the schema has them.
+// stdout have to fit the schema.
 func publishedScript(schema *jsonschema.Resolved) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) > 0 {
@@ -120,8 +119,8 @@ func publishedScript(schema *jsonschema.Resolved) func(*testscript.TestScript, b
 	}
 }
 
-// replayAfter replays the sessions of a script when it is over, whatever it has
-// made of its variables by then.
+// replayAfter replays the sessions of a script at its end, with the variables of
+// its beginning.
 func replayAfter(env *testscript.Env) {
 	env.Defer(func() {
 		faults := different(filepath.Join(env.WorkDir, "home", "data"), func(file string) *exec.Cmd {

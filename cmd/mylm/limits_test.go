@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// inOrder checks that the parts stand in a text one behind the other.
+// inOrder checks that a text contains the parts in this order.
 func inOrder(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	rest := text
@@ -66,8 +66,8 @@ func TestTerminalTellsOfCompaction(t *testing.T) {
 	}
 }
 
-// What is too long for the limit that was set is refused with advice that works,
-// whatever the text is made of.
+// Input that is too long for the limit is refused with a hint that works, whatever
+// characters it has.
 func TestClipKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, newPlaced(t, "Fine."))

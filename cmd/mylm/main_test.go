@@ -36,11 +36,11 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// patience is how long a test waits for what has to happen at once, however busy
-// the machine is. What would hang without the care that is tested hangs for longer.
+// patience is how long a test waits for something that should happen at once, also
+// on a busy machine. A hang that a test looks for lasts longer.
 const patience = time.Minute
 
-// slow leaves a test out that takes long: .ci/run runs it in a step of its own.
+// slow skips a slow test, which .ci/run runs in a step of its own.
 func slow(t *testing.T) {
 	t.Helper()
 	if os.Getenv("MYLM_SLOW") == "" {
@@ -48,7 +48,7 @@ func slow(t *testing.T) {
 	}
 }
 
-// interruptedEditor is an editor that takes an interrupt for a key.
+// interruptedEditor is an editor in which an interrupt is a key.
 func interruptedEditor() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)

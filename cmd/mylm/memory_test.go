@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// many N FILE writes N records as another program might have them.
+// many N FILE writes N records in the form of another program.
 func many(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: many N FILE")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// gzips sends a reply as gzip, though nobody asked for it; cut leaves its end out.
+// gzips sends a reply as gzip unasked, without its last cut bytes.
 func gzips(cut int, texts ...string) fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 		var b bytes.Buffer
@@ -24,9 +24,8 @@ func gzips(cut int, texts ...string) fault {
 	}
 }
 
-// What a server or a proxy may do besides TestFaults, and what becomes of a run
-// (docs/running.md has the table). Whatever a hint tells to type works once the
-// server is well.
+// Further faults of servers and proxies (docs/running.md has the table). The
+// command in a hint works once the server does.
 func TestOtherFaults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -112,7 +111,7 @@ func TestOtherFaults(t *testing.T) {
 	}
 }
 
-// A hint with an address: the server has moved to it.
+// The hint for a server that has moved names an address that works.
 func TestMovedServer(t *testing.T) {
 	t.Parallel()
 	healthy := newPlaced(t, "Well.").URL
@@ -127,8 +126,7 @@ func TestMovedServer(t *testing.T) {
 	}
 }
 
-// A server that goes away in the middle of a run, so that connections to it are
-// refused, is waited for until it is back.
+// A server that stops in the middle of a run is waited for until it is back.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
 	behind := newFaulty(t, 1, sends(says(listCall), lastPiece)) // then "Done."

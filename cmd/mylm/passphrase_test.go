@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// silent waits until the terminal does not show what is typed.
+// silent waits until the terminal does not echo.
 func (c *conversation) silent() {
 	c.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
@@ -27,8 +27,7 @@ func (c *conversation) silent() {
 	}
 }
 
-// A passphrase is asked for on the terminal, twice where it is to be used for
-// writing, and does not appear there.
+// A passphrase is asked for on the terminal, twice for writing, and is not echoed.
 func TestPassphraseIsAsked(t *testing.T) {
 	t.Parallel()
 	first := command(t, nil, "memory", "add", "the staging host is called heron")

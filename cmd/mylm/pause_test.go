@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A process that was stopped for longer than it waits blames nobody: what came
-// meanwhile is taken first, and the time does not count.
+// Time in which the process is stopped does not count as a timeout, and what arrived
+// meanwhile is read first.
 func TestPausedProcessBlamesNobody(t *testing.T) {
 	t.Parallel()
 	const limit = 3 * time.Second

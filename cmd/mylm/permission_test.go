@@ -27,8 +27,7 @@ func commandReplies(lines ...string) string {
 	return b.String() + "=== reply\nDone.\n"
 }
 
-// TestStoredRules: what somebody chooses at the question is what is asked no
-// more, and nothing else.
+// The rule that an answer stores covers exactly what the question named.
 func TestStoredRules(t *testing.T) {
 	t.Parallel()
 	type step struct{ expect, answer string }
@@ -74,7 +73,7 @@ func TestStoredRules(t *testing.T) {
 	}
 }
 
-// TestReasonOnANarrowTerminal: all of the reason can be read there, too.
+// The whole reason is shown on a narrow terminal, too.
 func TestReasonOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReplies("wc x > y; wc z > w")}, "ask", "q")
@@ -89,8 +88,8 @@ func TestReasonOnANarrowTerminal(t *testing.T) {
 	}
 }
 
-// TestSecondRun: what the sandbox refused is shown, and a yes runs the command
-// again with permission for it.
+// A refusal of the sandbox is shown, and a yes runs the command again with the
+// permission.
 func TestSecondRun(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is a sandbox on Linux only")
@@ -125,7 +124,7 @@ func TestSecondRun(t *testing.T) {
 	}
 }
 
-// wired is mylm with a model behind a server, and what that was sent last.
+// wired is mylm with a model behind a server, and the last request to it.
 func wired(t *testing.T, args []string, replies ...string) (cmd *exec.Cmd, sent func() string) {
 	t.Helper()
 	wire := openAIWire("/v1")
@@ -158,7 +157,7 @@ func commandCall(line string) string {
 	return "<tool_code><name>execute_command</name><parameters>{\"command\": \"" + line + "\"}</parameters></tool_code>"
 }
 
-// TestNoWithReason: the model is told why, to find another way.
+// The model is told the reason of a no.
 func TestNoWithReason(t *testing.T) {
 	t.Parallel()
 	cmd, sent := wired(t, []string{"ask", "q"}, commandCall("touch one"), "Done.")
@@ -186,8 +185,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// TestTaintedRunAsks: once the memory of another project was read, a stored rule
-// does not spare the question until something was allowed.
+// Once the memory of another project was read, a stored rule does not apply until a
+// call was allowed.
 func TestTaintedRunAsks(t *testing.T) {
 	t.Parallel()
 	replies := "=== reply\n<tool_code><name>search_memory</name><parameters>{\"query\": \"heron\", \"scope\": \"all\"}</parameters></tool_code>\n" + commandReplies("touch one", "ls", "touch two")
@@ -225,8 +224,8 @@ func TestTaintedRunAsks(t *testing.T) {
 	}
 }
 
-// TestNobodyToAsk: without a terminal a call that needs a yes is denied at once,
-// and one that only reads runs.
+// Without a terminal a call that needs approval is denied at once, and one that only
+// reads runs.
 func TestNobodyToAsk(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReplies("ls; touch one")}, "ask", "q")

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A copy of this program that is called probe tries one thing that a sandbox is
-// about, and exits with 0 if it could.
+// A copy of this program named probe tries one thing that the sandbox should
+// prevent, and exits with 0 if it succeeded.
 func init() {
 	if filepath.Base(os.Args[0]) != "probe" || len(os.Args) < 2 {
 		return
@@ -119,7 +119,7 @@ func openOnly(path string, flags int) error {
 	return f.Close()
 }
 
-// dial connects and says a word, which the other side confirms on a stream.
+// dial connects and sends a word, which the peer confirms on a stream.
 func dial(network, address string) error {
 	c, err := net.Dial(network, address)
 	if err != nil {
@@ -142,7 +142,7 @@ func pair(kind int) error {
 	return err
 }
 
-// datagram sends to a UNIX socket without having asked for one.
+// datagram sends to a UNIX socket without a call of socket.
 func datagram(a []string) error {
 	for _, kind := range []int{unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_DGRAM | unix.SOCK_NONBLOCK} {
 		fds, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
@@ -156,7 +156,7 @@ func datagram(a []string) error {
 	return errors.New("no pair of datagram sockets sends anywhere")
 }
 
-// memfd runs another probe from a file that no path leads to.
+// memfd runs another probe from a file without a path.
 func memfd(a []string) error {
 	fd, err := unix.MemfdCreate("probe", 0)
 	if err != nil {

@@ -38,7 +38,7 @@ func (c *cage) project(dir string) {
 	c.git(dir, "commit", "-qm", "the first")
 }
 
-// looksAt are the commands of git that only look, with something that they say.
+// looksAt are reading commands of git, with a part of their output.
 const looksAt = `echo two >>file && git status --short && git diff && git log --oneline && git checkout -q file 2>/dev/null; true`
 
 // A repository that holds the home directory's settings stays closed.
@@ -57,8 +57,8 @@ func TestHomeRepositoryStaysClosed(t *testing.T) {
 	})
 }
 
-// In a part of a project git can look at its repository, but a configuration
-// that may hold a secret, and what git does not need, stay closed.
+// In a subdirectory of a project git can read the repository, but not a
+// configuration that may hold a secret, nor what git does not need.
 func TestRepositoryAbove(t *testing.T) {
 	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {
@@ -100,8 +100,8 @@ func TestRepositoryAbove(t *testing.T) {
 	})
 }
 
-// In a working tree of its own git looks at the repository, and writes only what
-// is that tree's. A submodule can be looked at.
+// In a linked working tree git reads the repository, and writes only the files of
+// that tree. A submodule can be read.
 func TestWorktree(t *testing.T) {
 	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {
@@ -140,8 +140,8 @@ func TestWorktree(t *testing.T) {
 	})
 }
 
-// What stands in the workspace opens nothing elsewhere: a pointer has to be
-// answered by what it points to.
+// Files in the workspace open nothing elsewhere: a .git file counts only if its
+// target points back.
 func TestForgedPointers(t *testing.T) {
 	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {

@@ -22,9 +22,8 @@ import (
 	"time"
 )
 
-// placed is a server that speaks as Ollama does, for a model m that replies by
-// how many replies the conversation holds already. A reply of "hang" says one
-// word and then nothing.
+// placed is a server with Ollama's wire format and a model m. The number of replies
+// in the conversation selects the next one. "hang" sends one word and then nothing.
 type placed struct {
 	*httptest.Server
 	replies []string
@@ -99,7 +98,8 @@ func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"model":"m","created_at":"2026-01-01T00:00:00Z","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","prompt_eval_count":10,"eval_count":5}`+"\n")
 }
 
-// answers has replies made of the system prompt and the last message.
+// answers sets a function that makes replies from the system prompt and the last
+// message.
 func (p *placed) answers(by func(system, last string) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,21 +113,21 @@ func (p *placed) says(i int, text string) {
 	p.replies[i] = text
 }
 
-// questions are the replies that were asked for.
+// questions are the numbers of the replies that were requested.
 func (p *placed) questions() []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.asked)
 }
 
-// home is where commands of a test share their sessions.
+// home is a directory in which the commands of a test share their sessions.
 type home struct {
 	t    *testing.T
 	dir  string
 	host string
 }
 
-// newHome is a home whose sessions are replayed in the end.
+// newHome is a home whose sessions are replayed at the end of the test.
 func newHome(t *testing.T, p *placed) *home {
 	h := &home{t, t.TempDir(), p.URL}
 	t.Cleanup(h.replays)
@@ -289,8 +289,8 @@ func TestInterruptedModel(t *testing.T) {
 	}
 }
 
-// The first signal ends the tool and all that it started; the second one ends
-// mylm at once, whatever the tool does.
+// The first signal ends the tool and everything that it started; the second one
+// ends mylm at once.
 func TestInterruptedTool(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -344,7 +344,7 @@ func TestInterruptedTool(t *testing.T) {
 	}
 }
 
-// A reader that goes away ends the run like an interrupt: the record is closed.
+// A closed stdout ends the run, and the session is complete.
 func TestReaderLeaves(t *testing.T) {
 	t.Parallel()
 	p := newPlaced(t, shellCall("echo x >> log; sleep 0.2"), shellCall("echo y >> log; sleep 0.2"), "Done.")
@@ -408,8 +408,8 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// A record that is read in another way today takes a question of one's own, which
-// is said with the command for it.
+// A session that today's engine reads differently cannot be continued without a
+// question; the hint names the command.
 func TestResumeDiverged(t *testing.T) {
 	t.Parallel()
 	p := newPlaced(t, `<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`, "Done.")

@@ -22,7 +22,7 @@ func running(t *testing.T, word string) int {
 	return len(living(t, word))
 }
 
-// clean kills, at the end of a test that failed, what should be dead.
+// clean kills the processes that a failed test left.
 func clean(t *testing.T, word string) {
 	t.Cleanup(func() {
 		for _, pid := range living(t, word) {
@@ -44,8 +44,8 @@ func living(t *testing.T, word string) (pids []int) {
 	return pids
 }
 
-// brood starts processes in every way that leaves a parent, says "ready", and
-// stays. Each has the word among its arguments.
+// brood is a command that starts processes in every way that detaches them, prints
+// "ready", and waits. Each process has the word among its arguments.
 const brood = `
 sleep $WORD &
 (sleep $WORD &)
@@ -61,7 +61,7 @@ echo ready
 // word makes a time for sleep that no other process has.
 func word() string { return strconv.FormatInt(700000000+time.Now().UnixNano()%99999999, 10) }
 
-// Nothing survives, whatever ends the command.
+// No process survives the command, however it ends.
 func TestNothingSurvives(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
 		for name, e := range map[string]struct {
@@ -115,7 +115,7 @@ func TestNothingSurvives(t *testing.T) {
 	})
 }
 
-// A command that multiplies as fast as it can ends with its time.
+// A fork bomb ends at the time limit.
 func TestForkBombEnds(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
 		w := word()
@@ -166,7 +166,7 @@ func TestSandboxExits(t *testing.T) {
 	})
 }
 
-// Other doors into the kernel are shut: what knocks dies.
+// System calls of other ABIs kill the process.
 func TestForeignSystemCalls(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
 		// exit(0) by int 0x80: a 32-bit ELF file of one segment.
@@ -204,7 +204,7 @@ func TestNothingIsTyped(t *testing.T) {
 	})
 }
 
-// A program on a terminal gets its interrupt, and mylm leaves it alone.
+// An interrupt reaches a program on a terminal once, from the terminal.
 func TestSandboxOnTerminal(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
 		cmd := c.command(c.mylm, "sandbox", "--", "sh", "-c", `trap 'echo caught' INT; echo ready; until read a && [ -n "$a" ]; do :; done; echo "got $a"`)
@@ -239,7 +239,7 @@ func await(t *testing.T, f *os.File, seen, text string) string {
 	}
 }
 
-// --allow-net opens the internet's sockets and no others.
+// --allow-net allows internet sockets and no others.
 func TestAllowNet(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
 		env := c.listen()
@@ -269,7 +269,7 @@ func TestAllowNet(t *testing.T) {
 	})
 }
 
-// Signals stay inside, where the kernel can see to that.
+// Signals cannot leave the sandbox, if the kernel supports that.
 func TestSignalsStayInside(t *testing.T) {
 	if gaps := (sandbox.Policy{}).Gaps(); len(gaps) > 0 {
 		noSandbox(t, gaps)

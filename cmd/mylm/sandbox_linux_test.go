@@ -15,11 +15,11 @@ import (
 	"mylm/tools/sandbox"
 )
 
-// ordinary is an ordinary user's number. Root becomes it for one half of the tests.
+// ordinary is the id of an ordinary user, which root becomes for half of the tests.
 const ordinary = 65534
 
-// cage is a home with a secret, a directory outside, and a workspace, all of
-// one user's.
+// cage is a home with a secret, a directory outside, and a workspace, all owned by
+// one user.
 type cage struct {
 	t                             *testing.T
 	root                          bool
@@ -30,8 +30,8 @@ type cage struct {
 // executable is this program, which is mylm too.
 var executable = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("/proc/self/exe") })
 
-// noSandbox skips a test where the kernel has no sandbox, unless it must have
-// one: then there would be no evidence, and nobody would see it.
+// noSandbox skips a test if the kernel has no sandbox, or fails it if one is
+// required, so that a missing sandbox does not go unnoticed.
 func noSandbox(t *testing.T, why any) {
 	t.Helper()
 	if os.Getenv("SANDBOX_TEST_REQUIRED") == "1" {
@@ -127,8 +127,8 @@ func sh(line string) []string { return []string{"sh", "-c", line} }
 
 func probe(args ...string) []string { return append([]string{"./probe"}, args...) }
 
-// attacks are what a command must not be able to do. Each one succeeds, with
-// exit code 0, without a sandbox: else it would show nothing.
+// attacks must fail in the sandbox. Without a sandbox each one succeeds with exit
+// code 0, which shows that it tests something.
 var attacks = []struct {
 	name string
 	args []string
@@ -225,7 +225,7 @@ func TestSandboxContains(t *testing.T) {
 	})
 }
 
-// restore undoes what attacks did.
+// restore undoes the effects of attacks.
 func (c *cage) restore() {
 	c.t.Helper()
 	entries, err := os.ReadDir(c.outside)
@@ -281,7 +281,7 @@ func (c *cage) listen() (env []string) {
 	return append(env, "UDP="+udp.LocalAddr().String(), "DGRAM="+path+"gram")
 }
 
-// What a command needs works.
+// Commands can do what they need.
 func TestSandboxAllows(t *testing.T) {
 	asUsers(t, func(t *testing.T, c *cage) {
 		for name, line := range map[string]string{

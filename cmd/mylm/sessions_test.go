@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Sessions that nobody has touched for 90 days go at the end of a run, once a
-// day, and are reported. A clock that jumped deletes none.
+// Sessions unchanged for 90 days are deleted at the end of a run, once a day, and
+// reported. A clock that jumped deletes none.
 func TestOldSessionsGo(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, newPlaced(t, "Fine."))
@@ -81,8 +81,7 @@ func TestOldSessionsGo(t *testing.T) {
 // sum is the checksum of a line of a session.
 var sum = regexp.MustCompile(`,"sum":"[0-9a-f]{8}"`)
 
-// Whatever is wrong with a session, the commands in the hint can be typed as they
-// stand, and work.
+// The commands in hints about sessions work as they are printed.
 func TestHintsCanBeTyped(t *testing.T) {
 	t.Parallel()
 	typed := regexp.MustCompile(`cd .*|mylm sessions list( --global)?|mylm sessions (show|rm) \w+|mylm resume \w+( "\.\.\.")?|mylm ask "\.\.\."`)

@@ -21,7 +21,7 @@ import (
 // speakKey is the key that the servers of speak want.
 const speakKey = "sk-test-0123456789"
 
-// spoken is how a provider puts a reply on the wire.
+// spoken is the wire format of a provider.
 type spoken struct {
 	path   string              // where a question arrives; MODEL in it is the model, else that is in the body
 	key    string              // the header that holds the key
@@ -33,7 +33,7 @@ type spoken struct {
 	models func(...string) any // the list itself
 }
 
-// openAIWire is spoken below an address by OpenAI and those who follow it.
+// openAIWire is the wire format of OpenAI and compatible servers, below a path.
 func openAIWire(base string) spoken {
 	return spoken{
 		path: base + "/chat/completions", key: "Authorization", list: base + "/models",
@@ -51,7 +51,7 @@ func openAIWire(base string) spoken {
 	}
 }
 
-// wires are the providers that speak can be, by the name of one that uses it.
+// wires are the wire formats of speak, by the name of a provider.
 var wires = map[string]spoken{
 	"openai": openAIWire("/v1"),
 	"cohere": openAIWire("/compatibility/v1"),
@@ -87,7 +87,7 @@ var wires = map[string]spoken{
 	},
 }
 
-// gemini is a piece of a reply of Google's.
+// gemini is a piece of a reply in Google's format.
 func gemini(text, finish string) map[string]any {
 	candidate := map[string]any{"index": 0, "content": map[string]any{"role": "model", "parts": []any{map[string]string{"text": text}}}}
 	if finish != "" {

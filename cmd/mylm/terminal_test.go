@@ -33,7 +33,7 @@ func command(t *testing.T, files map[string]string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// again is mylm once more where a command ran.
+// again is another command in the directory of the first one.
 func again(first *exec.Cmd, args ...string) *exec.Cmd {
 	cmd := exec.Command("mylm", args...)
 	cmd.Dir, cmd.Env = first.Dir, first.Env
@@ -161,7 +161,7 @@ func eventually(t *testing.T, holds func() bool) {
 	}
 }
 
-// A pipe that stays open and says nothing must not keep a question waiting.
+// An open pipe without input does not delay a question for long.
 func TestSilentPipe(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": "=== reply\nFine.\n"}, "ask", "q")
@@ -178,7 +178,7 @@ func TestSilentPipe(t *testing.T) {
 	}
 }
 
-// A pipe that speaks is read to its end, however slowly it goes on.
+// A pipe with input is read to its end, however slow.
 func TestPipe(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, nil, "ask", "explain", "--show-prompt")

@@ -117,7 +117,7 @@ func speaksOpenAI(call, answer string) http.Handler {
 	})
 }
 
-// forgetPeak makes peakMemory begin anew.
+// forgetPeak resets peakMemory.
 func forgetPeak(t *testing.T) {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -126,7 +126,7 @@ func forgetPeak(t *testing.T) {
 	}
 }
 
-// peakMemory is the most that this process had in memory at once.
+// peakMemory is the peak memory of this process.
 func peakMemory(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -141,7 +141,7 @@ func peakMemory(t *testing.T) int64 {
 	return kib << 10
 }
 
-// together runs an agent many times at once, and returns what went wrong.
+// together runs an agent many times at once, and returns the errors.
 func together(ctx context.Context, a *agent.Agent, runs int) (failed []error) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex

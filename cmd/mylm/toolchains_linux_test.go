@@ -104,8 +104,8 @@ func expandHome(c *cage, s string) string {
 	return s
 }
 
-// What the workspace says opens nothing but an installation of Python, and a
-// variable never the home directory.
+// Files in the workspace open nothing but an installation of Python, and a variable
+// never opens the home directory.
 func TestForgedToolchains(t *testing.T) {
 	slow(t)
 	asUsers(t, func(t *testing.T, c *cage) {

@@ -93,7 +93,7 @@ func TestInterruptWhileReading(t *testing.T) {
 	}
 }
 
-// A template that cannot be written whole is not written at all.
+// A template is written completely or not at all.
 func TestEjectIsWhole(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, nil)
