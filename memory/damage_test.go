@@ -151,8 +151,8 @@ func execute(t *testing.T, path, statement string) {
 	}
 }
 
-// TestOverwritten and TestTruncated damage a file in many places. Whatever is
-// still given out must be what was written, and as much as is readable.
+// TestOverwritten and TestTruncated damage a file at many places. The memory must
+// return everything that is readable, and nothing that was not written.
 func TestOverwritten(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, uint64(time.Now().UnixNano())))
 	damage(t, func(t *testing.T, whole []byte) ([]byte, int) {
@@ -265,8 +265,8 @@ func damage(t *testing.T, spoil func(*testing.T, []byte) (spoilt []byte, mayLose
 	}
 }
 
-// TestSalvage looks at one repair closely: what was in the log counts, what
-// corrects what is kept, and what was forgotten stays forgotten.
+// TestSalvage checks the details of a repair: the log is read, corrections are kept,
+// and forgotten documents stay forgotten.
 func TestSalvage(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "memory.db")
@@ -324,8 +324,8 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// TestSalvageGoesOn is about a repair that was killed when the files were
-// moved: what is left is the mark that names them.
+// TestSalvageGoesOn continues a repair that was killed while it moved files: the
+// marker of damage names them.
 func TestSalvageGoesOn(t *testing.T) {
 	for _, moved := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "memory.db")
@@ -346,8 +346,8 @@ func TestSalvageGoesOn(t *testing.T) {
 	}
 }
 
-// TestReadingChecks has a text changed behind the memory's back: nobody may
-// be told what was never said.
+// TestReadingChecks changes a text in the file: no read may return a text that was
+// not recorded.
 func TestReadingChecks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	sample(t, path, 10)
@@ -365,7 +365,7 @@ func TestReadingChecks(t *testing.T) {
 	}
 }
 
-// TestTotalLoss: nothing is said about how much is lost where nothing can be read.
+// TestTotalLoss: if nothing can be read, the number of lost documents is unknown.
 func TestTotalLoss(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "memory.db")
 	sample(t, path, 100)

@@ -1,5 +1,5 @@
-// Package memory keeps what was said and done, word for word, and finds it
-// again. It needs no model.
+// Package memory stores what was said and done, word for word, and searches it. It
+// needs no model.
 //
 // # Smallest use
 //
@@ -10,52 +10,49 @@
 //
 // # Words
 //
-// A document is one text with what is known of it: who said it, when, in which
-// session, about which project. A session is a conversation; its documents are
-// neighbours, and lend each other their words when one is looked for. A project
-// is what a conversation was about. A scope is a set of projects and sessions:
-// a search stays inside it.
+// A document is one text with its metadata: who said it, when, in which session,
+// about which project. A session is a conversation; its documents are neighbours,
+// and the words of each count, with less weight, for the others in a search. A
+// project is what a conversation was about. A scope is a set of projects and
+// sessions; a search is confined to it.
 //
-// A document that another supersedes is found with History only. A text that is
-// recorded again in its session is the same document with a higher count; a note
-// is so in any session.
+// A superseded document is found only with History. A text that is recorded again
+// in its session is the same document with a higher count; a note is the same in
+// any session.
 //
-// The store is one SQLite file. The texts in it are the truth. The index of
-// words is made from them and can be made again; so are the vectors.
+// The store is one SQLite file. Its texts are the source; the index of words and
+// the vectors are derived from them and can be rebuilt.
 //
-// An embedder makes vectors of texts, and texts that mean much the same have
-// vectors that are near to each other. Use names the one that searches have;
-// providers/ollama and providers/langchain have those of models. What words find
-// is ranked higher if it is near to the question, and where words find too little
-// the nearest documents follow. A search embeds some of what has no vector yet,
-// Embed all of it.
+// An embedder turns texts into vectors, so that texts with similar meanings have
+// vectors that are close. Use sets the embedder of searches; providers/ollama and
+// providers/langchain have some. Documents found by words rank higher if they are
+// close to the question, and where words find too little, the closest documents
+// follow. A search embeds some of the documents without a vector, Embed all.
 //
-// A search finds nothing where no document holds enough of the question. Of
-// several answers to one question it returns the newest, of texts that say the
-// same one, and Hit.Older counts the others.
+// A search finds nothing if no document holds enough of the question. Of several
+// answers to one question it returns the newest, of texts that say the same one;
+// Hit.Older counts the others.
 //
-// # What can be relied on
+// # Guarantees
 //
-// When Add returns, the documents are on the disk, also if the machine loses
-// power. Many processes may use a file at once; those that write take turns.
-// What Open costs does not depend on how much there is, and to record loads
-// nothing. What Forget deleted is overwritten in the file and in its log; if
-// somebody reads at that moment, in the log a little later.
+// When Add returns, the documents are on the disk, even if the machine loses power.
+// Many processes may use a file at once; writers take turns. The cost of Open does
+// not depend on the size of the memory, and recording loads nothing. Forget
+// overwrites what it deletes in the file and in its log; if another process is
+// reading at that moment, in the log a little later.
 //
-// Secrets of known forms are taken out before anything is written, see Redact.
-// That is a net with holes: it does not know a password without a name before
-// it.
+// Secrets of known forms are removed before anything is written, see Redact. This
+// is not complete: a password without a name before it is not recognised.
 //
-// A damaged file is moved aside by the next Open, and what can be read of it
-// goes into a new one; Store.Salvaged says what became of it.
+// The next Open moves a damaged file aside and copies what can be read into a new
+// one; Store.Salvaged reports the result.
 //
 // # Limits
 //
-// The file must be on a disk of this machine: the locks of network file
-// systems are not to be relied on. A text has at most 8 MiB. There are at most
-// a thousand million documents, and searches become slow long before. If the
-// write-ahead log beside the file is damaged, and not the file, what was
-// recorded last is lost without a word: SQLite takes it for what a crash left
-// unfinished. A text is data and not instructions: whoever shows it to a model
-// says so.
+// The file must be on a disk of this machine: locks of network file systems are
+// unreliable. A text has at most 8 MiB. There are at most a thousand million
+// documents, and searches become slow long before that. If the write-ahead log is
+// damaged and the file is not, the last documents are lost without a report: SQLite
+// takes them for an unfinished write of a crash. A text is data, not instructions;
+// a program that shows it to a model has to say so.
 package memory

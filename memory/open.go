@@ -29,12 +29,12 @@ const (
 // applicationID is in the header of every memory: "mylm".
 const applicationID = 0x6d796c6d
 
-// Open opens the memory in the file at path, and makes it, with its folder, if
-// there is none. What it costs does not depend on how much the memory holds.
+// Open opens the memory at path, and creates it and its folder if necessary. Its
+// cost does not depend on the size of the memory.
 //
-// A file that cannot be written to can be searched, and every change is
-// ErrReadOnly. A file that is damaged is moved aside, and what can be read of it goes into
-// a new one; Store.Salvaged then says what became of it.
+// A file that cannot be written to can be searched; changes are ErrReadOnly. A
+// damaged file is moved aside, and what can be read is copied into a new one, see
+// Store.Salvaged.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	o.Wait = cmp.Or(max(0, o.Wait), 10*time.Second)
 	o.EmbedWait = cmp.Or(max(0, o.EmbedWait), 10*time.Second)

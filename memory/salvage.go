@@ -17,7 +17,7 @@ import (
 	"mylm/memory/internal/pages"
 )
 
-// Salvage tells what became of a memory that was damaged.
+// Salvage reports what was recovered from a damaged memory.
 type Salvage struct {
 	Path  string // of the memory
 	Aside string // where the damaged file is

@@ -14,32 +14,32 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Options say how a store is opened. The zero value is what one wants.
+// Options configure a store. The zero value is a good default.
 type Options struct {
 	// Wait is how long to wait for other processes that write, or that repair
 	// the file. Zero is 10 seconds.
 	Wait time.Duration
-	// EmbedWait is how long a search waits for its embedder to answer; one that
-	// did not is not asked again. Zero is 10 seconds: it may have to be loaded.
+	// EmbedWait is how long a search waits for its embedder; after a timeout it is
+	// not asked again. Zero is 10 seconds, long enough to load a model.
 	EmbedWait time.Duration
-	// ToolsWhole is for how long what a tool printed is kept as it was recorded.
-	// Of older output only the lines remain that share most words with what was
-	// asked and answered around it. Zero is for ever.
+	// ToolsWhole is the age at which the output of a tool is reduced to the lines
+	// that share most words with the questions and answers around it. Zero is never.
 	ToolsWhole time.Duration
-	// Now is the clock for documents without a time, and for how long a search
-	// embeds. It is time.Now if nil.
+	// Now is the clock for documents without a time, and for the time that a search
+	// spends on embedding. Nil is time.Now.
 	Now func() time.Time
 }
 
-// Errors that a caller may decide on. What is returned wraps them and says more.
+// Errors that callers can test for with errors.Is. Returned errors wrap them with
+// details.
 var (
 	// ErrNotFound: there is no document with this ID.
 	ErrNotFound = errors.New("no such memory")
-	// ErrDamaged: the file does not hold what was written. Open repairs it.
+	// ErrDamaged: the file's content is not what was written. The next Open repairs it.
 	ErrDamaged = errors.New("the memory is damaged")
 	// ErrBusy: another process held the file for longer than Options.Wait.
 	ErrBusy = errors.New("the memory is in use")
-	// ErrFull: there is no space left for the file. Nothing of the operation was kept.
+	// ErrFull: there is no space left on the disk. The operation had no effect.
 	ErrFull = errors.New("no space for the memory")
 	// ErrReadOnly: the file or its folder cannot be written to.
 	ErrReadOnly = errors.New("the memory cannot be written to")
@@ -49,8 +49,8 @@ var (
 	ErrEverything = errors.New("the filter is empty and would forget everything; say what is meant, or All")
 )
 
-// Store is a memory in a file. It is safe for concurrent use, and so is the
-// file: many processes may have it open.
+// Store is a memory in a file. It is safe for concurrent use, and several processes
+// may have the file open.
 type Store struct {
 	path      string
 	db        *sql.DB
@@ -67,17 +67,17 @@ type Store struct {
 	dense atomic.Pointer[dense] // nil without an embedder
 }
 
-// Close releases the file. What was recorded is safe without it.
+// Close releases the file. Recorded documents are on the disk before that.
 func (s *Store) Close() error {
 	err := s.db.Close()
 	return errors.Join(s.explain(context.Background(), err), s.lock.Close())
 }
 
-// Salvaged tells what Open had to do because the file was damaged, nil if it
-// was not.
+// Salvaged reports what Open recovered from a damaged file, nil if the file was
+// intact.
 func (s *Store) Salvaged() *Salvage { return s.saved }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
 // update runs f in a transaction that writes. When it returns nil, what f did

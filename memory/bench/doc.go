@@ -7,7 +7,8 @@
 //
 // makes the data below the folder, a few minutes and 4 GB, unless they are there,
 // and measures. Without -dir it uses a temporary folder. With -million=false it
-// omits the figures for 1,000,000 documents.
+// omits the figures for 1,000,000 documents, with -only cold, warm or vectors all but
+// that part.
 //
 // # Words
 //

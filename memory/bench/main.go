@@ -25,6 +25,7 @@ func main() {
 	log.SetFlags(0)
 	dir := flag.String("dir", "", "the folder of the data, which stay there; a temporary one without it")
 	large := flag.Bool("million", true, "measure 1,000,000 documents, too")
+	only := flag.String("only", "", "one part: cold, warm or vectors")
 	times := flag.Int("times", 7, "how many processes search cold")
 	flag.Parse()
 	ctx := context.Background()
@@ -35,14 +36,17 @@ func main() {
 	case flag.NArg() > 0:
 		err = fmt.Errorf("%q is not expected", flag.Args())
 	default:
-		err = run(ctx, *dir, *large, *times)
+		err = run(ctx, *dir, *only, *large, *times)
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, dir string, large bool, times int) (err error) {
+func run(ctx context.Context, dir, only string, large bool, times int) (err error) {
+	if only == "vectors" {
+		return vectors(ctx)
+	}
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "mylm-bench"); err != nil {
 			return err
@@ -64,6 +68,23 @@ func run(ctx context.Context, dir string, large bool, times int) (err error) {
 			}
 		}
 	}
+	if only != "warm" {
+		if err := colds(ctx, dir, large, times); err != nil {
+			return err
+		}
+	}
+	if only != "cold" {
+		if err := warms(ctx, dir); err != nil {
+			return err
+		}
+	}
+	if only != "" {
+		return nil
+	}
+	return vectors(ctx)
+}
+
+func colds(ctx context.Context, dir string, large bool, times int) error {
 	fmt.Print("| cold, the median | clock | processor | memory | limit |\n|---|---|---|---|---|\n")
 	for _, c := range []struct {
 		n                           int
@@ -82,14 +103,18 @@ func run(ctx context.Context, dir string, large bool, times int) (err error) {
 			return err
 		}
 	}
-	fmt.Print("\n| 100,000, the median | warm search | recording two documents beyond the fsync |\n|---|---|---|\n")
+	return nil
+}
+
+func warms(ctx context.Context, dir string) error {
+	fmt.Print("\n| 100,000 | warm search, the median | its processor time, the mean | recording two documents beyond the fsync, the median |\n|---|---|---|---|\n")
 	for _, name := range []string{"mylm", "mylm/384", "fts5", "bleve", "chromem"} {
 		if err := warm(ctx, name, folder(dir, name, hundred)); err != nil {
 			return err
 		}
 	}
-	fmt.Println("| limit of mylm | 6 ms | 1 ms |")
-	return vectors(ctx)
+	fmt.Println("| limit of mylm | 6 ms | | 1 ms |")
+	return nil
 }
 
 func folder(dir, name string, n int) string {
@@ -216,8 +241,12 @@ func warm(ctx context.Context, name, dir string) error {
 		return err
 	}
 	var searches, records, syncs []time.Duration
+	var before time.Duration
 	for i, q := range questions(210) {
 		start := time.Now()
+		if i == 10 {
+			before = processor()
+		}
 		if _, err := s.search(ctx, q); err != nil {
 			return err
 		}
@@ -225,6 +254,7 @@ func warm(ctx context.Context, name, dir string) error {
 			searches = append(searches, time.Since(start))
 		}
 	}
+	used := (processor() - before) / time.Duration(len(searches))
 	if err := s.close(); err != nil {
 		return err
 	}
@@ -259,6 +289,6 @@ func warm(ctx context.Context, name, dir string) error {
 		}
 		records = append(records, time.Since(start))
 	}
-	fmt.Printf("| %s | %s | %s (fsync %s) |\n", name, ms(median(searches)), ms(median(records)-median(syncs)), ms(median(syncs)))
+	fmt.Printf("| %s | %s | %s | %s (fsync %s) |\n", name, ms(median(searches)), ms(used), ms(median(records)-median(syncs)), ms(median(syncs)))
 	return nil
 }
