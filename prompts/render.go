@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"text/template/parse"
 )
@@ -43,10 +44,10 @@ var functions = map[string]any{
 		same, err := equal(args[0], args[1])
 		return !same, err
 	}},
-	"lt": ordered(func(order int) bool { return order < 0 }),
-	"le": ordered(func(order int) bool { return order <= 0 }),
-	"gt": ordered(func(order int) bool { return order > 0 }),
-	"ge": ordered(func(order int) bool { return order >= 0 }),
+	"lt": function{2, 2, func(args []any) (any, error) { return ordered(args, -1) }},
+	"le": function{2, 2, func(args []any) (any, error) { return ordered(args, -1, 0) }},
+	"gt": function{2, 2, func(args []any) (any, error) { return ordered(args, 1) }},
+	"ge": function{2, 2, func(args []any) (any, error) { return ordered(args, 0, 1) }},
 }
 
 func last(args []any) (any, error) { return args[len(args)-1], nil }
@@ -77,25 +78,28 @@ func isNil(v reflect.Value) bool {
 	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) && v.IsNil()
 }
 
-// ordered compares two numbers of one type or two texts.
-func ordered(holds func(order int) bool) function {
-	return function{2, 2, func(args []any) (any, error) {
-		switch a := args[0].(type) {
-		case int:
-			if b, ok := args[1].(int); ok {
-				return holds(cmp.Compare(a, b)), nil
-			}
-		case float64:
-			if b, ok := args[1].(float64); ok {
-				return holds(cmp.Compare(a, b)), nil
-			}
-		case string:
-			if b, ok := args[1].(string); ok {
-				return holds(cmp.Compare(a, b)), nil
-			}
-		}
+// ordered compares two numbers of one type or two texts, and reports whether their
+// order is one of those.
+func ordered(args []any, orders ...int) (any, error) {
+	order, ok := 0, false
+	switch a := args[0].(type) {
+	case int:
+		var b int
+		b, ok = args[1].(int)
+		order = cmp.Compare(a, b)
+	case float64:
+		var b float64
+		b, ok = args[1].(float64)
+		order = cmp.Compare(a, b)
+	case string:
+		var b string
+		b, ok = args[1].(string)
+		order = cmp.Compare(a, b)
+	}
+	if !ok {
 		return nil, fmt.Errorf("cannot order %T and %T", args[0], args[1])
-	}}
+	}
+	return slices.Contains(orders, order), nil
 }
 
 // compile parses a template and refuses what execute does not carry out.
