@@ -1,6 +1,7 @@
 package langchain
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"strings"
@@ -18,13 +19,13 @@ type openAIReader struct {
 
 // openAIReply is an event of a stream, or a reply in one piece.
 type openAIReply struct {
-	Object  string            `json:"object"`
-	Error   json.RawMessage   `json:"error"`
-	Errors  []any             `json:"errors"` // Cloudflare's and IBM's
-	Choices []json.RawMessage `json:"choices"`
-	Usage   json.RawMessage   `json:"usage"` // read apart: a number of an odd type must not lose a reply
-	Timings json.RawMessage   `json:"timings"`
-	Choice  *openAIChoice     `json:"-"` // the first with the index 0; nil: none
+	Object  string          `json:"object"`
+	Error   json.RawMessage `json:"error"`
+	Errors  []any           `json:"errors"` // Cloudflare's and IBM's
+	Choices json.RawMessage `json:"choices"`
+	Usage   json.RawMessage `json:"usage"` // read apart: a number of an odd type must not lose a reply
+	Timings json.RawMessage `json:"timings"`
+	Choice  *openAIChoice   `json:"-"` // the first with the index 0; nil: none
 }
 
 type openAIChoice struct {
@@ -37,18 +38,23 @@ type openAIChoice struct {
 // decode reads one of the choices: one is asked for, and a list of empty ones
 // would take 200 times the memory of its text.
 func (e *openAIReply) decode(data []byte) error {
-	err := wire.Decode(data, e)
-	for _, raw := range e.Choices {
+	if err := wire.Decode(data, e); err != nil || !wire.Present(e.Choices) {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(e.Choices))
+	if start, err := d.Token(); err != nil || start != json.Delim('[') {
+		return wire.ErrGarbled
+	}
+	for e.Choice == nil && d.More() {
 		var c openAIChoice
-		if err != nil {
-			break
+		if err := d.Decode(&c); err != nil {
+			return err
 		}
-		if err = json.Unmarshal(raw, &c); err == nil && c.Index == 0 {
+		if c.Index == 0 {
 			e.Choice = &c
-			break
 		}
 	}
-	return err
+	return nil
 }
 
 // openAIMessage is the content of a message. Content is a string, or with
