@@ -51,12 +51,15 @@ func askSettings() []config.Setting {
 
 // askFlags are those of everything that asks a question.
 func askFlags() []cli.Flag {
-	flags := config.Flags(askSettings()...)
-	flags = append(flags,
+	return append(config.Flags(askSettings()...),
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` with the question (repeatable)"},
 		&cli.BoolFlag{Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
-	)
-	return append(append(flags, outputFlags()...),
+		cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
+			formText, formJSON, formEvents),
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
+		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+		&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
+		&cli.BoolFlag{Name: "stats", Usage: "report the cost of the run at its end"},
 		cmdline.OneOf(&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"}, "auto", "always", "never"),
 		&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"},
 		&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
@@ -69,17 +72,6 @@ const (
 	formJSON   = "json"
 	formEvents = "ndjson"
 )
-
-func outputFlags() []cli.Flag {
-	return []cli.Flag{
-		cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
-			formText, formJSON, formEvents),
-		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
-		&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
-		&cli.BoolFlag{Name: "stats", Usage: "report the cost of the run at its end"},
-	}
-}
 
 // outputForm is how the command line has the result printed.
 func outputForm(c *cli.Context) string {

@@ -146,40 +146,31 @@ func supersedeCommand(s *term.Screen) *cli.Command {
 			if err != nil {
 				return err
 			}
-			by := r.cli.String("by")
-			given := 0
-			for _, is := range []bool{text != "", by != "", r.cli.Bool("undo")} {
-				if is {
-					given++
-				}
-			}
-			if given != 1 {
-				return failure.Usage("memory supersede takes one of: what is right, --by ID, --undo").WithHint("mylm memory supersede " + old.ID + " \"what is right\"")
-			}
+			by, undo := r.cli.String("by"), r.cli.Bool("undo")
+			d, what := old, " corrects "+old.ID
 			switch {
-			case r.cli.Bool("undo"):
-				if err := r.store.Supersede(ctx, old.ID, ""); err != nil {
-					return err
-				}
-				return r.changed(old, " counts again")
-			case text != "":
-				d, err := r.store.Correct(ctx, old.ID, memory.Document{
+			case text != "" && by == "" && !undo:
+				d, err = r.store.Correct(ctx, old.ID, memory.Document{
 					Text: text, Kind: old.Kind, Role: "user", Project: old.Project, Session: old.Session, Source: "memory supersede", Tags: old.Tags,
 				})
 				if err != nil {
 					return err
 				}
 				r.reportRedacted(text)
-				return r.changed(d, " corrects "+old.ID)
+				return r.changed(d, what)
+			case text != "" || undo == (by != ""):
+				return failure.Usage("memory supersede takes one of: what is right, --by ID, --undo").WithHint("mylm memory supersede " + old.ID + " \"what is right\"")
+			case undo:
+				what = " counts again"
+			default:
+				if d, err = r.store.Get(ctx, by); err != nil {
+					return err
+				}
 			}
 			if err := r.store.Supersede(ctx, old.ID, by); err != nil {
 				return err
 			}
-			d, err := r.store.Get(ctx, by)
-			if err != nil {
-				return err
-			}
-			return r.changed(d, " corrects "+old.ID)
+			return r.changed(d, what)
 		}),
 	}
 }

@@ -62,7 +62,13 @@ func (r *memoryRun) importFile(ctx context.Context) error {
 	counted := &progressReader{r: in.r}
 	done, err := term.Wait(ctx, func() (memory.Imported, error) {
 		var done memory.Imported
-		err := r.importing(counted, in.size, func() (err error) { done, err = r.store.Import(ctx, counted, mapping); return err })
+		err := r.showing(func() string {
+			label := "importing, " + term.Bytes(counted.n.Load())
+			if in.size > 0 {
+				label += fmt.Sprintf(", %d %%", 100*counted.n.Load()/in.size)
+			}
+			return label
+		}, func() (err error) { done, err = r.store.Import(ctx, counted, mapping); return err })
 		return done, err
 	})
 	if err != nil && ctx.Err() == nil {
@@ -151,17 +157,6 @@ func (p *progressReader) Read(b []byte) (int, error) {
 	n, err := p.r.Read(b)
 	p.n.Add(int64(n))
 	return n, err
-}
-
-// importing shows the progress of an import.
-func (r *memoryRun) importing(in *progressReader, size int64, f func() error) error {
-	return r.showing(func() string {
-		label := "importing, " + term.Bytes(in.n.Load())
-		if size > 0 {
-			label += fmt.Sprintf(", %d %%", 100*in.n.Load()/size)
-		}
-		return label
-	}, f)
 }
 
 // importSource is the input of an import.
