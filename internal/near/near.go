@@ -1,4 +1,3 @@
-// Package near finds the names that a misspelled one may have meant.
 package near
 
 import (
