@@ -88,6 +88,9 @@ func sources(t *testing.T) (*token.FileSet, []source) {
 		if d.IsDir() && p != root && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
 			return filepath.SkipDir
 		}
+		if _, err := os.Stat(filepath.Join(p, "go.mod")); err == nil && p != root { // another module
+			return filepath.SkipDir
+		}
 		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}

@@ -61,6 +61,25 @@ func interruptedEditor() {
 	fmt.Println("saved")
 }
 
+// fakeOllama is the program ollama in the hints: it takes the arguments of the
+// real one and notes them in the home directory.
+func fakeOllama() {
+	args := os.Args[1:]
+	takes := map[string]int{"serve": 0, "pull": 1, "signin": 0}
+	if n, ok := takes[strings.Join(args[:min(1, len(args))], "")]; !ok || len(args) != n+1 {
+		fmt.Fprintln(os.Stderr, "Error: wrong arguments:", args)
+		os.Exit(1)
+	}
+	f, err := os.OpenFile(filepath.Join(os.Getenv("HOME"), "ollama-calls"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = fmt.Fprintln(f, strings.Join(args, " "))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
 // TestScripts runs every script in testdata/script with the real command.
 func TestScripts(t *testing.T) {
 	t.Parallel()
