@@ -42,14 +42,25 @@ func word(n uint64) string {
 	return string(b)
 }
 
-// question has words as common as those of a question; nobody used the other.
-var question, unknown = strings.Join([]string{word(3), word(40), word(900), word(20000), word(77), word(1500)}, " "), "xylophone"
+// ranks are how common the words of a question are.
+var ranks = []uint64{3, 40, 900, 20000, 77, 1500}
 
-// questions are words that documents hold, six each.
+// question is one with such words; nobody used the other word.
+var question, unknown = questions(1)[0], "xylophone"
+
+// questions returns questions of six words; all but the first have other words,
+// which are almost as common.
 func questions(n int) (all []string) {
 	c := newCorpus(3)
-	for range n {
-		all = append(all, c.words(6))
+	for i := range n {
+		var words []string
+		for _, rank := range ranks {
+			if i > 0 {
+				rank += c.random.Uint64N(rank)
+			}
+			words = append(words, word(rank))
+		}
+		all = append(all, strings.Join(words, " "))
 	}
 	return all
 }
