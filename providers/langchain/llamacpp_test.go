@@ -56,7 +56,7 @@ func TestLlamaCpp(t *testing.T) {
 	t.Run("no key", func(t *testing.T) {
 		u.vars = nil
 		_, stderr, code := u.run(t, "ask", "-m", "llamacpp", "hello")
-		if code != 1 || !strings.Contains(stderr, "LLAMA_API_KEY") {
+		if code != 2 || !strings.Contains(stderr, "LLAMA_API_KEY") {
 			t.Errorf("exit %d, stderr %s", code, stderr)
 		}
 	})
