@@ -38,45 +38,47 @@ var fragments = strings.NewReplacer(
 
 const statements = "passwor|passphrase|passcode|kennwort|pin "
 
-var rules = []rule{
-	{"-----begin ", "private key", form(`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|.*))`), nil},
-	{"private-lines: ", "private key", form(`Private-Lines: \d+[\r\n]*([A-Za-z0-9+/=\r\n]{16,}?)(?:\r?\nPrivate-MAC|[^A-Za-z0-9+/=\r\n]|$)`), nil},
+var rules = sync.OnceValue(func() []rule {
+	return []rule{
+		{"-----begin ", "private key", form(`(?s)(-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|.*))`), nil},
+		{"private-lines: ", "private key", form(`Private-Lines: \d+[\r\n]*([A-Za-z0-9+/=\r\n]{16,}?)(?:\r?\nPrivate-MAC|[^A-Za-z0-9+/=\r\n]|$)`), nil},
 
-	{"eyj", "JWT", form(`\b(eyJ[\w-]{7,}\.eyJ[\w-]*(?:\.[\w-]*)?)`), nil}, // two objects in base64, and a signature
-	{"bearer ", "bearer token", form(`(?i)\bbearer ([\w/.+~=-]{16,})`), func(s string) bool { return strings.ContainsFunc(s, digitRune) }},
-	{"basic ", "password", form(`(?i)\bbasic ([\w/.+~=-]{6,})`), basic},
-	{"authorization: ", "secret", form(`(?i)authorization: (?:token|apikey) ([\w/.+~=-]+)`), random},
-	{":aa", "API key", form(`(?:^|\D)(\d{8,10}:AA[\w-]{33})(?:[^\w-]|$)`), nil}, // of a Telegram bot
-	{"://", "password", form(`://[^\s/?#"'<>:]*:([^\s/?#"'<>]+)@`), nil},
-	{"://", "token", form(`://([^\s/?#"'<>:]+)(?::[^\s/?#"'<>]*)?@`), mixed},
-	{"cookie: ", "cookie", form(`(?i)\b(?:set-)?cookie: ([^\n"']+)`), nil},
-	{"--", "", form(`--([\w-]{3,62}) VALUE`), option},
-	{"</", "", form(`<([\w-]{3,64})>([^<]+)</`), nil},
+		{"eyj", "JWT", form(`\b(eyJ[\w-]{7,}\.eyJ[\w-]*(?:\.[\w-]*)?)`), nil}, // two objects in base64, and a signature
+		{"bearer ", "bearer token", form(`(?i)\bbearer ([\w/.+~=-]{16,})`), func(s string) bool { return strings.ContainsFunc(s, digitRune) }},
+		{"basic ", "password", form(`(?i)\bbasic ([\w/.+~=-]{6,})`), basic},
+		{"authorization: ", "secret", form(`(?i)authorization: (?:token|apikey) ([\w/.+~=-]+)`), random},
+		{":aa", "API key", form(`(?:^|\D)(\d{8,10}:AA[\w-]{33})(?:[^\w-]|$)`), nil}, // of a Telegram bot
+		{"://", "password", form(`://[^\s/?#"'<>:]*:([^\s/?#"'<>]+)@`), nil},
+		{"://", "token", form(`://([^\s/?#"'<>:]+)(?::[^\s/?#"'<>]*)?@`), mixed},
+		{"cookie: ", "cookie", form(`(?i)\b(?:set-)?cookie: ([^\n"']+)`), nil},
+		{"--", "", form(`--([\w-]{3,62}) VALUE`), option},
+		{"</", "", form(`<([\w-]{3,64})>([^<]+)</`), nil},
 
-	{"machine ", "password", form(`machine\s+\S+\s+login\s+\S+\s+password\s+(\S+)`), nil}, // .netrc
-	{"curl ", "password", form(`\bcurlARGS(?:-u ?|--user )(?:"[^":\n]*:([^"\n]+)|'[^':\n]*:([^'\n]+)|[^\s:"']*:([^\s"']+))`), option},
-	{"mysql|mariadb|7z ", "password", form(`\b(?:mysql(?:dump|admin|import)?|mariadb(?:-dump)?|7z)ARGS-pVALUE`), option},
-	{"sshpass ", "password", form(`\bsshpassARGS-p ?VALUE`), option},
-	{"mongo|docker login|podman login", "password", form(`\b(?:mongo(?:sh|dump|restore)?|(?:docker|podman) login)ARGS-p VALUE`), option},
-	{"redis-cli ", "password", form(`\bredis-cliARGS-a VALUE`), option},
-	{"ldap", "password", form(`\bldap(?:search|modify)ARGS-w VALUE`), option},
-	{"sqlcmd |zip ", "password", form(`\b(?:sqlcmd|(?:un)?zip)ARGS-P ?VALUE`), option},
-	{"sudo ", "password", form(`\b(?:echo|printf) +(?:-n +)?(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+)) *\| *STDIN`), nil},
-	{"<<<", "password", form(`\bSTDIN[^\n]*<<< *VALUE`), nil},
+		{"machine ", "password", form(`machine\s+\S+\s+login\s+\S+\s+password\s+(\S+)`), nil}, // .netrc
+		{"curl ", "password", form(`\bcurlARGS(?:-u ?|--user )(?:"[^":\n]*:([^"\n]+)|'[^':\n]*:([^'\n]+)|[^\s:"']*:([^\s"']+))`), option},
+		{"mysql|mariadb|7z ", "password", form(`\b(?:mysql(?:dump|admin|import)?|mariadb(?:-dump)?|7z)ARGS-pVALUE`), option},
+		{"sshpass ", "password", form(`\bsshpassARGS-p ?VALUE`), option},
+		{"mongo|docker login|podman login", "password", form(`\b(?:mongo(?:sh|dump|restore)?|(?:docker|podman) login)ARGS-p VALUE`), option},
+		{"redis-cli ", "password", form(`\bredis-cliARGS-a VALUE`), option},
+		{"ldap", "password", form(`\bldap(?:search|modify)ARGS-w VALUE`), option},
+		{"sqlcmd |zip ", "password", form(`\b(?:sqlcmd|(?:un)?zip)ARGS-P ?VALUE`), option},
+		{"sudo ", "password", form(`\b(?:echo|printf) +(?:-n +)?(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+)) *\| *STDIN`), nil},
+		{"<<<", "password", form(`\bSTDIN[^\n]*<<< *VALUE`), nil},
 
-	// A password that a sentence states: in quotes, behind a colon, with a digit, or
-	// at its end where it is somebody's.
-	{statements, "password", form(`(?i)\b(?:STATED|pin)VERB:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), stated},
-	{statements, "password", form(`(?i)\b(?:STATED|pin)VERB: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
-	{statements, "password", form(`(?i)\bpinVERB +(\d{4,})\b`), nil},
-	{statements, "password", form(`(?i)\bSTATEDVERB +([^\s"'\x60]*\d\S*?)[.,;!?)"']*(?:\s|$)`), func(s string) bool { return stated(s) && run(s, 0, isDigit) < len(s) }},
-	{statements, "password", form(`(?i)\b(?:my|our|mein|unser) STATEDVERB +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
-}
+		// A password that a sentence states: in quotes, behind a colon, with a digit, or
+		// at its end where it is somebody's.
+		{statements, "password", form(`(?i)\b(?:STATED|pin)VERB:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), stated},
+		{statements, "password", form(`(?i)\b(?:STATED|pin)VERB: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
+		{statements, "password", form(`(?i)\bpinVERB +(\d{4,})\b`), nil},
+		{statements, "password", form(`(?i)\bSTATEDVERB +([^\s"'\x60]*\d\S*?)[.,;!?)"']*(?:\s|$)`), func(s string) bool { return stated(s) && run(s, 0, isDigit) < len(s) }},
+		{statements, "password", form(`(?i)\b(?:my|our|mein|unser) STATEDVERB +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
+	}
+})
 
 // applyRules searches the text by each rule that may find something.
 func (r *redactor) applyRules() {
 	lower := strings.ToLower(r.text)
-	for _, rule := range rules {
+	for _, rule := range rules() {
 		if !slices.ContainsFunc(strings.Split(rule.near, "|"), func(word string) bool { return strings.Contains(lower, word) }) {
 			continue
 		}

@@ -128,9 +128,9 @@ type observation struct {
 }
 
 var (
-	toolBlock       = lazy(`(?s)<tool_definitions>(.*?)</tool_definitions>`)
-	toolName        = lazy(`<tool>\s*<name>([^<]+)</name>`)
-	observationHead = lazy(`^\[[^\]]*\] (Success|Error):\s*`)
+	toolBlock       = expression{text: `(?s)<tool_definitions>(.*?)</tool_definitions>`}
+	toolName        = expression{text: `<tool>\s*<name>([^<]+)</name>`}
+	observationHead = expression{text: `^\[[^\]]*\] (Success|Error):\s*`}
 )
 
 func readTurn(messages []providers.Message) *turn {
@@ -152,12 +152,12 @@ func readTurn(messages []providers.Message) *turn {
 
 // attachmentHead is the line above an attachment; the line below it is
 // "--- end of NAME ---".
-var attachmentHead = lazy(`(?m)^--- (.+) ---\r?$`)
+var attachmentHead = expression{text: `(?m)^--- (.+) ---\r?$`}
 
 // question is the text before the attachments of a message. If there is none,
 // it is the whole message.
 func question(text string) string {
-	at := attachmentHead().FindStringSubmatchIndex(text)
+	at := attachmentHead.get().FindStringSubmatchIndex(text)
 	if at == nil {
 		return text
 	}
@@ -171,8 +171,8 @@ func question(text string) string {
 // readPrompt takes the tools from the first block of definitions: text behind
 // it may quote anything.
 func (t *turn) readPrompt(text string) {
-	if block := toolBlock().FindStringSubmatch(text); block != nil {
-		for _, m := range toolName().FindAllStringSubmatch(block[1], -1) {
+	if block := toolBlock.get().FindStringSubmatch(text); block != nil {
+		for _, m := range toolName.get().FindAllStringSubmatch(block[1], -1) {
 			t.tools = append(t.tools, strings.TrimSpace(m[1]))
 		}
 	}
@@ -187,7 +187,7 @@ func readObservation(m providers.Message) (observation, bool) {
 		text = text[:i]
 	}
 	text = strings.Trim(text, "\n")
-	head := observationHead().FindStringSubmatch(text)
+	head := observationHead.get().FindStringSubmatch(text)
 	if head == nil {
 		return observation{body: text}, true
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 var (
-	withSize = lazy(`^(.+) \((\d+) bytes\)$`)
-	partial  = lazy(`^\[\d+ of (\d+) entries;.*\]$`)
+	withSize = expression{text: `^(.+) \((\d+) bytes\)$`}
+	partial  = expression{text: `^\[\d+ of (\d+) entries;.*\]$`}
 	// paragraph finds the first one that is not a heading, a badge, a list or a tag.
-	paragraph = lazy(`(?m)^[ \t]*(?:\pL|\*\*)[^\n]*(?:\n[^\n#]+)*`)
-	emptyDir  = lazy(`^\(.* is empty\)$`)
+	paragraph = expression{text: `(?m)^[ \t]*(?:\pL|\*\*)[^\n]*(?:\n[^\n#]+)*`}
+	emptyDir  = expression{text: `^\(.* is empty\)$`}
 )
 
 // entry is one line of a listing.
@@ -27,12 +27,12 @@ type entry struct {
 func (t *turn) entries(dir string) (shown []entry, total int, reply string) {
 	body, reply := t.use("I will look at the directory.", "list "+dir, "list_dir", map[string]any{"path": dir})
 	for line := range strings.SplitSeq(strings.TrimSpace(body), "\n") {
-		if m := partial().FindStringSubmatch(line); m != nil {
+		if m := partial.get().FindStringSubmatch(line); m != nil {
 			total, _ = strconv.Atoi(m[1]) // digits
-		} else if m := withSize().FindStringSubmatch(line); m != nil {
+		} else if m := withSize.get().FindStringSubmatch(line); m != nil {
 			size, _ := strconv.Atoi(m[2]) // digits
 			shown = append(shown, entry{m[1], size})
-		} else if line != "" && line[0] != '[' && !emptyDir().MatchString(line) {
+		} else if line != "" && line[0] != '[' && !emptyDir.get().MatchString(line) {
 			shown = append(shown, entry{line, -1})
 		}
 	}
@@ -97,9 +97,9 @@ func compareSizes(t *turn, m []string) string {
 }
 
 var (
-	pageNote  = lazy(`\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`)
-	leftOut   = lazy(`\[\.\.\. left out: (?:(\d+) lines?, )?[^\n]*\.\.\.\]`)
-	described = lazy(`^\((.+ (?:is empty|is a binary file, .*|has only .* without text))\)$`)
+	pageNote  = expression{text: `\n?\[lines? (\d+)(?:-\d+)? of (at least )?(\d+)[;,\]][^\n]*$`}
+	leftOut   = expression{text: `\[\.\.\. left out: (?:(\d+) lines?, )?[^\n]*\.\.\.\]`}
+	described = expression{text: `^\((.+ (?:is empty|is a binary file, .*|has only .* without text))\)$`}
 )
 
 // readFile shows the beginning of a file, countLines only how many lines it has.
@@ -116,11 +116,11 @@ func aboutFile(t *turn, name string, quoted bool) string {
 		return reply
 	}
 	text := strings.TrimRight(body, "\n")
-	if m := described().FindStringSubmatch(text); m != nil {
+	if m := described.get().FindStringSubmatch(text); m != nil {
 		return m[1] + "."
 	}
 	n, least := strings.Count(text, "\n")+1, ""
-	note, gap := pageNote().FindStringSubmatch(text), leftOut().FindStringSubmatch(text)
+	note, gap := pageNote.get().FindStringSubmatch(text), leftOut.get().FindStringSubmatch(text)
 	switch {
 	case note != nil:
 		least = note[2]
@@ -160,7 +160,7 @@ func describeProject(t *turn, _ []string) string {
 	if reply != "" {
 		return reply
 	}
-	if m := paragraph().FindString(body); m != "" {
+	if m := paragraph.get().FindString(body); m != "" {
 		return fmt.Sprintf("%s says: %s", name, strings.Join(strings.Fields(m), " "))
 	}
 	return fmt.Sprintf("%s has no text that says what this is.", name)

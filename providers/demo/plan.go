@@ -32,11 +32,11 @@ func (t *turn) aboutPlan() (reply string, ok bool) {
 }
 
 var (
-	goalLine  = lazy(`(?s)^Goal: (.*?)(?:\n\n|$)`)
-	afterThat = lazy(`(?i)[\s,;.]*\b(?:and\s+)?then\b,?\s+|\s*\n\s*`)
-	readyLine = lazy(`(?m)^Ready:\n- (.+)$`)
-	cannot    = lazy("(?s)^(?:I could not |I cannot |For that I would need |I am mylm's demo responder.*I have no rule)")
-	taskLine  = lazy(`(?s)\nIt ended as: (\w+)\nResult:\n(.*)$`)
+	goalLine  = expression{text: `(?s)^Goal: (.*?)(?:\n\n|$)`}
+	afterThat = expression{text: `(?i)[\s,;.]*\b(?:and\s+)?then\b,?\s+|\s*\n\s*`}
+	readyLine = expression{text: `(?m)^Ready:\n- (.+)$`}
+	cannot    = expression{text: "(?s)^(?:I could not |I cannot |For that I would need |I am mylm's demo responder.*I have no rule)"}
+	taskLine  = expression{text: `(?s)\nIt ended as: (\w+)\nResult:\n(.*)$`}
 )
 
 type planned struct {
@@ -49,11 +49,11 @@ type planned struct {
 // waits for the one before.
 func makePlan(t *turn) string {
 	goal := t.last
-	if m := goalLine().FindStringSubmatch(t.last); m != nil {
+	if m := goalLine.get().FindStringSubmatch(t.last); m != nil {
 		goal = m[1]
 	}
 	tasks, before := []planned{}, []string{}
-	for _, part := range afterThat().Split(strings.TrimSpace(goal), -1) {
+	for _, part := range afterThat.get().Split(strings.TrimSpace(goal), -1) {
 		if part = strings.TrimSpace(part); tidy(part) == "" {
 			continue
 		}
@@ -66,7 +66,7 @@ func makePlan(t *turn) string {
 
 func chooseTask(t *turn) string {
 	id := ""
-	if m := readyLine().FindStringSubmatch(t.last); m != nil {
+	if m := readyLine.get().FindStringSubmatch(t.last); m != nil {
 		id = m[1]
 	}
 	b, _ := json.Marshal(map[string]string{"thought": "The first one that is ready.", "selected_task_id": id, "rationale": "It waits for nothing."})
@@ -75,8 +75,8 @@ func chooseTask(t *turn) string {
 
 // judgeTask recognizes what the demo replies when it cannot do something.
 func judgeTask(t *turn) string {
-	m := taskLine().FindStringSubmatch(t.last)
-	success := m != nil && m[1] == "completed" && !cannot().MatchString(m[2])
+	m := taskLine.get().FindStringSubmatch(t.last)
+	success := m != nil && m[1] == "completed" && !cannot.get().MatchString(m[2])
 	answer := map[string]any{"success": success, "progress": "One task less."}
 	if !success {
 		answer["reason"], answer["progress"] = "the demo's rules cannot do this", "This task is not done."

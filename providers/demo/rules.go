@@ -41,9 +41,16 @@ var rules = sync.OnceValue(func() []rule {
 	}
 })
 
-// lazy compiles an expression when it is first used.
-func lazy(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+// expression is compiled when it is first used. Its declaration runs no code.
+type expression struct {
+	text     string
+	once     sync.Once
+	compiled *regexp.Regexp
+}
+
+func (e *expression) get() *regexp.Regexp {
+	e.once.Do(func() { e.compiled = regexp.MustCompile(e.text) })
+	return e.compiled
 }
 
 // match returns the first rule that fits a goal, with the groups that took part.
@@ -74,14 +81,14 @@ func unquote(s string) string {
 }
 
 var (
-	courtesy = lazy(`(?i)^(?:(?:please|could you|can you|would you|tell me)\b,?\s+)+`)
-	ending   = lazy("(?i)(?:[\\s,]+please)?(?:\\s*[?!]+|([\\w)`\"'])\\.)?$")
+	courtesy = expression{text: `(?i)^(?:(?:please|could you|can you|would you|tell me)\b,?\s+)+`}
+	ending   = expression{text: "(?i)(?:[\\s,]+please)?(?:\\s*[?!]+|([\\w)`\"'])\\.)?$"}
 )
 
 // tidy takes from a goal what does not change its meaning.
 func tidy(text string) string {
-	text = courtesy().ReplaceAllString(strings.TrimSpace(text), "")
-	return strings.TrimSpace(ending().ReplaceAllString(text, "$1"))
+	text = courtesy.get().ReplaceAllString(strings.TrimSpace(text), "")
+	return strings.TrimSpace(ending.get().ReplaceAllString(text, "$1"))
 }
 
 const (
@@ -139,7 +146,7 @@ func lookBack(t *turn, _ []string) string {
 	return "I remember nothing about that.\n\n" + t.help
 }
 
-var memoryHead = lazy(`^\[\S+ \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`)
+var memoryHead = expression{text: `^\[\S+ \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`}
 
 // remembered returns the best memory with content: a note rather than what was
 // said, and nothing that only asks. A memory is a head at the margin with its
@@ -149,7 +156,7 @@ func remembered(body string) (day, text string) {
 	var all []memory
 	for line := range strings.Lines(body) {
 		line = strings.TrimRight(line, "\r\n")
-		if m := memoryHead().FindStringSubmatch(line); m != nil {
+		if m := memoryHead.get().FindStringSubmatch(line); m != nil {
 			all = append(all, memory{day: m[1], who: strings.TrimSpace(m[2])})
 		} else if part, indented := strings.CutPrefix(line, "  "); indented && len(all) > 0 {
 			last := &all[len(all)-1]
