@@ -72,10 +72,6 @@ func equal(a, b any) (bool, error) {
 	return a == b, nil
 }
 
-func isNil(v reflect.Value) bool {
-	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) && v.IsNil()
-}
-
 // ordered compares two numbers of one type or two texts, and reports whether their
 // order is one of those.
 func ordered(args []any, orders ...int) (any, error) {

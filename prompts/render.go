@@ -295,3 +295,7 @@ func truth(v any) bool {
 	}
 	return !value.IsZero()
 }
+
+func isNil(v reflect.Value) bool {
+	return !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) && v.IsNil()
+}
