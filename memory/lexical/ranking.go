@@ -135,19 +135,20 @@ type term struct {
 // narrow finds what is in scope, and the statistics of it.
 func (s *search) narrow() {
 	f := s.facts
-	s.in = make([]bool, len(f.order))
+	s.in, s.norm = make([]bool, len(f.order)), make([]float32, len(f.order))
 	var total uint64
 	for p, d := range f.order {
+		length := f.Docs[d].Length
+		s.norm[p] = float32(length) // exact: no text has 1<<24 words
 		if s.query.covers(f, d) {
 			s.in[p] = true
 			s.count++
-			total += uint64(f.Docs[d].Length)
+			total += uint64(length)
 		}
 	}
 	length := max(1, float64(total)) / max(1, float64(s.count))
-	s.norm = make([]float32, len(f.order))
-	for p, d := range f.order {
-		s.norm[p] = float32(s.K1 * (1 - s.B + s.B*float64(f.Docs[d].Length)/length))
+	for p, words := range s.norm {
+		s.norm[p] = float32(s.K1 * (1 - s.B + s.B*float64(words)/length))
 	}
 }
 
@@ -216,7 +217,7 @@ func (s *search) widen(t *term) {
 			}
 		}
 	}
-	session := s.facts.session
+	session, sides := s.facts.session, [2][]float64{s.Before, s.After}
 	for _, posting := range t.postings {
 		p, count := s.facts.place[posting.Doc], float32(posting.Count)
 		s.put(p, count)
@@ -226,16 +227,14 @@ func (s *search) widen(t *term) {
 		if s.Lender > 0 {
 			count *= float32(s.Lender / (s.Lender + float64(s.facts.Docs[posting.Doc].Length)))
 		}
-		for _, side := range [2]struct {
-			step   int
-			shares []float64
-		}{{1, s.Before}, {-1, s.After}} {
-			q := int(p)
-			for _, share := range side.shares {
-				if q += side.step; q < 0 || q >= len(session) || session[q] != session[p] {
+		own := session[p]
+		for side, shares := range sides {
+			q := p
+			for _, share := range shares {
+				if q += uint32(1 - 2*side); int(q) >= len(session) || session[q] != own { // below 0 it is very large
 					break
 				}
-				s.put(uint32(q), count*float32(share))
+				s.put(q, count*float32(share))
 			}
 		}
 	}
