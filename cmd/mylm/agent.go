@@ -64,7 +64,7 @@ func planFlags() []cli.Flag {
 	flags = append(flags,
 		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` with the goal (repeatable)"},
 		&cli.StringFlag{Name: "context", Usage: "facts for the goal, or inputs of the workflow, as a `JSON` object"},
-		&cli.BoolFlag{Name: "plan-only", Usage: "print the plan, and do nothing of it"},
+		&cli.BoolFlag{Name: "plan-only", Usage: "print the plan without carrying it out"},
 		&cli.BoolFlag{Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
 		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
 		&cli.BoolFlag{Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},

@@ -218,7 +218,7 @@ func (u *undoRun) explain(r undo.Run, err error) error {
 	var in *undo.ConflictError
 	switch {
 	case errors.As(err, &in):
-		lines, hint := []string{}, "--force brings the earlier versions back all the same; what is there now is kept, and can be had again."
+		lines, hint := []string{}, "--force restores the earlier versions anyway; the present ones are saved first."
 		for _, step := range in.Steps {
 			if step.Blocked {
 				hint = "Move what is in the way by hand, then run mylm undo again. --force does not do that."

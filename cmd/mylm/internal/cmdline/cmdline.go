@@ -116,7 +116,7 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		if near := failure.Near(name, names); near != "" {
 			err.Hint = "Did you mean --" + near + "? " + err.Hint
 		} else if strings.ContainsAny(arg, " \t\n") && strings.Contains(l.Command.ArgsUsage, "...") {
-			err.Hint += "; a text that begins with - goes behind --"
+			err.Hint += "; put -- before a text that begins with -"
 		}
 		return 0, err
 	}

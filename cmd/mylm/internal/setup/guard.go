@@ -195,7 +195,7 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 			said += "  the sandbox refused: " + term.Visible(term.OneLine(strings.ReplaceAll(listed(r.Refused), "\n", "; "), 300)) + "\n"
 		}
 		p.Screen.Say(said + fmt.Sprintf("  %s; %s", no, remedy))
-		return agent.Decision{Reason: "nobody is there to allow it"}, nil
+		return agent.Decision{Reason: "nobody can be asked"}, nil
 	case err != nil:
 		return agent.Decision{}, err
 	case a.verdict == agent.Stop:
