@@ -218,7 +218,7 @@ func reported(p *setup.Person, r agent.Result) *failure.Error {
 		if errors.As(r.Err, &refused) { // a plan that was not agreed to
 			return refused
 		}
-		f.Err, f.Hint = denied(p, r)
+		f.Hint, f.Err = denied(p, r)
 	case agent.StopMalformed, agent.StopRepeatedCall, agent.StopConsecutiveErrors:
 		f.Err = fmt.Errorf("stopped: %w", r.Err)
 	case agent.StopInterrupted:
@@ -238,18 +238,18 @@ func reported(p *setup.Person, r agent.Result) *failure.Error {
 }
 
 // denied describes a run that ended with a denied call, and what to do.
-func denied(p *setup.Person, r agent.Result) (err error, hint string) {
+func denied(p *setup.Person, r agent.Result) (hint string, err error) {
 	err = fmt.Errorf("a call was denied, and the model found no other way (%s)", deniedCall(r))
 	switch {
 	case p.Stopped:
-		return fmt.Errorf("stopped by you (%s)", lastCall(r)), ""
+		return "", fmt.Errorf("stopped by you (%s)", lastCall(r))
 	case p.Forbidden:
-		return fmt.Errorf("a call is forbidden, and the model found no other way (%s)", deniedCall(r)),
-			"mylm policy list shows the rules; mylm policy check CMD says which one it is."
+		return "mylm policy list shows the rules; mylm policy check CMD says which one it is.",
+			fmt.Errorf("a call is forbidden, and the model found no other way (%s)", deniedCall(r))
 	case p.Bound != "":
-		return err, "Ask again and allow it: " + p.WhyAsked() + "."
+		return "Ask again and allow it: " + p.WhyAsked() + ".", err
 	}
-	return err, "Ask again and allow it, or allow everything in this run with --yes."
+	return "Ask again and allow it, or allow everything in this run with --yes.", err
 }
 
 func lastCall(r agent.Result) string {
