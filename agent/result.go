@@ -35,7 +35,7 @@ const (
 	StopMalformed         StopReason = "malformed"          // several replies in a row could not be read
 	StopTimeout           StopReason = "timeout"            // the model said nothing for too long, or the run took too long
 	StopInterrupted       StopReason = "interrupted"        // the context was cancelled
-	StopDenied            StopReason = "denied"             // a call was not allowed, and nothing made up for it
+	StopDenied            StopReason = "denied"             // a call was not allowed, and nothing made up for it: updateBreakers
 	StopContextFull       StopReason = "context_full"       // the conversation does not fit the model's window
 	StopFinishOther       StopReason = "finish_other"       // the reply ended for a reason of the backend's own
 	StopNotVerified       StopReason = "not_verified"       // the answer did not pass its check

@@ -73,7 +73,7 @@ type thought struct {
 
 // NewDecoder returns a decoder for one reply.
 func NewDecoder(o Options) *Decoder {
-	o.MaxArgs = cmp.Or(o.MaxArgs, 16<<20)
+	o.MaxArgs = cmp.Or(o.MaxArgs, 16<<20) // L1
 	o.MaxDepth = cmp.Or(o.MaxDepth, defaultDepth)
 	d := &Decoder{opts: o}
 	if o.Tools != nil {

@@ -195,7 +195,7 @@ func Neutralise(s string) string {
 // bracketToken is a control token in brackets, of Mistral's templates or EXAONE's.
 var bracketToken = regexp.MustCompile(`^\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\]`)
 
-// opener returns the length of the < that s starts with, in any spelling.
+// opener returns the length of the < that s starts with, in any spelling (E5).
 func opener(s string) int {
 	switch {
 	case s[0] == '<':
@@ -222,7 +222,8 @@ func opener(s string) int {
 	return 0
 }
 
-// isGuarded reports whether a guarded tag's name follows its <.
+// isGuarded reports whether a guarded tag's name follows its <, with whatever
+// makes no difference in it (E5).
 func isGuarded(s string) bool {
 	if controlToken(s) {
 		return true

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// The names under which models write the parts of a call in JSON, folded (D2).
+// The names under which models write the parts of a call in JSON (D2), folded:
+// function_name is functionname.
 var (
 	nameKeys  = map[string]bool{"name": true, "tool": true, "toolname": true, "functionname": true, "function": true, "action": true}
 	argsKeys  = map[string]bool{"arguments": true, "parameters": true, "args": true, "params": true, "kwargs": true, "input": true, "actioninput": true, "toolinput": true, "functionargs": true}

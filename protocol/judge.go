@@ -75,7 +75,7 @@ func (d *Decoder) advance() (rest string) {
 			end = len(h.buf) - maxTag
 		}
 		switch {
-		case end > d.opts.MaxArgs:
+		case end > d.opts.MaxArgs: // L1
 			return d.tooLarge()
 		case state == scanData:
 			return d.release(end)
@@ -310,7 +310,7 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 	if h.open.n > 0 && !h.begun { // a tag that was only mentioned
 		return d.release(min(h.open.n, len(h.buf)))
 	}
-	if h.end == 0 && len(h.buf) > d.opts.MaxArgs {
+	if h.end == 0 && len(h.buf) > d.opts.MaxArgs { // L1
 		return d.tooLarge()
 	}
 	if h.end == 0 {

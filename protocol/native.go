@@ -37,7 +37,7 @@ func (d *Decoder) PushCall(name, args string) []Part {
 // native reads a call of the server's.
 func (d *Decoder) native(name, args string) {
 	raw := EncodeCall(name, []byte(args))
-	if len(args) > d.opts.MaxArgs {
+	if len(args) > d.opts.MaxArgs { // L1
 		d.fail(&FormatError{Reason: TooLarge, Offset: d.off, Detail: "the call is longer than the limit", Tool: tidyName(name), Raw: raw[:d.opts.MaxArgs]})
 		return
 	}

@@ -201,7 +201,8 @@ func (r *run) end(ctx context.Context, err error) error {
 	return err
 }
 
-// exitCodes are the exit codes of the ends of a run other than failure.ExitPartial.
+// exitCodes are the exit codes of ends that are no error of a library. reported
+// gives the others failure.ExitPartial, or the code of their error.
 var exitCodes = map[agent.StopReason]int{
 	agent.StopDenied: failure.ExitDenied, agent.StopMalformed: failure.ExitMalformed, agent.StopInterrupted: failure.ExitInterrupted,
 	agent.StopTimeout: failure.ExitTimeout, agent.StopContextFull: failure.ExitContextFull, agent.StopInternal: failure.ExitError,

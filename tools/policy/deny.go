@@ -244,8 +244,8 @@ func short(flag, long string) bool {
 	return len(flag) > 2 && strings.HasPrefix(flag, "--") && strings.HasPrefix(long, flag)
 }
 
-// inOrder reports whether the words fit the pattern from the first one on. * as
-// a word is any number of words. A possible value of a flag may be skipped.
+// inOrder reports whether the words fit the pattern from the first one on; what
+// follows the pattern does not matter. * as a word is any number of words. A possible value of a flag may be skipped.
 func inOrder(pattern []string, words []term) bool {
 	reached := make([]bool, len(words)+1) // how many words may have been used up
 	reached[0] = true
