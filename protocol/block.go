@@ -202,7 +202,7 @@ func (x *resolver) elements() {
 			x.unfinished()
 			return
 		case given && (x.bare || !x.tagged), rest[0] == '{' && x.several:
-			return // what follows does not seem to belong to the call (B12)
+			return // what follows does not seem to belong to the call
 		case rest[0] == '{' && x.name == "":
 			x.fail(BadJSON, "a value comes before the name of the tool")
 		case rest[0] == '{' && !x.inParams:
@@ -289,7 +289,7 @@ func (x *resolver) prose() bool {
 	return ok
 }
 
-// unfinished decides a block that ended.
+// unfinished decides a block that the reply's end leaves open (B12).
 func (x *resolver) unfinished() {
 	switch {
 	case x.args != nil && x.name != "":

@@ -337,7 +337,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 	x := d.resolver(inner, tagged && ended)
 	x.tagged = h.closed
 	call, err := x.call()
-	if err == nil && stop != End && (!h.final || !ended) { // what follows would have decided (B6, B13)
+	if err == nil && stop != End && (!h.final || !ended) { // what follows would have decided (B6, B12, B13)
 		err = try(x.cut)
 	}
 	name, known := d.declared(tidyName(x.name))
