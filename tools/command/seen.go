@@ -75,11 +75,14 @@ func (l *looker) node(n syntax.Node, depth int) {
 		l.Lost = l.Lost || !l.vars.assign(n.Args)
 	case *syntax.Redirect:
 		stream := n.Op == syntax.DplOut && strings.Trim(n.Word.Lit(), "0123456789-") == ""
-		if op := n.Op.String(); n.Word != nil && n.Hdoc == nil && !stream && (strings.Contains(op, ">") || n.Op == syntax.RdrIn) {
-			l.add(append([]string{op[:1]}, l.vars.fields(n.Word)...), false)
-			if strings.HasPrefix(op, "&") {
-				l.add(append([]string{">"}, l.vars.fields(n.Word)...), false)
-			}
+		if n.Word == nil || n.Hdoc != nil || stream {
+			return
+		}
+		if n.Op == syntax.RdrIn || n.Op == syntax.RdrInOut {
+			l.add(append([]string{"<"}, l.vars.fields(n.Word)...), false)
+		}
+		if strings.Contains(n.Op.String(), ">") {
+			l.add(append([]string{">"}, l.vars.fields(n.Word)...), false)
 		}
 	}
 }

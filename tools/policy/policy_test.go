@@ -138,6 +138,7 @@ dd if=/dev/zero of=/dev/sda
 dd of=/dev/nvme0n1 if=x bs=1M
 cat x > /dev/sda
 echo x >> /dev/sdb1
+1<> /dev/sda
 tee /dev/sda
 cp x /dev/sda
 shred -n 1 /dev/sda
