@@ -32,7 +32,7 @@ func (d *Decoder) hold(form *dialect, m mark) {
 	fenced := d.line.fence > 0
 	start := !d.line.filled || d.line.stars
 	d.held = held{dialect: form, open: m, fenced: fenced, span: span{pos: m.n}}
-	d.held.final = m.n > 0 && !fenced && start
+	d.held.final = m.n > 0 && !fenced && start // B3
 	d.held.begun = d.held.final && form != element && m.tag == toolOpen
 	d.mode = inHeld
 }

@@ -155,7 +155,7 @@ type mark struct {
 	empty bool   // <x/>
 }
 
-// matchTag reads the tag or token that s begins with. more means that the next
+// matchTag reads the tag or token that s begins with (T4). more means that the next
 // bytes decide.
 func matchTag(s string) (m mark, more bool) {
 	const open = "<!--"
@@ -237,7 +237,7 @@ func family(s string) (n int, more bool) {
 	return 0, more
 }
 
-// matchToken reads the control token that s begins with, in any case.
+// matchToken reads the control token that s begins with, in any case (T4).
 func matchToken(s string) (m mark, more bool) {
 	among := tokens
 	if len(s) > 2 {
