@@ -126,9 +126,9 @@ func (x *resolver) elementText(e elem) string {
 	}
 	rest, end, value := x.rest(), -1, ""
 	if inner, ok := strings.CutPrefix(trimSpace(rest), "<![CDATA["); ok {
-		value, tail, ok := strings.Cut(inner, "]]>")
-		c, closed := elemAt(trimSpace(tail))
-		if !ok || !closed || c.fold != e.fold {
+		value, tail, _ := strings.Cut(inner, "]]>")
+		c, _ := elemAt(trimSpace(tail))
+		if !c.closing || c.fold != e.fold {
 			x.cut()
 		}
 		x.repair("cdata", x.pos)
