@@ -110,7 +110,7 @@ func (d *Decoder) opens() (decided bool, rest string) {
 	h := &d.held
 	i := max(h.open.n, h.span.pos)
 	for {
-		for i < len(h.buf) && isSpace(h.buf[i]) {
+		for i < len(h.buf) && (isSpace(h.buf[i]) || h.buf[i] == '*') { // B2
 			i++
 		}
 		if i-h.open.n > maxBlank {
@@ -140,13 +140,13 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		}
 		break
 	}
-	stars := strings.TrimLeft(h.buf[i:], "*")
-	word := stars[:pathLen(stars)]
-	if stars == "" || word != "" && len(word) == len(stars) && len(word) < maxTag {
+	head := h.buf[i:]
+	word := head[:pathLen(head)]
+	if len(word) == len(head) && len(word) < maxTag {
 		return false, ""
 	}
 	_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
-	after := trimSpace(stars[len(word):]) + " "
+	after := trimSpace(head[len(word):]) + " "
 	switch c := after[0]; {
 	case word == "":
 		h.begun = c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen
