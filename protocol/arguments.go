@@ -141,14 +141,13 @@ func (x *resolver) elementText(e elem) string {
 			break
 		}
 		at += k
-		c, ok := elemAt(rest[at:min(len(rest), at+maxTag)])
-		if !ok || c.fold != e.fold {
+		c, _ := elemAt(rest[at:min(len(rest), at+maxTag)])
+		if c.fold != e.fold {
 			at += 2
 			continue
 		}
 		value, end = rest[:at], at+c.n
-		after := trimSpace(rest[end:])
-		if next, ok := elemAt(after); ok && !(next.closing && next.fold == e.fold) || after == "" {
+		if next, ok := elemAt(trimSpace(rest[end:])); ok && !(next.closing && next.fold == e.fold) {
 			break
 		}
 		at = end

@@ -106,8 +106,6 @@ func (x *resolver) content() {
 	x.blank()
 	rest := x.rest()
 	switch {
-	case rest == "" && !x.tagged:
-		x.cut()
 	case rest == "", rest[0] == '<', x.name != "":
 		x.elements()
 	case rest[0] == '{', rest[0] == '[' && !pythonList(rest):
@@ -125,7 +123,7 @@ func (x *resolver) bareName(rest string) bool {
 	end := strings.IndexAny(rest+"\n", "\n<")
 	name := strings.TrimSpace(rest[:end])
 	after := trimSpace(rest[end:])
-	if !isPath(name) || x.name != "" {
+	if !isPath(name) {
 		return false
 	}
 	if after == "" || after[0] != '{' && after[0] != '<' {
@@ -156,7 +154,7 @@ func (x *resolver) read() (value json.RawMessage, missing int) {
 // object reads the arguments: one object, or what replaces it (P2, P10).
 func (x *resolver) object() {
 	start := x.pos
-	if x.args != nil || x.several {
+	if x.args != nil {
 		x.fail(Ambiguous, "a second value is beside the arguments")
 	}
 	args, missing := x.read()
@@ -201,7 +199,7 @@ func (x *resolver) elements() {
 		case rest == "", !ok && rest[0] == '<' && !x.closed && !x.inParams:
 			x.unfinished()
 			return
-		case given && (x.bare || !x.tagged), rest[0] == '{' && x.several:
+		case given && !x.tagged, rest[0] == '{' && x.several:
 			return // what follows does not seem to belong to the call
 		case rest[0] == '{' && x.name == "":
 			x.fail(BadJSON, "a value comes before the name of the tool")
@@ -328,9 +326,7 @@ func (x *resolver) params(e elem) {
 	if x.args != nil {
 		x.fail(Ambiguous, "the parameters are given twice")
 	}
-	if !e.empty {
-		x.blank()
-	}
+	x.blank()
 	c, ok := elemAt(x.rest())
 	none := e.empty || ok && c.closing
 	if none && e.attrs != "" {
@@ -397,7 +393,7 @@ func (x *resolver) property(name string) *jsonschema.Schema {
 	}
 	tool, _ := x.d.declared(tidyName(x.name))
 	schema, _ := x.d.opts.Tools.Schema(tool)
-	if schema == nil || fold(name) == "" {
+	if schema == nil {
 		return nil
 	}
 	if p := schema.Properties[name]; p != nil {

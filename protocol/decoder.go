@@ -265,7 +265,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 		d.pend = ""
 		return d.again(d.pushText(joined), s, n)
 	}
-	if d.off == 0 && !d.line.seen { // T10
+	if d.off == 0 { // T10
 		const bom = "\ufeff"
 		if strings.HasPrefix(bom, s) && s != bom {
 			d.pend = s
@@ -370,7 +370,7 @@ func (d *Decoder) begins(s string, at int64) (form *dialect, more bool) {
 		if ok && d.tries.take(int(at)) {
 			return dialect, false
 		}
-		more = more || partly && !ok
+		more = more || partly
 	}
 	return nil, more
 }
@@ -406,10 +406,10 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	}
 	fenced := d.line.fence > 0
 	switch {
-	case !fenced && d.mode == inText && m.tag == exampleClose && d.line.example == m.kind[1:]:
+	case !fenced && m.tag == exampleClose && d.line.example == m.kind[1:]:
 		d.line.example = ""
 		return literal
-	case m.tag == noTag || d.line.literal():
+	case d.line.literal():
 		return literal
 	case m.tag == struck:
 		d.strikethrough = true

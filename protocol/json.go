@@ -51,7 +51,7 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) {
 	case value[0] == '[' && depth < 4:
 		x.fromList(split(value), missing, depth)
 		return
-	case value[0] == '"' && depth > 0: // D14: a list of calls in strings
+	case value[0] == '"': // D14: a list of calls in strings
 		x.fromString(text(value))
 		return
 	case value[0] != '{' || depth > 4:
@@ -61,7 +61,7 @@ func (x *resolver) fromJSON(value json.RawMessage, missing, depth int) {
 	switch {
 	case p.inner != nil:
 		x.fromInner(p, missing, depth)
-	case p.name == nil && p.args != nil && p.args[0] == '{' && missing == 1:
+	case p.name == nil && p.args != nil && missing == 1:
 		x.swallowed(p.args, p.rest)
 	case missing > 0:
 		x.fail(BadJSON, "a closing brace is missing")
