@@ -38,7 +38,7 @@ func scanElement(d *Decoder) (end int, state scanState) {
 		if head == "" && len(h.buf) < maxBlank || head != "" && head[0] == '<' && len(head) < maxTag && !strings.Contains(head, ">") {
 			return 0, scanMore
 		}
-		e, ok := elemAt(head)
+		e, ok := elemAt(head[:min(len(head), maxTag)])
 		x := resolver{d: d, name: h.open.name}
 		if !ok || e.closing || x.property(e.name) == nil {
 			return h.open.n, scanData

@@ -94,6 +94,7 @@ func (d *Decoder) advance() (rest string) {
 	}
 	tail := h.buf[h.end:]
 	switch f := d.follow(tail, &h.behind); {
+	case f == words && h.dialect == action && len(tail)-h.behind < len("Final Answer:"): // it may become one of reactWords
 	case f == words, f == thoughtEnds, f == nextCall && !tagged: // D10: the one with tags is meant
 		return d.release(h.end)
 	case f != nothing:
@@ -312,6 +313,9 @@ func (d *Decoder) decide(stop Stop) (rest string) {
 	}
 	if h.end == 0 && len(h.buf) > d.opts.MaxArgs { // L1
 		return d.tooLarge()
+	}
+	if h.end > 0 && h.open.n == 0 && d.follow(h.buf[h.end:], &h.behind) == words {
+		return d.release(h.end)
 	}
 	if h.end == 0 {
 		h.end = len(h.buf)
