@@ -107,7 +107,7 @@ func textsOf(hits []memory.Hit) (texts []string) {
 }
 
 func TestVectorsFindWhatSharesNoWord(t *testing.T) {
-	s, m := fresh(t), newMeaning()
+	s, m := unhurried(t), newMeaning()
 	s.Use(m, unexpected(t))
 	add(t, s, memory.Document{Text: "Her automobile is red."}, memory.Document{Text: "She paints."}, memory.Document{Text: "They buy tea."})
 	// Without words in common, the nearest are all there is; what is not near is not.
@@ -128,7 +128,7 @@ func TestVectorsFindWhatSharesNoWord(t *testing.T) {
 
 // Of what holds the same words, that comes first whose meaning is near.
 func TestVectorsLift(t *testing.T) {
-	s, m := fresh(t), newMeaning()
+	s, m := unhurried(t), newMeaning()
 	s.Use(m, unexpected(t))
 	for i := range 10 {
 		add(t, s, memory.Document{Text: fmt.Sprintf("What did she buy, a house, number %d", i), Session: fmt.Sprint(i)})
@@ -144,7 +144,7 @@ func TestVectorsLift(t *testing.T) {
 }
 
 func TestEachSearchAsksTheVectors(t *testing.T) {
-	s, m := fresh(t), newMeaning()
+	s, m := unhurried(t), newMeaning()
 	s.Use(m, unexpected(t))
 	for i := range 12 { // without chance: what an embedder makes of a word may cancel another out
 		add(t, s, memory.Document{Text: fmt.Sprint("tea ", i)})
@@ -168,7 +168,7 @@ func TestEachSearchAsksTheVectors(t *testing.T) {
 }
 
 func TestVectorsStayInScope(t *testing.T) {
-	s, m := fresh(t), newMeaning()
+	s, m := unhurried(t), newMeaning()
 	s.Use(m, unexpected(t))
 	add(t, s,
 		memory.Document{Text: "an automobile", Project: "p", Session: "1", Time: day},
@@ -218,7 +218,7 @@ func TestVectorsStayInScope(t *testing.T) {
 // The order of equally near documents, and which of them are left out, must
 // not depend on chance.
 func TestVectorsTie(t *testing.T) {
-	s, m := fresh(t), newMeaning()
+	s, m := unhurried(t), newMeaning()
 	s.Use(m, unexpected(t))
 	var want []string
 	for i := range 40 {

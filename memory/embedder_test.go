@@ -16,7 +16,7 @@ import (
 )
 
 func TestEmbedderFails(t *testing.T) {
-	s, m := fresh(t), newMeaning()
+	s, m := unhurried(t), newMeaning()
 	var told []string
 	s.Use(m, func(err error) { told = append(told, err.Error()) })
 	add(t, s, memory.Document{Text: "an automobile"})
@@ -145,7 +145,7 @@ func TestEmbedderRefusesTexts(t *testing.T) {
 		},
 		"reindex": func(s *memory.Store, e memory.Embedder) []error { return []error{s.Embed(t.Context(), e, nil)} },
 	} {
-		s := fresh(t)
+		s := unhurried(t)
 		for i := range 20 {
 			text := fmt.Sprint("automobile ", i)
 			if i == 13 {
@@ -169,7 +169,7 @@ func TestEmbedderRefusesTexts(t *testing.T) {
 }
 
 func TestEmbed(t *testing.T) {
-	s, m := fresh(t), newMeaning()
+	s, m := unhurried(t), newMeaning()
 	const all = 600
 	var documents []memory.Document
 	for i := range all {
@@ -223,7 +223,7 @@ func TestEmbed(t *testing.T) {
 // a store with an embedder.
 func TestLargest(t *testing.T) {
 	for name, e := range map[string]memory.Embedder{"meaning": newMeaning(), "noise": noise{}} {
-		s := fresh(t)
+		s := unhurried(t)
 		s.Use(e, func(err error) { t.Errorf("%s: %v", name, err) })
 		long := strings.Repeat("the heron stands in the reeds by the weir ", 1<<20/42+1)
 		d := add(t, s, memory.Document{Text: long}, memory.Document{Text: "an automobile"})

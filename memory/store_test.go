@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +41,25 @@ func open(t testing.TB, path string) *memory.Store {
 func fresh(t *testing.T) *memory.Store {
 	t.Helper()
 	s := open(t, filepath.Join(t.TempDir(), "memory.db"))
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// unhurried opens an empty memory whose clock a busy machine does not make pass: a
+// search embeds all that it may.
+func unhurried(t *testing.T) *memory.Store {
+	t.Helper()
+	var ticks atomic.Int64
+	began := time.Now()
+	now := func() time.Time { return began.Add(time.Duration(ticks.Add(1)) * time.Microsecond) }
+	s, err := memory.Open(t.Context(), filepath.Join(t.TempDir(), "memory.db"), memory.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
