@@ -36,6 +36,6 @@
 // right, if no document in scope holds the word as it was written. Relative
 // dates (yesterday) are not resolved; 5/8/2023 counts as its year, since
 // it has two readings. Documents are numbered with 32 bits and a query takes
-// memory and time in proportion to their number: 10 bytes for each, and as
-// much again if its words are common.
+// memory and time in proportion to their number: 28 bytes for each, which the next
+// query uses again.
 package lexical

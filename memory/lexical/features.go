@@ -47,13 +47,13 @@ func (w *Features) Score(v *Features) (sum float64) {
 func (s *search) features(p uint32) (v Features) {
 	f, d := s.facts, s.facts.order[p]
 	scale := 1 / (s.total * (s.K1 + 1))
-	base := float64(s.around[p]) * scale
+	base := float64(s.scores[p].around) * scale
 	v[Around] = base
 	asked := float64(len(s.terms) + s.unknown)
-	v[Terms] = float64(bits.OnesCount32(s.held[p])) / asked
-	v[TermsAround] = float64(bits.OnesCount32(s.reach[p])) / asked
+	v[Terms] = float64(bits.OnesCount32(s.scores[p].held)) / asked
+	v[TermsAround] = float64(bits.OnesCount32(s.scores[p].reach)) / asked
 	if q := int(p) + 1; q < len(f.session) && f.session[q] == f.session[p] {
-		v[Next] = float64(s.words[q]) * scale
+		v[Next] = float64(s.scores[q].words) * scale
 	}
 	if s.speaks(d) {
 		v[Speaker] = base

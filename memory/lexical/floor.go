@@ -32,9 +32,9 @@ func (s *search) answered(candidates []found) bool {
 		}
 	}
 	return slices.ContainsFunc(candidates, func(c found) bool {
-		p, share := s.facts.place[c.doc], 0.0
+		score, share := &s.scores[s.facts.place[c.doc]], 0.0
 		for i, w := range worth {
-			share += w * float64(s.held[p]>>i&1+s.reach[p]>>i&1)
+			share += w * float64(score.held>>i&1+score.reach>>i&1)
 		}
 		return share >= 2*s.Floor*total
 	})

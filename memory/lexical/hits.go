@@ -8,14 +8,17 @@ import (
 
 // candidates gives the places that the first step chose, about k of them.
 func (s *search) candidates(k int) []found {
-	best := top{k: k, docs: s.facts.Docs}
+	best, least := top{k: k, docs: s.facts.Docs}, 0.0
 	for _, p := range s.reached {
-		score := float64(s.around[p] + s.words[p])
-		if len(best.found) == k && score < best.found[k-1].score {
+		score := float64(s.scores[p].around + s.scores[p].words)
+		if score < least {
 			continue // most
 		}
 		if d := s.facts.order[p]; s.query.wants(s.facts, d) {
 			best.offer(found{d, score})
+		}
+		if len(best.found) == k {
+			least = best.found[k-1].score
 		}
 	}
 	return best.found
@@ -36,6 +39,7 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 		for i, f := range best.found {
 			docs[i] = f.doc
 		}
+		slices.Sort(docs) // what is stored together is read together
 		var err error
 		if near, err = s.query.Similarities(ctx, docs); err != nil {
 			return nil, err
@@ -60,7 +64,7 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 
 // explain says why a document was found.
 func (s *search) explain(f found) Hit {
-	h := Hit{Doc: f.doc, Score: f.score, Held: s.held[s.facts.place[f.doc]]}
+	h := Hit{Doc: f.doc, Score: f.score, Held: s.scores[s.facts.place[f.doc]].held}
 	for _, t := range s.terms {
 		switch {
 		case holds(t.postings, f.doc):

@@ -3,6 +3,7 @@ package lexical
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,7 +39,7 @@ type Fact struct {
 	Time             int64 // Unix seconds
 }
 
-// Facts are those of all documents. They take 24 bytes a document, and 12 more once
+// Facts are those of all documents. They take 24 bytes a document, and 21 more once
 // they are used. They must not be changed after that.
 type Facts struct {
 	Docs []Fact
@@ -52,6 +53,7 @@ type Facts struct {
 	place   []uint32 // of a document in order
 	session []uint32 // of a place
 	spoken  [][]string
+	scope   atomic.Pointer[scope] // of the last search
 }
 
 // gone is the place of a document that was deleted.

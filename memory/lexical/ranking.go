@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Ranking finds documents in two steps. BM25, in which documents lend their words
@@ -62,6 +63,7 @@ func (r Ranking) Rank(ctx context.Context, index Index, query Query, k int) ([]H
 	if s == nil || err != nil {
 		return nil, err
 	}
+	defer scratches.Put(s.scratch)
 	return s.hits(ctx, k)
 }
 
@@ -82,10 +84,12 @@ func (r Ranking) search(ctx context.Context, index Index, query Query) (*search,
 	if err := s.lookUp(ctx); err != nil {
 		return nil, err
 	}
-	n := len(facts.order)
-	s.widened, s.around, s.words = make([]float32, n), make([]float32, n), make([]float32, n)
-	s.held, s.reach = make([]uint32, n), make([]uint32, n)
-	s.at, s.reached = make([]uint32, 0, n), make([]uint32, 0, n)
+	s.scratch = scratches.Get().(*scratch)
+	if n := len(facts.order); len(s.scores) != n {
+		*s.scratch = scratch{make([]float32, n), make([]uint32, n), make([]score, n), make([]uint32, 0, n)}
+	}
+	clear(s.scores)
+	s.reached = s.reached[:0]
 	for i := range s.terms {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -106,23 +110,33 @@ type search struct {
 	date  date
 	named []bool // speakers
 
-	in    []bool    // the scope
-	count int       // of documents in scope
-	norm  []float32 // of each place: how many times it holds a word for half of what that is worth
-
+	*scope
 	terms     []term
 	corrected []Correction
 	unknown   int         // words of the query that nothing in scope holds
 	rarity    [32]float64 // of the terms of a bit
 	total     float64     // of rarity
 
-	widened     []float32 // how much of the current term each place holds
-	at          []uint32  // places where that is not 0
-	around      []float32 // BM25 with what neighbours lend
-	words       []float32 // BM25 of the document alone
-	held, reach []uint32  // bits of the terms that a place holds, and that it or a neighbour holds
-	reached     []uint32  // places with a score
+	*scratch
 }
+
+// scratch is what a search writes to. Searches use it one after another, since to
+// get so much memory takes longer than to clear it.
+type scratch struct {
+	widened []float32 // how much of the current term each place holds
+	at      []uint32  // room for the places where that is not 0
+	scores  []score   // of places
+	reached []uint32  // places with a score
+}
+
+// score is what a place has of the terms so far.
+type score struct {
+	around      float32 // BM25 with what neighbours lend
+	words       float32 // BM25 of the document alone
+	held, reach uint32  // bits of the terms that a place holds, and that it or a neighbour holds
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
 // term is a word that is looked for.
 type term struct {
@@ -132,15 +146,35 @@ type term struct {
 	corrected  bool   // it stands for a word that was written otherwise
 }
 
-// narrow finds what is in scope, and the statistics of it.
+// scope is what is in scope, and the statistics of it.
+type scope struct {
+	of    string    // what they depend on
+	in    []bool    // of each place
+	count int       // of documents in scope
+	norm  []float32 // of each place: how many times it holds a word for half of what that is worth
+	lent  []float32 // of each place: the part of its words that it may lend
+}
+
+// narrow finds the scope, which is usually that of the last search.
 func (s *search) narrow() {
-	f := s.facts
-	s.in, s.norm = make([]bool, len(f.order)), make([]float32, len(f.order))
+	f, q, n := s.facts, &s.query, len(s.facts.order)
+	of := fmt.Sprint(s.K1, s.B, s.Lender, q.History, q.Projects, q.Sessions)
+	if s.scope = f.scope.Load(); s.scope != nil && s.of == of {
+		return
+	}
+	s.scope = &scope{of, make([]bool, n), 0, make([]float32, n), make([]float32, n)}
 	var total uint64
 	for p, d := range f.order {
 		length := f.Docs[d].Length
 		s.norm[p] = float32(length) // exact: no text has 1<<24 words
-		if s.query.covers(f, d) {
+		switch {
+		case f.Docs[d].Flags&FromTool != 0: // what a tool prints holds many words that the conversation is not about
+		case s.Lender > 0:
+			s.lent[p] = float32(s.Lender / (s.Lender + float64(length)))
+		default:
+			s.lent[p] = 1
+		}
+		if q.covers(f, d) {
 			s.in[p] = true
 			s.count++
 			total += uint64(length)
@@ -150,6 +184,7 @@ func (s *search) narrow() {
 	for p, words := range s.norm {
 		s.norm[p] = float32(s.K1 * (1 - s.B + s.B*float64(words)/length))
 	}
+	f.scope.Store(s.scope)
 }
 
 // member tells whether v is in a set; an empty one holds everything.
@@ -163,41 +198,34 @@ const guessed = 0.7
 // weigh adds what one term is worth to the scores of each place that it reaches.
 func (s *search) weigh(i int) {
 	t := &s.terms[i]
-	s.widen(t)
+	at := s.widen(t)
 	// A word is as common as the documents that it reaches, since those are what
 	// it scores. Counting its holders alone takes the name of somebody who is
 	// addressed now and then for a rare word.
-	reached := 0
-	for _, p := range s.at {
-		if s.in[p] {
-			reached++
-		}
-	}
 	bit := min(i, len(s.rarity)-1)
-	idf := s.idf(reached)
+	idf := s.idf(len(at))
 	if t.corrected {
 		idf *= guessed
 	}
 	s.rarity[bit] += idf
 	s.total += idf
 	most := float32(idf * (s.K1 + 1))
-	for _, p := range s.at {
+	scores, norm := s.scores, s.norm
+	for _, p := range at {
 		tf := s.widened[p]
 		s.widened[p] = 0
-		if !s.in[p] {
-			continue
-		}
-		if s.reach[p] == 0 {
+		score := &scores[p]
+		if score.reach == 0 {
 			s.reached = append(s.reached, p)
 		}
-		s.reach[p] |= 1 << bit
-		s.around[p] += most * tf / (tf + s.norm[p])
+		score.reach |= 1 << bit
+		score.around += most * tf / (tf + norm[p])
 	}
 	for _, posting := range t.postings {
 		p := s.facts.place[posting.Doc]
-		s.held[p] |= 1 << bit
-		tf := float32(posting.Count)
-		s.words[p] += most * tf / (tf + s.norm[p])
+		score, tf := &scores[p], float32(posting.Count)
+		score.held |= 1 << bit
+		score.words += most * tf / (tf + norm[p])
 	}
 }
 
@@ -207,49 +235,49 @@ func (s *search) idf(reached int) float64 {
 	return math.Log(1 + (float64(s.count)-n+0.5)/(n+0.5))
 }
 
-// widen finds how much of a term each place holds or is lent.
-func (s *search) widen(t *term) {
-	s.at = s.at[:0]
+// widen finds how much of a term each place in scope holds or is lent, and returns
+// the places where that is not 0.
+func (s *search) widen(t *term) []uint32 {
+	at, widened, in, session := s.at, s.widened, s.in, s.facts.session
+	n := 0
 	if t.speakers != nil {
 		for p, d := range s.facts.order {
-			if v := s.facts.Docs[d].Speaker; s.in[p] && int(v) < len(t.speakers) && t.speakers[v] {
-				s.put(uint32(p), float32(s.Name))
+			if v := s.facts.Docs[d].Speaker; int(v) < len(t.speakers) && t.speakers[v] {
+				n = put(at, widened, in, n, uint32(p), float32(s.Name))
 			}
 		}
 	}
-	session, sides := s.facts.session, [2][]float64{s.Before, s.After}
+	sides := [2][]float64{s.Before, s.After}
 	for _, posting := range t.postings {
 		p, count := s.facts.place[posting.Doc], float32(posting.Count)
-		s.put(p, count)
-		if s.facts.Docs[posting.Doc].Flags&FromTool != 0 {
-			continue // what a tool prints holds many words that the conversation is not about
-		}
-		if s.Lender > 0 {
-			count *= float32(s.Lender / (s.Lender + float64(s.facts.Docs[posting.Doc].Length)))
-		}
+		n = put(at, widened, in, n, p, count)
 		own := session[p]
+		count *= s.lent[p]
 		for side, shares := range sides {
 			q := p
 			for _, share := range shares {
 				if q += uint32(1 - 2*side); int(q) >= len(session) || session[q] != own { // below 0 it is very large
 					break
 				}
-				s.put(q, count*float32(share))
+				n = put(at, widened, in, n, q, count*float32(share))
 			}
 		}
 	}
+	return at[:n]
 }
 
-// put adds to what a place holds. A share of nothing would reach a place
-// without a trace, and so again.
-func (s *search) put(p uint32, share float32) {
-	if share <= 0 {
-		return
+// put adds to what a place in scope holds, and returns how many places hold something. A
+// share of nothing would reach a place without a trace, and so again.
+func put(at []uint32, widened []float32, in []bool, n int, p uint32, share float32) int {
+	if share <= 0 || !in[p] {
+		return n
 	}
-	if s.widened[p] == 0 {
-		s.at = append(s.at, p)
+	if widened[p] == 0 {
+		at[n] = p
+		n++
 	}
-	s.widened[p] += share
+	widened[p] += share
+	return n
 }
 
 // speaks tells whether the query names who speaks.
