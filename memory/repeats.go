@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -31,12 +32,22 @@ type candidate struct {
 // it; and of texts that differ in little but what the query asks for, the newest
 // comes first.
 func unrepeated(ctx context.Context, tx *sql.Tx, v *view, found []lexical.Hit, q Query) ([]Hit, error) {
+	nums := make([]uint32, len(found))
+	for i, h := range found {
+		nums[i] = h.Doc
+	}
+	list, _ := json.Marshal(nums) // numbers never fail
+	documents, err := rows(ctx, tx, "num IN (SELECT value FROM json_each(?)) ORDER BY num", string(list))
+	if err != nil {
+		return nil, err
+	}
 	var all []candidate
 	for _, h := range found {
-		c, err := fetch(ctx, tx, v, h)
-		if err != nil {
-			return nil, err
+		i, ok := slices.BinarySearchFunc(documents, int64(h.Doc), func(r row, num int64) int { return cmp.Compare(r.num, num) })
+		if !ok {
+			return nil, ErrDamaged // a view has one state of documents and index
 		}
+		c := newCandidate(v, documents[i], h)
 		if !q.History {
 			if err := c.update(ctx, tx, v, q); err != nil {
 				return nil, err
@@ -58,18 +69,13 @@ func unrepeated(ctx context.Context, tx *sql.Tx, v *view, found []lexical.Hit, q
 	return hits, nil
 }
 
-// fetch reads a document that was found.
-func fetch(ctx context.Context, tx *sql.Tx, v *view, h lexical.Hit) (candidate, error) {
-	r, err := one(ctx, tx, "num = ?", h.Doc)
-	if errors.Is(err, ErrNotFound) {
-		err = ErrDamaged // a view has one state of documents and index
-	}
-	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num}
-	c.asks = v.facts.Docs[h.Doc].Flags&lexical.Asks != 0
+func newCandidate(v *view, r row, h lexical.Hit) candidate {
+	h.Doc = uint32(r.num)
+	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num, asks: v.facts.Docs[h.Doc].Flags&lexical.Asks != 0}
 	if len(r.Text) <= comparedBytes {
 		c.terms = lexical.Analyse(r.Text).Terms
 	}
-	return c, err
+	return c
 }
 
 // update replaces an answer by the newest one to the same question, as the user
@@ -101,14 +107,9 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 		}
 		c.Older = len(asked) - 1 - i
 		if answer.num != c.num && answer.num < int64(len(v.facts.Docs)) {
-			h := c.Found
-			h.Doc = uint32(answer.num)
-			newer, err := fetch(ctx, tx, v, h)
-			if err != nil {
-				return err
-			}
-			newer.Older = c.Older
-			*c = newer
+			older := c.Older
+			*c = newCandidate(v, answer, c.Found)
+			c.Older = older
 		}
 		return nil
 	}
