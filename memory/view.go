@@ -9,6 +9,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"mylm/memory/lexical"
@@ -37,7 +39,14 @@ type cache struct {
 	facts         *lexical.Facts
 	pending       map[string][]lexical.Posting
 	scopes        map[any]uint32 // of pending documents, with the names of their speakers
+
+	common sync.Map     // terms to postings that searches read
+	size   atomic.Int64 // of them
 }
+
+// commonPostings is how many postings are kept for the searches to come: 8 MB. A
+// term counts as 32 more.
+const commonPostings = 1 << 20
 
 // errAnalyser says that the index was made by another version of the analysis.
 var errAnalyser = errors.New("the index is of another version")
@@ -183,6 +192,9 @@ func (v *view) Facts(context.Context) (*lexical.Facts, error) { return v.facts, 
 
 // Postings implements lexical.Index.
 func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, error) {
+	if known, ok := v.common.Load(term); ok {
+		return known.([]lexical.Posting), nil
+	}
 	var all []lexical.Posting
 	err := each(ctx, v.tx, `SELECT first, (SELECT data FROM chunks WHERE segment = segments.num AND term <= ?
 		ORDER BY term DESC LIMIT 1) FROM segments WHERE first <= ? ORDER BY first`, []any{term, v.indexed()}, func(scan func(...any) error) error {
@@ -200,7 +212,12 @@ func (v *view) Postings(ctx context.Context, term string) ([]lexical.Posting, er
 	if n := len(all); err == nil && n > 0 && int64(all[n-1].Doc) >= int64(len(v.facts.Docs)) {
 		err = errChunk
 	}
-	return append(all, v.pending[term]...), err
+	all = append(all, v.pending[term]...)
+	if size := int64(cap(all)) + 32; err == nil && v.size.Load()+size <= commonPostings {
+		v.size.Add(size)
+		v.common.Store(term, all)
+	}
+	return all, err
 }
 
 // Terms implements lexical.Index.
