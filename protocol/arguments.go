@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Arguments that have an element of their own. Their values are text (P4); the
@@ -169,6 +170,9 @@ func (x *resolver) fromChildren() json.RawMessage {
 	var ms []member
 	index := map[string]int{}
 	for _, c := range x.children {
+		if !utf8.ValidString(c.key) || !utf8.Valid(c.value) { // V10
+			x.fail(BadJSON, "it is not valid UTF-8")
+		}
 		at, again := index[c.key]
 		value, text := quoteJSON(string(c.value)), strings.TrimSpace(string(c.value))
 		p := x.property(c.key)
