@@ -105,12 +105,10 @@ func (c *candidate) update(ctx context.Context, tx *sql.Tx, v *view, q Query) er
 		if err != nil {
 			return err
 		}
-		c.Older = len(asked) - 1 - i
 		if answer.num != c.num && answer.num < int64(len(v.facts.Docs)) {
-			older := c.Older
 			*c = newCandidate(v, answer, c.Found)
-			c.Older = older
 		}
+		c.Older = len(asked) - 1 - i
 		return nil
 	}
 	return nil

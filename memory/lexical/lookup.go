@@ -23,13 +23,12 @@ func (s *search) read() {
 		if maxQueryTerms/2 <= i && i < len(a.found)-maxQueryTerms/2 {
 			continue
 		}
-		s.terms = append(s.terms, term{text: t.Term, word: strings.Clone(a.words[i])})
+		t := term{text: t.Term, word: strings.Clone(a.words[i])}
+		s.nameSpeakers(&t)
+		s.terms = append(s.terms, t)
 	}
 	a.release()
 	s.when = asksWhen(text)
-	for i := range s.terms {
-		s.nameSpeakers(&s.terms[i])
-	}
 }
 
 // nameSpeakers finds the speakers whose name has the term.

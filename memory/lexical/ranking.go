@@ -247,20 +247,24 @@ func (s *search) widen(t *term) []uint32 {
 			}
 		}
 	}
-	sides := [2][]float64{s.Before, s.After}
 	for _, posting := range t.postings {
 		p, count := s.facts.place[posting.Doc], float32(posting.Count)
 		n = put(at, widened, in, n, p, count)
 		own := session[p]
 		count *= s.lent[p]
-		for side, shares := range sides {
-			q := p
-			for _, share := range shares {
-				if q += uint32(1 - 2*side); int(q) >= len(session) || session[q] != own { // below 0 it is very large
-					break
-				}
-				n = put(at, widened, in, n, q, count*float32(share))
+		for i, share := range s.Before {
+			q := int(p) + 1 + i
+			if q >= len(session) || session[q] != own {
+				break
 			}
+			n = put(at, widened, in, n, uint32(q), count*float32(share))
+		}
+		for i, share := range s.After {
+			q := int(p) - 1 - i
+			if q < 0 || session[q] != own {
+				break
+			}
+			n = put(at, widened, in, n, uint32(q), count*float32(share))
 		}
 	}
 	return at[:n]
