@@ -192,17 +192,25 @@ func (f Filter) where() (where string, args []any) {
 			where, args = where+" AND "+condition, append(args, arg)
 		}
 	}
-	in := func(condition string, n int, values any) { // there may be more than a statement may have parameters
-		list, _ := json.Marshal(values) // strings never fail
-		and(strings.Replace(condition, "?", "(SELECT value FROM json_each(?))", 1), n > 0, string(list))
-	}
-	in("id IN ?", len(f.IDs), f.IDs)
-	in("project IN ?", len(f.Projects), f.Projects)
-	in("session IN ?", len(f.Sessions), f.Sessions)
-	in("kind IN ?", len(f.Kinds), f.Kinds)
-	in("EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN ?)", len(f.Tags), f.Tags)
+	// There may be more names than a statement may have parameters.
+	const names = "(SELECT value FROM json_each(?))"
+	and("id IN "+names, len(f.IDs) > 0, jsonList(f.IDs))
+	and("project IN "+names, len(f.Projects) > 0, jsonList(f.Projects))
+	and("session IN "+names, len(f.Sessions) > 0, jsonList(f.Sessions))
+	and("kind IN "+names, len(f.Kinds) > 0, jsonList(f.Kinds))
+	and("EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN "+names+")", len(f.Tags) > 0, jsonList(f.Tags))
 	and("source = ?", f.Source != "", f.Source)
 	and("time >= ?", !f.After.IsZero(), f.After.UnixMicro())
 	and("time < ?", !f.Before.IsZero(), f.Before.UnixMicro())
 	return where, args
+}
+
+// jsonList is a list of names as a JSON array, each as documents hold it.
+func jsonList[S ~string](names []S) string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = valid(string(name))
+	}
+	list, _ := json.Marshal(all) // strings never fail
+	return string(list)
 }

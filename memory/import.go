@@ -70,17 +70,20 @@ type correction struct{ old, by string }
 
 func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 	buffered := bufio.NewReader(r)
+	blanks, array := beginning(buffered)
 	decoder := json.NewDecoder(buffered)
 	decoder.UseNumber()
-	head, _ := buffered.Peek(512) // what the reader's error is, the decoder says
-	array := bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("["))
 	if array {
 		_, _ = decoder.Token() // the bracket that was seen
 	}
 	for decoder.More() {
-		var record map[string]any
-		if err := decoder.Decode(&record); err != nil {
-			return fmt.Errorf("record %d, at byte %d: %w", in.done.Records+1, decoder.InputOffset(), err)
+		var value any
+		if err := decoder.Decode(&value); err != nil {
+			return fmt.Errorf("record %d, at byte %d: %w", in.done.Records+1, blanks+decoder.InputOffset(), err)
+		}
+		record, ok := value.(map[string]any)
+		if !ok {
+			return fmt.Errorf("record %d, before byte %d: it is not a JSON object", in.done.Records+1, blanks+decoder.InputOffset())
 		}
 		if err := in.add(ctx, record); err != nil {
 			return fmt.Errorf("record %d: %w", in.done.Records+1, err)
@@ -92,9 +95,25 @@ func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("after record %d, at byte %d: %w", in.done.Records, decoder.InputOffset(), err)
+		return fmt.Errorf("after record %d, at byte %d: %w", in.done.Records, blanks+decoder.InputOffset(), err)
 	}
 	return nil
+}
+
+// beginning skips white space, and reports whether an array follows. An error of
+// the reader is left to who reads on.
+func beginning(r *bufio.Reader) (blanks int64, array bool) {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return blanks, false
+		}
+		if !slices.Contains([]byte(" \t\r\n"), b) {
+			_ = r.UnreadByte() // a byte was just read
+			return blanks, b == '['
+		}
+		blanks++
+	}
 }
 
 func (in *importer) add(ctx context.Context, record map[string]any) error {

@@ -148,6 +148,21 @@ func TestSearchIsTheRanking(t *testing.T) {
 	healthy(t, s)
 }
 
+// A directory's name need not be UTF-8: its memories are found there all the same.
+func TestNamesThatAreNotUTF8(t *testing.T) {
+	s := fresh(t)
+	const project, session = "caf\xe9\xe9", "\xff"
+	add(t, s, memory.Document{Text: "the staging host is heron", Project: project, Session: session})
+	for _, q := range []memory.Query{{Text: "heron", Projects: []string{project}}, {Text: "heron", Sessions: []string{session}}} {
+		if hits := search(t, s, q); len(hits) != 1 {
+			t.Errorf("%+v: %d hits", q, len(hits))
+		}
+	}
+	if all, err := s.List(t.Context(), memory.Filter{Projects: []string{project}, Sessions: []string{session}}, 0); err != nil || len(all) != 1 {
+		t.Errorf("%d documents, %v", len(all), err)
+	}
+}
+
 func TestImportForms(t *testing.T) {
 	turns := memory.Fields{ID: "id", Project: "scope", Session: "session", Time: "time", Speaker: "speaker", Text: []string{"text", "caption"},
 		Tags: "tags", Default: memory.Document{Kind: memory.Exchange, Source: "benchmark"}}.Mapping()
@@ -178,7 +193,9 @@ func TestImportForms(t *testing.T) {
 		{"an empty array", "[]", nil, nil, memory.Imported{}, ""},
 		{"broken after one", `{"id":"1","text":"kept","time":"2026-01-02T03:04:05Z"}` + "\n{\"id\":", nil,
 			[]memory.Document{{ID: "1", Text: "kept", Kind: memory.Note, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}, memory.Imported{Records: 1, Added: 1}, "record 2"},
-		{"no objects", "1 2", nil, nil, memory.Imported{}, "record 1"},
+		{"no objects", "1 2", nil, nil, memory.Imported{}, "record 1, before byte 1: it is not a JSON object"},
+		{"an array behind white space", strings.Repeat(" ", 600) + `[{"id":"1","text":"kept","time":"2026-01-02T03:04:05Z"}]`, nil,
+			[]memory.Document{{ID: "1", Text: "kept", Kind: memory.Note, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}, memory.Imported{Records: 1, Added: 1}, ""},
 		{"cut array", `[{"id":"1","text":"kept","time":"2026-01-02T03:04:05Z"}`, nil,
 			[]memory.Document{{ID: "1", Text: "kept", Kind: memory.Note, Time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}}, memory.Imported{Records: 1, Added: 1}, "after record 1"},
 		{"a bad time", `{"id":"1","text":"x","time":"yesterday"}`, turns, nil, memory.Imported{}, "yesterday"},

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -172,15 +171,14 @@ func (c *cache) loadPending(ctx context.Context, tx *sql.Tx) error {
 
 // numbers finds the scopes of projects, or of sessions whatever their project.
 func (v *view) numbers(ctx context.Context, ofSessions bool, names []string) ([]uint32, error) {
-	list, _ := json.Marshal(names) // strings never fail
 	where := "session = '' AND project"
 	if ofSessions {
 		where = "session != '' AND session"
 	}
-	all, err := column[uint32](ctx, v.tx, "SELECT num FROM scopes WHERE "+where+" IN (SELECT value FROM json_each(?))", string(list))
+	all, err := column[uint32](ctx, v.tx, "SELECT num FROM scopes WHERE "+where+" IN (SELECT value FROM json_each(?))", jsonList(names))
 	for key, n := range v.scopes {
 		s, ok := key.(scope)
-		if name := cmp.Or(s.session, s.project); ok && ofSessions == (s.session != "") && slices.Contains(names, name) && !slices.Contains(all, n) {
+		if name := cmp.Or(s.session, s.project); ok && ofSessions == (s.session != "") && slices.ContainsFunc(names, func(s string) bool { return valid(s) == name }) && !slices.Contains(all, n) {
 			all = append(all, n)
 		}
 	}
