@@ -68,7 +68,7 @@ func (r Ranking) Rank(ctx context.Context, index Index, query Query, k int) ([]H
 }
 
 // search does all that does not depend on the weights. It returns nil if nothing
-// is in scope.
+// is in scope, or nothing holds a word of the query.
 func (r Ranking) search(ctx context.Context, index Index, query Query) (*search, error) {
 	facts, err := index.Facts(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (r Ranking) search(ctx context.Context, index Index, query Query) (*search,
 	if s.count == 0 {
 		return nil, ctx.Err()
 	}
-	if err := s.lookUp(ctx); err != nil {
+	if err := s.lookUp(ctx); err != nil || len(s.terms) == 0 {
 		return nil, err
 	}
 	s.scratch = scratches.Get().(*scratch)
