@@ -27,6 +27,9 @@ type say struct {
 	hang    bool                   // after the text: wait for the context
 	whole   bool                   // in one chunk, as a backend that does not stream
 	calls   []providers.ServerCall // that the server took out of the text, behind it
+	parts   []string               // of the first of these, as it comes
+	pause   time.Duration          // before each of these parts
+	after   []string               // parts of another call behind them
 }
 
 // model replies from a list and keeps what it was asked.
@@ -76,8 +79,23 @@ func (m *model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 			}
 			rest = rest[n:]
 		}
+		for _, part := range s.parts {
+			time.Sleep(s.pause)
+			if ctx.Err() != nil {
+				yield(providers.Chunk{}, ctx.Err())
+				return
+			}
+			if !yield(providers.Chunk{CallPart: part}, nil) {
+				return
+			}
+		}
 		for i := range s.calls {
 			if !yield(providers.Chunk{Call: &s.calls[i]}, nil) {
+				return
+			}
+		}
+		for _, part := range s.after {
+			if !yield(providers.Chunk{CallPart: part}, nil) {
 				return
 			}
 		}

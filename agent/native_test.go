@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"mylm/agent"
 	"mylm/providers"
@@ -50,6 +52,59 @@ func TestServerCallStopsTheReply(t *testing.T) {
 	wantEnd(t, r, agent.Success, agent.StopComplete, 2)
 	if b.String() != "echo:one" {
 		t.Errorf("ran %q", b.String())
+	}
+}
+
+// Its pieces are signs of life, and no text. A call without an end is stopped like
+// a text without one.
+func TestServerCallInPieces(t *testing.T) {
+	whole := []providers.ServerCall{parsed("echo", `{"text":"one"}`)}
+	hex := func(i int) string { return fmt.Sprintf("%x", i*i*i) }
+	endless := func(piece func(int) string) []string {
+		pieces := make([]string, 40_000)
+		for i := range pieces {
+			pieces[i] = piece(i)
+		}
+		return pieces
+	}
+	for name, tt := range map[string]struct {
+		parts []string
+		pause time.Duration
+		want  string // "": the call runs
+	}{
+		"slowly":                   {[]string{"echo", `{"text":`, `"one"`, "}"}, 40 * time.Second, ""},
+		"silence":                  {[]string{"echo", `{"text":`, `"one"`, "}"}, 2 * time.Minute, "fell silent for 1m0s"},
+		"the same for ever":        {endless(func(int) string { return "0, " }), 0, "repeats itself"},
+		"more than a window holds": {endless(hex), 0, "all that the context window holds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var b bench
+				m := newModel(say{text: "I look.", parts: tt.parts, pause: tt.pause, calls: whole, stop: "tool_calls"}, "Done.")
+				r := ask(t, agent.Options{Model: m, Tools: b.registry(t)}, "go")
+				if tt.want != "" {
+					if r.Err == nil || !strings.Contains(r.Err.Error(), tt.want) || b.String() != "" {
+						t.Errorf("ended %s, %v, ran %q", r.StopReason, r.Err, b.String())
+					}
+					return
+				}
+				wantEnd(t, r, agent.Success, agent.StopComplete, 2)
+				if text := r.Messages[1].Text; b.String() != "echo:one" || text != "I look.\n"+call("echo", `{"text":"one"}`) {
+					t.Errorf("ran %q, the session holds %q", b.String(), text)
+				}
+			})
+		})
+	}
+}
+
+// The pieces of a second call do not lose what the first reply cost.
+func TestServerCallsInPiecesAreCounted(t *testing.T) {
+	var b bench
+	m := newModel(say{calls: []providers.ServerCall{parsed("echo", `{"text":"one"}`)}, after: []string{"write", "{}"}, stop: "tool_calls"}, "Done.")
+	r := ask(t, agent.Options{Model: m, Tools: b.registry(t)}, strings.Repeat("one long question ", 350))
+	wantEnd(t, r, agent.Success, agent.StopComplete, 2)
+	if r.UsagePartial || r.Usage.Output != 4 {
+		t.Errorf("usage %+v, partial %v", r.Usage, r.UsagePartial)
 	}
 }
 

@@ -158,7 +158,7 @@ type listener struct {
 	quiet   bool // the reply is not shown
 	reply   reply
 	shown   bool
-	pieces  int // of text and thought; each is at least one token
+	pieces  int // of text, thought and calls; each is at least one token
 	size    int // bytes that came
 	limit   int // tokens that the reply may have; 0: not asked yet
 
@@ -194,7 +194,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 	waits := !l.quiet && request.Purpose == PurposeTurn && r.needsCount()
 	for chunk, err := range r.effects.Model(ctx, request) {
 		if l.decoder.Done() {
-			if chunk.Call != nil && err == nil {
+			if (chunk.Call != nil || chunk.CallPart != "") && err == nil {
 				continue // one call a turn
 			}
 			alarm.Stop()
@@ -229,8 +229,9 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 
 // take handles one chunk.
 func (l *listener) take(c providers.Chunk) {
-	l.size += len(c.Text) + len(c.Thought)
-	if c.Text != "" || c.Thought != "" {
+	written := c.Thought + c.Text + c.CallPart
+	l.size += len(written)
+	if written != "" {
 		l.pieces++
 	}
 	if c.Thought != "" {
@@ -242,15 +243,15 @@ func (l *listener) take(c providers.Chunk) {
 		l.withheld += len(c.Text)
 		l.parts(l.decoder.Push(c.Text))
 	}
+	l.withheld += len(c.CallPart)
 	if c.Call != nil && !l.decoder.Done() {
-		l.size += len(c.Call.Name) + len(c.Call.Args)
 		l.reply.native = c.Call
 		l.parts(l.decoder.PushCall(c.Call.Name, c.Call.Args))
 	}
 	if c.Stop != "" {
 		l.reply.stop, l.reply.usage = c.Stop, plausible(c.Usage)
 	}
-	l.repeating = l.repeating || l.repeatsTooLong(c.Thought+c.Text)
+	l.repeating = l.repeating || l.repeatsTooLong(written)
 }
 
 // count takes the usage from what follows a complete call: the end, if the

@@ -17,8 +17,8 @@
 //
 // A Model is one model at one backend. A Chunk is what arrived: text, thought
 // (reasoning that the backend separates from text), a call that the server
-// parsed by itself, and on the last chunk, the stop reason and the usage. An
-// Error is a failure with a Kind, by which the caller can decide what to do.
+// parsed by itself or a piece of one, and on the last chunk, the stop reason and
+// the usage. An Error is a failure with a Kind, by which the caller can decide what to do.
 //
 // # The contract
 //

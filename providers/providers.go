@@ -77,8 +77,13 @@ type Chunk struct {
 	Text    string
 	Thought string // reasoning that the backend separates from the text
 	Call    *ServerCall
-	Stop    StopReason // on the last chunk only
-	Usage   Usage      // on the last chunk only
+
+	// CallPart is a piece of a call that arrives in pieces: a sign that the model
+	// writes, and of how much. It is no text; Call holds the whole call later.
+	CallPart string
+
+	Stop  StopReason // on the last chunk only
+	Usage Usage      // on the last chunk only
 }
 
 // ServerCall is a call that the server parsed out of the model's text, though

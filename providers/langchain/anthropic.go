@@ -85,7 +85,8 @@ func thinkAnthropic(on bool, a asked) map[string]any {
 
 // anthropicReader reads the replies of Anthropic's messages.
 type anthropicReader struct {
-	call, input, args string // the call whose arguments are coming
+	call, input string // the call whose arguments are coming
+	args        []byte
 }
 
 type anthropicEvent struct {
@@ -146,14 +147,16 @@ func (a *anthropicReader) Event(r *wire.Reply, data []byte) error {
 		e.Message.Usage.Output = 0 // a first guess; the end brings the number
 		e.Message.Usage.count(&r.Usage)
 	case "content_block_start":
-		if a.call, a.input, a.args = e.Block.Name, string(e.Block.Input), ""; a.call == "" {
+		if a.call, a.input, a.args = e.Block.Name, string(e.Block.Input), nil; a.call == "" {
 			e.Block.read(r)
 		}
+		r.CallPart(a.call)
 	case "content_block_delta":
-		a.args += e.Delta.Args
+		a.args = append(a.args, e.Delta.Args...)
+		r.CallPart(e.Delta.Args)
 		e.Delta.read(r)
 	case "content_block_stop":
-		r.CallText(a.call, cmp.Or(a.args, a.input, "{}"))
+		r.CallText(a.call, cmp.Or(string(a.args), a.input, "{}"))
 		a.call = ""
 	case "message_delta":
 		e.Usage.count(&r.Usage)

@@ -175,6 +175,7 @@ func passEvent(x *wire.Exchange, event types.ConverseStreamOutput, call *provide
 	case *types.ConverseStreamOutputMemberContentBlockStart:
 		if s, ok := e.Value.Start.(*types.ContentBlockStartMemberToolUse); ok {
 			*call = providers.ServerCall{Name: aws.ToString(s.Value.Name)}
+			return x.Pass(providers.Chunk{CallPart: call.Name})
 		}
 	case *types.ConverseStreamOutputMemberContentBlockStop:
 		if whole := *call; whole.Name != "" {
@@ -185,6 +186,7 @@ func passEvent(x *wire.Exchange, event types.ConverseStreamOutput, call *provide
 		switch d := e.Value.Delta.(type) {
 		case *types.ContentBlockDeltaMemberToolUse:
 			call.Args += aws.ToString(d.Value.Input)
+			return x.Pass(providers.Chunk{CallPart: aws.ToString(d.Value.Input)})
 		case *types.ContentBlockDeltaMemberText:
 			return x.Pass(providers.Chunk{Text: d.Value})
 		case *types.ContentBlockDeltaMemberReasoningContent:

@@ -266,6 +266,7 @@ func TestBedrockServerCall(t *testing.T) {
 		bedrockEvent("contentBlockStop", map[string]any{"contentBlockIndex": 1}) + bedrockEvent("messageStop", map[string]any{"stopReason": "tool_use"})
 	f := newFake(t, bedrockAPI, answers(200, bedrockAPI.kind, body))
 	var calls []providers.ServerCall
+	var parts []string
 	for c, err := range f.model(t).Generate(t.Context(), hello) {
 		if err != nil {
 			t.Fatal(err)
@@ -273,6 +274,12 @@ func TestBedrockServerCall(t *testing.T) {
 		if c.Call != nil {
 			calls = append(calls, *c.Call)
 		}
+		if c.CallPart != "" {
+			parts = append(parts, c.CallPart)
+		}
+	}
+	if want := []string{"list_dir", `{"path":`, `"docs"}`}; !slices.Equal(parts, want) {
+		t.Errorf("parts %q, want %q", parts, want)
 	}
 	if len(calls) != 1 || calls[0] != (providers.ServerCall{Name: "list_dir", Args: `{"path":"docs"}`}) {
 		t.Errorf("calls %+v", calls)

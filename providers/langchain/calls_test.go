@@ -18,6 +18,7 @@ func TestServerCalls(t *testing.T) {
 		name, provider, kind, body string
 		want                       []providers.ServerCall
 		stop                       providers.StopReason
+		parts                      []string // of the calls, as they came
 	}{
 		{"OpenAI, in pieces", "openai", "text/event-stream", events(
 			`{"choices":[{"delta":{"content":"I will look."}}]}`,
@@ -25,38 +26,41 @@ func TestServerCalls(t *testing.T) {
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\":"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"docs\"}"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"2","function":{"name":"read_file","arguments":"{\"path\":\"a \\\"b\\\".md\"}"}}]}}]}`,
-			`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`, `[DONE]`), []providers.ServerCall{list, read}, "tool_calls"},
+			`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`, `[DONE]`), []providers.ServerCall{list, read}, "tool_calls",
+			[]string{"list_dir", `{"path":`, `"docs"}`, `read_file{"path":"a \"b\".md"}`}},
 		{"OpenAI, without indexes", "openai", "text/event-stream", events(
 			`{"choices":[{"delta":{"content":"I will look.","tool_calls":[{"id":"1","function":{"name":"list_dir","arguments":{"path":"docs"}}},{"id":"2","function":{"name":"read_file","arguments":"{\"path\":\"a \\\"b\\\".md\"}"}}]}}]}`,
-			`{"choices":[{"delta":{},"finish_reason":"stop"}]}`), []providers.ServerCall{list, read}, "stop"},
+			`{"choices":[{"delta":{},"finish_reason":"stop"}]}`), []providers.ServerCall{list, read}, "stop",
+			[]string{`list_dir{"path":"docs"}`, `read_file{"path":"a \"b\".md"}`}},
 		{"OpenAI, cut", "openai", "text/event-stream", events(
 			`{"choices":[{"delta":{"content":"I will look.","tool_calls":[{"index":0,"function":{"name":"list_dir","arguments":"{\"pa"}}]}}]}`,
-			`{"choices":[{"delta":{},"finish_reason":"length"}]}`), []providers.ServerCall{{Name: "list_dir", Args: `{"pa`}}, "length"},
+			`{"choices":[{"delta":{},"finish_reason":"length"}]}`), []providers.ServerCall{{Name: "list_dir", Args: `{"pa`}}, "length", []string{`list_dir{"pa`}},
 		{"OpenAI, in one piece", "openai", "application/json",
 			`{"object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":{"content":"I will look.","tool_calls":[{"id":"1","function":{"name":"list_dir","arguments":"{\"path\":\"docs\"}"}}]}}]}`,
-			[]providers.ServerCall{list}, "tool_calls"},
+			[]providers.ServerCall{list}, "tool_calls", []string{`list_dir{"path":"docs"}`}},
 		{"Anthropic, in pieces", "anthropic", "text/event-stream", events(
 			`{"type":"message_start","message":{}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"I will look."}}`, `{"type":"content_block_stop","index":0}`,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"1","name":"list_dir","input":{}}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"path\":"}}`,
 			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"\"docs\"}"}}`,
 			`{"type":"content_block_stop","index":1}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
-			[]providers.ServerCall{list}, "tool_use"},
+			[]providers.ServerCall{list}, "tool_use", []string{"list_dir", `{"path":`, `"docs"}`}},
 		{"Anthropic, in one piece", "anthropic", "application/json",
 			`{"type":"message","stop_reason":"tool_use","content":[{"type":"text","text":"I will look."},{"type":"tool_use","id":"1","name":"list_dir","input":{"path":"docs"}}]}`,
-			[]providers.ServerCall{list}, "tool_use"},
+			[]providers.ServerCall{list}, "tool_use", nil},
 		{"Google", "googleai", "text/event-stream", events(
 			`{"candidates":[{"content":{"parts":[{"text":"I will look."},{"functionCall":{"name":"list_dir","args":{"path":"docs"}}}]},"finishReason":"STOP"}]}`),
-			[]providers.ServerCall{list}, "stop"},
+			[]providers.ServerCall{list}, "stop", nil},
 		{"Ollama", "langchain-ollama", "application/x-ndjson",
 			`{"message":{"content":"I will look.","tool_calls":[{"function":{"name":"list_dir","arguments":{"path":"docs"}}}]}}` + "\n" + `{"message":{"content":""},"done":true,"done_reason":"stop"}` + "\n",
-			[]providers.ServerCall{list}, "stop"},
+			[]providers.ServerCall{list}, "stop", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := newFake(t, speechOf(t, tt.provider), answers(200, tt.kind, tt.body)).model(t)
 			var text string
 			var calls []providers.ServerCall
+			var parts []string
 			var last providers.Chunk
 			for c, err := range m.Generate(t.Context(), hello) {
 				if err != nil {
@@ -65,6 +69,12 @@ func TestServerCalls(t *testing.T) {
 				if text, last = text+c.Text, c; c.Call != nil {
 					calls = append(calls, *c.Call)
 				}
+				if c.CallPart != "" {
+					parts = append(parts, c.CallPart)
+				}
+			}
+			if !slices.Equal(parts, tt.parts) {
+				t.Errorf("parts %q, want %q", parts, tt.parts)
 			}
 			if text != "I will look." || !slices.Equal(calls, tt.want) || last.Stop != tt.stop {
 				t.Errorf("%q, %+v, stop %q; want %+v, stop %q", text, calls, last.Stop, tt.want, tt.stop)

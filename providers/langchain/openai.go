@@ -125,30 +125,31 @@ type openAICall struct {
 		Args json.RawMessage `json:"arguments"`
 	} `json:"function"`
 
-	args string // all pieces so far
+	args []byte // all pieces so far
 }
 
 // collect takes a piece of a call. Some servers send no index; an id then begins
 // another call.
-func (o *openAIReader) collect(piece openAICall) {
+func (o *openAIReader) collect(r *wire.Reply, piece openAICall) {
 	var text string
 	if json.Unmarshal(piece.Function.Args, &text) != nil {
 		text = string(piece.Function.Args)
 	}
+	r.CallPart(piece.Function.Name + text)
 	for i := range o.calls {
 		if c := &o.calls[i]; c.Index == piece.Index && (piece.ID == "" || piece.ID == c.ID) {
-			c.Function.Name, c.args = cmp.Or(c.Function.Name, piece.Function.Name), c.args+text
+			c.Function.Name, c.args = cmp.Or(c.Function.Name, piece.Function.Name), append(c.args, text...)
 			return
 		}
 	}
-	piece.args = text
+	piece.args = []byte(text)
 	o.calls = append(o.calls, piece)
 }
 
 // pass hands on the calls that are complete.
 func (o *openAIReader) pass(r *wire.Reply) {
 	for _, c := range o.calls {
-		r.CallText(c.Function.Name, c.args)
+		r.CallText(c.Function.Name, string(c.args))
 	}
 	o.calls = nil
 }
@@ -170,7 +171,7 @@ func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 	}
 	for _, m := range messages {
 		for _, c := range m.Calls {
-			o.collect(c)
+			o.collect(r, c)
 		}
 		text, thought, err := m.read()
 		if err != nil {

@@ -76,6 +76,13 @@ func (r *Reply) CallText(name, args string) {
 	}
 }
 
+// CallPart passes on that a piece of a call has come, whose whole follows.
+func (r *Reply) CallPart(s string) {
+	if s != "" {
+		r.pieces = append(r.pieces, providers.Chunk{CallPart: s})
+	}
+}
+
 // Fail notes the error in data, which ends the reply.
 func (r *Reply) Fail(data []byte) {
 	c, ok := ReadError(data)
