@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"sync/atomic"
+
+	"github.com/philippgille/chromem-go"
 
 	"mylm/memory/lexical"
 )
@@ -22,12 +25,16 @@ type dense struct {
 }
 
 // nearest compares a question's vector with those of documents, within the
-// transaction of one search.
+// transaction of one search. The file holds the vectors; those of the candidates
+// that words found become a collection of chromem-go's, which compares them.
+//
+// Of chromem-go's database only collections in memory are used: a crash damages
+// its files. A vector of another length would make every query fail, and one of
+// zeros would be divided by its length; neither is added.
 type nearest struct {
 	tx       *sql.Tx
 	embedder int64 // in the file
 	vector   []float32
-	length   float64
 }
 
 // nearest returns nil where there is nothing to compare. What goes wrong with
@@ -36,7 +43,7 @@ func (s *Store) nearest(ctx context.Context, tx *sql.Tx, d *dense, vector []floa
 	if d == nil {
 		return nil, nil
 	}
-	n := &nearest{tx: tx, vector: vector}
+	n := &nearest{tx: tx, vector: slices.Clone(vector)}
 	dimension := 0
 	err := tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", d.embedder.Name()).Scan(&n.embedder, &dimension)
 	switch {
@@ -48,42 +55,60 @@ func (s *Store) nearest(ctx context.Context, tx *sql.Tx, d *dense, vector []floa
 		d.warn(fmt.Errorf("searched by words alone: %w: %d numbers for the question, %d for documents of %s",
 			ErrDimension, len(vector), dimension, d.embedder.Name()))
 		return nil, nil
+	case !normalise(n.vector): // without a direction nothing is near
+		return nil, nil
 	}
-	for _, x := range vector {
-		n.length += float64(x) * float64(x)
-	}
-	n.length = math.Sqrt(n.length)
 	return n, nil
+}
+
+const collectionName = "memory"
+
+// unasked is never called: every document and question comes with its vector.
+// Without a function of ours chromem-go would send texts to a company.
+func unasked(context.Context, string) ([]float32, error) {
+	return nil, errors.New("chromem-go asked for a vector that it should have been given")
 }
 
 // similarities compares documents that words found, those without a vector left
 // out.
 func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]float32, error) {
-	list, _ := json.Marshal(docs) // numbers never fail
-	found := map[uint32]float32{}
-	return found, n.compare(ctx, `SELECT v.num, v.data FROM json_each(?2) AS wanted
-		CROSS JOIN vectors v ON v.embedder = ?1 AND v.num = wanted.value`, func(doc uint32, near float32) {
-		if near > 0 { // nor NaN
-			found[doc] = near
-		}
-	}, string(list))
-}
-
-// compare calls f with each document of a query and its similarity.
-func (n *nearest) compare(ctx context.Context, query string, f func(doc uint32, near float32), args ...any) error {
-	values := make([]float32, len(n.vector))
-	var doc uint32
+	collection, err := chromem.NewDB().CreateCollection(collectionName, nil, unasked)
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(docs)
+	if err != nil {
+		return nil, err
+	}
+	space := make([]float32, len(docs)*len(n.vector))
+	var id string
 	var data sql.RawBytes
-	return each(ctx, n.tx, query, append([]any{n.embedder}, args...), func(scan func(...any) error) error {
-		err := scan(&doc, &data)
+	err = each(ctx, n.tx, `SELECT v.num, v.data FROM json_each(?) AS wanted
+		CROSS JOIN vectors v ON v.embedder = ? AND v.num = wanted.value`, []any{string(list), n.embedder}, func(scan func(...any) error) error {
+		var values []float32
+		values, space = space[:len(n.vector):len(n.vector)], space[len(n.vector):]
+		err := scan(&id, &data)
 		if err == nil {
 			err = unpack(values, data)
 		}
-		if err == nil {
-			f(doc, n.cosine(values))
+		if err != nil || !normalise(values) {
+			return err
 		}
-		return err
+		return collection.AddDocument(ctx, chromem.Document{ID: id, Embedding: values})
 	})
+	if err != nil || collection.Count() == 0 {
+		return nil, err
+	}
+	results, err := collection.QueryEmbedding(ctx, n.vector, collection.Count(), nil, nil)
+	if err := cmp.Or(ctx.Err(), err); err != nil { // a query that is cancelled returns what it has
+		return nil, err
+	}
+	found := map[uint32]float32{}
+	for _, r := range results {
+		doc, _ := strconv.ParseUint(r.ID, 10, 32) // it was a number above
+		found[uint32(doc)] = max(0, r.Similarity)
+	}
+	return found, nil
 }
 
 // fill adds the nearest of all documents that the query may find to those that
@@ -95,13 +120,22 @@ func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []le
 		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.Doc, b.Doc))
 	}
 	var best []lexical.Hit // in order
-	err := n.compare(ctx, "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", func(doc uint32, near float32) {
-		h := lexical.Hit{Doc: doc, Similarity: near}
-		if near > 0 && (len(best) < k || nearer(h, best[k-1]) < 0) && int(doc) < len(v.facts.Docs) && q.Selects(v.facts, doc) {
+	values := make([]float32, len(n.vector))
+	var data sql.RawBytes
+	err := each(ctx, n.tx, "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", []any{n.embedder}, func(scan func(...any) error) error {
+		var h lexical.Hit
+		if err := scan(&h.Doc, &data); err != nil || int(h.Doc) >= len(v.facts.Docs) || !q.Selects(v.facts, h.Doc) {
+			return err
+		}
+		if err := unpack(values, data); err != nil {
+			return err
+		}
+		if h.Similarity = n.cosine(values); h.Similarity > 0 && (len(best) < k || nearer(h, best[k-1]) < 0) {
 			at, _ := slices.BinarySearchFunc(best, h, nearer)
 			best = slices.Insert(best, at, h)
 			best = best[:min(k, len(best))]
 		}
+		return nil
 	})
 	for _, h := range best {
 		if len(found) < k && !slices.ContainsFunc(found, func(f lexical.Hit) bool { return f.Doc == h.Doc }) {
@@ -111,8 +145,7 @@ func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []le
 	return found, cmp.Or(err, ctx.Err())
 }
 
-// cosine compares a vector with the question's. It is NaN if one of them points
-// nowhere.
+// cosine compares a vector with the question's, which has length 1.
 func (n *nearest) cosine(values []float32) float32 {
 	var dot, square, dot2, square2 float32 // two sums each, which a processor adds up side by side
 	i := 0
@@ -124,5 +157,36 @@ func (n *nearest) cosine(values []float32) float32 {
 	if i < len(values) {
 		dot, square = dot+values[i]*n.vector[i], square+values[i]*values[i]
 	}
-	return float32((float64(dot) + float64(dot2)) / (math.Sqrt(float64(square)+float64(square2)) * n.length))
+	length := direction(float64(square) + float64(square2))
+	return float32((float64(dot) + float64(dot2)) / length)
+}
+
+// direction is the length of a vector whose squares have a sum, infinite for one
+// that points nowhere.
+func direction(squares float64) float64 {
+	if length := math.Sqrt(squares); length > 0 { // nor NaN
+		return length
+	}
+	return math.Inf(1)
+}
+
+// normalise makes a vector's length 1, exactly enough that chromem-go does not
+// make another copy. It reports whether there is a direction.
+func normalise(v []float32) bool {
+	var squares, squares2 float64 // two sums, which a processor adds up side by side
+	for i, x := range v {
+		if y := float64(x); i%2 == 0 {
+			squares += y * y
+		} else {
+			squares2 += y * y
+		}
+	}
+	length := direction(squares + squares2)
+	if math.Abs(length-1) >= 1e-7 {
+		scale := float32(1 / length)
+		for i := range v {
+			v[i] *= scale
+		}
+	}
+	return !math.IsInf(length, 0)
 }

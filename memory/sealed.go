@@ -35,14 +35,6 @@ func key(passphrase string, salt []byte) []byte {
 	return argon2.IDKey([]byte(passphrase), salt, 3, 64<<10, 4, keyLength)
 }
 
-const collectionName = "memory"
-
-// unasked is never called: every document and question comes with its vector.
-// Without a function of ours chromem-go would send texts to a company.
-func unasked(context.Context, string) ([]float32, error) {
-	return nil, errors.New("chromem-go asked for a vector that it should have been given")
-}
-
 // ExportSealed writes what a filter selects, with what was superseded, as a
 // database of chromem-go's, compressed and encrypted with a passphrase. All of
 // it is held in memory meanwhile. Import reads it by way of Unseal.
