@@ -111,7 +111,7 @@ func (d *Decoder) opens() (decided bool, rest string) {
 	h := &d.held
 	i := max(h.open.n, h.span.pos)
 	for {
-		for i < len(h.buf) && (isSpace(h.buf[i]) || h.buf[i] == '*') { // B2
+		for i < len(h.buf) && isSpace(h.buf[i]) {
 			i++
 		}
 		if i-h.open.n > maxBlank {
@@ -141,16 +141,23 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		}
 		break
 	}
-	head := h.buf[i:]
+	between := "*" // B2
+	if h.open.tag != toolOpen {
+		between += " \t\r\n"
+	}
+	head := strings.TrimLeft(h.buf[i:], between)
 	word := head[:pathLen(head)]
-	if len(word) == len(head) && len(word) < maxTag {
+	switch {
+	case len(h.buf)-len(head)-h.open.n > maxBlank:
+		return true, d.release(h.open.n)
+	case len(word) == len(head) && len(word) < maxTag:
 		return false, ""
 	}
 	_, known := d.declared(strings.TrimSuffix(tidyName(word), ".call"))
 	after := trimSpace(head[len(word):]) + " "
 	switch c := after[0]; {
 	case word == "":
-		h.begun = c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen
+		h.begun = c == head[0] && (c == '{' || c == '[' || c == '<' && h.open.tag == toolOpen)
 	case h.open.tag == tokenOpen:
 		h.begun = known || word == "function"
 	case h.open.tag == toolOpen && known && after == " " && len(h.buf)-i < maxTag:
