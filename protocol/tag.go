@@ -192,24 +192,28 @@ func matchTag(s string) (m mark, more bool) {
 		return mark{}, more
 	}
 	named := string(name) == "function" || string(name) == "invoke" // a tag only with the name of a tool
-	ended := isSpace(s[i]) || s[i] == '>' || s[i] == '/' || s[i] == '=' && named
-	if strings.IndexByte(s[i:min(len(s), maxTag)], '>') < 0 {
+	ended := isSpace(s[i]) || s[i] == '>' || s[i] == '=' && named || s[i] == '/' && t == toolOpen
+	end := strings.IndexByte(s[i:min(len(s), maxTag)], '>')
+	if !ended || end < 0 {
 		return mark{}, more || ended && len(s) < maxTag
 	}
-	e, ok := elemAt(s[:min(len(s), maxTag)])
-	m = mark{tag: t, kind: string(name), attrs: e.attrs, n: e.n, empty: e.empty}
+	attrs := strings.TrimSpace(s[i : i+end])
+	m = mark{tag: t, kind: string(name), n: i + end + 1}
 	if t == toolOpen {
-		m.name = nameAttr(e.attrs)
+		m.name, m.attrs, m.empty = nameAttr(attrs), attrs, strings.HasSuffix(attrs, "/")
 	}
 	switch {
-	case !ok, !ended, e.fold != strings.TrimPrefix(m.kind, "/"), e.empty && e.attrs == "" && t != toolOpen:
-	case e.attrs != "" && m.name == "" && t != observationOpen && t != exampleOpen &&
-		(t != toolOpen && t != thinkOpen || !strings.Contains(e.attrs, "=")): // <think harder> is no tag
-	case t == toolOpen && named && m.name == "": // HTML and prose have such words too
-	default:
-		return m, false
+	case attrs == "" || attrs == "/" && m.empty:
+	case t == toolOpen && attrs[0] == '/', named && attrs[0] == '=' && strings.Contains(m.name, "<"):
+		return mark{}, false
+	case m.name != "", t == observationOpen, t == exampleOpen, (t == toolOpen || t == thinkOpen) && strings.Contains(attrs, "="):
+	default: // <think harder> is no tag
+		return mark{}, false
 	}
-	return mark{}, false
+	if named && m.name == "" { // HTML and prose have such words too
+		return mark{}, false
+	}
+	return m, false
 }
 
 // plain reports whether a < certainly begins no tag: of most, two bytes tell.
