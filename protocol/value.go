@@ -330,7 +330,7 @@ func (r *reader) more(closer byte) (more, comma bool) {
 // key reads a key and the sep behind it.
 func (r *reader) key(sep byte) {
 	switch b := r.peek(); {
-	case sep == '=':
+	case sep == '=' && b != sep:
 		r.out = append(r.out, quoteJSON(strings.ReplaceAll(r.word("\\"), `\_`, "_"))...)
 	case b == '"' || b == '\'':
 		r.str(asKey)
