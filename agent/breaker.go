@@ -229,10 +229,12 @@ func (l *listener) repeatsTooLong(chunk string) bool {
 		return false
 	}
 	p := &l.repetition
-	if p.add(chunk); p.bytes <= l.withheld {
-		limit *= argumentsRepetition
+	p.add(chunk)
+	tokens := p.tokens
+	if p.bytes <= l.withheld {
+		tokens /= argumentsRepetition
 	}
-	return p.tokens >= int(limit)
+	return tokens >= int(limit)
 }
 
 // windowFilled is the error of a reply that the length limit cut, and that nothing can be

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,7 @@ func TestRepetitionThatIsWanted(t *testing.T) {
 		"text":                     {says: []any{text}, stop: agent.StopStuck},
 		"text, a higher limit":     {says: []any{text}, limit: 12_000, stop: agent.StopComplete, want: strings.TrimSpace(text)},
 		"text, no limit":           {says: []any{text}, limit: agent.Off, stop: agent.StopComplete, want: strings.TrimSpace(text)},
+		"arguments, any number":    {says: []any{zeros(2000), "Done."}, limit: math.MaxInt / 5, stop: agent.StopComplete, want: "Done."},
 		"arguments, a lower limit": {says: []any{zeros(2000)}, limit: 100, stop: agent.StopStuck, want: "I write it."},
 	} {
 		t.Run(name, func(t *testing.T) {
