@@ -323,12 +323,16 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 }
 
 // Chunks are a reply as the backend may have sent it: they show how the engine
-// interpreted the reply. One that broke off ends with a Stalled error, or with
-// the limit that ended it.
+// interpreted the reply. One that broke off ends with an Interrupted error, one that
+// fell silent with a Stalled one, and one that a limit ended with that.
 func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		if p.SeparateThought != "" && !yield(providers.Chunk{Thought: p.SeparateThought}, nil) || p.Raw != "" && !yield(providers.Chunk{Text: p.Raw}, nil) ||
 			p.Native != nil && !yield(providers.Chunk{Call: p.Native}, nil) {
+			return
+		}
+		if p.Error != "" && p.Stop == providers.StopReason(StopModelError) {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.Interrupted, Permanent: true, Message: p.Error})
 			return
 		}
 		if p.Error != "" && p.Stop != "" {

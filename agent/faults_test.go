@@ -36,7 +36,7 @@ func TestModelErrorKeepsWhatWasDone(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	wantEnd(t, r, agent.Failed, agent.StopModelError, 2)
-	if len(r.Calls) != 1 || len(r.Messages) != 3 || r.Usage.Output == 0 || r.Response != "I look." {
+	if len(r.Calls) != 1 || len(r.Messages) != 4 || r.Usage.Output == 0 || r.Response != "Well" {
 		t.Errorf("result %+v", r)
 	}
 }
@@ -89,6 +89,62 @@ func TestPassingFaultsAreRetried(t *testing.T) {
 			t.Errorf("response %q", r.Response)
 		}
 	})
+}
+
+// TestBrokenReplyIsKept as far as it came, when there is no other try.
+func TestBrokenReplyIsKept(t *testing.T) {
+	look := "I look.\n" + call("echo", `{"text":"a"}`)
+	for _, tt := range []struct {
+		name   string
+		last   string
+		kind   providers.Kind // "": the stream ends without its end
+		answer string
+		kept   int // messages of the run
+	}{
+		{"cut", "It is a, and that is", providers.Interrupted, "It is a, and that is", 4},
+		{"no end", "It is a, and that is", "", "It is a, and that is", 4},
+		{"a fault of the server", "It is a, and that is", providers.ServerFault, "It is a, and that is", 4},
+		{"before half a call", "It is a.\n<tool_code>\n<name>ec", providers.Interrupted, "It is a.", 4},
+		{"half a call", "<tool_code>\n<name>ec", providers.Interrupted, "", 3},
+		{"nothing", "", providers.Interrupted, "", 3},
+		{"a refused text", "It is a", providers.Filtered, "", 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var b bench
+			var rec recorder
+			last := say{text: tt.last, stop: "none"}
+			if tt.kind != "" {
+				last.err = &providers.Error{Kind: tt.kind, Message: "broken"}
+			}
+			o := agent.Options{Model: newModel(look, last), Tools: b.registry(t), Recorder: &rec}
+			r, err := newAgent(t, o).Ask(t.Context(), "go")
+			if wantEnd(t, r, agent.Failed, agent.StopModelError, 2); err == nil || r.Response != tt.answer || len(r.Messages) != tt.kept {
+				t.Errorf("%q and %d messages, %v, %v", r.Response, len(r.Messages), r.Messages, err)
+			}
+			entries := through(t, rec.entries)
+			done, err := agent.Replay(t.Context(), entries, agent.Options{Tools: b.registry(t)})
+			if err != nil || len(done.Differences) > 0 {
+				t.Errorf("replayed: %+v, %v", done, err)
+			}
+			for n := len(entries) - 1; n <= len(entries); n++ { // died before its end, and not
+				s, err := agent.LoadSession("s", entries[:n])
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := newAgent(t, agent.Options{Model: newModel("All of it."), Tools: b.registry(t)})
+				again, err := agent.Collect(a.Resume(t.Context(), s))
+				if err != nil { // it ended as it had
+					if n == len(entries) || again.Response != tt.answer || again.StopReason != agent.StopModelError {
+						t.Errorf("from %d: %s %q, %v", n, again.StopReason, again.Response, err)
+					}
+					_, again = collect(t, a.Resume(t.Context(), s))
+				}
+				if again.Response != "All of it." {
+					t.Errorf("from %d: %s %q", n, again.StopReason, again.Response)
+				}
+			}
+		})
+	}
 }
 
 func TestOverflow(t *testing.T) {

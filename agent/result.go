@@ -59,7 +59,7 @@ func (r StopReason) Status() Status {
 // whole or in part.
 func (r StopReason) Answers() bool {
 	switch r {
-	case StopModelError, StopInternal, StopMalformed, StopContextFull:
+	case StopInternal, StopMalformed, StopContextFull:
 		return false
 	}
 	return true
@@ -149,24 +149,26 @@ func cancelled(ctx context.Context) (StopReason, error) {
 	return StopInterrupted, cause
 }
 
-// partialReply is the received part of a reply that was ended at a limit, or
-// interrupted: its text, without the call in which it may have broken off. It
-// is nil if nothing was received, and for a reply that failed for another
-// reason.
+// partialReply is the received part of a reply that broke off, was ended at a limit
+// or interrupted: its text, without the call in which it may have broken off. It is
+// nil if nothing was received, or nothing that may be sent again.
 func (l *listener) partialReply(ctx context.Context, err error) *reply {
-	var limit *LimitError
-	over := ctx.Err() != nil || providers.KindOf(err) == providers.Stalled || errors.As(err, &limit)
-	if ctx.Err() != nil {
-		_, err = cancelled(ctx)
-	}
-	if !over || l.decoder.Done() {
+	kind := providers.KindOf(err)
+	if l.decoder.Done() || kind == providers.Filtered || kind == providers.Overflow {
 		return nil
 	}
 	rep := l.close()
-	rep.call, rep.fault, rep.broken = nil, nil, err.Error()
-	if limit != nil && limit.Reason != StopTimeout { // a replay ends it in the same way
+	var limit *LimitError
+	switch { // a replay ends it in the same way
+	case ctx.Err() != nil:
+		_, err = cancelled(ctx)
+	case errors.As(err, &limit) && limit.Reason != StopTimeout:
 		rep.stop = providers.StopReason(limit.Reason)
-	} else if strings.TrimSpace(rep.text) == "" {
+	case limit == nil && kind != providers.Stalled:
+		rep.stop = providers.StopReason(StopModelError)
+	}
+	rep.call, rep.fault, rep.broken = nil, nil, err.Error()
+	if strings.TrimSpace(rep.text) == "" && (limit == nil || limit.Reason == StopTimeout) {
 		return nil
 	}
 	return rep

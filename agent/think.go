@@ -33,7 +33,7 @@ type reply struct {
 
 // think asks the model for the next reply of the conversation, in a turn or as
 // its last word. Errors of the model are modelErrors; the received part of a
-// reply that timed out comes with them.
+// reply that broke off comes with them.
 func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
 	reply, err := r.generate(ctx, ModelRequest{Purpose: p}, true)
 	if err != nil {
@@ -104,7 +104,7 @@ func (r *run) generate(ctx context.Context, q ModelRequest, shown bool) (*reply,
 		pause := intervals.NextBackOff()
 		if provider.RetryAfter > 0 {
 			if pause = provider.RetryAfter; pause > maxRetryAfter {
-				return nil, &modelError{waitTooLong(provider)}
+				return l.partialReply(ctx, err), &modelError{waitTooLong(provider)}
 			}
 		}
 		tries++

@@ -71,6 +71,7 @@ func TestEnds(t *testing.T) {
 		"not checked":       {script("fine?", verdict("false")), []string{"--self-eval", "basic"}, "5", "partial", "not_verified", "", "fine?\n", []string{"did not pass its check (confidence 0.30): nothing was looked up"}},
 		"never checked":     {script("fine?", verdict("false"), "fine!", verdict("false"), "fine.", "no verdict"), []string{"--self-eval", "full"}, "5", "partial", "not_verified", "", "fine.\n", []string{"did not pass its check"}},
 		"model":             {script("=== reply error=bad_request message=\"no such option\""), nil, "1", "failed", "model_error", "", "", []string{"no such option"}},
+		"cut, every time":   {strings.Repeat(script("=== reply cut\nHalf an ans"), 3), nil, "1", "failed", "model_error", "", "Half an ans\n", []string{"cuts the reply off"}},
 		"unreachable":       {strings.Repeat(script("=== reply error=unreachable message=\"nobody there\""), 3), nil, "3", "failed", "model_error", "unreachable", "", []string{"nobody there"}},
 		"no such model":     {script("=== reply error=model_missing message=\"which one?\""), nil, "3", "failed", "model_error", "model_missing", "", []string{"which one?"}},
 		"failure in a turn": {script(look, "=== reply error=bad_request message=\"no more\""), nil, "1", "failed", "model_error", "", "", []string{"no more"}},

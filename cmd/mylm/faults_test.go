@@ -21,8 +21,8 @@ const listCall = `<tool_code><name>list_dir</name><parameters>{}</parameters></t
 const parsedCall = `{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"list_dir","arguments":{}}},{"function":{"name":"execute_command","arguments":{"command":"false"}}}]},"done":false}` + "\n"
 
 // A fault between mylm and a server is recovered from, or ends the run with a name,
-// an exit code and a hint. It never leaves half an answer on stdout, and the
-// session can be resumed.
+// an exit code and a hint. It leaves half an answer on stdout only if it ends the run,
+// and the session can be resumed.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	short := []string{"--first-token-timeout", "300ms"}
@@ -43,7 +43,7 @@ func TestFaults(t *testing.T) {
 		"refused":                         {exit: "3", stop: "model_error", code: "unreachable", says: []string{"no Ollama server answers at", "ollama serve"}, retries: 2},
 		"reset before the reply":          {fault: resets(), times: ever, exit: "1", stop: "model_error", says: []string{"closed the connection without a reply"}, retries: 2},
 		"reset once before the reply":     {fault: resets(), times: 1, exit: "0", answer: "Done.", retries: 1},
-		"reset in the reply":              {fault: resets(says("Half an ans")), times: ever, exit: "1", stop: "model_error", says: []string{"broke off in mid-reply"}, retries: 2},
+		"reset in the reply":              {fault: resets(says("Half an ans")), times: ever, exit: "1", stop: "model_error", answer: "Half an ans", says: []string{"broke off in mid-reply"}, retries: 2},
 		"reset once in the reply":         {fault: resets(says("Half an ans")), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"reset behind the reply":          {fault: resets(says("All of it."), lastPiece), times: 1, exit: "0", answer: "All of it."},
 		"429 with Retry-After":            {fault: refuses(429, `{"error":"slow down"}`, "Retry-After", "1"), times: 1, exit: "0", answer: "Done.", retries: 1},
@@ -54,13 +54,13 @@ func TestFaults(t *testing.T) {
 		"503 once":                        {fault: refuses(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"503 for ever":                    {fault: refuses(503, `{"error":"server busy, please try again.  maximum pending requests exceeded"}`), times: ever, exit: "1", stop: "model_error", says: []string{"server busy", "queue is full"}, retries: several},
 		"garbage":                         {fault: sends("\x00\xff\x17 no JSON\n"), times: ever, exit: "3", stop: "model_error", code: "unreachable", says: []string{"is not Ollama"}},
-		"garbage in the reply":            {fault: sends(says("Half an ans"), "{\x00\xff\x17\n", says("wer."), lastPiece), times: ever, exit: "1", stop: "model_error", says: []string{"not valid JSON"}, retries: 2},
-		"half a line":                     {fault: sends(says("Half an ans"), says("wer.")[:30]), times: ever, exit: "1", stop: "model_error", says: []string{"broke off in mid-line"}, retries: 2},
+		"garbage in the reply":            {fault: sends(says("Half an ans"), "{\x00\xff\x17\n", says("wer."), lastPiece), times: ever, exit: "1", stop: "model_error", answer: "Half an ans", says: []string{"not valid JSON"}, retries: 2},
+		"half a line":                     {fault: sends(says("Half an ans"), says("wer.")[:30]), times: ever, exit: "1", stop: "model_error", answer: "Half an ans", says: []string{"broke off in mid-line"}, retries: 2},
 		"half a line, once":               {fault: sends(says("Half an ans"), says("wer.")[:30]), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"a line of 4 MB":                  {fault: sends(says(long), lastPiece), times: 1, exit: "0", answer: strings.TrimSpace(long)},
 		"a line of 9 MB":                  {fault: sends(says(long+long+long[:len(long)/4]), lastPiece), times: ever, exit: "1", stop: "model_error", says: []string{"a line of more than 8 MiB"}},
-		"an error in the stream":          {fault: sends(says("Half an ans"), `{"error":"an illegal memory access was encountered"}`+"\n"), times: ever, exit: "1", stop: "model_error", says: []string{"an illegal memory access"}, retries: 2},
-		"no end of the stream":            {fault: sends(says("Half an answer.")), times: ever, exit: "1", stop: "model_error", says: []string{"the reply ended without a sign"}, retries: 2},
+		"an error in the stream":          {fault: sends(says("Half an ans"), `{"error":"an illegal memory access was encountered"}`+"\n"), times: ever, exit: "1", stop: "model_error", answer: "Half an ans", says: []string{"an illegal memory access"}, retries: 2},
+		"no end of the stream":            {fault: sends(says("Half an answer.")), times: ever, exit: "1", stop: "model_error", answer: "Half an answer.", says: []string{"the reply ended without a sign"}, retries: 2},
 		"no end of the stream, once":      {fault: sends(says("Half an answer.")), times: 1, exit: "0", answer: "Done.", retries: 1},
 		"no byte":                         {fault: stays(), times: ever, args: short, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 300ms", "--first-token-timeout"}},
 		"no byte, but a reason":           {fault: stays(), times: ever, args: []string{"--first-token-timeout", "2s"}, exit: "124", stop: "timeout", says: []string{"the model sent nothing for 2s"}, waits: true},

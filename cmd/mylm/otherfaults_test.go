@@ -36,7 +36,7 @@ func TestOtherFaults(t *testing.T) {
 		typed   []string // from the hint
 	}{
 		"gzip nobody asked for":         {fault: gzips(0, says("All of it."), lastPiece), exit: "0"},
-		"gzip without its end":          {fault: gzips(20, says("All of it."), lastPiece), exit: "1", says: []string{"broke off in mid-reply"}, retries: true},
+		"gzip without its end":          {fault: gzips(20, says("Half an ans"), lastPiece), exit: "1", says: []string{"broke off in mid-reply"}, retries: true},
 		"an encoding that nobody knows": {fault: refuses(200, "xx", "Content-Encoding", "br"), exit: "3", says: []string{"the encoding \"br\"", "Turn compression off"}},
 		"no memory on the card":         {fault: refuses(500, `{"error":"llama runner process has terminated: cudaMalloc failed: out of memory"}`), exit: "1", says: []string{"cudaMalloc failed", "a smaller model or a smaller window", "--num-ctx"}, typed: []string{"ask", "q", "--num-ctx", "2048"}},
 		"no memory":                     {fault: refuses(500, `{"error":"model requires more system memory (9.1 GiB) than is available (3.5 GiB)"}`), exit: "1", says: []string{"more system memory", "a smaller model or a smaller window", "--num-ctx"}, typed: []string{"ask", "q", "--num-ctx", "2048"}},
