@@ -73,16 +73,20 @@ func TestPassingFaultsAreRetried(t *testing.T) {
 			}
 		}
 	})
-	t.Run("not after a day", func(t *testing.T) {
-		busy := &providers.Error{Kind: providers.RateLimited, Message: "busy", RetryAfter: 99999 * time.Second}
-		m := newModel(say{err: busy}, "never")
-		_, err := newAgent(t, agent.Options{Model: m}).Ask(t.Context(), "go")
-		var e *providers.Error
-		if m.asked() != 1 || !errors.As(err, &e) || !errors.Is(err, busy) || e.Kind != providers.RateLimited ||
-			!strings.Contains(e.Message, "busy; it asks for a wait of 27h46m39s") {
-			t.Errorf("asked %d times, %v", m.asked(), err)
-		}
-	})
+	for wait, want := range map[time.Duration]string{
+		99999*time.Second + time.Millisecond: "27h46m39s; ", 200 * time.Hour: "8 days; ", 1 << 62: "more than a year; ",
+	} {
+		t.Run("not after "+want, func(t *testing.T) {
+			busy := &providers.Error{Kind: providers.RateLimited, Message: "busy", RetryAfter: wait}
+			m := newModel(say{err: busy}, "never")
+			_, err := newAgent(t, agent.Options{Model: m}).Ask(t.Context(), "go")
+			var e *providers.Error
+			if m.asked() != 1 || !errors.As(err, &e) || !errors.Is(err, busy) || e.Kind != providers.RateLimited ||
+				!strings.Contains(e.Message, "busy; it asks for a wait of "+want) {
+				t.Errorf("asked %d times, %v", m.asked(), err)
+			}
+		})
+	}
 	t.Run("a stream without its end", func(t *testing.T) {
 		m := newModel(say{text: "Half", stop: "none"}, "Whole.")
 		if r := ask(t, agent.Options{Model: m}, "go"); r.Response != "Whole." {

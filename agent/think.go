@@ -146,7 +146,7 @@ const maxRetryAfter = time.Minute
 func waitTooLong(e *providers.Error) error {
 	late := *e
 	late.Err = e
-	late.Message += fmt.Sprintf("; it asks for a wait of %v; the longest allowed is %v", e.RetryAfter.Round(time.Second), maxRetryAfter)
+	late.Message += fmt.Sprintf("; it asks for a wait of %s; the longest allowed is %v", e.Wait(), maxRetryAfter)
 	late.Hint = ""
 	return &late
 }

@@ -68,6 +68,21 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
+// Wait is RetryAfter in words: a duration, a number of days, or more than a year.
+func (e *Error) Wait() string {
+	const day = 24 * time.Hour
+	switch d := e.RetryAfter; {
+	case d > 365*day:
+		return "more than a year"
+	case d > 2*day:
+		return fmt.Sprintf("%d days", d.Round(day)/day)
+	case d > time.Minute:
+		return d.Round(time.Second).String()
+	default:
+		return d.Round(time.Millisecond).String()
+	}
+}
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -19,7 +19,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	e := &providers.Error{Status: status, Message: x.message(c.Text), RetryAfter: c.wait(x.header)}
 	wait := "Wait a moment and ask again."
 	if e.RetryAfter > 0 {
-		wait = fmt.Sprintf("The server asks to wait %v, then ask again.", e.RetryAfter.Round(time.Millisecond))
+		wait = fmt.Sprintf("The server asks to wait %s, then ask again.", e.Wait())
 	}
 	as := func(kind providers.Kind, param, hint string) { e.Kind, e.Param, e.Hint = kind, param, hint }
 	forever := func(kind providers.Kind, param, hint string) { as(kind, param, hint); e.Permanent = true }
