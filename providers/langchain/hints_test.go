@@ -96,7 +96,7 @@ func TestHints(t *testing.T) {
 		{"Anthropic: overloaded", 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_x"}`,
 			providers.Error{Kind: providers.ServerFault, Status: 529}, "Overloaded", "Wait"},
 		{"control characters", 400, "{\"error\":\"a\\u001b[31m\\nb\"}",
-			providers.Error{Kind: providers.BadRequest, Status: 400}, "a[31m b", ""},
+			providers.Error{Kind: providers.BadRequest, Status: 400}, "a b", ""},
 		{"nothing said", 400, `{}`,
 			providers.Error{Kind: providers.BadRequest, Status: 400}, "400 Bad Request", ""},
 		{"an error in the place of a reply", 200, `{"error":{"message":"The model ` + "`m`" + ` does not exist","code":"model_not_found"}}`,

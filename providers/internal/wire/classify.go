@@ -155,7 +155,7 @@ func refusedParam(c ServerError) (kind providers.Kind, param, hint string) {
 
 // message names the source of a text, and hides the key.
 func (x *Exchange) message(text string) string {
-	return x.Server.Title + ": " + cmp.Or(OneLine(WithoutKey(text, x.Server.Secret)), "an error without words")
+	return x.Server.Title + ": " + cmp.Or(OneLine(WithoutKey(withoutEscapes(text), x.Server.Secret)), "an error without words")
 }
 
 // WithoutKey is text without the key, which servers repeat. What is shorter

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -65,12 +67,21 @@ func RetryAfter(h http.Header) time.Duration {
 	return 0
 }
 
+// escapeSequence is one of ECMA-48: a control sequence, a string, which may lack its
+// end, or a shorter one.
+var escapeSequence = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b(?:\\[[ -?]*[@-~]?|[\\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
+})
+
+func withoutEscapes(s string) string { return escapeSequence().ReplaceAllString(s, "") }
+
 // longestText is how many characters of a foreign text a message shows.
 const longestText = 500
 
-// OneLine makes a foreign text fit a message: one line, no control or other
-// invisible characters, not too long.
+// OneLine makes a foreign text fit a message: one line, no escape sequences, no
+// control or other invisible characters, not too long.
 func OneLine(s string) string {
+	s = withoutEscapes(s)
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
