@@ -110,6 +110,10 @@ var faults = []fault{
 		providers.Error{Kind: providers.Interrupted}, "", "again"},
 	{"no JSON", midway(func(w http.ResponseWriter, s fakeAPI) { s.stream(w, "data: {\"oh\n\n") }),
 		providers.Error{Kind: providers.Interrupted}, "not valid JSON", "again"},
+	{"JSON that is no object", midway(func(w http.ResponseWriter, s fakeAPI) { s.stream(w, s.event(`"x"`)) }),
+		providers.Error{Kind: providers.Interrupted}, "a line that is not a JSON object", "again"},
+	{"a list", midway(func(w http.ResponseWriter, s fakeAPI) { s.stream(w, s.event("[]")) }),
+		providers.Error{Kind: providers.Interrupted}, "a line that is not a JSON object", "again"},
 	{"a line without end", midway(func(w http.ResponseWriter, s fakeAPI) {
 		s.stream(w, "data: ")
 		for range 10 {

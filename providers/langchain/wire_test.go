@@ -55,6 +55,14 @@ type fakeAPI struct {
 	read func(body map[string]any) providers.Request
 }
 
+// event is JSON as an event of a stream.
+func (s fakeAPI) event(json string) string {
+	if s.kind == ollamaAPI.kind {
+		return json + "\n"
+	}
+	return "data: " + json + "\n\n"
+}
+
 // fakeAPIs are the wires that every test below goes over.
 var fakeAPIs = slices.Concat([]fakeAPI{openAIAPI, anthropicAPI, cohereAPI, googleAPI, ollamaAPI, watsonxAPI}, hostAPIs)
 

@@ -115,7 +115,8 @@ func (x *Exchange) broken(err error) *providers.Error {
 			Hint:    "This is not a model's reply. " + x.Server.Address}
 	case errors.Is(err, errHalfLine):
 		return x.interrupted("the reply broke off in mid-line", err)
-	case errors.Is(err, ErrGarbled), errors.Is(err, errNoField), errors.Is(err, ErrOddContent):
+	case errors.Is(err, ErrGarbled), errors.Is(err, errNoObject), errors.Is(err, errOddShape),
+		errors.Is(err, errNoField), errors.Is(err, ErrOddContent):
 		return x.interrupted(fmt.Sprintf("%s sent %v in mid-reply", x.Server.Title, err), err)
 	}
 	return x.interrupted("the connection broke off in mid-reply: "+Reason(err), err)

@@ -17,9 +17,11 @@ var (
 	errLongBody = fmt.Errorf("a reply of more than %d MiB in one piece", LongestBody>>20)
 	errNoField  = errors.New("a line that belongs to no stream")
 	errHalfLine = errors.New("half a line")
+	errNoObject = errors.New("a line that is not a JSON object")
+	errOddShape = errors.New("a JSON object in an unknown form")
 
 	// ErrGarbled is what a Reader returns for an event that may hold a piece of the
-	// reply, but is not valid JSON.
+	// reply, but cannot be decoded.
 	ErrGarbled = errors.New("a line that is not valid JSON")
 	// ErrOddContent is what it returns for one whose text has an unknown form.
 	ErrOddContent = errors.New("text in an unknown form")
@@ -247,6 +249,11 @@ func (r *stream) dispatch(data []byte) error {
 	err := r.reader.Event(&r.x.reply, data)
 	if r.x.Format.Lines && !r.x.reply.understood() && (json.Valid(data) || data[0] != '{') {
 		return r.foreign(data)
+	}
+	if err == ErrGarbled && json.Valid(data) {
+		if err = errNoObject; data[0] == '{' {
+			err = errOddShape
+		}
 	}
 	switch {
 	case !r.x.reply.Settled:
