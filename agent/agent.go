@@ -101,15 +101,27 @@ func New(o Options) (*Agent, error) {
 	if o.Model == nil {
 		return nil, errors.New("agent: no model")
 	}
-	if err := cmp.Or(atLeast(0, map[string]int{
-		"MaxTurns": o.MaxTurns, "MaxRepeatedCalls": o.MaxRepeatedCalls, "MaxConsecutiveErrors": o.MaxConsecutiveErrors,
-		"MaxMalformed": o.MaxMalformed, "Tries": o.Tries, "MaxTokens": o.MaxTokens, "KeepRecentTurns": o.KeepRecentTurns,
-	}), atLeast(Off, map[string]Limit{
-		"MaxToolResultTokens": o.MaxToolResultTokens, "SummarizeAfterTurns": o.SummarizeAfterTurns, "MaxContextTokens": o.MaxContextTokens,
-		"MaxRepetition": o.MaxRepetition,
-	}), atLeast(0, map[string]time.Duration{
-		"ToolTimeout": o.ToolTimeout, "FirstTokenTimeout": o.FirstTokenTimeout, "TokenTimeout": o.TokenTimeout,
-		"RetryWait": o.RetryWait, "Patience": o.Patience, "StepTimeout": o.StepTimeout, "MaxTime": o.MaxTime,
+	if err := cmp.Or(atLeast([]option[int]{
+		{"MaxTurns", o.MaxTurns, 0, " turns"},
+		{"MaxRepeatedCalls", o.MaxRepeatedCalls, 0, " calls"},
+		{"MaxConsecutiveErrors", o.MaxConsecutiveErrors, 0, " calls"},
+		{"MaxMalformed", o.MaxMalformed, 0, " replies"},
+		{"KeepRecentTurns", o.KeepRecentTurns, 0, " turns"},
+		{"Tries", o.Tries, 0, " calls"},
+		{"MaxTokens", o.MaxTokens, 0, " tokens"},
+	}), atLeast([]option[Limit]{
+		{"MaxRepetition", o.MaxRepetition, Off, " tokens"},
+		{"MaxToolResultTokens", o.MaxToolResultTokens, Off, " tokens"},
+		{"SummarizeAfterTurns", o.SummarizeAfterTurns, Off, " turns"},
+		{"MaxContextTokens", o.MaxContextTokens, Off, " tokens"},
+	}), atLeast([]option[time.Duration]{
+		{"ToolTimeout", o.ToolTimeout, 0, ""},
+		{"FirstTokenTimeout", o.FirstTokenTimeout, 0, ""},
+		{"TokenTimeout", o.TokenTimeout, 0, ""},
+		{"StepTimeout", o.StepTimeout, 0, ""},
+		{"MaxTime", o.MaxTime, 0, ""},
+		{"RetryWait", o.RetryWait, 0, ""},
+		{"Patience", o.Patience, 0, ""},
 	})); err != nil {
 		return nil, err
 	}
@@ -151,11 +163,18 @@ func New(o Options) (*Agent, error) {
 	return a, nil
 }
 
-// atLeast checks options by name.
-func atLeast[N ~int | ~int64](least N, options map[string]N) error {
-	for name, n := range options {
-		if n < least {
-			return fmt.Errorf("agent: %s is %v; it must be at least %v", name, n, least)
+// option is an option with its least value.
+type option[N ~int | ~int64] struct {
+	name         string
+	value, least N
+	unit         string
+}
+
+// atLeast checks options, in their order.
+func atLeast[N ~int | ~int64](options []option[N]) error {
+	for _, o := range options {
+		if o.value < o.least {
+			return fmt.Errorf("agent: %s is %v%s; it must be at least %v", o.name, o.value, o.unit, o.least)
 		}
 	}
 	return nil

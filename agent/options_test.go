@@ -4,9 +4,28 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/agent"
 )
+
+// Of several options that are impossible the first is reported, each time.
+func TestImpossibleOptions(t *testing.T) {
+	for want, o := range map[string]agent.Options{
+		"agent: MaxTurns is -1 turns; it must be at least 0":             {MaxTurns: -1, MaxMalformed: -2, MaxTokens: -3, MaxTime: -4},
+		"agent: MaxTokens is -3 tokens; it must be at least 0":           {MaxTokens: -3, MaxContextTokens: -2},
+		"agent: MaxContextTokens is -2 tokens; it must be at least -1":   {MaxContextTokens: -2, MaxTime: -7},
+		"agent: TokenTimeout is -5s; it must be at least 0s":             {TokenTimeout: -5 * time.Second, Patience: -1, MaxTime: -1},
+		"agent: SummarizeAfterTurns is -9 turns; it must be at least -1": {SummarizeAfterTurns: -9, MaxContextTokens: -2},
+	} {
+		o.Model = newModel("done")
+		for range 20 {
+			if _, err := agent.New(o); err == nil || err.Error() != want {
+				t.Fatalf("%v, want %s", err, want)
+			}
+		}
+	}
+}
 
 func TestSystemAndTaintedOptions(t *testing.T) {
 	m := newModel(call("echo", `{"text": "x"}`), "done")
