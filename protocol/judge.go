@@ -142,7 +142,7 @@ func (d *Decoder) opens() (decided bool, rest string) {
 		break
 	}
 	between := "*" // B2
-	if h.open.tag != toolOpen {
+	if h.open.tag == delimiter {
 		between += " \t\r\n"
 	}
 	head := strings.TrimLeft(h.buf[i:], between)
