@@ -204,7 +204,7 @@ func matchTag(s string) (m mark, more bool) {
 	}
 	switch {
 	case attrs == "" || attrs == "/" && m.empty:
-	case t == toolOpen && attrs[0] == '/', named && attrs[0] == '=' && strings.Contains(m.name, "<"):
+	case named && attrs[0] == '=' && strings.Contains(m.name, "<"):
 		return mark{}, false
 	case m.name != "", t == observationOpen, t == exampleOpen, (t == toolOpen || t == thinkOpen) && strings.Contains(attrs, "="):
 	default: // <think harder> is no tag
