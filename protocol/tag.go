@@ -202,18 +202,12 @@ func matchTag(s string) (m mark, more bool) {
 	if t == toolOpen {
 		m.name, m.attrs, m.empty = nameAttr(attrs), attrs, strings.HasSuffix(attrs, "/")
 	}
-	switch {
-	case attrs == "" || attrs == "/" && m.empty:
-	case named && attrs[0] == '=' && strings.Contains(m.name, "<"):
-		return mark{}, false
-	case m.name != "", t == observationOpen, t == exampleOpen, (t == toolOpen || t == thinkOpen) && strings.Contains(attrs, "="):
-	default: // <think harder> is no tag
-		return mark{}, false
+	switch valued := (t == toolOpen || t == thinkOpen) && strings.Contains(attrs, "="); {
+	case named && (m.name == "" || attrs[0] == '=' && strings.Contains(m.name, "<")): // HTML and prose have such words too
+	case attrs == "", attrs == "/" && m.empty, m.name != "", valued, t == observationOpen, t == exampleOpen:
+		return m, false
 	}
-	if named && m.name == "" { // HTML and prose have such words too
-		return mark{}, false
-	}
-	return m, false
+	return mark{}, false // <think harder> is no tag
 }
 
 // plain reports whether a < certainly begins no tag: of most, two bytes tell.
