@@ -126,7 +126,8 @@ func (m *Memory) Documents(r Run) (all []memory.Document) {
 			add(e.Time, "tool", memory.Tool, callText(p))
 			found = true
 		case agent.EndEntry:
-			if text := strings.TrimSpace(r.Result.Response); text != "" && r.Result.StopReason.Answers() {
+			reason := r.Result.StopReason
+			if text := strings.TrimSpace(r.Result.Response); text != "" && reason.Answers() && reason.Status() != agent.Failed {
 				add(e.Time, "assistant", memory.Exchange, head(text, maxText))
 				answered = true
 			}

@@ -3,6 +3,7 @@ package remember_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"mylm/agent/remember"
 	"mylm/memory"
 	"mylm/prompts"
+	"mylm/providers"
 	"mylm/providers/scripted"
 	"mylm/tools"
 	"mylm/tools/recall"
@@ -32,6 +34,17 @@ func ran(t *testing.T, m *remember.Memory, o agent.Options, replies ...string) r
 	o.Model, o.Tools = scripted.Say(replies...), must(tools.NewRegistry(all...))
 	result, _ := agent.Collect(must(agent.New(o)).Run(t.Context(), s, "Shout hello."))
 	return remember.Run{Session: s, Result: result}
+}
+
+// broken is a model whose replies break off.
+type broken struct{}
+
+func (broken) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		if yield(providers.Chunk{Text: "half an answ"}, nil) {
+			yield(providers.Chunk{}, &providers.Error{Kind: providers.BadRequest, Permanent: true})
+		}
+	}
 }
 
 func TestDocuments(t *testing.T) {
@@ -68,6 +81,16 @@ func TestDocuments(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a reply that breaks off", func(t *testing.T) {
+		s := agent.NewSession()
+		result, err := agent.Collect(must(agent.New(agent.Options{Model: broken{}})).Run(t.Context(), s, "Shout hello."))
+		if result.Response != "half an answ" {
+			t.Fatalf("it gives %q, %v", result.Response, err)
+		}
+		if d := m.Documents(remember.Run{Session: s, Result: result}); d != nil {
+			t.Errorf("it leaves %v", d)
+		}
+	})
 	t.Run("a question that the memory does not answer", func(t *testing.T) {
 		r := ran(t, m, allow, call("search_memory", `{"query": "hello"}`), "I do not know.")
 		r.Question = "Who says hello?"
