@@ -36,12 +36,14 @@ func (e *endToEnd) overflow(t *testing.T, model string) {
 // The server gives up after a chunk came 31 times, without a last line.
 func (e *endToEnd) stutter(t *testing.T) {
 	p, r := e.watched(t)
-	p.ask(t, "modelfile", ollamatest.AskStutter).want(t, 1, "",
-		"retry 2 in", "retry 3 in", "mylm: the reply ended without a sign that it is whole\n", "Ask again")
+	o := p.ask(t, "modelfile", ollamatest.AskStutter)
 	r.wantRequests(t, 3)
-	if h := r.reply(t, 2); h.done || !strings.HasPrefix(h.text, "haha") {
+	h := r.reply(t, 2)
+	if h.done || !strings.HasPrefix(h.text, "haha") {
 		t.Errorf("the last reply: %+v, want one without its end", h)
 	}
+	o.want(t, 1, h.text+"\n", // what came of the last try is not lost
+		"retry 2 in", "retry 3 in", "mylm: the reply ended without a sign that it is whole\n", "Ask again")
 }
 
 // A reply that breaks off is asked for again, from its beginning.
@@ -80,8 +82,13 @@ func (e *endToEnd) runnerDies(t *testing.T, model string) {
 			t.Fatal("there is no runner to kill")
 		}
 	}
-	run.wait(t).want(t, 1, "", "retry 2 in", "retry 3 in", "unexpected EOF", "The model's process ended")
+	o := run.wait(t)
 	r.wantRequests(t, 3)
+	kept := strings.TrimSuffix(o.stdout, "\n")
+	if h := r.reply(t, 2); kept == "" || !strings.HasPrefix(h.text, kept) {
+		t.Errorf("stdout %q, want what came of the last reply, %q", o.stdout, h.text)
+	}
+	o.want(t, 1, o.stdout, "retry 2 in", "retry 3 in", "unexpected EOF", "The model's process ended")
 	p.ask(t, model, "hello").want(t, 0, ollamatest.Greeting+"\n")
 }
 
