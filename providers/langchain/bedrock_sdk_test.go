@@ -58,7 +58,7 @@ var bedrockAPI = fakeAPI{
 	stops:  map[providers.StopReason]string{providers.StopEnd: "end_turn", providers.StopLength: "max_tokens"},
 	key:    "Authorization",
 	noSeed: true,
-	cannot: []string{"no JSON", "a line without end", "an error with success"}, // frames, no lines; the SDK reads no JSON
+	cannot: []string{"no JSON", "JSON that is no object", "a list", "a line without end", "an error with success"}, // frames, no lines; the SDK reads no JSON
 	hints:  map[string]string{"_API_KEY": "AWS_BEARER_TOKEN_BEDROCK", "param:model": "documentation", "Wait": "gain", "server": "gain", "server's output": "gain"},
 	read:   readBedrock,
 }
