@@ -66,7 +66,7 @@ func planFlags() []cli.Flag {
 		&cli.StringFlag{Name: "context", Usage: "facts for the goal, or inputs of the workflow, as a `JSON` object"},
 		&cli.BoolFlag{Name: "plan-only", Usage: "print the plan without carrying it out"},
 		&cli.BoolFlag{Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
-		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, as --plan-only --json prints one"},
+		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, or on stdin if it is -, as --plan-only --json prints one"},
 		&cli.BoolFlag{Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
 		&cli.BoolFlag{Name: "fresh", Usage: "make a new plan even if one is saved for this goal"},
 		&cli.BoolFlag{Name: "no-plan", Usage: "do the goal as one task"},
@@ -104,7 +104,7 @@ func runPlan(c *cli.Context, s *term.Screen, o runRequest) error {
 		}
 	}
 	if path := c.String("plan"); path != "" {
-		goal, err := o.plan.load(c.Context, path)
+		goal, err := o.plan.load(c.Context, path, s)
 		if err != nil {
 			return err
 		}
@@ -115,18 +115,18 @@ func runPlan(c *cli.Context, s *term.Screen, o runRequest) error {
 	return o.do(c, s)
 }
 
-// load reads a plan from a file, whose goal is used if none is typed.
-func (p *planRequest) load(ctx context.Context, path string) (goal string, err error) {
-	made, err := term.Wait(ctx, func() (made plan.Planned, err error) {
-		text, err := readFile(path)
-		if err != nil {
-			return made, failure.Usage("%s", strings.Replace(err.Error(), "--file", "--plan", 1))
+// load reads a plan from a file, or from stdin, whose goal is used if none is
+// typed.
+func (p *planRequest) load(ctx context.Context, path string, screen *term.Screen) (goal string, err error) {
+	text, err := readNamed(ctx, path, screen)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", err
 		}
-		if made.Goal, made.Tasks, err = plan.ParseFile(text); err != nil {
-			return made, failure.Usage("--plan %s: %v", term.Echoed(path), err).WithHint("mylm agent run --plan-only --json \"...\" prints one.")
-		}
-		return made, nil
-	})
-	p.tasks = made.Tasks
-	return made.Goal, err
+		return "", failure.Usage("%s", strings.Replace(err.Error(), "--file", "--plan", 1))
+	}
+	if goal, p.tasks, err = plan.ParseFile(text); err != nil {
+		return "", failure.Usage("--plan %s: %v", term.Echoed(path), err).WithHint("mylm agent run --plan-only --json \"...\" prints one.")
+	}
+	return goal, nil
 }

@@ -52,7 +52,7 @@ func askSettings() []config.Setting {
 // askFlags are those of everything that asks a question.
 func askFlags() []cli.Flag {
 	return append(config.Flags(askSettings()...),
-		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH` with the question (repeatable)"},
+		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH`, or of stdin if it is -, with the question (repeatable)"},
 		&cli.BoolFlag{Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
 		cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
 			formText, formJSON, formEvents),

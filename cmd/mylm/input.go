@@ -104,9 +104,12 @@ func readInput(ctx context.Context, c *cli.Context, words []string, screen *term
 	}
 	in.question = strings.TrimSpace(strings.Join(words, " "))
 	for _, path := range c.StringSlice("file") {
-		text, err := term.Wait(ctx, func() (string, error) { return readFile(path) })
+		text, err := readNamed(ctx, path, screen)
 		if err != nil {
 			return in, err
+		}
+		if path == "-" {
+			path = "stdin"
 		}
 		in.attachments = append(in.attachments, attachment{path, text})
 	}
@@ -131,6 +134,15 @@ func readInput(ctx context.Context, c *cli.Context, words []string, screen *term
 		return in, failure.Usage("%w", errNoQuestion).WithHint("Ask one: mylm ask \"what is in this directory?\"")
 	}
 	return in, nil
+}
+
+// readNamed reads the file that a flag names; "-" is stdin, which has no more to
+// give then.
+func readNamed(ctx context.Context, path string, screen *term.Screen) (string, error) {
+	if path == "-" {
+		return readStdin(ctx, screen.In, 0, screen)
+	}
+	return term.Wait(ctx, func() (string, error) { return readFile(path) })
 }
 
 func readFile(path string) (string, error) {
