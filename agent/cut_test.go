@@ -269,3 +269,34 @@ func TestResumeWithAnotherModel(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptedQuestion: who is interrupted while a person is asked about a call
+// learns that the call was not run, and the person is asked again.
+func TestInterruptedQuestion(t *testing.T) {
+	var b bench
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	asked := 0
+	approve := func(ctx context.Context, _ agent.ApprovalRequest) (agent.Decision, error) {
+		if asked++; asked == 1 {
+			cancel()
+			return agent.Decision{}, ctx.Err()
+		}
+		return agent.Decision{Verdict: agent.Allow}, nil
+	}
+	write := call("write", `{"text":"x"}`)
+	m := newModel(write, write, "Done.")
+	a := newAgent(t, agent.Options{Model: m, Tools: b.registry(t), Approve: approve})
+	s := agent.NewSession()
+	if r, err := agent.Collect(a.Run(ctx, s, "go")); r.StopReason != agent.StopInterrupted {
+		t.Fatalf("ended %s, %v", r.StopReason, err)
+	}
+	_, r := collect(t, a.Resume(t.Context(), s))
+	told := m.requests[1].Messages
+	if last := told[len(told)-1].Text; !strings.Contains(last, "was not run") {
+		t.Errorf("the model was told %q", last)
+	}
+	if r.StopReason != agent.StopComplete || asked != 2 || b.String() != "write:x" {
+		t.Errorf("%s, %v, asked %d times, ran %q", r.StopReason, r.Err, asked, b.String())
+	}
+}
