@@ -41,15 +41,18 @@ func init() {
 	case "local-family", "local-orphan":
 		child := exec.Command(os.Args[0], "local-hold", os.Args[2])
 		child.Stdout = os.Stdout
-		if err := child.Start(); err != nil {
+		up, err := child.StderrPipe()
+		if err != nil || child.Start() != nil {
 			os.Exit(1)
 		}
+		_, _ = up.Read(make([]byte, 1)) // it would die before it is connected
 		fmt.Print("one ")
 		if os.Args[1] == "local-family" {
 			_ = child.Wait()
 		}
 	case "local-hold":
 		if c, err := net.Dial("tcp", os.Args[2]); err == nil {
+			fmt.Fprint(os.Stderr, "!")
 			_, _ = c.Read(make([]byte, 1)) // until killed
 		}
 	case "local-flood":
