@@ -331,7 +331,7 @@ func TestMalformed(t *testing.T) {
 		if got := told[len(told)-2].Text; got != bad {
 			t.Errorf("the bad reply in history is %q", got)
 		}
-		if got := told[len(told)-1].Text; !strings.Contains(got, "cannot be read: \"oops\" is no value") || !strings.Contains(got, "<name>echo</name>\n<parameters>{\"text\":\"...\"}") {
+		if got := told[len(told)-1].Text; !strings.Contains(got, "cannot be read: \"oops\" is not a value") || !strings.Contains(got, "<name>echo</name>\n<parameters>{\"text\":\"...\"}") {
 			t.Errorf("the model was told %q", got)
 		}
 		if !strings.Contains(types(events), "turn_start text_delta error turn_end turn_start") {

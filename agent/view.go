@@ -299,7 +299,7 @@ func (r *run) summarize(ctx context.Context, through int) error {
 	done, err := r.compact(ctx, through, shorten(summary, maxSummary), through)
 	if err == nil && !done {
 		r.failedSummary = r.view.size
-		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps are kept: their summary is no shorter"})
+		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps are kept: their summary is not shorter"})
 	}
 	return err
 }

@@ -261,7 +261,7 @@ func ParseTime(s string, loc *time.Location) (time.Time, error) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(n) >= 1e8 && strings.Trim(s, "0123456789.-+eE") == "" {
 		return unixTime(n)
 	}
-	return time.Time{}, fmt.Errorf("%.40q is no time: write it like 2026-01-31 or 2026-01-31T14:00:00Z", s)
+	return time.Time{}, fmt.Errorf("%.40q is not a time: write it like 2026-01-31 or 2026-01-31T14:00:00Z", s)
 }
 
 // unixTime is the time of a number. As seconds, 1e11 is in the year 5138; as
@@ -274,7 +274,7 @@ func unixTime(n float64) (time.Time, error) {
 	if micro := math.Round(seconds * 1e6); float64(firstTime) <= micro && micro <= float64(lastTime) {
 		return time.UnixMicro(int64(micro)).UTC(), nil
 	}
-	return time.Time{}, fmt.Errorf("%g is no time since 1970 in the years 1 to 9999", n) // nor is NaN
+	return time.Time{}, fmt.Errorf("%g is not a time since 1970 in the years 1 to 9999", n) // nor is NaN
 }
 
 // timeOf reads a field of a record as a time, zero if it is not there. A number
@@ -283,7 +283,7 @@ func timeOf(record map[string]any, field string) (time.Time, error) {
 	if n, ok := record[field].(json.Number); ok {
 		f, err := n.Float64()
 		if err != nil {
-			return time.Time{}, fmt.Errorf("%.40q is no time: the number is too large", n)
+			return time.Time{}, fmt.Errorf("%.40q is not a time: the number is too large", n)
 		}
 		return unixTime(f)
 	}

@@ -116,7 +116,7 @@ const probe = "hello"
 
 // embedAll makes the vectors of documents. If they are not to be had together
 // they are tried in halves, down to the one that is refused: that gets a vector
-// of zeros, which is near to nothing, or it would be tried for ever.
+// of zeros, which is near to nothing, or it would be tried again each time.
 func embedAll(ctx context.Context, e Embedder, documents []Document, refuse func(error)) ([][]float32, error) {
 	texts := make([]string, len(documents))
 	for i, d := range documents {

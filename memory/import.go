@@ -223,7 +223,7 @@ func own(record map[string]any) ([]Document, error) {
 	}
 	var d Document
 	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, fmt.Errorf("this is no record that mylm exported: %w", err)
+		return nil, fmt.Errorf("this is not a record that mylm exported: %w", err)
 	}
 	return []Document{d}, nil
 }

@@ -88,7 +88,7 @@ func Sealed(r *bufio.Reader) bool {
 func Unseal(ctx context.Context, r io.Reader, w io.Writer, passphrase string) error {
 	head := make([]byte, len(sealedLine)+saltLength)
 	if _, err := io.ReadFull(r, head); err != nil || string(head[:len(sealedLine)]) != sealedLine {
-		return errors.New("this is no sealed export of mylm's")
+		return errors.New("this is not an encrypted export of mylm")
 	}
 	body, err := io.ReadAll(r)
 	if err != nil {

@@ -250,7 +250,7 @@ func (r *reader) list(closer byte, p place) {
 	}
 	if closer == ')' && n == 1 && !comma {
 		r.pos = start
-		r.fail(BadJSON, "a value in parentheses is no list")
+		r.fail(BadJSON, "a value in parentheses is not a list")
 	}
 	r.out = append(r.out, ']')
 }
@@ -365,7 +365,7 @@ func (r *reader) literal() {
 	_, err := strconv.ParseFloat(text, 64)
 	if !json.Valid([]byte(text)) || err != nil && strings.ContainsAny(text, ".eE") && isDigit(text[len(text)-1]) {
 		r.pos = start
-		r.fail(BadJSON, "%q is no value", r.src[start:min(len(r.src), start+max(len(text), 1))])
+		r.fail(BadJSON, "%q is not a value", r.src[start:min(len(r.src), start+max(len(text), 1))])
 	}
 	r.out = append(r.out, text...)
 }

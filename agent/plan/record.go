@@ -159,7 +159,7 @@ type loaded struct {
 	iteration  int
 	learned    []string
 	unfinished map[string]*agent.Session // of tasks in progress
-	isLast     bool                      // no other run comes behind it
+	isLast     bool                      // no other run follows it
 
 	parts map[string][]agent.Entry // of the tasks in progress, the last session of each
 }

@@ -193,7 +193,7 @@ func (r *memoryRun) source(ctx context.Context) (*importSource, error) {
 	case sealed:
 		err = r.unsealed(ctx, in)
 	case secret:
-		err = failure.Usage("--passphrase-file is given, and this is no encrypted export")
+		err = failure.Usage("--passphrase-file is given, and this is not an encrypted export")
 	}
 	if err != nil {
 		in.close()

@@ -91,7 +91,7 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	id, err := k.find(ctx, name)
 	if errors.Is(err, journal.ErrNotFound) {
 		if last, _, failed := k.last(ctx); failed == nil && last != nil {
-			return nil, failure.Usage("%v", err).WithHint(hintList + "\nA question comes behind the id: mylm resume last \"...\"")
+			return nil, failure.Usage("%v", err).WithHint(hintList + "\nA question goes after the ID: mylm resume last \"...\"")
 		}
 	}
 	if err != nil {

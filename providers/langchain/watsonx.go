@@ -162,7 +162,7 @@ func (t *ibmTransport) trade(ctx context.Context) (token string, life time.Durat
 	case fault == nil && answer.Token != "" && printable(answer.Token):
 		return answer.Token, time.Duration(answer.Seconds) * time.Second, nil
 	case fault == nil:
-		fault = x.Elsewhere("what %s sends is no token")
+		fault = x.Elsewhere("what %s sends is not a token")
 	case fault.Kind == providers.BadRequest: // IBM answers 400 to an unknown key
 		fault.Kind, fault.Permanent, fault.Hint = providers.Auth, true, t.keyHint()
 	}

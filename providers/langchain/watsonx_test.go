@@ -117,7 +117,7 @@ func TestWatsonxNoToken(t *testing.T) {
 		{"wrong key", trades(new(atomic.Int32), 1), providers.Auth, "could not be found"},
 		{"rate", answers(429, "application/json", `{}`), providers.RateLimited, "429"},
 		{"server", answers(503, "text/html", "<html>"), providers.ServerFault, "503"},
-		{"no token", answers(200, "application/json", `{}`), providers.Unreachable, "is no token"},
+		{"no token", answers(200, "application/json", `{}`), providers.Unreachable, "is not a token"},
 		{"no JSON", answers(200, "text/html", `<html>`), providers.Unreachable, "is not a service for tokens"},
 		{"echo", answers(400, "application/json", `{"errorMessage":"no `+key+`"}`), providers.Auth, "[the key]"},
 		{"abort", func(http.ResponseWriter, *http.Request) { abort() }, providers.Interrupted, "no token"},

@@ -81,19 +81,19 @@ type ModelOptions struct {
 	NumCtx int
 
 	// KeepAlive is how long the server keeps the model in memory after a call:
-	// negative for ever, zero not at all. Nil leaves it to the server.
+	// negative: without limit; zero: not at all. Nil leaves it to the server.
 	KeepAlive *time.Duration
 }
 
 // ParseKeepAlive reads a ModelOptions.KeepAlive as Ollama writes it: a duration
-// ("10m", "1h30m") or a number of seconds; a negative one means for ever.
+// ("10m", "1h30m") or a number of seconds; a negative one means without limit.
 func ParseKeepAlive(s string) (time.Duration, error) {
 	if n, err := strconv.Atoi(s); err == nil && n <= int(maxKeepAlive/time.Second) {
 		return max(time.Duration(n), -1) * time.Second, nil
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d > maxKeepAlive {
-		return 0, fmt.Errorf("keep-alive %q: want a duration such as 10m, a number of seconds, or -1 for ever", s)
+		return 0, fmt.Errorf("keep-alive %q: want a duration such as 10m, a number of seconds, or -1 for no limit", s)
 	}
 	return d, nil
 }

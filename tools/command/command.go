@@ -102,7 +102,7 @@ func plain(line string, at Place) (calls []Call, why string) {
 	for _, s := range posix.calls {
 		if s.enters {
 			if at.Dir = at.dir(s.words[1]); at.Dir == "" {
-				return nil, s.words[1].text + " is no directory of the workspace"
+				return nil, s.words[1].text + " is not a directory of the workspace"
 			}
 		}
 		calls = append(calls, at.call(s))

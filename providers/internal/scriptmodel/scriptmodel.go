@@ -16,7 +16,7 @@ type Script struct {
 	// Say is the text to generate, byte for byte. It must be valid UTF-8.
 	Say string
 
-	// Loop repeats Say for ever: only a limit or the client's leaving ends it.
+	// Loop repeats Say without end: only a limit or the client's leaving ends it.
 	Loop bool
 }
 

@@ -147,7 +147,7 @@ func (c *Config) projectLayer() (l Layer, err error) {
 func readProjectFile(path string) (values, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no file")
+		err = errors.New("it is not a regular file")
 	}
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ var (
 	Seed        = add[int](Def{Key: "seed", Flag: "seed", Var: "MYLM_SEED", Usage: "make sampling repeatable", Default: "none", PerModel: true})
 	MaxTokens   = add(Def{Key: "max_tokens", Flag: "max-tokens", Var: "MYLM_MAX_TOKENS", Usage: "maximum `TOKENS` per reply", Default: "the backend's own", PerModel: true}, atLeast(1))
 	NumCtx      = add(Def{Key: "num_ctx", Flag: "num-ctx", Var: "MYLM_NUM_CTX", Usage: "context window in `TOKENS`, for Ollama", Default: "what is loaded, or a size that fits", Example: "16384"}, atLeast(256))
-	KeepAlive   = add[string](Def{Key: "keep_alive", Flag: "keep-alive", Var: "MYLM_KEEP_ALIVE", Usage: "how `LONG` Ollama keeps the model in memory, like 10m; -1 for ever", Default: "the server's own"})
+	KeepAlive   = add[string](Def{Key: "keep_alive", Flag: "keep-alive", Var: "MYLM_KEEP_ALIVE", Usage: "`TIME` that Ollama keeps the model in memory, such as 10m; -1 is no limit", Default: "the server's own"})
 	Think       = add(Def{Key: "think", Flag: "think", Var: "MYLM_THINK", Usage: "auto, on or off", Default: "auto: if the model can", PerModel: true}, oneOf("auto", "on", "off"))
 
 	// How long a run may take, and how much of it the model sees.
