@@ -126,10 +126,12 @@ func TestMixedUnseen(t *testing.T) {
 // Questions of parallel tasks are asked one at a time.
 func TestQuestionsOfTwoTasks(t *testing.T) {
 	t.Parallel()
-	ask := "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"which one?\"}</parameters></tool_code>\n"
+	ask := func(question string) string { // on a busy machine one task may get both
+		return "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"" + question + "\"}</parameters></tool_code>\n"
+	}
 	replies := `=== reply
 {"tasks": [{"id": "a", "description": "one", "tools": ["ask_user"]}, {"id": "b", "description": "two", "tools": ["ask_user"]}]}
-` + ask + ask + "=== reply\nThat one.\n=== reply\nThat one.\n"
+` + ask("which one?") + ask("which other?") + "=== reply\nThat one.\n=== reply\nThat one.\n"
 	cmd := command(t, map[string]string{"replies.txt": replies}, "agent", "run", "--yes", "--no-observe", "q")
 	c := converse(t, cmd, "", &pty.Winsize{Rows: 30, Cols: 100})
 	for _, answer := range []string{"the first\n", "the second\n"} {
