@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"syscall"
 
@@ -131,9 +132,6 @@ func (h *helper) becomeCommand() error {
 	if err := restrictFiles(*b); err != nil {
 		return fmt.Errorf("files cannot be protected: %w", err)
 	}
-	if err := h.boundMemory(); err != nil {
-		return err
-	}
 	// The command gets no descriptors but the three streams.
 	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return fmt.Errorf("open files cannot be closed to the command: %w", err)
@@ -142,6 +140,9 @@ func (h *helper) becomeCommand() error {
 		err = systemCalls(b.AllowNet).install()
 	} else {
 		err = strictCalls(b.AllowNet, b.Strict.Metadata, b.Strict.Signals).installListening(listenerSocket)
+	}
+	if err == nil {
+		err = h.boundMemory()
 	}
 	if err != nil {
 		return err
@@ -152,12 +153,16 @@ func (h *helper) becomeCommand() error {
 	return err
 }
 
-// boundMemory bounds what the command may have. It is done late, since this
-// process has more.
+// boundMemory bounds what the command may have. It is done last, since this
+// process has more and would die if its runtime asked the kernel for any: what is
+// free is collected before, and nothing else runs in it from here on.
 func (h *helper) boundMemory() error {
 	if h.job.Memory == 0 {
 		return nil
 	}
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(-1)
+	runtime.GC()
 	if err := lower(unix.RLIMIT_DATA, h.job.Memory); err != nil {
 		return fmt.Errorf("the memory cannot be bounded: %w", err)
 	}
