@@ -33,6 +33,7 @@ const (
 	Resume       = "resume"     // no data
 	Unknown      = "unknown"    // no data
 	Tree         = "tree"       // TreeData
+	Project      = "project"    // ProjectData
 
 	// Of plans.
 	Plan       = "plan"       // no data
@@ -51,7 +52,7 @@ const DefaultIdentity = "You are mylm, an assistant that answers questions and g
 // Names lists the templates there are.
 func Names() []string {
 	return []string{
-		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown, Tree,
+		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown, Tree, Project,
 		Plan, Reason, Observe, Reflect, PlanGoal, PlanState, PlanTask, Unreadable,
 	}
 }
@@ -93,6 +94,16 @@ type MemoryData struct {
 type TreeData struct {
 	Tree string // the files, neutralised
 	Cut  bool   // not all is in it
+}
+
+// ProjectData is what the project template sees.
+type ProjectData struct{ Files []ProjectFile }
+
+// ProjectFile is one file of notes that a project keeps for agents.
+type ProjectFile struct {
+	Path    string
+	Text    string // neutralised
+	Omitted int    // bytes at the end that are not shown
 }
 
 // CompactedData is for the text that replaces messages that are no longer shown.
@@ -205,6 +216,8 @@ func (s *Set) Example(name string) (string, error) {
 		data = MemoryData{Save: true}
 	case Tree:
 		data = TreeData{Tree: "x", Cut: true}
+	case Project:
+		data = ProjectData{Files: []ProjectFile{{Path: "x", Text: "x", Omitted: 1}}}
 	case Compacted:
 		data = CompactedData{Summary: "x", Dropped: 1}
 	case Retry:
@@ -233,6 +246,9 @@ func (s *Set) Remembering(d MemoryData) (string, error) { return s.render(Memory
 
 // Files renders what is in the working directory: the text of a Section.
 func (s *Set) Files(d TreeData) (string, error) { return s.render(Tree, d) }
+
+// Project renders a project's own notes: the text of a Section.
+func (s *Set) Project(d ProjectData) (string, error) { return s.render(Project, d) }
 
 // Compacted renders the text that replaces messages that are no longer shown.
 func (s *Set) Compacted(d CompactedData) (string, error) { return s.render(Compacted, d) }

@@ -44,7 +44,7 @@ func askSettings() []config.Setting {
 	return []config.Setting{
 		config.ModelName, config.ProfileName, config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
 		config.Timeout, config.FirstTokenTimeout, config.StepTimeout, config.MaxTime, config.MaxContextTokens, config.MaxToolResultTokens,
-		config.SummarizeAfterTurns, config.KeepRecentTurns, config.SelfEval, config.DryRun, config.SandboxMode, config.AllowNet, config.System, config.Tree,
+		config.SummarizeAfterTurns, config.KeepRecentTurns, config.SelfEval, config.DryRun, config.SandboxMode, config.AllowNet, config.System, config.Tree, config.Notes,
 		config.MaxTurns, config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition, config.Tools, config.AllowHosts, config.Workspace, config.Confirm, config.Unasked, config.Yes, config.Embedder, config.Memory, config.Save,
 	}
 }

@@ -51,6 +51,7 @@ var (
 	// What the model is told, and what it can use.
 	System     = add[string](Def{Key: "system", Flag: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"})
 	Tree       = add[bool](Def{Key: "tree", Flag: "tree", Var: "MYLM_TREE", Usage: "show the model what files there are in the workspace", Example: "true"})
+	Notes      = add[bool](Def{Key: "project_file", Flag: "no-project-file", Var: "MYLM_NO_PROJECT_FILE", Usage: "do not show the model the project's AGENTS.md", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("project_file"))
 	Tools      = add[[]string](Def{Key: "tools", Flag: "tools", Var: "MYLM_TOOLS", Usage: "only these `NAMES`, or none", Default: "all"})
 	AllowHosts = add(Def{Key: "web.allow_hosts", Flag: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)", Example: `["localhost:6060"]`, TopOnly: true, Adds: true}, hosts)
 

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,11 +15,9 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
-	"mylm/protocol"
 	"mylm/providers"
 	"mylm/providers/ollama"
 	"mylm/tools"
-	"mylm/tools/files"
 	"mylm/tools/files/undo"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
@@ -56,6 +53,7 @@ type Setup struct {
 	Model   *Model        // may be nil until OpenModel
 	Guard   *Guard
 	Memory  *Memory
+	Notes   []string // paths of the AGENTS.md files that the model is shown
 
 	journal *undo.Journal
 }
@@ -105,11 +103,15 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	if err != nil {
 		return nil, err
 	}
+	project, err := s.projectSection(set)
+	if err != nil {
+		return nil, err
+	}
 	if s.Guard, err = NewGuard(c, box, r.Confirm, r.Person); err != nil {
 		return nil, err
 	}
 	s.Options = options(c.Settings)
-	s.Options.Tools, s.Options.Prompts, s.Options.Sections = registry, set, slices.Concat(memory, tree)
+	s.Options.Tools, s.Options.Prompts, s.Options.Sections = registry, set, slices.Concat(memory, project, tree)
 	s.Options.Environment = environment(c.Workspace)
 	s.Options.Approve = s.Guard.Approve
 	if s.Options.DryRun {
@@ -285,38 +287,4 @@ func Prompts() (*prompts.Set, error) {
 		return nil, failure.Config(err)
 	}
 	return set, nil
-}
-
-// Bounds of the tree in the system prompt: about 1,000 tokens at most, an eighth
-// of a window of 8,192, the smallest in common use.
-const (
-	treeEntries = 200
-	treeBytes   = 4 << 10
-)
-
-// treeTime bounds the reading of directories: a sleeping disk wakes up in less.
-const treeTime = 10 * time.Second
-
-// treeSection is the part of the system prompt that shows what files there are,
-// none unless it is wanted. It stays as it was at the beginning of a run, so that
-// the prompt keeps its beginning.
-func treeSection(ctx context.Context, set *prompts.Set, c *config.Config) ([]prompts.Section, error) {
-	if !config.Tree.Of(c.Settings) {
-		return nil, nil
-	}
-	limited, cancel := context.WithTimeout(ctx, treeTime)
-	defer cancel()
-	text, whole, err := files.Tree(limited, files.Options{Root: c.Workspace, MaxEntries: treeEntries, MaxBytes: treeBytes, Closed: config.OwnDirs()})
-	if err != nil {
-		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
-			return nil, err
-		}
-		err = fmt.Errorf("the tree of the workspace took longer than %v", treeTime)
-		return nil, (&failure.Error{Code: failure.ExitError, Name: "internal", Err: err}).WithHint("Go without it: --tree=false")
-	}
-	text, err = set.Files(prompts.TreeData{Tree: protocol.Neutralise(text), Cut: !whole})
-	if err != nil {
-		return nil, failure.Config(err)
-	}
-	return []prompts.Section{{Title: "FILES", Text: text}}, nil
 }
