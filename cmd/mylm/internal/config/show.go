@@ -105,14 +105,24 @@ func MaskedText(s string) string {
 
 // Template is a new configuration file, with every setting commented out.
 func Template() string {
+	return "# mylm's configuration. A flag or a MYLM_* variable beats what is set here.\n\n" + examples(false) + templateTables
+}
+
+// ProjectTemplate is Template for a project's own file.
+func ProjectTemplate() string {
+	return "# This project's settings for mylm. They can only turn things off, and ask or forbid more.\n\n" + examples(true)
+}
+
+// examples are the settings, all or those that a project's file can hold, as
+// comments.
+func examples(ofProject bool) string {
 	var b strings.Builder
-	b.WriteString("# mylm's configuration. A flag or a MYLM_* variable beats what is set here.\n\n")
 	inTable := ""
 	for _, tables := range []bool{false, true} { // a setting below a table would be taken for one of its own
 		for _, s := range table {
 			d := s.def()
 			in, name, dotted := strings.Cut(d.Key, ".")
-			if d.Example == "" || dotted != tables {
+			if d.Example == "" || dotted != tables || ofProject && !d.forProjects {
 				continue
 			}
 			if !dotted {
@@ -122,10 +132,13 @@ func Template() string {
 				fmt.Fprintf(&b, "\n# [%s]\n", in)
 				inTable = in
 			}
-			fmt.Fprintf(&b, "%-33s # %s\n", "# "+name+" = "+d.Example, strings.ReplaceAll(d.Usage, "`", ""))
+			example := d.Example
+			if ofProject && example == "true" { // which a project cannot set
+				example = "false"
+			}
+			fmt.Fprintf(&b, "%-33s # %s\n", "# "+name+" = "+example, strings.ReplaceAll(d.Usage, "`", ""))
 		}
 	}
-	b.WriteString(templateTables)
 	return b.String()
 }
 
