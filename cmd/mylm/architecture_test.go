@@ -41,6 +41,7 @@ var rules = []rule{
 	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
 	{"cmd/mylm/internal/failure", []string{"agent", "protocol", "providers", "tools"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},
 	{"cmd/mylm/internal/term", []string{"cmd/mylm/internal/failure"}, "what knows a terminal knows no run"},
+	{"cmd/mylm/internal/markdown", []string{"cmd/mylm/internal/term"}, "Markdown becomes rows of text; who wrote it and where the rows go is not known here"},
 	{"cmd/mylm/internal/cmdline", []string{"cmd/mylm/internal/failure", "cmd/mylm/internal/term"}, "a command line is read without a word about what the commands do"},
 	{"cmd/mylm/internal/config", []string{
 		"cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory/redact", "providers", "providers/langchain", "tools/policy", "tools/sandbox", "tools/web",
