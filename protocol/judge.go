@@ -355,7 +355,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 	if tagged && !h.final {
 		stray := x.stray || err == nil && !ended && !onlyCloses(x.rest())
 		switch {
-		case stray && !ended, name == "" && (stop == End || ended), !known: // B6, B7
+		case stray && !ended, name == "", !known: // B6, B7
 			return d.release(h.end)
 		case err == nil && h.fenced && h.ticks >= d.line.fence && (d.line.fenceLead || d.line.fenceFull): // B10
 			err = &ValueError{Reason: FencedCall}

@@ -220,7 +220,7 @@ func (f *finder) markUp(s string, start bool) string {
 	}
 	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxPassed), "</"+e.name)
 	switch content := strings.TrimSpace(inside); {
-	case known && (e.empty || closed && (start || content != "")):
+	case known && (e.empty || closed && (start || content != "") || start && strings.HasPrefix(content, "<")):
 		return tool
 	case start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")):
 		return f.word(s)
