@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
@@ -19,6 +18,7 @@ type resolver struct {
 	dialect *dialect
 	form    string // the name of the dialect, as far as it was read
 	bare    bool   // a call without tags: what follows it is for the judge
+	closed  bool   // src ends where the block ends: nothing more can come
 	tagged  bool   // with a closing tag, so that what is not there was left out
 	stray   bool   // there are words where only the end of the call belongs
 
@@ -92,9 +92,6 @@ func (x *resolver) call() (call *ToolCall, err *ValueError) {
 		if x.args == nil {
 			x.args = x.fromChildren()
 		}
-		if !utf8.Valid(x.args) { // V10
-			x.fail(BadJSON, "it is not valid UTF-8")
-		}
 		call = &ToolCall{Name: x.name, Args: x.args, Dialect: x.form, Repairs: x.repairs}
 	})
 	return call, err
@@ -143,12 +140,9 @@ func (x *resolver) bareName(rest string) bool {
 // read reads one value at pos and moves behind it: its end, not the closing tag,
 // ends the arguments (P1).
 func (x *resolver) read() (value json.RawMessage, missing int) {
-	r, err := read(reader{cursor: cursor{src: x.src, pos: x.pos, closed: x.closed}, maxDepth: x.d.opts.MaxDepth})
-	if err != nil {
-		panic(err)
-	}
-	x.moveTo(r.cursor)
-	return r.out, r.missing
+	r := reader{cursor: &x.cursor, maxDepth: x.d.opts.MaxDepth, closed: x.closed}
+	r.value(atTop)
+	return r.json(), r.missing
 }
 
 // object reads the arguments: one object, or what replaces it (P2, P10).

@@ -100,7 +100,7 @@ func (x *resolver) fromList(list []member, missing, depth int) {
 
 // fromString reads a call of Python that is written in a string.
 func (x *resolver) fromString(s string) {
-	y := &resolver{d: x.d, dialect: x.dialect, cursor: cursor{src: strings.TrimSpace(s), closed: true}, bare: true}
+	y := &resolver{d: x.d, dialect: x.dialect, cursor: cursor{src: strings.TrimSpace(s)}, closed: true, bare: true}
 	if err := try(y.python); err != nil || !blank(strings.Trim(y.rest(), ";")) {
 		x.fail(NoName, "the call names no tool")
 	}

@@ -208,15 +208,11 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 	h := &d.held
 	p := &h.span
 	for p.pos < len(h.buf) {
-		if rest := h.buf[p.pos:]; p.str && !p.esc {
-			k := 0
-			for k < len(rest)-1 && rest[k] != '"' && rest[k] != '\\' && rest[k] != '<' {
-				k++
+		if k, n := lex(h.buf[p.pos:], p.str); k != markup {
+			if n == 0 {
+				break
 			}
-			p.pos += k
-		}
-		if c := h.buf[p.pos]; c != '<' {
-			p.step(c)
+			p.step(k, h.buf[p.pos], n)
 			h.any = h.any || p.depth > 0
 			continue
 		}
@@ -225,7 +221,6 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 			return 0, scanMore
 		}
 		at := p.pos
-		p.esc = false
 		p.pos += max(m.n, 1)
 		h.closed = m.tag == toolClose
 		switch {
@@ -304,7 +299,7 @@ func (d *Decoder) tooLarge() (rest string) {
 // resolver returns the reader of a block, or of a call without tags.
 func (d *Decoder) resolver(block string, closed bool) *resolver {
 	h := &d.held
-	x := &resolver{d: d, cursor: cursor{src: block, pos: min(h.open.n, len(block)), closed: closed}, dialect: h.dialect, name: h.open.name, bare: h.open.n == 0}
+	x := &resolver{d: d, cursor: cursor{src: block, pos: min(h.open.n, len(block))}, closed: closed, dialect: h.dialect, name: h.open.name, bare: h.open.n == 0}
 	if h.open.attrs != "" {
 		x.attrs = []string{h.open.attrs}
 	}

@@ -149,7 +149,8 @@ func (x *resolver) otherCalls(list bool) {
 // keywords reads keyword arguments up to the closing parenthesis. One object in
 // their place is taken for them.
 func (x *resolver) keywords() {
-	r := reader{cursor: cursor{src: x.src, pos: x.pos, python: true}, maxDepth: x.d.opts.MaxDepth, depth: 1}
+	x.cursor.python = true
+	r := reader{cursor: &x.cursor, maxDepth: x.d.opts.MaxDepth, depth: 1}
 	if r.space(); r.peek() == '{' {
 		r.value(inTuple)
 		if more, _ := r.more(')'); more {
@@ -158,6 +159,5 @@ func (x *resolver) keywords() {
 	} else {
 		r.object(')', '=', inTuple)
 	}
-	x.args = r.out
-	x.moveTo(r.cursor)
+	x.args = r.json()
 }

@@ -28,13 +28,15 @@ func ReadValue(text string, accept func(json.RawMessage) bool) (json.RawMessage,
 			break
 		}
 		offset += at
-		r, err := read(reader{cursor: cursor{src: text, pos: offset}, maxDepth: defaultDepth})
-		if err == nil && r.missing > 0 {
-			err = try(r.cut)
-		}
+		r := reader{cursor: &cursor{src: text, pos: offset}, maxDepth: defaultDepth}
+		var value json.RawMessage
+		err := try(func() {
+			r.value(atTop)
+			value = r.json()
+		})
 		switch {
-		case err == nil && accept(r.out):
-			return r.out, r.repairs, nil
+		case err == nil && accept(value):
+			return value, r.repairs, nil
 		case err != nil && (furthest == nil || err.Offset > furthest.Offset):
 			furthest = err
 		}

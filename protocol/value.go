@@ -10,59 +10,28 @@ import (
 	"unicode/utf8"
 )
 
-// JSON as models write it. Three read it: span, which looks for the end of a
-// value while that arrives; reader in strict mode, which reads JSON (V1); and
-// reader in tolerant mode, which repairs what has one reading and records each
-// repair. None completes what was cut or evaluates anything, digits stay as they
-// are, and each looks at a byte a bounded number of times.
-
-// stopsString reports whether a byte of a string is not copied as it is.
-func stopsString(c byte) bool { return c < ' ' || c == '"' || c == '\'' || c == '\\' }
-
-// span finds the end of a value as it arrives, or that of a block around it.
-type span struct {
-	pos   int // next byte to look at
-	depth int // open braces and brackets
-	str   bool
-	esc   bool
-}
-
-func (p *span) step(c byte) {
-	switch {
-	case p.esc:
-		p.esc = false
-	case p.str && c == '\\':
-		p.esc = true
-	case c == '"':
-		p.str = !p.str && p.depth > 0
-	case p.str:
-	case c == '{' || c == '[':
-		p.depth++
-	case (c == '}' || c == ']') && p.depth > 0:
-		p.depth--
-	}
-	p.pos++
-}
+// JSON as models write it, in the tokens of lex.go: reader takes what is JSON as
+// it is (V1), repairs what else has one reading, and records each repair. It
+// neither completes what was cut nor evaluates anything, digits stay as they are,
+// and it looks at a byte a bounded number of times.
 
 // cursor is a place in a text that is read, with the repairs made up to there.
 type cursor struct {
 	src     string
 	pos     int
-	closed  bool // src ends where the block ends: nothing more can come
 	python  bool // in a call as Python writes it, its literals are no repairs
 	repairs []Repair
 }
 
 // reader reads one value and writes it down as JSON.
 type reader struct {
-	cursor
+	*cursor
 	maxDepth int
-	strict   bool // src is JSON: an unescaped quote always ends its string
+	closed   bool // src ends where the block ends: nothing more can come
 
 	depth   int
 	out     []byte
-	missing int       // closing brackets that were missing at the end
-	parts   *[]member // where the members of the outermost object or list go
+	missing int // closing brackets that were missing at the end
 }
 
 // member is one member of an object, or an element of a list, without a key.
@@ -119,28 +88,14 @@ func (c *cursor) repair(code string, pos int) {
 
 var pythonic = map[string]bool{"tuple": true, "trailing_comma": true, "python_literal": true, "single_quotes": true, "escape": true}
 
-// moveTo moves to where another reader of the same text stopped.
-func (c *cursor) moveTo(r cursor) {
-	c.pos = r.pos
-	for _, m := range r.repairs {
-		c.repair(m.Code, int(m.Offset))
-	}
-}
-
-// repaired reports whether src is not strict JSON. A key given twice does not
-// count.
-func (c *cursor) repaired() bool {
-	return slices.ContainsFunc(c.repairs, func(m Repair) bool { return m.Code != "duplicate_key" })
-}
-
 func (c *cursor) rest() string { return c.src[c.pos:] }
 
 func (c *cursor) end() bool { return c.pos >= len(c.src) }
 
-// peek is the next byte; 0 at the end.
+// peek is the next byte; without one, the text is cut.
 func (c *cursor) peek() byte {
 	if c.end() {
-		return 0
+		c.cut()
 	}
 	return c.src[c.pos]
 }
@@ -187,29 +142,10 @@ func (r *reader) space() (commented bool) {
 	}
 }
 
-// commentLen is the length of the comment that s begins with, 0 if it begins
-// with none.
-func commentLen(s string) (n int, closed bool) {
-	switch {
-	case strings.HasPrefix(s, "/*"):
-		if n = strings.Index(s[2:], "*/"); n < 0 {
-			return len(s), false
-		}
-		return n + len("/**/"), true
-	case strings.HasPrefix(s, "//"), strings.HasPrefix(s, "#"):
-		if n = strings.IndexByte(s, '\n'); n < 0 {
-			n = len(s)
-		}
-	}
-	return n, true
-}
-
 // value reads one value at p.
 func (r *reader) value(p place) {
 	r.space()
 	switch b := r.peek(); {
-	case r.end():
-		r.cut()
 	case b == '{':
 		r.nest(func() { r.object('}', ':', inObject) })
 	case b == '[':
@@ -241,11 +177,7 @@ func (r *reader) list(closer byte, p place) {
 		if n > 0 {
 			r.out = append(r.out, ',')
 		}
-		at := len(r.out)
 		r.value(p)
-		if r.parts != nil && r.depth == 1 {
-			*r.parts = append(*r.parts, member{"", r.out[at:]})
-		}
 		more, comma = r.more(closer)
 	}
 	if closer == ')' && n == 1 && !comma {
@@ -268,15 +200,12 @@ func (r *reader) object(closer, sep byte, p place) {
 		}
 		keyAt := len(r.out)
 		r.key(sep)
-		key := unquoteJSON(r.out[keyAt:])
+		key := text(r.out[keyAt:])
 		r.out = append(r.out, ':')
 		valueAt := len(r.out)
 		r.value(p)
 		if old, dup := seen[key]; !dup {
 			seen[key] = [2]int{valueAt, len(r.out)}
-			if r.parts != nil && r.depth == 1 {
-				*r.parts = append(*r.parts, member{key, r.out[valueAt:]})
-			}
 		} else if !bytes.Equal(r.out[old[0]:old[1]], r.out[valueAt:]) {
 			r.pos = at
 			r.fail(DuplicateKey, "%q is given twice with different values", key)
@@ -292,12 +221,10 @@ func (r *reader) object(closer, sep byte, p place) {
 // elements replaces something that was left out (V11).
 func (r *reader) next(closer byte, first bool) (more bool) {
 	commented := r.space()
-	switch {
-	case r.end():
-		r.cut()
-	case r.peek() != closer:
+	if r.peek() != closer {
 		return true
-	case commented && first:
+	}
+	if commented && first {
 		r.fail(BadJSON, "a comment stands where a value belongs")
 	}
 	r.pos++
@@ -312,8 +239,6 @@ func (r *reader) more(closer byte) (more, comma bool) {
 	case r.end() && r.closed:
 		r.missing++
 		return false, false
-	case r.end():
-		r.cut()
 	case r.peek() == closer:
 		r.pos++
 		return false, false
@@ -340,14 +265,8 @@ func (r *reader) key(sep byte) {
 	default:
 		r.fail(BadJSON, "expected a key")
 	}
-	r.space()
-	switch {
-	case r.end():
-		r.cut()
-	case r.peek() != sep && sep == '=':
-		r.fail(BadJSON, "the arguments need their names: name(key=value)")
-	case r.peek() != sep:
-		r.fail(BadJSON, "expected a colon behind the key")
+	if r.space(); r.peek() != sep {
+		r.fail(BadJSON, "a value needs its name and %c before it", sep)
 	}
 	r.pos++
 }
@@ -370,32 +289,26 @@ func (r *reader) literal() {
 	r.out = append(r.out, text...)
 }
 
-// str reads a string at p and writes it as JSON. Where the source is not strict
-// JSON, a quote ends the string only if what follows it can follow a string there; other quotes are part of the text if they come in
-// pairs, as in <a href="x">, or are apostrophes (V13).
+// str reads a string at p and writes it as JSON. A quote ends the string only if
+// what follows it can follow a string there; other quotes are part of the text if
+// they come in pairs, as in <a href="x">, or are apostrophes (V13).
 func (r *reader) str(p place) {
 	start := r.pos
 	quote := r.src[start]
 	if quote == '\'' { // V5
 		r.repair("single_quotes", start)
 	}
-	if triple := strings.Repeat(string(quote), 3); !r.strict && strings.HasPrefix(r.src[start:], triple) {
+	if strings.HasPrefix(r.rest(), strings.Repeat(string(quote), 3)) {
 		r.fail(BadJSON, "strings stand in one pair of quotes, with escapes")
 	}
 	r.pos++
 	r.out = append(r.out, '"')
 	paired := false // inside a pair of unescaped quotes
 	for {
-		end := r.pos
-		for end < len(r.src) && !stopsString(r.src[end]) {
-			end++
-		}
-		r.out = append(r.out, r.src[r.pos:end]...)
-		if r.pos = end; r.end() {
-			r.cut()
-		}
-		switch b := r.src[r.pos]; {
-		case b == '\\':
+		b := r.peek()
+		kind, n := lex(r.rest(), true)
+		switch {
+		case kind == escaped:
 			r.escape()
 			continue
 		case b == quote && r.endsString(p):
@@ -407,21 +320,16 @@ func (r *reader) str(p place) {
 			return
 		case b == quote:
 			paired = r.innerQuote(start, paired)
-			fallthrough
-		case b == '"' || b == '\'':
-			if b == '"' {
-				r.out = append(r.out, '\\')
-			}
-			r.out = append(r.out, b)
-		default: // a control character (V9)
+		case kind == control: // V9
 			r.repair("raw_control", r.pos)
-			if i := strings.IndexByte("\n\r\t", b); i >= 0 {
-				r.out = append(r.out, '\\', "nrt"[i])
-			} else {
-				r.out = fmt.Appendf(r.out, `\u%04x`, b)
-			}
 		}
-		r.pos++
+		if b == '"' || kind == control {
+			quoted := quoteJSON(string(b))
+			r.out = append(r.out, quoted[1:len(quoted)-1]...)
+		} else {
+			r.out = append(r.out, r.src[r.pos:r.pos+n]...)
+		}
+		r.pos += n
 	}
 }
 
@@ -462,17 +370,17 @@ func (r *reader) escape() {
 func (r *reader) endsString(p place) bool {
 	rest := r.src[r.pos+1:]
 	next := trimSpace(rest)
-	for len(next) < len(rest) && p != asKey && p != atTop { // a comment needs white space before it (V12)
-		n, closed := commentLen(next[:min(len(next), maxKey)])
-		if n == 0 || !closed || n == maxKey {
+	for len(next) < len(rest) { // a comment needs white space before it (V12)
+		n, closed := commentLen(next[:min(len(next), maxComment)])
+		if n == 0 || !closed {
 			break
 		}
 		next = trimSpace(next[n:])
 	}
-	if next == "" && !r.strict && !r.closed && r.depth > 0 {
+	if next == "" && !r.closed && r.depth > 0 {
 		r.cut()
 	}
-	if r.strict || next == "" || p == atTop {
+	if next == "" || p == atTop {
 		return true
 	}
 	after := trimSpace(next[1:])
@@ -481,35 +389,11 @@ func (r *reader) endsString(p place) bool {
 	case asKey:
 		return next[0] == ':'
 	case inObject:
-		return next[0] == '}' || comma && (after == "" || after[0] == '}' || looksLikeKey(after))
+		return next[0] == '}' || comma && (after == "" || after[0] == '}' || beginsKey(after))
 	case inList:
-		return next[0] == ']' || comma && (after == "" || after[0] == ']' || strings.IndexByte(`"'{[(-tfnTFN/0123456789`, after[0]) >= 0)
+		return next[0] == ']' || comma && (after == "" || strings.IndexByte(`]"'{[(-tfnTFN/0123456789`, after[0]) >= 0)
 	}
 	return next[0] == ')' || comma
-}
-
-// maxKey is how far looksLikeKey looks for the end of a key.
-const maxKey = 200
-
-// looksLikeKey reports whether s begins with a key and its colon, as far as it
-// goes.
-func looksLikeKey(s string) bool {
-	if n, _ := commentLen(s[:min(len(s), maxKey)]); n > 0 {
-		return true
-	}
-	end := 0
-	if q := s[0]; q == '"' || q == '\'' {
-		end = strings.IndexByte(s[1:min(len(s), maxKey)], q) + 2
-		if end == 1 {
-			return len(s) < maxKey // not there yet
-		}
-	} else {
-		for end < min(len(s), maxKey) && (isWord(s[end]) || s[end] == '-') {
-			end++
-		}
-	}
-	rest := trimSpace(s[end:])
-	return rest == "" || rest[0] == ':'
 }
 
 // innerQuote takes the quote at pos for a part of the text. Quotes in text come
@@ -531,28 +415,29 @@ func (r *reader) innerQuote(start int, paired bool) bool {
 	return paired
 }
 
-// read reads the value at pos: strict JSON first, and what models make of it
-// only if that fails.
-func read(r reader) (*reader, *ValueError) {
-	strict := r
-	strict.strict, strict.closed = true, false
-	last := &strict
-	err := try(func() { strict.value(atTop) })
-	if err != nil && (err.Reason != Truncated || r.closed || strict.repaired()) || err == nil && strict.repaired() {
-		last = &r
-		err = try(func() { r.value(atTop) })
+// json is what was read. A byte that is no UTF-8 is refused (V10).
+func (r *reader) json() json.RawMessage {
+	if !utf8.Valid(r.out) {
+		r.fail(BadJSON, "it is not valid UTF-8")
 	}
-	if err == nil && !utf8.Valid(last.out) { // V10
-		err = try(func() { last.fail(BadJSON, "it is not valid UTF-8") })
-	}
-	return last, err
+	return r.out
 }
 
 // split takes apart an object or a list that a reader wrote.
-func split(value []byte) []member {
-	var parts []member
-	r := reader{cursor: cursor{src: string(value)}, strict: true, maxDepth: len(value), out: make([]byte, 0, len(value)), parts: &parts}
-	r.value(atTop) // it was written by a reader
+func split(value json.RawMessage) (parts []member) {
+	d := json.NewDecoder(bytes.NewReader(value))
+	bracket, _ := d.Token()
+	for d.More() {
+		var m member
+		if bracket == json.Delim('{') {
+			key, _ := d.Token()
+			m.key, _ = key.(string)
+		}
+		if d.Decode(&m.value) != nil {
+			break
+		}
+		parts = append(parts, m)
+	}
 	return parts
 }
 
@@ -569,19 +454,10 @@ func join(ms []member) json.RawMessage {
 }
 
 // text is the string that value is, "" if it is none.
-func text(value []byte) string {
-	if len(value) < 2 || value[0] != '"' {
-		return ""
+func text(value []byte) (s string) {
+	if value[0] == '"' {
+		_ = json.Unmarshal(value, &s) // it was written by a reader
 	}
-	return unquoteJSON(value)
-}
-
-func unquoteJSON(quoted []byte) string {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1 : len(quoted)-1])
-	}
-	var s string
-	_ = json.Unmarshal(quoted, &s) // it was written by str
 	return s
 }
 
