@@ -141,6 +141,7 @@ func (x *resolver) bareName(rest string) bool {
 // ends the arguments (P1).
 func (x *resolver) read() (value json.RawMessage, missing int) {
 	r := reader{cursor: &x.cursor, maxDepth: x.d.opts.MaxDepth, closed: x.closed}
+	r.out = make([]byte, 0, len(x.rest()))
 	r.value(atTop)
 	return r.json(), r.missing
 }

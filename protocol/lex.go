@@ -19,32 +19,30 @@ const (
 	control             // a control character
 )
 
-func kindOf(c byte) kind {
-	if c < ' ' {
-		return control
-	}
-	return kinds[c]
-}
-
 var kinds = [256]kind{
 	'{': opens, '[': opens, '}': closes, ']': closes, '<': markup, '"': quote, '\'': quote, '\\': escaped,
+}
+
+func init() {
+	for c := range byte(' ') {
+		kinds[c] = control
+	}
 }
 
 // lex returns the token that s begins with, and its length. Brackets mean nothing
 // inside a string, escapes and control characters nothing outside. An escape that
 // is not there yet has no length.
 func lex(s string, inString bool) (k kind, n int) {
-	first, last := opens, quote
-	if inString {
-		first, last = markup, control
+	for inString && n < len(s) && kinds[s[n]] < markup {
+		n++
 	}
-	for n < len(s) && (kindOf(s[n]) < first || kindOf(s[n]) > last) {
+	for !inString && n < len(s) && (kinds[s[n]] < opens || kinds[s[n]] > quote) {
 		n++
 	}
 	if n > 0 || s == "" {
 		return run, n
 	}
-	switch k = kindOf(s[0]); {
+	switch k = kinds[s[0]]; {
 	case k != escaped, strings.HasPrefix(s[1:], "<"): // a tag is one behind a backslash, too
 		return k, 1
 	case len(s) == 1:
@@ -80,7 +78,7 @@ func beginsKey(s string) bool {
 	switch n, _ := commentLen(s[:min(len(s), maxComment)]); {
 	case n > 0:
 		return true
-	case kindOf(s[0]) == quote:
+	case kinds[s[0]] == quote:
 		for end = 1; end < len(s) && s[end] != s[0]; {
 			k, n := lex(s[end:], true)
 			if k == control || n == 2 && s[end+1] == s[0] && strings.HasPrefix(s[end+2:], s[:1]) {
