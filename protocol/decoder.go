@@ -18,6 +18,7 @@ import (
 //	dialect.go    the table of dialects, and which tool a name refers to; json, python, action, arguments and token.go read them
 //	judge.go      where a call ends, and what may follow it
 //	block.go      the content of a block: the one reader of calls
+//	lex.go        the tokens of JSON-like text, and the search for the end of a value
 //	value.go      JSON as models write it, and the cursor that all readers share
 //	native.go     calls that the server took out of the text
 //	lost.go       calls that would be lost in an answer
