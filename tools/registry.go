@@ -70,10 +70,13 @@ func (r *Registry) Schema(name string) (*jsonschema.Schema, bool) {
 }
 
 // Only returns a registry of the named tools, in the registry's own order. An
-// unknown name is an error that lists the known ones.
+// unknown name is an error that suggests similar names, or lists all.
 func (r *Registry) Only(names ...string) (*Registry, error) {
 	for _, name := range names {
 		if r.Lookup(name) == nil {
+			if near := Nearest(name, r.Names()); len(near) > 0 {
+				return nil, fmt.Errorf("there is no tool %q; did you mean %s?", name, strings.Join(near, " or "))
+			}
 			return nil, fmt.Errorf("there is no tool %q; there are: %s", name, strings.Join(r.Names(), ", "))
 		}
 	}

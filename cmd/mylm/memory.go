@@ -143,7 +143,7 @@ func (r *memoryRun) filter(here string) (f memory.Filter, err error) {
 		case memory.Exchange, memory.Note, memory.Tool, memory.Summary:
 			f.Kinds = append(f.Kinds, kind)
 		default:
-			return f, failure.Usage("--kind is %q; it is one of exchange, note, tool, summary", term.Echoed(k))
+			return f, failure.Usage("--kind is %q; it must be exchange, note, tool or summary", term.Echoed(k))
 		}
 	}
 	if f.After, err = day(c, "after"); err == nil {

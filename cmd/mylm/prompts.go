@@ -68,7 +68,7 @@ func showPrompts(w io.Writer, name string) error {
 }
 
 func noPrompt(name string, err error) error {
-	return failure.Usage("%s", term.EchoedIn(err, name))
+	return failure.Usage("%s", term.EchoedIn(err, name)).WithHint(strings.TrimSpace(failure.Suggest(name, prompts.Names())))
 }
 
 func ejectPrompt(name string) (path string, err error) {

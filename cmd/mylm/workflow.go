@@ -335,7 +335,8 @@ func workflowNamed(c *cli.Context, name string) (foundWorkflow, error) {
 	if there.unread != nil {
 		return foundWorkflow{}, failure.Config(there.unread).WithHint("There may be workflows of this project behind it. Put the files themselves there.")
 	}
-	return foundWorkflow{}, failure.Usage("there is no workflow %q; there are: %s", term.Echoed(name), strings.Join(sorted(names), ", "))
+	return foundWorkflow{}, failure.Usage("there is no workflow %q; there are: %s", term.Echoed(name), strings.Join(sorted(names), ", ")).
+		WithHint(strings.TrimSpace(failure.Suggest(name, append(names, "list", "show"))))
 }
 
 func listWorkflows(c *cli.Context, s *term.Screen) error {

@@ -126,7 +126,7 @@ func (e Entry) Complete() (c langchain.Config, err error) {
 
 // NoProvider is the error of a name that no provider has.
 func NoProvider(name string) error {
-	return failure.Usage("there is no provider %q", term.Echoed(name)).WithHint("Providers: " + strings.Join(ProviderNames(), ", "))
+	return failure.Usage("there is no provider %q", term.Echoed(name)).WithHint(failure.Suggest(name, ProviderNames()) + "Providers: " + strings.Join(ProviderNames(), ", "))
 }
 
 func deref[T any](p *T) (v T) {

@@ -116,8 +116,8 @@ func (f *file) profile(name string) (Layer, error) {
 		return l, nil
 	}
 	missing := failure.Config(fmt.Errorf("there is no profile %q in the configuration", term.Echoed(name)))
-	if len(f.profiles) > 0 {
-		return Layer{}, missing.WithHint("There are: " + strings.Join(slices.Sorted(maps.Keys(f.profiles)), ", "))
+	if names := slices.Sorted(maps.Keys(f.profiles)); len(names) > 0 {
+		return Layer{}, missing.WithHint(failure.Suggest(name, names) + "There are: " + strings.Join(names, ", "))
 	}
 	return Layer{}, missing.WithHint("It has none. A profile is a table [profiles." + term.Echoed(name) + "]: mylm config edit")
 }

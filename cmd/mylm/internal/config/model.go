@@ -118,7 +118,7 @@ func (e Entry) check() error {
 	}
 	p, ok := langchain.Lookup(e.Provider)
 	if !ok {
-		return fmt.Errorf("there is no provider %q; there are: %s", term.Echoed(e.Provider), strings.Join(ProviderNames(), ", "))
+		return fmt.Errorf("there is no provider %q. %sThere are: %s", term.Echoed(e.Provider), failure.Suggest(e.Provider, ProviderNames()), strings.Join(ProviderNames(), ", "))
 	}
 	return e.checkOpen(p)
 }

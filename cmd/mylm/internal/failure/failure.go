@@ -65,6 +65,15 @@ func Near(typed string, names []string) string {
 	return ""
 }
 
+// Suggest is a question for the name that a wrong one was probably meant to be,
+// with a space behind it, or "".
+func Suggest(typed string, names []string) string {
+	if near := Near(typed, names); near != "" {
+		return "Did you mean " + near + "? "
+	}
+	return ""
+}
+
 // Of is err as an Error: the one it wraps, or one made for its kind.
 func Of(err error) *Error {
 	var f *Error

@@ -28,8 +28,9 @@ type Model struct {
 	Provider string // "" where it is local
 	Notice   string // what the user should know about it
 
-	entry string // the name of its entry in the configuration, if it has one
-	local bool   // needs nothing but this program
+	entry   string   // the name of its entry in the configuration, if it has one
+	entries []string // the names of all entries
+	local   bool     // needs nothing but this program
 }
 
 // Local reports whether the model needs nothing but this program.
@@ -84,7 +85,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, ask Chooser) (*M
 	}
 	o, err := openOllama(config.Entry{Model: name}, typed, c.Settings)
 	if err == nil {
-		o.Notice = notice
+		o.Notice, o.entries = notice, slices.Sorted(maps.Keys(c.Models))
 	}
 	return o, err
 }
@@ -297,11 +298,29 @@ func (m *Model) Advise(f *failure.Error) {
 	if f == nil || m.Provider != config.Ollama || f.Code != failure.ExitUnreachable {
 		return
 	}
+	if near := m.misspelt(); near != "" && !strings.Contains(f.Hint, "Did you mean") {
+		f.Hint = "Did you mean " + near + "? " + f.Hint
+	}
 	if p, ok := langchain.Lookup(m.Name); ok && m.entry == "" {
 		f.Hint += fmt.Sprintf("\n%s is also a provider: mylm ask -m %s/MODEL asks it.", p.Name, p.Name)
 	} else if strings.Contains(m.Name, "/") {
 		f.Hint += "\nIf its beginning should be a provider: mylm models --providers lists them."
 	}
+}
+
+// misspelt is what --model takes that the name was probably meant to be: the demo
+// model, an entry, or a model of a provider; "" if there is none. The server itself
+// suggests its own models.
+func (m *Model) misspelt() string {
+	before, model, slash := strings.Cut(m.Name, "/")
+	if !slash {
+		return failure.Near(m.Name, append(m.entries, "demo"))
+	}
+	near := failure.Near(before, append(config.ProviderNames(), m.entries...))
+	if near == "" || near == before {
+		return ""
+	}
+	return near + "/" + model
 }
 
 // suggestOthers adds other models to the hint of a failure of Ollama.

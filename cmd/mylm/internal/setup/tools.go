@@ -72,11 +72,8 @@ func checkDeny(c *config.Config) error {
 		if name == "*" || all.Lookup(name) != nil {
 			continue
 		}
-		hint := "The tools: " + strings.Join(all.Names(), ", ")
-		if near := failure.Near(name, all.Names()); near != "" {
-			hint = "Did you mean " + near + "?"
-		}
-		return failure.Config(fmt.Errorf("policy.deny: the rule %q names no tool", term.Echoed(rule))).WithHint(hint)
+		return failure.Config(fmt.Errorf("policy.deny: the rule %q names no tool", term.Echoed(rule))).
+			WithHint(failure.Suggest(name, all.Names()) + "The tools: " + strings.Join(all.Names(), ", "))
 	}
 	return nil
 }
