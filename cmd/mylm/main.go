@@ -82,6 +82,7 @@ var commands = []struct {
 	{"parse", "show how a model's reply is read", parseCommand},
 	{"sandbox", "run a program in the sandbox of the model's commands", sandboxCommand},
 	{"config", "show or edit the settings", configCommand},
+	{"doctor", "check everything that a question needs", doctorCommand},
 	{"init", "write a first AGENTS.md for this project", initCommand},
 	{"version", "print the version", versionCommand},
 }

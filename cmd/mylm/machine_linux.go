@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// freeMemory returns the bytes of memory that programs can still get, 0 if that
+// is unknown.
+func freeMemory() int64 {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var kilobytes int64
+		if n, _ := fmt.Sscanf(s.Text(), "MemAvailable: %d kB", &kilobytes); n == 1 {
+			return kilobytes << 10
+		}
+	}
+	return 0
+}
+
+// kernel names the kernel and its version.
+func kernel() string {
+	var name unix.Utsname
+	if unix.Uname(&name) != nil {
+		return "Linux"
+	}
+	return "Linux " + unix.ByteSliceToString(name.Release[:])
+}
