@@ -50,7 +50,7 @@ var rules = []rule{
 		"agent", "agent/*", "cmd/mylm/internal/config", "cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory", "memory/*", "prompts", "protocol",
 		"providers", "providers/*", "tools", "tools/*", "tools/files/*",
 	}, "a setup is made of settings, and does not know where the events of a run go"},
-	{"cmd/mylm/internal/sink", []string{"agent", "agent/*", "cmd/mylm/internal/failure", "cmd/mylm/internal/term", "providers", "tools/shell"},
+	{"cmd/mylm/internal/sink", []string{"agent", "agent/*", "cmd/mylm/internal/failure", "cmd/mylm/internal/markdown", "cmd/mylm/internal/term", "providers", "tools/shell"},
 		"a sink takes events, and knows neither settings nor how a run was set up"},
 	{"scripts", nil, "scripts measure and fetch from outside"},
 	{"scripts/rank", []string{"memory/lexical"}, "what is learned is how this package ranks"},

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/markdown"
 	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 
@@ -45,7 +47,7 @@ func askSettings() []config.Setting {
 		config.ModelName, config.ProfileName, config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
 		config.Timeout, config.FirstTokenTimeout, config.StepTimeout, config.MaxTime, config.MaxContextTokens, config.MaxToolResultTokens,
 		config.SummarizeAfterTurns, config.KeepRecentTurns, config.SelfEval, config.DryRun, config.SandboxMode, config.AllowNet, config.System, config.Tree, config.Notes,
-		config.MaxTurns, config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition, config.Tools, config.AllowHosts, config.Workspace, config.Confirm, config.Unasked, config.Yes, config.Embedder, config.Memory, config.Save,
+		config.MaxTurns, config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition, config.Tools, config.AllowHosts, config.Workspace, config.Confirm, config.Unasked, config.Yes, config.Embedder, config.Memory, config.Save, config.Color, config.Raw,
 	}
 }
 
@@ -60,7 +62,6 @@ func askFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
 		&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
 		&cli.BoolFlag{Name: "stats", Usage: "report the cost of the run at its end"},
-		cmdline.OneOf(&cli.StringFlag{Name: "color", Usage: "auto, always or never", Value: "auto"}, "auto", "always", "never"),
 		&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"},
 		&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
 	)
@@ -110,7 +111,6 @@ func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
 		return nil, failure.Usage("--json and --output %s exclude each other", c.String("output"))
 	}
 	o := &output{screen: s, form: form, quiet: c.Bool("quiet")}
-	s.SetColor(c.String("color"))
 	s.Still = s.Still || o.quiet
 	shown := sink.Options{Quiet: o.quiet, Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"), Answer: form == formText, Stream: !c.Bool("no-stream")}
 	if c.Bool("stats") || shown.Verbose && !o.quiet {
@@ -123,6 +123,14 @@ func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
 	}
 	o.sinks = append(o.sinks, o.terminal)
 	return o, nil
+}
+
+// adapt has the answer shown as the settings and the terminal have it.
+func (o *output) adapt(s config.Settings) {
+	o.screen.SetColor(config.Color.Or(s, "auto"))
+	if o.screen.Draws() && !config.Raw.Of(s) {
+		o.terminal.Format(markdown.Options{Color: o.screen.AnswerColor, Background: markdown.BackgroundOf(os.Getenv("COLORFGBG"))})
+	}
 }
 
 // note prints something that --quiet omits.

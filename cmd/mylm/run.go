@@ -104,6 +104,7 @@ func (r *run) setUp(ctx context.Context) error {
 	if request.Config, err = config.Load(ctx, r.flags.Command.Flags, resumed); err != nil {
 		return err
 	}
+	r.out.adapt(request.Config.Settings)
 	if r.from != nil {
 		if err := r.from.checkDirectory(request.Config.Workspace); err != nil {
 			return err

@@ -49,7 +49,7 @@ func TestForeignColour(t *testing.T) {
 
 func TestWhiteSpaceIsBounded(t *testing.T) {
 	t.Parallel()
-	out := strip(onTerminal(t, "=== reply chunk=1\nOne"+strings.Repeat("\n", 1000)+"  two\n", "q"))
+	out := strip(onTerminal(t, "=== reply chunk=1\nOne"+strings.Repeat("\n", 1000)+"  two\n", "q", "--raw"))
 	between, _, ok := strings.Cut(out[strings.Index(out, "One")+3:], "two")
 	if !ok || strings.Count(between, "\n") > 200 || !strings.HasSuffix(between, "\n  ") {
 		t.Errorf("%d newlines: %q", strings.Count(between, "\n"), out)

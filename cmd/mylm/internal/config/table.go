@@ -55,6 +55,10 @@ var (
 	Tools      = add[[]string](Def{Key: "tools", Flag: "tools", Var: "MYLM_TOOLS", Usage: "only these `NAMES`, or none", Default: "all"})
 	AllowHosts = add(Def{Key: "web.allow_hosts", Flag: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)", Example: `["localhost:6060"]`, TopOnly: true, Adds: true}, hosts)
 
+	// How the answer is shown on a terminal.
+	Color = add(Def{Key: "color", Flag: "color", Var: "MYLM_COLOR", Usage: "auto, always or never", Default: "auto: on a terminal, unless NO_COLOR is set", Example: `"never"`}, oneOf("auto", "always", "never"))
+	Raw   = add[bool](Def{Key: "raw", Flag: "raw", Var: "MYLM_RAW", Usage: "show Markdown as the model writes it", Example: "true"})
+
 	// Permissions.
 	Workspace = add[string](Def{Flag: "workspace", Usage: "work in `DIRECTORY`: the model's paths and commands are relative to it", Default: "the current one"})
 	Confirm   = add(Def{Key: "confirm", Flag: "confirm", Var: "MYLM_CONFIRM", Usage: "`MODE`: confirm-all asks about every call, confirm-sensitive about what may do more than read here, yolo about none", Default: "confirm-sensitive", Example: `"confirm-all"`},

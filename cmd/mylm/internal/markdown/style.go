@@ -1,6 +1,9 @@
 package markdown
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Background is what is known of the colour behind the text.
 type Background int
@@ -11,6 +14,18 @@ const (
 	Dark
 	Light
 )
+
+// BackgroundOf reads what several terminals put into COLORFGBG: the numbers of the
+// colours of text and background, of which 7 and 15 are light.
+func BackgroundOf(colorfgbg string) Background {
+	switch n, err := strconv.Atoi(colorfgbg[strings.LastIndexByte(colorfgbg, ';')+1:]); {
+	case err != nil || n < 0 || n > 15:
+		return Unknown
+	case n == 7 || n == 15:
+		return Light
+	}
+	return Dark
+}
 
 // role is what a text is, as far as it decides on a colour.
 type role uint8

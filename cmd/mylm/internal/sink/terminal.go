@@ -9,6 +9,7 @@ import (
 
 	"mylm/agent"
 	"mylm/agent/plan"
+	"mylm/cmd/mylm/internal/markdown"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/shell"
 )
@@ -33,6 +34,8 @@ type Terminal struct {
 	spinner *term.Spinner
 
 	mu     sync.Mutex
+	format *markdown.Options // nil: text is shown as it is written
+	stream *markdown.Stream  // of the text that is being shown
 	reply  reply
 	tree   *tree    // nil: there is no plan, or it has not started
 	paused bool     // a question is shown
@@ -44,6 +47,10 @@ func NewTerminal(s *term.Screen, o Options) *Terminal {
 	o.Stream = o.Stream && o.Answer && s.OutTTY && !o.Quiet && !o.Plan
 	return &Terminal{screen: s, options: o, spinner: term.NewSpinner(s), reply: reply{start: true}}
 }
+
+// Format has the answer shown as Markdown, on a screen that draws. It is called
+// before the first event.
+func (t *Terminal) Format(o markdown.Options) { t.format = &o }
 
 // Open implements Sink.
 func (t *Terminal) Open(r Run) error {
@@ -72,6 +79,7 @@ func (t *Terminal) Pause() {
 	t.spinner.Hide()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.endText()
 	t.paused = true
 }
 
@@ -101,9 +109,14 @@ func (t *Terminal) Close(o Outcome) error {
 		return nil
 	}
 	if t.reply.shown && t.options.Stream {
-		t.screen.EndAnswer()
+		t.endText()
 	} else if text := o.Answer(); text != "" && t.options.Answer {
-		t.screen.Answer(text + "\n")
+		if t.format == nil {
+			t.screen.Answer(text + "\n")
+		} else {
+			t.show(text)
+			t.endText()
+		}
 	}
 	if t.options.Stats != nil {
 		t.screen.Dim(t.options.Stats.text(*o.Result))
@@ -254,6 +267,7 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 	switch p := ev.Payload.(type) {
 	case agent.TurnStart:
 		if !t.reply.continued {
+			t.endText()
 			t.reply.begin()
 		}
 		t.reply.continued = false
@@ -263,18 +277,20 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 	case agent.Thought:
 		t.thought(p.Text)
 	case agent.TextDelta:
-		t.text(p.Text)
-	case agent.AnswerStart:
-		if t.reply.shown {
-			t.screen.EndAnswer()
+		if t.options.Stream && !t.reply.whole {
+			t.text(p.Text)
 		}
+	case agent.AnswerStart:
+		t.endText()
 		t.reply.start, t.reply.space = true, ""
 	case agent.Retract:
 		t.retract()
 	case agent.ToolCall:
+		t.endText()
 		t.spinner.Hide()
 		t.spinner.Show("running " + term.OneLine(p.Name, 60))
 	case agent.ToolOutput, agent.FinalResponse:
+		t.endText()
 		t.spinner.Hide()
 	case agent.Compaction:
 		t.compaction(p)
@@ -286,9 +302,7 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 			t.spinner.Show(p.Text)
 		case agent.NoticeLastWord: // the end of the run says why it stopped
 			t.spinner.Show("summing up")
-			if t.reply.shown {
-				t.screen.EndAnswer()
-			}
+			t.endText()
 			t.reply.begin()
 		case agent.NoticeNotVerified:
 			t.retract()
@@ -297,42 +311,9 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 	}
 }
 
-// text streams text to stdout without the white space around a reply.
-func (t *Terminal) text(s string) {
-	r := &t.reply
-	if !t.options.Stream || r.whole {
-		return
-	}
-	if r.start {
-		if s = strings.TrimLeft(s, " \t\r\n"); s == "" {
-			return
-		}
-		r.start = false
-	}
-	text := strings.TrimRight(s, " \t\r\n")
-	if text == "" {
-		r.space = bounded(r.space + s)
-		return
-	}
-	t.spinner.Hide()
-	r.shown = true
-	t.screen.Answer(r.space + text)
-	r.space = bounded(s[len(text):])
-}
-
-// bounded is white space that waits for what follows it, of which some models
-// write without end: three newlines, and 200 bytes after the last of them.
-func bounded(space string) string {
-	if len(space) < 200 {
-		return space
-	}
-	last := space[strings.LastIndexByte(space, '\n')+1:]
-	return strings.Repeat("\n", min(3, strings.Count(space, "\n"))) + last[:min(200, len(last))]
-}
-
 func (t *Terminal) retract() {
+	t.endText()
 	if t.reply.shown {
-		t.screen.EndAnswer()
 		t.say("", "(the text above is withdrawn)")
 	}
 	t.reply.begin()
@@ -384,4 +365,24 @@ func (t *Terminal) compaction(c agent.Compaction) {
 		t.reply.guessed = true
 		t.say("", fmt.Sprintf("  The model's context window is unknown; assuming %d tokens. Set context in its [models.NAME] entry, or --max-context-tokens.", c.Window))
 	}
+}
+
+// endText ends the text on stdout: nothing of it changes any more.
+func (t *Terminal) endText() {
+	if t.stream != nil {
+		t.screen.Rows(t.stream.Close(), "")
+		t.stream = nil
+	} else if t.screen.OutTTY {
+		t.screen.EndAnswer()
+	}
+}
+
+// bounded is white space that waits for what follows it, of which some models
+// write without end: three newlines, and 200 bytes after the last of them.
+func bounded(space string) string {
+	if len(space) < 200 {
+		return space
+	}
+	last := space[strings.LastIndexByte(space, '\n')+1:]
+	return strings.Repeat("\n", min(3, strings.Count(space, "\n"))) + last[:min(200, len(last))]
 }

@@ -31,14 +31,16 @@ type Screen struct {
 	Streams
 	OutTTY, errTTY bool
 	color          bool
+	AnswerColor    bool // the answer may have colours
 	Still          bool // nothing is drawn in place
 
 	mu     sync.Mutex
-	drawn  bool  // something is drawn in place on stderr
-	rows   []int // widths of the rows that are drawn in place
-	column bool  // stdout, on a terminal, is not at the start of a line
-	failed error // why stdout takes no more
-	whole  bool  // the last write to stdout has begun
+	drawn  bool     // something is drawn in place on stderr
+	rows   []int    // widths of the rows that are drawn in place
+	open   []string // rows on stdout that may change; the cursor is behind the last one
+	column bool     // stdout, on a terminal, is not at the start of a line
+	failed error    // why stdout takes no more
+	whole  bool     // the last write to stdout has begun
 }
 
 // NewScreen is the screen of some streams, with colors if stderr is a terminal
@@ -52,8 +54,13 @@ func NewScreen(s Streams) *Screen {
 
 // SetColor sets whether there are colors: auto, always or never.
 func (s *Screen) SetColor(when string) {
-	s.color = when == "always" || when == "auto" && s.errTTY && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
+	possible := when == "auto" && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
+	s.color = when == "always" || possible && s.errTTY
+	s.AnswerColor = when == "always" || possible && s.OutTTY
 }
+
+// Draws reports whether rows of stdout can be drawn in place.
+func (s *Screen) Draws() bool { return s.OutTTY && os.Getenv("TERM") != "dumb" }
 
 // Answer writes to stdout.
 func (s *Screen) Answer(text string) {
@@ -65,6 +72,9 @@ func (s *Screen) Answer(text string) {
 	}
 	if s.failed != nil {
 		return
+	}
+	if len(s.open) > 0 {
+		s.endLine()
 	}
 	_, s.failed = io.WriteString(s.Out, text)
 	if text != "" {
@@ -82,8 +92,15 @@ func (s *Screen) write(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
+	open := s.open
+	if s.errTTY {
+		s.redraw(nil, nil)
+	}
 	s.freshLine()
 	_, _ = io.WriteString(s.Err, strings.TrimRight(text, "\n")+"\n")
+	if s.errTTY {
+		s.redraw(nil, open)
+	}
 }
 
 // faint adds colour to text that is clean already.
@@ -130,9 +147,8 @@ func (s *Screen) clear() {
 // freshLine ends a line of stdout that is still open, if both streams show on
 // the terminal.
 func (s *Screen) freshLine() {
-	if s.column && s.errTTY {
-		_, _ = io.WriteString(s.Out, "\n")
-		s.column = false
+	if s.errTTY {
+		s.endLine()
 	}
 }
 
@@ -140,9 +156,13 @@ func (s *Screen) freshLine() {
 func (s *Screen) EndAnswer() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endLine()
+}
+
+func (s *Screen) endLine() {
 	if s.column {
 		_, _ = io.WriteString(s.Out, "\n")
-		s.column = false
+		s.column, s.open = false, nil
 	}
 }
 
@@ -200,13 +220,15 @@ func (s *Screen) closed() bool {
 	return !s.whole
 }
 
-// Size is that of the terminal on stderr, 80 by 24 if it is unknown.
+// Size is that of the terminal on stderr, or else stdout, 80 by 24 if it is
+// unknown.
 func (s *Screen) Size() (columns, rows int) {
-	columns, rows, err := term.GetSize(int(s.Err.Fd()))
-	if err != nil || columns <= 0 || rows <= 0 {
-		return 80, 24
+	for _, f := range []*os.File{s.Err, s.Out} {
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
+			return columns, rows
+		}
 	}
-	return columns, rows
+	return 80, 24
 }
 
 // drawRows shows rows faintly and in place on stderr, until something else is
@@ -241,15 +263,20 @@ func (s *Screen) clearing() string {
 	if len(s.rows) == 0 {
 		return clearRow
 	}
-	columns, _ := s.Size()
-	up := -1 // the last one is where the cursor stands
-	for _, width := range s.rows {
-		up += max(1, (width+columns-1)/columns)
-	}
+	up := s.wrapped(s.rows) - 1 // the last one is where the cursor stands
 	if up == 0 {
 		return clearRow
 	}
 	return fmt.Sprintf("\r\x1b[%dA\x1b[J", up)
+}
+
+// wrapped is how many rows of the terminal rows of some widths take.
+func (s *Screen) wrapped(widths []int) (n int) {
+	columns, _ := s.Size()
+	for _, width := range widths {
+		n += max(1, (width+columns-1)/columns)
+	}
+	return n
 }
 
 // columnsOf is how many columns a text takes.
