@@ -9,7 +9,7 @@
 // Everything that mylm prints follows this table.
 //
 //	what                        where    when
-//	answer                      stdout   at the end, whole; as it comes if stdout is a terminal
+//	answer                      stdout   at the end, whole; as it comes, in rows that are drawn, if stdout is a terminal
 //	text before a tool call     stdout   only as it comes, on a terminal
 //	--json object               stdout   at the end, instead of the answer
 //	tool calls, notices         stderr   always, but not with --quiet
