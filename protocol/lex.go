@@ -21,12 +21,12 @@ const (
 
 var kinds = [256]kind{
 	'{': opens, '[': opens, '}': closes, ']': closes, '<': markup, '"': quote, '\'': quote, '\\': escaped,
-}
 
-func init() {
-	for c := range byte(' ') {
-		kinds[c] = control
-	}
+	// From 0 to 31.
+	0: control, control, control, control, control, control, control, control,
+	control, control, control, control, control, control, control, control,
+	control, control, control, control, control, control, control, control,
+	control, control, control, control, control, control, control, control,
 }
 
 // lex returns the token that s begins with, and its length. Brackets mean nothing
