@@ -195,7 +195,7 @@ func (d *Decoder) emitThought(s string) {
 	d.off += int64(len(s))
 	d.thought = d.thought || !blank(s)
 	d.thinking.last = s[len(s)-1]
-	if d.thinking.mid != "" && d.thinking.text.Len() < d.opts.MaxArgs || d.thinking.text.Len() < maxPassed {
+	if d.thinking.text.Len() < max(d.opts.MaxArgs, maxPassed) {
 		d.thinking.text.WriteString(s)
 	}
 	d.parts = append(d.parts, Part{Kind: Thought, Text: s})

@@ -348,7 +348,8 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 	}
 	name, known := d.declared(tidyName(x.name))
 	if tagged && !h.final {
-		stray := x.stray || err == nil && !ended && !onlyCloses(x.rest())
+		from := 0
+		stray := x.stray || err == nil && !ended && d.follow(x.rest()+"<", &from) == words // nothing completes a tag
 		switch {
 		case stray && !ended, name == "", !known: // B6, B7
 			return d.release(h.end)
@@ -416,20 +417,6 @@ func (d *Decoder) namesTool(held string) string {
 	return ""
 }
 
-// onlyCloses reports whether s holds nothing but closing tags, up to another call.
-func onlyCloses(s string) bool {
-	for {
-		if s = trimSpace(s); strings.HasPrefix(s, "[TOOL_CALLS]") {
-			return true
-		}
-		e, ok := elemAt(s)
-		if !ok || !e.closing {
-			return s == ""
-		}
-		s = s[e.n:]
-	}
-}
-
 // following is what follows a call that its own end does not decide.
 type following uint8
 
@@ -456,7 +443,7 @@ func (d *Decoder) follow(s string, at *int) following {
 		case isSpace(c), c == '*' && h.open.n > 0, c == '`' && h.dialect == action:
 		case h.fenced && c == d.line.fenceChar && h.ticks <= maxTag:
 			h.ticks++
-		case c == '<':
+		case c == '<', c == '[' && h.open.n > 0:
 			m, more := matchTag(s[*at:min(len(s), *at+maxTag+1)])
 			inFence := h.fenced && h.ticks < d.line.fence
 			switch {
