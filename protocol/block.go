@@ -23,17 +23,15 @@ type resolver struct {
 	stray   bool   // there are words where only the end of the call belongs
 
 	name     string
-	args     json.RawMessage               // nil: none yet
-	several  bool                          // further calls may follow the first
-	other    bool                          // a second name was read: what follows is of its call
-	inParams bool                          // elements are arguments, up to the end of the parameters
-	children []member                      // arguments that have an element of their own; their values are text
-	thoughts []member                      // what models say of a call, unless the tool has an argument of that name
-	words    string                        // that were left out
-	attrs    []string                      // of tags that may have attributes beside a name
-	key      string                        // the key that an <arg_value> belongs to
-	props    map[string]*jsonschema.Schema // of the tool propsOf, by folded name
-	propsOf  *jsonschema.Schema
+	args     json.RawMessage // nil: none yet
+	several  bool            // further calls may follow the first
+	other    bool            // a second name was read: what follows is of its call
+	inParams bool            // elements are arguments, up to the end of the parameters
+	children []member        // arguments that have an element of their own; their values are text
+	thoughts []member        // what models say of a call, unless the tool has an argument of that name
+	words    string          // that were left out
+	attrs    []string        // of tags that may have attributes beside a name
+	key      string          // the key that an <arg_value> belongs to
 }
 
 // The elements that a block may hold, folded (B24, B27), and the attributes
@@ -394,11 +392,10 @@ func (x *resolver) property(name string) *jsonschema.Schema {
 	if p := schema.Properties[name]; p != nil {
 		return p
 	}
-	if x.propsOf != schema {
-		x.props, x.propsOf = map[string]*jsonschema.Schema{}, schema
-		for key, p := range schema.Properties {
-			x.props[fold(key)] = p
+	for key, p := range schema.Properties {
+		if fold(key) == fold(name) {
+			return p
 		}
 	}
-	return x.props[fold(name)]
+	return nil
 }

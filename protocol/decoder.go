@@ -182,9 +182,7 @@ func (d *Decoder) emit(s string) {
 		return // A5
 	}
 	d.text = d.text || !blank(s)
-	if d.passed.Len() < maxPassed {
-		d.passed.WriteString(s[:min(len(s), maxPassed-d.passed.Len())])
-	}
+	d.passed.WriteString(s[:min(len(s), maxPassed-d.passed.Len())])
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
 }
 

@@ -24,10 +24,7 @@ func (x *resolver) envelope() {
 	x.fromJSON(value, missing, 0)
 	x.pos, x.several = end, true
 	x.behind()
-	if x.bare {
-		return
-	}
-	if strings.HasPrefix(x.rest(), "{") {
+	if !x.bare && strings.HasPrefix(x.rest(), "{") {
 		y := *x
 		x.named(func() {
 			value, missing := y.read()

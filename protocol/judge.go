@@ -362,19 +362,24 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 			return left
 		}
 	}
+	d.finish(x.name, call, err, block)
+	d.off += int64(h.end)
+	return ""
+}
+
+// finish gives the verdict that raw is a call, or cannot be read as one.
+func (d *Decoder) finish(name string, call *ToolCall, err *ValueError, raw string) {
 	if err != nil {
-		d.fail(&FormatError{Reason: err.Reason, Offset: d.off + int64(min(err.Offset, h.end)), Detail: err.Detail, Tool: tidyName(x.name), Raw: block})
-		d.off += int64(h.end)
-		return ""
+		at := d.off + int64(min(err.Offset, len(raw)))
+		d.fail(&FormatError{Reason: err.Reason, Offset: at, Detail: err.Detail, Tool: tidyName(name), Raw: raw})
+		return
 	}
-	call.Raw = block
+	call.Raw = raw
 	for i := range call.Repairs {
 		call.Repairs[i].Offset += d.off
 	}
-	d.off += int64(h.end)
 	d.parts = append(d.parts, Part{Kind: Call, Call: call})
 	d.mode = done
-	return ""
 }
 
 // bare judges a call without tags: only a known tool makes one (D11), and only
@@ -453,7 +458,7 @@ func (d *Decoder) follow(s string, at *int) following {
 				*at += m.n - 1
 			case m.tag == thinkClose:
 				return thoughtEnds
-			case inFence && m.tag != turnEnd, m.tag == noTag, m.tag == comment:
+			case inFence && m.tag != turnEnd, m.tag == noTag, m.tag == comment, m.kind == "/s" && d.strikethrough:
 				return words
 			case m.tag == toolOpen || m.tag == tokenOpen:
 				return nextCall

@@ -43,13 +43,7 @@ func (d *Decoder) native(name, args string) {
 	}
 	x := &resolver{d: d, dialect: native, cursor: cursor{src: args}, name: name}
 	call, err := x.call()
-	if err != nil {
-		d.fail(&FormatError{Reason: err.Reason, Offset: d.off, Detail: err.Detail, Tool: tidyName(x.name), Raw: raw})
-		return
-	}
-	call.Raw = raw
-	d.parts = append(d.parts, Part{Kind: Call, Call: call})
-	d.mode = done
+	d.finish(x.name, call, err, raw)
 }
 
 // nativeArguments reads the arguments of such a call. Servers send nothing, or
