@@ -16,9 +16,6 @@ var element = &dialect{name: "element"}
 
 // matchElement reads the opening tag of a tool's element that s begins with.
 func (d *Decoder) matchElement(s string) (m mark, more bool) {
-	if d.opts.Tools == nil {
-		return mark{}, false
-	}
 	name := s[1 : 1+pathLen(s[1:])]
 	_, known := d.opts.Tools.Schema(name)
 	switch after := s[1+len(name):]; {

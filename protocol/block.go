@@ -123,7 +123,7 @@ func (x *resolver) bareName(rest string) bool {
 	}
 	if after == "" || after[0] != '{' && after[0] != '<' {
 		_, known := x.d.declared(tidyName(name))
-		if x.d.opts.Tools == nil || !known || after == "" && !x.tagged {
+		if x.d.anyTool || !known || after == "" && !x.tagged {
 			return false
 		}
 	}
@@ -381,9 +381,6 @@ func (x *resolver) noArgument(words string) {
 // property is the schema of an argument of the tool, nil if the tool is not known
 // or declares none of that name.
 func (x *resolver) property(name string) *jsonschema.Schema {
-	if x.d.opts.Tools == nil {
-		return nil
-	}
 	tool, _ := x.d.declared(tidyName(x.name))
 	schema, _ := x.d.opts.Tools.Schema(tool)
 	if schema == nil {

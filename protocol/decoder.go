@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // The decoder is a small state machine over a reply. It passes text on at once,
@@ -37,6 +39,7 @@ const (
 // Decoder reads one reply. It is not safe for concurrent use.
 type Decoder struct {
 	opts       Options
+	anyTool    bool // no tools were given: every name counts in a block
 	mode       mode
 	off        int64  // bytes of the reply that are dealt with, pend and held not counted
 	pend       string // the beginning of a tag or a word
@@ -76,14 +79,21 @@ type thought struct {
 func NewDecoder(o Options) *Decoder {
 	o.MaxArgs = cmp.Or(o.MaxArgs, 16<<20) // L1
 	o.MaxDepth = cmp.Or(o.MaxDepth, defaultDepth)
-	d := &Decoder{opts: o}
-	if o.Tools != nil {
-		for _, name := range o.Tools.Names() {
-			d.initials[(name + " ")[0]] = true
-		}
+	d := &Decoder{opts: o, anyTool: o.Tools == nil}
+	if d.anyTool {
+		d.opts.Tools = noTools{}
+	}
+	for _, name := range d.opts.Tools.Names() {
+		d.initials[(name + " ")[0]] = true
 	}
 	return d
 }
+
+// noTools are the known tools of a decoder that was given none.
+type noTools struct{}
+
+func (noTools) Names() []string                          { return nil }
+func (noTools) Schema(string) (*jsonschema.Schema, bool) { return nil, false }
 
 // Done reports whether the reply is decided: nothing more is read, and the
 // model may be stopped.
@@ -361,7 +371,7 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 func (d *Decoder) begins(s string, at int64) (form *dialect, more bool) {
 	// The start of a fence that starts the reply counts as that of the reply (D13).
 	first := !d.line.seen || d.line.fence > 0 && !d.line.fenceLead && !d.line.fenceFull && !d.line.fenceHead
-	if d.opts.Tools == nil || d.line.literal() || d.line.fence > 0 && !first {
+	if d.anyTool || d.line.literal() || d.line.fence > 0 && !first {
 		return nil, false
 	}
 	for _, dialect := range []*dialect{action, bare} {

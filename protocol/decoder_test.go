@@ -142,6 +142,15 @@ func TestDecoder(t *testing.T) {
 	}
 }
 
+// TestDecoderWithoutTools reads all vectors with the zero value of Options.
+func TestDecoderWithoutTools(t *testing.T) {
+	for _, v := range vectors(t) {
+		if reply, ok := section(v.Archive, "reply"); ok {
+			sound(t, protocol.Options{}, reply, len(reply)/2)
+		}
+	}
+}
+
 func TestDecoderSaysWhenToStop(t *testing.T) {
 	d := protocol.NewDecoder(protocol.Options{})
 	d.Push(list[:len(list)-1])

@@ -93,7 +93,7 @@ var namespaces = []string{"functions.", "function.", "tools.", "tool.", "default
 // that is equal after folding case, separators and a known namespace, if there
 // is only one (N2). A near miss is never taken (N5).
 func (d *Decoder) declared(name string) (tool string, known bool) {
-	if d.opts.Tools == nil {
+	if d.anyTool {
 		return name, true
 	}
 	if _, ok := d.opts.Tools.Schema(name); ok {

@@ -218,7 +218,7 @@ func (x *resolver) take(args json.RawMessage) {
 func (x *resolver) swallowed(args json.RawMessage, rest []member) {
 	ms := split(args)
 	n := len(ms) - 1
-	if n < 0 || ms[n].key != "name" || len(rest) > 0 || x.d.opts.Tools == nil {
+	if n < 0 || ms[n].key != "name" || len(rest) > 0 || x.d.anyTool {
 		x.fail(BadJSON, "a closing brace is missing")
 	}
 	tool, known := x.d.declared(tidyName(text(ms[n].value)))

@@ -11,9 +11,6 @@ import (
 // shown, together with the name of a known tool. The model gets one correction;
 // which call was meant is not guessed.
 func (d *Decoder) lost() {
-	if d.opts.Tools == nil {
-		return
-	}
 	f := finder{d: d, text: d.passed.String()}
 	reason := UnknownForm
 	tool, at := f.find(d.callStarts)
@@ -95,6 +92,9 @@ func (f *finder) ahead(s string, most int) string {
 
 // find returns the tool that a call at one of the places names, and the place.
 func (f *finder) find(starts []int) (tool string, at int) {
+	if f.d.anyTool {
+		return "", 0
+	}
 	for _, at = range starts {
 		if at >= len(f.text) { // a token was there
 			break
