@@ -170,7 +170,7 @@ func Neutralise(s string) string {
 		switch {
 		case n > 0 && isGuarded(s[i+n:]):
 			i += n
-		case s[i] == '[' && bracketToken.MatchString(s[i:min(len(s), i+maxGuarded)]):
+		case s[i] == '[' && bracketToken().MatchString(s[i:min(len(s), i+maxGuarded)]):
 			i++
 		case s[i] == 'A' && strings.HasPrefix(s[i:], actionLabel) && wasStart:
 		default:
@@ -193,7 +193,9 @@ func Neutralise(s string) string {
 }
 
 // bracketToken is a control token in brackets, of Mistral's templates or EXAONE's.
-var bracketToken = regexp.MustCompile(`^\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\]`)
+var bracketToken = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\]`)
+})
 
 // opener returns the length of the < that s starts with, in any spelling (E5).
 func opener(s string) int {

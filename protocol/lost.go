@@ -3,6 +3,7 @@ package protocol
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -115,12 +116,14 @@ func (f *finder) find(starts []int) (tool string, at int) {
 }
 
 // bulletMarks are the marks of a list and of bold type.
-var bulletMarks = regexp.MustCompile(`^(?:[ \t*_]|\d+\. |[-+] )+`)
+var bulletMarks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[ \t*_]|\d+\. |[-+] )+`)
+})
 
 // atLine returns the tool that a call at the start of a line names, behind such
 // marks.
 func (f *finder) atLine(s string) string {
-	bullet := bulletMarks.FindString(s)
+	bullet := bulletMarks().FindString(s)
 	switch s = strings.TrimPrefix(s[len(bullet):], functools); {
 	case strings.HasPrefix(s, lt): // B20
 		name, _, _ := strings.Cut(s[len(lt):min(len(s), maxTag)], "&gt;")
@@ -134,7 +137,7 @@ func (f *finder) atLine(s string) string {
 	if !strings.ContainsAny(head, "([{:>=") {
 		return ""
 	}
-	if m := lineForm.FindStringSubmatch(head); m != nil {
+	if m := lineForm().FindStringSubmatch(head); m != nil {
 		if tool, known := f.d.declared(tidyName(m[1])); known {
 			return tool
 		}
@@ -145,8 +148,10 @@ func (f *finder) atLine(s string) string {
 // lineForm is what begins a call on a line, and the name of the tool behind it:
 // Functionary's >>>, Qwen-Agent's ✿FUNCTION✿:, a token in brackets, harmony
 // without its tokens, and steps like those of ReAct, perhaps with a number.
-var lineForm = regexp.MustCompile(`^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|[^\n{]*to=functions\.|(?i:act(?:ion)?)[ 0-9*]*:[\s*\x60]*)` +
-	`([\w.\\-]+)(?:[ *\x60\r]*(?:\n|$|[\[({])|[ a-z]*\{)`)
+var lineForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|[^\n{]*to=functions\.|(?i:act(?:ion)?)[ 0-9*]*:[\s*\x60]*)` +
+		`([\w.\\-]+)(?:[ *\x60\r]*(?:\n|$|[\[({])|[ a-z]*\{)`)
+})
 
 // call returns the tool that s begins a call of: its name and literal arguments
 // in parentheses, brackets or an object, and nothing behind them on the line.
@@ -174,7 +179,9 @@ func (f *finder) call(s string, bullet bool) string {
 
 // memberStart is the key of a member, and its value if that is a word or begins
 // an object.
-var memberStart = regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|(\{))?`)
+var memberStart = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|(\{))?`)
+})
 
 // object returns the tool that an object, or the first of a list, names: under a
 // name of D2 with an object beside it, or as the key of one. A definition of a
@@ -182,7 +189,7 @@ var memberStart = regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["
 func (f *finder) object(s string) (tool string) {
 	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
 	args := false
-	for _, m := range memberStart.FindAllStringSubmatch(s, -1) {
+	for _, m := range memberStart().FindAllStringSubmatch(s, -1) {
 		key, value, opens := m[1], m[2], m[3] != ""
 		_, isTool := f.d.opts.Tools.Schema(key)
 		named, known := f.d.declared(value)
@@ -209,7 +216,7 @@ func (f *finder) markUp(s string, start bool) string {
 	e, ok := elemAt(s[:min(len(s), maxElem)])
 	m, _ := matchTag(s[:min(len(s), maxTag)])
 	switch {
-	case callToken.MatchString(s[:min(len(s), 2*maxGuarded)]), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
+	case callToken().MatchString(s[:min(len(s), 2*maxGuarded)]), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
 		return f.word(s)
 	case !ok, e.closing, m.tag != noTag:
 		return ""
@@ -241,7 +248,9 @@ func (f *finder) markUp(s string, start bool) string {
 
 // callToken is a control token that may begin a call, also as DeepSeek's models
 // misspell theirs.
-var callToken = regexp.MustCompile(`(?i)^<[|｜][^<>]*(tool|call|function|action|channel|recipient|plugin|message|python)`)
+var callToken = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^<[|｜][^<>]*(tool|call|function|action|channel|recipient|plugin|message|python)`)
+})
 
 // word returns the first tool whose name occurs in s as a word.
 func (f *finder) word(s string) string {
@@ -257,7 +266,9 @@ func (f *finder) word(s string) string {
 }
 
 // onlyStep is a reply that is a thought and an action, or an action alone.
-var onlyStep = regexp.MustCompile(`(?is)^\s*(?:(?:thought|act).*\n[\s*_]*)?act[^:]*:\s*[^\n]*$`)
+var onlyStep = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)^\s*(?:(?:thought|act).*\n[\s*_]*)?act[^:]*:\s*[^\n]*$`)
+})
 
 // only returns the one tool that there is, if the reply is a thought and an action
 // that names none, or the tool takes one text and the reply ends in its one fence
@@ -270,7 +281,7 @@ func (f *finder) only() (tool string, at int) {
 	switch {
 	case len(names) != 1:
 		return "", 0
-	case onlyStep.MatchString(text):
+	case onlyStep().MatchString(text):
 		return names[0], 0
 	}
 	at = strings.Index(text, fence) + len(fence)
