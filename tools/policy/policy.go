@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -317,6 +318,17 @@ func (p *Policy) AllowHost(host string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.hosts[host] = true
+}
+
+// Adopt takes over the calls and hosts that were allowed with another policy for
+// the rest of the session.
+func (p *Policy) Adopt(other *Policy) {
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.Copy(p.calls, other.calls)
+	maps.Copy(p.hosts, other.hosts)
 }
 
 // AllowPrefix allows command lines that the prefix covers from now on.
