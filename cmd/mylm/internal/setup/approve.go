@@ -9,37 +9,59 @@ import (
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
+	"mylm/tools/ask"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
 )
 
-// answer is a person's answer to a question.
-type answer struct {
-	verdict agent.Verdict
-	reason  string // of a no, for the model
-	store   string // which of the offered rules is to be stored: storeCall, storePrefix, storeHost
+// Approval is a call that a person is asked about.
+type Approval struct {
+	agent.ApprovalRequest
+	policy.Decision        // why, and the rules that can be stored
+	Project         string // for which a prefix is stored
 }
 
+// Answer is a person's answer to a question.
+type Answer struct {
+	Verdict agent.Verdict
+	Reason  string // of a no, for the model
+	Store   Rule   // which of the offered rules is to be stored
+}
+
+// Rule is an offered rule.
+type Rule string
+
+// The rules that can be offered.
 const (
-	storeCall   = "call"
-	storePrefix = "prefix"
-	storeHost   = "host"
+	StoreCall   Rule = "call"   // exactly this call, in this session
+	StorePrefix Rule = "prefix" // command lines that begin so, in this project
+	StoreHost   Rule = "host"   // the host, in this session
 )
+
+// Dialog asks about calls in its own way, and puts the questions of a model.
+type Dialog interface {
+	Approve(context.Context, Approval) (Answer, error)
+	Question(context.Context, ask.Question) (string, error)
+}
 
 // decide asks until it gets an answer. A call that does not fit on the terminal
 // needs "yes" instead of "y", unless all of it was viewed.
-func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (answer, error) {
+func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.Decision, project string) (Answer, error) {
+	if p.Dialog != nil {
+		defer p.pause()()
+		return p.Dialog.Approve(ctx, Approval{r, d, project})
+	}
 	columns, height := term.Size()
 	why := term.Fold("Why you are asked: "+term.OneLine(term.Visible(d.Why), 200), columns-1, term.WhyRows)
 	rows := max(5, height-term.QuestionRows-strings.Count(why, "\n"))
 	head := fmt.Sprintf("\nThe model wants to use %s (%s):\n\n", term.OneLine(r.Name, 60), r.Effect)
 	refused, tail := term.Preview{}, why+"\n"
 	if r.Refused != nil {
-		refused = term.NewPreview(listed(r.Refused), columns, max(3, rows/3))
+		refused = term.NewPreview(Listed(r.Refused), columns, max(3, rows/3))
 		rows = max(3, rows-len(refused.Shown)-2)
-		head = "\n" + ran(r)
+		head = "\n" + Ran(r)
 		tail = "The sandbox refused:\n\n" + strings.Join(refused.Shown, "\n") + "\n\n" +
-			term.Fold("A yes runs it again, from the start, and lets it "+permission(r.Refused)+".", columns-1, term.WhyRows) + "\n"
+			term.Fold("A yes runs it again, from the start, and lets it "+Permission(r.Refused)+".", columns-1, term.WhyRows) + "\n"
 	}
 	view := term.NewPreview(r.Preview, columns, rows)
 	if view.Size != "" {
@@ -50,22 +72,22 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 	for {
 		typed, err := p.Ask(ctx, head+choices(unseen, d.Offer, project, columns))
 		if err != nil {
-			return answer{}, err
+			return Answer{}, err
 		}
 		head = ""
 		word, reason, _ := strings.Cut(typed, " ")
 		if word = strings.ToLower(strings.TrimRight(word, ",:")); word == "n" || word == "no" {
-			return answer{reason: strings.TrimSpace(reason)}, nil
+			return Answer{Reason: strings.TrimSpace(reason)}, nil
 		}
 		switch strings.ToLower(typed) {
 		case "yes":
-			return answer{verdict: agent.Allow}, nil
+			return Answer{Verdict: agent.Allow}, nil
 		case "s", "stop":
-			return answer{verdict: agent.Stop}, nil
+			return Answer{Verdict: agent.Stop}, nil
 		case "v", "view":
 			seen, err := p.Page(ctx, term.Texts(append(view.Whole, refused.Whole...)), max(5, height-2))
 			if err != nil {
-				return answer{}, err
+				return Answer{}, err
 			}
 			if seen {
 				unseen = ""
@@ -79,8 +101,8 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 	}
 }
 
-// ran describes how a call ran that lacked a permission.
-func ran(r agent.ApprovalRequest) string {
+// Ran describes how a call ran that lacked a permission.
+func Ran(r agent.ApprovalRequest) string {
 	had := r.Effect
 	for _, f := range r.Refused {
 		had &^= f.Effect
@@ -91,8 +113,8 @@ func ran(r agent.ApprovalRequest) string {
 	return "The model's command ran with what you allowed (" + had.String() + "), and lacked more:\n\n"
 }
 
-// permission describes what a yes would allow.
-func permission(refused []tools.Refusal) string {
+// Permission describes what a yes would allow.
+func Permission(refused []tools.Refusal) string {
 	var effects tools.Effect
 	var all []string
 	for _, f := range refused {
@@ -116,8 +138,8 @@ func permission(refused []tools.Refusal) string {
 	return strings.Join(all, ", and ")
 }
 
-// listed lists refusals, one per line.
-func listed(refused []tools.Refusal) string {
+// Listed lists refusals, one per line.
+func Listed(refused []tools.Refusal) string {
 	lines := make([]string, len(refused))
 	for i, f := range refused {
 		lines[i] = f.String()
@@ -126,18 +148,18 @@ func listed(refused []tools.Refusal) string {
 }
 
 // allowing reads the answers that need a call that was seen whole.
-func allowing(typed string, offer *policy.Offer) (a answer, ok bool) {
-	a.verdict = agent.Allow
+func allowing(typed string, offer *policy.Offer) (a Answer, ok bool) {
+	a.Verdict = agent.Allow
 	switch {
 	case typed == "y":
 	case offer == nil:
 		return a, false
 	case typed == "e" || typed == "exactly":
-		a.store = storeCall
+		a.Store = StoreCall
 	case (typed == "p" || typed == "prefix") && offer.Prefix != nil:
-		a.store = storePrefix
+		a.Store = StorePrefix
 	case (typed == "h" || typed == "host") && offer.Host != "":
-		a.store = storeHost
+		a.Store = StoreHost
 	default:
 		return a, false
 	}

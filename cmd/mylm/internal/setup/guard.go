@@ -35,9 +35,10 @@ type Guard struct {
 	person          *Person
 	Store           policy.Store
 	project         string
-	dir             string // the workspace
-	stricterProject bool   // the project's file asks for more questions than the user
-	noPrefixes      bool   // nothing confines commands here, so stored prefixes do not apply
+	dir             string     // the workspace
+	stricterProject bool       // the project's file asks for more questions than the user
+	unstored        [][]string // prefixes of this session that could not be stored
+	noPrefixes      bool       // nothing confines commands here, so stored prefixes do not apply
 }
 
 // NewGuard makes the policy of the settings, with what the project has added to
@@ -192,37 +193,38 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 		}
 		said := fmt.Sprintf("mylm: denied: %s\n", callLine(r))
 		if r.Refused != nil {
-			said += "  the sandbox refused: " + term.Visible(term.OneLine(strings.ReplaceAll(listed(r.Refused), "\n", "; "), 300)) + "\n"
+			said += "  the sandbox refused: " + term.Visible(term.OneLine(strings.ReplaceAll(Listed(r.Refused), "\n", "; "), 300)) + "\n"
 		}
 		p.Screen.Say(said + fmt.Sprintf("  %s; %s", no, remedy))
 		return agent.Decision{Reason: "nobody can be asked"}, nil
 	case err != nil:
 		return agent.Decision{}, err
-	case a.verdict == agent.Stop:
+	case a.Verdict == agent.Stop:
 		p.Stopped = true
 		return agent.Decision{Verdict: agent.Stop, Reason: "the user said no and stopped the run"}, nil
-	case a.verdict == agent.Deny && a.reason != "":
-		return agent.Decision{Reason: "the user said no: " + a.reason}, nil
-	case a.verdict == agent.Deny:
+	case a.Verdict == agent.Deny && a.Reason != "":
+		return agent.Decision{Reason: "the user said no: " + a.Reason}, nil
+	case a.Verdict == agent.Deny:
 		return agent.Decision{Reason: "the user said no"}, nil
 	}
 	g.Allowed(c)
-	g.keep(ctx, a.store, c, d.Offer)
+	g.keep(ctx, a.Store, c, d.Offer)
 	return agent.Decision{Verdict: agent.Allow}, nil
 }
 
 // keep adds the rule that was chosen. If it cannot be stored it holds for this
 // session.
-func (g *Guard) keep(ctx context.Context, rule string, c policy.Call, offer *policy.Offer) {
+func (g *Guard) keep(ctx context.Context, rule Rule, c policy.Call, offer *policy.Offer) {
 	switch rule {
-	case storeCall:
+	case StoreCall:
 		g.AllowCall(c)
-	case storeHost:
+	case StoreHost:
 		g.AllowHost(offer.Host)
-	case storePrefix:
+	case StorePrefix:
 		g.AllowPrefix(offer.Prefix)
 		text := strings.Join(offer.Prefix, " ")
 		if err := g.Store.Add(ctx, g.project, offer.Prefix); err != nil {
+			g.unstored = append(g.unstored, offer.Prefix)
 			g.person.Screen.Say(fmt.Sprintf("mylm: the rule holds for this session only: %v", err))
 			return
 		}
@@ -230,12 +232,31 @@ func (g *Guard) keep(ctx context.Context, rule string, c policy.Call, offer *pol
 	}
 }
 
+// adopt takes over what a person has allowed for the rest of the session.
+func (g *Guard) adopt(before *Guard) {
+	g.Policy.Adopt(before.Policy)
+	g.unstored = before.unstored
+	for _, prefix := range g.unstored {
+		g.AllowPrefix(prefix)
+	}
+}
+
 // Person answers questions on the terminal. The answer affects how the end of a run is reported.
 type Person struct {
 	term.Prompter
+	Dialog    Dialog // nil: lines on the terminal
 	Stopped   bool   // the answer to a question was to stop
 	Forbidden bool   // a rule forbade a call
 	Bound     string // what requires questions, so that --yes does not count; "" if nothing does
+}
+
+// pause has what is drawn make room for a question.
+func (p *Person) pause() (resume func()) {
+	if p.View == nil {
+		return func() {}
+	}
+	p.View.Pause()
+	return p.View.Resume
 }
 
 // WhyAsked is why --yes does not help.
@@ -264,6 +285,10 @@ func (p *Person) tool(only []string) ([]*tools.Tool, error) {
 // Answer asks the person a question of the model. Its text is shown behind the
 // gutter, like every foreign text.
 func (p *Person) Answer(ctx context.Context, q ask.Question) (string, error) {
+	if p.Dialog != nil {
+		defer p.pause()()
+		return p.Dialog.Question(ctx, q)
+	}
 	columns, height := term.Size()
 	height = max(5, height-term.QuestionRows-len(q.Options))
 	var b strings.Builder

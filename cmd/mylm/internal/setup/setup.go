@@ -43,6 +43,7 @@ type Request struct {
 	Asks    bool // the model is going to be asked
 
 	Recorder *Recorder // of the resumed session; nil: a new session
+	Before   *Setup    // of the run before in the same conversation: its model, and what a person has allowed; may be nil
 
 	// Of a workflow: it can take tools away, and ask for more questions.
 	Workflow string   // its name; "" is none
@@ -70,7 +71,9 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	}
 	c := r.Config
 	s := &Setup{Request: r, Memory: NewMemory(c, r.Notify)}
-	if r.Asks && config.ModelName.Of(c.Settings) != "" {
+	if b := r.Before; b != nil && b.Model != nil && b.Model.Name == config.ModelName.Of(c.Settings) {
+		s.Model = b.Model
+	} else if r.Asks && config.ModelName.Of(c.Settings) != "" {
 		if err := s.chooseModel(ctx); err != nil {
 			return nil, err
 		}
@@ -113,6 +116,9 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	}
 	if s.Guard, err = NewGuard(c, box, r.Confirm, r.Person); err != nil {
 		return nil, err
+	}
+	if r.Before != nil && r.Before.Guard != nil {
+		s.Guard.adopt(r.Before.Guard)
 	}
 	s.Options = options(c.Settings)
 	s.Options.Tools, s.Options.Prompts, s.Options.Sections = registry, set, slices.Concat(memory, project, tree)

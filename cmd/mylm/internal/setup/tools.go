@@ -78,9 +78,18 @@ func checkDeny(c *config.Config) error {
 	return nil
 }
 
+// fileOptions are those of everything that reads a workspace.
+func fileOptions(dir string) files.Options { return files.Options{Root: dir, Closed: config.OwnDirs()} }
+
+// Names lists what a directory of a workspace holds, without what is ignored.
+func Names(ctx context.Context, workspace, dir string) ([]string, error) {
+	return files.Names(ctx, fileOptions(workspace), dir)
+}
+
 // fileTools are the tools for the files of a workspace.
 func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
-	o := files.Options{Root: dir, Journal: journal, Closed: config.OwnDirs()}
+	o := fileOptions(dir)
+	o.Journal = journal
 	var all []*tools.Tool
 	for _, make := range []func(files.Options) (*tools.Tool, error){
 		files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,

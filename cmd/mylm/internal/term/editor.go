@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -22,7 +23,14 @@ func Edit(ctx context.Context, s Streams, path string) error {
 		fallback = "notepad"
 	}
 	editor := cmp.Or(strings.TrimSpace(os.Getenv("VISUAL")), strings.TrimSpace(os.Getenv("EDITOR")), fallback)
-	cmd := editorCommand(editor, path)
+	if err := attended(ctx, s, editorCommand(editor, path)); err != nil {
+		return fmt.Errorf("the editor %q: %w", Shorten(editor, 100), err)
+	}
+	return nil
+}
+
+// attended runs a program that has the terminal.
+func attended(ctx context.Context, s Streams, cmd *exec.Cmd) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
 	editing.Store(true)
 	defer editing.Store(false)
@@ -32,8 +40,13 @@ func Edit(ctx context.Context, s Streams, path string) error {
 		err = cmd.Wait()
 		stop()
 	}
-	if err != nil {
-		return fmt.Errorf("the editor %q: %w", Shorten(editor, 100), err)
-	}
-	return nil
+	return err
+}
+
+// Shell runs a line of the user's in the user's shell, which has the terminal. When
+// ctx is done it is asked to terminate, too.
+func Shell(ctx context.Context, s Streams, dir, line string) error {
+	cmd := shellCommand(line)
+	cmd.Dir = dir
+	return attended(ctx, s, cmd)
 }

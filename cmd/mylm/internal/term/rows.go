@@ -17,6 +17,10 @@ func (s *Screen) Rows(final, open string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
+	if s.host != nil {
+		s.host.Rows(lines(final), lines(open))
+		return
+	}
 	s.redraw(lines(final), lines(open))
 }
 

@@ -35,6 +35,7 @@ type Screen struct {
 	Still          bool // nothing is drawn in place
 
 	mu     sync.Mutex
+	host   Host     // nil: the streams
 	drawn  bool     // something is drawn in place on stderr
 	rows   []int    // widths of the rows that are drawn in place
 	open   []string // rows on stdout that may change; the cursor is behind the last one
@@ -62,6 +63,9 @@ func (s *Screen) SetColor(when string) {
 // Draws reports whether rows of stdout can be drawn in place.
 func (s *Screen) Draws() bool { return s.OutTTY && os.Getenv("TERM") != "dumb" }
 
+// Color reports whether there are colors.
+func (s *Screen) Color() bool { return s.color }
+
 // Answer writes to stdout.
 func (s *Screen) Answer(text string) {
 	s.mu.Lock()
@@ -71,6 +75,10 @@ func (s *Screen) Answer(text string) {
 		text = Printable(text)
 	}
 	if s.failed != nil {
+		return
+	}
+	if s.host != nil {
+		s.host.Answer(text)
 		return
 	}
 	if len(s.open) > 0 {
@@ -83,15 +91,23 @@ func (s *Screen) Answer(text string) {
 }
 
 // Say writes whole lines to stderr.
-func (s *Screen) Say(text string) { s.write(s.foreign(text)) }
+func (s *Screen) Say(text string) { s.write(text, false) }
 
 // Dim writes whole lines to stderr, faintly where colours are wanted.
-func (s *Screen) Dim(text string) { s.write(s.faint(s.foreign(text))) }
+func (s *Screen) Dim(text string) { s.write(text, true) }
 
-func (s *Screen) write(text string) {
+func (s *Screen) write(text string, faint bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
+	text = s.foreign(text)
+	if s.host != nil {
+		s.host.Lines(strings.TrimRight(text, "\n"), faint)
+		return
+	}
+	if faint {
+		text = s.faint(text)
+	}
 	open := s.open
 	if s.errTTY {
 		s.redraw(nil, nil)
@@ -138,10 +154,15 @@ func (s *Screen) Erase() {
 }
 
 func (s *Screen) clear() {
-	if s.drawn {
+	switch {
+	case !s.drawn:
+		return
+	case s.host != nil:
+		s.host.Draw(nil)
+	default:
 		_, _ = io.WriteString(s.Err, s.clearing())
-		s.drawn, s.rows = false, nil
 	}
+	s.drawn, s.rows = false, nil
 }
 
 // freshLine ends a line of stdout that is still open, if both streams show on
@@ -160,6 +181,9 @@ func (s *Screen) EndAnswer() {
 }
 
 func (s *Screen) endLine() {
+	if s.host != nil {
+		s.host.EndAnswer()
+	}
 	if s.column {
 		_, _ = io.WriteString(s.Out, "\n")
 		s.column, s.open = false, nil
@@ -185,6 +209,10 @@ func (s *Screen) Write(b []byte) (int, error) {
 	s.clear()
 	if s.failed != nil {
 		return 0, s.failed
+	}
+	if s.host != nil {
+		s.host.Answer(Printable(string(b)))
+		return len(b), nil
 	}
 	n, err := s.Out.Write(b)
 	s.failed = err
@@ -241,6 +269,15 @@ func (s *Screen) drawRows(rows []string) {
 		return // stdout is in the middle of a line of the same terminal
 	}
 	columns, _ := s.Size()
+	if s.host != nil {
+		cut := make([]string, len(rows))
+		for i, r := range rows {
+			cut[i] = Cut(s.foreign(r), columns-1)
+		}
+		s.host.Draw(cut)
+		s.drawn = true
+		return
+	}
 	var b strings.Builder
 	b.WriteString(s.clearing())
 	s.rows = s.rows[:0]

@@ -88,6 +88,13 @@ func (p *Prompter) ask(ctx context.Context, question string, secret bool) (strin
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
+	if h := p.Screen.attached(); h != nil {
+		if p.View != nil {
+			p.View.Pause()
+			defer p.View.Resume()
+		}
+		return h.Ask(ctx, Printable(question), secret)
+	}
 	if os.Getenv("CI") != "" {
 		return "", inCI
 	}
@@ -137,6 +144,16 @@ func (p *Prompter) ask(ctx context.Context, question string, secret bool) (strin
 	return "", noAnswer
 }
 
+// attached is the host, nil if there is none.
+func (s *Screen) attached() Host {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.host
+}
+
 // Choose lets the user pick one of several lines by number.
 func (p *Prompter) Choose(ctx context.Context, title string, lines []string) (int, error) {
 	var b strings.Builder
@@ -167,6 +184,9 @@ func (p *Prompter) Choose(ctx context.Context, title string, lines []string) (in
 
 // Absent is why nobody can be asked, or "".
 func (p *Prompter) Absent() Nobody {
+	if p.Screen.attached() != nil {
+		return ""
+	}
 	if os.Getenv("CI") != "" {
 		return inCI
 	}
@@ -202,7 +222,11 @@ func Interruptible(s *Screen) (context.Context, func()) {
 				return
 			}
 			if ctx.Err() != nil {
-				s.Erase()
+				if h := s.attached(); h != nil {
+					h.Release()
+				} else {
+					s.Erase()
+				}
 				os.Exit(failure.ExitInterrupted)
 			}
 			cancel()

@@ -3,6 +3,7 @@
 package term
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -31,6 +32,11 @@ func endEditor(p *os.Process) { _ = p.Signal(syscall.SIGHUP) }
 // which has the signal to itself, has ended.
 func editorCommand(editor, path string) *exec.Cmd {
 	return exec.Command("sh", "-c", "trap : INT QUIT; "+editor+` "$1"`, "sh", path)
+}
+
+// shellCommand runs a line in the user's shell.
+func shellCommand(line string) *exec.Cmd {
+	return exec.Command(cmp.Or(os.Getenv("SHELL"), "sh"), "-c", line)
 }
 
 // onClosed calls f when the reader of a pipe closes it.

@@ -28,5 +28,8 @@ func editorCommand(editor, path string) *exec.Cmd {
 	return exec.Command(words[0], append(words[1:], path)...)
 }
 
+// shellCommand runs a line in the shell.
+func shellCommand(line string) *exec.Cmd { return exec.Command("cmd", "/c", line) }
+
 // onClosed does nothing: the next write fails.
 func onClosed(*os.File, <-chan struct{}, func()) {}

@@ -1,0 +1,31 @@
+package term
+
+import "context"
+
+// Host holds the terminal while a conversation takes place, and shows what goes to
+// a Screen. Its methods are called by one goroutine at a time, except Ask and
+// Release.
+type Host interface {
+	Answer(text string)            // a piece of text for stdout, without control characters
+	Rows(final, open []string)     // of an answer: some that are final, and what replaces the open ones; with colours
+	EndAnswer()                    // what is open of it is final
+	Lines(text string, faint bool) // whole lines for stderr, without control characters
+	Draw(rows []string)            // in place; none: nothing any more
+	// Ask asks a question and returns the line that is typed.
+	Ask(ctx context.Context, question string, secret bool) (string, error)
+	// Release gives the terminal back, before the process ends at once.
+	Release()
+}
+
+// Attach has a host show everything, until detach is called.
+func (s *Screen) Attach(h Host) (detach func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.host = h
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.clear()
+		s.host = nil
+	}
+}
