@@ -79,7 +79,7 @@ func outputForm(c *cli.Context) string {
 	if c.Bool("json") {
 		return formJSON
 	}
-	return c.String("output")
+	return cmp.Or(c.String("output"), formText)
 }
 
 // formSink is what prints a run in a form; nil for text, which the terminal

@@ -145,22 +145,25 @@ func readNamed(ctx context.Context, path string, screen *term.Screen) (string, e
 	return term.Wait(ctx, func() (string, error) { return readFile(path) })
 }
 
-func readFile(path string) (string, error) {
+func readFile(path string) (string, error) { return readFileOf("--file", path) }
+
+// readFileOf reads a file of text that was named by something, as errors begin.
+func readFileOf(by, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		var where *os.PathError
 		if errors.As(err, &where) {
 			err = fmt.Errorf("%s %s: %w", where.Op, term.Echoed(path), where.Err)
 		}
-		return "", failure.Usage("--file: %w", err)
+		return "", failure.Usage("%s: %w", by, err)
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return "", failure.Usage("--file %s: it is a directory", term.Echoed(path)).WithHint("Name the files in it, or ask about the directory: the model can look itself.")
+		return "", failure.Usage("%s %s: it is a directory", by, term.Echoed(path)).WithHint("Name the files in it, or ask about the directory: the model can look itself.")
 	}
 	text, err := readText(f)
 	if err != nil {
-		return "", failure.Usage("--file %s: %v", term.Echoed(path), err)
+		return "", failure.Usage("%s %s: %v", by, term.Echoed(path), err)
 	}
 	return text, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,10 @@ func main() {
 	os.Exit(program(os.Args, term.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }
 
+// runCommand runs another command, as a conversation does. It is a variable since
+// the table of commands would otherwise refer to itself.
+var runCommand func(ctx context.Context, s *term.Screen, args ...string) error
+
 // program runs the command and returns the exit code.
 func program(args []string, s term.Streams) (code int) {
 	screen := term.NewScreen(s)
@@ -41,6 +46,10 @@ func program(args []string, s term.Streams) (code int) {
 	ctx, stop := term.Interruptible(screen)
 	defer stop()
 
+	runCommand = func(ctx context.Context, s *term.Screen, args ...string) error {
+		args = append([]string{"mylm"}, args...)
+		return cmdline.Parse(ctx, newApp(s, args), args, s).Run()
+	}
 	line := cmdline.Parse(ctx, newApp(screen, args), args, screen)
 	err := line.Run()
 	if failed := screen.Failed(); err == nil && failed != nil {
@@ -69,6 +78,7 @@ var commands = []struct {
 	make        func(*term.Screen) *cli.Command
 }{
 	{"ask", "answer a question, with tools where they help", askCommand},
+	{"chat", "hold a conversation on the terminal, as mylm alone does", chatCommand},
 	{"agent", "break a goal down into tasks, and do them", agentCommand},
 	{"resume", "resume a session, with another question or where it stopped", resumeCommand},
 	{"sessions", "list, show, search, export and delete sessions", sessionsCommand},
@@ -101,6 +111,9 @@ func newApp(s *term.Screen, args []string) *cli.Command {
 			}
 			if c.Bool("version") {
 				return printVersion(s)
+			}
+			if canChat(s) == nil {
+				return runCommand(c.Context, s, "chat")
 			}
 			return cmdline.Help(c.Command, s)
 		},

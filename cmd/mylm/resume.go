@@ -110,20 +110,7 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	from := &resumedSession{session: s, recorder: setup.Resumed(store, screen), asks: asks}
 	saved, err := plan.Load(s)
 	ofPlan := err == nil && !asks && plan.Unfinished(s)
-	for _, e := range s.Entries() {
-		switch p := e.Payload.(type) {
-		case agent.RunEntry:
-			if p.Setup != nil && (!ofPlan || p.Name == plan.RunName) {
-				from.was, from.missing = p.Setup, false
-			}
-		case agent.ReplyEntry:
-			if from.was != nil {
-				from.answered = from.was.Labels["model"]
-			}
-		case agent.EndEntry:
-			from.missing = p.StopReason == agent.StopModelError
-		}
-	}
+	from.read(ofPlan)
 	if err := s.Resumable(); err != nil && !asks && !ofPlan {
 		return nil, failure.Usage("%v", err).WithHint("Ask another: mylm resume " + name + " \"...\"")
 	}
@@ -135,6 +122,24 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 		from.plan.confirm = from.was.Labels["confirm"]
 	}
 	return from, nil
+}
+
+// read takes from the record what the last run was set up with.
+func (f *resumedSession) read(ofPlan bool) {
+	for _, e := range f.session.Entries() {
+		switch p := e.Payload.(type) {
+		case agent.RunEntry:
+			if p.Setup != nil && (!ofPlan || p.Name == plan.RunName) {
+				f.was, f.missing = p.Setup, false
+			}
+		case agent.ReplyEntry:
+			if f.was != nil {
+				f.answered = f.was.Labels["model"]
+			}
+		case agent.EndEntry:
+			f.missing = p.StopReason == agent.StopModelError
+		}
+	}
 }
 
 // settings are the settings that the session recorded.

@@ -25,6 +25,7 @@ type runRequest struct {
 	words []string        // of the question or the goal
 	plan  *planRequest    // nil: no plan is made
 	from  *resumedSession // the resumed session; nil: a new one
+	talk  *talk           // that the run is a part of; nil: none
 }
 
 // do carries a request out: settings become a setup, the setup a run, and the
@@ -35,8 +36,7 @@ func (o runRequest) do(c *cli.Context, s *term.Screen) error {
 		return err
 	}
 	r := &run{runRequest: o, flags: c, out: out}
-	err = r.start(c.Context)
-	return r.end(c.Context, err)
+	return r.do(c.Context)
 }
 
 // run is a request in execution.
@@ -47,6 +47,12 @@ type run struct {
 	out          *output
 	question     string        // as the memory stores it
 	result       *agent.Result // nil: the model was not asked
+}
+
+// do runs, and reports how that ended.
+func (r *run) do(ctx context.Context) error {
+	err := r.start(ctx)
+	return r.end(ctx, err)
 }
 
 // start sets a run up and runs it. The error is what is left to report.
@@ -96,6 +102,9 @@ func (r *run) setUp(ctx context.Context) error {
 	}
 	request.Session, request.Notify, request.Asks = agent.NewSession(), r.out.screen, !r.flags.Bool("show-prompt")
 	request.Person = &setup.Person{Prompter: term.Prompter{Screen: r.out.screen, View: r.out.terminal}}
+	if r.talk != nil {
+		request.Before, request.Person.Dialog = r.talk.before, r.talk.dialog
+	}
 	var resumed *config.Resumed
 	if r.from != nil {
 		request.Session, request.Recorder, resumed = r.from.session, r.from.recorder, r.from.settings()
@@ -113,7 +122,7 @@ func (r *run) setUp(ctx context.Context) error {
 	if r.Setup, err = setup.New(ctx, request); err != nil {
 		return err
 	}
-	if r.from != nil && r.Memory.NoSave != "" {
+	if r.from != nil && r.from.recorder != nil && r.Memory.NoSave != "" {
 		return failure.Usage("saving is turned off, but a resumed session must be saved").WithHint("mylm resume --no-save=false turns it on, unless the project forbids it.")
 	}
 	return nil
@@ -124,8 +133,11 @@ func (r *run) asks() bool { return r.from == nil || r.from.asks }
 
 // input is the question, or the goal, with its attachments.
 func (r *run) input(ctx context.Context) (in input, err error) {
-	if !r.asks() {
+	switch {
+	case !r.asks():
 		return in, nil
+	case r.talk != nil:
+		return r.talk.message, nil
 	}
 	in, err = readInput(ctx, r.flags, r.words, r.out.screen)
 	switch {
@@ -170,7 +182,9 @@ func (r *run) outcome() error {
 		return nil
 	}
 	r.Model.Advise(f)
-	r.adviseResume(f)
+	if r.talk == nil { // a conversation goes on anyway
+		r.adviseResume(f)
+	}
 	return f
 }
 

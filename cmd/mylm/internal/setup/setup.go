@@ -168,28 +168,6 @@ func (s *Setup) tools(box *sandbox.Policy) (*tools.Registry, error) {
 	return registry, nil
 }
 
-// onlyOf are the named tools of a registry, as far as it has them.
-func onlyOf(all *tools.Registry, names []string) (*tools.Registry, error) {
-	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
-	if len(names) == 0 {
-		return tools.NewRegistry()
-	}
-	return all.Only(names...)
-}
-
-// toolsError reports a wrong list of tools, and where it is set.
-func toolsError(c *config.Config, names []string, err error) error {
-	from := config.Tools.From(c.Settings)
-	if from.Kind != config.Flag && from.Kind != config.Variable {
-		return failure.Config(fmt.Errorf("tools in the configuration: %w", err)).WithHint("mylm config edit opens it")
-	}
-	message := err.Error()
-	for _, name := range names {
-		message = strings.ReplaceAll(message, name, term.Echoed(name))
-	}
-	return failure.Usage("%s: %s", config.Tools.Place(c.Settings), message)
-}
-
 // Patience is how long a busy server is waited for; 0 is the agent's default.
 // Tests shorten it.
 var Patience time.Duration

@@ -56,6 +56,28 @@ func (b toolbox) registry(only []string) (*tools.Registry, error) {
 	return registry.Only(only...)
 }
 
+// onlyOf are the named tools of a registry, as far as it has them.
+func onlyOf(all *tools.Registry, names []string) (*tools.Registry, error) {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return all.Lookup(n) == nil })
+	if len(names) == 0 {
+		return tools.NewRegistry()
+	}
+	return all.Only(names...)
+}
+
+// toolsError reports a wrong list of tools, and where it is set.
+func toolsError(c *config.Config, names []string, err error) error {
+	from := config.Tools.From(c.Settings)
+	if from.Kind != config.Flag && from.Kind != config.Variable {
+		return failure.Config(fmt.Errorf("tools in the configuration: %w", err)).WithHint("mylm config edit opens it")
+	}
+	message := err.Error()
+	for _, name := range names {
+		message = strings.ReplaceAll(message, name, term.Echoed(name))
+	}
+	return failure.Usage("%s: %s", config.Tools.Place(c.Settings), message)
+}
+
 // checkDeny refuses deny rules for unknown tools, which would forbid nothing.
 func checkDeny(c *config.Config) error {
 	rules := config.Deny.Of(c.Settings)

@@ -29,3 +29,16 @@ func (s *Screen) Attach(h Host) (detach func()) {
 		s.host = nil
 	}
 }
+
+// Color reports whether there are colors.
+func (s *Screen) Color() bool { return s.color }
+
+// hostRows has the host draw rows in place.
+func (s *Screen) hostRows(rows []string, columns int) {
+	cut := make([]string, len(rows))
+	for i, r := range rows {
+		cut[i] = Cut(s.foreign(r), columns-1)
+	}
+	s.host.Draw(cut)
+	s.drawn = true
+}

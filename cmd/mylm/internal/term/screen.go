@@ -63,9 +63,6 @@ func (s *Screen) SetColor(when string) {
 // Draws reports whether rows of stdout can be drawn in place.
 func (s *Screen) Draws() bool { return s.OutTTY && os.Getenv("TERM") != "dumb" }
 
-// Color reports whether there are colors.
-func (s *Screen) Color() bool { return s.color }
-
 // Answer writes to stdout.
 func (s *Screen) Answer(text string) {
 	s.mu.Lock()
@@ -270,12 +267,7 @@ func (s *Screen) drawRows(rows []string) {
 	}
 	columns, _ := s.Size()
 	if s.host != nil {
-		cut := make([]string, len(rows))
-		for i, r := range rows {
-			cut[i] = Cut(s.foreign(r), columns-1)
-		}
-		s.host.Draw(cut)
-		s.drawn = true
+		s.hostRows(rows, columns)
 		return
 	}
 	var b strings.Builder

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"mylm/agent"
+	"mylm/cmd/mylm/internal/chat"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
+	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
+)
+
+func chatCommand(s *term.Screen) *cli.Command {
+	return &cli.Command{
+		ArgsUsage: "[MESSAGE...]",
+		Description: `A conversation in which the model has its tools, and what was said stays in the
+terminal's scrollback. It is a session: mylm resume goes on with it, and so does
+mylm chat --continue. /help lists the commands and keys.
+
+   mylm
+   mylm chat -m qwen3:8b
+   mylm chat --continue`,
+		Flags: append(config.Flags(askSettings()...),
+			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"},
+			&cli.StringFlag{Name: "session", Usage: "continue the session `ID`"},
+			&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"},
+			&cli.BoolFlag{Name: "stats", Usage: "report the cost of each reply"},
+		),
+		Action: func(c *cli.Context) error {
+			if err := canChat(s); err != nil {
+				return err
+			}
+			t := &talk{flags: c, screen: s}
+			return t.hold(c.Context, strings.Join(c.Args().Slice(), " "))
+		},
+	}
+}
+
+// canChat is why no conversation can be held here, nil if one can.
+func canChat(s *term.Screen) error {
+	why := ""
+	switch {
+	case !term.IsTerminal(s.In) || !s.OutTTY || !term.IsTerminal(s.Err):
+		why = "a conversation needs a terminal, and stdin, stdout or stderr is none"
+	case os.Getenv("TERM") == "dumb":
+		why = "a conversation needs a terminal that can move its cursor, and TERM is dumb"
+	default:
+		return nil
+	}
+	return failure.Usage("%s", why).WithHint("mylm ask \"...\" answers a question anywhere, and mylm ask --continue \"...\" the next one.")
+}
+
+// talk is a conversation: runs in one session, each set up anew from the settings
+// and from what the one before it has left.
+type talk struct {
+	flags  *cli.Context
+	screen *term.Screen
+	config *config.Config // for what is shown, and commands; each run loads its own
+	chat   *chat.Chat
+	dialog setup.Dialog
+
+	from    *resumedSession // nil: nothing was asked yet
+	before  *setup.Setup    // of the last run, closed
+	message input           // what the run that is being set up asks
+
+	mu     sync.Mutex
+	status chat.Status
+	answer string // the last one
+	calls  int
+	prompt int // tokens read
+}
+
+// hold holds the conversation.
+func (t *talk) hold(ctx context.Context, first string) error {
+	if err := t.open(ctx); err != nil {
+		return err
+	}
+	history := ""
+	if dir, err := config.DataDir(); err == nil && config.Save.Or(t.config.Settings, true) {
+		history = filepath.Join(dir, "chat_history")
+	}
+	t.chat = chat.New(chat.Options{
+		Screen: t.screen, Send: t.send, Status: t.current, Commands: t.commands(), Paths: t.paths, Shell: t.shell, Edit: t.edit,
+		History: history, First: first, Intro: t.intro(),
+	})
+	t.dialog = t.chat
+	err := t.chat.Run(ctx)
+	if t.from != nil && t.from.recorder.Keeps() {
+		t.screen.Dim("To go on: mylm resume " + t.from.session.ID + resumeFlags(t.config.Settings))
+	}
+	if err == nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// open reads the settings, and opens the session that is continued and the model.
+func (t *talk) open(ctx context.Context) error {
+	name := t.flags.String("session")
+	if t.flags.Bool("continue") {
+		if name != "" {
+			return failure.Usage("--continue and --session exclude each other")
+		}
+		name = "last"
+	}
+	if name != "" {
+		from, err := openSession(t.flags, t.screen, name, true)
+		if err != nil {
+			return err
+		}
+		t.from = from
+	}
+	if err := t.load(ctx); err != nil {
+		return err
+	}
+	if t.from != nil {
+		if err := t.from.checkDirectory(t.config.Workspace); err != nil {
+			return err
+		}
+	}
+	t.screen.SetColor(config.Color.Or(t.config.Settings, "auto"))
+	person := &term.Prompter{Screen: t.screen}
+	m, err := setup.OpenModel(ctx, t.config, t.screen, person.Choose)
+	if err != nil {
+		return err
+	}
+	if m.Notice != "" {
+		t.screen.Dim(m.Notice)
+		m.Notice = "" // said once
+	}
+	return t.use(ctx, m)
+}
+
+// load reads the settings as the next run will.
+func (t *talk) load(ctx context.Context) (err error) {
+	var resumed *config.Resumed
+	if t.from != nil {
+		resumed = t.from.settings()
+	}
+	if t.config, err = config.Load(ctx, t.flags.Command.Flags, resumed); err != nil {
+		return err
+	}
+	if err = t.config.ApplyProject(ctx); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := &t.status
+	s.Project, s.Sandbox = filepath.Base(t.config.Project), "sandbox "+string(t.config.Sandbox())
+	if config.Confirm.Of(t.config.Settings) == "yolo" {
+		s.Sandbox = "yolo, " + s.Sandbox
+	}
+	return nil
+}
+
+// use has the model answer from now on.
+func (t *talk) use(ctx context.Context, m *setup.Model) error {
+	if err := t.flags.Set(config.ModelName.Flag, m.Name); err != nil {
+		return err
+	}
+	if t.before == nil {
+		t.before = &setup.Setup{}
+	}
+	t.before.Model = m
+	t.mu.Lock()
+	t.status.Model, t.status.Window = m.Name, 0
+	t.mu.Unlock()
+	return t.load(ctx)
+}
+
+func (t *talk) intro() string {
+	text := "mylm · " + t.status.Model + " · " + term.OneLine(term.Printable(t.config.Project), 200) + "\n/help lists the commands and keys."
+	if t.from != nil {
+		text += "\n" + t.recap()
+	}
+	return text
+}
+
+// recap is where a session stands.
+func (t *talk) recap() string {
+	asked, answered := "", ""
+	n := 0
+	for _, e := range t.from.session.Entries() {
+		switch p := e.Payload.(type) {
+		case agent.PromptEntry:
+			asked, answered = p.Text, ""
+			n++
+		case agent.ReplyEntry:
+			answered = cmp.Or(p.Answer, p.Text)
+		}
+	}
+	text := fmt.Sprintf("Session %s, %s so far.", t.from.session.ID, term.Plural(n, "message"))
+	if asked != "" {
+		text += "\n> " + term.OneLine(term.Printable(asked), 200)
+	}
+	if answered != "" {
+		text += "\n" + term.Shorten(strings.TrimSpace(term.Printable(answered)), 1000)
+	}
+	return text
+}
+
+// send answers a message: it is a run like that of mylm ask --continue.
+func (t *talk) send(ctx context.Context, text string) error {
+	var err error
+	if t.message, err = t.read(ctx, text); err != nil {
+		return err
+	}
+	out, err := newOutput(t.flags, t.screen)
+	if err != nil {
+		return err
+	}
+	r := &run{runRequest: runRequest{from: t.from, talk: t}, flags: t.flags, out: out}
+	err = r.do(ctx)
+	t.keep(r)
+	return err
+}
+
+// keep remembers what the next run needs of one.
+func (t *talk) keep(r *run) {
+	if r.Setup == nil {
+		return
+	}
+	r.Setup.Before = nil
+	t.before = r.Setup
+	if len(r.Session.Entries()) > 0 {
+		t.from = &resumedSession{session: r.Session, recorder: r.Recorder, asks: true}
+		t.from.read(false)
+	}
+	if r.result == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := &t.status
+	s.Messages++
+	s.Tokens += r.result.Usage.Output
+	t.prompt += r.result.Usage.Prompt
+	t.calls += len(r.result.Calls)
+	t.answer = cmp.Or(r.result.Response, t.answer)
+	if spent := r.result.Usage.OutputTime; spent > 0 {
+		s.Rate = float64(r.result.Usage.Output) / spent.Seconds()
+	}
+	for _, e := range r.Session.Entries() {
+		if end, ok := e.Payload.(agent.EndEntry); ok && end.State != nil {
+			s.Context = end.State.Prompt
+			if s.Window = end.State.Window; end.State.Guessed {
+				s.Window = 0
+			}
+		}
+	}
+}
+
+func (t *talk) current() chat.Status {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.status
+}

@@ -1,0 +1,133 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const writeReplies = "=== reply\n<tool_code><name>write_file</name><parameters>{\"path\": \"notes.txt\", \"content\": \"one\\nthree\\n\"}</parameters></tool_code>\n=== reply\nWritten.\n"
+
+// A change is shown as a coloured diff, and one key allows it.
+func TestChatApproval(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": writeReplies, "notes.txt": "one\ntwo\nthree\n"}, "chat")
+	s := chatOn(t, cmd, 100, 30)
+	s.says("change it")
+	s.shows("The model wants to use write_file")
+	s.shows("  | -two\n")
+	s.shows("[y] once")
+	s.types("?")
+	s.shows("y  this call runs, once")
+	if !strings.Contains(s.wrote(), "\x1b[31m-two") {
+		t.Errorf("no colour in %q", s.wrote())
+	}
+	s.types("y")
+	s.shows("allowed once\n")
+	s.shows("Written.")
+	b, err := os.ReadFile(filepath.Join(cmd.Dir, "notes.txt"))
+	if err != nil || string(b) != "one\nthree\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	s.says("/undo")
+	s.shows("restore  notes.txt")
+	b, err = os.ReadFile(filepath.Join(cmd.Dir, "notes.txt"))
+	if err != nil || string(b) != "one\ntwo\nthree\n" {
+		t.Errorf("after /undo: %q, %v", b, err)
+	}
+}
+
+// Each key of an approval does what it says.
+func TestChatApprovalKeys(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lines  []string
+		steps  []string // typed, shown, typed, shown ...
+		end    string
+		stored string
+	}{
+		"no, with a reason": {[]string{"touch one"}, []string{"n", "why?", "not today\r", "refused: not today"}, "Done.", ""},
+		"no, back and yes":  {[]string{"touch one"}, []string{"n", "why?", "\x1b", "[y] once", "y", "allowed once"}, "Done.", ""},
+		"stop":              {[]string{"touch one"}, []string{"s", "refused, and the run is stopped"}, "stopped by you", ""},
+		"this call":         {[]string{"touch one", "ls", "touch one", "touch two"}, []string{"a", "also again in this session", "", "touch two", "n\r", "refused"}, "Done.", ""},
+		"a prefix":          {[]string{"touch one", "ls", "touch two"}, []string{"", "[p] always allow \"touch …\"", "p", "also again in this project", "", "stored: touch ..."}, "Done.", `"touch"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": commandReplies(test.lines...)}, "chat")
+			s := chatOn(t, cmd, 120, 30)
+			s.says("go")
+			s.shows("[y] once")
+			for i := 0; i < len(test.steps); i += 2 {
+				s.types(test.steps[i])
+				s.shows(test.steps[i+1])
+			}
+			s.shows(test.end)
+			b, _ := os.ReadFile(filepath.Join(cmd.Dir, "data", "mylm", "policy.json"))
+			if (len(b) > 0) != (test.stored != "") || !strings.Contains(string(b), test.stored) {
+				t.Errorf("stored is %q, want %q", b, test.stored)
+			}
+		})
+	}
+}
+
+// What was allowed for the session holds in the next turn, and not after /clear.
+func TestChatAllowedLater(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, strings.Repeat(commandReplies("touch one"), 3), 120, 30)
+	s.says("go")
+	s.shows("[a] this call all session")
+	s.types("a")
+	s.shows("1 turn")
+	s.says("again")
+	s.shows("2 turns")
+	s.says("/clear")
+	s.hides("2 turns")
+	s.says("more")
+	s.shows("[y] once")
+	s.types(ctrlC)
+	s.shows("interrupted")
+}
+
+// A call that is not all on the screen is not allowed by y.
+func TestChatLongCall(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, commandReplies("touch made\\n"+strings.Repeat("echo hidden\\n", 100)+"echo last"), 80, 24)
+	s.says("go")
+	s.shows("not shown.")
+	s.types("y")
+	s.shows("Not all of it is shown")
+	s.types("d")
+	s.shows(strings.Repeat("  | echo hidden\n", 100))
+	s.types("y")
+	s.shows("allowed once")
+	s.shows("Done.")
+}
+
+// Who is typing when a question appears does not answer it.
+func TestChatTypingIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, "=== reply\n<tool_code><name>execute_command</name><parameters>{\"command\": \"touch made\"}</parameters></tool_code>\n=== reply\nDone.\n", 80, 24)
+	s.types("go\ryes y y")
+	s.shows("The model wants to use")
+	s.shows("[y] once")
+	s.shows("touch made")
+	s.types("y")
+	s.shows("Done.")
+	s.shows("\n> yes y y\n")
+}
+
+// The model's own questions are answered in place.
+func TestChatQuestion(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, "=== reply\n<tool_code><name>ask_user</name><parameters>{\"question\": \"Which one?\", \"options\": [\"red\", \"blue\"]}</parameters></tool_code>\n=== reply\nFine.\n", 80, 24, "--verbose")
+	s.says("go")
+	s.shows("   2  blue")
+	s.types("2\r")
+	s.shows("\n> 2\n")
+	s.shows("  blue\n")
+	s.shows("Fine.")
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mylm/agent/journal"
+	"mylm/cmd/mylm/internal/chat"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/providers"
+	"mylm/tools/policy"
+)
+
+// commands are those of the conversation that are about runs and sessions.
+func (t *talk) commands() []chat.Command {
+	return []chat.Command{
+		{Name: "model", Args: "[NAME]", Usage: "list the models, or have another one answer", Run: t.model, Complete: t.models},
+		{Name: "tools", Usage: "list the tools", Run: t.mylm("tools")},
+		{Name: "undo", Usage: "restore the files that the last reply changed", Run: t.undo},
+		{Name: "clear", Usage: "begin a new session", Run: t.clear},
+		{Name: "sessions", Usage: "list the sessions of this project", Run: t.mylm("sessions", "list")},
+		{Name: "resume", Args: "[ID]", Usage: "continue another session; the last one without an id", Run: t.resume, Complete: t.sessions},
+		{Name: "memory", Args: "QUERY", Usage: "search what mylm remembers", Run: t.memory},
+		{Name: "save", Args: "FILE", Usage: "write the conversation into a new file", Run: t.save},
+		{Name: "copy", Usage: "put the last answer into the clipboard of the terminal", Run: t.copy},
+		{Name: "system", Args: "[TEXT]", Usage: "show or set who the model is told to be", Run: t.system},
+		{Name: "yolo", Args: "on|off", Usage: "run everything without a question, or ask again", Run: t.yolo, Complete: words("on", "off")},
+		{Name: "stats", Usage: "show what the conversation has cost", Run: t.stats},
+	}
+}
+
+func words(w ...string) func(context.Context) []string {
+	return func(context.Context) []string { return w }
+}
+
+// mylm runs a command of the command line as a part of the conversation.
+func (t *talk) mylm(args ...string) func(context.Context, string) error {
+	return func(ctx context.Context, more string) error {
+		if more != "" {
+			return failure.Usage("/%s takes no argument", args[0])
+		}
+		return t.run(ctx, args...)
+	}
+}
+
+func (t *talk) run(ctx context.Context, args ...string) error {
+	return t.chat.Capture(func(s *term.Screen) error { return runCommand(ctx, s, args...) })
+}
+
+// model has another model answer.
+func (t *talk) model(ctx context.Context, name string) error {
+	if name == "" {
+		t.screen.Say("The model is " + config.ModelName.Of(t.config.Settings) + ".")
+		return t.run(ctx, "models")
+	}
+	was := config.ModelName.Of(t.config.Settings)
+	if err := t.flags.Set(config.ModelName.Flag, name); err != nil {
+		return failure.Usage("/model: %w", err)
+	}
+	err := t.load(ctx)
+	var m *setup.Model
+	if err == nil {
+		m, err = setup.OpenModel(ctx, t.config, t.screen, nil)
+	}
+	if err == nil {
+		_, err = m.Window(ctx, t.screen) // a model that is missing is reported now
+	}
+	if err != nil {
+		_ = t.flags.Set(config.ModelName.Flag, was)
+		_ = t.load(ctx)
+		return err
+	}
+	if err := t.use(ctx, m); err != nil {
+		return err
+	}
+	t.screen.Dim("from now on " + term.Printable(m.Name) + " answers")
+	return nil
+}
+
+// models are the names that /model takes, as far as they are known at once.
+func (t *talk) models(ctx context.Context) (names []string) {
+	for name := range t.config.Models {
+		names = append(names, name)
+	}
+	if client, err := setup.OllamaClient(t.config.Settings); err == nil {
+		if all, err := client.Models(ctx); err == nil {
+			for _, m := range all {
+				if m.Chats {
+					names = append(names, m.Name)
+				}
+			}
+		}
+	}
+	return append(names, "demo")
+}
+
+func (t *talk) undo(ctx context.Context, args string) error {
+	if args != "" {
+		return failure.Usage("/undo takes no argument").WithHint("!mylm undo --list lists the runs that can be undone.")
+	}
+	return t.run(ctx, "undo", "--workspace", t.config.Workspace)
+}
+
+// clear begins a new session, in which nothing is allowed yet.
+func (t *talk) clear(context.Context, string) error {
+	t.from = nil
+	t.before = &setup.Setup{Model: t.before.Model}
+	t.mu.Lock()
+	s := &t.status
+	s.Context, s.Messages, s.Tokens, s.Rate = 0, 0, 0, 0
+	t.calls, t.prompt, t.answer = 0, 0, ""
+	t.mu.Unlock()
+	t.chat.Clear()
+	return nil
+}
+
+// resume continues another session.
+func (t *talk) resume(ctx context.Context, id string) error {
+	if id == "" {
+		id = "last"
+	}
+	from, err := openSession(t.flags, t.screen, id, true)
+	if err != nil {
+		return err
+	}
+	if err := from.checkDirectory(t.config.Workspace); err != nil {
+		return err
+	}
+	model := t.before.Model
+	t.from, t.before = from, &setup.Setup{Model: model}
+	t.screen.Dim(t.recap())
+	return nil
+}
+
+// sessions are the ids that /resume takes.
+func (t *talk) sessions(ctx context.Context) (ids []string) {
+	store, err := setup.Sessions()
+	if err != nil {
+		return nil
+	}
+	all, err := store.List(ctx, journal.Filter{Labels: map[string]string{"project": t.config.Project}, Limit: 20})
+	if err != nil {
+		return nil
+	}
+	for _, i := range all {
+		ids = append(ids, i.ID)
+	}
+	return ids
+}
+
+func (t *talk) memory(ctx context.Context, query string) error {
+	if query == "" {
+		return failure.Usage("/memory needs what to search for").WithHint("/memory deploy script")
+	}
+	return t.run(ctx, "memory", "search", "--", query)
+}
+
+func (t *talk) copy(context.Context, string) error {
+	t.mu.Lock()
+	answer := t.answer
+	t.mu.Unlock()
+	if answer == "" {
+		return failure.Usage("there is no answer to copy yet")
+	}
+	t.chat.Copy(answer)
+	t.screen.Dim(fmt.Sprintf("copied %s, if the terminal allows it (OSC 52)", term.Plural(len(answer), "byte")))
+	return nil
+}
+
+func (t *talk) system(ctx context.Context, text string) error {
+	if text == "" {
+		now := config.System.Of(t.config.Settings)
+		if now == "" {
+			now = "(the built-in text; mylm prompts show system prints it)"
+		}
+		t.screen.Say(now)
+		return nil
+	}
+	if err := t.flags.Set(config.System.Flag, text); err != nil {
+		return failure.Usage("/system: %w", err)
+	}
+	t.screen.Dim("set from the next message on")
+	return t.load(ctx)
+}
+
+// yolo turns questions off, or on again.
+func (t *talk) yolo(ctx context.Context, how string) error {
+	mode := map[string]policy.Mode{"on": policy.Yolo, "off": policy.ConfirmSensitive}[how]
+	if mode == "" {
+		return failure.Usage("/yolo takes on or off")
+	}
+	if err := t.flags.Set(config.Yes.Flag, "false"); err != nil {
+		return err
+	}
+	if err := t.flags.Set(config.Confirm.Flag, string(mode)); err != nil {
+		return err
+	}
+	if err := t.load(ctx); err != nil {
+		return err
+	}
+	now := config.Confirm.Of(t.config.Settings)
+	text := "Questions are asked again."
+	if how == "on" {
+		text = "Everything runs without a question; deny rules and the sandbox still hold."
+	}
+	if now != string(mode) {
+		text = "The project's file asks for more: the mode is " + now + "."
+	}
+	t.screen.Say(text)
+	return nil
+}
+
+func (t *talk) stats(context.Context, string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.status
+	parts := []string{term.Plural(s.Messages, "message"), term.Plural(t.calls, "call"), term.Plural(t.prompt, "token") + " in", fmt.Sprintf("%d out", s.Tokens)}
+	if s.Rate > 0 {
+		parts = append(parts, fmt.Sprintf("%.0f tokens/s", s.Rate))
+	}
+	t.screen.Say(strings.Join(parts, ", "))
+	return nil
+}
+
+// transcript is a conversation as Markdown.
+func transcript(messages []providers.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		if !slices.Contains([]providers.Role{providers.User, providers.Assistant}, m.Role) {
+			continue
+		}
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", m.Role, strings.TrimSpace(m.Text))
+	}
+	return b.String()
+}

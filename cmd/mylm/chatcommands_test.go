@@ -1,0 +1,104 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestChatCommands(t *testing.T) {
+	t.Parallel()
+	cmd := saved(command(t, map[string]string{"replies.txt": hello + hello + hello, "other.txt": "=== reply\nI am another.\n"}, "chat"))
+	s := chatOn(t, cmd, 120, 50)
+	s.says("hi there")
+	s.shows("1 turn")
+	for _, step := range []struct{ typed, shown string }{
+		{"/help", "/yolo on|off"},
+		{"/hlep", "Did you mean /help?"},
+		{"/tools", "list_dir"},
+		{"/sessions", "hi there"},
+		{"/stats", "1 message, 0 calls"},
+		{"/system You are a pirate.", "set from the next message on"},
+		{"/system", "You are a pirate."},
+		{"/yolo maybe", "/yolo takes on or off"},
+		{"/yolo on", "yolo, sandbox off"},
+		{"/yolo off", "Questions are asked again."},
+		{"/save talk.md", "saved in "},
+		{"/save talk.md", "file exists"},
+		{"/copy", "copied 6 bytes"},
+		{"/memory hi there", "hi there"},
+		{"/retry", "2 turns"},
+		{"/model scripted/other.txt", "from now on scripted/other.txt answers"},
+		{"who?", "I am another."},
+		{"/model scripted/none.txt", "no such file"},
+		{"!echo $((6*7)); tty -s && echo on a terminal", "42\non a terminal\n"},
+	} {
+		s.says(step.typed)
+		s.shows(step.shown)
+		s.shows("\n>\n")
+	}
+	b, err := os.ReadFile(filepath.Join(cmd.Dir, "talk.md"))
+	if want := "## user\n\nhi there\n\n## assistant\n\nHello.\n\n"; err != nil || string(b) != want {
+		t.Errorf("%q, %v", b, err)
+	}
+	s.says("/clear")
+	s.hides("hi there")
+	s.says("/quit")
+	if code := s.exit(); code != "0" {
+		t.Errorf("exit %s", code)
+	}
+}
+
+// A file is put along with @, and Tab completes what git would not ignore.
+func TestChatFiles(t *testing.T) {
+	t.Parallel()
+	log := &requests{t: t}
+	cmd := log.command(t)
+	for name, text := range map[string]string{".gitignore": "*.log\n", "main.go": "package main\n", "main.log": "x", "my notes.txt": "secret plans"} {
+		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(cmd.Dir, "src", "deep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := chatOn(t, cmd, 80, 24)
+	s.types("explain @ma\t")
+	s.shows("\n> explain @main.go\n")
+	s.types("and @my\t")
+	s.shows(`and @my\ notes.txt`)
+	s.types("and @gone @s\t")
+	s.shows("@src/")
+	s.types("\t")
+	s.shows("@src/deep/")
+	s.types("\r")
+	s.shows("Answer 1.")
+	s.shows("There is no file gone")
+	if got := log.prompts(); len(got) != 1 || !strings.Contains(got[0], "--- main.go ---\npackage main\n") || !strings.Contains(got[0], "secret plans") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestChatCompletesCommands(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, hello, 80, 24)
+	s.types("/s\t")
+	s.shows("  /save\n  /sessions\n  /stats\n  /system\n")
+	s.types("\t\t")
+	s.shows("\n> /sessions\n")
+	s.types("\x15/yolo o\t")
+	s.shows("  off\n  on\n")
+}
+
+// The message is written in the user's editor.
+func TestChatEditor(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": hello}, "chat")
+	cmd.Env = append(cmd.Env, "EDITOR=echo edited >>", "VISUAL=")
+	s := chatOn(t, cmd, 80, 24)
+	s.says("/edit draft")
+	s.shows("\n> draftedited\n")
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
+	"mylm/cmd/mylm/internal/term"
+)
+
+// read is a message with the files that it names behind @.
+func (t *talk) read(ctx context.Context, text string) (input, error) {
+	in := input{question: strings.TrimSpace(text)}
+	for _, name := range attached(text) {
+		info, err := os.Stat(t.path(name))
+		switch {
+		case err != nil:
+			t.screen.Dim("There is no file " + term.Echoed(name) + ": @" + term.Echoed(name) + " is sent as text.")
+			continue
+		case info.IsDir():
+			t.screen.Dim(term.Echoed(name) + " is a directory: it is sent as text, and the model can look itself.")
+			continue
+		}
+		file, err := term.Wait(ctx, func() (string, error) { return readFileOf("@", t.path(name)) })
+		if err != nil {
+			return in, err
+		}
+		in.attachments = append(in.attachments, attachment{name, file})
+	}
+	return in, nil
+}
+
+// attached are the names behind @ at the beginning of words. A backslash goes before
+// a space in one.
+func attached(text string) (names []string) {
+	const space = "\x00"
+	for _, word := range strings.Fields(strings.ReplaceAll(text, `\ `, space)) {
+		if name, ok := strings.CutPrefix(strings.ReplaceAll(word, space, " "), "@"); ok && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// path is a file as the user names it: from the workspace on, or from home.
+func (t *talk) path(name string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(t.config.Workspace, name)
+}
+
+// paths completes a path: what its directory holds, without what is ignored.
+func (t *talk) paths(ctx context.Context, prefix string) (all []string) {
+	dir, _ := path.Split(strings.ReplaceAll(prefix, `\ `, " "))
+	names, err := setup.Names(ctx, t.config.Workspace, "./"+dir)
+	if err != nil {
+		return nil
+	}
+	for _, n := range names {
+		all = append(all, strings.ReplaceAll(dir+n, " ", `\ `))
+	}
+	return all
+}
+
+// shell runs a line by the user's own hand.
+func (t *talk) shell(ctx context.Context, line string) error {
+	return term.Shell(ctx, t.screen.Streams, t.config.Workspace, line)
+}
+
+// edit has a text edited in the user's editor.
+func (t *talk) edit(ctx context.Context, text string) (string, error) {
+	f, err := os.CreateTemp("", "mylm-*.md")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.WriteString(text); err != nil {
+		f.Close()
+		return "", err
+	}
+	if err := f.Close(); err != nil {
+		return "", err
+	}
+	if err := term.Edit(ctx, t.screen.Streams, f.Name()); err != nil {
+		return "", err
+	}
+	return readFileOf("the message", f.Name())
+}
+
+// save writes the conversation into a new file, as Markdown.
+func (t *talk) save(ctx context.Context, name string) error {
+	if name == "" {
+		return failure.Usage("/save needs the name of a file").WithHint("/save notes.md")
+	}
+	if t.from == nil {
+		return failure.Usage("nothing was said yet")
+	}
+	f, err := os.OpenFile(t.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return failure.Usage("/save: %w", err).WithHint("It has to be a new file, in a directory that exists.")
+	}
+	_, err = f.WriteString(transcript(t.from.session.Messages()))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return failure.Usage("/save: %w", err)
+	}
+	t.screen.Dim("saved in " + term.Printable(f.Name()))
+	return nil
+}

@@ -1,0 +1,172 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+)
+
+// own are the commands of the conversation itself.
+var own = []Command{
+	{Name: "help", Usage: "list the commands and keys"},
+	{Name: "edit", Usage: "write the message in your editor"},
+	{Name: "retry", Usage: "send the last message again"},
+	{Name: "quit", Usage: "leave; mylm resume goes on"},
+}
+
+// commands are all of them.
+func (m *model) commands() []Command {
+	all := append([]Command(nil), own[:3]...)
+	return append(append(all, m.chat.o.Commands...), own[3])
+}
+
+// submit carries out what was typed: a command, a line for the shell, or a message.
+func (m *model) submit(text string) tea.Cmd {
+	typed := strings.TrimSpace(text)
+	m.echo(text)
+	switch {
+	case strings.HasPrefix(typed, "/") && !strings.Contains(strings.Fields(typed)[0][1:], "/"):
+		return m.command(typed)
+	case strings.HasPrefix(typed, "!") && m.chat.o.Shell != nil:
+		line := strings.TrimSpace(typed[1:])
+		if line == "" {
+			return nil
+		}
+		return m.lend(func() (string, error) { return "", m.chat.o.Shell(m.ctx, line) })
+	}
+	m.last = text
+	m.start(func(ctx context.Context) error { return m.chat.o.Send(ctx, text) })
+	return nil
+}
+
+// echo shows what was sent.
+func (m *model) echo(text string) {
+	e := editor{}
+	e.paste(strings.TrimSpace(text))
+	m.say("", "")
+	for i, line := range strings.Split(term.Printable(e.shown()), "\n") {
+		lead := prompt
+		if i > 0 {
+			lead = "  "
+		}
+		m.say(bold, lead+line)
+	}
+}
+
+// command carries a slash command out.
+func (m *model) command(typed string) tea.Cmd {
+	name, args, _ := strings.Cut(typed[1:], " ")
+	args = strings.TrimSpace(args)
+	switch name {
+	case "help":
+		m.help()
+		return nil
+	case "quit", "exit":
+		return m.leave()
+	case "retry":
+		if m.last == "" {
+			m.say("", "There is no message to send again.")
+			return nil
+		}
+		last := m.last
+		m.start(func(ctx context.Context) error { return m.chat.o.Send(ctx, last) })
+		return nil
+	case "edit":
+		if m.chat.o.Edit == nil {
+			break
+		}
+		return m.lend(func() (string, error) { return m.chat.o.Edit(m.ctx, args) })
+	}
+	var names []string
+	for _, c := range m.commands() {
+		if c.Name == name && c.Run != nil {
+			m.start(func(ctx context.Context) error { return c.Run(ctx, args) })
+			return nil
+		}
+		names = append(names, c.Name)
+	}
+	text := "There is no command /" + term.Echoed(term.Printable(name)) + "; /help lists them."
+	if near := failure.Near(name, names); near != "" {
+		text = "There is no command /" + term.Echoed(term.Printable(name)) + ". Did you mean /" + near + "?"
+	}
+	m.say("", text)
+	return nil
+}
+
+// help lists commands and keys.
+func (m *model) help() {
+	for _, c := range m.commands() {
+		m.say("", fmt.Sprintf("  %-22s %s", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Usage))
+	}
+	for _, row := range [][2]string{
+		{"!LINE", "run a line in your shell, outside the sandbox; the model does not see it"},
+		{"@PATH", "put a file along with the message"},
+		{"Alt-Enter, \\ Enter", "begin another line"},
+		{"Up, Ctrl-R", "earlier messages; search in them"},
+		{"Tab", "complete a command, its argument or a path behind @"},
+		{"Ctrl-C", "cancel the reply and keep what came of it; empty the line; twice on an empty line leaves"},
+		{"Ctrl-D, Ctrl-L", "leave; clear the screen"},
+	} {
+		m.say("", fmt.Sprintf("  %-22s %s", row[0], row[1]))
+	}
+}
+
+// returned is the message that the terminal is ours again.
+type returned struct {
+	text string
+	err  error
+}
+
+// lent is work that has the terminal to itself.
+type lent struct {
+	work func() (string, error)
+	text string
+}
+
+// lend gives the terminal to a program of the person's.
+func (m *model) lend(work func() (string, error)) tea.Cmd {
+	m.away = true
+	l := &lent{work: work}
+	run := tea.Exec(l, func(err error) tea.Msg { return returned{l.text, err} })
+	if len(m.lines) == 0 {
+		return run
+	}
+	text := strings.Join(m.lines, "\n") + "\n"
+	m.lines = nil
+	l.work = func() (string, error) {
+		_, _ = os.Stdout.WriteString(text)
+		return work()
+	}
+	return run
+}
+
+// back takes the terminal back.
+func (m *model) back(r returned) tea.Cmd {
+	m.away = false
+	if r.err != nil {
+		m.say("", term.Printable("mylm: "+r.err.Error()))
+	}
+	if r.text != "" {
+		m.editor.set(strings.TrimRight(r.text, "\n"))
+	}
+	return nil
+}
+
+// Run implements tea.ExecCommand.
+func (l *lent) Run() (err error) {
+	l.text, err = l.work()
+	return err
+}
+
+// SetStdin, SetStdout and SetStderr implement tea.ExecCommand: the work knows its
+// streams.
+func (*lent) SetStdin(io.Reader)  {}
+func (*lent) SetStdout(io.Writer) {}
+func (*lent) SetStderr(io.Writer) {}

@@ -1,0 +1,80 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"mylm/cmd/mylm/internal/failure"
+)
+
+// job is a message that is answered, or a command that runs.
+type job struct {
+	cancel   context.CancelFunc
+	canceled bool
+	first    time.Time
+	pieces   int
+}
+
+// wrote counts a piece of the answer.
+func (j *job) wrote() {
+	if j == nil {
+		return
+	}
+	if j.pieces == 0 {
+		j.first = time.Now()
+	}
+	j.pieces++
+}
+
+// start runs f in a goroutine.
+func (m *model) start(f func(context.Context) error) {
+	ctx, cancel := context.WithCancel(m.ctx)
+	j := &job{cancel: cancel}
+	m.job = j
+	m.chat.jobs.Go(func() {
+		defer cancel()
+		defer m.chat.recover()
+		if err := f(ctx); err != nil && !errors.Is(err, failure.ErrReported) {
+			m.chat.o.Screen.Report(failure.Of(err))
+		}
+		m.chat.feed.push(item{done: j})
+	})
+}
+
+// recover ends the conversation if a job panics; Run panics in its place.
+func (c *Chat) recover() {
+	if p := recover(); p != nil {
+		c.crash = fmt.Sprintf("%v\n%s", p, debug.Stack())
+		c.end()
+	}
+}
+
+// endJob makes room for the next message.
+func (m *model) endJob(j *job) {
+	if m.job != j {
+		return
+	}
+	m.endAnswer()
+	m.job, m.drawn, m.shownStatus = nil, nil, m.chat.o.Status()
+}
+
+// interrupt cancels the job. What was typed ahead goes back into the editor: it was
+// meant to follow an answer.
+func (m *model) interrupt() {
+	if m.job == nil || m.job.canceled {
+		return
+	}
+	m.job.canceled = true
+	m.job.cancel()
+	if len(m.queue) > 0 {
+		text := ""
+		for _, q := range m.queue {
+			text += q + "\n"
+		}
+		m.queue = nil
+		m.editor.set(text + m.editor.text())
+	}
+}
