@@ -112,7 +112,10 @@ func (h *highlighter) token(text string) (int, role) {
 	c := text[0]
 	switch {
 	case strings.IndexByte(h.quotes, c) >= 0:
-		return quoted(text), literal
+		if n := quoted(text); n > 1 {
+			return n, literal
+		}
+		return 1, plain
 	case '0' <= c && c <= '9':
 		return wordLength(text), number
 	case isWord(c):

@@ -181,7 +181,7 @@ func (tasks) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Context) {
 	}
 	line := p.Lines().At(0)
 	box := line.Value(reader.Source())
-	if len(box) < 5 || box[0] != '[' || !slices.Contains([]byte(" xX"), box[1]) || box[2] != ']' || box[3] != ' ' || line.Padding > 0 {
+	if len(box) < len(taskOpen) || len(bytes.TrimSpace(box[len(taskOpen):])) == 0 || box[0] != '[' || !slices.Contains([]byte(" xX"), box[1]) || box[2] != ']' || box[3] != ' ' || line.Padding > 0 {
 		return
 	}
 	state := taskDone
