@@ -94,6 +94,7 @@ var commands = []struct {
 	{"config", "show or edit the settings", configCommand},
 	{"doctor", "check everything that a question needs", doctorCommand},
 	{"init", "write a first AGENTS.md for this project", initCommand},
+	{"completion", "print a script that completes mylm's command line in a shell", completionCommand},
 	{"version", "print the version", versionCommand},
 }
 
@@ -125,6 +126,9 @@ func newApp(s *term.Screen, args []string) *cli.Command {
 		}
 		c.Name, c.Usage = row.name, row.usage
 		app.Subcommands = append(app.Subcommands, c)
+	}
+	if len(args) > 1 && args[1] == completeName {
+		app.Subcommands = append(app.Subcommands, completeCommand(s))
 	}
 	app.Subcommands = append(app.Subcommands, &cli.Command{
 		Name: "help", Aliases: []string{"h"}, Usage: "list the commands, or the flags of one", ArgsUsage: "[COMMAND...]",

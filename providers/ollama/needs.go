@@ -7,6 +7,17 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	return call(ctx, c, "", c.api.Version)
 }
 
+// Names returns the names of the server's models, in its order. It asks for
+// nothing else, so it is faster than Models.
+func (c *Client) Names(ctx context.Context) ([]string, error) {
+	list, err := c.list(ctx)
+	names := make([]string, len(list))
+	for i, m := range list {
+		names[i] = m.Name
+	}
+	return names, err
+}
+
 // Needs is what a model takes on its server.
 type Needs struct {
 	Window int   // tokens, as in Model.Info

@@ -31,6 +31,9 @@ type Line struct {
 	set  *flag.FlagSet
 	help bool
 	err  error
+
+	open  cli.Flag // the last argument is this flag, and its value is missing
+	plain bool     // what follows is no flag
 }
 
 // Find returns the subcommand of a name, or nil.
@@ -83,10 +86,10 @@ func Parse(ctx context.Context, root *cli.Command, args []string, out io.Writer)
 		rest = rest[1:]
 		switch {
 		case arg == "--":
-			words, rest = append(words, rest...), nil
+			words, rest, l.plain = append(words, rest...), nil, true
 		case len(arg) < 2 || arg[0] != '-':
 			if words = append(words, arg); c.ArgsUsage == Verbatim {
-				words, rest = append(words, rest...), nil
+				words, rest, l.plain = append(words, rest...), nil, true
 			}
 		default:
 			used, err := l.flag(arg, rest)
@@ -102,8 +105,8 @@ func Parse(ctx context.Context, root *cli.Command, args []string, out io.Writer)
 func (l *Line) flag(arg string, rest []string) (used int, err error) {
 	typed, value, inline := strings.Cut(arg, "=")
 	name := strings.TrimPrefix(typed[1:], "-") // one or two dashes are the same
-	at := slices.IndexFunc(l.Command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
-	if at < 0 {
+	f := l.named(name)
+	if f == nil {
 		if !inline && slices.Contains(helpNames, name) {
 			l.help = true
 			return 0, nil
@@ -120,13 +123,13 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		}
 		return 0, err
 	}
-	f := l.Command.Flags[at]
 	name = f.Names()[0]
 	switch {
 	case inline:
 	case !takesValue(f):
 		value = "true"
 	case len(rest) == 0:
+		l.open = f
 		return 0, l.usage("--%s needs a value", name)
 	default:
 		value, used = rest[0], 1
@@ -149,15 +152,29 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 	return used, l.usage("--%s: %w", name, err)
 }
 
+// named is the flag of a name, without its dashes; nil if there is none.
+func (l *Line) named(name string) cli.Flag {
+	for _, f := range l.Command.Flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
 // checkedFlag is a flag whose value is checked when it is read.
 type checkedFlag struct {
 	cli.DocGenerationFlag
 	check func(value string) error
+	words []string // the only values there are; nil: others
 }
+
+// Words implements Worded.
+func (f checkedFlag) Words() []string { return f.words }
 
 // Int makes a flag refuse numbers outside a range. A most of 0 is no bound.
 func Int(f *cli.IntFlag, least, most int) cli.Flag {
-	return checkedFlag{f, func(value string) error {
+	return checkedFlag{DocGenerationFlag: f, check: func(value string) error {
 		switch n, err := strconv.Atoi(value); {
 		case err != nil:
 			return errors.New("it must be a whole number")
@@ -177,7 +194,7 @@ func OneOf(f *cli.StringFlag, words ...string) cli.Flag {
 			return nil
 		}
 		return errors.New("it must be " + term.Alternatives(words))
-	}}
+	}, words}
 }
 
 // check refuses what the library would call a "parse error".

@@ -122,6 +122,21 @@ func (f *file) profile(name string) (Layer, error) {
 	return Layer{}, missing.WithHint("It has none. A profile is a table [profiles." + term.Echoed(name) + "]: mylm config edit")
 }
 
+// Profiles are the names of the profiles in the configuration.
+func Profiles(ctx context.Context) ([]string, error) {
+	return term.Wait(ctx, func() ([]string, error) {
+		path, text, err := fileText()
+		if err != nil {
+			return nil, err
+		}
+		f, err := parseFile(path, text)
+		if err != nil {
+			return nil, err
+		}
+		return slices.Sorted(maps.Keys(f.profiles)), nil
+	})
+}
+
 // Flags are the flags of some settings.
 func Flags(settings ...Setting) []cli.Flag {
 	out := make([]cli.Flag, len(settings))
@@ -158,6 +173,9 @@ func (f *flagOf) TakesValue() bool { _, on := f.setting.(*Row[bool]); return !on
 
 // IsSliceFlag implements cli.DocGenerationSliceFlag.
 func (f *flagOf) IsSliceFlag() bool { _, list := f.setting.(*Row[[]string]); return list }
+
+// Words implements cmdline.Worded.
+func (f *flagOf) Words() []string { return f.setting.def().Words }
 
 // typedValue takes what is typed for a flag.
 type typedValue struct{ *flagOf }

@@ -20,6 +20,7 @@ type Def struct {
 	Usage   string   // one line of help; `QUOTED` is what the value is called
 	Default string   // described for the help
 	Example string   // a value for the template of the file, as TOML
+	Words   []string // the only values there are; nil: others
 
 	Negated  bool // the flag and the variable say the opposite of the key
 	TopOnly  bool // a profile cannot hold it
@@ -125,6 +126,9 @@ func (r *Row[T]) In(l Layer, v T) Layer {
 }
 
 func (r *Row[T]) check(v any) error {
+	if word, ok := v.(string); ok && r.Words != nil && !slices.Contains(r.Words, word) {
+		return errors.New("it must be " + term.Alternatives(r.Words))
+	}
 	for _, c := range r.checks {
 		if err := c(v.(T)); err != nil {
 			return err

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
-	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
 	"mylm/tools/web"
@@ -27,7 +25,7 @@ var (
 	MaxTokens   = add(Def{Key: "max_tokens", Flag: "max-tokens", Var: "MYLM_MAX_TOKENS", Usage: "maximum `TOKENS` per reply", Default: "the backend's own", PerModel: true}, atLeast(1))
 	NumCtx      = add(Def{Key: "num_ctx", Flag: "num-ctx", Var: "MYLM_NUM_CTX", Usage: "context window in `TOKENS`, for Ollama", Default: "what is loaded, or a size that fits", Example: "16384"}, atLeast(256))
 	KeepAlive   = add[string](Def{Key: "keep_alive", Flag: "keep-alive", Var: "MYLM_KEEP_ALIVE", Usage: "`TIME` that Ollama keeps the model in memory, such as 10m; -1 is no limit", Default: "the server's own"})
-	Think       = add(Def{Key: "think", Flag: "think", Var: "MYLM_THINK", Usage: "auto, on or off", Default: "auto: if the model can", PerModel: true}, oneOf("auto", "on", "off"))
+	Think       = add[string](Def{Key: "think", Flag: "think", Var: "MYLM_THINK", Usage: "auto, on or off", Default: "auto: if the model can", PerModel: true, Words: []string{"auto", "on", "off"}})
 
 	// How long a run may take, and how much of it the model sees.
 	Timeout              = add(Def{Key: "timeout", Flag: "timeout", Var: "MYLM_TIMEOUT", Usage: "`TIME` to wait for the next piece of a reply", Default: "60s"}, atLeast(time.Millisecond))
@@ -38,7 +36,7 @@ var (
 	MaxToolResultTokens  = add(Def{Key: "max_tool_result_tokens", Flag: "max-tool-result-tokens", Var: "MYLM_MAX_TOOL_RESULT_TOKENS", Usage: "how many `TOKENS` of a tool's output the model is shown; 0 is all", Default: "2000, or a third of a small window"}, orOff(32))
 	SummarizeAfterTurns  = add(Def{Key: "summarize_after_turns", Flag: "summarize-after-turns", Var: "MYLM_SUMMARIZE_AFTER_TURNS", Usage: "summarize older steps after this `NUMBER` of them; 0 never does", Default: "when the window is full"}, orOff(1))
 	KeepRecentTurns      = add(Def{Key: "keep_recent_turns", Flag: "keep-recent-turns", Var: "MYLM_KEEP_RECENT_TURNS", Usage: "how `MANY` of the last steps are not summed up", Default: "4"}, atLeast(1))
-	SelfEval             = add(Def{Key: "self_eval", Flag: "self-eval", Var: "MYLM_SELF_EVAL", Usage: "have the model check its answer: off, basic (report if it does not pass) or full (and retry)", Default: "off", Example: `"basic"`}, oneOf("off", "basic", "full"))
+	SelfEval             = add[string](Def{Key: "self_eval", Flag: "self-eval", Var: "MYLM_SELF_EVAL", Usage: "have the model check its answer: off, basic (report if it does not pass) or full (and retry)", Default: "off", Example: `"basic"`, Words: []string{"off", "basic", "full"}})
 	MaxTurns             = add(Def{Key: "max_turns", Flag: "max-turns", Var: "MYLM_MAX_TURNS", Usage: "maximum replies of the model", Default: "10", Example: "10"}, atLeast(1))
 	MaxRepeatedCalls     = add(Def{Key: "max_repeated_calls", Flag: "max-repeated-calls", Var: "MYLM_MAX_REPEATED_CALLS", Usage: "how `MANY` identical calls in a row end the run, the last not run", Default: "2"}, atLeast(2))
 	MaxConsecutiveErrors = add(Def{Key: "max_consecutive_errors", Flag: "max-consecutive-errors", Var: "MYLM_MAX_CONSECUTIVE_ERRORS", Usage: "how `MANY` failed calls in a row end the run", Default: "3"}, atLeast(1))
@@ -56,21 +54,18 @@ var (
 	AllowHosts = add(Def{Key: "web.allow_hosts", Flag: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)", Example: `["localhost:6060"]`, TopOnly: true, Adds: true}, hosts)
 
 	// How the answer is shown on a terminal.
-	Color = add(Def{Key: "color", Flag: "color", Var: "MYLM_COLOR", Usage: "auto, always or never", Default: "auto: on a terminal, unless NO_COLOR is set", Example: `"never"`}, oneOf("auto", "always", "never"))
+	Color = add[string](Def{Key: "color", Flag: "color", Var: "MYLM_COLOR", Usage: "auto, always or never", Default: "auto: on a terminal, unless NO_COLOR is set", Example: `"never"`, Words: []string{"auto", "always", "never"}})
 	Raw   = add[bool](Def{Key: "raw", Flag: "raw", Var: "MYLM_RAW", Usage: "show Markdown as the model writes it", Example: "true"})
 
 	// Permissions.
 	Workspace = add[string](Def{Flag: "workspace", Usage: "work in `DIRECTORY`: the model's paths and commands are relative to it", Default: "the current one"})
-	Confirm   = add(Def{Key: "confirm", Flag: "confirm", Var: "MYLM_CONFIRM", Usage: "`MODE`: confirm-all asks about every call, confirm-sensitive about what may do more than read here, yolo about none", Default: "confirm-sensitive", Example: `"confirm-all"`},
-		oneOf("confirm-all", "confirm-sensitive", "yolo")).tightenedBy(stricterConfirm)
-	Unasked = add(Def{Key: "policy.unasked", Flag: "unasked", Var: "MYLM_UNASKED", Usage: "`WHICH` commands run without a question: sandbox (any, held to reading), readers (plain readers of the workspace) or never", Default: string(policy.Sandbox), Example: `"readers"`},
-		oneOf("sandbox", "readers", "never")).tightenedBy(stricterUnasked)
-	Yes  = add[bool](Def{Flag: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"})
-	Deny = add(Def{Key: "policy.deny", Usage: "calls that are never made, whatever was allowed", Example: `["execute_command(git push)"]`, TopOnly: true, Adds: true}, denials).
-		tightenedBy(func(user, project []string) ([]string, error) { return project, nil })
-	SandboxMode = add(Def{Key: "sandbox.mode", Flag: "sandbox", Var: "MYLM_SANDBOX", Usage: "what commands can write to: read-only (nothing), workspace or off (no sandbox)", Default: string(defaultSandbox(runtime.GOOS)), Example: `"read-only"`},
-		oneOf("read-only", "workspace", "off")).tightenedBy(stricterSandbox)
-	AllowNet = add[bool](Def{Key: "sandbox.allow_net", Flag: "allow-net", Var: "MYLM_ALLOW_NET", Usage: "let commands in the sandbox use the network", Example: "true"}).
+	Confirm   = add[string](Def{Key: "confirm", Flag: "confirm", Var: "MYLM_CONFIRM", Usage: "`MODE`: confirm-all asks about every call, confirm-sensitive about what may do more than read here, yolo about none", Default: "confirm-sensitive", Example: `"confirm-all"`, Words: []string{"confirm-all", "confirm-sensitive", "yolo"}}).tightenedBy(stricterConfirm)
+	Unasked   = add[string](Def{Key: "policy.unasked", Flag: "unasked", Var: "MYLM_UNASKED", Usage: "`WHICH` commands run without a question: sandbox (any, held to reading), readers (plain readers of the workspace) or never", Default: string(policy.Sandbox), Example: `"readers"`, Words: []string{"sandbox", "readers", "never"}}).tightenedBy(stricterUnasked)
+	Yes       = add[bool](Def{Flag: "yes", Aliases: []string{"y"}, Usage: "allow every call without asking: --confirm yolo"})
+	Deny      = add(Def{Key: "policy.deny", Usage: "calls that are never made, whatever was allowed", Example: `["execute_command(git push)"]`, TopOnly: true, Adds: true}, denials).
+			tightenedBy(func(user, project []string) ([]string, error) { return project, nil })
+	SandboxMode = add[string](Def{Key: "sandbox.mode", Flag: "sandbox", Var: "MYLM_SANDBOX", Usage: "what commands can write to: read-only (nothing), workspace or off (no sandbox)", Default: string(defaultSandbox(runtime.GOOS)), Example: `"read-only"`, Words: []string{"read-only", "workspace", "off"}}).tightenedBy(stricterSandbox)
+	AllowNet    = add[bool](Def{Key: "sandbox.allow_net", Flag: "allow-net", Var: "MYLM_ALLOW_NET", Usage: "let commands in the sandbox use the network", Example: "true"}).
 			tightenedBy(onlyOff("sandbox.allow_net"))
 	SandboxReads = add(Def{Key: "sandbox.reads", Usage: "what commands can read beside the workspace, the system and toolchains", Example: `["~/data"]`}, absolute)
 	SandboxEnv   = add(Def{Key: "sandbox.env", Usage: "variables that commands see although they look like secrets", Example: `["NPM_TOKEN"]`}, variableNames)
@@ -125,15 +120,6 @@ func within(from, to float64) func(float64) error {
 			return fmt.Errorf("it must be from %v to %v", from, to)
 		}
 		return nil
-	}
-}
-
-func oneOf(words ...string) func(string) error {
-	return func(v string) error {
-		if slices.Contains(words, v) {
-			return nil
-		}
-		return errors.New("it must be " + term.Alternatives(words))
 	}
 }
 
