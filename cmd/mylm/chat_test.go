@@ -250,7 +250,7 @@ func TestChatSignals(t *testing.T) {
 }
 
 // modes are the settings of a terminal: raw, or as a shell has them.
-func modes(t *testing.T, tty *os.File) *term.State {
+func modes(t testing.TB, tty *os.File) *term.State {
 	t.Helper()
 	state, err := term.GetState(int(tty.Fd()))
 	if err != nil {

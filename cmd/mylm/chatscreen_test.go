@@ -25,7 +25,7 @@ import (
 // terminal is a command on a terminal that is emulated: tests see what a person
 // would see.
 type terminal struct {
-	t      *testing.T
+	t      testing.TB
 	cmd    *exec.Cmd
 	tty    *os.File
 	emu    *vt.Emulator
@@ -37,7 +37,7 @@ type terminal struct {
 }
 
 // onScreen starts a command on an emulated terminal.
-func onScreen(t *testing.T, cmd *exec.Cmd, columns, rows int) *terminal {
+func onScreen(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 	t.Helper()
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -88,7 +88,7 @@ func startChat(t *testing.T, replies string, columns, rows int, args ...string) 
 }
 
 // chatOn starts a conversation and waits for its editor.
-func chatOn(t *testing.T, cmd *exec.Cmd, columns, rows int) *terminal {
+func chatOn(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 	t.Helper()
 	s := onScreen(t, cmd, columns, rows)
 	s.shows("\n>")
@@ -133,11 +133,14 @@ func (s *terminal) shows(text string) {
 // hides waits until a text is gone from the screen.
 func (s *terminal) hides(text string) {
 	s.t.Helper()
-	s.holds(fmt.Sprintf("no %q", text), func(string) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return !strings.Contains(s.emu.String(), text)
-	})
+	s.holds(fmt.Sprintf("no %q", text), func(string) bool { return !strings.Contains(s.screen(), text) })
+}
+
+// screen is what is on the screen alone.
+func (s *terminal) screen() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.emu.String()
 }
 
 func (s *terminal) types(text string) {

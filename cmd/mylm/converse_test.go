@@ -111,7 +111,7 @@ func (c *conversation) text() string {
 func (c *conversation) exit() string { return exitWithin(c.t, c.cmd) }
 
 // exitWithin is the exit code of a command, which has to end soon.
-func exitWithin(t *testing.T, cmd *exec.Cmd) string {
+func exitWithin(t testing.TB, cmd *exec.Cmd) string {
 	t.Helper()
 	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	err := cmd.Wait()

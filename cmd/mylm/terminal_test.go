@@ -18,7 +18,7 @@ import (
 )
 
 // command is mylm in a directory of its own with files, home included.
-func command(t *testing.T, files map[string]string, args ...string) *exec.Cmd {
+func command(t testing.TB, files map[string]string, args ...string) *exec.Cmd {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {

@@ -79,7 +79,7 @@ func (c *Chat) Run(ctx context.Context) error {
 		c.o.Screen.Dim(ansi.Wrap(c.o.Intro, columns-1, ""))
 	}
 	options := []tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(c.o.Screen.In), tea.WithOutput(&output{File: c.o.Screen.Out, drawn: func() { c.feed.push(item{begun: true}) }}), tea.WithWindowSize(columns, rows),
+		tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(c.o.Screen.In), tea.WithOutput(&output{File: c.o.Screen.Out, drawn: func() { c.feed.push(item{begun: true}) }}), tea.WithWindowSize(columns, rows), tea.WithFPS(120), // a key is on the screen within 16 ms
 	}
 	if !c.o.Screen.Color() {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
