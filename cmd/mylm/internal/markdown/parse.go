@@ -38,7 +38,8 @@ type underlined struct{ parser.BlockParser }
 
 // Open implements parser.BlockParser.
 func (u underlined) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
-	if p, ok := pc.LastOpenedBlock().Node.(*ast.Paragraph); ok {
+	line, _ := reader.PeekLine()
+	if p, ok := pc.LastOpenedBlock().Node.(*ast.Paragraph); ok && len(bytes.Trim(line, "-= \t\n")) == 0 {
 		if header, _ := tableIn(p, reader.Source()); header >= 0 {
 			return nil, parser.NoChildren
 		}
