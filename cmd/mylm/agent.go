@@ -23,28 +23,28 @@ func agentCommand(s *term.Screen) *cli.Command {
 where none of them can lead to a question. Each sees the goal, the results before it,
 and nothing else. The plan is a success when every task is completed.
 
-   mylm agent run "list the files, then count the lines of README.md"
-   mylm agent run --plan-only --json "..." > plan.json    # look at it, edit it
-   mylm agent run --plan plan.json                        # and carry it out
-
 mylm resume continues an interrupted plan.`,
+				UsageText: `mylm agent run "list the files, then count the lines of README.md"
+mylm agent run --plan-only --json "..." > plan.json    # look at it, edit it
+mylm agent run --plan plan.json                        # and carry it out`,
 				Flags: planFlags(),
 				Action: func(c *cli.Context) error {
 					return runPlan(c, s, runRequest{words: c.Args().Slice(), plan: &planRequest{}})
 				},
 			},
-			workflowShortcut(s, "debug", "find the cause of a bug and fix it", "debug_bug"),
-			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature"),
+			workflowShortcut(s, "debug", "find the cause of a bug and fix it", "debug_bug", `"go test ./... fails since yesterday"`),
+			workflowShortcut(s, "implement", "add something to a project, with a test", "implement_feature", `"a flag --json for the list"`),
 			workflowCommand(s), forgetPlansCommand(s),
 		},
 	}
 }
 
 // workflowShortcut runs a workflow with what is typed.
-func workflowShortcut(s *term.Screen, name, usage, workflow string) *cli.Command {
+func workflowShortcut(s *term.Screen, name, usage, workflow, example string) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: "[TEXT...] [-]",
 		Description: "It runs the workflow " + workflow + ", or another one that --workflow names, with the text as\nits first input. mylm agent workflow show " + workflow + " prints its steps.",
+		UsageText:   "mylm agent " + name + " " + example,
 		Flags:       append(planFlags(), workflowFlags()...),
 		Action: func(c *cli.Context) error {
 			if named := c.String("workflow"); named != "" {
@@ -61,29 +61,31 @@ func planFlags() []cli.Flag {
 	flags := slices.DeleteFunc(askFlags(), func(f cli.Flag) bool {
 		return slices.Contains([]string{"max-turns", "show-prompt", "no-stream", "file"}, f.Names()[0])
 	})
-	flags = append(flags,
-		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` with the goal (repeatable)"},
-		&cli.StringFlag{Name: "context", Usage: "facts for the goal, or inputs of the workflow, as a `JSON` object"},
-		&cli.BoolFlag{Name: "plan-only", Usage: "print the plan without carrying it out"},
-		&cli.BoolFlag{Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
-		&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, or on stdin if it is -, as --plan-only --json prints one"},
-		&cli.BoolFlag{Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
-		&cli.BoolFlag{Name: "fresh", Usage: "make a new plan even if one is saved for this goal"},
-		&cli.BoolFlag{Name: "no-plan", Usage: "do the goal as one task"},
-	)
-	return append(append(flags, config.Flags(config.PlanTurns, config.MaxIterations)...), progressFlags()...)
+	files := &cli.StringSliceFlag{Name: "file", Aliases: []string{"f", "files"}, Usage: "send the text of `PATH` with the goal (repeatable)"}
+	return slices.Concat(
+		cmdline.Group(config.OfPlans,
+			&cli.BoolFlag{Name: "plan-only", Usage: "print the plan without carrying it out"},
+			&cli.BoolFlag{Name: "mermaid", Usage: "print it as a flow chart, with --plan-only"},
+			&cli.StringFlag{Name: "plan", Usage: "carry out the plan in `FILE`, or on stdin if it is -, as --plan-only --json prints one"},
+			&cli.BoolFlag{Name: "mixed", Usage: "let the planner look around with tools that only read, show the plan, and ask whether it is carried out or edited"},
+			&cli.BoolFlag{Name: "fresh", Usage: "make a new plan even if one is saved for this goal"},
+			&cli.BoolFlag{Name: "no-plan", Usage: "do the goal as one task"}),
+		config.Flags(config.PlanTurns, config.MaxIterations), progressFlags(),
+		cmdline.Group(config.OfInput, files,
+			&cli.StringFlag{Name: "context", Usage: "facts for the goal, or inputs of the workflow, as a `JSON` object"}),
+		flags)
 }
 
 // progressFlags are those of a plan that is made already: mylm resume has them,
 // too.
 func progressFlags() []cli.Flag {
-	return []cli.Flag{
+	return cmdline.Group(config.OfPlans,
 		&cli.BoolFlag{Name: "no-reason", Usage: "take tasks in the order of the plan"},
 		&cli.BoolFlag{Name: "no-observe", Usage: "count every answer as a completed task"},
 		&cli.BoolFlag{Name: "no-reflect", Usage: "skip the review of the whole plan"},
-		cmdline.Int(&cli.IntFlag{Name: "task-turns", Usage: "maximum replies of the model in one task of a plan", DefaultText: "10"}, 1, 0),
+		cmdline.Int(&cli.IntFlag{Name: "task-turns", Usage: "maximum `NUMBER` of replies of the model in one task of a plan", DefaultText: "10"}, 1, 0),
 		cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "how many tasks of a plan run side by side, 4 at most, where none can lead to a question", DefaultText: "4"}, 1, plan.MaxWorkers),
-	}
+	)
 }
 
 // runPlan checks the flags and does what they ask for.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
@@ -21,17 +22,17 @@ func askCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		ArgsUsage: "[QUESTION...] [-]",
 		Description: `The question is the arguments, or stdin, or both: then stdin is what it is about.
-"-", first or last, waits for stdin to end; without it a pipe that says nothing for 2 s is left alone.
-
-   mylm ask "which of these files is the largest?"
-   git diff | mylm ask "write a commit message"
-   mylm ask --file main.go "what does this do?"
+"-", first or last, waits for stdin to end; without it a pipe that says nothing for 2 s is
+left alone.
 
 What only reads in the working directory runs at once. Before anything else runs
 you are asked on the terminal; without one it is denied, unless --yes is given or
 mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
-		Flags: append(askFlags(),
-			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"}),
+		UsageText: `mylm ask "which of these files is the largest?"
+git diff | mylm ask "write a commit message"
+mylm ask --file main.go "what does this do?"`,
+		Flags: append(askFlags(), cmdline.Group(config.OfMemory,
+			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"})...),
 		Action: func(c *cli.Context) error {
 			if c.Bool("continue") {
 				return resumeSession(c, s, "last", c.Args().Slice())
@@ -44,27 +45,32 @@ mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 // askSettings are what can be set for a question.
 func askSettings() []config.Setting {
 	return []config.Setting{
-		config.ModelName, config.ProfileName, config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
-		config.Timeout, config.FirstTokenTimeout, config.StepTimeout, config.MaxTime, config.MaxContextTokens, config.MaxToolResultTokens,
-		config.SummarizeAfterTurns, config.KeepRecentTurns, config.SelfEval, config.DryRun, config.SandboxMode, config.AllowNet, config.System, config.Tree, config.Notes,
-		config.MaxTurns, config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition, config.Tools, config.AllowHosts, config.Workspace, config.Confirm, config.Unasked, config.Yes, config.Embedder, config.Memory, config.Save, config.Color, config.Raw,
+		config.Workspace, config.Tree, config.Notes,
+		config.ModelName, config.ProfileName, config.Host, config.System, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
+		config.Yes, config.Confirm, config.Unasked, config.Tools, config.SandboxMode, config.AllowNet, config.AllowHosts, config.DryRun,
+		config.Color, config.Raw,
+		config.Save, config.Memory, config.Embedder,
+		config.MaxTurns, config.MaxTime, config.Timeout, config.FirstTokenTimeout, config.StepTimeout, config.MaxContextTokens, config.MaxToolResultTokens,
+		config.SummarizeAfterTurns, config.KeepRecentTurns, config.SelfEval, config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition,
 	}
 }
 
 // askFlags are those of everything that asks a question.
 func askFlags() []cli.Flag {
-	return append(config.Flags(askSettings()...),
-		&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH`, or of stdin if it is -, with the question (repeatable)"},
-		&cli.BoolFlag{Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
-		cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
-			formText, formJSON, formEvents),
-		&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
-		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
-		&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
-		&cli.BoolFlag{Name: "stats", Usage: "report the cost of the run at its end"},
-		&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"},
-		&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"},
-	)
+	return slices.Concat(
+		cmdline.Group(config.OfInput,
+			&cli.StringSliceFlag{Name: "file", Aliases: []string{"f"}, Usage: "send the text of `PATH`, or of stdin if it is -, with the question (repeatable)"},
+			&cli.BoolFlag{Name: "clip", Usage: "shorten input that is too long for the model, visibly, instead of refusing it"},
+			&cli.BoolFlag{Name: "show-prompt", Usage: "print what would be sent, and send nothing"}),
+		config.Flags(askSettings()...),
+		cmdline.Group(config.OfOutput,
+			cmdline.OneOf(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "print `FORM`: text, json (one object) or ndjson (every event, one a line)", Value: formText},
+				formText, formJSON, formEvents),
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object instead of the answer, as -o json does"},
+			&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the answer and errors"},
+			&cli.BoolFlag{Name: "no-stream", Usage: "print the answer at the end, not as it comes"},
+			&cli.BoolFlag{Name: "stats", Usage: "report the cost of the run at its end"},
+			&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"}))
 }
 
 // The forms in which a run can be printed.

@@ -42,10 +42,10 @@ func completionCommand(s *term.Screen) *cli.Command {
 		Description: `SHELL is bash, zsh, fish or powershell. To complete commands, flags, models, sessions and
 profiles with the Tab key:
 
-   source <(mylm completion bash)                                     # in ~/.bashrc
-   source <(mylm completion zsh)                                      # in ~/.zshrc, behind compinit
-   mylm completion fish | source                                      # in ~/.config/fish/config.fish
-   mylm completion powershell | Out-String | Invoke-Expression        # in $PROFILE`,
+   source <(mylm completion bash)                               # in ~/.bashrc
+   source <(mylm completion zsh)                                # in ~/.zshrc, behind compinit
+   mylm completion fish | source                                # in ~/.config/fish/config.fish
+   mylm completion powershell | Out-String | Invoke-Expression  # in $PROFILE`,
 		Action: func(c *cli.Context) error {
 			name := c.Args().First()
 			switch name {

@@ -31,7 +31,7 @@ func configCommand(s *term.Screen) *cli.Command {
 			},
 			{
 				Name: "show", Usage: "list every setting, its value, and where that comes from",
-				Description: "Secrets are masked. Flags of mylm ask and a profile can be given, to see what they change. A name with dashes is a flag that the\nconfiguration cannot hold.",
+				Description: "Secrets are masked. Flags of mylm ask and a profile can be given, to see what they change. A\nname with dashes is a flag that the configuration cannot hold.",
 				Flags:       append(config.Flags(append(askSettings(), config.MaxIterations)...), jsonFlag()),
 				Action:      func(c *cli.Context) error { return showConfig(c, s) },
 			},

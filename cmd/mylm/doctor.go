@@ -18,12 +18,12 @@ import (
 func doctorCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Description: `It looks at everything that a question needs, and prints what to do about what is wrong. It
-changes nothing, but opening a damaged memory repairs it. The exit code is 1 if there is an error, and 0 if there are only warnings.
-Flags of mylm ask can be given, to see what would be wrong with them.
-
-   mylm doctor
-   mylm doctor -m qwen3:8b --num-ctx 65536
-   mylm doctor --json`,
+changes nothing, but opening a damaged memory repairs it. The exit code is 1 if there is an
+error, and 0 if there are only warnings. Flags of mylm ask can be given, to see what would be
+wrong with them.`,
+		UsageText: `mylm doctor
+mylm doctor -m qwen3:8b --num-ctx 65536
+mylm doctor --json`,
 		Flags: append(config.Flags(config.ModelName, config.ProfileName, config.Host, config.NumCtx, config.Workspace, config.SandboxMode, config.AllowNet, config.Unasked, config.Embedder), jsonFlag()),
 		Action: func(c *cli.Context) error {
 			d := &doctor{cli: c, screen: s}

@@ -34,12 +34,11 @@ type memoryRun struct {
 func memoryCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Description: `What is asked, found out and answered is kept on this machine, and found again by
-the model or by you. list and search look at this project; --global at all of them.
-
-   mylm memory search "which host is staging?"
-   mylm memory list --limit 50
-   mylm memory forget --project . --before 2026-01-01
-   mylm memory export backup.jsonl`,
+the model or by you. list and search look at this project; --global at all of them.`,
+		UsageText: `mylm memory search "which host is staging?"
+mylm memory list --limit 50
+mylm memory forget --project . --before 2026-01-01
+mylm memory export backup.jsonl`,
 		Subcommands: []*cli.Command{
 			addCommand(s), searchCommand(s), listCommand(s), showCommand(s), editMemoryCommand(s), forgetCommand(s),
 			supersedeCommand(s), statsCommand(s), exportCommand(s), importCommand(s), reindexCommand(s), verifyCommand(s),

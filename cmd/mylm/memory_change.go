@@ -19,6 +19,8 @@ import (
 func addCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "add", Usage: "remember a note", ArgsUsage: "TEXT... | -",
+		UsageText: `mylm memory add "the staging host is called heron"
+mylm memory add - < notes.txt`,
 		Flags: []cli.Flag{
 			tagFlag("a `WORD` to find it by (repeatable)"), jsonFlag(),
 			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT`: a directory of it, or its name", DefaultText: "this one"},
@@ -75,6 +77,7 @@ func (r *memoryRun) changed(d memory.Document, what string) error {
 func editMemoryCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "edit", Usage: "replace the text of a memory", ArgsUsage: "ID [TEXT... | -]",
+		UsageText:   `mylm memory edit 01j8x2 "the staging host is called egret"`,
 		Description: "Without a text, $VISUAL or $EDITOR opens it. To keep the old text as well: mylm memory supersede",
 		Flags:       []cli.Flag{jsonFlag()},
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
@@ -129,6 +132,8 @@ func (r *memoryRun) editor(text string) (string, error) {
 func supersedeCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "supersede", Usage: "correct a memory: the old text is found with --history only", ArgsUsage: "OLD-ID NEW TEXT... | -",
+		UsageText: `mylm memory supersede 01j8x2 "the staging host is called egret"
+mylm memory supersede 01j8x2 --by 01j9a7`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "by", Usage: "corrected by the existing memory `ID`"},
 			&cli.BoolFlag{Name: "undo", Usage: "withdraw the correction"},
@@ -178,6 +183,8 @@ func supersedeCommand(s *term.Screen) *cli.Command {
 func forgetCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "forget", Usage: "delete memories, in every part of the file", ArgsUsage: "[ID...]",
+		UsageText: `mylm memory forget 01j8x2
+mylm memory forget --project . --before 2026-01-01`,
 		Description: "Without ids, the flags say which. You are asked first, unless --yes is given.",
 		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"), jsonFlag(),
 			&cli.StringFlag{Name: "source", Usage: "only what came from `SOURCE`, as show prints it"},

@@ -16,6 +16,8 @@ import (
 func exportCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write memories as JSON Lines, all of them unless told otherwise", ArgsUsage: "[FILE]",
+		UsageText: `mylm memory export backup.jsonl
+mylm memory export backup.sealed --encrypt`,
 		Description: `Without a file, or with -, they go to stdout. What was corrected goes along. The
 file is readable for you alone. With --encrypt it can be read with a passphrase only.`,
 		Flags: append(scopeFlags(), tagFlag("only what has this `TAG` (repeatable)"),

@@ -31,7 +31,7 @@ encrypted export:
    llm logs --json -n 0 | mylm memory import --from llm -
    mylm memory import --map text=body --map time=created_at chats.jsonl
 
-A part of a memory is one of: ` + strings.Join(fieldNames, ", ") + `.
+The parts of a memory: ` + strings.Join(fieldNames, ", ") + `.
 text may be given more than once. What is there already stays as it is, so that an
 import can be repeated, also of records without an id, and of a file that grew.
 Records that name no project are of this one.`,

@@ -16,7 +16,7 @@ import (
 
 func reindexCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "reindex", Usage: "rebuild the index of words and all vectors; an interrupted rebuild continues",
+		Name: "reindex", Usage: "rebuild the index of words and all vectors, or continue a rebuild",
 		Description: `Searches do this by themselves, a little each time. It is of use after a change of
 the embedder, or to have it done at once. Vectors of another embedder are deleted
 at the end; with --embedder none all are. The memory can be used meanwhile.`,

@@ -35,6 +35,7 @@ type hitJSON struct {
 func searchCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "search the memory", ArgsUsage: "WORDS...",
+		UsageText: `mylm memory search "which host is staging?"`,
 		Description: `With --jsonl questions are read from stdin, one {"id","scope","text"} a line, where
 scope is a project; for each, {"query_id","ids","latency_us"} is printed.`,
 		Flags: append(append(scopeFlags(), config.Flags(config.Embedder, config.Host)...), globalFlag(), historyFlag(), jsonFlag(),
@@ -200,7 +201,8 @@ func listCommand(s *term.Screen) *cli.Command {
 func showCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print one memory, all of it", ArgsUsage: "ID",
-		Flags: []cli.Flag{jsonFlag(), cmdline.Int(&cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}, 0, 0)},
+		UsageText: `mylm memory show 01j8x2 --around 3`,
+		Flags:     []cli.Flag{jsonFlag(), cmdline.Int(&cli.IntFlag{Name: "around", Usage: "with so many before and after it in the same conversation"}, 0, 0)},
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
 			if r.cli.NArg() != 1 {
 				return failure.Usage("memory show takes one id").WithHint("mylm memory list and search show ids.")

@@ -15,10 +15,9 @@ import (
 func modelsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Description: `Without flags: those of Ollama, and the entries [models.NAME] of the configuration.
-"mylm ask -m" takes the names under NAME.
-
-   mylm models --providers            # who else can be asked, and the keys they need
-   mylm models --provider openai      # what one of them has, where it tells`,
+"mylm ask -m" takes the names under NAME.`,
+		UsageText: `mylm models --providers            # who else can be asked, and the keys they need
+mylm models --provider openai      # what one of them has, where it tells`,
 		Flags: append(config.Flags(config.Host),
 			&cli.StringFlag{Name: "provider", Usage: "list the models of provider or entry `NAME`"},
 			&cli.BoolFlag{Name: "providers", Usage: "list the providers instead"},

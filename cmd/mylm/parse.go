@@ -139,8 +139,11 @@ was repaired to read the call, and what the model would be told if it cannot be 
 Nothing runs, and a reply that cannot be read is no failure. The tools are those of mylm ask.
 
 With --jsonl every line of the input is an object
-   {"id", "input", "tools": [{"name", "description", "parameters"}], "stop": "stop"|"length", "chunk": N, "splits": [N...]}
+   {"id", "input", "tools": [{"name", "description", "parameters"}],
+    "stop": "stop"|"length", "chunk": N, "splits": [N...]}
 and every line of the output is what was made of it; without "tools" they are those of mylm ask.`,
+		UsageText: `mylm parse reply.txt
+mylm parse --jsonl < replies.jsonl`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "jsonl", Usage: "read and write one JSON object a line"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},

@@ -23,12 +23,15 @@ func promptsCommand(s *term.Screen) *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "show", Usage: "print a template, or list them", ArgsUsage: "[NAME]",
+				UsageText: `mylm prompts show
+mylm prompts show system`,
 				Action: func(c *cli.Context) error {
 					return showPrompts(s.Out, c.Args().Get(0))
 				},
 			},
 			{
 				Name: "eject", Usage: "write a built-in template to where you can change it", ArgsUsage: "NAME",
+				UsageText: `mylm prompts eject system`,
 				Action: func(c *cli.Context) error {
 					if c.NArg() != 1 {
 						return failure.Usage("prompts eject takes one name: %s", strings.Join(prompts.Names(), ", "))

@@ -27,10 +27,9 @@ func replayCommand(s *term.Screen) *cli.Command {
 		Description: `No model is asked and no tool is run: replies and results come from the record. What
 this version of mylm makes of them is compared with what was made of them then. The
 exit code is 1 where that differs, or where the record is damaged. Of a plan that is
-done for each of its tasks, and for what the model was asked about it.
-
-   mylm replay last
-   mylm sessions export last report.jsonl --redact && mylm replay report.jsonl`,
+done for each of its tasks, and for what the model was asked about it.`,
+		UsageText: `mylm replay last
+mylm sessions export last report.jsonl --redact && mylm replay report.jsonl`,
 		Flags:  []cli.Flag{jsonFlag()},
 		Action: withSessions(s, (*sessionsRun).replay),
 	}

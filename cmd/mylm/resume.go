@@ -30,13 +30,12 @@ reads; otherwise the model is told that its outcome is unknown.
 last, which is also what no id means, is the last session of this project. An id may
 be cut short.
 
-   mylm resume
-   mylm resume last "and the second largest?"
-   mylm ask --continue "and the second largest?"
-
 The model and the tools are those of the session unless flags say otherwise, and so is
 what was set for a plan; the limits count anew.
 What --yes allowed then is asked about again.`,
+		UsageText: `mylm resume
+mylm resume last "and the second largest?"
+mylm ask --continue "and the second largest?"`,
 		Flags: append(askFlags(), progressFlags()...),
 		Action: func(c *cli.Context) error {
 			id := "last"

@@ -29,13 +29,12 @@ func sessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Description: `Every session is kept in a file of its own, readable for you alone, for 90 days
 after its last change. list and search look at this project; --global at all of them.
-An id may be cut short; last is the last session of this project.
-
-   mylm sessions list
-   mylm sessions show last
-   mylm sessions search "permission denied" --global
-   mylm sessions export last report.jsonl --redact
-   mylm sessions prune --days 30`,
+An id may be cut short; last is the last session of this project.`,
+		UsageText: `mylm sessions list
+mylm sessions show last
+mylm sessions search "permission denied" --global
+mylm sessions export last report.jsonl --redact
+mylm sessions prune --days 30`,
 		Subcommands: []*cli.Command{
 			listSessionsCommand(s), showSessionCommand(s), searchSessionsCommand(s), exportSessionCommand(s), removeSessionsCommand(s), pruneSessionsCommand(s),
 		},
@@ -117,6 +116,7 @@ func sessionText(i journal.Info) string {
 func searchSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "search", Usage: "find questions, answers, calls and results", ArgsUsage: "WORDS...",
+		UsageText:   `mylm sessions search "permission denied" --global`,
 		Description: "Finds entries that contain all of the words, in any case. The last session comes first.",
 		Flags:       []cli.Flag{globalFlag(), jsonFlag(), limitFlag("maximum number shown; 0 shows all")},
 		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
@@ -179,6 +179,7 @@ func around(text, words string) string {
 func removeSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "rm", Usage: "delete sessions", ArgsUsage: "ID...",
+		UsageText:   `mylm sessions rm 6i4ywb e2advp`,
 		Description: "What the memory holds of them stays: mylm memory forget --session ID deletes it.",
 		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			if k.cli.NArg() == 0 {

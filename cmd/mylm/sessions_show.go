@@ -91,6 +91,8 @@ func (k *sessionsRun) one(ctx context.Context) (loadedSession, error) {
 func showSessionCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "show", Usage: "print a session", ArgsUsage: "[ID|last|FILE]",
+		UsageText: `mylm sessions show last
+mylm sessions show report.jsonl`,
 		Flags: []cli.Flag{jsonFlag()},
 		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			l, err := k.one(ctx)
@@ -115,6 +117,8 @@ var exportForms = []string{"jsonl", "json", "markdown"}
 func exportSessionCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a session to a file, for instance for a bug report", ArgsUsage: "[ID|last|FILE] [FILE]",
+		UsageText: `mylm sessions export last report.jsonl --redact
+mylm sessions export last --format markdown`,
 		Description: `Without a file, or with -, it goes to stdout. mylm replay and mylm sessions show read
 what is written as jsonl, the form it is kept in. --redact takes out the secrets that
 mylm knows by their form; look at the file before you give it away.`,

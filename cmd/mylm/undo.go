@@ -32,12 +32,11 @@ func undoCommand(s *term.Screen) *cli.Command {
 		Description: `What write_file and edit_file write over is kept for the last 20 runs in a directory.
 This brings it back, as it was before the run; what commands did is not undone.
 A file that was changed since by somebody else is left, and nothing else is
-touched, unless --force is given. Undoing can be undone: --run with its own id.
-
-   mylm undo --dry-run
-   mylm undo
-   mylm undo --list
-   mylm undo --run 20260131-140000-abcd`,
+touched, unless --force is given. Undoing can be undone: --run with its own id.`,
+		UsageText: `mylm undo --dry-run
+mylm undo
+mylm undo --list
+mylm undo --run 20260131-140000-abcd`,
 		Flags: append(config.Flags(config.Workspace),
 			&cli.BoolFlag{Name: "list", Usage: "list the runs that can be undone here"},
 			&cli.BoolFlag{Name: "all", Usage: "with --list: in all directories"},

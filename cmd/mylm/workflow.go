@@ -83,10 +83,10 @@ func (p *planRequest) request() (r setup.Request) {
 }
 
 func workflowFlags() []cli.Flag {
-	return []cli.Flag{
+	return cmdline.Group(config.OfInput,
 		&cli.StringFlag{Name: "workflow", Usage: "run the workflow `NAME` instead"},
 		&cli.StringSliceFlag{Name: "set", Usage: "one input, as `NAME=VALUE` (repeatable)"},
-	}
+	)
 }
 
 func workflowCommand(s *term.Screen) *cli.Command {
@@ -96,6 +96,9 @@ func workflowCommand(s *term.Screen) *cli.Command {
 in the directory workflows beside the configuration file, those of a project in its
 .mylm/workflows: these can only narrow tools and ask for more questions, and are shown
 to you before they run for the first time.`,
+		UsageText: `mylm agent workflow list
+mylm agent workflow show debug_bug
+mylm agent workflow refactor_code parse.go --set aim="shorter functions"`,
 		Flags: append(planFlags(), workflowFlags()[1:]...),
 		Action: func(c *cli.Context) error {
 			switch name := c.Args().Get(0); name {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -169,6 +168,14 @@ type checkedFlag struct {
 	words []string // the only values there are; nil: others
 }
 
+// GetCategory is the group of the flag in the help.
+func (f checkedFlag) GetCategory() string {
+	if named, ok := f.DocGenerationFlag.(grouped); ok {
+		return named.GetCategory()
+	}
+	return ""
+}
+
 // Words implements Worded.
 func (f checkedFlag) Words() []string { return f.words }
 
@@ -248,69 +255,4 @@ func AtMost(c *cli.Context, n int) error {
 		takes = "at most " + term.Plural(n, "argument")
 	}
 	return failure.Usage("%s takes %s, but got %q", strings.TrimPrefix(c.Command.HelpName, "mylm "), takes, term.Echoed(c.Args().Get(n)))
-}
-
-var helpNames = []string{"help", "h"}
-
-// Help prints the help of a command.
-func Help(c *cli.Command, out io.Writer) error {
-	// Columns are two spaces apart.
-	w := tabwriter.NewWriter(out, 1, 8, 2, ' ', 0)
-	line, options := c.HelpName+" [command options]", "OPTIONS"
-	if !strings.Contains(c.HelpName, " ") {
-		line, options = c.HelpName+" [global options] command [command options]", "GLOBAL OPTIONS"
-	}
-	if c.ArgsUsage != "" {
-		line += " " + c.ArgsUsage
-	}
-	fmt.Fprintf(w, "NAME:\n   %s - %s\n\nUSAGE:\n   %s\n", c.HelpName, c.Usage, line)
-	if c.Description != "" {
-		text := strings.ReplaceAll(c.Description, "\n", "\n   ")
-		fmt.Fprintf(w, "\nDESCRIPTION:\n   %s\n", strings.ReplaceAll(text, "\n   \n", "\n\n"))
-	}
-	if len(c.Subcommands) > 0 {
-		fmt.Fprint(w, "\nCOMMANDS:\n")
-		for _, sub := range c.Subcommands {
-			fmt.Fprintf(w, "   %s\t%s\n", strings.Join(append([]string{sub.Name}, sub.Aliases...), ", "), sub.Usage)
-		}
-	}
-	fmt.Fprintf(w, "\n%s:\n", options)
-	for _, f := range append(c.Flags[:len(c.Flags):len(c.Flags)], &cli.BoolFlag{Name: helpNames[0], Aliases: helpNames[1:], Usage: "show help"}) {
-		fmt.Fprintf(w, "   %s\n", flagLine(f))
-	}
-	return w.Flush()
-}
-
-// flagLine is the line of the help about a flag: names, a tab, what it does.
-func flagLine(f cli.Flag) string {
-	d, ok := f.(cli.DocGenerationFlag)
-	if !ok {
-		return f.String()
-	}
-	usage, value := d.GetUsage(), ""
-	if before, quoted, ok := strings.Cut(usage, "`"); ok {
-		name, after, _ := strings.Cut(quoted, "`")
-		usage, value = before+name+after, " "+name
-	} else if d.TakesValue() {
-		value = " value"
-	}
-	var names []string
-	for _, name := range f.Names() {
-		dashes := "--"
-		if len(name) == 1 {
-			dashes = "-"
-		}
-		names = append(names, dashes+name+value)
-	}
-	spelled := strings.Join(names, ", ")
-	if s, ok := f.(cli.DocGenerationSliceFlag); ok && s.IsSliceFlag() {
-		spelled += " [ " + spelled + " ]"
-	}
-	if text := d.GetDefaultText(); d.TakesValue() && text != "" && text != "0" {
-		usage += " (default: " + text + ")"
-	}
-	for _, name := range d.GetEnvVars() {
-		usage += " [$" + name + "]"
-	}
-	return spelled + "\t" + usage
 }

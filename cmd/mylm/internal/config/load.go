@@ -143,7 +143,7 @@ func Flags(settings ...Setting) []cli.Flag {
 	for i, s := range settings {
 		d := s.def()
 		f := &flagOf{setting: s}
-		f.GenericFlag = &cli.GenericFlag{Name: d.Flag, Aliases: d.Aliases, Usage: d.Usage, DefaultText: d.Default, Value: typedValue{f}}
+		f.GenericFlag = &cli.GenericFlag{Name: d.Flag, Aliases: d.Aliases, Usage: d.Usage, DefaultText: d.Default, Category: d.Group, Value: typedValue{f}}
 		if d.Var != "" {
 			f.EnvVars = []string{d.Var} // for the help
 		}

@@ -21,6 +21,7 @@ type Def struct {
 	Default string   // described for the help
 	Example string   // a value for the template of the file, as TOML
 	Words   []string // the only values there are; nil: others
+	Group   string   // of the flag in the help
 
 	Negated  bool // the flag and the variable say the opposite of the key
 	TopOnly  bool // a profile cannot hold it

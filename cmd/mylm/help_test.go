@@ -1,0 +1,80 @@
+package main
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// helped is a command with its help and that of its subcommands.
+func helped(t *testing.T, path ...string) map[string]string {
+	t.Helper()
+	out, err := exec.Command("mylm", append([]string{"help"}, path...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("help %v: %v: %s", path, err, out)
+	}
+	all := map[string]string{strings.Join(path, " "): string(out)}
+	_, list, _ := strings.Cut(string(out), "\nCOMMANDS:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for line := range strings.Lines(list) {
+		name := strings.Fields(line)[0]
+		if name == "help" {
+			continue
+		}
+		for sub, text := range helped(t, append(path[:len(path):len(path)], name)...) {
+			all[sub] = text
+		}
+	}
+	return all
+}
+
+// The help of every command fits 100 columns, says how it is used, and gives an
+// example where it takes arguments.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	all := helped(t)
+	if len(all) < 40 {
+		t.Errorf("only %d commands have help", len(all))
+	}
+	example := regexp.MustCompile(`(?m)^EXAMPLES:$|^      .*mylm `)
+	for path, text := range all {
+		for line := range strings.Lines(text) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Errorf("mylm %s: a line has %d columns: %s", path, n, line)
+			}
+			if strings.TrimRight(line, " ") != line || strings.Contains(line, "command options") {
+				t.Errorf("mylm %s: %q", path, line)
+			}
+		}
+		_, use, _ := strings.Cut(text, "\nUSAGE:\n")
+		use, _, _ = strings.Cut(use, "\n\n")
+		for line := range strings.Lines(use) {
+			if !strings.HasPrefix(line, strings.TrimRight("   mylm "+path, " ")) {
+				t.Errorf("mylm %s is used as %q", path, line)
+			}
+		}
+		args := strings.TrimPrefix(strings.ReplaceAll(strings.TrimSpace(use), " [FLAG...]", ""), "mylm "+path)
+		takes := args != "" && !strings.Contains(text, "\nCOMMANDS:\n")
+		if takes && path != "help" && !example.MatchString(text) {
+			t.Errorf("mylm %s has no example", path)
+		}
+	}
+	for path, groups := range map[string]string{
+		"ask":       "INPUT MODEL PERMISSIONS OUTPUT MEMORY AND SESSIONS LIMITS OTHER",
+		"agent run": "PLAN INPUT MODEL PERMISSIONS OUTPUT MEMORY AND SESSIONS LIMITS OTHER",
+		"tools":     "FLAGS",
+	} {
+		var found []string
+		for _, m := range regexp.MustCompile(`(?m)^([A-Z ]+):$`).FindAllStringSubmatch(all[path], -1) {
+			if m[1] != "NAME" && m[1] != "USAGE" && m[1] != "DESCRIPTION" && m[1] != "EXAMPLES" {
+				found = append(found, m[1])
+			}
+		}
+		if got := strings.Join(found, " "); got != groups {
+			t.Errorf("mylm %s has the groups %s, want %s", path, got, groups)
+		}
+	}
+}
