@@ -358,8 +358,9 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 		}
 	}
 	if !tagged {
-		if left, text := d.bare(x, &err, known); text {
-			return left
+		var isText bool
+		if err, isText = d.bare(x, err, known); isText {
+			return d.release(1)
 		}
 	}
 	d.finish(x.name, call, err, block)
@@ -384,31 +385,25 @@ func (d *Decoder) finish(name string, call *ToolCall, err *ValueError, raw strin
 
 // bare judges a call without tags: only a known tool makes one (D11), and only
 // what may follow it. Otherwise all of it is text.
-func (d *Decoder) bare(x *resolver, err **ValueError, known bool) (rest string, text bool) {
+func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueError, isText bool) {
 	h := &d.held
-	if e := *err; e != nil && x.name == "" && (e.Reason == Truncated || e.Reason == BadJSON) { // D12
-		x.name = d.namesTool(h.buf[:min(e.Offset, h.end)])
-		known = x.name != ""
+	if fault != nil {
+		if x.name == "" && (fault.Reason == Truncated || fault.Reason == BadJSON) { // D12
+			x.name = d.namesTool(h.buf[:min(fault.Offset, h.end)])
+			known = x.name != ""
+		}
+		prose := x.form == "python" && fault.Reason != Truncated && mentioned(x.src)
+		return fault, prose || !known
 	}
-	follows, from := nothing, 0
-	if *err == nil {
-		follows = d.follow(x.rest(), &from)
-	} else if *err != nil && x.form == "python" && (*err).Reason != Truncated && mentioned(x.src) {
-		return d.release(1), true
+	from := 0
+	switch follows := d.follow(x.rest(), &from); {
+	case follows == nothing, follows == ends:
+		return nil, !known && x.form != "python" // D18
+	case follows == words && known && h.dialect == action:
+		return &ValueError{Reason: Ambiguous, Offset: x.pos, Detail: "words follow the action"}, false
+	default:
+		return nil, follows != nextCall || !known || h.dialect != action
 	}
-	switch {
-	case *err == nil && follows == thoughtEnds:
-	case *err == nil && known && h.dialect == action && follows == words:
-		*err = &ValueError{Reason: Ambiguous, Offset: x.pos, Detail: "words follow the action"}
-		return "", false
-	case *err != nil && known && x.name != "":
-		return "", false
-	case *err == nil && x.form == "python" && follows != words && follows != nextCall && !known: // D18
-		return "", false
-	case *err == nil && known && (follows == nothing || follows == ends || h.dialect == action):
-		return "", false
-	}
-	return d.release(1), true
 }
 
 // namesTool returns a tool that is named in quotes in what was held back: it was
