@@ -443,7 +443,7 @@ func (d *Decoder) follow(s string, at *int) following {
 		case isSpace(c), c == '*' && h.open.n > 0, c == '`' && h.dialect == action:
 		case h.fenced && c == d.line.fenceChar && h.ticks <= maxTag:
 			h.ticks++
-		case c == '<', c == '[' && h.open.n > 0:
+		case c == '<', c == '[' && h.open.tag == tokenOpen:
 			m, more := matchTag(s[*at:min(len(s), *at+maxTag+1)])
 			inFence := h.fenced && h.ticks < d.line.fence
 			switch {

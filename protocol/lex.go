@@ -81,8 +81,11 @@ func beginsKey(s string) bool {
 	case kinds[s[0]] == quote:
 		for end = 1; end < len(s) && s[end] != s[0]; {
 			k, n := lex(s[end:], true)
-			if k == control || n == 2 && s[end+1] == s[0] && strings.HasPrefix(s[end+2:], s[:1]) {
-				return false // no key has several lines, or quotes around it
+			switch {
+			case k == control: // whatever it is, it is not part of the string before
+				return true
+			case n == 2 && s[end+1] == s[0] && strings.HasPrefix(s[end+2:], s[:1]): // a key in quotes
+				return false
 			}
 			end += max(n, 1)
 		}

@@ -266,7 +266,7 @@ func (r *reader) key(sep byte) {
 		r.fail(BadJSON, "expected a key")
 	}
 	if r.space(); r.peek() != sep {
-		r.fail(BadJSON, "a value needs its name and %c before it", sep)
+		r.fail(BadJSON, "each value needs a name and %c before it", sep)
 	}
 	r.pos++
 }
@@ -320,6 +320,8 @@ func (r *reader) str(p place) {
 			return
 		case b == quote:
 			paired = r.innerQuote(start, paired)
+		case kind == control && p == asKey:
+			r.fail(BadJSON, "a key has no control characters")
 		case kind == control: // V9
 			r.repair("raw_control", r.pos)
 		}
