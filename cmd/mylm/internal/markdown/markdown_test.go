@@ -154,6 +154,24 @@ func TestFinalComesEarly(t *testing.T) {
 	}
 }
 
+// The marks of bold text and code do not show before it ends.
+func TestOpenMarks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a **": "a", "a **b": "a [b", "a **b c*": "a [b c", "a **b** c": "a [b c", "a **b** **c": "a [b [c",
+		"a `": "a", "a `b": "a <b", "a `b` c": "a <b c", "x * 3 ": "x * 3", "- ": "", "**": "", "x **2": "x [2", "a ```b": "a ```b", "a \\*": "a *",
+	} {
+		s := markdown.New(markdown.Options{Color: true})
+		if final := s.Write(text); final != "" {
+			t.Errorf("%q: final %q", text, final)
+		}
+		open := strings.NewReplacer("\x1b[1m", "[", "\x1b[35m", "<", "\x1b[0m", "", "\n", "").Replace(s.Open())
+		if open != want {
+			t.Errorf("%q is shown as %q, want %q", text, open, want)
+		}
+	}
+}
+
 // The examples of CommonMark, from the parser's module.
 func TestCommonMark(t *testing.T) {
 	t.Parallel()

@@ -70,8 +70,34 @@ func (s *Stream) Open() string {
 		}
 		return view.take()
 	}
-	s.show(&view, source)
+	s.show(&view, completed(source))
 	return view.take()
+}
+
+// completed ends the bold text and the code that the last line of source leaves
+// open, so that their marks are not shown until the closing ones come.
+func completed(source string) string {
+	i := strings.LastIndexByte(source, '\n') + 1
+	line := strings.TrimRight(source[i:], "*`")
+	if line == "" || strings.HasSuffix(line, "\\") || strings.Contains(source, "```") || strings.Contains(source, "~~~") {
+		return source
+	}
+	if strings.HasSuffix(line, " ") { // the marks open something, of which nothing is there
+		source = source[:i] + strings.TrimRight(line, " ")
+		line = source[i:]
+	}
+	if line == "" {
+		return source
+	}
+	switch {
+	case strings.Count(line, "`")%2 == 1:
+		line += "`"
+	case strings.Count(line, "**")%2 == 1:
+		line += "**"
+	default:
+		return source
+	}
+	return source[:i] + line
 }
 
 // lastRune is where the last rune of s begins, whole or not.
