@@ -30,7 +30,8 @@ func realWorkspace(c *cli.Context) (string, error) {
 func undoCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Description: `What write_file and edit_file write over is kept for the last 20 runs in a directory.
-This brings it back, as it was before the run; what commands did is not undone.
+This brings it back, as it was before the last run that is not undone yet; what
+commands did is not undone.
 A file that was changed since by somebody else is left, and nothing else is
 touched, unless --force is given. Undoing can be undone: --run with its own id.`,
 		UsageText: `mylm undo --dry-run
@@ -137,7 +138,7 @@ func (u *undoRun) line(r undo.Run, where bool) string {
 	return text
 }
 
-// pick finds the run that the flags name.
+// pick finds the run that the flags name, or the last one that is not undone.
 func (u *undoRun) pick() (undo.Run, error) {
 	id := u.cli.String("run")
 	dir, err := realWorkspace(u.cli)
@@ -151,10 +152,17 @@ func (u *undoRun) pick() (undo.Run, error) {
 	if err != nil {
 		return undo.Run{}, err
 	}
+	var last *undo.Run // if every one is undone
 	for _, r := range runs {
-		if id != "" && (r.ID == id || r.Session == id && r.Undoes == "") || id == "" && r.Undoes == "" {
+		if id != "" && (r.ID == id || r.Session == id && r.Undoes == "") || id == "" && r.Undoes == "" && r.Undone.IsZero() {
 			return r, nil
 		}
+		if last == nil && r.Undoes == "" {
+			last = &r
+		}
+	}
+	if id == "" && last != nil {
+		return *last, nil
 	}
 	if id != "" {
 		return undo.Run{}, failure.Usage("there is no run %q", term.Echoed(id)).WithHint("mylm undo --list --all lists them.")
@@ -180,7 +188,7 @@ func (u *undoRun) undo(ctx context.Context) error {
 	out := undoJSON{Run: &shown, Steps: []undo.Step{}, DryRun: u.cli.Bool("dry-run")}
 	switch {
 	case !r.Undone.IsZero() && u.cli.String("run") == "":
-		u.screen.Say(fmt.Sprintf("mylm: the last run here, %s, is undone already; --list shows earlier ones", r.ID))
+		u.screen.Say(fmt.Sprintf("mylm: every run here is undone, %s the last of them; --list shows them", r.ID))
 	case out.DryRun:
 		out.Steps, err = u.store.Plan(ctx, r)
 	default:
