@@ -18,20 +18,25 @@ import (
 
 func addCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "add", Usage: "remember a note", ArgsUsage: "TEXT... | -",
+		Name: "add", Usage: "remember a note", ArgsUsage: "[TEXT... | -]",
+		Description: "Without a text it is stdin.",
 		UsageText: `mylm memory add "the staging host is called heron"
-mylm memory add - < notes.txt`,
+mylm memory add < notes.txt`,
 		Flags: []cli.Flag{
 			tagFlag("a `WORD` to find it by (repeatable)"), jsonFlag(),
 			&cli.StringFlag{Name: "project", Usage: "of this `PROJECT`: a directory of it, or its name", DefaultText: "this one"},
 		},
 		Action: withMemory(s, func(r *memoryRun, ctx context.Context) error {
-			text, err := r.words(ctx, r.cli.Args().Slice())
+			words := r.cli.Args().Slice()
+			if len(words) == 0 && !term.IsTerminal(s.In) {
+				words = []string{"-"}
+			}
+			text, err := r.words(ctx, words)
 			if err != nil {
 				return err
 			}
 			if text == "" {
-				return failure.Usage("there is nothing to remember").WithHint("mylm memory add \"the staging host is called heron\"; - reads stdin")
+				return failure.Usage("there is nothing to remember").WithHint("mylm memory add \"the staging host is called heron\", or pipe a text into it")
 			}
 			d, err := r.note(ctx, text)
 			if err != nil {
