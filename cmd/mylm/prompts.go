@@ -62,12 +62,11 @@ func showPrompts(w io.Writer, name string) error {
 		_, err = io.WriteString(w, text)
 		return err
 	}
-	var list strings.Builder
+	list := term.Columns(w, "NAME\tFROM\tWHAT IT SAYS TO THE MODEL")
 	for _, name := range prompts.Names() {
-		fmt.Fprintf(&list, "%-12s %s\n", name, cmp.Or(set.Path(name), "built in"))
+		fmt.Fprintf(list, "%s\t%s\t%s\n", name, cmp.Or(set.Path(name), "built in"), prompts.About(name))
 	}
-	_, err = io.WriteString(w, list.String())
-	return err
+	return list.Flush()
 }
 
 func noPrompt(name string, err error) error {
