@@ -93,6 +93,38 @@ func strip(s string) string {
 	return b.String()
 }
 
+// The spinner is plain where the locale is not of UTF-8, and on the console.
+func TestPlainSpinner(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		env  []string
+		want string
+	}{
+		"UTF-8":   {[]string{"LC_ALL=C.UTF-8"}, "⠋"},
+		"C":       {[]string{"LC_ALL=C"}, "| "},
+		"Latin 1": {[]string{"LC_ALL=", "LC_CTYPE=", "LANG=de_DE.ISO-8859-1"}, "| "},
+		"console": {[]string{"LC_ALL=C.UTF-8", "TERM=linux"}, "| "},
+		"unset":   {[]string{"LC_ALL=", "LC_CTYPE=", "LANG="}, "⠋"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, map[string]string{"replies.txt": "=== reply\nFine.\n"}, "ask", "q")
+			cmd.Env = append(cmd.Env, test.env...)
+			tty, err := pty.Start(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tty.Close()
+			var out bytes.Buffer
+			_, _ = io.Copy(&out, tty) // ends with an error when the other side closes
+			_ = cmd.Wait()
+			if !strings.Contains(out.String(), test.want+"thinking") && !strings.Contains(out.String(), test.want+" thinking") {
+				t.Errorf("no %q in %q", test.want, out.String())
+			}
+		})
+	}
+}
+
 func TestTerminalIsSafe(t *testing.T) {
 	t.Parallel()
 	out := onTerminal(t, "=== reply chunk=2\n\x1b]0;owned\a\u202eabc\u202c plain\x1b[2J\n", "q", "--color", "never")

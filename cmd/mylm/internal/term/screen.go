@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -374,6 +375,9 @@ func (sp *Spinner) Hide() {
 func (sp *Spinner) run(stop, done chan struct{}) {
 	defer close(done)
 	wheel := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	if plain() {
+		wheel = []rune(`|/-\`)
+	}
 	start := time.Now()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -388,6 +392,13 @@ func (sp *Spinner) run(stop, done chan struct{}) {
 		case <-tick.C:
 		}
 	}
+}
+
+// plain reports whether the terminal may lack characters beyond ASCII: the locale
+// is of another encoding than UTF-8, or it is the console of Linux.
+func plain() bool {
+	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8") || os.Getenv("TERM") == "linux"
 }
 
 // Busy shows a spinner until done is called.
