@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/cmdline"
 	"mylm/cmd/mylm/internal/config"
@@ -66,22 +67,16 @@ func (k *sessionsRun) scope() (journal.Filter, error) {
 func listSessionsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Name: "list", Usage: "list sessions, the last one first",
-		Flags: []cli.Flag{globalFlag(), jsonFlag(), limitFlag("maximum number listed; 0 lists all")},
+		Flags: []cli.Flag{globalFlag(), jsonFlag(), limitFlag("maximum number listed; 0 lists all"),
+			&cli.BoolFlag{Name: "all", Usage: "also those that failed before the model replied, as with --json"}},
 		Action: withSessions(s, func(k *sessionsRun, ctx context.Context) error {
 			f, err := k.scope()
 			if err != nil {
 				return err
 			}
-			if f.Limit > 0 {
-				f.Limit++ // to see whether there is more
-			}
-			all, err := k.store.List(ctx, f)
+			all, more, hidden, err := k.listed(ctx, f)
 			if err != nil {
 				return err
-			}
-			more := f.Limit > 0 && len(all) == f.Limit
-			if more {
-				all = all[:f.Limit-1]
 			}
 			if k.cli.Bool("json") {
 				return term.PrintJSON(s.Out, append([]journal.Info{}, all...))
@@ -92,16 +87,47 @@ func listSessionsCommand(s *term.Screen) *cli.Command {
 			}
 			k.screen.Answer(text.String())
 			switch {
+			case len(all) == 0 && hidden > 0:
+				k.screen.Say("mylm: no session has a reply; --all lists those that failed before one")
 			case len(all) == 0 && f.Labels != nil:
 				k.screen.Say("mylm: there is no session of this project; --global lists those of all projects")
 			case len(all) == 0:
 				k.screen.Say("mylm: there is no session")
 			case more:
 				k.screen.Dim("there are more: --limit 0 lists all")
+			case hidden > 0:
+				k.screen.Dim(term.Plural(hidden, "session") + " without a reply not shown: --all lists them, too")
 			}
 			return nil
 		}),
 	}
+}
+
+// listed are the sessions to list, whether there are more, and how many of those
+// read are hidden: failures without a reply, such as of a misspelt model.
+func (k *sessionsRun) listed(ctx context.Context, f journal.Filter) (all []journal.Info, more bool, hidden int, err error) {
+	most := f.Limit
+	for {
+		if most > 0 {
+			f.Limit = most + hidden + 1 // one to see whether there are more
+		}
+		if all, err = k.store.List(ctx, f); err != nil {
+			return nil, false, 0, err
+		}
+		whole, before := most == 0 || len(all) < f.Limit, hidden
+		if !k.cli.Bool("all") && !k.cli.Bool("json") {
+			n := len(all)
+			all = slices.DeleteFunc(all, func(i journal.Info) bool { return i.State == string(agent.StopModelError) && !k.replied(ctx, i.ID) })
+			hidden = n - len(all)
+		}
+		if whole || hidden == before {
+			break
+		}
+	}
+	if more = most > 0 && len(all) > most; more {
+		all = all[:most]
+	}
+	return all, more, hidden, ctx.Err()
 }
 
 // sessionText is a session in one line of a list.
