@@ -19,14 +19,12 @@ const (
 	control             // a control character
 )
 
+// kinds are those of bytes. The first 32 are control characters.
 var kinds = [256]kind{
+	control, control, control, control, control, control, control, control, control, control, control,
+	control, control, control, control, control, control, control, control, control, control, control,
+	control, control, control, control, control, control, control, control, control, control,
 	'{': opens, '[': opens, '}': closes, ']': closes, '<': markup, '"': quote, '\'': quote, '\\': escaped,
-
-	// From 0 to 31.
-	0: control, control, control, control, control, control, control, control,
-	control, control, control, control, control, control, control, control,
-	control, control, control, control, control, control, control, control,
-	control, control, control, control, control, control, control, control,
 }
 
 // lex returns the token that s begins with, and its length. Brackets mean nothing

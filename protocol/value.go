@@ -265,8 +265,12 @@ func (r *reader) key(sep byte) {
 	default:
 		r.fail(BadJSON, "expected a key")
 	}
-	if r.space(); r.peek() != sep {
-		r.fail(BadJSON, "each value needs a name and %c before it", sep)
+	r.space()
+	switch {
+	case r.peek() != sep && sep == '=':
+		r.fail(BadJSON, "the arguments need their names: name(key=value)")
+	case r.peek() != sep:
+		r.fail(BadJSON, "expected a colon behind the key")
 	}
 	r.pos++
 }
