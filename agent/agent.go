@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/jsonschema-go/jsonschema"
+
 	"mylm/prompts"
 	"mylm/protocol"
 	"mylm/providers"
@@ -74,6 +76,11 @@ type Options struct {
 	Tainted bool
 	// NoLastWord: a limit ends a run at once, and the model is not asked what it has.
 	NoLastWord bool
+	// AnswerSchema is what every answer must be: one JSON value that fits it. The
+	// model is told, may correct an answer twice, and is constrained where its
+	// backend can do that. A run that ends with StopComplete has that value, and
+	// nothing else, as its Response. Nil: any text.
+	AnswerSchema *jsonschema.Schema
 	// SelfEval has every answer checked by the model itself. "": it is not.
 	SelfEval SelfEval
 
@@ -91,8 +98,9 @@ const Off Limit = -1
 // Agent answers prompts with a model and its tools. It may be used by several
 // goroutines at once: nothing of a run is kept in it.
 type Agent struct {
-	opts  Options
-	tools string // the <tool_definitions> block
+	opts   Options
+	tools  string        // the <tool_definitions> block
+	answer *answerSchema // nil: any text
 }
 
 // New makes an agent. It is an error if there is no model, if a limit or a time
@@ -150,6 +158,12 @@ func New(o Options) (*Agent, error) {
 		o.Approve = AllowReads
 	}
 	a := &Agent{opts: o}
+	if o.AnswerSchema != nil {
+		var err error
+		if a.answer, err = newAnswerSchema(o.AnswerSchema); err != nil {
+			return nil, fmt.Errorf("agent: AnswerSchema: %w", err)
+		}
+	}
 	defs := []protocol.Definition{}
 	for _, t := range o.Tools.Tools() {
 		defs = append(defs, protocol.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
@@ -247,6 +261,13 @@ func (a *Agent) systemPrompt(now time.Time, tools string) (string, error) {
 		return a.opts.System, nil
 	}
 	data := prompts.SystemData{Identity: a.opts.Identity, Tools: tools, Sections: a.opts.Sections}
+	if a.answer != nil {
+		text, err := a.opts.Prompts.Answer(prompts.AnswerData{Schema: string(a.answer.text)})
+		if err != nil {
+			return "", err
+		}
+		data.Sections = append(slices.Clone(data.Sections), prompts.Section{Title: "ANSWER", Text: text})
+	}
 	if a.opts.Environment != nil {
 		env := *a.opts.Environment
 		env.Date = cmp.Or(env.Date, now.Format(time.DateOnly))

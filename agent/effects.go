@@ -47,6 +47,7 @@ type ModelRequest struct {
 
 	Purpose Purpose `json:"purpose,omitempty"`
 	Results int     `json:"results,omitempty"` // how much of a tool's result is shown, in estimated tokens; 0: all
+	Value   bool    `json:"value,omitempty"`   // the reply can only be the answer, which Options.AnswerSchema describes
 	Until   int     `json:"until,omitempty"`   // for a summary: the last entry that should be in it
 	Answer  []int   `json:"answer,omitempty"`  // for a judgement: the replies that are the answer together
 }
@@ -151,6 +152,9 @@ func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[provi
 			}
 		}
 		request := w.agent.request(messages)
+		if q.Value {
+			request.Format = w.agent.answer.text
+		}
 		request.Status = statusOf(ctx)
 		w.agent.opts.Model.Generate(ctx, request)(yield)
 	}

@@ -265,6 +265,9 @@ func (r *run) result() Result {
 		}
 	}
 	switch {
+	case s.Stop == StopComplete && r.agent.answer != nil:
+		value, _ := r.agent.answer.read(s.continuedText(entries) + last.Answer)
+		result.Response = string(value)
 	case s.Closing > 0:
 		result.Response = strings.TrimSpace(answerOf(entries, s.Closing))
 	case s.Stop == StopComplete, s.Stop == StopDenied, s.Stop == StopFinishOther, s.Stop == StopNotVerified:

@@ -169,6 +169,9 @@ func ParseEvaluation(text string) (e Evaluation) {
 // pass ends the run, or is sent back with what is wrong.
 func (r *run) verify(ctx context.Context) {
 	s, mode := &r.state, r.agent.opts.SelfEval
+	if s.Stop == StopComplete && r.agent.answer != nil && !r.fitsSchema(ctx) {
+		return
+	}
 	if s.Stop != StopComplete || mode != EvalBasic && mode != EvalFull {
 		return
 	}
@@ -189,16 +192,16 @@ func (r *run) verify(ctx context.Context) {
 		return
 	}
 	if s.Checks++; err == nil && mode == EvalFull && s.Checks <= evalRetries && r.turnsLeft() {
-		r.requestCorrection(ctx, e)
+		r.requestCorrection(ctx, e.Issues, e.Suggestion, e.reason())
 		return
 	}
 	s.Stop, r.err = StopNotVerified, &LimitError{Reason: StopNotVerified, Limit: "SelfEval", Message: "the answer did not pass its check" + e.reason()}
 }
 
 // requestCorrection has an answer written again.
-func (r *run) requestCorrection(ctx context.Context, e Evaluation) {
-	data := prompts.RetryData{Suggestion: protocol.Neutralise(firstWords(e.Suggestion, maxAdvice))}
-	for _, issue := range e.Issues[:min(len(e.Issues), 5)] {
+func (r *run) requestCorrection(ctx context.Context, issues []string, suggestion, reason string) {
+	data := prompts.RetryData{Suggestion: protocol.Neutralise(firstWords(suggestion, maxAdvice))}
+	for _, issue := range issues[:min(len(issues), 5)] {
 		data.Issues = append(data.Issues, protocol.Neutralise(firstWords(issue, maxAdvice)))
 	}
 	r.state.Stop = ""
@@ -211,7 +214,7 @@ func (r *run) requestCorrection(ctx context.Context, e Evaluation) {
 		return
 	}
 	r.state.Continued = nil
-	r.emit(Notice{Code: NoticeNotVerified, Text: "the answer did not pass its check" + e.reason() + "; trying again"})
+	r.emit(Notice{Code: NoticeNotVerified, Text: "the answer did not pass its check" + reason + "; trying again"})
 	r.emit(Retract{})
 }
 

@@ -6,12 +6,15 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"mylm/prompts"
-	"mylm/providers"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"mylm/prompts"
+	"mylm/providers"
 )
 
 // Recorder keeps the entries of sessions as they are made; Entry.Session
@@ -243,17 +246,18 @@ func (s *State) backendState() *State {
 // Setup is how a run was set up, as far as its record needs it to be understood
 // or replayed.
 type Setup struct {
-	Labels               map[string]string `json:"labels,omitempty"`
-	Model                string            `json:"model,omitempty"` // its own name, if it has one
-	Tools                []string          `json:"tools"`
-	MaxTurns             int               `json:"max_turns"`
-	MaxRepeatedCalls     int               `json:"max_repeated_calls"`
-	MaxConsecutiveErrors int               `json:"max_consecutive_errors"`
-	MaxMalformed         int               `json:"max_malformed"`
-	MaxToolResultTokens  int               `json:"max_tool_result_tokens,omitempty"`
-	SelfEval             SelfEval          `json:"self_eval,omitempty"`
-	DryRun               bool              `json:"dry_run,omitempty"`
-	Prompt               string            `json:"prompt,omitempty"` // a digest of the system prompt, without what is particular to a run; "": it is not compared
+	Labels               map[string]string  `json:"labels,omitempty"`
+	Model                string             `json:"model,omitempty"` // its own name, if it has one
+	Tools                []string           `json:"tools"`
+	MaxTurns             int                `json:"max_turns"`
+	MaxRepeatedCalls     int                `json:"max_repeated_calls"`
+	MaxConsecutiveErrors int                `json:"max_consecutive_errors"`
+	MaxMalformed         int                `json:"max_malformed"`
+	MaxToolResultTokens  int                `json:"max_tool_result_tokens,omitempty"`
+	SelfEval             SelfEval           `json:"self_eval,omitempty"`
+	AnswerSchema         *jsonschema.Schema `json:"answer_schema,omitempty"`
+	DryRun               bool               `json:"dry_run,omitempty"`
+	Prompt               string             `json:"prompt,omitempty"` // a digest of the system prompt, without what is particular to a run; "": it is not compared
 }
 
 func (a *Agent) setup() *Setup {
@@ -264,7 +268,7 @@ func (a *Agent) setup() *Setup {
 	return &Setup{
 		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: int(a.opts.MaxToolResultTokens), Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
 		MaxConsecutiveErrors: a.opts.MaxConsecutiveErrors, MaxMalformed: a.opts.MaxMalformed,
-		SelfEval: a.opts.SelfEval, DryRun: a.opts.DryRun, Prompt: a.promptDigest(),
+		SelfEval: a.opts.SelfEval, AnswerSchema: a.opts.AnswerSchema, DryRun: a.opts.DryRun, Prompt: a.promptDigest(),
 	}
 }
 

@@ -34,6 +34,7 @@ const (
 	Unknown      = "unknown"    // no data
 	Tree         = "tree"       // TreeData
 	Project      = "project"    // ProjectData
+	Answer       = "answer"     // AnswerData
 
 	// Of plans.
 	Plan       = "plan"       // no data
@@ -52,7 +53,7 @@ const DefaultIdentity = "You are mylm, an assistant that answers questions and g
 // Names lists the templates there are.
 func Names() []string {
 	return []string{
-		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown, Tree, Project,
+		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown, Tree, Project, Answer,
 		Plan, Reason, Observe, Reflect, PlanGoal, PlanState, PlanTask, Unreadable,
 	}
 }
@@ -104,6 +105,11 @@ type ProjectFile struct {
 	Path    string
 	Text    string // neutralised
 	Omitted int    // bytes at the end that are not shown
+}
+
+// AnswerData is what the answer template sees.
+type AnswerData struct {
+	Schema string // of the answer, as JSON
 }
 
 // CompactedData is for the text that replaces messages that are no longer shown.
@@ -218,6 +224,8 @@ func (s *Set) Example(name string) (string, error) {
 		data = TreeData{Tree: "x", Cut: true}
 	case Project:
 		data = ProjectData{Files: []ProjectFile{{Path: "x", Text: "x", Omitted: 1}}}
+	case Answer:
+		data = AnswerData{Schema: "{}"}
 	case Compacted:
 		data = CompactedData{Summary: "x", Dropped: 1}
 	case Retry:
@@ -249,6 +257,9 @@ func (s *Set) Files(d TreeData) (string, error) { return s.render(Tree, d) }
 
 // Project renders a project's own notes: the text of a Section.
 func (s *Set) Project(d ProjectData) (string, error) { return s.render(Project, d) }
+
+// Answer renders what the final answer must be: the text of a Section.
+func (s *Set) Answer(d AnswerData) (string, error) { return s.render(Answer, d) }
 
 // Compacted renders the text that replaces messages that are no longer shown.
 func (s *Set) Compacted(d CompactedData) (string, error) { return s.render(Compacted, d) }

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"time"
 )
@@ -42,6 +43,10 @@ type Request struct {
 	Seed        *int     `json:"seed,omitempty"`
 	MaxTokens   int      `json:"max_tokens,omitempty"` // of the reply; 0: the backend's own limit
 	Think       Thinking `json:"think,omitempty"`
+
+	// Format is a JSON Schema that the reply should fit, for a backend that can
+	// constrain it; others ignore it. Nil: any text.
+	Format json.RawMessage `json:"format,omitempty"`
 
 	// Status, if set, is called with what the backend is doing while nothing
 	// arrives ("loading the model"). It is called from the goroutine

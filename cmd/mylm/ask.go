@@ -31,8 +31,8 @@ mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 		UsageText: `mylm ask "which of these files is the largest?"
 git diff | mylm ask "write a commit message"
 mylm ask --file main.go "what does this do?"`,
-		Flags: append(askFlags(), cmdline.Group(config.OfMemory,
-			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"})...),
+		Flags: slices.Concat(askFlags(), schemaFlag(), cmdline.Group(config.OfMemory,
+			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"})),
 		Action: func(c *cli.Context) error {
 			if c.Bool("continue") {
 				return resumeSession(c, s, "last", c.Args().Slice())
@@ -108,6 +108,7 @@ type output struct {
 	sinks    sink.All
 	terminal *sink.Terminal
 	meter    *sink.Meter // nil: no statistics are wanted
+	value    bool        // the answer is one JSON value
 	printed  bool        // what was asked for is on stdout already, and it is no answer
 }
 
@@ -116,9 +117,9 @@ func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
 	if c.IsSet("output") && form != c.String("output") {
 		return nil, failure.Usage("--json and --output %s exclude each other", c.String("output"))
 	}
-	o := &output{screen: s, form: form, quiet: c.Bool("quiet")}
+	o := &output{screen: s, form: form, quiet: c.Bool("quiet"), value: c.IsSet("schema")}
 	s.Still = s.Still || o.quiet
-	shown := sink.Options{Quiet: o.quiet, Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"), Answer: form == formText, Stream: !c.Bool("no-stream")}
+	shown := sink.Options{Quiet: o.quiet, Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"), Answer: form == formText, Value: o.value, Stream: !c.Bool("no-stream") && !o.value}
 	if c.Bool("stats") || shown.Verbose && !o.quiet {
 		o.meter = &sink.Meter{}
 		shown.Stats = o.meter
@@ -134,7 +135,7 @@ func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
 // adapt has the answer shown as the settings and the terminal have it.
 func (o *output) adapt(s config.Settings) {
 	o.screen.SetColor(config.Color.Or(s, "auto"))
-	if o.screen.Draws() && !config.Raw.Of(s) {
+	if !o.value && o.screen.Draws() && !config.Raw.Of(s) {
 		o.terminal.Format(markdown.Options{Color: o.screen.AnswerColor, Background: markdown.BackgroundOf(os.Getenv("COLORFGBG"))})
 	}
 }

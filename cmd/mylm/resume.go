@@ -36,7 +36,7 @@ What --yes allowed then is asked about again.`,
 		UsageText: `mylm resume
 mylm resume last "and the second largest?"
 mylm ask --continue "and the second largest?"`,
-		Flags: append(askFlags(), progressFlags()...),
+		Flags: slices.Concat(askFlags(), schemaFlag(), progressFlags()),
 		Action: func(c *cli.Context) error {
 			id := "last"
 			words := c.Args().Slice()

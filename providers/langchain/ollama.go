@@ -54,6 +54,9 @@ func editOllama(f fields, a asked) {
 	if len(options) > 0 {
 		f["options"] = options
 	}
+	if a.Format != nil {
+		f["format"] = a.Format
+	}
 	f.thinking(a, ollamaThink)
 }
 

@@ -15,7 +15,7 @@ import (
 // first message arrives or the reason for the end is missing.
 func openAILike() []backend {
 	return []backend{
-		speaksOpenAI(dialect{think: effort(true)}, Provider{
+		speaksOpenAI(dialect{think: effort(true), schema: true}, Provider{
 			Name: "openai", Title: "OpenAI", BaseURL: "https://api.openai.com/v1", NeedsKey: true,
 			KeyVars: []string{"OPENAI_API_KEY"}, BaseVars: []string{"OPENAI_BASE_URL", "OPENAI_API_BASE"},
 			Settings: []Setting{{Name: "organization", Vars: []string{"OPENAI_ORG_ID", "OPENAI_ORGANIZATION"},
@@ -41,10 +41,10 @@ func openAILike() []backend {
 			Name: "gemini-openai", Title: "Gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", NeedsKey: true,
 			KeyVars: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 		}),
-		speaksOpenAI(dialect{think: templateThink, anyModel: true, windows: true}, Provider{
+		speaksOpenAI(dialect{think: templateThink, anyModel: true, windows: true, schema: true}, Provider{
 			Name: "llamacpp", Title: "llama.cpp", BaseURL: "http://localhost:8080/v1", KeyVars: []string{"LLAMA_API_KEY"},
 		}),
-		speaksOpenAI(dialect{think: templateThink, windows: true}, Provider{
+		speaksOpenAI(dialect{think: templateThink, windows: true, schema: true}, Provider{
 			Name: "vllm", Title: "vLLM", BaseURL: "http://localhost:8000/v1", KeyVars: []string{"VLLM_API_KEY"},
 		}),
 		speaksOpenAI(dialect{}, Provider{
@@ -96,6 +96,7 @@ type dialect struct {
 	windows  bool                                  // GET /models has the windows
 	list     *lister                               // in the place of GET /models; empty: there is none
 	anyModel bool                                  // the server has one model, whatever it is called
+	schema   bool                                  // replies can be constrained by response_format
 	turns    bool                                  // user and assistant take turns, after at most one system message
 	think    func(on bool, a asked) map[string]any // nil: no switch
 }
@@ -141,6 +142,9 @@ func (d dialect) edit(f fields, a asked) {
 	}
 	f.sampling(a, seed, limitName(a.base))
 	f.thinking(a, d.think)
+	if d.schema && a.Format != nil {
+		f["response_format"] = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": a.Format}}
+	}
 	if d.turns {
 		takeTurns(f)
 	}

@@ -27,6 +27,8 @@ func TestBodies(t *testing.T) {
 	full := providers.Request{Messages: talk, Temperature: &warm, MaxTokens: 77}
 	withSeed := providers.Request{Messages: talk, Temperature: &zero, Seed: &seed}
 	on, off := bare, bare
+	schema := bare
+	schema.Format = []byte(`{"type":"object"}`)
 	on.Think, off.Think = providers.ThinkOn, providers.ThinkOff
 	openAI := `"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"List the files."},{"role":"assistant","content":"<tool_code><name>ls</name></tool_code>"},{"role":"user","content":"<observation>[ls] Success:\na & b</observation>"}],"model":"m","stream":true`
 	usage := openAI + `,"stream_options":{"include_usage":true}`
@@ -39,6 +41,8 @@ func TestBodies(t *testing.T) {
 	}{
 		{"bare", "openai", bare, usage},
 		{"limits", "openai", full, usage + `,"temperature":0.7,"max_tokens":77`},
+		{"schema", "openai", schema, usage + `,"response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{"type":"object"}}}`},
+		{"schema", "groq", schema, usage},
 		{"zeros", "openai", withSeed, usage + `,"temperature":0,"seed":0`},
 		{"think", "openai", on, usage + `,"reasoning_effort":"medium"`},
 		{"do not think", "openai", off, usage},

@@ -185,6 +185,7 @@ func (m *Model) request(r providers.Request, numCtx int) *api.ChatRequest {
 	if r.MaxTokens > 0 {
 		out.Options["num_predict"] = r.MaxTokens
 	}
+	out.Format = r.Format
 	if r.Think != providers.ThinkAuto {
 		out.Think = &api.ThinkValue{Value: r.Think == providers.ThinkOn}
 	}

@@ -225,6 +225,7 @@ func TestWhatIsSent(t *testing.T) {
 		{name: "thinking", r: providers.Request{Think: providers.ThinkOn}, want: map[string]any{"think": true}},
 		{name: "no thinking", r: providers.Request{Think: providers.ThinkOff}, want: map[string]any{"think": false}},
 		{name: "sampling", r: providers.Request{Temperature: &zero, MaxTokens: 5}, opts: map[string]any{"temperature": 0.0, "num_predict": 5.0}},
+		{name: "schema", r: providers.Request{Format: []byte(`{"type":"object"}`)}, want: map[string]any{"format": map[string]any{"type": "object"}}},
 		{name: "keep alive", options: ollama.ModelOptions{KeepAlive: &keep}, want: map[string]any{"keep_alive": "1m30s"}},
 		{name: "keep for ever", options: ollama.ModelOptions{KeepAlive: &forever}, want: map[string]any{"keep_alive": -1.0}},
 	}

@@ -119,6 +119,7 @@ var adviceAt = map[string]string{
 	"MaxRepeatedCalls":     adviceCircles,
 	"MaxRepetition":        "If it should repeat, allow more with --max-repetition; 0 is no limit. Otherwise rephrase the question, or try a larger model.",
 	"MaxMalformed":         "The model does not keep to the form for tool calls. Try a larger model, or --think off if it only thinks.",
+	"AnswerSchema":         "Use a simpler schema, ask more precisely, or try a larger model.",
 	"SelfEval":             "Read the answer with care, ask more precisely, or try a larger model; --self-eval off leaves the check out.",
 	"plan.MaxTurns":        "Allow more with --max-turns, or go on with what is left: mylm resume",
 	"plan.MaxIterations":   "Go on with what is left: mylm resume",

@@ -260,23 +260,6 @@ func stricter(a, b string) (policy.Mode, error) {
 	return mode.Stricter(policy.Mode(b)), nil
 }
 
-// Prompts are the templates, the user's before the built-in ones.
-func Prompts() (*prompts.Set, error) {
-	dir, err := config.Dir()
-	if err != nil {
-		return prompts.Default(), nil
-	}
-	dir = filepath.Join(dir, "prompts")
-	if _, err := os.Stat(dir); config.IsMissing(err) {
-		return prompts.Default(), nil
-	}
-	set, err := prompts.Load(dir)
-	if err != nil {
-		return nil, failure.Config(err)
-	}
-	return set, nil
-}
-
 // Bounds of the tree in the system prompt: about 1,000 tokens at most, an eighth
 // of a window of 8,192, the smallest in common use.
 const (

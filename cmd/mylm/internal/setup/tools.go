@@ -16,6 +16,7 @@ import (
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/prompts"
 	"mylm/tools"
 	"mylm/tools/ask"
 	"mylm/tools/files"
@@ -236,4 +237,21 @@ func realPath(dir string) string {
 		return "" // the tools say the same
 	}
 	return real
+}
+
+// Prompts are the templates, the user's before the built-in ones.
+func Prompts() (*prompts.Set, error) {
+	dir, err := config.Dir()
+	if err != nil {
+		return prompts.Default(), nil
+	}
+	dir = filepath.Join(dir, "prompts")
+	if _, err := os.Stat(dir); config.IsMissing(err) {
+		return prompts.Default(), nil
+	}
+	set, err := prompts.Load(dir)
+	if err != nil {
+		return nil, failure.Config(err)
+	}
+	return set, nil
 }

@@ -19,6 +19,7 @@ type Options struct {
 	Quiet   bool // only the answer
 	Verbose bool // thought, and the output of tools
 	Answer  bool // the answer goes to stdout
+	Value   bool // the answer is one JSON value: no other text goes to stdout
 	Stream  bool // as it comes, if stdout is a terminal
 	Stats   *Meter
 	Plan    bool // a plan is made
@@ -111,7 +112,9 @@ func (t *Terminal) Close(o Outcome) error {
 	if t.reply.shown && t.options.Stream {
 		t.endText()
 	} else if text := o.Answer(); text != "" && t.options.Answer {
-		if t.format == nil {
+		if t.options.Value && o.Result.StopReason != agent.StopComplete {
+			t.screen.Say(term.Visible(text))
+		} else if t.format == nil {
 			t.screen.Answer(text + "\n")
 		} else {
 			t.show(text)

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"mylm/cmd/mylm/internal/cmdline"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/urfave/cli/v2"
+)
+
+func schemaFlag() []cli.Flag {
+	return cmdline.Group(config.OfOutput, &cli.StringFlag{Name: "schema", Usage: "answer with one JSON value that fits `SCHEMA`: a file, JSON Schema, or a list such as 'name: string, age: int'"})
+}
+
+// maxSchema bounds the file of a schema, in bytes: the model has to read it.
+const maxSchema = 1 << 20
+
+// answerSchema is what --schema names; nil: nothing.
+func answerSchema(c *cli.Context) (*jsonschema.Schema, error) {
+	given := c.String("schema")
+	if !c.IsSet("schema") {
+		return nil, nil
+	}
+	schema, err := readSchema(given)
+	if err == nil {
+		_, err = schema.CloneSchemas().Resolve(nil)
+	}
+	if err != nil {
+		return nil, failure.Usage("--schema %s: %v", term.Echoed(given), err).
+			WithHint("It takes a file, JSON Schema, or a list such as 'name: string, age: int, tags: string[]'.")
+	}
+	return schema, nil
+}
+
+func readSchema(given string) (*jsonschema.Schema, error) {
+	text := strings.TrimSpace(given)
+	if !strings.HasPrefix(text, "{") {
+		f, err := os.Open(given)
+		if err != nil {
+			if strings.Contains(given, ":") {
+				return listedSchema(given)
+			}
+			var path *os.PathError
+			if errors.As(err, &path) {
+				err = path.Err
+			}
+			return nil, err
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+			return nil, errors.New("it is not a regular file")
+		}
+		held, err := io.ReadAll(io.LimitReader(f, maxSchema+1))
+		if err != nil {
+			return nil, err
+		}
+		if len(held) > maxSchema {
+			return nil, fmt.Errorf("it has more than %d bytes", maxSchema)
+		}
+		text = string(held)
+	}
+	schema := &jsonschema.Schema{}
+	if err := json.Unmarshal([]byte(text), schema); err != nil {
+		return nil, fmt.Errorf("it is not a JSON Schema: %w", err)
+	}
+	return schema, nil
+}
+
+// schemaTypes are the types of a list, by all their names.
+var schemaTypes = map[string]string{
+	"string": "string", "str": "string", "text": "string", "int": "integer", "integer": "integer",
+	"number": "number", "float": "number", "bool": "boolean", "boolean": "boolean",
+}
+
+// listedSchema is the schema of an object whose properties are listed: NAME: TYPE,
+// with [] behind the type of a list, ? behind the name of one that may be absent,
+// and words with | between them for a choice.
+func listedSchema(list string) (*jsonschema.Schema, error) {
+	schema := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	for part := range strings.SplitSeq(list, ",") {
+		name, kind, ok := strings.Cut(part, ":")
+		name, optional := strings.CutSuffix(strings.TrimSpace(name), "?")
+		kind, many := strings.CutSuffix(strings.TrimSpace(kind), "[]")
+		if !ok || name == "" || kind == "" {
+			return nil, fmt.Errorf("%q is not NAME: TYPE", strings.TrimSpace(part))
+		}
+		if schema.Properties[name] != nil {
+			return nil, fmt.Errorf("%q is listed twice", name)
+		}
+		of := &jsonschema.Schema{Type: schemaTypes[strings.ToLower(kind)]}
+		switch {
+		case strings.Contains(kind, "|"):
+			for choice := range strings.SplitSeq(kind, "|") {
+				of.Enum = append(of.Enum, strings.TrimSpace(choice))
+			}
+		case of.Type == "":
+			return nil, fmt.Errorf("%q is not a type: it must be string, int, number or bool", kind)
+		}
+		if many {
+			of = &jsonschema.Schema{Type: "array", Items: of}
+		}
+		schema.Properties[name] = of
+		schema.PropertyOrder = append(schema.PropertyOrder, name)
+		if !optional {
+			schema.Required = append(schema.Required, name)
+		}
+	}
+	return schema, nil
+}
