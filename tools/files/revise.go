@@ -30,6 +30,9 @@ type revision struct {
 	from, to int  // the lines of old that differ, then
 }
 
+// same reports whether the file has the new text already.
+func (r *revision) same() bool { return r.known && r.info != nil && r.old == r.new }
+
 // revise writes the file. It is not left to itself when ctx is done: a file
 // that is changed after the call was reported as cancelled would be worse.
 func (w *workspace) revise(ctx context.Context, r *revision) (tools.Result, error) {
@@ -123,7 +126,7 @@ func (r *revision) preview(tool string) string {
 		return bounded(head + "a new file, " + sizeOf(r.new) + "\n" + prefixed("+", r.new))
 	case !r.known || tools.Binary(r.old):
 		return bounded(fmt.Sprintf("%s%s there are replaced by %s\n%s", head, tools.Count(int(r.info.Size()), "byte"), sizeOf(r.new), prefixed("+", r.new)))
-	case r.old == r.new:
+	case r.same():
 		return head + "nothing changes"
 	}
 	text := head + "the changes\n" + r.diff()

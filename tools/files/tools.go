@@ -213,7 +213,7 @@ func (in findInput) place() string {
 
 // writer makes a tool that changes a file. plan determines what a call would do,
 // without doing it: for the effect, for the preview, and when the call runs. A
-// call that cannot succeed only reads, so it needs no approval.
+// call that cannot succeed, or changes nothing, only reads, so it needs no approval.
 func writer[In any](o Options, name, description string, plan func(*workspace, *os.Root, In) (*revision, error)) (*tools.Tool, error) {
 	planned := func(ctx context.Context, w *workspace, in In) (*revision, error) {
 		return waitFor(ctx, "the file system", func() (*revision, error) {
@@ -230,7 +230,7 @@ func writer[In any](o Options, name, description string, plan func(*workspace, *
 		if err != nil {
 			return tools.Result{}, err
 		}
-		if r.known && r.info != nil && r.old == r.new {
+		if r.same() {
 			return tools.Result{Text: fmt.Sprintf("%s has exactly this content already; nothing was written", r.path), Origin: tools.Workspace}, nil
 		}
 		if !granted(ctx, tools.Writes) {
@@ -255,7 +255,7 @@ func writer[In any](o Options, name, description string, plan func(*workspace, *
 		if args == nil {
 			return tools.Writes
 		}
-		if _, late, err := planNow(args); err != nil && !late {
+		if r, late, err := planNow(args); err != nil && !late || err == nil && r.same() {
 			return tools.Reads
 		}
 		return tools.Writes

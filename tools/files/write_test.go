@@ -254,3 +254,24 @@ func TestPreview(t *testing.T) {
 		t.Errorf("a preview of %d bytes, %v", len(inv.Preview), err)
 	}
 }
+
+// A call that changes nothing needs no approval; if the file has changed since it
+// was checked, it is refused.
+func TestSameContent(t *testing.T) {
+	root := tree(t, map[string]string{"f": "one\n"})
+	inv, err := registry(t, files.Options{Root: root}).Prepare(files.WriteFileName, json.RawMessage(`{"path":"f","content":"one\n"}`))
+	if err != nil || inv.Effect != tools.Reads {
+		t.Fatalf("effect %v, %v", inv.Effect, err)
+	}
+	if o := inv.Run(t.Context(), patience); !o.Success() || !strings.Contains(o.Text, "exactly this content already") {
+		t.Errorf("%+v", o)
+	}
+	path := filepath.Join(root, "f")
+	if err := os.WriteFile(path, []byte("two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := inv.Run(t.Context(), patience)
+	if b, err := os.ReadFile(path); o.Success() || err != nil || string(b) != "two\n" {
+		t.Errorf("%+v, and the file is %q, %v", o, b, err)
+	}
+}
