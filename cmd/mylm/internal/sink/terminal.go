@@ -191,6 +191,9 @@ func (t *Terminal) output(task string, p agent.ToolOutput) {
 		t.line(task, "repeated, not run: "+callLine(p.Name, p.Args))
 	case !p.Success && !p.Denied:
 		t.line(task, "  "+term.OneLine(p.Name, 60)+": "+term.OneLine(p.Error, 200))
+		if p.Name == shell.Name && !t.options.Verbose && p.Output != "" {
+			t.line(task, ending(p.Output))
+		}
 	}
 	if t.options.Verbose && !p.Skipped && p.Output != "" {
 		t.say(task, "  "+strings.ReplaceAll(strings.TrimRight(p.Output, "\n"), "\n", "\n  "))
