@@ -34,6 +34,8 @@ func About(name string) string {
 		return "part of the system prompt: the files of the workspace"
 	case Project:
 		return "part of the system prompt: the project's AGENTS.md"
+	case Answer:
+		return "part of the system prompt: the JSON schema of the answer"
 	case Plan:
 		return "asks for a plan"
 	case Reason:
