@@ -159,7 +159,7 @@ func TestMarkdownColours(t *testing.T) {
 			cmd := command(t, reply, append([]string{"ask", "q", "--quiet"}, test.args...)...)
 			cmd.Env = append(cmd.Env, test.env...)
 			c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 80})
-			c.expect("word.")
+			c.expect(" word.\r\n")
 			if c.exit(); c.text() != test.want {
 				t.Errorf("%q", c.text())
 			}

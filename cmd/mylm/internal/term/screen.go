@@ -1,7 +1,6 @@
 package term
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -246,17 +245,6 @@ func (s *Screen) closed() bool {
 	return !s.whole
 }
 
-// Size is that of the terminal on stderr, or else stdout, 80 by 24 if it is
-// unknown.
-func (s *Screen) Size() (columns, rows int) {
-	for _, f := range []*os.File{s.Err, s.Out} {
-		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
-			return columns, rows
-		}
-	}
-	return 80, 24
-}
-
 // drawRows shows rows faintly and in place on stderr, until something else is
 // written. They never fill the last column: a terminal would go on to the next
 // row, which clearing leaves behind.
@@ -392,13 +380,6 @@ func (sp *Spinner) run(stop, done chan struct{}) {
 		case <-tick.C:
 		}
 	}
-}
-
-// plain reports whether the terminal may lack characters beyond ASCII: the locale
-// is of another encoding than UTF-8, or it is the console of Linux.
-func plain() bool {
-	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
-	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8") || os.Getenv("TERM") == "linux"
 }
 
 // Busy shows a spinner until done is called.

@@ -2,6 +2,7 @@ package term
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -258,4 +259,22 @@ func Wait[T any](ctx context.Context, f func() (T, error)) (T, error) {
 		var none T
 		return none, ctx.Err()
 	}
+}
+
+// Size is that of the terminal on stderr, or else stdout, 80 by 24 if it is
+// unknown.
+func (s *Screen) Size() (columns, rows int) {
+	for _, f := range []*os.File{s.Err, s.Out} {
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
+			return columns, rows
+		}
+	}
+	return 80, 24
+}
+
+// plain reports whether the terminal may lack characters beyond ASCII: the locale
+// is of another encoding than UTF-8, or it is the console of Linux.
+func plain() bool {
+	locale := strings.ToLower(cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG")))
+	return locale != "" && !strings.Contains(locale, "utf-8") && !strings.Contains(locale, "utf8") || os.Getenv("TERM") == "linux"
 }
