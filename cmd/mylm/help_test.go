@@ -3,6 +3,7 @@ package main
 import (
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -76,5 +77,41 @@ func TestHelp(t *testing.T) {
 		if got := strings.Join(found, " "); got != groups {
 			t.Errorf("mylm %s has the groups %s, want %s", path, got, groups)
 		}
+	}
+}
+
+// The manual page has every command and flag that the help has, and groff takes
+// it without a warning.
+func TestManualPage(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("mylm", "__man").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.ReplaceAll(string(out), `\-`, "-")
+	for path, text := range helped(t) {
+		if path != "" && !strings.Contains(page, "\n.SS mylm "+path+"\n") {
+			t.Errorf("mylm %s is not in the page", path)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^   (?:   |-., )(--[a-z-]+)`).FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(page, m[1]) && m[1] != "--help" {
+				t.Errorf("%s of mylm %s is not in the page", m[1], path)
+			}
+		}
+	}
+	for line := range strings.Lines(string(out)) {
+		if request, _, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasPrefix(line, ".") &&
+			!slices.Contains([]string{".TH", ".SH", ".SS", ".B", ".PP", ".TP", ".RS", ".RE", ".nf", ".fi", ".br"}, request) {
+			t.Errorf("a text became a request: %q", line)
+		}
+	}
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		t.Skip("groff is not installed")
+	}
+	cmd := exec.Command(groff, "-man", "-ww", "-z")
+	cmd.Stdin = strings.NewReader(string(out))
+	if warnings, err := cmd.CombinedOutput(); err != nil || len(warnings) > 0 {
+		t.Errorf("%v: %s", err, warnings)
 	}
 }

@@ -101,10 +101,12 @@ var commands = []struct {
 // newApp is the command line for some arguments.
 func newApp(s *term.Screen, args []string) *cli.Command {
 	app := &cli.Command{
-		Name:        "mylm",
-		Usage:       "tools for language models that cannot call functions",
-		Description: "Try it with nothing installed:   mylm ask -m demo \"what files are here?\"\nWith Ollama running:              mylm ask \"what files are here?\"",
-		Flags:       []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version"}},
+		Name:  "mylm",
+		Usage: "tools for language models that cannot call functions",
+		UsageText: `mylm ask -m demo "what files are here?"   # with nothing installed
+mylm ask "what files are here?"           # with Ollama running
+mylm doctor                               # what is missing, and what to do about it`,
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version"}},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
 				question := term.Echoed(strings.Join(c.Args().Slice(), " "))
@@ -127,8 +129,13 @@ func newApp(s *term.Screen, args []string) *cli.Command {
 		c.Name, c.Usage = row.name, row.usage
 		app.Subcommands = append(app.Subcommands, c)
 	}
-	if len(args) > 1 && args[1] == completeName {
-		app.Subcommands = append(app.Subcommands, completeCommand(s))
+	if len(args) > 1 { // commands that the help does not list
+		switch args[1] {
+		case completeName:
+			app.Subcommands = append(app.Subcommands, completeCommand(s))
+		case manName:
+			app.Subcommands = append(app.Subcommands, manCommand(s))
+		}
 	}
 	app.Subcommands = append(app.Subcommands, &cli.Command{
 		Name: "help", Aliases: []string{"h"}, Usage: "list the commands, or the flags of one", ArgsUsage: "[COMMAND...]",

@@ -130,28 +130,7 @@ func flagLines(f cli.Flag) string {
 	if !ok {
 		return f.String() + "\n"
 	}
-	spelled := ""
-	short := false
-	for _, name := range f.Names() {
-		if len(name) == 1 {
-			spelled, short = "-"+name+", "+spelled, true
-		} else {
-			spelled += "--" + name + ", "
-		}
-	}
-	if spelled = strings.TrimSuffix(spelled, ", "); !short {
-		spelled = "    " + spelled
-	}
-	if value := valueName(f, d); value != "" {
-		spelled += " " + value
-	}
-	text := strings.ReplaceAll(d.GetUsage(), "`", "")
-	if value := strings.Trim(d.GetDefaultText(), `"`); d.TakesValue() && value != "" && value != "0" {
-		text += " (default: " + value + ")"
-	}
-	for _, name := range d.GetEnvVars() {
-		text += " [$" + name + "]"
-	}
+	spelled, text := flagTexts(f, d)
 	line := strings.Repeat(" ", helpIndent) + spelled
 	column := strings.Repeat(" ", helpText)
 	if len(line)+2 > helpText {
@@ -172,6 +151,32 @@ func flagLines(f cli.Flag) string {
 		line, width = line+word, width+n
 	}
 	return line + "\n"
+}
+
+// flagTexts are the names of a flag with its value, and what it does.
+func flagTexts(f cli.Flag, d cli.DocGenerationFlag) (names, text string) {
+	short := false
+	for _, name := range f.Names() {
+		if len(name) == 1 {
+			names, short = "-"+name+", "+names, true
+		} else {
+			names += "--" + name + ", "
+		}
+	}
+	if names = strings.TrimSuffix(names, ", "); !short {
+		names = "    " + names
+	}
+	if value := valueName(f, d); value != "" {
+		names += " " + value
+	}
+	text = strings.ReplaceAll(d.GetUsage(), "`", "")
+	if value := strings.Trim(d.GetDefaultText(), `"`); d.TakesValue() && value != "" && value != "0" {
+		text += " (default: " + value + ")"
+	}
+	for _, name := range d.GetEnvVars() {
+		text += " [$" + name + "]"
+	}
+	return names, text
 }
 
 // valueName is what the help calls the value of a flag, "" if it takes none.
