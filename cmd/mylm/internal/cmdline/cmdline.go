@@ -194,6 +194,25 @@ func Int(f *cli.IntFlag, least, most int) cli.Flag {
 	}}
 }
 
+// Group puts flags into a group of the help.
+func Group(name string, flags ...cli.Flag) []cli.Flag {
+	for _, f := range flags {
+		switch f := f.(type) {
+		case *cli.BoolFlag:
+			f.Category = name
+		case *cli.StringFlag:
+			f.Category = name
+		case *cli.StringSliceFlag:
+			f.Category = name
+		case *cli.IntFlag:
+			f.Category = name
+		case checkedFlag:
+			Group(name, f.DocGenerationFlag)
+		}
+	}
+	return flags
+}
+
 // OneOf makes a flag refuse all but some words.
 func OneOf(f *cli.StringFlag, words ...string) cli.Flag {
 	return checkedFlag{f, func(value string) error {

@@ -76,25 +76,6 @@ func Help(c *cli.Command, out io.Writer) error {
 // grouped is a flag that may have a group.
 type grouped interface{ GetCategory() string }
 
-// Group puts flags into a group of the help.
-func Group(name string, flags ...cli.Flag) []cli.Flag {
-	for _, f := range flags {
-		switch f := f.(type) {
-		case *cli.BoolFlag:
-			f.Category = name
-		case *cli.StringFlag:
-			f.Category = name
-		case *cli.StringSliceFlag:
-			f.Category = name
-		case *cli.IntFlag:
-			f.Category = name
-		case checkedFlag:
-			Group(name, f.DocGenerationFlag)
-		}
-	}
-	return flags
-}
-
 // uses are the ways to call a command, one line each.
 func uses(c *cli.Command) (all []string) {
 	flags := ""
