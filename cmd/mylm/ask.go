@@ -73,6 +73,10 @@ func askFlags() []cli.Flag {
 			&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"}))
 }
 
+func schemaFlag() []cli.Flag {
+	return cmdline.Group(config.OfOutput, &cli.StringFlag{Name: "schema", Usage: "answer with one JSON value that fits `SCHEMA`: a file, JSON Schema, or a list such as 'name: string, age: int'"})
+}
+
 // The forms in which a run can be printed.
 const (
 	formText   = "text"

@@ -122,11 +122,13 @@ func (r *run) setUp(ctx context.Context) error {
 	if r.Setup, err = setup.New(ctx, request); err != nil {
 		return err
 	}
-	if r.Options.AnswerSchema, err = answerSchema(r.flags); err != nil {
-		return err
-	}
-	if r.plan != nil && r.Options.AnswerSchema != nil {
-		return failure.Usage("--schema is for the answer to a question, and this session is a plan")
+	if r.flags.IsSet("schema") {
+		if r.Options.AnswerSchema, err = answerSchema(r.flags); err != nil {
+			return err
+		}
+		if r.plan != nil {
+			return failure.Usage("--schema is for the answer to a question, and this session is a plan")
+		}
 	}
 	if r.from != nil && r.from.recorder != nil && r.Memory.NoSave != "" {
 		return failure.Usage("saving is turned off, but a resumed session must be saved").WithHint("mylm resume --no-save=false turns it on, unless the project forbids it.")

@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"mylm/cmd/mylm/internal/cmdline"
-	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 
@@ -17,19 +15,12 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-func schemaFlag() []cli.Flag {
-	return cmdline.Group(config.OfOutput, &cli.StringFlag{Name: "schema", Usage: "answer with one JSON value that fits `SCHEMA`: a file, JSON Schema, or a list such as 'name: string, age: int'"})
-}
-
 // maxSchema bounds the file of a schema, in bytes: the model has to read it.
 const maxSchema = 1 << 20
 
-// answerSchema is what --schema names; nil: nothing.
+// answerSchema is what --schema names.
 func answerSchema(c *cli.Context) (*jsonschema.Schema, error) {
 	given := c.String("schema")
-	if !c.IsSet("schema") {
-		return nil, nil
-	}
 	schema, err := readSchema(given)
 	if err == nil {
 		_, err = schema.CloneSchemas().Resolve(nil)
