@@ -275,22 +275,3 @@ func AtMost(c *cli.Context, n int) error {
 	}
 	return failure.Usage("%s takes %s, but got %q", strings.TrimPrefix(c.Command.HelpName, "mylm "), takes, term.Echoed(c.Args().Get(n)))
 }
-
-// Group puts flags into a group of the help.
-func Group(name string, flags ...cli.Flag) []cli.Flag {
-	for _, f := range flags {
-		switch f := f.(type) {
-		case *cli.BoolFlag:
-			f.Category = name
-		case *cli.StringFlag:
-			f.Category = name
-		case *cli.StringSliceFlag:
-			f.Category = name
-		case *cli.IntFlag:
-			f.Category = name
-		case checkedFlag:
-			Group(name, f.DocGenerationFlag)
-		}
-	}
-	return flags
-}
