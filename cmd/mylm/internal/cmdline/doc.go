@@ -1,5 +1,6 @@
 // Package cmdline parses a command line for the commands and flags of
-// urfave/cli, executes it, and prints their help.
+// urfave/cli, executes it, finds what its last word can become, and prints the
+// help and the manual page.
 //
 // The library's own runner stops looking for flags at the first argument and
 // refuses two spellings of one flag; here flags and arguments may come in any
