@@ -21,9 +21,49 @@ type answerSchema struct {
 	text     json.RawMessage // as the model and the backend get it
 }
 
+// ParseSchema reads a JSON Schema for Options.AnswerSchema. It is an error if the
+// schema is invalid, has more than 64 KB, is nested more than 100 deep, leads back to
+// itself without a value in between, or has so many alternatives that checking a
+// value would take too long.
+func ParseSchema(text []byte) (*jsonschema.Schema, error) {
+	if err := checkSchema(text); err != nil {
+		return nil, err
+	}
+	s := &jsonschema.Schema{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("it is not a JSON Schema: %w", err)
+	}
+	if _, err := s.CloneSchemas().Resolve(nil); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Bounds of a schema. The model has to read it, and a check looks at up to
+// maxAlternatives schemas for each value.
+const (
+	maxSchemaBytes  = 64 << 10
+	maxSchemaDepth  = 100
+	maxAlternatives = 10_000
+)
+
+func checkSchema(text []byte) error {
+	if len(text) > maxSchemaBytes {
+		return fmt.Errorf("the schema has %d bytes, more than %d", len(text), maxSchemaBytes)
+	}
+	var root any
+	if err := json.Unmarshal(text, &root); err != nil {
+		return fmt.Errorf("it is not a JSON Schema: %w", err)
+	}
+	return (&alternatives{root: root, known: map[string]int{}}).each(root, 0)
+}
+
 func newAnswerSchema(s *jsonschema.Schema) (*answerSchema, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkSchema(text); err != nil {
 		return nil, err
 	}
 	// A schema belongs to what resolved it first.

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
+	"mylm/agent"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 
@@ -15,16 +15,10 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// maxSchema bounds the file of a schema, in bytes: the model has to read it.
-const maxSchema = 1 << 20
-
 // answerSchema is what --schema names.
 func answerSchema(c *cli.Context) (*jsonschema.Schema, error) {
 	given := c.String("schema")
 	schema, err := readSchema(given)
-	if err == nil {
-		_, err = schema.CloneSchemas().Resolve(nil)
-	}
 	if err != nil {
 		return nil, failure.Usage("--schema %s: %v", term.Echoed(given), err).
 			WithHint("It takes a file, JSON Schema, or a list such as 'name: string, age: int, tags: string[]'.")
@@ -35,7 +29,7 @@ func answerSchema(c *cli.Context) (*jsonschema.Schema, error) {
 func readSchema(given string) (*jsonschema.Schema, error) {
 	text := strings.TrimSpace(given)
 	if !strings.HasPrefix(text, "{") {
-		f, err := os.Open(given)
+		info, err := os.Stat(given) // opening a pipe waits for a writer without an end
 		if err != nil {
 			if strings.Contains(given, ":") {
 				return listedSchema(given)
@@ -46,24 +40,21 @@ func readSchema(given string) (*jsonschema.Schema, error) {
 			}
 			return nil, err
 		}
-		defer f.Close()
-		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		if !info.Mode().IsRegular() {
 			return nil, errors.New("it is not a regular file")
 		}
-		held, err := io.ReadAll(io.LimitReader(f, maxSchema+1))
+		f, err := os.Open(given)
 		if err != nil {
 			return nil, err
 		}
-		if len(held) > maxSchema {
-			return nil, fmt.Errorf("it has more than %d bytes", maxSchema)
+		defer f.Close()
+		held, err := io.ReadAll(io.LimitReader(f, 1<<20)) // more than a schema may have
+		if err != nil {
+			return nil, err
 		}
 		text = string(held)
 	}
-	schema := &jsonschema.Schema{}
-	if err := json.Unmarshal([]byte(text), schema); err != nil {
-		return nil, fmt.Errorf("it is not a JSON Schema: %w", err)
-	}
-	return schema, nil
+	return agent.ParseSchema([]byte(text))
 }
 
 // schemaTypes are the types of a list, by all their names.
