@@ -9,11 +9,21 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 )
 
-// editing is set while an editor has the terminal. An interrupt is a key of the
-// editor then, though the terminal sends it to mylm as well.
-var editing atomic.Bool
+// editing is set while an editor has the terminal, and edited is when the last one
+// ended, in nanoseconds. An interrupt is a key of the editor then, though the terminal
+// sends it to mylm as well, where it may arrive just after the editor's end.
+var (
+	editing atomic.Bool
+	edited  atomic.Int64
+)
+
+// keyOfEditor reports whether an interrupt that arrives now is an editor's.
+func keyOfEditor() bool {
+	return editing.Load() || time.Since(time.Unix(0, edited.Load())) < 200*time.Millisecond
+}
 
 // Edit opens a file in the user's editor and waits for its end. When ctx is
 // done the editor is asked to terminate, too.
@@ -33,7 +43,10 @@ func Edit(ctx context.Context, s Streams, path string) error {
 func attended(ctx context.Context, s Streams, cmd *exec.Cmd) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.In, s.Out, s.Err
 	editing.Store(true)
-	defer editing.Store(false)
+	defer func() {
+		edited.Store(time.Now().UnixNano())
+		editing.Store(false)
+	}()
 	err := cmd.Start()
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { endEditor(cmd.Process) })

@@ -216,7 +216,7 @@ func Interruptible(s *Screen) (context.Context, func()) {
 		for {
 			select {
 			case sig := <-signals:
-				if sig == os.Interrupt && editing.Load() {
+				if sig == os.Interrupt && keyOfEditor() {
 					continue
 				}
 			case <-done:
