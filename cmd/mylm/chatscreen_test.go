@@ -75,7 +75,7 @@ func onScreen(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		<-s.read
-		s.emu.Close()
+		s.emu.InputPipe().(io.Closer).Close() // the emulator's own Close races with Read
 		master.Close()
 	})
 	return s
