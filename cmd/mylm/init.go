@@ -128,7 +128,7 @@ func firstParagraph(text string) string {
 			break
 		}
 		if prose {
-			lines = append(lines, line)
+			lines = append(lines, term.Visible(line))
 		}
 	}
 	return term.OneLine(strings.Join(lines, " "), 600)

@@ -331,6 +331,9 @@ func (s *Setup) projectSection(set *prompts.Set) ([]prompts.Section, error) {
 			case len(text) < size:
 				s.Notify.Dim(fmt.Sprintf("mylm: the model is shown the first %d of the %d bytes of %s", len(text), size, term.OneLine(path, 200)))
 			}
+			if strings.TrimSpace(text) == "" {
+				continue
+			}
 			left -= len(text)
 			s.Notes = append(s.Notes, path)
 			data.Files = append(data.Files, prompts.ProjectFile{Path: protocol.Neutralise(term.OneLine(path, 200)), Text: indented(protocol.Neutralise(text)), Omitted: size - len(text)})
