@@ -281,11 +281,11 @@ func TestChatIsSafe(t *testing.T) {
 
 func TestChatSizes(t *testing.T) {
 	t.Parallel()
-	words := strings.Repeat("some words of 日本語 text ", 40)
+	words := strings.Repeat("some words of 日本語 text ", 40) + "the end."
 	for _, columns := range []int{40, 200} {
 		s := startChat(t, "=== reply chunk=7\n"+words+"\n", columns, 24)
 		s.says("q")
-		s.shows("1 turn")
+		s.shows("the end.")
 		text := s.text()
 		if got := strings.Join(strings.Fields(text), ""); !strings.Contains(got, strings.Join(strings.Fields(words), "")) {
 			t.Errorf("%d columns: words are missing:\n%s", columns, text)
