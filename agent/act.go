@@ -11,6 +11,7 @@ import (
 
 	"mylm/prompts"
 	"mylm/protocol"
+	"mylm/providers/calling"
 	"mylm/tools"
 )
 
@@ -43,8 +44,8 @@ func (a *attempt) args() json.RawMessage {
 // act runs the call of a reply, if it may, and records what came of it.
 func (r *run) act(ctx context.Context, reply *reply) {
 	r.state.Malformed, r.state.Insisted = 0, false
-	a := &attempt{id: r.effects.NewID(), call: reply.call}
-	if reply.dropped {
+	a := &attempt{id: r.effects.NewID(), call: reply.Call}
+	if reply.Dropped {
 		var err error
 		if a.note, err = r.agent.opts.Prompts.Text(prompts.OnlyFirst); err != nil {
 			r.fail(ctx, err)
@@ -64,7 +65,7 @@ func (r *run) act(ctx context.Context, reply *reply) {
 			return
 		}
 		var form string
-		a.outcome.Error, form = splitForm(text)
+		a.outcome.Error, form = calling.SplitForm(text)
 		a.note = joinLines(a.note, form)
 	default:
 		if err := r.attempt(ctx, a); err != nil {
@@ -316,7 +317,7 @@ func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
 
 // correct sends the model a correction of its reply, and ends the run after too many of them.
 func (r *run) correct(ctx context.Context, reply *reply) {
-	f := reply.fault
+	f := reply.Fault
 	r.state.Malformed++
 	r.state.Insisted = f.Reason == protocol.UnknownForm
 	last := r.state.Malformed >= r.agent.opts.MaxMalformed
@@ -335,6 +336,6 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 	}
 }
 
-func (r *run) corrections() Corrections {
-	return Corrections{Prompts: r.agent.opts.Prompts, Tools: r.agent.opts.Tools}
+func (r *run) corrections() calling.Corrections {
+	return calling.Corrections{Prompts: r.agent.opts.Prompts, Tools: r.agent.opts.Tools}
 }

@@ -16,6 +16,7 @@ import (
 	"mylm/prompts"
 	"mylm/protocol"
 	"mylm/providers"
+	"mylm/providers/calling"
 	"mylm/tools"
 )
 
@@ -99,8 +100,8 @@ const Off Limit = -1
 // goroutines at once: nothing of a run is kept in it.
 type Agent struct {
 	opts   Options
-	tools  string        // the <tool_definitions> block
-	answer *answerSchema // nil: any text
+	tools  string          // the <tool_definitions> block
+	answer *calling.Format // nil: any text
 }
 
 // New makes an agent. It is an error if there is no model, if a limit or a time
@@ -160,7 +161,7 @@ func New(o Options) (*Agent, error) {
 	a := &Agent{opts: o}
 	if o.AnswerSchema != nil {
 		var err error
-		if a.answer, err = newAnswerSchema(o.AnswerSchema); err != nil {
+		if a.answer, err = calling.NewFormat(o.AnswerSchema); err != nil {
 			return nil, fmt.Errorf("agent: AnswerSchema: %w", err)
 		}
 	}
@@ -262,7 +263,7 @@ func (a *Agent) systemPrompt(now time.Time, tools string) (string, error) {
 	}
 	data := prompts.SystemData{Identity: a.opts.Identity, Tools: tools, Sections: a.opts.Sections}
 	if a.answer != nil {
-		text, err := a.opts.Prompts.Answer(prompts.AnswerData{Schema: string(a.answer.text)})
+		text, err := a.opts.Prompts.Answer(prompts.AnswerData{Schema: string(a.answer.Text())})
 		if err != nil {
 			return "", err
 		}

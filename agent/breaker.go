@@ -14,6 +14,7 @@ import (
 
 	"mylm/protocol"
 	"mylm/providers"
+	"mylm/providers/calling"
 	"mylm/tools"
 )
 
@@ -80,7 +81,7 @@ func (r *run) updateBreakers(a *attempt) {
 		s.Denied = s.Denied && !asked && !s.DeniedRead
 	} else if s.Errors++; s.Errors >= limit {
 		r.limit(&LimitError{Reason: StopConsecutiveErrors, Limit: "MaxConsecutiveErrors", Value: s.Errors,
-			Message: fmt.Sprintf("%d tool calls in a row failed (the last: %s)", s.Errors, firstWords(a.outcome.Error, maxDetail))})
+			Message: fmt.Sprintf("%d tool calls in a row failed (the last: %s)", s.Errors, calling.FirstWords(a.outcome.Error, calling.MaxDetail))})
 		return
 	}
 	if what := r.circle(a, sensitive); what != "" {
@@ -181,7 +182,7 @@ func normalized(s string) string {
 
 // describe is a call in a few words.
 func describe(a *attempt) string {
-	return firstWords(protocol.Neutralise(a.call.Name+" "+string(a.args())), maxDetail)
+	return calling.FirstWords(protocol.Neutralise(a.call.Name+" "+string(a.args())), calling.MaxDetail)
 }
 
 const (
@@ -208,7 +209,7 @@ func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
 	case l.size > maxReply:
 		return tooLong("%d MiB", maxReply>>20)
 	case r.agent.opts.MaxContextTokens == Off || len(r.toReplay) > 0:
-	case max(l.pieces, l.size/longToken) > cmp.Or(l.limit, r.state.Window, defaultWindow):
+	case max(l.reader.Pieces(), l.size/longToken) > cmp.Or(l.limit, r.state.Window, defaultWindow):
 		if l.limit == 0 {
 			if l.limit = r.state.Window; l.limit == 0 || r.state.Guessed {
 				l.limit = cmp.Or(r.askWindow(ctx), max(l.limit, defaultWindow))
@@ -319,5 +320,5 @@ func repeatedTail(text []byte) (longest int) {
 func (p *repetition) count(n int) int {
 	from := len(p.text) - n
 	chunk, _ := slices.BinarySearch(p.chunks, from)
-	return max(estimate(string(p.text[from:])), len(p.chunks)-chunk)
+	return max(calling.Estimate(string(p.text[from:])), len(p.chunks)-chunk)
 }

@@ -153,7 +153,7 @@ func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[provi
 		}
 		request := w.agent.request(messages)
 		if q.Value {
-			request.Format = w.agent.answer.text
+			request.Format = w.agent.answer.Text()
 		}
 		request.Status = statusOf(ctx)
 		w.agent.opts.Model.Generate(ctx, request)(yield)

@@ -8,6 +8,7 @@ import (
 
 	"mylm/protocol"
 	"mylm/providers"
+	"mylm/providers/calling"
 )
 
 // run is one run while it lasts. Only the goroutine that ranges over the events
@@ -112,15 +113,15 @@ func (r *run) step(ctx context.Context) {
 	case err != nil:
 		r.fail(ctx, err)
 		r.recordPartial(ctx, reply)
-	case reply.fault != nil:
+	case reply.Fault != nil:
 		r.correct(ctx, reply)
-	case reply.call != nil:
+	case reply.Call != nil:
 		acted = true
 		r.act(ctx, reply)
-	case reply.stop == providers.StopLength:
+	case reply.Stop == providers.StopLength:
 		r.continueReply(ctx)
-	case reply.stop != providers.StopEnd && !stopsForCall[reply.stop]:
-		r.stop(StopFinishOther, fmt.Errorf("the backend ended the reply with %q", reply.stop))
+	case !calling.EndsByItself(reply.Stop):
+		r.stop(StopFinishOther, fmt.Errorf("the backend ended the reply with %q", reply.Stop))
 	case s.Denied:
 		r.stop(StopDenied, nil)
 	default:
@@ -138,23 +139,23 @@ func (r *run) recordReply(ctx context.Context, reply *reply) error {
 		r.replay.noteReading(reply)
 	}
 	e := reply.entry(PurposeTurn)
-	e.Answer, e.Error, e.State = reply.answer, reply.broken, new(r.turn)
+	e.Answer, e.Error, e.State = reply.Answer, reply.broken, new(r.turn)
 	switch {
-	case reply.call != nil:
+	case reply.Call != nil:
 		if e.Text = strings.TrimRight(e.Text, " \t\r\n"); e.Text != "" {
 			e.Text += "\n"
 		}
-		e.Text += protocol.EncodeCall(reply.call.Name, reply.call.Args)
+		e.Text += protocol.EncodeCall(reply.Call.Name, reply.Call.Args)
 		s.Continued = nil
-	case reply.fault != nil:
-		e.Text += shorten(reply.fault.Raw, maxUnreadable)
+	case reply.Fault != nil:
+		e.Text += shorten(reply.Fault.Raw, maxUnreadable)
 		s.Continued = nil
 	case reply.broken != "":
 		e.Text = shorten(e.Text, maxPartial)
 	default:
 		s.Malformed, s.Insisted = 0, false
 	}
-	if shown := strings.TrimSpace(reply.text); shown != "" {
+	if shown := strings.TrimSpace(reply.Text); shown != "" {
 		s.Message = shown
 	}
 	return r.record(ctx, e)
@@ -266,7 +267,7 @@ func (r *run) result() Result {
 	}
 	switch {
 	case s.Stop == StopComplete && r.agent.answer != nil:
-		value, _ := r.agent.answer.read(s.continuedText(entries) + last.Answer)
+		value, _ := r.agent.answer.Read(s.continuedText(entries) + last.Answer)
 		result.Response = string(value)
 	case s.Closing > 0:
 		result.Response = strings.TrimSpace(answerOf(entries, s.Closing))

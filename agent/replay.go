@@ -150,13 +150,13 @@ type replay struct {
 // noteReading notes how a reply was read.
 func (p *replay) noteReading(rep *reply) {
 	switch {
-	case rep.call != nil:
-		p.reading = fmt.Sprintf("the reply is a call of %s in the form %s", rep.call.Name, rep.call.Dialect)
-		for i, r := range rep.call.Repairs {
+	case rep.Call != nil:
+		p.reading = fmt.Sprintf("the reply is a call of %s in the form %s", rep.Call.Name, rep.Call.Dialect)
+		for i, r := range rep.Call.Repairs {
 			p.reading += []string{", repaired: ", ", "}[min(i, 1)] + r.Code
 		}
-	case rep.fault != nil:
-		p.reading = "the reply cannot be read: " + rep.fault.Error()
+	case rep.Fault != nil:
+		p.reading = "the reply cannot be read: " + rep.Fault.Error()
 	default:
 		p.reading = "the reply is text"
 	}

@@ -154,7 +154,7 @@ func cancelled(ctx context.Context) (StopReason, error) {
 // nil if nothing was received, or nothing that may be sent again.
 func (l *listener) partialReply(ctx context.Context, err error) *reply {
 	kind := providers.KindOf(err)
-	if l.decoder.Done() || kind == providers.Filtered || kind == providers.Overflow {
+	if l.reader.Done() || kind == providers.Filtered || kind == providers.Overflow {
 		return nil
 	}
 	rep := l.close()
@@ -163,12 +163,12 @@ func (l *listener) partialReply(ctx context.Context, err error) *reply {
 	case ctx.Err() != nil:
 		_, err = cancelled(ctx)
 	case errors.As(err, &limit) && limit.Reason != StopTimeout:
-		rep.stop = providers.StopReason(limit.Reason)
+		rep.Stop = providers.StopReason(limit.Reason)
 	case limit == nil && kind != providers.Stalled:
-		rep.stop = providers.StopReason(StopModelError)
+		rep.Stop = providers.StopReason(StopModelError)
 	}
-	rep.call, rep.fault, rep.broken = nil, nil, err.Error()
-	if strings.TrimSpace(rep.text) == "" && (limit == nil || limit.Reason == StopTimeout) {
+	rep.Call, rep.Fault, rep.broken = nil, nil, err.Error()
+	if strings.TrimSpace(rep.Text) == "" && (limit == nil || limit.Reason == StopTimeout) {
 		return nil
 	}
 	return rep

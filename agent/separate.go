@@ -7,6 +7,7 @@ import (
 	"mylm/prompts"
 	"mylm/protocol"
 	"mylm/providers"
+	"mylm/providers/calling"
 	"strings"
 )
 
@@ -18,8 +19,8 @@ func (r *run) askSeparately(ctx context.Context, q ModelRequest) (*reply, error)
 		return nil, err
 	}
 	r.state.addUsage(reply)
-	if reply.call != nil || reply.fault != nil {
-		reply.text = reply.raw
+	if reply.Call != nil || reply.Fault != nil {
+		reply.Text = reply.Raw
 		if q.Purpose == PurposeSummary {
 			return nil, &providers.Error{Kind: providers.BadRequest, Message: "the model did not write a summary"}
 		}
@@ -91,7 +92,7 @@ func (a *Agent) summaryMessages(entries []Entry, q ModelRequest) ([]providers.Me
 			continue
 		}
 		text := string(m.Role) + ": " + shorten(m.Text, summarizedMessage)
-		if room -= estimate(text); room < 0 && q.Results > 0 {
+		if room -= calling.Estimate(text); room < 0 && q.Results > 0 {
 			recent = append(recent, "[...]")
 			break
 		}
@@ -186,7 +187,7 @@ func (r *run) verify(ctx context.Context) {
 	case err != nil:
 		e.Issues = []string{"the check itself failed: " + err.Error()}
 	default:
-		e = ParseEvaluation(reply.text)
+		e = ParseEvaluation(reply.Text)
 	}
 	if r.evaluation = &e; e.Passed() {
 		return
@@ -200,9 +201,9 @@ func (r *run) verify(ctx context.Context) {
 
 // requestCorrection has an answer written again.
 func (r *run) requestCorrection(ctx context.Context, issues []string, suggestion, reason string) {
-	data := prompts.RetryData{Suggestion: protocol.Neutralise(firstWords(suggestion, maxAdvice))}
+	data := prompts.RetryData{Suggestion: protocol.Neutralise(calling.FirstWords(suggestion, maxAdvice))}
 	for _, issue := range issues[:min(len(issues), 5)] {
-		data.Issues = append(data.Issues, protocol.Neutralise(firstWords(issue, maxAdvice)))
+		data.Issues = append(data.Issues, protocol.Neutralise(calling.FirstWords(issue, maxAdvice)))
 	}
 	r.state.Stop = ""
 	text, err := r.agent.opts.Prompts.Retry(data)
@@ -224,7 +225,7 @@ const maxAdvice = 60
 func (e Evaluation) reason() string {
 	text := fmt.Sprintf(" (confidence %.2f)", e.Confidence)
 	if len(e.Issues) > 0 {
-		text += ": " + firstWords(e.Issues[0], maxDetail)
+		text += ": " + calling.FirstWords(e.Issues[0], calling.MaxDetail)
 	}
 	return text
 }
@@ -256,7 +257,7 @@ func (a *Agent) judgeMessages(entries []Entry, q ModelRequest) ([]providers.Mess
 		case ResultEntry:
 			outcome := "succeeded"
 			if !p.Success {
-				outcome = "failed: " + firstWords(p.Error, maxDetail)
+				outcome = "failed: " + calling.FirstWords(p.Error, calling.MaxDetail)
 			}
 			actions = append(actions, fmt.Sprintf("- %s %s: %s\n%s", p.Name, shorten(string(p.Args), judgeResult), outcome, shorten(p.Text, judgeResult)))
 		}
@@ -270,7 +271,7 @@ func (a *Agent) judgeMessages(entries []Entry, q ModelRequest) ([]providers.Mess
 	}
 	first, size := len(actions), 0
 	for first > max(0, len(actions)-judgeActions) {
-		if size += estimate(actions[first-1]); q.Results > 0 && size > q.Results {
+		if size += calling.Estimate(actions[first-1]); q.Results > 0 && size > q.Results {
 			break
 		}
 		first--
@@ -310,14 +311,14 @@ func (r *run) lastWord(ctx context.Context) {
 		return
 	}
 	s.addUsage(said)
-	if said.call != nil || said.fault != nil || strings.TrimSpace(said.answer) == "" {
-		if said.text != "" {
+	if said.Call != nil || said.Fault != nil || strings.TrimSpace(said.Answer) == "" {
+		if said.Text != "" {
 			r.emit(Retract{})
 		}
 		return
 	}
 	e := said.entry(PurposeLastWord)
-	e.Answer = said.answer
+	e.Answer = said.Answer
 	if err = r.record(ctx, UserEntry{last.question.Text}); err == nil {
 		err = r.record(ctx, e)
 	}

@@ -294,13 +294,13 @@ func (s *Setup) sameBackend(other *Setup) bool {
 // entry is what the record holds of a reply, with all that a replay needs.
 func (rep *reply) entry(p Purpose) ReplyEntry {
 	return ReplyEntry{
-		Purpose: p, Text: rep.text, Raw: rep.raw, SeparateThought: rep.separateThought, Thought: rep.thought, Stop: rep.stop, Usage: &rep.usage, Native: rep.native,
+		Purpose: p, Text: rep.Text, Raw: rep.Raw, SeparateThought: rep.SeparateThought, Thought: rep.Thought, Stop: rep.Stop, Usage: &rep.Usage, Native: rep.Native,
 	}
 }
 
 // addUsage adds what a reply cost.
 func (s *State) addUsage(rep *reply) {
-	s.Usage, s.UsagePartial = s.Usage.Add(rep.usage), s.UsagePartial || rep.partial
+	s.Usage, s.UsagePartial = s.Usage.Add(rep.Usage), s.UsagePartial || rep.Partial
 }
 
 // message is the text of an error, "" for none.

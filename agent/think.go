@@ -4,31 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 
 	"mylm/protocol"
 	"mylm/providers"
+	"mylm/providers/calling"
 	"mylm/tools"
 )
 
-// reply is what the model wrote in a turn, as decoded.
+// reply is what the model wrote in a turn, as it was read.
 type reply struct {
-	raw             string // as it was written
-	separateThought string // the thought that came beside it
-	text            string // for the conversation: everything but thought and calls
-	answer          string // the part of text that would be the answer
-	thought         string
-	call            *protocol.ToolCall
-	native          *providers.ServerCall // the call that the server took out of the text, if one came
-	fault           *protocol.FormatError
-	stop            providers.StopReason
-	usage           providers.Usage
-	partial         bool   // stopped before the backend reported its usage
-	broken          string // why it ended before its end, if its time was over
-	dropped         bool   // another call came after it, for the backend could not be stopped in time
+	calling.Reply
+	broken string // why it ended before its end, if its time was over
 }
 
 // think asks the model for the next reply of the conversation, in a turn or as
@@ -39,8 +28,8 @@ func (r *run) think(ctx context.Context, p Purpose) (*reply, error) {
 	if err != nil {
 		return reply, err
 	}
-	if err := r.checkCount(ctx, reply.usage); err != nil {
-		if reply.text != "" {
+	if err := r.checkCount(ctx, reply.Usage); err != nil {
+		if reply.Text != "" {
 			r.emit(Retract{})
 		}
 		return nil, &modelError{err}
@@ -64,7 +53,8 @@ func (r *run) generate(ctx context.Context, q ModelRequest, shown bool) (*reply,
 	for tries, refits := 1, 0; ; {
 		q.Attempt, q.Through = tries+refits, r.session.last()
 		q.Results = r.state.Results
-		l := &listener{run: r, decoder: r.decoder(q.Purpose), quiet: !shown}
+		l := &listener{run: r, quiet: !shown}
+		l.reader = r.reader(q.Purpose, l.part)
 		reply, err := l.listen(ctx, q)
 		var engine *engineError
 		switch {
@@ -122,21 +112,21 @@ func (r *run) generate(ctx context.Context, q ModelRequest, shown bool) (*reply,
 // finds it too long. Its first error usually contains the sizes.
 const maxShrinks = 4
 
-// decoder returns a decoder for the next reply. One that continues a reply
-// which the length limit cut continues inside whatever that reply had opened.
-func (r *run) decoder(p Purpose) *protocol.Decoder {
+// reader returns a reader for the next reply. One that continues a reply which
+// the length limit cut continues inside whatever that reply had opened.
+func (r *run) reader(p Purpose, part func(protocol.Part)) *calling.Reader {
 	if p != PurposeTurn {
-		return protocol.NewDecoder(protocol.Options{})
+		return calling.NewReader(protocol.Options{}, part)
 	}
-	d := protocol.NewDecoder(protocol.Options{Tools: r.agent.opts.Tools, Insisted: r.state.Insisted})
+	reader := calling.NewReader(protocol.Options{Tools: r.agent.opts.Tools, Insisted: r.state.Insisted}, part)
 	if len(r.state.Continued) > 0 {
 		entries := r.session.snapshot()
 		for _, seq := range r.state.Continued {
 			reply, _ := entries[seq-1].Payload.(ReplyEntry)
-			d.Push(reply.Raw)
+			reader.Resume(reply.Raw)
 		}
 	}
-	return d
+	return reader
 }
 
 // maxRetryAfter is the longest a backend may make a run wait: beyond it a person
@@ -154,23 +144,16 @@ func waitTooLong(e *providers.Error) error {
 
 // listener collects one reply.
 type listener struct {
-	run     *run
-	decoder *protocol.Decoder
-	quiet   bool // the reply is not shown
-	reply   reply
-	shown   bool
-	pieces  int // of text, thought and calls; each is at least one token
-	size    int // bytes that came
-	limit   int // tokens that the reply may have; 0: not asked yet
+	run    *run
+	reader *calling.Reader
+	quiet  bool // the reply is not shown
+	shown  bool
+	size   int // bytes that came
+	limit  int // tokens that the reply may have; 0: not asked yet
 
-	repetition      repetition
-	repeating       bool
-	withheld        int // bytes since the decoder last gave out text: inside a call
-	raw             strings.Builder
-	text            strings.Builder
-	answer          strings.Builder
-	thoughts        strings.Builder
-	separateThought strings.Builder
+	repetition repetition
+	repeating  bool
+	withheld   int // bytes since the decoder last gave out text: inside a call
 }
 
 // listen makes one call of the model and returns its reply. The call is ended
@@ -194,7 +177,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 
 	waits := !l.quiet && request.Purpose == PurposeTurn && r.needsCount()
 	for chunk, err := range r.effects.Model(ctx, request) {
-		if l.decoder.Done() {
+		if l.reader.Done() {
 			if (chunk.Call != nil || chunk.CallPart != "") && err == nil {
 				continue // one call a turn
 			}
@@ -210,10 +193,10 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 			return nil, err
 		}
 		l.take(chunk)
-		if r.consumerLeft || l.decoder.Done() && (!waits || l.reply.stop != "") {
+		if r.consumerLeft || l.reader.Done() && (!waits || l.reader.Ended()) {
 			break
 		}
-		if l.decoder.Done() {
+		if l.reader.Done() {
 			alarm.arm(usageWait, errCallComplete)
 			continue
 		}
@@ -222,7 +205,7 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 	if err := context.Cause(ctx); err != nil && err != errCallComplete {
 		return nil, alarm.cause(ctx, err)
 	}
-	if l.reply.stop == "" && !l.decoder.Done() {
+	if !l.reader.Ended() && !l.reader.Done() {
 		return nil, &providers.Error{Kind: providers.Interrupted, Message: "the reply broke off before its end"}
 	}
 	return l.close(), nil
@@ -232,74 +215,38 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 func (l *listener) take(c providers.Chunk) {
 	written := c.Thought + c.Text + c.CallPart
 	l.size += len(written)
-	if written != "" {
-		l.pieces++
-	}
-	if c.Thought != "" {
-		l.separateThought.WriteString(c.Thought)
-		l.thought(c.Thought)
-	}
-	if c.Text != "" {
-		l.raw.WriteString(c.Text)
-		l.withheld += len(c.Text)
-		l.parts(l.decoder.Push(c.Text))
-	}
+	l.withheld += len(c.Text)
+	l.reader.Take(c)
 	l.withheld += len(c.CallPart)
-	if c.Call != nil && !l.decoder.Done() {
-		l.reply.native = c.Call
-		l.parts(l.decoder.PushCall(c.Call.Name, c.Call.Args))
-	}
-	if c.Stop != "" {
-		l.reply.stop, l.reply.usage = c.Stop, plausible(c.Usage)
-	}
 	l.repeating = l.repeating || l.repeatsTooLong(written)
 }
 
 // count takes the usage from what follows a complete call: the end, if the
 // model is done there, or more text, which is not needed.
 func (l *listener) count(c providers.Chunk) {
-	switch u := plausible(c.Usage); {
-	case u.Prompt > 0:
-		l.reply.usage = u
-	case c.Text == "" && c.Thought == "" && len(l.run.toReplay) == 0:
+	if !l.reader.Count(c) && c.Text == "" && c.Thought == "" && len(l.run.toReplay) == 0 {
 		l.run.countsLate = true
 	}
 }
 
-func (l *listener) parts(parts []protocol.Part) {
-	for _, p := range parts {
-		switch p.Kind {
-		case protocol.Text:
-			l.withheld = 0
-			l.text.WriteString(p.Text)
-			l.answer.WriteString(p.Text)
-			l.shown = l.shown || !l.quiet
-			l.emit(TextDelta{Text: p.Text})
-		case protocol.Thought:
-			l.withheld = 0
-			l.thought(p.Text)
-		case protocol.Answer:
-			l.answer.Reset()
-			l.emit(AnswerStart{})
-		case protocol.Retract:
-			l.thoughts.WriteString(l.text.String())
-			l.text.Reset()
-			l.answer.Reset()
-			if l.shown {
-				l.emit(Retract{})
-			}
-			l.shown = false
-		case protocol.Call:
-			l.reply.call = p.Call
-		case protocol.Malformed:
-			l.reply.fault = p.Err
+// part shows what is certain of the reply.
+func (l *listener) part(p protocol.Part) {
+	switch p.Kind {
+	case protocol.Text:
+		l.withheld = 0
+		l.shown = l.shown || !l.quiet
+		l.emit(TextDelta{Text: p.Text})
+	case protocol.Thought:
+		l.withheld = 0
+		l.emit(Thought{Text: p.Text})
+	case protocol.Answer:
+		l.emit(AnswerStart{})
+	case protocol.Retract:
+		if l.shown {
+			l.emit(Retract{})
 		}
+		l.shown = false
 	}
-}
-
-func (l *listener) thought(text string) {
-	l.thoughts.WriteString(text)
-	l.emit(Thought{Text: text})
 }
 
 func (l *listener) emit(p Payload) {
@@ -308,38 +255,8 @@ func (l *listener) emit(p Payload) {
 	}
 }
 
-// close gets the decoder's verdict and puts the reply together.
-func (l *listener) close() *reply {
-	end := protocol.Length
-	if l.reply.stop == providers.StopEnd || stopsForCall[l.reply.stop] {
-		end = protocol.End
-	}
-	l.parts(l.decoder.Close(end))
-	rep := &l.reply
-	if rep.call == nil && rep.fault == nil && stopsForCall[rep.stop] && !l.run.state.Insisted {
-		rep.fault = &protocol.FormatError{Reason: protocol.UnknownForm}
-	}
-	rep.raw, rep.separateThought = l.raw.String(), l.separateThought.String()
-	rep.text, rep.answer, rep.thought = l.text.String(), l.answer.String(), l.thoughts.String()
-	rep.dropped = l.decoder.DroppedCall()
-	if rep.stop == "" && rep.usage.Prompt == 0 { // stopped by us: at least one token a piece
-		rep.partial = true
-		rep.usage.Output = l.pieces
-	}
-	if f := rep.fault; f != nil && f.Reason == protocol.Empty {
-		switch {
-		case rep.stop != providers.StopEnd && !stopsForCall[rep.stop] && rep.stop != providers.StopLength && rep.stop != "":
-			rep.fault = nil // the backend's own reason says more than "empty"
-		case rep.thought != "":
-			f.Reason = protocol.OnlyThought
-		}
-	}
-	return rep
-}
-
-// stopsForCall are the reasons with which servers end a reply that holds a call.
-// Without one, the call was lost on its way.
-var stopsForCall = map[providers.StopReason]bool{"tool_calls": true, "tool_use": true, "function_call": true}
+// close puts the reply together.
+func (l *listener) close() *reply { return &reply{Reply: l.reader.Close()} }
 
 // alarm cancels a call in which nothing arrives for too long.
 type alarm struct {

@@ -6,6 +6,7 @@ import (
 	"mylm/prompts"
 	"mylm/protocol"
 	"mylm/providers"
+	"mylm/providers/calling"
 	"slices"
 	"strings"
 )
@@ -71,7 +72,7 @@ func (v *view) empty() view {
 }
 
 // sizeOf is what a message takes, in estimated tokens.
-func sizeOf(m providers.Message) int { return estimate(m.Text) + messageTokens }
+func sizeOf(m providers.Message) int { return calling.Estimate(m.Text) + calling.MessageTokens }
 
 func (v *view) setSystem(m providers.Message) {
 	if v.closing != nil {
@@ -295,7 +296,7 @@ func (r *run) summarize(ctx context.Context, through int) error {
 		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps could not be summarized and are kept: " + err.Error()})
 		return nil
 	}
-	summary := protocol.Neutralise(strings.TrimSpace(reply.text))
+	summary := protocol.Neutralise(strings.TrimSpace(reply.Text))
 	done, err := r.compact(ctx, through, shorten(summary, maxSummary), through)
 	if err == nil && !done {
 		r.failedSummary = r.view.size

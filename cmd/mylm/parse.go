@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"mylm/agent"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/protocol"
+	"mylm/providers/calling"
 	"mylm/tools"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -85,7 +85,7 @@ func judge(pieces []string, stop protocol.Stop, l *lookup, set *prompts.Set) (ve
 	}
 	take(d.Close(stop))
 	v.Text, v.Thought = strings.TrimSpace(answer.String()), strings.TrimSpace(thought.String())
-	words := agent.Corrections{Prompts: set, Tools: l}
+	words := calling.Corrections{Prompts: set, Tools: l}
 	var err error
 	switch {
 	case fault != nil:
@@ -99,7 +99,7 @@ func judge(pieces []string, stop protocol.Stop, l *lookup, set *prompts.Set) (ve
 }
 
 // called fits the arguments of a call, or returns why it would not run.
-func (v *verdict) called(call *protocol.ToolCall, l *lookup, words agent.Corrections) (err error) {
+func (v *verdict) called(call *protocol.ToolCall, l *lookup, words calling.Corrections) (err error) {
 	for _, r := range call.Repairs {
 		v.repaired(r.Code)
 	}

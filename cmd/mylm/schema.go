@@ -7,9 +7,9 @@ import (
 	"os"
 	"strings"
 
-	"mylm/agent"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/providers/calling"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/urfave/cli/v2"
@@ -54,7 +54,7 @@ func readSchema(given string) (*jsonschema.Schema, error) {
 		}
 		text = string(held)
 	}
-	return agent.ParseSchema([]byte(text))
+	return calling.ParseSchema([]byte(text))
 }
 
 // schemaTypes are the types of a list, by all their names.

@@ -1,4 +1,4 @@
-package agent
+package calling
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ type Corrections struct {
 
 // The words that are left to the parts that come from outside.
 const (
-	maxDetail    = 20
+	MaxDetail    = 20
 	maxSignature = 20
 )
 
@@ -28,8 +28,8 @@ const (
 func (w Corrections) Malformed(f *protocol.FormatError) (string, error) {
 	tool := w.meant(f)
 	return w.Prompts.Correction(prompts.CorrectionData{
-		Reason: string(f.Reason), Detail: protocol.Neutralise(firstWords(f.Detail, maxDetail)),
-		Tool: protocol.Neutralise(firstWords(tool, 3)), Example: w.example(tool), Cut: f.Cut,
+		Reason: string(f.Reason), Detail: protocol.Neutralise(FirstWords(f.Detail, MaxDetail)),
+		Tool: protocol.Neutralise(FirstWords(tool, 3)), Example: w.example(tool), Cut: f.Cut,
 	})
 }
 
@@ -53,13 +53,13 @@ func (w Corrections) meant(f *protocol.FormatError) string {
 
 // Refused explains why a call cannot run, for an error of tools.Registry.Prepare.
 func (w Corrections) Refused(err error) (string, error) {
-	data := prompts.CorrectionData{Detail: firstWords(err.Error(), maxDetail+maxSignature)}
+	data := prompts.CorrectionData{Detail: FirstWords(err.Error(), MaxDetail+maxSignature)}
 	var bad *tools.ArgError
 	var unknown *tools.UnknownToolError
 	switch {
 	case errors.As(err, &bad):
 		faults, usage, _ := strings.Cut(bad.Error(), "\n")
-		data.Detail = firstWords(faults, maxDetail) + "\n" + firstWords(usage, maxSignature)
+		data.Detail = FirstWords(faults, MaxDetail) + "\n" + FirstWords(usage, maxSignature)
 		data.Tool = bad.Tool
 	case errors.As(err, &unknown) && len(unknown.Near) > 0:
 		data.Tool = unknown.Near[0]
@@ -70,10 +70,10 @@ func (w Corrections) Refused(err error) (string, error) {
 	return w.Prompts.Refusal(data)
 }
 
-// splitForm takes the form that a refusal shows off the words before it. The words
+// SplitForm takes the form that a refusal shows off the words before it. The words
 // go into the observation, where they are data; the form is unchanged, so that
 // a copy of it runs.
-func splitForm(refusal string) (words, form string) {
+func SplitForm(refusal string) (words, form string) {
 	at := strings.Index(refusal, "<tool_code>")
 	if at < 0 {
 		return refusal, ""
@@ -90,8 +90,8 @@ func (w Corrections) example(tool string) string {
 	return ""
 }
 
-// firstWords cuts s after its n-th word.
-func firstWords(s string, n int) string {
+// FirstWords cuts s after its n-th word. What it keeps of a longer text is on one line.
+func FirstWords(s string, n int) string {
 	var words []string
 	for word := range strings.FieldsSeq(s) {
 		if len(words) == n {

@@ -1,4 +1,4 @@
-package agent_test
+package calling_test
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"mylm/agent"
 	"mylm/prompts"
 	"mylm/protocol"
+	"mylm/providers/calling"
 	"mylm/tools"
 )
 
@@ -34,7 +34,7 @@ func TestWordsAreShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := agent.Corrections{Prompts: prompts.Default(), Tools: registry}
+	words := calling.Corrections{Prompts: prompts.Default(), Tools: registry}
 	const form = "<name>big_tool</name>\n<parameters>{\"argument_00\":1,\"argument_01\":1,\"argument_02\":1}</parameters>"
 	check := func(name, text, want string, err error) {
 		t.Helper()

@@ -1,0 +1,143 @@
+package calling
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"mylm/protocol"
+	"mylm/tools"
+)
+
+// Format is a JSON Schema that an answer has to fit. It may be used by several
+// goroutines at once.
+type Format struct {
+	schema   *jsonschema.Schema
+	resolved *jsonschema.Resolved
+	text     json.RawMessage
+}
+
+// Text is the schema as JSON, as the model and the backend get it.
+func (f *Format) Text() json.RawMessage { return f.text }
+
+// ParseSchema reads a JSON Schema for [NewFormat]. It is an error if the
+// schema is invalid, has more than 64 KB, is nested more than 100 deep, leads back to
+// itself without a value in between, or has so many alternatives that checking a
+// value would take too long.
+func ParseSchema(text []byte) (*jsonschema.Schema, error) {
+	if err := checkSchema(text); err != nil {
+		return nil, err
+	}
+	s := &jsonschema.Schema{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("it is not a JSON Schema: %w", err)
+	}
+	if _, err := s.CloneSchemas().Resolve(nil); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Bounds of a schema. The model has to read it, and a check looks at up to
+// maxAlternatives schemas for each value.
+const (
+	maxSchemaBytes  = 64 << 10
+	maxSchemaDepth  = 100
+	maxAlternatives = 10_000
+)
+
+func checkSchema(text []byte) error {
+	if len(text) > maxSchemaBytes {
+		return fmt.Errorf("the schema has %d bytes, more than %d", len(text), maxSchemaBytes)
+	}
+	var root any
+	if err := json.Unmarshal(text, &root); err != nil {
+		return fmt.Errorf("it is not a JSON Schema: %w", err)
+	}
+	return (&alternatives{root: root, known: map[string]int{}}).each(root, 0)
+}
+
+// NewFormat prepares a schema, within the bounds of [ParseSchema]. The schema is not kept.
+func NewFormat(s *jsonschema.Schema) (*Format, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSchema(text); err != nil {
+		return nil, err
+	}
+	// A schema belongs to what resolved it first.
+	var schema jsonschema.Schema
+	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, err
+	}
+	resolved, err := schema.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Format{&schema, resolved, text}, nil
+}
+
+// Read returns the value that an answer holds, on one line. problem says why there
+// is none that fits.
+func (f *Format) Read(answer string) (value json.RawMessage, problem string) {
+	answer = strings.TrimSpace(answer)
+	if whole := json.RawMessage(answer); json.Valid(whole) {
+		return f.fit(whole)
+	}
+	_, _, err := protocol.ReadValue(answer, func(v json.RawMessage) bool {
+		value, problem = f.fit(v)
+		return problem == ""
+	})
+	if err != nil && problem == "" {
+		problem = err.Error()
+	}
+	return value, problem
+}
+
+// fit makes a value fit the schema where that loses nothing.
+func (f *Format) fit(value json.RawMessage) (json.RawMessage, string) {
+	problem := f.validate(value)
+	if problem != "" {
+		fitted, _, fault := tools.Fit(f.schema, value)
+		switch {
+		case fault != nil:
+			return nil, misfit(fault.Faults[0])
+		case f.validate(fitted) != "":
+			return nil, problem
+		}
+		value = fitted
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, value); err != nil {
+		return nil, err.Error()
+	}
+	return line.Bytes(), ""
+}
+
+func misfit(f tools.Fault) string {
+	path := cmp.Or(f.Path, "the value")
+	switch {
+	case f.Code == "unknown":
+		return path + " is not in the schema"
+	case f.Given == "":
+		return path + " is missing; it must be " + f.Wanted
+	}
+	return fmt.Sprintf("%s is %s; it must be %s", path, f.Given, f.Wanted)
+}
+
+func (f *Format) validate(value json.RawMessage) (problem string) {
+	var v any
+	err := json.Unmarshal(value, &v)
+	if err == nil {
+		err = f.resolved.Validate(v)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}

@@ -1,0 +1,149 @@
+package calling
+
+import (
+	"strings"
+
+	"mylm/protocol"
+	"mylm/providers"
+)
+
+// Reply is what a model wrote in one go, as it was read.
+type Reply struct {
+	Raw             string // as it was written
+	SeparateThought string // the thought that came beside it
+	Text            string // for the conversation: everything but thought and calls
+	Answer          string // the part of Text that would be the answer
+	Thought         string
+	Call            *protocol.ToolCall    // nil: none
+	Native          *providers.ServerCall // the call that the server took out of the text, if one came
+	Fault           *protocol.FormatError // why it cannot be read; nil: it can
+	Stop            providers.StopReason  // "": it was stopped at its call
+	Usage           providers.Usage
+	Partial         bool // stopped before the backend reported its usage
+	Dropped         bool // another call came after the first, for the backend could not be stopped in time
+}
+
+// Reader reads one reply of a model as it arrives. It is not safe for concurrent use.
+type Reader struct {
+	decoder  *protocol.Decoder
+	insisted bool
+	part     func(protocol.Part)
+	reply    Reply
+	pieces   int // of text, thought and calls; each is at least one token
+
+	raw, text, answer, thoughts, separate strings.Builder
+}
+
+// NewReader returns a Reader for one reply. part is called with each part of it of
+// which the decoder is certain, a thought that the backend separates among them;
+// nil: nobody listens.
+func NewReader(o protocol.Options, part func(protocol.Part)) *Reader {
+	return &Reader{decoder: protocol.NewDecoder(o), insisted: o.Insisted, part: part}
+}
+
+// Resume makes the reply continue one that a limit cut, inside whatever that had
+// opened. It is called before the first Take, once for each such reply.
+func (r *Reader) Resume(raw string) { r.decoder.Push(raw) }
+
+// Done reports whether the reply is decided: nothing more is read, and the
+// model may be stopped.
+func (r *Reader) Done() bool { return r.decoder.Done() }
+
+// Pieces is how many pieces of text, thought and calls have come, each of at least one token.
+func (r *Reader) Pieces() int { return r.pieces }
+
+// Ended reports whether the backend has ended the reply.
+func (r *Reader) Ended() bool { return r.reply.Stop != "" }
+
+// Take reads one chunk.
+func (r *Reader) Take(c providers.Chunk) {
+	if c.Thought != "" || c.Text != "" || c.CallPart != "" {
+		r.pieces++
+	}
+	if c.Thought != "" {
+		r.separate.WriteString(c.Thought)
+		r.parts([]protocol.Part{{Kind: protocol.Thought, Text: c.Thought}})
+	}
+	if c.Text != "" {
+		r.raw.WriteString(c.Text)
+		r.parts(r.decoder.Push(c.Text))
+	}
+	if c.Call != nil && !r.decoder.Done() {
+		r.reply.Native = c.Call
+		r.parts(r.decoder.PushCall(c.Call.Name, c.Call.Args))
+	}
+	if c.Stop != "" {
+		r.reply.Stop, r.reply.Usage = c.Stop, plausible(c.Usage)
+	}
+}
+
+// Count takes the usage from what follows a complete call, and reports whether
+// there was one.
+func (r *Reader) Count(c providers.Chunk) bool {
+	u := plausible(c.Usage)
+	if u.Prompt > 0 {
+		r.reply.Usage = u
+	}
+	return u.Prompt > 0
+}
+
+func (r *Reader) parts(parts []protocol.Part) {
+	for _, p := range parts {
+		switch p.Kind {
+		case protocol.Text:
+			r.text.WriteString(p.Text)
+			r.answer.WriteString(p.Text)
+		case protocol.Thought:
+			r.thoughts.WriteString(p.Text)
+		case protocol.Answer:
+			r.answer.Reset()
+		case protocol.Retract:
+			r.thoughts.WriteString(r.text.String())
+			r.text.Reset()
+			r.answer.Reset()
+		case protocol.Call:
+			r.reply.Call = p.Call
+		case protocol.Malformed:
+			r.reply.Fault = p.Err
+		}
+		if r.part != nil {
+			r.part(p)
+		}
+	}
+}
+
+// Close gets the decoder's verdict and returns the reply.
+func (r *Reader) Close() Reply {
+	end := protocol.Length
+	if EndsByItself(r.reply.Stop) {
+		end = protocol.End
+	}
+	r.parts(r.decoder.Close(end))
+	rep := &r.reply
+	if rep.Call == nil && rep.Fault == nil && stopsForCall[rep.Stop] && !r.insisted {
+		rep.Fault = &protocol.FormatError{Reason: protocol.UnknownForm}
+	}
+	rep.Raw, rep.SeparateThought = r.raw.String(), r.separate.String()
+	rep.Text, rep.Answer, rep.Thought = r.text.String(), r.answer.String(), r.thoughts.String()
+	rep.Dropped = r.decoder.DroppedCall()
+	if rep.Stop == "" && rep.Usage.Prompt == 0 { // stopped by us: at least one token a piece
+		rep.Partial = true
+		rep.Usage.Output = r.pieces
+	}
+	if f := rep.Fault; f != nil && f.Reason == protocol.Empty {
+		switch {
+		case !EndsByItself(rep.Stop) && rep.Stop != providers.StopLength && rep.Stop != "":
+			rep.Fault = nil // the backend's own reason says more than "empty"
+		case rep.Thought != "":
+			f.Reason = protocol.OnlyThought
+		}
+	}
+	return *rep
+}
+
+// EndsByItself reports whether a reply that ended so is one that the model had finished.
+func EndsByItself(s providers.StopReason) bool { return s == providers.StopEnd || stopsForCall[s] }
+
+// stopsForCall are the reasons with which servers end a reply that holds a call.
+// Without one, the call was lost on its way.
+var stopsForCall = map[providers.StopReason]bool{"tool_calls": true, "tool_use": true, "function_call": true}
