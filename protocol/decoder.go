@@ -462,7 +462,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	case m.tag == thinkOpen:
 		skip(inThought)
 		d.thinking = thought{depth: 1, first: s[0]}
-		if d.line.filled {
+		if d.line.filled { // H7
 			d.thinking.mid = s[:m.n]
 		}
 		return m.n

@@ -32,7 +32,7 @@ func (d *Decoder) hold(form *dialect, m mark) {
 	fenced := d.line.fence > 0
 	start := !d.line.filled || d.line.stars
 	d.held = held{dialect: form, open: m, fenced: fenced, span: span{pos: m.n}}
-	d.held.final = m.n > 0 && !fenced && start // B3
+	d.held.final = m.n > 0 && !fenced && start // B3; in mid-line B8
 	d.held.begun = d.held.final && form != element && m.tag == toolOpen
 	d.mode = inHeld
 }
@@ -106,7 +106,7 @@ func (d *Decoder) advance() (rest string) {
 }
 
 // opens looks at what follows the opening tag of a block that need not be one:
-// an element or a value makes it one (B8), another opening tag takes its place.
+// an element, a value or the name of a known tool makes it one (B8), another opening tag takes its place.
 func (d *Decoder) opens() (decided bool, rest string) {
 	h := &d.held
 	i := max(h.open.n, h.span.pos)

@@ -10,6 +10,8 @@ var bare = &dialect{name: "bare"}
 // functools is what Phi 4 mini and Firefunction write before a list of calls.
 const functools = "functools"
 
+// opensBare decides at the reply's beginning whether it may be a call without tags
+// (D10, D14, D18).
 func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
 	if !first || s[0] == '{' {
 		return first, false
@@ -93,7 +95,7 @@ func pythonList(s string) bool {
 }
 
 // python reads one call as Python writes it: name(key=value, …) with literal
-// values, perhaps the first of several, perhaps inside print() (D15). It is read
+// values, perhaps the first of several (D14), perhaps inside print() (D15). It is read
 // as data; nothing is run or looked up, and code around it is refused.
 func (x *resolver) python() {
 	list, printed := x.skip("["), x.skip("print(")
