@@ -1,14 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
 )
+
+// What a release sets by the linker, -X main.release=1.2.3, and a build in a clone
+// has from version control.
+var release, commit, date string
 
 func versionCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
@@ -19,23 +25,36 @@ func versionCommand(s *term.Screen) *cli.Command {
 }
 
 func printVersion(s *term.Screen) error {
-	_, err := fmt.Fprintf(s.Out, "mylm %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	b := readBuild()
+	facts := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	if b.commit != "" {
+		facts = append([]string{"commit " + b.commit, b.date}, facts...)
+	}
+	_, err := fmt.Fprintf(s.Out, "mylm %s (%s)\n", b.version, strings.Join(facts, ", "))
 	return err
 }
 
-// version is the module's version, or the commit it was built from.
-func version() string {
+// version is the release, the module's version, or that there is none.
+func version() string { return readBuild().version }
+
+type build struct{ version, commit, date string }
+
+func readBuild() build {
+	b := build{release, commit, date}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		info = &debug.BuildInfo{}
 	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
+	settings := map[string]string{}
 	for _, kv := range info.Settings {
-		if kv.Key == "vcs.revision" {
-			return "devel " + kv.Value[:min(12, len(kv.Value))]
-		}
+		settings[kv.Key] = kv.Value
 	}
-	return "devel"
+	if v := info.Main.Version; v != "(devel)" {
+		b.version = cmp.Or(b.version, v)
+	}
+	b.version = cmp.Or(b.version, "devel")
+	b.commit = cmp.Or(b.commit, settings["vcs.revision"])
+	b.commit = b.commit[:min(12, len(b.commit))]
+	b.date = cmp.Or(b.date, settings["vcs.time"], "date unknown")
+	return b
 }

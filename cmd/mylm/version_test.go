@@ -1,0 +1,28 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// A release says what it was built from, by the linker's flags; a build in a clone
+// says the same from version control, if it was built there.
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "mylm")
+	flags := "-s -w -X main.release=1.2.3 -X main.commit=0123456789abcdef0123 -X main.date=2026-01-02T03:04:05Z"
+	if out, err := exec.Command("go", "build", "-ldflags", flags, "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want := regexp.MustCompile(`^mylm 1\.2\.3 \(commit 0123456789ab, 2026-01-02T03:04:05Z, go\S+, \w+/\w+\)\n$`)
+	for _, arg := range []string{"version", "--version"} {
+		cmd := exec.Command(program, arg)
+		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}
+		if out, err := cmd.CombinedOutput(); err != nil || !want.Match(out) {
+			t.Errorf("mylm %s: %v\n%s", arg, err, out)
+		}
+	}
+}
