@@ -38,6 +38,7 @@ var rules = []rule{
 	{"agent", []string{"protocol", "providers", "providers/calling", "tools", "prompts"}, "the loop works with interfaces: a concrete backend, tool, store or recorder is passed in"},
 	{"agent/journal", []string{"agent", "protocol", "providers", "tools", "prompts"}, "the journal records what the agent does; the agent knows only its Recorder"},
 	{"agent/plan", []string{"agent", "protocol", "providers", "tools", "prompts"}, "plans are made of runs; a run knows no plan"},
+	{"agent/acp", []string{"agent", "agent/plan", "protocol", "providers", "tools"}, "an editor gets the events of runs and plans; what a session is, its host decides"},
 	{"agent/remember", []string{"agent", "tools", "tools/recall", "prompts", "memory"}, "what a run leaves becomes documents of the memory here, so that neither the agent nor the store knows the other"},
 	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
 	{"cmd/mylm/internal/failure", []string{"agent", "protocol", "providers", "tools"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},

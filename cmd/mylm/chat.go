@@ -15,6 +15,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/tools/policy"
 
 	"github.com/urfave/cli/v2"
 )
@@ -65,10 +66,12 @@ type talk struct {
 	flags  *cli.Context
 	screen *term.Screen
 	config *config.Config // for what is shown, and commands; each run loads its own
-	chat   *chat.Chat
+	front  front
 	dialog setup.Dialog
+	mode   func() policy.Mode // see setup.Person
 
 	from    *resumedSession // nil: nothing was asked yet
+	session *agent.Session  // of the first run; nil: it makes one
 	before  *setup.Setup    // of the last run, closed
 	message input           // what the run that is being set up asks
 
@@ -77,6 +80,13 @@ type talk struct {
 	answer string // the last one
 	calls  int
 	prompt int // tokens read
+}
+
+// front is where a conversation takes place.
+type front interface {
+	Capture(run func(*term.Screen) error) error // runs a command whose output becomes part of it
+	Copy(text string)
+	Clear()
 }
 
 // hold holds the conversation.
@@ -88,12 +98,12 @@ func (t *talk) hold(ctx context.Context, first string) error {
 	if dir, err := config.DataDir(); err == nil && config.Save.Or(t.config.Settings, true) {
 		history = filepath.Join(dir, "chat_history")
 	}
-	t.chat = chat.New(chat.Options{
+	here := chat.New(chat.Options{
 		Screen: t.screen, Send: t.send, Status: t.current, Commands: t.commands(), Paths: t.paths, Shell: t.shell, Edit: t.edit,
 		History: history, First: first, Intro: t.intro(),
 	})
-	t.dialog = t.chat
-	err := t.chat.Run(ctx)
+	t.front, t.dialog = here, here
+	err := here.Run(ctx)
 	if t.from != nil && t.from.recorder.Keeps() {
 		t.screen.Dim("To go on: mylm resume " + t.from.session.ID + resumeFlags(t.config.Settings))
 	}

@@ -49,7 +49,7 @@ func (t *talk) mylm(args ...string) func(context.Context, string) error {
 }
 
 func (t *talk) run(ctx context.Context, args ...string) error {
-	return t.chat.Capture(func(s *term.Screen) error { return runCommand(ctx, s, args...) })
+	return t.front.Capture(func(s *term.Screen) error { return runCommand(ctx, s, args...) })
 }
 
 // model has another model answer.
@@ -115,7 +115,7 @@ func (t *talk) clear(context.Context, string) error {
 	s.Context, s.Messages, s.Tokens, s.Rate = 0, 0, 0, 0
 	t.calls, t.prompt, t.answer = 0, 0, ""
 	t.mu.Unlock()
-	t.chat.Clear()
+	t.front.Clear()
 	return nil
 }
 
@@ -167,7 +167,7 @@ func (t *talk) copy(context.Context, string) error {
 	if answer == "" {
 		return failure.Usage("there is no answer to copy yet")
 	}
-	t.chat.Copy(answer)
+	t.front.Copy(answer)
 	t.screen.Dim(fmt.Sprintf("copied %s, if the terminal allows it (OSC 52)", term.Plural(len(answer), "byte")))
 	return nil
 }

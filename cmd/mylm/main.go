@@ -79,6 +79,7 @@ var commands = []struct {
 }{
 	{"ask", "answer a question, with tools where they help", askCommand},
 	{"chat", "hold a conversation on the terminal, as mylm alone does", chatCommand},
+	{"acp", "serve an editor: Zed, JetBrains, Neovim, Emacs", acpCommand},
 	{"agent", "break a goal down into tasks, and do them", agentCommand},
 	{"resume", "resume a session, with another question or where it stopped", resumeCommand},
 	{"sessions", "list, show, search, export and delete sessions", sessionsCommand},

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		"mylm":               main,
 		"interrupted-editor": interruptedEditor,
 		"ollama":             fakeOllama,
+		"dying-editor":       dyingEditor,
 	})
 }
 

@@ -103,7 +103,10 @@ func (r *run) setUp(ctx context.Context) error {
 	request.Session, request.Notify, request.Asks = agent.NewSession(), r.out.screen, !r.flags.Bool("show-prompt")
 	request.Person = &setup.Person{Prompter: term.Prompter{Screen: r.out.screen, View: r.out.terminal}}
 	if r.talk != nil {
-		request.Before, request.Person.Dialog = r.talk.before, r.talk.dialog
+		request.Before, request.Person.Dialog, request.Person.Mode = r.talk.before, r.talk.dialog, r.talk.mode
+		if r.talk.session != nil {
+			request.Session = r.talk.session
+		}
 	}
 	var resumed *config.Resumed
 	if r.from != nil {

@@ -73,6 +73,7 @@ func (u Unasked) Stricter(v Unasked) Unasked {
 // Options of a Policy. The zero value asks about every command line.
 type Options struct {
 	Mode    Mode         // "": ConfirmSensitive
+	Now     func() Mode  // the mode at the time of a decision, for one that changes meanwhile; nil: Mode. It is called from several goroutines at once
 	Unasked Unasked      // "": Never
 	Because string       // why no more command lines run unasked, for the question
 	Check   func() error // why the sandbox cannot hold command lines, which then do not run unasked; nil: it can. Called once, at the first one
@@ -82,7 +83,7 @@ type Options struct {
 
 // Policy decides. It may be used by several goroutines at once.
 type Policy struct {
-	mode    Mode
+	mode    func() Mode
 	unasked func() (Unasked, string)
 	deny    []denyRule
 
@@ -100,7 +101,11 @@ func New(o Options) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Policy{mode: mode, unasked: sync.OnceValues(o.effectiveUnasked), prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
+	now := o.Now
+	if now == nil {
+		now = func() Mode { return mode }
+	}
+	p := &Policy{mode: now, unasked: sync.OnceValues(o.effectiveUnasked), prefixes: slices.Clone(o.Allow), calls: map[string]bool{}, hosts: map[string]bool{}}
 	for _, text := range append(slices.Clone(DefaultDeny), o.Deny...) {
 		rule, err := parseDeny(text)
 		if err != nil {
@@ -112,7 +117,7 @@ func New(o Options) (*Policy, error) {
 }
 
 // Mode is what is asked about.
-func (p *Policy) Mode() Mode { return p.mode }
+func (p *Policy) Mode() Mode { return p.mode() }
 
 // effectiveUnasked is which command lines run without a question, and why no more do.
 func (o Options) effectiveUnasked() (Unasked, string) {
@@ -178,10 +183,10 @@ func (p *Policy) Decide(c Call) Decision {
 	if rule := p.forbids(c, a); rule != "" {
 		return Decision{Verdict: Deny, Why: "the rule " + rule + " forbids it", Rule: rule}
 	}
-	switch {
-	case p.mode == Yolo:
+	switch mode := p.Mode(); {
+	case mode == Yolo:
 		return Decision{Verdict: Allow, Why: "nothing is asked about in the mode yolo"}
-	case p.mode == ConfirmAll:
+	case mode == ConfirmAll:
 		return Decision{Verdict: Ask, Why: "everything is asked about in the mode confirm-all"}
 	case c.Line == "" && c.Refused == nil && c.Effect.OnlyReads():
 		return Decision{Verdict: Allow, Why: "it only reads in the workspace"}

@@ -177,6 +177,9 @@ func (h *host) Lines(text string, faint bool) {
 // Draw implements term.Host.
 func (h *host) Draw(rows []string) { h.feed.push(item{rows: rows, draws: true}) }
 
+// Absent implements term.Host.
+func (h *host) Absent() term.Nobody { return "" }
+
 // Ask implements term.Host.
 func (h *host) Ask(ctx context.Context, question string, secret bool) (string, error) {
 	r, err := h.ask(ctx, &dialog{prompt: question, secret: secret})

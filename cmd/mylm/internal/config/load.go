@@ -152,6 +152,19 @@ func Flags(settings ...Setting) []cli.Flag {
 	return out
 }
 
+// Fork returns flags that hold what was typed for some others, and can be set by
+// themselves. Flags that are of no setting are left out.
+func Fork(flags []cli.Flag) (forked []cli.Flag) {
+	for _, f := range flags {
+		if f, ok := f.(*flagOf); ok {
+			other := Flags(f.setting)[0].(*flagOf)
+			other.typed = f.typed
+			forked = append(forked, other)
+		}
+	}
+	return forked
+}
+
 // flagOf is the flag of a setting.
 type flagOf struct {
 	*cli.GenericFlag

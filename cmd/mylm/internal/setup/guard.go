@@ -65,6 +65,7 @@ func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person)
 		} else if workflow != "" {
 			p.Bound = "the workflow"
 		}
+		o.Now = p.Mode
 	}
 	// Without a home there are no rules.
 	if g.Store, err = PolicyStore(); err == nil && !g.noPrefixes {
@@ -244,10 +245,11 @@ func (g *Guard) adopt(before *Guard) {
 // Person answers questions on the terminal. The answer affects how the end of a run is reported.
 type Person struct {
 	term.Prompter
-	Dialog    Dialog // nil: lines on the terminal
-	Stopped   bool   // the answer to a question was to stop
-	Forbidden bool   // a rule forbade a call
-	Bound     string // what requires questions, so that --yes does not count; "" if nothing does
+	Dialog    Dialog             // nil: lines on the terminal
+	Mode      func() policy.Mode // the mode at the time of a call, if the person can change it meanwhile; nil: as it is set
+	Stopped   bool               // the answer to a question was to stop
+	Forbidden bool               // a rule forbade a call
+	Bound     string             // what requires questions, so that --yes does not count; "" if nothing does
 }
 
 // pause has what is drawn make room for a question.

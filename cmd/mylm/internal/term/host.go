@@ -11,6 +11,7 @@ type Host interface {
 	EndAnswer()                    // what is open of it is final
 	Lines(text string, faint bool) // whole lines for stderr, without control characters
 	Draw(rows []string)            // in place; none: nothing any more
+	Absent() Nobody                // why nobody can be asked a question, or ""
 	// Ask asks a question and returns the line that is typed.
 	Ask(ctx context.Context, question string, secret bool) (string, error)
 	// Release gives the terminal back, before the process ends at once.

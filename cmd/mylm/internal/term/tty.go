@@ -185,8 +185,8 @@ func (p *Prompter) Choose(ctx context.Context, title string, lines []string) (in
 
 // Absent is why nobody can be asked, or "".
 func (p *Prompter) Absent() Nobody {
-	if p.Screen.attached() != nil {
-		return ""
+	if h := p.Screen.attached(); h != nil {
+		return h.Absent()
 	}
 	if os.Getenv("CI") != "" {
 		return inCI
