@@ -108,7 +108,11 @@ func (s *server) prompt(p *sdk.PromptRequest) (work, error) {
 		if before == nil {
 			live.announce() // again: editors lose what comes right behind the response that opens a session
 		}
-		defer context.AfterFunc(ctx, func() { t.cancel(context.Cause(ctx)) })()
+		cancel := func() { t.cancel(context.Cause(ctx)) }
+		if ctx.Err() != nil {
+			cancel()
+		}
+		defer context.AfterFunc(ctx, cancel)()
 		stop, err := live.answer(t, before, message)
 		return answer{result: sdk.PromptResponse{StopReason: stop}}, err
 	}, nil

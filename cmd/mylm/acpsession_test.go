@@ -411,7 +411,7 @@ func TestACPCancel(t *testing.T) {
 		answer string // to a question; "": none
 	}{
 		"model":      {"=== reply hang\nSome text.\n", "Some text", ""},
-		"at once":    {"=== reply\nNext.\n", "", ""},
+		"at once":    {"=== reply hang\n", "", ""},
 		"tool":       {sleep, "begun", "allow"},
 		"permission": {sleep, "session/request_permission", ""},
 	} {
@@ -441,6 +441,12 @@ func TestACPCancel(t *testing.T) {
 				}
 				t.Logf("cancelled after %v", time.Since(cancelled))
 				e.finished(id)
+				if name == "at once" { // whether the model was asked is open, and with it which reply is next
+					if stop := e.prompt(id, "/stats"); stop != "end_turn" {
+						t.Errorf("the next prompt ends as %s", stop)
+					}
+					return
+				}
 				if stop := e.prompt(id, "next"); stop != "end_turn" || !strings.Contains(e.said(id, "agent_message_chunk"), "Next.") {
 					t.Errorf("the next prompt ends as %s", stop)
 				}
