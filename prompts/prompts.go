@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,6 +159,16 @@ func Load(dir string) (*Set, error) {
 		s.files[name] = path
 	}
 	return s, nil
+}
+
+// With returns the set with one more template replaced, by that of a file.
+func (s *Set) With(name, path string) *Set {
+	files := maps.Clone(s.files)
+	if files == nil {
+		files = map[string]string{}
+	}
+	files[name] = path
+	return &Set{files: files, parsed: map[string]*parse.Tree{}}
 }
 
 // Path returns the file of the user's own template, "" if the built-in one holds.
