@@ -321,7 +321,7 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 	r.state.Malformed++
 	r.state.Insisted = f.Reason == protocol.UnknownForm
 	last := r.state.Malformed >= r.agent.opts.MaxMalformed
-	r.emit(Error{Source: "format", Message: f.Error(), Again: !last && r.turnsLeft()})
+	r.emit(Error{Source: "format", Reason: string(f.Reason), Message: f.Error(), Again: !last && r.turnsLeft()})
 	if last {
 		r.stop(StopMalformed, &LimitError{Reason: StopMalformed, Limit: "MaxMalformed", Value: r.state.Malformed, Err: f,
 			Message: fmt.Sprintf("%s in a row could not be read (the last: %v)", plural(r.state.Malformed, "reply"), f)})

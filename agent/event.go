@@ -120,7 +120,8 @@ const (
 type Error struct {
 	Source  string `json:"source"` // "model", "format" (a reply), "tool" (it crashed) or "engine"
 	Message string `json:"message"`
-	Again   bool   `json:"again,omitempty"` // the model is asked for another reply
+	Again   bool   `json:"again,omitempty"`  // the model is asked for another reply
+	Reason  string `json:"reason,omitempty"` // of a reply that could not be read: the code of the fault
 }
 
 // Retry reports that a request is repeated after a transient error.
