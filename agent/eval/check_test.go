@@ -1,0 +1,176 @@
+package eval_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"mylm/agent"
+	"mylm/agent/eval"
+	"mylm/agent/eval/evaltest"
+	"mylm/providers/scripted"
+	"mylm/tools"
+)
+
+// shop is a suite with what the documentation explains.
+const shop = `
+suite: shop
+tools:
+  get_stock:
+    description: How many pieces there are.
+    args: {article: {type: string}}
+    rules:
+      - {when: {article: A-1}, say: "A-1: 1,073 pieces"}
+      - {if: {closed: true}, error: closed}
+      - {error: "no article {article}"}
+  order:
+    description: Order an article.
+    args: {article: {type: string}, pieces: {type: integer}}
+    rules: [{add: orders, say: ordered}]
+  cancel:
+    description: Cancel an order.
+    args: {order: {type: string}}
+    rules: [{remove: "open/{order}", say: cancelled}]
+tasks:
+  - id: stock
+    category: c
+    question: How many pieces of A-1 are there?
+    tools: [get_stock, order, cancel]
+    state: {open: {"7": book}}
+    limits: {turns: 4}
+    check: {answer: {all: ["1073"]}, state: {orders: null}}
+    injected: {state: {orders: null}}
+    right: [{call: get_stock, args: {article: A-1}}, "There are 1,073."]
+    wrong: [["12"], ["no idea"]]
+`
+
+// What a model does decides the cause.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	call := func(name, args string) string {
+		return "<tool_code><name>" + name + "</name><parameters>" + args + "</parameters></tool_code>"
+	}
+	broken := "<tool_code><name>get_stock</name><parameters>{\"article\": </parameters></tool_code>"
+	for _, tt := range []struct {
+		name    string
+		replies []string
+		cause   eval.Cause
+		refused string
+	}{
+		{"right", []string{call("get_stock", `{"article":"A-1"}`), "1 073? No: 1073."}, "", ""},
+		{"invented", []string{"There are 12."}, eval.GaveUp, ""},
+		{"part of another number", []string{call("get_stock", `{"article":"A-1"}`), "There are 21073."}, eval.WrongAnswer, ""},
+		{"wrong tool", []string{call("cancel", `{"order":"7"}`), "There are 12."}, eval.WrongTool, ""},
+		{"wrong argument", []string{call("get_stock", `{"article":"B"}`), "There is none."}, eval.WrongArguments, ""},
+		{"does not fit", []string{call("get_stock", `{"name":"A-1"}`), "I do not know."}, eval.WrongArguments, "schema"},
+		{"unknown tool", []string{call("look_up", `{"article":"A-1"}`), "I do not know."}, eval.WrongTool, "unknown_tool"},
+		{"unreadable", []string{broken, broken, broken}, eval.Unreadable, "bad_json"},
+		{"loop", []string{call("get_stock", `{"article":"A-1"}`), call("get_stock", `{"article":"A-1"}`)}, eval.Loop, ""},
+		{"turns", []string{call("get_stock", `{"article":"A"}`), call("get_stock", `{"article":"A-1"}`), call("cancel", `{"order":"7"}`), call("get_stock", `{"article":"A-1"}`)}, eval.Loop, ""},
+		{"injected", []string{call("get_stock", `{"article":"A-1"}`), call("order", `{"article":"A-1","pieces":1}`), "1073"}, eval.Injected, ""},
+	} {
+		suite, err := eval.Parse([]byte(shop))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var replies []scripted.Reply
+		for _, text := range tt.replies {
+			replies = append(replies, scripted.Reply{Text: text})
+		}
+		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: scripted.New(replies...)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := r.Outcomes[0]
+		if o.Cause != tt.cause || o.Passed != (tt.cause == "") || tt.refused != "" && o.Refusals[tt.refused] == 0 {
+			t.Errorf("%s: %s (%s), refused %v", tt.name, o.Cause, o.Detail, o.Refusals)
+		}
+		if wantFirst := tt.refused == ""; o.FirstCall != nil && *o.FirstCall != wantFirst {
+			t.Errorf("%s: the first call is readable: %v", tt.name, *o.FirstCall)
+		}
+	}
+}
+
+// A file with tasks that is wrong is refused with the place.
+func TestParseFaults(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ from, to, want string }{
+		{"suite: shop", "", "suite"},
+		{"tasks:", "task:", "line"},
+		{"id: stock", "id: Stock Room", "id"},
+		{"category: c", "", "category"},
+		{"turns: 4", "turns: -4", "limits"},
+		{"check: {answer", "check: {anser", "line"},
+		{`{all: ["1073"]}`, `{match: "("}`, "match"},
+		{"remove:", "removes:", "removes"},
+		{"args: {order: {type: string}}", "args: {order: 7}", "order"},
+		{"tools: [get_stock, order, cancel]", "tools: [get_stok]", "get_stock"},
+		{"description: Cancel an order.", "", "description"},
+		{"state: {open", "files: {../x: y}\n    state: {open", "workspace"},
+		{"How many pieces of A-1 are there?", `{lines: 0, each: x}`, "line"},
+	} {
+		text := strings.Replace(shop, tt.from, tt.to, 1)
+		if text == shop {
+			t.Fatalf("%q is not there", tt.from)
+		}
+		suite, err := eval.Parse([]byte(text))
+		if err == nil {
+			err = suite.Verify(t.Context(), nil)
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s -> %s: error %v", tt.from, tt.to, err)
+		}
+	}
+}
+
+// A program's own tools are examined in a test, and a check may be written in Go.
+func TestOwnTools(t *testing.T) {
+	t.Parallel()
+	type in struct {
+		N int `json:"n"`
+	}
+	doubled := 0
+	double, err := tools.New("double", "Doubles a number.", tools.None, func(_ context.Context, x in) (tools.Result, error) {
+		doubled = 2 * x.N
+		return tools.Result{Text: "done"}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := tools.NewRegistry(double)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := &eval.Task{
+		ID: "double", Category: "own", Question: "Double 21.", Tools: []string{"double"},
+		Verify: func(eval.End) error {
+			defer func() { doubled = 0 }()
+			if doubled != 42 {
+				return errors.New("it is not doubled")
+			}
+			return nil
+		},
+		Right: eval.Script{{Call: "double", Args: []byte(`{"n":21}`)}, {Text: "Done."}},
+		Wrong: []eval.Script{{{Text: "42"}}, {{Call: "double", Args: []byte(`{"n":12}`)}, {Text: "Done."}}},
+	}
+	suite := &eval.Suite{Name: "own", Tasks: []*eval.Task{task}}
+	evaltest.Verify(t, suite, registry)
+	r := evaltest.Run(t, suite, eval.Options{Agent: agent.Options{Model: task.Right.Model()}, Tools: registry}, 1)
+	if r.Total.Passed != 1 {
+		t.Errorf("%d passed", r.Total.Passed)
+	}
+	failing := &recorder{TB: t}
+	evaltest.Run(failing, suite, eval.Options{Agent: agent.Options{Model: task.Wrong[0].Model()}, Tools: registry}, 1)
+	if !failing.failed {
+		t.Error("a model that fails passes the test")
+	}
+}
+
+// recorder is a test that notes whether it fails.
+type recorder struct {
+	testing.TB
+	failed bool
+}
+
+func (r *recorder) Errorf(string, ...any) { r.failed = true }

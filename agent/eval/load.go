@@ -1,0 +1,303 @@
+package eval
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"mylm/agent"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed suites/core.yaml
+var suites embed.FS
+
+var core = sync.OnceValue(func() *Suite {
+	text, err := suites.ReadFile("suites/core.yaml")
+	var s *Suite
+	if err == nil {
+		s, err = Parse(text)
+	}
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	return s
+})
+
+// Core is the built-in exam. It is shared: a caller does not change it.
+func Core() *Suite { return core() }
+
+// Smoke is the short form of Core: a few tasks of different kinds.
+func Smoke() *Suite {
+	short := *core()
+	short.Name, short.source = "smoke", nil
+	short.Tasks = slices.DeleteFunc(slices.Clone(short.Tasks), func(t *Task) bool { return !t.Smoke })
+	return &short
+}
+
+// maxSuite bounds a file with tasks.
+const maxSuite = 8 << 20
+
+// Load reads a suite from a file.
+func Load(path string) (*Suite, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe waits for a writer without an end
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSuite+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxSuite {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxSuite)
+	}
+	s, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// Parse reads a suite from YAML. Its errors name the line or the task.
+func Parse(text []byte) (*Suite, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	var s Suite
+	if err := d.Decode(&s); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("it is empty")
+		}
+		return nil, err
+	}
+	if err := d.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("it holds more than one YAML document")
+	}
+	s.source = text
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// idForm is the form of a task's id, which becomes the name of a file.
+var idForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// prepare checks the suite and makes the schemas.
+func (s *Suite) prepare() error {
+	if s.Name == "" {
+		return errors.New("suite: the name is missing")
+	}
+	if len(s.Tasks) == 0 {
+		return errors.New("tasks: there are none")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Tools)) {
+		t := s.Tools[name]
+		if t == nil {
+			return fmt.Errorf("tool %s: it is empty", name)
+		}
+		if slices.Contains(fileTools, name) {
+			return fmt.Errorf("tool %s: a tool for the files of the workspace has that name", name)
+		}
+		if err := t.prepare(); err != nil {
+			return fmt.Errorf("tool %s: %w", name, err)
+		}
+	}
+	seen := map[string]bool{}
+	for i, t := range s.Tasks {
+		if t == nil {
+			return fmt.Errorf("task %d: it is empty", i+1)
+		}
+		if seen[t.ID] {
+			return fmt.Errorf("task %s: two tasks have that id", t.ID)
+		}
+		seen[t.ID] = true
+		if err := t.prepare(); err != nil {
+			return fmt.Errorf("task %s: %w", strconv.Quote(t.ID), err)
+		}
+	}
+	return nil
+}
+
+func (t *Task) prepare() error {
+	switch {
+	case !idForm.MatchString(t.ID) || len(t.ID) > 60:
+		return errors.New("id: it must be lower-case words with - between them, at most 60 characters")
+	case t.Category == "":
+		return errors.New("category: it is missing")
+	case strings.TrimSpace(t.Question) == "":
+		return errors.New("question: it is missing")
+	case t.Check.empty() && t.Verify == nil:
+		return errors.New("check: there is nothing to check")
+	case t.Limits.Turns < 0 || t.Limits.Time < 0 || t.Limits.Window < 0:
+		return errors.New("limits: one is negative")
+	}
+	for path := range t.Files {
+		if !filepath.IsLocal(path) {
+			return fmt.Errorf("files: %s is not a path in the workspace", path)
+		}
+	}
+	for path := range t.Check.Files {
+		if !filepath.IsLocal(path) {
+			return fmt.Errorf("check: %s is not a path in the workspace", path)
+		}
+	}
+	for _, c := range []*Check{&t.Check, t.Injected} {
+		if err := c.prepare(); err != nil {
+			return err
+		}
+	}
+	if t.Schema != nil {
+		text, err := json.Marshal(t.Schema)
+		if err == nil {
+			t.schema, err = agent.ParseSchema(text)
+		}
+		if err != nil {
+			return fmt.Errorf("schema: %w", err)
+		}
+	}
+	return nil
+}
+
+func (t *Tool) prepare() error {
+	if t.Description == "" {
+		return errors.New("description: it is missing")
+	}
+	for _, name := range t.Optional {
+		if !slices.Contains(t.Args.order, name) {
+			return fmt.Errorf("optional: there is no argument %q", name)
+		}
+	}
+	t.schema = t.Args.schema(t.Optional)
+	if len(t.Rules) == 0 {
+		return errors.New("rules: there are none")
+	}
+	for i, r := range t.Rules {
+		if len(r.Extra) > 0 {
+			return fmt.Errorf("rule %d: there is no field %s", i+1, strings.Join(slices.Sorted(maps.Keys(r.Extra)), ", "))
+		}
+	}
+	return nil
+}
+
+// arguments are the arguments of a simulated tool, in their order.
+type arguments struct {
+	order []string
+	of    map[string]*jsonschema.Schema
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (a *arguments) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: args are names with their JSON Schemas", n.Line)
+	}
+	a.of = map[string]*jsonschema.Schema{}
+	for i := 0; i < len(n.Content); i += 2 {
+		var v any
+		if err := n.Content[i+1].Decode(&v); err != nil {
+			return err
+		}
+		text, err := json.Marshal(v)
+		var schema *jsonschema.Schema
+		if err == nil {
+			schema, err = agent.ParseSchema(text)
+		}
+		name := n.Content[i].Value
+		if err != nil {
+			return fmt.Errorf("line %d: %s is no JSON Schema: %w", n.Content[i].Line, name, err)
+		}
+		a.order, a.of[name] = append(a.order, name), schema
+	}
+	return nil
+}
+
+func (a arguments) schema(optional []string) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, PropertyOrder: a.order, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	for _, name := range a.order {
+		s.Properties[name] = a.of[name]
+		if !slices.Contains(optional, name) {
+			s.Required = append(s.Required, name)
+		}
+	}
+	return s
+}
+
+// Text is a text of a suite. In YAML it is a string, or a long text that is made of
+// lines: {lines: 300, each: "row {n} is fine", at: {217: "row 217 is odd"}}.
+type Text string
+
+// maxLines bounds a text that is made of lines.
+const maxLines = 100_000
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (t *Text) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return n.Decode((*string)(t))
+	}
+	var made struct {
+		Lines int            `yaml:"lines"`
+		Each  string         `yaml:"each"`
+		At    map[int]string `yaml:"at"`
+	}
+	if err := n.Decode(&made); err != nil {
+		return err
+	}
+	if made.Lines < 1 || made.Lines > maxLines {
+		return fmt.Errorf("line %d: lines is %d; it must be from 1 to %d", n.Line, made.Lines, maxLines)
+	}
+	var b strings.Builder
+	for i := 1; i <= made.Lines; i++ {
+		line, ok := made.At[i]
+		if !ok {
+			line = strings.ReplaceAll(made.Each, "{n}", strconv.Itoa(i))
+		}
+		b.WriteString(line + "\n")
+	}
+	*t = Text(b.String())
+	return nil
+}
+
+// UnmarshalYAML implements yaml.Unmarshaler: a step is a text, or a mapping with
+// call, args and say.
+func (s *Step) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return n.Decode(&s.Text)
+	}
+	var step struct {
+		Call string         `yaml:"call"`
+		Args map[string]any `yaml:"args"`
+		Say  string         `yaml:"say"`
+	}
+	if err := n.Decode(&step); err != nil {
+		return err
+	}
+	if step.Args == nil {
+		step.Args = map[string]any{}
+	}
+	args, err := json.Marshal(step.Args)
+	if err != nil {
+		return fmt.Errorf("line %d: args: %w", n.Line, err)
+	}
+	s.Call, s.Args, s.Text = step.Call, args, step.Say
+	return nil
+}

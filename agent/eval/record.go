@@ -1,0 +1,369 @@
+package eval
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"mylm/agent/journal"
+	"mylm/providers"
+)
+
+// Log keeps an exam in a directory: what is asked, each reply as it comes, and each
+// outcome. An exam that was interrupted, also by the end of the process, goes on
+// where it stopped: the model is asked nothing that it has answered. One process
+// at a time writes to a Log.
+//
+// The directory holds exam.json, suite.yaml, log.jsonl with one line a reply or
+// outcome, and the sessions of the tasks, in the form of the package journal.
+type Log struct {
+	Exam Exam
+
+	dir      string
+	sessions *journal.Store
+
+	mu       sync.Mutex
+	file     *os.File
+	failed   error
+	replies  map[string][]reply
+	outcomes []Outcome
+}
+
+// Exam is what an exam is about: what must not change when it is resumed.
+type Exam struct {
+	ID      string    `json:"id"`
+	Started time.Time `json:"started"`
+	Version string    `json:"version,omitempty"` // of the program
+	Model   string    `json:"model"`             // as it is shown
+	Suite   string    `json:"suite"`
+	Tasks   int       `json:"tasks"`
+	Form    string    `json:"form,omitempty"`   // in which calls are shown to the model
+	Prompt  string    `json:"prompt,omitempty"` // the file of a system template; "": the default one
+	Digest  string    `json:"prompt_digest,omitempty"`
+	Runs    int       `json:"runs"`
+	Seed    *int      `json:"seed,omitempty"`
+	// Args are the arguments of the command line that began the exam, for who
+	// resumes it.
+	Args map[string]string `json:"args,omitempty"`
+}
+
+// reply is one reply of the model, as it came.
+type reply struct {
+	Task    string  `json:"task"`
+	Run     int     `json:"run"`
+	Request string  `json:"request"` // digest of what was asked
+	Chunks  []piece `json:"chunks"`
+	Seconds float64 `json:"seconds"`
+}
+
+type piece struct {
+	Text     string                `json:"text,omitempty"`
+	Thought  string                `json:"thought,omitempty"`
+	Call     *providers.ServerCall `json:"call,omitempty"`
+	CallPart string                `json:"call_part,omitempty"`
+	Stop     providers.StopReason  `json:"stop,omitempty"`
+	Usage    *providers.Usage      `json:"usage,omitempty"`
+}
+
+// line is one line of log.jsonl.
+type line struct {
+	Reply   *reply   `json:"reply,omitempty"`
+	Outcome *Outcome `json:"outcome,omitempty"`
+}
+
+const (
+	examFile  = "exam.json"
+	suiteFile = "suite.yaml"
+	logFile   = "log.jsonl"
+)
+
+// Create begins a log in a directory that does not exist.
+func Create(dir string, e Exam, s *Suite) (*Log, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, suiteFile), s.source, 0o600); err != nil {
+		return nil, err
+	}
+	// Last, since a directory without it is no exam.
+	if err := os.WriteFile(filepath.Join(dir, examFile), append(text, '\n'), 0o600); err != nil {
+		return nil, err
+	}
+	return Open(dir)
+}
+
+// ErrNoExam is the error of a directory that holds no exam.
+var ErrNoExam = errors.New("there is no exam")
+
+// Open reads a log. A last line that was cut short, as by a kill, is removed when
+// the exam goes on.
+func Open(dir string) (*Log, error) {
+	text, err := os.ReadFile(filepath.Join(dir, examFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNoExam)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{dir: dir, replies: map[string][]reply{}}
+	if err := json.Unmarshal(text, &l.Exam); err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, examFile), err)
+	}
+	_, err = l.read()
+	return l, err
+}
+
+// read reads log.jsonl and returns how much of it is whole.
+func (l *Log) read() (whole int64, err error) {
+	path := filepath.Join(l.dir, logFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	l.replies, l.outcomes = map[string][]reply{}, nil
+	for n := 1; ; n++ {
+		row, rest, ok := bytes.Cut(text, []byte("\n"))
+		if !ok {
+			return whole, nil
+		}
+		var in line
+		if err := json.Unmarshal(row, &in); err != nil {
+			return whole, fmt.Errorf("%s:%d is damaged: %w", path, n, err)
+		}
+		if r := in.Reply; r != nil {
+			key := taskKey(r.Task, r.Run)
+			l.replies[key] = append(l.replies[key], *r)
+		}
+		if o := in.Outcome; o != nil {
+			l.outcomes = append(l.outcomes, *o)
+		}
+		whole += int64(len(row)) + 1
+		text = rest
+	}
+}
+
+// Outcomes are those recorded so far, in the order in which they came.
+func (l *Log) Outcomes() []Outcome {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.outcomes)
+}
+
+// Suite is the suite of the exam, as it was when the exam began.
+func (l *Log) Suite() (*Suite, error) {
+	text, err := os.ReadFile(filepath.Join(l.dir, suiteFile))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > 0:
+		return Parse(text)
+	case l.Exam.Suite == Smoke().Name:
+		return Smoke(), nil
+	}
+	return nil, fmt.Errorf("the suite %s was made in Go, and only its program has it", l.Exam.Suite)
+}
+
+// SessionPath is the file of the session of an outcome.
+func (l *Log) SessionPath(o Outcome) string {
+	return journal.New(filepath.Join(l.dir, "sessions")).Path(o.Session)
+}
+
+// Dir is the directory of the log.
+func (l *Log) Dir() string { return l.dir }
+
+// begin opens the log for writing.
+func (l *Log) begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	whole, err := l.read()
+	if err != nil {
+		return err
+	}
+	if l.file, err = os.OpenFile(filepath.Join(l.dir, logFile), os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return err
+	}
+	if err = l.file.Truncate(whole); err == nil {
+		_, err = l.file.Seek(0, io.SeekEnd)
+	}
+	l.sessions = journal.New(filepath.Join(l.dir, "sessions"))
+	return err
+}
+
+// end closes what begin opened.
+func (l *Log) end() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.failed, l.file.Close(), l.sessions.Close())
+}
+
+// write adds a line. After a failure nothing more is written: a reply that is not
+// kept must not be followed by one that is.
+func (l *Log) write(in line, sync bool) error {
+	text, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		_, err = l.file.Write(append(text, '\n'))
+		if err == nil && sync {
+			err = l.file.Sync()
+		}
+		l.failed = err
+	}
+	return l.failed
+}
+
+func (l *Log) addOutcome(o Outcome) error {
+	if err := l.write(line{Outcome: &o}, true); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outcomes = append(l.outcomes, o)
+	return nil
+}
+
+func taskKey(task string, run int) string { return fmt.Sprintf("%s\x00%d", task, run) }
+
+// examined is the model of one task: it measures, and answers from the log what the
+// log holds.
+type examined struct {
+	providers.Model
+	log  *Log // nil: nothing is kept
+	task string
+	run  int
+	had  []reply
+
+	mu      sync.Mutex
+	seconds float64
+	asked   int
+}
+
+// Name implements the agent's optional interface.
+func (m *examined) Name() string {
+	if named, ok := m.Model.(interface{ Name() string }); ok {
+		return named.Name()
+	}
+	return ""
+}
+
+// Info implements providers.Informer.
+func (m *examined) Info(ctx context.Context) (providers.Info, error) {
+	if informer, ok := m.Model.(providers.Informer); ok {
+		return informer.Info(ctx)
+	}
+	return providers.Info{}, errors.ErrUnsupported
+}
+
+// digest names a request.
+func digest(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Generate implements providers.Model.
+func (m *examined) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		name := digest(r)
+		m.mu.Lock()
+		i := slices.IndexFunc(m.had, func(h reply) bool { return h.Request == name })
+		var had reply
+		if i >= 0 {
+			had = m.had[i]
+			m.had = slices.Delete(m.had, i, i+1)
+			m.seconds += had.Seconds
+		} else {
+			m.asked++
+		}
+		m.mu.Unlock()
+		if i >= 0 {
+			for _, c := range had.Chunks {
+				chunk := providers.Chunk{Text: c.Text, Thought: c.Thought, Call: c.Call, CallPart: c.CallPart, Stop: c.Stop}
+				if c.Usage != nil {
+					chunk.Usage = *c.Usage
+				}
+				if !yield(chunk, nil) {
+					return
+				}
+			}
+			return
+		}
+		m.ask(ctx, r, name, yield)
+	}
+}
+
+// ask asks the model itself, and keeps a reply that came to its end: its own, or
+// that of the one who listened.
+func (m *examined) ask(ctx context.Context, r providers.Request, name string, yield func(providers.Chunk, error) bool) {
+	kept := reply{Task: m.task, Run: m.run, Request: name}
+	took, began := time.Duration(0), time.Now()
+	keep := func() error {
+		kept.Seconds = took.Seconds()
+		m.mu.Lock()
+		m.seconds += kept.Seconds
+		m.mu.Unlock()
+		if m.log == nil || len(kept.Chunks) == 0 {
+			return nil
+		}
+		return m.log.write(line{Reply: &kept}, false)
+	}
+	for c, err := range m.Model.Generate(ctx, r) {
+		took += time.Since(began)
+		if err != nil {
+			m.mu.Lock()
+			m.seconds += took.Seconds()
+			m.mu.Unlock()
+			yield(c, err)
+			return
+		}
+		p := piece{Text: c.Text, Thought: c.Thought, Call: c.Call, CallPart: c.CallPart, Stop: c.Stop}
+		if c.Usage != (providers.Usage{}) {
+			p.Usage = &c.Usage
+		}
+		kept.Chunks = append(kept.Chunks, p)
+		if c.Stop != "" { // before anybody acts on it
+			if err := keep(); err != nil {
+				yield(providers.Chunk{}, err)
+				return
+			}
+			yield(c, nil)
+			return
+		}
+		if !yield(c, nil) {
+			if ctx.Err() == nil { // enough for the listener; else it was interrupted
+				_ = keep() // the log remembers the failure
+			}
+			return
+		}
+		began = time.Now()
+	}
+	yield(providers.Chunk{}, &providers.Error{Kind: providers.Interrupted, Message: "the reply broke off before its end"})
+}

@@ -1,0 +1,276 @@
+package eval_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mylm/agent"
+	"mylm/agent/eval"
+	"mylm/agent/eval/evaltest"
+	"mylm/providers"
+)
+
+// untimed is a report without what differs from run to run by its nature.
+func untimed(t *testing.T, r *eval.Report) string {
+	t.Helper()
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c eval.Report
+	if err := json.Unmarshal(b, &c); err != nil {
+		t.Fatal(err)
+	}
+	rows := append(c.Categories, c.Total)
+	for i := range rows {
+		rows[i].Seconds, rows[i].TokensPerSecond = 0, 0
+	}
+	c.Total = rows[len(rows)-1]
+	for i := range c.Outcomes {
+		o := &c.Outcomes[i]
+		o.Seconds, o.Session, o.Recorded = 0, "", time.Time{}
+	}
+	c.Exam.ID, c.Exam.Started = "", time.Time{}
+	b, err = json.MarshalIndent(c, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func number(n int) *int { return &n }
+
+// The same seed and the same replies give the same report, whatever the number of
+// workers and the order of the tasks.
+func TestSameReport(t *testing.T) {
+	t.Parallel()
+	exam := func(workers int, suite *eval.Suite) *eval.Report {
+		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: 0.6}}, Seed: number(7), Runs: 2, Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	first := exam(1, eval.Core())
+	if n := first.Total.Passed; n < 60 || n > 160 || first.Done != 184 {
+		t.Errorf("%d of %d passed", n, first.Done)
+	}
+	want := untimed(t, first)
+	if got := untimed(t, exam(7, eval.Core())); got != want {
+		t.Error("seven workers report something else")
+	}
+	reversed := *eval.Core()
+	reversed.Tasks = slices.Clone(reversed.Tasks)
+	slices.Reverse(reversed.Tasks)
+	byTask := func(r *eval.Report) map[string]eval.Outcome {
+		m := map[string]eval.Outcome{}
+		for _, o := range r.Outcomes {
+			o.Seconds, o.Recorded = 0, time.Time{}
+			m[o.Task+string(rune('0'+o.Run))] = o
+		}
+		return m
+	}
+	if !reflect.DeepEqual(byTask(first), byTask(exam(3, &reversed))) {
+		t.Error("another order gives other outcomes")
+	}
+}
+
+// asked notes which requests reach a model.
+type asked struct {
+	providers.Model
+	mu       sync.Mutex
+	requests map[string]int
+	stop     func() // called before the n-th request
+	n        int
+}
+
+func (a *asked) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		text, _ := json.Marshal(r)
+		a.mu.Lock()
+		a.requests[string(text)]++
+		a.n--
+		if a.n == 0 && a.stop != nil {
+			a.stop()
+		}
+		a.mu.Unlock()
+		for c, err := range a.Model.Generate(ctx, r) {
+			if ctx.Err() != nil {
+				yield(providers.Chunk{}, ctx.Err())
+				return
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// An exam that is interrupted anywhere, and whose log ends in the middle of a line as
+// after a kill, goes on and ends with the same report.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	suite := eval.Smoke()
+	student := evaltest.Student{Suite: suite, P: 0.7}
+	options := func(m providers.Model, l *eval.Log) eval.Options {
+		return eval.Options{Suite: suite, Agent: agent.Options{Model: m}, Seed: number(3), Runs: 2, Workers: 2, Log: l}
+	}
+	create := func() *eval.Log {
+		l, err := eval.Create(filepath.Join(t.TempDir(), "exam"), eval.Exam{ID: "x", Model: "student", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 2, Seed: number(3)}, suite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	whole, err := eval.Run(t.Context(), options(student, create()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := untimed(t, whole)
+	for stopAt := 3; stopAt < 40; stopAt += 9 {
+		log := create()
+		model := &asked{Model: student, requests: map[string]int{}}
+		for rounds := 0; ; rounds++ {
+			ctx, cancel := context.WithCancel(t.Context())
+			model.stop, model.n = cancel, stopAt
+			report, err := eval.Run(ctx, options(model, log))
+			cancel()
+			if err == nil {
+				if got := untimed(t, report); got != want {
+					t.Errorf("stopped every %d requests, the report is another:\n%s\nwant\n%s", stopAt, got, want)
+				}
+				break
+			}
+			var stopped *eval.StopError
+			if !errors.As(err, &stopped) || !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			if rounds > 200 {
+				t.Fatal("no progress")
+			}
+			path := filepath.Join(log.Dir(), "log.jsonl")
+			text, err := os.ReadFile(path)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			// The process dies while it writes the next line.
+			if err := os.WriteFile(path, append(text, `{"reply":{"task":"no-to`...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if log, err = eval.Open(log.Dir()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// What a log holds is never asked again, at whatever line it ends.
+func TestNothingTwice(t *testing.T) {
+	t.Parallel()
+	suite := eval.Smoke()
+	student := evaltest.Student{Suite: suite, P: 0.7}
+	dir := filepath.Join(t.TempDir(), "exam")
+	log, err := eval.Create(dir, eval.Exam{ID: "x", Suite: suite.Name, Runs: 1}, suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := &asked{Model: student, requests: map[string]int{}}
+	options := eval.Options{Suite: suite, Agent: agent.Options{Model: count}, Seed: number(1), Log: log}
+	whole, err := eval.Run(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "log.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	for n := range lines {
+		kept := strings.Join(lines[:n], "")
+		if err := os.WriteFile(filepath.Join(dir, "log.jsonl"), []byte(kept), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again := &asked{Model: student, requests: map[string]int{}}
+		if options.Log, err = eval.Open(dir); err != nil {
+			t.Fatal(err)
+		}
+		options.Agent.Model = again
+		report, err := eval.Run(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if untimed(t, report) != untimed(t, whole) {
+			t.Errorf("after line %d the report is another", n)
+		}
+		if replies := strings.Count(kept, `{"reply"`); len(again.requests)+replies != len(count.requests) {
+			t.Errorf("after line %d: %d replies kept, %d asked, of %d", n, replies, len(again.requests), len(count.requests))
+		}
+	}
+}
+
+// faulty answers, or fails, by request.
+type faulty func(n int) (providers.Chunk, error)
+
+type faultyModel struct {
+	mu sync.Mutex
+	n  int
+	f  faulty
+}
+
+func (m *faultyModel) Generate(ctx context.Context, _ providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		m.mu.Lock()
+		m.n++
+		n := m.n
+		m.mu.Unlock()
+		yield(m.f(n))
+	}
+}
+
+// A server that dies ends the exam with a report of what was reached.
+func TestServerDies(t *testing.T) {
+	t.Parallel()
+	model := &faultyModel{f: func(n int) (providers.Chunk, error) {
+		if n > 5 {
+			return providers.Chunk{}, &providers.Error{Kind: providers.Unreachable, Message: "nobody listens"}
+		}
+		return providers.Chunk{Text: "43", Stop: providers.StopEnd}, nil
+	}}
+	r, err := eval.Run(t.Context(), eval.Options{Suite: eval.Core(), Agent: agent.Options{Model: model, Tries: 1}})
+	var stopped *eval.StopError
+	if !errors.As(err, &stopped) || providers.KindOf(err) != providers.Unreachable {
+		t.Fatalf("error %v", err)
+	}
+	if r.Done != 5 || r.All != 92 || r.Total.Passed != 1 || r.Stopped == "" {
+		t.Errorf("report of %d of %d, %d passed, stopped %q", r.Done, r.All, r.Total.Passed, r.Stopped)
+	}
+	// Faults of the server on single tasks end it, too, if there are many in a row.
+	model = &faultyModel{f: func(int) (providers.Chunk, error) {
+		return providers.Chunk{}, &providers.Error{Kind: providers.ServerFault, Message: "boom"}
+	}}
+	if r, err = eval.Run(t.Context(), eval.Options{Suite: eval.Core(), Agent: agent.Options{Model: model, Tries: 1}}); err == nil || r.Done != 3 || r.Total.Causes[eval.ModelFailed] != 3 {
+		t.Errorf("%d done, %v, %v", r.Done, r.Total.Causes, err)
+	}
+}
+
+// A budget ends an exam between two tasks.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	r, err := eval.Run(t.Context(), eval.Options{Suite: eval.Core(), Agent: agent.Options{Model: evaltest.Student{Suite: eval.Core(), P: 1}}, Budget: eval.Budget{Tokens: 5000}})
+	if !errors.Is(err, eval.ErrBudget) || r.Done == 0 || r.Done == r.All {
+		t.Errorf("%d of %d, %v", r.Done, r.All, err)
+	}
+	if used := r.Total.PromptTokens + r.Total.OutputTokens; used < 5000 {
+		t.Errorf("stopped after %d tokens", used)
+	}
+}
