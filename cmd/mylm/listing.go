@@ -32,6 +32,41 @@ type listed struct {
 	providers.ModelInfo
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
+	Score    *score `json:"score,omitempty"`
+}
+
+// score is the result of a model's last exam.
+type score struct {
+	Exam   string `json:"exam"`
+	Suite  string `json:"suite"`
+	Passed int    `json:"passed"`
+	Of     int    `json:"of"`
+}
+
+// String is the score in a few words.
+func (s *score) String() string {
+	if s == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d %s", s.Passed, s.Of, term.OneLine(term.Printable(s.Suite), 20))
+}
+
+// lastScores are the results of each model's last exam that came to its end. Exams
+// that cannot be read are no reason not to list models.
+func (l *modelsRun) lastScores() map[string]*score {
+	all, _ := listExams(l.cli.Context)
+	scores := map[string]*score{}
+	for _, e := range all {
+		if name := modelKey(e.Exam.Model); e.Done == e.All && scores[name] == nil {
+			scores[name] = &score{e.Exam.ID, e.Exam.Suite, e.Total.Passed, e.Total.Of}
+		}
+	}
+	return scores
+}
+
+// modelKey is a model's name as exams and lists have it in common.
+func modelKey(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(name, config.Ollama+"/"), ":latest")
 }
 
 // all lists the models of Ollama and the entries. If Ollama does not answer, the
@@ -45,7 +80,7 @@ func (l *modelsRun) all() error {
 		l.screen.Report(failure.Of(err))
 	}
 	if l.cli.Bool("json") {
-		return term.PrintJSON(l.screen.Out, append(plain(models), l.configured()...))
+		return l.printJSON(append(plain(models), l.configured()...))
 	}
 	if len(models) > 0 {
 		if err := l.table(models); err != nil || len(l.entries) == 0 {
@@ -58,10 +93,14 @@ func (l *modelsRun) all() error {
 	if len(l.entries) == 0 {
 		return noModelsAt(host).WithHint(hintPull)
 	}
-	w := term.Columns(l.screen.Out, "NAME\tPROVIDER\tMODEL\tKEY")
+	scores, head := l.lastScores(), ""
+	if len(scores) > 0 {
+		head = "\tSCORE"
+	}
+	w := term.Columns(l.screen.Out, "NAME\tPROVIDER\tMODEL\tKEY"+head)
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[name]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, e.Provider, setup.ServerText(e.Model), entryKeyText(e))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s%s\n", name, e.Provider, setup.ServerText(e.Model), entryKeyText(e), column(head, scores[name]))
 	}
 	return w.Flush()
 }
@@ -86,7 +125,7 @@ func (l *modelsRun) configured() (out []listed) {
 		if e.Context != nil {
 			info.Window = *e.Context
 		}
-		out = append(out, listed{info, e.Provider, e.Model})
+		out = append(out, listed{ModelInfo: info, Provider: e.Provider, Model: e.Model})
 	}
 	return out
 }
@@ -133,7 +172,7 @@ func (l *modelsRun) ofProvider(e config.Entry) error {
 func (l *modelsRun) print(models []providers.ModelInfo, none *failure.Error) error {
 	switch {
 	case l.cli.Bool("json"):
-		return term.PrintJSON(l.screen.Out, plain(models))
+		return l.printJSON(plain(models))
 	case len(models) == 0:
 		return none
 	}
@@ -153,10 +192,31 @@ func plain(models []providers.ModelInfo) []listed {
 	return out
 }
 
+// printJSON prints models with the results of their last exams.
+func (l *modelsRun) printJSON(all []listed) error {
+	scores := l.lastScores()
+	for i := range all {
+		all[i].Score = scores[modelKey(all[i].Name)]
+	}
+	return term.PrintJSON(l.screen.Out, all)
+}
+
+// column is a score as one more column of a table, if it has that column.
+func column(head string, s *score) string {
+	if head == "" {
+		return ""
+	}
+	return "\t" + s.String()
+}
+
 func (l *modelsRun) table(models []providers.ModelInfo) error {
-	w := term.Columns(l.screen.Out, "NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR")
+	scores, head := l.lastScores(), ""
+	if len(scores) > 0 {
+		head = "\tSCORE"
+	}
+	w := term.Columns(l.screen.Out, "NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR"+head)
 	for _, m := range models {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", setup.ServerText(m.Name), term.Bytes(m.Size), strings.TrimPrefix(setup.ContextText(m.Trained), "context "), modTime(m.Modified), uses(m))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s\n", setup.ServerText(m.Name), term.Bytes(m.Size), strings.TrimPrefix(setup.ContextText(m.Trained), "context "), modTime(m.Modified), uses(m), column(head, scores[modelKey(m.Name)]))
 	}
 	return w.Flush()
 }

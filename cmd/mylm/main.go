@@ -83,6 +83,7 @@ var commands = []struct {
 	{"agent", "break a goal down into tasks, and do them", agentCommand},
 	{"resume", "resume a session, with another question or where it stopped", resumeCommand},
 	{"sessions", "list, show, search, export and delete sessions", sessionsCommand},
+	{"eval", "measure what a model can do with tools", evalCommand},
 	{"replay", "run a session again with its recorded replies, and report differences", replayCommand},
 	{"memory", "search, list and change what mylm remembers", memoryCommand},
 	{"undo", "restore the files that the last run changed here", undoCommand},

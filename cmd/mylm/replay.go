@@ -14,6 +14,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/prompts"
 	"mylm/tools"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
@@ -40,11 +41,7 @@ func (k *sessionsRun) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	registry, err := toolsOf(l.entries)
-	if err != nil {
-		return err
-	}
-	set, err := setup.Prompts()
+	registry, set, err := replayed(l.entries)
 	if err != nil {
 		return err
 	}
@@ -78,6 +75,40 @@ func (k *sessionsRun) replay(ctx context.Context) error {
 	f := failure.Of(err)
 	k.screen.Report(f)
 	return errors.Join(failure.ErrReported, f) // one object on stdout is enough
+}
+
+// replayed are the tools and the templates of a record: those of an exam's task, or
+// those of mylm ask.
+func replayed(entries []agent.Entry) (*tools.Registry, *prompts.Set, error) {
+	for _, e := range entries {
+		if p, ok := e.Payload.(agent.RunEntry); ok && p.Setup != nil && p.Setup.Labels["eval"] != "" {
+			return examined(p.Setup.Labels["eval"], p.Setup.Labels["task"])
+		}
+	}
+	registry, err := toolsOf(entries)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := setup.Prompts()
+	return registry, set, err
+}
+
+// examined are the tools and the templates of a task of a kept exam.
+func examined(id, task string) (*tools.Registry, *prompts.Set, error) {
+	l, err := openExam(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	suite, err := l.Suite()
+	if err != nil {
+		return nil, nil, err
+	}
+	registry, err := suite.Describe(task)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := promptSet(l.Exam.Prompt)
+	return registry, set, err
 }
 
 // toolsOf are the tools of mylm ask with the sandbox of the record, which is

@@ -120,7 +120,7 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 	if r.Before != nil && r.Before.Guard != nil {
 		s.Guard.adopt(r.Before.Guard)
 	}
-	s.Options = options(c.Settings)
+	s.Options = AgentOptions(c.Settings)
 	s.Options.Tools, s.Options.Prompts, s.Options.Sections = registry, set, slices.Concat(memory, project, tree)
 	s.Options.Environment = environment(c.Workspace)
 	s.Options.Approve = s.Guard.Approve
@@ -172,8 +172,8 @@ func (s *Setup) tools(box *sandbox.Policy) (*tools.Registry, error) {
 // Tests shorten it.
 var Patience time.Duration
 
-// options are the agent's options from the settings.
-func options(s config.Settings) agent.Options {
+// AgentOptions are the agent's options from the settings, without a model and tools.
+func AgentOptions(s config.Settings) agent.Options {
 	limit := func(r *config.Row[int]) agent.Limit {
 		n, set := r.Lookup(s)
 		if set && n == 0 {

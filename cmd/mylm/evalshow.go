@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"mylm/agent/eval"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
+)
+
+// examsOutput prints what exams found out.
+type examsOutput struct {
+	screen  *term.Screen
+	cli     *cli.Context
+	reports []*eval.Report
+	logs    []*eval.Log
+}
+
+// print prints the reports in the form that was asked for, and how they compare.
+func (o examsOutput) print() error {
+	if err := writeChart(o.cli, o.reports); err != nil {
+		return err
+	}
+	compared := o.compare()
+	switch {
+	case o.cli.Bool("json"):
+		return term.PrintJSON(o.screen.Out, struct {
+			Exams       []*eval.Report   `json:"exams"`
+			Comparisons []examComparison `json:"comparisons"`
+		}{o.reports, append([]examComparison{}, compared...)})
+	case o.cli.Bool("markdown"):
+		var all []string
+		for _, r := range o.reports {
+			all = append(all, r.Markdown())
+		}
+		for _, c := range compared {
+			all = append(all, comparisonText(c.a, c.b, c.Comparison, c.Adjusted))
+		}
+		o.screen.Answer(strings.Join(all, "\n"))
+		return nil
+	}
+	for i, r := range o.reports {
+		if i > 0 {
+			o.screen.Answer("\n")
+		}
+		if err := o.table(r, o.logs[i]); err != nil {
+			return err
+		}
+	}
+	for _, c := range compared {
+		o.screen.Answer("\n" + comparisonText(c.a, c.b, c.Comparison, c.Adjusted))
+	}
+	return nil
+}
+
+// examComparison compares the first exam with another one.
+type examComparison struct {
+	A, B string
+	eval.Comparison
+	Adjusted float64 `json:"p_adjusted"` // for several comparisons: Holm
+	Better   string  `json:"better"`     // the exam that is better beyond chance; "": none
+	a, b     *eval.Report
+}
+
+// compare compares the first report with each of the others.
+func (o examsOutput) compare() (all []examComparison) {
+	var ps []float64
+	for i := 1; i < len(o.reports); i++ {
+		a, b := o.reports[0], o.reports[i]
+		c := examComparison{A: a.Exam.ID, B: b.Exam.ID, Comparison: eval.Compare(a, b), a: a, b: b}
+		all, ps = append(all, c), append(ps, c.P)
+	}
+	for i, p := range eval.Holm(ps) {
+		c := &all[i]
+		c.Adjusted = p
+		adjusted := c.Comparison
+		adjusted.P = p
+		switch adjusted.Better() {
+		case "A":
+			c.Better = c.A
+		case "B":
+			c.Better = c.B
+		}
+	}
+	return all
+}
+
+// comparisonText says in words what a comparison found, p being adjusted.
+func comparisonText(a, b *eval.Report, c eval.Comparison, p float64) string {
+	c.P = p
+	nameA, nameB := examName(a), examName(b)
+	var t strings.Builder
+	fmt.Fprintf(&t, "A: %s  %.0f%%\nB: %s  %.0f%%\n", nameA, 100*c.RateA, nameB, 100*c.RateB)
+	fmt.Fprintf(&t, "%s in common: A did better in %d, B in %d, both as well in %d\n", term.Plural(c.Tasks, "task"), c.BetterA, c.BetterB, c.Both)
+	switch c.Better() {
+	case "A":
+		fmt.Fprintf(&t, "A is better by more than chance (p = %.3g, sign test)\n", p)
+	case "B":
+		fmt.Fprintf(&t, "B is better by more than chance (p = %.3g, sign test)\n", p)
+	default:
+		fmt.Fprintf(&t, "the difference may be chance (p = %.3g, sign test)\n", p)
+	}
+	if c.OnlyOne > 0 {
+		fmt.Fprintf(&t, "%s not compared: asked in one exam only, or in another form\n", term.Plural(c.OnlyOne, "task"))
+	}
+	return t.String()
+}
+
+func examName(r *eval.Report) string {
+	return term.Printable(strings.TrimSpace(r.Exam.ID + " " + r.Exam.Title()))
+}
+
+// table prints a report for a terminal.
+func (o examsOutput) table(r *eval.Report, l *eval.Log) error {
+	o.screen.Answer(fmt.Sprintf("%s  suite %s\n\n", examName(r), term.Printable(r.Exam.Suite)))
+	w := term.Columns(o.screen.Out, "CATEGORY\tPASSED\t95%\tFIRST CALL\tTURNS\tTOKENS IN\tOUT\tSECONDS\tTOK/S")
+	for _, row := range append(r.Categories[:len(r.Categories):len(r.Categories)], r.Total) {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\n", term.OneLine(term.Printable(row.Name), 30), rateText(row), intervalText(row), row.FirstCall(), row.Turns,
+			row.PromptTokens, row.OutputTokens, row.Seconds, row.TokensPerSecond)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	var t strings.Builder
+	for _, line := range r.Total.Findings() {
+		t.WriteString(line + "\n")
+	}
+	if failures := r.Failures(); len(failures) > 0 {
+		t.WriteString("\nNot passed:\n")
+		for _, f := range failures {
+			fmt.Fprintf(&t, "  %s: %s, %s\n", taskName(f, r.Exam.Runs), f.Cause, term.OneLine(term.Printable(f.Detail), 140))
+			if l != nil && f.Session != "" {
+				fmt.Fprintf(&t, "    mylm replay %s\n", term.ShellQuote(l.SessionPath(f)))
+			}
+		}
+	}
+	if r.Done < r.All {
+		fmt.Fprintf(&t, "\nNot complete: %d of %d asked\n", r.Done, r.All)
+	}
+	o.screen.Answer(t.String())
+	return nil
+}
+
+func taskName(o eval.Outcome, runs int) string {
+	if runs > 1 {
+		return fmt.Sprintf("%s, run %d", o.Task, o.Run)
+	}
+	return o.Task
+}
+
+func rateText(r eval.Row) string { return fmt.Sprintf("%d/%d %.0f%%", r.Passed, r.Of, 100*r.Rate) }
+
+func intervalText(r eval.Row) string { return fmt.Sprintf("%.0f-%.0f%%", 100*r.Low, 100*r.High) }
+
+// writeChart writes the chart that the flag --chart names.
+func writeChart(c *cli.Context, reports []*eval.Report) error {
+	path := c.String("chart")
+	if path == "" {
+		return nil
+	}
+	if err := os.WriteFile(path, []byte(eval.Chart(reports...)), 0o644); err != nil {
+		return failure.Usage("--chart: %w", err)
+	}
+	return nil
+}
