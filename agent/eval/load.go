@@ -16,7 +16,7 @@ import (
 	"strings"
 	"sync"
 
-	"mylm/agent"
+	"mylm/providers/calling"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
@@ -170,7 +170,7 @@ func (t *Task) prepare() error {
 	if t.Schema != nil {
 		text, err := json.Marshal(t.Schema)
 		if err == nil {
-			t.schema, err = agent.ParseSchema(text)
+			t.schema, err = calling.ParseSchema(text)
 		}
 		if err != nil {
 			return fmt.Errorf("schema: %w", err)
@@ -220,7 +220,7 @@ func (a *arguments) UnmarshalYAML(n *yaml.Node) error {
 		text, err := json.Marshal(v)
 		var schema *jsonschema.Schema
 		if err == nil {
-			schema, err = agent.ParseSchema(text)
+			schema, err = calling.ParseSchema(text)
 		}
 		name := n.Content[i].Value
 		if err != nil {
