@@ -1,151 +1,175 @@
-// Picture draws what commands print on a terminal, as an SVG.
+// Picture records what people see of mylm in a terminal, as pictures for the
+// documentation:
 //
-//	go run ./scripts/picture -o docs/run.svg 'mylm ask -m demo "what files are here?"' ...
+//	go run ./scripts/picture          # all of them, into docs/
+//	go run ./scripts/picture chat     # one
 //
-// Each command runs in a pseudo-terminal of its own, made by script(1) of
-// util-linux, with mylm built from this checkout in PATH and a HOME in which mylm
-// has run once, so that its notice at the first run is not shown. The picture
-// shows the screen as it is at the end, with faint and bold text and without what
-// was erased again.
+// Each scene is played by a shell in a pseudo-terminal, in a small project made
+// for it, with mylm built from this checkout and a HOME in which mylm has run
+// once. Somebody types, waits for what should appear, and goes on; a terminal
+// emulator turns the bytes into screens. A picture moves as the screen did, with
+// pauses of at most a second, and shows its last screen to who wants no motion.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"html"
 	"log"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
+	"time"
 )
+
+// scene is one picture. In a step, "> text" types a line, "wait TEXT" waits until
+// the screen shows it, "key NAME" presses a key, and "read" gives the reader time.
+type scene struct {
+	columns, rows int
+	steps         []string
+	files         map[string]string // beside those of the project
+}
+
+var project = map[string]string{
+	"README.md": "# Parser\n\nParser reads invoices and writes one line of JSON for each.\n",
+	"main.go":   "package main\n\nfunc main() { run() }\n",
+	"parser.go": "package main\n\n" + strings.Repeat("// A line of the parser.\n", 40) +
+		"const timeout = 10 // seconds\n",
+	"docs/format.md": "# Format\n",
+}
+
+var scenes = map[string]scene{
+	"run": {92, 27, []string{
+		`> mylm ask -m demo "which of these files is the largest?"`, "wait bytes).\n$", "read",
+		`> mylm ask -m demo "remember that the staging host is called heron"`, "wait is called heron.\n$", "read",
+		`> mylm ask -m demo "which host is staging?"`, "wait ): the staging host is called heron", "read",
+		"> mylm ask -m demo 'run `wc -l parser.go`'", "wait That is all of it.\n$", "read",
+	}, nil},
+	"chat": {92, 23, []string{
+		"> mylm chat -m demo", "wait \n>", "read",
+		"> what is this project about?", "wait one line of JSON", "read",
+		"> how many lines are in parser.go?", "wait lines.", "read",
+		"> and which file is the largest?", "wait bytes)", "read",
+	}, nil},
+	"approval": {92, 26, []string{
+		"> mylm chat -m scripted/replies.txt", "wait \n>", "read",
+		"> a minute is the usual timeout: set that", "wait [y] once", "read", "read",
+		"key y", "wait 60 seconds now", "read",
+	}, map[string]string{"replies.txt": `=== reply chunk=6
+I look where it is set.
+
+<tool_code><name>search_files</name><parameters>{"pattern":"timeout"}</parameters></tool_code>
+=== reply chunk=6
+<tool_code><name>edit_file</name><parameters>{"path":"parser.go","old":"const timeout = 10 // seconds","new":"const timeout = 60 // seconds"}</parameters></tool_code>
+=== reply chunk=6
+The timeout in ` + "`parser.go`" + ` is 60 seconds now. /undo takes that back.
+`}},
+	"plan": {92, 21, []string{
+		`> mylm agent run -m demo "list the files in docs, then count the lines of parser.go, then list the files here"`, "wait \n$", "read",
+	}, nil},
+}
 
 func main() {
 	log.SetFlags(0)
-	out := flag.String("o", "", "the `FILE` to write")
-	dir := flag.String("dir", ".", "the directory that the commands run in")
-	columns := flag.Int("columns", 92, "width of the terminal")
 	flag.Parse()
-	if *out == "" || flag.NArg() == 0 {
-		flag.Usage()
-		os.Exit(2)
+	names := flag.Args()
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(scenes))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := draw(ctx, *out, *dir, *columns, flag.Args()); err != nil {
+	bin, err := os.MkdirTemp("", "picture")
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = all(ctx, bin, names)
+	_ = os.RemoveAll(bin)
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func draw(ctx context.Context, out, dir string, columns int, commands []string) error {
-	tmp, err := os.MkdirTemp("", "picture")
-	if err != nil {
-		return err
+func all(ctx context.Context, bin string, names []string) error {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(bin, "mylm"), "./cmd/mylm").CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	defer os.RemoveAll(tmp)
-	if b, err := exec.CommandContext(ctx, "go", "build", "-o", filepath.Join(tmp, "mylm"), "./cmd/mylm").CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, b)
-	}
-	run := func(command string) ([]row, error) {
-		line := fmt.Sprintf("stty cols %d rows 40; %s", columns, command)
-		cmd := exec.CommandContext(ctx, "script", "-qec", line, "/dev/null")
-		cmd.Dir = dir
-		cmd.Env = []string{"HOME=" + tmp, "PATH=" + tmp + ":" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh"}
-		text, err := cmd.Output()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w\n%s", command, err, text)
+	for _, name := range names {
+		s, ok := scenes[name]
+		if !ok {
+			return fmt.Errorf("there is no scene %q, but %q", name, slices.Sorted(maps.Keys(scenes)))
 		}
-		return screen(string(text), columns), nil
-	}
-	if _, err := run("mylm ask -m demo hello"); err != nil {
-		return err
-	}
-	var rows []row
-	for i, command := range commands {
-		shown, err := run(command)
+		frames, err := play(ctx, bin, s)
 		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if err := os.WriteFile(filepath.Join("docs", name+".svg"), []byte(svg(frames, s.columns, s.rows)), 0o666); err != nil {
 			return err
 		}
-		if i > 0 {
-			rows = append(rows, row{})
-		}
-		rows = append(append(rows, row{{text: "$ ", style: "p"}, {text: command, style: "b"}}), shown...)
 	}
-	return os.WriteFile(out, []byte(svg(rows, columns)), 0o666)
+	return nil
 }
 
-// row is a line of the screen, in pieces of one style.
-type row []piece
-
-type piece struct{ text, style string }
-
-var control = regexp.MustCompile(`\x1b\[([0-9;]*)([A-Za-z])|\r\n|\r|\n|[^\x1b\r\n]+`)
-
-// screen is what a terminal shows after the text: line ends, carriage returns,
-// erased lines and the styles faint and bold are all that mylm uses.
-func screen(text string, columns int) []row {
-	rows, style := []row{nil}, ""
-	for _, m := range control.FindAllStringSubmatch(text, -1) {
-		last := len(rows) - 1
-		switch {
-		case m[2] == "m":
-			style = map[string]string{"2": "d", "1": "b"}[m[1]]
-		case m[2] == "K" || m[0] == "\r":
-			rows[last] = nil
-		case m[2] != "":
-		case m[0] == "\n" || m[0] == "\r\n":
-			rows = append(rows, nil)
+// play makes the project of a scene, plays the scene in it and returns what was
+// on the screen.
+func play(ctx context.Context, bin string, s scene) ([]frame, error) {
+	home, err := os.MkdirTemp("", "home")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(home)
+	dir := filepath.Join(home, "parser")
+	files := maps.Clone(project)
+	maps.Copy(files, s.files)
+	for name, text := range files {
+		p := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	env := []string{"HOME=" + home, "PATH=" + bin + ":" + os.Getenv("PATH"), "TERM=xterm-256color", "COLORTERM=truecolor",
+		"LANG=C.UTF-8", "SHELL=/bin/sh", "PS1=$ ", "MYLM_MODEL=demo", "OLLAMA_HOST=127.0.0.1:1"}
+	first := exec.CommandContext(ctx, filepath.Join(bin, "mylm"), "ask", "-m", "demo", "run `true`") // it tells about memory, sessions and the sandbox, once
+	first.Dir, first.Env = dir, env
+	if out, err := first.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	shell := exec.CommandContext(ctx, "bash", "--norc", "--noprofile")
+	shell.Dir, shell.Env = dir, env
+	t, err := start(shell, s.columns, s.rows)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	if err := t.wait(ctx, "$"); err != nil {
+		return nil, err
+	}
+	for _, step := range s.steps {
+		what, text, _ := strings.Cut(step, " ")
+		switch what {
+		case ">":
+			err = t.enter(ctx, text)
+		case "key":
+			err = t.press(text)
+		case "wait":
+			err = t.wait(ctx, text)
 		default:
-			for _, r := range m[0] {
-				if last = len(rows) - 1; width(rows[last]) == columns {
-					rows, last = append(rows, nil), last+1
-				}
-				if n := len(rows[last]); n > 0 && rows[last][n-1].style == style {
-					rows[last][n-1].text += string(r)
-				} else {
-					rows[last] = append(rows[last], piece{string(r), style})
-				}
-			}
+			err = t.pause(ctx, reading)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	for len(rows) > 0 && len(rows[len(rows)-1]) == 0 {
-		rows = rows[:len(rows)-1]
-	}
-	return rows
+	return t.recorded(), nil
 }
 
-func width(r row) (n int) {
-	for _, p := range r {
-		n += len([]rune(p.text))
-	}
-	return n
-}
-
-func svg(rows []row, columns int) string {
-	const size, advance, line, margin = 14, 8.43, 20, 20
-	w, h := float64(columns)*advance+2*margin, float64(len(rows)*line+2*margin)
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">
-<style>text{font:%dpx ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#d4d4d4;white-space:pre}.d{fill:#8a8a8a}.b{font-weight:bold}.p{fill:#6a9955}</style>
-<rect width="100%%" height="100%%" rx="8" fill="#1e1e1e"/>
-`, w, h, w, h, size)
-	for i, r := range rows {
-		if len(r) == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, `<text x="%d" y="%d" xml:space="preserve">`, margin, margin+(i+1)*line-6)
-		for _, p := range r {
-			if p.style == "" {
-				b.WriteString(html.EscapeString(p.text))
-			} else {
-				fmt.Fprintf(&b, `<tspan class="%s">%s</tspan>`, p.style, html.EscapeString(p.text))
-			}
-		}
-		b.WriteString("</text>\n")
-	}
-	b.WriteString("</svg>\n")
-	return b.String()
-}
+const (
+	reading = time.Second
+	keying  = 35 * time.Millisecond
+)
