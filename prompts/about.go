@@ -36,6 +36,8 @@ func About(name string) string {
 		return "part of the system prompt: the project's AGENTS.md"
 	case Answer:
 		return "part of the system prompt: the JSON schema of the answer"
+	case Choice:
+		return "part of the system prompt: the next reply must be a call, or must be none"
 	case Plan:
 		return "asks for a plan"
 	case Reason:

@@ -36,6 +36,7 @@ const (
 	Tree         = "tree"       // TreeData
 	Project      = "project"    // ProjectData
 	Answer       = "answer"     // AnswerData
+	Choice       = "choice"     // ChoiceData
 
 	// Of plans.
 	Plan       = "plan"       // no data
@@ -54,7 +55,7 @@ const DefaultIdentity = "You are mylm, an assistant that answers questions and g
 // Names lists the templates there are.
 func Names() []string {
 	return []string{
-		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown, Tree, Project, Answer,
+		SystemPrompt, Correction, Refusal, Continue, OnlyFirst, Memory, Compacted, Summary, LastWord, Judge, Retry, Resume, Unknown, Tree, Project, Answer, Choice,
 		Plan, Reason, Observe, Reflect, PlanGoal, PlanState, PlanTask, Unreadable,
 	}
 }
@@ -111,6 +112,12 @@ type ProjectFile struct {
 // AnswerData is what the answer template sees.
 type AnswerData struct {
 	Schema string // of the answer, as JSON
+}
+
+// ChoiceData is what the choice template sees.
+type ChoiceData struct {
+	None bool   // no tool may be called
+	Tool string // the only one that may be; "": any
 }
 
 // CompactedData is for the text that replaces messages that are no longer shown.
@@ -237,6 +244,8 @@ func (s *Set) Example(name string) (string, error) {
 		data = ProjectData{Files: []ProjectFile{{Path: "x", Text: "x", Omitted: 1}}}
 	case Answer:
 		data = AnswerData{Schema: "{}"}
+	case Choice:
+		data = ChoiceData{Tool: "x"}
 	case Compacted:
 		data = CompactedData{Summary: "x", Dropped: 1}
 	case Retry:
@@ -271,6 +280,10 @@ func (s *Set) Project(d ProjectData) (string, error) { return s.render(Project, 
 
 // Answer renders what the final answer must be: the text of a Section.
 func (s *Set) Answer(d AnswerData) (string, error) { return s.render(Answer, d) }
+
+// Choose renders what the next reply must be: the text of a Section, and what the
+// model is told if it was something else.
+func (s *Set) Choose(d ChoiceData) (string, error) { return s.render(Choice, d) }
 
 // Compacted renders the text that replaces messages that are no longer shown.
 func (s *Set) Compacted(d CompactedData) (string, error) { return s.render(Compacted, d) }

@@ -22,6 +22,7 @@ type Definition struct {
 	Name        string
 	Description string
 	Schema      *jsonschema.Schema // of the parameters; nil: none
+	JSON        json.RawMessage    // the schema as somebody else wrote it, shown in place of Schema; nil: Schema
 }
 
 // EncodeTools writes the <tool_definitions> block (E2): one <tool> element a tool,
@@ -38,7 +39,10 @@ func EncodeTools(tools []Definition) (string, error) {
 		e.CreateElement("name").SetText(t.Name)
 		e.CreateElement("description").SetText(t.Description)
 		schema := []byte("{}")
-		if t.Schema != nil {
+		switch {
+		case t.JSON != nil:
+			schema = t.JSON
+		case t.Schema != nil:
 			var err error
 			if schema, err = encodeSchema(t.Schema); err != nil {
 				return "", fmt.Errorf("tool %q: its schema cannot be written as JSON: %w", t.Name, err)

@@ -31,6 +31,7 @@ var rules = []rule{
 	{"providers/demo", []string{"providers", "protocol", "providers/*"}, "the demo model writes the protocol, and that is all it needs"},
 	{"providers/scripted", []string{"providers", "protocol", "providers/*"}, "a script may hold calls in the protocol, and that is all it needs"},
 	{"providers/calling", []string{"providers", "protocol", "prompts", "tools"}, "the one place that shows tools to a model and reads its reply; it runs none of them"},
+	{"providers/serve", []string{"providers", "providers/calling"}, "a surface is a form of requests and replies; whose model answers is passed in"},
 	{"tools", []string{"internal/*"}, "a tool is a name, a schema and a function; it does not know who calls it"},
 	{"tools/recall", []string{"tools", "tools/*", "memory", "internal/*"}, "recall is the tool of the memory"},
 	{"memory", nil, "the store takes an embedding function, so that it knows no backend"},

@@ -89,6 +89,7 @@ var commands = []struct {
 	{"undo", "restore the files that the last run changed here", undoCommand},
 	{"policy", "list the permission rules, revoke them, and check a command", policyCommand},
 	{"tools", "list the tools that a model can call", toolsCommand},
+	{"serve", "answer the APIs of OpenAI, Anthropic and Ollama, with function calling", serveCommand},
 	{"models", "list the models and providers", modelsCommand},
 	{"prompts", "show or replace the prompt templates", promptsCommand},
 	{"parse", "show how a model's reply is read", parseCommand},

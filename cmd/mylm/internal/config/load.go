@@ -25,6 +25,23 @@ type Config struct {
 	Platform string // the system it is about; "" is this one
 
 	asked values // the values of the project's file, once applied
+
+	above, below Settings // what overrides the entry of a model, and what it overrides
+}
+
+// settingsFor are the settings with the entry of a model.
+func (c *Config) settingsFor(model string) Settings {
+	if e, ok := EntryFor(c.Models, model); ok {
+		return slices.Concat(c.above, Settings{e.Layer()}, c.below)
+	}
+	return slices.Concat(c.above, c.below)
+}
+
+// For is the configuration for a model that neither a flag nor a setting names.
+func (c *Config) For(model string) *Config {
+	other := *c
+	other.Settings = append(Settings{ModelName.In(Layer{}, model)}, c.settingsFor(model)...)
+	return &other
 }
 
 // Resumed holds the settings that a resumed session has recorded.
@@ -87,10 +104,8 @@ func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, err
 		last.From = Origin{Session, resumed.ID}
 		below = append(below, last)
 	}
-	if e, ok := EntryFor(f.models, ModelName.Of(slices.Concat(s, below))); ok {
-		s = append(s, e.Layer())
-	}
-	c := &Config{Settings: append(s, below...), Models: f.models}
+	c := &Config{Models: f.models, above: s, below: below}
+	c.Settings = c.settingsFor(ModelName.Of(slices.Concat(s, below)))
 	if c.Workspace, err = workspace(c.Settings); err != nil {
 		return nil, err
 	}

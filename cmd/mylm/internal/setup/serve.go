@@ -1,0 +1,141 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mylm/cmd/mylm/internal/config"
+	"mylm/prompts"
+	"mylm/providers"
+	"mylm/providers/calling"
+)
+
+// Served are the models that other programs may ask by name.
+type Served struct {
+	config  *config.Config
+	prompts *prompts.Set
+	only    *calling.Model // what every name means; nil: each its own
+	name    string         // of only
+
+	mu     sync.Mutex
+	opened map[string]*calling.Model
+}
+
+// maxOpened bounds how many models are remembered. Names come from other programs.
+const maxOpened = 256
+
+// Serve prepares the models for a server. A model that a flag or a variable names is
+// opened, and is the only one.
+func Serve(ctx context.Context, c *config.Config, n Notify) (*Served, error) {
+	set, err := Prompts()
+	if err != nil {
+		return nil, err
+	}
+	s := &Served{config: c, prompts: set, opened: map[string]*calling.Model{}}
+	if kind := config.ModelName.From(c.Settings).Kind; kind == config.Flag || kind == config.Variable {
+		m, err := OpenModel(ctx, c, n, nobody)
+		if err != nil {
+			return nil, err
+		}
+		s.only, s.name = s.calling(c, m), m.Name
+	}
+	return s, nil
+}
+
+// calling gives a model tools, with what is set for it.
+func (s *Served) calling(c *config.Config, m *Model) *calling.Model {
+	return &calling.Model{
+		Model: m.Model, Prompts: s.prompts,
+		Temperature: config.Temperature.Ptr(c.Settings), Seed: config.Seed.Ptr(c.Settings), MaxTokens: config.MaxTokens.Of(c.Settings), Think: thinking(config.Think.Of(c.Settings)),
+		FirstTokenTimeout: config.FirstTokenTimeout.Or(c.Settings, 10*time.Minute), TokenTimeout: config.Timeout.Or(c.Settings, time.Minute),
+	}
+}
+
+// Open returns the model of a name: an entry of the configuration, or a model of
+// Ollama. Services that are not in the configuration are not asked at the word of
+// another program, nor are files read.
+func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) {
+	if s.only != nil {
+		return s.only, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.opened[name]; m != nil {
+		return m, nil
+	}
+	named := name
+	if _, entry := config.EntryFor(s.config.Models, strings.TrimSuffix(name, ":latest")); entry { // as Ollama's clients call it
+		named = strings.TrimSuffix(name, ":latest")
+	} else {
+		if provider, model := SplitModel(name); provider != config.Ollama || model == "" {
+			return nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q does not exist", name)}
+		}
+	}
+	c := s.config.For(named)
+	m, err := OpenModel(ctx, c, silent{}, nobody)
+	if err != nil {
+		return nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q cannot be asked: %v", name, err), Err: err}
+	}
+	if len(s.opened) >= maxOpened {
+		clear(s.opened)
+	}
+	model := s.calling(c, m)
+	s.opened[name] = model
+	return model, nil
+}
+
+// nobody chooses nothing.
+func nobody(context.Context, string, []string) (int, error) { return -1, nil }
+
+// silent is told what the user should know, where there is none.
+type silent struct{}
+
+func (silent) Say(string)                {}
+func (silent) Dim(string)                {}
+func (silent) Busy(string) (done func()) { return func() {} }
+
+// List lists the models that Open knows, as far as Ollama answers.
+func (s *Served) List(ctx context.Context) ([]providers.ModelInfo, error) {
+	if s.only != nil {
+		return []providers.ModelInfo{{Name: s.name, Info: providers.Info{Chats: true}}}, nil
+	}
+	var list []providers.ModelInfo
+	for _, name := range slices.Sorted(maps.Keys(s.config.Models)) {
+		if s.config.Models[name].Model != "" {
+			list = append(list, providers.ModelInfo{Name: name, Info: providers.Info{Chats: true}})
+		}
+	}
+	client, err := OllamaClient(s.config.Settings)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, windowPatience)
+	defer cancel()
+	models, err := client.Models(ctx)
+	if err != nil && len(list) == 0 {
+		return nil, err
+	}
+	for _, m := range models {
+		if m.Chats {
+			list = append(list, m)
+		}
+	}
+	return list, nil
+}
+
+// About says in a few words which models there are.
+func (s *Served) About() string {
+	if s.only != nil {
+		return s.name
+	}
+	about := "the models of Ollama at " + config.Host.Or(s.config.Settings, "its usual address")
+	if n := len(s.config.Models); n > 0 {
+		about += " and of [models] in the configuration: " + strings.Join(slices.Sorted(maps.Keys(s.config.Models)), ", ")
+	}
+	return about
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
+	"mylm/cmd/mylm/internal/term"
+	"mylm/memory/redact"
+	"mylm/providers/serve"
+
+	"github.com/urfave/cli/v2"
+)
+
+const defaultServeAddress = "127.0.0.1:11435"
+
+func serveCommand(s *term.Screen) *cli.Command {
+	return &cli.Command{
+		Description: `Programs that speak one of these APIs get function calling from any model: mylm shows
+it the tools as text, reads its calls, and corrects what cannot be read, unseen.
+The tools are run by the program that asks, never by mylm.
+
+The models are those of mylm models: Ollama's, and the entries of the configuration.
+With -m every name that a program asks for means that model.`,
+		UsageText: `mylm serve                              # http://` + defaultServeAddress + `
+mylm serve -m qwen3:8b                  # whatever model a program asks for
+mylm serve --for codex                  # the settings for a program
+mylm serve --addr 0.0.0.0:11435 --key-env MYLM_KEY`,
+		Flags: append(config.Flags(
+			config.ModelName, config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
+			config.Timeout, config.FirstTokenTimeout),
+			&cli.StringFlag{Name: "addr", Usage: "listen on `ADDRESS`; any but the loopback interface needs a key", Value: defaultServeAddress},
+			&cli.StringFlag{Name: "key-env", Usage: "programs have to bring the key in the variable `NAME`"},
+			&cli.StringSliceFlag{Name: "allow-origin", Usage: "let pages of `ORIGIN`, such as https://app.example, ask (repeatable)"},
+			&cli.IntFlag{Name: "max-concurrent", Usage: "ask models `N` questions at once; others wait", Value: 256},
+			&cli.BoolFlag{Name: "log-requests", Usage: "print a line for each request, without its contents"},
+			&cli.BoolFlag{Name: "log-contents", Usage: "print the contents of requests, too"},
+			&cli.StringFlag{Name: "for", Usage: "print the settings for `PROGRAM` instead: " + strings.Join(clientNames(), ", ")},
+		),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return failure.Usage("mylm serve takes no arguments")
+			}
+			loaded, err := config.Load(c.Context, c.Command.Flags, nil)
+			if err != nil {
+				return err
+			}
+			if name := c.String("for"); c.IsSet("for") {
+				return printClient(c, s, loaded, name)
+			}
+			return runServer(c, s, loaded)
+		},
+	}
+}
+
+func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
+	addr := c.String("addr")
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return failure.Usage("--addr %s: %v", term.Echoed(addr), err).WithHint("It is a host and a port, such as " + defaultServeAddress + ".")
+	}
+	key := ""
+	if name := c.String("key-env"); name != "" {
+		if key = os.Getenv(name); key == "" {
+			return failure.Usage("--key-env: the variable %s is not set", term.Echoed(name))
+		}
+	}
+	options := serve.Options{Key: key, Origins: c.StringSlice("allow-origin"), MaxConcurrent: c.Int("max-concurrent"), LogContents: c.Bool("log-contents")}
+	options.Redact = func(text string) string { text, _ = redact.Text(text); return text }
+	switch {
+	case options.MaxConcurrent < 1:
+		return failure.Usage("--max-concurrent is %d; it must be at least 1", options.MaxConcurrent)
+	case isLoopback(host):
+	case key == "":
+		return failure.Usage("%s can be reached from other machines, and there is no key", term.Echoed(addr)).
+			WithHint("Put a key into a variable and name it, for instance: MYLM_KEY=... mylm serve --addr " + term.Echoed(addr) + " --key-env MYLM_KEY")
+	default:
+		options.Hosts = []string{"*"} // a page that does not know the key gets nothing, whatever name it uses
+	}
+	for _, origin := range options.Origins {
+		if scheme, name, ok := strings.Cut(origin, "://"); !ok || scheme == "file" || name == "" || strings.ContainsAny(name, "/*") {
+			return failure.Usage("--allow-origin %s: an origin is a scheme and a host, such as https://app.example", term.Echoed(origin))
+		}
+	}
+	if c.Bool("log-requests") || options.LogContents {
+		options.Log = func(r serve.Record) { s.Say(recordLine(r)) }
+	}
+	models, err := setup.Serve(c.Context, loaded, s)
+	if err != nil {
+		return err
+	}
+	options.Open, options.Models = models.Open, models.List
+
+	listener, err := (&net.ListenConfig{}).Listen(c.Context, "tcp", addr)
+	if err != nil {
+		return (&failure.Error{Code: failure.ExitError, Name: "listen", Err: fmt.Errorf("cannot listen on %s: %w", term.Echoed(addr), err)}).
+			WithHint("--addr names another address.")
+	}
+	s.Say(fmt.Sprintf("mylm serves http://%s, by %s (Ctrl-C stops it)", listener.Addr(), models.About()))
+	return serveUntilDone(c.Context, listener, serve.New(options))
+}
+
+// stopGrace is how long replies may take to end after the server is told to stop.
+const stopGrace = 5 * time.Second
+
+// serveUntilDone serves until ctx is done. That is how a server ends, and no failure.
+func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	if server.Shutdown(grace) != nil {
+		_ = server.Close()
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// isLoopback reports whether a host can only be reached from this machine.
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// recordLine is a request in one line, and its contents on the next.
+func recordLine(r serve.Record) string {
+	line := fmt.Sprintf("%s %s %s %d %v", r.Time.Format(time.TimeOnly), r.Method, term.Echoed(r.Path), r.Status, r.Duration.Round(time.Millisecond))
+	if r.Model != "" {
+		line += " " + term.Echoed(r.Model)
+	}
+	if r.Usage.Prompt+r.Usage.Output > 0 {
+		line += fmt.Sprintf(" %d+%d tokens", r.Usage.Prompt, r.Usage.Output)
+		if r.Estimated {
+			line += " (estimated)"
+		}
+	}
+	if r.Corrections > 0 {
+		line += fmt.Sprintf(" %d corrected", r.Corrections)
+	}
+	if r.Error != "" {
+		line += " " + r.Code + ": " + setup.ServerText(r.Error)
+	}
+	if r.Body != "" {
+		line += "\n" + term.Printable(r.Body)
+	}
+	return line
+}

@@ -1,0 +1,133 @@
+package calling
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// judge ends the reply, or returns what is wrong with it: for the caller, and in words
+// for the model.
+func (g *generation) judge(r Reply) (done bool, problem error, correction string, err error) {
+	words := Corrections{Prompts: g.model.prompts(), Tools: g.offered}
+	choice := g.request.Choice.Mode
+	switch {
+	case r.Fault != nil && r.Stop == providers.StopLength:
+		if g.request.Choice.Mode == Required {
+			g.held.Reset()
+		}
+		return true, nil, "", g.end(providers.StopLength) // no half of a call is passed on
+	case r.Call != nil && choice == None, r.Fault != nil && choice == None && r.Fault.Raw != "":
+		correction, err = g.model.prompts().Choose(prompts.ChoiceData{None: true})
+		return false, errors.New("it calls a tool, and none may be called"), correction, err
+	case r.Fault != nil:
+		correction, err = words.Malformed(r.Fault)
+		return false, r.Fault, correction, err
+	case r.Call != nil:
+		args, misfit := g.offered.fit(r.Call.Name, r.Call.Args)
+		if misfit == nil {
+			return true, nil, "", g.call(r.Call.Name, args)
+		}
+		if correction, err = words.Refused(misfit); err == nil {
+			said, form := SplitForm(correction)
+			correction = strings.TrimRight(protocol.Neutralise(said)+"\n"+form, "\n")
+		}
+		return false, misfit, correction, err
+	case r.Stop == providers.StopLength, !EndsByItself(r.Stop):
+		return true, nil, "", g.end(r.Stop)
+	case choice == Required:
+		if args := g.bare(r.Answer); args != nil {
+			g.held.Reset()
+			return true, nil, "", g.call(g.offered.names[0], args)
+		}
+		correction, err = g.model.prompts().Choose(g.offered.choice())
+		return false, errors.New("it calls no tool, and a call is required"), correction, err
+	case g.request.Format != nil:
+		value, misfit := g.request.Format.Read(r.Answer)
+		if misfit == "" {
+			g.held.Reset()
+			g.held.Write(value)
+			return true, nil, "", g.end(providers.StopEnd)
+		}
+		misfit = "The answer is not a JSON value that fits the schema: " + FirstWords(protocol.Neutralise(misfit), MaxDetail)
+		correction, err = g.model.prompts().Retry(prompts.RetryData{Issues: []string{misfit}, Suggestion: "Write the value alone."})
+		return false, errors.New(misfit), correction, err
+	case g.corrections > 0 && g.shown.Len() > 0:
+		g.again()
+	}
+	return true, nil, "", g.end(providers.StopEnd)
+}
+
+// again passes on an answer that followed a correction, of which the beginning was
+// passed on before it: what is new in it.
+func (g *generation) again() {
+	text, shown := strings.TrimSpace(g.held.String()), g.shown.String()
+	g.held.Reset()
+	switch {
+	case strings.Contains(shown, text):
+	case strings.HasPrefix(text, shown):
+		g.held.WriteString(text[len(shown):])
+	default:
+		g.held.WriteString("\n\n" + text)
+	}
+}
+
+// call passes a call on. What was said before it is passed on first, unless an earlier
+// reply has said something.
+func (g *generation) call(name string, args json.RawMessage) error {
+	if g.hold && g.request.Choice.Mode != Required && g.corrections > 0 {
+		g.held.Reset()
+	}
+	g.flush(false)
+	g.emit(Event{Call: &Call{ID: newID(), Name: name, Args: args}})
+	return g.end(StopCall)
+}
+
+func newID() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return "call_" + hex.EncodeToString(b[:])
+}
+
+// bare reads a reply that is only the arguments of the one tool that is meant; nil:
+// it is not.
+func (g *generation) bare(answer string) (args json.RawMessage) {
+	if len(g.offered.names) != 1 {
+		return nil
+	}
+	_, _, _ = protocol.ReadValue(answer, func(v json.RawMessage) bool {
+		if len(v) > 0 && v[0] == '{' {
+			args, _ = g.offered.fit(g.offered.names[0], v)
+		}
+		return args != nil
+	})
+	return args
+}
+
+// maxUnreadable is what the model is shown, in bytes, of an unreadable call: enough to
+// see what it wrote.
+const maxUnreadable = 2000
+
+// correct adds a reply and its correction to what the model is shown next.
+func (g *generation) correct(r Reply, correction string) {
+	text := r.Text
+	switch {
+	case r.Call != nil:
+		text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n")+"\n"+protocol.EncodeCall(r.Call.Name, r.Call.Args), "\n")
+	case r.Fault != nil:
+		text += tools.Begin(r.Fault.Raw, maxUnreadable)
+	}
+	c := conversation{messages: append([]providers.Message(nil), g.messages...)}
+	if strings.TrimSpace(text) != "" {
+		c.push(providers.Assistant, text, "\n\n")
+	}
+	c.push(providers.User, correction, "\n\n")
+	g.messages = c.messages
+}

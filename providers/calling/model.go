@@ -1,0 +1,347 @@
+package calling
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+	"unicode"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/providers"
+	"mylm/tools"
+)
+
+// Model is a model with tools on top of one without. Its fields are not changed while
+// it is used; it may be used by several goroutines at once.
+type Model struct {
+	Model   providers.Model
+	Prompts *prompts.Set // nil: the built-in ones
+
+	Temperature *float64           // for requests that have none
+	Seed        *int               // likewise
+	MaxTokens   int                // likewise
+	Think       providers.Thinking // likewise
+
+	FirstTokenTimeout time.Duration // how long a reply may take to begin; 0: any time
+	TokenTimeout      time.Duration // how long it may then pause; 0: any time
+}
+
+// maxCorrections is how many replies that cannot be used are corrected, unseen.
+const maxCorrections = 2
+
+// usageWait is how long a backend may take to report what a reply cost whose call
+// is complete. The token that ends it takes most models less.
+const usageWait = 300 * time.Millisecond
+
+func (m *Model) prompts() *prompts.Set {
+	if m.Prompts != nil {
+		return m.Prompts
+	}
+	return prompts.Default()
+}
+
+// Generate asks the model, and yields its reply as it arrives. The last event, and no
+// other, has an End. A call is yielded when it is complete, and its arguments fit. A
+// reply that cannot be used is corrected within the request, at most twice; what was
+// already yielded of it stays.
+//
+// An error is yielded once, as the last element: a *RequestError, an *OutputError, a
+// *providers.Error of the backend, or the context's. Breaking out of the loop or
+// cancelling ctx ends the request at once.
+func (m *Model) Generate(ctx context.Context, q Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		g := &generation{model: m, request: q, yield: yield}
+		if err := g.run(ctx); err != nil && !g.left {
+			yield(Event{}, err)
+		}
+	}
+}
+
+// Tokens estimates the prompt of a request.
+func (m *Model) Tokens(q Request) (int, error) {
+	g := &generation{model: m, request: q}
+	if err := g.prepare(); err != nil {
+		return 0, err
+	}
+	return promptTokens(g.messages), nil
+}
+
+func promptTokens(messages []providers.Message) (n int) {
+	for _, m := range messages {
+		n += Estimate(m.Text) + MessageTokens
+	}
+	return n
+}
+
+// generation is one request on its way.
+type generation struct {
+	model    *Model
+	request  Request
+	tools    *toolset // all that the caller has
+	offered  *toolset // those that may be called
+	messages []providers.Message
+	yield    func(Event, error) bool
+	left     bool // the caller has
+
+	corrections int
+	hold        bool            // text is not passed on before the verdict
+	held        strings.Builder // of this reply
+	shown       strings.Builder // of all replies
+	cut         string          // the beginning of a character of a thought
+	stopped     string          // the stop sequence that was met
+	usage       providers.Usage
+	estimated   bool
+}
+
+func (g *generation) prepare() (err error) {
+	if len(g.request.Messages) == 0 {
+		return bad("messages", "there are none")
+	}
+	if g.tools, err = newToolset(g.request.Tools); err != nil {
+		return err
+	}
+	g.offered = &toolset{}
+	switch g.request.Choice.Mode {
+	case Auto, Required:
+		if g.offered, err = g.tools.only(g.request.Choice.Only); err != nil {
+			return err
+		}
+		if g.request.Choice.Mode == Required && len(g.offered.names) == 0 {
+			return bad("tool_choice", "a call is required, and there are no tools")
+		}
+	case None:
+	default:
+		return bad("tool_choice", "unknown mode %q", g.request.Choice.Mode)
+	}
+	g.messages, err = g.model.render(g.request, g.offered)
+	return err
+}
+
+func (g *generation) run(ctx context.Context) error {
+	if err := g.prepare(); err != nil {
+		return err
+	}
+	insisted := false
+	for {
+		first := g.corrections == 0
+		g.hold = g.request.Choice.Mode == Required || g.request.Format != nil || !first && g.shown.Len() > 0
+		g.held.Reset()
+		reply, err := g.read(ctx, insisted)
+		if err != nil || g.left {
+			return err
+		}
+		if g.account(reply, first); g.stopped != "" {
+			return g.end(providers.StopEnd)
+		}
+		done, problem, correction, err := g.judge(reply)
+		if err != nil || done || g.left {
+			return err
+		}
+		if g.corrections++; g.corrections > maxCorrections {
+			if g.request.Choice.Mode == None {
+				return g.end(providers.StopEnd) // what it may not do is left out
+			}
+			return &OutputError{Replies: g.corrections, Err: problem}
+		}
+		g.correct(reply, correction)
+		insisted = reply.Fault != nil && reply.Fault.Reason == protocol.UnknownForm
+	}
+}
+
+// read makes one request of the model and returns its reply.
+func (g *generation) read(ctx context.Context, insisted bool) (Reply, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	m, q := g.model, g.request
+	request := providers.Request{
+		Messages: g.messages, Temperature: cmp.Or(q.Temperature, m.Temperature), Seed: cmp.Or(q.Seed, m.Seed),
+		MaxTokens: cmp.Or(q.MaxTokens, m.MaxTokens), Think: cmp.Or(q.Think, m.Think),
+	}
+	if g.request.Format != nil && len(g.offered.names) == 0 {
+		request.Format = g.request.Format.Text()
+	}
+	var r source = &plain{part: g.part}
+	if len(g.tools.names) > 0 {
+		r = NewReader(protocol.Options{Tools: g.tools, Insisted: insisted}, g.part)
+	}
+	w := watch{cancel: cancel, next: g.model.TokenTimeout}
+	w.set(g.model.FirstTokenTimeout, "the model sent nothing for %v")
+	defer w.stop()
+	for chunk, err := range g.model.Model.Generate(ctx, request) {
+		w.stop()
+		switch {
+		case r.Done():
+			if (chunk.Call != nil || chunk.CallPart != "") && err == nil {
+				continue // one call a reply
+			}
+			r.Count(chunk)
+			return r.Close(), nil
+		case err != nil:
+			return Reply{}, w.cause(ctx, err)
+		}
+		if r.Take(chunk); g.left {
+			return Reply{}, nil
+		}
+		if g.stopped != "" {
+			return r.Close(), nil
+		}
+		if r.Done() {
+			if r.Ended() {
+				break
+			}
+			w.timer = tools.NewAlarm(usageWait, func() { cancel(errCallComplete) })
+			continue
+		}
+		w.set(w.next, "the model fell silent for %v in the middle of its reply")
+	}
+	if err := context.Cause(ctx); err != nil && err != errCallComplete {
+		return Reply{}, w.cause(ctx, err)
+	}
+	if !r.Ended() && !r.Done() {
+		return Reply{}, &providers.Error{Kind: providers.Interrupted, Message: "the reply broke off before its end"}
+	}
+	return r.Close(), nil
+}
+
+var errCallComplete = errors.New("the call is complete")
+
+// watch cancels a request in which nothing arrives for too long.
+type watch struct {
+	timer  *tools.Alarm
+	cancel context.CancelCauseFunc
+	next   time.Duration
+}
+
+func (w *watch) set(d time.Duration, format string) {
+	if d <= 0 {
+		return
+	}
+	w.timer = tools.NewAlarm(d, func() {
+		w.cancel(&providers.Error{Kind: providers.Stalled, Message: fmt.Sprintf(format, d)})
+	})
+}
+
+func (w *watch) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+// cause is why a request ended: a stall rather than the cancellation it led to.
+func (w *watch) cause(ctx context.Context, err error) error {
+	var stalled *providers.Error
+	if errors.As(context.Cause(ctx), &stalled) {
+		return stalled
+	}
+	return err
+}
+
+// part passes on what is certain of the reply, unless its verdict may take it back.
+// White space at the beginning and the end of the text of a reply is left out.
+func (g *generation) part(p protocol.Part) {
+	switch p.Kind {
+	case protocol.Thought:
+		text := g.cut + p.Text
+		whole := tools.Begin(text, len(text))
+		g.cut = text[len(whole):]
+		g.emit(Event{Thought: whole})
+	case protocol.Text:
+		if g.stopped != "" {
+			return
+		}
+		g.held.WriteString(p.Text)
+		if !g.hold {
+			g.flush(false)
+		}
+	case protocol.Answer, protocol.Retract:
+		if g.hold {
+			g.held.Reset()
+		}
+	}
+}
+
+// flush passes on what is held, all of it or up to its last white space, so that text
+// does not end in white space when a call follows.
+func (g *generation) flush(all bool) {
+	text, literal := g.held.String(), len(g.tools.names) == 0
+	if g.shown.Len() == 0 && !literal {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	}
+	now := text
+	if !g.hold {
+		now = g.upToStop(text, all)
+	}
+	if !all {
+		now = tools.Begin(now, len(now)) // no half of a character
+	}
+	if !all && !literal && g.stopped == "" {
+		now = strings.TrimRightFunc(now, unicode.IsSpace)
+	}
+	g.held.Reset()
+	if g.stopped == "" {
+		g.held.WriteString(text[len(now):])
+	}
+	if now != "" {
+		g.shown.WriteString(now)
+		g.emit(Event{Text: now})
+	}
+}
+
+// upToStop is a text up to a stop sequence, or to what may become one.
+func (g *generation) upToStop(text string, all bool) string {
+	end := len(text)
+	for _, stop := range g.request.Stop {
+		if at := strings.Index(text, stop); at >= 0 && at <= end && (g.stopped == "" || at < end) {
+			g.stopped, end = stop, at
+		}
+	}
+	if g.stopped != "" || all {
+		return text[:end]
+	}
+	for _, stop := range g.request.Stop {
+		for n := min(len(stop)-1, len(text)); n > 0; n-- {
+			if strings.HasSuffix(text, stop[:n]) {
+				end = min(end, len(text)-n)
+				break
+			}
+		}
+	}
+	return text[:end]
+}
+
+func (g *generation) emit(e Event) {
+	if (e.Text != "" || e.Thought != "" || e.Call != nil || e.End != nil) && !g.left {
+		g.left = !g.yield(e, nil)
+	}
+}
+
+func (g *generation) account(r Reply, first bool) {
+	u := r.Usage
+	if u.Prompt == 0 {
+		g.estimated = true
+		u.Prompt = promptTokens(g.messages)
+	}
+	if u.Output == 0 {
+		g.estimated = true
+		u.Output = Estimate(r.Raw) + Estimate(r.SeparateThought)
+	}
+	if !first {
+		u.Prompt, u.Evaluated = 0, 0 // the corrections are not the caller's
+	}
+	g.usage = g.usage.Add(u)
+	g.estimated = g.estimated || r.Partial
+}
+
+// end passes on the text that is left, and ends the reply.
+func (g *generation) end(stop providers.StopReason) error {
+	if stop != StopCall {
+		g.flush(true)
+	}
+	g.emit(Event{End: &End{Stop: stop, Sequence: g.stopped, Usage: g.usage, Estimated: g.estimated, Corrections: g.corrections}})
+	return nil
+}

@@ -1,0 +1,183 @@
+package calling
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/providers"
+)
+
+// defaultIdentity is who the model is if the conversation does not say it.
+const defaultIdentity = "You are a helpful assistant."
+
+// conversation is the messages of a request as the model is shown them. A request
+// that only appends messages to another one has the same text, and more behind it:
+// a backend that keeps what it has read goes on from there.
+type conversation struct {
+	messages []providers.Message
+	literal  bool // no tools: the text is not data of a protocol
+}
+
+// render turns a request into what the model is shown.
+func (m *Model) render(q Request, offered *toolset) ([]providers.Message, error) {
+	c := &conversation{literal: len(q.Tools) == 0 && !hasCalls(q.Messages)}
+	var system []string
+	rest := q.Messages
+	for len(rest) > 0 && rest[0].Role == providers.System {
+		system = append(system, rest[0].Text)
+		rest = rest[1:]
+	}
+	text, err := m.system(c.data(strings.Join(system, "\n\n")), q, offered)
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		c.messages = append(c.messages, providers.Message{Role: providers.System, Text: text})
+	}
+	if err := c.add(rest, len(system)); err != nil {
+		return nil, err
+	}
+	return c.messages, nil
+}
+
+func hasCalls(messages []Message) bool {
+	for _, m := range messages {
+		if len(m.Calls) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// system is the system prompt: who the model is, in the conversation's own words,
+// then the tools and the form of a call.
+func (m *Model) system(identity string, q Request, offered *toolset) (string, error) {
+	p := m.prompts()
+	var sections []prompts.Section
+	if q.Format != nil {
+		text, err := p.Answer(prompts.AnswerData{Schema: string(q.Format.Text())})
+		if err != nil {
+			return "", err
+		}
+		sections = append(sections, prompts.Section{Title: "ANSWER", Text: text})
+	}
+	if len(offered.names) == 0 {
+		for _, s := range sections {
+			identity = strings.TrimLeft(identity+"\n\n# "+s.Title+"\n"+s.Text, "\n")
+		}
+		return identity, nil
+	}
+	if q.Choice.Mode == Required {
+		text, err := p.Choose(offered.choice())
+		if err != nil {
+			return "", err
+		}
+		sections = append(sections, prompts.Section{Title: "THIS REPLY", Text: text})
+	}
+	block, err := offered.block()
+	if err != nil {
+		return "", err
+	}
+	if strings.TrimSpace(identity) == "" {
+		identity = defaultIdentity
+	}
+	return p.System(prompts.SystemData{Identity: identity, Tools: block, Sections: sections})
+}
+
+// choice is what a reply that has to be a call is told to be.
+func (s *toolset) choice() prompts.ChoiceData {
+	if len(s.names) == 1 {
+		return prompts.ChoiceData{Tool: s.names[0]}
+	}
+	return prompts.ChoiceData{}
+}
+
+func (c *conversation) data(text string) string {
+	if c.literal {
+		return text
+	}
+	return protocol.Neutralise(text)
+}
+
+// push adds a message. One that follows another of the same role joins it, since many
+// chat templates want the roles to alternate.
+func (c *conversation) push(role providers.Role, text, between string) {
+	if n := len(c.messages); n > 0 && c.messages[n-1].Role == role && !c.literal {
+		c.messages[n-1].Text += between + text
+		return
+	}
+	c.messages = append(c.messages, providers.Message{Role: role, Text: text})
+}
+
+// add adds the messages that follow the system prompt. Several calls of one reply
+// become replies with one call each, with their results between them.
+func (c *conversation) add(messages []Message, before int) error {
+	names, results := map[string]string{}, map[int]bool{} // calls by id, and results that have been shown
+	for i, m := range messages {
+		where := fmt.Sprintf("messages[%d]", i+before)
+		switch m.Role {
+		case providers.System, providers.User:
+			if m.Text != "" || c.literal {
+				c.push(providers.User, c.data(m.Text), "\n\n")
+			}
+		case providers.Assistant:
+			if len(m.Calls) == 0 {
+				if m.Text != "" || c.literal {
+					c.push(providers.Assistant, m.Text, "\n\n")
+				}
+				continue
+			}
+			for n, call := range m.Calls {
+				text := encodeCall(call)
+				if said := strings.TrimRight(m.Text, " \t\r\n"); n == 0 && said != "" {
+					text = said + "\n" + text
+				}
+				c.push(providers.Assistant, text, "\n")
+				names[call.ID] = call.Name
+				for j := i + 1; j < len(messages) && messages[j].Role == Result; j++ {
+					if messages[j].CallID == call.ID && !results[j] {
+						results[j] = true
+						c.observe(call.Name, messages[j])
+						break
+					}
+				}
+			}
+		case Result:
+			name, known := names[m.CallID]
+			switch {
+			case results[i]:
+			case !known:
+				return bad(where, "it is the result of call %q, and no call before it has that id", m.CallID)
+			default:
+				c.observe(name, m)
+			}
+		default:
+			return bad(where, "unknown role %q", m.Role)
+		}
+	}
+	return nil
+}
+
+func (c *conversation) observe(name string, result Message) {
+	c.push(providers.User, protocol.EncodeObservation(name, !result.Failed, result.Text), "\n\n")
+}
+
+// encodeCall writes a call of the history. Arguments that another model wrote need not
+// be what a call wants.
+func encodeCall(call Call) string {
+	args := bytes.TrimSpace(call.Args)
+	var compact bytes.Buffer
+	switch {
+	case len(args) == 0, string(args) == "null":
+		args = []byte("{}")
+	case args[0] == '{' && json.Compact(&compact, args) == nil:
+		args = compact.Bytes()
+	default:
+		args, _ = json.Marshal(map[string]string{"arguments": string(args)})
+	}
+	return protocol.EncodeCall(protocol.Neutralise(call.Name), args)
+}

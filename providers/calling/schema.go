@@ -1,0 +1,170 @@
+package calling
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"mylm/protocol"
+	"mylm/tools"
+)
+
+// toolset is the tools of one request, as the decoder looks them up. Schemas are
+// read when they are needed, which is for the one tool that is called.
+type toolset struct {
+	names  []string
+	byName map[string]*offer
+}
+
+// offer is a tool of somebody else.
+type offer struct {
+	Tool
+	parse func() (closed, open *jsonschema.Schema)
+}
+
+func newToolset(all []Tool) (*toolset, error) {
+	set := &toolset{byName: make(map[string]*offer, len(all))}
+	for i, t := range all {
+		where := fmt.Sprintf("tools[%d]", i)
+		switch {
+		case t.Name == "":
+			return nil, bad(where, "it has no name")
+		case set.byName[t.Name] != nil:
+			return nil, bad(where, "two tools are called %q", t.Name)
+		}
+		var compact bytes.Buffer
+		raw := bytes.TrimSpace(t.Schema)
+		if len(raw) == 0 || string(raw) == "null" {
+			raw = []byte("{}")
+		}
+		if err := json.Compact(&compact, raw); err != nil || raw[0] != '{' {
+			return nil, bad(where, "the schema of %s is not a JSON object", t.Name)
+		}
+		t.Schema = compact.Bytes()
+		set.names = append(set.names, t.Name)
+		set.byName[t.Name] = &offer{t, sync.OnceValues(func() (closed, open *jsonschema.Schema) {
+			return parseLenient(t.Schema), opened(parseLenient(t.Schema))
+		})}
+	}
+	return set, nil
+}
+
+// only is the toolset without the tools that are not named.
+func (s *toolset) only(names []string) (*toolset, error) {
+	if len(names) == 0 {
+		return s, nil
+	}
+	few := &toolset{byName: map[string]*offer{}}
+	for _, name := range names {
+		if s.byName[name] == nil {
+			return nil, bad("tool_choice", "it names %q, which is none of the tools", name)
+		}
+		few.byName[name] = s.byName[name]
+	}
+	few.names = slices.DeleteFunc(slices.Clone(s.names), func(name string) bool { return few.byName[name] == nil })
+	return few, nil
+}
+
+// Names lists the tools.
+func (s *toolset) Names() []string { return s.names }
+
+// Schema returns the schema of the tool of that name.
+func (s *toolset) Schema(name string) (*jsonschema.Schema, bool) {
+	o, ok := s.byName[name]
+	if !ok {
+		return nil, false
+	}
+	closed, _ := o.parse()
+	return closed, true
+}
+
+// block is the definitions of the tools as the model is shown them.
+func (s *toolset) block() (string, error) {
+	defs := make([]protocol.Definition, len(s.names))
+	for i, name := range s.names {
+		t := s.byName[name]
+		defs[i] = protocol.Definition{Name: t.Name, Description: t.Description, JSON: t.Tool.Schema}
+	}
+	return protocol.EncodeTools(defs)
+}
+
+// fit makes the arguments of a call fit its tool. Arguments that the schema does not
+// declare pass unless it forbids them, as JSON Schema has it.
+func (s *toolset) fit(name string, args json.RawMessage) (json.RawMessage, error) {
+	o := s.byName[name]
+	if o == nil {
+		return nil, tools.Unknown(name, s.names)
+	}
+	closed, open := o.parse()
+	fitted, _, fault := tools.Fit(closed, args)
+	if fault != nil {
+		fitted, _, fault = tools.Fit(open, args)
+	}
+	if fault != nil {
+		fault.Tool = name
+		return nil, fault
+	}
+	var line bytes.Buffer
+	err := json.Compact(&line, fitted)
+	return line.Bytes(), err
+}
+
+// parseLenient reads a schema. What cannot be read of it is left out, since clients
+// pass on whatever their own tools declare; nil accepts everything.
+func parseLenient(raw json.RawMessage) *jsonschema.Schema {
+	s := &jsonschema.Schema{}
+	if json.Unmarshal(raw, s) == nil {
+		return s
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil
+	}
+	plain := &jsonschema.Schema{}
+	for _, key := range []string{"type", "description", "enum", "required"} {
+		if one, err := json.Marshal(map[string]json.RawMessage{key: fields[key]}); err == nil && fields[key] != nil {
+			part := *plain
+			if json.Unmarshal(one, &part) == nil {
+				plain = &part
+			}
+		}
+	}
+	var properties map[string]json.RawMessage
+	if json.Unmarshal(fields["properties"], &properties) == nil && len(properties) > 0 {
+		plain.Properties = map[string]*jsonschema.Schema{}
+		for name, property := range properties {
+			if plain.Properties[name] = parseLenient(property); plain.Properties[name] == nil {
+				plain.Properties[name] = &jsonschema.Schema{}
+			}
+		}
+	}
+	if fields["items"] != nil {
+		plain.Items = parseLenient(fields["items"])
+	}
+	return plain
+}
+
+// opened lets objects have what their schema does not declare, unless it forbids that.
+func opened(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	if len(s.Properties) > 0 && s.AdditionalProperties == nil && s.UnevaluatedProperties == nil {
+		s.AdditionalProperties = &jsonschema.Schema{}
+	}
+	for _, below := range []map[string]*jsonschema.Schema{s.Properties, s.Defs, s.Definitions, s.PatternProperties} {
+		for _, sub := range below {
+			opened(sub)
+		}
+	}
+	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, s.PrefixItems, {s.Items}} {
+		for _, sub := range list {
+			opened(sub)
+		}
+	}
+	return s
+}

@@ -1,0 +1,190 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mylm/providers/calling"
+)
+
+// exchange is one request and its response.
+type exchange struct {
+	h       *Handler
+	w       http.ResponseWriter
+	r       *http.Request
+	control *http.ResponseController
+	start   time.Time
+	status  int // 0: nothing has been sent
+	record  Record
+
+	mu sync.Mutex // held by who writes to a stream
+}
+
+// request is what all surfaces make of theirs.
+type request struct {
+	calling.Request
+	model  string
+	stream bool
+}
+
+// surface is the API that a path belongs to.
+func (x *exchange) surface() string {
+	switch path := x.r.URL.Path; {
+	case strings.HasPrefix(path, "/v1/messages"):
+		return "anthropic"
+	case strings.HasPrefix(path, "/v1/responses"):
+		return "responses"
+	case strings.HasPrefix(path, "/v1/chat/"):
+		return "openai"
+	case strings.HasPrefix(path, "/api/"):
+		return "ollama"
+	case strings.HasPrefix(path, "/v1/models"):
+		return "models"
+	}
+	return "other"
+}
+
+// bodyTime is how long a client may take to send a request.
+const bodyTime = time.Minute
+
+// maxDepth bounds the nesting of a request. Those of real clients nest less than thirty
+// deep, schemas included, and reading very deep ones takes more than linear time.
+const maxDepth = 500
+
+// read reads the body of the request.
+func (x *exchange) read(into any) error {
+	_ = x.control.SetReadDeadline(time.Now().Add(bodyTime))
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, x.h.opts.MaxBody))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return refuse(http.StatusRequestEntityTooLarge, "request_too_large", "the request has more than %d bytes", large.Limit)
+	case err != nil:
+		return invalid("", "the request could not be read")
+	}
+	_ = x.control.SetReadDeadline(time.Time{}) // else its end would look as if the client had left
+	if x.h.opts.LogContents {
+		x.record.Body = string(body)
+	}
+	if tooDeep(body) {
+		return invalid("", "the request is nested more than %d deep", maxDepth)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			return invalid(kind.Field, "it is a JSON %s, which cannot be used here", kind.Value)
+		}
+		return invalid("", "the request is not valid JSON: %v", err)
+	}
+	return nil
+}
+
+func tooDeep(body []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '[' || c == '{':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return false
+}
+
+// encode writes JSON on one line. What it is given can always be written.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+func (x *exchange) json(status int, v any) {
+	x.send(status, "application/json", append(encode(v), '\n'))
+}
+
+func (x *exchange) text(s string) { x.send(http.StatusOK, "text/plain; charset=utf-8", []byte(s)) }
+
+func (x *exchange) send(status int, kind string, body []byte) {
+	x.status = status
+	head := x.w.Header()
+	head.Set("Content-Type", kind)
+	head.Set("Content-Length", strconv.Itoa(len(body)))
+	head.Set("X-Content-Type-Options", "nosniff")
+	_ = x.control.SetWriteDeadline(time.Now().Add(x.h.opts.WriteTimeout))
+	x.w.WriteHeader(status)
+	_, _ = x.w.Write(body)
+}
+
+// fail answers with an error in the form of the surface. It is only called before
+// anything was sent.
+func (x *exchange) fail(e *apiError) {
+	x.note(e)
+	head := x.w.Header()
+	if e.retryAfter > 0 {
+		head.Set("Retry-After", strconv.Itoa(int((e.retryAfter+time.Second-1)/time.Second)))
+	}
+	if e.final {
+		head.Set("X-Should-Retry", "false") // the SDKs of OpenAI and Anthropic look at it
+	}
+	if e.status == http.StatusUnauthorized {
+		head.Set("WWW-Authenticate", `Bearer realm="mylm"`)
+	}
+	switch x.surface() {
+	case "anthropic":
+		id := newID("req_")
+		head.Set("Request-Id", id)
+		x.json(e.status, e.anthropic(id))
+	case "ollama":
+		x.json(e.status, e.ollama())
+	default:
+		x.json(e.status, e.openAI())
+	}
+}
+
+func (x *exchange) note(e *apiError) { x.record.Error, x.record.Code = e.message, e.code }
+
+// finish counts the request. A panic becomes an error, or a connection that breaks off:
+// the end of a stream must not look like one.
+func (x *exchange) finish(panicked any) {
+	abort := panicked != nil && x.status != 0
+	if panicked != nil {
+		e := &apiError{status: http.StatusInternalServerError, code: "internal_error", message: "internal error"}
+		if x.note(e); !abort {
+			x.fail(e)
+		}
+	}
+	r := &x.record
+	r.Time, r.Method, r.Path, r.Status, r.Duration = x.start, x.r.Method, x.r.URL.Path, x.status, time.Since(x.start)
+	x.h.metrics.count(r, x.surface())
+	if x.h.opts.Log != nil {
+		x.h.opts.Log(*r)
+	}
+	if abort {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func newID(prefix string) string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return prefix + hex.EncodeToString(b[:])
+}

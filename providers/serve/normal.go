@@ -1,0 +1,257 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mylm/providers"
+	"mylm/providers/calling"
+)
+
+// list is the models that clients may name. Ollama's tag ":latest" is left out, as its
+// own clients do.
+func (h *Handler) list(ctx context.Context) ([]providers.ModelInfo, error) {
+	if h.opts.Models == nil {
+		return nil, nil
+	}
+	list, err := h.opts.Models(ctx)
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Name = strings.TrimSuffix(list[i].Name, ":latest")
+	}
+	return list, err
+}
+
+// textTypes are the parts of contents that are text, in the APIs of OpenAI.
+var textTypes = []string{"text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"}
+
+// content is the text of a content that is a string, null or a list of parts.
+func content(where string, raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	var whole string
+	if json.Unmarshal(raw, &whole) == nil {
+		return whole, nil
+	}
+	var parts []struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	}
+	if json.Unmarshal(raw, &parts) != nil {
+		return "", invalid(where, "it is neither a string nor a list of parts")
+	}
+	texts := make([]string, 0, len(parts))
+	for i, p := range parts {
+		if !slices.Contains(textTypes, p.Type) {
+			return "", unsupported(fmt.Sprintf("%s[%d]", where, i), "parts of type %q are not supported, only text", p.Type)
+		}
+		texts = append(texts, p.Text+p.Refusal)
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// toolChoice reads the tool_choice of OpenAI's APIs.
+func toolChoice(raw json.RawMessage, tools []calling.Tool) (calling.Choice, error) {
+	var c calling.Choice
+	if len(raw) == 0 || string(raw) == "null" {
+		return c, nil
+	}
+	var word string
+	if json.Unmarshal(raw, &word) == nil {
+		switch word {
+		case "auto":
+		case "none":
+			c.Mode = calling.None
+		case "required", "any":
+			c.Mode = calling.Required
+		default:
+			return c, invalid("tool_choice", "%q is none of auto, none and required", word)
+		}
+		return c, nil
+	}
+	type named struct {
+		Type     string `json:"type"`
+		Name     string `json:"name"`
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+		Custom struct {
+			Name string `json:"name"`
+		} `json:"custom"`
+	}
+	type allowed struct {
+		Mode  string  `json:"mode"`
+		Tools []named `json:"tools"`
+	}
+	var o struct {
+		named
+		allowed
+		Allowed allowed `json:"allowed_tools"`
+	}
+	if json.Unmarshal(raw, &o) != nil {
+		return c, invalid("tool_choice", "it is neither a word nor an object")
+	}
+	only := []named{o.named}
+	switch o.Type {
+	case "allowed_tools":
+		set := o.allowed
+		if len(o.Allowed.Tools) > 0 {
+			set = o.Allowed
+		}
+		only = set.Tools
+		if set.Mode == "required" {
+			c.Mode = calling.Required
+		}
+	case "function", "custom", "tool", "":
+		c.Mode = calling.Required
+	default:
+		return c, unsupported("tool_choice", "%q is not supported", o.Type)
+	}
+	for _, n := range only {
+		name := n.Name + n.Function.Name + n.Custom.Name
+		if !slices.ContainsFunc(tools, func(t calling.Tool) bool { return t.Name == name }) {
+			return c, invalid("tool_choice", "it names %q, which is none of the tools", name)
+		}
+		c.Only = append(c.Only, name)
+	}
+	return c, nil
+}
+
+func stopSequences(raw json.RawMessage) (stop []string, err error) {
+	var one string
+	switch {
+	case len(raw) == 0 || string(raw) == "null":
+	case json.Unmarshal(raw, &one) == nil:
+		stop = []string{one}
+	case json.Unmarshal(raw, &stop) != nil:
+		return nil, invalid("stop", "it is neither a string nor a list of strings")
+	}
+	return slices.DeleteFunc(stop, func(s string) bool { return s == "" }), nil
+}
+
+// format is the JSON Schema that an answer has to fit; nil: any text.
+func format(where, kind string, schema json.RawMessage) (*calling.Format, error) {
+	switch kind {
+	case "", "text":
+		return nil, nil
+	case "json_object":
+		schema = json.RawMessage(`{"type":"object"}`)
+	case "json_schema":
+		if len(schema) == 0 {
+			return nil, invalid(where, "it has no schema")
+		}
+	default:
+		return nil, unsupported(where, "type %q is not supported", kind)
+	}
+	parsed, err := calling.ParseSchema(schema)
+	if err != nil {
+		return nil, invalid(where, "%v", err)
+	}
+	f, err := calling.NewFormat(parsed)
+	if err != nil {
+		return nil, invalid(where, "%v", err)
+	}
+	return f, nil
+}
+
+// thinking is what an effort of reasoning says. Any but none leaves it to the model.
+func thinking(effort string) providers.Thinking {
+	if effort == "none" {
+		return providers.ThinkOff
+	}
+	return providers.ThinkAuto
+}
+
+// freeInput is the arguments of a tool whose input is free text.
+type freeInput struct {
+	Input string `json:"input"`
+}
+
+// freeTool is such a tool, as the model is shown it.
+func freeTool(name, description string, format json.RawMessage) calling.Tool {
+	var grammar struct {
+		Type       string `json:"type"`
+		Syntax     string `json:"syntax"`
+		Definition string `json:"definition"`
+		Grammar    *struct {
+			Syntax     string `json:"syntax"`
+			Definition string `json:"definition"`
+		} `json:"grammar"`
+	}
+	_ = json.Unmarshal(format, &grammar)
+	if g := grammar.Grammar; g != nil {
+		grammar.Syntax, grammar.Definition = g.Syntax, g.Definition
+	}
+	if grammar.Definition != "" {
+		description = fmt.Sprintf("%s\nThe input follows this %s grammar:\n%s", description, grammar.Syntax, grammar.Definition)
+	}
+	return calling.Tool{
+		Name: name, Description: strings.TrimSpace(description),
+		Schema: json.RawMessage(`{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`),
+	}
+}
+
+func freeText(args json.RawMessage) string {
+	var in freeInput
+	_ = json.Unmarshal(args, &in) // it was fitted
+	return in.Input
+}
+
+// cached is how many tokens of the prompt the backend had read before.
+func cached(u providers.Usage) int {
+	if u.Evaluated == 0 || u.Evaluated > u.Prompt {
+		return 0
+	}
+	return u.Prompt - u.Evaluated
+}
+
+// pieceBytes is how much of a call's arguments is sent at once: as the models of the APIs
+// send them, so that clients that show them have something to show.
+const pieceBytes = 256
+
+// pieces cuts a text, never inside a character.
+func pieces(s string) (all []string) {
+	for len(s) > pieceBytes {
+		n := pieceBytes
+		for n < len(s) && s[n]&0xC0 == 0x80 {
+			n++
+		}
+		all, s = append(all, s[:n]), s[n:]
+	}
+	return append(all, s)
+}
+
+// infoPatience is how long a backend may take to tell about a model.
+const infoPatience = 3 * time.Second
+
+// info is what is known of a model that a client names.
+func (h *Handler) info(ctx context.Context, name string) (providers.ModelInfo, error) {
+	model, err := h.opts.Open(ctx, name)
+	if err != nil {
+		return providers.ModelInfo{}, err
+	}
+	list, _ := h.list(ctx) // what cannot be listed may still be asked
+	out := providers.ModelInfo{Name: name}
+	for _, m := range list {
+		if m.Name == strings.TrimSuffix(name, ":latest") {
+			out = m
+		}
+	}
+	if informer, ok := model.Model.(providers.Informer); ok {
+		ctx, cancel := context.WithTimeout(ctx, infoPatience)
+		defer cancel()
+		switch info, err := informer.Info(ctx); {
+		case err == nil:
+			out.Info = info
+		case providers.KindOf(err) == providers.ModelMissing:
+			return out, err
+		}
+	}
+	return out, nil
+}

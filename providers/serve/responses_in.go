@@ -1,0 +1,213 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mylm/providers"
+	"mylm/providers/calling"
+)
+
+// responsesRequest is one of OpenAI's Responses.
+type responsesRequest struct {
+	Model        string          `json:"model"`
+	Input        json.RawMessage `json:"input"`
+	Instructions string          `json:"instructions"`
+	Tools        json.RawMessage `json:"tools"`
+	ToolChoice   json.RawMessage `json:"tool_choice"`
+	Parallel     *bool           `json:"parallel_tool_calls"`
+	MaxOutput    *int            `json:"max_output_tokens"`
+	Temperature  *float64        `json:"temperature"`
+	TopP         *float64        `json:"top_p"`
+	Metadata     json.RawMessage `json:"metadata"`
+	Stream       bool            `json:"stream"`
+	Reasoning    struct {
+		Effort string `json:"effort"`
+	} `json:"reasoning"`
+	Text struct {
+		Format struct {
+			Type   string          `json:"type"`
+			Schema json.RawMessage `json:"schema"`
+		} `json:"format"`
+	} `json:"text"`
+
+	Previous     json.RawMessage `json:"previous_response_id"`
+	Conversation json.RawMessage `json:"conversation"`
+	Prompt       json.RawMessage `json:"prompt"`
+	Background   bool            `json:"background"`
+}
+
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Tools       []responsesTool `json:"tools"` // of a namespace
+	Format      json.RawMessage `json:"format"`
+}
+
+// item is one of the input's.
+type item struct {
+	ID        string          `json:"id"`
+	Type      string          `json:"type"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Namespace string          `json:"namespace"`
+	Arguments string          `json:"arguments"`
+	Input     string          `json:"input"`
+	Output    json.RawMessage `json:"output"`
+	Tools     []responsesTool `json:"tools"`
+}
+
+// wireTool is how a client knows a tool.
+type wireTool struct {
+	name, namespace string
+	custom          bool // its input is free text
+}
+
+// fullName is the name under which the model is shown a tool.
+func fullName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "__" + name
+}
+
+// reading turns a request into the common form.
+type reading struct {
+	q     *request
+	tools map[string]wireTool
+	find  func(id string) (item, bool)
+}
+
+func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*request, map[string]wireTool, error) {
+	for name, raw := range map[string]json.RawMessage{"previous_response_id": in.Previous, "conversation": in.Conversation, "prompt": in.Prompt} {
+		if len(raw) > 0 && string(raw) != "null" {
+			return nil, nil, unsupported(name, "it is not supported, as nothing is stored: send the whole input")
+		}
+	}
+	switch {
+	case in.Model == "":
+		return nil, nil, invalid("model", "it is missing")
+	case in.Background:
+		return nil, nil, unsupported("background", "it is not supported")
+	}
+	r := &reading{q: &request{model: in.Model, stream: in.Stream}, tools: map[string]wireTool{}, find: find}
+	r.q.Temperature, r.q.Think = in.Temperature, thinking(in.Reasoning.Effort)
+	if in.MaxOutput != nil {
+		r.q.MaxTokens = *in.MaxOutput
+	}
+	if in.Instructions != "" {
+		r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.System, Text: in.Instructions})
+	}
+	var tools []responsesTool
+	if len(in.Tools) > 0 && json.Unmarshal(in.Tools, &tools) != nil {
+		return nil, nil, invalid("tools", "it is not a list of tools")
+	}
+	r.addTools(tools, "")
+	if err := r.addInput(in.Input); err != nil {
+		return nil, nil, err
+	}
+	var err error
+	if r.q.Choice, err = toolChoice(in.ToolChoice, r.q.Tools); err != nil {
+		return nil, nil, err
+	}
+	f := in.Text.Format
+	r.q.Format, err = format("text.format", f.Type, f.Schema)
+	return r.q, r.tools, err
+}
+
+// addTools adds those that a client can run. All others are run by OpenAI's own servers,
+// or only its models know them.
+func (r *reading) addTools(list []responsesTool, namespace string) {
+	for _, t := range list {
+		name := fullName(namespace, t.Name)
+		switch _, known := r.tools[name]; {
+		case t.Type == "namespace":
+			r.addTools(t.Tools, t.Name)
+		case known:
+		case t.Type == "function":
+			r.tools[name] = wireTool{name: t.Name, namespace: namespace}
+			r.q.Tools = append(r.q.Tools, calling.Tool{Name: name, Description: t.Description, Schema: t.Parameters})
+		case t.Type == "custom":
+			r.tools[name] = wireTool{name: t.Name, namespace: namespace, custom: true}
+			r.q.Tools = append(r.q.Tools, freeTool(name, t.Description, t.Format))
+		}
+	}
+}
+
+func (r *reading) addInput(raw json.RawMessage) error {
+	var text string
+	var items []item
+	switch {
+	case json.Unmarshal(raw, &text) == nil && text != "":
+		r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.User, Text: text})
+		return nil
+	case json.Unmarshal(raw, &items) != nil || len(items) == 0:
+		return invalid("input", "it is neither a text nor a list of items")
+	}
+	for i, it := range items {
+		where := fmt.Sprintf("input[%d]", i)
+		if it.Type == "item_reference" {
+			known, ok := r.find(it.ID)
+			if !ok {
+				e := invalid(where, "no item %q is kept: send the item itself, with store false", it.ID)
+				e.code = "item_not_found"
+				return e
+			}
+			it = known
+		}
+		if err := r.addItem(where, it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reading) addItem(where string, it item) error {
+	switch it.Type {
+	case "", "message":
+		text, err := content(where+".content", it.Content)
+		if err != nil {
+			return err
+		}
+		switch it.Role {
+		case "assistant":
+			m := r.assistant()
+			m.Text = strings.TrimLeft(m.Text+"\n"+text, "\n")
+		case "developer", "system":
+			r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.System, Text: text})
+		case "user":
+			r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.User, Text: text})
+		default:
+			return invalid(where+".role", "unknown role %q", it.Role)
+		}
+	case "function_call":
+		m := r.assistant()
+		m.Calls = append(m.Calls, calling.Call{ID: it.CallID, Name: fullName(it.Namespace, it.Name), Args: json.RawMessage(it.Arguments)})
+	case "custom_tool_call":
+		m := r.assistant()
+		m.Calls = append(m.Calls, calling.Call{ID: it.CallID, Name: fullName(it.Namespace, it.Name), Args: encode(freeInput{it.Input})})
+	case "function_call_output", "custom_tool_call_output":
+		text, err := content(where+".output", it.Output)
+		if err != nil {
+			return err
+		}
+		r.q.Messages = append(r.q.Messages, calling.Message{Role: calling.Result, CallID: it.CallID, Text: text})
+	case "additional_tools":
+		r.addTools(it.Tools, "")
+	} // thoughts are left out of the next prompt, and items of hosted tools say nothing to another model
+	return nil
+}
+
+// assistant is the message that an item of the model's belongs to: text and calls of one
+// reply are one message.
+func (r *reading) assistant() *calling.Message {
+	if n := len(r.q.Messages); n == 0 || r.q.Messages[n-1].Role != providers.Assistant || len(r.q.Messages[n-1].Calls) > 0 {
+		r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.Assistant})
+	}
+	return &r.q.Messages[len(r.q.Messages)-1]
+}
