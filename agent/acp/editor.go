@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -24,17 +25,26 @@ func (e *Editor) Reads() bool { return e.files().ReadTextFile }
 // Writes reports whether the editor writes files.
 func (e *Editor) Writes() bool { return e.files().WriteTextFile }
 
-// ReadFile returns the text of a file, with the changes that are not saved. The
-// path is absolute.
-func (e *Editor) ReadFile(ctx context.Context, path string) (string, error) {
+// path is a name as the editor takes it.
+func (e *Editor) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(e.session.dir, name)
+}
+
+// ReadFile returns the text of a file, with the changes that are not saved. A name
+// that is not absolute is of the session's directory.
+func (e *Editor) ReadFile(ctx context.Context, name string) (string, error) {
 	var r sdk.ReadTextFileResponse
-	err := e.session.server.conn.call(ctx, sdk.ClientMethodFsReadTextFile, sdk.ReadTextFileRequest{SessionId: sdk.SessionId(e.session.id), Path: path}, &r)
+	err := e.session.server.conn.call(ctx, sdk.ClientMethodFsReadTextFile, sdk.ReadTextFileRequest{SessionId: sdk.SessionId(e.session.id), Path: e.path(name)}, &r)
 	return r.Content, err
 }
 
-// WriteFile has the editor write a file. The path is absolute.
-func (e *Editor) WriteFile(ctx context.Context, path, text string) error {
-	return e.session.server.conn.call(ctx, sdk.ClientMethodFsWriteTextFile, sdk.WriteTextFileRequest{SessionId: sdk.SessionId(e.session.id), Path: path, Content: text}, nil)
+// WriteFile has the editor write a file. A name that is not absolute is of the
+// session's directory.
+func (e *Editor) WriteFile(ctx context.Context, name, text string) error {
+	return e.session.server.conn.call(ctx, sdk.ClientMethodFsWriteTextFile, sdk.WriteTextFileRequest{SessionId: sdk.SessionId(e.session.id), Path: e.path(name), Content: text}, nil)
 }
 
 // Question is a question about a call.

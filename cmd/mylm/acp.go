@@ -84,7 +84,7 @@ func (h *editorHost) Open(ctx context.Context, o acp.Opening) (acp.Conversation,
 	t := &editorTalk{dir: o.Dir, editor: o.Editor, quiet: quiet, log: h.screen, servers: o.Servers}
 	screen := term.NewScreen(term.Streams{In: quiet, Out: quiet, Err: quiet})
 	screen.Attach(&editorScreen{t}) // for good
-	t.talk = &talk{flags: flags, screen: screen, front: t, dialog: t, mode: t.currentMode, before: &setup.Setup{}}
+	t.talk = &talk{flags: flags, screen: screen, front: t, dialog: t, mode: t.currentMode, buffers: o.Editor, before: &setup.Setup{}}
 	if err := t.open(ctx, o.ID); err != nil {
 		t.Close()
 		return nil, asked(err)

@@ -591,3 +591,57 @@ func (e *editor) mylm(args ...string) (string, error) {
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
+
+// The files of an editor have changes that are not saved: the model is shown them,
+// edits them, and the editor writes.
+func TestACPEditorsFiles(t *testing.T) {
+	t.Parallel()
+	script := toolReply("", "read_file", map[string]any{"path": "open.txt"}) + toolReply("", "edit_file", map[string]any{"path": "open.txt", "old": "unsaved", "new": "edited"}) +
+		toolReply("", "write_file", map[string]any{"path": "sub/new.txt", "content": "new\n", "create_parents": true}) + toolReply("", "edit_file", map[string]any{"path": "closed.txt", "old": "closed", "new": "opened"}) +
+		toolReply("", "read_file", map[string]any{"path": "/etc/hostname"}) + "=== reply\nDone.\n"
+	for name, test := range map[string]struct {
+		fs               map[string]any
+		shown            string
+		open, disk, sub  string // what the editor wrote, and what is on the disk then
+		closed, diskThen string
+	}{
+		"reads and writes": {map[string]any{"readTextFile": true, "writeTextFile": true}, "unsaved", "one\r\nedited\r\n", "one\r\nsaved\r\n", "new\n", "opened\n", "closed\n"},
+		"reads":            {map[string]any{"readTextFile": true}, "unsaved", "", "one\r\nsaved\r\n", "", "", "opened\n"},
+		"nothing":          {map[string]any{}, "saved", "", "one\r\nsaved\r\n", "", "", "opened\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEditor(t, script)
+			e.files, e.written = map[string]string{}, map[string]string{}
+			open, closed := e.write("open.txt", "one\r\nsaved\r\n"), e.write("closed.txt", "closed\n")
+			e.files[open] = "one\nunsaved" // as editors have lines
+			e.permission = func(p map[string]any) string { return "allow" }
+			e.start("acp", "-m", "scripted/"+filepath.Join(e.dir, "..", "script.txt"))
+			e.initialize(test.fs)
+			id := e.open()
+			e.prompt(id, "q")
+			e.finished(id)
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			sub := filepath.Join(e.dir, "sub", "new.txt")
+			for path, want := range map[string]string{open: test.open, sub: test.sub, closed: test.closed} {
+				if got := e.written[path]; got != want {
+					t.Errorf("the editor wrote %q into %s, want %q", got, filepath.Base(path), want)
+				}
+			}
+			for path, want := range map[string]string{open: test.disk, closed: test.diskThen} {
+				if got, _ := os.ReadFile(path); string(got) != want {
+					t.Errorf("%s has %q on the disk, want %q", filepath.Base(path), got, want)
+				}
+			}
+			for _, f := range e.frames {
+				if path, _ := f.Params["path"].(string); f.Method == "fs/read_text_file" && !strings.HasPrefix(path, e.dir+"/") {
+					t.Errorf("the editor is asked for %s, which is not in the session's directory", path)
+				}
+			}
+			if !strings.Contains(fmt.Sprint(e.frames), "one\n"+test.shown) {
+				t.Errorf("the model is not shown %q", test.shown)
+			}
+		})
+	}
+}

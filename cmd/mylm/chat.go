@@ -15,6 +15,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/tools/files"
 	"mylm/tools/policy"
 
 	"github.com/urfave/cli/v2"
@@ -72,6 +73,7 @@ type talk struct {
 
 	from    *resumedSession // nil: nothing was asked yet
 	session *agent.Session  // of the first run; nil: it makes one
+	buffers files.Editor    // see setup.Request
 	before  *setup.Setup    // of the last run, closed
 	message input           // what the run that is being set up asks
 

@@ -104,6 +104,7 @@ func (r *run) setUp(ctx context.Context) error {
 	request.Person = &setup.Person{Prompter: term.Prompter{Screen: r.out.screen, View: r.out.terminal}}
 	if r.talk != nil {
 		request.Before, request.Person.Dialog, request.Person.Mode = r.talk.before, r.talk.dialog, r.talk.mode
+		request.Editor = r.talk.buffers
 		if r.talk.session != nil {
 			request.Session = r.talk.session
 		}

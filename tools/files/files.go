@@ -53,6 +53,8 @@ type Options struct {
 	// are not part of the workspace, wherever they are.
 	Closed []string
 
+	Editor Editor // has files open that read_file, write_file and edit_file are about; nil: none
+
 	Journal *undo.Journal // keeps what write_file and edit_file write over; nil: nothing is kept
 }
 

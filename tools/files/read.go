@@ -52,7 +52,18 @@ func read(ctx context.Context, r reading, in readInput) (tools.Result, error) {
 		return tools.Result{Text: text, Origin: tools.Workspace, Truncated: true}, nil
 	}
 	p := page{start: max(in.StartLine, 1), end: in.EndLine, maxLines: r.MaxLines, maxBytes: r.MaxBytes}
-	if err := p.scan(ctx, f); err != nil {
+	var text io.Reader = f
+	if name, err := r.relative(r.path); err == nil && size <= maxEdited && r.Editor != nil {
+		onDisk, err := io.ReadAll(f)
+		if err != nil {
+			return tools.Result{}, fmt.Errorf("%s cannot be read: %w", r.path, err)
+		}
+		text = bytes.NewReader(onDisk)
+		if changed, ok := r.unsaved(ctx, name, string(onDisk)); ok {
+			text = strings.NewReader(changed)
+		}
+	}
+	if err := p.scan(ctx, text); err != nil {
 		return tools.Result{}, fmt.Errorf("%s cannot be read: %w", r.path, err)
 	}
 	return p.result(r.path)

@@ -19,7 +19,8 @@ import (
 // revision is what a call would make of a file.
 type revision struct {
 	*target
-	old     string // the text that is there, if it is known
+	old     string // the text that is there, if it is known; an editor may have it
+	onDisk  string // what is saved of it
 	known   bool
 	new     string
 	parents bool
@@ -43,8 +44,9 @@ func (w *workspace) revise(ctx context.Context, r *revision) (tools.Result, erro
 	defer root.Close()
 	c := undo.Change{Name: r.name, Content: []byte(r.new), Parents: r.parents}
 	if r.exact {
-		c.Expect = &r.old
+		c.Expect = &r.onDisk
 	}
+	c.Through = w.through(r)
 	if err := w.Journal.Write(ctx, root, c); err != nil {
 		return tools.Result{}, w.writeError(root, r, err)
 	}

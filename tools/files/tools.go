@@ -214,7 +214,7 @@ func (in findInput) place() string {
 // writer makes a tool that changes a file. plan determines what a call would do,
 // without doing it: for the effect, for the preview, and when the call runs. A
 // call that cannot succeed, or changes nothing, only reads, so it needs no approval.
-func writer[In any](o Options, name, description string, plan func(*workspace, *os.Root, In) (*revision, error)) (*tools.Tool, error) {
+func writer[In any](o Options, name, description string, plan func(*workspace, context.Context, *os.Root, In) (*revision, error)) (*tools.Tool, error) {
 	planned := func(ctx context.Context, w *workspace, in In) (*revision, error) {
 		return waitFor(ctx, "the file system", func() (*revision, error) {
 			root, err := w.open()
@@ -222,7 +222,7 @@ func writer[In any](o Options, name, description string, plan func(*workspace, *
 				return nil, err
 			}
 			defer root.Close()
-			return plan(w, root, in)
+			return plan(w, ctx, root, in)
 		})
 	}
 	t, w, err := newTool(o, name, description, tools.Writes, func(w *workspace, ctx context.Context, in In) (tools.Result, error) {

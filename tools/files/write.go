@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,7 @@ import (
 	"mylm/tools"
 )
 
-func (w *workspace) planWrite(root *os.Root, in writeInput) (*revision, error) {
+func (w *workspace) planWrite(ctx context.Context, root *os.Root, in writeInput) (*revision, error) {
 	t, err := w.target(root, in.Path)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (w *workspace) planWrite(root *os.Root, in writeInput) (*revision, error) {
 	}
 	r.summary = fmt.Sprintf("wrote %s%s over %s: now %s", in.Path, r.linkNote(), tools.Count(int(t.info.Size()), "byte"), sizeOf(in.Content))
 	if t.info.Size() <= maxDiffed {
-		if r.old, err = w.text(root, t); err != nil {
+		if r.old, r.onDisk, err = w.current(ctx, root, t); err != nil {
 			return nil, err
 		}
 		r.known = true
@@ -96,7 +97,7 @@ func caseVariant(root *os.Root, name string) string {
 // that somebody wrote is larger.
 const maxEdited = 16 << 20
 
-func (w *workspace) planEdit(root *os.Root, in editInput) (*revision, error) {
+func (w *workspace) planEdit(ctx context.Context, root *os.Root, in editInput) (*revision, error) {
 	switch {
 	case in.Old == "":
 		return nil, errors.New("old is empty; give the text to replace, or make a file with " + WriteFileName)
@@ -113,7 +114,7 @@ func (w *workspace) planEdit(root *os.Root, in editInput) (*revision, error) {
 	if t.info.Size() > maxEdited {
 		return nil, fmt.Errorf("%s has %d bytes, and files of more than %d are not edited; change it with a command", in.Path, t.info.Size(), maxEdited)
 	}
-	text, err := w.text(root, t)
+	text, onDisk, err := w.current(ctx, root, t)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (w *workspace) planEdit(root *os.Root, in editInput) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &revision{target: t, old: text, known: true, new: text[:at] + new + text[at+len(old):], exact: true}
+	r := &revision{target: t, old: text, onDisk: onDisk, known: true, new: text[:at] + new + text[at+len(old):], exact: true}
 	r.from, r.to = wholeLines(text, at, at+len(old))
 	r.summary = fmt.Sprintf("edited %s%s:\n", in.Path, r.linkNote())
 	return r, nil

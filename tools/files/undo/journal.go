@@ -58,6 +58,10 @@ type Change struct {
 	Parents bool         // make the directories that are missing
 	Mode    *fs.FileMode // its permissions; nil: as before, or the usual ones
 	Expect  *string      // what it must hold now, if it is to be changed
+
+	// Through writes the file in another way, such as an editor that has it open;
+	// nil: it is replaced. What comes of it is not checked.
+	Through func(context.Context) error
 }
 
 // Write replaces a file atomically and durably, after its earlier version is safe.
@@ -108,6 +112,10 @@ func (j *Journal) change(ctx context.Context, root *os.Root, c Change, next stat
 		return err
 	}
 	switch {
+	case next.Exists && c.Through != nil:
+		if err = root.MkdirAll(filepath.Dir(c.Name), 0o777); err == nil {
+			err = c.Through(ctx)
+		}
 	case next.Exists:
 		err = c.write(root, temp, old)
 	case old != nil:

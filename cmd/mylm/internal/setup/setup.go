@@ -40,7 +40,8 @@ type Request struct {
 	Session *agent.Session
 	Person  *Person
 	Notify  Notify
-	Asks    bool // the model is going to be asked
+	Asks    bool         // the model is going to be asked
+	Editor  files.Editor // has files of the workspace open; nil: none
 
 	Recorder *Recorder // of the resumed session; nil: a new session
 	Before   *Setup    // of the run before in the same conversation: its model, and what a person has allowed; may be nil
@@ -149,7 +150,7 @@ func (s *Setup) tools(box *sandbox.Policy) (*tools.Registry, error) {
 	question, err := s.Person.tool(only)
 	var registry *tools.Registry
 	if err == nil {
-		registry, err = toolbox{c: c, box: box, memory: s.Memory, notify: s.Notify, session: s.Session, journal: s.journal, question: question}.registry(only)
+		registry, err = toolbox{c: c, box: box, memory: s.Memory, notify: s.Notify, session: s.Session, journal: s.journal, editor: s.Editor, question: question}.registry(only)
 	}
 	if err != nil && named {
 		return nil, toolsError(c, names, err)

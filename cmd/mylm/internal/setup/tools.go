@@ -34,12 +34,13 @@ type toolbox struct {
 	notify   Notify
 	session  *agent.Session
 	journal  *undo.Journal // keeps earlier versions of files; nil: none is written
+	editor   files.Editor  // has files open; nil: none
 	question []*tools.Tool // ask_user, if somebody can be asked
 }
 
 // registry makes the tools, or those of them that are named.
 func (b toolbox) registry(only []string) (*tools.Registry, error) {
-	inFiles, err1 := fileTools(b.c.Workspace, b.journal)
+	inFiles, err1 := fileTools(b.c.Workspace, b.journal, b.editor)
 	execute, err2 := shell.New(shell.Options{Dir: b.c.Workspace, Sandbox: b.box})
 	fetch, err3 := web.New(web.Options{AllowHosts: config.AllowHosts.Of(b.c.Settings)})
 	remembering, err4 := b.memory.tools(b.session)
@@ -110,9 +111,9 @@ func Names(ctx context.Context, workspace, dir string) ([]string, error) {
 }
 
 // fileTools are the tools for the files of a workspace.
-func fileTools(dir string, journal *undo.Journal) ([]*tools.Tool, error) {
+func fileTools(dir string, journal *undo.Journal, editor files.Editor) ([]*tools.Tool, error) {
 	o := fileOptions(dir)
-	o.Journal = journal
+	o.Journal, o.Editor = journal, editor
 	var all []*tools.Tool
 	for _, make := range []func(files.Options) (*tools.Tool, error){
 		files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile,
