@@ -195,10 +195,10 @@ func atLeast[N ~int | ~int64](options []option[N]) error {
 	return nil
 }
 
-// Ask answers a prompt in a session of its own. The error is what Run's is; the
-// Result is complete in either case.
-func (a *Agent) Ask(ctx context.Context, prompt string) (Result, error) {
-	return Collect(a.Run(ctx, NewSession(), prompt))
+// Ask answers a prompt, and pictures that go with it, in a session of its own.
+// The error is what Run's is; the Result is complete in either case.
+func (a *Agent) Ask(ctx context.Context, prompt string, images ...providers.Image) (Result, error) {
+	return Collect(a.Run(ctx, NewSession(), prompt, images...))
 }
 
 // Collect ranges over a run and returns its result.
@@ -214,7 +214,9 @@ func Collect(events iter.Seq2[Event, error]) (result Result, err error) {
 	return result, err
 }
 
-// Run answers a prompt as part of a session. The last event is a FinalResponse,
+// Run answers a prompt, and pictures that go with it, as part of a session. A model
+// that cannot see is not asked about pictures: the run ends with a *providers.Error
+// whose Param is ParamImages. The last event is a FinalResponse,
 // which holds the result of every run that began, whatever its end. After it an
 // error is yielded if the run failed or its context was done. A run that ends
 // at a limit, at a full context or because the model fell silent has a
@@ -222,18 +224,18 @@ func Collect(events iter.Seq2[Event, error]) (result Result, err error) {
 //
 // Breaking out of the loop cancels the model call or the tool that is running.
 // What was done until then is in the session.
-func (a *Agent) Run(ctx context.Context, s *Session, prompt string) iter.Seq2[Event, error] {
+func (a *Agent) Run(ctx context.Context, s *Session, prompt string, images ...providers.Image) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if s == nil {
 			s = NewSession()
 		}
-		a.drive(ctx, &run{agent: a, session: s, yield: yield}, prompt)
+		a.drive(ctx, &run{agent: a, session: s, yield: yield}, PromptEntry{prompt, recordedImages(images)})
 	}
 }
 
 // drive runs r with its session for itself, and closes the record however the
 // consumer leaves.
-func (a *Agent) drive(ctx context.Context, r *run, prompt string) {
+func (a *Agent) drive(ctx context.Context, r *run, prompt PromptEntry) {
 	s := r.session
 	if !s.busy.CompareAndSwap(false, true) {
 		r.yield(Event{}, ErrSessionBusy)
@@ -278,9 +280,9 @@ func (a *Agent) systemPrompt(now time.Time, tools string) (string, error) {
 	return a.opts.Prompts.System(data)
 }
 
-// Request returns what the model would be sent first for a prompt in the
-// session, and sends nothing.
-func (a *Agent) Request(s *Session, prompt string) (providers.Request, error) {
+// Request returns what the model would be sent first for a prompt and pictures in
+// the session, and sends nothing.
+func (a *Agent) Request(s *Session, prompt string, images ...providers.Image) (providers.Request, error) {
 	system, err := a.SystemPrompt(time.Now())
 	if err != nil {
 		return providers.Request{}, err
@@ -293,7 +295,7 @@ func (a *Agent) Request(s *Session, prompt string) (providers.Request, error) {
 	if shown := v.shown(); len(shown) > 1 {
 		messages = append(messages, shown[1:]...)
 	}
-	return a.request(append(messages, providers.Message{Role: providers.User, Text: protocol.Neutralise(prompt)})), nil
+	return a.request(append(messages, providers.Message{Role: providers.User, Text: protocol.Neutralise(prompt), Images: images})), nil
 }
 
 func (a *Agent) request(messages []providers.Message) providers.Request {

@@ -136,6 +136,8 @@ type realEffects struct {
 	agent   *Agent
 	session *Session
 	view    *view // of the session; what is not in it yet is taken in
+
+	looked, blind bool // whether the model was asked if it sees, and that it does not
 }
 
 func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[providers.Chunk, error] {
@@ -152,6 +154,7 @@ func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[provi
 			}
 		}
 		request := w.agent.request(messages)
+		request.Messages = w.visible(ctx, w.session.snapshot()[:q.Through], request)
 		if q.Value {
 			request.Format = w.agent.answer.Text()
 		}

@@ -50,6 +50,8 @@ type (
 	HistoryEntry struct {
 		Role providers.Role `json:"role,omitempty"`
 		Text string         `json:"text,omitempty"`
+
+		Images []Image `json:"images,omitempty"`
 	}
 
 	// RunEntry begins a run.
@@ -62,7 +64,8 @@ type (
 
 	// PromptEntry is what was asked.
 	PromptEntry struct {
-		Text string `json:"text,omitempty"`
+		Text   string  `json:"text,omitempty"`
+		Images []Image `json:"images,omitempty"`
 	}
 
 	// ReplyEntry is what the model wrote in the conversation.
@@ -305,9 +308,9 @@ func (e *Entry) isMessage() bool {
 func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 	switch p := e.Payload.(type) {
 	case HistoryEntry:
-		return providers.Message{Role: p.Role, Text: p.Text}, true
+		return withImages(providers.Message{Role: p.Role, Text: p.Text}, p.Images), true
 	case PromptEntry:
-		return providers.Message{Role: providers.User, Text: protocol.Neutralise(p.Text)}, true
+		return withImages(providers.Message{Role: providers.User, Text: protocol.Neutralise(p.Text)}, p.Images), true
 	case UserEntry:
 		return providers.Message{Role: providers.User, Text: p.Text}, true
 	case ReplyEntry:

@@ -39,7 +39,7 @@ type run struct {
 }
 
 // loop runs turns until one of them, or a limit, ends the run.
-func (r *run) loop(ctx context.Context, prompt string) {
+func (r *run) loop(ctx context.Context, prompt PromptEntry) {
 	s := &r.state
 	if err := r.start(ctx, prompt); err != nil {
 		r.stop(StopInternal, err)
@@ -75,7 +75,7 @@ func (r *run) turnLimit() {
 
 func (r *run) turnsLeft() bool { return r.state.Turn < r.agent.opts.MaxTurns }
 
-func (r *run) recordStart(ctx context.Context, prompt string) error {
+func (r *run) recordStart(ctx context.Context, prompt PromptEntry) error {
 	if r.session.ID == "" {
 		r.session.ID = newID()
 	}
@@ -90,7 +90,7 @@ func (r *run) recordStart(ctx context.Context, prompt string) error {
 	if err := r.record(ctx, RunEntry{System: system, Setup: setup}); err != nil || r.resumed {
 		return err
 	}
-	return r.record(ctx, PromptEntry{prompt})
+	return r.record(ctx, prompt)
 }
 
 // step is one turn: fit, think, then answer or act and observe. What ends the

@@ -71,7 +71,7 @@ func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 		r.resumed = !asked
 		played, cancel := context.WithCancel(ctx)
 		p.cancel = cancel
-		a.drive(played, r, prompt.Text)
+		a.drive(played, r, prompt)
 		cancel()
 		if ctx.Err() != nil {
 			return done, ctx.Err()
@@ -286,7 +286,7 @@ type part struct{ what, text string }
 func comparedParts(p EntryPayload) []part {
 	switch p := p.(type) {
 	case PromptEntry:
-		return []part{{"text of the prompt", p.Text}}
+		return []part{{"text of the prompt", p.Text}, {"pictures of the prompt", fmt.Sprint(p.hashes())}}
 	case ReplyEntry:
 		return []part{{"text of the reply", p.Text}, {"answer", p.Answer}, {"thought", p.Thought}}
 	case AuxiliaryEntry:

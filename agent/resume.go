@@ -37,12 +37,12 @@ func (a *Agent) Resume(ctx context.Context, s *Session) iter.Seq2[Event, error] 
 			yield(Event{}, err)
 			return
 		}
-		a.drive(ctx, &run{agent: a, session: s, yield: yield, resumed: true}, "")
+		a.drive(ctx, &run{agent: a, session: s, yield: yield, resumed: true}, PromptEntry{})
 	}
 }
 
 // start sets up the state and what the session has to hold before a turn.
-func (r *run) start(ctx context.Context, prompt string) error {
+func (r *run) start(ctx context.Context, prompt PromptEntry) error {
 	if r.resumed && r.replay == nil && r.restore(ctx) {
 		return nil
 	}

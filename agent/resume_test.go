@@ -165,7 +165,7 @@ func TestResumeAfterAnEnd(t *testing.T) {
 			}
 			w := &window{size: 8192, count: words, reply: reading(20)}
 			w.evaluate = func(r providers.Request) {
-				if !slices.Contains(r.Messages, providers.Message{Role: providers.User, Text: "go"}) {
+				if !slices.ContainsFunc(r.Messages, func(m providers.Message) bool { return m.Role == providers.User && m.Text == "go" }) {
 					t.Errorf("what was asked is gone from %d messages", len(r.Messages))
 				}
 			}

@@ -48,7 +48,7 @@ func NewSession(history ...providers.Message) *Session {
 	s := &Session{ID: newID()}
 	now := time.Now()
 	for _, m := range history {
-		s.add(Entry{Time: now, Payload: HistoryEntry{m.Role, m.Text}})
+		s.add(Entry{Time: now, Payload: HistoryEntry{m.Role, m.Text, recordedImages(m.Images)}})
 	}
 	return s
 }

@@ -72,7 +72,9 @@ func (v *view) empty() view {
 }
 
 // sizeOf is what a message takes, in estimated tokens.
-func sizeOf(m providers.Message) int { return calling.Estimate(m.Text) + calling.MessageTokens }
+func sizeOf(m providers.Message) int {
+	return calling.Estimate(m.Text) + calling.MessageTokens + imageTokens*len(m.Images)
+}
 
 func (v *view) setSystem(m providers.Message) {
 	if v.closing != nil {

@@ -34,6 +34,7 @@ const (
 	ParamSeed        = "seed"        // Request.Seed
 	ParamTemperature = "temperature" // Request.Temperature
 	ParamThink       = "think"       // Request.Think
+	ParamImages      = "images"      // Message.Images, or another model
 )
 
 // Error is a failure of a backend, classified by Kind.

@@ -21,6 +21,10 @@ const (
 type Message struct {
 	Role Role   `json:"role"`
 	Text string `json:"text"`
+
+	// Images belong to the text. A model that cannot see does not ignore them: the
+	// call fails with an *Error whose Param is ParamImages, before anything is sent.
+	Images []Image `json:"images,omitempty"`
 }
 
 // Thinking turns the reasoning of a model on or off.
@@ -130,7 +134,20 @@ type Info struct {
 	Chats   bool `json:"chats"`             // takes part in conversations
 	Thinks  bool `json:"thinks"`            // reasons before it answers
 	Embeds  bool `json:"embeds"`            // turns text into vectors
+
+	Sees Ability `json:"sees,omitempty"` // takes pictures
 }
+
+// Ability is whether a model can do something.
+type Ability string
+
+// AbilityUnknown, the zero value, is the ability of a model about which the backend
+// reports nothing: whether it can shows in the call.
+const (
+	AbilityUnknown Ability = ""
+	Able           Ability = "yes"
+	Unable         Ability = "no"
+)
 
 // Informer is implemented by models whose backend can report about them.
 // Info does not load the model.

@@ -14,6 +14,7 @@
 // A journal is the file of one session, DIR/ID.jsonl: a header on the first
 // line, and an agent.Entry on every other one. Lines are never changed, and each
 // ends with a checksum of itself. less and jq are enough to look at a journal.
+// Pictures are in files beside it, DIR/ID.images/HASH, and the entry has their hash.
 //
 // # Guarantees
 //

@@ -29,7 +29,7 @@ func Clean(h Header, entries []agent.Entry, f func(string) string) (Header, []ag
 func cleaned(p agent.EntryPayload, f func(string) string) agent.EntryPayload {
 	switch p := p.(type) {
 	case agent.HistoryEntry:
-		p.Text = f(p.Text)
+		p.Text, p.Images = f(p.Text), cleanImages(p.Images, f)
 		return p
 	case agent.RunEntry:
 		p.System, p.Args = f(p.System), cleanJSON(p.Args, f)
@@ -40,7 +40,8 @@ func cleaned(p agent.EntryPayload, f func(string) string) agent.EntryPayload {
 		}
 		return p
 	case agent.PromptEntry:
-		return agent.PromptEntry{Text: f(p.Text)}
+		p.Text, p.Images = f(p.Text), cleanImages(p.Images, f)
+		return p
 	case agent.ReplyEntry:
 		return cleanReply(p, f)
 	case agent.AuxiliaryEntry:
@@ -179,9 +180,9 @@ func WriteMarkdown(w io.Writer, h Header, entries []agent.Entry) error {
 	for _, e := range entries {
 		switch p := e.Payload.(type) {
 		case agent.HistoryEntry:
-			section(&b, "Before ("+string(p.Role)+")", p.Text)
+			section(&b, "Before ("+string(p.Role)+")", p.Text+listed(p.Images))
 		case agent.PromptEntry:
-			section(&b, "Question", p.Text)
+			section(&b, "Question", p.Text+listed(p.Images))
 		case agent.ReplyEntry:
 			if strings.TrimSpace(p.Thought) != "" {
 				section(&b, fmt.Sprintf("Thought, turn %d", e.Turn), p.Thought)

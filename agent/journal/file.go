@@ -55,6 +55,9 @@ func (f *file) append(ctx context.Context, e agent.Entry) error {
 		return f.outdated()
 	}
 	if f.err == nil {
+		f.err = f.store.keepImages(f.id, imagesOf(e))
+	}
+	if f.err == nil {
 		f.err = f.add(e)
 	}
 	if f.err != nil {
@@ -312,6 +315,7 @@ func (f *file) open(ctx context.Context) (*agent.Session, error) {
 		}
 	}
 	f.seq = len(entries)
+	f.store.putBack(f.id, entries)
 	s, err := agent.LoadSession(f.id, entries)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)

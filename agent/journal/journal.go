@@ -300,7 +300,7 @@ func (s *Store) Remove(id string) error {
 	defer l.release()
 	path := s.Path(id)
 	if err = os.Remove(path); err == nil {
-		return nil
+		return os.RemoveAll(s.imageDir(id))
 	}
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		return fmt.Errorf("session %s: %s is a directory that is not empty: delete it yourself", id, path)
@@ -341,6 +341,9 @@ func (s *Store) sweep(before time.Time) error {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := s.sweepImages(before, entries); err != nil {
 		return err
 	}
 	for _, e := range entries {

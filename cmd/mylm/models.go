@@ -54,7 +54,7 @@ mylm models --provider openai      # what one of them has, where it tells`,
 // uses lists what a model can do.
 func uses(m providers.ModelInfo) string {
 	var can []string
-	for what, does := range map[string]bool{"chat": m.Chats, "thinking": m.Thinks, "embedding": m.Embeds} {
+	for what, does := range map[string]bool{"chat": m.Chats, "thinking": m.Thinks, "vision": m.Sees == providers.Able, "embedding": m.Embeds} {
 		if does {
 			can = append(can, what)
 		}

@@ -27,7 +27,7 @@ func New() *Model { return &Model{} }
 
 // Info reports a model that is loaded, chats, and does not think.
 func (*Model) Info(context.Context) (providers.Info, error) {
-	return providers.Info{Window: window, Loaded: true, Chats: true}, nil
+	return providers.Info{Window: window, Loaded: true, Chats: true, Sees: providers.Unable}, nil
 }
 
 // Generate answers the last message of the user, a word per chunk. It ends
@@ -66,6 +66,8 @@ func check(ctx context.Context, r providers.Request, t *turn) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case r.HasImages():
+		return providers.CannotSee("demo", "the demo responder cannot see pictures")
 	case r.Think == providers.ThinkOn:
 		return &providers.Error{
 			Kind:    providers.BadRequest,

@@ -39,6 +39,7 @@ func anthropicBackend() backend {
 		},
 		oneSystem: true,
 		noEmpty:   true,
+		images:    imageData,
 	}
 }
 

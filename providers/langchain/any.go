@@ -29,6 +29,12 @@ type Options struct {
 	// not the model's text.
 	NoStream bool
 
+	// Images sends pictures, as binary parts. Without it a request with one is an
+	// error, since a backend may drop them silently.
+	Images bool
+
+	images imageForm // of langchaingo's own clients
+
 	// End is how a complete reply is recognized.
 	End End
 }
@@ -48,18 +54,18 @@ const (
 // Those that are not listed read whole conversations, stream text, and give no
 // sign of the end of a reply.
 var clients = map[string]Options{
-	"anthropic":       {OneSystem: true, End: EndReason},
+	"anthropic":       {OneSystem: true, images: imageData, End: EndReason},
 	"cloudflare":      {NoStream: true}, // streams raw events
 	"cohere":          {OneMessage: true},
 	"ernie":           {OneMessage: true},
-	"googleai":        {OneSystem: true, End: EndReason},
-	"googleai/vertex": {OneSystem: true, End: EndReason},
+	"googleai":        {OneSystem: true, images: imageData, End: EndReason},
+	"googleai/vertex": {OneSystem: true, images: imageData, End: EndReason},
 	"huggingface":     {OneMessage: true},
 	"local":           {OneMessage: true},
 	"maritaca":        {End: EndWholeText},
 	"mistral":         {End: EndReason},
-	"ollama":          {End: EndWholeText},
-	"openai":          {End: EndReason},
+	"ollama":          {images: imageData, End: EndWholeText},
+	"openai":          {images: imageURLs, End: EndReason},
 	"watsonx":         {OneMessage: true},
 }
 
@@ -95,6 +101,9 @@ func New(llm llms.Model, o Options) *Model {
 			onePiece:   o.NoStream || own.NoStream,
 			endOf:      cmp.Or(o.End, own.End),
 		},
+	}
+	if m.back.images = own.images; m.back.images == noImages && o.Images {
+		m.back.images = imageData
 	}
 	m.describe()
 	return m

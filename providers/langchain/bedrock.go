@@ -21,6 +21,7 @@ func bedrockBackend() backend {
 		api:       api{noSeed: true},
 		oneSystem: true,
 		noEmpty:   true,
+		images:    imageData,
 		ownKeys:   "Without a key, the credentials are AWS's usual ones: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, `aws sso login`, or the role of the machine.",
 	}
 }

@@ -141,21 +141,19 @@ func (m *bedrockModel) GenerateContent(ctx context.Context, messages []llms.Mess
 func converse(model string, messages []llms.MessageContent, r providers.Request) *bedrockruntime.ConverseStreamInput {
 	in := &bedrockruntime.ConverseStreamInput{ModelId: &model}
 	for _, m := range messages {
-		text := m.Parts[0].(llms.TextContent).Text
 		role := types.ConversationRoleUser
 		switch m.Role {
 		case llms.ChatMessageTypeSystem:
-			in.System = append(in.System, &types.SystemContentBlockMemberText{Value: text})
+			in.System = append(in.System, &types.SystemContentBlockMemberText{Value: m.Parts[0].(llms.TextContent).Text})
 			continue
 		case llms.ChatMessageTypeAI:
 			role = types.ConversationRoleAssistant
 		}
-		block := &types.ContentBlockMemberText{Value: text}
 		if n := len(in.Messages); n > 0 && in.Messages[n-1].Role == role {
-			in.Messages[n-1].Content = append(in.Messages[n-1].Content, block)
+			in.Messages[n-1].Content = append(in.Messages[n-1].Content, contentBlocks(m.Parts)...)
 			continue
 		}
-		in.Messages = append(in.Messages, types.Message{Role: role, Content: []types.ContentBlock{block}})
+		in.Messages = append(in.Messages, types.Message{Role: role, Content: contentBlocks(m.Parts)})
 	}
 	if r.Temperature != nil || r.MaxTokens > 0 {
 		in.InferenceConfig = &types.InferenceConfiguration{}
@@ -167,6 +165,19 @@ func converse(model string, messages []llms.MessageContent, r providers.Request)
 		in.InferenceConfig.MaxTokens = aws.Int32(int32(min(r.MaxTokens, 1<<31-1)))
 	}
 	return in
+}
+
+func contentBlocks(parts []llms.ContentPart) (blocks []types.ContentBlock) {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case llms.TextContent:
+			blocks = append(blocks, &types.ContentBlockMemberText{Value: p.Text})
+		case llms.BinaryContent:
+			blocks = append(blocks, &types.ContentBlockMemberImage{Value: types.ImageBlock{
+				Format: types.ImageFormat(strings.TrimPrefix(p.MIMEType, "image/")), Source: &types.ImageSourceMemberBytes{Value: p.Data}}})
+		}
+	}
+	return blocks
 }
 
 // passEvent passes one event on.

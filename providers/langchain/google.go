@@ -36,6 +36,7 @@ func googleBackend() backend {
 			authorize: func(h http.Header, c Config) { h.Set(googleKey, c.Key) },
 		},
 		noEmpty: true,
+		images:  ownImages, refusedImages: []string{providers.ImageGIF},
 	}
 }
 
@@ -62,10 +63,16 @@ func headGoogle(req *http.Request, a asked) {
 // editGoogle writes the request from what was asked.
 func editGoogle(f fields, a asked) {
 	f.keep()
-	conversation := slices.DeleteFunc(oneSystem(a.Messages), func(m providers.Message) bool { return m.Text == "" })
+	conversation := slices.DeleteFunc(oneSystem(a.Messages), func(m providers.Message) bool { return m.Text == "" && len(m.Images) == 0 })
 	contents := make([]any, 0, len(conversation))
 	for _, m := range conversation {
-		parts := []any{map[string]string{"text": m.Text}}
+		var parts []any
+		for _, img := range m.Images {
+			parts = append(parts, map[string]any{"inlineData": map[string]any{"mimeType": img.Type, "data": img.Data}})
+		}
+		if m.Text != "" {
+			parts = append(parts, map[string]string{"text": m.Text})
+		}
 		switch m.Role {
 		case providers.System:
 			f["systemInstruction"] = map[string]any{"parts": parts}

@@ -16,8 +16,8 @@ var roles = map[providers.Role]llms.ChatMessageType{
 	providers.Assistant: llms.ChatMessageTypeAI,
 }
 
-// messages translates a conversation for langchaingo: one part per message,
-// since several backends read the first part only.
+// messages translates a conversation for langchaingo: one part of text per message,
+// since several backends read the first part only, after its pictures.
 func (b *backend) messages(conversation []providers.Message) ([]llms.MessageContent, error) {
 	for _, m := range conversation {
 		if roles[m.Role] == "" {
@@ -32,10 +32,13 @@ func (b *backend) messages(conversation []providers.Message) ([]llms.MessageCont
 	}
 	var out []llms.MessageContent
 	for _, m := range conversation {
-		if b.noEmpty && strings.TrimSpace(m.Text) == "" {
-			continue
+		parts := b.imageParts(m)
+		if strings.TrimSpace(m.Text) != "" || len(m.Images) == 0 && !b.noEmpty || len(m.Images) > len(parts) {
+			parts = append(parts, llms.TextPart(m.Text))
 		}
-		out = append(out, llms.TextParts(roles[m.Role], m.Text))
+		if len(parts) > 0 {
+			out = append(out, llms.MessageContent{Role: roles[m.Role], Parts: parts})
+		}
 	}
 	if len(out) == 0 {
 		return nil, wire.BadRequest("the conversation has no text")

@@ -35,7 +35,7 @@ func (m *Model) Name() string { return m.config.Model }
 // Info returns the window that the model was opened with. Without one, a
 // provider whose list of models has the windows is asked, once.
 func (m *Model) Info(ctx context.Context) (providers.Info, error) {
-	info := providers.Info{Window: m.config.Window, Chats: true}
+	info := providers.Info{Window: m.config.Window, Chats: true, Sees: m.back.sees()}
 	if info.Window > 0 || !m.back.list.windows {
 		return info, nil
 	}
@@ -49,7 +49,7 @@ func (m *Model) Info(ctx context.Context) (providers.Info, error) {
 	for _, l := range list {
 		if l.Name == m.config.Model || m.back.anyModel && len(list) == 1 {
 			info = l.Info
-			info.Window = cmp.Or(info.Window, info.Trained)
+			info.Window, info.Sees = cmp.Or(info.Window, info.Trained), m.back.sees()
 		}
 	}
 	m.known.Store(&info)
@@ -100,6 +100,9 @@ func (m *Model) check(r providers.Request) error {
 			Message: m.back.Title + " has no switch for thinking", Hint: "A model that thinks does so by itself."}
 	}
 	if err := wire.Check(r); err != nil {
+		return err
+	}
+	if err := m.checkImages(r); err != nil {
 		return err
 	}
 	if m.back.noOptions && (r.Temperature != nil || r.MaxTokens > 0) {

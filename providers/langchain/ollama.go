@@ -25,7 +25,8 @@ func langchainOllama() backend {
 			format: wire.OllamaLines,
 			think:  ollamaThink,
 		},
-		list: lister{path: "/api/tags", authorize: bearer},
+		list:   lister{path: "/api/tags", authorize: bearer},
+		images: imageData,
 	}
 }
 

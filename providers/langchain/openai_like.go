@@ -29,7 +29,7 @@ func openAILike() []backend {
 			Name: "groq", Title: "Groq", BaseURL: "https://api.groq.com/openai/v1", NeedsKey: true,
 			KeyVars: []string{"GROQ_API_KEY"}, BaseVars: []string{"GROQ_BASE_URL"},
 		}),
-		speaksOpenAI(dialect{think: deepSeekThink}, Provider{
+		speaksOpenAI(dialect{think: deepSeekThink, blind: true}, Provider{
 			Name: "deepseek", Title: "DeepSeek", BaseURL: "https://api.deepseek.com/v1", NeedsKey: true,
 			KeyVars: []string{"DEEPSEEK_API_KEY"},
 		}),
@@ -69,11 +69,11 @@ func openAILike() []backend {
 				Help: "the account's ID, 32 characters that the dashboard shows"}},
 		}),
 		// Maritaca documents neither a seed nor stream_options, and no list of models.
-		speaksOpenAI(dialect{plain: true, noSeed: true, list: &lister{}}, Provider{
+		speaksOpenAI(dialect{plain: true, noSeed: true, blind: true, list: &lister{}}, Provider{
 			Name: "maritaca", Title: "Maritaca", BaseURL: "https://chat.maritaca.ai/api", NeedsKey: true,
 			KeyVars: []string{"MARITACA_API_KEY", "MARITACA_KEY"},
 		}),
-		speaksOpenAI(dialect{turns: true}, Provider{
+		speaksOpenAI(dialect{turns: true, blind: true}, Provider{
 			Name: "ernie", Title: "Baidu Qianfan", BaseURL: "https://qianfan.baidubce.com/v2", NeedsKey: true,
 			KeyVars: []string{"QIANFAN_API_KEY"},
 		}),
@@ -97,6 +97,7 @@ type dialect struct {
 	list     *lister                               // in the place of GET /models; empty: there is none
 	anyModel bool                                  // the server has one model, whatever it is called
 	schema   bool                                  // replies can be constrained by response_format
+	blind    bool                                  // takes no pictures
 	turns    bool                                  // user and assistant take turns, after at most one system message
 	think    func(on bool, a asked) map[string]any // nil: no switch
 }
@@ -110,11 +111,15 @@ func speaksOpenAI(d dialect, p Provider) backend {
 		embeds:    true,
 		anyModel:  d.anyModel,
 		oneSystem: d.turns,
+		images:    imageURLs,
 		list:      lister{path: "/models", windows: d.windows, authorize: bearer},
 		api:       api{body: d.edit, format: openAIFormat, think: d.think, noSeed: d.noSeed},
 	}
 	if d.list != nil {
 		b.list = *d.list
+	}
+	if d.blind {
+		b.images = noImages
 	}
 	b.Streams, b.Lists = true, b.list.path != ""
 	return b

@@ -77,15 +77,18 @@ type backend struct {
 	// check validates what is particular to the provider. May be nil.
 	check func(c Config) error
 
-	embeds     bool   // it also makes vectors: open gives an embeddings.EmbedderClient
-	anyModel   bool   // the model needs no name: the server has one
-	noOptions  bool   // takes neither temperature nor limit
-	oneMessage bool   // langchaingo reads the first message only
-	oneSystem  bool   // one system message only
-	onePiece   bool   // langchaingo is not asked to stream
-	endOf      End    // the sign of a whole reply, where langchaingo reads it
-	noEmpty    bool   // a message without text is refused: leave it out
-	ownKeys    string // how the provider signs requests where no key is given, as a hint; "": it does not
+	embeds     bool // it also makes vectors: open gives an embeddings.EmbedderClient
+	anyModel   bool // the model needs no name: the server has one
+	noOptions  bool // takes neither temperature nor limit
+	oneMessage bool // langchaingo reads the first message only
+	oneSystem  bool // one system message only
+	onePiece   bool // langchaingo is not asked to stream
+	endOf      End  // the sign of a whole reply, where langchaingo reads it
+	noEmpty    bool // a message without text is refused: leave it out
+
+	images        imageForm // how it takes pictures
+	refusedImages []string  // media types that it does not take
+	ownKeys       string    // how the provider signs requests where no key is given, as a hint; "": it does not
 }
 
 // backends are the providers of this build, by name. Programs that open none

@@ -38,7 +38,8 @@ func watsonx() backend {
 				from: cmp.Or(c.KeyFrom, "WATSONX_API_KEY"), tokens: cmp.Or(c.Settings["auth_url"], ibmTokens)}
 			return openOpenAI(c, client)
 		},
-		api: api{body: editWatsonx, format: openAIFormat},
+		api:    api{body: editWatsonx, format: openAIFormat},
+		images: imageURLs,
 		list: lister{
 			path:      "/foundation_model_specs?limit=200&filters=function_text_chat&version=" + watsonxVersion,
 			windows:   true,

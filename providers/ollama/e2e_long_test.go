@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -95,7 +96,7 @@ func (c *counting) Generate(ctx context.Context, r providers.Request) iter.Seq2[
 			chunks = append(chunks, chunk)
 		}
 		used := chunks[len(chunks)-1].Usage
-		grown := len(c.before) > 0 && len(c.before) <= len(r.Messages) && slices.Equal(c.before, r.Messages[:len(c.before)])
+		grown := len(c.before) > 0 && len(c.before) <= len(r.Messages) && reflect.DeepEqual(c.before, r.Messages[:len(c.before)])
 		c.all = append(c.all, counted{used.Prompt, used.Output, grown})
 		c.before = slices.Clone(r.Messages)
 		for _, chunk := range chunks {
@@ -191,7 +192,7 @@ func complete(t *testing.T, messages []providers.Message) {
 	if messages[0].Role != providers.System || !strings.Contains(messages[0].Text, "# TOOLS") {
 		t.Errorf("the system prompt is gone: %q", messages[0])
 	}
-	if !slices.Contains(messages, providers.Message{Role: providers.User, Text: longRequest}) {
+	if !slices.ContainsFunc(messages, func(m providers.Message) bool { return m.Role == providers.User && m.Text == longRequest }) {
 		t.Errorf("the request is gone from %d messages", len(messages))
 	}
 	for i, m := range messages {

@@ -22,11 +22,17 @@ type facts struct {
 	remote                bool  // runs on another server, which has its own window
 	silent                bool  // the server does not report capabilities
 	chats, thinks, embeds bool
+	sees                  providers.Ability
 }
 
 func newFacts(capabilities []model.Capability, trained int) facts {
 	has := func(c model.Capability) bool { return slices.Contains(capabilities, c) }
+	sees := providers.AbilityUnknown
+	if has(model.CapabilityVision) {
+		sees = providers.Able
+	}
 	return facts{
+		sees:    sees,
 		trained: trained,
 		silent:  capabilities == nil,
 		chats:   has(model.CapabilityCompletion),
@@ -36,7 +42,7 @@ func newFacts(capabilities []model.Capability, trained int) facts {
 }
 
 func (f facts) info() providers.Info {
-	return providers.Info{Trained: f.trained, Chats: f.chats, Thinks: f.thinks, Embeds: f.embeds}
+	return providers.Info{Trained: f.trained, Chats: f.chats, Thinks: f.thinks, Embeds: f.embeds, Sees: f.sees}
 }
 
 // show asks for the facts of one model.
@@ -54,6 +60,9 @@ func (c *Client) show(ctx context.Context, name string) (facts, error) {
 	}
 	f := newFacts(s.Capabilities, int(number("context_length")))
 	f.chats = f.chats || f.silent // such servers had chat models only
+	if !f.silent && f.sees == providers.AbilityUnknown {
+		f.sees = providers.Unable
+	}
 	f.cache = cachePerToken(number)
 	f.numCtx = numCtxParameter(s.Parameters)
 	f.remote = s.RemoteHost != ""

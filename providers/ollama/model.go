@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"sync/atomic"
 
@@ -117,6 +118,14 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	if err != nil {
 		return err
 	}
+	if r.HasImages() {
+		switch f, err := m.known(ctx); {
+		case err != nil:
+			return err
+		case f.sees == providers.Unable:
+			return providers.CannotSee(m.client.server.Name, fmt.Sprintf("Ollama: %q cannot see pictures", wire.OneLine(m.name)))
+		}
+	}
 	if m.loads.Swap(false) && r.Status != nil {
 		r.Status("loading " + m.name)
 	}
@@ -171,7 +180,11 @@ func (m *Model) request(r providers.Request, numCtx int) *api.ChatRequest {
 	no := false
 	out := &api.ChatRequest{Model: m.name, Truncate: &no, Shift: &no, Options: map[string]any{}}
 	for _, msg := range r.Messages {
-		out.Messages = append(out.Messages, api.Message{Role: string(msg.Role), Content: msg.Text})
+		images := make([]api.ImageData, len(msg.Images))
+		for i, img := range msg.Images {
+			images[i] = img.Data
+		}
+		out.Messages = append(out.Messages, api.Message{Role: string(msg.Role), Content: msg.Text, Images: images})
 	}
 	if numCtx > 0 {
 		out.Options["num_ctx"] = numCtx

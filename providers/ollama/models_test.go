@@ -44,6 +44,12 @@ func TestModels(t *testing.T) {
 				io.WriteString(w, reply)
 			})
 			got, err := client(t, f.URL).Models(t.Context())
+			for i := range got {
+				if asked := list == untold; asked != (got[i].Sees == providers.Unable) {
+					t.Errorf("%s sees: %q", got[i].Name, got[i].Sees)
+				}
+				got[i].Sees = ""
+			}
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("Models = %+v, %v\nwant %+v", got, err, want)
 			}
@@ -93,7 +99,7 @@ func TestInfo(t *testing.T) {
 	f := newFake(t, nil)
 	f.show = says(`{"capabilities":["completion","thinking"],"model_info":{"general.architecture":"llama","llama.context_length":32768}}`)
 	m := f.model(t, ollama.ModelOptions{})
-	want := providers.Info{Window: 8192, Trained: 32768, Loaded: true, Chats: true, Thinks: true}
+	want := providers.Info{Window: 8192, Trained: 32768, Loaded: true, Chats: true, Thinks: true, Sees: providers.Unable}
 	for range 2 {
 		if got, err := m.Info(t.Context()); err != nil || got != want {
 			t.Errorf("Info = %+v, %v, want %+v", got, err, want)

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"mylm/providers"
 )
@@ -16,6 +17,13 @@ func Check(r providers.Request) error {
 		return BadRequest("a reply of at most %d tokens is impossible", r.MaxTokens)
 	case r.Think != providers.ThinkAuto && r.Think != providers.ThinkOn && r.Think != providers.ThinkOff:
 		return BadRequest("thinking %q: want on, off or nothing", r.Think)
+	}
+	for _, m := range r.Messages {
+		for _, img := range m.Images {
+			if m.Role != providers.User || len(img.Data) == 0 || !strings.HasPrefix(img.Type, "image/") {
+				return BadRequest("a picture of %d bytes and the type %q in a message of role %q: only users have pictures, and each its type", len(img.Data), img.Type, m.Role)
+			}
+		}
 	}
 	return nil
 }
