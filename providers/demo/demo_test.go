@@ -298,3 +298,20 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+func TestAttachedText(t *testing.T) {
+	const file = "\n\n--- a.go ---\npackage a\n\n// Sum adds. It is\n// slow.\nfunc Sum() {}\n--- end of a.go ---"
+	const diff = "\n\n--- stdin ---\ndiff --git a/x.go b/x.go\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-a\n+b\n" +
+		"--- a/gone.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n--- end of stdin ---"
+	for _, test := range []struct{ question, want string }{
+		{"what does this do?" + file, "a.go has 5 lines. A comment in it says: Sum adds. It is slow."},
+		{"what does this do?\n\n--- b ---\n1\n2\n--- end of b ---", "b has 2 lines. It begins:\n\n```\n1\n2\n```\n\nA language model would say more."},
+		{"what does this do?", "Nothing came with that question: send a file or a text along."},
+		{"write a commit message" + diff, "Change x.go, gone.go"},
+		{"write a commit message", "There is no diff to write about. Send one on stdin, as `git diff` prints it."},
+	} {
+		if got := say(t, prompt("read_file"), user(test.question)); got != test.want {
+			t.Errorf("%q: %q, want %q", test.question, got, test.want)
+		}
+	}
+}

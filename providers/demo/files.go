@@ -166,6 +166,53 @@ func describeProject(t *turn, _ []string) string {
 	return fmt.Sprintf("%s has no text that says what this is.", name)
 }
 
+// attachment is the first text that came with a question.
+func (t *turn) attachment() (name, text string) {
+	at := attachmentHead.get().FindStringSubmatchIndex(t.last)
+	if at == nil {
+		return "", ""
+	}
+	name = t.last[at[2]:at[3]]
+	text, _, _ = strings.Cut(t.last[at[1]:], "\n--- end of "+name+" ---")
+	return name, strings.TrimPrefix(text, "\n")
+}
+
+var comment = expression{text: `(?m)^[ \t]*(?://|#|--|/?\*)+[ \t]*(\pL[^\n]*(?:\n[ \t]*(?://|#|--|\*)[ \t]*\pL[^\n]*)*)`}
+
+// describeAttachment quotes the first comment of a file, or else its first lines.
+func describeAttachment(t *turn, _ []string) string {
+	name, text := t.attachment()
+	if name == "" {
+		return "Nothing came with that question: send a file or a text along."
+	}
+	head := fmt.Sprintf("%s has %d lines", name, strings.Count(text, "\n")+1)
+	if m := comment.get().FindStringSubmatch(text); m != nil {
+		words := strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(" \t\n/#*", r) })
+		return head + ". A comment in it says: " + strings.Join(words, " ")
+	}
+	return head + ". It begins:\n\n" + show(text, "A language model would say more.")
+}
+
+var changedFile = expression{text: `(?m)^(?:\+\+\+ b/|--- a/)(\S.*?)\r?$`}
+
+// commitMessage names the files of a diff.
+func commitMessage(t *turn, _ []string) string {
+	_, text := t.attachment()
+	var names []string
+	for _, m := range changedFile.get().FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	switch n := len(names); {
+	case n == 0:
+		return "There is no diff to write about. Send one on stdin, as `git diff` prints it."
+	case n > 3:
+		return fmt.Sprintf("Change %s and %d more files", names[0], n-1)
+	}
+	return "Change " + strings.Join(names, ", ")
+}
+
 // shownLines is how much of a text an answer quotes.
 const shownLines = 20
 

@@ -32,6 +32,8 @@ var rules = sync.OnceValue(func() []rule {
 		{"how many files are here?", form(`(how many|count)(?: the)? files(?: are)?(?: there)?(?: here| in ` + path + `)?`), compareSizes},
 		{"what is this project about?", form(`what(?:'s| is) this (?:project|directory|repository) about|what does this project do|` +
 			`describe this project`), describeProject},
+		{"what does this do?", form(`what does (?:this|it) do|explain this(?: file| text)?`), describeAttachment},
+		{"write a commit message", form(`write (?:a|the) commit message(?: for (?:this|it))?`), commitMessage},
 		{"count the lines of README.md", form(`(?:count(?: the)? lines (?:of|in)|how many lines (?:does|are in|has)) ` +
 			path + `(?: have)?`), countLines},
 		{"what is in README.md?", form(`(?:what(?:'s| is) in|read|show(?: me)?|print|cat|open) (?:the file )?` + path),
