@@ -8,7 +8,11 @@
 # has no programs that a model could run: it reads files, the web and its memory.
 ARG BASE=gcr.io/distroless/static-debian12
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
-ARG TARGETOS TARGETARCH RELEASE COMMIT DATE
+ARG TARGETOS
+ARG TARGETARCH
+ARG RELEASE
+ARG COMMIT
+ARG DATE
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
