@@ -44,7 +44,7 @@ func NewImage(name string, data []byte) (Image, error) {
 	case is("\xff\xd8\xff"):
 		kind, whole = ImageJPEG, bytes.Contains(data, []byte("\xff\xd9"))
 	case is("GIF87a"), is("GIF89a"):
-		kind, whole = ImageGIF, bytes.HasSuffix(bytes.TrimRight(data, "\x00"), []byte(";"))
+		kind, whole = ImageGIF, bytes.HasSuffix(bytes.TrimRight(data, "\x00\r\n"), []byte(";"))
 	case is("RIFF") && from(8, "WEBP"):
 		size := int64(data[4]) | int64(data[5])<<8 | int64(data[6])<<16 | int64(data[7])<<24
 		kind, whole = ImageWebP, int64(len(data)) >= size+8

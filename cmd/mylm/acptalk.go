@@ -259,7 +259,7 @@ func (t *editorTalk) linked(ctx context.Context, f acp.File) (string, error) {
 			return text, err
 		}
 	}
-	text, err := term.Wait(ctx, func() (string, error) { return readFileOf("@", f.Path) })
+	text, err := term.Wait(ctx, func() (string, error) { return readTextOf("@", f.Path) })
 	if err != nil && ctx.Err() == nil {
 		t.screen.Say("mylm: " + term.OneLine(err.Error(), 200) + ": only its name is sent")
 		return "", nil

@@ -30,8 +30,9 @@ you are asked on the terminal; without one it is denied, unless --yes is given o
 mylm policy list shows a rule that allows it. Deny rules hold in any case.`,
 		UsageText: `mylm ask "which of these files is the largest?"
 git diff | mylm ask "write a commit message"
-mylm ask --file main.go "what does this do?"`,
-		Flags: slices.Concat(askFlags(), schemaFlag(), cmdline.Group(config.OfMemory,
+mylm ask --file main.go "what does this do?"
+mylm ask --image screenshot.png "what is wrong here?"`,
+		Flags: slices.Concat(askFlags(), questionFlags(), cmdline.Group(config.OfMemory,
 			&cli.BoolFlag{Name: "continue", Aliases: []string{"c"}, Usage: "continue the last session of this project"})),
 		Action: func(c *cli.Context) error {
 			if c.Bool("continue") {
@@ -73,8 +74,9 @@ func askFlags() []cli.Flag {
 			&cli.BoolFlag{Name: "verbose", Usage: "also show thought, tool output and statistics"}))
 }
 
-func schemaFlag() []cli.Flag {
-	return cmdline.Group(config.OfOutput, &cli.StringFlag{Name: "schema", Usage: "answer with one JSON value that fits `SCHEMA`: a file, JSON Schema, or a list such as 'name: string, age: int'"})
+// questionFlags are those of a question, and not of a plan.
+func questionFlags() []cli.Flag {
+	return append(cmdline.Group(config.OfInput, imageFlag()), cmdline.Group(config.OfOutput, &cli.StringFlag{Name: "schema", Usage: "answer with one JSON value that fits `SCHEMA`: a file, JSON Schema, or a list such as 'name: string, age: int'"})...)
 }
 
 // The forms in which a run can be printed.

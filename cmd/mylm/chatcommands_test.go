@@ -102,3 +102,25 @@ func TestChatEditor(t *testing.T) {
 	s.says("/edit draft")
 	s.shows("\n> draftedited\n")
 }
+
+// A picture behind @ goes to the model, and stays with the session.
+func TestChatPicture(t *testing.T) {
+	t.Parallel()
+	cmd := saved(command(t, map[string]string{"replies.txt": "=== reply\nA cat.\n", "my cat.txt": "GIF89a;\n"}, "chat"))
+	s := chatOn(t, cmd, 100, 30)
+	s.says(`what is @my\ cat.txt`)
+	s.shows("with my cat.txt, GIF, 8 bytes")
+	s.shows("\n>\n")
+	s.says("/model demo")
+	s.shows("from now on demo answers")
+	s.shows("\n>\n")
+	s.says(`and @my\ cat.txt`)
+	s.shows("demo cannot see pictures")
+	s.shows("\n>\n")
+	s.says("what files are here?")
+	s.shows("replies.txt")
+	s.says("/quit")
+	if code := s.exit(); code != "0" {
+		t.Errorf("exit %s", code)
+	}
+}

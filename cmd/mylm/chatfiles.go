@@ -25,11 +25,15 @@ func (t *talk) read(ctx context.Context, text string) (input, error) {
 			t.screen.Dim(term.Echoed(name) + " is a directory: it is sent as text, and the model can look itself.")
 			continue
 		}
-		file, err := term.Wait(ctx, func() (string, error) { return readFileOf("@", t.path(name)) })
+		data, err := term.Wait(ctx, func() ([]byte, error) { return readFileOf("@", t.path(name)) })
+		if err == nil {
+			if err = in.add(name, data); err != nil {
+				err = failure.Usage("@%s: %w", term.Echoed(name), err)
+			}
+		}
 		if err != nil {
 			return in, err
 		}
-		in.attachments = append(in.attachments, attachment{name, file})
 	}
 	return in, nil
 }
@@ -94,7 +98,7 @@ func (t *talk) edit(ctx context.Context, text string) (string, error) {
 	if err := term.Edit(ctx, t.screen.Streams, f.Name()); err != nil {
 		return "", err
 	}
-	return readFileOf("the message", f.Name())
+	return readTextOf("the message", f.Name())
 }
 
 // save writes the conversation into a new file, as Markdown.

@@ -43,6 +43,7 @@ type attachment struct {
 type input struct {
 	question    string
 	attachments []attachment
+	images      []providers.Image
 }
 
 // prompt writes the question and what goes with it as one message.
@@ -57,6 +58,9 @@ func (in input) prompt() string {
 		name := term.OneLine(term.Printable(a.name), 200) + tag
 		fmt.Fprintf(&b, "--- %s ---\n%s\n--- end of %s ---", name, strings.TrimRight(a.text, "\n"), name)
 	}
+	for _, i := range in.images {
+		fmt.Fprintf(&b, "\n\n--- picture: %s ---", term.OneLine(term.Printable(i.Name), 200))
+	}
 	return b.String()
 }
 
@@ -66,6 +70,9 @@ func (in input) remembered() string {
 	text := in.question
 	for _, a := range in.attachments {
 		text += fmt.Sprintf("\n(with %s, %s)", term.OneLine(term.Printable(a.name), 200), term.Plural(len(a.text), "byte"))
+	}
+	for _, name := range in.pictureNames() {
+		text += "\n(with " + name + ")"
 	}
 	return text
 }
@@ -113,22 +120,24 @@ func readInput(ctx context.Context, c *cli.Context, words []string, screen *term
 		}
 		in.attachments = append(in.attachments, attachment{path, text})
 	}
+	if err := in.readImages(ctx, c.StringSlice("image"), screen); err != nil {
+		return in, err
+	}
 	patience := time.Duration(0) // until its end
 	if in.question != "" && !dash {
 		patience = stdinPatience
 	}
 	if dash || !term.IsTerminal(screen.In) {
-		text, err := readStdin(ctx, screen.In, patience, screen)
+		piped, err := readStdin(ctx, screen.In, patience, screen)
 		if err != nil {
 			return in, err
 		}
-		switch text = strings.TrimSpace(text); {
-		case text == "":
-		case in.question == "":
-			in.question = text
-		default:
-			in.attachments = append(in.attachments, attachment{"stdin", text})
+		if err := in.addStdin(piped); err != nil {
+			return in, failure.Usage("stdin: %v", err)
 		}
+	}
+	if in.question == "" && len(in.images) > 0 {
+		return in, failure.Usage("%w about the picture", errNoQuestion).WithHint("Ask one: mylm ask --image FILE \"what does it show?\"")
 	}
 	if in.question == "" {
 		return in, failure.Usage("%w", errNoQuestion).WithHint("Ask one: mylm ask \"what is in this directory?\"")
@@ -136,47 +145,88 @@ func readInput(ctx context.Context, c *cli.Context, words []string, screen *term
 	return in, nil
 }
 
-// readNamed reads the file that a flag names; "-" is stdin, which has no more to
-// give then.
+// addStdin takes what came on stdin: the question if there is none, or what goes
+// with it.
+func (in *input) addStdin(piped []byte) error {
+	text := bytes.TrimSpace(piped)
+	if len(text) == 0 {
+		return nil
+	}
+	if image, err := newImage("stdin", piped); err != nil || image != nil || in.question != "" {
+		if image != nil {
+			text = piped
+		}
+		return cmp.Or(err, in.add("stdin", text))
+	}
+	var err error
+	in.question, err = asText(text)
+	return err
+}
+
+// readNamed reads the text of the file that a flag names; "-" is stdin, which has no
+// more to give then.
 func readNamed(ctx context.Context, path string, screen *term.Screen) (string, error) {
 	if path == "-" {
-		return readStdin(ctx, screen.In, 0, screen)
+		return readStdinText(ctx, screen)
 	}
 	return term.Wait(ctx, func() (string, error) { return readFile(path) })
 }
 
-func readFile(path string) (string, error) { return readFileOf("--file", path) }
-
-// readFileOf reads a file of text that was named by something, as errors begin.
-func readFileOf(by, path string) (string, error) {
-	f, err := os.Open(path)
+// readStdinText reads a text from stdin to its end.
+func readStdinText(ctx context.Context, screen *term.Screen) (string, error) {
+	data, err := readStdin(ctx, screen.In, 0, screen)
 	if err != nil {
-		var where *os.PathError
-		if errors.As(err, &where) {
-			err = fmt.Errorf("%s %s: %w", where.Op, term.Echoed(path), where.Err)
-		}
-		return "", failure.Usage("%s: %w", by, err)
+		return "", err
 	}
-	defer f.Close()
-	if st, err := f.Stat(); err == nil && st.IsDir() {
-		return "", failure.Usage("%s %s: it is a directory", by, term.Echoed(path)).WithHint("Name the files in it, or ask about the directory: the model can look itself.")
+	text, err := asText(data)
+	if err != nil {
+		return "", failure.Usage("stdin: %v", err)
 	}
-	text, err := readText(f)
+	return text, nil
+}
+
+func readFile(path string) (string, error) { return readTextOf("--file", path) }
+
+// readTextOf reads a file of text that was named by something, as errors begin.
+func readTextOf(by, path string) (string, error) {
+	data, err := readFileOf(by, path)
+	if err != nil {
+		return "", err
+	}
+	if image, err := newImage(path, data); err == nil && image != nil {
+		return "", failure.Usage("%s %s: it is a picture, and no text", by, term.Echoed(path)).WithHint("mylm ask --image " + term.ShellQuote(path) + " \"...\" sends it to a model that sees.")
+	}
+	text, err := asText(data)
 	if err != nil {
 		return "", failure.Usage("%s %s: %v", by, term.Echoed(path), err)
 	}
 	return text, nil
 }
 
-// readText reads a text and refuses anything else.
-func readText(r io.Reader) (string, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(b) > maxInput:
-		return "", fmt.Errorf("it is longer than %s", term.Bytes(maxInput))
-	case bytes.IndexByte(b, 0) >= 0:
+// readFileOf reads a file that was named by something, as errors begin.
+func readFileOf(by, path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var where *os.PathError
+		if errors.As(err, &where) {
+			err = fmt.Errorf("%s %s: %w", where.Op, term.Echoed(path), where.Err)
+		}
+		return nil, failure.Usage("%s: %w", by, err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, failure.Usage("%s %s: it is a directory", by, term.Echoed(path)).WithHint("Name the files in it, or ask about the directory: the model can look itself.")
+	}
+	data, err := readAll(f)
+	if err != nil {
+		return nil, failure.Usage("%s %s: %v", by, term.Echoed(path), err)
+	}
+	return data, nil
+}
+
+// asText is a text, and an error for anything else.
+func asText(b []byte) (string, error) {
+	if bytes.IndexByte(b, 0) >= 0 {
 		return "", errors.New("it is not text")
 	}
 	if !utf8.Valid(b) {
@@ -186,9 +236,9 @@ func readText(r io.Reader) (string, error) {
 }
 
 // readStdin reads stdin to its end. With patience, a stdin without input for that long is ignored.
-func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *term.Screen) (string, error) {
+func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *term.Screen) ([]byte, error) {
 	type piece struct {
-		text string
+		data []byte
 		err  error
 	}
 	begun, whole := make(chan struct{}), make(chan piece, 1)
@@ -200,11 +250,11 @@ func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
-			whole <- piece{"", err}
+			whole <- piece{nil, err}
 			return
 		}
-		text, err := readText(io.MultiReader(bytes.NewReader(first[:n]), f))
-		whole <- piece{text, err}
+		data, err := readAll(io.MultiReader(bytes.NewReader(first[:n]), f))
+		whole <- piece{data, err}
 	}()
 	if patience > 0 {
 		t := time.NewTimer(patience)
@@ -212,20 +262,20 @@ func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *
 		select {
 		case <-begun:
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return nil, ctx.Err()
 		case <-t.C:
 			screen.Dim(fmt.Sprintf("No input on stdin after %v; continuing without it (use - to wait).", patience))
-			return "", nil
+			return nil, nil
 		}
 	}
 	select {
 	case p := <-whole:
 		if p.err != nil {
-			return "", failure.Usage("stdin: %v", p.err)
+			return nil, failure.Usage("stdin: %v", p.err)
 		}
-		return p.text, nil
+		return p.data, nil
 	case <-ctx.Done():
-		return "", ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -268,7 +318,7 @@ func (in *input) fit(ctx context.Context, m *setup.Model, request func(prompt st
 	if err != nil {
 		return err
 	}
-	room -= min(replyRoom, room/share)
+	room -= min(replyRoom, room/share) + imageTokens*len(in.images)
 	for _, msg := range r.Messages {
 		room -= tokens(msg.Text)
 	}
@@ -321,7 +371,7 @@ func mostTokens(text string) int {
 // clipped is the input with so much taken out of its longest part that it fits
 // into room tokens, and a message about that; "" if that is not enough.
 func (in input) clipped(room int, fits func(input) bool) (shorter input, told string) {
-	shorter = input{in.question, slices.Clone(in.attachments)}
+	shorter = input{in.question, slices.Clone(in.attachments), in.images}
 	longest, name := &shorter.question, "the question"
 	for i := range shorter.attachments {
 		if a := &shorter.attachments[i]; len(a.text) > len(*longest) {

@@ -178,7 +178,7 @@ func day(c *cli.Context, flag string) (time.Time, error) {
 // words joins the arguments; a single - is stdin.
 func (r *memoryRun) words(ctx context.Context, args []string) (string, error) {
 	if len(args) == 1 && args[0] == "-" {
-		text, err := readStdin(ctx, r.screen.In, 0, r.screen)
+		text, err := readStdinText(ctx, r.screen)
 		return strings.TrimSpace(text), err
 	}
 	return strings.TrimSpace(strings.Join(args, " ")), nil

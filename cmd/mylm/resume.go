@@ -36,7 +36,7 @@ What --yes allowed then is asked about again.`,
 		UsageText: `mylm resume
 mylm resume last "and the second largest?"
 mylm ask --continue "and the second largest?"`,
-		Flags: slices.Concat(askFlags(), schemaFlag(), progressFlags()),
+		Flags: slices.Concat(askFlags(), questionFlags(), progressFlags()),
 		Action: func(c *cli.Context) error {
 			id := "last"
 			words := c.Args().Slice()
@@ -50,7 +50,7 @@ mylm ask --continue "and the second largest?"`,
 
 // resumeSession resumes a session.
 func resumeSession(c *cli.Context, s *term.Screen, id string, words []string) error {
-	from, err := openSession(c, s, id, len(words) > 0 || len(c.StringSlice("file")) > 0)
+	from, err := openSession(c, s, id, len(words) > 0 || len(c.StringSlice("file"))+len(c.StringSlice("image")) > 0)
 	if err != nil {
 		return err
 	}

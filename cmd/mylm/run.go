@@ -71,7 +71,10 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.OpenModel(ctx); err != nil {
 		return err
 	}
-	if len(in.attachments) > 0 {
+	if err := r.checkSight(ctx, &in); err != nil {
+		return err
+	}
+	if len(in.attachments)+len(in.images) > 0 {
 		r.Options.Labels["title"] = in.question
 	}
 	if r.Model.Notice != "" {
@@ -84,14 +87,14 @@ func (r *run) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	request := func(prompt string) (providers.Request, error) { return ag.Request(r.Session, prompt) }
+	request := func(prompt string) (providers.Request, error) { return ag.Request(r.Session, prompt, in.images...) }
 	if err := in.fit(ctx, r.Model, request, int(r.Options.MaxContextTokens), r.flags.Bool("clip"), r.out.screen); err != nil {
 		return err
 	}
 	if r.plan != nil {
 		return r.executePlan(ctx, in)
 	}
-	return r.answer(ctx, ag, in.prompt())
+	return r.answer(ctx, ag, in)
 }
 
 // setUp makes the setup from the settings and those of the resumed session.
@@ -153,6 +156,8 @@ func (r *run) input(ctx context.Context) (in input, err error) {
 	}
 	in, err = readInput(ctx, r.flags, r.words, r.out.screen)
 	switch {
+	case r.plan != nil && len(in.images) > 0:
+		return in, failure.Usage("a plan takes no pictures").WithHint("Ask about them first: mylm ask --image FILE \"...\"")
 	case r.plan == nil:
 		return in, err
 	case errors.Is(err, errNoQuestion):
@@ -164,10 +169,10 @@ func (r *run) input(ctx context.Context) (in input, err error) {
 }
 
 // answer runs the agent.
-func (r *run) answer(ctx context.Context, ag *agent.Agent, prompt string) error {
+func (r *run) answer(ctx context.Context, ag *agent.Agent, in input) error {
 	events := ag.Resume(ctx, r.Session)
 	if r.asks() {
-		events = ag.Run(ctx, r.Session, prompt)
+		events = ag.Run(ctx, r.Session, in.prompt(), in.images...)
 	}
 	failed := r.out.sinks.Watch(r.about(""), events)
 	result, ok := r.Session.Result()
@@ -307,7 +312,7 @@ func (r *run) showPrompt(in input) error {
 	if err != nil {
 		return err
 	}
-	request, err := ag.Request(r.Session, in.prompt())
+	request, err := ag.Request(r.Session, in.prompt(), in.images...)
 	if err != nil {
 		return err
 	}
@@ -320,6 +325,9 @@ func (r *run) showPrompt(in input) error {
 			r.out.screen.Answer("\n")
 		}
 		r.out.screen.Answer("=== " + string(m.Role) + " ===\n" + m.Text + "\n")
+		for _, name := range (&input{images: m.Images}).pictureNames() {
+			r.out.screen.Answer("[picture: " + name + "]\n")
+		}
 	}
 	return nil
 }

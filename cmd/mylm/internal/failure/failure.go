@@ -196,6 +196,8 @@ func adviceOn(e *providers.Error) string {
 		return "Ask without --seed."
 	case providers.ParamThink:
 		return "Ask without --think."
+	case providers.ParamImages:
+		return "Ask a model that sees; mylm models lists what those of Ollama can do."
 	}
 	return ""
 }

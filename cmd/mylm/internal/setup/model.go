@@ -203,23 +203,42 @@ const windowPatience = 3 * time.Second
 
 // Window is the model's context window in tokens; 0 if it is unknown.
 func (m *Model) Window(ctx context.Context, n Notify) (window int, err error) {
+	info, err := m.info(ctx, n)
+	return info.Window, err
+}
+
+func (m *Model) info(ctx context.Context, n Notify) (info providers.Info, err error) {
 	informer, ok := m.Model.(providers.Informer)
 	if !ok {
-		return 0, nil
+		return info, nil
 	}
 	patience := AskPatience
 	if m.Provider != config.Ollama {
 		patience = windowPatience
 	}
 	err = Patiently(ctx, n, "asking about "+ServerText(m.Name), hintOllama, patience, func(ctx context.Context) error {
-		info, err := informer.Info(ctx)
-		window = info.Window
+		info, err = informer.Info(ctx)
 		return err
 	})
 	if err != nil && m.Provider != config.Ollama && ctx.Err() == nil {
-		return 0, nil // not every server has a list; what is wrong shows when the model is asked
+		return providers.Info{}, nil // not every server has a list; what is wrong shows when the model is asked
 	}
-	return window, err
+	return info, err
+}
+
+// CanSee is an error if the model is known to take no pictures.
+func (m *Model) CanSee(ctx context.Context, n Notify) error {
+	info, err := m.info(ctx, n)
+	if err != nil || info.Sees != providers.Unable {
+		return err
+	}
+	f := failure.Usage("%s cannot see pictures", ServerText(m.Name))
+	if m.Provider == "" || m.Provider == config.Ollama {
+		f.Hint = "Ask one that sees, for instance: ollama pull qwen2.5vl:7b\nmylm models lists what each model can do."
+	} else {
+		f.Hint = "Ask another provider: mylm models --providers lists them."
+	}
+	return f
 }
 
 // ServerText is a name from a server, made safe for a list.
