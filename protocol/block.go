@@ -378,11 +378,17 @@ func (x *resolver) noArgument(words string) {
 	}
 }
 
+// schema is that of the tool's arguments, nil if the tool is not known.
+func (x *resolver) schema() *jsonschema.Schema {
+	tool, _ := x.d.declared(tidyName(x.name))
+	schema, _ := x.d.opts.Tools.Schema(tool)
+	return schema
+}
+
 // property is the schema of an argument of the tool, nil if the tool is not known
 // or declares none of that name.
 func (x *resolver) property(name string) *jsonschema.Schema {
-	tool, _ := x.d.declared(tidyName(x.name))
-	schema, _ := x.d.opts.Tools.Schema(tool)
+	schema := x.schema()
 	if schema == nil {
 		return nil
 	}

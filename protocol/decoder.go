@@ -288,7 +288,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 	seek := next{s: s, at: [len(stops)]int{-1, -1, -1, -1, -1}}
 	start := 0
 	for i := 0; i < len(s); {
-		if d.line.filled && d.line.run == 0 && !d.line.comment {
+		if d.line.filled && d.line.item == noItem && d.line.run == 0 && !d.line.comment {
 			from := i
 			i = seek.from(i)
 			d.line.skip(s[from:i])
@@ -354,13 +354,23 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 		if foreign, begins := turns[m.kind]; foreign || !begins {
 			break
 		}
-		word := strings.ToLower(strings.TrimLeft(s[m.n:min(len(s), maxTag)], " \t\r\n<|")) // T14
+		word := strings.TrimLeft(s[m.n:min(len(s), maxTag)], " \t\r\n<|") // T14
 		n := pathLen(word)
 		if n == len(word) && len(s) < maxTag {
 			return mark{}, true
 		}
-		if role := strings.TrimSuffix(word[:n], "_token"); roles[role] {
+		switch role := strings.TrimSuffix(strings.ToLower(word[:n]), "_token"); {
+		case roles[role]:
 			m.tag, m.name = turnEnd, role
+		case m.tag == turnEnd && !d.line.seen && (role == "assistant" || role == "model"):
+			m.tag, m.n = ownTurn, min(len(s), maxTag)-len(word)+n
+			for _, end := range headerEnds {
+				if after, ok := strings.CutPrefix(s[m.n:], end); ok {
+					m.n = len(s) - len(after)
+					break
+				}
+				more = more || strings.HasPrefix(end, s[m.n:])
+			}
 		}
 	}
 	return m, more
@@ -428,6 +438,8 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 			d.shownAt = d.passed.Len() + len(before) + m.n
 		}
 		return literal
+	case m.tag == ownTurn:
+		return skip(inText)
 	case m.tag == turnEnd && !fenced:
 		return d.turnEnds(m, skip)
 	case d.mode == inAnswer: // A4

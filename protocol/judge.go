@@ -479,5 +479,8 @@ func mentioned(s string) bool {
 	line, _, _ := strings.Cut(args, "\n")
 	end := strings.LastIndexByte(line, ')')
 	after := strings.Trim(args[end+1:], " \t\r\n;])")
+	if m, _ := matchTag(after + " "); m.tag == turnEnd {
+		return false
+	}
 	return end >= 0 && after != "" && !strings.HasPrefix(after[pathLen(after):], "(")
 }

@@ -10,6 +10,8 @@ type line struct {
 	quote  bool // it begins with >
 	seen   bool // something other than white space came before this line or on it
 
+	item itemState // how much of a list's mark the line has begun with
+
 	run      int  // length of the run of backticks or tildes being read
 	runChar  byte // which
 	runStart bool // the run begins its line
@@ -37,6 +39,28 @@ type line struct {
 	code   bool // this line is indented code
 }
 
+// itemState is how far the mark of a list item was read, behind which the item's
+// own first line starts, as in CommonMark: - * + 1. 1)
+type itemState uint8
+
+const (
+	noItem     itemState = iota
+	itemDigits           // of an ordered list
+	itemMark             // the mark, which white space must follow
+	inItem               // nothing else came yet
+)
+
+// itemAfter is the state behind a byte that is not white space.
+func (l *line) itemAfter(c byte) itemState {
+	switch {
+	case isDigit(c) && (!l.filled || l.item == itemDigits):
+		return itemDigits
+	case !l.filled && (c == '-' || c == '*' || c == '+'), l.item == itemDigits && (c == '.' || c == ')'):
+		return itemMark
+	}
+	return noItem
+}
+
 // step moves past one byte of text.
 func (l *line) step(c byte) {
 	if l.comment {
@@ -57,9 +81,16 @@ func (l *line) step(c byte) {
 		if l.column++; c == '\t' {
 			l.column = (l.column + 3) &^ 3
 		}
+		switch l.item {
+		case itemDigits:
+			l.item = noItem
+		case itemMark:
+			l.item = inItem
+		}
 	default:
 		l.quote = l.quote || c == '>' && !l.filled
 		l.stars = c == '*' && (l.stars || !l.filled)
+		l.item = l.itemAfter(c)
 		l.last = c
 		l.mark()
 	}
@@ -105,7 +136,8 @@ func (l *line) tick(c byte) {
 		l.settle()
 	}
 	if l.run == 0 {
-		l.runChar, l.runStart, l.runSeen = c, !l.filled, l.seen
+		l.runChar, l.runStart, l.runSeen = c, !l.filled || l.item == inItem && l.fence == 0, l.seen
+		l.item = noItem
 	}
 	l.run++
 	l.filled, l.seen = true, true
@@ -145,7 +177,7 @@ func (l *line) newline() {
 	}
 	l.gap = !l.filled && l.seen || l.code
 	l.filled, l.quote, l.inline, l.closing, l.fenceHead = false, false, 0, false, false
-	l.column, l.code = 0, false
+	l.column, l.code, l.item = 0, false, noItem
 }
 
 // indented reports whether the line is code by its indentation, as CommonMark

@@ -86,9 +86,14 @@ type finder struct {
 // ahead is how much of s, up to most, may be looked at beyond the text's own
 // length: the work stays linear.
 func (f *finder) ahead(s string, most int) string {
-	s = s[:max(0, min(len(s), most, 4*len(f.text)+1<<16-f.spent))]
+	s = f.within(s, most)
 	f.spent += len(s)
 	return s
+}
+
+// within is the same for who looks at less than that, and counts it.
+func (f *finder) within(s string, most int) string {
+	return s[:max(0, min(len(s), most, 4*len(f.text)+1<<16-f.spent))]
 }
 
 // find returns the tool that a call at one of the places names, and the place.
@@ -117,20 +122,25 @@ func (f *finder) find(starts []int) (tool string, at int) {
 
 // bulletMarks are the marks of a list and of bold type.
 var bulletMarks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[ \t*_]|\d+\. |[-+] )+`)
+	return regexp.MustCompile(`^(?:[ \t*_#]|\d+\. |[-+] )+`)
 })
 
 // atLine returns the tool that a call at the start of a line names, behind such
 // marks.
 func (f *finder) atLine(s string) string {
 	bullet := bulletMarks().FindString(s)
-	switch s = strings.TrimPrefix(s[len(bullet):], functools); {
+	s = strings.TrimPrefix(s[len(bullet):], functools)
+	label := len(objectLabel().FindString(s[:min(len(s), maxTag)]))
+	if strings.HasPrefix(s[label:], "{") {
+		return f.object(s[label:])
+	}
+	switch {
 	case strings.HasPrefix(s, lt): // B20
 		name, _, _ := strings.Cut(s[len(lt):min(len(s), maxTag)], "&gt;")
 		if m, _ := matchTag("<" + name + ">"); m.tag == toolOpen {
 			return f.word(s)
 		}
-	case strings.HasPrefix(s, "{"), strings.HasPrefix(s, "[") && strings.HasPrefix(trimSpace(s[1:]), "{"):
+	case strings.HasPrefix(s, "[") && strings.HasPrefix(trimSpace(s[1:]), "{"):
 		return f.object(s)
 	}
 	head := s[:min(len(s), maxTag)]
@@ -142,45 +152,72 @@ func (f *finder) atLine(s string) string {
 			return tool
 		}
 	}
-	return f.call(strings.TrimPrefix(trimSpace(strings.TrimPrefix(s, "[")), "print("), bullet != "")
+	s, list := strings.CutPrefix(s, "[")
+	return f.call(strings.TrimPrefix(trimSpace(s), "print("), bullet != "", list)
 }
+
+// objectLabel is what comes before an object on its line: words that announce a
+// call, or a token in brackets such as LM Studio's.
+var objectLabel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\[[A-Z_]+\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)\b[a-z ]*):[ *]*)?`)
+})
 
 // lineForm is what begins a call on a line, and the name of the tool behind it:
 // Functionary's >>>, Qwen-Agent's ✿FUNCTION✿:, a token in brackets, harmony
 // without its tokens, and steps like those of ReAct, perhaps with a number.
 var lineForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|[^\n{]*to=functions\.|(?i:act(?:ion)?)[ 0-9*]*:[\s*\x60]*)` +
-		`([\w.\\-]+)(?:[ *\x60\r]*(?:\n|$|[\[({])|[ a-z]*\{)`)
+	return regexp.MustCompile(`^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)` +
+		`([\w.\\-]+)(?:[ *\x60\r]*(?:\n|$|[\[({])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{)`)
 })
 
 // call returns the tool that s begins a call of: its name and literal arguments
-// in parentheses, brackets or an object, and nothing behind them on the line.
-func (f *finder) call(s string, bullet bool) string {
+// in parentheses, brackets or an object, and nothing behind them on the line but,
+// in a list, other calls.
+func (f *finder) call(s string, bullet, list bool) string {
 	n := pathLen(s)
 	tool, known := f.d.declared(tidyName(s[:n]))
-	s = strings.TrimLeft(s[n:], "*`_ :")
-	line, _, _ := strings.Cut(s, "\n")
-	switch {
-	case n == 0 || !known:
+	if n == 0 || !known {
 		return ""
-	case strings.HasPrefix(s, "{") && strings.HasPrefix(trimSpace(s[1:]), `"`), strings.TrimSpace(line) == "()" && !bullet:
+	}
+	between := beforeArgs().FindString(s[n:min(len(s), n+maxTag)])
+	s = s[n+len(between):]
+	if block, _, _ := strings.Cut(s, "\n\n"); strings.HasSuffix(between, "\n") && !strings.HasSuffix(strings.TrimRight(block, " \t\r\n*`"), "}") {
+		return ""
+	}
+	line, _, _ := strings.Cut(s, "\n")
+	line = strings.TrimSpace(line)
+	switch {
+	case strings.HasPrefix(s, "{") && strings.HasPrefix(trimSpace(s[1:]), `"`), line == "()" && !bullet, line == "()]" && list:
 		return tool
 	case !strings.HasPrefix(s, "("):
 		return ""
 	}
-	x := &resolver{d: f.d, cursor: cursor{src: f.ahead(s, maxPassed), pos: 1}, bare: true}
+	src := f.within(s, maxPassed)
+	if src == "" {
+		return ""
+	}
+	x := &resolver{d: f.d, cursor: cursor{src: src, pos: 1}, bare: true}
 	err := try(x.keywords)
+	f.spent += x.pos
 	line, _, _ = strings.Cut(x.rest(), "\n")
-	if err != nil || len(x.args) <= len("{}") || strings.Trim(line, " \t*_;,.])}\r") != "" {
+	others := list && strings.HasPrefix(line, ",") && strings.HasSuffix(strings.TrimSpace(line), ")]")
+	if err != nil || len(x.args) <= len("{}") || !others && strings.Trim(line, " \t*_;,.])}\r") != "" {
 		return ""
 	}
 	return tool
 }
 
+// beforeArgs is what may come between a name and its arguments: the number of the
+// call in Kimi's form, a token of Kimi's or Mistral's, marks of bold type, a colon,
+// a line end.
+var beforeArgs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^(?::[0-9]+)?(?:<\\|[a-z_]+\\|>|\\[ARGS\\])?[*`_ :]*(?:\r?\n)?")
+})
+
 // memberStart is the key of a member, and its value if that is a word or begins
-// an object.
+// an object, perhaps in a string.
 var memberStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|(\{))?`)
+	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|("?\{))?`)
 })
 
 // object returns the tool that an object, or the first of a list, names: under a
@@ -198,9 +235,9 @@ func (f *finder) object(s string) (tool string) {
 			return ""
 		case opens && isTool:
 			tool, args = key, true
-		case opens && argsKeys[fold(key)]:
+		case opens && argsKeys[fold(key)], key == "action_input":
 			args = true
-		case known && nameKeys[fold(key)] && tool == "":
+		case known && (nameKeys[fold(key)] || key == "recipient_name") && tool == "":
 			tool = named
 		}
 	}
@@ -233,23 +270,30 @@ func (f *finder) markUp(s string, start bool) string {
 		return f.word(s)
 	case !start || !closed || content == "":
 		return ""
-	case strings.Contains(content, "<arg_key>"), e.fold == "tool": // GLM's, and LangChain's XML
+	case strings.Contains(content, "<arg_key>"), e.fold == "tool", e.fold == "action", e.fold == "function": // GLM's, and LangChain's XML
+		if tool, known := f.d.declared(tidyName(nameAttr(e.attrs))); known {
+			return tool
+		}
 		return f.word(content)
 	case content[0] == '{', content[0] == '[':
 		return f.object(content)
 	}
-	for _, tool := range f.d.opts.Tools.Names() {
-		if strings.Contains(inside[:min(len(inside), maxElem)], ">"+tool+"</") {
-			return tool
-		}
+	if m := namedInside().FindStringSubmatch(inside[:min(len(inside), maxElem)]); m != nil {
+		tool, _ = f.d.declared(tidyName(m[1]))
+		return tool
 	}
 	return ""
 }
 
+// namedInside is an element that names something.
+var namedInside = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(?:tool|function)?[-_]?(?:name|tool|function)>\s*([\w.:-]+)\s*</`)
+})
+
 // callToken is a control token that may begin a call, also as DeepSeek's models
 // misspell theirs.
 var callToken = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^<[|｜][^<>]*(tool|call|function|action|channel|recipient|plugin|message|python)`)
+	return regexp.MustCompile(`(?i)^<(?:[|｜][^<>]*(tool|call|function|action|channel|recipient|plugin|message|python)|\|open\|>call )`)
 })
 
 // word returns the first tool whose name occurs in s as a word.

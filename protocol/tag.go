@@ -27,6 +27,7 @@ const (
 	separator    // a token between the parts of a call
 	channel      // a header of the harmony format
 	turnEnd      // the model's turn is over
+	ownTurn      // the header of the turn that the model writes
 	struck       // <s>, which </s> ends elsewhere
 )
 
@@ -79,6 +80,9 @@ var (
 	}
 	roles = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}
 )
+
+// headerEnds close the header of a turn, as Llama 3, Llama 4 and Granite write it.
+var headerEnds = []string{"<|end_header_id|>", "<|header_end|>", "<|end_of_role|>"}
 
 // token is a control token with a meaning.
 type token struct {
