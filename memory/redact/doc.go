@@ -9,8 +9,9 @@
 // Text finds blocks of private keys, keys and tokens with a known form, values
 // assigned to a name such as password or API_KEY, what follows Bearer and Basic
 // in headers, session cookies, passwords and tokens in URLs, passwords that are
-// options of well-known commands or piped into sudo, passwords that a sentence
-// states, and card numbers.
+// options of well-known commands or piped into sudo, passwords, PINs, keys and
+// tokens that a sentence states (in English, and with the usual words in German,
+// French, Spanish, Portuguese, Dutch and Russian), and card numbers.
 //
 // Name, Password and Arguments are for whoever shows a configuration: which
 // settings are secret by their name, and where a secret is inside an address or

@@ -13,7 +13,7 @@ var (
 	secretNames   = []string{"token", "secret", "apikey", "accesskey", "secretkey", "privatekey", "authkey", "signingkey",
 		"encryptionkey", "credential", "credentials", "accountkey", "subscriptionkey", "functionskey", "masterkey", "sharedkey", "storagekey",
 		"licensekey", "sessionid", "sessid", "phpsessid", "jsessionid", "xamzsignature", "xgoogsignature"}
-	shortNames = []string{"pass", "dbpass", "userpass"} // passwords, but not with anything before them
+	shortNames = []string{"pass", "dbpass", "userpass", "pw"} // passwords, but not with anything before them
 	// What is said about passwords, instead of one.
 	noPasswords = []string{"required", "optional", "string", "str", "bytes", "true", "false", "null", "none", "nil", "undefined",
 		"empty", "missing", "invalid", "wrong", "incorrect", "expired", "changed", "hidden", "yes", "no", "disabled", "enabled", "changeme"}
@@ -47,7 +47,7 @@ const signature = "sig"
 // secretKind tells what is given to a name, "" if it is no secret. Sure says
 // that the name is one of the environment: then more is one.
 func secretKind(name string) (kind string, sure bool) {
-	if len(name) < 3 {
+	if len(name) < 2 {
 		return "", false
 	}
 	if name == strings.ToUpper(name) {

@@ -21,7 +21,8 @@ type rule struct {
 // form compiles an expression on first use: most runs of a program redact nothing.
 // VALUE is a value in quotes or up to the next space. ARGS are arguments of a
 // command before an option. STDIN is sudo with an option that has it read a
-// password. STATED is the beginning of a sentence that states a password.
+// password. STATED and KEYED are what a sentence states a password or a key with,
+// and ABOUT is what it is of.
 func form(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fragments.Replace(expression)) })
 }
@@ -30,13 +31,15 @@ var fragments = strings.NewReplacer(
 	"VALUE", `(?:"([^"\n]+)|'([^'\n]+)|\x60([^\x60\n]+)|([^\s"'\x60,;&)\]}]+))`,
 	"ARGS", ` (?:(?:[^\n|]|\\\n)*?\s)??`,
 	"STDIN", `sudo(?: +-\S+)*? +(?:-\w*S\w*|--stdin)\b`,
-	"STATED", `(?:password|passwort|passphrase|passcode|kennwort)`,
+	"STATED", `(?:^|[^\pL\d_])(?:pass[ -]?word|passwd|pass[ -]?phrase|pass[ -]?code|\pL*passwort|\pL*kennwort|pwd?|wachtwoord|mot de passe|contrase[nñ]a|senha|пароль)`,
+	"KEYED", `\b(?:(?:api|access|secret|private|auth|encryption|signing|licen[cs]e|master|account)[ _-]?key|api[ -]schlüssel|clé (?:d['’])?api|clave (?:de )?api|apikey|token|secret)`,
+	"ABOUT", `(?: +(?:for|of|to|at|on|in|from|we|i|für|von|vom|zu|zum|zur|der|des|im|am|auf|bei|de|du|del|do|da|pour|para|voor|от|для|на|к)(?: +[^\s"'\x60,;:!?()\[\]]+){1,6}?)`,
 	"NAMED", `[\w-]*(?:key|token|secret|pass|auth|cookie|credential)[\w-]*`,
 	"NUMBER", `(\.\d+)?`,
-	"VERB", ` +(?:is|ist|was)`,
+	"VERB", ` +(?:is|ist|was|lautet|est|es|é)(?: +(?:now|still|currently|jetzt|maintenant|ahora))?`,
 )
 
-const statements = "passwor|passphrase|passcode|kennwort|pin "
+const statements = "pass|passphrase|kennwort|pw|wachtwoord|contrase|senha|пароль|pin"
 
 var rules = sync.OnceValue(func() []rule {
 	return []rule{
@@ -65,13 +68,26 @@ var rules = sync.OnceValue(func() []rule {
 		{"sudo ", "password", form(`\b(?:echo|printf) +(?:-n +)?(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+)) *\| *STDIN`), nil},
 		{"<<<", "password", form(`\bSTDIN[^\n]*<<< *VALUE`), nil},
 
-		// A password that a sentence states: in quotes, behind a colon, with a digit, or
-		// at its end where it is somebody's.
-		{statements, "password", form(`(?i)\b(?:STATED|pin)VERB:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), stated},
-		{statements, "password", form(`(?i)\b(?:STATED|pin)VERB: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
-		{statements, "password", form(`(?i)\bpinVERB +(\d{4,})\b`), nil},
-		{statements, "password", form(`(?i)\bSTATEDVERB +([^\s"'\x60]*\d\S*?)[.,;!?)"']*(?:\s|$)`), func(s string) bool { return stated(s) && run(s, 0, isDigit) < len(s) }},
-		{statements, "password", form(`(?i)\b(?:my|our|mein|unser) STATEDVERB +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
+		// A password that a sentence states: in quotes, behind a colon, with a digit or
+		// a sign, or at its end where it is somebody's or the verb says so.
+		{statements, "password", form(`(?i)(?:STATEDABOUT?|\bpin)VERB:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), stated},
+		{statements, "password", form(`(?i)(?:STATEDABOUT?|\bpin)VERB: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
+		{statements, "password", form(`(?i)\bpin(?: +(?:code|number))?ABOUT?(?:VERB:?|:) +(\d{4,})\b`), nil},
+		{statements, "password", form(`(?i)STATEDABOUT?VERB +([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
+		{statements, "password", form(`(?i)STATED(?:ABOUT| ?) ?[:：–—] *["'\x60«“]?([^\s"'\x60«»“”]+?)[.,;!?)"'\x60»”]*(?:\s|$)`), strong},
+		{statements, "password", form(`(?i)\b(?:my|our|mein|unser|mon|notre|mi|nuestra)STATEDABOUT?VERB +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
+		{statements, "password", form(`(?i)STATEDABOUT ?[:：] *([^\s"'\x60.,;:!?()]+)[.!]?(?:\n|$)`), stated},
+		{statements, "password", form(`(?i)STATEDABOUT? +lautet:? +([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$)`), stated},
+		{statements, "password", form(`(?i)\b(?:set|chang|reset|updat)\w*(?: [^.\n]{0,40}?)?STATEDABOUT? +(?:to|auf) +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60|([^\s"'\x60.,;!?]+)(?:[.,;!?\n]|$))`), stated},
+		{statements, "password", form(`(?i)\b(?:set|chang|reset|updat)\w*(?: [^.\n]{0,40}?)?STATEDABOUT? +(?:to|auf) +([^\s"'\x60]+?)[.,;!?)]*(?:\s|$)`), strong},
+		{statements, "password", form(`(?i)STATEDABOUT? +(?:is |was |has been )?(?:set|changed|reset|updated) to +["'\x60]?([^\s"'\x60]+?)[.,;!?)"'\x60]*(?:\s|$)`), strong},
+		{statements, "password", form(`(?i)\b(?:user(?:name)?|login|account|benutzer)(?: is|:)? +[^\s,;/]+ ?[,;/]?(?: and| with| und)?STATED +["'\x60]?([^\s"'\x60]+?)[.,;!?)"'\x60]*(?:\s|$)`), strong},
+
+		{"key|token|secret|schlüssel|clé|clave", "secret", form(`(?i)KEYEDABOUT?(?:VERB:?| ?[:：]) *["'\x60]?([^\s"'\x60]+?)[.,;!?)"'\x60]*(?:\s|$)`), keylike},
+
+		{":_authtoken", "secret", form(`:_authToken[ =]+["']?([\w.=/+-]{16,})`), nil},      // of npm, whatever it looks like
+		{"tskey-", "API key", form(`\b(tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,})`), nil}, // of Tailscale
+		{"1//0", "token", form(`(?:^|[^\w/])(1//0[\w-]{40,})`), nil},                       // Google's, to refresh others
 	}
 })
 
@@ -123,8 +139,27 @@ func stated(s string) bool {
 	return len(s) >= 4 && !slices.Contains(noPasswords, said) && !slices.Contains(remarked, said)
 }
 
+// strong reports whether a word that nothing else marks as a password is one: it
+// has a digit or a sign, and is no format, count, place or code.
+func strong(s string) bool {
+	return stated(s) && strings.ContainsAny(s, "0123456789!@#%^&+") && strings.Trim(s, "0123456789") != "" &&
+		!formats().MatchString(s) && !location().MatchString(s) && !expression().MatchString(s) && !strings.Contains(s, "://")
+}
+
+// formats are words with a digit that are said of passwords and keys.
+var formats = form(`(?i)^(?:\d+-[a-z-]+|(?:base|sha|md|utf|aes|argon|pbkdf|rsa|oauth|rfc|rs|hs|es|ed)-?\d+(?:[-_]\w+)*)$`)
+
+// keylike reports whether what a sentence states may be a key or a token: letters
+// and digits that alternate, as in no word.
+func keylike(s string) bool {
+	return len(s) >= 12 && random(s) && !formats().MatchString(s) && !strings.Contains(s, "://") &&
+		(mixed(s) || len(digits().FindAllString(s, 2)) > 1 || len(s) >= 20 && strings.ToLower(s) != s)
+}
+
+var digits = form(`\d+`)
+
 var remarked = strings.Fields(`also always still very stored saved kept safe weak strong long short secret known unknown good gone lost forgotten
-	broken blank correct right different like what that this your their from being probably never accepted rejected falsch nicht`)
+	broken blank correct right different like what that this your their from being probably never default random something expire accepted rejected falsch nicht`)
 
 // cookies takes the values of a Cookie or Set-Cookie header that look random.
 func (r *redactor) cookies(at, end int) {

@@ -33,6 +33,7 @@ var tokens = []token{
 
 	{"LTAI", "API key", alnum, 16, true},
 	{"sk_live_ sk_test_ rk_live_ rk_test_", "API key", alnum, 16, false},
+	{"hf_", "API key", alnum, 34, false},
 	{"gsk_ xai- fw_ ATBB hf_", "API key", alnum, 20, true},
 	{"shpat_ shpca_ shppa_ shpss_ lin_api_ p8e- npm_ api_org_", "API key", alnum, 30, false},
 	{"dapi key- r8_ csk- pul- phx_ ntn_ sbp_ oy2 secret_ EZAK cmVmd AKCp", "API key", alnum, 32, true},
