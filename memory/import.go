@@ -40,7 +40,7 @@ type Imported struct {
 func (s *Store) Import(ctx context.Context, r io.Reader, m Mapping) (Imported, error) {
 	in := importer{store: s, mapping: m, said: map[[sha256.Size]byte]uint64{}, same: map[string]bool{}}
 	if m == nil {
-		in.mapping = own
+		in.mapping = Exported("")
 	}
 	err := in.readAll(ctx, r)
 	if stored := in.flush(ctx); err == nil {
@@ -100,9 +100,16 @@ func (in *importer) readAll(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// beginning skips white space, and reports whether an array follows. An error of
-// the reader is left to who reads on.
+// byteOrderMark is what programs on Windows begin a file in UTF-8 with.
+const byteOrderMark = "\ufeff"
+
+// beginning skips a byte order mark and white space, and reports whether an array
+// follows. An error of the reader is left to who reads on.
 func beginning(r *bufio.Reader) (blanks int64, array bool) {
+	if head, err := r.Peek(len(byteOrderMark)); err == nil && string(head) == byteOrderMark {
+		n, _ := r.Discard(len(head)) // they are in the buffer
+		blanks += int64(n)
+	}
 	for {
 		b, err := r.ReadByte()
 		if err != nil {
@@ -215,15 +222,18 @@ func (in *importer) supersede(ctx context.Context) error {
 	})
 }
 
-// own is the mapping of what Export writes.
-func own(record map[string]any) ([]Document, error) {
-	data, err := json.Marshal(record)
-	if err != nil {
-		return nil, err
+// Exported is the mapping of what Export writes, or of records like it. One that
+// names no project is of the given one.
+func Exported(project string) Mapping {
+	return func(record map[string]any) ([]Document, error) {
+		data, err := json.Marshal(record)
+		if err != nil {
+			return nil, err
+		}
+		d := Document{Project: project}
+		if err := json.Unmarshal(data, &d); err != nil {
+			return nil, fmt.Errorf("this is not a record that mylm exported: %w", err)
+		}
+		return []Document{d}, nil
 	}
-	var d Document
-	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, fmt.Errorf("this is not a record that mylm exported: %w", err)
-	}
-	return []Document{d}, nil
 }

@@ -116,10 +116,7 @@ func (r *memoryRun) mapping() (memory.Mapping, error) {
 	if c.String("from") == "llm" {
 		return memory.LLMLogs(project), nil
 	}
-	if c.IsSet("project") {
-		return nil, failure.Usage("--project does not go with a file of mylm's own: it says which project each memory is of")
-	}
-	return nil, nil
+	return memory.Exported(project), nil
 }
 
 func fieldMapping(pairs []string, project string) (memory.Mapping, error) {
