@@ -161,6 +161,12 @@ func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 		r.Fail(data)
 		return nil
 	}
+	if !wire.Present(e.Choices) && !wire.Present(e.Usage) && !wire.Present(e.Timings) {
+		if c, ok := wire.ReadError(data); ok {
+			r.Fault = &c // in a form that is not OpenAI's, as FastAPI's {"detail": …}
+			return nil
+		}
+	}
 	e.count(&r.Usage)
 	if e.Choice == nil {
 		return nil
