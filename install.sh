@@ -94,8 +94,9 @@ install_files() {
 		[ -e "$tmp/files/$source" ] || fail "$archive has no $source"
 		mkdir -p "$prefix/$(dirname "$target")" || fail "cannot write below $prefix: choose another directory with --prefix"
 		# A program that runs cannot be written, but its name can be given away.
-		cp "$tmp/files/$source" "$prefix/$target.new" && mv -f "$prefix/$target.new" "$prefix/$target" ||
+		if ! cp "$tmp/files/$source" "$prefix/$target.new" || ! mv -f "$prefix/$target.new" "$prefix/$target"; then
 			fail "cannot write $prefix/$target"
+		fi
 	done
 }
 
@@ -113,8 +114,11 @@ main() {
 	remove=
 	while [ $# -gt 0 ]; do
 		case $1 in
-		--from) [ $# -ge 2 ] && from=$2 && shift || usage ;;
-		--prefix) [ $# -ge 2 ] && prefix=$2 && shift || usage ;;
+		--from | --prefix)
+			[ $# -ge 2 ] || usage
+			[ "$1" = --from ] && from=$2 || prefix=$2
+			shift
+			;;
 		--uninstall) remove=1 ;;
 		*) usage ;;
 		esac

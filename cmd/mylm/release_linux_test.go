@@ -202,6 +202,8 @@ func TestRelease(t *testing.T) {
 			}
 			if platform == runtime.GOOS+"_"+runtime.GOARCH {
 				answers(t, filepath.Join(dir, program))
+			} else if qemu, err := exec.LookPath("qemu-aarch64-static"); err == nil && platform == "linux_arm64" {
+				answers(t, qemu, filepath.Join(dir, program))
 			}
 			var bom struct {
 				BomFormat string
