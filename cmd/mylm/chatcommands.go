@@ -30,7 +30,7 @@ func (t *talk) commands() []chat.Command {
 		{Name: "copy", Usage: "put the last answer into the clipboard of the terminal", Run: t.copy},
 		{Name: "system", Args: "[TEXT]", Usage: "show or set who the model is told to be", Run: t.system},
 		{Name: "yolo", Args: "on|off", Usage: "run everything without a question, or ask again", Run: t.yolo, Complete: words("on", "off")},
-		{Name: "stats", Usage: "show what the conversation has cost", Run: t.stats},
+		{Name: "stats", Usage: "show what the conversation has cost", Run: t.stats, Now: t.cost},
 	}
 }
 
@@ -107,7 +107,10 @@ func (t *talk) undo(ctx context.Context, args string) error {
 }
 
 // clear begins a new session, in which nothing is allowed yet.
-func (t *talk) clear(context.Context, string) error {
+func (t *talk) clear(_ context.Context, args string) error {
+	if args != "" {
+		return failure.Usage("/clear takes no argument")
+	}
 	t.from = nil
 	t.before = &setup.Setup{Model: t.before.Model}
 	t.mu.Lock()
@@ -216,6 +219,12 @@ func (t *talk) yolo(ctx context.Context, how string) error {
 }
 
 func (t *talk) stats(context.Context, string) error {
+	t.screen.Say(t.cost())
+	return nil
+}
+
+// cost is what the conversation has cost.
+func (t *talk) cost() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.status
@@ -223,8 +232,7 @@ func (t *talk) stats(context.Context, string) error {
 	if s.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f tokens/s", s.Rate))
 	}
-	t.screen.Say(strings.Join(parts, ", "))
-	return nil
+	return strings.Join(parts, ", ")
 }
 
 // transcript is a conversation as Markdown.

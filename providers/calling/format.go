@@ -25,7 +25,7 @@ type Format struct {
 func (f *Format) Text() json.RawMessage { return f.text }
 
 // ParseSchema reads a JSON Schema for [NewFormat]. It is an error if the
-// schema is invalid, has more than 64 KB, is nested more than 100 deep, leads back to
+// schema is invalid or names a type that does not exist, has more than 64 KB, is nested more than 100 deep, leads back to
 // itself without a value in between, or has so many alternatives that checking a
 // value would take too long.
 func ParseSchema(text []byte) (*jsonschema.Schema, error) {
@@ -58,7 +58,10 @@ func checkSchema(text []byte) error {
 	if err := json.Unmarshal(text, &root); err != nil {
 		return fmt.Errorf("it is not a JSON Schema: %w", err)
 	}
-	return (&alternatives{root: root, known: map[string]int{}}).each(root, 0)
+	if err := (&alternatives{root: root, known: map[string]int{}}).each(root, 0); err != nil {
+		return err
+	}
+	return checkTypes(root, false)
 }
 
 // NewFormat prepares a schema, within the bounds of [ParseSchema]. The schema is not kept.
@@ -101,6 +104,9 @@ func (f *Format) Read(answer string) (value json.RawMessage, problem string) {
 
 // fit makes a value fit the schema where that loses nothing.
 func (f *Format) fit(value json.RawMessage) (json.RawMessage, string) {
+	if key := repeatedKey(value); key != "" {
+		return nil, fmt.Sprintf("the key %q is given twice", key)
+	}
 	problem := f.validate(value)
 	if problem != "" {
 		fitted, _, fault := tools.Fit(f.schema, value)

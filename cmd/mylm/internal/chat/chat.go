@@ -48,6 +48,9 @@ type Command struct {
 	Name, Args, Usage string
 	// Run carries it out; what it prints on the screen appears in the conversation.
 	Run func(ctx context.Context, args string) error
+	// Now is what it shows without an argument while a reply comes; nil: it waits.
+	// It may be called by any goroutine.
+	Now func() string
 	// Complete lists what the arguments may be; may be nil.
 	Complete func(ctx context.Context) []string
 }

@@ -46,6 +46,28 @@ func (m *model) submit(text string) tea.Cmd {
 	return nil
 }
 
+// now carries out what need not wait for the reply that is coming, and reports
+// whether it did.
+func (m *model) now(typed string) bool {
+	name, args, _ := strings.Cut(typed, " ")
+	if strings.TrimSpace(args) != "" {
+		return false
+	}
+	if name == "/help" {
+		m.help()
+		return true
+	}
+	for _, c := range m.chat.o.Commands {
+		if "/"+c.Name == name && c.Now != nil {
+			for line := range strings.SplitSeq(c.Now(), "\n") {
+				m.say("", line)
+			}
+			return true
+		}
+	}
+	return false
+}
+
 // echo shows what was sent.
 func (m *model) echo(text string) {
 	e := editor{}

@@ -232,6 +232,9 @@ func (m *model) enter() tea.Cmd {
 		if line := strings.TrimSpace(text); line == "/quit" || line == "/exit" {
 			return m.leave()
 		}
+		if m.now(strings.TrimSpace(text)) {
+			return nil
+		}
 		m.queue = append(m.queue, text)
 		return nil
 	}
