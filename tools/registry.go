@@ -24,7 +24,7 @@ func NewRegistry(tools ...*Tool) (*Registry, error) {
 		if err := t.check(); err != nil {
 			return nil, err
 		}
-		if r.Lookup(t.Name) != nil {
+		if slices.Contains(r.Names(), t.Name) {
 			return nil, fmt.Errorf("two tools are called %q", t.Name)
 		}
 		r.tools = append(r.tools, t)
@@ -48,13 +48,23 @@ func (r *Registry) Tools() []*Tool {
 	return slices.Clone(r.tools)
 }
 
-// Lookup returns the tool of that exact name, or nil.
+// Lookup returns the tool of that exact name, or nil. It may be one that is not
+// listed; see Tool.Finds.
 func (r *Registry) Lookup(name string) *Tool {
-	if r != nil {
-		for _, t := range r.tools {
-			if t.Name == name {
-				return t
-			}
+	if r == nil {
+		return nil
+	}
+	for _, t := range r.tools {
+		if t.Name == name {
+			return t
+		}
+	}
+	for _, t := range r.tools {
+		if t.Finds == nil {
+			continue
+		}
+		if found := t.Finds(name); found != nil && found.Name == name && found.check() == nil {
+			return found
 		}
 	}
 	return nil
@@ -69,8 +79,9 @@ func (r *Registry) Schema(name string) (*jsonschema.Schema, bool) {
 	return t.Schema, true
 }
 
-// Only returns a registry of the named tools, in the registry's own order. An
-// unknown name is an error that suggests similar names, or lists all.
+// Only returns a registry of the named tools, in the registry's own order; those that
+// it does not list come last. An unknown name is an error that suggests similar
+// names, or lists all.
 func (r *Registry) Only(names ...string) (*Registry, error) {
 	for _, name := range names {
 		if r.Lookup(name) == nil {
@@ -81,7 +92,13 @@ func (r *Registry) Only(names ...string) (*Registry, error) {
 		}
 	}
 	others := func(t *Tool) bool { return !slices.Contains(names, t.Name) }
-	return &Registry{slices.DeleteFunc(r.Tools(), others)}, nil
+	only := &Registry{slices.DeleteFunc(r.Tools(), others)}
+	for _, name := range names {
+		if !slices.Contains(only.Names(), name) {
+			only.tools = append(only.tools, r.Lookup(name))
+		}
+	}
+	return only, nil
 }
 
 // UnknownToolError is a call of a tool that does not exist.

@@ -119,6 +119,11 @@ type Tool struct {
 	// instance the command or a diff. Nil shows the arguments.
 	Preview func(args json.RawMessage) string
 
+	// Finds, where it is set, makes tools that are not listed, since there are too many
+	// or nothing is known of them yet: the tool of a name, or nil. A registry that
+	// holds this tool holds those, too.
+	Finds func(name string) *Tool
+
 	// Run does the work. It must return soon after ctx is done. A Result
 	// returned with an error is shown to the model below the error. It may be
 	// called from several goroutines at once.

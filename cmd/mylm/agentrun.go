@@ -193,7 +193,7 @@ func mayAsk(mode policy.Mode, registry *tools.Registry) bool {
 	case policy.ConfirmAll:
 		return true
 	}
-	return slices.ContainsFunc(registry.Tools(), func(t *tools.Tool) bool { return t.Effect(nil).Sensitive() })
+	return slices.ContainsFunc(registry.Tools(), func(t *tools.Tool) bool { return t.Finds != nil || t.Effect(nil).Sensitive() })
 }
 
 // makePlan makes the plan and carries nothing out.

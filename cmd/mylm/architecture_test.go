@@ -34,6 +34,7 @@ var rules = []rule{
 	{"providers/serve", []string{"providers", "providers/calling"}, "a surface is a form of requests and replies; whose model answers is passed in"},
 	{"tools", []string{"internal/*"}, "a tool is a name, a schema and a function; it does not know who calls it"},
 	{"tools/recall", []string{"tools", "tools/*", "memory", "internal/*"}, "recall is the tool of the memory"},
+	{"tools/mcp", []string{"tools", "tools/*", "memory/lexical", "internal/*"}, "tools of servers are tools; the many of them are found as memories are"},
 	{"memory", nil, "the store takes an embedding function, so that it knows no backend"},
 	{"prompts", nil, "prompts are templates over plain values"},
 	{"agent", []string{"protocol", "providers", "providers/calling", "tools", "prompts"}, "the loop works with interfaces: a concrete backend, tool, store or recorder is passed in"},
@@ -48,7 +49,7 @@ var rules = []rule{
 	{"cmd/mylm/internal/markdown", []string{"cmd/mylm/internal/term"}, "Markdown becomes rows of text; who wrote it and where the rows go is not known here"},
 	{"cmd/mylm/internal/cmdline", []string{"cmd/mylm/internal/failure", "cmd/mylm/internal/term"}, "a command line is read without a word about what the commands do"},
 	{"cmd/mylm/internal/config", []string{
-		"cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory/redact", "providers", "providers/langchain", "tools/policy", "tools/sandbox", "tools/web",
+		"cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory/redact", "providers", "providers/langchain", "tools", "tools/policy", "tools/sandbox", "tools/web",
 	}, "settings are values; the backends, rules and hosts that they name are known here to check them, and nothing is run"},
 	{"cmd/mylm/internal/setup", []string{
 		"agent", "agent/*", "cmd/mylm/internal/config", "cmd/mylm/internal/failure", "cmd/mylm/internal/term", "memory", "memory/*", "prompts", "protocol",
@@ -215,6 +216,8 @@ func TestImportRules(t *testing.T) {
 		{"agent", "tools", true},
 		{"agent/plan", "agent", true},
 		{"tools/recall", "memory", true},
+		{"tools/mcp", "memory/lexical", true},
+		{"tools/mcp", "memory", false},
 		{"providers/demo", "protocol", true},
 		{"cmd/mylm", "providers/ollama", true},
 		{"cmd/mylm", "cmd/mylm/internal/sink", true},

@@ -75,6 +75,7 @@ type talk struct {
 	session *agent.Session  // of the first run; nil: it makes one
 	buffers files.Editor    // see setup.Request
 	before  *setup.Setup    // of the last run, closed
+	servers setup.Servers   // MCP servers, which last as long as the conversation
 	message input           // what the run that is being set up asks
 
 	mu     sync.Mutex
@@ -105,6 +106,7 @@ func (t *talk) hold(ctx context.Context, first string) error {
 		History: history, First: first, Intro: t.intro(),
 	})
 	t.front, t.dialog = here, here
+	defer t.servers.Close()
 	err := here.Run(ctx)
 	if t.from != nil && t.from.recorder.Keeps() {
 		t.screen.Dim("To go on: mylm resume " + t.from.session.ID + resumeFlags(t.config.Settings))

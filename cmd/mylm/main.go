@@ -90,6 +90,7 @@ var commands = []struct {
 	{"policy", "list the permission rules, revoke them, and check a command", policyCommand},
 	{"tools", "list the tools that a model can call", toolsCommand},
 	{"serve", "answer the APIs of OpenAI, Anthropic and Ollama, with function calling", serveCommand},
+	{"mcp", "add, list and test MCP servers, whose tools a model can call", mcpCommand},
 	{"models", "list the models and providers", modelsCommand},
 	{"prompts", "show or replace the prompt templates", promptsCommand},
 	{"parse", "show how a model's reply is read", parseCommand},

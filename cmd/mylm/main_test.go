@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 		"interrupted-editor": interruptedEditor,
 		"ollama":             fakeOllama,
 		"dying-editor":       dyingEditor,
+		"mcp-server":         mcpServer,
 	})
 }
 

@@ -68,7 +68,7 @@ func checkCommand(c *cli.Context, s *term.Screen) error {
 	if err != nil {
 		return err
 	}
-	registry, err := setup.AllTools(loaded.Workspace, nil)
+	registry, err := setup.AllTools(loaded.Workspace, nil, nil)
 	if err != nil {
 		return err
 	}

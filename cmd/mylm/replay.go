@@ -16,6 +16,7 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/tools"
+	"mylm/tools/mcp"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 
@@ -41,7 +42,7 @@ func (k *sessionsRun) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	registry, set, err := replayed(l.entries)
+	registry, set, err := replayed(ctx, l.entries)
 	if err != nil {
 		return err
 	}
@@ -79,13 +80,13 @@ func (k *sessionsRun) replay(ctx context.Context) error {
 
 // replayed are the tools and the templates of a record: those of an exam's task, or
 // those of mylm ask.
-func replayed(entries []agent.Entry) (*tools.Registry, *prompts.Set, error) {
+func replayed(ctx context.Context, entries []agent.Entry) (*tools.Registry, *prompts.Set, error) {
 	for _, e := range entries {
 		if p, ok := e.Payload.(agent.RunEntry); ok && p.Setup != nil && p.Setup.Labels["eval"] != "" {
 			return examined(p.Setup.Labels["eval"], p.Setup.Labels["task"])
 		}
 	}
-	registry, err := toolsOf(entries)
+	registry, err := toolsOf(ctx, entries)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,13 +114,17 @@ func examined(id, task string) (*tools.Registry, *prompts.Set, error) {
 
 // toolsOf are the tools of mylm ask with the sandbox of the record, which is
 // described to the model.
-func toolsOf(entries []agent.Entry) (*tools.Registry, error) {
+func toolsOf(ctx context.Context, entries []agent.Entry) (*tools.Registry, error) {
 	dir, _, err := config.Where(nil)
 	if err != nil {
 		return nil, err
 	}
+	var hub *mcp.Hub
+	if loaded, err := loadServers(ctx); err == nil { // a record is replayed under any settings
+		hub = setup.InspectHub(loaded)
+	}
 	for _, box := range []*sandbox.Policy{{}, {AllowNet: true}, {Mode: sandbox.ReadOnly}, {Mode: sandbox.ReadOnly, AllowNet: true}} {
-		registry, err := setup.AllTools(dir, box)
+		registry, err := setup.AllTools(dir, box, hub)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +141,7 @@ func toolsOf(entries []agent.Entry) (*tools.Registry, error) {
 			return registry, nil
 		}
 	}
-	return inspectTools()
+	return setup.AllTools(dir, nil, hub)
 }
 
 // replayReport is the object that --json prints, whatever the exit code.

@@ -111,6 +111,7 @@ func (r *run) setUp(ctx context.Context) error {
 		if r.talk.session != nil {
 			request.Session = r.talk.session
 		}
+		request.Servers = &r.talk.servers
 	}
 	var resumed *config.Resumed
 	if r.from != nil {

@@ -15,7 +15,11 @@ func toolsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "with their schemas, as JSON"}},
 		Action: func(c *cli.Context) error {
-			registry, err := inspectTools()
+			loaded, err := loadServers(c.Context)
+			if err != nil {
+				return err
+			}
+			registry, err := setup.AllTools(loaded.Workspace, nil, setup.InspectHub(loaded))
 			if err != nil {
 				return err
 			}
@@ -47,5 +51,5 @@ func inspectTools() (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return setup.AllTools(dir, nil)
+	return setup.AllTools(dir, nil, nil)
 }

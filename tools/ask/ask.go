@@ -116,11 +116,11 @@ func (a *asker) run(ctx context.Context, in input) (tools.Result, error) {
 	case err != nil:
 		return tools.Result{}, fmt.Errorf("the user could not be asked: %w", err)
 	}
-	return tools.Result{Text: chosen(answer, in.Options)}, nil
+	return tools.Result{Text: Chosen(answer, in.Options)}, nil
 }
 
-// chosen is the option that an answer names by its number, else the answer.
-func chosen(answer string, options []string) string {
+// Chosen is the option that an answer names by its number, else the answer.
+func Chosen(answer string, options []string) string {
 	for i, o := range options {
 		if answer == fmt.Sprint(i+1) && !slices.Contains(options, answer) {
 			return o

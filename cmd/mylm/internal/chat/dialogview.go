@@ -20,7 +20,7 @@ func callText(d *dialog) string {
 	if a.Refused == nil {
 		return a.Preview
 	}
-	return strings.TrimRight(a.Preview, "\n") + "\n\nThe sandbox refused:\n" + setup.Listed(a.Refused)
+	return strings.TrimRight(a.Preview, "\n") + "\n\n" + setup.RefusedHead(a.Refused) + "\n" + setup.Listed(a.Refused)
 }
 
 func (m *model) preview(d *dialog) term.Preview {

@@ -19,6 +19,7 @@ type file struct {
 	layer    Layer
 	profiles map[string]Layer
 	models   map[string]Entry
+	mcp      map[string]MCP
 }
 
 // fileText is the text of the configuration file. A missing file is an empty
@@ -69,6 +70,11 @@ func parseFile(path, text string) (*file, error) {
 			return nil, bad(fmt.Errorf("%s: %w", f.models[name].Where(), err))
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(f.mcp)) {
+		if err := f.mcp[name].Check(); err != nil {
+			return nil, bad(fmt.Errorf("%s: %w", f.mcp[name].Where(), err))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.profiles)) {
 		if err := checkAll(f.profiles[name].values, key); err != nil {
 			return nil, bad(fmt.Errorf("profile %q: %w", name, err))
@@ -94,11 +100,14 @@ func decodeFile(text string) (*file, error) {
 	d := decoder{meta}
 	profiles, err1 := d.tables(top, "profiles")
 	models, err2 := d.tables(top, "models")
-	if err := errors.Join(err1, err2); err != nil {
+	servers, err3 := d.mcpTables(top, mcpFields)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	delete(top, "profiles")
-	delete(top, "models")
+	f.mcp = servers
+	for _, name := range []string{"profiles", "models", "mcp"} {
+		delete(top, name)
+	}
 	if f.layer.values, err = d.settings(top, nil, true); err != nil {
 		return nil, err
 	}
@@ -154,7 +163,8 @@ func (d decoder) settings(held map[string]toml.Primitive, path []string, top boo
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(held)) {
-		if !isTable(name, top) {
+		plain := keyed(name, top) != nil && d.Type(append(slices.Clone(path), name)...) != "Hash" // tools is a list, or a table
+		if !isTable(name, top) || plain {
 			if err := read(name, held[name]); err != nil {
 				return nil, err
 			}
@@ -242,7 +252,7 @@ func keys(top bool) (names []string) {
 		}
 	}
 	if top {
-		names = append(names, "[profiles.NAME]", "[models.NAME]")
+		names = append(names, "[profiles.NAME]", "[models.NAME]", "[mcp.NAME]")
 	}
 	return names
 }

@@ -17,14 +17,18 @@ import (
 
 // Config is the result of merging all settings.
 type Config struct {
-	Settings  Settings
-	Models    map[string]Entry
-	Workspace string // absolute
-	Project   string // the project of the workspace
+	Settings Settings
+	Models   map[string]Entry
+	MCP      map[string]MCP // servers of the user
+
+	ProjectMCP map[string]MCP // servers that the project names, once its file is applied
+	Workspace  string         // absolute
+	Project    string         // the project of the workspace
 
 	Platform string // the system it is about; "" is this one
 
-	asked values // the values of the project's file, once applied
+	asked    values         // the values of the project's file, once applied
+	askedMCP map[string]MCP // the servers that it names
 
 	above, below Settings // what overrides the entry of a model, and what it overrides
 }
@@ -104,7 +108,7 @@ func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, err
 		last.From = Origin{Session, resumed.ID}
 		below = append(below, last)
 	}
-	c := &Config{Models: f.models, above: s, below: below}
+	c := &Config{Models: f.models, MCP: f.mcp, above: s, below: below}
 	c.Settings = c.settingsFor(ModelName.Of(slices.Concat(s, below)))
 	if c.Workspace, err = workspace(c.Settings); err != nil {
 		return nil, err

@@ -179,6 +179,9 @@ func (f *file) holders() []holder {
 	for _, e := range f.models {
 		out = append(out, e.holder())
 	}
+	for _, m := range f.mcp {
+		out = append(out, m.holder())
+	}
 	slices.SortFunc(out, func(a, b holder) int { return strings.Compare(a.where, b.where) })
 	return out
 }
@@ -261,6 +264,10 @@ func (c *Config) Secrets() (variables, values []string) {
 		if h := e.holder(); h.private {
 			add(h.secrets...)
 		}
+	}
+	for _, m := range c.MCP {
+		variables = append(variables, m.KeyEnv)
+		add(m.holder().secrets...)
 	}
 	for _, p := range langchain.Providers() {
 		for _, name := range p.KeyVars {

@@ -90,7 +90,8 @@ func (c *Config) ApplyProject(ctx context.Context) error {
 	if l.Holds() {
 		c.Settings = append(Settings{l}, c.Settings...)
 	}
-	return nil
+	c.ProjectMCP, err = term.Wait(ctx, c.projectMCP)
+	return err
 }
 
 // looseError is a setting in a project's file that would turn something on.
@@ -108,7 +109,7 @@ func (c *Config) projectLayer() (l Layer, err error) {
 	bad := func(err error) error {
 		return failure.Config(fmt.Errorf("%s: %w", path, err)).WithHint("Fix the file or delete it: it is the project's, and can only turn things off, and ask or forbid more.")
 	}
-	held, err := readProjectFile(path)
+	held, servers, err := readProjectFile(path)
 	if IsMissing(err) {
 		return l, nil
 	}
@@ -139,12 +140,40 @@ func (c *Config) projectLayer() (l Layer, err error) {
 	if slices.Sort(loosens); len(loosens) > 0 {
 		return l, bad(fmt.Errorf("%s: a project can turn things off, not on", strings.Join(loosens, ", ")))
 	}
-	c.asked = held
+	c.asked, c.askedMCP = held, servers
 	return l, nil
 }
 
 // readProjectFile returns the content of the file, not yet applied.
-func readProjectFile(path string) (values, error) {
+func readProjectFile(path string) (values, map[string]MCP, error) {
+	text, err := readBounded(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	var top map[string]toml.Primitive
+	meta, err := toml.Decode(string(text), &top)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := decoder{meta}
+	servers, err := d.mcpTables(top, mcpOfProjects)
+	delete(top, "mcp")
+	var held values
+	if err == nil {
+		held, err = d.settings(top, nil, true)
+	}
+	var unknown *unknownKey
+	if errors.As(err, &unknown) {
+		return nil, nil, notForProjects(unknown.key)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return held, servers, checkAll(held, key)
+}
+
+// readBounded reads a file of a project, which must be a regular one.
+func readBounded(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")
@@ -164,20 +193,7 @@ func readProjectFile(path string) (values, error) {
 	if len(text) > maxProjectFile { // what is cut off might turn something off
 		return nil, fmt.Errorf("it has more than %d bytes", maxProjectFile)
 	}
-	var top map[string]toml.Primitive
-	meta, err := toml.Decode(string(text), &top)
-	if err != nil {
-		return nil, err
-	}
-	held, err := decoder{meta}.settings(top, nil, true)
-	var unknown *unknownKey
-	if errors.As(err, &unknown) {
-		return nil, notForProjects(unknown.key)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return held, checkAll(held, key)
+	return text, nil
 }
 
 func notForProjects(name string) error {
@@ -187,7 +203,7 @@ func notForProjects(name string) error {
 			can = append(can, d.Key)
 		}
 	}
-	return fmt.Errorf("there is no setting %q; a project can set: %s", term.Echoed(name), strings.Join(can, ", "))
+	return fmt.Errorf("there is no setting %q; a project can set: %s, [mcp.NAME] (with %s)", term.Echoed(name), strings.Join(can, ", "), strings.Join(mcpOfProjects, ", "))
 }
 
 // Asked is the value of a setting in the project's file, and whether it has

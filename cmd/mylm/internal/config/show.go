@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +37,9 @@ func (c *Config) Show() (all []Shown) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		all = append(all, c.Models[name].show()...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.MCP)) {
+		all = append(all, c.MCP[name].show()...)
 	}
 	return all
 }
@@ -74,6 +78,19 @@ func (e Entry) show() (all []Shown) {
 	for _, s := range table {
 		if v, ok := e.values[s.def()]; ok {
 			add(s.def().Key, v)
+		}
+	}
+	return all
+}
+
+// show lists the fields of a server.
+func (m MCP) show() (all []Shown) {
+	b, _ := json.Marshal(m.Masked()) // always written
+	var fields map[string]any
+	_ = json.Unmarshal(b, &fields)
+	for _, key := range mcpFields {
+		if v, ok := fields[key]; ok {
+			all = append(all, Shown{Key: "mcp." + m.Name + "." + key, Value: v, From: Origin{Kind: File}.text(nil), Text: tomlText(v)})
 		}
 	}
 	return all

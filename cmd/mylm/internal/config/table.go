@@ -58,11 +58,12 @@ var (
 	DryRun               = add[bool](Def{Group: OfPermissions, Flag: "dry-run", Usage: "run nothing that writes, runs programs or uses the network; say what it would do"})
 
 	// What the model is told, and what it can use.
-	System     = add[string](Def{Group: OfModel, Key: "system", Flag: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"})
-	Tree       = add[bool](Def{Group: OfInput, Key: "tree", Flag: "tree", Var: "MYLM_TREE", Usage: "show the model what files there are in the workspace", Example: "true"})
-	Notes      = add[bool](Def{Group: OfInput, Key: "project_file", Flag: "no-project-file", Var: "MYLM_NO_PROJECT_FILE", Usage: "do not show the model the project's AGENTS.md", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("project_file"))
-	Tools      = add[[]string](Def{Group: OfPermissions, Key: "tools", Flag: "tools", Var: "MYLM_TOOLS", Usage: "only these `NAMES`, or none", Default: "all"})
-	AllowHosts = add(Def{Group: OfPermissions, Key: "web.allow_hosts", Flag: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)", Example: `["localhost:6060"]`, TopOnly: true, Adds: true}, hosts)
+	System      = add[string](Def{Group: OfModel, Key: "system", Flag: "system", Usage: "`TEXT` that says who the model is, at the top of the system prompt"})
+	Tree        = add[bool](Def{Group: OfInput, Key: "tree", Flag: "tree", Var: "MYLM_TREE", Usage: "show the model what files there are in the workspace", Example: "true"})
+	Notes       = add[bool](Def{Group: OfInput, Key: "project_file", Flag: "no-project-file", Var: "MYLM_NO_PROJECT_FILE", Usage: "do not show the model the project's AGENTS.md", Default: "true", Example: "false", Negated: true}).tightenedBy(onlyOff("project_file"))
+	Tools       = add[[]string](Def{Group: OfPermissions, Key: "tools", Flag: "tools", Var: "MYLM_TOOLS", Usage: "only these `NAMES`, or none", Default: "all"})
+	AlwaysTools = add[[]string](Def{Key: "tools.always", Usage: "tools of MCP servers that the model is always shown", Default: "none", Example: `["files__read_file"]`, TopOnly: true})
+	AllowHosts  = add(Def{Group: OfPermissions, Key: "web.allow_hosts", Flag: "allow-host", Usage: "web_fetch may fetch from `HOST`, or HOST:PORT, though it is no public one (repeatable)", Example: `["localhost:6060"]`, TopOnly: true, Adds: true}, hosts)
 
 	// How the answer is shown on a terminal.
 	Color = add[string](Def{Group: OfOutput, Key: "color", Flag: "color", Var: "MYLM_COLOR", Usage: "whether to use colors", Default: "auto: on a terminal, unless NO_COLOR is set", Example: `"never"`, Words: []string{"auto", "always", "never"}})

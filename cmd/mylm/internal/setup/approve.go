@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/ask"
+	"mylm/tools/mcp"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
 )
@@ -60,7 +62,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 		refused = term.NewPreview(Listed(r.Refused), columns, max(3, rows/3))
 		rows = max(3, rows-len(refused.Shown)-2)
 		head = "\n" + Ran(r)
-		tail = "The sandbox refused:\n\n" + strings.Join(refused.Shown, "\n") + "\n\n" +
+		tail = RefusedHead(r.Refused) + "\n\n" + strings.Join(refused.Shown, "\n") + "\n\n" +
 			term.Fold("A yes runs it again, from the start, and lets it "+Permission(r.Refused)+".", columns-1, term.WhyRows) + "\n"
 	}
 	view := term.NewPreview(r.Preview, columns, rows)
@@ -101,8 +103,26 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 	}
 }
 
+// Changed reports whether a question is about a tool that its server has changed.
+func Changed(refused []tools.Refusal) bool {
+	return slices.ContainsFunc(refused, func(r tools.Refusal) bool { return r.Kind == mcp.Changed })
+}
+
+// RefusedHead introduces the list of what a call was refused.
+func RefusedHead(refused []tools.Refusal) string {
+	if Changed(refused) {
+		return "You have not agreed to:"
+	}
+	return "The sandbox refused:"
+}
+
+func lowered(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+
 // Ran describes how a call ran that lacked a permission.
 func Ran(r agent.ApprovalRequest) string {
+	if Changed(r.Refused) {
+		return "The model's call was not made, since the server has changed the tool since you agreed to it:\n\n"
+	}
 	had := r.Effect
 	for _, f := range r.Refused {
 		had &^= f.Effect
@@ -115,6 +135,9 @@ func Ran(r agent.ApprovalRequest) string {
 
 // Permission describes what a yes would allow.
 func Permission(refused []tools.Refusal) string {
+	if Changed(refused) {
+		return "use the tool as it is now, from now on"
+	}
 	var effects tools.Effect
 	var all []string
 	for _, f := range refused {

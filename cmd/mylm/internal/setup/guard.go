@@ -110,7 +110,7 @@ func (g *Guard) Call(name string, args json.RawMessage, effect tools.Effect) pol
 			c.Place.Dir = filepath.Join(g.dir, in.Cwd)
 		}
 	}
-	if effect&tools.Network != 0 {
+	if name == web.Name {
 		c.Host, _ = web.Host(args) // what cannot be fetched has none; rules still see its text
 	}
 	return c
@@ -133,6 +133,10 @@ func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Dec
 	c := g.Call(r.Name, r.Args, r.Effect)
 	c.Tainted, c.Refused = r.Tainted, r.Refused
 	d := g.Decision(c)
+	if d.Verdict != policy.Deny && Changed(r.Refused) {
+		// Whoever allows every call has not agreed to what a server makes of one.
+		d = policy.Decision{Verdict: policy.Ask, Why: "its server has changed the tool since you agreed to it"}
+	}
 	switch d.Verdict {
 	case policy.Allow:
 		return agent.Decision{Verdict: agent.Allow, Hold: d.Hold}, nil
@@ -189,12 +193,16 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 	switch {
 	case errors.As(err, &no):
 		remedy := "--yes allows everything."
-		if p.Bound != "" {
+		server, _, _ := strings.Cut(r.Name, "__")
+		switch {
+		case Changed(r.Refused):
+			remedy = "mylm mcp test " + term.OneLine(server, 30) + " --agree agrees to what it offers now."
+		case p.Bound != "":
 			remedy = p.WhyAsked() + ": run it on a terminal."
 		}
 		said := fmt.Sprintf("mylm: denied: %s\n", callLine(r))
 		if r.Refused != nil {
-			said += "  the sandbox refused: " + term.Visible(term.OneLine(strings.ReplaceAll(Listed(r.Refused), "\n", "; "), 300)) + "\n"
+			said += "  " + lowered(RefusedHead(r.Refused)) + " " + term.Visible(term.OneLine(strings.ReplaceAll(Listed(r.Refused), "\n", "; "), 300)) + "\n"
 		}
 		p.Screen.Say(said + fmt.Sprintf("  %s; %s", no, remedy))
 		return agent.Decision{Reason: "nobody can be asked"}, nil

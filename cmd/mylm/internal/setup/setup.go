@@ -23,6 +23,7 @@ import (
 	"mylm/tools"
 	"mylm/tools/files"
 	"mylm/tools/files/undo"
+	"mylm/tools/mcp"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
 )
@@ -44,6 +45,7 @@ type Request struct {
 	Editor  files.Editor // has files of the workspace open; nil: none
 
 	Recorder *Recorder // of the resumed session; nil: a new session
+	Servers  *Servers  // of the conversation; nil: the run has its own
 	Before   *Setup    // of the run before in the same conversation: its model, and what a person has allowed; may be nil
 
 	// Of a workflow: it can take tools away, and ask for more questions.
@@ -61,7 +63,8 @@ type Setup struct {
 	Memory  *Memory
 	Notes   []string // paths of the AGENTS.md files that the model is shown
 
-	journal *undo.Journal
+	journal    *undo.Journal
+	ownServers bool // end with the run
 }
 
 // New makes the setup of a run, without a model if none is named. It has to be
@@ -89,11 +92,15 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 		}
 	}()
 	box := SandboxPolicy(c)
-	registry, err := s.tools(box)
+	hub, err := s.servers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDeny(c); err != nil {
+	registry, err := s.tools(box, hub)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkDeny(c, hub); err != nil {
 		return nil, err
 	}
 	set, err := Prompts()
@@ -133,12 +140,15 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 
 // Close ends what the setup has begun.
 func (s *Setup) Close() {
+	if s.ownServers {
+		s.Servers.Close()
+	}
 	s.journal.End()
 	s.Memory.Close()
 }
 
 // tools are those that the settings, the session and the workflow leave.
-func (s *Setup) tools(box *sandbox.Policy) (*tools.Registry, error) {
+func (s *Setup) tools(box *sandbox.Policy, hub *mcp.Hub) (*tools.Registry, error) {
 	c := s.Config
 	names, named := config.Tools.Lookup(c.Settings)
 	origin := config.Tools.From(c.Settings)
@@ -150,7 +160,7 @@ func (s *Setup) tools(box *sandbox.Policy) (*tools.Registry, error) {
 	question, err := s.Person.tool(only)
 	var registry *tools.Registry
 	if err == nil {
-		registry, err = toolbox{c: c, box: box, memory: s.Memory, notify: s.Notify, session: s.Session, journal: s.journal, editor: s.Editor, question: question}.registry(only)
+		registry, err = toolbox{c: c, box: box, memory: s.Memory, notify: s.Notify, session: s.Session, journal: s.journal, editor: s.Editor, question: question, hub: hub}.registry(only)
 	}
 	if err != nil && named {
 		return nil, toolsError(c, names, err)

@@ -21,6 +21,7 @@ import (
 	"mylm/tools/ask"
 	"mylm/tools/files"
 	"mylm/tools/files/undo"
+	"mylm/tools/mcp"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 	"mylm/tools/web"
@@ -36,6 +37,7 @@ type toolbox struct {
 	journal  *undo.Journal // keeps earlier versions of files; nil: none is written
 	editor   files.Editor  // has files open; nil: none
 	question []*tools.Tool // ask_user, if somebody can be asked
+	hub      *mcp.Hub      // nil: there are no MCP servers
 }
 
 // registry makes the tools, or those of them that are named.
@@ -48,7 +50,11 @@ func (b toolbox) registry(only []string) (*tools.Registry, error) {
 		return nil, err
 	}
 	reportSandbox(execute, b.c, b.box, b.notify)
-	registry, err := tools.NewRegistry(slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)...)
+	all, err := withServers(b.c, b.hub, slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering))
+	if err != nil {
+		return nil, err
+	}
+	registry, err := tools.NewRegistry(all...)
 	if err != nil || only == nil {
 		return registry, err
 	}
@@ -81,12 +87,12 @@ func toolsError(c *config.Config, names []string, err error) error {
 }
 
 // checkDeny refuses deny rules for unknown tools, which would forbid nothing.
-func checkDeny(c *config.Config) error {
+func checkDeny(c *config.Config, hub *mcp.Hub) error {
 	rules := config.Deny.Of(c.Settings)
 	if len(rules) == 0 {
 		return nil
 	}
-	all, err := AllTools(c.Workspace, nil)
+	all, err := AllTools(c.Workspace, nil, hub)
 	if err != nil {
 		return err
 	}
@@ -128,13 +134,13 @@ func fileTools(dir string, journal *undo.Journal, editor files.Editor) ([]*tools
 }
 
 // AllTools are the tools of mylm ask, for inspection, for commands in a sandbox
-// (nil: in none). None of them is run.
-func AllTools(workspace string, box *sandbox.Policy) (*tools.Registry, error) {
+// (nil: in none) and with those of MCP servers (nil: without). None of them is run.
+func AllTools(workspace string, box *sandbox.Policy, hub *mcp.Hub) (*tools.Registry, error) {
 	question, err := ask.New((&Person{}).Answer)
 	if err != nil {
 		return nil, err
 	}
-	return toolbox{c: &config.Config{Workspace: workspace}, box: box, memory: &Memory{config: &config.Config{}, read: true}, session: agent.NewSession(), question: []*tools.Tool{question}}.registry(nil)
+	return toolbox{c: &config.Config{Workspace: workspace}, box: box, memory: &Memory{config: &config.Config{}, read: true}, session: agent.NewSession(), question: []*tools.Tool{question}, hub: hub}.registry(nil)
 }
 
 // SandboxPolicy is the policy for commands in the workspace.

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"mylm/cmd/mylm/internal/cmdline"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
+	"mylm/cmd/mylm/internal/term"
+
+	"github.com/urfave/cli/v2"
+)
+
+func addServerFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "url", Usage: "an address instead of a command: `URL`"},
+		&cli.StringSliceFlag{Name: "header", Usage: "sent to that address: `NAME=VALUE` (repeatable)"},
+		&cli.StringFlag{Name: "key-env", Usage: "the `VARIABLE` that holds the key for it"},
+		&cli.StringSliceFlag{Name: "env", Usage: "an environment variable of the command: `NAME=VALUE` (repeatable)"},
+		&cli.StringFlag{Name: "cwd", Usage: "the `DIRECTORY` that it runs in; the workspace unless given"},
+		cmdline.OneOf(&cli.StringFlag{Name: "sandbox", Usage: "what it may do: `MODE` read-only, workspace, net (workspace and the network) or off; as commands unless given"}, config.MCPSandboxes...),
+		cmdline.OneOf(&cli.StringFlag{Name: "transport", Usage: "how the address is spoken with: `FORM` http or sse"}, "http", "sse"),
+		&cli.BoolFlag{Name: "replace", Usage: "replace a server of the same name"},
+		&cli.BoolFlag{Name: "no-test", Usage: "do not connect to it now"},
+	}
+}
+
+// addServer writes a server to the configuration, and looks at its tools.
+func addServer(c *cli.Context, s *term.Screen) error {
+	args := c.Args().Slice()
+	if len(args) == 0 {
+		return failure.Usage("mylm mcp add needs a name").WithHint("mylm mcp add NAME -- COMMAND [ARGUMENT...]")
+	}
+	m := config.MCP{Name: args[0], Command: args[1:], URL: c.String("url"), KeyEnv: c.String("key-env"), Cwd: c.String("cwd"), Sandbox: c.String("sandbox"), Transport: c.String("transport")}
+	var err error
+	if m.Env, err = pairs("--env", c.StringSlice("env")); err != nil {
+		return err
+	}
+	if m.Headers, err = pairs("--header", c.StringSlice("header")); err != nil {
+		return err
+	}
+	loaded, err := loadServers(c.Context)
+	if err != nil {
+		return err
+	}
+	if err := keepServer(loaded, m, c.Bool("replace")); err != nil {
+		return err
+	}
+	s.Dim("added " + m.Name)
+	if c.Bool("no-test") {
+		return nil
+	}
+	hub, err := setup.NewHub(loaded, map[string]config.MCP{m.Name: m}, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer hub.Close()
+	done := s.Busy("connecting")
+	lists, failed := hub.List(c.Context)
+	done()
+	if c.Context.Err() != nil {
+		return c.Context.Err()
+	}
+	if failed != nil {
+		f := failure.Of(unreachableServer(failed))
+		s.Say(fmt.Sprintf("mylm: %s was added, but %s\n  %s", m.Name, term.OneLine(failed.Error(), 500), f.Hint))
+		return nil
+	}
+	for _, l := range lists {
+		printListed(s, l, true)
+	}
+	return nil
+}
+
+// keepServer checks a server and writes it.
+func keepServer(c *config.Config, m config.MCP, replace bool) error {
+	if err := m.Check(); err != nil {
+		return failure.Usage("%s: %v", m.Name, err)
+	}
+	unset := m // what is read from the environment may be missing now
+	for _, held := range []*map[string]string{&unset.Env, &unset.Headers} {
+		*held = nil
+	}
+	unset.KeyEnv = ""
+	if _, err := setup.Server(c, unset); err != nil && len(unset.References()) == 0 {
+		return failure.Usage("%v", err)
+	}
+	return config.AddMCP(m, replace)
+}
+
+// pairs reads NAME=VALUE.
+func pairs(flag string, texts []string) (map[string]string, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	out := map[string]string{}
+	for _, text := range texts {
+		name, v, ok := strings.Cut(text, "=")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, failure.Usage("%s %q: it must be NAME=VALUE", flag, term.Echoed(name))
+		}
+		out[strings.TrimSpace(name)] = v
+	}
+	return out, nil
+}
+
+// removeServer removes a server, and what was agreed to with it.
+func removeServer(c *cli.Context, s *term.Screen) error {
+	loaded, err := loadServers(c.Context)
+	if err != nil {
+		return err
+	}
+	m, err := serverOf(c, loaded)
+	if err != nil {
+		return err
+	}
+	if m.From != "" {
+		return failure.Usage("the MCP server %s is one of this project's, in %s", m.Name, m.From).WithHint("Remove it there, or disable it: [mcp." + m.Name + "] with disabled = true in your configuration.")
+	}
+	if err := config.RemoveMCP(m.Name); err != nil {
+		return err
+	}
+	if server, err := setup.Server(loaded, m); err == nil {
+		if err := setup.Pins().Forget(&server); err != nil {
+			return err
+		}
+	}
+	s.Dim("removed " + m.Name)
+	return nil
+}
+
+// importServers adds the servers of another client.
+func importServers(c *cli.Context, s *term.Screen) error {
+	path := c.Args().First()
+	if path == "" {
+		return failure.Usage("mylm mcp import needs a file").WithHint("Claude's is ~/.claude.json, Cursor's ~/.cursor/mcp.json; a project's .mcp.json needs no import")
+	}
+	var text []byte
+	var err error
+	if path == "-" {
+		text, err = io.ReadAll(s.In)
+	} else {
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return failure.Usage("%v", err)
+	}
+	found, err := config.ReadMCP(text)
+	if err != nil {
+		return failure.Usage("%s: %v", term.Echoed(path), err)
+	}
+	loaded, err := loadServers(c.Context)
+	if err != nil {
+		return err
+	}
+	var failed []string
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		m := found[name]
+		if _, known := loaded.MCP[name]; known && !c.Bool("replace") {
+			s.Dim("kept " + name + ", which there is already")
+			continue
+		}
+		if err := keepServer(loaded, m, true); err != nil {
+			failed = append(failed, fmt.Sprintf("%s: %v", term.Visible(name), err))
+			continue
+		}
+		s.Dim("added " + name)
+	}
+	if len(failed) > 0 {
+		return failure.Usage("not added: %s", strings.Join(failed, "; "))
+	}
+	return nil
+}
+
+// trustServers shows servers of the project and asks about them.
+func trustServers(c *cli.Context, s *term.Screen) error {
+	loaded, err := loadServers(c.Context)
+	if err != nil {
+		return err
+	}
+	names := c.Args().Slice()
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(loaded.ProjectMCP))
+	}
+	if len(names) == 0 {
+		return failure.Usage("this project names no MCP servers").WithHint("A project names them in " + config.MCPFile + " or in [mcp.NAME] of " + config.ProjectFile + ".")
+	}
+	p := &term.Prompter{Screen: s}
+	for _, name := range names {
+		m, ok := loaded.ProjectMCP[name]
+		if !ok {
+			return failure.Usage("this project names no MCP server %q", term.Echoed(name)).WithHint(failure.Suggest(name, slices.Sorted(maps.Keys(loaded.ProjectMCP))))
+		}
+		agreed, err := setup.Trust(c.Context, loaded, m, p)
+		if err != nil {
+			return err
+		}
+		if agreed {
+			s.Dim(name + " may be used here from now on")
+		} else {
+			s.Dim(name + " is not used")
+		}
+	}
+	return nil
+}

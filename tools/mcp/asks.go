@@ -1,0 +1,174 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mylm/tools"
+)
+
+// Bounds of what a server may send without being asked.
+const (
+	maxAsks     = 20   // questions to the user and prompts for the model in one connection, each
+	maxProgress = 1000 // reports of progress of one call that are passed on
+)
+
+// asks handles what a server asks for, in one connection.
+type asks struct {
+	server *server
+
+	mu        sync.Mutex
+	next      int
+	watched   map[string]*watched // calls by their progress tokens
+	asked     sync.Mutex          // held while somebody is asked: one thing at a time
+	questions int
+	prompts   int
+}
+
+type watched struct {
+	ctx     context.Context
+	reports int
+}
+
+// allow sets what the server may ask for.
+func (a *asks) allow(o *mcp.ClientOptions) {
+	if a.server.Roots != nil {
+		o.Capabilities.RootsV2 = &mcp.RootCapabilities{}
+	}
+	if a.server.Elicit != nil {
+		o.ElicitationHandler = a.elicit
+		o.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}
+	}
+	if a.server.Sample != nil {
+		o.CreateMessageHandler = a.sample
+	}
+}
+
+// roots tells the client what to say about directories.
+func (a *asks) roots(client *mcp.Client) {
+	for _, dir := range a.server.Roots {
+		client.AddRoots(&mcp.Root{URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String(), Name: filepath.Base(dir)})
+	}
+}
+
+// watch has progress of a call reported to its context, until the function that it
+// returns is called.
+func (a *asks) watch(ctx context.Context, params *mcp.CallToolParams) (stop func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.next++
+	token := fmt.Sprintf("call-%d", a.next)
+	if a.watched == nil {
+		a.watched = map[string]*watched{}
+	}
+	a.watched[token] = &watched{ctx: ctx}
+	params.SetProgressToken(token)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.watched, token)
+	}
+}
+
+// progress passes a report on. It must not be called once the call has ended, so
+// that the lock is held.
+func (a *asks) progress(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+	token, _ := r.Params.ProgressToken.(string)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w := a.watched[token]
+	if w == nil || w.reports >= maxProgress {
+		return
+	}
+	w.reports++
+	text := plainLine(r.Params.Message)
+	if r.Params.Total > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%s %.0f%%", text, 100*r.Params.Progress/r.Params.Total))
+	}
+	if text != "" {
+		tools.Progress(w.ctx, text+"\n")
+	}
+}
+
+var errTooOften = fmt.Errorf("refused: this server has asked %d times in this connection", maxAsks)
+
+// once admits one question at a time, and not too many of them.
+func (a *asks) once(count *int) (done func(), err error) {
+	a.asked.Lock()
+	if *count++; *count > maxAsks {
+		a.asked.Unlock()
+		return nil, errTooOften
+	}
+	return a.asked.Unlock, nil
+}
+
+// secretWords are in the names of what no server may ask for: the specification
+// forbids it, and whoever types a password into such a question has lost it.
+var secretWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)pass[\s_-]?(word|phrase|code)|passwd|\bpwd\b|secret|credential|token|api[\s_-]?key|access[\s_-]?key|private[\s_-]?key|ssh[\s_-]?key|\bcvv\b|card[\s_-]?number|credit[\s_-]?card|\bssn\b|social[\s_-]?security|\bpin\b|recovery[\s_-]?(code|phrase)|seed[\s_-]?phrase|\botp\b|one[\s_-]?time[\s_-]?code`)
+})
+
+// elicit has the user asked.
+func (a *asks) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	decline := &mcp.ElicitResult{Action: "decline"}
+	p := r.Params
+	schema, err := json.Marshal(p.RequestedSchema)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.Mode == "url" || p.URL != "" || p.RequestedSchema == nil || len(schema) > maxSchema:
+		return decline, nil
+	case secretWords().MatchString(p.Message) || secretWords().Match(schema):
+		a.server.hub.notify("the MCP server %s asked for what looks like a secret, and was refused", a.server.Name)
+		return decline, nil
+	}
+	done, err := a.once(&a.questions)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	values, ok, err := a.server.Elicit(ctx, a.server.Name, cutBytes(plain(p.Message), maxDescription), schema)
+	switch {
+	case err != nil:
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	case !ok:
+		return decline, nil
+	}
+	return &mcp.ElicitResult{Action: "accept", Content: values}, nil
+}
+
+// sample has the model answer.
+func (a *asks) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	done, err := a.once(&a.prompts)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	prompt := Prompt{System: plain(r.Params.SystemPrompt), MaxTokens: int(min(r.Params.MaxTokens, 1<<20))}
+	for _, m := range r.Params.Messages {
+		text, ok := contentText(m.Content)
+		if !ok {
+			return nil, errors.New("refused: only text can be put to the model")
+		}
+		role := "user"
+		if m.Role == "assistant" {
+			role = "assistant"
+		}
+		prompt.Messages = append(prompt.Messages, Message{role, plain(text)})
+	}
+	text, err := a.server.Sample(ctx, a.server.Name, prompt)
+	if err != nil {
+		return nil, err
+	}
+	return &mcp.CreateMessageResult{Role: "assistant", Model: cmp.Or(a.server.hub.options.Name, "mylm"), Content: &mcp.TextContent{Text: text}, StopReason: "endTurn"}, nil
+}

@@ -1,0 +1,280 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mylm/tools"
+)
+
+// server is one server of a hub: what is known of it, and the connection once
+// something needed one.
+type server struct {
+	Server
+	hub *Hub
+
+	mu       sync.Mutex
+	loaded   bool // pins were read
+	agreed   []Definition
+	link     *link // nil: not connected
+	joining  *join // nil: nobody is connecting
+	pause    *backoff.ExponentialBackOff
+	next     time.Time // no connection is tried before
+	problems []Problem
+}
+
+// link is a connection. It is closed when gone is.
+type link struct {
+	session *mcp.ClientSession
+	cut     func()        // ends the connection at once
+	gone    chan struct{} // closed when the connection has ended
+	asks    *asks
+
+	mu     sync.Mutex
+	live   []Definition // of the last list; nil: none was asked for
+	unused bool         // no call was made by the last list
+	stale  bool         // the server says that its tools have changed
+	lists  sync.Mutex   // held while listing
+}
+
+// join is a connection in the making.
+type join struct {
+	done chan struct{}
+	link *link
+	err  error
+}
+
+// known are the pinned definitions that the settings offer.
+func (s *server) known() (all []Definition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load()
+	for _, d := range s.agreed {
+		if s.offers(d.Name) {
+			all = append(all, d)
+		}
+	}
+	if all == nil && s.agreed != nil {
+		all = []Definition{}
+	}
+	return all
+}
+
+// load reads the pins once. The lock is held.
+func (s *server) load() {
+	if s.loaded {
+		return
+	}
+	s.loaded = true
+	var err error
+	if s.agreed, err = s.hub.options.Pins.load(&s.Server); err != nil {
+		s.hub.notify("%v; what %s offers now counts as new", err, s.Name)
+	}
+}
+
+// connect returns the connection, and makes one if there is none. Several callers
+// wait for the same attempt, which goes on when one of them gives up.
+func (s *server) connect(ctx context.Context) (*link, error) {
+	s.mu.Lock()
+	if s.link != nil {
+		defer s.mu.Unlock()
+		return s.link, nil
+	}
+	j := s.joining
+	if j == nil {
+		if s.hub.life.Err() != nil {
+			s.mu.Unlock()
+			return nil, errClosed
+		}
+		j = &join{done: make(chan struct{})}
+		s.joining = j
+		wait := time.Until(s.next)
+		s.hub.busy.Go(func() { s.attempt(j, wait) })
+	}
+	s.mu.Unlock()
+	select {
+	case <-j.done:
+		return j.link, j.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+var errClosed = errors.New("the connections to MCP servers are closed")
+
+// attempt makes a connection, after a pause if the last ones have failed.
+func (s *server) attempt(j *join, wait time.Duration) {
+	ctx, cancel := context.WithCancel(s.hub.life)
+	defer cancel()
+	var l *link
+	err := sleep(ctx, wait)
+	if err == nil {
+		l, err = s.dial(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hub.life.Err() != nil {
+		if l != nil {
+			s.hub.busy.Go(l.close) // nobody else is going to
+		}
+		l, err = nil, errClosed
+	}
+	if err != nil {
+		s.failed()
+	}
+	s.link, s.joining, j.link, j.err = l, nil, l, err
+	close(j.done)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// The pause before a connection is tried again, which doubles with each failure.
+// One that served a call starts anew.
+const (
+	firstPause = 200 * time.Millisecond
+	lastPause  = 10 * time.Second
+)
+
+// failed has the next attempt wait. The lock is held.
+func (s *server) failed() {
+	if s.pause == nil {
+		s.pause = backoff.NewExponentialBackOff()
+		s.pause.InitialInterval, s.pause.MaxInterval, s.pause.Multiplier = firstPause, lastPause, 2
+	}
+	s.next = time.Now().Add(s.pause.NextBackOff())
+}
+
+// served forgets failures.
+func (s *server) served() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pause, s.next = nil, time.Time{}
+}
+
+// dial makes a connection.
+func (s *server) dial(ctx context.Context) (*link, error) {
+	timedOut := fmt.Errorf("it was not ready within %v", s.startTime())
+	ctx, cancel := tools.WithTimeout(ctx, s.startTime(), timedOut)
+	defer cancel()
+	l := &link{gone: make(chan struct{})}
+	l.asks = &asks{server: s}
+	session, err := s.open(ctx, l)
+	if err != nil {
+		if context.Cause(ctx) == timedOut {
+			err = timedOut
+		}
+		return nil, fmt.Errorf("MCP server %s: %w", s.Name, readable(err))
+	}
+	l.session = session
+	s.hub.busy.Go(func() {
+		_ = session.Wait()
+		close(l.gone)
+		s.drop(l)
+		l.close()
+	})
+	return l, nil
+}
+
+// drop forgets a connection that has ended.
+func (s *server) drop(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link == l {
+		s.link = nil
+		s.failed()
+	}
+}
+
+// open connects by the transport of the server.
+func (s *server) open(ctx context.Context, l *link) (*mcp.ClientSession, error) {
+	client := s.client(l)
+	if len(s.Command) == 0 {
+		return s.openHTTP(ctx, client, l)
+	}
+	t := &stdio{server: &s.Server}
+	l.cut = t.close
+	session, err := client.Connect(ctx, t, nil)
+	if err != nil {
+		t.close() // the SDK does so only for some errors
+		return nil, t.why(err)
+	}
+	return session, nil
+}
+
+// close ends the connection. A session waits for what is under way, which a server
+// can prolong.
+func (l *link) close() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = l.session.Close()
+	}()
+	t := time.NewTimer(endPatience)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		l.cut()
+		<-done
+	}
+}
+
+// client makes the SDK's client with what the server may ask for.
+func (s *server) client(l *link) *mcp.Client {
+	o := &mcp.ClientOptions{
+		Capabilities: &mcp.ClientCapabilities{},
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.stale = true
+		},
+		ProgressNotificationHandler: l.asks.progress,
+	}
+	l.asks.allow(o)
+	client := mcp.NewClient(&mcp.Implementation{Name: cmp.Or(s.hub.options.Name, "mylm"), Version: cmp.Or(s.hub.options.Version, "0")}, o)
+	l.asks.roots(client)
+	return client
+}
+
+// close ends the connection.
+func (s *server) close() {
+	s.mu.Lock()
+	l := s.link
+	s.mu.Unlock()
+	if l != nil {
+		l.close()
+	}
+}
+
+// readable is an error without the SDK's words around it.
+func readable(err error) error {
+	var ended *Ended
+	var wire *jsonrpc.Error
+	switch {
+	case errors.As(err, &ended):
+		return ended
+	case errors.As(err, &wire):
+		return errors.New(plainLine(wire.Message))
+	}
+	return err
+}

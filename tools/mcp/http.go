@@ -1,0 +1,140 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// openHTTP connects to a URL: by the streamable transport, and where the server does
+// not have that, by the one of 2024-11-05.
+func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mcp.ClientSession, error) {
+	life, cut := context.WithCancel(context.WithoutCancel(ctx))
+	l.cut = cut
+	c := &carrier{server: &s.Server, life: life}
+	hc := &http.Client{Transport: c, CheckRedirect: c.redirect}
+	older := func() (*mcp.ClientSession, error) {
+		return client.Connect(ctx, &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: hc}, nil)
+	}
+	if s.SSE {
+		session, err := older()
+		if err != nil {
+			cut()
+			return nil, c.explain(err)
+		}
+		return session, nil
+	}
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: hc, OAuthHandler: s.OAuth}, nil)
+	if err == nil {
+		return session, nil
+	}
+	err = c.explain(err)
+	// The specification has clients try the older transport after these.
+	if status := c.status.Load(); ctx.Err() == nil && (status == http.StatusBadRequest || status == http.StatusNotFound || status == http.StatusMethodNotAllowed) {
+		if session, olderErr := older(); olderErr == nil {
+			return session, nil
+		}
+	}
+	cut()
+	return nil, err
+}
+
+// carrier sends the requests to a server. Its headers go to no other host, its
+// redirects lead to no other, and what comes back is bounded.
+type carrier struct {
+	server *Server
+	life   context.Context // its end ends every request
+	status atomic.Int32    // of the last refusal
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(c.life, cancel)
+	end := func() { stop(); cancel() }
+	r = r.Clone(ctx)
+	if sameOrigin(r.URL, c.server.URL) {
+		for name, value := range c.server.Headers {
+			r.Header.Set(name, value)
+		}
+	}
+	send := c.server.HTTP
+	if send == nil {
+		send = http.DefaultTransport
+	}
+	resp, err := send.RoundTrip(r)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	if resp.StatusCode >= 400 && r.Method == http.MethodPost {
+		c.status.Store(int32(resp.StatusCode))
+	}
+	most := int64(maxMessage)
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		most = -1 // each event has a bound of its own
+	}
+	resp.Body = &body{ReadCloser: resp.Body, left: most, end: end}
+	return resp, nil
+}
+
+// redirect keeps to the host.
+func (c *carrier) redirect(r *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= 5:
+		return errors.New("more than 5 redirects")
+	case !sameOrigin(r.URL, via[0].URL.String()):
+		return fmt.Errorf("it redirects to another host: %s", plainLine(r.URL.Host))
+	}
+	return nil
+}
+
+func sameOrigin(u *url.URL, other string) bool {
+	o, err := url.Parse(other)
+	return err == nil && u.Scheme == o.Scheme && strings.EqualFold(u.Host, o.Host)
+}
+
+// explain names what a status means.
+func (c *carrier) explain(err error) error {
+	switch c.status.Load() {
+	case http.StatusUnauthorized:
+		return fmt.Errorf("%w (%v)", ErrLogin, readable(err))
+	case http.StatusForbidden:
+		return fmt.Errorf("it refuses access (%v)", readable(err))
+	}
+	return err
+}
+
+// ErrLogin is the error of a server that wants a login, or another one.
+var ErrLogin = errors.New("it wants a login")
+
+// body is a response's body that ends its request, and is bounded.
+type body struct {
+	io.ReadCloser
+	left int64 // negative: no bound
+	end  func()
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left >= 0 {
+		if b.left -= int64(n); b.left < 0 {
+			return 0, errTooLong
+		}
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,173 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mylm/tools"
+)
+
+// list connects and lists the tools. Definitions that are seen first are pinned.
+func (s *server) list(ctx context.Context) (Listed, error) {
+	l, err := s.connect(ctx)
+	if err != nil {
+		return Listed{Server: s.Name}, err
+	}
+	listCtx, cancel := tools.WithTimeout(ctx, s.startTime(), errListTime)
+	defer cancel()
+	live, err := s.definitions(listCtx, l, false)
+	if err != nil {
+		if context.Cause(listCtx) == errListTime {
+			err = errListTime
+		}
+		return Listed{Server: s.Name}, fmt.Errorf("MCP server %s: %w", s.Name, readable(err))
+	}
+	out := Listed{Server: s.Name}
+	if r := l.session.InitializeResult(); r != nil {
+		out.Version = r.ProtocolVersion
+		out.Instruction = plain(cutBytes(r.Instructions, maxDescription))
+		if r.ServerInfo != nil {
+			out.Title = plainLine(r.ServerInfo.Name + " " + r.ServerInfo.Version)
+		}
+		if r.Capabilities != nil {
+			out.Prompts, out.Resources = r.Capabilities.Prompts != nil, r.Capabilities.Resources != nil
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.Problems = slices.Clone(s.problems)
+	for _, d := range live {
+		i := slices.IndexFunc(s.agreed, func(a Definition) bool { return a.Name == d.Name })
+		out.Tools = append(out.Tools, Listing{Definition: d, Call: callName(s.Name, d.Name), Changed: i >= 0 && s.agreed[i].hash() != d.hash()})
+	}
+	return out, nil
+}
+
+var errListTime = errors.New("it did not list its tools in time")
+
+// definitions are those that the server has now. They are asked for once in a
+// connection, again when the server says that they have changed, and before each
+// call: a server need not say so.
+func (s *server) definitions(ctx context.Context, l *link, forCall bool) ([]Definition, error) {
+	l.lists.Lock()
+	defer l.lists.Unlock()
+	l.mu.Lock()
+	live, fresh := l.live, !l.stale && (!forCall || l.unused)
+	l.stale, l.unused = false, l.unused && !forCall
+	l.mu.Unlock()
+	if live != nil && fresh {
+		return live, nil
+	}
+	live, problems, err := s.fetch(ctx, l.session)
+	if err != nil {
+		l.mu.Lock()
+		l.stale = true
+		l.mu.Unlock()
+		return nil, err
+	}
+	l.mu.Lock()
+	l.live, l.unused = live, !forCall
+	l.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.problems = problems
+	return live, s.pin(live)
+}
+
+// fetch asks for the list, page by page.
+func (s *server) fetch(ctx context.Context, session *mcp.ClientSession) (kept []Definition, problems []Problem, err error) {
+	all := []Definition{}
+	seen := map[string]bool{}
+	if r := session.InitializeResult(); r != nil && r.Capabilities != nil && r.Capabilities.Tools == nil {
+		return all, nil, nil
+	}
+	for n, cursor := 0, ""; ; {
+		page, err := session.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, t := range page.Tools {
+			if n++; n > maxTools {
+				return nil, nil, fmt.Errorf("it lists more than %d tools", maxTools)
+			}
+			if t == nil || !s.offers(t.Name) {
+				continue
+			}
+			d, err := read(t)
+			if err != nil {
+				problems = append(problems, Problem{s.Name, cutBytes(t.Name, maxToolName), err.Error()})
+				continue
+			}
+			all = append(all, d)
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		if cursor = page.NextCursor; seen[cursor] {
+			return nil, nil, errors.New("its list of tools does not end: a page comes again")
+		}
+		seen[cursor] = true
+	}
+	alike, kept := collisions(s.Name, all)
+	if kept == nil {
+		kept = []Definition{}
+	}
+	return kept, append(problems, alike...), nil
+}
+
+// pin keeps definitions of tools that were not known. The lock is held.
+func (s *server) pin(live []Definition) error {
+	s.load()
+	added := s.agreed == nil
+	if added {
+		s.agreed = []Definition{}
+	}
+	for _, d := range live {
+		i := slices.IndexFunc(s.agreed, func(a Definition) bool { return a.Name == d.Name })
+		switch {
+		case i < 0:
+			s.agreed, added = append(s.agreed, d), true
+		case s.agreed[i].hash() != d.hash():
+			s.hub.notify("the definition of %s has changed since you agreed to it; you are asked when it is called", callName(s.Name, d.Name))
+		}
+	}
+	if !added {
+		return nil
+	}
+	return s.store()
+}
+
+// store writes the pins. The lock is held.
+func (s *server) store() error {
+	if err := s.hub.options.Pins.store(&s.Server, s.agreed); err != nil {
+		return fmt.Errorf("the definitions could not be kept: %w", err)
+	}
+	return nil
+}
+
+// agree replaces the pinned definition of a tool.
+func (s *server) agree(d Definition) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.load()
+	s.agreed = slices.DeleteFunc(s.agreed, func(a Definition) bool { return a.Name == d.Name })
+	s.agreed = append(s.agreed, d)
+	return s.store()
+}
+
+// agreeAll pins what the server has now, and forgets what it had.
+func (s *server) agreeAll() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.link == nil {
+		return errors.New("the connection has ended")
+	}
+	s.link.mu.Lock()
+	s.agreed = slices.Clone(s.link.live)
+	s.link.mu.Unlock()
+	return s.store()
+}

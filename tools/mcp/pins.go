@@ -1,0 +1,80 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2/maybe"
+)
+
+// Pins keeps the definitions that a user has agreed to, a file per server. Its
+// zero value keeps nothing.
+type Pins struct {
+	Dir string // made if need be
+}
+
+// pinned is the content of a file.
+type pinned struct {
+	Server string       `json:"server"`
+	Place  string       `json:"place"` // for a person who looks at it
+	Tools  []Definition `json:"tools"`
+}
+
+func (p Pins) path(s *Server) string {
+	return filepath.Join(p.Dir, s.Name+"-"+s.identity()+".json")
+}
+
+// load returns the pinned definitions, nil if there are none.
+func (p Pins) load(s *Server) ([]Definition, error) {
+	if p.Dir == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(p.path(s))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var in pinned
+	if err == nil {
+		err = json.Unmarshal(text, &in)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the agreed definitions of %s cannot be read: %w", s.Name, err)
+	}
+	if in.Tools == nil {
+		in.Tools = []Definition{}
+	}
+	return in.Tools, nil
+}
+
+func (p Pins) store(s *Server, all []Definition) error {
+	if p.Dir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		return err
+	}
+	place := s.URL
+	if place == "" {
+		place = s.Command[0] // arguments may hold a secret
+	}
+	text, err := json.Marshal(pinned{s.Name, place, all}) // not indented: hashes are of the bytes
+	if err != nil {
+		return err
+	}
+	return maybe.WriteFile(p.path(s), append(text, '\n'), 0o600)
+}
+
+// Forget drops what was agreed to with a server.
+func (p Pins) Forget(s *Server) error {
+	if p.Dir == "" {
+		return nil
+	}
+	if err := os.Remove(p.path(s)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

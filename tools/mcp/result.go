@@ -1,0 +1,83 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mylm/tools"
+)
+
+// maxResult bounds the text of a result, in bytes. What a model is shown of it is
+// less, and is bounded by who runs the model.
+const maxResult = 1 << 20
+
+// resultOf turns a result into text. The words are the server's.
+func resultOf(r *mcp.CallToolResult) (tools.Result, error) {
+	var parts []string
+	texts := 0
+	for _, c := range r.Content {
+		text, isText := contentText(c)
+		if isText {
+			texts++
+		}
+		if text != "" {
+			parts = append(parts, text)
+		}
+	}
+	// Servers that return structured content repeat it as text, as they should.
+	if r.StructuredContent != nil && texts == 0 {
+		b, err := json.Marshal(r.StructuredContent)
+		if err != nil {
+			return tools.Result{}, fmt.Errorf("its structured content cannot be written as JSON: %w", err)
+		}
+		parts = append(parts, string(b))
+	}
+	return bounded(strings.Join(parts, "\n")), nil
+}
+
+// bounded is a result of the server's words.
+func bounded(text string) tools.Result {
+	result := tools.Result{Text: plain(text), Origin: tools.Web}
+	if len(result.Text) > maxResult {
+		result.Text, result.Truncated = cutBytes(result.Text, maxResult)+"\n[cut: the result has "+size(len(text))+"]", true
+	}
+	return result
+}
+
+// contentText is a piece of content as text; what is no text is named.
+func contentText(c mcp.Content) (text string, isText bool) {
+	switch c := c.(type) {
+	case *mcp.TextContent:
+		return c.Text, true
+	case *mcp.ImageContent:
+		return fmt.Sprintf("[a picture, %s, %s]", plainLine(c.MIMEType), size(len(c.Data))), false
+	case *mcp.AudioContent:
+		return fmt.Sprintf("[a recording, %s, %s]", plainLine(c.MIMEType), size(len(c.Data))), false
+	case *mcp.ResourceLink:
+		return strings.TrimSpace(fmt.Sprintf("[resource %s %s] %s", plainLine(c.URI), plainLine(c.Name), plainLine(c.Description))), false
+	case *mcp.EmbeddedResource:
+		if c.Resource != nil {
+			return resourceText(c.Resource), c.Resource.Text != ""
+		}
+	}
+	return "", false
+}
+
+// resourceText is the content of a resource with a line that names it.
+func resourceText(r *mcp.ResourceContents) string {
+	if r.Blob != nil {
+		return fmt.Sprintf("[resource %s, %s, %s]", plainLine(r.URI), plainLine(r.MIMEType), size(len(r.Blob)))
+	}
+	return fmt.Sprintf("[resource %s]\n%s", plainLine(r.URI), r.Text)
+}
+
+// size is a number of bytes for a reader.
+func size(n int) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%d KB", (n+1023)/1024)
+}

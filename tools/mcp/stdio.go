@@ -1,0 +1,229 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Bounds of a server on the other end of a pipe.
+const (
+	maxMessage = 16 << 20 // bytes of one message; the SDK has the same bound for HTTP
+	maxStderr  = 4 << 10  // bytes of its last words that are kept
+
+	// endPatience is how long a server may take to end when its input has: the
+	// specification wants it to be given a chance. Then it is killed.
+	endPatience = 500 * time.Millisecond
+
+	// discoverShare is the part of the time for starting after which a server that
+	// does not answer the newest revision's server/discover is asked for an older
+	// one. Servers that ignore unknown methods would otherwise never be reached.
+	discoverShare = 3
+)
+
+// stdio starts a program and speaks with it over its standard input and output.
+// The SDK's own transport leaves grandchildren, passes on every variable and ends
+// with the first line that is no message.
+type stdio struct {
+	server *Server
+	pipes  *pipes // nil before Connect
+}
+
+// close ends the program.
+func (t *stdio) close() {
+	if t.pipes != nil {
+		_ = t.pipes.Close()
+	}
+}
+
+// why is the end of the program, where that is why err came, and else err.
+func (t *stdio) why(err error) error {
+	if t.pipes == nil {
+		return err
+	}
+	<-t.pipes.incomingDone
+	var ended *Ended
+	if errors.As(t.pipes.failed, &ended) {
+		return ended
+	}
+	return err
+}
+
+// Connect implements mcp.Transport. The program outlives ctx.
+func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
+	p, err := start(t.server)
+	if err != nil {
+		return nil, err
+	}
+	c := &pipes{process: p, incoming: make(chan jsonrpc.Message), incomingDone: make(chan struct{}), closed: make(chan struct{}), answered: make(chan struct{})}
+	t.pipes = c
+	c.patience = t.server.startTime() / discoverShare
+	go c.read()
+	return c, nil
+}
+
+// pipes is a connection with a program.
+type pipes struct {
+	*process
+	patience time.Duration // for an answer to server/discover
+
+	incoming     chan jsonrpc.Message
+	incomingDone chan struct{} // closed when nothing more comes
+	failed       error         // why; valid then
+
+	writing sync.Mutex
+	once    sync.Once
+	closed  chan struct{}
+
+	answer   sync.Once
+	answered chan struct{} // closed when the program has sent its first message
+}
+
+// SessionID implements mcp.Connection.
+func (c *pipes) SessionID() string { return "" }
+
+// Read implements mcp.Connection.
+func (c *pipes) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case m := <-c.incoming:
+		return m, nil
+	case <-c.incomingDone:
+		return nil, c.failed
+	case <-c.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// read passes on the messages among what the program prints.
+func (c *pipes) read() {
+	defer close(c.incomingDone)
+	in := bufio.NewReaderSize(c.stdout, 64<<10)
+	for {
+		line, err := readLine(in)
+		if err != nil {
+			c.failed = c.ended(err)
+			return
+		}
+		for _, m := range messages(line) {
+			c.answer.Do(func() { close(c.answered) })
+			select {
+			case c.incoming <- m:
+			case <-c.closed:
+				c.failed = io.EOF
+				return
+			}
+		}
+	}
+}
+
+// errTooLong ends the connection: the rest of such a message cannot be passed over
+// without reading it, and nothing says how long it is.
+var errTooLong = fmt.Errorf("it sent a message of more than %d MB", maxMessage>>20)
+
+// readLine returns the next line, at most maxMessage bytes of it.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if line = append(line, part...); len(line) > maxMessage {
+			return nil, errTooLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// messages are those in a line: one, or in revision 2025-03-26 a list of them.
+// What is none is passed over: programs print banners and logs.
+func messages(line []byte) (found []jsonrpc.Message) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
+		return nil
+	}
+	parts := [][]byte{line}
+	if line[0] == '[' {
+		parts = elements(line)
+	}
+	for _, part := range parts {
+		if m, err := jsonrpc.DecodeMessage(part); err == nil {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// Write implements mcp.Connection.
+func (c *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	// A program that does not read fills the pipe.
+	fired := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(fired)
+		if c.stdin.SetWriteDeadline(time.Now()) != nil { // not on Windows
+			c.kill()
+		}
+	})
+	n, err := c.stdin.Write(append(text, '\n'))
+	if !stop() {
+		<-fired
+		_ = c.stdin.SetWriteDeadline(time.Time{})
+	}
+	switch {
+	case err != nil && ctx.Err() != nil && n > 0:
+		_ = c.Close() // no other message can follow a part of one
+		return ctx.Err()
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return c.ended(err)
+	}
+	if r, ok := m.(*jsonrpc.Request); ok && r.Method == methodDiscover {
+		go c.impatient(r.ID)
+	}
+	return nil
+}
+
+const methodDiscover = "server/discover"
+
+// impatient answers server/discover for a program that says nothing at all.
+func (c *pipes) impatient(id jsonrpc.ID) {
+	timer := time.NewTimer(c.patience)
+	defer timer.Stop()
+	select {
+	case <-c.answered:
+	case <-c.incomingDone:
+	case <-c.closed:
+	case <-timer.C:
+		no := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer"}}
+		select {
+		case c.incoming <- no:
+		case <-c.incomingDone:
+		case <-c.closed:
+		}
+	}
+}
+
+// Close implements mcp.Connection. When it returns, nothing of the program is left.
+func (c *pipes) Close() error {
+	c.once.Do(func() {
+		close(c.closed)
+		c.end()
+	})
+	return nil
+}
