@@ -16,7 +16,6 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
 	"mylm/tools"
-	"mylm/tools/mcp"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
 
@@ -119,12 +118,15 @@ func toolsOf(ctx context.Context, entries []agent.Entry) (*tools.Registry, error
 	if err != nil {
 		return nil, err
 	}
-	var hub *mcp.Hub
-	if loaded, err := loadServers(ctx); err == nil { // a record is replayed under any settings
-		hub = setup.InspectHub(loaded)
+	ofServers := serverTools(ctx, entries)
+	with := func(registry *tools.Registry, err error) (*tools.Registry, error) {
+		if err != nil || len(ofServers) == 0 {
+			return registry, err
+		}
+		return tools.NewRegistry(append(registry.Tools(), ofServers...)...)
 	}
 	for _, box := range []*sandbox.Policy{{}, {AllowNet: true}, {Mode: sandbox.ReadOnly}, {Mode: sandbox.ReadOnly, AllowNet: true}} {
-		registry, err := setup.AllTools(dir, box, hub)
+		registry, err := setup.AllTools(dir, box, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -138,10 +140,10 @@ func toolsOf(ctx context.Context, entries []agent.Entry) (*tools.Registry, error
 			}
 			return false
 		}) {
-			return registry, nil
+			return with(registry, nil)
 		}
 	}
-	return setup.AllTools(dir, nil, hub)
+	return with(setup.AllTools(dir, nil, nil))
 }
 
 // replayReport is the object that --json prints, whatever the exit code.

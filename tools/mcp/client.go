@@ -29,6 +29,7 @@ type server struct {
 	pause    *backoff.ExponentialBackOff
 	next     time.Time // no connection is tried before
 	problems []Problem
+	told     string // the changed tools that the user was told about
 }
 
 // link is a connection. It is closed when gone is.

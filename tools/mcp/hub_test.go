@@ -146,7 +146,7 @@ func TestChangedDefinitionAsksAgain(t *testing.T) {
 		t.Fatalf("refused: %v", o.Refused)
 	}
 	mu.Lock()
-	if len(said) == 0 || !strings.Contains(said[0], "one__echo has changed") {
+	if len(said) == 0 || !strings.Contains(said[0], "since you agreed to it: one__echo") {
 		t.Errorf("the user was told %q", said)
 	}
 	mu.Unlock()

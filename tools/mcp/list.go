@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -126,13 +127,20 @@ func (s *server) pin(live []Definition) error {
 	if added {
 		s.agreed = []Definition{}
 	}
+	var changed []string
 	for _, d := range live {
 		i := slices.IndexFunc(s.agreed, func(a Definition) bool { return a.Name == d.Name })
 		switch {
 		case i < 0:
 			s.agreed, added = append(s.agreed, d), true
 		case s.agreed[i].hash() != d.hash():
-			s.hub.notify("the definition of %s has changed since you agreed to it; you are asked when it is called", callName(s.Name, d.Name))
+			changed = append(changed, callName(s.Name, d.Name))
+		}
+	}
+	if text := strings.Join(changed, ", "); text != s.told {
+		s.told = text
+		if text != "" {
+			s.hub.notify("changed by its server since you agreed to it: %s; you are asked when it is called", cutBytes(text, 300))
 		}
 	}
 	if !added {

@@ -255,21 +255,26 @@ func (f *file) mcpOf(name string) (m MCP, ok bool) {
 func withoutMCP(text, name string) string {
 	header := regexp.MustCompile(`^\s*\[\s*mcp\s*\.\s*"?` + regexp.QuoteMeta(name) + `"?\s*(\.[^\]]*)?\]`)
 	other := regexp.MustCompile(`^\s*\[`)
-	var out []string
+	var out, above []string // above are the comments right above a line
 	inside := false
 	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "#") {
+			above = append(above, line)
+			continue
+		}
 		switch {
 		case header.MatchString(line):
-			inside = true
-			for len(out) > 0 && strings.HasPrefix(out[len(out)-1], "#") {
-				out = out[:len(out)-1]
-			}
-		case inside && other.MatchString(line):
+			inside, above = true, nil
+		case other.MatchString(line):
 			inside = false
 		}
 		if !inside {
-			out = append(out, line)
+			out = append(append(out, above...), line)
 		}
+		above = nil
+	}
+	if !inside {
+		out = append(out, above...)
 	}
 	return strings.Join(out, "")
 }
