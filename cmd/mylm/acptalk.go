@@ -97,6 +97,7 @@ func (t *editorTalk) release() {
 // Close implements acp.Conversation.
 func (t *editorTalk) Close() {
 	t.release()
+	t.talk.servers.Close()
 	_ = t.quiet.Close()
 }
 

@@ -27,6 +27,8 @@ mylm ask "what did files find?"`,
 		Subcommands: []*cli.Command{
 			{
 				Name: "add", Usage: "add a server to the configuration", ArgsUsage: "NAME [--] COMMAND [ARGUMENT...] | NAME --url URL",
+				UsageText: `mylm mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
+mylm mcp add tracker --url https://mcp.example.com/mcp --key-env TRACKER_KEY`,
 				Description: "A value can name a variable, which is read when the server starts: --env 'TOKEN=${TOKEN}'.\nFlags for mylm come before the name of the server, or before --.",
 				Flags:       addServerFlags(),
 				Action:      func(c *cli.Context) error { return addServer(c, s) },
@@ -38,25 +40,31 @@ mylm ask "what did files find?"`,
 			},
 			{
 				Name: "show", Usage: "show a server, and what is known of its tools", ArgsUsage: "NAME",
-				Flags:  []cli.Flag{jsonFlag()},
-				Action: func(c *cli.Context) error { return showServer(c, s) },
+				UsageText: `mylm mcp show files`,
+				Flags:     []cli.Flag{jsonFlag()},
+				Action:    func(c *cli.Context) error { return showServer(c, s) },
 			},
 			{
 				Name: "test", Usage: "connect to servers and list their tools", ArgsUsage: "[NAME...]",
+				UsageText: `mylm mcp test
+mylm mcp test files --agree`,
 				Description: "With --agree the definitions that a server has now are those that you agree to.",
 				Flags:       []cli.Flag{&cli.BoolFlag{Name: "agree", Usage: "agree to what has changed"}, jsonFlag()},
 				Action:      func(c *cli.Context) error { return testServers(c, s) },
 			},
 			{
 				Name: "trust", Usage: "look at servers that this project names, and agree to them", ArgsUsage: "[NAME...]",
-				Action: func(c *cli.Context) error { return trustServers(c, s) },
+				UsageText: `mylm mcp trust`,
+				Action:    func(c *cli.Context) error { return trustServers(c, s) },
 			},
 			{
 				Name: "remove", Usage: "remove a server from the configuration", ArgsUsage: "NAME",
-				Action: func(c *cli.Context) error { return removeServer(c, s) },
+				UsageText: `mylm mcp remove files`,
+				Action:    func(c *cli.Context) error { return removeServer(c, s) },
 			},
 			{
 				Name: "import", Usage: "add the servers of another client", ArgsUsage: "FILE",
+				UsageText:   `mylm mcp import ~/.cursor/mcp.json`,
 				Description: "FILE is JSON with mcpServers, as Claude, Cursor, Windsurf and others keep it, or with servers,\nas VS Code does. Servers that there are already stay as they are.",
 				Flags:       []cli.Flag{&cli.BoolFlag{Name: "replace", Usage: "replace servers of the same name"}},
 				Action:      func(c *cli.Context) error { return importServers(c, s) },

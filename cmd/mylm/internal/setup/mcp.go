@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +22,14 @@ import (
 )
 
 // Servers holds the MCP servers of one run, or of all runs of a conversation. Its
-// zero value holds none.
-type Servers struct{ hub *mcp.Hub }
+// zero value holds those that the settings name.
+type Servers struct {
+	// Further are servers beside those of the settings, which somebody has agreed to
+	// who may: an editor's. They come before others of the same name.
+	Further map[string]config.MCP
+
+	hub *mcp.Hub
+}
 
 // Close ends them.
 func (s *Servers) Close() {
@@ -257,7 +264,7 @@ func places(s mcp.Server, home string) (all []string) {
 
 // servers makes the hub of a run, or returns that of the conversation.
 func (s *Setup) servers(ctx context.Context) (*mcp.Hub, error) {
-	if len(s.Config.MCP) == 0 && len(s.Config.ProjectMCP) == 0 {
+	if len(s.Config.MCP) == 0 && len(s.Config.ProjectMCP) == 0 && (s.Servers == nil || len(s.Servers.Further) == 0) {
 		return nil, nil
 	}
 	if s.Servers == nil {
@@ -270,6 +277,7 @@ func (s *Setup) servers(ctx context.Context) (*mcp.Hub, error) {
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(named, s.Servers.Further)
 	s.Servers.hub, err = NewHub(s.Config, named, s.Notify, s.permissions)
 	return s.Servers.hub, err
 }
