@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 servers of today ask for what revision 2026-07-28 deprecates
+
 package mcp
 
 import (
