@@ -25,6 +25,7 @@ SERVER__TOOL. It starts when one of them is first called.`,
 mylm mcp test files
 mylm ask "what did files find?"`,
 		Subcommands: []*cli.Command{
+			mcpServeCommand(s),
 			{
 				Name: "add", Usage: "add a server to the configuration", ArgsUsage: "NAME [--] COMMAND [ARGUMENT...] | NAME --url URL",
 				UsageText: `mylm mcp add files -- npx -y @modelcontextprotocol/server-filesystem .

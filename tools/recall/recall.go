@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type Options struct {
 	Project string
 	// Session names the conversation. Notes are kept under it.
 	Session func() string
+	// Source names who keeps the notes; "": RememberName.
+	Source string
 	// NoSave is why nothing may be kept, as a sentence for the model; "" if
 	// notes are kept.
 	NoSave string
@@ -100,7 +103,7 @@ func (r *recaller) remember(ctx context.Context, in rememberInput) (tools.Result
 		return tools.Result{}, err
 	}
 	kept, err := store.Add(ctx, memory.Document{
-		Text: strings.TrimSpace(in.Text), Kind: memory.Note, Role: "assistant", Project: r.Project, Session: r.Session(), Source: RememberName, Tags: in.Tags,
+		Text: strings.TrimSpace(in.Text), Kind: memory.Note, Role: "assistant", Project: r.Project, Session: r.Session(), Source: cmp.Or(r.Source, RememberName), Tags: in.Tags,
 	})
 	if err != nil {
 		return tools.Result{}, err

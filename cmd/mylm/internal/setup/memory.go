@@ -18,6 +18,7 @@ import (
 	"mylm/memory"
 	"mylm/providers/demo"
 	"mylm/tools"
+	"mylm/tools/recall"
 )
 
 // Memory is the memory as one run of the command uses it. It is opened when
@@ -151,6 +152,20 @@ func (m *Memory) tools(session *agent.Session) ([]*tools.Tool, error) {
 		return nil, nil
 	}
 	return m.remembering().Tools(session)
+}
+
+// Offered are the tools of the memory for another program, about a project.
+func (m *Memory) Offered(project, client string) (*tools.Registry, error) {
+	o := recall.Options{Open: m.Searched, Project: project, NoSave: m.NoSave, Source: client}
+	var all []*tools.Tool
+	for _, make := range []func(recall.Options) (*tools.Tool, error){recall.SearchMemory, recall.ReadMemory, recall.Remember} {
+		t, err := make(o)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return tools.NewRegistry(all...)
 }
 
 // recordPatience is how long the end of a run may wait for another process that
