@@ -187,10 +187,11 @@ func (s *streams) idle() {
 		s.mu.Unlock()
 		return
 	}
-	s.last = make(chan struct{})
+	last := make(chan struct{})
+	s.last = last
 	s.mu.Unlock()
 	select {
-	case <-s.last:
+	case <-last:
 	case <-s.closed:
 	}
 }
