@@ -17,7 +17,7 @@ import (
 //	decoder.go    text, thought and answers: what is passed on, and what begins
 //	line.go       position in the line, and the code or example around the text
 //	tag.go        the tags and tokens that mean something
-//	dialect.go    the table of dialects, and which tool a name refers to; json, python, action, arguments and token.go read them
+//	dialect.go    the table of dialects, which tool a name refers to, and Action; json, python, arguments and token.go read the others
 //	judge.go      where a call ends, and what may follow it
 //	block.go      the content of a block: the one reader of calls
 //	lex.go        the tokens of JSON-like text, and the search for the end of a value

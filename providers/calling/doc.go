@@ -1,25 +1,30 @@
-// Package calling gives a model tools: it reads what the model writes, and words
-// what is wrong with it. It runs no tool.
+// Package calling gives a model tools: it shows tools and calls as text, reads what
+// the model writes, and corrects what cannot be used. It runs no tool.
 //
 // # Smallest use
 //
-//	reader := calling.NewReader(protocol.Options{Tools: registry}, nil)
-//	for chunk, err := range model.Generate(ctx, request) {
+//	m := &calling.Model{Model: backend}
+//	for e, err := range m.Generate(ctx, calling.Request{Messages: conversation, Tools: offered}) {
 //		if err != nil {
 //			return err
 //		}
-//		if reader.Take(chunk); reader.Done() {
-//			break // a call is complete: stop the model
+//		if e.Call != nil {
+//			run(e.Call) // and append the call and its result to the conversation
 //		}
 //	}
-//	reply := reader.Close()
+//
+// A Reader does the reading alone, as in the turns of an agent; LLM is a model for
+// langchaingo.
 //
 // # Terms
 //
-// A Reply is what a model wrote in one go. A correction tells the model why its
-// reply could not be used. A Format is the JSON Schema that an answer has to fit.
+// A Reply is what a model wrote in one go, a Request what is wanted of it, and an Event
+// a piece of what came of that. A correction tells the model why its reply could not be
+// used. A Format is the JSON Schema that an answer has to fit.
 //
 // # Limits
 //
-// Tokens are estimated: no tokenizer is known here.
+// One call per reply. Tokens are estimated where the backend does not count them: no
+// tokenizer is known here. Text that was passed on cannot be taken back, not even if a
+// correction follows it.
 package calling
