@@ -1,0 +1,120 @@
+package serve_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"mylm/protocol"
+	"mylm/providers"
+	"mylm/providers/calling"
+	"mylm/providers/serve"
+)
+
+// cutter is a model that gives one reply, in pieces of sizes.
+type cutter struct {
+	text  string
+	sizes []byte
+}
+
+func (c cutter) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		for i, text := 0, c.text; text != ""; i++ {
+			n := len(text)
+			if len(c.sizes) > 0 {
+				n = min(n, 1+int(c.sizes[i%len(c.sizes)]))
+			}
+			if !yield(providers.Chunk{Text: text[:n]}, nil) {
+				return
+			}
+			text = text[n:]
+		}
+		yield(providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 9, Output: 9}}, nil)
+	}
+}
+
+func ask(h *serve.Handler, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", path, strings.NewReader(body))
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// Whatever a model writes, in whatever pieces: what is streamed is what a whole reply has,
+// and the same as in one piece.
+func FuzzReply(f *testing.F) {
+	call := protocol.EncodeCall("get_weather", json.RawMessage(`{"city":"Bern"}`))
+	for _, text := range []string{
+		"Hello", "I look.\n" + call, "<think>hm</think>\n" + call, "<tool_call>{\"name\":\"get_weather\",\"arguments\":{\"city\":\"B\"}}</tool_call>",
+		"<tool_code>\n<name>get_weather</name>", "```\n" + call + "\n```\n", "<final_answer>x</final_answer>", "a </think> b", " \n", "漢字 ünï", "get_weather(city='x')", "<observation>x",
+	} {
+		f.Add(text, []byte{0}, uint8(0))
+		f.Add(text, []byte{2, 0, 6}, uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, text string, sizes []byte, which uint8) {
+		if len(text) > 10_000 {
+			return
+		}
+		text = strings.ToValidUTF8(text, "?")
+		open := func(sizes []byte) *serve.Handler {
+			m := &calling.Model{Model: cutter{text, sizes}}
+			return serve.New(serve.Options{Open: func(context.Context, string) (*calling.Model, error) { return m, nil }})
+		}
+		s := surfaces[int(which)%len(surfaces)]
+		more := object{}
+		if which&64 != 0 {
+			more["tools"] = []any{}
+		}
+		body := func(stream bool) string { b, _ := json.Marshal(s.request(stream, "hello", more)); return string(b) }
+		whole := ask(open(nil), s.path, body(false))
+		var v object
+		if err := json.Unmarshal(whole.Body.Bytes(), &v); err != nil {
+			t.Fatalf("no JSON: %v %s", err, whole.Body)
+		}
+		for _, sizes := range [][]byte{nil, sizes, {0}} {
+			streamed := ask(open(sizes), s.path, body(true))
+			if whole.Code != 200 {
+				if streamed.Code != whole.Code && !strings.Contains(streamed.Body.String(), `"error"`) {
+					t.Fatalf("whole %d %s, streamed %d %s", whole.Code, whole.Body, streamed.Code, streamed.Body)
+				}
+				continue
+			}
+			if got, want := normal(s.streamed(t, streamed.Body.String())), normal(s.whole(v)); got != want {
+				t.Fatalf("in pieces of %v: streamed %q, whole %q\n%s", sizes, got, want, streamed.Body)
+			}
+		}
+	})
+}
+
+// Whatever a client sends is answered, with JSON or a stream of the surface.
+func FuzzRequest(f *testing.F) {
+	for i, s := range surfaces {
+		for _, more := range []object{
+			nil, {"tool_choice": "required"}, {"tool_choice": object{"type": "auto"}}, {"response_format": object{"type": "json_object"}}, {"format": "json"}, {"stop": []string{"x"}},
+			{"messages": []any{object{"role": "assistant", "content": nil, "tool_calls": []any{object{"id": "1", "type": "function", "function": object{"name": "a", "arguments": "{}"}}}}, object{"role": "tool", "tool_call_id": "1", "content": "x"}}},
+			{"input": []any{object{"type": "function_call", "call_id": "1", "name": "a", "arguments": "{}"}, object{"type": "function_call_output", "call_id": "1", "output": "x"}}},
+			{"messages": []any{object{"role": "user", "content": []any{object{"type": "tool_result", "tool_use_id": "1", "content": []any{}}}}}},
+		} {
+			b, _ := json.Marshal(s.request(i%2 == 0, "hello", more))
+			f.Add(string(b), uint8(i))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body string, which uint8) {
+		s := surfaces[int(which)%len(surfaces)]
+		m := &calling.Model{Model: cutter{"Hello", nil}}
+		h := serve.New(serve.Options{Open: func(context.Context, string) (*calling.Model, error) { return m, nil }})
+		paths := []string{s.path, s.path, "/v1/messages/count_tokens", "/api/generate", "/api/show"}
+		w := ask(h, paths[int(which/4)%len(paths)], body)
+		if w.Code == 500 || w.Body.Len() == 0 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		if strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") && !json.Valid(w.Body.Bytes()) {
+			t.Fatalf("no JSON: %s", w.Body)
+		}
+	})
+}
