@@ -3,6 +3,7 @@ package setup
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -84,9 +85,43 @@ func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) 
 	if len(s.opened) >= maxOpened {
 		clear(s.opened)
 	}
+	if named == name && len(s.config.Models) > 0 {
+		if _, entry := config.EntryFor(s.config.Models, name); !entry {
+			m.Model = unlisted{m.Model, name}
+		}
+	}
 	model := s.calling(c, m)
 	s.opened[name] = model
 	return model, nil
+}
+
+// unlisted is a model that only Ollama can have, where the configuration has others. If
+// there is no Ollama, there is no such model.
+type unlisted struct {
+	providers.Model
+	name string
+}
+
+// Generate implements providers.Model.
+func (u unlisted) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		for c, err := range u.Model.Generate(ctx, r) {
+			if providers.KindOf(err) == providers.Unreachable {
+				err = &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q is not in the configuration, and Ollama does not answer: %v", u.name, err), Err: err}
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// Info implements providers.Informer.
+func (u unlisted) Info(ctx context.Context) (providers.Info, error) {
+	if informer, ok := u.Model.(providers.Informer); ok {
+		return informer.Info(ctx)
+	}
+	return providers.Info{}, nil
 }
 
 // nobody chooses nothing.
