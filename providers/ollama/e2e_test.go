@@ -34,6 +34,7 @@ func TestEndToEnd(t *testing.T) {
 		test func(*testing.T, string)
 	}{
 		{"Tools", e.tools},
+		{"Serve", e.serve},
 		{"TagsInArguments", e.tagsInArguments},
 		{"StoppedAtCall", e.stoppedAtCall},
 		{"Overflow", e.overflow},
