@@ -40,7 +40,7 @@ func TestLLM(t *testing.T) {
 	if _, err := model.GenerateContent(t.Context(), []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.ImageURLPart("x")}}}); err == nil {
 		t.Error("a picture is accepted")
 	}
-	if text, err := model.Call(t.Context(), "hello"); err != nil || text != "It is sunny." {
+	if text, err := llms.GenerateFromSinglePrompt(t.Context(), model, "hello"); err != nil || text != "It is sunny." {
 		t.Errorf("%q, %v", text, err)
 	}
 }
