@@ -172,8 +172,12 @@ func (f *resumedSession) checkDirectory(workspace string) error {
 		return nil
 	}
 	dir := f.was.Labels["dir"]
+	info, err := os.Stat(dir)
+	if here, failed := os.Stat(workspace); err == nil && failed == nil && os.SameFile(info, here) { // through a link
+		return nil
+	}
 	other := failure.Usage("the session is about another directory, %s", term.Printable(dir))
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	if err != nil || !info.IsDir() {
 		return other.WithHint("That one is gone, and with it what its paths mean: ask in a session of its own, mylm ask \"...\"")
 	}
 	command := "mylm resume " + f.session.ID
