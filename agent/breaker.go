@@ -190,7 +190,8 @@ const (
 	// that never stops does not fill the memory. It is twice what a call may hold.
 	maxReply = 32 << 20
 
-	longToken = 8 // bytes of a token that is longer than most
+	longToken  = 8 // bytes of a token that is longer than most
+	shortToken = 2 // and of one that is shorter
 )
 
 // endless returns why a reply that continues with a chunk is stopped; nil: it
@@ -208,14 +209,22 @@ func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
 			Message: fmt.Sprintf("the reply repeats itself and does not end: stopped after %d tokens of repetition", l.repetition.tokens)}
 	case l.size > maxReply:
 		return tooLong("%d MiB", maxReply>>20)
-	case r.agent.opts.MaxContextTokens == Off || len(r.toReplay) > 0:
+	case len(r.toReplay) > 0:
+	case r.agent.opts.MaxTokens > 0: // servers may ignore it; some send less than a token at once
+		if n := r.agent.opts.MaxTokens; max(min(l.reader.Pieces(), l.size/shortToken), l.size/longToken/2) > n {
+			return tooLong("%d tokens, which is all that it may have", n)
+		}
+	case r.agent.opts.MaxContextTokens == Off:
 	case max(l.reader.Pieces(), l.size/longToken) > cmp.Or(l.limit, r.state.Window, defaultWindow):
 		if l.limit == 0 {
 			if l.limit = r.state.Window; l.limit == 0 || r.state.Guessed {
-				l.limit = cmp.Or(r.askWindow(ctx), max(l.limit, defaultWindow))
+				known := r.askWindow(ctx)
+				l.limit, l.guessed = cmp.Or(known, max(l.limit, defaultWindow)), known == 0
 			}
-			l.limit = max(l.limit, r.agent.opts.MaxTokens)
 			return l.endless(ctx, c)
+		}
+		if l.guessed {
+			return tooLong("%d tokens; how many the context window holds is unknown", l.limit)
 		}
 		return tooLong("%d tokens, which is all that the context window holds", l.limit)
 	}

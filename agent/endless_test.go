@@ -185,16 +185,22 @@ func TestEndlessReply(t *testing.T) {
 		maxTokens int
 		limit     agent.Limit
 		most      int
+		says      string
 	}{
-		"window":         {window: 8000, most: 8001},
-		"unknown window": {most: 32769},
-		"own limit":      {window: 8000, maxTokens: 20_000, most: 20_001},
+		"window":         {window: 8000, most: 32770, says: "all that the context window holds"}, // asked for late
+		"unknown window": {most: 32770, says: "holds is unknown"},
+		"own limit":      {window: 8000, maxTokens: 20_000, most: 20_002, says: "all that it may have"},
+		"a low limit":    {window: 8000, maxTokens: 100, most: 102, says: "all that it may have"},
+		"no window":      {maxTokens: 100, limit: agent.Off, most: 102, says: "all that it may have"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			came := 0
-			r, _ := newAgent(t, agent.Options{Model: endless{came: &came, window: test.window, piece: word}, MaxTokens: test.maxTokens}).Ask(t.Context(), "go")
-			if r.StopReason != agent.StopContextFull || came > max(test.most, 32769)+1 || !strings.Contains(r.Err.Error(), "the reply does not end") {
+			r, _ := newAgent(t, agent.Options{Model: endless{came: &came, window: test.window, piece: word}, MaxTokens: test.maxTokens, MaxContextTokens: test.limit}).Ask(t.Context(), "go")
+			if r.StopReason != agent.StopContextFull || came > test.most || !strings.Contains(r.Err.Error(), "the reply does not end") || !strings.Contains(r.Err.Error(), test.says) {
 				t.Errorf("%s after %d pieces, %v", r.StopReason, came, r.Err)
+			}
+			if !r.StopReason.Answers() || !strings.HasPrefix(r.Response, strings.TrimSpace(word(0))) {
+				t.Errorf("the answer is %.50q", r.Response)
 			}
 		})
 	}

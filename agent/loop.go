@@ -274,7 +274,7 @@ func (r *run) result() Result {
 	case s.Stop == StopComplete, s.Stop == StopDenied, s.Stop == StopFinishOther, s.Stop == StopNotVerified:
 		result.Response = strings.TrimSpace(s.continuedText(entries) + last.Answer)
 	default:
-		if text := strings.TrimSpace(s.continuedText(entries)); text != "" || s.Stop == StopInterrupted || s.Stop == StopModelError {
+		if text := strings.TrimSpace(s.continuedText(entries)); text != "" || s.Stop == StopInterrupted || s.Stop == StopModelError || s.Stop == StopContextFull {
 			result.Response = text
 		}
 	}

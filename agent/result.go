@@ -59,7 +59,7 @@ func (r StopReason) Status() Status {
 // whole or in part.
 func (r StopReason) Answers() bool {
 	switch r {
-	case StopInternal, StopMalformed, StopContextFull:
+	case StopInternal, StopMalformed:
 		return false
 	}
 	return true

@@ -151,6 +151,8 @@ type listener struct {
 	size   int // bytes that came
 	limit  int // tokens that the reply may have; 0: not asked yet
 
+	guessed bool // the limit is no window that the backend reports
+
 	repetition repetition
 	repeating  bool
 	withheld   int // bytes since the decoder last gave out text: inside a call

@@ -159,8 +159,11 @@ func adviceAtLimit(e *agent.LimitError) string {
 		return "The model said nothing. Try --think off if it only thinks, a larger window (--num-ctx), or another model."
 	case e.Reason == agent.StopIncomplete && e.Limit == "":
 		return "The log above says what failed or was dropped. Once that is fixed: mylm resume"
+	case e.Limit == "MaxTokens" && e.Reason == agent.StopContextFull && e.Err == nil && e.Value != 0: // the backend ignores it
+		return "Allow longer replies (--max-tokens), or ask for a shorter answer."
 	case e.Limit == "MaxTokens" && e.Reason == agent.StopContextFull:
-		return "Limit the length of a reply (--max-tokens), ask for a shorter answer, or give the model a larger window (--num-ctx for Ollama)."
+		return "Limit the length of a reply (--max-tokens), ask for a shorter answer, or give the model a larger window\n" +
+			"(--num-ctx for Ollama; else context in its [models.NAME] entry says how large it is)."
 	case e.Limit == "MaxTokens" && e.Value == 0: // it is the backend's own
 		return "Allow a larger window (--num-ctx) or more turns (--max-turns), or ask for a shorter answer."
 	case e.Limit == "MaxTokens":
