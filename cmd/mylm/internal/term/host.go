@@ -38,7 +38,7 @@ func (s *Screen) Color() bool { return s.color }
 func (s *Screen) hostRows(rows []string, columns int) {
 	cut := make([]string, len(rows))
 	for i, r := range rows {
-		cut[i] = Cut(s.foreign(r), columns-1)
+		cut[i] = Cut(Printable(r), columns-1)
 	}
 	s.host.Draw(cut)
 	s.drawn = true

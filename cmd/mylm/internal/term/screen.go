@@ -97,7 +97,7 @@ func (s *Screen) write(text string, faint bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	text = s.foreign(text)
+	text = Printable(text)
 	if s.host != nil {
 		s.host.Lines(strings.TrimRight(text, "\n"), faint)
 		return
@@ -134,14 +134,6 @@ const (
 	colorOff = "\x1b[0m"
 	clearRow = "\r\x1b[K"
 )
-
-// foreign removes control characters from what goes to a terminal.
-func (s *Screen) foreign(text string) string {
-	if !s.errTTY {
-		return text
-	}
-	return Printable(text)
-}
 
 // Erase clears what is drawn in place.
 func (s *Screen) Erase() {
@@ -263,7 +255,7 @@ func (s *Screen) drawRows(rows []string) {
 	b.WriteString(s.clearing())
 	s.rows = s.rows[:0]
 	for i, r := range rows {
-		r = Cut(s.foreign(r), columns-1)
+		r = Cut(Printable(r), columns-1)
 		if i > 0 {
 			b.WriteString("\n")
 		}
