@@ -32,7 +32,9 @@ var faults = []fault{
 	{"key not allowed", refusal(403, "permission_error", "not for you"),
 		providers.Error{Kind: providers.Auth, Status: 403}, "not for you", "not allowed"},
 	{"proxy", page(407),
-		providers.Error{Kind: providers.Auth, Status: 407}, "407", "HTTPS_PROXY"},
+		providers.Error{Kind: providers.Auth, Status: 407}, "407", "HTTP_PROXY"},
+	{"a check for browsers", after("Cf-Mitigated", "challenge", page(403)),
+		providers.Error{Kind: providers.Unreachable, Status: 403, Permanent: true}, "check for browsers", "exempt its API"},
 	{"model missing", refusal(404, "not_found_error", "model: m"),
 		providers.Error{Kind: providers.ModelMissing, Status: 404}, "model: m", "param:model"},
 	{"model does not exist", refusal(400, "model_not_found", "The model `m` does not exist or you do not have access to it."),
@@ -99,6 +101,10 @@ var faults = []fault{
 		providers.Error{Kind: providers.Auth}, "Invalid API key", "Check the key in"},
 	{"overload in mid-stream", midway(func(w http.ResponseWriter, s fakeAPI) { s.stream(w, s.error(529, "overloaded_error", "Overloaded")) }),
 		providers.Error{Kind: providers.ServerFault}, "Overloaded", "Wait"},
+	{"a server behind is gone, in mid-stream", midway(func(w http.ResponseWriter, s fakeAPI) {
+		s.stream(w, s.error(502, "provider_unavailable", "Worker lost"))
+	}),
+		providers.Error{Kind: providers.ServerFault}, "Worker lost", "gain"},
 	{"overflow in mid-stream", midway(func(w http.ResponseWriter, s fakeAPI) {
 		s.stream(w, s.error(400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"))
 	}), providers.Error{Kind: providers.Overflow, PromptTokens: 9, Window: 8}, "8 tokens", "less text"},

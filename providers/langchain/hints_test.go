@@ -137,3 +137,10 @@ func TestNearModel(t *testing.T) {
 	_, _, _, err := generate(t, m, providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.ModelMissing, Status: 404}, "does not exist", "Did you mean gpt-4o-mini?")
 }
+
+// A router that reports the loss of a server behind it is there itself.
+func TestServerBehindIsGone(t *testing.T) {
+	f := newFake(t, openAIAPI, answers(200, "application/json", `{"error":{"message":"Worker lost","code":502,"metadata":{"error_type":"provider_unavailable"}}}`))
+	_, _, _, err := generate(t, open(t, "vllm", langchain.Config{Model: "m", BaseURL: f.URL}), providers.Request{})
+	checkError(t, err, providers.Error{Kind: providers.ServerFault, Status: 502}, "Worker lost", "Look into")
+}

@@ -79,7 +79,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		case c.signin != "":
 			e.Hint = "Run `ollama signin`, or open " + OneLine(c.signin)
 		case status == http.StatusProxyAuthRequired:
-			e.Hint = hintProxyKey
+			e.Hint = x.hintProxyKey()
 		}
 	case status == http.StatusTooManyRequests,
 		c.hasCode("rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "rate_limited"):
@@ -95,7 +95,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	case status == http.StatusNotImplemented, badStatus(status),
 		c.hasCode("invalid_request_error", "bad_request") && status < 500:
 		as(refusedParam(c))
-	case x.Server.Local && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout):
+	case x.Server.Local && x.status == status && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout):
 		as(providers.ServerFault, "", "A proxy in front of the server gets no answer from it. "+x.Server.Start)
 	case e.RetryAfter > 0:
 		as(providers.ServerFault, "", wait)

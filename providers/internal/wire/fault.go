@@ -223,6 +223,10 @@ func (x *Exchange) refused() *providers.Error {
 	c, ok := ReadError(x.body)
 	if !ok {
 		switch {
+		case x.header.Get("Cf-Mitigated") == "challenge": // developers.cloudflare.com documents the header
+			e := x.elsewhere(fmt.Sprintf("%s answers with Cloudflare's check for browsers, which no program passes", x.host()))
+			e.Hint = "Whoever runs the server can exempt its API from the check. " + e.Hint
+			return e
 		case x.status == http.StatusNotFound, x.status == http.StatusMethodNotAllowed,
 			x.status < 500 && strings.Contains(string(x.body), "HTTPS"):
 			return x.elsewhere("")

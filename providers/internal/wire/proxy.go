@@ -10,7 +10,17 @@ import (
 	"mylm/providers"
 )
 
-const hintProxyKey = "The proxy wants credentials: HTTPS_PROXY=http://user:password@host"
+// proxyVariable is the variable that net/http has the proxy of a request from.
+func (x *Exchange) proxyVariable() string {
+	if x.request != nil && x.request.Scheme == "http" {
+		return "HTTP_PROXY"
+	}
+	return "HTTPS_PROXY"
+}
+
+func (x *Exchange) hintProxyKey() string {
+	return fmt.Sprintf("The proxy wants credentials: %s=http://user:password@host", x.proxyVariable())
+}
 
 // proxy is the proxy of a request, and the variable that net/http has it from.
 func (x *Exchange) proxy() (*url.URL, string) {
@@ -22,10 +32,7 @@ func (x *Exchange) proxy() (*url.URL, string) {
 	if err != nil {
 		return nil, ""
 	}
-	if x.request.Scheme == "https" {
-		return u, "HTTPS_PROXY"
-	}
-	return u, "HTTP_PROXY"
+	return u, x.proxyVariable()
 }
 
 // proxyFault reports a proxy that cannot be reached or refuses. It is nil for
@@ -46,7 +53,7 @@ func (x *Exchange) proxyFault(err error) *providers.Error {
 	case refusesTunnel(err):
 		e.Message = fmt.Sprintf("the proxy %s refuses connections to %s: %s", proxy.Host, x.request.Host, Reason(err))
 		if err.Error() == http.StatusText(http.StatusProxyAuthRequired) {
-			e.Kind, e.Hint = providers.Auth, hintProxyKey
+			e.Kind, e.Hint = providers.Auth, x.hintProxyKey()
 		}
 	default:
 		return nil
