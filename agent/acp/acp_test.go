@@ -26,6 +26,7 @@ func (h *host) Open(_ context.Context, o acp.Opening) (acp.Conversation, error) 
 	return &conversation{host: h, id: fmt.Sprint("s", h.opened)}, nil
 }
 func (*host) List(context.Context, acp.Page) ([]acp.Info, error) { return nil, errors.New("no list") }
+func (*host) Sees(context.Context) bool                          { return false }
 func (*host) Delete(context.Context, string) error               { return nil }
 
 type conversation struct {

@@ -22,5 +22,5 @@
 // turn that was cancelled is answered within two seconds, also if a tool does not
 // stop; the next prompt of the session then waits for it.
 //
-// Pictures and sound in prompts are refused. There is nothing to authenticate.
+// Sound in prompts is refused. There is nothing to authenticate.
 package acp

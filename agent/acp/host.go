@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mylm/agent"
+	"mylm/providers"
 )
 
 // Host is what an editor gets from an agent. Its methods may be called from several
@@ -14,6 +15,9 @@ type Host interface {
 	// Open makes a conversation, or opens one that was recorded. If there is none
 	// the error has CodeNotFound, and CodeInvalidParams if the request cannot be met.
 	Open(context.Context, Opening) (Conversation, error)
+	// Sees reports whether prompts may have pictures. It is asked once, and does not
+	// take long.
+	Sees(context.Context) bool
 	// List lists the recorded conversations, the last changed first.
 	List(context.Context, Page) ([]Info, error)
 	// Delete deletes a recorded conversation. It is no error if there is none.
@@ -88,8 +92,9 @@ type Command struct {
 
 // Prompt is a message of the user.
 type Prompt struct {
-	Text  string
-	Files []File // that Text mentions by name
+	Text   string
+	Files  []File // that Text mentions by name
+	Images []providers.Image
 }
 
 // File is a file or another text that goes with a prompt.

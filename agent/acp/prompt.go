@@ -1,14 +1,18 @@
 package acp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"mylm/providers"
 )
 
 // readPrompt reads the blocks of a prompt of a session in a directory.
@@ -35,19 +39,31 @@ func readPrompt(blocks []sdk.ContentBlock, dir string) (Prompt, error) {
 			f.Linked = true
 			mention(f)
 		case b.Resource != nil:
-			f, err := embedded(b.Resource.Resource, dir)
+			f, data, err := embedded(b.Resource.Resource, dir)
 			if err != nil {
 				return p, err
 			}
-			mention(f)
+			if picture, err := providers.NewImage(f.Name, data); err == nil {
+				p.Images = append(p.Images, picture)
+			} else if f.Text, err = textOf(f.Name, data); err != nil {
+				return p, err
+			} else {
+				mention(f)
+			}
 		case b.Image != nil:
-			return p, Errorf(CodeInvalidParams, "pictures are not supported, and promptCapabilities says so")
+			name := "picture " + strconv.Itoa(len(p.Images)+1)
+			if uri := b.Image.Uri; uri != nil && *uri != "" {
+				name = fileOf(*uri, "", dir).Name
+			}
+			if err := p.picture(name, b.Image.Data); err != nil {
+				return p, err
+			}
 		case b.Audio != nil:
 			return p, Errorf(CodeInvalidParams, "audio is not supported, and promptCapabilities says so")
 		}
 	}
 	p.Text = strings.TrimSpace(text.String())
-	if p.Text == "" {
+	if p.Text == "" && len(p.Images) == 0 {
 		return p, Errorf(CodeInvalidParams, "the prompt is empty")
 	}
 	return p, nil
@@ -60,27 +76,42 @@ func mentionGoesOn(before, text string) bool {
 	return strings.HasPrefix(last, "@") && text != "" && !strings.ContainsRune(" \t\r\n.,;:!?)]}", first)
 }
 
-// embedded is a text that came with a prompt.
-func embedded(r sdk.EmbeddedResourceResource, dir string) (File, error) {
+// picture adds a picture in base64.
+func (p *Prompt) picture(name, text string) error {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return Errorf(CodeInvalidParams, "%s is not base64: %v", name, err)
+	}
+	image, err := providers.NewImage(name, data)
+	if err != nil {
+		return Errorf(CodeInvalidParams, "%s: %v", name, err)
+	}
+	p.Images = append(p.Images, image)
+	return nil
+}
+
+// embedded is a file that came with a prompt, and its content.
+func embedded(r sdk.EmbeddedResourceResource, dir string) (File, []byte, error) {
 	if t := r.TextResourceContents; t != nil {
-		f := fileOf(t.Uri, "", dir)
-		f.Text = t.Text
-		return f, nil
+		return fileOf(t.Uri, "", dir), []byte(t.Text), nil
 	}
 	b := r.BlobResourceContents
 	if b == nil {
-		return File{}, Errorf(CodeInvalidParams, "a resource has neither text nor a blob")
+		return File{}, nil, Errorf(CodeInvalidParams, "a resource has neither text nor a blob")
 	}
 	f := fileOf(b.Uri, "", dir)
 	data, err := base64.StdEncoding.DecodeString(b.Blob)
 	if err != nil {
-		return f, Errorf(CodeInvalidParams, "the blob of %s is not base64: %v", f.Name, err)
+		return f, nil, Errorf(CodeInvalidParams, "the blob of %s is not base64: %v", f.Name, err)
 	}
-	if !utf8.Valid(data) || strings.ContainsRune(string(data), 0) {
-		return f, Errorf(CodeInvalidParams, "%s is not text, and the model reads nothing else", f.Name)
+	return f, data, nil
+}
+
+func textOf(name string, data []byte) (string, error) {
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		return "", Errorf(CodeInvalidParams, "%s is neither text nor a picture, and the model takes nothing else", name)
 	}
-	f.Text = string(data)
-	return f, nil
+	return string(data), nil
 }
 
 // fileOf is what an address names: a file by its path from the directory on, if it

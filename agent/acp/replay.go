@@ -2,6 +2,7 @@ package acp
 
 import (
 	"cmp"
+	"encoding/base64"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -36,6 +37,11 @@ func (s *session) replay() {
 		case agent.PromptEntry:
 			failed()
 			s.update(sdk.UpdateUserMessageText(p.Text))
+			for _, i := range p.Images {
+				if i.Data != nil { // it is still kept
+					s.update(sdk.UpdateUserMessage(sdk.ImageBlock(base64.StdEncoding.EncodeToString(i.Data), i.Type)))
+				}
+			}
 		case agent.ReplyEntry:
 			if thought := strings.TrimSpace(p.Thought); thought != "" {
 				s.update(sdk.UpdateAgentThoughtText(thought))

@@ -103,11 +103,6 @@ func handle[P any, V interface {
 	return do(p)
 }
 
-// at is the work of a request that is answered at once.
-func at(result any) (work, error) {
-	return func(context.Context) (answer, error) { return answer{result: result}, nil }, nil
-}
-
 // notification implements router.
 func (s *server) notification(method string, params json.RawMessage) {
 	if method != sdk.AgentMethodSessionCancel {
@@ -128,19 +123,21 @@ func (s *server) initialize(p *sdk.InitializeRequest) (work, error) {
 	s.mu.Lock()
 	s.client = p.ClientCapabilities
 	s.mu.Unlock()
-	return at(initialized{
-		ProtocolVersion: version, // the only one: an editor that does not speak it closes the connection
-		AgentInfo:       &sdk.Implementation{Name: s.Name, Version: s.Version},
-		AuthMethods:     []sdk.AuthMethod{},
-		AgentCapabilities: capabilities{
-			LoadSession:        true,
-			PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true},
-			McpCapabilities:    sdk.McpCapabilities{},
-			SessionCapabilities: map[string]struct{}{
-				"list": {}, "resume": {}, "close": {}, "delete": {},
+	return func(ctx context.Context) (answer, error) {
+		return answer{result: initialized{
+			ProtocolVersion: version, // the only one: an editor that does not speak it closes the connection
+			AgentInfo:       &sdk.Implementation{Name: s.Name, Version: s.Version},
+			AuthMethods:     []sdk.AuthMethod{},
+			AgentCapabilities: capabilities{
+				LoadSession:        true,
+				PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true, Image: s.Host.Sees(ctx)},
+				McpCapabilities:    sdk.McpCapabilities{},
+				SessionCapabilities: map[string]struct{}{
+					"list": {}, "resume": {}, "close": {}, "delete": {},
+				},
 			},
-		},
-	})
+		}}, nil
+	}, nil
 }
 
 // initialized is sdk.InitializeResponse without what is no part of version 1.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 
 	"mylm/agent/acp"
 	"mylm/agent/journal"
@@ -16,6 +17,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/providers"
 
 	"github.com/urfave/cli/v2"
 )
@@ -90,6 +92,34 @@ func (h *editorHost) Open(ctx context.Context, o acp.Opening) (acp.Conversation,
 		return nil, asked(err)
 	}
 	return t, nil
+}
+
+// looking bounds how long an editor waits for its first answer while the backend is
+// asked about the model.
+const looking = 2 * time.Second
+
+// Sees implements acp.Host. What cannot be found out is a no.
+func (h *editorHost) Sees(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, looking)
+	defer cancel()
+	sees, err := term.Wait(ctx, func() (bool, error) {
+		c, err := config.Load(ctx, h.flags.Command.Flags, nil)
+		if err != nil {
+			return false, err
+		}
+		nobodyChooses := func(context.Context, string, []string) (int, error) { return -1, nil }
+		m, err := setup.OpenModel(ctx, c, h.screen, nobodyChooses)
+		if err != nil {
+			return false, err
+		}
+		about, ok := m.Model.(providers.Informer)
+		if !ok {
+			return false, nil
+		}
+		info, err := about.Info(ctx)
+		return info.Sees == providers.Able, err
+	})
+	return err == nil && sees
 }
 
 // fork are the flags of the command for a session of its own.
