@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,8 @@ type editor struct {
 	dir    string // of the sessions
 	stderr bytes.Buffer
 	schema *protocolSchema
+
+	host string // of Ollama; "": there is none
 
 	// of what the command asks; the default says no
 	permission func(p map[string]any) string
@@ -172,7 +175,7 @@ func (e *editor) start(args ...string) {
 // env is the environment of the command.
 func (e *editor) env() []string {
 	home := filepath.Join(e.dir, "..", "home")
-	return append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home+"/config", "XDG_DATA_HOME="+home+"/data", "XDG_CACHE_HOME="+home+"/cache", "OLLAMA_HOST=127.0.0.1:1", "MYLM_UNASKED=readers", "MYLM_SANDBOX=off", "CI=")
+	return append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home+"/config", "XDG_DATA_HOME="+home+"/data", "XDG_CACHE_HOME="+home+"/cache", "OLLAMA_HOST="+cmp.Or(e.host, "127.0.0.1:1"), "MYLM_UNASKED=readers", "MYLM_SANDBOX=off", "CI=")
 }
 
 func (e *editor) read(out io.Reader) {

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"encoding/base64"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -643,5 +647,55 @@ func TestACPEditorsFiles(t *testing.T) {
 				t.Errorf("the model is not shown %q", test.shown)
 			}
 		})
+	}
+}
+
+// gif is a picture as far as its format shows.
+const gif = "GIF89a x;"
+
+// Pictures go with a prompt, and are replayed; that a model takes them is found out.
+func TestACPPictures(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]bool{`["completion","vision"]`: true, `["completion"]`: false} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, `{"capabilities":`+answer+`,"model_info":{"general.architecture":"a","a.context_length":8192},"models":[]}`)
+		}))
+		t.Cleanup(server.Close)
+		e := newEditor(t, "")
+		e.host = server.URL
+		e.start("acp", "-m", "ollama/eyes")
+		can, _ := e.initialize(nil)["agentCapabilities"].(map[string]any)
+		prompts, _ := can["promptCapabilities"].(map[string]any)
+		if sees, _ := prompts["image"].(bool); sees != want {
+			t.Errorf("a model with %s: image is %v", answer, prompts["image"])
+		}
+	}
+	e := startEditor(t, "=== reply\nA picture.\n")
+	path := e.write("cat.gif", gif)
+	id := e.open()
+	data := base64.StdEncoding.EncodeToString([]byte(gif))
+	r := e.call("session/prompt", map[string]any{"sessionId": id, "prompt": []any{
+		map[string]any{"type": "text", "text": "What do they show? "},
+		map[string]any{"type": "image", "mimeType": "image/gif", "data": data},
+		map[string]any{"type": "resource", "resource": map[string]any{"uri": "file:///x/dog.gif", "blob": data}},
+		map[string]any{"type": "resource_link", "name": "cat.gif", "uri": "file://" + path},
+	}})
+	if r["stopReason"] != "end_turn" {
+		t.Errorf("it ends as %v", r)
+	}
+	out, err := e.mylm("sessions", "export", "--format", "markdown", id)
+	for _, want := range []string{"picture: picture 1, image/gif", "picture: /x/dog.gif, image/gif", "picture: cat.gif, image/gif"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in the session: %v\n%s", want, err, out)
+		}
+	}
+	e.call("session/close", map[string]any{"sessionId": id})
+	before := len(e.updates(id, ""))
+	e.call("session/load", map[string]any{"sessionId": id, "cwd": e.dir, "mcpServers": []any{}})
+	if n := strings.Count(fmt.Sprint(e.updates(id, "")[before:]), data); n != 3 {
+		t.Errorf("%d pictures are replayed", n)
+	}
+	if code, text := e.refused("session/prompt", map[string]any{"sessionId": id, "prompt": []any{map[string]any{"type": "image", "mimeType": "image/gif", "data": data}}}); code != -32602 || !strings.Contains(text, "question") {
+		t.Errorf("a picture without a question: %d %s", code, text)
 	}
 }

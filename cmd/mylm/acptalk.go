@@ -223,51 +223,6 @@ func (t *editorTalk) answer(ctx context.Context, in input, plan *planRequest) (a
 	return stop, nil
 }
 
-// input is a message with the files that go with it.
-func (t *editorTalk) input(ctx context.Context, p acp.Prompt) (input, error) {
-	in := input{question: p.Text}
-	for _, f := range p.Files {
-		if f.Linked {
-			text, err := t.linked(ctx, f)
-			if err != nil {
-				return in, err
-			}
-			if text == "" {
-				continue
-			}
-			f.Text = text
-		}
-		in.attachments = append(in.attachments, attachment{f.Name, f.Text})
-	}
-	return in, nil
-}
-
-// maxLinked bounds the files whose text goes with a message that only names them:
-// the model can read from a larger one what it needs.
-const maxLinked = 64 << 10
-
-// linked is the text of a file that a message names, "" if it only names it.
-func (t *editorTalk) linked(ctx context.Context, f acp.File) (string, error) {
-	info, err := os.Stat(f.Path)
-	switch {
-	case f.Path == "", err == nil && (!info.Mode().IsRegular() || info.Size() > maxLinked):
-		return "", nil
-	case err != nil && !t.editor.Reads():
-		t.screen.Say("mylm: " + term.OneLine(err.Error(), 200) + ": only its name is sent")
-		return "", nil
-	case t.editor.Reads():
-		if text, err := t.editor.ReadFile(ctx, f.Path); err == nil || ctx.Err() != nil {
-			return text, err
-		}
-	}
-	text, err := term.Wait(ctx, func() (string, error) { return readTextOf("@", f.Path) })
-	if err != nil && ctx.Err() == nil {
-		t.screen.Say("mylm: " + term.OneLine(err.Error(), 200) + ": only its name is sent")
-		return "", nil
-	}
-	return text, err
-}
-
 // taking is the turn that takes what is said now; nil: none does.
 func (t *editorTalk) taking() (turn *acp.Turn, command bool) {
 	t.mu.Lock()
