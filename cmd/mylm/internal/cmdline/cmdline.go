@@ -117,6 +117,8 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		err := l.usage("there is no flag %s", term.Echoed(typed))
 		if near := failure.Near(name, names); near != "" {
 			err.Hint = "Did you mean --" + near + "? " + err.Hint
+		} else if len(l.Command.Subcommands) > 0 {
+			err.Hint = "Flags follow a command, as in mylm chat -m MODEL; " + err.Hint
 		} else if strings.ContainsAny(arg, " \t\n") && strings.Contains(l.Command.ArgsUsage, "...") {
 			err.Hint += "; put -- before a text that begins with -"
 		}
