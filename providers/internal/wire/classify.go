@@ -139,6 +139,10 @@ func (c *ServerError) noModel(status int) bool {
 func refusedParam(c ServerError) (kind providers.Kind, param, hint string) {
 	kind = providers.BadRequest
 	switch {
+	case c.contains("must be verified to"): // OpenAI, of its newest models
+		return kind, "", "Verify the organization in the settings of the account, or choose another model."
+	case c.contains("system role not supported", "system role is not supported", "only user and assistant roles are supported"): // of chat templates
+		return kind, "", "The model's chat template takes no system message: choose another model, or give the server another template."
 	case c.contains("budget_tokens"):
 		return kind, providers.ParamMaxTokens, "Thinking needs a larger limit of the reply."
 	case c.contains("max_tokens", "max_completion_tokens"):
