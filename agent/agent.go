@@ -229,7 +229,11 @@ func (a *Agent) Run(ctx context.Context, s *Session, prompt string, images ...pr
 		if s == nil {
 			s = NewSession()
 		}
-		a.drive(ctx, &run{agent: a, session: s, yield: yield}, PromptEntry{prompt, recordedImages(images)})
+		p := PromptEntry{Text: prompt}
+		if len(images) > 0 {
+			p.Images = recordedImages(images)
+		}
+		a.drive(ctx, &run{agent: a, session: s, yield: yield}, p)
 	}
 }
 

@@ -154,7 +154,9 @@ func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[provi
 			}
 		}
 		request := w.agent.request(messages)
-		request.Messages = w.visible(ctx, w.session.snapshot()[:q.Through], request)
+		if request.HasImages() {
+			request.Messages = w.visible(ctx, w.session.snapshot()[:q.Through], request)
+		}
 		if q.Value {
 			request.Format = w.agent.answer.Text()
 		}

@@ -310,7 +310,11 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 	case HistoryEntry:
 		return withImages(providers.Message{Role: p.Role, Text: p.Text}, p.Images), true
 	case PromptEntry:
-		return withImages(providers.Message{Role: providers.User, Text: protocol.Neutralise(p.Text)}, p.Images), true
+		m = providers.Message{Role: providers.User, Text: protocol.Neutralise(p.Text)}
+		if len(p.Images) > 0 {
+			m = withImages(m, p.Images)
+		}
+		return m, true
 	case UserEntry:
 		return providers.Message{Role: providers.User, Text: p.Text}, true
 	case ReplyEntry:

@@ -66,9 +66,6 @@ func lostImage(name, why string) string {
 // a session. Those of the prompt that is being answered stay, and its backend
 // refuses them.
 func (w *realEffects) visible(ctx context.Context, entries []Entry, r providers.Request) []providers.Message {
-	if !r.HasImages() {
-		return r.Messages
-	}
 	if !w.looked {
 		info, err := w.Info(ctx)
 		w.blind, w.looked = err == nil && info.Sees == providers.Unable, true

@@ -79,16 +79,6 @@ func otherFormat(data []byte) string {
 	return ""
 }
 
-// HasImages reports whether a message of the request has a picture.
-func (r *Request) HasImages() bool {
-	for _, m := range r.Messages {
-		if len(m.Images) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // CannotSee is the error of a model that takes no pictures, or none of such a
 // format. why says so in one line. Nothing was sent.
 func CannotSee(backend, why string) *Error {

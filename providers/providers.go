@@ -168,3 +168,13 @@ type ModelInfo struct {
 type Lister interface {
 	Models(ctx context.Context) ([]ModelInfo, error)
 }
+
+// HasImages reports whether a message of the request has a picture.
+func (r *Request) HasImages() bool {
+	for _, m := range r.Messages {
+		if len(m.Images) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -54,8 +54,8 @@ func (f *file) append(ctx context.Context, e agent.Entry) error {
 	if f.err == nil && e.Seq != f.seq+1 { // of a session that was opened again since
 		return f.outdated()
 	}
-	if f.err == nil {
-		f.err = f.store.keepImages(f.id, imagesOf(e))
+	if images := imagesOf(e); f.err == nil && len(images) > 0 {
+		f.err = f.store.keepImages(f.id, images)
 	}
 	if f.err == nil {
 		f.err = f.add(e)
@@ -343,4 +343,15 @@ func encode(w *bytes.Buffer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
+}
+
+// imagesOf are the pictures of an entry.
+func imagesOf(e agent.Entry) []agent.Image {
+	switch p := e.Payload.(type) {
+	case agent.HistoryEntry:
+		return p.Images
+	case agent.PromptEntry:
+		return p.Images
+	}
+	return nil
 }

@@ -21,17 +21,6 @@ const imageSuffix = ".images"
 // imageDir is the directory of a session's pictures, whether it is there or not.
 func (s *Store) imageDir(id string) string { return filepath.Join(s.dir, id+imageSuffix) }
 
-// imagesOf are the pictures of an entry.
-func imagesOf(e agent.Entry) []agent.Image {
-	switch p := e.Payload.(type) {
-	case agent.HistoryEntry:
-		return p.Images
-	case agent.PromptEntry:
-		return p.Images
-	}
-	return nil
-}
-
 // keepImages writes the pictures of an entry, once each.
 func (s *Store) keepImages(id string, images []agent.Image) error {
 	for _, i := range images {

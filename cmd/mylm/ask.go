@@ -76,7 +76,7 @@ func askFlags() []cli.Flag {
 
 // questionFlags are those of a question, and not of a plan.
 func questionFlags() []cli.Flag {
-	return append(cmdline.Group(config.OfInput, imageFlag()), cmdline.Group(config.OfOutput, &cli.StringFlag{Name: "schema", Usage: "answer with one JSON value that fits `SCHEMA`: a file, JSON Schema, or a list such as 'name: string, age: int'"})...)
+	return append(cmdline.Group(config.OfInput, &cli.StringSliceFlag{Name: "image", Usage: "send the picture at `PATH`, or on stdin if it is -, with the question (repeatable)"}), cmdline.Group(config.OfOutput, &cli.StringFlag{Name: "schema", Usage: "answer with one JSON value that fits `SCHEMA`: a file, JSON Schema, or a list such as 'name: string, age: int'"})...)
 }
 
 // The forms in which a run can be printed.

@@ -10,8 +10,6 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
-
-	"github.com/urfave/cli/v2"
 )
 
 // What goes to a model with one question: backends refuse more, or larger ones.
@@ -22,10 +20,6 @@ const (
 
 // imageTokens is what a picture is taken to cost in a window, as the agent does.
 const imageTokens = 800
-
-func imageFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "image", Usage: "send the picture at `PATH`, or on stdin if it is -, with the question (repeatable)"}
-}
 
 // readImages adds the pictures that --image names.
 func (in *input) readImages(ctx context.Context, paths []string, screen *term.Screen) error {
@@ -110,9 +104,6 @@ func (in *input) pictureNames() (names []string) {
 // checkSight makes sure, before anything is sent, that the model can see the
 // pictures, as far as its backend reports that.
 func (r *run) checkSight(ctx context.Context, in *input) error {
-	if len(in.images) == 0 {
-		return nil
-	}
 	if err := r.Model.CanSee(ctx, r.out.screen); err != nil {
 		return err
 	}

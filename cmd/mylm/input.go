@@ -71,8 +71,8 @@ func (in input) remembered() string {
 	for _, a := range in.attachments {
 		text += fmt.Sprintf("\n(with %s, %s)", term.OneLine(term.Printable(a.name), 200), term.Plural(len(a.text), "byte"))
 	}
-	for _, name := range in.pictureNames() {
-		text += "\n(with " + name + ")"
+	if len(in.images) > 0 {
+		text += "\n(with " + strings.Join(in.pictureNames(), ")\n(with ") + ")"
 	}
 	return text
 }
@@ -120,8 +120,10 @@ func readInput(ctx context.Context, c *cli.Context, words []string, screen *term
 		}
 		in.attachments = append(in.attachments, attachment{path, text})
 	}
-	if err := in.readImages(ctx, c.StringSlice("image"), screen); err != nil {
-		return in, err
+	if paths := c.StringSlice("image"); len(paths) > 0 {
+		if err := in.readImages(ctx, paths, screen); err != nil {
+			return in, err
+		}
 	}
 	patience := time.Duration(0) // until its end
 	if in.question != "" && !dash {

@@ -71,8 +71,10 @@ func (r *run) start(ctx context.Context) error {
 	if err := r.OpenModel(ctx); err != nil {
 		return err
 	}
-	if err := r.checkSight(ctx, &in); err != nil {
-		return err
+	if len(in.images) > 0 {
+		if err := r.checkSight(ctx, &in); err != nil {
+			return err
+		}
 	}
 	if len(in.attachments)+len(in.images) > 0 {
 		r.Options.Labels["title"] = in.question
