@@ -3,7 +3,9 @@ package tools
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -205,7 +207,7 @@ func list(values []any, separator string) string {
 
 // Example writes arguments that show the shape a schema wants: its required
 // properties with placeholders, or all of them if none is required. They are
-// for a model to look at, and need not be valid.
+// for a model to look at: they fit the schema as far as types, bounds and words go.
 func Example(s *jsonschema.Schema) string {
 	names := s.Required
 	if len(names) == 0 {
@@ -234,15 +236,26 @@ func placeholder(s *jsonschema.Schema) string {
 	if len(s.Enum) > 0 {
 		return show(s.Enum[0])
 	}
-	switch s.Type {
+	kind := s.Type
+	if i := slices.IndexFunc(s.Types, func(t string) bool { return t != "null" }); i >= 0 {
+		kind = s.Types[i]
+	}
+	switch kind {
 	case "integer", "number":
-		return "1"
+		n := 1.0
+		if s.Minimum != nil && n < *s.Minimum {
+			n = math.Ceil(*s.Minimum)
+		}
+		if s.Maximum != nil && n > *s.Maximum {
+			n = math.Floor(*s.Maximum)
+		}
+		return strconv.FormatFloat(n, 'f', -1, 64)
 	case "boolean":
 		return "true"
 	case "array":
 		return "[" + placeholder(s.Items) + "]"
 	case "object":
-		return "{}"
+		return Example(&jsonschema.Schema{Required: s.Required, Properties: s.Properties, PropertyOrder: s.PropertyOrder})
 	}
 	return `"..."`
 }

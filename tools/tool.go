@@ -124,10 +124,21 @@ type Tool struct {
 	// holds this tool holds those, too.
 	Finds func(name string) *Tool
 
+	// Sample is an example of its use, for the prompt. Nil: there is none.
+	Sample *Sample
+
 	// Run does the work. It must return soon after ctx is done. A Result
 	// returned with an error is shown to the model below the error. It may be
 	// called from several goroutines at once.
 	Run func(ctx context.Context, args json.RawMessage) (Result, error)
+}
+
+// Sample is an example of the use of a tool that a model is shown.
+type Sample struct {
+	Question string          // that the tool helps with
+	Args     json.RawMessage // of the call
+	Result   string          // of the call
+	Answer   string          // that rests on the result
 }
 
 // New makes a Tool whose schema is inferred from the struct In: `json` tags name

@@ -12,7 +12,7 @@ import (
 )
 
 type listInput struct {
-	Path string `json:"path,omitempty" jsonschema:"directory, relative to the workspace; the workspace itself if left out"`
+	Path string `json:"path,omitempty" jsonschema:"relative to the workspace, the default"`
 }
 
 // ListDir makes the tool list_dir. It is an error if Root cannot be opened or
@@ -22,14 +22,20 @@ type listInput struct {
 // bytes)", "latest -> v2/". At most MaxEntries are shown; a last line says how
 // many there are.
 func ListDir(o Options) (*tools.Tool, error) {
-	return reader(o, ListDirName, "List a directory of the workspace: one entry a line, "+
-		"directories with a trailing slash, files with their size.", list)
+	t, err := reader(o, ListDirName, "List a directory: one entry a line, directories with a trailing slash, files with their size.", list)
+	if err == nil {
+		t.Sample = &tools.Sample{
+			Question: "What is in the directory docs?", Args: json.RawMessage(`{"path":"docs"}`),
+			Result: "img/\nguide.md (2104 bytes)", Answer: "docs holds the directory img and the file guide.md.",
+		}
+	}
+	return t, err
 }
 
 type readInput struct {
-	Path      string `json:"path" jsonschema:"file, relative to the workspace"`
-	StartLine int    `json:"start_line,omitempty" jsonschema:"first line to show, counted from 1"`
-	EndLine   int    `json:"end_line,omitempty" jsonschema:"last line to show"`
+	Path      string `json:"path"`
+	StartLine int    `json:"start_line,omitempty" jsonschema:"first line, from 1"`
+	EndLine   int    `json:"end_line,omitempty" jsonschema:"last line"`
 }
 
 // ReadFile makes the tool read_file. It is an error if Root cannot be opened or
@@ -39,8 +45,7 @@ type readInput struct {
 // not the whole file, a last line says which lines these are, of how many, and
 // with which start_line to go on.
 func ReadFile(o Options) (*tools.Tool, error) {
-	return reader(o, ReadFileName, fmt.Sprintf("Read a text file of the workspace, at most %d lines at once; "+
-		"start_line and end_line choose a part.", orDefault(o.MaxLines, DefaultMaxLines)), read)
+	return reader(o, ReadFileName, fmt.Sprintf("Read a text file, at most %d lines at once.", orDefault(o.MaxLines, DefaultMaxLines)), read)
 }
 
 type findInput struct {
@@ -56,12 +61,12 @@ type findInput struct {
 // line, at most MaxEntries; a last line says how many there are. Files that git
 // ignores are omitted, unless the pattern begins with an ignored directory.
 func FindFiles(o Options) (*tools.Tool, error) {
-	return reader(o, FindFilesName, "Find files of the workspace by a glob. What .gitignore names is left out.", find)
+	return reader(o, FindFilesName, "Find files by a glob, without those that .gitignore names.", find)
 }
 
 type searchInput struct {
-	Pattern string `json:"pattern" jsonschema:"RE2 syntax, line by line; (?i) ignores case"`
-	Path    string `json:"path,omitempty" jsonschema:"file or directory; all if left out"`
+	Pattern string `json:"pattern" jsonschema:"line by line; (?i) ignores case"`
+	Path    string `json:"path,omitempty" jsonschema:"file or directory; default all"`
 	Glob    string `json:"glob,omitempty" jsonschema:"only such files, like *.go"`
 }
 
@@ -73,14 +78,13 @@ type searchInput struct {
 // MaxBytes; a last line reports what was omitted. Binary files are not
 // searched, nor what git ignores, unless path leads there.
 func SearchFiles(o Options) (*tools.Tool, error) {
-	return reader(o, SearchFilesName, "Search the text of the files of the workspace with a regular expression. "+
-		"What .gitignore names is left out.", search)
+	return reader(o, SearchFilesName, "Search the text of files with a regular expression, without those that .gitignore names.", search)
 }
 
 type writeInput struct {
-	Path          string `json:"path" jsonschema:"relative to the workspace"`
-	Content       string `json:"content" jsonschema:"the whole text"`
-	CreateParents bool   `json:"create_parents,omitempty" jsonschema:"make missing directories"`
+	Path          string `json:"path"`
+	Content       string `json:"content"`
+	CreateParents bool   `json:"create_parents,omitempty"`
 }
 
 // WriteFile makes the tool write_file. It is an error if Root cannot be opened
@@ -91,14 +95,13 @@ type writeInput struct {
 // mode stays. Its preview is a diff. What it writes over is kept by
 // Options.Journal.
 func WriteFile(o Options) (*tools.Tool, error) {
-	return writer(o, WriteFileName, "Write a file of the workspace, a new one or all of an existing one. "+
-		"To change a part, "+EditFileName+" is safer.", (*workspace).planWrite)
+	return writer(o, WriteFileName, "Write a whole file, new or existing. To change a part, "+EditFileName+" is safer.", (*workspace).planWrite)
 }
 
 type editInput struct {
-	Path string `json:"path" jsonschema:"relative to the workspace"`
-	Old  string `json:"old" jsonschema:"the exact text in the file, with enough lines around it to occur once"`
-	New  string `json:"new" jsonschema:"the text in its place"`
+	Path string `json:"path"`
+	Old  string `json:"old" jsonschema:"exact text, with enough around it to be unique"`
+	New  string `json:"new"`
 }
 
 // EditFile makes the tool edit_file. It is an error if Root cannot be opened or
@@ -109,7 +112,7 @@ type editInput struct {
 // line ends of old and new are treated as CRLF, since read_file shows them as
 // LF.
 func EditFile(o Options) (*tools.Tool, error) {
-	return writer(o, EditFileName, "Replace a text in a file of the workspace. It must occur there exactly once.", (*workspace).planEdit)
+	return writer(o, EditFileName, "Replace a text that occurs exactly once in a file.", (*workspace).planEdit)
 }
 
 // newTool makes a tool and the workspace that it works in.

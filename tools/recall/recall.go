@@ -74,7 +74,7 @@ func newTool[In any](o Options, name, description string, e tools.Effect, run fu
 }
 
 type rememberInput struct {
-	Text string   `json:"text" jsonschema:"one fact in a sentence that makes sense by itself"`
+	Text string   `json:"text" jsonschema:"one fact, clear by itself"`
 	Tags []string `json:"tags,omitempty" jsonschema:"words to find it by"`
 }
 
@@ -143,11 +143,11 @@ const (
 )
 
 type searchInput struct {
-	Query  string `json:"query" jsonschema:"words that were probably used; names and dates help"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"5 unless given, at most 20"`
-	Scope  string `json:"scope,omitempty" jsonschema:"project unless given"`
-	After  string `json:"after,omitempty" jsonschema:"only from this date on: 2026-01-31"`
-	Before string `json:"before,omitempty" jsonschema:"only before this date"`
+	Query  string `json:"query" jsonschema:"words that were probably used"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"default 5, at most 20"`
+	Scope  string `json:"scope,omitempty" jsonschema:"default project"`
+	After  string `json:"after,omitempty" jsonschema:"from this date on: 2026-01-31"`
+	Before string `json:"before,omitempty" jsonschema:"before this date"`
 }
 
 // SearchMemory makes the tool search_memory. It only reads. A call shows at
@@ -155,7 +155,7 @@ type searchInput struct {
 // what does not fit Options.MaxBytes is cut text by text, so that many short
 // memories are shown rather than few long ones.
 func SearchMemory(o Options) (*tools.Tool, error) {
-	t, err := newTool(o, SearchMemoryName, "Search what was said and done in earlier conversations, word for word.", tools.Reads, (*recaller).search)
+	t, err := newTool(o, SearchMemoryName, "Search what was said and done in earlier conversations.", tools.Reads, (*recaller).search)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func nothing(scope string) string {
 
 type readInput struct {
 	ID     string `json:"id" jsonschema:"as search_memory shows it"`
-	Around int    `json:"around,omitempty" jsonschema:"how many before and after it, at most 10"`
+	Around int    `json:"around,omitempty" jsonschema:"how many, at most 10"`
 }
 
 // maxAround bounds read_memory: twice ten and one fill the budget.

@@ -67,9 +67,9 @@ type Options struct {
 }
 
 type input struct {
-	Command string `json:"command" jsonschema:"the command line, as typed in a shell"`
-	Cwd     string `json:"cwd,omitempty" jsonschema:"directory to run it in, below the working directory"`
-	Timeout int    `json:"timeout_s,omitempty" jsonschema:"seconds it may take"`
+	Command string `json:"command" jsonschema:"as typed in a shell"`
+	Cwd     string `json:"cwd,omitempty" jsonschema:"below the working directory"`
+	Timeout int    `json:"timeout_s,omitempty" jsonschema:"seconds"`
 }
 
 // New makes the tool execute_command. It is an error if Dir is not a directory

@@ -47,7 +47,7 @@ type Options struct {
 }
 
 type input struct {
-	URL string `json:"url" jsonschema:"address of the page, with https://; a #fragment shows it from there"`
+	URL string `json:"url" jsonschema:"with https://; a #fragment shows it from there"`
 }
 
 // New makes the tool web_fetch. It is an error if a limit is negative or one of
@@ -71,7 +71,7 @@ func New(o Options) (*tools.Tool, error) {
 		}
 		f.allow = append(f.allow, a)
 	}
-	t, err := tools.New(Name, "Fetch a page of the web and show it as Markdown or text.", tools.Network, f.run)
+	t, err := tools.New(Name, "Fetch a web page as Markdown or text.", tools.Network, f.run)
 	if err != nil {
 		return nil, err
 	}
