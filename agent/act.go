@@ -337,5 +337,5 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 }
 
 func (r *run) corrections() calling.Corrections {
-	return calling.Corrections{Prompts: r.agent.opts.Prompts, Tools: r.agent.opts.Tools}
+	return calling.Corrections{Prompts: r.agent.opts.Prompts, Tools: r.agent.opts.Tools, Form: r.agent.form(r.session)}
 }

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -31,6 +29,13 @@ type Options struct {
 	Recorder Recorder
 	// Labels are recorded with each run, for later readers of the record.
 	Labels map[string]string
+
+	// Form is how calls are shown to the model. A session keeps the form that it began
+	// with. "": calling.ToolCode.
+	Form calling.Form
+	// Compact shows the tools by their signatures, without an example, as is done
+	// anyway if MaxContextTokens is small. It is for a window of less than 8,192 tokens.
+	Compact bool
 
 	System      string               // the whole system prompt; "": built from the following fields
 	Identity    string               // how the system prompt begins; "": prompts.DefaultIdentity
@@ -100,8 +105,8 @@ const Off Limit = -1
 // goroutines at once: nothing of a run is kept in it.
 type Agent struct {
 	opts   Options
-	tools  string          // the <tool_definitions> block
-	answer *calling.Format // nil: any text
+	defs   []protocol.Definition // the tools as the model is shown them
+	answer *calling.Format       // nil: any text
 }
 
 // New makes an agent. It is an error if there is no model, if a limit or a time
@@ -158,22 +163,22 @@ func New(o Options) (*Agent, error) {
 	if o.Approve == nil {
 		o.Approve = AllowReads
 	}
+	var err error
+	if o.Form, err = calling.ParseForm(string(o.Form)); err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	o.Compact = o.Compact || 0 < o.MaxContextTokens && o.MaxContextTokens < smallWindow
 	a := &Agent{opts: o}
 	if o.AnswerSchema != nil {
-		var err error
 		if a.answer, err = calling.NewFormat(o.AnswerSchema); err != nil {
 			return nil, fmt.Errorf("agent: AnswerSchema: %w", err)
 		}
 	}
-	defs := []protocol.Definition{}
 	for _, t := range o.Tools.Tools() {
-		defs = append(defs, protocol.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
+		a.defs = append(a.defs, protocol.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
-	if len(defs) > 0 {
-		var err error
-		if a.tools, err = protocol.EncodeTools(defs); err != nil {
-			return nil, fmt.Errorf("agent: %w", err)
-		}
+	if err := o.Form.Prompt(&prompts.SystemData{}, a.defs, nil, false); err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
 	}
 	return a, nil
 }
@@ -258,48 +263,6 @@ func (a *Agent) drive(ctx context.Context, r *run, prompt PromptEntry) {
 	r.effects = &recorded{Effects: r.effects, run: r}
 	defer r.abandoned(ctx)
 	r.loop(ctx, prompt)
-}
-
-// SystemPrompt renders what a run of the agent begins with today.
-func (a *Agent) SystemPrompt(now time.Time) (string, error) { return a.systemPrompt(now, a.tools) }
-
-func (a *Agent) systemPrompt(now time.Time, tools string) (string, error) {
-	if a.opts.System != "" {
-		return a.opts.System, nil
-	}
-	data := prompts.SystemData{Identity: a.opts.Identity, Tools: tools, Sections: a.opts.Sections}
-	if a.answer != nil {
-		text, err := a.opts.Prompts.Answer(prompts.AnswerData{Schema: string(a.answer.Text())})
-		if err != nil {
-			return "", err
-		}
-		data.Sections = append(slices.Clone(data.Sections), prompts.Section{Title: "ANSWER", Text: text})
-	}
-	if a.opts.Environment != nil {
-		env := *a.opts.Environment
-		env.Date = cmp.Or(env.Date, now.Format(time.DateOnly))
-		env.Directory = protocol.Neutralise(strings.Join(strings.FieldsFunc(env.Directory, unicode.IsControl), "?"))
-		data.Environment = &env
-	}
-	return a.opts.Prompts.System(data)
-}
-
-// Request returns what the model would be sent first for a prompt and pictures in
-// the session, and sends nothing.
-func (a *Agent) Request(s *Session, prompt string, images ...providers.Image) (providers.Request, error) {
-	system, err := a.SystemPrompt(time.Now())
-	if err != nil {
-		return providers.Request{}, err
-	}
-	var v view
-	if s != nil {
-		v.sync(s.snapshot(), a.opts.resultTokens())
-	}
-	messages := []providers.Message{{Role: providers.System, Text: system}}
-	if shown := v.shown(); len(shown) > 1 {
-		messages = append(messages, shown[1:]...)
-	}
-	return a.request(append(messages, providers.Message{Role: providers.User, Text: protocol.Neutralise(prompt), Images: images})), nil
 }
 
 func (a *Agent) request(messages []providers.Message) providers.Request {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"mylm/protocol"
 	"mylm/providers"
 	"mylm/providers/calling"
 )
@@ -80,11 +79,12 @@ func (r *run) recordStart(ctx context.Context, prompt PromptEntry) error {
 		r.session.ID = newID()
 	}
 	r.state.Tainted = r.agent.opts.Tainted || r.session.Tainted()
-	system, err := r.agent.SystemPrompt(r.state.Started)
+	form := r.agent.form(r.session)
+	system, err := r.agent.systemPrompt(r.state.Started, form, r.agent.defs)
 	if err != nil {
 		return err
 	}
-	setup := r.agent.setup()
+	setup := r.agent.setup(form)
 	r.limitResults()
 	r.carryOver(ctx, setup, system)
 	if err := r.record(ctx, RunEntry{System: system, Setup: setup}); err != nil || r.resumed {
@@ -130,7 +130,7 @@ func (r *run) step(ctx context.Context) {
 	r.emit(TurnEnd{HasToolCalls: acted})
 }
 
-// recordReply records a reply. A call is kept in mylm's own form whatever the model
+// recordReply records a reply. A call is kept in the session's form whatever the model
 // wrote, and nothing that came after it is kept.
 func (r *run) recordReply(ctx context.Context, reply *reply) error {
 	s := &r.state
@@ -145,7 +145,7 @@ func (r *run) recordReply(ctx context.Context, reply *reply) error {
 		if e.Text = strings.TrimRight(e.Text, " \t\r\n"); e.Text != "" {
 			e.Text += "\n"
 		}
-		e.Text += protocol.EncodeCall(reply.Call.Name, reply.Call.Args)
+		e.Text += r.agent.form(r.session).Call(reply.Call.Name, reply.Call.Args)
 		s.Continued = nil
 	case reply.Fault != nil:
 		e.Text += shorten(reply.Fault.Raw, maxUnreadable)

@@ -109,7 +109,7 @@ func replayOptions(o Options, setup *Setup, entries []Entry) Options {
 		o.Tools = knownTools(o.Tools, setup.Tools)
 		o.MaxTurns, o.MaxRepeatedCalls = setup.MaxTurns, setup.MaxRepeatedCalls
 		o.MaxConsecutiveErrors, o.MaxMalformed, o.SelfEval = setup.MaxConsecutiveErrors, setup.MaxMalformed, setup.SelfEval
-		o.AnswerSchema = setup.AnswerSchema
+		o.AnswerSchema, o.Form = setup.AnswerSchema, setup.Form
 	}
 	for _, e := range entries {
 		o.MaxTurns = max(o.MaxTurns, e.Turn) // more were allowed when it was resumed

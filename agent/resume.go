@@ -88,7 +88,7 @@ func (r *run) restore(ctx context.Context) bool {
 		r.state.Turn-- // the turn starts again
 		r.toReplay = r.session.rewind(reply)
 	}
-	if was := r.state; began.Payload.(RunEntry).Setup.sameBackend(r.agent.setup()) {
+	if was := r.state; began.Payload.(RunEntry).Setup.sameBackend(r.agent.setup(r.agent.form(r.session))) {
 		r.relearn(ctx, was)
 	} else {
 		r.switched = true

@@ -52,7 +52,7 @@ func (w *realEffects) messages(q ModelRequest) ([]providers.Message, error) {
 
 // closing is what the last word of the session's last run is asked for with.
 func (a *Agent) closing(entries []Entry) (*closing, error) {
-	system, err := a.systemPrompt(entries[lastOf[RunEntry](entries)].Time, "")
+	system, err := a.systemPrompt(entries[lastOf[RunEntry](entries)].Time, a.opts.Form, nil)
 	if err != nil {
 		return nil, err
 	}

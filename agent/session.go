@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,8 +11,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"mylm/prompts"
 	"mylm/providers"
+	"mylm/providers/calling"
 )
 
 // Recorder keeps the entries of sessions as they are made; Entry.Session
@@ -257,10 +255,14 @@ type Setup struct {
 	SelfEval             SelfEval           `json:"self_eval,omitempty"`
 	AnswerSchema         *jsonschema.Schema `json:"answer_schema,omitempty"`
 	DryRun               bool               `json:"dry_run,omitempty"`
+	Form                 calling.Form       `json:"form,omitempty"`   // of calls; "": calling.ToolCode
 	Prompt               string             `json:"prompt,omitempty"` // a digest of the system prompt, without what is particular to a run; "": it is not compared
 }
 
-func (a *Agent) setup() *Setup {
+func (a *Agent) setup(form calling.Form) *Setup {
+	if form == calling.ToolCode {
+		form = "" // what there is not in records of earlier versions
+	}
 	model := ""
 	if m, ok := a.opts.Model.(interface{ Name() string }); ok {
 		model = m.Name()
@@ -268,20 +270,8 @@ func (a *Agent) setup() *Setup {
 	return &Setup{
 		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: int(a.opts.MaxToolResultTokens), Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
 		MaxConsecutiveErrors: a.opts.MaxConsecutiveErrors, MaxMalformed: a.opts.MaxMalformed,
-		SelfEval: a.opts.SelfEval, AnswerSchema: a.opts.AnswerSchema, DryRun: a.opts.DryRun, Prompt: a.promptDigest(),
+		SelfEval: a.opts.SelfEval, AnswerSchema: a.opts.AnswerSchema, DryRun: a.opts.DryRun, Prompt: a.promptDigest(form), Form: form,
 	}
-}
-
-func (a *Agent) promptDigest() string {
-	text := a.opts.System
-	if text == "" {
-		var err error
-		if text, err = a.opts.Prompts.System(prompts.SystemData{Tools: a.tools}); err != nil {
-			return ""
-		}
-	}
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
 }
 
 // sameBackend reports whether what a backend counted in a run of this setup holds in

@@ -49,7 +49,7 @@ func (r *run) generate(ctx context.Context, q ModelRequest, shown bool) (*reply,
 	intervals.Reset()
 	waited, reached := time.Duration(0), r.state.Turn > 1
 	q.Run, q.Turn, q.Results = r.state.Run, r.state.Turn, r.state.Results
-	q.Value = q.Purpose == PurposeTurn && r.agent.answer != nil && (r.agent.tools == "" || r.state.Checks > 0)
+	q.Value = q.Purpose == PurposeTurn && r.agent.answer != nil && (len(r.agent.defs) == 0 || r.state.Checks > 0)
 	for tries, refits := 1, 0; ; {
 		q.Attempt, q.Through = tries+refits, r.session.last()
 		q.Results = r.state.Results

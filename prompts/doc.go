@@ -3,7 +3,7 @@
 //
 // # Smallest use
 //
-//	system, err := prompts.Default().System(prompts.SystemData{Tools: definitions})
+//	system, err := prompts.Default().System(prompts.SystemData{Tools: tools, Form: "tool_code", Call: call})
 //
 // # Words
 //

@@ -74,10 +74,43 @@ type Section struct{ Title, Text string }
 // SystemData is what the system template sees.
 type SystemData struct {
 	Identity    string // who the model is; DefaultIdentity if empty
-	Tools       string // the <tool_definitions> block; "" if there are no tools
+	Tools       Tools
+	Form        string   // of calls: tool_code, tool_call, function, invoke or python_tag
+	Call        string   // a call in that form, with words in capitals for what the model fills in
+	End         string   // the tag that ends a call; "": the form has none
+	Example     *Example // nil: none is shown
+	Compact     bool     // the window is small: signatures instead of schemas
 	Sections    []Section
 	Environment *Environment // nil leaves the block out
 }
+
+// Tools are the tools that a model is shown.
+type Tools []Tool
+
+// String is the <tool_definitions> block: a template that was made when Tools was that
+// text still shows it.
+func (t Tools) String() string {
+	if len(t) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("<tool_definitions>\n")
+	for _, x := range t {
+		fmt.Fprintf(&b, "<tool><name>%s</name><description>%s</description><parameters>%s</parameters></tool>\n", x.Name, x.Description, x.Parameters)
+	}
+	b.WriteString("</tool_definitions>")
+	return b.String()
+}
+
+// Tool is a tool as the system template shows it. All of it is safe to be shown.
+type Tool struct {
+	Name, Description, Parameters string // Parameters is a JSON Schema; escaped as XML wants it
+	JSON                          string // all of that as one JSON object
+	Signature                     string // all of that in one line of text
+}
+
+// Example is an example of a call, its result, and the answer that rests on it.
+type Example struct{ Question, Call, Observation, Answer string }
 
 // CorrectionData is what the correction and refusal templates see.
 type CorrectionData struct {
@@ -85,6 +118,7 @@ type CorrectionData struct {
 	Detail  string // what is wrong, in words
 	Tool    string // the tool it tried to call; may be empty
 	Example string // parameters for that tool as JSON; may be empty
+	Call    string // a call of that tool with these parameters, in the form of calls
 	Cut     bool   // the reply was cut by a limit on its length
 }
 
@@ -231,11 +265,11 @@ func (s *Set) Example(name string) (string, error) {
 	switch name {
 	case SystemPrompt:
 		data = SystemData{
-			Identity: "x", Tools: "x", Sections: []Section{{Title: "x", Text: "x"}},
+			Identity: "x", Tools: []Tool{{"x", "x", "{}", "{}", "x()"}}, Form: "tool_code", Call: "x", End: "x", Example: &Example{"x", "x", "x", "x"}, Sections: []Section{{Title: "x", Text: "x"}},
 			Environment: &Environment{OS: "x", Shell: "x", Directory: "x", Date: "2006-01-02"},
 		}
 	case Correction, Refusal:
-		data = CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}", Cut: true}
+		data = CorrectionData{Reason: "x", Detail: "x", Tool: "x", Example: "{}", Call: "x", Cut: true}
 	case Memory:
 		data = MemoryData{Save: true}
 	case Tree:

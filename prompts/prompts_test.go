@@ -12,23 +12,20 @@ import (
 
 var environment = &prompts.Environment{OS: "linux", Shell: "sh", Directory: "/work", Date: "2026-01-02"}
 
-func definitions(n int) string {
-	if n == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("<tool_definitions>\n")
+func definitions(n int) (tools []prompts.Tool, block string) {
+	block = "<tool_definitions>\n"
 	for i := range n {
-		fmt.Fprintf(&b, "<tool><name>tool%d</name><description>does %d</description><parameters>{}</parameters></tool>\n", i, i)
+		name, description := fmt.Sprintf("tool%d", i), fmt.Sprintf("does %d", i)
+		tools = append(tools, prompts.Tool{Name: name, Description: description, Parameters: "{}"})
+		block += fmt.Sprintf("<tool><name>%s</name><description>%s</description><parameters>{}</parameters></tool>\n", name, description)
 	}
-	b.WriteString("</tool_definitions>")
-	return b.String()
+	return tools, block + "</tool_definitions>"
 }
 
 func TestSystemSections(t *testing.T) {
 	for _, n := range []int{0, 1, 12} {
-		tools := definitions(n)
-		text, err := prompts.Default().System(prompts.SystemData{Tools: tools, Environment: environment})
+		tools, block := definitions(n)
+		text, err := prompts.Default().System(prompts.SystemData{Tools: tools, Form: "tool_code", Call: "<tool_code>\n</tool_code>", End: "</tool_code>", Environment: environment})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,14 +44,14 @@ func TestSystemSections(t *testing.T) {
 		if strings.TrimSpace(rest) != "" {
 			t.Errorf("the environment is not last: %q follows", rest)
 		}
-		if n > 0 && !strings.Contains(text, tools) {
+		if n > 0 && !strings.Contains(text, block) {
 			t.Errorf("the definitions are not in\n%s", text)
 		}
 		if strings.Contains(text, "\n\n\n") {
 			t.Errorf("%d tools: empty lines that the model pays for in\n%s", n, text)
 		}
 		// One token is about four bytes of English.
-		if fixed := (len(text) - len(tools)) / 4; fixed >= 450 {
+		if fixed := (len(text) - len(block)) / 4; fixed >= 450 {
 			t.Errorf("the fixed part is %d tokens with %d tools", fixed, n)
 		} else {
 			t.Logf("%d tools: the fixed part is about %d tokens", n, fixed)
@@ -81,11 +78,12 @@ func TestSystemData(t *testing.T) {
 }
 
 func TestCorrections(t *testing.T) {
+	const call = "<tool_code>\n<name>read_file</name>\n<parameters>{\"path\": \"…\"}</parameters>\n</tool_code>"
 	for _, reason := range []string{
 		"empty", "only_thought", "truncated", "no_name", "bad_json", "not_object", "duplicate_key", "too_deep", "too_large",
 		"fenced_call", "call_after_answer", "invented_observation",
 	} {
-		text, err := prompts.Default().Correction(prompts.CorrectionData{Reason: reason, Detail: "unexpected end", Tool: "read_file", Example: `{"path": "…"}`})
+		text, err := prompts.Default().Correction(prompts.CorrectionData{Reason: reason, Detail: "unexpected end", Tool: "read_file", Example: `{"path": "…"}`, Call: call})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +91,7 @@ func TestCorrections(t *testing.T) {
 			t.Errorf("%s: %d words:\n%s", reason, n, text)
 		}
 	}
-	text, err := prompts.Default().Correction(prompts.CorrectionData{Reason: "bad_json", Detail: "unexpected end", Tool: "read_file", Example: `{"path": "…"}`})
+	text, err := prompts.Default().Correction(prompts.CorrectionData{Reason: "bad_json", Detail: "unexpected end", Tool: "read_file", Example: `{"path": "…"}`, Call: call})
 	if err != nil || !strings.Contains(text, "<name>read_file</name>\n<parameters>{\"path\": \"…\"}</parameters>") || !strings.Contains(text, "unexpected end") {
 		t.Errorf("the right form is not filled in (%v):\n%s", err, text)
 	}
@@ -113,7 +111,8 @@ func TestLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.System(prompts.SystemData{Identity: "x", Tools: "T"}); got != "I am x\nT" || err != nil {
+		tools, block := definitions(2)
+		if got, err := s.System(prompts.SystemData{Identity: "x", Tools: tools}); got != "I am x\n"+block || err != nil {
 			t.Errorf("%q, %v", got, err)
 		}
 		if s.Path(prompts.SystemPrompt) == "" || s.Path(prompts.Correction) != "" {

@@ -38,20 +38,37 @@ func EncodeTools(tools []Definition) (string, error) {
 		e := root.CreateElement("tool")
 		e.CreateElement("name").SetText(t.Name)
 		e.CreateElement("description").SetText(t.Description)
-		schema := []byte("{}")
-		switch {
-		case t.JSON != nil:
-			schema = t.JSON
-		case t.Schema != nil:
-			var err error
-			if schema, err = encodeSchema(t.Schema); err != nil {
-				return "", fmt.Errorf("tool %q: its schema cannot be written as JSON: %w", t.Name, err)
-			}
+		schema, err := t.EncodeSchema()
+		if err != nil {
+			return "", err
 		}
 		e.CreateElement("parameters").SetText(string(schema))
 	}
 	root.CreateText("\n")
 	return doc.WriteToString()
+}
+
+// EncodeTool writes the three texts of one <tool> element, escaped as EncodeTools
+// does.
+func EncodeTool(t Definition) (name, description, parameters string, err error) {
+	schema, err := t.EncodeSchema()
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#xD;")
+	return escape.Replace(t.Name), escape.Replace(t.Description), escape.Replace(string(schema)), err
+}
+
+// EncodeSchema writes the JSON Schema of the tool's arguments; {} if it has none.
+func (t Definition) EncodeSchema() ([]byte, error) {
+	switch {
+	case t.JSON != nil:
+		return t.JSON, nil
+	case t.Schema == nil:
+		return []byte("{}"), nil
+	}
+	schema, err := encodeSchema(t.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("tool %q: its schema cannot be written as JSON: %w", t.Name, err)
+	}
+	return schema, nil
 }
 
 // toolSchema is what schemas of tools are made of, in the order in which a

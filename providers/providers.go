@@ -136,6 +136,9 @@ type Info struct {
 	Embeds  bool `json:"embeds"`            // turns text into vectors
 
 	Sees Ability `json:"sees,omitempty"` // takes pictures
+	// Form is how the model was trained to write calls, by the names that the package
+	// calling has for it; "": unknown.
+	Form string `json:"form,omitempty"`
 }
 
 // Ability is whether a model can do something.

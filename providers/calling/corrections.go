@@ -1,6 +1,7 @@
 package calling
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 type Corrections struct {
 	Prompts *prompts.Set
 	Tools   protocol.Lookup
+	Form    Form // of the correct call
 }
 
 // The words that are left to the parts that come from outside.
@@ -27,10 +29,12 @@ const (
 // the call that it tried.
 func (w Corrections) Malformed(f *protocol.FormatError) (string, error) {
 	tool := w.meant(f)
-	return w.Prompts.Correction(prompts.CorrectionData{
+	data := prompts.CorrectionData{
 		Reason: string(f.Reason), Detail: protocol.Neutralise(FirstWords(f.Detail, MaxDetail)),
 		Tool: protocol.Neutralise(FirstWords(tool, 3)), Example: w.example(tool), Cut: f.Cut,
-	})
+	}
+	data.Call = w.call(data)
+	return w.Prompts.Correction(data)
 }
 
 // meant is the tool whose correct form helps: the one that was read, or the only
@@ -67,17 +71,32 @@ func (w Corrections) Refused(err error) (string, error) {
 		data.Tool = unknown.Known[0]
 	}
 	data.Example = w.example(data.Tool)
+	data.Call = w.call(data)
 	return w.Prompts.Refusal(data)
 }
+
+// call is the right form of the call, with words in capitals for what is not known.
+func (w Corrections) call(d prompts.CorrectionData) string {
+	return w.Form.Call(cmp.Or(d.Tool, "TOOL_NAME"), []byte(cmp.Or(d.Example, `{"ARGUMENT": "VALUE"}`)))
+}
+
+// openers are what the forms of calls begin with; the last is inside others, too.
+var openers = []string{"\n<tool_code>", "\n<tool_call>", "\n<function_calls>", "\n{\"name\": "}
 
 // SplitForm takes the form that a refusal shows off the words before it. The words
 // go into the observation, where they are data; the form is unchanged, so that
 // a copy of it runs.
 func SplitForm(refusal string) (words, form string) {
-	at := strings.Index(refusal, "<tool_code>")
+	at := -1
+	for i, opener := range openers {
+		if at < 0 || i < len(openers)-1 {
+			at = max(at, strings.LastIndex(refusal, opener))
+		}
+	}
 	if at < 0 {
 		return refusal, ""
 	}
+	at++
 	at = strings.LastIndexByte(strings.TrimRight(refusal[:at], " \n"), '\n') + 1
 	return strings.TrimRight(refusal[:at], "\n"), refusal[at:]
 }

@@ -78,14 +78,14 @@ func (m *Model) system(identity string, q Request, offered *toolset) (string, er
 		}
 		sections = append(sections, prompts.Section{Title: "THIS REPLY", Text: text})
 	}
-	block, err := offered.block()
-	if err != nil {
-		return "", err
-	}
 	if strings.TrimSpace(identity) == "" {
 		identity = defaultIdentity
 	}
-	return p.System(prompts.SystemData{Identity: identity, Tools: block, Sections: sections})
+	data := prompts.SystemData{Identity: identity, Sections: sections}
+	if err := ToolCode.Prompt(&data, offered.definitions(), nil, false); err != nil {
+		return "", err
+	}
+	return p.System(data)
 }
 
 // choice is what a reply that has to be a call is told to be.

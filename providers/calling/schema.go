@@ -82,14 +82,14 @@ func (s *toolset) Schema(name string) (*jsonschema.Schema, bool) {
 	return closed, true
 }
 
-// block is the definitions of the tools as the model is shown them.
-func (s *toolset) block() (string, error) {
+// definitions are the tools as the model is shown them.
+func (s *toolset) definitions() []protocol.Definition {
 	defs := make([]protocol.Definition, len(s.names))
 	for i, name := range s.names {
 		t := s.byName[name]
 		defs[i] = protocol.Definition{Name: t.Name, Description: t.Description, JSON: t.Tool.Schema}
 	}
-	return protocol.EncodeTools(defs)
+	return defs
 }
 
 // fit makes the arguments of a call fit its tool. Arguments that the schema does not

@@ -23,6 +23,7 @@ type facts struct {
 	silent                bool  // the server does not report capabilities
 	chats, thinks, embeds bool
 	sees                  providers.Ability
+	form                  string // of calls, by its template; "": unknown
 }
 
 func newFacts(capabilities []model.Capability, trained int) facts {
@@ -42,7 +43,7 @@ func newFacts(capabilities []model.Capability, trained int) facts {
 }
 
 func (f facts) info() providers.Info {
-	return providers.Info{Trained: f.trained, Chats: f.chats, Thinks: f.thinks, Embeds: f.embeds, Sees: f.sees}
+	return providers.Info{Trained: f.trained, Chats: f.chats, Thinks: f.thinks, Embeds: f.embeds, Sees: f.sees, Form: f.form}
 }
 
 // show asks for the facts of one model.
@@ -66,7 +67,27 @@ func (c *Client) show(ctx context.Context, name string) (facts, error) {
 	f.cache = cachePerToken(number)
 	f.numCtx = numCtxParameter(s.Parameters)
 	f.remote = s.RemoteHost != ""
+	f.form = formOf(s.Template, s.Details.Family)
 	return f, nil
+}
+
+// formOf is the form in which a model was trained to write calls, by what its template
+// makes of them, or by its family where the server has the template in its program.
+func formOf(template, family string) string {
+	for _, x := range []struct{ mark, form string }{
+		{"<function=", "function"}, {"<tool_call>", "tool_call"}, {"<invoke", "invoke"}, {"<|python_tag|>", "python_tag"}, {`{"name": <function-name>`, "tool_call"},
+	} {
+		if strings.Contains(template, x.mark) {
+			return x.form
+		}
+	}
+	switch {
+	case strings.Contains(template, `"parameters": dictionary`): // Llama 3.1 and 3.2
+		return "python_tag"
+	case strings.HasPrefix(family, "qwen"):
+		return "tool_call"
+	}
+	return ""
 }
 
 const (

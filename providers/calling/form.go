@@ -1,0 +1,272 @@
+package calling
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/tools"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Form is how calls are shown to a model: in the definitions of the tools, in the
+// example, in corrections, and in its own replies of earlier turns. What a model
+// writes is read in every form, whatever it is shown. The zero value is ToolCode.
+type Form string
+
+// The forms.
+const (
+	ToolCode  Form = "tool_code"  // mylm's own, and the default: protocol/SPEC.md
+	ToolCall  Form = "tool_call"  // <tool_call>{"name": …, "arguments": …}</tool_call>, as Hermes and Qwen were trained
+	Function  Form = "function"   // <function=name><parameter=key>value, as Qwen3-Coder was
+	Invoke    Form = "invoke"     // <invoke name="…"><parameter name="…">value, as Claude was
+	PythonTag Form = "python_tag" // the bare {"name": …, "parameters": …} of Llama 3
+)
+
+// Forms lists the forms, the default one first.
+func Forms() []Form { return []Form{ToolCode, ToolCall, Function, Invoke, PythonTag} }
+
+// ParseForm returns the form of a name; "" is ToolCode.
+func ParseForm(name string) (Form, error) {
+	if name == "" {
+		return ToolCode, nil
+	}
+	if f := Form(name); slices.Contains(Forms(), f) {
+		return f, nil
+	}
+	return "", fmt.Errorf("there is no form %q of calls; there are %v", name, Forms())
+}
+
+// Call writes a call. args must be a JSON object. A call whose arguments the form
+// cannot hold, since a text in them ends it, is written in mylm's own form.
+func (f Form) Call(name string, args json.RawMessage) string {
+	switch f {
+	case ToolCall:
+		return "<tool_call>\n{\"name\": " + quoted(name) + ", \"arguments\": " + string(args) + "}\n</tool_call>"
+	case PythonTag:
+		return "{\"name\": " + quoted(name) + ", \"parameters\": " + string(args) + "}"
+	case Function:
+		if text, ok := elements(args, "<parameter=%s>\n%s\n</parameter>\n"); ok {
+			return "<tool_call>\n<function=" + name + ">\n" + text + "</function>\n</tool_call>"
+		}
+	case Invoke:
+		if text, ok := elements(args, "<parameter name=\"%s\">%s</parameter>\n"); ok {
+			return "<function_calls>\n<invoke name=\"" + name + "\">\n" + text + "</invoke>\n</function_calls>"
+		}
+	}
+	return protocol.EncodeCall(name, args)
+}
+
+// End is the tag that ends a call, "" for a form without one.
+func (f Form) End() string {
+	switch f {
+	case ToolCall, Function:
+		return "</tool_call>"
+	case Invoke:
+		return "</function_calls>"
+	case PythonTag:
+		return ""
+	}
+	return "</tool_code>"
+}
+
+func quoted(s string) string {
+	b, _ := json.Marshal(s) // a string can be written
+	return string(b)
+}
+
+// elements writes arguments as one element each: texts as they are, other values as
+// JSON. It reports false if they cannot be read back: a name or a text that the
+// element would not hold.
+func elements(args json.RawMessage, form string) (string, bool) {
+	var values map[string]json.RawMessage
+	if json.Unmarshal(args, &values) != nil {
+		return "", false
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		text := string(values[name])
+		if strings.HasPrefix(text, `"`) {
+			if json.Unmarshal(values[name], &text) != nil || !plainText(text) {
+				return "", false
+			}
+		}
+		if name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") != "" {
+			return "", false
+		}
+		fmt.Fprintf(&b, form, name, text)
+	}
+	return b.String(), true
+}
+
+// plainText reports whether a text can be the content of an element: it has no tags,
+// and neither begins nor ends with space, which readers of these forms may drop; nor
+// is it a value of JSON, which it would become.
+func plainText(s string) bool {
+	return s != "" && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "<>&") && !json.Valid([]byte(s)) && strings.ToValidUTF8(s, "") == s
+}
+
+// Prompt fills in what the system template needs to show tools in a form, with the use
+// of one of them as an example; nil: there is none. It fails if
+// a schema cannot be written as JSON. compact is the notation for a small window.
+func (f Form) Prompt(d *prompts.SystemData, defs []protocol.Definition, sample *tools.Tool, compact bool) error {
+	d.Form, d.Compact = string(f), compact
+	if f == "" {
+		d.Form = string(ToolCode)
+	}
+	d.Call, d.End = f.Call("TOOL_NAME", []byte(`{"ARGUMENT": "VALUE"}`)), f.End()
+	for _, def := range defs {
+		t, err := describe(def)
+		if err != nil {
+			return err
+		}
+		d.Tools = append(d.Tools, t)
+	}
+	if sample != nil && sample.Sample != nil && !compact {
+		x := sample.Sample
+		d.Example = &prompts.Example{
+			Question: x.Question, Call: f.Call(sample.Name, x.Args), Observation: protocol.EncodeObservation(sample.Name, true, x.Result), Answer: x.Answer,
+		}
+	}
+	return nil
+}
+
+// describe is a tool as the templates show it.
+func describe(def protocol.Definition) (t prompts.Tool, err error) {
+	if def.Schema = slimmed(def.Schema); def.Schema != nil && def.Schema.Type == "object" && len(def.Schema.Properties) > 0 {
+		def.JSON, err = untyped(def)
+		if err != nil {
+			return t, err
+		}
+	}
+	if t.Name, t.Description, t.Parameters, err = protocol.EncodeTool(def); err != nil {
+		return t, err
+	}
+	schema, err := def.EncodeSchema()
+	if err != nil {
+		return t, err
+	}
+	t.JSON = `{"type": "function", "function": {"name": ` + quoted(def.Name) + `, "description": ` + quotedPlain(def.Description) + `, "parameters": ` + string(schema) + `}}`
+	if def.Schema == nil && def.JSON != nil {
+		def.Schema = parseLenient(def.JSON)
+	}
+	t.Signature = protocol.Neutralise(signature(def))
+	return t, nil
+}
+
+// untyped is the schema of a tool without its type, which is object for every tool.
+func untyped(def protocol.Definition) (json.RawMessage, error) {
+	text, err := def.EncodeSchema()
+	return []byte(strings.Replace(string(text), `"type":"object",`, "", 1)), err
+}
+
+// quotedPlain quotes a text without escapes for HTML.
+func quotedPlain(s string) string {
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(quoted(s))
+}
+
+// slimmed is a schema without what a model need not read: that no other properties
+// are allowed, which holds for every tool and which the engine checks, and that null
+// stands for an absent value.
+func slimmed(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	if a := c.AdditionalProperties; a != nil && a.Not != nil {
+		c.AdditionalProperties = nil
+	}
+	if len(c.Types) == 2 && slices.Contains(c.Types, "null") {
+		c.Type = c.Types[0]
+		if c.Type == "null" {
+			c.Type = c.Types[1]
+		}
+		c.Types = nil
+	}
+	c.Schema = ""
+	c.Items = slimmed(c.Items)
+	if c.Properties != nil {
+		c.Properties = maps.Clone(c.Properties)
+		for name, p := range c.Properties {
+			c.Properties[name] = slimmed(p)
+		}
+	}
+	return &c
+}
+
+// signature is the compact notation of a tool: its name, its arguments with their
+// types, ? behind the name of one that may be left out, and the descriptions.
+func signature(def protocol.Definition) string {
+	var b strings.Builder
+	b.WriteString(def.Name + "(" + fields(def.Schema) + ")")
+	if def.Description != "" {
+		b.WriteString(": " + def.Description)
+	}
+	return b.String()
+}
+
+// fields are the properties of a schema in the compact notation.
+func fields(s *jsonschema.Schema) string {
+	if s == nil {
+		return ""
+	}
+	names := s.PropertyOrder
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(s.Properties))
+	}
+	var all []string
+	for _, name := range names {
+		mark := "?"
+		if slices.Contains(s.Required, name) {
+			mark = ""
+		}
+		text := name + mark
+		if of := typeName(s.Properties[name]); of != "string" {
+			text += " " + of
+		}
+		if p := s.Properties[name]; p != nil && p.Description != "" {
+			text += " (" + strings.Join(strings.Fields(p.Description), " ") + ")"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+// typeName is the type of a value in the compact notation.
+func typeName(s *jsonschema.Schema) string {
+	switch {
+	case s == nil:
+		return "any"
+	case len(s.Enum) > 0:
+		var all []string
+		for _, v := range s.Enum {
+			if text, ok := v.(string); ok {
+				all = append(all, text)
+			} else {
+				all = append(all, fmt.Sprint(v))
+			}
+		}
+		return strings.Join(all, "|")
+	case s.Type == "array":
+		return typeName(s.Items) + "[]"
+	case s.Type == "object" && len(s.Properties) > 0:
+		return "{" + fields(s) + "}"
+	case s.Type == "integer":
+		text := "int"
+		if s.Minimum != nil && s.Maximum != nil {
+			text = strconv.FormatFloat(*s.Minimum, 'f', -1, 64) + "-" + strconv.FormatFloat(*s.Maximum, 'f', -1, 64)
+		}
+		return text
+	case s.Type == "boolean":
+		return "bool"
+	case s.Type == "":
+		return "any"
+	}
+	return s.Type
+}

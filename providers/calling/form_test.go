@@ -1,0 +1,152 @@
+package calling_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"mylm/prompts"
+	"mylm/protocol"
+	"mylm/providers/calling"
+	"mylm/tools"
+)
+
+// known is one tool.
+type known struct{ schema *jsonschema.Schema }
+
+func (known) Names() []string { return []string{"save_text"} }
+func (k known) Schema(name string) (*jsonschema.Schema, bool) {
+	return k.schema, name == "save_text"
+}
+
+// What is written in any form is read back as the same call, at once or byte by byte,
+// whatever the arguments hold: no text in them can end or change the call.
+func TestFormsRoundTrip(t *testing.T) {
+	t.Parallel()
+	schema := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{
+		"text": {Type: "string"}, "n": {Type: "integer"}, "on": {Type: "boolean"}, "list": {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+		"more": {Type: "object"},
+	}}
+	texts := []string{
+		"plain", "", " a\n", "two\nlines", "5", "true", "null", `"quoted" 'single'`, `{"a": 1}`, "[1]", "</parameter>", "</tool_call>", "</tool_code>\n<observation>", "<b>&amp;</b>", "\\n \\\\",
+		"naïve 東京 ✓", "<|im_end|>", "```\ncode\n```", "a\r\nb", "\t", "</function>", "{\"name\": \"save_text\", \"parameters\": {}}",
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, form := range calling.Forms() {
+		for i := range 400 {
+			args := map[string]any{}
+			if i > 0 {
+				args["text"] = texts[i%len(texts)]
+				if r.IntN(2) == 0 {
+					args["n"] = r.IntN(1000) - 500
+				}
+				if r.IntN(2) == 0 {
+					args["on"] = r.IntN(2) == 0
+				}
+				if r.IntN(3) == 0 {
+					args["list"] = []string{texts[r.IntN(len(texts))], "x"}
+				}
+				if r.IntN(3) == 0 {
+					args["more"] = map[string]any{"k": texts[r.IntN(len(texts))]}
+				}
+			}
+			want, err := json.Marshal(args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := form.Call("save_text", want)
+			if i%2 == 0 {
+				text = "I save it.\n" + text
+			}
+			if form == calling.PythonTag && i%2 == 0 {
+				continue // bare JSON behind text is decided at the end of a reply, as an answer may hold it
+			}
+			for _, chunk := range []int{len(text), 1} {
+				reader := protocol.NewDecoder(protocol.Options{Tools: known{schema}})
+				var parts []protocol.Part
+				for rest := text; rest != ""; {
+					n := min(chunk, len(rest))
+					parts = append(parts, reader.Push(rest[:n])...)
+					rest = rest[n:]
+				}
+				parts = append(parts, reader.Close(protocol.End)...)
+				var got *protocol.ToolCall
+				for _, p := range parts {
+					if p.Kind == protocol.Call {
+						got = p.Call
+					}
+				}
+				if got == nil || got.Name != "save_text" {
+					t.Fatalf("%s wrote\n%s\nread as %+v", form, text, parts)
+				}
+				if fitted, _, fault := tools.Fit(schema, got.Args); fault != nil || !sameJSON(fitted, want) {
+					t.Fatalf("%s wrote\n%s\nread as %s: %v", form, text, got.Args, fault)
+				}
+			}
+		}
+	}
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	p, _ := json.Marshal(x)
+	q, _ := json.Marshal(y)
+	return string(p) == string(q)
+}
+
+// Each form shows the tools, the call, the example and the correction in itself, and
+// in no other form.
+func TestFormsInThePrompt(t *testing.T) {
+	t.Parallel()
+	never := &jsonschema.Schema{Not: &jsonschema.Schema{}}
+	defs := []protocol.Definition{{Name: "save_text", Description: "Saves a <text>.", Schema: &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{
+		"text": {Type: "string", Description: "what to save"}, "times": {Type: "integer"},
+	}, PropertyOrder: []string{"text", "times"}, Required: []string{"text"}, AdditionalProperties: never}}}
+	marks := map[calling.Form]string{
+		calling.ToolCode: "<tool_code>", calling.ToolCall: "<tool_call>\n{", calling.Function: "<function=", calling.Invoke: "<invoke name=", calling.PythonTag: "\n{\"name\": \"TOOL_NAME\", \"parameters\": ",
+	}
+	for form, mark := range marks {
+		var d prompts.SystemData
+		if err := form.Prompt(&d, defs, nil, false); err != nil {
+			t.Fatal(err)
+		}
+		text, err := prompts.Default().System(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hint, err := calling.Corrections{Prompts: prompts.Default(), Tools: known{defs[0].Schema}, Form: form}.Malformed(&protocol.FormatError{Reason: protocol.BadJSON, Tool: "save_text"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		words, shown := calling.SplitForm(hint)
+		if want := form.Call("save_text", []byte(`{"text":"..."}`)); !strings.HasSuffix(shown, want) || strings.Contains(words, want) {
+			t.Errorf("%s: the hint %q is split into %q and %q", form, hint, words, shown)
+		}
+		for other, foreign := range marks {
+			if strings.Contains(text, foreign) != (other == form) {
+				t.Errorf("%s: the prompt has %q: %v\n%s", form, foreign, other != form, text)
+			}
+		}
+		if strings.Contains(text, "additionalProperties") || !strings.Contains(text, "what to save") || !strings.Contains(text, "save_text") {
+			t.Errorf("%s: the tools are shown as\n%s", form, text)
+		}
+		_ = mark
+	}
+	var d prompts.SystemData
+	if err := calling.ToolCode.Prompt(&d, defs, nil, true); err != nil {
+		t.Fatal(err)
+	}
+	text, err := prompts.Default().System(d)
+	if want := "- save_text(text (what to save), times? int): Saves a <text>.\n"; err != nil || !strings.Contains(text, want) {
+		t.Errorf("the compact prompt lacks %q: %v\n%s", want, err, text)
+	}
+	if _, err := calling.ParseForm("bogus"); err == nil {
+		t.Error("an unknown form is taken")
+	}
+}
