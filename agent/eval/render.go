@@ -57,7 +57,7 @@ func cell(s string) string {
 // Title names the exam: the model, and what was varied.
 func (e Exam) Title() string {
 	title := e.Model
-	if e.Form != "" {
+	if e.Form != "" && e.Form != "tool_code" {
 		title += ", " + e.Form
 	}
 	if e.Prompt != "" {

@@ -47,7 +47,7 @@ mylm ask --image screenshot.png "what is wrong here?"`,
 func askSettings() []config.Setting {
 	return []config.Setting{
 		config.Workspace, config.Tree, config.Notes,
-		config.ModelName, config.ProfileName, config.Host, config.System, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
+		config.ModelName, config.ProfileName, config.Host, config.System, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think, config.Form,
 		config.Yes, config.Confirm, config.Unasked, config.Tools, config.SandboxMode, config.AllowNet, config.AllowHosts, config.DryRun,
 		config.Color, config.Raw,
 		config.Save, config.Memory, config.Embedder,

@@ -16,6 +16,7 @@ import (
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/providers/calling"
 
 	"github.com/urfave/cli/v2"
 )
@@ -43,6 +44,7 @@ mylm eval compare 20310514-101500-4f2a last`,
 				cmdline.Int(&cli.IntFlag{Name: "runs", Usage: "how often `N` each task is asked", Value: 1}, 1, 1000),
 				cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "tasks `N` that are asked at once", Value: 1}, 1, 64),
 				&cli.StringFlag{Name: "budget", Usage: "begin no task after this many tokens or this much time: `LIMIT` such as 200000 or 30m"},
+				cmdline.OneOf(&cli.StringFlag{Name: "form", Usage: "`FORM` in which calls are shown to the model, or all, to compare them", DefaultText: "as it is set"}, append(formNames(), "auto", "all")...),
 				&cli.StringFlag{Name: "prompt", Usage: "also examine the system template in `FILE`, and compare"},
 				&cli.StringFlag{Name: "resume", Usage: "go on with the exam `ID`, or last"}),
 			cmdline.Group(config.OfModel, &cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Usage: "examine model `NAME` (repeatable)", DefaultText: "the last one used, or the only one there is"}),
@@ -64,6 +66,14 @@ mylm eval compare 20310514-101500-4f2a last`,
 			return k.do(c.Context)
 		},
 	}
+}
+
+// formNames are the forms of calls.
+func formNames() (names []string) {
+	for _, f := range calling.Forms() {
+		names = append(names, string(f))
+	}
+	return names
 }
 
 // evalSettings are what can be set for an exam.

@@ -20,6 +20,7 @@ import (
 	"mylm/agent/eval"
 	"mylm/agent/eval/evaltest"
 	"mylm/providers"
+	"mylm/tools"
 )
 
 // school is a server with Ollama's wire format whose model m is a Student.
@@ -272,5 +273,108 @@ func TestEvalStops(t *testing.T) {
 	})
 	if out, errs, code = h.run("eval", "-m", "m"); code != "3" || !strings.Contains(out, "Not complete: ") || !strings.Contains(errs, "the exam stopped") {
 		t.Errorf("a model that is gone: exit %s: %s%s", code, out, errs)
+	}
+}
+
+// All forms are examined with one model, through the server's wire: each prompt, and
+// what the model sees of its own calls, is in the form of its exam.
+func TestEvalForms(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	var mu sync.Mutex
+	var bodies []string
+	handler := o.placed.Config.Handler
+	o.placed.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/chat" {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			mu.Lock()
+			bodies = append(bodies, string(body))
+			mu.Unlock()
+		}
+		handler.ServeHTTP(w, r)
+	})
+	h := newHome(t, o.placed)
+	out, errs, code := h.run("eval", "-m", "m", "--suite", "smoke", "--form", "all")
+	if code != "0" || strings.Count(out, "12/12 100%") != 5 || strings.Count(out, "the difference may be chance") != 4 {
+		t.Fatalf("exit %s: %s%s", code, out, errs)
+	}
+	seen := map[string]int{}
+	for _, body := range bodies {
+		var request struct {
+			Messages []struct{ Role, Content string }
+		}
+		if err := json.Unmarshal([]byte(body), &request); err != nil {
+			t.Fatal(err)
+		}
+		own := ""
+		for form, mark := range map[string]string{
+			"tool_code": "exactly like this, on lines of its own, outside code fences:\n<tool_code>", "tool_call": "fences:\n<tool_call>\n{", "function": "fences:\n<tool_call>\n<function=",
+			"invoke": "fences:\n<function_calls>\n<invoke name=", "python_tag": "fences:\n{\"name\": \"TOOL_NAME\", \"parameters\": ",
+		} {
+			if strings.Contains(request.Messages[0].Content, mark) {
+				own = form
+			}
+		}
+		seen[own]++
+		for _, m := range request.Messages {
+			if m.Role == "assistant" && own != "tool_code" && strings.Contains(m.Content, "<tool_code>") {
+				t.Errorf("a session in %s shows the model\n%s", own, m.Content)
+			}
+		}
+	}
+	if len(seen) != 5 || seen[""] > 0 {
+		t.Errorf("requests by form: %v", seen)
+	}
+	// The setting of a model's entry holds, and a flag over it.
+	if err := os.MkdirAll(filepath.Join(h.dir, "config", "mylm"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	conf := "[models.mine]\nprovider = \"ollama\"\nmodel = \"m\"\nform = \"invoke\"\n"
+	if err := os.WriteFile(filepath.Join(h.dir, "config", "mylm", "config.toml"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range [][]string{{"<invoke name=\"TOOL_NAME", "ask", "-m", "mine", "hello"}, {"<function=TOOL_NAME", "ask", "-m", "mine", "--form", "function", "hello"}, {"<name>TOOL_NAME", "ask", "-m", "m", "hello"}} {
+		h.run(tt[1:]...)
+		mu.Lock()
+		var last struct{ Messages []struct{ Content string } }
+		err := json.Unmarshal([]byte(bodies[len(bodies)-1]), &last)
+		mu.Unlock()
+		if err != nil || !strings.Contains(last.Messages[0].Content, tt[0]) {
+			t.Errorf("mylm %v sends %+v, %v", tt[1:], last, err)
+		}
+	}
+}
+
+// The definitions of the tools of mylm ask are at most 80% of what they were, and 55%
+// in the compact notation, in bytes: a token is about four of them in any vocabulary.
+// The example of each call, which hints show, can be run as it is.
+func TestPromptSize(t *testing.T) {
+	t.Parallel()
+	const before = 5207
+	h := newHome(t, newPlaced(t))
+	block := func(start, end string, args ...string) int {
+		out, errs, code := h.run(append([]string{"ask", "-m", "demo", "--show-prompt", "hi"}, args...)...)
+		_, rest, ok := strings.Cut(out, start)
+		text, _, closed := strings.Cut(rest, end)
+		if code != "0" || !ok || !closed {
+			t.Fatalf("exit %s: %s%s", code, out, errs)
+		}
+		return len(start) + len(text)
+	}
+	if n := block("<tool_definitions>", "</tool_definitions>"); n > before*80/100 {
+		t.Errorf("the definitions have %d bytes; they had %d", n, before)
+	}
+	if n := block("Signatures", "# PROTOCOL", "--num-ctx", "4096"); n > before*55/100 {
+		t.Errorf("the compact definitions have %d bytes; the others had %d", n, before)
+	}
+	registry, err := inspectTools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range registry.Tools() {
+		if _, _, fault := tools.Fit(tool.Schema, []byte(tools.Example(tool.Schema))); fault != nil {
+			t.Errorf("%s: the example does not fit: %v", tool.Name, fault)
+		}
 	}
 }

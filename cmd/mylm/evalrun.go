@@ -19,6 +19,7 @@ import (
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/prompts"
+	"mylm/providers/calling"
 
 	"github.com/urfave/cli/v2"
 )
@@ -68,9 +69,14 @@ func newExamRun(c *cli.Context, s *term.Screen) (*examRun, error) {
 		}
 		templates = append(templates, path)
 	}
+	forms := []string{c.String("form")}
+	if forms[0] == "all" {
+		forms = formNames()
+	}
 	for _, model := range models {
-		for _, template := range templates {
-			k.jobs = append(k.jobs, examJob{suite: suite, exam: eval.Exam{Model: model, Suite: suite.Name, Tasks: len(suite.Tasks), Prompt: template, Runs: c.Int("runs"), Version: version()}})
+		for i := range len(templates) * len(forms) {
+			template, form := templates[i/len(forms)], forms[i%len(forms)]
+			k.jobs = append(k.jobs, examJob{suite: suite, exam: eval.Exam{Model: model, Form: form, Suite: suite.Name, Tasks: len(suite.Tasks), Prompt: template, Runs: c.Int("runs"), Version: version()}})
 		}
 	}
 	return k, nil
@@ -78,7 +84,7 @@ func newExamRun(c *cli.Context, s *term.Screen) (*examRun, error) {
 
 // resume makes the job that goes on with an exam.
 func (k *examRun) resume() error {
-	for _, name := range []string{"suite", "runs", "model", "prompt"} {
+	for _, name := range []string{"suite", "runs", "model", "prompt", "form"} {
 		if k.cli.IsSet(name) {
 			return failure.Usage("--resume and --%s exclude each other: the exam goes on as it began", name)
 		}
@@ -112,16 +118,23 @@ func (k *examRun) do(ctx context.Context) error {
 // load merges the settings for an exam: the model is the exam's.
 func (k *examRun) load(ctx context.Context, j examJob) (*config.Config, error) {
 	flags := slices.Clone(k.cli.Command.Flags)
-	if j.exam.Model != "" {
-		model := config.Flags(config.ModelName)[0]
+	for _, given := range []struct {
+		setting config.Setting
+		name    string
+		value   string
+	}{{config.ModelName, "model", j.exam.Model}, {config.Form, "form", j.exam.Form}} {
+		if given.value == "" {
+			continue
+		}
+		f := config.Flags(given.setting)[0]
 		set := flag.NewFlagSet("", flag.ContinueOnError)
-		if err := model.Apply(set); err != nil {
+		if err := f.Apply(set); err != nil {
 			return nil, err
 		}
-		if err := set.Set("model", j.exam.Model); err != nil {
+		if err := set.Set(given.name, given.value); err != nil {
 			return nil, err
 		}
-		flags = append(flags, model)
+		flags = append(flags, f)
 	}
 	var kept *config.Resumed
 	if j.log != nil {
@@ -154,10 +167,11 @@ func (k *examRun) examine(ctx context.Context, j examJob) error {
 		k.screen.Dim(model.Notice)
 	}
 	o := eval.Options{Suite: j.suite, Agent: setup.AgentOptions(c.Settings), Runs: j.exam.Runs, Workers: k.workers, Budget: k.budget, Seed: config.Seed.Ptr(c.Settings)}
-	o.Agent.Model, o.Agent.Prompts = model.Model, set
+	o.Agent.Model, o.Agent.Prompts, o.Agent.Form = model.Model, set, setup.FormFor(ctx, c.Settings, model.Model)
 	if o.Log = j.log; o.Log != nil {
 		o.Seed = j.exam.Seed
 	} else {
+		j.exam.Form = cmp.Or(string(o.Agent.Form), string(calling.ToolCode))
 		j.exam.Model, j.exam.Seed, j.exam.Args = model.Name, o.Seed, config.Held(c.Settings, examSettings()...)
 		if o.Log, err = newExamLog(j); err != nil {
 			return err

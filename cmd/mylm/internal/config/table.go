@@ -38,6 +38,8 @@ var (
 	KeepAlive   = add[string](Def{Group: OfModel, Key: "keep_alive", Flag: "keep-alive", Var: "MYLM_KEEP_ALIVE", Usage: "`TIME` that Ollama keeps the model in memory, such as 10m; -1 is no limit", Default: "the server's own"})
 	Think       = add[string](Def{Group: OfModel, Key: "think", Flag: "think", Var: "MYLM_THINK", Usage: "whether the model thinks before it answers", Default: "auto: if it can", PerModel: true, Words: []string{"auto", "on", "off"}})
 
+	Form = add[string](Def{Group: OfModel, Key: "form", Flag: "form", Var: "MYLM_FORM", Usage: "`FORM` in which calls are shown to the model; auto is the one that it was trained for, if that is known", Default: "tool_code", Example: `"tool_call"`, PerModel: true, Words: []string{"tool_code", "tool_call", "function", "invoke", "python_tag", "auto"}})
+
 	// How long a run may take, and how much of it the model sees.
 	Timeout              = add(Def{Group: OfLimits, Key: "timeout", Flag: "timeout", Var: "MYLM_TIMEOUT", Usage: "`TIME` to wait for the next piece of a reply", Default: "60s"}, atLeast(time.Millisecond))
 	FirstTokenTimeout    = add(Def{Group: OfLimits, Key: "first_token_timeout", Flag: "first-token-timeout", Var: "MYLM_FIRST_TOKEN_TIMEOUT", Usage: "`TIME` to wait for a reply to begin, loading the model included", Default: "10m"}, atLeast(time.Millisecond))

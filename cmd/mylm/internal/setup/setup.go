@@ -194,6 +194,8 @@ func AgentOptions(s config.Settings) agent.Options {
 	}
 	return agent.Options{
 		Identity:             config.System.Of(s),
+		Form:                 fixedForm(s),
+		Compact:              smallWindow(config.NumCtx.Of(s)),
 		MaxTurns:             config.MaxTurns.Of(s),
 		MaxRepeatedCalls:     config.MaxRepeatedCalls.Of(s),
 		MaxConsecutiveErrors: config.MaxConsecutiveErrors.Of(s),
@@ -246,6 +248,7 @@ func (s *Setup) OpenModel(ctx context.Context) error {
 		}
 	}
 	s.Options.Model = s.Model.Model
+	s.Options.Form = FormFor(ctx, s.Config.Settings, s.Model.Model)
 	s.Options.Labels = map[string]string{"project": s.Config.Project, "dir": s.Config.Workspace, "model": s.Model.Name}
 	if p := config.ProfileName.Of(s.Config.Settings); p != "" {
 		s.Options.Labels["profile"] = p
