@@ -131,7 +131,7 @@ func (s *server) initialize(p *sdk.InitializeRequest) (work, error) {
 			AgentCapabilities: capabilities{
 				LoadSession:        true,
 				PromptCapabilities: sdk.PromptCapabilities{EmbeddedContext: true, Image: s.Host.Sees(ctx)},
-				McpCapabilities:    sdk.McpCapabilities{},
+				McpCapabilities:    sdk.McpCapabilities{Http: true, Sse: true},
 				SessionCapabilities: map[string]struct{}{
 					"list": {}, "resume": {}, "close": {}, "delete": {},
 				},

@@ -83,10 +83,11 @@ func (h *editorHost) Open(ctx context.Context, o acp.Opening) (acp.Conversation,
 	if err != nil {
 		return nil, err
 	}
-	t := &editorTalk{dir: o.Dir, editor: o.Editor, quiet: quiet, log: h.screen, servers: o.Servers}
+	t := &editorTalk{dir: o.Dir, editor: o.Editor, quiet: quiet, log: h.screen}
 	screen := term.NewScreen(term.Streams{In: quiet, Out: quiet, Err: quiet})
 	screen.Attach(&editorScreen{t}) // for good
 	t.talk = &talk{flags: flags, screen: screen, front: t, dialog: t, mode: t.currentMode, buffers: o.Editor, before: &setup.Setup{}}
+	t.further(o.Servers)
 	if err := t.open(ctx, o.ID); err != nil {
 		t.Close()
 		return nil, asked(err)

@@ -699,3 +699,32 @@ func TestACPPictures(t *testing.T) {
 		t.Errorf("a picture without a question: %d %s", code, text)
 	}
 }
+
+// The editor's MCP servers are used, with the questions that the settings' own have;
+// one that cannot be used is named.
+func TestACPServers(t *testing.T) {
+	t.Parallel()
+	e := startEditor(t, toolReply("", "say-it__echo", map[string]any{"text": "hello"})+"=== reply\nDone.\n")
+	asked := make(chan string, 10)
+	e.permission = func(p map[string]any) string { asked <- fmt.Sprint(p["toolCall"]); return "allow" }
+	server := func(name, suffix string) map[string]any {
+		return map[string]any{"name": name, "command": "mcp-server", "args": []any{}, "env": []any{map[string]any{"name": "MCP_SUFFIX", "value": suffix}}}
+	}
+	id, _ := e.call("session/new", map[string]any{"cwd": e.dir, "mcpServers": []any{server("Say it!", " twice"), server("say_it", ""), server("keys", "${OPENAI_API_KEY}"), server("!", "")}})["sessionId"].(string)
+	if stop := e.prompt(id, "q"); stop != "end_turn" {
+		t.Errorf("it ends as %s", stop)
+	}
+	e.finished(id)
+	if len(asked) != 1 {
+		t.Errorf("it is asked %d times", len(asked))
+	}
+	if text := e.transcript(); !strings.Contains(text, "echo says hello twice") {
+		t.Errorf("the server was not used\n%s", text)
+	}
+	said := e.said(id, "agent_thought_chunk")
+	for _, want := range []string{"say_it of the editor is not used", "keys of the editor is not used: it refers to the variable OPENAI_API_KEY", "! of the editor is not used"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("not told: %s\n%s", want, said)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -31,7 +30,7 @@ type editorTalk struct {
 	editor  *acp.Editor
 	quiet   *os.File     // the streams of what runs here
 	log     *term.Screen // what the user of the editor is not shown
-	servers []acp.Server // that are not used, and the user was not told yet
+	refused []string     // MCP servers that are not used, and why; the user was not told yet
 
 	mu      sync.Mutex
 	turn    *acp.Turn // that is being answered; nil: none
@@ -156,10 +155,10 @@ func (t *editorTalk) Prompt(ctx context.Context, p acp.Prompt, turn *acp.Turn) (
 		defer t.mu.Unlock()
 		t.turn = nil
 	}()
-	for _, s := range t.servers {
-		t.screen.Say(fmt.Sprintf("mylm: the MCP server %s of the editor is not used: mylm cannot connect to MCP servers yet", term.OneLine(term.Visible(s.Name), 60)))
+	for _, why := range t.refused {
+		t.screen.Say("mylm: " + why)
 	}
-	t.servers = nil
+	t.refused = nil
 	if command, args, ok := t.typed(p.Text); ok {
 		t.mu.Lock()
 		t.command = true
