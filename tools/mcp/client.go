@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -274,7 +275,7 @@ func readable(err error) error {
 	switch {
 	case errors.As(err, &ended):
 		return ended
-	case errors.As(err, &wire):
+	case errors.As(err, &wire) && strings.HasSuffix(err.Error(), wire.Message): // else it is only the head of what went wrong
 		return errors.New(plainLine(wire.Message))
 	}
 	return err

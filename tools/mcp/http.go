@@ -20,7 +20,10 @@ func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mc
 	l.cut = cut
 	c := &carrier{server: &s.Server, life: life}
 	hc := &http.Client{Transport: c, CheckRedirect: c.redirect}
+	stop := context.AfterFunc(ctx, cut)
+	defer stop()
 	older := func() (*mcp.ClientSession, error) {
+		c.older.Store(true)
 		return client.Connect(ctx, &mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: hc}, nil)
 	}
 	if s.SSE {
@@ -52,11 +55,16 @@ type carrier struct {
 	server *Server
 	life   context.Context // its end ends every request
 	status atomic.Int32    // of the last refusal
+	older  atomic.Bool     // the stream of the older transport outlives what opens it
 }
 
 // RoundTrip implements http.RoundTripper.
 func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx := r.Context()
+	if c.older.Load() && r.Method == http.MethodGet {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.life, cancel)
 	end := func() { stop(); cancel() }
 	r = r.Clone(ctx)

@@ -32,7 +32,6 @@ type MCP struct {
 	Headers   map[string]string `toml:"headers" json:"headers,omitempty"`
 
 	KeyEnv  string            `toml:"key_env" json:"key_env,omitempty"`
-	Scopes  []string          `toml:"scopes" json:"scopes,omitempty"`
 	Tools   []string          `toml:"tools" json:"tools,omitempty"`
 	Timeout string            `toml:"timeout" json:"timeout,omitempty"`
 	Start   string            `toml:"start_timeout" json:"start_timeout,omitempty"`
@@ -53,7 +52,7 @@ type MCP struct {
 // The fields of an MCP, and those of them that a project may set.
 var (
 	mcpFields = []string{"command", "env", "cwd", "url", "transport", "headers", "tools", "timeout", "start_timeout",
-		"key_env", "scopes", "sandbox", "reads", "writes", "effects", "roots", "elicitation", "sampling", "disabled"}
+		"key_env", "sandbox", "reads", "writes", "effects", "roots", "elicitation", "sampling", "disabled"}
 	mcpOfProjects = mcpFields[:9]
 )
 

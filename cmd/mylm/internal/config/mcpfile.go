@@ -135,7 +135,7 @@ func (m MCP) text() string {
 	for _, f := range []struct {
 		key string
 		v   []string
-	}{{"tools", m.Tools}, {"scopes", m.Scopes}, {"reads", m.Reads}, {"writes", m.Writes}} {
+	}{{"tools", m.Tools}, {"reads", m.Reads}, {"writes", m.Writes}} {
 		if len(f.v) > 0 {
 			line(f.key, f.v)
 		}
