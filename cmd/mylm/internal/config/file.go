@@ -100,11 +100,13 @@ func decodeFile(text string) (*file, error) {
 	d := decoder{meta}
 	profiles, err1 := d.tables(top, "profiles")
 	models, err2 := d.tables(top, "models")
-	servers, err3 := d.mcpTables(top, mcpFields)
+	var err3 error
+	if _, named := top["mcp"]; named {
+		f.mcp, err3 = d.mcpTables(top, mcpFields)
+	}
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	f.mcp = servers
 	for _, name := range []string{"profiles", "models", "mcp"} {
 		delete(top, name)
 	}

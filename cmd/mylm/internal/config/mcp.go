@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -157,13 +158,13 @@ func (m MCP) Effect(tool string) (e tools.Effect, ok bool) {
 }
 
 // reference is a variable of the environment in a value: ${NAME} or ${NAME:-default}.
-var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`) })
 
 // References are the variables that the server is given values of.
 func (m MCP) References() (names []string) {
 	texts := slices.Concat(m.Command, []string{m.URL, m.Cwd}, slices.Collect(maps.Values(m.Env)), slices.Collect(maps.Values(m.Headers)))
 	for _, text := range texts {
-		for _, found := range reference.FindAllStringSubmatch(text, -1) {
+		for _, found := range reference().FindAllStringSubmatch(text, -1) {
 			names = append(names, found[1])
 		}
 	}
@@ -179,8 +180,8 @@ func (m MCP) References() (names []string) {
 func (m MCP) Expanded() (MCP, error) {
 	var missing []string
 	expand := func(text string) string {
-		return reference.ReplaceAllStringFunc(text, func(found string) string {
-			parts := reference.FindStringSubmatch(found)
+		return reference().ReplaceAllStringFunc(text, func(found string) string {
+			parts := reference().FindStringSubmatch(found)
 			v := os.Getenv(parts[1])
 			if v == "" && parts[2] == "" {
 				missing = append(missing, parts[1])
@@ -241,7 +242,7 @@ func (m MCP) holder() holder {
 	h := holder{where: "[mcp." + m.Name + "]", what: "a key", instead: `Or name a variable: "${NAME}", or key_env.`}
 	for _, held := range []map[string]string{m.Env, m.Headers} {
 		for name, v := range held {
-			if secretName(name) && !reference.MatchString(v) && v != "" {
+			if secretName(name) && !reference().MatchString(v) && v != "" {
 				h.secrets, h.private = append(h.secrets, v), true
 			}
 		}
@@ -258,7 +259,7 @@ func (m MCP) Masked() MCP {
 	mask := func(held map[string]string) map[string]string {
 		out := maps.Clone(held)
 		for name, v := range out {
-			if !reference.MatchString(v) && (secretName(name) || name == "Authorization") {
+			if !reference().MatchString(v) && (secretName(name) || name == "Authorization") {
 				out[name] = Mask
 			} else {
 				out[name] = MaskedText(v)

@@ -90,6 +90,9 @@ func (c *Config) ApplyProject(ctx context.Context) error {
 	if l.Holds() {
 		c.Settings = append(Settings{l}, c.Settings...)
 	}
+	if _, err := os.Lstat(filepath.Join(c.Project, MCPFile)); err != nil && len(c.askedMCP) == 0 {
+		return nil
+	}
 	c.ProjectMCP, err = term.Wait(ctx, c.projectMCP)
 	return err
 }

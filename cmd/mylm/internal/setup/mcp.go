@@ -50,9 +50,6 @@ const (
 // withServers adds the tools of MCP servers to a list of tools: all of those that are
 // known, if they are few, or else those that the settings name; and find_tools.
 func withServers(c *config.Config, hub *mcp.Hub, list []*tools.Tool) ([]*tools.Tool, error) {
-	if hub == nil {
-		return list, nil
-	}
 	find, err := hub.Find()
 	if err != nil {
 		return nil, err
@@ -264,9 +261,6 @@ func places(s mcp.Server, home string) (all []string) {
 
 // servers makes the hub of a run, or returns that of the conversation.
 func (s *Setup) servers(ctx context.Context) (*mcp.Hub, error) {
-	if len(s.Config.MCP) == 0 && len(s.Config.ProjectMCP) == 0 && (s.Servers == nil || len(s.Servers.Further) == 0) {
-		return nil, nil
-	}
 	if s.Servers == nil {
 		s.Servers, s.ownServers = &Servers{}, true
 	}

@@ -92,9 +92,11 @@ func New(ctx context.Context, r Request) (made *Setup, err error) {
 		}
 	}()
 	box := SandboxPolicy(c)
-	hub, err := s.servers(ctx)
-	if err != nil {
-		return nil, err
+	var hub *mcp.Hub
+	if len(c.MCP) > 0 || len(c.ProjectMCP) > 0 || s.Servers != nil && len(s.Servers.Further) > 0 {
+		if hub, err = s.servers(ctx); err != nil {
+			return nil, err
+		}
 	}
 	registry, err := s.tools(box, hub)
 	if err != nil {

@@ -50,9 +50,12 @@ func (b toolbox) registry(only []string) (*tools.Registry, error) {
 		return nil, err
 	}
 	reportSandbox(execute, b.c, b.box, b.notify)
-	all, err := withServers(b.c, b.hub, slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering))
-	if err != nil {
-		return nil, err
+	all := slices.Concat(inFiles, []*tools.Tool{execute, fetch}, b.question, remembering)
+	if b.hub != nil {
+		var err error
+		if all, err = withServers(b.c, b.hub, all); err != nil {
+			return nil, err
+		}
 	}
 	registry, err := tools.NewRegistry(all...)
 	if err != nil || only == nil {
