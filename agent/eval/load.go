@@ -167,7 +167,7 @@ func (t *Task) prepare() error {
 			return err
 		}
 	}
-	if t.Schema != nil {
+	if t.Schema != nil && t.schema == nil { // a suite that was read is shared, and no longer changes
 		text, err := json.Marshal(t.Schema)
 		if err == nil {
 			t.schema, err = calling.ParseSchema(text)
@@ -188,7 +188,9 @@ func (t *Tool) prepare() error {
 			return fmt.Errorf("optional: there is no argument %q", name)
 		}
 	}
-	t.schema = t.Args.schema(t.Optional)
+	if t.schema == nil {
+		t.schema = t.Args.schema(t.Optional)
+	}
 	if len(t.Rules) == 0 {
 		return errors.New("rules: there are none")
 	}
