@@ -20,8 +20,7 @@ import (
 //	dialect.go    the table of dialects, which tool a name refers to, and Action; json, python, arguments and token.go read the others
 //	judge.go      where a call ends, and what may follow it
 //	block.go      the content of a block: the one reader of calls
-//	lex.go        the tokens of JSON-like text, and the search for the end of a value
-//	value.go      JSON as models write it, and the cursor that all readers share
+//	value.go      JSON as models write it, the cursor that all readers share, the tokens, and the search for a value's end
 //	native.go     calls that the server took out of the text
 //	lost.go       calls that would be lost in an answer
 

@@ -159,7 +159,7 @@ func (f *finder) atLine(s string) string {
 // objectLabel is what comes before an object on its line: words that announce a
 // call, or a token in brackets such as LM Studio's.
 var objectLabel = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\[[A-Z_]+\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)\b[a-z ]*):[ *]*)?`)
+	return regexp.MustCompile(`^(?:\[[A-Z_]+\]\s*|(?i:[a-z ]*\b(?:call|tool|function|action|assistant)):[ *]*)?`)
 })
 
 // lineForm is what begins a call on a line, and the name of the tool behind it:
