@@ -105,7 +105,8 @@ const Off Limit = -1
 // goroutines at once: nothing of a run is kept in it.
 type Agent struct {
 	opts   Options
-	defs   []protocol.Definition // the tools as the model is shown them
+	defs   []protocol.Definition // the tools
+	shown  prompts.SystemData    // the tools as the model is shown them in the agent's form
 	answer *calling.Format       // nil: any text
 }
 
@@ -177,7 +178,7 @@ func New(o Options) (*Agent, error) {
 	for _, t := range o.Tools.Tools() {
 		a.defs = append(a.defs, protocol.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
-	if err := o.Form.Prompt(&prompts.SystemData{}, a.defs, nil, false); err != nil {
+	if err := o.Form.Prompt(&a.shown, a.defs, a.sample(a.defs), o.Compact); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	return a, nil

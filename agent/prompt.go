@@ -29,10 +29,11 @@ func (a *Agent) systemPrompt(now time.Time, form calling.Form, defs []protocol.D
 	if a.opts.System != "" {
 		return a.opts.System, nil
 	}
-	data := prompts.SystemData{Identity: a.opts.Identity, Sections: a.opts.Sections}
-	if err := form.Prompt(&data, defs, a.sample(defs), a.opts.Compact); err != nil {
+	data, err := a.tools(form, defs, a.opts.Compact)
+	if err != nil {
 		return "", err
 	}
+	data.Identity, data.Sections = a.opts.Identity, a.opts.Sections
 	if a.answer != nil {
 		text, err := a.opts.Prompts.Answer(prompts.AnswerData{Schema: string(a.answer.Text())})
 		if err != nil {
@@ -47,6 +48,15 @@ func (a *Agent) systemPrompt(now time.Time, form calling.Form, defs []protocol.D
 		data.Environment = &env
 	}
 	return a.opts.Prompts.System(data)
+}
+
+// tools are the tools as the system template sees them.
+func (a *Agent) tools(form calling.Form, defs []protocol.Definition, compact bool) (data prompts.SystemData, err error) {
+	if form == a.opts.Form && compact == a.opts.Compact && len(defs) == len(a.defs) {
+		return a.shown, nil
+	}
+	err = form.Prompt(&data, defs, a.sample(defs), compact)
+	return data, err
 }
 
 // sample is the tool whose use the prompt shows: the first that has an example of its
@@ -85,8 +95,7 @@ func (a *Agent) form(s *Session) calling.Form {
 func (a *Agent) promptDigest(form calling.Form) string {
 	text := a.opts.System
 	if text == "" {
-		var data prompts.SystemData
-		err := form.Prompt(&data, a.defs, a.sample(a.defs), false)
+		data, err := a.tools(form, a.defs, false)
 		if err == nil {
 			text, err = a.opts.Prompts.System(data)
 		}

@@ -105,8 +105,8 @@ func (t Tools) String() string {
 // Tool is a tool as the system template shows it. All of it is safe to be shown.
 type Tool struct {
 	Name, Description, Parameters string // Parameters is a JSON Schema; escaped as XML wants it
-	JSON                          string // all of that as one JSON object
-	Signature                     string // all of that in one line of text
+	JSON                          string // all of that as one JSON object; "" in the form tool_code
+	Signature                     string // all of that in one line of text; "" unless the prompt is compact
 }
 
 // Example is an example of a call, its result, and the answer that rests on it.

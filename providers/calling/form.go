@@ -122,7 +122,7 @@ func (f Form) Prompt(d *prompts.SystemData, defs []protocol.Definition, sample *
 	}
 	d.Call, d.End = f.Call("TOOL_NAME", []byte(`{"ARGUMENT": "VALUE"}`)), f.End()
 	for _, def := range defs {
-		t, err := describe(def)
+		t, err := describe(def, f, compact)
 		if err != nil {
 			return err
 		}
@@ -137,8 +137,8 @@ func (f Form) Prompt(d *prompts.SystemData, defs []protocol.Definition, sample *
 	return nil
 }
 
-// describe is a tool as the templates show it.
-func describe(def protocol.Definition) (t prompts.Tool, err error) {
+// describe is a tool as the template shows it in a form: what is not shown costs time.
+func describe(def protocol.Definition, f Form, compact bool) (t prompts.Tool, err error) {
 	if def.Schema = slimmed(def.Schema); def.Schema != nil && def.Schema.Type == "object" && len(def.Schema.Properties) > 0 {
 		def.JSON, err = untyped(def)
 		if err != nil {
@@ -148,11 +148,16 @@ func describe(def protocol.Definition) (t prompts.Tool, err error) {
 	if t.Name, t.Description, t.Parameters, err = protocol.EncodeTool(def); err != nil {
 		return t, err
 	}
-	schema, err := def.EncodeSchema()
-	if err != nil {
-		return t, err
+	if f != "" && f != ToolCode {
+		schema, err := def.EncodeSchema()
+		if err != nil {
+			return t, err
+		}
+		t.JSON = `{"type": "function", "function": {"name": ` + quoted(def.Name) + `, "description": ` + quotedPlain(def.Description) + `, "parameters": ` + string(schema) + `}}`
 	}
-	t.JSON = `{"type": "function", "function": {"name": ` + quoted(def.Name) + `, "description": ` + quotedPlain(def.Description) + `, "parameters": ` + string(schema) + `}}`
+	if !compact {
+		return t, nil
+	}
 	if def.Schema == nil && def.JSON != nil {
 		def.Schema = parseLenient(def.JSON)
 	}
