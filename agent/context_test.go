@@ -166,7 +166,7 @@ func TestLongRunFits(t *testing.T) {
 			a := newAgent(t, agent.Options{Model: m, Tools: pages(t, 57_000, kind), MaxTurns: turns + 1})
 			s := agent.NewSession()
 			var result agent.Result
-			heap := map[int]uint64{}
+			heap := map[int]int64{} // signed, since record is an estimate
 			for ev, err := range a.Run(t.Context(), s, request) {
 				if err != nil {
 					t.Fatal(err)
@@ -179,7 +179,7 @@ func TestLongRunFits(t *testing.T) {
 					}
 				case agent.TurnEnd:
 					if ev.Turn == 20 || ev.Turn == 200 {
-						heap[ev.Turn] = live() - record(s)
+						heap[ev.Turn] = int64(live()) - int64(record(s))
 					}
 				case agent.FinalResponse:
 					result = p.Result

@@ -67,7 +67,7 @@ func TestEnds(t *testing.T) {
 		"run":               {script(look, hang), []string{"--max-time", "2s"}, "124", "partial", "timeout", "", "Half an ans\n", []string{"the run took longer than 2s", "--max-time"}},
 		"run, in a tool":    {script("I wait.\n" + toolCall("execute_command", `{"command": "sleep 1000"}`)), []string{"--max-time", "2s", "--yes"}, "124", "partial", "timeout", "", "I wait.\n", []string{"the run took longer than 2s"}},
 		"too long":          {script("=== reply error=overflow message=\"too long\""), nil, "7", "partial", "context_full", "", "", []string{"too long"}},
-		"cut in silence":    {script("=== reply stop=length prompt=900\nIt begins", "=== reply prompt=500\nand ends."), nil, "7", "partial", "context_full", "", "", []string{"silently truncated the conversation", "--num-ctx"}},
+		"cut in silence":    {script("=== reply stop=length prompt=900\nIt begins", "=== reply prompt=500\nand ends."), nil, "7", "partial", "context_full", "", "It begins\n", []string{"silently truncated the conversation", "--num-ctx"}},
 		"not checked":       {script("fine?", verdict("false")), []string{"--self-eval", "basic"}, "5", "partial", "not_verified", "", "fine?\n", []string{"did not pass its check (confidence 0.30): nothing was looked up"}},
 		"never checked":     {script("fine?", verdict("false"), "fine!", verdict("false"), "fine.", "no verdict"), []string{"--self-eval", "full"}, "5", "partial", "not_verified", "", "fine.\n", []string{"did not pass its check"}},
 		"model":             {script("=== reply error=bad_request message=\"no such option\""), nil, "1", "failed", "model_error", "", "", []string{"no such option"}},
