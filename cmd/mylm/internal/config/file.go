@@ -28,8 +28,15 @@ func fileText() (path, text string, err error) {
 	if path, err = Path(); err != nil {
 		return "", "", nil // without a home there is no configuration
 	}
-	b, err := os.ReadFile(path)
 	named := os.Getenv("MYLM_CONFIG") != ""
+	info, err := os.Stat(path)
+	var b []byte
+	if err == nil && info.Mode()&os.ModeNamedPipe != 0 && !named { // it would be waited for; who names one means it
+		return path, "", failure.Config(fmt.Errorf("%s is a pipe, not a file", path)).WithHint("Remove it; mylm config edit makes a file")
+	}
+	if err == nil {
+		b, err = os.ReadFile(path)
+	}
 	switch {
 	case IsMissing(err) && !named:
 		return path, "", nil
