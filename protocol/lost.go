@@ -181,8 +181,11 @@ func (f *finder) call(s string, bullet, list bool) string {
 	}
 	between := beforeArgs().FindString(s[n:min(len(s), n+maxTag)])
 	s = s[n+len(between):]
-	if block, _, _ := strings.Cut(s, "\n\n"); strings.HasSuffix(between, "\n") && !strings.HasSuffix(strings.TrimRight(block, " \t\r\n*`"), "}") {
-		return ""
+	if strings.HasSuffix(between, "\n") {
+		block, _, _ := strings.Cut(f.ahead(s, 1<<16), "\n\n")
+		if !strings.HasSuffix(strings.TrimRight(block, " \t\r\n*`"), "}") {
+			return ""
+		}
 	}
 	line, _, _ := strings.Cut(s, "\n")
 	line = strings.TrimSpace(line)
