@@ -101,7 +101,7 @@ func Parse(text []byte) (*Suite, error) {
 }
 
 // idForm is the form of a task's id, which becomes the name of a file.
-var idForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`) })
 
 // prepare checks the suite and makes the schemas.
 func (s *Suite) prepare() error {
@@ -141,7 +141,7 @@ func (s *Suite) prepare() error {
 
 func (t *Task) prepare() error {
 	switch {
-	case !idForm.MatchString(t.ID) || len(t.ID) > 60:
+	case !idForm().MatchString(t.ID) || len(t.ID) > 60:
 		return errors.New("id: it must be lower-case words with - between them, at most 60 characters")
 	case t.Category == "":
 		return errors.New("category: it is missing")

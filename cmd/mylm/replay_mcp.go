@@ -6,6 +6,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -16,7 +17,9 @@ import (
 )
 
 // shownTool is a tool as the system prompt of a record shows it.
-var shownTool = regexp.MustCompile(`(?s)<tool><name>([^<]*)</name><description>([^<]*)</description><parameters>([^<]*)</parameters></tool>`)
+var shownTool = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<tool><name>([^<]*)</name><description>([^<]*)</description><parameters>([^<]*)</parameters></tool>`)
+})
 
 // serverTools are the tools of MCP servers that a record shows, and find_tools, so that
 // a session can be replayed when its servers are gone. Those that were found are
@@ -28,7 +31,7 @@ func serverTools(ctx context.Context, entries []agent.Entry) (all []*tools.Tool)
 		if !ok {
 			continue
 		}
-		for _, m := range shownTool.FindAllStringSubmatch(run.System, -1) {
+		for _, m := range shownTool().FindAllStringSubmatch(run.System, -1) {
 			name := m[1]
 			if seen[name] || name != mcp.FindName && !strings.Contains(name, "__") {
 				continue
