@@ -160,7 +160,8 @@ func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[provi
 		if q.Value {
 			request.Format = w.agent.answer.Text()
 		}
-		request.Status = statusOf(ctx)
+		reports := reportsOf(ctx)
+		request.Status, request.Notice = reports.status, reports.notice
 		w.agent.opts.Model.Generate(ctx, request)(yield)
 	}
 }
@@ -207,17 +208,19 @@ func (w *realEffects) NewID() string { return newID() }
 // newID is short enough to type and long enough (65 bits) that two never meet.
 func newID() string { return strings.ToLower(rand.Text()[:13]) }
 
-type statusKey struct{}
+type reportsKey struct{}
 
-// withStatus hands a function that reports what the backend is doing down to
-// the model call: a request that can be written down cannot hold one.
-func withStatus(ctx context.Context, report func(string)) context.Context {
-	return context.WithValue(ctx, statusKey{}, report)
+// reports are functions that a model call may report to. They reach it through the
+// context: a request that can be written down cannot hold one.
+type reports struct{ status, notice func(string) }
+
+func (r reports) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, reportsKey{}, r)
 }
 
-func statusOf(ctx context.Context) func(string) {
-	report, _ := ctx.Value(statusKey{}).(func(string))
-	return report
+func reportsOf(ctx context.Context) reports {
+	r, _ := ctx.Value(reportsKey{}).(reports)
+	return r
 }
 
 // Hooks are functions of the embedding program. They are called by the goroutine

@@ -114,6 +114,7 @@ const (
 	NoticeLastWord    = "last_word"    // a limit ended the run, and the model is asked what it has
 	NoticeNotVerified = "not_verified" // the answer did not pass its check, and the model tries again
 	NoticeChecking    = "checking"     // the answer is being checked
+	NoticeAdapted     = "adapted"      // the backend refused a part of the request, which was left out
 )
 
 // Error is a failure; the run continues after it, or ends with it.

@@ -171,11 +171,15 @@ func (l *listener) listen(ctx context.Context, request ModelRequest) (*reply, er
 	defer cancel(nil)
 	alarm := newAlarm(cancel, r.agent.opts.FirstTokenTimeout, r.agent.opts.TokenTimeout)
 	defer func() { alarm.Stop() }() // the one that is set then
-	ctx = withStatus(ctx, func(text string) {
+	emit := func(p Payload) {
 		left := alarm.Stop() // what the consumer takes is not the model's time
-		r.emit(Waiting{Text: text})
+		r.emit(p)
 		alarm.Reset(left)
-	})
+	}
+	ctx = reports{
+		status: func(text string) { emit(Waiting{Text: text}) },
+		notice: func(text string) { emit(Notice{Code: NoticeAdapted, Text: text}) },
+	}.in(ctx)
 
 	waits := !l.quiet && request.Purpose == PurposeTurn && r.needsCount()
 	for chunk, err := range r.effects.Model(ctx, request) {

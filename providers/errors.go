@@ -35,6 +35,7 @@ const (
 	ParamTemperature = "temperature" // Request.Temperature
 	ParamThink       = "think"       // Request.Think
 	ParamImages      = "images"      // Message.Images, or another model
+	ParamSystem      = "system"      // messages of the role System
 )
 
 // Error is a failure of a backend, classified by Kind.

@@ -56,6 +56,11 @@ type Request struct {
 	// arrives ("loading the model"). It is called from the goroutine
 	// that ranges over Generate.
 	Status func(string) `json:"-"`
+
+	// Notice, if set, is called from the same goroutine with what a person should
+	// know about the call though it does not fail, such as a part of the request
+	// that the server refused and that was left out.
+	Notice func(string) `json:"-"`
 }
 
 // Model is one language model at one backend.

@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -108,6 +110,35 @@ func TestOtherFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A model whose template takes no system message, or wants the roles to alternate
+// from the first message on, is asked without one, which is told once.
+func TestNoSystemMessage(t *testing.T) {
+	t.Parallel()
+	for _, words := range []string{"System role not supported", "Conversation roles must alternate user/assistant/user/assistant/..."} {
+		healthy := newPlaced(t, "Done.")
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if r.URL.Path == "/api/chat" && bytes.Contains(body, []byte(`"role":"system"`)) {
+				refuses(500, `{"error":"Jinja Exception: `+words+`"}`)(w, r, nil)
+				return
+			}
+			healthy.Config.Handler.ServeHTTP(w, r)
+		}))
+		defer server.Close()
+		h := &home{t: t, dir: t.TempDir(), host: server.URL}
+		for _, args := range [][]string{{"ask", "q"}, {"ask", "-c", "q"}} {
+			out, errs, code := h.run(args...)
+			if out != "Done.\n" || code != "0" || strings.Count(errs, "takes no system message") != 1 {
+				t.Errorf("exit %s, %q, %s", code, out, errs)
+			}
+		}
+		if out, errs, code := h.run("ask", "-o", "ndjson", "q"); code != "0" || strings.Count(out, `"code":"adapted"`) != 1 {
+			t.Errorf("exit %s, %s, %s", code, out, errs)
+		}
 	}
 }
 

@@ -82,13 +82,13 @@ func settle[T any](cancel context.CancelFunc, done <-chan outcome[T], wait time.
 }
 
 // run makes the call and passes the reply on.
-func (m *Model) run(ctx context.Context, r providers.Request, messages []llms.MessageContent,
+func (m *Model) run(ctx context.Context, r providers.Request, messages []llms.MessageContent, without wire.Refused,
 	yield func(providers.Chunk, error) bool) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	t := &relay{ctx: call, pieces: make(chan providers.Chunk)}
 	x := &wire.Exchange{Server: &m.server, Format: m.back.api.format, Pass: t.pass, Edit: m.edit(asked{
-		Request: r, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings}, &m.back.api)}
+		Request: r, without: without, model: m.config.Model, base: m.base(), window: m.config.Window, key: m.config.Key, settings: m.config.Settings}, &m.back.api)}
 	wait := settling
 	if m.link == nil {
 		wait = settlingAlone

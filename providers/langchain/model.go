@@ -21,6 +21,7 @@ type Model struct {
 	server wire.Server
 	link   *wire.Link // nil: a model of New
 	known  atomic.Pointer[providers.Info]
+	adapts wire.Adapter
 }
 
 var (
@@ -80,11 +81,13 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 	if err := m.check(r); err != nil {
 		return err
 	}
-	messages, err := m.back.messages(r.Messages)
-	if err != nil {
-		return err
-	}
-	return m.run(ctx, r, messages, yield)
+	return m.adapts.Ask(r, yield, func(r providers.Request, without wire.Refused, yield func(providers.Chunk, error) bool) error {
+		messages, err := m.back.messages(r.Messages)
+		if err != nil {
+			return err
+		}
+		return m.run(ctx, r, messages, without, yield)
+	})
 }
 
 // check refuses what no backend could answer.

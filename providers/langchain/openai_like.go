@@ -8,6 +8,8 @@ import (
 
 	"github.com/tmc/langchaingo/llms"
 	"github.com/tmc/langchaingo/llms/openai"
+
+	"mylm/providers/internal/wire"
 )
 
 // openAILike returns the providers that speak OpenAI's chat completions.
@@ -138,14 +140,14 @@ func openOpenAI(c Config, client *http.Client) (llms.Model, error) {
 
 func (d dialect) edit(f fields, a asked) {
 	f.keep("model", "messages", "stream", "stream_options")
-	if d.plain {
+	if d.plain || a.without&wire.RefusesUsage != 0 {
 		f.keep("model", "messages", "stream")
 	}
 	seed := "seed"
 	if d.seed != "" {
 		seed = d.seed
 	}
-	f.sampling(a, seed, limitName(a.base))
+	f.sampling(a, seed, limitName(a))
 	f.thinking(a, d.think)
 	if d.schema && a.Format != nil {
 		f["response_format"] = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": a.Format}}
@@ -172,9 +174,9 @@ func takeTurns(f fields) {
 
 // limitName is what the limit of a reply is called: OpenAI's reasoning models
 // take the later name only, other servers support the earlier one.
-func limitName(base string) string {
-	u, err := url.Parse(base)
-	if err == nil && (u.Hostname() == "openai.com" || strings.HasSuffix(u.Hostname(), ".openai.com")) {
+func limitName(a asked) string {
+	u, err := url.Parse(a.base)
+	if a.without&wire.RefusesLimit != 0 || err == nil && (u.Hostname() == "openai.com" || strings.HasSuffix(u.Hostname(), ".openai.com")) {
 		return "max_completion_tokens"
 	}
 	return "max_tokens"

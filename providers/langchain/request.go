@@ -36,6 +36,7 @@ type api struct {
 // asked is what a request is made for.
 type asked struct {
 	providers.Request
+	without  wire.Refused
 	model    string
 	base     string // where it goes
 	window   int    // tokens; 0: unknown

@@ -23,6 +23,7 @@ type Model struct {
 	window  *once[int]
 	warm    atomic.Bool // it was in memory when it was last asked
 	loads   atomic.Bool // the next call loads it
+	adapts  wire.Adapter
 }
 
 var (
@@ -100,7 +101,10 @@ func (m *Model) settle(ctx context.Context) (int, error) {
 // Generate implements providers.Model.
 func (m *Model) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
-		if err := m.generate(ctx, r, yield); err != nil {
+		err := m.adapts.Ask(r, yield, func(r providers.Request, _ wire.Refused, yield func(providers.Chunk, error) bool) error {
+			return m.generate(ctx, r, yield)
+		})
+		if err != nil {
 			yield(providers.Chunk{}, err)
 		}
 	}

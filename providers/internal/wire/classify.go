@@ -34,6 +34,18 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		if x.Server.Local {
 			e.Hint = "Give it less text, or start the server with a larger window."
 		}
+	// Chat templates report this with any status.
+	case c.contains("roles must alternate", "roles should be alternating", "does not support successive user or assistant",
+		"requests alternate between user and model"):
+		as(providers.BadRequest, paramRows, "The model's chat template wants user and assistant to take turns: choose another model, or give the server another template.")
+	case c.contains("system role not supported", "system role is not supported", "only user and assistant roles are supported",
+		"does not support 'system'", "support system messages", "support system prompts",
+		"developer instruction is not enabled"):
+		as(providers.BadRequest, providers.ParamSystem, "The model takes no system message: choose another model, or give the server another chat template.")
+	case (c.hasCode(paramUsage) || c.contains(paramUsage)) && badStatus(cmp.Or(status, http.StatusBadRequest)):
+		as(providers.BadRequest, paramUsage, "")
+	case c.contains("max_tokens*max_completion_tokens' instead") && status < 500:
+		as(providers.BadRequest, paramLimit, "")
 	// 498 is Cohere's.
 	case c.hasCode("content_filter", "content_policy_violation", "content_filter_error", "data_inspection_failed") ||
 		status == 498 ||
@@ -141,8 +153,6 @@ func refusedParam(c ServerError) (kind providers.Kind, param, hint string) {
 	switch {
 	case c.contains("must be verified to"): // OpenAI, of its newest models
 		return kind, "", "Verify the organization in the settings of the account, or choose another model."
-	case c.contains("system role not supported", "system role is not supported", "only user and assistant roles are supported"): // of chat templates
-		return kind, "", "The model's chat template takes no system message: choose another model, or give the server another template."
 	case c.contains("budget_tokens"):
 		return kind, providers.ParamMaxTokens, "Thinking needs a larger limit of the reply."
 	case c.contains("max_tokens", "max_completion_tokens"):

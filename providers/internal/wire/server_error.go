@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // ServerError is an error as a provider reports it.
 type ServerError struct {
 	Text   string // its words
-	Names  string // codes and types, in lower case, each between spaces
+	Names  string // codes, types and the names of fields, in lower case, each between spaces
 	Status int    // an HTTP status given in the text of an event; 0: none
 	prompt int    // tokens of the prompt; 0: unknown
 	window int    // tokens of the window; 0: unknown
@@ -97,7 +98,7 @@ func (c *ServerError) addText(s string, depth int) {
 
 // addFields notes codes, types and numbers of an object.
 func (c *ServerError) addFields(m map[string]any) {
-	for _, name := range []string{"code", "type", "status", "reason", "error_code", "statusCode"} {
+	for _, name := range []string{"code", "type", "status", "reason", "error_code", "statusCode", "param"} {
 		switch v := m[name].(type) {
 		case string:
 			if v != "error" {
@@ -108,6 +109,9 @@ func (c *ServerError) addFields(m map[string]any) {
 				c.Status = n
 			}
 		}
+	}
+	if loc, ok := m["loc"].([]any); ok && len(loc) > 0 { // FastAPI's way to name a field
+		c.Names += fmt.Sprintf(" %v", loc[len(loc)-1])
 	}
 	whole := func(name string) int {
 		v, _ := m[name].(json.Number)

@@ -49,6 +49,7 @@ type stream struct {
 	kind   string       // Content-Type
 	step   func() error // reads on, until an error ends the reply
 	begun  bool         // a line was read
+	cr     bool         // the last line ended with CR: an LF belongs to it
 	name   string       // of the event in the making
 	data   []byte       // of the same
 	linger *time.Timer  // ends the wait for what may follow the finish reason
@@ -268,17 +269,33 @@ func (r *stream) dispatch(data []byte) error {
 	return err
 }
 
-// readLine returns the next line without its end.
+// readLine returns the next line without its end: LF, and in server-sent events CR
+// or both, too. It waits for nothing behind a CR, whose LF may come much later.
 func (r *stream) readLine() ([]byte, error) {
 	var line []byte
 	for {
-		part, err := r.in.ReadSlice('\n')
+		if _, err := r.in.Peek(1); err != nil {
+			return bytes.TrimSuffix(line, []byte("\r")), err
+		}
+		part, _ := r.in.Peek(r.in.Buffered())
+		if r.cr && part[0] == '\n' {
+			part = part[1:]
+			_, _ = r.in.Discard(1)
+		}
+		r.cr = false
+		end := bytes.IndexByte(part, '\n')
+		if end >= 0 {
+			part = part[:end]
+		}
+		if cr := bytes.IndexByte(part, '\r'); cr >= 0 && !r.x.Format.Lines {
+			part, end, r.cr = part[:cr], cr, true
+		}
 		if len(line)+len(part) > longestLine {
 			return nil, errLongLine
 		}
 		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return bytes.TrimRight(line, "\r\n"), err
+		if _, err := r.in.Discard(min(len(part)+1, r.in.Buffered())); err != nil || end >= 0 {
+			return bytes.TrimSuffix(line, []byte("\r")), err
 		}
 	}
 }
