@@ -65,6 +65,7 @@ type openAIMessage struct {
 	Reasoning        json.RawMessage `json:"reasoning"`
 	Refusal          string          `json:"refusal"`
 	Calls            []openAICall    `json:"tool_calls"`
+	Function         json.RawMessage `json:"function_call"` // what tool_calls replaced
 }
 
 type openAIUsage struct {
@@ -118,14 +119,16 @@ func (o *openAIReader) Whole(r *wire.Reply, body []byte) error {
 
 // openAICall is a call, or a piece of one.
 type openAICall struct {
-	Index    int    `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name string          `json:"name"`
-		Args json.RawMessage `json:"arguments"`
-	} `json:"function"`
+	Index    int            `json:"index"`
+	ID       string         `json:"id"`
+	Function openAIFunction `json:"function"`
 
 	args []byte // all pieces so far
+}
+
+type openAIFunction struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"arguments"`
 }
 
 // collect takes a piece of a call. Some servers send no index; an id then begins
@@ -178,6 +181,10 @@ func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 	for _, m := range messages {
 		for _, c := range m.Calls {
 			o.collect(r, c)
+		}
+		var f openAIFunction
+		if len(m.Calls) == 0 && json.Unmarshal(m.Function, &f) == nil && wire.Present(m.Function) {
+			o.collect(r, openAICall{Function: f})
 		}
 		text, thought, err := m.read()
 		if err != nil {

@@ -2,6 +2,7 @@ package langchain_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,5 +124,41 @@ func TestQuirks(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestLineEnds is for the three ends of lines that server-sent events may have: a
+// bare CR ends a line at once, and a line feed that comes later belongs to it.
+func TestLineEnds(t *testing.T) {
+	s := openAIAPI
+	for name, end := range map[string]string{"LF": "\n", "CRLF": "\r\n", "CR": "\r"} {
+		t.Run(name, func(t *testing.T) {
+			events := strings.Join(append(append(slices.Clone(s.begin), "event: x\nid: 1\ndata: \n\n", s.text("a\rb"), s.text("c")), s.end("stop", providers.Usage{Prompt: 3})...), "")
+			heard := make(chan bool)
+			f := newFake(t, s, func(w http.ResponseWriter, r *http.Request) {
+				for _, piece := range strings.SplitAfter(strings.ReplaceAll(events, "\n", end), end[:1]) {
+					s.stream(w, piece)
+					if strings.Contains(piece, `"c"`) && end == "\r" { // the end of this line is here, and nothing else
+						select {
+						case <-heard:
+						case <-r.Context().Done():
+						}
+					}
+				}
+			})
+			text := ""
+			var last providers.Chunk
+			for c, err := range f.model(t).Generate(t.Context(), hello) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text, last = text+c.Text, c; c.Text == "c" && end == "\r" {
+					close(heard)
+				}
+			}
+			if text != "a\rbc" || last.Stop != providers.StopEnd || last.Usage.Prompt != 3 {
+				t.Errorf("%q, %+v", text, last)
+			}
+		})
 	}
 }
