@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -147,7 +148,8 @@ func (d *Decoder) conclude(stop Stop) {
 		d.unclosedThought()
 	case d.mode != done:
 		d.line.settle()
-		if m, _ := matchTag(pend + " "); m.tag != turnEnd || d.line.literal() || d.line.fence > 0 {
+		m, _ := matchTag(pend + " ")
+		if d.line.literal() || d.line.fence > 0 || m.tag != turnEnd && !(stop == Length && d.cutTag(pend)) {
 			d.emit(pend)
 		}
 	}
@@ -166,6 +168,29 @@ func (d *Decoder) conclude(stop Stop) {
 		}
 	}
 	d.mode = done
+}
+
+// cutTag reports whether what a cut reply ends in is the beginning of a tag, which
+// is no text. One of a call makes it a call that was cut (B13).
+func (d *Decoder) cutTag(pend string) bool {
+	const letters = 3 // fewer may be anything
+	name := fold(pend)
+	if len(name) < letters {
+		return false
+	}
+	_, more := matchToken(pend)
+	if pend[0] == '<' {
+		_, more = d.matchTag(pend)
+	}
+	if !more {
+		return false
+	}
+	begun := func(tag string) bool { return strings.HasPrefix(fold(tag), name) }
+	opens := slices.ContainsFunc(dialects, func(f *dialect) bool { return slices.ContainsFunc(slices.Concat(f.tags, f.tokens), begun) })
+	if d.mode == inText && (opens || slices.ContainsFunc(d.opts.Tools.Names(), begun)) {
+		d.fail(&FormatError{Reason: Truncated, Offset: d.off, Raw: pend})
+	}
+	return true
 }
 
 // drop looks for a call in what comes after the verdict (B5, H6).
@@ -283,6 +308,13 @@ func (d *Decoder) pushText(s string) (rest string) {
 			d.off += int64(len(bom))
 			return after
 		}
+		if begun, more := d.prefilled(s); begun { // D21
+			d.off -= int64(len(channelToken))
+			return channelToken + s
+		} else if more {
+			d.pend = s
+			return ""
+		}
 	}
 	seek := next{s: s, at: [len(stops)]int{-1, -1, -1, -1, -1}}
 	start := 0
@@ -304,6 +336,10 @@ func (d *Decoder) pushText(s string) (rest string) {
 		switch c := s[i]; {
 		case c == '<' && (!plain(s[i:]) || d.mode == inText && d.initials[s[i+1]]):
 			m, more = d.matchTag(s[i:])
+		case c == ']' && !d.line.filled:
+			if m, more = matchToken(s[i:]); m.tag == turnEnd {
+				m, more = d.matchTag(s[i:])
+			}
 		case c == '[' || c == 0xe2:
 			if m, more = matchToken(s[i:]); d.line.filled && (m.tag == thinkClose || m.kind == "[INST]") {
 				m = mark{}
@@ -350,6 +386,12 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 			m.tag = noTag
 		}
 	case turnEnd, delimiter:
+		if after := s[m.n:]; m.kind == endToken && !d.harmony && len(after) < maxTag { // D21
+			if strings.HasPrefix(after, startToken) {
+				m.tag = thinkClose
+			}
+			return m, strings.HasPrefix(startToken, after) && len(after) < len(startToken)
+		}
 		if foreign, begins := turns[m.kind]; foreign || !begins {
 			break
 		}
@@ -361,7 +403,7 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 		switch role := strings.TrimSuffix(strings.ToLower(word[:n]), "_token"); {
 		case roles[role]:
 			m.tag, m.name = turnEnd, role
-		case m.tag == turnEnd && !d.line.seen && (role == "assistant" || role == "model"):
+		case m.tag == turnEnd && !d.line.seen && (role == "assistant" || role == "model" || role == "ai"):
 			m.tag, m.n = ownTurn, min(len(s), maxTag)-len(word)+n
 			for _, end := range headerEnds {
 				if after, ok := strings.CutPrefix(s[m.n:], end); ok {
@@ -502,7 +544,7 @@ func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
 	switch {
 	case m.kind == "/s" && d.strikethrough:
 		return -1
-	case d.harmony && m.kind == "<|end|>": // it ends a message
+	case d.harmony && m.kind == endToken: // it ends a message
 		return skip(mode)
 	}
 	skip(mode)

@@ -175,7 +175,7 @@ const maxGuarded = 32
 // invisible characters make no difference (E5). The text stays readable, and what
 // holds nothing of the kind comes back unchanged (E6).
 func Neutralise(s string) string {
-	if !strings.ContainsAny(s, "<&＜[") && !strings.Contains(s, actionLabel) {
+	if !strings.ContainsAny(s, "<&＜[]") && !strings.Contains(s, actionLabel) {
 		return s
 	}
 	var b strings.Builder
@@ -191,7 +191,7 @@ func Neutralise(s string) string {
 		switch {
 		case n > 0 && isGuarded(s[i+n:]):
 			i += n
-		case s[i] == '[' && bracketToken().MatchString(s[i:min(len(s), i+maxGuarded)]):
+		case (s[i] == '[' || s[i] == ']') && bracketToken().MatchString(s[i:min(len(s), i+maxGuarded)]):
 			i++
 		case s[i] == 'A' && strings.HasPrefix(s[i:], actionLabel) && wasStart:
 		default:
@@ -213,9 +213,10 @@ func Neutralise(s string) string {
 	return b.String()
 }
 
-// bracketToken is a control token in brackets, of Mistral's templates or EXAONE's.
+// bracketToken is a control token in brackets, of Mistral's templates, EXAONE's or
+// MiniMax's.
 var bracketToken = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\]`)
+	return regexp.MustCompile(`^(?:\[e~\[|\]~!?b[\[\]]|\]<\]minimax|\[(/?(INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|THINK|ARGS|CALL_ID|[gs]?MASK)|\|\w+\|)\])`)
 })
 
 // opener returns the length of the < that s starts with, in any spelling (E5).

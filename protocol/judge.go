@@ -399,11 +399,21 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	switch follows := d.follow(x.rest(), &from); {
 	case follows == nothing, follows == ends:
 		return nil, !known && x.form != "python" // D18
+	case follows == words && known && h.fenced && severalFences(h.buf):
+		return &ValueError{Reason: FencedCall}, false
 	case follows == words && known && h.dialect == action:
 		return &ValueError{Reason: Ambiguous, Offset: x.pos, Detail: "words follow the action"}, false
 	default:
 		return nil, follows != nextCall || !known || h.dialect != action
 	}
+}
+
+// severalFences reports whether another fence follows the one that s is in: which
+// of their calls is meant is not guessed.
+func severalFences(s string) bool {
+	const fence = "\n```"
+	_, after, _ := strings.Cut(s, fence)
+	return strings.HasPrefix(trimSpace(after), fence[1:])
 }
 
 // namesTool returns a tool that is named in quotes in what was held back: it was

@@ -172,8 +172,11 @@ func (l *line) settle() {
 }
 
 func (l *line) newline() {
-	if l.closing {
+	switch {
+	case l.closing:
 		l.fence = 0
+	case l.inline >= 3 && l.fence == 0: // Example: ```xml
+		l.fence, l.fenceChar, l.fenceLead, l.fenceFull = l.inline, '`', true, false
 	}
 	l.gap = !l.filled && l.seen || l.code
 	l.filled, l.quote, l.inline, l.closing, l.fenceHead = false, false, 0, false, false

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -229,8 +230,10 @@ var memberStart = sync.OnceValue(func() *regexp.Regexp {
 func (f *finder) object(s string) (tool string) {
 	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
 	args := false
+	var keys []string
 	for _, m := range memberStart().FindAllStringSubmatch(s, -1) {
 		key, value, opens := m[1], m[2], m[3] != ""
+		keys = append(keys, key)
 		_, isTool := f.d.opts.Tools.Schema(key)
 		named, known := f.d.declared(value)
 		switch {
@@ -244,7 +247,8 @@ func (f *finder) object(s string) (tool string) {
 			tool = named
 		}
 	}
-	if !args {
+	x := resolver{d: f.d, name: tool}
+	if !args && !slices.ContainsFunc(keys, func(key string) bool { return !nameKeys[fold(key)] && x.property(key) != nil }) {
 		return ""
 	}
 	return tool

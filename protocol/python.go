@@ -48,7 +48,17 @@ func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
 	case !known || list || printed || len(inner)-end-len(after) >= maxTag:
 		return false, false
 	}
-	return strings.HasPrefix(after, "{") && strings.Contains(inner[end:len(inner)-len(after)], "\n"), after == ""
+	if !strings.Contains(inner[end:len(inner)-len(after)], "\n") {
+		return false, after == ""
+	}
+	const fence = "```"
+	if fenced, ok := strings.CutPrefix(after, fence); ok {
+		after = trimSpace(fenced[pathLen(fenced):])
+	} else if strings.HasPrefix(fence, after) {
+		return false, true
+	}
+	near := len(inner)-len(after) < maxTag
+	return near && strings.HasPrefix(after, "{"), near && after == ""
 }
 
 // bareCall reads such a reply.
@@ -58,7 +68,7 @@ func (x *resolver) bareCall() {
 	switch {
 	case strings.HasPrefix(trimSpace(strings.TrimPrefix(rest, "[")), "{"):
 		x.form = "json"
-	case strings.HasPrefix(trimSpace(rest[pathLen(rest):]), "{"):
+	case strings.IndexByte("{`", (trimSpace(rest[pathLen(rest):]) + " ")[0]) >= 0:
 		x.form = "named"
 	default:
 		x.form = "python"

@@ -67,7 +67,7 @@ var tokensOf = map[tag]string{
 		"<|start_header_id|> <|end_header_id|> <|start_of_role|> <|header_start|> <|user|> <|system|> <|observation|> " +
 		"<|END_OF_TURN_TOKEN|> <|START_OF_TURN_TOKEN|> <｜end▁of▁sentence｜> <｜User｜> [INST] <turn|> <|turn> <|end_of_turn|> " +
 		"<|endofturn|> <|end_of_sentence|> <|end_of_msg|> <|assistant_end|> <|user_start|> <seed:eos> </longcat_s> <SPECIAL_12> " +
-		"<｜hy_eos:opensource｜> [e~[ [|endofturn|]",
+		"<｜hy_eos:opensource｜> [e~[ [|endofturn|] ]~b]",
 }
 
 // turns are the tokens that begin a turn: true if it is never the model's, false
@@ -75,7 +75,7 @@ var tokensOf = map[tag]string{
 var (
 	turns = map[string]bool{
 		imStart: false, "startofturn": false, "<|START_OF_TURN_TOKEN|>": false,
-		"<|start_header_id|>": false, "<|header_start|>": false, "<|start_of_role|>": false, "<|turn>": false, "<|user_start|>": true,
+		"<|start_header_id|>": false, "<|header_start|>": false, "<|start_of_role|>": false, "<|turn>": false, "]~b]": false, "<|user_start|>": true,
 		"<|im_user|>": true, "<|im_system|>": true, "<|user|>": true, "<|system|>": true, "<|observation|>": true, "<｜User｜>": true, "[INST]": true,
 	}
 	roles = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}

@@ -52,19 +52,37 @@ func (x *resolver) afterToken() {
 // where they are calls (D21).
 var harmony = &dialect{name: "harmony"}
 
+const startToken, channelToken, endToken = "<|start|>", "<|channel|>", "<|end|>"
+
+// prefilled reports whether a reply goes on in a header whose <|channel|> the
+// prompt ended with. more means that the next bytes decide.
+func (d *Decoder) prefilled(s string) (begun, more bool) {
+	for _, ch := range []string{"analysis<|", "commentary<|", "commentary to=", "final<|"} {
+		if strings.HasPrefix(s, ch) {
+			_, _, n, more := d.header(channelToken + s)
+			return n > 0, more
+		}
+		more = more || strings.HasPrefix(ch, s)
+	}
+	return false, more
+}
+
 // header takes a header of the harmony format, which begins with one of its
 // tokens and ends with <|message|>. more means that it may still come.
 func (d *Decoder) header(s string) (ch, recipient string, n int, more bool) {
 	const message = "<|message|>"
 	head, _, ok := strings.Cut(s[:min(len(s), maxTag)], message)
-	if !ok {
+	switch {
+	case strings.Contains(head, endToken), strings.Contains(head, "\n"):
+		return "", "", 0, false
+	case !ok:
 		return "", "", 0, len(s) < maxTag
 	}
 	n = len(head) + len(message)
-	if role, ok := strings.CutPrefix(head, "<|start|>"); ok && !strings.HasPrefix(role, "assistant") {
+	if role, ok := strings.CutPrefix(head, startToken); ok && !strings.HasPrefix(role, "assistant") {
 		return "other", "", n, false
 	}
-	_, ch, _ = strings.Cut(head, "<|channel|>")
+	_, ch, _ = strings.Cut(head, channelToken)
 	_, recipient, _ = strings.Cut(head, " to=")
 	return ch[:pathLen(ch)], recipient[:pathLen(recipient)], n, false
 }
