@@ -190,7 +190,7 @@ func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 		d.warn(fmt.Errorf("searched by words alone: %w", embedding(d.embedder, err)))
 		return nil, nil
 	}
-	if s.readOnly {
+	if s.readOnly != nil {
 		return d, values
 	}
 	if err := s.catchUp(ctx, d); err != nil && ctx.Err() == nil {

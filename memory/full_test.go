@@ -192,6 +192,62 @@ func TestFullDiskRepairing(t *testing.T) {
 	}
 }
 
+// TestFullDiskSearching opens a memory where there is no space for the files that
+// SQLite puts beside one, after it was closed and after its program was killed.
+func TestFullDiskSearching(t *testing.T) {
+	for name, leave := range map[string]func(*testing.T, string){
+		"closed": func(t *testing.T, path string) { sample(t, path, 10) },
+		"killed": leaveLog,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := disk(t, 4<<20)
+			path := filepath.Join(dir, "memory.db")
+			leave(t, path)
+			filler := filepath.Join(dir, "filler")
+			if err := fillUp(filler); !errors.Is(err, syscall.ENOSPC) {
+				t.Fatalf("the disk is not full: %v", err)
+			}
+			searchedOnly(t, path, memory.ErrFull)
+			if err := os.Remove(filler); err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, path)
+			defer s.Close()
+			if _, err := s.Add(t.Context(), memory.Document{Text: "there is space again"}); err != nil || s.Salvaged() != nil {
+				t.Errorf("with space again: %v, %v", err, s.Salvaged())
+			}
+			healthy(t, s)
+		})
+	}
+}
+
+// TestReadOnlyLog searches a memory on a read-only disk whose program was killed,
+// so that a part of it is only in the log.
+func TestReadOnlyLog(t *testing.T) {
+	dir := disk(t, 4<<20)
+	path := filepath.Join(dir, "memory.db")
+	leaveLog(t, path)
+	remount(t, dir, syscall.MS_RDONLY, "")
+	searchedOnly(t, path, memory.ErrReadOnly)
+	remount(t, dir, 0, "")
+}
+
+// leaveLog makes a memory of ten documents as a killed program leaves it: the log
+// holds what came last.
+func leaveLog(t *testing.T, path string) {
+	t.Helper()
+	elsewhere := filepath.Join(t.TempDir(), "memory.db")
+	s := open(t, elsewhere)
+	fill(t, s, 10)
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		write(t, path+suffix, read(t, elsewhere+suffix))
+	}
+	s.Close()
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+		t.Fatalf("there is no log: %v", err)
+	}
+}
+
 func TestReadOnly(t *testing.T) {
 	dir := disk(t, 4<<20)
 	path := filepath.Join(dir, "memory.db")
@@ -211,7 +267,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	db.Close()
 	remount(t, dir, syscall.MS_RDONLY, "")
-	searchedOnly(t, path)
+	searchedOnly(t, path, memory.ErrReadOnly)
 	if s, err := memory.Open(t.Context(), old, memory.Options{}); err != nil {
 		t.Error(err)
 	} else {
@@ -242,11 +298,11 @@ func TestReadOnlyFolder(t *testing.T) {
 	if err := os.Chmod(path, 0o400); err != nil {
 		t.Fatal(err)
 	}
-	searchedOnly(t, path)
+	searchedOnly(t, path, memory.ErrReadOnly)
 }
 
-// searchedOnly opens a memory that cannot be written to.
-func searchedOnly(t *testing.T, path string) {
+// searchedOnly opens a memory of ten documents that cannot be written to.
+func searchedOnly(t *testing.T, path string, why error) {
 	t.Helper()
 	s, err := memory.Open(t.Context(), path, memory.Options{})
 	if err != nil {
@@ -261,8 +317,8 @@ func searchedOnly(t *testing.T, path string) {
 	if hits, err := s.Search(t.Context(), memory.Query{Text: question}); err != nil {
 		t.Errorf("Search finds %v, %v", hits, err)
 	}
-	if _, err := s.Add(t.Context(), memory.Document{Text: "one more"}); !errors.Is(err, memory.ErrReadOnly) {
-		t.Errorf("Add: %v, want ErrReadOnly", err)
+	if _, err := s.Add(t.Context(), memory.Document{Text: "one more"}); !errors.Is(err, why) {
+		t.Errorf("Add: %v, want %v", err, why)
 	}
 }
 

@@ -32,7 +32,8 @@ const applicationID = 0x6d796c6d
 // Open opens the memory at path, and creates it and its folder if necessary. Its
 // cost does not depend on the size of the memory.
 //
-// A file that cannot be written to can be searched; changes are ErrReadOnly. A
+// A file that cannot be written to can be searched; changes are ErrReadOnly, or
+// ErrFull where there is no space for the files that SQLite puts beside it. A
 // damaged file is moved aside, and what can be read is copied into a new one, see
 // Store.Salvaged.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
@@ -51,7 +52,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{path: path, now: o.Now, wait: o.Wait, embedWait: o.EmbedWait, whole: o.ToolsWhole, write: make(chan struct{}, 1),
 		lock: flock.New(path+lockSuffix, flock.SetPermissions(0o600))}
 	err = s.open(ctx)
-	if errors.Is(err, ErrReadOnly) && s.openReadOnly(ctx) {
+	if (errors.Is(err, ErrReadOnly) || errors.Is(err, ErrFull)) && s.openReadOnly(ctx) {
+		s.readOnly = err
 		return s, nil
 	}
 	if err != nil {
@@ -103,7 +105,7 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 // openReadOnly opens a file that cannot be written to, for searching: a backup, or
-// one on a read-only disk. A file with a log beside it is not whole by itself, and
+// one on a disk that is read-only or full. A file with a log beside it is not whole by itself, and
 // to read the log SQLite has to write.
 func (s *Store) openReadOnly(ctx context.Context) bool {
 	if info, err := os.Stat(s.path + "-wal"); exists(s.path+damagedSuffix) || err == nil && info.Size() > 0 {
@@ -117,8 +119,7 @@ func (s *Store) openReadOnly(ctx context.Context) bool {
 		return false
 	}
 	_, err = s.version(ctx)
-	s.readOnly = err == nil
-	return s.readOnly
+	return err == nil
 }
 
 // open tries what is usual first: a file that is there, whole and up to date.

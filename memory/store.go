@@ -61,7 +61,7 @@ type Store struct {
 	lock      *flock.Flock  // shared: whoever replaces the file waits for all
 	write     chan struct{} // the writer of this process, so that waiting costs nothing
 	saved     *Salvage
-	readOnly  bool
+	readOnly  error // why it can be searched only; nil: it is not so
 
 	cache atomic.Pointer[cache]
 	dense atomic.Pointer[dense] // nil without an embedder
@@ -83,8 +83,8 @@ func (s *Store) Path() string { return s.path }
 // update runs f in a transaction that writes. When it returns nil, what f did
 // is on the disk; else nothing of it happened.
 func (s *Store) update(ctx context.Context, f func(*sql.Tx) error) error {
-	if s.readOnly {
-		return fmt.Errorf("%w: %s", ErrReadOnly, s.path)
+	if s.readOnly != nil {
+		return s.readOnly
 	}
 	select {
 	case s.write <- struct{}{}:
@@ -151,7 +151,7 @@ func busy(err error) bool {
 // written down, so that the next Open repairs it.
 func (s *Store) explain(ctx context.Context, err error) error {
 	err = explain(ctx, s.path, err)
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, ErrDamaged) && s.readOnly == nil { // what was opened as read-only may be in use again
 		_ = s.mark() // the error says more
 		return fmt.Errorf("%w; %s: what can be read is saved the next time it is opened", err, s.path)
 	}

@@ -73,7 +73,7 @@ func (s *Store) view(ctx context.Context, tx *sql.Tx) (*view, error) {
 		return nil, err
 	}
 	if version != analyser && len(c.segments) > 0 {
-		if !s.readOnly {
+		if s.readOnly == nil {
 			return nil, errAnalyser
 		}
 		c.segments = nil // all documents are read from their texts

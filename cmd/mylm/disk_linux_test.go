@@ -60,6 +60,27 @@ func TestMemoryCannotBeKept(t *testing.T) {
 	}
 }
 
+// What is remembered is found where nothing can be written: on a full disk, where
+// it can be forgotten, too, and on one that is read-only.
+func TestMemoryCannotBeWritten(t *testing.T) {
+	const remember = "export MYLM_NO_MEMORY=\nmylm memory add 'the staging host is called heron' >/dev/null 2>&1\n"
+	const search = "mylm memory search staging host; echo exit $?\nmylm ask q\n"
+	replies := "=== reply\n<tool_code><name>search_memory</name><parameters>{\"query\":\"staging host\"}</parameters></tool_code>\n=== reply\nDone.\n"
+	for name, test := range map[string][2]string{
+		"full":      {"head -c 10m /dev/zero >data/fill 2>/dev/null\n", "ls data; mylm memory forget --all --yes; echo forgot $?; rm data/fill; mylm memory search staging host"},
+		"read-only": {"mount -o remount,ro none data\n", "mylm memory forget --all --yes; echo forgot $?"},
+	} {
+		out, errs, code := onDisk(t, replies, "size=1m", remember+test[0]+search+test[1])
+		found, rest, _ := strings.Cut(out, "exit 0\n")
+		if !strings.Contains(found, "heron") || !strings.Contains(rest, "Done.\n") {
+			t.Errorf("%s: not found: exit %s, %q, %s", name, code, out, errs)
+		}
+		if name == "full" && !strings.HasSuffix(out, "forgot 0\n") || name != "full" && !strings.HasSuffix(out, "forgot 1\n") {
+			t.Errorf("%s: exit %s, %q, %s", name, code, out, errs)
+		}
+	}
+}
+
 // A disk that fills up ends the run before anything happens that is not recorded,
 // and the session can be resumed.
 func TestDiskFillsUp(t *testing.T) {
