@@ -60,6 +60,7 @@ var rules = []rule{
 	{"cmd/mylm/internal/chat", []string{"agent", "cmd/mylm/internal/failure", "cmd/mylm/internal/setup", "cmd/mylm/internal/term", "tools/ask", "tools/files"},
 		"a conversation shows what a screen gets and asks what a setup asks; it knows neither runs nor settings"},
 	{"scripts", nil, "scripts measure and fetch from outside"},
+	{"scripts/mcp-driver", []string{"tools", "tools/mcp"}, "what the suite tests is this client"},
 	{"scripts/rank", []string{"memory/lexical"}, "what is learned is how this package ranks"},
 }
 

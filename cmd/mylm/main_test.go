@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 		"ollama":             fakeOllama,
 		"dying-editor":       dyingEditor,
 		"mcp-server":         mcpServer,
+		"browser":            browser,
 	})
 }
 

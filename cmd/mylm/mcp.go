@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,6 +53,18 @@ mylm mcp test files --agree`,
 				Description: "With --agree the definitions that a server has now are those that you agree to.",
 				Flags:       []cli.Flag{&cli.BoolFlag{Name: "agree", Usage: "agree to what has changed"}, jsonFlag()},
 				Action:      func(c *cli.Context) error { return testServers(c, s) },
+			},
+			{
+				Name: "login", Usage: "log in to a server that wants it, in a browser", ArgsUsage: "NAME",
+				UsageText:   `mylm mcp login tracker`,
+				Description: "The login is kept on this machine and renewed by itself. mylm mcp logout NAME forgets it.",
+				Flags:       []cli.Flag{&cli.BoolFlag{Name: "no-browser", Usage: "print the address to open, and open nothing"}},
+				Action:      func(c *cli.Context) error { return loginServer(c, s) },
+			},
+			{
+				Name: "logout", Usage: "forget the login to a server", ArgsUsage: "NAME",
+				UsageText: `mylm mcp logout tracker`,
+				Action:    func(c *cli.Context) error { return logoutServer(c, s) },
 			},
 			{
 				Name: "trust", Usage: "look at servers that this project names, and agree to them", ArgsUsage: "[NAME...]",
@@ -286,6 +299,9 @@ func testServers(c *cli.Context, s *term.Screen) error {
 // unreachableServer is the failure of servers that cannot be reached.
 func unreachableServer(err error) error {
 	f := &failure.Error{Code: failure.ExitUnreachable, Name: "unreachable", Err: err}
+	if login := (*mcp.LoginError)(nil); errors.As(err, &login) {
+		return f // it says what to do
+	}
 	return f.WithHint("mylm mcp show NAME shows how it is started. In the sandbox a program that fetches itself, as npx does, needs sandbox = \"net\".")
 }
 

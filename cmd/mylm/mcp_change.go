@@ -69,7 +69,7 @@ func addServer(c *cli.Context, s *term.Screen) error {
 	}
 	if failed != nil {
 		f := failure.Of(unreachableServer(failed))
-		s.Say(fmt.Sprintf("mylm: %s was added, but %s\n  %s", m.Name, term.OneLine(failed.Error(), 500), f.Hint))
+		s.Say(strings.TrimSpace(fmt.Sprintf("mylm: %s was added, but %s\n  %s", m.Name, term.OneLine(failed.Error(), 500), f.Hint)))
 		return nil
 	}
 	for _, l := range lists {
@@ -128,6 +128,9 @@ func removeServer(c *cli.Context, s *term.Screen) error {
 	}
 	if server, err := setup.Server(loaded, m); err == nil {
 		if err := setup.Pins().Forget(&server); err != nil {
+			return err
+		}
+		if _, err := setup.Logins().Forget(c.Context, &server); err != nil {
 			return err
 		}
 	}

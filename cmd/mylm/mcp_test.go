@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,4 +45,14 @@ func mcpServer() {
 	}
 	fmt.Fprintln(os.Stderr, "the server is up")
 	_ = s.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// browser follows the redirects of the page that it is given, as a browser does.
+func browser() {
+	resp, err := http.Get(os.Args[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	resp.Body.Close()
 }

@@ -39,6 +39,7 @@ type link struct {
 	cut     func()        // ends the connection at once
 	gone    chan struct{} // closed when the connection has ended
 	asks    *asks
+	oauth   *oauth // nil: no login
 
 	mu     sync.Mutex
 	live   []Definition // of the last list; nil: none was asked for
@@ -271,10 +272,13 @@ func (s *server) close() {
 // readable is an error without the SDK's words around it.
 func readable(err error) error {
 	var ended *Ended
+	var login *LoginError
 	var wire *jsonrpc.Error
 	switch {
 	case errors.As(err, &ended):
 		return ended
+	case errors.As(err, &login):
+		return login
 	case errors.As(err, &wire) && strings.HasSuffix(err.Error(), wire.Message): // else it is only the head of what went wrong
 		return errors.New(plainLine(wire.Message))
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/oauth2"
 )
 
 // openHTTP connects to a URL: by the streamable transport, and where the server does
@@ -18,7 +19,8 @@ import (
 func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mcp.ClientSession, error) {
 	life, cut := context.WithCancel(context.WithoutCancel(ctx))
 	l.cut = cut
-	c := &carrier{server: &s.Server, life: life}
+	c := &carrier{server: &s.Server, life: life, oauth: newOAuth(ctx, s)}
+	l.oauth = c.oauth
 	hc := &http.Client{Transport: c, CheckRedirect: c.redirect}
 	stop := context.AfterFunc(ctx, cut)
 	defer stop()
@@ -34,7 +36,7 @@ func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mc
 		}
 		return session, nil
 	}
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: hc, OAuthHandler: s.OAuth}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: hc}, nil)
 	if err == nil {
 		return session, nil
 	}
@@ -49,10 +51,11 @@ func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mc
 	return nil, err
 }
 
-// carrier sends the requests to a server. Its headers go to no other host, its
-// redirects lead to no other, and what comes back is bounded.
+// carrier sends the requests to a server, and to no other host. Its redirects lead to
+// no other, and what comes back is bounded.
 type carrier struct {
 	server *Server
+	oauth  *oauth          // nil: no login
 	life   context.Context // its end ends every request
 	status atomic.Int32    // of the last refusal
 	older  atomic.Bool     // the stream of the older transport outlives what opens it
@@ -60,6 +63,41 @@ type carrier struct {
 
 // RoundTrip implements http.RoundTripper.
 func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !sameOrigin(r.URL, c.server.URL) { // an event stream names where messages go
+		return nil, fmt.Errorf("it wants messages sent to another host: %s", plainLine(r.URL.Host))
+	}
+	if c.oauth == nil {
+		return c.send(r, nil)
+	}
+	token, err := c.oauth.token(r.Context(), "")
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.send(r, token)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+		return resp, err
+	}
+	again, err := c.oauth.refused(r.Context(), r, resp, token)
+	switch {
+	case err != nil:
+		return nil, err
+	case !again:
+		return resp, nil
+	}
+	if token, err = c.oauth.token(r.Context(), ""); err != nil {
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	if r.GetBody != nil {
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
+	return c.send(r, token)
+}
+
+// send sends one request.
+func (c *carrier) send(r *http.Request, token *oauth2.Token) (*http.Response, error) {
 	ctx := r.Context()
 	if c.older.Load() && r.Method == http.MethodGet {
 		ctx = context.WithoutCancel(ctx)
@@ -68,10 +106,9 @@ func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	stop := context.AfterFunc(c.life, cancel)
 	end := func() { stop(); cancel() }
 	r = r.Clone(ctx)
-	if sameOrigin(r.URL, c.server.URL) {
-		for name, value := range c.server.Headers {
-			r.Header.Set(name, value)
-		}
+	setToken(r, token)
+	for name, value := range c.server.Headers {
+		r.Header.Set(name, value)
 	}
 	send := c.server.HTTP
 	if send == nil {
@@ -111,17 +148,19 @@ func sameOrigin(u *url.URL, other string) bool {
 
 // explain names what a status means.
 func (c *carrier) explain(err error) error {
-	switch c.status.Load() {
-	case http.StatusUnauthorized:
-		return fmt.Errorf("%w (%v)", ErrLogin, readable(err))
-	case http.StatusForbidden:
+	var login *LoginError
+	switch {
+	case errors.As(err, &login):
+		return login
+	case c.status.Load() == http.StatusUnauthorized && c.oauth == nil:
+		return &LoginError{Reason: fmt.Sprintf("it wants a login, or another key (%v)", readable(err))}
+	case c.status.Load() == http.StatusUnauthorized:
+		return &LoginError{Reason: "it does not accept the login"}
+	case c.status.Load() == http.StatusForbidden:
 		return fmt.Errorf("it refuses access (%v)", readable(err))
 	}
 	return err
 }
-
-// ErrLogin is the error of a server that wants a login, or another one.
-var ErrLogin = errors.New("it wants a login")
 
 // body is a response's body that ends its request, and is bounded.
 type body struct {

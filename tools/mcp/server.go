@@ -17,8 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-
 	"mylm/tools"
 	"mylm/tools/sandbox"
 )
@@ -36,10 +34,10 @@ type Server struct {
 	Log     io.Writer       // gets what it prints on stderr; nil: the end of it is kept for errors
 
 	URL     string            // of a streamable HTTP endpoint, or of the older event stream
-	Headers map[string]string // sent with every request to the host of URL, and to no other
+	Headers map[string]string // sent with every request
 	SSE     bool              // URL is one of the transport of 2024-11-05
 	HTTP    http.RoundTripper // nil: http.DefaultTransport
-	OAuth   auth.OAuthHandler // nil: a server that wants a login is an error
+	Login   *Login            // nil: a server that wants a login is an error
 
 	// Tools are patterns as path.Match reads them: a tool is offered if one of them
 	// matches its name and none that begins with ! does. Without a pattern that does

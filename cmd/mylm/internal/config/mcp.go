@@ -32,7 +32,14 @@ type MCP struct {
 	Transport string            `toml:"transport" json:"transport,omitempty"`
 	Headers   map[string]string `toml:"headers" json:"headers,omitempty"`
 
-	KeyEnv  string            `toml:"key_env" json:"key_env,omitempty"`
+	KeyEnv string `toml:"key_env" json:"key_env,omitempty"`
+
+	// Of a login by OAuth: a client that is registered beforehand, and what is asked for.
+	ClientID     string   `toml:"client_id" json:"client_id,omitempty"`
+	SecretEnv    string   `toml:"client_secret_env" json:"client_secret_env,omitempty"`
+	Scopes       []string `toml:"scopes" json:"scopes,omitempty"`
+	RedirectPort int      `toml:"redirect_port" json:"redirect_port,omitempty"`
+
 	Tools   []string          `toml:"tools" json:"tools,omitempty"`
 	Timeout string            `toml:"timeout" json:"timeout,omitempty"`
 	Start   string            `toml:"start_timeout" json:"start_timeout,omitempty"`
@@ -53,7 +60,7 @@ type MCP struct {
 // The fields of an MCP, and those of them that a project may set.
 var (
 	mcpFields = []string{"command", "env", "cwd", "url", "transport", "headers", "tools", "timeout", "start_timeout",
-		"key_env", "sandbox", "reads", "writes", "effects", "roots", "elicitation", "sampling", "disabled"}
+		"key_env", "client_id", "client_secret_env", "scopes", "redirect_port", "sandbox", "reads", "writes", "effects", "roots", "elicitation", "sampling", "disabled"}
 	mcpOfProjects = mcpFields[:9]
 )
 
@@ -96,6 +103,12 @@ func (m MCP) Check() error {
 	}
 	if m.KeyEnv != "" && m.URL == "" {
 		return errors.New("key_env is for servers with a url; env passes a variable on: env = { NAME = \"${NAME}\" }")
+	}
+	if m.SecretEnv != "" && (!variableName(m.SecretEnv) || m.ClientID == "") {
+		return errors.New("client_secret_env must be the name of a variable in capitals, beside a client_id")
+	}
+	if m.RedirectPort < 0 || m.RedirectPort > 65535 {
+		return fmt.Errorf("redirect_port is %d; it must be a port, from 1 to 65535", m.RedirectPort)
 	}
 	if m.Transport != "" && m.Transport != "http" && m.Transport != "sse" {
 		return fmt.Errorf("transport is %q; it must be http or sse", term.Echoed(m.Transport))
@@ -168,8 +181,10 @@ func (m MCP) References() (names []string) {
 			names = append(names, found[1])
 		}
 	}
-	if m.KeyEnv != "" {
-		names = append(names, m.KeyEnv)
+	for _, name := range []string{m.KeyEnv, m.SecretEnv} {
+		if name != "" {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

@@ -156,6 +156,15 @@ func Pins() mcp.Pins {
 	return mcp.Pins{Dir: filepath.Join(dir, "mcp")}
 }
 
+// Logins is where logins to servers are kept.
+func Logins() mcp.Logins {
+	dir, err := config.DataDir()
+	if err != nil {
+		return mcp.Logins{}
+	}
+	return mcp.Logins{Dir: filepath.Join(dir, "mcp-logins")}
+}
+
 // Server is the server that a table describes, for a workspace.
 func Server(c *config.Config, m config.MCP) (s mcp.Server, err error) {
 	whole, err := m.Expanded()
@@ -171,6 +180,12 @@ func Server(c *config.Config, m config.MCP) (s mcp.Server, err error) {
 			}
 			return tools.Runs | tools.Network
 		},
+	}
+	if _, keyed := whole.Headers["Authorization"]; s.URL != "" && !keyed {
+		s.Login = &mcp.Login{Store: Logins(), Client: m.ClientID, Scopes: m.Scopes, Port: m.RedirectPort, Hint: "mylm mcp login " + m.Name}
+		if m.SecretEnv != "" {
+			s.Login.Secret = os.Getenv(m.SecretEnv)
+		}
 	}
 	if len(whole.Command) > 0 {
 		s.Env = environ(whole.Env)

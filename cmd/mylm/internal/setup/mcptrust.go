@@ -133,6 +133,10 @@ func MCPText(c *config.Config, m config.MCP) string {
 	}
 	line("gets your variables", strings.Join(m.References(), ", "))
 	line("tools", strings.Join(m.Tools, ", "))
+	line("scopes", strings.Join(m.Scopes, ", "))
+	if server, err := Server(c, m); err == nil && server.Login != nil && server.Login.Store.Has(&server) {
+		line("login", "logged in; mylm mcp logout "+m.Name+" forgets it")
+	}
 	line("from", cmp.Or(m.From, "your configuration"))
 	if len(m.Command) > 0 {
 		line("sandbox", cmp.Or(m.Sandbox, string(c.Sandbox())+", as commands"))
