@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -104,10 +105,10 @@ const Off Limit = -1
 // Agent answers prompts with a model and its tools. It may be used by several
 // goroutines at once: nothing of a run is kept in it.
 type Agent struct {
-	opts   Options
-	defs   []protocol.Definition // the tools
-	shown  prompts.SystemData    // the tools as the model is shown them in the agent's form
-	answer *calling.Format       // nil: any text
+	opts      Options
+	defs      []protocol.Definition // the tools
+	described sync.Map              // notation -> prompts.SystemData: the tools as the system template sees them
+	answer    *calling.Format       // nil: any text
 }
 
 // New makes an agent. It is an error if there is no model, if a limit or a time
@@ -178,7 +179,7 @@ func New(o Options) (*Agent, error) {
 	for _, t := range o.Tools.Tools() {
 		a.defs = append(a.defs, protocol.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
-	if err := o.Form.Prompt(&a.shown, a.defs, a.sample(a.defs), o.Compact); err != nil {
+	if _, err := a.tools(notation{o.Form, o.Compact}); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	return a, nil

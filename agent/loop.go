@@ -80,7 +80,7 @@ func (r *run) recordStart(ctx context.Context, prompt PromptEntry) error {
 	}
 	r.state.Tainted = r.agent.opts.Tainted || r.session.Tainted()
 	form := r.agent.form(r.session)
-	system, err := r.agent.systemPrompt(r.state.Started, form, r.agent.defs)
+	system, err := r.agent.systemPrompt(r.state.Started, form)
 	if err != nil {
 		return err
 	}

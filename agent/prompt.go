@@ -22,16 +22,21 @@ const smallWindow = 8192
 
 // SystemPrompt renders what a run of the agent begins with today.
 func (a *Agent) SystemPrompt(now time.Time) (string, error) {
-	return a.systemPrompt(now, a.opts.Form, a.defs)
+	return a.systemPrompt(now, a.opts.Form)
 }
 
-func (a *Agent) systemPrompt(now time.Time, form calling.Form, defs []protocol.Definition) (string, error) {
-	if a.opts.System != "" {
-		return a.opts.System, nil
-	}
-	data, err := a.tools(form, defs, a.opts.Compact)
+func (a *Agent) systemPrompt(now time.Time, form calling.Form) (string, error) {
+	data, err := a.tools(notation{form, a.opts.Compact})
 	if err != nil {
 		return "", err
+	}
+	return a.system(now, data)
+}
+
+// system is the system prompt with the tools that data shows.
+func (a *Agent) system(now time.Time, data prompts.SystemData) (string, error) {
+	if a.opts.System != "" {
+		return a.opts.System, nil
 	}
 	data.Identity, data.Sections = a.opts.Identity, a.opts.Sections
 	if a.answer != nil {
@@ -50,22 +55,31 @@ func (a *Agent) systemPrompt(now time.Time, form calling.Form, defs []protocol.D
 	return a.opts.Prompts.System(data)
 }
 
-// tools are the tools as the system template sees them.
-func (a *Agent) tools(form calling.Form, defs []protocol.Definition, compact bool) (data prompts.SystemData, err error) {
-	if form == a.opts.Form && compact == a.opts.Compact && len(defs) == len(a.defs) {
-		return a.shown, nil
+// notation is how tools are shown to a model.
+type notation struct {
+	form    calling.Form
+	compact bool
+}
+
+// tools are the agent's tools as the system template sees them. Describing them
+// takes longer than all else that is done before the first request.
+func (a *Agent) tools(n notation) (data prompts.SystemData, err error) {
+	if known, ok := a.described.Load(n); ok {
+		return known.(prompts.SystemData), nil
 	}
-	err = form.Prompt(&data, defs, a.sample(defs), compact)
+	if err = n.form.Prompt(&data, a.defs, a.sample(), n.compact); err == nil {
+		a.described.Store(n, data)
+	}
 	return data, err
 }
 
 // sample is the tool whose use the prompt shows: the first that has an example of its
 // own, or else the first, with placeholders.
-func (a *Agent) sample(defs []protocol.Definition) *tools.Tool {
-	if len(defs) == 0 {
+func (a *Agent) sample() *tools.Tool {
+	all := a.opts.Tools.Tools()
+	if len(all) == 0 {
 		return nil
 	}
-	all := a.opts.Tools.Tools()
 	if i := slices.IndexFunc(all, func(t *tools.Tool) bool { return t.Sample != nil }); i >= 0 {
 		return all[i]
 	}
@@ -95,7 +109,7 @@ func (a *Agent) form(s *Session) calling.Form {
 func (a *Agent) promptDigest(form calling.Form) string {
 	text := a.opts.System
 	if text == "" {
-		data, err := a.tools(form, a.defs, false)
+		data, err := a.tools(notation{form, false})
 		if err == nil {
 			text, err = a.opts.Prompts.System(data)
 		}
@@ -110,7 +124,7 @@ func (a *Agent) promptDigest(form calling.Form) string {
 // Request returns what the model would be sent first for a prompt and pictures in
 // the session, and sends nothing.
 func (a *Agent) Request(s *Session, prompt string, images ...providers.Image) (providers.Request, error) {
-	system, err := a.systemPrompt(time.Now(), a.form(s), a.defs)
+	system, err := a.systemPrompt(time.Now(), a.form(s))
 	if err != nil {
 		return providers.Request{}, err
 	}

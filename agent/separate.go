@@ -52,7 +52,12 @@ func (w *realEffects) messages(q ModelRequest) ([]providers.Message, error) {
 
 // closing is what the last word of the session's last run is asked for with.
 func (a *Agent) closing(entries []Entry) (*closing, error) {
-	system, err := a.systemPrompt(entries[lastOf[RunEntry](entries)].Time, a.opts.Form, nil)
+	data, err := a.tools(notation{a.opts.Form, a.opts.Compact})
+	if err != nil {
+		return nil, err
+	}
+	data.Tools, data.Example = nil, nil
+	system, err := a.system(entries[lastOf[RunEntry](entries)].Time, data)
 	if err != nil {
 		return nil, err
 	}

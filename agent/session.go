@@ -260,8 +260,9 @@ type Setup struct {
 }
 
 func (a *Agent) setup(form calling.Form) *Setup {
+	recorded := form
 	if form == calling.ToolCode {
-		form = "" // what there is not in records of earlier versions
+		recorded = "" // as in records of earlier versions
 	}
 	model := ""
 	if m, ok := a.opts.Model.(interface{ Name() string }); ok {
@@ -270,7 +271,7 @@ func (a *Agent) setup(form calling.Form) *Setup {
 	return &Setup{
 		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: int(a.opts.MaxToolResultTokens), Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
 		MaxConsecutiveErrors: a.opts.MaxConsecutiveErrors, MaxMalformed: a.opts.MaxMalformed,
-		SelfEval: a.opts.SelfEval, AnswerSchema: a.opts.AnswerSchema, DryRun: a.opts.DryRun, Prompt: a.promptDigest(form), Form: form,
+		SelfEval: a.opts.SelfEval, AnswerSchema: a.opts.AnswerSchema, DryRun: a.opts.DryRun, Prompt: a.promptDigest(form), Form: recorded,
 	}
 }
 

@@ -79,6 +79,8 @@ type toolSchema struct {
 	Items                json.RawMessage `json:"items,omitempty"`
 	Description          string          `json:"description,omitempty"`
 	Enum                 []any           `json:"enum,omitempty"`
+	Minimum              *float64        `json:"minimum,omitempty"`
+	Maximum              *float64        `json:"maximum,omitempty"`
 	Required             []string        `json:"required,omitempty"`
 	AdditionalProperties json.RawMessage `json:"additionalProperties,omitempty"`
 }
@@ -94,11 +96,11 @@ func encodeSchema(s *jsonschema.Schema) (_ []byte, err error) {
 	}
 	rest := *s
 	rest.Type, rest.Properties, rest.PropertyOrder, rest.Items, rest.Description = "", nil, nil, nil, ""
-	rest.Enum, rest.Required, rest.AdditionalProperties = nil, nil, nil
+	rest.Enum, rest.Minimum, rest.Maximum, rest.Required, rest.AdditionalProperties = nil, nil, nil, nil, nil
 	if s.Type == "" || !reflect.ValueOf(rest).IsZero() || len(s.PropertyOrder) != len(s.Properties) {
 		return s.MarshalJSON()
 	}
-	out := toolSchema{Type: s.Type, Description: s.Description, Enum: s.Enum, Required: s.Required}
+	out := toolSchema{Type: s.Type, Description: s.Description, Enum: s.Enum, Minimum: s.Minimum, Maximum: s.Maximum, Required: s.Required}
 	for i, name := range s.PropertyOrder {
 		property, ok := s.Properties[name]
 		if !ok || property == nil || slices.Contains(s.PropertyOrder[:i], name) {

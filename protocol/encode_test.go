@@ -70,6 +70,7 @@ func TestEncodeToolsSchemas(t *testing.T) {
 		{Type: "object", Properties: two, PropertyOrder: []string{"a", "c"}},
 		{Type: "object", Properties: two, PropertyOrder: []string{"a"}},
 		{Type: "string", Enum: []any{"x", 1.5, nil}, Description: "one"},
+		{Type: "integer", Enum: []any{1}, Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(600.0), Description: "s"},
 		{Types: []string{"null", "integer"}, Minimum: jsonschema.Ptr(1.0)},
 		{Type: "object", Title: "T", Extra: map[string]any{"x": true}},
 		{}, never,

@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -91,10 +93,9 @@ type token struct {
 }
 
 var (
-	tokens   []token
-	tokensAt [256][]token // by their third byte
-	// tagStarts are all that the name of a tag may begin with.
-	tagStarts = map[string]bool{}
+	tokens     []token
+	tokensAt   [256][]token // by their third byte
+	sortedTags []string     // of tagNames
 	// tagPairs are the first two letters of tags, of families and of tokens that
 	// are written like tags; 0 is any.
 	tagPairs [256][256]bool
@@ -139,10 +140,14 @@ func indexTags() {
 	}
 	for name := range tagNames {
 		pair(name)
-		for i := range len(name) + 1 {
-			tagStarts[name[:i]] = true
-		}
 	}
+	sortedTags = slices.Sorted(maps.Keys(tagNames))
+}
+
+// beginsTag reports whether a tag's name may begin with s.
+func beginsTag(s string) bool {
+	i, _ := slices.BinarySearch(sortedTags, s)
+	return i < len(sortedTags) && strings.HasPrefix(sortedTags[i], s)
 }
 
 // maxTag bounds a tag with its attributes and the white space inside it (L3),
@@ -189,7 +194,7 @@ func matchTag(s string) (m mark, more bool) {
 		}
 	}
 	if partly || i == len(s) {
-		return mark{}, (partly || more || tagStarts[string(name)]) && len(s) <= maxTag
+		return mark{}, (partly || more || beginsTag(string(name))) && len(s) <= maxTag
 	}
 	t, ok := tagNames[string(name)]
 	if !ok {
