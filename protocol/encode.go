@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -52,9 +51,10 @@ func EncodeTools(tools []Definition) (string, error) {
 // does.
 func EncodeTool(t Definition) (name, description, parameters string, err error) {
 	schema, err := t.EncodeSchema()
-	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#xD;")
-	return escape.Replace(t.Name), escape.Replace(t.Description), escape.Replace(string(schema)), err
+	return escaper.Replace(t.Name), escaper.Replace(t.Description), escaper.Replace(string(schema)), err
 }
+
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#xD;")
 
 // EncodeSchema writes the JSON Schema of the tool's arguments; {} if it has none.
 func (t Definition) EncodeSchema() ([]byte, error) {
@@ -71,26 +71,9 @@ func (t Definition) EncodeSchema() ([]byte, error) {
 	return schema, nil
 }
 
-// toolSchema is what schemas of tools are made of, in the order in which a
-// jsonschema.Schema writes it.
-type toolSchema struct {
-	Type                 string          `json:"type"`
-	Properties           json.RawMessage `json:"properties,omitempty"`
-	Items                json.RawMessage `json:"items,omitempty"`
-	Description          string          `json:"description,omitempty"`
-	Enum                 []any           `json:"enum,omitempty"`
-	Minimum              *float64        `json:"minimum,omitempty"`
-	Maximum              *float64        `json:"maximum,omitempty"`
-	Required             []string        `json:"required,omitempty"`
-	AdditionalProperties json.RawMessage `json:"additionalProperties,omitempty"`
-}
-
 // encodeSchema writes what MarshalJSON does, which takes half a millisecond to
 // get to know the sixty fields that a schema may have. It writes those of tools.
-func encodeSchema(s *jsonschema.Schema) (_ []byte, err error) {
-	if s == nil {
-		return nil, nil
-	}
+func encodeSchema(s *jsonschema.Schema) ([]byte, error) {
 	if s.Not != nil && reflect.DeepEqual(*s, jsonschema.Schema{Not: &jsonschema.Schema{}}) {
 		return []byte("false"), nil // as MarshalJSON writes it: no other properties
 	}
@@ -100,29 +83,56 @@ func encodeSchema(s *jsonschema.Schema) (_ []byte, err error) {
 	if s.Type == "" || !reflect.ValueOf(rest).IsZero() || len(s.PropertyOrder) != len(s.Properties) {
 		return s.MarshalJSON()
 	}
-	out := toolSchema{Type: s.Type, Description: s.Description, Enum: s.Enum, Minimum: s.Minimum, Maximum: s.Maximum, Required: s.Required}
-	for i, name := range s.PropertyOrder {
-		property, ok := s.Properties[name]
-		if !ok || property == nil || slices.Contains(s.PropertyOrder[:i], name) {
-			return s.MarshalJSON()
+	var failed error
+	out := []byte("{")
+	member := func(name string, value any) {
+		text, err := []byte(nil), error(nil)
+		if schema, ok := value.(*jsonschema.Schema); ok {
+			text, err = encodeSchema(schema)
+		} else {
+			text, err = json.Marshal(value)
 		}
-		key, err1 := json.Marshal(name)
-		value, err2 := encodeSchema(property)
-		if err := cmp.Or(err1, err2); err != nil {
-			return nil, err
+		failed = cmp.Or(failed, err)
+		if out[len(out)-1] != '{' {
+			out = append(out, ',')
 		}
-		out.Properties = slices.Concat(out.Properties, []byte(","), key, []byte(":"), value)
+		key, _ := json.Marshal(name) // a string can be written
+		out = append(append(append(out, key...), ':'), text...)
 	}
+	member("type", s.Type)
 	if s.Properties != nil {
-		out.Properties = slices.Concat([]byte("{"), bytes.TrimPrefix(out.Properties, []byte(",")), []byte("}"))
+		out = append(out, `,"properties":{`...)
+		for i, name := range s.PropertyOrder {
+			property := s.Properties[name]
+			if property == nil || slices.Contains(s.PropertyOrder[:i], name) {
+				return s.MarshalJSON()
+			}
+			member(name, property)
+		}
+		out = append(out, '}')
 	}
-	if out.Items, err = encodeSchema(s.Items); err != nil {
-		return nil, err
+	if s.Items != nil {
+		member("items", s.Items)
 	}
-	if out.AdditionalProperties, err = encodeSchema(s.AdditionalProperties); err != nil {
-		return nil, err
+	if s.Description != "" {
+		member("description", s.Description)
 	}
-	return json.Marshal(out)
+	if len(s.Enum) > 0 {
+		member("enum", s.Enum)
+	}
+	if s.Minimum != nil {
+		member("minimum", s.Minimum)
+	}
+	if s.Maximum != nil {
+		member("maximum", s.Maximum)
+	}
+	if len(s.Required) > 0 {
+		member("required", s.Required)
+	}
+	if s.AdditionalProperties != nil {
+		member("additionalProperties", s.AdditionalProperties)
+	}
+	return append(out, '}'), failed
 }
 
 // EncodeCall writes a call in mylm's own form (E1), as the model is asked to write
