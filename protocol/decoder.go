@@ -24,6 +24,7 @@ import (
 //	value.go      JSON as models write it, the cursor that all readers share, the tokens, and the search for a value's end
 //	native.go     calls that the server took out of the text
 //	lost.go       calls that would be lost in an answer
+//	doubt.go      what of the text may turn out to be one
 
 type mode uint8
 
@@ -50,7 +51,8 @@ type Decoder struct {
 	passed     strings.Builder // the text so far, unless retracted, up to maxPassed
 	callStarts []int           // where in it a call may begin
 
-	shownAt int // where in it the last example or comment began
+	shownAt int   // where in it the last example or comment began
+	doubt   doubt // see Doubtful
 
 	tries  budget // of calls without tags
 	folded map[string][]string
@@ -244,7 +246,7 @@ func (d *Decoder) retract() {
 	d.thought = d.thought || d.text
 	d.text, d.line = false, line{}
 	d.passed.Reset()
-	d.callStarts = nil
+	d.callStarts, d.doubt = nil, doubt{}
 }
 
 // stops are the bytes that matter in the middle of a line, 0xe2 as the first of ◁.

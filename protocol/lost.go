@@ -167,9 +167,10 @@ var objectLabel = sync.OnceValue(func() *regexp.Regexp {
 // Functionary's >>>, Qwen-Agent's ✿FUNCTION✿:, a token in brackets, harmony
 // without its tokens, and steps like those of ReAct, perhaps with a number.
 var lineForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)` +
-		`([\w.\\-]+)(?:[ *\x60\r]*(?:\n|$|[\[({])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{)`)
+	return regexp.MustCompile(lineFormHead + `([\w.\\-]+)(?:[ *\x60\r]*(?:\n|$|[\[({])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{)`)
 })
+
+const lineFormHead = `^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)`
 
 // call returns the tool that s begins a call of: its name and literal arguments
 // in parentheses, brackets or an object, and nothing behind them on the line but,
