@@ -185,15 +185,6 @@ func describe(a *attempt) string {
 	return calling.FirstWords(protocol.Neutralise(a.call.Name+" "+string(a.args())), calling.MaxDetail)
 }
 
-const (
-	// maxReply bounds one reply in bytes where nothing else does, so that a backend
-	// that never stops does not fill the memory. It is twice what a call may hold.
-	maxReply = 32 << 20
-
-	longToken  = 8 // bytes of a token that is longer than most
-	shortToken = 2 // and of one that is shorter
-)
-
 // endless returns why a reply that continues with a chunk is stopped; nil: it
 // may go on. Unless its length is limited, it may have as many tokens as the
 // window holds.
@@ -206,16 +197,16 @@ func (l *listener) endless(ctx context.Context, c providers.Chunk) error {
 	case c.Stop != "":
 	case l.repeating:
 		return &LimitError{Reason: StopStuck, Limit: "MaxRepetition", Value: int(r.agent.opts.MaxRepetition),
-			Message: fmt.Sprintf("the reply repeats itself and does not end: stopped after %d tokens of repetition", l.repetition.tokens)}
-	case l.size > maxReply:
-		return tooLong("%d MiB", maxReply>>20)
+			Message: fmt.Sprintf("the reply repeats itself and does not end: stopped after %d tokens of repetition", l.repetition.Tokens)}
+	case l.size > calling.MaxReply:
+		return tooLong("%d MiB", calling.MaxReply>>20)
 	case len(r.toReplay) > 0:
 	case r.agent.opts.MaxTokens > 0: // servers may ignore it; some send less than a token at once
-		if n := r.agent.opts.MaxTokens; max(min(l.reader.Pieces(), l.size/shortToken), l.size/longToken/2) > n {
+		if n := r.agent.opts.MaxTokens; calling.ExceedsLimit(l.reader.Pieces(), l.size, n) {
 			return tooLong("%d tokens, which is all that it may have", n)
 		}
 	case r.agent.opts.MaxContextTokens == Off:
-	case max(l.reader.Pieces(), l.size/longToken) > cmp.Or(l.limit, r.state.Window, defaultWindow):
+	case calling.ExceedsWindow(l.reader.Pieces(), l.size, cmp.Or(l.limit, r.state.Window, defaultWindow)):
 		if l.limit == 0 {
 			if l.limit = r.state.Window; l.limit == 0 || r.state.Guessed {
 				known := r.askWindow(ctx)
@@ -239,9 +230,9 @@ func (l *listener) repeatsTooLong(chunk string) bool {
 		return false
 	}
 	p := &l.repetition
-	p.add(chunk)
-	tokens := p.tokens
-	if p.bytes <= l.withheld {
+	p.Add(chunk)
+	tokens := p.Tokens
+	if p.Bytes <= l.withheld {
 		tokens /= argumentsRepetition
 	}
 	return tokens >= int(limit)
@@ -254,80 +245,8 @@ func (r *run) windowFilled(err error) error {
 		Message: "the reply filled the context window and is not complete"}
 }
 
-// The breaker of a reply that repeats one line, phrase or passage without
-// end. Tables and rulers repeat, too, but not for so long; data in the
-// arguments of a call, such as a file of zeros, may.
+// How much repetition stops a reply, in tokens; in a call it is a multiple.
 const (
-	defaultRepetition   = 1500     // tokens of repetition, the first copy not counted
-	argumentsRepetition = 10       // times as many in the arguments of a call
-	longestPeriod       = 4 << 10  // bytes of what is repeated
-	periodWindow        = 16 << 10 // bytes at the end of the reply that are searched
-	periodEvery         = 256      // bytes between two searches
+	defaultRepetition   = calling.MaxRepetition
+	argumentsRepetition = 10
 )
-
-// repetition looks for a period at the end of what a model writes.
-type repetition struct {
-	text   []byte
-	chunks []int // where in text they end: each is at least one token
-	fresh  int   // bytes since the last search
-
-	bytes, tokens int // that do nothing but repeat what is before them
-}
-
-// add appends a chunk and measures the repetition at the end.
-func (p *repetition) add(chunk string) {
-	if chunk == "" {
-		return
-	}
-	p.text = append(p.text, chunk...)
-	p.chunks = append(p.chunks, len(p.text))
-	if p.fresh += len(chunk); p.fresh < periodEvery {
-		return
-	}
-	if n := len(p.text) - periodWindow; n > periodWindow {
-		p.text = append(p.text[:0], p.text[n:]...)
-		for i := range p.chunks {
-			p.chunks[i] -= n
-		}
-		p.chunks = slices.DeleteFunc(p.chunks, func(end int) bool { return end <= 0 })
-	}
-	// A repetition that is longer than the window is counted piece by piece.
-	repeated := repeatedTail(p.text[max(0, len(p.text)-periodWindow):])
-	bytes, tokens := 0, 0
-	if repeated >= p.fresh {
-		bytes, tokens = p.bytes+p.fresh, p.tokens+p.count(p.fresh)
-	}
-	p.bytes, p.tokens, p.fresh = max(repeated, bytes), max(p.count(repeated), tokens), 0
-}
-
-// repeatedTail is how many bytes at the end of a text repeat what is before them,
-// if they and that are at least three copies of a passage. For each period, the
-// Z-algorithm on the reversed text finds how far back the text is the same as one
-// period before.
-func repeatedTail(text []byte) (longest int) {
-	n := len(text)
-	at := func(i int) byte { return text[n-1-i] }
-	same := make([]int, min(n, longestPeriod+1))
-	for i, left, right := 1, 0, 0; i < len(same); i++ {
-		if i < right {
-			same[i] = min(right-i, same[i-left])
-		}
-		for i+same[i] < n && at(same[i]) == at(i+same[i]) {
-			same[i]++
-		}
-		if i+same[i] > right {
-			left, right = i, i+same[i]
-		}
-		if same[i] >= 2*i {
-			longest = max(longest, same[i])
-		}
-	}
-	return longest
-}
-
-// count is how many tokens the last n bytes are, at least.
-func (p *repetition) count(n int) int {
-	from := len(p.text) - n
-	chunk, _ := slices.BinarySearch(p.chunks, from)
-	return max(calling.Estimate(string(p.text[from:])), len(p.chunks)-chunk)
-}

@@ -153,7 +153,7 @@ type listener struct {
 
 	guessed bool // the limit is no window that the backend reports
 
-	repetition repetition
+	repetition calling.Repetition
 	repeating  bool
 	withheld   int // bytes since the decoder last gave out text: inside a call
 }

@@ -16,7 +16,7 @@ import (
 // judge ends the reply, or returns what is wrong with it: for the caller, and in words
 // for the model.
 func (g *generation) judge(r Reply) (done bool, problem error, correction string, err error) {
-	words := Corrections{Prompts: g.model.prompts(), Tools: g.offered}
+	words := Corrections{Prompts: g.model.prompts(), Tools: g.offered, Form: g.model.Form}
 	choice := g.request.Choice.Mode
 	switch {
 	case r.Fault != nil && r.Stop == providers.StopLength:
@@ -120,7 +120,7 @@ func (g *generation) correct(r Reply, correction string) {
 	text := r.Text
 	switch {
 	case r.Call != nil:
-		text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n")+"\n"+protocol.EncodeCall(r.Call.Name, r.Call.Args), "\n")
+		text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n")+"\n"+g.model.Form.Call(r.Call.Name, r.Call.Args), "\n")
 	case r.Fault != nil:
 		text += tools.Begin(r.Fault.Raw, maxUnreadable)
 	}

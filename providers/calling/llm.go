@@ -139,9 +139,17 @@ func (q *Request) addLLM(where string, m llms.MessageContent) error {
 		out.Role = providers.Assistant
 	}
 	for _, part := range m.Parts {
+		var err error
 		switch p := part.(type) {
 		case llms.TextContent:
 			out.Text += p.Text
+		case llms.BinaryContent:
+			err = out.addImage(where, p.Data)
+		case llms.ImageURLContent:
+			var data []byte
+			if data, err = DataURL(p.URL); err == nil {
+				err = out.addImage(where, data)
+			}
 		case llms.ToolCall:
 			if p.FunctionCall == nil {
 				return bad(where, "it has a call of no function")
@@ -150,11 +158,22 @@ func (q *Request) addLLM(where string, m llms.MessageContent) error {
 		case llms.ToolCallResponse:
 			q.Messages = append(q.Messages, Message{Role: Result, CallID: p.ToolCallID, Text: p.Content})
 		default:
-			return bad(where, "%T is not supported, only text and calls", p)
+			return bad(where, "%T is not supported, only text, pictures and calls", p)
+		}
+		if err != nil {
+			return bad(where, "%v", err)
 		}
 	}
-	if out.Text != "" || len(out.Calls) > 0 {
+	if out.Text != "" || len(out.Calls)+len(out.Images) > 0 {
 		q.Messages = append(q.Messages, out)
 	}
 	return nil
+}
+
+func (m *Message) addImage(where string, data []byte) error {
+	img, err := providers.NewImage(where, data)
+	if err == nil {
+		m.Images = append(m.Images, img)
+	}
+	return err
 }

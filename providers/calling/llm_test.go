@@ -37,7 +37,7 @@ func TestLLM(t *testing.T) {
 	if last := f.requests[1].Messages; !strings.Contains(last[len(last)-1].Text, "[get_weather] Success:\n21 degrees") {
 		t.Errorf("%v", last)
 	}
-	if _, err := model.GenerateContent(t.Context(), []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.ImageURLPart("x")}}}); err == nil {
+	if _, err := model.GenerateContent(t.Context(), []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.ImageURLPart("http://x")}}}); err == nil {
 		t.Error("a picture is accepted")
 	}
 	if text, err := llms.GenerateFromSinglePrompt(t.Context(), model, "hello"); err != nil || text != "It is sunny." {

@@ -21,6 +21,7 @@ import (
 type Model struct {
 	Model   providers.Model
 	Prompts *prompts.Set // nil: the built-in ones
+	Form    Form         // in which calls are shown; "": ToolCode
 
 	Temperature *float64           // for requests that have none
 	Seed        *int               // likewise
@@ -29,6 +30,8 @@ type Model struct {
 
 	FirstTokenTimeout time.Duration // how long a reply may take to begin; 0: any time
 	TokenTimeout      time.Duration // how long it may then pause; 0: any time
+
+	window knownWindow
 }
 
 // maxCorrections is how many replies that cannot be used are corrected, unseen.
@@ -93,6 +96,9 @@ type generation struct {
 	held        strings.Builder // of this reply
 	shown       strings.Builder // of all replies
 	cut         string          // the beginning of a character of a thought
+	source      source          // of this reply
+	closing     bool            // its verdict is near
+	inCall      int             // bytes since the decoder last passed text on
 	stopped     string          // the stop sequence that was met
 	usage       providers.Usage
 	estimated   bool
@@ -126,12 +132,14 @@ func (g *generation) run(ctx context.Context) error {
 	if err := g.prepare(); err != nil {
 		return err
 	}
-	insisted := false
+	if err := g.checkWindow(ctx); err != nil {
+		return err
+	}
 	for {
 		first := g.corrections == 0
 		g.hold = g.request.Choice.Mode == Required || g.request.Format != nil || !first && g.shown.Len() > 0
 		g.held.Reset()
-		reply, err := g.read(ctx, insisted)
+		reply, err := g.read(ctx)
 		if err != nil || g.left {
 			return err
 		}
@@ -143,18 +151,23 @@ func (g *generation) run(ctx context.Context) error {
 			return err
 		}
 		if g.corrections++; g.corrections > maxCorrections {
-			if g.request.Choice.Mode == None {
+			if reply.Fault != nil {
+				g.held.Reset()
+			}
+			if g.request.Choice.Mode == None && g.request.Format == nil {
+				if g.shown.Len() > 0 {
+					g.again()
+				}
 				return g.end(providers.StopEnd) // what it may not do is left out
 			}
 			return &OutputError{Replies: g.corrections, Err: problem}
 		}
 		g.correct(reply, correction)
-		insisted = reply.Fault != nil && reply.Fault.Reason == protocol.UnknownForm
 	}
 }
 
 // read makes one request of the model and returns its reply.
-func (g *generation) read(ctx context.Context, insisted bool) (Reply, error) {
+func (g *generation) read(ctx context.Context) (Reply, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	m, q := g.model, g.request
@@ -167,8 +180,11 @@ func (g *generation) read(ctx context.Context, insisted bool) (Reply, error) {
 	}
 	var r source = &plain{part: g.part}
 	if len(g.tools.names) > 0 {
-		r = NewReader(protocol.Options{Tools: g.tools, Insisted: insisted}, g.part)
+		r = NewReader(protocol.Options{Tools: g.tools}, g.part)
 	}
+	g.source, g.closing, g.inCall = r, false, 0
+	end := func() Reply { g.closing = true; return r.Close() }
+	limits := limiter{maxTokens: request.MaxTokens, window: func() int { return g.model.windowOf(ctx) }, lenient: len(g.tools.names) == 0}
 	w := watch{cancel: cancel, next: g.model.TokenTimeout}
 	w.set(g.model.FirstTokenTimeout, "the model sent nothing for %v")
 	defer w.stop()
@@ -180,16 +196,28 @@ func (g *generation) read(ctx context.Context, insisted bool) (Reply, error) {
 				continue // one call a reply
 			}
 			r.Count(chunk)
-			return r.Close(), nil
+			return end(), nil
 		case err != nil:
-			return Reply{}, w.cause(ctx, err)
+			return Reply{}, g.blind(w.cause(ctx, err))
 		}
+		if chunk.Stop == "" { // else it ended by itself
+			switch limits.met {
+			case tooLong:
+				r.Take(providers.Chunk{Stop: providers.StopLength})
+				return end(), nil
+			case repeats:
+				return Reply{}, &OutputError{Replies: g.corrections + 1, Err: errRepeats}
+			}
+		}
+		g.inCall += len(chunk.Text)
 		if r.Take(chunk); g.left {
 			return Reply{}, nil
 		}
+		g.inCall += len(chunk.CallPart)
 		if g.stopped != "" {
-			return r.Close(), nil
+			return end(), nil
 		}
+		limits.take(chunk.Thought+chunk.Text+chunk.CallPart, g.inCall)
 		if r.Done() {
 			if r.Ended() {
 				break
@@ -205,7 +233,20 @@ func (g *generation) read(ctx context.Context, insisted bool) (Reply, error) {
 	if !r.Ended() && !r.Done() {
 		return Reply{}, &providers.Error{Kind: providers.Interrupted, Message: "the reply broke off before its end"}
 	}
-	return r.Close(), nil
+	return end(), nil
+}
+
+// blind names the picture that a model cannot see.
+func (g *generation) blind(err error) error {
+	var e *providers.Error
+	if errors.As(err, &e) && e.Param == providers.ParamImages {
+		for i, m := range g.request.Messages {
+			if len(m.Images) > 0 {
+				return bad(cmp.Or(m.Images[0].Name, fmt.Sprintf("messages[%d]", i)), "%s", e.Message)
+			}
+		}
+	}
+	return err
 }
 
 var errCallComplete = errors.New("the call is complete")
@@ -246,16 +287,17 @@ func (w *watch) cause(ctx context.Context, err error) error {
 func (g *generation) part(p protocol.Part) {
 	switch p.Kind {
 	case protocol.Thought:
+		g.inCall = 0
 		text := g.cut + p.Text
 		whole := tools.Begin(text, len(text))
 		g.cut = text[len(whole):]
 		g.emit(Event{Thought: whole})
 	case protocol.Text:
-		if g.stopped != "" {
+		if g.inCall = 0; g.stopped != "" {
 			return
 		}
 		g.held.WriteString(p.Text)
-		if !g.hold {
+		if !g.hold && !g.closing {
 			g.flush(false)
 		}
 	case protocol.Answer, protocol.Retract:
@@ -265,16 +307,19 @@ func (g *generation) part(p protocol.Part) {
 	}
 }
 
-// flush passes on what is held, all of it or up to its last white space, so that text
-// does not end in white space when a call follows.
+// flush passes on what is held: all of it, or without what may turn out to be a call, and
+// up to the last white space, so that text does not end in white space when a call follows.
 func (g *generation) flush(all bool) {
 	text, literal := g.held.String(), len(g.tools.names) == 0
 	if g.shown.Len() == 0 && !literal {
 		text = strings.TrimLeftFunc(text, unicode.IsSpace)
 	}
 	now := text
+	if !all {
+		now = text[:max(0, len(text)-g.source.Doubtful())]
+	}
 	if !g.hold {
-		now = g.upToStop(text, all)
+		now = g.upToStop(now, all)
 	}
 	if !all {
 		now = tools.Begin(now, len(now)) // no half of a character

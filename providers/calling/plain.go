@@ -13,6 +13,7 @@ type source interface {
 	Take(providers.Chunk)
 	Done() bool
 	Ended() bool
+	Doubtful() int
 	Count(providers.Chunk) bool
 	Close() Reply
 }
@@ -42,6 +43,9 @@ const thinkOpen, thinkClose = "<think>", "</think>"
 
 // Done reports false: there are no calls that would end the reply.
 func (p *plain) Done() bool { return false }
+
+// Doubtful reports 0: nothing is looked for in the text.
+func (p *plain) Doubtful() int { return 0 }
 
 // Ended reports whether the backend has ended the reply.
 func (p *plain) Ended() bool { return p.reply.Stop != "" }

@@ -51,6 +51,10 @@ func (r *Reader) Resume(raw string) { r.decoder.Push(raw) }
 // model may be stopped.
 func (r *Reader) Done() bool { return r.decoder.Done() }
 
+// Doubtful is how many bytes at the end of the text that was passed on Close may find to
+// be no text; see [protocol.Decoder.Doubtful].
+func (r *Reader) Doubtful() int { return r.decoder.Doubtful() }
+
 // Pieces is how many pieces of text, thought and calls have come, each of at least one token.
 func (r *Reader) Pieces() int { return r.pieces }
 

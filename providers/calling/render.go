@@ -19,12 +19,13 @@ const defaultIdentity = "You are a helpful assistant."
 // a backend that keeps what it has read goes on from there.
 type conversation struct {
 	messages []providers.Message
+	form     Form
 	literal  bool // no tools: the text is not data of a protocol
 }
 
 // render turns a request into what the model is shown.
 func (m *Model) render(q Request, offered *toolset) ([]providers.Message, error) {
-	c := &conversation{literal: len(q.Tools) == 0 && !hasCalls(q.Messages)}
+	c := &conversation{form: m.Form, literal: len(q.Tools) == 0 && !hasCalls(q.Messages)}
 	var system []string
 	rest := q.Messages
 	for len(rest) > 0 && rest[0].Role == providers.System {
@@ -82,7 +83,7 @@ func (m *Model) system(identity string, q Request, offered *toolset) (string, er
 		identity = defaultIdentity
 	}
 	data := prompts.SystemData{Identity: identity, Sections: sections}
-	if err := ToolCode.Prompt(&data, offered.definitions(), nil, false); err != nil {
+	if err := m.Form.Prompt(&data, offered.definitions(), nil, false); err != nil {
 		return "", err
 	}
 	return p.System(data)
@@ -104,13 +105,14 @@ func (c *conversation) data(text string) string {
 }
 
 // push adds a message. One that follows another of the same role joins it, since many
-// chat templates want the roles to alternate.
-func (c *conversation) push(role providers.Role, text, between string) {
-	if n := len(c.messages); n > 0 && c.messages[n-1].Role == role && !c.literal {
+// chat templates want the roles to alternate; one with pictures does not, since they come
+// before the text.
+func (c *conversation) push(role providers.Role, text, between string, images ...providers.Image) {
+	if n := len(c.messages); n > 0 && c.messages[n-1].Role == role && !c.literal && len(images) == 0 {
 		c.messages[n-1].Text += between + text
 		return
 	}
-	c.messages = append(c.messages, providers.Message{Role: role, Text: text})
+	c.messages = append(c.messages, providers.Message{Role: role, Text: text, Images: images})
 }
 
 // add adds the messages that follow the system prompt. Several calls of one reply
@@ -121,8 +123,8 @@ func (c *conversation) add(messages []Message, before int) error {
 		where := fmt.Sprintf("messages[%d]", i+before)
 		switch m.Role {
 		case providers.System, providers.User:
-			if m.Text != "" || c.literal {
-				c.push(providers.User, c.data(m.Text), "\n\n")
+			if m.Text != "" || len(m.Images) > 0 || c.literal {
+				c.push(providers.User, c.data(m.Text), "\n\n", m.Images...)
 			}
 		case providers.Assistant:
 			if len(m.Calls) == 0 {
@@ -132,7 +134,7 @@ func (c *conversation) add(messages []Message, before int) error {
 				continue
 			}
 			for n, call := range m.Calls {
-				text := encodeCall(call)
+				text := c.call(call)
 				if said := strings.TrimRight(m.Text, " \t\r\n"); n == 0 && said != "" {
 					text = said + "\n" + text
 				}
@@ -163,12 +165,12 @@ func (c *conversation) add(messages []Message, before int) error {
 }
 
 func (c *conversation) observe(name string, result Message) {
-	c.push(providers.User, protocol.EncodeObservation(name, !result.Failed, result.Text), "\n\n")
+	c.push(providers.User, protocol.EncodeObservation(name, !result.Failed, result.Text), "\n\n", result.Images...)
 }
 
-// encodeCall writes a call of the history. Arguments that another model wrote need not
+// call writes a call of the history. Arguments that another model wrote need not
 // be what a call wants.
-func encodeCall(call Call) string {
+func (c *conversation) call(call Call) string {
 	args := bytes.TrimSpace(call.Args)
 	var compact bytes.Buffer
 	switch {
@@ -179,5 +181,5 @@ func encodeCall(call Call) string {
 	default:
 		args, _ = json.Marshal(map[string]string{"arguments": string(args)})
 	}
-	return protocol.EncodeCall(protocol.Neutralise(call.Name), args)
+	return c.form.Call(protocol.Neutralise(call.Name), args)
 }

@@ -15,6 +15,8 @@ type Message struct {
 	Role providers.Role // System, User, Assistant or Result
 	Text string
 
+	Images []providers.Image // of the user, or that a call led to; their names are those that an error has
+
 	Calls []Call // of the assistant, in their order
 
 	CallID string // of a result: the call that it answers

@@ -1,0 +1,121 @@
+package calling_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"mylm/providers"
+	"mylm/providers/calling"
+)
+
+// endless is a model that writes until it is stopped, or half a million pieces.
+type endless struct {
+	piece  func(i int) string
+	window int
+	came   *int
+	asked  *int // how often it was asked for its window
+}
+
+func (e endless) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		for i := range 500_000 {
+			*e.came = i
+			if !yield(providers.Chunk{Text: e.piece(i)}, nil) {
+				return
+			}
+		}
+		yield(providers.Chunk{Stop: providers.StopEnd}, nil)
+	}
+}
+
+func (e endless) Info(context.Context) (providers.Info, error) {
+	*e.asked++
+	return providers.Info{Window: e.window}, nil
+}
+
+// words are never the same.
+func words(i int) string {
+	return " " + strings.Repeat(string(rune('a'+i%26)), 1+i%7) + string(rune('a'+i/26%26)) + string(rune('a'+i/676%26))
+}
+
+// A reply that repeats itself is an error, and one that has all the tokens that it may has
+// met its limit, whatever the backend does about it.
+func TestEndlessReplyIsStopped(t *testing.T) {
+	call := func(i int) string {
+		if i == 0 {
+			return "<tool_code>\n<name>get_weather</name>\n<parameters>{\"city\": \"0"
+		}
+		return "0, "
+	}
+	same := func(int) string { return "so on and " }
+	offered := calling.Request{Tools: []calling.Tool{weather}}
+	for _, tt := range []struct {
+		name string
+		q    calling.Request
+		says func(int) string
+		most int // pieces
+		want string
+	}{
+		{"repetition", offered, same, 3000, "repeats itself"},
+		{"repetition without tools", calling.Request{}, same, 30_000, "repeats itself"},
+		{"a call that fills the window", offered, call, 30_000, "length"},
+		{"more than its limit", calling.Request{MaxTokens: 100}, words, 300, "length"},
+		{"more than its limit, in a call", calling.Request{Tools: []calling.Tool{weather}, MaxTokens: 100}, call, 300, "length"},
+	} {
+		came, asked := 0, 0
+		tt.q.Messages = []calling.Message{user("x")}
+		got := generate(t.Context(), &calling.Model{Model: endless{tt.says, 20_000, &came, &asked}}, tt.q)
+		var output *calling.OutputError
+		text := ""
+		if errors.As(got.err, &output) {
+			text = got.err.Error()
+		} else if got.end != nil {
+			text = string(got.end.Stop)
+		}
+		if !strings.Contains(text, tt.want) || came > tt.most || got.calls != "" {
+			t.Errorf("%s: %q after %d pieces, %v", tt.name, text, came, got.err)
+		}
+	}
+}
+
+// A prompt that surely does not fit is refused before the model is asked; the backend is
+// not asked for its window each time.
+func TestTooSmallWindow(t *testing.T) {
+	came, asked := -1, 0
+	m := &calling.Model{Model: endless{func(int) string { return "Yes." }, 2000, &came, &asked}}
+	q := calling.Request{Messages: []calling.Message{{Role: providers.System, Text: strings.Repeat("Use the tools well. ", 1000)}, user("hello")}}
+	for range 3 {
+		got := generate(t.Context(), m, q)
+		var e *providers.Error
+		if !errors.As(got.err, &e) || e.Kind != providers.Overflow || e.Window != 2000 || e.PromptTokens <= 2000 || came >= 0 {
+			t.Fatalf("%v after %d pieces", got.err, came)
+		}
+	}
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+// A form is used for the tools, the calls of the history and the corrections.
+func TestForm(t *testing.T) {
+	f := &fake{replies: []string{"<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": so}}\n</tool_call>", "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Bern\"}}\n</tool_call>"}}
+	m := &calling.Model{Model: f, Form: calling.ToolCall}
+	got := generate(t.Context(), m, calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{
+		user("hello"), {Role: providers.Assistant, Calls: []calling.Call{{ID: "1", Name: "get_weather", Args: []byte(`{"city":"Basel"}`)}}}, {Role: calling.Result, CallID: "1", Text: "12"},
+	}})
+	if got.calls != `get_weather{"city":"Bern"}` {
+		t.Fatal(got, got.err)
+	}
+	var all strings.Builder
+	for _, r := range f.requests {
+		for _, m := range r.Messages {
+			all.WriteString(m.Text + "\n")
+		}
+	}
+	if text := all.String(); strings.Contains(text, "tool_code") || strings.Count(text, "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\":\"Basel\"}}") != 2 {
+		t.Errorf("%s", text)
+	}
+}
