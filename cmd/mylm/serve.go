@@ -36,7 +36,7 @@ mylm serve -m qwen3:8b                  # whatever model a program asks for
 mylm serve --for codex                  # the settings for a program
 mylm serve --addr 0.0.0.0:11435 --key-env MYLM_KEY`,
 		Flags: append(config.Flags(
-			config.ModelName, config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
+			config.ModelName, config.Host, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think, config.Form,
 			config.Timeout, config.FirstTokenTimeout),
 			&cli.StringFlag{Name: "addr", Usage: "listen on `ADDRESS`; any but the loopback interface needs a key", Value: defaultServeAddress},
 			&cli.StringFlag{Name: "key-env", Usage: "programs have to bring the key in the variable `NAME`"},

@@ -24,7 +24,7 @@
 //
 // # Limits
 //
-// Text only. Nothing is stored but the last items of Responses, in memory, so that
+// Text and pictures only. Nothing is stored but the last items of Responses, in memory, so that
 // clients can refer to them. The handler does not limit the time of headers: that is the
 // http.Server's.
 package serve

@@ -248,7 +248,7 @@ func TestParameters(t *testing.T) {
 		want string
 	}{
 		{0, object{"n": 2}, "n:"}, {0, object{"logprobs": true}, "logprobs"}, {0, object{"modalities": []string{"audio"}}, "modalities"},
-		{0, object{"messages": []any{object{"role": "user", "content": image[:1]}}}, "image_url"},
+		{0, object{"messages": []any{object{"role": "user", "content": image[:1]}}}, "messages[0].content[0]"},
 		{0, object{"messages": []any{object{"role": "tool", "tool_call_id": "zzz", "content": "x"}}}, "zzz"},
 		{0, object{"messages": []any{object{"role": "owner", "content": "x"}}}, "owner"},
 		{0, object{"tool_choice": object{"type": "function", "function": object{"name": "nope"}}}, "nope"},
@@ -256,7 +256,7 @@ func TestParameters(t *testing.T) {
 		{1, object{"previous_response_id": "resp_1"}, "previous_response_id"}, {1, object{"conversation": "c"}, "conversation"},
 		{1, object{"input": []any{object{"type": "item_reference", "id": "gone"}}}, "gone"}, {1, object{"tool_choice": object{"type": "web_search"}}, "web_search"},
 		{1, object{"input": []any{object{"role": "user", "content": image[1:2]}}}, "input_image"},
-		{2, object{"thread": object{"id": "t"}}, "thread"}, {2, object{"max_tokens": nil}, "max_tokens"}, {2, object{"messages": []any{object{"role": "user", "content": image[2:]}}}, "image"},
+		{2, object{"thread": object{"id": "t"}}, "thread"}, {2, object{"max_tokens": nil}, "max_tokens"}, {2, object{"messages": []any{object{"role": "user", "content": image[2:]}}}, "messages.0.content.0"},
 		{3, object{"messages": []any{object{"role": "user", "content": "x", "images": []string{"AAAA"}}}}, "images"},
 	} {
 		api := surfaces[tt.api]

@@ -29,31 +29,75 @@ func (h *Handler) list(ctx context.Context) ([]providers.ModelInfo, error) {
 // textTypes are the parts of contents that are text, in the APIs of OpenAI.
 var textTypes = []string{"text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"}
 
-// content is the text of a content that is a string, null or a list of parts.
-func content(where string, raw json.RawMessage) (string, error) {
+// content is the text and the pictures of a content that is a string, null or a list of
+// parts.
+func content(where string, raw json.RawMessage) (text string, images []providers.Image, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return "", nil
+		return "", nil, nil
 	}
-	var whole string
-	if json.Unmarshal(raw, &whole) == nil {
-		return whole, nil
+	if json.Unmarshal(raw, &text) == nil {
+		return text, nil, nil
 	}
 	var parts []struct {
-		Type    string `json:"type"`
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
+		Type    string   `json:"type"`
+		Text    string   `json:"text"`
+		Refusal string   `json:"refusal"`
+		Image   imageURL `json:"image_url"`
 	}
 	if json.Unmarshal(raw, &parts) != nil {
-		return "", invalid(where, "it is neither a string nor a list of parts")
+		return "", nil, invalid(where, "it is neither a string nor a list of parts")
 	}
 	texts := make([]string, 0, len(parts))
 	for i, p := range parts {
-		if !slices.Contains(textTypes, p.Type) {
-			return "", unsupported(fmt.Sprintf("%s[%d]", where, i), "parts of type %q are not supported, only text", p.Type)
+		at := fmt.Sprintf("%s[%d]", where, i)
+		switch {
+		case slices.Contains(textTypes, p.Type):
+			texts = append(texts, p.Text+p.Refusal)
+		case (p.Type == "image_url" || p.Type == "input_image") && p.Image != "":
+			if images, err = addImage(images, at, calling.DataURL, string(p.Image)); err != nil {
+				return "", nil, err
+			}
+		default:
+			return "", nil, unsupported(at, "parts of type %q are not supported, only text and pictures in data: URLs", p.Type)
 		}
-		texts = append(texts, p.Text+p.Refusal)
 	}
-	return strings.Join(texts, "\n"), nil
+	return strings.Join(texts, "\n"), images, nil
+}
+
+// imageURL is where a picture is: in Chat Completions an object says it, in Responses a
+// string.
+type imageURL string
+
+// UnmarshalJSON reads either. What is neither is no picture.
+func (u *imageURL) UnmarshalJSON(b []byte) error {
+	var o struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(b, (*string)(u)) != nil && json.Unmarshal(b, &o) == nil {
+		*u = imageURL(o.URL)
+	}
+	return nil
+}
+
+// addImage adds a picture of a request, which an error calls where it is.
+func addImage(images []providers.Image, where string, decode func(string) ([]byte, error), text string) ([]providers.Image, error) {
+	data, err := decode(text)
+	var img providers.Image
+	if err == nil {
+		img, err = providers.NewImage(where, data)
+	}
+	if err != nil {
+		return nil, invalid(where, "%v", err)
+	}
+	return append(images, img), nil
+}
+
+// onlyShown refuses pictures of who has none to show.
+func onlyShown(images []providers.Image, role string) error {
+	if len(images) == 0 || role == "user" || role == "tool" {
+		return nil
+	}
+	return unsupported(images[0].Name, "a message of the role %q cannot have pictures", role)
 }
 
 // toolChoice reads the tool_choice of OpenAI's APIs.

@@ -29,22 +29,22 @@ type ollamaRequest struct {
 		Stop        json.RawMessage `json:"stop"`
 	} `json:"options"`
 
-	Prompt  string            `json:"prompt"`
-	System  string            `json:"system"`
-	Suffix  string            `json:"suffix"`
-	Raw     bool              `json:"raw"`
-	Images  []json.RawMessage `json:"images"`
-	Context []int             `json:"context"`
+	Prompt  string   `json:"prompt"`
+	System  string   `json:"system"`
+	Suffix  string   `json:"suffix"`
+	Raw     bool     `json:"raw"`
+	Images  []string `json:"images"`
+	Context []int    `json:"context"`
 }
 
 type ollamaMessage struct {
-	Role       string            `json:"role"`
-	Content    string            `json:"content"`
-	Thinking   string            `json:"thinking,omitempty"`
-	Images     []json.RawMessage `json:"images,omitempty"`
-	ToolName   string            `json:"tool_name,omitempty"`
-	ToolCallID string            `json:"tool_call_id,omitempty"`
-	ToolCalls  []ollamaCall      `json:"tool_calls,omitempty"`
+	Role       string       `json:"role"`
+	Content    string       `json:"content"`
+	Thinking   string       `json:"thinking,omitempty"`
+	Images     []string     `json:"images,omitempty"`
+	ToolName   string       `json:"tool_name,omitempty"`
+	ToolCallID string       `json:"tool_call_id,omitempty"`
+	ToolCalls  []ollamaCall `json:"tool_calls,omitempty"`
 }
 
 type ollamaCall struct {
@@ -89,8 +89,6 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 	switch {
 	case in.Model == "":
 		return nil, invalid("model", "it is missing")
-	case len(in.Images) > 0:
-		return nil, unsupported("images", "pictures are not supported")
 	case generate && in.Suffix != "":
 		return nil, unsupported("suffix", "it is not supported")
 	case generate && in.Raw:
@@ -106,7 +104,11 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 		if in.System != "" {
 			q.Messages = append(q.Messages, calling.Message{Role: providers.System, Text: in.System})
 		}
-		q.Messages = append(q.Messages, calling.Message{Role: providers.User, Text: in.Prompt})
+		images, err := pictures("images", in.Images)
+		if err != nil {
+			return nil, err
+		}
+		q.Messages = append(q.Messages, calling.Message{Role: providers.User, Text: in.Prompt, Images: images})
 	}
 	var open []calling.Call // without a result yet
 	for i, m := range in.Messages {
@@ -130,8 +132,12 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 		default:
 			return nil, invalid(fmt.Sprintf("messages[%d].role", i), "unknown role %q", m.Role)
 		}
-		if len(m.Images) > 0 {
-			return nil, unsupported(fmt.Sprintf("messages[%d].images", i), "pictures are not supported")
+		var err error
+		if out.Images, err = pictures(fmt.Sprintf("messages[%d].images", i), m.Images); err == nil {
+			err = onlyShown(out.Images, m.Role)
+		}
+		if err != nil {
+			return nil, err
 		}
 		q.Messages = append(q.Messages, out)
 	}
@@ -152,6 +158,16 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 		err = invalid("format", "it is neither \"json\" nor a JSON Schema")
 	}
 	return q, err
+}
+
+// pictures are those of a message, in base64.
+func pictures(where string, list []string) (images []providers.Image, err error) {
+	for i, text := range list {
+		if images, err = addImage(images, fmt.Sprintf("%s[%d]", where, i), calling.Base64, text); err != nil {
+			return nil, err
+		}
+	}
+	return images, nil
 }
 
 // answered finds the call that a result belongs to: by its id, by the tool, or in order.
@@ -315,6 +331,9 @@ func (h *Handler) ollamaShow(x *exchange) {
 	can := []string{"completion", "tools"}
 	if info.Thinks {
 		can = append(can, "thinking")
+	}
+	if info.Sees == providers.Able {
+		can = append(can, "vision")
 	}
 	about := map[string]any{"general.architecture": "mylm", "general.basename": in.Model}
 	if info.Window > 0 {

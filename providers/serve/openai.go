@@ -162,14 +162,17 @@ func (in *chatRequest) normalise() (q *request, custom map[string]bool, err erro
 }
 
 func (m *chatMessage) normalise(where string) (calling.Message, error) {
-	text, err := content(where+".content", m.Content)
+	text, images, err := content(where+".content", m.Content)
+	if err == nil {
+		err = onlyShown(images, m.Role)
+	}
 	if err != nil {
 		return calling.Message{}, err
 	}
 	if text == "" {
 		text = m.Refusal
 	}
-	out := calling.Message{Text: text}
+	out := calling.Message{Text: text, Images: images}
 	switch m.Role {
 	case "system", "developer":
 		out.Role = providers.System

@@ -170,7 +170,10 @@ func (r *reading) addInput(raw json.RawMessage) error {
 func (r *reading) addItem(where string, it item) error {
 	switch it.Type {
 	case "", "message":
-		text, err := content(where+".content", it.Content)
+		text, images, err := content(where+".content", it.Content)
+		if err == nil {
+			err = onlyShown(images, it.Role)
+		}
 		if err != nil {
 			return err
 		}
@@ -181,7 +184,7 @@ func (r *reading) addItem(where string, it item) error {
 		case "developer", "system":
 			r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.System, Text: text})
 		case "user":
-			r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.User, Text: text})
+			r.q.Messages = append(r.q.Messages, calling.Message{Role: providers.User, Text: text, Images: images})
 		default:
 			return invalid(where+".role", "unknown role %q", it.Role)
 		}
@@ -192,11 +195,11 @@ func (r *reading) addItem(where string, it item) error {
 		m := r.assistant()
 		m.Calls = append(m.Calls, calling.Call{ID: it.CallID, Name: fullName(it.Namespace, it.Name), Args: encode(freeInput{it.Input})})
 	case "function_call_output", "custom_tool_call_output":
-		text, err := content(where+".output", it.Output)
+		text, images, err := content(where+".output", it.Output)
 		if err != nil {
 			return err
 		}
-		r.q.Messages = append(r.q.Messages, calling.Message{Role: calling.Result, CallID: it.CallID, Text: text})
+		r.q.Messages = append(r.q.Messages, calling.Message{Role: calling.Result, CallID: it.CallID, Text: text, Images: images})
 	case "additional_tools":
 		r.addTools(it.Tools, "")
 	} // thoughts are left out of the next prompt, and items of hosted tools say nothing to another model

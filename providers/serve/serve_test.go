@@ -293,7 +293,7 @@ var surfaces = []surface{
 	{
 		"anthropic", "/v1/messages",
 		func(stream bool, question string, more object) object {
-			return withTool(object{"model": "m", "max_tokens": 100, "stream": stream, "messages": []any{object{"role": "user", "content": question}}},
+			return withTool(object{"model": "m", "max_tokens": 1000, "stream": stream, "messages": []any{object{"role": "user", "content": question}}},
 				object{"name": "get_weather", "input_schema": parameters}, more)
 		},
 		func(body object) (r reply) {

@@ -43,15 +43,15 @@ func Serve(ctx context.Context, c *config.Config, n Notify) (*Served, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.only, s.name = s.calling(c, m), m.Name
+		s.only, s.name = s.calling(ctx, c, m), m.Name
 	}
 	return s, nil
 }
 
 // calling gives a model tools, with what is set for it.
-func (s *Served) calling(c *config.Config, m *Model) *calling.Model {
+func (s *Served) calling(ctx context.Context, c *config.Config, m *Model) *calling.Model {
 	return &calling.Model{
-		Model: m.Model, Prompts: s.prompts,
+		Model: m.Model, Prompts: s.prompts, Form: FormFor(ctx, c.Settings, m.Model),
 		Temperature: config.Temperature.Ptr(c.Settings), Seed: config.Seed.Ptr(c.Settings), MaxTokens: config.MaxTokens.Of(c.Settings), Think: thinking(config.Think.Of(c.Settings)),
 		FirstTokenTimeout: config.FirstTokenTimeout.Or(c.Settings, 10*time.Minute), TokenTimeout: config.Timeout.Or(c.Settings, time.Minute),
 	}
@@ -90,7 +90,7 @@ func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) 
 			m.Model = unlisted{m.Model, name}
 		}
 	}
-	model := s.calling(c, m)
+	model := s.calling(ctx, c, m)
 	s.opened[name] = model
 	return model, nil
 }
