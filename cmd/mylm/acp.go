@@ -108,8 +108,7 @@ func (h *editorHost) Sees(ctx context.Context) bool {
 		if err != nil {
 			return false, err
 		}
-		nobodyChooses := func(context.Context, string, []string) (int, error) { return -1, nil }
-		m, err := setup.OpenModel(ctx, c, h.screen, nobodyChooses)
+		m, err := setup.OpenModel(ctx, c, h.screen, nil)
 		if err != nil {
 			return false, err
 		}

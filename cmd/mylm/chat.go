@@ -142,8 +142,7 @@ func (t *talk) open(ctx context.Context) error {
 		}
 	}
 	t.screen.SetColor(config.Color.Or(t.config.Settings, "auto"))
-	person := &term.Prompter{Screen: t.screen}
-	m, err := setup.OpenModel(ctx, t.config, t.screen, person.Choose)
+	m, err := setup.OpenModel(ctx, t.config, t.screen, &term.Prompter{Screen: t.screen})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (d *doctor) checkSandbox(context.Context) {
 	box := setup.SandboxPolicy(d.config)
 	switch err := box.Check(); {
 	case box.Mode == sandbox.Off && !d.config.SandboxPossible():
-		d.warn("sandbox", "", "there is none on %s, so every command is asked about", kernel())
+		d.warn("sandbox", "", "there is none on %s, so every command is asked about", setup.Kernel())
 		return
 	case box.Mode == sandbox.Off:
 		d.warn("sandbox", "mylm config edit; the default is mode = \"workspace\" in [sandbox]", "it is off (%s): a command can do what you can", config.SandboxMode.Place(d.config.Settings))
@@ -36,7 +36,7 @@ func (d *doctor) checkSandbox(context.Context) {
 			d.warn("sandbox", "", "%s", gap)
 		}
 	} else {
-		d.ok("sandbox", "%s on %s", box.Mode, kernel())
+		d.ok("sandbox", "%s on %s", box.Mode, setup.Kernel())
 	}
 	unasked, err := policy.ParseUnasked(config.Unasked.Of(d.config.Settings))
 	if err != nil || unasked != policy.Sandbox {
@@ -69,7 +69,7 @@ func (d *doctor) checkData(context.Context) {
 	if err == nil {
 		err = writable(there)
 	}
-	free, known := freeDisk(there)
+	free, known := setup.FreeDisk(there)
 	switch {
 	case err != nil:
 		d.fail("data", "Make "+there+" a directory that you can write to, or set XDG_DATA_HOME; mylm ask --no-save keeps nothing.", "no session and no memory can be kept: %v", err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/url"
 	"os/exec"
 	"slices"
 	"strings"
@@ -110,19 +109,13 @@ func (d *doctor) checkOllama(ctx context.Context) {
 
 // startOllama is what to do about a server that does not answer.
 func startOllama(client *ollama.Client, err error) string {
-	if providers.KindOf(err) != providers.Unreachable || !local(client) {
+	if providers.KindOf(err) != providers.Unreachable || !setup.OnThisMachine(client) {
 		return ""
 	}
 	if _, err := exec.LookPath("ollama"); err != nil {
 		return "Install it from https://ollama.com/download and start it: ollama serve\nWithout it: mylm ask -m demo \"what files are here?\""
 	}
 	return "ollama serve"
-}
-
-// local reports whether a server runs on this machine.
-func local(client *ollama.Client) bool {
-	u, err := url.Parse(client.Host())
-	return err == nil && config.Loopback(u.Hostname())
 }
 
 // checkChoice looks at the model where none is named.
@@ -182,7 +175,7 @@ func (d *doctor) checkNeeds(ctx context.Context, client *ollama.Client, name str
 		d.fault(statusError, "window", err, "")
 		return
 	}
-	text, free := fmt.Sprintf("%d tokens", n.Window), freeMemory()
+	text, free := fmt.Sprintf("%d tokens", n.Window), setup.FreeMemory()
 	if n.Bytes > 0 {
 		text += ", about " + term.Bytes(n.Bytes) + " of memory with the model"
 	}
@@ -192,7 +185,7 @@ func (d *doctor) checkNeeds(ctx context.Context, client *ollama.Client, name str
 		d.warn("window", "Give it a larger one: mylm ask --num-ctx 8192, or another model.", "%d tokens are too few for tools", n.Window)
 	case n.Loaded:
 		d.ok("window", "%s; it is loaded", text)
-	case n.Bytes == 0 || free == 0 || !local(client):
+	case n.Bytes == 0 || free == 0 || !setup.OnThisMachine(client):
 		d.ok("window", "%s; what is free there is unknown", text)
 	case n.Bytes > free:
 		d.warn("window", "Close programs, ask for less (--num-ctx), or use a smaller model: https://ollama.com/library",

@@ -158,8 +158,7 @@ func (k *examRun) examine(ctx context.Context, j examJob) error {
 	if err != nil {
 		return err
 	}
-	person := &setup.Person{Prompter: term.Prompter{Screen: k.screen}}
-	model, err := setup.OpenModel(ctx, c, k.screen, person.Choose)
+	model, err := setup.OpenModel(ctx, c, k.screen, &term.Prompter{Screen: k.screen})
 	if err != nil {
 		return err
 	}
@@ -261,9 +260,6 @@ func (p *progress) see(now eval.Progress) {
 
 func (p *progress) hide() { p.spinner.Hide() }
 
-// barWidth is how many characters the bar takes.
-const barWidth = 24
-
 func (p *progress) text() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -271,8 +267,7 @@ func (p *progress) text() string {
 	if n.All == 0 {
 		return p.title
 	}
-	full := barWidth * n.Done / n.All
-	text := fmt.Sprintf("%s [%s%s] %d/%d, %d passed", term.OneLine(p.title, 30), strings.Repeat("#", full), strings.Repeat(".", barWidth-full), n.Done, n.All, n.Passed)
+	text := fmt.Sprintf("%s %s %d/%d, %d passed", term.OneLine(p.title, 30), term.Bar(int64(n.Done), int64(n.All)), n.Done, n.All, n.Passed)
 	if n.Left > 0 {
 		text += ", " + n.Left.Round(time.Second).String() + " left"
 	}

@@ -57,6 +57,8 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("Misspelt", e.misspelt)
 	t.Run("SeveralModels", e.severalModels)
 	t.Run("FirstRun", e.firstRun)
+	t.Run("Pull", e.pull)
+	t.Run("PullFails", e.pullFails)
 	t.Run("NoServer", e.noServer)
 	t.Run("Refusals", e.refusals)
 	t.Run("FailsAfterCall", e.failsAfterCall)

@@ -18,7 +18,7 @@ import (
 // fake is a loopback server that speaks Ollama's wire format.
 type fake struct {
 	*httptest.Server
-	chat, show, ps, tags http.HandlerFunc
+	chat, show, ps, tags, pull http.HandlerFunc
 
 	mu    sync.Mutex
 	paths []string
@@ -76,6 +76,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.ps(w, r)
 	case "/api/tags":
 		f.tags(w, r)
+	case "/api/pull":
+		f.pull(w, r)
 	default:
 		http.NotFound(w, r)
 	}

@@ -37,8 +37,9 @@ type Model struct {
 // Local reports whether the model needs nothing but this program.
 func (m *Model) Local() bool { return m.local }
 
-// OpenModel opens the model that the settings name, or else a default.
-func OpenModel(ctx context.Context, c *config.Config, n Notify, ask Chooser) (*Model, error) {
+// OpenModel opens the model that the settings name, or else a default, which person
+// may choose; nil is nobody.
+func OpenModel(ctx context.Context, c *config.Config, n Notify, person *term.Prompter) (*Model, error) {
 	typed := config.ModelName.Of(c.Settings)
 	if e, ok := config.EntryFor(c.Models, typed); ok {
 		if e.Provider != config.Ollama {
@@ -73,7 +74,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, ask Chooser) (*M
 		if err != nil {
 			return nil, err
 		}
-		if name, notice, err = defaultModel(ctx, n, client, ask); err != nil {
+		if name, notice, err = defaultModel(ctx, n, client, person); err != nil {
 			return nil, suggestOthers(err, c.Models)
 		}
 	}
@@ -145,12 +146,9 @@ func SplitModel(s string) (provider, name string) {
 	return config.Ollama, s
 }
 
-// Chooser asks a person to pick one of several lines. It returns -1 if there is nobody to ask.
-type Chooser func(ctx context.Context, title string, lines []string) (int, error)
-
-// defaultModel picks a model when nothing names one: the only one installed,
-// else whichever the user chooses.
-func defaultModel(ctx context.Context, n Notify, client *ollama.Client, ask Chooser) (name, notice string, err error) {
+// defaultModel picks a model when nothing names one: the only one installed, else
+// whichever the person chooses, of those that are installed or of some to download.
+func defaultModel(ctx context.Context, n Notify, client *ollama.Client, person *term.Prompter) (name, notice string, err error) {
 	all, err := ListModels(ctx, n, client)
 	if err != nil {
 		return "", "", err
@@ -160,9 +158,7 @@ func defaultModel(ctx context.Context, n Notify, client *ollama.Client, ask Choo
 	slices.SortStableFunc(models, func(a, b providers.ModelInfo) int { return cmp.Compare(b.Trained, a.Trained) })
 	switch len(models) {
 	case 0:
-		return "", "", &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing),
-			Err:  fmt.Errorf("no model to talk to is installed at %s", client.Host()),
-			Hint: "Get one:        ollama pull qwen3:8b\nWithout Ollama: mylm ask -m demo \"what files are here?\""}
+		return offerDownload(ctx, n, client, person)
 	case 1:
 		return models[0].Name, "using " + ServerText(models[0].Name) + ", the only model installed", nil
 	}
@@ -170,9 +166,11 @@ func defaultModel(ctx context.Context, n Notify, client *ollama.Client, ask Choo
 	for i, m := range models {
 		lines[i] = strings.TrimRight(fmt.Sprintf("%-30s %8s  %s", ServerText(m.Name), term.Bytes(m.Size), ContextText(m.Trained)), " ")
 	}
-	i, err := ask(ctx, "Several models are installed. Which one?", lines)
-	if err != nil {
-		return "", "", err
+	i := -1
+	if person != nil {
+		if i, err = person.Choose(ctx, "Several models are installed. Which one?", lines); err != nil {
+			return "", "", err
+		}
 	}
 	if i < 0 {
 		return "", "", &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing),

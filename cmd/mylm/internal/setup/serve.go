@@ -39,7 +39,7 @@ func Serve(ctx context.Context, c *config.Config, n Notify) (*Served, error) {
 	}
 	s := &Served{config: c, prompts: set, opened: map[string]*calling.Model{}}
 	if kind := config.ModelName.From(c.Settings).Kind; kind == config.Flag || kind == config.Variable {
-		m, err := OpenModel(ctx, c, n, nobody)
+		m, err := OpenModel(ctx, c, n, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) 
 		}
 	}
 	c := s.config.For(named)
-	m, err := OpenModel(ctx, c, silent{}, nobody)
+	m, err := OpenModel(ctx, c, silent{}, nil)
 	if err != nil {
 		return nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q cannot be asked: %v", name, err), Err: err}
 	}
@@ -123,9 +123,6 @@ func (u unlisted) Info(ctx context.Context) (providers.Info, error) {
 	}
 	return providers.Info{}, nil
 }
-
-// nobody chooses nothing.
-func nobody(context.Context, string, []string) (int, error) { return -1, nil }
 
 // silent is told what the user should know, where there is none.
 type silent struct{}

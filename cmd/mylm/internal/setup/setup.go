@@ -237,7 +237,7 @@ func environment(workspace string) *prompts.Environment {
 }
 
 func (s *Setup) chooseModel(ctx context.Context) (err error) {
-	s.Model, err = OpenModel(ctx, s.Config, s.Notify, s.Person.Choose)
+	s.Model, err = OpenModel(ctx, s.Config, s.Notify, &s.Person.Prompter)
 	return err
 }
 

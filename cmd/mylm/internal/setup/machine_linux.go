@@ -1,4 +1,4 @@
-package main
+package setup
 
 import (
 	"bufio"
@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeMemory returns the bytes of memory that programs can still get, 0 if that
+// FreeMemory returns the bytes of memory that programs can still get, 0 if that
 // is unknown.
-func freeMemory() int64 {
+func FreeMemory() int64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
 		return 0
@@ -25,8 +25,8 @@ func freeMemory() int64 {
 	return 0
 }
 
-// kernel names the kernel and its version.
-func kernel() string {
+// Kernel names the kernel and its version.
+func Kernel() string {
 	var name unix.Utsname
 	if unix.Uname(&name) != nil {
 		return "Linux"

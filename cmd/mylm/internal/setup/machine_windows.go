@@ -1,10 +1,10 @@
-package main
+package setup
 
 import "golang.org/x/sys/windows"
 
-// freeDisk returns how many bytes can still be written to the disk of a
+// FreeDisk returns how many bytes can still be written to the disk of a
 // directory, and whether that is known.
-func freeDisk(dir string) (bytes int64, known bool) {
+func FreeDisk(dir string) (bytes int64, known bool) {
 	path, err := windows.UTF16PtrFromString(dir)
 	if err != nil {
 		return 0, false

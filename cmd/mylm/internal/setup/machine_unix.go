@@ -1,12 +1,12 @@
 //go:build unix
 
-package main
+package setup
 
 import "golang.org/x/sys/unix"
 
-// freeDisk returns how many bytes can still be written to the disk of a
+// FreeDisk returns how many bytes can still be written to the disk of a
 // directory, and whether that is known.
-func freeDisk(dir string) (bytes int64, known bool) {
+func FreeDisk(dir string) (bytes int64, known bool) {
 	var st unix.Statfs_t
 	if unix.Statfs(dir, &st) != nil {
 		return 0, false
