@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
@@ -50,9 +51,21 @@ func Where(flags []cli.Flag) (dir, project string, err error) {
 	return dir, ProjectOf(dir), nil
 }
 
-// workspace is the directory that --workspace names, with links resolved as after a
-// cd, else the current one.
+// workspace is the directory to work in. One whose name is no text is refused:
+// sessions, undo and stored approvals are filed by it, in JSON, where two such names
+// would be the same.
 func workspace(s Settings) (string, error) {
+	dir, err := directory(s)
+	if err == nil && !utf8.ValidString(dir) {
+		return "", failure.Usage("the name of the directory %q is not valid UTF-8: sessions and approvals cannot be filed under it", dir).
+			WithHint("Rename it (convmv does that for many), or work in another directory.")
+	}
+	return dir, err
+}
+
+// directory is the one that --workspace names, with links resolved as after a
+// cd, else the current one.
+func directory(s Settings) (string, error) {
 	dir, named := Workspace.Lookup(s)
 	if !named {
 		here, err := os.Getwd()
