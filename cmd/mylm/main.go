@@ -50,6 +50,9 @@ func program(args []string, s term.Streams) (code int) {
 		args = append([]string{"mylm"}, args...)
 		return cmdline.Parse(ctx, newApp(s, args), args, s).Run()
 	}
+	if cmdline.NoCommand(newApp(screen, args[:1]), args[1:]) { // mylm -m MODEL
+		args = slices.Insert(slices.Clone(args), 1, "chat")
+	}
 	line := cmdline.Parse(ctx, newApp(screen, args), args, screen)
 	err := line.Run()
 	if failed := screen.Failed(); err == nil && failed != nil {

@@ -76,6 +76,7 @@ func TestOtherFaults(t *testing.T) {
 		"an option is refused":          {fault: refuses(400, `{"error":"option \"num_ctx\" must be of type integer"}`), exit: "1", says: []string{"must be of type integer"}},
 		"thinking is refused":           {fault: refuses(400, `{"error":"\"m\" does not support thinking"}`), exit: "1", says: []string{"Ask without --think"}, typed: []string{"ask", "q"}},
 		"no chat":                       {fault: refuses(400, `{"error":"\"m\" does not support chat"}`), exit: "1", says: []string{"Choose a chat model", "`mylm models`"}, typed: []string{"models"}},
+		"no tools":                      {fault: refuses(400, `{"error":"registry.ollama.ai/library/m does not support tools"}`), exit: "1", says: []string{"does not support tools", "No tools are sent"}, typed: []string{"ask", "q"}},
 		"a damaged model":               {fault: refuses(500, `{"error":"unable to load model: /x/blobs/sha256-1"}`), exit: "1", says: []string{"installing the model again"}},
 		"the runner stops":              {fault: sends(says("Half"), `{"error":"an error was encountered while running the model: unexpected EOF"}`+"\n"), exit: "1", says: []string{"the next question starts it again", "--num-ctx"}, retries: true, typed: []string{"ask", "q", "--num-ctx", "2048"}},
 		"loading":                       {fault: refuses(503, `{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`), exit: "1", says: []string{"The server is loading the model"}, retries: true, typed: []string{"ask", "q"}},

@@ -44,6 +44,8 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		as(providers.BadRequest, providers.ParamSystem, "The model takes no system message: choose another model, or give the server another chat template.")
 	case (c.hasCode(paramUsage) || c.contains(paramUsage)) && badStatus(cmp.Or(status, http.StatusBadRequest)):
 		as(providers.BadRequest, paramUsage, "")
+	case c.contains("does not support tools", "does not support function calling", "that support tool use") && status < 500:
+		as(providers.BadRequest, "", "No tools are sent to it: something in between adds them, such as a gateway or a preset of the server.")
 	case c.contains("max_tokens*max_completion_tokens' instead") && status < 500:
 		as(providers.BadRequest, paramLimit, "")
 	// 498 is Cohere's.

@@ -33,6 +33,35 @@ type Line struct {
 
 	open  cli.Flag // the last argument is this flag, and its value is missing
 	plain bool     // what follows is no flag
+	typed []string // after the name of the command
+}
+
+// command is where a subcommand of c is named, behind flags at most, each with a
+// value at most. It is len(args) if there are only flags, and -1 if neither is so.
+func command(c *cli.Command, args []string) int {
+	for i, arg := range args {
+		switch {
+		case arg == "--":
+			return -1
+		case len(arg) > 1 && arg[0] == '-':
+		case Find(c, arg) != nil:
+			return i
+		case i == 0 || !strings.HasPrefix(args[i-1], "-"):
+			return -1
+		}
+	}
+	return len(args)
+}
+
+// NoCommand reports whether arguments are flags with their values, and none of them
+// is the program's own.
+func NoCommand(root *cli.Command, args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	l := Line{Context: &cli.Context{Command: root}}
+	name, _, _ := strings.Cut(strings.TrimLeft(args[0], "-"), "=")
+	return command(root, args) == len(args) && l.named(name) == nil && !slices.Contains(helpNames, name)
 }
 
 // Find returns the subcommand of a name, or nil.
@@ -66,16 +95,21 @@ func Missing(c *cli.Command, name, hint string) error {
 func Parse(ctx context.Context, root *cli.Command, args []string, out io.Writer) *Line {
 	root.HelpName = root.Name
 	c, rest := root, args[min(1, len(args)):]
+	var early []string // flags that were typed before their command
 	for len(rest) > 0 {
-		sub := Find(c, rest[0])
-		if sub == nil {
+		n := command(c, rest)
+		if n < 0 || n == len(rest) {
 			break
 		}
-		c, rest = sub, rest[1:]
+		early = append(early, rest[:n]...)
+		c, rest = Find(c, rest[n]), rest[n+1:]
 	}
+	typed := rest
+	rest = append(early, rest...)
 	l := &Line{out: out, set: flag.NewFlagSet(c.Name, flag.ContinueOnError)}
 	l.Context = cli.NewContext(nil, l.set, nil)
 	l.Context.Context, l.Command = ctx, c
+	l.typed = typed
 	for _, f := range c.Flags {
 		l.err = cmp.Or(l.err, f.Apply(l.set))
 	}
@@ -118,7 +152,10 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		if near := failure.Near(name, names); near != "" {
 			err.Hint = "Did you mean --" + near + "? " + err.Hint
 		} else if len(l.Command.Subcommands) > 0 {
-			err.Hint = "Flags follow a command, as in mylm chat -m MODEL; " + err.Hint
+			err.Hint = "Flags belong to a command; " + err.Hint
+			if l.Command.HelpName == "mylm" {
+				err.Hint = "To ask a question: mylm ask " + strings.Join(quoted(l.typed), " ")
+			}
 		} else if strings.ContainsAny(arg, " \t\n") && strings.Contains(l.Command.ArgsUsage, "...") {
 			err.Hint += "; put -- before a text that begins with -"
 		}
@@ -151,6 +188,14 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 		return used, l.usage("--%s is %s; %w", name, term.Quoted(value), err)
 	}
 	return used, l.usage("--%s: %w", name, err)
+}
+
+// quoted is words as they are typed in a shell.
+func quoted(words []string) (out []string) {
+	for _, word := range words {
+		out = append(out, term.ShellQuote(term.Echoed(word)))
+	}
+	return out
 }
 
 // named is the flag of a name, without its dashes; nil if there is none.
