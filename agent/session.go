@@ -247,6 +247,7 @@ type Setup struct {
 	Labels               map[string]string  `json:"labels,omitempty"`
 	Model                string             `json:"model,omitempty"` // its own name, if it has one
 	Tools                []string           `json:"tools"`
+	Definitions          []Definition       `json:"definitions,omitempty"` // of the tools that others define
 	MaxTurns             int                `json:"max_turns"`
 	MaxRepeatedCalls     int                `json:"max_repeated_calls"`
 	MaxConsecutiveErrors int                `json:"max_consecutive_errors"`
@@ -259,6 +260,23 @@ type Setup struct {
 	Prompt               string             `json:"prompt,omitempty"` // a digest of the system prompt, without what is particular to a run; "": it is not compared
 }
 
+// Definition is a tool as it was defined when a run began.
+type Definition struct {
+	Name        string             `json:"name"`
+	Description string             `json:"description,omitempty"`
+	Schema      *jsonschema.Schema `json:"schema,omitempty"`
+}
+
+// external are the definitions that a replay can find nowhere else than in the record.
+func (a *Agent) external() (all []Definition) {
+	for _, t := range a.opts.Tools.Tools() {
+		if t.External {
+			all = append(all, Definition{t.Name, t.Description, t.Schema})
+		}
+	}
+	return all
+}
+
 func (a *Agent) setup(form calling.Form) *Setup {
 	recorded := form
 	if form == calling.ToolCode {
@@ -269,7 +287,7 @@ func (a *Agent) setup(form calling.Form) *Setup {
 		model = m.Name()
 	}
 	return &Setup{
-		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: int(a.opts.MaxToolResultTokens), Tools: append([]string{}, a.opts.Tools.Names()...), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
+		Labels: a.opts.Labels, Model: model, MaxToolResultTokens: int(a.opts.MaxToolResultTokens), Tools: append([]string{}, a.opts.Tools.Names()...), Definitions: a.external(), MaxTurns: a.opts.MaxTurns, MaxRepeatedCalls: a.opts.MaxRepeatedCalls,
 		MaxConsecutiveErrors: a.opts.MaxConsecutiveErrors, MaxMalformed: a.opts.MaxMalformed,
 		SelfEval: a.opts.SelfEval, AnswerSchema: a.opts.AnswerSchema, DryRun: a.opts.DryRun, Prompt: a.promptDigest(form), Form: recorded,
 	}

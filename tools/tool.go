@@ -108,6 +108,10 @@ type Tool struct {
 	Description string // one or two sentences; the model reads it
 	Schema      *jsonschema.Schema
 
+	// External says that somebody else defines the tool, for instance a server, and may
+	// change it: the record of a run holds its definition.
+	External bool
+
 	// Timeout bounds one call. Zero is the engine's default.
 	Timeout time.Duration
 

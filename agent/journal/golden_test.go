@@ -29,6 +29,7 @@ func TestGolden(t *testing.T) {
 		"limit":       {true, 0, []string{"There is a folder.", "## End: max_turns"}},
 		"timeout":     {true, 0, []string{"So far", "## End: timeout"}},
 		"plan":        {true, 3, []string{"## End: max_turns"}},
+		"mcp":         {false, 0, []string{"## Call of talk__echo", "## End: complete"}},
 		"made":        {true, 0, []string{"## End: max_turns"}},
 	}
 	for name, tt := range tests {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -16,34 +15,31 @@ import (
 	"mylm/tools/mcp"
 )
 
-// shownTool is a tool as the system prompt of a record shows it.
-var shownTool = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)<tool><name>([^<]*)</name><description>([^<]*)</description><parameters>([^<]*)</parameters></tool>`)
-})
-
-// serverTools are the tools of MCP servers that a record shows, and find_tools, so that
-// a session can be replayed when its servers are gone. Those that were found are
+// serverTools are the tools of MCP servers that a record defines, and find_tools, so
+// that a session can be replayed when its servers are gone. Those that were found are
 // taken from what is known of the servers now.
 func serverTools(ctx context.Context, entries []agent.Entry) (all []*tools.Tool) {
 	seen := map[string]bool{}
 	for _, e := range entries {
 		run, ok := e.Payload.(agent.RunEntry)
-		if !ok {
+		if !ok || run.Setup == nil {
 			continue
 		}
-		for _, m := range shownTool().FindAllStringSubmatch(run.System, -1) {
-			name := m[1]
-			if seen[name] || name != mcp.FindName && !strings.Contains(name, "__") {
+		defs := run.Setup.Definitions
+		if defs == nil {
+			defs = shownDefinitions(run.System)
+		}
+		for _, d := range defs {
+			if seen[d.Name] {
 				continue
 			}
-			seen[name] = true
-			t := recordedTool(name)
-			t.Description = unescapeXML.Replace(m[2])
-			t.Schema = &jsonschema.Schema{}
-			if json.Unmarshal([]byte(unescapeXML.Replace(m[3])), t.Schema) != nil {
-				continue
+			seen[d.Name] = true
+			t := recordedTool(d.Name)
+			t.Description = d.Description
+			if d.Schema != nil {
+				t.Schema = d.Schema
 			}
-			if name == mcp.FindName {
+			if d.Name == mcp.FindName {
 				t.Effect, t.Finds = func(json.RawMessage) tools.Effect { return tools.Reads }, found(ctx)
 			}
 			all = append(all, t)
@@ -52,7 +48,20 @@ func serverTools(ctx context.Context, entries []agent.Entry) (all []*tools.Tool)
 	return all
 }
 
-var unescapeXML = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#xD;", "\r", "&amp;", "&")
+// shownDefinitions reads the definitions out of a system prompt, for records of earlier
+// versions, which hold them nowhere else. Those had one form.
+func shownDefinitions(system string) (defs []agent.Definition) {
+	tool := regexp.MustCompile(`(?s)<tool><name>([^<]*)</name><description>([^<]*)</description><parameters>([^<]*)</parameters></tool>`)
+	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#xD;", "\r", "&amp;", "&")
+	for _, m := range tool.FindAllStringSubmatch(system, -1) {
+		d := agent.Definition{Name: m[1], Description: unescape.Replace(m[2]), Schema: &jsonschema.Schema{}}
+		ofServer := d.Name == mcp.FindName || strings.Contains(d.Name, "__")
+		if ofServer && json.Unmarshal([]byte(unescape.Replace(m[3])), d.Schema) == nil {
+			defs = append(defs, d)
+		}
+	}
+	return defs
+}
 
 // found looks a tool up in what is known of servers. Of others it makes one that takes
 // any arguments.

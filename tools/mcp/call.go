@@ -21,9 +21,10 @@ const Changed = "changed definition"
 // callable is a tool of the server without what its definition says.
 func (s *server) callable(tool string) *tools.Tool {
 	return &tools.Tool{
-		Name:    callName(s.Name, tool),
-		Timeout: s.startTime() + s.timeout(), // a call may have to start the server first
-		Effect:  func(json.RawMessage) tools.Effect { return s.effect(tool) },
+		Name:     callName(s.Name, tool),
+		External: true,
+		Timeout:  s.startTime() + s.timeout(), // a call may have to start the server first
+		Effect:   func(json.RawMessage) tools.Effect { return s.effect(tool) },
 	}
 }
 

@@ -32,7 +32,7 @@ func (h *Hub) Find() (*tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Finds = h.Lookup
+	t.External, t.Finds = true, h.Lookup // it names the servers
 	t.Timeout = 2 * defaultStart
 	for _, s := range h.servers {
 		t.Timeout = max(t.Timeout, 2*s.startTime())
