@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"unicode"
 
 	"mylm/memory/lexical"
 	"mylm/tools"
@@ -117,7 +119,9 @@ func (h *Hub) Search(ctx context.Context, query string, most int) (found []Listi
 			found = append(found, l)
 		}
 	}
-	hits, err := lexical.Default().Rank(ctx, &index, lexical.Query{Text: query}, most)
+	ranking := lexical.Default()
+	ranking.Floor = 0 // a few wrong tools cost less than the right one that is missing
+	hits, err := ranking.Rank(ctx, &index, lexical.Query{Text: widened(query)}, most)
 	if err != nil {
 		return nil, len(all), err
 	}
@@ -127,6 +131,39 @@ func (h *Hub) Search(ctx context.Context, query string, most int) (found []Listi
 		}
 	}
 	return found[:min(most, len(found))], len(all), nil
+}
+
+// alike are words that people and the authors of tools use for the same thing.
+var alike = sync.OnceValue(func() map[string][]string {
+	all := map[string][]string{}
+	for _, line := range []string{
+		"create make new", "delete remove erase forget drop", "update change edit modify replace", "read show view get", "write save store",
+		"search find look", "list which all", "move rename", "copy duplicate", "run execute start trigger", "send post publish",
+		"directory folder", "issue bug ticket", "image picture photo", "page website url", "repository repo project", "message mail",
+	} {
+		group := strings.Fields(line)
+		for _, word := range group {
+			all[word] = group
+		}
+	}
+	return all
+})
+
+// widened is a query with the other words for what it says.
+func widened(query string) string {
+	wide := query
+	for _, word := range strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		group := alike()[word]
+		if group == nil {
+			group = alike()[strings.TrimSuffix(word, "s")]
+		}
+		for _, other := range group {
+			if other != word {
+				wide += " " + other
+			}
+		}
+	}
+	return wide
 }
 
 // words are the text that a tool is found by.
