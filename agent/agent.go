@@ -13,7 +13,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"mylm/prompts"
-	"mylm/protocol"
 	"mylm/providers"
 	"mylm/providers/calling"
 	"mylm/tools"
@@ -106,9 +105,9 @@ const Off Limit = -1
 // goroutines at once: nothing of a run is kept in it.
 type Agent struct {
 	opts      Options
-	defs      []protocol.Definition // the tools
-	described sync.Map              // notation -> prompts.SystemData: the tools as the system template sees them
-	answer    *calling.Format       // nil: any text
+	defs      []calling.Definition // the tools
+	described sync.Map             // notation -> prompts.SystemData: the tools as the system template sees them
+	answer    *calling.Format      // nil: any text
 }
 
 // New makes an agent. It is an error if there is no model, if a limit or a time
@@ -177,7 +176,7 @@ func New(o Options) (*Agent, error) {
 		}
 	}
 	for _, t := range o.Tools.Tools() {
-		a.defs = append(a.defs, protocol.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
+		a.defs = append(a.defs, calling.Definition{Name: t.Name, Description: t.Description, Schema: t.Schema})
 	}
 	if _, err := a.tools(notation{o.Form, o.Compact}); err != nil {
 		return nil, fmt.Errorf("agent: %w", err)

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -144,6 +143,7 @@ func (d *Decoder) Close(stop Stop) []Part {
 func (d *Decoder) conclude(stop Stop) {
 	pend := d.pend
 	d.pend = ""
+	defer func() { d.mode = done }()
 	switch {
 	case d.mode == inThought:
 		d.emitThought(pend)
@@ -151,7 +151,12 @@ func (d *Decoder) conclude(stop Stop) {
 	case d.mode != done:
 		d.line.settle()
 		m, _ := matchTag(pend + " ")
-		if d.line.literal() || d.line.fence > 0 || m.tag != turnEnd && !(stop == Length && d.cutTag(pend)) {
+		switch literal := d.line.literal() || d.line.fence > 0; {
+		case !literal && m.tag == turnEnd:
+		case !literal && stop == Length && d.halfTag(pend): // T2
+			d.parts = append(d.parts, Part{Kind: Cut, Text: pend})
+			return
+		default:
 			d.emit(pend)
 		}
 	}
@@ -169,30 +174,18 @@ func (d *Decoder) conclude(stop Stop) {
 			p.Err.Cut = stop == Length
 		}
 	}
-	d.mode = done
 }
 
-// cutTag reports whether what a cut reply ends in is the beginning of a tag, which
-// is no text. One of a call makes it a call that was cut (B13).
-func (d *Decoder) cutTag(pend string) bool {
+// halfTag reports whether s, at the end of a reply, is the beginning of a tag.
+func (d *Decoder) halfTag(s string) (more bool) {
 	const letters = 3 // fewer may be anything
-	name := fold(pend)
-	if len(name) < letters {
+	if len(fold(s)) < letters {
 		return false
 	}
-	_, more := matchToken(pend)
-	if pend[0] == '<' {
-		_, more = d.matchTag(pend)
+	if _, more = matchToken(s); s[0] == '<' {
+		_, more = d.matchTag(s)
 	}
-	if !more {
-		return false
-	}
-	begun := func(tag string) bool { return strings.HasPrefix(fold(tag), name) }
-	opens := slices.ContainsFunc(dialects, func(f *dialect) bool { return slices.ContainsFunc(slices.Concat(f.tags, f.tokens), begun) })
-	if d.mode == inText && (opens || slices.ContainsFunc(d.opts.Tools.Names(), begun)) {
-		d.fail(&FormatError{Reason: Truncated, Offset: d.off, Raw: pend})
-	}
-	return true
+	return more
 }
 
 // drop looks for a call in what comes after the verdict (B5, H6).

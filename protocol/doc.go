@@ -1,5 +1,5 @@
 // Package protocol turns the text a model writes into calls, thoughts and
-// answers, and turns tools and results into text for the model. It knows no
+// answers, and turns calls and results into text for the model. It knows no
 // model and runs no tool.
 //
 // # Smallest use

@@ -2,100 +2,11 @@ package protocol_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/beevik/etree"
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"mylm/protocol"
 )
-
-func TestEncodeToolsRoundTrip(t *testing.T) {
-	schema := &jsonschema.Schema{
-		Type:          "object",
-		Properties:    map[string]*jsonschema.Schema{"q": {Type: "string", Description: `a "quoted" <b> & ]]> thing`}},
-		PropertyOrder: []string{"q"},
-	}
-	defs := []protocol.Definition{
-		{Name: "one", Description: `compares a < b && c > d, ends ]]> and "quotes" it's`, Schema: schema},
-		{Name: "two", Description: "plain"},
-	}
-	text, err := protocol.EncodeTools(defs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc := etree.NewDocument()
-	if err := doc.ReadFromString(text); err != nil {
-		t.Fatalf("not XML: %v\n%s", err, text)
-	}
-	found := doc.FindElements("/tool_definitions/tool")
-	if len(found) != len(defs) {
-		t.Fatalf("%d tools in\n%s", len(found), text)
-	}
-	for i, e := range found {
-		var order []string
-		for _, c := range e.ChildElements() {
-			order = append(order, c.Tag)
-		}
-		if got := fmt.Sprint(order); got != "[name description parameters]" {
-			t.Errorf("elements %s", got)
-		}
-		if got := e.SelectElement("name").Text(); got != defs[i].Name {
-			t.Errorf("name %q", got)
-		}
-		if got := e.SelectElement("description").Text(); got != defs[i].Description {
-			t.Errorf("description %q, want %q", got, defs[i].Description)
-		}
-	}
-	want, _ := json.Marshal(schema)
-	if got := found[0].SelectElement("parameters").Text(); got != string(want) {
-		t.Errorf("schema %s, want %s", got, want)
-	}
-	if strings.Contains(text, "&quot;") || strings.Contains(text, "&apos;") {
-		t.Errorf("quotes are escaped at the model's cost:\n%s", text)
-	}
-}
-
-// A schema is written as its own MarshalJSON writes it.
-func TestEncodeToolsSchemas(t *testing.T) {
-	text, never := &jsonschema.Schema{Type: "string", Description: `a < "b" & c`}, &jsonschema.Schema{Not: &jsonschema.Schema{}}
-	two := map[string]*jsonschema.Schema{"b": text, "a": {Type: "array", Items: text}}
-	for _, s := range []*jsonschema.Schema{
-		{Type: "object"},
-		{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: never},
-		{Type: "object", Properties: two, PropertyOrder: []string{"b", "a"}, Required: []string{"a"}, AdditionalProperties: text},
-		{Type: "object", Properties: two},
-		{Type: "object", Properties: two, PropertyOrder: []string{"a", "c"}},
-		{Type: "object", Properties: two, PropertyOrder: []string{"a"}},
-		{Type: "string", Enum: []any{"x", 1.5, nil}, Description: "one"},
-		{Type: "integer", Enum: []any{1}, Minimum: jsonschema.Ptr(1.0), Maximum: jsonschema.Ptr(600.0), Description: "s"},
-		{Types: []string{"null", "integer"}, Minimum: jsonschema.Ptr(1.0)},
-		{Type: "object", Title: "T", Extra: map[string]any{"x": true}},
-		{}, never,
-	} {
-		want, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := protocol.EncodeTools([]protocol.Definition{{Name: "one", Schema: s}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc := etree.NewDocument()
-		if err := doc.ReadFromString(out); err != nil {
-			t.Fatal(err)
-		}
-		if got := doc.FindElement("//parameters").Text(); got != string(want) {
-			t.Errorf("schema %s, want %s", got, want)
-		}
-	}
-	bad := &jsonschema.Schema{Type: "object", Properties: two, PropertyOrder: []string{"a", "a"}}
-	if _, err := protocol.EncodeTools([]protocol.Definition{{Name: "one", Schema: bad}}); err == nil {
-		t.Error("a schema that names a property twice is written")
-	}
-}
 
 func TestEncodeObservation(t *testing.T) {
 	for _, tt := range []struct {

@@ -24,12 +24,15 @@ const (
 	Malformed
 	// Retract takes back all text of this reply: it was thought.
 	Retract
+	// Cut is the beginning of a tag with which a cut reply ends: it is nothing to
+	// show, and a reply that goes on there begins behind it.
+	Cut
 )
 
 // Part is a piece of a reply of which the decoder is certain.
 type Part struct {
 	Kind Kind
-	Text string       // Text and Thought
+	Text string       // Text, Thought and Cut
 	Call *ToolCall    // Call
 	Err  *FormatError // Malformed
 }

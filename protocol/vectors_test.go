@@ -24,9 +24,8 @@ var update = flag.Bool("update", false, "rewrite the want section of the vectors
 
 // toolset is a lookup of tools with schemas.
 type toolset struct {
-	names       []string
-	schemas     map[string]*jsonschema.Schema
-	definitions []protocol.Definition
+	names   []string
+	schemas map[string]*jsonschema.Schema
 }
 
 func (s *toolset) Names() []string { return s.names }
@@ -47,11 +46,6 @@ func newToolset(defs ...definition) *toolset {
 	for _, d := range defs {
 		s.names = append(s.names, d.Name)
 		s.schemas[d.Name] = cmp.Or(d.Parameters, &jsonschema.Schema{})
-		def := protocol.Definition{Name: d.Name, Description: d.Description}
-		if d.Parameters != nil {
-			def.Schema = d.Parameters
-		}
-		s.definitions = append(s.definitions, def)
 	}
 	return s
 }
@@ -68,6 +62,7 @@ func parseToolset(t testing.TB, text string) *toolset {
 // outcome is what a decoder made of a reply.
 type outcome struct {
 	thought, text, answer string
+	cut                   string // the beginning of a tag
 	retracted, answered   bool
 	call                  *protocol.ToolCall
 	fault                 *protocol.FormatError
@@ -108,6 +103,8 @@ func (o *outcome) take(parts []protocol.Part) {
 			}
 		case protocol.Thought:
 			o.thought += p.Text
+		case protocol.Cut:
+			o.cut = p.Text
 		case protocol.Answer:
 			o.answered = true
 		case protocol.Retract:
@@ -135,6 +132,7 @@ func (o *outcome) String() string {
 	}
 	quoted("text", o.text, false)
 	quoted("answer", o.answer, o.answered)
+	quoted("cut", o.cut, false)
 	switch {
 	case o.call != nil:
 		fmt.Fprintf(&b, "call %s %s\ndialect %s\n", o.call.Name, o.call.Args, o.call.Dialect)
@@ -234,8 +232,7 @@ func section(a *txtar.Archive, name string) (text string, ok bool) {
 func run(t *testing.T, a *txtar.Archive, defaults *toolset) string {
 	t.Helper()
 	set := defaults
-	defs, hasTools := section(a, "tools")
-	if hasTools {
+	if defs, ok := section(a, "tools"); ok {
 		set = parseToolset(t, defs)
 	}
 	if data, ok := section(a, "data"); ok {
@@ -251,14 +248,7 @@ func run(t *testing.T, a *txtar.Archive, defaults *toolset) string {
 		return fmt.Sprintf("block %s\n", strconv.Quote(protocol.EncodeCall(name, json.RawMessage(args))))
 	}
 	reply, ok := section(a, "reply")
-	switch {
-	case !ok && hasTools:
-		text, err := protocol.EncodeTools(set.definitions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return fmt.Sprintf("definitions %s\n", strconv.Quote(text))
-	case !ok:
+	if !ok {
 		t.Fatal("the vector has no reply, or one that cannot be unquoted")
 	}
 	o, stop := options(t, a, set)

@@ -115,7 +115,7 @@ func plainText(s string) bool {
 // Prompt fills in what the system template needs to show tools in a form, with the use
 // of one of them as an example; nil: there is none. It fails if
 // a schema cannot be written as JSON. compact is the notation for a small window.
-func (f Form) Prompt(d *prompts.SystemData, defs []protocol.Definition, sample *tools.Tool, compact bool) error {
+func (f Form) Prompt(d *prompts.SystemData, defs []Definition, sample *tools.Tool, compact bool) error {
 	d.Form, d.Compact = string(f), compact
 	if f == "" {
 		d.Form = string(ToolCode)
@@ -138,21 +138,19 @@ func (f Form) Prompt(d *prompts.SystemData, defs []protocol.Definition, sample *
 }
 
 // describe is a tool as the template shows it in a form: what is not shown costs time.
-func describe(def protocol.Definition, f Form, compact bool) (t prompts.Tool, err error) {
+func describe(def Definition, f Form, compact bool) (t prompts.Tool, err error) {
 	if def.Schema = slimmed(def.Schema); def.Schema != nil && def.Schema.Type == "object" && len(def.Schema.Properties) > 0 {
 		def.JSON, err = untyped(def)
 		if err != nil {
 			return t, err
 		}
 	}
-	if t.Name, t.Description, t.Parameters, err = protocol.EncodeTool(def); err != nil {
+	schema, err := def.EncodeSchema()
+	if err != nil {
 		return t, err
 	}
+	t.Name, t.Description, t.Parameters = markup.Replace(def.Name), markup.Replace(def.Description), markup.Replace(string(schema))
 	if f != "" && f != ToolCode {
-		schema, err := def.EncodeSchema()
-		if err != nil {
-			return t, err
-		}
 		t.JSON = `{"type": "function", "function": {"name": ` + quoted(def.Name) + `, "description": ` + quotedPlain(def.Description) + `, "parameters": ` + string(schema) + `}}`
 	}
 	if !compact {
@@ -166,7 +164,7 @@ func describe(def protocol.Definition, f Form, compact bool) (t prompts.Tool, er
 }
 
 // untyped is the schema of a tool without its type, which is object for every tool.
-func untyped(def protocol.Definition) (json.RawMessage, error) {
+func untyped(def Definition) (json.RawMessage, error) {
 	text, err := def.EncodeSchema()
 	return []byte(strings.Replace(string(text), `"type":"object",`, "", 1)), err
 }
@@ -207,7 +205,7 @@ func slimmed(s *jsonschema.Schema) *jsonschema.Schema {
 
 // signature is the compact notation of a tool: its name, its arguments with their
 // types, ? behind the name of one that may be left out, and the descriptions.
-func signature(def protocol.Definition) string {
+func signature(def Definition) string {
 	var b strings.Builder
 	b.WriteString(def.Name + "(" + fields(def.Schema) + ")")
 	if def.Description != "" {

@@ -105,7 +105,7 @@ func sameJSON(a, b []byte) bool {
 func TestFormsInThePrompt(t *testing.T) {
 	t.Parallel()
 	never := &jsonschema.Schema{Not: &jsonschema.Schema{}}
-	defs := []protocol.Definition{{Name: "save_text", Description: "Saves a <text>.", Schema: &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{
+	defs := []calling.Definition{{Name: "save_text", Description: "Saves a <text>.", Schema: &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{
 		"text": {Type: "string", Description: "what to save"}, "times": {Type: "integer"},
 	}, PropertyOrder: []string{"text", "times"}, Required: []string{"text"}, AdditionalProperties: never}}}
 	marks := map[calling.Form]string{

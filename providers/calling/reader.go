@@ -99,6 +99,8 @@ func (r *Reader) parts(parts []protocol.Part) {
 		case protocol.Text:
 			r.text.WriteString(p.Text)
 			r.answer.WriteString(p.Text)
+		case protocol.Cut:
+			r.text.WriteString(p.Text)
 		case protocol.Thought:
 			r.thoughts.WriteString(p.Text)
 		case protocol.Answer:

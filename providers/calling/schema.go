@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"mylm/protocol"
 	"mylm/tools"
 )
 
@@ -83,11 +82,11 @@ func (s *toolset) Schema(name string) (*jsonschema.Schema, bool) {
 }
 
 // definitions are the tools as the model is shown them.
-func (s *toolset) definitions() []protocol.Definition {
-	defs := make([]protocol.Definition, len(s.names))
+func (s *toolset) definitions() []Definition {
+	defs := make([]Definition, len(s.names))
 	for i, name := range s.names {
 		t := s.byName[name]
-		defs[i] = protocol.Definition{Name: t.Name, Description: t.Description, JSON: t.Tool.Schema}
+		defs[i] = Definition{Name: t.Name, Description: t.Description, JSON: t.Tool.Schema}
 	}
 	return defs
 }
