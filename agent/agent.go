@@ -239,13 +239,14 @@ func (a *Agent) Run(ctx context.Context, s *Session, prompt string, images ...pr
 		if len(images) > 0 {
 			p.Images = recordedImages(images)
 		}
-		a.drive(ctx, &run{agent: a, session: s, yield: yield}, p)
+		r := &run{agent: a, session: s, yield: yield}
+		a.drive(ctx, r, func(ctx context.Context) { r.loop(ctx, p) })
 	}
 }
 
-// drive runs r with its session for itself, and closes the record however the
-// consumer leaves.
-func (a *Agent) drive(ctx context.Context, r *run, prompt PromptEntry) {
+// drive does the work of r with its session for itself, and closes the record however
+// the consumer leaves.
+func (a *Agent) drive(ctx context.Context, r *run, work func(context.Context)) {
 	s := r.session
 	if !s.busy.CompareAndSwap(false, true) {
 		r.yield(Event{}, ErrSessionBusy)
@@ -263,7 +264,7 @@ func (a *Agent) drive(ctx context.Context, r *run, prompt PromptEntry) {
 	}
 	r.effects = &recorded{Effects: r.effects, run: r}
 	defer r.abandoned(ctx)
-	r.loop(ctx, prompt)
+	work(ctx)
 }
 
 func (a *Agent) request(messages []providers.Message) providers.Request {

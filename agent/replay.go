@@ -71,7 +71,7 @@ func Replay(ctx context.Context, entries []Entry, o Options) (Replayed, error) {
 		r.resumed = !asked
 		played, cancel := context.WithCancel(ctx)
 		p.cancel = cancel
-		a.drive(played, r, prompt)
+		a.drive(played, r, func(ctx context.Context) { r.loop(ctx, prompt) })
 		cancel()
 		if ctx.Err() != nil {
 			return done, ctx.Err()

@@ -37,7 +37,8 @@ func (a *Agent) Resume(ctx context.Context, s *Session) iter.Seq2[Event, error] 
 			yield(Event{}, err)
 			return
 		}
-		a.drive(ctx, &run{agent: a, session: s, yield: yield, resumed: true}, PromptEntry{})
+		r := &run{agent: a, session: s, yield: yield, resumed: true}
+		a.drive(ctx, r, func(ctx context.Context) { r.loop(ctx, PromptEntry{}) })
 	}
 }
 

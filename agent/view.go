@@ -255,6 +255,13 @@ func (r *run) summarizeThrough() int {
 	if keep = min(keep, after); v.replies <= after || v.size < 2*r.failedSummary {
 		return 0
 	}
+	return r.beforeExchange(keep)
+}
+
+// beforeExchange is the last entry before so many of the last exchanges; 0: there is
+// none that could be hidden.
+func (r *run) beforeExchange(keep int) int {
+	v := &r.view
 	for i := len(v.groups) - 1; i > 0; i-- {
 		if !v.groups[i].reply {
 			continue
@@ -290,7 +297,7 @@ func (r *run) recentExchanges() (n int) {
 // summarize has the model sum up everything before an entry. If it cannot,
 // nothing changes.
 func (r *run) summarize(ctx context.Context, through int) error {
-	reply, err := r.askSeparately(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
+	summary, err := r.sumUp(ctx, through)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -298,8 +305,21 @@ func (r *run) summarize(ctx context.Context, through int) error {
 		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps could not be summarized and are kept: " + err.Error()})
 		return nil
 	}
-	summary := protocol.Neutralise(strings.TrimSpace(reply.Text))
-	done, err := r.compact(ctx, through, shorten(summary, maxSummary), through)
+	return r.replaceBy(ctx, summary, through)
+}
+
+// sumUp has the model sum up everything before an entry.
+func (r *run) sumUp(ctx context.Context, through int) (summary string, err error) {
+	reply, err := r.askSeparately(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
+	if err != nil {
+		return "", err
+	}
+	return shorten(protocol.Neutralise(strings.TrimSpace(reply.Text)), maxSummary), nil
+}
+
+// replaceBy shows a summary in place of everything before an entry, if it is shorter.
+func (r *run) replaceBy(ctx context.Context, summary string, through int) error {
+	done, err := r.compact(ctx, through, summary, through)
 	if err == nil && !done {
 		r.failedSummary = r.view.size
 		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps are kept: their summary is not shorter"})

@@ -177,8 +177,13 @@ func WriteJSON(w io.Writer, h Header, entries []agent.Entry) error {
 func WriteMarkdown(w io.Writer, h Header, entries []agent.Entry) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Session %s\n\n%s\n", h.ID, h.Created.Local().Format("2006-01-02 15:04"))
+	compacting := false
 	for _, e := range entries {
 		switch p := e.Payload.(type) {
+		case agent.RunEntry:
+			compacting = p.Name == agent.CompactRun
+		case agent.CompactionEntry:
+			section(&b, "Shown to the model instead of earlier messages", p.Text)
 		case agent.HistoryEntry:
 			section(&b, "Before ("+string(p.Role)+")", p.Text+listed(p.Images))
 		case agent.PromptEntry:
@@ -199,6 +204,9 @@ func WriteMarkdown(w io.Writer, h Header, entries []agent.Entry) error {
 		case agent.UserEntry:
 			section(&b, "mylm to the model", p.Text)
 		case agent.EndEntry:
+			if compacting { // it answers nothing
+				continue
+			}
 			section(&b, "End: "+string(p.StopReason), p.Error)
 		}
 	}

@@ -278,7 +278,7 @@ func (s *editorScreen) Answer(text string) {
 }
 
 // Rows implements term.Host.
-func (*editorScreen) Rows(_, _ []string) {}
+func (*editorScreen) Rows(_, _ []string, _ bool) {}
 
 // EndAnswer implements term.Host.
 func (*editorScreen) EndAnswer() {}

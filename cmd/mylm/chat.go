@@ -154,19 +154,21 @@ func (t *talk) open(ctx context.Context) error {
 }
 
 // load reads the settings as the next run will.
-func (t *talk) load(ctx context.Context) (err error) {
+func (t *talk) load(ctx context.Context) error {
 	var resumed *config.Resumed
 	if t.from != nil {
 		resumed = t.from.settings()
 	}
-	if t.config, err = config.Load(ctx, t.flags.Command.Flags, resumed); err != nil {
+	loaded, err := config.Load(ctx, t.flags.Command.Flags, resumed)
+	if err != nil {
 		return err
 	}
-	if err = t.config.ApplyProject(ctx); err != nil {
+	if err = loaded.ApplyProject(ctx); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.config = loaded
 	s := &t.status
 	s.Project, s.Sandbox = filepath.Base(t.config.Project), "sandbox "+string(t.config.Sandbox())
 	if config.Confirm.Of(t.config.Settings) == "yolo" {
@@ -227,11 +229,16 @@ func (t *talk) send(ctx context.Context, text string) error {
 	if t.message, err = t.read(ctx, text); err != nil {
 		return err
 	}
+	return t.do(ctx, runRequest{from: t.from, talk: t})
+}
+
+// do carries a run out, and keeps what the next one needs.
+func (t *talk) do(ctx context.Context, request runRequest) error {
 	out, err := newOutput(t.flags, t.screen)
 	if err != nil {
 		return err
 	}
-	r := &run{runRequest: runRequest{from: t.from, talk: t}, flags: t.flags, out: out}
+	r := &run{runRequest: request, flags: t.flags, out: out}
 	err = r.do(ctx)
 	t.keep(r)
 	return err
@@ -270,6 +277,13 @@ func (t *talk) keep(r *run) {
 			}
 		}
 	}
+}
+
+// compacted notes how much of the window is used now.
+func (t *talk) compacted(c agent.Compaction) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.status.Context = c.After
 }
 
 func (t *talk) current() chat.Status {

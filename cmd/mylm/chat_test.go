@@ -181,23 +181,6 @@ func TestChatInterrupt(t *testing.T) {
 	}
 }
 
-// What is only shown does not wait for the reply that is coming.
-func TestChatNow(t *testing.T) {
-	t.Parallel()
-	s := startChat(t, "=== reply hang\nIt begins\n", 80, 40)
-	s.says("tell me")
-	s.shows("It begins")
-	s.says("/stats")
-	s.shows("0 messages, 0 calls")
-	s.says("/help")
-	s.shows("/yolo on|off")
-	s.says("/clear")
-	s.shows("next: /clear")
-	s.types(ctrlC)
-	s.shows("mylm: interrupted")
-	s.shows("\n> /clear\n")
-}
-
 // A message that is typed while a reply runs is sent after it.
 func TestChatTypedAhead(t *testing.T) {
 	t.Parallel()

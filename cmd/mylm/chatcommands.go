@@ -18,19 +18,23 @@ import (
 
 // commands are those of the conversation that are about runs and sessions.
 func (t *talk) commands() []chat.Command {
+	always := func(string) bool { return true }
+	bare := func(args string) bool { return args == "" }
 	return []chat.Command{
-		{Name: "model", Args: "[NAME]", Usage: "list the models, or have another one answer", Run: t.model, Complete: t.models},
-		{Name: "tools", Usage: "list the tools", Run: t.mylm("tools")},
+		{Name: "model", Args: "[NAME]", Usage: "list the models, or have another one answer", Run: t.model, Complete: t.models, Now: bare},
+		{Name: "tools", Usage: "list the tools", Run: t.mylm("tools"), Now: always},
 		{Name: "undo", Usage: "restore the files that the last reply changed", Run: t.undo},
+		{Name: "diff", Usage: "show what /undo would take back, as a diff", Run: t.diff, Now: always},
+		{Name: "compact", Usage: "have the model sum up all but the last exchange", Run: t.compact},
 		{Name: "clear", Usage: "begin a new session", Run: t.clear},
-		{Name: "sessions", Usage: "list the sessions of this project", Run: t.mylm("sessions", "list")},
+		{Name: "sessions", Usage: "list the sessions of this project", Run: t.mylm("sessions", "list"), Now: always},
 		{Name: "resume", Args: "[ID]", Usage: "continue another session; the last one without an id", Run: t.resume, Complete: t.sessions},
-		{Name: "memory", Args: "QUERY", Usage: "search what mylm remembers", Run: t.memory},
+		{Name: "memory", Args: "QUERY", Usage: "search what mylm remembers", Run: t.memory, Now: always},
 		{Name: "save", Args: "FILE", Usage: "write the conversation into a new file", Run: t.save},
-		{Name: "copy", Usage: "put the last answer into the clipboard of the terminal", Run: t.copy},
-		{Name: "system", Args: "[TEXT]", Usage: "show or set who the model is told to be", Run: t.system},
+		{Name: "copy", Usage: "put the last answer into the clipboard of the terminal", Run: t.copy, Now: always},
+		{Name: "system", Args: "[TEXT]", Usage: "show or set who the model is told to be", Run: t.system, Now: bare},
 		{Name: "yolo", Args: "on|off", Usage: "run everything without a question, or ask again", Run: t.yolo, Complete: words("on", "off")},
-		{Name: "stats", Usage: "show what the conversation has cost", Run: t.stats, Now: t.cost},
+		{Name: "stats", Usage: "show what the conversation has cost", Run: t.stats, Now: always},
 	}
 }
 
@@ -55,7 +59,7 @@ func (t *talk) run(ctx context.Context, args ...string) error {
 // model has another model answer.
 func (t *talk) model(ctx context.Context, name string) error {
 	if name == "" {
-		t.screen.Say("The model is " + config.ModelName.Of(t.config.Settings) + ".")
+		t.screen.Say("The model is " + config.ModelName.Of(t.settings()) + ".")
 		return t.run(ctx, "models")
 	}
 	was := config.ModelName.Of(t.config.Settings)
@@ -97,6 +101,35 @@ func (t *talk) models(ctx context.Context) (names []string) {
 		}
 	}
 	return append(names, "demo")
+}
+
+// diff shows what the last reply that wrote a file has changed.
+func (t *talk) diff(ctx context.Context, args string) error {
+	if args != "" {
+		return failure.Usage("/diff takes no argument").WithHint("!mylm undo --list lists the runs, !mylm undo --diff --run ID shows one.")
+	}
+	t.mu.Lock()
+	dir := t.config.Workspace
+	t.mu.Unlock()
+	return t.run(ctx, "undo", "--diff", "--workspace", dir)
+}
+
+// settings are those that the next run will have.
+func (t *talk) settings() config.Settings {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.config.Settings
+}
+
+// compact has the model sum up what was said.
+func (t *talk) compact(ctx context.Context, args string) error {
+	switch {
+	case args != "":
+		return failure.Usage("/compact takes no argument")
+	case t.from == nil:
+		return failure.Usage("nothing was said yet")
+	}
+	return t.do(ctx, runRequest{from: t.from, talk: t, compact: true})
 }
 
 func (t *talk) undo(ctx context.Context, args string) error {
@@ -163,7 +196,10 @@ func (t *talk) memory(ctx context.Context, query string) error {
 	return t.run(ctx, "memory", "search", "--", query)
 }
 
-func (t *talk) copy(context.Context, string) error {
+func (t *talk) copy(_ context.Context, args string) error {
+	if args != "" {
+		return failure.Usage("/copy takes no argument")
+	}
 	t.mu.Lock()
 	answer := t.answer
 	t.mu.Unlock()
@@ -177,7 +213,7 @@ func (t *talk) copy(context.Context, string) error {
 
 func (t *talk) system(ctx context.Context, text string) error {
 	if text == "" {
-		now := config.System.Of(t.config.Settings)
+		now := config.System.Of(t.settings())
 		if now == "" {
 			now = "(the built-in text; mylm prompts show system prints it)"
 		}
@@ -218,7 +254,10 @@ func (t *talk) yolo(ctx context.Context, how string) error {
 	return nil
 }
 
-func (t *talk) stats(context.Context, string) error {
+func (t *talk) stats(_ context.Context, args string) error {
+	if args != "" {
+		return failure.Usage("/stats takes no argument")
+	}
 	t.screen.Say(t.cost())
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -31,8 +33,10 @@ var runCommand func(ctx context.Context, s *term.Screen, args ...string) error
 // program runs the command and returns the exit code.
 func program(args []string, s term.Streams) (code int) {
 	screen := term.NewScreen(s)
+	log.SetOutput(io.Discard) // net/http writes about connections into the middle of what is shown
 	defer func() {
 		if p := recover(); p != nil {
+			screen.EndAnswer()
 			screen.Say(fmt.Sprintf("mylm: internal error: %v\n%s", p, debug.Stack()))
 			screen.Say("  This is a bug in mylm. Please report it with the lines above and `mylm version`.")
 			code = failure.ExitError

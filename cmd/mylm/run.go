@@ -26,6 +26,8 @@ type runRequest struct {
 	plan  *planRequest    // nil: no plan is made
 	from  *resumedSession // the resumed session; nil: a new one
 	talk  *talk           // that the run is a part of; nil: none
+
+	compact bool // it answers nothing: the model sums up the session
 }
 
 // do carries a request out: settings become a setup, the setup a run, and the
@@ -90,6 +92,9 @@ func (r *run) start(ctx context.Context) error {
 		return err
 	}
 	request := func(prompt string) (providers.Request, error) { return ag.Request(r.Session, prompt, in.images...) }
+	if r.compact {
+		return r.sumUp(ctx, ag)
+	}
 	if err := in.fit(ctx, r.Model, request, int(r.Options.MaxContextTokens), r.flags.Bool("clip"), r.out.screen); err != nil {
 		return err
 	}
@@ -147,7 +152,7 @@ func (r *run) setUp(ctx context.Context) error {
 }
 
 // asks reports whether there is a question; without one a session continues where it stopped.
-func (r *run) asks() bool { return r.from == nil || r.from.asks }
+func (r *run) asks() bool { return !r.compact && (r.from == nil || r.from.asks) }
 
 // input is the question, or the goal, with its attachments.
 func (r *run) input(ctx context.Context) (in input, err error) {
@@ -184,6 +189,28 @@ func (r *run) answer(ctx context.Context, ag *agent.Agent, in input) error {
 	}
 	r.result = &result
 	return r.outcome()
+}
+
+// sumUp has the model sum up the session.
+func (r *run) sumUp(ctx context.Context, ag *agent.Agent) error {
+	done := r.out.screen.Busy("summarizing")
+	events := func(yield func(agent.Event, error) bool) {
+		for ev, err := range ag.Compact(ctx, r.Session) {
+			done()
+			if c, ok := ev.Payload.(agent.Compaction); ok {
+				r.talk.compacted(c)
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+		done()
+	}
+	err := r.out.sinks.Watch(r.about(""), events)
+	if errors.Is(err, agent.ErrTooShort) {
+		return failure.Usage("the conversation cannot be compacted: %w", err)
+	}
+	return err
 }
 
 // about is what the sinks get first. Only a plan has a goal.

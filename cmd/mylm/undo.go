@@ -36,6 +36,7 @@ A file that was changed since by somebody else is left, and nothing else is
 touched, unless --force is given. Undoing can be undone: --run with its own id.`,
 		UsageText: `mylm undo --dry-run
 mylm undo
+mylm undo --diff
 mylm undo --list
 mylm undo --run 20260131-140000-abcd`,
 		Flags: append(config.Flags(config.Workspace),
@@ -43,6 +44,7 @@ mylm undo --run 20260131-140000-abcd`,
 			&cli.BoolFlag{Name: "all", Usage: "with --list: in all directories"},
 			&cli.StringFlag{Name: "run", Usage: "undo the run `ID`, or the last one of the session ID"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what would be done, and do nothing"},
+			&cli.BoolFlag{Name: "diff", Usage: "show what has changed since before the run, as a diff, and do nothing"},
 			&cli.BoolFlag{Name: "force", Usage: "also overwrite files that somebody else has changed since"},
 			jsonFlag(),
 		),
@@ -50,6 +52,12 @@ mylm undo --run 20260131-140000-abcd`,
 			u := &undoRun{cli: c, screen: s, store: setup.UndoStore()}
 			if c.Bool("list") {
 				return u.list()
+			}
+			if c.Bool("diff") {
+				if c.Bool("json") {
+					return failure.Usage("--diff and --json exclude each other")
+				}
+				return u.diff(c.Context)
 			}
 			return u.undo(c.Context)
 		},

@@ -1,9 +1,11 @@
 package undo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"mylm/tools/files/internal/open"
 )
 
 // Action is what undoing does to a file.
@@ -245,4 +249,57 @@ func (r *Run) blob(s state) ([]byte, error) {
 		return nil, fmt.Errorf("its earlier version in %s is damaged", r.dir)
 	}
 	return b, nil
+}
+
+// Changed is what became of a file since before a run.
+type Changed struct {
+	Name          string // relative to the workspace
+	Before, After []byte // nil: there is no file
+}
+
+// Changes lists the files that are not as they were before a run, in the order of
+// their first change. It changes nothing.
+func (s *Store) Changes(ctx context.Context, r Run) ([]Changed, error) {
+	steps, err := s.Plan(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(r.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var all []Changed
+	for _, step := range steps {
+		c := Changed{Name: step.Name}
+		if step.to.Exists {
+			if c.Before, err = r.blob(step.to); err != nil {
+				return nil, fmt.Errorf("%s: %w", step.Name, err)
+			}
+		}
+		if c.After, err = contentOf(root, filepath.FromSlash(step.Name)); err != nil {
+			return nil, fmt.Errorf("%s: %w", step.Name, err)
+		}
+		if (c.Before == nil) != (c.After == nil) || !bytes.Equal(c.Before, c.After) {
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// contentOf is what a file holds, nil if there is none.
+func contentOf(root *os.Root, name string) ([]byte, error) {
+	f, _, err := open.Regular(root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if b == nil && err == nil {
+		b = []byte{}
+	}
+	return b, err
 }

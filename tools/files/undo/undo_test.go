@@ -480,3 +480,30 @@ func BenchmarkWrite(b *testing.B) {
 		})
 	}
 }
+
+// TestChanges lists what is different from before a run: nothing of it once it is
+// undone, and what somebody else did since with it.
+func TestChanges(t *testing.T) {
+	p := newPlace(t, undo.Options{})
+	p.put("kept", "as it was", 0o600)
+	p.put("old", "before", 0o600)
+	r := p.run("old", "after", "new", "new", "empty", "", "kept", "other", "kept", "as it was")
+	p.put("old", "by hand", 0o600)
+	list := func() (text string) {
+		changes, err := p.store.Changes(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range changes {
+			text += fmt.Sprintf("%s %v %q %v %q\n", c.Name, c.Before != nil, c.Before, c.After != nil, c.After)
+		}
+		return text
+	}
+	if got, want := list(), "old true \"before\" true \"by hand\"\nnew false \"\" true \"new\"\nempty false \"\" true \"\"\n"; got != want {
+		t.Errorf("%s", got)
+	}
+	p.undo(r, true)
+	if got := list(); got != "" {
+		t.Errorf("after undoing: %s", got)
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
@@ -48,9 +50,9 @@ type Command struct {
 	Name, Args, Usage string
 	// Run carries it out; what it prints on the screen appears in the conversation.
 	Run func(ctx context.Context, args string) error
-	// Now is what it shows without an argument while a reply comes; nil: it waits.
-	// It may be called by any goroutine.
-	Now func() string
+	// Now reports whether it need not wait for a reply that is coming, since it only
+	// reads. It then runs beside that; nil: it always waits.
+	Now func(args string) bool
 	// Complete lists what the arguments may be; may be nil.
 	Complete func(ctx context.Context) []string
 }
@@ -167,7 +169,9 @@ type host struct {
 func (h *host) Answer(text string) { h.feed.push(item{answer: text}) }
 
 // Rows implements term.Host.
-func (h *host) Rows(final, open []string) { h.feed.push(item{final: final, open: open, answers: true}) }
+func (h *host) Rows(final, open []string, within bool) {
+	h.feed.push(item{final: final, open: open, within: within, answers: true})
+}
 
 // EndAnswer implements term.Host.
 func (h *host) EndAnswer() { h.feed.push(item{end: true}) }
@@ -200,24 +204,23 @@ func (h *host) Release() {
 }
 
 // Capture runs a command whose output becomes part of the conversation, also what it
-// writes to stdout without the screen.
+// writes to stdout without the screen. A reply may be coming meanwhile.
 func (c *Chat) Capture(run func(*term.Screen) error) error {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	s := term.NewScreen(term.Streams{In: c.o.Screen.In, Out: w, Err: w})
-	defer s.Attach(&host{Chat: c})()
+	s := c.o.Screen.On(w)
+	h := &aside{host: host{Chat: c}}
+	defer s.Attach(h)()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		b := make([]byte, 4096)
 		for {
 			n, err := r.Read(b)
-			if n > 0 {
-				c.feed.push(item{answer: string(b[:n])})
-			}
+			h.Answer(term.Printable(string(b[:n])))
 			if err != nil {
 				return
 			}
@@ -226,6 +229,50 @@ func (c *Chat) Capture(run func(*term.Screen) error) error {
 	err = run(s)
 	w.Close()
 	<-read
-	c.feed.push(item{end: true})
+	h.EndAnswer()
 	return err
 }
+
+// aside shows what a command says as lines of its own, which may come while a reply
+// does.
+type aside struct {
+	host
+	mu   sync.Mutex
+	open string // the beginning of a line
+}
+
+// Answer implements term.Host.
+func (a *aside) Answer(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	text = a.open + text
+	i := strings.LastIndexByte(text, '\n')
+	if a.open = text[i+1:]; i >= 0 {
+		a.host.Lines(text[:i], false)
+	}
+}
+
+// Rows implements term.Host.
+func (a *aside) Rows(final, open []string, _ bool) {
+	a.EndAnswer()
+	a.feed.push(item{beside: slices.Concat(final, open)})
+}
+
+// EndAnswer implements term.Host.
+func (a *aside) EndAnswer() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open != "" {
+		a.host.Lines(a.open, false)
+		a.open = ""
+	}
+}
+
+// Lines implements term.Host.
+func (a *aside) Lines(text string, faint bool) {
+	a.EndAnswer()
+	a.host.Lines(text, faint)
+}
+
+// Draw implements term.Host: the place belongs to the reply.
+func (*aside) Draw([]string) {}

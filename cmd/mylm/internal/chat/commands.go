@@ -50,18 +50,19 @@ func (m *model) submit(text string) tea.Cmd {
 // whether it did.
 func (m *model) now(typed string) bool {
 	name, args, _ := strings.Cut(typed, " ")
-	if strings.TrimSpace(args) != "" {
-		return false
-	}
+	args = strings.TrimSpace(args)
 	if name == "/help" {
-		m.help()
+		m.echo(typed)
+		m.help(args)
 		return true
 	}
 	for _, c := range m.chat.o.Commands {
-		if "/"+c.Name == name && c.Now != nil {
-			for line := range strings.SplitSeq(c.Now(), "\n") {
-				m.say("", line)
-			}
+		if "/"+c.Name == name && c.Now != nil && c.Now(args) {
+			m.echo(typed)
+			m.chat.jobs.Go(func() {
+				defer m.chat.recover()
+				m.chat.report(c.Run(m.ctx, args))
+			})
 			return true
 		}
 	}
@@ -88,7 +89,7 @@ func (m *model) command(typed string) tea.Cmd {
 	args = strings.TrimSpace(args)
 	switch name {
 	case "help":
-		m.help()
+		m.help(args)
 		return nil
 	case "quit", "exit":
 		return m.leave()
@@ -106,26 +107,48 @@ func (m *model) command(typed string) tea.Cmd {
 		}
 		return m.lend(func() (string, error) { return m.chat.o.Edit(m.ctx, args) })
 	}
-	var names []string
 	for _, c := range m.commands() {
 		if c.Name == name && c.Run != nil {
 			m.start(func(ctx context.Context) error { return c.Run(ctx, args) })
 			return nil
 		}
-		names = append(names, c.Name)
 	}
-	text := "There is no command /" + term.Echoed(term.Printable(name)) + "; /help lists them."
-	if near := failure.Near(name, names); near != "" {
-		text = "There is no command /" + term.Echoed(term.Printable(name)) + ". Did you mean /" + near + "?"
-	}
-	m.say("", text)
+	m.say("", m.unknown(name))
 	return nil
 }
 
-// help lists commands and keys.
-func (m *model) help() {
+// unknown says that there is no such command.
+func (m *model) unknown(name string) string {
+	var names []string
 	for _, c := range m.commands() {
-		m.say("", fmt.Sprintf("  %-22s %s", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Usage))
+		names = append(names, c.Name)
+	}
+	text := "There is no command /" + term.Echoed(term.Printable(name))
+	if near := failure.Near(name, names); near != "" {
+		return text + ". Did you mean /" + near + "?"
+	}
+	return text + "; /help lists them."
+}
+
+// line is the command in the help.
+func (c Command) line() string {
+	return fmt.Sprintf("  %-22s %s", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Usage)
+}
+
+// help lists commands and keys, or one command.
+func (m *model) help(name string) {
+	if name = strings.TrimPrefix(name, "/"); name != "" {
+		for _, c := range m.commands() {
+			if c.Name == name {
+				m.say("", c.line())
+				return
+			}
+		}
+		m.say("", m.unknown(name))
+		return
+	}
+	for _, c := range m.commands() {
+		m.say("", c.line())
 	}
 	for _, row := range [][2]string{
 		{"!LINE", "run a line in your shell, outside the sandbox; the model does not see it"},

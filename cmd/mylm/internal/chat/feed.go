@@ -8,7 +8,9 @@ type item struct {
 	answer  string   // a piece of an answer
 	final   []string // rows of an answer
 	open    []string // rows of it that will be replaced
+	within  bool     // what comes next belongs to the same block
 	answers bool     // final and open are set
+	beside  []string // rows that are none of the answer
 	end     bool     // the answer's line is over
 	lines   string   // whole lines
 	whole   bool     // lines are set, also if they are empty

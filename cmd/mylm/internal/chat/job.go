@@ -37,11 +37,16 @@ func (m *model) start(f func(context.Context) error) {
 	m.chat.jobs.Go(func() {
 		defer cancel()
 		defer m.chat.recover()
-		if err := f(ctx); err != nil && !errors.Is(err, failure.ErrReported) {
-			m.chat.o.Screen.Report(failure.Of(err))
-		}
+		m.chat.report(f(ctx))
 		m.chat.feed.push(item{done: j})
 	})
+}
+
+// report shows an error that was not shown yet.
+func (c *Chat) report(err error) {
+	if err != nil && !errors.Is(err, failure.ErrReported) {
+		c.o.Screen.Report(failure.Of(err))
+	}
 }
 
 // recover ends the conversation if a job panics; Run panics in its place.

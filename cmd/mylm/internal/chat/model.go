@@ -34,6 +34,8 @@ type model struct {
 
 	open        string   // the line of an answer that is not over
 	openRows    []string // the rows of an answer that will be replaced
+	within      bool     // a block of the answer goes on
+	held        []string // rows that wait for its end
 	drawn       []string // in place, by a spinner
 	queue       []string // typed ahead
 	job         *job     // nil: idle

@@ -27,14 +27,29 @@ func (m *model) styled(style, text string) string {
 	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }
 
-// say puts lines into the scrollback. The text has no control characters.
+// say shows lines, which have no control characters. They do not split a block of an
+// answer: until its end they stay below it.
 func (m *model) say(style, text string) {
+	var rows []string
 	for line := range strings.SplitSeq(text, "\n") {
 		for _, row := range m.wrap(line) {
-			m.lines = append(m.lines, m.styled(style, row))
+			rows = append(rows, m.styled(style, row))
 		}
 	}
+	m.show(rows)
 }
+
+// show is say for rows.
+func (m *model) show(rows []string) {
+	if m.within || m.open != "" {
+		m.held = append(m.held, rows...)
+	} else {
+		m.lines = append(m.lines, rows...)
+	}
+}
+
+// release puts what was held into the scrollback.
+func (m *model) release() { m.lines, m.held = append(m.lines, m.held...), nil }
 
 // wrap breaks a line between words. The last column stays free: a terminal that
 // stands there erases it with the rest of the line.
@@ -57,10 +72,14 @@ func (m *model) take(items []item) (cmds []tea.Cmd) {
 			m.endLine()
 			m.job.wrote()
 			m.lines, m.openRows = append(m.lines, i.final...), i.open
+			if m.within = i.within; !m.within {
+				m.release()
+			}
+		case i.beside != nil:
+			m.show(i.beside)
 		case i.end:
 			m.endAnswer()
-		case i.whole: // above open rows, which go on
-			m.endLine()
+		case i.whole:
 			style := ""
 			if i.faint {
 				style = faint
@@ -96,7 +115,8 @@ func (m *model) addAnswer(text string) {
 	whole, rest := "", m.open+text
 	if i := strings.LastIndexByte(rest, '\n'); i >= 0 {
 		whole, rest = rest[:i], rest[i+1:]
-		m.say("", whole)
+		m.print(whole)
+		m.release()
 	}
 	// A line without end is final as far as it fills rows.
 	if rows := m.wrap(rest); len(rows) > 1 {
@@ -113,16 +133,24 @@ func (m *model) addAnswer(text string) {
 func (m *model) endAnswer() {
 	m.endLine()
 	m.endRows()
+	m.release()
 }
 
 func (m *model) endRows() {
-	m.lines, m.openRows = append(m.lines, m.openRows...), nil
+	m.lines, m.openRows, m.within = append(m.lines, m.openRows...), nil, false
 }
 
 func (m *model) endLine() {
 	if m.open != "" {
-		m.say("", m.open)
+		m.print(m.open)
 		m.open = ""
+	}
+}
+
+// print puts text of an answer into the scrollback.
+func (m *model) print(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		m.lines = append(m.lines, m.wrap(line)...)
 	}
 }
 

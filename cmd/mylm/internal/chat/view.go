@@ -32,6 +32,7 @@ func (m *model) View() tea.View {
 			rows = append(rows, m.wrap(m.open)...)
 		}
 	}
+	rows = append(rows, m.held...)
 	rows = append(rows, m.activity()...)
 	for i, q := range m.queue {
 		if i == queueRows {

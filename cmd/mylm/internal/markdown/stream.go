@@ -51,6 +51,12 @@ func (s *Stream) Write(text string) (final string) {
 	return s.out.take()
 }
 
+// Within reports whether a block has begun that is not over: what is shown now would
+// split it.
+func (s *Stream) Within() bool {
+	return s.fence != nil || s.table != nil || s.list != nil || strings.Trim(s.source, " \t\n") != ""
+}
+
 // Open is the rows of the block that may still change, each with a newline. A
 // last line is left out as long as it has only marks, which may turn out to be of
 // different kinds.

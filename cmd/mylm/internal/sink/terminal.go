@@ -376,7 +376,7 @@ func (t *Terminal) compaction(c agent.Compaction) {
 // endText ends the text on stdout: nothing of it changes any more.
 func (t *Terminal) endText() {
 	if t.stream != nil {
-		t.screen.Rows(t.stream.Close(), "")
+		t.screen.Rows(t.stream.Close(), "", false)
 		t.stream = nil
 	} else if t.screen.OutTTY {
 		t.screen.EndAnswer()

@@ -33,7 +33,7 @@ const proseWidth = 120
 // go on to the next row.
 func (t *Terminal) show(text string) {
 	if t.format == nil {
-		t.screen.Answer(text)
+		t.screen.Piece(text)
 		return
 	}
 	columns, _ := t.screen.Size()
@@ -42,5 +42,5 @@ func (t *Terminal) show(text string) {
 	}
 	t.stream.Resize(t.format.Width)
 	final := t.stream.Write(text)
-	t.screen.Rows(final, t.stream.Open())
+	t.screen.Rows(final, t.stream.Open(), t.stream.Within())
 }

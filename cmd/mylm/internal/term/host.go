@@ -1,13 +1,18 @@
 package term
 
-import "context"
+import (
+	"context"
+	"os"
+)
 
 // Host holds the terminal while a conversation takes place, and shows what goes to
 // a Screen. Its methods are called by one goroutine at a time, except Ask and
 // Release.
 type Host interface {
-	Answer(text string)            // a piece of text for stdout, without control characters
-	Rows(final, open []string)     // of an answer: some that are final, and what replaces the open ones; with colours
+	Answer(text string) // a piece of text for stdout, without control characters
+	// Rows are of an answer: some that are final, and what replaces the open ones;
+	// with colours. within: a block of it goes on.
+	Rows(final, open []string, within bool)
 	EndAnswer()                    // what is open of it is final
 	Lines(text string, faint bool) // whole lines for stderr, without control characters
 	Draw(rows []string)            // in place; none: nothing any more
@@ -29,6 +34,11 @@ func (s *Screen) Attach(h Host) (detach func()) {
 		s.clear()
 		s.host = nil
 	}
+}
+
+// On is a screen that writes to another file than the terminal on which s shows.
+func (s *Screen) On(f *os.File) *Screen {
+	return &Screen{Streams: Streams{In: s.In, Out: f, Err: f}, OutTTY: s.OutTTY, errTTY: s.errTTY, color: s.color, AnswerColor: s.AnswerColor, Still: true, size: s.Size}
 }
 
 // Color reports whether there are colors.

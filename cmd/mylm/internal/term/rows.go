@@ -12,14 +12,19 @@ import (
 // Rows writes rows to stdout, a terminal that draws: some that are final, and
 // below them some that the next call replaces. Each ends with a newline, and none
 // is wider than the terminal. They are written as they are: clean text, and
-// escape sequences of colours.
-func (s *Screen) Rows(final, open string) {
+// escape sequences of colours. within reports that a block goes on, which lines
+// for stderr do not split: they are shown below it.
+func (s *Screen) Rows(final, open string, within bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
 	if s.host != nil {
-		s.host.Rows(lines(final), lines(open))
+		s.host.Rows(lines(final), lines(open), within)
 		return
+	}
+	if s.within = within && s.errTTY; !s.within && len(s.held) > 0 {
+		final += strings.Join(s.held, "\n") + "\n"
+		s.held = nil
 	}
 	s.redraw(lines(final), lines(open))
 }
@@ -35,11 +40,12 @@ func lines(text string) []string {
 // that the terminal has no room for, the last ones are shown: what has scrolled
 // away cannot be replaced.
 func (s *Screen) redraw(final, open []string) {
+	open = slices.Concat(open, s.held)
 	if len(final)+len(open)+len(s.open) == 0 || s.failed != nil {
 		return
 	}
 	if len(s.open) == 0 {
-		s.endLine()
+		s.newLine()
 	}
 	_, height := s.Size()
 	if most := max(1, height-1); len(open) > most {

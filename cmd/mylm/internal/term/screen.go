@@ -34,11 +34,15 @@ type Screen struct {
 	AnswerColor    bool // the answer may have colours
 	Still          bool // nothing is drawn in place
 
+	size func() (columns, rows int) // nil: that of the streams
+
 	mu     sync.Mutex
 	host   Host     // nil: the streams
 	drawn  bool     // something is drawn in place on stderr
 	rows   []int    // widths of the rows that are drawn in place
 	open   []string // rows on stdout that may change; the cursor is behind the last one
+	within bool     // what is shown next on stdout belongs to the block before it
+	held   []string // lines for stderr, until that is over
 	column bool     // stdout, on a terminal, is not at the start of a line
 	failed error    // why stdout takes no more
 	whole  bool     // the last write to stdout has begun
@@ -64,7 +68,13 @@ func (s *Screen) SetColor(when string) {
 func (s *Screen) Draws() bool { return s.OutTTY && os.Getenv("TERM") != "dumb" }
 
 // Answer writes to stdout.
-func (s *Screen) Answer(text string) {
+func (s *Screen) Answer(text string) { s.answer(text, false) }
+
+// Piece writes a piece of an answer to stdout, whose line goes on with the next one:
+// lines for stderr wait for its end, if both show on the terminal.
+func (s *Screen) Piece(text string) { s.answer(text, true) }
+
+func (s *Screen) answer(text string, piece bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
@@ -81,9 +91,24 @@ func (s *Screen) Answer(text string) {
 	if len(s.open) > 0 {
 		s.endLine()
 	}
+	if i := strings.IndexByte(text, '\n'); i >= 0 && len(s.held) > 0 {
+		_, s.failed = io.WriteString(s.Out, text[:i+1])
+		text = text[i+1:]
+		s.column = false
+		s.release()
+	}
 	_, s.failed = io.WriteString(s.Out, text)
 	if text != "" {
 		s.column = s.OutTTY && !strings.HasSuffix(text, "\n")
+	}
+	s.within = piece && s.column && s.errTTY
+}
+
+// release writes what was held.
+func (s *Screen) release() {
+	if len(s.held) > 0 {
+		_, _ = io.WriteString(s.Err, strings.Join(s.held, "\n")+"\n")
+		s.held = nil
 	}
 }
 
@@ -102,16 +127,20 @@ func (s *Screen) write(text string, faint bool) {
 		s.host.Lines(strings.TrimRight(text, "\n"), faint)
 		return
 	}
+	text = strings.TrimRight(text, "\n")
 	if faint {
 		text = s.faint(text)
 	}
-	open := s.open
-	if s.errTTY {
-		s.redraw(nil, nil)
+	if !s.within {
+		if s.errTTY {
+			s.endLine()
+		}
+		_, _ = io.WriteString(s.Err, text+"\n")
+		return
 	}
-	s.freshLine()
-	_, _ = io.WriteString(s.Err, strings.TrimRight(text, "\n")+"\n")
-	if s.errTTY {
+	open := s.open[:max(0, len(s.open)-len(s.held))]
+	s.held = append(s.held, strings.Split(text, "\n")...)
+	if len(s.open) > 0 || !s.column {
 		s.redraw(nil, open)
 	}
 }
@@ -154,14 +183,6 @@ func (s *Screen) clear() {
 	s.drawn, s.rows = false, nil
 }
 
-// freshLine ends a line of stdout that is still open, if both streams show on
-// the terminal.
-func (s *Screen) freshLine() {
-	if s.errTTY {
-		s.endLine()
-	}
-}
-
 // EndAnswer ends the last line of the answer.
 func (s *Screen) EndAnswer() {
 	s.mu.Lock()
@@ -173,6 +194,15 @@ func (s *Screen) endLine() {
 	if s.host != nil {
 		s.host.EndAnswer()
 	}
+	if len(s.open) > 0 { // they are shown with it
+		s.held = nil
+	}
+	s.newLine()
+	s.within = false
+	s.release()
+}
+
+func (s *Screen) newLine() {
 	if s.column {
 		_, _ = io.WriteString(s.Out, "\n")
 		s.column, s.open = false, nil
@@ -184,6 +214,9 @@ func (s *Screen) endLine() {
 func (s *Screen) Report(f *failure.Error) {
 	if s.Unread() {
 		return
+	}
+	if s.attached() == nil { // who answers there ends it
+		s.EndAnswer()
 	}
 	s.Say("mylm: " + f.Error())
 	if f.Hint != "" {

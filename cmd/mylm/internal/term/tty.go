@@ -264,6 +264,9 @@ func Wait[T any](ctx context.Context, f func() (T, error)) (T, error) {
 // Size is that of the terminal on stderr, or else stdout, 80 by 24 if it is
 // unknown.
 func (s *Screen) Size() (columns, rows int) {
+	if s.size != nil {
+		return s.size()
+	}
 	for _, f := range []*os.File{s.Err, s.Out} {
 		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 && rows > 0 {
 			return columns, rows

@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+)
+
+// CompactRun is the name of a run that answers nothing: it only makes room.
+const CompactRun = "compact"
+
+// ErrTooShort is returned by Compact for a session without anything before its
+// last exchange.
+var ErrTooShort = errors.New("there is nothing before the last exchange that a summary could replace")
+
+// Compact has the model sum up the session now, up to its last exchange, instead
+// of when the window is full. The question of that exchange and the record stay.
+// The events are a Compaction, or a Notice of why the prompt would be no smaller.
+// The run is recorded, and resumes, replays and answers nothing. An error is
+// yielded if it could not take place.
+func (a *Agent) Compact(ctx context.Context, s *Session) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		r := &run{agent: a, session: s, yield: yield}
+		a.drive(ctx, r, func(ctx context.Context) {
+			if err := r.compactNow(ctx); err != nil && !r.consumerLeft {
+				r.yield(Event{}, err)
+			}
+		})
+	}
+}
+
+// compactNow is such a run. It ends as the run before it did, which can be resumed
+// if that could.
+func (r *run) compactNow(ctx context.Context) error {
+	entries, s := r.session.snapshot(), &r.state
+	last, ended := lastOf[RunEntry](entries), lastOf[EndEntry](entries)
+	if last < 0 || ended < last {
+		return ErrTooShort
+	}
+	s.Run, s.Started, s.First = r.effects.NewID(), r.effects.Now(), r.session.last()+1
+	was, setup := entries[last].Payload.(RunEntry), r.agent.setup(r.agent.form(r.session))
+	r.limitResults()
+	r.carryOver(ctx, setup, was.System)
+	r.syncView()
+	r.request = lastOf[PromptEntry](entries) + 1
+	through := r.beforeExchange(max(1, r.agent.opts.KeepRecentTurns))
+	if through == 0 {
+		return ErrTooShort
+	}
+	if err := r.record(ctx, RunEntry{Name: CompactRun, System: was.System, Setup: setup}); err != nil {
+		return err
+	}
+	summary, err := r.sumUp(ctx, through)
+	if err == nil {
+		err = r.replaceBy(ctx, summary, through)
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	end := EndEntry{StopReason: entries[ended].Payload.(EndEntry).StopReason, State: s.backendState()}
+	recorded := r.record(context.WithoutCancel(ctx), end)
+	return cmp.Or(err, recorded)
+}
