@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
+
+	"mylm/protocol"
 )
 
 // CompactRun is the name of a run that answers nothing: it only makes room.
@@ -61,4 +64,26 @@ func (r *run) compactNow(ctx context.Context) error {
 	end := EndEntry{StopReason: entries[ended].Payload.(EndEntry).StopReason, State: s.backendState()}
 	recorded := r.record(context.WithoutCancel(ctx), end)
 	return cmp.Or(err, recorded)
+}
+
+// maxSummary bounds a summary, of which about 200 words are asked for.
+const maxSummary = 600
+
+// sumUp has the model sum up everything before an entry.
+func (r *run) sumUp(ctx context.Context, through int) (summary string, err error) {
+	reply, err := r.askSeparately(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
+	if err != nil {
+		return "", err
+	}
+	return shorten(protocol.Neutralise(strings.TrimSpace(reply.Text)), maxSummary), nil
+}
+
+// replaceBy shows a summary in place of everything before an entry, if it is shorter.
+func (r *run) replaceBy(ctx context.Context, summary string, through int) error {
+	done, err := r.compact(ctx, through, summary, through)
+	if err == nil && !done {
+		r.failedSummary = r.view.size
+		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps are kept: their summary is not shorter"})
+	}
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"mylm/prompts"
-	"mylm/protocol"
 	"mylm/providers"
 	"mylm/providers/calling"
 	"slices"
@@ -307,28 +306,6 @@ func (r *run) summarize(ctx context.Context, through int) error {
 	}
 	return r.replaceBy(ctx, summary, through)
 }
-
-// sumUp has the model sum up everything before an entry.
-func (r *run) sumUp(ctx context.Context, through int) (summary string, err error) {
-	reply, err := r.askSeparately(ctx, ModelRequest{Purpose: PurposeSummary, Until: through})
-	if err != nil {
-		return "", err
-	}
-	return shorten(protocol.Neutralise(strings.TrimSpace(reply.Text)), maxSummary), nil
-}
-
-// replaceBy shows a summary in place of everything before an entry, if it is shorter.
-func (r *run) replaceBy(ctx context.Context, summary string, through int) error {
-	done, err := r.compact(ctx, through, summary, through)
-	if err == nil && !done {
-		r.failedSummary = r.view.size
-		r.emit(Notice{Code: NoticeNoSummary, Text: "older steps are kept: their summary is not shorter"})
-	}
-	return err
-}
-
-// maxSummary bounds a summary, of which about 200 words are asked for.
-const maxSummary = 600
 
 // makeRoom shows less of long results if the window turned out to be smaller,
 // and leaves the oldest exchanges out until there is room for some turns to
