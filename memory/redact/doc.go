@@ -11,7 +11,9 @@
 // in headers, session cookies, passwords and tokens in URLs, passwords that are
 // options of well-known commands or piped into sudo, passwords, PINs, keys and
 // tokens that a sentence states (in English, and with the usual words in German,
-// French, Spanish, Portuguese, Dutch and Russian), and card numbers.
+// French, Spanish, Portuguese, Dutch, Russian, Japanese, Chinese and Korean), the
+// numbers of cards and of bank accounts (IBAN), and social security numbers of the
+// USA that are called so.
 //
 // Name, Password and Arguments are for whoever shows a configuration: which
 // settings are secret by their name, and where a secret is inside an address or

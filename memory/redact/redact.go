@@ -61,8 +61,11 @@ func (r *redactor) scan() {
 		switch c := r.text[at]; {
 		case alnum(c) || c == '_':
 			end := r.token(at)
-			if end == 0 && isDigit(c) {
+			switch {
+			case end == 0 && isDigit(c):
 				end = r.card(at)
+			case end == 0 && upperDigit(c):
+				end = r.account(at)
 			}
 			at = max(end, run(r.text, at, wordy))
 		case c == '=' || c == ':':

@@ -22,7 +22,8 @@ type rule struct {
 // VALUE is a value in quotes or up to the next space. ARGS are arguments of a
 // command before an option. STDIN is sudo with an option that has it read a
 // password. STATED and KEYED are what a sentence states a password or a key with,
-// and ABOUT is what it is of.
+// and ABOUT is what it is of. ASIAN and ASKEY are STATED and KEYED in Japanese,
+// Chinese and Korean, SAYS is the verb there.
 func form(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(fragments.Replace(expression)) })
 }
@@ -36,10 +37,16 @@ var fragments = strings.NewReplacer(
 	"ABOUT", `(?: +(?:for|of|to|at|on|in|from|we|i|für|von|vom|zu|zum|zur|der|des|im|am|auf|bei|de|du|del|do|da|pour|para|voor|от|для|на|к)(?: +[^\s"'\x60,;:!?()\[\]]+){1,6}?)`,
 	"NAMED", `[\w-]*(?:key|token|secret|pass|auth|cookie|credential)[\w-]*`,
 	"NUMBER", `(\.\d+)?`,
+	"ASIAN", `(?:パスワード|パスフレーズ|パスコード|暗証番号|密码|密碼|口令|비밀번호|비번|패스워드)`,
+	"ASKEY", `(?:(?i:api) ?キー|アクセストークン|トークン|密钥|密鑰|令牌|(?i:api) ?키|토큰)`,
+	"SAYS", ` ?(?:は|が|を|现在是|就是|是|为|為|(?:改|换|換|设|設|设置|設定)(?:成|为|為)了?|는|은|가|이|를|을|[:：＝])[ \x{3000}]*`,
 	"VERB", ` +(?:is|ist|was|lautet|est|es|é)(?: +(?:now|still|currently|jetzt|maintenant|ahora))?`,
 )
 
-const statements = "pass|passphrase|kennwort|pw|wachtwoord|contrase|senha|пароль|pin"
+const (
+	statements = "pass|passphrase|kennwort|pw|wachtwoord|contrase|senha|пароль|pin"
+	asian      = "パス|暗証番号|密码|密碼|口令|비밀번호|비번|패스워드"
+)
 
 var rules = sync.OnceValue(func() []rule {
 	return []rule{
@@ -71,6 +78,7 @@ var rules = sync.OnceValue(func() []rule {
 		// A password that a sentence states: in quotes, behind a colon, with a digit or
 		// a sign, or at its end where it is somebody's or the verb says so.
 		{statements, "password", form(`(?i)(?:STATEDABOUT?|\bpin)VERB:? +(?:"([^"\n]+)"|'([^'\n]+)'|\x60([^\x60\n]+)\x60)`), stated},
+		{statements, "password", form(`(?i)STATEDABOUT?(?:VERB:?| ?:) *(?:“([^”\n]+)”|‘([^’\n]+)’|„([^“”\n]+)[“”]|«[ \x{a0}]?([^»\n]+?)[ \x{a0}]?»)`), stated},
 		{statements, "password", form(`(?i)(?:STATEDABOUT?|\bpin)VERB: +([^\s"'\x60]\S*?)[.,;!?)"']*(?:\s|$)`), stated},
 		{statements, "password", form(`(?i)\bpin(?: +(?:code|number))?ABOUT?(?:VERB:?|:) +(\d{4,})\b`), nil},
 		{statements, "password", form(`(?i)STATEDABOUT?VERB +([^\s"'\x60]+?)[.,;!?)"']*(?:\s|$)`), strong},
@@ -82,6 +90,15 @@ var rules = sync.OnceValue(func() []rule {
 		{statements, "password", form(`(?i)\b(?:set|chang|reset|updat)\w*(?: [^.\n]{0,40}?)?STATEDABOUT? +(?:to|auf) +([^\s"'\x60]+?)[.,;!?)]*(?:\s|$)`), strong},
 		{statements, "password", form(`(?i)STATEDABOUT? +(?:is |was |has been )?(?:set|changed|reset|updated) to +["'\x60]?([^\s"'\x60]+?)[.,;!?)"'\x60]*(?:\s|$)`), strong},
 		{statements, "password", form(`(?i)\b(?:user(?:name)?|login|account|benutzer)(?: is|:)? +[^\s,;/]+ ?[,;/]?(?: and| with| und)?STATED +["'\x60]?([^\s"'\x60]+?)[.,;!?)"'\x60]*(?:\s|$)`), strong},
+
+		// In scripts that join words, a value of ASCII ends where the sentence goes on. One
+		// that could be a word is a password where it says that it is one.
+		{asian, "password", form(`ASIANSAYS(?:「([^」\n]+)」|『([^』\n]+)』|“([^”\n]+)”|"([^"\s,)][^"\n]*)"|'([^'\s,)][^'\n]*)')`), ascii},
+		{asian, "password", form(`ASIANSAYS\x60?([!-~]+?)[.,;!?)\x60]*(?:[^!-~]|$)`), strongASCII},
+		{asian, "password", form(`ASIANSAYS([!-~]+?) ?(?:です|でした|だよ|입니다|이에요|예요|이야|야|[。．！，,、.!]|\s*(?:\n|$))`), plainASCII},
+		{"キー|トークン|密钥|密鑰|令牌|키|토큰", "secret", form(`ASKEYSAYS["'\x60「“]?([!-~]+?)[.,;!?)"'\x60]*(?:[^!-~]|$)`), keylike},
+
+		{"ssn|social security", "social security number", form(`(?i)\b(?:ssn|social security)\b[^\n\d]{0,40}?\b(\d{3}[ -]?\d\d[ -]?\d{4})\b`), socialSecurity},
 
 		{"key|token|secret|schlüssel|clé|clave", "secret", form(`(?i)KEYEDABOUT?(?:VERB:?| ?[:：]) *["'\x60]?([^\s"'\x60]+?)[.,;!?)"'\x60]*(?:\s|$)`), keylike},
 
@@ -144,6 +161,27 @@ func stated(s string) bool {
 func strong(s string) bool {
 	return stated(s) && strings.ContainsAny(s, "0123456789!@#%^&+") && strings.Trim(s, "0123456789") != "" &&
 		!formats().MatchString(s) && !location().MatchString(s) && !expression().MatchString(s) && !strings.Contains(s, "://")
+}
+
+// strongASCII is strong for a word within a sentence of another script.
+func strongASCII(s string) bool { return strong(s) && strings.ContainsFunc(s, letterRune) }
+
+// plainASCII reports whether a word that a sentence of another script states as a
+// password may be one.
+func plainASCII(s string) bool {
+	return ascii(s) && stated(s) && !formats().MatchString(s) && !expression().MatchString(s) && !strings.Contains(s, "://")
+}
+
+// ascii reports whether there are letters or digits of ASCII in s, as in a password
+// that is typed.
+func ascii(s string) bool {
+	return len(s) >= 4 && strings.ContainsFunc(s, func(r rune) bool { return r < 128 && alnum(byte(r)) })
+}
+
+// socialSecurity reports whether s is a number that can be issued in the USA.
+func socialSecurity(s string) bool {
+	group, serial := strings.Trim(s[3:len(s)-4], " -"), s[len(s)-4:]
+	return s[:3] != "000" && s[:3] != "666" && s[0] != '9' && group != "00" && serial != "0000"
 }
 
 // formats are words with a digit that are said of passwords and keys.
@@ -291,4 +329,49 @@ func (r *redactor) card(at int) (end int) {
 	}
 	r.add(at, at+len(number), "card number")
 	return at + len(number)
+}
+
+// accounts are the countries with bank accounts in the international form (IBAN),
+// each with the length of its numbers, as SWIFT registers them.
+const accounts = "AD24AE23AL28AT20AZ28BA20BE16BG22BH22BI27BR29BY28CH21CR22CY28CZ24DE22DJ27DK18DO28EE20EG29ES24FI18FK18FO18FR27GB22GE22GI23GL18" +
+	"GR27GT28HN28HR21HU28IE22IL23IQ23IS26IT27JO30KW30KZ20LB28LC32LI21LT20LU20LV21LY25MC27MD24ME22MK19MN20MR27MT31MU30NI28NL18NO15OM23PK24PL28" +
+	"PS29PT25QA29RO24RS22RU33SA24SC31SD18SE24SI19SK24SM27SO23ST25SV28TL23TN24TR26UA29VA22VG24XK20YE30"
+
+// account takes the number of a bank account with a valid check, written in one
+// piece or in groups of four, and returns its end, 0 if there is none.
+func (r *redactor) account(at int) (end int) {
+	rest := r.text[at:min(len(r.text), at+48)]
+	if len(rest) < 15 || !isDigit(rest[2]) || !isDigit(rest[3]) {
+		return 0
+	}
+	country := strings.Index(accounts, rest[:2])
+	if country < 0 || country%4 != 0 {
+		return 0
+	}
+	length := int(accounts[country+2]-'0')*10 + int(accounts[country+3]-'0')
+	var number []byte
+	for end = 0; end < len(rest) && len(number) < length; end++ {
+		switch c := rest[end]; {
+		case upperDigit(c):
+			number = append(number, c)
+		case c != ' ' || len(number)%4 != 0:
+			return 0
+		}
+	}
+	if len(number) < length || end < len(rest) && wordy(rest[end]) {
+		return 0
+	}
+	check := 0 // ISO 7064: a letter is two digits, and the beginning comes last
+	for _, c := range append(number[4:], number[:4]...) {
+		if isDigit(c) {
+			check = (check*10 + int(c-'0')) % 97
+		} else {
+			check = (check*100 + int(c-'A') + 10) % 97
+		}
+	}
+	if check != 1 {
+		return 0
+	}
+	r.add(at, at+end, "account number")
+	return at + end
 }
