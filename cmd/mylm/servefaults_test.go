@@ -18,7 +18,7 @@ var servedBodies = map[string]string{
 }
 
 // endings are what only a reply that is whole has.
-var endings = []string{`"finish_reason":"`, `message_stop`, `"stop_reason":"`, `response.completed`, `"status":"completed","store"`, `"done":true`, `[DONE]`}
+var endings = []string{`"finish_reason":"`, `message_stop`, `"stop_reason":"`, `response.completed`, `"status":"completed","temperature"`, `"done":true`, `[DONE]`}
 
 // A faulty backend is an error in the form of each API, in a stream too, and never looks
 // like the end of a reply. What is no fault is a reply.

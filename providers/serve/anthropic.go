@@ -68,9 +68,12 @@ func (w *messagesWriter) begin() {
 func (w *messagesWriter) beat() { w.send("ping", map[string]any{}) }
 
 func (w *messagesWriter) message(content []any, stop, sequence any, usage map[string]any) map[string]any {
+	for _, key := range []string{"cache_creation", "inference_geo", "service_tier", "speed"} { // of Anthropic's servers
+		usage[key] = nil
+	}
 	return map[string]any{
 		"id": w.id, "type": "message", "role": "assistant", "model": w.model, "content": content,
-		"stop_reason": stop, "stop_sequence": sequence, "usage": usage,
+		"stop_reason": stop, "stop_sequence": sequence, "stop_details": nil, "container": nil, "diagnostics": nil, "usage": usage,
 	}
 }
 
@@ -96,6 +99,9 @@ func (w *messagesWriter) closeBlock() {
 	w.index++
 }
 
+// direct says that the model itself made a call, and no program of its own.
+var direct = map[string]string{"type": "direct"}
+
 // signature stands where Anthropic signs thoughts. They are not read again.
 const signature = "mylm"
 
@@ -106,13 +112,13 @@ func (w *messagesWriter) delta(delta map[string]any) {
 func (w *messagesWriter) event(e calling.Event) {
 	switch {
 	case e.Text != "":
-		w.openBlock("text", map[string]any{"text": ""})
+		w.openBlock("text", map[string]any{"text": "", "citations": nil})
 		w.delta(map[string]any{"type": "text_delta", "text": e.Text})
 	case e.Thought != "":
 		w.openBlock("thinking", map[string]any{"thinking": "", "signature": ""})
 		w.delta(map[string]any{"type": "thinking_delta", "thinking": e.Thought})
 	case e.Call != nil:
-		w.openBlock("tool_use", map[string]any{"id": e.Call.ID, "name": e.Call.Name, "input": map[string]any{}})
+		w.openBlock("tool_use", map[string]any{"id": e.Call.ID, "name": e.Call.Name, "input": map[string]any{}, "caller": direct})
 		for _, piece := range pieces(string(e.Call.Args)) {
 			w.delta(map[string]any{"type": "input_json_delta", "partial_json": piece})
 		}
@@ -137,7 +143,7 @@ func messagesUsage(e calling.End) map[string]any {
 	hit := cached(e.Usage)
 	u := map[string]any{
 		"input_tokens": e.Usage.Prompt - hit, "output_tokens": e.Usage.Output,
-		"cache_read_input_tokens": hit, "cache_creation_input_tokens": 0,
+		"cache_read_input_tokens": hit, "cache_creation_input_tokens": 0, "output_tokens_details": nil, "server_tool_use": nil,
 	}
 	if e.Estimated {
 		u["estimated"] = true
@@ -148,7 +154,9 @@ func messagesUsage(e calling.End) map[string]any {
 func (w *messagesWriter) end(e calling.End) {
 	w.closeBlock()
 	stop, sequence := messagesStop(e)
-	w.send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": sequence}, "usage": messagesUsage(e)})
+	w.send("message_delta", map[string]any{
+		"delta": map[string]any{"stop_reason": stop, "stop_sequence": sequence, "stop_details": nil, "container": nil}, "usage": messagesUsage(e),
+	})
 	w.send("message_stop", map[string]any{})
 }
 
@@ -159,11 +167,11 @@ func (w *messagesWriter) whole(blocks []block, e calling.End) any {
 	for _, b := range blocks {
 		switch {
 		case b.call != nil:
-			content = append(content, map[string]any{"type": "tool_use", "id": b.call.ID, "name": b.call.Name, "input": b.call.Args})
+			content = append(content, map[string]any{"type": "tool_use", "id": b.call.ID, "name": b.call.Name, "input": b.call.Args, "caller": direct})
 		case b.thought != "":
 			content = append(content, map[string]any{"type": "thinking", "thinking": b.thought, "signature": signature})
 		default:
-			content = append(content, map[string]any{"type": "text", "text": b.text})
+			content = append(content, map[string]any{"type": "text", "text": b.text, "citations": nil})
 		}
 	}
 	stop, sequence := messagesStop(e)

@@ -69,7 +69,7 @@ func (w *responsesWriter) object(status string) map[string]any {
 	return map[string]any{
 		"id": w.id, "object": "response", "created_at": w.created, "status": status, "background": false, "error": nil, "incomplete_details": nil,
 		"instructions": instructions, "max_output_tokens": w.in.MaxOutput, "model": w.in.Model, "output": w.output,
-		"parallel_tool_calls": w.in.Parallel == nil || *w.in.Parallel, "previous_response_id": nil, "store": false,
+		"parallel_tool_calls": w.in.Parallel == nil || *w.in.Parallel, "previous_response_id": nil, "access_programs": nil,
 		"temperature": w.in.Temperature, "top_p": w.in.TopP, "tool_choice": choice, "tools": tools, "metadata": metadata,
 		"reasoning": map[string]any{"effort": nil, "summary": nil}, "text": map[string]any{"format": kind}, "truncation": "disabled", "usage": nil,
 	}
@@ -182,6 +182,9 @@ func (w *responsesWriter) call(c *calling.Call) {
 	w.item = newID(prefix)
 	it := func(status, value string) map[string]any {
 		v := map[string]any{"id": w.item, "type": kind, "status": status, "call_id": c.ID, "name": tool.name, field: value}
+		if tool.custom {
+			delete(v, "status")
+		}
 		if tool.namespace != "" {
 			v["namespace"] = tool.namespace
 		}
@@ -217,7 +220,7 @@ func (w *responsesWriter) complete(e calling.End) (name string, v map[string]any
 		v["completed_at"] = time.Now().Unix()
 	}
 	usage := map[string]any{
-		"input_tokens": e.Usage.Prompt, "input_tokens_details": map[string]any{"cached_tokens": cached(e.Usage)},
+		"input_tokens": e.Usage.Prompt, "input_tokens_details": map[string]any{"cached_tokens": cached(e.Usage), "cache_write_tokens": 0},
 		"output_tokens": e.Usage.Output, "output_tokens_details": map[string]any{"reasoning_tokens": 0}, "total_tokens": e.Usage.Prompt + e.Usage.Output,
 	}
 	if e.Estimated {
