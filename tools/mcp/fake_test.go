@@ -4,6 +4,7 @@ package mcp_test
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ const fakeMode = "MCP_TEST_SERVER"
 func TestMain(m *testing.M) {
 	sandbox.Main()
 	if mode := os.Getenv(fakeMode); mode != "" {
-		(&fake{mode: mode}).serve()
+		(&fake{mode: mode, out: os.Stdout, revision: os.Getenv("REVISION")}).serve()
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -32,10 +33,12 @@ func TestMain(m *testing.M) {
 // fake is a server over stdio that can misbehave. It is written without the SDK, so
 // that it can send anything.
 type fake struct {
-	mode    string
-	lists   int
-	pending map[float64]func(json.RawMessage)
-	asked   float64
+	mode     string
+	out      io.Writer
+	revision string // the only one that it speaks; "": 2025-06-18
+	lists    int
+	pending  map[float64]func(json.RawMessage)
+	asked    float64
 }
 
 type fakeMessage struct {
@@ -48,8 +51,12 @@ type fakeMessage struct {
 
 func (f *fake) send(v map[string]any) {
 	v["jsonrpc"] = "2.0"
-	b, _ := json.Marshal(v)
-	os.Stdout.Write(append(b, '\n'))
+	var line any = v
+	if f.revision == "2025-03-26" && f.mode == "batches" {
+		line = []any{map[string]any{"jsonrpc": "2.0", "method": "notifications/message", "params": map[string]any{"level": "info", "data": "x"}}, v}
+	}
+	b, _ := json.Marshal(line)
+	f.out.Write(append(b, '\n'))
 }
 
 func (f *fake) serve() {
@@ -104,8 +111,17 @@ func (f *fake) handle(m fakeMessage) {
 	switch m.Method {
 	case "initialize":
 		f.send(map[string]any{"id": m.ID, "result": map[string]any{
-			"protocolVersion": "2025-06-18", "capabilities": map[string]any{"tools": map[string]any{"listChanged": true}},
+			"protocolVersion": cmp.Or(f.revision, "2025-06-18"), "capabilities": map[string]any{"tools": map[string]any{"listChanged": true}},
 			"serverInfo": map[string]any{"name": "fake", "version": "1"}, "instructions": "Be nice.",
+		}})
+	case "server/discover":
+		if f.revision != "2026-07-28" {
+			f.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "no method " + m.Method}})
+			return
+		}
+		f.send(map[string]any{"id": m.ID, "result": map[string]any{
+			"resultType": "complete", "supportedVersions": []string{f.revision}, "capabilities": map[string]any{"tools": map[string]any{}},
+			"_meta": map[string]any{"io.modelcontextprotocol/serverInfo": map[string]any{"name": "fake", "version": "1"}},
 		}})
 	case "tools/list":
 		f.lists++
@@ -213,7 +229,7 @@ func (f *fake) call(id any, name string, args map[string]any, token any) {
 	case "crash":
 		if said == "crash" {
 			fmt.Fprintln(os.Stderr, "segmentation fault")
-			fmt.Printf(`{"jsonrpc":"2.0","id":%v`, id)
+			fmt.Fprintf(f.out, `{"jsonrpc":"2.0","id":%v`, id)
 			os.Exit(3)
 		}
 	case "child":
@@ -226,16 +242,16 @@ func (f *fake) call(id any, name string, args map[string]any, token any) {
 		text(strings.Join(os.Environ(), "\n"))
 		return
 	case "flood":
-		fmt.Printf(`{"jsonrpc":"2.0","id":%v,"result":{"content":[{"type":"text","text":"`, id)
+		fmt.Fprintf(f.out, `{"jsonrpc":"2.0","id":%v,"result":{"content":[{"type":"text","text":"`, id)
 		part := strings.Repeat("x", 1<<20)
 		for range 1 << 10 {
-			if _, err := io.WriteString(os.Stdout, part); err != nil {
+			if _, err := io.WriteString(f.out, part); err != nil {
 				os.Exit(0)
 			}
 		}
 		return
 	case "nested":
-		fmt.Printf(`{"jsonrpc":"2.0","id":%v,"result":%s`+"\n", id, strings.Repeat("[", 1<<20))
+		fmt.Fprintf(f.out, `{"jsonrpc":"2.0","id":%v,"result":%s`+"\n", id, strings.Repeat("[", 1<<20))
 		text("after")
 		return
 	case "progress":
