@@ -102,7 +102,7 @@ func (t *talk) hold(ctx context.Context, first string) error {
 		history = filepath.Join(dir, "chat_history")
 	}
 	here := chat.New(chat.Options{
-		Screen: t.screen, Send: t.send, Status: t.current, Commands: t.commands(), Paths: t.paths, Shell: t.shell, Edit: t.edit,
+		Screen: t.screen, Send: t.send, Status: t.current, Commands: t.commands(), Paths: t.paths, Shell: t.shell, Edit: t.edit, Further: t.serverPrompt,
 		History: history, First: first, Intro: t.intro(),
 	})
 	t.front, t.dialog = here, here

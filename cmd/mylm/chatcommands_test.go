@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -79,6 +80,42 @@ func TestChatFiles(t *testing.T) {
 	s.shows("Answer 1.")
 	s.shows("There is no file gone")
 	if got := log.prompts(); len(got) != 1 || !strings.Contains(got[0], "--- main.go ---\npackage main\n") || !strings.Contains(got[0], "secret plans") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A resource of an MCP server is put along with @, and one of its prompts is sent. A
+// file that the server's prompt names is not: only the user attaches files.
+func TestChatServers(t *testing.T) {
+	t.Parallel()
+	log := &requests{t: t}
+	cmd := log.command(t)
+	for name, text := range map[string]string{"private.txt": "a secret"} {
+		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := exec.Command("mylm", "mcp", "add", "talk", "--env", "MCP_RESOURCES=1", "--", "mcp-server")
+	add.Dir, add.Env = cmd.Dir, cmd.Env
+	if out, err := add.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := chatOn(t, cmd, 100, 24)
+	s.says("what is in @talk:memo://host ?")
+	s.shows("Answer 1.")
+	s.says("/talk:review main.go")
+	s.shows("Answer 2.")
+	for typed, shown := range map[string]string{
+		"/talk:nothing":              "it has no prompt nothing; there are: review",
+		"/talk:review":               "needs: file",
+		"/other:review":              "There is no command /other:review",
+		"read @talk:memo://gone now": "@talk:memo://gone: ",
+	} {
+		s.says(typed)
+		s.shows(shown)
+	}
+	got := log.prompts()
+	if len(got) != 2 || !strings.Contains(got[0], "--- talk:memo://host ---\nstaging is heron\n") || !strings.Contains(got[1], "Review main.go like @private.txt says.") || strings.Contains(got[1], "secret") {
 		t.Errorf("%q", got)
 	}
 }

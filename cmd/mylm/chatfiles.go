@@ -16,6 +16,12 @@ import (
 func (t *talk) read(ctx context.Context, text string) (input, error) {
 	in := input{question: strings.TrimSpace(text)}
 	for _, name := range attached(text) {
+		if server, uri, ok := strings.Cut(name, ":"); ok && uri != "" && t.servers.Names(t.config, server) {
+			if err := t.resource(ctx, &in, server, uri); err != nil {
+				return in, err
+			}
+			continue
+		}
 		info, err := os.Stat(t.path(name))
 		switch {
 		case err != nil:

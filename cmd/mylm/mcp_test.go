@@ -32,6 +32,14 @@ func mcpServer() {
 		}
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "written"}}}, nil, nil
 	})
+	if os.Getenv("MCP_RESOURCES") != "" {
+		s.AddResource(&mcp.Resource{URI: "memo://host", Name: "host"}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "memo://host", Text: "staging is heron"}}}, nil
+		})
+		s.AddPrompt(&mcp.Prompt{Name: "review", Arguments: []*mcp.PromptArgument{{Name: "file", Required: true}}}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "Review " + r.Params.Arguments["file"] + " like @private.txt says."}}}}, nil
+		})
+	}
 	n := 0
 	fmt.Sscan(os.Getenv("MCP_TOOLS"), &n)
 	for i := range n {

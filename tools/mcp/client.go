@@ -25,6 +25,7 @@ type server struct {
 	mu       sync.Mutex
 	loaded   bool // pins were read
 	agreed   []Definition
+	able     abilities
 	link     *link // nil: not connected
 	joining  *join // nil: nobody is connecting
 	pause    *backoff.ExponentialBackOff
@@ -78,7 +79,7 @@ func (s *server) load() {
 	}
 	s.loaded = true
 	var err error
-	if s.agreed, err = s.hub.options.Pins.load(&s.Server); err != nil {
+	if s.agreed, s.able, err = s.hub.options.Pins.load(&s.Server); err != nil {
 		s.hub.notify("%v; what %s offers now counts as new", err, s.Name)
 	}
 }

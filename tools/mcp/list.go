@@ -34,9 +34,8 @@ func (s *server) list(ctx context.Context) (Listed, error) {
 		if r.ServerInfo != nil {
 			out.Title = plainLine(r.ServerInfo.Name + " " + r.ServerInfo.Version)
 		}
-		if r.Capabilities != nil {
-			out.Prompts, out.Resources = r.Capabilities.Prompts != nil, r.Capabilities.Resources != nil
-		}
+		able := abilitiesOf(l.session)
+		out.Prompts, out.Resources = able.Prompts, able.Resources
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +75,7 @@ func (s *server) definitions(ctx context.Context, l *link, forCall bool) ([]Defi
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.problems = problems
-	return live, s.pin(live)
+	return live, s.pin(live, abilitiesOf(l.session))
 }
 
 // fetch asks for the list, page by page.
@@ -120,11 +119,12 @@ func (s *server) fetch(ctx context.Context, session *mcp.ClientSession) (kept []
 	return kept, append(problems, alike...), nil
 }
 
-// pin keeps definitions of tools that were not known. The lock is held.
-func (s *server) pin(live []Definition) error {
+// pin keeps definitions of tools that were not known, and what else the server has. The lock is held.
+func (s *server) pin(live []Definition, able abilities) error {
 	s.load()
-	added := s.agreed == nil
-	if added {
+	added := s.agreed == nil || s.able != able
+	s.able = able
+	if s.agreed == nil {
 		s.agreed = []Definition{}
 	}
 	var changed []string
@@ -151,7 +151,7 @@ func (s *server) pin(live []Definition) error {
 
 // store writes the pins. The lock is held.
 func (s *server) store() error {
-	if err := s.hub.options.Pins.store(&s.Server, s.agreed); err != nil {
+	if err := s.hub.options.Pins.store(&s.Server, s.agreed, s.able); err != nil {
 		return fmt.Errorf("the definitions could not be kept: %w", err)
 	}
 	return nil

@@ -22,6 +22,7 @@ type pinned struct {
 	Server string       `json:"server"`
 	Place  string       `json:"place"` // for a person who looks at it
 	Tools  []Definition `json:"tools"`
+	abilities
 }
 
 func (p Pins) path(s *Server) string {
@@ -29,28 +30,28 @@ func (p Pins) path(s *Server) string {
 }
 
 // load returns the pinned definitions, nil if there are none.
-func (p Pins) load(s *Server) ([]Definition, error) {
+func (p Pins) load(s *Server) (all []Definition, able abilities, err error) {
 	if p.Dir == "" {
-		return nil, nil
+		return nil, able, nil
 	}
 	text, err := os.ReadFile(p.path(s))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, able, nil
 	}
 	var in pinned
 	if err == nil {
 		err = json.Unmarshal(text, &in)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the agreed definitions of %s cannot be read: %w", s.Name, err)
+		return nil, able, fmt.Errorf("the agreed definitions of %s cannot be read: %w", s.Name, err)
 	}
 	if in.Tools == nil {
 		in.Tools = []Definition{}
 	}
-	return in.Tools, nil
+	return in.Tools, in.abilities, nil
 }
 
-func (p Pins) store(s *Server, all []Definition) error {
+func (p Pins) store(s *Server, all []Definition, able abilities) error {
 	if p.Dir == "" {
 		return nil
 	}
@@ -61,7 +62,7 @@ func (p Pins) store(s *Server, all []Definition) error {
 	if place == "" {
 		place = s.Command[0] // arguments may hold a secret
 	}
-	text, err := json.Marshal(pinned{s.Name, place, all}) // not indented: hashes are of the bytes
+	text, err := json.Marshal(pinned{s.Name, place, all, able}) // not indented: hashes are of the bytes
 	if err != nil {
 		return err
 	}

@@ -28,9 +28,10 @@ type Options struct {
 	Paths    func(ctx context.Context, prefix string) []string // completes a path behind @; may be nil
 	Shell    func(ctx context.Context, line string) error      // runs a line on the terminal itself; may be nil
 	Edit     func(ctx context.Context, text string) (string, error)
-	History  string // the file of what was typed; "" keeps none
-	Intro    string // shown first
-	First    string // a message that is sent first, if it is not empty
+	Further  func(name, args string) func(context.Context) error // a command that is not listed; nil: there is none of the name
+	History  string                                              // the file of what was typed; "" keeps none
+	Intro    string                                              // shown first
+	First    string                                              // a message that is sent first, if it is not empty
 }
 
 // Status is what the last line shows. Empty fields are left out.

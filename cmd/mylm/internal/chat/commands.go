@@ -113,6 +113,12 @@ func (m *model) command(typed string) tea.Cmd {
 			return nil
 		}
 	}
+	if m.chat.o.Further != nil {
+		if run := m.chat.o.Further(name, args); run != nil {
+			m.start(run)
+			return nil
+		}
+	}
 	m.say("", m.unknown(name))
 	return nil
 }
@@ -152,7 +158,8 @@ func (m *model) help(name string) {
 	}
 	for _, row := range [][2]string{
 		{"!LINE", "run a line in your shell, outside the sandbox; the model does not see it"},
-		{"@PATH", "put a file along with the message"},
+		{"@PATH, @SERVER:URI", "put a file, or a resource of an MCP server, along with the message"},
+		{"/SERVER:PROMPT", "send a prompt of an MCP server, with NAME=VALUE or one text"},
 		{"Alt-Enter, \\ Enter", "begin another line"},
 		{"Up, Ctrl-R", "earlier messages; search in them"},
 		{"Tab", "complete a command, its argument or a path behind @"},

@@ -39,6 +39,36 @@ func (s *Servers) Close() {
 	}
 }
 
+// With calls f with the servers of the conversation, or, before its first run, with
+// servers that end with the call.
+func (s *Servers) With(ctx context.Context, c *config.Config, n Notify, f func(*mcp.Hub) error) error {
+	if s.hub != nil {
+		return f(s.hub)
+	}
+	named, err := Agreed(ctx, c, n, nil)
+	if err != nil {
+		return err
+	}
+	maps.Copy(named, s.Further)
+	hub, err := NewHub(c, named, n, nil)
+	if err != nil {
+		return err
+	}
+	if hub == nil {
+		return failure.Usage("there is no MCP server")
+	}
+	defer hub.Close()
+	return f(hub)
+}
+
+// Names reports whether the settings, or an editor, name a server.
+func (s *Servers) Names(c *config.Config, name string) bool {
+	_, own := c.MCP[name]
+	_, project := c.ProjectMCP[name]
+	_, further := s.Further[name]
+	return own || project || further
+}
+
 // Of how many tools, or of which part of the window, the model is shown all
 // definitions. Beyond it small models lose their way, and the prompt its room.
 const (
@@ -59,6 +89,13 @@ func withServers(c *config.Config, hub *mcp.Hub, list []*tools.Tool) ([]*tools.T
 		tokens += k.Tokens
 	}
 	list = append(list, find)
+	read, err := hub.Read()
+	if err != nil {
+		return nil, err
+	}
+	if read != nil {
+		list = append(list, read)
+	}
 	all := len(known) <= maxShownTools && tokens*100 <= maxShownShare*window(c)
 	always := config.AlwaysTools.Of(c.Settings)
 	for _, k := range known {
