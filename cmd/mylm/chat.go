@@ -193,7 +193,11 @@ func (t *talk) use(ctx context.Context, m *setup.Model) error {
 }
 
 func (t *talk) intro() string {
-	text := "mylm · " + t.status.Model + " · " + term.OneLine(term.Printable(t.config.Project), 200) + "\n/help lists the commands and keys."
+	text := "mylm · " + t.status.Model + " · " + term.OneLine(term.Printable(t.config.Project), 200)
+	if notes := setup.Notes(t.config); len(notes) > 0 {
+		text += " · " + term.OneLine(term.Printable(strings.Join(notes, ", ")), 200)
+	}
+	text += "\n/help lists the commands and keys."
 	if t.from != nil {
 		text += "\n" + t.recap()
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/chat"
 	"mylm/cmd/mylm/internal/config"
@@ -14,6 +15,7 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
 	"mylm/tools/policy"
+	"mylm/tools/shell"
 )
 
 // commands are those of the conversation that are about runs and sessions.
@@ -136,7 +138,31 @@ func (t *talk) undo(ctx context.Context, args string) error {
 	if args != "" {
 		return failure.Usage("/undo takes no argument").WithHint("!mylm undo --list lists the runs that can be undone.")
 	}
-	return t.run(ctx, "undo", "--workspace", t.config.Workspace)
+	if err := t.run(ctx, "undo", "--workspace", t.config.Workspace); err != nil {
+		return err
+	}
+	if n := t.commandsRun(); n > 0 {
+		t.screen.Dim("What " + term.Plural(n, "command") + " of the last reply changed is not undone.")
+	}
+	return nil
+}
+
+// commandsRun is how many commands the last reply ran that may have changed something.
+func (t *talk) commandsRun() (n int) {
+	if t.from == nil {
+		return 0
+	}
+	for _, e := range t.from.session.Entries() {
+		switch p := e.Payload.(type) {
+		case agent.PromptEntry:
+			n = 0
+		case agent.CallEntry:
+			if p.Name == shell.Name && !p.OnlyReads() {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // clear begins a new session, in which nothing is allowed yet.

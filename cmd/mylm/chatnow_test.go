@@ -76,6 +76,8 @@ func TestChatDiff(t *testing.T) {
 	s.shows("restore  notes.txt")
 	s.says("/diff")
 	s.shows("the files are as they were before run ")
+	s.says("/undo")
+	s.shows("every run here is undone")
 	s.says("/diff all")
 	s.shows("/diff takes no argument")
 }
@@ -142,5 +144,34 @@ func TestChatCompact(t *testing.T) {
 	out, err = again(cmd, "sessions", "show", "last").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Many words") || !strings.Contains(string(out), "They spoke of things.") {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// A conversation names what the model is shown of the project, what runs, and what
+// /undo cannot take back.
+func TestChatTells(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{
+		"replies.txt": writeReplies + commandReplies("touch made; sleep 60") + "=== reply\nMore.\n",
+		"AGENTS.md":   "Be brief.\n",
+	}, "chat", "--yes")
+	s := chatOn(t, cmd, 100, 40)
+	s.shows(" · AGENTS.md\n/help")
+	s.says("change it")
+	s.shows("Written.")
+	s.says("run it")
+	s.shows("running touch made; sleep 60")
+	s.types(ctrlC)
+	s.shows("mylm: interrupted")
+	s.says("/undo")
+	s.shows("remove   notes.txt")
+	s.shows("What 1 command of the last reply changed is not undone.")
+	s.says("/diff x")
+	s.shows("/diff takes no argument")
+
+	cmd = command(t, map[string]string{"replies.txt": hello, "AGENTS.md": "Be brief.\n"}, "chat", "--no-project-file")
+	s = chatOn(t, cmd, 100, 40)
+	if strings.Contains(s.text(), "AGENTS.md") {
+		t.Errorf("it names what the model is not shown:\n%s", s.text())
 	}
 }

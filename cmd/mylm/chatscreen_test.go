@@ -32,8 +32,9 @@ type terminal struct {
 	before *term.State   // the terminal's settings
 	read   chan struct{} // closed when the other side is
 
-	mu  sync.Mutex // of emu and raw
-	raw strings.Builder
+	mu   sync.Mutex // of emu, raw and each
+	each func()     // called with the lock held when something was shown; may be nil
+	raw  strings.Builder
 }
 
 // onScreen starts a command on an emulated terminal.
@@ -58,6 +59,9 @@ func onScreen(t testing.TB, cmd *exec.Cmd, columns, rows int) *terminal {
 			s.mu.Lock()
 			s.raw.Write(b[:n])
 			_, _ = s.emu.Write(b[:n])
+			if s.each != nil {
+				s.each()
+			}
 			s.mu.Unlock()
 			if err != nil {
 				return

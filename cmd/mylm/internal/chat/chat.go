@@ -63,6 +63,7 @@ type Chat struct {
 	o       Options
 	feed    feed
 	program *tea.Program
+	out     *output
 	jobs    sync.WaitGroup
 	end     context.CancelFunc
 	crash   string // of a job
@@ -84,8 +85,9 @@ func (c *Chat) Run(ctx context.Context) error {
 	if c.o.Intro != "" {
 		c.o.Screen.Dim(ansi.Wrap(c.o.Intro, columns-1, ""))
 	}
+	c.out = &output{File: c.o.Screen.Out, drawn: func() { c.feed.push(item{begun: true}) }}
 	options := []tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(c.o.Screen.In), tea.WithOutput(&output{File: c.o.Screen.Out, drawn: func() { c.feed.push(item{begun: true}) }}), tea.WithWindowSize(columns, rows), tea.WithFPS(120), // a key is on the screen within 16 ms
+		tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(c.o.Screen.In), tea.WithOutput(c.out), tea.WithWindowSize(columns, rows), tea.WithFPS(120), // a key is on the screen within 16 ms
 	}
 	if !c.o.Screen.Color() {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
@@ -98,6 +100,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	c.feed.start(func() { c.program.Send(wake{}) })
 	detach := c.o.Screen.Attach(&host{c, before})
 	_, err = c.program.Run()
+	c.out.end()
 	c.end() // and with it the job that runs
 	c.jobs.Wait()
 	detach()
@@ -200,6 +203,7 @@ const restore = "\x1b[?2004l\x1b[>4;0m\x1b[<1u\x1b[?25h\x1b[0m\r\n"
 
 // Release implements term.Host.
 func (h *host) Release() {
+	h.out.end()
 	_ = xterm.Restore(int(h.o.Screen.In.Fd()), h.before)
 	_, _ = os.Stdout.WriteString(restore)
 }

@@ -186,6 +186,7 @@ type lent struct {
 func (m *model) lend(work func() (string, error)) tea.Cmd {
 	m.away = true
 	l := &lent{work: work}
+	m.chat.out.end()
 	run := tea.Exec(l, func(err error) tea.Msg { return returned{l.text, err} })
 	if len(m.lines) == 0 {
 		return run

@@ -29,9 +29,12 @@ func (m *model) preview(d *dialog) term.Preview {
 
 func (m *model) callRows(d *dialog) []string { return term.Texts(m.preview(d).Whole) }
 
+// changes reports whether a tool's calls are shown as changes of a file.
+func changes(name string) bool { return name == files.WriteFileName || name == files.EditFileName }
+
 // diffRow colours a row of a preview that is a change.
 func (m *model) diffRow(d *dialog, row string) string {
-	if name := d.approval.Name; name != files.WriteFileName && name != files.EditFileName {
+	if !changes(d.approval.Name) {
 		return row
 	}
 	const gutter = "  | "
@@ -134,12 +137,11 @@ func (m *model) keys(d *dialog) []string {
 		}
 	}
 	parts = append(parts, "[n] no, say why", "[s] stop")
-	if !d.whole && m.preview(d).Unseen != "" {
-		parts = append(parts, "[d] show all of it")
-	} else {
-		parts = append(parts, "[d] in full above")
+	full := "[d] in full"
+	if changes(a.Name) {
+		full = "[d] full diff"
 	}
-	parts = append(parts, "[?] help")
+	parts = append(parts, full, "[?] help")
 	var rows []string
 	line := ""
 	for _, p := range parts {

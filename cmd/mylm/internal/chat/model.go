@@ -34,6 +34,7 @@ type model struct {
 
 	open        string   // the line of an answer that is not over
 	openRows    []string // the rows of an answer that will be replaced
+	answered    []string // what is drawn of the answer: the rows that open and openRows were
 	within      bool     // a block of the answer goes on
 	held        []string // rows that wait for its end
 	drawn       []string // in place, by a spinner
@@ -79,7 +80,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case wake:
 		cmds = append(cmds, m.take(m.chat.feed.take())...)
 	case printed:
-		m.printing = false
+		m.chat.out.printed(len(m.answered) > 0)
+		if m.printing = false; len(m.lines) > 0 { // what was drawn of them is not the last
+			m.answered = nil
+		}
 	case armed: // the dialog is drawn again
 	case send:
 		add(m.submit(string(msg)))

@@ -3,23 +3,102 @@ package chat
 import (
 	"bytes"
 	"os"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 )
 
-// output is the terminal, and reports the first drawing: the library turns
-// bracketed paste on with it.
+// output is the terminal. It reports the first drawing, with which the library turns
+// bracketed paste on. What is printed above the drawing is written together with the
+// drawing that follows: between the two, the terminal would show rows twice.
 type output struct {
 	*os.File
 	drawn func() // nil once it was called
+
+	mu   sync.Mutex
+	held []byte      // what is printed
+	hold bool        // until that is over
+	late *time.Timer // writes it if no drawing follows
 }
 
 // Write implements io.Writer.
 func (o *output) Write(b []byte) (int, error) {
-	n, err := o.File.Write(b)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hold {
+		o.held = append(o.held, b...)
+		return len(b), nil
+	}
+	err := o.write(b)
 	if o.drawn != nil && bytes.Contains(b, []byte(ansi.SetModeBracketedPaste)) {
 		o.drawn()
 		o.drawn = nil
 	}
-	return n, err
+	return len(b), err
+}
+
+// WriteString implements io.StringWriter, in place of the file's.
+func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
+
+// write writes what was held, and b, at once.
+func (o *output) write(b []byte) error {
+	if len(o.held) > 0 {
+		const sync = ansi.SetModeSynchronizedOutput
+		begin := ""
+		if bytes.HasPrefix(b, []byte(sync)) {
+			begin, b = sync, b[len(sync):]
+		}
+		b = append(append([]byte(begin), strings.ReplaceAll(string(o.held), sync, "")...), b...)
+		o.held = nil
+	}
+	if len(b) == 0 {
+		return nil
+	}
+	_, err := o.File.Write(b)
+	return err
+}
+
+// print holds what is written until printed is called.
+func (o *output) print() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.hold = true
+}
+
+// frame is longer than the time until the next drawing, also on a busy machine.
+const frame = 250 * time.Millisecond
+
+// printed ends that. What was printed waits for the next drawing if that replaces
+// rows.
+func (o *output) printed(replaces bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.hold = false
+	switch {
+	case !replaces:
+		_ = o.write(nil) // the next write fails, too
+	case o.late == nil:
+		o.late = time.AfterFunc(frame, o.flush)
+	default:
+		o.late.Reset(frame)
+	}
+}
+
+// flush writes what is held now.
+func (o *output) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.hold {
+		_ = o.write(nil)
+	}
+}
+
+// end holds nothing any more.
+func (o *output) end() {
+	o.mu.Lock()
+	o.hold = false
+	o.mu.Unlock()
+	o.flush()
 }

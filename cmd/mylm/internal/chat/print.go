@@ -172,6 +172,7 @@ func (m *model) flush() tea.Cmd {
 		text = " " // an empty one is not printed
 	}
 	m.lines, m.printing = m.lines[n:], true
+	m.chat.out.print()
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printed{} })
 }
 

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,13 +27,14 @@ func (m *model) View() tea.View {
 		return tea.NewView("")
 	}
 	var rows []string
-	if len(m.lines) == 0 { // what comes before it is printed first
-		rows = append(rows, m.openRows...)
+	if len(m.lines) == 0 && !m.printing { // what comes before it is printed first
+		m.answered = slices.Concat(m.openRows)
 		if m.open != "" {
-			rows = append(rows, m.wrap(m.open)...)
+			m.answered = append(m.answered, m.wrap(m.open)...)
 		}
+		m.answered = append(m.answered, m.held...)
 	}
-	rows = append(rows, m.held...)
+	rows = append(rows, m.answered...)
 	rows = append(rows, m.activity()...)
 	for i, q := range m.queue {
 		if i == queueRows {

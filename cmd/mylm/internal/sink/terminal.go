@@ -1,7 +1,6 @@
 package sink
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -222,32 +221,6 @@ func (t *Terminal) line(task, text string) {
 	}
 }
 
-// commandLines is how much of a command is shown while it runs.
-const commandLines = 5
-
-// callLine is a call in a line or few: a command as in a shell, another tool by
-// name.
-func callLine(name string, args json.RawMessage) string {
-	if name == shell.Name {
-		var in struct{ Command string }
-		if json.Unmarshal(args, &in) == nil && in.Command != "" {
-			lines := strings.Split(strings.TrimSpace(in.Command), "\n")
-			more := len(lines) - commandLines
-			if more > 1 {
-				lines = lines[:commandLines]
-			}
-			for i, l := range lines {
-				lines[i] = term.Shorten(l, 200)
-			}
-			if more > 1 {
-				lines = append(lines, fmt.Sprintf("… %d more lines", more))
-			}
-			return "$ " + strings.Join(lines, "\n  ")
-		}
-	}
-	return "> " + term.OneLine(name, 60) + " " + term.OneLine(string(args), 200)
-}
-
 // label is the id of a task as it begins a line.
 func label(task string) string { return term.OneLine(term.Visible(task), 30) }
 
@@ -294,7 +267,7 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 	case agent.ToolCall:
 		t.endText()
 		t.spinner.Hide()
-		t.spinner.Show("running " + term.OneLine(p.Name, 60))
+		t.spinner.Show("running " + what(p.Name, p.Args))
 	case agent.ToolOutput, agent.FinalResponse:
 		t.endText()
 		t.spinner.Hide()
