@@ -225,6 +225,21 @@ func TestChatSession(t *testing.T) {
 	if err != nil || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
+
+	// One that cannot be resumed is not offered.
+	sessions := filepath.Join(cmd.Dir, "data", "mylm", "sessions")
+	journal, err := os.ReadFile(filepath.Join(sessions, id+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, _, _ := strings.Cut(string(journal), "\n")
+	header = strings.Replace(strings.Replace(header, id, "aaaa1111bbbb2", 1), `"version":2`, `"version":1`, 1)
+	if err := os.WriteFile(filepath.Join(sessions, "aaaa1111bbbb2.jsonl"), []byte(header+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = chatOn(t, again(cmd, "chat"), 80, 24)
+	s.types("/resume \t")
+	s.shows("\n> /resume " + id + "\n")
 }
 
 // Signals end it, with the terminal as it was, and so does Ctrl-C in every state.

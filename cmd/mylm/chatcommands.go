@@ -210,7 +210,9 @@ func (t *talk) sessions(ctx context.Context) (ids []string) {
 		return nil
 	}
 	for _, i := range all {
-		ids = append(ids, i.ID)
+		if i.Problem == "" {
+			ids = append(ids, i.ID)
+		}
 	}
 	return ids
 }
