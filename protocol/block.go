@@ -169,7 +169,8 @@ func (x *resolver) behind() {
 		end = x.pos
 	}
 	rest := x.rest()
-	if x.bare || rest == "" || rest[0] == '<' || strings.HasPrefix(rest, "[TOOL_CALLS]") ||
+	token, _ := matchToken(rest + " ")
+	if x.bare || rest == "" || rest[0] == '<' || token.tag != noTag ||
 		strings.Contains(x.src[end:x.pos], "\n") && strings.IndexByte(`,"'`, rest[0]) < 0 {
 		return
 	}

@@ -398,7 +398,7 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 		switch role := strings.TrimSuffix(strings.ToLower(word[:n]), "_token"); {
 		case roles[role]:
 			m.tag, m.name = turnEnd, role
-		case m.tag == turnEnd && !d.line.seen && (role == "assistant" || role == "model" || role == "ai"):
+		case !d.line.seen && ownRoles[role]:
 			m.tag, m.n = ownTurn, min(len(s), maxTag)-len(word)+n
 			for _, end := range headerEnds {
 				if after, ok := strings.CutPrefix(s[m.n:], end); ok {
@@ -539,6 +539,8 @@ func (d *Decoder) turnEnds(m mark, skip func(mode) int) (taken int) {
 	switch {
 	case m.kind == "/s" && d.strikethrough:
 		return -1
+	case ownTurns[m.kind] && !d.line.seen:
+		return skip(inText)
 	case d.harmony && m.kind == endToken: // it ends a message
 		return skip(mode)
 	}

@@ -69,22 +69,30 @@ var tokensOf = map[tag]string{
 		"<|start_header_id|> <|end_header_id|> <|start_of_role|> <|header_start|> <|user|> <|system|> <|observation|> " +
 		"<|END_OF_TURN_TOKEN|> <|START_OF_TURN_TOKEN|> <｜end▁of▁sentence｜> <｜User｜> [INST] <turn|> <|turn> <|end_of_turn|> " +
 		"<|endofturn|> <|end_of_sentence|> <|end_of_msg|> <|assistant_end|> <|user_start|> <seed:eos> </longcat_s> <SPECIAL_12> " +
-		"<｜hy_eos:opensource｜> [e~[ [|endofturn|] ]~b]",
+		"<｜hy_eos:opensource｜> [e~[ [|endofturn|] ]~b] " +
+		"[|user|] [|system|] [|tool|] [|assistant|] <|assistant|> <｜Assistant｜> <｜hy_User｜> <｜hy_Assistant｜> <｜hy_place▁holder▁no▁2｜> <|eos|> " +
+		"<|extra_0|> <|message_sep|> <|turn_end|> <|role_start|> <|role_end|> <role>HUMAN</role> <role>ASSISTANT</role> <|im_assistant|> " +
+		"<end_of_utterance> <end_of_sentence> <beginning_of_sentence> <|userprompt|> <|endofresponse|> <|bom|> <|eom|>",
 }
 
 // turns are the tokens that begin a turn: true if it is never the model's, false
-// if a role follows. roles are those that are not the model's.
+// if a role follows. ownTurns begin the model's. roles are those that are not.
 var (
 	turns = map[string]bool{
 		imStart: false, "startofturn": false, "<|START_OF_TURN_TOKEN|>": false,
-		"<|start_header_id|>": false, "<|header_start|>": false, "<|start_of_role|>": false, "<|turn>": false, "]~b]": false, "<|user_start|>": true,
+		"<|start_header_id|>": false, "<|header_start|>": false, "<|start_of_role|>": false, "<|turn>": false, "]~b]": false, "<|role_start|>": false, "<|im_assistant|>": false,
+		"<beginning_of_sentence>": false, "[|user|]": true, "[|system|]": true, "[|tool|]": true, "<｜hy_User｜>": true, "<role>HUMAN</role>": true,
+		"<|userprompt|>": true, "<|user_start|>": true,
 		"<|im_user|>": true, "<|im_system|>": true, "<|user|>": true, "<|system|>": true, "<|observation|>": true, "<｜User｜>": true, "[INST]": true,
 	}
-	roles = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}
+	ownTurns = map[string]bool{"<|assistant|>": true, "<｜Assistant｜>": true, "[|assistant|]": true, "<｜hy_Assistant｜>": true, "<role>ASSISTANT</role>": true}
+	ownRoles = map[string]bool{"assistant": true, "model": true, "ai": true, "chatbot": true}
+	roles    = map[string]bool{"user": true, "system": true, "tool": true, "human": true, "ipython": true, "environment": true, "developer": true}
 )
 
-// headerEnds close the header of a turn, as Llama 3, Llama 4 and Granite write it.
-var headerEnds = []string{"<|end_header_id|>", "<|header_end|>", "<|end_of_role|>"}
+// headerEnds close the header of a turn, as Llama 3, Llama 4, Granite, Megrez, Kimi,
+// Command R and MiniMax M1 write it.
+var headerEnds = []string{"<|end_header_id|>", "<|header_end|>", "<|end_of_role|>", "<|role_end|>", "<|im_middle|>", "|>", " name=assistant"}
 
 // token is a control token with a meaning.
 type token struct {
