@@ -50,7 +50,7 @@ type Decoder struct {
 	passed     strings.Builder // the text so far, unless retracted, up to maxPassed
 	callStarts []int           // where in it a call may begin
 
-	shownAt int   // where in it the last example or comment began
+	shownAt int   // where in it the last example, comment or inline code of several lines began
 	doubt   doubt // see Doubtful
 
 	tries  budget // of calls without tags
@@ -359,8 +359,12 @@ func (d *Decoder) pushText(s string) (rest string) {
 				return s[i+taken:]
 			}
 		}
+		inside := d.line.span
 		d.line.step(s[i])
 		i++
+		if d.line.span && !inside {
+			d.shownAt = d.passed.Len() + i - start
+		}
 	}
 	d.emit(s[start:])
 	return ""

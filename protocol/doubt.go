@@ -28,7 +28,7 @@ func (d *Decoder) Doubtful() int {
 	}
 	f := finder{d: d, text: d.passed.String()}
 	from := min(f.placeFrom(), f.onlyFrom())
-	if d.line.comment || d.line.example != "" {
+	if d.line.unended() {
 		from = min(from, d.shownAt)
 	}
 	return len(f.text) - from

@@ -29,6 +29,7 @@ type line struct {
 	fenceFull bool // a line of the fence holds something
 	fenceHead bool // still on the line that opens it
 	closing   bool // a closing run was read, and nothing after it
+	span      bool // it is inline code of several lines, which ends anywhere
 
 	example string // the element whose content is only shown; "": none
 
@@ -154,6 +155,12 @@ func (l *line) settle() {
 			l.inline = 0
 		}
 		l.fence, l.fenceHead = 0, false
+	case l.fence > 0 && l.span:
+		if l.runChar == '`' && n >= l.fence {
+			l.fence, l.span = 0, false
+		} else {
+			l.mark()
+		}
 	case l.fence > 0:
 		if l.runStart && l.runChar == l.fenceChar && n >= l.fence {
 			l.closing = true
@@ -176,7 +183,7 @@ func (l *line) newline() {
 	case l.closing:
 		l.fence = 0
 	case l.inline >= 3 && l.fence == 0: // Example: ```xml
-		l.fence, l.fenceChar, l.fenceLead, l.fenceFull = l.inline, '`', true, false
+		l.fence, l.fenceChar, l.fenceLead, l.fenceFull, l.span = l.inline, '`', true, false, true
 	}
 	l.gap = !l.filled && l.seen || l.code
 	l.filled, l.quote, l.inline, l.closing, l.fenceHead = false, false, 0, false, false
@@ -188,6 +195,10 @@ func (l *line) newline() {
 func (l *line) indented() bool {
 	return l.code || !l.filled && l.column >= 4 && l.gap && l.seen && l.fence == 0
 }
+
+// unended reports whether this is in a comment, an example or inline code of several
+// lines: a reply that ends there may not have meant to show what is in it.
+func (l *line) unended() bool { return l.comment || l.example != "" || l.span }
 
 // literal reports whether a tag here is only shown: in inline code (T5), a block
 // quote (T6), an HTML comment (T7), indented code (T13) or an example (T11).

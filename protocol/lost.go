@@ -16,7 +16,7 @@ func (d *Decoder) lost() {
 	f := finder{d: d, text: d.passed.String()}
 	reason := UnknownForm
 	tool, at := f.find(d.callStarts)
-	if tool == "" && (d.line.comment || d.line.example != "") { // what was only shown never ended
+	if tool == "" && d.line.unended() { // what was only shown never ended
 		f.shown, reason = true, FencedCall
 		tool, at = f.find(callStartsOf(f.text, d.shownAt))
 	}
