@@ -359,10 +359,10 @@ func (d *Decoder) pushText(s string) (rest string) {
 				return s[i+taken:]
 			}
 		}
-		inside := d.line.span
+		span, after := d.line.span, d.line.afterSpan
 		d.line.step(s[i])
 		i++
-		if d.line.span && !inside {
+		if d.line.span && !span || d.line.afterSpan && !after {
 			d.shownAt = d.passed.Len() + i - start
 		}
 	}

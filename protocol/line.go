@@ -30,6 +30,7 @@ type line struct {
 	fenceHead bool // still on the line that opens it
 	closing   bool // a closing run was read, and nothing after it
 	span      bool // it is inline code of several lines, which ends anywhere
+	afterSpan bool // the end of such code opened it, or was meant to be no more than that
 
 	example string // the element whose content is only shown; "": none
 
@@ -155,11 +156,10 @@ func (l *line) settle() {
 			l.inline = 0
 		}
 		l.fence, l.fenceHead = 0, false
-	case l.fence > 0 && l.span:
-		if l.runChar == '`' && n >= l.fence {
-			l.fence, l.span = 0, false
-		} else {
-			l.mark()
+	case l.span && l.runChar == l.fenceChar && n >= l.fence:
+		// At the start of a line CommonMark has a fence there, whatever came before.
+		if l.span, l.fence = false, 0; l.runStart {
+			l.fence, l.afterSpan, l.fenceHead, l.fenceFull = n, true, true, false
 		}
 	case l.fence > 0:
 		if l.runStart && l.runChar == l.fenceChar && n >= l.fence {
@@ -181,7 +181,7 @@ func (l *line) settle() {
 func (l *line) newline() {
 	switch {
 	case l.closing:
-		l.fence = 0
+		l.fence, l.afterSpan = 0, false
 	case l.inline >= 3 && l.fence == 0: // Example: ```xml
 		l.fence, l.fenceChar, l.fenceLead, l.fenceFull, l.span = l.inline, '`', true, false, true
 	}
@@ -197,8 +197,9 @@ func (l *line) indented() bool {
 }
 
 // unended reports whether this is in a comment, an example or inline code of several
-// lines: a reply that ends there may not have meant to show what is in it.
-func (l *line) unended() bool { return l.comment || l.example != "" || l.span }
+// lines, or behind such code: a reply that ends there may not have meant to show what
+// is in it.
+func (l *line) unended() bool { return l.comment || l.example != "" || l.span || l.afterSpan }
 
 // literal reports whether a tag here is only shown: in inline code (T5), a block
 // quote (T6), an HTML comment (T7), indented code (T13) or an example (T11).
