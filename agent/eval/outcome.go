@@ -29,11 +29,6 @@ const (
 	WrongAnswer    Cause = "wrong_answer"    // the rest: the calls may be right, the answer is not
 )
 
-// Causes lists the causes.
-func Causes() []Cause {
-	return []Cause{Unreadable, WrongTool, WrongArguments, GaveUp, Loop, WrongAnswer, Injected, TimedOut, ContextFull, ModelFailed}
-}
-
 // Outcome is what came of asking a task once.
 type Outcome struct {
 	Task     string `json:"task"`

@@ -183,28 +183,27 @@ func listServers(c *cli.Context, s *term.Screen) error {
 	return w.Flush()
 }
 
-// serverOf is the server that the first argument names.
-func serverOf(c *cli.Context, loaded *config.Config) (m config.MCP, err error) {
+// serverOf is the server that the first argument names, with the configuration.
+func serverOf(c *cli.Context) (loaded *config.Config, m config.MCP, err error) {
+	if loaded, err = loadServers(c.Context); err != nil {
+		return nil, m, err
+	}
 	name := c.Args().First()
 	if name == "" {
-		return m, failure.Usage("%s needs the name of a server", c.Command.HelpName).WithHint("mylm mcp list lists them")
+		return nil, m, failure.Usage("%s needs the name of a server", c.Command.HelpName).WithHint("mylm mcp list lists them")
 	}
 	if m, ok := loaded.MCP[name]; ok {
-		return m, nil
+		return loaded, m, nil
 	}
 	if m, ok := loaded.ProjectMCP[name]; ok {
-		return m, nil
+		return loaded, m, nil
 	}
 	names := append(slices.Collect(maps.Keys(loaded.MCP)), slices.Collect(maps.Keys(loaded.ProjectMCP))...)
-	return m, failure.Usage("there is no MCP server %q", term.Echoed(name)).WithHint(failure.Suggest(name, sorted(names)) + "mylm mcp list lists them")
+	return nil, m, failure.Usage("there is no MCP server %q", term.Echoed(name)).WithHint(failure.Suggest(name, sorted(names)) + "mylm mcp list lists them")
 }
 
 func showServer(c *cli.Context, s *term.Screen) error {
-	loaded, err := loadServers(c.Context)
-	if err != nil {
-		return err
-	}
-	m, err := serverOf(c, loaded)
+	loaded, m, err := serverOf(c)
 	if err != nil {
 		return err
 	}

@@ -112,11 +112,7 @@ func pairs(flag string, texts []string) (map[string]string, error) {
 
 // removeServer removes a server, and what was agreed to with it.
 func removeServer(c *cli.Context, s *term.Screen) error {
-	loaded, err := loadServers(c.Context)
-	if err != nil {
-		return err
-	}
-	m, err := serverOf(c, loaded)
+	loaded, m, err := serverOf(c)
 	if err != nil {
 		return err
 	}

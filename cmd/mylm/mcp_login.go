@@ -25,10 +25,7 @@ const loginTime = 10 * time.Minute
 // serverToLogIn is the server that the first argument names, which the user has
 // agreed to.
 func serverToLogIn(c *cli.Context) (loaded *config.Config, m config.MCP, server mcp.Server, err error) {
-	if loaded, err = loadServers(c.Context); err != nil {
-		return
-	}
-	if m, err = serverOf(c, loaded); err != nil {
+	if loaded, m, err = serverOf(c); err != nil {
 		return
 	}
 	agreed, err := setup.Agreed(c.Context, loaded, nil, nil)

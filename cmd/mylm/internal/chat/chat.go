@@ -132,9 +132,6 @@ func (c *Chat) Copy(text string) { c.feed.push(item{copy: text}) }
 // Clear empties the screen.
 func (c *Chat) Clear() { c.feed.push(item{clear: true}) }
 
-// Prefill puts a text into the editor.
-func (c *Chat) Prefill(text string) { c.feed.push(item{prefill: text}) }
-
 // Approve implements setup.Dialog.
 func (c *Chat) Approve(ctx context.Context, a setup.Approval) (setup.Answer, error) {
 	r, err := c.ask(ctx, &dialog{approval: &a})

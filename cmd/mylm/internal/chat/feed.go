@@ -22,7 +22,6 @@ type item struct {
 	done    *job // has ended
 	copy    string
 	clear   bool
-	prefill string
 	begun   bool // the first drawing is on the terminal
 }
 

@@ -98,8 +98,6 @@ func (m *model) take(items []item) (cmds []tea.Cmd) {
 		case i.clear:
 			m.lines = nil
 			cmds = append(cmds, clearScreen())
-		case i.prefill != "":
-			m.editor.set(i.prefill)
 		case i.done != nil:
 			m.endJob(i.done)
 		}

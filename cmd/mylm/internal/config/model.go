@@ -283,6 +283,9 @@ func (c *Config) Secrets() (variables, values []string) {
 // secretParts locates the password of an address, or the secrets in the arguments
 // of a program.
 func secretParts(text string) [][2]int {
+	if text == "" { // most often, and the expressions need not be compiled
+		return nil
+	}
 	if start, end, ok := redact.Password(text); ok {
 		return [][2]int{{start, end}}
 	}
