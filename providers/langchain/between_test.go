@@ -1,7 +1,11 @@
 package langchain_test
 
 import (
+	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -56,6 +60,36 @@ func TestEncodings(t *testing.T) {
 	f.answer = zipped(401, "application/json", s.refuse(401, "x", "who are you"))
 	_, _, _, err := generate(t, f.model(t), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Auth, Status: 401}, "who are you", "")
+	reply := say("yes") + stopped
+	pack := func(coding string, text string) string {
+		var b bytes.Buffer
+		w := map[string]io.WriteCloser{"gzip": gzip.NewWriter(&b), "zlib": zlib.NewWriter(&b)}[coding]
+		if w == nil {
+			w, _ = flate.NewWriter(&b, 9)
+		}
+		io.WriteString(w, text)
+		w.Close()
+		return b.String()
+	}
+	for name, tt := range map[string]struct{ header, body string }{
+		"deflate":              {"deflate", pack("zlib", reply)},
+		"deflate, bare":        {"deflate", pack("", reply)},
+		"twice":                {"deflate, gzip", pack("gzip", pack("zlib", reply))},
+		"identity beside it":   {"Identity , GZIP", pack("gzip", reply)},
+		"a header that is old": {"gzip", reply},
+		"the same":             {"deflate", reply},
+	} {
+		f.answer = func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", tt.header)
+			answers(200, s.kind, tt.body)(w, r)
+		}
+		if text, _, last, err := generate(t, f.model(t), providers.Request{}); text != "yes" || last != ended || err != nil {
+			t.Errorf("%s: %q, %+v, %v", name, text, last, err)
+		}
+	}
+	f.answer = after("Content-Encoding", "gzip", func(s fakeAPI) http.HandlerFunc { return answers(200, s.kind, "") })(s)
+	_, _, _, err = generate(t, f.model(t), providers.Request{})
+	checkError(t, err, providers.Error{Kind: providers.Interrupted}, "without a sign that it is whole", "")
 	f.answer = after("Content-Encoding", "br", bare(200, "x"))(s)
 	_, _, _, err = generate(t, f.model(t), providers.Request{})
 	checkError(t, err, providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, `"br"`, "proxy")

@@ -52,6 +52,8 @@ var openAIQuirks = []quirk{
 	{name: "usage of another shape", stream: say("yes") + stopped + `data: {"choices":[],"usage":{"prompt_tokens":"many"}}` + "\n\n", text: "yes", last: ended},
 	{name: "damaged data", stream: say("one ") + "data: oops two\n\n" + say("three") + stopped, text: "one ", fault: providers.Interrupted},
 	{name: "a damaged field", stream: say("one ") + `dat: {"choices":[{"delta":{"content":"two "}}]}` + "\n\n" + say("three") + stopped, text: "one ", fault: providers.Interrupted},
+	{name: "an error that is none", stream: `data: {"error":"","choices":[{"delta":{"content":"y"}}]}` + "\n\n" + `data: {"error":{},"choices":[{"delta":{"content":"es"}}]}` + "\n\n" + stopped, text: "yes", last: ended},
+	{name: "the end cut in half", stream: say("yes") + stopped + "data: [DO", text: "yes", last: ended},
 	{name: "a byte order mark", stream: "\ufeff" + say("yes") + stopped, text: "yes", last: ended},
 	{name: "all of it once more in a message", stream: say("y") + say("es") + `data: {"choices":[{"delta":{},"message":{"content":"yes"},"finish_reason":"stop"}]}` + "\n\n", text: "yes", last: ended},
 	{name: "a message for a delta", stream: `data: {"choices":[{"message":{"content":"yes"},"finish_reason":"stop"}]}` + "\n\n", text: "yes", last: ended},

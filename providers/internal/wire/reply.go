@@ -96,8 +96,14 @@ func (r *Reply) Fail(data []byte) {
 func (r *Reply) understood() bool { return r.Known || r.spoken || r.Ended || r.Fault != nil }
 
 // Present reports whether a field has a value: some servers write out empty
-// ones.
-func Present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+// ones, and "error": "" beside a reply.
+func Present(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", "false", `""`, "{}", "[]":
+		return false
+	}
+	return true
+}
 
 // beforeJSON is what may come before a JSON value without a meaning: white
 // space and a byte order mark.

@@ -162,18 +162,17 @@ func (r *stream) line() error {
 	default:
 		return err
 	}
-	if failed := r.take(line); failed != nil {
-		if failed == ErrGarbled && err == io.EOF {
-			failed = errHalfLine
-		}
-		return failed
+	failed := r.take(line)
+	if failed == nil && err == io.EOF { // the last event may lack its empty line
+		failed = r.dispatch(r.data)
 	}
-	if err == io.EOF { // the last event may lack its empty line
-		if failed := r.dispatch(r.data); failed != nil {
-			return failed
-		}
+	switch {
+	case failed != ErrGarbled || err != io.EOF:
+		return cmp.Or(failed, err)
+	case r.x.reply.Settled: // only the cost of the reply can be missing
+		return io.EOF
 	}
-	return err
+	return errHalfLine
 }
 
 // take handles a line: of JSON, or of a server-sent event.
