@@ -118,22 +118,22 @@ type anthropicPart struct {
 }
 
 type anthropicUsage struct {
-	Input   int `json:"input_tokens"` // without those of the cache
-	Output  int `json:"output_tokens"`
-	Written int `json:"cache_creation_input_tokens"`
-	Cached  int `json:"cache_read_input_tokens"`
+	Input   wire.Count `json:"input_tokens"` // without those of the cache
+	Output  wire.Count `json:"output_tokens"`
+	Written wire.Count `json:"cache_creation_input_tokens"`
+	Cached  wire.Count `json:"cache_read_input_tokens"`
 }
 
 // count notes the cost: the prompt's comes first, the reply's with the end.
 func (n anthropicUsage) count(u *providers.Usage) {
 	if prompt := n.Input + n.Written + n.Cached; prompt > 0 {
-		u.Prompt = prompt
+		u.Prompt = int(prompt)
 		if n.Cached > 0 {
-			u.Evaluated = n.Input + n.Written
+			u.Evaluated = int(n.Input + n.Written)
 		}
 	}
 	if n.Output > 0 {
-		u.Output = n.Output
+		u.Output = int(n.Output)
 	}
 }
 

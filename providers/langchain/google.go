@@ -124,10 +124,10 @@ type googleReply struct {
 		BlockReason string `json:"blockReason"`
 	} `json:"promptFeedback"`
 	Usage struct {
-		Prompt   int `json:"promptTokenCount"`
-		Output   int `json:"candidatesTokenCount"`
-		Thoughts int `json:"thoughtsTokenCount"`
-		Cached   int `json:"cachedContentTokenCount"`
+		Prompt   wire.Count `json:"promptTokenCount"`
+		Output   wire.Count `json:"candidatesTokenCount"`
+		Thoughts wire.Count `json:"thoughtsTokenCount"`
+		Cached   wire.Count `json:"cachedContentTokenCount"`
 	} `json:"usageMetadata"`
 }
 
@@ -191,8 +191,8 @@ func (e *googleReply) count(u *providers.Usage) {
 	if e.Usage.Prompt == 0 && e.Usage.Output == 0 {
 		return
 	}
-	u.Prompt, u.Output = e.Usage.Prompt, e.Usage.Output+e.Usage.Thoughts
+	u.Prompt, u.Output = int(e.Usage.Prompt), int(e.Usage.Output+e.Usage.Thoughts)
 	if e.Usage.Cached > 0 {
-		u.Evaluated = max(0, u.Prompt-e.Usage.Cached)
+		u.Evaluated = max(0, u.Prompt-int(e.Usage.Cached))
 	}
 }

@@ -81,6 +81,7 @@ var claudeEnded = providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usag
 func claude(s string) string { return anthropicAPI.text(s) }
 
 var anthropicQuirks = []quirk{
+	{name: "counts that are none", stream: `data: {"type":"message_start","message":{"usage":{"input_tokens":"x","output_tokens":1.0}}}` + "\n\n" + claude("yes") + claudeEnd, text: "yes", last: claudeEnded},
 	{name: "other events and blocks", stream: `data: {"type":"novelty","x":1}` + "\n\n" + `data: {"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"x"}}` + "\n\n" +
 		`data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"x"}}` + "\n\n" + claude("yes") + claudeEnd, text: "yes", last: claudeEnded},
 	{name: "an index below zero", stream: `data: {"type":"content_block_delta","index":-1,"delta":{"type":"text_delta","text":"yes"}}` + "\n\n" + claudeEnd, text: "yes", last: claudeEnded},
@@ -94,11 +95,14 @@ var anthropicQuirks = []quirk{
 }
 
 var googleQuirks = []quirk{
+	{name: "counts that are none", stream: `data: {"candidates":[{"content":{"parts":[{"text":"yes"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":"x","candidatesTokenCount":2.0}}` + "\n\n",
+		text: "yes", last: providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Output: 2}}},
 	{name: "no error", stream: `data: {"error":null,"candidates":[{"content":{"parts":[{"text":"yes"}]},"finishReason":"STOP"}]}` + "\n\n", text: "yes", last: ended},
 }
 
 var ollamaQuirks = []quirk{
 	{name: "no error", stream: `{"error":null,"message":{"content":"yes"},"done":true,"done_reason":"stop"}` + "\n", text: "yes", last: ended},
+	{name: "counts that are none", stream: `{"message":{"content":"yes"},"done":true,"done_reason":"stop","eval_count":"many","prompt_eval_count":null,"load_duration":1e99}` + "\n", text: "yes", last: ended},
 	{name: "damaged line", stream: `{"message":{"content":"one "}}` + "\noops\n" + `{"done":true}` + "\n", text: "one ", fault: providers.Interrupted},
 }
 

@@ -286,6 +286,8 @@ func TestLastLine(t *testing.T) {
 		{"other reason", `{"done":true,"done_reason":"load"}`, providers.Chunk{Stop: "load"}},
 		{"counts", `{"done":true,"done_reason":"stop","load_duration":3,"prompt_eval_count":7,"prompt_eval_duration":4,"eval_count":2,"eval_duration":5}`,
 			providers.Chunk{Stop: "stop", Usage: providers.Usage{Prompt: 7, Output: 2, Load: 3, PromptTime: 4, OutputTime: 5}}},
+		{"counts as other programs write them", `{"done":true,"done_reason":"stop","load_duration":3.0,"prompt_eval_count":7,"prompt_eval_duration":4e0,"total_duration":"1s","eval_count":2.5,"eval_duration":5}`,
+			providers.Chunk{Stop: "stop", Usage: providers.Usage{Prompt: 7, Output: 2, Load: 3, PromptTime: 4, OutputTime: 5}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

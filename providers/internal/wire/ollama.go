@@ -24,13 +24,13 @@ type ollamaReply struct {
 			} `json:"function"`
 		} `json:"tool_calls"`
 	} `json:"message"`
-	Done       bool          `json:"done"`
-	Reason     string        `json:"done_reason"`
-	Load       time.Duration `json:"load_duration"`
-	Prompt     int           `json:"prompt_eval_count"`
-	PromptTime time.Duration `json:"prompt_eval_duration"`
-	Output     int           `json:"eval_count"`
-	OutputTime time.Duration `json:"eval_duration"`
+	Done       bool   `json:"done"`
+	Reason     string `json:"done_reason"`
+	Load       Count  `json:"load_duration"`
+	Prompt     Count  `json:"prompt_eval_count"`
+	PromptTime Count  `json:"prompt_eval_duration"`
+	Output     Count  `json:"eval_count"`
+	OutputTime Count  `json:"eval_duration"`
 }
 
 func (ollamaReader) Event(r *Reply, data []byte) error {
@@ -54,8 +54,8 @@ func (ollamaReader) Event(r *Reply, data []byte) error {
 		return nil
 	}
 	r.Ended, r.Over, r.Stop = true, true, e.Reason
-	r.Usage = providers.Usage{Prompt: e.Prompt, Output: e.Output, Load: e.Load, PromptTime: e.PromptTime,
-		OutputTime: e.OutputTime}
+	r.Usage = providers.Usage{Prompt: int(e.Prompt), Output: int(e.Output), Load: time.Duration(e.Load),
+		PromptTime: time.Duration(e.PromptTime), OutputTime: time.Duration(e.OutputTime)}
 	return nil
 }
 

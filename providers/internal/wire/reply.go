@@ -3,6 +3,8 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"math"
+	"strconv"
 
 	"mylm/providers"
 )
@@ -25,6 +27,18 @@ type Reader interface {
 
 	// Whole takes a reply that came in one piece.
 	Whole(r *Reply, body []byte) error
+}
+
+// Count is a number of what a reply cost. One of another form is 0: it must not lose
+// the reply.
+type Count int64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *Count) UnmarshalJSON(data []byte) error {
+	if f, err := strconv.ParseFloat(string(data), 64); err == nil && math.Abs(f) < 1<<53 {
+		*n = Count(f)
+	}
+	return nil
 }
 
 // Reply is what was read of a reply so far.
