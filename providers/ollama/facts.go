@@ -67,25 +67,62 @@ func (c *Client) show(ctx context.Context, name string) (facts, error) {
 	f.cache = cachePerToken(number)
 	f.numCtx = numCtxParameter(s.Parameters)
 	f.remote = s.RemoteHost != ""
-	f.form = formOf(s.Template, s.Details.Family)
+	f.form = formOf(s)
 	return f, nil
 }
 
-// formOf is the form in which a model was trained to write calls, by what its template
-// makes of them, or by its family where the server has the template in its program.
-func formOf(template, family string) string {
-	for _, x := range []struct{ mark, form string }{
-		{"<function=", "function"}, {"<tool_call>", "tool_call"}, {"<invoke", "invoke"}, {"<|python_tag|>", "python_tag"}, {`{"name": <function-name>`, "tool_call"},
-	} {
-		if strings.Contains(template, x.mark) {
+// formOf is the form in which a model was trained to write calls, "" if that is
+// unknown: by the renderer of the server that makes its prompt, else by what its
+// template makes of calls, else by its family.
+func formOf(s *api.ShowResponse) string {
+	if renderer := cmp.Or(s.Renderer, instruction(s.Modelfile, "RENDERER")); renderer != "" {
+		for _, x := range rendererForms {
+			if strings.HasPrefix(renderer, x.prefix) {
+				return x.form
+			}
+		}
+		return ""
+	}
+	for _, x := range templateForms {
+		if strings.Contains(s.Template, x.mark) {
 			return x.form
 		}
 	}
-	switch {
-	case strings.Contains(template, `"parameters": dictionary`): // Llama 3.1 and 3.2
-		return "python_tag"
-	case strings.HasPrefix(family, "qwen"):
-		return "tool_call"
+	// A model that was imported may lack its template. Those of DeepSeek that are
+	// of this family have one of their own.
+	if plain := strings.ReplaceAll(s.Template, " ", "") == "{{.Prompt}}"; plain || strings.Contains(s.Template, "<|im_start|>") {
+		for _, x := range familyForms {
+			if strings.HasPrefix(s.Details.Family, x.prefix) {
+				return x.form
+			}
+		}
+	}
+	return ""
+}
+
+// The tables of formOf. The first row that fits counts; "" is a form that is not
+// among those that can be shown.
+var (
+	rendererForms = []struct{ prefix, form string }{ // ollama/ollama, model/renderers
+		{"qwen3-coder", "function"}, {"qwen3.", "function"}, {"ornith", "function"}, {"nemotron-3", "function"}, {"qwen3-vl", "tool_call"},
+	}
+	templateForms = []struct{ mark, form string }{
+		{"<arg_key>", ""},           // GLM, in <tool_call>
+		{"<parameter=", "function"}, // in <tool_call>, too
+		{"<invoke", "invoke"},
+		{"<tool_call>", "tool_call"},
+		{"<|python_tag|>", "python_tag"},
+		{`"parameters": dictionary`, "python_tag"}, // Llama 3.1 to 3.3
+	}
+	familyForms = []struct{ prefix, form string }{{"qwen35", "function"}, {"qwen", "tool_call"}}
+)
+
+// instruction is the value of a line of a Modelfile.
+func instruction(modelfile, name string) string {
+	for line := range strings.Lines(modelfile) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && key == name {
+			return strings.TrimSpace(value)
+		}
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package ollama_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ollama/ollama/api"
 
 	"mylm/providers"
 	"mylm/providers/ollama"
@@ -118,3 +121,48 @@ func TestInfo(t *testing.T) {
 		t.Errorf("Info of a model that is not there: %v", err)
 	}
 }
+
+// The form of calls that a model was trained for shows in its renderer, its template,
+// or its family. The templates are short, with the words by which those of Ollama's
+// library and of published models tell.
+func TestInfoForm(t *testing.T) {
+	for name, tt := range map[string]struct {
+		show api.ShowResponse
+		want string
+	}{
+		"Qwen 2.5":                  {api.ShowResponse{Template: "{{ if .Tools }}Reply with\n<tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}\n</tool_call>{{ end }}", Details: family("qwen2")}, "tool_call"},
+		"Hermes 3":                  {api.ShowResponse{Template: "<|im_start|>{{ range .ToolCalls }}<tool_call>{\"name\": \"{{ .Function.Name }}\"}</tool_call>{{ end }}", Details: family("llama")}, "tool_call"},
+		"Qwen 3, Jinja":             {api.ShowResponse{Template: `{{- '<tool_call>\n{"name": "' + tool_call.name + '"}\n</tool_call>' }}`, Details: family("qwen3")}, "tool_call"},
+		"Qwen 3 Coder, template":    {api.ShowResponse{Template: "<tool_call>\n<function=example_function_name>\n<parameter=example_parameter_1>\nvalue\n</parameter>", Details: family("qwen3moe")}, "function"},
+		"Qwen 3 Coder, renderer":    {api.ShowResponse{Template: "{{ .Prompt }}", Modelfile: "# made\nFROM x\nTEMPLATE {{ .Prompt }}\nRENDERER qwen3-coder\nPARSER qwen3-coder\n", Details: family("qwen3moe")}, "function"},
+		"renderer in its field":     {api.ShowResponse{Template: "{{ .Prompt }}", Renderer: "qwen3.5", Details: family("qwen35")}, "function"},
+		"Qwen 3 VL, renderer":       {api.ShowResponse{Template: "{{ .Prompt }}", Modelfile: "FROM x\nRENDERER qwen3-vl-instruct\n", Details: family("qwen3vl")}, "tool_call"},
+		"another renderer":          {api.ShowResponse{Template: "{{ .Prompt }}", Modelfile: "FROM x\nRENDERER olmo3\n", Details: family("qwen3")}, ""},
+		"Llama 3.1":                 {api.ShowResponse{Template: `Respond in the format {"name": function name, "parameters": dictionary of argument name and its value}.`, Details: family("llama")}, "python_tag"},
+		"Llama 3.1, Jinja":          {api.ShowResponse{Template: `{{- "<|python_tag|>" + tool_call.name }}`, Details: family("llama")}, "python_tag"},
+		"MiniMax M2":                {api.ShowResponse{Template: `<minimax:tool_call>\n<invoke name="tool-name-1">\n<parameter name="param-key-1">`, Details: family("minimax-m2")}, "invoke"},
+		"GLM 4.5":                   {api.ShowResponse{Template: "<tool_call>{function-name}\n<arg_key>{arg-key-1}</arg_key>\n<arg_value>", Details: family("glm4moe")}, ""},
+		"Mistral":                   {api.ShowResponse{Template: `[TOOL_CALLS] [{{ range .ToolCalls }}{"name": "{{ .Function.Name }}"}{{ end }}]`, Details: family("llama")}, ""},
+		"Command R":                 {api.ShowResponse{Template: "Action: ```json\n[{\"tool_name\": \"{{ .Function.Name }}\"}]```", Details: family("command-r")}, ""},
+		"Granite 3":                 {api.ShowResponse{Template: "<|tool_call|>[{{ range .ToolCalls }}{{ end }}]", Details: family("granite")}, ""},
+		"Gemma 3":                   {api.ShowResponse{Template: "<start_of_turn>user\n{{ .Content }}<end_of_turn>", Details: family("gemma3")}, ""},
+		"Qwen without its template": {api.ShowResponse{Template: "{{ .Prompt }}", Details: family("qwen3")}, "tool_call"},
+		"Qwen 3.5 without it":       {api.ShowResponse{Template: "{{.Prompt}}", Details: family("qwen35moe")}, "function"},
+		"Qwen, only a chat":         {api.ShowResponse{Template: "<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>", Details: family("qwen2")}, "tool_call"},
+		"DeepSeek R1 of Qwen":       {api.ShowResponse{Template: "<｜User｜>{{ .Content }}<｜Assistant｜>", Details: family("qwen2")}, ""},
+		"Llama without it":          {api.ShowResponse{Template: "{{ .Prompt }}", Details: family("llama")}, ""},
+		"nothing":                   {api.ShowResponse{}, ""},
+	} {
+		f := newFake(t, nil)
+		text, err := json.Marshal(tt.show)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.show = says(string(text))
+		if got, err := f.model(t, ollama.ModelOptions{}).Info(t.Context()); err != nil || got.Form != tt.want {
+			t.Errorf("%s: form %q, %v, want %q", name, got.Form, err, tt.want)
+		}
+	}
+}
+
+func family(name string) api.ModelDetails { return api.ModelDetails{Family: name} }
