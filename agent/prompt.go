@@ -67,7 +67,7 @@ func (a *Agent) tools(n notation) (data prompts.SystemData, err error) {
 	if known, ok := a.described.Load(n); ok {
 		return known.(prompts.SystemData), nil
 	}
-	if err = n.form.Prompt(&data, a.defs, a.sample(), n.compact); err == nil {
+	if err = n.form.Prompt(&data, a.opts.Prompts, a.defs, a.sample(), n.compact); err == nil {
 		a.described.Store(n, data)
 	}
 	return data, err

@@ -102,11 +102,12 @@ func (t Tools) String() string {
 	return b.String()
 }
 
-// Tool is a tool as the system template shows it. All of it is safe to be shown.
+// Tool is a tool as the system template shows it. All of it is safe to be shown. JSON
+// and Signature are "" where the built-in template does not show them.
 type Tool struct {
 	Name, Description, Parameters string // Parameters is a JSON Schema; escaped as XML wants it
-	JSON                          string // all of that as one JSON object; "" in the form tool_code
-	Signature                     string // all of that in one line of text; "" unless the prompt is compact
+	JSON                          string // all of that as one JSON object
+	Signature                     string // all of that in one line of text
 }
 
 // Example is an example of a call, its result, and the answer that rests on it.

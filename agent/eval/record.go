@@ -49,9 +49,9 @@ type Exam struct {
 	Model   string    `json:"model"`             // as it is shown
 	Suite   string    `json:"suite"`
 	Tasks   int       `json:"tasks"`
-	Form    string    `json:"form,omitempty"`   // in which calls are shown to the model
-	Prompt  string    `json:"prompt,omitempty"` // the file of a system template; "": the default one
-	Digest  string    `json:"prompt_digest,omitempty"`
+	Form    string    `json:"form,omitempty"`          // in which calls are shown to the model
+	Prompt  string    `json:"prompt,omitempty"`        // the file of a system template; "": the default one
+	Digest  string    `json:"prompt_digest,omitempty"` // of the prompts, by which they can be told apart
 	Runs    int       `json:"runs"`
 	Seed    *int      `json:"seed,omitempty"`
 	// Args are the arguments of the command line that began the exam, for who

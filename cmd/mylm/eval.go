@@ -36,6 +36,7 @@ write one. Results are kept. An exam that was interrupted goes on with --resume,
 nothing is asked twice.`,
 		UsageText: `mylm eval -m qwen3:8b --suite smoke
 mylm eval -m qwen3:8b -m llama3.2 --chart models.svg
+mylm eval -m qwen3:8b --form all --save
 mylm eval --resume last
 mylm eval compare 20310514-101500-4f2a last`,
 		Flags: slices.Concat(
@@ -45,6 +46,7 @@ mylm eval compare 20310514-101500-4f2a last`,
 				cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "tasks `N` that are asked at once", Value: 1}, 1, 64),
 				&cli.StringFlag{Name: "budget", Usage: "begin no task after this many tokens or this much time: `LIMIT` such as 200000 or 30m"},
 				cmdline.OneOf(&cli.StringFlag{Name: "form", Usage: "`FORM` in which calls are shown to the model, or all, to compare them", DefaultText: "as it is set"}, append(formNames(), "auto", "all")...),
+				&cli.BoolFlag{Name: "save", Usage: "with --form all: set the form in the configuration if one is better by more than chance"},
 				&cli.StringFlag{Name: "prompt", Usage: "also examine the system template in `FILE`, and compare"},
 				&cli.StringFlag{Name: "resume", Usage: "go on with the exam `ID`, or last"}),
 			cmdline.Group(config.OfModel, &cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Usage: "examine model `NAME` (repeatable)", DefaultText: "the last one used, or the only one there is"}),

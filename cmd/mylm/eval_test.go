@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -283,16 +285,10 @@ func TestEvalForms(t *testing.T) {
 	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
 	var mu sync.Mutex
 	var bodies []string
-	handler := o.placed.Config.Handler
-	o.placed.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/api/chat" {
-			body, _ := io.ReadAll(r.Body)
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			mu.Lock()
-			bodies = append(bodies, string(body))
-			mu.Unlock()
-		}
-		handler.ServeHTTP(w, r)
+	o.watch(func(body []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		bodies = append(bodies, string(body))
 	})
 	h := newHome(t, o.placed)
 	out, errs, code := h.run("eval", "-m", "m", "--suite", "smoke", "--form", "all")
@@ -327,13 +323,7 @@ func TestEvalForms(t *testing.T) {
 		t.Errorf("requests by form: %v", seen)
 	}
 	// The setting of a model's entry holds, and a flag over it.
-	if err := os.MkdirAll(filepath.Join(h.dir, "config", "mylm"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	conf := "[models.mine]\nprovider = \"ollama\"\nmodel = \"m\"\nform = \"invoke\"\n"
-	if err := os.WriteFile(filepath.Join(h.dir, "config", "mylm", "config.toml"), []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	h.configure("[models.mine]\nprovider = \"ollama\"\nmodel = \"m\"\nform = \"invoke\"\n")
 	for _, tt := range [][]string{{"<invoke name=\"TOOL_NAME", "ask", "-m", "mine", "hello"}, {"<function=TOOL_NAME", "ask", "-m", "mine", "--form", "function", "hello"}, {"<name>TOOL_NAME", "ask", "-m", "m", "hello"}} {
 		h.run(tt[1:]...)
 		mu.Lock()
@@ -375,6 +365,377 @@ func TestPromptSize(t *testing.T) {
 	for _, tool := range registry.Tools() {
 		if _, _, fault := tools.Fit(tool.Schema, []byte(tools.Example(tool.Schema))); fault != nil {
 			t.Errorf("%s: the example does not fit: %v", tool.Name, fault)
+		}
+	}
+}
+
+// A window that only the server reports makes the prompt compact, as one that is set
+// does.
+func TestSmallWindowOfServer(t *testing.T) {
+	t.Parallel()
+	const tool = "\n- read_file("
+	o := newPlaced(t, "Hello.")
+	var mu sync.Mutex
+	trained, system := 2048, ""
+	see := func(body []byte) { system = firstMessage(t, bytes.NewReader(body)) }
+	o.watch(see)
+	handler := o.Config.Handler
+	o.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch r.URL.Path {
+		case "/api/ps":
+			_, _ = io.WriteString(w, `{"models":[]}`)
+		case "/api/show":
+			_, _ = fmt.Fprintf(w, `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":%d},"template":"{{ .Prompt }}"}`, trained)
+		case "/v1/models":
+			_, _ = fmt.Fprintf(w, `{"data":[{"id":"m","meta":{"n_ctx":%d,"n_ctx_train":131072}}]}`, trained)
+		case "/v1/chat/completions":
+			body, _ := io.ReadAll(r.Body)
+			see(body)
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hello.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		default:
+			handler.ServeHTTP(w, r)
+		}
+	})
+	h := newHome(t, o)
+	h.configure("[models.box]\nprovider = \"llamacpp\"\nmodel = \"m\"\nbase_url = \"" + o.URL + "/v1\"\n")
+	for _, model := range []string{"m", "box"} {
+		for window, small := range map[int]bool{4096: true, 8191: true, 8192: false, 32768: false} {
+			mu.Lock()
+			trained, system = window, ""
+			mu.Unlock()
+			_, errs, code := h.run("ask", "-m", model, "--no-save", "hello")
+			mu.Lock()
+			if code != "0" || strings.Contains(system, tool) != small || strings.Contains(system, "# EXAMPLE") == small {
+				t.Errorf("%s with a window of %d: exit %s, %s\n%s", model, window, code, errs, system)
+			}
+			mu.Unlock()
+		}
+	}
+}
+
+// watch hands the body of each question to a function before it is answered.
+func (p *placed) watch(see func(body []byte)) {
+	handler := p.Config.Handler
+	p.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/chat" {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			see(body)
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// firstMessage is the first message of a request: the system prompt.
+func firstMessage(t *testing.T, body io.Reader) string {
+	var request struct {
+		Messages []struct{ Content string }
+	}
+	if err := json.NewDecoder(body).Decode(&request); err != nil || len(request.Messages) == 0 {
+		t.Errorf("a request without messages: %v", err)
+		return ""
+	}
+	return request.Messages[0].Content
+}
+
+// configure writes the configuration file.
+func (h *home) configure(text string) {
+	h.t.Helper()
+	dir := filepath.Join(h.dir, "config", "mylm")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// The form that is better beyond chance is set in the configuration, if that is asked
+// for, and holds from then on.
+func TestEvalSave(t *testing.T) {
+	t.Parallel()
+	const good = "<tool_call>\n{"
+	exams := "suite: words\ntools: {look: {description: Looks., rules: [{say: nothing}]}}\ntasks:\n"
+	for i := range 8 {
+		exams += fmt.Sprintf("  - {id: t%d, category: c, question: Say word %d., tools: [look], check: {answer: {all: [w%d]}}, right: [w%d], wrong: [[x], [y]]}\n", i, i, i, i)
+	}
+	suite, err := eval.Parse([]byte(exams))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newSchool(t, evaltest.Student{Suite: suite})
+	var system string
+	o.watch(func(body []byte) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		system, o.P = firstMessage(t, bytes.NewReader(body)), 0
+		if strings.Contains(system, good) {
+			o.P = 1
+		}
+	})
+	h := newHome(t, o.placed)
+	const before = "# Mine.\n\n[models.mine]   # the only one\nmodel = \"m\"\nprovider = \"ollama\"\n\n# The end.\n"
+	h.configure(before)
+	if err := os.WriteFile(filepath.Join(h.dir, "words.yaml"), []byte(exams), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := func() string { return h.read("config/mylm/config.toml") }
+	exam := func(args ...string) (out, errs, code string) {
+		return h.run(append([]string{"eval", "--suite", "words.yaml", "--form", "all"}, args...)...)
+	}
+	out, errs, code := exam("-m", "mine")
+	if code != "0" || !strings.Contains(out, "mine: tool_call is better than tool_code by more than chance") || !strings.Contains(errs, "--save") || config() != before {
+		t.Errorf("without --save: exit %s: %s%s\n%s", code, out, errs, config())
+	}
+	out, errs, code = exam("-m", "mine", "--save", "--json")
+	var printed struct {
+		Forms []struct{ Model, Base, Better, Saved string }
+	}
+	if err := json.Unmarshal([]byte(out), &printed); err != nil || code != "0" || len(printed.Forms) != 1 || printed.Forms[0].Better != "tool_call" || printed.Forms[0].Saved == "" {
+		t.Errorf("exit %s, %v: %s%s", code, err, out, errs)
+	}
+	if want := strings.Replace(before, "\"ollama\"\n", "\"ollama\"\nform = \"tool_call\"\n", 1); config() != want || !strings.Contains(errs, `saved: form = "tool_call" in [models.mine] of `) {
+		t.Errorf("%s\nthe file is\n%s", errs, config())
+	}
+	h.run("ask", "-m", "mine", "hello")
+	o.mu.Lock()
+	if !strings.Contains(system, good) {
+		t.Errorf("what is saved does not hold:\n%s", system)
+	}
+	o.mu.Unlock()
+	// Now it is the form that the others are compared with, and none is better.
+	out, errs, code = exam("-m", "mine", "--save")
+	if code != "0" || !strings.Contains(out, "mine: no form is better than tool_call by more than chance") || !strings.Contains(errs, "nothing is saved") {
+		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+	// A model without an entry gets one.
+	out, errs, code = exam("-m", "m", "--save")
+	if code != "0" || !strings.HasSuffix(config(), "# The end.\n\n[models.m]\nprovider = \"ollama\"\nmodel = \"m\"\nform = \"tool_call\"\n") {
+		t.Errorf("exit %s: %s%s\n%s", code, out, errs, config())
+	}
+	// What could not be saved is found before anything is asked.
+	for _, args := range [][]string{{"eval", "-m", "some/one", "--form", "all", "--save"}, {"eval", "-m", "m", "--save"}, {"eval", "-m", "demo", "--form", "all", "--save"}} {
+		if out, errs, code := h.run(args...); code != "2" || out != "" {
+			t.Errorf("%v: exit %s: %s%s", args, code, out, errs)
+		}
+	}
+	// An exam that did not come to its end saves nothing.
+	was := config()
+	if out, errs, code := exam("-m", "m", "--budget", "50", "--save"); code != "5" || config() != was {
+		t.Errorf("exit %s: %s%s\n%s", code, out, errs, config())
+	}
+}
+
+// With form = auto a session has the form that the model's template shows when it
+// begins, and keeps it whatever the template becomes.
+func TestFormAuto(t *testing.T) {
+	t.Parallel()
+	o := newPlaced(t, "Hello.")
+	var mu sync.Mutex
+	var template, system string
+	o.watch(func(body []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		system = firstMessage(t, bytes.NewReader(body))
+	})
+	handler := o.Config.Handler
+	o.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/show" {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		text, _ := json.Marshal(map[string]any{"capabilities": []string{"completion"}, "model_info": map[string]any{"general.architecture": "llama", "llama.context_length": 32768}, "template": template})
+		_, _ = w.Write(text)
+	})
+	h := newHome(t, o)
+	h.configure("form = \"auto\"\n")
+	for _, tt := range []struct{ template, mark string }{
+		{"<tool_call>\n{\"name\": <function-name>}", "fences:\n<tool_call>\n{"},
+		{"<tool_call>\n<function=f>\n<parameter=p>", "<function=TOOL_NAME>"},
+		{`{"name": function name, "parameters": dictionary of argument name and its value}`, "fences:\n{"},
+		{"<invoke name=", "<invoke name=\"TOOL_NAME\">"},
+		{"{{ .Prompt }}", "fences:\n<tool_code>"},
+	} {
+		for _, step := range []struct {
+			template string
+			command  []string
+		}{{tt.template, []string{"ask", "hello"}}, {"<invoke name=", []string{"resume", "last", "again"}}, {"<|python_tag|>", []string{"resume", "last", "and again"}}} {
+			mu.Lock()
+			template, system = step.template, ""
+			mu.Unlock()
+			_, errs, code := h.run(step.command...)
+			mu.Lock()
+			if code != "0" || !strings.Contains(system, tt.mark) {
+				t.Errorf("%q, then %q, %v: exit %s: %s\n%s", tt.template, step.template, step.command, code, errs, system)
+			}
+			mu.Unlock()
+		}
+	}
+}
+
+// A changed template is examined beside the default one, and compared. It sees the
+// tools one by one, in every notation, and can show them as it likes.
+func TestEvalPrompt(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke()})
+	var own []string
+	o.watch(func(body []byte) {
+		system := firstMessage(t, bytes.NewReader(body))
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.P = 0; strings.HasPrefix(system, "OWN") {
+			o.P = 1
+			own = append(own, system)
+		}
+	})
+	h := newHome(t, o.placed)
+	template := filepath.Join(h.dir, "own.tmpl")
+	if err := os.WriteFile(template, []byte(`OWN {{.Form}}, compact: {{.Compact}}
+{{- range $i, $t := .Tools}}
+{{$i}}|{{$t.Name}}|{{$t.Description}}|{{$t.Parameters}}|{{$t.JSON}}|{{$t.Signature}}|
+{{- end}}
+{{- with .Example}}
+{{.Question}}|{{.Call}}|{{.Observation}}|{{.Answer}}
+{{- end}}
+{{.Call}}|{{.End}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := h.run("eval", "-m", "m", "--suite", "smoke", "--prompt", "own.tmpl")
+	if code != "0" || !strings.Contains(out, "B is better by more than chance") || strings.Count(out, "12/12 100%") != 1 || strings.Count(out, "0/12 0%") != 1 || !strings.Contains(out, "own.tmpl") {
+		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+	row := regexp.MustCompile(`(?m)^(\d+)\|(\w+)\|[^|]+\|\{.*\}\|\{"type": "function", "function": \{"name": "(\w+)".*\}\}\|(\w+)\(.*\): .*\|$`)
+	rows := 0
+	o.mu.Lock()
+	for _, system := range own {
+		for i, m := range row.FindAllStringSubmatch(system, -1) {
+			if rows++; m[1] != fmt.Sprint(i) || m[2] != m[3] || m[2] != m[4] {
+				t.Errorf("the tools are shown as\n%s", system)
+			}
+		}
+		if !strings.HasPrefix(system, "OWN tool_code, compact: false\n") || !strings.HasSuffix(system, "</tool_code>|</tool_code>") {
+			t.Errorf("the prompt is\n%s", system)
+		}
+	}
+	o.mu.Unlock()
+	if rows == 0 {
+		t.Errorf("no tool is shown in %d prompts", len(own))
+	}
+	for text, want := range map[string]string{"{{range .Toolz}}{{end}}": "Toolz", "": "is empty"} {
+		if err := os.WriteFile(template, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := len(o.counts())
+		if out, errs, code := h.run("eval", "-m", "m", "--suite", "smoke", "--prompt", "own.tmpl"); code != "2" || out != "" || !strings.Contains(errs, want) || len(o.counts()) != before {
+			t.Errorf("%q: exit %s: %s%s", text, code, out, errs)
+		}
+	}
+	// An exam does not go on with another prompt than it began with.
+	write := func(text string) {
+		if err := os.WriteFile(template, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("OWN {{.Identity}}")
+	h.run("eval", "-m", "m", "--suite", "smoke", "--prompt", "own.tmpl", "--budget", "1200")
+	write("OTHER {{.Identity}}")
+	if out, errs, code := h.run("eval", "--resume", "last"); code != "2" || out != "" || !strings.Contains(errs, "have changed since") {
+		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+	write("OWN {{.Identity}}")
+	if out, errs, code := h.run("eval", "--resume", "last"); code != "0" || !strings.Contains(out, "12/12 100%") {
+		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+	if _, errs, code := h.run("eval", "-m", "m", "--suite", "smoke", "--prompt", "gone.tmpl"); code != "2" || !strings.Contains(errs, "gone.tmpl") {
+		t.Errorf("exit %s: %s", code, errs)
+	}
+}
+
+// A model has a score only after an exam that came to its end, with the prompt that
+// every run has.
+func TestScores(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
+	h.configure("[models.mine]\nprovider = \"ollama\"\nmodel = \"m\"\n")
+	if err := os.WriteFile(filepath.Join(h.dir, "own.tmpl"), []byte("{{.Identity}} {{.Tools}} {{.Call}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		command []string
+		scores  map[string]string // of m and mine
+	}{
+		{nil, map[string]string{}},
+		{[]string{"-m", "m", "--budget", "100"}, map[string]string{}},
+		{[]string{"-m", "m", "--prompt", "own.tmpl"}, map[string]string{"m:latest": "12 of 12 smoke"}},
+		{[]string{"-m", "mine", "--form", "invoke"}, map[string]string{"m:latest": "12 of 12 smoke", "mine": "12 of 12 smoke, invoke"}},
+	} {
+		if step.command != nil {
+			h.run(append([]string{"eval", "--suite", "smoke"}, step.command...)...)
+		}
+		out, errs, code := h.run("models")
+		if code != "0" || strings.Contains(out, "SCORE") != (len(step.scores) > 0) {
+			t.Errorf("after %v: exit %s: %s%s", step.command, code, out, errs)
+		}
+		for line := range strings.Lines(out) {
+			name, _, _ := strings.Cut(line, " ")
+			if want, row := step.scores[name], name != "NAME" && name != "\n"; row && (strings.Contains(line, "12 of 12") != (want != "") || !strings.HasSuffix(strings.TrimRight(line, " \n"), want)) {
+				t.Errorf("after %v, want %q: %s", step.command, want, line)
+			}
+		}
+		out, _, _ = h.run("models", "--json")
+		var all []struct {
+			Name  string
+			Score *struct{ Exam string }
+		}
+		if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 2 {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for _, m := range all {
+			if (m.Score != nil) != (step.scores[m.Name] != "") {
+				t.Errorf("after %v: %s", step.command, out)
+			}
+			if m.Score == nil {
+				continue
+			}
+			if shown, _, _ := h.run("eval", "show", m.Score.Exam); strings.Contains(shown, "own.tmpl") {
+				t.Errorf("the score is that of another prompt: %s", shown)
+			}
+		}
+	}
+}
+
+// No document has a score of a model: nobody has measured one here.
+func TestNoScoresInDocuments(t *testing.T) {
+	t.Parallel()
+	model := regexp.MustCompile(`(?i)\b(qwen|llama ?[0-9]|llama[0-9]|gemma|mistral|phi-?[0-9]|granite|hermes|gpt-[0-9o]|claude|deepseek|smollm|command-r)`)
+	rate := regexp.MustCompile(`\b\d+(\.\d+)? ?%|\b\d+ of \d+\b|\b\d+/\d+ \d+%`)
+	if line := "| qwen3:8b | 41 of 92 |"; !model.MatchString(line) || !rate.MatchString(line) {
+		t.Error("the expressions find nothing")
+	}
+	all, err := filepath.Glob("../../docs/*.md")
+	more, err2 := filepath.Glob("../../docs/decisions/*.md")
+	if err != nil || err2 != nil || len(all) < 10 {
+		t.Fatalf("%v, %v: %v", err, err2, all)
+	}
+	for _, name := range slices.Concat(all, more, []string{"../../README.md", "../../CHANGELOG.md"}) {
+		if filepath.Base(name) == "benchmarks.md" { // of programs, measured
+			continue
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			n++
+			if model.MatchString(line) && rate.MatchString(line) {
+				t.Errorf("%s:%d names a model and a rate: %s", name, n, line)
+			}
 		}
 	}
 }

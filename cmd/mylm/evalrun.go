@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -69,11 +71,24 @@ func newExamRun(c *cli.Context, s *term.Screen) (*examRun, error) {
 		}
 		templates = append(templates, path)
 	}
-	forms := []string{c.String("form")}
-	if forms[0] == "all" {
-		forms = formNames()
+	for _, path := range templates { // before anything is asked
+		if _, _, err := promptSet(path); err != nil {
+			return nil, err
+		}
+	}
+	all := c.String("form") == "all"
+	if c.Bool("save") && !all {
+		return nil, failure.Usage("--save is for --form all: it keeps the form that is better by more than chance")
 	}
 	for _, model := range models {
+		forms := []string{c.String("form")}
+		if all {
+			var of *formsOf
+			if of, forms, err = k.formsFor(c.Context, model); err != nil {
+				return nil, err
+			}
+			model, k.out.forms = of.Model, append(k.out.forms, of)
+		}
 		for i := range len(templates) * len(forms) {
 			template, form := templates[i/len(forms)], forms[i%len(forms)]
 			k.jobs = append(k.jobs, examJob{suite: suite, exam: eval.Exam{Model: model, Form: form, Suite: suite.Name, Tasks: len(suite.Tasks), Prompt: template, Runs: c.Int("runs"), Version: version()}})
@@ -84,7 +99,7 @@ func newExamRun(c *cli.Context, s *term.Screen) (*examRun, error) {
 
 // resume makes the job that goes on with an exam.
 func (k *examRun) resume() error {
-	for _, name := range []string{"suite", "runs", "model", "prompt", "form"} {
+	for _, name := range []string{"suite", "runs", "model", "prompt", "form", "save"} {
 		if k.cli.IsSet(name) {
 			return failure.Usage("--resume and --%s exclude each other: the exam goes on as it began", name)
 		}
@@ -112,65 +127,85 @@ func (k *examRun) do(ctx context.Context) error {
 	if len(k.out.reports) == 0 {
 		return failed
 	}
-	return cmp.Or(k.out.print(), failed)
+	for _, f := range k.out.forms {
+		if err := f.judge(k.out); err != nil {
+			failed = cmp.Or(failed, err)
+		}
+	}
+	if err := k.out.print(); err != nil {
+		return err
+	}
+	for _, f := range k.out.forms {
+		if note := f.note(k.cli.Bool("save")); note != "" {
+			k.screen.Say(note)
+		}
+	}
+	return failed
 }
 
-// load merges the settings for an exam: the model is the exam's.
-func (k *examRun) load(ctx context.Context, j examJob) (*config.Config, error) {
+// open merges the settings for an exam, with those that it began with if it goes on,
+// and opens its model.
+func (k *examRun) open(ctx context.Context, e eval.Exam, goesOn bool) (*config.Config, *setup.Model, error) {
 	flags := slices.Clone(k.cli.Command.Flags)
 	for _, given := range []struct {
 		setting config.Setting
 		name    string
 		value   string
-	}{{config.ModelName, "model", j.exam.Model}, {config.Form, "form", j.exam.Form}} {
+	}{{config.ModelName, "model", e.Model}, {config.Form, "form", e.Form}} {
 		if given.value == "" {
 			continue
 		}
 		f := config.Flags(given.setting)[0]
 		set := flag.NewFlagSet("", flag.ContinueOnError)
 		if err := f.Apply(set); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := set.Set(given.name, given.value); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		flags = append(flags, f)
 	}
 	var kept *config.Resumed
-	if j.log != nil {
-		layer, err := config.Restore(j.exam.Args, examSettings()...)
+	if goesOn {
+		layer, err := config.Restore(e.Args, examSettings()...)
 		if err != nil {
-			return nil, fmt.Errorf("the exam %s: %w", j.exam.ID, err)
+			return nil, nil, fmt.Errorf("the exam %s: %w", e.ID, err)
 		}
-		kept = &config.Resumed{ID: j.exam.ID, Overrides: layer}
+		kept = &config.Resumed{ID: e.ID, Overrides: layer}
 	}
-	return config.Load(ctx, flags, kept)
+	c, err := config.Load(ctx, flags, kept)
+	if err != nil {
+		return nil, nil, err
+	}
+	k.screen.SetColor(config.Color.Or(c.Settings, "auto"))
+	m, err := setup.OpenModel(ctx, c, k.screen, &term.Prompter{Screen: k.screen})
+	return c, m, err
 }
 
 // examine makes one exam. Its report is printed even if it did not come to its end.
 func (k *examRun) examine(ctx context.Context, j examJob) error {
-	c, err := k.load(ctx, j)
+	c, model, err := k.open(ctx, j.exam, j.log != nil)
 	if err != nil {
 		return err
 	}
-	k.screen.SetColor(config.Color.Or(c.Settings, "auto"))
-	set, err := promptSet(j.exam.Prompt)
+	set, digest, err := promptSet(j.exam.Prompt)
 	if err != nil {
 		return err
 	}
-	model, err := setup.OpenModel(ctx, c, k.screen, &term.Prompter{Screen: k.screen})
-	if err != nil {
-		return err
+	if j.log != nil && j.exam.Digest != "" && j.exam.Digest != digest {
+		return failure.Usage("the prompt templates have changed since the exam %s began: its report would be about neither", j.exam.ID).
+			WithHint("Begin a new exam; mylm eval show " + j.exam.ID + " prints what was reached.")
 	}
 	if model.Notice != "" && !k.cli.Bool("quiet") {
 		k.screen.Dim(model.Notice)
 	}
 	o := eval.Options{Suite: j.suite, Agent: setup.AgentOptions(c.Settings), Runs: j.exam.Runs, Workers: k.workers, Budget: k.budget, Seed: config.Seed.Ptr(c.Settings)}
-	o.Agent.Model, o.Agent.Prompts, o.Agent.Form = model.Model, set, setup.FormFor(ctx, c.Settings, model.Model)
+	o.Agent.Prompts = set
+	setup.Suit(ctx, c.Settings, model.Model, &o.Agent)
 	if o.Log = j.log; o.Log != nil {
 		o.Seed = j.exam.Seed
 	} else {
-		j.exam.Form = cmp.Or(string(o.Agent.Form), string(calling.ToolCode))
+		j.exam.Digest, j.exam.Form = digest, cmp.Or(string(o.Agent.Form), string(calling.ToolCode))
 		j.exam.Model, j.exam.Seed, j.exam.Args = model.Name, o.Seed, config.Held(c.Settings, examSettings()...)
 		if o.Log, err = newExamLog(j); err != nil {
 			return err
@@ -221,19 +256,28 @@ func (k *examRun) stopped(err error, id string, model *setup.Model) error {
 	return &f
 }
 
-// promptSet are the templates, with the system template of a file if one is named.
-func promptSet(path string) (*prompts.Set, error) {
-	set, err := setup.Prompts()
+// promptSet are the templates, with the system template of a file if one is named, and
+// a digest of their texts.
+func promptSet(path string) (set *prompts.Set, digest string, err error) {
+	set, err = setup.Prompts()
 	if err == nil && path != "" {
 		set = set.With(prompts.SystemPrompt, path)
 	}
 	if err == nil {
 		err = set.Check()
 	}
-	if err != nil {
-		return nil, failure.Config(err)
+	h := sha256.New()
+	for _, name := range prompts.Names() {
+		var text string
+		if err == nil {
+			text, err = set.Source(name)
+		}
+		fmt.Fprintf(h, "%s\x00%s\x00", name, text)
 	}
-	return set, nil
+	if err != nil {
+		return nil, "", failure.Config(err)
+	}
+	return set, hex.EncodeToString(h.Sum(nil)[:8]), nil
 }
 
 // progress shows how far an exam is.

@@ -18,6 +18,7 @@ type examsOutput struct {
 	cli     *cli.Context
 	reports []*eval.Report
 	logs    []*eval.Log
+	forms   []*formsOf // of models that were examined in all forms
 }
 
 // print prints the reports in the form that was asked for, and how they compare.
@@ -31,7 +32,8 @@ func (o examsOutput) print() error {
 		return term.PrintJSON(o.screen.Out, struct {
 			Exams       []*eval.Report   `json:"exams"`
 			Comparisons []examComparison `json:"comparisons"`
-		}{o.reports, append([]examComparison{}, compared...)})
+			Forms       []*formsOf       `json:"forms,omitempty"`
+		}{o.reports, append([]examComparison{}, compared...), o.forms})
 	case o.cli.Bool("markdown"):
 		var all []string
 		for _, r := range o.reports {
@@ -39,6 +41,9 @@ func (o examsOutput) print() error {
 		}
 		for _, c := range compared {
 			all = append(all, comparisonText(c.a, c.b, c.Comparison, c.Adjusted))
+		}
+		for _, f := range o.forms {
+			all = append(all, f.text())
 		}
 		o.screen.Answer(strings.Join(all, "\n"))
 		return nil
@@ -54,6 +59,9 @@ func (o examsOutput) print() error {
 	for _, c := range compared {
 		o.screen.Answer("\n" + comparisonText(c.a, c.b, c.Comparison, c.Adjusted))
 	}
+	for _, f := range o.forms {
+		o.screen.Answer("\n" + f.text())
+	}
 	return nil
 }
 
@@ -66,11 +74,26 @@ type examComparison struct {
 	a, b     *eval.Report
 }
 
-// compare compares the first report with each of the others.
+// compare compares the reports of a model with its first one, if there are several;
+// else those of all models with the first.
 func (o examsOutput) compare() (all []examComparison) {
+	first, several := map[string]*eval.Report{}, false
+	for _, r := range o.reports {
+		if first[r.Exam.Model] == nil {
+			first[r.Exam.Model] = r
+		} else {
+			several = true
+		}
+	}
 	var ps []float64
-	for i := 1; i < len(o.reports); i++ {
-		a, b := o.reports[0], o.reports[i]
+	for _, b := range o.reports {
+		a := o.reports[0]
+		if several {
+			a = first[b.Exam.Model]
+		}
+		if a == b {
+			continue
+		}
 		c := examComparison{A: a.Exam.ID, B: b.Exam.ID, Comparison: eval.Compare(a, b), a: a, b: b}
 		all, ps = append(all, c), append(ps, c.P)
 	}

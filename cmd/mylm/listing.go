@@ -14,6 +14,7 @@ import (
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
+	"mylm/providers/calling"
 	"mylm/providers/langchain"
 
 	"github.com/urfave/cli/v2"
@@ -39,6 +40,7 @@ type listed struct {
 type score struct {
 	Exam   string `json:"exam"`
 	Suite  string `json:"suite"`
+	Form   string `json:"form"`
 	Passed int    `json:"passed"`
 	Of     int    `json:"of"`
 }
@@ -48,17 +50,21 @@ func (s *score) String() string {
 	if s == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d %s", s.Passed, s.Of, term.OneLine(term.Printable(s.Suite), 20))
+	text := fmt.Sprintf("%d of %d %s", s.Passed, s.Of, term.OneLine(term.Printable(s.Suite), 20))
+	if s.Form != string(calling.ToolCode) {
+		text += ", " + s.Form
+	}
+	return text
 }
 
-// lastScores are the results of each model's last exam that came to its end. Exams
-// that cannot be read are no reason not to list models.
+// lastScores are the results of each model's last exam that came to its end, with the
+// prompt that every run has. Exams that cannot be read are no reason not to list models.
 func (l *modelsRun) lastScores() map[string]*score {
 	all, _ := listExams(l.cli.Context)
 	scores := map[string]*score{}
 	for _, e := range all {
-		if name := modelKey(e.Exam.Model); e.Done == e.All && scores[name] == nil {
-			scores[name] = &score{e.Exam.ID, e.Exam.Suite, e.Total.Passed, e.Total.Of}
+		if name := modelKey(e.Exam.Model); e.Done == e.All && e.Exam.Prompt == "" && scores[name] == nil {
+			scores[name] = &score{e.Exam.ID, e.Exam.Suite, cmp.Or(e.Exam.Form, string(calling.ToolCode)), e.Total.Passed, e.Total.Of}
 		}
 	}
 	return scores

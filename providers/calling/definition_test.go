@@ -21,7 +21,7 @@ import (
 func block(t *testing.T, defs []calling.Definition) string {
 	t.Helper()
 	var d prompts.SystemData
-	if err := calling.ToolCode.Prompt(&d, defs, nil, false); err != nil {
+	if err := calling.ToolCode.Prompt(&d, prompts.Default(), defs, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	return d.Tools.String()

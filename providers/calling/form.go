@@ -112,17 +112,18 @@ func plainText(s string) bool {
 	return s != "" && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "<>&") && !json.Valid([]byte(s)) && strings.ToValidUTF8(s, "") == s
 }
 
-// Prompt fills in what the system template needs to show tools in a form, with the use
-// of one of them as an example; nil: there is none. It fails if
-// a schema cannot be written as JSON. compact is the notation for a small window.
-func (f Form) Prompt(d *prompts.SystemData, defs []Definition, sample *tools.Tool, compact bool) error {
+// Prompt fills in what the system template of a set needs to show tools in a form, with
+// the use of one of them as an example; nil: there is none. It fails if a schema
+// cannot be written as JSON. compact is the notation for a small window.
+func (f Form) Prompt(d *prompts.SystemData, set *prompts.Set, defs []Definition, sample *tools.Tool, compact bool) error {
+	own := set.Path(prompts.SystemPrompt) != "" // a template that may show anything
 	d.Form, d.Compact = string(f), compact
 	if f == "" {
 		d.Form = string(ToolCode)
 	}
 	d.Call, d.End = f.Call("TOOL_NAME", []byte(`{"ARGUMENT": "VALUE"}`)), f.End()
 	for _, def := range defs {
-		t, err := describe(def, f, compact)
+		t, err := describe(def, f != "" && f != ToolCode || own, compact || own)
 		if err != nil {
 			return err
 		}
@@ -137,8 +138,8 @@ func (f Form) Prompt(d *prompts.SystemData, defs []Definition, sample *tools.Too
 	return nil
 }
 
-// describe is a tool as the template shows it in a form: what is not shown costs time.
-func describe(def Definition, f Form, compact bool) (t prompts.Tool, err error) {
+// describe is a tool as a template shows it: what is not shown costs time.
+func describe(def Definition, asJSON, asSignature bool) (t prompts.Tool, err error) {
 	if def.Schema = slimmed(def.Schema); def.Schema != nil && def.Schema.Type == "object" && len(def.Schema.Properties) > 0 {
 		def.JSON, err = untyped(def)
 		if err != nil {
@@ -150,10 +151,10 @@ func describe(def Definition, f Form, compact bool) (t prompts.Tool, err error) 
 		return t, err
 	}
 	t.Name, t.Description, t.Parameters = markup.Replace(def.Name), markup.Replace(def.Description), markup.Replace(string(schema))
-	if f != "" && f != ToolCode {
+	if asJSON {
 		t.JSON = `{"type": "function", "function": {"name": ` + quoted(def.Name) + `, "description": ` + quotedPlain(def.Description) + `, "parameters": ` + string(schema) + `}}`
 	}
-	if !compact {
+	if !asSignature {
 		return t, nil
 	}
 	if def.Schema == nil && def.JSON != nil {

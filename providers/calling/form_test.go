@@ -113,7 +113,7 @@ func TestFormsInThePrompt(t *testing.T) {
 	}
 	for form, mark := range marks {
 		var d prompts.SystemData
-		if err := form.Prompt(&d, defs, nil, false); err != nil {
+		if err := form.Prompt(&d, prompts.Default(), defs, nil, false); err != nil {
 			t.Fatal(err)
 		}
 		text, err := prompts.Default().System(d)
@@ -139,7 +139,7 @@ func TestFormsInThePrompt(t *testing.T) {
 		_ = mark
 	}
 	var d prompts.SystemData
-	if err := calling.ToolCode.Prompt(&d, defs, nil, true); err != nil {
+	if err := calling.ToolCode.Prompt(&d, prompts.Default(), defs, nil, true); err != nil {
 		t.Fatal(err)
 	}
 	text, err := prompts.Default().System(d)

@@ -83,7 +83,7 @@ func (m *Model) system(identity string, q Request, offered *toolset) (string, er
 		identity = defaultIdentity
 	}
 	data := prompts.SystemData{Identity: identity, Sections: sections}
-	if err := m.Form.Prompt(&data, offered.definitions(), nil, false); err != nil {
+	if err := m.Form.Prompt(&data, p, offered.definitions(), nil, false); err != nil {
 		return "", err
 	}
 	return p.System(data)

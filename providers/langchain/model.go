@@ -57,6 +57,16 @@ func (m *Model) Info(ctx context.Context) (providers.Info, error) {
 	return info, nil
 }
 
+// Window returns the window of the model, 0 if it is unknown. Only a server at home,
+// one that needs no key, is asked for it.
+func (m *Model) Window(ctx context.Context) (int, error) {
+	if m.config.Window > 0 || m.back.NeedsKey {
+		return m.config.Window, nil
+	}
+	info, err := m.Info(ctx)
+	return info.Window, err
+}
+
 // Close drops idle connections. The model remains usable.
 func (m *Model) Close() {
 	if m.link != nil {

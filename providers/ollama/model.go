@@ -72,6 +72,10 @@ func (m *Model) Prepare(ctx context.Context) {
 	go func() { _, _ = m.settle(ctx) }()
 }
 
+// Window returns the window that every call of this Model asks for; 0: none is sent.
+// It queries the server for no more than a call does.
+func (m *Model) Window(ctx context.Context) (int, error) { return m.settle(ctx) }
+
 // settle determines the window of every call. Only a model that is not loaded with a window
 // large enough has to be looked up: showing one takes the server a while.
 func (m *Model) settle(ctx context.Context) (int, error) {

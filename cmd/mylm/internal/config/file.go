@@ -73,7 +73,7 @@ func parseFile(path, text string) (*file, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.models)) {
-		if err := f.models[name].check(); err != nil {
+		if err := f.models[name].Check(); err != nil {
 			return nil, bad(fmt.Errorf("%s: %w", f.models[name].Where(), err))
 		}
 	}

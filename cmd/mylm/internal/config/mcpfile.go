@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2/maybe"
-
 	"mylm/cmd/mylm/internal/failure"
 )
 
@@ -224,20 +222,14 @@ func editMCP(name string, change func(text string, known bool) (string, error)) 
 	if err != nil {
 		return failure.Config(fmt.Errorf("%s: the table of %s cannot be changed: %w", path, name, err)).WithHint("mylm config edit opens it")
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return failure.Config(err)
-	}
-	mode := os.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
+	mask := os.FileMode(0)
 	for _, m := range after.mcp {
 		if m.holder().private {
-			mode &^= 0o077
+			mask = 0o077
 		}
 	}
-	if err := maybe.WriteFile(path, []byte(text), mode); err != nil {
-		return failure.Config(err)
+	if err := store(path, text, mask); err != nil {
+		return err
 	}
 	_, err = parseFile(path, text)
 	return err

@@ -96,8 +96,8 @@ func variableName(s string) bool {
 	return s[0] > '9' && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// check finds contradictions. Its errors contain no secrets.
-func (e Entry) check() error {
+// Check finds contradictions. Its errors contain no secrets.
+func (e Entry) Check() error {
 	switch {
 	case e.Name == "" || e.Name == "demo" || strings.ContainsAny(e.Name, "/ \t\n") || term.Printable(e.Name) != e.Name:
 		return errors.New("a name is one word without a slash, and not demo")

@@ -15,7 +15,6 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/providers"
-	"mylm/providers/calling"
 	"mylm/providers/demo"
 	"mylm/providers/langchain"
 	"mylm/providers/ollama"
@@ -357,32 +356,4 @@ func suggestOthers(err error, entries map[string]config.Entry) error {
 		}
 	}
 	return f
-}
-
-// fixedForm is the form of calls that the settings name; auto needs a model.
-func fixedForm(s config.Settings) calling.Form {
-	if form := config.Form.Of(s); form != formAuto {
-		return calling.Form(form)
-	}
-	return ""
-}
-
-const formAuto = "auto"
-
-// smallWindow reports whether a window that is set is too small for a long prompt.
-func smallWindow(tokens int) bool { return 0 < tokens && tokens < 8192 }
-
-// FormFor is the form of calls for a model: the one that the settings name, or for auto
-// the one that its backend says it was trained for, else the default.
-func FormFor(ctx context.Context, s config.Settings, m providers.Model) calling.Form {
-	informer, ok := m.(providers.Informer)
-	if config.Form.Of(s) != formAuto || !ok {
-		return fixedForm(s)
-	}
-	info, err := informer.Info(ctx)
-	form, unknown := calling.ParseForm(info.Form)
-	if err != nil || unknown != nil {
-		return ""
-	}
-	return form
 }

@@ -249,8 +249,7 @@ func (s *Setup) OpenModel(ctx context.Context) error {
 			return err
 		}
 	}
-	s.Options.Model = s.Model.Model
-	s.Options.Form = FormFor(ctx, s.Config.Settings, s.Model.Model)
+	Suit(ctx, s.Config.Settings, s.Model.Model, &s.Options)
 	s.Options.Labels = map[string]string{"project": s.Config.Project, "dir": s.Config.Workspace, "model": s.Model.Name}
 	if p := config.ProfileName.Of(s.Config.Settings); p != "" {
 		s.Options.Labels["profile"] = p

@@ -1,0 +1,55 @@
+package setup
+
+import (
+	"context"
+
+	"mylm/agent"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/providers"
+	"mylm/providers/calling"
+)
+
+// fixedForm is the form of calls that the settings name; auto needs a model.
+func fixedForm(s config.Settings) calling.Form {
+	if form := config.Form.Of(s); form != formAuto {
+		return calling.Form(form)
+	}
+	return ""
+}
+
+const formAuto = "auto"
+
+// smallWindow reports whether a window is known, and too small for a long prompt.
+func smallWindow(tokens int) bool { return 0 < tokens && tokens < 8192 }
+
+// Suit sets the model of an agent, and what depends on it: the form of calls, and
+// whether the prompt is for a small window.
+func Suit(ctx context.Context, s config.Settings, m providers.Model, o *agent.Options) {
+	o.Model, o.Form = m, FormFor(ctx, s, m)
+	windowed, ok := m.(interface {
+		Window(ctx context.Context) (int, error)
+	})
+	if !ok || o.Compact {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, windowPatience)
+	defer cancel()
+	if n, err := windowed.Window(ctx); err == nil { // what is wrong shows when the model is asked
+		o.Compact = smallWindow(n)
+	}
+}
+
+// FormFor is the form of calls for a model: the one that the settings name, or for auto
+// the one that its backend says it was trained for, else the default.
+func FormFor(ctx context.Context, s config.Settings, m providers.Model) calling.Form {
+	informer, ok := m.(providers.Informer)
+	if config.Form.Of(s) != formAuto || !ok {
+		return fixedForm(s)
+	}
+	info, err := informer.Info(ctx)
+	form, unknown := calling.ParseForm(info.Form)
+	if err != nil || unknown != nil {
+		return ""
+	}
+	return form
+}
