@@ -274,3 +274,80 @@ func TestBudget(t *testing.T) {
 		t.Errorf("stopped after %d tokens", used)
 	}
 }
+
+// endless writes the same text until it is stopped.
+type endless string
+
+func (e endless) Generate(ctx context.Context, _ providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		for ctx.Err() == nil {
+			if !yield(providers.Chunk{Text: string(e)}, nil) {
+				return
+			}
+		}
+		yield(providers.Chunk{}, ctx.Err())
+	}
+}
+
+// A model that never stops, and one that writes nonsense, pass nothing, and the report
+// is of every task and says why.
+func TestHopelessModels(t *testing.T) {
+	t.Parallel()
+	says := func(text string) providers.Model {
+		return &faultyModel{f: func(int) (providers.Chunk, error) { return providers.Chunk{Text: text, Stop: providers.StopEnd}, nil }}
+	}
+	for name, tt := range map[string]struct {
+		model providers.Model
+		cause eval.Cause // of all tasks; "": several
+	}{
+		"never stops":      {endless("and so on "), eval.Loop},
+		"never stops, one": {endless("\n"), eval.Loop},
+		"nonsense":         {says("Colorless green ideas \x00 sleep furiously."), ""},
+		"half a call":      {says("<tool_code>\n<name>"), eval.Unreadable},
+		"nothing":          {says(""), eval.Unreadable},
+	} {
+		r, err := eval.Run(t.Context(), eval.Options{Suite: eval.Smoke(), Agent: agent.Options{Model: tt.model, Tries: 1}})
+		if r == nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		t.Logf("%s: %d of %d, %v, %v", name, r.Done, r.All, r.Total.Causes, err)
+		failed := 0
+		for _, n := range r.Total.Causes {
+			failed += n
+		}
+		if r.Total.Passed != 0 || r.Done == 0 || failed != r.Done || r.Done < r.All && err == nil || tt.cause != "" && r.Total.Causes[tt.cause] != r.Done {
+			t.Errorf("%s: %d of %d done, %d passed, %v, %v", name, r.Done, r.All, r.Total.Passed, r.Total.Causes, err)
+		}
+	}
+}
+
+// BenchmarkSmoke is the short exam with a model that takes 100 ms for each reply: the
+// ratio is the exam's time to the model's own.
+func BenchmarkSmoke(b *testing.B) {
+	suite := eval.Smoke()
+	for b.Loop() {
+		model := &patient{Model: evaltest.Student{Suite: suite, P: 1}, delay: 100 * time.Millisecond}
+		log, err := eval.Create(filepath.Join(b.TempDir(), "exam"), eval.Exam{ID: "x", Suite: suite.Name, Runs: 1}, suite)
+		if err != nil {
+			b.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := eval.Run(b.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: model}, Log: log}); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(time.Since(began))/float64(model.took), "ratio")
+	}
+}
+
+// patient answers after a delay, and sums up how long that really took.
+type patient struct {
+	providers.Model
+	delay, took time.Duration
+}
+
+func (p *patient) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	began := time.Now()
+	time.Sleep(p.delay)
+	p.took += time.Since(began)
+	return p.Model.Generate(ctx, r)
+}

@@ -58,16 +58,23 @@ mylm eval compare 20310514-101500-4f2a last`,
 				&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print nothing but the result and errors"})),
 		Subcommands: []*cli.Command{listExamsCommand(s), showExamCommand(s), compareExamsCommand(s), checkSuiteCommand(s)},
 		Action: func(c *cli.Context) error {
-			if c.NArg() > 0 {
-				return cmdline.Missing(c.Command, c.Args().First(), "mylm help eval lists what there is; a file with tasks is --suite FILE")
-			}
-			k, err := newExamRun(c, s)
-			if err != nil {
-				return err
-			}
-			return k.do(c.Context)
+			out := examsOutput{screen: s, cli: c}
+			err := examine(c, &out)
+			return out.finish(err)
 		},
 	}
+}
+
+// examine makes the exams that the flags name.
+func examine(c *cli.Context, out *examsOutput) error {
+	if c.NArg() > 0 {
+		return cmdline.Missing(c.Command, c.Args().First(), "mylm help eval lists what there is; a file with tasks is --suite FILE")
+	}
+	k, err := newExamRun(c, out)
+	if err != nil {
+		return err
+	}
+	return k.do(c.Context)
 }
 
 // formNames are the forms of calls.
@@ -237,7 +244,8 @@ func showExamCommand(s *term.Screen) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return examsOutput{screen: s, cli: c, reports: []*eval.Report{r}, logs: []*eval.Log{l}}.print()
+			out := examsOutput{screen: s, cli: c, reports: []*eval.Report{r}, logs: []*eval.Log{l}}
+			return out.finish(nil)
 		},
 	}
 }

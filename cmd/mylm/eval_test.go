@@ -739,3 +739,32 @@ func TestNoScoresInDocuments(t *testing.T) {
 		}
 	}
 }
+
+// In JSON there is one object on stdout, whatever happens: what was reached, and the
+// error.
+func TestEvalJSON(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
+	for _, tt := range []struct {
+		args        []string
+		code, fault string
+		exams       int
+	}{
+		{[]string{"-m", "m", "--suite", "smoke"}, "0", "", 1},
+		{[]string{"-m", "m", "--suite", "smoke", "--budget", "100"}, "5", "budget", 1},
+		{[]string{"-m", "m", "--suite", "gone.yaml"}, "2", "usage", 0},
+		{[]string{"-m", "m", "--budget", "x"}, "2", "usage", 0},
+		{[]string{"--resume", "gone"}, "2", "usage", 0},
+		{[]string{"nonsense"}, "2", "usage", 0},
+	} {
+		out, errs, code := h.run(append([]string{"eval", "--json"}, tt.args...)...)
+		var printed struct {
+			Exams, Comparisons []any
+			Error              *struct{ Code string }
+		}
+		if err := json.Unmarshal([]byte(out), &printed); err != nil || code != tt.code || printed.Exams == nil || len(printed.Exams) != tt.exams || printed.Comparisons == nil ||
+			(printed.Error != nil) != (tt.fault != "") || tt.fault != "" && (printed.Error.Code != tt.fault || errs == "") {
+			t.Errorf("%v: exit %s, %v: %s%s", tt.args, code, err, out, errs)
+		}
+	}
+}

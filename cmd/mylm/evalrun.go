@@ -33,7 +33,7 @@ type examRun struct {
 	budget  eval.Budget
 	workers int
 	jobs    []examJob
-	out     examsOutput
+	out     *examsOutput
 }
 
 // examJob is an exam that is to be made, or gone on with.
@@ -43,9 +43,10 @@ type examJob struct {
 	log   *eval.Log // of an exam that goes on; nil: a new one
 }
 
-func newExamRun(c *cli.Context, s *term.Screen) (*examRun, error) {
+func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
+	s := out.screen
 	s.Still = s.Still || c.Bool("quiet")
-	k := &examRun{cli: c, screen: s, workers: c.Int("workers"), out: examsOutput{screen: s, cli: c}}
+	k := &examRun{cli: c, screen: s, workers: c.Int("workers"), out: out}
 	var err error
 	if k.budget, err = parseBudget(c.String("budget")); err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (k *examRun) resume() error {
 	return nil
 }
 
-// do makes the exams, one after the other, and prints what they found out.
+// do makes the exams, one after the other.
 func (k *examRun) do(ctx context.Context) error {
 	var failed error
 	for _, j := range k.jobs {
@@ -124,20 +125,9 @@ func (k *examRun) do(ctx context.Context) error {
 			break
 		}
 	}
-	if len(k.out.reports) == 0 {
-		return failed
-	}
 	for _, f := range k.out.forms {
-		if err := f.judge(k.out); err != nil {
+		if err := f.judge(*k.out); err != nil {
 			failed = cmp.Or(failed, err)
-		}
-	}
-	if err := k.out.print(); err != nil {
-		return err
-	}
-	for _, f := range k.out.forms {
-		if note := f.note(k.cli.Bool("save")); note != "" {
-			k.screen.Say(note)
 		}
 	}
 	return failed

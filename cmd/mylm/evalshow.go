@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"mylm/agent/eval"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/sink"
 	"mylm/cmd/mylm/internal/term"
 
 	"github.com/urfave/cli/v2"
@@ -21,20 +23,47 @@ type examsOutput struct {
 	forms   []*formsOf // of models that were examined in all forms
 }
 
-// print prints the reports in the form that was asked for, and how they compare.
-func (o examsOutput) print() error {
-	if err := writeChart(o.cli, o.reports); err != nil {
-		return err
-	}
-	compared := o.compare()
-	switch {
-	case o.cli.Bool("json"):
-		return term.PrintJSON(o.screen.Out, struct {
+// finish prints what was found out, and reports why that is not all. In JSON that is
+// one object, in which err is, too.
+func (o examsOutput) finish(err error) error {
+	if o.cli.Bool("json") {
+		out := struct {
 			Exams       []*eval.Report   `json:"exams"`
 			Comparisons []examComparison `json:"comparisons"`
 			Forms       []*formsOf       `json:"forms,omitempty"`
-		}{o.reports, append([]examComparison{}, compared...), o.forms})
-	case o.cli.Bool("markdown"):
+			Error       *sink.Error      `json:"error,omitempty"`
+		}{append([]*eval.Report{}, o.reports...), append([]examComparison{}, o.compare()...), o.forms, nil}
+		if err != nil {
+			f := failure.Of(err)
+			o.screen.Report(f)
+			out.Error, err = sink.NewError(f), errors.Join(failure.ErrReported, f)
+		}
+		if failed := term.PrintJSON(o.screen.Out, out); failed != nil {
+			return failed
+		}
+	} else if len(o.reports) > 0 {
+		if failed := o.print(); failed != nil {
+			return failed
+		}
+	}
+	if failed := writeChart(o.cli, o.reports); failed != nil && err == nil {
+		err = failed
+	}
+	if len(o.reports) == 0 {
+		return err
+	}
+	for _, f := range o.forms {
+		if note := f.note(o.cli.Bool("save")); note != "" {
+			o.screen.Say(note)
+		}
+	}
+	return err
+}
+
+// print prints the reports as text, and how they compare.
+func (o examsOutput) print() error {
+	compared := o.compare()
+	if o.cli.Bool("markdown") {
 		var all []string
 		for _, r := range o.reports {
 			all = append(all, r.Markdown())
@@ -182,7 +211,7 @@ func intervalText(r eval.Row) string { return fmt.Sprintf("%.0f-%.0f%%", 100*r.L
 // writeChart writes the chart that the flag --chart names.
 func writeChart(c *cli.Context, reports []*eval.Report) error {
 	path := c.String("chart")
-	if path == "" {
+	if path == "" || len(reports) == 0 {
 		return nil
 	}
 	if err := os.WriteFile(path, []byte(eval.Chart(reports...)), 0o644); err != nil {
