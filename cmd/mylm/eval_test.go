@@ -36,8 +36,8 @@ type school struct {
 
 func newSchool(t *testing.T, s evaltest.Student) *school {
 	o := &school{placed: newPlaced(t), Student: s, asked: map[string]int{}}
-	others := o.placed.Config.Handler
-	o.placed.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	others := o.placed.served()
+	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/chat" {
 			others.ServeHTTP(w, r)
 			return
@@ -258,9 +258,9 @@ func TestEvalStops(t *testing.T) {
 		t.Errorf("resume: exit %s: %s%s", code, out, errs)
 	}
 	n := 0
-	handler := o.placed.Config.Handler
+	handler := o.placed.served()
 	var mu sync.Mutex
-	o.placed.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.URL.Path == "/api/chat" {
@@ -379,8 +379,8 @@ func TestSmallWindowOfServer(t *testing.T) {
 	trained, system := 2048, ""
 	see := func(body []byte) { system = firstMessage(t, bytes.NewReader(body)) }
 	o.watch(see)
-	handler := o.Config.Handler
-	o.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := o.served()
+	o.serveWith(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch r.URL.Path {
@@ -418,8 +418,8 @@ func TestSmallWindowOfServer(t *testing.T) {
 
 // watch hands the body of each question to a function before it is answered.
 func (p *placed) watch(see func(body []byte)) {
-	handler := p.Config.Handler
-	p.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := p.served()
+	p.serveWith(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/chat" {
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
@@ -541,8 +541,8 @@ func TestFormAuto(t *testing.T) {
 		defer mu.Unlock()
 		system = firstMessage(t, bytes.NewReader(body))
 	})
-	handler := o.Config.Handler
-	o.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := o.served()
+	o.serveWith(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/api/show" {
 			handler.ServeHTTP(w, r)
 			return

@@ -28,10 +28,11 @@ type placed struct {
 	*httptest.Server
 	replies []string
 
-	mu     sync.Mutex
-	by     func(system, last string) string // what it replies instead; nil: that
-	asked  []int                            // for which reply
-	closed chan struct{}
+	mu      sync.Mutex
+	handler http.Handler
+	by      func(system, last string) string // what it replies instead; nil: that
+	asked   []int                            // for which reply
+	closed  chan struct{}
 }
 
 func newPlaced(t *testing.T, replies ...string) *placed {
@@ -51,9 +52,24 @@ func newPlaced(t *testing.T, replies ...string) *placed {
 		})
 	}
 	mux.HandleFunc("POST /api/chat", p.chat)
-	p.Server = httptest.NewServer(mux)
+	p.handler = mux
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.served().ServeHTTP(w, r) }))
 	t.Cleanup(p.Close)
 	return p
+}
+
+// served is what answers requests.
+func (p *placed) served() http.Handler {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.handler
+}
+
+// serveWith changes that.
+func (p *placed) serveWith(h http.HandlerFunc) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.handler = h
 }
 
 func (p *placed) chat(w http.ResponseWriter, r *http.Request) {
