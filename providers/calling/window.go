@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// longPrompt is how many tokens a prompt has, as it is estimated, for which the window is
-	// looked up: those of shorter ones fit any.
-	longPrompt = 1500
+	// longPrompt is how many bytes a prompt has for which the window is looked up: shorter
+	// ones fit any.
+	longPrompt = 6000
 
 	// overestimate is how many times the tokens of a prompt an estimate is at the most.
 	overestimate = 2
@@ -53,12 +53,19 @@ func (m *Model) windowOf(ctx context.Context) int {
 // checkWindow refuses a prompt that surely does not fit: not every backend does, and some
 // read a part of it.
 func (g *generation) checkWindow(ctx context.Context) error {
-	n := promptTokens(g.messages)
-	if n < longPrompt {
+	bytes := 0
+	for _, m := range g.messages {
+		bytes += len(m.Text)
+	}
+	if bytes < longPrompt {
 		return nil
 	}
 	window := g.model.windowOf(ctx)
-	if n /= overestimate; window == 0 || n <= window {
+	if window == 0 || bytes <= 2*window { // no prompt has that many tokens
+		return nil
+	}
+	n := promptTokens(g.messages) / overestimate
+	if n <= window {
 		return nil
 	}
 	return &providers.Error{
