@@ -56,9 +56,9 @@ func TestServedFaults(t *testing.T) {
 		"a proxy that buffers":        {fault: buffered(says("All "), says("of it."), lastPiece), whole: "of it."},
 		"a call that a server parsed": {fault: sends(says("I will look."), parsedCall, lastPiece), whole: `"list_dir"`},
 	} {
-		t.Run(name, func(t *testing.T) {
+		ask := func(t *testing.T, env, args []string) {
 			t.Parallel()
-			base, stop := serving(t, nil, append(test.args, "--host", newFaulty(t, ever, test.fault).URL)...)
+			base, stop := serving(t, env, append(args, test.args...)...)
 			for path, body := range servedBodies {
 				for _, stream := range []string{"false", "true"} {
 					resp, err := http.Post(base+path, "application/json", strings.NewReader(strings.Replace(body, "STREAM", stream, 1)))
@@ -85,6 +85,10 @@ func TestServedFaults(t *testing.T) {
 				}
 			}
 			stop()
+		}
+		t.Run(name, func(t *testing.T) { ask(t, nil, []string{"--host", newFaulty(t, ever, test.fault).URL}) })
+		t.Run(name+", OpenAI's API", func(t *testing.T) {
+			ask(t, []string{"MYLM_CONFIG=" + asOpenAI(t, test.fault)}, []string{"--host", "http://127.0.0.1:1"})
 		})
 	}
 }
