@@ -129,5 +129,6 @@ func (g *generation) correct(r Reply, correction string) {
 		c.push(providers.Assistant, text, "\n\n")
 	}
 	c.push(providers.User, correction, "\n\n")
+	c.join()
 	g.messages = c.messages
 }

@@ -3,9 +3,11 @@ package calling_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/providers"
 	"mylm/providers/calling"
@@ -117,5 +119,36 @@ func TestForm(t *testing.T) {
 	}
 	if text := all.String(); strings.Contains(text, "tool_code") || strings.Count(text, "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\":\"Basel\"}}") != 2 {
 		t.Errorf("%s", text)
+	}
+}
+
+// A history of many messages, and of many calls in one, takes time in proportion to it.
+func TestLongHistoryIsLinear(t *testing.T) {
+	history := func(n int) calling.Request {
+		q := calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{{Role: providers.Assistant}}}
+		for i := range n {
+			q.Messages[0].Calls = append(q.Messages[0].Calls, calling.Call{ID: fmt.Sprint(i), Name: "get_weather", Args: []byte("{}")})
+		}
+		for i := range n {
+			q.Messages = append(q.Messages, calling.Message{Role: calling.Result, CallID: fmt.Sprint(n - 1 - i), Text: "x"})
+		}
+		for range 10 * n {
+			q.Messages = append(q.Messages, user("and more"))
+		}
+		return q
+	}
+	took := func(n int) time.Duration {
+		least := time.Hour
+		for range 3 {
+			q, start := history(n), time.Now()
+			if _, err := (&calling.Model{}).Tokens(q); err != nil {
+				t.Fatal(err)
+			}
+			least = min(least, time.Since(start))
+		}
+		return least
+	}
+	if few, many := took(1000), took(16_000); many > 100*few {
+		t.Errorf("%v, and %v for 16 times as many", few, many)
 	}
 }

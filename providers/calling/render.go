@@ -20,7 +20,8 @@ const defaultIdentity = "You are a helpful assistant."
 type conversation struct {
 	messages []providers.Message
 	form     Form
-	literal  bool // no tools: the text is not data of a protocol
+	joining  []string // what the last message goes on with
+	literal  bool     // no tools: the text is not data of a protocol
 }
 
 // render turns a request into what the model is shown.
@@ -42,6 +43,7 @@ func (m *Model) render(q Request, offered *toolset) ([]providers.Message, error)
 	if err := c.add(rest, len(system)); err != nil {
 		return nil, err
 	}
+	c.join()
 	return c.messages, nil
 }
 
@@ -109,10 +111,19 @@ func (c *conversation) data(text string) string {
 // before the text.
 func (c *conversation) push(role providers.Role, text, between string, images ...providers.Image) {
 	if n := len(c.messages); n > 0 && c.messages[n-1].Role == role && !c.literal && len(images) == 0 {
-		c.messages[n-1].Text += between + text
+		c.joining = append(c.joining, between, text)
 		return
 	}
+	c.join()
 	c.messages = append(c.messages, providers.Message{Role: role, Text: text, Images: images})
+}
+
+// join completes the last message.
+func (c *conversation) join() {
+	if len(c.joining) > 0 {
+		c.messages[len(c.messages)-1].Text += strings.Join(c.joining, "")
+		c.joining = nil
+	}
 }
 
 // add adds the messages that follow the system prompt. Several calls of one reply
@@ -133,6 +144,10 @@ func (c *conversation) add(messages []Message, before int) error {
 				}
 				continue
 			}
+			answers := map[string][]int{} // the results that follow, by call
+			for j := i + 1; j < len(messages) && messages[j].Role == Result; j++ {
+				answers[messages[j].CallID] = append(answers[messages[j].CallID], j)
+			}
 			for n, call := range m.Calls {
 				text := c.call(call)
 				if said := strings.TrimRight(m.Text, " \t\r\n"); n == 0 && said != "" {
@@ -140,12 +155,9 @@ func (c *conversation) add(messages []Message, before int) error {
 				}
 				c.push(providers.Assistant, text, "\n")
 				names[call.ID] = call.Name
-				for j := i + 1; j < len(messages) && messages[j].Role == Result; j++ {
-					if messages[j].CallID == call.ID && !results[j] {
-						results[j] = true
-						c.observe(call.Name, messages[j])
-						break
-					}
+				if at := answers[call.ID]; len(at) > 0 {
+					results[at[0]], answers[call.ID] = true, at[1:]
+					c.observe(call.Name, messages[at[0]])
 				}
 			}
 		case Result:
