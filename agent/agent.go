@@ -3,14 +3,13 @@ package agent
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"mylm/prompts"
 	"mylm/providers"
@@ -85,8 +84,9 @@ type Options struct {
 	// AnswerSchema is what every answer must be: one JSON value that fits it. The
 	// model is told, may correct an answer twice, and is constrained where its
 	// backend can do that. A run that ends with StopComplete has that value, and
-	// nothing else, as its Response. Nil: any text.
-	AnswerSchema *jsonschema.Schema
+	// nothing else, as its Response. It is JSON Schema; the model is asked for
+	// properties in the order of the text. Nil: any text.
+	AnswerSchema json.RawMessage
 	// SelfEval has every answer checked by the model itself. "": it is not.
 	SelfEval SelfEval
 

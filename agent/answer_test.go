@@ -1,21 +1,21 @@
 package agent_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"mylm/agent"
+	"mylm/providers"
 )
 
 // An answer that must be a value is corrected until it is one, at most twice. The
 // model is constrained where its reply can only be the answer.
 func TestAnswerSchema(t *testing.T) {
-	person := &jsonschema.Schema{Type: "object", Required: []string{"age"}, Properties: map[string]*jsonschema.Schema{"age": {Type: "integer"}, "big": {Type: "integer"}}}
+	person := `{"type":"object","properties":{"age":{"type":"integer"},"big":{"type":"integer"}},"required":["age"]}`
 	look := call("echo", `{"text": "x"}`)
 	for name, c := range map[string]struct {
-		schema      *jsonschema.Schema
+		schema      string
 		replies     []string
 		want        string
 		stop        agent.StopReason
@@ -28,10 +28,10 @@ func TestAnswerSchema(t *testing.T) {
 		"corrected":       {person, []string{"three", `{"age": 3}`}, `{"age":3}`, agent.StopComplete, "-+"},
 		"call in between": {person, []string{"three", look, `{"age": 3}`}, `{"age":3}`, agent.StopComplete, "-++"},
 		"wrong":           {person, []string{"three", `{"age": 3.5}`, `[3]`}, "[3]", agent.StopNotVerified, "-++"},
-		"a list":          {&jsonschema.Schema{Type: "array"}, []string{`[1, 2]`}, `[1,2]`, agent.StopComplete, "-"},
-		"a word":          {&jsonschema.Schema{Enum: []any{"good", "bad"}}, []string{`"good"`}, `"good"`, agent.StopComplete, "-"},
-		"a number":        {&jsonschema.Schema{Type: "number"}, []string{"42"}, "42", agent.StopComplete, "-"},
-		"nothing":         {&jsonschema.Schema{Type: "null"}, []string{"null"}, "null", agent.StopComplete, "-"},
+		"a list":          {`{"type":"array"}`, []string{`[1, 2]`}, `[1,2]`, agent.StopComplete, "-"},
+		"a word":          {`{"enum":["good","bad"]}`, []string{`"good"`}, `"good"`, agent.StopComplete, "-"},
+		"a number":        {`{"type":"number"}`, []string{"42"}, "42", agent.StopComplete, "-"},
+		"nothing":         {`{"type":"null"}`, []string{"null"}, "null", agent.StopComplete, "-"},
 		"cut":             {person, []string{`{"age": 3`, `{"age": 3}`}, `{"age":3}`, agent.StopComplete, "-+"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAnswerSchema(t *testing.T) {
 				replies = append(replies, text)
 			}
 			m := newModel(replies...)
-			_, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t), AnswerSchema: c.schema}).Run(t.Context(), nil, "how old?"))
+			_, r := collect(t, newAgent(t, agent.Options{Model: m, Tools: b.registry(t), AnswerSchema: json.RawMessage(c.schema)}).Run(t.Context(), nil, "how old?"))
 			if r.Response != c.want || r.StopReason != c.stop {
 				t.Errorf("%q, %s", r.Response, r.StopReason)
 			}
@@ -62,10 +62,46 @@ func TestAnswerSchema(t *testing.T) {
 		})
 	}
 	m := newModel(`{"age": 3}`)
-	if _, r := collect(t, newAgent(t, agent.Options{Model: m, AnswerSchema: person}).Run(t.Context(), nil, "how old?")); r.Response != `{"age":3}` || m.requests[0].Format == nil {
+	if _, r := collect(t, newAgent(t, agent.Options{Model: m, AnswerSchema: json.RawMessage(person)}).Run(t.Context(), nil, "how old?")); r.Response != `{"age":3}` || m.requests[0].Format == nil {
 		t.Errorf("without tools: %q, format %s", r.Response, m.requests[0].Format)
 	}
-	if _, err := agent.New(agent.Options{Model: m, AnswerSchema: &jsonschema.Schema{Ref: "#/nowhere"}}); err == nil || !strings.Contains(err.Error(), "AnswerSchema") {
+	if _, err := agent.New(agent.Options{Model: m, AnswerSchema: json.RawMessage(`{"$ref":"#/nowhere"}`)}); err == nil || !strings.Contains(err.Error(), "AnswerSchema") {
 		t.Errorf("a broken schema: %v", err)
+	}
+}
+
+// A server that refuses the schema is asked without it from then on, and that is
+// reported; another error is not taken for that.
+func TestAnswerSchemaRefused(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"z":{},"a":{"type":"integer"}},"required":["a"]}`)
+	refusal := &providers.Error{Kind: providers.BadRequest, Message: "no such schema"}
+	m := newModel(say{err: refusal}, "three", `{"a": 3}`)
+	events, r := collect(t, newAgent(t, agent.Options{Model: m, AnswerSchema: schema}).Run(t.Context(), nil, "how old?"))
+	if r.Response != `{"a":3}` || len(m.requests) != 3 || m.requests[1].Format != nil || m.requests[2].Format != nil {
+		t.Errorf("%q (%v) after %d requests", r.Response, r.Err, len(m.requests))
+	}
+	if got := string(m.requests[0].Format); got != string(schema) {
+		t.Errorf("the server got %s", got)
+	}
+	notices := 0
+	for _, e := range events {
+		if n, ok := e.Payload.(agent.Notice); ok && strings.Contains(n.Text, "no such schema") {
+			notices++
+		}
+	}
+	if notices != 1 {
+		t.Errorf("%d notices", notices)
+	}
+	for name, fault := range map[string]*providers.Error{
+		"key":  {Kind: providers.Auth, Message: "wrong key"},
+		"busy": {Kind: providers.ServerFault, Message: "loading model", Busy: true},
+	} {
+		m = newModel(say{err: fault}, `{"a": 3}`)
+		_, _ = newAgent(t, agent.Options{Model: m, AnswerSchema: schema}).Ask(t.Context(), "how old?")
+		for _, sent := range m.requests {
+			if sent.Format == nil {
+				t.Errorf("%s: asked without the schema", name)
+			}
+		}
 	}
 }

@@ -138,6 +138,7 @@ type realEffects struct {
 	view    *view // of the session; what is not in it yet is taken in
 
 	looked, blind bool // whether the model was asked if it sees, and that it does not
+	loose         bool // the server does not take the schema of the answer
 }
 
 func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[providers.Chunk, error] {
@@ -157,12 +158,29 @@ func (w *realEffects) Model(ctx context.Context, q ModelRequest) iter.Seq2[provi
 		if request.HasImages() {
 			request.Messages = w.visible(ctx, w.session.snapshot()[:q.Through], request)
 		}
-		if q.Value {
-			request.Format = w.agent.answer.Text()
+		if q.Value && !w.loose {
+			request.Format = w.agent.answer.Constraint()
 		}
 		reports := reportsOf(ctx)
 		request.Status, request.Notice = reports.status, reports.notice
-		w.agent.opts.Model.Generate(ctx, request)(yield)
+		if request.Format == nil {
+			w.agent.opts.Model.Generate(ctx, request)(yield)
+			return
+		}
+		begun := false
+		for c, err := range w.agent.opts.Model.Generate(ctx, request) {
+			if !begun && refusesSchema(err) {
+				w.loose = true // servers know different parts of JSON Schema
+				if request.Format = nil; reports.notice != nil {
+					reports.notice(fmt.Sprintf("the server does not constrain the answer by this schema (%v); what the model writes is checked all the same", err))
+				}
+				w.agent.opts.Model.Generate(ctx, request)(yield)
+				return
+			}
+			if begun = true; !yield(c, err) || err != nil {
+				return
+			}
+		}
 	}
 }
 
@@ -172,6 +190,13 @@ type engineError struct{ err error }
 
 func (e *engineError) Error() string { return e.err.Error() }
 func (e *engineError) Unwrap() error { return e.err }
+
+// refusesSchema reports whether an error may mean that the server does not take a
+// schema: the request is wrong, or fails for good.
+func refusesSchema(err error) bool {
+	var e *providers.Error
+	return errors.As(err, &e) && (e.Kind == providers.BadRequest || e.Kind == providers.ServerFault && !e.Temporary())
+}
 
 func (w *realEffects) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
 	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect, Permits: r.Permits}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -244,20 +245,20 @@ func (s *State) backendState() *State {
 // Setup is how a run was set up, as far as its record needs it to be understood
 // or replayed.
 type Setup struct {
-	Labels               map[string]string  `json:"labels,omitempty"`
-	Model                string             `json:"model,omitempty"` // its own name, if it has one
-	Tools                []string           `json:"tools"`
-	Definitions          []Definition       `json:"definitions,omitempty"` // of the tools that others define
-	MaxTurns             int                `json:"max_turns"`
-	MaxRepeatedCalls     int                `json:"max_repeated_calls"`
-	MaxConsecutiveErrors int                `json:"max_consecutive_errors"`
-	MaxMalformed         int                `json:"max_malformed"`
-	MaxToolResultTokens  int                `json:"max_tool_result_tokens,omitempty"`
-	SelfEval             SelfEval           `json:"self_eval,omitempty"`
-	AnswerSchema         *jsonschema.Schema `json:"answer_schema,omitempty"`
-	DryRun               bool               `json:"dry_run,omitempty"`
-	Form                 calling.Form       `json:"form,omitempty"`   // of calls; "": calling.ToolCode
-	Prompt               string             `json:"prompt,omitempty"` // a digest of the system prompt, without what is particular to a run; "": it is not compared
+	Labels               map[string]string `json:"labels,omitempty"`
+	Model                string            `json:"model,omitempty"` // its own name, if it has one
+	Tools                []string          `json:"tools"`
+	Definitions          []Definition      `json:"definitions,omitempty"` // of the tools that others define
+	MaxTurns             int               `json:"max_turns"`
+	MaxRepeatedCalls     int               `json:"max_repeated_calls"`
+	MaxConsecutiveErrors int               `json:"max_consecutive_errors"`
+	MaxMalformed         int               `json:"max_malformed"`
+	MaxToolResultTokens  int               `json:"max_tool_result_tokens,omitempty"`
+	SelfEval             SelfEval          `json:"self_eval,omitempty"`
+	AnswerSchema         json.RawMessage   `json:"answer_schema,omitempty"`
+	DryRun               bool              `json:"dry_run,omitempty"`
+	Form                 calling.Form      `json:"form,omitempty"`   // of calls; "": calling.ToolCode
+	Prompt               string            `json:"prompt,omitempty"` // a digest of the system prompt, without what is particular to a run; "": it is not compared
 }
 
 // Definition is a tool as it was defined when a run began.

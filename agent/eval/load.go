@@ -170,7 +170,8 @@ func (t *Task) prepare() error {
 	if t.Schema != nil && t.schema == nil { // a suite that was read is shared, and no longer changes
 		text, err := json.Marshal(t.Schema)
 		if err == nil {
-			t.schema, err = calling.ParseSchema(text)
+			t.schema = text
+			_, err = calling.NewFormat(text)
 		}
 		if err != nil {
 			return fmt.Errorf("schema: %w", err)

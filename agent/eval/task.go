@@ -45,7 +45,7 @@ type Task struct {
 	Right Script   `yaml:"right"` // replies of a model that does well
 	Wrong []Script `yaml:"wrong"` // and of some that do not
 
-	schema *jsonschema.Schema
+	schema json.RawMessage
 }
 
 // Exchange is a question and an answer of an earlier conversation.

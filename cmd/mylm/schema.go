@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,9 +17,12 @@ import (
 )
 
 // answerSchema is what --schema names.
-func answerSchema(c *cli.Context) (*jsonschema.Schema, error) {
+func answerSchema(c *cli.Context) (json.RawMessage, error) {
 	given := c.String("schema")
 	schema, err := readSchema(given)
+	if err == nil {
+		_, err = calling.NewFormat(schema)
+	}
 	if err != nil {
 		return nil, failure.Usage("--schema %s: %v", term.Echoed(given), err).
 			WithHint("It takes a file, JSON Schema, or a list such as 'name: string, age: int, tags: string[]'.")
@@ -26,7 +30,7 @@ func answerSchema(c *cli.Context) (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-func readSchema(given string) (*jsonschema.Schema, error) {
+func readSchema(given string) (json.RawMessage, error) {
 	text := strings.TrimSpace(given)
 	if !strings.HasPrefix(text, "{") {
 		info, err := os.Stat(given) // opening a pipe waits for a writer without an end
@@ -54,7 +58,7 @@ func readSchema(given string) (*jsonschema.Schema, error) {
 		}
 		text = string(held)
 	}
-	return calling.ParseSchema([]byte(text))
+	return json.RawMessage(text), nil
 }
 
 // schemaTypes are the types of a list, by all their names.
@@ -66,7 +70,7 @@ var schemaTypes = map[string]string{
 // listedSchema is the schema of an object whose properties are listed: NAME: TYPE,
 // with [] behind the type of a list, ? behind the name of one that may be absent,
 // and words with | between them for a choice.
-func listedSchema(list string) (*jsonschema.Schema, error) {
+func listedSchema(list string) (json.RawMessage, error) {
 	schema := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for part := range strings.SplitSeq(list, ",") {
 		name, kind, ok := strings.Cut(part, ":")
@@ -96,5 +100,5 @@ func listedSchema(list string) (*jsonschema.Schema, error) {
 			schema.Required = append(schema.Required, name)
 		}
 	}
-	return schema, nil
+	return json.Marshal(schema)
 }

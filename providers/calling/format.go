@@ -21,8 +21,18 @@ type Format struct {
 	text     json.RawMessage
 }
 
-// Text is the schema as JSON, as the model and the backend get it.
+// Text is the schema as JSON, as the model gets it.
 func (f *Format) Text() json.RawMessage { return f.text }
+
+// Constraint is the schema for a backend that can constrain its reply, nil for one
+// that would do so wrongly: llama.cpp, and so Ollama, lets an object have no property
+// that only patternProperties allows.
+func (f *Format) Constraint() json.RawMessage {
+	if bytes.Contains(f.text, []byte(`"patternProperties":`)) || f.text[0] != '{' {
+		return nil
+	}
+	return f.text
+}
 
 // ParseSchema reads a JSON Schema for [NewFormat]. It is an error if the
 // schema is invalid or names a type that does not exist, has more than 64 KB, is nested more than 100 deep, leads back to
@@ -64,31 +74,29 @@ func checkSchema(text []byte) error {
 	return checkTypes(root, false)
 }
 
-// NewFormat prepares a schema, within the bounds of [ParseSchema]. The schema is not kept.
-func NewFormat(s *jsonschema.Schema) (*Format, error) {
-	text, err := json.Marshal(s)
+// NewFormat prepares the text of a schema, within the bounds of [ParseSchema]. The text
+// stays as it is: the order of properties is the one in which a model writes them, and
+// servers take {} where they refuse true.
+func NewFormat(text json.RawMessage) (*Format, error) {
+	schema, err := ParseSchema(text)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkSchema(text); err != nil {
-		return nil, err
-	}
-	// A schema belongs to what resolved it first.
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
 		return nil, err
 	}
 	resolved, err := schema.Resolve(nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Format{&schema, resolved, text}, nil
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return nil, err
+	}
+	return &Format{schema, resolved, line.Bytes()}, nil
 }
 
 // Read returns the value that an answer holds, on one line. problem says why there
 // is none that fits.
 func (f *Format) Read(answer string) (value json.RawMessage, problem string) {
-	answer = strings.TrimSpace(answer)
+	answer = unfenced(strings.TrimSpace(answer))
 	if whole := json.RawMessage(answer); json.Valid(whole) {
 		return f.fit(whole)
 	}
@@ -100,6 +108,18 @@ func (f *Format) Read(answer string) (value json.RawMessage, problem string) {
 		problem = err.Error()
 	}
 	return value, problem
+}
+
+// unfenced is what a fence holds if it is the whole answer: a word or a number in one
+// could be anything if it stood beside a text.
+func unfenced(answer string) string {
+	const fence = "```"
+	_, held, ok := strings.Cut(answer, "\n")
+	held, closed := strings.CutSuffix(held, "\n"+fence)
+	if !ok || !closed || !strings.HasPrefix(answer, fence) || strings.Contains(held, fence) {
+		return answer
+	}
+	return strings.TrimSpace(held)
 }
 
 // fit makes a value fit the schema where that loses nothing.

@@ -117,8 +117,7 @@ func llmRequest(messages []llms.MessageContent, o *llms.CallOptions) (q Request,
 		return q, bad("tool_choice", "%T is not supported", c)
 	}
 	if o.JSONMode || o.ResponseMIMEType == "application/json" {
-		schema, _ := ParseSchema([]byte(`{"type":"object"}`)) // it is one
-		q.Format, err = NewFormat(schema)
+		q.Format, err = NewFormat(json.RawMessage(`{"type":"object"}`))
 	}
 	return q, err
 }

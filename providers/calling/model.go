@@ -176,7 +176,7 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 		MaxTokens: cmp.Or(q.MaxTokens, m.MaxTokens), Think: cmp.Or(q.Think, m.Think),
 	}
 	if g.request.Format != nil && len(g.offered.names) == 0 {
-		request.Format = g.request.Format.Text()
+		request.Format = g.request.Format.Constraint()
 	}
 	var r source = &plain{part: g.part}
 	if len(g.tools.names) > 0 {

@@ -100,11 +100,7 @@ func (t told) String() string {
 // Each reply is read in one piece and byte by byte, which makes no difference.
 func TestModel(t *testing.T) {
 	both := []calling.Tool{weather, clock}
-	person, err := calling.ParseSchema([]byte(`{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	format, err := calling.NewFormat(person)
+	format, err := calling.NewFormat([]byte(`{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,11 +28,7 @@ func TestSchemaTypes(t *testing.T) {
 
 // A key that is given twice has no certain value.
 func TestRepeatedKeys(t *testing.T) {
-	s, err := calling.ParseSchema([]byte(`{"type":["object","array"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := calling.NewFormat(s)
+	f, err := calling.NewFormat([]byte(`{"type":["object","array"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,11 +193,7 @@ func format(where, kind string, schema json.RawMessage) (*calling.Format, error)
 	default:
 		return nil, unsupported(where, "type %q is not supported", kind)
 	}
-	parsed, err := calling.ParseSchema(schema)
-	if err != nil {
-		return nil, invalid(where, "%v", err)
-	}
-	f, err := calling.NewFormat(parsed)
+	f, err := calling.NewFormat(schema)
 	if err != nil {
 		return nil, invalid(where, "%v", err)
 	}
