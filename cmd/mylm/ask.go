@@ -118,12 +118,13 @@ type output struct {
 	printed  bool        // what was asked for is on stdout already, and it is no answer
 }
 
-func newOutput(c *cli.Context, s *term.Screen) (*output, error) {
+// newOutput reads the flags. value is whether the answer is a value also without one.
+func newOutput(c *cli.Context, s *term.Screen, value bool) (*output, error) {
 	form := outputForm(c)
 	if c.IsSet("output") && form != c.String("output") {
 		return nil, failure.Usage("--json and --output %s exclude each other", c.String("output"))
 	}
-	o := &output{screen: s, form: form, quiet: c.Bool("quiet"), value: c.IsSet("schema")}
+	o := &output{screen: s, form: form, quiet: c.Bool("quiet"), value: value || c.IsSet("schema")}
 	s.Still = s.Still || o.quiet
 	shown := sink.Options{Quiet: o.quiet, Verbose: c.Bool("verbose"), Plan: c.Bool("plan-only"), Answer: form == formText, Value: o.value, Stream: !c.Bool("no-stream") && !o.value}
 	if c.Bool("stats") || shown.Verbose && !o.quiet {

@@ -238,7 +238,7 @@ func (t *talk) send(ctx context.Context, text string) error {
 
 // do carries a run out, and keeps what the next one needs.
 func (t *talk) do(ctx context.Context, request runRequest) error {
-	out, err := newOutput(t.flags, t.screen)
+	out, err := newOutput(t.flags, t.screen, request.from != nil && request.from.schema() != nil)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -139,6 +140,15 @@ func (f *resumedSession) read(ofPlan bool) {
 			f.missing = p.StopReason == agent.StopModelError
 		}
 	}
+}
+
+// schema is what the answer of the run must fit that is continued, nil if anything
+// will do.
+func (f *resumedSession) schema() json.RawMessage {
+	if f.asks || f.was == nil {
+		return nil
+	}
+	return f.was.AnswerSchema
 }
 
 // settings are the settings that the session recorded.

@@ -33,7 +33,7 @@ type runRequest struct {
 // do carries a request out: settings become a setup, the setup a run, and the
 // events of the run go to the sinks.
 func (o runRequest) do(c *cli.Context, s *term.Screen) error {
-	out, err := newOutput(c, s)
+	out, err := newOutput(c, s, o.from != nil && o.from.schema() != nil)
 	if err != nil {
 		return err
 	}
@@ -136,6 +136,9 @@ func (r *run) setUp(ctx context.Context) error {
 	}
 	if r.Setup, err = setup.New(ctx, request); err != nil {
 		return err
+	}
+	if r.from != nil {
+		r.Options.AnswerSchema = r.from.schema()
 	}
 	if r.flags.IsSet("schema") {
 		if r.Options.AnswerSchema, err = answerSchema(r.flags); err != nil {
