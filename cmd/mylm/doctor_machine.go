@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,8 @@ func (d *doctor) checkMemory(ctx context.Context) {
 	defer memories.Close()
 	store, err := memories.Open(ctx)
 	if err != nil {
-		d.fault(statusError, "memory", explainMemory(err), "")
+		err = explainMemory(err)
+		d.fault(statusError, "memory", err, cmp.Or(failure.Of(err).Hint, "mylm ask --no-memory --no-save works without it."))
 		return
 	}
 	done := d.screen.Busy("checking the memory")
@@ -158,8 +160,7 @@ func (d *doctor) checkTemplates(context.Context) {
 	}
 	there, err := allWorkflows(d.cli, "")
 	if err != nil {
-		d.fault(statusWarning, "workflows", err, "")
-		return
+		return // checkConfiguration has reported it
 	}
 	bad := there.unread
 	for _, w := range there.all {

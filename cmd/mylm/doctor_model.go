@@ -198,11 +198,7 @@ func (d *doctor) checkNeeds(ctx context.Context, client *ollama.Client, name str
 // checkProvider tries the key of a model by asking for the list of models.
 func (d *doctor) checkProvider(ctx context.Context, typed string, e config.Entry) {
 	name := term.Printable(typed)
-	p, known := langchain.Lookup(e.Provider)
-	if !known {
-		d.fault(statusError, "model", config.NoProvider(e.Provider), "")
-		return
-	}
+	p, _ := langchain.Lookup(e.Provider) // the configuration has no other
 	m, err := setup.OpenLangchain(e)
 	if err != nil {
 		d.fault(statusError, "model", fmt.Errorf("%s: %w", name, err), "")

@@ -31,13 +31,14 @@ type patient struct {
 }
 
 const (
-	onlyChat  = `{"models":[{"name":"m:latest","model":"m:latest","size":1000,"capabilities":["completion"]}]}`
-	onlyEmbed = `{"models":[{"name":"e:latest","model":"e:latest","size":1000,"capabilities":["embedding"]}]}`
-	twoChat   = `{"models":[{"name":"m:latest","size":1000,"capabilities":["completion"]},{"name":"n:latest","size":1000,"capabilities":["completion"]}]}`
-	hugeChat  = `{"models":[{"name":"m:latest","model":"m:latest","size":1000000000000000,"capabilities":["completion"]}]}`
-	showChat  = `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":32768}}`
-	showEmbed = `{"capabilities":["embedding"],"model_info":{"general.architecture":"bert","bert.context_length":2048}}`
-	showSmall = `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":2048}}`
+	onlyChat     = `{"models":[{"name":"m:latest","model":"m:latest","size":1000,"capabilities":["completion"]}]}`
+	onlyEmbed    = `{"models":[{"name":"e:latest","model":"e:latest","size":1000,"capabilities":["embedding"]}]}`
+	chatAndEmbed = `{"models":[{"name":"m:latest","model":"m:latest","size":1000,"capabilities":["completion"]},{"name":"e:latest","model":"e:latest","size":1000,"capabilities":["embedding"]}]}`
+	twoChat      = `{"models":[{"name":"m:latest","size":1000,"capabilities":["completion"]},{"name":"n:latest","size":1000,"capabilities":["completion"]}]}`
+	hugeChat     = `{"models":[{"name":"m:latest","model":"m:latest","size":1000000000000000,"capabilities":["completion"]}]}`
+	showChat     = `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":32768}}`
+	showEmbed    = `{"capabilities":["embedding"],"model_info":{"general.architecture":"bert","bert.context_length":2048}}`
+	showSmall    = `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":2048}}`
 )
 
 func newPatient(t *testing.T) *patient {
@@ -181,6 +182,27 @@ func TestDoctor(t *testing.T) {
 		"cannot chat":       {func(p *patient) { p.replies["/api/show e"] = showEmbed }, []string{"-m", "e"}, false, false, "error model", "--model"},
 		"too large":         {func(p *patient) { p.replies["/api/tags"] = hugeChat }, nil, false, false, "warning window", "are free"},
 		"small window":      {func(p *patient) { p.replies["/api/show"] = showSmall }, nil, false, false, "warning window", "--num-ctx"},
+		"cannot be shown":   {func(p *patient) { delete(p.replies, "/api/show") }, nil, false, false, "error window", "not found"},
+		"newer memory": {func(p *patient) {
+			p.remembers()
+			p.damages("PRAGMA user_version = 9999")
+		}, nil, false, false, "error memory", "newer"},
+		"memory that is none": {func(p *patient) { p.write("data/mylm/memory.db", strings.Repeat("no database ", 1000)) }, nil, false, false, "warning memory", "it was damaged once"},
+		"embedder of nobody":  {func(p *patient) { p.remembers() }, []string{"--embedder", "openai/e"}, false, false, "warning vectors", "OPENAI_API_KEY"},
+		"embedder that is gone": {func(p *patient) {
+			p.replies["/api/tags"], p.replies["/api/embed"] = chatAndEmbed, `{"model":"e","embeddings":[[0.6,0.8]]}`
+			p.remembers()
+			if out, err := p.command("memory", "reindex").CombinedOutput(); err != nil {
+				p.t.Fatalf("%v: %s", err, out)
+			}
+			p.replies["/api/tags"] = onlyChat
+		}, nil, false, false, "warning vectors", "searched without ollama/e"},
+		"project's workflows": {func(p *patient) {
+			if err := os.Symlink(p.home, filepath.Join(p.dir, ".mylm")); err != nil {
+				p.t.Fatal(err)
+			}
+		}, nil, false, false, "warning workflows", ".mylm"},
+		"no workspace": {func(p *patient) {}, []string{"--workspace", "nosuch"}, false, false, "error configuration", "nosuch"},
 		"no provider": {func(p *patient) {
 			p.write("config/mylm/config.toml", "[models.w]\nprovider = \"opnai\"\nmodel = \"x\"\n")
 		}, nil, false, false, "error configuration", "Did you mean openai?"},
@@ -204,14 +226,7 @@ func TestDoctor(t *testing.T) {
 		}, nil, false, false, "warning data", "chmod 700"},
 		"damaged memory": {func(p *patient) {
 			p.remembers()
-			db, err := sql.Open("sqlite", p.home+"/data/mylm/memory.db")
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			defer db.Close()
-			if _, err := db.Exec("UPDATE documents SET text = 'something else'"); err != nil {
-				p.t.Fatal(err)
-			}
+			p.damages("UPDATE documents SET text = 'something else'")
 		}, nil, false, false, "error memory", "damaged"},
 		"moved aside": {func(p *patient) {
 			p.remembers()
@@ -252,6 +267,19 @@ func TestDoctor(t *testing.T) {
 				t.Errorf("a key is shown: %s", all)
 			}
 		})
+	}
+}
+
+// damages changes the memory behind its back.
+func (p *patient) damages(sentence string) {
+	p.t.Helper()
+	db, err := sql.Open("sqlite", p.home+"/data/mylm/memory.db")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(sentence); err != nil {
+		p.t.Fatal(err)
 	}
 }
 
