@@ -70,7 +70,7 @@ func offerDownload(ctx context.Context, n Notify, client *ollama.Client, person 
 // offer is the question which model to download.
 func offer(client *ollama.Client) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nNo model is installed at %s. Which one shall Ollama download?\n\n", client.Host())
+	fmt.Fprintf(&b, "\nNo model is installed at %s.\nWhich one shall Ollama download?\n\n", client.Host())
 	free := int64(0)
 	if OnThisMachine(client) {
 		free = FreeMemory()
@@ -87,7 +87,7 @@ func offer(client *ollama.Client) string {
 	}
 	b.WriteString("\n")
 	if free > 0 {
-		fmt.Fprintf(&b, "%s of memory are free here. ", term.Bytes(free))
+		fmt.Fprintf(&b, "%s of memory are free here.\n", term.Bytes(free))
 	}
 	fmt.Fprintf(&b, "More models: %s\nNumber, name, or Enter for none: ", library)
 	return b.String()
