@@ -27,6 +27,7 @@ func mcpServeCommand(s *term.Screen) *cli.Command {
 		Description: "It speaks over stdin and stdout, and ends with its input: programs start it themselves.\nNotes that they store name them as their source.",
 		UsageText:   "mylm mcp serve\nmylm mcp serve --http 127.0.0.1:11436\nclaude mcp add mylm -- mylm mcp serve",
 		Flags: append(config.Flags(config.Workspace, config.Save, config.Embedder),
+			&cli.BoolFlag{Name: "ask", Usage: "also offer to answer questions, by the model of the settings; nobody is asked for permissions"},
 			&cli.StringFlag{Name: "http", Usage: "listen on `ADDRESS` instead; any but the loopback interface needs a key"},
 			&cli.StringFlag{Name: "key-env", Usage: "programs have to bring the key in the variable `NAME`"}),
 		Action: func(c *cli.Context) error { return serveMemory(c, s) },
@@ -47,6 +48,21 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 	}
 	memory := setup.NewMemory(loaded, s)
 	defer memory.Close()
+	offered := func(project, client string) (*tools.Registry, error) {
+		r, err := memory.Offered(project, client)
+		if err != nil || !c.Bool("ask") {
+			return r, err
+		}
+		var flags []string
+		if memory.NoSave != "" {
+			flags = append(flags, "--no-save")
+		}
+		ask, err := askTool(loaded.Workspace, flags)
+		if err != nil {
+			return nil, err
+		}
+		return tools.NewRegistry(append(r.Tools(), ask)...)
+	}
 	offer := mcp.Offer{
 		Name: "mylm", Version: version(),
 		Instructions: "What was said and done before, on this machine, is kept in a memory. Search it first where a question may rest on it; remember what lasts.",
@@ -55,10 +71,10 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 			if by.Root != "" {
 				project = config.ProjectOf(by.Root)
 			}
-			return memory.Offered(project, cmp.Or(by.Client, "mcp"))
+			return offered(project, cmp.Or(by.Client, "mcp"))
 		},
 	}
-	if offer.Listed, err = memory.Offered(loaded.Project, ""); err != nil {
+	if offer.Listed, err = offered(loaded.Project, ""); err != nil {
 		return err
 	}
 	addr := c.String("http")
@@ -74,6 +90,9 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 		if key = os.Getenv(name); key == "" {
 			return failure.Usage("--key-env: the variable %s is not set", term.Echoed(name))
 		}
+	}
+	if c.Bool("ask") && key == "" {
+		return failure.Usage("--ask over HTTP needs a key: other users of this machine could ask").WithHint("Put a key into a variable and name it with --key-env.")
 	}
 	if !isLoopback(host) && key == "" {
 		return failure.Usage("%s can be reached from other machines, and there is no key", term.Echoed(addr)).
