@@ -61,9 +61,9 @@ func TestMCPLogin(t *testing.T) {
 	holds(run("0", "mcp", "logout", "tracker"), "forgotten")
 	holds(run("0", "mcp", "logout", "tracker"), "no login")
 	holds(run("0", ask...), "mylm mcp login tracker")
-	s.Deny = "access_denied"
+	s.Change(func(s *mcptest.Service) { s.Deny = "access_denied" })
 	holds(run("1", "mcp", "login", "tracker"), "the authorization server refused: access_denied")
-	s.Deny = ""
+	s.Change(func(s *mcptest.Service) { s.Deny = "" })
 	run("0", "mcp", "login", "tracker")
 	run("0", "mcp", "remove", "tracker")
 	if _, err := os.Stat(files[0]); err == nil {

@@ -133,12 +133,14 @@ func TestLoginRenewedInTime(t *testing.T) {
 	if err := logIn(t, protected(s, dir, browse)); err != nil {
 		t.Fatal(err)
 	}
-	s.Answer = func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path == "/mcp" && strings.HasSuffix(r.Header.Get("Authorization"), "access-2") {
-			t.Error("the old token was sent")
+	s.Change(func(s *mcptest.Service) {
+		s.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/mcp" && strings.HasSuffix(r.Header.Get("Authorization"), "access-2") {
+				t.Error("the old token was sent")
+			}
+			return false
 		}
-		return false
-	}
+	})
 	if body, _ := say(t, s, dir); !strings.Contains(body, "you said hi") {
 		t.Errorf("got %q", body)
 	}
@@ -310,7 +312,9 @@ func TestLoginElsewhere(t *testing.T) {
 	if err := logIn(t, protected(s, dir, browse)); err != nil {
 		t.Fatal(err)
 	}
-	s.Authorization = func(d map[string]any) { d["authorization_endpoint"] = elsewhere.URL + "/authorize" }
+	s.Change(func(s *mcptest.Service) {
+		s.Authorization = func(d map[string]any) { d["authorization_endpoint"] = elsewhere.URL + "/authorize" }
+	})
 	if err := logIn(t, protected(s, dir, browse)); err == nil || !strings.Contains(err.Error(), "another place to log in than before") {
 		t.Errorf("got %v", err)
 	}
@@ -321,7 +325,7 @@ func TestLoginElsewhere(t *testing.T) {
 	}
 	// A refresh token is not sent on.
 	s.Expire()
-	s.Answer = redirect("/token", 307)
+	s.Change(func(s *mcptest.Service) { s.Answer = redirect("/token", 307) })
 	if body, _ := say(t, s, dir); !strings.Contains(body, "could not be renewed") {
 		t.Errorf("got %q", body)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Service is an MCP server that wants a login. Its fields change how it behaves, and
-// are set before the first request. It counts and records what it is asked for.
+// Service is an MCP server that wants a login. Its fields change how it behaves; once
+// it was asked for something, Change sets them. It records what it is asked for.
 type Service struct {
 	*httptest.Server
 
@@ -50,6 +50,13 @@ func New() *Service {
 // Endpoint is the address of the MCP server.
 func (s *Service) Endpoint() string { return s.URL + "/mcp" }
 
+// Change sets fields between requests.
+func (s *Service) Change(set func(*Service)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	set(s)
+}
+
 // Expire makes every access token invalid.
 func (s *Service) Expire() {
 	s.mu.Lock()
@@ -73,16 +80,19 @@ func (s *Service) Requests() (tokens, browsers []url.Values) {
 }
 
 func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
-	if s.Answer != nil && s.Answer(w, r) {
+	s.mu.Lock()
+	answer, metadata, authorization := s.Answer, s.Metadata, s.Authorization
+	s.mu.Unlock()
+	if answer != nil && answer(w, r) {
 		return
 	}
 	switch {
 	case r.URL.Path == "/mcp":
 		s.mcp(w, r)
 	case r.URL.Path == "/.well-known/oauth-protected-resource/mcp":
-		send(w, s.Metadata, map[string]any{"resource": s.Endpoint(), "authorization_servers": []string{s.URL}, "scopes_supported": []string{"read"}})
+		send(w, metadata, map[string]any{"resource": s.Endpoint(), "authorization_servers": []string{s.URL}, "scopes_supported": []string{"read"}})
 	case r.URL.Path == "/.well-known/oauth-authorization-server":
-		send(w, s.Authorization, map[string]any{
+		send(w, authorization, map[string]any{
 			"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
 			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 		})
@@ -169,6 +179,7 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) {
 func (s *Service) mcp(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	scope, ok := s.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+	wanted := s.Scope
 	s.mu.Unlock()
 	metadata := fmt.Sprintf(`resource_metadata="%s/.well-known/oauth-protected-resource/mcp"`, s.URL)
 	if !ok {
@@ -183,8 +194,8 @@ func (s *Service) mcp(w http.ResponseWriter, r *http.Request) {
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Say it."}, func(_ context.Context, _ *mcp.CallToolRequest, in in) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you said " + in.Text}}}, nil, nil
 	})
-	if s.Scope != "" && !strings.Contains(" "+scope+" ", " "+s.Scope+" ") && r.Header.Get("Mcp-Name") == "echo" {
-		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s", %s`, s.Scope, metadata))
+	if wanted != "" && !strings.Contains(" "+scope+" ", " "+wanted+" ") && r.Header.Get("Mcp-Name") == "echo" {
+		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s", %s`, wanted, metadata))
 		http.Error(w, "Forbidden", http.StatusForbidden)
 		return
 	}
