@@ -361,7 +361,7 @@ func TestVectors(t *testing.T) {
 // their promise: no known tool runs. Together with TestCorpusReplies they run at
 // least 92% of the statements that decode:
 //
-//	MYLM_CORPUS=… go test ./protocol -run 'CorpusReplies|Hostile|Neutralise|Encode|PushCall|ReadValue' -cover
+//	MYLM_CORPUS=… go test ./protocol -run 'CorpusReplies|Hostile|Neutralise|Encode|PushCall|ReadValue|Doubt' -cover
 func TestHostile(t *testing.T) {
 	defaults, n := vectorTools(t), 0
 	for _, v := range vectors(t) {
