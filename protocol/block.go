@@ -45,7 +45,9 @@ var (
 
 // blank moves past what means nothing between the parts of a block (B2, B28):
 // white space, a byte order mark, and the marks of a fence, of code or of CDATA
-// around a value.
+// around a value. It is called between the parts of a block and around the object
+// of its arguments, never within a JSON string; elementText reads CDATA around one
+// argument.
 func (x *resolver) blank() {
 	for {
 		x.skip("")
@@ -224,7 +226,7 @@ func (x *resolver) element(e elem, given bool) (done bool) {
 		return x.nested(m)
 	case e.fold == "toolsep": // Hunyuan Hy3 writes it behind the name
 		x.pos += e.n
-	case nameElements[e.fold] && given:
+	case nameElements[e.fold] && given: // B22: only names before the arguments are compared
 		x.other = true
 		x.pos += e.n
 		x.pos += strings.IndexByte(x.rest()+"<", '<')
