@@ -15,8 +15,8 @@ import (
 
 func TestSpinnerFits(t *testing.T) {
 	t.Parallel()
-	c := converse(t, command(t, map[string]string{"replies.txt": commandReply("true")}, "ask", "q", "--yes", "--color", "never"), "", &pty.Winsize{Rows: 10, Cols: 20})
-	c.expect("running execute")
+	c := converse(t, command(t, map[string]string{"replies.txt": commandReply("true; true; true")}, "ask", "q", "--yes", "--color", "never"), "", &pty.Winsize{Rows: 10, Cols: 20})
+	c.expect("running true")
 	c.exit()
 	for _, piece := range strings.Split(c.text(), "\r\x1b[K")[1:] {
 		piece, _, newline := strings.Cut(piece, "\n")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -212,8 +213,15 @@ func (m *model) back(r returned) tea.Cmd {
 	return nil
 }
 
+// settle is longer than a goroutine of the library takes to stop its ticker once the
+// terminal was given away. If it stopped it after the terminal was taken back, which
+// a short program makes possible, nothing would be drawn any more (stopRenderer in
+// bubbletea 2.1.1).
+const settle = 50 * time.Millisecond
+
 // Run implements tea.ExecCommand.
 func (l *lent) Run() (err error) {
+	time.Sleep(settle)
 	l.text, err = l.work()
 	return err
 }
