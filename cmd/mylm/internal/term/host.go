@@ -38,6 +38,8 @@ func (s *Screen) Attach(h Host) (detach func()) {
 
 // On is a screen that writes to another file than the terminal on which s shows.
 func (s *Screen) On(f *os.File) *Screen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return &Screen{Streams: Streams{In: s.In, Out: f, Err: f}, OutTTY: s.OutTTY, errTTY: s.errTTY, color: s.color, AnswerColor: s.AnswerColor, Still: true, size: s.Size}
 }
 

@@ -59,6 +59,8 @@ func NewScreen(s Streams) *Screen {
 // SetColor sets whether there are colors: auto, always or never.
 func (s *Screen) SetColor(when string) {
 	possible := when == "auto" && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.color = when == "always" || possible && s.errTTY
 	s.AnswerColor = when == "always" || possible && s.OutTTY
 }
