@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -219,10 +220,9 @@ func (c *Chat) Capture(run func(*term.Screen) error) error {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		b := make([]byte, 4096)
-		for {
-			n, err := r.Read(b)
-			h.Answer(term.Printable(string(b[:n])))
+		for in := bufio.NewReader(r); ; {
+			line, err := in.ReadString('\n') // no character is cut
+			h.Answer(term.Printable(line))
 			if err != nil {
 				return
 			}
