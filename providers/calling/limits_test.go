@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"mylm/providers"
 	"mylm/providers/calling"
@@ -122,33 +122,49 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// A history of many messages, and of many calls in one, takes time in proportion to it.
+// longHistory has n calls in one message, their results in reverse, and many messages.
+func longHistory(n int) calling.Request {
+	q := calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{{Role: providers.Assistant}}}
+	for i := range n {
+		q.Messages[0].Calls = append(q.Messages[0].Calls, calling.Call{ID: fmt.Sprint(i), Name: "get_weather", Args: []byte("{}")})
+	}
+	for i := range n {
+		q.Messages = append(q.Messages, calling.Message{Role: calling.Result, CallID: fmt.Sprint(n - 1 - i), Text: "x"})
+	}
+	for range 10 * n {
+		q.Messages = append(q.Messages, user("and more"))
+	}
+	return q
+}
+
+// A history of many messages, and of many calls in one, takes memory in proportion to it.
 func TestLongHistoryIsLinear(t *testing.T) {
-	history := func(n int) calling.Request {
-		q := calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{{Role: providers.Assistant}}}
-		for i := range n {
-			q.Messages[0].Calls = append(q.Messages[0].Calls, calling.Call{ID: fmt.Sprint(i), Name: "get_weather", Args: []byte("{}")})
+	allocated := func(n int) uint64 {
+		var before, after runtime.MemStats
+		q := longHistory(n)
+		runtime.ReadMemStats(&before)
+		if _, err := (&calling.Model{}).Tokens(q); err != nil {
+			t.Fatal(err)
 		}
-		for i := range n {
-			q.Messages = append(q.Messages, calling.Message{Role: calling.Result, CallID: fmt.Sprint(n - 1 - i), Text: "x"})
-		}
-		for range 10 * n {
-			q.Messages = append(q.Messages, user("and more"))
-		}
-		return q
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
 	}
-	took := func(n int) time.Duration {
-		least := time.Hour
-		for range 3 {
-			q, start := history(n), time.Now()
-			if _, err := (&calling.Model{}).Tokens(q); err != nil {
-				t.Fatal(err)
+	if few, many := allocated(300), allocated(4800); many > 32*few {
+		t.Errorf("%d bytes, and %d for 16 times as many", few, many)
+	}
+}
+
+// BenchmarkLongHistory shows that the time is in proportion, too: 16 times as many take
+// some 16 times as long.
+func BenchmarkLongHistory(b *testing.B) {
+	for _, n := range []int{300, 4800} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			q := longHistory(n)
+			for b.Loop() {
+				if _, err := (&calling.Model{}).Tokens(q); err != nil {
+					b.Fatal(err)
+				}
 			}
-			least = min(least, time.Since(start))
-		}
-		return least
-	}
-	if few, many := took(300), took(4800); many > 100*few {
-		t.Errorf("%v, and %v for 16 times as many", few, many)
+		})
 	}
 }

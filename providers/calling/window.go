@@ -41,9 +41,12 @@ func (m *Model) windowOf(ctx context.Context) int {
 	if time.Since(w.asked) < windowAge {
 		return w.tokens
 	}
-	ctx, cancel := context.WithTimeout(ctx, windowPatience)
+	limited, cancel := context.WithTimeout(ctx, windowPatience)
 	defer cancel()
-	info, err := informer.Info(ctx)
+	info, err := informer.Info(limited)
+	if ctx.Err() != nil {
+		return 0 // that the caller left says nothing about the backend
+	}
 	if w.tokens, w.asked = info.Window, time.Now(); err != nil {
 		w.tokens = 0
 	}
