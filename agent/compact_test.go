@@ -54,7 +54,7 @@ func TestCompact(t *testing.T) {
 }
 
 // What cannot be compacted is unchanged, and so is how the session stands.
-func TestCompactInVain(t *testing.T) {
+func TestCompactFails(t *testing.T) {
 	var b bench
 	fault := &providers.Error{Kind: providers.BadRequest, Message: "no"}
 	m := newModel("first", "second", say{err: fault}, say{err: fault}, "again")

@@ -149,7 +149,7 @@ func TestChatCompact(t *testing.T) {
 
 // A conversation names what the model is shown of the project, what runs, and what
 // /undo cannot take back.
-func TestChatTells(t *testing.T) {
+func TestChatNames(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, map[string]string{
 		"replies.txt": writeReplies + commandReplies("touch made; sleep 60") + "=== reply\nMore.\n",

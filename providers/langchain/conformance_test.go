@@ -31,7 +31,7 @@ func conform(t *testing.T, s fakeAPI, streams bool) {
 	if streams {
 		b.Breaks = append(b.Breaks, providers.ServerFault, providers.Overflow, providers.RateLimited)
 	}
-	unsaid := func(k providers.Kind) bool { return slices.Contains(s.cannot, string(k)) }
-	b.Fails, b.Breaks = slices.DeleteFunc(b.Fails, unsaid), slices.DeleteFunc(b.Breaks, unsaid)
+	unstated := func(k providers.Kind) bool { return slices.Contains(s.cannot, string(k)) }
+	b.Fails, b.Breaks = slices.DeleteFunc(b.Fails, unstated), slices.DeleteFunc(b.Breaks, unstated)
 	providerstest.Run(t, b)
 }

@@ -8,15 +8,15 @@ import (
 // Notes are the paths of the AGENTS.md files that the model is shown, the nearest
 // first. What is wrong with one is said when a run is set up.
 func Notes(c *config.Config) []string {
-	s := &Setup{Request: Request{Config: c, Notify: unsaid{}}}
+	s := &Setup{Request: Request{Config: c, Notify: discard{}}}
 	_, _ = s.projectSection(prompts.Default())
 	return s.Notes
 }
 
-// unsaid is a Notify that says nothing.
-type unsaid struct{}
+// discard is a Notify that says nothing.
+type discard struct{}
 
-func (unsaid) Say(string) {}
-func (unsaid) Dim(string) {}
+func (discard) Say(string) {}
+func (discard) Dim(string) {}
 
-func (unsaid) Busy(string) func() { return func() {} }
+func (discard) Busy(string) func() { return func() {} }
