@@ -246,8 +246,9 @@ func (e Entry) private() bool {
 	return false
 }
 
-// Secrets must not reach a command: the variables that entries name for keys, and
-// the keys and passwords of entries, providers and addresses of Ollama.
+// Secrets must not reach a command: the variables that entries and MCP servers name
+// for keys and client secrets, and the keys and passwords of entries, servers,
+// providers and addresses of Ollama.
 func (c *Config) Secrets() (variables, values []string) {
 	add := func(found ...string) {
 		for _, s := range found {
@@ -266,7 +267,12 @@ func (c *Config) Secrets() (variables, values []string) {
 		}
 	}
 	for _, m := range c.MCP {
-		variables = append(variables, m.KeyEnv)
+		for _, name := range []string{m.KeyEnv, m.SecretEnv} {
+			if name != "" {
+				variables = append(variables, name)
+				add(os.Getenv(name))
+			}
+		}
 		add(m.holder().secrets...)
 	}
 	for _, p := range langchain.Providers() {
