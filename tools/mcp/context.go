@@ -154,7 +154,7 @@ func (h *Hub) resources(ctx context.Context, server string) (string, error) {
 			if err != nil {
 				return err
 			}
-			if !line(r.URI, r.Name, r.Description) {
+			if r != nil && !line(r.URI, r.Name, r.Description) {
 				lines = append(lines, "…")
 				return nil
 			}
@@ -163,7 +163,7 @@ func (h *Hub) resources(ctx context.Context, server string) (string, error) {
 			if err != nil {
 				break // servers of old have none
 			}
-			if !line(r.URITemplate, r.Name, r.Description) {
+			if r != nil && !line(r.URITemplate, r.Name, r.Description) {
 				break
 			}
 		}
@@ -188,6 +188,9 @@ func (h *Hub) Prompt(ctx context.Context, server, name string, args map[string]s
 		for p, err := range session.Prompts(ctx, nil) {
 			if err != nil {
 				return err
+			}
+			if p == nil {
+				continue
 			}
 			if names = append(names, plainLine(p.Name)); p.Name == name {
 				found = p
@@ -217,6 +220,7 @@ func arguments(p *mcp.Prompt, args map[string]string, text string) (map[string]s
 	if args == nil {
 		args = map[string]string{}
 	}
+	p.Arguments = slices.DeleteFunc(p.Arguments, func(a *mcp.PromptArgument) bool { return a == nil })
 	var names, missing []string
 	for _, a := range p.Arguments {
 		names = append(names, plainLine(a.Name))

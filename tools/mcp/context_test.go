@@ -4,6 +4,8 @@ package mcp_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -113,6 +115,64 @@ func TestPrompts(t *testing.T) {
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s:%s %v %q: got %q, want %q in it", c.server, c.name, c.args, c.text, got, c.want)
+		}
+	}
+}
+
+// What is null in a list of a server is passed over.
+func TestNulls(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{
+		"initialize":               `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"nulls","version":"1"}}`,
+		"tools/list":               `{"tools":[null]}`,
+		"resources/list":           `{"resources":[null,{"uri":"memo://one","name":"one"}]}`,
+		"resources/templates/list": `{"resourceTemplates":[null,{"uriTemplate":"memo://{name}","name":"any"}]}`,
+		"resources/read":           `{"contents":[null,{"uri":"memo://one","text":"heron"}]}`,
+		"prompts/list":             `{"prompts":[null,{"name":"say","arguments":[null,{"name":"what","required":true},null]}]}`,
+		"prompts/get":              `{"messages":[null,{"role":"user","content":{"type":"text","text":"Review it."}}]}`,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		answer := `"error":{"code":-32601,"message":"no such method"}`
+		if text, ok := answers[in.Method]; ok {
+			answer = `"result":` + text
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, in.ID, answer)
+	}))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	o := mcp.Options{Pins: mcp.Pins{Dir: t.TempDir()}, Servers: []mcp.Server{{Name: "one", URL: server.URL}}}
+	if _, err := hub(t, o).List(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := hub(t, o)
+	read, err := h.Read()
+	if err != nil || read == nil {
+		t.Fatal(read, err)
+	}
+	r, err := tools.NewRegistry(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{`{"server":"one"}`: "memo://one one:\nmemo://{name} any:", `{"server":"one","uri":"memo://one"}`: "heron"} {
+		if body := call(t, r, mcp.ReadName, args).Body(); !strings.Contains(body, want) {
+			t.Errorf("%s: got %q, want %q in it", args, body, want)
+		}
+	}
+	for text, want := range map[string]string{"x": "Review it.", "": "needs: what"} {
+		got, err := h.Prompt(t.Context(), "one", "say", nil, text)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: got %q, want %q in it", text, got, want)
 		}
 	}
 }
