@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/internal/group"
 	"mylm/tools"
@@ -21,7 +22,7 @@ const askToolTime = 15 * time.Minute
 
 // askTool has mylm answer questions of other programs. Each is a run of its own in
 // the workspace, in a process without a terminal: nobody is asked, so that what needs
-// an answer is denied.
+// an answer is denied, whatever the user has configured or allowed for good.
 func askTool(workspace string, flags []string) (*tools.Tool, error) {
 	type input struct {
 		Question string `json:"question" jsonschema:"the question, with all that is needed to answer it"`
@@ -36,8 +37,9 @@ func askTool(workspace string, flags []string) (*tools.Tool, error) {
 				return tools.Result{}, err
 			}
 			args := append([]string{"ask", "--json", "--workspace", workspace}, flags...)
-			cmd := exec.CommandContext(ctx, self, append(args, "--", in.Question)...)
-			cmd.Env = append(os.Environ(), "CI=1")
+			cmd := exec.CommandContext(ctx, self, append(args, "-")...)
+			cmd.Env = append(os.Environ(), "CI=1", setup.NoStoredRules+"=1")
+			cmd.Stdin = strings.NewReader(in.Question) // arguments are short, and others see them
 			var out, errs bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errs
 			g, err := group.Start(cmd)

@@ -17,6 +17,7 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/mcp"
+	"mylm/tools/policy"
 
 	"github.com/urfave/cli/v2"
 )
@@ -53,7 +54,11 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 		if err != nil || !c.Bool("ask") {
 			return r, err
 		}
-		var flags []string
+		mode := policy.ConfirmSensitive
+		if config.Confirm.Of(loaded.Settings) == string(policy.ConfirmAll) {
+			mode = policy.ConfirmAll
+		}
+		flags := []string{"--confirm", string(mode)}
 		if memory.NoSave != "" {
 			flags = append(flags, "--no-save")
 		}

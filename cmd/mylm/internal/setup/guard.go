@@ -29,6 +29,10 @@ func PolicyStore() (policy.Store, error) {
 	return policy.Store{Path: filepath.Join(dir, "policy.json")}, err
 }
 
+// NoStoredRules is a variable with which mylm starts a run for another program: what
+// the user has allowed for good was not meant for its questions.
+const NoStoredRules = "MYLM_NO_STORED_RULES"
+
 // Guard decides about the calls of a run, and asks the person if the rules do not decide.
 type Guard struct {
 	*policy.Policy
@@ -38,7 +42,7 @@ type Guard struct {
 	dir             string     // the workspace
 	stricterProject bool       // the project's file asks for more questions than the user
 	unstored        [][]string // prefixes of this session that could not be stored
-	noPrefixes      bool       // nothing confines commands here, so stored prefixes do not apply
+	noPrefixes      bool       // stored prefixes do not apply: nothing confines commands here, or another program asks
 }
 
 // NewGuard makes the policy of the settings, with what the project has added to
@@ -49,7 +53,7 @@ func NewGuard(c *config.Config, box *sandbox.Policy, workflow string, p *Person)
 	if err != nil {
 		return nil, failure.Config(err)
 	}
-	g := &Guard{person: p, noPrefixes: !c.SandboxPossible(), project: c.Project, dir: c.Workspace}
+	g := &Guard{person: p, noPrefixes: !c.SandboxPossible() || os.Getenv(NoStoredRules) != "", project: c.Project, dir: c.Workspace}
 	users, err := stricter(config.Confirm.Of(c.Settings.Without(config.Project)), workflow)
 	g.stricterProject = err == nil && mode != users
 	o := policy.Options{Mode: mode, Deny: config.Deny.Of(c.Settings)}
