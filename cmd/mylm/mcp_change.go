@@ -112,7 +112,7 @@ func pairs(flag string, texts []string) (map[string]string, error) {
 
 // removeServer removes a server, and what was agreed to with it.
 func removeServer(c *cli.Context, s *term.Screen) error {
-	loaded, m, err := serverOf(c)
+	_, m, err := serverOf(c)
 	if err != nil {
 		return err
 	}
@@ -122,13 +122,12 @@ func removeServer(c *cli.Context, s *term.Screen) error {
 	if err := config.RemoveMCP(m.Name); err != nil {
 		return err
 	}
-	if server, err := setup.Server(loaded, m); err == nil {
-		if err := setup.Pins().Forget(&server); err != nil {
-			return err
-		}
-		if _, err := setup.Logins().Forget(c.Context, &server); err != nil {
-			return err
-		}
+	// By the name: its variables may not be set any more.
+	if err := setup.Pins().Forget(m.Name); err != nil {
+		return err
+	}
+	if _, err := setup.Logins().Forget(c.Context, m.Name); err != nil {
+		return err
 	}
 	s.Dim("removed " + m.Name)
 	return nil

@@ -104,11 +104,11 @@ func loginServer(c *cli.Context, s *term.Screen) error {
 
 // logoutServer forgets a login.
 func logoutServer(c *cli.Context, s *term.Screen) error {
-	_, m, server, err := serverToLogIn(c)
+	_, m, err := serverOf(c)
 	if err != nil {
 		return err
 	}
-	existed, err := setup.Logins().Forget(c.Context, &server)
+	existed, err := setup.Logins().Forget(c.Context, m.Name)
 	switch {
 	case err != nil:
 		return err

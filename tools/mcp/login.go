@@ -106,16 +106,16 @@ func (l Logins) store(s *Server, in *held) error {
 }
 
 // locked calls f while no other process changes the login.
-func (l Logins) locked(ctx context.Context, s *Server, f func() error) error {
+func (l Logins) locked(ctx context.Context, name string, f func() error) error {
 	if l.Dir == "" {
 		return f()
 	}
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(l.Dir, s.Name+".lock"), flock.SetPermissions(0o600))
+	lock := flock.New(filepath.Join(l.Dir, name+".lock"), flock.SetPermissions(0o600))
 	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return fmt.Errorf("the login of %s cannot be locked: %w", s.Name, err)
+		return fmt.Errorf("the login of %s cannot be locked: %w", name, err)
 	}
 	defer lock.Close()
 	return f()
@@ -127,17 +127,14 @@ func (l Logins) Has(s *Server) bool {
 	return err == nil && in != nil
 }
 
-// Forget drops the login of a server. It reports whether there was one.
-func (l Logins) Forget(ctx context.Context, s *Server) (existed bool, err error) {
-	if l.Dir == "" {
-		return false, nil
+// Forget drops the logins of the servers of a name. It reports whether there was one.
+func (l Logins) Forget(ctx context.Context, name string) (existed bool, err error) {
+	files, err := filesOf(l.Dir, name)
+	if err != nil || len(files) == 0 {
+		return false, err
 	}
-	err = l.locked(ctx, s, func() error {
-		err := os.Remove(l.path(s))
-		existed = err == nil
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+	err = l.locked(ctx, name, func() error {
+		existed, err = removeAll(files)
 		return err
 	})
 	return existed, err
@@ -158,7 +155,7 @@ func (o *oauth) token(ctx context.Context, refused string) (*oauth2.Token, error
 	if usable(in.Token) {
 		return in.Token, nil
 	}
-	err = store.locked(ctx, o.server, func() error {
+	err = store.locked(ctx, o.server.Name, func() error {
 		// Another process may have renewed it: many servers take a refresh token once.
 		if in, err = store.load(o.server); err != nil || in == nil || usable(in.Token) {
 			return err
@@ -211,7 +208,7 @@ func (o *oauth) wanted(reason string) error {
 // next login.
 func (o *oauth) remember(ctx context.Context, scopes []string) error {
 	store := o.server.Login.Store
-	return store.locked(ctx, o.server, func() error {
+	return store.locked(ctx, o.server.Name, func() error {
 		in, err := store.load(o.server)
 		if err != nil || in == nil {
 			return err

@@ -117,11 +117,18 @@ func TestLogin(t *testing.T) {
 		t.Errorf("revoked: %q, told %q", body, told)
 	}
 	server := protected(s, dir, nil)
-	if existed, err := server.Login.Store.Forget(t.Context(), &server); err != nil || !existed {
+	if existed, err := server.Login.Store.Forget(t.Context(), "one"); err != nil || !existed {
 		t.Error(existed, err)
 	}
 	if _, err := os.Stat(files[0]); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("the login is still there")
+	}
+	nothing := mcp.Logins{Dir: filepath.Join(t.TempDir(), "logins")}
+	if existed, err := nothing.Forget(t.Context(), "one"); err != nil || existed {
+		t.Error(existed, err)
+	}
+	if _, err := os.Stat(nothing.Dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("forgetting nothing made a directory")
 	}
 }
 

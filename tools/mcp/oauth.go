@@ -190,7 +190,7 @@ func (o *oauth) login(ctx context.Context, r *http.Request, resp *http.Response)
 	o.mu.Lock()
 	o.got = now.Token
 	o.mu.Unlock()
-	return l.Store.locked(ctx, o.server, func() error { return l.Store.store(o.server, now) })
+	return l.Store.locked(ctx, o.server.Name, func() error { return l.Store.store(o.server, now) })
 }
 
 // fetch sends a person to the authorization server and waits for the browser to

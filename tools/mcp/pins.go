@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/renameio/v2/maybe"
 )
@@ -69,13 +70,41 @@ func (p Pins) store(s *Server, all []Definition, able abilities) error {
 	return maybe.WriteFile(p.path(s), append(text, '\n'), 0o600)
 }
 
-// Forget drops what was agreed to with a server.
-func (p Pins) Forget(s *Server) error {
-	if p.Dir == "" {
-		return nil
-	}
-	if err := os.Remove(p.path(s)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// Forget drops what was agreed to with the servers of a name.
+func (p Pins) Forget(name string) error {
+	files, err := filesOf(p.Dir, name)
+	if err != nil {
 		return err
 	}
-	return nil
+	_, err = removeAll(files)
+	return err
+}
+
+// filesOf are the files of the servers of a name, whatever their addresses are.
+func filesOf(dir, name string) (files []string, err error) {
+	if dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if rest, ok := strings.CutPrefix(e.Name(), name+"-"); ok && len(rest) == identityLen+len(".json") && strings.HasSuffix(rest, ".json") {
+			files = append(files, filepath.Join(dir, e.Name()))
+		}
+	}
+	return files, nil
+}
+
+// removeAll removes files, and reports whether there were any.
+func removeAll(files []string) (existed bool, err error) {
+	for _, path := range files {
+		if err := os.Remove(path); err == nil {
+			existed = true
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return existed, err
+		}
+	}
+	return existed, nil
 }

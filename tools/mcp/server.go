@@ -162,11 +162,13 @@ func (s *Server) timeout() time.Duration { return cmp.Or(s.Timeout, defaultTimeo
 
 func (s *Server) startTime() time.Duration { return cmp.Or(s.Start, defaultStart) }
 
+const identityLen = 16
+
 // identity is a short hash of what the server is: its command and arguments, or its
 // URL. Another server of the same name has definitions of its own.
 func (s *Server) identity() string {
 	b, _ := json.Marshal([]any{s.Command, s.URL}) // strings are always written
-	return fmt.Sprintf("%x", sha256.Sum256(b))[:16]
+	return fmt.Sprintf("%x", sha256.Sum256(b))[:identityLen]
 }
 
 // Place is the command line or the URL, for messages.
