@@ -59,7 +59,7 @@ type held struct {
 	URL          string           `json:"url"`
 	Resource     string           `json:"resource"`
 	Client       string           `json:"client_id"`
-	Secret       string           `json:"client_secret,omitempty"`
+	Secret       string           `json:"client_secret,omitempty"` // that the authorization server has issued
 	AuthorizeURL string           `json:"authorization_endpoint"`
 	TokenURL     string           `json:"token_endpoint"`
 	Style        oauth2.AuthStyle `json:"auth_style"`
@@ -183,7 +183,11 @@ func (o *oauth) renew(ctx context.Context, in *held) (*oauth2.Token, error) {
 	if in.Resource != "" {
 		form["resource"] = []string{in.Resource}
 	}
-	c := clientcredentials.Config{ClientID: in.Client, ClientSecret: in.Secret, TokenURL: in.TokenURL, AuthStyle: in.Style, EndpointParams: form}
+	secret := in.Secret
+	if l := o.server.Login; l.Secret != "" && l.Client == in.Client {
+		secret, in.Secret = l.Secret, "" // an earlier version has stored it
+	}
+	c := clientcredentials.Config{ClientID: in.Client, ClientSecret: secret, TokenURL: in.TokenURL, AuthStyle: in.Style, EndpointParams: form}
 	token, err := c.Token(context.WithValue(ctx, oauth2.HTTPClient, o.client))
 	var refused *oauth2.RetrieveError
 	switch {

@@ -3,6 +3,7 @@
 package mcp_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -177,6 +178,69 @@ func TestLoginForMore(t *testing.T) {
 	// The library puts scopes in any order, which means nothing (RFC 6749, 3.3).
 	if scopes := slices.Sorted(slices.Values(strings.Fields(browsers[1].Get("scope")))); !slices.Equal(scopes, []string{"read", "write"}) {
 		t.Errorf("asked for %v", browsers)
+	}
+}
+
+// Where a login wants more for the list of tools, the second one asks for both.
+func TestLoginInSteps(t *testing.T) {
+	t.Parallel()
+	for _, scopes := range [][]string{nil, {"read"}} {
+		s, dir := service(t), t.TempDir()
+		s.ListScope = "list"
+		server := protected(s, dir, browse)
+		server.Login.Scopes = scopes
+		if err := logIn(t, server); err != nil {
+			t.Error(err)
+		}
+		_, browsers := s.Requests()
+		if len(browsers) != 2 {
+			t.Fatalf("asked for %v", browsers)
+		}
+		if asked := slices.Sorted(slices.Values(strings.Fields(browsers[1].Get("scope")))); !slices.Equal(asked, []string{"list", "read"}) {
+			t.Errorf("asked for %v", browsers)
+		}
+	}
+}
+
+// A secret that the user has configured is in no file, and the one of now is sent. One
+// that the authorization server has issued is kept.
+func TestLoginSecret(t *testing.T) {
+	t.Parallel()
+	for secret, renewed := range map[string]string{"canary": "changed", "": "issued"} {
+		s, dir := service(t), t.TempDir()
+		s.Authorization = func(d map[string]any) { d["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"} }
+		if secret == "" {
+			s.Issued = "issued"
+		}
+		server := protected(s, dir, browse)
+		if secret != "" {
+			server.Login.Client, server.Login.Secret = "mylm", secret
+		}
+		if err := logIn(t, server); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "one-*.json"))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		kept, err := os.ReadFile(files[0])
+		if err != nil || strings.Contains(string(kept), "canary") || strings.Contains(string(kept), "issued") != (secret == "") {
+			t.Errorf("%q: kept %s, %v", secret, kept, err)
+		}
+		s.Expire()
+		server = protected(s, dir, nil)
+		if secret != "" {
+			server.Login.Client, server.Login.Secret = "mylm", "changed"
+		}
+		h := hub(t, mcp.Options{Servers: []mcp.Server{server}})
+		if body := call(t, registry(t, h), "one__echo", `{"text":"hi"}`).Body(); !strings.Contains(body, "you said hi") {
+			t.Errorf("got %q", body)
+		}
+		h.Close()
+		tokens, _ := s.Requests()
+		if len(tokens) != 2 || tokens[0].Get("client_secret") != cmp.Or(secret, "issued") || tokens[1].Get("client_secret") != renewed {
+			t.Errorf("%q: sent %v", secret, tokens)
+		}
 	}
 }
 

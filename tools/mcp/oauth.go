@@ -30,10 +30,11 @@ type oauth struct {
 	client *http.Client // for authorization servers
 	tell   func()       // tells the user that a login is wanted, once
 
-	one    sync.Mutex // held during a login
-	mu     sync.Mutex
-	logins int
-	got    *oauth2.Token // by a login in this connection
+	one     sync.Mutex // held during a login
+	granted []string   // scopes, by the logins in this connection
+	mu      sync.Mutex
+	logins  int
+	got     *oauth2.Token // by a login in this connection
 }
 
 // newOAuth is nil for a server that is not logged in to.
@@ -106,7 +107,10 @@ func (o *oauth) refused(ctx context.Context, r *http.Request, resp *http.Respons
 		if now := o.latest(); now != nil && (sent == nil || now.AccessToken != sent.AccessToken) {
 			return true, nil // another request has led to a login
 		}
-		return true, o.login(ctx, r, resp)
+		if !more {
+			scopes = nil // the library finds them in the answer
+		}
+		return true, o.login(ctx, r, resp, scopes)
 	}
 	if more {
 		if err := o.remember(ctx, scopes); err != nil {
@@ -127,8 +131,9 @@ func (o *oauth) refused(ctx context.Context, r *http.Request, resp *http.Respons
 	return true, nil
 }
 
-// login has a person log in.
-func (o *oauth) login(ctx context.Context, r *http.Request, resp *http.Response) error {
+// login has a person log in. further are scopes that the server wants beyond those
+// that it has granted.
+func (o *oauth) login(ctx context.Context, r *http.Request, resp *http.Response, further []string) error {
 	if o.logins++; o.logins > maxLogins {
 		return fmt.Errorf("it has asked for a login %d times", maxLogins)
 	}
@@ -154,9 +159,10 @@ func (o *oauth) login(ctx context.Context, r *http.Request, resp *http.Response)
 			if len(l.Scopes) > 0 {
 				named = l.Scopes
 			}
-			if before != nil && len(before.Wanted) > 0 {
+			if before != nil && len(before.Wanted)+len(further) > 0 {
 				named = union(union(named, before.Scopes), before.Wanted)
 			}
+			named = union(union(named, o.granted), further)
 			now.Scopes = named[:min(len(named), maxScopes)]
 			return now.Scopes
 		},
@@ -164,7 +170,10 @@ func (o *oauth) login(ctx context.Context, r *http.Request, resp *http.Response)
 			return o.fetch(ctx, args.URL, listener, before, now)
 		},
 		NewTokenSource: func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
-			now.Client, now.Secret, now.TokenURL, now.Style, now.Token = c.ClientID, c.ClientSecret, c.Endpoint.TokenURL, c.Endpoint.AuthStyle, t
+			now.Client, now.TokenURL, now.Style, now.Token = c.ClientID, c.Endpoint.TokenURL, c.Endpoint.AuthStyle, t
+			if c.ClientSecret != l.Secret { // the server has issued it
+				now.Secret = c.ClientSecret
+			}
 			return oauth2.StaticTokenSource(t), nil
 		},
 	}
@@ -187,6 +196,7 @@ func (o *oauth) login(ctx context.Context, r *http.Request, resp *http.Response)
 		}
 		return &LoginError{Reason: "the login failed: " + cutBytes(strings.Join(strings.Fields(plain(err.Error())), " "), 500)}
 	}
+	o.granted = now.Scopes
 	o.mu.Lock()
 	o.got = now.Token
 	o.mu.Unlock()
@@ -301,7 +311,7 @@ func (h *Hub) Login(ctx context.Context, name string) (Listed, error) {
 	if err != nil {
 		return listed, err
 	}
-	err = l.oauth.login(ctx, r, &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody})
+	err = l.oauth.login(ctx, r, &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody}, nil)
 	if err != nil {
 		return listed, fmt.Errorf("MCP server %s wants no login for listing its tools, and %w", name, err)
 	}

@@ -30,6 +30,10 @@ type Service struct {
 	Deny string
 	// Scope is wanted for a call of the tool, beyond a login; "": none is.
 	Scope string
+	// Issued is the secret that a client gets that registers itself; "": none.
+	Issued string
+	// ListScope is wanted for listing the tools, beyond a login; "": none is.
+	ListScope string
 
 	mu      sync.Mutex
 	codes   map[string]url.Values // of the authorization requests, by code
@@ -100,6 +104,9 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request) {
 		var in map[string]any
 		_ = json.NewDecoder(r.Body).Decode(&in)
 		in["client_id"], in["token_endpoint_auth_method"] = "client-1", "none"
+		if s.Issued != "" {
+			in["client_secret"], in["token_endpoint_auth_method"] = s.Issued, "client_secret_post"
+		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(in)
@@ -179,7 +186,13 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) {
 func (s *Service) mcp(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	scope, ok := s.tokens[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
-	wanted := s.Scope
+	wanted := ""
+	switch {
+	case r.Header.Get("Mcp-Name") == "echo":
+		wanted = s.Scope
+	case r.Header.Get("Mcp-Method") == "tools/list":
+		wanted = s.ListScope
+	}
 	s.mu.Unlock()
 	metadata := fmt.Sprintf(`resource_metadata="%s/.well-known/oauth-protected-resource/mcp"`, s.URL)
 	if !ok {
@@ -194,7 +207,7 @@ func (s *Service) mcp(w http.ResponseWriter, r *http.Request) {
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "Say it."}, func(_ context.Context, _ *mcp.CallToolRequest, in in) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "you said " + in.Text}}}, nil, nil
 	})
-	if wanted != "" && !strings.Contains(" "+scope+" ", " "+wanted+" ") && r.Header.Get("Mcp-Name") == "echo" {
+	if wanted != "" && !strings.Contains(" "+scope+" ", " "+wanted+" ") {
 		w.Header().Set("WWW-Authenticate", fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s", %s`, wanted, metadata))
 		http.Error(w, "Forbidden", http.StatusForbidden)
 		return
