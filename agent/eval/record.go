@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"mylm/agent/journal"
 	"mylm/providers"
 )
@@ -35,6 +37,7 @@ type Log struct {
 	sessions *journal.Store
 
 	mu       sync.Mutex
+	lock     *flock.Flock
 	file     *os.File
 	failed   error
 	replies  map[string][]reply
@@ -87,6 +90,7 @@ const (
 	examFile  = "exam.json"
 	suiteFile = "suite.yaml"
 	logFile   = "log.jsonl"
+	lockFile  = "lock" // held by who goes on with the exam
 )
 
 // Create begins a log in a directory that does not exist.
@@ -193,10 +197,24 @@ func (l *Log) SessionPath(o Outcome) string {
 // Dir is the directory of the log.
 func (l *Log) Dir() string { return l.dir }
 
+// ErrInUse is the error of Run if another process goes on with the exam.
+var ErrInUse = errors.New("the exam is in use by another process")
+
 // begin opens the log for writing.
-func (l *Log) begin() error {
+func (l *Log) begin() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.lock = flock.New(filepath.Join(l.dir, lockFile), flock.SetPermissions(0o600))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.lock.Close())
+		}
+	}()
+	if ok, err := l.lock.TryLock(); err != nil {
+		return err
+	} else if !ok {
+		return fmt.Errorf("exam %s: %w", l.Exam.ID, ErrInUse)
+	}
 	whole, err := l.read()
 	if err != nil {
 		return err
@@ -215,7 +233,7 @@ func (l *Log) begin() error {
 func (l *Log) end() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return errors.Join(l.failed, l.file.Close(), l.sessions.Close())
+	return errors.Join(l.failed, l.file.Close(), l.sessions.Close(), l.lock.Close())
 }
 
 // write adds a line. After a failure nothing more is written: a reply that is not

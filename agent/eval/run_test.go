@@ -263,6 +263,36 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
+// Two processes do not go on with an exam at once.
+func TestInUse(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "exam")
+	suite := eval.Smoke()
+	log, err := eval.Create(dir, eval.Exam{ID: "x", Model: "m", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 1}, suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var second error
+	model := &faultyModel{f: func(n int) (providers.Chunk, error) {
+		if n == 1 {
+			other, err := eval.Open(dir)
+			if err != nil {
+				return providers.Chunk{}, err
+			}
+			_, second = eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: 1}}, Log: other})
+		}
+		return providers.Chunk{Text: "43", Stop: providers.StopEnd}, nil
+	}}
+	for range 2 { // it is free again afterwards
+		if _, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: model}, Log: log}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !errors.Is(second, eval.ErrInUse) {
+		t.Errorf("the second: %v", second)
+	}
+}
+
 // A budget ends an exam between two tasks.
 func TestBudget(t *testing.T) {
 	t.Parallel()

@@ -205,6 +205,9 @@ func (k *examRun) examine(ctx context.Context, j examJob) error {
 	o.Progress = bar.see
 	report, err := eval.Run(ctx, o)
 	bar.hide()
+	if errors.Is(err, eval.ErrInUse) {
+		return failure.Usage("%v", err).WithHint("Wait for it to end, or begin another exam.")
+	}
 	if report == nil {
 		return err
 	}
