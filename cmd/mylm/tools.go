@@ -38,7 +38,7 @@ func toolsCommand(s *term.Screen) *cli.Command {
 			}
 			w := term.Columns(s.Out, "NAME\tEFFECT\tWHAT IT DOES")
 			for _, t := range registry.Tools() {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Effect(nil), t.Description)
+				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Effect(nil), term.Flat(t.Description))
 			}
 			return w.Flush()
 		},
