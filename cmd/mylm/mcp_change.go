@@ -87,7 +87,7 @@ func keepServer(c *config.Config, m config.MCP, replace bool) error {
 	for _, held := range []*map[string]string{&unset.Env, &unset.Headers} {
 		*held = nil
 	}
-	unset.KeyEnv = ""
+	unset.KeyEnv, unset.SecretEnv = "", ""
 	if _, err := setup.Server(c, unset); err != nil && len(unset.References()) == 0 {
 		return failure.Usage("%v", err)
 	}

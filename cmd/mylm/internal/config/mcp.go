@@ -225,6 +225,9 @@ func (m MCP) Expanded() (MCP, error) {
 		}
 		m.Headers["Authorization"] = "Bearer " + key
 	}
+	if m.SecretEnv != "" && os.Getenv(m.SecretEnv) == "" {
+		missing = append(missing, m.SecretEnv) // without it mylm would be another client
+	}
 	if len(missing) > 0 {
 		slices.Sort(missing)
 		return m, fmt.Errorf("%s: the variable %s is not set", m.Where(), strings.Join(slices.Compact(missing), ", "))
