@@ -76,7 +76,10 @@ func (h *Hub) Read() (*tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.External, t.Timeout = true, defaultStart+defaultTimeout // it names the servers
+	t.External = true // it names the servers
+	for _, s := range h.servers {
+		t.Timeout = max(t.Timeout, s.startTime()+s.timeout())
+	}
 	t.Effect = func(args json.RawMessage) tools.Effect {
 		var in readInput
 		if json.Unmarshal(args, &in) == nil {
@@ -161,7 +164,7 @@ func (h *Hub) resources(ctx context.Context, server string) (string, error) {
 		}
 		for r, err := range session.ResourceTemplates(ctx, nil) {
 			if err != nil {
-				break // servers of old have none
+				break // older servers have none
 			}
 			if r != nil && !line(r.URITemplate, r.Name, r.Description) {
 				break

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -43,7 +44,7 @@ func library(t *testing.T) string {
 // The model lists and reads resources, once a server is known to have them.
 func TestResources(t *testing.T) {
 	t.Parallel()
-	o := mcp.Options{Pins: mcp.Pins{Dir: t.TempDir()}, Servers: []mcp.Server{{Name: "one", URL: library(t), Effect: func(tool string) tools.Effect {
+	o := mcp.Options{Pins: mcp.Pins{Dir: t.TempDir()}, Servers: []mcp.Server{{Name: "one", URL: library(t), Timeout: 5 * time.Minute, Effect: func(tool string) tools.Effect {
 		if tool == mcp.ReadName {
 			return tools.Reads
 		}
@@ -63,6 +64,9 @@ func TestResources(t *testing.T) {
 	}
 	if !strings.HasSuffix(read.Description, "Servers: one.") {
 		t.Errorf("described as %q", read.Description)
+	}
+	if read.Timeout != 5*time.Minute+30*time.Second {
+		t.Errorf("a call may take %v", read.Timeout)
 	}
 	r, err := tools.NewRegistry(read)
 	if err != nil {
