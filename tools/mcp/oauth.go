@@ -57,8 +57,8 @@ func private(ctx context.Context, host string) bool {
 	return err == nil && len(ips) > 0 && ips[0].Unmap().IsPrivate()
 }
 
-// noDetour keeps codes, tokens and secrets with whom they are for: what is sent is
-// not sent on, and metadata comes from the host that was asked for it.
+// noDetour keeps codes and tokens from being redirected to another host, and takes
+// metadata only from the host that was asked for it.
 func noDetour(r *http.Request, via []*http.Request) error {
 	switch {
 	case via[0].Method != http.MethodGet:
