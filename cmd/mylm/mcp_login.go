@@ -120,6 +120,19 @@ func logoutServer(c *cli.Context, s *term.Screen) error {
 	return nil
 }
 
+// withAddress are arguments with an address in the place of %s, or else at their end.
+func withAddress(args []string, address string) (all []string) {
+	placed := false
+	for _, word := range args {
+		placed = placed || strings.Contains(word, "%s")
+		all = append(all, strings.ReplaceAll(word, "%s", address))
+	}
+	if !placed {
+		all = append(all, address)
+	}
+	return all
+}
+
 // openBrowser shows a page in the user's browser, which outlives this process.
 func openBrowser(address string) error {
 	var words []string
@@ -135,7 +148,7 @@ func openBrowser(address string) error {
 	default:
 		words = []string{"xdg-open"}
 	}
-	cmd := exec.Command(words[0], append(words[1:], address)...)
+	cmd := exec.Command(words[0], withAddress(words[1:], address)...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}

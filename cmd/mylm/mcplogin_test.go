@@ -23,11 +23,12 @@ func TestMCPLogin(t *testing.T) {
 	if err := os.WriteFile(script, []byte("=== reply\n<tool_code><name>tracker__echo</name><parameters>{\"text\": \"hi\"}</parameters></tool_code>\n=== reply\nDone.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	browser := "browser"
 	var printed strings.Builder
 	run := func(want string, args ...string) string {
 		t.Helper()
 		cmd := h.command(args...)
-		cmd.Env = append(cmd.Env, "BROWSER=browser")
+		cmd.Env = append(cmd.Env, "BROWSER="+browser)
 		out, err := cmd.CombinedOutput()
 		printed.Write(out)
 		if got := fmt.Sprint(cmd.ProcessState.ExitCode()); got != want {
@@ -64,6 +65,7 @@ func TestMCPLogin(t *testing.T) {
 	s.Change(func(s *mcptest.Service) { s.Deny = "access_denied" })
 	holds(run("1", "mcp", "login", "tracker"), "the authorization server refused: access_denied")
 	s.Change(func(s *mcptest.Service) { s.Deny = "" })
+	browser = "browser %s" // as some programs want it
 	run("0", "mcp", "login", "tracker")
 	run("0", "mcp", "remove", "tracker")
 	if _, err := os.Stat(files[0]); err == nil {
