@@ -372,7 +372,11 @@ func TestLoginElsewhere(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q in it", err, c.want)
 			}
-			if _, browsers := s.Requests(); len(browsers) > 3 {
+			most := 1 // what failed is not tried again
+			if name == "a login after each login" {
+				most = 3
+			}
+			if _, browsers := s.Requests(); len(browsers) > most {
 				t.Errorf("the person was asked %d times", len(browsers))
 			}
 		})

@@ -32,6 +32,7 @@ type oauth struct {
 
 	one     sync.Mutex // held during a login
 	granted []string   // scopes, by the logins in this connection
+	failed  error      // why the last login failed: the library's next request makes none
 	mu      sync.Mutex
 	logins  int
 	got     *oauth2.Token // by a login in this connection
@@ -110,7 +111,10 @@ func (o *oauth) refused(ctx context.Context, r *http.Request, resp *http.Respons
 		if !more {
 			scopes = nil // the library finds them in the answer
 		}
-		return true, o.login(ctx, r, resp, scopes)
+		if o.failed == nil {
+			o.failed = o.login(ctx, r, resp, scopes)
+		}
+		return true, o.failed
 	}
 	if more {
 		if err := o.remember(ctx, scopes); err != nil {
