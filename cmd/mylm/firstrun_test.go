@@ -96,8 +96,12 @@ func TestFirstRun(t *testing.T) {
 	s.shows("No model is installed at http://127.0.0.1:")
 	s.shows("   1  qwen3:1.7b   1.4 GB")
 	s.shows("Number, name, or Enter for none:")
-	s.types("9\r")
-	s.shows("A number from 1 to 5, the name of a model, or Enter for none:")
+	for i, typed := range []string{"9", "\x1b[A", "../../etc", "99999999999999999999"} {
+		s.types(typed + "\r")
+		s.holds(typed, func(text string) bool {
+			return strings.Count(text, "A number from 1 to 5, the name of a model, or Enter for none:") == i+1
+		})
+	}
 	s.types("1\r")
 	s.shows("qwen3:1.7b [##############..........] 840 MB of 1.4 GB")
 	close(l.hold)

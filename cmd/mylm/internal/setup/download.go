@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
@@ -37,6 +38,15 @@ const besides = 1_500e6
 // library is where the names of all models are.
 const library = "https://ollama.com/library"
 
+// mayBeModel reports whether a text looks like the name of a model, which Ollama checks
+// further; keys like the arrows leave other characters.
+func mayBeModel(typed string) bool {
+	other := func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:/@-", r)
+	}
+	return len(typed) > 1 && strings.Trim(typed, "0123456789") != "" && !strings.ContainsFunc(typed, other) && !strings.Contains(typed, "..")
+}
+
 // offerDownload lets the person choose a model to download where none is installed.
 func offerDownload(ctx context.Context, n Notify, client *ollama.Client, person *term.Prompter) (name, notice string, err error) {
 	none := &failure.Error{Code: failure.ExitUnreachable, Name: string(providers.ModelMissing),
@@ -53,7 +63,7 @@ func offerDownload(ctx context.Context, n Notify, client *ollama.Client, person 
 			return "", "", none
 		case err != nil:
 			return "", "", err
-		case isNumber != nil && !strings.ContainsAny(typed, " \t") && len(typed) > 1:
+		case isNumber != nil && mayBeModel(typed):
 			name = typed
 		case number >= 1 && number <= len(offered):
 			name = offered[number-1].name
