@@ -23,6 +23,8 @@ type formsOf struct {
 	// there are several; "": there is none.
 	Better string `json:"better"`
 	Saved  string `json:"saved,omitempty"` // the file in which it is set now
+	// Partial says that not every form was examined to the end, so nothing is concluded.
+	Partial bool `json:"partial,omitempty"`
 
 	entry config.Entry // in which it can be set
 	place error        // why it cannot
@@ -70,12 +72,15 @@ func (f *formsOf) judge(o examsOutput) error {
 			examined++
 		}
 	}
+	if f.Partial = examined < len(formNames()); f.Partial {
+		return nil
+	}
 	for _, c := range o.compare() {
 		if c.a.Exam.Model == f.Model && c.b.Exam.Prompt == "" && c.Better == c.B && c.RateB > best {
 			best, f.Better = c.RateB, c.b.Exam.Form
 		}
 	}
-	if f.Better == "" || !o.cli.Bool("save") || examined < len(formNames()) {
+	if f.Better == "" || !o.cli.Bool("save") {
 		return nil
 	}
 	path, err := config.SaveForm(f.entry, f.Better)
@@ -88,7 +93,10 @@ func (f *formsOf) judge(o examsOutput) error {
 // text says in words which form is better.
 func (f *formsOf) text() string {
 	model := term.Printable(f.Model)
-	if f.Better == "" {
+	switch {
+	case f.Partial:
+		return fmt.Sprintf("%s: the forms are not compared, since not every one was examined to the end\n", model)
+	case f.Better == "":
 		return fmt.Sprintf("%s: no form is better than %s by more than chance\n", model, f.Base)
 	}
 	return fmt.Sprintf("%s: %s is better than %s by more than chance\n", model, f.Better, f.Base)
@@ -100,10 +108,8 @@ func (f *formsOf) note(save bool) string {
 	switch {
 	case f.Saved != "":
 		return "saved: " + set + " of " + term.Visible(f.Saved)
-	case save && f.Better == "":
-		return "nothing is saved"
 	case save:
-		return "nothing is saved, since not every form was examined to the end"
+		return "nothing is saved"
 	case f.Better != "" && f.place == nil:
 		return "To use it, set " + set + " (mylm config edit); with --save the exam does that."
 	}
