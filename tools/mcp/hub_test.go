@@ -180,16 +180,23 @@ func TestToolsThatComeLater(t *testing.T) {
 	wantText(t, call(t, r, "one__later", `{"text":"b"}`), "you said b")
 }
 
-// Names that cannot be told apart are refused, both, and both are named.
-func TestNames(t *testing.T) {
-	t.Parallel()
-	h := hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "collide")}})
+// listed is a hub with one server that behaves in some way, and what it lists.
+func listed(t *testing.T, mode string) (*mcp.Hub, mcp.Listed) {
+	t.Helper()
+	h := hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", mode)}})
 	lists, err := h.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return h, lists[0]
+}
+
+// Names that cannot be told apart are refused, both, and both are named.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	h, list := listed(t, "collide")
 	var names []string
-	for _, l := range lists[0].Tools {
+	for _, l := range list.Tools {
 		names = append(names, l.Call)
 		if len(l.Call) > 64 {
 			t.Errorf("%s has %d bytes", l.Call, len(l.Call))
@@ -199,13 +206,13 @@ func TestNames(t *testing.T) {
 		t.Errorf("names: %v", names)
 	}
 	want := map[string]string{"read_file": "read-file", "read-file": "read_file", "Iist": "list", "list": "Iist", "еcho": "'е'", "twice": "twice", strings.Repeat("x", 128) + "…": "200 bytes"}
-	for _, p := range lists[0].Problems {
+	for _, p := range list.Problems {
 		if part, ok := want[p.Tool]; !ok || !strings.Contains(p.Reason, part) {
 			t.Errorf("problem %s", p)
 		}
 	}
-	if len(lists[0].Problems) != 8 {
-		t.Errorf("%d problems: %v", len(lists[0].Problems), lists[0].Problems)
+	if len(list.Problems) != 8 {
+		t.Errorf("%d problems: %v", len(list.Problems), list.Problems)
 	}
 	r := registry(t, h)
 	wantText(t, call(t, r, "one__list", `{"text":"x"}`), "cannot be called", "Iist")
@@ -215,13 +222,9 @@ func TestNames(t *testing.T) {
 // A schema that cannot be used costs its tool, and no other.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
-	h := hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "schemas")}})
-	lists, err := h.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	h, list := listed(t, "schemas")
 	reasons := map[string]string{}
-	for _, p := range lists[0].Problems {
+	for _, p := range list.Problems {
 		reasons[p.Tool] = p.Reason
 	}
 	for tool, part := range map[string]string{"big": "at most 65536", "deep": "nested", "remote": "https://example.com", "array": "not of an object", "wrong": "cannot be read"} {
