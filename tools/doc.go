@@ -32,5 +32,5 @@
 // Fit supports the part of JSON Schema that tools use: type, enum, const,
 // items, properties, required, additionalProperties, minimum, maximum (and the
 // exclusive ones), minLength, maxLength, minItems, maxItems, pattern, anyOf,
-// oneOf, allOf, and $ref into $defs. Other keywords are not enforced.
+// oneOf, allOf, and $ref to a place in the same schema. Other keywords are not enforced.
 package tools

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -44,7 +43,7 @@ func (f *fitter) value(s *jsonschema.Schema, v *node, at loc) *node {
 	return f.combined(s, v, at)
 }
 
-// ref applies what s refers to. A reference that cannot be followed is not
+// ref applies what s refers to. A reference that Referred cannot follow is not
 // enforced, nor is one that leads back to itself without descending.
 func (f *fitter) ref(s *jsonschema.Schema, v *node, at loc) *node {
 	target := f.resolve(s)
@@ -62,21 +61,7 @@ func (f *fitter) ref(s *jsonschema.Schema, v *node, at loc) *node {
 }
 
 func (f *fitter) resolve(s *jsonschema.Schema) *jsonschema.Schema {
-	if s.Ref == "#" {
-		return f.root
-	}
-	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
-		return f.root.Defs[unescape(name)]
-	}
-	if name, ok := strings.CutPrefix(s.Ref, "#/definitions/"); ok {
-		return f.root.Definitions[unescape(name)]
-	}
-	return nil
-}
-
-// unescape reads a step of a JSON pointer (RFC 6901).
-func unescape(s string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(s)
+	return Referred(f.root, s.Ref)
 }
 
 func (f *fitter) fixed(s *jsonschema.Schema, v *node, at loc) {

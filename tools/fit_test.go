@@ -49,6 +49,8 @@ func TestFitCoerces(t *testing.T) {
 		{"exponent in anyOf", one(`{"anyOf":[{"type":"null"},{"type":"integer"}]}`), `{"a":1e2}`, `{"a": 100}`, []string{`a coerced 1e2 100`}},
 		{"two ways to the same value", one(`{"anyOf":[{"type":"integer"},{"type":"number"}]}`), `{"a":"5"}`, `{"a": 5}`, []string{`a coerced "5" 5`}},
 		{"through a reference", `{"$defs":{"n":{"type":"integer"}},"type":"object","properties":{"a":{"$ref":"#/$defs/n"}}}`, `{"a":"5"}`, `{"a": 5}`, []string{`a coerced "5" 5`}},
+		{"through the place of its first use", `{"type":"object","properties":{"from":{"type":"object","properties":{"at":{"anyOf":[{"type":"integer"},{"type":"null"}]}}},"to":{"$ref":"#/properties/from"},"all":{"type":"array","items":{"$ref":"#/properties/from/properties/at/anyOf/0"}}}}`, `{"to":{"at":"5"},"all":["6"]}`, `{"to": {"at": 5}, "all": [6]}`, []string{`to.at coerced "5" 5`, `all[0] coerced "6" 6`}},
+		{"through a name that is escaped in URLs", `{"$defs":{"a b/~c":{"type":"integer"}},"type":"object","properties":{"a":{"$ref":"#/$defs/a%20b~1~0c"}}}`, `{"a":"5"}`, `{"a": 5}`, []string{`a coerced "5" 5`}},
 		{"through definitions", `{"definitions":{"n/m":{"type":"integer"}},"type":"object","properties":{"a":{"$ref":"#/definitions/n~1m"}}}`, `{"a":"5"}`, `{"a": 5}`, []string{`a coerced "5" 5`}},
 		{"additional ones", one(`{"type":"object","additionalProperties":{"type":"integer"}}`), `{"a":{"x":"1"}}`, `{"a": {"x": 1}}`, []string{`a.x coerced "1" 1`}},
 		{"name in another spelling", one(`{"type":"integer"}`), `{"A":1}`, `{"a": 1}`, []string{`a renamed A a`}},

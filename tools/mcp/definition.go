@@ -120,20 +120,8 @@ func checkRefs(root, s *jsonschema.Schema) error {
 		if s.DynamicRef != "" {
 			return fmt.Errorf("its schema uses $dynamicRef %q, which is not supported", plainLine(s.DynamicRef))
 		}
-		if s.Ref == "" || s.Ref == "#" {
-			continue
-		}
-		name, ok := strings.CutPrefix(s.Ref, "#/$defs/")
-		defs := root.Defs
-		if !ok {
-			name, ok = strings.CutPrefix(s.Ref, "#/definitions/")
-			defs = root.Definitions
-		}
-		if ok {
-			_, ok = defs[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
-		}
-		if !ok {
-			return fmt.Errorf("its schema refers to %q; only $defs of its own can be referred to", plainLine(s.Ref))
+		if s.Ref != "" && tools.Referred(root, s.Ref) == nil {
+			return fmt.Errorf("its schema refers to %q; only a place in the schema itself can be referred to", plainLine(s.Ref))
 		}
 	}
 	return nil

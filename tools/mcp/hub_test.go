@@ -236,6 +236,7 @@ func TestSchemas(t *testing.T) {
 	wantText(t, call(t, r, "one__tree", `{"root":{"left":{"left":{}}}}`), "you said")
 	wantText(t, call(t, r, "one__tree", `{"root":`+strings.Repeat(`{"left":`, 90)+"{}"+strings.Repeat("}", 90)+"}"), "you said")
 	wantText(t, call(t, r, "one__untyped", `{"text":"x"}`), "you said x")
+	wantText(t, call(t, r, "one__backwards", `{"text":"x","more":"y"}`), "you said x")
 	call(t, r, "one__circle", `{"a":1}`) // ends
 	wantText(t, call(t, r, "one__big", `{}`), "at most 65536")
 }
