@@ -15,6 +15,7 @@ ARG COMMIT
 ARG DATE
 WORKDIR /src
 COPY go.mod go.sum ./
+COPY cmd/mylm/internal/nodocs cmd/mylm/internal/nodocs
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath \
