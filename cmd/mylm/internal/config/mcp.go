@@ -177,17 +177,32 @@ var reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func (m MCP) References() (names []string) {
 	texts := slices.Concat(m.Command, []string{m.URL, m.Cwd}, slices.Collect(maps.Values(m.Env)), slices.Collect(maps.Values(m.Headers)))
 	for _, text := range texts {
-		for _, found := range reference().FindAllStringSubmatch(text, -1) {
-			names = append(names, found[1])
-		}
+		names = append(names, references(text)...)
 	}
-	for _, name := range []string{m.KeyEnv, m.SecretEnv} {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
+	names = append(names, m.secretVars()...)
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+func references(text string) (names []string) {
+	for _, found := range reference().FindAllStringSubmatch(text, -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
+
+// secretVars are the variables whose values are keys: those that are named for one,
+// and those in headers and variables of a telling name.
+func (m MCP) secretVars() []string {
+	names := []string{m.KeyEnv, m.SecretEnv}
+	for _, held := range []map[string]string{m.Env, m.Headers} {
+		for name, v := range held {
+			if secretName(name) {
+				names = append(names, references(v)...)
+			}
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // Expanded is the server with the values of variables in it. A variable that is not
@@ -277,7 +292,7 @@ func (m MCP) Masked() MCP {
 	mask := func(held map[string]string) map[string]string {
 		out := maps.Clone(held)
 		for name, v := range out {
-			if !reference().MatchString(v) && (secretName(name) || name == "Authorization") {
+			if !reference().MatchString(v) && secretName(name) {
 				out[name] = Mask
 			} else {
 				out[name] = MaskedText(v)

@@ -267,11 +267,9 @@ func (c *Config) Secrets() (variables, values []string) {
 		}
 	}
 	for _, m := range c.MCP {
-		for _, name := range []string{m.KeyEnv, m.SecretEnv} {
-			if name != "" {
-				variables = append(variables, name)
-				add(os.Getenv(name))
-			}
+		for _, name := range m.secretVars() {
+			variables = append(variables, name)
+			add(os.Getenv(name))
 		}
 		add(m.holder().secrets...)
 	}
