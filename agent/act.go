@@ -235,7 +235,7 @@ func (r *run) observe(ctx context.Context, a *attempt) error {
 	if err := r.record(context.WithoutCancel(ctx), ResultEntry{
 		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
 		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.notes(), ExitCode: o.ExitCode,
-		Truncated: o.Truncated, Gap: o.Gap, Duration: o.Duration, Refused: a.refused,
+		Truncated: o.Truncated, Gap: o.Gap, Duration: o.Duration, Refused: a.refused, Images: resultImages(o.Images),
 	}); err != nil {
 		return err
 	}

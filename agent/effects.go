@@ -200,7 +200,13 @@ func refusesSchema(err error) bool {
 
 func (w *realEffects) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
 	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect, Permits: r.Permits}
-	return inv.Run(ctx, w.agent.timeout(&inv))
+	outcome := inv.Run(ctx, w.agent.timeout(&inv))
+	if len(outcome.Images) > 0 {
+		if info, err := w.Info(ctx); err != nil || info.Sees != providers.Able {
+			outcome.Images = nil
+		}
+	}
+	return outcome
 }
 
 func (w *realEffects) Ask(ctx context.Context, r ApprovalRequest) (Decision, error) {

@@ -118,6 +118,7 @@ type (
 		Gap       bool            `json:"gap,omitempty"` // the text has the mark of one, see tools.Gap
 		Duration  time.Duration   `json:"duration_ns,omitempty"`
 		DryRun    bool            `json:"dry_run,omitempty"` // nothing was done
+		Images    []Image         `json:"images,omitempty"`  // of a model that sees
 	}
 
 	// UserEntry is a message of the engine to the model: a correction, a nudge.
@@ -324,7 +325,7 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 		if p.Note != "" {
 			text += "\n" + p.Note
 		}
-		return providers.Message{Role: providers.User, Text: text}, true
+		return withImages(providers.Message{Role: providers.User, Text: text}, p.Images), true
 	}
 	return m, false
 }
@@ -363,8 +364,12 @@ func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 
 // Outcome describes how a call ended.
 func (p ResultEntry) Outcome() tools.Outcome {
+	var images []tools.Image
+	for _, i := range p.Images {
+		images = append(images, tools.Image{Name: i.Name, Data: i.Data})
+	}
 	return tools.Outcome{
-		Result: tools.Result{Text: p.Text, Origin: p.Origin, ExitCode: p.ExitCode, Truncated: p.Truncated, Gap: p.Gap, Refused: p.Refused},
+		Result: tools.Result{Images: images, Text: p.Text, Origin: p.Origin, ExitCode: p.ExitCode, Truncated: p.Truncated, Gap: p.Gap, Refused: p.Refused},
 		Error:  p.Error, Duration: p.Duration, Unknown: p.Unknown,
 	}
 }

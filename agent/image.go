@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,6 +11,7 @@ import (
 
 	"mylm/protocol"
 	"mylm/providers"
+	"mylm/tools"
 )
 
 // Image is a picture in the record. Its content is not part of an entry's JSON:
@@ -30,6 +32,20 @@ func recordedImages(images []providers.Image) (all []Image) {
 		all = append(all, Image{SHA256: hex.EncodeToString(sum[:]), Type: i.Type, Size: len(i.Data), Name: i.Name, Data: i.Data})
 	}
 	return all
+}
+
+// maxResultImages bounds the pictures of one result.
+const maxResultImages = 4
+
+// resultImages are the pictures of a result as they are recorded.
+func resultImages(images []tools.Image) []Image {
+	var all []providers.Image
+	for _, i := range images[:min(len(images), maxResultImages)] {
+		if image, err := providers.NewImage(i.Name, i.Data); err == nil {
+			all = append(all, image)
+		}
+	}
+	return recordedImages(all)
 }
 
 func (p PromptEntry) hashes() (all []string) {
@@ -62,8 +78,8 @@ func lostImage(name, why string) string {
 }
 
 // visible is what of a conversation is sent to a model that may not see. To one
-// that cannot, pictures of earlier prompts become a line of text: it can take over
-// a session. Those of the prompt that is being answered stay, and its backend
+// that cannot, pictures of results and of earlier prompts become a line of text: it can
+// take over a session. Those of the prompt that is being answered stay, and its backend
 // refuses them.
 func (w *realEffects) visible(ctx context.Context, entries []Entry, r providers.Request) []providers.Message {
 	if !w.looked {
@@ -75,19 +91,20 @@ func (w *realEffects) visible(ctx context.Context, entries []Entry, r providers.
 	}
 	messages := slices.Clone(r.Messages)
 	asked, _ := entries[lastOf[PromptEntry](entries)].Payload.(PromptEntry)
-	shown := len(asked.Images) > 0 // the last message with pictures
+	shown := len(asked.Images) > 0
 	for i, m := range slices.Backward(messages) {
-		if len(m.Images) == 0 {
+		switch {
+		case len(m.Images) == 0:
+			continue
+		case shown && bytes.Equal(m.Images[0].Data, asked.Images[0].Data):
+			shown = false
 			continue
 		}
-		if !shown {
-			for _, img := range m.Images {
-				m.Text += lostImage(img.Name, "is not shown to you, since you cannot see")
-			}
-			m.Images = nil
-			messages[i] = m
+		for _, img := range m.Images {
+			m.Text += lostImage(img.Name, "is not shown to you, since you cannot see")
 		}
-		shown = false
+		m.Images = nil
+		messages[i] = m
 	}
 	return messages
 }

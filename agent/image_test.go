@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"mylm/agent"
 	"mylm/providers"
+	"mylm/tools"
 )
 
 var cat = providers.Image{Name: "cat.png", Type: providers.ImagePNG, Data: []byte("a cat")}
@@ -47,6 +49,53 @@ func TestImages(t *testing.T) {
 	for i, r := range m.requests {
 		if got := imagesIn(r); len(got) != 1 || got[0] != "user cat.png" {
 			t.Errorf("request %d has the pictures %q", i, got)
+		}
+	}
+}
+
+// A picture in a result is shown to a model that is known to see, in this run and
+// later ones, and not to another one that takes over.
+func TestImagesOfResults(t *testing.T) {
+	picture := []byte("GIF89a;")
+	snap, err := tools.New("snap", "Take a picture.", tools.Reads, func(context.Context, struct{}) (tools.Result, error) {
+		return tools.Result{Text: "[a picture]", Images: []tools.Image{{Name: "snap.gif", Data: picture}, {Name: "snap.pdf", Data: []byte("%PDF")}}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry, err := tools.NewRegistry(snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sees, want := range map[providers.Ability]string{providers.Able: "user snap.gif", providers.Unable: "", "": ""} {
+		m := sight{newModel(call("snap", `{}`), "A sea.", "Still a sea."), sees}
+		a := newAgent(t, agent.Options{Model: m, Tools: registry})
+		s := agent.NewSession()
+		if r, err := agent.Collect(a.Run(t.Context(), s, "Look.")); err != nil || r.Response != "A sea." {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if _, err := agent.Collect(a.Run(t.Context(), s, "Sure?", cat)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(imagesIn(m.requests[1]), " "); got != want {
+			t.Errorf("a model that sees (%q): pictures %q, want %q", sees, got, want)
+		}
+		if got := strings.Join(imagesIn(m.requests[2]), ", "); got != strings.TrimPrefix(want+", user cat.png", ", ") {
+			t.Errorf("a model that sees (%q): later pictures %q", sees, got)
+		}
+		if done, err := agent.Replay(t.Context(), s.Entries(), agent.Options{Tools: registry}); err != nil || len(done.Differences) > 0 {
+			t.Errorf("a model that sees (%q): replayed %+v, %v", sees, done, err)
+		}
+		if sees != providers.Able {
+			continue
+		}
+		blind := sight{newModel("Words."), providers.Unable}
+		if _, err := agent.Collect(newAgent(t, agent.Options{Model: blind, Tools: registry}).Run(t.Context(), s, "And now?")); err != nil {
+			t.Fatal(err)
+		}
+		last := blind.requests[0]
+		if got := imagesIn(last); len(got) > 0 || !strings.Contains(fmt.Sprint(last.Messages), "The picture snap.gif is not shown to you") {
+			t.Errorf("a blind model got %q in %v", got, last.Messages)
 		}
 	}
 }

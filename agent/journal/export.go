@@ -50,7 +50,7 @@ func cleaned(p agent.EntryPayload, f func(string) string) agent.EntryPayload {
 		p.Args = cleanJSON(p.Args, f)
 		return p
 	case agent.ResultEntry:
-		p.Text, p.Error, p.Note, p.Args = f(p.Text), f(p.Error), f(p.Note), cleanJSON(p.Args, f)
+		p.Text, p.Error, p.Note, p.Args, p.Images = f(p.Text), f(p.Error), f(p.Note), cleanJSON(p.Args, f), cleanImages(p.Images, f)
 		return p
 	case agent.UserEntry:
 		return agent.UserEntry{Text: f(p.Text)}
@@ -200,7 +200,7 @@ func WriteMarkdown(w io.Writer, h Header, entries []agent.Entry) error {
 		case agent.CallEntry:
 			section(&b, fmt.Sprintf("Call of %s (%s)", p.Name, p.Effect), fenced(string(p.Args)))
 		case agent.ResultEntry:
-			section(&b, "Result of "+p.Name+outcome(p), fenced(strings.TrimSpace(p.Outcome().Body()+"\n"+p.Note)))
+			section(&b, "Result of "+p.Name+outcome(p), fenced(strings.TrimSpace(p.Outcome().Body()+"\n"+p.Note))+listed(p.Images))
 		case agent.UserEntry:
 			section(&b, "mylm to the model", p.Text)
 		case agent.EndEntry:

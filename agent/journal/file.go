@@ -352,6 +352,8 @@ func imagesOf(e agent.Entry) []agent.Image {
 		return p.Images
 	case agent.PromptEntry:
 		return p.Images
+	case agent.ResultEntry:
+		return p.Images
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"mylm/agent"
 	"mylm/agent/journal"
 	"mylm/providers"
+	"mylm/tools"
 )
 
 var picture = providers.Image{Name: "cat.png", Type: providers.ImagePNG, Data: []byte("a cat")}
@@ -80,4 +82,43 @@ func TestKeepsPictures(t *testing.T) {
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("pictures of no session stay")
 	}
+}
+
+// seeing is a model that sees.
+type seeing struct{ byPlace }
+
+func (seeing) Info(context.Context) (providers.Info, error) {
+	return providers.Info{Window: 8192, Sees: providers.Able}, nil
+}
+
+// Pictures in results are kept as well, and replayed.
+func TestKeepsPicturesOfResults(t *testing.T) {
+	store := newStore(t)
+	snap, err := tools.New("snap", "Take a picture.", tools.Reads, func(context.Context, struct{}) (tools.Result, error) {
+		return tools.Result{Text: "[a picture]", Images: []tools.Image{{Name: "sea.gif", Data: []byte("GIF89a;")}}}, nil
+	})
+	check(t, err)
+	registry, err := tools.NewRegistry(snap)
+	check(t, err)
+	a := newAgent(t, &hands{}, seeing{byPlace{call("snap", `{}`), "A sea."}}, store, func(o *agent.Options) { o.Tools = registry })
+	s := agent.NewSession()
+	if _, err := agent.Collect(a.Run(t.Context(), s, "look")); err != nil {
+		t.Fatal(err)
+	}
+	check(t, store.Close())
+	again, err := store.Open(t.Context(), s.ID)
+	check(t, err)
+	shown := 0
+	for _, m := range again.Messages() {
+		if len(m.Images) == 1 && string(m.Images[0].Data) == "GIF89a;" {
+			shown++
+		}
+	}
+	if shown != 1 {
+		t.Errorf("opened with %+v", again.Messages())
+	}
+	if done, err := agent.Replay(t.Context(), again.Entries(), agent.Options{Tools: registry}); err != nil || len(done.Differences) > 0 {
+		t.Errorf("replayed %+v, %v", done, err)
+	}
+	check(t, store.Close())
 }

@@ -68,10 +68,16 @@ func (h *Hub) Read() (*tools.Tool, error) {
 				return tools.Result{}, err
 			}
 			var parts []string
+			var images []tools.Image
 			for _, c := range contents {
+				if c.Blob != nil {
+					images = append(images, tools.Image{Name: plainLine(c.URI), Data: c.Blob})
+				}
 				parts = append(parts, resourceText(&mcp.ResourceContents{URI: c.URI, MIMEType: c.Type, Text: c.Text, Blob: c.Blob}))
 			}
-			return bounded(strings.Join(parts, "\n")), nil
+			result := bounded(strings.Join(parts, "\n"))
+			result.Images = images
+			return result, nil
 		})
 	if err != nil {
 		return nil, err

@@ -14,9 +14,10 @@ import (
 // less, and is bounded by who runs the model.
 const maxResult = 1 << 20
 
-// resultOf turns a result into text. The words are the server's.
+// resultOf turns a result into text and pictures. The words are the server's.
 func resultOf(r *mcp.CallToolResult) (tools.Result, error) {
 	var parts []string
+	var images []tools.Image
 	texts := 0
 	for _, c := range r.Content {
 		text, isText := contentText(c)
@@ -25,6 +26,14 @@ func resultOf(r *mcp.CallToolResult) (tools.Result, error) {
 		}
 		if text != "" {
 			parts = append(parts, text)
+		}
+		switch c := c.(type) {
+		case *mcp.ImageContent:
+			images = append(images, tools.Image{Name: plainLine(c.MIMEType), Data: c.Data})
+		case *mcp.EmbeddedResource:
+			if c.Resource != nil && c.Resource.Blob != nil {
+				images = append(images, tools.Image{Name: plainLine(c.Resource.URI), Data: c.Resource.Blob})
+			}
 		}
 	}
 	// Servers that return structured content repeat it as text, as they should.
@@ -35,7 +44,9 @@ func resultOf(r *mcp.CallToolResult) (tools.Result, error) {
 		}
 		parts = append(parts, string(b))
 	}
-	return bounded(strings.Join(parts, "\n")), nil
+	result := bounded(strings.Join(parts, "\n"))
+	result.Images = images
+	return result, nil
 }
 
 // bounded is a result of the server's words.
