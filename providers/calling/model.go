@@ -32,6 +32,7 @@ type Model struct {
 	TokenTimeout      time.Duration // how long it may then pause; 0: any time
 
 	window knownWindow
+	shown  knownShown
 }
 
 // maxCorrections is how many replies that cannot be used are corrected, unseen.
@@ -108,23 +109,13 @@ func (g *generation) prepare() (err error) {
 	if len(g.request.Messages) == 0 {
 		return bad("messages", "there are none")
 	}
-	if g.tools, err = newToolset(g.request.Tools); err != nil {
+	c, identity, rest := conversationOf(g.model.Form, g.request)
+	s, err := g.model.show(g.request, identity)
+	if err != nil {
 		return err
 	}
-	g.offered = &toolset{}
-	switch g.request.Choice.Mode {
-	case Auto, Required:
-		if g.offered, err = g.tools.only(g.request.Choice.Only); err != nil {
-			return err
-		}
-		if g.request.Choice.Mode == Required && len(g.offered.names) == 0 {
-			return bad("tool_choice", "a call is required, and there are no tools")
-		}
-	case None:
-	default:
-		return bad("tool_choice", "unknown mode %q", g.request.Choice.Mode)
-	}
-	g.messages, err = g.model.render(g.request, g.offered)
+	g.tools, g.offered = s.all, s.offered
+	g.messages, err = c.render(s.system, rest, len(g.request.Messages)-len(rest))
 	return err
 }
 

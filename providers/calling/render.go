@@ -24,23 +24,26 @@ type conversation struct {
 	literal  bool     // no tools: the text is not data of a protocol
 }
 
-// render turns a request into what the model is shown.
-func (m *Model) render(q Request, offered *toolset) ([]providers.Message, error) {
-	c := &conversation{form: m.Form, literal: len(q.Tools) == 0 && !hasCalls(q.Messages)}
+// conversationOf is a conversation without a message yet, who the model is in it, and
+// the messages of the request that follow.
+func conversationOf(form Form, q Request) (c *conversation, identity string, rest []Message) {
+	c = &conversation{form: form, literal: len(q.Tools) == 0 && !hasCalls(q.Messages)}
 	var system []string
-	rest := q.Messages
+	rest = q.Messages
 	for len(rest) > 0 && rest[0].Role == providers.System {
 		system = append(system, rest[0].Text)
 		rest = rest[1:]
 	}
-	text, err := m.system(c.data(strings.Join(system, "\n\n")), q, offered)
-	if err != nil {
-		return nil, err
+	return c, c.data(strings.Join(system, "\n\n")), rest
+}
+
+// render is what the model is shown: the system prompt, and the messages behind the first
+// ones of the request.
+func (c *conversation) render(system string, rest []Message, first int) ([]providers.Message, error) {
+	if system != "" {
+		c.messages = append(c.messages, providers.Message{Role: providers.System, Text: system})
 	}
-	if text != "" {
-		c.messages = append(c.messages, providers.Message{Role: providers.System, Text: text})
-	}
-	if err := c.add(rest, len(system)); err != nil {
+	if err := c.add(rest, first); err != nil {
 		return nil, err
 	}
 	c.join()
