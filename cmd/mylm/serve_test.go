@@ -15,7 +15,7 @@ import (
 )
 
 // serving starts mylm serve and returns its address, and what ends it: the exit code.
-func serving(t *testing.T, env []string, args ...string) (base string, stop func() int) {
+func serving(t testing.TB, env []string, args ...string) (base string, stop func() int) {
 	t.Helper()
 	c := command(t, nil, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	c.Env = append(append(c.Env, "MYLM_MODEL="), env...)
