@@ -10,15 +10,15 @@ import (
 const MaxReply = 32 << 20
 
 const (
-	longToken  = 8 // bytes of a token that is longer than most
-	shortToken = 2 // and of one that is shorter
+	longToken = 8 // bytes of a token that is longer than most
+	meanToken = 6 // and of one that is longer than a text's are on average
 )
 
 // ExceedsLimit reports whether a reply that came in so many pieces, and has so many bytes,
 // surely has more than n tokens, though the backend was given that limit. Some backends
-// send less than a token at once.
+// send a character at once.
 func ExceedsLimit(pieces, bytes, n int) bool {
-	return max(min(pieces, bytes/shortToken), bytes/longToken/2) > n
+	return max(min(pieces, bytes/meanToken), bytes/longToken/2) > n
 }
 
 // ExceedsWindow is the same for a context window of n tokens. It is not sure of a backend that

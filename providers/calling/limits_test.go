@@ -83,6 +83,19 @@ func TestEndlessReplyIsStopped(t *testing.T) {
 	}
 }
 
+// A backend that sends one character at once is not cut before it has all the tokens
+// that it may, which it counts itself.
+func TestCharactersAreNoTokens(t *testing.T) {
+	text := strings.TrimSpace(strings.Repeat("The quick brown fox jumps over a lazy dog, twice in a row, said she. ", 3)) // of some 50 tokens
+	for _, offered := range [][]calling.Tool{nil, {weather}} {
+		m := &calling.Model{Model: &fake{replies: []string{text}, chunk: 1}}
+		got := generate(t.Context(), m, calling.Request{Messages: []calling.Message{user("x")}, Tools: offered, MaxTokens: 50})
+		if got.text != text || got.end == nil || got.end.Stop != providers.StopEnd {
+			t.Errorf("%v: %d of %d bytes", got, len(got.text), len(text))
+		}
+	}
+}
+
 // A prompt that surely does not fit is refused before the model is asked; the backend is
 // not asked for its window each time.
 func TestTooSmallWindow(t *testing.T) {
