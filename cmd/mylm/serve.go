@@ -109,12 +109,19 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 	return serveUntilDone(c.Context, listener, serve.New(options))
 }
 
-// stopGrace is how long replies may take to end after the server is told to stop.
-const stopGrace = 5 * time.Second
+const (
+	stopGrace = 5 * time.Second // how long replies may take to end after the server is told to stop
+	stopLast  = time.Second     // and then their clients to be told
+)
 
 // serveUntilDone serves until ctx is done. That is how a server ends, and no failure.
 func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	server := &http.Server{
+		Handler: handler, BaseContext: func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -122,7 +129,9 @@ func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Han
 		return err
 	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	told := time.AfterFunc(stopGrace, func() { end(serve.ErrStopping) })
+	defer told.Stop()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace+stopLast)
 	defer cancel()
 	if server.Shutdown(grace) != nil {
 		_ = server.Close()

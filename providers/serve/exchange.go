@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -63,7 +64,22 @@ const maxDepth = 500
 // read reads the body of the request.
 func (x *exchange) read(into any) error {
 	_ = x.control.SetReadDeadline(time.Now().Add(bodyTime))
-	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, x.h.opts.MaxBody))
+	from := http.MaxBytesReader(x.w, x.r.Body, x.h.opts.MaxBody)
+	var err error
+	switch encoding := x.r.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
+	case "", "identity":
+	case "gzip":
+		var zip *gzip.Reader
+		if zip, err = gzip.NewReader(from); err == nil {
+			from = http.MaxBytesReader(x.w, zip, x.h.opts.MaxBody)
+		}
+	default:
+		return refuse(http.StatusUnsupportedMediaType, "unsupported_encoding", "Content-Encoding %q is not supported, only gzip", encoding)
+	}
+	var body []byte
+	if err == nil {
+		body, err = io.ReadAll(from)
+	}
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

@@ -51,6 +51,9 @@ func (h *Handler) admit(x *exchange) *apiError {
 // knownHost reports whether a request means this server: its name may be one that a page
 // of somebody else had resolved to this machine.
 func (h *Handler) knownHost(host string) bool {
+	if host == "" {
+		return true // of HTTP/1.0, which no page speaks
+	}
 	name := host
 	if before, _, err := net.SplitHostPort(host); err == nil {
 		name = before

@@ -3,7 +3,9 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"path"
 	"time"
 
 	"mylm/providers"
@@ -105,12 +107,21 @@ func New(o Options) *Handler {
 	return h
 }
 
+// ErrStopping is for who stops a server that still answers: if the context of a request
+// is cancelled with this cause, its client is told, also in the middle of a stream.
+var ErrStopping = errors.New("the server stops")
+
 type exchangeKey struct{}
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{h: h, w: w, control: http.NewResponseController(w), start: time.Now()}
 	x.r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	if p := path.Clean(r.URL.Path); p != r.URL.Path && p[0] == '/' { // the mux would redirect, which clients do not follow
+		u := *r.URL
+		u.Path, u.RawPath = p, ""
+		x.r.URL = &u
+	}
 	h.metrics.running.Add(1)
 	defer func() {
 		h.metrics.running.Add(-1)

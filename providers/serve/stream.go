@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -66,6 +67,9 @@ func (x *exchange) run(q *request, w writer) {
 	switch {
 	case err != nil:
 		e := x.h.asAPI(err, q.model)
+		if errors.Is(context.Cause(ctx), ErrStopping) {
+			e = &apiError{status: http.StatusServiceUnavailable, code: "server_stopping", message: "the server stops", retryAfter: time.Second}
+		}
 		if _, told := w.(*responsesWriter); !s.begun && !(told && q.stream && e.code == overflowCode) { // its clients look for an overflow in the stream
 			x.fail(e)
 			return
