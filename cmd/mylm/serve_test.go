@@ -113,3 +113,58 @@ func TestServedModels(t *testing.T) {
 	}
 	stop()
 }
+
+// Opening a model may take its server's answer: the requests of other models do not wait
+// for it.
+func TestServedModelsOpenApart(t *testing.T) {
+	t.Parallel()
+	free, asked := make(chan struct{}), make(chan struct{}, 100)
+	backend := newPlaced(t, "Hello.")
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "slow") {
+			asked <- struct{}{}
+			<-free
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		backend.Config.Handler.ServeHTTP(w, r)
+	}))
+	defer slow.Close()
+	base, stop := serving(t, nil, "--host", slow.URL, "--form", "auto")
+	defer stop()
+	defer close(free)
+	ask := func(model string) (string, error) {
+		resp, err := http.Post(base+"/api/chat", "application/json", strings.NewReader(`{"model":"`+model+`","stream":false,"messages":[{"role":"user","content":"x"}]}`))
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		return string(text), err
+	}
+	go func() { _, _ = ask("slow") }()
+	<-asked
+	if text, err := ask("quick"); err != nil || !strings.Contains(text, "Hello.") {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+// A server that is told to stop ends what it still answers after a while with an error.
+func TestServedStop(t *testing.T) {
+	t.Parallel()
+	base, stop := serving(t, nil, "--host", newFaulty(t, ever, stays(says("Half an ans"))).URL)
+	resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(strings.Replace(servedBodies["/v1/chat/completions"], "STREAM", "true", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	code := make(chan int)
+	go func() { code <- stop() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(text), "Half") || !strings.Contains(string(text), `"code":"server_stopping"`) || strings.Contains(string(text), "[DONE]") {
+		t.Errorf("%s %v", text, err)
+	}
+	if n := <-code; n != 0 {
+		t.Errorf("it ends with %d", n)
+	}
+}

@@ -64,9 +64,7 @@ func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) 
 	if s.only != nil {
 		return s.only, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m := s.opened[name]; m != nil {
+	if m := s.remembered(name, nil); m != nil {
 		return m, nil
 	}
 	named := name
@@ -82,17 +80,27 @@ func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) 
 	if err != nil {
 		return nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q cannot be asked: %v", name, err), Err: err}
 	}
-	if len(s.opened) >= maxOpened {
-		clear(s.opened)
-	}
 	if named == name && len(s.config.Models) > 0 {
 		if _, entry := config.EntryFor(s.config.Models, name); !entry {
 			m.Model = unlisted{m.Model, name}
 		}
 	}
-	model := s.calling(ctx, c, m)
-	s.opened[name] = model
-	return model, nil
+	return s.remembered(name, s.calling(ctx, c, m)), nil
+}
+
+// remembered is the model that was opened by that name, or else opened, which is
+// remembered. Opening asks a server, perhaps: requests of other models do not wait for it.
+func (s *Served) remembered(name string, opened *calling.Model) *calling.Model {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.opened[name]; m != nil || opened == nil {
+		return m
+	}
+	if len(s.opened) >= maxOpened {
+		clear(s.opened)
+	}
+	s.opened[name] = opened
+	return opened
 }
 
 // unlisted is a model that only Ollama can have, where the configuration has others. If
