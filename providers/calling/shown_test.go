@@ -34,8 +34,12 @@ func TestRememberedTools(t *testing.T) {
 		func(*calling.Request) {},
 		func(q *calling.Request) { q.Tools = q.Tools[:1] },
 		func(q *calling.Request) { q.Tools = []calling.Tool{clock, weather} },
-		func(q *calling.Request) { q.Tools = []calling.Tool{{Name: "get_weather", Schema: weather.Schema}, clock} },
-		func(q *calling.Request) { q.Tools = []calling.Tool{{Name: "get_weather", Description: weather.Description}, clock} },
+		func(q *calling.Request) {
+			q.Tools = []calling.Tool{{Name: "get_weather", Schema: weather.Schema}, clock}
+		},
+		func(q *calling.Request) {
+			q.Tools = []calling.Tool{{Name: "get_weather", Description: weather.Description}, clock}
+		},
 		func(q *calling.Request) {
 			q.Tools = []calling.Tool{{Name: "weather", Description: weather.Description, Schema: weather.Schema}, clock}
 		},
@@ -43,7 +47,9 @@ func TestRememberedTools(t *testing.T) {
 		func(q *calling.Request) { q.Choice.Only = []string{"get_time"} },
 		func(q *calling.Request) { q.Choice.Only = []string{"get_weather"} },
 		func(q *calling.Request) { q.Format, _ = calling.NewFormat([]byte(`{"type":"object"}`)) },
-		func(q *calling.Request) { q.Messages = []calling.Message{{Role: providers.System, Text: "Be long."}, user("x")} },
+		func(q *calling.Request) {
+			q.Messages = []calling.Message{{Role: providers.System, Text: "Be long."}, user("x")}
+		},
 		func(q *calling.Request) { q.Messages = []calling.Message{user("x")} },
 		func(q *calling.Request) { q.Tools = nil },
 	}
