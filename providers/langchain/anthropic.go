@@ -88,6 +88,7 @@ func thinkAnthropic(on bool, a asked) map[string]any {
 type anthropicReader struct {
 	call, input string // the call whose arguments are coming
 	args        []byte
+	join        wire.Joiner // of the pieces of the arguments
 }
 
 type anthropicEvent struct {
@@ -96,7 +97,7 @@ type anthropicEvent struct {
 	Block   anthropicPart `json:"content_block"`
 	Delta   struct {
 		anthropicPart
-		StopReason string `json:"stop_reason"`
+		StopReason wire.EndReason `json:"stop_reason"`
 	} `json:"delta"`
 	Usage anthropicUsage `json:"usage"`
 }
@@ -104,17 +105,17 @@ type anthropicEvent struct {
 type anthropicBody struct {
 	Type       string          `json:"type"`
 	Content    []anthropicPart `json:"content"`
-	StopReason string          `json:"stop_reason"`
+	StopReason wire.EndReason  `json:"stop_reason"`
 	Usage      anthropicUsage  `json:"usage"`
 }
 
 type anthropicPart struct {
-	Text     string `json:"text"`
-	Thinking string `json:"thinking"`
+	Text     json.RawMessage `json:"text"`
+	Thinking json.RawMessage `json:"thinking"`
 
 	Name  string          `json:"name"`         // of a call
 	Input json.RawMessage `json:"input"`        // of a call in one piece
-	Args  string          `json:"partial_json"` // a piece of its arguments
+	Args  json.RawMessage `json:"partial_json"` // a piece of its arguments
 }
 
 type anthropicUsage struct {
@@ -149,21 +150,22 @@ func (a *anthropicReader) Event(r *wire.Reply, data []byte) error {
 		e.Message.Usage.count(&r.Usage)
 	case "content_block_start":
 		if a.call, a.input, a.args = e.Block.Name, string(e.Block.Input), nil; a.call == "" {
-			e.Block.read(r)
+			return e.Block.read(r)
 		}
 		r.CallPart(a.call)
 	case "content_block_delta":
-		a.args = append(a.args, e.Delta.Args...)
-		r.CallPart(e.Delta.Args)
-		e.Delta.read(r)
+		if wire.Present(e.Delta.Args) {
+			piece := a.join.Text(e.Delta.Args)
+			a.args = append(a.args, piece...)
+			r.CallPart(piece)
+		}
+		return e.Delta.read(r)
 	case "content_block_stop":
 		r.CallText(a.call, cmp.Or(string(a.args), a.input, "{}"))
 		a.call = ""
 	case "message_delta":
 		e.Usage.count(&r.Usage)
-		if e.Delta.StopReason != "" {
-			r.Stop = e.Delta.StopReason
-		}
+		r.Stop = cmp.Or(e.Delta.StopReason.Words(), r.Stop)
 	case "message_stop":
 		r.Ended, r.Over = true, true
 	case "error":
@@ -184,15 +186,17 @@ func (*anthropicReader) Whole(r *wire.Reply, body []byte) error {
 		return nil
 	}
 	m.Usage.count(&r.Usage)
-	r.Ended, r.Over, r.Stop = true, true, m.StopReason
+	r.Ended, r.Over, r.Stop = true, true, m.StopReason.Words()
 	for _, part := range m.Content {
-		part.read(r)
+		if err := part.read(r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (p anthropicPart) read(r *wire.Reply) {
-	r.Thought(p.Thinking)
-	r.Text(p.Text)
+func (p anthropicPart) read(r *wire.Reply) error {
+	r.Thinking(p.Thinking)
 	r.Call(p.Name, p.Input)
+	return r.Content(p.Text)
 }

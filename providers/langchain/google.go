@@ -110,15 +110,15 @@ type googleReply struct {
 		Index   int `json:"index"`
 		Content struct {
 			Parts []struct {
-				Text    string `json:"text"`
-				Thought bool   `json:"thought"`
+				Text    json.RawMessage `json:"text"`
+				Thought wire.Flag       `json:"thought"`
 				Call    struct {
 					Name string          `json:"name"`
 					Args json.RawMessage `json:"args"`
 				} `json:"functionCall"`
 			} `json:"parts"`
 		} `json:"content"`
-		FinishReason string `json:"finishReason"`
+		FinishReason wire.EndReason `json:"finishReason"`
 	} `json:"candidates"`
 	Feedback struct {
 		BlockReason string `json:"blockReason"`
@@ -136,8 +136,7 @@ func (googleReader) Event(r *wire.Reply, data []byte) error {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return wire.ErrGarbled
 	}
-	e.read(r, data)
-	return nil
+	return e.read(r, data)
 }
 
 // whole reads one reply, or a stream that came as a list of events.
@@ -151,21 +150,23 @@ func (googleReader) Whole(r *wire.Reply, body []byte) error {
 		if err := wire.Decode(data, &e); err != nil {
 			return wire.ErrGarbled
 		}
-		e.read(r, data)
+		if err := e.read(r, data); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // read notes the contents of e. More than one event may have a finish reason.
-func (e *googleReply) read(r *wire.Reply, data []byte) {
+func (e *googleReply) read(r *wire.Reply, data []byte) error {
 	r.Known = r.Known || len(e.Candidates) > 0 || e.Usage.Prompt > 0
 	if wire.Present(e.Error) {
 		r.Fail(data)
-		return
+		return nil
 	}
 	if reason := e.Feedback.BlockReason; reason != "" {
 		r.Fault = &wire.ServerError{Text: fmt.Sprintf("the prompt was blocked (%s)", reason), Names: " content_filter "}
-		return
+		return nil
 	}
 	for _, c := range e.Candidates {
 		if c.Index != 0 {
@@ -173,17 +174,20 @@ func (e *googleReply) read(r *wire.Reply, data []byte) {
 		}
 		for _, p := range c.Content.Parts {
 			if p.Thought {
-				r.Thought(p.Text)
+				r.Thinking(p.Text)
 				continue
 			}
-			r.Text(p.Text)
+			if err := r.Content(p.Text); err != nil {
+				return err
+			}
 			r.Call(p.Call.Name, p.Call.Args)
 		}
 		if c.FinishReason != "" {
-			r.Ended, r.Stop = true, c.FinishReason
+			r.Ended, r.Stop = true, c.FinishReason.Words()
 		}
 	}
 	e.count(&r.Usage)
+	return nil
 }
 
 // count notes the usage so far, which each event repeats.

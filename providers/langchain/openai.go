@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,58 +15,93 @@ import (
 // openAIReader reads the replies of OpenAI's chat completions, in all the
 // shades that servers give them.
 type openAIReader struct {
+	index string       // of the choice that is read; "": none has come
 	calls []openAICall // whose arguments are coming
 }
 
 // openAIReply is an event of a stream, or a reply in one piece.
 type openAIReply struct {
-	Object  string          `json:"object"`
+	Object  wire.Word       `json:"object"`
 	Error   json.RawMessage `json:"error"`
-	Errors  []any           `json:"errors"` // Cloudflare's and IBM's
+	Errors  json.RawMessage `json:"errors"` // Cloudflare's and IBM's
 	Choices json.RawMessage `json:"choices"`
 	Usage   json.RawMessage `json:"usage"` // read apart: a number of an odd type must not lose a reply
 	Timings json.RawMessage `json:"timings"`
-	Choice  *openAIChoice   `json:"-"` // the first with the index 0; nil: none
+	Choice  *openAIChoice   `json:"-"` // the one that is read; nil: none
 }
 
 type openAIChoice struct {
-	Index        int           `json:"index"`
-	Delta        openAIMessage `json:"delta"`
-	Message      openAIMessage `json:"message"`
-	FinishReason string        `json:"finish_reason"`
+	Index        wire.Word       `json:"index"`
+	Delta        openAIMessages  `json:"delta"`
+	Message      openAIMessages  `json:"message"`
+	Text         json.RawMessage `json:"text"` // of the older completions
+	Error        json.RawMessage `json:"error"`
+	FinishReason wire.EndReason  `json:"finish_reason"`
 }
 
 // decode reads one of the choices: one is asked for, and a list of empty ones
 // would take 200 times the memory of its text.
-func (e *openAIReply) decode(data []byte) error {
+func (o *openAIReader) decode(data []byte, e *openAIReply) error {
 	if err := wire.Decode(data, e); err != nil || !wire.Present(e.Choices) {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(e.Choices))
-	if start, err := d.Token(); err != nil || start != json.Delim('[') {
-		return wire.ErrGarbled
+	if e.Choices[0] != '{' {
+		if start, err := d.Token(); err != nil || start != json.Delim('[') {
+			return wire.ErrGarbled
+		}
 	}
+	var other *openAIChoice
 	for e.Choice == nil && d.More() {
 		var c openAIChoice
 		if err := d.Decode(&c); err != nil {
 			return err
 		}
-		if c.Index == 0 {
+		switch c.Index = cmp.Or(c.Index, "0"); {
+		case string(c.Index) == cmp.Or(o.index, "0"):
 			e.Choice = &c
+		case other == nil:
+			other = &c
 		}
+	}
+	if e.Choice == nil && o.index == "" {
+		e.Choice = other
+	}
+	if e.Choice != nil {
+		o.index = string(e.Choice.Index)
 	}
 	return nil
 }
 
-// openAIMessage is the content of a message. Content is a string, or with
-// Mistral's reasoning models a list of parts; reasoning has two names.
+// openAIMessage is the content of a message. Reasoning has two names.
 type openAIMessage struct {
-	Content          json.RawMessage `json:"content"`
-	ReasoningContent string          `json:"reasoning_content"`
-	Reasoning        json.RawMessage `json:"reasoning"`
-	Refusal          string          `json:"refusal"`
-	Calls            []openAICall    `json:"tool_calls"`
-	Function         json.RawMessage `json:"function_call"` // what tool_calls replaced
+	Content          json.RawMessage  `json:"content"`
+	ReasoningContent json.RawMessage  `json:"reasoning_content"`
+	Reasoning        json.RawMessage  `json:"reasoning"`
+	Refusal          json.RawMessage  `json:"refusal"`
+	Calls            wire.ServerCalls `json:"tool_calls"`
+	Function         wire.ServerCalls `json:"function_call"` // what tool_calls replaced
+}
+
+// openAIMessages is one message, in some servers a list of them or a bare text.
+type openAIMessages []openAIMessage
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *openAIMessages) UnmarshalJSON(data []byte) error {
+	*m = nil
+	switch {
+	case !wire.Present(data):
+		return nil
+	case data[0] == '"':
+		*m = openAIMessages{{Content: bytes.Clone(data)}}
+		return nil
+	case data[0] == '[':
+		return json.Unmarshal(data, (*[]openAIMessage)(m))
+	}
+	var one openAIMessage
+	err := json.Unmarshal(data, &one)
+	*m = openAIMessages{one}
+	return err
 }
 
 type openAIUsage struct {
@@ -87,16 +123,15 @@ type openAITimings struct {
 var openAIFormat = wire.Format{Reader: func() wire.Reader { return &openAIReader{} }}
 
 func (o *openAIReader) Event(r *wire.Reply, data []byte) error {
-	if string(data) == "[DONE]" {
-		o.pass(r)
+	if strings.EqualFold(strings.Trim(string(data), `"[]`), "done") {
 		r.Ended, r.Over = true, true
-		return nil
+		return o.pass(r)
 	}
 	if wire.IsMark(data) { // servers send others of their own
 		return nil
 	}
 	var e openAIReply
-	if err := e.decode(data); err != nil {
+	if err := o.decode(data, &e); err != nil {
 		return wire.ErrGarbled
 	}
 	return o.read(&e, r, data)
@@ -104,63 +139,91 @@ func (o *openAIReader) Event(r *wire.Reply, data []byte) error {
 
 func (o *openAIReader) Whole(r *wire.Reply, body []byte) error {
 	var e openAIReply
-	if err := e.decode(body); err != nil {
+	if err := o.decode(body, &e); err != nil {
 		if c, ok := wire.ReadError(body); ok { // Google wraps errors in a list
 			r.Fault = &c
 			return nil
 		}
 		return wire.ErrGarbled
 	}
-	err := o.read(&e, r, body)
-	o.pass(r)
-	r.Ended = r.Ended || e.Choice != nil
+	err := cmp.Or(o.read(&e, r, body), o.pass(r))
+	r.Ended = r.Ended || e.Choice != nil && len(e.Choice.Delta) == 0
 	return err
 }
 
-// openAICall is a call, or a piece of one.
+// openAICall is a call whose pieces are coming.
 type openAICall struct {
-	Index    int            `json:"index"`
-	ID       string         `json:"id"`
-	Function openAIFunction `json:"function"`
-
+	wire.CallPiece
 	args []byte // all pieces so far
+	join wire.Joiner
 }
 
-type openAIFunction struct {
-	Name string          `json:"name"`
-	Args json.RawMessage `json:"arguments"`
-}
-
-// collect takes a piece of a call. Some servers send no index; an id then begins
-// another call.
-func (o *openAIReader) collect(r *wire.Reply, piece openAICall) {
-	var text string
-	if json.Unmarshal(piece.Function.Args, &text) != nil {
-		text = string(piece.Function.Args)
+// collect takes a piece of a call. The name and the arguments may come in
+// pieces, or from the beginning in each.
+func (o *openAIReader) collect(r *wire.Reply, piece wire.CallPiece) {
+	c := o.find(piece)
+	if c == nil {
+		o.calls = append(o.calls, openAICall{CallPiece: wire.CallPiece{Index: piece.Index, ID: piece.ID}})
+		c = &o.calls[len(o.calls)-1]
 	}
-	r.CallPart(piece.Function.Name + text)
-	for i := range o.calls {
-		if c := &o.calls[i]; c.Index == piece.Index && (piece.ID == "" || piece.ID == c.ID) {
-			c.Function.Name, c.args = cmp.Or(c.Function.Name, piece.Function.Name), append(c.args, text...)
-			return
+	text := string(piece.Args)
+	switch {
+	case text == "null":
+		text = ""
+	case strings.HasPrefix(text, `"`):
+		text = c.join.Text(piece.Args)
+	}
+	switch {
+	case piece.Name == c.Name:
+		piece.Name = ""
+	case strings.HasPrefix(piece.Name, c.Name):
+		c.Name = piece.Name
+	default:
+		c.Name += piece.Name
+	}
+	if len(c.args) > 0 && strings.HasPrefix(text, string(c.args)) && json.Valid([]byte(text)) {
+		c.args = []byte(text)
+	} else {
+		c.args = append(c.args, text...)
+	}
+	r.CallPart(piece.Name + text)
+}
+
+// find is the call that a piece continues; nil: it begins one. Some servers send no
+// index, or another id with each piece.
+func (o *openAIReader) find(piece wire.CallPiece) *openAICall {
+	for i := range slices.Backward(o.calls) {
+		c := &o.calls[i]
+		switch {
+		case piece.Index != "" && piece.Index != c.Index:
+		case piece.Name == "", piece.ID == c.ID && piece.Index+piece.ID != "":
+			return c
+		case piece.ID == "" && (piece.Index != "" || !json.Valid(c.args)):
+			return c
 		}
 	}
-	piece.args = []byte(text)
-	o.calls = append(o.calls, piece)
+	return nil
 }
 
 // pass hands on the calls that are complete.
-func (o *openAIReader) pass(r *wire.Reply) {
+func (o *openAIReader) pass(r *wire.Reply) error {
 	for _, c := range o.calls {
-		r.CallText(c.Function.Name, string(c.args))
+		if c.Name == "" {
+			return wire.ErrOddCall
+		}
+		r.CallText(c.Name, string(c.args))
 	}
 	o.calls = nil
+	return nil
 }
 
 // read notes the contents of e.
 func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
-	r.Known = r.Known || e.Choice != nil || strings.HasPrefix(e.Object, "chat.completion") || wire.Present(e.Usage)
+	r.Known = r.Known || e.Choice != nil || strings.HasPrefix(string(e.Object), "chat.completion") || wire.Present(e.Usage)
 	if e.failed() {
+		if e.Choice != nil && wire.Present(e.Choice.Error) {
+			data = e.Choice.Error
+		}
 		r.Fail(data)
 		return nil
 	}
@@ -174,86 +237,39 @@ func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 	if e.Choice == nil {
 		return nil
 	}
-	messages := []openAIMessage{e.Choice.Delta, e.Choice.Message}
-	if r.Spoken() || len(o.calls) > 0 { // some servers end a stream with all of it once more
-		messages = messages[:1]
-	}
-	for _, m := range messages {
+	messages := append(e.Choice.Delta, openAIMessage{Content: e.Choice.Text})
+	again := r.Spoken() || len(o.calls) > 0 // some servers end a stream with all of it once more
+	for i, m := range append(messages, e.Choice.Message...) {
+		if i >= len(messages) && (again || r.Spoken()) {
+			break
+		}
+		if len(m.Calls) == 0 {
+			m.Calls = m.Function
+		}
 		for _, c := range m.Calls {
 			o.collect(r, c)
 		}
-		var f openAIFunction
-		if len(m.Calls) == 0 && json.Unmarshal(m.Function, &f) == nil && wire.Present(m.Function) {
-			o.collect(r, openAICall{Function: f})
+		if wire.Present(m.ReasoningContent) {
+			m.Reasoning = m.ReasoningContent
 		}
-		text, thought, err := m.read()
-		if err != nil {
+		r.Thinking(m.Reasoning)
+		if err := cmp.Or(r.Content(m.Content), r.Content(m.Refusal)); err != nil {
 			return err
 		}
-		r.Thought(thought)
-		r.Text(text)
-		if r.Spoken() {
-			break
-		}
 	}
-	if e.Choice.FinishReason != "" {
-		o.pass(r)
-		r.Ended, r.Settled, r.Stop = true, true, e.Choice.FinishReason
+	if e.Choice.FinishReason == "" {
+		return nil
 	}
-	return nil
+	r.Ended, r.Stop = true, e.Choice.FinishReason.Words()
+	r.Settled = r.Stop != "" // what has no words may not mean that it is over
+	return o.pass(r)
 }
 
 func (e *openAIReply) failed() bool {
-	if e.Object == "error" || len(e.Errors) > 0 || wire.Present(e.Error) {
+	if e.Object == "error" || wire.Present(e.Errors) || wire.Present(e.Error) {
 		return true
 	}
-	return e.Choice != nil && e.Choice.FinishReason == "error" // OpenRouter
-}
-
-// read separates text from thought. A content of another shape would be lost, and
-// is an error.
-func (m openAIMessage) read() (text, thought string, err error) {
-	thought = m.ReasoningContent
-	if thought == "" && len(m.Reasoning) > 0 {
-		thought = textOf(m.Reasoning)
-	}
-	var parts []struct {
-		Type     string          `json:"type"`
-		Text     string          `json:"text"`
-		Thinking json.RawMessage `json:"thinking"`
-	}
-	switch {
-	case !wire.Present(m.Content):
-	case m.Content[0] != '[':
-		err = json.Unmarshal(m.Content, &text)
-	default:
-		err = json.Unmarshal(m.Content, &parts)
-	}
-	if err != nil {
-		return "", "", wire.ErrOddContent
-	}
-	for _, p := range parts {
-		text += p.Text
-		thought += textOf(p.Thinking)
-	}
-	return text + m.Refusal, thought, nil
-}
-
-// textOf reads a string, or a list of parts that have a text.
-func textOf(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(raw, &parts) == nil {
-		for _, p := range parts {
-			s += p.Text
-		}
-	}
-	return s
+	return e.Choice != nil && (e.Choice.FinishReason == "error" || wire.Present(e.Choice.Error)) // OpenRouter
 }
 
 // count notes the usage, which may come in several events.

@@ -57,7 +57,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	case c.hasCode("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota",
 		"token_quota_reached") || status == http.StatusPaymentRequired ||
 		c.contains("exceeded your current quota", "credit balance is too low", "insufficient balance",
-			"insufficient credits", "requires more credits", "daily free allocation"):
+			"usage limit", "insufficient credits", "requires more credits", "daily free allocation"):
 		as(providers.RateLimited, "", fmt.Sprintf("No quota or credit is left at %s: check the account's billing.",
 			x.Server.Title))
 		e.Permanent = e.RetryAfter == 0 // Google says the same of a minute's quota, and how long to wait
@@ -71,9 +71,12 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	case status < 500 && c.noModel(status):
 		param, hint := x.Server.another()
 		as(providers.ModelMissing, param, hint)
-	case c.contains("more system memory", "out of memory", "out-of-memory", "cudamalloc", "unable to allocate*buffer",
+	case c.contains("more system memory", "out of memory", "out-of-memory", "out_of_memory", "outofmemory",
+		"outofdevicememory", "outofhostmemory", "insufficient memory", "cudamalloc", "unable to allocate*buffer",
 		"failed to allocate*buffer"):
 		forever(providers.OutOfMemory, providers.ParamWindow, hintMemory)
+	case c.contains("unknown model architecture", "unsupported model architecture", "requires a newer version"):
+		forever(providers.ServerFault, "", "The server is too old for this model: update it, or choose another model.")
 	case c.contains("unable to load model", "error loading model", "template*error") &&
 		status == http.StatusInternalServerError:
 		forever(providers.ServerFault, "", "The model's files may be damaged: installing the model again repairs them. "+x.Server.Log)

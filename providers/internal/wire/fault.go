@@ -116,7 +116,7 @@ func (x *Exchange) broken(err error) *providers.Error {
 	case errors.Is(err, errHalfLine):
 		return x.interrupted("the reply broke off in mid-line", err)
 	case errors.Is(err, ErrGarbled), errors.Is(err, errNoObject), errors.Is(err, errOddShape),
-		errors.Is(err, errNoField), errors.Is(err, ErrOddContent):
+		errors.Is(err, errNoField), errors.Is(err, ErrOddContent), errors.Is(err, ErrOddCall):
 		return x.interrupted(fmt.Sprintf("%s sent %v in mid-reply", x.Server.Title, err), err)
 	}
 	return x.interrupted("the connection broke off in mid-reply: "+Reason(err), err)

@@ -53,6 +53,8 @@ type Reply struct {
 
 	pieces []providers.Chunk // not yet passed on
 	spoken bool              // there was text, thought or a call
+
+	texts, thoughts Joiner
 }
 
 // Spoken reports whether any text, thought or call came.

@@ -59,7 +59,7 @@ func (c *ServerError) read(v any, depth int) {
 	case map[string]any:
 		c.addFields(v)
 		for _, name := range []string{"error", "errors", "message", "detail", "msg", "error_msg", "errorMessage",
-			"fault"} {
+			"fault", "base_resp", "status_msg"} {
 			if inner, ok := v[name]; ok && inner != nil {
 				c.read(inner, depth+1)
 			}

@@ -46,13 +46,15 @@ type stream struct {
 	body   io.ReadCloser
 	in     *bufio.Reader
 	reader Reader
-	kind   string       // Content-Type
-	step   func() error // reads on, until an error ends the reply
-	begun  bool         // a line was read
-	cr     bool         // the last line ended with CR: an LF belongs to it
-	name   string       // of the event in the making
-	data   []byte       // of the same
-	linger *time.Timer  // ends the wait for what may follow the finish reason
+	values *json.Decoder     // of a reply that is written as JSON values
+	limit  *io.LimitedReader // of the next of them
+	kind   string            // Content-Type
+	step   func() error      // reads on, until an error ends the reply
+	begun  bool              // a line was read
+	cr     bool              // the last line ended with CR: an LF belongs to it
+	name   string            // of the event in the making
+	data   []byte            // of the same
+	linger *time.Timer       // ends the wait for what may follow the finish reason
 }
 
 // read reads a reply and passes its pieces on, which blocks while the caller is
@@ -111,7 +113,9 @@ func (r *stream) begin() error {
 		switch {
 		case b == '<':
 			return r.page()
-		case b == '{' && !r.x.Format.Lines, b == '[':
+		case b == '{' && !r.x.Format.Lines:
+			r.readValues(r.in)
+		case b == '[':
 			r.step = r.all
 		default:
 			r.step = r.line
@@ -141,7 +145,12 @@ func (r *stream) all() error {
 	case len(body) > LongestBody:
 		return errLongBody
 	}
-	err = r.reader.Whole(&r.x.reply, body)
+	return r.whole(body)
+}
+
+// whole takes a reply in one piece.
+func (r *stream) whole(body []byte) error {
+	err := r.reader.Whole(&r.x.reply, body)
 	switch {
 	// what is half JSON may be half a reply
 	case !r.x.reply.understood() && json.Valid(bytes.TrimLeft(body, beforeJSON)):
@@ -150,6 +159,55 @@ func (r *stream) all() error {
 		return err
 	}
 	return io.EOF
+}
+
+// readValues makes the rest of the reply one of JSON values, however they are
+// broken into lines.
+func (r *stream) readValues(rest io.Reader) {
+	r.limit = &io.LimitedReader{R: rest}
+	r.values = json.NewDecoder(r.limit)
+	r.step = r.first
+}
+
+// nextValue reads one value.
+func (r *stream) nextValue() (v json.RawMessage, err error) {
+	r.limit.N = LongestBody
+	err = r.values.Decode(&v)
+	var syntax *json.SyntaxError
+	switch {
+	case err != nil && r.limit.N <= 0:
+		return nil, errLongBody
+	case err != nil && r.x.reply.Settled:
+		return nil, io.EOF
+	case errors.As(err, &syntax), err == io.ErrUnexpectedEOF:
+		return nil, ErrGarbled
+	}
+	return v, err
+}
+
+// first reads the first of the values. It may be the whole reply.
+func (r *stream) first() error {
+	v, err := r.nextValue()
+	if err != nil {
+		return err
+	}
+	if !r.values.More() {
+		if _, err := r.values.Token(); err != io.EOF {
+			return cmp.Or(err, ErrGarbled)
+		}
+		return r.whole(v)
+	}
+	r.step = r.value
+	return r.dispatch(v)
+}
+
+// value reads the next of the values.
+func (r *stream) value() error {
+	v, err := r.nextValue()
+	if err != nil {
+		return err
+	}
+	return r.dispatch(v)
 }
 
 // line reads one line of a stream.
@@ -181,6 +239,10 @@ func (r *stream) take(line []byte) error {
 		r.begun = true
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
 	}
+	if string(line) == "{" { // Google writes errors over several lines, some gateways all replies of Ollama
+		r.readValues(io.MultiReader(strings.NewReader("{"), r.in))
+		return nil
+	}
 	if r.x.Format.Lines {
 		return r.dispatch(line)
 	}
@@ -192,10 +254,6 @@ func (r *stream) take(line []byte) error {
 		err := r.dispatch(data)
 		r.name = ""
 		return err
-	case string(line) == "{": // Google writes errors over several lines
-		r.in = bufio.NewReader(io.MultiReader(strings.NewReader("{"), r.in))
-		r.step = r.all
-		return nil
 	case line[0] == '{':
 		return r.dispatch(line)
 	}
@@ -213,6 +271,9 @@ func (r *stream) field(name string, value, line []byte) error {
 	case "event":
 		r.name = string(value)
 	case "data":
+		for bytes.HasPrefix(value, []byte("data:")) { // a proxy that takes each line for data
+			value = bytes.TrimPrefix(value[len("data:"):], []byte(" "))
+		}
 		if len(r.data) == 0 && (json.Valid(value) || IsMark(value)) { // some servers send no empty lines
 			return r.dispatch(value)
 		}
@@ -246,7 +307,15 @@ func (r *stream) dispatch(data []byte) error {
 		r.x.reply.Fail(data)
 		return io.EOF
 	}
+	if r.name != "" && r.name != "message" && data[0] != '{' && data[0] != '[' { // the event "ping" of some proxies
+		return nil
+	}
+	settled, fault := r.x.reply.Settled, r.x.reply.Fault
 	err := r.reader.Event(&r.x.reply, data)
+	if settled && (err != nil || r.x.reply.Fault != fault) { // only the cost of the reply can be missing
+		r.x.reply.Fault = fault
+		return io.EOF
+	}
 	if r.x.Format.Lines && !r.x.reply.understood() && (json.Valid(data) || data[0] != '{') {
 		return r.foreign(data)
 	}
