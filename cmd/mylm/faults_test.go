@@ -20,6 +20,9 @@ const listCall = `<tool_code><name>list_dir</name><parameters>{}</parameters></t
 // second one.
 const parsedCall = `{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"list_dir","arguments":{}}},{"function":{"name":"execute_command","arguments":{"command":"false"}}}]},"done":false}` + "\n"
 
+// flatCall is such a line as gateways write it: one call for a list, and no function in it.
+const flatCall = `{"model":"m","message":{"role":"assistant","content":"","tool_calls":{"name":"list_dir","arguments":{}}},"done":false}` + "\n"
+
 // A fault between mylm and a server is recovered from, or ends the run with a name,
 // an exit code and a hint. It leaves half an answer on stdout only if it ends the run,
 // and the session can be resumed.
@@ -78,6 +81,7 @@ func TestFaults(t *testing.T) {
 		"a proxy that buffers a call":     {fault: buffered(says(listCall), says("<observation>made up</observation>"), says(listCall), lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
 		"a call that the server parsed":   {fault: sends(says("I will look."), parsedCall, lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
 		"nothing but such a call":         {fault: sends(parsedCall, lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
+		"such a call, no list of them":    {fault: sends(says("I will look."), flatCall, lastPiece), times: 1, exit: "0", answer: "Done.", calls: 1},
 		"such a call, thought, no end":    {fault: ignores(piece("thinking", "Hm."), parsedCall), times: 1, exit: "0", answer: "Done.", calls: 1},
 		"a proxy that gives up":           {fault: refuses(504, "<html>gateway time-out</html>", "Content-Type", "text/html"), times: ever, exit: "1", stop: "model_error", says: []string{"A proxy in front of the server"}, retries: 2},
 	} {

@@ -179,7 +179,11 @@ func adviceOn(e *providers.Error) string {
 	switch e.Param {
 	case providers.ParamAddress:
 		if ollama {
-			return "--host or OLLAMA_HOST sets the address, if it runs elsewhere.\n" +
+			hint := "--host or OLLAMA_HOST sets the address, if it runs elsewhere.\n"
+			if e.Status != 0 { // something answers
+				hint += "Servers of other kinds are asked by -m PROVIDER/MODEL; `mylm models --providers` lists them.\n"
+			}
+			return hint +
 				"Without a server, `mylm ask -m demo \"what files are here?\"` works with the built-in demo."
 		}
 	case providers.ParamModel:
