@@ -28,7 +28,7 @@ mylm ask "what did files find?"`,
 		Subcommands: []*cli.Command{
 			mcpServeCommand(s),
 			{
-				Name: "add", Usage: "add a server to the configuration", ArgsUsage: "NAME [--] COMMAND [ARGUMENT...] | NAME --url URL",
+				Name: "add", Usage: "add a server to the configuration", ArgsUsage: "NAME [--] COMMAND [ARGUMENT...] | NAME [--url] URL",
 				UsageText: `mylm mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
 mylm mcp add tracker --url https://mcp.example.com/mcp --key-env TRACKER_KEY`,
 				Description: "A value can name a variable, which is read when the server starts: --env 'TOKEN=${TOKEN}'.\nFlags for mylm come before the name of the server, or before --.",
@@ -290,16 +290,24 @@ func testServers(c *cli.Context, s *term.Screen) error {
 		}
 	}
 	if failed != nil {
-		return unreachableServer(failed)
+		remote := true
+		for _, l := range lists {
+			remote = remote && (l.Title != "" || l.Tools != nil || agreed[l.Server].URL != "")
+		}
+		return unreachableServer(failed, remote)
 	}
 	return c.Context.Err()
 }
 
-// unreachableServer is the failure of servers that cannot be reached.
-func unreachableServer(err error) error {
+// unreachableServer is the failure of servers that cannot be reached; all of them have
+// addresses if remote is set.
+func unreachableServer(err error, remote bool) error {
 	f := &failure.Error{Code: failure.ExitUnreachable, Name: "unreachable", Err: err}
 	if login := (*mcp.LoginError)(nil); errors.As(err, &login) {
 		return f // it says what to do
+	}
+	if remote {
+		return f.WithHint("mylm mcp show NAME shows its address and what is sent to it. A server on this machine must be running.")
 	}
 	return f.WithHint("mylm mcp show NAME shows how it is started. In the sandbox a program that fetches itself, as npx does, needs sandbox = \"net\".")
 }

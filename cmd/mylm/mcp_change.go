@@ -35,9 +35,12 @@ func addServerFlags() []cli.Flag {
 func addServer(c *cli.Context, s *term.Screen) error {
 	args := c.Args().Slice()
 	if len(args) == 0 {
-		return failure.Usage("mylm mcp add needs a name").WithHint("mylm mcp add NAME -- COMMAND [ARGUMENT...]")
+		return failure.Usage("mylm mcp add needs a name").WithHint("mylm mcp add NAME -- COMMAND [ARGUMENT...], or mylm mcp add NAME URL")
 	}
 	m := config.MCP{Name: args[0], Command: args[1:], URL: c.String("url"), KeyEnv: c.String("key-env"), Cwd: c.String("cwd"), Sandbox: c.String("sandbox"), Transport: c.String("transport")}
+	if len(m.Command) == 1 && m.URL == "" && (strings.HasPrefix(args[1], "http://") || strings.HasPrefix(args[1], "https://")) {
+		m.URL, m.Command = args[1], nil
+	}
 	var err error
 	if m.Env, err = pairs("--env", c.StringSlice("env")); err != nil {
 		return err
@@ -68,7 +71,7 @@ func addServer(c *cli.Context, s *term.Screen) error {
 		return c.Context.Err()
 	}
 	if failed != nil {
-		f := failure.Of(unreachableServer(failed))
+		f := failure.Of(unreachableServer(failed, m.URL != ""))
 		s.Say(strings.TrimSpace(fmt.Sprintf("mylm: %s was added, but %s\n  %s", m.Name, term.OneLine(failed.Error(), 500), f.Hint)))
 		return nil
 	}

@@ -103,7 +103,7 @@ func (s *server) ready(ctx context.Context) (l *link, live []Definition, err err
 			return nil, nil, ctx.Err()
 		}
 	}
-	return nil, nil, fmt.Errorf("MCP server %s: %w", s.Name, readable(err))
+	return nil, nil, fmt.Errorf("MCP server %s: %w", s.Name, inWords(err))
 }
 
 // changed is the refusal of a call whose definition is not the one that was agreed to.
@@ -176,8 +176,8 @@ func (s *server) failedCall(l *link, err error) error {
 	}
 	select {
 	case <-l.gone:
-		return fmt.Errorf("MCP server %s: the connection ended in the middle of the call, whose outcome is unknown: %w", s.Name, err)
+		return fmt.Errorf("MCP server %s: the connection ended in the middle of the call, whose outcome is unknown: %w", s.Name, inWords(err))
 	default:
-		return fmt.Errorf("MCP server %s: %w", s.Name, err)
+		return fmt.Errorf("MCP server %s: %w", s.Name, inWords(err))
 	}
 }

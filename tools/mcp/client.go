@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -187,7 +190,7 @@ func (s *server) dial(ctx context.Context) (*link, error) {
 		if context.Cause(ctx) == timedOut {
 			err = timedOut
 		}
-		return nil, fmt.Errorf("MCP server %s: %w", s.Name, readable(err))
+		return nil, fmt.Errorf("MCP server %s: %w", s.Name, inWords(err))
 	}
 	l.session = session
 	s.hub.busy.Go(func() {
@@ -275,6 +278,7 @@ func readable(err error) error {
 	var ended *Ended
 	var login *LoginError
 	var wire *jsonrpc.Error
+	var request *url.Error
 	switch {
 	case errors.As(err, &ended):
 		return ended
@@ -282,6 +286,29 @@ func readable(err error) error {
 		return login
 	case errors.As(err, &wire) && strings.HasSuffix(err.Error(), wire.Message): // else it is only the head of what went wrong
 		return errors.New(plainLine(wire.Message))
+	case errors.As(err, &request):
+		why := request.Err
+		if refused := (*os.SyscallError)(nil); errors.As(why, &refused) {
+			why = refused.Err
+		}
+		host := "its address" // a query may hold a key
+		if u, err := url.Parse(request.URL); err == nil {
+			host = u.Host
+		}
+		return fmt.Errorf("%s cannot be reached: %w", plainLine(host), why)
 	}
 	return err
+}
+
+// steps are what the SDK says of its own way to an error, and what tells people nothing.
+var steps = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:(?:calling|sending) "[^"]*"|rejected by transport|connection closed|client is closing): `)
+})
+
+// inWords is an error for people.
+func inWords(err error) error {
+	if plain := readable(err); plain != err {
+		return plain
+	}
+	return errors.New(plainLine(steps().ReplaceAllString(err.Error(), "")))
 }

@@ -149,15 +149,18 @@ func sameOrigin(u *url.URL, other string) bool {
 // explain names what a status means.
 func (c *carrier) explain(err error) error {
 	var login *LoginError
+	status := int(c.status.Load())
 	switch {
 	case errors.As(err, &login):
 		return login
-	case c.status.Load() == http.StatusUnauthorized && c.oauth == nil:
-		return &LoginError{Reason: fmt.Sprintf("it wants a login, or another key (%v)", readable(err))}
-	case c.status.Load() == http.StatusUnauthorized:
+	case status == http.StatusUnauthorized && c.oauth == nil:
+		return &LoginError{Reason: fmt.Sprintf("it wants a login, or another key (%v)", inWords(err))}
+	case status == http.StatusUnauthorized:
 		return &LoginError{Reason: "it does not accept the login"}
-	case c.status.Load() == http.StatusForbidden:
-		return fmt.Errorf("it refuses access (%v)", readable(err))
+	case status == http.StatusForbidden:
+		return fmt.Errorf("it refuses access (%v)", inWords(err))
+	case status >= 400 && strings.HasSuffix(err.Error(), http.StatusText(status)):
+		return fmt.Errorf("it answers with HTTP status %d, %s", status, http.StatusText(status))
 	}
 	return err
 }

@@ -71,7 +71,12 @@ func TestHostileHTTP(t *testing.T) {
 		"redirects to another host": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1), http.StatusTemporaryRedirect)
 		},
-		"wants a login":  func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusUnauthorized) },
+		"wants a login": func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusUnauthorized) },
+		"it answers with HTTP status 404, Not Found": func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) },
+		"MCP server one: unsupported content type \"text/html\"": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<html>hi</html>")
+		},
 		"refuses access": func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusForbidden) },
 		"more than 16 MB": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")

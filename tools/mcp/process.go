@@ -51,6 +51,9 @@ func start(s *Server) (p *process, err error) {
 	if err != nil {
 		cancel()
 		closeAll([]*os.File{inW, outR, errR})
+		if errors.Is(err, exec.ErrNotFound) {
+			err = fmt.Errorf("there is no program %s", s.Command[0])
+		}
 		return nil, fmt.Errorf("%w: %w", errNotStarted, err)
 	}
 	p = &process{stdin: inW, stdout: outR, stderr: &lastWords{log: s.Log}, kill: cancel, done: make(chan struct{})}
@@ -155,7 +158,7 @@ func (p *process) ended(cause error) error {
 	case p.err != nil:
 		return &Ended{Cause: p.err, Words: p.stderr.String()}
 	}
-	return &Ended{Cause: errors.New("it ended by itself"), Words: p.stderr.String()}
+	return &Ended{Cause: errors.New("exit status 0, as no server does that is waited for"), Words: p.stderr.String()}
 }
 
 // Ended is the error of a server whose program has ended, or was ended for what it did.
