@@ -16,7 +16,7 @@ import (
 type Options struct {
 	Name, Version string // of the agent, for the editor
 	Host          Host
-	Log           func(string) // takes what went wrong and can be told to nobody; nil: it is dropped
+	Log           func(string) // gets errors that cannot be sent to the editor; nil: they are dropped
 }
 
 // version is the one version of the protocol that is spoken.

@@ -36,7 +36,7 @@ type examRun struct {
 	out     *examsOutput
 }
 
-// examJob is an exam that is to be made, or gone on with.
+// examJob is an exam that is started or resumed.
 type examJob struct {
 	suite *eval.Suite
 	exam  eval.Exam

@@ -173,7 +173,7 @@ func letters(s string) bool {
 var expression = form(`[(\[]|^[A-Za-z_.]*\.[A-Za-z_.]*$|` +
 	`^(?:process|os|env|import|config|conf|cfg|settings|secrets|vars|self|this|var|data|local|ctx|args|opts|options)\.[\w.-]*$`)
 
-// placeholder tells whether a value stands for one: a variable, a form to be
+// placeholder reports whether a value is one: a variable, a form to be
 // filled in, a row of stars, a marker of ours.
 func placeholder(s string) bool {
 	return s == "" || strings.Trim(s, s[:1]) == "" || strings.HasPrefix(s, "[redacted") || strings.IndexByte("$<%{", s[0]) >= 0

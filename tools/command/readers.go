@@ -50,7 +50,7 @@ func (at Place) call(s simple) Call {
 		if !flag {
 			operands++
 		} else if short := w.text[1] != '-'; short && strings.ContainsAny(w.text, forbidden) || !short && w.text != "--" && !harmless().MatchString(w.text) {
-			c.why = name + " " + w.text + " is not known to only read"
+			c.why = name + " " + w.text + " may change files"
 		}
 		if _, err := os.Lstat(at.abs(w.text)); err != nil && !flag && operands == 1 && strings.Contains(name, "grep") && !w.tilde && !w.glob {
 			continue // what is searched for
@@ -71,7 +71,9 @@ func (at Place) call(s simple) Call {
 	return c
 }
 
-// changing are commands that are there to change, build or install something.
+// changing are commands that are there to change, build or install something: in the
+// default mode they are asked about at once, before they are tried (rm, git commit,
+// go test); npm install and the like are below.
 const changing = `rm rmdir mv cp ln install mkdir touch tee dd truncate shred unlink mkfifo patch chmod chown chgrp kill pkill killall sudo doas su
 	make gmake ninja just task rake pytest tox nox cmake docker podman systemctl mount umount crontab ssh scp rsync gofmt:-w goimports:-w black isort prettier:--write eslint:--fix
 	git:add git:am git:apply git:checkout git:cherry-pick git:clean git:clone git:commit git:fetch git:init git:merge git:mv git:pull git:push git:rebase git:reset

@@ -254,7 +254,7 @@ func (l *looker) call(words []string, depth int) {
 	}
 }
 
-// unknown analyzes the words of a program that is not known to start others.
+// unknown analyzes the words of a program that does not start others as far as is known.
 // The policy looks for commands among them; a shell's are in one of them, as
 // may be those of others. Behind exec, and what npm and its like call so, is
 // one for sure.

@@ -84,7 +84,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		forever(providers.ServerFault, "", "The server's installation is incomplete: install it again.")
 	case c.contains("option*must be of type", "invalid format:"):
 		forever(providers.ServerFault, "", "")
-	case c.contains("unexpected eof", "unexpectedly stopped"): // Ollama's runner
+	case c.contains("unexpected eof", "unexpectedly stopped"): // of Ollama's runner: the process of the model
 		as(providers.ServerFault, providers.ParamWindow,
 			"The model's process ended; the next question starts it again. "+hintMemory)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,

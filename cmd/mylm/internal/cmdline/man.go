@@ -8,7 +8,7 @@ import (
 )
 
 // Man writes the manual page of a program in roff, for man(7). It has what the
-// help has, command by command. version stands at the foot of the page.
+// help has, command by command. version is printed at the foot of the page.
 func Man(root *cli.Command, version string, out io.Writer) error {
 	m := &page{}
 	m.line(`.TH "` + strings.ToUpper(root.Name) + `" "1" "" "` + roff(root.Name+" "+version) + `" "User Commands"`)
