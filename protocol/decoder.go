@@ -47,8 +47,9 @@ type Decoder struct {
 	parts      []Part
 	held       held
 	thinking   thought
-	passed     strings.Builder // the text so far, unless retracted, up to maxPassed
-	callStarts []int           // where in it a call may begin
+	passed     kept  // the text so far, unless retracted, up to maxPassed
+	callStarts []int // where in it a call may begin
+	lookedAt   int   // the last of these that was looked at; -1: none
 
 	shownAt int   // where in it the last example, comment or inline code of several lines began
 	doubt   doubt // see Doubtful
@@ -56,7 +57,7 @@ type Decoder struct {
 	tries  budget // of calls without tags
 	folded map[string][]string
 
-	initials [256]bool // of the tools' names
+	initials [256]bool // with which the name of a tool may begin, however it is written
 
 	thought       bool // some thought was seen
 	text          bool // some text other than white space was passed on and not retracted
@@ -80,14 +81,59 @@ type thought struct {
 func NewDecoder(o Options) *Decoder {
 	o.MaxArgs = cmp.Or(o.MaxArgs, 16<<20) // L1
 	o.MaxDepth = cmp.Or(o.MaxDepth, defaultDepth)
-	d := &Decoder{opts: o, anyTool: o.Tools == nil}
+	d := &Decoder{opts: o, anyTool: o.Tools == nil, lookedAt: -1}
 	if d.anyTool {
 		d.opts.Tools = noTools{}
 	}
 	for _, name := range d.opts.Tools.Names() {
-		d.initials[(name + " ")[0]] = true
+		c := lower((fold(name) + " ")[0])
+		d.initials[(name + " ")[0]], d.initials[c], d.initials[strings.ToUpper(string(c))[0]] = true, true, true
 	}
 	return d
+}
+
+// kept is text that is kept, in the pieces that it came in until it is looked at.
+type kept struct {
+	text   strings.Builder
+	pieces []string
+	n      int
+}
+
+func (k *kept) add(s string) {
+	const small = 64
+	if k.n += len(s); len(s) >= small {
+		k.pieces = append(k.pieces, s)
+		return
+	}
+	k.join()
+	k.text.WriteString(s)
+}
+
+// last is the end of the text, n bytes long, if it is in one piece.
+func (k *kept) last(n int) (s string) {
+	if s = k.text.String(); len(k.pieces) > 0 {
+		s = k.pieces[len(k.pieces)-1]
+	}
+	if n > len(s) {
+		return ""
+	}
+	return s[len(s)-n:]
+}
+
+func (k *kept) join() {
+	if len(k.pieces) == 0 {
+		return
+	}
+	k.text.Grow(k.n - k.text.Len())
+	for _, s := range k.pieces {
+		k.text.WriteString(s)
+	}
+	k.pieces = k.pieces[:0]
+}
+
+func (k *kept) String() string {
+	k.join()
+	return k.text.String()
 }
 
 // noTools are the known tools of a decoder that was given none.
@@ -211,7 +257,7 @@ func (d *Decoder) emit(s string) {
 		return // A5
 	}
 	d.text = d.text || !blank(s)
-	d.passed.WriteString(s[:min(len(s), maxPassed-d.passed.Len())])
+	d.passed.add(s[:min(len(s), maxPassed-d.passed.n)])
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
 }
 
@@ -238,12 +284,15 @@ func (d *Decoder) retract() {
 	d.parts = append(d.parts, Part{Kind: Retract})
 	d.thought = d.thought || d.text
 	d.text, d.line = false, line{}
-	d.passed.Reset()
-	d.callStarts, d.doubt = nil, doubt{}
+	d.passed = kept{}
+	d.callStarts, d.lookedAt, d.doubt = nil, -1, doubt{}
 }
 
-// stops are the bytes that matter in the middle of a line, 0xe2 as the first of ◁.
-var stops = [...]byte{'<', '\n', '`', '[', 0xe2}
+// stops are the bytes that matter in the middle of a line, 0xe2 as the first of ◁, and
+// behind them two that matter for the line as a whole.
+var stops = [...]byte{'\n', '<', '`', '[', 0xe2, '{', '='}
+
+const inLine = len(stops) - 2
 
 var isStop = [256]bool{'<': true, '\n': true, '`': true, '[': true, 0xe2: true}
 
@@ -258,6 +307,17 @@ type next struct {
 // and again is not searched to its end each time.
 const window = 4096
 
+// of is where stops[k] comes next, from i on.
+func (n *next) of(k, i int) int {
+	if n.at[k] < i {
+		end := min(len(n.s), i+window)
+		if n.at[k] = strings.IndexByte(n.s[i:end], stops[k]) + i; n.at[k] < i {
+			n.at[k] = end
+		}
+	}
+	return n.at[k]
+}
+
 func (n *next) from(i int) int {
 	if len(n.s)-i < 64 {
 		for i < len(n.s) && !isStop[n.s[i]] {
@@ -266,21 +326,33 @@ func (n *next) from(i int) int {
 		return i
 	}
 	first := len(n.s)
-	for k, c := range stops {
-		if n.at[k] < i {
-			end := min(len(n.s), i+window)
-			if n.at[k] = strings.IndexByte(n.s[i:end], c) + i; n.at[k] < i {
-				n.at[k] = end
-			}
-		}
-		first = min(first, n.at[k])
+	for k := range inLine {
+		first = min(first, n.of(k, i))
 	}
 	return first
 }
 
+// prose reports whether no call begins at the start of the line at i, as most words
+// tell at once. It is the short form of atLine.
+func (n *next) prose(i int) bool {
+	s := n.s[i:]
+	if s[0] == '_' || s[0] >= utf8.RuneSelf || !isWord(s[0]) || lower(s[0]) == 'a' {
+		return false
+	}
+	word := pathLen(s)
+	if word+1 >= len(s) || s[word] != ' ' && s[word] != ',' || !isWord(s[word+1]) && s[word+1] != ' ' || isDigit(s[word+1]) {
+		return false
+	}
+	end := n.of(0, i)
+	return end < len(n.s) && n.s[end] == '\n' && n.of(inLine, i) > end && n.of(inLine+1, i) > end
+}
+
 // mayBegin reports whether a call without tags can begin with a byte at the start
 // of a line.
-func mayBegin(c byte) bool {
+func (d *Decoder) mayBegin(c byte) bool {
+	if d.line.seen && d.line.fence == 0 { // of those only Action: comes behind other text
+		return c == actionLabel[0]
+	}
 	return c == '{' || c == '[' || c < utf8.RuneSelf && isWord(c) && !isDigit(c)
 }
 
@@ -311,7 +383,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			return ""
 		}
 	}
-	seek := next{s: s, at: [len(stops)]int{-1, -1, -1, -1, -1}}
+	seek := next{s: s, at: [len(stops)]int{-1, -1, -1, -1, -1, -1, -1}}
 	start := 0
 	for i := 0; i < len(s); {
 		if d.line.filled && d.line.item == noItem && d.line.run == 0 && !d.line.comment {
@@ -322,8 +394,10 @@ func (d *Decoder) pushText(s string) (rest string) {
 				break
 			}
 		}
-		if c := s[i]; c == '<' || !d.line.filled && !isSpace(c) && c != '`' && c != '~' {
-			d.noteCallStart(i - start)
+		switch c := s[i]; {
+		case d.passed.n >= maxPassed:
+		case c == '<' && (!d.line.filled || d.mayName(s[i:]) || i > 0 && s[i-1] == '['), !d.line.filled && !isSpace(c) && c != '`' && c != '~' && !seek.prose(i):
+			d.noteCallStart(s[start:i])
 		}
 		var m mark
 		var form *dialect
@@ -340,7 +414,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 				m = mark{}
 			}
 		}
-		if m.tag == noTag && !more && !d.line.filled && d.mode == inText && mayBegin(s[i]) {
+		if m.tag == noTag && !more && !d.line.filled && d.mode == inText && d.mayBegin(s[i]) {
 			d.line.settle()
 			form, more = d.begins(s[i:], d.off+int64(i-start))
 		}
@@ -363,7 +437,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 		d.line.step(s[i])
 		i++
 		if d.line.span && !span || d.line.afterSpan && !after {
-			d.shownAt = d.passed.Len() + i - start
+			d.shownAt = d.passed.n + i - start
 		}
 	}
 	d.emit(s[start:])
@@ -385,7 +459,7 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 			m.tag = noTag
 		}
 	case turnEnd, delimiter:
-		if after := s[m.n:]; m.kind == endToken && !d.harmony && len(after) < maxTag { // D21
+		if after := s[m.n:]; m.kind == endToken && !d.harmony { // D21
 			if strings.HasPrefix(after, startToken) {
 				m.tag = thinkClose
 			}
@@ -475,7 +549,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 	case m.tag == comment || m.tag == exampleOpen: // T7, T11
 		if !fenced && d.mode == inText {
 			d.line.comment, d.line.dashes, d.line.example = m.tag == comment, 0, m.kind
-			d.shownAt = d.passed.Len() + len(before) + m.n
+			d.shownAt = d.passed.n + len(before) + m.n
 		}
 		return literal
 	case m.tag == ownTurn:

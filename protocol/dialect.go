@@ -1,6 +1,10 @@
 package protocol
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // dialect is one way in which models write calls: what opens it, how its end is
 // found while it arrives, and how it is read. What may follow a call is judged
@@ -98,6 +102,9 @@ func (d *Decoder) declared(name string) (tool string, known bool) {
 	}
 	if _, ok := d.opts.Tools.Schema(name); ok {
 		return name, true
+	}
+	if name == "" || isWord(name[0]) && name[0] < utf8.RuneSelf && !d.initials[name[0]] && !slices.ContainsFunc(namespaces, func(n string) bool { return n[0] == name[0] }) {
+		return name, false
 	}
 	if d.folded == nil {
 		d.folded = map[string][]string{}

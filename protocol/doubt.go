@@ -1,10 +1,6 @@
 package protocol
 
-import (
-	"regexp"
-	"strings"
-	"sync"
-)
+import "strings"
 
 // doubt is a place in the text at which a call may have begun in a form that is not
 // read (A8), and what decides whether it has.
@@ -26,7 +22,7 @@ func (d *Decoder) Doubtful() int {
 	if d.mode == done || d.answered || d.opts.Insisted || d.anyTool || len(d.opts.Tools.Names()) == 0 {
 		return 0
 	}
-	f := finder{d: d, text: d.passed.String()}
+	f := finder{d: d, text: d.passed.String(), streams: true}
 	from := min(f.placeFrom(), f.onlyFrom())
 	if d.line.unended() {
 		from = min(from, d.shownAt)
@@ -46,7 +42,7 @@ func (f *finder) placeFrom() int {
 			u.searched = len(f.text)
 			return u.from
 		}
-		if tool, _ := f.find(f.d.callStarts[u.next : u.next+1]); tool != "" {
+		if f.place(f.d.callStarts[u.next]).tool != "" {
 			u.until = ""
 			return u.from
 		}
@@ -79,177 +75,6 @@ func (f *finder) placeFrom() int {
 		}
 	}
 	return end
-}
-
-// guess is what is known of a place: that no call begins there, that more text will
-// tell, or that one may have begun.
-type guess struct {
-	is    uint8
-	at    int    // from where on there is a doubt; below 0: there is none yet
-	until string // of isOpen
-}
-
-const (
-	isNone uint8 = iota
-	isWaiting
-	isOpen
-)
-
-const blankLine = "\n\n"
-
-func (f *finder) place(at int) guess {
-	s := f.text[at:]
-	before := strings.TrimRight(f.text[:at], " \t\r")
-	start := before == "" || strings.HasSuffix(before, "\n")
-	if s[0] == '<' {
-		if g := f.element(s, start || strings.HasSuffix(before, minimaxPrefix)); g.is != isNone {
-			return g
-		}
-	}
-	if start {
-		return f.lineGuess(s)
-	}
-	return guess{}
-}
-
-// soon is a doubt that ends when there is more of the text.
-func soon(s string, most, at int) guess {
-	if len(s) < most {
-		return guess{is: isWaiting, at: at}
-	}
-	return guess{}
-}
-
-// lineGuess is what may begin at the start of a line; see atLine.
-func (f *finder) lineGuess(s string) guess {
-	rest := s
-	if c := s[0]; !isWord(c) || '0' <= c && c <= '9' || c == '_' {
-		rest = s[len(bulletMarks().FindString(s)):]
-	}
-	if strings.HasPrefix(functools, rest) {
-		return soon(s, maxTag, 0)
-	}
-	rest = strings.TrimPrefix(rest, functools)
-	switch skipped := len(s) - len(rest); rest[0] {
-	case '{':
-		return guess{isOpen, skipped, blankLine}
-	case '&':
-		if name, _, closed := strings.Cut(rest[min(len(rest), len(lt)):min(len(rest), maxTag)], "&gt;"); strings.HasPrefix(rest, lt) && closed {
-			if m, _ := matchTag("<" + name + ">"); m.tag == toolOpen {
-				return f.named(s)
-			}
-		} else if strings.HasPrefix(lt, rest) || strings.HasPrefix(rest, lt) {
-			return soon(rest, maxTag, 0)
-		}
-	case '[':
-		if inside := trimSpace(rest[1:]); inside == "" || inside[0] == '{' {
-			return guess{isOpen, skipped, blankLine}
-		}
-		if g := f.nameGuess(s, rest[1:]); g.is != isNone {
-			return g
-		}
-	}
-	if g := f.nameGuess(s, rest); g.is != isNone {
-		return g
-	}
-	return f.labelGuess(s, rest)
-}
-
-// nameGuess is whether rest, at the end of s, begins with a tool and its arguments;
-// see call.
-func (f *finder) nameGuess(s, rest string) guess {
-	if strings.HasPrefix("print(", rest) {
-		return soon(s, maxTag, 0)
-	}
-	rest = strings.TrimPrefix(rest, "print(")
-	n := pathLen(rest)
-	if n == len(rest) {
-		return soon(s, maxTag, 0)
-	}
-	if _, known := f.d.declared(tidyName(rest[:n])); n == 0 || !known {
-		return guess{}
-	}
-	rest = rest[n+len(beforeArgs().FindString(rest[n:min(len(rest), n+maxTag)])):]
-	if rest == "" || strings.HasPrefix("[ARGS]", rest) || strings.HasPrefix(rest, "<|") {
-		return soon(s, 2*maxTag, 0)
-	}
-	if inside := trimSpace(rest[1:]); rest[0] == '(' || rest[0] == '{' && (inside == "" || inside[0] == '"') {
-		return guess{is: isOpen}
-	}
-	return guess{}
-}
-
-// lineFormStart is the beginning of lineForm with as much of a name as there is.
-var lineFormStart = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(lineFormHead + `([\w.\\-]*)(?:[ *\x60\ra-z]|<\|[a-z]*\|?>?)*$`)
-})
-
-// labelGuess is whether words, and then a call, begin at the start of a line, of which
-// rest is what follows the marks of a list.
-func (f *finder) labelGuess(s, rest string) guess {
-	skipped := len(s) - len(rest)
-	head := rest[:min(len(rest), maxTag)]
-	if strings.ContainsAny(head, "{:：>=[✿") {
-		label := len(objectLabel().FindString(head))
-		if label > 0 && strings.HasPrefix(rest[label:], "{") {
-			return guess{isOpen, skipped + label, blankLine}
-		}
-		if m := lineForm().FindStringSubmatchIndex(head); m != nil {
-			if _, known := f.d.declared(tidyName(head[m[2]:m[3]])); known {
-				return guess{is: isOpen, at: skipped + m[2]}
-			}
-		}
-		if m := lineFormStart().FindStringSubmatchIndex(head); m != nil && len(head) < maxTag {
-			return guess{is: isWaiting, at: skipped + m[2]}
-		}
-	}
-	if len(head) < maxTag && !strings.Contains(head, "\n") {
-		return guess{is: isWaiting, at: -1}
-	}
-	return guess{}
-}
-
-// named is a place whose call needs the name of a tool behind it.
-func (f *finder) named(s string) guess {
-	if f.word(s) != "" {
-		return guess{is: isOpen}
-	}
-	return soon(s, maxElem, 0)
-}
-
-// element is what a < may begin; see markUp.
-func (f *finder) element(s string, start bool) guess {
-	e, ok := elemAt(s[:min(len(s), maxElem)])
-	m, _ := matchTag(s[:min(len(s), maxTag)])
-	switch token := s[:min(len(s), 2*maxGuarded)]; {
-	case callToken().MatchString(token):
-		return f.named(s)
-	case len(s) == 1 || strings.Contains("|｜", s[1:min(len(s), 2)]) && !strings.ContainsAny(token[1:], "<>"):
-		return soon(s, 2*maxGuarded, 0)
-	case m.tag == toolOpen && ok && !e.closing && start:
-		return f.named(s)
-	case !ok && strings.IndexByte(s[:min(len(s), maxElem)], '>') < 0:
-		name := 1 + pathLen(s[1:])
-		_, known := f.d.declared(s[1:name])
-		if isWord(s[1]) && (start || known || name == len(s) || s[name] == ':') {
-			return soon(s, maxElem, 0)
-		}
-		return guess{}
-	case !ok, e.closing, m.tag != noTag:
-		return guess{}
-	}
-	_, known := f.d.declared(e.name)
-	switch {
-	case known && (e.empty || start):
-		return guess{is: isOpen}
-	case known:
-		return guess{is: isOpen, until: "</" + e.name}
-	case !start:
-		return guess{}
-	case strings.Contains(e.fold, "functioncall"), strings.Contains(e.fold, "toolcall"):
-		return f.named(s)
-	}
-	return guess{is: isOpen, until: "</" + e.name}
 }
 
 // onlyFrom is where what only finds may begin, or the end of the text.

@@ -13,6 +13,10 @@ import (
 // shown, together with the name of a known tool. The model gets one correction;
 // which call was meant is not guessed.
 func (d *Decoder) lost() {
+	d.lookAt("", false)
+	if len(d.callStarts) == 0 && !d.line.unended() && len(d.opts.Tools.Names()) != 1 {
+		return
+	}
 	f := finder{d: d, text: d.passed.String()}
 	reason := UnknownForm
 	tool, at := f.find(d.callStarts)
@@ -50,14 +54,52 @@ func (d *Decoder) unclosedThought() {
 // minimaxPrefix comes before every tag in a call of MiniMax M3.
 const minimaxPrefix = "]<]minimax[>["
 
-// noteCallStart notes where in the text the mark-up of a call may begin: the
-// start of a line, or a tag, outside of what is only shown.
-func (d *Decoder) noteCallStart(ahead int) {
+// noteCallStart notes that behind run, which is not passed on yet, the mark-up of a
+// call may begin: at the start of a line, or a tag, outside of what is only shown.
+func (d *Decoder) noteCallStart(run string) {
 	d.line.settle()
-	at, n := d.passed.Len()+ahead, len(d.callStarts)
+	d.lookAt(run, true)
+	at, n := d.passed.n+len(run), len(d.callStarts)
 	if at < maxPassed && !d.line.literal() && d.line.fence == 0 && (n == 0 || d.callStarts[n-1] < at) {
 		d.callStarts = append(d.callStarts, at)
 	}
+}
+
+// lookAt looks once at the last place that was noted, which goes if none begins
+// there, so that little is left for the end of the reply. What comes before the place
+// need not be at hand: all is taken for the start of a line.
+func (d *Decoder) lookAt(run string, streams bool) {
+	n := len(d.callStarts) - 1
+	if n < 0 || d.callStarts[n] == d.lookedAt || d.passed.n >= maxPassed || d.doubt.open && d.doubt.next == n {
+		return
+	}
+	d.lookedAt = d.callStarts[n]
+	text, at := run, d.lookedAt-d.passed.n
+	if at < 0 {
+		if text = d.passed.last(-at); text != "" {
+			text += run[:min(len(run), 2*maxTag)]
+		}
+		at = 0
+	}
+	f := finder{d: d, text: text, streams: streams}
+	if at < len(text) && f.place(at).is == isNone {
+		d.callStarts, d.doubt.next = d.callStarts[:n], min(d.doubt.next, n)
+	}
+}
+
+// mayName reports whether a < in the middle of a line may begin a call: that is an
+// element of a tool, or a control token.
+func (d *Decoder) mayName(s string) bool {
+	n := 1
+	for n < len(s) && isSpace(s[n]) {
+		n++
+	}
+	if n == len(s) {
+		return true
+	}
+	prefix, more := family(s[n:])
+	c := s[n]
+	return prefix > 0 || more || d.initials[c] || c >= utf8.RuneSelf || c != '/' && c != '<' && !isWord(c)
 }
 
 // callStartsOf are all such places from an offset on, whatever is shown.
@@ -78,10 +120,11 @@ const lt = "&lt;"
 
 // finder looks for the mark-up of a call in text.
 type finder struct {
-	d     *Decoder
-	text  string
-	shown bool // calls in forms that are read are looked for too
-	spent int  // bytes that were looked at twice
+	d       *Decoder
+	text    string
+	shown   bool // calls in forms that are read are looked for too
+	streams bool // more of the text may come
+	spent   int  // bytes that were looked at twice
 }
 
 // ahead is how much of s, up to most, may be looked at beyond the text's own
@@ -106,55 +149,129 @@ func (f *finder) find(starts []int) (tool string, at int) {
 		if at >= len(f.text) { // a token was there
 			break
 		}
-		before := strings.TrimRight(f.text[:at], " \t\r")
-		start := before == "" || strings.HasSuffix(before, "\n")
-		if start {
-			tool = f.atLine(f.text[at:])
-		}
-		if tool == "" && f.text[at] == '<' {
-			tool = f.markUp(f.text[at:], start || strings.HasSuffix(before, minimaxPrefix))
-		}
-		if tool != "" {
-			return tool, at
+		if g := f.place(at); g.tool != "" {
+			return g.tool, at
 		}
 	}
 	return "", 0
 }
 
-// bulletMarks are the marks of a list and of bold type.
-var bulletMarks = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[ \t*_#]|\d+\. |[-+] )+`)
-})
+// guess is what is known of a place: that no call begins there, that more text will
+// tell, or that one may have begun, of a tool where that is certain.
+type guess struct {
+	is    uint8
+	tool  string
+	at    int    // from where on, behind the place, there is a doubt; below 0: there is none yet
+	until string // of isOpen: after this has come, it is decided; "": at the end of the reply
+}
 
-// atLine returns the tool that a call at the start of a line names, behind such
-// marks.
-func (f *finder) atLine(s string) string {
-	bullet := bulletMarks().FindString(s)
-	s = strings.TrimPrefix(s[len(bullet):], functools)
-	label := len(objectLabel().FindString(s[:min(len(s), maxTag)]))
-	if strings.HasPrefix(s[label:], "{") {
-		return f.object(s[label:])
+const (
+	isNone uint8 = iota
+	isWaiting
+	isOpen
+)
+
+// found is a call of a tool, if there is one.
+func found(tool string) (g guess) {
+	if tool != "" {
+		g = guess{is: isOpen, tool: tool}
 	}
+	return g
+}
+
+// soon is a doubt that ends when there is more of the text.
+func (f *finder) soon(s string, most, at int) (g guess) {
+	if f.streams && len(s) < most {
+		g = guess{is: isWaiting, at: at}
+	}
+	return g
+}
+
+// named is a place whose call needs the name of a tool behind it.
+func (f *finder) named(s string) guess {
+	if tool := f.word(s); tool != "" {
+		return found(tool)
+	}
+	return f.soon(s, maxElem, 0)
+}
+
+// place looks at one place.
+func (f *finder) place(at int) (g guess) {
+	from := at
+	for from > 0 && isSpace(f.text[from-1]) && f.text[from-1] != '\n' {
+		from--
+	}
+	start := from == 0 || f.text[from-1] == '\n'
+	if start {
+		g = f.atLine(f.text[at:])
+	}
+	if g.tool == "" && f.text[at] == '<' {
+		if m := f.markUp(f.text[at:], start || strings.HasSuffix(f.text[:from], minimaxPrefix)); m.is != isNone {
+			return m
+		}
+	}
+	return g
+}
+
+// bulleted takes the marks of a list and of bold type from the start of a line.
+func bulleted(s string) (rest string) {
+	if s != "" && s[0] != '_' && isWord(s[0]) && !isDigit(s[0]) {
+		return s
+	}
+	rest = strings.TrimLeft(s, " \t*_#")
+	digits := strings.TrimLeft(rest, "0123456789")
 	switch {
-	case strings.HasPrefix(s, lt): // B20
-		name, _, _ := strings.Cut(s[len(lt):min(len(s), maxTag)], "&gt;")
-		if m, _ := matchTag("<" + name + ">"); m.tag == toolOpen {
-			return f.word(s)
+	case len(digits) < len(rest) && strings.HasPrefix(digits, ". "):
+		rest = digits[2:]
+	case strings.HasPrefix(rest, "- "), strings.HasPrefix(rest, "+ "):
+		rest = rest[2:]
+	}
+	if len(rest) < len(s) {
+		return bulleted(rest)
+	}
+	return rest
+}
+
+// atLine is what begins at the start of a line, behind such marks.
+func (f *finder) atLine(s string) guess {
+	rest := bulleted(s)
+	bullet := len(rest) < len(s)
+	if strings.HasPrefix(functools, rest) {
+		return f.soon(s, maxTag, 0)
+	}
+	rest = strings.TrimPrefix(rest, functools)
+	skipped, head := len(s)-len(rest), rest[:min(len(rest), maxTag)]
+	switch rest[:min(len(rest), 1)] {
+	case "{":
+		return f.object(rest, skipped)
+	case "&": // B20
+		name, _, closed := strings.Cut(head[min(len(head), len(lt)):], "&gt;")
+		switch escaped := strings.HasPrefix(rest, lt); {
+		case escaped && (closed || !f.streams):
+			if m, _ := matchTag("<" + name + ">"); m.tag == toolOpen {
+				return f.named(rest)
+			}
+		case escaped, strings.HasPrefix(lt, rest):
+			return f.soon(rest, maxTag, 0)
 		}
-	case strings.HasPrefix(s, "[") && strings.HasPrefix(trimSpace(s[1:]), "{"):
-		return f.object(s)
-	}
-	head := s[:min(len(s), maxTag)]
-	if !strings.ContainsAny(head, "([{:>=") {
-		return ""
-	}
-	if m := lineForm().FindStringSubmatch(head); m != nil {
-		if tool, known := f.d.declared(tidyName(m[1])); known {
-			return tool
+	case "[":
+		if inside := trimSpace(rest[1:]); inside == "" {
+			return f.soon(rest, maxPassed, skipped)
+		} else if inside[0] == '{' {
+			return f.object(rest, skipped)
 		}
 	}
-	s, list := strings.CutPrefix(s, "[")
-	return f.call(strings.TrimPrefix(trimSpace(s), "print("), bullet != "", list)
+	if g := f.labelled(head, rest, skipped); g.is != isNone {
+		return g
+	}
+	name, list := strings.CutPrefix(rest, "[")
+	if g := f.call(trimSpace(name), bullet, list); g.is != isNone {
+		return g
+	}
+	if strings.IndexByte(head, '\n') < 0 {
+		return f.soon(head, maxTag, -1)
+	}
+	return guess{}
 }
 
 // objectLabel is what comes before an object on its line: words that announce a
@@ -165,41 +282,92 @@ var objectLabel = sync.OnceValue(func() *regexp.Regexp {
 
 // lineForm is what begins a call on a line, and the name of the tool behind it:
 // Functionary's >>>, Qwen-Agent's ✿FUNCTION✿:, a token in brackets, harmony
-// without its tokens, and steps like those of ReAct, perhaps with a number.
+// without its tokens, and steps like those of ReAct, perhaps with a number. What
+// follows the name may still come.
 var lineForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(lineFormHead + `([\w.\\-]+)(?:[ *\x60\r]*(?:\n|$|[\[({])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{)`)
+	const head = `^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)`
+	const args = `[ *\x60\r]*(?:\n|$|[\[({])|(?:[ a-z]|<\|[a-z]+\|>)*\n?\{`
+	return regexp.MustCompile(head + `(?:([\w.\\-]+)(?:` + args + `)|([\w.\\-]*)(?:[ *\x60\ra-z]|<\|[a-z]*\|?>?)*$)`)
 })
 
-const lineFormHead = `^(?:>>>|✿FUNCTION✿:\s*|\[[A-Z_]+\]\s*|(?:[^\n{>][^\n{]*)?to=functions\.|(?i:act(?:ion)?)[ 0-9*]*[:：][\s*\x60]*)`
+// labelled is a call behind words or a token at the start of a line.
+func (f *finder) labelled(head, rest string, skipped int) guess {
+	if strings.IndexByte(head, '{') > 0 {
+		if label := len(objectLabel().FindString(head)); strings.HasPrefix(rest[label:], "{") {
+			return f.object(rest[label:], skipped+label)
+		}
+	}
+	steps := len(head) > 3 && strings.EqualFold(head[:3], "act")
+	if head == "" || strings.IndexByte(">[\xe2", head[0]) < 0 && !steps &&
+		(strings.IndexByte(head, '=') < 0 || !strings.Contains(head, "to=functions.")) {
+		return guess{}
+	}
+	switch m := lineForm().FindStringSubmatchIndex(head); {
+	case m == nil:
+	case m[2] >= 0:
+		if tool, known := f.d.declared(tidyName(head[m[2]:m[3]])); known {
+			return guess{is: isOpen, tool: tool, at: skipped + m[2]}
+		}
+		if m[1] == len(head) {
+			return f.soon(head, maxTag, skipped+m[2])
+		}
+	default:
+		return f.soon(head, maxTag, skipped+m[4])
+	}
+	return guess{}
+}
 
-// call returns the tool that s begins a call of: its name and literal arguments
-// in parentheses, brackets or an object, and nothing behind them on the line but,
-// in a list, other calls.
-func (f *finder) call(s string, bullet, list bool) string {
+// call is what s begins, a call of a tool: its name and literal arguments in
+// parentheses, brackets or an object, and nothing behind them on the line but, in a
+// list, other calls.
+func (f *finder) call(s string, bullet, list bool) guess {
+	const print = "print("
+	if strings.HasPrefix(print, s) {
+		return f.soon(s, maxTag, 0)
+	}
+	s = strings.TrimPrefix(s, print)
 	n := pathLen(s)
+	if n == len(s) {
+		return f.soon(s, maxTag, 0)
+	}
+	next := n
+	for next < min(len(s), n+maxTag) && strings.IndexByte("*`_ :0123456789", s[next]) >= 0 {
+		next++
+	}
+	if n == 0 || next < len(s) && strings.IndexByte("({<[\r\n", s[next]) < 0 { // most lines end here
+		return guess{}
+	}
 	tool, known := f.d.declared(tidyName(s[:n]))
-	if n == 0 || !known {
-		return ""
+	if !known {
+		return guess{}
 	}
 	between := beforeArgs().FindString(s[n:min(len(s), n+maxTag)])
 	s = s[n+len(between):]
+	object := strings.HasPrefix(s, "{")
+	inside := trimSpace(s[min(len(s), 1):])
+	switch {
+	case f.streams && (s == "" || strings.HasPrefix("[ARGS]", s) || strings.HasPrefix(s, "<|")):
+		return f.soon(s, 2*maxTag, 0)
+	case f.streams && (s[0] == '(' || object && (inside == "" || inside[0] == '"')):
+		return found(tool)
+	}
 	if strings.HasSuffix(between, "\n") {
 		block, _, _ := strings.Cut(f.ahead(s, 1<<16), "\n\n")
 		if !strings.HasSuffix(strings.TrimRight(block, " \t\r\n*`"), "}") {
-			return ""
+			return guess{}
 		}
 	}
 	line, _, _ := strings.Cut(s, "\n")
 	line = strings.TrimSpace(line)
 	switch {
-	case strings.HasPrefix(s, "{") && strings.HasPrefix(trimSpace(s[1:]), `"`), line == "()" && !bullet, line == "()]" && list:
-		return tool
+	case object && strings.HasPrefix(inside, `"`), line == "()" && !bullet, line == "()]" && list:
+		return found(tool)
 	case !strings.HasPrefix(s, "("):
-		return ""
+		return guess{}
 	}
 	src := f.within(s, maxPassed)
 	if src == "" {
-		return ""
+		return guess{}
 	}
 	x := &resolver{d: f.d, cursor: cursor{src: src, pos: 1}, bare: true}
 	err := try(x.keywords)
@@ -207,9 +375,9 @@ func (f *finder) call(s string, bullet, list bool) string {
 	line, _, _ = strings.Cut(x.rest(), "\n")
 	others := list && strings.HasPrefix(line, ",") && strings.HasSuffix(strings.TrimSpace(line), ")]")
 	if err != nil || len(x.args) <= len("{}") || !others && strings.Trim(line, " \t*_;,.])}\r") != "" {
-		return ""
+		return guess{}
 	}
-	return tool
+	return found(tool)
 }
 
 // beforeArgs is what may come between a name and its arguments: the number of the
@@ -225,10 +393,21 @@ var memberStart = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`["']([\w.-]+)["']\s*:\s*(?:["']([\w.-]+)["']|("?\{))?`)
 })
 
-// object returns the tool that an object, or the first of a list, names: under a
+// object is an object at a place, up to a blank line; tool is what it names.
+func (f *finder) object(s string, at int) guess {
+	const blankLine = "\n\n"
+	if f.streams && !strings.Contains(s, blankLine) {
+		return guess{is: isOpen, at: at, until: blankLine}
+	}
+	g := found(f.inObject(s))
+	g.at = at
+	return g
+}
+
+// inObject returns the tool that an object, or the first of a list, names: under a
 // name of D2 with an object beside it, or as the key of one. A definition of a
 // tool names none.
-func (f *finder) object(s string) (tool string) {
+func (f *finder) inObject(s string) (tool string) {
 	s, _, _ = strings.Cut(f.ahead(s, 1<<16), "\n\n")
 	args := false
 	var keys []string
@@ -255,42 +434,67 @@ func (f *finder) object(s string) (tool string) {
 	return tool
 }
 
-// markUp returns the tool of an element that is named like it, of one that names
-// it, or of a control token before its name.
-func (f *finder) markUp(s string, start bool) string {
+// markUp is what a < begins: an element that is named like a tool, one that names
+// one, or a control token before its name.
+func (f *finder) markUp(s string, start bool) guess {
 	e, ok := elemAt(s[:min(len(s), maxElem)])
 	m, _ := matchTag(s[:min(len(s), maxTag)])
+	second, token := s[1:min(len(s), 2)], s[:min(len(s), 2*maxGuarded)]
+	bar := second == "" || strings.Contains("|｜", second)
 	switch {
-	case callToken().MatchString(s[:min(len(s), 2*maxGuarded)]), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
-		return f.word(s)
+	case bar && callToken().MatchString(token), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
+		return f.named(s)
+	case bar && !strings.ContainsAny(token[1:], "<>"):
+		return f.soon(s, 2*maxGuarded, 0)
+	case f.streams && !ok && strings.IndexByte(s[:min(len(s), maxElem)], '>') < 0:
+		if f.mayBeElement(trimSpace(s[1:]), start) {
+			return f.soon(s, maxElem, 0)
+		}
+		return guess{}
 	case !ok, e.closing, m.tag != noTag:
-		return ""
+		return guess{}
 	}
 	tool, known := f.d.declared(e.name)
 	if !known && !start {
-		return ""
+		return guess{}
 	}
-	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxPassed), "</"+e.name)
+	closer := "</" + e.name
+	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxPassed), closer)
 	switch content := strings.TrimSpace(inside); {
-	case known && (e.empty || closed && (start || content != "") || start && strings.HasPrefix(content, "<")):
-		return tool
+	case known && (e.empty || closed && (start || content != "") || start && (f.streams || strings.HasPrefix(content, "<"))):
+		return found(tool)
 	case start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")):
-		return f.word(s)
+		return f.named(s)
+	case f.streams && !closed:
+		return guess{is: isOpen, until: closer}
 	case !start || !closed || content == "":
-		return ""
+		return guess{}
 	case strings.Contains(content, "<arg_key>"), e.fold == "tool", e.fold == "action", e.fold == "function": // GLM's, and LangChain's XML
 		if tool, known := f.d.declared(tidyName(nameAttr(e.attrs))); known {
-			return tool
+			return found(tool)
 		}
-		return f.word(content)
+		return found(f.word(content))
 	case content[0] == '{', content[0] == '[':
-		return f.object(content)
+		return found(f.inObject(content))
 	}
 	if m := namedInside().FindStringSubmatch(inside[:min(len(inside), maxElem)]); m != nil {
 		tool, _ = f.d.declared(tidyName(m[1]))
-		return tool
+		return found(tool)
 	}
-	return ""
+	return guess{}
+}
+
+// mayBeElement reports whether s, behind a <, may become an element whose tag is not
+// complete.
+func (f *finder) mayBeElement(s string, start bool) bool {
+	prefix, more := family(s)
+	name := s[prefix:]
+	k := strings.IndexFunc(name, func(r rune) bool { return r == '=' || r <= ' ' })
+	if k >= 0 {
+		name = name[:k]
+	}
+	_, known := f.d.declared(name)
+	return s == "" || more || s[0] != '/' && !strings.ContainsAny(name, "<\"'{}") && (start || known || k < 0)
 }
 
 // namedInside is an element that names something.

@@ -306,7 +306,12 @@ func attributes(attrs string) iter.Seq2[string, string] {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-func trimSpace(s string) string { return strings.TrimLeft(s, " \t\r\n") }
+func trimSpace(s string) string {
+	for s != "" && isSpace(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
 
 func blank(s string) bool { return trimSpace(s) == "" }
 
