@@ -324,7 +324,7 @@ func (r *run) correct(ctx context.Context, reply *reply) {
 	r.emit(Error{Source: "format", Reason: string(f.Reason), Message: f.Error(), Again: !last && r.turnsLeft()})
 	if last {
 		r.stop(StopMalformed, &LimitError{Reason: StopMalformed, Limit: "MaxMalformed", Value: r.state.Malformed, Err: f,
-			Message: fmt.Sprintf("%s in a row could not be read (the last: %v)", plural(r.state.Malformed, "reply"), f)})
+			Message: fmt.Sprintf("%s in a row could not be read (the last: %v)", tools.Count(r.state.Malformed, "reply"), f)})
 		return
 	}
 	text, err := r.corrections().Malformed(f)

@@ -93,7 +93,7 @@ func times(n int) string {
 	if n == 2 {
 		return "twice"
 	}
-	return plural(n, "time")
+	return tools.Count(n, "time")
 }
 
 // The breaker of circles. A small model reads things twice, and alternates

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"mylm/providers"
@@ -240,14 +239,4 @@ func shortenResult(s string, limit int, cut bool) string {
 		return s
 	}
 	return short
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	if stem, ok := strings.CutSuffix(thing, "y"); ok {
-		thing = stem + "ie"
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

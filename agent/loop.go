@@ -8,6 +8,7 @@ import (
 
 	"mylm/providers"
 	"mylm/providers/calling"
+	"mylm/tools"
 )
 
 // run is one run while it lasts. Only the goroutine that ranges over the events
@@ -63,9 +64,9 @@ func (r *run) loop(ctx context.Context, prompt PromptEntry) {
 // the length limit cut the last reply.
 func (r *run) turnLimit() {
 	e := &LimitError{Reason: StopMaxTurns, Limit: "MaxTurns", Value: r.state.Turn,
-		Message: "stopped after " + plural(r.state.Turn, "turn") + " without an answer"}
+		Message: "stopped after " + tools.Count(r.state.Turn, "turn") + " without an answer"}
 	if n := len(r.state.Continued); n > 0 {
-		replies := strings.TrimPrefix(plural(n, "reply"), "1 ")
+		replies := strings.TrimPrefix(tools.Count(n, "reply"), "1 ")
 		e.Limit, e.Value = "MaxTokens", r.agent.opts.MaxTokens
 		e.Message += ": the length limit cut the last " + replies + ", and the answer is not complete"
 	}

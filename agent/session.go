@@ -92,12 +92,11 @@ func (s *Session) markRecorded(seq int) {
 	s.recorded = seq
 }
 
-func (s *Session) add(e Entry) Entry {
+func (s *Session) add(e Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.Session, e.Seq = s.ID, len(s.entries)+1
 	s.entries = append(s.entries, e)
-	return e
 }
 
 func (s *Session) last() int { return len(s.snapshot()) }

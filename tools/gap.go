@@ -114,10 +114,13 @@ func Begin[T string | []byte](text T, n int) T {
 	return text
 }
 
-// Count returns a number of things in words: "1 line", "2 lines".
+// Count returns a number of things in words: "1 line", "2 lines", "2 replies".
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
+	}
+	if stem, ok := strings.CutSuffix(thing, "y"); ok {
+		thing = stem + "ie"
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -59,7 +59,7 @@ func endOf(ctx context.Context, result agent.Result) error {
 // turnLimit is the end of a plan whose replies are used up.
 func (r *run) turnLimit() error {
 	return &planEnd{agent.StopMaxTurns, &agent.LimitError{
-		Reason: agent.StopMaxTurns, Limit: "plan.MaxTurns", Value: r.opts.MaxTurns, Message: "the plan is not done after " + plural(r.opts.MaxTurns, "turn"),
+		Reason: agent.StopMaxTurns, Limit: "plan.MaxTurns", Value: r.opts.MaxTurns, Message: "the plan is not done after " + tools.Count(r.opts.MaxTurns, "turn"),
 	}}
 }
 

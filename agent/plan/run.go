@@ -257,7 +257,7 @@ func (r *run) nextTask(ctx context.Context, running int) (Task, bool) {
 	if r.state.Iteration >= r.state.MaxIterations {
 		r.stopWith(&planEnd{agent.StopIncomplete, &agent.LimitError{
 			Reason: agent.StopIncomplete, Limit: "plan.MaxIterations", Value: r.state.Iteration - r.before,
-			Message: "the plan is not done after " + plural(r.state.Iteration, "iteration"),
+			Message: "the plan is not done after " + tools.Count(r.state.Iteration, "iteration"),
 		}})
 		return Task{}, false
 	}

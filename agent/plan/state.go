@@ -82,14 +82,6 @@ func output(tasks []Task) string {
 
 func oneLine(s string) string { return truncate(strings.Join(strings.Fields(s), " "), 200) }
 
-// plural is a number of things.
-func plural(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
-
 // truncate is the beginning of a text, n bytes at most.
 func truncate(s string, n int) string {
 	if s = strings.TrimSpace(s); len(s) <= n {

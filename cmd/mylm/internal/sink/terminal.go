@@ -132,7 +132,7 @@ func (t *Terminal) Event(ev agent.Event) error {
 	defer t.mu.Unlock()
 	task := label(ev.Task)
 	if t.tree != nil {
-		t.planEvent(task, ev)
+		t.planEvent(ev)
 	} else {
 		t.replyEvent(ev)
 	}

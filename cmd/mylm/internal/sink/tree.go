@@ -28,7 +28,7 @@ func newTree(goal string) *tree {
 
 // planEvent shows an event of a plan: in the tree, or as a line if nothing can be
 // drawn.
-func (t *Terminal) planEvent(task string, ev agent.Event) {
+func (t *Terminal) planEvent(ev agent.Event) {
 	v := t.tree
 	switch p := ev.Payload.(type) {
 	case plan.Planned:
