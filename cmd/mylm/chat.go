@@ -82,7 +82,8 @@ type talk struct {
 	status chat.Status
 	answer string // the last one
 	calls  int
-	prompt int // tokens read
+	prompt int  // tokens read
+	least  bool // some replies were stopped before the server had counted them
 }
 
 // front is where a conversation takes place.
@@ -268,6 +269,7 @@ func (t *talk) keep(r *run) {
 	s.Messages++
 	s.Tokens += r.result.Usage.Output
 	t.prompt += r.result.Usage.Prompt
+	t.least = t.least || r.result.UsagePartial
 	t.calls += len(r.result.Calls)
 	t.answer = cmp.Or(r.result.Response, t.answer)
 	if spent := r.result.Usage.OutputTime; spent > 0 {

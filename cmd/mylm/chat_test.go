@@ -152,7 +152,7 @@ func TestChatHistoryOfTwo(t *testing.T) {
 }
 
 // Ctrl-C cancels a reply and keeps what came of it; what was typed ahead goes back
-// into the editor.
+// into the editor, one after the other.
 func TestChatInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := saved(command(t, map[string]string{"replies.txt": "=== reply hang\nIt begins\n=== reply\nNext.\n"}, "chat"))
@@ -161,11 +161,17 @@ func TestChatInterrupt(t *testing.T) {
 	s.shows("It begins")
 	s.types("typed ahead\r")
 	s.shows("next: typed ahead")
-	s.types("half a li" + ctrlC)
+	s.types("/clear\rhalf a li" + ctrlC)
 	s.shows("It begins\nmylm: interrupted")
-	s.shows("\n> typed ahead\n  half a li\n")
+	s.shows("\nnext: /clear\nnext: half a li\n> typed ahead\n") // each for itself
+	s.types("!" + ctrlC)
+	s.shows("\nnext: half a li\n> /clear\n")
+	s.types("\x15")
+	s.shows("\n> half a li\n")
 	s.types(ctrlC)
 	s.shows("\n>\n")
+	s.says("/stats")
+	s.shows("1 message, 0 calls, at least 0 tokens in, at least 1 out")
 	s.says("go on")
 	s.shows("Next.")
 	s.shows("2 turns")
@@ -240,6 +246,14 @@ func TestChatSession(t *testing.T) {
 	s = chatOn(t, again(cmd, "chat"), 80, 24)
 	s.types("/resume \t")
 	s.shows("\n> /resume " + id + "\n")
+	s.types(ctrlC)
+	s.says("another")
+	s.shows("1 turn")
+	s.types("/resume \t")
+	s.holds("the titles", func(text string) bool {
+		first, second := strings.Index(text, " another\n  "), strings.Index(text, "\n  "+id+"  ")
+		return 0 < first && first < second && strings.Contains(text[second:], " one\n")
+	})
 }
 
 // Signals end it, with the terminal as it was, and so does Ctrl-C in every state.

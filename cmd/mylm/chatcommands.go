@@ -40,8 +40,16 @@ func (t *talk) commands() []chat.Command {
 	}
 }
 
-func words(w ...string) func(context.Context) []string {
-	return func(context.Context) []string { return w }
+func words(w ...string) func(context.Context) []chat.Candidate {
+	return func(context.Context) []chat.Candidate { return plainCandidates(w) }
+}
+
+// plainCandidates are words that need no note.
+func plainCandidates(words []string) (all []chat.Candidate) {
+	for _, w := range slices.Compact(slices.Sorted(slices.Values(words))) {
+		all = append(all, chat.Candidate{Word: w})
+	}
+	return all
 }
 
 // mylm runs a command of the command line as a part of the conversation.
@@ -89,7 +97,8 @@ func (t *talk) model(ctx context.Context, name string) error {
 }
 
 // models are the names that /model takes, as far as they are known at once.
-func (t *talk) models(ctx context.Context) (names []string) {
+func (t *talk) models(ctx context.Context) []chat.Candidate {
+	var names []string
 	for name := range t.config.Models {
 		names = append(names, name)
 	}
@@ -102,7 +111,7 @@ func (t *talk) models(ctx context.Context) (names []string) {
 			}
 		}
 	}
-	return append(names, "demo")
+	return plainCandidates(append(names, "demo"))
 }
 
 // diff shows what the last reply that wrote a file has changed.
@@ -175,7 +184,7 @@ func (t *talk) clear(_ context.Context, args string) error {
 	t.mu.Lock()
 	s := &t.status
 	s.Context, s.Messages, s.Tokens, s.Rate = 0, 0, 0, 0
-	t.calls, t.prompt, t.answer = 0, 0, ""
+	t.calls, t.prompt, t.least, t.answer = 0, 0, false, ""
 	t.mu.Unlock()
 	t.front.Clear()
 	return nil
@@ -199,8 +208,8 @@ func (t *talk) resume(ctx context.Context, id string) error {
 	return nil
 }
 
-// sessions are the ids that /resume takes.
-func (t *talk) sessions(ctx context.Context) (ids []string) {
+// sessions are the ids that /resume takes, the last one first.
+func (t *talk) sessions(ctx context.Context) (ids []chat.Candidate) {
 	store, err := setup.Sessions()
 	if err != nil {
 		return nil
@@ -211,7 +220,7 @@ func (t *talk) sessions(ctx context.Context) (ids []string) {
 	}
 	for _, i := range all {
 		if i.Problem == "" {
-			ids = append(ids, i.ID)
+			ids = append(ids, chat.Candidate{Word: i.ID, Note: i.Changed.Local().Format("2006-01-02 15:04") + "  " + i.Title})
 		}
 	}
 	return ids
@@ -295,7 +304,11 @@ func (t *talk) cost() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.status
-	parts := []string{term.Plural(s.Messages, "message"), term.Plural(t.calls, "call"), term.Plural(t.prompt, "token") + " in", fmt.Sprintf("%d out", s.Tokens)}
+	least := ""
+	if t.least {
+		least = "at least "
+	}
+	parts := []string{term.Plural(s.Messages, "message"), term.Plural(t.calls, "call"), least + term.Plural(t.prompt, "token") + " in", fmt.Sprintf("%s%d out", least, s.Tokens)}
 	if s.Rate > 0 {
 		parts = append(parts, fmt.Sprintf("%.0f tokens/s", s.Rate))
 	}

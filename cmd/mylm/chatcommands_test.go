@@ -124,11 +124,27 @@ func TestChatCompletesCommands(t *testing.T) {
 	t.Parallel()
 	s := startChat(t, hello, 80, 24)
 	s.types("/s\t")
-	s.shows("  /save\n  /sessions\n  /stats\n  /system\n")
+	s.shows("  /save      write the conversation into a new file\n  /sessions  list the sessions of this project\n")
 	s.types("\t\t")
 	s.shows("\n> /sessions\n")
 	s.types("\x15/yolo o\t")
 	s.shows("  off\n  on\n")
+	s.types("\x15/\t")
+	s.shows("  … 10 more: Tab goes through all of them\n")
+}
+
+// The words with which other conversations are left leave this one.
+func TestChatLeaves(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"exit", "/bye", ":q"} {
+		s := startChat(t, hello, 80, 24)
+		s.says("/new")
+		s.shows("There is no command /new. Did you mean /clear?")
+		s.says(word)
+		if code := s.exit(); code != "0" {
+			t.Errorf("%s: exit %s", word, code)
+		}
+	}
 }
 
 // The message is written in the user's editor.

@@ -40,10 +40,25 @@ func TestChatNow(t *testing.T) {
 	s.shows("next: /model other\nnext: /clear")
 	s.types(ctrlC)
 	s.shows("mylm: interrupted")
-	s.shows("\n> /model other\n  /clear\n")
+	s.shows("\nnext: /clear\n> /model other\n")
 	if text := s.text(); !strings.Contains(text, "> tell me\nIt begins\nand it\n\n> /stats\n1 message") {
 		t.Errorf("the answer is split:\n%s", text)
 	}
+}
+
+// However long that is, the end of the block stays in sight.
+func TestChatNowSmall(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, "=== reply hang\nIt begins\nand it\n", 60, 24)
+	s.says("tell me")
+	s.shows("It begins\nand it\n")
+	s.says("/help")
+	s.shows("leave; clear the screen\nwriting\n>")
+	if screen := s.screen(); !strings.Contains(screen, "and it\n… ") || !strings.Contains(screen, " more rows, with the end of the paragraph\n") {
+		t.Errorf("the block is out of sight:\n%s", screen)
+	}
+	s.types(ctrlC)
+	s.shows("It begins\nand it\n\n> /help\n  /help\n")
 }
 
 // A command that comes while raw text streams splits no line.
@@ -89,14 +104,16 @@ func TestUndoDiff(t *testing.T) {
 		return "=== reply\n<tool_code><name>" + tool + "</name><parameters>" + args + "</parameters></tool_code>\n"
 	}
 	cmd := command(t, map[string]string{
-		"replies.txt": call("write_file", `{"path": "new.txt", "content": "new\n"}`) + call("edit_file", `{"path": "old.txt", "old": "b\n", "new": "B\n"}`) + "=== reply\nDone.\n",
-		"old.txt":     "a\nb\nc\n",
+		"replies.txt": call("write_file", `{"path": "empty.txt", "content": ""}`) + call("write_file", `{"path": "gone.txt", "content": "text\n"}`) +
+			call("write_file", `{"path": "new.txt", "content": "new\n"}`) + call("edit_file", `{"path": "old.txt", "old": "b\n", "new": "B\n"}`) + "=== reply\nDone.\n",
+		"gone.txt": "a\x00b\n",
+		"old.txt":  "a\nb\nc\n",
 	}, "ask", "--yes", "q")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	out, err := again(cmd, "undo", "--diff").Output()
-	want := "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n--- a/old.txt\n+++ b/old.txt\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n"
+	want := "Binary files a/gone.txt and b/gone.txt differ\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n--- a/old.txt\n+++ b/old.txt\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\ndiff --git a/empty.txt b/empty.txt\nnew file mode 100644\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v: %q", err, out)
 	}
@@ -104,6 +121,12 @@ func TestUndoDiff(t *testing.T) {
 	git.Dir, git.Stdin = cmd.Dir, strings.NewReader(string(out))
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("git apply: %v: %s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "empty.txt")); !os.IsNotExist(err) {
+		t.Errorf("the empty file: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "gone.txt"), []byte("a\x00b\n"), 0o600); err != nil { // no patch has it
+		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(cmd.Dir, "old.txt"))
 	if err != nil || string(b) != "a\nb\nc\n" {

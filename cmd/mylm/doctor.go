@@ -100,12 +100,13 @@ func (d *doctor) add(status, check, fix, format string, args ...any) {
 	if d.cli.Bool("json") {
 		return
 	}
-	const indent = "\n                       "
-	text := fmt.Sprintf("%-8s %-13s %s\n", f.Status, f.Check, strings.ReplaceAll(term.Printable(f.Text), "\n", indent))
+	const indent = 23
+	text := fmt.Sprintf("%-8s %-13s %s", f.Status, f.Check, f.Text)
 	if f.Fix != "" {
-		text = strings.TrimSuffix(text, "\n") + indent + strings.ReplaceAll(term.Printable(f.Fix), "\n", indent) + "\n"
+		text += "\n" + f.Fix
 	}
-	d.screen.Answer(text)
+	text = strings.ReplaceAll(term.Printable(text), "\n", "\n"+strings.Repeat(" ", indent))
+	d.screen.Answer(d.screen.Folded(text, indent) + "\n")
 }
 
 func (d *doctor) ok(check, format string, args ...any) { d.add(statusOK, check, "", format, args...) }

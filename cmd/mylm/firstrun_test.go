@@ -87,6 +87,18 @@ func (l *library) pull(w http.ResponseWriter, r *http.Request) {
 	say(`{"status":"success"}`)
 }
 
+// A narrow terminal shows how far a download is without its bar.
+func TestFirstRunNarrow(t *testing.T) {
+	t.Parallel()
+	l := &library{hold: make(chan struct{})}
+	s := onScreen(t, l.command(t, "ask", "q"), 40, 30)
+	s.shows("Number, name, or Enter for none:")
+	s.types("qwen3:1.7b-a-very-long-name-of-a-model\r")
+	s.shows("qwen3:1…odel 60%, 840 MB of 1.4 GB\n")
+	close(l.hold)
+	s.shows("\nWell.\n")
+}
+
 // Where no model is installed, one can be chosen and is downloaded; the question is
 // answered with it.
 func TestFirstRun(t *testing.T) {

@@ -88,7 +88,7 @@ func (r *memoryRun) search(ctx context.Context) error {
 		r.screen.Say("mylm: nothing that matches is remembered" + hint)
 	}
 	for _, h := range hits {
-		r.screen.Answer(r.line(h.Document, lineText) + "\n  found by " + term.Printable(h.Why()) + "\n")
+		r.screen.Answer(r.screen.Folded(r.line(h.Document, lineText)+"\n  found by "+term.Printable(h.Why()), 2) + "\n")
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func listCommand(s *term.Screen) *cli.Command {
 				return term.PrintJSON(s.Out, append([]memory.Document{}, all...))
 			}
 			for _, d := range all {
-				r.screen.Answer(r.line(d, lineText) + "\n")
+				r.screen.Answer(r.screen.Folded(r.line(d, lineText), 2) + "\n")
 			}
 			switch {
 			case len(all) == 0:

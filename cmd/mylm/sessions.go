@@ -83,7 +83,7 @@ func listSessionsCommand(s *term.Screen) *cli.Command {
 			}
 			var text strings.Builder
 			for _, i := range all {
-				text.WriteString(sessionText(i))
+				text.WriteString(k.screen.Fitted(sessionText(i)) + "\n")
 			}
 			k.screen.Answer(text.String())
 			switch {
@@ -136,7 +136,7 @@ func sessionText(i journal.Info) string {
 	if i.Problem != "" {
 		title = i.Problem
 	}
-	return fmt.Sprintf("%-13s  %s  %-12s  %s\n", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(i.State), 20), term.OneLine(term.Printable(title), lineText))
+	return fmt.Sprintf("%-13s  %s  %-12s  %s", i.ID, i.Changed.Local().Format("2006-01-02 15:04"), term.OneLine(term.Printable(i.State), 20), term.OneLine(term.Printable(title), lineText))
 }
 
 func searchSessionsCommand(s *term.Screen) *cli.Command {

@@ -70,7 +70,7 @@ func TestTerminalStreams(t *testing.T) {
 	if strings.TrimSpace(plain) != "" {
 		t.Errorf("%q follows the answer", plain)
 	}
-	if !strings.Contains(out, "thinking") {
+	if !strings.Contains(out, "waiting for the model") {
 		t.Errorf("no spinner in %q", out)
 	}
 	if !strings.Contains(out, "\x1b[2m> list_dir {}\x1b[0m") {
@@ -78,6 +78,31 @@ func TestTerminalStreams(t *testing.T) {
 	}
 	if strings.Contains(out, "<tool") {
 		t.Errorf("a call flickered: %q", out)
+	}
+}
+
+// On a terminal, errors, findings and lists are broken between words, or cut.
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	cmd := saved(command(t, map[string]string{"replies.txt": strings.Repeat("=== reply\nFine, with some more words than fit into one row of so narrow a terminal.\n", 2)}, "ask", strings.Repeat("many words ", 9)))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"aks", "hi"}, "\nmylm: there is no command \"aks\"\n  Did you mean mylm ask? mylm help\n  lists the commands; to ask a\n  question: mylm ask \"aks hi\"\n"},
+		{[]string{"doctor"}, " memories\n    are found by words alone (ollama\n    pull nomic-embed-text adds vectors)\n"},
+		{[]string{"sessions", "list"}, "…\n"},
+		{[]string{"memory", "search", "many"}, "user\n  many words many words many words many\n  words many"},
+	} {
+		s := onScreen(t, again(cmd, test.args...), 40, 40)
+		s.exit()
+		text := "\n" + s.text()
+		if !strings.Contains(text, test.want) {
+			t.Errorf("%v: no %q in\n%s", test.args, test.want, text)
+		}
 	}
 }
 
@@ -118,7 +143,7 @@ func TestPlainSpinner(t *testing.T) {
 			var out bytes.Buffer
 			_, _ = io.Copy(&out, tty) // ends with an error when the other side closes
 			_ = cmd.Wait()
-			if !strings.Contains(out.String(), test.want+"thinking") && !strings.Contains(out.String(), test.want+" thinking") {
+			if !strings.Contains(out.String(), strings.TrimSpace(test.want)+" waiting") {
 				t.Errorf("no %q in %q", test.want, out.String())
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"mylm/cmd/mylm/internal/markdown"
@@ -29,6 +30,7 @@ func (u *undoRun) diff(ctx context.Context) error {
 		return nil
 	}
 	var text strings.Builder
+	slices.SortStableFunc(changes, func(a, b undo.Changed) int { return gitOrder(a) - gitOrder(b) })
 	for _, c := range changes {
 		text.WriteString(unified(c))
 	}
@@ -47,6 +49,21 @@ func (u *undoRun) diff(ctx context.Context) error {
 	return nil
 }
 
+// gitOrder is the order in which git apply takes no change for a part of another.
+func gitOrder(c undo.Changed) int {
+	switch {
+	case binary(c):
+		return 0
+	case len(c.Before) == 0 && len(c.After) == 0:
+		return 2
+	}
+	return 1
+}
+
+func binary(c undo.Changed) bool {
+	return tools.Binary(string(c.Before)) || tools.Binary(string(c.After))
+}
+
 // unified is the change of a file as a unified diff.
 func unified(c undo.Changed) string {
 	from, to := "a/"+c.Name, "b/"+c.Name
@@ -58,10 +75,14 @@ func unified(c undo.Changed) string {
 	}
 	before, after := string(c.Before), string(c.After)
 	switch {
-	case tools.Binary(before) || tools.Binary(after):
+	case binary(c):
 		return fmt.Sprintf("Binary files %s and %s differ\n", from, to)
 	case before == "" && after == "": // an empty file was made or removed
-		return fmt.Sprintf("--- %s\n+++ %s\n", from, to)
+		kind := "new"
+		if c.After == nil {
+			kind = "deleted"
+		}
+		return fmt.Sprintf("diff --git a/%s b/%[1]s\n%s file mode 100644\n", c.Name, kind)
 	}
 	return udiff.Unified(from, to, before, after)
 }

@@ -151,6 +151,7 @@ func TestFiles(t *testing.T) {
 
 		{"what is in notes.txt?", []step{cat(`{"path":"notes.txt"}`, "Buy milk.\n")}, "notes.txt has 1 line:\n\n```\nBuy milk.\n```\n\nThat is all of it."},
 		{"show me \"a b.md\"", []step{cat(`{"path":"a b.md"}`, "```\nx\n```")}, "a b.md has 3 lines:\n\n````\n```\nx\n```\n````\n\nThat is all of it."},
+		{"what is in @a.txt?", []step{cat(`{"path":"a.txt"}`, "(a.txt is empty)")}, "a.txt is empty."},
 		{"read a.txt", []step{fails(cat(`{"path":"a.txt"}`, "there is no a.txt"))}, "I could not read a.txt: there is no a.txt"},
 		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "(a.txt is empty)")}, "a.txt is empty."},
 		{"read a.txt", []step{cat(`{"path":"a.txt"}`, "1\n2\n[lines 1-2 of at least 9; continue with start_line 3]")}, "a.txt has at least 9 lines. It begins:\n\n```\n1\n2\n```\n\nThere is more."},

@@ -18,7 +18,7 @@ type rule struct {
 
 // rules are tried in order. Programs that ask another model do not pay for them.
 var rules = sync.OnceValue(func() []rule {
-	const path = "(`[^`]+`|\"[^\"]+\"|'[^']+'|[^\\s-]\\S*)"
+	const path = "@?(`[^`]+`|\"[^\"]+\"|'[^']+'|[^\\s@-]\\S*)"
 	form := func(expr string) *regexp.Regexp { return regexp.MustCompile(`(?is)^(?:` + expr + `)$`) }
 	return []rule{
 		{"what is 12 * (3.5 + 4) / 7?", form(`(?:what(?:'s| is) |calculate )?([-+*/().\d\s]*\d\s*[-+*/][-+*/().\d\s]*)=?`),
@@ -33,7 +33,7 @@ var rules = sync.OnceValue(func() []rule {
 		{"how many files are here?", form(`(how many|count)(?: the)? files(?: are)?(?: there)?(?: here| in ` + path + `)?`), compareSizes},
 		{"what is this project about?", form(`what(?:'s| is) this (?:project|directory|repository) about|what does this project do|` +
 			`describe this project`), describeProject},
-		{"what does this do?", form(`what does (?:this|it) do|explain this(?: file| text)?`), describeAttachment},
+		{"what does this do?", form(`what does (?:this|it|@\S+) do|(?:explain|summarize|describe) (?:this|it|@\S+)(?: file| text)?`), describeAttachment},
 		{"write a commit message", form(`write (?:a|the) commit message(?: for (?:this|it))?`), commitMessage},
 		{"count the lines of README.md", form(`(?:count(?: the)? lines (?:of|in)|how many lines (?:does|are in|has)) ` +
 			path + `(?: have)?`), countLines},

@@ -34,7 +34,11 @@ func (m *Model) waiting(r providers.Request) *waiting {
 	for _, msg := range r.Messages {
 		size += len(msg.Text)
 	}
-	reading := fmt.Sprintf("reading about %d tokens", size/bytesPerToken)
+	n := size / bytesPerToken
+	reading := fmt.Sprintf("reading about %d tokens", n)
+	if n >= 1000 {
+		reading = fmt.Sprintf("reading about %d,%03d tokens", n/1000, n%1000)
+	}
 	return &waiting{report: r.Status, look: func(ctx context.Context) string {
 		running, err := m.client.running(ctx)
 		if err != nil {

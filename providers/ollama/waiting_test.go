@@ -24,8 +24,8 @@ func TestWaitingSaysWhatTheServerDoes(t *testing.T) {
 		want   string
 	}{
 		{"loading", `{"models":[]}`, `{"models":[]}`, "loading m"},
-		{"loading or reading", `{"models":[]}`, loaded, "loading m, or reading about 1000 tokens"},
-		{"reading", loaded, loaded, "reading about 1000 tokens"},
+		{"loading or reading", `{"models":[]}`, loaded, "loading m, or reading about 1,000 tokens"},
+		{"reading", loaded, loaded, "reading about 1,000 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -56,8 +56,11 @@ type Command struct {
 	// reads. It then runs beside that; nil: it always waits.
 	Now func(args string) bool
 	// Complete lists what the arguments may be; may be nil.
-	Complete func(ctx context.Context) []string
+	Complete func(ctx context.Context) []Candidate
 }
+
+// Candidate is what a word may become, and what it is, for the menu.
+type Candidate struct{ Word, Note string }
 
 // Chat is a conversation. Its methods may be called by any goroutine.
 type Chat struct {

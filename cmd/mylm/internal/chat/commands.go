@@ -1,14 +1,17 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
@@ -22,6 +25,16 @@ var own = []Command{
 	{Name: "quit", Usage: "leave; mylm resume goes on"},
 }
 
+// leaves are the words that leave, in other conversations also; a model has no use for
+// any of them.
+var leaves = []string{"/quit", "/exit", "/bye", "/q", "exit", "quit", ":q"}
+
+// elsewhere are the names that other conversations have for our commands.
+var elsewhere = map[string]string{
+	"new": "clear", "reset": "clear", "status": "stats", "cost": "stats", "usage": "stats", "export": "save", "editor": "edit", "compress": "compact", "summarize": "compact",
+	"search": "memory", "history": "sessions", "regenerate": "retry", "redo": "retry", "models": "model", "continue": "resume", "load": "resume", "permissions": "yolo", "approvals": "yolo", "prompt": "system", "commands": "help",
+}
+
 // commands are all of them.
 func (m *model) commands() []Command {
 	all := append([]Command(nil), own[:3]...)
@@ -33,6 +46,8 @@ func (m *model) submit(text string) tea.Cmd {
 	typed := strings.TrimSpace(text)
 	m.echo(text)
 	switch {
+	case slices.Contains(leaves, typed):
+		return m.leave()
 	case strings.HasPrefix(typed, "/") && !strings.Contains(strings.Fields(typed)[0][1:], "/"):
 		return m.command(typed)
 	case strings.HasPrefix(typed, "!") && m.chat.o.Shell != nil:
@@ -92,8 +107,6 @@ func (m *model) command(typed string) tea.Cmd {
 	case "help":
 		m.help(args)
 		return nil
-	case "quit", "exit":
-		return m.leave()
 	case "retry":
 		if m.last == "" {
 			m.say("", "There is no message to send again.")
@@ -131,15 +144,33 @@ func (m *model) unknown(name string) string {
 		names = append(names, c.Name)
 	}
 	text := "There is no command /" + term.Echoed(term.Printable(name))
-	if near := failure.Near(name, names); near != "" {
+	if near := cmp.Or(elsewhere[name], failure.Near(name, names)); near != "" {
 		return text + ". Did you mean /" + near + "?"
 	}
 	return text + "; /help lists them."
 }
 
-// line is the command in the help.
-func (c Command) line() string {
-	return fmt.Sprintf("  %-22s %s", strings.TrimSpace("/"+c.Name+" "+c.Args), c.Usage)
+// helpWidth is how many columns names take in the help. Where the rest is narrow, what
+// they mean is below them.
+const helpWidth = 24
+
+// helpLine shows a name and what it means.
+func (m *model) helpLine(name, usage string) {
+	lead, indent := fmt.Sprintf("  %-*s", helpWidth-2, name)+" ", helpWidth+1
+	if m.columns() < 3*helpWidth {
+		m.say("", "  "+name)
+		lead, indent = "      ", 6
+	}
+	for i, row := range strings.Split(ansi.Wrap(usage, max(10, m.columns()-indent), ""), "\n") {
+		if i > 0 {
+			lead = strings.Repeat(" ", indent)
+		}
+		m.say("", lead+row)
+	}
+}
+
+func (m *model) commandLine(c Command) {
+	m.helpLine(strings.TrimSpace("/"+c.Name+" "+c.Args), c.Usage)
 }
 
 // help lists commands and keys, or one command.
@@ -147,7 +178,7 @@ func (m *model) help(name string) {
 	if name = strings.TrimPrefix(name, "/"); name != "" {
 		for _, c := range m.commands() {
 			if c.Name == name {
-				m.say("", c.line())
+				m.commandLine(c)
 				return
 			}
 		}
@@ -155,7 +186,7 @@ func (m *model) help(name string) {
 		return
 	}
 	for _, c := range m.commands() {
-		m.say("", c.line())
+		m.commandLine(c)
 	}
 	for _, row := range [][2]string{
 		{"!LINE", "run a line in your shell, outside the sandbox; the model does not see it"},
@@ -167,7 +198,7 @@ func (m *model) help(name string) {
 		{"Ctrl-C", "cancel the reply and keep what came of it; empty the line; twice on an empty line leaves"},
 		{"Ctrl-D, Ctrl-L", "leave; clear the screen"},
 	} {
-		m.say("", fmt.Sprintf("  %-22s %s", row[0], row[1]))
+		m.helpLine(row[0], row[1])
 	}
 }
 

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ const patience = 2 * time.Second
 // menu is what the word before the cursor may become.
 type menu struct {
 	from  int // where the word begins
-	words []string
+	words []Candidate
 	at    int // the one that is put in; -1: none yet
 }
 
@@ -31,7 +32,7 @@ func (m *model) complete(forward bool) {
 			step = len(m.menu.words) - 1
 		}
 		m.menu.at = (max(m.menu.at, -step) + step) % len(m.menu.words)
-		m.put(m.menu.words[m.menu.at])
+		m.put(m.menu.words[m.menu.at].Word)
 		return
 	}
 	from, words := m.candidates()
@@ -40,9 +41,9 @@ func (m *model) complete(forward bool) {
 		return
 	}
 	m.menu = &menu{from, words, -1}
-	common := words[0]
+	common := words[0].Word
 	for _, w := range words[1:] {
-		for !strings.HasPrefix(w, common) {
+		for !strings.HasPrefix(w.Word, common) {
 			_, n := lastRune(common)
 			common = common[:len(common)-n]
 		}
@@ -72,7 +73,7 @@ func (m *model) put(text string) {
 }
 
 // candidates are what the word before the cursor may become, and where it begins.
-func (m *model) candidates() (from int, words []string) {
+func (m *model) candidates() (from int, words []Candidate) {
 	e := &m.editor
 	from = e.at
 	for from > 0 && strings.TrimSpace(e.cells[from-1].text) != "" {
@@ -82,30 +83,33 @@ func (m *model) candidates() (from int, words []string) {
 	before := join(e.cells[:from], func(c cell) string { return c.text })
 	ctx, cancel := context.WithTimeout(m.ctx, patience)
 	defer cancel()
-	var all []string
+	var all []Candidate
+	sorted := true
 	switch name, isCommand := strings.CutPrefix(strings.TrimSpace(before), "/"); {
 	case strings.HasPrefix(word, "@") && m.chat.o.Paths != nil:
 		for _, p := range m.chat.o.Paths(ctx, word[1:]) {
-			all = append(all, "@"+p)
+			all = append(all, Candidate{Word: "@" + p})
 		}
 	case before == "" && strings.HasPrefix(word, "/"):
 		for _, c := range m.commands() {
-			all = append(all, "/"+c.Name)
+			all = append(all, Candidate{"/" + c.Name, c.Usage})
 		}
 	case isCommand:
 		for _, c := range m.commands() {
 			if c.Name == name && c.Complete != nil {
-				all = c.Complete(ctx)
+				all, sorted = c.Complete(ctx), false
 			}
 		}
 	}
 	for _, w := range all {
-		if strings.HasPrefix(w, word) && !strings.ContainsFunc(w, func(r rune) bool { return r == '\n' }) {
+		if strings.HasPrefix(w.Word, word) && !strings.Contains(w.Word, "\n") {
 			words = append(words, w)
 		}
 	}
-	slices.Sort(words)
-	return from, slices.Compact(words)
+	if sorted {
+		slices.SortFunc(words, func(a, b Candidate) int { return strings.Compare(a.Word, b.Word) })
+	}
+	return from, words
 }
 
 // menuRows draw the candidates.
@@ -114,12 +118,23 @@ func (m *model) menuRows() (rows []string) {
 		return nil
 	}
 	first := max(0, min(m.menu.at-menuShown/2, len(m.menu.words)-menuShown))
-	for i, w := range m.menu.words[first:min(len(m.menu.words), first+menuShown)] {
-		row := ansi.Truncate("  "+term.Visible(w), m.columns(), "…")
-		if first+i == m.menu.at {
+	shown := m.menu.words[first:min(len(m.menu.words), first+menuShown)]
+	widest := 0
+	for _, w := range shown {
+		widest = max(widest, m.method.StringWidth(term.Visible(w.Word)))
+	}
+	for i, w := range shown {
+		row := "  " + term.Visible(w.Word)
+		if w.Note != "" {
+			row += strings.Repeat(" ", widest+4-m.method.StringWidth(row)) + term.OneLine(term.Visible(w.Note), 200)
+		}
+		if row = ansi.Truncate(row, m.columns(), "…"); first+i == m.menu.at {
 			row = m.styled(bold, row)
 		}
 		rows = append(rows, row)
+	}
+	if more := len(m.menu.words) - len(shown); more > 0 {
+		rows = append(rows, m.styled(faint, fmt.Sprintf("  … %d more: Tab goes through all of them", more)))
 	}
 	return rows
 }

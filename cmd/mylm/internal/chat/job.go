@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"mylm/cmd/mylm/internal/failure"
 )
 
@@ -66,20 +68,32 @@ func (m *model) endJob(j *job) {
 	m.job, m.drawn, m.shownStatus = nil, nil, m.chat.o.Status()
 }
 
-// interrupt cancels the job. What was typed ahead goes back into the editor: it was
-// meant to follow an answer.
+// interrupt cancels the job. What was typed ahead was meant to follow an answer: it
+// goes back into the editor.
 func (m *model) interrupt() {
 	if m.job == nil || m.job.canceled {
 		return
 	}
 	m.job.canceled = true
 	m.job.cancel()
-	if len(m.queue) > 0 {
-		text := ""
-		for _, q := range m.queue {
-			text += q + "\n"
-		}
-		m.queue = nil
-		m.editor.set(text + m.editor.text())
+	if m.review = len(m.queue) > 0; m.review && !m.editor.empty() {
+		m.queue = append(m.queue, m.editor.text())
+		m.editor.set("")
 	}
+}
+
+// next takes what was typed ahead: it is sent once nothing runs, or comes back into an
+// editor that is empty.
+func (m *model) next() tea.Cmd {
+	switch m.review = m.review && len(m.queue) > 0; {
+	case len(m.queue) == 0:
+	case m.review && m.editor.empty():
+		m.editor.set(m.queue[0])
+		m.queue = m.queue[1:]
+	case !m.review && m.job == nil && len(m.dialogs) == 0 && !m.away:
+		text := m.queue[0]
+		m.queue = m.queue[1:]
+		return m.submit(text)
+	}
+	return nil
 }

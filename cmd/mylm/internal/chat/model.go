@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ type model struct {
 	held        []string // rows that wait for its end
 	drawn       []string // in place, by a spinner
 	queue       []string // typed ahead
+	review      bool     // it comes back into the editor, one after the other
 	job         *job     // nil: idle
 	last        string   // the last message
 	dialogs     []*dialog
@@ -94,11 +96,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		add(m.key(msg))
 	}
-	if m.job == nil && len(m.dialogs) == 0 && !m.away && len(m.queue) > 0 {
-		next := m.queue[0]
-		m.queue = m.queue[1:]
-		add(m.submit(next))
-	}
+	add(m.next())
 	if d := m.dialog(); d != nil && !m.armed(d) {
 		add(tea.Tick(pause, func(time.Time) tea.Msg { return armed{} }))
 	}
@@ -235,10 +233,11 @@ func (m *model) enter() tea.Cmd {
 	m.editor.set("")
 	m.typed = time.Time{}
 	if m.job != nil {
-		if line := strings.TrimSpace(text); line == "/quit" || line == "/exit" {
+		typed := strings.TrimSpace(text)
+		if slices.Contains(leaves, typed) {
 			return m.leave()
 		}
-		if m.now(strings.TrimSpace(text)) {
+		if m.now(typed) {
 			return nil
 		}
 		m.queue = append(m.queue, text)

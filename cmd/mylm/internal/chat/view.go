@@ -32,7 +32,7 @@ func (m *model) View() tea.View {
 		if m.open != "" {
 			m.answered = append(m.answered, m.wrap(m.open)...)
 		}
-		m.answered = append(m.answered, m.held...)
+		m.answered = append(m.answered, m.heldRows(len(m.answered))...)
 	}
 	rows = append(rows, m.answered...)
 	rows = append(rows, m.activity()...)
@@ -64,6 +64,21 @@ func (m *model) View() tea.View {
 	v := tea.NewView(strings.Join(rows, "\n"))
 	v.Cursor = tea.NewCursor(cursor.x, cursor.y)
 	return v
+}
+
+// aroundHeld are the rows that what is held leaves to the block of the answer above
+// it, and to what is below.
+const aroundHeld = 10
+
+// heldRows are the end of what is held below so many rows of the answer's block, which
+// stays in sight.
+func (m *model) heldRows(above int) []string {
+	most := max(1, m.height-aroundHeld)
+	if over := len(m.held) - most; over > 0 && above > 0 {
+		note := "… " + term.Plural(over+1, "more row") + ", with the end of the paragraph"
+		return append([]string{m.styled(faint, ansi.Truncate(note, m.columns(), "…"))}, m.held[over+1:]...)
+	}
+	return m.held
 }
 
 // activity says what is happening.
@@ -116,7 +131,7 @@ func (m *model) statusLine() string {
 		parts = append(parts, term.Plural(s.Messages, "turn"))
 	}
 	if s.Tokens > 0 {
-		text := thousands(s.Tokens) + " tokens"
+		text := thousands(s.Tokens) + strings.TrimLeft(term.Plural(s.Tokens, "token"), "0123456789")
 		if s.Rate > 0 {
 			text += fmt.Sprintf(", %.0f/s", s.Rate)
 		}

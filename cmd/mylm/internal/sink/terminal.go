@@ -250,7 +250,7 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 			t.reply.begin()
 		}
 		t.reply.continued = false
-		t.spinner.Show("thinking")
+		t.spinner.Show("waiting for the model")
 	case agent.Waiting:
 		t.spinner.Show(p.Text)
 	case agent.Thought:
@@ -302,10 +302,13 @@ func (t *Terminal) retract() {
 const thoughtLine = 4096
 
 func (t *Terminal) thought(s string) {
+	r := &t.reply
 	if !t.options.Verbose || t.options.Quiet {
+		if !r.shown {
+			t.spinner.Show("thinking")
+		}
 		return
 	}
-	r := &t.reply
 	r.thoughts += s
 	if len(r.thoughts) > thoughtLine {
 		t.endThought()

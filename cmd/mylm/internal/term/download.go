@@ -58,11 +58,25 @@ func (d *Download) text(now time.Time) string {
 	case d.total <= 0, d.done >= d.total:
 		return d.title + ": " + d.status
 	}
-	text := fmt.Sprintf("%s %s %s of %s", d.title, Bar(d.done, d.total), Bytes(max(d.done, 1)), Bytes(d.total))
+	columns, _ := d.screen.Size()
+	columns -= 4 // the wheel, a space, and the last one, which stays free
+	text := fmt.Sprintf("%s of %s", Bytes(max(d.done, 1)), Bytes(d.total))
+	if bar := Bar(d.done, d.total) + " " + text; len(d.title)+1+len(bar) <= columns {
+		text = bar
+	} else {
+		text = fmt.Sprintf("%d%%, ", 100*d.done/d.total) + text
+	}
+	if room := columns - 1 - len(text); columnsOf(d.title) > room {
+		text = Shorten(d.title, max(8, room-3)) + " " + text
+	} else {
+		text = d.title + " " + text
+	}
 	if since := now.Sub(d.began); since >= time.Second && d.done > d.before {
 		rate := float64(d.done-d.before) / since.Seconds()
 		left := time.Duration(float64(d.total-d.done) / rate * float64(time.Second))
-		text += fmt.Sprintf(", %s/s, %v left", Bytes(int64(rate)), left.Round(time.Second))
+		if rest := fmt.Sprintf(", %s/s, %v left", Bytes(int64(rate)), left.Round(time.Second)); columnsOf(text+rest) <= columns {
+			text += rest
+		}
 	}
 	return text
 }

@@ -219,10 +219,46 @@ func (s *Screen) Report(f *failure.Error) {
 	if s.attached() == nil { // who answers there ends it
 		s.EndAnswer()
 	}
-	s.Say("mylm: " + f.Error())
+	s.Say(s.Folded("mylm: "+f.Error(), 2))
 	if f.Hint != "" {
-		s.Say("  " + strings.ReplaceAll(strings.TrimSpace(f.Hint), "\n", "\n  "))
+		s.Say(s.Folded("  "+strings.ReplaceAll(strings.TrimSpace(f.Hint), "\n", "\n  "), 2))
 	}
+}
+
+// narrow is a width in which no deep indent leaves room for text.
+const narrow = 30
+
+// Folded is a text whose lines are broken between words where they are wider than the
+// terminal, if stdout and stderr are one. The rest of a line is indented so far.
+func (s *Screen) Folded(text string, indent int) string {
+	if !s.OutTTY || !s.errTTY || s.attached() != nil {
+		return text
+	}
+	columns, _ := s.Size()
+	if columns--; columns-indent < narrow {
+		indent = min(indent, 4)
+	}
+	var out []string
+	for line := range strings.SplitSeq(Printable(text), "\n") {
+		body := strings.TrimLeft(line, " ")
+		at := min(len(line)-len(body), indent)
+		first, _, _ := strings.Cut(Fold(body, max(1, columns-at), 2), "\n")
+		out = append(out, strings.Repeat(" ", at)+first)
+		rest := strings.TrimLeft(body[len(first):], " ")
+		for row := range strings.Lines(Fold(rest, max(1, columns-indent), len(rest))) {
+			out = append(out, strings.Repeat(" ", indent)+strings.TrimSuffix(row, "\n"))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// Fitted is a line that the width of a terminal cuts, if stdout is one.
+func (s *Screen) Fitted(line string) string {
+	columns, _ := s.Size()
+	if !s.OutTTY || columnsOf(line) < columns {
+		return line
+	}
+	return Cut(line, columns-2) + "…"
 }
 
 // Write writes to stdout unchanged. After an error, nothing more is written.

@@ -165,7 +165,7 @@ func Fold(line string, columns, most int) string {
 	var out []string
 	for ; line != "" && len(out) < most; line = strings.TrimLeft(line, " ") {
 		piece := Cut(line, columns)
-		if space := strings.LastIndexByte(piece, ' '); space > 0 && len(piece) < len(line) && len(out) < most-1 {
+		if space := strings.LastIndexByte(piece, ' '); space > 0 && len(piece) < len(line) && line[len(piece)] != ' ' && len(out) < most-1 {
 			piece = piece[:space]
 		}
 		if piece == "" {

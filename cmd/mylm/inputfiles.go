@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/term"
+)
+
+// stdinPatience is how long a pipe on stdin may be silent when there is a
+// question already. Programs that start mylm often leave a pipe open that they
+// never write to.
+const stdinPatience = 2 * time.Second
+
+// maxInput bounds what is read from stdin and files: more never fits a model.
+const maxInput = 64 << 20
+
+// readNamed reads the text of the file that a flag names; "-" is stdin, which has no
+// more to give then.
+func readNamed(ctx context.Context, path string, screen *term.Screen) (string, error) {
+	if path == "-" {
+		return readStdinText(ctx, screen)
+	}
+	return term.Wait(ctx, func() (string, error) { return readFile(path) })
+}
+
+// readStdinText reads a text from stdin to its end.
+func readStdinText(ctx context.Context, screen *term.Screen) (string, error) {
+	data, err := readStdin(ctx, screen.In, 0, screen)
+	if err != nil {
+		return "", err
+	}
+	text, err := asText(data)
+	if err != nil {
+		return "", failure.Usage("stdin: %v", err)
+	}
+	return text, nil
+}
+
+func readFile(path string) (string, error) { return readTextOf("--file", path) }
+
+// readTextOf reads a file of text that was named by something, as errors begin.
+func readTextOf(by, path string) (string, error) {
+	data, err := readFileOf(by, path)
+	if err != nil {
+		return "", err
+	}
+	if image, err := newImage(path, data); err == nil && image != nil {
+		return "", failure.Usage("%s %s: it is a picture, and no text", by, term.Echoed(path)).WithHint("mylm ask --image " + term.ShellQuote(path) + " \"...\" sends it to a model that sees.")
+	}
+	text, err := asText(data)
+	if err != nil {
+		return "", failure.Usage("%s %s: %v", by, term.Echoed(path), err)
+	}
+	return text, nil
+}
+
+// readFileOf reads a file that was named by something, as errors begin.
+func readFileOf(by, path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var where *os.PathError
+		if errors.As(err, &where) {
+			err = fmt.Errorf("%s %s: %w", where.Op, term.Echoed(path), where.Err)
+		}
+		return nil, failure.Usage("%s: %w", by, err)
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, failure.Usage("%s %s: it is a directory", by, term.Echoed(path)).WithHint("Name the files in it, or ask about the directory: the model can look itself.")
+	}
+	data, err := readAll(f)
+	if err != nil {
+		return nil, failure.Usage("%s %s: %v", by, term.Echoed(path), err)
+	}
+	return data, nil
+}
+
+// asText is a text, and an error for anything else.
+func asText(b []byte) (string, error) {
+	if bytes.IndexByte(b, 0) >= 0 {
+		return "", errors.New("it is not text")
+	}
+	if !utf8.Valid(b) {
+		b = bytes.ToValidUTF8(b, []byte("�"))
+	}
+	return string(b), nil
+}
+
+// readStdin reads stdin to its end. With patience, a stdin without input for that long is ignored.
+func readStdin(ctx context.Context, f *os.File, patience time.Duration, screen *term.Screen) ([]byte, error) {
+	type piece struct {
+		data []byte
+		err  error
+	}
+	begun, whole := make(chan struct{}), make(chan piece, 1)
+	go func() {
+		first := make([]byte, 1)
+		n, err := f.Read(first)
+		close(begun)
+		if n == 0 {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			whole <- piece{nil, err}
+			return
+		}
+		data, err := readAll(io.MultiReader(bytes.NewReader(first[:n]), f))
+		whole <- piece{data, err}
+	}()
+	if patience > 0 {
+		t := time.NewTimer(patience)
+		defer t.Stop()
+		select {
+		case <-begun:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-t.C:
+			screen.Dim(fmt.Sprintf("No input on stdin after %v; continuing without it (use - to wait).", patience))
+			return nil, nil
+		}
+	}
+	select {
+	case p := <-whole:
+		if p.err != nil {
+			return nil, failure.Usage("stdin: %v", p.err)
+		}
+		return p.data, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
