@@ -143,7 +143,7 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 		if err := rebuild(ctx, tx, nums); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, unusedNames)
+		_, err = tx.ExecContext(ctx, afterForgetting)
 		return err
 	})
 	if err != nil || len(nums) == 0 {
@@ -153,8 +153,10 @@ func (s *Store) Forget(ctx context.Context, f Filter) (int, error) {
 	return len(nums), nil
 }
 
-// unusedNames deletes the names of scopes and speakers that no document has.
-const unusedNames = `
+// afterForgetting deletes the names of scopes and speakers that no document has. The
+// number of the last document may be used again, by one without a vector.
+const afterForgetting = `
+	UPDATE embedders SET through = min(through, (SELECT coalesce(max(num), 0) FROM documents));
 	DELETE FROM scopes WHERE session != '' AND NOT EXISTS
 		(SELECT 1 FROM documents d WHERE d.session = scopes.session AND d.project = scopes.project);
 	DELETE FROM scopes WHERE session = '' AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.project = scopes.project);

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -280,6 +281,76 @@ func TestVectorsFollowChanges(t *testing.T) {
 	add(t, other, memory.Document{Text: "another automobile"})
 	find("bird", "a heron")
 	find("car", "another automobile")
+	m.width = 16 // of another model under the same name
+	add(t, other, memory.Document{Text: "some drink"})
+	if err := other.Embed(t.Context(), m, nil); err != nil {
+		t.Fatal(err)
+	}
+	find("bird", "a heron")
+	find("car", "another automobile")
+}
+
+// TestVectorAfterForgetting: what is added after the last document was forgotten
+// gets a vector, too.
+func TestVectorAfterForgetting(t *testing.T) {
+	s, m := fresh(t), newMeaning()
+	all := add(t, s, memory.Document{Text: "a heron"}, memory.Document{Text: "some tea"})
+	if err := s.Embed(t.Context(), m, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Forget(t.Context(), memory.Filter{IDs: []string{all[1].ID}}); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, memory.Document{Text: "an automobile"})
+	if err := s.Embed(t.Context(), m, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.Use(m, unexpected(t))
+	if got := textsOf(search(t, s, memory.Query{Text: "car"})); len(got) != 1 {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestVectorsAreKept: a process that searches often keeps the vectors, and finds what
+// one finds that reads them from the file, whatever was changed by whomever.
+func TestVectorsAreKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "memory.db")
+	sample(t, path, 300)
+	s, other := open(t, path), open(t, path)
+	defer s.Close()
+	defer other.Close()
+	s.Use(noise{}, unexpected(t))
+	same := func(step string) {
+		t.Helper()
+		if err := other.Embed(t.Context(), noise{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		once := open(t, path)
+		defer once.Close()
+		once.Use(noise{}, unexpected(t))
+		for _, q := range []string{"xylophone", question} { // all vectors; those of candidates
+			if got, want := search(t, s, memory.Query{Text: q}), search(t, once, memory.Query{Text: q}); len(want) == 0 || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %q finds %q, in another process %q", step, q, textsOf(got), textsOf(want))
+			}
+		}
+	}
+	same("from the file")
+	same("from what is kept")
+	best := search(t, s, memory.Query{Text: "xylophone"})
+	add(t, other, memory.Document{Text: "xylophone"})
+	same("one more")
+	if _, err := other.Edit(t.Context(), best[0].ID, "something else, "+question); err != nil {
+		t.Fatal(err)
+	}
+	same("another text")
+	if _, err := other.Forget(t.Context(), memory.Filter{IDs: []string{best[1].ID}}); err != nil {
+		t.Fatal(err)
+	}
+	same("one less")
+	if err := other.DropVectors(t.Context(), noise{}.Name()); err != nil {
+		t.Fatal(err)
+	}
+	same("all made again")
 }
 
 func TestVectorsTogether(t *testing.T) {
