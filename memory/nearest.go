@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -22,11 +21,13 @@ type dense struct {
 	embedder Embedder
 	warn     func(error)
 	silent   atomic.Bool // it did not answer a question in time, and is not asked again
+	held     held
 }
 
 // nearest compares a question's vector with those of documents, within the
-// transaction of one search. The file holds the vectors; those of the candidates
-// that words found become a collection of chromem-go's, which compares them.
+// transaction of one search. The file holds the vectors, and a process that
+// searches often keeps them; those of the candidates that words found become a
+// collection of chromem-go's, which compares them.
 //
 // Of chromem-go's database only collections in memory are used: a crash damages
 // its files. A vector of another length would make every query fail, and one of
@@ -34,18 +35,21 @@ type dense struct {
 type nearest struct {
 	tx       *sql.Tx
 	embedder int64 // in the file
+	changes  int64 // of the state that the search sees
+	docs     int   // one more than the number of its last document
 	vector   []float32
+	held     *held
 }
 
 // nearest returns nil where there is nothing to compare. What goes wrong with
 // vectors does not end a search, unless the file is damaged.
-func (s *Store) nearest(ctx context.Context, tx *sql.Tx, d *dense, vector []float32) (*nearest, error) {
+func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (*nearest, error) {
 	if d == nil {
 		return nil, nil
 	}
-	n := &nearest{tx: tx, vector: slices.Clone(vector)}
+	n := &nearest{tx: v.tx, changes: v.changes, docs: len(v.facts.Docs), vector: slices.Clone(vector), held: &d.held}
 	dimension := 0
-	err := tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", d.embedder.Name()).Scan(&n.embedder, &dimension)
+	err := v.tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", d.embedder.Name()).Scan(&n.embedder, &dimension)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, nil
@@ -58,7 +62,7 @@ func (s *Store) nearest(ctx context.Context, tx *sql.Tx, d *dense, vector []floa
 	case !normalise(n.vector): // without a direction nothing is near
 		return nil, nil
 	}
-	return n, nil
+	return n, n.held.follow(ctx, n)
 }
 
 const collectionName = "memory"
@@ -76,25 +80,14 @@ func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]f
 	if err != nil {
 		return nil, err
 	}
-	list, err := json.Marshal(docs)
-	if err != nil {
-		return nil, err
-	}
 	space := make([]float32, len(docs)*len(n.vector))
-	var id string
-	var data sql.RawBytes
-	err = each(ctx, n.tx, `SELECT v.num, v.data FROM json_each(?) AS wanted
-		CROSS JOIN vectors v ON v.embedder = ? AND v.num = wanted.value`, []any{string(list), n.embedder}, func(scan func(...any) error) error {
+	err = n.vectors(ctx, docs, func(doc uint32, data []byte) error {
 		var values []float32
 		values, space = space[:len(n.vector):len(n.vector)], space[len(n.vector):]
-		err := scan(&id, &data)
-		if err == nil {
-			err = unpack(values, data)
-		}
-		if err != nil || !normalise(values) {
+		if err := unpack(values, data); err != nil || !normalise(values) {
 			return err
 		}
-		return collection.AddDocument(ctx, chromem.Document{ID: id, Embedding: values})
+		return collection.AddDocument(ctx, chromem.Document{ID: strconv.FormatUint(uint64(doc), 10), Embedding: values})
 	})
 	if err != nil || collection.Count() == 0 {
 		return nil, err
@@ -112,24 +105,23 @@ func (n *nearest) similarities(ctx context.Context, docs []uint32) (map[uint32]f
 }
 
 // fill adds the nearest of all documents that the query may find to those that
-// words found, up to k. It reads the vectors once, one by one, so that a million of
-// them need no more memory than k: chromem-go would hold them all, and takes
-// several times as long.
+// words found, up to k. It reads the vectors one by one, so that a million of them
+// need no more memory than k: chromem-go takes several times as long, and four
+// times the space.
 func (n *nearest) fill(ctx context.Context, v *view, q lexical.Query, found []lexical.Hit, k int) ([]lexical.Hit, error) {
 	nearer := func(a, b lexical.Hit) int { // of equally near ones, the one that was added first
 		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.Doc, b.Doc))
 	}
 	var best []lexical.Hit // in order
 	values := make([]float32, len(n.vector))
-	var data sql.RawBytes
-	err := each(ctx, n.tx, "SELECT num, data FROM vectors NOT INDEXED WHERE embedder = ?", []any{n.embedder}, func(scan func(...any) error) error {
-		var h lexical.Hit
-		if err := scan(&h.Doc, &data); err != nil || int(h.Doc) >= len(v.facts.Docs) || !q.Selects(v.facts, h.Doc) {
-			return err
+	err := n.vectors(ctx, nil, func(doc uint32, data []byte) error {
+		if !q.Selects(v.facts, doc) {
+			return nil
 		}
 		if err := unpack(values, data); err != nil {
 			return err
 		}
+		h := lexical.Hit{Doc: doc}
 		if h.Similarity = n.cosine(values); h.Similarity > 0 && (len(best) < k || nearer(h, best[k-1]) < 0) {
 			at, _ := slices.BinarySearchFunc(best, h, nearer)
 			best = slices.Insert(best, at, h)

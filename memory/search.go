@@ -79,7 +79,7 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		if err != nil || !ok {
 			return err
 		}
-		near, err := s.nearest(ctx, tx, d, vector)
+		near, err := v.nearest(ctx, d, vector)
 		if err != nil {
 			return err
 		}

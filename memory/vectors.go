@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -99,9 +100,12 @@ func (s *Store) Embedders(ctx context.Context) (names []string, err error) {
 
 // DropVectors deletes the vectors of embedders.
 func (s *Store) DropVectors(ctx context.Context, embedders ...string) error {
+	if len(embedders) == 0 {
+		return nil
+	}
 	names, _ := json.Marshal(embedders) // strings never fail
 	return s.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM embedders WHERE name IN (SELECT value FROM json_each(?))", string(names))
-		return err
+		return cmp.Or(err, changed(ctx, tx))
 	})
 }
