@@ -155,7 +155,7 @@ func (q *Request) addLLM(where string, m llms.MessageContent) error {
 			}
 			out.Calls = append(out.Calls, Call{ID: p.ID, Name: p.FunctionCall.Name, Args: json.RawMessage(p.FunctionCall.Arguments)})
 		case llms.ToolCallResponse:
-			q.Messages = append(q.Messages, Message{Role: Result, CallID: p.ToolCallID, Text: p.Content})
+			q.Messages = append(q.Messages, Message{Role: Result, CallID: q.called(p), Text: p.Content})
 		default:
 			return bad(where, "%T is not supported, only text, pictures and calls", p)
 		}
@@ -167,6 +167,19 @@ func (q *Request) addLLM(where string, m llms.MessageContent) error {
 		q.Messages = append(q.Messages, out)
 	}
 	return nil
+}
+
+// called is the id of the call that a response answers: one without an id answers the last
+// call of its tool.
+func (q *Request) called(r llms.ToolCallResponse) string {
+	for i := len(q.Messages) - 1; i >= 0 && r.ToolCallID == ""; i-- {
+		for _, c := range q.Messages[i].Calls {
+			if c.Name == r.Name {
+				return c.ID
+			}
+		}
+	}
+	return r.ToolCallID
 }
 
 func (m *Message) addImage(where string, data []byte) error {

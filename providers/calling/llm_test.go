@@ -37,6 +37,14 @@ func TestLLM(t *testing.T) {
 	if last := f.requests[1].Messages; !strings.Contains(last[len(last)-1].Text, "[get_weather] Success:\n21 degrees") {
 		t.Errorf("%v", last)
 	}
+	answer := &messages[len(messages)-1]
+	answer.Role, answer.Parts = llms.ChatMessageTypeFunction, []llms.ContentPart{llms.ToolCallResponse{Name: "get_weather", Content: "22 degrees"}} // as in OpenAI's older API
+	if _, err = model.GenerateContent(t.Context(), messages, offered); err != nil {
+		t.Fatal(err)
+	}
+	if last := f.requests[2].Messages; !strings.Contains(last[len(last)-1].Text, "[get_weather] Success:\n22 degrees") {
+		t.Errorf("%v", last)
+	}
 	if _, err := model.GenerateContent(t.Context(), []llms.MessageContent{{Role: llms.ChatMessageTypeHuman, Parts: []llms.ContentPart{llms.ImageURLPart("http://x")}}}); err == nil {
 		t.Error("a picture is accepted")
 	}
