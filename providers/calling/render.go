@@ -188,6 +188,10 @@ func (c *conversation) observe(name string, result Message) {
 func (c *conversation) call(call Call) string {
 	args := bytes.TrimSpace(call.Args)
 	var compact bytes.Buffer
+	var text string
+	if len(args) > 0 && args[0] == '"' && json.Unmarshal(args, &text) == nil { // an object in a string
+		args = []byte(text)
+	}
 	switch {
 	case len(args) == 0, string(args) == "null":
 		args = []byte("{}")

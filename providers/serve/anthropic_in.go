@@ -59,10 +59,50 @@ type contentBlock struct {
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
 	IsError   bool            `json:"is_error"`
-	Source    struct {
-		Type string `json:"type"`
-		Data string `json:"data"`
-	} `json:"source"`
+	Title     string          `json:"title"`
+	Source    source          `json:"source"`
+}
+
+// source is where the content of a block comes from. Of a search result it is a text.
+type source struct {
+	Type    string          `json:"type"`
+	Data    string          `json:"data"`
+	Content json.RawMessage `json:"content"`
+	name    string
+}
+
+// UnmarshalJSON reads either.
+func (s *source) UnmarshalJSON(b []byte) error {
+	type plain source
+	if b[0] == '"' {
+		return json.Unmarshal(b, &s.name)
+	}
+	return json.Unmarshal(b, (*plain)(s))
+}
+
+// plain is the text and the pictures of a block that holds nothing else.
+func (b *contentBlock) plain(where string) (text string, images []providers.Image, err error) {
+	switch {
+	case b.Type == "text":
+		return b.Text, nil, nil
+	case b.Type == "image":
+		images, err = b.image(nil, where)
+		return "", images, err
+	case b.Type == "document" && b.Source.Type == "text":
+		return b.Source.Data, nil, nil
+	case b.Type == "document" && b.Source.Type == "content":
+		return blockText(where+".source.content", b.Source.Content)
+	case b.Type == "search_result":
+		text, images, err = blockText(where+".content", b.Content)
+		return strings.Join([]string{b.Title, b.Source.name, text}, "\n"), images, err
+	}
+	return "", nil, unsupported(where, "blocks of type %q are not supported here, only text and pictures", b.Type)
+}
+
+// ranElsewhere reports whether a block is a call that Anthropic's servers ran, or its
+// result: it says nothing to another model.
+func (b *contentBlock) ranElsewhere() bool {
+	return b.Type == "server_tool_use" || b.Type == "mcp_tool_use" || strings.HasSuffix(b.Type, "_tool_result")
 }
 
 // withServer refuses state that would be kept at the server, in the form that Anthropic's
@@ -163,9 +203,7 @@ func (q *request) addBlocks(where, role string, raw json.RawMessage) error {
 	for i, b := range blocks {
 		at := fmt.Sprintf("%s.content.%d", where, i)
 		switch {
-		case b.Type == "text":
-			texts = append(texts, b.Text)
-		case b.Type == "thinking", b.Type == "redacted_thinking": // left out of the next prompt
+		case b.Type == "thinking", b.Type == "redacted_thinking", b.ranElsewhere(): // left out of the next prompt
 		case b.Type == "tool_use" && role == "assistant":
 			m.Calls = append(m.Calls, calling.Call{ID: b.ID, Name: b.Name, Args: b.Input})
 		case b.Type == "tool_result":
@@ -174,15 +212,18 @@ func (q *request) addBlocks(where, role string, raw json.RawMessage) error {
 				return err
 			}
 			q.Messages = append(q.Messages, calling.Message{Role: calling.Result, CallID: b.ToolUseID, Text: text, Images: images, Failed: b.IsError})
-		case b.Type == "image" && role == "user":
-			var err error
-			if m.Images, err = b.image(m.Images, at); err != nil {
+		default:
+			text, images, err := b.plain(at)
+			if err == nil {
+				err = onlyShown(images, role)
+			}
+			if err != nil {
 				return err
 			}
-		case b.Type == "document" && b.Source.Type == "text":
-			texts = append(texts, b.Source.Data)
-		default:
-			return unsupported(at, "blocks of type %q are not supported, only text, pictures and calls of tools", b.Type)
+			if b.Type != "image" {
+				texts = append(texts, text)
+			}
+			m.Images = append(m.Images, images...)
 		}
 	}
 	m.Text = strings.Join(texts, "\n")
@@ -220,17 +261,17 @@ func blockText(where string, raw json.RawMessage) (text string, images []provide
 	var texts []string
 	for i, b := range blocks {
 		at := fmt.Sprintf("%s.%d", where, i)
-		switch b.Type {
-		case "tool_reference": // of a search for tools
-		case "image":
-			if images, err = b.image(images, at); err != nil {
-				return "", nil, err
-			}
-		case "text":
-			texts = append(texts, b.Text)
-		default:
-			return "", nil, unsupported(at, "blocks of type %q are not supported here, only text and pictures", b.Type)
+		if b.Type == "tool_reference" { // of a search for tools
+			continue
 		}
+		text, shown, err := b.plain(at)
+		if err != nil {
+			return "", nil, err
+		}
+		if b.Type != "image" {
+			texts = append(texts, text)
+		}
+		images = append(images, shown...)
 	}
 	return strings.Join(texts, "\n"), images, nil
 }

@@ -49,8 +49,20 @@ func unsupported(param, format string, args ...any) *apiError {
 	return e
 }
 
-func notFound(r *http.Request) *apiError {
-	return refuse(http.StatusNotFound, "not_found", "there is no route %s %s", r.Method, r.URL.Path)
+// noRoute says that a path does not exist, or not for this method.
+func (x *exchange) noRoute(mux *http.ServeMux) {
+	for method, allow := range map[string]string{http.MethodGet: "GET, HEAD", http.MethodPost: "POST"} {
+		other := *x.r
+		if other.Method = method; method == x.r.Method {
+			continue
+		}
+		if _, pattern := mux.Handler(&other); pattern != "/" {
+			x.w.Header().Set("Allow", allow)
+			x.fail(refuse(http.StatusMethodNotAllowed, "method_not_allowed", "%s is of no use at %s, only %s", x.r.Method, x.r.URL.Path, allow))
+			return
+		}
+	}
+	x.fail(refuse(http.StatusNotFound, "not_found", "there is no route %s %s", x.r.Method, x.r.URL.Path))
 }
 
 const overflowCode = "context_length_exceeded"

@@ -92,6 +92,19 @@ func addImage(images []providers.Image, where string, decode func(string) ([]byt
 	return append(images, img), nil
 }
 
+// arguments are those of a call, which are a text in the APIs of OpenAI. Some clients send
+// the object itself.
+type arguments string
+
+// UnmarshalJSON reads either.
+func (a *arguments) UnmarshalJSON(b []byte) error {
+	if b[0] == '{' {
+		*a = arguments(b)
+		return nil
+	}
+	return json.Unmarshal(b, (*string)(a))
+}
+
 // onlyShown refuses pictures of who has none to show.
 func onlyShown(images []providers.Image, role string) error {
 	if len(images) == 0 || role == "user" || role == "tool" {
@@ -148,9 +161,14 @@ func toolChoice(raw json.RawMessage, tools []calling.Tool) (calling.Choice, erro
 		if len(o.Allowed.Tools) > 0 {
 			set = o.Allowed
 		}
-		only = set.Tools
-		if set.Mode == "required" {
+		only = slices.DeleteFunc(set.Tools, func(n named) bool { return !slices.Contains([]string{"function", "custom", ""}, n.Type) }) // run elsewhere
+		switch {
+		case set.Mode == "required" && len(only) == 0:
+			return c, unsupported("tool_choice", "none of the tools that it allows is a function")
+		case set.Mode == "required":
 			c.Mode = calling.Required
+		case len(only) == 0:
+			c.Mode = calling.None
 		}
 	case "function", "custom", "tool", "":
 		c.Mode = calling.Required

@@ -22,6 +22,7 @@ type ollamaRequest struct {
 	Stream   *bool           `json:"stream"`
 	Format   json.RawMessage `json:"format"`
 	Think    json.RawMessage `json:"think"`
+	Logprobs bool            `json:"logprobs"`
 	Options  struct {
 		Temperature *float64        `json:"temperature"`
 		Seed        *int            `json:"seed"`
@@ -89,6 +90,8 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 	switch {
 	case in.Model == "":
 		return nil, invalid("model", "it is missing")
+	case in.Logprobs:
+		return nil, unsupported("logprobs", "they are not supported")
 	case generate && in.Suffix != "":
 		return nil, unsupported("suffix", "it is not supported")
 	case generate && in.Raw:

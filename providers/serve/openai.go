@@ -64,8 +64,8 @@ type chatCall struct {
 }
 
 type chatInvocation struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
+	Name      string    `json:"name"`
+	Arguments arguments `json:"arguments"`
 }
 
 type chatTool struct {
@@ -112,6 +112,11 @@ func (in *chatRequest) normalise() (q *request, custom map[string]bool, err erro
 		return nil, nil, unsupported("n", "more than one choice is not supported")
 	case in.Logprobs:
 		return nil, nil, unsupported("logprobs", "they are not supported")
+	}
+	for name, n := range map[string]int{"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens} {
+		if n < 0 {
+			return nil, nil, invalid(name, "it must be at least 1")
+		}
 	}
 	for _, m := range in.Modalities {
 		if m != "text" {
@@ -247,7 +252,7 @@ func (w *chatWriter) event(e calling.Event) {
 			Reasoning string `json:"reasoning_content"`
 		}{e.Thought}), "null")
 	case e.Call != nil && w.legacy:
-		w.delta(encode(map[string]any{"function_call": chatInvocation{e.Call.Name, string(e.Call.Args)}}), "null")
+		w.delta(encode(map[string]any{"function_call": chatInvocation{e.Call.Name, arguments(e.Call.Args)}}), "null")
 	case e.Call != nil && w.custom[e.Call.Name]:
 		call := w.call(e.Call)
 		call["index"] = w.calls
@@ -274,7 +279,7 @@ func (w *chatWriter) call(c *calling.Call) map[string]any {
 	if w.custom[c.Name] {
 		return map[string]any{"id": c.ID, "type": "custom", "custom": map[string]any{"name": c.Name, "input": freeText(c.Args)}}
 	}
-	return map[string]any{"id": c.ID, "type": "function", "function": chatInvocation{c.Name, string(c.Args)}}
+	return map[string]any{"id": c.ID, "type": "function", "function": chatInvocation{c.Name, arguments(c.Args)}}
 }
 
 func (w *chatWriter) finish(s providers.StopReason) string {
@@ -324,7 +329,7 @@ func (w *chatWriter) whole(blocks []block, e calling.End) any {
 		switch {
 		case b.call == nil:
 		case w.legacy:
-			message["function_call"] = chatInvocation{b.call.Name, string(b.call.Args)}
+			message["function_call"] = chatInvocation{b.call.Name, arguments(b.call.Args)}
 		default:
 			calls = append(calls, w.call(b.call))
 		}

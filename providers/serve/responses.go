@@ -55,13 +55,11 @@ func (w *responsesWriter) send(name string, v map[string]any) {
 // object is the response as it is now.
 func (w *responsesWriter) object(status string) map[string]any {
 	tools, choice, metadata := given(w.in.Tools, []any{}), given(w.in.ToolChoice, "auto"), given(w.in.Metadata, map[string]any{})
-	kind := map[string]any{"type": "text"}
-	if f := w.in.Text.Format; f.Type != "" {
-		kind["type"] = f.Type
-		if f.Type == "json_schema" {
-			kind["name"], kind["schema"] = "answer", f.Schema
-		}
+	text := map[string]any{"format": given(w.in.Text["format"], map[string]any{"type": "text"})}
+	if verbosity := w.in.Text["verbosity"]; verbosity != nil {
+		text["verbosity"] = verbosity
 	}
+	reasoning := map[string]any{"effort": w.in.Reasoning["effort"], "summary": w.in.Reasoning["summary"]}
 	instructions := any(nil)
 	if w.in.Instructions != "" {
 		instructions = w.in.Instructions
@@ -71,7 +69,7 @@ func (w *responsesWriter) object(status string) map[string]any {
 		"instructions": instructions, "max_output_tokens": w.in.MaxOutput, "model": w.in.Model, "output": w.output,
 		"parallel_tool_calls": w.in.Parallel == nil || *w.in.Parallel, "previous_response_id": nil, "access_programs": nil,
 		"temperature": w.in.Temperature, "top_p": w.in.TopP, "tool_choice": choice, "tools": tools, "metadata": metadata,
-		"reasoning": map[string]any{"effort": nil, "summary": nil}, "text": map[string]any{"format": kind}, "truncation": "disabled", "usage": nil,
+		"reasoning": reasoning, "text": text, "truncation": "disabled", "usage": nil,
 	}
 }
 

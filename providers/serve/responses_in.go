@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mylm/providers"
@@ -22,15 +23,11 @@ type responsesRequest struct {
 	TopP         *float64        `json:"top_p"`
 	Metadata     json.RawMessage `json:"metadata"`
 	Stream       bool            `json:"stream"`
-	Reasoning    struct {
-		Effort string `json:"effort"`
-	} `json:"reasoning"`
-	Text struct {
-		Format struct {
-			Type   string          `json:"type"`
-			Schema json.RawMessage `json:"schema"`
-		} `json:"format"`
-	} `json:"text"`
+	Include      []string        `json:"include"`
+	TopLogprobs  int             `json:"top_logprobs"`
+
+	Reasoning map[string]json.RawMessage `json:"reasoning"`
+	Text      map[string]json.RawMessage `json:"text"`
 
 	Previous     json.RawMessage `json:"previous_response_id"`
 	Conversation json.RawMessage `json:"conversation"`
@@ -56,7 +53,7 @@ type item struct {
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
 	Namespace string          `json:"namespace"`
-	Arguments string          `json:"arguments"`
+	Arguments arguments       `json:"arguments"`
 	Input     string          `json:"input"`
 	Output    json.RawMessage `json:"output"`
 	Tools     []responsesTool `json:"tools"`
@@ -94,9 +91,17 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 		return nil, nil, invalid("model", "it is missing")
 	case in.Background:
 		return nil, nil, unsupported("background", "it is not supported")
+	case in.TopLogprobs > 0:
+		return nil, nil, unsupported("top_logprobs", "they are not supported")
+	case slices.Contains(in.Include, "message.output_text.logprobs"):
+		return nil, nil, unsupported("include", "%q is not supported", "message.output_text.logprobs")
+	case in.MaxOutput != nil && *in.MaxOutput < 0:
+		return nil, nil, invalid("max_output_tokens", "it must be at least 1")
 	}
+	var effort string
+	_ = json.Unmarshal(in.Reasoning["effort"], &effort) // null, too
 	r := &reading{q: &request{model: in.Model, stream: in.Stream}, tools: map[string]wireTool{}, find: find}
-	r.q.Temperature, r.q.Think = in.Temperature, thinking(in.Reasoning.Effort)
+	r.q.Temperature, r.q.Think = in.Temperature, thinking(effort)
 	if in.MaxOutput != nil {
 		r.q.MaxTokens = *in.MaxOutput
 	}
@@ -115,7 +120,13 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 	if r.q.Choice, err = toolChoice(in.ToolChoice, r.q.Tools); err != nil {
 		return nil, nil, err
 	}
-	f := in.Text.Format
+	var f struct {
+		Type   string          `json:"type"`
+		Schema json.RawMessage `json:"schema"`
+	}
+	if len(in.Text["format"]) > 0 && json.Unmarshal(in.Text["format"], &f) != nil {
+		return nil, nil, invalid("text.format", "it is not an object with a type")
+	}
 	r.q.Format, err = format("text.format", f.Type, f.Schema)
 	return r.q, r.tools, err
 }

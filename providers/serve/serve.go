@@ -95,7 +95,7 @@ func New(o Options) *Handler {
 		"GET /{$}":                       func(x *exchange) { x.text("mylm is running\n") },
 		"GET /healthz":                   func(x *exchange) { x.text("ok\n") },
 		"GET /metrics":                   h.showMetrics,
-		"/":                              func(x *exchange) { x.fail(notFound(x.r)) },
+		"/":                              func(x *exchange) { x.noRoute(mux) },
 	} {
 		mux.HandleFunc(pattern, func(_ http.ResponseWriter, r *http.Request) {
 			x := r.Context().Value(exchangeKey{}).(*exchange)

@@ -77,4 +77,3 @@ func (m *texts) Generate(context.Context, providers.Request) iter.Seq2[providers
 		}
 	}
 }
-

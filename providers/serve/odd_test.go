@@ -1,0 +1,105 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"mylm/providers/serve"
+)
+
+// What clients send that is rare, or that another server has made, is understood.
+func TestOddRequests(t *testing.T) {
+	m := says("Hello.")
+	s := start(t, m, serve.Options{})
+	function := func(name string) object { return object{"type": "function", "name": name} }
+	user := object{"role": "user", "content": "x"}
+	called := func(args any) []any {
+		return []any{user, object{"role": "assistant", "tool_calls": []any{object{"id": "c1", "type": "function", "function": object{"name": "get_weather", "arguments": args}}}},
+			object{"role": "tool", "tool_call_id": "c1", "content": "sunny"}}
+	}
+	const shown = `<parameters>{"city":"Bern"}</parameters>`
+	block := func(role string, blocks ...object) object { return object{"role": role, "content": blocks} }
+	for name, tt := range map[string]struct {
+		api  int
+		more object
+		want string // that the model is shown
+	}{
+		"arguments as an object":           {0, object{"messages": called(object{"city": "Bern"})}, shown},
+		"arguments as a string":            {0, object{"messages": called(`{"city": "Bern"}`)}, shown},
+		"Ollama, arguments as a string":    {3, object{"messages": called(`{"city": "Bern"}`)}, shown},
+		"Ollama, arguments as an object":   {3, object{"messages": called(object{"city": "Bern"})}, shown},
+		"Responses, arguments as object":   {1, object{"input": []any{user, object{"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": object{"city": "Bern"}}}}, shown},
+		"allowed tools, one hosted":        {1, object{"tool_choice": object{"type": "allowed_tools", "mode": "auto", "tools": []any{function("get_weather"), object{"type": "web_search"}}}}, "get_weather"},
+		"a search result":                  {2, object{"messages": []any{block("user", object{"type": "search_result", "source": "https://a.example", "title": "The title", "content": []any{object{"type": "text", "text": "found"}}})}}, "The title\nhttps://a.example\nfound"},
+		"a search result of a tool":        {2, object{"messages": []any{user, block("assistant", object{"type": "tool_use", "id": "t", "name": "get_weather", "input": object{}}), block("user", object{"type": "tool_result", "tool_use_id": "t", "content": []any{object{"type": "search_result", "source": "s", "title": "The title", "content": []any{object{"type": "text", "text": "found"}}}}})}}, "The title\ns\nfound"},
+		"a text document of a tool":        {2, object{"messages": []any{user, block("assistant", object{"type": "tool_use", "id": "t", "name": "get_weather", "input": object{}}), block("user", object{"type": "tool_result", "tool_use_id": "t", "content": []any{object{"type": "document", "source": object{"type": "text", "media_type": "text/plain", "data": "the text"}}}})}}, "the text"},
+		"a document of blocks":             {2, object{"messages": []any{block("user", object{"type": "document", "source": object{"type": "content", "content": []any{object{"type": "text", "text": "the text"}}}})}}, "the text"},
+		"tools that another server ran":    {2, object{"messages": []any{user, block("assistant", object{"type": "server_tool_use", "id": "s", "name": "web_search", "input": object{}}, object{"type": "web_search_tool_result", "tool_use_id": "s", "content": []any{}}, object{"type": "text", "text": "It is so."}), user}}, "It is so."},
+		"a thought with a signature":       {2, object{"messages": []any{user, block("assistant", object{"type": "thinking", "thinking": "secret", "signature": "s"}, object{"type": "text", "text": "It is so."}), user}}, "It is so."},
+		"cache_control and other markings": {2, object{"system": []any{object{"type": "text", "text": "Be brief.", "cache_control": object{"type": "ephemeral", "ttl": "1h"}}}, "metadata": object{"user_id": "u"}, "top_k": 5, "context_management": object{}}, "Be brief."},
+	} {
+		api := surfaces[tt.api]
+		resp, body := post(t, s, api.path, api.request(false, "x", tt.more))
+		if resp.StatusCode != 200 {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+			continue
+		}
+		if p := m.prompts[len(m.prompts)-1]; !strings.Contains(p, tt.want) || strings.Contains(p, "secret") {
+			t.Errorf("%s: the model is shown\n%s", name, p)
+		}
+	}
+}
+
+// What is not supported is named, whatever the API.
+func TestOddRefusals(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	for _, tt := range []struct {
+		api  int
+		more object
+		want string
+	}{
+		{0, object{"max_tokens": -1}, `"param":"max_tokens"`}, {0, object{"max_completion_tokens": -5}, `"param":"max_completion_tokens"`},
+		{1, object{"max_output_tokens": -1}, `"param":"max_output_tokens"`}, {1, object{"top_logprobs": 3}, `"param":"top_logprobs"`},
+		{1, object{"include": []string{"message.output_text.logprobs"}}, `"param":"include"`},
+		{2, object{"messages": []any{object{"role": "user", "content": []any{object{"type": "document", "source": object{"type": "base64", "media_type": "application/pdf", "data": "AA"}}}}}}, "messages.0.content.0"},
+		{3, object{"logprobs": true}, "logprobs"},
+	} {
+		api := surfaces[tt.api]
+		if resp, body := post(t, s, api.path, api.request(false, "x", tt.more)); resp.StatusCode != 400 || !strings.Contains(body, tt.want) {
+			t.Errorf("%s %v: %d %s", api.name, tt.more, resp.StatusCode, body)
+		}
+	}
+	for method, want := range map[string]string{"GET /v1/chat/completions": "POST", "PUT /v1/messages": "POST", "GET /api/chat": "POST", "DELETE /v1/models": "GET, HEAD", "GET /v1/nothing": ""} {
+		verb, path, _ := strings.Cut(method, " ")
+		r := get(t, s.URL+path)
+		r.Method = verb
+		status := http.StatusMethodNotAllowed
+		if want == "" {
+			status = http.StatusNotFound
+		}
+		if resp, body := do(t, s, r, nil); resp.StatusCode != status || resp.Header.Get("Allow") != want || !strings.Contains(body, `"error"`) {
+			t.Errorf("%s: %d %q %s", method, resp.StatusCode, resp.Header.Get("Allow"), body)
+		}
+	}
+}
+
+// A response says what its request asked for.
+func TestResponseRepeatsRequest(t *testing.T) {
+	s := start(t, says(`{"city":"Bern"}`), serve.Options{})
+	text := object{"format": object{"type": "json_schema", "name": "place", "strict": true, "schema": parameters}, "verbosity": "low"}
+	_, body := post(t, s, "/v1/responses", object{"model": "m", "input": "x", "text": text, "reasoning": object{"effort": "low", "summary": "auto"}, "metadata": object{"a": "b"}})
+	var v object
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ got, want string }{
+		{str(v, "text", "format", "name"), "place"}, {str(v, "text", "format", "strict"), "true"}, {str(v, "text", "verbosity"), "low"},
+		{str(v, "reasoning", "effort"), "low"}, {str(v, "reasoning", "summary"), "auto"}, {str(v, "metadata", "a"), "b"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%q, want %q in %s", tt.got, tt.want, body)
+		}
+	}
+}
