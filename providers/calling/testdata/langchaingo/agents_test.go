@@ -1,4 +1,8 @@
-package sdkcheck
+// Package langchaingo runs agents of langchaingo over calling.LLM. It is a module of its own, since
+// they need much that nothing else here does:
+//
+//	cd providers/calling/testdata/langchaingo && go test .
+package langchaingo
 
 import (
 	"context"
