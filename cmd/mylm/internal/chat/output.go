@@ -67,8 +67,9 @@ func (o *output) print() {
 	o.hold = true
 }
 
-// frame is longer than the time until the next drawing, also on a busy machine.
-const frame = 250 * time.Millisecond
+// frame is longer than the time until the next drawing, also on a busy machine. Where
+// rows are replaced something is going on, whose spinner is drawn many times a second.
+const frame = 5 * time.Second
 
 // printed ends that. What was printed waits for the next drawing if that replaces
 // rows.
