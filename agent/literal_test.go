@@ -47,6 +47,8 @@ func TestCorrectionsAreLiteral(t *testing.T) {
 		"no object":       call("echo", `["x"]`),
 		"given twice":     call("echo", `{"text": "a", "text": "b"}`),
 		"no name":         "<tool_code>\n<parameters>{\"echo\": \"x\"}</parameters>\n</tool_code>",
+		"no name at all":  "<tool_code>\nhello\n</tool_code>",
+		"nothing in it":   "<tool_code>\n</tool_code>",
 		"not finished":    object + `{"text": "x`,
 		"escaped":         "&lt;tool_code&gt;&lt;name&gt;echo&lt;/name&gt;&lt;/tool_code&gt;",
 		"ambiguous":       object + "{}</parameters>\n<run>false</run>\n</tool_code>",

@@ -75,8 +75,12 @@ func (w Corrections) Refused(err error) (string, error) {
 	return w.Prompts.Refusal(data)
 }
 
-// call is the right form of the call, with words in capitals for what is not known.
+// call is the right form of a call: of the tool that was meant, or of the first, so that
+// a copy of it runs. Without tools it has words in capitals.
 func (w Corrections) call(d prompts.CorrectionData) string {
+	if names := w.Tools.Names(); d.Tool == "" && len(names) > 0 {
+		d.Tool, d.Example = names[0], w.example(names[0])
+	}
 	return w.Form.Call(cmp.Or(d.Tool, "TOOL_NAME"), []byte(cmp.Or(d.Example, `{"ARGUMENT": "VALUE"}`)))
 }
 
