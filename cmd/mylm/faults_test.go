@@ -9,9 +9,11 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const listCall = `<tool_code><name>list_dir</name><parameters>{}</parameters></tool_code>`
@@ -171,6 +173,44 @@ func TestInterruptedDeafServer(t *testing.T) {
 		t.Errorf("resume: exit %s, %q, %s", code, out, errs)
 	}
 	h.replays()
+}
+
+// One signal that is sent several times, as timeout(1) does, is one interrupt: what
+// has come of the answer is printed.
+func TestInterruptedByGroup(t *testing.T) {
+	t.Parallel()
+	h := &home{t: t, dir: t.TempDir(), host: newFaulty(t, ever, stays(says("Half an ans"))).URL}
+	for attempt := 0; ; attempt++ {
+		cmd := h.command("ask", "q", "-o", "ndjson")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewReader(out)
+		for line := ""; !strings.Contains(line, `"text":"Half an ans"`); {
+			if line, err = lines.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		began := time.Now()
+		for time.Since(began) < 20*time.Millisecond { // those that wait at the same time are one
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			runtime.Gosched()
+		}
+		took := time.Since(began)
+		rest, _ := io.ReadAll(lines)
+		code := exitWithin(t, cmd)
+		if took > 100*time.Millisecond && attempt < 20 { // too slow to be one
+			continue
+		}
+		if code != "130" || !strings.Contains(string(rest), `"response":"Half an ans"`) {
+			t.Errorf("exit %s, stdout %s", code, rest)
+		}
+		return
+	}
 }
 
 // checkEnd checks the lines about the end of a run.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"mylm/cmd/mylm/internal/failure"
 
@@ -200,6 +201,10 @@ func (p *Prompter) Absent() Nobody {
 	return ""
 }
 
+// sameSignal is how long a signal of one kind counts once: timeout(1) sends its own to
+// the process and to the group of it, and shells that end do the like.
+const sameSignal = 250 * time.Millisecond
+
 // Interruptible returns a context that the first signal to end cancels, or the
 // end of stdout's reader. A second signal ends the process at once.
 func Interruptible(s *Screen) (context.Context, func()) {
@@ -213,12 +218,15 @@ func Interruptible(s *Screen) (context.Context, func()) {
 		}
 	})
 	go func() {
+		var first os.Signal
+		var at time.Time
 		for {
 			select {
 			case sig := <-signals:
-				if sig == os.Interrupt && keyOfEditor() {
+				if sig == os.Interrupt && keyOfEditor() || sig == first && time.Since(at) < sameSignal {
 					continue
 				}
+				first, at = sig, time.Now()
 			case <-done:
 				return
 			}
