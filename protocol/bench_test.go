@@ -31,6 +31,26 @@ func text(b *testing.B, line string, chunk int) {
 	}
 }
 
+// BenchmarkReply reads whole replies of 64 KB to the verdict, in chunks of the size of
+// a token and of a read from the network.
+func BenchmarkReply(b *testing.B) {
+	for name, line := range map[string]string{"prose": prose, "markdown": markdown} {
+		for _, chunk := range []int{16, 4096} {
+			b.Run(fmt.Sprint(name, chunk), func(b *testing.B) {
+				s := strings.Repeat(line, 64<<10/len(line))
+				b.SetBytes(int64(len(s)))
+				for b.Loop() {
+					d := protocol.NewDecoder(protocol.Options{Tools: known})
+					for i := 0; i < len(s); i += chunk {
+						d.Push(s[i:min(len(s), i+chunk)])
+					}
+					d.Close(protocol.End)
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkNeutralise neutralises a line that is full of what might be guarded.
 func BenchmarkNeutralise(b *testing.B) {
 	s := strings.Repeat("Action: < ", 1<<17)

@@ -41,9 +41,9 @@ func took(t testing.TB, tools protocol.Lookup, s string, n int) time.Duration {
 const maxRatio = 50
 
 // BenchmarkPatterns reads 64 KB of each pattern behind each head, whole and in
-// small pieces, then 1 MB of the slowest of them, and fails where that takes too
-// long beside plain text. Of each only the best run counts, so that other work on
-// the machine matters little.
+// small pieces, then 100 KB and 1 MB of the slowest of them, and fails where that
+// takes too long beside plain text. Of each only the best run counts, so that other
+// work on the machine matters little.
 func BenchmarkPatterns(b *testing.B) {
 	type candidate struct {
 		head, pattern string
@@ -58,7 +58,7 @@ func BenchmarkPatterns(b *testing.B) {
 		}
 		return t
 	}
-	const short, long, slowest = 64 << 10, 1 << 20, 12
+	const short, medium, long, slowest = 64 << 10, 100 << 10, 1 << 20, 12
 	for b.Loop() {
 		plain := max(best(strings.Repeat(prose, long/len(prose)), 16, 5), 10*time.Millisecond)
 		var all []candidate
@@ -70,16 +70,18 @@ func BenchmarkPatterns(b *testing.B) {
 			}
 		}
 		slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(b.time, a.time) })
-		worst, name := time.Duration(0), ""
+		worst, tenth, name := time.Duration(0), time.Duration(0), ""
 		for _, c := range all[:slowest] {
+			tenth = max(tenth, best(c.head+strings.Repeat(c.pattern, medium/len(c.pattern)), c.pieces, 3))
 			if t := best(c.head+strings.Repeat(c.pattern, long/len(c.pattern)), c.pieces, 3); t > worst {
 				worst, name = t, fmt.Sprintf("%q + %q in pieces of %d", c.head, c.pattern, c.pieces)
 			}
 		}
+		b.ReportMetric(float64(tenth.Milliseconds()), "ms/100KB")
 		b.ReportMetric(float64(worst.Milliseconds()), "ms/worst")
 		b.ReportMetric(float64(worst)/float64(plain), "worst/plain")
-		if b.Log(name); worst > maxRatio*plain {
-			b.Errorf("%s takes %v, plain text %v", name, worst, plain)
+		if b.Log(name); worst > maxRatio*plain || tenth > maxRatio*plain/10 {
+			b.Errorf("%s takes %v, 100 KB %v, plain text %v", name, worst, tenth, plain)
 		}
 	}
 }

@@ -441,10 +441,11 @@ func (f *finder) markUp(s string, start bool) guess {
 	m, _ := matchTag(s[:min(len(s), maxTag)])
 	second, token := s[1:min(len(s), 2)], s[:min(len(s), 2*maxGuarded)]
 	bar := second == "" || strings.Contains("|｜", second)
+	end := 1 + strings.IndexAny(token[1:]+">", "<>") // of its text
 	switch {
-	case bar && callToken().MatchString(token), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
+	case bar && end > len("<call") && callToken().MatchString(token), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
 		return f.named(s)
-	case bar && !strings.ContainsAny(token[1:], "<>"):
+	case bar && end == len(token):
 		return f.soon(s, 2*maxGuarded, 0)
 	case f.streams && !ok && strings.IndexByte(s[:min(len(s), maxElem)], '>') < 0:
 		if f.mayBeElement(trimSpace(s[1:]), start) {

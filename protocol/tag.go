@@ -101,9 +101,11 @@ type token struct {
 }
 
 var (
-	tokens     []token
-	tokensAt   [256][]token // by their third byte
-	sortedTags []string     // of tagNames
+	tokens   []token
+	tokensAt [256][]token // by their third byte
+	// tokenStarts are their first two bytes; 0 is any.
+	tokenStarts [256][256]bool
+	sortedTags  []string // of tagNames
 	// tagPairs are the first two letters of tags, of families and of tokens that
 	// are written like tags; 0 is any.
 	tagPairs [256][256]bool
@@ -141,6 +143,7 @@ func indexTags() {
 	}
 	for _, t := range tokens {
 		tokensAt[lower(t.text[2])] = append(tokensAt[lower(t.text[2])], t)
+		tokenStarts[t.text[0]][lower(t.text[1])], tokenStarts[t.text[0]][0] = true, true
 		pair(t.text[1:])
 	}
 	for _, f := range families {
@@ -254,11 +257,10 @@ func family(s string) (n int, more bool) {
 
 // matchToken reads the control token that s begins with, in any case (T4).
 func matchToken(s string) (m mark, more bool) {
-	among := tokens
-	if len(s) > 2 {
-		among = tokensAt[lower(s[2])]
+	if len(s) <= 2 {
+		return mark{}, tokenStarts[s[0]][lower((s + "\x00")[1])]
 	}
-	for _, t := range among {
+	for _, t := range tokensAt[lower(s[2])] {
 		switch n := min(len(s), len(t.text)); {
 		case s[0] != t.text[0] || !strings.EqualFold(s[:n], t.text[:n]):
 		case n == len(t.text):
