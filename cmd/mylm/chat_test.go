@@ -327,6 +327,14 @@ func TestChatSizes(t *testing.T) {
 	}
 }
 
+// Names of flags are not broken at their hyphens.
+func TestChatHyphens(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, "=== reply\nAllow more of it with the flag --max-tool-result-tokens here.\n", 40, 24, "--raw")
+	s.says("q")
+	s.shows("\nAllow more of it with the flag\n--max-tool-result-tokens here.\n")
+}
+
 // An answer of 10,000 lines is in the scrollback, whole and in order.
 func TestChatLongAnswer(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ func TestChatApproval(t *testing.T) {
 	s.shows("  | -two\n")
 	s.shows("[y] once")
 	s.types("?")
-	s.shows("y  this call runs, once")
+	s.shows("y  this call runs, once\na  so does exactly the same call later in this conversation\nn  it does not run") // no p, no h
 	if !strings.Contains(s.wrote(), "\x1b[31m-two") {
 		t.Errorf("no colour in %q", s.wrote())
 	}

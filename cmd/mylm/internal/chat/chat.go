@@ -12,7 +12,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
 	xterm "golang.org/x/term"
 
 	"mylm/cmd/mylm/internal/setup"
@@ -87,7 +86,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	columns, rows := c.o.Screen.Size()
 	m := newModel(ctx, c, columns, rows)
 	if c.o.Intro != "" {
-		c.o.Screen.Dim(ansi.Wrap(c.o.Intro, columns-1, ""))
+		c.o.Screen.Dim(wrapWords(c.o.Intro, columns-1))
 	}
 	c.out = &output{File: c.o.Screen.Out, drawn: func() { c.feed.push(item{begun: true}) }}
 	options := []tea.ProgramOption{

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/term"
@@ -161,7 +160,7 @@ func (m *model) helpLine(name, usage string) {
 		m.say("", "  "+name)
 		lead, indent = "      ", 6
 	}
-	for i, row := range strings.Split(ansi.Wrap(usage, max(10, m.columns()-indent), ""), "\n") {
+	for i, row := range strings.Split(wrapWords(usage, max(10, m.columns()-indent)), "\n") {
 		if i > 0 {
 			lead = strings.Repeat(" ", indent)
 		}

@@ -160,17 +160,24 @@ func (m *model) keys(d *dialog) []string {
 
 // helpRows explain the keys.
 func (m *model) helpRows(d *dialog) (rows []string) {
-	for _, line := range []string{
-		"y  this call runs, once",
-		"a  so does exactly the same call later in this conversation",
-		"p  so does every command that begins so, in this project, until mylm policy revoke",
-		"h  so does every call that only talks to this host, in this conversation",
-		"n  it does not run; the model is told your reason, and goes on",
-		"s  it does not run, and the reply ends here",
-		"d  puts all of the call into the scrollback",
-		"Deny rules and the sandbox hold whatever is allowed here.",
+	o := d.approval.Offer
+	for _, line := range []struct {
+		text   string
+		absent bool
+	}{
+		{"y  this call runs, once", false},
+		{"a  so does exactly the same call later in this conversation", o == nil},
+		{"p  so does every command that begins so, in this project, until mylm policy revoke", o == nil || o.Prefix == nil},
+		{"h  so does every call that only talks to this host, in this conversation", o == nil || o.Host == ""},
+		{"n  it does not run; the model is told your reason, and goes on", false},
+		{"s  it does not run, and the reply ends here", false},
+		{"d  puts all of the call into the scrollback", false},
+		{"Deny rules and the sandbox hold whatever is allowed here.", false},
 	} {
-		for _, row := range m.wrap(line) {
+		if line.absent {
+			continue
+		}
+		for _, row := range m.wrap(line.text) {
 			rows = append(rows, m.styled(faint, row))
 		}
 	}

@@ -59,7 +59,15 @@ func (m *model) wrap(line string) []string {
 	if len(line) <= columns {
 		return []string{line}
 	}
-	return strings.Split(ansi.Wrap(line, columns, ""), "\n")
+	return strings.Split(wrapWords(line, columns), "\n")
+}
+
+// wrapWords breaks a line between words. The library would also break it behind
+// hyphens, and thus the names of flags.
+func wrapWords(line string, columns int) string {
+	const hyphen = "\ue000" // of the private use area
+	line = ansi.Wrap(strings.ReplaceAll(line, "-", hyphen), columns, "")
+	return strings.ReplaceAll(line, hyphen, "-")
 }
 
 // take takes what other goroutines have put into the feed.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"mylm/agent"
 	"mylm/protocol"
@@ -85,7 +86,7 @@ func Of(err error) *Error {
 	}
 	var p *providers.Error
 	if !errors.As(err, &p) {
-		return &Error{Code: ExitError, Name: "internal", Err: err}
+		return &Error{Code: ExitError, Name: "internal", Err: err, Hint: Advice(err)}
 	}
 	f = &Error{Code: ExitError, Name: string(agent.StopModelError), Err: err, Hint: Advice(err)}
 	switch p.Kind {
@@ -135,6 +136,8 @@ func Advice(err error) string {
 	}
 	var p *providers.Error
 	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return "Make room on that disk. --no-save keeps nothing there."
 	case errors.Is(err, agent.ErrDiverged):
 		return "Go on with a question of your own"
 	case !errors.As(err, &p):

@@ -210,7 +210,7 @@ func (t *Terminal) say(task, text string) {
 	case t.paused:
 		t.held = append(t.held, text)
 	default:
-		t.screen.Dim(text)
+		t.screen.Dim(t.screen.Folded(text, 2))
 	}
 }
 
