@@ -46,7 +46,7 @@ func TestTerminalTakesBackAnAnswer(t *testing.T) {
 	const no = "=== reply\n{\"completed\": false, \"confidence\": 0.2, \"issues\": [\"nothing was looked up\"]}\n"
 	const yes = "=== reply\n{\"completed\": true, \"confidence\": 0.9}\n"
 	out := strip(onTerminal(t, "=== reply chunk=4\nAn answer.\n"+no+"=== reply chunk=4\nA better one.\n"+yes, "q", "--self-eval", "full"))
-	inOrder(t, out, "An answer.\r\n", "(the text above is withdrawn)\r\n", "the answer did not pass its check (confidence 0.20): nothing was looked up; trying again\r\n", "A better one.\r\n")
+	inOrder(t, out, "An answer.\r\n", "(the text above is withdrawn)\r\n", "the answer did not pass its check (confidence 0.20): nothing was looked up;\r\n  trying again\r\n", "A better one.\r\n")
 	if strings.Count(out, "A better one.") != 1 || strings.Contains(out, "completed") {
 		t.Errorf("got %q", out)
 	}
