@@ -232,10 +232,14 @@ func repairs(call *protocol.ToolCall, inv *tools.Invocation) []string {
 // call was made.
 func (r *run) observe(ctx context.Context, a *attempt) error {
 	o := a.outcome
+	var images []Image
+	if len(o.Images) > 0 {
+		images = resultImages(o.Images)
+	}
 	if err := r.record(context.WithoutCancel(ctx), ResultEntry{
 		ID: a.id, Name: a.call.Name, Args: a.args(), Success: o.Success(), Text: o.Text, Error: o.Error,
 		Denied: a.denied, Skipped: a.skipped, Unknown: o.Unknown, DryRun: a.dryRun, Origin: o.Origin, Note: a.notes(), ExitCode: o.ExitCode,
-		Truncated: o.Truncated, Gap: o.Gap, Duration: o.Duration, Refused: a.refused, Images: resultImages(o.Images),
+		Truncated: o.Truncated, Gap: o.Gap, Duration: o.Duration, Refused: a.refused, Images: images,
 	}); err != nil {
 		return err
 	}

@@ -307,15 +307,12 @@ func (e *Entry) isMessage() bool {
 // message returns the entry as the model is shown it, with at most limit tokens
 // of a tool's result if limit is not 0; ok is false for what it is not shown.
 func (e *Entry) message(limit int) (m providers.Message, ok bool) {
+	var images []Image
 	switch p := e.Payload.(type) {
 	case HistoryEntry:
-		return withImages(providers.Message{Role: p.Role, Text: p.Text}, p.Images), true
+		m, images = providers.Message{Role: p.Role, Text: p.Text}, p.Images
 	case PromptEntry:
-		m = providers.Message{Role: providers.User, Text: protocol.Neutralise(p.Text)}
-		if len(p.Images) > 0 {
-			m = withImages(m, p.Images)
-		}
-		return m, true
+		m, images = providers.Message{Role: providers.User, Text: protocol.Neutralise(p.Text)}, p.Images
 	case UserEntry:
 		return providers.Message{Role: providers.User, Text: p.Text}, true
 	case ReplyEntry:
@@ -325,9 +322,14 @@ func (e *Entry) message(limit int) (m providers.Message, ok bool) {
 		if p.Note != "" {
 			text += "\n" + p.Note
 		}
-		return withImages(providers.Message{Role: providers.User, Text: text}, p.Images), true
+		m, images = providers.Message{Role: providers.User, Text: text}, p.Images
+	default:
+		return m, false
 	}
-	return m, false
+	if len(images) > 0 {
+		m = withImages(m, images)
+	}
+	return m, true
 }
 
 // Chunks are a reply as the backend may have sent it: they show how the engine

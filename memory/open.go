@@ -316,3 +316,8 @@ func notWritable(path string, err error) error {
 	}
 	return fmt.Errorf("memory %s: %w", path, err)
 }
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

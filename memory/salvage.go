@@ -102,11 +102,6 @@ func moveAside(path string, now time.Time) (aside string, err error) {
 	return aside, nil
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // Columns of a document in the file, and of the index of hashes. See migrations.
 const (
 	documentColumns = 15

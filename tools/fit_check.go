@@ -61,6 +61,9 @@ func (f *fitter) ref(s *jsonschema.Schema, v *node, at loc) *node {
 }
 
 func (f *fitter) resolve(s *jsonschema.Schema) *jsonschema.Schema {
+	if s.Ref == "" {
+		return nil
+	}
 	return Referred(f.root, s.Ref)
 }
 

@@ -102,3 +102,12 @@ func printable(name string) string {
 	}
 	return name
 }
+
+// label is a name as the model sees it: one line, a directory with a slash.
+func label(name string, mode fs.FileMode) string {
+	name = printable(name)
+	if mode.IsDir() {
+		name += "/"
+	}
+	return name
+}

@@ -2,7 +2,6 @@ package files
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,15 +91,6 @@ func nearest(want string, names []string) []string {
 func stem(name string) string {
 	name = strings.ToLower(strings.TrimSuffix(name, "/"))
 	return strings.TrimSuffix(name, filepath.Ext(name))
-}
-
-// label is a name as the model sees it: one line, a directory with a slash.
-func label(name string, mode fs.FileMode) string {
-	name = printable(name)
-	if mode.IsDir() {
-		name += "/"
-	}
-	return name
 }
 
 // Bounds of the search for text that is similar to a missing one.
