@@ -10,15 +10,20 @@ import (
 	"net/http"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/providers/internal/ollamatest"
 )
 
-// serve goes through a call and its result by each API of mylm serve.
+// serve goes through a call and its result by each API of mylm serve. The server reads
+// only what is new of the second prompt.
 func (e *endToEnd) serve(t *testing.T, model string) {
-	p := e.user(t, e.server.URL)
+	server := ollamatest.Start(t, slots, "OLLAMA_DEBUG=1")
+	server.Create(t, model, ollamatest.Agent(templates[model]))
+	p := e.user(t, server.URL)
 	cmd := exec.CommandContext(t.Context(), e.bin, "serve", "--addr", "127.0.0.1:0")
 	cmd.Dir, cmd.Env = p.dir, p.env
 	stderr, err := cmd.StderrPipe()
@@ -57,32 +62,57 @@ func (e *endToEnd) serve(t *testing.T, model string) {
 	user := object{"role": "user", "content": ollamatest.AskCall}
 	const result = "hello-from-tool"
 	final := map[string]string{}
-
-	_, r := post("/v1/chat/completions", object{"model": model, "tools": []any{function}, "messages": []any{user}})
-	said := r["choices"].([]any)[0].(object)["message"].(object)
-	call := said["tool_calls"].([]any)[0].(object)
-	final["openai"], r = post("/v1/chat/completions", object{"model": model, "tools": []any{function}, "messages": []any{user, said, object{"role": "tool", "tool_call_id": call["id"], "content": result}}})
-	if r["usage"].(object)["prompt_tokens"].(float64) == 0 {
-		t.Error("no usage")
+	// again asks with the result. Each API has a system prompt of its own, in front, so that
+	// nothing but the API's own first request can have left the prompt in the cache.
+	again := func(path string, body object, usage func(object) any) {
+		t.Helper()
+		before := len(server.Log())
+		text, reply := post(path, body)
+		final[path] = text
+		prompt, _ := usage(reply).(float64)
+		found := read.FindStringSubmatch(server.Log()[before:])
+		for deadline := time.After(patience); found == nil; found = read.FindStringSubmatch(server.Log()[before:]) {
+			select {
+			case <-deadline:
+				t.Fatalf("%s: the server's log does not tell what it read", path)
+			case <-time.After(10 * time.Millisecond): // the log comes through a pipe
+			}
+		}
+		evaluated, err := strconv.Atoi(found[1])
+		t.Logf("%s: %d of %v tokens of the prompt were evaluated", path, evaluated, prompt)
+		if err != nil || prompt == 0 || 3*evaluated > int(prompt) {
+			t.Errorf("%s: %d of %v tokens of the prompt were evaluated, %v", path, evaluated, prompt, err)
+		}
 	}
 
+	chat := []any{object{"role": "system", "content": "Chat Completions ask."}, user}
+	_, r := post("/v1/chat/completions", object{"model": model, "tools": []any{function}, "messages": chat})
+	said := r["choices"].([]any)[0].(object)["message"].(object)
+	call := said["tool_calls"].([]any)[0].(object)
+	chat = append(chat, said, object{"role": "tool", "tool_call_id": call["id"], "content": result})
+	again("/v1/chat/completions", object{"model": model, "tools": []any{function}, "messages": chat}, func(r object) any { return r["usage"].(object)["prompt_tokens"] })
+
 	tool := object{"type": "function", "name": "execute_command", "parameters": schema}
-	_, r = post("/v1/responses", object{"model": model, "tools": []any{tool}, "input": []any{user}})
+	ask := object{"model": model, "instructions": "Responses ask.", "tools": []any{tool}, "input": []any{user}}
+	_, r = post("/v1/responses", ask)
 	input := append([]any{user}, r["output"].([]any)...)
 	call = input[len(input)-1].(object)
-	input = append(input, object{"type": "function_call_output", "call_id": call["call_id"], "output": result})
-	final["responses"], _ = post("/v1/responses", object{"model": model, "tools": []any{tool}, "input": input})
+	ask["input"] = append(input, object{"type": "function_call_output", "call_id": call["call_id"], "output": result})
+	again("/v1/responses", ask, func(r object) any { return r["usage"].(object)["input_tokens"] })
 
 	named := object{"name": "execute_command", "input_schema": schema}
-	_, r = post("/v1/messages", object{"model": model, "max_tokens": 200, "tools": []any{named}, "messages": []any{user}})
+	ask = object{"model": model, "system": "Messages ask.", "max_tokens": 200, "tools": []any{named}, "messages": []any{user}}
+	_, r = post("/v1/messages", ask)
 	content := r["content"].([]any)
 	call = content[len(content)-1].(object)
 	back := []any{object{"type": "tool_result", "tool_use_id": call["id"], "content": result}}
-	final["anthropic"], _ = post("/v1/messages", object{"model": model, "max_tokens": 200, "tools": []any{named}, "messages": []any{
-		user, object{"role": "assistant", "content": content}, object{"role": "user", "content": back}}})
+	ask["messages"] = []any{user, object{"role": "assistant", "content": content}, object{"role": "user", "content": back}}
+	again("/v1/messages", ask, func(r object) any { return r["usage"].(object)["input_tokens"] })
 
-	_, r = post("/api/chat", object{"model": model, "stream": false, "tools": []any{function}, "messages": []any{user}})
-	final["ollama"], _ = post("/api/chat", object{"model": model, "stream": false, "tools": []any{function}, "messages": []any{user, r["message"], object{"role": "tool", "tool_name": "execute_command", "content": result}}})
+	chat = []any{object{"role": "system", "content": "The API of Ollama asks."}, user}
+	_, r = post("/api/chat", object{"model": model, "stream": false, "tools": []any{function}, "messages": chat})
+	chat = append(chat, r["message"], object{"role": "tool", "tool_name": "execute_command", "content": result})
+	again("/api/chat", object{"model": model, "stream": false, "tools": []any{function}, "messages": chat}, func(r object) any { return r["prompt_eval_count"] })
 
 	for api, text := range final {
 		if !strings.Contains(text, ollamatest.Answer) {
