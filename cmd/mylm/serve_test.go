@@ -4,18 +4,27 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
 
 // serving starts mylm serve and returns its address, and what ends it: the exit code.
 func serving(t testing.TB, env []string, args ...string) (base string, stop func() int) {
+	t.Helper()
+	return servingTo(t, io.Discard, env, args...)
+}
+
+// servingTo is the same with what the server prints, which is whole when it has stopped.
+func servingTo(t testing.TB, log io.Writer, env []string, args ...string) (base string, stop func() int) {
 	t.Helper()
 	c := command(t, nil, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	c.Env = append(append(c.Env, "MYLM_MODEL="), env...)
@@ -36,9 +45,11 @@ func serving(t testing.TB, env []string, args ...string) (base string, stop func
 			t.Fatal("no address", err)
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, r) }()
+	printed := make(chan struct{})
+	go func() { defer close(printed); _, _ = io.Copy(log, r) }()
 	return base, func() int {
 		_ = c.Process.Signal(os.Signal(syscall.SIGTERM))
+		<-printed
 		_ = c.Wait()
 		return c.ProcessState.ExitCode()
 	}
@@ -166,5 +177,74 @@ func TestServedStop(t *testing.T) {
 	}
 	if n := <-code; n != 0 {
 		t.Errorf("it ends with %d", n)
+	}
+}
+
+// The key of a backend is in no reply and no line of the log, even if the backend repeats
+// it; what was asked is in the log if that is wanted, and not otherwise.
+func TestServedLog(t *testing.T) {
+	t.Parallel()
+	const key = "sk-proj-Zk3vT9qLw2Xy7Rb5Nd8Hf4Jm6Pc1Sg0A"
+	var sent atomic.Bool
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent.Store(r.Header.Get("Authorization") == "Bearer "+key)
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error":{"message":"the request with the key `+key+` is bad"}}`)
+	}))
+	defer backend.Close()
+	file := filepath.Join(t.TempDir(), "config.toml")
+	config := fmt.Sprintf("[models.m]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = %q\nkey = %q\n", backend.URL+"/v1", key)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for flag, contents := range map[string]bool{"--log-requests": false, "--log-contents": true} {
+		var log strings.Builder
+		base, stop := servingTo(t, &log, []string{"MYLM_CONFIG=" + file}, "--host", "http://127.0.0.1:1", flag)
+		for path, body := range servedBodies {
+			resp, err := http.Post(base+path, "application/json", strings.NewReader(strings.NewReplacer("STREAM", "true", `"q"`, `"the secret question"`).Replace(body)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != 400 || strings.Contains(string(text), key) || !strings.Contains(string(text), "is bad") {
+				t.Errorf("%s: %d %s", path, resp.StatusCode, text)
+			}
+		}
+		stop()
+		if printed := log.String(); strings.Contains(printed, key) || strings.Count(printed, "POST /") != len(servedBodies) || strings.Contains(printed, "the secret question") != contents || !sent.Load() {
+			t.Errorf("%s, the key was sent %v: %s", flag, sent.Load(), printed)
+		}
+	}
+}
+
+// The settings for a program are those of docs/serve.md, and say whether the model's
+// window has room for what the program sends.
+func TestServeFor(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "serve.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range clients {
+		text := strings.NewReplacer("{BASE}", "http://"+defaultServeAddress, "{MODEL}", "qwen3:8b", "{KEY}", "mylm").Replace(c.settings)
+		if !strings.Contains(string(doc), text) {
+			t.Errorf("docs/serve.md does not have these settings for %s:\n%s", c.name, text)
+		}
+	}
+	for window, small := range map[int]bool{8192: true, 65536: false} {
+		backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, map[string]string{
+				"/api/tags": `{"models":[{"name":"m:latest","model":"m:latest"}]}`, "/api/ps": fmt.Sprintf(`{"models":[{"name":"m:latest","model":"m:latest","context_length":%d}]}`, window),
+				"/api/version": `{"version":"0.32.15"}`, "/api/show": fmt.Sprintf(`{"capabilities":["completion"],"model_info":{"general.architecture":"x","x.context_length":%d}}`, window),
+			}[r.URL.Path])
+		}))
+		defer backend.Close()
+		c := command(t, nil, "serve", "--for", "claude", "--host", backend.URL, "--num-ctx", fmt.Sprint(window))
+		c.Env = append(c.Env, "MYLM_MODEL=")
+		out, err := c.CombinedOutput()
+		if says := fmt.Sprintf("the window of m:latest holds %d", window); err != nil || strings.Contains(string(out), says) != small || !strings.Contains(string(out), "ANTHROPIC_MODEL=m\n") {
+			t.Errorf("a window of %d: %v\n%s", window, err, out)
+		}
 	}
 }
