@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/providers"
 	"mylm/providers/calling"
@@ -142,6 +143,71 @@ func TestStopping(t *testing.T) {
 					t.Errorf("%s, %q, stream %v: %d %s", api.name, begins, stream, resp.StatusCode, body)
 				}
 			}
+		}
+	}
+}
+
+// told is a model that begins, and goes on when it is told to.
+type told struct {
+	begins string
+	goOn   chan struct{}
+}
+
+func (m told) Generate(ctx context.Context, _ providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		if !yield(providers.Chunk{Text: m.begins}, nil) {
+			return
+		}
+		select {
+		case <-m.goOn:
+			yield(providers.Chunk{Stop: providers.StopEnd}, nil)
+		case <-ctx.Done():
+			yield(providers.Chunk{}, ctx.Err())
+		}
+	}
+}
+
+// Text reaches the client while the model still writes. An answer that has to fit a format,
+// or a reply that has to be a call, does not, nor does a call.
+func TestTextStreamsAtOnce(t *testing.T) {
+	format := []object{{"response_format": object{"type": "json_object"}}, {"text": object{"format": object{"type": "json_object"}}}, {"output_config": object{"format": object{"type": "json_schema", "schema": object{"type": "object"}}}}, {"format": "json"}}
+	required := []object{{"tool_choice": "required"}, {"tool_choice": "required"}, {"tool_choice": object{"type": "any"}}, nil}
+	for i, api := range surfaces {
+		for _, tt := range []struct {
+			begins string
+			more   object
+			held   bool
+		}{
+			{"Hello marker and", nil, false},
+			{"Hello marker and", object{"tools": []any{}}, false},
+			{`{"a": "marker", `, format[i], true},
+			{"Hello marker and", required[i], true},
+			{"<tool_code>\n<name>get_weather</name>\n<parameters>{\"city\": \"marker", nil, true},
+		} {
+			if tt.held && tt.more == nil && !strings.HasPrefix(tt.begins, "<") {
+				continue // Ollama's API has no such choice
+			}
+			m := told{tt.begins, make(chan struct{})}
+			s := start(t, m, serve.Options{Heartbeat: time.Millisecond})
+			b, _ := json.Marshal(api.request(true, "x", tt.more))
+			resp, err := s.Client().Post(s.URL+api.path, "application/json", bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all strings.Builder
+			buf := make([]byte, 1000)
+			for !strings.Contains(all.String(), "marker") && all.Len() < 4_000 { // many heartbeats
+				n, err := resp.Body.Read(buf)
+				if err != nil {
+					t.Fatalf("%s: %v after %s", api.name, err, all.String())
+				}
+				all.Write(buf[:n])
+			}
+			if held := !strings.Contains(all.String(), "marker"); held != tt.held {
+				t.Errorf("%s %v, %q: held %v", api.name, tt.more, tt.begins, held)
+			}
+			close(m.goOn)
+			resp.Body.Close()
 		}
 	}
 }
