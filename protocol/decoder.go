@@ -344,7 +344,12 @@ func (n *next) prose(i int) bool {
 		return false
 	}
 	end := n.of(0, i)
-	return end < len(n.s) && n.s[end] == '\n' && n.of(inLine, i) > end && n.of(inLine+1, i) > end
+	for k := range stops { // behind a token that is no text the line may go on otherwise
+		if k > 0 && stops[k] != '`' && n.of(k, i) <= end {
+			return false
+		}
+	}
+	return end < len(n.s) && n.s[end] == '\n'
 }
 
 // mayBegin reports whether a call without tags can begin with a byte at the start

@@ -99,7 +99,7 @@ func (d *Decoder) mayName(s string) bool {
 	}
 	prefix, more := family(s[n:])
 	c := s[n]
-	return prefix > 0 || more || d.initials[c] || c >= utf8.RuneSelf || c != '/' && c != '<' && !isWord(c)
+	return prefix > 0 || more || d.initials[c] || c >= utf8.RuneSelf || c != '/' && !isWord(c)
 }
 
 // callStartsOf are all such places from an offset on, whatever is shown.

@@ -104,8 +104,9 @@ var (
 	tokens   []token
 	tokensAt [256][]token // by their third byte
 	// tokenStarts are their first two bytes; 0 is any.
-	tokenStarts [256][256]bool
-	sortedTags  []string // of tagNames
+	tokenStarts  [256][256]bool
+	familyStarts [256]bool
+	sortedTags   []string // of tagNames
 	// tagPairs are the first two letters of tags, of families and of tokens that
 	// are written like tags; 0 is any.
 	tagPairs [256][256]bool
@@ -148,6 +149,7 @@ func indexTags() {
 	}
 	for _, f := range families {
 		pair(f)
+		familyStarts[f[0]] = true
 	}
 	for name := range tagNames {
 		pair(name)
@@ -240,12 +242,20 @@ func plain(s string) bool {
 		return false
 	}
 	c, next := lower(s[i]), lower(s[i+1])
-	return !tagPairs[c][0] || !tagPairs[c][next] && (next == '>' || next != '_' && isWord(next))
+	if next == '_' || next == '-' {
+		return !tagPairs[c][0]
+	} else if !isWord(next) { // all of the name
+		next = '>'
+	}
+	return !tagPairs[c][next]
 }
 
 // family is the length of a family's prefix that s begins with. more says that
 // s may go on to be one, and can be nothing else.
 func family(s string) (n int, more bool) {
+	if s != "" && !familyStarts[s[0]] {
+		return 0, false
+	}
 	for _, f := range families {
 		if strings.HasPrefix(s, f) {
 			return len(f), false
