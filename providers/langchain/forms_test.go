@@ -1,6 +1,8 @@
 package langchain_test
 
 import (
+	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -162,5 +164,32 @@ func TestOddFaults(t *testing.T) {
 				t.Errorf("%v, want kind %q and %q", err, tt.fault, tt.says)
 			}
 		})
+	}
+}
+
+// TestOverflowWords is for the words in which servers say that a prompt is too
+// long, and its size and the window's among them. 0 is none.
+func TestOverflowWords(t *testing.T) {
+	t.Parallel()
+	for words, want := range map[string]struct{ prompt, window int }{
+		"This model's maximum prompt length is 131072 but the request contains 140000 tokens.":                                             {140000, 131072},
+		"The input (9000 tokens) is longer than the model's context length (8192 tokens).":                                                 {9000, 8192},
+		"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens and 100 `max_new_tokens`": {5000, 4096},
+		"Input length 131393 exceeds the maximum allowed input length of 131040 tokens.":                                                   {131393, 131040},
+		"Input length (265330) exceeds model's maximum context length (262144).":                                                           {265330, 262144},
+		"Prompt too long: 5152 tokens exceeds max_seq_len 2048 (leave room for output tokens)":                                             {5152, 2048},
+		"Context size has been exceeded.":                                                          {},
+		"prompt too long; exceeded max context length by 2048 tokens":                              {},
+		"The number of tokens to keep from the initial prompt is greater than the context length.": {},
+	} {
+		for _, status := range []int{400, 500} {
+			body, _ := json.Marshal(map[string]any{"error": map[string]string{"message": words}})
+			f := newFake(t, openAIAPI, answers(status, "application/json", string(body)))
+			_, _, _, err := generate(t, f.model(t), providers.Request{})
+			var e *providers.Error
+			if !errors.As(err, &e) || e.Kind != providers.Overflow || e.PromptTokens != want.prompt || e.Window != want.window {
+				t.Errorf("%d, %q: %+v", status, words, e)
+			}
+		}
 	}
 }

@@ -231,7 +231,7 @@ func (x *Exchange) refused() *providers.Error {
 			x.status < 500 && strings.Contains(string(x.body), "HTTPS"):
 			return x.elsewhere("")
 		}
-		c = ServerError{Text: fmt.Sprintf("%s answers %d %s", x.host(), x.status, http.StatusText(x.status)), Names: " "}
+		c = ServerError{Text: strings.TrimSpace(fmt.Sprintf("%s answers %d %s", x.host(), x.status, http.StatusText(x.status))), Names: " "}
 		if s := strings.TrimSpace(string(x.body)); s != "" && !strings.HasPrefix(s, "<") && len(s) < 300 && isText(s) {
 			c.Text += ": " + s
 		}

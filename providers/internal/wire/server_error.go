@@ -185,7 +185,14 @@ var overflows = sync.OnceValue(func() []*regexp.Regexp {
 		`context length of only (?P<w>\d+) tokens`,
 		// IBM.
 		`number of input tokens (?P<p>\d+) cannot exceed the total tokens limit (?P<w>\d+)`,
+		// xAI, SGLang, Hugging Face's TGI, OpenRouter's, Atlas.
+		`maximum prompt length is (?P<w>\d+) but the request contains (?P<p>\d+)`,
+		`input \((?P<p>\d+) tokens\) is longer than the model's context length \((?P<w>\d+)`,
+		"`inputs` tokens \\+ `max_new_tokens` must be <= (?P<w>\\d+)\\. given: (?P<p>\\d+)",
+		`input length \(?(?P<p>\d+)\)? exceeds (?:the )?(?:model's )?maximum (?:allowed )?(?:input|context) length (?:of )?\(?(?P<w>\d+)`,
+		`prompt too long: (?P<p>\d+) tokens exceeds \w+ (?P<w>\d+)`,
 		// Others, without numbers.
+		`context size has been exceeded|prompt too long; exceeded`,
 		`context[_ ]length[_ ]exceeded|context window (?:is )?exceeded|exceeds? (?:the )?(?:model'?s? )?(?:maximum )?context (?:length|window|size|limit)|input is too long|please reduce the length of the (?:messages|prompt|input)|prompt is too long|too many input tokens|too many tokens: total|greater than the context length`,
 	} {
 		all = append(all, regexp.MustCompile(s))
