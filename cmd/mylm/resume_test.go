@@ -424,6 +424,34 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
+// Questions that are asked at the same time, each by a process, are all answered,
+// kept and remembered.
+func TestAsksAtOnce(t *testing.T) {
+	t.Parallel()
+	asks := 20
+	if os.Getenv("MYLM_SLOW") != "" {
+		asks = 300
+	}
+	h := newHome(t, newPlaced(t, "Noted."))
+	var wg sync.WaitGroup
+	for i := range asks {
+		wg.Go(func() {
+			if out, errs, code := h.run("ask", fmt.Sprintf("remember the number %d", 1000+i)); code != "0" || out != "Noted.\n" || strings.Contains(errs, "not ") {
+				t.Errorf("exit %s, %q, %s", code, out, errs)
+			}
+		})
+	}
+	wg.Wait()
+	sessions, _, _ := h.run("sessions", "list", "--limit", "0")
+	memory, _, _ := h.run("memory", "list", "--limit", "0")
+	for i := range asks {
+		question := fmt.Sprintf("remember the number %d", 1000+i)
+		if strings.Count(sessions, question) != 1 || strings.Count(memory, question) != 1 {
+			t.Errorf("%q is in the list of sessions %d times, in the memory %d times", question, strings.Count(sessions, question), strings.Count(memory, question))
+		}
+	}
+}
+
 // A session that today's engine reads differently cannot be continued without a
 // question; the hint names the command.
 func TestResumeDiverged(t *testing.T) {
