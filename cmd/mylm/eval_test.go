@@ -522,10 +522,23 @@ func TestEvalSave(t *testing.T) {
 			t.Errorf("%v: exit %s: %s%s", args, code, out, errs)
 		}
 	}
-	// An exam that did not come to its end saves nothing.
+	// Exams that did not come to their end save nothing. They go on together, and nothing
+	// is asked twice.
+	h.configure(before)
 	was := config()
+	asked := func() (n int) {
+		for _, times := range o.counts() {
+			n += times
+		}
+		return n
+	}
+	already := asked()
 	if out, errs, code := exam("-m", "m", "--budget", "50", "--save"); code != "5" || !strings.Contains(out, "m: the forms are not compared") || config() != was {
 		t.Errorf("exit %s: %s%s\n%s", code, out, errs, config())
+	}
+	out, errs, code = h.run("eval", "--resume", "last", "--save")
+	if n := asked() - already; code != "0" || !strings.Contains(out, "m: tool_call is better than tool_code by more than chance") || !strings.Contains(errs, "saved: ") || n != 8*5 {
+		t.Errorf("exit %s after %d questions: %s%s", code, n, out, errs)
 	}
 }
 

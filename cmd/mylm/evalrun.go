@@ -95,12 +95,23 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 			k.jobs = append(k.jobs, examJob{suite: suite, exam: eval.Exam{Model: model, Form: form, Suite: suite.Name, Tasks: len(suite.Tasks), Prompt: template, Runs: c.Int("runs"), Version: version()}})
 		}
 	}
+	if len(k.jobs) > 1 {
+		series := eval.Series{ID: rand.Text()}
+		for _, j := range k.jobs {
+			series.Exams = append(series.Exams, eval.Plan{Model: j.exam.Model, Form: j.exam.Form, Prompt: j.exam.Prompt})
+		}
+		for i := range k.jobs {
+			at := series
+			at.Place = i
+			k.jobs[i].exam.Series = &at
+		}
+	}
 	return k, nil
 }
 
-// resume makes the job that goes on with an exam.
+// resume makes the jobs that go on with an exam, and with those that it was begun with.
 func (k *examRun) resume() error {
-	for _, name := range []string{"suite", "runs", "model", "prompt", "form", "save"} {
+	for _, name := range []string{"suite", "runs", "model", "prompt", "form"} {
 		if k.cli.IsSet(name) {
 			return failure.Usage("--resume and --%s exclude each other: the exam goes on as it began", name)
 		}
@@ -113,8 +124,67 @@ func (k *examRun) resume() error {
 	if err != nil {
 		return err
 	}
-	k.jobs = []examJob{{suite: suite, exam: l.Exam, log: l}}
+	series := l.Exam.Series
+	forms := map[string]int{}
+	if series == nil {
+		k.jobs = []examJob{{suite: suite, exam: l.Exam, log: l}}
+	} else {
+		logs, err := examsOf(k.cli.Context, *series)
+		if err != nil {
+			return err
+		}
+		for i, p := range series.Exams {
+			j := examJob{suite: suite, exam: l.Exam, log: logs[i]}
+			if j.log != nil {
+				j.exam = j.log.Exam
+			} else { // it was not begun
+				at := *series
+				at.Place = i
+				j.exam.ID, j.exam.Digest, j.exam.Series = "", "", &at
+				j.exam.Model, j.exam.Form, j.exam.Prompt = p.Model, p.Form, p.Prompt
+			}
+			if k.jobs = append(k.jobs, j); p.Prompt == "" && p.Form != "" {
+				forms[p.Model]++
+			}
+		}
+	}
+	for _, j := range k.jobs {
+		if _, digest, err := promptSet(j.exam.Prompt); err != nil {
+			return err
+		} else if j.exam.Digest != "" && j.exam.Digest != digest {
+			return failure.Usage("the prompt templates have changed since the exam %s began: its report would be about neither", j.exam.ID).
+				WithHint("Begin a new exam; mylm eval show " + j.exam.ID + " prints what was reached.")
+		}
+	}
+	for model, n := range forms {
+		if n == len(formNames()) {
+			of, _, err := k.formsFor(k.cli.Context, model)
+			if err != nil {
+				return err
+			}
+			k.out.forms = append(k.out.forms, of)
+		}
+	}
+	if k.cli.Bool("save") && k.out.forms == nil {
+		return failure.Usage("--save is for exams in all forms, and exam %s is none", l.Exam.ID)
+	}
 	return nil
+}
+
+// examsOf are the logs of a series by place, as far as they were begun.
+func examsOf(ctx context.Context, series eval.Series) (map[int]*eval.Log, error) {
+	all, _ := listExams(ctx) // one that cannot be read is none of them, or fails when it is opened
+	logs := map[int]*eval.Log{}
+	for _, e := range all {
+		if of := e.Exam.Series; of != nil && of.ID == series.ID {
+			l, err := openExam(e.Exam.ID)
+			if err != nil {
+				return nil, err
+			}
+			logs[of.Place] = l
+		}
+	}
+	return logs, nil
 }
 
 // do makes the exams, one after the other.
@@ -174,17 +244,13 @@ func (k *examRun) open(ctx context.Context, e eval.Exam, goesOn bool) (*config.C
 
 // examine makes one exam. Its report is printed even if it did not come to its end.
 func (k *examRun) examine(ctx context.Context, j examJob) error {
-	c, model, err := k.open(ctx, j.exam, j.log != nil)
+	c, model, err := k.open(ctx, j.exam, k.cli.IsSet("resume"))
 	if err != nil {
 		return err
 	}
 	set, digest, err := promptSet(j.exam.Prompt)
 	if err != nil {
 		return err
-	}
-	if j.log != nil && j.exam.Digest != "" && j.exam.Digest != digest {
-		return failure.Usage("the prompt templates have changed since the exam %s began: its report would be about neither", j.exam.ID).
-			WithHint("Begin a new exam; mylm eval show " + j.exam.ID + " prints what was reached.")
 	}
 	if model.Notice != "" && !k.cli.Bool("quiet") {
 		k.screen.Dim(model.Notice)
