@@ -1,0 +1,37 @@
+package eval
+
+import "time"
+
+// Exam is what an exam is about: what must not change when it is resumed.
+type Exam struct {
+	ID      string    `json:"id"`
+	Started time.Time `json:"started"`
+	Version string    `json:"version,omitempty"` // of the program
+	Model   string    `json:"model"`             // as it is shown
+	Suite   string    `json:"suite"`
+	Tasks   int       `json:"tasks"`
+	Form    string    `json:"form,omitempty"`          // in which calls are shown to the model
+	Prompt  string    `json:"prompt,omitempty"`        // the file of a system template; "": the default one
+	Digest  string    `json:"prompt_digest,omitempty"` // of the prompts, by which they can be told apart
+	Runs    int       `json:"runs"`
+	Seed    *int      `json:"seed,omitempty"`
+	// Args are the arguments of the command line that began the exam, for who
+	// resumes it.
+	Args map[string]string `json:"args,omitempty"`
+	// Series are the exams that it was begun with, for who resumes them; nil: it is alone.
+	Series *Series `json:"series,omitempty"`
+}
+
+// Series is a number of exams that are made one after the other.
+type Series struct {
+	ID    string `json:"id"`
+	Place int    `json:"place"` // of the exam in Exams
+	Exams []Plan `json:"exams"`
+}
+
+// Plan is an exam of a series as it was wanted.
+type Plan struct {
+	Model  string `json:"model,omitempty"`
+	Form   string `json:"form,omitempty"`
+	Prompt string `json:"prompt,omitempty"`
+}
