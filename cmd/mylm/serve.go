@@ -111,7 +111,7 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 
 const (
 	stopGrace = 5 * time.Second // how long replies may take to end after the server is told to stop
-	stopLast  = time.Second     // and then their clients to be told
+	stopLast  = 3 * time.Second // and then their clients to be told
 )
 
 // serveUntilDone serves until ctx is done. That is how a server ends, and no failure.
