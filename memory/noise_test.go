@@ -213,3 +213,21 @@ func TestNewest(t *testing.T) {
 		}
 	}
 }
+
+// TestNewestStatement: a thing that changed is often told in a few more words than
+// before, or in fewer.
+func TestNewestStatement(t *testing.T) {
+	for _, v := range [][3]string{
+		{"Our wedding anniversary is on June 12.", "For later: our wedding anniversary is on May 3.", "when is our anniversary?"},
+		{"Please note: the kiln must cool for 14 hours.", "The kiln must cool overnight.", "how long must the kiln cool?"},
+		{"Noah's school starts at 8:05.", "According to the notes: Noah's school starts at noon.", "when does Noah's school start?"},
+		{"Please note: Поезд в Казань отходит в 23:10.", "Поезд в Казань отходит вечером.", "когда отходит поезд в Казань?"},
+	} {
+		s := fresh(t)
+		add(t, s, memory.Document{Text: "Yesterday we met at the station.", Kind: memory.Note, Time: day},
+			memory.Document{Text: v[0], Kind: memory.Note, Time: day}, memory.Document{Text: v[1], Kind: memory.Note, Time: day.Add(time.Hour)})
+		if hits := search(t, s, memory.Query{Text: v[2]}); len(hits) != 2 || hits[0].Text != v[1] {
+			t.Errorf("%q: found %q", v[2], textsOf(hits))
+		}
+	}
+}

@@ -126,8 +126,8 @@ func (c *candidate) says(other *candidate) bool {
 	return c.shares(other, 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
 }
 
-// shares reports whether two texts are of like length, and that many tenths of the
-// terms of the shorter one are in the other.
+// shares reports whether that many tenths of the terms of the shorter text are in the
+// other, and whether they are of like length: the fewer must be, the less so.
 func (c *candidate) shares(other *candidate, tenths int) bool {
 	few, many := c.terms, other.terms
 	if len(few) > len(many) {
@@ -139,7 +139,7 @@ func (c *candidate) shares(other *candidate, tenths int) bool {
 			shared++
 		}
 	}
-	return len(few) > 1 && len(many) <= len(few)+len(few)/2+1 && 10*shared >= tenths*len(few)
+	return len(few) > 1 && len(many) <= len(few)+len(few)/2+10-tenths && 10*shared >= tenths*len(few)
 }
 
 // numbers are the terms of a text with a digit: another port is another text.
@@ -204,11 +204,13 @@ func newestFirst(all []candidate) {
 	}
 }
 
-// version reports whether two statements of the same length share the words that
-// the query asks about, and most others: the staging host is heron, is wren.
+// version reports whether two statements share the words that the query asks about,
+// and half of all, and are as near to it: the staging host is heron, is wren. What
+// people say to each other is about more than one thing of a kind.
 func (c *candidate) version(other *candidate) bool {
-	if c.asks || other.asks || c.Kind == Tool || other.Kind == Tool || c.Project != other.Project {
+	if c.asks || other.asks || c.Kind == Tool || other.Kind == Tool || c.Project != other.Project || c.Speaker != "" || other.Speaker != "" {
 		return false
 	}
-	return max(len(c.terms), len(other.terms)) <= comparedTerms && c.shares(other, 6) && c.Found.Held != 0 && c.Found.Held == other.Found.Held
+	nearer := c.Found.Similarity - other.Found.Similarity
+	return max(nearer, -nearer) < 0.1 && max(len(c.terms), len(other.terms)) <= comparedTerms && c.shares(other, 5) && c.Found.Held != 0 && c.Found.Held == other.Found.Held
 }

@@ -23,7 +23,7 @@ const (
 	Brief                      // Around, less the longer it is: thanks, or a yes, is rarely what is looked for
 	Assistant                  // 1 if an assistant says it: people are asked about what they said
 	Tool                       // 1 if a tool printed it
-	Question                   // 1 if nobody named asks it, less the longer it is: its answer is looked for
+	Question                   // 1 if nobody named asks it, less the longer it is and the more else it holds: its answer is looked for
 	NumFeatures
 )
 
@@ -73,8 +73,9 @@ func (s *search) features(p uint32) (v Features) {
 		v[Tool] = 1
 	}
 	if flags&Asks != 0 && f.Docs[d].Speaker == 0 { // people among themselves answer by asking
-		short := words / 6
-		v[Question] = 1 / (1 + short*short*short*short)
+		repeated := bits.OnesCount32(s.scores[p].held) + s.dropped
+		short, others := words/6, max(0, 1-float64(repeated)/max(1, words))
+		v[Question] = 1 / (1 + short*short*short*short*others*others)
 	}
 	return v
 }

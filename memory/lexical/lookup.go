@@ -19,7 +19,12 @@ func (s *search) read() {
 	a := analysers.Get().(*analyser)
 	a.query = true
 	a.scan(text)
+	dropped := foreign(text, a.found)
 	for i, t := range a.found {
+		if dropped[t.Term] && len(dropped) < len(a.found) {
+			s.dropped++
+			continue
+		}
 		if maxQueryTerms/2 <= i && i < len(a.found)-maxQueryTerms/2 {
 			continue
 		}

@@ -390,3 +390,44 @@ func TestLongQuery(t *testing.T) {
 		t.Errorf("found %v, want what both ends find: 0 and 1", got)
 	}
 }
+
+// TestFunctionWords: in a memory of a few texts those of other languages find
+// nothing by themselves. English words that look like them do.
+func TestFunctionWords(t *testing.T) {
+	m := remember(
+		"Der Server im Labor hat die Adresse 172.20.5.9.", "La reunión del consejo es el martes a las 17:00.", "Le code du portail est 4482B.",
+		"Совещание проходит в кабинете 306.", "猫の名前はこむぎです。", "He died in the war.", "The red hat is mine.", "The van was towed.",
+	)
+	for query, want := range map[string][]uint32{
+		"welche Adresse hat der Server?":       {0},
+		"wie tief ist der Brunnen in der Hand": nil,
+		"¿cuándo es la reunión?":               {1},
+		"¿quién pintó el retrato de la sala?":  nil,
+		"quel est le code ?":                   {2},
+		"quel est le nom du chat ?":            nil,
+		"где проходит совещание?":              {3},
+		"как зовут кошку в доме?":              nil,
+		"猫の名前は何ですか？":                           {4},
+		"運賃はいくらですか？":                           nil,
+		"die war":                              {0, 5},
+		"did he die in the war?":               {0, 5},
+		"hat":                                  {0, 6},
+		"van und hat":                          {0, 6, 7},
+	} {
+		got := docs(ask(t, m, query))
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: found %v, want %v", query, got, want)
+		}
+	}
+}
+
+// TestEchoIsHeldBack: a question that asks what the query asks is not its answer,
+// however long it is.
+func TestEchoIsHeldBack(t *testing.T) {
+	const question = "what temperature do I set for the large aquarium in the hall when the fish have young?"
+	m := remember(question, "The large aquarium should stay at 25 degrees when the fish have young.")
+	if hits := ask(t, m, question); len(hits) != 2 || hits[0].Doc != 1 {
+		t.Errorf("found %v", docs(hits))
+	}
+}

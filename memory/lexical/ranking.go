@@ -114,6 +114,7 @@ type search struct {
 	terms     []term
 	corrected []Correction
 	unknown   int         // words of the query that nothing in scope holds
+	dropped   int         // that are function words of another language than English
 	rarity    [32]float64 // of the terms of a bit
 	total     float64     // of rarity
 
