@@ -70,19 +70,24 @@ func (e *endToEnd) serve(t *testing.T, model string) {
 		text, reply := post(path, body)
 		final[path] = text
 		prompt, _ := usage(reply).(float64)
-		found := read.FindStringSubmatch(server.Log()[before:])
-		for deadline := time.After(patience); found == nil; found = read.FindStringSubmatch(server.Log()[before:]) {
+		// The log comes through a pipe: the first request's line may still arrive, with all of
+		// its prompt.
+		evaluated := int(prompt)
+		for deadline := time.After(patience); 3*evaluated > int(prompt) || prompt == 0; time.Sleep(10 * time.Millisecond) {
+			for _, found := range read.FindAllStringSubmatch(server.Log()[before:], -1) {
+				n, err := strconv.Atoi(found[1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				evaluated = min(evaluated, n)
+			}
 			select {
 			case <-deadline:
-				t.Fatalf("%s: the server's log does not tell what it read", path)
-			case <-time.After(10 * time.Millisecond): // the log comes through a pipe
+				t.Fatalf("%s: %d of %v tokens of the prompt were evaluated", path, evaluated, prompt)
+			default:
 			}
 		}
-		evaluated, err := strconv.Atoi(found[1])
 		t.Logf("%s: %d of %v tokens of the prompt were evaluated", path, evaluated, prompt)
-		if err != nil || prompt == 0 || 3*evaluated > int(prompt) {
-			t.Errorf("%s: %d of %v tokens of the prompt were evaluated, %v", path, evaluated, prompt, err)
-		}
 	}
 
 	chat := []any{object{"role": "system", "content": "Chat Completions ask."}, user}
