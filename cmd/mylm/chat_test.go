@@ -365,3 +365,18 @@ func TestChatResize(t *testing.T) {
 	s.holds("one editor", func(text string) bool { return strings.HasSuffix(strings.TrimRight(text, "\n"), "sandbox off") })
 	s.shows("\n> 0123\n")
 }
+
+// The status line names the model, what is used of its window, the project, turns,
+// tokens and their rate, and the sandbox. Ctrl-L leaves what is being typed, below an
+// empty screen.
+func TestChatStatus(t *testing.T) {
+	t.Parallel()
+	s := chatOn(t, (&requests{t: t}).command(t), 120, 24)
+	s.says("hi")
+	s.shows("test · context 0% of 4000k · 001 · 1 turn · 3 tokens, 30/s · sandbox off")
+	s.types("half a line")
+	s.shows("\n> half a line\n")
+	s.types(ctrlL)
+	s.hides("Answer 1.")
+	s.shows("> half a line\n")
+}
