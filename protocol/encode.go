@@ -62,7 +62,7 @@ const maxGuarded = 32
 // invisible characters make no difference (E5). The text stays readable, and what
 // holds nothing of the kind comes back unchanged (E6).
 func Neutralise(s string) string {
-	if !strings.ContainsAny(s, "<&＜[]") && !strings.Contains(s, actionLabel) {
+	if !strings.ContainsAny(s, "<&[]") && !strings.Contains(s, "＜") && !strings.Contains(s, actionLabel) {
 		return s
 	}
 	var b strings.Builder
