@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -157,6 +159,60 @@ func TestServedModelsOpenApart(t *testing.T) {
 	<-asked
 	if text, err := ask("quick"); err != nil || !strings.Contains(text, "Hello.") {
 		t.Errorf("%s %v", text, err)
+	}
+}
+
+// The form of calls that a model was trained for is found once its backend answers, also
+// if it did not at first; and with one model, every name is its own.
+func TestServedFormLater(t *testing.T) {
+	t.Parallel()
+	o := newPlaced(t, "Hello.")
+	var mu sync.Mutex
+	down, system := true, ""
+	o.watch(func(body []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		system = firstMessage(t, bytes.NewReader(body))
+	})
+	handler := o.served()
+	o.serveWith(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case r.URL.Path != "/api/show":
+			mu.Unlock()
+			handler.ServeHTTP(w, r)
+			mu.Lock()
+		case down:
+			http.Error(w, `{"error":"not yet"}`, http.StatusInternalServerError)
+		default:
+			fmt.Fprint(w, `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":32768},"template":"<tool_call>\n{\"name\": <function-name>}"}`)
+		}
+	})
+	base, stop := serving(t, nil, "--host", o.URL, "--form", "auto", "-m", "m")
+	defer stop()
+	for _, now := range []bool{true, false} {
+		mu.Lock()
+		down = now
+		mu.Unlock()
+		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"any","messages":[{"role":"user","content":"x"}],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{}}}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		mu.Lock()
+		if resp.StatusCode != 200 || strings.Contains(system, "fences:\n<tool_call>\n{") == now {
+			t.Errorf("without an answer about the model %v: %d, %s", now, resp.StatusCode, system)
+		}
+		mu.Unlock()
+	}
+	resp, err := http.Get(base + "/v1/models/any")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || !strings.Contains(string(text), `"id":"any"`) {
+		t.Errorf("%d %s %v", resp.StatusCode, text, err)
 	}
 }
 

@@ -378,6 +378,14 @@ func (h *Handler) model(x *exchange) {
 			return
 		}
 	}
+	if len(list) == 1 { // every name may mean the one model
+		that, err := h.opts.Open(x.r.Context(), id)
+		if one, failed := h.opts.Open(x.r.Context(), list[0].Name); err == nil && failed == nil && that == one {
+			list[0].Name = id
+			x.json(http.StatusOK, modelEntry(list[0]))
+			return
+		}
+	}
 	x.fail(refuse(http.StatusNotFound, "model_not_found", "the model %q does not exist", id))
 }
 

@@ -20,8 +20,7 @@ import (
 type Served struct {
 	config  *config.Config
 	prompts *prompts.Set
-	only    *calling.Model // what every name means; nil: each its own
-	name    string         // of only
+	only    *Model // what every name means; nil: each its own
 
 	mu     sync.Mutex
 	opened map[string]*calling.Model
@@ -43,18 +42,24 @@ func Serve(ctx context.Context, c *config.Config, n Notify) (*Served, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.only, s.name = s.calling(ctx, c, m), m.Name
+		s.only = m
 	}
 	return s, nil
 }
 
-// calling gives a model tools, with what is set for it.
-func (s *Served) calling(ctx context.Context, c *config.Config, m *Model) *calling.Model {
-	return &calling.Model{
-		Model: m.Model, Prompts: s.prompts, Form: FormFor(ctx, c.Settings, m.Model),
+// calling gives a model tools, with what is set for it, and remembers it by a name. If
+// its form is not known yet, it is asked for again the next time.
+func (s *Served) calling(ctx context.Context, name string, c *config.Config, m *Model) *calling.Model {
+	form, err := formFor(ctx, c.Settings, m.Model)
+	opened := &calling.Model{
+		Model: m.Model, Prompts: s.prompts, Form: form,
 		Temperature: config.Temperature.Ptr(c.Settings), Seed: config.Seed.Ptr(c.Settings), MaxTokens: config.MaxTokens.Of(c.Settings), Think: thinking(config.Think.Of(c.Settings)),
 		FirstTokenTimeout: config.FirstTokenTimeout.Or(c.Settings, 10*time.Minute), TokenTimeout: config.Timeout.Or(c.Settings, time.Minute),
 	}
+	if err != nil {
+		return opened
+	}
+	return s.remembered(name, opened)
 }
 
 // Open returns the model of a name: an entry of the configuration, or a model of
@@ -62,10 +67,13 @@ func (s *Served) calling(ctx context.Context, c *config.Config, m *Model) *calli
 // another program, nor are files read.
 func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) {
 	if s.only != nil {
-		return s.only, nil
+		name = s.only.Name
 	}
 	if m := s.remembered(name, nil); m != nil {
 		return m, nil
+	}
+	if s.only != nil {
+		return s.calling(ctx, name, s.config, s.only), nil
 	}
 	named := name
 	if _, entry := config.EntryFor(s.config.Models, strings.TrimSuffix(name, ":latest")); entry { // as Ollama's clients call it
@@ -85,7 +93,7 @@ func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) 
 			m.Model = unlisted{m.Model, name}
 		}
 	}
-	return s.remembered(name, s.calling(ctx, c, m)), nil
+	return s.calling(ctx, name, c, m), nil
 }
 
 // remembered is the model that was opened by that name, or else opened, which is
@@ -142,7 +150,7 @@ func (silent) Busy(string) (done func()) { return func() {} }
 // List lists the models that Open knows, as far as Ollama answers.
 func (s *Served) List(ctx context.Context) ([]providers.ModelInfo, error) {
 	if s.only != nil {
-		return []providers.ModelInfo{{Name: s.name, Info: providers.Info{Chats: true}}}, nil
+		return []providers.ModelInfo{{Name: s.only.Name, Info: providers.Info{Chats: true}}}, nil
 	}
 	var list []providers.ModelInfo
 	for _, name := range slices.Sorted(maps.Keys(s.config.Models)) {
@@ -171,7 +179,7 @@ func (s *Served) List(ctx context.Context) ([]providers.ModelInfo, error) {
 // About says in a few words which models there are.
 func (s *Served) About() string {
 	if s.only != nil {
-		return s.name
+		return s.only.Name
 	}
 	about := "the models of Ollama at " + config.Host.Or(s.config.Settings, "its usual address")
 	if n := len(s.config.Models); n > 0 {

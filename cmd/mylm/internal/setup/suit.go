@@ -25,7 +25,8 @@ func smallWindow(tokens int) bool { return 0 < tokens && tokens < 8192 }
 // Suit sets the model of an agent, and what depends on it: the form of calls, and
 // whether the prompt is for a small window.
 func Suit(ctx context.Context, s config.Settings, m providers.Model, o *agent.Options) {
-	o.Model, o.Form = m, FormFor(ctx, s, m)
+	o.Model = m
+	o.Form, _ = formFor(ctx, s, m) // a run does with the default what it can
 	windowed, ok := m.(interface {
 		Window(ctx context.Context) (int, error)
 	})
@@ -39,17 +40,18 @@ func Suit(ctx context.Context, s config.Settings, m providers.Model, o *agent.Op
 	}
 }
 
-// FormFor is the form of calls for a model: the one that the settings name, or for auto
-// the one that its backend says it was trained for, else the default.
-func FormFor(ctx context.Context, s config.Settings, m providers.Model) calling.Form {
+// formFor is the form of calls for a model: the one that the settings name, or for auto
+// the one that its backend says it was trained for, else the default. The error is that
+// of a backend that does not answer.
+func formFor(ctx context.Context, s config.Settings, m providers.Model) (calling.Form, error) {
 	informer, ok := m.(providers.Informer)
 	if config.Form.Of(s) != formAuto || !ok {
-		return fixedForm(s)
+		return fixedForm(s), nil
 	}
 	info, err := informer.Info(ctx)
 	form, unknown := calling.ParseForm(info.Form)
 	if err != nil || unknown != nil {
-		return ""
+		return "", err
 	}
-	return form
+	return form, nil
 }
