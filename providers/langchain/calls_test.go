@@ -1,6 +1,7 @@
 package langchain_test
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -95,5 +96,29 @@ func TestServerCalls(t *testing.T) {
 				t.Errorf("%q, %+v, stop %q; want %+v, stop %q", text, calls, last.Stop, tt.want, tt.stop)
 			}
 		})
+	}
+}
+
+// TestLongCall counts the memory that the arguments of a call take in short
+// pieces. It has to grow with their length, not with its square.
+func TestLongCall(t *testing.T) {
+	const pieces, most = 16 << 10, 32 << 10 // bytes for a piece, the fake server's too
+	piece := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"write","arguments":"0123456789abcdef"}}]}}]}` + "\n\n"
+	body := strings.Repeat(piece, pieces) + `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+	m := newFake(t, speechOf(t, "openai"), answers(200, "text/event-stream", body)).model(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	length := 0
+	for c, err := range m.Generate(t.Context(), hello) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Call != nil {
+			length += len(c.Call.Args)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / pieces; length != 16*pieces || each > most {
+		t.Errorf("%d bytes of arguments, %d bytes of memory for each piece", length, each)
 	}
 }
