@@ -2,8 +2,8 @@ package ollama
 
 import (
 	"context"
-	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"mylm/providers"
@@ -34,11 +34,11 @@ func (m *Model) waiting(r providers.Request) *waiting {
 	for _, msg := range r.Messages {
 		size += len(msg.Text)
 	}
-	n := size / bytesPerToken
-	reading := fmt.Sprintf("reading about %d tokens", n)
-	if n >= 1000 {
-		reading = fmt.Sprintf("reading about %d,%03d tokens", n/1000, n%1000)
+	n := strconv.Itoa(size / bytesPerToken)
+	for i := len(n) - 3; i > 0; i -= 3 {
+		n = n[:i] + "," + n[i:]
 	}
+	reading := "reading about " + n + " tokens"
 	return &waiting{report: r.Status, look: func(ctx context.Context) string {
 		running, err := m.client.running(ctx)
 		if err != nil {

@@ -21,11 +21,14 @@ func TestWaitingSaysWhatTheServerDoes(t *testing.T) {
 		name   string
 		before string // what the server lists before the request
 		during string // and while it works
+		words  int    // of the prompt
 		want   string
 	}{
-		{"loading", `{"models":[]}`, `{"models":[]}`, "loading m"},
-		{"loading or reading", `{"models":[]}`, loaded, "loading m, or reading about 1,000 tokens"},
-		{"reading", loaded, loaded, "reading about 1,000 tokens"},
+		{"loading", `{"models":[]}`, `{"models":[]}`, 800, "loading m"},
+		{"loading or reading", `{"models":[]}`, loaded, 800, "loading m, or reading about 1,000 tokens"},
+		{"reading", loaded, loaded, 800, "reading about 1,000 tokens"},
+		{"reading little", loaded, loaded, 799, "reading about 998 tokens"},
+		{"reading a million", loaded, loaded, 987_654, "reading about 1,234,567 tokens"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +53,7 @@ func TestWaitingSaysWhatTheServerDoes(t *testing.T) {
 			var said []string
 			var once atomic.Bool
 			request := providers.Request{
-				Messages: []providers.Message{{Role: providers.User, Text: strings.Repeat("long ", 800)}},
+				Messages: []providers.Message{{Role: providers.User, Text: strings.Repeat("long ", tt.words)}},
 				Status: func(text string) {
 					said = append(said, text)
 					if asked.Load() && once.CompareAndSwap(false, true) {
