@@ -57,9 +57,11 @@ func TestOddForms(t *testing.T) {
 		{name: "an index of one", body: openAI(`{"choices":[{"index":1,"delta":{"content":"yes"}}]}`, `{"choices":[{"index":1,"delta":{},"finish_reason":"stop"}]}`)},
 		{name: "thought as an object", body: openAI(choice(`"delta":{"content":"yes","reasoning_content":{"text":"hm"}}`), end), text: "yes", thought: "hm"},
 		{name: "thought that is false", body: openAI(choice(`"delta":{"content":"yes","reasoning_content":false,"refusal":false}`), end)},
+		{name: "thought that is a number", body: openAI(choice(`"delta":{"content":"yes","reasoning":0}`), end)},
 		{name: "other fields of other types", body: openAI(`{"object":1,"errors":{},"choices":[{"delta":{"content":"yes"}}]}`, end)},
 		{name: "a list of parts", provider: "langchain-ollama", body: message(`"content":[{"type":"text","text":"yes"}]`) + done},
 		{name: "thought of other types", provider: "langchain-ollama", body: message(`"content":"y","thinking":false`) + message(`"content":"es","thinking":{}`) + done},
+		{name: "thought that is a number", provider: "langchain-ollama", body: message(`"content":"yes","thinking":0`) + done},
 		{name: "no message", provider: "langchain-ollama", body: `{"model":"m","message":null,"done":false}` + "\n" + message(`"content":"yes"`) + done},
 
 		// Ends.

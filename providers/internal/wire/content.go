@@ -67,7 +67,9 @@ func (r *Reply) content(raw json.RawMessage, thought bool, depth int) error {
 	case 't':
 		return ErrOddContent
 	}
-	r.Text(string(raw)) // a number that nobody put in quotes
+	if !thought {
+		r.Text(string(raw)) // a number that nobody put in quotes
+	}
 	return nil
 }
 
