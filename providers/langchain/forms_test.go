@@ -89,6 +89,7 @@ func TestOddForms(t *testing.T) {
 		{name: "a call without function", body: openAI(piece(`"name":"ls","arguments":{"a":1}`), end), calls: list},
 		{name: "other types", body: openAI(piece(`"index":"0","id":7,"function":{"name":"ls","arguments":"{\"a\":1}"}`), end), calls: list},
 		{name: "nulls in the pieces", body: openAI(piece(`"index":null,"id":"1","function":{"name":"ls","arguments":null}`), piece(`"index":null,"id":null,"function":{"name":null,"arguments":"{\"a\":1}"}`), end), calls: list},
+		{name: "null beside the parameters", body: openAI(piece(`"index":0,"id":"1","function":{"name":"ls","arguments":null,"parameters":{"a":1}}`), end), calls: list},
 		{name: "two calls in pieces without an index", body: openAI(piece(`"id":"1","function":{"name":"ls","arguments":""}`), piece(`"function":{"arguments":"{\"a\":1}"}`), piece(`"id":"2","function":{"name":"cat","arguments":""}`), piece(`"function":{"arguments":"{}"}`), end), calls: two},
 		{name: "two calls with neither index nor id", body: openAI(choice(`"delta":{"tool_calls":[{"function":{"name":"ls","arguments":"{\"a\":1}"}},{"function":{"name":"cat","arguments":"{}"}}]}`), end), calls: two},
 		{name: "an id for each piece", body: openAI(piece(`"index":0,"id":"1","function":{"name":"ls","arguments":""}`), piece(`"index":0,"id":"2","function":{"name":"","arguments":"{\"a\":1}"}`), end), calls: list},
@@ -98,6 +99,7 @@ func TestOddForms(t *testing.T) {
 		{name: "an object for no calls", provider: "langchain-ollama", body: message(`"content":"y","tool_calls":{}`) + message(`"content":"es","tool_calls":""`) + done},
 		{name: "one call for a list", provider: "langchain-ollama", body: message(`"content":"","tool_calls":{"function":{"name":"ls","arguments":{"a":1}}}`) + done, calls: list},
 		{name: "a call without function", provider: "langchain-ollama", body: message(`"content":"","tool_calls":[{"name":"ls","parameters":{"a":1}}]`) + done, calls: list},
+		{name: "null beside the parameters", provider: "langchain-ollama", body: message(`"content":"","tool_calls":[{"function":{"name":"ls","arguments":null,"parameters":{"a":1}}}]`) + done, calls: list},
 		{name: "a name for a function", provider: "langchain-ollama", body: message(`"content":"","tool_calls":[{"function":"ls"}]`) + done, calls: []providers.ServerCall{{Name: "ls"}}},
 	} {
 		if tt.provider == "" {

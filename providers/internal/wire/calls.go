@@ -63,7 +63,7 @@ func (c *ServerCalls) UnmarshalJSON(data []byte) error {
 		}
 		p := CallPiece{Index: string(outer.Index), ID: string(outer.ID), Name: string(fields.Name), Args: fields.Arguments}
 		for _, other := range []json.RawMessage{fields.Parameters, fields.Input} {
-			if p.Args == nil {
+			if other != nil && (p.Args == nil || string(p.Args) == "null") {
 				p.Args = other
 			}
 		}
