@@ -40,6 +40,14 @@ func (s *shown) size() int {
 	return n
 }
 
+// own copies what s is compared by: the caller may change its own in place.
+func (s *shown) own() {
+	s.choice.Only, s.tools = slices.Clone(s.choice.Only), slices.Clone(s.tools)
+	for i := range s.tools {
+		s.tools[i].Schema = bytes.Clone(s.tools[i].Schema)
+	}
+}
+
 // knownShown is the last ones, the one that was used last in front.
 type knownShown struct {
 	mu   sync.Mutex
@@ -60,6 +68,7 @@ func (k *knownShown) get(want *shown, complete func(*shown) error) (*shown, erro
 	if err := complete(want); err != nil || len(want.tools) == 0 || want.size() > maxShownBytes {
 		return want, err
 	}
+	want.own()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.last = slices.Insert(k.last, 0, want)

@@ -1,9 +1,11 @@
 package calling_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +73,33 @@ func TestRememberedTools(t *testing.T) {
 		bad.Choice.Only = []string{"nope"}
 		if got := generate(t.Context(), one, bad); got.err == nil {
 			t.Error("a tool that does not exist is accepted")
+		}
+	}
+}
+
+// A caller may change its tools and its choice in place between requests: what is shown is
+// always what they are now.
+func TestChangedInPlace(t *testing.T) {
+	for name, change := range map[string]func(*calling.Request){
+		"a description": func(q *calling.Request) { q.Tools[0].Description = "Something else." },
+		"a name":        func(q *calling.Request) { q.Tools[0].Name = "get_storms" },
+		"a schema": func(q *calling.Request) {
+			copy(q.Tools[0].Schema[bytes.Index(q.Tools[0].Schema, []byte("city")):], "town")
+		},
+		"a choice": func(q *calling.Request) { q.Choice.Only[0] = clock.Name },
+	} {
+		first := weather
+		first.Schema = slices.Clone(weather.Schema)
+		q := calling.Request{Tools: []calling.Tool{first, clock}, Messages: []calling.Message{user("x")}}
+		if name == "a choice" {
+			q.Choice.Only = []string{weather.Name}
+		}
+		one := &calling.Model{Model: echo{}}
+		before := generate(t.Context(), one, q)
+		change(&q)
+		got, want := generate(t.Context(), one, q), generate(t.Context(), &calling.Model{Model: echo{}}, q)
+		if got.err != nil || want.thought == before.thought || got.thought != want.thought {
+			t.Errorf("%s: %v, it is shown\n%s\nand not\n%s", name, got.err, got.thought, want.thought)
 		}
 	}
 }
