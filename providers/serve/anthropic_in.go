@@ -91,9 +91,9 @@ func (b *contentBlock) plain(where string) (text string, images []providers.Imag
 	case b.Type == "document" && b.Source.Type == "text":
 		return b.Source.Data, nil, nil
 	case b.Type == "document" && b.Source.Type == "content":
-		return blockText(where+".source.content", b.Source.Content)
+		return blockText(where+".source.content", b.Source.Content, b.Type)
 	case b.Type == "search_result":
-		text, images, err = blockText(where+".content", b.Content)
+		text, images, err = blockText(where+".content", b.Content, b.Type)
 		return strings.Join([]string{b.Title, b.Source.name, text}, "\n"), images, err
 	}
 	return "", nil, unsupported(where, "blocks of type %q are not supported here, only text and pictures", b.Type)
@@ -137,7 +137,7 @@ func (in *messagesRequest) normalise() (*request, error) {
 	if in.Thinking.Type == "disabled" {
 		q.Think = providers.ThinkOff
 	}
-	system, images, err := blockText("system", in.System)
+	system, images, err := blockText("system", in.System, "")
 	if err == nil {
 		err = onlyShown(images, "system")
 	}
@@ -207,7 +207,7 @@ func (q *request) addBlocks(where, role string, raw json.RawMessage) error {
 		case b.Type == "tool_use" && role == "assistant":
 			m.Calls = append(m.Calls, calling.Call{ID: b.ID, Name: b.Name, Args: b.Input})
 		case b.Type == "tool_result":
-			text, images, err := blockText(at+".content", b.Content)
+			text, images, err := blockText(at+".content", b.Content, "")
 			if err != nil {
 				return err
 			}
@@ -246,8 +246,10 @@ func unbilled(text string) string {
 	return rest
 }
 
-// blockText is the text and the pictures of a content that holds nothing else.
-func blockText(where string, raw json.RawMessage) (text string, images []providers.Image, err error) {
+// blockText is the text and the pictures of a content that holds nothing else. within is
+// the type of the block that it is the content of, if that may not hold blocks that hold
+// others: each level would decode the rest again.
+func blockText(where string, raw json.RawMessage, within string) (text string, images []providers.Image, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", nil, nil
 	}
@@ -261,6 +263,9 @@ func blockText(where string, raw json.RawMessage) (text string, images []provide
 	var texts []string
 	for i, b := range blocks {
 		at := fmt.Sprintf("%s.%d", where, i)
+		if within != "" && b.Type != "text" && b.Type != "image" {
+			return "", nil, unsupported(at, "blocks of type %q are not supported in one of type %q, only text and pictures", b.Type, within)
+		}
 		if b.Type == "tool_reference" { // of a search for tools
 			continue
 		}

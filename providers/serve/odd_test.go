@@ -52,6 +52,46 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
+// Search results and documents hold text and pictures only. Blocks that hold further ones
+// would be read once for each level.
+func TestNestedBlocks(t *testing.T) {
+	s := start(t, says("Hello."), serve.Options{})
+	search := func(inner object) object {
+		return object{"type": "search_result", "source": "s", "title": "t", "content": []any{inner}}
+	}
+	document := func(inner object) object {
+		return object{"type": "document", "source": object{"type": "content", "content": []any{inner}}}
+	}
+	result := func(inner object) object {
+		return object{"type": "tool_result", "tool_use_id": "t", "content": []any{inner}}
+	}
+	text := object{"type": "text", "text": "x"}
+	deep := text
+	for range 160 {
+		deep = search(deep)
+	}
+	for name, tt := range map[string]struct {
+		block object
+		at    string
+		kind  string
+	}{
+		"many search results":           {deep, "messages.0.content.0.content.0", "search_result"},
+		"a document in a search result": {search(document(text)), "messages.0.content.0.content.0", "document"},
+		"a search result in a document": {document(search(text)), "messages.0.content.0.source.content.0", "search_result"},
+		"in a result of a tool":         {result(document(document(text))), "messages.0.content.0.content.0.source.content.0", "document"},
+		"a reference to a tool":         {search(object{"type": "tool_reference", "tool_name": "f"}), "messages.0.content.0.content.0", "tool_reference"},
+	} {
+		resp, body := post(t, s, "/v1/messages", object{"model": "m", "max_tokens": 9, "messages": []any{object{"role": "user", "content": []any{tt.block}}}})
+		var v object
+		if err := json.Unmarshal([]byte(body), &v); err != nil {
+			t.Fatal(err)
+		}
+		if m := str(v, "error", "message"); resp.StatusCode != 400 || !strings.HasPrefix(m, tt.at+": ") || !strings.Contains(m, `"`+tt.kind+`"`) {
+			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
+		}
+	}
+}
+
 // What is not supported is named, whatever the API.
 func TestOddRefusals(t *testing.T) {
 	s := start(t, says("Hello."), serve.Options{})
