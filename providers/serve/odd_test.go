@@ -39,6 +39,7 @@ func TestOddRequests(t *testing.T) {
 		"tools that another server ran":    {2, object{"messages": []any{user, block("assistant", object{"type": "server_tool_use", "id": "s", "name": "web_search", "input": object{}}, object{"type": "web_search_tool_result", "tool_use_id": "s", "content": []any{}}, object{"type": "text", "text": "It is so."}), user}}, "It is so."},
 		"a thought with a signature":       {2, object{"messages": []any{user, block("assistant", object{"type": "thinking", "thinking": "secret", "signature": "s"}, object{"type": "text", "text": "It is so."}), user}}, "It is so."},
 		"cache_control and other markings": {2, object{"system": []any{object{"type": "text", "text": "Be brief.", "cache_control": object{"type": "ephemeral", "ttl": "1h"}}}, "metadata": object{"user_id": "u"}, "top_k": 5, "context_management": object{}}, "Be brief."},
+		"an effort of null":                {1, object{"instructions": "Be brief.", "reasoning": object{"effort": nil}}, "Be brief."},
 	} {
 		api := surfaces[tt.api]
 		resp, body := post(t, s, api.path, api.request(false, "x", tt.more))
@@ -102,7 +103,7 @@ func TestOddRefusals(t *testing.T) {
 	}{
 		{0, object{"max_tokens": -1}, `"param":"max_tokens"`}, {0, object{"max_completion_tokens": -5}, `"param":"max_completion_tokens"`},
 		{1, object{"max_output_tokens": -1}, `"param":"max_output_tokens"`}, {1, object{"top_logprobs": 3}, `"param":"top_logprobs"`},
-		{1, object{"include": []string{"message.output_text.logprobs"}}, `"param":"include"`},
+		{1, object{"include": []string{"message.output_text.logprobs"}}, `"param":"include"`}, {1, object{"reasoning": object{"effort": 5}}, `"param":"reasoning.effort"`},
 		{2, object{"messages": []any{object{"role": "user", "content": []any{object{"type": "document", "source": object{"type": "base64", "media_type": "application/pdf", "data": "AA"}}}}}}, "messages.0.content.0"},
 		{3, object{"logprobs": true}, "logprobs"},
 	} {

@@ -99,7 +99,9 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 		return nil, nil, invalid("max_output_tokens", "it must be at least 1")
 	}
 	var effort string
-	_ = json.Unmarshal(in.Reasoning["effort"], &effort) // null, too
+	if raw := in.Reasoning["effort"]; len(raw) > 0 && json.Unmarshal(raw, &effort) != nil { // null is none
+		return nil, nil, invalid("reasoning.effort", "it is not a string")
+	}
 	r := &reading{q: &request{model: in.Model, stream: in.Stream}, tools: map[string]wireTool{}, find: find}
 	r.q.Temperature, r.q.Think = in.Temperature, thinking(effort)
 	if in.MaxOutput != nil {
