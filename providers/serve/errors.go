@@ -51,16 +51,18 @@ func unsupported(param, format string, args ...any) *apiError {
 
 // noRoute says that a path does not exist, or not for this method.
 func (x *exchange) noRoute(mux *http.ServeMux) {
-	for method, allow := range map[string]string{http.MethodGet: "GET, HEAD", http.MethodPost: "POST"} {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 		other := *x.r
-		if other.Method = method; method == x.r.Method {
-			continue
-		}
+		other.Method = method
 		if _, pattern := mux.Handler(&other); pattern != "/" {
-			x.w.Header().Set("Allow", allow)
-			x.fail(refuse(http.StatusMethodNotAllowed, "method_not_allowed", "%s is of no use at %s, only %s", x.r.Method, x.r.URL.Path, allow))
-			return
+			allowed = append(allowed, method)
 		}
+	}
+	if allow := strings.Join(allowed, ", "); allow != "" {
+		x.w.Header().Set("Allow", allow)
+		x.fail(refuse(http.StatusMethodNotAllowed, "method_not_allowed", "method %s is not allowed at %s; use %s", x.r.Method, x.r.URL.Path, allow))
+		return
 	}
 	x.fail(refuse(http.StatusNotFound, "not_found", "there is no route %s %s", x.r.Method, x.r.URL.Path))
 }

@@ -139,7 +139,7 @@ func TestStopping(t *testing.T) {
 				if stream && begins != "" {
 					status = 200
 				}
-				if resp.StatusCode != status || !strings.Contains(body, "the server stops") || strings.Contains(body, ends[api.name]) {
+				if resp.StatusCode != status || !strings.Contains(body, "the server is shutting down") || strings.Contains(body, ends[api.name]) {
 					t.Errorf("%s, %q, stream %v: %d %s", api.name, begins, stream, resp.StatusCode, body)
 				}
 			}

@@ -120,7 +120,7 @@ func TestOddRefusals(t *testing.T) {
 		if want == "" {
 			status = http.StatusNotFound
 		}
-		if resp, body := do(t, s, r, nil); resp.StatusCode != status || resp.Header.Get("Allow") != want || !strings.Contains(body, `"error"`) {
+		if resp, body := do(t, s, r, nil); resp.StatusCode != status || resp.Header.Get("Allow") != want || !strings.Contains(body, `"error"`) || want != "" && !strings.Contains(body, "method "+verb+" is not allowed at "+path+"; use "+want) {
 			t.Errorf("%s: %d %q %s", method, resp.StatusCode, resp.Header.Get("Allow"), body)
 		}
 	}

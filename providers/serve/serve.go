@@ -107,9 +107,9 @@ func New(o Options) *Handler {
 	return h
 }
 
-// ErrStopping is for who stops a server that still answers: if the context of a request
-// is cancelled with this cause, its client is told, also in the middle of a stream.
-var ErrStopping = errors.New("the server stops")
+// ErrStopping is the cause with which to cancel requests when a server stops: their clients
+// are told, also in the middle of a stream.
+var ErrStopping = errors.New("the server is shutting down")
 
 type exchangeKey struct{}
 

@@ -68,7 +68,7 @@ func (x *exchange) run(q *request, w writer) {
 	case err != nil:
 		e := x.h.asAPI(err, q.model)
 		if errors.Is(context.Cause(ctx), ErrStopping) {
-			e = &apiError{status: http.StatusServiceUnavailable, code: "server_stopping", message: "the server stops", retryAfter: time.Second}
+			e = &apiError{status: http.StatusServiceUnavailable, code: "server_stopping", message: "the server is shutting down", retryAfter: time.Second}
 		}
 		if _, told := w.(*responsesWriter); !s.begun && !(told && q.stream && e.code == overflowCode) { // its clients look for an overflow in the stream
 			x.fail(e)
