@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"mylm/agent"
 	"mylm/protocol"
@@ -136,7 +135,7 @@ func Advice(err error) string {
 	}
 	var p *providers.Error
 	switch {
-	case errors.Is(err, syscall.ENOSPC):
+	case diskFull(err):
 		return "Make room on that disk. --no-save keeps nothing there."
 	case errors.Is(err, agent.ErrDiverged):
 		return "Go on with a question of your own"
