@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"mylm/cmd/mylm/internal/config"
 	"mylm/prompts"
@@ -24,7 +27,12 @@ type Served struct {
 
 	mu     sync.Mutex
 	opened map[string]*calling.Model
+
+	opening singleflight.Group
 }
+
+// errLeft is that of a model whose opening ended with the request that began it.
+var errLeft = errors.New("the request that opens the model has ended")
 
 // maxOpened bounds how many models are remembered. Names come from other programs.
 const maxOpened = 256
@@ -64,12 +72,42 @@ func (s *Served) calling(ctx context.Context, name string, c *config.Config, m *
 
 // Open returns the model of a name: an entry of the configuration, or a model of
 // Ollama. Services that are not in the configuration are not asked at the word of
-// another program, nor are files read.
+// another program, nor are files read. Requests for one name that come at once open it once.
 func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) {
 	if s.only != nil {
 		name = s.only.Name
 	}
-	if m := s.remembered(name, nil); m != nil {
+	for {
+		if m := s.remembered(name, nil); m != nil {
+			return m, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		opened := s.opening.DoChan(name, func() (any, error) {
+			m, err := s.open(ctx, name)
+			if ctx.Err() != nil {
+				return nil, errLeft
+			}
+			return m, err
+		})
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case r := <-opened:
+			if r.Err == nil {
+				return r.Val.(*calling.Model), nil
+			}
+			if !errors.Is(r.Err, errLeft) {
+				return nil, r.Err
+			}
+		}
+	}
+}
+
+// open opens the model of a name.
+func (s *Served) open(ctx context.Context, name string) (*calling.Model, error) {
+	if m := s.remembered(name, nil); m != nil { // by the one before
 		return m, nil
 	}
 	if s.only != nil {
