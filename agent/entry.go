@@ -366,9 +366,9 @@ func (p ReplyEntry) Chunks() iter.Seq2[providers.Chunk, error] {
 
 // Outcome describes how a call ended.
 func (p ResultEntry) Outcome() tools.Outcome {
-	var images []tools.Image
+	var images [][]byte
 	for _, i := range p.Images {
-		images = append(images, tools.Image{Name: i.Name, Data: i.Data})
+		images = append(images, i.Data)
 	}
 	return tools.Outcome{
 		Result: tools.Result{Images: images, Text: p.Text, Origin: p.Origin, ExitCode: p.ExitCode, Truncated: p.Truncated, Gap: p.Gap, Refused: p.Refused},

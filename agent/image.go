@@ -11,7 +11,6 @@ import (
 
 	"mylm/protocol"
 	"mylm/providers"
-	"mylm/tools"
 )
 
 // Image is a picture in the record. Its content is not part of an entry's JSON:
@@ -38,10 +37,10 @@ func recordedImages(images []providers.Image) (all []Image) {
 const maxResultImages = 4
 
 // resultImages are the pictures of a result as they are recorded.
-func resultImages(images []tools.Image) []Image {
+func resultImages(images [][]byte) []Image {
 	var all []providers.Image
-	for _, i := range images[:min(len(images), maxResultImages)] {
-		if image, err := providers.NewImage(i.Name, i.Data); err == nil {
+	for _, data := range images {
+		if image, err := providers.NewImage(fmt.Sprintf("%d of the result", len(all)+1), data); err == nil && len(all) < maxResultImages {
 			all = append(all, image)
 		}
 	}

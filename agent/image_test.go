@@ -58,7 +58,7 @@ func TestImages(t *testing.T) {
 func TestImagesOfResults(t *testing.T) {
 	picture := []byte("GIF89a;")
 	snap, err := tools.New("snap", "Take a picture.", tools.Reads, func(context.Context, struct{}) (tools.Result, error) {
-		return tools.Result{Text: "[a picture]", Images: []tools.Image{{Name: "snap.gif", Data: picture}, {Name: "snap.pdf", Data: []byte("%PDF")}}}, nil
+		return tools.Result{Text: "[a picture]", Images: [][]byte{[]byte("%PDF"), []byte("1"), []byte("2"), []byte("3"), picture}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func TestImagesOfResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for sees, want := range map[providers.Ability]string{providers.Able: "user snap.gif", providers.Unable: "", "": ""} {
+	for sees, want := range map[providers.Ability]string{providers.Able: "user 1 of the result", providers.Unable: "", "": ""} {
 		m := sight{newModel(call("snap", `{}`), "A sea.", "Still a sea."), sees}
 		a := newAgent(t, agent.Options{Model: m, Tools: registry})
 		s := agent.NewSession()
@@ -94,7 +94,7 @@ func TestImagesOfResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		last := blind.requests[0]
-		if got := imagesIn(last); len(got) > 0 || !strings.Contains(fmt.Sprint(last.Messages), "The picture snap.gif is not shown to you") {
+		if got := imagesIn(last); len(got) > 0 || !strings.Contains(fmt.Sprint(last.Messages), "The picture 1 of the result is not shown to you") {
 			t.Errorf("a blind model got %q in %v", got, last.Messages)
 		}
 	}

@@ -87,19 +87,13 @@ type Result struct {
 	Truncated bool   // Text is not all there was
 	Gap       bool   // Text has the mark of a Gap
 
-	// Images are pictures of the result, which Text names. Only a model that is known
-	// to see is shown them.
-	Images []Image
+	// Images are pictures of the result, which Text names: PNG, JPEG, WebP or GIF files.
+	// Others are not shown, and none to a model that is not known to see.
+	Images [][]byte
 
 	// Refused is what a sandbox prevented the call from doing. The user may be asked
 	// whether to run it again, from the start, with permission for that.
 	Refused []Refusal
-}
-
-// Image is a picture: a PNG, JPEG, WebP or GIF file. Others are not shown.
-type Image struct {
-	Name string // what people call it
-	Data []byte
 }
 
 // Refusal is something that a call tried to do and had no permission for.

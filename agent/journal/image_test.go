@@ -95,7 +95,7 @@ func (seeing) Info(context.Context) (providers.Info, error) {
 func TestKeepsPicturesOfResults(t *testing.T) {
 	store := newStore(t)
 	snap, err := tools.New("snap", "Take a picture.", tools.Reads, func(context.Context, struct{}) (tools.Result, error) {
-		return tools.Result{Text: "[a picture]", Images: []tools.Image{{Name: "sea.gif", Data: []byte("GIF89a;")}}}, nil
+		return tools.Result{Text: "[a picture]", Images: [][]byte{[]byte("GIF89a;")}}, nil
 	})
 	check(t, err)
 	registry, err := tools.NewRegistry(snap)

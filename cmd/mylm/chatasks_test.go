@@ -74,6 +74,24 @@ func TestChatApprovalKeys(t *testing.T) {
 	}
 }
 
+// A word that is typed at a question is no answer, whatever letters it has.
+func TestChatWordAtApproval(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch one")}, "chat")
+	s := chatOn(t, cmd, 120, 30)
+	s.says("go")
+	s.shows("[y] once")
+	s.types("maybe")
+	s.shows("> maybe\n")
+	s.shows("[y] once")
+	if _, err := os.Stat(filepath.Join(cmd.Dir, "one")); err == nil {
+		t.Error("it was run")
+	}
+	s.types("y")
+	s.shows("allowed once")
+	s.shows("> maybe\n")
+}
+
 // What was allowed for the session holds in the next turn, and not after /clear.
 func TestChatAllowedLater(t *testing.T) {
 	t.Parallel()

@@ -119,10 +119,22 @@ func (t *talk) diff(ctx context.Context, args string) error {
 	if args != "" {
 		return failure.Usage("/diff takes no argument").WithHint("!mylm undo --list lists the runs, !mylm undo --diff --run ID shows one.")
 	}
+	return t.takeBack(ctx, "--diff")
+}
+
+// takeBack is mylm undo for the runs of this conversation, once it has a reply.
+func (t *talk) takeBack(ctx context.Context, flags ...string) error {
 	t.mu.Lock()
-	dir := t.config.Workspace
+	dir, session := t.config.Workspace, ""
+	if t.from != nil {
+		session = t.from.session.ID
+	}
 	t.mu.Unlock()
-	return t.run(ctx, "undo", "--diff", "--workspace", dir)
+	args := append([]string{"undo", "--workspace", dir}, flags...)
+	if session != "" {
+		args = append(args, "--session", session)
+	}
+	return t.run(ctx, args...)
 }
 
 // settings are those that the next run will have.
@@ -147,7 +159,10 @@ func (t *talk) undo(ctx context.Context, args string) error {
 	if args != "" {
 		return failure.Usage("/undo takes no argument").WithHint("!mylm undo --list lists the runs that can be undone.")
 	}
-	if err := t.run(ctx, "undo", "--workspace", t.config.Workspace); err != nil {
+	if t.from == nil {
+		return failure.Usage("nothing was said yet").WithHint("!mylm undo --list lists the runs of other conversations.")
+	}
+	if err := t.takeBack(ctx); err != nil {
 		return err
 	}
 	if n := t.commandsRun(); n > 0 {

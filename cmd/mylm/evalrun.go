@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,6 +134,7 @@ func (k *examRun) resume() error {
 		if err != nil {
 			return err
 		}
+		logs[series.Place] = l
 		for i, p := range series.Exams {
 			j := examJob{suite: suite, exam: l.Exam, log: logs[i]}
 			if j.log != nil {
@@ -156,8 +158,8 @@ func (k *examRun) resume() error {
 				WithHint("Begin a new exam; mylm eval show " + j.exam.ID + " prints what was reached.")
 		}
 	}
-	for model, n := range forms {
-		if n == len(formNames()) {
+	for _, model := range slices.Sorted(maps.Keys(forms)) {
+		if forms[model] == len(formNames()) {
 			of, _, err := k.formsFor(k.cli.Context, model)
 			if err != nil {
 				return err
@@ -173,7 +175,10 @@ func (k *examRun) resume() error {
 
 // examsOf are the logs of a series by place, as far as they were begun.
 func examsOf(ctx context.Context, series eval.Series) (map[int]*eval.Log, error) {
-	all, _ := listExams(ctx) // one that cannot be read is none of them, or fails when it is opened
+	all, err := listExams(ctx)
+	if err != nil {
+		return nil, err // the exam that cannot be read may be one of them
+	}
 	logs := map[int]*eval.Log{}
 	for _, e := range all {
 		if of := e.Exam.Series; of != nil && of.ID == series.ID {

@@ -42,6 +42,7 @@ mylm undo --run 20260131-140000-abcd`,
 		Flags: append(config.Flags(config.Workspace),
 			&cli.BoolFlag{Name: "list", Usage: "list the runs that can be undone here"},
 			&cli.BoolFlag{Name: "all", Usage: "with --list: in all directories"},
+			&cli.StringFlag{Name: "session", Usage: "undo the last run of the session `ID` here that is not undone"},
 			&cli.StringFlag{Name: "run", Usage: "undo the run `ID`, or the last one of the session ID"},
 			&cli.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "show what would be done, and do nothing"},
 			&cli.BoolFlag{Name: "diff", Usage: "show what has changed since before the run, as a diff, and do nothing"},
@@ -148,7 +149,10 @@ func (u *undoRun) line(r undo.Run, where bool) string {
 
 // pick finds the run that the flags name, or the last one that is not undone.
 func (u *undoRun) pick() (undo.Run, error) {
-	id := u.cli.String("run")
+	id, session := u.cli.String("run"), u.cli.String("session")
+	if id != "" && session != "" {
+		return undo.Run{}, failure.Usage("--run and --session exclude each other")
+	}
 	dir, err := realWorkspace(u.cli)
 	if err != nil && id == "" {
 		return undo.Run{}, err
@@ -162,6 +166,9 @@ func (u *undoRun) pick() (undo.Run, error) {
 	}
 	var last *undo.Run // if every one is undone
 	for _, r := range runs {
+		if session != "" && r.Session != session {
+			continue
+		}
 		if id != "" && (r.ID == id || r.Session == id && r.Undoes == "") || id == "" && r.Undoes == "" && r.Undone.IsZero() {
 			return r, nil
 		}
@@ -176,6 +183,9 @@ func (u *undoRun) pick() (undo.Run, error) {
 		return undo.Run{}, failure.Usage("there is no run %q", term.Echoed(id)).WithHint("mylm undo --list --all lists them.")
 	}
 	hint := hintCommands
+	if session != "" {
+		return undo.Run{}, failure.Usage("no run of this session has changed a file here with write_file or edit_file").WithHint(hint + "\nmylm undo --list lists the runs of others.")
+	}
 	if all, err := u.store.Runs(""); err == nil && len(all) > 0 {
 		hint += "\nThe last run that wrote a file was in " + all[0].Workspace + ": go there, or mylm undo --list --all"
 	}

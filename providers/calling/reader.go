@@ -123,7 +123,8 @@ func (r *Reader) parts(parts []protocol.Part) {
 // Close gets the decoder's verdict and returns the reply.
 func (r *Reader) Close() Reply {
 	end := protocol.Length
-	if EndsByItself(r.reply.Stop) {
+	ended := r.reply.Stop == "" && r.decoder.Done() // by the model's own token for the end of its turn, or with a call
+	if ended || EndsByItself(r.reply.Stop) {
 		end = protocol.End
 	}
 	r.parts(r.decoder.Close(end))
@@ -137,6 +138,9 @@ func (r *Reader) Close() Reply {
 	if rep.Stop == "" && rep.Usage.Prompt == 0 { // stopped by us: at least one token a piece
 		rep.Partial = true
 		rep.Usage.Output = r.pieces
+	}
+	if ended && rep.Call == nil && rep.Fault == nil {
+		rep.Stop = providers.StopEnd
 	}
 	if f := rep.Fault; f != nil && f.Reason == protocol.Empty {
 		switch {

@@ -68,10 +68,10 @@ func (h *Hub) Read() (*tools.Tool, error) {
 				return tools.Result{}, err
 			}
 			var parts []string
-			var images []tools.Image
+			var images [][]byte
 			for _, c := range contents {
 				if c.Blob != nil {
-					images = append(images, tools.Image{Name: plainLine(c.URI), Data: c.Blob})
+					images = append(images, c.Blob)
 				}
 				parts = append(parts, resourceText(&mcp.ResourceContents{URI: c.URI, MIMEType: c.Type, Text: c.Text, Blob: c.Blob}))
 			}

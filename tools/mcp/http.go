@@ -58,13 +58,16 @@ type carrier struct {
 	oauth  *oauth          // nil: no login
 	life   context.Context // its end ends every request
 	status atomic.Int32    // of the last refusal
-	older  atomic.Bool     // the stream of the older transport outlives what opens it
+	astray atomic.Pointer[error]
+	older  atomic.Bool // the stream of the older transport outlives what opens it
 }
 
 // RoundTrip implements http.RoundTripper.
 func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !sameOrigin(r.URL, c.server.URL) { // an event stream names where messages go
-		return nil, fmt.Errorf("it wants messages sent to another host: %s", plainLine(r.URL.Host))
+		err := fmt.Errorf("it wants messages sent to another host: %s", plainLine(r.URL.Host))
+		c.astray.Store(&err) // the library may say only that the connection ended
+		return nil, err
 	}
 	if c.oauth == nil {
 		return c.send(r, nil)
@@ -148,6 +151,9 @@ func sameOrigin(u *url.URL, other string) bool {
 
 // explain names what a status means.
 func (c *carrier) explain(err error) error {
+	if astray := c.astray.Load(); astray != nil {
+		return *astray
+	}
 	var login *LoginError
 	status := int(c.status.Load())
 	switch {
@@ -159,7 +165,7 @@ func (c *carrier) explain(err error) error {
 		return &LoginError{Reason: "it does not accept the login"}
 	case status == http.StatusForbidden:
 		return fmt.Errorf("it refuses access (%v)", inWords(err))
-	case status >= 400 && strings.HasSuffix(err.Error(), http.StatusText(status)):
+	case status >= 400 && http.StatusText(status) != "" && strings.HasSuffix(err.Error(), http.StatusText(status)):
 		return fmt.Errorf("it answers with HTTP status %d, %s", status, http.StatusText(status))
 	}
 	return err

@@ -368,7 +368,7 @@ func TestContent(t *testing.T) {
 	t.Parallel()
 	r := registry(t, hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "content"), fakeServer(t, "two", "structured")}}))
 	o := call(t, r, "one__echo", `{"text":"x"}`)
-	if len(o.Images) != 1 || string(o.Images[0].Data) != "hello" {
+	if len(o.Images) != 1 || string(o.Images[0]) != "hello" {
 		t.Errorf("pictures %v", o.Images)
 	}
 	wantText(t, o, "words\n[a picture, image/png, 5 bytes]\n[resource file:///a.txt a]\n[resource file:///b.txt]\nthe file\n[a recording")

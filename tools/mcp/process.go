@@ -158,7 +158,7 @@ func (p *process) ended(cause error) error {
 	case p.err != nil:
 		return &Ended{Cause: p.err, Words: p.stderr.String()}
 	}
-	return &Ended{Cause: errors.New("exit status 0, as no server does that is waited for"), Words: p.stderr.String()}
+	return &Ended{Cause: errors.New("it exited with status 0 while it was in use"), Words: p.stderr.String()}
 }
 
 // Ended is the error of a server whose program has ended, or was ended for what it did.

@@ -17,7 +17,7 @@ const maxResult = 1 << 20
 // resultOf turns a result into text and pictures. The words are the server's.
 func resultOf(r *mcp.CallToolResult) (tools.Result, error) {
 	var parts []string
-	var images []tools.Image
+	var images [][]byte
 	texts := 0
 	for _, c := range r.Content {
 		text, isText := contentText(c)
@@ -29,10 +29,10 @@ func resultOf(r *mcp.CallToolResult) (tools.Result, error) {
 		}
 		switch c := c.(type) {
 		case *mcp.ImageContent:
-			images = append(images, tools.Image{Name: plainLine(c.MIMEType), Data: c.Data})
+			images = append(images, c.Data)
 		case *mcp.EmbeddedResource:
 			if c.Resource != nil && c.Resource.Blob != nil {
-				images = append(images, tools.Image{Name: plainLine(c.Resource.URI), Data: c.Resource.Blob})
+				images = append(images, c.Resource.Blob)
 			}
 		}
 	}

@@ -93,8 +93,9 @@ func (m *model) dialogKey(d *dialog, k tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case d.typing():
 		m.typeAnswer(d, k)
-	default:
-		m.decide(d, k.String())
+	case !m.decide(d, k.String()) && k.Text != "":
+		m.typed, d.ready = time.Now(), false // of a word: its other letters are no answers
+		m.editor.insert(k.Text)
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func (m *model) answerText(d *dialog) {
 }
 
 // decide carries out a key of an approval.
-func (m *model) decide(d *dialog, key string) {
+func (m *model) decide(d *dialog, key string) (known bool) {
 	a, seen := d.approval, d.whole || m.preview(d).Unseen == ""
 	allow := func(store setup.Rule) {
 		if !seen {
@@ -163,7 +164,10 @@ func (m *model) decide(d *dialog, key string) {
 		m.showWhole(d)
 	case key == "?":
 		d.help = !d.help
+	default:
+		return false
 	}
+	return true
 }
 
 // showWhole puts all of a call into the scrollback.

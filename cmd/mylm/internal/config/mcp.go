@@ -192,13 +192,14 @@ func references(text string) (names []string) {
 }
 
 // secretVars are the variables whose values are keys: those that are named for one,
-// and those in headers and variables of a telling name.
+// and those that end a header, or are all of a variable, of a telling name. Others are
+// a part of it: a user's name, a directory.
 func (m MCP) secretVars() []string {
 	names := []string{m.KeyEnv, m.SecretEnv}
 	for _, held := range []map[string]string{m.Env, m.Headers} {
 		for name, v := range held {
-			if secretName(name) {
-				names = append(names, references(v)...)
+			if found := references(v); secretName(name) && len(found) > 0 && strings.HasSuffix(v, "}") && !strings.Contains(v, "/") {
+				names = append(names, found[len(found)-1])
 			}
 		}
 	}
