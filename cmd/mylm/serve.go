@@ -150,9 +150,10 @@ func isLoopback(host string) bool {
 
 // recordLine is a request in one line, and its contents on the next.
 func recordLine(r serve.Record) string {
-	line := fmt.Sprintf("%s %s %s %d %v", r.Time.Format(time.TimeOnly), r.Method, term.Echoed(r.Path), r.Status, r.Duration.Round(time.Millisecond))
+	sent := func(s string) string { return term.OneLine(term.Echoed(s), 200) } // it makes no line of its own
+	line := fmt.Sprintf("%s %s %s %d %v", r.Time.Format(time.TimeOnly), r.Method, sent(r.Path), r.Status, r.Duration.Round(time.Millisecond))
 	if r.Model != "" {
-		line += " " + term.Echoed(r.Model)
+		line += " " + sent(r.Model)
 	}
 	if r.Usage.Prompt+r.Usage.Output > 0 {
 		line += fmt.Sprintf(" %d+%d tokens", r.Usage.Prompt, r.Usage.Output)

@@ -267,8 +267,13 @@ func TestServedLog(t *testing.T) {
 				t.Errorf("%s: %d %s", path, resp.StatusCode, text)
 			}
 		}
+		resp, err := http.Get(base + "/%1b%5d0;x%07%0afake%20line")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
 		stop()
-		if printed := log.String(); strings.Contains(printed, key) || strings.Count(printed, "POST /") != len(servedBodies) || strings.Contains(printed, "the secret question") != contents || !sent.Load() {
+		if printed := log.String(); strings.Contains(printed, "\nfake") || strings.Contains(printed, key) || strings.Count(printed, "POST /") != len(servedBodies) || strings.Contains(printed, "the secret question") != contents || !sent.Load() {
 			t.Errorf("%s, the key was sent %v: %s", flag, sent.Load(), printed)
 		}
 	}
