@@ -43,7 +43,7 @@ func (e *endToEnd) stutter(t *testing.T) {
 		t.Errorf("the last reply: %+v, want one without its end", h)
 	}
 	o.want(t, 1, h.text+"\n", // what came of the last try is not lost
-		"retry 2 in", "retry 3 in", "mylm: the reply ended without a sign that it is whole\n", "Ask again")
+		"retry 2 ", "retry 3 ", "mylm: the reply ended without a sign that it is whole\n", "Ask again")
 }
 
 // A reply that breaks off is asked for again, from its beginning.
@@ -59,7 +59,7 @@ func (e *endToEnd) runnerDiesOnce(t *testing.T, model string) {
 	o := run.wait(t)
 	all := r.wantRequests(t, 3) // broken off, cut at its limit, its end
 	whole := r.reply(t, 1)
-	o.want(t, 0, whole.text+ollamatest.Greeting+"\n", "retry 2 in", "unexpected EOF")
+	o.want(t, 0, whole.text+ollamatest.Greeting+"\n", "retry 2 ", "unexpected EOF")
 	if h := r.reply(t, 0); h.done || len(h.text) >= len(whole.text) || !strings.HasPrefix(whole.text, h.text) {
 		t.Errorf("the first reply: done %v, %d bytes", h.done, len(h.text))
 	}
@@ -88,7 +88,7 @@ func (e *endToEnd) runnerDies(t *testing.T, model string) {
 	if h := r.reply(t, 2); kept == "" || !strings.HasPrefix(h.text, kept) {
 		t.Errorf("stdout %q, want what came of the last reply, %q", o.stdout, h.text)
 	}
-	o.want(t, 1, o.stdout, "retry 2 in", "retry 3 in", "unexpected EOF", "The model's process ended")
+	o.want(t, 1, o.stdout, "retry 2 ", "retry 3 ", "unexpected EOF", "The model's process ended")
 	p.ask(t, model, "hello").want(t, 0, ollamatest.Greeting+"\n")
 }
 
@@ -103,12 +103,12 @@ func (e *endToEnd) serverDies(t *testing.T, model string) {
 	r.Listener.Close()
 	s.Kill()
 	r.CloseClientConnections() // or one that was kept would find the recorder
-	run.until(t, run.stderr.prints("retry 3 in"))
+	run.until(t, run.stderr.prints("retry 3 "))
 	if err := run.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	o := run.wait(t)
-	o.want(t, 130, o.stdout, "retry 2 in", "mid-reply", "mylm: interrupted")
+	o.want(t, 130, o.stdout, "retry 2 ", "mid-reply", "mylm: interrupted")
 	r.wantRequests(t, 1)
 }
 
