@@ -225,9 +225,9 @@ func TestRelease(t *testing.T) {
 			}
 			for _, dep := range info.Deps {
 				if dep.Replace != nil { // by a directory here, which has no version
-					dep.Version = dep.Replace.Version
+					dep.Version = ""
 				}
-				if inBOM[dep.Path] != dep.Version {
+				if version, listed := inBOM[dep.Path]; !listed || version != dep.Version {
 					t.Errorf("the SBOM has %s %q, the program %q", dep.Path, inBOM[dep.Path], dep.Version)
 				}
 			}
