@@ -224,10 +224,10 @@ func TestRelease(t *testing.T) {
 				inBOM[c.Name] = c.Version
 			}
 			for _, dep := range info.Deps {
-				if dep.Replace != nil { // by a directory here, which has no version
-					dep.Version = ""
+				if dep.Replace != nil { // by a directory of mylm itself
+					continue
 				}
-				if version, listed := inBOM[dep.Path]; !listed || version != dep.Version {
+				if inBOM[dep.Path] != dep.Version {
 					t.Errorf("the SBOM has %s %q, the program %q", dep.Path, inBOM[dep.Path], dep.Version)
 				}
 			}
