@@ -18,19 +18,19 @@ type Exam struct {
 	// Args are the arguments of the command line that began the exam, for who
 	// resumes it.
 	Args map[string]string `json:"args,omitempty"`
-	// Series are the exams that it was begun with, for who resumes them; nil: it is alone.
+	// Series are the exams that it was started with, for who resumes them; nil: it is alone.
 	Series *Series `json:"series,omitempty"`
 }
 
-// Series is a number of exams that are made one after the other.
+// Series are exams that one command starts, one after the other.
 type Series struct {
 	ID    string `json:"id"`
 	Place int    `json:"place"` // of the exam in Exams
-	Exams []Plan `json:"exams"`
+	Exams []Spec `json:"exams"`
 }
 
-// Plan is an exam of a series as it was wanted.
-type Plan struct {
+// Spec is what an exam of a series is started with.
+type Spec struct {
 	Model  string `json:"model,omitempty"`
 	Form   string `json:"form,omitempty"`
 	Prompt string `json:"prompt,omitempty"`

@@ -97,6 +97,39 @@ func TestChatDiff(t *testing.T) {
 	s.shows("/diff takes no argument")
 }
 
+// /undo takes back what this conversation wrote, whatever others have written since.
+func TestChatUndoIsItsOwn(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": writeReplies, "notes.txt": "one\ntwo\nthree\n"}, "chat", "--yes")
+	s := chatOn(t, cmd, 100, 40)
+	s.says("/undo")
+	s.shows("nothing was said yet")
+	s.says("change it")
+	s.shows("Written.")
+	other := exec.Command(cmd.Path, "ask", "--yes", "-m", "scripted/other.txt", "q")
+	other.Dir, other.Env = cmd.Dir, cmd.Env
+	write := `=== reply
+<tool_code><name>write_file</name><parameters>{"path":"other.md","content":"theirs"}</parameters></tool_code>
+=== reply
+Done.
+`
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "other.txt"), []byte(write), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := other.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.says("/diff")
+	s.shows("--- a/notes.txt")
+	s.says("/undo")
+	s.shows("restore  notes.txt")
+	if b, err := os.ReadFile(filepath.Join(cmd.Dir, "other.md")); err != nil || string(b) != "theirs" {
+		t.Errorf("the file of another run: %q, %v", b, err)
+	}
+	s.says("/undo")
+	s.shows("every run here is undone")
+}
+
 // In a pipe, the diff is what patch and git read.
 func TestUndoDiff(t *testing.T) {
 	t.Parallel()

@@ -416,6 +416,24 @@ func TestSmallWindowOfServer(t *testing.T) {
 	}
 }
 
+// shows answers /api/show with a model of a template; "": it fails.
+func (p *placed) shows(template func() string) {
+	handler := p.served()
+	p.serveWith(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/show" {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		now := template()
+		if now == "" {
+			http.Error(w, `{"error":"not yet"}`, http.StatusInternalServerError)
+			return
+		}
+		text, _ := json.Marshal(map[string]any{"capabilities": []string{"completion"}, "model_info": map[string]any{"general.architecture": "llama", "llama.context_length": 32768}, "template": now})
+		_, _ = w.Write(text)
+	})
+}
+
 // watch hands the body of each question to a function before it is answered.
 func (p *placed) watch(see func(body []byte)) {
 	handler := p.served()
@@ -554,16 +572,10 @@ func TestFormAuto(t *testing.T) {
 		defer mu.Unlock()
 		system = firstMessage(t, bytes.NewReader(body))
 	})
-	handler := o.served()
-	o.serveWith(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/show" {
-			handler.ServeHTTP(w, r)
-			return
-		}
+	o.shows(func() string {
 		mu.Lock()
 		defer mu.Unlock()
-		text, _ := json.Marshal(map[string]any{"capabilities": []string{"completion"}, "model_info": map[string]any{"general.architecture": "llama", "llama.context_length": 32768}, "template": template})
-		_, _ = w.Write(text)
+		return template
 	})
 	h := newHome(t, o)
 	h.configure("form = \"auto\"\n")

@@ -99,7 +99,7 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 	if len(k.jobs) > 1 {
 		series := eval.Series{ID: rand.Text()}
 		for _, j := range k.jobs {
-			series.Exams = append(series.Exams, eval.Plan{Model: j.exam.Model, Form: j.exam.Form, Prompt: j.exam.Prompt})
+			series.Exams = append(series.Exams, eval.Spec{Model: j.exam.Model, Form: j.exam.Form, Prompt: j.exam.Prompt})
 		}
 		for i := range k.jobs {
 			at := series

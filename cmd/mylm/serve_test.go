@@ -174,20 +174,13 @@ func TestServedFormLater(t *testing.T) {
 		defer mu.Unlock()
 		system = firstMessage(t, bytes.NewReader(body))
 	})
-	handler := o.served()
-	o.serveWith(func(w http.ResponseWriter, r *http.Request) {
+	o.shows(func() string {
 		mu.Lock()
 		defer mu.Unlock()
-		switch {
-		case r.URL.Path != "/api/show":
-			mu.Unlock()
-			handler.ServeHTTP(w, r)
-			mu.Lock()
-		case down:
-			http.Error(w, `{"error":"not yet"}`, http.StatusInternalServerError)
-		default:
-			fmt.Fprint(w, `{"capabilities":["completion"],"model_info":{"general.architecture":"llama","llama.context_length":32768},"template":"<tool_call>\n{\"name\": <function-name>}"}`)
+		if down {
+			return ""
 		}
+		return "<tool_call>\n{\"name\": <function-name>}"
 	})
 	base, stop := serving(t, nil, "--host", o.URL, "--form", "auto", "-m", "m")
 	defer stop()

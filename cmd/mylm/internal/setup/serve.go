@@ -84,8 +84,13 @@ func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) 
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		opened := s.opening.DoChan(name, func() (any, error) {
-			m, err := s.open(ctx, name)
+		opened := s.opening.DoChan(name, func() (m any, err error) {
+			defer func() {
+				if p := recover(); p != nil { // in a goroutine of its own, it would end the server
+					m, err = nil, fmt.Errorf("opening the model %q panicked: %v", name, p)
+				}
+			}()
+			m, err = s.open(ctx, name)
 			if ctx.Err() != nil {
 				return nil, errLeft
 			}
