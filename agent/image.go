@@ -40,7 +40,10 @@ const maxResultImages = 4
 func resultImages(images [][]byte) []Image {
 	var all []providers.Image
 	for _, data := range images {
-		if image, err := providers.NewImage(fmt.Sprintf("%d of the result", len(all)+1), data); err == nil && len(all) < maxResultImages {
+		if len(all) == maxResultImages {
+			break
+		}
+		if image, err := providers.NewImage(fmt.Sprintf("%d of the result", len(all)+1), data); err == nil {
 			all = append(all, image)
 		}
 	}

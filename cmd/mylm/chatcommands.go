@@ -122,19 +122,15 @@ func (t *talk) diff(ctx context.Context, args string) error {
 	return t.takeBack(ctx, "--diff")
 }
 
-// takeBack is mylm undo for the runs of this conversation, once it has a reply.
+// takeBack is mylm undo for the runs of this conversation.
 func (t *talk) takeBack(ctx context.Context, flags ...string) error {
 	t.mu.Lock()
-	dir, session := t.config.Workspace, ""
-	if t.from != nil {
-		session = t.from.session.ID
-	}
+	dir, from := t.config.Workspace, t.from
 	t.mu.Unlock()
-	args := append([]string{"undo", "--workspace", dir}, flags...)
-	if session != "" {
-		args = append(args, "--session", session)
+	if from == nil {
+		return failure.Usage("nothing was said yet").WithHint("!mylm undo --list lists the runs of other conversations.")
 	}
-	return t.run(ctx, args...)
+	return t.run(ctx, append([]string{"undo", "--workspace", dir, "--session", from.session.ID}, flags...)...)
 }
 
 // settings are those that the next run will have.
@@ -158,9 +154,6 @@ func (t *talk) compact(ctx context.Context, args string) error {
 func (t *talk) undo(ctx context.Context, args string) error {
 	if args != "" {
 		return failure.Usage("/undo takes no argument").WithHint("!mylm undo --list lists the runs that can be undone.")
-	}
-	if t.from == nil {
-		return failure.Usage("nothing was said yet").WithHint("!mylm undo --list lists the runs of other conversations.")
 	}
 	if err := t.takeBack(ctx); err != nil {
 		return err

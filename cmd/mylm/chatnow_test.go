@@ -79,7 +79,7 @@ func TestChatDiff(t *testing.T) {
 	cmd := command(t, map[string]string{"replies.txt": writeReplies, "notes.txt": "one\ntwo\nthree\n"}, "chat", "--yes")
 	s := chatOn(t, cmd, 100, 40)
 	s.says("/diff")
-	s.shows("no run has changed a file here")
+	s.shows("nothing was said yet")
 	s.says("change it")
 	s.shows("Written.")
 	s.says("/diff")

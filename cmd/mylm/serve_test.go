@@ -163,7 +163,7 @@ func TestServedModelsOpenApart(t *testing.T) {
 }
 
 // The form of calls that a model was trained for is found once its backend answers, also
-// if it did not at first; and with one model, every name is its own.
+// if it did not at first.
 func TestServedFormLater(t *testing.T) {
 	t.Parallel()
 	o := newPlaced(t, "Hello.")
@@ -199,13 +199,33 @@ func TestServedFormLater(t *testing.T) {
 		}
 		mu.Unlock()
 	}
-	resp, err := http.Get(base + "/v1/models/any")
-	if err != nil {
+}
+
+// Where the configuration has models, any other name is one of Ollama's: unknown as long as
+// there is no Ollama, and merely out of reach once it has answered.
+func TestServedOllamaGone(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(file, []byte("[models.far]\nprovider = \"openai\"\nmodel = \"x\"\nkey = \"k\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	if text, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != 200 || !strings.Contains(string(text), `"id":"any"`) {
-		t.Errorf("%d %s %v", resp.StatusCode, text, err)
+	o := newPlaced(t, "Hello.")
+	base, stop := serving(t, []string{"MYLM_CONFIG=" + file}, "--host", o.URL)
+	defer stop()
+	status := func() int {
+		resp, err := http.Post(base+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"x"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	if code := status(); code != 200 {
+		t.Fatal(code)
+	}
+	o.Close()
+	if code := status(); code != 502 {
+		t.Errorf("without the server that has answered: %d", code)
 	}
 }
 

@@ -181,8 +181,7 @@ func (o *openAIReader) collect(r *wire.Reply, piece wire.CallPiece) {
 	default:
 		c.Name += piece.Name
 	}
-	// The length comes first: most pieces are shorter, and the conversion copies all arguments.
-	if len(c.args) > 0 && len(text) >= len(c.args) && strings.HasPrefix(text, string(c.args)) && json.Valid([]byte(text)) {
+	if n := len(c.args); n > 0 && len(text) >= n && text[:n] == string(c.args) && json.Valid([]byte(text)) {
 		c.args = []byte(text)
 	} else {
 		c.args = append(c.args, text...)

@@ -10,7 +10,7 @@ import (
 func (h *Handler) messages(x *exchange) {
 	var in messagesRequest
 	if err := x.read(&in); err != nil {
-		x.fail(h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	q, err := in.normalise()
@@ -18,7 +18,7 @@ func (h *Handler) messages(x *exchange) {
 		err = invalid("max_tokens", "field required")
 	}
 	if err != nil {
-		x.fail(h.asAPI(err, in.Model))
+		x.fail(x.asAPI(err, in.Model))
 		return
 	}
 	x.run(q, &messagesWriter{x: x, id: newID("msg_"), model: in.Model})
@@ -27,7 +27,7 @@ func (h *Handler) messages(x *exchange) {
 func (h *Handler) countTokens(x *exchange) {
 	var in messagesRequest
 	if err := x.read(&in); err != nil {
-		x.fail(h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	x.record.Model = in.Model
@@ -40,7 +40,7 @@ func (h *Handler) countTokens(x *exchange) {
 		}
 	}
 	if err != nil {
-		x.fail(h.asAPI(err, in.Model))
+		x.fail(x.asAPI(err, in.Model))
 		return
 	}
 	x.json(http.StatusOK, map[string]int{"input_tokens": n})

@@ -90,7 +90,10 @@ var statuses = map[providers.Kind]struct {
 }
 
 // asAPI gives an error its form. model is the name that the client used.
-func (h *Handler) asAPI(err error, model string) *apiError {
+func (x *exchange) asAPI(err error, model string) *apiError {
+	if errors.Is(context.Cause(x.r.Context()), ErrStopping) { // whatever else came of that
+		return &apiError{status: http.StatusServiceUnavailable, code: "server_stopping", message: "the server is shutting down", retryAfter: time.Second}
+	}
 	var own *apiError
 	var request *calling.RequestError
 	var output *calling.OutputError
@@ -103,7 +106,7 @@ func (h *Handler) asAPI(err error, model string) *apiError {
 	case errors.As(err, &output):
 		return refuse(http.StatusUnprocessableEntity, "model_output_unusable", "%s", output.Error())
 	case errors.As(err, &backend):
-		return h.ofBackend(backend, model)
+		return x.h.ofBackend(backend, model)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &apiError{status: 499, code: "cancelled", message: "the request was cancelled"}
 	}

@@ -147,6 +147,27 @@ func TestStopping(t *testing.T) {
 	}
 }
 
+// A request whose model is still being opened ends so, too.
+func TestStoppingWhileOpening(t *testing.T) {
+	for _, path := range []string{"/v1/chat/completions", "/v1/messages", "/v1/messages/count_tokens", "/v1/responses", "/api/chat", "/api/show"} {
+		opening := make(chan struct{}, 1)
+		s := httptest.NewUnstartedServer(serve.New(serve.Options{Open: func(ctx context.Context, _ string) (*calling.Model, error) {
+			opening <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}))
+		base, stop := context.WithCancelCause(t.Context())
+		s.Config.BaseContext = func(net.Listener) context.Context { return base }
+		s.Start()
+		go func() { <-opening; stop(serve.ErrStopping) }()
+		body := object{"model": "m", "max_tokens": 10, "input": "x", "messages": []object{{"role": "user", "content": "x"}}}
+		if resp, text := post(t, s, path, body); resp.StatusCode != 503 || !strings.Contains(text, "the server is shutting down") {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, text)
+		}
+		s.Close()
+	}
+}
+
 // told is a model that begins, and goes on when it is told to.
 type told struct {
 	begins string

@@ -11,21 +11,13 @@ import (
 func (h *Handler) model(x *exchange) {
 	list, err := h.list(x.r.Context())
 	if err != nil {
-		x.fail(h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	id := x.r.PathValue("id")
 	for _, m := range list {
 		if m.Name == id || m.Name == strings.TrimSuffix(id, ":latest") {
 			x.json(http.StatusOK, modelEntry(m))
-			return
-		}
-	}
-	if len(list) == 1 { // every name may mean the one model
-		that, err := h.opts.Open(x.r.Context(), id)
-		if one, failed := h.opts.Open(x.r.Context(), list[0].Name); err == nil && failed == nil && that == one {
-			list[0].Name = id
-			x.json(http.StatusOK, modelEntry(list[0]))
 			return
 		}
 	}

@@ -65,18 +65,18 @@ func (h *Handler) ollamaGenerate(x *exchange) { x.ollama(true) }
 func (x *exchange) ollama(generate bool) {
 	var in ollamaRequest
 	if err := x.read(&in); err != nil {
-		x.fail(x.h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	q, err := in.normalise(generate)
 	if err != nil {
-		x.fail(x.h.asAPI(err, in.Model))
+		x.fail(x.asAPI(err, in.Model))
 		return
 	}
 	w := &ollamaWriter{x: x, model: in.Model, generate: generate, began: time.Now()}
 	if len(q.Messages) == 0 || generate && in.Prompt == "" { // asks to load the model, which the backend does when it is needed
 		if _, err := x.h.opts.Open(x.r.Context(), in.Model); err != nil {
-			x.fail(x.h.asAPI(err, in.Model))
+			x.fail(x.asAPI(err, in.Model))
 			return
 		}
 		x.json(http.StatusOK, w.line(ollamaMessage{Role: "assistant"}, map[string]any{"done": true, "done_reason": "load"}))
@@ -287,7 +287,7 @@ var details = map[string]any{"parent_model": "", "format": "", "family": "", "fa
 func (h *Handler) ollamaTags(x *exchange) {
 	list, err := h.list(x.r.Context())
 	if err != nil {
-		x.fail(h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	models := make([]any, 0, len(list))
@@ -320,7 +320,7 @@ func (h *Handler) ollamaShow(x *exchange) {
 		Name  string `json:"name"`
 	}
 	if err := x.read(&in); err != nil {
-		x.fail(h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	if in.Model == "" {
@@ -328,7 +328,7 @@ func (h *Handler) ollamaShow(x *exchange) {
 	}
 	info, err := h.info(x.r.Context(), in.Model)
 	if err != nil {
-		x.fail(h.asAPI(err, in.Model))
+		x.fail(x.asAPI(err, in.Model))
 		return
 	}
 	can := []string{"completion", "tools"}

@@ -87,12 +87,12 @@ type chatFunction struct {
 func (h *Handler) chat(x *exchange) {
 	var in chatRequest
 	if err := x.read(&in); err != nil {
-		x.fail(h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	q, custom, err := in.normalise()
 	if err != nil {
-		x.fail(h.asAPI(err, in.Model))
+		x.fail(x.asAPI(err, in.Model))
 		return
 	}
 	x.run(q, &chatWriter{
@@ -351,7 +351,7 @@ func (w *chatWriter) whole(blocks []block, e calling.End) any {
 func (h *Handler) models(x *exchange) {
 	list, err := h.list(x.r.Context())
 	if err != nil {
-		x.fail(h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	data := make([]any, 0, len(list))

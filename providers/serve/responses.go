@@ -13,12 +13,12 @@ import (
 func (h *Handler) responses(x *exchange) {
 	var in responsesRequest
 	if err := x.read(&in); err != nil {
-		x.fail(h.asAPI(err, ""))
+		x.fail(x.asAPI(err, ""))
 		return
 	}
 	q, tools, err := in.normalise(h.items.get)
 	if err != nil {
-		x.fail(h.asAPI(err, in.Model))
+		x.fail(x.asAPI(err, in.Model))
 		return
 	}
 	x.run(q, &responsesWriter{x: x, in: &in, tools: tools, id: newID("resp_"), created: time.Now().Unix(), streams: q.stream, output: []any{}})

@@ -95,7 +95,7 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 		return nil, nil, unsupported("top_logprobs", "they are not supported")
 	case slices.Contains(in.Include, "message.output_text.logprobs"):
 		return nil, nil, unsupported("include", "%q is not supported", "message.output_text.logprobs")
-	case in.MaxOutput != nil && *in.MaxOutput < 0:
+	case in.MaxOutput != nil && *in.MaxOutput < 1:
 		return nil, nil, invalid("max_output_tokens", "it must be at least 1")
 	}
 	var effort string

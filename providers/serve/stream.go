@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,14 +27,6 @@ type block struct {
 	call          *calling.Call
 }
 
-// ended is the error of a request that may have ended because the server stops.
-func (h *Handler) ended(ctx context.Context, err error, model string) *apiError {
-	if errors.Is(context.Cause(ctx), ErrStopping) {
-		return &apiError{status: http.StatusServiceUnavailable, code: "server_stopping", message: "the server is shutting down", retryAfter: time.Second}
-	}
-	return h.asAPI(err, model)
-}
-
 // run asks the model and writes its reply.
 func (x *exchange) run(q *request, w writer) {
 	x.record.Model = q.model
@@ -43,7 +34,7 @@ func (x *exchange) run(q *request, w writer) {
 	defer cancel()
 	model, err := x.h.opts.Open(ctx, q.model)
 	if err != nil {
-		x.fail(x.h.ended(ctx, err, q.model))
+		x.fail(x.asAPI(err, q.model))
 		return
 	}
 	s := &streamer{x: x, w: w, cancel: cancel, on: q.stream}
@@ -74,7 +65,7 @@ func (x *exchange) run(q *request, w writer) {
 	}
 	switch {
 	case err != nil:
-		e := x.h.ended(ctx, err, q.model)
+		e := x.asAPI(err, q.model)
 		if _, told := w.(*responsesWriter); !s.begun && !(told && q.stream && e.code == overflowCode) { // its clients look for an overflow in the stream
 			x.fail(e)
 			return

@@ -66,7 +66,7 @@ type carrier struct {
 func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !sameOrigin(r.URL, c.server.URL) { // an event stream names where messages go
 		err := fmt.Errorf("it wants messages sent to another host: %s", plainLine(r.URL.Host))
-		c.astray.Store(&err) // the library may say only that the connection ended
+		c.astray.Store(&err)
 		return nil, err
 	}
 	if c.oauth == nil {
@@ -151,8 +151,8 @@ func sameOrigin(u *url.URL, other string) bool {
 
 // explain names what a status means.
 func (c *carrier) explain(err error) error {
-	if astray := c.astray.Load(); astray != nil {
-		return *astray
+	if astray := c.astray.Load(); astray != nil && strings.HasSuffix(err.Error(), io.EOF.Error()) {
+		return *astray // the library says only that the connection ended
 	}
 	var login *LoginError
 	status := int(c.status.Load())

@@ -191,20 +191,25 @@ func references(text string) (names []string) {
 	return names
 }
 
-// secretVars are the variables whose values are keys: those that are named for one,
-// and those that end a header, or are all of a variable, of a telling name. Others are
-// a part of it: a user's name, a directory.
+// secretVars are the variables whose values are keys: those that are named for one, and
+// all that a header or a variable of a telling name refers to. One that names a file or
+// a directory holds no key.
 func (m MCP) secretVars() []string {
 	names := []string{m.KeyEnv, m.SecretEnv}
 	for _, held := range []map[string]string{m.Env, m.Headers} {
 		for name, v := range held {
-			if found := references(v); secretName(name) && len(found) > 0 && strings.HasSuffix(v, "}") && !strings.Contains(v, "/") {
-				names = append(names, found[len(found)-1])
+			if secretName(name) && !place().MatchString(name) {
+				names = append(names, references(v)...)
 			}
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" || everyones[name] })
 }
+
+var place = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)_(file|path|dir|sock)$`) })
+
+// everyones are variables that every program has, and that are in no way secret.
+var everyones = map[string]bool{"HOME": true, "USER": true, "LOGNAME": true, "PATH": true, "PWD": true, "TMPDIR": true}
 
 // Expanded is the server with the values of variables in it. A variable that is not
 // set and has no default is an error.

@@ -2,13 +2,13 @@ package setup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -23,16 +23,20 @@ import (
 type Served struct {
 	config  *config.Config
 	prompts *prompts.Set
-	only    *Model // what every name means; nil: each its own
+	only    *opened // what every name means; nil: each its own
 
 	mu     sync.Mutex
-	opened map[string]*calling.Model
+	opened map[string]*opened
 
-	opening singleflight.Group
+	asking singleflight.Group // about the forms of models
 }
 
-// errLeft is that of a model whose opening ended with the request that began it.
-var errLeft = errors.New("the request that opens the model has ended")
+// opened is a model with its settings.
+type opened struct {
+	*Model
+	config *config.Config
+	ready  *calling.Model // in its form of calls; nil: that is not known yet
+}
 
 // maxOpened bounds how many models are remembered. Names come from other programs.
 const maxOpened = 256
@@ -44,128 +48,113 @@ func Serve(ctx context.Context, c *config.Config, n Notify) (*Served, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Served{config: c, prompts: set, opened: map[string]*calling.Model{}}
+	s := &Served{config: c, prompts: set, opened: map[string]*opened{}}
 	if kind := config.ModelName.From(c.Settings).Kind; kind == config.Flag || kind == config.Variable {
 		m, err := OpenModel(ctx, c, n, nil)
 		if err != nil {
 			return nil, err
 		}
-		s.only = m
+		s.only = &opened{Model: m, config: c}
 	}
 	return s, nil
 }
 
-// calling gives a model tools, with what is set for it, and remembers it by a name. If
-// its form is not known yet, it is asked for again the next time.
-func (s *Served) calling(ctx context.Context, name string, c *config.Config, m *Model) *calling.Model {
-	form, err := formFor(ctx, c.Settings, m.Model)
-	opened := &calling.Model{
-		Model: m.Model, Prompts: s.prompts, Form: form,
-		Temperature: config.Temperature.Ptr(c.Settings), Seed: config.Seed.Ptr(c.Settings), MaxTokens: config.MaxTokens.Of(c.Settings), Think: thinking(config.Think.Of(c.Settings)),
-		FirstTokenTimeout: config.FirstTokenTimeout.Or(c.Settings, 10*time.Minute), TokenTimeout: config.Timeout.Or(c.Settings, time.Minute),
+// calling gives a model tools, with what is set for it.
+func (s *Served) calling(o *opened, form calling.Form) *calling.Model {
+	c := o.config.Settings
+	return &calling.Model{
+		Model: o.Model.Model, Prompts: s.prompts, Form: form,
+		Temperature: config.Temperature.Ptr(c), Seed: config.Seed.Ptr(c), MaxTokens: config.MaxTokens.Of(c), Think: thinking(config.Think.Of(c)),
+		FirstTokenTimeout: config.FirstTokenTimeout.Or(c, 10*time.Minute), TokenTimeout: config.Timeout.Or(c, time.Minute),
 	}
-	if err != nil {
-		return opened
-	}
-	return s.remembered(name, opened)
 }
 
 // Open returns the model of a name: an entry of the configuration, or a model of
 // Ollama. Services that are not in the configuration are not asked at the word of
-// another program, nor are files read. Requests for one name that come at once open it once.
+// another program, nor are files read. A backend that does not say in time which form
+// of calls its model was trained for is asked again with the next request; requests that
+// come at once ask it once.
 func (s *Served) Open(ctx context.Context, name string) (*calling.Model, error) {
-	if s.only != nil {
-		name = s.only.Name
+	o, ready, err := s.open(ctx, name)
+	if err != nil || ready != nil {
+		return ready, err
 	}
-	for {
-		if m := s.remembered(name, nil); m != nil {
-			return m, nil
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		opened := s.opening.DoChan(name, func() (m any, err error) {
-			defer func() {
-				if p := recover(); p != nil { // in a goroutine of its own, it would end the server
-					m, err = nil, fmt.Errorf("opening the model %q panicked: %v", name, p)
-				}
-			}()
-			m, err = s.open(ctx, name)
-			if ctx.Err() != nil {
-				return nil, errLeft
+	asked := s.asking.DoChan(o.Name, func() (m any, err error) {
+		defer func() {
+			if p := recover(); p != nil { // in a goroutine of its own, it would end the server
+				err = fmt.Errorf("asking about the model %q panicked: %v", o.Name, p)
 			}
-			return m, err
-		})
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case r := <-opened:
-			if r.Err == nil {
-				return r.Val.(*calling.Model), nil
-			}
-			if !errors.Is(r.Err, errLeft) {
-				return nil, r.Err
-			}
+		}()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), windowPatience)
+		defer cancel()
+		form, unknown := formFor(ctx, o.config.Settings, o.Model.Model)
+		made := s.calling(o, form)
+		if unknown == nil {
+			s.mu.Lock()
+			o.ready = made
+			s.mu.Unlock()
 		}
+		return made, nil
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case r := <-asked:
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return r.Val.(*calling.Model), nil
 	}
 }
 
-// open opens the model of a name.
-func (s *Served) open(ctx context.Context, name string) (*calling.Model, error) {
-	if m := s.remembered(name, nil); m != nil { // by the one before
-		return m, nil
+// open opens the model of a name, which asks no server, and remembers it.
+func (s *Served) open(ctx context.Context, name string) (o *opened, ready *calling.Model, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o = s.only; o == nil {
+		o = s.opened[name]
 	}
-	if s.only != nil {
-		return s.calling(ctx, name, s.config, s.only), nil
+	if o != nil {
+		return o, o.ready, nil
 	}
 	named := name
-	if _, entry := config.EntryFor(s.config.Models, strings.TrimSuffix(name, ":latest")); entry { // as Ollama's clients call it
+	_, entry := config.EntryFor(s.config.Models, strings.TrimSuffix(name, ":latest")) // as Ollama's clients call it
+	if entry {
 		named = strings.TrimSuffix(name, ":latest")
-	} else {
-		if provider, model := SplitModel(name); provider != config.Ollama || model == "" {
-			return nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q does not exist", name)}
-		}
+	} else if provider, model := SplitModel(name); provider != config.Ollama || model == "" {
+		return nil, nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q does not exist", name)}
 	}
 	c := s.config.For(named)
 	m, err := OpenModel(ctx, c, silent{}, nil)
 	if err != nil {
-		return nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q cannot be asked: %v", name, err), Err: err}
-	}
-	if named == name && len(s.config.Models) > 0 {
-		if _, entry := config.EntryFor(s.config.Models, name); !entry {
-			m.Model = unlisted{m.Model, name}
-		}
-	}
-	return s.calling(ctx, name, c, m), nil
-}
-
-// remembered is the model that was opened by that name, or else opened, which is
-// remembered. Opening asks a server, perhaps: requests of other models do not wait for it.
-func (s *Served) remembered(name string, opened *calling.Model) *calling.Model {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m := s.opened[name]; m != nil || opened == nil {
-		return m
+		return nil, nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q cannot be asked: %v", name, err), Err: err}
 	}
 	if len(s.opened) >= maxOpened {
 		clear(s.opened)
 	}
-	s.opened[name] = opened
-	return opened
+	if !entry && len(s.config.Models) > 0 {
+		m.Model = &unlisted{Model: m.Model, name: name}
+	}
+	o = &opened{Model: m, config: c}
+	s.opened[name] = o
+	return o, nil, nil
 }
 
-// unlisted is a model that only Ollama can have, where the configuration has others. If
-// there is no Ollama, there is no such model.
+// unlisted is a model that only Ollama can have, where the configuration has others. As
+// long as there has been no Ollama, there is no such model.
 type unlisted struct {
 	providers.Model
-	name string
+	name     string
+	answered atomic.Bool
 }
 
 // Generate implements providers.Model.
-func (u unlisted) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+func (u *unlisted) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
 		for c, err := range u.Model.Generate(ctx, r) {
-			if providers.KindOf(err) == providers.Unreachable {
+			if providers.KindOf(err) != providers.Unreachable {
+				u.answered.Store(true)
+			} else if !u.answered.Load() {
 				err = &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q is not in the configuration, and Ollama does not answer: %v", u.name, err), Err: err}
 			}
 			if !yield(c, err) {
@@ -176,7 +165,7 @@ func (u unlisted) Generate(ctx context.Context, r providers.Request) iter.Seq2[p
 }
 
 // Info implements providers.Informer.
-func (u unlisted) Info(ctx context.Context) (providers.Info, error) {
+func (u *unlisted) Info(ctx context.Context) (providers.Info, error) {
 	if informer, ok := u.Model.(providers.Informer); ok {
 		return informer.Info(ctx)
 	}

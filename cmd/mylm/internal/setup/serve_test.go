@@ -12,11 +12,12 @@ import (
 	"testing"
 
 	"mylm/cmd/mylm/internal/config"
+	"mylm/providers"
 	"mylm/providers/calling"
 )
 
-// Requests for one model that come at once open it once. Each still ends when its own
-// client leaves, and the others do not fail if it is the one that opens the model.
+// Requests for one model that come at once ask about it once. Each still ends when its
+// own client leaves, and the others do not fail if it is the one that has asked.
 func TestServedOpensOnce(t *testing.T) {
 	var shown atomic.Int32
 	asked, free := make(chan struct{}, 100), make(chan struct{})
@@ -63,16 +64,10 @@ func TestServedOpensOnce(t *testing.T) {
 			}
 		})
 	}
-	second, leaveToo := context.WithCancel(t.Context())
-	leaveToo()
-	if _, err := s.Open(second, "m"); !errors.Is(err, context.Canceled) {
-		t.Errorf("a client that left: %v", err)
-	}
 	leave()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("the client that came first left: %v", err)
 	}
-	<-asked
 	close(free)
 	all.Wait()
 	for _, m := range models {
@@ -80,7 +75,25 @@ func TestServedOpensOnce(t *testing.T) {
 			t.Error("a model is opened twice")
 		}
 	}
-	if n := shown.Load(); n != 2 {
+	if n := shown.Load(); n != 1 {
 		t.Errorf("the server is asked about the model %d times", n)
+	}
+}
+
+// panics is a model that cannot even be asked about.
+type panics struct{ providers.Model }
+
+func (panics) Info(context.Context) (providers.Info, error) { panic("no") }
+
+func TestServedPanic(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("MYLM_FORM", formAuto)
+	c, err := config.Load(t.Context(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Served{config: c, only: &opened{Model: &Model{Model: panics{}, Name: "m"}, config: c}}
+	if m, err := s.Open(t.Context(), "any"); err == nil || m != nil {
+		t.Errorf("%v, %v", m, err)
 	}
 }
