@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -55,18 +56,18 @@ func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mc
 // no other, and what comes back is bounded.
 type carrier struct {
 	server *Server
-	oauth  *oauth          // nil: no login
-	life   context.Context // its end ends every request
-	status atomic.Int32    // of the last refusal
-	astray atomic.Pointer[error]
-	older  atomic.Bool // the stream of the older transport outlives what opens it
+	oauth  *oauth                // nil: no login
+	life   context.Context       // its end ends every request
+	status atomic.Int32          // of the last refusal
+	reason atomic.Pointer[error] // of a broken connection, of which the library may say only that it ended
+	older  atomic.Bool           // the stream of the older transport outlives what opens it
 }
 
 // RoundTrip implements http.RoundTripper.
 func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !sameOrigin(r.URL, c.server.URL) { // an event stream names where messages go
 		err := fmt.Errorf("it wants messages sent to another host: %s", plainLine(r.URL.Host))
-		c.astray.Store(&err)
+		c.reason.Store(&err)
 		return nil, err
 	}
 	if c.oauth == nil {
@@ -125,6 +126,10 @@ func (c *carrier) send(r *http.Request, token *oauth2.Token) (*http.Response, er
 	if resp.StatusCode >= 400 && r.Method == http.MethodPost {
 		c.status.Store(int32(resp.StatusCode))
 	}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); resp.StatusCode == http.StatusOK && kind != "application/json" && kind != "text/event-stream" {
+		err := fmt.Errorf("it answers with %q, which no MCP server does", plainLine(kind))
+		c.reason.Store(&err)
+	}
 	most := int64(maxMessage)
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 		most = -1 // each event has a bound of its own
@@ -151,8 +156,8 @@ func sameOrigin(u *url.URL, other string) bool {
 
 // explain names what a status means.
 func (c *carrier) explain(err error) error {
-	if astray := c.astray.Load(); astray != nil && strings.HasSuffix(err.Error(), io.EOF.Error()) {
-		return *astray // the library says only that the connection ended
+	if reason := c.reason.Load(); reason != nil && strings.HasSuffix(err.Error(), io.EOF.Error()) {
+		return *reason
 	}
 	var login *LoginError
 	status := int(c.status.Load())

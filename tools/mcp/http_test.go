@@ -73,7 +73,7 @@ func TestHostileHTTP(t *testing.T) {
 		},
 		"wants a login": func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusUnauthorized) },
 		"it answers with HTTP status 404, Not Found": func(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) },
-		"MCP server one: unsupported content type \"text/html\"": func(w http.ResponseWriter, r *http.Request) {
+		"\"text/html\"": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, "<html>hi</html>")
 		},

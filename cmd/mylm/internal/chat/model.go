@@ -28,6 +28,7 @@ type model struct {
 
 	lines    []string // to be printed above
 	printing bool
+	holding  bool // until what was printed is released
 	away     bool // another program has the terminal
 	begun    bool // something is drawn
 	tallest  int  // rows that were drawn at most
@@ -82,10 +83,15 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case wake:
 		cmds = append(cmds, m.take(m.chat.feed.take())...)
 	case printed:
-		m.chat.out.printed(len(m.answered) > 0)
+		m.chat.out.printed()
+		replaces := len(m.answered) > 0
+		add(func() tea.Msg { return released{replaces} })
 		if m.printing = false; len(m.lines) > 0 { // what was drawn of them is not the last
 			m.answered = nil
 		}
+	case released:
+		m.chat.out.release(msg.replaces)
+		m.holding = false
 	case armed: // the dialog is drawn again
 	case send:
 		add(m.submit(string(msg)))

@@ -17,10 +17,11 @@ type output struct {
 	*os.File
 	drawn func() // nil once it was called
 
-	mu   sync.Mutex
-	held []byte      // what is printed
-	hold bool        // until that is over
-	late *time.Timer // writes it if no drawing follows
+	mu    sync.Mutex
+	held  []byte      // what is printed
+	whole int         // of held, when all was printed
+	hold  bool        // until that is over
+	late  *time.Timer // writes it if no drawing follows
 }
 
 // Write implements io.Writer.
@@ -46,11 +47,13 @@ func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) 
 func (o *output) write(b []byte) error {
 	if len(o.held) > 0 {
 		const sync = ansi.SetModeSynchronizedOutput
-		begin := ""
-		if bytes.HasPrefix(b, []byte(sync)) {
-			begin, b = sync, b[len(sync):]
+		var begin []byte // of the drawing: until its end, the terminal shows no cursor, or nothing new
+		for _, lead := range []string{sync, ansi.ResetModeTextCursorEnable} {
+			if rest, ok := bytes.CutPrefix(b, []byte(lead)); ok {
+				begin, b = append(begin, lead...), rest
+			}
 		}
-		b = append(append([]byte(begin), strings.ReplaceAll(string(o.held), sync, "")...), b...)
+		b = append(append(begin, strings.ReplaceAll(string(o.held), sync, "")...), b...)
 		o.held = nil
 	}
 	if len(b) == 0 {
@@ -60,7 +63,7 @@ func (o *output) write(b []byte) error {
 	return err
 }
 
-// print holds what is written until printed is called.
+// print holds what is written until release is called.
 func (o *output) print() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,21 +74,36 @@ func (o *output) print() {
 // rows are replaced something is going on, whose spinner is drawn many times a second.
 const frame = 5 * time.Second
 
-// printed ends that. What was printed waits for the next drawing if that replaces
-// rows.
-func (o *output) printed(replaces bool) {
+// printed is called when all is held that is printed.
+func (o *output) printed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.whole = len(o.held)
+}
+
+// release ends that, once the library has what is to be drawn then: until it does, it
+// may still draw what was there before. What was printed waits for the next drawing if
+// that replaces rows.
+func (o *output) release(replaces bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.hold = false
+	wait := frame
+	if len(o.held) > o.whole { // it was drawn already, most likely
+		wait = tick
+	}
 	switch {
 	case !replaces:
 		_ = o.write(nil) // the next write fails, too
 	case o.late == nil:
-		o.late = time.AfterFunc(frame, o.flush)
+		o.late = time.AfterFunc(wait, o.flush)
 	default:
-		o.late.Reset(frame)
+		o.late.Reset(wait)
 	}
 }
+
+// tick is longer than the library takes from one drawing to the next.
+const tick = 40 * time.Millisecond
 
 // flush writes what is held now.
 func (o *output) flush() {

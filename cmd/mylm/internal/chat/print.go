@@ -163,13 +163,16 @@ func (m *model) print(text string) {
 // printed is the message that lines have been printed.
 type printed struct{}
 
+// released is the message that the library has what is drawn without them.
+type released struct{ replaces bool }
+
 // flush prints lines above what is drawn, some at a time: more than there are free
 // rows would push what is drawn out of the screen, and what is drawn may be a frame
 // behind. One portion follows the other, so that they keep their order. Nothing is
 // printed before something is drawn: the library takes all of the screen for its own
 // until then.
 func (m *model) flush() tea.Cmd {
-	if !m.begun || m.printing || len(m.lines) == 0 || m.away {
+	if !m.begun || m.holding || len(m.lines) == 0 || m.away {
 		return nil
 	}
 	n := min(len(m.lines), max(1, m.height-m.tallest-1))
@@ -177,7 +180,7 @@ func (m *model) flush() tea.Cmd {
 	if text == "" {
 		text = " " // an empty one is not printed
 	}
-	m.lines, m.printing = m.lines[n:], true
+	m.lines, m.printing, m.holding = m.lines[n:], true, true
 	m.chat.out.print()
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printed{} })
 }
