@@ -443,7 +443,7 @@ func (f *finder) markUp(s string, start bool) guess {
 	bar := second == "" || strings.Contains("|｜", second)
 	end := 1 + strings.IndexAny(token[1:]+">", "<>") // of its text
 	switch {
-	case bar && end > len("<call") && callToken().MatchString(token), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
+	case bar && end > len("<call") && callToken(token, end), m.tag == toolOpen && ok && !e.closing && (f.shown || start):
 		return f.named(s)
 	case bar && end == len(token):
 		return f.soon(s, 2*maxGuarded, 0)
@@ -503,11 +503,18 @@ var namedInside = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)<(?:tool|function)?[-_]?(?:name|tool|function)>\s*([\w.:-]+)\s*</`)
 })
 
-// callToken is a control token that may begin a call, also as DeepSeek's models
-// misspell theirs.
-var callToken = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^<(?:[|｜][^<>]*(tool|call|function|action|channel|recipient|plugin|message|python)|\|open\|>call )`)
-})
+// callToken reports whether a control token, of which end bytes stand before its >,
+// may begin a call, also as DeepSeek's models misspell theirs.
+func callToken(s string, end int) bool {
+	text := strings.ToLower(s[1:end])
+	if text == "|open|" {
+		return strings.HasPrefix(strings.ToLower(s[end:]), ">call ")
+	}
+	bar := strings.HasPrefix(text, "|") || strings.HasPrefix(text, "｜")
+	return bar && slices.ContainsFunc(callWords, func(word string) bool { return strings.Contains(text, word) })
+}
+
+var callWords = strings.Fields("tool call function action channel recipient plugin message python")
 
 // word returns the first tool whose name occurs in s as a word.
 func (f *finder) word(s string) string {
