@@ -159,6 +159,8 @@ func TestFiles(t *testing.T) {
 		{"how many lines does a.txt have?", []step{cat(`{"path":"a.txt"}`, "1\n[... left out: 28 lines, 900 bytes ...]\n30")}, "a.txt has 30 lines."},
 
 		{"run `go version`", []step{run(`{"command":"go version"}`, "go version go1.26")}, "`go version` printed:\n\n```\ngo version go1.26\n```\n\nThat is all of it."},
+		{"run go version", []step{run(`{"command":"go version"}`, "go version go1.26")}, "`go version` printed:\n\n```\ngo version go1.26\n```\n\nThat is all of it."}, // as the help looks on a terminal
+		{"please execute wc -l README.md.", []step{run(`{"command":"wc -l README.md"}`, "3 README.md")}, "`wc -l README.md` printed:\n\n```\n3 README.md\n```\n\nThat is all of it."},
 		{"run false", []step{fails(run(`{"command":"false"}`, "exit status 1"))}, "I could not run `false`: exit status 1"},
 	} {
 		if got := play(t, all, c.goal, c.steps...); got != c.want {

@@ -23,7 +23,7 @@ var rules = sync.OnceValue(func() []rule {
 	return []rule{
 		{"what is 12 * (3.5 + 4) / 7?", form(`(?:what(?:'s| is) |calculate )?([-+*/().\d\s]*\d\s*[-+*/][-+*/().\d\s]*)=?`),
 			answerSum},
-		{"run `go version`", form("(?:run|execute) (?:`([^`]+)`|([^\\s`]+))"), runCommand},
+		{"run `go version`", form("(?:run|execute) (?:the command )?(?:`([^`]+)`|([^`]+))"), runCommand},
 		{"what files are here?", form(`(?:what|which) files are (?:here|there)|what(?:'s| is) (?:here|in this (?:directory|` +
 			`folder))|(?:list|show)(?: me)?(?: all)?(?: the)? files(?: here)?|ls`), listFiles},
 		{"list the files in docs", form(`(?:list|show)(?: me)?(?: all)?(?: the)? files (?:in|of|under) ` + path +
