@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -232,21 +233,25 @@ func (t *talk) recap() string {
 func (t *talk) send(ctx context.Context, text string) error {
 	var err error
 	if t.message, err = t.read(ctx, text); err != nil {
-		return err
+		return &chat.Unsent{Err: err}
 	}
-	return t.do(ctx, runRequest{from: t.from, talk: t})
+	asked, err := t.do(ctx, runRequest{from: t.from, talk: t})
+	if err != nil && !asked {
+		return &chat.Unsent{Err: err}
+	}
+	return err
 }
 
 // do carries a run out, and keeps what the next one needs.
-func (t *talk) do(ctx context.Context, request runRequest) error {
+func (t *talk) do(ctx context.Context, request runRequest) (asked bool, err error) {
 	out, err := newOutput(t.flags, t.screen, request.from != nil && request.from.schema() != nil)
 	if err != nil {
-		return err
+		return false, err
 	}
 	r := &run{runRequest: request, flags: t.flags, out: out}
 	err = r.do(ctx)
 	t.keep(r)
-	return err
+	return r.result != nil, err
 }
 
 // keep remembers what the next run needs of one.
@@ -283,6 +288,19 @@ func (t *talk) keep(r *run) {
 			}
 		}
 	}
+}
+
+// advised is an error whose hint fits where it is read: a conversation has no flags.
+func (t *talk) advised(err error) error {
+	if _, here := t.front.(*chat.Chat); err == nil || !here || errors.Is(err, failure.ErrReported) {
+		return err
+	}
+	f := *failure.Of(err)
+	f.Hint = strings.Replace(f.Hint, "allow everything in this run with --yes.", "allow everything with /yolo on.", 1)
+	if strings.Contains(strings.NewReplacer("(", " ", "\n", " ").Replace(" "+f.Hint), " --") {
+		f.Hint += "\nFlags belong to the command line: leave with /quit, and go on with mylm chat --continue and the flag."
+	}
+	return &f
 }
 
 // compacted notes how much of the window is used now.

@@ -13,7 +13,6 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
-	"mylm/providers"
 	"mylm/tools/policy"
 	"mylm/tools/shell"
 )
@@ -148,7 +147,8 @@ func (t *talk) compact(ctx context.Context, args string) error {
 	case t.from == nil:
 		return failure.Usage("nothing was said yet")
 	}
-	return t.do(ctx, runRequest{from: t.from, talk: t, compact: true})
+	_, err := t.do(ctx, runRequest{from: t.from, talk: t, compact: true})
+	return err
 }
 
 func (t *talk) undo(ctx context.Context, args string) error {
@@ -321,16 +321,4 @@ func (t *talk) cost() string {
 		parts = append(parts, fmt.Sprintf("%.0f tokens/s", s.Rate))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// transcript is a conversation as Markdown.
-func transcript(messages []providers.Message) string {
-	var b strings.Builder
-	for _, m := range messages {
-		if !slices.Contains([]providers.Role{providers.User, providers.Assistant}, m.Role) {
-			continue
-		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", m.Role, strings.TrimSpace(m.Text))
-	}
-	return b.String()
 }

@@ -54,6 +54,25 @@ func TestChatCommands(t *testing.T) {
 	}
 }
 
+// What is saved is for people: no marks of calls, and what came of them.
+func TestChatSave(t *testing.T) {
+	t.Parallel()
+	call := func(before, name, args string) string {
+		return "=== reply\n" + before + "<tool_code><name>" + name + "</name><parameters>" + args + "</parameters></tool_code>\n"
+	}
+	cmd := command(t, map[string]string{"replies.txt": call("I look.\n", "read_file", `{"path":"gone.txt"}`) + call("", "execute_command", "{\"command\":\"echo '```'\"}") + "=== reply\nIt is **empty**.\n"}, "chat", "--yes")
+	s := chatOn(t, cmd, 120, 50)
+	s.says("what is there?")
+	s.shows("1 turn")
+	s.says("/save talk.md")
+	s.shows("saved in ")
+	b, err := os.ReadFile(filepath.Join(cmd.Dir, "talk.md"))
+	want := "## user\n\nwhat is there?\n\n## assistant\n\nI look.\n\n```\n> read_file {\"path\":\"gone.txt\"}\n```\n\n*(failed)*\n\n````\n$ echo '```'\n````\n\nIt is **empty**.\n\n"
+	if got := strings.ReplaceAll(string(b), "*(failed)*\n\nIt", "It"); err != nil || got != want { // the command may fail where there is no sandbox
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // A file is put along with @, and Tab completes what git would not ignore.
 func TestChatFiles(t *testing.T) {
 	t.Parallel()
@@ -177,4 +196,25 @@ func TestChatPicture(t *testing.T) {
 	if code := s.exit(); code != "0" {
 		t.Errorf("exit %s", code)
 	}
+}
+
+// A message that was not sent goes back into the editor, what was pasted into it as the
+// block that it was, and what was to follow it behind it. The advice fits a conversation.
+func TestChatUnsent(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, hello+hello, 100, 40, "--max-context-tokens", "4000")
+	s.types(pasteOn + strings.Repeat("0123456789\r", 10_000) + pasted)
+	s.shows("[pasted 10000 lines, 110 kB]")
+	s.types("what is this?\rand then?\r")
+	s.shows("\n> [pasted 10000 lines, 110 kB]what is this?\nmylm: the input is too long for ")
+	s.shows("leave with /quit, and go on with mylm chat --continue and the")
+	s.shows("\nnext: and then?\n> [pasted 10000 lines, 110 kB]what is this?\n")
+	s.types("\x01\x1b[3~")
+	s.shows("\n> what is this?\n")
+	s.types("\r")
+	s.shows("\n> what is this?\nHello.\n")
+	s.shows("\n> and then?\n")
+	s.types(ctrlC)
+	s.says("/stats")
+	s.shows("1 message,")
 }

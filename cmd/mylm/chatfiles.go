@@ -106,26 +106,3 @@ func (t *talk) edit(ctx context.Context, text string) (string, error) {
 	}
 	return readTextOf("the message", f.Name())
 }
-
-// save writes the conversation into a new file, as Markdown.
-func (t *talk) save(ctx context.Context, name string) error {
-	if name == "" {
-		return failure.Usage("/save needs the name of a file").WithHint("/save notes.md")
-	}
-	if t.from == nil {
-		return failure.Usage("nothing was said yet")
-	}
-	f, err := os.OpenFile(t.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return failure.Usage("/save: %w", err).WithHint("It has to be a new file, in a directory that exists.")
-	}
-	_, err = f.WriteString(transcript(t.from.session.Messages()))
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return failure.Usage("/save: %w", err)
-	}
-	t.screen.Dim("saved in " + term.Printable(f.Name()))
-	return nil
-}

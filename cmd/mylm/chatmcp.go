@@ -59,6 +59,7 @@ func (t *talk) serverPrompt(name, args string) func(context.Context) error {
 		}
 		t.screen.Dim(term.OneLine(term.Visible(message), 300))
 		t.message = input{question: message}
-		return t.do(ctx, runRequest{from: t.from, talk: t})
+		_, err = t.do(ctx, runRequest{from: t.from, talk: t})
+		return err
 	}
 }

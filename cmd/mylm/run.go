@@ -54,6 +54,9 @@ type run struct {
 // do runs, and reports how that ended.
 func (r *run) do(ctx context.Context) error {
 	err := r.start(ctx)
+	if r.talk != nil {
+		err = r.talk.advised(err)
+	}
 	return r.end(ctx, err)
 }
 

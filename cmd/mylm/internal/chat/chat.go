@@ -22,7 +22,7 @@ import (
 // Options of a Chat. Screen, Send and Status are required.
 type Options struct {
 	Screen   *term.Screen
-	Send     func(ctx context.Context, text string) error // answers a message
+	Send     func(ctx context.Context, text string) error // answers a message; see Unsent
 	Status   func() Status                                // called after each message and command
 	Commands []Command
 	Paths    func(ctx context.Context, prefix string) []string // completes a path behind @; may be nil

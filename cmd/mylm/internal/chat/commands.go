@@ -57,7 +57,7 @@ func (m *model) submit(text string) tea.Cmd {
 		return m.lend(func() (string, error) { return "", m.chat.o.Shell(m.ctx, line) })
 	}
 	m.last = text
-	m.start(func(ctx context.Context) error { return m.chat.o.Send(ctx, text) })
+	m.ask(text)
 	return nil
 }
 
@@ -86,8 +86,8 @@ func (m *model) now(typed string) bool {
 
 // echo shows what was sent.
 func (m *model) echo(text string) {
-	e := editor{}
-	e.paste(strings.TrimSpace(text))
+	e := editor{blocks: m.editor.blocks}
+	e.set(strings.TrimSpace(text))
 	m.say("", "")
 	for i, line := range strings.Split(term.Printable(e.shown()), "\n") {
 		lead := prompt
@@ -111,8 +111,7 @@ func (m *model) command(typed string) tea.Cmd {
 			m.say("", "There is no message to send again.")
 			return nil
 		}
-		last := m.last
-		m.start(func(ctx context.Context) error { return m.chat.o.Send(ctx, last) })
+		m.ask(m.last)
 		return nil
 	case "edit":
 		if m.chat.o.Edit == nil {

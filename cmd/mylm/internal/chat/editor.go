@@ -14,6 +14,7 @@ import (
 const (
 	pasteBytes = 2000
 	pasteLines = 12
+	blocksKept = 10
 )
 
 // cell is what the cursor steps over: a character as a person sees it, a line end,
@@ -28,6 +29,8 @@ type editor struct {
 	cells []cell
 	at    int    // the cell before which the cursor stands
 	cut   []cell // what Ctrl-Y puts in
+
+	blocks []string // the last texts that were put in as blocks
 }
 
 // cellsOf takes text apart.
@@ -68,7 +71,9 @@ func size(n int) string {
 // paste puts in a pasted text.
 func (e *editor) paste(text string) {
 	if len(text) > pasteBytes || strings.Count(text, "\n")+strings.Count(text, "\r") > pasteLines {
-		e.put(block(text))
+		b := block(text)
+		e.blocks = append(e.blocks[max(0, len(e.blocks)-blocksKept+1):], b.text)
+		e.put(b)
 		return
 	}
 	e.insert(text)
@@ -81,12 +86,24 @@ func (e *editor) put(cells ...cell) {
 	e.at += len(cells)
 }
 
+// set replaces the text. What was pasted as a block is one again.
 func (e *editor) set(text string) {
-	*e = editor{cells: cellsOf(text), cut: e.cut}
-	if len(text) > pasteBytes {
-		e.cells = []cell{block(text)}
+	*e = editor{cut: e.cut, blocks: e.blocks}
+	put := func(text string) {
+		if len(text) > pasteBytes {
+			e.put(block(text))
+		} else {
+			e.insert(text)
+		}
 	}
-	e.at = len(e.cells)
+	for _, b := range e.blocks {
+		if before, after, ok := strings.Cut(text, b); ok {
+			put(before)
+			e.put(block(b))
+			text = after
+		}
+	}
+	put(text)
 }
 
 func (e *editor) empty() bool { return len(e.cells) == 0 }

@@ -2,7 +2,7 @@ package chat
 
 import "sync"
 
-// item is one thing that another goroutine has for the terminal's. One field of
+// item is one thing that another goroutine has for the terminal's. One thing of
 // it is set.
 type item struct {
 	answer  string   // a piece of an answer
@@ -20,6 +20,7 @@ type item struct {
 	dialog  *dialog
 	dismiss *dialog
 	done    *job // has ended
+	unsent  bool // of done: see Unsent
 	copy    string
 	clear   bool
 	begun   bool // the first drawing is on the terminal

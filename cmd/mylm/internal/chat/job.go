@@ -14,6 +14,7 @@ import (
 
 // job is a message that is answered, or a command that runs.
 type job struct {
+	text     string // the message; "" for a command
 	cancel   context.CancelFunc
 	canceled bool
 	first    time.Time
@@ -31,16 +32,34 @@ func (j *job) wrote() {
 	j.pieces++
 }
 
+// Unsent is the error of a message that no model was asked: the person gets it back.
+type Unsent struct{ Err error }
+
+// Error implements error.
+func (u *Unsent) Error() string { return u.Err.Error() }
+
+// Unwrap gives errors.Is and errors.As the cause.
+func (u *Unsent) Unwrap() error { return u.Err }
+
 // start runs f in a goroutine.
-func (m *model) start(f func(context.Context) error) {
+func (m *model) start(f func(context.Context) error) { m.begin("", f) }
+
+// ask sends a message.
+func (m *model) ask(text string) {
+	m.begin(text, func(ctx context.Context) error { return m.chat.o.Send(ctx, text) })
+}
+
+func (m *model) begin(text string, f func(context.Context) error) {
 	ctx, cancel := context.WithCancel(m.ctx)
-	j := &job{cancel: cancel}
+	j := &job{text: text, cancel: cancel}
 	m.job = j
 	m.chat.jobs.Go(func() {
 		defer cancel()
 		defer m.chat.recover()
-		m.chat.report(f(ctx))
-		m.chat.feed.push(item{done: j})
+		err := f(ctx)
+		m.chat.report(err)
+		var unsent *Unsent
+		m.chat.feed.push(item{done: j, unsent: errors.As(err, &unsent)})
 	})
 }
 
@@ -59,13 +78,18 @@ func (c *Chat) recover() {
 	}
 }
 
-// endJob makes room for the next message.
-func (m *model) endJob(j *job) {
+// endJob makes room for the next message. One that was not sent goes back into the
+// editor, and with it what was to follow it.
+func (m *model) endJob(j *job, unsent bool) {
 	if m.job != j {
 		return
 	}
 	m.endAnswer()
 	m.job, m.drawn, m.shownStatus = nil, nil, m.chat.o.Status()
+	if unsent && j.text != "" && !j.canceled {
+		m.queue = append([]string{j.text}, m.queue...)
+		m.lookBack()
+	}
 }
 
 // interrupt cancels the job. What was typed ahead was meant to follow an answer: it
@@ -76,6 +100,11 @@ func (m *model) interrupt() {
 	}
 	m.job.canceled = true
 	m.job.cancel()
+	m.lookBack()
+}
+
+// lookBack has what waits come back into the editor, and what is in it at the end.
+func (m *model) lookBack() {
 	if m.review = len(m.queue) > 0; m.review && !m.editor.empty() {
 		m.queue = append(m.queue, m.editor.text())
 		m.editor.set("")

@@ -107,7 +107,7 @@ func (m *model) take(items []item) (cmds []tea.Cmd) {
 			m.lines = nil
 			cmds = append(cmds, clearScreen())
 		case i.done != nil:
-			m.endJob(i.done)
+			m.endJob(i.done, i.unsent)
 		}
 	}
 	return cmds

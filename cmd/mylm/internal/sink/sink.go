@@ -190,16 +190,16 @@ const commandLines = 5
 
 // what is a call in a few words: the first line of a command, another tool by name.
 func what(name string, args json.RawMessage) string {
-	text, ok := strings.CutPrefix(callLine(name, args), "$ ")
+	text, ok := strings.CutPrefix(CallLine(name, args), "$ ")
 	if !ok {
 		text = name
 	}
 	return term.OneLine(strings.SplitN(text, "\n", 2)[0], 48)
 }
 
-// callLine is a call in a line or few: a command as in a shell, another tool by
+// CallLine is a call in a line or few: a command as in a shell, another tool by
 // name.
-func callLine(name string, args json.RawMessage) string {
+func CallLine(name string, args json.RawMessage) string {
 	if name == shell.Name {
 		var in struct{ Command string }
 		if json.Unmarshal(args, &in) == nil && in.Command != "" {

@@ -138,7 +138,7 @@ func (t *Terminal) Event(ev agent.Event) error {
 	}
 	switch p := ev.Payload.(type) {
 	case agent.ToolCall:
-		t.line(task, callLine(p.Name, p.Args))
+		t.line(task, CallLine(p.Name, p.Args))
 		if t.options.Verbose && len(p.Repairs) > 0 {
 			t.line(task, "  repaired: "+strings.Join(p.Repairs, ", "))
 		}
@@ -185,9 +185,9 @@ func (t *Terminal) notice(task string, n agent.Notice) {
 func (t *Terminal) output(task string, p agent.ToolOutput) {
 	switch {
 	case p.DryRun:
-		t.say(task, "dry run, not run: "+callLine(p.Name, p.Args))
+		t.say(task, "dry run, not run: "+CallLine(p.Name, p.Args))
 	case p.Skipped:
-		t.line(task, "repeated, not run: "+callLine(p.Name, p.Args))
+		t.line(task, "repeated, not run: "+CallLine(p.Name, p.Args))
 	case !p.Success && !p.Denied:
 		t.line(task, "  "+term.OneLine(p.Name, 60)+": "+term.OneLine(p.Error, 200))
 		if p.Name == shell.Name && !t.options.Verbose && p.Output != "" {

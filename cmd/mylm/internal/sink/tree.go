@@ -58,7 +58,7 @@ func (t *Terminal) planEvent(ev agent.Event) {
 	case agent.Waiting:
 		v.waiting = p.Text
 	case agent.ToolCall:
-		v.waiting, v.action[ev.Task] = "", callLine(p.Name, p.Args)
+		v.waiting, v.action[ev.Task] = "", CallLine(p.Name, p.Args)
 	case agent.Thought:
 		v.thinks(p.Text)
 	}
