@@ -79,7 +79,7 @@ func (c *Chat) recover() {
 }
 
 // endJob makes room for the next message. One that was not sent goes back into the
-// editor, and with it what was to follow it.
+// editor once that is empty, and with it what was to follow it.
 func (m *model) endJob(j *job, unsent bool) {
 	if m.job != j {
 		return
@@ -87,8 +87,7 @@ func (m *model) endJob(j *job, unsent bool) {
 	m.endAnswer()
 	m.job, m.drawn, m.shownStatus = nil, nil, m.chat.o.Status()
 	if unsent && j.text != "" && !j.canceled {
-		m.queue = append([]string{j.text}, m.queue...)
-		m.lookBack()
+		m.queue, m.review = append([]string{j.text}, m.queue...), true
 	}
 }
 
@@ -100,11 +99,6 @@ func (m *model) interrupt() {
 	}
 	m.job.canceled = true
 	m.job.cancel()
-	m.lookBack()
-}
-
-// lookBack has what waits come back into the editor, and what is in it at the end.
-func (m *model) lookBack() {
 	if m.review = len(m.queue) > 0; m.review && !m.editor.empty() {
 		m.queue = append(m.queue, m.editor.text())
 		m.editor.set("")
