@@ -98,13 +98,13 @@ const (
 
 // Documents returns what a run leaves: the question, a short document for each
 // call, and the answer. A run without an answer leaves nothing, nor does a question
-// for which only the memory was searched, and nothing found: it would be found
-// later instead of what answers it.
+// to which the answer is that nothing is known, or for which only the memory was
+// searched, and nothing found: they would be found later instead of what answers it.
 func (m *Memory) Documents(r Run) (all []memory.Document) {
 	add := func(at time.Time, role string, kind memory.Kind, text string) {
 		all = append(all, memory.Document{Session: r.Session.ID, Project: m.Project, Source: "ask", Kind: kind, Role: role, Time: at, Text: text})
 	}
-	answered, asks, found, searched := false, false, false, false
+	answered, asks, empty, found, searched := false, false, false, false, false
 	for _, e := range r.Session.Entries() {
 		if e.Run != r.Result.Run {
 			continue // of an earlier question
@@ -128,12 +128,16 @@ func (m *Memory) Documents(r Run) (all []memory.Document) {
 		case agent.EndEntry:
 			reason := r.Result.StopReason
 			if text := strings.TrimSpace(r.Result.Response); text != "" && reason.Answers() && reason.Status() != agent.Failed {
-				add(e.Time, "assistant", memory.Exchange, head(text, maxText))
 				answered = true
+				if unanswered(text) {
+					empty = asks || searched
+					continue
+				}
+				add(e.Time, "assistant", memory.Exchange, head(text, maxText))
 			}
 		}
 	}
-	if !answered || asks && searched && !found {
+	if !answered || empty || asks && searched && !found {
 		return nil
 	}
 	return all

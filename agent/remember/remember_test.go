@@ -98,6 +98,35 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("it leaves %v", d)
 		}
 	})
+	for reply, kept := range map[string]bool{
+		"I don’t know.": false,
+		"Sorry, I could not find any information about that. Could you tell me more?":            false,
+		"I searched my memory. I found nothing about \"heron\".":                                 false,
+		"Unfortunately, I don't have any record of this. If you tell me, I can keep it in mind.": false,
+		"Das weiß ich nicht.":                                   false,
+		"Lo siento, no encontré nada sobre eso.":                false,
+		"Je ne sais pas.":                                       false,
+		"К сожалению, я не знаю.":                               false,
+		"抱歉，我没有找到相关信息。":                                         false,
+		"申し訳ありませんが、見つかりませんでした。":                                 false,
+		"I don't know the host's owner, but the host is heron.": true,
+		"I found nothing in the log. The host is heron.":        true,
+		"The linter found nothing.":                             true,
+		"Marta does not know.":                                  true,
+		"Heron.":                                                true,
+		"I do not know where it is kept: " + strings.Repeat("the bucket, the shelf, the cellar, ", 20) + ".": true,
+	} {
+		t.Run(reply[:min(len(reply), 40)], func(t *testing.T) {
+			r := ran(t, m, allow, call("shout", `{"text": "x"}`), reply)
+			r.Question = "Who says hello?"
+			if d := m.Documents(r); len(d) > 0 != kept {
+				t.Errorf("it leaves %v", d)
+			}
+			if r.Question = "My name is Ann."; len(m.Documents(r)) < 2 {
+				t.Error("a statement is lost")
+			}
+		})
+	}
 	t.Run("the question of a person", func(t *testing.T) {
 		r := ran(t, m, allow, "Well.")
 		r.Question = "Only this?"
