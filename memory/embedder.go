@@ -167,8 +167,7 @@ func finite(v []float32) bool {
 	return !slices.ContainsFunc(v, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) })
 }
 
-// prepare does what a search needs from its embedder before the search begins:
-// the vector of the question, and some of those that are missing.
+// prepare does what a search needs from its embedder before the search begins.
 func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 	d := s.dense.Load()
 	if d == nil || d.silent.Load() || strings.TrimSpace(q.Text) == "" {
@@ -189,12 +188,6 @@ func (s *Store) prepare(ctx context.Context, q Query) (*dense, []float32) {
 	if err != nil {
 		d.warn(fmt.Errorf("searched by words alone: %w", embedding(d.embedder, err)))
 		return nil, nil
-	}
-	if s.readOnly != nil {
-		return d, values
-	}
-	if err := s.catchUp(ctx, d); err != nil && ctx.Err() == nil {
-		d.warn(err)
 	}
 	return d, values
 }

@@ -15,7 +15,7 @@ type held struct {
 	mu      sync.RWMutex
 	data    []byte // nil: not kept
 	changes int64  // of the state that they are of; what is only added does not change it
-	last    int64  // vector in the file
+	last    int64  // vector in the file, of whatever embedder
 	read    int    // from the file, while none were kept
 }
 
@@ -41,14 +41,17 @@ func (h *held) follow(ctx context.Context, n *nearest) error {
 	case h.data == nil || h.changes < n.changes:
 		h.data, h.changes, h.last = make([]byte, 0, size+size/8), n.changes, 0
 	}
+	if h.last >= n.last && len(h.data) >= size {
+		return nil
+	}
 	if grown := size - len(h.data); grown > 0 {
 		h.data = append(h.data, make([]byte, grown)...)
 	}
 	var num int
 	var data sql.RawBytes
 	values := make([]float32, len(n.vector))
-	err := each(ctx, n.tx, "SELECT seq, num, data FROM vectors NOT INDEXED WHERE seq > ? AND embedder = ? ORDER BY seq", []any{h.last, n.embedder}, func(scan func(...any) error) error {
-		if err := scan(&h.last, &num, &data); err != nil || num >= n.docs {
+	err := each(ctx, n.tx, "SELECT num, data FROM vectors NOT INDEXED WHERE seq > ? AND embedder = ? ORDER BY seq", []any{h.last, n.embedder}, func(scan func(...any) error) error {
+		if err := scan(&num, &data); err != nil || num >= n.docs {
 			return err
 		}
 		if len(data) != len(values) {
@@ -60,7 +63,7 @@ func (h *held) follow(ctx context.Context, n *nearest) error {
 		copy(h.data[num*len(values):], data)
 		return nil
 	})
-	if err != nil {
+	if h.last = max(h.last, n.last); err != nil {
 		h.data = nil
 	}
 	return err

@@ -37,32 +37,35 @@ type nearest struct {
 	embedder int64 // in the file
 	changes  int64 // of the state that the search sees
 	docs     int   // one more than the number of its last document
+	last     int64 // vector in the file
 	vector   []float32
 	held     *held
 }
 
-// nearest returns nil where there is nothing to compare. What goes wrong with
-// vectors does not end a search, unless the file is damaged.
-func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (*nearest, error) {
+// nearest returns nil where there is nothing to compare, and up to which document all
+// have a vector. What goes wrong with vectors does not end a search, unless the file
+// is damaged.
+func (v *view) nearest(ctx context.Context, d *dense, vector []float32) (_ *nearest, through int64, err error) {
 	if d == nil {
-		return nil, nil
+		return nil, 0, nil
 	}
 	n := &nearest{tx: v.tx, changes: v.changes, docs: len(v.facts.Docs), vector: slices.Clone(vector), held: &d.held}
 	dimension := 0
-	err := v.tx.QueryRowContext(ctx, "SELECT num, dimension FROM embedders WHERE name = ?", d.embedder.Name()).Scan(&n.embedder, &dimension)
+	err = v.tx.QueryRowContext(ctx, "SELECT num, dimension, through, (SELECT coalesce(max(seq), 0) FROM vectors) FROM embedders WHERE name = ?", d.embedder.Name()).
+		Scan(&n.embedder, &dimension, &through, &n.last)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil
+		return nil, 0, nil
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case len(vector) != dimension:
 		d.warn(fmt.Errorf("searched by words alone: %w: %d numbers for the question, %d for documents of %s",
 			ErrDimension, len(vector), dimension, d.embedder.Name()))
-		return nil, nil
+		return nil, v.last, nil
 	case !normalise(n.vector): // without a direction nothing is near
-		return nil, nil
+		return nil, v.last, nil
 	}
-	return n, n.held.follow(ctx, n)
+	return n, through, n.held.follow(ctx, n)
 }
 
 const collectionName = "memory"

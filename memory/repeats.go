@@ -6,8 +6,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"math/bits"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mylm/memory/lexical"
 )
@@ -21,9 +23,11 @@ const (
 // candidate is a hit with what it is compared by.
 type candidate struct {
 	Hit
-	num   int64
-	asks  bool
-	terms []lexical.TermCount // none if the text is too long
+	num    int64
+	asks   bool
+	sketch sketch
+	known  bool // terms are
+	terms  []lexical.TermCount
 }
 
 // unrepeated makes hits of what the ranking found, best first. The newest answer
@@ -73,9 +77,57 @@ func newCandidate(v *view, r row, h lexical.Hit) candidate {
 	h.Doc = uint32(r.num)
 	c := candidate{Hit: Hit{Document: r.Document, Found: h}, num: r.num, asks: v.facts.Docs[h.Doc].Flags&lexical.Asks != 0}
 	if len(r.Text) <= comparedBytes {
-		c.terms = lexical.Analyse(r.Text).Terms
+		c.sketch = newSketch(r.Text)
 	}
 	return c
+}
+
+// analysed returns the terms of the text, none if it is too long.
+func (c *candidate) analysed() []lexical.TermCount {
+	if !c.known && len(c.Text) <= comparedBytes {
+		c.terms = lexical.Analyse(c.Text).Terms
+	}
+	c.known = true
+	return c.terms
+}
+
+// sketch has a bit for the first letters of each word, and for each character that is
+// not of ASCII: texts that share terms share bits, whatever the endings of the words.
+type sketch [8]uint64
+
+func newSketch(text string) (s sketch) {
+	hash, letters := uint32(0), 0
+	set := func(h uint32) {
+		h = h * 2654435761 >> 23
+		s[h/64] |= 1 << (h % 64)
+	}
+	for _, r := range text + " " {
+		if letter := r|' ' >= 'a' && r|' ' <= 'z' || r >= '0' && r <= '9'; letter {
+			if letters++; letters <= 4 {
+				hash = hash*31 + uint32(r|' ')
+			}
+			continue
+		}
+		if letters > 0 {
+			set(hash)
+			hash, letters = 0, 0
+		}
+		if r >= utf8.RuneSelf {
+			set(uint32(r))
+		}
+	}
+	return s
+}
+
+// unlike reports that two long texts can't share that many tenths of their terms:
+// analysing them takes long. About half of the words of a text are no terms.
+func (s *sketch) unlike(other *sketch, tenths int) bool {
+	one, two, both := 0, 0, 0
+	for i := range s {
+		one, two, both = one+bits.OnesCount64(s[i]), two+bits.OnesCount64(other[i]), both+bits.OnesCount64(s[i]&other[i])
+	}
+	few := min(one, two)
+	return few > 20 && 20*both < (tenths-1)*few
 }
 
 // update replaces an answer by the newest one to the same question, as the user
@@ -129,7 +181,10 @@ func (c *candidate) says(other *candidate) bool {
 // shares reports whether that many tenths of the terms of the shorter text are in the
 // other, and whether they are of like length: the fewer must be, the less so.
 func (c *candidate) shares(other *candidate, tenths int) bool {
-	few, many := c.terms, other.terms
+	if c.sketch.unlike(&other.sketch, tenths) {
+		return false
+	}
+	few, many := c.analysed(), other.analysed()
 	if len(few) > len(many) {
 		few, many = many, few
 	}
@@ -212,5 +267,5 @@ func (c *candidate) version(other *candidate) bool {
 		return false
 	}
 	nearer := c.Found.Similarity - other.Found.Similarity
-	return max(nearer, -nearer) < 0.1 && max(len(c.terms), len(other.terms)) <= comparedTerms && c.shares(other, 5) && c.Found.Held != 0 && c.Found.Held == other.Found.Held
+	return max(nearer, -nearer) < 0.1 && c.Found.Held != 0 && c.Found.Held == other.Found.Held && c.shares(other, 5) && max(len(c.terms), len(other.terms)) <= comparedTerms
 }

@@ -70,7 +70,9 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 	if q.Ranking != nil {
 		ranking = *q.Ranking
 	}
-	err = s.read(ctx, func(tx *sql.Tx) error {
+	lacking := false // documents have no vector yet
+	find := func(tx *sql.Tx) error {
+		hits = nil
 		v, err := s.view(ctx, tx)
 		if err != nil {
 			return err
@@ -79,11 +81,11 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		if err != nil || !ok {
 			return err
 		}
-		near, err := v.nearest(ctx, d, vector)
+		near, through, err := v.nearest(ctx, d, vector)
 		if err != nil {
 			return err
 		}
-		if near != nil {
+		if lacking = through < v.last; near != nil {
 			query.Similarities = near.similarities
 		}
 		most := q.Limit + 10 // some of them say the same
@@ -98,7 +100,14 @@ func (s *Store) search(ctx context.Context, q Query) (hits []Hit, err error) {
 		}
 		hits, err = unrepeated(ctx, tx, v, found, q)
 		return err
-	})
+	}
+	err = s.read(ctx, find)
+	if err == nil && lacking && d != nil && s.readOnly == nil {
+		if err := s.catchUp(ctx, d); err != nil && ctx.Err() == nil {
+			d.warn(err)
+		}
+		err = s.read(ctx, find)
+	}
 	return hits, err
 }
 

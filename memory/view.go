@@ -43,9 +43,9 @@ type cache struct {
 	size   atomic.Int64 // of them
 }
 
-// commonPostings is how many postings are kept for the searches to come: 8 MB. A
+// commonPostings is how many postings are kept for the searches to come: 16 MB. A
 // term counts as 32 more.
-const commonPostings = 1 << 20
+const commonPostings = 1 << 21
 
 // errAnalyser says that the index was made by another version of the analysis.
 var errAnalyser = errors.New("the index is of another version")

@@ -9,12 +9,13 @@ import (
 // candidates gives the places that the first step chose, about k of them.
 func (s *search) candidates(k int) []found {
 	best, least := top{k: k, docs: s.facts.Docs}, 0.0
+	all := s.query.wantsAll()
 	for _, p := range s.reached {
 		score := float64(s.scores[p].around + s.scores[p].words)
 		if score < least {
 			continue // most
 		}
-		if d := s.facts.order[p]; s.query.wants(s.facts, d) {
+		if d := s.facts.order[p]; all || s.query.wants(s.facts, d) {
 			best.offer(found{d, score})
 		}
 		if len(best.found) == k {
@@ -130,7 +131,10 @@ type top struct {
 
 // compare puts the better first.
 func (t *top) compare(a, b found) int {
-	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(t.docs[b.doc].Time, t.docs[a.doc].Time), cmp.Compare(a.doc, b.doc))
+	if a.score != b.score { // almost always
+		return cmp.Compare(b.score, a.score)
+	}
+	return cmp.Or(cmp.Compare(t.docs[b.doc].Time, t.docs[a.doc].Time), cmp.Compare(a.doc, b.doc))
 }
 
 func (t *top) offer(f found) {

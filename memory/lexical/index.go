@@ -39,7 +39,7 @@ type Fact struct {
 	Time             int64 // Unix seconds
 }
 
-// Facts are those of all documents. They take 24 bytes a document, and 21 more once
+// Facts are those of all documents. They take 24 bytes a document, and 24 more once
 // they are used. They must not be changed after that.
 type Facts struct {
 	Docs []Fact
@@ -52,6 +52,8 @@ type Facts struct {
 	order   []uint32 // the documents, session by session; those deleted are left out
 	place   []uint32 // of a document in order
 	session []uint32 // of a place
+	before  []uint8  // how many places of its session are before a place: at most 255
+	after   []uint8
 	spoken  [][]string
 	scope   atomic.Pointer[scope] // of the last search
 }
@@ -97,6 +99,17 @@ func (f *Facts) link() {
 				}
 				f.order[*end], f.session[*end], f.place[n] = uint32(n), d.Session, *end
 				*end++
+			}
+		}
+		f.before, f.after = make([]uint8, total), make([]uint8, total)
+		for p := 1; p < len(f.session); p++ {
+			if f.session[p] == f.session[p-1] {
+				f.before[p] = min(f.before[p-1], 254) + 1
+			}
+		}
+		for p := len(f.session) - 2; p >= 0; p-- {
+			if f.session[p] == f.session[p+1] {
+				f.after[p] = min(f.after[p+1], 254) + 1
 			}
 		}
 		f.spoken = make([][]string, len(f.Speakers))
@@ -148,6 +161,9 @@ func (q *Query) wants(f *Facts, doc uint32) bool {
 		(q.After.IsZero() || t >= q.After.Unix()) &&
 		(q.Before.IsZero() || t < q.Before.Unix())
 }
+
+// wantsAll tells whether every document of the scope may be a hit.
+func (q *Query) wantsAll() bool { return len(q.Kinds) == 0 && q.After.IsZero() && q.Before.IsZero() }
 
 // Hit is a document that was found, and why.
 type Hit struct {

@@ -107,9 +107,5 @@ func (s *search) fetch(ctx context.Context, t *term) error {
 // lacks tells whether a posting is out of scope. Its document may have been added
 // since the facts were read, and is then, too.
 func (s *search) lacks(p Posting) bool {
-	if p.Count == 0 || int(p.Doc) >= len(s.facts.place) {
-		return true
-	}
-	place := s.facts.place[p.Doc]
-	return place == gone || !s.in[place]
+	return p.Count == 0 || int(p.Doc) >= len(s.has) || !s.has[p.Doc]
 }

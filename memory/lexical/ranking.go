@@ -151,6 +151,8 @@ type term struct {
 type scope struct {
 	of    string    // what they depend on
 	in    []bool    // of each place
+	has   []bool    // of each document
+	whole bool      // every place is in scope
 	count int       // of documents in scope
 	norm  []float32 // of each place: how many times it holds a word for half of what that is worth
 	lent  []float32 // of each place: the part of its words that it may lend
@@ -163,7 +165,7 @@ func (s *search) narrow() {
 	if s.scope = f.scope.Load(); s.scope != nil && s.of == of {
 		return
 	}
-	s.scope = &scope{of, make([]bool, n), 0, make([]float32, n), make([]float32, n)}
+	s.scope = &scope{of: of, in: make([]bool, n), has: make([]bool, len(f.Docs)), norm: make([]float32, n), lent: make([]float32, n)}
 	var total uint64
 	for p, d := range f.order {
 		length := f.Docs[d].Length
@@ -176,11 +178,12 @@ func (s *search) narrow() {
 			s.lent[p] = 1
 		}
 		if q.covers(f, d) {
-			s.in[p] = true
+			s.in[p], s.has[d] = true, true
 			s.count++
 			total += uint64(length)
 		}
 	}
+	s.whole = s.count == n
 	length := max(1, float64(total)) / max(1, float64(s.count))
 	for p, words := range s.norm {
 		s.norm[p] = float32(s.K1 * (1 - s.B + s.B*float64(words)/length))
@@ -196,15 +199,28 @@ func member[T comparable](set []T, v T) bool {
 // guessed is the part of its weight that a word has which was taken for another.
 const guessed = 0.7
 
+// commonWord is how many documents hold a word at least that is not lent, if they are
+// more than a third of all: with neighbours it would reach them all, and say nothing.
+const commonWord = 1000
+
 // weigh adds what one term is worth to the scores of each place that it reaches.
 func (s *search) weigh(i int) {
 	t := &s.terms[i]
-	at := s.widen(t)
+	share, before, after := float64(len(t.postings))/float64(s.count), s.Before, s.After
+	common := len(t.postings) > commonWord && share > 1./3
+	if common {
+		before, after = nil, nil
+	}
+	at := s.widen(t, before, after)
 	// A word is as common as the documents that it reaches, since those are what
 	// it scores. Counting its holders alone takes the name of somebody who is
 	// addressed now and then for a rare word.
+	reached := len(at)
+	if common {
+		reached = max(reached, int(float64(s.count)*(1-math.Pow(1-share, float64(1+len(s.Before)+len(s.After))))))
+	}
 	bit := min(i, len(s.rarity)-1)
-	idf := s.idf(len(at))
+	idf := s.idf(reached)
 	if t.corrected {
 		idf *= guessed
 	}
@@ -238,51 +254,63 @@ func (s *search) idf(reached int) float64 {
 
 // widen finds how much of a term each place in scope holds or is lent, and returns
 // the places where that is not 0.
-func (s *search) widen(t *term) []uint32 {
-	at, widened, in, session := s.at, s.widened, s.in, s.facts.session
+func (s *search) widen(t *term, lentBefore, lentAfter []float64) []uint32 {
+	at, widened := s.at[:cap(s.at)], s.widened
 	n := 0
 	if t.speakers != nil {
 		for p, d := range s.facts.order {
 			if v := s.facts.Docs[d].Speaker; int(v) < len(t.speakers) && t.speakers[v] {
-				n = put(at, widened, in, n, uint32(p), float32(s.Name))
+				at[n], widened[p] = uint32(p), float32(s.Name)
+				n++
 			}
 		}
 	}
 	for _, posting := range t.postings {
-		p, count := s.facts.place[posting.Doc], float32(posting.Count)
-		n = put(at, widened, in, n, p, count)
-		own := session[p]
-		count *= s.lent[p]
-		for i, share := range s.Before {
-			q := int(p) + 1 + i
-			if q >= len(session) || session[q] != own {
-				break
-			}
-			n = put(at, widened, in, n, uint32(q), count*float32(share))
+		p, count := int(s.facts.place[posting.Doc]), float32(posting.Count)
+		if widened[p] == 0 {
+			at[n] = uint32(p)
+			n++
 		}
-		for i, share := range s.After {
-			q := int(p) - 1 - i
-			if q < 0 || session[q] != own {
-				break
+		widened[p] += count
+		if count *= s.lent[p]; count == 0 {
+			continue
+		}
+		after := widened[p+1:][:min(len(lentBefore), int(s.facts.after[p]))]
+		for i, held := range after {
+			share := count * float32(lentBefore[i])
+			if share <= 0 { // it would reach a place without a trace, and so again
+				continue
 			}
-			n = put(at, widened, in, n, uint32(q), count*float32(share))
+			if held == 0 {
+				at[n] = uint32(p + 1 + i)
+				n++
+			}
+			after[i] = held + share
+		}
+		m := min(len(lentAfter), int(s.facts.before[p]))
+		before := widened[p-m : p]
+		for i, held := range before {
+			share := count * float32(lentAfter[m-1-i])
+			if share <= 0 {
+				continue
+			}
+			if held == 0 {
+				at[n] = uint32(p - m + i)
+				n++
+			}
+			before[i] = held + share
 		}
 	}
-	return at[:n]
-}
-
-// put adds to what a place in scope holds, and returns how many places hold something. A
-// share of nothing would reach a place without a trace, and so again.
-func put(at []uint32, widened []float32, in []bool, n int, p uint32, share float32) int {
-	if share <= 0 || !in[p] {
-		return n
+	if s.whole {
+		return at[:n]
 	}
-	if widened[p] == 0 {
-		at[n] = p
-		n++
-	}
-	widened[p] += share
-	return n
+	return slices.DeleteFunc(at[:n], func(p uint32) bool {
+		if s.in[p] {
+			return false
+		}
+		widened[p] = 0
+		return true
+	})
 }
 
 // speaks tells whether the query names who speaks.
