@@ -40,6 +40,7 @@ const (
 type Decoder struct {
 	opts       Options
 	anyTool    bool // no tools were given: every name counts in a block
+	oneTool    bool
 	mode       mode
 	off        int64  // bytes of the reply that are dealt with, pend and held not counted
 	pend       string // the beginning of a tag or a word
@@ -47,8 +48,9 @@ type Decoder struct {
 	parts      []Part
 	held       held
 	thinking   thought
-	passed     kept  // the text so far, unless retracted, up to maxPassed
+	passed     kept  // the text so far, unless retracted, up to maxPassed, as far as lost may look at it
 	callStarts []int // where in it a call may begin
+	midLine    bool  // the last of these is a tag that does not begin its line
 	lookedAt   int   // the last of these that was looked at; -1: none
 
 	shownAt int   // where in it the last example, comment or inline code of several lines began
@@ -85,7 +87,9 @@ func NewDecoder(o Options) *Decoder {
 	if d.anyTool {
 		d.opts.Tools = noTools{}
 	}
-	for _, name := range d.opts.Tools.Names() {
+	names := d.opts.Tools.Names()
+	d.oneTool = len(names) == 1
+	for _, name := range names {
 		c := lower((fold(name) + " ")[0])
 		d.initials[(name + " ")[0]], d.initials[c], d.initials[strings.ToUpper(string(c))[0]] = true, true, true
 	}
@@ -96,12 +100,12 @@ func NewDecoder(o Options) *Decoder {
 type kept struct {
 	text   strings.Builder
 	pieces []string
-	n      int
+	n      int // how much there was
+	from   int // of that, how much is forgotten
 }
 
 func (k *kept) add(s string) {
-	const small = 64
-	if k.n += len(s); len(s) >= small {
+	if k.n += len(s); len(s) >= minPiece {
 		k.pieces = append(k.pieces, s)
 		return
 	}
@@ -109,22 +113,38 @@ func (k *kept) add(s string) {
 	k.text.WriteString(s)
 }
 
-// last is the end of the text, n bytes long, if it is in one piece.
-func (k *kept) last(n int) (s string) {
-	if s = k.text.String(); len(k.pieces) > 0 {
-		s = k.pieces[len(k.pieces)-1]
+// end is the end of the text, as much as is in one piece.
+func (k *kept) end() string {
+	if n := len(k.pieces); n > 0 {
+		return k.pieces[n-1]
 	}
-	if n > len(s) {
-		return ""
+	return k.text.String()
+}
+
+// forget drops the lines before the one that the text ends in, if they are long.
+func (k *kept) forget() {
+	const long = 1024
+	if k.n-k.from < long {
+		return
 	}
-	return s[len(s)-n:]
+	end := k.end()
+	line := end[strings.LastIndexByte(end, '\n')+1:]
+	if len(line) == len(end) {
+		return
+	}
+	small := len(k.pieces) == 0
+	*k = kept{pieces: k.pieces[:0], n: k.n - len(line), from: k.n - len(line)}
+	if small { // as what follows will be
+		k.text.Grow(long + minPiece)
+	}
+	k.add(line)
 }
 
 func (k *kept) join() {
 	if len(k.pieces) == 0 {
 		return
 	}
-	k.text.Grow(k.n - k.text.Len())
+	k.text.Grow(k.n - k.from - k.text.Len())
 	for _, s := range k.pieces {
 		k.text.WriteString(s)
 	}
@@ -257,7 +277,9 @@ func (d *Decoder) emit(s string) {
 		return // A5
 	}
 	d.text = d.text || !blank(s)
-	d.passed.add(s[:min(len(s), maxPassed-d.passed.n)])
+	if d.passed.add(s[:min(len(s), maxPassed-d.passed.n)]); len(d.callStarts) == 0 && !d.oneTool && !d.line.unended() {
+		d.passed.forget()
+	}
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
 }
 
@@ -288,68 +310,52 @@ func (d *Decoder) retract() {
 	d.callStarts, d.lookedAt, d.doubt = nil, -1, doubt{}
 }
 
-// stops are the bytes that matter in the middle of a line, 0xe2 as the first of ◁, and
-// behind them two that matter for the line as a whole.
-var stops = [...]byte{'\n', '<', '`', '[', 0xe2, '{', '='}
+// stops are the bytes that matter in the middle of a line, beside its end: 0xe2 as the
+// first of ◁, and two that matter in a line that begins with words.
+var stops = [...]byte{'<', '`', '[', 0xe2, '{', '='}
 
-const inLine = len(stops) - 2
-
-var isStop = [256]bool{'<': true, '\n': true, '`': true, '[': true, 0xe2: true}
+var isStop = [256]bool{'\n': true, '<': true, '`': true, '[': true, 0xe2: true, '{': true, '=': true}
 
 // next finds them. It searches for each by itself, which is faster than looking at
 // every byte of a long text.
 type next struct {
-	s  string
-	at [len(stops)]int // where each comes next
+	s     string
+	line  int             // where the line ends
+	at    [len(stops)]int // where each of the others comes next
+	first int             // of these
 }
 
-// window bounds how far next looks ahead, so that text which is taken up again
-// and again is not searched to its end each time.
-const window = 4096
-
-// of is where stops[k] comes next, from i on.
-func (n *next) of(k, i int) int {
-	if n.at[k] < i {
-		end := min(len(n.s), i+window)
-		if n.at[k] = strings.IndexByte(n.s[i:end], stops[k]) + i; n.at[k] < i {
-			n.at[k] = end
-		}
+// of is where c comes next in s, from i on, or how far was looked: what is taken up
+// again and again is not searched to its end each time.
+func (n *next) of(c byte, i int) int {
+	const window = 4096
+	s := n.s[i:min(len(n.s), i+window)]
+	if k := strings.IndexByte(s, c); k >= 0 {
+		return i + k
 	}
-	return n.at[k]
+	return i + len(s)
 }
 
 func (n *next) from(i int) int {
-	if len(n.s)-i < 64 {
+	if len(n.s)-i < minPiece {
 		for i < len(n.s) && !isStop[n.s[i]] {
 			i++
 		}
 		return i
 	}
-	first := len(n.s)
-	for k := range inLine {
-		first = min(first, n.of(k, i))
+	if n.line <= i {
+		n.line = n.of('\n', i)
 	}
-	return first
-}
-
-// prose reports whether no call begins at the start of the line at i, as most words
-// tell at once. It is the short form of atLine.
-func (n *next) prose(i int) bool {
-	s := n.s[i:]
-	if s[0] == '_' || s[0] >= utf8.RuneSelf || !isWord(s[0]) || lower(s[0]) == 'a' {
-		return false
-	}
-	word := pathLen(s)
-	if word+1 >= len(s) || s[word] != ' ' && s[word] != ',' || !isWord(s[word+1]) && s[word+1] != ' ' || isDigit(s[word+1]) {
-		return false
-	}
-	end := n.of(0, i)
-	for k := range stops { // behind a token that is no text the line may go on otherwise
-		if k > 0 && stops[k] != '`' && n.of(k, i) <= end {
-			return false
+	if n.first <= i {
+		n.first = len(n.s)
+		for k, c := range stops {
+			if n.at[k] <= i {
+				n.at[k] = n.of(c, i)
+			}
+			n.first = min(n.first, n.at[k])
 		}
 	}
-	return end < len(n.s) && n.s[end] == '\n'
+	return min(n.line, n.first)
 }
 
 // mayBegin reports whether a call without tags can begin with a byte at the start
@@ -388,7 +394,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			return ""
 		}
 	}
-	seek := next{s: s, at: [len(stops)]int{-1, -1, -1, -1, -1, -1, -1}}
+	seek := next{s: s}
 	start := 0
 	for i := 0; i < len(s); {
 		if d.line.filled && d.line.item == noItem && d.line.run == 0 && !d.line.comment {
@@ -401,8 +407,10 @@ func (d *Decoder) pushText(s string) (rest string) {
 		}
 		switch c := s[i]; {
 		case d.passed.n >= maxPassed:
-		case c == '<' && (!d.line.filled || d.mayName(s[i:]) || i > 0 && s[i-1] == '['), !d.line.filled && !isSpace(c) && c != '`' && c != '~' && !seek.prose(i):
-			d.noteCallStart(s[start:i])
+		case d.line.words > 0 && (c == '{' || c == '='):
+			d.noteWords()
+		case !d.line.filled && !isSpace(c) && c != '`' && c != '~', c == '<' && (d.line.last == '[' || d.mayName(s[i:])):
+			d.noteCallStart(s[start:i], s[i:])
 		}
 		var m mark
 		var form *dialect
@@ -434,6 +442,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			return s[i:]
 		case m.tag != noTag:
 			d.line.settle()
+			d.noteWords()
 			if taken := d.onTag(m, s[i:], s[start:i]); taken >= 0 {
 				return s[i+taken:]
 			}

@@ -22,10 +22,10 @@ func (d *Decoder) Doubtful() int {
 	if d.mode == done || d.answered || d.opts.Insisted || d.anyTool || len(d.opts.Tools.Names()) == 0 {
 		return 0
 	}
-	f := finder{d: d, text: d.passed.String(), streams: true}
+	f := finder{d: d, text: d.passed.String(), from: d.passed.from, streams: true}
 	from := min(f.placeFrom(), f.onlyFrom())
 	if d.line.unended() {
-		from = min(from, d.shownAt)
+		from = min(from, d.shownAt-f.from)
 	}
 	return len(f.text) - from
 }
@@ -42,7 +42,7 @@ func (f *finder) placeFrom() int {
 			u.searched = len(f.text)
 			return u.from
 		}
-		if f.place(f.d.callStarts[u.next]).tool != "" {
+		if f.place(f.d.callStarts[u.next]-f.from).tool != "" {
 			u.until = ""
 			return u.from
 		}
@@ -50,8 +50,8 @@ func (f *finder) placeFrom() int {
 		u.next++
 	}
 	end, waits := len(f.text), false
-	for k := u.next; k < len(f.d.callStarts) && f.d.callStarts[k] < end; k++ {
-		at := f.d.callStarts[k]
+	for k := u.next; k < len(f.d.callStarts) && f.d.callStarts[k]-f.from < end; k++ {
+		at := f.d.callStarts[k] - f.from
 		v := f.place(at)
 		switch {
 		case v.is == isNone && !waits:
@@ -60,7 +60,7 @@ func (f *finder) placeFrom() int {
 		case v.is == isOpen && !waits:
 			u.next, u.open, u.from, u.until, u.searched = k, true, at+v.at, v.until, at
 			for _, at := range f.d.callStarts[k+1:] { // in the words that announce it
-				if at >= u.from {
+				if at -= f.from; at >= u.from {
 					break
 				}
 				if v := f.place(at); v.is != isNone && v.at >= 0 {
@@ -79,7 +79,7 @@ func (f *finder) placeFrom() int {
 
 // onlyFrom is where what only finds may begin, or the end of the text.
 func (f *finder) onlyFrom() int {
-	if len(f.d.opts.Tools.Names()) != 1 {
+	if !f.d.oneTool {
 		return len(f.text)
 	}
 	from := len(f.text)

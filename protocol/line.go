@@ -34,6 +34,8 @@ type line struct {
 
 	example string // the element whose content is only shown; "": none
 
+	words int // one more than where in the text a line of words began that is not noted; 0: none
+
 	stars bool // nothing but * comes before on this line
 
 	column int  // of what comes next, as long as the line is blank
@@ -187,7 +189,7 @@ func (l *line) newline() {
 	}
 	l.gap = !l.filled && l.seen || l.code
 	l.filled, l.quote, l.inline, l.closing, l.fenceHead = false, false, 0, false, false
-	l.column, l.code, l.item = 0, false, noItem
+	l.column, l.code, l.item, l.words = 0, false, noItem, 0
 }
 
 // indented reports whether the line is code by its indentation, as CommonMark

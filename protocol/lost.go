@@ -14,15 +14,16 @@ import (
 // which call was meant is not guessed.
 func (d *Decoder) lost() {
 	d.lookAt("", false)
-	if len(d.callStarts) == 0 && !d.line.unended() && len(d.opts.Tools.Names()) != 1 {
+	if len(d.callStarts) == 0 && !d.line.unended() && !d.oneTool {
 		return
 	}
-	f := finder{d: d, text: d.passed.String()}
+	f := finder{d: d, text: d.passed.String(), from: d.passed.from}
 	reason := UnknownForm
 	tool, at := f.find(d.callStarts)
 	if tool == "" && d.line.unended() { // what was only shown never ended
 		f.shown, reason = true, FencedCall
-		tool, at = f.find(callStartsOf(f.text, d.shownAt))
+		f.from = 0
+		tool, at = f.find(callStartsOf(f.text, d.shownAt-d.passed.from))
 	}
 	if tool == "" {
 		tool, at = f.only()
@@ -55,14 +56,43 @@ func (d *Decoder) unclosedThought() {
 const minimaxPrefix = "]<]minimax[>["
 
 // noteCallStart notes that behind run, which is not passed on yet, the mark-up of a
-// call may begin: at the start of a line, or a tag, outside of what is only shown.
-func (d *Decoder) noteCallStart(run string) {
+// call may begin: at the start of a line, that goes on with rest, or a tag, outside of
+// what is only shown.
+func (d *Decoder) noteCallStart(run, rest string) {
 	d.line.settle()
-	d.lookAt(run, true)
 	at, n := d.passed.n+len(run), len(d.callStarts)
-	if at < maxPassed && !d.line.literal() && d.line.fence == 0 && (n == 0 || d.callStarts[n-1] < at) {
-		d.callStarts = append(d.callStarts, at)
+	if at >= maxPassed || d.line.literal() || d.line.fence > 0 || n > 0 && d.callStarts[n-1] >= at {
+		return
 	}
+	d.lookAt(run, true)
+	if d.line.filled || !d.wordy(rest) {
+		d.noteWords()
+		d.callStarts, d.midLine = append(d.callStarts, at), d.line.filled && d.line.last != '['
+	} else {
+		d.line.words = at + 1
+	}
+}
+
+// noteWords notes the start of a line that begins with words, once more than words
+// come.
+func (d *Decoder) noteWords() {
+	if d.line.words > 0 {
+		d.callStarts, d.midLine, d.line.words = append(d.callStarts, d.line.words-1), false, 0
+	}
+}
+
+// wordy reports whether a line begins with a word that, whatever follows, is no call
+// without a brace, an equals sign or a tag. It is the short form of atLine.
+func (d *Decoder) wordy(s string) bool {
+	n := pathLen(s)
+	if c := lower(s[0]); c <= 'a' || c > 'z' || n+1 >= len(s) {
+		return false
+	}
+	if c := s[n+1]; (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c) {
+		return true
+	}
+	_, known := d.declared(tidyName(s[:n]))
+	return !known && s[:n] != "print" && !strings.HasPrefix(s, functools)
 }
 
 // lookAt looks once at the last place that was noted, which goes if none begins
@@ -76,13 +106,14 @@ func (d *Decoder) lookAt(run string, streams bool) {
 	d.lookedAt = d.callStarts[n]
 	text, at := run, d.lookedAt-d.passed.n
 	if at < 0 {
-		if text = d.passed.last(-at); text != "" {
-			text += run[:min(len(run), 2*maxTag)]
+		text = ""
+		if end := d.passed.end(); -at <= len(end) {
+			text = end[len(end)+at:] + run[:min(len(run), 2*maxTag)]
 		}
 		at = 0
 	}
 	f := finder{d: d, text: text, streams: streams}
-	if at < len(text) && f.place(at).is == isNone {
+	if at < len(text) && (d.midLine && !d.mayName(text[at:]) || f.place(at).is == isNone) {
 		d.callStarts, d.doubt.next = d.callStarts[:n], min(d.doubt.next, n)
 	}
 }
@@ -99,7 +130,7 @@ func (d *Decoder) mayName(s string) bool {
 	}
 	prefix, more := family(s[n:])
 	c := s[n]
-	return prefix > 0 || more || d.initials[c] || c >= utf8.RuneSelf || c != '/' && !isWord(c)
+	return prefix > 0 || more || d.initials[c] || c == '|' || c >= utf8.RuneSelf || c == '<' && !plain(s[n:])
 }
 
 // callStartsOf are all such places from an offset on, whatever is shown.
@@ -122,6 +153,7 @@ const lt = "&lt;"
 type finder struct {
 	d       *Decoder
 	text    string
+	from    int  // where in what was passed on the text begins
 	shown   bool // calls in forms that are read are looked for too
 	streams bool // more of the text may come
 	spent   int  // bytes that were looked at twice
@@ -146,7 +178,7 @@ func (f *finder) find(starts []int) (tool string, at int) {
 		return "", 0
 	}
 	for _, at = range starts {
-		if at >= len(f.text) { // a token was there
+		if at -= f.from; at >= len(f.text) { // a token was there
 			break
 		}
 		if g := f.place(at); g.tool != "" {
@@ -437,6 +469,9 @@ func (f *finder) inObject(s string) (tool string) {
 // markUp is what a < begins: an element that is named like a tool, one that names
 // one, or a control token before its name.
 func (f *finder) markUp(s string, start bool) guess {
+	if !start && !f.shown && !f.d.mayName(s) {
+		return guess{}
+	}
 	e, ok := elemAt(s[:min(len(s), maxElem)])
 	m, _ := matchTag(s[:min(len(s), maxTag)])
 	second, token := s[1:min(len(s), 2)], s[:min(len(s), 2*maxGuarded)]
