@@ -149,7 +149,7 @@ func (t *talk) open(ctx context.Context) error {
 		return err
 	}
 	if m.Notice != "" {
-		t.screen.Dim(m.Notice)
+		t.screen.Dim(t.screen.Folded(m.Notice, 2))
 		m.Notice = "" // said once
 	}
 	return t.use(ctx, m)
@@ -173,9 +173,7 @@ func (t *talk) load(ctx context.Context) error {
 	t.config = loaded
 	s := &t.status
 	s.Project, s.Sandbox = filepath.Base(t.config.Project), "sandbox "+string(t.config.Sandbox())
-	if config.Confirm.Of(t.config.Settings) == "yolo" {
-		s.Sandbox = "yolo, " + s.Sandbox
-	}
+	s.Yolo = config.Confirm.Of(t.config.Settings) == "yolo"
 	return nil
 }
 

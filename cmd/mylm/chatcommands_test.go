@@ -26,7 +26,7 @@ func TestChatCommands(t *testing.T) {
 		{"/system", "You are a pirate."},
 		{"/yolo maybe", "/yolo takes on or off"},
 		{"/clear all", "/clear takes no argument"},
-		{"/yolo on", "yolo, sandbox off"},
+		{"/yolo on", "· yolo · "},
 		{"/yolo off", "Questions are asked again."},
 		{"/save talk.md", "saved in "},
 		{"/save talk.md", "file exists"},

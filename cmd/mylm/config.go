@@ -58,7 +58,7 @@ func showConfig(c *cli.Context, s *term.Screen) error {
 	if c.Bool("json") {
 		return term.PrintJSON(s.Out, all)
 	}
-	w := term.Columns(s.Out, "SETTING\tVALUE\tFROM")
+	w := s.Columns("SETTING\tVALUE\tFROM")
 	for _, v := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", v.Key, term.OneLine(term.Visible(v.Text), 100), term.Visible(v.From))
 	}

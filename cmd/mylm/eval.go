@@ -197,7 +197,7 @@ func listExamsCommand(s *term.Screen) *cli.Command {
 				s.Say("mylm: no exam is kept; mylm eval -m MODEL --suite smoke makes one")
 				return nil
 			}
-			w := term.Columns(s.Out, "ID\tMODEL\tSUITE\tPASSED\t95%\tSTATE")
+			w := s.Columns("ID\tMODEL\tSUITE\tPASSED\t95%\tSTATE")
 			for _, e := range all {
 				state := "complete"
 				if e.Done < e.All {

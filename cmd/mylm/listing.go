@@ -103,7 +103,7 @@ func (l *modelsRun) all() error {
 	if len(scores) > 0 {
 		head = "\tSCORE"
 	}
-	w := term.Columns(l.screen.Out, "NAME\tPROVIDER\tMODEL\tKEY"+head)
+	w := l.screen.Columns("NAME\tPROVIDER\tMODEL\tKEY" + head)
 	for _, name := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[name]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s%s\n", name, e.Provider, setup.ServerText(e.Model), entryKeyText(e), column(head, scores[name]))
@@ -220,7 +220,7 @@ func (l *modelsRun) table(models []providers.ModelInfo) error {
 	if len(scores) > 0 {
 		head = "\tSCORE"
 	}
-	w := term.Columns(l.screen.Out, "NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR"+head)
+	w := l.screen.Columns("NAME\tSIZE\tCONTEXT\tCHANGED\tWHAT IT IS FOR" + head)
 	for _, m := range models {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s%s\n", setup.ServerText(m.Name), term.Bytes(m.Size), strings.TrimPrefix(setup.ContextText(m.Trained), "context "), modTime(m.Modified), uses(m), column(head, scores[modelKey(m.Name)]))
 	}
@@ -261,7 +261,7 @@ func (l *modelsRun) providers() error {
 		}
 		return term.PrintJSON(l.screen.Out, out)
 	}
-	w := term.Columns(l.screen.Out, "PROVIDER\tTITLE\tKEY\tADDRESS")
+	w := l.screen.Columns("PROVIDER\tTITLE\tKEY\tADDRESS")
 	for _, p := range all {
 		where := cmp.Or(p.BaseURL, "in the configuration")
 		if p.Missing != "" {

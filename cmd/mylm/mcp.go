@@ -175,7 +175,7 @@ func listServers(c *cli.Context, s *term.Screen) error {
 		s.Dim("There are no MCP servers. mylm mcp add NAME -- COMMAND adds one.")
 		return nil
 	}
-	w := term.Columns(s.Out, "NAME\tTOOLS\tSTATE\tFROM\tCOMMAND OR URL")
+	w := s.Columns("NAME\tTOOLS\tSTATE\tFROM\tCOMMAND OR URL")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", term.Visible(r.Name), r.Tools, term.OneLine(term.Visible(r.State), 60), r.From,
 			term.OneLine(term.Visible(cmp.Or(r.Place.URL, strings.Join(r.Place.Command, " "))), 100))

@@ -126,7 +126,11 @@ func listRules(c *cli.Context, s *term.Screen) error {
 	if c.Bool("json") {
 		return term.PrintJSON(s.Out, map[string]any{"mode": g.Mode(), "unasked": g.Unasked(), "project": loaded.Project, "rules": rules})
 	}
-	w := term.Columns(s.Out, "")
+	most := 60 // of a rule; all of it where a program may read it
+	if !s.OutTTY {
+		most = 1 << 16
+	}
+	w := s.Columns("")
 	fmt.Fprintf(w, "mode\t%s\nunasked\t%s\n", g.Mode(), g.Unasked())
 	for _, r := range rules {
 		dots := ""
@@ -137,7 +141,7 @@ func listRules(c *cli.Context, s *term.Screen) error {
 		if r.Ignored {
 			note = "  (does not count any more: mylm policy revoke " + term.OneLine(term.Visible(r.Rule), 60) + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%s%s\n", r.Verdict, term.OneLine(term.Visible(r.Rule), 60), dots, term.OneLine(term.Visible(r.From), 200), note)
+		fmt.Fprintf(w, "%s\t%s%s\t%s%s\n", r.Verdict, term.OneLine(term.Visible(r.Rule), most), dots, term.OneLine(term.Visible(r.From), 200), note)
 	}
 	return w.Flush()
 }

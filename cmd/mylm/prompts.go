@@ -26,7 +26,7 @@ func promptsCommand(s *term.Screen) *cli.Command {
 				UsageText: `mylm prompts show
 mylm prompts show system`,
 				Action: func(c *cli.Context) error {
-					return showPrompts(s.Out, c.Args().Get(0))
+					return showPrompts(s, c.Args().Get(0))
 				},
 			},
 			{
@@ -49,7 +49,7 @@ mylm prompts show system`,
 }
 
 // showPrompts prints the template of a name, or where each comes from.
-func showPrompts(w io.Writer, name string) error {
+func showPrompts(s *term.Screen, name string) error {
 	set, err := setup.Prompts()
 	if err != nil {
 		return err
@@ -59,10 +59,10 @@ func showPrompts(w io.Writer, name string) error {
 		if err != nil {
 			return noPrompt(name, err)
 		}
-		_, err = io.WriteString(w, text)
+		_, err = io.WriteString(s.Out, text)
 		return err
 	}
-	list := term.Columns(w, "NAME\tFROM\tWHAT IT SAYS TO THE MODEL")
+	list := s.Columns("NAME\tFROM\tWHAT IT SAYS TO THE MODEL")
 	for _, name := range prompts.Names() {
 		fmt.Fprintf(list, "%s\t%s\t%s\n", name, cmp.Or(set.Path(name), "built in"), prompts.About(name))
 	}

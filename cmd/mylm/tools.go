@@ -36,7 +36,7 @@ func toolsCommand(s *term.Screen) *cli.Command {
 				}
 				return term.PrintJSON(s.Out, out)
 			}
-			w := term.Columns(s.Out, "NAME\tEFFECT\tWHAT IT DOES")
+			w := s.Columns("NAME\tEFFECT\tWHAT IT DOES")
 			for _, t := range registry.Tools() {
 				fmt.Fprintf(w, "%s\t%s\t%s\n", t.Name, t.Effect(nil), term.Flat(t.Description))
 			}

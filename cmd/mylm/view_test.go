@@ -109,3 +109,20 @@ func TestEjectIsWhole(t *testing.T) {
 		t.Errorf("%v, %v: %s", entries, err, out)
 	}
 }
+
+// On a terminal the last column of a table breaks between words, or goes below the others.
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[int]string{
+		200: "read_file        reads      Read a text file, at most 400 lines at once.\n",
+		60:  "read_file        reads      Read a text file, at most 400\n                            lines at once.\n",
+		40:  "read_file        reads\n    Read a text file, at most 400 lines\n    at once.\n",
+	} {
+		s := onScreen(t, command(t, nil, "tools"), columns, 60)
+		s.shows("\nremember")
+		s.exit()
+		if !strings.Contains(s.text(), want) {
+			t.Errorf("%d columns:\n%s", columns, s.text())
+		}
+	}
+}

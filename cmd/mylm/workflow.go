@@ -353,7 +353,7 @@ func listWorkflows(c *cli.Context, s *term.Screen) error {
 	if there.unread != nil {
 		s.Say("mylm: " + term.Visible(there.unread.Error()))
 	}
-	w := term.Columns(s.Out, "NAME\tFROM\tWHAT IT DOES")
+	w := s.Columns("NAME\tFROM\tWHAT IT DOES")
 	for _, k := range there.all {
 		text := k.Description
 		if k.bad != nil {

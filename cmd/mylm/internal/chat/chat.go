@@ -39,10 +39,11 @@ type Status struct {
 	Model    string
 	Project  string
 	Sandbox  string
-	Context  int // tokens of the last prompt
-	Window   int // of the model; 0 is unknown
-	Messages int // that were sent
-	Tokens   int // generated
+	Yolo     bool // nothing is asked about
+	Context  int  // tokens of the last prompt
+	Window   int  // of the model; 0 is unknown
+	Messages int  // that were sent
+	Tokens   int  // generated
 	Rate     float64
 }
 

@@ -120,6 +120,9 @@ func (m *model) editorRows() (rows []string, cursor place) {
 func (m *model) statusLine() string {
 	s := m.shownStatus
 	parts := []string{s.Model}
+	if s.Yolo { // a narrow terminal shows it, too
+		parts = append(parts, "yolo")
+	}
 	switch {
 	case s.Window > 0 && s.Context > 0:
 		parts = append(parts, fmt.Sprintf("context %d%% of %s", (100*s.Context+s.Window/2)/s.Window, thousands(s.Window)))

@@ -22,6 +22,9 @@ type file struct {
 	mcp      map[string]MCP
 }
 
+// maxFile bounds the configuration file in bytes: it may be a link to a device.
+const maxFile = 8 << 20
+
 // fileText is the text of the configuration file. A missing file is an empty
 // one, unless the user has named it.
 func fileText() (path, text string, err error) {
@@ -35,7 +38,9 @@ func fileText() (path, text string, err error) {
 		return path, "", failure.Config(fmt.Errorf("%s is a pipe, not a file", path)).WithHint("Remove it; mylm config edit makes a file")
 	}
 	if err == nil {
-		b, err = os.ReadFile(path)
+		if b, err = readAtMost(path, maxFile); errors.Is(err, errTooLong) {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	switch {
 	case IsMissing(err) && !named:

@@ -197,17 +197,25 @@ func readBounded(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return readAtMost(path, maxProjectFile)
+}
+
+var errTooLong = errors.New("it has more")
+
+// readAtMost reads a file; one of more bytes is an error, since what would be cut off
+// might turn something off.
+func readAtMost(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxProjectFile+1))
+	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxProjectFile { // what is cut off might turn something off
-		return nil, fmt.Errorf("it has more than %d bytes", maxProjectFile)
+	if len(text) > most {
+		return nil, fmt.Errorf("%w than %d bytes", errTooLong, most)
 	}
 	return text, nil
 }

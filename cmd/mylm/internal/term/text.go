@@ -2,11 +2,9 @@ package term
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -183,16 +181,6 @@ func runeWidth(r rune) int {
 		return 2
 	}
 	return 1
-}
-
-// Columns writes rows whose cells end with tabs in aligned columns, head first; ""
-// is none. It has to be flushed.
-func Columns(w io.Writer, head string) *tabwriter.Writer {
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	if head != "" {
-		fmt.Fprintln(t, head)
-	}
-	return t
 }
 
 // Plural counts things: 1 reply, 2 replies.
