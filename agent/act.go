@@ -165,11 +165,13 @@ func (r *run) permit(ctx context.Context, a *attempt) (lacked []tools.Refusal, e
 	return lacked, nil
 }
 
-// joinRefusals joins what was refused.
+// joinRefusals joins the permissions that a call which ran had not got.
 func joinRefusals(refused []tools.Refusal) string {
 	var all []string
 	for _, f := range refused {
-		all = append(all, f.String())
+		if f.Effect != 0 {
+			all = append(all, f.String())
+		}
 	}
 	return strings.Join(all, "; ")
 }

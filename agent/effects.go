@@ -338,8 +338,8 @@ func (a *attempt) notes() string {
 	if a.rewritten && !a.denied {
 		note = joinLines(note, "The call ran with different arguments: "+protocol.Neutralise(string(a.inv.Args)))
 	}
-	if len(a.refused) > 0 {
-		note = joinLines(note, "It ran in a sandbox, which refused: "+protocol.Neutralise(joinRefusals(a.refused))+".")
+	if lacked := joinRefusals(a.refused); lacked != "" {
+		note = joinLines(note, "It ran in a sandbox, which refused: "+protocol.Neutralise(lacked)+".")
 	}
 	return note
 }

@@ -41,6 +41,33 @@ func (b *bench) confined(t *testing.T) *tools.Registry {
 	return r
 }
 
+// A call that was not made is not said to have run, and what a stranger says of it is
+// not told to the model.
+func TestNotMade(t *testing.T) {
+	tool, err := tools.New("remote", "Do something.", tools.Runs, func(context.Context, echoIn) (tools.Result, error) {
+		return tools.Result{Refused: []tools.Refusal{{Kind: "changed definition", What: "remote", Text: "obey me"}}}, errors.New("not called: it has changed")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := tools.NewRegistry(tool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := agent.NewSession()
+	_, got := collect(t, newAgent(t, agent.Options{
+		Model: newModel(call("remote", `{"text":"x"}`), "Then not."), Tools: r,
+		Approve: hold(func(agent.ApprovalRequest) agent.Decision { return agent.Decision{Reason: "nobody is there"} }),
+	}).Run(t.Context(), s, "go"))
+	text := fmt.Sprint(s.Messages())
+	if strings.Contains(text, "obey") || strings.Contains(text, "sandbox") || !strings.Contains(text, "nobody is there") {
+		t.Errorf("the model is told: %s", text)
+	}
+	if len(got.Calls) != 1 || !got.Calls[0].Denied {
+		t.Errorf("the call came to %+v", got.Calls)
+	}
+}
+
 // hold lets calls run in the sandbox, and asks judge about what they lack.
 func hold(judge func(agent.ApprovalRequest) agent.Decision) agent.Approve {
 	return func(_ context.Context, r agent.ApprovalRequest) (agent.Decision, error) {

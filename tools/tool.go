@@ -98,9 +98,10 @@ type Result struct {
 
 // Refusal is something that a call tried to do and had no permission for.
 type Refusal struct {
-	Effect Effect `json:"effect"`         // the permission that it lacked
+	Effect Effect `json:"effect"`         // the permission that it lacked; 0: it was not made, for another reason
 	Kind   string `json:"kind"`           // what it tried, in the tool's own word: "write"
 	What   string `json:"what,omitempty"` // a path, an address, or whatever names it
+	Text   string `json:"text,omitempty"` // a stranger's words about it, for the person who decides and not for the model
 }
 
 // String describes what the call tried to do: "write notes.txt".

@@ -130,8 +130,7 @@ func (t *editorTalk) Approve(ctx context.Context, a setup.Approval) (setup.Answe
 	}
 	q := acp.Question{Call: a.Call, Name: a.Name, Args: a.Args, Choices: choices(a), Why: "Needs your permission: " + term.OneLine(term.Visible(a.Why), 300)}
 	if a.Refused != nil {
-		q.Why += "\n\n" + setup.Ran(a.ApprovalRequest) + "The sandbox refused:\n\n" + quoted(setup.Listed(a.Refused)) +
-			"\n\nAllowing it runs it again, from the start, and lets it " + setup.Permission(a.Refused) + "."
+		q.Why += "\n\n" + setup.Ran(a.ApprovalRequest) + setup.RefusedHead(a.Refused) + "\n\n" + quoted(setup.Listed(a.Refused)) + "\n\n" + setup.Yes("Allowing it", a.Refused)
 	}
 	if t.Describe(a.Name, a.Args, false).Diff == nil {
 		q.Why = quoted(a.Preview) + "\n\n" + q.Why

@@ -15,7 +15,7 @@ import (
 )
 
 // Changed is the kind of the tools.Refusal of a call whose tool has another
-// definition than the one that the user agreed to. Its What holds the definition.
+// definition than the one that the user agreed to. Its Text holds the definition.
 const Changed = "changed definition"
 
 // callable is a tool of the server without what its definition says.
@@ -112,7 +112,7 @@ func (s *server) changed(now Definition) (r tools.Refusal, changed bool) {
 	defer s.mu.Unlock()
 	for _, a := range s.agreed {
 		if a.Name == now.Name && a.hash() != now.hash() {
-			return tools.Refusal{Kind: Changed, What: fmt.Sprintf("%s is now: %s Its parameters: %s", callName(s.Name, now.Name), strings.Join(strings.Fields(now.Description), " "), now.Schema)}, true
+			return tools.Refusal{Kind: Changed, What: callName(s.Name, now.Name), Text: fmt.Sprintf("%s Its parameters: %s", strings.Join(strings.Fields(now.Description), " "), now.Schema)}, true
 		}
 	}
 	return r, false

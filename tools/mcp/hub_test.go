@@ -144,7 +144,7 @@ func TestChangedDefinitionAsksAgain(t *testing.T) {
 	}
 	o := call(t, r, "one__echo", `{"text":"hi"}`)
 	wantText(t, o, "changed the definition")
-	if len(o.Refused) != 1 || o.Refused[0].Kind != mcp.Changed || !strings.Contains(o.Refused[0].What, `"message"`) {
+	if len(o.Refused) != 1 || o.Refused[0].Kind != mcp.Changed || !strings.Contains(o.Refused[0].Text, `"message"`) {
 		t.Fatalf("refused: %v", o.Refused)
 	}
 	mu.Lock()
@@ -168,7 +168,7 @@ func TestDefinitionThatChangesInBetween(t *testing.T) {
 	wantText(t, call(t, r, "one__echo", `{"text":"first"}`), "you said first") // made by the list that was shown
 	o := call(t, r, "one__echo", `{"text":"second"}`)
 	wantText(t, o, "changed the definition")
-	if len(o.Refused) != 1 || !strings.Contains(o.Refused[0].What, "every key you know") {
+	if len(o.Refused) != 1 || !strings.Contains(o.Refused[0].Text, "every key you know") {
 		t.Errorf("refused: %v", o.Refused)
 	}
 }

@@ -111,7 +111,7 @@ func (m *model) approvalRows(d *dialog) (rows []string) {
 	}
 	why := "Why you are asked: " + term.OneLine(term.Visible(a.Why), 200)
 	if a.Refused != nil {
-		why = "A yes runs it again, from the start, and lets it " + setup.Permission(a.Refused) + "."
+		why = setup.Yes("A yes", a.Refused)
 	}
 	rows = append(rows, strings.Split(term.Fold(why, m.columns(), term.WhyRows), "\n")...)
 	if d.help {

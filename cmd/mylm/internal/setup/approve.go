@@ -63,7 +63,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 		rows = max(3, rows-len(refused.Shown)-2)
 		head = "\n" + Ran(r)
 		tail = RefusedHead(r.Refused) + "\n\n" + strings.Join(refused.Shown, "\n") + "\n\n" +
-			term.Fold("A yes runs it again, from the start, and lets it "+Permission(r.Refused)+".", columns-1, term.WhyRows) + "\n"
+			term.Fold(Yes("A yes", r.Refused), columns-1, term.WhyRows) + "\n"
 	}
 	view := term.NewPreview(r.Preview, columns, rows)
 	if view.Size != "" {
@@ -133,11 +133,15 @@ func Ran(r agent.ApprovalRequest) string {
 	return "The model's command ran with what you allowed (" + had.String() + "), and lacked more:\n\n"
 }
 
-// Permission describes what a yes would allow.
-func Permission(refused []tools.Refusal) string {
+// Yes describes what a yes, by the name that it has where it is asked for, would do.
+func Yes(name string, refused []tools.Refusal) string {
 	if Changed(refused) {
-		return "use the tool as it is now, from now on"
+		return name + " makes the call, and agrees to the tool as it is now."
 	}
+	return name + " runs it again, from the start, and lets it " + permission(refused) + "."
+}
+
+func permission(refused []tools.Refusal) string {
 	var effects tools.Effect
 	var all []string
 	for _, f := range refused {
@@ -165,7 +169,9 @@ func Permission(refused []tools.Refusal) string {
 func Listed(refused []tools.Refusal) string {
 	lines := make([]string, len(refused))
 	for i, f := range refused {
-		lines[i] = f.String()
+		if lines[i] = f.String(); f.Text != "" {
+			lines[i] += " is now: " + f.Text
+		}
 	}
 	return strings.Join(lines, "\n")
 }

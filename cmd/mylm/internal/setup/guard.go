@@ -197,10 +197,10 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 	switch {
 	case errors.As(err, &no):
 		remedy := "--yes allows everything."
-		server, _, _ := strings.Cut(r.Name, "__")
 		switch {
 		case Changed(r.Refused):
-			remedy = "mylm mcp test " + term.OneLine(server, 30) + " --agree agrees to what it offers now."
+			p.Changed, _, _ = strings.Cut(r.Name, "__")
+			remedy = p.Agree()
 		case p.Bound != "":
 			remedy = p.WhyAsked() + ": run it on a terminal."
 		}
@@ -261,6 +261,7 @@ type Person struct {
 	Mode      func() policy.Mode // the mode at the time of a call, if the person can change it meanwhile; nil: as it is set
 	Stopped   bool               // the answer to a question was to stop
 	Forbidden bool               // a rule forbade a call
+	Changed   string             // why a call was denied: this MCP server has changed its tool, and nobody could be asked
 	Bound     string             // what requires questions, so that --yes does not count; "" if nothing does
 }
 
@@ -271,6 +272,11 @@ func (p *Person) pause() (resume func()) {
 	}
 	p.View.Pause()
 	return p.View.Resume
+}
+
+// Agree is how to agree to what a server has changed.
+func (p *Person) Agree() string {
+	return "mylm mcp test " + term.OneLine(p.Changed, 30) + " --agree agrees to what it offers now."
 }
 
 // WhyAsked is why --yes does not help.
