@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/tools/mcp"
 
 	"github.com/urfave/cli/v2"
 )
@@ -71,9 +73,12 @@ func addServer(c *cli.Context, s *term.Screen) error {
 		return c.Context.Err()
 	}
 	if failed != nil {
-		f := failure.Of(unreachableServer(failed, m.URL != ""))
-		s.Say(strings.TrimSpace(fmt.Sprintf("mylm: %s was added, but %s\n  %s", m.Name, term.OneLine(failed.Error(), 500), f.Hint)))
-		return nil
+		failed = fmt.Errorf("%s was added, but %w", m.Name, failed)
+		if login := (*mcp.LoginError)(nil); errors.As(failed, &login) {
+			s.Say("mylm: " + term.OneLine(failed.Error(), 500)) // which is what comes next, and no failure
+			return nil
+		}
+		return unreachableServer(failed, m.URL != "")
 	}
 	for _, l := range lists {
 		printListed(s, l, true)
