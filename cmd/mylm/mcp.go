@@ -322,7 +322,10 @@ func printListed(s *term.Screen, l mcp.Listed, agreed bool) {
 		if t.Changed && !agreed {
 			mark = "  (changed since you agreed to it; --agree agrees to what follows)"
 		}
-		s.Answer(fmt.Sprintf("  %s%s\n      %s\n", t.Call, mark, term.OneLine(term.Visible(t.Description), 200)))
+		s.Answer(fmt.Sprintf("  %s%s\n", t.Call, mark))
+		if t.Description != "" {
+			s.Answer("      " + term.OneLine(term.Visible(t.Description), 200) + "\n")
+		}
 	}
 	for _, p := range l.Problems {
 		s.Answer("  not offered: " + term.OneLine(term.Visible(p.String()), 300) + "\n")

@@ -79,7 +79,7 @@ func (s *server) run(name string, known bool) func(context.Context, json.RawMess
 			wrong.Tool = callName(s.Name, now.Name)
 			return tools.Result{}, fmt.Errorf("%w\nIts parameters: %s", wrong, now.Schema)
 		}
-		return s.call(ctx, l, now.Name, args)
+		return s.call(ctx, l, now, args)
 	}
 }
 
@@ -137,14 +137,24 @@ func (s *server) noTool(name string, live []Definition) error {
 	return fmt.Errorf("the MCP server %s has no tool %s; %s finds those that there are", s.Name, plainLine(name), FindName)
 }
 
+// maxRetries bounds how often a call is made again for a server that asks for no more
+// than that.
+const maxRetries = 3
+
 // call makes a call of a tool.
-func (s *server) call(ctx context.Context, l *link, tool string, args json.RawMessage) (tools.Result, error) {
+func (s *server) call(ctx context.Context, l *link, tool Definition, args json.RawMessage) (tools.Result, error) {
 	timedOut := fmt.Errorf("the MCP server %s did not answer within %v", s.Name, s.timeout())
 	ctx, cancel := tools.WithTimeout(ctx, s.timeout(), timedOut)
 	defer cancel()
-	params := &mcp.CallToolParams{Name: tool, Arguments: args}
+	params := &mcp.CallToolParams{Name: tool.Name, Arguments: args}
 	defer l.asks.watch(ctx, params)()
 	r, err := l.session.CallTool(ctx, params)
+	for i := 0; i < maxRetries && err == nil && r.NeedsInput() && r.RequestState != ""; i++ { // it wants no input but another try
+		if err = sleep(ctx, firstPause<<i); err == nil {
+			params.RequestState = r.RequestState
+			r, err = l.session.CallTool(ctx, params)
+		}
+	}
 	switch {
 	case err != nil && context.Cause(ctx) == timedOut:
 		return tools.Result{}, timedOut
@@ -154,7 +164,7 @@ func (s *server) call(ctx context.Context, l *link, tool string, args json.RawMe
 		return tools.Result{}, s.failedCall(l, err)
 	}
 	s.served()
-	result, err := resultOf(r)
+	result, err := resultOf(r, tool.output)
 	if err != nil {
 		return tools.Result{}, fmt.Errorf("MCP server %s: %w", s.Name, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/url"
 	"os"
 	"regexp"
@@ -47,6 +49,7 @@ type link struct {
 
 	mu     sync.Mutex
 	live   []Definition // of the last list; nil: none was asked for
+	drops  []Problem    // tools that the SDK leaves out of the list that is being asked for
 	unused bool         // no call was made by the last list
 	stale  bool         // the server says that its tools have changed
 	lists  sync.Mutex   // held while listing
@@ -255,7 +258,11 @@ func (s *server) client(l *link) *mcp.Client {
 			defer l.mu.Unlock()
 			l.stale = true
 		},
+		// These have the SDK ask for the notifications, and forget what it has cached.
+		PromptListChangedHandler:    func(context.Context, *mcp.PromptListChangedRequest) {},
+		ResourceListChangedHandler:  func(context.Context, *mcp.ResourceListChangedRequest) {},
 		ProgressNotificationHandler: l.asks.progress,
+		Logger:                      slog.New(&dropped{slog.DiscardHandler, l}),
 	}
 	l.asks.allow(o)
 	client := mcp.NewClient(&mcp.Implementation{Name: cmp.Or(s.hub.options.Name, "mylm"), Version: cmp.Or(s.hub.options.Version, "0")}, o)
@@ -285,7 +292,7 @@ func readable(err error) error {
 	case errors.As(err, &login):
 		return login
 	case errors.As(err, &wire) && strings.HasSuffix(err.Error(), wire.Message): // else it is only the head of what went wrong
-		return errors.New(plainLine(wire.Message))
+		return &worded{cmp.Or(plainLine(wire.Message), fmt.Sprintf("it failed without saying why (code %d)", wire.Code)), err}
 	case errors.As(err, &request):
 		why := request.Err
 		if refused := (*os.SyscallError)(nil); errors.As(why, &refused) {
@@ -310,5 +317,35 @@ func inWords(err error) error {
 	if plain := readable(err); plain != err {
 		return plain
 	}
-	return errors.New(plainLine(steps().ReplaceAllString(err.Error(), "")))
+	text := steps().ReplaceAllString(err.Error(), "")
+	switch {
+	case text == io.EOF.Error():
+		text = "its answer is empty, or ends too early"
+	case strings.Contains(text, "illegal base64"):
+		text = "a picture, a recording or a file in its answer is not base64"
+	case strings.Contains(text, "cannot unmarshal"), strings.HasSuffix(text, "nil content"):
+		text = "its answer does not have the form that MCP has for it" + misfit(text)
+	}
+	return &worded{plainLine(text), err}
 }
+
+// worded is an error in other words.
+type worded struct {
+	text string
+	err  error
+}
+
+func (w *worded) Error() string { return w.text }
+
+// Unwrap is the error itself.
+func (w *worded) Unwrap() error { return w.err }
+
+// misfit names the field that an error of a JSON decoder is about, as " (FIELD)".
+func misfit(text string) string {
+	if m := field().FindStringSubmatch(text); m != nil {
+		return " (" + m[1] + ")"
+	}
+	return ""
+}
+
+var field = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.([A-Za-z0-9_]+) of type [^"]*$`) })

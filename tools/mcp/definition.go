@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -18,6 +19,8 @@ type Definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
+
+	output any // the schema of its structured content, as the server has it; nil: none
 }
 
 // hash identifies a definition.
@@ -51,13 +54,15 @@ const (
 
 // read makes a Definition of what a server sent.
 func read(t *mcp.Tool) (d Definition, err error) {
-	d.Name = t.Name
+	d.Name, d.output = t.Name, t.OutputSchema
 	if err := checkToolName(t.Name); err != nil {
 		return d, err
 	}
-	if m, ok := t.InputSchema.(map[string]any); ok {
-		delete(m, "$schema") // it tells the model nothing
+	m, ok := t.InputSchema.(map[string]any)
+	if !ok {
+		return d, errors.New("it has no schema of its arguments, which must be a JSON object")
 	}
+	delete(m, "$schema") // it tells the model nothing
 	if d.Schema, err = json.Marshal(t.InputSchema); err != nil {
 		return d, fmt.Errorf("its schema cannot be written as JSON: %w", err)
 	}
@@ -99,7 +104,7 @@ func isNamePart(b byte) bool {
 func (d Definition) schema() (*jsonschema.Schema, error) {
 	s := &jsonschema.Schema{}
 	if err := json.Unmarshal(d.Schema, s); err != nil {
-		return nil, fmt.Errorf("its schema cannot be read: %w", err)
+		return nil, &worded{"its schema is no JSON Schema" + misfit(err.Error()), err}
 	}
 	if s.Type == "" && s.Types == nil {
 		s.Type = "object" // servers of old leave it out
@@ -107,16 +112,24 @@ func (d Definition) schema() (*jsonschema.Schema, error) {
 	if s.Type != "object" {
 		return nil, errors.New("its schema is not of an object")
 	}
-	if err := checkRefs(s, s); err != nil {
+	if err := checkParts(s); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// checkRefs refuses references that lead nowhere, or to another document, which
-// would be fetched or not enforced.
-func checkRefs(root, s *jsonschema.Schema) error {
-	for s := range subschemas(s) {
+// types are those of JSON Schema.
+var types = []string{"null", "boolean", "object", "array", "number", "string", "integer"}
+
+// checkParts refuses types that there are not, and references that lead nowhere, or to
+// another document, which would be fetched or not enforced.
+func checkParts(root *jsonschema.Schema) error {
+	for s := range subschemas(root) {
+		for _, name := range append(s.Types, s.Type) {
+			if name != "" && !slices.Contains(types, name) {
+				return fmt.Errorf("its schema has the type %q, which there is not", plainLine(name))
+			}
+		}
 		if s.DynamicRef != "" {
 			return fmt.Errorf("its schema uses $dynamicRef %q, which is not supported", plainLine(s.DynamicRef))
 		}

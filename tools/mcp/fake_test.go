@@ -70,7 +70,7 @@ func (f *fake) serve() {
 	case "deaf": // reads nothing
 		select {}
 	case "dead":
-		fmt.Fprintln(os.Stderr, "cannot open the database")
+		fmt.Fprint(os.Stderr, "Error: cannot open the database\n    at open (db.js:1)\n    at main (db.js:9)\n}\n\nNode.js v20\n")
 		os.Exit(3)
 	}
 	if f.mode == "noise" {
@@ -95,7 +95,27 @@ func (f *fake) serve() {
 	}
 }
 
+// raw sends what a test has written for a method, with the request's id in place of ID
+// and its progress token in place of TOKEN; false if there is nothing.
+func (f *fake) raw(m fakeMessage) bool {
+	text := os.Getenv("RAW_" + strings.ReplaceAll(m.Method, "/", "_"))
+	if text == "" {
+		return false
+	}
+	var p struct {
+		Meta struct{ ProgressToken any } `json:"_meta"`
+	}
+	json.Unmarshal(m.Params, &p)
+	id, _ := json.Marshal(m.ID)
+	token, _ := json.Marshal(p.Meta.ProgressToken)
+	fmt.Fprintln(f.out, strings.NewReplacer("ID", string(id), "TOKEN", string(token)).Replace(text))
+	return true
+}
+
 func (f *fake) handle(m fakeMessage) {
+	if f.raw(m) {
+		return
+	}
 	if m.Method == "" {
 		id, _ := m.ID.(float64)
 		if then := f.pending[id]; then != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func (s *server) definitions(ctx context.Context, l *link, forCall bool) ([]Defi
 	if live != nil && fresh {
 		return live, nil
 	}
-	live, problems, err := s.fetch(ctx, l.session)
+	live, problems, err := s.fetch(ctx, l)
 	if err != nil {
 		l.mu.Lock()
 		l.stale = true
@@ -79,8 +80,8 @@ func (s *server) definitions(ctx context.Context, l *link, forCall bool) ([]Defi
 }
 
 // fetch asks for the list, page by page.
-func (s *server) fetch(ctx context.Context, session *mcp.ClientSession) (kept []Definition, problems []Problem, err error) {
-	all := []Definition{}
+func (s *server) fetch(ctx context.Context, l *link) (kept []Definition, problems []Problem, err error) {
+	all, session := []Definition{}, l.session
 	seen := map[string]bool{}
 	if r := session.InitializeResult(); r != nil && r.Capabilities != nil && r.Capabilities.Tools == nil {
 		return all, nil, nil
@@ -107,16 +108,55 @@ func (s *server) fetch(ctx context.Context, session *mcp.ClientSession) (kept []
 		if page.NextCursor == "" {
 			break
 		}
-		if cursor = page.NextCursor; seen[cursor] {
-			return nil, nil, errors.New("its list of tools does not end: a page comes again")
+		if cursor = page.NextCursor; seen[cursor] || len(seen) == maxTools {
+			return nil, nil, errors.New("its list of tools does not end")
 		}
 		seen[cursor] = true
 	}
+	problems = append(problems, l.dropped()...)
 	alike, kept := collisions(s.Name, all)
 	if kept == nil {
 		kept = []Definition{}
 	}
 	return kept, append(problems, alike...), nil
+}
+
+// dropped is a slog.Handler that notes what the SDK leaves out of a list of tools: it
+// tells nobody else.
+type dropped struct {
+	slog.Handler
+	link *link
+}
+
+// Enabled implements slog.Handler.
+func (*dropped) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+
+// Handle implements slog.Handler.
+func (d *dropped) Handle(_ context.Context, r slog.Record) error {
+	p := Problem{Server: d.link.asks.server.Name}
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "tool":
+			p.Tool = cutBytes(a.Value.String(), maxToolName)
+		case "error":
+			p.Reason = plainLine(a.Value.String())
+		}
+		return true
+	})
+	d.link.mu.Lock()
+	defer d.link.mu.Unlock()
+	if p.Tool != "" && p.Reason != "" && len(d.link.drops) < maxTools {
+		d.link.drops = append(d.link.drops, p)
+	}
+	return nil
+}
+
+// dropped returns what was left out since it was last called.
+func (l *link) dropped() (all []Problem) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, l.drops = l.drops, nil
+	return all
 }
 
 // pin keeps definitions of tools that were not known, and what else the server has. The lock is held.

@@ -200,10 +200,18 @@ func (l *lastWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String is its last lines, as one.
+// String is its last lines, as one, and the last error before them.
 func (l *lastWords) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := strings.FieldsFunc(plain(string(l.text)), func(r rune) bool { return r == '\n' })
-	return strings.Join(lines[max(0, len(lines)-3):], " / ")
+	first := max(0, len(lines)-3)
+	words := lines[first:]
+	for i := first - 1; i >= 0; i-- { // some print where it happened behind what happened
+		if strings.Contains(lines[i], "Error: ") {
+			words = append([]string{lines[i]}, words...)
+			break
+		}
+	}
+	return strings.Join(words, " / ")
 }

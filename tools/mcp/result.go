@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mylm/tools"
@@ -14,8 +15,55 @@ import (
 // less, and is bounded by who runs the model.
 const maxResult = 1 << 20
 
-// resultOf turns a result into text and pictures. The words are the server's.
-func resultOf(r *mcp.CallToolResult) (tools.Result, error) {
+// complete reports why a result is none: it is of another type than a client of MCP
+// without extensions knows.
+func complete(r *mcp.CallToolResult) error {
+	head := *r // whose type only its JSON shows
+	head.Content, head.StructuredContent, head.InputRequests = nil, nil, nil
+	text, err := json.Marshal(&head)
+	var of struct{ ResultType string }
+	if err == nil {
+		err = json.Unmarshal(text, &of)
+	}
+	if err != nil || of.ResultType == "" || of.ResultType == "complete" {
+		return err
+	}
+	return fmt.Errorf("it answers with a result of the type %q and not with what the tool returns", plainLine(of.ResultType))
+}
+
+// misshapen is what a person should know of structured content that does not fit the
+// tool's own schema of it, and "" if it fits, or if that is not found out: a schema
+// with references can take any time to check.
+func misshapen(content, schema any) string {
+	text, err := json.Marshal(schema)
+	if err != nil || len(text) > maxSchema || depth(text) > maxSchemaDepth {
+		return ""
+	}
+	s := &jsonschema.Schema{}
+	if json.Unmarshal(text, s) != nil {
+		return ""
+	}
+	for part := range subschemas(s) {
+		if part.Ref != "" || part.DynamicRef != "" {
+			return ""
+		}
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		return ""
+	}
+	if err = resolved.Validate(content); err != nil {
+		return "[its structured content does not fit the schema that the tool itself has for it: " + plainLine(err.Error()) + "]"
+	}
+	return ""
+}
+
+// resultOf turns a result into text and pictures. The words are the server's. Output is
+// the schema of its structured content; nil: none.
+func resultOf(r *mcp.CallToolResult, output any) (tools.Result, error) {
+	if err := complete(r); err != nil {
+		return tools.Result{}, err
+	}
 	var parts []string
 	var images [][]byte
 	texts := 0
@@ -43,6 +91,11 @@ func resultOf(r *mcp.CallToolResult) (tools.Result, error) {
 			return tools.Result{}, fmt.Errorf("its structured content cannot be written as JSON: %w", err)
 		}
 		parts = append(parts, string(b))
+	}
+	if r.StructuredContent != nil && output != nil && !r.IsError {
+		if note := misshapen(r.StructuredContent, output); note != "" {
+			parts = append(parts, note)
+		}
 	}
 	result := bounded(strings.Join(parts, "\n"))
 	result.Images = images

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -111,7 +112,12 @@ func (c *pipes) read() {
 	for {
 		line, err := readLine(in)
 		if err != nil {
-			c.failed = c.ended(err)
+			select {
+			case <-c.closed:
+				c.failed = io.EOF // by us: it says nothing about why
+			default:
+				c.failed = c.ended(err)
+			}
 			return
 		}
 		for _, m := range messages(line) {
@@ -145,7 +151,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 }
 
 // messages are those in a line: one, or in revision 2025-03-26 a list of them.
-// What is none is passed over: programs print banners and logs.
+// What is none is passed over: programs print banners and logs. An answer that is none
+// is an error at once for what waits for it.
 func messages(line []byte) (found []jsonrpc.Message) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
@@ -158,9 +165,27 @@ func messages(line []byte) (found []jsonrpc.Message) {
 	for _, part := range parts {
 		if m, err := jsonrpc.DecodeMessage(part); err == nil {
 			found = append(found, m)
+		} else if r := broken(part); r != nil {
+			found = append(found, r)
 		}
 	}
 	return found
+}
+
+// broken is an error in place of an answer that cannot be read; nil: it was to be none.
+func broken(part []byte) jsonrpc.Message {
+	var r struct {
+		JSONRPC, ID   any
+		Result, Error json.RawMessage
+	}
+	if json.Unmarshal(part, &r) != nil || r.JSONRPC == nil || r.Result == nil && r.Error == nil {
+		return nil
+	}
+	id, err := jsonrpc.MakeID(r.ID)
+	if err != nil || !id.IsValid() {
+		return nil
+	}
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "its answer is no message of JSON-RPC 2.0"}}
 }
 
 // Write implements mcp.Connection.

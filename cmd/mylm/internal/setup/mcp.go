@@ -297,11 +297,15 @@ func places(s mcp.Server, home string) (all []string) {
 		if !filepath.IsAbs(word) || err != nil {
 			continue
 		}
-		for _, place := range []string{word, sandbox.Real(word)} {
+		for _, named := range []string{word, sandbox.Real(word)} {
+			place := named
 			if before, _, ok := strings.Cut(place, "/node_modules/"); ok {
 				place = before + "/node_modules" // the packages that a program needs lie beside it
 			} else if !info.IsDir() {
 				place = filepath.Dir(place)
+			}
+			if sandbox.CheckOpen(place, home) != nil { // a program beside what is private is opened without its neighbours
+				place = named
 			}
 			if sandbox.CheckOpen(place, home) == nil && !slices.Contains(all, place) {
 				all = append(all, place)

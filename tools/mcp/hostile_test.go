@@ -1,0 +1,99 @@
+//go:build unix
+
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+
+	"mylm/tools/mcp"
+)
+
+// answering is what the fake server sends in place of its own answer to a method.
+func answering(method, result string) string {
+	return "RAW_" + method + `={"jsonrpc":"2.0","id":ID,` + result + `}`
+}
+
+func resulting(text string) string { return answering("tools_call", `"result":`+text) }
+
+func listing(tools string) string { return answering("tools_list", `"result":{"tools":[`+tools+`]}`) }
+
+// discovered is the answer of a server of the newest revision that tells of changes.
+const discovered = `"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true}}}`
+
+// What a server sends that is no answer is an error at once, in words, and what can be
+// read all the same is read.
+func TestMalformedAnswers(t *testing.T) {
+	t.Parallel()
+	const (
+		form = "does not have the form that MCP has for it"
+		said = `{"content":[{"type":"text","text":"said"}]}`
+	)
+	for name, c := range map[string]struct {
+		env  string // separated by \x02
+		want string
+		fine bool
+	}{
+		"content is a string":    {resulting(`{"content":"hello"}`), form + " (content)", false},
+		"content is an object":   {resulting(`{"content":{"type":"text","text":"x"}}`), form + " (content)", false},
+		"text is a number":       {resulting(`{"content":[{"type":"text","text":7}]}`), form + " (text)", false},
+		"a null in the content":  {resulting(`{"content":[null]}`), form, false},
+		"an unknown content":     {resulting(`{"content":[{"type":"hologram"}]}`), "hologram", false},
+		"a picture of nothing":   {resulting(`{"content":[{"type":"image","mimeType":"image/png","data":"@@@"}]}`), "is not base64", false},
+		"a file of nothing":      {resulting(`{"content":[{"type":"resource","resource":{"uri":"a","blob":"@"}}]}`), "is not base64", false},
+		"a list for a result":    {resulting(`[1]`), form, false},
+		"a string for a result":  {resulting(`"hi"`), form, false},
+		"isError is a string":    {resulting(`{"isError":"yes","content":[]}`), form + " (isError)", false},
+		"no content":             {resulting(`{}`), "", true},
+		"null":                   {resulting(`null`), "", true},
+		"neither":                {answering("tools_call", `"x":1`), "is empty", false},
+		"result and error":       {answering("tools_call", `"result":`+said+`,"error":{"code":-1,"message":"broken"}`), "broken", false},
+		"the error is a string":  {answering("tools_call", `"error":"broken"`), "no message of JSON-RPC", false},
+		"the error says nothing": {answering("tools_call", `"error":{"code":-32000}`), "without saying why (code -32000)", false},
+		"the code is no integer": {answering("tools_call", `"error":{"code":1e40,"message":"x"}`), "no message of JSON-RPC", false},
+		"far too deep":           {resulting(`{"content":[],"structuredContent":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`), "no message of JSON-RPC", false},
+		"an answer too many":     {resulting(said + `}` + "\n" + `{"jsonrpc":"2.0","id":ID,"result":` + said), "said", true},
+		"progress of nonsense":   {"RAW_tools_call=" + `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":TOKEN,"progress":"x"}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/progress","params":null}` + "\n" + `{"jsonrpc":"2.0","id":ID,"result":` + said + `}`, "said", true},
+		"it asks by our own id":  {"RAW_tools_call=" + `{"jsonrpc":"2.0","id":ID,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":ID,"result":` + said + `}`, "said", true},
+		"half of a character":    {resulting(`{"content":[{"type":"text","text":"said \ud800\u0000\u001b[31m"}]}`), "said �[31m", true},
+
+		// Of the newest revision.
+		"a task":              {resulting(`{"resultType":"task","task":{"taskId":"1"}}`), `of the type "task"`, false},
+		"a state, again":      {resulting(`{"resultType":"input_required","requestState":"s"}`), `of the type "input_required"`, false},
+		"input of another":    {resulting(`{"resultType":"input_required","inputRequests":{"a":{"method":"tools/call","params":{}}}}`), "unsupported", false},
+		"input that it wants": {resulting(`{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"password?","requestedSchema":{"type":"object"}}}}}`), "does not support elicitation", false},
+		"no changes are told": {answering("server_discover", discovered), "you said hi", true},
+		"a later revision":    {answering("server_discover", `"result":{"resultType":"complete","supportedVersions":["2099-01-01"],"capabilities":{"tools":{}}}`), "you said hi", true},
+		"nonsense discovered": {answering("server_discover", `"result":{"supportedVersions":"x"}`), "you said hi", true},
+
+		// Lists.
+		"tools is an object":        {answering("tools_list", `"result":{"tools":{}}`), form + " (tools)", false},
+		"the cursor is a number":    {answering("tools_list", `"result":{"tools":[],"nextCursor":7}`), form + " (nextCursor)", false},
+		"no schema":                 {listing(`{"name":"echo"}`), "cannot be called: it has no schema", false},
+		"the schema is a string":    {listing(`{"name":"echo","inputSchema":"x"}`), "cannot be called: it has no schema", false},
+		"properties is a list":      {listing(`{"name":"echo","inputSchema":{"type":"object","properties":[]}}`), "no JSON Schema (properties)", false},
+		"no such type":              {listing(`{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"strnig"}}}}`), `the type "strnig"`, false},
+		"no header":                 {listing(`{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"a b"}}}}`), "x-mcp-header", false},
+		"structured, as it says":    {resulting(`{"content":[],"structuredContent":{"a":1}}`) + "\x02" + listing(`{"name":"echo","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{"type":"number"}}}}`), `{"a":1}`, true},
+		"structured in another way": {resulting(`{"content":[],"structuredContent":{"a":"x"}}`) + "\x02" + listing(`{"name":"echo","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{"type":"number"}}}}`), "does not fit the schema that the tool itself has", true},
+
+		// The beginning.
+		"an old revision":     {answering("initialize", `"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`), "1999-01-01", false},
+		"it begins with null": {answering("initialize", `"result":null`), "unsupported protocol version", false},
+		"abilities in a list": {answering("initialize", `"result":{"protocolVersion":"2025-06-18","capabilities":[]}`), form + " (capabilities)", false},
+		"it wants a key":      {answering("initialize", `"error":{"code":-32602,"message":"API key missing: set FOO_KEY"}`), "API key missing: set FOO_KEY", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "good", strings.Split(c.env, "\x02")...)}})
+			args := `{"text":"hi"}`
+			if strings.HasPrefix(name, "structured") {
+				args = `{}`
+			}
+			o := call(t, registry(t, h), "one__echo", args)
+			if o.Success() != c.fine || !strings.Contains(o.Body(), c.want) || strings.Contains(o.Body(), "json:") {
+				t.Errorf("%v, got %q, want %q in it", o.Success(), shortened(o.Body()), c.want)
+			}
+		})
+	}
+}
