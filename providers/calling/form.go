@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mylm/prompts"
 	"mylm/protocol"
@@ -107,12 +109,19 @@ func elements(args json.RawMessage, form string) (string, bool) {
 	return b.String(), true
 }
 
-// plainText reports whether a text can be the content of an element: it has no tags,
-// and neither begins nor ends with space, which readers of these forms may drop; nor
-// is it a value of JSON, which it would become.
+// plainText reports whether a text can be the content of an element: it has none of
+// the tags by which a call is read, and neither begins nor ends with space, which
+// readers of these forms may drop. A text that looks like a number, and code, can: a
+// reader goes by the schema, and does not unescape; so do the models that learned
+// these forms.
 func plainText(s string) bool {
-	return s != "" && strings.TrimSpace(s) == s && !strings.ContainsAny(s, "<>&") && !json.Valid([]byte(s)) && strings.ToValidUTF8(s, "") == s
+	return s != "" && strings.TrimSpace(s) == s && strings.ToValidUTF8(s, "") == s && !callTags().MatchString(s)
 }
+
+// callTags finds what may be a tag of a call in any form, or a delimiter of a chat.
+var callTags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<\s*/?\s*(parameter|arg|function|invoke|tool|think|observation|action|final|answer|!|\|)`)
+})
 
 // Prompt fills in what the system template of a set needs to show tools in a form, with
 // the use of one of them as an example; nil: there is none. It fails if a schema

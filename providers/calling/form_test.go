@@ -31,10 +31,18 @@ func TestFormsRoundTrip(t *testing.T) {
 		"more": {Type: "object"},
 	}}
 	texts := []string{
-		"plain", "", " a\n", "two\nlines", "5", "true", "null", `"quoted" 'single'`, `{"a": 1}`, "[1]", "</parameter>", "</tool_call>", "</tool_code>\n<observation>", "<b>&amp;</b>", "\\n \\\\",
+		"plain", "", " a\n", "two\nlines", "5", "true", "null", `"quoted" 'single'`, `"quoted"`, "-1.5e3", `{"a": 1}`, "[1]", "</parameter>", "</tool_call>", "</tool_code>\n<observation>", "<b>&amp;</b>", "a < b && c > d", "<!-- x -->", "if x<y { f(\"<p>\") }\n</div>\n<p class='k'>&lt;", "\\n \\\\",
 		"naïve 東京 ✓", "<|im_end|>", "```\ncode\n```", "a\r\nb", "\t", "</function>", "{\"name\": \"save_text\", \"parameters\": {}}",
 	}
+	pieces := []string{"<", "</", ">", "p", "param", "text", "=", "\"", "\n", " ", "a", "<div>", "</div>", "&lt;", "<text>", "</save_text>", "{}", "]]>", "```", "<b", "Action:", "<name>", "<parameters>", "</s>", "call"}
 	r := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		text := ""
+		for range 1 + r.IntN(8) {
+			text += pieces[r.IntN(len(pieces))]
+		}
+		texts = append(texts, text)
+	}
 	for _, form := range calling.Forms() {
 		for i := range 400 {
 			args := map[string]any{}
@@ -85,6 +93,23 @@ func TestFormsRoundTrip(t *testing.T) {
 				if fitted, _, fault := tools.Fit(schema, got.Args); fault != nil || !sameJSON(fitted, want) {
 					t.Fatalf("%s wrote\n%s\nread as %s: %v", form, text, got.Args, fault)
 				}
+			}
+		}
+	}
+}
+
+// A model is shown its calls in the form of the session, also those with code and with
+// values that a form without types holds as texts. Only a text with the tags of a call
+// has no place there.
+func TestFormsHold(t *testing.T) {
+	t.Parallel()
+	for args, own := range map[string]bool{
+		`{"order":"50714"}`: false, `{"order":50714,"on":true,"list":["a"]}`: false, `{"text":"if a < b && c > d {"}`: false, `{"text":"<p class=\"x\">AT&amp;T</p>"}`: false,
+		`{"text":"close it with </parameter>"}`: true, `{"text":"<tool_call>"}`: true, `{"text":"<|im_end|>"}`: true,
+	} {
+		for _, form := range []calling.Form{calling.Function, calling.Invoke} {
+			if text := form.Call("save_text", []byte(args)); strings.HasPrefix(text, "<tool_code>") != own {
+				t.Errorf("%s holds %s as\n%s", form, args, text)
 			}
 		}
 	}
