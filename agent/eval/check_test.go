@@ -3,6 +3,7 @@ package eval_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -108,6 +109,15 @@ func TestParseFaults(t *testing.T) {
 		{"tools: [get_stock, order, cancel]", "tools: [get_stok]", "get_stock"},
 		{"description: Cancel an order.", "", "description"},
 		{"state: {open", "files: {../x: y}\n    state: {open", "workspace"},
+		{"state: {open", "files: {a: x, a/b: y}\n    state: {open", "a is a file, and a/b lies below it"},
+		{"state: {open", "files: {a/../b: x}\n    state: {open", "shortest"},
+		{"state: {open", `files: {"a\0b": x}` + "\n    state: {open", "name of a file"},
+		{"state: {open", "files: {" + strings.Repeat("a", 300) + ": x}\n    state: {open", "name of a file"},
+		{"state: {open", "files: {a: &a {lines: 100000, each: xxxxxxxxx}" + fileAliases(100) + "}\n    state: {open", "in all"},
+		{"state: {open", "files: {a: {lines: 100000, each: " + strings.Repeat("x", 1000) + "}}\n    state: {open", "in all"},
+		{"state: {open", "state: &f {a: *f, open", "itself"},
+		{"tools: [get_stock, order", "tools: [get_stock, get_stock, order", "twice"},
+		{"  cancel:", "  \"can cel\":", "tool name"},
 		{"How many pieces of A-1 are there?", `{lines: 0, each: x}`, "line"},
 	} {
 		text := strings.Replace(shop, tt.from, tt.to, 1)
@@ -122,6 +132,14 @@ func TestParseFaults(t *testing.T) {
 			t.Errorf("%s -> %s: error %v", tt.from, tt.to, err)
 		}
 	}
+}
+
+// fileAliases are files with the text of the anchor a.
+func fileAliases(n int) (text string) {
+	for i := range n {
+		text += fmt.Sprintf(", f%d: *a", i)
+	}
+	return text
 }
 
 // A program's own tools are examined in a test, and a check may be written in Go.

@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"mylm/providers/calling"
+	"mylm/tools"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"go.yaml.in/yaml/v3"
@@ -81,6 +82,13 @@ func Load(path string) (*Suite, error) {
 
 // Parse reads a suite from YAML. Its errors name the line or the task.
 func Parse(text []byte) (*Suite, error) {
+	var whole yaml.Node
+	if err := yaml.Unmarshal(text, &whole); err != nil {
+		return nil, err
+	}
+	if (sizes{}).of(&whole) > maxMade {
+		return nil, fmt.Errorf("the texts made of lines have more than %d bytes in all", maxMade)
+	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	var s Suite
@@ -119,7 +127,11 @@ func (s *Suite) prepare() error {
 		if slices.Contains(fileTools, name) {
 			return fmt.Errorf("tool %s: a tool for the files of the workspace has that name", name)
 		}
-		if err := t.prepare(); err != nil {
+		err := t.prepare()
+		if err == nil {
+			_, err = tools.NewRegistry((&world{}).simulate(name, t))
+		}
+		if err != nil {
 			return fmt.Errorf("tool %s: %w", name, err)
 		}
 	}
@@ -152,14 +164,24 @@ func (t *Task) prepare() error {
 	case t.Limits.Turns < 0 || t.Limits.Time < 0 || t.Limits.Window < 0:
 		return errors.New("limits: one is negative")
 	}
+	for i, name := range t.Tools {
+		if slices.Contains(t.Tools[:i], name) {
+			return fmt.Errorf("tools: %s is named twice", name)
+		}
+	}
 	for path := range t.Files {
-		if !filepath.IsLocal(path) {
-			return fmt.Errorf("files: %s is not a path in the workspace", path)
+		if err := filePath(path); err != nil {
+			return fmt.Errorf("files: %w", err)
+		}
+		for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
+			if _, ok := t.Files[dir]; ok {
+				return fmt.Errorf("files: %s is a file, and %s lies below it", dir, path)
+			}
 		}
 	}
 	for path := range t.Check.Files {
-		if !filepath.IsLocal(path) {
-			return fmt.Errorf("check: %s is not a path in the workspace", path)
+		if err := filePath(path); err != nil {
+			return fmt.Errorf("check: %w", err)
 		}
 	}
 	for _, c := range []*Check{&t.Check, t.Injected} {
@@ -176,6 +198,19 @@ func (t *Task) prepare() error {
 		if err != nil {
 			return fmt.Errorf("schema: %w", err)
 		}
+	}
+	return nil
+}
+
+// filePath returns why a path cannot be that of a file in the workspace, or nil.
+func filePath(path string) error {
+	switch {
+	case !filepath.IsLocal(path) || path == ".":
+		return fmt.Errorf("%s is not a path in the workspace", strconv.Quote(path))
+	case filepath.ToSlash(filepath.Clean(path)) != path: // it would be one file by two names
+		return fmt.Errorf("%s is not in its shortest form, %s", strconv.Quote(path), filepath.ToSlash(filepath.Clean(path)))
+	case strings.ContainsRune(path, 0) || len(path) > 1000 || slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return len(name) > 255 }):
+		return fmt.Errorf("%s cannot be the name of a file", short(strconv.Quote(path)))
 	}
 	return nil
 }
@@ -249,21 +284,58 @@ func (a arguments) schema(optional []string) *jsonschema.Schema {
 // lines: {lines: 300, each: "row {n} is fine", at: {217: "row 217 is odd"}}.
 type Text string
 
-// maxLines bounds a text that is made of lines.
-const maxLines = 100_000
+// maxLines bounds a text that is made of lines, and maxMade the bytes of all such texts
+// of a suite: a line of a file can stand for any number of them.
+const (
+	maxLines = 100_000
+	maxMade  = 64 << 20
+)
+
+// made is a text that is made of lines.
+type made struct {
+	Lines int            `yaml:"lines"`
+	Each  string         `yaml:"each"`
+	At    map[int]string `yaml:"at"`
+}
+
+// sizes sums up the texts that are made of lines, by the node that holds them: an alias
+// makes its texts again.
+type sizes map[*yaml.Node]int
+
+func (s sizes) of(n *yaml.Node) int {
+	if size, ok := s[n]; ok {
+		return size
+	}
+	s[n] = 0 // an anchor inside itself is refused later
+	size := 0
+	var text made
+	if n.Kind == yaml.MappingNode && slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Value == "lines" }) && n.Decode(&text) == nil {
+		size = min(max(text.Lines, 0), maxLines) * (len(text.Each) + strings.Count(text.Each, "{n}")*len("100000") + 1)
+		for _, line := range text.At {
+			size += len(line)
+		}
+	}
+	for _, c := range n.Content {
+		size = min(size+s.of(c), 2*maxMade)
+	}
+	if n.Alias != nil {
+		size = s.of(n.Alias)
+	}
+	s[n] = min(size, 2*maxMade)
+	return s[n]
+}
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (t *Text) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return n.Decode((*string)(t))
 	}
-	var made struct {
-		Lines int            `yaml:"lines"`
-		Each  string         `yaml:"each"`
-		At    map[int]string `yaml:"at"`
-	}
+	var made made
 	if err := n.Decode(&made); err != nil {
 		return err
+	}
+	if size := (sizes{}).of(n); size > maxMade {
+		return fmt.Errorf("line %d: the text has more than %d bytes", n.Line, maxMade)
 	}
 	if made.Lines < 1 || made.Lines > maxLines {
 		return fmt.Errorf("line %d: lines is %d; it must be from 1 to %d", n.Line, made.Lines, maxLines)

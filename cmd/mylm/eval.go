@@ -172,7 +172,7 @@ func checkSuiteCommand(s *term.Screen) *cli.Command {
 				}
 				return &failure.Error{Code: failure.ExitError, Name: "suite", Err: err}
 			}
-			s.Answer(fmt.Sprintf("%s: %s, and every script ends as it should\n", suite.Name, term.Plural(len(suite.Tasks), "task")))
+			s.Answer(fmt.Sprintf("%s: %s, and every script ends as it should\n", term.Printable(suite.Name), term.Plural(len(suite.Tasks), "task")))
 			return nil
 		},
 	}

@@ -278,6 +278,32 @@ func TestEvalStops(t *testing.T) {
 	}
 }
 
+// What cannot be asked leaves no exam behind, and a file's words no control characters
+// on the terminal.
+func TestEvalRefused(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Core()}).placed)
+	suite := "suite: \"shop\\e[31m\"\ntasks:\n  - {id: t, category: c, question: Say it., tools: [%s], check: {answer: {all: [x]}}, right: [x], wrong: [[y], [z]]}\n"
+	for tools, ok := range map[string]bool{"": true, "\"b\\e[31m\"": false} {
+		if err := os.WriteFile(filepath.Join(h.dir, "own.yaml"), fmt.Appendf(nil, suite, tools), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, errs, code := h.run("eval", "check", "own.yaml")
+		if (code == "0") != ok || strings.Contains(out+errs, "\x1b") {
+			t.Errorf("check: exit %s: %q %q", code, out, errs)
+		}
+		if ok {
+			continue
+		}
+		if out, errs, code = h.run("eval", "-m", "m", "--suite", "own.yaml"); code == "0" || strings.Contains(out+errs, "\x1b") {
+			t.Errorf("exit %s: %q %q", code, out, errs)
+		}
+		if out, errs, _ = h.run("eval", "list"); out != "" || !strings.Contains(errs, "no exam is kept") {
+			t.Errorf("the list: %q %q", out, errs)
+		}
+	}
+}
+
 // All forms are examined with one model, through the server's wire: each prompt, and
 // what the model sees of its own calls, is in the form of its exam.
 func TestEvalForms(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -279,7 +280,10 @@ func (k *examRun) examine(ctx context.Context, j examJob) error {
 	if errors.Is(err, eval.ErrInUse) {
 		return failure.Usage("%v", err).WithHint("Wait for it to end, or begin another exam.")
 	}
-	if report == nil {
+	if report == nil { // nothing was asked
+		if j.log == nil {
+			_ = os.RemoveAll(o.Log.Dir())
+		}
 		return err
 	}
 	if failed := o.Log.Summarize(report); failed != nil && err == nil {
