@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"mylm/providers/calling"
 	"mylm/providers/internal/ollamatest"
 	s "mylm/providers/internal/scriptmodel"
 )
@@ -38,12 +37,8 @@ tasks:
 func TestEndToEndEval(t *testing.T) {
 	server := ollamatest.Start(t, slots)
 	e := &endToEnd{server: server, bin: buildCommand(t)}
-	marks := map[calling.Form]string{
-		calling.ToolCode: "fences:\n<tool_code>", calling.ToolCall: "fences:\n<tool_call>\n{", calling.Function: "<function=TOOL_NAME>",
-		calling.Invoke: "<invoke name=\"TOOL_NAME\">", calling.PythonTag: "fences:\n{",
-	}
 	m := &s.Model{Default: "I am lost."}
-	for form, mark := range marks {
+	for form, mark := range formMarks {
 		m.Scripts = append(m.Scripts, s.Script{When: []s.Cond{s.LastContains("article alpha"), s.SystemContains(mark)}, Say: form.Call("get_stock", []byte(`{"article":"A-1"}`))})
 	}
 	m.Scripts = append(m.Scripts, s.Script{When: []s.Cond{s.LastContains("73 pieces")}, Say: "There are 73."}, s.Script{When: []s.Cond{s.LastContains("word heron")}, Say: "heron"})
@@ -53,14 +48,7 @@ func TestEndToEndEval(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(p.dir, "exam.yaml"), []byte(examFile), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		conf := filepath.Join(filepath.Dir(p.dir), "config", "mylm")
-		if err := os.MkdirAll(conf, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		entry := "[models.wired]\nprovider = \"localai\"\nmodel = \"pupil\"\nbase_url = \"" + r.URL + "/v1\"\n"
-		if err := os.WriteFile(filepath.Join(conf, "config.toml"), []byte(entry), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		p.configure(t, wiredEntry(r.URL))
 		o := p.run(t, "eval", "-m", model, "--suite", "exam.yaml", "--form", "all", "--json")
 		var out struct {
 			Exams []struct {
@@ -92,7 +80,7 @@ func TestEndToEndEval(t *testing.T) {
 				continue
 			}
 			forms := 0
-			for form, mark := range marks {
+			for form, mark := range formMarks {
 				if !strings.Contains(request.Messages[0].Content, mark) {
 					continue
 				}

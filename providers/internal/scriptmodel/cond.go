@@ -17,10 +17,11 @@ type Cond struct {
 type condKind int
 
 const (
-	condLast   condKind = iota // the last message contains text
-	condSystem                 // a system message contains text
-	condAny                    // some message contains text
-	condThinks                 // thinking is on
+	condLast    condKind = iota // the last message contains text
+	condSystem                  // a system message contains text
+	condAny                     // some message contains text
+	condReplied                 // a message of the assistant contains text
+	condThinks                  // thinking is on
 )
 
 // LastContains holds if the last message contains text.
@@ -31,6 +32,9 @@ func SystemContains(text string) Cond { return Cond{condSystem, text} }
 
 // AnyContains holds if any message contains text.
 func AnyContains(text string) Cond { return Cond{condAny, text} }
+
+// Replied holds if a message of the assistant contains text.
+func Replied(text string) Cond { return Cond{condReplied, text} }
 
 // Thinks holds if the request asked for thinking, or left it to the model.
 func Thinks() Cond { return Cond{kind: condThinks} }

@@ -57,6 +57,8 @@ func TestConditions(t *testing.T) {
 		{"system", SystemContains("rules"), []message{system("the rules"), user("x")}, true},
 		{"user is not system", SystemContains("rules"), []message{system("x"), user("rules")}, false},
 		{"any", AnyContains("k"), []message{user("ok"), model("no")}, true},
+		{"replied", Replied("k"), []message{model("ok"), user("no")}, true},
+		{"replied, none", Replied("k"), []message{user("k"), model("b"), user("k")}, false},
 		{"any, none", AnyContains("k"), []message{user("a"), model("b")}, false},
 		{"thinks", Thinks(), []message{user("b")}, false},
 	}

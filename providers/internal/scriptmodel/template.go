@@ -2,6 +2,7 @@ package scriptmodel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,8 @@ func (m *Model) Template() string {
 	}
 	t.out("{{ range .Messages }}{{ $last = .Content }}{{ if eq .Role `system` }}")
 	t.scan(".Content", condSystem)
+	t.out("{{ else if eq .Role `assistant` }}")
+	t.scan(".Content", condReplied)
 	t.out("{{ end }}")
 	t.scan(".Content", condAny)
 	t.out("%s{{ .Role }}\n", startText)
@@ -50,7 +53,7 @@ func (m *Model) jinja() string {
 		}
 	}
 	t.out(") -%%}{%%- for m in messages -%%}")
-	where := []string{"loop.last", "m['role'] == 'system'", "true"} // by kind of condition
+	where := []string{"loop.last", "m['role'] == 'system'", "true", "m['role'] == 'assistant'"} // by kind of condition
 	for kind, needles := range t.found() {
 		for i, n := range needles {
 			t.out("{%%- if %s and %s in m['content'] -%%}{%%- set ns.n%d_%d = true -%%}{%%- endif -%%}", where[kind],
@@ -77,7 +80,7 @@ func (t *template) out(format string, args ...any) { fmt.Fprintf(&t.b, format, a
 
 // found lists the needles by kind of condition.
 func (t *template) found() [][]string {
-	return [][]string{condLast: t.m.needles(condLast), condSystem: t.m.needles(condSystem), condAny: t.m.needles(condAny)}
+	return [][]string{condLast: t.m.needles(condLast), condSystem: t.m.needles(condSystem), condAny: t.m.needles(condAny), condReplied: t.m.needles(condReplied)}
 }
 
 // scan looks in source for the needles of a kind, in Ollama's language.
@@ -86,19 +89,24 @@ func (t *template) scan(source string, kind condKind) {
 	if len(needles) == 0 {
 		return
 	}
-	var first []string
-	for _, n := range needles {
-		if c := strconv.Itoa(int(n[0])); !slices.Contains(first, c) {
-			first = append(first, c)
+	first := map[byte][]int{} // needles by their first byte
+	for i, n := range needles {
+		first[n[0]] = append(first[n[0]], i)
+	}
+	bytes := slices.Sorted(maps.Keys(first))
+	t.out("{{ $t := %s }}{{ range $i := len $t }}{{ if eq (index $t $i)", source)
+	for _, b := range bytes {
+		t.out(" %d", b)
+	}
+	t.out(" }}{{ $c := index $t $i }}{{ $u := slice $t $i }}{{ if false }}")
+	for _, b := range bytes {
+		t.out("{{ else if eq $c %d }}", b)
+		for _, i := range first[b] {
+			t.out("{{ if ge (len $u) %d }}{{ if eq (slice $u 0 %[1]d) %s }}{{ $n%d_%d = true }}{{ end }}{{ end }}",
+				len(needles[i]), goLiteral(needles[i]), kind, i)
 		}
 	}
-	t.out("{{ $t := %s }}{{ range $i := len $t }}{{ if eq (index $t $i) %s }}{{ $u := slice $t $i }}", source,
-		strings.Join(first, " "))
-	for i, n := range needles {
-		t.out("{{ if ge (len $u) %d }}{{ if eq (slice $u 0 %[1]d) %s }}{{ $n%d_%d = true }}{{ end }}{{ end }}", len(n),
-			goLiteral(n), kind, i)
-	}
-	t.out("{{ end }}{{ end }}")
+	t.out("{{ end }}{{ end }}{{ end }}")
 }
 
 // language is what differs in how template languages choose.
