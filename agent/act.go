@@ -325,7 +325,7 @@ func (a *Agent) timeout(inv *tools.Invocation) time.Duration {
 func (r *run) correct(ctx context.Context, reply *reply) {
 	f := reply.Fault
 	r.state.Malformed++
-	r.state.Insisted = f.Reason == protocol.UnknownForm
+	r.state.Insisted = f.Reason == protocol.UnknownForm || f.Reason == protocol.FencedCall && f.Raw == ""
 	last := r.state.Malformed >= r.agent.opts.MaxMalformed
 	r.emit(Error{Source: "format", Reason: string(f.Reason), Message: f.Error(), Again: !last && r.turnsLeft()})
 	if last {

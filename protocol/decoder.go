@@ -23,6 +23,7 @@ import (
 //	value.go      JSON as models write it, the cursor that all readers share, the tokens, and the search for a value's end
 //	native.go     calls that the server took out of the text
 //	lost.go       calls that would be lost in an answer
+//	prose.go      those in the middle of a line, in a fence, and invented results
 //	doubt.go      what of the text may turn out to be one
 
 type mode uint8
@@ -121,17 +122,19 @@ func (k *kept) end() string {
 	return k.text.String()
 }
 
-// forget drops the lines before the one that the text ends in, if they are long.
+// forget drops the lines before the one that the text ends in, if they are long, but for
+// what may announce a call.
 func (k *kept) forget() {
 	const long = 1024
 	if k.n-k.from < long {
 		return
 	}
 	end := k.end()
-	line := end[strings.LastIndexByte(end, '\n')+1:]
-	if len(line) == len(end) {
+	begin := strings.LastIndexByte(end, '\n') + 1 - announced
+	if begin <= 0 {
 		return
 	}
+	line := end[begin:]
 	small := len(k.pieces) == 0
 	*k = kept{pieces: k.pieces[:0], n: k.n - len(line), from: k.n - len(line)}
 	if small { // as what follows will be
@@ -223,6 +226,12 @@ func (d *Decoder) conclude(stop Stop) {
 			d.parts = append(d.parts, Part{Kind: Cut, Text: pend})
 			return
 		default:
+			if d.off == 0 && pend != "" {
+				d.noteCallStart("", pend)
+				if strings.ContainsAny(pend, "{=") {
+					d.noteWords()
+				}
+			}
 			d.emit(pend)
 		}
 	}
@@ -311,10 +320,11 @@ func (d *Decoder) retract() {
 }
 
 // stops are the bytes that matter in the middle of a line, beside its end: 0xe2 as the
-// first of ◁, and two that matter in a line that begins with words.
-var stops = [...]byte{'<', '`', '[', 0xe2, '{', '='}
+// first of ◁, two with which the arguments of a call may begin, and one that matters in
+// a line that begins with words.
+var stops = [...]byte{'<', '`', '[', 0xe2, '{', '(', '='}
 
-var isStop = [256]bool{'\n': true, '<': true, '`': true, '[': true, 0xe2: true, '{': true, '=': true}
+var isStop = [256]bool{'\n': true, '<': true, '`': true, '[': true, 0xe2: true, '{': true, '(': true, '=': true}
 
 // next finds them. It searches for each by itself, which is faster than looking at
 // every byte of a long text.
@@ -407,9 +417,11 @@ func (d *Decoder) pushText(s string) (rest string) {
 		}
 		switch c := s[i]; {
 		case d.passed.n >= maxPassed:
+		case (c == '{' || c == '(') && d.line.filled && d.mayTake(s[start:i], s[i:]):
+			d.noteCallStart(s[start:i], s[i:])
 		case d.line.words > 0 && (c == '{' || c == '='):
 			d.noteWords()
-		case !d.line.filled && !isSpace(c) && c != '`' && c != '~', c == '<' && (d.line.last == '[' || d.mayName(s[i:])):
+		case !d.line.filled && !isSpace(c) && c != '~', c == '<' && (d.line.last == '[' || d.mayName(s[i:])):
 			d.noteCallStart(s[start:i], s[i:])
 		}
 		var m mark

@@ -101,7 +101,7 @@ var replies = []struct {
 	{"two values", "<tool_code><name>write</name><parameters>{\"a\":1}\n{\"a\":2}</parameters></tool_code>", 0, `text "" thought "" malformed ambiguous write`},
 	{"arguments before the name", "<tool_code><parameters>{\"a\":1}</parameters><name>write</name></tool_code>", 0, `text "" thought "" call write {"a":1}`},
 	{"end of line, end of reply", "Checking. " + list, 0, `text "Checking. " thought "" call list {}`},
-	{"mentioned in a line", "Write " + list + " to list.", 0, `text "Write <tool_code>\n<name>list</name>\n<parameters>{}</parameters>\n</tool_code> to list." thought ""`},
+	{"mentioned in a line", "Write " + list + " to list.", 0, `text "Write <tool_code>\n<name>list</name>\n<parameters>{}</parameters>\n</tool_code> to list." thought "" malformed unknown_form list`},
 	{"tag mentioned in a line", "The <tool_code> tag opens a call.", 0, `text "The <tool_code> tag opens a call." thought ""`},
 	{"mid-line call and invented observation", "Checking. " + list + "\n<observation>x", 0, `text "Checking. " thought "" call list {}`},
 	{"mid-line, unknown tool", "Like <tool_code><name>N</name><parameters>{json}</parameters></tool_code>", 0, `text "Like <tool_code><name>N</name><parameters>{json}</parameters></tool_code>" thought ""`},

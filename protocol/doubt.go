@@ -42,7 +42,7 @@ func (f *finder) placeFrom() int {
 			u.searched = len(f.text)
 			return u.from
 		}
-		if f.place(f.d.callStarts[u.next]-f.from).tool != "" {
+		if f.place(f.d.callStarts[u.next] - f.from).certain() {
 			u.until = ""
 			return u.from
 		}

@@ -19,17 +19,23 @@ func (d *Decoder) lost() {
 	}
 	f := finder{d: d, text: d.passed.String(), from: d.passed.from}
 	reason := UnknownForm
-	tool, at := f.find(d.callStarts)
+	tool, at, invented := f.find(d.callStarts)
+	if invented {
+		d.fail(&FormatError{Reason: InventedObservation, Offset: d.off - int64(len(f.text)-at)})
+		return
+	}
 	if tool == "" && d.line.unended() { // what was only shown never ended
 		f.shown, reason = true, FencedCall
 		f.from = 0
-		tool, at = f.find(callStartsOf(f.text, d.shownAt-d.passed.from))
+		tool, at, _ = f.find(callStartsOf(f.text, d.shownAt-d.passed.from))
 	}
 	if tool == "" {
 		tool, at = f.only()
 		reason = UnknownForm
 	} else if strings.HasPrefix(f.text[at:], lt) {
 		reason = EscapedCall
+	} else if strings.HasPrefix(f.text[at:], "```") {
+		reason = FencedCall
 	}
 	if tool != "" {
 		d.fail(&FormatError{Reason: reason, Offset: d.off - int64(len(f.text)-at), Tool: tool})
@@ -47,7 +53,7 @@ func (d *Decoder) unclosedThought() {
 		d.off = at
 	}
 	f := finder{d: d, text: text, shown: true}
-	if tool, at := f.find(callStartsOf(text, 0)); tool != "" {
+	if tool, at, _ := f.find(callStartsOf(text, 0)); tool != "" {
 		d.fail(&FormatError{Reason: CallInThought, Offset: d.off - int64(len(text)-at), Tool: tool})
 	}
 }
@@ -88,6 +94,10 @@ func (d *Decoder) wordy(s string) bool {
 	if c := lower(s[0]); c <= 'a' || c > 'z' || n+1 >= len(s) {
 		return false
 	}
+	switch word, _, _ := strings.Cut(s[:n], "_"); strings.ToLower(word) {
+	case "observation", "tool", "function", "use", "call": // see observed and step
+		return false
+	}
 	if c := s[n+1]; (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c) {
 		return true
 	}
@@ -112,7 +122,10 @@ func (d *Decoder) lookAt(run string, streams bool) {
 		}
 		at = 0
 	}
-	f := finder{d: d, text: text, streams: streams}
+	if at < len(text) && (text[at] == '{' || text[at] == '(') { // what comes before matters
+		return
+	}
+	f := finder{d: d, text: text, streams: streams, blind: true}
 	if at < len(text) && (d.midLine && !d.mayName(text[at:]) || f.place(at).is == isNone) {
 		d.callStarts, d.doubt.next = d.callStarts[:n], min(d.doubt.next, n)
 	}
@@ -130,7 +143,7 @@ func (d *Decoder) mayName(s string) bool {
 	}
 	prefix, more := family(s[n:])
 	c := s[n]
-	return prefix > 0 || more || d.initials[c] || c == '|' || c >= utf8.RuneSelf || c == '<' && !plain(s[n:])
+	return prefix > 0 || more || d.initials[c] || mayCall(s[n:]) || c == '|' || c >= utf8.RuneSelf || c == '<' && !plain(s[n:])
 }
 
 // callStartsOf are all such places from an offset on, whatever is shown.
@@ -156,6 +169,7 @@ type finder struct {
 	from    int  // where in what was passed on the text begins
 	shown   bool // calls in forms that are read are looked for too
 	streams bool // more of the text may come
+	blind   bool // what comes before the place is not at hand
 	spent   int  // bytes that were looked at twice
 }
 
@@ -172,20 +186,21 @@ func (f *finder) within(s string, most int) string {
 	return s[:max(0, min(len(s), most, 4*len(f.text)+1<<16-f.spent))]
 }
 
-// find returns the tool that a call at one of the places names, and the place.
-func (f *finder) find(starts []int) (tool string, at int) {
+// find returns the tool that a call at one of the places names, and the place; or that
+// the result of one was made up there.
+func (f *finder) find(starts []int) (tool string, at int, invented bool) {
 	if f.d.anyTool {
-		return "", 0
+		return "", 0, false
 	}
 	for _, at = range starts {
 		if at -= f.from; at >= len(f.text) { // a token was there
 			break
 		}
-		if g := f.place(at); g.tool != "" {
-			return g.tool, at
+		if g := f.place(at); g.certain() {
+			return g.tool, at, g.invented
 		}
 	}
-	return "", 0
+	return "", 0, false
 }
 
 // guess is what is known of a place: that no call begins there, that more text will
@@ -195,7 +210,11 @@ type guess struct {
 	tool  string
 	at    int    // from where on, behind the place, there is a doubt; below 0: there is none yet
 	until string // of isOpen: after this has come, it is decided; "": at the end of the reply
+
+	invented bool // the result of a call
 }
+
+func (g guess) certain() bool { return g.tool != "" || g.invented }
 
 const (
 	isNone uint8 = iota
@@ -234,8 +253,18 @@ func (f *finder) place(at int) (g guess) {
 		from--
 	}
 	start := from == 0 || f.text[from-1] == '\n'
-	if start {
-		g = f.atLine(f.text[at:])
+	switch c := f.text[at]; {
+	case !start && (c == '{' || c == '('):
+		return f.inMidLine(at)
+	case start && c == '`' && !f.shown:
+		return f.fenced(f.text[at:])
+	case start:
+		if g = f.atLine(f.text[at:]); g.is == isNone && c == '{' {
+			paragraph, _, _ := strings.Cut(f.ahead(f.text[at:], 1<<16), "\n\n")
+			if blank(paragraph[objectEnd(paragraph):]) {
+				g = found(f.argumentsOf(paragraph, f.text[:at]))
+			}
+		}
 	}
 	if g.tool == "" && f.text[at] == '<' {
 		if m := f.markUp(f.text[at:], start || strings.HasSuffix(f.text[:from], minimaxPrefix)); m.is != isNone {
@@ -296,8 +325,14 @@ func (f *finder) atLine(s string) guess {
 	if g := f.labelled(head, rest, skipped); g.is != isNone {
 		return g
 	}
+	if g := f.observed(s); g.is != isNone && !f.shown {
+		return g
+	}
 	name, list := strings.CutPrefix(rest, "[")
 	if g := f.call(trimSpace(name), bullet, list); g.is != isNone {
+		return g
+	}
+	if g := f.step(rest); g.is != isNone {
 		return g
 	}
 	if strings.IndexByte(head, '\n') < 0 {
@@ -375,10 +410,13 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	}
 	between := beforeArgs().FindString(s[n:min(len(s), n+maxTag)])
 	s = s[n+len(between):]
+	if strings.HasPrefix(trimSpace(s), "<arg_key>") { // GLM's, without the tag before the name
+		return found(tool)
+	}
 	object := strings.HasPrefix(s, "{")
 	inside := trimSpace(s[min(len(s), 1):])
 	switch {
-	case f.streams && (s == "" || strings.HasPrefix("[ARGS]", s) || strings.HasPrefix(s, "<|")):
+	case f.streams && (s == "" || strings.HasPrefix("[ARGS]", s) || strings.HasPrefix("<arg_key>", trimSpace(s)) || strings.HasPrefix(s, "<|")):
 		return f.soon(s, 2*maxTag, 0)
 	case f.streams && (s[0] == '(' || object && (inside == "" || inside[0] == '"')):
 		return found(tool)
@@ -397,16 +435,10 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	case !strings.HasPrefix(s, "("):
 		return guess{}
 	}
-	src := f.within(s, maxPassed)
-	if src == "" {
-		return guess{}
-	}
-	x := &resolver{d: f.d, cursor: cursor{src: src, pos: 1}, bare: true}
-	err := try(x.keywords)
-	f.spent += x.pos
-	line, _, _ = strings.Cut(x.rest(), "\n")
+	behind, ok := f.keywords(f.within(s, maxPassed))
+	line, _, _ = strings.Cut(behind, "\n")
 	others := list && strings.HasPrefix(line, ",") && strings.HasSuffix(strings.TrimSpace(line), ")]")
-	if err != nil || len(x.args) <= len("{}") || !others && strings.Trim(line, " \t*_;,.])}\r") != "" {
+	if !ok || !others && strings.Trim(line, " \t*_;,.])}\r") != "" {
 		return guess{}
 	}
 	return found(tool)
@@ -482,6 +514,10 @@ func (f *finder) markUp(s string, start bool) guess {
 		return f.named(s)
 	case bar && end == len(token):
 		return f.soon(s, 2*maxGuarded, 0)
+	case m.tag == toolOpen && ok && !e.closing: // in the middle of a line: words follow
+		return f.mentioned(s[e.n:], m)
+	case m.tag == observationOpen && ok && !e.closing && !f.shown:
+		return f.result(s[e.n:])
 	case f.streams && !ok && strings.IndexByte(s[:min(len(s), maxElem)], '>') < 0:
 		if f.mayBeElement(trimSpace(s[1:]), start) {
 			return f.soon(s, maxElem, 0)
@@ -491,8 +527,12 @@ func (f *finder) markUp(s string, start bool) guess {
 		return guess{}
 	}
 	tool, known := f.d.declared(e.name)
-	if !known && !start {
+	calls := callElement().MatchString(e.fold)
+	if !known && !start && !calls {
 		return guess{}
+	}
+	if tool := f.inElement(e.attrs, ""); calls && tool != "" {
+		return found(tool)
 	}
 	closer := "</" + e.name
 	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxPassed), closer)
@@ -503,12 +543,18 @@ func (f *finder) markUp(s string, start bool) guess {
 		return f.named(s)
 	case f.streams && !closed:
 		return guess{is: isOpen, until: closer}
-	case !start || !closed || content == "":
+	case start && e.fold == "name" && strings.Contains(content, "<parameter"): // Qwen's, without the tags before the name
+		tool, _ = f.d.declared(content[:pathLen(content)])
+		return found(tool)
+	case start && closed && e.name == "parameter" && nameAttr(e.attrs) != "": // without what comes before it
+		return found(f.declares(nameAttr(e.attrs)))
+	case !closed || content == "":
 		return guess{}
-	case strings.Contains(content, "<arg_key>"), e.fold == "tool", e.fold == "action", e.fold == "function": // GLM's, and LangChain's XML
-		if tool, known := f.d.declared(tidyName(nameAttr(e.attrs))); known {
-			return found(tool)
-		}
+	case calls:
+		return found(f.inElement("", content))
+	case !start:
+		return guess{}
+	case strings.Contains(content, "<arg_key>"): // GLM's
 		return found(f.word(content))
 	case content[0] == '{', content[0] == '[':
 		return found(f.inObject(content))
@@ -530,7 +576,7 @@ func (f *finder) mayBeElement(s string, start bool) bool {
 		name = name[:k]
 	}
 	_, known := f.d.declared(name)
-	return s == "" || more || s[0] != '/' && !strings.ContainsAny(name, "<\"'{}") && (start || known || k < 0)
+	return s == "" || more || s[0] != '/' && !strings.ContainsAny(name, "<\"'{}") && (start || known || k < 0 || callElement().MatchString(fold(name)))
 }
 
 // namedInside is an element that names something.

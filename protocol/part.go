@@ -139,9 +139,12 @@ type Options struct {
 	// arguments, and what needs a known name is text: bare JSON, calls as Python
 	// writes them, a name and an object, Action.
 	Tools Lookup
-	// Insisted is set if the model's last reply was malformed with UnknownForm: its
-	// next reply is the answer, if it is no call.
+	// Insisted is set if the model's last reply was malformed with UnknownForm, or with
+	// FencedCall and no Raw: its next reply is the answer, if it is no call.
 	Insisted bool
+	// Told is set if the model's last reply was corrected, so that it knows how calls and
+	// examples of them are written: JSON in a fence that ends the reply is an example then.
+	Told bool
 	// MaxArgs bounds a call in bytes. Zero: 16 MiB.
 	MaxArgs int
 	// MaxDepth bounds the nesting of arguments. Zero: 200.

@@ -171,7 +171,7 @@ func (g *generation) read(ctx context.Context) (Reply, error) {
 	}
 	var r source = &plain{part: g.part}
 	if len(g.tools.names) > 0 {
-		r = NewReader(protocol.Options{Tools: g.tools}, g.part)
+		r = NewReader(protocol.Options{Tools: g.tools, Told: g.corrections > 0}, g.part)
 	}
 	g.source, g.closing, g.inCall = r, false, 0
 	end := func() Reply { g.closing = true; return r.Close() }
@@ -310,7 +310,7 @@ func (g *generation) flush(all bool) {
 		now = text[:max(0, len(text)-g.source.Doubtful())]
 	}
 	if !g.hold {
-		now = g.upToStop(now, all)
+		now = g.upToStop(text, len(now), all)
 	}
 	if !all {
 		now = tools.Begin(now, len(now)) // no half of a character
@@ -328,11 +328,12 @@ func (g *generation) flush(all bool) {
 	}
 }
 
-// upToStop is a text up to a stop sequence, or to what may become one.
-func (g *generation) upToStop(text string, all bool) string {
-	end := len(text)
+// upToStop is a text up to end, or up to a stop sequence that begins before that, or to
+// what may become one.
+func (g *generation) upToStop(text string, end int, all bool) string {
+	now := text[:end]
 	for _, stop := range g.request.Stop {
-		if at := strings.Index(text, stop); at >= 0 && at <= end && (g.stopped == "" || at < end) {
+		if at := strings.Index(text[:min(len(text), len(now)+len(stop))], stop); at >= 0 && at <= end && (g.stopped == "" || at < end) {
 			g.stopped, end = stop, at
 		}
 	}
@@ -340,14 +341,14 @@ func (g *generation) upToStop(text string, all bool) string {
 		return text[:end]
 	}
 	for _, stop := range g.request.Stop {
-		for n := min(len(stop)-1, len(text)); n > 0; n-- {
-			if strings.HasSuffix(text, stop[:n]) {
-				end = min(end, len(text)-n)
+		for n := min(len(stop)-1, len(now)); n > 0; n-- {
+			if strings.HasSuffix(now, stop[:n]) {
+				end = min(end, len(now)-n)
 				break
 			}
 		}
 	}
-	return text[:end]
+	return now[:end]
 }
 
 func (g *generation) emit(e Event) {
