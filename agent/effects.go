@@ -82,8 +82,9 @@ type ApprovalRequest struct {
 	Name    string          `json:"name"`
 	Args    json.RawMessage `json:"args"`
 	Effect  tools.Effect    `json:"effect"`
-	Preview string          `json:"preview"` // what it would do, for a person
-	Tainted bool            `json:"tainted"` // the run has read text from outside the workspace
+	Preview string          `json:"preview"`           // what it would do, for a person
+	Tainted bool            `json:"tainted"`           // the run has read text from outside the workspace
+	Foreign string          `json:"foreign,omitempty"` // the call that returned it first: its name and arguments; "" if that is unknown
 
 	// Refused is what the call was refused when it ran: it is asked whether it
 	// runs again, from the start, with the permissions that it lacked.
@@ -280,9 +281,16 @@ func hookFailed(hook string, err error) error { return fmt.Errorf("the hook %s: 
 
 // approval is the question whether a call may run.
 func (r *run) approval(a *attempt) ApprovalRequest {
-	return ApprovalRequest{
+	q := ApprovalRequest{
 		Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: a.inv.Effect, Preview: a.inv.Preview, Tainted: r.state.Tainted,
 	}
+	if !q.Tainted {
+		return q
+	}
+	if p := r.session.foreign(); p != nil {
+		q.Foreign = p.Name + " " + string(p.Args)
+	}
+	return q
 }
 
 // beforeHook asks the hook about a call and reports whether the call continues.

@@ -183,8 +183,16 @@ func (s *Session) rewind(n int) []Entry {
 }
 
 // Tainted reports whether a result in the session has text from outside the workspace.
-func (s *Session) Tainted() bool {
-	return slices.ContainsFunc(s.snapshot(), func(e Entry) bool { p, ok := e.Payload.(ResultEntry); return ok && untrusted(p.Origin) })
+func (s *Session) Tainted() bool { return s.foreign() != nil }
+
+// foreign is the first result that has such text, nil if there is none.
+func (s *Session) foreign() *ResultEntry {
+	for _, e := range s.snapshot() {
+		if p, ok := e.Payload.(ResultEntry); ok && untrusted(p.Origin) {
+			return &p
+		}
+	}
+	return nil
 }
 
 // State is what a run needs between two turns. It is small and can be written

@@ -209,7 +209,7 @@ func TestTaintedRunAsks(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 200})
-	c.expect("has read foreign text")
+	c.expect("has read foreign text (")
 	c.expect("Allow it?")
 	c.expect(": ")
 	c.types("y\n")

@@ -144,6 +144,7 @@ type Call struct {
 	Place   command.Place // where Line would run
 	Host    string        // whom the call would talk to, if that is known
 	Tainted bool          // the run has read what strangers wrote
+	Foreign string        // where it is from; "" if that is unknown
 
 	Refused []tools.Refusal // what the call was refused when it ran, and would be allowed now
 }
@@ -203,7 +204,11 @@ func (p *Policy) Decide(c Call) Decision {
 	case c.Line != "" && c.Refused == nil && p.Unasked() == Readers && a.Reads:
 		return Decision{Verdict: Allow, Hold: true, Why: "it only reads files of the workspace"}
 	case tainted:
-		return Decision{Verdict: Ask, Why: "this run has read foreign text, so no rule applies until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
+		from := ""
+		if c.Foreign != "" {
+			from = " (" + c.Foreign + ")"
+		}
+		return Decision{Verdict: Ask, Why: "this run has read foreign text" + from + ", so no rule applies until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
 	}
 	offer := &Offer{Host: c.Host}
 	if !slices.ContainsFunc(c.Refused, func(r tools.Refusal) bool { return r.Effect&(tools.Writes|tools.Runs) == 0 }) {

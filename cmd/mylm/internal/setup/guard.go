@@ -135,7 +135,7 @@ func (g *Guard) Decision(c policy.Call) policy.Decision {
 // Approve decides about a call for the engine.
 func (g *Guard) Approve(ctx context.Context, r agent.ApprovalRequest) (agent.Decision, error) {
 	c := g.Call(r.Name, r.Args, r.Effect)
-	c.Tainted, c.Refused = r.Tainted, r.Refused
+	c.Tainted, c.Foreign, c.Refused = r.Tainted, term.OneLine(r.Foreign, 80), r.Refused
 	d := g.Decision(c)
 	if d.Verdict != policy.Deny && Changed(r.Refused) {
 		// Whoever allows every call has not agreed to what a server makes of one.
