@@ -189,7 +189,8 @@ func (s *Session) Tainted() bool { return s.foreign() != nil }
 func (s *Session) foreign() *ResultEntry {
 	for _, e := range s.snapshot() {
 		if p, ok := e.Payload.(ResultEntry); ok && untrusted(p.Origin) {
-			return &p
+			found := p // p itself stays on the stack
+			return &found
 		}
 	}
 	return nil
