@@ -32,10 +32,13 @@ func (l *Log) Summarize(r *Report) error {
 		return err
 	}
 	path := filepath.Join(l.dir, summaryFile)
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
-		return err
+	if err = os.WriteFile(path+".new", append(text, '\n'), 0o600); err == nil {
+		err = os.Rename(path+".new", path)
 	}
-	return os.Rename(path+".new", path)
+	if err != nil {
+		_ = os.Remove(path + ".new")
+	}
+	return err
 }
 
 // List returns the exams that are kept below a directory, the last one first. What

@@ -208,6 +208,11 @@ func (l *Log) begin() (err error) {
 		_, err = l.file.Seek(0, io.SeekEnd)
 	}
 	l.sessions = journal.New(filepath.Join(l.dir, "sessions"))
+	if err == nil { // what it says does not hold from now on
+		if err = os.Remove(filepath.Join(l.dir, summaryFile)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
 	return err
 }
 

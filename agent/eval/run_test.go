@@ -293,6 +293,33 @@ func TestInUse(t *testing.T) {
 	}
 }
 
+// What the list says of an exam that went on and was killed is what its log holds, not
+// what was reached before.
+func TestListAfterKill(t *testing.T) {
+	t.Parallel()
+	suite, dir := eval.Smoke(), t.TempDir()
+	log, err := eval.Create(filepath.Join(dir, "exam"), eval.Exam{ID: "x", Model: "m", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 1}, suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: 1}}, Log: log, Budget: eval.Budget{Tokens: 1}}
+	report, err := eval.Run(t.Context(), options)
+	if !errors.Is(err, eval.ErrBudget) {
+		t.Fatal(err)
+	}
+	if err := log.Summarize(report); err != nil {
+		t.Fatal(err)
+	}
+	options.Budget = eval.Budget{}
+	if _, err := eval.Run(t.Context(), options); err != nil { // the process dies before it writes the summary
+		t.Fatal(err)
+	}
+	all, err := eval.List(dir)
+	if err != nil || len(all) != 1 || all[0].Done != len(suite.Tasks) || report.Done > 3 {
+		t.Errorf("%d at first, then %+v, %v", report.Done, all, err)
+	}
+}
+
 // A budget ends an exam between two tasks.
 func TestBudget(t *testing.T) {
 	t.Parallel()

@@ -104,3 +104,17 @@ mylm resume --yes; echo "exit $?"; cat made`
 		t.Errorf("%q, %s", out, errs)
 	}
 }
+
+// An exam whose disk is full ends with what was reached, wherever it was, and goes on
+// once there is room.
+func TestExamOnFullDisk(t *testing.T) {
+	for _, size := range []string{"4k", "16k", "64k", "100k"} {
+		out, errs, code := onDisk(t, "", "size="+size, "mylm eval -m demo --suite smoke -q; echo exit $?\nmount -o remount,size=20m none data\nmylm eval --resume last -q >/dev/null; echo exit $?\nmylm eval list")
+		if code != "0" || strings.Count(out, "exit 1\n") != 1 || strings.Count(out, "exit 0\n") != 1 || !strings.Contains(out, "Not complete: ") || !strings.HasSuffix(out, "complete\n") {
+			t.Errorf("%s: exit %s: %s%s", size, code, out, errs)
+		}
+		if !strings.Contains(errs, "no space left on device") || !strings.Contains(errs, "Make room") || !strings.Contains(errs, "mylm eval --resume ") {
+			t.Errorf("%s: %s", size, errs)
+		}
+	}
+}

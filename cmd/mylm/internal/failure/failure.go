@@ -136,7 +136,7 @@ func Advice(err error) string {
 	var p *providers.Error
 	switch {
 	case diskFull(err):
-		return "Make room on that disk. --no-save keeps nothing there."
+		return "Make room on that disk. mylm ask --no-save keeps nothing there."
 	case errors.Is(err, agent.ErrDiverged):
 		return "Go on with a question of your own"
 	case !errors.As(err, &p):
