@@ -61,6 +61,7 @@ var rules = []rule{
 		"a conversation shows what a screen gets and asks what a setup asks; it knows neither runs nor settings"},
 	{"scripts", nil, "scripts measure and fetch from outside"},
 	{"scripts/mcp-driver", []string{"tools", "tools/mcp"}, "what the suite tests is this client"},
+	{"scripts/prompt-tokens", []string{"agent/eval", "prompts", "providers/calling"}, "what is counted is the prompt of an exam"},
 	{"scripts/rank", []string{"memory/lexical"}, "what is learned is how this package ranks"},
 }
 
