@@ -79,6 +79,11 @@ export OPENAI_API_BASE={BASE}/v1
 export OPENAI_API_KEY={KEY}
 aider --model openai/{MODEL}
 `},
+	{"qwen", 20_000, `# In the shell that starts qwen
+export OPENAI_BASE_URL={BASE}/v1
+export OPENAI_API_KEY={KEY}
+export OPENAI_MODEL={MODEL}
+`}, // Qwen Code
 }
 
 func clientNames() (names []string) {

@@ -298,8 +298,9 @@ func (g *generation) part(p protocol.Part) {
 	}
 }
 
-// flush passes on what is held: all of it, or without what may turn out to be a call, and
-// up to the last white space, so that text does not end in white space when a call follows.
+// flush passes on what is held: all of it, or without what may turn out to be a call, or to
+// belong to one, and up to the last white space, so that text does not end in white space
+// when a call follows.
 func (g *generation) flush(all bool) {
 	text, literal := g.held.String(), len(g.tools.names) == 0
 	if g.shown.Len() == 0 && !literal {
@@ -316,7 +317,7 @@ func (g *generation) flush(all bool) {
 		now = tools.Begin(now, len(now)) // no half of a character
 	}
 	if !all && !literal && g.stopped == "" {
-		now = strings.TrimRightFunc(now, unicode.IsSpace)
+		now = beforeCall(g.shown.String(), now)
 	}
 	g.held.Reset()
 	if g.stopped == "" {

@@ -68,18 +68,21 @@ func (h *Handler) knownHost(host string) bool {
 	return slices.ContainsFunc(h.opts.Hosts, func(known string) bool { return known == "*" || strings.EqualFold(known, name) })
 }
 
-// hasKey compares in constant time, whatever the lengths are.
+// hasKey reports whether a request has the key, in either of its headers: some clients
+// send one of another service in the other. It compares in constant time, whatever the
+// lengths are.
 func (h *Handler) hasKey(r *http.Request) bool {
 	if h.opts.Key == "" {
 		return true
 	}
-	key := r.Header.Get("X-Api-Key")
-	if key == "" {
-		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		if strings.EqualFold(scheme, "Bearer") {
-			key = strings.TrimSpace(token)
-		}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		token = ""
 	}
-	want, got := sha256.Sum256([]byte(h.opts.Key)), sha256.Sum256([]byte(key))
-	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
+	want, right := sha256.Sum256([]byte(h.opts.Key)), 0
+	for _, key := range []string{r.Header.Get("X-Api-Key"), strings.TrimSpace(token)} {
+		got := sha256.Sum256([]byte(key))
+		right |= subtle.ConstantTimeCompare(want[:], got[:])
+	}
+	return right == 1
 }

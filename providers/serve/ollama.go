@@ -19,6 +19,7 @@ type ollamaRequest struct {
 	Model    string          `json:"model"`
 	Messages []ollamaMessage `json:"messages"`
 	Tools    []chatTool      `json:"tools"`
+	Choice   json.RawMessage `json:"tool_choice"` // which Ollama itself leaves out of account
 	Stream   *bool           `json:"stream"`
 	Format   json.RawMessage `json:"format"`
 	Think    json.RawMessage `json:"think"`
@@ -148,6 +149,9 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 		q.Tools = append(q.Tools, calling.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
 	}
 	var err error
+	if q.Choice, err = toolChoice(in.Choice, q.Tools); err != nil {
+		return nil, err
+	}
 	if q.Stop, err = stopSequences(in.Options.Stop); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,44 @@
+package calling
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// debrisLine is a line that models write before a call and that belongs to it, or the
+// beginning of one: the first of a fence, a token in brackets, a lone tag, marks.
+var debrisLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("^(?:(?:`+|~+)[\\w-]*|\\[[A-Z_]*\\]?|</?[\\w:.-]*>?|[*_#>\"'-]+|js?o?n?)$")
+})
+
+// maxDebris is how long such a line may be, in bytes.
+const maxDebris = 40
+
+// beforeCall is text, which follows what was shown, without such lines at its end.
+func beforeCall(shown, text string) string {
+	for {
+		text = strings.TrimRightFunc(text, unicode.IsSpace)
+		begin := strings.LastIndexByte(text, '\n') + 1
+		line := strings.TrimSpace(text[begin:])
+		switch {
+		case line == "", len(line) > maxDebris, begin == 0 && shown != "", !debrisLine().MatchString(line):
+			return text
+		case (line[0] == '`' || line[0] == '~') && (fences(shown)+fences(text[:begin]))%2 == 1: // it ends one
+			return text
+		}
+		text = text[:begin]
+	}
+}
+
+// fences is how many lines of a text begin or end a fence.
+func fences(text string) (n int) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
+			n++
+		}
+	}
+	return n
+}
