@@ -2,11 +2,12 @@
 // byte that it sends to the model, against a Go program that makes the same
 // HTTP call and nothing else.
 //
-//	go run ./scripts/bench-startup [-n 100] [-bound 2.2]
+//	go run ./scripts/bench-startup [-n 100] [-bound 2.2] [-mcp]
 //
 // Both programs are built, then run in turns against a server on the loopback
 // interface that answers as Ollama does. The exit status is 1 if the median of
-// mylm is more than the bound times that of the other.
+// mylm is more than the bound times that of the other. With -mcp mylm runs once more
+// in each turn, with three MCP servers in its configuration that are not used.
 package main
 
 import (
@@ -29,10 +30,11 @@ const oneRun = 30 * time.Second
 func main() {
 	runs := flag.Int("n", 100, "runs of each program")
 	bound := flag.Float64("bound", 2.2, "how many times as long mylm may take")
+	servers := flag.Bool("mcp", false, "also with three MCP servers in the configuration")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	over, err := bench(ctx, max(*runs, 1), *bound)
+	over, err := bench(ctx, max(*runs, 1), *bound, *servers)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "bench-startup:", err)
@@ -47,10 +49,24 @@ func main() {
 type program struct {
 	name  string
 	args  []string
+	env   []string
 	times []time.Duration
 }
 
-func bench(ctx context.Context, runs int, bound float64) (over bool, err error) {
+// threeServers is a configuration with MCP servers that cannot be started: an ask that
+// tried to would say so.
+const threeServers = `
+[mcp.one]
+command = ["no-such-program", "one"]
+[mcp.two]
+command = ["no-such-program", "two"]
+env = { KEY = "value" }
+[mcp.three]
+command = ["no-such-program", "three"]
+effects = { "*" = "reads" }
+`
+
+func bench(ctx context.Context, runs int, bound float64, servers bool) (over bool, err error) {
 	dir, err := os.MkdirTemp("", "bench-startup-")
 	if err != nil {
 		return false, err
@@ -74,10 +90,17 @@ func bench(ctx context.Context, runs int, bound float64) (over bool, err error) 
 		{name: "baseline", args: []string{baseline}},
 		{name: "mylm", args: []string{mylm, "ask", "-m", "m", "q"}},
 	}
+	if servers {
+		config := filepath.Join(dir, "mcp.toml")
+		if err := os.WriteFile(config, []byte(threeServers), 0o600); err != nil {
+			return false, err
+		}
+		programs = append(programs, &program{name: "with MCP", args: programs[1].args, env: []string{"MYLM_CONFIG=" + config}})
+	}
 	const warm = 5 // the first runs read the files into the page cache
 	for i := range runs + warm {
 		for _, p := range programs {
-			took, err := once(ctx, server, dir, p.args)
+			took, err := once(ctx, server, dir, p)
 			if err != nil {
 				return false, fmt.Errorf("%s: %w", strings.Join(p.args, " "), err)
 			}
@@ -103,12 +126,12 @@ func build(ctx context.Context, dir, name, pkg string) (string, error) {
 
 // once runs a program and returns the time from its start to the first byte of
 // its chat request.
-func once(ctx context.Context, server *ollama, home string, args []string) (time.Duration, error) {
+func once(ctx context.Context, server *ollama, home string, p *program) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, oneRun)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = []string{"HOME=" + home, "USERPROFILE=" + home, "AppData=" + home, "LocalAppData=" + home, "PATH=" + os.Getenv("PATH"),
-		"SystemRoot=" + os.Getenv("SystemRoot"), "OLLAMA_HOST=" + server.url}
+	cmd := exec.CommandContext(ctx, p.args[0], p.args[1:]...)
+	cmd.Env = append(p.env, "HOME="+home, "USERPROFILE="+home, "AppData="+home, "LocalAppData="+home, "PATH="+os.Getenv("PATH"),
+		"SystemRoot="+os.Getenv("SystemRoot"), "OLLAMA_HOST="+server.url)
 	cmd.Dir = home
 	server.reset()
 	start := time.Now()

@@ -46,7 +46,11 @@ func start(s *Server) (p *process, err error) {
 	cmd := exec.CommandContext(ctx, s.Command[0], s.Command[1:]...)
 	cmd.Dir, cmd.Env = s.Dir, append([]string{}, s.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
-	wait, err := launch(cmd, s.Sandbox)
+	var policy *sandbox.Policy
+	if s.Sandbox != nil {
+		policy = s.Sandbox()
+	}
+	wait, err := launch(cmd, policy)
 	closeAll([]*os.File{inR, outW, errW})
 	if err != nil {
 		cancel()

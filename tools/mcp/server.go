@@ -27,11 +27,13 @@ type Server struct {
 	// Name is one word of lower-case letters, digits and single -, at most 24 bytes.
 	Name string
 
-	Command []string        // a program and its arguments
-	Env     []string        // its whole environment, as NAME=value
-	Dir     string          // where it runs; absolute
-	Sandbox *sandbox.Policy // what it may do; nil: anything, but nothing of it outlives it
-	Log     io.Writer       // gets what it prints on stderr; nil: the end of it is kept for errors
+	Command []string // a program and its arguments
+	Env     []string // its whole environment, as NAME=value
+	Dir     string   // where it runs; absolute
+	// Sandbox returns what it may do, each time it starts. Nil, or a nil policy: anything,
+	// but nothing of it outlives it.
+	Sandbox func() *sandbox.Policy
+	Log     io.Writer // gets what it prints on stderr; nil: the end of it is kept for errors
 
 	URL     string            // of a streamable HTTP endpoint, or of the older event stream
 	Headers map[string]string // sent with every request

@@ -255,8 +255,9 @@ func environ(own map[string]string) (env []string) {
 }
 
 // serverSandbox is what a server may do: what commands may, unless its table says
-// otherwise. Its home is its own, kept for what it downloads and stores.
-func serverSandbox(c *config.Config, m config.MCP, s mcp.Server) *sandbox.Policy {
+// otherwise. Its home is its own, kept for what it downloads and stores. What takes time
+// to find out is left until it starts.
+func serverSandbox(c *config.Config, m config.MCP, s mcp.Server) func() *sandbox.Policy {
 	p := sandbox.Profile{
 		Mode: c.Sandbox(), AllowNet: config.AllowNet.Of(c.Settings), Reads: slices.Concat(config.SandboxReads.Of(c.Settings), m.Reads),
 		Workspace: c.Workspace, Project: c.Project, Closed: config.OwnDirs(), Getenv: os.Getenv,
@@ -270,19 +271,22 @@ func serverSandbox(c *config.Config, m config.MCP, s mcp.Server) *sandbox.Policy
 	if runtime.GOOS != "linux" {
 		p.Mode = sandbox.Off
 	}
-	p.Home, _ = os.UserHomeDir() // without one nothing needs to be closed
-	p.Reads = append(p.Reads, places(s, p.Home)...)
-	policy := p.Policy()
-	policy.Writes = m.Writes
-	for i, dir := range policy.Writes {
-		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
-			policy.Writes[i] = filepath.Join(p.Home, rest)
+	return func() *sandbox.Policy {
+		p := p
+		p.Home, _ = os.UserHomeDir() // without one nothing needs to be closed
+		p.Reads = slices.Concat(p.Reads, places(s, p.Home))
+		policy := p.Policy()
+		policy.Writes = slices.Clone(m.Writes)
+		for i, dir := range policy.Writes {
+			if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+				policy.Writes[i] = filepath.Join(p.Home, rest)
+			}
 		}
+		if cache, err := os.UserCacheDir(); err == nil && p.Mode != sandbox.Off {
+			policy.Private = filepath.Join(cache, "mylm", "mcp", m.Name)
+		}
+		return policy
 	}
-	if cache, err := os.UserCacheDir(); err == nil && p.Mode != sandbox.Off {
-		policy.Private = filepath.Join(cache, "mylm", "mcp", m.Name)
-	}
-	return policy
 }
 
 // places are what a server's command names, and the directory that it runs in: it
