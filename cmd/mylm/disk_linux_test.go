@@ -118,3 +118,19 @@ func TestExamOnFullDisk(t *testing.T) {
 		}
 	}
 }
+
+// Where stdout takes no more, the advice is not about the data.
+func TestOutputIsFull(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	cmd := command(t, nil, "tools")
+	var e bytes.Buffer
+	cmd.Stdout, cmd.Stderr = full, &e
+	if code := exitCode(cmd.Run()); code != "1" || !strings.Contains(e.String(), "Make room where the output goes.") || strings.Contains(e.String(), "--no-save") {
+		t.Errorf("exit %s: %s", code, e.String())
+	}
+}

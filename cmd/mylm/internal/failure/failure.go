@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"mylm/agent"
@@ -136,6 +137,10 @@ func Advice(err error) string {
 	var p *providers.Error
 	switch {
 	case diskFull(err):
+		var file *os.PathError
+		if errors.As(err, &file) && file.Path == os.Stdout.Name() {
+			return "Make room where the output goes."
+		}
 		return "Make room on that disk. mylm ask --no-save keeps nothing there."
 	case errors.Is(err, agent.ErrDiverged):
 		return "Go on with a question of your own"
