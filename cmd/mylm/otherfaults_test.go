@@ -70,6 +70,8 @@ func TestOtherFaults(t *testing.T) {
 		"an error that is a number":     {fault: sends(`{"error":42}` + "\n"), exit: "1", says: []string{"the reply ended with an error"}, retries: true},
 		"500 with a page":               {fault: refuses(500, "<html>oops</html>", "Content-Type", "text/html"), exit: "1", says: []string{"answers 500"}, retries: true},
 		"502":                           {fault: refuses(502, "<html>bad gateway</html>", "Content-Type", "text/html"), exit: "1", says: []string{"A proxy in front of the server"}, retries: true},
+		"524 of Cloudflare":             {fault: refuses(524, "<html><title>524: A timeout occurred</title></html>", "Content-Type", "text/html"), exit: "1", says: []string{"A proxy in front of the server"}, retries: true},
+		"a budget of LiteLLM":           {fault: refuses(400, `{"error":{"message":"Budget has been exceeded! Current cost: 10.1, Max budget: 10.0","type":"budget_exceeded","param":null,"code":"400"}}`), exit: "1", says: []string{"Budget has been exceeded", "No quota or credit is left"}},
 		"402":                           {fault: refuses(402, `{"error":"usage limit reached"}`), exit: "1", says: []string{"No quota or credit is left"}},
 		"429 in the stream":             {fault: sends(`{"error":"too many requests","code":429}` + "\n"), exit: "1", says: []string{"too many requests", "Wait a moment and ask again"}, retries: true, typed: []string{"ask", "q"}},
 		"a parser refuses the call":     {fault: sends(says("I will look."), `{"error":"tool 'list_dir' not found"}`+"\n"), exit: "1", says: []string{"PARSER passthrough"}},

@@ -55,9 +55,9 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 			"requires moderation", "prohibited_content"):
 		forever(providers.Filtered, "", HintFiltered)
 	case c.hasCode("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota",
-		"token_quota_reached") || status == http.StatusPaymentRequired ||
+		"token_quota_reached", "budget_exceeded") || status == http.StatusPaymentRequired ||
 		c.contains("exceeded your current quota", "credit balance is too low", "insufficient balance",
-			"usage limit", "insufficient credits", "requires more credits", "daily free allocation"):
+			"usage limit", "insufficient credits", "requires more credits", "daily free allocation", "budget has been exceeded"):
 		as(providers.RateLimited, "", fmt.Sprintf("No quota or credit is left at %s: check the account's billing.",
 			x.Server.Title))
 		e.Permanent = e.RetryAfter == 0 // Google says the same of a minute's quota, and how long to wait
@@ -112,7 +112,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	case status == http.StatusNotImplemented, badStatus(status),
 		c.hasCode("invalid_request_error", "bad_request") && status < 500:
 		as(refusedParam(c))
-	case x.Server.Local && x.status == status && (status == http.StatusBadGateway || status == http.StatusGatewayTimeout):
+	case x.Server.Local && x.status == status && gateway(status):
 		as(providers.ServerFault, "", "A proxy in front of the server gets no answer from it. "+x.Server.Start)
 	case e.RetryAfter > 0:
 		as(providers.ServerFault, "", wait)
@@ -124,6 +124,12 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		e.Kind == providers.ServerFault && (status == http.StatusServiceUnavailable || status == 529 ||
 			c.hasCode("overloaded_error") || c.contains("loading model", "server busy")))
 	return e
+}
+
+// gateway reports whether a proxy says that the server behind it does not answer: 520
+// to 527 are Cloudflare's.
+func gateway(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusGatewayTimeout || status >= 520 && status <= 527
 }
 
 const (
