@@ -128,6 +128,9 @@ func (d *Decoder) lookAt(run string, streams bool) {
 	f := finder{d: d, text: text, streams: streams, blind: true}
 	if at < len(text) && (d.midLine && !d.mayName(text[at:]) || f.place(at).is == isNone) {
 		d.callStarts, d.doubt.next = d.callStarts[:n], min(d.doubt.next, n)
+		if n > 0 { // it was looked at when it was the last; midLine says nothing of it
+			d.lookedAt = d.callStarts[n-1]
+		}
 	}
 }
 

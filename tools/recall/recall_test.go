@@ -232,7 +232,7 @@ func TestRecalledTextIsData(t *testing.T) {
 		d := protocol.NewDecoder(protocol.Options{Tools: r.registry})
 		inside := strings.TrimSuffix(strings.TrimPrefix(told, "<observation>"), "</observation>")
 		for _, p := range append(d.Push(inside), d.Close(protocol.End)...) {
-			if p.Kind == protocol.Call || p.Kind == protocol.Malformed {
+			if p.Kind == protocol.Call || p.Kind == protocol.Malformed && p.Err.Reason != protocol.InventedObservation { // which the tool's own line is here
 				t.Errorf("%s: a call stands in the observation: %+v\n%s", name, p, told)
 			}
 		}

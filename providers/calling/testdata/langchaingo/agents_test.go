@@ -24,11 +24,14 @@ type speaker struct{ asked int }
 
 func (m *speaker) Generate(_ context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
 	return func(yield func(providers.Chunk, error) bool) {
-		last := r.Messages[len(r.Messages)-1].Text
+		answer := "I do not know."
+		if strings.Contains(r.Messages[len(r.Messages)-1].Text, "warm in Basel") {
+			answer = "It is warm in Basel."
+		}
 		call := func(args string) string {
 			return "<tool_code>\n<name>lookup</name>\n<parameters>" + args + "</parameters>\n</tool_code>"
 		}
-		text := []string{call(`{"__arg1": Bern so}`), call(`{"__arg1": "Bern"}`), call(`{"__arg1": "Basel"}`), "It is " + last}[min(m.asked, 3)]
+		text := []string{call(`{"__arg1": Bern so}`), call(`{"__arg1": "Bern"}`), call(`{"__arg1": "Basel"}`), answer}[min(m.asked, 3)]
 		if !strings.Contains(r.Messages[0].Text, "Looks a place up.") {
 			text = "I was shown no tool."
 		}
