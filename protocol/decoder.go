@@ -123,24 +123,21 @@ func (k *kept) end() string {
 }
 
 // forget drops the lines before the one that the text ends in, if they are long, but for
-// what may announce a call.
-func (k *kept) forget() {
+// what may announce a call. Only s, the last that came, is searched for a line end: a
+// line may be as long as the text.
+func (k *kept) forget(s string) {
 	const long = 1024
-	if k.n-k.from < long {
+	end, line := k.end(), strings.LastIndexByte(s, '\n')+1
+	begin := len(end) - len(s) + line - announced
+	if line == 0 || begin <= 0 || k.n-k.from < long {
 		return
 	}
-	end := k.end()
-	begin := strings.LastIndexByte(end, '\n') + 1 - announced
-	if begin <= 0 {
-		return
-	}
-	line := end[begin:]
-	small := len(k.pieces) == 0
-	*k = kept{pieces: k.pieces[:0], n: k.n - len(line), from: k.n - len(line)}
+	rest, small := end[begin:], len(k.pieces) == 0
+	*k = kept{pieces: k.pieces[:0], n: k.n - len(rest), from: k.n - len(rest)}
 	if small { // as what follows will be
 		k.text.Grow(long + minPiece)
 	}
-	k.add(line)
+	k.add(rest)
 }
 
 func (k *kept) join() {
@@ -286,8 +283,9 @@ func (d *Decoder) emit(s string) {
 		return // A5
 	}
 	d.text = d.text || !blank(s)
-	if d.passed.add(s[:min(len(s), maxPassed-d.passed.n)]); len(d.callStarts) == 0 && !d.oneTool && !d.line.unended() {
-		d.passed.forget()
+	kept := s[:min(len(s), maxPassed-d.passed.n)]
+	if d.passed.add(kept); len(d.callStarts) == 0 && !d.oneTool && !d.line.unended() {
+		d.passed.forget(kept)
 	}
 	d.parts = append(d.parts, Part{Kind: Text, Text: s})
 }

@@ -55,7 +55,10 @@ func (f *finder) inMidLine(at int) (g guess) {
 			}
 		}
 		end := objectEnd(f.ahead(s, 1<<16))
-		behind, _, ended := strings.Cut(s[end:], "\n")
+		if end == 0 { // too much was looked at
+			return guess{}
+		}
+		behind, _, ended := strings.Cut(f.ahead(s[end:], maxElem), "\n")
 		if g = f.object(s, 0); f.streams && g.is == isOpen && g.tool == "" {
 			switch {
 			case end == len(s):
