@@ -231,3 +231,22 @@ func TestNewestStatement(t *testing.T) {
 		}
 	}
 }
+
+// TestRequestIsNoAnswer: what only asks for something, though not in a question, does
+// not come before what answers, and a word that names the kind of the answer does not
+// keep an old value first.
+func TestRequestIsNoAnswer(t *testing.T) {
+	s := fresh(t)
+	add(t, s, memory.Document{Text: "Deploys are rolled back with helm.", Project: "p", Kind: memory.Note, Time: day})
+	told(t, s, "a", day.Add(time.Hour), "summarise this log", "", "The log shows command, deploy and rolled lines.")
+	texts := textsOf(search(t, s, memory.Query{Text: "which command rolled back deploys"}))
+	if len(texts) != 3 || texts[2] != "summarise this log" {
+		t.Errorf("found %q", texts)
+	}
+	s = fresh(t)
+	add(t, s, memory.Document{Text: "The Vienna train leaves from platform 11.", Kind: memory.Note, Time: day},
+		memory.Document{Text: "The Vienna train leaves from the new hall.", Kind: memory.Note, Time: day.Add(time.Hour)})
+	if hits := search(t, s, memory.Query{Text: "from which platform does the Vienna train leave?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "hall") {
+		t.Errorf("found %q", textsOf(hits))
+	}
+}

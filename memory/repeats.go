@@ -175,16 +175,12 @@ func (c *candidate) says(other *candidate) bool {
 	if c.Project != other.Project || (c.Kind == Tool) != (other.Kind == Tool) {
 		return false
 	}
-	return c.shares(other, 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
+	return !c.sketch.unlike(&other.sketch, 9) && shares(c.analysed(), other.analysed(), 9) && slices.Equal(numbers(c.terms), numbers(other.terms))
 }
 
 // shares reports whether that many tenths of the terms of the shorter text are in the
 // other, and whether they are of like length: the fewer must be, the less so.
-func (c *candidate) shares(other *candidate, tenths int) bool {
-	if c.sketch.unlike(&other.sketch, tenths) {
-		return false
-	}
-	few, many := c.analysed(), other.analysed()
+func shares(few, many []lexical.TermCount, tenths int) bool {
 	if len(few) > len(many) {
 		few, many = many, few
 	}
@@ -267,5 +263,9 @@ func (c *candidate) version(other *candidate) bool {
 		return false
 	}
 	nearer := c.Found.Similarity - other.Found.Similarity
-	return max(nearer, -nearer) < 0.1 && c.Found.Held != 0 && c.Found.Held == other.Found.Held && c.shares(other, 5) && max(len(c.terms), len(other.terms)) <= comparedTerms
+	if max(nearer, -nearer) >= 0.1 || c.Found.Held == 0 || c.Found.Held != other.Found.Held || c.sketch.unlike(&other.sketch, 5) {
+		return false
+	}
+	one, two := c.analysed(), other.analysed()
+	return max(len(one), len(two)) <= comparedTerms && shares(one, two, 5)
 }

@@ -72,12 +72,28 @@ func (s *search) features(p uint32) (v Features) {
 	if flags&FromTool != 0 {
 		v[Tool] = 1
 	}
-	if flags&Asks != 0 && f.Docs[d].Speaker == 0 { // people among themselves answer by asking
+	if f.Docs[d].Speaker == 0 && (flags&Asks != 0 || s.idle(p)) { // people among themselves answer by asking
 		repeated := bits.OnesCount32(s.scores[p].held) + s.dropped
 		short, others := words/6, max(0, 1-float64(repeated)/max(1, words))
 		v[Question] = 1 / (1 + short*short*short*short*others*others)
 	}
 	return v
+}
+
+// idle reports whether what a user says to an assistant only asks for something,
+// though not in a question: it holds no word of the query, or no other, and answers
+// nothing that was asked.
+func (s *search) idle(p uint32) bool {
+	f := s.facts
+	fact := &f.Docs[f.order[p]]
+	if fact.Flags&(FromAssistant|FromTool) != 0 || f.after[p] == 0 || f.Docs[f.order[p+1]].Flags&(FromAssistant|FromTool) == 0 {
+		return false
+	}
+	if f.before[p] > 0 && f.Docs[f.order[p-1]].Flags&Asks != 0 {
+		return false
+	}
+	held := bits.OnesCount32(s.scores[p].held)
+	return held == 0 || int(fact.Length) <= held
 }
 
 // Candidate is a document that the first step chose.

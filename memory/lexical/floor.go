@@ -12,13 +12,13 @@ const maxAsked = 32
 
 // answered reports whether a candidate is about the query: whether it,
 // together with its neighbours, holds enough of the rarity of its words.
-// A word that nobody used counts as the rarest, and one that was taken for another
-// half. A query that names a speaker is about what they said.
+// A word that nobody used counts as the rarest, and one that was taken for another, or
+// that only names the kind of the answer, half. A query that names a speaker is about what they said.
 func (s *search) answered(candidates []found) bool {
 	if s.Floor <= 0 || s.named != nil || len(s.terms)+s.unknown > maxAsked {
 		return true
 	}
-	total := float64(s.unknown) * s.idf(0)
+	total := (float64(s.unknown) - float64(s.unknownKinds)/2) * s.idf(0)
 	var worth [len(s.rarity)]float64
 	for i, t := range s.terms {
 		if !asking()[t.text] {
@@ -31,12 +31,16 @@ func (s *search) answered(candidates []found) bool {
 			worth[i] /= 2
 		}
 	}
+	floor := s.Floor
+	if s.dropped > 0 { // more of its words are function words that the lists lack
+		floor *= 0.75
+	}
 	return slices.ContainsFunc(candidates, func(c found) bool {
 		score, share := &s.scores[s.facts.place[c.doc]], 0.0
 		for i, w := range worth {
 			share += w * float64(score.held>>i&1+score.reach>>i&1)
 		}
-		return share >= 2*s.Floor*total
+		return share >= 2*floor*total
 	})
 }
 

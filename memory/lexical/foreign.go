@@ -20,7 +20,7 @@ func foreign(query string, terms []TermCount) map[string]bool {
 	}
 	a := analysers.Get().(*analyser)
 	defer a.release()
-	for _, word := range strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+	for _, word := range wordsOf(query) {
 		a.fold(word)
 		switch word := string(a.buf); {
 		case functionWords().english[word]:
@@ -35,10 +35,45 @@ func foreign(query string, terms []TermCount) map[string]bool {
 	return found
 }
 
-var functionWords = sync.OnceValue(func() (w struct{ english, others map[string]bool }) {
-	w.english, w.others = set(onlyEnglish), set(otherLanguages)
+// wordsOf are the words of a query without what is in them besides letters.
+func wordsOf(query string) []string {
+	return strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+}
+
+// kindsOf returns the terms of words that name the kind of the answer: which port, how
+// many hours, quel jour. An answer need not hold them.
+func kindsOf(query string) map[string]bool {
+	kinds := map[string]bool{}
+	a := analysers.Get().(*analyser)
+	defer a.release()
+	asked := false
+	for _, word := range wordsOf(query) {
+		a.fold(word)
+		if w := string(a.buf); functionWords().asking[w] {
+			asked = true
+		} else if asked && w != "de" {
+			kinds[stemOf(w)] = true
+			asked = false
+		}
+	}
+	return kinds
+}
+
+var functionWords = sync.OnceValue(func() (w struct{ english, others, asking map[string]bool }) {
+	w.english, w.others, w.asking = set(onlyEnglish), set(otherLanguages), set(askingForKinds)
 	return w
 })
+
+// askingForKinds are words before the one that names the kind of the answer, folded.
+const askingForKinds = `which what many much welche welcher welches welchen welchem viel viele que cual cuanto cuanta cuantos cuantas
+quel quelle quels quelles combien quale quali quanti quante qual quais quantos quantas welk welke hoeveel vilken vilket vilka jaki jaka jakie
+какой какая какое какие каком каким какого сколько`
+
+// functionCharacter tells whether a Chinese character is a function word by itself. It
+// says nothing where it stands for a pair that nobody used.
+func functionCharacter(r rune) bool {
+	return strings.ContainsRune("的了是在有和与就都也很不没我你他她它们这那哪谁什么怎吗呢吧啊个几多少会要能可以到从对给把被让用为说", r)
+}
 
 // onlyEnglish are frequent English words that are frequent in no other of the
 // languages below.
@@ -55,7 +90,7 @@ von vom zu zum zur um fur uber unter vor durch ohne gegen als wenn dass wie wer 
 welchem wohin woher wogegen viel
 el la los las un una unos unas y pero no de del al en con por para sin sobre entre es son era fue ser esta estan hay ha he se te le nos les lo
 mi tu su mis sus nuestro nuestra nuestros nuestras que quien quienes cual cuales como cuando donde cuanto cuanta cuantos cuantas
-une du et ou mais ne pas je il elle nous vous ils elles on ce cet cette ces est sont etait ont au aux dans par pour sur sous avec sans chez
+une du et ou mais l d j n c qu va ne pas je il elle nous vous ils elles on ce cet cette ces est sont etait ont au aux dans par pour sur sous avec sans chez
 mon ma mes ton ta tes sa ses notre votre leur leurs qui quoi quel quelle quels quelles comment quand combien pourquoi
 il gli uno e non di della dei delle da dal nel nella per tra ti ci mio mia suo sua sono ho che chi quale quali dove quanto quanti perche
 os um uma do dos das na nas nao com por sem ao meu minha seu sua quem qual quais onde quanto

@@ -65,7 +65,8 @@ func (s *search) hits(ctx context.Context, k int) ([]Hit, error) {
 
 // explain says why a document was found.
 func (s *search) explain(f found) Hit {
-	h := Hit{Doc: f.doc, Score: f.score, Held: s.scores[s.facts.place[f.doc]].held}
+	held := s.scores[s.facts.place[f.doc]].held
+	h := Hit{Doc: f.doc, Score: f.score, Held: cmp.Or(held&^s.kinds, held)}
 	for _, t := range s.terms {
 		switch {
 		case holds(t.postings, f.doc):

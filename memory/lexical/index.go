@@ -173,7 +173,8 @@ type Hit struct {
 	// that only its neighbours in the session hold. Both are written as in the query.
 	Terms, Nearby []string
 	// Held tells which terms of the query the document holds: hits with the same
-	// bits hold the same terms. Beyond the first 31 terms bits are shared.
+	// bits hold the same terms. Those that only name the kind of the answer count if
+	// it holds no others. Beyond the first 31 terms bits are shared.
 	Held uint32
 	// Speaker is who said it, if the query names them.
 	Speaker string

@@ -19,7 +19,7 @@ func (s *search) read() {
 	a := analysers.Get().(*analyser)
 	a.query = true
 	a.scan(text)
-	dropped := foreign(text, a.found)
+	dropped, kinds := foreign(text, a.found), kindsOf(text)
 	for i, t := range a.found {
 		if dropped[t.Term] && len(dropped) < len(a.found) {
 			s.dropped++
@@ -28,7 +28,7 @@ func (s *search) read() {
 		if maxQueryTerms/2 <= i && i < len(a.found)-maxQueryTerms/2 {
 			continue
 		}
-		t := term{text: t.Term, word: strings.Clone(a.words[i])}
+		t := term{text: t.Term, word: strings.Clone(a.words[i]), kind: kinds[t.Term] || asking()[t.Term]}
 		s.nameSpeakers(&t)
 		s.terms = append(s.terms, t)
 	}
@@ -76,8 +76,11 @@ func (s *search) lookUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(instead) == 0 && !strings.Contains(s.date.text, t.word) {
+		if len(instead) == 0 && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
 			s.unknown++
+			if t.kind {
+				s.unknownKinds++
+			}
 		}
 		for _, i := range instead {
 			if !slices.ContainsFunc(s.terms, func(t term) bool { return t.text == i.text }) {

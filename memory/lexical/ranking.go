@@ -47,7 +47,7 @@ func Default() Ranking {
 	return Ranking{
 		K1: 1, B: 0.3,
 		Before: []float64{1.2, 1, 0.75, 0.5, 0.25}, After: []float64{0.75, 0.5, 0.25}, Lender: 30,
-		Name: 2, Slips: 2, Floor: 0.12, Similar: 1, Weights: learned,
+		Name: 2, Slips: 2, Floor: 0.165, Similar: 1, Weights: learned,
 	}
 }
 
@@ -111,12 +111,14 @@ type search struct {
 	named []bool // speakers
 
 	*scope
-	terms     []term
-	corrected []Correction
-	unknown   int         // words of the query that nothing in scope holds
-	dropped   int         // that are function words of another language than English
-	rarity    [32]float64 // of the terms of a bit
-	total     float64     // of rarity
+	terms        []term
+	corrected    []Correction
+	unknown      int         // words of the query that nothing in scope holds
+	unknownKinds int         // of them that name the kind of the answer
+	dropped      int         // that are function words of another language than English
+	rarity       [32]float64 // of the terms of a bit
+	total        float64     // of rarity
+	kinds        uint32      // bits of the terms that name the kind of the answer
 
 	*scratch
 }
@@ -145,6 +147,7 @@ type term struct {
 	postings   []Posting
 	speakers   []bool // whose name has it
 	corrected  bool   // it stands for a word that was written otherwise
+	kind       bool   // it names the kind of the answer
 }
 
 // scope is what is in scope, and the statistics of it.
@@ -220,6 +223,9 @@ func (s *search) weigh(i int) {
 		reached = max(reached, int(float64(s.count)*(1-math.Pow(1-share, float64(1+len(s.Before)+len(s.After))))))
 	}
 	bit := min(i, len(s.rarity)-1)
+	if t.kind {
+		s.kinds |= 1 << bit
+	}
 	idf := s.idf(reached)
 	if t.corrected {
 		idf *= guessed

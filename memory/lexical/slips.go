@@ -23,6 +23,9 @@ func (s *search) instead(ctx context.Context, t term) ([]term, error) {
 	first, size := utf8.DecodeRuneInString(t.text)
 	if kindOf(first) == han && len(t.text) > size {
 		for _, r := range t.text {
+			if functionCharacter(r) {
+				continue
+			}
 			found = append(found, term{text: string(r), word: string(r)})
 		}
 		return s.present(ctx, found)
