@@ -12,11 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"mylm/internal/diskfull"
 )
 
 // Files beside the database.
@@ -311,7 +312,7 @@ func notWritable(path string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrExist) || strings.Contains(err.Error(), "read-only") {
 		return fmt.Errorf("%w: %s: see who owns the folder, or name another one (%w)", ErrReadOnly, path, err)
 	}
-	if errors.Is(err, syscall.ENOSPC) {
+	if diskfull.Is(err) {
 		return fmt.Errorf("%w: %s: free some space and try again (%w)", ErrFull, path, err)
 	}
 	return fmt.Errorf("memory %s: %w", path, err)

@@ -26,7 +26,7 @@ type rule struct {
 
 var rules = []rule{
 	{"protocol", nil, "protocol turns text into meaning and back; it is given names and schemas, so that every consumer can use it alone"},
-	{"internal", nil, "what the families share without knowing it: processes and names"},
+	{"internal", nil, "what the families share without knowing it: processes, names and full disks"},
 	{"providers", []string{"internal/*"}, "a backend knows models and errors; how tools are called is none of its business"},
 	{"providers/demo", []string{"providers", "protocol", "providers/*"}, "the demo model writes the protocol, and that is all it needs"},
 	{"providers/scripted", []string{"providers", "protocol", "providers/*"}, "a script may hold calls in the protocol, and that is all it needs"},
@@ -35,7 +35,7 @@ var rules = []rule{
 	{"tools", []string{"internal/*"}, "a tool is a name, a schema and a function; it does not know who calls it"},
 	{"tools/recall", []string{"tools", "tools/*", "memory", "internal/*"}, "recall is the tool of the memory"},
 	{"tools/mcp", []string{"tools", "tools/*", "memory/lexical", "internal/*"}, "tools of servers are tools; the many of them are found as memories are"},
-	{"memory", nil, "the store takes an embedding function, so that it knows no backend"},
+	{"memory", []string{"internal/*"}, "the store takes an embedding function, so that it knows no backend"},
 	{"prompts", nil, "prompts are templates over plain values"},
 	{"agent", []string{"protocol", "providers", "providers/calling", "tools", "prompts"}, "the loop works with interfaces: a concrete backend, tool, store or recorder is passed in"},
 	{"agent/journal", []string{"agent", "protocol", "providers", "tools", "prompts"}, "the journal records what the agent does; the agent knows only its Recorder"},
@@ -44,7 +44,7 @@ var rules = []rule{
 	{"agent/remember", []string{"agent", "tools", "tools/recall", "prompts", "memory"}, "what a run leaves becomes documents of the memory here, so that neither the agent nor the store knows the other"},
 	{"agent/eval", []string{"agent", "agent/journal", "protocol", "providers", "providers/calling", "tools", "tools/files", "tools/files/undo"}, "an exam is made of runs with simulated or confined tools, and of their journals; a run knows no exam"},
 	{"cmd/mylm", []string{"*"}, "the command puts everything together"},
-	{"cmd/mylm/internal/failure", []string{"agent", "protocol", "providers", "tools"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},
+	{"cmd/mylm/internal/failure", []string{"agent", "internal/*", "protocol", "providers", "tools"}, "a failure is an error with an exit code and a hint; it knows no terminal and no setting"},
 	{"cmd/mylm/internal/term", []string{"cmd/mylm/internal/failure"}, "what knows a terminal knows no run"},
 	{"cmd/mylm/internal/markdown", []string{"cmd/mylm/internal/term"}, "Markdown becomes rows of text; who wrote it and where the rows go is not known here"},
 	{"cmd/mylm/internal/cmdline", []string{"cmd/mylm/internal/failure", "cmd/mylm/internal/term"}, "a command line is read without a word about what the commands do"},

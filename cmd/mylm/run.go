@@ -278,10 +278,11 @@ var exitCodes = map[agent.StopReason]int{
 
 // reported is how a finished run is reported: nil if it is complete.
 func reported(p *setup.Person, r agent.Result) *failure.Error {
+	if r.StopReason == agent.StopComplete {
+		return nil
+	}
 	f := &failure.Error{Code: cmp.Or(exitCodes[r.StopReason], failure.ExitPartial), Name: string(r.StopReason), Err: r.Err, Hint: failure.Advice(r.Err)}
 	switch r.StopReason {
-	case agent.StopComplete:
-		return nil
 	case agent.StopDenied:
 		var refused *failure.Error
 		if errors.As(r.Err, &refused) { // a plan that was not agreed to

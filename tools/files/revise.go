@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"mylm/internal/diskfull"
 	"mylm/tools"
 	"mylm/tools/files/undo"
 )
@@ -67,7 +67,7 @@ func (w *workspace) writeError(root *os.Root, r *revision, err error) error {
 		return fmt.Errorf("%s has changed meanwhile, so nothing was written; read it again", r.path)
 	case errors.Is(err, undo.ErrTooLarge):
 		return fmt.Errorf("%w; nothing was written. Write to another file, or change this one with a command", err)
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case diskfull.Is(err):
 		return fmt.Errorf("%s was not changed: the disk is full (%w)", r.path, err)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s was not changed: permission denied in %s", r.path, filepath.ToSlash(filepath.Dir(r.name)))

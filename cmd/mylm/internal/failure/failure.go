@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mylm/agent"
+	"mylm/internal/diskfull"
 	"mylm/protocol"
 	"mylm/providers"
 	"mylm/tools"
@@ -136,7 +137,7 @@ func Advice(err error) string {
 	}
 	var p *providers.Error
 	switch {
-	case diskFull(err):
+	case diskfull.Is(err):
 		var file *os.PathError
 		if errors.As(err, &file) && file.Path == os.Stdout.Name() {
 			return "Make room where the output goes."

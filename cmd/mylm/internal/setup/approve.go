@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"mylm/agent"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/ask"
-	"mylm/tools/mcp"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
 )
@@ -101,11 +99,6 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 			}
 		}
 	}
-}
-
-// Changed reports whether a question is about a tool that its server has changed.
-func Changed(refused []tools.Refusal) bool {
-	return slices.ContainsFunc(refused, func(r tools.Refusal) bool { return r.Kind == mcp.Changed })
 }
 
 // RefusedHead introduces the list of what a call was refused.

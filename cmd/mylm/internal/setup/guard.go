@@ -17,6 +17,7 @@ import (
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools"
 	"mylm/tools/ask"
+	"mylm/tools/mcp"
 	"mylm/tools/policy"
 	"mylm/tools/sandbox"
 	"mylm/tools/shell"
@@ -329,4 +330,9 @@ func (p *Person) Answer(ctx context.Context, q ask.Question) (string, error) {
 		return "", ask.ErrNoAnswer
 	}
 	return text, err
+}
+
+// Changed reports whether a question is about a tool that its server has changed.
+func Changed(refused []tools.Refusal) bool {
+	return slices.ContainsFunc(refused, func(r tools.Refusal) bool { return r.Kind == mcp.Changed })
 }
