@@ -106,6 +106,8 @@ func TestChatPaste(t *testing.T) {
 	if got := log.prompts(); len(got) != 2 || got[0] != "first\nsecond" || got[1] != long+"what is this?" {
 		t.Errorf("%d prompts: %.200q", len(got), got)
 	}
+	s.types(up)
+	s.shows("\n> [pasted 100000 lines, 1 MB]what is this?\n")
 }
 
 func TestChatHistory(t *testing.T) {
@@ -152,8 +154,8 @@ func TestChatHistoryOfTwo(t *testing.T) {
 	}
 }
 
-// Ctrl-C cancels a reply and keeps what came of it; what was typed ahead goes back
-// into the editor, one after the other.
+// Ctrl-C cancels a reply and keeps what came of it. What was typed ahead is not sent,
+// and is in the history; what is in the editor stays until the next Ctrl-C.
 func TestChatInterrupt(t *testing.T) {
 	t.Parallel()
 	cmd := saved(command(t, map[string]string{"replies.txt": "=== reply hang\nIt begins\n=== reply\nNext.\n"}, "chat"))
@@ -163,12 +165,15 @@ func TestChatInterrupt(t *testing.T) {
 	s.types("typed ahead\r")
 	s.shows("next: typed ahead")
 	s.types("/clear\rhalf a li" + ctrlC)
-	s.shows("It begins\nmylm: interrupted")
-	s.shows("\nnext: /clear\nnext: half a li\n> typed ahead\n") // each for itself
-	s.types("!" + ctrlC)
-	s.shows("\nnext: half a li\n> /clear\n")
-	s.types("\x15")
-	s.shows("\n> half a li\n")
+	s.shows("It begins\n2 messages were not sent; Up brings them back.\nmylm: interrupted")
+	s.shows("\n> half a li\nscripted")
+	s.hides("next:")
+	s.types(ctrlC)
+	s.shows("\n>\n")
+	s.types(up)
+	s.shows("\n> /clear\nscripted")
+	s.types(up)
+	s.shows("\n> typed ahead\nscripted")
 	s.types(ctrlC)
 	s.shows("\n>\n")
 	s.says("/stats")
@@ -186,6 +191,23 @@ func TestChatInterrupt(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "It begins") || !strings.Contains(string(out), "Next.") {
 		t.Errorf("%v: %s", err, out)
 	}
+}
+
+// Ctrl-C with a menu closes it, and does what it does without one.
+func TestChatInterruptMenu(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, "=== reply hang\nIt begins\n", 80, 24)
+	s.types("/s\t")
+	s.shows("/sessions")
+	s.types(ctrlC)
+	s.shows("\n>\n")
+	s.hides("/sessions")
+	s.says("tell me")
+	s.shows("It begins")
+	s.types("/s\t")
+	s.shows("/sessions")
+	s.types(ctrlC)
+	s.shows("mylm: interrupted\n> /s\nscripted")
 }
 
 // A message that is typed while a reply runs is sent after it.

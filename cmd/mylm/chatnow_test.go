@@ -40,7 +40,7 @@ func TestChatNow(t *testing.T) {
 	s.shows("next: /model other\nnext: /clear")
 	s.types(ctrlC)
 	s.shows("mylm: interrupted")
-	s.shows("\nnext: /clear\n> /model other\n")
+	s.shows("2 messages were not sent; Up brings them back.")
 	if text := s.text(); !strings.Contains(text, "> tell me\nIt begins\nand it\n\n> /stats\n1 message") {
 		t.Errorf("the answer is split:\n%s", text)
 	}

@@ -14,7 +14,7 @@ import (
 // Bounds of the history.
 const (
 	historyEntries = 1000
-	historyEntry   = 16 << 10 // bytes of one; a longer one is not kept
+	historyEntry   = 16 << 10 // bytes of one in the file; a longer one is kept for this conversation only
 )
 
 // history is what was typed, the last at the end, also in earlier conversations.
@@ -54,11 +54,8 @@ func readHistory(path string) (all []string) {
 // written to that: its lines are kept. What cannot be written is known here only.
 func (h *history) add(text string) {
 	defer func() { h.at, h.typing = len(h.all), "" }()
-	if len(text) > historyEntry {
-		return
-	}
 	h.all = appended(h.all, text)
-	if h.path == "" || os.MkdirAll(filepath.Dir(h.path), 0o700) != nil {
+	if h.path == "" || len(text) > historyEntry || os.MkdirAll(filepath.Dir(h.path), 0o700) != nil {
 		return
 	}
 	lock := flock.New(h.path + ".lock")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -79,44 +80,49 @@ func (c *Chat) recover() {
 }
 
 // endJob makes room for the next message. One that was not sent goes back into the
-// editor once that is empty, and with it what was to follow it.
+// editor if that is empty.
 func (m *model) endJob(j *job, unsent bool) {
 	if m.job != j {
 		return
 	}
 	m.endAnswer()
 	m.job, m.drawn, m.shownStatus = nil, nil, m.chat.o.Status()
-	if unsent && j.text != "" && !j.canceled {
-		m.queue, m.review = append([]string{j.text}, m.queue...), true
-	}
-}
-
-// interrupt cancels the job. What was typed ahead was meant to follow an answer: it
-// goes back into the editor.
-func (m *model) interrupt() {
-	if m.job == nil || m.job.canceled {
+	if !unsent || j.text == "" || j.canceled {
 		return
 	}
-	m.job.canceled = true
-	m.job.cancel()
-	if m.review = len(m.queue) > 0; m.review && !m.editor.empty() {
-		m.queue = append(m.queue, m.editor.text())
-		m.editor.set("")
+	if m.editor.empty() {
+		m.editor.set(j.text)
+	} else {
+		m.queue = slices.Insert(m.queue, 0, j.text)
 	}
+	m.drop()
 }
 
-// next takes what was typed ahead: it is sent once nothing runs, or comes back into an
-// editor that is empty.
-func (m *model) next() tea.Cmd {
-	switch m.review = m.review && len(m.queue) > 0; {
-	case len(m.queue) == 0:
-	case m.review && m.editor.empty():
-		m.editor.set(m.queue[0])
-		m.queue = m.queue[1:]
-	case !m.review && m.job == nil && len(m.dialogs) == 0 && !m.away:
-		text := m.queue[0]
-		m.queue = m.queue[1:]
-		return m.submit(text)
+// interrupt cancels the job. What was typed ahead was meant to follow its answer.
+func (m *model) interrupt() {
+	m.job.canceled = true
+	m.job.cancel()
+	m.drop()
+}
+
+// drop forgets what was typed ahead, which is in the history.
+func (m *model) drop() {
+	switch n := len(m.queue); n {
+	case 0:
+	case 1:
+		m.say(faint, "1 message was not sent; Up brings it back.")
+	default:
+		m.say(faint, fmt.Sprintf("%d messages were not sent; Up brings them back.", n))
 	}
-	return nil
+	m.queue = nil
+}
+
+// next sends what was typed ahead, once nothing runs.
+func (m *model) next() tea.Cmd {
+	if len(m.queue) == 0 || m.job != nil || len(m.dialogs) > 0 || m.away {
+		return nil
+	}
+	text := m.queue[0]
+	m.queue = m.queue[1:]
+	return m.submit(text)
 }

@@ -41,7 +41,6 @@ type model struct {
 	held        []string // rows that wait for its end
 	drawn       []string // in place, by a spinner
 	queue       []string // typed ahead
-	review      bool     // it comes back into the editor, one after the other
 	job         *job     // nil: idle
 	last        string   // the last message
 	dialogs     []*dialog
@@ -94,6 +93,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.holding = false
 	case armed: // the dialog is drawn again
 	case send:
+		m.history.add(string(msg))
 		add(m.submit(string(msg)))
 	case returned:
 		add(m.back(msg))
@@ -201,14 +201,13 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 
 // ctrlC cancels what is going on, empties the editor, or leaves.
 func (m *model) ctrlC() tea.Cmd {
+	m.menu = nil
 	switch {
 	case m.search != nil:
 		m.editor.set(m.search.before)
 		m.search = nil
-	case m.job != nil && !m.job.canceled:
+	case m.job != nil && (!m.job.canceled || len(m.queue) > 0):
 		m.interrupt()
-	case m.menu != nil:
-		m.menu = nil
 	case !m.editor.empty():
 		m.editor.set("")
 	case m.leaving:
