@@ -6,8 +6,9 @@
 //
 // Both programs are built, then run in turns against a server on the loopback
 // interface that answers as Ollama does. The exit status is 1 if the median of
-// mylm is more than the bound times that of the other. With -mcp mylm runs once more
-// in each turn, with three MCP servers in its configuration that are not used.
+// mylm is more than the bound times that of the other. With -mcp mylm runs twice more
+// in each turn: with three MCP servers in its configuration that are not used, and
+// with three models instead.
 package main
 
 import (
@@ -66,6 +67,21 @@ command = ["no-such-program", "three"]
 effects = { "*" = "reads" }
 `
 
+// threeModels is a configuration of the same size without servers: to read a file
+// takes time whatever is in it.
+const threeModels = `
+[models.one]
+provider = "ollama"
+model = "no-such-model:one"
+[models.two]
+provider = "ollama"
+model = "no-such-model:two"
+[models.three]
+provider = "ollama"
+model = "no-such-model:three"
+temperature = 0.5
+`
+
 func bench(ctx context.Context, runs int, bound float64, servers bool) (over bool, err error) {
 	dir, err := os.MkdirTemp("", "bench-startup-")
 	if err != nil {
@@ -91,11 +107,13 @@ func bench(ctx context.Context, runs int, bound float64, servers bool) (over boo
 		{name: "mylm", args: []string{mylm, "ask", "-m", "m", "q"}},
 	}
 	if servers {
-		config := filepath.Join(dir, "mcp.toml")
-		if err := os.WriteFile(config, []byte(threeServers), 0o600); err != nil {
-			return false, err
+		for name, text := range map[string]string{"3 models": threeModels, "3 servers": threeServers} {
+			config := filepath.Join(dir, name+".toml")
+			if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+				return false, err
+			}
+			programs = append(programs, &program{name: name, args: programs[1].args, env: []string{"MYLM_CONFIG=" + config}})
 		}
-		programs = append(programs, &program{name: "with MCP", args: programs[1].args, env: []string{"MYLM_CONFIG=" + config}})
 	}
 	const warm = 5 // the first runs read the files into the page cache
 	for i := range runs + warm {
