@@ -126,9 +126,8 @@ func (g *generation) correct(r Reply, correction string) {
 	}
 	c := conversation{messages: append([]providers.Message(nil), g.messages...)}
 	if strings.TrimSpace(text) != "" {
-		c.push(providers.Assistant, text, "\n\n")
+		c.push(providers.Assistant, text)
 	}
-	c.push(providers.User, correction, "\n\n")
-	c.join()
+	c.push(providers.User, correction)
 	g.messages = c.messages
 }

@@ -211,6 +211,30 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
+// Each message of the caller is one of the backend's, so that a second one of the same role
+// leaves the first as it is.
+func TestMessagesOfOneRole(t *testing.T) {
+	last := map[string]calling.Message{
+		"a question": user("one"), "an answer": {Role: providers.Assistant, Text: "one"}, "a result": {Role: calling.Result, CallID: "1", Text: "one"},
+	}
+	for name, m := range last {
+		f := &fake{replies: []string{"Yes."}}
+		q := calling.Request{Tools: []calling.Tool{weather}, Messages: []calling.Message{
+			user("hello"), {Role: providers.Assistant, Calls: []calling.Call{{ID: "1", Name: "get_weather", Args: json.RawMessage(`{"city":"Bern"}`)}}}, m,
+		}}
+		for _, more := range []calling.Message{m, user("two"), user("three")} {
+			generate(t.Context(), &calling.Model{Model: f}, q)
+			q.Messages = append(q.Messages, more)
+		}
+		for k := 1; k < 3; k++ {
+			before, after := f.requests[k-1].Messages, f.requests[k].Messages
+			if a, b := fmt.Sprint(before), fmt.Sprint(after[:min(len(before), len(after))]); a != b {
+				t.Errorf("%s: the beginning has changed:\n%s\n%s", name, a, b)
+			}
+		}
+	}
+}
+
 // Several calls of one reply, as another model made them, become one after another.
 func TestHistoryFromElsewhere(t *testing.T) {
 	f := &fake{replies: []string{"Done."}}
@@ -230,11 +254,11 @@ func TestHistoryFromElsewhere(t *testing.T) {
 	for _, m := range f.requests[0].Messages {
 		roles = append(roles, string(m.Role))
 	}
-	if s := strings.Join(roles, " "); s != "system user assistant user assistant user assistant user" {
+	if s := strings.Join(roles, " "); s != "system user assistant user assistant user assistant user user" {
 		t.Errorf("roles %s", s)
 	}
 	all := fmt.Sprint(f.requests[0].Messages)
-	for _, want := range []string{"Both.\n" + called("get_weather", `{"city":"Bern"}`), "[get_weather] Error: cold", `{"arguments":"not json"}`, "[get_time] Success:\n12:00", "and?\n\nLater."} {
+	for _, want := range []string{"Both.\n" + called("get_weather", `{"city":"Bern"}`), "[get_weather] Error: cold", `{"arguments":"not json"}`, "[get_time] Success:\n12:00", "{user and? []}", "{user Later. []}"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("there is no %q in\n%s", want, all)
 		}

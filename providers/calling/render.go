@@ -15,13 +15,13 @@ import (
 const defaultIdentity = "You are a helpful assistant."
 
 // conversation is the messages of a request as the model is shown them. A request
-// that only appends messages to another one has the same text, and more behind it:
-// a backend that keeps what it has read goes on from there.
+// that only appends messages to another one has the same ones, and more behind them:
+// a backend that keeps what it has read goes on from there. For that messages of one role
+// that follow each other stay apart; backends that refuse them get them joined.
 type conversation struct {
 	messages []providers.Message
 	form     Form
-	joining  []string // what the last message goes on with
-	literal  bool     // no tools: the text is not data of a protocol
+	literal  bool // no tools: the text is not data of a protocol
 }
 
 // conversationOf is a conversation without a message yet, who the model is in it, and
@@ -41,13 +41,10 @@ func conversationOf(form Form, q Request) (c *conversation, identity string, res
 // ones of the request.
 func (c *conversation) render(system string, rest []Message, first int) ([]providers.Message, error) {
 	if system != "" {
-		c.messages = append(c.messages, providers.Message{Role: providers.System, Text: system})
+		c.push(providers.System, system)
 	}
-	if err := c.add(rest, first); err != nil {
-		return nil, err
-	}
-	c.join()
-	return c.messages, nil
+	err := c.add(rest, first)
+	return c.messages, err
 }
 
 func hasCalls(messages []Message) bool {
@@ -109,24 +106,8 @@ func (c *conversation) data(text string) string {
 	return protocol.Neutralise(text)
 }
 
-// push adds a message. One that follows another of the same role joins it, since many
-// chat templates want the roles to alternate; one with pictures does not, since they come
-// before the text.
-func (c *conversation) push(role providers.Role, text, between string, images ...providers.Image) {
-	if n := len(c.messages); n > 0 && c.messages[n-1].Role == role && !c.literal && len(images) == 0 {
-		c.joining = append(c.joining, between, text)
-		return
-	}
-	c.join()
+func (c *conversation) push(role providers.Role, text string, images ...providers.Image) {
 	c.messages = append(c.messages, providers.Message{Role: role, Text: text, Images: images})
-}
-
-// join completes the last message.
-func (c *conversation) join() {
-	if len(c.joining) > 0 {
-		c.messages[len(c.messages)-1].Text += strings.Join(c.joining, "")
-		c.joining = nil
-	}
 }
 
 // add adds the messages that follow the system prompt. Several calls of one reply
@@ -138,12 +119,12 @@ func (c *conversation) add(messages []Message, before int) error {
 		switch m.Role {
 		case providers.System, providers.User:
 			if m.Text != "" || len(m.Images) > 0 || c.literal {
-				c.push(providers.User, c.data(m.Text), "\n\n", m.Images...)
+				c.push(providers.User, c.data(m.Text), m.Images...)
 			}
 		case providers.Assistant:
 			if len(m.Calls) == 0 {
 				if m.Text != "" || c.literal {
-					c.push(providers.Assistant, m.Text, "\n\n")
+					c.push(providers.Assistant, m.Text)
 				}
 				continue
 			}
@@ -156,7 +137,7 @@ func (c *conversation) add(messages []Message, before int) error {
 				if said := strings.TrimRight(m.Text, " \t\r\n"); n == 0 && said != "" {
 					text = said + "\n" + text
 				}
-				c.push(providers.Assistant, text, "\n")
+				c.push(providers.Assistant, text)
 				names[call.ID] = call.Name
 				if at := answers[call.ID]; len(at) > 0 {
 					results[at[0]], answers[call.ID] = true, at[1:]
@@ -180,7 +161,7 @@ func (c *conversation) add(messages []Message, before int) error {
 }
 
 func (c *conversation) observe(name string, result Message) {
-	c.push(providers.User, protocol.EncodeObservation(name, !result.Failed, result.Text), "\n\n", result.Images...)
+	c.push(providers.User, protocol.EncodeObservation(name, !result.Failed, result.Text), result.Images...)
 }
 
 // call writes a call of the history. Arguments that another model wrote need not

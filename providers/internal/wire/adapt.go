@@ -123,14 +123,15 @@ func withoutSystem(all []providers.Message) []providers.Message {
 }
 
 func joined(all []providers.Message) (rows []providers.Message) {
-	for _, m := range all {
-		last := len(rows) - 1
-		if last < 0 || rows[last].Role != m.Role {
-			rows = append(rows, m)
-			continue
+	for len(all) > 0 {
+		m, texts := all[0], []string(nil)
+		m.Images = nil
+		for ; len(all) > 0 && all[0].Role == m.Role; all = all[1:] {
+			texts = append(texts, all[0].Text)
+			m.Images = append(m.Images, all[0].Images...)
 		}
-		rows[last].Text += "\n\n" + m.Text
-		rows[last].Images = append(rows[last].Images[:len(rows[last].Images):len(rows[last].Images)], m.Images...)
+		m.Text = strings.Join(texts, "\n\n")
+		rows = append(rows, m)
 	}
 	return rows
 }
