@@ -221,12 +221,12 @@ func (x *resolver) element(e elem, given bool) (done bool) {
 	case x.dialect == element || x.inParams:
 		x.argument(e)
 	case m.tag == toolOpen && given, x.other && paramElements[e.fold]:
-		return true // B4: the first call counts
+		return true // B4, B23: the first call counts
 	case m.tag == toolOpen:
 		return x.nested(m)
 	case e.fold == "toolsep": // Hunyuan Hy3 writes it behind the name
 		x.pos += e.n
-	case nameElements[e.fold] && given: // B22: only names before the arguments are compared
+	case nameElements[e.fold] && given: // B23; B22: only names before the arguments are compared
 		x.other = true
 		x.pos += e.n
 		x.pos += strings.IndexByte(x.rest()+"<", '<')

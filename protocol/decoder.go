@@ -514,7 +514,8 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 	return m, more
 }
 
-// begins finds out whether s, at the start of a line, begins a call without tags.
+// begins finds out whether s, at the start of a line, begins a call without tags (D10,
+// D14, D16, D17).
 // more means that the next bytes decide.
 func (d *Decoder) begins(s string, at int64) (form *dialect, more bool) {
 	// The start of a fence that starts the reply counts as that of the reply (D13).

@@ -148,6 +148,7 @@ func opensAction(_ *Decoder, s string, _ bool) (ok, more bool) {
 	return strings.HasPrefix(s, actionLabel), strings.HasPrefix(actionLabel, s)
 }
 
+// action reads such a call (D17).
 func (x *resolver) action() {
 	x.pos = len(actionLabel)
 	head, tail, _ := strings.Cut(x.rest(), "\n")

@@ -228,7 +228,7 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 			end = p.pos
 		case (m.tag == toolOpen || m.tag == tokenOpen) && h.any, m.tag == thinkClose && !h.final && !p.str,
 			m.tag == observationOpen, m.tag == delimiter, m.tag == turnEnd && m.kind != "/s", m.tag == channel:
-			end = at
+			end = at // B14
 		case m.tag == paramsClose && !p.str:
 			p.depth = 0 // a value that is still open here is broken
 			continue
@@ -351,7 +351,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 		from := 0
 		stray := x.stray || err == nil && !ended && d.follow(x.rest()+"<", &from) == words // nothing completes a tag
 		switch {
-		case stray && !ended, name == "", !known: // B6, B7
+		case stray && !ended, name == "", !known: // the first is mentioned (B6), the others name no known tool (B7)
 			return d.release(h.end)
 		case err == nil && h.fenced && h.ticks >= d.line.fence && (d.line.fenceLead || d.line.fenceFull): // B10
 			err = &ValueError{Reason: FencedCall}
