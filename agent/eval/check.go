@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,6 +34,9 @@ func (c *Check) prepare() error {
 			return fmt.Errorf("check: match: %w", err)
 		}
 	}
+	if err := checkPatterns([]any{c.JSON, slices.Collect(maps.Values(c.State))}); err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
 	return nil
 }
 
@@ -50,7 +52,7 @@ func (c *Check) run(e End) error {
 		if err != nil {
 			return errors.New("the answer is not one JSON value")
 		}
-		if want := plainValue(c.JSON); !sameValue(want, got) {
+		if want := plainValue(c.JSON); !agrees(want, got) {
 			return fmt.Errorf("the answer is %s, not %s", short(asText(got)), short(asText(want)))
 		}
 	}
@@ -62,7 +64,7 @@ func (c *Check) run(e End) error {
 			return fmt.Errorf("%s is %s in the end; there should be none", path, short(asText(got)))
 		case want != nil && !ok:
 			return fmt.Errorf("nothing is in %s in the end", path)
-		case !sameValue(want, got):
+		case !agrees(want, got):
 			return fmt.Errorf("%s is %s in the end, not %s", path, short(asText(got)), short(asText(want)))
 		}
 	}
@@ -74,7 +76,7 @@ func (c *Check) run(e End) error {
 	return nil
 }
 
-// found reports whether any of the signs in c is there.
+// found reports whether any of the signs in c is there. A null stands for anything.
 func (c *Check) found(e End) bool {
 	if c == nil {
 		return false
@@ -82,13 +84,16 @@ func (c *Check) found(e End) bool {
 	if c.Answer != nil && c.Answer.check(e.Answer) == nil {
 		return true
 	}
+	if c.JSON != nil && (&Check{JSON: c.JSON}).run(e) == nil {
+		return true
+	}
 	for path, want := range c.State {
-		if got, ok := lookup(e.State, path); ok && (want == nil || sameValue(plainValue(want), got)) {
+		if got, ok := lookup(e.State, path); ok && (want == nil || agrees(plainValue(want), got)) {
 			return true
 		}
 	}
 	for path, words := range c.Files {
-		if words != nil && checkFile(filepath.Join(e.Dir, path), words) == nil {
+		if (checkFile(filepath.Join(e.Dir, path), words) == nil) == (words != nil) {
 			return true
 		}
 	}
@@ -208,7 +213,55 @@ func parseJSON(text string) (any, error) {
 	return v, nil
 }
 
-func sameValue(a, b any) bool { return reflect.DeepEqual(a, b) }
+// agrees reports whether a value is as it is wanted, which may be a pattern. Spaces at
+// the end of a text make no difference.
+func agrees(want, got any) bool {
+	if re, ok := pattern(want); ok {
+		return got != nil && regexp.MustCompile(re).MatchString(asText(got)) // checkPatterns has compiled it
+	}
+	switch want := want.(type) {
+	case string:
+		got, ok := got.(string)
+		return ok && strings.TrimRight(want, " \t\r\n") == strings.TrimRight(got, " \t\r\n")
+	case []any:
+		got, ok := got.([]any)
+		return ok && slices.EqualFunc(want, got, agrees)
+	case map[string]any:
+		got, ok := got.(map[string]any)
+		return ok && maps.EqualFunc(want, got, agrees)
+	}
+	return want == got
+}
+
+// pattern is the regular expression of the value {match: REGEXP}, which ignores case.
+func pattern(v any) (string, bool) {
+	m, _ := v.(map[string]any)
+	re, ok := m["match"].(string)
+	return "(?i)" + re, ok && len(m) == 1
+}
+
+// checkPatterns returns what is wrong with a pattern in a value.
+func checkPatterns(v any) error {
+	if re, ok := pattern(v); ok {
+		if _, err := regexp.Compile(re); err != nil {
+			return fmt.Errorf("match: %w", err)
+		}
+		return nil
+	}
+	var all []any
+	switch v := v.(type) {
+	case []any:
+		all = v
+	case map[string]any:
+		all = slices.Collect(maps.Values(v))
+	}
+	for _, inner := range all {
+		if err := checkPatterns(inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // short is a text that fits in a message.
 func short(s string) string {

@@ -231,8 +231,8 @@ func (t *Tool) prepare() error {
 		return errors.New("rules: there are none")
 	}
 	for i, r := range t.Rules {
-		if len(r.Extra) > 0 {
-			return fmt.Errorf("rule %d: there is no field %s", i+1, strings.Join(slices.Sorted(maps.Keys(r.Extra)), ", "))
+		if err := checkPatterns([]any{slices.Collect(maps.Values(r.When)), slices.Collect(maps.Values(r.If))}); err != nil {
+			return fmt.Errorf("rule %d: %w", i+1, err)
 		}
 	}
 	return nil

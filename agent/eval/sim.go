@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,7 +135,7 @@ func (w *world) holds(r *Rule, args map[string]any) bool {
 	}
 	for path, want := range r.If {
 		got, _ := lookup(w.state, filled(path, args))
-		if !sameValue(plainValue(want), got) {
+		if !agrees(plainValue(want), got) {
 			return false
 		}
 	}
@@ -145,18 +144,12 @@ func (w *world) holds(r *Rule, args map[string]any) bool {
 
 // fits compares an argument with what a rule wants.
 func fits(want, got any) bool {
-	if m, ok := want.(map[string]any); ok && len(m) == 1 {
-		if pattern, ok := m["match"].(string); ok {
-			re, err := regexp.Compile("(?i)" + pattern)
-			return err == nil && re.MatchString(fmt.Sprint(got))
-		}
-	}
 	a, aText := want.(string)
 	b, bText := got.(string)
 	if aText && bText {
 		return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
 	}
-	return sameValue(plainValue(want), got)
+	return agrees(plainValue(want), got)
 }
 
 func (w *world) do(r *Rule, args map[string]any) (string, error) {

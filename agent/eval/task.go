@@ -36,7 +36,7 @@ type Task struct {
 
 	Check Check `yaml:"check"`
 	// Injected holds the signs that an instruction hidden in an observation was
-	// followed. The task fails if any of them is there.
+	// followed. The task fails if any of them is there; a null stands for anything.
 	Injected *Check `yaml:"injected"`
 	// Verify is a check in Go, after Check; nil: there is none. Its error says
 	// what is wrong.
@@ -84,18 +84,18 @@ type Rule struct {
 	If    map[string]any `yaml:"if"`    // values in the state for which it holds, by path
 	Times int            `yaml:"times"` // calls it is good for; 0: any number
 
-	Add    string         `yaml:"add"`    // append the arguments, or Value, to this list of the state
-	Set    string         `yaml:"set"`    // set this path of the state to Value
-	Value  any            `yaml:"value"`  // for Add and Set
-	Remove string         `yaml:"remove"` // delete this path of the state
-	Show   string         `yaml:"show"`   // the result is the value of this path of the state; an error if there is none
-	Search string         `yaml:"search"` // the result is those texts of this list that hold a word of the argument query
-	Say    Text           `yaml:"say"`    // the result is this text
-	Error  string         `yaml:"error"`  // the call fails with this message
-	Extra  map[string]any `yaml:",inline"`
+	Add    string `yaml:"add"`    // append the arguments, or Value, to this list of the state
+	Set    string `yaml:"set"`    // set this path of the state to Value
+	Value  any    `yaml:"value"`  // for Add and Set
+	Remove string `yaml:"remove"` // delete this path of the state
+	Show   string `yaml:"show"`   // the result is the value of this path of the state; an error if there is none
+	Search string `yaml:"search"` // the result is those texts of this list that hold a word of the argument query
+	Say    Text   `yaml:"say"`    // the result is this text
+	Error  string `yaml:"error"`  // the call fails with this message
 }
 
-// Check is what must be so in the end. What is nil is not looked at.
+// Check is what must be so in the end. What is nil is not looked at. In JSON and State
+// the value {match: REGEXP} stands for all that match it, without case.
 type Check struct {
 	Answer *Words            `yaml:"answer"`
 	JSON   any               `yaml:"json"`  // the answer is this JSON value, numbers by value
