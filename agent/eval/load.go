@@ -41,11 +41,17 @@ var core = sync.OnceValue(func() *Suite {
 // Core is the built-in exam. It is shared: a caller does not change it.
 func Core() *Suite { return core() }
 
+// smoke is the name of the short exam, whose source is that of the whole one.
+const smoke = "smoke"
+
 // Smoke is the short form of Core: a few tasks of different kinds.
-func Smoke() *Suite {
-	short := *core()
-	short.Name, short.source = "smoke", nil
-	short.Tasks = slices.DeleteFunc(slices.Clone(short.Tasks), func(t *Task) bool { return !t.Smoke })
+func Smoke() *Suite { return core().short() }
+
+// short is the suite with the tasks of the short exam only.
+func (s *Suite) short() *Suite {
+	short := *s
+	short.Name = smoke
+	short.Tasks = slices.DeleteFunc(slices.Clone(s.Tasks), func(t *Task) bool { return !t.Smoke })
 	return &short
 }
 

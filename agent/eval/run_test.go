@@ -218,6 +218,32 @@ func TestNothingTwice(t *testing.T) {
 	}
 }
 
+// An exam goes on with the tasks it began with, also the short one after the built-in
+// tasks have changed.
+func TestKeptSuite(t *testing.T) {
+	t.Parallel()
+	for _, suite := range []*eval.Suite{eval.Core(), eval.Smoke()} {
+		dir := filepath.Join(t.TempDir(), "exam")
+		log, err := eval.Create(dir, eval.Exam{ID: "x", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 1}, suite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, "suite.yaml")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		older := strings.Replace(string(text), "What is 17 plus 26?", "What is 26 plus 17?", 1)
+		if err := os.WriteFile(path, []byte(older), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := log.Suite()
+		if err != nil || len(kept.Tasks) != len(suite.Tasks) || kept.Name != suite.Name || !strings.HasPrefix(kept.Tasks[0].Question, "What is 26 plus 17?") {
+			t.Errorf("%s: %v: %+v", suite.Name, err, kept)
+		}
+	}
+}
+
 // faulty answers, or fails, by request.
 type faulty func(n int) (providers.Chunk, error)
 
