@@ -161,9 +161,6 @@ func (x *exam) askAll(ctx context.Context) error {
 		})
 	}
 	for _, j := range jobs {
-		if err := x.mayBegin(ctx); err != nil {
-			break
-		}
 		select {
 		case queue <- j:
 		case <-ctx.Done():
@@ -219,7 +216,7 @@ func (x *exam) agentOptions(t *Task, run int, registry *tools.Registry, model pr
 
 // ask asks one task once. An error ends the exam.
 func (x *exam) ask(ctx context.Context, j job) error {
-	if ctx.Err() != nil {
+	if x.mayBegin(ctx) != nil {
 		return nil
 	}
 	x.report(Progress{Task: j.task.ID})

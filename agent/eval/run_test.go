@@ -356,6 +356,10 @@ func TestBudget(t *testing.T) {
 	if used := r.Total.PromptTokens + r.Total.OutputTokens; used < 5000 {
 		t.Errorf("stopped after %d tokens", used)
 	}
+	// The first task alone uses it up.
+	if r, err = eval.Run(t.Context(), eval.Options{Suite: eval.Core(), Agent: agent.Options{Model: evaltest.Student{Suite: eval.Core(), P: 1}}, Budget: eval.Budget{Tokens: 1}}); !errors.Is(err, eval.ErrBudget) || r.Done != 1 {
+		t.Errorf("%d asked with a budget of one token, %v", r.Done, err)
+	}
 }
 
 // endless writes the same text until it is stopped.
