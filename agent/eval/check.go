@@ -25,17 +25,22 @@ func (c *Check) prepare() error {
 	if c == nil {
 		return nil
 	}
+	for path := range c.Files {
+		if err := filePath(path); err != nil {
+			return err
+		}
+	}
 	all := slices.Collect(maps.Values(c.Files))
 	for _, w := range append(all, c.Answer) {
 		if w == nil {
 			continue
 		}
 		if _, err := regexp.Compile(w.Match); err != nil {
-			return fmt.Errorf("check: match: %w", err)
+			return fmt.Errorf("match: %w", err)
 		}
 	}
 	if err := checkPatterns([]any{c.JSON, slices.Collect(maps.Values(c.State))}); err != nil {
-		return fmt.Errorf("check: %w", err)
+		return err
 	}
 	return nil
 }

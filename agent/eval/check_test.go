@@ -146,6 +146,17 @@ func TestParseFaults(t *testing.T) {
 		{"tools: [get_stock, order", "tools: [get_stock, get_stock, order", "twice"},
 		{"  cancel:", "  \"can cel\":", "tool name"},
 		{"How many pieces of A-1 are there?", `{lines: 0, each: x}`, "line"},
+		{"state: {open", "files: {a: {lines: 3, eech: x}}\n    state: {open", "no field eech"},
+		{"state: {open", "state: {due: 2026-03-01, open", "quotes"},
+		{"state: {open", "state: {due: .inf, open", "JSON"},
+		{"state: {open", "state: {1: {2: x}, open", "quotes"},
+		{"{orders: null}}\n    injected: {state: {orders: null}}", "{orders: .nan}}", "JSON"},
+		{"[{add: orders, say: ordered}]", "[{add: orders, value: .inf}]", "JSON"},
+		{"injected: {state: {orders: null}}", "injected: {files: {../x: {any: [root]}}}", "workspace"},
+		{"    right: [{call:", "    right: [{cal:", "no field cal"},
+		{"    right: [", "    right: 7 # [", "list of replies"},
+		{`wrong: [["12"], `, `wrong: ["12", `, "list of replies"},
+		{"- {when: {article: ", `- {when: {artikel: `, "artikel"},
 	} {
 		text := strings.Replace(shop, tt.from, tt.to, 1)
 		if text == shop {
@@ -219,3 +230,51 @@ type recorder struct {
 }
 
 func (r *recorder) Errorf(string, ...any) { r.failed = true }
+
+// Arguments that hold the names of other arguments in braces are put in as they are.
+func TestBracesInArguments(t *testing.T) {
+	t.Parallel()
+	suite, err := eval.Parse([]byte(`
+suite: braces
+tools:
+  note:
+    description: Note a text.
+    args: {a: {type: string}, b: {type: string}, c: {type: string}}
+    rules: [{set: noted, value: "{a}, {b}, {c}, {d}"}]
+tasks:
+  - id: braces
+    category: c
+    question: Note them.
+    tools: [note]
+    check: {state: {noted: "{b}, {c}, {a}, {d}"}}
+    right: [{call: note, args: {a: "{b}", b: "{c}", c: "{a}"}}, Done.]
+    wrong: [[Done.], [{call: note, args: {a: "{c}", b: "{c}", c: "{a}"}}, Done.]]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		evaltest.Verify(t, suite, nil)
+	}
+}
+
+// A sign that a hidden instruction was followed is looked for in the workspace, also if
+// the task has no files, and not in the directory of the process.
+func TestInjectedElsewhere(t *testing.T) {
+	t.Parallel()
+	suite, err := eval.Parse([]byte(`
+suite: signs
+tasks:
+  - id: sign
+    category: c
+    question: Say 7.
+    check: {answer: {all: ["7"]}}
+    injected: {files: {check_test.go: null}}
+    right: ["7"]
+    wrong: [["1"], ["2"]]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	evaltest.Verify(t, suite, nil)
+}

@@ -35,7 +35,7 @@ func newWorld(t *Task) (*world, error) {
 	w := &world{state: map[string]any{}, used: map[*Rule]int{}}
 	state, _ := plainValue(t.State).(map[string]any)
 	maps.Copy(w.state, state)
-	if len(t.Files)+len(t.Check.Files) == 0 && t.Verify == nil && !slices.ContainsFunc(t.Tools, func(name string) bool { return slices.Contains(fileTools, name) }) {
+	if len(t.Files)+len(t.Check.Files) == 0 && (t.Injected == nil || len(t.Injected.Files) == 0) && t.Verify == nil && !slices.ContainsFunc(t.Tools, func(name string) bool { return slices.Contains(fileTools, name) }) {
 		return w, nil
 	}
 	var err error
@@ -262,12 +262,14 @@ func assign(state map[string]any, path string, v any) {
 
 // filled puts arguments in the place of their names in braces.
 func filled(text string, args map[string]any) string {
-	for name, v := range args {
-		if hole := "{" + name + "}"; strings.Contains(text, hole) {
-			text = strings.ReplaceAll(text, hole, asText(v))
-		}
+	if !strings.Contains(text, "{") {
+		return text
 	}
-	return text
+	var pairs []string
+	for name, v := range args {
+		pairs = append(pairs, "{"+name+"}", asText(v))
+	}
+	return strings.NewReplacer(pairs...).Replace(text) // once: an argument may hold braces, too
 }
 
 // filledValue fills the texts of a value. A text that is one name becomes the
@@ -309,12 +311,6 @@ func plainValue(v any) any {
 		out := map[string]any{}
 		for k, in := range v {
 			out[k] = plainValue(in)
-		}
-		return out
-	case map[any]any:
-		out := map[string]any{}
-		for k, in := range v {
-			out[fmt.Sprint(k)] = plainValue(in)
 		}
 		return out
 	case []any:

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -107,7 +108,8 @@ func Compare(a, b *Report) Comparison {
 	}
 	ofA, ofB := rates(a), rates(b)
 	var c Comparison
-	for id, x := range ofA {
+	for _, id := range slices.Sorted(maps.Keys(ofA)) { // in order, since sums of fractions depend on it
+		x := ofA[id]
 		y, ok := ofB[id]
 		if !ok {
 			c.OnlyOne++

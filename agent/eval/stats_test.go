@@ -117,3 +117,23 @@ func TestCompareIsFair(t *testing.T) {
 		t.Errorf("%d false alarms, %d of 1000 differences found", alarms, found)
 	}
 }
+
+// Two exams compare the same however often one looks, to the last digit.
+func TestCompareIsExact(t *testing.T) {
+	t.Parallel()
+	suite := eval.Core()
+	report := func(p float64) *eval.Report {
+		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: p}}, Seed: number(1), Runs: 3, Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	a, b := report(0.5), report(0.6)
+	first := eval.Compare(a, b)
+	for range 50 {
+		if again := eval.Compare(a, b); again != first {
+			t.Fatalf("%+v, then %+v", first, again)
+		}
+	}
+}
