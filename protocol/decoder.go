@@ -344,12 +344,16 @@ func (n *next) of(c byte, i int) int {
 	return i + len(s)
 }
 
+// closeBy is how far the next of them is looked for byte by byte.
+const closeBy = 24
+
 func (n *next) from(i int) int {
-	if len(n.s)-i < minPiece {
-		for i < len(n.s) && !isStop[n.s[i]] {
-			i++
+	if n.line <= i || n.first <= i {
+		for near := min(len(n.s), i+closeBy); i < near; i++ { // in Markdown they are close together
+			if isStop[n.s[i]] {
+				return i
+			}
 		}
-		return i
 	}
 	if n.line <= i {
 		n.line = n.of('\n', i)
@@ -414,7 +418,7 @@ func (d *Decoder) pushText(s string) (rest string) {
 			}
 		}
 		switch c := s[i]; {
-		case d.passed.n >= maxPassed:
+		case d.anyTool || d.passed.n >= maxPassed:
 		case (c == '{' || c == '(') && d.line.filled && d.mayTake(s[start:i], s[i:]):
 			d.noteCallStart(s[start:i], s[i:])
 		case d.line.words > 0 && (c == '{' || c == '='):

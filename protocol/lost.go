@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -264,7 +265,7 @@ func (f *finder) place(at int) (g guess) {
 	case start:
 		if g = f.atLine(f.text[at:]); g.is == isNone && c == '{' {
 			paragraph, _, _ := strings.Cut(f.ahead(f.text[at:], 1<<16), "\n\n")
-			if blank(paragraph[objectEnd(paragraph):]) {
+			if blank(paragraph[valueEnd(paragraph):]) {
 				g = found(f.argumentsOf(paragraph, f.text[:at]))
 			}
 		}
@@ -279,9 +280,6 @@ func (f *finder) place(at int) (g guess) {
 
 // bulleted takes the marks of a list and of bold type from the start of a line.
 func bulleted(s string) (rest string) {
-	if s != "" && s[0] != '_' && isWord(s[0]) && !isDigit(s[0]) {
-		return s
-	}
 	rest = strings.TrimLeft(s, " \t*_#")
 	digits := strings.TrimLeft(rest, "0123456789")
 	switch {
@@ -391,21 +389,10 @@ func (f *finder) labelled(head, rest string, skipped int) guess {
 // parentheses, brackets or an object, and nothing behind them on the line but, in a
 // list, other calls.
 func (f *finder) call(s string, bullet, list bool) guess {
-	const print = "print("
-	if strings.HasPrefix(print, s) {
-		return f.soon(s, maxTag, 0)
-	}
-	s = strings.TrimPrefix(s, print)
+	s = strings.TrimPrefix(s, "print(")
 	n := pathLen(s)
 	if n == len(s) {
 		return f.soon(s, maxTag, 0)
-	}
-	next := n
-	for next < min(len(s), n+maxTag) && strings.IndexByte("*`_ :0123456789", s[next]) >= 0 {
-		next++
-	}
-	if n == 0 || next < len(s) && strings.IndexByte("({<[\r\n", s[next]) < 0 { // most lines end here
-		return guess{}
 	}
 	tool, known := f.d.declared(tidyName(s[:n]))
 	if !known {
@@ -421,7 +408,7 @@ func (f *finder) call(s string, bullet, list bool) guess {
 	switch {
 	case f.streams && (s == "" || strings.HasPrefix("[ARGS]", s) || strings.HasPrefix("<arg_key>", trimSpace(s)) || strings.HasPrefix(s, "<|")):
 		return f.soon(s, 2*maxTag, 0)
-	case f.streams && (s[0] == '(' || object && (inside == "" || inside[0] == '"')):
+	case f.streams && (s[0] == '(' || object):
 		return found(tool)
 	}
 	if strings.HasSuffix(between, "\n") {
@@ -540,23 +527,21 @@ func (f *finder) markUp(s string, start bool) guess {
 	closer := "</" + e.name
 	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxPassed), closer)
 	switch content := strings.TrimSpace(inside); {
-	case known && (e.empty || closed && (start || content != "") || start && (f.streams || strings.HasPrefix(content, "<"))):
+	case known && (e.empty || closed || start && strings.HasPrefix(content, "<")):
 		return found(tool)
-	case start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")):
+	case strings.Contains(e.fold, "functioncall"), strings.Contains(e.fold, "toolcall"):
 		return f.named(s)
 	case f.streams && !closed:
 		return guess{is: isOpen, until: closer}
 	case start && e.fold == "name" && strings.Contains(content, "<parameter"): // Qwen's, without the tags before the name
 		tool, _ = f.d.declared(content[:pathLen(content)])
 		return found(tool)
-	case start && closed && e.name == "parameter" && nameAttr(e.attrs) != "": // without what comes before it
+	case start && e.name == "parameter": // without what comes before it
 		return found(f.declares(nameAttr(e.attrs)))
 	case !closed || content == "":
 		return guess{}
 	case calls:
 		return found(f.inElement("", content))
-	case !start:
-		return guess{}
 	case strings.Contains(content, "<arg_key>"): // GLM's
 		return found(f.word(content))
 	case content[0] == '{', content[0] == '[':
@@ -602,15 +587,24 @@ var callWords = strings.Fields("tool call function action channel recipient plug
 
 // word returns the first tool whose name occurs in s as a word.
 func (f *finder) word(s string) string {
-	for word := range strings.FieldsFuncSeq(f.ahead(s, maxElem), func(r rune) bool { return r < utf8.RuneSelf && !isWord(byte(r)) && r != '-' && r != '.' }) {
-		word = strings.Trim(word, ".-")
-		for _, name := range []string{word, word[strings.LastIndexByte(word, '.')+1:]} {
-			if _, known := f.d.opts.Tools.Schema(name); known {
-				return name
-			}
+	for name := range namesIn(f.ahead(s, maxElem)) {
+		if _, known := f.d.opts.Tools.Schema(name); known {
+			return name
 		}
 	}
 	return ""
+}
+
+// namesIn yields what may be names in s, and what of them is behind a dot.
+func namesIn(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r < utf8.RuneSelf && !isWord(byte(r)) && r != '-' && r != '.' }) {
+			word = strings.Trim(word, ".-")
+			if !yield(word) || !yield(word[strings.LastIndexByte(word, '.')+1:]) {
+				return
+			}
+		}
+	}
 }
 
 // onlyStep is a reply that is a thought and an action, or an action alone.

@@ -5,26 +5,26 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 // mayTake reports whether a { or ( in the middle of a line, which rest begins with,
 // may begin the arguments of a call: before is what comes in front of it, as far as it
 // is at hand.
 func (d *Decoder) mayTake(before, rest string) bool {
-	name := before[pathStart(before):]
-	if len(name) == len(before) && len(name) < maxTag {
+	if pathStart(before) == 0 {
 		end := d.passed.end()
 		before = end[max(0, len(end)-maxTag):] + before
-		name = before[pathStart(before):]
 	}
-	if name != "" && d.initials[name[0]] || strings.ContainsAny(name, ".") {
-		if _, known := d.declared(tidyName(name)); known {
-			return true
-		}
+	if _, known := d.toolBefore(before); known {
+		return true
 	}
 	after := trimSpace(rest[1:])
 	return rest[0] == '{' && (after == "" || after[0] == '"' || after[0] == '\'')
+}
+
+// toolBefore is the tool whose name s ends with.
+func (d *Decoder) toolBefore(s string) (tool string, known bool) {
+	return d.declared(tidyName(s[pathStart(s):]))
 }
 
 // pathStart is where the name begins that s ends with, as code writes names.
@@ -47,78 +47,58 @@ var endTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // that is behind the name of a tool whose argument it begins with; or the arguments of a
 // call of Python.
 func (f *finder) inMidLine(at int) (g guess) {
-	s := f.text[at:]
-	if s[0] == '{' {
-		if inside := trimSpace(s[1:]); inside != "" && inside[0] != '"' && inside[0] != '\'' {
-			if _, known := f.d.declared(tidyName(f.text[pathStart(f.text[:at]):at])); !known {
-				return guess{}
-			}
+	s, before := f.text[at:], f.text[:at]
+	_, known := f.d.toolBefore(before)
+	if s[0] == '(' {
+		line, _, ended := strings.Cut(f.ahead(s, maxElem), "\n")
+		if f.streams && known && !ended && len(line) < maxElem {
+			return guess{is: isOpen, until: "\n"}
 		}
-		end := objectEnd(f.ahead(s, 1<<16))
-		if end == 0 { // too much was looked at
-			return guess{}
-		}
-		behind, _, ended := strings.Cut(f.ahead(s[end:], maxElem), "\n")
-		if g = f.object(s, 0); f.streams && g.is == isOpen && g.tool == "" {
-			switch {
-			case end == len(s):
-				return g
-			case !ended:
-				return guess{is: isOpen, until: "\n"}
-			}
-			g = found(f.inObject(s[:end]))
-		}
-		switch mentioned := strings.Trim(endTokens().ReplaceAllString(behind, ""), punctuation) != ""; {
-		case mentioned && g.tool != "" && strings.Contains(s[:end], `"tool_calls"`):
-		case mentioned:
-			return guess{}
-		case g.is == isNone:
-			g = found(f.argumentsOf(s, f.text[:at]))
+		if tool, rest := f.python(before[pathStart(before):] + line); strings.Trim(rest, punctuation) == "" {
+			g = found(tool)
 		}
 		return g
 	}
-	tool, known := f.d.declared(tidyName(f.text[pathStart(f.text[:at]):at]))
-	if !known {
+	if inside := trimSpace(s[1:]); !known && inside != "" && inside[0] != '"' && inside[0] != '\'' {
 		return guess{}
 	}
-	line, _, ended := strings.Cut(f.ahead(s, maxElem), "\n")
-	if f.streams && !ended && len(line) < maxElem {
-		return guess{is: isOpen, until: "\n"}
+	end := valueEnd(f.ahead(s, 1<<16))
+	behind, _, ended := strings.Cut(f.ahead(s[end:], maxElem), "\n")
+	if g = f.object(s, 0); f.streams && g.is == isOpen && g.tool == "" {
+		switch {
+		case end == len(s):
+			return g
+		case !ended:
+			return guess{is: isOpen, until: "\n"}
+		}
+		g = found(f.inObject(s[:end]))
 	}
-	if rest, ok := f.keywords(line); ok && strings.Trim(rest, punctuation) == "" {
-		return found(tool)
+	switch mentioned := strings.Trim(endTokens().ReplaceAllString(behind, ""), punctuation) != ""; {
+	case mentioned && !strings.Contains(s[:end], `"tool_calls"`):
+		return guess{}
+	case g.is == isNone && !mentioned:
+		g = found(f.argumentsOf(s, before))
 	}
-	return guess{}
+	return g
 }
 
-// objectEnd is where the object ends that s begins with; its end, if it does not.
-func objectEnd(s string) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
+// python returns the tool that s begins with a call of, as Python writes it, perhaps in
+// print(), and what is behind the call.
+func (f *finder) python(s string) (tool, rest string) {
+	s = strings.TrimPrefix(s, "print(")
+	n := pathLen(s)
+	if tool, known := f.d.declared(tidyName(s[:n])); known && strings.HasPrefix(s[n:], "(") {
+		if rest, ok := f.keywords(s[n:]); ok {
+			return tool, rest
 		}
 	}
-	return len(s)
+	return "", s
 }
 
 // keywords reads the arguments of a call of Python, if s begins with some, and returns
 // what is behind them.
 func (f *finder) keywords(src string) (rest string, ok bool) {
-	if src == "" {
-		return "", false
-	}
-	x := &resolver{d: f.d, cursor: cursor{src: src, pos: 1}, bare: true}
+	x := &resolver{d: f.d, cursor: cursor{src: src, pos: min(len(src), 1)}, bare: true}
 	err := try(x.keywords)
 	f.spent += x.pos
 	return x.rest(), err == nil && len(x.args) > len("{}")
@@ -133,35 +113,24 @@ var firstKey = sync.OnceValue(func() *regexp.Regexp {
 const announced = 120
 
 // argumentsOf returns the tool whose arguments an object is: one that declares the first
-// of them and is named before it on its line, or ends a line shortly before. There a name
-// that may be any word has to stand out.
-func (f *finder) argumentsOf(object, before string) (tool string) {
+// of them and is named before it on its line, or ends a line shortly before.
+func (f *finder) argumentsOf(object, before string) string {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
 	before = before[max(0, len(before)-announced):]
 	inner := strings.TrimRight(before, " \t\r\n")
-	if m == nil || strings.HasSuffix(inner, `":`) || strings.HasSuffix(inner, ",") || strings.HasSuffix(inner, "{") {
+	if m == nil || strings.HasSuffix(inner, `":`) || strings.HasSuffix(inner, ",") {
 		return ""
 	}
-	line := strings.LastIndexByte(before, '\n')
-	for end := len(before); end > 0; end-- {
-		begin := pathStart(before[:end])
-		if begin == end {
-			continue
+	lines := strings.Split(before, "\n")
+	for i, line := range slices.Backward(lines) {
+		if i < len(lines)-1 {
+			line = strings.TrimRight(line, punctuation)
+			line = line[pathStart(line):]
 		}
-		name, behind := before[begin:end], before[end:]
-		end = begin
-		last := name[strings.LastIndexByte(name, '.')+1:]
-		for _, word := range []string{name, last} {
-			known, ok := f.d.declared(tidyName(strings.TrimRight(word, ".")))
-			x := resolver{d: f.d, name: known}
-			if !ok || x.property(m[1]+m[2]) == nil {
-				continue
-			}
-			behind, _, _ = strings.Cut(behind, "\n")
-			stands := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" || strings.HasSuffix(strings.TrimRight(before[:begin], " "), ":") ||
-				begin > 0 && strings.IndexByte("`*[\"'", before[begin-1]) >= 0
-			if begin > line || stands && strings.Trim(behind, punctuation) == "" {
-				return known
+		for name := range namesIn(line) {
+			tool, known := f.d.declared(tidyName(name))
+			if x := (resolver{d: f.d, name: tool}); known && x.property(m[1]+m[2]) != nil {
+				return tool
 			}
 		}
 	}
@@ -178,56 +147,47 @@ var (
 // but one and ends the reply. What words follow is an example.
 func (f *finder) fenced(s string) guess {
 	head, body, whole := strings.Cut(s[:min(len(s), maxPassed)], "\n")
-	ticks := len(head) - len(strings.TrimLeft(head, "`"))
+	info := strings.TrimLeft(head, "`")
+	fence := head[:len(head)-len(info)]
 	switch {
-	case !whole && ticks == len(head):
+	case !whole && (info == "" || len(fence) >= 3):
 		return f.soon(head, maxTag, 0)
-	case ticks < 3:
+	case len(fence) < 3:
 		return guess{}
-	case !whole:
-		return f.soon(head, maxTag, 0)
 	}
-	info := fold(head[ticks:])
+	info = fold(info)
 	if slices.Contains(resultFences, info) {
 		return guess{is: isOpen, invented: true}
 	}
 	said := slices.Contains(callFences, info)
-	content := trimSpace(body)
-	name := content[:pathLen(content)]
-	_, known := f.d.declared(tidyName(strings.TrimPrefix(name, "print")))
+	content := strings.TrimPrefix(trimSpace(body), "print(")
+	n := pathLen(content)
+	_, known := f.d.declared(tidyName(content[:n]))
 	switch {
-	case content == "", name != "" && len(name) == len(content):
+	case n == len(content):
 		return f.soon(body, maxElem, 0)
-	case !said && f.d.opts.Told, !said && !known && content[0] != '{' && content[0] != '[' && !strings.HasPrefix(content, "print("):
+	case !said && (f.d.opts.Told || !known && content[0] != '{' && content[0] != '['):
 		return guess{}
 	}
-	closer := "\n" + head[:ticks]
+	closer := "\n" + fence
 	inside, after, closed := strings.Cut(f.ahead(body, maxPassed), closer)
 	switch {
 	case f.streams && !closed:
 		return guess{is: isOpen, until: closer}
-	case !said && strings.TrimSpace(after) != "":
+	case !said && !blank(after):
 		return guess{}
 	}
-	before := f.text[:len(f.text)-len(s)]
 	content = strings.TrimSpace(inside)
-	tool := ""
+	tool, rest := f.python(content)
 	switch {
-	case content == "":
-	case content[0] == '{' || content[0] == '[':
+	case content != "" && (content[0] == '{' || content[0] == '['):
 		if tool = f.inObject(content); tool == "" && f.blind {
 			return guess{is: isOpen}
 		} else if tool == "" {
-			tool = f.argumentsOf(content, before)
+			tool = f.argumentsOf(content, f.text[:len(f.text)-len(s)])
 		}
-	default:
-		call := strings.TrimPrefix(content, "print(")
-		n := pathLen(call)
-		if known, ok := f.d.declared(tidyName(call[:n])); ok && strings.HasPrefix(call[n:], "(") {
-			if rest, ok := f.keywords(call[n:]); ok && strings.Trim(rest, " \t)\r\n;") == "" {
-				tool = known
-			}
-		}
+	case strings.Trim(rest, " \t)\r\n;") != "":
+		tool = ""
 	}
 	if tool == "" && said {
 		tool = f.word(content)
@@ -238,22 +198,15 @@ func (f *finder) fenced(s string) guess {
 // observed reports whether a line begins with the result of a call, which the model made
 // up: as ReAct labels it, or as E3 has it.
 func (f *finder) observed(s string) (g guess) {
-	const label = "Observation:"
-	if strings.HasPrefix(s, label) {
+	const label, success = "Observation:", " Success:"
+	head, list := strings.CutPrefix(s[:min(len(s), maxTag)], "[")
+	name, after, closed := strings.Cut(head, "]")
+	_, known := f.d.opts.Tools.Schema(name)
+	switch {
+	case strings.HasPrefix(s, label), list && known && (strings.HasPrefix(after, success) || strings.HasPrefix(after, " Error:")):
 		return guess{is: isOpen, invented: true}
-	}
-	if s != "" && strings.HasPrefix(label, s) {
+	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(name, "\n{("), list && known && len(after) < len(success):
 		return f.soon(s, maxTag, 0)
-	}
-	if !strings.HasPrefix(s, "[") {
-		return g
-	}
-	name, after, closed := strings.Cut(s[1:min(len(s), maxTag)], "]")
-	switch _, known := f.d.opts.Tools.Schema(name); {
-	case !closed && !strings.ContainsAny(name, "\n{("), closed && known && len(after) < len(" Success:") && (strings.HasPrefix(" Success:", after) || strings.HasPrefix(" Error:", after)):
-		return f.soon(s, maxTag, 0)
-	case known && (strings.HasPrefix(after, " Success:") || strings.HasPrefix(after, " Error:")):
-		return guess{is: isOpen, invented: true}
 	}
 	return g
 }
@@ -263,12 +216,9 @@ var callElement = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:use|execute|run|call|invoke|mcp)*(?:tool|function|func|action|api|call|execute|invoke|plugin)(?:use|call|code|request|invocation)?$`)
 })
 
-// elementStarts are the first two letters of such names, and of those of results.
-var elementStarts = strings.Fields("us ex ru ca in mc to fu ac ap pl ob lo")
-
-// mayCall reports whether s, behind a <, may begin such a name.
+// mayCall reports whether s, behind a <, may begin such a name, or that of a result.
 func mayCall(s string) bool {
-	return len(s) < 2 || slices.Contains(elementStarts, strings.ToLower(s[:2]))
+	return len(s) < 2 || elementStarts[lower(s[0])][lower(s[1])]
 }
 
 // inElement returns the tool that an element that calls something names, in an attribute
@@ -279,13 +229,8 @@ func (f *finder) inElement(attrs, content string) string {
 			return tool
 		}
 	}
-	if content == "" {
-		return ""
-	}
-	if content[0] == '{' || content[0] == '[' {
-		if tool := f.inObject(content); tool != "" {
-			return tool
-		}
+	if tool := f.inObject(content); tool != "" {
+		return tool
 	}
 	return f.word(content)
 }
@@ -298,14 +243,16 @@ var labels = sync.OnceValue(func() *regexp.Regexp {
 // label is what labels look at, in bytes.
 const maxLabel = 240
 
-// labelStarts are how such a line begins.
-var labelStarts = []string{"tool", "function", "use tool", "use function", "call tool", "call function"}
-
 // step is a tool that is named on a line with a label, above a line with its arguments.
 func (f *finder) step(s string) guess {
 	head := s[:min(len(s), maxLabel)]
-	begin := strings.ToLower(head[:min(len(head), len("call function"))])
-	if begin == "" || !slices.ContainsFunc(labelStarts, func(l string) bool { return strings.HasPrefix(begin, l) || strings.HasPrefix(l, begin) }) {
+	begin := head
+	for _, verb := range []string{"use ", "call "} {
+		if hasPrefixFold(head, verb) {
+			begin = head[min(len(head), len(verb)):]
+		}
+	}
+	if !hasPrefixFold(begin, "tool") && !hasPrefixFold(begin, "function") {
 		return guess{}
 	}
 	if m := labels().FindStringSubmatch(head); m != nil {
@@ -325,38 +272,35 @@ func (f *finder) step(s string) guess {
 	return f.soon(head, maxLabel, 0)
 }
 
+// hasPrefixFold reports whether s begins with prefix, in any case, as far as it goes.
+func hasPrefixFold(s, prefix string) bool {
+	n := min(len(s), len(prefix))
+	return strings.EqualFold(s[:n], prefix[:n])
+}
+
 // mentioned is a block in the middle of a line, with words behind it, from behind its
 // opening tag on: a call all the same if it names a tool and has its arguments.
 func (f *finder) mentioned(s string, m mark) guess {
 	content := trimSpace(s)
-	if content == "" {
-		return f.soon(s, maxElem, 0)
-	}
 	inside, _, _ := strings.Cut(f.ahead(content, 1<<16), "</")
-	switch content[0] {
-	case '{', '[':
-		if tool := f.inObject(content); tool != "" {
-			return found(tool)
+	tool := ""
+	switch n := pathLen(content); {
+	case content == "":
+	case content[0] == '{', content[0] == '[':
+		if tool = f.inObject(content); tool == "" {
+			tool, _ = f.d.declared(tidyName(m.name))
 		}
-	case '<':
+	case content[0] == '<':
 		return found(f.word(content))
+	case strings.HasPrefix(trimSpace(content[n:]), "{"):
+		tool, _ = f.d.declared(tidyName(content[:n]))
 	default:
-		n := pathLen(inside)
-		tool, known := f.d.declared(tidyName(inside[:n]))
-		if rest := trimSpace(inside[n:]); known && rest != "" && rest[0] == '(' {
-			_, known = f.keywords(rest)
-		} else if rest == "" || rest[0] != '{' {
-			known = false
-		}
-		if known {
-			return found(tool)
-		}
+		tool, _ = f.python(inside)
+	}
+	if tool == "" {
 		return f.soon(s, maxElem, 0)
 	}
-	if tool, known := f.d.declared(tidyName(m.name)); known {
-		return found(tool)
-	}
-	return f.soon(s, maxElem, 0)
+	return found(tool)
 }
 
 // result is the result of a call in the middle of a line, from behind its opening tag on:
@@ -367,7 +311,7 @@ func (f *finder) result(s string) guess {
 	switch {
 	case !closed && f.streams:
 		return guess{is: isOpen, until: closer}
-	case closed && strings.ContainsFunc(inside, func(r rune) bool { return r < utf8.RuneSelf && isWord(byte(r)) }):
+	case closed && strings.Trim(inside, punctuation+"\n") != "":
 		return guess{is: isOpen, invented: true}
 	}
 	return guess{}
@@ -377,7 +321,7 @@ func (f *finder) result(s string) guess {
 func (f *finder) declares(key string) string {
 	for _, tool := range f.d.opts.Tools.Names() {
 		x := resolver{d: f.d, name: tool}
-		if key != "" && x.property(key) != nil {
+		if x.property(key) != nil {
 			return tool
 		}
 	}

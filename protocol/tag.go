@@ -110,6 +110,8 @@ var (
 	// tagPairs are the first two letters of tags, of families and of tokens that
 	// are written like tags; 0 is any.
 	tagPairs [256][256]bool
+	// elementStarts are those of the elements of callElement, and of results.
+	elementStarts [256][256]bool
 )
 
 // indexTags adds the tags and tokens of dialects.
@@ -153,6 +155,9 @@ func indexTags() {
 	}
 	for name := range tagNames {
 		pair(name)
+	}
+	for two := range strings.FieldsSeq("us ex ru ca in mc to fu ac ap pl ob lo") {
+		elementStarts[two[0]][two[1]] = true
 	}
 	sortedTags = slices.Sorted(maps.Keys(tagNames))
 }

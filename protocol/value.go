@@ -593,6 +593,17 @@ type span struct {
 	str   bool
 }
 
+// valueEnd is where the value ends that s begins with; its end, if it does not.
+func valueEnd(s string) int {
+	for p := (span{}); p.pos < len(s); {
+		k, n := lex(s[p.pos:], p.str)
+		if p.step(k, s[p.pos], max(n, 1)); p.depth == 0 {
+			return min(p.pos, len(s))
+		}
+	}
+	return len(s)
+}
+
 // step moves past a token that begins with c.
 func (p *span) step(k kind, c byte, n int) {
 	switch {
