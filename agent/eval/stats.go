@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // z95 is the 97.5% quantile of the normal distribution: an interval of ±z95 holds 95%.
@@ -108,11 +109,13 @@ func Compare(a, b *Report) Comparison {
 	}
 	ofA, ofB := rates(a), rates(b)
 	var c Comparison
+	alone := map[string]bool{}
 	for _, id := range slices.Sorted(maps.Keys(ofA)) { // in order, since sums of fractions depend on it
 		x := ofA[id]
 		y, ok := ofB[id]
 		if !ok {
-			c.OnlyOne++
+			task, _, _ := strings.Cut(id, "\x00")
+			alone[task] = true
 			continue
 		}
 		c.Tasks++
@@ -129,9 +132,11 @@ func Compare(a, b *Report) Comparison {
 	}
 	for id := range ofB {
 		if _, ok := ofA[id]; !ok {
-			c.OnlyOne++
+			task, _, _ := strings.Cut(id, "\x00")
+			alone[task] = true
 		}
 	}
+	c.OnlyOne = len(alone)
 	if c.Tasks > 0 {
 		c.RateA, c.RateB = c.RateA/float64(c.Tasks), c.RateB/float64(c.Tasks)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"mylm/agent"
@@ -134,6 +135,38 @@ func TestCompareIsExact(t *testing.T) {
 	for range 50 {
 		if again := eval.Compare(a, b); again != first {
 			t.Fatalf("%+v, then %+v", first, again)
+		}
+	}
+}
+
+// Only tasks that were asked and checked in the same way are compared; their scripts
+// make no difference.
+func TestCompareChangedTasks(t *testing.T) {
+	t.Parallel()
+	report := func(from, to string) *eval.Report {
+		suite, err := eval.Parse([]byte(strings.Replace(shop, from, to, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: suite.Tasks[0].Right.Model()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	before := report("", "")
+	for change, want := range map[[2]string]int{
+		{"How many pieces of A-1 are there?", "How many pieces of A-1 are left?"}: 0,
+		{`all: ["1073"]`, `any: ["1073"]`}:                                        0,
+		{"How many pieces there are.", "Pieces."}:                                 0,
+		{"{article: {type: string}}", "{article: {type: string, minLength: 1}}"}:  0,
+		{`{error: "no article {article}"}`, `{error: "no {article}"}`}:            0,
+		{"turns: 4", "turns: 5"}:                                                  0,
+		{"no idea", "no notion"}:                                                  1,
+		{"suite: shop", "suite: store"}:                                           1,
+	} {
+		if c := eval.Compare(before, report(change[0], change[1])); c.Tasks != want || c.OnlyOne != 1-want {
+			t.Errorf("%s: %+v", change, c)
 		}
 	}
 }

@@ -40,7 +40,7 @@ type Task struct {
 	Injected *Check `yaml:"injected"`
 	// Verify is a check in Go, after Check; nil: there is none. Its error says
 	// what is wrong.
-	Verify func(End) error `yaml:"-"`
+	Verify func(End) error `yaml:"-" json:"-"`
 
 	Right Script   `yaml:"right"` // replies of a model that does well
 	Wrong []Script `yaml:"wrong"` // and of some that do not

@@ -288,7 +288,8 @@ in which one exam did better. A task that was asked several times counts once.`,
 			}
 			both := eval.Compare(reports[0], reports[1])
 			if both.Tasks == 0 {
-				return failure.Usage("the exams have no task in common: one is of the suite %s, the other of %s", reports[0].Exam.Suite, reports[1].Exam.Suite)
+				return failure.Usage("the exams have no task in common that both asked in the same words: one is of the suite %s, the other of %s",
+					term.Echoed(reports[0].Exam.Suite), term.Echoed(reports[1].Exam.Suite))
 			}
 			if err := writeChart(c, reports); err != nil {
 				return err
