@@ -74,22 +74,27 @@ func TestChatApprovalKeys(t *testing.T) {
 	}
 }
 
-// A word that is typed at a question is no answer, whatever letters it has.
+// A word that is typed at a question is no answer, whatever letters it has. It is kept
+// in sight, and so is a paste; a key that is none of the question is told.
 func TestChatWordAtApproval(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch one")}, "chat")
 	s := chatOn(t, cmd, 120, 30)
 	s.says("go")
 	s.shows("[y] once")
+	s.types("\r")
+	s.shows("Press one of the keys below")
 	s.types("maybe")
 	s.shows("> maybe\n")
-	s.shows("[y] once")
+	s.types(pasteOn + " not" + pasted)
+	s.shows("> maybe not\n")
+	s.shows("[?] help\nfor later: maybe not\n")
 	if _, err := os.Stat(filepath.Join(cmd.Dir, "one")); err == nil {
 		t.Error("it was run")
 	}
 	s.types("y")
 	s.shows("allowed once")
-	s.shows("> maybe\n")
+	s.shows("> maybe not\n")
 }
 
 // What was allowed for the session holds in the next turn, and not after /clear.

@@ -81,7 +81,7 @@ func TestChatDiff(t *testing.T) {
 	s.says("/diff")
 	s.shows("nothing was said yet")
 	s.says("change it")
-	s.shows("Written.")
+	s.shows("1 turn")
 	s.says("/diff")
 	s.shows("  --- a/notes.txt\n  +++ b/notes.txt\n  @@ -1,3 +1,2 @@\n   one\n  -two\n   three\n")
 	if !strings.Contains(s.wrote(), "\x1b[31m-two") {
@@ -105,7 +105,7 @@ func TestChatUndoIsItsOwn(t *testing.T) {
 	s.says("/undo")
 	s.shows("nothing was said yet")
 	s.says("change it")
-	s.shows("Written.")
+	s.shows("1 turn")
 	other := exec.Command(cmd.Path, "ask", "--yes", "-m", "scripted/other.txt", "q")
 	other.Dir, other.Env = cmd.Dir, cmd.Env
 	write := `=== reply

@@ -93,11 +93,22 @@ func (m *model) dialogKey(d *dialog, k tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case d.typing():
 		m.typeAnswer(d, k)
-	case !m.decide(d, k.String()) && k.Text != "":
-		m.typed, d.ready = time.Now(), false // of a word: its other letters are no answers
+	case m.decide(d, k.String()):
+	case k.Text != "":
+		m.keep(d)
 		m.editor.insert(k.Text)
+	default:
+		d.note = "Press one of the keys below."
 	}
 	return nil
+}
+
+// keep has a question wait: what is typed is a word for the editor, whose other letters
+// are no answers.
+func (m *model) keep(d *dialog) {
+	if d != nil {
+		m.typed, d.ready = time.Now(), false
+	}
 }
 
 // typeAnswer carries out a key where text is typed.

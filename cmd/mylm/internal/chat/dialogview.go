@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -81,10 +82,17 @@ func (m *model) dialogRows(d *dialog) (rows []string, cursor place) {
 		if d.reason {
 			rows = append(rows, m.styled(faint, "Enter refuses, with or without a reason; Esc goes back."))
 		}
-		return rows, at
+		return append(rows, m.later()...), at
 	}
-	keys := m.keys(d)
-	return append(rows, keys...), place{0, len(rows)}
+	return slices.Concat(rows, m.keys(d), m.later()), place{0, len(rows)}
+}
+
+// later is what is in the editor while a question is in its place.
+func (m *model) later() []string {
+	if m.editor.empty() {
+		return nil
+	}
+	return []string{m.styled(faint, ansi.Truncate("for later: "+term.OneLine(m.editor.shown(), 200), m.columns(), "…"))}
 }
 
 // approvalRows are a call and why it is asked about.

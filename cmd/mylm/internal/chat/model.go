@@ -126,10 +126,11 @@ func (m *model) pasted(text string) {
 	case m.search != nil:
 		m.search.query += strings.Join(strings.Fields(text), " ")
 		m.search.find(m.history, len(m.history.all))
-	case d == nil:
-		m.editor.paste(text)
-	case d.typing():
+	case d != nil && d.typing():
 		d.editor.paste(text)
+	default:
+		m.keep(d)
+		m.editor.paste(text)
 	}
 }
 
