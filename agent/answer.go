@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"mylm/providers/calling"
 )
@@ -14,7 +15,7 @@ const answerRetries = 2
 // sent back with the reason, or ends the run.
 func (r *run) fitsSchema(ctx context.Context) bool {
 	s, entries := &r.state, r.session.snapshot()
-	answer := s.continuedText(entries) + answerOf(entries, r.session.last())
+	answer := answerIn(entries, append(slices.Clone(s.Continued), r.session.last())...)
 	_, problem := r.agent.answer.Read(answer)
 	if problem == "" {
 		return true

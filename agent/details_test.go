@@ -77,6 +77,58 @@ func TestContinuedReplyKeepsItsPlace(t *testing.T) {
 	})
 }
 
+// A reply that a limit cuts is read, and shown, as if it had not been cut, wherever that
+// is. One that holds only half a thought is no beginning: the model is told.
+func TestReplyIsCutAnywhere(t *testing.T) {
+	for name, whole := range map[string]string{
+		"less":      "If a < b, then write a <b> tag.\n<i>x</i> <",
+		"an answer": "Hm.\n<final_answer>It is a < b.</final_answer>",
+		"a thought": "<think>hm</think>It is 42.",
+		"a quote":   "Write `<tool_code>` to call.",
+		"JSON":      "{\"a\": [1, 2],\n \"b\": \"<\"}",
+		"a fence":   "```json\n{\"a\": 1}\n```\nThat is all.",
+		"a call":    "I look.\n<tool_code>",
+		"another":   "I look.\n<function=",
+	} {
+		rest := map[string]string{"a call": strings.TrimPrefix(call("echo", `{"text":"x"}`), "<tool_code>"), "another": "echo><parameter=text>x</parameter></function>"}[name]
+		told := false
+		run := func(replies ...any) (string, string, string) {
+			var b bench
+			told = false
+			events, r := collect(t, newAgent(t, agent.Options{Model: newModel(append(replies, "Done.", "Done.")...), Tools: b.registry(t)}).Run(t.Context(), nil, "go"))
+			shown := ""
+			for _, e := range events {
+				switch p := e.Payload.(type) {
+				case agent.TextDelta:
+					shown += p.Text
+				case agent.AnswerStart, agent.Retract:
+					shown = ""
+				case agent.Error:
+					told = true
+				}
+			}
+			history := ""
+			for _, m := range r.Messages {
+				if m.Role == providers.Assistant {
+					history += m.Text
+				}
+			}
+			return r.Response + "|" + strings.TrimSpace(shown), b.String(), history
+		}
+		wantResponse, wantRan, wantHistory := run(whole + rest)
+		for i := 1; i < len(whole); i++ {
+			response, ran, history := run(say{text: whole[:i], stop: providers.StopLength}, whole[i:]+rest)
+			if told && strings.HasSuffix(whole[:i], "<final_answer>") || told && name == "a thought" {
+				continue
+			}
+			tags := rest != "" || name == "an answer" || name == "a thought" // half of one stays in the history
+			if response != wantResponse || ran != wantRan || !tags && history != wantHistory {
+				t.Errorf("%s, %q, %q: %q, ran %q, history %q; want %q, %q, %q", name, whole[:i], whole[i:], response, ran, history, wantResponse, wantRan, wantHistory)
+			}
+		}
+	}
+}
+
 func newTool(t *testing.T, e tools.Effect, run func(context.Context, noneIn) (tools.Result, error)) *tools.Registry {
 	t.Helper()
 	tool, err := tools.New("tool", "Do it.", e, run)

@@ -77,6 +77,7 @@ type (
 		SeparateThought string                `json:"aside,omitempty"`   // the thought that came beside Raw, not in it
 		Thought         string                `json:"thought,omitempty"` // all of it
 		Answer          string                `json:"answer,omitempty"`  // the part of Text that answers
+		Whole           string                `json:"whole,omitempty"`   // the answer of a continued reply, if it is not the answers in a row
 		Stop            providers.StopReason  `json:"stop,omitempty"`
 		Usage           *providers.Usage      `json:"usage,omitempty"`
 		State           *State                `json:"state,omitempty"` // of the run before the reply

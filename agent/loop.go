@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mylm/providers"
@@ -140,7 +141,7 @@ func (r *run) recordReply(ctx context.Context, reply *reply) error {
 		r.replay.noteReading(reply)
 	}
 	e := reply.entry(PurposeTurn)
-	e.Answer, e.Error, e.State = reply.Answer, reply.broken, new(r.turn)
+	e.Answer, e.Whole, e.Error, e.State = reply.Answer, reply.Whole, reply.broken, new(r.turn)
 	switch {
 	case reply.Call != nil:
 		if e.Text = strings.TrimRight(e.Text, " \t\r\n"); e.Text != "" {
@@ -257,44 +258,42 @@ func (r *run) result() Result {
 		result.Messages = r.session.Messages()
 	}
 	entries := r.session.snapshot()
-	var last ReplyEntry
+	var last []int
 	for _, e := range entries[min(s.First-1, len(entries)):] {
 		switch p := e.Payload.(type) {
 		case ResultEntry:
 			result.Calls = append(result.Calls, CallRecord{Name: p.Name, Args: p.Args, Success: p.Success, Denied: p.Denied, Skipped: p.Skipped, DryRun: p.DryRun})
 		case ReplyEntry:
-			last = p
+			last = []int{e.Seq}
 		}
 	}
 	switch {
 	case s.Stop == StopComplete && r.agent.answer != nil:
-		value, _ := r.agent.answer.Read(s.continuedText(entries) + last.Answer)
+		value, _ := r.agent.answer.Read(answerIn(entries, slices.Concat(s.Continued, last)...))
 		result.Response = string(value)
 	case s.Closing > 0:
-		result.Response = strings.TrimSpace(answerOf(entries, s.Closing))
+		result.Response = strings.TrimSpace(answerIn(entries, s.Closing))
 	case s.Stop == StopComplete, s.Stop == StopDenied, s.Stop == StopFinishOther, s.Stop == StopNotVerified:
-		result.Response = strings.TrimSpace(s.continuedText(entries) + last.Answer)
+		result.Response = strings.TrimSpace(answerIn(entries, slices.Concat(s.Continued, last)...))
 	default:
-		if text := strings.TrimSpace(s.continuedText(entries)); text != "" || s.Stop == StopInterrupted || s.Stop == StopModelError || s.Stop == StopContextFull {
+		if text := strings.TrimSpace(answerIn(entries, s.Continued...)); text != "" || s.Stop == StopInterrupted || s.Stop == StopModelError || s.Stop == StopContextFull {
 			result.Response = text
 		}
 	}
 	return result
 }
 
-// continuedText is the text of the replies that were cut by the length limit.
-func (s *State) continuedText(entries []Entry) string {
-	var text strings.Builder
-	for _, seq := range s.Continued {
-		text.WriteString(answerOf(entries, seq))
+// answerIn is the answer in the replies with these sequence numbers, each of which
+// continues the one before it.
+func answerIn(entries []Entry, replies ...int) string {
+	answer := ""
+	for _, seq := range replies {
+		reply, _ := entries[seq-1].Payload.(ReplyEntry)
+		if answer += reply.Answer; reply.Whole != "" {
+			answer = reply.Whole
+		}
 	}
-	return text.String()
-}
-
-// answerOf is the answer in the reply with a sequence number.
-func answerOf(entries []Entry, seq int) string {
-	reply, _ := entries[seq-1].Payload.(ReplyEntry)
-	return reply.Answer
+	return answer
 }
 
 // record writes an entry, after all those before it, and adds it to

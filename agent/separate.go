@@ -267,9 +267,7 @@ func (a *Agent) judgeMessages(entries []Entry, q ModelRequest) ([]providers.Mess
 			actions = append(actions, fmt.Sprintf("- %s %s: %s\n%s", p.Name, shorten(string(p.Args), judgeResult), outcome, shorten(p.Text, judgeResult)))
 		}
 	}
-	for _, seq := range q.Answer {
-		answer += answerOf(entries, seq)
-	}
+	answer = answerIn(entries, q.Answer...)
 	limit := judgeText
 	if q.Results > 0 {
 		limit = min(limit, q.Results*3/4)

@@ -123,7 +123,7 @@ func (r *run) reader(p Purpose, part func(protocol.Part)) *calling.Reader {
 		entries := r.session.snapshot()
 		for _, seq := range r.state.Continued {
 			reply, _ := entries[seq-1].Payload.(ReplyEntry)
-			reader.Resume(reply.Raw)
+			reader.Resume(reply.Raw, reply.Text, reply.Answer)
 		}
 	}
 	return reader
@@ -156,6 +156,9 @@ type listener struct {
 	repetition calling.Repetition
 	repeating  bool
 	withheld   int // bytes since the decoder last gave out text: inside a call
+
+	closing bool
+	late    []protocol.Part // that came with the end of the reply
 }
 
 // listen makes one call of the model and returns its reply. The call is ended
@@ -237,6 +240,10 @@ func (l *listener) count(c providers.Chunk) {
 
 // part shows what is certain of the reply.
 func (l *listener) part(p protocol.Part) {
+	if l.closing {
+		l.late = append(l.late, p)
+		return
+	}
 	switch p.Kind {
 	case protocol.Text:
 		l.withheld = 0
@@ -262,7 +269,20 @@ func (l *listener) emit(p Payload) {
 }
 
 // close puts the reply together.
-func (l *listener) close() *reply { return &reply{Reply: l.reader.Close()} }
+// What only the end of the reply makes text is not shown if the next reply continues it:
+// there it may be something else.
+func (l *listener) close() *reply {
+	l.closing = true
+	rep := &reply{Reply: l.reader.Close()}
+	l.closing = false
+	if rep.Stop == providers.StopLength && rep.Call == nil && rep.Fault == nil && l.run.turnsLeft() {
+		l.late = nil
+	}
+	for _, p := range l.late {
+		l.part(p)
+	}
+	return rep
+}
 
 // alarm cancels a call in which nothing arrives for too long.
 type alarm struct {

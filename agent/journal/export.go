@@ -68,7 +68,7 @@ func cleaned(p agent.EntryPayload, f func(string) string) agent.EntryPayload {
 }
 
 func cleanReply(p agent.ReplyEntry, f func(string) string) agent.ReplyEntry {
-	for _, text := range []*string{&p.Text, &p.Raw, &p.SeparateThought, &p.Thought, &p.Answer, &p.Error} {
+	for _, text := range []*string{&p.Text, &p.Raw, &p.SeparateThought, &p.Thought, &p.Answer, &p.Whole, &p.Error} {
 		*text = f(*text)
 	}
 	if p.Native != nil {

@@ -15,6 +15,7 @@ type Reply struct {
 	SeparateThought string // the thought that came beside it
 	Text            string // for the conversation: everything but thought and calls
 	Answer          string // the part of Text that would be the answer
+	Whole           string // the answer with what came before the cut, if that is not the answers one after the other
 	Thought         string
 	Call            *protocol.ToolCall    // nil: none
 	Native          *providers.ServerCall // the call that the server took out of the text, if one came
@@ -34,6 +35,20 @@ type Reader struct {
 	pieces   int // of text, thought and calls; each is at least one token
 
 	raw, text, answer, thoughts, separate strings.Builder
+
+	before resumed
+}
+
+// resumed is what the replies that are continued had: as they were closed, and what of it
+// is certain however they go on.
+type resumed struct{ text, answer, certainText, certainAnswer string }
+
+// rest is what of a text is new.
+func rest(whole, before, certain string) string {
+	if after, ok := strings.CutPrefix(whole, before); ok {
+		return after
+	}
+	return strings.TrimPrefix(whole, certain)
 }
 
 // NewReader returns a Reader for one reply. part is called with each part of it of
@@ -44,8 +59,17 @@ func NewReader(o protocol.Options, part func(protocol.Part)) *Reader {
 }
 
 // Resume makes the reply continue one that a limit cut, inside whatever that had
-// opened. It is called before the first Take, once for each such reply.
-func (r *Reader) Resume(raw string) { r.decoder.Push(raw) }
+// opened. It is called before the first Take, once for each such reply: as the model
+// wrote it, and the text and the answer that it had. Its last characters may mean
+// something else with what follows.
+func (r *Reader) Resume(raw, text, answer string) {
+	part := r.part
+	r.part = nil
+	r.parts(r.decoder.Push(raw))
+	r.part = part
+	r.thoughts.Reset()
+	r.before = resumed{r.before.text + text, r.before.answer + answer, r.text.String(), r.answer.String()}
+}
 
 // Done reports whether the reply is decided: nothing more is read, and the
 // model may be stopped.
@@ -133,7 +157,12 @@ func (r *Reader) Close() Reply {
 		rep.Fault = &protocol.FormatError{Reason: protocol.UnknownForm}
 	}
 	rep.Raw, rep.SeparateThought = r.raw.String(), r.separate.String()
-	rep.Text, rep.Answer, rep.Thought = r.text.String(), r.answer.String(), r.thoughts.String()
+	rep.Text = rest(r.text.String(), r.before.text, r.before.certainText)
+	rep.Answer = rest(r.answer.String(), r.before.answer, r.before.certainAnswer)
+	rep.Thought = r.thoughts.String()
+	if whole := r.answer.String(); r.before.answer+rep.Answer != whole {
+		rep.Whole = whole
+	}
 	rep.Dropped = r.decoder.DroppedCall()
 	if rep.Stop == "" && rep.Usage.Prompt == 0 { // stopped by us: at least one token a piece
 		rep.Partial = true
