@@ -197,8 +197,6 @@ func (x *resolver) elements() {
 			return
 		case given && !x.tagged, rest[0] == '{' && x.several:
 			return // what follows does not seem to belong to the call
-		case rest[0] == '{' && x.name == "":
-			x.fail(BadJSON, "a value comes before the name of the tool")
 		case rest[0] == '{' && !x.inParams:
 			x.object()
 		case !ok:

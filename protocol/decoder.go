@@ -225,9 +225,7 @@ func (d *Decoder) conclude(stop Stop) {
 		default:
 			if d.off == 0 && pend != "" {
 				d.noteCallStart("", pend)
-				if strings.ContainsAny(pend, "{=") {
-					d.noteWords()
-				}
+				d.noteWords()
 			}
 			d.emit(pend)
 		}
@@ -706,8 +704,6 @@ func (d *Decoder) pushThought(s string) (rest string) {
 			last = s[i-1]
 		}
 		switch {
-		case d.thinking.messages && m.tag == channel:
-			m.n, d.thinking.depth = 0, 0
 		case d.thinking.messages && m.tag == turnEnd, m.tag == thinkClose && !d.thinking.messages:
 			d.thinking.depth--
 		case m.tag == thinkOpen && !d.thinking.messages && last != '`':

@@ -83,8 +83,7 @@ func (f *finder) onlyFrom() int {
 		return len(f.text)
 	}
 	from := len(f.text)
-	head := strings.ToLower(strings.TrimSpace(f.text[:min(len(f.text), maxTag)]))
-	if strings.HasPrefix(head, "thought") || strings.HasPrefix(head, "act") || strings.HasPrefix("thought", head) || strings.HasPrefix("act", head) {
+	if head := strings.TrimSpace(f.text[:min(len(f.text), maxTag)]); hasPrefixFold(head, "thought") || hasPrefixFold(head, "act") {
 		from = f.stepFrom()
 	}
 	if at := f.fenceFrom(); at >= 0 {
@@ -126,11 +125,9 @@ func (f *finder) stepFrom() int {
 	end := len(strings.TrimRight(f.text, " \t\r\n"))
 	for range 4 {
 		at := strings.LastIndexByte(f.text[:end], '\n') + 1
-		line := strings.ToLower(strings.TrimLeft(f.text[at:], " \t*_"))
-		if strings.HasPrefix("act", line) || strings.HasPrefix(line, "act") {
-			if _, behind, said := strings.Cut(f.text[at:], ":"); !said || !strings.Contains(strings.TrimSpace(behind), "\n") {
-				return at
-			}
+		line := strings.TrimLeft(f.text[at:], " \t*_")
+		if hasPrefixFold(line, "act") {
+			return at
 		}
 		if end = at - 1; end <= 0 {
 			break

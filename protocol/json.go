@@ -182,11 +182,7 @@ func (x *resolver) fromParts(p parts) {
 // isMeta reports whether a member is what APIs write beside the arguments of
 // every call: "type": "function", "id": "call_…".
 func isMeta(m member) bool {
-	prefixes := []string{"call", "tool", "chatcmpl"}
-	if fold(m.key) == "type" {
-		prefixes = []string{"function", "tool"}
-	}
-	return otherKeys[fold(m.key)] && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text(m.value), p) })
+	return otherKeys[fold(m.key)] && slices.ContainsFunc([]string{"function", "tool", "call", "chatcmpl"}, func(p string) bool { return strings.HasPrefix(text(m.value), p) })
 }
 
 // hasMember reports whether value is an object with a member of that name.

@@ -343,7 +343,7 @@ func (d *Decoder) verdict(stop Stop) (rest string) {
 	x := d.resolver(inner, tagged && ended)
 	x.tagged = h.closed
 	call, err := x.call()
-	if err == nil && stop != End && (!h.final || !ended) { // what follows would have decided (B6, B12, B13)
+	if err == nil && stop != End { // what follows would have decided (B6, B12, B13)
 		err = try(x.cut)
 	}
 	name, known := d.declared(tidyName(x.name))
@@ -404,7 +404,7 @@ func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueEr
 	case follows == words && known && h.dialect == action:
 		return &ValueError{Reason: Ambiguous, Offset: x.pos, Detail: "words follow the action"}, false
 	default:
-		return nil, follows != nextCall || !known || h.dialect != action
+		return nil, true
 	}
 }
 
@@ -450,8 +450,8 @@ func (d *Decoder) follow(s string, at *int) following {
 			return ends
 		}
 		switch c := s[*at]; {
-		case isSpace(c), c == '*' && h.open.n > 0, c == '`' && h.dialect == action:
-		case h.fenced && c == d.line.fenceChar && h.ticks <= maxTag:
+		case isSpace(c), c == '*' && h.open.n > 0:
+		case h.fenced && c == d.line.fenceChar:
 			h.ticks++
 		case c == '<', c == '[' && h.open.tag == tokenOpen:
 			m, more := matchTag(s[*at:min(len(s), *at+maxTag+1)])

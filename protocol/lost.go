@@ -547,10 +547,6 @@ func (f *finder) markUp(s string, start bool) guess {
 	case content[0] == '{', content[0] == '[':
 		return found(f.inObject(content))
 	}
-	if m := namedInside().FindStringSubmatch(inside[:min(len(inside), maxElem)]); m != nil {
-		tool, _ = f.d.declared(tidyName(m[1]))
-		return found(tool)
-	}
 	return guess{}
 }
 
@@ -566,11 +562,6 @@ func (f *finder) mayBeElement(s string, start bool) bool {
 	_, known := f.d.declared(name)
 	return s == "" || more || s[0] != '/' && !strings.ContainsAny(name, "<\"'{}") && (start || known || k < 0 || callElement().MatchString(fold(name)))
 }
-
-// namedInside is an element that names something.
-var namedInside = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<(?:tool|function)?[-_]?(?:name|tool|function)>\s*([\w.:-]+)\s*</`)
-})
 
 // callToken reports whether a control token, of which end bytes stand before its >,
 // may begin a call, also as DeepSeek's models misspell theirs.

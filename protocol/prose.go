@@ -237,7 +237,7 @@ func (f *finder) inElement(attrs, content string) string {
 
 // labels are what comes before a name on a line of its own, and what comes behind it.
 var labels = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?i:(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|use))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params):[ \\r]*\\n[ ]+([\\w-]+):|([\\w-]+)[*]*[:=] ?[\"'])")
+	return regexp.MustCompile("^(?i:(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|use))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params):[ \\r]*\\n[ ]+[\\w-]+:|[\\w-]+[*]*[:=] ?[\"'])")
 })
 
 // label is what labels look at, in bytes.
@@ -256,12 +256,10 @@ func (f *finder) step(s string) guess {
 		return guess{}
 	}
 	if m := labels().FindStringSubmatch(head); m != nil {
-		tool, known := f.d.declared(tidyName(m[1]))
-		x := resolver{d: f.d, name: tool}
-		if key := m[2] + m[3]; !known || key != "" && x.property(key) == nil {
-			return guess{}
+		if tool, known := f.d.declared(tidyName(m[1])); known {
+			return found(tool)
 		}
-		return found(tool)
+		return guess{}
 	}
 	line, after, ended := strings.Cut(head, "\n")
 	_, behind, said := strings.Cut(line, ":")
@@ -284,7 +282,7 @@ func (f *finder) mentioned(s string, m mark) guess {
 	content := trimSpace(s)
 	inside, _, _ := strings.Cut(f.ahead(content, 1<<16), "</")
 	tool := ""
-	switch n := pathLen(content); {
+	switch {
 	case content == "":
 	case content[0] == '{', content[0] == '[':
 		if tool = f.inObject(content); tool == "" {
@@ -292,8 +290,6 @@ func (f *finder) mentioned(s string, m mark) guess {
 		}
 	case content[0] == '<':
 		return found(f.word(content))
-	case strings.HasPrefix(trimSpace(content[n:]), "{"):
-		tool, _ = f.d.declared(tidyName(content[:n]))
 	default:
 		tool, _ = f.python(inside)
 	}

@@ -409,8 +409,6 @@ func (x *resolver) afterToken() {
 		case m.tag == separator && (x.name != "" || head == "function"): // Mistral's id of a call, DeepSeek's type
 		case x.name != "":
 			x.fail(Ambiguous, "%q is beside the call", rest)
-		case after == "" && !x.tagged:
-			x.cut()
 		default:
 			x.name = head
 		}

@@ -127,12 +127,10 @@ func (r *reader) space() (commented bool) {
 	for {
 		rest := trimSpace(r.src[r.pos:])
 		r.pos = len(r.src) - len(rest)
-		n, closed := commentLen(rest)
+		n, _ := commentLen(rest)
 		switch {
 		case n == 0:
 			return commented
-		case !closed:
-			r.cut()
 		case !strings.HasPrefix(rest, "/*") && strings.Count(rest[:n], `"`)%2 == 1: // it may as well be text behind an odd quote
 			r.fail(BadJSON, "a quote inside the comment, or the string, has no other")
 		}
