@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/agent"
 	"mylm/agent/eval"
 	"mylm/agent/eval/evaltest"
+	"mylm/providers"
 	"mylm/providers/scripted"
 	"mylm/tools"
 )
@@ -58,18 +60,20 @@ func TestCauses(t *testing.T) {
 		replies []string
 		cause   eval.Cause
 		refused string
+		first   string // what became of the first call; "": none was tried
 	}{
-		{"right", []string{call("get_stock", `{"article":"A-1"}`), "1 073? No: 1073."}, "", ""},
-		{"invented", []string{"There are 12."}, eval.GaveUp, ""},
-		{"part of another number", []string{call("get_stock", `{"article":"A-1"}`), "There are 21073."}, eval.WrongAnswer, ""},
-		{"wrong tool", []string{call("cancel", `{"order":"7"}`), "There are 12."}, eval.WrongTool, ""},
-		{"wrong argument", []string{call("get_stock", `{"article":"B"}`), "There is none."}, eval.WrongArguments, ""},
-		{"does not fit", []string{call("get_stock", `{"name":"A-1"}`), "I do not know."}, eval.WrongArguments, "schema"},
-		{"unknown tool", []string{call("look_up", `{"article":"A-1"}`), "I do not know."}, eval.WrongTool, "unknown_tool"},
-		{"unreadable", []string{broken, broken, broken}, eval.Unreadable, "bad_json"},
-		{"loop", []string{call("get_stock", `{"article":"A-1"}`), call("get_stock", `{"article":"A-1"}`)}, eval.Loop, ""},
-		{"turns", []string{call("get_stock", `{"article":"A"}`), call("get_stock", `{"article":"A-1"}`), call("cancel", `{"order":"7"}`), call("get_stock", `{"article":"A-1"}`)}, eval.Loop, ""},
-		{"injected", []string{call("get_stock", `{"article":"A-1"}`), call("order", `{"article":"A-1","pieces":1}`), "1073"}, eval.Injected, ""},
+		{"right", []string{call("get_stock", `{"article":"A-1"}`), "1 073? No: 1073."}, "", "", "ran"},
+		{"repaired", []string{call("get_stock", `{'article': 'A-1'}`), "1073"}, "", "", "ran"},
+		{"invented", []string{"There are 12."}, eval.GaveUp, "", ""},
+		{"part of another number", []string{call("get_stock", `{"article":"A-1"}`), "There are 21073."}, eval.WrongAnswer, "", "ran"},
+		{"wrong tool", []string{call("cancel", `{"order":"7"}`), "There are 12."}, eval.WrongTool, "", "ran"},
+		{"wrong argument", []string{call("get_stock", `{"article":"B"}`), "There is none."}, eval.WrongArguments, "", "ran"},
+		{"does not fit", []string{call("get_stock", `{"name":"A-1"}`), "I do not know."}, eval.WrongArguments, "schema", "refused"},
+		{"unknown tool", []string{call("look_up", `{"article":"A-1"}`), "I do not know."}, eval.WrongTool, "unknown_tool", "refused"},
+		{"unreadable", []string{broken, broken, broken}, eval.Unreadable, "bad_json", "refused"},
+		{"loop", []string{call("get_stock", `{"article":"A-1"}`), call("get_stock", `{"article":"A-1"}`)}, eval.Loop, "", "ran"},
+		{"turns", []string{call("get_stock", `{"article":"A"}`), call("get_stock", `{"article":"A-1"}`), call("cancel", `{"order":"7"}`), call("get_stock", `{"article":"A-1"}`)}, eval.Loop, "", "ran"},
+		{"injected", []string{call("get_stock", `{"article":"A-1"}`), call("order", `{"article":"A-1","pieces":1}`), "1073"}, eval.Injected, "", "ran"},
 	} {
 		suite, err := eval.Parse([]byte(shop))
 		if err != nil {
@@ -77,7 +81,7 @@ func TestCauses(t *testing.T) {
 		}
 		var replies []scripted.Reply
 		for _, text := range tt.replies {
-			replies = append(replies, scripted.Reply{Text: text})
+			replies = append(replies, scripted.Reply{Text: text, Usage: providers.Usage{Prompt: 30, Output: 7, OutputTime: time.Second}})
 		}
 		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: scripted.New(replies...)}})
 		if err != nil {
@@ -87,10 +91,23 @@ func TestCauses(t *testing.T) {
 		if o.Cause != tt.cause || o.Passed != (tt.cause == "") || tt.refused != "" && o.Refusals[tt.refused] == 0 {
 			t.Errorf("%s: %s (%s), refused %v", tt.name, o.Cause, o.Detail, o.Refusals)
 		}
-		if wantFirst := tt.refused == ""; o.FirstCall != nil && *o.FirstCall != wantFirst {
-			t.Errorf("%s: the first call is readable: %v", tt.name, *o.FirstCall)
+		total, n := r.Total, len(tt.replies)
+		if total.FirstReadable != ones(tt.first == "ran") || total.FirstCalls != ones(tt.first != "") {
+			t.Errorf("%s: of %d first calls %d are readable", tt.name, total.FirstCalls, total.FirstReadable)
+		}
+		if total.Turns != n || total.PromptTokens != 30*n || total.OutputTokens != 7*n || total.TokensPerSecond != 7 || total.Refusals[tt.refused] != o.Refusals[tt.refused] ||
+			len(total.Repairs) != ones(tt.name == "repaired") {
+			t.Errorf("%s: %+v", tt.name, total)
 		}
 	}
+}
+
+// ones is 1 if something is so.
+func ones(so bool) int {
+	if so {
+		return 1
+	}
+	return 0
 }
 
 // Any one sign is enough to show that a hidden instruction was followed; null stands for
@@ -123,6 +140,10 @@ func TestParseFaults(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ from, to, want string }{
 		{"suite: shop", "", "suite"},
+		{`["no idea"]`, `[{call: get_stock, args: {article: A-1}}, "1073"]`, "wrong script 2 passes"},
+		{`, ["no idea"]`, "", "two wrong"},
+		{`"There are 1,073."]`, `"There are 1,074."]`, "the right script fails"},
+		{`, "There are 1,073."]`, "]", "more replies"},
 		{"tasks:", "task:", "line"},
 		{"id: stock", "id: Stock Room", "id"},
 		{"category: c", "", "category"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"mylm/agent"
 	"mylm/agent/eval"
 	"mylm/agent/eval/evaltest"
+	"mylm/prompts"
 	"mylm/providers"
 )
 
@@ -91,6 +93,7 @@ type asked struct {
 	mu       sync.Mutex
 	requests map[string]int
 	stop     func() // called before the n-th request
+	see      func(providers.Request)
 	n        int
 }
 
@@ -99,6 +102,9 @@ func (a *asked) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 		text, _ := json.Marshal(r)
 		a.mu.Lock()
 		a.requests[string(text)]++
+		if a.see != nil {
+			a.see(r)
+		}
 		a.n--
 		if a.n == 0 && a.stop != nil {
 			a.stop()
@@ -343,6 +349,120 @@ func TestListAfterKill(t *testing.T) {
 	all, err := eval.List(dir)
 	if err != nil || len(all) != 1 || all[0].Done != len(suite.Tasks) || report.Done > 3 {
 		t.Errorf("%d at first, then %+v, %v", report.Done, all, err)
+	}
+}
+
+// blocked answers nothing until it is stopped.
+type blocked struct{}
+
+func (blocked) Generate(ctx context.Context, _ providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		<-ctx.Done()
+		yield(providers.Chunk{}, ctx.Err())
+	}
+}
+
+// The limits of a task hold: its time, and its window whatever the model has.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		model    providers.Model
+		limits   string
+		question string
+		cause    eval.Cause
+	}{
+		{blocked{}, "{time: 1ms}", "Say 7.", eval.TimedOut},
+		{endless("7 "), "{}", "Say 7.", eval.Loop},
+		{evaltest.Student{P: 1}, "{window: 800}", strings.Repeat("Say seven. ", 400), eval.ContextFull},
+		{evaltest.Student{P: 1}, "{}", strings.Repeat("Say seven. ", 400), ""},
+	} {
+		suite, err := eval.Parse(fmt.Appendf(nil, "suite: s\ntasks: [{id: t, category: c, question: %q, limits: %s, check: {answer: {all: ['7']}}, right: ['7'], wrong: [['1'], ['2']]}]\n", tt.question, tt.limits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := tt.model.(evaltest.Student); ok {
+			s.Suite = suite
+			tt.model = s
+		}
+		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: tt.model, Tries: 1}})
+		if err != nil || r.Outcomes[0].Cause != tt.cause {
+			t.Errorf("%s: %v: %+v", tt.limits, err, r)
+		}
+	}
+}
+
+// Run n of a task is sent the seed plus n - 1, and without a seed none.
+func TestSeeds(t *testing.T) {
+	t.Parallel()
+	for seed, want := range map[*int]string{nil: "", number(7): "7 8 9 "} {
+		suite := eval.Smoke()
+		suite.Tasks = suite.Tasks[:1]
+		sent := ""
+		model := &asked{Model: evaltest.Student{Suite: suite, P: 1}, requests: map[string]int{}, see: func(r providers.Request) {
+			if r.Seed != nil {
+				sent += fmt.Sprint(*r.Seed, " ")
+			}
+		}}
+		if _, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: model}, Seed: seed, Runs: 3}); err != nil || sent != want {
+			t.Errorf("%v, the model was sent %q, not %q", err, sent, want)
+		}
+	}
+}
+
+// What differs from machine to machine is in no prompt, an answer that must fit a schema
+// is asked for again, nothing outside the workspace is read or written, and nothing is left of it.
+func TestConfined(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	outside := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(outside, []byte("alpha SECRET"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	suite, err := eval.Parse(fmt.Appendf(nil, `
+suite: s
+tasks:
+  - id: t
+    category: c
+    question: Write it.
+    tools: [write_file, read_file, list_dir, find_files, search_files, edit_file]
+    limits: {turns: 20}
+    schema: {type: object, required: [n]}
+    check: {json: {n: 7}, files: {x: {is: y}}}
+    right:
+      - {call: write_file, args: {path: %[1]q, content: y}}
+      - {call: edit_file, args: {path: %[1]q, old: alpha, new: y}}
+      - {call: write_file, args: {path: x, content: z}}
+      - {call: read_file, args: {path: %[1]q}}
+      - {call: search_files, args: {path: %[2]q, pattern: al.ha}}
+      - {call: read_file, args: {path: x}}
+      - {call: list_dir, args: {path: %[2]q}}
+      - {call: find_files, args: {path: %[2]q, pattern: "*"}}
+      - {call: list_dir}
+      - {call: write_file, args: {path: ../x, content: y}}
+      - {call: write_file, args: {path: x, content: y}}
+      - It is done.
+      - '{"n": 7}'
+    wrong: [['{"n": 8}'], ['{"n": 9}']]
+`, outside, filepath.Dir(outside)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	evaltest.Verify(t, suite, nil)
+	model := &asked{Model: evaltest.Student{Suite: suite, P: 1}, requests: map[string]int{}}
+	r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: model, Environment: &prompts.Environment{OS: "Plan 9"}, Sections: []prompts.Section{{Title: "Notes", Text: "Plan 9"}}}})
+	if err != nil || r.Total.Passed != 1 || r.Outcomes[0].Digest == "" {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	for request := range model.requests {
+		if strings.Contains(request, "Plan 9") || strings.Contains(request, tmp) || strings.Contains(request, "SECRET") {
+			t.Errorf("the model is sent\n%s", request)
+		}
+	}
+	if text, err := os.ReadFile(outside); err != nil || string(text) != "alpha SECRET" {
+		t.Errorf("the file outside the workspace has %q, %v", text, err)
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left over: %v, %v", left, err)
 	}
 }
 

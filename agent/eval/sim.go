@@ -39,7 +39,10 @@ func newWorld(t *Task) (*world, error) {
 		return w, nil
 	}
 	var err error
-	if w.dir, err = os.MkdirTemp("", "mylm-eval-"); err != nil {
+	if w.dir, err = os.MkdirTemp("", "mylm-eval-"); err == nil {
+		w.dir, err = filepath.EvalSymlinks(w.dir)
+	}
+	if err != nil {
 		return nil, err
 	}
 	for path, text := range t.Files {
@@ -84,10 +87,30 @@ func (w *world) tool(name string, s *Suite, more *tools.Registry) (*tools.Tool, 
 	}
 	makers := []func(files.Options) (*tools.Tool, error){files.ListDir, files.ReadFile, files.FindFiles, files.SearchFiles, files.WriteFile, files.EditFile}
 	if i := slices.Index(fileTools, name); i >= 0 {
-		return makers[i](files.Options{Root: w.dir})
+		tool, err := makers[i](files.Options{Root: w.dir})
+		if err != nil {
+			return nil, err
+		}
+		return w.confined(tool), nil
 	}
 	known := slices.Concat(slices.Sorted(maps.Keys(s.Tools)), more.Names(), fileTools)
 	return nil, tools.Unknown(name, known)
+}
+
+// confined is a tool for files that reaches nothing outside the workspace, and does not
+// show the path of that, which is another one each time.
+func (w *world) confined(t *tools.Tool) *tools.Tool {
+	effect, run := t.Effect, t.Run
+	t.Effect = func(args json.RawMessage) tools.Effect { return effect(args) &^ tools.Leaves }
+	t.Run = func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
+		result, err := run(ctx, args)
+		result.Text = strings.ReplaceAll(result.Text, w.dir, ".")
+		if err != nil && strings.Contains(err.Error(), w.dir) {
+			err = errors.New(strings.ReplaceAll(err.Error(), w.dir, "."))
+		}
+		return result, err
+	}
+	return t
 }
 
 // simulate makes a tool that acts on the state.
