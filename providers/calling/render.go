@@ -2,6 +2,7 @@ package calling
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -115,7 +116,7 @@ func (c *conversation) push(role providers.Role, text string, images ...provider
 func (c *conversation) add(messages []Message, before int) error {
 	names, results := map[string]string{}, map[int]bool{} // calls by id, and results that have been shown
 	for i, m := range messages {
-		where := fmt.Sprintf("messages[%d]", i+before)
+		where := cmp.Or(m.Where, fmt.Sprintf("messages[%d]", i+before))
 		switch m.Role {
 		case providers.System, providers.User:
 			if m.Text != "" || len(m.Images) > 0 || c.literal {

@@ -21,6 +21,8 @@ type Message struct {
 
 	CallID string // of a result: the call that it answers
 	Failed bool   // of a result: the call did not succeed
+
+	Where string // what errors call it; "": its place among the messages
 }
 
 // Call is a call of a tool. Its arguments are a JSON object.

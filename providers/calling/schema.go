@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -32,6 +33,8 @@ func newToolset(all []Tool) (*toolset, error) {
 		switch {
 		case t.Name == "":
 			return nil, bad(where, "it has no name")
+		case strings.ContainsAny(t.Name, "<>\r\n"):
+			return nil, bad(where, "no call can hold its name, %q", t.Name)
 		case set.byName[t.Name] != nil:
 			return nil, bad(where, "two tools are called %q", t.Name)
 		}

@@ -37,17 +37,12 @@ type messagesRequest struct {
 		Type string `json:"type"`
 	} `json:"thinking"`
 	OutputConfig struct {
-		Format outputFormat `json:"format"`
+		Format *answerFormat `json:"format"`
 	} `json:"output_config"`
-	OutputFormat outputFormat `json:"output_format"`
+	OutputFormat *answerFormat `json:"output_format"`
 
 	Thread    json.RawMessage `json:"thread"`
 	Container json.RawMessage `json:"container"`
-}
-
-type outputFormat struct {
-	Type   string          `json:"type"`
-	Schema json.RawMessage `json:"schema"`
 }
 
 type contentBlock struct {
@@ -147,10 +142,14 @@ func (in *messagesRequest) normalise() (*request, error) {
 	if system = unbilled(system); system != "" {
 		q.Messages = append(q.Messages, calling.Message{Role: providers.System, Text: system})
 	}
+	before := len(q.Messages)
 	for i, m := range in.Messages {
 		if err := q.addBlocks(fmt.Sprintf("messages.%d", i), m.Role, m.Content); err != nil {
 			return nil, err
 		}
+	}
+	if len(q.Messages) == before {
+		return nil, invalid("messages", "none of them has content")
 	}
 	hosted := map[string]string{}
 	for _, t := range in.Tools {
@@ -177,11 +176,12 @@ func (in *messagesRequest) normalise() (*request, error) {
 	default:
 		return nil, invalid("tool_choice.type", "%q is none of auto, any, tool and none", in.ToolChoice.Type)
 	}
-	f := in.OutputConfig.Format
-	if f.Type == "" {
-		f = in.OutputFormat
+	if q.Format, err = in.OutputConfig.Format.read("output_config.format"); err == nil && in.OutputFormat != nil {
+		if in.OutputConfig.Format != nil {
+			return nil, invalid("output_format", "there is an output_config.format, too")
+		}
+		q.Format, err = in.OutputFormat.read("output_format")
 	}
-	q.Format, err = format("output_config.format", f.Type, f.Schema)
 	return q, err
 }
 
@@ -211,7 +211,7 @@ func (q *request) addBlocks(where, role string, raw json.RawMessage) error {
 			if err != nil {
 				return err
 			}
-			q.Messages = append(q.Messages, calling.Message{Role: calling.Result, CallID: b.ToolUseID, Text: text, Images: images, Failed: b.IsError})
+			q.Messages = append(q.Messages, calling.Message{Role: calling.Result, CallID: b.ToolUseID, Text: text, Images: images, Failed: b.IsError, Where: at})
 		default:
 			text, images, err := b.plain(at)
 			if err == nil {

@@ -91,7 +91,8 @@ func (x *exchange) read(into any) error {
 	if x.h.opts.LogContents {
 		x.record.Body = string(body)
 	}
-	if tooDeep(body) {
+	fields, deep := outline(body)
+	if deep {
 		return invalid("", "the request is nested more than %d deep", maxDepth)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
@@ -101,27 +102,62 @@ func (x *exchange) read(into any) error {
 		}
 		return invalid("", "the request is not valid JSON: %v", err)
 	}
+	return x.once(fields)
+}
+
+// field is a member of a request.
+type field struct {
+	name string
+	null bool
+}
+
+// once refuses what is given twice, of which one would be left out in silence, and the
+// format of an answer as other APIs have it.
+func (x *exchange) once(fields []field) error {
+	own := map[string]string{"openai": "response_format", "responses": "text.format", "anthropic": "output_config.format", "ollama": "format"}[x.surface()]
+	names := map[string]bool{}
+	for _, f := range fields {
+		name := strings.ToLower(f.name) // encoding/json takes either
+		switch {
+		case names[name]:
+			return invalid(name, "it is given twice")
+		case name == own, f.null, name == "output_format" && own == "output_config.format": // its older place
+		case name == "response_format", name == "format", name == "output_format":
+			return unsupported(name, "it is no field of this API: the format of an answer is its %s", own)
+		}
+		names[name] = true
+	}
 	return nil
 }
 
-func tooDeep(body []byte) bool {
-	depth, quoted := 0, false
+// outline lists the members of a request, and reports whether it is nested too deep.
+func outline(body []byte) (fields []field, deep bool) {
+	depth, quoted, begin := 0, false, 0
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
 		case quoted && c == '\\':
 			i++
 		case c == '"':
-			quoted = !quoted
+			if quoted = !quoted; quoted {
+				begin = i
+			} else if depth == 1 {
+				var f field
+				value, named := bytes.CutPrefix(bytes.TrimLeft(body[i+1:], " \t\r\n"), []byte(":"))
+				if named && json.Unmarshal(body[begin:i+1], &f.name) == nil {
+					f.null = bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("null"))
+					fields = append(fields, f)
+				}
+			}
 		case quoted:
 		case c == '[' || c == '{':
 			if depth++; depth > maxDepth {
-				return true
+				return nil, true
 			}
 		case c == ']' || c == '}':
 			depth--
 		}
 	}
-	return false
+	return fields, false
 }
 
 // encode writes JSON on one line. What it is given can always be written.

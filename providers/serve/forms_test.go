@@ -63,10 +63,14 @@ func TestGenerateAndShow(t *testing.T) {
 	if said != "Hello 漢字" || last["done"] != true || str(last, "eval_count") != "7" {
 		t.Errorf("streamed %q, %v", said, last)
 	}
-	for _, no := range []object{{"suffix": "x"}, {"raw": true}, {"context": []int{1}}} {
+	for _, no := range []object{{"suffix": "x"}, {"raw": true}, {"context": []int{1}}, {"template": "x"}} {
 		if code, text := ask(no); code != 400 {
 			t.Errorf("%v: %d %s", no, code, text)
 		}
+	}
+	_, _ = ask(surfaces[3].request(false, "more", nil)) // messages and tools are those of chat
+	if p := m.prompts[len(m.prompts)-1]; p != m.prompts[0] {
+		t.Errorf("with what belongs to chat the model is shown %q", p)
 	}
 	if _, text := post(t, s, "/api/show", object{"name": "m"}); !strings.Contains(text, `"capabilities":["completion","tools"]`) {
 		t.Error(text)

@@ -185,23 +185,38 @@ func toolChoice(raw json.RawMessage, tools []calling.Tool) (calling.Choice, erro
 	return c, nil
 }
 
-func stopSequences(raw json.RawMessage) (stop []string, err error) {
+func stopSequences(where string, raw json.RawMessage) (stop []string, err error) {
 	var one string
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
 	case json.Unmarshal(raw, &one) == nil:
 		stop = []string{one}
 	case json.Unmarshal(raw, &stop) != nil:
-		return nil, invalid("stop", "it is neither a string nor a list of strings")
+		return nil, invalid(where, "it is neither a string nor a list of strings")
 	}
 	return slices.DeleteFunc(stop, func(s string) bool { return s == "" }), nil
 }
 
-// format is the JSON Schema that an answer has to fit; nil: any text.
-func format(where, kind string, schema json.RawMessage) (*calling.Format, error) {
-	switch kind {
-	case "", "text":
+// answerFormat is what an answer has to be. Its schema is at either place.
+type answerFormat struct {
+	Type       string          `json:"type"`
+	Schema     json.RawMessage `json:"schema"`
+	JSONSchema struct {
+		Schema json.RawMessage `json:"schema"`
+	} `json:"json_schema"`
+}
+
+// read returns the JSON Schema that an answer has to fit; nil: any text.
+func (a *answerFormat) read(where string) (*calling.Format, error) {
+	if a == nil {
 		return nil, nil
+	}
+	schema, _ := given(a.Schema, given(a.JSONSchema.Schema, nil)).(json.RawMessage)
+	switch a.Type {
+	case "text":
+		return nil, nil
+	case "":
+		return nil, invalid(where, "it has no type")
 	case "json_object":
 		schema = json.RawMessage(`{"type":"object"}`)
 	case "json_schema":
@@ -209,7 +224,7 @@ func format(where, kind string, schema json.RawMessage) (*calling.Format, error)
 			return nil, invalid(where, "it has no schema")
 		}
 	default:
-		return nil, unsupported(where, "type %q is not supported", kind)
+		return nil, unsupported(where, "type %q is not supported", a.Type)
 	}
 	f, err := calling.NewFormat(schema)
 	if err != nil {

@@ -105,12 +105,40 @@ func TestOddRefusals(t *testing.T) {
 		{1, object{"max_output_tokens": -1}, `"param":"max_output_tokens"`}, {1, object{"top_logprobs": 3}, `"param":"top_logprobs"`},
 		{1, object{"include": []string{"message.output_text.logprobs"}}, `"param":"include"`}, {1, object{"reasoning": object{"effort": 5}}, `"param":"reasoning.effort"`},
 		{2, object{"messages": []any{object{"role": "user", "content": []any{object{"type": "document", "source": object{"type": "base64", "media_type": "application/pdf", "data": "AA"}}}}}}, "messages.0.content.0"},
-		{3, object{"logprobs": true}, "logprobs"},
+		{3, object{"logprobs": true}, "logprobs"}, {3, object{"top_logprobs": 2}, "top_logprobs"}, {0, object{"top_logprobs": 2}, `"param":"top_logprobs"`},
+		{0, object{"max_tokens": 0}, `"param":"max_tokens"`}, {0, object{"max_completion_tokens": 0}, `"param":"max_completion_tokens"`}, {0, object{"n": 0}, `"param":"n"`},
+		{0, object{"max_tokens": 5, "max_completion_tokens": 9}, `"param":"max_tokens"`},
+		{0, object{"tool_choice": "auto", "function_call": "none"}, `"param":"function_call"`}, {0, object{"functions": []any{object{"name": "f"}}}, `"param":"functions"`},
+		{0, object{"response_format": object{"json_schema": object{}}}, `"param":"response_format"`}, {1, object{"text": object{"format": object{"schema": object{}}}}, `"param":"text.format"`},
+		{0, object{"response_format": object{"type": "json_schema", "json_schema": object{"schema": nil}}}, "response_format: it has no schema"},
+		{0, object{"format": "json"}, `"param":"format"`}, {1, object{"response_format": object{"type": "json_object"}}, `"param":"response_format"`},
+		{2, object{"response_format": object{"type": "json_object"}}, "response_format: "}, {3, object{"response_format": object{"type": "json_object"}}, "response_format: "},
+		{3, object{"format": "json", "response_format": object{"type": "text"}}, "response_format: "},
+		{2, object{"output_format": object{"type": "json_schema", "schema": object{}}, "output_config": object{"format": object{"type": "json_schema", "schema": object{}}}}, "output_format: "},
+		{3, object{"options": object{"stop": 5}}, "options.stop: "}, {3, object{"think": 5}, "think: "},
+		{0, object{"tools": []any{object{"type": "function", "function": object{"name": "a\nb"}}}}, `"param":"tools[0]"`}, {0, object{"tools": []any{object{"type": "function", "function": object{"name": "a<b>"}}}}, `"param":"tools[0]"`},
+		{1, object{"input": []any{object{"type": "reasoning", "summary": []any{}}}}, `"param":"input"`}, {1, object{"input": []any{object{"type": "function_call_output", "call_id": "z", "output": "x"}}, "instructions": "y"}, `"param":"input[0]"`},
+		{2, object{"messages": []any{object{"role": "user", "content": []any{object{"type": "text", "text": "x"}, object{"type": "tool_result", "tool_use_id": "z"}}}}}, "messages.0.content.1: "},
+		{2, object{"system": "y", "messages": []any{object{"role": "user", "content": ""}}}, "messages: none of them has content"},
 	} {
 		api := surfaces[tt.api]
 		if resp, body := post(t, s, api.path, api.request(false, "x", tt.more)); resp.StatusCode != 400 || !strings.Contains(body, tt.want) {
 			t.Errorf("%s %v: %d %s", api.name, tt.more, resp.StatusCode, body)
 		}
+	}
+	for _, api := range surfaces {
+		b, _ := json.Marshal(api.request(false, "x", nil))
+		for _, twice := range []string{`"model":"other"`, `"Model":"other"`, `"m\u006fdel":"m"`} {
+			if resp, body := post(t, s, api.path, "{"+twice+","+string(b[1:])); resp.StatusCode != 400 || !strings.Contains(body, "model: it is given twice") {
+				t.Errorf("%s %s: %d %s", api.name, twice, resp.StatusCode, body)
+			}
+		}
+		if resp, body := post(t, s, api.path, api.request(false, "x", object{"response_format": nil, "format": nil, "output_format": nil, "metadata": object{"model": "a", "x": []any{object{"model": 1}}}})); resp.StatusCode != 200 {
+			t.Errorf("%s: %d %s", api.name, resp.StatusCode, body)
+		}
+	}
+	if resp, body := post(t, s, "/api/show", object{}); resp.StatusCode != 400 || !strings.Contains(body, "model: ") {
+		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 	for method, want := range map[string]string{"GET /v1/chat/completions": "POST", "PUT /v1/messages": "POST", "GET /api/chat": "POST", "DELETE /v1/models": "GET, HEAD", "GET /v1/nothing": ""} {
 		verb, path, _ := strings.Cut(method, " ")

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -24,6 +25,7 @@ type ollamaRequest struct {
 	Format   json.RawMessage `json:"format"`
 	Think    json.RawMessage `json:"think"`
 	Logprobs bool            `json:"logprobs"`
+	TopProbs int             `json:"top_logprobs"`
 	Options  struct {
 		Temperature *float64        `json:"temperature"`
 		Seed        *int            `json:"seed"`
@@ -31,12 +33,13 @@ type ollamaRequest struct {
 		Stop        json.RawMessage `json:"stop"`
 	} `json:"options"`
 
-	Prompt  string   `json:"prompt"`
-	System  string   `json:"system"`
-	Suffix  string   `json:"suffix"`
-	Raw     bool     `json:"raw"`
-	Images  []string `json:"images"`
-	Context []int    `json:"context"`
+	Prompt   string   `json:"prompt"`
+	System   string   `json:"system"`
+	Suffix   string   `json:"suffix"`
+	Template string   `json:"template"`
+	Raw      bool     `json:"raw"`
+	Images   []string `json:"images"`
+	Context  []int    `json:"context"`
 }
 
 type ollamaMessage struct {
@@ -93,6 +96,12 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 		return nil, invalid("model", "it is missing")
 	case in.Logprobs:
 		return nil, unsupported("logprobs", "they are not supported")
+	case in.TopProbs > 0:
+		return nil, unsupported("top_logprobs", "they are not supported")
+	case len(in.Think) > 0 && !strings.ContainsRune(`tfn"`, rune(in.Think[0])):
+		return nil, invalid("think", "it is neither true, false nor an effort")
+	case generate && in.Template != "":
+		return nil, unsupported("template", "it is not supported")
 	case generate && in.Suffix != "":
 		return nil, unsupported("suffix", "it is not supported")
 	case generate && in.Raw:
@@ -105,6 +114,7 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 		q.Think = providers.ThinkOff
 	}
 	if generate {
+		in.Messages, in.Tools, in.Choice = nil, nil, nil // of /api/chat
 		if in.System != "" {
 			q.Messages = append(q.Messages, calling.Message{Role: providers.System, Text: in.System})
 		}
@@ -152,15 +162,15 @@ func (in *ollamaRequest) normalise(generate bool) (*request, error) {
 	if q.Choice, err = toolChoice(in.Choice, q.Tools); err != nil {
 		return nil, err
 	}
-	if q.Stop, err = stopSequences(in.Options.Stop); err != nil {
+	if q.Stop, err = stopSequences("options.stop", in.Options.Stop); err != nil {
 		return nil, err
 	}
 	switch {
 	case len(in.Format) == 0, string(in.Format) == "null", string(in.Format) == `""`:
 	case string(in.Format) == `"json"`:
-		q.Format, err = format("format", "json_object", nil)
+		q.Format, err = (&answerFormat{Type: "json_object"}).read("format")
 	case in.Format[0] == '{':
-		q.Format, err = format("format", "json_schema", in.Format)
+		q.Format, err = (&answerFormat{Type: "json_schema", Schema: in.Format}).read("format")
 	default:
 		err = invalid("format", "it is neither \"json\" nor a JSON Schema")
 	}
@@ -327,8 +337,9 @@ func (h *Handler) ollamaShow(x *exchange) {
 		x.fail(x.asAPI(err, ""))
 		return
 	}
-	if in.Model == "" {
-		in.Model = in.Name
+	if in.Model = cmp.Or(in.Model, in.Name); in.Model == "" {
+		x.fail(invalid("model", "it is missing"))
+		return
 	}
 	info, err := h.info(x.r.Context(), in.Model)
 	if err != nil {

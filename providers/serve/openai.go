@@ -20,21 +20,17 @@ type chatRequest struct {
 	Functions  []chatFunction  `json:"functions"` // before there were tools
 	Function   json.RawMessage `json:"function_call"`
 
-	MaxTokens           int             `json:"max_tokens"`
-	MaxCompletionTokens int             `json:"max_completion_tokens"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
 	Temperature         *float64        `json:"temperature"`
 	Seed                *int            `json:"seed"`
 	Stop                json.RawMessage `json:"stop"`
-	N                   int             `json:"n"`
+	N                   *int            `json:"n"`
 	Logprobs            bool            `json:"logprobs"`
+	TopLogprobs         int             `json:"top_logprobs"`
 	Modalities          []string        `json:"modalities"`
 	ReasoningEffort     string          `json:"reasoning_effort"`
-	ResponseFormat      struct {
-		Type       string `json:"type"`
-		JSONSchema struct {
-			Schema json.RawMessage `json:"schema"`
-		} `json:"json_schema"`
-	} `json:"response_format"`
+	ResponseFormat      *answerFormat   `json:"response_format"`
 
 	Stream        bool `json:"stream"`
 	StreamOptions struct {
@@ -103,20 +99,35 @@ func (h *Handler) chat(x *exchange) {
 
 // normalise reads a request. custom are the tools whose input is free text.
 func (in *chatRequest) normalise() (q *request, custom map[string]bool, err error) {
+	for name, n := range map[string]*int{"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens, "n": in.N} {
+		if n != nil && *n < 1 {
+			return nil, nil, invalid(name, "it must be at least 1")
+		}
+	}
+	limit, chosen := in.MaxCompletionTokens, in.ToolChoice
+	if limit == nil {
+		limit = in.MaxTokens
+	}
+	if given(in.Function, nil) != nil {
+		chosen = in.Function
+	}
 	switch {
 	case in.Model == "":
 		return nil, nil, invalid("model", "it is missing")
 	case len(in.Messages) == 0:
 		return nil, nil, invalid("messages", "there are none")
-	case in.N > 1:
+	case in.N != nil && *in.N > 1:
 		return nil, nil, unsupported("n", "more than one choice is not supported")
 	case in.Logprobs:
 		return nil, nil, unsupported("logprobs", "they are not supported")
-	}
-	for name, n := range map[string]int{"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens} {
-		if n < 0 {
-			return nil, nil, invalid(name, "it must be at least 1")
-		}
+	case in.TopLogprobs > 0:
+		return nil, nil, unsupported("top_logprobs", "they are not supported")
+	case in.MaxTokens != nil && *in.MaxTokens != *limit:
+		return nil, nil, invalid("max_tokens", "max_completion_tokens is another number")
+	case len(in.Functions) > 0 && len(in.Tools) > 0:
+		return nil, nil, invalid("functions", "there are tools, too")
+	case given(in.Function, nil) != nil && given(in.ToolChoice, nil) != nil:
+		return nil, nil, invalid("function_call", "there is a tool_choice, too")
 	}
 	for _, m := range in.Modalities {
 		if m != "text" {
@@ -125,8 +136,8 @@ func (in *chatRequest) normalise() (q *request, custom map[string]bool, err erro
 	}
 	q = &request{model: in.Model, stream: in.Stream}
 	q.Temperature, q.Seed, q.Think = in.Temperature, in.Seed, thinking(in.ReasoningEffort)
-	if q.MaxTokens = in.MaxCompletionTokens; q.MaxTokens == 0 {
-		q.MaxTokens = in.MaxTokens
+	if limit != nil {
+		q.MaxTokens = *limit
 	}
 	for i, m := range in.Messages {
 		message, err := m.normalise(fmt.Sprintf("messages[%d]", i))
@@ -152,17 +163,13 @@ func (in *chatRequest) normalise() (q *request, custom map[string]bool, err erro
 	for _, f := range in.Functions {
 		q.Tools = append(q.Tools, calling.Tool{Name: f.Name, Description: f.Description, Schema: f.Parameters})
 	}
-	chosen := in.ToolChoice
-	if len(in.Function) > 0 && len(in.Tools) == 0 {
-		chosen = in.Function
-	}
 	if q.Choice, err = toolChoice(chosen, q.Tools); err != nil {
 		return nil, nil, err
 	}
-	if q.Stop, err = stopSequences(in.Stop); err != nil {
+	if q.Stop, err = stopSequences("stop", in.Stop); err != nil {
 		return nil, nil, err
 	}
-	q.Format, err = format("response_format", in.ResponseFormat.Type, in.ResponseFormat.JSONSchema.Schema)
+	q.Format, err = in.ResponseFormat.read("response_format")
 	return q, custom, err
 }
 

@@ -122,14 +122,11 @@ func (in *responsesRequest) normalise(find func(id string) (item, bool)) (*reque
 	if r.q.Choice, err = toolChoice(in.ToolChoice, r.q.Tools); err != nil {
 		return nil, nil, err
 	}
-	var f struct {
-		Type   string          `json:"type"`
-		Schema json.RawMessage `json:"schema"`
-	}
+	var f *answerFormat
 	if len(in.Text["format"]) > 0 && json.Unmarshal(in.Text["format"], &f) != nil {
 		return nil, nil, invalid("text.format", "it is not an object with a type")
 	}
-	r.q.Format, err = format("text.format", f.Type, f.Schema)
+	r.q.Format, err = f.read("text.format")
 	return r.q, r.tools, err
 }
 
@@ -162,6 +159,7 @@ func (r *reading) addInput(raw json.RawMessage) error {
 	case json.Unmarshal(raw, &items) != nil || len(items) == 0:
 		return invalid("input", "it is neither a text nor a list of items")
 	}
+	before := len(r.q.Messages)
 	for i, it := range items {
 		where := fmt.Sprintf("input[%d]", i)
 		if it.Type == "item_reference" {
@@ -176,6 +174,9 @@ func (r *reading) addInput(raw json.RawMessage) error {
 		if err := r.addItem(where, it); err != nil {
 			return err
 		}
+	}
+	if len(r.q.Messages) == before {
+		return invalid("input", "none of its items says anything to a model")
 	}
 	return nil
 }
@@ -212,7 +213,7 @@ func (r *reading) addItem(where string, it item) error {
 		if err != nil {
 			return err
 		}
-		r.q.Messages = append(r.q.Messages, calling.Message{Role: calling.Result, CallID: it.CallID, Text: text, Images: images})
+		r.q.Messages = append(r.q.Messages, calling.Message{Role: calling.Result, CallID: it.CallID, Text: text, Images: images, Where: where})
 	case "additional_tools":
 		r.addTools(it.Tools, "")
 	} // thoughts are left out of the next prompt, and items of hosted tools say nothing to another model
