@@ -115,6 +115,23 @@ func TestChatAllowedLater(t *testing.T) {
 	s.shows("interrupted")
 }
 
+// So does what was allowed after text from elsewhere was read, of which the question
+// says why it is asked.
+func TestChatAllowedTainted(t *testing.T) {
+	t.Parallel()
+	look := "=== reply\n<tool_code><name>search_memory</name><parameters>{\"query\": \"heron\", \"scope\": \"all\"}</parameters></tool_code>\n"
+	cmd := command(t, map[string]string{"replies.txt": look + commandReplies("touch one") + commandReplies("touch one")}, "chat")
+	remembersHeron(t, cmd)
+	s := chatOn(t, cmd, 120, 30)
+	s.says("go")
+	s.shows("Why you are asked: touch changes or builds something; this run has read foreign text (search_memory")
+	s.shows("[a] this call all session")
+	s.types("a")
+	s.shows("1 turn")
+	s.says("again")
+	s.shows("2 turns")
+}
+
 // A call that is not all on the screen is not allowed by y.
 func TestChatLongCall(t *testing.T) {
 	t.Parallel()

@@ -203,11 +203,7 @@ func TestTaintedRunAsks(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(data, "policy.json"), []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	note := exec.Command("mylm", "memory", "add", "the staging host is called heron")
-	note.Dir, note.Env = t.TempDir(), cmd.Env
-	if out, err := note.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	remembersHeron(t, cmd)
 	c := converse(t, cmd, "", &pty.Winsize{Rows: 24, Cols: 200})
 	c.expect("has read foreign text (")
 	c.expect("Allow it?")
@@ -221,6 +217,16 @@ func TestTaintedRunAsks(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(cmd.Dir, name)); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// remembersHeron gives a command's memory a note of another project.
+func remembersHeron(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	note := exec.Command("mylm", "memory", "add", "the staging host is called heron")
+	note.Dir, note.Env = t.TempDir(), cmd.Env
+	if out, err := note.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 }
 

@@ -89,9 +89,9 @@ type Policy struct {
 
 	mu              sync.Mutex
 	prefixes        [][]string
-	calls           map[string]bool // exact calls of this session
-	hosts           map[string]bool
-	approvedTainted bool // a person has allowed something although the run is tainted
+	calls           map[string]bool // exact calls of this session; whether they were allowed in a tainted run
+	hosts           map[string]bool // the same of hosts
+	approvedTainted bool            // a person has allowed something although the run is tainted
 }
 
 // New makes a policy. It is an error if the mode is unknown or a rule cannot be
@@ -194,8 +194,8 @@ func (p *Policy) Decide(c Call) Decision {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	rule := p.allows(c, a)
-	tainted := c.Tainted && !p.approvedTainted
+	rule, nevertheless := p.allows(c, a)
+	tainted := c.Tainted && !p.approvedTainted && !nevertheless
 	switch {
 	case rule != "" && !tainted:
 		return Decision{Verdict: Allow, Why: rule, Rule: rule}
@@ -204,11 +204,15 @@ func (p *Policy) Decide(c Call) Decision {
 	case c.Line != "" && c.Refused == nil && p.Unasked() == Readers && a.Reads:
 		return Decision{Verdict: Allow, Hold: true, Why: "it only reads files of the workspace"}
 	case tainted:
-		from := ""
+		foreign := "this run has read foreign text"
 		if c.Foreign != "" {
-			from = " (" + c.Foreign + ")"
+			foreign += " (" + c.Foreign + ")"
 		}
-		return Decision{Verdict: Ask, Why: "this run has read foreign text" + from + ", so no rule applies until you allow something", Rule: rule, Offer: &Offer{Host: c.Host}}
+		why := p.why(c, a) + "; " + foreign
+		if rule != "" {
+			why = rule + ", but no rule applies before you allow something in this run: " + foreign
+		}
+		return Decision{Verdict: Ask, Why: why, Rule: rule, Offer: &Offer{Host: c.Host}}
 	}
 	offer := &Offer{Host: c.Host}
 	if !slices.ContainsFunc(c.Refused, func(r tools.Refusal) bool { return r.Effect&(tools.Writes|tools.Runs) == 0 }) {
@@ -250,16 +254,17 @@ func (p *Policy) why(c Call, a command.Analysis) string {
 	return "it does more than read in the workspace (" + c.Effect.String() + ")"
 }
 
-// allows is the allow rule that a call falls under, in words.
-func (p *Policy) allows(c Call, a command.Analysis) string {
-	if p.calls[c.key()] {
-		return "you allowed this very call in this session"
+// allows is the allow rule that a call falls under, in words, and whether it was made
+// in a tainted run.
+func (p *Policy) allows(c Call, a command.Analysis) (rule string, nevertheless bool) {
+	if tainted, ok := p.calls[c.key()]; ok {
+		return "you allowed this very call in this session", tainted
 	}
-	if c.Host != "" && p.hosts[c.Host] && c.Effect&(tools.Writes|tools.Runs|tools.Leaves) == 0 {
-		return "you allowed " + c.Host + " in this session"
+	if tainted, ok := p.hosts[c.Host]; ok && c.Host != "" && c.Effect&(tools.Writes|tools.Runs|tools.Leaves) == 0 {
+		return "you allowed " + c.Host + " in this session", tainted
 	}
 	if c.Refused != nil {
-		return ""
+		return "", false
 	}
 	var used []string
 	for _, call := range a.Calls {
@@ -268,14 +273,14 @@ func (p *Policy) allows(c Call, a command.Analysis) string {
 		}
 		i := slices.IndexFunc(p.prefixes, call.Covered)
 		if i < 0 {
-			return ""
+			return "", false
 		}
 		used = append(used, strings.Join(p.prefixes[i], " "))
 	}
 	if used == nil {
-		return ""
+		return "", false
 	}
-	return "you allowed " + strings.Join(used, " and ") + " in this project"
+	return "you allowed " + strings.Join(used, " and ") + " in this project", false
 }
 
 // prefix is the one that would allow the line, if one alone does.
@@ -316,18 +321,20 @@ func (p *Policy) Allowed(c Call) {
 	p.approvedTainted = p.approvedTainted || c.Tainted && !c.Effect.OnlyReads()
 }
 
-// AllowCall allows exactly the same call from now on.
+// AllowCall allows exactly the same call from now on. In later runs that are tainted it
+// does if this one is.
 func (p *Policy) AllowCall(c Call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.calls[c.key()] = true
+	p.calls[c.key()] = p.calls[c.key()] || c.Tainted
 }
 
-// AllowHost allows calls that only talk to this host from now on.
-func (p *Policy) AllowHost(host string) {
+// AllowHost allows calls that only talk to the call's host from now on, as AllowCall
+// does.
+func (p *Policy) AllowHost(c Call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.hosts[host] = true
+	p.hosts[c.Host] = p.hosts[c.Host] || c.Tainted
 }
 
 // Adopt takes over the calls and hosts that were allowed with another policy for

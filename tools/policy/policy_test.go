@@ -1124,7 +1124,7 @@ func TestHosts(t *testing.T) {
 	if d := p.Decide(fetch("a.example", tools.Network)); d.Verdict != policy.Ask || d.Offer.Host != "a.example" || !strings.Contains(d.Why, "a.example") {
 		t.Errorf("%+v", d)
 	}
-	p.AllowHost("a.example")
+	p.AllowHost(policy.Call{Host: "a.example"})
 	for want, c := range map[policy.Verdict]policy.Call{
 		policy.Allow: fetch("a.example", tools.Network|tools.Reads),
 		policy.Ask:   fetch("b.example", tools.Network),
@@ -1147,7 +1147,7 @@ func TestTaintedRunsAskAgain(t *testing.T) {
 		switch tool {
 		case "host":
 			c = policy.Call{Tool: "web_fetch", Host: "a.example", Effect: tools.Network}
-			p.AllowHost(c.Host)
+			p.AllowHost(c)
 		case "call":
 			c = policy.Call{Tool: "write_file", Effect: tools.Writes}
 			p.AllowCall(c)
@@ -1171,7 +1171,29 @@ func TestTaintedRunsAskAgain(t *testing.T) {
 			t.Errorf("%s, after a yes: %s", tool, d.Verdict)
 		}
 	}
-	p := newPolicy(t, policy.Options{Mode: policy.Yolo})
+	// What was allowed nevertheless holds in the next run, and nothing else does.
+	before, p := newPolicy(t, policy.Options{}), newPolicy(t, policy.Options{Allow: [][]string{{"touch"}}})
+	call, host := run(t, "make all"), policy.Call{Tool: "web_fetch", Host: "a.example", Effect: tools.Network, Tainted: true}
+	call.Tainted = true
+	before.AllowCall(call)
+	before.AllowHost(host)
+	p.Adopt(before)
+	other := run(t, "touch x")
+	other.Tainted = true
+	for _, c := range []policy.Call{call, host} {
+		if d := p.Decide(c); d.Verdict != policy.Allow {
+			t.Errorf("%s in the next run: %+v", c.Tool, d)
+		}
+	}
+	if d := p.Decide(other); d.Verdict != policy.Ask || !strings.HasPrefix(d.Why, "you allowed touch in this project, but ") {
+		t.Errorf("another line in the next run: %+v", d)
+	}
+	other = run(t, "make install")
+	other.Tainted, other.Foreign = true, "web_fetch a.example"
+	if d := p.Decide(other); d.Verdict != policy.Ask || !strings.HasPrefix(d.Why, "make changes or builds something; ") || !strings.Contains(d.Why, "(web_fetch a.example)") {
+		t.Errorf("a line without a rule: %+v", d)
+	}
+	p = newPolicy(t, policy.Options{Mode: policy.Yolo})
 	if d := p.Decide(policy.Call{Effect: tools.Runs, Tainted: true}); d.Verdict != policy.Allow {
 		t.Errorf("yolo: %s", d.Verdict)
 	}

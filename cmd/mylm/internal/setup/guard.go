@@ -233,7 +233,7 @@ func (g *Guard) keep(ctx context.Context, rule Rule, c policy.Call, offer *polic
 	case StoreCall:
 		g.AllowCall(c)
 	case StoreHost:
-		g.AllowHost(offer.Host)
+		g.AllowHost(c)
 	case StorePrefix:
 		g.AllowPrefix(offer.Prefix)
 		text := strings.Join(offer.Prefix, " ")

@@ -35,7 +35,7 @@ func TestHosts(t *testing.T) {
 		if v := fetch(g, url); v != policy.Ask {
 			t.Errorf("%q: %s", url, v)
 		}
-		g.AllowHost("www.example.com")
+		g.AllowHost(policy.Call{Host: "www.example.com"})
 		if v := fetch(g, url); v != policy.Allow {
 			t.Errorf("%q, allowed: %s", url, v)
 		}
@@ -46,7 +46,7 @@ func TestHosts(t *testing.T) {
 		}
 	}
 	g := guarded("web_fetch(*//blocked.example/*)", "web_fetch(ports.example)")
-	g.AllowHost("www.example.com")
+	g.AllowHost(policy.Call{Host: "www.example.com"})
 	for url, want := range map[string]policy.Verdict{
 		"https://www.example.com:8443/":   policy.Ask,
 		"http://www.example.com:443/":     policy.Ask,
