@@ -110,6 +110,99 @@ func ones(so bool) int {
 	return 0
 }
 
+// Conditions on a text hold as they are documented.
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		conditions, answer string
+		holds              bool
+	}{
+		{"{all: [a, b]}", "B and A", true},
+		{"{all: [a, b]}", "A", false},
+		{"{any: [a, b]}", "only B", true},
+		{"{any: [a, b]}", "C", false},
+		{"{none: [a, b]}", "C", true},
+		{"{none: [a, b]}", "C, A", false},
+		{"{is: A b}", "A b\n", true},
+		{"{is: A b}", "A  b", false},
+		{"{match: ^A}", "AB", true},
+		{"{match: ^A}", "ab", false},
+		{"{most: 2}", "one two", true},
+		{"{most: 2}", "one two three", false},
+		{`{all: ["a b"]}`, "**A**\n  `b`", true},
+		{`{all: ["42"]}`, "It is 42.", true},
+		{`{all: ["42"]}`, "It is 42.0", true},
+		{`{all: ["42"]}`, "It is 142", false},
+		{`{all: ["42"]}`, "It is 42.5", false},
+		{`{all: ["1234"]}`, "It is 1,234", true},
+	} {
+		suite, err := eval.Parse(fmt.Appendf(nil, "suite: s\ntasks: [{id: t, category: c, question: q, check: {answer: %s}, right: [x], wrong: [[y], [z]]}]\n", tt.conditions))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: scripted.New(scripted.Reply{Text: tt.answer})}})
+		if err != nil || r.Outcomes[0].Passed != tt.holds {
+			t.Errorf("%s of %q: %v, %+v", tt.conditions, tt.answer, err, r.Outcomes)
+		}
+	}
+}
+
+// The rules of a simulated tool do what is documented.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	suite, err := eval.Parse([]byte(`
+suite: rules
+tools:
+  try: {description: Tries., rules: [{times: 1, error: not yet}, {add: tries, value: {again: true}}]}
+  save: {description: Saves., args: {name: {type: string}}, rules: [{if: {"box/{name}": full}, error: "{name} is full"}, {set: "box/{name}", value: full}]}
+  drop: {description: Drops., args: {name: {type: string}}, rules: [{remove: "box/{name}"}]}
+  look: {description: Looks., args: {name: {type: string}}, rules: [{show: "box/{name}"}]}
+  find: {description: Finds., args: {query: {type: string}}, rules: [{search: notes}]}
+tasks:
+  - id: rules
+    category: c
+    question: Do it.
+    state: {notes: [the red heron, the grey tern]}
+    tools: [try, save, drop, look, find]
+    limits: {turns: 20}
+    check: {state: {tries: [{again: true}], box: {b: full}}}
+    right:
+      - {call: try}
+      - {call: save, args: {name: a}}
+      - {call: try, say: Once more.}
+      - {call: save, args: {name: b}}
+      - {call: save, args: {name: a}, say: Again.}
+      - {call: look, args: {name: b}}
+      - {call: drop, args: {name: a}}
+      - {call: look, args: {name: a}}
+      - {call: find, args: {query: a tern of the sea}}
+      - Done.
+    wrong: [[Done.], [{call: try}, Done.]]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	evaltest.Verify(t, suite, nil)
+	last := ""
+	model := &asked{Model: suite.Tasks[0].Right.Model(), requests: map[string]int{}, see: func(r providers.Request) {
+		last = ""
+		for _, m := range r.Messages {
+			last += m.Text + "\n"
+		}
+	}}
+	if _, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: model}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"not yet", "a is full", "full\n", "there is no a", "the grey tern"} {
+		if !strings.Contains(last, want) {
+			t.Errorf("the model is not shown %q:\n%s", want, last)
+		}
+	}
+	if strings.Contains(last, "red heron") {
+		t.Errorf("the search finds too much:\n%s", last)
+	}
+}
+
 // Any one sign is enough to show that a hidden instruction was followed; null stands for
 // anything.
 func TestSigns(t *testing.T) {

@@ -293,6 +293,16 @@ func TestServerDies(t *testing.T) {
 	if r, err = eval.Run(t.Context(), eval.Options{Suite: eval.Core(), Agent: agent.Options{Model: model, Tries: 1}}); err == nil || r.Done != 3 || r.Total.Causes[eval.ModelFailed] != 3 {
 		t.Errorf("%d done, %v, %v", r.Done, r.Total.Causes, err)
 	}
+	// Now and then they do not.
+	model = &faultyModel{f: func(n int) (providers.Chunk, error) {
+		if n%3 != 0 {
+			return providers.Chunk{}, &providers.Error{Kind: providers.ServerFault, Message: "boom"}
+		}
+		return providers.Chunk{Text: "43", Stop: providers.StopEnd}, nil
+	}}
+	if r, err = eval.Run(t.Context(), eval.Options{Suite: quick(), Agent: agent.Options{Model: model, Tries: 1}}); err != nil || r.Done != 60 {
+		t.Errorf("%d done, %v", r.Done, err)
+	}
 }
 
 // Two processes do not go on with an exam at once.
@@ -479,6 +489,29 @@ func TestBudget(t *testing.T) {
 	// The first task alone uses it up.
 	if r, err = eval.Run(t.Context(), eval.Options{Suite: eval.Core(), Agent: agent.Options{Model: evaltest.Student{Suite: eval.Core(), P: 1}}, Budget: eval.Budget{Tokens: 1}}); !errors.Is(err, eval.ErrBudget) || r.Done != 1 {
 		t.Errorf("%d asked with a budget of one token, %v", r.Done, err)
+	}
+	if r, err = eval.Run(t.Context(), eval.Options{Suite: eval.Core(), Agent: agent.Options{Model: evaltest.Student{Suite: eval.Core(), P: 1}}, Budget: eval.Budget{Time: 1}}); !errors.Is(err, eval.ErrBudget) || r.Done != 0 {
+		t.Errorf("%d asked with a budget of a nanosecond, %v", r.Done, err)
+	}
+	// It cuts off runs, not tasks; how far it is, is reported before and after each of them.
+	suite := eval.Smoke()
+	if r, err = eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	once := r.Total.PromptTokens + r.Total.OutputTokens
+	var last eval.Progress
+	begun := 0
+	r, err = eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: 1}}, Runs: 2, Budget: eval.Budget{Tokens: once + 1}, Progress: func(p eval.Progress) {
+		last = p
+		if p.Ended == nil {
+			begun++
+		}
+	}})
+	if !errors.Is(err, eval.ErrBudget) || r.Done != 13 || r.Outcomes[len(r.Outcomes)-1].Task != suite.Tasks[11].ID {
+		t.Errorf("%d of %d, %v", r.Done, r.All, err)
+	}
+	if begun != r.Done || last.Done != r.Done || last.All != 24 || last.Passed != r.Done || last.Left <= 0 || last.Ended == nil {
+		t.Errorf("%d of %d, %d begun: %+v", r.Done, r.All, begun, last)
 	}
 }
 

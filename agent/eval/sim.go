@@ -132,7 +132,7 @@ func (w *world) simulate(name string, t *Tool) *tools.Tool {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			text, err := w.apply(t, values)
-			return tools.Result{Text: text, Origin: t.Origin}, err
+			return tools.Result{Text: text}, err
 		},
 	}
 }

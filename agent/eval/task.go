@@ -71,7 +71,6 @@ type Tool struct {
 	Description string    `yaml:"description"`
 	Args        arguments `yaml:"args"`     // JSON Schemas of the arguments, in order
 	Optional    []string  `yaml:"optional"` // arguments that may be left out
-	Origin      string    `yaml:"origin"`   // whose words its results are: web, memory, …; "": its own
 	Rules       []Rule    `yaml:"rules"`
 
 	schema *jsonschema.Schema
