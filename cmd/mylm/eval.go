@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,7 +241,7 @@ func showExamCommand(s *term.Screen) *cli.Command {
 			if c.NArg() > 1 {
 				return failure.Usage("eval show takes one exam").WithHint("mylm eval compare takes two.")
 			}
-			l, r, err := keptReport(c.Context, cmpLast(c.Args().First()))
+			l, r, err := keptReport(c.Context, cmp.Or(c.Args().First(), "last"))
 			if err != nil {
 				return err
 			}
@@ -248,13 +249,6 @@ func showExamCommand(s *term.Screen) *cli.Command {
 			return out.finish(nil)
 		},
 	}
-}
-
-func cmpLast(name string) string {
-	if name == "" {
-		return "last"
-	}
-	return name
 }
 
 // keptReport is the report of a kept exam.

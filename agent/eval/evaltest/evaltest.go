@@ -13,9 +13,9 @@ import (
 	"mylm/tools"
 )
 
-// Run examines a model and reports each task that it did not pass in a subtest's
-// log. The test fails if less than the share least of the tasks pass, or if the exam
-// does not come to its end. It returns the report, which may be in part.
+// Run examines a model, and logs each task that it did not pass. The test fails if less
+// than the share least of the tasks pass (0.9 for 90%), or if the exam does not come to
+// its end. It returns the report of what was reached; nil: nothing was.
 func Run(t testing.TB, suite *eval.Suite, o eval.Options, least float64) *eval.Report {
 	t.Helper()
 	o.Suite = suite
