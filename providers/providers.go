@@ -219,6 +219,7 @@ const (
 	ParamThink       = "think"       // Request.Think
 	ParamImages      = "images"      // Message.Images, or another model
 	ParamSystem      = "system"      // messages of the role System
+	ParamForm        = "form"        // how calls are written in messages
 )
 
 // Error is a failure of a backend, classified by Kind.

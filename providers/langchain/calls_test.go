@@ -1,6 +1,8 @@
 package langchain_test
 
 import (
+	"encoding/json"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -54,6 +56,9 @@ func TestServerCalls(t *testing.T) {
 			[]providers.ServerCall{list}, "stop", []string{`list_dir{"path":"docs"}`}},
 		{"OpenAI's older field with something else", "openai", "application/json",
 			`{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"I will look.","function_call":"none"}}]}`, nil, "stop", nil},
+		{"Groq, in an error", "openai", "text/event-stream", events(`{"choices":[{"delta":{"content":"I will look."}}]}`) +
+			`event: error` + "\n" + events(`{"error":{"message":"Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.","type":"invalid_request_error","code":"tool_use_failed","failed_generation":"{\"name\": \"list_dir\", \"arguments\": {\"path\":\"docs\"}}","status_code":400}}`),
+			[]providers.ServerCall{list}, "stop", nil},
 		{"Anthropic, in pieces", "anthropic", "text/event-stream", events(
 			`{"type":"message_start","message":{}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"I will look."}}`, `{"type":"content_block_stop","index":0}`,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"1","name":"list_dir","input":{}}}`,
@@ -96,6 +101,28 @@ func TestServerCalls(t *testing.T) {
 				t.Errorf("%q, %+v, stop %q; want %+v, stop %q", text, calls, last.Stop, tt.want, tt.stop)
 			}
 		})
+	}
+}
+
+// TestCallInARefusal is for Groq's error about a call of a model that was sent no tools:
+// the call counts, as the server took it apart or as the model wrote it.
+func TestCallInARefusal(t *testing.T) {
+	for written, want := range map[string]providers.Chunk{
+		`{"name": "list_dir", "arguments": {"path":"docs"}}`: {Call: &providers.ServerCall{Name: "list_dir", Args: `{"path":"docs"}`}},
+		`<function=list_dir>{"path": "docs"}</function>`:     {Text: `<function=list_dir>{"path": "docs"}</function>`},
+	} {
+		body, _ := json.Marshal(map[string]any{"error": map[string]string{"message": "Tool choice is none, but model called a tool", "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": written}})
+		m := newFake(t, openAIAPI, answers(400, "application/json", string(body))).model(t)
+		var got []providers.Chunk
+		for c, err := range m.Generate(t.Context(), hello) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, c)
+		}
+		if len(got) != 2 || !reflect.DeepEqual(got[0], want) || got[1].Stop != providers.StopEnd {
+			t.Errorf("%s: %+v", written, got)
+		}
 	}
 }
 

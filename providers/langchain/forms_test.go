@@ -78,6 +78,8 @@ func TestOddForms(t *testing.T) {
 
 		// Frames.
 		{name: "data twice", body: "data: data: " + yes + "\n\ndata: data: " + end + "\n\ndata: data: [DONE]\n\n"},
+		{name: "two values in an event", body: openAI(choice(`"delta":{"content":"y"}`)+choice(`"delta":{"content":"es"}`), end)},
+		{name: "two events in a line", body: openAI(choice(`"delta":{"content":"y"}`) + " data: " + choice(`"delta":{"content":"es"}`) + "data: " + end)},
 		{name: "an event that is noise", body: "event: ping\ndata: ping\n\n" + openAI(yes) + "event: keepalive\ndata: 12:00\n\n" + openAI(end)},
 		{name: "lines of JSON", kind: "application/x-ndjson", body: choice(`"delta":{"content":"y"}`) + "\n" + choice(`"delta":{"content":"es"}`) + "\n" + end + "\n"},
 		{name: "lines of JSON, said to be one", kind: "application/json", body: choice(`"delta":{"content":"y"}`) + choice(`"delta":{"content":"es"}`) + "\n\n" + end + "\n[DONE]"},
@@ -145,16 +147,21 @@ func TestOddFaults(t *testing.T) {
 		fault                providers.Kind
 		says                 string
 	}{
-		"an error in the choice":       {"openai", "", "data: " + `{"choices":[{"delta":{"content":"half"},"error":{"message":"worker died","code":502},"finish_reason":null}]}` + "\n\ndata: [DONE]\n\n", providers.ServerFault, "worker died"},
-		"errors in words":              {"openai", "", `data: {"errors":"worker died"}` + "\n\ndata: [DONE]\n\n", providers.ServerFault, "worker died"},
-		"an error of MiniMax":          {"openai", "application/json", `{"base_resp":{"status_code":1004,"status_msg":"login fail"}}`, providers.ServerFault, "login fail"},
-		"lines of JSON, cut":           {"openai", "application/x-ndjson", half + "\n", providers.Interrupted, "without a sign"},
-		"lines of JSON, cut in one":    {"openai", "application/x-ndjson", half + "\n" + half[:20], providers.Interrupted, ""},
-		"lines of JSON, garbled":       {"openai", "application/x-ndjson", half + "\noops\n" + half, providers.Interrupted, "not valid JSON"},
-		"a call that nobody can read":  {"openai", "", `data: {"choices":[{"delta":{"content":"I look.","tool_calls":[42]}}]}` + "\n\ndata: [DONE]\n\n", providers.Interrupted, "unknown form"},
-		"a call without a name":        {"openai", "", `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n", providers.Interrupted, "sent a tool call in an unknown form"},
-		"a call without a name, there": {"langchain-ollama", "", `{"message":{"content":"I look.","tool_calls":[{"id":"1"}]},"done":false}` + "\n" + `{"done":true}` + "\n", providers.Interrupted, "sent a tool call in an unknown form"},
-		"JSON over several lines, cut": {"langchain-ollama", "", "{\n \"message\": {\n  \"content\": \"half\"\n },\n \"done\": false\n}\n{\n \"me", providers.Interrupted, ""},
+		"an error in the choice":        {"openai", "", "data: " + `{"choices":[{"delta":{"content":"half"},"error":{"message":"worker died","code":502},"finish_reason":null}]}` + "\n\ndata: [DONE]\n\n", providers.ServerFault, "worker died"},
+		"errors in words":               {"openai", "", `data: {"errors":"worker died"}` + "\n\ndata: [DONE]\n\n", providers.ServerFault, "worker died"},
+		"an error of MiniMax":           {"openai", "application/json", `{"base_resp":{"status_code":1004,"status_msg":"login fail"}}`, providers.ServerFault, "login fail"},
+		"DeepSeek is busy":              {"openai", "", `data: {"choices":[{"delta":{"content":"half"}}]}` + "\n\n" + `data: {"choices":[{"delta":{},"finish_reason":"insufficient_system_resource"}]}` + "\n\n", providers.ServerFault, "insufficient_system_resource"},
+		"Google, through OpenAI's":      {"openai", "", `data: {"choices":[{"delta":{},"finish_reason":"function_call_filter: MALFORMED_FUNCTION_CALL"}]}` + "\n\n", providers.ServerFault, "MALFORMED_FUNCTION_CALL"},
+		"Google, through OpenRouter":    {"openai", "", `data: {"choices":[{"delta":{"content":""},"finish_reason":"error","native_finish_reason":"MALFORMED_FUNCTION_CALL"}]}` + "\n\n", providers.ServerFault, "MALFORMED_FUNCTION_CALL"},
+		"Google, a call it cannot read": {"googleai", "", `data: {"candidates":[{"content":{},"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print(default_api.ls())"}]}` + "\n\n", providers.ServerFault, "default_api.ls()"},
+		"two values in an event, cut":   {"openai", "", "data: " + half + half[:20] + "\n\n", providers.Interrupted, ""},
+		"lines of JSON, cut":            {"openai", "application/x-ndjson", half + "\n", providers.Interrupted, "without a sign"},
+		"lines of JSON, cut in one":     {"openai", "application/x-ndjson", half + "\n" + half[:20], providers.Interrupted, ""},
+		"lines of JSON, garbled":        {"openai", "application/x-ndjson", half + "\noops\n" + half, providers.Interrupted, "not valid JSON"},
+		"a call that nobody can read":   {"openai", "", `data: {"choices":[{"delta":{"content":"I look.","tool_calls":[42]}}]}` + "\n\ndata: [DONE]\n\n", providers.Interrupted, "unknown form"},
+		"a call without a name":         {"openai", "", `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]},"finish_reason":"stop"}]}` + "\n\n", providers.Interrupted, "sent a tool call in an unknown form"},
+		"a call without a name, there":  {"langchain-ollama", "", `{"message":{"content":"I look.","tool_calls":[{"id":"1"}]},"done":false}` + "\n" + `{"done":true}` + "\n", providers.Interrupted, "sent a tool call in an unknown form"},
+		"JSON over several lines, cut":  {"langchain-ollama", "", "{\n \"message\": {\n  \"content\": \"half\"\n },\n \"done\": false\n}\n{\n \"me", providers.Interrupted, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

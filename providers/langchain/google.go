@@ -119,6 +119,7 @@ type googleReply struct {
 			} `json:"parts"`
 		} `json:"content"`
 		FinishReason wire.EndReason `json:"finishReason"`
+		Message      string         `json:"finishMessage"`
 	} `json:"candidates"`
 	Feedback struct {
 		BlockReason string `json:"blockReason"`
@@ -182,7 +183,13 @@ func (e *googleReply) read(r *wire.Reply, data []byte) error {
 			}
 			r.Call(p.Call.Name, p.Call.Args)
 		}
-		if c.FinishReason != "" {
+		switch c.FinishReason {
+		case "":
+		case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL":
+			words := fmt.Sprintf("the reply ended with %q: %s", c.FinishReason.Words(), c.Message)
+			r.Fault = &wire.ServerError{Text: strings.TrimSuffix(words, ": "), Names: " "}
+			return nil
+		default:
 			r.Ended, r.Stop = true, c.FinishReason.Words()
 		}
 	}

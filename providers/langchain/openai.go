@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +38,17 @@ type openAIChoice struct {
 	Text         json.RawMessage `json:"text"` // of the older completions
 	Error        json.RawMessage `json:"error"`
 	FinishReason wire.EndReason  `json:"finish_reason"`
+	Native       wire.EndReason  `json:"native_finish_reason"` // OpenRouter: that of the server behind
+}
+
+// failed reports whether the reason to end is a fault of the server: of OpenRouter, Z.ai,
+// DeepSeek and Google.
+func (c *openAIChoice) failed() bool {
+	switch c.FinishReason {
+	case "error", "network_error", "insufficient_system_resource":
+		return true
+	}
+	return strings.HasPrefix(string(c.FinishReason), "function_call_filter")
 }
 
 // decode reads one of the choices: one is asked for, and a list of empty ones
@@ -227,6 +239,11 @@ func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 		r.Fail(data)
 		return nil
 	}
+	if e.Choice != nil && e.Choice.failed() {
+		reason := cmp.Or(e.Choice.Native, e.Choice.FinishReason)
+		r.Fault = &wire.ServerError{Text: fmt.Sprintf("the reply ended with %q", reason.Words()), Names: " "}
+		return nil
+	}
 	if !wire.Present(e.Choices) && !wire.Present(e.Usage) && !wire.Present(e.Timings) {
 		if c, ok := wire.ReadError(data); ok {
 			r.Fault = &c // in a form that is not OpenAI's, as FastAPI's {"detail": …}
@@ -269,7 +286,7 @@ func (e *openAIReply) failed() bool {
 	if e.Object == "error" || wire.Present(e.Errors) || wire.Present(e.Error) {
 		return true
 	}
-	return e.Choice != nil && (e.Choice.FinishReason == "error" || wire.Present(e.Choice.Error)) // OpenRouter
+	return e.Choice != nil && wire.Present(e.Choice.Error)
 }
 
 // count notes the usage, which may come in several events.

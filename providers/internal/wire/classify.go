@@ -57,7 +57,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	case c.hasCode("insufficient_quota", "billing_error", "billing_hard_limit_reached", "insufficient_user_quota",
 		"token_quota_reached", "budget_exceeded") || status == http.StatusPaymentRequired ||
 		c.contains("exceeded your current quota", "credit balance is too low", "insufficient balance",
-			"usage limit", "insufficient credits", "requires more credits", "daily free allocation", "budget has been exceeded"):
+			"usage limit", "requires a subscription", "insufficient credits", "requires more credits", "daily free allocation", "budget has been exceeded"):
 		as(providers.RateLimited, "", fmt.Sprintf("No quota or credit is left at %s: check the account's billing.",
 			x.Server.Title))
 		e.Permanent = e.RetryAfter == 0 // Google says the same of a minute's quota, and how long to wait
@@ -67,15 +67,25 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		as(providers.CannotChat, param, "Choose a chat model. "+hint)
 	case c.contains("tool*not found") && (status == 0 || status >= 500): // some of Ollama's parsers
 		forever(providers.ServerFault, "", "The server's parser for this model refuses calls of tools that were not sent "+
-			"to it, and none are sent. Create the model anew with PARSER passthrough in its Modelfile.")
+			"to it, and none are sent. "+hintPassthrough)
+	case c.contains("more system memory", "out of memory", "out-of-memory", "out_of_memory", "outofmemory",
+		"outofdevicememory", "outofhostmemory", "insufficient memory", "cudamalloc", "unable to allocate*buffer",
+		"failed to allocate*buffer", "insufficient system resources"):
+		forever(providers.OutOfMemory, providers.ParamWindow, hintMemory)
+	case c.hasCode("tool_use_failed"), c.contains("malformed_function_call", "unexpected_tool_call"): // Groq, Google
+		as(providers.ServerFault, providers.ParamForm, "The server takes what the model wrote for a call that it cannot read, though it was sent no tools.")
+	// llama.cpp; Ollama's for gpt-oss, GLM and Qwen3-Coder. What a model writes next may be readable.
+	case c.contains("does not match the expected*format", "failed to parse input at pos"):
+		as(providers.ServerFault, "", "The server's parser cannot read what the model wrote. Start llama-server with --skip-chat-parsing, "+
+			"which leaves that to its clients.")
+	case c.contains("error parsing tool call", "incomplete glm tool call", "xml syntax error"):
+		as(providers.ServerFault, "", "The server's parser for this model cannot read what it wrote. "+hintPassthrough)
+	case c.contains("failed to load model"): // LM Studio
+		as(providers.ServerFault, "", "Load the model in the server itself, which shows what is missing. "+hintMemory)
 	case status < 500 && c.noModel(status):
 		param, hint := x.Server.another()
 		as(providers.ModelMissing, param, hint)
-	case c.contains("more system memory", "out of memory", "out-of-memory", "out_of_memory", "outofmemory",
-		"outofdevicememory", "outofhostmemory", "insufficient memory", "cudamalloc", "unable to allocate*buffer",
-		"failed to allocate*buffer"):
-		forever(providers.OutOfMemory, providers.ParamWindow, hintMemory)
-	case c.contains("unknown model architecture", "unsupported model architecture", "requires a newer version"):
+	case c.contains("unknown model architecture", "unsupported model architecture", "requires a newer version", "unknown parser"):
 		forever(providers.ServerFault, "", "The server is too old for this model: update it, or choose another model.")
 	case c.contains("unable to load model", "error loading model", "template*error") &&
 		status == http.StatusInternalServerError:
@@ -84,9 +94,14 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		forever(providers.ServerFault, "", "The server's installation is incomplete: install it again.")
 	case c.contains("option*must be of type", "invalid format:"):
 		forever(providers.ServerFault, "", "")
-	case c.contains("unexpected eof", "unexpectedly stopped"): // of Ollama's runner: the process of the model
+	case c.contains("the model has crashed"): // LM Studio
+		as(providers.ServerFault, providers.ParamWindow, "The model's process ended: load the model again if the server does not. "+hintMemory)
+	// Of Ollama's runner: the process of the model.
+	case c.contains("unexpected eof", "unexpectedly stopped", "process has terminated", "died unexpectedly"):
 		as(providers.ServerFault, providers.ParamWindow,
 			"The model's process ended; the next question starts it again. "+hintMemory)
+	case c.hasCode("unsupported_country_region_territory"), c.contains("user location is not supported"):
+		forever(providers.BadRequest, "", x.Server.Title+" does not serve this place: choose another provider.")
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired,
 		c.hasCode("authentication_error", "permission_error", "invalid_api_key", "unauthenticated", "permission_denied",
 			"api_key_invalid"),
@@ -136,6 +151,8 @@ const (
 	// HintFiltered is the hint for what content rules refuse.
 	HintFiltered = "Put it in other words, or choose another model."
 
+	hintPassthrough = "Create the model anew with PARSER passthrough in its Modelfile."
+
 	hintMemory = "If memory is short, take a smaller model or a smaller window."
 )
 
@@ -151,7 +168,7 @@ func badStatus(status int) bool {
 // noModel reports whether the model is what is missing.
 func (c *ServerError) noModel(status int) bool {
 	return c.hasCode("model_not_found", "invalid_model", "model_decommissioned", "model_not_available",
-		"model_not_supported") ||
+		"model_not_supported", "deploymentnotfound") ||
 		c.contains("model*does not exist", "model*not found", "model not exist", "is not a valid model id",
 			"no endpoints found for",
 			"invalid model", "model identifier is invalid", "no such model", "unknown model", "no models loaded", "is not supported by any provider") ||
@@ -170,7 +187,7 @@ func refusedParam(c ServerError) (kind providers.Kind, param, hint string) {
 		return kind, providers.ParamMaxTokens, "The limit of the reply must be smaller."
 	case c.contains("temperature"):
 		return kind, providers.ParamTemperature, "The server does not accept this temperature."
-	case c.contains("reasoning", "thinking"):
+	case c.contains("reasoning", "thinking", "think value"):
 		return kind, providers.ParamThink, "The server does not accept this setting of thinking."
 	case c.contains("seed"):
 		return kind, providers.ParamSeed, "The server does not accept a seed here."

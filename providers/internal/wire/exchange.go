@@ -169,11 +169,23 @@ func (x *Exchange) roundTrip(next http.RoundTripper, req *http.Request) (*http.R
 	case err != nil:
 		x.Unsent(err)
 		return nil, err
-	case x.Format.Reader != nil && resp.StatusCode < http.StatusMultipleChoices:
+	case x.Format.Reader != nil && (resp.StatusCode < http.StatusMultipleChoices || x.hasReply()):
 		x.read(x.abortable(resp.Body), resp.Header.Get("Content-Type"))
 		return nil, ErrRead
 	}
 	return resp, nil
+}
+
+// hasReply reports whether an error has a reply in it, which counts.
+func (x *Exchange) hasReply() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c, _ := ReadError(x.body)
+	has := new(Reply).takeFrom(c)
+	if has {
+		x.status = http.StatusOK
+	}
+	return has
 }
 
 // answered checks a response and watches its body from here on.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 
 	"mylm/providers"
 )
@@ -105,7 +106,28 @@ func (r *Reply) Fail(data []byte) {
 	if !ok {
 		c.Text = "the reply ended with an error"
 	}
-	r.Fault = &c
+	if !r.takeFrom(c) {
+		r.Fault = &c
+	}
+}
+
+// takeFrom reads the reply in an error: Groq's about a call that nobody asked for has it,
+// a call as JSON or as the model wrote it. In words it is Groq's own.
+func (r *Reply) takeFrom(c ServerError) bool {
+	var call struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	switch {
+	case json.Unmarshal([]byte(c.reply), &call) == nil && call.Name != "":
+		r.Call(call.Name, call.Arguments)
+	case strings.Contains(c.reply, "<") && !r.spoken:
+		r.Text(c.reply)
+	default:
+		return false
+	}
+	r.Ended, r.Over, r.Stop = true, true, "stop"
+	return true
 }
 
 // understood reports whether the body comes from a model's API.

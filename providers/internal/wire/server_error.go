@@ -20,6 +20,7 @@ type ServerError struct {
 	window int    // tokens of the window; 0: unknown
 	retry  time.Duration
 	signin string // an address to sign in at
+	reply  string // what the model wrote, where that is the error
 }
 
 // ReadError reads an error in any of the forms that providers give it: an
@@ -124,6 +125,9 @@ func (c *ServerError) addFields(m map[string]any) {
 	if s, ok := m["signin_url"].(string); ok { // Ollama
 		c.signin = s
 	}
+	if s, ok := m["failed_generation"].(string); ok { // Groq
+		c.reply = s
+	}
 	if s, ok := m["retryDelay"].(string); ok { // Google
 		c.retry, _ = time.ParseDuration(s)
 	}
@@ -223,13 +227,13 @@ func (c *ServerError) overflow() bool {
 }
 
 // retryIn finds how long to wait if no header gives it: OpenAI and Groq write
-// "Please try again in 7.66s".
+// "Please try again in 7.66s", Azure "retry after 26 seconds".
 var retryIn = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:try again|retry) in ((?:\d+(?:\.\d+)?(?:ms|s|m|h))+)`)
+	return regexp.MustCompile(`(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?(?:ms| ?s|m|h))+)`)
 })
 
 func (c *ServerError) findRetry() {
 	if m := retryIn().FindStringSubmatch(strings.ToLower(c.Text)); m != nil && c.retry == 0 {
-		c.retry, _ = time.ParseDuration(m[1])
+		c.retry, _ = time.ParseDuration(strings.ReplaceAll(m[1], " ", ""))
 	}
 }

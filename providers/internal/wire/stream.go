@@ -312,6 +312,12 @@ func (r *stream) dispatch(data []byte) error {
 	}
 	settled, fault := r.x.reply.Settled, r.x.reply.Fault
 	err := r.reader.Event(&r.x.reply, data)
+	if first, rest := firstOf(data); err == ErrGarbled && rest != nil { // gateways join events
+		if err := r.dispatch(first); err != nil {
+			return err
+		}
+		return r.dispatch(rest)
+	}
 	if settled && (err != nil || r.x.reply.Fault != fault) { // only the cost of the reply can be missing
 		r.x.reply.Fault = fault
 		return io.EOF
@@ -335,6 +341,21 @@ func (r *stream) dispatch(data []byte) error {
 		err = io.EOF
 	}
 	return err
+}
+
+// firstOf splits several JSON values in one event. rest is nil if it is one, or none.
+func firstOf(data []byte) (first, rest []byte) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	var v json.RawMessage
+	if d.Decode(&v) != nil {
+		return nil, nil
+	}
+	rest = bytes.Trim(data[d.InputOffset():], beforeJSON)
+	rest = bytes.TrimLeft(bytes.TrimPrefix(rest, []byte("data:")), beforeJSON)
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	return v, rest
 }
 
 // readLine returns the next line without its end: LF, and in server-sent events CR

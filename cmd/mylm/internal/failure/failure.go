@@ -165,6 +165,8 @@ func adviceAtLimit(e *agent.LimitError) string {
 		return adviceCircles
 	case errors.As(e.Err, &unreadable) && unreadable.Reason == protocol.Empty:
 		return "The model said nothing. Try --think off if it only thinks, a larger window (--num-ctx), or another model."
+	case errors.As(e.Err, &unreadable) && unreadable.Reason == protocol.Truncated:
+		return "The reply ended in the middle of a call. Allow longer replies (--max-tokens, for Ollama also --num-ctx), or ask for less at once."
 	case e.Reason == agent.StopIncomplete && e.Limit == "":
 		return "The log above says what failed or was dropped. Once that is fixed: mylm resume"
 	case e.Limit == "MaxTokens" && e.Reason == agent.StopContextFull && e.Err == nil && e.Value != 0: // the backend ignores it
@@ -173,7 +175,7 @@ func adviceAtLimit(e *agent.LimitError) string {
 		return "Limit the length of a reply (--max-tokens), ask for a shorter answer, or give the model a larger window\n" +
 			"(--num-ctx for Ollama; else context in its [models.NAME] entry says how large it is)."
 	case e.Limit == "MaxTokens" && e.Value == 0: // it is the backend's own
-		return "Allow a larger window (--num-ctx) or more turns (--max-turns), or ask for a shorter answer."
+		return "Allow longer replies (--num-ctx for Ollama, else --max-tokens) or more turns (--max-turns), or ask for a shorter answer."
 	case e.Limit == "MaxTokens":
 		return "Allow longer replies (--max-tokens) or more turns (--max-turns), or ask for a shorter answer."
 	}
@@ -211,6 +213,8 @@ func adviceOn(e *providers.Error) string {
 		return "Ask without --seed."
 	case providers.ParamThink:
 		return "Ask without --think."
+	case providers.ParamForm:
+		return "Ask with calls in another form, such as --form tool_call, or choose another model."
 	case providers.ParamImages:
 		return "Ask a model that sees; mylm models lists what those of Ollama can do."
 	}
