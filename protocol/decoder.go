@@ -329,6 +329,7 @@ type next struct {
 	line  int             // where the line ends
 	at    [len(stops)]int // where each of the others comes next
 	first int             // of these
+	near  bool            // the last was close by: in Markdown the next is, too, and is looked for byte by byte
 }
 
 // of is where c comes next in s, from i on, or how far was looked: what is taken up
@@ -342,15 +343,14 @@ func (n *next) of(c byte, i int) int {
 	return i + len(s)
 }
 
-// closeBy is how far the next of them is looked for byte by byte.
-const closeBy = 24
-
 func (n *next) from(i int) int {
-	if n.line <= i || n.first <= i {
-		for near := min(len(n.s), i+closeBy); i < near; i++ { // in Markdown they are close together
-			if isStop[n.s[i]] {
-				return i
-			}
+	if n.near || len(n.s)-i <= minPiece {
+		end := min(len(n.s), i+minPiece)
+		for i < end && !isStop[n.s[i]] {
+			i++
+		}
+		if n.near = i < end; n.near || i == len(n.s) {
+			return i
 		}
 	}
 	if n.line <= i {
@@ -365,7 +365,9 @@ func (n *next) from(i int) int {
 			n.first = min(n.first, n.at[k])
 		}
 	}
-	return min(n.line, n.first)
+	at := min(n.line, n.first)
+	n.near = at-i < minPiece/4
+	return at
 }
 
 // mayBegin reports whether a call without tags can begin with a byte at the start

@@ -95,9 +95,10 @@ func (d *Decoder) wordy(s string) bool {
 	if c := lower(s[0]); c <= 'a' || c > 'z' || n+1 >= len(s) {
 		return false
 	}
-	switch word, _, _ := strings.Cut(s[:n], "_"); strings.ToLower(word) {
-	case "observation", "tool", "function", "use", "call": // see observed and step
-		return false
+	for _, label := range []string{"observation", "tool", "function", "use", "call"} { // see observed and step
+		if hasPrefixFold(s, label) {
+			return false
+		}
 	}
 	if c := s[n+1]; (s[n] == ' ' || s[n] == ',') && isWord(c) && c != '_' && !isDigit(c) {
 		return true
@@ -138,27 +139,16 @@ func (d *Decoder) lookAt(run string, streams bool) {
 // mayName reports whether a < in the middle of a line may begin a call: that is an
 // element of a tool, or a control token.
 func (d *Decoder) mayName(s string) bool {
-	n := 1
-	for n < len(s) && isSpace(s[n]) {
-		n++
-	}
-	if n == len(s) {
-		return true
-	}
-	prefix, more := family(s[n:])
-	c := s[n]
-	return prefix > 0 || more || d.initials[c] || mayCall(s[n:]) || c == '|' || c >= utf8.RuneSelf || c == '<' && !plain(s[n:])
+	name := trimSpace(s[1:])
+	return name == "" || name[0] != '/' && (!plain(s) || d.initials[name[0]] || mayCall(name)) || name[0] == '<' && !plain(name)
 }
 
 // callStartsOf are all such places from an offset on, whatever is shown.
 func callStartsOf(text string, from int) (starts []int) {
-	start := true
 	for i := from; i < len(text); i++ {
-		c := text[i]
-		if c == '<' || start && !isSpace(c) && c != '`' && c != '~' {
+		if text[i] == '<' || i == from || text[i-1] == '\n' {
 			starts = append(starts, i)
 		}
-		start = c == '\n' || start && isSpace(c)
 	}
 	return starts
 }
@@ -280,6 +270,9 @@ func (f *finder) place(at int) (g guess) {
 
 // bulleted takes the marks of a list and of bold type from the start of a line.
 func bulleted(s string) (rest string) {
+	if s == "" || strings.IndexByte(" \t*_#-+0123456789", s[0]) < 0 {
+		return s
+	}
 	rest = strings.TrimLeft(s, " \t*_#")
 	digits := strings.TrimLeft(rest, "0123456789")
 	switch {

@@ -85,16 +85,9 @@ func pathLen(s string) int {
 	return end
 }
 
-// isPath reports whether s is a name as code writes one, with dots and with
-// underscores that Markdown escaped.
+// isPath reports whether s is a name as code writes one.
 func isPath(s string) bool {
-	s = strings.ReplaceAll(s, `\_`, "_")
-	for i := range len(s) {
-		if c := s[i]; !isWord(c) && (i == 0 || c != '.' && c != '-') {
-			return false
-		}
-	}
-	return s != "" && !isDigit(s[0])
+	return s != "" && isWord(s[0]) && !isDigit(s[0]) && pathLen(s) == len(s)
 }
 
 // pythonList reports whether s begins with a list of calls as Python writes

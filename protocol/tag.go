@@ -104,9 +104,8 @@ var (
 	tokens   []token
 	tokensAt [256][]token // by their third byte
 	// tokenStarts are their first two bytes; 0 is any.
-	tokenStarts  [256][256]bool
-	familyStarts [256]bool
-	sortedTags   []string // of tagNames
+	tokenStarts [256][256]bool
+	sortedTags  []string // of tagNames
 	// tagPairs are the first two letters of tags, of families and of tokens that
 	// are written like tags; 0 is any.
 	tagPairs [256][256]bool
@@ -151,15 +150,14 @@ func indexTags() {
 	}
 	for _, f := range families {
 		pair(f)
-		familyStarts[f[0]] = true
 	}
 	for name := range tagNames {
 		pair(name)
 	}
+	sortedTags = slices.Sorted(maps.Keys(tagNames))
 	for two := range strings.FieldsSeq("us ex ru ca in mc to fu ac ap pl ob lo") {
 		elementStarts[two[0]][two[1]] = true
 	}
-	sortedTags = slices.Sorted(maps.Keys(tagNames))
 }
 
 // beginsTag reports whether a tag's name may begin with s.
@@ -258,9 +256,6 @@ func plain(s string) bool {
 // family is the length of a family's prefix that s begins with. more says that
 // s may go on to be one, and can be nothing else.
 func family(s string) (n int, more bool) {
-	if s != "" && !familyStarts[s[0]] {
-		return 0, false
-	}
 	for _, f := range families {
 		if strings.HasPrefix(s, f) {
 			return len(f), false
