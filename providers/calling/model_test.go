@@ -116,6 +116,7 @@ func TestModel(t *testing.T) {
 		{"text passes untouched without tools", calling.Request{}, []string{" \n" + called("get_weather", `{"city":"x"}`) + " "}, nil,
 			fmt.Sprintf("%q", " \n"+called("get_weather", `{"city":"x"}`)+" ") + ` "" stop after 0`},
 		{"a thought without tools", calling.Request{}, []string{"\n<think>hm </th</think>\n\nYes."}, nil, `"Yes." "hm </th" stop after 0`},
+		{"a thought without tools, then an indented line", calling.Request{}, []string{"<think>hm</think>\r\n\n\tx := 1\n "}, nil, `"\tx := 1\n " "hm" stop after 0`},
 		{"a thought that never ends", calling.Request{}, []string{"<think>hm </thi"}, nil, `"" "hm </thi" stop after 0`},
 		{"a thought", calling.Request{Tools: both}, []string{"<think>hm</think>\nYes."}, nil, `"Yes." "hm" stop after 0`},
 		{"a call", calling.Request{Tools: both}, []string{"I look. \n" + called("get_weather", `{"city": "Bern"}`) + "\n<observation>\nsunny"}, nil, `"I look." "" get_weather{"city":"Bern"} tool_calls after 0`},

@@ -35,7 +35,7 @@ type plainState uint8
 const (
 	atStart   plainState = iota
 	inThought            // inside <think>
-	behind               // behind </think>, in the white space before the answer
+	behind               // behind </think>, in the line breaks before the answer, which templates put there
 	inAnswer
 )
 
@@ -100,7 +100,7 @@ func (p *plain) push(text string) {
 			p.emit(protocol.Thought, thought)
 			p.state, text = behind, rest
 		case behind:
-			if text = strings.TrimLeftFunc(text, unicode.IsSpace); text != "" {
+			if text = strings.TrimLeft(text, "\r\n"); text != "" {
 				p.state = inAnswer
 			}
 		case inAnswer:
