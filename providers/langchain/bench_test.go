@@ -49,6 +49,33 @@ func BenchmarkLongReply(b *testing.B) {
 	}
 }
 
+// BenchmarkLongCall is the cost of a call by its length, from a server that says its name
+// with each piece, and nothing else of which call it is.
+func BenchmarkLongCall(b *testing.B) {
+	for _, pieces := range []int{4 << 10, 16 << 10, 64 << 10} {
+		b.Run(fmt.Sprintf("%dk", pieces>>10), func(b *testing.B) {
+			piece := func(args string) string {
+				return `data: {"choices":[{"delta":{"tool_calls":[{"function":{"name":"write","arguments":"` + args + `"}}]}}]}` + "\n\n"
+			}
+			body := piece(`{\"text\":\"`) + strings.Repeat(piece("word"), pieces) + piece(`\"}`) + `data: {"choices":[{"delta":{},"finish_reason":"stop"}]}` + "\n\n"
+			server := httptest.NewServer(answers(http.StatusOK, "text/event-stream", body))
+			defer server.Close()
+			m, err := langchain.Open("openai", langchain.Config{Model: "m", BaseURL: server.URL, Key: testKey})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer m.Close()
+			for b.Loop() {
+				for _, err := range m.Generate(b.Context(), hello) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkManyChoices is the memory that a reply of empty choices takes.
 func BenchmarkManyChoices(b *testing.B) {
 	body := `{"choices":[{}` + strings.Repeat(",{}", 2<<20) + "]}"

@@ -168,6 +168,32 @@ type openAICall struct {
 	wire.CallPiece
 	args []byte // all pieces so far
 	join wire.Joiner
+
+	open            int  // brackets of args
+	quoted, escaped bool // where args end
+	whole           bool // the first bracket of args has been closed
+}
+
+// add adds a piece of the arguments. How far they are is not looked up in all of them:
+// a server may send a token at once.
+func (c *openAICall) add(text string) {
+	c.args = append(c.args, text...)
+	for _, b := range []byte(text) {
+		switch {
+		case c.escaped:
+			c.escaped = false
+		case c.quoted && b == '\\':
+			c.escaped = true
+		case b == '"':
+			c.quoted = !c.quoted
+		case c.quoted:
+		case b == '{', b == '[':
+			c.open++
+		case b == '}', b == ']':
+			c.open--
+			c.whole = c.whole || c.open == 0
+		}
+	}
 }
 
 // collect takes a piece of a call. The name and the arguments may come in
@@ -194,10 +220,9 @@ func (o *openAIReader) collect(r *wire.Reply, piece wire.CallPiece) {
 		c.Name += piece.Name
 	}
 	if n := len(c.args); n > 0 && len(text) >= n && text[:n] == string(c.args) && json.Valid([]byte(text)) {
-		c.args = []byte(text)
-	} else {
-		c.args = append(c.args, text...)
+		c.args, c.open, c.quoted, c.escaped = nil, 0, false, false
 	}
+	c.add(text)
 	r.CallPart(piece.Name + text)
 }
 
@@ -210,7 +235,7 @@ func (o *openAIReader) find(piece wire.CallPiece) *openAICall {
 		case piece.Index != "" && piece.Index != c.Index:
 		case piece.Name == "", piece.ID == c.ID && piece.Index+piece.ID != "":
 			return c
-		case piece.ID == "" && (piece.Index != "" || !json.Valid(c.args)):
+		case piece.ID == "" && (piece.Index != "" || !c.whole):
 			return c
 		}
 	}
