@@ -76,8 +76,8 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		as(providers.ServerFault, providers.ParamForm, "The server takes what the model wrote for a call that it cannot read, though it was sent no tools.")
 	// llama.cpp; Ollama's for gpt-oss, GLM and Qwen3-Coder. What a model writes next may be readable.
 	case c.contains("does not match the expected*format", "failed to parse input at pos"):
-		as(providers.ServerFault, "", "The server's parser cannot read what the model wrote. Start llama-server with --skip-chat-parsing, "+
-			"which leaves that to its clients.")
+		as(providers.ServerFault, "", "The server's parser cannot read what the model wrote. Start llama-server with its option "+
+			"skip-chat-parsing, which leaves that to its clients.")
 	case c.contains("error parsing tool call", "incomplete glm tool call", "xml syntax error"):
 		as(providers.ServerFault, "", "The server's parser for this model cannot read what it wrote. "+hintPassthrough)
 	case c.contains("failed to load model"): // LM Studio
