@@ -61,6 +61,17 @@ func TestChatNowSmall(t *testing.T) {
 	s.shows("It begins\nand it\n\n> /help\n  /help\n")
 }
 
+// Where a reply was cut nothing is written until the next one begins.
+func TestChatCut(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, "=== reply cut\nIt begins\n=== reply hang\n", 80, 24)
+	s.says("tell me")
+	s.holds("that it waits", func(text string) bool {
+		_, after, retried := strings.Cut(text, "\nretry 2 in ")
+		return retried && strings.Contains(after, "waiting for the model") && !strings.Contains(after, "writing")
+	})
+}
+
 // A command that comes while raw text streams splits no line.
 func TestChatNowRaw(t *testing.T) {
 	t.Parallel()

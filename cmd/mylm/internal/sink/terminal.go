@@ -251,6 +251,8 @@ func (t *Terminal) replyEvent(ev agent.Event) {
 		}
 		t.reply.continued = false
 		t.spinner.Show("waiting for the model")
+	case agent.Retry:
+		t.spinner.Show("waiting for the model")
 	case agent.Waiting:
 		t.spinner.Show(p.Text)
 	case agent.Thought:
