@@ -214,6 +214,21 @@ func TestChatCompact(t *testing.T) {
 	}
 }
 
+// Where that fails the conversation is as it was, and the reason is told.
+func TestChatCompactFails(t *testing.T) {
+	t.Parallel()
+	s := startChat(t, hello+hello+"=== reply\n"+strings.Repeat("A summary of many words. ", 20)+"\n=== reply\n", 100, 40)
+	s.says("one")
+	s.shows("1 turn")
+	s.says("two")
+	s.shows("2 turns")
+	for _, reason := range []string{"older steps are kept: their summary is not shorter", "not compacted: the model did not write a summary", "not compacted: the script has no reply left"} {
+		s.says("/compact")
+		s.shows(reason)
+		s.shows("\n>\n")
+	}
+}
+
 // A conversation names what the model is shown of the project, what runs, and what
 // /undo cannot take back.
 func TestChatNames(t *testing.T) {

@@ -213,10 +213,15 @@ func (r *run) sumUp(ctx context.Context, ag *agent.Agent) error {
 		done()
 	}
 	err := r.out.sinks.Watch(r.about(""), events)
-	if errors.Is(err, agent.ErrTooShort) {
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case errors.Is(err, agent.ErrTooShort):
 		return failure.Usage("the conversation cannot be compacted: %w", err)
 	}
-	return err
+	f := *failure.Of(err)
+	f.Err = fmt.Errorf("the conversation was not compacted: %w", f.Err)
+	return &f
 }
 
 // about is what the sinks get first. Only a plan has a goal.
