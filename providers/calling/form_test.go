@@ -136,7 +136,7 @@ func TestFormsInThePrompt(t *testing.T) {
 	marks := map[calling.Form]string{
 		calling.ToolCode: "<tool_code>", calling.ToolCall: "<tool_call>\n{", calling.Function: "<function=", calling.Invoke: "<invoke name=", calling.PythonTag: "\n{\"name\": \"TOOL_NAME\", \"parameters\": ",
 	}
-	for form, mark := range marks {
+	for form := range marks {
 		var d prompts.SystemData
 		if err := form.Prompt(&d, prompts.Default(), defs, nil, false); err != nil {
 			t.Fatal(err)
@@ -161,14 +161,17 @@ func TestFormsInThePrompt(t *testing.T) {
 		if strings.Contains(text, "additionalProperties") || !strings.Contains(text, "what to save") || !strings.Contains(text, "save_text") {
 			t.Errorf("%s: the tools are shown as\n%s", form, text)
 		}
-		_ = mark
+		elements := form == calling.Function || form == calling.Invoke
+		if strings.Contains(text, "one JSON object") == elements || strings.Contains(text, "Each argument is an element") != elements {
+			t.Errorf("%s: the arguments are said to be in another form:\n%s", form, text)
+		}
 	}
 	var d prompts.SystemData
 	if err := calling.ToolCode.Prompt(&d, prompts.Default(), defs, nil, true); err != nil {
 		t.Fatal(err)
 	}
 	text, err := prompts.Default().System(d)
-	if want := "- save_text(text (what to save), times? int): Saves a <text>.\n"; err != nil || !strings.Contains(text, want) {
+	if want := "- save_text(text (what to save), times? int): Saves a <text>.\n"; err != nil || !strings.Contains(text, want) || strings.Contains(text, "Schema") {
 		t.Errorf("the compact prompt lacks %q: %v\n%s", want, err, text)
 	}
 	if _, err := calling.ParseForm("bogus"); err == nil {
