@@ -67,17 +67,13 @@ func List(dir string) (all []Summary, err error) {
 	return all, err
 }
 
-// summaryOf reads the summary of an exam, or makes it if the exam was killed.
+// summaryOf reads the summary of an exam, or makes it if the exam was killed or the
+// summary cannot be read.
 func summaryOf(dir string) (s Summary, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, summaryFile))
-	if err == nil {
-		if err = json.Unmarshal(text, &s); err != nil {
-			err = fmt.Errorf("%s: %w", filepath.Join(dir, summaryFile), err)
-		}
-		return s, err
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return s, err
+	if err == nil && json.Unmarshal(text, &s) == nil {
+		s.Exam.ID = filepath.Base(dir)
+		return s, nil
 	}
 	l, err := Open(dir)
 	if err != nil {

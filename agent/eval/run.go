@@ -86,6 +86,9 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 		}
 		defer func() { err = cmp.Or(err, o.Log.end()) }()
 		for _, done := range o.Log.Outcomes() {
+			if done.Cause == ModelFailed { // the backend's fault: it is asked again
+				continue
+			}
 			x.outcomes = append(x.outcomes, done)
 			x.tokens += done.Usage.Prompt + done.Usage.Output
 		}
@@ -140,9 +143,13 @@ type job struct {
 // askAll asks what has no outcome yet, and returns why that is not all.
 func (x *exam) askAll(ctx context.Context) error {
 	var jobs []job
+	asked := map[string]bool{}
+	for _, o := range x.outcomes {
+		asked[taskKey(o.Task, o.Run)] = true
+	}
 	for run := 1; run <= x.Runs; run++ { // a budget cuts off runs before tasks
 		for _, t := range x.Suite.Tasks {
-			if !slices.ContainsFunc(x.outcomes, func(o Outcome) bool { return o.Task == t.ID && o.Run == run }) {
+			if !asked[taskKey(t.ID, run)] {
 				jobs = append(jobs, job{t, run})
 			}
 		}

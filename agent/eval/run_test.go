@@ -305,6 +305,69 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
+// Tasks on which the server failed are asked again when the exam goes on: its fault is
+// not the model's.
+func TestServerRecovers(t *testing.T) {
+	t.Parallel()
+	suite := eval.Smoke()
+	log, err := eval.Create(filepath.Join(t.TempDir(), "exam"), eval.Exam{ID: "exam", Model: "m", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 1}, suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := &faultyModel{f: func(int) (providers.Chunk, error) {
+		return providers.Chunk{}, &providers.Error{Kind: providers.ServerFault, Message: "loading"}
+	}}
+	r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: model, Tries: 1}, Log: log})
+	if err == nil || r.Total.Causes[eval.ModelFailed] != 3 {
+		t.Fatalf("%v, %v", r.Total.Causes, err)
+	}
+	r, err = eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: 1}}, Log: log})
+	if err != nil || r.Done != len(suite.Tasks) || r.Total.Passed != r.Done {
+		t.Errorf("%d of %d passed, %v", r.Total.Passed, r.Done, err)
+	}
+	for _, l := range []func() (*eval.Log, error){func() (*eval.Log, error) { return log, nil }, func() (*eval.Log, error) { return eval.Open(log.Dir()) }} {
+		log, err := l()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := log.Report(); err != nil || untimed(t, kept) != untimed(t, r) {
+			t.Errorf("the log has another report, %v", err)
+		}
+	}
+}
+
+// A directory that was renamed or copied holds an exam of that name, and a summary that
+// cannot be read is made again.
+func TestMovedExam(t *testing.T) {
+	t.Parallel()
+	suite, dir := eval.Smoke(), t.TempDir()
+	log, err := eval.Create(filepath.Join(dir, "one"), eval.Exam{ID: "one", Model: "m", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 1}, suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: 1}}, Log: log}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "two"), os.DirFS(log.Dir())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "two", "summary.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := eval.List(dir)
+	if err != nil || len(all) != 2 || all[0].Done != 12 || all[1].Done != 12 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for _, name := range []string{"one", "two"} {
+		if id, err := eval.Find(dir, name); err != nil || id != name {
+			t.Errorf("%s: %q, %v", name, id, err)
+		}
+	}
+	if log, err = eval.Open(filepath.Join(dir, "two")); err != nil || log.Exam.ID != "two" {
+		t.Errorf("it has another name, %v", err)
+	}
+}
+
 // Two processes do not go on with an exam at once.
 func TestInUse(t *testing.T) {
 	t.Parallel()

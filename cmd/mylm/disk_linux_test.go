@@ -108,7 +108,7 @@ mylm resume --yes; echo "exit $?"; cat made`
 // An exam whose disk is full ends with what was reached, wherever it was, and goes on
 // once there is room.
 func TestExamOnFullDisk(t *testing.T) {
-	for _, size := range []string{"4k", "16k", "64k", "100k"} {
+	for _, size := range []string{"76k", "88k", "120k", "160k"} {
 		out, errs, code := onDisk(t, "", "size="+size, "mylm eval -m demo --suite smoke -q; echo exit $?\nmount -o remount,size=20m none data\nmylm eval --resume last -q >/dev/null; echo exit $?\nmylm eval list")
 		if code != "0" || strings.Count(out, "exit 1\n") != 1 || strings.Count(out, "exit 0\n") != 1 || !strings.Contains(out, "Not complete: ") || !strings.HasSuffix(out, "complete\n") {
 			t.Errorf("%s: exit %s: %s%s", size, code, out, errs)
@@ -116,6 +116,10 @@ func TestExamOnFullDisk(t *testing.T) {
 		if !strings.Contains(errs, "no space left on device") || !strings.Contains(errs, "Make room") || !strings.Contains(errs, "mylm eval --resume ") {
 			t.Errorf("%s: %s", size, errs)
 		}
+	}
+	out, errs, _ := onDisk(t, "", "size=100k", "mylm eval -m demo --suite smoke -q; mylm eval -m demo --suite smoke -q\nls data/mylm/eval | wc -l")
+	if !strings.HasSuffix(out, "\n1\n") {
+		t.Errorf("an exam that could not begin is kept: %s%s", out, errs)
 	}
 }
 

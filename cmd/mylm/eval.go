@@ -119,7 +119,18 @@ func openExam(prefix string) (*eval.Log, error) {
 	if err != nil {
 		return nil, failure.Usage("%w", err)
 	}
-	return eval.Open(filepath.Join(dir, id))
+	dir = filepath.Join(dir, id)
+	l, err := eval.Open(dir)
+	return l, unreadable(err, dir)
+}
+
+// unreadable is the error of a kept exam of which something cannot be read.
+func unreadable(err error, dir string) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return (&failure.Error{Code: failure.ExitError, Name: "damaged", Err: err}).
+		WithHint("mylm eval list shows what is kept. To delete this exam: rm -r " + term.ShellQuote(dir))
 }
 
 // loadSuite reads the suite of a name, or of a file.
@@ -258,7 +269,7 @@ func keptReport(ctx context.Context, name string) (*eval.Log, *eval.Report, erro
 		return nil, nil, err
 	}
 	r, err := term.Wait(ctx, l.Report)
-	return l, r, err
+	return l, r, unreadable(err, l.Dir())
 }
 
 func compareExamsCommand(s *term.Screen) *cli.Command {

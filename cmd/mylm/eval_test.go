@@ -819,3 +819,25 @@ func TestEvalJSON(t *testing.T) {
 		}
 	}
 }
+
+// An exam of which something cannot be read is reported with what to do about it.
+func TestEvalDamaged(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke()}).placed)
+	h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "1")
+	for _, name := range []string{"suite.yaml", "log.jsonl", "exam.json"} {
+		found, err := filepath.Glob(filepath.Join(h.dir, "data", "mylm", "eval", "*", name))
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		if err := os.WriteFile(found[0], []byte("[}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]string{{"--resume", "last"}, {"show"}} {
+			_, errs, code := h.run(append([]string{"eval"}, command...)...)
+			if code != "1" || !strings.Contains(errs, name) || !strings.Contains(errs, "rm -r "+filepath.Dir(found[0])) {
+				t.Errorf("%s, %v: exit %s: %s", name, command, code, errs)
+			}
+		}
+	}
+}

@@ -124,7 +124,7 @@ func (k *examRun) resume() error {
 	}
 	suite, err := l.Suite()
 	if err != nil {
-		return err
+		return unreadable(err, l.Dir())
 	}
 	series := l.Exam.Series
 	forms := map[string]int{}
