@@ -194,7 +194,8 @@ func adviceOn(e *providers.Error) string {
 				hint += "Servers of other kinds are asked by -m PROVIDER/MODEL; `mylm models --providers` lists them.\n"
 			}
 			return hint +
-				"Without a server, `mylm ask -m demo \"what files are here?\"` works with the built-in demo."
+				"Without a server, `mylm ask -m demo \"what files are here?\"` works with the built-in demo.\n" +
+				"`mylm doctor` checks everything that a question needs."
 		}
 	case providers.ParamModel:
 		if ollama {

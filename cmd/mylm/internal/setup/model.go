@@ -67,14 +67,18 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, person *term.Pro
 	if provider != config.Ollama {
 		return openProvider(config.Entry{Provider: provider, Model: name}, typed)
 	}
-	notice := ""
+	notice, entries := "", slices.Sorted(maps.Keys(c.Models))
 	if name == "" {
 		client, err := OllamaClient(c.Settings)
 		if err != nil {
 			return nil, err
 		}
 		if name, notice, err = defaultModel(ctx, n, client, person); err != nil {
-			return nil, suggestOthers(err, c.Models)
+			if f := failure.Of(err); f.Code == failure.ExitUnreachable {
+				f.Hint = suggestOthers(f.Hint, entries)
+				return nil, f
+			}
+			return nil, err
 		}
 	}
 	// A name that would mean something else when it is typed again keeps its
@@ -86,7 +90,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, person *term.Pro
 	}
 	o, err := openOllama(config.Entry{Model: name}, typed, c.Settings)
 	if err == nil {
-		o.Notice, o.entries = notice, slices.Sorted(maps.Keys(c.Models))
+		o.Notice, o.entries = notice, entries
 	}
 	return o, err
 }
@@ -315,8 +319,9 @@ func (m *Model) Advise(f *failure.Error) {
 	if f == nil || m.Provider != config.Ollama || f.Code != failure.ExitUnreachable {
 		return
 	}
+	f.Hint = suggestOthers(f.Hint, m.entries)
 	if near := m.misspelt(); near != "" && !strings.Contains(f.Hint, "Did you mean") {
-		f.Hint = "Did you mean " + near + "? " + f.Hint
+		f.Hint = "Did you mean " + near + "?\n" + f.Hint
 	}
 	if p, ok := langchain.Lookup(m.Name); ok && m.entry == "" {
 		f.Hint += fmt.Sprintf("\n%s is also a provider: mylm ask -m %s/MODEL asks it.", p.Name, p.Name)
@@ -340,20 +345,16 @@ func (m *Model) misspelt() string {
 	return near + "/" + model
 }
 
-// suggestOthers adds other models to the hint of a failure of Ollama.
-func suggestOthers(err error, entries map[string]config.Entry) error {
-	f := failure.Of(err)
-	if f.Code != failure.ExitUnreachable {
-		return err
-	}
-	if names := slices.Sorted(maps.Keys(entries)); len(names) > 0 {
-		f.Hint += fmt.Sprintf("\nOr name an entry of the configuration: mylm ask -m %s \"...\"", names[0])
-		return f
+// suggestOthers adds to the hint of a failure of Ollama what else can be asked: the
+// entries of the configuration, or else the providers that have a key.
+func suggestOthers(hint string, entries []string) string {
+	if len(entries) > 0 {
+		return fmt.Sprintf("The configuration has %s: mylm ask -m %s \"...\". Other names are Ollama's.\n%s", strings.Join(entries, ", "), entries[0], hint)
 	}
 	for _, p := range langchain.Providers() {
 		if _, name := config.FirstSet(p.KeyVars); name != "" && p.Missing == "" {
-			f.Hint += fmt.Sprintf("\n%s is set: mylm ask -m %s/MODEL asks %s.", name, p.Name, p.Title)
+			hint += fmt.Sprintf("\n%s is set: mylm ask -m %s/MODEL asks %s.", name, p.Name, p.Title)
 		}
 	}
-	return f
+	return hint
 }
