@@ -20,8 +20,8 @@ func (r *Report) Markdown() string {
 	b.WriteString(".\n\n| category | passed | rate | 95% interval | first call readable | turns | tokens in | tokens out | seconds | tokens/s |\n")
 	b.WriteString("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, row := range append(r.Categories[:len(r.Categories):len(r.Categories)], r.Total) {
-		fmt.Fprintf(&b, "| %s | %d of %d | %s | %s–%s | %s | %d | %d | %d | %.1f | %.1f |\n", cell(row.Name), row.Passed, row.Of, percent(row.Rate), percent(row.Low), percent(row.High),
-			row.FirstCall(), row.Turns, row.PromptTokens, row.OutputTokens, row.Seconds, row.TokensPerSecond)
+		fmt.Fprintf(&b, "| %s | %d of %d | %s | %s–%s | %s | %d | %d | %d | %.1f | %s |\n", cell(row.Name), row.Passed, row.Of, percent(row.Rate), percent(row.Low), percent(row.High),
+			row.FirstCall(), row.Turns, row.PromptTokens, row.OutputTokens, row.Seconds, row.Speed())
 	}
 	for _, line := range r.Total.Findings() {
 		b.WriteString("\n" + cell(line) + "\n")
@@ -35,6 +35,14 @@ func (r Row) FirstCall() string {
 		return "-"
 	}
 	return fmt.Sprintf("%d of %d", r.FirstReadable, r.FirstCalls)
+}
+
+// Speed is the number of tokens per second, "-" if it took too short to tell.
+func (r Row) Speed() string {
+	if r.TokensPerSecond == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", r.TokensPerSecond)
 }
 
 // Findings are the counts of causes, repairs and refusals, a line each.

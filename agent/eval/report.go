@@ -39,10 +39,14 @@ type Row struct {
 	PromptTokens    int     `json:"prompt_tokens"`
 	OutputTokens    int     `json:"output_tokens"`
 	Seconds         float64 `json:"seconds"`           // that the model took
-	TokensPerSecond float64 `json:"tokens_per_second"` // written, by the backend's own count of time if it has one
+	TokensPerSecond float64 `json:"tokens_per_second"` // written, by the backend's own count of time if it has one; 0: too short to tell
 
 	outputTime float64
 }
+
+// leastTime is how many seconds of writing give a speed. Replies that take less in
+// all were read from a file, or made by rules.
+const leastTime = 0.1
 
 func (r *Row) add(o Outcome) {
 	r.Of++
@@ -69,7 +73,7 @@ func (r *Row) add(o Outcome) {
 	r.outputTime += cmp.Or(o.Usage.OutputTime.Seconds(), o.Seconds)
 	r.Rate = float64(r.Passed) / float64(r.Of)
 	r.Low, r.High = Wilson(r.Passed, r.Of)
-	if r.outputTime > 0 {
+	if r.outputTime >= leastTime {
 		r.TokensPerSecond = float64(r.OutputTokens) / r.outputTime
 	}
 }

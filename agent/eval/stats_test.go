@@ -1,16 +1,20 @@
 package eval_test
 
 import (
+	"context"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mylm/agent"
 	"mylm/agent/eval"
 	"mylm/agent/eval/evaltest"
+	"mylm/providers"
 )
 
 // Wilson's interval against table I of R. G. Newcombe, Statistics in Medicine 17 (1998).
@@ -90,6 +94,29 @@ func TestCoverage(t *testing.T) {
 			t.Errorf("p = %v: %d of %d intervals hold it", p, covered, exams)
 		}
 		t.Logf("p = %v: %d of %d intervals hold it", p, covered, exams)
+	}
+}
+
+// measured is a model that reports how long it wrote.
+type measured struct{ took time.Duration }
+
+func (m measured) Generate(context.Context, providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		yield(providers.Chunk{Text: "43", Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 1, Output: 10, OutputTime: m.took}}, nil)
+	}
+}
+
+// A speed is given where the replies took long enough for one.
+func TestSpeed(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration]string{time.Second: "10.0", 10 * time.Millisecond: "1000.0", time.Microsecond: "-"} {
+		r, err := eval.Run(t.Context(), eval.Options{Suite: quick(), Agent: agent.Options{Model: measured{took}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Total.Speed(); got != want || !strings.HasSuffix(strings.Split(r.Markdown(), "\n")[5], " "+want+" |") {
+			t.Errorf("%v a reply: %s, want %s, in\n%s", took, got, want, r.Markdown())
+		}
 	}
 }
 

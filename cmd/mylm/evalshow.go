@@ -171,8 +171,8 @@ func (o examsOutput) table(r *eval.Report, l *eval.Log) error {
 	o.screen.Answer(fmt.Sprintf("%s  suite %s\n\n", examName(r), term.Printable(r.Exam.Suite)))
 	w := o.screen.Columns("CATEGORY\tPASSED\t95%\tFIRST CALL\tTURNS\tTOKENS IN\tOUT\tSECONDS\tTOK/S")
 	for _, row := range append(r.Categories[:len(r.Categories):len(r.Categories)], r.Total) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%.1f\n", term.OneLine(term.Printable(row.Name), 30), rateText(row), intervalText(row), row.FirstCall(), row.Turns,
-			row.PromptTokens, row.OutputTokens, row.Seconds, row.TokensPerSecond)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%s\n", term.OneLine(term.Printable(row.Name), 30), rateText(row), intervalText(row), row.FirstCall(), row.Turns,
+			row.PromptTokens, row.OutputTokens, row.Seconds, row.Speed())
 	}
 	if err := w.Flush(); err != nil {
 		return err
