@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // rule is one kind of goal.
@@ -143,18 +145,20 @@ func lookBack(t *turn, _ []string) string {
 	if reply != "" {
 		return reply
 	}
-	if day, text := remembered(body); text != "" {
-		return fmt.Sprintf("From memory (%s): %s", day, text)
+	if day, text := remembered(body, topics(t.goal)); text != "" {
+		return fmt.Sprintf(fromMemory+"%s): %s", day, text)
 	}
 	return "I remember nothing about that.\n\n" + t.help
 }
 
 var memoryHead = expression{text: `^\[\S+ \| (\d{4}-\d{2}-\d{2})[^|]*\|(?:.*\| )?([^|\]]+)\]$`}
 
+const fromMemory = "From memory ("
+
 // remembered returns the best memory with content: a note rather than what was
-// said, and nothing that only asks. A memory is a head at the margin with its
-// text indented below it.
-func remembered(body string) (day, text string) {
+// said, nothing that only asks or repeats a memory, and nothing that lacks a topic.
+// A memory is a head at the margin with its text indented below it.
+func remembered(body string, topics []string) (day, text string) {
 	type memory struct{ day, who, text string }
 	var all []memory
 	for line := range strings.Lines(body) {
@@ -167,14 +171,34 @@ func remembered(body string) (day, text string) {
 		}
 	}
 	for _, m := range all {
+		about := words(m.text)
 		switch {
+		case slices.ContainsFunc(topics, func(w string) bool { return !slices.Contains(about, w) }):
 		case m.who == "note":
 			return m.day, m.text
-		case text == "" && m.who != "tool" && !strings.HasSuffix(m.text, "?"):
+		case text == "" && m.who != "tool" && !strings.HasSuffix(m.text, "?") && !strings.HasPrefix(m.text, fromMemory):
 			day, text = m.day, m.text
 		}
 	}
 	return day, text
+}
+
+// formWords make a question, and are not what it is about.
+var formWords = expression{text: `^(?:who|what|which|where|when|how|why|whose|i|am|are|wa|were|do|doe|did|can|could|should|` +
+	`the|an?|of|for|to|in|on|at|by|with|about|and|my|our|your|we|you|me|it|call|called|name|named|again|say|said|tell|told|)$`}
+
+// topics are the words of a question that its answer has too.
+func topics(question string) []string {
+	return slices.DeleteFunc(words(question), formWords.get().MatchString)
+}
+
+// words are the words of a text, in lower case and without an s at their end.
+func words(text string) []string {
+	all := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i := range all {
+		all[i] = strings.TrimSuffix(all[i], "s")
+	}
+	return all
 }
 
 // A prompt about a plan asks for JSON, and shows the form. The demo goes by
