@@ -171,12 +171,19 @@ func (g *Guard) forbid(r agent.ApprovalRequest, c policy.Call, d policy.Decision
 	return agent.Decision{Verdict: agent.Forbid, Reason: what + " not allowed: " + d.Why + ". Do not try it another way; tell the user."}
 }
 
-// callLine is a call that is not made, in one line. Some previews begin with the name.
-func callLine(r agent.ApprovalRequest) string {
-	if text := term.OneLine(r.Preview, 200); strings.HasPrefix(text, r.Name+" ") {
-		return term.Visible(text)
+// unmade shows a call that is not made: a line, and the rest of its preview below.
+// Some previews begin with the name.
+func unmade(r agent.ApprovalRequest) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(r.Preview), "\n")
+	text := term.OneLine(first, 200)
+	if !strings.HasPrefix(text, r.Name+" ") {
+		text = term.OneLine(r.Name, 60) + " " + text
 	}
-	return term.Visible(term.OneLine(r.Name, 60) + " " + term.OneLine(r.Preview, 200))
+	text = term.Visible(text)
+	if rest != "" {
+		text += "\n" + strings.Join(term.NewPreview(rest, 200, 20).Shown, "\n") // for a log: no width
+	}
+	return text
 }
 
 // tell reports to the person what is forbidden.
@@ -187,7 +194,7 @@ func (g *Guard) tell(r agent.ApprovalRequest, why string) {
 		defer p.View.Resume()
 	}
 	p.Forbidden = true
-	p.Screen.Say(fmt.Sprintf("mylm: forbidden: %s\n  %s", callLine(r), term.OneLine(why, 200)))
+	p.Screen.Say(fmt.Sprintf("mylm: forbidden: %s\n  %s", unmade(r), term.OneLine(why, 200)))
 }
 
 // question asks the person, and adds the rule that the answer chose.
@@ -205,7 +212,7 @@ func (g *Guard) question(ctx context.Context, r agent.ApprovalRequest, c policy.
 		case p.Bound != "":
 			remedy = p.WhyAsked() + ": run it on a terminal."
 		}
-		said := fmt.Sprintf("mylm: denied: %s\n", callLine(r))
+		said := fmt.Sprintf("mylm: denied: %s\n", unmade(r))
 		if r.Refused != nil {
 			said += "  " + lowered(RefusedHead(r.Refused)) + " " + term.Visible(term.OneLine(strings.ReplaceAll(Listed(r.Refused), "\n", "; "), 300)) + "\n"
 		}
