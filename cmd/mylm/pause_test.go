@@ -115,27 +115,33 @@ func TestUnreadOutputEndsTheRun(t *testing.T) {
 	}
 }
 
-// An answer that was printed whole is remembered, though its reader closes stdout
-// before the run has ended.
+// An answer is remembered, though its reader closes stdout before the run has ended.
+// Only one that is longer than a pipe holds was not read then.
 func TestAnswerIsRememberedUnread(t *testing.T) {
 	t.Parallel()
-	h := newHome(t, newPlaced(t, "A heron."))
-	cmd := h.command("ask", "which bird?")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	var long strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&long, "%d herons.\n", i)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Error(err)
-	}
-	out.Close()
-	if code := exitWithin(t, cmd); code != "0" {
-		t.Errorf("exit %s", code)
-	}
-	if list, _, _ := h.run("memory", "list"); !strings.Contains(list, "A heron.") {
-		t.Errorf("remembered: %q", list)
+	for answer, want := range map[string]string{"7 herons.": "0", long.String(): "141"} {
+		h := newHome(t, newPlaced(t, answer))
+		cmd := h.command("ask", "which birds?")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		out.Close()
+		if code := exitWithin(t, cmd); code != want {
+			t.Errorf("%d bytes: exit %s, want %s", len(answer), code, want)
+		}
+		if list, _, _ := h.run("memory", "list"); !strings.Contains(list, " herons.") {
+			t.Errorf("%d bytes: remembered: %q", len(answer), list)
+		}
 	}
 }

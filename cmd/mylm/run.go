@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 
 	"mylm/agent"
 	"mylm/agent/remember"
@@ -37,6 +40,9 @@ func (o runRequest) do(c *cli.Context, s *term.Screen) error {
 	if err != nil {
 		return err
 	}
+	// A reader that goes away is an error of the next write. The signal would end the
+	// process, and with it the care for what it began.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	r := &run{runRequest: o, flags: c, out: out}
 	return r.do(c.Context)
 }

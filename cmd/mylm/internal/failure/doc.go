@@ -15,5 +15,5 @@
 //	7     the conversation does not fit the model's context
 //	124   the model sent nothing for too long, or the run or a reply took too long
 //	130   interrupted
-//	141   the reader of stdout closed it
+//	141   the reader of stdout closed it before it had everything
 package failure

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"mylm/agent"
 	"mylm/agent/plan"
@@ -158,11 +155,8 @@ type Lines struct{ out io.Writer }
 // NewLines is a sink that writes to out.
 func NewLines(out io.Writer) *Lines { return &Lines{out: out} }
 
-// Open implements Sink. From here on a reader that goes away is an error of the
-// next line. The signal would end the process, and with it the care for what it
-// began.
+// Open implements Sink.
 func (l *Lines) Open(r Run) error {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return term.PrintJSONLine(l.out, struct {
 		Type    string `json:"type"`
 		Session string `json:"session"`
