@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -199,5 +201,27 @@ func TestFirstRunStill(t *testing.T) {
 	s.types("1\r")
 	if code := s.exit(); code != "0" || !strings.Contains(s.text(), "\nqwen3:1.7b: 50% of 1.4 GB\nqwen3:1.7b: 60% of 1.4 GB\n") || strings.Contains(s.wrote(), "[##") {
 		t.Errorf("exit %s:\n%s", code, s.text())
+	}
+}
+
+// mylm init shows all that it would write, broken between words, and asks about each
+// file by its name.
+func TestInit(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"README.md": "# Greeter\n\nIt greets people by name.\n"}, "init")
+	s := onScreen(t, cmd, 80, 24)
+	s.shows("  | # Greeter\n")
+	s.shows("how to\n  : check a change. -->\n")
+	s.shows("Write AGENTS.md? [y]es, [n]o:")
+	s.types("y\r")
+	s.shows("Write .mylm.toml? [y]es, [n]o:")
+	s.types("n\r")
+	if code := s.exit(); code != "0" {
+		t.Errorf("exit %s:\n%s", code, s.text())
+	}
+	for name, want := range map[string]bool{"AGENTS.md": true, ".mylm.toml": false} {
+		if _, err := os.Stat(filepath.Join(cmd.Dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -33,10 +33,10 @@ func initCommand(s *term.Screen) *cli.Command {
 				return err
 			}
 			w := projectWriter{c.Context, s, project, c.Bool("yes")}
-			if err := w.propose("AGENTS.md", notes); err != nil {
+			if err := w.propose("AGENTS.md", "tells models about this project", notes); err != nil {
 				return err
 			}
-			return w.propose(config.ProjectFile, config.ProjectTemplate())
+			return w.propose(config.ProjectFile, "holds settings of this project, none of them in force yet", config.ProjectTemplate())
 		},
 	}
 }
@@ -49,8 +49,8 @@ type projectWriter struct {
 	yes     bool // nothing is asked
 }
 
-// propose writes a file unless one exists or the user says no.
-func (w projectWriter) propose(name, text string) error {
+// propose writes a file that does something unless one exists or the user says no.
+func (w projectWriter) propose(name, does, text string) error {
 	path := filepath.Join(w.project, name)
 	shown := term.Visible(path)
 	if _, err := os.Lstat(path); err == nil {
@@ -58,7 +58,7 @@ func (w projectWriter) propose(name, text string) error {
 		return nil
 	}
 	if !w.yes {
-		said, err := (&term.Prompter{Screen: w.screen}).Consent(w.ctx, term.Proposal{Head: "\nFor " + shown + ":\n\n", Text: text, What: "write it"})
+		said, err := (&term.Prompter{Screen: w.screen}).Consent(w.ctx, term.Proposal{Head: "\n" + w.screen.Folded(shown+" "+does+":", 0) + "\n\n", Text: text, What: "write " + name, Whole: true})
 		var no term.Nobody
 		switch {
 		case errors.As(err, &no):
@@ -79,8 +79,13 @@ func (w projectWriter) propose(name, text string) error {
 // projectNotes are first notes about a project, from what its directory holds.
 func projectNotes(ctx context.Context, dir string) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n", term.OneLine(filepath.Base(dir), 100))
-	if about := firstParagraph(beginning(dir, "README.md")); about != "" {
+	readme := beginning(dir, "README.md")
+	title, ok := strings.CutPrefix(strings.TrimSpace(readme), "# ")
+	if title, _, _ = strings.Cut(title, "\n"); !ok {
+		title = filepath.Base(dir)
+	}
+	fmt.Fprintf(&b, "# %s\n", term.Visible(term.OneLine(title, 100)))
+	if about := firstParagraph(readme); about != "" {
 		fmt.Fprintf(&b, "\n%s\n", about)
 	}
 	if commands := buildCommands(dir); commands != nil {

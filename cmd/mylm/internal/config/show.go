@@ -127,7 +127,7 @@ func Template() string {
 
 // ProjectTemplate is Template for a project's own file.
 func ProjectTemplate() string {
-	return "# This project's settings for mylm. They can only turn things off, and ask or forbid more.\n\n" + examples(true)
+	return "# Settings of mylm for everyone who works on this project. They can ask and forbid more, never less.\n\n" + examples(true)
 }
 
 // examples are the settings, all or those that a project's file can hold, as

@@ -3,6 +3,7 @@ package term
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -18,6 +19,7 @@ type Proposal struct {
 	Head, Text, Tail string // only Text is foreign and shown behind the gutter
 	What             string // what a yes does
 	Edit             bool   // the text can be edited
+	Whole            bool   // the text is shown whole, however long it is
 }
 
 // The answers to a proposal.
@@ -31,7 +33,11 @@ const (
 // fit on the terminal needs "yes" instead of "y", unless all of it was viewed.
 func (p *Prompter) Consent(ctx context.Context, o Proposal) (said int, err error) {
 	columns, height := Size()
-	v := NewPreview(o.Text, columns, max(5, height-QuestionRows-strings.Count(o.Tail, "\n")))
+	rows := max(5, height-QuestionRows-strings.Count(o.Tail, "\n"))
+	if o.Whole {
+		rows = math.MaxInt
+	}
+	v := NewPreview(o.Text, columns, rows)
 	head := o.Head + strings.Join(v.Shown, "\n") + "\n\n" + o.Tail
 	edit := ""
 	if o.Edit {
@@ -147,12 +153,15 @@ func NewPreview(text string, columns, height int) Preview {
 	return p
 }
 
-// wrap breaks a line into rows.
+// wrap breaks a line into rows, between words where that leaves a row half full.
 func wrap(line string, width int) []row {
 	line = strings.ReplaceAll(line, "\t", "    ")
 	rows := []row{{text: gutter, lines: 1, bytes: 1}}
 	for {
 		piece := Cut(line, width)
+		if i := strings.LastIndexByte(piece, ' '); len(piece) < len(line) && i >= len(piece)/2 {
+			piece = piece[:i+1]
+		}
 		last := &rows[len(rows)-1]
 		last.text += piece
 		last.bytes += len(piece)
