@@ -316,6 +316,9 @@ func attributes(attrs string) iter.Seq2[string, string] {
 	}
 }
 
+// white is all white space that there is: other characters are part of a name.
+const white = " \t\r\n"
+
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 func trimSpace(s string) string {
@@ -353,11 +356,11 @@ func elemAt(s string) (e elem, ok bool) {
 	if len(s) < 3 || s[0] != '<' || end < 0 {
 		return e, false
 	}
-	inner := strings.TrimSpace(s[1:end])
+	inner := strings.Trim(s[1:end], white)
 	e.n = end + 1
 	inner, e.closing = strings.CutPrefix(inner, "/")
 	inner, e.empty = strings.CutSuffix(inner, "/")
-	inner = strings.TrimSpace(inner)
+	inner = strings.Trim(inner, white)
 	prefix, _ := family(inner)
 	inner = inner[prefix:]
 	k := strings.IndexFunc(inner, func(r rune) bool { return r == '=' || r <= ' ' })
