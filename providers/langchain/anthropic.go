@@ -165,7 +165,9 @@ func (a *anthropicReader) Event(r *wire.Reply, data []byte) error {
 		a.call = ""
 	case "message_delta":
 		e.Usage.count(&r.Usage)
-		r.Stop = cmp.Or(e.Delta.StopReason.Words(), r.Stop)
+		if reason := e.Delta.StopReason.Words(); reason != "" { // gateways may send nothing behind it
+			r.Stop, r.Ended, r.Settled = reason, true, true
+		}
 	case "message_stop":
 		r.Ended, r.Over = true, true
 	case "error":

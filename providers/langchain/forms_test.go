@@ -71,6 +71,7 @@ func TestOddForms(t *testing.T) {
 		{name: "another word", body: openAI(yes, "DONE")},
 		{name: "a word in small letters", body: openAI(yes, "[done]")},
 		{name: "a word in quotes", body: openAI(yes, `"[DONE]"`)},
+		{name: "nothing behind the reason", provider: "anthropic", body: openAI(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"yes"}}`, `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`)},
 		{name: "garbage behind the reason", body: openAI(yes, end, "oops")},
 		{name: "an error behind the reason", body: openAI(yes, end, `{"error":{"message":"no usage"}}`)},
 		{name: "a number for a reason", provider: "langchain-ollama", body: message(`"content":"yes"`) + `{"done":true,"done_reason":0}`},

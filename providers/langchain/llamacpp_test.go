@@ -15,6 +15,7 @@ import (
 
 	"mylm/providers"
 	"mylm/providers/internal/ollamatest"
+	"mylm/providers/internal/scriptmodel"
 	"mylm/providers/langchain"
 )
 
@@ -98,6 +99,25 @@ func llamaPackage(t *testing.T, s *ollamatest.Server) {
 	}
 	if text, _, err := ask(providers.Request{}, "hello"); err != nil || text != ollamatest.Greeting {
 		t.Errorf("after leaving: %q, %v", text, err)
+	}
+}
+
+// TestLlamaCppParser is for a reply that llama.cpp's parser cannot read, whose error
+// discards it. With the option that the hint names, the reply comes as it was written.
+func TestLlamaCppParser(t *testing.T) {
+	const reply = "<|channel|>final"
+	// The condition is in the template, by which the server chooses the parser of gpt-oss.
+	gptOSS := []scriptmodel.Script{{When: []scriptmodel.Cond{scriptmodel.LastContains("<|channel|>")}}}
+	m := &scriptmodel.Model{Jinja: true, Scripts: gptOSS, Default: reply}
+	ask := func(args ...string) (string, error) {
+		s := ollamatest.StartLlama(t, m, args...)
+		text, _, _, err := generate(t, open(t, "llamacpp", langchain.Config{BaseURL: s.URL}), hello)
+		return text, err
+	}
+	_, err := ask()
+	checkError(t, err, providers.Error{Kind: providers.ServerFault}, "does not match the expected", "skip-chat-parsing")
+	if text, err := ask("--skip-chat-parsing"); text != reply || err != nil {
+		t.Errorf("with the option: %q, %v", text, err)
 	}
 }
 
