@@ -15,6 +15,7 @@ import (
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
+	"mylm/providers/serve"
 	"mylm/tools"
 	"mylm/tools/mcp"
 	"mylm/tools/policy"
@@ -108,7 +109,7 @@ func serveMemory(c *cli.Context, s *term.Screen) error {
 		return (&failure.Error{Code: failure.ExitError, Name: "listen", Err: fmt.Errorf("cannot listen on %s: %w", term.Echoed(addr), err)}).WithHint("--http names another address.")
 	}
 	s.Say(fmt.Sprintf("mylm's memory is served on http://%s (Ctrl-C stops it)", listener.Addr()))
-	return serveUntilDone(c.Context, listener, guarded(offer.Handler(), key))
+	return (&serve.Server{Handler: guarded(offer.Handler(), key)}).Serve(c.Context, listener)
 }
 
 // guarded lets in who has the key, if there is one, and no pages of a browser: a name

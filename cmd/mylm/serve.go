@@ -1,11 +1,8 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"strings"
@@ -106,40 +103,7 @@ func runServer(c *cli.Context, s *term.Screen, loaded *config.Config) error {
 			WithHint("--addr names another address.")
 	}
 	s.Say(fmt.Sprintf("mylm serves http://%s, by %s (Ctrl-C stops it)", listener.Addr(), models.About()))
-	return serveUntilDone(c.Context, listener, serve.New(options))
-}
-
-const (
-	stopGrace = 5 * time.Second // how long replies may take to end after the server is told to stop
-	stopLast  = 3 * time.Second // and then their clients to be told
-)
-
-// serveUntilDone serves until ctx is done. That is how a server ends, and no failure.
-func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(nil)
-	server := &http.Server{
-		Handler: handler, BaseContext: func(net.Listener) context.Context { return base },
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	told := time.AfterFunc(stopGrace, func() { end(serve.ErrStopping) })
-	defer told.Stop()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace+stopLast)
-	defer cancel()
-	if server.Shutdown(grace) != nil {
-		_ = server.Close()
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return (&serve.Server{Handler: serve.New(options)}).Serve(c.Context, listener)
 }
 
 // isLoopback reports whether a host can only be reached from this machine.

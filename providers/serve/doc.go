@@ -7,7 +7,9 @@
 //	handler := serve.New(serve.Options{
 //		Open: func(context.Context, string) (*calling.Model, error) { return model, nil },
 //	})
-//	http.ListenAndServe("127.0.0.1:11435", handler)
+//	listener, err := net.Listen("tcp", "127.0.0.1:11435")
+//	...
+//	err = (&serve.Server{Handler: handler}).Serve(ctx, listener)
 //
 // # Terms
 //
@@ -26,5 +28,5 @@
 //
 // Text and pictures only. Nothing is stored but the last items of Responses, in memory, so that
 // clients can refer to them. The handler does not limit the time of headers: that is the
-// http.Server's.
+// Server's.
 package serve

@@ -3,7 +3,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"path"
 	"time"
@@ -106,10 +105,6 @@ func New(o Options) *Handler {
 	h.next = mux
 	return h
 }
-
-// ErrStopping is the cause with which to cancel requests when a server stops: their clients
-// are told, also in the middle of a stream.
-var ErrStopping = errors.New("the server is shutting down")
 
 type exchangeKey struct{}
 
