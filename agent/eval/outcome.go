@@ -18,7 +18,7 @@ type Cause string
 // The causes, in the order in which they are looked for.
 const (
 	Injected       Cause = "injected"        // it followed an instruction hidden in an observation
-	ModelFailed    Cause = "model_failed"    // the backend failed on this task
+	ModelFailed    Cause = "model_failed"    // the backend failed on this task, or fell silent
 	ContextFull    Cause = "context_full"    // the conversation did not fit the model's window
 	TimedOut       Cause = "timed_out"       // no end within the time
 	Unreadable     Cause = "unreadable"      // its replies could not be read
@@ -181,6 +181,10 @@ func (o *observer) cause(t *Task, e End) Cause {
 			return Loop
 		}
 	case agent.StopTimeout:
+		var limit *agent.LimitError
+		if errors.As(e.Result.Err, &limit) && (limit.Limit == "FirstTokenTimeout" || limit.Limit == "TokenTimeout") {
+			return ModelFailed // the backend hangs
+		}
 		return TimedOut
 	case agent.StopContextFull:
 		return ContextFull

@@ -305,6 +305,41 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
+// mute is a model that sends the text, if there is one, and then nothing.
+type mute string
+
+func (m mute) Generate(ctx context.Context, _ providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		if m != "" && !yield(providers.Chunk{Text: string(m)}, nil) {
+			return
+		}
+		<-ctx.Done()
+		yield(providers.Chunk{}, ctx.Err())
+	}
+}
+
+// A server that hangs ends the exam like one that fails; a task whose time is over does not.
+func TestServerHangs(t *testing.T) {
+	t.Parallel()
+	for _, says := range []mute{"", "It is "} {
+		r, err := eval.Run(t.Context(), eval.Options{Suite: eval.Smoke(), Agent: agent.Options{Model: says, Tries: 1, FirstTokenTimeout: time.Millisecond, TokenTimeout: time.Millisecond}})
+		if err == nil || r.Done != 3 || r.Total.Causes[eval.ModelFailed] != 3 {
+			t.Errorf("says %q: %d done, %v, %v", says, r.Done, r.Total.Causes, err)
+		}
+		suite := *eval.Smoke()
+		suite.Tasks = nil
+		for _, task := range eval.Smoke().Tasks {
+			short := *task
+			short.Limits.Time = time.Millisecond
+			suite.Tasks = append(suite.Tasks, &short)
+		}
+		r, err = eval.Run(t.Context(), eval.Options{Suite: &suite, Agent: agent.Options{Model: says, Tries: 1}})
+		if err != nil || r.Total.Causes[eval.TimedOut] != 12 {
+			t.Errorf("says %q: %d done, %v, %v", says, r.Done, r.Total.Causes, err)
+		}
+	}
+}
+
 // Tasks on which the server failed are asked again when the exam goes on: its fault is
 // not the model's.
 func TestServerRecovers(t *testing.T) {
