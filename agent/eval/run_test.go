@@ -305,6 +305,61 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
+// bytewise is a model that sends each byte by itself.
+type bytewise struct{ providers.Model }
+
+func (m bytewise) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	return func(yield func(providers.Chunk, error) bool) {
+		for c, err := range m.Model.Generate(ctx, r) {
+			for i := range len(c.Text) - 1 {
+				if !yield(providers.Chunk{Text: c.Text[i : i+1]}, err) {
+					return
+				}
+			}
+			c.Text = c.Text[max(0, len(c.Text)-1):]
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// A reply that came in pieces which are no text by themselves is kept as it was.
+func TestSplitCharacters(t *testing.T) {
+	t.Parallel()
+	suite := *eval.Core()
+	suite.Tasks = slices.DeleteFunc(slices.Clone(suite.Tasks), func(t *eval.Task) bool { return t.Category != "language" && t.Category != "arguments" })
+	log, err := eval.Create(filepath.Join(t.TempDir(), "exam"), eval.Exam{Model: "m", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 1}, &suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := eval.Options{Suite: &suite, Agent: agent.Options{Model: bytewise{evaltest.Student{Suite: &suite, P: 1}}}, Log: log}
+	first, err := eval.Run(t.Context(), options)
+	if err != nil || first.Total.Passed != len(suite.Tasks) {
+		t.Fatalf("%+v, %v", first.Total, err)
+	}
+	path := filepath.Join(log.Dir(), "log.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var replies string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, `{"reply"`) {
+			replies += line
+		}
+	}
+	if err := os.WriteFile(path, []byte(replies), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	model := &asked{Model: options.Agent.Model, requests: map[string]int{}}
+	options.Agent.Model = model
+	again, err := eval.Run(t.Context(), options)
+	if err != nil || untimed(t, again) != untimed(t, first) || len(model.requests) > 0 {
+		t.Errorf("%d of %d passed, %d requests, %v", again.Total.Passed, again.Done, len(model.requests), err)
+	}
+}
+
 // mute is a model that sends the text, if there is one, and then nothing.
 type mute string
 
