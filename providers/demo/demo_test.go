@@ -308,6 +308,7 @@ func TestAttachedText(t *testing.T) {
 		"--- a/gone.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n--- end of stdin ---"
 	for _, test := range []struct{ question, want string }{
 		{"what does this do?" + file, "a.go has 5 lines. A comment in it says: Sum adds. It is slow."},
+		{"what does this do?\n\n--- b ---\n1\n--- end of b ---", "b has 1 line. It begins:\n\n```\n1\n```\n\nA language model would say more."},
 		{"what does this do?\n\n--- b ---\n1\n2\n--- end of b ---", "b has 2 lines. It begins:\n\n```\n1\n2\n```\n\nA language model would say more."},
 		{"what does this do?", "Nothing came with that question: send a file or a text along."},
 		{"write a commit message" + diff, "Change x.go, gone.go"},

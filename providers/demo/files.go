@@ -132,10 +132,7 @@ func aboutFile(t *turn, name string, quoted bool) string {
 		hidden, _ := strconv.Atoi(gap[1]) // digits
 		n += hidden - 1
 	}
-	head := fmt.Sprintf("%s has %s%d lines", name, least, n)
-	if n == 1 {
-		head = name + " has 1 line"
-	}
+	head := name + " has " + least + lines(n)
 	switch {
 	case !quoted:
 		return head + "."
@@ -143,6 +140,13 @@ func aboutFile(t *turn, name string, quoted bool) string {
 		return head + ". It begins:\n\n" + show(text, "There is more.")
 	}
 	return head + ":\n\n" + show(text, "That is all of it.")
+}
+
+func lines(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
 }
 
 // describeProject quotes the first paragraph of the README.
@@ -185,7 +189,7 @@ func describeAttachment(t *turn, _ []string) string {
 	if name == "" {
 		return "Nothing came with that question: send a file or a text along."
 	}
-	head := fmt.Sprintf("%s has %d lines", name, strings.Count(text, "\n")+1)
+	head := name + " has " + lines(strings.Count(text, "\n")+1)
 	if m := comment.get().FindStringSubmatch(text); m != nil {
 		words := strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(" \t\n/#*", r) })
 		return head + ". A comment in it says: " + strings.Join(words, " ")

@@ -106,8 +106,8 @@ const (
 )
 
 // IsHelp reports whether a reply lists what the demo supports, because no rule
-// matched: it answers nothing, and is not worth remembering.
-func IsHelp(reply string) bool { return strings.HasPrefix(reply, whoIAm+noRule) }
+// matched or nothing was remembered: it answers nothing, and is not worth remembering.
+func IsHelp(reply string) bool { return strings.Contains(reply, whoIAm+noRule) }
 
 const noRule = "I have no rule for what you asked.\n"
 
