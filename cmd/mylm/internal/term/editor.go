@@ -3,6 +3,7 @@ package term
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -33,7 +34,11 @@ func Edit(ctx context.Context, s Streams, path string) error {
 		fallback = "notepad"
 	}
 	editor := cmp.Or(strings.TrimSpace(os.Getenv("VISUAL")), strings.TrimSpace(os.Getenv("EDITOR")), fallback)
-	if err := attended(ctx, s, editorCommand(editor, path)); err != nil {
+	err := errors.New("it needs a terminal, and stdin is none")
+	if editor != "vi" || IsTerminal(s.In) {
+		err = attended(ctx, s, editorCommand(editor, path))
+	}
+	if err != nil {
 		return fmt.Errorf("the editor %q: %w", Shorten(editor, 100), err)
 	}
 	return nil
