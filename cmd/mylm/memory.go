@@ -238,7 +238,7 @@ func statsCommand(s *term.Screen) *cli.Command {
 				}
 			}
 			if st.Superseded > 0 {
-				text += fmt.Sprintf("\n%d of them are corrected by others", st.Superseded)
+				text += fmt.Sprintf("\n%d corrected by others", st.Superseded)
 			}
 			for _, name := range slices.Sorted(maps.Keys(st.Vectors)) {
 				text += fmt.Sprintf("\n%s of %s", term.Plural(st.Vectors[name], "vector"), name)

@@ -248,10 +248,10 @@ func (r *memoryRun) forget(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(doomed) == 0 {
-		r.screen.Say("mylm: nothing of the kind is remembered")
-	} else if err := r.confirm(ctx, doomed); err != nil {
-		return err
+	if len(doomed) > 0 {
+		if err := r.confirm(ctx, doomed); err != nil {
+			return err
+		}
 	}
 	shown := memory.Filter{} // and nothing that was recorded meanwhile
 	for _, d := range doomed {
