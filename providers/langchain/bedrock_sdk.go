@@ -5,6 +5,7 @@ package langchain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -206,7 +207,15 @@ func passEvent(x *wire.Exchange, event types.ConverseStreamOutput, call *provide
 			}
 		}
 	case *types.ConverseStreamOutputMemberMessageStop:
-		x.Note(func(r *wire.Reply) { r.Ended, r.Stop = true, string(e.Value.StopReason) })
+		reason := string(e.Value.StopReason)
+		switch e.Value.StopReason {
+		case types.StopReasonMalformedToolUse, types.StopReasonMalformedModelOutput:
+			x.Note(func(r *wire.Reply) {
+				r.Fault = &wire.ServerError{Text: fmt.Sprintf("the reply ended with %q", reason), Names: " "}
+			})
+		default:
+			x.Note(func(r *wire.Reply) { r.Ended, r.Stop = true, reason })
+		}
 	case *types.ConverseStreamOutputMemberMetadata:
 		if u := e.Value.Usage; u != nil {
 			fresh := int(aws.ToInt32(u.InputTokens) + aws.ToInt32(u.CacheWriteInputTokens))

@@ -286,6 +286,15 @@ func TestBedrockServerCall(t *testing.T) {
 	}
 }
 
+// A call that Bedrock cannot read is no reply: its words are gone.
+func TestBedrockMalformedCall(t *testing.T) {
+	for _, reason := range []string{"malformed_tool_use", "malformed_model_output"} {
+		f := newFake(t, bedrockAPI, answers(200, bedrockAPI.kind, bedrockAPI.text("half")+bedrockEvent("messageStop", map[string]any{"stopReason": reason})))
+		_, _, _, err := generate(t, f.model(t), providers.Request{})
+		checkError(t, err, providers.Error{Kind: providers.ServerFault}, reason, "param:form")
+	}
+}
+
 func TestBedrockCorruptStream(t *testing.T) {
 	bad := []byte(bedrockAPI.text("wrong"))
 	bad[len(bad)-6] ^= 1

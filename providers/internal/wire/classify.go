@@ -72,7 +72,8 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		"outofdevicememory", "outofhostmemory", "insufficient memory", "cudamalloc", "unable to allocate*buffer",
 		"failed to allocate*buffer", "insufficient system resources"):
 		forever(providers.OutOfMemory, providers.ParamWindow, hintMemory)
-	case c.hasCode("tool_use_failed"), c.contains("malformed_function_call", "unexpected_tool_call"): // Groq, Google
+	case c.hasCode("tool_use_failed"), c.contains("malformed_function_call", "unexpected_tool_call", "malformed_tool_use",
+		"malformed_model_output"): // Groq, Google, Bedrock
 		as(providers.ServerFault, providers.ParamForm, "The server takes what the model wrote for a call that it cannot read, though it was sent no tools.")
 	// llama.cpp; Ollama's for gpt-oss, GLM and Qwen3-Coder. What a model writes next may be readable.
 	case c.contains("does not match the expected*format", "failed to parse input at pos"):
