@@ -87,3 +87,16 @@ func BenchmarkArgument(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkJSON is the machine's measure for the others: what encoding/json takes to check
+// an argument of 128 KB.
+func BenchmarkJSON(b *testing.B) {
+	args, err := json.Marshal(strings.Repeat("if (a < b) { say(\"</tool_code>\"); }\n", 128<<10/40))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(len(args)))
+	for b.Loop() {
+		json.Valid(args)
+	}
+}
