@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -294,8 +295,12 @@ func (t *talk) advised(err error) error {
 		return err
 	}
 	f := *failure.Of(err)
-	f.Hint = strings.Replace(f.Hint, "allow everything in this run with --yes.", "allow everything with /yolo on.", 1)
-	if strings.Contains(strings.NewReplacer("(", " ", "\n", " ").Replace(" "+f.Hint), " --") {
+	f.Hint = regexp.MustCompile(`mylm ask -m (\S+) "[^"]*"`).ReplaceAllString(f.Hint, "/model $1")
+	f.Hint = strings.NewReplacer(
+		"allow everything in this run with --yes.", "allow everything with /yolo on.",
+		"mylm sessions show", "!mylm sessions show", "mylm undo --list", "!mylm undo --list",
+	).Replace(f.Hint)
+	if strings.Contains(strings.NewReplacer("(", " ", "\n", " ", "!mylm undo --list", "").Replace(" "+f.Hint), " --") {
 		f.Hint += "\nFlags belong to the command line: leave with /quit, and go on with mylm chat --continue and the flag."
 	}
 	return &f

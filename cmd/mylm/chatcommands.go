@@ -86,7 +86,12 @@ func (t *talk) model(ctx context.Context, name string) error {
 	if err != nil {
 		_ = t.flags.Set(config.ModelName.Flag, was)
 		_ = t.load(ctx)
-		return err
+		if m != nil {
+			f := failure.Of(err)
+			m.Advise(f)
+			err = f
+		}
+		return t.advised(err)
 	}
 	if err := t.use(ctx, m); err != nil {
 		return err
@@ -129,7 +134,7 @@ func (t *talk) takeBack(ctx context.Context, flags ...string) error {
 	if from == nil {
 		return failure.Usage("nothing was said yet").WithHint("!mylm undo --list lists the runs of other conversations.")
 	}
-	return t.run(ctx, append([]string{"undo", "--workspace", dir, "--session", from.session.ID}, flags...)...)
+	return t.advised(t.run(ctx, append([]string{"undo", "--workspace", dir, "--session", from.session.ID}, flags...)...))
 }
 
 // settings are those that the next run will have.

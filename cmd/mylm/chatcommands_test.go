@@ -202,6 +202,29 @@ func TestChatPicture(t *testing.T) {
 	}
 }
 
+// A wrong name of a model is answered with those that there are, and advice with what
+// can be typed here.
+func TestChatAdvice(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": hello}, "chat")
+	dir := filepath.Join(cmd.Dir, "config", "mylm")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte("[models.quick]\nprovider = \"openai\"\nmodel = \"m\"\n[models.slow]\nprovider = \"openai\"\nmodel = \"n\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := chatOn(t, cmd, 120, 40)
+	s.says("/model qick")
+	s.shows("\n  Did you mean quick?\n  The configuration has quick, slow: /model quick. Other names are Ollama's.\n")
+	s.shows("Without a server, `/model demo` works with the built-in demo.\n")
+	s.says("hi")
+	s.shows("1 turn")
+	s.says("/undo")
+	s.shows("!mylm sessions show last lists those that ran")
+	s.shows("\n  !mylm undo --list lists the runs of others.\n")
+}
+
 // A message that was not sent goes back into the editor, what was pasted into it as the
 // block that it was. The advice fits a conversation.
 func TestChatUnsent(t *testing.T) {
