@@ -311,8 +311,12 @@ func TestAttachedText(t *testing.T) {
 		{"what does this do?\n\n--- b ---\n1\n--- end of b ---", "b has 1 line. It begins:\n\n```\n1\n```\n\nA language model would say more."},
 		{"what does this do?\n\n--- b ---\n1\n2\n--- end of b ---", "b has 2 lines. It begins:\n\n```\n1\n2\n```\n\nA language model would say more."},
 		{"what does this do?", "Nothing came with that question: send a file or a text along."},
+		{"@a.go" + file, "a.go has 5 lines. A comment in it says: Sum adds. It is slow."},
+		{"@a.go what does this do?" + file, "a.go has 5 lines. A comment in it says: Sum adds. It is slow."},
+		{"what is this about? @a.go" + file, "a.go has 5 lines. A comment in it says: Sum adds. It is slow."},
 		{"write a commit message" + diff, "Change x.go, gone.go"},
-		{"write a commit message", "There is no diff to write about. Send one on stdin, as `git diff` prints it."},
+		{"write a commit message for @x.diff" + diff, "Change x.go, gone.go"},
+		{"write a commit message", "There is no diff to write about. Send along what `git diff` prints, through a pipe or in a file."},
 	} {
 		if got := say(t, prompt("read_file"), user(test.question)); got != test.want {
 			t.Errorf("%q: %q, want %q", test.question, got, test.want)

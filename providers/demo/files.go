@@ -210,7 +210,7 @@ func commitMessage(t *turn, _ []string) string {
 	}
 	switch n := len(names); {
 	case n == 0:
-		return "There is no diff to write about. Send one on stdin, as `git diff` prints it."
+		return "There is no diff to write about. Send along what `git diff` prints, through a pipe or in a file."
 	case n > 3:
 		return fmt.Sprintf("Change %s and %d more files", names[0], n-1)
 	}

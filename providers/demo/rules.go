@@ -35,8 +35,9 @@ var rules = sync.OnceValue(func() []rule {
 		{"how many files are here?", form(`(how many|count)(?: the)? files(?: are)?(?: there)?(?: here| in ` + path + `)?`), compareSizes},
 		{"what is this project about?", form(`what(?:'s| is) this (?:project|directory|repository) about|what does this project do|` +
 			`describe this project`), describeProject},
-		{"what does this do?", form(`what does (?:this|it|@\S+) do|(?:explain|summarize|describe) (?:this|it|@\S+)(?: file| text)?`), describeAttachment},
-		{"write a commit message", form(`write (?:a|the) commit message(?: for (?:this|it))?`), commitMessage},
+		{"write a commit message", form(`write (?:a|the) commit message(?: for)?(?: this| it)?(?: @\S+)?`), commitMessage},
+		{"what does this do?", form(`what does (?:this|it|@\S+) do|(?:explain|summarize|describe) (?:this|it|@\S+)(?: file| text)?|` +
+			`(?:what|is|does)\b.* (?:this|it)\b.* @\S+|@\S+(?: .*)?`), describeAttachment},
 		{"count the lines of README.md", form(`(?:count(?: the)? lines (?:of|in)|how many lines (?:does|are in|has)) ` +
 			path + `(?: have)?`), countLines},
 		{"what is in README.md?", form(`(?:what(?:'s| is) in|read|show(?: me)?|print|cat|open) (?:the file )?` + path),
