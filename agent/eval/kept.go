@@ -109,6 +109,10 @@ func Find(dir, prefix string) (string, error) {
 	case 0:
 		return "", fmt.Errorf("%w %q", ErrNoExam, prefix)
 	}
+	const shown = 5
+	if len(found) > shown {
+		found = append(found[:shown], "…")
+	}
 	return "", fmt.Errorf("several exams begin with %q: %s", prefix, strings.Join(found, ", "))
 }
 

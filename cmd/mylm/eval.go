@@ -117,7 +117,7 @@ func openExam(prefix string) (*eval.Log, error) {
 		return nil, failure.Usage("there is no exam %q", term.Echoed(prefix)).WithHint("mylm eval list shows those that are kept.")
 	}
 	if err != nil {
-		return nil, failure.Usage("%w", err)
+		return nil, failure.Usage("%w", err).WithHint("Type more of the id; mylm eval list shows them.")
 	}
 	dir = filepath.Join(dir, id)
 	l, err := eval.Open(dir)
@@ -146,7 +146,7 @@ func loadSuite(name string) (*eval.Suite, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, failure.Usage("there is no suite or file %s", term.Echoed(name)).WithHint("The built-in suites are core and smoke; a file is named by its path.")
 	case err != nil:
-		return nil, failure.Usage("--suite: %w", err).WithHint("docs/eval.md explains the format; mylm eval check FILE carries out the scripts in it.")
+		return nil, failure.Usage("%w", err).WithHint("docs/eval.md explains the format.")
 	}
 	return suite, nil
 }

@@ -841,3 +841,36 @@ func TestEvalDamaged(t *testing.T) {
 		}
 	}
 }
+
+// What a file of a user's own says reaches the terminal without control characters, and
+// an error names what was given.
+func TestEvalOwnFiles(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Core()}).placed)
+	suite := "suite: \"shop\\e[31m\"\ntasks:\n  - {id: t, category: \"c\\e[31m\", question: Say it., check: {answer: {all: [x]}}, right: [x], wrong: [[y], [z]]}\n"
+	for name, text := range map[string]string{"own.yaml": suite, "bad.yaml": "suite: 7 8: 9\n"} {
+		if err := os.WriteFile(filepath.Join(h.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"-m", "m", "--suite", "own.yaml", "--markdown"}, {"-m", "m", "--suite", "own.yaml"}, {"show", "--markdown"}} {
+		if out, errs, code := h.run(append([]string{"eval"}, args...)...); code != "0" || strings.Contains(out+errs, "\x1b") {
+			t.Errorf("%v: exit %s: %q %q", args, code, out, errs)
+		}
+	}
+	for _, tt := range []struct {
+		args    []string
+		has, no string
+	}{
+		{[]string{"check", "bad.yaml"}, "bad.yaml", "--suite"},
+		{[]string{"-m", "m", "--suite", "bad.yaml"}, "bad.yaml: yaml", "---"},
+		{[]string{"-m", "m", "--prompt", "none.tmpl"}, "--prompt: ", "---"},
+		{[]string{"show", "2"}, "Type more", "---"},
+		{[]string{"show", "--chart", "none/x.svg"}, "eval show", "---"},
+	} {
+		_, errs, code := h.run(append([]string{"eval"}, tt.args...)...)
+		if code != "2" || !strings.Contains(errs, tt.has) || strings.Contains(errs, tt.no) {
+			t.Errorf("%v: exit %s: %s", tt.args, code, errs)
+		}
+	}
+}

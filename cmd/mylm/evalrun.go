@@ -75,7 +75,11 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 		templates = append(templates, path)
 	}
 	for _, path := range templates { // before anything is asked
-		if _, _, err := promptSet(path); err != nil {
+		_, _, err := promptSet(path)
+		if err != nil && path != "" {
+			return nil, failure.Usage("--prompt: %w", err).WithHint("mylm prompts eject system writes the default template to a file.")
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

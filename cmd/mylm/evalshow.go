@@ -74,7 +74,7 @@ func (o examsOutput) print() error {
 		for _, f := range o.forms {
 			all = append(all, f.text())
 		}
-		o.screen.Answer(strings.Join(all, "\n"))
+		o.screen.Answer(term.Printable(strings.Join(all, "\n")))
 		return nil
 	}
 	for i, r := range o.reports {
@@ -215,7 +215,7 @@ func writeChart(c *cli.Context, reports []*eval.Report) error {
 		return nil
 	}
 	if err := os.WriteFile(path, []byte(eval.Chart(reports...)), 0o644); err != nil {
-		return failure.Usage("--chart: %w", err)
+		return failure.Usage("--chart: %w", err).WithHint("The exam is kept: mylm eval show " + reports[0].Exam.ID + " --chart FILE")
 	}
 	return nil
 }
