@@ -54,7 +54,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve starts mylm serve in front of a server, and returns its address.
-func serve(t *testing.T, host string) string {
+func serve(t testing.TB, host string) string {
 	t.Helper()
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "mylm")
@@ -85,11 +85,13 @@ func serve(t *testing.T, host string) string {
 
 const schema = `{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`
 
-// apis are the requests of each API, and the types of its replies and events.
-var apis = []struct {
+// api is a request of an API, and the types of its replies and events.
+type api struct {
 	path, body, fields string
 	whole, event, bad  any
-}{
+}
+
+var apis = []api{
 	{"/v1/chat/completions", `"messages":[{"role":"user","content":"q"}],"stream_options":{"include_usage":true},"tools":[{"type":"function","function":{"name":"get_weather","parameters":` + schema + `}}]`,
 		`"response_format":{"type":"json_object"}`, openai.ChatCompletion{}, openai.ChatCompletionChunk{}, nil},
 	{"/v1/responses", `"input":"q","instructions":"Be brief.","tools":[{"type":"function","name":"get_weather","strict":false,"parameters":` + schema + `},{"type":"custom","name":"patch"}]`,
@@ -135,26 +137,56 @@ func TestReplies(t *testing.T) {
 				if name == "custom call" && api.path != "/v1/responses" {
 					continue
 				}
-				where := name + " " + api.path + " " + more
-				status, body := post(t, base+api.path, `{"model":"m","stream":false,`+more+`,`+api.body+`}`)
-				if status == http.StatusOK {
-					check(t, where, api.whole, body)
-				} else if api.bad != nil {
-					check(t, where, api.bad, body)
-				}
-				_, body = post(t, base+api.path, `{"model":"m","stream":true,`+more+`,`+api.body+`}`)
-				for event := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
-					_, data, streams := strings.Cut("\n"+event, "\ndata: ")
-					if !streams || data == "[DONE]" || strings.HasPrefix(data, `{"error"`) || strings.Contains(event, "event: error") {
-						continue
-					}
-					check(t, where+" streamed", api.event, data)
-				}
+				api.replies(t, name, base, more)
 			}
 		}
 	}
 	_, body := post(t, base+"/v1/messages/count_tokens", `{"model":"m","messages":[{"role":"user","content":"q"}]}`)
 	check(t, "count_tokens", anthropic.MessageTokensCount{}, body)
+}
+
+// Whatever a model writes, in whatever pieces and however it ends: the same holds.
+func FuzzReplies(f *testing.F) {
+	u := &upstream{}
+	host := httptest.NewServer(u)
+	f.Cleanup(host.Close)
+	base := serve(f, host.URL)
+	for i, text := range []string{
+		"Hello", "<think>hm</think>\nI look.\n<tool_code>\n<name>get_weather</name>\n<parameters>{\"city\":\"B\"}</parameters>\n</tool_code>", `{"a":1}`, "one END two",
+		"Let me see.</think>Hello", "Observation: it is", "<tool_call>{\"name\":\"patch\",\"arguments\":{\"input\":\"漢\"}}</tool_call>", "get_weather(city='x')", "", " \n",
+	} {
+		f.Add(text, uint8(i))
+	}
+	f.Fuzz(func(t *testing.T, text string, which uint8) {
+		if len(text) > 10_000 {
+			return
+		}
+		u.text.Store(strings.ToValidUTF8(text, "?"))
+		u.reason.Store([]string{"stop", "stop", "length"}[which/6%3])
+		u.stop.Store(which > 200)
+		api := apis[int(which)%len(apis)]
+		api.replies(t, fmt.Sprintf("%q", text), base, []string{`"temperature":0.5`, api.fields}[which/3%2])
+	})
+}
+
+// replies asks for a reply, whole and as a stream, and checks both.
+func (api *api) replies(t *testing.T, name, base, more string) {
+	t.Helper()
+	where := name + " " + api.path + " " + more
+	status, body := post(t, base+api.path, `{"model":"m","stream":false,`+more+`,`+api.body+`}`)
+	if status == http.StatusOK {
+		check(t, where, api.whole, body)
+	} else if api.bad != nil {
+		check(t, where, api.bad, body)
+	}
+	_, body = post(t, base+api.path, `{"model":"m","stream":true,`+more+`,`+api.body+`}`)
+	for event := range strings.SplitSeq(strings.TrimSpace(body), "\n\n") {
+		_, data, streams := strings.Cut("\n"+event, "\ndata: ")
+		if !streams || data == "[DONE]" || strings.HasPrefix(data, `{"error"`) || strings.Contains(event, "event: error") {
+			continue
+		}
+		check(t, where+" streamed", api.event, data)
+	}
 }
 
 func post(t *testing.T, url, body string) (int, string) {
