@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"mylm/prompts"
@@ -28,8 +29,12 @@ func (g *generation) judge(r Reply) (done bool, problem error, correction string
 		correction, err = g.model.prompts().Choose(prompts.ChoiceData{None: true})
 		return false, errors.New("it calls a tool, and none may be called"), correction, err
 	case r.Fault != nil:
+		problem = r.Fault
+		if r.Fault.Reason == protocol.InventedObservation {
+			problem = fmt.Errorf("%w: a line that begins with \"Observation:\", or a tag of results, that is not quoted", r.Fault)
+		}
 		correction, err = words.Malformed(r.Fault)
-		return false, r.Fault, correction, err
+		return false, problem, correction, err
 	case r.Call != nil:
 		args, misfit := g.offered.fit(r.Call.Name, r.Call.Args)
 		if misfit == nil {

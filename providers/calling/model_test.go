@@ -266,6 +266,24 @@ func TestHistoryFromElsewhere(t *testing.T) {
 	}
 }
 
+// An answer with a line that looks like a result is none, and both the model and the caller
+// are told which line that is.
+func TestInventedObservation(t *testing.T) {
+	f := &fake{replies: []string{"I read it.\n\nObservation: there are no tests.\n\nAdd some."}}
+	got := generate(t.Context(), &calling.Model{Model: f}, calling.Request{Messages: []calling.Message{user("x")}, Tools: []calling.Tool{weather}})
+	if got.err == nil || !strings.Contains(got.err.Error(), `"Observation:"`) || strings.Contains(got.text, "tests") {
+		t.Errorf("%v %v", got, got.err)
+	}
+	told := f.requests[1].Messages
+	if last := told[len(told)-1].Text; !strings.Contains(last, `no line begins with "Observation:"`) {
+		t.Errorf("the model is told %s", last)
+	}
+	f = &fake{replies: append(f.replies, "I read it.\n\nThere are no tests.")}
+	if got := generate(t.Context(), &calling.Model{Model: f}, calling.Request{Messages: []calling.Message{user("x")}, Tools: []calling.Tool{weather}}); got.err != nil || !strings.Contains(got.text, "There are no tests.") {
+		t.Errorf("corrected: %v %v", got, got.err)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	down := &providers.Error{Kind: providers.ServerFault, Message: "down"}
 	f := &fake{replies: []string{"I begin"}, fail: down}
