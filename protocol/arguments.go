@@ -84,8 +84,7 @@ var references = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&
 // ownArgument reports whether an element that is named like the parameters is an
 // argument of the tool (B24).
 func (x *resolver) ownArgument(e elem) bool {
-	inside := trimSpace(x.rest()[e.n:])
-	return x.property(e.name) != nil && !e.empty && inside != "" && inside[0] != '{'
+	return x.property(e.name) != nil && !e.empty && !strings.HasPrefix(trimSpace(x.rest()[e.n:]), "{")
 }
 
 // argument reads an argument that has an element of its own.

@@ -546,14 +546,9 @@ func (f *finder) markUp(s string, start bool) guess {
 // mayBeElement reports whether s, behind a <, may become an element whose tag is not
 // complete.
 func (f *finder) mayBeElement(s string, start bool) bool {
-	prefix, more := family(s)
-	name := s[prefix:]
-	k := strings.IndexFunc(name, func(r rune) bool { return r == '=' || r <= ' ' })
-	if k >= 0 {
-		name = name[:k]
-	}
+	name, rest := tagName(s)
 	_, known := f.d.declared(name)
-	return s == "" || more || s[0] != '/' && !strings.ContainsAny(name, "<\"'{}") && (start || known || k < 0 || callElement().MatchString(fold(name)))
+	return s == "" || s[0] != '/' && !strings.ContainsAny(name, "<\"'{}") && (start || known || rest == "" || callElement().MatchString(fold(name)))
 }
 
 // callToken reports whether a control token, of which end bytes stand before its >,

@@ -361,18 +361,21 @@ func elemAt(s string) (e elem, ok bool) {
 	inner, e.closing = strings.CutPrefix(inner, "/")
 	inner, e.empty = strings.CutSuffix(inner, "/")
 	inner = strings.Trim(inner, white)
-	prefix, _ := family(inner)
-	inner = inner[prefix:]
-	k := strings.IndexFunc(inner, func(r rune) bool { return r == '=' || r <= ' ' })
-	if k < 0 {
-		k = len(inner)
-	}
-	e.name, e.attrs = inner[:k], strings.TrimSpace(inner[k:])
+	e.name, e.attrs = tagName(inner)
 	if e.closing && e.attrs != "" || strings.Contains(e.attrs, "<") && !strings.ContainsAny(e.attrs, `"'`) || strings.ContainsAny(e.name, "<\"'{}") {
 		return e, false
 	}
 	e.fold = fold(e.name)
 	return e, e.fold != ""
+}
+
+// tagName takes apart what is inside a tag: its name, without a family's prefix, and its
+// attributes.
+func tagName(s string) (name, attrs string) {
+	prefix, _ := family(s)
+	s = s[prefix:]
+	k := strings.IndexFunc(s+" ", func(r rune) bool { return r == '=' || r <= ' ' })
+	return s[:k], strings.TrimSpace(s[k:])
 }
 
 // afterToken reads a call that a token opens (D9, D20): JSON or Python, or a
