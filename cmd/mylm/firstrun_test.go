@@ -204,6 +204,43 @@ func TestFirstRunStill(t *testing.T) {
 	}
 }
 
+// One of several models is chosen by its number; the next question asks the same one.
+func TestSeveralModels(t *testing.T) {
+	t.Parallel()
+	l := &library{installed: "small:1b"}
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/tags":
+			fmt.Fprint(w, `{"models":[{"name":"small:1b","size":1000000000,"capabilities":["completion"]},
+				{"name":"large:8b","size":5000000000,"capabilities":["completion"]}]}`)
+			return
+		case "/api/chat":
+			var body struct{ Model string }
+			_ = json.NewDecoder(r.Body).Decode(&body)
+			asked = append(asked, body.Model)
+		}
+		l.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	cmd := command(t, nil, "ask", "q")
+	cmd.Env = append(cmd.Env, "OLLAMA_HOST="+server.URL, "MYLM_MODEL=")
+	s := onScreen(t, cmd, 100, 30)
+	s.shows("Several models are installed. Which one?")
+	s.shows("   1  small:1b                         1.0 GB  context 32768")
+	s.shows("   2  large:8b                         5.0 GB  context 32768")
+	s.types("3\r")
+	s.shows("A number from 1 to 2:")
+	s.types("2\r")
+	s.shows("\nWell.\n")
+	if code := s.exit(); code != "0" {
+		t.Errorf("exit %s:\n%s", code, s.text())
+	}
+	if code := onScreen(t, again(cmd, "ask", "q"), 100, 30).exit(); code != "0" || strings.Join(asked, " ") != "large:8b large:8b" {
+		t.Errorf("exit %s, asked %q", code, asked)
+	}
+}
+
 // mylm init shows all that it would write, broken between words, and asks about each
 // file by its name.
 func TestInit(t *testing.T) {

@@ -186,7 +186,7 @@ func TestInterrupt(t *testing.T) {
 			if signal.Ignored(sig) {
 				t.Skip("whoever runs the tests ignores it")
 			}
-			cmd := command(t, map[string]string{"replies.txt": "=== reply\nWell,\n<tool_code><name>execute_command</name><parameters>{\"command\": \"echo started >&2; touch started; exec sleep 1000\"}</parameters></tool_code>\n"}, "ask", "q", "--yes")
+			cmd := command(t, map[string]string{"replies.txt": "=== reply\nWell,\n<tool_code><name>execute_command</name><parameters>{\"command\": \"echo started >&2; touch started; exec sleep 1000\"}</parameters></tool_code>\n"}, "ask", "q", "--yes", "--stats")
 			var out, errs bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &errs
 			if err := cmd.Start(); err != nil {
@@ -202,7 +202,7 @@ func TestInterrupt(t *testing.T) {
 			if code := exitCode(cmd.Wait()); code != "130" {
 				t.Errorf("exit %s, stderr %s", code, errs.String())
 			}
-			if out.Len() > 0 || !strings.Contains(errs.String(), "mylm: interrupted") {
+			if out.Len() > 0 || !strings.Contains(errs.String(), "\n1 turn, 1 call, at least 0 tokens in, at least ") || !strings.Contains(errs.String(), "mylm: interrupted") {
 				t.Errorf("stdout %q, stderr %q", out.String(), errs.String())
 			}
 		})
