@@ -41,7 +41,11 @@ func TestSystemAndTaintedOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := a.Ask(t.Context(), "q")
+	session := agent.NewSession()
+	result, err := agent.Collect(a.Run(t.Context(), session, "q"))
+	if !session.Tainted() {
+		t.Error("the session is not tainted")
+	}
 	if err != nil || !result.Tainted || !tainted {
 		t.Errorf("%+v, %v, the approver was told %v", result, err, tainted)
 	}

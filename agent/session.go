@@ -182,8 +182,14 @@ func (s *Session) rewind(n int) []Entry {
 	return tail
 }
 
-// Tainted reports whether a result in the session has text from outside the workspace.
-func (s *Session) Tainted() bool { return s.foreign() != nil }
+// Tainted reports whether a result in the session has text from outside the workspace,
+// or a run of it began with such text.
+func (s *Session) Tainted() bool {
+	return s.foreign() != nil || slices.ContainsFunc(s.snapshot(), func(e Entry) bool {
+		p, ok := e.Payload.(ReplyEntry)
+		return ok && p.State != nil && p.State.Tainted
+	})
+}
 
 // foreign is the first result that has such text, nil if there is none.
 func (s *Session) foreign() *ResultEntry {

@@ -37,7 +37,7 @@ func New(store *memory.Store, project string) *Memory {
 // Tools returns those with which the model searches the memory and keeps notes in
 // it, for runs in a session.
 func (m *Memory) Tools(s *agent.Session) ([]*tools.Tool, error) {
-	o := recall.Options{Open: m.Open, Project: m.Project, NoSave: m.NoSave, Session: func() string { return s.ID }}
+	o := recall.Options{Open: m.Open, Project: m.Project, NoSave: m.NoSave, Session: func() string { return s.ID }, Foreign: s.Tainted}
 	searching := o
 	if m.Search != nil {
 		searching.Open = m.Search
@@ -101,8 +101,8 @@ const (
 // to which the answer is that nothing is known, or for which only the memory was
 // searched, and nothing found: they would be found later instead of what answers it.
 func (m *Memory) Documents(r Run) (all []memory.Document) {
-	add := func(at time.Time, role string, kind memory.Kind, text string) {
-		all = append(all, memory.Document{Session: r.Session.ID, Project: m.Project, Source: "ask", Kind: kind, Role: role, Time: at, Text: text})
+	add := func(at time.Time, role string, kind memory.Kind, text string, tags ...string) {
+		all = append(all, memory.Document{Tags: tags, Session: r.Session.ID, Project: m.Project, Source: "ask", Kind: kind, Role: role, Time: at, Text: text})
 	}
 	answered, asks, empty, found, searched := false, false, false, false, false
 	for _, e := range r.Session.Entries() {
@@ -133,7 +133,11 @@ func (m *Memory) Documents(r Run) (all []memory.Document) {
 					empty = asks || searched
 					continue
 				}
-				add(e.Time, "assistant", memory.Exchange, head(text, maxText))
+				var tags []string
+				if r.Result.Tainted {
+					tags = []string{recall.ForeignTag}
+				}
+				add(e.Time, "assistant", memory.Exchange, head(text, maxText), tags...)
 			}
 		}
 	}

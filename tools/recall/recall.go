@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ type Options struct {
 	Session func() string
 	// Source names who keeps the notes; "": RememberName.
 	Source string
+	// Foreign reports whether the conversation has read text from outside the
+	// workspace; nil: it has not. Its notes get the tag ForeignTag.
+	Foreign func() bool
 	// NoSave is why nothing may be kept, as a sentence for the model; "" if
 	// notes are kept.
 	NoSave string
@@ -42,6 +46,10 @@ type Options struct {
 	// Location is the zone of the times that are shown and read; nil: time.Local.
 	Location *time.Location
 }
+
+// ForeignTag marks a memory of a conversation that had read text from outside the
+// workspace. What shows it is such text, too.
+const ForeignTag = "foreign"
 
 // recaller is a checked Options.
 type recaller struct{ Options }
@@ -102,8 +110,12 @@ func (r *recaller) remember(ctx context.Context, in rememberInput) (tools.Result
 	if err != nil {
 		return tools.Result{}, err
 	}
+	tags := in.Tags
+	if r.Foreign != nil && r.Foreign() {
+		tags = append(slices.Clone(tags), ForeignTag)
+	}
 	kept, err := store.Add(ctx, memory.Document{
-		Text: strings.TrimSpace(in.Text), Kind: memory.Note, Role: "assistant", Project: r.Project, Session: r.Session(), Source: cmp.Or(r.Source, RememberName), Tags: in.Tags,
+		Text: strings.TrimSpace(in.Text), Kind: memory.Note, Role: "assistant", Project: r.Project, Session: r.Session(), Source: cmp.Or(r.Source, RememberName), Tags: tags,
 	})
 	if err != nil {
 		return tools.Result{}, err

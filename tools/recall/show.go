@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -30,7 +31,8 @@ func (r *recaller) show(order string, all []shown) tools.Result {
 		fmt.Fprintf(&b, "%d memories, %s:\n", len(all), order)
 	}
 	for i, m := range all {
-		if m.Project != r.Project || m.Kind == memory.Tool { // a tool may have shown what strangers wrote
+		// A tool may have shown what strangers wrote.
+		if m.Project != r.Project || m.Kind == memory.Tool || slices.Contains(m.Tags, ForeignTag) {
 			result.Origin = tools.Elsewhere
 		}
 		text := m.Text
