@@ -32,9 +32,9 @@ func evalCommand(s *term.Screen) *cli.Command {
 a temporary directory, and reports how many it passes, with 95% intervals, and why it
 fails the others. Nothing else is changed, and nobody is asked for permission.
 
-The suites are core (all tasks), smoke (12 of them), or a file: docs/eval.md tells how to
-write one. Results are kept. An exam that was interrupted goes on with --resume, and
-nothing is asked twice.`,
+The suites are core (all tasks), smoke (12 of them), or a file: docs/eval.md explains
+how to write one. Results are kept. --resume goes on with an exam that was interrupted,
+and asks nothing twice.`,
 		UsageText: `mylm eval -m qwen3:8b --suite smoke
 mylm eval -m qwen3:8b -m llama3.2 --chart models.svg
 mylm eval -m qwen3:8b --form all --save
@@ -42,14 +42,14 @@ mylm eval --resume last
 mylm eval compare 20310514-101500-4f2a last`,
 		Flags: slices.Concat(
 			cmdline.Group(ofExam,
-				&cli.StringFlag{Name: "suite", Usage: "`NAME` core or smoke, or a file with tasks", Value: "core"},
-				cmdline.Int(&cli.IntFlag{Name: "runs", Usage: "how often `N` each task is asked", Value: 1}, 1, 1000),
-				cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "tasks `N` that are asked at once", Value: 1}, 1, 64),
+				&cli.StringFlag{Name: "suite", Usage: "`NAME` is core, smoke, or a file with tasks", Value: "core"},
+				cmdline.Int(&cli.IntFlag{Name: "runs", Usage: "ask each task `N` times", Value: 1}, 1, 1000),
+				cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "ask `N` tasks at once", Value: 1}, 1, 64),
 				&cli.StringFlag{Name: "budget", Usage: "begin no task after this many tokens or this much time: `LIMIT` such as 200000 or 30m"},
 				cmdline.OneOf(&cli.StringFlag{Name: "form", Usage: "`FORM` in which calls are shown to the model, or all, to compare them", DefaultText: "as it is set"}, append(formNames(), "auto", "all")...),
 				&cli.BoolFlag{Name: "save", Usage: "with --form all: set the form in the configuration if one is better by more than chance"},
 				&cli.StringFlag{Name: "prompt", Usage: "also examine the system template in `FILE`, and compare"},
-				&cli.StringFlag{Name: "resume", Usage: "go on with the exam `ID`, or last, and those that it began with"}),
+				&cli.StringFlag{Name: "resume", Usage: "go on with the exam `ID`, or last, and with those begun by the same command"}),
 			cmdline.Group(config.OfModel, &cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Usage: "examine model `NAME` (repeatable)", DefaultText: "the last one used, or the only one there is"}),
 			config.Flags(evalSettings()...),
 			cmdline.Group(config.OfOutput,
@@ -167,7 +167,7 @@ func parseBudget(text string) (b eval.Budget, err error) {
 
 func checkSuiteCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "carry out the scripts of a file with tasks, without a model", ArgsUsage: "FILE",
+		Name: "check", Usage: "run the scripts in a file with tasks, without a model", ArgsUsage: "FILE",
 		Description: "The right script of each task must pass its check, and each wrong one must fail.",
 		UsageText:   `mylm eval check my-exam.yaml`,
 		Action: func(c *cli.Context) error {
@@ -274,7 +274,7 @@ func keptReport(ctx context.Context, name string) (*eval.Log, *eval.Report, erro
 
 func compareExamsCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
-		Name: "compare", Usage: "tell whether two exams differ by more than chance", ArgsUsage: "A B",
+		Name: "compare", Usage: "report whether two exams differ by more than chance", ArgsUsage: "A B",
 		Description: `The tasks that both asked are compared in pairs, by an exact sign test: only those count
 in which one exam did better. A task that was asked several times counts once.`,
 		UsageText: `mylm eval compare 20310514-101500-4f2a last`,

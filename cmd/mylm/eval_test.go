@@ -23,6 +23,8 @@ import (
 	"mylm/agent/eval/evaltest"
 	"mylm/providers"
 	"mylm/tools"
+
+	"github.com/creack/pty"
 )
 
 // school is a server with Ollama's wire format whose model m is a Student.
@@ -242,6 +244,31 @@ func TestEvalCommand(t *testing.T) {
 	}
 	if out, _, code := h.run("models"); code != "0" || !strings.Contains(out, "SCORE") || !strings.Contains(out, "of 92") {
 		t.Errorf("models: exit %s: %s", code, out)
+	}
+}
+
+// On a terminal a bar shows how far an exam is, how many tasks are passed, and the time
+// that is left.
+func TestEvalProgress(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	hold := make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(hold) })
+	t.Cleanup(goOn)
+	n := 0
+	o.watch(func([]byte) {
+		if n++; n == 2 { // the second task
+			<-hold
+		}
+	})
+	c := converse(t, newHome(t, o.placed).command("eval", "-m", "m", "--suite", "smoke"), "", &pty.Winsize{Rows: 24, Cols: 100})
+	c.expect("#.")
+	c.expect("] 1/12, 1 passed, ")
+	c.expect(" left")
+	goOn()
+	c.expect("12/12 100%")
+	if code := c.exit(); code != "0" {
+		t.Errorf("exit %s: %s", code, c.text())
 	}
 }
 
