@@ -35,12 +35,22 @@ func TestCodeIsColoured(t *testing.T) {
 	}
 }
 
-// A long line of code loses nothing, not even a blank.
-func TestCodeIsNotWrappedByWords(t *testing.T) {
+// A long line of code is broken between words, and keeps its indentation.
+func TestCodeIsWrappedByWords(t *testing.T) {
 	t.Parallel()
-	got := markdown.Render("```\n0123456 89\n```\n", markdown.Options{Width: 10})
-	if got != "  0123456\n  89\n" {
-		t.Errorf("%q", got)
+	for code, want := range map[string]string{
+		"01234567 89":               "01234567\n89",
+		"go test ./cmd/mylm -run X": "go test\n./cmd/mylm\n-run X",
+		"    return x":              "    return\nx",
+		"      0123456789abcdef":    "      0123\n456789abcd\nef",
+		"aa bb      c":              "aa bb\nc",
+		"0123456789 1":              "0123456789\n1",
+		"変数 = 漢字漢字漢字漢字":             "変数 =\n漢字漢字漢\n字漢字",
+	} {
+		want = "  " + strings.ReplaceAll(want, "\n", "\n  ") + "\n"
+		if got := markdown.Render("```\n"+code+"\n```\n", markdown.Options{Width: 12}); got != want {
+			t.Errorf("%q: %q, want %q", code, got, want)
+		}
 	}
 }
 

@@ -34,8 +34,8 @@ func (t *styled) add(text string, s style) {
 type segment struct{ start, end, width int }
 
 // wrap breaks text into rows of at most so many columns: at newlines, else
-// between words or beside wide characters, else in a word; code only where a row
-// is full. Rows do not end with spaces.
+// between words or beside wide characters, else in a word; code not beside wide
+// characters, nor in its indentation. Rows do not end with spaces.
 func wrap(text string, columns int, code bool) (rows []segment) {
 	start, width, soft := 0, 0, false // the current row; soft: the one before was too long
 	at, next, before := -1, 0, 0      // where it can be broken: its end, the start of the next one, the width up to that
@@ -53,14 +53,14 @@ func wrap(text string, columns int, code bool) (rows []segment) {
 			continue
 		}
 		size, w := character(text[pos:])
-		space := text[pos] == ' ' && !code
+		space := text[pos] == ' '
 		switch {
-		case space && soft && width == 0: // of the row before
+		case space && soft && width == 0 && !code: // of the row before
 			start = pos + 1
 		case space && width+w > columns:
 			push(pos)
 			start, width, at, soft = pos+1, 0, -1, true
-		case space:
+		case space && (!code || strings.TrimLeft(text[start:pos], " ") != ""):
 			width += w
 			at, next, before = pos, pos+1, width
 		default:
