@@ -281,6 +281,11 @@ func TestEvalStops(t *testing.T) {
 	if code != "5" || !strings.Contains(out, "Not complete: ") || !strings.Contains(errs, "mylm eval --resume ") {
 		t.Errorf("budget: exit %s: %s%s", code, out, errs)
 	}
+	for _, given := range []string{"--runs=2", "--temperature=0.9", "--seed=7", "--timeout=1m", "--profile=x"} {
+		if out, errs, code = h.run("eval", "--resume", "last", given); code != "2" || !strings.Contains(errs, "as it began") {
+			t.Errorf("resume with %s: exit %s: %s%s", given, code, out, errs)
+		}
+	}
 	if out, errs, code = h.run("eval", "--resume", "last", "--workers", "4"); code != "0" || !strings.Contains(out, "92/92") {
 		t.Errorf("resume: exit %s: %s%s", code, out, errs)
 	}

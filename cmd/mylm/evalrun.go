@@ -117,7 +117,11 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 
 // resume makes the jobs that go on with an exam, and with those that it was begun with.
 func (k *examRun) resume() error {
-	for _, name := range []string{"suite", "runs", "model", "prompt", "form"} {
+	names := []string{"suite", "runs", "model", "prompt", "form"}
+	for _, f := range config.Flags(append(examSettings(), config.ProfileName)...) {
+		names = append(names, f.Names()[0])
+	}
+	for _, name := range names {
 		if k.cli.IsSet(name) {
 			return failure.Usage("--resume and --%s exclude each other: the exam goes on as it began", name)
 		}
