@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
@@ -91,9 +93,12 @@ func loginServer(c *cli.Context, s *term.Screen) error {
 	}
 	defer hub.Close()
 	listed, err := hub.Login(c.Context, m.Name)
+	network := net.Error(nil)
 	switch {
 	case c.Context.Err() != nil:
 		return c.Context.Err()
+	case errors.As(err, &network) && !network.Timeout(): // a timeout is the person's as well
+		return unreachableServer(err, true)
 	case err != nil:
 		return (&failure.Error{Code: failure.ExitError, Name: "login", Err: err}).WithHint("mylm mcp show " + m.Name + " shows the server; where it registers no client by itself, set client_id: docs/mcp.md.")
 	}
