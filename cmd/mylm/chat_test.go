@@ -244,9 +244,10 @@ func TestChatSession(t *testing.T) {
 	}
 	for _, args := range [][]string{{"chat", "--continue"}, {"chat", "--session", id}} {
 		s = chatOn(t, again(cmd, args...), 80, 24)
+		s.shows("\n>\nscripted/") // the session's summary has that mark, too
 		s.shows("Session " + id + ", ")
 		s.says("again")
-		s.shows("\n> again\nFirst.")
+		s.shows("1 turn")
 		s.types(ctrlD)
 		s.exit()
 	}
@@ -337,7 +338,7 @@ func TestChatSizes(t *testing.T) {
 	for _, columns := range []int{40, 200} {
 		s := startChat(t, "=== reply chunk=7\n"+words+"\n", columns, 24)
 		s.says("q")
-		s.shows("the end.")
+		s.shows("the end.\n>\n")
 		text := s.text()
 		if got := strings.Join(strings.Fields(text), ""); !strings.Contains(got, strings.Join(strings.Fields(words), "")) {
 			t.Errorf("%d columns: words are missing:\n%s", columns, text)
