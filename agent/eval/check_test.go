@@ -95,7 +95,7 @@ func TestCauses(t *testing.T) {
 		if total.FirstReadable != ones(tt.first == "ran") || total.FirstCalls != ones(tt.first != "") {
 			t.Errorf("%s: of %d first calls %d are readable", tt.name, total.FirstCalls, total.FirstReadable)
 		}
-		if total.Turns != n || total.PromptTokens != 30*n || total.OutputTokens != 7*n || total.TokensPerSecond != 7 || total.Refusals[tt.refused] != o.Refusals[tt.refused] ||
+		if total.Seconds <= 0 || total.Turns != n || total.PromptTokens != 30*n || total.OutputTokens != 7*n || total.TokensPerSecond != 7 || total.Refusals[tt.refused] != o.Refusals[tt.refused] ||
 			len(total.Repairs) != ones(tt.name == "repaired") {
 			t.Errorf("%s: %+v", tt.name, total)
 		}
