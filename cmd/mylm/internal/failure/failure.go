@@ -166,7 +166,8 @@ func adviceAtLimit(e *agent.LimitError) string {
 	case errors.As(e.Err, &unreadable) && unreadable.Reason == protocol.Empty:
 		return "The model said nothing. Try --think off if it only thinks, a larger window (--num-ctx), or another model."
 	case errors.As(e.Err, &unreadable) && unreadable.Reason == protocol.Truncated:
-		return "The reply ended in the middle of a call. Allow longer replies (--max-tokens, for Ollama also --num-ctx), or ask for less at once."
+		return "The last reply ended in the middle of a call. Allow longer replies (--max-tokens, for Ollama also --num-ctx),\n" +
+			"ask for less at once, or try a larger model."
 	case e.Reason == agent.StopIncomplete && e.Limit == "":
 		return "The log above says what failed or was dropped. Once that is fixed: mylm resume"
 	case e.Limit == "MaxTokens" && e.Reason == agent.StopContextFull && e.Err == nil && e.Value != 0: // the backend ignores it
