@@ -244,6 +244,13 @@ func TestRequestIsNoAnswer(t *testing.T) {
 		t.Errorf("found %q", texts)
 	}
 	s = fresh(t)
+	told(t, s, "a", day, "how cold must the vaccine fridge be?", "", "It must stay between 2 and 8 degrees, the vaccine fridge.")
+	told(t, s, "b", day, "write a reminder for the team about the vaccine fridge", "", "Dear all, a few words about the vaccine fridge. Kind regards")
+	texts = textsOf(search(t, s, memory.Query{Text: "what temperature is right for the vaccine fridge?"}))
+	if len(texts) == 0 || !strings.Contains(texts[0], "degrees") {
+		t.Errorf("found %q", texts)
+	}
+	s = fresh(t)
 	add(t, s, memory.Document{Text: "The Vienna train leaves from platform 11.", Kind: memory.Note, Time: day},
 		memory.Document{Text: "The Vienna train leaves from the new hall.", Kind: memory.Note, Time: day.Add(time.Hour)})
 	if hits := search(t, s, memory.Query{Text: "from which platform does the Vienna train leave?"}); len(hits) == 0 || !strings.Contains(hits[0].Text, "hall") {

@@ -190,7 +190,7 @@ func shares(few, many []lexical.TermCount, tenths int) bool {
 			shared++
 		}
 	}
-	return len(few) > 1 && len(many) <= len(few)+len(few)/2+10-tenths && 10*shared >= tenths*len(few)
+	return len(few) > 1 && len(many) <= len(few)+len(few)/2+(11-tenths)/2 && 10*shared >= tenths*len(few)
 }
 
 // numbers are the terms of a text with a digit: another port is another text.
@@ -256,11 +256,14 @@ func newestFirst(all []candidate) {
 }
 
 // version reports whether two statements share the words that the query asks about,
-// and half of all, and are as near to it: the staging host is heron, is wren. What
-// people say to each other is about more than one thing of a kind.
+// and half of all, and are about as good and as near to it: the staging host is heron,
+// is wren. What people say to each other is about more than one thing of a kind.
 func (c *candidate) version(other *candidate) bool {
 	if c.asks || other.asks || c.Kind == Tool || other.Kind == Tool || c.Project != other.Project || c.Speaker != "" || other.Speaker != "" {
 		return false
+	}
+	if best := max(c.Found.Score, other.Found.Score); best > 0 && best > 2*min(c.Found.Score, other.Found.Score) {
+		return false // one only asks for something, or takes that up
 	}
 	nearer := c.Found.Similarity - other.Found.Similarity
 	if max(nearer, -nearer) >= 0.1 || c.Found.Held == 0 || c.Found.Held != other.Found.Held || c.sketch.unlike(&other.sketch, 5) {

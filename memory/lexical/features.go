@@ -21,7 +21,7 @@ const (
 	Date                       // Around, by how near it is to a date in the query
 	When                       // Around, if the query asks for a time and it holds time words
 	Brief                      // Around, less the longer it is: thanks, or a yes, is rarely what is looked for
-	Assistant                  // 1 if an assistant says it: people are asked about what they said
+	Assistant                  // 1 if an assistant says it, 0.9 to a question: people are asked about what they said
 	Tool                       // 1 if a tool printed it
 	Question                   // 1 if nobody named asks it, less the longer it is and the more else it holds: its answer is looked for
 	NumFeatures
@@ -68,6 +68,9 @@ func (s *search) features(p uint32) (v Features) {
 	v[Brief] = base * 2 / (words + 2)
 	if flags&FromAssistant != 0 {
 		v[Assistant] = 1
+		if s.answers(p) {
+			v[Assistant] = 0.9
+		}
 	}
 	if flags&FromTool != 0 {
 		v[Tool] = 1
@@ -80,20 +83,25 @@ func (s *search) features(p uint32) (v Features) {
 	return v
 }
 
+// answers reports whether a question was asked right before.
+func (s *search) answers(p uint32) bool {
+	return s.facts.before[p] > 0 && s.facts.Docs[s.facts.order[p-1]].Flags&Asks != 0
+}
+
 // idle reports whether what a user says to an assistant only asks for something,
-// though not in a question: it holds no word of the query, or no other, and answers
-// nothing that was asked.
+// though not in a question: the answer takes up all words of the query that it
+// holds, or it holds no others, and it answers nothing that was asked.
 func (s *search) idle(p uint32) bool {
 	f := s.facts
 	fact := &f.Docs[f.order[p]]
 	if fact.Flags&(FromAssistant|FromTool) != 0 || f.after[p] == 0 || f.Docs[f.order[p+1]].Flags&(FromAssistant|FromTool) == 0 {
 		return false
 	}
-	if f.before[p] > 0 && f.Docs[f.order[p-1]].Flags&Asks != 0 {
+	if s.answers(p) {
 		return false
 	}
 	held := bits.OnesCount32(s.scores[p].held)
-	return held == 0 || int(fact.Length) <= held
+	return s.scores[p].held&^s.scores[p+1].held == 0 || int(fact.Length) <= held
 }
 
 // Candidate is a document that the first step chose.

@@ -10,37 +10,59 @@ import (
 // pasted, of which most words may be unknown.
 const maxAsked = 32
 
+// longQuestion is how many words count of a long question: no single document answers
+// all that it says.
+const longQuestion = 4
+
 // answered reports whether a candidate is about the query: whether it,
-// together with its neighbours, holds enough of the rarity of its words.
-// A word that nobody used counts as the rarest, and one that was taken for another, or
-// that only names the kind of the answer, half. A query that names a speaker is about what they said.
+// together with its neighbours, holds enough of its words. Rare words do not count for
+// more: what is asked about again and again is not rare. A word that only names the kind
+// of the answer counts half if nobody used it, and so does what stands for a word that
+// nobody used. A query that names a speaker is about what they said.
 func (s *search) answered(candidates []found) bool {
 	if s.Floor <= 0 || s.named != nil || len(s.terms)+s.unknown > maxAsked {
 		return true
 	}
-	total := (float64(s.unknown) - float64(s.unknownKinds)/2) * s.idf(0)
+	total := float64(s.unknown) - float64(s.unknownKinds)/2
 	var worth [len(s.rarity)]float64
 	for i, t := range s.terms {
-		if !asking()[t.text] {
-			worth[i] = s.rarity[i]
+		if asking()[t.text] {
+			continue
 		}
-		if !t.corrected || i == 0 || s.terms[i-1].word != t.word { // the first of those that it may be
-			total += worth[i]
+		worth[i] = 1
+		if t.corrected || t.part {
+			worth[i] = 0.5
 		}
-		if t.corrected {
-			worth[i] /= 2
+		if i == 0 || s.terms[i-1].word != t.word { // a name of several terms counts once
+			total++
 		}
 	}
 	floor := s.Floor
-	if s.dropped > 0 { // more of its words are function words that the lists lack
-		floor *= 0.75
+	if s.foreign || listed(s.query.Text) { // more are function words that the lists lack, or guesses
+		floor /= 2
 	}
 	return slices.ContainsFunc(candidates, func(c found) bool {
-		score, share := &s.scores[s.facts.place[c.doc]], 0.0
-		for i, w := range worth {
-			share += w * float64(score.held>>i&1+score.reach>>i&1)
+		score, share, most := &s.scores[s.facts.place[c.doc]], 0.0, 0.0
+		for i, t := range s.terms {
+			if i > 0 && t.word != s.terms[i-1].word {
+				share += most
+				most = 0
+			}
+			most = max(most, worth[i]*float64(score.held>>i&1+score.reach>>i&1))
 		}
-		return share >= 2*floor*total
+		return share+most >= 2*floor*min(total, longQuestion)
+	})
+}
+
+// listed reports whether a query is a list of words, without a function word of English,
+// and no question: programs and models try words that may have been used.
+func listed(query string) bool {
+	a := analysers.Get().(*analyser)
+	defer a.release()
+	return !slices.ContainsFunc(wordsOf(query), func(word string) bool {
+		a.fold(word)
+		kind, _ := kindAt(word, 0)
+		return kind != wordKind || lexicon().stop[string(a.buf)]
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxQueryTerms is how many terms of a query are looked for: a question has
@@ -23,12 +24,14 @@ func (s *search) read() {
 	for i, t := range a.found {
 		if dropped[t.Term] && len(dropped) < len(a.found) {
 			s.dropped++
+			first, _ := utf8.DecodeRuneInString(t.Term)
+			s.foreign = s.foreign || kindOf(first) == wordKind
 			continue
 		}
 		if maxQueryTerms/2 <= i && i < len(a.found)-maxQueryTerms/2 {
 			continue
 		}
-		t := term{text: t.Term, word: strings.Clone(a.words[i]), kind: kinds[t.Term] || asking()[t.Term]}
+		t := term{text: t.Term, word: strings.Clone(a.words[i]), kind: kinds[t.Term] || asking()[t.Term] || strings.ContainsFunc(t.Term, functionCharacter)}
 		s.nameSpeakers(&t)
 		s.terms = append(s.terms, t)
 	}
@@ -76,7 +79,7 @@ func (s *search) lookUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(instead) == 0 && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
+		if len(instead) == 0 && !asking()[t.text] && !strings.Contains(s.date.text, t.word) && !strings.ContainsFunc(t.word, functionCharacter) {
 			s.unknown++
 			if t.kind {
 				s.unknownKinds++

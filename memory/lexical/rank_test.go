@@ -431,3 +431,26 @@ func TestEchoIsHeldBack(t *testing.T) {
 		t.Errorf("found %v", docs(hits))
 	}
 }
+
+// TestFloor: a question finds something if enough of its words are known, however rare
+// each is; a name of several terms is one word, a pair of Chinese characters is not known
+// because each of them is, and a list of words needs fewer.
+func TestFloor(t *testing.T) {
+	m := remember("The oxygen is in the room behind X-ray.", "Der Schlüssel zum Lager hängt hinter der Kasse.", "大家里外都说发点什么",
+		"The lift is inspected in May.", "The lift is red.", "The lift stops at night.")
+	for query, want := range map[string][]uint32{
+		"where is the oxygen of the clinic?":           {0},
+		"how much does the dental x-ray picture cost?": nil,
+		"when is the lift cleaned?":                    {3, 4, 5},
+		"when does the plumber clean the lift?":        nil,
+		"plumber clean lift":                           {3, 4, 5},
+		"wo finde ich den Lagerschlüssel?":             {1},
+		"去大连的渡轮几点出发？":                                  nil,
+	} {
+		got := docs(ask(t, m, query))
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: found %v, want %v", query, got, want)
+		}
+	}
+}

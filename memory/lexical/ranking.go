@@ -26,8 +26,8 @@ type Ranking struct {
 	// Slips is how many slips in a word that the scope does not hold are
 	// corrected: at most 2, and at most one in a word of less than 8 letters.
 	Slips int
-	// Floor is the share of the query, by the rarity of its words, that a document
-	// and its neighbours must hold for anything to be found at all.
+	// Floor is the share of the query's words that a document and its neighbours must
+	// hold for anything to be found at all.
 	Floor float64
 	// Similar is by how much the score of a document is lifted whose meaning is
 	// that of the query, see Query.Similarities; one that is less near is lifted less.
@@ -47,7 +47,7 @@ func Default() Ranking {
 	return Ranking{
 		K1: 1, B: 0.3,
 		Before: []float64{1.2, 1, 0.75, 0.5, 0.25}, After: []float64{0.75, 0.5, 0.25}, Lender: 30,
-		Name: 2, Slips: 2, Floor: 0.165, Similar: 1, Weights: learned,
+		Name: 2, Slips: 2, Floor: 0.42, Similar: 1, Weights: learned,
 	}
 }
 
@@ -113,8 +113,9 @@ type search struct {
 	*scope
 	terms        []term
 	corrected    []Correction
-	unknown      int         // words of the query that nothing in scope holds
-	unknownKinds int         // of them that name the kind of the answer
+	unknown      int // words of the query that nothing in scope holds
+	unknownKinds int // of them that name the kind of the answer
+	foreign      bool
 	dropped      int         // that are function words of another language than English
 	rarity       [32]float64 // of the terms of a bit
 	total        float64     // of rarity
@@ -147,6 +148,7 @@ type term struct {
 	postings   []Posting
 	speakers   []bool // whose name has it
 	corrected  bool   // it stands for a word that was written otherwise
+	part       bool   // it is a character of a pair that the scope does not hold
 	kind       bool   // it names the kind of the answer
 }
 

@@ -26,7 +26,7 @@ func (s *search) instead(ctx context.Context, t term) ([]term, error) {
 			if functionCharacter(r) {
 				continue
 			}
-			found = append(found, term{text: string(r), word: string(r)})
+			found = append(found, term{text: string(r), word: t.text, part: true})
 		}
 		return s.present(ctx, found)
 	}
@@ -50,6 +50,11 @@ func (s *search) instead(ctx context.Context, t term) ([]term, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(found) == 0 {
+		if found, err = s.parts(ctx, sp.word, t.word); len(found) > 0 || err != nil {
+			return found, err
+		}
+	}
 	slices.SortStableFunc(found, func(a, b term) int { return cmp.Compare(len(b.postings), len(a.postings)) })
 	found = found[:min(len(found), maxInstead)]
 	for i, c := range found {
@@ -57,6 +62,30 @@ func (s *search) instead(ctx context.Context, t term) ([]term, error) {
 		s.corrected = append(s.corrected, Correction{t.word, c.text})
 	}
 	return found, nil
+}
+
+// minPart is how many bytes a part of a compound has at least.
+const minPart = 4
+
+// parts gives the two words that a compound is written of, if the scope holds both:
+// Lagerschlüssel finds the Schlüssel of the Lager.
+func (s *search) parts(ctx context.Context, word, written string) ([]term, error) {
+	for i := minPart; i <= len(word)-minPart; i++ {
+		if !utf8.RuneStart(word[i]) {
+			continue
+		}
+		var parts []term
+		for _, part := range []string{word[:i], word[i:]} {
+			if text := stemOf(part); text != "" {
+				parts = append(parts, term{text: text, word: written, corrected: true})
+			}
+		}
+		parts, err := s.present(ctx, parts)
+		if len(parts) == 2 || err != nil {
+			return parts, err
+		}
+	}
+	return nil, nil
 }
 
 // present gives those of some terms that the scope holds, or the name of somebody.
