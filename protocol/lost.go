@@ -145,10 +145,13 @@ func (d *Decoder) mayName(s string) bool {
 
 // callStartsOf are all such places from an offset on, whatever is shown.
 func callStartsOf(text string, from int) (starts []int) {
+	start := true
 	for i := from; i < len(text); i++ {
-		if text[i] == '<' || i == from || text[i-1] == '\n' {
+		c := text[i]
+		if c == '<' || start && !isSpace(c) { // of blank lines each is looked at once
 			starts = append(starts, i)
 		}
+		start = c == '\n' || start && isSpace(c)
 	}
 	return starts
 }
