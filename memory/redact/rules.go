@@ -72,7 +72,7 @@ var rules = sync.OnceValue(func() []rule {
 		{"redis-cli ", "password", form(`\bredis-cliARGS-a VALUE`), option},
 		{"ldap", "password", form(`\bldap(?:search|modify)ARGS-w VALUE`), option},
 		{"sqlcmd |zip ", "password", form(`\b(?:sqlcmd|(?:un)?zip)ARGS-P ?VALUE`), option},
-		{"sudo ", "password", form(`\b(?:echo|printf) +(?:-n +)?(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+)) *\| *STDIN`), nil},
+		{"sudo ", "password", form(`\b(?:echo|printf) +(?:-n +|["']%s(?:\\n)?["'] +)?(?:"([^"\n]+)"|'([^'\n]+)'|([^\s"'|]+)) *\| *STDIN`), nil},
 		{"<<<", "password", form(`\bSTDIN[^\n]*<<< *VALUE`), nil},
 
 		// A password that a sentence states: in quotes, behind a colon, with a digit or
@@ -237,12 +237,12 @@ var tokens = []token{
 	{"django-insecure-", "secret", func(c byte) bool { return c > ' ' && strings.IndexByte("\"'`\\", c) < 0 }, 20, false},
 
 	{"LTAI", "API key", alnum, 16, true},
-	{"sk_live_ sk_test_ rk_live_ rk_test_", "API key", alnum, 16, false},
+	{"sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ sm_aat_ sm_pat_ sm_sat_", "API key", alnum, 16, false},
 	{"hf_", "API key", alnum, 34, false},
 	{"gsk_ xai- fw_ ATBB hf_", "API key", alnum, 20, true},
-	{"shpat_ shpca_ shppa_ shpss_ lin_api_ p8e- npm_ api_org_", "API key", alnum, 30, false},
-	{"dapi key- r8_ csk- pul- phx_ ntn_ sbp_ oy2 secret_ EZAK cmVmd AKCp", "API key", alnum, 32, true},
-	{"pplx- dp.pt. rubygems_ CLOJARS_ dop_v1_ doo_v1_ dor_v1_ sntryu_ rdme_", "API key", alnum, 40, false},
+	{"shpat_ shpca_ shppa_ shpss_ lin_api_ p8e- npm_ api_org_ pnu_", "API key", alnum, 30, false},
+	{"dapi key- r8_ csk- pul- phx_ ntn_ sbp_ oy2 secret_ EZAK EZTK ico- cmVmd AKCp", "API key", alnum, 32, true},
+	{"pplx- dp.pt. rubygems_ CLOJARS_ dop_v1_ doo_v1_ dor_v1_ sntryu_ rdme_ sgp_ shippo_live_ shippo_test_", "API key", alnum, 40, false},
 	{"NRAK-", "API key", upperDigit, 27, false},
 	{"whsec_", "API key", base64ish, 16, false},
 	{"glc_ sntrys_ fm2_ ops_eyJ", "API key", base64ish, 32, true},
@@ -251,8 +251,8 @@ var tokens = []token{
 	{"patpat", "API key", dotted, 70, true},
 	{"ya29. GOCSPX- dckr_pat_ dckr_oat_ sb_secret_ sq0atp- hvs. AIza", "API key", wordy, 20, false},
 	{"sk- tskey- tvly- glsa_ HRKU- lsv2_ figd_ pcsk_", "API key", wordy, 20, true},
-	{"sq0csp- duffel_live_ fo1_ sha256~ CFPAT- nvapi- jina_ pypi-AgE PMAK- xkeysib- hvb.", "API key", wordy, 40, false},
-	{"EAAA", "API key", wordy, 56, true},
+	{"sq0csp- duffel_live_ fo1_ sha256~ CFPAT- nvapi- jina_ pypi-AgE PMAK- xkeysib- hvb. fio-u- tk-us-", "API key", wordy, 40, false},
+	{"EAAA EAAC EAAM", "API key", wordy, 56, true},
 }
 
 func base64ish(c byte) bool { return pathy(c) && c != '.' || c == '=' || c == '+' }
@@ -304,9 +304,9 @@ func (r *redactor) token(at int) (end int) {
 	return 0
 }
 
-var cards = form(`^(?:(?:4\d{3}|5[1-5]\d\d|6011|65\d\d)(?:[ -]?\d{4}){3}|3[47]\d\d[ -]?\d{6}[ -]?\d{5})\b`)
+var cards = form(`^(?:(?:4\d{3}|5[1-5]\d\d|6011|65\d\d|22[2-9]\d|2[3-6]\d\d|27[012]\d|35[2-8]\d)(?:[ -]?\d{4}){3}|3[47]\d\d[ -]?\d{6}[ -]?\d{5})\b`)
 
-// card takes the number of a card of American Express, Visa, Mastercard or Discover
+// card takes the number of a card of American Express, Visa, Mastercard, Discover or JCB
 // with a valid check digit, and returns its end, 0 if there is none.
 func (r *redactor) card(at int) (end int) {
 	if at > 0 && strings.IndexByte("-.", r.text[at-1]) >= 0 {
