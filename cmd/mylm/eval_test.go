@@ -289,7 +289,23 @@ func TestEvalStops(t *testing.T) {
 	if out, errs, code = h.run("eval", "--resume", "last", "--workers", "4"); code != "0" || !strings.Contains(out, "92/92") {
 		t.Errorf("resume: exit %s: %s%s", code, out, errs)
 	}
-	n := 0
+	n, served := 0, o.placed.served()
+	if _, errs, code = h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "500", "--temperature", "0.5"); code != "5" {
+		t.Fatalf("exit %s: %s", code, errs)
+	}
+	o.watch(func(body []byte) {
+		if !bytes.Contains(body, []byte(`"temperature":0.5`)) {
+			t.Errorf("the exam goes on with another temperature: %s", body)
+		}
+		n++
+	})
+	cmd := h.command("eval", "--resume", "last")
+	cmd.Env = append(cmd.Env, "MYLM_TEMPERATURE=0.9")
+	if text, err := cmd.CombinedOutput(); err != nil || n == 0 {
+		t.Errorf("resume where a variable is set: %v, %d requests: %s", err, n, text)
+	}
+	n = 0
+	o.placed.serveWith(served.ServeHTTP)
 	handler := o.placed.served()
 	var mu sync.Mutex
 	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {

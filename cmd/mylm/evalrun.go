@@ -245,7 +245,7 @@ func (k *examRun) open(ctx context.Context, e eval.Exam, goesOn bool) (*config.C
 		if err != nil {
 			return nil, nil, fmt.Errorf("the exam %s: %w", e.ID, err)
 		}
-		kept = &config.Resumed{ID: e.ID, Overrides: layer}
+		kept = &config.Resumed{ID: e.ID, Overrides: layer, Fixed: true}
 	}
 	c, err := config.Load(ctx, flags, kept)
 	if err != nil {

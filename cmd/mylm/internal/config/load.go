@@ -53,6 +53,7 @@ type Resumed struct {
 	ID        string
 	Overrides Layer // overrides a profile, unless that is named by a flag
 	Fallbacks Layer // counts where nothing else does
+	Fixed     bool  // the overrides come before flags and variables
 }
 
 // Load merges the layers of settings. flags are those of the command that was
@@ -82,6 +83,9 @@ func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, err
 	if resumed != nil {
 		session = []Layer{resumed.Overrides}
 		session[0].From = Origin{Session, resumed.ID}
+		if resumed.Fixed {
+			s, session = slices.Concat(session, s), nil
+		}
 	}
 	if !profileTyped {
 		s = append(s, session...)
