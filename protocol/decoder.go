@@ -518,8 +518,8 @@ func (d *Decoder) matchTag(s string) (m mark, more bool) {
 	return m, more
 }
 
-// begins finds out whether s, at the start of a line, begins a call without tags (D10,
-// D14, D16, D17).
+// begins finds out whether s, at the start of a line, begins a call without tags, as a
+// dialect says.
 // more means that the next bytes decide.
 func (d *Decoder) begins(s string, at int64) (form *dialect, more bool) {
 	// The start of a fence that starts the reply counts as that of the reply (D13).
@@ -601,7 +601,7 @@ func (d *Decoder) onTag(m mark, s, before string) (taken int) {
 			d.fail(&FormatError{Reason: CallAfterAnswer, Offset: d.off})
 			return m.n
 		}
-	case m.tag == toolOpen, m.tag == tokenOpen, m.tag == delimiter && !d.line.filled && !fenced:
+	case m.tag == toolOpen, m.tag == tokenOpen, m.tag == delimiter && !d.line.filled && !fenced: // D9: opens says of which
 		enter(inText)
 		d.hold(dialectOf[m.kind], m)
 		return 0

@@ -106,7 +106,8 @@ func (d *Decoder) advance() (rest string) {
 }
 
 // opens looks at what follows the opening tag of a block that need not be one:
-// an element, a value or the name of a known tool makes it one (B8), another opening tag takes its place.
+// an element, a value or the name of a known tool makes it one (B8, D9), another opening
+// tag takes its place.
 func (d *Decoder) opens() (decided bool, rest string) {
 	h := &d.held
 	i := max(h.open.n, h.span.pos)
@@ -228,7 +229,7 @@ func scanBlock(d *Decoder) (end int, state scanState) {
 			end = p.pos
 		case (m.tag == toolOpen || m.tag == tokenOpen) && h.any, m.tag == thinkClose && !h.final && !p.str,
 			m.tag == observationOpen, m.tag == delimiter, m.tag == turnEnd && m.kind != "/s", m.tag == channel:
-			end = at // B14
+			end = at // B14, D9
 		case m.tag == paramsClose && !p.str:
 			p.depth = 0 // a value that is still open here is broken
 			continue
@@ -384,7 +385,7 @@ func (d *Decoder) finish(name string, call *ToolCall, err *ValueError, raw strin
 }
 
 // bare judges a call without tags: only a known tool makes one (D11), and only
-// what may follow it. Otherwise all of it is text.
+// what may follow it (D10). Otherwise all of it is text.
 func (d *Decoder) bare(x *resolver, fault *ValueError, known bool) (err *ValueError, isText bool) {
 	h := &d.held
 	if fault != nil {

@@ -378,7 +378,7 @@ func tagName(s string) (name, attrs string) {
 	return s[:k], strings.TrimSpace(s[k:])
 }
 
-// afterToken reads a call that a token opens (D9, D20): JSON or Python, or a
+// afterToken takes apart a call that a token has opened (D20): JSON or Python, or a
 // name, other tokens between the parts, and an object.
 func (x *resolver) afterToken() {
 	for {

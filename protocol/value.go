@@ -536,7 +536,7 @@ func lex(s string, inString bool) (k kind, n int) {
 	return k, 2
 }
 
-// commentLen is the length of the comment that s begins with, 0 if it begins
+// commentLen is the length of the comment that s begins with (V12), 0 if it begins
 // with none.
 func commentLen(s string) (n int, closed bool) {
 	switch {

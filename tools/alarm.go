@@ -7,7 +7,7 @@ import (
 )
 
 // Alarm calls a function once the process has run for a given time. Time in
-// which the process was stopped (Ctrl-Z, SIGSTOP, a laptop's lid) does not
+// which the process was suspended (Ctrl-Z, SIGSTOP, a laptop's lid) does not
 // count: the other side was not slow then, and what arrived meanwhile is
 // waiting to be read.
 type Alarm struct {

@@ -11,7 +11,7 @@ var bare = &dialect{name: "bare"}
 const functools = "functools"
 
 // opensBare decides at the reply's beginning whether it may be a call without tags
-// (D10, D14, D18).
+// (D10, D14, D18); Decoder.bare judges what is around it.
 func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
 	if !first || s[0] == '{' {
 		return first, false
@@ -61,7 +61,7 @@ func opensBare(d *Decoder, s string, first bool) (ok, more bool) {
 	return near && strings.HasPrefix(after, "{"), near && after == ""
 }
 
-// bareCall reads such a reply.
+// bareCall reads such a reply (D10, D14, D16).
 func (x *resolver) bareCall() {
 	x.skip(functools)
 	rest := x.rest()
