@@ -18,6 +18,7 @@ const maxDebris = 40
 
 // beforeCall is text, which follows what was shown, without such lines at its end.
 func beforeCall(shown, text string) string {
+	before := fences(shown) + fences(text)
 	for {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)
 		begin := strings.LastIndexByte(text, '\n') + 1
@@ -25,7 +26,9 @@ func beforeCall(shown, text string) string {
 		switch {
 		case line == "", len(line) > maxDebris, begin == 0 && shown != "", !debrisLine().MatchString(line):
 			return text
-		case (line[0] == '`' || line[0] == '~') && (fences(shown)+fences(text[:begin]))%2 == 1: // it ends one
+		}
+		before -= fences(line)
+		if (line[0] == '`' || line[0] == '~') && before%2 == 1 { // it ends one
 			return text
 		}
 		text = text[:begin]
