@@ -221,7 +221,7 @@ func (s *server) open(ctx context.Context, l *link) (*mcp.ClientSession, error) 
 	if len(s.Command) == 0 {
 		return s.openHTTP(ctx, client, l)
 	}
-	t := &stdio{server: &s.Server}
+	t := &stdio{server: &s.Server, link: l}
 	l.cut = t.close
 	session, err := client.Connect(ctx, t, nil)
 	if err != nil {

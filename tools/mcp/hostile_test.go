@@ -51,6 +51,13 @@ func TestMalformedAnswers(t *testing.T) {
 		"the error is a string":  {answering("tools_call", `"error":"broken"`), "no message of JSON-RPC", false},
 		"the error says nothing": {answering("tools_call", `"error":{"code":-32000}`), "without saying why (code -32000)", false},
 		"the code is no integer": {answering("tools_call", `"error":{"code":1e40,"message":"x"}`), "no message of JSON-RPC", false},
+		"no jsonrpc":             {`RAW_tools_call={"id":ID,"result":` + said + `}`, `lacks "jsonrpc": "2.0"`, false},
+		"an error without it":    {`RAW_tools_call={"id":ID,"error":{"code":-1,"message":"broken"}}`, `lacks "jsonrpc": "2.0"`, false},
+		"a record of a log":      {`RAW_tools_call={"level":50,"id":ID,"error":"x"}` + "\n" + `{"jsonrpc":"2.0","id":ID,"result":` + said + `}`, "said", true},
+		"the id is a string":     {`RAW_tools_call={"jsonrpc":"2.0","id":"ID","result":` + said + `}`, "said", true},
+		"the id of nothing":      {`RAW_tools_call={"jsonrpc":"2.0","id":77,"result":` + said + `}`, "the id 77, which no request has", false},
+		"the id is another word": {`RAW_tools_call={"jsonrpc":"2.0","id":"x","result":` + said + `}`, `the id "x", which no request has`, false},
+		"the id is null":         {`RAW_tools_call={"jsonrpc":"2.0","id":null,"result":` + said + `}`, "the id null, which no request has", false},
 		"far too deep":           {resulting(`{"content":[],"structuredContent":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`), "no message of JSON-RPC", false},
 		"an answer too many":     {resulting(said + `}` + "\n" + `{"jsonrpc":"2.0","id":ID,"result":` + said), "said", true},
 		"progress of nonsense":   {"RAW_tools_call=" + `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":TOKEN,"progress":"x"}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/progress","params":null}` + "\n" + `{"jsonrpc":"2.0","id":ID,"result":` + said + `}`, "said", true},
@@ -73,24 +80,32 @@ func TestMalformedAnswers(t *testing.T) {
 		"the schema is a string":    {listing(`{"name":"echo","inputSchema":"x"}`), "cannot be called: it has no schema", false},
 		"properties is a list":      {listing(`{"name":"echo","inputSchema":{"type":"object","properties":[]}}`), "no JSON Schema (properties)", false},
 		"no such type":              {listing(`{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"strnig"}}}}`), `the type "strnig"`, false},
+		"a name is a number":        {listing(`{"name":7,"inputSchema":{"type":"object"}},7,{"name":"echo","inputSchema":{"type":"object"}}`), "you said hi", true},
+		"the name is a number":      {listing(`{"name":7,"inputSchema":{"type":"object"}}`), "cannot be called: it does not have the form that MCP has for a tool (name)", false},
 		"no header":                 {listing(`{"name":"echo","inputSchema":{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"a b"}}}}`), "x-mcp-header", false},
 		"structured, as it says":    {resulting(`{"content":[],"structuredContent":{"a":1}}`) + "\x02" + listing(`{"name":"echo","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{"type":"number"}}}}`), `{"a":1}`, true},
 		"structured in another way": {resulting(`{"content":[],"structuredContent":{"a":"x"}}`) + "\x02" + listing(`{"name":"echo","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{"type":"number"}}}}`), "does not fit the schema that the tool itself has", true},
 
 		// The beginning.
-		"an old revision":     {answering("initialize", `"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`), "1999-01-01", false},
-		"it begins with null": {answering("initialize", `"result":null`), "unsupported protocol version", false},
-		"abilities in a list": {answering("initialize", `"result":{"protocolVersion":"2025-06-18","capabilities":[]}`), form + " (capabilities)", false},
-		"it wants a key":      {answering("initialize", `"error":{"code":-32602,"message":"API key missing: set FOO_KEY"}`), "API key missing: set FOO_KEY", false},
+		"an old revision":             {answering("initialize", `"result":{"protocolVersion":"1999-01-01","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`), "1999-01-01", false},
+		"it begins with null":         {answering("initialize", `"result":null`), "unsupported protocol version", false},
+		"abilities in a list":         {answering("initialize", `"result":{"protocolVersion":"2025-06-18","capabilities":[]}`), form + " (capabilities)", false},
+		"no id at first":              {`RAW_server_discover={"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}}`, "you said hi", true},
+		"the id of nothing, ever":     {`RAW_server_discover={"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"x"}}` + "\x02" + `RAW_initialize={"jsonrpc":"2.0","id":0,"result":{}}`, "the id 0, which no request has", false},
+		"an answer to a notification": {`RAW_notifications_initialized={"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"x"}}`, "you said hi", true},
+		"it wants a key":              {answering("initialize", `"error":{"code":-32602,"message":"API key missing: set FOO_KEY"}`), "API key missing: set FOO_KEY", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "good", strings.Split(c.env, "\x02")...)}})
-			args := `{"text":"hi"}`
+			args, tool := `{"text":"hi"}`, "one__echo"
+			if strings.HasPrefix(name, "the name") {
+				tool = "one__7"
+			}
 			if strings.HasPrefix(name, "structured") {
 				args = `{}`
 			}
-			o := call(t, registry(t, h), "one__echo", args)
+			o := call(t, registry(t, h), tool, args)
 			if o.Success() != c.fine || !strings.Contains(o.Body(), c.want) || strings.Contains(o.Body(), "json:") {
 				t.Errorf("%v, got %q, want %q in it", o.Success(), shortened(o.Body()), c.want)
 			}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -143,12 +144,44 @@ func (d *dropped) Handle(_ context.Context, r slog.Record) error {
 		}
 		return true
 	})
-	d.link.mu.Lock()
-	defer d.link.mu.Unlock()
-	if p.Tool != "" && p.Reason != "" && len(d.link.drops) < maxTools {
-		d.link.drops = append(d.link.drops, p)
+	if p.Tool != "" && p.Reason != "" {
+		d.link.leaveOut(p)
 	}
 	return nil
+}
+
+// leaveOut notes a tool that is left out of the list.
+func (l *link) leaveOut(p Problem) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.drops) < maxTools {
+		l.drops = append(l.drops, p)
+	}
+}
+
+// sift leaves out of a list what is no tool, for which the SDK refuses all of it.
+func (l *link) sift(result json.RawMessage) json.RawMessage {
+	var list map[string]json.RawMessage
+	all, kept := []json.RawMessage{}, []json.RawMessage{}
+	if json.Unmarshal(result, &list) != nil || json.Unmarshal(list["tools"], &all) != nil {
+		return result
+	}
+	for _, text := range all {
+		var named struct{ Name any }
+		err := json.Unmarshal(text, &mcp.Tool{})
+		if err == nil {
+			kept = append(kept, text)
+			continue
+		}
+		_ = json.Unmarshal(text, &named)
+		l.leaveOut(Problem{l.asks.server.Name, cutBytes(fmt.Sprint(named.Name), maxToolName), "it does not have the form that MCP has for a tool" + misfit(err.Error())})
+	}
+	if len(kept) == len(all) {
+		return result
+	}
+	list["tools"], _ = json.Marshal(kept)
+	result, _ = json.Marshal(list) // what was read is always written
+	return result
 }
 
 // dropped returns what was left out since it was last called.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ const (
 // with the first line that is no message.
 type stdio struct {
 	server *Server
+	link   *link
 	pipes  *pipes // nil before Connect
 }
 
@@ -64,7 +66,7 @@ func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &pipes{process: p, incoming: make(chan jsonrpc.Message), incomingDone: make(chan struct{}), closed: make(chan struct{}), answered: make(chan struct{})}
+	c := &pipes{process: p, link: t.link, waiting: map[jsonrpc.ID]string{}, incoming: make(chan jsonrpc.Message), incomingDone: make(chan struct{}), closed: make(chan struct{}), answered: make(chan struct{})}
 	t.pipes = c
 	c.patience = t.server.startTime() / discoverShare
 	go c.read()
@@ -74,6 +76,7 @@ func (t *stdio) Connect(context.Context) (mcp.Connection, error) {
 // pipes is a connection with a program.
 type pipes struct {
 	*process
+	link     *link
 	patience time.Duration // for an answer to server/discover
 
 	incoming     chan jsonrpc.Message
@@ -86,6 +89,11 @@ type pipes struct {
 
 	answer   sync.Once
 	answered chan struct{} // closed when the program has sent its first message
+
+	mu       sync.Mutex
+	waiting  map[jsonrpc.ID]string // methods of the requests that have no answer
+	last     int64                 // the id of the last request: the SDK counts them
+	notified bool                  // a notification was sent, which some programs answer
 }
 
 // SessionID implements mcp.Connection.
@@ -122,6 +130,9 @@ func (c *pipes) read() {
 		}
 		for _, m := range messages(line) {
 			c.answer.Do(func() { close(c.answered) })
+			if r, ok := m.(*jsonrpc.Response); ok {
+				c.match(r)
+			}
 			select {
 			case c.incoming <- m:
 			case <-c.closed:
@@ -172,20 +183,76 @@ func messages(line []byte) (found []jsonrpc.Message) {
 	return found
 }
 
-// broken is an error in place of an answer that cannot be read; nil: it was to be none.
+// match finds the request that an answer belongs to. One with an id that no request
+// ever had is an error of the only one that waits, unless it may be for a notification.
+func (c *pipes) match(r *jsonrpc.Response) {
+	if text, ok := r.ID.Raw().(string); ok { // other clients read a number in quotes, too
+		if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+			r.ID, _ = jsonrpc.MakeID(float64(n))
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, ours := r.ID.Raw().(int64)
+	switch method := c.waiting[r.ID]; {
+	case method != "":
+		delete(c.waiting, r.ID)
+		if method == methodList {
+			r.Result = c.link.sift(r.Result)
+		}
+	case ours && 0 < n && n <= c.last: // twice, or too late
+	case len(c.waiting) == 1 && (!c.notified || len(r.Result) > len("{}")):
+		shown, _ := json.Marshal(r.ID.Raw()) // a number, a string or nil is always written
+		for id := range c.waiting {
+			*r = *noAnswer(id, "its answer has the id "+plainLine(string(shown))+", which no request has")
+			delete(c.waiting, id)
+		}
+	}
+}
+
+// expect notes what is going to be sent.
+func (c *pipes) expect(m jsonrpc.Message) {
+	r, ok := m.(*jsonrpc.Request)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.notified = c.notified || !r.IsCall(); r.IsCall() {
+		c.waiting[r.ID] = r.Method
+		c.last, _ = r.ID.Raw().(int64)
+	}
+}
+
+// noAnswer is an error in place of an answer.
+func noAnswer(id jsonrpc.ID, why string) *jsonrpc.Response {
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: why}}
+}
+
+// broken stands for an answer that cannot be read; nil: it was to be none. Without
+// "jsonrpc", an answer has nothing else: records of logs do.
 func broken(part []byte) jsonrpc.Message {
 	var r struct {
 		JSONRPC, ID   any
 		Result, Error json.RawMessage
 	}
-	if json.Unmarshal(part, &r) != nil || r.JSONRPC == nil || r.Result == nil && r.Error == nil {
+	d := json.NewDecoder(bytes.NewReader(part))
+	if !bytes.Contains(part, []byte(`"jsonrpc"`)) {
+		d.DisallowUnknownFields()
+	}
+	if d.Decode(&r) != nil || r.Result == nil && r.Error == nil {
 		return nil
 	}
 	id, err := jsonrpc.MakeID(r.ID)
-	if err != nil || !id.IsValid() {
+	switch {
+	case err != nil:
 		return nil
+	case r.JSONRPC == nil && id.IsValid():
+		return noAnswer(id, `its answer lacks "jsonrpc": "2.0"`)
+	case id.IsValid():
+		return noAnswer(id, "its answer is no message of JSON-RPC 2.0")
 	}
-	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "its answer is no message of JSON-RPC 2.0"}}
+	return &jsonrpc.Response{Result: r.Result}
 }
 
 // Write implements mcp.Connection.
@@ -196,6 +263,7 @@ func (c *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	c.expect(m)
 	// A program that does not read fills the pipe.
 	fired := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -224,7 +292,10 @@ func (c *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
 	return nil
 }
 
-const methodDiscover = "server/discover"
+const (
+	methodDiscover = "server/discover"
+	methodList     = "tools/list"
+)
 
 // impatient answers server/discover for a program that says nothing at all.
 func (c *pipes) impatient(id jsonrpc.ID) {
@@ -235,6 +306,9 @@ func (c *pipes) impatient(id jsonrpc.ID) {
 	case <-c.incomingDone:
 	case <-c.closed:
 	case <-timer.C:
+		c.mu.Lock()
+		delete(c.waiting, id)
+		c.mu.Unlock()
 		no := &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer"}}
 		select {
 		case c.incoming <- no:
