@@ -241,9 +241,12 @@ func (r *run) outcome() error {
 	if providers.KindOf(r.result.Err) == providers.ModelMissing {
 		config.ForgetModel(r.Model.Name)
 	}
-	if f == nil {
+	switch {
+	case f == nil:
 		r.Model.Answered()
 		return nil
+	case f.Code == failure.ExitInterrupted && r.out.screen.Failed() != nil: // that ended it
+		return nil // out.close reports it
 	}
 	r.Model.Advise(f)
 	if r.talk == nil { // a conversation goes on anyway

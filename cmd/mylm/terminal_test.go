@@ -262,7 +262,7 @@ func TestFullDisk(t *testing.T) {
 		t.Skip("no /dev/full on this system")
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"ask", "q"}, {"ask", "q", "--json"}, {"help"}, {"help", "ask"}, {"prompts", "show"}, {"prompts", "show", "system"}, {"version"}} {
+	for _, args := range [][]string{{"ask", "q"}, {"ask", "q", "--json"}, {"ask", "q", "-o", "ndjson"}, {"help"}, {"help", "ask"}, {"prompts", "show"}, {"prompts", "show", "system"}, {"version"}} {
 		cmd := command(t, map[string]string{"replies.txt": "=== reply\nFine.\n"}, args...)
 		var errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = full, &errs
