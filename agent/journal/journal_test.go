@@ -417,6 +417,36 @@ func TestListFindSearch(t *testing.T) {
 	}
 }
 
+// What a plan keeps of the sessions of its tasks is searched as those would be.
+func TestTextOfPart(t *testing.T) {
+	run := agent.RunEntry{System: "You are mylm"}
+	for _, c := range []struct {
+		inner   agent.EntryPayload
+		purpose agent.Purpose
+		want    string
+	}{
+		{run, "", ""},
+		{agent.PromptEntry{Text: `count "herons"`}, "", `count "herons"`},
+		{agent.PromptEntry{Text: "Goal: count herons"}, "plan_goal", ""},
+		{agent.ReplyEntry{Text: "<b>one</b>"}, "plan_goal", "<b>one</b>"},
+		{agent.ResultEntry{Name: "read_file", Text: "two\nlines"}, "", "two\nlines\nread_file"},
+		{agent.EndEntry{}, "", ""},
+	} {
+		b, err := json.Marshal(agent.Entry{Payload: c.inner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := journal.Text(agent.Entry{Payload: agent.CustomEntry{Type: "task", Name: "t1", Purpose: c.purpose, Args: b}})
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", b, got, c.want)
+		}
+	}
+	step := agent.CustomEntry{Type: "step", Args: json.RawMessage(`{"id":"t1"}`)}
+	if got := journal.Text(agent.Entry{Payload: step}); got != `{"id":"t1"}` {
+		t.Errorf("a step: %q", got)
+	}
+}
+
 // A list does not read what is between the beginning and the end: of this
 // session 64 GB are.
 func TestListReadsTheEnds(t *testing.T) {

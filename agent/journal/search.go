@@ -104,7 +104,7 @@ func object(line []byte) bool {
 // plainWords are the words that JSON does not escape.
 func plainWords(words []string) (plain [][]byte) {
 	for _, w := range words {
-		if strings.IndexFunc(w, func(r rune) bool { return r > unicode.MaxASCII || r < ' ' || r == '"' || r == '\\' }) < 0 {
+		if strings.IndexFunc(w, func(r rune) bool { return r > unicode.MaxASCII || r < ' ' || strings.ContainsRune(`"\<>&`, r) }) < 0 {
 			plain = append(plain, []byte(w))
 		}
 	}
@@ -147,7 +147,14 @@ func Text(e agent.Entry) string {
 	case agent.ResultEntry:
 		return call(p.Text, p.Name, p.Args, p.Error)
 	case agent.CustomEntry:
-		return call("", p.Name, p.Args, p.Error)
+		var part agent.Entry // of a session within this one
+		switch err := json.Unmarshal(p.Args, &part); {
+		case err != nil || part.Kind() == "":
+			return call("", p.Name, p.Args, p.Error)
+		case part.Kind() == agent.EntryPrompt && p.Purpose != "":
+			return ""
+		}
+		return Text(part)
 	}
 	return ""
 }
