@@ -27,8 +27,8 @@ func chatCommand(s *term.Screen) *cli.Command {
 	return &cli.Command{
 		ArgsUsage: "[MESSAGE...]",
 		Description: `A conversation in which the model has its tools, and what was said stays in the
-terminal's scrollback. It is a session: mylm resume goes on with it, and so does
-mylm chat --continue. /help lists the commands and keys.
+terminal's scrollback. It is a session: mylm chat --continue goes on with it, and
+so does mylm resume last "...". /help lists the commands and keys.
 
    mylm
    mylm chat -m qwen3:8b
@@ -112,7 +112,7 @@ func (t *talk) hold(ctx context.Context, first string) error {
 	defer t.servers.Close()
 	err := here.Run(ctx)
 	if t.from != nil && t.from.recorder.Keeps() {
-		t.screen.Dim("To go on: mylm resume " + t.from.session.ID + resumeFlags(t.config.Settings))
+		t.screen.Dim("To go on: mylm chat --session " + t.from.session.ID + resumeFlags(t.config.Settings))
 	}
 	if err == nil && ctx.Err() != nil {
 		return ctx.Err()

@@ -232,15 +232,19 @@ func TestChatSession(t *testing.T) {
 	s.says("two")
 	s.shows("Second.")
 	s.types(ctrlD)
-	s.shows("To go on: mylm resume ")
+	s.shows("To go on: mylm chat --session ")
 	s.exit()
-	id, _, _ := strings.Cut(s.text()[strings.Index(s.text(), "mylm resume ")+len("mylm resume "):], "\n")
+	id, _, _ := strings.Cut(s.text()[strings.Index(s.text(), "mylm chat --session ")+len("mylm chat --session "):], "\n")
 
 	out, err := again(cmd, "resume", id, "three", "--show-prompt").CombinedOutput()
 	for _, want := range []string{"one", "First.", "two", "Second.", "three"} {
 		if err != nil || !strings.Contains(string(out), "\n"+want+"\n") {
 			t.Errorf("no %q in %s, %v", want, out, err)
 		}
+	}
+	out, err = again(cmd, "resume", id).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "\n  To talk: mylm chat --session "+id+"\n") {
+		t.Errorf("%v: %s", err, out)
 	}
 	for _, args := range [][]string{{"chat", "--continue"}, {"chat", "--session", id}} {
 		s = chatOn(t, again(cmd, args...), 80, 24)

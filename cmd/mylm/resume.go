@@ -112,7 +112,7 @@ func openSession(c *cli.Context, screen *term.Screen, name string, asks bool) (*
 	ofPlan := err == nil && !asks && plan.Unfinished(s)
 	from.read(ofPlan)
 	if err := s.Resumable(); err != nil && !asks && !ofPlan {
-		return nil, failure.Usage("%v", err).WithHint("Ask another: mylm resume " + name + " \"...\"")
+		return nil, failure.Usage("%v", err).WithHint("Ask another: mylm resume " + name + " \"...\"\nTo talk: mylm chat --session " + name)
 	}
 	if !ofPlan {
 		return from, refusePlanFlags(c)

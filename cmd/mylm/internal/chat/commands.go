@@ -21,7 +21,7 @@ var own = []Command{
 	{Name: "help", Usage: "list the commands and keys"},
 	{Name: "edit", Usage: "write the message in your editor"},
 	{Name: "retry", Usage: "send the last message again"},
-	{Name: "quit", Usage: "leave; mylm resume goes on"},
+	{Name: "quit", Usage: "leave; mylm chat --continue goes on"},
 }
 
 // leaves are the words that leave, in other conversations also; a model has no use for
