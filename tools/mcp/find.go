@@ -25,8 +25,8 @@ type findInput struct {
 	Query string `json:"query" jsonschema:"what the tool should do, in a few words"`
 }
 
-// Find makes find_tools. It looks through the definitions of all servers, and starts
-// those of which nothing is known yet. A registry that holds it holds every tool of
+// Find makes find_tools. It looks through the definitions of all servers, starts
+// those of which nothing is known yet, and asks those again that say that they have changed. A registry that holds it holds every tool of
 // the hub, as Hub.Lookup makes it, beside those that it lists.
 func (h *Hub) Find() (*tools.Tool, error) {
 	t, err := tools.New(FindName, "Find tools beyond those listed here, of: "+cutBytes(strings.Join(h.Names(), ", "), 300)+
@@ -45,7 +45,7 @@ func (h *Hub) Find() (*tools.Tool, error) {
 // find answers a call of find_tools.
 func (h *Hub) find(ctx context.Context, in findInput) (tools.Result, error) {
 	var notes []string
-	if names := h.Unknown(); len(names) > 0 {
+	if names := h.unlisted(); len(names) > 0 {
 		lists, err := h.List(ctx, names...)
 		if ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()
@@ -85,6 +85,21 @@ func (h *Hub) find(ctx context.Context, in findInput) (tools.Result, error) {
 		b.WriteString("\n" + plainLine(n))
 	}
 	return bounded(b.String()), nil
+}
+
+// unlisted are the servers of which nothing is known yet, and those that say that their
+// tools have changed.
+func (h *Hub) unlisted() []string {
+	names := h.Unknown()
+	for _, s := range h.servers {
+		s.mu.Lock()
+		l := s.link
+		s.mu.Unlock()
+		if l != nil && l.outdated() && !slices.Contains(names, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // someNames are as many names of tools as fit a few lines.

@@ -180,6 +180,21 @@ func TestToolsThatComeLater(t *testing.T) {
 	wantText(t, call(t, r, "one__later", `{"text":"b"}`), "you said b")
 }
 
+// What a server has since it said that its tools have changed is found.
+func TestToolsThatAreTold(t *testing.T) {
+	t.Parallel()
+	r := registry(t, hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "tells")}}))
+	wantText(t, call(t, r, mcp.FindName, `{"query":"later"}`), "None of the 1 tools")
+	wantText(t, call(t, r, "one__echo", `{"text":"a"}`), "you said a")
+	for !strings.Contains(call(t, r, mcp.FindName, `{"query":"later"}`).Text, "name: one__later") { // what it says comes beside its answer
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the later tool is not found")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 // listed is a hub with one server that behaves in some way, and what it lists.
 func listed(t *testing.T, mode string) (*mcp.Hub, mcp.Listed) {
 	t.Helper()

@@ -80,6 +80,13 @@ func (s *server) definitions(ctx context.Context, l *link, forCall bool) ([]Defi
 	return live, s.pin(live, abilitiesOf(l.session))
 }
 
+// outdated reports whether the server has said that its tools are others now.
+func (l *link) outdated() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stale
+}
+
 // fetch asks for the list, page by page.
 func (s *server) fetch(ctx context.Context, l *link) (kept []Definition, problems []Problem, err error) {
 	all, session := []Definition{}, l.session
