@@ -39,6 +39,7 @@ func TestHTTP(t *testing.T) {
 		"streamable": sdk.NewStreamableHTTPHandler(get, nil),
 		"json":       sdk.NewStreamableHTTPHandler(get, &sdk.StreamableHTTPOptions{JSONResponse: true, Stateless: true}),
 		"older":      sdk.NewSSEHandler(get, nil),
+		"found":      sdk.NewSSEHandler(get, nil), // as the older one, by itself
 	} {
 		var keyed atomic.Int32
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
