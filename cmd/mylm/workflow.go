@@ -101,12 +101,12 @@ mylm agent workflow show debug_bug
 mylm agent workflow refactor_code parse.go --set aim="shorter functions"`,
 		Flags: append(planFlags(), workflowFlags()[1:]...),
 		Action: func(c *cli.Context) error {
-			switch name := c.Args().Get(0); name {
-			case "":
+			switch name := c.Args().Get(0); {
+			case name == "", name == "show" && c.NArg() < 2:
 				return failure.Usage("agent workflow takes list, show NAME, or a NAME").WithHint("mylm agent workflow list lists what there is.")
-			case "list":
+			case name == "list":
 				return listWorkflows(c, s)
-			case "show":
+			case name == "show":
 				return showWorkflow(c, s)
 			default:
 				return runWorkflow(c, s, name, c.Args().Slice()[1:])

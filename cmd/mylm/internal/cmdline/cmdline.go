@@ -144,19 +144,25 @@ func (l *Line) flag(arg string, rest []string) (used int, err error) {
 			l.help = true
 			return 0, nil
 		}
+		c, isRoot, question := l.Command, l.Command.HelpName == "mylm", "mylm ask "+strings.Join(quoted(l.typed), " ")
+		switch wrong := len(c.Subcommands) > 0 && len(l.typed) > 0 && !strings.HasPrefix(l.typed[0], "-"); {
+		case wrong && isRoot:
+			return 0, Missing(c, l.typed[0], "mylm help lists the commands; to ask a question: "+question)
+		case wrong:
+			return 0, Missing(c, l.typed[0], "mylm help "+strings.TrimPrefix(c.HelpName, "mylm ")+" lists its subcommands")
+		}
 		var names []string
-		for _, f := range l.Command.Flags {
+		for _, f := range c.Flags {
 			names = append(names, f.Names()...)
 		}
 		err := l.usage("there is no flag %s", term.Echoed(typed))
 		if near := failure.Near(name, names); near != "" {
 			err.Hint = "Did you mean --" + near + "? " + err.Hint
-		} else if len(l.Command.Subcommands) > 0 {
+		} else if isRoot {
+			err.Hint = "To ask a question: " + question
+		} else if len(c.Subcommands) > 0 {
 			err.Hint = "Flags belong to a command; " + err.Hint
-			if l.Command.HelpName == "mylm" {
-				err.Hint = "To ask a question: mylm ask " + strings.Join(quoted(l.typed), " ")
-			}
-		} else if strings.ContainsAny(arg, " \t\n") && strings.Contains(l.Command.ArgsUsage, "...") {
+		} else if strings.ContainsAny(arg, " \t\n") && strings.Contains(c.ArgsUsage, "...") {
 			err.Hint += "; put -- before a text that begins with -"
 		}
 		return 0, err
