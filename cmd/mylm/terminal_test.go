@@ -106,6 +106,20 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
+// Output is shown with its indentation, which is part of what it says.
+func TestTerminalIndentation(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": commandReplies("echo one; echo '    two'; echo '        three '$(seq 30); exit 1")}, "ask", "--yes", "q")
+	s := onScreen(t, cmd, 80, 40)
+	s.exit()
+	if want := "\n    one\n        two\n            three 1 2 3"; !strings.Contains(s.text(), want) {
+		t.Errorf("no %q in\n%s", want, s.text())
+	}
+	if want := "\n            24 25 26 27 28 29 30\n"; !strings.Contains(s.text(), want) {
+		t.Errorf("no %q in\n%s", want, s.text())
+	}
+}
+
 // strip removes what is drawn in place, and colours.
 func strip(s string) string {
 	var b strings.Builder

@@ -229,7 +229,8 @@ func (s *Screen) Report(f *failure.Error) {
 const narrow = 30
 
 // Folded is a text whose lines are broken between words where they are wider than the
-// terminal, if stdout and stderr are one. The rest of a line is indented so far.
+// terminal, if stdout and stderr are one. The rest of a line is indented so far, or as
+// the line is.
 func (s *Screen) Folded(text string, indent int) string {
 	if !s.OutTTY || !s.errTTY || s.attached() != nil {
 		return text
@@ -241,12 +242,16 @@ func (s *Screen) Folded(text string, indent int) string {
 	var out []string
 	for line := range strings.SplitSeq(Printable(text), "\n") {
 		body := strings.TrimLeft(line, " ")
-		at := min(len(line)-len(body), indent)
+		at := len(line) - len(body)
+		if columns-at < narrow {
+			at = min(at, indent)
+		}
 		first, _, _ := strings.Cut(Fold(body, max(1, columns-at), 2), "\n")
 		out = append(out, strings.Repeat(" ", at)+first)
 		rest := strings.TrimLeft(body[len(first):], " ")
-		for row := range strings.Lines(Fold(rest, max(1, columns-indent), len(rest))) {
-			out = append(out, strings.Repeat(" ", indent)+strings.TrimSuffix(row, "\n"))
+		hang := max(at, indent)
+		for row := range strings.Lines(Fold(rest, max(1, columns-hang), len(rest))) {
+			out = append(out, strings.Repeat(" ", hang)+strings.TrimSuffix(row, "\n"))
 		}
 	}
 	return strings.Join(out, "\n")
