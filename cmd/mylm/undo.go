@@ -54,6 +54,9 @@ mylm undo --run 20260131-140000-abcd`,
 			if c.Bool("list") {
 				return u.list()
 			}
+			if c.Bool("all") {
+				return failure.Usage("--all goes with --list")
+			}
 			if c.Bool("diff") {
 				if c.Bool("json") {
 					return failure.Usage("--diff and --json exclude each other")
