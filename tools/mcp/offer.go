@@ -60,7 +60,12 @@ func (o Offer) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolR
 	failed := func(err error) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}, nil
 	}
-	registry, err := o.Tools(ctx, callerOf(ctx, r))
+	caller, ask := callerOf(ctx, r)
+	if ask {
+		//lint:ignore SA1019 clients of today name their directories in this way
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}}, nil
+	}
+	registry, err := o.Tools(ctx, caller)
 	if err != nil {
 		return failed(err)
 	}
@@ -79,42 +84,59 @@ func (o Offer) call(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolR
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: outcome.Text}}}, nil
 }
 
-// rootsPatience is how long a client may take to name its directories.
-const rootsPatience = 2 * time.Second
+const (
+	// rootsPatience is how long a client may take to name its directories.
+	rootsPatience = 2 * time.Second
+
+	// callsAgain is the first revision in which a server asks by having a call made again.
+	callsAgain = "2026-07-28"
+)
 
 // callerOf is the client of a call. In the newest revision it names itself with each
-// call, in the others once.
-func callerOf(ctx context.Context, r *mcp.CallToolRequest) (c Caller) {
+// call, in the others once. There it cannot be asked for its directories either: ask is
+// true if the call is to be made again with them.
+func callerOf(ctx context.Context, r *mcp.CallToolRequest) (c Caller, ask bool) {
 	var info mcp.Implementation
 	if b, err := json.Marshal(r.Params.Meta[mcp.MetaKeyClientInfo]); err == nil && json.Unmarshal(b, &info) == nil {
 		c.Client = info.Name
 	}
 	p := r.Session.InitializeParams()
 	if p == nil {
-		return c
+		return c, false
 	}
 	if c.Client == "" && p.ClientInfo != nil {
 		c.Client = p.ClientInfo.Name
 	}
 	c.Client = plainLine(c.Client)
-	//lint:ignore SA1019 clients of today name their directories in this way
-	if p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
-		return c
-	}
-	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
-	defer cancel()
 	//lint:ignore SA1019 as above
-	roots, err := r.Session.ListRoots(ctx, nil)
-	if err != nil {
-		return c
+	if p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
+		return c, false
+	}
+	//lint:ignore SA1019 as above
+	roots, ok := r.Params.InputResponses["roots"].(*mcp.ListRootsResult)
+	switch {
+	case ok:
+	case p.ProtocolVersion >= callsAgain:
+		return c, r.Params.InputResponses == nil
+	default:
+		ctx, cancel := context.WithTimeout(ctx, rootsPatience)
+		defer cancel()
+		var err error
+		//lint:ignore SA1019 as above
+		if roots, err = r.Session.ListRoots(ctx, nil); err != nil {
+			return c, false
+		}
 	}
 	for _, root := range roots.Roots {
+		if root == nil { // what a client sends
+			continue
+		}
 		if u, err := url.Parse(root.URI); err == nil && u.Scheme == "file" && filepath.IsAbs(filepath.FromSlash(u.Path)) {
 			c.Root = filepath.FromSlash(u.Path)
 			break
 		}
 	}
-	return c
+	return c, false
 }
 
 // Serve serves one client over a pair of streams, until the input ends or ctx is done.
