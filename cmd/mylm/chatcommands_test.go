@@ -73,6 +73,25 @@ func TestChatSave(t *testing.T) {
 	}
 }
 
+// A call that was refused is saved like the others.
+func TestChatSaveDenied(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": writeReplies, "notes.txt": "one\n"}, "chat")
+	s := chatOn(t, cmd, 120, 50)
+	s.says("change it")
+	s.shows("[n] no, say why")
+	s.types("n")
+	s.shows("Enter refuses")
+	s.types("\r")
+	s.shows("1 turn")
+	s.says("/save talk.md")
+	s.shows("saved in ")
+	b, err := os.ReadFile(filepath.Join(cmd.Dir, "talk.md"))
+	if want := "\n```\n> write_file {\"path\":\"notes.txt\",\"content\":\"one\\nthree\\n\"}\n```\n\n*(denied)*\n"; err != nil || strings.Count(string(b), want) != 1 {
+		t.Errorf("no %q in %q, %v", want, b, err)
+	}
+}
+
 // A file is put along with @, and Tab completes what git would not ignore.
 func TestChatFiles(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func (t *talk) save(ctx context.Context, name string) error {
 // what they returned.
 func transcript(entries []agent.Entry) string {
 	var b strings.Builder
-	head := ""
+	head, shown := "", ""
 	say := func(who, text string) {
 		if text = strings.TrimSpace(text); text == "" {
 			return
@@ -60,10 +60,14 @@ func transcript(entries []agent.Entry) string {
 		case agent.ReplyEntry:
 			say("assistant", cmp.Or(p.Answer, prose(p.Text)))
 		case agent.CallEntry:
+			shown = p.ID
 			say("assistant", fenced(sink.CallLine(p.Name, p.Args)))
 		case agent.ResultEntry:
 			switch {
 			case p.Denied:
+				if p.ID != shown { // it did not begin
+					say("assistant", fenced(sink.CallLine(p.Name, p.Args)))
+				}
 				say("assistant", "*(denied)*")
 			case !p.Success && !p.Skipped:
 				say("assistant", "*(failed)*")

@@ -209,6 +209,27 @@ func TestNoPermissionFor(t *testing.T) {
 	}
 }
 
+// A command that was allowed beforehand and fails on the sandbox says so, once.
+func TestFailedInTheSandbox(t *testing.T) {
+	p, dir := confined(t, sandbox.Workspace)
+	outside := t.TempDir()
+	for line, want := range map[string]int{
+		"echo x > " + outside + "/x":            1,
+		"echo x > x":                            0,
+		"echo Permission denied":                0,
+		"echo x > " + outside + "/x || echo ok": 0,
+		"exit 3":                                0,
+	} {
+		out := run(t, shell.Options{Dir: dir, Sandbox: p}, line)
+		if n := strings.Count(out.Text, "It ran in a sandbox: it can write only below the working directory"); n != want {
+			t.Errorf("%s: %d times, want %d: %s", line, n, want, out.Body())
+		}
+	}
+	if out := run(t, shell.Options{Dir: dir}, "echo Permission denied; exit 2"); strings.Contains(out.Text, "sandbox") {
+		t.Errorf("without one: %s", out.Body())
+	}
+}
+
 // The output of a command that runs without a question is limited.
 func TestUnaskedOutputIsBounded(t *testing.T) {
 	p, dir := confined(t, sandbox.Workspace)

@@ -106,14 +106,19 @@ func New(o Options) (*tools.Tool, error) {
 func (o Options) description() string {
 	text := "Run a command line with " + shellName + " and return what it prints and its exit status. " +
 		"It cannot ask for input, and what it leaves in the background is stopped when it ends."
-	if o.Sandbox == nil || o.Sandbox.Mode == sandbox.Off {
+	if o.policy().Mode == sandbox.Off {
 		return text
 	}
+	return text + " It runs in a sandbox: it can " + o.permitted()
+}
+
+// permitted is what a command can do in the sandbox.
+func (o Options) permitted() string {
 	where := "only below the working directory and in $TMPDIR"
 	if o.Sandbox.Mode == sandbox.ReadOnly {
 		where = "only in $TMPDIR"
 	}
-	text += " It runs in a sandbox: it can write " + where + ", and read no other files of the user"
+	text := "write " + where + ", and read no other files of the user"
 	if o.Sandbox.AllowNet {
 		return text + "."
 	}
@@ -204,6 +209,9 @@ func (o Options) run(ctx context.Context, in input) (tools.Result, error) {
 		text = joinLines(text, "(processes left in the background were stopped)")
 	case text == "" && err == nil:
 		text = "(no output)"
+	}
+	if p := o.policy(); code != nil && *code != 0 && p.Mode != sandbox.Off && !p.Strict && strings.Contains(strings.ToLower(text), "permission denied") {
+		text = joinLines(text, "(It ran in a sandbox: it can "+o.permitted()+")") // which does not report what it refused
 	}
 	if len(rest) > 0 {
 		text = joinLines(text, "(refused by the sandbox: "+strings.Join(rest, "; ")+")")
