@@ -26,7 +26,7 @@ func (d *doctor) used() (typed string, e config.Entry) {
 	if e, ok := config.EntryFor(d.config.Models, typed); ok {
 		return typed, e
 	}
-	e.Provider, e.Model = setup.SplitModel(typed)
+	e.Provider, e.Model = config.SplitModel(typed)
 	return typed, e
 }
 

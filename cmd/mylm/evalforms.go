@@ -54,7 +54,7 @@ func entryOf(c *config.Config, m *setup.Model) (config.Entry, error) {
 	if _, ok := c.Models[m.Name]; ok {
 		return config.Entry{Name: m.Name}, nil
 	}
-	provider, name := setup.SplitModel(m.Name)
+	provider, name := config.SplitModel(m.Name)
 	e := config.Entry{Name: m.Name, Provider: provider, Model: name}
 	if err := e.Check(); err != nil || m.Local() {
 		return e, failure.Usage("the form of %s has no place in the configuration: no entry can have that name", term.Echoed(m.Name)).

@@ -104,7 +104,8 @@ func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, err
 	if host := os.Getenv("OLLAMA_HOST"); host != "" {
 		below = append(below, Host.In(Layer{From: Origin{Kind: OllamaHost}}, host))
 	}
-	if name := LastModelUsed(); name != "" {
+	_, hostTyped := Host.Lookup(Settings{typed})
+	if name := LastModelUsed(); name != "" && (!hostTyped || ofOllama(f.models, name)) {
 		below = append(below, ModelName.In(Layer{From: Origin{Kind: LastModel}}, name))
 	}
 	if resumed != nil {

@@ -81,6 +81,31 @@ func EntryFor(entries map[string]Entry, name string) (e Entry, ok bool) {
 	return e, true
 }
 
+// SplitModel takes provider/name apart. What is not known as a provider is the
+// beginning of a name of Ollama's, where slashes are common too.
+func SplitModel(s string) (provider, name string) {
+	switch before, after, slash := strings.Cut(s, "/"); {
+	case s == "demo":
+		return "demo", ""
+	case slash && (before == Ollama || before == "scripted" || before == "demo"):
+		return before, after
+	case slash:
+		if _, known := langchain.Lookup(before); known {
+			return before, after
+		}
+	}
+	return Ollama, s
+}
+
+// ofOllama reports whether a name is that of a model of Ollama.
+func ofOllama(entries map[string]Entry, name string) bool {
+	e, ok := EntryFor(entries, name)
+	if !ok {
+		e.Provider, _ = SplitModel(name)
+	}
+	return e.Provider == Ollama
+}
+
 // NoModel is the error of an entry without a model.
 func (e Entry) NoModel() error {
 	return failure.Config(fmt.Errorf("%s names no model", e.Where())).

@@ -43,7 +43,7 @@ func Embedder(ctx context.Context, c *config.Config, store *memory.Store) (e mem
 	}
 	en, ok := config.EntryFor(c.Models, name)
 	if !ok {
-		en.Provider, en.Model = SplitModel(name)
+		en.Provider, en.Model = config.SplitModel(name)
 	}
 	switch en.Provider {
 	case "demo", "scripted":

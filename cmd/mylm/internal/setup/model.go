@@ -46,7 +46,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, person *term.Pro
 		}
 		return openOllama(e, typed, c.Settings)
 	}
-	provider, name := SplitModel(typed)
+	provider, name := config.SplitModel(typed)
 	switch provider {
 	case "demo":
 		if name != "" {
@@ -85,7 +85,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, person *term.Pro
 	// provider.
 	typed = name
 	_, taken := config.EntryFor(c.Models, name)
-	if p, _ := SplitModel(name); p != config.Ollama || taken {
+	if p, _ := config.SplitModel(name); p != config.Ollama || taken {
 		typed = config.Ollama + "/" + name
 	}
 	o, err := openOllama(config.Entry{Model: name}, typed, c.Settings)
@@ -131,22 +131,6 @@ func hostError(err error, host string) error {
 		err = fmt.Errorf("the Ollama address %q is none", term.Echoed(host))
 	}
 	return failure.Config(err).WithHint("The address comes from base_url of the model's entry, --host, MYLM_HOST, host in the configuration, or OLLAMA_HOST.")
-}
-
-// SplitModel takes provider/name apart. What is not known as a provider is the
-// beginning of a name of Ollama's, where slashes are common too.
-func SplitModel(s string) (provider, name string) {
-	switch before, after, slash := strings.Cut(s, "/"); {
-	case s == "demo":
-		return "demo", ""
-	case slash && (before == config.Ollama || before == "scripted" || before == "demo"):
-		return before, after
-	case slash:
-		if _, known := langchain.Lookup(before); known {
-			return before, after
-		}
-	}
-	return config.Ollama, s
 }
 
 // defaultModel picks a model when nothing names one: the only one installed, else

@@ -121,7 +121,7 @@ func (s *Served) open(ctx context.Context, name string) (o *opened, ready *calli
 	_, entry := config.EntryFor(s.config.Models, strings.TrimSuffix(name, ":latest")) // as Ollama's clients call it
 	if entry {
 		named = strings.TrimSuffix(name, ":latest")
-	} else if provider, model := SplitModel(name); provider != config.Ollama || model == "" {
+	} else if provider, model := config.SplitModel(name); provider != config.Ollama || model == "" {
 		return nil, nil, &providers.Error{Kind: providers.ModelMissing, Message: fmt.Sprintf("the model %q does not exist", name)}
 	}
 	c := s.config.For(named)
