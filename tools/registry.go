@@ -237,7 +237,7 @@ func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcom
 	case context.Cause(ctx) == timedOut:
 		o.Error = timedOut.Error()
 	case ctx.Err() != nil:
-		o.Error = "cancelled: " + err.Error()
+		o.Error = "cancelled: " + strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())
 	case err.Error() == "":
 		o.Error = "failed without saying why"
 	default:
