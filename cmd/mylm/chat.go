@@ -15,6 +15,7 @@ import (
 	"mylm/cmd/mylm/internal/chat"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/markdown"
 	"mylm/cmd/mylm/internal/setup"
 	"mylm/cmd/mylm/internal/term"
 	"mylm/tools/files"
@@ -104,9 +105,10 @@ func (t *talk) hold(ctx context.Context, first string) error {
 	if dir, err := config.DataDir(); err == nil && config.Save.Or(t.config.Settings, true) {
 		history = filepath.Join(dir, "chat_history")
 	}
+	intro, answer := t.intro()
 	here := chat.New(chat.Options{
 		Screen: t.screen, Send: t.send, Status: t.current, Commands: t.commands(), Paths: t.paths, Shell: t.shell, Edit: t.edit, Further: t.serverPrompt,
-		History: history, First: first, Intro: t.intro(),
+		History: history, First: first, Intro: intro, Answer: answer,
 	})
 	t.front, t.dialog = here, here
 	defer t.servers.Close()
@@ -193,20 +195,21 @@ func (t *talk) use(ctx context.Context, m *setup.Model) error {
 	return t.load(ctx)
 }
 
-func (t *talk) intro() string {
-	text := "mylm · " + t.status.Model + " · " + term.OneLine(term.Printable(t.config.Project), 200)
+func (t *talk) intro() (text, answer string) {
+	text = "mylm · " + t.status.Model + " · " + term.OneLine(term.Printable(t.config.Project), 200)
 	if notes := setup.Notes(t.config); len(notes) > 0 {
 		text += " · " + term.OneLine(term.Printable(strings.Join(notes, ", ")), 200)
 	}
 	text += "\n/help lists the commands and keys."
-	if t.from != nil {
-		text += "\n" + t.recap()
+	if t.from == nil {
+		return text, ""
 	}
-	return text
+	recap, answer := t.recap()
+	return text + "\n" + recap, answer
 }
 
-// recap is where a session stands.
-func (t *talk) recap() string {
+// recap is where a session stands, and the rows of its last answer.
+func (t *talk) recap() (text, answer string) {
 	asked, answered := "", ""
 	n := 0
 	for _, e := range t.from.session.Entries() {
@@ -218,14 +221,20 @@ func (t *talk) recap() string {
 			answered = cmp.Or(p.Answer, p.Text)
 		}
 	}
-	text := fmt.Sprintf("Session %s, %s so far.", t.from.session.ID, term.Plural(n, "message"))
+	text = fmt.Sprintf("Session %s, %s so far.", t.from.session.ID, term.Plural(n, "message"))
 	if asked != "" {
 		text += "\n> " + term.OneLine(term.Printable(asked), 200)
 	}
-	if answered != "" {
-		text += "\n" + term.Shorten(strings.TrimSpace(term.Printable(answered)), 1000)
+	if answered = term.Shorten(strings.TrimSpace(term.Printable(answered)), 1000); answered == "" {
+		return text, ""
 	}
-	return text
+	if config.Raw.Of(t.config.Settings) {
+		return text + "\n" + answered, ""
+	}
+	columns, _ := t.screen.Size()
+	return text, markdown.Render(answered, markdown.Options{
+		Width: columns - 1, Color: t.screen.AnswerColor, Background: markdown.BackgroundOf(os.Getenv("COLORFGBG")),
+	})
 }
 
 // send answers a message: it is a run like that of mylm ask --continue.

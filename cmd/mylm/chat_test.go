@@ -284,6 +284,26 @@ func TestChatSession(t *testing.T) {
 	})
 }
 
+// The answer that a conversation stopped at is shown as it was when it came.
+func TestChatRecap(t *testing.T) {
+	t.Parallel()
+	cmd := saved(command(t, map[string]string{"replies.txt": "=== reply\nA **bold** word.\n"}, "chat"))
+	s := chatOn(t, cmd, 80, 24)
+	s.says("one")
+	s.shows("A bold word.")
+	s.types(ctrlD)
+	s.exit()
+	s = chatOn(t, again(cmd, "chat", "--continue"), 80, 24)
+	s.shows("1 message so far.\n> one\nA bold word.\n")
+	s.says("/resume last")
+	s.shows("\n> /resume last\n")
+	s.shows("1 message so far.\n> one\nA bold word.\n>")
+	s.types(ctrlD)
+	s.exit()
+	s = chatOn(t, again(cmd, "chat", "--continue", "--raw"), 80, 24)
+	s.shows("\n> one\nA **bold** word.\n")
+}
+
 // Signals end it, with the terminal as it was, and so does Ctrl-C in every state.
 func TestChatSignals(t *testing.T) {
 	t.Parallel()

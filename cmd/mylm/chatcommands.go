@@ -217,7 +217,9 @@ func (t *talk) resume(ctx context.Context, id string) error {
 	}
 	model := t.before.Model
 	t.from, t.before = from, &setup.Setup{Model: model}
-	t.screen.Dim(t.recap())
+	text, answer := t.recap()
+	t.screen.Dim(text)
+	t.screen.Rows(answer, "", false)
 	return nil
 }
 

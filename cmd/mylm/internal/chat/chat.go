@@ -31,6 +31,7 @@ type Options struct {
 	Further  func(name, args string) func(context.Context) error // a command that is not listed; nil: there is none of the name
 	History  string                                              // the file of what was typed; "" keeps none
 	Intro    string                                              // shown first
+	Answer   string                                              // the rows below it, as they are
 	First    string                                              // a message that is sent first, if it is not empty
 }
 
@@ -88,6 +89,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	m := newModel(ctx, c, columns, rows)
 	if c.o.Intro != "" {
 		c.o.Screen.Dim(wrapWords(c.o.Intro, columns-1))
+		c.o.Screen.Rows(c.o.Answer, "", false)
 	}
 	c.out = &output{File: c.o.Screen.Out, drawn: func() { c.feed.push(item{begun: true}) }}
 	options := []tea.ProgramOption{
