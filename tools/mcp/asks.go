@@ -52,7 +52,9 @@ func (a *asks) allow(o *mcp.ClientOptions) {
 		o.Capabilities.Elicitation = &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}
 	}
 	if a.server.Sample != nil {
-		o.CreateMessageHandler = a.sample
+		// The SDK's handler of messages with one content each does not survive null.
+		o.CreateMessageWithToolsHandler = a.sample
+		o.Capabilities.Sampling = &mcp.SamplingCapabilities{} // without tools
 	}
 }
 
@@ -149,8 +151,10 @@ func (a *asks) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitRes
 	return &mcp.ElicitResult{Action: "accept", Content: values}, nil
 }
 
+var errText = errors.New("refused: only messages of one text each can be put to the model")
+
 // sample has the model answer.
-func (a *asks) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+func (a *asks) sample(ctx context.Context, r *mcp.CreateMessageWithToolsRequest) (*mcp.CreateMessageWithToolsResult, error) {
 	done, err := a.once(&a.prompts)
 	if err != nil {
 		return nil, err
@@ -158,9 +162,12 @@ func (a *asks) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.Cr
 	defer done()
 	prompt := Prompt{System: plain(r.Params.SystemPrompt), MaxTokens: int(min(r.Params.MaxTokens, 1<<20))}
 	for _, m := range r.Params.Messages {
-		text, ok := contentText(m.Content)
+		if m == nil || len(m.Content) != 1 {
+			return nil, errText
+		}
+		text, ok := contentText(m.Content[0])
 		if !ok {
-			return nil, errors.New("refused: only text can be put to the model")
+			return nil, errText
 		}
 		role := "user"
 		if m.Role == "assistant" {
@@ -172,5 +179,5 @@ func (a *asks) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.Cr
 	if err != nil {
 		return nil, err
 	}
-	return &mcp.CreateMessageResult{Role: "assistant", Model: cmp.Or(a.server.hub.options.Name, "mylm"), Content: &mcp.TextContent{Text: text}, StopReason: "endTurn"}, nil
+	return &mcp.CreateMessageWithToolsResult{Role: "assistant", Model: cmp.Or(a.server.hub.options.Name, "mylm"), Content: []mcp.Content{&mcp.TextContent{Text: text}}, StopReason: "endTurn"}, nil
 }

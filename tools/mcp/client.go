@@ -267,7 +267,25 @@ func (s *server) client(l *link) *mcp.Client {
 	l.asks.allow(o)
 	client := mcp.NewClient(&mcp.Implementation{Name: cmp.Or(s.hub.options.Name, "mylm"), Version: cmp.Or(s.hub.options.Version, "0")}, o)
 	l.asks.roots(client)
+	client.AddReceivingMiddleware(whole)
 	return client
+}
+
+// whole refuses what a server asks for without saying what: the SDK does not survive it.
+func whole(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		missing := false
+		switch p := r.GetParams().(type) {
+		case *mcp.ElicitParams:
+			missing = p == nil
+		case *mcp.CreateMessageWithToolsParams:
+			missing = p == nil
+		}
+		if missing {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: method + " needs params"}
+		}
+		return next(ctx, method, r)
+	}
 }
 
 // close ends the connection.

@@ -313,6 +313,9 @@ func (f *fake) call(id any, name string, args map[string]any, token any) {
 	case "elicits":
 		f.ask("elicitation/create", map[string]any{"message": "Please tell me your " + said, "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string", "title": said}}}}, func(r json.RawMessage) { text(string(r)) })
 		return
+	case "asks":
+		f.ask(os.Getenv("ASK"), json.RawMessage(os.Getenv("PARAMS")), func(r json.RawMessage) { text("answered " + string(r)) })
+		return
 	case "roots":
 		f.ask("roots/list", map[string]any{}, func(r json.RawMessage) { text(string(r)) })
 		return

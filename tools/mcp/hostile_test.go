@@ -69,6 +69,8 @@ func TestMalformedAnswers(t *testing.T) {
 		"a state, again":      {resulting(`{"resultType":"input_required","requestState":"s"}`), `of the type "input_required"`, false},
 		"input of another":    {resulting(`{"resultType":"input_required","inputRequests":{"a":{"method":"tools/call","params":{}}}}`), "unsupported", false},
 		"input that it wants": {resulting(`{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"password?","requestedSchema":{"type":"object"}}}}}`), "does not support elicitation", false},
+		"input of null":       {resulting(`{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":{"maxTokens":1,"messages":[null]}}}}`), "does not support CreateMessage", false},
+		"no input":            {resulting(`{"resultType":"input_required","inputRequests":{"a":null}}`), "a", false},
 		"no changes are told": {answering("server_discover", discovered), "you said hi", true},
 		"a later revision":    {answering("server_discover", `"result":{"resultType":"complete","supportedVersions":["2099-01-01"],"capabilities":{"tools":{}}}`), "you said hi", true},
 		"nonsense discovered": {answering("server_discover", `"result":{"supportedVersions":"x"}`), "you said hi", true},

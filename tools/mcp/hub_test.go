@@ -456,6 +456,28 @@ func TestAsks(t *testing.T) {
 	}
 }
 
+// What a server asks for in another form than MCP has for it is refused, in a request
+// and in an answer that wants input.
+func TestMalformedAsks(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{"sampling/createMessage", `null`}, {"sampling/createMessage", `{"maxTokens":1,"messages":[null]}`},
+		{"sampling/createMessage", `{"maxTokens":1,"messages":[{"role":"user"}]}`}, {"sampling/createMessage", `{"maxTokens":1,"messages":[{"role":"user","content":[null]}]}`},
+		{"elicitation/create", `null`}, {"elicitation/create", `{"message":"x","requestedSchema":[]}`},
+		{"elicitation/create", `{"message":"x","requestedSchema":{"type":"object","properties":{"a":null}}}`}, {"roots/list", `null`},
+	} {
+		input := resulting(`{"resultType":"input_required","inputRequests":{"a":{"method":"` + c[0] + `","params":` + c[1] + `}}}`)
+		for want, s := range map[string]mcp.Server{"answered": fakeServer(t, "one", "asks", "ASK="+c[0], "PARAMS="+c[1]), "MCP server one": fakeServer(t, "one", "good", input)} {
+			s.Roots = []string{"/src/shop"}
+			s.Elicit = func(context.Context, string, string, json.RawMessage) (map[string]any, bool, error) {
+				return nil, true, nil
+			}
+			s.Sample = func(context.Context, string, mcp.Prompt) (string, error) { return "hello", nil }
+			wantText(t, call(t, registry(t, hub(t, mcp.Options{Servers: []mcp.Server{s}})), "one__echo", `{"text":"x"}`), want)
+		}
+	}
+}
+
 func TestPatterns(t *testing.T) {
 	t.Parallel()
 	s := fakeServer(t, "one", "forty")
