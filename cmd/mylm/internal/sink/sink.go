@@ -81,15 +81,19 @@ func (all All) each(f func(Sink) error) (err error) {
 
 // JSON prints one object at the end.
 type JSON struct {
-	out  io.Writer
-	plan *plan.State
+	out   io.Writer
+	saved bool
+	plan  *plan.State
 }
 
 // NewJSON is a sink that writes to out.
 func NewJSON(out io.Writer) *JSON { return &JSON{out: out} }
 
 // Open implements Sink.
-func (*JSON) Open(Run) error { return nil }
+func (j *JSON) Open(r Run) error {
+	j.saved = r.Saved
+	return nil
+}
 
 // Event implements Sink.
 func (j *JSON) Event(ev agent.Event) error {
@@ -107,7 +111,10 @@ func (j *JSON) Close(o Outcome) error {
 	}
 	if r := o.Result; r != nil {
 		report.Status, report.StopReason, report.Turns = r.Status, r.StopReason, r.Turns
-		report.ToolCalls, report.DurationMS, report.Session = r.Calls, r.Duration.Milliseconds(), r.Session
+		report.ToolCalls, report.DurationMS = r.Calls, r.Duration.Milliseconds()
+		if j.saved {
+			report.Session = r.Session
+		}
 		report.Usage = jsonUsage{Prompt: r.Usage.Prompt, Output: r.Usage.Output, Partial: r.UsagePartial}
 		report.Evaluation = r.Evaluation
 	}
