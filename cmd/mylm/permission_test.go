@@ -74,6 +74,23 @@ func TestStoredRules(t *testing.T) {
 	}
 }
 
+// The question breaks between words, and what is no answer to it is named.
+func TestApprovalQuestion(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, map[string]string{"replies.txt": commandReplies("touch one")}, "ask", "q")
+	s := onScreen(t, cmd, 70, 24)
+	const choices = "Allow it? [y]es, [e]xactly this in this session, [p]refix, [n]o (n\nREASON tells the model why), [s]top:"
+	s.shows(choices)
+	s.types("a\r")
+	s.shows("\"a\" is none of the answers.\np stores")
+	s.types("n\r")
+	s.shows("Done.")
+	s.exit()
+	if n := strings.Count(s.text(), choices); n != 2 {
+		t.Errorf("asked %d times:\n%s", n, s.text())
+	}
+}
+
 // The whole reason is shown on a narrow terminal, too.
 func TestReasonOnANarrowTerminal(t *testing.T) {
 	t.Parallel()

@@ -59,7 +59,7 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 	if r.Refused != nil {
 		refused = term.NewPreview(Listed(r.Refused), columns, max(3, rows/3))
 		rows = max(3, rows-len(refused.Shown)-2)
-		head = "\n" + Ran(r)
+		head = "\n" + term.Fold(strings.TrimSpace(Ran(r)), columns-1, term.WhyRows) + "\n\n"
 		tail = RefusedHead(r.Refused) + "\n\n" + strings.Join(refused.Shown, "\n") + "\n\n" +
 			term.Fold(Yes("A yes", r.Refused), columns-1, term.WhyRows) + "\n"
 	}
@@ -96,6 +96,9 @@ func (p *Person) decide(ctx context.Context, r agent.ApprovalRequest, d policy.D
 		default:
 			if a, ok := allowing(strings.ToLower(typed), d.Offer); ok && unseen == "" {
 				return a, nil
+			}
+			if typed != "" {
+				head = fmt.Sprintf("%q is none of the answers.\n", term.OneLine(term.Visible(typed), 40))
 			}
 		}
 	}
@@ -204,5 +207,6 @@ func choices(unseen string, offer *policy.Offer, project string, columns int) st
 		rule += term.Cut(fmt.Sprintf("h allows %s in this session", term.OneLine(term.Visible(offer.Host), 200)), columns-1) + "\n"
 		more += ", [h]ost"
 	}
-	return rule + "Allow it? [y]es, [e]xactly this in this session" + more + ", [n]o (n REASON tells the model why), [s]top: "
+	choice := "Allow it? [y]es, [e]xactly this in this session" + more + ", [n]o (n REASON tells the model why), [s]top:"
+	return rule + term.Fold(choice, columns-1, len(choice)) + " "
 }
