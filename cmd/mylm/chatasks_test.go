@@ -19,6 +19,7 @@ func TestChatApproval(t *testing.T) {
 	s.says("change it")
 	s.shows("The model wants to use write_file")
 	s.shows("  | -two\n")
+	s.shows("Why you are asked: it writes in the workspace\n")
 	s.shows("[y] once")
 	s.types("?")
 	s.shows("y  this call runs, once\na  so does exactly the same call later in this conversation\nn  it does not run") // no p, no h

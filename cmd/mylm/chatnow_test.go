@@ -103,7 +103,7 @@ func TestChatDiff(t *testing.T) {
 	s.says("/diff")
 	s.shows("the files are as they were before run ")
 	s.says("/undo")
-	s.shows("every run here is undone")
+	s.shows("the last of them; mylm undo --list shows them")
 	s.says("/diff all")
 	s.shows("/diff takes no argument")
 }

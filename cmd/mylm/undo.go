@@ -209,7 +209,7 @@ func (u *undoRun) undo(ctx context.Context) error {
 	out := undoJSON{Run: &shown, Steps: []undo.Step{}, DryRun: u.cli.Bool("dry-run")}
 	switch {
 	case !r.Undone.IsZero() && u.cli.String("run") == "":
-		u.screen.Say(fmt.Sprintf("mylm: every run here is undone, %s the last of them; --list shows them", r.ID))
+		u.screen.Say(fmt.Sprintf("mylm: every run here is undone, %s the last of them; mylm undo --list shows them", r.ID))
 	case out.DryRun:
 		out.Steps, err = u.store.Plan(ctx, r)
 	default:

@@ -248,10 +248,20 @@ func (p *Policy) why(c Call, a command.Analysis) string {
 		return because
 	case c.Effect&tools.Network != 0 && c.Host != "":
 		return "it talks to " + c.Host
-	case c.Effect&^tools.Reads == tools.Leaves:
-		return "it reads outside the workspace"
 	}
-	return "it does more than read in the workspace (" + c.Effect.String() + ")"
+	var does []string
+	for _, d := range []struct {
+		effect tools.Effect
+		words  string
+	}{
+		{tools.Writes, "writes in the workspace"}, {tools.Runs, "runs a program"}, {tools.Network, "uses the network"},
+		{tools.Leaves, "reads outside the workspace"},
+	} {
+		if c.Effect&d.effect != 0 {
+			does = append(does, d.words)
+		}
+	}
+	return "it " + strings.Join(does, ", ")
 }
 
 // allows is the allow rule that a call falls under, in words, and whether it was made

@@ -289,7 +289,7 @@ func (p *Person) Agree() string {
 
 // WhyAsked is why --yes does not help.
 func (p *Person) WhyAsked() string {
-	return p.Bound + " asks for questions, so that --yes does not count"
+	return p.Bound + " requires approval, so --yes has no effect"
 }
 
 // tool is the tool ask_user; none where there is nobody to ask, which is an
