@@ -38,9 +38,12 @@ func TestChatNow(t *testing.T) {
 	s.says("/model other")
 	s.says("/clear")
 	s.shows("next: /model other\nnext: /clear")
+	s.says("/tools")
 	s.types(ctrlC)
 	s.shows("mylm: interrupted")
 	s.shows("2 messages were not sent; Up brings them back.")
+	s.types(up)
+	s.shows("\n> /clear\nscripted")
 	if text := s.text(); !strings.Contains(text, "> tell me\nIt begins\nand it\n\n> /stats\n1 message") {
 		t.Errorf("the answer is split:\n%s", text)
 	}

@@ -105,8 +105,12 @@ func (m *model) interrupt() {
 	m.drop()
 }
 
-// drop forgets what was typed ahead, which is in the history.
+// drop forgets what was typed ahead. It becomes the last of the history: commands that
+// acted at once may have come after it.
 func (m *model) drop() {
+	for _, text := range m.queue {
+		m.history.add(text)
+	}
 	switch n := len(m.queue); n {
 	case 0:
 	case 1:
