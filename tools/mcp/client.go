@@ -271,7 +271,7 @@ func (s *server) client(l *link) *mcp.Client {
 	return client
 }
 
-// whole refuses what a server asks for without saying what: the SDK does not survive it.
+// whole refuses what a server asks for, or tells, without saying what: the SDK does not survive it.
 func whole(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		missing := false
@@ -279,6 +279,8 @@ func whole(next mcp.MethodHandler) mcp.MethodHandler {
 		case *mcp.ElicitParams:
 			missing = p == nil
 		case *mcp.CreateMessageWithToolsParams:
+			missing = p == nil
+		case *mcp.ElicitationCompleteParams:
 			missing = p == nil
 		}
 		if missing {
