@@ -235,6 +235,9 @@ type unknownKey struct {
 }
 
 func (u *unknownKey) Error() string {
+	if u.near != "" {
+		return fmt.Sprintf("there is no setting %q", u.key)
+	}
 	return fmt.Sprintf("there is no setting %q; there are: %s", u.key, strings.Join(u.known, ", "))
 }
 
