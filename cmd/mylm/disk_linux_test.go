@@ -52,6 +52,14 @@ func TestSessionCannotBeKept(t *testing.T) {
 	}
 }
 
+// A session that could not be kept is not named in the result.
+func TestSessionNotNamed(t *testing.T) {
+	out, errs, code := onDisk(t, "=== reply\nDone.\n", "size=1m,ro", "mylm ask --json q")
+	if code != "0" || !strings.Contains(out, `"output": "Done."`) || strings.Contains(out, `"session"`) {
+		t.Errorf("exit %s, %s, %s", code, out, errs)
+	}
+}
+
 // A conversation that could not be saved is not announced as saved.
 func TestMemoryCannotBeKept(t *testing.T) {
 	out, errs, code := onDisk(t, "=== reply\nDone.\n", "size=64k", "MYLM_NO_MEMORY= mylm ask q")

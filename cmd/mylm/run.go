@@ -262,7 +262,7 @@ func (r *run) end(ctx context.Context, err error) error {
 	}
 	defer r.Close()
 	saved := r.Recorder.Finish() && r.result != nil
-	o := sink.Outcome{Result: r.result}
+	o := sink.Outcome{Result: r.result, Saved: saved}
 	if r.Model != nil {
 		o.Model = r.Model.Name
 	}

@@ -36,6 +36,7 @@ type Run struct {
 // Outcome is how a command ended.
 type Outcome struct {
 	Result  *agent.Result  // nil: no run took place
+	Saved   bool           // its session can be resumed
 	Model   string         // "" if none was opened
 	Failure *failure.Error // nil: success
 }
@@ -81,19 +82,15 @@ func (all All) each(f func(Sink) error) (err error) {
 
 // JSON prints one object at the end.
 type JSON struct {
-	out   io.Writer
-	saved bool
-	plan  *plan.State
+	out  io.Writer
+	plan *plan.State
 }
 
 // NewJSON is a sink that writes to out.
 func NewJSON(out io.Writer) *JSON { return &JSON{out: out} }
 
 // Open implements Sink.
-func (j *JSON) Open(r Run) error {
-	j.saved = r.Saved
-	return nil
-}
+func (*JSON) Open(Run) error { return nil }
 
 // Event implements Sink.
 func (j *JSON) Event(ev agent.Event) error {
@@ -112,7 +109,7 @@ func (j *JSON) Close(o Outcome) error {
 	if r := o.Result; r != nil {
 		report.Status, report.StopReason, report.Turns = r.Status, r.StopReason, r.Turns
 		report.ToolCalls, report.DurationMS = r.Calls, r.Duration.Milliseconds()
-		if j.saved {
+		if o.Saved {
 			report.Session = r.Session
 		}
 		report.Usage = jsonUsage{Prompt: r.Usage.Prompt, Output: r.Usage.Output, Partial: r.UsagePartial}
