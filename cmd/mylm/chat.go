@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"mylm/agent"
+	"mylm/agent/journal"
 	"mylm/cmd/mylm/internal/chat"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
@@ -304,6 +305,9 @@ func (t *talk) advised(err error) error {
 		return err
 	}
 	f := *failure.Of(err)
+	if errors.Is(err, journal.ErrInUse) && f.Hint == "" && t.from != nil {
+		f.Hint = "Open it again: /resume " + t.from.session.ID
+	}
 	f.Hint = regexp.MustCompile(`mylm ask -m (\S+) "[^"]*"`).ReplaceAllString(f.Hint, "/model $1")
 	f.Hint = strings.NewReplacer(
 		"allow everything in this run with --yes.", "allow everything with /yolo on.",

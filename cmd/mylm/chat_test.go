@@ -304,6 +304,23 @@ func TestChatRecap(t *testing.T) {
 	s.shows("\n> one\nA **bold** word.\n")
 }
 
+// A session that another process has continued is not written to: /resume opens it again.
+func TestChatContinuedElsewhere(t *testing.T) {
+	t.Parallel()
+	cmd := saved(command(t, map[string]string{"replies.txt": hello + hello}, "chat"))
+	s := chatOn(t, cmd, 80, 24)
+	s.says("one")
+	s.shows("1 turn")
+	if out, err := again(cmd, "resume", "last", "elsewhere", "-m", "scripted/replies.txt").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	s.says("two")
+	s.shows("another run has continued it")
+	s.shows("\n  Open it again: /resume ")
+	s.says("/resume")
+	s.shows("2 messages so far.\n> elsewhere\n")
+}
+
 // Signals end it, with the terminal as it was, and so does Ctrl-C in every state.
 func TestChatSignals(t *testing.T) {
 	t.Parallel()
