@@ -43,7 +43,7 @@ func ReadValue(text string, accept func(json.RawMessage) bool) (json.RawMessage,
 		offset++
 	}
 	if furthest == nil {
-		furthest = &ValueError{Reason: BadJSON, Offset: len(text), Detail: "the JSON that was asked for is not in it"}
+		furthest = &ValueError{Reason: BadJSON, Offset: len(text), Detail: "no JSON of the requested form"}
 	}
 	return nil, nil, furthest
 }

@@ -87,7 +87,7 @@ func consult[T any](ctx context.Context, r *run, c *totals, q question, parse fu
 	}
 	session := agent.NewSession()
 	form := q.form
-	for range 2 {
+	for _, next := range []string{"; retrying", ""} {
 		prompt, err := set.ForPlan(form, q.data)
 		if err != nil {
 			return seen, false, &planEnd{agent.StopInternal, err}
@@ -107,7 +107,7 @@ func consult[T any](ctx context.Context, r *run, c *totals, q question, parse fu
 			return value, true, nil
 		}
 		form, q.data.Failure = prompts.Unreadable, unread.Error()
-		r.notice(q.task, NoticeUnreadable, "the reply could not be read: "+oneLine(unread.Error()))
+		r.notice(q.task, NoticeUnreadable, "the model's reply was not usable: "+oneLine(unread.Error())+next)
 	}
 	r.notice(q.task, NoticeUnreadable, q.fallback)
 	return seen, false, nil

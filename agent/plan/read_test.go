@@ -25,7 +25,7 @@ func TestParsePlan(t *testing.T) {
 		{"printed, and made by one who has read the web", `{"tasks": [{"id": "a", "description": "x", "dependencies": [], "metadata": {"tainted": "true"}}]}`, []plan.Task{{ID: "a", Description: "x", Status: plan.Pending, Dependencies: []string{}, Metadata: map[string]string{"tainted": "true"}}}, ""},
 		{"other keys", `{"plan": [{"task_id": 1, "title": "list", "depends_on": [], "required_tools": ["list_dir"]}, {"id": "2", "title": "count", "description": "", "depends_on": "1"}]}`, two, ""},
 		{"without text", `{"tasks": [{"id": "1"}, {"id": "2", "description": " "}]}`, nil, "no task"},
-		{"prose", "First I would look around.", nil, "is not in it"},
+		{"prose", "First I would look around.", nil, "no JSON of the requested form"},
 		{"none", `{"tasks": []}`, nil, "no task"},
 		{"cut", `{"tasks": [{"id": "1", "descr`, nil, "ends in the middle"},
 	}

@@ -24,7 +24,7 @@ func TestEndToEndPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := p.run(t, "agent", "run", "--yes", "-m", "planner-"+model, "look around here")
-			o.want(t, 0, ollamatest.PlanOutput+"\n", "plan: 2 tasks\n", "the reply could not be read", "t1  $ echo hello-from-tool\n", "✓ t2 completed\n")
+			o.want(t, 0, ollamatest.PlanOutput+"\n", "plan: 2 tasks\n", "the model's reply was not usable", "t1  $ echo hello-from-tool\n", "✓ t2 completed\n")
 
 			o = p.run(t, "agent", "run", "--yes", "-m", "planner-"+model, "--json", "look around here")
 			if o.code != 0 || !strings.Contains(o.stdout, `"stop_reason": "complete"`) || !strings.Contains(o.stdout, `"iteration": 2`) {
