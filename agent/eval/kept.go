@@ -87,33 +87,42 @@ func summaryOf(dir string) (s Summary, err error) {
 	return s, nil
 }
 
-// Find returns the id of an exam that begins with a prefix, or of the last one for
-// "last".
+// ErrAmbiguous is the error of Find if several exams begin with the prefix.
+var ErrAmbiguous = errors.New("several exams begin with")
+
+// Find returns the id of an exam that begins with a prefix, be it damaged, or of the
+// last one that can be read for "last".
 func Find(dir, prefix string) (string, error) {
-	all, err := List(dir)
-	if err != nil && len(all) == 0 {
+	if prefix == "last" {
+		switch all, err := List(dir); {
+		case len(all) > 0:
+			return all[0].Exam.ID, nil
+		case err != nil:
+			return "", err
+		}
+		return "", fmt.Errorf("%w %q", ErrNoExam, prefix)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	var found []string
-	for _, s := range all {
-		if prefix == "last" {
-			return s.Exam.ID, nil
-		}
-		if strings.HasPrefix(s.Exam.ID, prefix) {
-			found = append(found, s.Exam.ID)
+	var ids []string
+	for _, e := range entries {
+		if _, err := os.Lstat(filepath.Join(dir, e.Name(), examFile)); err == nil && strings.HasPrefix(e.Name(), prefix) {
+			ids = append(ids, e.Name())
 		}
 	}
-	switch len(found) {
+	switch len(ids) {
 	case 1:
-		return found[0], nil
+		return ids[0], nil
 	case 0:
 		return "", fmt.Errorf("%w %q", ErrNoExam, prefix)
 	}
 	const shown = 5
-	if len(found) > shown {
-		found = append(found[:shown], "…")
+	if len(ids) > shown {
+		ids = append(ids[:shown], "…")
 	}
-	return "", fmt.Errorf("several exams begin with %q: %s", prefix, strings.Join(found, ", "))
+	return "", fmt.Errorf("%w %q: %s", ErrAmbiguous, prefix, strings.Join(ids, ", "))
 }
 
 // Describe returns the tools of a task, to be looked at: none of them can be run.

@@ -86,7 +86,11 @@ func Load(path string) (*Suite, error) {
 }
 
 // Parse reads a suite from YAML. Its errors name the line or the task.
-func Parse(text []byte) (*Suite, error) {
+func Parse(text []byte) (*Suite, error) { return parse(text, true) }
+
+// parse reads a suite. Fields that nobody knows are mistakes of a person, or those of
+// another version in a suite that was kept.
+func parse(text []byte, known bool) (*Suite, error) {
 	var whole yaml.Node
 	if err := yaml.Unmarshal(text, &whole); err != nil {
 		return nil, err
@@ -98,7 +102,7 @@ func Parse(text []byte) (*Suite, error) {
 		return nil, fmt.Errorf("line %d: %s is a time to YAML, not a text: write it in quotes", d.Line, d.Value)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
-	d.KnownFields(true)
+	d.KnownFields(known)
 	var s Suite
 	if err := d.Decode(&s); err != nil {
 		if errors.Is(err, io.EOF) {

@@ -79,15 +79,15 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	if err := o.Suite.prepare(); err != nil {
 		return nil, err
 	}
-	x := &exam{Options: o, began: time.Now()}
+	x := &exam{Options: o, began: time.Now(), again: map[string]bool{}}
 	if o.Log != nil {
 		if err := o.Log.begin(); err != nil {
 			return nil, err
 		}
 		defer func() { err = cmp.Or(err, o.Log.end()) }()
 		for _, done := range o.Log.Outcomes() {
-			if done.Cause == ModelFailed { // the backend's fault: it is asked again
-				continue
+			if done.Cause == ModelFailed && done.Stop != agent.StopFinishOther {
+				x.again[taskKey(done.Task, done.Run)] = true
 			}
 			x.outcomes = append(x.outcomes, done)
 			x.tokens += done.Usage.Prompt + done.Usage.Output
@@ -114,7 +114,8 @@ type exam struct {
 
 	mu       sync.Mutex
 	outcomes []Outcome
-	asked    int // in this process
+	again    map[string]bool // of these, what the backend failed on: it is asked again, after all else
+	asked    int             // in this process
 	tokens   int
 	faults   int   // in a row
 	stopped  error // why no other task is begun
@@ -142,18 +143,22 @@ type job struct {
 
 // askAll asks what has no outcome yet, and returns why that is not all.
 func (x *exam) askAll(ctx context.Context) error {
-	var jobs []job
+	var jobs, again []job
 	asked := map[string]bool{}
 	for _, o := range x.outcomes {
 		asked[taskKey(o.Task, o.Run)] = true
 	}
 	for run := 1; run <= x.Runs; run++ { // a budget cuts off runs before tasks
 		for _, t := range x.Suite.Tasks {
-			if !asked[taskKey(t.ID, run)] {
+			switch key := taskKey(t.ID, run); {
+			case x.again[key]:
+				again = append(again, job{t, run})
+			case !asked[key]:
 				jobs = append(jobs, job{t, run})
 			}
 		}
 	}
+	jobs = append(jobs, again...)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
@@ -175,7 +180,7 @@ func (x *exam) askAll(ctx context.Context) error {
 	}
 	close(queue)
 	workers.Wait()
-	if len(x.outcomes) == x.Runs*len(x.Suite.Tasks) {
+	if len(x.outcomes) == x.Runs*len(x.Suite.Tasks) && len(x.again) == 0 {
 		return nil
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -237,6 +242,10 @@ func (x *exam) ask(ctx context.Context, j job) error {
 		}
 	}
 	x.mu.Lock()
+	if key := taskKey(o.Task, o.Run); x.again[key] {
+		delete(x.again, key)
+		x.outcomes = slices.DeleteFunc(x.outcomes, func(failed Outcome) bool { return taskKey(failed.Task, failed.Run) == key })
+	}
 	x.outcomes = append(x.outcomes, *o)
 	x.asked++
 	x.tokens += o.Usage.Prompt + o.Usage.Output
@@ -261,7 +270,7 @@ func (x *exam) report(p Progress) {
 	if x.Progress == nil {
 		return
 	}
-	p.Done, p.All = len(x.outcomes), x.Runs*len(x.Suite.Tasks)
+	p.Done, p.All = len(x.outcomes)-len(x.again), x.Runs*len(x.Suite.Tasks)
 	for _, o := range x.outcomes {
 		if o.Passed {
 			p.Passed++

@@ -240,6 +240,7 @@ func TestKeptSuite(t *testing.T) {
 			t.Fatal(err)
 		}
 		older := strings.Replace(string(text), "What is 17 plus 26?", "What is 26 plus 17?", 1)
+		older = strings.Replace(older, "    description:", "    field_of_another_version: x\n    description:", 1)
 		if err := os.WriteFile(path, []byte(older), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -424,6 +425,51 @@ func TestServerRecovers(t *testing.T) {
 			t.Errorf("the log has another report, %v", err)
 		}
 	}
+}
+
+// Tasks on which the backend fails each time keep no other task from being asked, and
+// an exam that is interrupted meanwhile has one report.
+func TestServerFailsOnSome(t *testing.T) {
+	t.Parallel()
+	suite := eval.Smoke()
+	log, err := eval.Create(filepath.Join(t.TempDir(), "exam"), eval.Exam{ID: "exam", Model: "m", Suite: suite.Name, Tasks: len(suite.Tasks), Runs: 1}, suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := evaltest.Student{Suite: suite, P: 1}
+	fails := failsOn{model, suite.Tasks[:3]}
+	for _, tt := range []struct {
+		model  providers.Model
+		budget int
+		done   int
+		ended  bool
+		passed int
+	}{{fails, 0, 3, false, 0}, {model, 1, 4, false, 1}, {fails, 0, 12, true, 9}, {fails, 1, 12, false, 9}, {model, 0, 12, true, 12}} {
+		r, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: tt.model, Tries: 1}, Log: log, Budget: eval.Budget{Tokens: tt.budget}})
+		if (err == nil) != tt.ended || r.Done != tt.done || r.Total.Passed != tt.passed {
+			t.Errorf("%+v: %d done, %d passed, %v", tt, r.Done, r.Total.Passed, err)
+		}
+		if kept, err := log.Report(); err != nil || kept.Done != r.Done || kept.Total.Passed != r.Total.Passed {
+			t.Errorf("%+v: the log has %d of %d, %v", tt, kept.Total.Passed, kept.Done, err)
+		}
+	}
+}
+
+// failsOn is a model whose backend fails on some tasks.
+type failsOn struct {
+	providers.Model
+	tasks []*eval.Task
+}
+
+func (f failsOn) Generate(ctx context.Context, r providers.Request) iter.Seq2[providers.Chunk, error] {
+	for _, m := range r.Messages {
+		if slices.ContainsFunc(f.tasks, func(t *eval.Task) bool { return strings.Contains(m.Text, t.Question) }) {
+			return func(yield func(providers.Chunk, error) bool) {
+				yield(providers.Chunk{}, &providers.Error{Kind: providers.ServerFault, Message: "crashed"})
+			}
+		}
+	}
+	return f.Model.Generate(ctx, r)
 }
 
 // A directory that was renamed or copied holds an exam of that name, and a summary that

@@ -33,7 +33,7 @@ a temporary directory, and reports how many it passes, with 95% intervals, and w
 fails the others. Nothing else is changed, and nobody is asked for permission.
 
 The suites are core (all tasks), smoke (12 of them), or a file: docs/eval.md explains
-how to write one. Results are kept. --resume goes on with an exam that was interrupted,
+how to write one. Results are kept. --resume resumes an exam that was interrupted,
 and asks nothing twice.`,
 		UsageText: `mylm eval -m qwen3:8b --suite smoke
 mylm eval -m qwen3:8b -m llama3.2 --chart models.svg
@@ -49,7 +49,7 @@ mylm eval compare 20310514-101500-4f2a last`,
 				cmdline.OneOf(&cli.StringFlag{Name: "form", Usage: "`FORM` in which calls are shown to the model, or all, to compare them", DefaultText: "as it is set"}, append(formNames(), "auto", "all")...),
 				&cli.BoolFlag{Name: "save", Usage: "with --form all: set the form in the configuration if one is better by more than chance"},
 				&cli.StringFlag{Name: "prompt", Usage: "also examine the system template in `FILE`, and compare"},
-				&cli.StringFlag{Name: "resume", Usage: "go on with the exam `ID`, or last, and with those begun by the same command"}),
+				&cli.StringFlag{Name: "resume", Usage: "resume the exam `ID`, or last, and those begun by the same command"}),
 			cmdline.Group(config.OfModel, &cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Usage: "examine model `NAME` (repeatable)", DefaultText: "the last one used, or the only one there is"}),
 			config.Flags(evalSettings()...),
 			cmdline.Group(config.OfOutput,
@@ -88,16 +88,22 @@ func formNames() (names []string) {
 
 // evalSettings are what can be set for an exam.
 func evalSettings() []config.Setting {
-	return append([]config.Setting{config.ProfileName, config.Host, config.Color}, examSettings()...)
+	return slices.Concat([]config.Setting{config.ProfileName, config.Host, config.Color}, examSettings(), waitSettings())
 }
 
 // examSettings are the settings that decide what is measured. They are kept with the
 // exam, and hold again when it goes on.
 func examSettings() []config.Setting {
 	return []config.Setting{
-		config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think, config.Timeout, config.FirstTokenTimeout, config.StepTimeout,
+		config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
 		config.MaxContextTokens, config.MaxToolResultTokens, config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition,
 	}
+}
+
+// waitSettings are how long a reply is waited for. They are kept with the exam, and
+// flags come before them when it goes on: a slow backend may need more.
+func waitSettings() []config.Setting {
+	return []config.Setting{config.Timeout, config.FirstTokenTimeout, config.StepTimeout}
 }
 
 // evalDir is where exams are kept.
@@ -116,8 +122,11 @@ func openExam(prefix string) (*eval.Log, error) {
 	if errors.Is(err, eval.ErrNoExam) {
 		return nil, failure.Usage("there is no exam %q", term.Echoed(prefix)).WithHint("mylm eval list shows those that are kept.")
 	}
-	if err != nil {
+	if errors.Is(err, eval.ErrAmbiguous) {
 		return nil, failure.Usage("%w", err).WithHint("Type more of the id; mylm eval list shows them.")
+	}
+	if err != nil {
+		return nil, err
 	}
 	dir = filepath.Join(dir, id)
 	l, err := eval.Open(dir)

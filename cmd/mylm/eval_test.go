@@ -281,31 +281,33 @@ func TestEvalStops(t *testing.T) {
 	if code != "5" || !strings.Contains(out, "Not complete: ") || !strings.Contains(errs, "mylm eval --resume ") {
 		t.Errorf("budget: exit %s: %s%s", code, out, errs)
 	}
-	for _, given := range []string{"--runs=2", "--temperature=0.9", "--seed=7", "--timeout=1m", "--profile=x"} {
+	for _, given := range []string{"--runs=2", "--temperature=0.9", "--seed=7", "--profile=x"} {
 		if out, errs, code = h.run("eval", "--resume", "last", given); code != "2" || !strings.Contains(errs, "as it began") {
 			t.Errorf("resume with %s: exit %s: %s%s", given, code, out, errs)
 		}
 	}
-	if out, errs, code = h.run("eval", "--resume", "last", "--workers", "4"); code != "0" || !strings.Contains(out, "92/92") {
+	if out, errs, code = h.run("eval", "--resume", "last", "--workers", "4", "--first-token-timeout", "20m"); code != "0" || !strings.Contains(out, "92/92") {
 		t.Errorf("resume: exit %s: %s%s", code, out, errs)
 	}
 	n, served := 0, o.placed.served()
-	if _, errs, code = h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "500", "--temperature", "0.5"); code != "5" {
-		t.Fatalf("exit %s: %s", code, errs)
-	}
-	o.watch(func(body []byte) {
-		if !bytes.Contains(body, []byte(`"temperature":0.5`)) {
-			t.Errorf("the exam goes on with another temperature: %s", body)
+	for _, began := range [][]string{{"--temperature", "0.5"}, nil} {
+		if _, errs, code = h.run(append([]string{"eval", "-m", "m", "--suite", "smoke", "--budget", "500"}, began...)...); code != "5" {
+			t.Fatalf("exit %s: %s", code, errs)
 		}
-		n++
-	})
-	cmd := h.command("eval", "--resume", "last")
-	cmd.Env = append(cmd.Env, "MYLM_TEMPERATURE=0.9")
-	if text, err := cmd.CombinedOutput(); err != nil || n == 0 {
-		t.Errorf("resume where a variable is set: %v, %d requests: %s", err, n, text)
+		o.watch(func(body []byte) {
+			if bytes.Contains(body, []byte(`"temperature":0.5`)) != (began != nil) || bytes.Contains(body, []byte("0.9")) {
+				t.Errorf("the exam that began with %q goes on with another temperature: %s", began, body)
+			}
+			n++
+		})
+		cmd := h.command("eval", "--resume", "last")
+		cmd.Env = append(cmd.Env, "MYLM_TEMPERATURE=0.9")
+		if text, err := cmd.CombinedOutput(); err != nil || n == 0 {
+			t.Errorf("resume where a variable is set: %v, %d requests: %s", err, n, text)
+		}
+		n = 0
+		o.placed.serveWith(served.ServeHTTP)
 	}
-	n = 0
-	o.placed.serveWith(served.ServeHTTP)
 	handler := o.placed.served()
 	var mu sync.Mutex
 	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {
@@ -887,6 +889,13 @@ func TestEvalDamaged(t *testing.T) {
 				t.Errorf("%s, %v: exit %s: %s", name, command, code, errs)
 			}
 		}
+	}
+	dirs, _ := filepath.Glob(filepath.Join(h.dir, "data", "mylm", "eval", "*"))
+	if err := os.Remove(filepath.Join(dirs[0], "summary.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, errs, code := h.run("eval", "show", filepath.Base(dirs[0])[:12]); code != "1" || !strings.Contains(errs, "rm -r "+dirs[0]) {
+		t.Errorf("without a summary: exit %s: %s", code, errs)
 	}
 }
 

@@ -115,7 +115,7 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 	return k, nil
 }
 
-// resume makes the jobs that go on with an exam, and with those that it was begun with.
+// resume makes the jobs that resume an exam, and those that were begun with it.
 func (k *examRun) resume() error {
 	names := []string{"suite", "runs", "model", "prompt", "form"}
 	for _, f := range config.Flags(append(examSettings(), config.ProfileName)...) {
@@ -241,11 +241,22 @@ func (k *examRun) open(ctx context.Context, e eval.Exam, goesOn bool) (*config.C
 	}
 	var kept *config.Resumed
 	if goesOn {
-		layer, err := config.Restore(e.Args, examSettings()...)
+		fixed, waits := maps.Clone(e.Args), map[string]string{}
+		for _, f := range config.Flags(waitSettings()...) {
+			name := f.Names()[0]
+			if text, ok := fixed[name]; ok {
+				waits[name] = text
+				delete(fixed, name)
+			}
+		}
+		kept = &config.Resumed{ID: e.ID}
+		var err error
+		if kept.Fixed, err = config.Restore(fixed, examSettings()...); err == nil {
+			kept.Overrides, err = config.Restore(waits, waitSettings()...)
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("the exam %s: %w", e.ID, err)
 		}
-		kept = &config.Resumed{ID: e.ID, Overrides: layer, Fixed: true}
 	}
 	c, err := config.Load(ctx, flags, kept)
 	if err != nil {
@@ -276,7 +287,7 @@ func (k *examRun) examine(ctx context.Context, j examJob) error {
 		o.Seed = j.exam.Seed
 	} else {
 		j.exam.Digest, j.exam.Form = digest, cmp.Or(string(o.Agent.Form), string(calling.ToolCode))
-		j.exam.Model, j.exam.Seed, j.exam.Args = model.Name, o.Seed, config.Held(c.Settings, examSettings()...)
+		j.exam.Model, j.exam.Seed, j.exam.Args = model.Name, o.Seed, config.Held(c.Settings, append(examSettings(), waitSettings()...)...)
 		if o.Log, err = newExamLog(j); err != nil {
 			return err
 		}
@@ -318,7 +329,7 @@ func (k *examRun) stopped(err error, id string, model *setup.Model) error {
 	if !errors.As(err, &stop) {
 		return err
 	}
-	again := "Go on with it: mylm eval --resume " + id
+	again := "To resume it: mylm eval --resume " + id
 	if errors.Is(err, eval.ErrBudget) {
 		return (&failure.Error{Code: failure.ExitPartial, Name: "budget", Err: err}).WithHint(again + " --budget MORE")
 	}

@@ -14,9 +14,13 @@ func Held(s Settings, of ...Setting) map[string]string {
 	return held
 }
 
-// Restore is the layer of what Held returned. What is no longer a setting is an error.
+// Restore is the layer of what Held returned, in which settings that nothing set are
+// not set below, either. What is no longer a setting is an error.
 func Restore(held map[string]string, of ...Setting) (Layer, error) {
 	l := Layer{values: values{}}
+	for _, row := range of {
+		l.values[row.def()] = nil
+	}
 	for name, text := range held {
 		i := indexOfFlag(of, name)
 		if i < 0 {

@@ -53,7 +53,7 @@ type Resumed struct {
 	ID        string
 	Overrides Layer // overrides a profile, unless that is named by a flag
 	Fallbacks Layer // counts where nothing else does
-	Fixed     bool  // the overrides come before flags and variables
+	Fixed     Layer // comes before flags and variables
 }
 
 // Load merges the layers of settings. flags are those of the command that was
@@ -83,8 +83,9 @@ func Load(ctx context.Context, flags []cli.Flag, resumed *Resumed) (*Config, err
 	if resumed != nil {
 		session = []Layer{resumed.Overrides}
 		session[0].From = Origin{Session, resumed.ID}
-		if resumed.Fixed {
-			s, session = slices.Concat(session, s), nil
+		if resumed.Fixed.Holds() {
+			s = slices.Concat(Settings{resumed.Fixed}, s)
+			s[0].From = session[0].From
 		}
 	}
 	if !profileTyped {

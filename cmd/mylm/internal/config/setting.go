@@ -78,6 +78,8 @@ func (r *Row[T]) Lookup(s Settings) (v T, set bool) {
 		held, ok := l.values[&r.Def]
 		switch {
 		case !ok:
+		case held == nil: // what is below does not count
+			return v, set
 		case !r.Adds:
 			return held.(T), true
 		case set:
@@ -229,6 +231,7 @@ func (r *Row[T]) tighten(user Settings, project any) (any, error) {
 	return r.project(r.Of(user), project.(T))
 }
 
+// values are those of a layer; with nil it is as if no layer below set anything.
 type values map[*Def]any
 
 // Layer holds the settings of one source.
