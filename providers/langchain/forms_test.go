@@ -182,6 +182,20 @@ func TestOddFaults(t *testing.T) {
 	}
 }
 
+// TestManyValuesInAnEvent counts what is read of an event in which values are joined: each costs
+// a look at the rest, so more than a gateway joins are no reply.
+func TestManyValuesInAnEvent(t *testing.T) {
+	t.Parallel()
+	piece := `{"choices":[{"index":0,"delta":{"content":"a"}}]} `
+	for name, body := range map[string]string{"empty ones": "{} ", "pieces": piece, "behind data:": "data: " + piece} {
+		f := newFake(t, openAIAPI, answers(http.StatusOK, "text/event-stream", "data: "+strings.Repeat(body, 100_000)+"\n\n"))
+		text, _, _, err := generate(t, f.model(t), providers.Request{})
+		if len(text) > 64 || providers.KindOf(err) != providers.Interrupted || !strings.Contains(err.Error(), "not valid JSON") {
+			t.Errorf("%s: %d pieces, %v", name, len(text), err)
+		}
+	}
+}
+
 // TestOverflowWords is for the words in which servers say that a prompt is too
 // long, and its size and the window's among them. 0 is none.
 func TestOverflowWords(t *testing.T) {

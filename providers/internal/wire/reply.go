@@ -149,3 +149,18 @@ const beforeJSON = " \t\r\n\ufeff"
 
 // Decode reads JSON after anything that may precede it.
 func Decode(body []byte, v any) error { return json.Unmarshal(bytes.TrimLeft(body, beforeJSON), v) }
+
+// firstOf splits several JSON values in one event. rest is nil if it is one, or none.
+func firstOf(data []byte) (first, rest []byte) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	var v json.RawMessage
+	if d.Decode(&v) != nil {
+		return nil, nil
+	}
+	rest = bytes.Trim(data[d.InputOffset():], beforeJSON)
+	rest = bytes.TrimLeft(bytes.TrimPrefix(rest, []byte("data:")), beforeJSON)
+	if len(rest) == 0 {
+		return nil, nil
+	}
+	return v, rest
+}

@@ -298,6 +298,10 @@ func IsMark(data []byte) bool {
 	return len(data) > 2 && data[0] == '[' && data[len(data)-1] == ']'
 }
 
+// mostJoined bounds the values in one event.
+const mostJoined = 64
+
+// dispatch takes an event. Gateways join several in one.
 func (r *stream) dispatch(data []byte) error {
 	data = bytes.Trim(data, beforeJSON)
 	if len(data) == 0 {
@@ -310,20 +314,34 @@ func (r *stream) dispatch(data []byte) error {
 	if r.name != "" && r.name != "message" && data[0] != '{' && data[0] != '[' { // the event "ping" of some proxies
 		return nil
 	}
-	settled, fault := r.x.reply.Settled, r.x.reply.Fault
-	err := r.reader.Event(&r.x.reply, data)
-	if first, rest := firstOf(data); err == ErrGarbled && rest != nil { // gateways join events
-		if err := r.dispatch(first); err != nil {
+	for range mostJoined {
+		rest, err := r.event(data)
+		if err != nil || rest == nil {
 			return err
 		}
-		return r.dispatch(rest)
+		if err := r.x.ctx.Err(); err != nil {
+			return err
+		}
+		data = rest
+	}
+	return ErrGarbled
+}
+
+// event takes the first value of an event.
+func (r *stream) event(data []byte) (rest []byte, err error) {
+	settled, fault := r.x.reply.Settled, r.x.reply.Fault
+	if err = r.reader.Event(&r.x.reply, data); err == ErrGarbled {
+		var first []byte
+		if first, rest = firstOf(data); rest != nil {
+			data, err = first, r.reader.Event(&r.x.reply, first)
+		}
 	}
 	if settled && (err != nil || r.x.reply.Fault != fault) { // only the cost of the reply can be missing
 		r.x.reply.Fault = fault
-		return io.EOF
+		return nil, io.EOF
 	}
 	if r.x.Format.Lines && !r.x.reply.understood() && (json.Valid(data) || data[0] != '{') {
-		return r.foreign(data)
+		return nil, r.foreign(data)
 	}
 	if err == ErrGarbled && json.Valid(data) {
 		if err = errNoObject; data[0] == '{' {
@@ -340,22 +358,7 @@ func (r *stream) dispatch(data []byte) error {
 	if err == nil && (r.x.reply.Over || r.x.reply.Fault != nil) {
 		err = io.EOF
 	}
-	return err
-}
-
-// firstOf splits several JSON values in one event. rest is nil if it is one, or none.
-func firstOf(data []byte) (first, rest []byte) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	var v json.RawMessage
-	if d.Decode(&v) != nil {
-		return nil, nil
-	}
-	rest = bytes.Trim(data[d.InputOffset():], beforeJSON)
-	rest = bytes.TrimLeft(bytes.TrimPrefix(rest, []byte("data:")), beforeJSON)
-	if len(rest) == 0 {
-		return nil, nil
-	}
-	return v, rest
+	return rest, err
 }
 
 // readLine returns the next line without its end: LF, and in server-sent events CR
