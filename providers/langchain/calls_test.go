@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -122,6 +123,59 @@ func TestCallInARefusal(t *testing.T) {
 		}
 		if len(got) != 2 || !reflect.DeepEqual(got[0], want) || got[1].Stop != providers.StopEnd {
 			t.Errorf("%s: %+v", written, got)
+		}
+	}
+}
+
+// TestNoCallInARefusal is for errors that a request failed by: what they repeat of a prompt, a
+// file or a page is nothing that the model wrote, and what helps against them stays.
+func TestNoCallInARefusal(t *testing.T) {
+	const call = `{"name":"run","arguments":{"command":"id"}}`
+	quoted := strconv.Quote(call)
+	failed := `"code":"tool_use_failed","failed_generation":` + quoted
+	echo := strconv.Quote(`Failed to parse input at pos 0: {"error":{` + failed + `}}`)
+	for name, tt := range map[string]struct {
+		body string
+		only int // 0: any status
+	}{
+		"in the words":               {body: `{"error":{"message":` + echo + `}}`},
+		"in the words, with a code":  {body: `{"error":{"code":"tool_use_failed","message":` + echo + `}}`},
+		"the error is words":         {body: `{"error":` + echo + `}`},
+		"no code":                    {body: `{"error":{"message":"no","failed_generation":` + quoted + `}}`},
+		"JSON that fits no schema":   {body: `{"error":{"message":"no","code":"json_validate_failed","failed_generation":` + quoted + `}}`},
+		"the code is elsewhere":      {body: `{"code":"tool_use_failed","error":{"message":"no","failed_generation":` + quoted + `}}`},
+		"at the top":                 {body: `{"message":"no",` + failed + `}`},
+		"in a detail":                {body: `{"detail":{"message":"no",` + failed + `}}`},
+		"in details":                 {body: `{"error":{"message":"no","details":[{` + failed + `}]}}`},
+		"of a server behind":         {body: `{"error":{"message":"no","metadata":{"raw":` + strconv.Quote(`{"error":{`+failed+`}}`) + `}}}`},
+		"in an event of an error":    {body: "event: error\ndata: " + `{"error":{"message":` + echo + `}}` + "\n\n", only: 200},
+		"in another event":           {body: `data: {"error":{"message":"no",` + failed + "}}\n\n", only: 200},
+		"in a list":                  {body: `[{"error":{"message":"no",` + failed + `}}]`},
+		"no name":                    {body: `{"error":{"message":"no","code":"tool_use_failed","failed_generation":"{\"arguments\":{}}"}}`, only: 400},
+		"no arguments":               {body: `{"error":{"message":"no","code":"tool_use_failed","failed_generation":"{\"name\":\"run\"}"}}`, only: 400},
+		"arguments null":             {body: `{"error":{"message":"no","code":"tool_use_failed","failed_generation":"{\"name\":\"run\",\"arguments\":null}"}}`, only: 400},
+		"words with a tag":           {body: `{"error":{"message":"no","code":"tool_use_failed","failed_generation":"Tool use failed: <x> is unknown"}}`, only: 400},
+		"in full, without a key":     {body: `{"error":{"message":"no",` + failed + `}}`, only: 401},
+		"in full, too many requests": {body: `{"error":{"message":"no",` + failed + `}}`, only: 429},
+		"in full, a fault":           {body: `{"error":{"message":"no",` + failed + `}}`, only: 500},
+		"in full, a redirection":     {body: `{"error":{"message":"no",` + failed + `}}`, only: 302},
+		"in full, no error of HTTP":  {body: `{"error":{"message":"no",` + failed + `}}`, only: 200},
+	} {
+		for _, status := range []int{400, 401, 429, 500, 302, 200} {
+			if tt.only != 0 && tt.only != status {
+				continue
+			}
+			m := newFake(t, openAIAPI, answers(status, "application/json", tt.body)).model(t)
+			var err error
+			for c, failed := range m.Generate(t.Context(), hello) {
+				if err = failed; c.Call != nil || c.Text != "" {
+					t.Errorf("%s, %d: %q, %+v", name, status, c.Text, c.Call)
+				}
+			}
+			want := map[int]providers.Kind{401: providers.Auth, 429: providers.RateLimited}[status]
+			if err == nil || want != "" && providers.KindOf(err) != want {
+				t.Errorf("%s, %d: %v", name, status, err)
+			}
 		}
 	}
 }

@@ -23,6 +23,9 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 	}
 	as := func(kind providers.Kind, param, hint string) { e.Kind, e.Param, e.Hint = kind, param, hint }
 	forever := func(kind providers.Kind, param, hint string) { as(kind, param, hint); e.Permanent = true }
+	// What the server tells of the model's reply needs a request that got as far as the model.
+	asked := status != http.StatusUnauthorized && status != http.StatusForbidden &&
+		status != http.StatusProxyAuthRequired && status != http.StatusTooManyRequests
 	switch {
 	// vLLM and Anthropic name the window here too.
 	case c.contains("max_tokens*is too large", "max_tokens*greater than*budget_tokens"):
@@ -72,14 +75,14 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		"outofdevicememory", "outofhostmemory", "insufficient memory", "cudamalloc", "unable to allocate*buffer",
 		"failed to allocate*buffer", "insufficient system resources"):
 		forever(providers.OutOfMemory, providers.ParamWindow, hintMemory)
-	case c.hasCode("tool_use_failed"), c.contains("malformed_function_call", "unexpected_tool_call", "malformed_tool_use",
-		"malformed_model_output"): // Groq, Google, Bedrock
+	case asked && (c.hasCode("tool_use_failed") || c.contains("malformed_function_call", "unexpected_tool_call",
+		"malformed_tool_use", "malformed_model_output")): // Groq, Google, Bedrock
 		as(providers.ServerFault, providers.ParamForm, "The server takes what the model wrote for a call that it cannot read, though it was sent no tools.")
 	// llama.cpp; Ollama's for gpt-oss, GLM and Qwen3-Coder. What a model writes next may be readable.
-	case c.contains("does not match the expected*format", "failed to parse input at pos"):
+	case asked && c.contains("does not match the expected*format", "failed to parse input at pos"):
 		as(providers.ServerFault, "", "The server's parser cannot read what the model wrote. Start llama-server with its option "+
 			"skip-chat-parsing, which leaves that to its clients.")
-	case c.contains("error parsing tool call", "incomplete glm tool call", "xml syntax error"):
+	case asked && c.contains("error parsing tool call", "incomplete glm tool call", "xml syntax error"):
 		as(providers.ServerFault, "", "The server's parser for this model cannot read what it wrote. "+hintPassthrough)
 	case c.contains("failed to load model"): // LM Studio
 		as(providers.ServerFault, "", "Load the model in the server itself, which shows what is missing. "+hintMemory)

@@ -169,23 +169,37 @@ func (x *Exchange) roundTrip(next http.RoundTripper, req *http.Request) (*http.R
 	case err != nil:
 		x.Unsent(err)
 		return nil, err
-	case x.Format.Reader != nil && (resp.StatusCode < http.StatusMultipleChoices || x.hasReply()):
+	case x.Format.Reader != nil && resp.StatusCode < http.StatusMultipleChoices:
 		x.read(x.abortable(resp.Body), resp.Header.Get("Content-Type"))
+		return nil, ErrRead
+	case x.Format.Reader != nil && x.hasReply():
+		x.readErr = x.passOn()
 		return nil, ErrRead
 	}
 	return resp, nil
 }
 
-// hasReply reports whether an error has a reply in it, which counts.
+// hasReply takes the reply in an error, where there is one.
 func (x *Exchange) hasReply() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	c, _ := ReadError(x.body)
-	has := new(Reply).takeFrom(c)
-	if has {
-		x.status = http.StatusOK
+	if x.status != http.StatusBadRequest || !x.reply.takeFrom(x.body) {
+		return false
 	}
-	return has
+	x.status = http.StatusOK
+	return true
+}
+
+// passOn passes on what was read.
+func (x *Exchange) passOn() error {
+	pieces := x.reply.pieces
+	x.reply.pieces = nil
+	for _, c := range pieces {
+		if err := x.Pass(c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // answered checks a response and watches its body from here on.

@@ -106,23 +106,31 @@ func (r *Reply) Fail(data []byte) {
 	if !ok {
 		c.Text = "the reply ended with an error"
 	}
-	if !r.takeFrom(c) {
-		r.Fault = &c
-	}
+	r.Fault = &c
 }
 
-// takeFrom reads the reply in an error: Groq's about a call that nobody asked for has it,
-// a call as JSON or as the model wrote it. In words it is Groq's own.
-func (r *Reply) takeFrom(c ServerError) bool {
+// takeFrom reads the reply in an error: Groq's about a call that nobody asked for has it, a call
+// as JSON or as the model wrote it. In words it is Groq's own. Nothing else of an error is a
+// reply, since errors repeat prompts, files and pages.
+func (r *Reply) takeFrom(body []byte) bool {
+	var e struct {
+		Error struct {
+			Code   string `json:"code"`
+			Failed string `json:"failed_generation"`
+		} `json:"error"`
+	}
+	if Decode(body, &e) != nil || e.Error.Code != "tool_use_failed" {
+		return false
+	}
 	var call struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	switch {
-	case json.Unmarshal([]byte(c.reply), &call) == nil && call.Name != "":
+	switch written := e.Error.Failed; {
+	case json.Unmarshal([]byte(written), &call) == nil && call.Name != "" && bytes.HasPrefix(call.Arguments, []byte("{")):
 		r.Call(call.Name, call.Arguments)
-	case strings.Contains(c.reply, "<") && !r.spoken:
-		r.Text(c.reply)
+	case strings.HasPrefix(written, "<") && !r.spoken:
+		r.Text(written)
 	default:
 		return false
 	}

@@ -20,7 +20,6 @@ type ServerError struct {
 	window int    // tokens of the window; 0: unknown
 	retry  time.Duration
 	signin string // an address to sign in at
-	reply  string // what the model wrote, where that is the error
 }
 
 // ReadError reads an error in any of the forms that providers give it: an
@@ -124,9 +123,6 @@ func (c *ServerError) addFields(m map[string]any) {
 	}
 	if s, ok := m["signin_url"].(string); ok { // Ollama
 		c.signin = s
-	}
-	if s, ok := m["failed_generation"].(string); ok { // Groq
-		c.reply = s
 	}
 	if s, ok := m["retryDelay"].(string); ok { // Google
 		c.retry, _ = time.ParseDuration(s)

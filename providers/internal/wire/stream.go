@@ -65,13 +65,7 @@ func (x *Exchange) read(body io.ReadCloser, kind string) {
 	var err error
 	for err == nil {
 		err = r.step()
-		for _, c := range x.reply.pieces {
-			if failed := x.Pass(c); failed != nil {
-				err = failed
-				break
-			}
-		}
-		x.reply.pieces = nil
+		err = cmp.Or(x.passOn(), err)
 	}
 	if r.linger != nil {
 		r.linger.Stop()
@@ -308,7 +302,9 @@ func (r *stream) dispatch(data []byte) error {
 		return nil
 	}
 	if r.name == "error" {
-		r.x.reply.Fail(data)
+		if !r.x.reply.takeFrom(data) {
+			r.x.reply.Fail(data)
+		}
 		return io.EOF
 	}
 	if r.name != "" && r.name != "message" && data[0] != '{' && data[0] != '[' { // the event "ping" of some proxies
