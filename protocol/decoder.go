@@ -706,6 +706,8 @@ func (d *Decoder) pushThought(s string) (rest string) {
 			last = s[i-1]
 		}
 		switch {
+		case d.thinking.messages && m.tag == channel:
+			m.n, d.thinking.depth = 0, 0
 		case d.thinking.messages && m.tag == turnEnd, m.tag == thinkClose && !d.thinking.messages:
 			d.thinking.depth--
 		case m.tag == thinkOpen && !d.thinking.messages && last != '`':

@@ -523,16 +523,16 @@ func (f *finder) markUp(s string, start bool) guess {
 	closer := "</" + e.name
 	inside, _, closed := strings.Cut(f.ahead(s[e.n:], maxPassed), closer)
 	switch content := strings.TrimSpace(inside); {
-	case known && (e.empty || closed || start && strings.HasPrefix(content, "<")):
+	case known && (e.empty || closed && (start || content != "") || start && strings.HasPrefix(content, "<")):
 		return found(tool)
-	case strings.Contains(e.fold, "functioncall"), strings.Contains(e.fold, "toolcall"):
+	case start && (strings.Contains(e.fold, "functioncall") || strings.Contains(e.fold, "toolcall")):
 		return f.named(s)
 	case f.streams && !closed:
 		return guess{is: isOpen, until: closer}
 	case start && e.fold == "name" && strings.Contains(content, "<parameter"): // Qwen's, without the tags before the name
 		tool, _ = f.d.declared(content[:pathLen(content)])
 		return found(tool)
-	case start && e.name == "parameter": // without what comes before it
+	case start && closed && e.name == "parameter" && nameAttr(e.attrs) != "": // without what comes before it
 		return found(f.declares(nameAttr(e.attrs)))
 	case !closed || content == "":
 		return guess{}
@@ -543,8 +543,18 @@ func (f *finder) markUp(s string, start bool) guess {
 	case content[0] == '{', content[0] == '[':
 		return found(f.inObject(content))
 	}
+	if m := namedInside().FindStringSubmatch(inside[:min(len(inside), maxElem)]); m != nil {
+		if tool, known = f.d.declared(tidyName(m[1])); known {
+			return found(tool)
+		}
+	}
 	return guess{}
 }
+
+// namedInside is an element that names something.
+var namedInside = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(?:tool|function)?[-_]?(?:name|tool|function)>\s*([\w.:-]+)\s*</`)
+})
 
 // mayBeElement reports whether s, behind a <, may become an element whose tag is not
 // complete.

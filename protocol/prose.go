@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // mayTake reports whether a { or ( in the middle of a line, which rest begins with,
@@ -113,24 +114,35 @@ var firstKey = sync.OnceValue(func() *regexp.Regexp {
 const announced = 120
 
 // argumentsOf returns the tool whose arguments an object is: one that declares the first
-// of them and is named before it on its line, or ends a line shortly before.
-func (f *finder) argumentsOf(object, before string) string {
+// of them and is named before it on its line, or ends a line shortly before. There a name
+// that may be any word has to stand out.
+func (f *finder) argumentsOf(object, before string) (tool string) {
 	m := firstKey().FindStringSubmatch(object[:min(len(object), maxTag)])
 	before = before[max(0, len(before)-announced):]
 	inner := strings.TrimRight(before, " \t\r\n")
-	if m == nil || strings.HasSuffix(inner, `":`) || strings.HasSuffix(inner, ",") {
+	if m == nil || strings.HasSuffix(inner, `":`) || strings.HasSuffix(inner, ",") || strings.HasSuffix(inner, "{") {
 		return ""
 	}
-	lines := strings.Split(before, "\n")
-	for i, line := range slices.Backward(lines) {
-		if i < len(lines)-1 {
-			line = strings.TrimRight(line, punctuation)
-			line = line[pathStart(line):]
+	line := strings.LastIndexByte(before, '\n')
+	for end := len(before); end > 0; end-- {
+		begin := pathStart(before[:end])
+		if begin == end {
+			continue
 		}
-		for name := range namesIn(line) {
-			tool, known := f.d.declared(tidyName(name))
-			if x := (resolver{d: f.d, name: tool}); known && x.property(m[1]+m[2]) != nil {
-				return tool
+		name, behind := before[begin:end], before[end:]
+		end = begin
+		last := name[strings.LastIndexByte(name, '.')+1:]
+		for _, word := range []string{name, last} {
+			known, ok := f.d.declared(tidyName(strings.TrimRight(word, ".")))
+			x := resolver{d: f.d, name: known}
+			if !ok || x.property(m[1]+m[2]) == nil {
+				continue
+			}
+			behind, _, _ = strings.Cut(behind, "\n")
+			stands := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz") != "" || strings.HasSuffix(strings.TrimRight(before[:begin], " "), ":") ||
+				begin > 0 && strings.IndexByte("`*[\"'", before[begin-1]) >= 0
+			if begin > line || stands && strings.Trim(behind, punctuation) == "" {
+				return known
 			}
 		}
 	}
@@ -237,7 +249,7 @@ func (f *finder) inElement(attrs, content string) string {
 
 // labels are what comes before a name on a line of its own, and what comes behind it.
 var labels = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("^(?i:(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|use))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params):[ \\r]*\\n[ ]+[\\w-]+:|[\\w-]+[*]*[:=] ?[\"'])")
+	return regexp.MustCompile("^(?i:(?:use |call )?(?:tool|function)(?:[ _-](?:name|call|use))?)[*:]*[ :]+[*`]*([\\w.-]+)[*`]*[ \\r]*\\n\\s*[*_]*(?:(?i:(?:tool|action|function)?[ _]?input)[*]*:|(?i:args|arguments|parameters|params):[ \\r]*\\n[ ]+([\\w-]+):|([\\w-]+)[*]*[:=] ?[\"'])")
 })
 
 // label is what labels look at, in bytes.
@@ -256,10 +268,12 @@ func (f *finder) step(s string) guess {
 		return guess{}
 	}
 	if m := labels().FindStringSubmatch(head); m != nil {
-		if tool, known := f.d.declared(tidyName(m[1])); known {
-			return found(tool)
+		tool, known := f.d.declared(tidyName(m[1]))
+		x := resolver{d: f.d, name: tool}
+		if key := m[2] + m[3]; !known || key != "" && x.property(key) == nil {
+			return guess{}
 		}
-		return guess{}
+		return found(tool)
 	}
 	line, after, ended := strings.Cut(head, "\n")
 	_, behind, said := strings.Cut(line, ":")
@@ -281,19 +295,21 @@ func hasPrefixFold(s, prefix string) bool {
 func (f *finder) mentioned(s string, m mark) guess {
 	content := trimSpace(s)
 	inside, _, _ := strings.Cut(f.ahead(content, 1<<16), "</")
-	tool := ""
-	switch {
+	tool, known := "", true
+	switch n := pathLen(inside); {
 	case content == "":
 	case content[0] == '{', content[0] == '[':
 		if tool = f.inObject(content); tool == "" {
-			tool, _ = f.d.declared(tidyName(m.name))
+			tool, known = f.d.declared(tidyName(m.name))
 		}
 	case content[0] == '<':
 		return found(f.word(content))
+	case strings.HasPrefix(trimSpace(content[n:]), "{"):
+		tool, known = f.d.declared(tidyName(content[:n]))
 	default:
-		tool, _ = f.python(inside)
+		tool, _ = f.python(inside[:n] + trimSpace(inside[n:]))
 	}
-	if tool == "" {
+	if tool == "" || !known {
 		return f.soon(s, maxElem, 0)
 	}
 	return found(tool)
@@ -307,7 +323,7 @@ func (f *finder) result(s string) guess {
 	switch {
 	case !closed && f.streams:
 		return guess{is: isOpen, until: closer}
-	case closed && strings.Trim(inside, punctuation+"\n") != "":
+	case closed && strings.ContainsFunc(inside, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
 		return guess{is: isOpen, invented: true}
 	}
 	return guess{}
