@@ -196,6 +196,21 @@ func TestManyValuesInAnEvent(t *testing.T) {
 	}
 }
 
+// TestUsageBesideAFault holds that what comes behind the finish reason counts the usage, whatever
+// else it says.
+func TestUsageBesideAFault(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []string{`"choices":[{"index":0,"delta":{},"finish_reason":"error"}]`, `"error":{"message":"worker died"}`} {
+		f := newFake(t, openAIAPI, answers(http.StatusOK, "text/event-stream",
+			`data: {"choices":[{"index":0,"delta":{"content":"yes"},"finish_reason":"stop"}]}`+"\n\n"+
+				`data: {`+fault+`,"usage":{"prompt_tokens":7,"completion_tokens":3}}`+"\n\n"))
+		text, _, last, err := generate(t, f.model(t), providers.Request{})
+		if text != "yes" || err != nil || last.Usage.Prompt != 7 || last.Usage.Output != 3 {
+			t.Errorf("%s: %q, %+v, %v", fault, text, last.Usage, err)
+		}
+	}
+}
+
 // TestOverflowWords is for the words in which servers say that a prompt is too
 // long, and its size and the window's among them. 0 is none.
 func TestOverflowWords(t *testing.T) {

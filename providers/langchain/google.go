@@ -161,6 +161,7 @@ func (googleReader) Whole(r *wire.Reply, body []byte) error {
 // read notes the contents of e. More than one event may have a finish reason.
 func (e *googleReply) read(r *wire.Reply, data []byte) error {
 	r.Known = r.Known || len(e.Candidates) > 0 || e.Usage.Prompt > 0
+	e.count(&r.Usage)
 	if wire.Present(e.Error) {
 		r.Fail(data)
 		return nil
@@ -193,7 +194,6 @@ func (e *googleReply) read(r *wire.Reply, data []byte) error {
 			r.Ended, r.Stop = true, c.FinishReason.Words()
 		}
 	}
-	e.count(&r.Usage)
 	return nil
 }
 

@@ -257,6 +257,7 @@ func (o *openAIReader) pass(r *wire.Reply) error {
 // read notes the contents of e.
 func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 	r.Known = r.Known || e.Choice != nil || strings.HasPrefix(string(e.Object), "chat.completion") || wire.Present(e.Usage)
+	e.count(&r.Usage)
 	if e.failed() {
 		if e.Choice != nil && wire.Present(e.Choice.Error) {
 			data = e.Choice.Error
@@ -275,7 +276,6 @@ func (o *openAIReader) read(e *openAIReply, r *wire.Reply, data []byte) error {
 			return nil
 		}
 	}
-	e.count(&r.Usage)
 	if e.Choice == nil {
 		return nil
 	}
