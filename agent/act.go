@@ -111,7 +111,7 @@ func (r *run) attempt(ctx context.Context, a *attempt) error {
 			return err
 		}
 		r.emit(ToolCall{ID: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: effect, Preview: a.inv.Preview, Repairs: codes, Refused: lacked})
-		call := ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: effect, Permits: a.permits}
+		call := ToolRequest{Run: r.state.Run, Call: a.id, Name: a.call.Name, Args: a.inv.Args, Effect: effect, Permits: a.permits, Tainted: r.state.Tainted}
 		a.outcome = r.runTool(ctx, a.inv, call)
 		var err error
 		if lacked, err = r.permit(ctx, a); err != nil {

@@ -73,6 +73,7 @@ type ToolRequest struct {
 
 	Effect  tools.Effect    `json:"effect"`            // with which it was allowed; see tools.Granted
 	Permits []tools.Refusal `json:"permits,omitempty"` // what it was refused before, and may do now
+	Tainted bool            `json:"tainted,omitempty"` // the run has read text from outside the workspace
 }
 
 // ApprovalRequest is a call that needs a decision.
@@ -200,7 +201,7 @@ func refusesSchema(err error) bool {
 }
 
 func (w *realEffects) Tool(ctx context.Context, r ToolRequest) tools.Outcome {
-	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect, Permits: r.Permits}
+	inv := tools.Invocation{Tool: w.agent.opts.Tools.Lookup(r.Name), Args: r.Args, Effect: r.Effect, Permits: r.Permits, Tainted: r.Tainted}
 	outcome := inv.Run(ctx, w.agent.timeout(&inv))
 	if len(outcome.Images) > 0 {
 		if info, err := w.Info(ctx); err != nil || info.Sees != providers.Able {

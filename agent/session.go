@@ -183,12 +183,20 @@ func (s *Session) rewind(n int) []Entry {
 }
 
 // Tainted reports whether a result in the session has text from outside the workspace,
-// or a run of it began with such text.
-func (s *Session) Tainted() bool {
-	return s.foreign() != nil || slices.ContainsFunc(s.snapshot(), func(e Entry) bool {
-		p, ok := e.Payload.(ReplyEntry)
-		return ok && p.State != nil && p.State.Tainted
-	})
+// or a run of it began with such text. The sessions within it, of a plan, count.
+func (s *Session) Tainted() bool { return slices.ContainsFunc(s.snapshot(), Entry.tainted) }
+
+func (e Entry) tainted() bool {
+	switch p := e.Payload.(type) {
+	case ResultEntry:
+		return untrusted(p.Origin)
+	case ReplyEntry:
+		return p.State != nil && p.State.Tainted
+	case CustomEntry:
+		var within Entry
+		return json.Unmarshal(p.Args, &within) == nil && within.tainted()
+	}
+	return false
 }
 
 // foreign is the first result that has such text, nil if there is none.

@@ -266,7 +266,7 @@ func damage(t *testing.T, spoil func(*testing.T, []byte) (spoilt []byte, mayLose
 }
 
 // TestSalvage checks the details of a repair: the log is read, corrections are kept,
-// and forgotten documents stay forgotten.
+// forgotten documents stay forgotten, and those whose tags are lost count as foreign.
 func TestSalvage(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "memory.db")
@@ -274,7 +274,8 @@ func TestSalvage(t *testing.T) {
 	fill(t, s, 600)
 	long := strings.Repeat("a long text goes on other pages ", 2000)
 	stored, err := s.Add(t.Context(), memory.Document{Text: "the host is heron"}, memory.Document{Text: "the host is kestrel"},
-		memory.Document{Text: "zzyzx must go"}, memory.Document{Text: long, Tags: []string{"a", "b"}, Session: "s", Speaker: "Ada", Time: day})
+		memory.Document{Text: "zzyzx must go"}, memory.Document{Text: long, Tags: []string{"a", "b"}, Session: "s", Speaker: "Ada", Time: day},
+		memory.Document{Text: "its tags cannot be read", Tags: []string{"zig", "foreign"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +290,10 @@ func TestSalvage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := contents(t, s)
-	db, log := read(t, path), read(t, path+"-wal")
+	unreadable := func(b []byte) []byte {
+		return bytes.ReplaceAll(b, []byte(`["zig","foreign"]`), []byte(`["zig","foreign"}`))
+	}
+	db, log := unreadable(read(t, path)), unreadable(read(t, path+"-wal"))
 	s.Close()
 
 	copied := filepath.Join(t.TempDir(), "memory.db")
@@ -311,6 +315,9 @@ func TestSalvage(t *testing.T) {
 	}
 	if d, err := s.Get(t.Context(), stored[3].ID); err != nil || fmt.Sprint(d) != fmt.Sprint(stored[3]) {
 		t.Errorf("the long text came back as %.200v, %v", d, err)
+	}
+	if d, err := s.Get(t.Context(), stored[4].ID); err != nil || !slices.Equal(d.Tags, []string{"foreign"}) {
+		t.Errorf("the tags that cannot be read came back as %q, %v", d.Tags, err)
 	}
 	if d, err := s.Get(t.Context(), late[0].ID); err != nil || d.Text != late[0].Text {
 		t.Errorf("what was in the log: %+v, %v", d, err)

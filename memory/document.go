@@ -36,6 +36,10 @@ const (
 // kinds in the order of their numbers in the index, which begin at 1.
 var kinds = []Kind{Exchange, Note, Tool, Summary}
 
+// ForeignTag marks a memory of a conversation that had read text from outside the
+// workspace, of another program, or whose tags were lost. What shows it is such text, too.
+const ForeignTag = "foreign"
+
 // Document is one text that is remembered, word for word.
 type Document struct {
 	// ID is unique, never changes and sorts by the time of recording. Add makes

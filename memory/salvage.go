@@ -183,7 +183,7 @@ func fromRow(r pages.Row) (d kept, ok bool) {
 		d.supersededBy = by
 	}
 	if ok && json.Unmarshal([]byte(tags), &d.Tags) != nil {
-		d.Tags = nil // the words are worth more than their tags
+		d.Tags = []string{ForeignTag} // the words are worth more than their tags, of which this may have been one
 	}
 	return d, ok
 }

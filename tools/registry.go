@@ -148,6 +148,7 @@ type Invocation struct {
 	Preview string // what the call would do, for a person
 
 	Permits []Refusal // what it was refused before and may do now; see Permitted
+	Tainted bool      // who makes it has read text from outside the workspace; see Tainted
 }
 
 // Prepare looks the tool up, fits the arguments to its schema, and asks the
@@ -231,6 +232,7 @@ func (inv *Invocation) Run(ctx context.Context, timeout time.Duration) (o Outcom
 	}()
 	var err error
 	ctx = context.WithValue(context.WithValue(ctx, grantKey{}, inv.Effect), permitKey{}, inv.Permits)
+	ctx = context.WithValue(ctx, taintKey{}, inv.Tainted)
 	o.Result, err = inv.Tool.Run(ctx, inv.Args)
 	switch {
 	case err == nil:

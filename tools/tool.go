@@ -233,6 +233,8 @@ type grantKey struct{}
 
 type permitKey struct{}
 
+type taintKey struct{}
+
 // Permitted is what the running call was refused when it ran before, and may do
 // this time. A path that it names may be read, and no other.
 func Permitted(ctx context.Context) []Refusal {
@@ -247,6 +249,13 @@ func Permitted(ctx context.Context) []Refusal {
 func Granted(ctx context.Context) (e Effect, ok bool) {
 	e, ok = ctx.Value(grantKey{}).(Effect)
 	return e, ok
+}
+
+// Tainted reports whether the run that makes the running call has read text from
+// outside the workspace.
+func Tainted(ctx context.Context) bool {
+	tainted, _ := ctx.Value(taintKey{}).(bool)
+	return tainted
 }
 
 type progressKey struct{}

@@ -46,8 +46,11 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 	var without []string
 	for tried := 1; ; tried++ {
 		result, err := r.attempt(ctx, &out.cost, &j, without)
+		if result.Tainted {
+			j.tainted = true
+			out.task.note(taintedKey, "true")
+		}
 		if err == nil {
-			j.tainted = j.tainted || result.Tainted
 			err = r.evaluate(ctx, &out, j, result, tried)
 		}
 		if err == nil && out.task.Status == Failed {
@@ -67,9 +70,6 @@ func (r *run) act(ctx context.Context, j job) (out outcome) {
 func (r *run) evaluate(ctx context.Context, out *outcome, j job, result agent.Result, tried int) error {
 	t := &out.task
 	t.note("attempts", fmt.Sprint(tried))
-	if result.Tainted {
-		t.note(taintedKey, "true")
-	}
 	t.Status, t.Result, t.Error = Completed, result.Response, ""
 	if failure := failureOf(result); failure != "" {
 		t.Status, t.Error = Failed, failure

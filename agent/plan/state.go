@@ -121,6 +121,7 @@ func (r *run) end(ctx context.Context) {
 	result := agent.Result{
 		Run: r.id, Session: r.session.ID, Response: s.Output, Status: r.stop.Status(), StopReason: r.stop, Turns: s.Turns,
 		Calls: append([]agent.CallRecord{}, r.cost.calls...), Usage: s.Usage, UsagePartial: r.cost.partial, Duration: time.Since(r.started), Err: r.err,
+		Tainted: r.opts.Agent.Tainted || r.plannerTainted.Load() || r.graph != nil && r.tainted(),
 	}
 	r.emit("", End{State: *s})
 	r.emit("", agent.FinalResponse{Result: result})

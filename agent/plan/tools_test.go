@@ -156,8 +156,8 @@ func TestNextTryIsTainted(t *testing.T) {
 	}})
 	all, approve, writes := web(t)
 	o.NoRecover, o.Agent.MaxMalformed, o.Agent.Tools, o.Agent.Approve = false, 1, all, approve
-	if w := carryOut(t, o, "g", task("a")); !w.state.Success || !slices.Equal(*writes, []bool{true}) {
-		t.Errorf("%v, tainted %v", w.statuses(), *writes)
+	if w := carryOut(t, o, "g", task("a")); !w.state.Success || !slices.Equal(*writes, []bool{true}) || !w.result.Tainted {
+		t.Errorf("%v, tainted %v, the plan %v", w.statuses(), *writes, w.result.Tainted)
 	}
 }
 

@@ -37,7 +37,7 @@ func New(store *memory.Store, project string) *Memory {
 // Tools returns those with which the model searches the memory and keeps notes in
 // it, for runs in a session.
 func (m *Memory) Tools(s *agent.Session) ([]*tools.Tool, error) {
-	o := recall.Options{Open: m.Open, Project: m.Project, NoSave: m.NoSave, Session: func() string { return s.ID }, Foreign: s.Tainted}
+	o := recall.Options{Open: m.Open, Project: m.Project, NoSave: m.NoSave, Session: func() string { return s.ID }}
 	searching := o
 	if m.Search != nil {
 		searching.Open = m.Search
@@ -135,7 +135,7 @@ func (m *Memory) Documents(r Run) (all []memory.Document) {
 				}
 				var tags []string
 				if r.Result.Tainted {
-					tags = []string{recall.ForeignTag}
+					tags = []string{memory.ForeignTag}
 				}
 				add(e.Time, "assistant", memory.Exchange, head(text, maxText), tags...)
 			}

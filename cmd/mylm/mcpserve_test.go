@@ -74,8 +74,8 @@ func TestMCPServeHTTP(t *testing.T) {
 	}
 }
 
-// A note belongs to the project of the program's first directory, and names the program,
-// in the revision in which a server asks by having a call made again, too.
+// A note belongs to the project of the program's first directory, names the program, and
+// counts as written elsewhere, in the revision in which a server asks by having a call made again, too.
 func TestMCPServeRoots(t *testing.T) {
 	t.Parallel()
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
@@ -101,7 +101,7 @@ func TestMCPServeRoots(t *testing.T) {
 		list := again(c, "memory", "list", "--json") // of the project
 		list.Dir = project
 		out, err := list.CombinedOutput()
-		if text := string(out); err != nil || !strings.Contains(text, `"source": "other-agent"`) {
+		if text := string(out); err != nil || !strings.Contains(text, `"source": "other-agent"`) || !strings.Contains(text, `"foreign"`) {
 			t.Errorf("%s: %v: %s", revision, err, text)
 		}
 	}

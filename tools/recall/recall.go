@@ -35,9 +35,9 @@ type Options struct {
 	Session func() string
 	// Source names who keeps the notes; "": RememberName.
 	Source string
-	// Foreign reports whether the conversation has read text from outside the
-	// workspace; nil: it has not. Its notes get the tag ForeignTag.
-	Foreign func() bool
+	// Foreign: all notes get the tag memory.ForeignTag, as those of a call do that
+	// is tools.Tainted.
+	Foreign bool
 	// NoSave is why nothing may be kept, as a sentence for the model; "" if
 	// notes are kept.
 	NoSave string
@@ -46,10 +46,6 @@ type Options struct {
 	// Location is the zone of the times that are shown and read; nil: time.Local.
 	Location *time.Location
 }
-
-// ForeignTag marks a memory of a conversation that had read text from outside the
-// workspace. What shows it is such text, too.
-const ForeignTag = "foreign"
 
 // recaller is a checked Options.
 type recaller struct{ Options }
@@ -111,8 +107,8 @@ func (r *recaller) remember(ctx context.Context, in rememberInput) (tools.Result
 		return tools.Result{}, err
 	}
 	tags := in.Tags
-	if r.Foreign != nil && r.Foreign() {
-		tags = append(slices.Clone(tags), ForeignTag)
+	if r.Foreign || tools.Tainted(ctx) {
+		tags = append(slices.Clone(tags), memory.ForeignTag)
 	}
 	kept, err := store.Add(ctx, memory.Document{
 		Text: strings.TrimSpace(in.Text), Kind: memory.Note, Role: "assistant", Project: r.Project, Session: r.Session(), Source: cmp.Or(r.Source, RememberName), Tags: tags,

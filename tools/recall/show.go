@@ -32,7 +32,7 @@ func (r *recaller) show(order string, all []shown) tools.Result {
 	}
 	for i, m := range all {
 		// A tool may have shown what strangers wrote.
-		if m.Project != r.Project || m.Kind == memory.Tool || slices.Contains(m.Tags, ForeignTag) {
+		if m.Project != r.Project || m.Kind == memory.Tool || slices.Contains(m.Tags, memory.ForeignTag) {
 			result.Origin = tools.Elsewhere
 		}
 		text := m.Text

@@ -156,7 +156,7 @@ func (m *Memory) tools(session *agent.Session) ([]*tools.Tool, error) {
 
 // Offered are the tools of the memory for another program, about a project.
 func (m *Memory) Offered(project, client string) (*tools.Registry, error) {
-	o := recall.Options{Open: m.Searched, Project: project, NoSave: m.NoSave, Source: client}
+	o := recall.Options{Open: m.Searched, Project: project, NoSave: m.NoSave, Source: client, Foreign: true}
 	var all []*tools.Tool
 	for _, make := range []func(recall.Options) (*tools.Tool, error){recall.SearchMemory, recall.ReadMemory, recall.Remember} {
 		t, err := make(o)
