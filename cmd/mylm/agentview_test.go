@@ -160,7 +160,7 @@ func TestEditedPlan(t *testing.T) {
 		"changed":     {`sed -i.bak 's/look around/look twice/'`, []step{{"| a  look around", ""}, {"[e]dit", "e\n"}, {"| a  look twice", ""}, {"Carry it out?", "y\n"}, {"▶ a  look twice", ""}, {"Allow it?", "y\n"}, {"✓ b", ""}}, "0"},
 		"mended":      {`sed -i.bak 's/"a"$/"c"/'`, []step{{"[e]dit", "edit\n"}, {"b depends on \"c\", which does not exist", ""}, {"Carry it out?", "n\n"}}, "4"},
 		"missing":     {"nosuch-editor", []step{{"[e]dit", "e\n"}, {"The plan is as it was: the editor \"nosuch-editor\": exit status 127. Set VISUAL or EDITOR", ""}, {"Carry it out?", "n\n"}}, "4"},
-		"broken":      {"sh twice.sh", []step{{"[e]dit", "e\n"}, {"The plan is as it was: the JSON", ""}, {"edit opens it again", ""}, {"[e]dit", "e\n"}, {"| a  look around", ""}, {"Carry it out?", "y\n"}, {"Allow it?", "y\n"}}, "0"},
+		"broken":      {"sh twice.sh", []step{{"[e]dit", "e\n"}, {"The plan is as it was: no JSON of the requested form", ""}, {"edit opens it again", ""}, {"[e]dit", "e\n"}, {"| a  look around", ""}, {"Carry it out?", "y\n"}, {"Allow it?", "y\n"}}, "0"},
 		"interrupted": {"true", []step{{"[e]dit", "e\n"}, {"The plan:", ""}, {"Carry it out?", "y\n"}, {"Allow it?", "\x03"}}, "130"},
 	} {
 		t.Run(name, func(t *testing.T) {
