@@ -132,7 +132,7 @@ func (f *finder) argumentsOf(object, before string) (tool string) {
 		name, behind := before[begin:end], before[end:]
 		end = begin
 		last := name[strings.LastIndexByte(name, '.')+1:]
-		for _, word := range []string{name, last} {
+		for _, word := range slices.Compact([]string{name, last}) {
 			known, ok := f.d.declared(tidyName(strings.TrimRight(word, ".")))
 			x := resolver{d: f.d, name: known}
 			if !ok || x.property(m[1]+m[2]) == nil {
