@@ -706,9 +706,18 @@ func TestEvalPrompt(t *testing.T) {
 {{.Call}}|{{.End}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := h.run("eval", "-m", "m", "--suite", "smoke", "--prompt", "own.tmpl")
+	out, errs, code := h.run("eval", "--suite", "smoke", "--prompt", "own.tmpl") // MYLM_MODEL is m
 	if code != "0" || !strings.Contains(out, "B is better by more than chance") || strings.Count(out, "12/12 100%") != 1 || strings.Count(out, "0/12 0%") != 1 || !strings.Contains(out, "own.tmpl") {
 		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+	exams, err := filepath.Glob(filepath.Join(h.dir, "data/mylm/eval/*/exam.json"))
+	if err != nil || len(exams) != 2 {
+		t.Fatal(exams, err)
+	}
+	for _, path := range exams {
+		if text, err := os.ReadFile(path); err != nil || strings.Count(string(text), `"model": "m"`) != 3 {
+			t.Errorf("%v: the exam, or one of its series, is bound to no model: %s", err, text)
+		}
 	}
 	row := regexp.MustCompile(`(?m)^(\d+)\|(\w+)\|[^|]+\|\{.*\}\|\{"type": "function", "function": \{"name": "(\w+)".*\}\}\|(\w+)\(.*\): .*\|$`)
 	rows := 0

@@ -95,6 +95,12 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 				return nil, err
 			}
 			model, k.out.forms = of.Model, append(k.out.forms, of)
+		} else if model == "" && len(templates) > 1 { // one model for both, whichever answers last meanwhile
+			_, m, err := k.open(c.Context, eval.Exam{}, false)
+			if err != nil {
+				return nil, err
+			}
+			model = m.Name
 		}
 		for i := range len(templates) * len(forms) {
 			template, form := templates[i/len(forms)], forms[i%len(forms)]
