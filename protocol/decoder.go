@@ -706,6 +706,9 @@ func (d *Decoder) pushThought(s string) (rest string) {
 			last = s[i-1]
 		}
 		switch {
+		case d.thinking.messages && m.tag == channel && strings.IndexByte("`\"'", last) >= 0: // quoted
+			i += m.n - 1
+			continue
 		case d.thinking.messages && m.tag == channel:
 			m.n, d.thinking.depth = 0, 0
 		case d.thinking.messages && m.tag == turnEnd, m.tag == thinkClose && !d.thinking.messages:
