@@ -108,9 +108,13 @@ func TestServerCalls(t *testing.T) {
 // TestCallInARefusal is for Groq's error about a call of a model that was sent no tools:
 // the call counts, as the server took it apart or as the model wrote it.
 func TestCallInARefusal(t *testing.T) {
+	call := providers.Chunk{Call: &providers.ServerCall{Name: "list_dir", Args: `{"path":"docs"}`}}
 	for written, want := range map[string]providers.Chunk{
-		`{"name": "list_dir", "arguments": {"path":"docs"}}`: {Call: &providers.ServerCall{Name: "list_dir", Args: `{"path":"docs"}`}},
-		`<function=list_dir>{"path": "docs"}</function>`:     {Text: `<function=list_dir>{"path": "docs"}</function>`},
+		`{"name": "list_dir", "arguments": {"path":"docs"}}`:       call,
+		`{"name": "list_dir", "arguments": "{\"path\":\"docs\"}"}`: call,
+		`<function=list_dir>{"path": "docs"}</function>`:           {Text: `<function=list_dir>{"path": "docs"}</function>`},
+		"\n<function=list_dir>{}</function>":                       {Text: "<function=list_dir>{}</function>"},
+		"I will look.\n<function=list_dir>{}</function>":           {Text: "I will look.\n<function=list_dir>{}</function>"},
 	} {
 		body, _ := json.Marshal(map[string]any{"error": map[string]string{"message": "Tool choice is none, but model called a tool", "type": "invalid_request_error", "code": "tool_use_failed", "failed_generation": written}})
 		m := newFake(t, openAIAPI, answers(400, "application/json", string(body))).model(t)

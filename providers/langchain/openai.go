@@ -135,7 +135,7 @@ type openAITimings struct {
 var openAIFormat = wire.Format{Reader: func() wire.Reader { return &openAIReader{} }}
 
 func (o *openAIReader) Event(r *wire.Reply, data []byte) error {
-	if strings.EqualFold(strings.Trim(string(data), `"[]`), "done") {
+	if len(data) < 16 && strings.EqualFold(strings.Trim(string(data), `"[]`), "done") {
 		r.Ended, r.Over = true, true
 		return o.pass(r)
 	}

@@ -77,7 +77,7 @@ func (x *Exchange) classify(c ServerError, status int) *providers.Error {
 		forever(providers.OutOfMemory, providers.ParamWindow, hintMemory)
 	case asked && (c.hasCode("tool_use_failed") || c.contains("malformed_function_call", "unexpected_tool_call",
 		"malformed_tool_use", "malformed_model_output")): // Groq, Google, Bedrock
-		as(providers.ServerFault, providers.ParamForm, "The server takes what the model wrote for a call that it cannot read, though it was sent no tools.")
+		as(providers.ServerFault, providers.ParamForm, "The server rejected the model's reply as an invalid tool call, though it was sent no tools.")
 	// llama.cpp; Ollama's for gpt-oss, GLM and Qwen3-Coder. What a model writes next may be readable.
 	case asked && c.contains("does not match the expected*format", "failed to parse input at pos"):
 		as(providers.ServerFault, "", "The server's parser cannot read what the model wrote. Start llama-server with its option "+

@@ -126,10 +126,11 @@ func (r *Reply) takeFrom(body []byte) bool {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	switch written := e.Error.Failed; {
-	case json.Unmarshal([]byte(written), &call) == nil && call.Name != "" && bytes.HasPrefix(call.Arguments, []byte("{")):
+	switch written := strings.TrimSpace(e.Error.Failed); {
+	case json.Unmarshal([]byte(written), &call) == nil && call.Name != "" &&
+		bytes.HasPrefix(bytes.TrimPrefix(call.Arguments, []byte(`"`)), []byte("{")):
 		r.Call(call.Name, call.Arguments)
-	case strings.HasPrefix(written, "<") && !r.spoken:
+	case (strings.HasPrefix(written, "<") || strings.Contains(written, "<function=")) && !r.spoken:
 		r.Text(written)
 	default:
 		return false

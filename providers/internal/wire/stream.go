@@ -292,9 +292,6 @@ func IsMark(data []byte) bool {
 	return len(data) > 2 && data[0] == '[' && data[len(data)-1] == ']'
 }
 
-// mostJoined bounds the values in one event.
-const mostJoined = 64
-
 // dispatch takes an event. Gateways join several in one.
 func (r *stream) dispatch(data []byte) error {
 	data = bytes.Trim(data, beforeJSON)
@@ -310,7 +307,7 @@ func (r *stream) dispatch(data []byte) error {
 	if r.name != "" && r.name != "message" && data[0] != '{' && data[0] != '[' { // the event "ping" of some proxies
 		return nil
 	}
-	for range mostJoined {
+	for {
 		rest, err := r.event(data)
 		if err != nil || rest == nil {
 			return err
@@ -320,7 +317,6 @@ func (r *stream) dispatch(data []byte) error {
 		}
 		data = rest
 	}
-	return ErrGarbled
 }
 
 // event takes the first value of an event.
