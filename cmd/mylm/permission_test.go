@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -12,11 +13,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/creack/pty"
+
+	"mylm/memory"
 )
 
 // commandReplies calls execute_command with each line in turn, and then is done.
@@ -290,6 +294,14 @@ func TestForeignNotesAsk(t *testing.T) {
 			remembersHeron(t, first)
 			if out, err := first.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
+			}
+			if strings.Contains(name, "note") {
+				var kept []memory.Document
+				list, err := again(first, "memory", "list", "--kind", "note", "--json").Output()
+				if err != nil || json.Unmarshal(list, &kept) != nil || len(kept) != 1 ||
+					slices.Contains(kept[0].Tags, memory.ForeignTag) != (c.exit == "4") {
+					t.Errorf("the note is not as foreign as the run: %v, %s", err, list)
+				}
 			}
 			next := again(first, args...)
 			var out bytes.Buffer

@@ -267,12 +267,12 @@ func (s *server) client(l *link) *mcp.Client {
 	l.asks.allow(o)
 	client := mcp.NewClient(&mcp.Implementation{Name: cmp.Or(s.hub.options.Name, "mylm"), Version: cmp.Or(s.hub.options.Version, "0")}, o)
 	l.asks.roots(client)
-	client.AddReceivingMiddleware(whole)
+	client.AddReceivingMiddleware(requireParams)
 	return client
 }
 
-// whole refuses what a server asks for, or tells, without saying what: the SDK does not survive it.
-func whole(next mcp.MethodHandler) mcp.MethodHandler {
+// requireParams refuses what a server asks for, or tells, without saying what: the SDK does not survive it.
+func requireParams(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		missing := false
 		switch p := r.GetParams().(type) {
