@@ -5,12 +5,13 @@ import "time"
 // Exam is what an exam is about: what must not change when it is resumed.
 type Exam struct {
 	ID      string    `json:"id"`
-	Started time.Time `json:"started"`
+	Started time.Time `json:"started,omitzero"`
 	Version string    `json:"version,omitempty"` // of the program
 	Model   string    `json:"model"`             // as it is shown
 	Suite   string    `json:"suite"`
 	Tasks   int       `json:"tasks"`
 	Form    string    `json:"form,omitempty"`          // in which calls are shown to the model
+	Compact bool      `json:"compact,omitempty"`       // the prompt is that for a small window
 	Prompt  string    `json:"prompt,omitempty"`        // the file of a system template; "": the default one
 	Digest  string    `json:"prompt_digest,omitempty"` // of the prompts, by which they can be told apart
 	Runs    int       `json:"runs"`
@@ -24,14 +25,6 @@ type Exam struct {
 
 // Series are exams that one command starts, one after the other.
 type Series struct {
-	ID    string `json:"id"`
 	Place int    `json:"place"` // of the exam in Exams
-	Exams []Spec `json:"exams"`
-}
-
-// Spec is what an exam of a series is started with.
-type Spec struct {
-	Model  string `json:"model,omitempty"`
-	Form   string `json:"form,omitempty"`
-	Prompt string `json:"prompt,omitempty"`
+	Exams []Exam `json:"exams"` // each as it begins, also before it has begun
 }

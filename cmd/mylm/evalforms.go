@@ -1,13 +1,9 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
-	"mylm/agent"
-	"mylm/agent/eval"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
@@ -30,22 +26,25 @@ type formsOf struct {
 	place error        // why it cannot
 }
 
-// formsFor begins the comparison of the forms for a model: the form that is in force
-// comes first.
-func (k *examRun) formsFor(ctx context.Context, model string) (*formsOf, []string, error) {
-	c, m, err := k.open(ctx, eval.Exam{Model: model}, false)
-	if err != nil {
-		return nil, nil, err
+// compareForms begins the comparison of the forms for each model that is examined in all
+// of them, with the form that comes first.
+func (k *examRun) compareForms() error {
+	seen := map[string][]string{} // forms by model
+	for _, j := range k.jobs {
+		forms := seen[j.exam.Model]
+		if j.exam.Prompt != "" || slices.Contains(forms, j.exam.Form) {
+			continue
+		}
+		if forms = append(forms, j.exam.Form); len(forms) == len(calling.Forms()) {
+			f := &formsOf{Model: j.exam.Model, Base: forms[0]}
+			if f.entry, f.place = entryOf(j.config, j.model); f.place != nil && k.cli.Bool("save") {
+				return f.place
+			}
+			k.out.forms = append(k.out.forms, f)
+		}
+		seen[j.exam.Model] = forms
 	}
-	var o agent.Options
-	setup.Suit(ctx, c.Settings, m.Model, &o)
-	f := &formsOf{Model: m.Name, Base: cmp.Or(string(o.Form), string(calling.ToolCode))}
-	f.entry, f.place = entryOf(c, m)
-	if k.cli.Bool("save") && f.place != nil {
-		return nil, nil, f.place
-	}
-	others := slices.DeleteFunc(formNames(), func(name string) bool { return name == f.Base })
-	return f, append([]string{f.Base}, others...), nil
+	return nil
 }
 
 // entryOf is the entry of the configuration that holds for a model, or one that could

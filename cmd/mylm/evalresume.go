@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"maps"
-	"slices"
+	"path/filepath"
 
+	"mylm/agent/eval"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
+	"mylm/cmd/mylm/internal/setup"
+	"mylm/providers/calling"
 )
 
 // resume makes the jobs that resume an exam, and those that were begun with it.
@@ -27,50 +32,94 @@ func (k *examRun) resume() error {
 	if err != nil {
 		return unreadable(err, l.Dir())
 	}
-	series := l.Exam.Series
-	forms := map[string]int{}
-	if series == nil {
-		k.jobs = []examJob{{suite: suite, exam: l.Exam, log: l}}
-	} else {
-		logs, err := examsOf(k.cli.Context, *series)
-		if err != nil {
-			return err
-		}
-		logs[series.Place] = l
-		for i, p := range series.Exams {
-			j := examJob{suite: suite, exam: l.Exam, log: logs[i]}
-			if j.log != nil {
-				j.exam = j.log.Exam
-			} else { // it was not begun
-				at := *series
-				at.Place = i
-				j.exam.ID, j.exam.Digest, j.exam.Series = "", "", &at
-				j.exam.Model, j.exam.Form, j.exam.Prompt = p.Model, p.Form, p.Prompt
-			}
-			if k.jobs = append(k.jobs, j); p.Prompt == "" && p.Form != "" {
-				forms[p.Model]++
-			}
-		}
+	exams, at := []eval.Exam{l.Exam}, 0
+	if s := l.Exam.Series; s != nil {
+		exams, at = s.Exams, s.Place
 	}
-	for _, j := range k.jobs {
-		if _, digest, err := promptSet(j.exam.Prompt); err != nil {
-			return err
-		} else if j.exam.Digest != "" && j.exam.Digest != digest {
-			return failure.Usage("the prompt templates have changed since the exam %s began: its report would be about neither", j.exam.ID).
-				WithHint("Begin a new exam; mylm eval show " + j.exam.ID + " prints what was reached.")
-		}
-	}
-	for _, model := range slices.Sorted(maps.Keys(forms)) {
-		if forms[model] == len(formNames()) {
-			of, _, err := k.formsFor(k.cli.Context, model)
-			if err != nil {
+	for i, e := range exams {
+		j := examJob{suite: suite, exam: e, log: l}
+		if i != at {
+			if j.log, err = begunExam(e.ID); err != nil {
 				return err
 			}
-			k.out.forms = append(k.out.forms, of)
 		}
+		if j.log != nil {
+			j.exam = j.log.Exam
+		} else {
+			j.exam.Series = &eval.Series{Place: i, Exams: exams}
+		}
+		if err := k.goOn(&j); err != nil {
+			return err
+		}
+		k.jobs = append(k.jobs, j)
+	}
+	if err := k.compareForms(); err != nil {
+		return err
 	}
 	if k.cli.Bool("save") && k.out.forms == nil {
 		return failure.Usage("--save is for exams in all forms, and exam %s is none", l.Exam.ID)
 	}
 	return nil
+}
+
+// begunExam is the log of an exam of a series, nil if it was not begun.
+func begunExam(id string) (*eval.Log, error) {
+	dir, err := evalDir()
+	if err != nil {
+		return nil, err
+	}
+	if id == "" || id != filepath.Base(id) {
+		return nil, failure.Usage("an earlier version of mylm began these exams, and did not keep which they are").
+			WithHint("Begin them again; mylm eval list shows what was reached.")
+	}
+	dir = filepath.Join(dir, id)
+	l, err := eval.Open(dir)
+	if errors.Is(err, eval.ErrNoExam) {
+		return nil, nil
+	}
+	return l, unreadable(err, dir)
+}
+
+// goOn makes the options of an exam that goes on: those that it began with.
+func (k *examRun) goOn(j *examJob) (err error) {
+	e := j.exam
+	set, digest, err := promptSet(e.Prompt)
+	if err != nil {
+		return err
+	}
+	if e.Digest != digest {
+		return failure.Usage("the prompt templates have changed since the exam %s began: its report would be about neither", e.ID).
+			WithHint("Begin a new exam; mylm eval show " + e.ID + " prints what was reached.")
+	}
+	kept, err := keptSettings(e)
+	if err != nil {
+		return err
+	}
+	if j.config, j.model, err = k.open(k.cli.Context, e.Model, "", kept); err != nil {
+		return err
+	}
+	j.agent = setup.AgentOptions(j.config.Settings)
+	j.agent.Model, j.agent.Prompts, j.agent.Form, j.agent.Compact = j.model.Model, set, calling.Form(e.Form), e.Compact
+	return nil
+}
+
+// keptSettings are the settings that an exam began with.
+func keptSettings(e eval.Exam) (*config.Resumed, error) {
+	fixed, waits := maps.Clone(e.Args), map[string]string{}
+	for _, f := range config.Flags(waitSettings()...) {
+		name := f.Names()[0]
+		if text, ok := fixed[name]; ok {
+			waits[name] = text
+			delete(fixed, name)
+		}
+	}
+	kept := &config.Resumed{ID: e.ID}
+	var err error
+	if kept.Fixed, err = config.Restore(fixed, examSettings()...); err == nil {
+		kept.Overrides, err = config.Restore(waits, waitSettings()...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the exam %s: %w", e.ID, err)
+	}
+	return kept, nil
 }

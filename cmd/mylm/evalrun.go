@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"mylm/agent"
 	"mylm/agent/eval"
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
@@ -40,9 +40,12 @@ type examRun struct {
 
 // examJob is an exam that is started or resumed.
 type examJob struct {
-	suite *eval.Suite
-	exam  eval.Exam
-	log   *eval.Log // of an exam that goes on; nil: a new one
+	suite  *eval.Suite
+	exam   eval.Exam
+	log    *eval.Log // of an exam that goes on; nil: it begins
+	config *config.Config
+	model  *setup.Model
+	agent  agent.Options
 }
 
 func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
@@ -74,70 +77,48 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 		}
 		templates = append(templates, path)
 	}
-	for _, path := range templates { // before anything is asked
-		_, _, err := promptSet(path)
-		if err != nil && path != "" {
-			return nil, failure.Usage("--prompt: %w", err).WithHint("mylm prompts eject system writes the default template to a file.")
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 	all := c.String("form") == "all"
 	if c.Bool("save") && !all {
 		return nil, failure.Usage("--save is for --form all: it keeps the form that is better by more than chance")
 	}
+	given := c.String("form")
+	if all {
+		given = ""
+	}
 	for _, model := range models {
-		forms := []string{c.String("form")}
+		conf, m, err := k.open(c.Context, model, given, nil)
+		if err != nil {
+			return nil, err
+		}
+		o := setup.AgentOptions(conf.Settings)
+		setup.Suit(c.Context, conf.Settings, m.Model, &o)
+		o.Form = cmp.Or(o.Form, calling.ToolCode)
+		forms := []calling.Form{o.Form} // the one that is set comes first: the others are compared with it
 		if all {
-			var of *formsOf
-			if of, forms, err = k.formsFor(c.Context, model); err != nil {
-				return nil, err
-			}
-			model, k.out.forms = of.Model, append(k.out.forms, of)
-		} else if model == "" && len(templates) > 1 { // one model for both, whichever answers last meanwhile
-			_, m, err := k.open(c.Context, eval.Exam{}, false)
-			if err != nil {
-				return nil, err
-			}
-			model = m.Name
+			forms = append(forms, slices.DeleteFunc(calling.Forms(), func(f calling.Form) bool { return f == o.Form })...)
 		}
 		for i := range len(templates) * len(forms) {
-			template, form := templates[i/len(forms)], forms[i%len(forms)]
-			k.jobs = append(k.jobs, examJob{suite: suite, exam: eval.Exam{Model: model, Form: form, Suite: suite.Name, Tasks: len(suite.Tasks), Prompt: template, Runs: c.Int("runs"), Version: version()}})
+			j := examJob{suite: suite, config: conf, model: m, agent: o}
+			j.exam = eval.Exam{ID: newExamID(), Version: version(), Model: m.Name, Suite: suite.Name, Tasks: len(suite.Tasks), Compact: o.Compact, Runs: c.Int("runs"),
+				Seed: config.Seed.Ptr(conf.Settings), Args: config.Held(conf.Settings, append(examSettings(), waitSettings()...)...)}
+			j.exam.Prompt, j.agent.Form = templates[i/len(forms)], forms[i%len(forms)]
+			j.exam.Form = string(j.agent.Form)
+			if j.agent.Prompts, j.exam.Digest, err = promptSet(j.exam.Prompt); err != nil {
+				return nil, err
+			}
+			k.jobs = append(k.jobs, j)
 		}
 	}
 	if len(k.jobs) > 1 {
-		series := eval.Series{ID: rand.Text()}
+		series := eval.Series{}
 		for _, j := range k.jobs {
-			series.Exams = append(series.Exams, eval.Spec{Model: j.exam.Model, Form: j.exam.Form, Prompt: j.exam.Prompt})
+			series.Exams = append(series.Exams, j.exam)
 		}
 		for i := range k.jobs {
-			at := series
-			at.Place = i
-			k.jobs[i].exam.Series = &at
+			k.jobs[i].exam.Series = &eval.Series{Place: i, Exams: series.Exams}
 		}
 	}
-	return k, nil
-}
-
-// examsOf are the logs of a series by place, as far as they were begun.
-func examsOf(ctx context.Context, series eval.Series) (map[int]*eval.Log, error) {
-	all, unread := listExams(ctx)
-	logs := map[int]*eval.Log{}
-	for _, e := range all {
-		if of := e.Exam.Series; of != nil && of.ID == series.ID {
-			l, err := openExam(e.Exam.ID)
-			if err != nil {
-				return nil, err
-			}
-			logs[of.Place] = l
-		}
-	}
-	if len(logs) < len(series.Exams) {
-		return logs, unread // an exam that cannot be read may be one of them
-	}
-	return logs, nil
+	return k, k.compareForms()
 }
 
 // do makes the exams, one after the other.
@@ -157,14 +138,14 @@ func (k *examRun) do(ctx context.Context) error {
 }
 
 // open merges the settings for an exam, with those that it began with if it goes on,
-// and opens its model.
-func (k *examRun) open(ctx context.Context, e eval.Exam, goesOn bool) (*config.Config, *setup.Model, error) {
+// and opens its model. A form that is "" is the one that is set.
+func (k *examRun) open(ctx context.Context, model, form string, kept *config.Resumed) (*config.Config, *setup.Model, error) {
 	flags := slices.Clone(k.cli.Command.Flags)
 	for _, given := range []struct {
 		setting config.Setting
 		name    string
 		value   string
-	}{{config.ModelName, "model", e.Model}, {config.Form, "form", e.Form}} {
+	}{{config.ModelName, "model", model}, {config.Form, "form", form}} {
 		if given.value == "" {
 			continue
 		}
@@ -178,25 +159,6 @@ func (k *examRun) open(ctx context.Context, e eval.Exam, goesOn bool) (*config.C
 		}
 		flags = append(flags, f)
 	}
-	var kept *config.Resumed
-	if goesOn {
-		fixed, waits := maps.Clone(e.Args), map[string]string{}
-		for _, f := range config.Flags(waitSettings()...) {
-			name := f.Names()[0]
-			if text, ok := fixed[name]; ok {
-				waits[name] = text
-				delete(fixed, name)
-			}
-		}
-		kept = &config.Resumed{ID: e.ID}
-		var err error
-		if kept.Fixed, err = config.Restore(fixed, examSettings()...); err == nil {
-			kept.Overrides, err = config.Restore(waits, waitSettings()...)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("the exam %s: %w", e.ID, err)
-		}
-	}
 	c, err := config.Load(ctx, flags, kept)
 	if err != nil {
 		return nil, nil, err
@@ -207,26 +169,12 @@ func (k *examRun) open(ctx context.Context, e eval.Exam, goesOn bool) (*config.C
 }
 
 // examine makes one exam. Its report is printed even if it did not come to its end.
-func (k *examRun) examine(ctx context.Context, j examJob) error {
-	c, model, err := k.open(ctx, j.exam, k.cli.IsSet("resume"))
-	if err != nil {
-		return err
+func (k *examRun) examine(ctx context.Context, j examJob) (err error) {
+	if j.model.Notice != "" && !k.cli.Bool("quiet") {
+		k.screen.Dim(j.model.Notice)
 	}
-	set, digest, err := promptSet(j.exam.Prompt)
-	if err != nil {
-		return err
-	}
-	if model.Notice != "" && !k.cli.Bool("quiet") {
-		k.screen.Dim(model.Notice)
-	}
-	o := eval.Options{Suite: j.suite, Agent: setup.AgentOptions(c.Settings), Runs: j.exam.Runs, Workers: k.workers, Budget: k.budget, Seed: config.Seed.Ptr(c.Settings)}
-	o.Agent.Prompts = set
-	setup.Suit(ctx, c.Settings, model.Model, &o.Agent)
-	if o.Log = j.log; o.Log != nil {
-		o.Seed = j.exam.Seed
-	} else {
-		j.exam.Digest, j.exam.Form = digest, cmp.Or(string(o.Agent.Form), string(calling.ToolCode))
-		j.exam.Model, j.exam.Seed, j.exam.Args = model.Name, o.Seed, config.Held(c.Settings, append(examSettings(), waitSettings()...)...)
+	o := eval.Options{Suite: j.suite, Agent: j.agent, Runs: j.exam.Runs, Workers: k.workers, Budget: k.budget, Seed: j.exam.Seed, Log: j.log}
+	if o.Log == nil {
 		if o.Log, err = newExamLog(j); err != nil {
 			return err
 		}
@@ -248,7 +196,12 @@ func (k *examRun) examine(ctx context.Context, j examJob) error {
 		err = failed
 	}
 	k.out.reports, k.out.logs = append(k.out.reports, report), append(k.out.logs, o.Log)
-	return k.stopped(err, o.Log.Exam.ID, model)
+	return k.stopped(err, o.Log.Exam.ID, j.model)
+}
+
+// newExamID is an id that no exam has.
+func newExamID() string {
+	return time.Now().Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
 }
 
 // newExamLog begins the log of a new exam.
@@ -258,7 +211,6 @@ func newExamLog(j examJob) (*eval.Log, error) {
 		return nil, err
 	}
 	j.exam.Started = time.Now()
-	j.exam.ID = j.exam.Started.Format("20060102-150405-") + strings.ToLower(rand.Text()[:4])
 	return eval.Create(filepath.Join(dir, j.exam.ID), j.exam, j.suite)
 }
 
@@ -300,7 +252,10 @@ func promptSet(path string) (set *prompts.Set, digest string, err error) {
 		}
 		fmt.Fprintf(h, "%s\x00%s\x00", name, text)
 	}
-	if err != nil {
+	switch {
+	case err != nil && path != "":
+		return nil, "", failure.Usage("--prompt: %w", err).WithHint("mylm prompts eject system writes the default template to a file.")
+	case err != nil:
 		return nil, "", failure.Config(err)
 	}
 	return set, hex.EncodeToString(h.Sum(nil)[:8]), nil
