@@ -59,6 +59,23 @@ func (s *Session) Entries() []Entry {
 	return slices.Clone(s.entries)
 }
 
+// Joined is Entries for people to read: of a reply that the length limit cut and those that
+// continue it only the last is there, with the whole answer.
+func (s *Session) Joined() []Entry {
+	entries := s.Entries()
+	var joined []Entry
+	for _, e := range entries {
+		if p, ok := e.Payload.(ReplyEntry); ok && p.State != nil && len(p.State.Continued) > 0 {
+			parts := p.State.Continued
+			p.Answer = answerIn(entries, append(slices.Clone(parts), e.Seq)...)
+			e.Payload = p
+			joined = slices.DeleteFunc(joined, func(e Entry) bool { return slices.Contains(parts, e.Seq) })
+		}
+		joined = append(joined, e)
+	}
+	return joined
+}
+
 // snapshot is Entries without a copy, for those who only look.
 func (s *Session) snapshot() []Entry {
 	s.mu.Lock()

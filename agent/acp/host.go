@@ -63,7 +63,7 @@ type Info struct {
 // except SetMode and Describe.
 type Conversation interface {
 	ID() string
-	// Entries are what was said so far.
+	// Entries are what was said so far, as agent.Session.Joined returns them.
 	Entries() []agent.Entry
 	// Modes are those that the session can be in, and the one that it is in.
 	Modes() (all []Mode, current string)

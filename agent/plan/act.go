@@ -177,7 +177,7 @@ func (r *run) runAgent(ctx context.Context, o agent.Options, task string, s *age
 
 // answered is the result of a run that was recorded to its end.
 func answered(s *agent.Session) agent.Result {
-	_, reply := lastReply(s.Entries())
+	_, reply := lastReply(s.Joined())
 	return agent.Result{Status: agent.Success, StopReason: agent.StopComplete, Response: strings.TrimSpace(reply.Answer), Tainted: s.Tainted()}
 }
 

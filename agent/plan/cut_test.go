@@ -20,6 +20,12 @@ func TestCutEverywhere(t *testing.T) {
 		if kind == "plan" {
 			return `{"tasks": [{"id": "a", "description": "one"}, {"id": "b", "description": "two", "dependencies": ["a"]}]}`
 		}
+		if strings.Contains(message, "Go on exactly where it stopped") {
+			return "nd the rest"
+		}
+		if kind == "task" {
+			return reply(kind, message) + ", a[cut]"
+		}
 		return reply(kind, message)
 	}
 	first := watch(mustPlan(t, options(whole, &model{reply: answers})).Run(t.Context(), nil, "the goal", nil))

@@ -35,7 +35,11 @@ func (m *model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 		m.mu.Lock()
 		m.messages = append(m.messages, kind+"\n"+message)
 		m.mu.Unlock()
-		text := m.reply(kind, message)
+		stop := providers.StopEnd
+		text, cut := strings.CutSuffix(m.reply(kind, message), "[cut]")
+		if cut {
+			stop = providers.StopLength
+		}
 		if text == "hang" {
 			m.hanging <- struct{}{}
 			<-ctx.Done()
@@ -53,7 +57,7 @@ func (m *model) Generate(ctx context.Context, r providers.Request) iter.Seq2[pro
 		if !yield(providers.Chunk{Text: text}, nil) {
 			return
 		}
-		yield(providers.Chunk{Stop: providers.StopEnd, Usage: providers.Usage{Prompt: 10, Output: 2}}, nil)
+		yield(providers.Chunk{Stop: stop, Usage: providers.Usage{Prompt: 10, Output: 2}}, nil)
 	}
 }
 

@@ -461,7 +461,7 @@ func TestACPCancel(t *testing.T) {
 
 func TestACPLoad(t *testing.T) {
 	t.Parallel()
-	e := startEditor(t, "=== thought\nHm.\n"+toolReply("I look.", "read_file", map[string]any{"path": "notes.txt"})+"=== reply\nThe first answer.\n"+
+	e := startEditor(t, "=== thought\nHm.\n"+toolReply("I look.", "read_file", map[string]any{"path": "notes.txt"})+"=== reply stop=length\nThe first an\n=== reply\nswer.\n"+
 		toolReply("", "write_file", map[string]any{"path": "x.txt", "content": "x"})+"=== reply\nNot written.\n=== reply hang\nThis is unfinished.\n")
 	e.write("notes.txt", "a note\n")
 	id, other := e.open(), e.open()

@@ -84,7 +84,7 @@ func (t *editorTalk) open(ctx context.Context, id string) error {
 func (t *editorTalk) ID() string { return t.session.ID }
 
 // Entries implements acp.Conversation.
-func (t *editorTalk) Entries() []agent.Entry { return t.session.Entries() }
+func (t *editorTalk) Entries() []agent.Entry { return t.session.Joined() }
 
 // release lets other processes have the recorded session.
 func (t *editorTalk) release() {

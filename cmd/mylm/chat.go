@@ -213,7 +213,7 @@ func (t *talk) intro() (text, answer string) {
 func (t *talk) recap() (text, answer string) {
 	asked, answered := "", ""
 	n := 0
-	for _, e := range t.from.session.Entries() {
+	for _, e := range t.from.session.Joined() {
 		switch p := e.Payload.(type) {
 		case agent.PromptEntry:
 			asked, answered = p.Text, ""

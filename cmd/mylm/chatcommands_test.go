@@ -60,7 +60,7 @@ func TestChatSave(t *testing.T) {
 	call := func(before, name, args string) string {
 		return "=== reply\n" + before + "<tool_code><name>" + name + "</name><parameters>" + args + "</parameters></tool_code>\n"
 	}
-	cmd := command(t, map[string]string{"replies.txt": call("I look.\n", "read_file", `{"path":"gone.txt"}`) + call("", "execute_command", "{\"command\":\"echo '```'\"}") + "=== reply\nIt is **empty**.\n"}, "chat", "--yes")
+	cmd := command(t, map[string]string{"replies.txt": call("I look.\n", "read_file", `{"path":"gone.txt"}`) + call("", "execute_command", "{\"command\":\"echo '```'\"}") + "=== reply stop=length\nIt is **em\n=== reply\npty**.\n"}, "chat", "--yes")
 	s := chatOn(t, cmd, 120, 50)
 	s.says("what is there?")
 	s.shows("1 turn")

@@ -26,7 +26,7 @@ func (t *talk) save(ctx context.Context, name string) error {
 	if err != nil {
 		return failure.Usage("/save: %w", err).WithHint("It has to be a new file, in a directory that exists.")
 	}
-	_, err = f.WriteString(transcript(t.from.session.Entries()))
+	_, err = f.WriteString(transcript(t.from.session.Joined()))
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
