@@ -168,7 +168,7 @@ func (f *finder) fenced(s string) guess {
 		return guess{}
 	}
 	info = fold(info)
-	if slices.Contains(resultFences, info) {
+	if slices.Contains(resultFences, strings.TrimSuffix(info, "s")) {
 		return guess{is: isOpen, invented: true}
 	}
 	said := slices.Contains(callFences, info)
@@ -207,17 +207,31 @@ func (f *finder) fenced(s string) guess {
 	return found(tool)
 }
 
+// resultLabel is what programs write before the results in a conversation, in brackets or
+// in capitals: without either, prose has such words, too.
+var resultLabel = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\[(?i:(?:tool|function)[ _-]?(?:call[ _-])?(?:result|output|response)s?)(?:\][^(\[]|:| (?i:for|from|of) )|` +
+		`(?:TOOL|FUNCTION)[ _](?:CALL[ _])?(?:RESULT|OUTPUT|RESPONSE)S?(?: \([^)\n]*\))?[:\n])`)
+})
+
 // observed reports whether a line begins with the result of a call, which the model made
-// up: as ReAct labels it, or as E3 has it.
+// up: as ReAct labels it, as E3 has it, or as other programs do.
 func (f *finder) observed(s string) (g guess) {
 	const label, success = "Observation:", " Success:"
-	head, list := strings.CutPrefix(s[:min(len(s), maxTag)], "[")
-	name, after, closed := strings.Cut(head, "]")
+	line := s[:min(len(s), maxTag)]
+	head, list := strings.CutPrefix(line, "[")
+	inside, after, closed := strings.Cut(head, "]")
+	name, _, _ := strings.Cut(inside, " ")
 	_, known := f.d.opts.Tools.Schema(name)
+	if !f.streams {
+		line += "\n"
+	}
 	switch {
-	case strings.HasPrefix(s, label), list && known && (strings.HasPrefix(after, success) || strings.HasPrefix(after, " Error:")):
+	case strings.HasPrefix(s, label), list && known && (strings.HasPrefix(after, success) || strings.HasPrefix(after, " Error:") || strings.HasPrefix(after, " Result:")),
+		resultLabel().MatchString(line):
 		return guess{is: isOpen, invented: true}
-	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(name, "\n{("), list && known && len(after) < len(success):
+	case strings.HasPrefix(label, s), list && !closed && !strings.ContainsAny(inside, "\n{("), list && closed && after == "", list && known && len(after) < len(success),
+		strings.IndexByte(line, '\n') < 0 && (strings.HasPrefix(line, "TOOL") || strings.HasPrefix(line, "FUNCTION") || strings.HasPrefix("TOOL", line) || strings.HasPrefix("FUNCTION", line)):
 		return f.soon(s, maxTag, 0)
 	}
 	return g

@@ -44,7 +44,7 @@ var families = []string{"antml:", "atem:", "minimax:", "mm:", "seed:", "steptml:
 // namesOf are the names of tags, folded: thinkOpen (H3) and exampleOpen (T11) open
 // elements, whose closing tags indexTags adds.
 var namesOf = map[tag]string{
-	observationOpen: "observation toolresponse toolresult functionresponse functionresults",
+	observationOpen: "observation toolresponse toolresponses toolresult toolresults tooloutput tooloutputs functionresponse functionresponses functionresult functionresults",
 	answerOpen:      "finalanswer",
 	answerClose:     "/finalanswer",
 	paramsClose:     "/parameters /arguments /args /parameter /params",
@@ -64,7 +64,8 @@ var tokensOf = map[tag]string{
 		"<think:opensource> <|open|>think<|sep|>",
 	thinkClose: "[/THINK] ◁/think▷ <|END_THINKING|> <|end_of_thought|> <|inner_suffix|> <channel|> </longcat_think> <|think:end|> " +
 		"</think:opensource> <|close|>think<|sep|>",
-	channel: "<|channel|> <|start|>",
+	channel:         "<|channel|> <|start|>",
+	observationOpen: "<|tool_response|> <|tool_response> <｜tool▁outputs▁begin｜> <｜tool▁output▁begin｜> <｜tool_outputs_begin｜> <｜tool_output_begin｜> <|START_TOOL_RESULT|>",
 	turnEnd: "<|im_end|> <|eot_id|> <|eom_id|> <|endoftext|> <|end_of_text|> <|end|> <|return|> <|eot|> <|im_user|> <|im_system|> " +
 		"<|start_header_id|> <|end_header_id|> <|start_of_role|> <|header_start|> <|user|> <|system|> <|observation|> " +
 		"<|END_OF_TURN_TOKEN|> <|START_OF_TURN_TOKEN|> <｜end▁of▁sentence｜> <｜User｜> [INST] <turn|> <|turn> <|end_of_turn|> " +
