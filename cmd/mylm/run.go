@@ -190,6 +190,9 @@ func (r *run) input(ctx context.Context) (in input, err error) {
 
 // answer runs the agent.
 func (r *run) answer(ctx context.Context, ag *agent.Agent, in input) error {
+	if len(r.Options.Tools.Names()) == 0 && cmp.Or(r.Options.SelfEval, "off") == "off" && !r.flags.Bool("no-stream") {
+		r.out.terminal.Lines(r.Model.NeverThinks(ctx, r.out.screen))
+	}
 	events := ag.Resume(ctx, r.Session)
 	if r.asks() {
 		events = ag.Run(ctx, r.Session, in.prompt(), in.images...)

@@ -212,6 +212,15 @@ func (m *Model) info(ctx context.Context, n Notify) (info providers.Info, err er
 	return info, err
 }
 
+// NeverThinks reports whether the model is known not to reason before it answers.
+func (m *Model) NeverThinks(ctx context.Context, n Notify) bool {
+	if m.Provider != config.Ollama {
+		return m.local
+	}
+	info, _ := m.info(ctx, n) // of an error the question says more
+	return info.Chats && !info.Thinks
+}
+
 // CanSee is an error if the model is known to take no pictures.
 func (m *Model) CanSee(ctx context.Context, n Notify) error {
 	info, err := m.info(ctx, n)

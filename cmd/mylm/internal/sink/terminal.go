@@ -36,6 +36,7 @@ type Terminal struct {
 	mu     sync.Mutex
 	format *markdown.Options // nil: text is shown as it is written
 	stream *markdown.Stream  // of the text that is being shown
+	lines  *lines            // nil: in a pipe the answer is printed at the end
 	reply  reply
 	tree   *tree    // nil: there is no plan, or it has not started
 	paused bool     // a question is shown
@@ -111,7 +112,13 @@ func (t *Terminal) Close(o Outcome) error {
 	if t.reply.shown && t.options.Stream {
 		t.endText()
 	} else if text := o.Answer(); text != "" && t.options.Answer {
-		if t.options.Value && o.Result.StopReason != agent.StopComplete {
+		if t.lines != nil {
+			rest, ok := strings.CutPrefix(text+"\n", t.lines.printed.String())
+			if !ok {
+				return errWithdrawn
+			}
+			t.screen.Answer(rest)
+		} else if t.options.Value && o.Result.StopReason != agent.StopComplete {
 			t.screen.Say(term.Visible(text))
 		} else if t.format == nil {
 			t.screen.Answer(text + "\n")
@@ -240,6 +247,12 @@ func (r *reply) begin() { r.start, r.space, r.shown = true, "", false }
 
 // replyEvent shows an event of a run without a plan.
 func (t *Terminal) replyEvent(ev agent.Event) {
+	if t.lines != nil {
+		if text := t.lines.event(ev.Payload); text != "" {
+			t.spinner.Hide()
+			t.screen.Answer(text)
+		}
+	}
 	if _, ok := ev.Payload.(agent.Thought); !ok {
 		t.endThought()
 	}

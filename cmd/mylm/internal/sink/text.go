@@ -1,8 +1,11 @@
 package sink
 
 import (
+	"errors"
 	"strings"
+	"unicode"
 
+	"mylm/agent"
 	"mylm/cmd/mylm/internal/markdown"
 )
 
@@ -43,4 +46,85 @@ func (t *Terminal) show(text string) {
 	t.stream.Resize(t.format.Width)
 	final := t.stream.Write(text)
 	t.screen.Rows(final, t.stream.Open(), t.stream.Within())
+}
+
+// Lines has an answer in a pipe printed by line as it comes, where its text is known to
+// be the answer: in a run without tools, once the model has thought; from the beginning
+// on if it never thinks. It is called before the first event.
+func (t *Terminal) Lines(neverThinks bool) {
+	if t.options.Answer && !t.options.Value && !t.options.Plan && !t.screen.OutTTY {
+		t.lines = &lines{certain: neverThinks, neverThinks: neverThinks}
+	}
+}
+
+// errWithdrawn is why an answer is not on stdout whose beginning is not what was printed.
+var errWithdrawn = errors.New("the model began anew when lines of an earlier reply had been printed (--no-stream waits for the end)")
+
+// lines prints the lines of an answer, each once.
+type lines struct {
+	neverThinks, certain bool
+	continued            bool            // the next reply continues this one
+	text                 strings.Builder // of the reply, what is not printed
+	begun                bool            // the reply, with something to read
+	printed              strings.Builder
+	again                string // of that, what a reply that was begun anew has to repeat
+}
+
+// event returns what an event allows to be printed.
+func (l *lines) event(p agent.Payload) string {
+	switch p := p.(type) {
+	case agent.TurnStart:
+		if !l.continued {
+			l.begin()
+		}
+		l.continued = false
+	case agent.Notice:
+		l.continued = l.continued || p.Code == agent.NoticeContinued
+	case agent.Thought:
+		l.certain = true
+	case agent.Retract, agent.AnswerStart:
+		l.begin()
+	case agent.TextDelta:
+		return l.add(p.Text)
+	}
+	return ""
+}
+
+func (l *lines) begin() {
+	l.certain, l.begun, l.again = l.neverThinks, false, l.printed.String()
+	l.text.Reset()
+}
+
+// add returns the lines that have ended. White space waits for what follows it: an answer
+// ends in none.
+func (l *lines) add(s string) string {
+	if !l.begun {
+		if s = strings.TrimLeftFunc(s, unicode.IsSpace); s == "" {
+			return ""
+		}
+		l.begun = true
+	}
+	l.text.WriteString(s)
+	if !l.certain || !strings.Contains(s, "\n") {
+		return ""
+	}
+	text := l.text.String()
+	n := min(len(l.again), len(text))
+	if text[:n] != l.again[:n] {
+		return ""
+	}
+	l.again, text = l.again[n:], text[n:]
+	end := strings.LastIndexByte(text, '\n') + 1
+	if strings.TrimSpace(text[end:]) == "" {
+		end = len(strings.TrimRightFunc(text, unicode.IsSpace))
+		if end > 0 && strings.HasPrefix(text[end:], "\n") {
+			end++
+		} else {
+			end = strings.LastIndexByte(text[:end], '\n') + 1
+		}
+	}
+	l.text.Reset()
+	l.text.WriteString(text[end:])
+	l.printed.WriteString(text[:end])
+	return text[:end]
 }
