@@ -344,6 +344,8 @@ func inWords(err error) error {
 		text = "its answer is empty, or ends too early"
 	case strings.Contains(text, "illegal base64"):
 		text = "a picture, a recording or a file in its answer is not base64"
+	case strings.Contains(text, "failed to decode"):
+		text = "what it sends is no message of JSON-RPC 2.0"
 	case strings.Contains(text, "cannot unmarshal"), strings.HasSuffix(text, "nil content"):
 		text = "its answer does not have the form that MCP has for it" + misfit(text)
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -35,7 +36,8 @@ func TestMain(m *testing.M) {
 type fake struct {
 	mode     string
 	out      io.Writer
-	revision string // the only one that it speaks; "": 2025-06-18
+	revision string            // the only one that it speaks; "": 2025-06-18
+	answers  map[string]string // what it sends in place of its own answers, by the method
 	lists    int
 	pending  map[float64]func(json.RawMessage)
 	asked    float64
@@ -67,6 +69,10 @@ func (f *fake) serve() {
 	case "silent":
 		io.Copy(io.Discard, os.Stdin)
 		return
+	case "meets": // is not ready before another one has been started
+		if resp, err := http.Get(os.Getenv("MEET")); err == nil {
+			resp.Body.Close()
+		}
 	case "deaf": // reads nothing
 		select {}
 	case "dead":
@@ -98,7 +104,7 @@ func (f *fake) serve() {
 // raw sends what a test has written for a method, with the request's id in place of ID
 // and its progress token in place of TOKEN; false if there is nothing.
 func (f *fake) raw(m fakeMessage) bool {
-	text := os.Getenv("RAW_" + strings.ReplaceAll(m.Method, "/", "_"))
+	text := cmp.Or(f.answers[m.Method], os.Getenv("RAW_"+strings.ReplaceAll(m.Method, "/", "_")))
 	if text == "" {
 		return false
 	}
@@ -159,7 +165,7 @@ func (f *fake) handle(m fakeMessage) {
 			os.WriteFile(path, m.Params, 0o600)
 		}
 	default:
-		if m.ID != nil && f.mode != "ignores" {
+		if m.ID != nil && f.mode != "ignores" && m.Method != "subscriptions/listen" {
 			f.send(map[string]any{"id": m.ID, "error": map[string]any{"code": -32601, "message": "no method " + m.Method}})
 		}
 	}
@@ -249,6 +255,12 @@ func (f *fake) call(id any, name string, args map[string]any, token any) {
 		f.send(map[string]any{"method": "notifications/tools/list_changed"})
 	case "hang", "stubborn":
 		return
+	case "loses": // answers what nobody asked
+		if said == "hang" {
+			f.send(map[string]any{"method": "notifications/progress", "params": map[string]any{"progressToken": token, "progress": 1, "message": "hanging"}})
+			return
+		}
+		id = 77
 	case "crash":
 		if said == "crash" {
 			fmt.Fprintln(os.Stderr, "segmentation fault")

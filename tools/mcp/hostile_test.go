@@ -28,7 +28,17 @@ func TestMalformedAnswers(t *testing.T) {
 	const (
 		form = "does not have the form that MCP has for it"
 		said = `{"content":[{"type":"text","text":"said"}]}`
+
+		notJSONRPC = "no message of JSON-RPC 2.0"
+		noResponse = "without response"
 	)
+	// What ends a connection over HTTP, or the answer to a request: which one it is for is
+	// not known there.
+	differs := map[string]string{
+		"the id is a string": noResponse, "the id of nothing": noResponse, "the id of nothing, ever": noResponse, "the id is another word": noResponse,
+		"the id is null": notJSONRPC, "no id at first": notJSONRPC, "no jsonrpc": notJSONRPC, "an error without it": notJSONRPC, "a record of a log": notJSONRPC,
+		"the error is a string": notJSONRPC, "the code is no integer": notJSONRPC, "far too deep": notJSONRPC,
+	}
 	nothings := ""
 	for _, method := range []string{"cancelled", "message", "progress", "elicitation/complete", "resources/updated", "tools/list_changed", "tasks/status"} {
 		nothings += `{"jsonrpc":"2.0","method":"notifications/` + method + `","params":null}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/` + method + `"}` + "\n"
@@ -109,7 +119,12 @@ func TestMalformedAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "good", strings.Split(c.env, "\x02")...)}})
+			env := strings.Split(c.env, "\x02")
+			f := &fake{mode: "good", answers: map[string]string{}}
+			for _, e := range env {
+				method, answer, _ := strings.Cut(strings.TrimPrefix(e, "RAW_"), "=")
+				f.answers[strings.ReplaceAll(method, "_", "/")] = answer
+			}
 			args, tool := `{"text":"hi"}`, "one__echo"
 			if strings.HasPrefix(name, "the name") {
 				tool = "one__7"
@@ -117,9 +132,15 @@ func TestMalformedAnswers(t *testing.T) {
 			if strings.HasPrefix(name, "structured") {
 				args = `{}`
 			}
-			o := call(t, registry(t, h), tool, args)
-			if o.Success() != c.fine || !strings.Contains(o.Body(), c.want) || strings.Contains(o.Body(), "json:") {
-				t.Errorf("%v, got %q, want %q in it", o.Success(), shortened(o.Body()), c.want)
+			for kind, s := range map[string]mcp.Server{"stdio": fakeServer(t, "one", "good", env...), "events": overHTTP(t, f, true)} {
+				want, fine := c.want, c.fine
+				if other, ok := differs[name]; ok && kind == "events" {
+					want, fine = other, false
+				}
+				o := call(t, registry(t, hub(t, mcp.Options{Servers: []mcp.Server{s}})), tool, args)
+				if o.Success() != fine || !strings.Contains(o.Body(), want) || strings.Contains(o.Body(), "json:") {
+					t.Errorf("%s: %v, got %q, want %q in it", kind, o.Success(), shortened(o.Body()), want)
+				}
 			}
 		})
 	}

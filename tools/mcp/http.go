@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mcp.ClientSession, error) {
 	life, cut := context.WithCancel(context.WithoutCancel(ctx))
 	l.cut = cut
-	c := &carrier{server: &s.Server, life: life, oauth: newOAuth(ctx, s)}
+	c := &carrier{server: &s.Server, link: l, life: life, oauth: newOAuth(ctx, s)}
 	l.oauth = c.oauth
 	hc := &http.Client{Transport: c, CheckRedirect: c.redirect}
 	stop := context.AfterFunc(ctx, cut)
@@ -56,6 +57,7 @@ func (s *server) openHTTP(ctx context.Context, client *mcp.Client, l *link) (*mc
 // no other, and what comes back is bounded.
 type carrier struct {
 	server *Server
+	link   *link
 	oauth  *oauth                // nil: no login
 	life   context.Context       // its end ends every request
 	status atomic.Int32          // of the last refusal
@@ -126,15 +128,18 @@ func (c *carrier) send(r *http.Request, token *oauth2.Token) (*http.Response, er
 	if resp.StatusCode >= 400 && r.Method == http.MethodPost {
 		c.status.Store(int32(resp.StatusCode))
 	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); resp.StatusCode == http.StatusOK && kind != "application/json" && kind != "text/event-stream" {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	events := kind == "text/event-stream"
+	if resp.StatusCode == http.StatusOK && kind != "application/json" && !events {
 		err := fmt.Errorf("it answers with %q, which no MCP server does", plainLine(kind))
 		c.reason.Store(&err)
 	}
 	most := int64(maxMessage)
-	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+	if events {
 		most = -1 // each event has a bound of its own
 	}
 	resp.Body = &body{ReadCloser: resp.Body, left: most, end: end}
+	resp.Body = &sifted{ReadCloser: resp.Body, in: bufio.NewReader(resp.Body), link: c.link, events: events}
 	return resp, nil
 }
 

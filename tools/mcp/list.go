@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,7 +26,7 @@ func (s *server) list(ctx context.Context) (Listed, error) {
 		if context.Cause(listCtx) == errListTime {
 			err = errListTime
 		}
-		return Listed{Server: s.Name}, fmt.Errorf("MCP server %s: %w", s.Name, readable(err))
+		return Listed{Server: s.Name}, fmt.Errorf("MCP server %s: %w", s.Name, inWords(err))
 	}
 	out := Listed{Server: s.Name}
 	if r := l.session.InitializeResult(); r != nil {
@@ -164,31 +163,6 @@ func (l *link) leaveOut(p Problem) {
 	if len(l.drops) < maxTools {
 		l.drops = append(l.drops, p)
 	}
-}
-
-// sift leaves out of a list what is no tool, for which the SDK refuses all of it.
-func (l *link) sift(result json.RawMessage) json.RawMessage {
-	var list map[string]json.RawMessage
-	all, kept := []json.RawMessage{}, []json.RawMessage{}
-	if json.Unmarshal(result, &list) != nil || json.Unmarshal(list["tools"], &all) != nil {
-		return result
-	}
-	for _, text := range all {
-		var named struct{ Name any }
-		err := json.Unmarshal(text, &mcp.Tool{})
-		if err == nil {
-			kept = append(kept, text)
-			continue
-		}
-		_ = json.Unmarshal(text, &named)
-		l.leaveOut(Problem{l.asks.server.Name, cutBytes(fmt.Sprint(named.Name), maxToolName), "it does not have the form that MCP has for a tool" + misfit(err.Error())})
-	}
-	if len(kept) == len(all) {
-		return result
-	}
-	list["tools"], _ = json.Marshal(kept)
-	result, _ = json.Marshal(list) // what was read is always written
-	return result
 }
 
 // dropped returns what was left out since it was last called.

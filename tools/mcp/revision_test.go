@@ -3,11 +3,6 @@
 package mcp_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
-	"sync"
 	"testing"
 
 	"mylm/tools/mcp"
@@ -38,30 +33,7 @@ func TestRevisions(t *testing.T) {
 			if revision == "2024-11-05" {
 				return // it has another transport for HTTP: see TestHTTP
 			}
-			var mu sync.Mutex
-			f := &fake{mode: "good", revision: revision}
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				mu.Lock()
-				defer mu.Unlock()
-				var m fakeMessage
-				if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
-					http.Error(w, "", http.StatusMethodNotAllowed)
-					return
-				}
-				if got := r.Header.Get("MCP-Protocol-Version"); m.Method == "tools/call" && revision != "2025-03-26" && got != revision {
-					t.Errorf("the header has the revision %q", got)
-				}
-				var b bytes.Buffer
-				f.out = &b
-				if f.handle(m); m.ID == nil {
-					w.WriteHeader(http.StatusAccepted)
-					return
-				}
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write(b.Bytes())
-			}))
-			defer func() { server.CloseClientConnections(); server.Close() }()
-			speaks(t, mcp.Server{Name: "one", URL: server.URL}, revision)
+			speaks(t, overHTTP(t, &fake{mode: "good", revision: revision}, false), revision)
 		})
 	}
 }
