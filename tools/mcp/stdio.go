@@ -91,7 +91,7 @@ type pipes struct {
 	answered chan struct{} // closed when the program has sent its first message
 
 	mu       sync.Mutex
-	waiting  map[jsonrpc.ID]string // methods of the requests that have no answer
+	waiting  map[jsonrpc.ID]string // methods of the requests whose answer is still wanted
 	last     int64                 // the id of the last request: the SDK counts them
 	notified bool                  // a notification was sent, which some programs answer
 }
@@ -218,9 +218,18 @@ func (c *pipes) expect(m jsonrpc.Message) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.notified = c.notified || !r.IsCall(); r.IsCall() {
-		c.waiting[r.ID] = r.Method
-		c.last, _ = r.ID.Raw().(int64)
+	if r.IsCall() {
+		if c.last, _ = r.ID.Raw().(int64); r.Method != methodListen {
+			c.waiting[r.ID] = r.Method
+		}
+		return
+	}
+	c.notified = true
+	if r.Method == methodCancelled {
+		var of struct{ RequestID float64 }
+		_ = json.Unmarshal(r.Params, &of) // the SDK's own
+		id, _ := jsonrpc.MakeID(of.RequestID)
+		delete(c.waiting, id)
 	}
 }
 
@@ -293,8 +302,10 @@ func (c *pipes) Write(ctx context.Context, m jsonrpc.Message) error {
 }
 
 const (
-	methodDiscover = "server/discover"
-	methodList     = "tools/list"
+	methodDiscover  = "server/discover"
+	methodList      = "tools/list"
+	methodListen    = "subscriptions/listen" // which has no answer before the end
+	methodCancelled = "notifications/cancelled"
 )
 
 // impatient answers server/discover for a program that says nothing at all.

@@ -1,0 +1,30 @@
+//go:build unix
+
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"mylm/tools"
+	"mylm/tools/mcp"
+)
+
+// A call that was cancelled is not waited for: what comes then with a wrong id is an
+// error of the next call at once.
+func TestCancelledCallIsForgotten(t *testing.T) {
+	t.Parallel()
+	for _, env := range []string{"", answering("server_discover", discovered)} {
+		r := registry(t, hub(t, mcp.Options{Servers: []mcp.Server{fakeServer(t, "one", "loses", env)}}))
+		inv, err := r.Prepare("one__echo", json.RawMessage(`{"text":"hang"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		wantText(t, inv.Run(tools.WithProgress(ctx, func(string) { cancel() }), time.Minute), "cancelled")
+		cancel()
+		wantText(t, call(t, r, "one__echo", `{"text":"x"}`), "the id 77, which no request has")
+	}
+}
