@@ -40,6 +40,7 @@ type Caller struct {
 // server makes the SDK's server.
 func (o Offer) server() *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: o.Name, Version: o.Version}, &mcp.ServerOptions{Instructions: o.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
+	s.AddReceivingMiddleware(negotiated)
 	for _, t := range o.Listed.Tools() {
 		effect := tools.Runs
 		if t.Effect != nil {
@@ -90,7 +91,21 @@ const (
 
 	// callsAgain is the first revision in which a server asks by having a call made again.
 	callsAgain = "2026-07-28"
+
+	// initializes is the last one that begins with initialize.
+	initializes = "2025-11-25"
 )
+
+// negotiated has a client that asks for a later revision by initialize treated as one of
+// the revision that it is offered: the SDK goes by what was asked for.
+func negotiated(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		if p, ok := r.GetParams().(*mcp.InitializeParams); ok && p != nil && p.ProtocolVersion > initializes {
+			p.ProtocolVersion = initializes
+		}
+		return next(ctx, method, r)
+	}
+}
 
 // callerOf is the client of a call. In the newest revision it names itself with each
 // call, in the others once. There it cannot be asked for its directories either: ask is
