@@ -32,7 +32,7 @@ func (r *recaller) show(order string, all []shown) tools.Result {
 	}
 	for i, m := range all {
 		// A tool may have shown what strangers wrote.
-		if m.Project != r.Project || m.Kind == memory.Tool || slices.Contains(m.Tags, memory.ForeignTag) {
+		if m.Project != r.Project || m.Kind == memory.Tool || slices.Contains(m.Tags, memory.ForeignTag) || r.ofAnother(m.Document) {
 			result.Origin = tools.Elsewhere
 		}
 		text := m.Text
@@ -44,6 +44,11 @@ func (r *recaller) show(order string, all []shown) tools.Result {
 	}
 	result.Text = strings.Trim(b.String(), "\n")
 	return result
+}
+
+// ofAnother reports whether a note is of another program, whose notes had no tag in the past.
+func (r *recaller) ofAnother(d memory.Document) bool {
+	return d.Kind == memory.Note && d.Role == "assistant" && d.Source != "" && d.Source != cmp.Or(r.Source, RememberName)
 }
 
 // margin keeps a text away from the margin: whatever ends a line there is
