@@ -95,8 +95,9 @@ func evalSettings() []config.Setting {
 // exam, and hold again when it goes on.
 func examSettings() []config.Setting {
 	return []config.Setting{
-		config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
-		config.MaxContextTokens, config.MaxToolResultTokens, config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition,
+		config.System, config.Temperature, config.Seed, config.MaxTokens, config.NumCtx, config.KeepAlive, config.Think,
+		config.SelfEval, config.SummarizeAfterTurns, config.KeepRecentTurns, config.MaxContextTokens, config.MaxToolResultTokens,
+		config.MaxRepeatedCalls, config.MaxConsecutiveErrors, config.MaxMalformed, config.MaxRepetition,
 	}
 }
 

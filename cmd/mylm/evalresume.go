@@ -83,14 +83,6 @@ func begunExam(id string) (*eval.Log, error) {
 // goOn makes the options of an exam that goes on: those that it began with.
 func (k *examRun) goOn(j *examJob) (err error) {
 	e := j.exam
-	set, digest, err := promptSet(e.Prompt)
-	if err != nil {
-		return err
-	}
-	if e.Digest != digest {
-		return failure.Usage("the prompt templates have changed since the exam %s began: its report would be about neither", e.ID).
-			WithHint("Begin a new exam; mylm eval show " + e.ID + " prints what was reached.")
-	}
 	kept, err := keptSettings(e)
 	if err != nil {
 		return err
@@ -99,6 +91,14 @@ func (k *examRun) goOn(j *examJob) (err error) {
 		return err
 	}
 	j.agent = setup.AgentOptions(j.config.Settings)
+	set, digest, err := promptSet(e.Prompt, j.agent.Identity)
+	if err != nil {
+		return err
+	}
+	if e.Digest != digest {
+		return failure.Usage("the prompt templates have changed since the exam %s began: its report would be about neither", e.ID).
+			WithHint("Begin a new exam; mylm eval show " + e.ID + " prints what was reached.")
+	}
 	j.agent.Model, j.agent.Prompts, j.agent.Form, j.agent.Compact = j.model.Model, set, calling.Form(e.Form), e.Compact
 	return nil
 }

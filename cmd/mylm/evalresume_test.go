@@ -4,14 +4,21 @@ package main
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"mylm/agent"
 	"mylm/agent/eval"
 	"mylm/agent/eval/evaltest"
+	"mylm/cmd/mylm/internal/config"
+	"mylm/cmd/mylm/internal/setup"
+
+	"github.com/urfave/cli/v2"
 )
 
 // asksFor collects what a school is sent: the model, its settings, and the system prompt.
@@ -98,5 +105,78 @@ func TestResumedForms(t *testing.T) {
 	out, errs, code := h.run("eval", "--resume", "last")
 	if code != "0" || !strings.Contains(out, "no form is better than tool_code by more than chance") || strings.Count(out, "m, function  100%") != 1 {
 		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+}
+
+// Each setting that reaches the agent is kept with an exam, apart from those that the
+// exam decides.
+func TestExamKeepsSettings(t *testing.T) {
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
+		t.Setenv(name, t.TempDir())
+	}
+	options := func(flags ...cli.Flag) agent.Options {
+		c, err := config.Load(t.Context(), flags, nil)
+		if err != nil { // no such profile, no such directory
+			return agent.Options{}
+		}
+		return setup.AgentOptions(c.Settings)
+	}
+	unset := options()
+	kept := map[string]bool{"max-turns": true, "max-time": true, "form": true, "dry-run": true}
+	for _, f := range config.Flags(append(examSettings(), waitSettings()...)...) {
+		kept[f.Names()[0]] = true
+	}
+	reach := 0
+	for _, f := range config.Fork(askFlags()) {
+		set, name := flag.NewFlagSet("", flag.ContinueOnError), f.Names()[0]
+		if err := f.Apply(set); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"1000", "7", "7s", "on", "basic", "invoke", "true"} {
+			if set.Set(name, text) == nil {
+				break
+			}
+		}
+		made := options(f)
+		if reflect.DeepEqual(made, unset) || reflect.DeepEqual(made, agent.Options{}) {
+			continue
+		}
+		if reach++; !kept[name] {
+			t.Errorf("--%s reaches the agent, and an exam does not keep it", name)
+		}
+	}
+	if reach < 20 {
+		t.Errorf("only %d settings reach the agent", reach)
+	}
+}
+
+// An exam goes on with the system prompt that it began with, that of a profile too, and
+// exams with two of them can be told apart.
+func TestResumedIdentity(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	taken := o.requests(t)
+	h := newHome(t, o.placed)
+	h.configure("[profiles.p]\nsystem = \"You are Ada.\"\nself_eval = \"off\"\n")
+	digests := map[string]bool{}
+	for _, profile := range [][]string{{"--profile", "p"}, nil} {
+		h.run(append([]string{"eval", "-m", "m", "--suite", "smoke", "--budget", "1"}, profile...)...)
+		cmd := h.command("eval", "--resume", "last", "--json")
+		cmd.Env = append(cmd.Env, "MYLM_SELF_EVAL=basic")
+		out, err := cmd.Output()
+		var printed struct{ Exams []eval.Report }
+		if failed := json.Unmarshal(out, &printed); err != nil || failed != nil || len(printed.Exams) != 1 {
+			t.Fatalf("%v, %v: %s", err, failed, out)
+		}
+		digests[printed.Exams[0].Exam.Digest] = true
+		for _, r := range taken() {
+			if strings.HasPrefix(r.Messages[0].Content, "You are Ada.") != (profile != nil) {
+				t.Errorf("%v: the system prompt is %.60q", profile, r.Messages[0].Content)
+				break
+			}
+		}
+	}
+	if len(digests) != 2 {
+		t.Errorf("the digests are %v", digests)
 	}
 }

@@ -103,7 +103,11 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 				Seed: config.Seed.Ptr(conf.Settings), Args: config.Held(conf.Settings, append(examSettings(), waitSettings()...)...)}
 			j.exam.Prompt, j.agent.Form = templates[i/len(forms)], forms[i%len(forms)]
 			j.exam.Form = string(j.agent.Form)
-			if j.agent.Prompts, j.exam.Digest, err = promptSet(j.exam.Prompt); err != nil {
+			j.agent.Prompts, j.exam.Digest, err = promptSet(j.exam.Prompt, o.Identity)
+			if err != nil && j.exam.Prompt != "" {
+				return nil, failure.Usage("--prompt: %w", err).WithHint("mylm prompts eject system writes the default template to a file.")
+			}
+			if err != nil {
 				return nil, err
 			}
 			k.jobs = append(k.jobs, j)
@@ -235,8 +239,8 @@ func (k *examRun) stopped(err error, id string, model *setup.Model) error {
 }
 
 // promptSet are the templates, with the system template of a file if one is named, and
-// a digest of their texts.
-func promptSet(path string) (set *prompts.Set, digest string, err error) {
+// a digest of their texts and of the one that says who the model is.
+func promptSet(path, identity string) (set *prompts.Set, digest string, err error) {
 	set, err = setup.Prompts()
 	if err == nil && path != "" {
 		set = set.With(prompts.SystemPrompt, path)
@@ -245,6 +249,7 @@ func promptSet(path string) (set *prompts.Set, digest string, err error) {
 		err = set.Check()
 	}
 	h := sha256.New()
+	_, _ = h.Write([]byte(identity))
 	for _, name := range prompts.Names() {
 		var text string
 		if err == nil {
@@ -252,10 +257,7 @@ func promptSet(path string) (set *prompts.Set, digest string, err error) {
 		}
 		fmt.Fprintf(h, "%s\x00%s\x00", name, text)
 	}
-	switch {
-	case err != nil && path != "":
-		return nil, "", failure.Usage("--prompt: %w", err).WithHint("mylm prompts eject system writes the default template to a file.")
-	case err != nil:
+	if err != nil {
 		return nil, "", failure.Config(err)
 	}
 	return set, hex.EncodeToString(h.Sum(nil)[:8]), nil

@@ -107,7 +107,7 @@ func examined(id, task string) (*tools.Registry, *prompts.Set, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	set, _, err := promptSet(l.Exam.Prompt)
+	set, _, err := promptSet(l.Exam.Prompt, "")
 	return registry, set, err
 }
 
