@@ -102,7 +102,7 @@ func examSettings() []config.Setting {
 }
 
 // waitSettings are how long a reply is waited for. They are kept with the exam, and
-// flags come before them when it goes on: a slow backend may need more.
+// flags alone come before them when it goes on: a slow backend may need more.
 func waitSettings() []config.Setting {
 	return []config.Setting{config.Timeout, config.FirstTokenTimeout, config.StepTimeout}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"mylm/agent/eval"
 	"mylm/cmd/mylm/internal/config"
@@ -83,7 +84,7 @@ func begunExam(id string) (*eval.Log, error) {
 // goOn makes the options of an exam that goes on: those that it began with.
 func (k *examRun) goOn(j *examJob) (err error) {
 	e := j.exam
-	kept, err := keptSettings(e)
+	kept, err := k.keptSettings(e)
 	if err != nil {
 		return err
 	}
@@ -103,23 +104,20 @@ func (k *examRun) goOn(j *examJob) (err error) {
 	return nil
 }
 
-// keptSettings are the settings that an exam began with.
-func keptSettings(e eval.Exam) (*config.Resumed, error) {
-	fixed, waits := maps.Clone(e.Args), map[string]string{}
-	for _, f := range config.Flags(waitSettings()...) {
-		name := f.Names()[0]
-		if text, ok := fixed[name]; ok {
-			waits[name] = text
-			delete(fixed, name)
+// keptSettings are the settings that an exam began with, without the times that flags
+// change.
+func (k *examRun) keptSettings(e eval.Exam) (*config.Resumed, error) {
+	held := maps.Clone(e.Args)
+	settings := slices.DeleteFunc(append(examSettings(), waitSettings()...), func(s config.Setting) bool {
+		name := config.Flags(s)[0].Names()[0]
+		if k.cli.IsSet(name) {
+			delete(held, name)
 		}
-	}
-	kept := &config.Resumed{ID: e.ID}
-	var err error
-	if kept.Fixed, err = config.Restore(fixed, examSettings()...); err == nil {
-		kept.Overrides, err = config.Restore(waits, waitSettings()...)
-	}
+		return k.cli.IsSet(name)
+	})
+	fixed, err := config.Restore(held, settings...)
 	if err != nil {
 		return nil, fmt.Errorf("the exam %s: %w", e.ID, err)
 	}
-	return kept, nil
+	return &config.Resumed{ID: e.ID, Fixed: fixed}, nil
 }

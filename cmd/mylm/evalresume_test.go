@@ -180,3 +180,22 @@ func TestResumedIdentity(t *testing.T) {
 		t.Errorf("the digests are %v", digests)
 	}
 }
+
+// Times for waiting are those that the exam began with; only flags change them.
+func TestResumedTimes(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
+	for _, began := range [][]string{nil, {"--step-timeout", "20m"}} {
+		for _, tt := range []struct {
+			flags []string
+			want  string
+		}{{nil, "12/12 100%"}, {[]string{"--step-timeout", "1ns"}, "timed_out 11"}} {
+			h.run(append([]string{"eval", "-m", "m", "--suite", "smoke", "--budget", "1"}, began...)...)
+			cmd := h.command(append([]string{"eval", "--resume", "last"}, tt.flags...)...)
+			cmd.Env = append(cmd.Env, "MYLM_STEP_TIMEOUT=1ns")
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), tt.want) {
+				t.Errorf("began with %v, resumed with %v: %v: %s", began, tt.flags, err, out)
+			}
+		}
+	}
+}
