@@ -8,6 +8,8 @@ type Exam struct {
 	Started time.Time `json:"started,omitzero"`
 	Version string    `json:"version,omitempty"` // of the program
 	Model   string    `json:"model"`             // as it is shown
+	Backend string    `json:"backend,omitempty"` // the provider and the model that Model stood for
+	Address string    `json:"address,omitempty"` // of its server, without secrets
 	Suite   string    `json:"suite"`
 	Tasks   int       `json:"tasks"`
 	Form    string    `json:"form,omitempty"`          // in which calls are shown to the model

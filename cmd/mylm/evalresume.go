@@ -11,6 +11,7 @@ import (
 	"mylm/cmd/mylm/internal/config"
 	"mylm/cmd/mylm/internal/failure"
 	"mylm/cmd/mylm/internal/setup"
+	"mylm/cmd/mylm/internal/term"
 	"mylm/providers/calling"
 )
 
@@ -91,6 +92,9 @@ func (k *examRun) goOn(j *examJob) (err error) {
 	if j.config, j.model, err = k.open(k.cli.Context, e.Model, "", kept); err != nil {
 		return err
 	}
+	if err := k.sameModel(e, j.model); err != nil {
+		return err
+	}
 	j.agent = setup.AgentOptions(j.config.Settings)
 	set, digest, err := promptSet(e.Prompt, j.agent.Identity)
 	if err != nil {
@@ -120,4 +124,25 @@ func (k *examRun) keptSettings(e eval.Exam) (*config.Resumed, error) {
 		return nil, fmt.Errorf("the exam %s: %w", e.ID, err)
 	}
 	return &config.Resumed{ID: e.ID, Fixed: fixed}, nil
+}
+
+// sameModel refuses to go on with another model than an exam began with. A flag can say
+// where Ollama is now.
+func (k *examRun) sameModel(e eval.Exam, m *setup.Model) error {
+	ollama := m.Provider == config.Ollama
+	moved := e.Address != m.Host && !(ollama && k.cli.IsSet("host"))
+	if e.Backend == "" || e.Backend == m.Backend && !moved { // "": an earlier version began it
+		return nil
+	}
+	where := func(backend, address string) string {
+		if address != "" {
+			backend += " at " + address
+		}
+		return term.Printable(backend)
+	}
+	f := failure.Usage("the exam %s asks %s, and the model %s is %s now", e.ID, where(e.Backend, e.Address), term.Printable(e.Model), where(m.Backend, m.Host))
+	if e.Backend == m.Backend && ollama {
+		return f.WithHint("To ask it there: mylm eval --resume " + e.ID + " --host " + term.ShellQuote(e.Address) + "\nIf the server has moved, --host with its address now.")
+	}
+	return f.WithHint("Set what the name stands for back (mylm config edit), or begin a new exam; mylm eval show " + e.ID + " prints what was reached.")
 }

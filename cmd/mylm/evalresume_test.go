@@ -199,3 +199,48 @@ func TestResumedTimes(t *testing.T) {
 		}
 	}
 }
+
+// An exam does not go on with another model than it began with, whatever its name stands
+// for now. Only a flag says that the server has moved.
+func TestResumedModel(t *testing.T) {
+	t.Parallel()
+	o := newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1})
+	other := newSchool(t, o.Student)
+	h := newHome(t, o.placed)
+	const entry = "[models.mine]\nprovider = %q\nmodel = %q\n"
+	was := fmt.Sprintf(entry, "ollama", "m") + "[profiles.p]\nhost = \"" + strings.Replace(o.URL, "//", "//me:secret@", 1) + "\"\n"
+	for _, profile := range [][]string{nil, {"--profile", "p"}} {
+		h.configure(was)
+		h.run(append([]string{"eval", "-m", "mine", "--suite", "smoke", "--budget", "1"}, profile...)...)
+		if text := h.read("data/mylm/eval/" + h.lastExam() + "/exam.json"); !strings.Contains(text, "\"address\": \""+o.URL+"\"") {
+			t.Errorf("the exam is of no address, or holds a secret: %s", text)
+		}
+		for now, want := range map[string][]string{
+			fmt.Sprintf(entry, "ollama", "n"):                                        {"ollama/m at " + o.URL, "ollama/n at " + o.URL, "begin a new exam"},
+			fmt.Sprintf(entry, "llamacpp", "m"):                                      {"ollama/m at " + o.URL, "llamacpp/m at http://localhost:8080/v1", "begin a new exam"},
+			fmt.Sprintf(entry, "ollama", "m") + "base_url = \"" + other.URL + "\"\n": {"ollama/m at " + o.URL, "ollama/m at " + other.URL, "--host " + o.URL},
+		} {
+			h.configure(now)
+			out, errs, code := h.run("eval", "--resume", "last")
+			for _, text := range want {
+				if code != "2" || out != "" || !strings.Contains(errs, text) {
+					t.Errorf("%q: exit %s: %s%s", now, code, out, errs)
+				}
+			}
+		}
+		if out, errs, code := h.run("eval", "--resume", "last", "--host", o.URL); code != "0" || !strings.Contains(out, "12/12") || len(other.counts()) > 0 {
+			t.Errorf("exit %s: %s%s", code, out, errs)
+		}
+	}
+}
+
+// lastExam is the id of the exam that began last.
+func (h *home) lastExam() string {
+	h.t.Helper()
+	out, errs, _ := h.run("eval", "list", "--json")
+	var all []eval.Summary
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) == 0 {
+		h.t.Fatalf("%v: %s%s", err, out, errs)
+	}
+	return all[0].Exam.ID
+}

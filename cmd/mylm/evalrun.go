@@ -99,7 +99,7 @@ func newExamRun(c *cli.Context, out *examsOutput) (*examRun, error) {
 		}
 		for i := range len(templates) * len(forms) {
 			j := examJob{suite: suite, config: conf, model: m, agent: o}
-			j.exam = eval.Exam{ID: newExamID(), Version: version(), Model: m.Name, Suite: suite.Name, Tasks: len(suite.Tasks), Compact: o.Compact, Runs: c.Int("runs"),
+			j.exam = eval.Exam{ID: newExamID(), Version: version(), Model: m.Name, Backend: m.Backend, Address: m.Host, Suite: suite.Name, Tasks: len(suite.Tasks), Compact: o.Compact, Runs: c.Int("runs"),
 				Seed: config.Seed.Ptr(conf.Settings), Args: config.Held(conf.Settings, append(examSettings(), waitSettings()...)...)}
 			j.exam.Prompt, j.agent.Form = templates[i/len(forms)], forms[i%len(forms)]
 			j.exam.Form = string(j.agent.Form)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -22,6 +23,16 @@ func (m *Model) describe() {
 		Start: strings.TrimSpace("Is the server running? " + m.hintBase()), Log: "Look into the server's output.",
 		Address: m.hintBase(), Key: m.hintKey,
 	}
+}
+
+// Host returns the server's address without credentials, to be shown; "" if there is none.
+func (m *Model) Host() string {
+	u, err := url.Parse(m.base())
+	if err != nil {
+		return ""
+	}
+	u.User, u.RawQuery = nil, ""
+	return u.String()
 }
 
 func (m *Model) hintBase() string {

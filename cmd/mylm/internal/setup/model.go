@@ -26,6 +26,8 @@ type Model struct {
 	providers.Model
 	Name     string // as --model takes it
 	Provider string // "" where it is local
+	Backend  string // PROVIDER/MODEL, whatever the configuration calls it
+	Host     string // address of its server, without secrets; "" where it is local
 	Notice   string // what the user should know about it
 
 	entry   string   // the name of its entry in the configuration, if it has one
@@ -52,7 +54,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, person *term.Pro
 		if name != "" {
 			return nil, failure.Usage("there is no model %q: the demo model is just demo", term.Echoed(typed))
 		}
-		return &Model{Model: demo.New(), Name: "demo", local: true,
+		return &Model{Model: demo.New(), Name: "demo", Backend: "demo", local: true,
 			Notice: "demo: answered by simple built-in rules, not by a language model"}, nil
 	case "scripted":
 		m, err := term.Wait(ctx, func() (*scripted.Model, error) { return scripted.Load(name) })
@@ -62,7 +64,7 @@ func OpenModel(ctx context.Context, c *config.Config, n Notify, person *term.Pro
 		if err != nil {
 			return nil, failure.Usage("model %s: %s", term.Echoed(typed), term.EchoedIn(err, name))
 		}
-		return &Model{Model: m, Name: typed, local: true}, nil
+		return &Model{Model: m, Name: typed, Backend: typed, local: true}, nil
 	}
 	if provider != config.Ollama {
 		return openProvider(config.Entry{Provider: provider, Model: name}, typed)
@@ -112,7 +114,7 @@ func openOllama(e config.Entry, typed string, s config.Settings) (*Model, error)
 		}
 		options.KeepAlive = &d
 	}
-	return &Model{Model: client.Model(e.Model, options), Name: typed, Provider: config.Ollama, entry: e.Name}, nil
+	return &Model{Model: client.Model(e.Model, options), Name: typed, Provider: config.Ollama, Backend: config.Ollama + "/" + e.Model, Host: client.Host(), entry: e.Name}, nil
 }
 
 // OllamaClient is a client of the server that the settings name.
@@ -278,7 +280,7 @@ func openProvider(e config.Entry, typed string) (*Model, error) {
 	case m.Name() == "":
 		return nil, failure.Usage("%s: there is no model behind the slash", typed).WithHint("mylm models --provider " + e.Provider + " lists the models there are.")
 	}
-	return &Model{Model: m, Name: typed, Provider: e.Provider, entry: e.Name}, nil
+	return &Model{Model: m, Name: typed, Provider: e.Provider, Backend: e.Provider + "/" + m.Name(), Host: m.Host(), entry: e.Name}, nil
 }
 
 // OpenLangchain opens a model, whose name may be empty.
