@@ -13,8 +13,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 func (c *Check) empty() bool {
@@ -38,17 +41,17 @@ func (c *Check) prepare() error {
 		if _, err := regexp.Compile(w.Match); err != nil {
 			return fmt.Errorf("match: %w", err)
 		}
+		if _, err := regexp.Compile(w.NotMatch); err != nil {
+			return fmt.Errorf("not_match: %w", err)
+		}
 	}
-	if err := checkPatterns([]any{c.JSON, slices.Collect(maps.Values(c.State))}); err != nil {
-		return err
-	}
-	return nil
+	return checkPatterns([]any{c.JSON, slices.Collect(maps.Values(c.State))})
 }
 
 // run returns what is not as it must be; nil if all is.
 func (c *Check) run(e End) error {
 	if c.Answer != nil {
-		if err := c.Answer.check(e.Answer); err != nil {
+		if err := c.Answer.check(e.Answer, true); err != nil {
 			return fmt.Errorf("the answer %w", err)
 		}
 	}
@@ -86,7 +89,7 @@ func (c *Check) found(e End) bool {
 	if c == nil {
 		return false
 	}
-	if c.Answer != nil && c.Answer.check(e.Answer) == nil {
+	if c.Answer != nil && c.Answer.check(e.Answer, true) == nil {
 		return true
 	}
 	if c.JSON != nil && (&Check{JSON: c.JSON}).run(e) == nil {
@@ -117,12 +120,14 @@ func checkFile(path string, w *Words) error {
 	case err != nil:
 		return fmt.Errorf("cannot be read: %w", err)
 	}
-	return w.check(string(text))
+	return w.check(string(text), false)
 }
 
-func (w *Words) check(text string) error {
+// check returns what does not hold for a text. In an answer, what is denied, or is one
+// of two things, is not said.
+func (w *Words) check(text string, answer bool) error {
 	in := plainText(text)
-	holds := func(part string) bool { return holdsPart(in, plainText(part)) }
+	holds := func(part string) bool { return holdsPart(in, part, answer) }
 	for _, part := range w.All {
 		if !holds(part) {
 			return fmt.Errorf("lacks %q: %s", part, short(text))
@@ -142,60 +147,95 @@ func (w *Words) check(text string) error {
 	if w.Match != "" && !regexp.MustCompile(w.Match).MatchString(text) { // prepare has compiled it
 		return fmt.Errorf("does not match %s: %s", w.Match, short(text))
 	}
+	if w.NotMatch != "" {
+		if found := regexp.MustCompile(w.NotMatch).FindString(text); found != "" {
+			return fmt.Errorf("has %q, which not_match excludes: %s", short(found), short(text))
+		}
+	}
 	if n := len(strings.Fields(text)); w.Most > 0 && n > w.Most {
 		return fmt.Errorf("has %d words; %d are allowed", n, w.Most)
 	}
 	return nil
 }
 
+// reading is what it takes to find a part in a text. Few commands need it.
+var reading = sync.OnceValue(func() (r struct{ thousands, numeral, threes, notBefore, group, notAfter, denied, deniedAfter, either *regexp.Regexp }) {
+	r.thousands = regexp.MustCompile("(\\d)[,'’\u00a0\u202f](\\d{3})\\b")
+	r.numeral = regexp.MustCompile(`^\d+(\\\.\d+)?$`) // as an expression
+	r.threes = regexp.MustCompile(`^(\d{3})+(\D|$)`)
+
+	// What stands before or after a number that is only a part of another one, below zero,
+	// one of two, or of a size of its own.
+	r.notBefore = regexp.MustCompile(`\d[.,'-]?$|(^|[^\pL\d)])-[$€£¥]?$|(^| )[.,]$|(^|\PL)(minus|negative|between|menos|moins|минус) $|(マイナス|氷点下)$`)
+	r.group = regexp.MustCompile(`(^|[^\d.,-])\d{1,3} $`)
+	r.notAfter = regexp.MustCompile(`^(\d|[.,']\d{3}|[.,']\d*[1-9]|-\d| \d{3}(\D|$)| ?(%|thousand|million|billion)| (\pL+ )?(or|to|oder|bis|ou|o|или) \d| ?(°c?|degrees|grad|grados|градус\pL*)?( celsius)? (below|unter|bajo|ниже))`)
+
+	// What stands before or after something in an answer that does not say it.
+	r.denied = regexp.MustCompile(`(n't|(^|\PL)(not|never|neither|nor|than|without|unlike|except|(all|anything) but|instead of|nicht|не))` +
+		`( (a|about|an|any|at|be|by|called|exactly|for|from|go|in|is|it|it's|like|named|of|on|say|that|the|to|advertise|article|believe|contain|crate|customer|depot|dock|entry|hold|number|server|think))* ["'($]*$` +
+		`|(^|\PL)(no|keine?|or|oder|o|или|no (hay|quedan|tenemos)) ["'($]*$`)
+	r.either = regexp.MustCompile(`^["')$]* (or|oder|ou|или) `)
+	r.deniedAfter = regexp.MustCompile(`^[^。、\n]{0,6}(では|じゃ)(ありません|ない)`)
+	return r
+})
+
 var (
-	thousands = regexp.MustCompile("(\\d)[,'’\u00a0\u202f](\\d{3})\\b")
-	markdown  = strings.NewReplacer("*", "", "`", "", "_", "", "\\", "", "’", "'", "‘", "'", "“", `"`, "”", `"`, "‑", "-", "–", "-", "−", "-")
+	markup    = strings.NewReplacer("*", "", "`", "", "_", "", "\\", "", "{,}", ",", "’", "'", "‘", "'", "“", `"`, "”", `"`, "‐", "-", "–", "-", "−", "-")
+	fractions = strings.NewReplacer(" ½", ".5", "½", ".5", " ¼", ".25", "¼", ".25", " ¾", ".75", "¾", ".75")
 )
 
 // plainText is a text without what makes no difference to what it says.
 func plainText(s string) string {
-	for thousands.MatchString(s) {
-		s = thousands.ReplaceAllString(s, "$1$2")
-	}
-	return strings.ToLower(strings.Join(strings.Fields(markdown.Replace(s)), " "))
+	return strings.ToLower(strings.Join(strings.Fields(markup.Replace(norm.NFKC.String(fractions.Replace(s)))), " "))
 }
 
-// holdsPart finds a text in another one, a number only as a whole.
-func holdsPart(in, part string) bool {
-	if part == "" {
+// holdsPart finds a part in a plain text, a number only as a whole, however its digits
+// are grouped and its fraction is separated.
+func holdsPart(in, part string, answer bool) bool {
+	read := reading()
+	for read.thousands.MatchString(part) {
+		part = read.thousands.ReplaceAllString(part, "$1$2")
+	}
+	if part = plainText(part); part == "" {
 		return true
 	}
 	first, _ := utf8.DecodeRuneInString(part)
-	end, _ := utf8.DecodeLastRuneInString(part)
-	for at := 0; ; at++ {
-		i := strings.Index(in[at:], part)
-		if i < 0 {
+	last, _ := utf8.DecodeLastRuneInString(part)
+	words := strings.Split(regexp.QuoteMeta(part), " ")
+	for i, word := range words {
+		if read.numeral.MatchString(word) {
+			words[i] = anyNumeral(word)
+		}
+	}
+	find := regexp.MustCompile(strings.Join(words, " "))
+	for at := 0; ; {
+		m := find.FindStringIndex(in[at:])
+		if m == nil {
 			return false
 		}
-		at += i
-		if !(unicode.IsDigit(first) && digitBefore(in[:at]) || unicode.IsDigit(end) && digitAfter(in[at+len(part):])) {
+		before, after := in[:at+m[0]], in[at+m[1]:]
+		_, size := utf8.DecodeRuneInString(in[at+m[0]:])
+		at += m[0] + size
+		switch {
+		case unicode.IsDigit(first) && (read.notBefore.MatchString(before) || read.group.MatchString(before) && read.threes.MatchString(part)):
+		case unicode.IsDigit(last) && read.notAfter.MatchString(after):
+		case answer && (read.denied.MatchString(before) || read.deniedAfter.MatchString(after) || !unicode.IsDigit(first) && read.either.MatchString(after)):
+		default:
 			return true
 		}
 	}
 }
 
-func digitBefore(s string) bool {
-	r, n := utf8.DecodeLastRuneInString(s)
-	if r == '.' {
-		r, _ = utf8.DecodeLastRuneInString(s[:len(s)-n])
+// anyNumeral is the expression that finds a number in all ways to write it.
+func anyNumeral(s string) string {
+	whole, fraction, ok := strings.Cut(s, `\.`)
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "[ ,.']?" + whole[i:]
 	}
-	return unicode.IsDigit(r)
-}
-
-func digitAfter(s string) bool {
-	r, n := utf8.DecodeRuneInString(s)
-	if r == '.' {
-		if r, _ = utf8.DecodeRuneInString(s[n:]); r == '0' { // 42.0 is 42
-			return strings.Trim(s[n:], "0") != "" && unicode.IsDigit(rune(strings.TrimLeft(s[n:], "0")[0]))
-		}
+	if ok {
+		return whole + "[.,]" + fraction + "0*"
 	}
-	return unicode.IsDigit(r)
+	return whole
 }
 
 // parseJSON reads a text that is one JSON value, also in a code fence.
@@ -219,7 +259,7 @@ func parseJSON(text string) (any, error) {
 }
 
 // agrees reports whether a value is as it is wanted, which may be a pattern. Spaces at
-// the end of a text make no difference.
+// the end of a text, and the form of its accents, make no difference.
 func agrees(want, got any) bool {
 	if re, ok := pattern(want); ok {
 		return got != nil && regexp.MustCompile(re).MatchString(asText(got)) // checkPatterns has compiled it
@@ -227,7 +267,7 @@ func agrees(want, got any) bool {
 	switch want := want.(type) {
 	case string:
 		got, ok := got.(string)
-		return ok && strings.TrimRight(want, " \t\r\n") == strings.TrimRight(got, " \t\r\n")
+		return ok && norm.NFC.String(strings.TrimRight(want, " \t\r\n")) == norm.NFC.String(strings.TrimRight(got, " \t\r\n"))
 	case []any:
 		got, ok := got.([]any)
 		return ok && slices.EqualFunc(want, got, agrees)

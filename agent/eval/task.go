@@ -102,16 +102,18 @@ type Check struct {
 	Files  map[string]*Words `yaml:"files"` // of the workspace; null: there is no such file
 }
 
-// Words are conditions on a text. Upper and lower case, runs of spaces, marks of
-// Markdown and separators of thousands make no difference, except to Is and Match.
-// A number is found only as a whole: 42 is not in 142.
+// Words are conditions on a text. For All, Any and None, upper and lower case, runs of
+// spaces, marks of Markdown and the way a number is written make no difference; a number
+// is found only as a whole, 42 not in 142, and in an answer what is denied, or is one of
+// two, is not found.
 type Words struct {
-	All   []string `yaml:"all"`   // it holds each of them
-	Any   []string `yaml:"any"`   // it holds one of them
-	None  []string `yaml:"none"`  // it holds none of them
-	Is    *string  `yaml:"is"`    // it is this text, spaces at its end aside
-	Match string   `yaml:"match"` // this regular expression is found in it
-	Most  int      `yaml:"most"`  // words at most
+	All      []string `yaml:"all"`       // it holds each of them
+	Any      []string `yaml:"any"`       // it holds one of them
+	None     []string `yaml:"none"`      // it holds none of them
+	Is       *string  `yaml:"is"`        // it is this text, spaces at its end aside
+	Match    string   `yaml:"match"`     // this regular expression is found in it as it is
+	NotMatch string   `yaml:"not_match"` // and this one is not; "": any text will do
+	Most     int      `yaml:"most"`      // words at most
 }
 
 // End is how a task ended: what a check looks at.
