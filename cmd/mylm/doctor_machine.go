@@ -118,6 +118,7 @@ func (d *doctor) checkMemory(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 		d.warn("memory", "mylm memory verify takes its time.", "it could not be checked within %v", checkPatience)
+		return // nor could its vectors
 	case err != nil:
 		d.fault(statusError, "memory", explainMemory(err), "")
 	case len(report.Problems) > 0:

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os/exec"
@@ -109,7 +110,8 @@ func (d *doctor) checkOllama(ctx context.Context) {
 
 // startOllama is what to do about a server that does not answer.
 func startOllama(client *ollama.Client, err error) string {
-	if providers.KindOf(err) != providers.Unreachable || !setup.OnThisMachine(client) {
+	var e *providers.Error
+	if !errors.As(err, &e) || e.Kind != providers.Unreachable || e.Status != 0 || !setup.OnThisMachine(client) {
 		return ""
 	}
 	if _, err := exec.LookPath("ollama"); err != nil {

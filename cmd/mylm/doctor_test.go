@@ -173,6 +173,8 @@ func TestDoctor(t *testing.T) {
 		"profile":           {func(p *patient) {}, []string{"--profile", "none"}, false, false, "error configuration", "[profiles.none]"},
 		"no server":         {func(p *patient) { p.gone = true }, nil, false, false, "error ollama", "ollama serve"},
 		"server not needed": {func(p *patient) { p.gone = true }, []string{"-m", "demo"}, false, false, "warning ollama", "no Ollama server answers"},
+		"another server":    {func(p *patient) { p.replies["/api/version"] = "<html>" }, nil, false, false, "error ollama", "--host"},
+		"nothing installed": {func(p *patient) { p.gone, p.env = true, []string{"PATH=/nowhere"} }, nil, false, false, "error ollama", "Install it from https://ollama.com/download"},
 		"address":           {func(p *patient) { p.env = []string{"OLLAMA_HOST=http://[bad"} }, nil, false, false, "error ollama", "OLLAMA_HOST"},
 		"no list":           {func(p *patient) { p.replies["/api/tags"] = "[" }, nil, false, false, "error models", ""},
 		"no model":          {func(p *patient) { p.replies["/api/tags"] = `{"models":[]}` }, nil, false, false, "error models", "ollama pull"},
@@ -208,6 +210,7 @@ func TestDoctor(t *testing.T) {
 		}, nil, false, false, "error configuration", "Did you mean openai?"},
 		"no key":        {func(p *patient) {}, []string{"-m", "openai/gpt"}, false, false, "error model", "OPENAI_API_KEY"},
 		"wrong key":     {func(p *patient) { p.provider("other") }, []string{"-m", "openai/gpt"}, false, false, "error model", "OPENAI_API_KEY"},
+		"no list there": {func(p *patient) { p.provider("broken") }, []string{"-m", "openai/gpt"}, false, false, "error model", "OPENAI_BASE_URL"},
 		"right key":     {func(p *patient) { p.provider(speakKey) }, []string{"-m", "openai/gpt"}, false, false, "", ""},
 		"unknown there": {func(p *patient) { p.provider(speakKey) }, []string{"-m", "openai/zzz"}, false, false, "warning model", "mylm models --provider openai"},
 		"entry without key": {func(p *patient) {
@@ -270,6 +273,20 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
+// A memory that takes longer to check than one waits is no damaged one.
+func TestDoctorOfALongMemory(t *testing.T) {
+	slow(t)
+	t.Parallel()
+	p := newPatient(t)
+	p.remembers()
+	p.damages(`CREATE TABLE slow (n CHECK (length(randomblob(10000000)) > 0))`)
+	p.damages(`PRAGMA ignore_check_constraints = ON; WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c WHERE n < 100000) INSERT INTO slow SELECT n FROM c`)
+	found, text, code := p.findings(80)
+	if found = slices.DeleteFunc(found, func(f string) bool { return strings.HasSuffix(f, " sandbox") }); strings.Join(found, ", ") != "warning memory" || !strings.Contains(text["memory"], "could not be checked within") || code != "0" {
+		t.Errorf("exit %s, %q: %v", code, found, text)
+	}
+}
+
 // damages changes the memory behind its back.
 func (p *patient) damages(sentence string) {
 	p.t.Helper()
@@ -296,6 +313,10 @@ func (p *patient) project(name, text string) {
 func (p *patient) provider(wanted string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		if wanted == "broken" {
+			fmt.Fprint(w, "[")
+			return
+		}
 		if r.Header.Get("Authorization") != "Bearer "+wanted {
 			w.WriteHeader(http.StatusUnauthorized)
 			fmt.Fprintf(w, `{"error":{"message":"wrong key %s"}}`, speakKey)

@@ -104,8 +104,8 @@ func (p Policy) Gaps() []string {
 // scoped reports whether Landlock keeps signals in. Tests act as if it did not.
 var scoped = func() bool {
 	abi, err := landlock.LandlockGetABIVersion()
-	errata, _ := landlock.LandlockGetErrata()
-	return err == nil && abi >= abiScopes && errata&errataSignals != 0
+	errata, unknown := landlock.LandlockGetErrata()
+	return err == nil && unknown == nil && abi >= abiScopes && errata&errataSignals != 0
 }
 
 // Supervises reports whether commands can be supervised: this program calls
