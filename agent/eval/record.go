@@ -37,7 +37,7 @@ type Log struct {
 	failed   error
 	replies  map[string][]reply
 	outcomes []Outcome
-	places   map[string]int // of them, by task and run
+	has      map[string]bool // an outcome, by task and run
 }
 
 // reply is one reply of the model, as it came.
@@ -111,7 +111,7 @@ func Open(dir string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{dir: dir, replies: map[string][]reply{}, places: map[string]int{}}
+	l := &Log{dir: dir, replies: map[string][]reply{}, has: map[string]bool{}}
 	if err := json.Unmarshal(text, &l.Exam); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, examFile), err)
 	}
@@ -130,7 +130,7 @@ func (l *Log) read() (whole int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	l.replies, l.outcomes, l.places = map[string][]reply{}, nil, map[string]int{}
+	l.replies, l.outcomes, l.has = map[string][]reply{}, nil, map[string]bool{}
 	for n := 1; ; n++ {
 		row, rest, ok := bytes.Cut(text, []byte("\n"))
 		if !ok {
@@ -262,15 +262,14 @@ func (l *Log) addOutcome(o Outcome) error {
 	return nil
 }
 
-// add adds an outcome, or puts it in the place of an earlier one: a task on which the
-// backend failed is asked again.
+// add adds an outcome, and drops an earlier one: a task on which the backend failed is
+// asked again.
 func (l *Log) add(o Outcome) {
 	key := taskKey(o.Task, o.Run)
-	if i, ok := l.places[key]; ok {
-		l.outcomes[i] = o
-		return
+	if l.has[key] {
+		l.outcomes = slices.DeleteFunc(l.outcomes, func(old Outcome) bool { return taskKey(old.Task, old.Run) == key })
 	}
-	l.places[key] = len(l.outcomes)
+	l.has[key] = true
 	l.outcomes = append(l.outcomes, o)
 }
 

@@ -143,22 +143,24 @@ type job struct {
 
 // askAll asks what has no outcome yet, and returns why that is not all.
 func (x *exam) askAll(ctx context.Context) error {
-	var jobs, again []job
-	asked := map[string]bool{}
+	var jobs []job
+	asked, tasks := map[string]bool{}, map[string]*Task{}
 	for _, o := range x.outcomes {
 		asked[taskKey(o.Task, o.Run)] = true
 	}
 	for run := 1; run <= x.Runs; run++ { // a budget cuts off runs before tasks
 		for _, t := range x.Suite.Tasks {
-			switch key := taskKey(t.ID, run); {
-			case x.again[key]:
-				again = append(again, job{t, run})
-			case !asked[key]:
+			tasks[t.ID] = t
+			if !asked[taskKey(t.ID, run)] {
 				jobs = append(jobs, job{t, run})
 			}
 		}
 	}
-	jobs = append(jobs, again...)
+	for _, o := range x.outcomes { // those that failed last come last, so that they block no others
+		if t := tasks[o.Task]; t != nil && x.again[taskKey(o.Task, o.Run)] {
+			jobs = append(jobs, job{t, o.Run})
+		}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
