@@ -19,15 +19,23 @@ type Summary struct {
 	Exam    Exam   `json:"exam"`
 	Done    int    `json:"done"`
 	All     int    `json:"all"`
-	Stopped string `json:"stopped,omitempty"`
+	Stopped string `json:"stopped,omitempty"` // why the exam is not complete; "": it is
 	Total   Row    `json:"total"`
+
+	// LogSize is how much of the log it is of, in bytes: it holds as long as the log has
+	// no more.
+	LogSize int64 `json:"log_size"`
 }
 
 const summaryFile = "summary.json"
 
-// Summarize keeps the result in the log's directory, where List finds it.
-func (l *Log) Summarize(r *Report) error {
-	text, err := json.MarshalIndent(Summary{r.Exam, r.Done, r.All, r.Stopped, r.Total}, "", "  ")
+// summarize keeps the result in the log's directory, where List finds it.
+func (l *Log) summarize(r *Report) error {
+	info, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(Summary{r.Exam, r.Done, r.All, r.Stopped, r.Total, info.Size()}, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -67,11 +75,12 @@ func List(dir string) (all []Summary, err error) {
 	return all, err
 }
 
-// summaryOf reads the summary of an exam, or makes it if the exam was killed or the
-// summary cannot be read.
+// summaryOf reads the summary of an exam, or makes it if that is not of the whole log, as
+// after a kill.
 func summaryOf(dir string) (s Summary, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, summaryFile))
-	if err == nil && json.Unmarshal(text, &s) == nil {
+	info, failed := os.Stat(filepath.Join(dir, logFile))
+	if err == nil && failed == nil && json.Unmarshal(text, &s) == nil && s.LogSize == info.Size() && s.LogSize > 0 {
 		s.Exam.ID = filepath.Base(dir)
 		return s, nil
 	}
@@ -79,38 +88,47 @@ func summaryOf(dir string) (s Summary, err error) {
 	if err != nil {
 		return s, err
 	}
-	s = Summary{Exam: l.Exam, All: l.Exam.Tasks * max(1, l.Exam.Runs), Stopped: "the exam has not come to its end", Total: Row{Name: "all", High: 1}}
+	s = Summary{Exam: l.Exam, Done: len(l.outcomes), All: l.Exam.Tasks * max(1, l.Exam.Runs), Total: Row{Name: "all", High: 1}}
 	for _, o := range l.outcomes {
 		s.Total.add(o)
 	}
-	s.Done = len(l.outcomes)
+	s.Stopped = l.whyStopped(s.Done, s.All)
 	return s, nil
 }
 
 // ErrAmbiguous is the error of Find if several exams begin with the prefix.
 var ErrAmbiguous = errors.New("several exams begin with")
 
-// Find returns the id of an exam that begins with a prefix, be it damaged, or of the
-// last one that can be read for "last".
+// Find returns the id of the exam that is called so, or else of the only one that begins
+// with a prefix, or of the one that began last for "last". It may be damaged.
 func Find(dir, prefix string) (string, error) {
-	if prefix == "last" {
-		switch all, err := List(dir); {
-		case len(all) > 0:
-			return all[0].Exam.ID, nil
-		case err != nil:
-			return "", err
-		}
-		return "", fmt.Errorf("%w %q", ErrNoExam, prefix)
-	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	var ids []string
+	var last Exam
 	for _, e := range entries {
-		if _, err := os.Lstat(filepath.Join(dir, e.Name(), examFile)); err == nil && strings.HasPrefix(e.Name(), prefix) {
+		path := filepath.Join(dir, e.Name(), examFile)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		if e.Name() == prefix {
+			return prefix, nil
+		}
+		var x Exam
+		if text, err := os.ReadFile(path); err == nil {
+			_ = json.Unmarshal(text, &x) // of one that is damaged nobody knows when it began
+		}
+		if x.ID = e.Name(); cmp.Or(x.Started.Compare(last.Started), cmp.Compare(x.ID, last.ID)) > 0 {
+			last = x
+		}
+		if strings.HasPrefix(e.Name(), prefix) {
 			ids = append(ids, e.Name())
 		}
+	}
+	if prefix == "last" && last.ID != "" {
+		return last.ID, nil
 	}
 	switch len(ids) {
 	case 1:

@@ -38,6 +38,7 @@ type Log struct {
 	replies  map[string][]reply
 	outcomes []Outcome
 	has      map[string]bool // an outcome, by task and run
+	stopped  string          // why the last run of the exam stopped; "" if more has come since
 }
 
 // reply is one reply of the model, as it came.
@@ -62,6 +63,12 @@ type piece struct {
 type line struct {
 	Reply   *reply   `json:"reply,omitempty"`
 	Outcome *Outcome `json:"outcome,omitempty"`
+	Stop    *stop    `json:"stop,omitempty"`
+}
+
+// stop is the end of a run of an exam.
+type stop struct {
+	Reason string `json:"reason,omitempty"` // "": the exam is complete
 }
 
 const (
@@ -130,7 +137,7 @@ func (l *Log) read() (whole int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	l.replies, l.outcomes, l.has = map[string][]reply{}, nil, map[string]bool{}
+	l.replies, l.outcomes, l.has, l.stopped = map[string][]reply{}, nil, map[string]bool{}, ""
 	for n := 1; ; n++ {
 		row, rest, ok := bytes.Cut(text, []byte("\n"))
 		if !ok {
@@ -146,6 +153,9 @@ func (l *Log) read() (whole int64, err error) {
 		}
 		if in.Outcome != nil {
 			l.add(*in.Outcome)
+		}
+		if in.Stop != nil {
+			l.stopped = in.Stop.Reason
 		}
 		whole += int64(len(row)) + 1
 		text = rest
@@ -218,11 +228,6 @@ func (l *Log) begin() (err error) {
 		_, err = l.file.Seek(0, io.SeekEnd)
 	}
 	l.sessions = journal.New(filepath.Join(l.dir, "sessions"))
-	if err == nil { // what it says does not hold from now on
-		if err = os.Remove(filepath.Join(l.dir, summaryFile)); errors.Is(err, fs.ErrNotExist) {
-			err = nil
-		}
-	}
 	return err
 }
 
@@ -262,6 +267,29 @@ func (l *Log) addOutcome(o Outcome) error {
 	return nil
 }
 
+// whyStopped is why the exam is not complete, "" if it is: done of its tasks have an
+// outcome.
+func (l *Log) whyStopped(done, all int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped == "" && done < all {
+		return "the exam has not come to its end"
+	}
+	return l.stopped
+}
+
+// finish keeps how a run of the exam ended, and its summary.
+func (l *Log) finish(r *Report) error {
+	err := l.write(line{Stop: &stop{r.Stopped}}, true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		l.stopped = r.Stopped
+		err = l.summarize(r)
+	}
+	return err
+}
+
 // add adds an outcome, and drops an earlier one: a task on which the backend failed is
 // asked again.
 func (l *Log) add(o Outcome) {
@@ -269,7 +297,7 @@ func (l *Log) add(o Outcome) {
 	if l.has[key] {
 		l.outcomes = slices.DeleteFunc(l.outcomes, func(old Outcome) bool { return taskKey(old.Task, old.Run) == key })
 	}
-	l.has[key] = true
+	l.has[key], l.stopped = true, ""
 	l.outcomes = append(l.outcomes, o)
 }
 

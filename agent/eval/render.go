@@ -14,7 +14,7 @@ func (r *Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s**: %d of %d tasks of `%s` passed, %s (95%% interval %s to %s)", cell(r.Exam.Title()), r.Total.Passed, r.Total.Of, cell(r.Exam.Suite),
 		percent(r.Total.Rate), percent(r.Total.Low), percent(r.Total.High))
-	if r.Done < r.All {
+	if r.Stopped != "" {
 		fmt.Fprintf(&b, "; not complete: %d of %d asked", r.Done, r.All)
 	}
 	b.WriteString(".\n\n| category | passed | rate | 95% interval | first call readable | turns | tokens in | tokens out | seconds | tokens/s |\n")
@@ -129,7 +129,7 @@ func Chart(reports ...*Report) string {
 	for k, r := range reports {
 		y := chartHead + len(names)*group + 20 + 18*k
 		note := ""
-		if r.Done < r.All {
+		if r.Stopped != "" {
 			note = fmt.Sprintf(" (not complete: %d of %d asked)", r.Done, r.All)
 		}
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="11" height="11" fill="%s" fill-opacity="0.75"/><text x="%d" y="%d">%s</text>`+"\n",

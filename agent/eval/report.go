@@ -13,7 +13,7 @@ type Report struct {
 	Exam       Exam      `json:"exam"`
 	Done       int       `json:"done"`              // tasks asked, each run counted
 	All        int       `json:"all"`               // tasks to be asked
-	Stopped    string    `json:"stopped,omitempty"` // why that is not all
+	Stopped    string    `json:"stopped,omitempty"` // why the exam is not complete; "": it is
 	Total      Row       `json:"total"`
 	Categories []Row     `json:"categories"` // in the order of the suite
 	Outcomes   []Outcome `json:"outcomes"`   // in the order of the suite, then by run
@@ -134,9 +134,7 @@ func (l *Log) Report() (*Report, error) {
 	}
 	x := &exam{Options: Options{Suite: s, Runs: max(1, l.Exam.Runs), Log: l}, outcomes: l.Outcomes()}
 	r := newReport(x)
-	if r.Done < r.All {
-		r.Stopped = "the exam has not come to its end"
-	}
+	r.Stopped = l.whyStopped(r.Done, r.All)
 	return r, nil
 }
 

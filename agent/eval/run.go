@@ -101,10 +101,15 @@ func Run(ctx context.Context, o Options) (report *Report, err error) {
 	stopped := x.askAll(ctx)
 	report = newReport(x)
 	if stopped != nil {
-		report.Stopped = stopped.Error()
-		return report, &StopError{stopped}
+		err = &StopError{stopped}
+		if report.Stopped = stopped.Error(); errors.Is(stopped, context.Canceled) {
+			report.Stopped = "interrupted"
+		}
 	}
-	return report, nil
+	if o.Log != nil {
+		err = cmp.Or(err, o.Log.finish(report))
+	}
+	return report, err
 }
 
 // exam is an exam while it lasts.

@@ -449,8 +449,11 @@ func TestServerFailsOnSome(t *testing.T) {
 		if (err == nil) != tt.ended || r.Done != tt.done || r.Total.Passed != tt.passed {
 			t.Errorf("%+v: %d done, %d passed, %v", tt, r.Done, r.Total.Passed, err)
 		}
-		if kept, err := log.Report(); err != nil || kept.Done != r.Done || kept.Total.Passed != r.Total.Passed {
-			t.Errorf("%+v: the log has %d of %d, %v", tt, kept.Total.Passed, kept.Done, err)
+		if kept, err := log.Report(); err != nil || kept.Done != r.Done || kept.Total.Passed != r.Total.Passed || kept.Stopped != r.Stopped || (r.Stopped == "") != tt.ended {
+			t.Errorf("%+v: the log has %d of %d, stopped %q, not %q, %v", tt, kept.Total.Passed, kept.Done, kept.Stopped, r.Stopped, err)
+		}
+		if all, err := eval.List(filepath.Dir(log.Dir())); err != nil || len(all) != 1 || all[0].Done != r.Done || all[0].Stopped != r.Stopped {
+			t.Errorf("%+v: the list has %+v, %v", tt, all, err)
 		}
 	}
 }
@@ -484,22 +487,22 @@ func TestMovedExam(t *testing.T) {
 	if _, err := eval.Run(t.Context(), eval.Options{Suite: suite, Agent: agent.Options{Model: evaltest.Student{Suite: suite, P: 1}}, Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(dir, "two"), os.DirFS(log.Dir())); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "one-copy"), os.DirFS(log.Dir())); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "two", "summary.json"), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "one-copy", "summary.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	all, err := eval.List(dir)
 	if err != nil || len(all) != 2 || all[0].Done != 12 || all[1].Done != 12 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	for _, name := range []string{"one", "two"} {
+	for _, name := range []string{"one", "one-copy"} {
 		if id, err := eval.Find(dir, name); err != nil || id != name {
 			t.Errorf("%s: %q, %v", name, id, err)
 		}
 	}
-	if log, err = eval.Open(filepath.Join(dir, "two")); err != nil || log.Exam.ID != "two" {
+	if log, err = eval.Open(filepath.Join(dir, "one-copy")); err != nil || log.Exam.ID != "one-copy" {
 		t.Errorf("it has another name, %v", err)
 	}
 }
@@ -548,16 +551,23 @@ func TestListAfterKill(t *testing.T) {
 	if !errors.Is(err, eval.ErrBudget) {
 		t.Fatal(err)
 	}
-	if err := log.Summarize(report); err != nil {
+	path := filepath.Join(log.Dir(), "summary.json")
+	before, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
 	options.Budget = eval.Budget{}
-	if _, err := eval.Run(t.Context(), options); err != nil { // the process dies before it writes the summary
+	if _, err := eval.Run(t.Context(), options); err != nil {
 		t.Fatal(err)
 	}
-	all, err := eval.List(dir)
-	if err != nil || len(all) != 1 || all[0].Done != len(suite.Tasks) || report.Done > 3 {
-		t.Errorf("%d at first, then %+v, %v", report.Done, all, err)
+	for _, summary := range []string{string(before), "{}", "null", ""} { // the process dies before it writes the summary
+		if err := os.WriteFile(path, []byte(summary), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := eval.List(dir)
+		if err != nil || len(all) != 1 || all[0].Done != len(suite.Tasks) || all[0].Stopped != "" || all[0].Exam.Model != "m" || report.Done > 3 {
+			t.Errorf("%d at first, then %+v, %v", report.Done, all, err)
+		}
 	}
 }
 

@@ -222,7 +222,7 @@ func listExamsCommand(s *term.Screen) *cli.Command {
 			w := s.Columns("ID\tMODEL\tSUITE\tPASSED\t95%\tSTATE")
 			for _, e := range all {
 				state := "complete"
-				if e.Done < e.All {
+				if e.Stopped != "" {
 					state = fmt.Sprintf("%d of %d asked", e.Done, e.All)
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Exam.ID, term.OneLine(term.Printable(e.Exam.Title()), 60), term.OneLine(term.Printable(e.Exam.Suite), 30), rateText(e.Total), intervalText(e.Total), state)

@@ -67,7 +67,7 @@ func entryOf(c *config.Config, m *setup.Model) (config.Entry, error) {
 func (f *formsOf) judge(o examsOutput) error {
 	examined, best := 0, 0.0
 	for _, r := range o.reports {
-		if r.Exam.Model == f.Model && r.Exam.Prompt == "" && r.Done == r.All {
+		if r.Exam.Model == f.Model && r.Exam.Prompt == "" && r.Stopped == "" {
 			examined++
 		}
 	}

@@ -3,9 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -228,6 +231,7 @@ func TestResumedModel(t *testing.T) {
 				}
 			}
 		}
+		h.configure(fmt.Sprintf(entry, "ollama", "m") + "base_url = \"" + other.URL + "\"\n")
 		if out, errs, code := h.run("eval", "--resume", "last", "--host", o.URL); code != "0" || !strings.Contains(out, "12/12") || len(other.counts()) > 0 {
 			t.Errorf("exit %s: %s%s", code, out, errs)
 		}
@@ -243,4 +247,64 @@ func (h *home) lastExam() string {
 		h.t.Fatalf("%v: %s%s", err, out, errs)
 	}
 	return all[0].Exam.ID
+}
+
+// Nothing is concluded from the forms, and nothing saved, while the exam of one of them was
+// stopped, also if each of its tasks was asked; and the list, the report and JSON say so.
+func TestStoppedForms(t *testing.T) {
+	t.Parallel()
+	exams := "suite: words\ntools: {look: {description: Looks., rules: [{say: nothing}]}}\ntasks:\n"
+	for i := range 8 {
+		exams += fmt.Sprintf("  - {id: t%d, category: c, question: Say word %d., tools: [look], check: {answer: {all: [w%d]}}, right: [w%d], wrong: [[x], [y]]}\n", i, i, i, i)
+	}
+	suite, err := eval.Parse([]byte(exams))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newSchool(t, evaltest.Student{Suite: suite})
+	handler := o.placed.served()
+	o.placed.serveWith(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte("TOOL_NAME\\\", \\\"parameters")) { // python_tag, the last one
+			http.Error(w, `{"error":"cannot"}`, http.StatusBadRequest)
+			return
+		}
+		o.mu.Lock()
+		if o.P = 0; bytes.Contains(body, []byte("fences:\\n\\u003ctool_call\\u003e\\n{")) || bytes.Contains(body, []byte("fences:\\n<tool_call>\\n{")) {
+			o.P = 1
+		}
+		o.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})
+	h := newHome(t, o.placed)
+	if err := os.WriteFile(filepath.Join(h.dir, "words.yaml"), []byte(exams), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next := []string{"eval", "-m", "m", "--suite", "words.yaml", "--form", "all", "--save", "--json"}
+	for _, done := range []int{3, 6, 8} {
+		out, errs, code := h.run(next...)
+		var printed struct {
+			Exams []eval.Report
+			Forms []struct{ Partial bool }
+		}
+		if err := json.Unmarshal([]byte(out), &printed); err != nil || code == "0" || len(printed.Exams) != 5 || len(printed.Forms) != 1 {
+			t.Fatalf("exit %s, %v: %s%s", code, err, out, errs)
+		}
+		r := printed.Exams[4]
+		if r.Done != done || r.Stopped == "" || !printed.Forms[0].Partial || h.read("config/mylm/config.toml") != "" || printed.Exams[1].Total.Passed != 8 {
+			t.Errorf("%d of 8 asked, stopped %q, forms %+v: %s%s", r.Done, r.Stopped, printed.Forms, errs, h.read("config/mylm/config.toml"))
+		}
+		var kept struct{ Exams []eval.Report }
+		var all []eval.Summary
+		shown, _, _ := h.run("eval", "show", r.Exam.ID, "--json")
+		list, _, _ := h.run("eval", "list", "--json")
+		if json.Unmarshal([]byte(shown), &kept) != nil || json.Unmarshal([]byte(list), &all) != nil || len(kept.Exams) != 1 || len(all) != 5 || kept.Exams[0].Stopped != r.Stopped || all[0].Stopped != r.Stopped {
+			t.Errorf("%q is shown as %s, and listed as %s", r.Stopped, shown, list)
+		}
+		if text, _, _ := h.run("eval", "show", r.Exam.ID); !strings.Contains(text, fmt.Sprintf("Not complete: %d of 8 asked; the backend failed", done)) {
+			t.Error(text)
+		}
+		next = []string{"eval", "--resume", r.Exam.ID, "--save", "--json"}
+	}
 }

@@ -196,9 +196,6 @@ func (k *examRun) examine(ctx context.Context, j examJob) (err error) {
 		}
 		return err
 	}
-	if failed := o.Log.Summarize(report); failed != nil && err == nil {
-		err = failed
-	}
 	k.out.reports, k.out.logs = append(k.out.reports, report), append(k.out.logs, o.Log)
 	return k.stopped(err, o.Log.Exam.ID, j.model)
 }

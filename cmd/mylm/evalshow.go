@@ -190,8 +190,8 @@ func (o examsOutput) table(r *eval.Report, l *eval.Log) error {
 			}
 		}
 	}
-	if r.Done < r.All {
-		fmt.Fprintf(&t, "\nNot complete: %d of %d asked\n", r.Done, r.All)
+	if r.Stopped != "" {
+		fmt.Fprintf(&t, "\nNot complete: %d of %d asked; %s\n", r.Done, r.All, term.OneLine(term.Printable(r.Stopped), 140))
 	}
 	o.screen.Answer(t.String())
 	return nil

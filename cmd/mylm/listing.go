@@ -63,7 +63,7 @@ func (l *modelsRun) lastScores() map[string]*score {
 	all, _ := listExams(l.cli.Context)
 	scores := map[string]*score{}
 	for _, e := range all {
-		if name := modelKey(e.Exam.Model); e.Done == e.All && e.Exam.Prompt == "" && scores[name] == nil {
+		if name := modelKey(e.Exam.Model); e.Stopped == "" && e.Exam.Prompt == "" && scores[name] == nil {
 			scores[name] = &score{e.Exam.ID, e.Exam.Suite, cmp.Or(e.Exam.Form, string(calling.ToolCode)), e.Total.Passed, e.Total.Of}
 		}
 	}
