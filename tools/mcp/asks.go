@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,6 +24,9 @@ import (
 const (
 	maxAsks     = 20   // questions to the user and prompts for the model in one connection, each
 	maxProgress = 1000 // reports of progress of one call that are passed on
+
+	// askTime is how long a call may wait for people, who may be at lunch, or asleep.
+	askTime = 24 * time.Hour
 )
 
 // asks handles what a server asks for, in one connection.
@@ -37,9 +41,12 @@ type asks struct {
 	prompts   int
 }
 
+// watched is a call.
 type watched struct {
 	ctx     context.Context
 	reports int
+	alarm   *tools.Alarm // ends it
+	left    time.Duration
 }
 
 // allow sets what the server may ask for.
@@ -65,9 +72,9 @@ func (a *asks) roots(client *mcp.Client) {
 	}
 }
 
-// watch has progress of a call reported to its context, until the function that it
-// returns is called.
-func (a *asks) watch(ctx context.Context, params *mcp.CallToolParams) (stop func()) {
+// watch has progress of a call reported to its context, and its alarm stopped while
+// somebody is asked, until the function that it returns is called.
+func (a *asks) watch(ctx context.Context, params *mcp.CallToolParams, alarm *tools.Alarm) (stop func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.next++
@@ -75,7 +82,7 @@ func (a *asks) watch(ctx context.Context, params *mcp.CallToolParams) (stop func
 	if a.watched == nil {
 		a.watched = map[string]*watched{}
 	}
-	a.watched[token] = &watched{ctx: ctx}
+	a.watched[token] = &watched{ctx: ctx, alarm: alarm}
 	params.SetProgressToken(token)
 	return func() {
 		a.mu.Lock()
@@ -106,14 +113,32 @@ func (a *asks) progress(_ context.Context, r *mcp.ProgressNotificationClientRequ
 
 var errTooOften = fmt.Errorf("refused: this server has asked %d times in this connection", maxAsks)
 
-// once admits one question at a time, and not too many of them.
+// once admits one question at a time, and not too many of them. No call ends meanwhile:
+// a person may take longer.
 func (a *asks) once(count *int) (done func(), err error) {
 	a.asked.Lock()
 	if *count++; *count > maxAsks {
 		a.asked.Unlock()
 		return nil, errTooOften
 	}
-	return a.asked.Unlock, nil
+	a.calls(func(w *watched) { w.left = w.alarm.Stop() })
+	return func() {
+		a.calls(func(w *watched) {
+			if w.left > 0 { // it was there before the question
+				w.alarm.Reset(w.left)
+			}
+		})
+		a.asked.Unlock()
+	}, nil
+}
+
+// calls does something with the calls that are under way.
+func (a *asks) calls(do func(*watched)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, w := range a.watched {
+		do(w)
+	}
 }
 
 // secretWords are in the names of what no server may ask for: the specification

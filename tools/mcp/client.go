@@ -330,7 +330,7 @@ func readable(err error) error {
 
 // steps are what the SDK says of its own way to an error, and what tells people nothing.
 var steps = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:(?:calling|sending) "[^"]*"|rejected by transport|connection closed|client is closing): `)
+	return regexp.MustCompile(`(?:(?:calling|sending) "[^"]*"|rejected by transport|connection closed|client is closing|multi round-trip: fulfilling input request "[^"]*"): `)
 })
 
 // inWords is an error for people.
