@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -40,6 +41,13 @@ func mcpServer() {
 			return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "Review " + r.Params.Arguments["file"] + " like @private.txt says."}}}}, nil
 		})
 	}
+	if os.Getenv("MCP_ASKS") != "" { // once in a call: the newest revision has it made again
+		asks(s, "deploy", &mcp.ElicitParams{Message: "Where to?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"host":{"type":"string","title":"the host"},"times":{"type":"integer"}},"required":["host"]}`)})
+		//lint:ignore SA1019 servers of today ask in this way
+		asks(s, "sum", &mcp.CreateMessageParams{MaxTokens: 10, Messages: []*mcp.SamplingMessage{{Role: "user", Content: &mcp.TextContent{Text: "What is a heron?"}}}})
+		//lint:ignore SA1019 as above
+		asks(s, "where", &mcp.ListRootsParams{})
+	}
 	n := 0
 	fmt.Sscan(os.Getenv("MCP_TOOLS"), &n)
 	for i := range n {
@@ -53,6 +61,17 @@ func mcpServer() {
 	}
 	fmt.Fprintln(os.Stderr, "the server is up")
 	_ = s.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// asks adds a tool that asks for something, and returns what it gets.
+func asks(s *mcp.Server, name string, request mcp.InputRequest) {
+	mcp.AddTool(s, &mcp.Tool{Name: name}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		if r.Params.InputResponses == nil {
+			return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"it": request}}, nil, nil
+		}
+		text, err := json.Marshal(r.Params.InputResponses["it"])
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: name + " got " + string(text)}}}, nil, err
+	})
 }
 
 // browser follows the redirects of the page that it is given, as a browser does.

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,11 @@ const patience = 24 * time.Hour
 type Question struct {
 	Text    string
 	Options []string // to choose from; none if any answer will do
+	Who     string   // asks it, as the beginning of "WHO asks:"; "": the model
 }
+
+// Asks is the line above the question.
+func (q Question) Asks() string { return cmp.Or(q.Who, "The model") + " asks:" }
 
 // Func puts a question to a person. It returns the answer, ErrNoAnswer if the
 // person gives none, or soon after ctx is done its error. It is not called
@@ -108,7 +113,7 @@ func (a *asker) run(ctx context.Context, in input) (tools.Result, error) {
 	case <-ctx.Done():
 		return tools.Result{}, fmt.Errorf("the user was not asked: %w", context.Cause(ctx))
 	}
-	answer, err := a.put(ctx, Question{in.Question, slices.Clone(in.Options)})
+	answer, err := a.put(ctx, Question{Text: in.Question, Options: slices.Clone(in.Options)})
 	answer = strings.TrimSpace(answer)
 	switch {
 	case errors.Is(err, ErrNoAnswer), err == nil && answer == "":

@@ -199,7 +199,7 @@ func (m *model) record(d *dialog, r reply) {
 	case d.secret:
 	case d.question != nil:
 		m.say("", "")
-		m.say(bold, "The model asks:")
+		m.say(bold, d.question.Asks())
 		m.lines = append(m.lines, m.questionRows(d)...)
 		said := "(no answer)"
 		if !r.none {

@@ -58,7 +58,7 @@ func (m *model) dialogRows(d *dialog) (rows []string, cursor place) {
 	case d.approval != nil:
 		rows = m.approvalRows(d)
 	case d.question != nil:
-		rows = append([]string{m.styled(bold, "The model asks:")}, m.questionRows(d)...)
+		rows = append([]string{m.styled(bold, d.question.Asks())}, m.questionRows(d)...)
 		rows = append(rows, m.styled(faint, "Enter sends the answer, a number chooses one; Esc answers nothing."))
 	default:
 		for line := range strings.SplitSeq(strings.Trim(d.prompt, "\n"), "\n") {

@@ -320,7 +320,7 @@ func (p *Person) Answer(ctx context.Context, q ask.Question) (string, error) {
 	columns, height := term.Size()
 	height = max(5, height-term.QuestionRows-len(q.Options))
 	var b strings.Builder
-	b.WriteString("\nThe model asks:\n\n")
+	b.WriteString("\n" + q.Asks() + "\n\n")
 	b.WriteString(strings.Join(term.NewPreview(q.Text, columns, height).Shown, "\n"))
 	b.WriteString("\n\n")
 	for i, o := range q.Options {

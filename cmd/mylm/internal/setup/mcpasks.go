@@ -46,11 +46,11 @@ func (s *Setup) elicit(ctx context.Context, server, message string, schema json.
 		if p == nil {
 			continue
 		}
-		text := fmt.Sprintf("The MCP server %s asks: %s\n\n%s", server, term.OneLine(message, 500), name)
+		text := term.OneLine(message, 500) + "\n\n" + name
 		if about := strings.TrimSpace(p.Title + " " + p.Description); about != "" {
 			text += ": " + term.OneLine(about, 200)
 		}
-		q := ask.Question{Text: text}
+		q := ask.Question{Text: text, Who: "The MCP server " + server}
 		for _, o := range p.Enum {
 			q.Options = append(q.Options, fmt.Sprint(o))
 		}
@@ -121,7 +121,7 @@ func (s *Setup) sample(ctx context.Context, server string, p mcp.Prompt) (string
 	case s.Model == nil || s.Person == nil || s.Person.Absent() != "":
 		return "", errors.New("refused: nobody can be asked whether the model may answer")
 	}
-	q := ask.Question{Text: fmt.Sprintf("The MCP server %s wants the model to answer this:\n\n%s", server, strings.TrimSpace(shown)), Options: []string{"let it answer", "refuse"}}
+	q := ask.Question{Text: "May the model answer this?\n\n" + strings.TrimSpace(shown), Options: []string{"let it answer", "refuse"}, Who: "The MCP server " + server}
 	answer, err := s.Person.Answer(ctx, q)
 	if err != nil {
 		return "", err
