@@ -90,6 +90,8 @@ func TestErrors(t *testing.T) {
 			providers.Error{Kind: providers.Unreachable, Status: 200, Permanent: true}, "not Ollama", "11434"},
 		{"wants HTTPS", refuses(400, "Client sent an HTTP request to an HTTPS server.\n"),
 			providers.Error{Kind: providers.Unreachable, Status: 400, Permanent: true}, "wants HTTPS", "https://"},
+		{"a redirect that holds a reply", refuses(302, `{"message":{"content":"Hello"},"done":true}`),
+			providers.Error{Kind: providers.Unreachable, Status: 302, Permanent: true}, "redirects", "param:address"},
 		{"redirected", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://box.test/api/chat", http.StatusMovedPermanently)
 		},

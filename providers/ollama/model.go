@@ -152,7 +152,7 @@ func (m *Model) generate(ctx context.Context, r providers.Request, yield func(pr
 			return nil
 		}}
 	err = m.client.exchange(call, m.name, x, func(ctx context.Context) error {
-		return m.client.api.Chat(ctx, m.request(r, numCtx), nil)
+		return m.client.api.Chat(ctx, m.request(r, numCtx), unread)
 	})
 	switch {
 	case gone:
@@ -228,3 +228,7 @@ func withWindow(err error, numCtx int) error {
 	}
 	return err
 }
+
+// unread is what Ollama's client does with a line of a response that is no reply, such as a
+// redirect with a body.
+func unread(api.ChatResponse) error { return nil }
