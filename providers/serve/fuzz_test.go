@@ -61,34 +61,57 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		text = strings.ToValidUTF8(text, "?")
-		open := func(sizes []byte) *serve.Handler {
-			m := &calling.Model{Model: cutter{text, sizes}}
-			return serve.New(serve.Options{Open: func(context.Context, string) (*calling.Model, error) { return m, nil }})
+		sameInPieces(t, which, sizes, func(sizes []byte) providers.Model { return cutter{text, sizes} })
+	})
+}
+
+// sameInPieces asks a model through one surface, whole and streamed, with a reply in pieces
+// of sizes, of one byte, and in one: the reply is the same, or an error in the form of the
+// surface.
+func sameInPieces(t *testing.T, which uint8, sizes []byte, open func(sizes []byte) providers.Model) {
+	t.Helper()
+	s := surfaces[int(which)%len(surfaces)]
+	more := object{}
+	if which&64 != 0 {
+		more["tools"] = []any{}
+	}
+	answer := func(stream bool, sizes []byte) *httptest.ResponseRecorder {
+		m := &calling.Model{Model: open(sizes)}
+		h := serve.New(serve.Options{Open: func(context.Context, string) (*calling.Model, error) { return m, nil }})
+		body, _ := json.Marshal(s.request(stream, "hello", more))
+		return ask(h, s.path, string(body))
+	}
+	parse := func(text string) (v object) {
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatalf("no JSON: %v %s", err, text)
 		}
-		s := surfaces[int(which)%len(surfaces)]
-		more := object{}
-		if which&64 != 0 {
-			more["tools"] = []any{}
-		}
-		body := func(stream bool) string { b, _ := json.Marshal(s.request(stream, "hello", more)); return string(b) }
-		whole := ask(open(nil), s.path, body(false))
-		var v object
-		if err := json.Unmarshal(whole.Body.Bytes(), &v); err != nil {
-			t.Fatalf("no JSON: %v %s", err, whole.Body)
-		}
-		for _, sizes := range [][]byte{nil, sizes, {0}} {
-			streamed := ask(open(sizes), s.path, body(true))
-			if whole.Code != 200 {
-				if streamed.Code != whole.Code && !strings.Contains(streamed.Body.String(), `"error"`) {
-					t.Fatalf("whole %d %s, streamed %d %s", whole.Code, whole.Body, streamed.Code, streamed.Body)
-				}
-				continue
-			}
+		return v
+	}
+	whole := answer(false, nil)
+	v := parse(whole.Body.String())
+	if whole.Code == 500 || whole.Code != 200 && s.message(v) == "" {
+		t.Fatalf("%d %s", whole.Code, whole.Body)
+	}
+	for _, sizes := range [][]byte{nil, sizes, {0}} {
+		streamed := answer(true, sizes)
+		switch {
+		case whole.Code == 200:
 			if got, want := normal(s.streamed(t, streamed.Body.String())), normal(s.whole(v)); got != want {
 				t.Fatalf("in pieces of %v: streamed %q, whole %q\n%s", sizes, got, want, streamed.Body)
 			}
+		case streamed.Code == 200: // the last event says it
+			text := strings.TrimSpace(streamed.Body.String())
+			last := parse(strings.TrimPrefix(text[strings.LastIndex(text, "\n")+1:], "data: "))
+			if r, responses := last["response"].(object); responses {
+				last = r
+			}
+			if s.message(last) == "" {
+				t.Fatalf("whole %d %s, streamed %s", whole.Code, whole.Body, streamed.Body)
+			}
+		case streamed.Code != whole.Code || s.message(parse(streamed.Body.String())) != s.message(v):
+			t.Fatalf("whole %d %s, streamed %d %s", whole.Code, whole.Body, streamed.Code, streamed.Body)
 		}
-	})
+	}
 }
 
 // Whatever a client sends is answered, with JSON or a stream of the surface.
