@@ -165,10 +165,10 @@ var reading = sync.OnceValue(func() (r struct{ thousands, numeral, threes, notBe
 	r.threes = regexp.MustCompile(`^(\d{3})+(\D|$)`)
 
 	// What stands before or after a number that is only a part of another one, below zero,
-	// one of two, or of a size of its own.
+	// one of two, of a size of its own, or denied.
 	r.notBefore = regexp.MustCompile(`\d[.,'-]?$|(^|[^\pL\d)])-[$€£¥]?$|(^| )[.,]$|(^|\PL)(minus|negative|between|menos|moins|минус) $|(マイナス|氷点下)$`)
 	r.group = regexp.MustCompile(`(^|[^\d.,-])\d{1,3} $`)
-	r.notAfter = regexp.MustCompile(`^(\d|[.,']\d{3}|[.,']\d*[1-9]|-\d| \d{3}(\D|$)| ?(%|thousand|million|billion)| (\pL+ )?(or|to|oder|bis|ou|o|или) \d| ?(°c?|degrees|grad|grados|градус\pL*)?( celsius)? (below|unter|bajo|ниже))`)
+	r.notAfter = regexp.MustCompile(`^(\d|[.,']\d{3}|[.,']\d*[1-9]|-\d| \d{3}(\D|$)| ?(%|thousand|million|billion)| (\pL+ )?(or|to|oder|bis|ou|o|или) \d| ?(°c?|degrees|grad|grados|градус\pL*)?( celsius)? (below|unter|bajo|ниже)| (is|was|are|were|do|does|did)(n't| not))`)
 
 	// What stands before or after something in an answer that does not say it.
 	r.denied = regexp.MustCompile(`(n't|(^|\PL)(not|never|neither|nor|than|without|unlike|except|(all|anything) but|instead of|nicht|не))` +
