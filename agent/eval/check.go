@@ -145,7 +145,7 @@ func (w *Words) check(text string, answer bool) error {
 		return fmt.Errorf("is %s, not %s", short(text), short(*w.Is))
 	}
 	if w.Match != "" && !regexp.MustCompile(w.Match).MatchString(text) { // prepare has compiled it
-		return fmt.Errorf("does not match %s: %s", w.Match, short(text))
+		return fmt.Errorf("is %s, which does not match %s", short(text), w.Match)
 	}
 	if w.NotMatch != "" {
 		if found := regexp.MustCompile(w.NotMatch).FindString(text); found != "" {
