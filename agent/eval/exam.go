@@ -1,6 +1,9 @@
 package eval
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Exam is what an exam is about: what must not change when it is resumed.
 type Exam struct {
@@ -29,4 +32,30 @@ type Exam struct {
 type Series struct {
 	Place int    `json:"place"` // of the exam in Exams
 	Exams []Exam `json:"exams"` // each as it begins, also before it has begun
+}
+
+// MaxRuns is how often an exam that is kept can ask each task, at most.
+const MaxRuns = 1000
+
+// check finds what no exam can have, as in a file that is damaged.
+func (e Exam) check() error {
+	if e.Runs < 0 || e.Runs > MaxRuns {
+		return fmt.Errorf("runs is %d; it must be from 1 to %d", e.Runs, MaxRuns)
+	}
+	if e.Tasks < 0 || e.Tasks > maxSuite {
+		return fmt.Errorf("tasks is %d; it must be from 1 to %d", e.Tasks, maxSuite)
+	}
+	if e.Series == nil {
+		return nil
+	}
+	if at := e.Series.Place; at < 0 || at >= len(e.Series.Exams) {
+		return fmt.Errorf("the series has no place %d", at)
+	}
+	for _, of := range e.Series.Exams {
+		of.Series = nil
+		if err := of.check(); err != nil {
+			return fmt.Errorf("the series: %w", err)
+		}
+	}
+	return nil
 }

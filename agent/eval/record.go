@@ -119,7 +119,10 @@ func Open(dir string) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{dir: dir, replies: map[string][]reply{}, has: map[string]bool{}}
-	if err := json.Unmarshal(text, &l.Exam); err != nil {
+	if err = json.Unmarshal(text, &l.Exam); err == nil {
+		err = l.Exam.check()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, examFile), err)
 	}
 	l.Exam.ID = filepath.Base(dir) // also if it was copied or renamed

@@ -43,7 +43,7 @@ mylm eval compare 20310514-101500-4f2a last`,
 		Flags: slices.Concat(
 			cmdline.Group(ofExam,
 				&cli.StringFlag{Name: "suite", Usage: "`NAME` is core, smoke, or a file with tasks", Value: "core"},
-				cmdline.Int(&cli.IntFlag{Name: "runs", Usage: "ask each task `N` times", Value: 1}, 1, 1000),
+				cmdline.Int(&cli.IntFlag{Name: "runs", Usage: "ask each task `N` times", Value: 1}, 1, eval.MaxRuns),
 				cmdline.Int(&cli.IntFlag{Name: "workers", Usage: "ask `N` tasks at once", Value: 1}, 1, 64),
 				&cli.StringFlag{Name: "budget", Usage: "begin no task after this many tokens or this much time: `LIMIT` such as 200000 or 30m"},
 				cmdline.OneOf(&cli.StringFlag{Name: "form", Usage: "`FORM` in which calls are shown to the model, or all, to compare them", DefaultText: "as it is set"}, append(formNames(), "auto", "all")...),
@@ -298,6 +298,9 @@ in which one exam did better. A task that was asked several times counts once.`,
 				_, r, err := keptReport(c.Context, name)
 				if err != nil {
 					return err
+				}
+				if r.Done == 0 {
+					return failure.Usage("the exam %s has no outcomes yet", r.Exam.ID).WithHint("To resume it: mylm eval --resume " + r.Exam.ID)
 				}
 				reports = append(reports, r)
 			}

@@ -308,3 +308,35 @@ func TestStoppedForms(t *testing.T) {
 		next = []string{"eval", "--resume", r.Exam.ID, "--save", "--json"}
 	}
 }
+
+// An exam without an outcome is compared with none, and what no exam can have in its file
+// is damage.
+func TestOddExams(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
+	for range 2 {
+		h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "1")
+	}
+	id := h.lastExam()
+	dir := filepath.Join(h.dir, "data/mylm/eval", id)
+	kept := h.read("data/mylm/eval/" + id + "/exam.json")
+	if err := os.Remove(filepath.Join(dir, "log.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := h.run("eval", "compare", id, "last"); code != "2" || !strings.Contains(errs, "no outcomes yet") || !strings.Contains(errs, "--resume "+id) {
+		t.Errorf("exit %s: %s%s", code, out, errs)
+	}
+	for _, odd := range []string{
+		strings.Replace(kept, `"runs": 1`, `"runs": 1000000000000`, 1), strings.Replace(kept, `"runs": 1`, `"runs": -1`, 1), strings.Replace(kept, `"tasks": 12`, `"tasks": -12`, 1),
+		strings.Replace(kept, `"runs": 1`, `"runs": 1, "series": {"place": 1, "exams": [{}]}`, 1), strings.Replace(kept, `"runs": 1`, `"runs": 1, "series": {"exams": [{"runs": 1000000000000}]}`, 1),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "exam.json"), []byte(odd), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]string{{"show", id}, {"--resume", id}} {
+			if out, errs, code := h.run(append([]string{"eval"}, command...)...); odd == kept || code != "1" || !strings.Contains(errs, "rm -r "+dir) {
+				t.Errorf("%v: exit %s: %s%s", command, code, out, errs)
+			}
+		}
+	}
+}

@@ -120,10 +120,10 @@ func (o examsOutput) compare() (all []examComparison) {
 		if several {
 			a = first[b.Exam.Model]
 		}
-		if a == b {
+		c := examComparison{A: a.Exam.ID, B: b.Exam.ID, Comparison: eval.Compare(a, b), a: a, b: b}
+		if a == b || c.Tasks == 0 { // nothing was asked yet
 			continue
 		}
-		c := examComparison{A: a.Exam.ID, B: b.Exam.ID, Comparison: eval.Compare(a, b), a: a, b: b}
 		all, ps = append(all, c), append(ps, c.P)
 	}
 	for i, p := range eval.Holm(ps) {
