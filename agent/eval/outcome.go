@@ -55,6 +55,7 @@ type Outcome struct {
 	Seconds  float64         `json:"seconds"` // that the model took
 	Session  string          `json:"session,omitempty"`
 	Recorded time.Time       `json:"recorded,omitzero"`
+	Version  string          `json:"version,omitempty"` // of the program that asked; "": that which began the exam
 }
 
 // maxAnswer is how much of an answer an outcome has, in characters.

@@ -45,10 +45,10 @@ func (r Row) Speed() string {
 	return fmt.Sprintf("%.1f", r.TokensPerSecond)
 }
 
-// Findings are the counts of causes, repairs and refusals, a line each.
+// Findings are the counts of causes, repairs, refusals and other versions, a line each.
 func (r Row) Findings() (lines []string) {
 	for _, x := range []struct{ what, counts string }{
-		{"Not passed", Counts(r.Causes)}, {"Repaired", Counts(r.Repairs)}, {"Refused", Counts(r.Refusals)},
+		{"Not passed", Counts(r.Causes)}, {"Repaired", Counts(r.Repairs)}, {"Refused", Counts(r.Refusals)}, {"Asked by another version", Counts(r.Versions)},
 	} {
 		if x.counts != "" {
 			lines = append(lines, x.what+": "+x.counts)

@@ -34,6 +34,7 @@ type Row struct {
 	Causes   map[Cause]int  `json:"causes,omitempty"`
 	Repairs  map[string]int `json:"repairs,omitempty"`
 	Refusals map[string]int `json:"refusals,omitempty"`
+	Versions map[string]int `json:"versions,omitempty"` // of other programs than began the exam
 
 	Turns           int     `json:"turns"` // in all
 	PromptTokens    int     `json:"prompt_tokens"`
@@ -66,6 +67,9 @@ func (r *Row) add(o Outcome) {
 	}
 	addCounts(&r.Repairs, o.Repairs)
 	addCounts(&r.Refusals, o.Refusals)
+	if o.Version != "" {
+		count(&r.Versions, o.Version)
+	}
 	r.Turns += o.Turns
 	r.PromptTokens += o.Usage.Prompt
 	r.OutputTokens += o.Usage.Output

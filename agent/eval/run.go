@@ -30,6 +30,7 @@ type Options struct {
 	Workers int    // tasks that are asked at once; 1
 	Budget  Budget // after which no other task is begun
 	Log     *Log   // keeps the exam, and has what was asked before; nil: nothing is kept
+	Version string // of the program: outcomes have it if the exam began with another one
 	// Progress is called when a task begins or ends, from one goroutine at a time.
 	Progress func(Progress)
 }
@@ -340,6 +341,8 @@ func (x *exam) outcome(ctx context.Context, j job) (*Outcome, error) {
 	o.finish(j.task, End{Result: result, Answer: result.Response, State: w.state, Dir: w.dir})
 	if x.Log == nil {
 		o.Session = ""
+	} else if x.Version != x.Log.Exam.Version {
+		o.Version = x.Version
 	}
 	o.Recorded = time.Now()
 	return &o.Outcome, nil

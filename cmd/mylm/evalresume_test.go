@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -337,6 +338,27 @@ func TestOddExams(t *testing.T) {
 			if out, errs, code := h.run(append([]string{"eval"}, command...)...); odd == kept || code != "1" || !strings.Contains(errs, "rm -r "+dir) {
 				t.Errorf("%v: exit %s: %s%s", command, code, out, errs)
 			}
+		}
+	}
+}
+
+// The report says how many tasks another version of mylm asked than began the exam.
+func TestResumedByAnotherVersion(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, newSchool(t, evaltest.Student{Suite: eval.Smoke(), P: 1}).placed)
+	h.run("eval", "-m", "m", "--suite", "smoke", "--budget", "1")
+	path := filepath.Join(h.dir, "data/mylm/eval", h.lastExam(), "exam.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := regexp.MustCompile(`"version": ".*"`).ReplaceAll(text, []byte(`"version": "0.0.1"`))
+	if err := os.WriteFile(path, older, 0o600); err != nil || bytes.Equal(older, text) {
+		t.Fatalf("%v: %s", err, older)
+	}
+	for _, command := range [][]string{{"--resume", "last"}, {"show"}, {"show", "--markdown"}} {
+		if out, errs, code := h.run(append([]string{"eval"}, command...)...); code != "0" || !regexp.MustCompile(`(?m)^Asked by another version: \S+ 11$`).MatchString(out) {
+			t.Errorf("%v: exit %s: %s%s", command, code, out, errs)
 		}
 	}
 }

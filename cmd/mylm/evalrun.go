@@ -177,7 +177,7 @@ func (k *examRun) examine(ctx context.Context, j examJob) (err error) {
 	if j.model.Notice != "" && !k.cli.Bool("quiet") {
 		k.screen.Dim(j.model.Notice)
 	}
-	o := eval.Options{Suite: j.suite, Agent: j.agent, Runs: j.exam.Runs, Workers: k.workers, Budget: k.budget, Seed: j.exam.Seed, Log: j.log}
+	o := eval.Options{Suite: j.suite, Agent: j.agent, Runs: j.exam.Runs, Workers: k.workers, Budget: k.budget, Seed: j.exam.Seed, Log: j.log, Version: version()}
 	if o.Log == nil {
 		if o.Log, err = newExamLog(j); err != nil {
 			return err
