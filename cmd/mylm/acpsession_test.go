@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestACPHandshake(t *testing.T) {
@@ -429,7 +428,6 @@ func TestACPCancel(t *testing.T) {
 				if test.seen != "" {
 					e.seen(test.seen)
 				}
-				cancelled := time.Now()
 				if how == "session/cancel" {
 					e.notify(how, map[string]any{"sessionId": id})
 				} else {
@@ -443,7 +441,6 @@ func TestACPCancel(t *testing.T) {
 				if r["stopReason"] != "cancelled" {
 					t.Errorf("it ends as %s", f.raw)
 				}
-				t.Logf("cancelled after %v", time.Since(cancelled))
 				e.finished(id)
 				if name == "at once" { // whether the model was asked is open, and with it which reply is next
 					if stop := e.prompt(id, "/stats"); stop != "end_turn" {
