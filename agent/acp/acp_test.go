@@ -34,12 +34,15 @@ type conversation struct {
 	id string
 }
 
-func (c *conversation) ID() string                          { return c.id }
-func (*conversation) Entries() []agent.Entry                { return nil }
-func (*conversation) Modes() ([]acp.Mode, string)           { return []acp.Mode{{ID: "m", Name: "M"}}, "m" }
-func (*conversation) SetMode(context.Context, string) error { return nil }
-func (*conversation) Commands() []acp.Command               { return nil }
-func (*conversation) Close()                                {}
+func (c *conversation) ID() string                           { return c.id }
+func (*conversation) Entries() []agent.Entry                 { return nil }
+func (*conversation) Modes() ([]acp.Mode, string)            { return []acp.Mode{{ID: "m", Name: "M"}}, "m" }
+func (*conversation) SetMode(context.Context, string) error  { return nil }
+func (*conversation) Model() string                          { return "n" }
+func (*conversation) Models(context.Context) []string        { return nil }
+func (*conversation) SetModel(context.Context, string) error { return nil }
+func (*conversation) Commands() []acp.Command                { return nil }
+func (*conversation) Close()                                 {}
 func (*conversation) Describe(name string, _ json.RawMessage, _ bool) acp.View {
 	return acp.View{Title: name, Kind: acp.KindOther}
 }

@@ -60,7 +60,7 @@ type Info struct {
 }
 
 // Conversation is a session of the protocol. Its methods are called one at a time,
-// except SetMode and Describe.
+// except Modes, SetMode, Model and Describe.
 type Conversation interface {
 	ID() string
 	// Entries are what was said so far, as agent.Session.Joined returns them.
@@ -70,6 +70,13 @@ type Conversation interface {
 	// SetMode puts the session into a mode, also while a prompt is answered. A stricter
 	// one may come of it.
 	SetMode(ctx context.Context, id string) error
+	// Model is the name of the model that answers; "": that is not known yet.
+	Model() string
+	// Models are the names of those that can be chosen, as far as they are known soon. It
+	// is asked once.
+	Models(context.Context) []string
+	// SetModel has another model answer from the next prompt on.
+	SetModel(ctx context.Context, name string) error
 	// Commands are what the user can type behind a slash.
 	Commands() []Command
 	// Describe is how a call is shown. One of the past is about files that may have

@@ -66,13 +66,13 @@ func serverOf(m sdk.McpServer) Server {
 
 // open opens a session.
 func (s *server) open(ctx context.Context, o Opening) (*session, error) {
-	live := &session{server: s, dir: o.Dir}
+	live := &session{server: s, dir: o.Dir, working: make(chan struct{}, 1)}
 	o.Editor = &Editor{session: live}
 	c, err := s.Host.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	live.conversation, live.id = c, c.ID()
+	live.conversation, live.id, live.models = c, c.ID(), c.Models(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ctx.Err() != nil { // and with it the editor, perhaps: nobody would close it

@@ -78,6 +78,8 @@ func (s *server) request(method string, params json.RawMessage) (work, error) {
 		return handle(params, s.deleteSession)
 	case sdk.AgentMethodSessionSetMode:
 		return handle(params, s.setMode)
+	case sdk.AgentMethodSessionSetConfigOption:
+		return handle(params, s.setOption)
 	case sdk.AgentMethodSessionPrompt:
 		return handle(params, s.prompt)
 	}
@@ -187,20 +189,20 @@ func (s *server) find(id sdk.SessionId) (*session, error) {
 
 func (s *server) newSession(p *sdk.NewSessionRequest) (work, error) {
 	return s.opens("", p.Cwd, p.McpServers, p.AdditionalDirectories, func(live *session) any {
-		return sdk.NewSessionResponse{SessionId: sdk.SessionId(live.id), Modes: live.modes()}
+		return sdk.NewSessionResponse{SessionId: sdk.SessionId(live.id), Modes: live.modes(), ConfigOptions: live.options()}
 	})
 }
 
 func (s *server) loadSession(p *sdk.LoadSessionRequest) (work, error) {
 	return s.opens(string(p.SessionId), p.Cwd, p.McpServers, p.AdditionalDirectories, func(live *session) any {
 		live.replay()
-		return sdk.LoadSessionResponse{Modes: live.modes()}
+		return sdk.LoadSessionResponse{Modes: live.modes(), ConfigOptions: live.options()}
 	})
 }
 
 func (s *server) resumeSession(p *sdk.ResumeSessionRequest) (work, error) {
 	return s.opens(string(p.SessionId), p.Cwd, p.McpServers, p.AdditionalDirectories, func(live *session) any {
-		return sdk.ResumeSessionResponse{Modes: live.modes()}
+		return sdk.ResumeSessionResponse{Modes: live.modes(), ConfigOptions: live.options()}
 	})
 }
 

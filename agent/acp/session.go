@@ -19,9 +19,12 @@ type session struct {
 	id, dir      string
 	conversation Conversation
 
-	mu     sync.Mutex
-	turn   *Turn // the last one; nil: none
-	titled bool
+	working chan struct{} // held while the conversation answers, or its model changes
+	mu      sync.Mutex
+	turn    *Turn // the last one; nil: none
+	titled  bool
+	models  []string // that can be chosen
+	told    string   // the model that the editor was told about
 }
 
 // stopPatience is how long a turn that was cancelled is waited for before its
@@ -133,6 +136,8 @@ func (s *session) answer(t, before *Turn, p Prompt) (sdk.StopReason, error) {
 		if before != nil {
 			<-before.ended
 		}
+		s.working <- struct{}{}
+		defer func() { <-s.working }()
 		if err = t.ctx.Err(); err == nil {
 			stop, err = s.conversation.Prompt(t.ctx, p, t)
 		}
@@ -155,6 +160,7 @@ func (s *session) answer(t, before *Turn, p Prompt) (sdk.StopReason, error) {
 	t.cancel(nil)
 	if ended {
 		s.title(p)
+		s.tellModel()
 	}
 	switch {
 	case cancelled: // whatever came of it: a cancel is no error

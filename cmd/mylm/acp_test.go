@@ -103,7 +103,7 @@ var (
 	}
 	agentResponses = map[string]string{
 		"initialize": "InitializeResponse", "session/new": "NewSessionResponse", "session/load": "LoadSessionResponse", "session/resume": "ResumeSessionResponse",
-		"session/list": "ListSessionsResponse", "session/close": "CloseSessionResponse", "session/prompt": "PromptResponse", "session/set_mode": "SetSessionModeResponse",
+		"session/list": "ListSessionsResponse", "session/close": "CloseSessionResponse", "session/prompt": "PromptResponse", "session/set_mode": "SetSessionModeResponse", "session/set_config_option": "SetSessionConfigOptionResponse",
 	}
 )
 

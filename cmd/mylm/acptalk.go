@@ -30,6 +30,7 @@ type editorTalk struct {
 	editor  *acp.Editor
 	quiet   *os.File     // the streams of what runs here
 	log     *term.Screen // what the user of the editor is not shown
+	first   string       // the model that answers unless one is chosen; "": not known
 	refused []string     // MCP servers that are not used, and why; the user was not told yet
 
 	mu      sync.Mutex
@@ -125,6 +126,34 @@ func (t *editorTalk) SetMode(_ context.Context, id string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.chosen = policy.Mode(id)
+	return nil
+}
+
+// Model implements acp.Conversation.
+func (t *editorTalk) Model() string {
+	return cmp.Or(config.ModelName.Of(t.settings()), t.first)
+}
+
+// Models implements acp.Conversation.
+func (t *editorTalk) Models(ctx context.Context) (names []string) {
+	ctx, cancel := context.WithTimeout(ctx, looking)
+	defer cancel()
+	if t.Model() == "" {
+		if m, err := setup.OpenModel(ctx, t.config, t.log, nil); err == nil {
+			t.first = m.Name
+		}
+	}
+	for _, c := range t.models(ctx) {
+		names = append(names, c.Word)
+	}
+	return names
+}
+
+// SetModel implements acp.Conversation.
+func (t *editorTalk) SetModel(ctx context.Context, name string) error {
+	if err := t.model(ctx, name); err != nil {
+		return asked(err)
+	}
 	return nil
 }
 
